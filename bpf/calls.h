@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The stack of open calls of a thread: push at entry, pop at return, and what happens to frames that were left without a
+ * return. A call without children becomes one CALL record; ENTER is sent when the first child enters.
+ */
+#ifndef IOPROBE_BPF_CALLS_H
+#define IOPROBE_BPF_CALLS_H
+
+#include "describe.h"
+
+/* ---- records of a frame ---- */
+
+#define STRINGS_AT (sizeof(struct iop_rec_call) + 8 * IOP_MAX_ARGS)
+#define STRINGS_ROOM 4096
+#define MAX_CALL_LEN (STRINGS_AT + STRINGS_ROOM)
+
+/* Writes one string at this place of the strings' room. Returns the bytes used; 0 if there is no room. */
+__noinline u32 append_string(struct thread *t, u32 at, u64 pointer)
+{
+	u8 *out;
+	long n;
+
+	if (!t || at > STRINGS_ROOM - STRING_ROOM - 2)
+		return 0;
+	asm volatile("" : "+r"(at));
+	out = t->scratch + STRINGS_AT + at;
+	n = bpf_probe_read_user_str(out + 2, STRING_ROOM, (void *)pointer);
+	if (n <= 0) {
+		*(u16 *)out = 0xffff;
+		return 2;
+	}
+	n = (n - 1) & (STRING_ROOM - 1);
+	*(u16 *)out = n == STRING_ROOM - 1 ? n | 0x8000 : n;
+	return n + 2;
+}
+
+/* Appends the strings of a call behind its arguments, which are padded to their full number. Returns the bytes used. */
+__noinline u32 append_strings(struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	u32 used = 0;
+
+	if (!t || !f || !desc)
+		return 0;
+	f->flags &= ~FRAME_LATE_STRINGS;
+	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
+		u32 n;
+
+		if (i >= desc->nargs)
+			break;
+		if (desc->arg[i].kind != IOP_ARG_STRING)
+			continue;
+		n = append_string(t, used, f->args[i]);
+		if (n <= 2 && f->args[i])
+			f->flags |= FRAME_LATE_STRINGS;
+		used += n;
+	}
+	if (used > STRINGS_ROOM - 8)
+		return 0;
+	asm volatile("" : "+r"(used));
+	__builtin_memset(t->scratch + STRINGS_AT + used, 0, 8);
+	return (used + 7) & ~7u;
+}
+
+static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 type, u32 depth, s64 ret)
+{
+	struct iop_rec_call *rec = (void *)t->scratch;
+
+	rec->probe = f->probe;
+	rec->depth = depth;
+	rec->arg_failed = f->arg_failed;
+	rec->pad[0] = rec->pad[1] = rec->pad[2] = 0;
+	rec->enter_ns = f->enter_ns;
+	rec->ret = ret;
+	rec->nargs = f->nargs;
+	for (int i = 0; i < IOP_MAX_ARGS; i++)
+		rec->args[i] = f->args[i];
+	return sizeof(*rec) + 8 * (f->nargs & 15);
+}
+
+/* Strings stand where the longest argument list ends, so move the list up against them: args[] is padded to its full length. */
+static __always_inline u32 call_record_strings(struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	struct iop_rec_call *rec = (void *)t->scratch;
+	u32 used = append_strings(t, f, desc);
+
+	rec->nargs = IOP_MAX_ARGS;
+	return STRINGS_AT + (used & (STRINGS_ROOM - 1));
+}
+
+__noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool strings)
+{
+	struct iop_desc *desc;
+	u32 id, len;
+
+	if (!t || !f)
+		return 0;
+	id = f->probe;
+	len = call_record(t, f, IOP_REC_ENTER, depth, 0);
+	desc = strings ? bpf_map_lookup_elem(&descriptors, &id) : 0;
+	if (desc)
+		len = call_record_strings(t, f, desc);
+	f->flags |= FRAME_ENTERED;
+	rec_header((void *)t->scratch, t, IOP_REC_ENTER, desc ? IOP_F_STRINGS : 0, len, bpf_ktime_get_ns());
+	if (len > MAX_CALL_LEN)
+		return 0;
+	send(t, t->scratch, len, false);
+	return 0;
+}
+
+__noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth)
+{
+	u32 len;
+
+	if (!t || !f)
+		return 0;
+	if (!(f->flags & FRAME_ENTERED))
+		send_enter(t, f, depth, false);
+	f->nargs = 0;
+	len = call_record(t, f, IOP_REC_EXIT, depth, 0);
+	rec_header((void *)t->scratch, t, IOP_REC_EXIT, IOP_F_ABANDONED, sizeof(struct iop_rec_call), bpf_ktime_get_ns());
+	send(t, t->scratch, sizeof(struct iop_rec_call), false);
+	return len;
+}
+
+/* The barrier keeps the compiler from forming the address before the check, which the verifier would refuse. */
+static __always_inline struct frame *frame_at(struct thread *t, u32 index)
+{
+	if (index >= MAX_DEPTH)
+		return 0;
+	asm volatile("" : "+r"(index));
+	return &t->frames[index];
+}
+
+/* Closes every frame at and above index `keep` as abandoned. */
+__noinline int abandon_to(struct thread *t, u32 keep)
+{
+	if (!t)
+		return 0;
+	for (int i = 0; i < MAX_DEPTH; i++) {
+		u32 top = t->depth - 1;
+		struct frame *f = frame_at(t, top);
+
+		if (t->depth <= keep || !f)
+			break;
+		t->depth = top;
+		send_abandoned(t, f, top);
+	}
+	return 0;
+}
+
+/* ---- frames that were left without a return ---- */
+
+static __always_inline bool on_altstack(struct task_struct *task, u64 sp)
+{
+	u64 base = BPF_CORE_READ(task, sas_ss_sp), size = BPF_CORE_READ(task, sas_ss_size);
+
+	return size && sp >= base && sp < base + size;
+}
+
+/* A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. */
+static __always_inline bool is_tail_call(struct task_struct *task, u64 ra)
+{
+	struct xol_area *area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+
+	return area && (BPF_CORE_READ(area, vaddr) & ~4095ull) == (ra & ~4095ull);
+}
+
+/* The number of frames that are still alive when a call enters with this stack pointer. Stacks grow down: a frame whose return
+ * address lies below the new call's was left (longjmp, exception). */
+__noinline u32 frames_alive(struct thread *t, u64 sp, u64 ra)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	bool alt = on_altstack(task, sp);
+	u32 alive = t ? t->depth : 0;
+
+	for (int i = 0; i < MAX_DEPTH && t; i++) {
+		struct frame *f = frame_at(t, alive - 1);
+
+		if (!alive || !f)
+			break;
+		if (!(f->flags & FRAME_SYSCALL)) {
+			if (alt && !(f->flags & FRAME_ALTSTACK))
+				break;
+			if (sp < f->sp && (alt || !(f->flags & FRAME_ALTSTACK)))
+				break;
+			if (sp == f->sp && is_tail_call(task, ra))
+				break;
+		}
+		alive--;
+	}
+	return alive;
+}
+
+static __always_inline void prune(struct thread *t, u64 sp, u64 ra)
+{
+	struct frame *top = frame_at(t, t->depth - 1);
+
+	if (!t->depth || !top)
+		return;
+	if (sp < top->sp && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))
+		return;
+	abandon_to(t, frames_alive(t, sp, ra));
+}
+
+/* ---- push and pop ---- */
+
+/* The next frame, its parent's ENTER sent. NULL if the stack is full: then the call is counted and not recorded. */
+static __always_inline struct frame *push(struct thread *t)
+{
+	u32 depth = t->depth;
+	struct frame *parent, *f;
+
+	if (depth >= MAX_DEPTH) {
+		t->frames_too_deep++;
+		return 0;
+	}
+	parent = depth ? frame_at(t, depth - 1) : 0;
+	if (parent && !(parent->flags & FRAME_ENTERED))
+		send_enter(t, parent, depth - 1, false);
+	f = frame_at(t, depth);
+	if (f)
+		t->depth = depth + 1;
+	return f;
+}
+
+/* Replaces the pointer in slot `from` by what it points to, in slot `to`. Returns 1 if it cannot be read. */
+__noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind)
+{
+	u64 value = 0;
+	s32 small = 0;
+	long bad;
+
+	if (!f)
+		return 0;
+	from &= IOP_MAX_ARGS - 1;
+	to &= IOP_MAX_ARGS - 1;
+	if (kind == IOP_ARG_OUT_VALUE) {
+		bad = bpf_probe_read_user(&value, sizeof(value), (void *)f->args[from]);
+	} else {
+		bad = bpf_probe_read_user(&small, sizeof(small), (void *)f->args[from]);
+		value = (s64)small;
+	}
+	f->args[to] = value;
+	return bad != 0;
+}
+
+/* Reads what OUT arguments point to. With `only`, keeps just those, as an EXIT record wants them. */
+static __always_inline void read_out_args(struct frame *f, const struct iop_desc *desc, bool only)
+{
+	u32 out = 0, failed = only ? 0 : f->arg_failed;
+
+	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
+		u32 kind = desc->arg[i].kind, to = only ? out : i;
+
+		if (i >= desc->nargs)
+			break;
+		if (kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT)
+			continue;
+		if (read_out_arg(f, i, to, kind))
+			failed |= 1 << to;
+		out++;
+	}
+	f->arg_failed = failed;
+	if (only)
+		f->nargs = out;
+}
+
+/* Sends the record of a call that returned: the frame is already popped, depth is the number of frames below it. */
+static __always_inline void send_return(struct thread *t, struct frame *f, const struct iop_desc *desc, u32 depth, s64 ret, u64 now)
+{
+	bool entered = f->flags & FRAME_ENTERED;
+	bool strings = (desc->flags & IOP_D_STRINGS) && (!entered || (f->flags & FRAME_LATE_STRINGS));
+	u8 type = entered ? IOP_REC_EXIT : IOP_REC_CALL;
+	u32 len;
+
+	if (strings && entered) {
+		/* the strings' pointers are needed: an EXIT with strings carries all arguments, so that the reader can match them */
+		read_out_args(f, desc, false);
+	} else {
+		read_out_args(f, desc, entered);
+	}
+	len = call_record(t, f, type, depth, ret);
+	if (strings)
+		len = call_record_strings(t, f, desc);
+	rec_header((void *)t->scratch, t, type, strings ? IOP_F_STRINGS : 0, len, now);
+	if (len > MAX_CALL_LEN)
+		return;
+	send(t, t->scratch, len, false);
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * From a descriptor number to file: path, mount, inode and open flags, from the kernel's own structures at that very moment.
+ */
+#ifndef IOPROBE_BPF_DESCRIBE_H
+#define IOPROBE_BPF_DESCRIBE_H
+
+#include "emit.h"
+
+/* Appends the names from the leaf to the root of the mount namespace. Returns the bytes used. */
+__noinline u32 copy_path(struct thread *t, u64 mount_address, u64 dentry_address)
+{
+	struct mount *mnt = (void *)mount_address;
+	struct dentry *dentry = (void *)dentry_address;
+	struct iop_rec_fd *rec;
+	u32 used = 0;
+	u8 *out;
+
+	if (!t)
+		return 0;
+	rec = (void *)t->scratch;
+	out = t->scratch + sizeof(*rec);
+
+	for (int i = 0; i < PATH_MAX_NAMES; i++) {
+		struct dentry *parent;
+		long n;
+
+		if (dentry == BPF_CORE_READ(mnt, mnt.mnt_root)) {
+			struct mount *up = BPF_CORE_READ(mnt, mnt_parent);
+
+			if (up == mnt || !up)
+				return used;
+			dentry = BPF_CORE_READ(mnt, mnt_mountpoint);
+			mnt = up;
+			continue;
+		}
+		parent = BPF_CORE_READ(dentry, d_parent);
+		if (used > PATH_ROOM - 256)
+			break;
+		if (dentry == parent && used)
+			return used;    /* not below a mounted root: a detached tree */
+		n = bpf_probe_read_kernel_str(out + used, 256, BPF_CORE_READ(dentry, d_name.name));
+		if (n <= 0)
+			break;
+		used += n & 0x1ff;
+		if (dentry == parent)
+			return used;    /* pipes, sockets and the like */
+		dentry = parent;
+	}
+	rec->state |= IOP_FD_TRUNCATED;
+	return used;
+}
+
+static __always_inline void describe_path(struct iop_rec_fd *rec, struct thread *t, struct path *path, struct inode *inode)
+{
+	struct vfsmount *vfsmnt = BPF_CORE_READ(path, mnt);
+	struct mount *mnt = (void *)vfsmnt - bpf_core_field_offset(struct mount, mnt);
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	u32 dev = BPF_CORE_READ(sb, s_dev);
+
+	rec->i_mode = BPF_CORE_READ(inode, i_mode);
+	rec->ino = BPF_CORE_READ(inode, i_ino);
+	rec->dev_major = dev >> 20;
+	rec->dev_minor = dev & 0xfffff;
+	rec->sb_magic = BPF_CORE_READ(sb, s_magic);
+	rec->mnt_id = BPF_CORE_READ(mnt, mnt_id);
+	if (BPF_CORE_READ(inode, i_nlink) == 0)
+		rec->state |= IOP_FD_DELETED;
+	rec->path_len = copy_path(t, (u64)mnt, (u64)BPF_CORE_READ(path, dentry));
+}
+
+static __always_inline void send_description(struct thread *t, struct iop_rec_fd *rec, u8 type, u64 now)
+{
+	u32 len = rec->path_len;
+
+	if (len > PATH_ROOM)
+		len = PATH_ROOM;
+	len = (sizeof(*rec) + len + 7) & ~7u;
+	rec_header(&rec->rec, t, type, 0, len, now);
+	send(t, rec, len, false);
+}
+
+static __always_inline struct iop_rec_fd *description(struct thread *t, s32 fd)
+{
+	struct iop_rec_fd *rec = (void *)t->scratch;
+
+	rec->fd = fd;
+	rec->state = 0;
+	rec->cloexec = 2;
+	rec->pos = 0;
+	rec->f_flags = 0;
+	return rec;
+}
+
+__noinline int describe_fd(struct thread *t, s32 fd)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **slots = BPF_CORE_READ(fdt, fd), *file = 0;
+	unsigned long *cloexec = BPF_CORE_READ(fdt, close_on_exec), word = 0;
+	struct iop_rec_fd *rec;
+
+	if (!t || fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
+		return 0;
+	if (bpf_probe_read_kernel(&file, sizeof(file), slots + fd) || !file)
+		return 0;
+	rec = description(t, fd);
+	rec->f_flags = BPF_CORE_READ(file, f_flags);
+	rec->pos = BPF_CORE_READ(file, f_pos);
+	if (!bpf_probe_read_kernel(&word, sizeof(word), cloexec + (u32)fd / 64))
+		rec->cloexec = word >> (fd & 63) & 1;
+	describe_path(rec, t, &file->f_path, BPF_CORE_READ(file, f_inode));
+	send_description(t, rec, IOP_REC_FD, bpf_ktime_get_ns());
+	return 1;
+}
+
+__noinline int describe_cwd(struct thread *t)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct fs_struct *fs = BPF_CORE_READ(task, fs);
+	struct iop_rec_fd *rec;
+
+	if (!t)
+		return 0;
+	rec = description(t, -1);
+	describe_path(rec, t, &fs->pwd, BPF_CORE_READ(fs, pwd.dentry, d_inode));
+	send_description(t, rec, IOP_REC_CWD, bpf_ktime_get_ns());
+	return 1;
+}
+
+/* Descriptors beyond KNOWN_FDS, and those of a process without a slot, are described at their making only. */
+static __always_inline u64 *known_word(struct thread *t, s32 fd)
+{
+	struct process *p;
+
+	if (fd < 0 || fd >= KNOWN_FDS)
+		return 0;
+	p = process_of(t);
+	return p ? &p->known[((u32)fd / 64) & (KNOWN_FDS / 64 - 1)] : 0;
+}
+
+static __always_inline void forget_fd(struct thread *t, s32 fd)
+{
+	u64 *word = known_word(t, fd);
+
+	if (word)
+		__sync_fetch_and_and(word, ~(1ull << (fd & 63)));
+}
+
+static __always_inline void describe_new_fd(struct thread *t, s32 fd)
+{
+	u64 *word = known_word(t, fd);
+
+	if (describe_fd(t, fd) && word)
+		__sync_fetch_and_or(word, 1ull << (fd & 63));
+}
+
+/* Before a descriptor's first use: the ones that were open at attach, inherited ones, pipes, sockets, received ones. */
+static __always_inline void describe_if_unknown(struct thread *t, s32 fd)
+{
+	u64 *word = known_word(t, fd);
+
+	if (word && !(*word >> (fd & 63) & 1))
+		describe_new_fd(t, fd);
+}
+
+__noinline int forget_range(struct thread *t, u64 first, u64 last)
+{
+	struct process *p = t ? process_of(t) : 0;
+
+	if (!p)
+		return 0;
+	for (u32 w = 0; w < KNOWN_FDS / 64; w++) {
+		if (w >= first / 64 && w <= last / 64)
+			p->known[w] = 0;        /* neighbours in the word are described once more, which is harmless */
+	}
+	return 0;
+}
+
+#endif

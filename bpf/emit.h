@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Sending records: header, sequence number, the CPU's ring, a wake-up when the ring fills, the count of what found it full.
+ */
+#ifndef IOPROBE_BPF_EMIT_H
+#define IOPROBE_BPF_EMIT_H
+
+#include "state.h"
+
+#define WAKEUP_EVERY 32 /* records of a thread between looks at the ring's fill level */
+
+static __always_inline void rec_header(struct iop_rec *rec, struct thread *t, u8 type, u8 flags, u32 len, u64 now)
+{
+	u64 id = bpf_get_current_pid_tgid();
+
+	rec->len = len;
+	rec->type = type;
+	rec->flags = flags;
+	rec->tid = (u32)id;
+	rec->tgid = id >> 32;
+	rec->seq = ++t->seq;
+	rec->time_ns = now;
+}
+
+static __always_inline u64 wakeup_flags(struct thread *t, void *ring)
+{
+	if (t->seq % WAKEUP_EVERY)
+		return BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+/* The sequence number is used up even if the ring is full: the gap tells the reader where. */
+static __always_inline void send(struct thread *t, void *rec, u32 len, bool urgent)
+{
+	u32 index = bpf_get_smp_processor_id() % ring_count;
+	void *ring = bpf_map_lookup_elem(&rings, &index);
+
+	if (!ring || bpf_ringbuf_output(ring, rec, len, urgent ? BPF_RB_FORCE_WAKEUP : wakeup_flags(t, ring)))
+		COUNT(lost, 1);
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The two places where a thread waits for the agent: a launched program until its probes are in place, and an unwinder until the
+ * return addresses are back. It spins for a bounded time, in sleepable programs that the scheduler may interrupt.
+ */
+#ifndef IOPROBE_BPF_HOLD_H
+#define IOPROBE_BPF_HOLD_H
+
+#include "calls.h"
+#include <ioprobe/request.h>
+
+struct hold_state { u64 deadline, key; };
+
+static long hold_step(u32 index, void *data)
+{
+	struct hold_state *state = data;
+	u32 *done = bpf_map_lookup_elem(&holds, &state->key);
+
+	return !done || *done || bpf_ktime_get_ns() > state->deadline;
+}
+
+/* Returns whether the agent answered in time. */
+static __always_inline bool wait_for_agent(struct hold_state *state, u64 stack)
+{
+	bool answered;
+	u32 *done;
+
+	for (int i = 0; i < 64; i++) {
+		u8 byte;
+
+		if (bpf_loop(1 << 14, hold_step, state, 0) < 1 << 14)
+			break;
+		bpf_copy_from_user(&byte, 1, (void *)stack);    /* a point at which the scheduler may act */
+	}
+	done = bpf_map_lookup_elem(&holds, &state->key);
+	answered = done && *done;
+	bpf_map_delete_elem(&holds, &state->key);
+	return answered;
+}
+
+static __always_inline bool ask_agent(void *ring, struct iop_request *request, struct hold_state *state, u64 limit_ns)
+{
+	u32 waiting = 0;
+
+	state->key = bpf_get_current_pid_tgid();
+	state->deadline = bpf_ktime_get_ns() + limit_ns;
+	request->pid_tgid = state->key;
+	return !bpf_map_update_elem(&holds, &state->key, &waiting, BPF_ANY) &&
+	       !bpf_ringbuf_output(ring, request, sizeof(*request), BPF_RB_FORCE_WAKEUP);
+}
+
+/* The dynamic linker's rendezvous with debuggers: libraries have been mapped and none of their code has run. */
+SEC("uprobe.s")
+int linker_rendezvous(struct pt_regs *ctx)
+{
+	struct thread *t = thread_of(bpf_get_current_task_btf());
+	struct iop_request *request;
+	struct hold_state state;
+
+	if (!t || !hold_limit_ns)
+		return 0;
+	request = (void *)t->scratch;
+	request->n = 0;
+	if (ask_agent(&probe_requests, request, &state, hold_limit_ns) && !wait_for_agent(&state, ctx->sp))
+		COUNT(holds_late, 1);
+	return 0;
+}
+
+/* The slots that hold the kernel's trampoline now, newest frame first: of tail calls that share a slot the oldest has the real
+ * address and is written last. */
+__noinline u32 collect_returns(struct thread *t, struct iop_request *request)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u32 n = 0;
+
+	for (u32 i = 0; i < MAX_DEPTH && t && request; i++) {
+		struct frame *f = frame_at(t, t->depth - 1 - i);
+		u64 found = 0;
+
+		if (i >= t->depth || !f)
+			break;
+		if (!(f->flags & FRAME_HIJACKED) || n >= IOP_MAX_RETURNS)
+			continue;
+		f->flags &= ~FRAME_HIJACKED;
+		if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_tail_call(task, found))
+			continue;
+		request->slot[n].address = f->sp;
+		request->slot[n].value = f->ra;
+		n++;
+	}
+	return n;
+}
+
+/* An unwinder (C++ exception, pthread_cancel, pthread_exit) knows nothing of the kernel's return trampoline: it would end the program, or skip
+ * clean-up handlers. So the agent gives it the stack as the program made it. Frames that are left so are closed as
+ * abandoned at the next call; a frame that lives on returns unseen. */
+SEC("uprobe.s")
+int unwinder_entry(struct pt_regs *ctx)
+{
+	struct thread *t = thread_of(bpf_get_current_task_btf());
+	struct iop_request *request;
+	struct hold_state state;
+
+	if (!t || !t->depth)
+		return 0;
+	prune(t, ctx->sp, 0);
+	request = (void *)t->scratch;
+	request->n = collect_returns(t, request);
+	if (!request->n)
+		return 0;
+	COUNT(unwinds, 1);
+	if (!ask_agent(&return_requests, request, &state, unwind_limit_ns) || !wait_for_agent(&state, ctx->sp))
+		COUNT(unwinds_late, 1);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The programs: library call entry and return, system call enter and exit, and the life of threads and processes.
+ * All are generic: what they do with a call is in its descriptor.
+ */
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "calls.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* ---- library calls ---- */
+
+/* One argument of a call into its frame. Global, so that the verifier looks at it once and not at every combination. */
+__noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw)
+{
+	s32 small = 0;
+	long bad = 0;
+
+	if (!f || i >= IOP_MAX_ARGS)
+		return 0;
+	switch (kind) {
+	case IOP_ARG_INT:
+		f->args[i] = (s64)(s32)raw;
+		return 0;
+	case IOP_ARG_IN_INT:
+		bad = bpf_probe_read_user(&small, sizeof(small), (void *)raw);
+		f->args[i] = (s64)small;
+		break;
+	case IOP_ARG_IN_VALUE:
+		bad = bpf_probe_read_user(&f->args[i], sizeof(f->args[i]), (void *)raw);
+		break;
+	default:
+		f->args[i] = raw;
+	}
+	if (bad)
+		f->arg_failed |= 1 << i;
+	return 0;
+}
+
+/* The n-th integer argument, n >= 6, lies above the return address. */
+__noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address)
+{
+	u64 value = 0;
+
+	if (!f || i >= IOP_MAX_ARGS)
+		return 0;
+	if (bpf_probe_read_user(&value, sizeof(value), (void *)address))
+		f->arg_failed |= 1 << i;
+	return set_argument(f, i, kind, value);
+}
+
+static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
+					       u64 sp)
+{
+	u64 *regs = (void *)t->scratch; /* the context itself cannot be indexed */
+
+	regs[0] = ctx->di;
+	regs[1] = ctx->si;
+	regs[2] = ctx->dx;
+	regs[3] = ctx->cx;
+	regs[4] = ctx->r8;
+	regs[5] = ctx->r9;
+	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
+		u32 source = desc->arg[i].source;
+
+		if (i >= desc->nargs)
+			break;
+		if (source < 6)
+			set_argument(f, i, desc->arg[i].kind, regs[source]);
+		else
+			set_stack_argument(f, i, desc->arg[i].kind, sp + 8 + 8 * (source - 6));
+	}
+}
+
+static __always_inline int no_return_call(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 now)
+{
+	t->depth--;
+	send_return(t, f, desc, t->depth, 0, now);
+	return 1;
+}
+
+/* Returns 1 if no return probe is wanted. */
+static __always_inline int enter_library_call(struct pt_regs *ctx, u32 id, struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+	struct iop_desc *desc;
+	struct frame *f;
+	u64 sp, ra = 0, now;
+
+	if (!t)
+		return 1;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
+		return 1;
+	sp = ctx->sp;
+	now = bpf_ktime_get_ns();
+	bpf_probe_read_user(&ra, sizeof(ra), (void *)sp);
+	prune(t, sp, ra);
+	if ((desc->flags & IOP_D_NESTED) && !t->depth)
+		return 1;
+	f = push(t);
+	if (!f)
+		return 1;
+	f->enter_ns = now;
+	f->sp = sp;
+	f->ra = ra;
+	f->probe = id;
+	f->nargs = desc->nargs;
+	f->arg_failed = 0;
+	f->flags = desc->flags & IOP_D_NO_RETURN ? 0 : FRAME_HIJACKED;
+	if (t->depth > 1 && on_altstack(task, sp))
+		f->flags |= FRAME_ALTSTACK;
+	fetch_library_args(ctx, t, f, desc, sp);
+	if (desc->flags & IOP_D_NO_RETURN)
+		return no_return_call(t, f, desc, now);
+	if (desc->flags & IOP_D_STRINGS)
+		send_enter(t, f, t->depth - 1, true);
+	return 0;
+}
+
+/* The index of the frame that returns, found by function and stack pointer; MAX_DEPTH if there is none. */
+__noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
+{
+	for (u32 i = 0; i < MAX_DEPTH && t; i++) {
+		u32 index = t->depth - 1 - i;
+		struct frame *f = frame_at(t, index);
+
+		if (i >= t->depth || !f)
+			break;
+		if (f->probe == id && f->sp == sp && !(f->flags & FRAME_SYSCALL))
+			return index;
+	}
+	return MAX_DEPTH;
+}
+
+static __always_inline int leave_library_call(struct pt_regs *ctx, u32 id)
+{
+	u64 now = bpf_ktime_get_ns(), sp = ctx->sp - 8;
+	struct thread *t = thread_of(bpf_get_current_task_btf());
+	struct iop_desc *desc;
+	struct frame *f;
+	u32 index;
+
+	if (!t)
+		return 0;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
+		return 0;
+	index = t->depth - 1;
+	f = frame_at(t, index);
+	if (!f || f->probe != id || f->sp != sp || (f->flags & FRAME_SYSCALL)) {
+		index = find_frame(t, id, sp);
+		f = frame_at(t, index);
+		if (!f) {
+			t->returns_without_frame++;
+			return 0;
+		}
+		abandon_to(t, index + 1);
+	}
+	t->depth = index;
+	send_return(t, f, desc, index, ctx->ax, now);
+	return 0;
+}
+
+SEC("uprobe")
+int call_entry(struct pt_regs *ctx)
+{
+	enter_library_call(ctx, bpf_get_attach_cookie(ctx), bpf_get_current_task_btf());
+	return 0;
+}
+
+SEC("uprobe")
+int call_return(struct pt_regs *ctx)
+{
+	return leave_library_call(ctx, bpf_get_attach_cookie(ctx));
+}
+
+/* Linux 6.13: one program for entry and return; it may decline the return for this call. */
+extern bool bpf_session_is_return(void) __ksym;
+
+SEC("uprobe")
+int call_session(struct pt_regs *ctx)
+{
+	u32 id = bpf_get_attach_cookie(ctx);
+
+	if (bpf_session_is_return())
+		return leave_library_call(ctx, id);
+	return enter_library_call(ctx, id, bpf_get_current_task_btf());
+}
+
+/* ---- system calls ---- */
+
+struct syscall_enter { u64 common; u64 nr; u64 args[6]; };
+struct syscall_exit { u64 common; u64 nr; s64 ret; };
+
+#define PROT_EXEC 4
+#define IOV_LIMIT 64
+struct user_iovec { u64 base, len; };
+
+__noinline int sum_iovec(struct frame *f, u32 i, u64 count)
+{
+	struct user_iovec iov;
+	u64 sum = 0;
+
+	if (!f || i >= IOP_MAX_ARGS)
+		return 0;
+	for (u32 n = 0; n < IOV_LIMIT; n++) {
+		if (n >= count)
+			break;
+		if (bpf_probe_read_user(&iov, sizeof(iov), (void *)(f->args[i] + n * sizeof(iov)))) {
+			f->arg_failed |= 1 << i;
+			return 0;
+		}
+		sum += iov.len;
+	}
+	if (count > IOV_LIMIT)
+		f->arg_failed |= 1 << i;        /* unknown rather than part of it */
+	f->args[i] = sum;
+	return 0;
+}
+
+static __always_inline void fetch_syscall_args(struct syscall_enter *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	u64 *regs = (void *)t->scratch;
+
+	for (int i = 0; i < 6; i++)
+		regs[i] = ctx->args[i];
+	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
+		u32 source = desc->arg[i].source;
+
+		if (i >= desc->nargs)
+			break;
+		set_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5]);
+	}
+	for (u32 i = 0; i + 1 < IOP_MAX_ARGS; i++) {
+		if (i + 1 >= desc->nargs)
+			break;
+		if (desc->arg[i].kind == IOP_ARG_IOV)
+			sum_iovec(f, i, f->args[i + 1]);
+	}
+}
+
+static __always_inline s32 fd_argument(struct frame *f, u32 index)
+{
+	return index < IOP_MAX_ARGS ? (s32)f->args[index] : -1;
+}
+
+static __always_inline void before_fd_use(struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	if (desc->fd_arg != IOP_NO_FD)
+		describe_if_unknown(t, fd_argument(f, desc->fd_arg));
+	if (desc->fd_arg2 != IOP_NO_FD)
+		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
+}
+
+/* Frames that an exception or longjmp left are noticed here too: the user's stack pointer is that of the system call. */
+static __always_inline void prune_at_syscall(struct thread *t, struct task_struct *task)
+{
+	struct pt_regs *regs;
+
+	if (!t->depth)
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	prune(t, regs->sp, 0);
+}
+
+SEC("tp")
+int syscall_enter(struct syscall_enter *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct iop_desc *desc;
+	struct frame *f;
+	u64 now, nr;
+	u32 id;
+
+	if (!t)
+		return 0;
+	nr = ctx->nr;
+	if (nr >= MAX_SYSCALLS)
+		return 0;
+	id = syscall_probe[nr];
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (id == NO_SYSCALL_PROBE || !desc)
+		return 0;
+	if (nr == mmap_nr && (s32)ctx->args[4] < 0)
+		return 0;       /* memory, not a file */
+	prune_at_syscall(t, task);
+	f = push(t);
+	if (!f)
+		return 0;
+	f->probe = id;
+	f->flags = nr == mmap_nr && (ctx->args[2] & PROT_EXEC) ? FRAME_SYSCALL | FRAME_MAPS_CODE : FRAME_SYSCALL;
+	f->nargs = desc->nargs;
+	f->arg_failed = 0;
+	f->sp = 0;
+	fetch_syscall_args(ctx, t, f, desc);
+	before_fd_use(t, f, desc);
+	if (desc->flags & IOP_D_CLOSES_FD)
+		forget_fd(t, fd_argument(f, desc->fd_arg));
+	now = bpf_ktime_get_ns();
+	f->enter_ns = now;
+	return 0;
+}
+
+static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *f, u64 nr)
+{
+	if (desc->flags & (IOP_D_MAKES_FD | IOP_D_REPLACES_FD))
+		return true;
+	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
+}
+
+static __always_inline void after_syscall(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 nr, s64 ret)
+{
+	if (ret < 0)
+		return;
+	if (makes_fd(desc, f, nr))
+		describe_new_fd(t, ret);
+	else if (desc->flags & IOP_D_CLOSES_FD)
+		forget_fd(t, fd_argument(f, desc->fd_arg));
+	else if (desc->flags & IOP_D_CLOSES_RANGE)
+		forget_range(t, (u32)f->args[0], (u32)f->args[1]);
+	else if (desc->flags & IOP_D_CHDIR)
+		describe_cwd(t);
+}
+
+/* Code was mapped from a file: the agent looks whether it has functions to probe. */
+__noinline int send_map(struct thread *t, u64 addr)
+{
+	struct iop_rec_map *rec;
+
+	if (!t)
+		return 0;
+	rec = (void *)t->scratch;
+	rec->addr = addr;
+	rec_header(&rec->rec, t, IOP_REC_MAP_EXEC, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), true);
+	return 0;
+}
+
+SEC("tp")
+int syscall_exit(struct syscall_exit *ctx)
+{
+	struct thread *t = thread_of(bpf_get_current_task_btf());
+	u64 now = bpf_ktime_get_ns(), nr;
+	struct iop_desc *desc;
+	struct frame *f;
+	u32 id, index;
+	bool code;
+	s64 ret;
+
+	if (!t || !t->depth)
+		return 0;
+	nr = ctx->nr;
+	if (nr >= MAX_SYSCALLS)
+		return 0;
+	id = syscall_probe[nr];
+	index = t->depth - 1;
+	f = frame_at(t, index);
+	if (!f || f->probe != id || !(f->flags & FRAME_SYSCALL))
+		return 0;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
+		return 0;
+	ret = ctx->ret;
+	t->depth = index;
+	code = f->flags & FRAME_MAPS_CODE;
+	after_syscall(t, f, desc, nr, ret);
+	send_return(t, f, desc, index, ret, now);
+	if (code && ret > 0)
+		send_map(t, ret);
+	return 0;
+}
+
+/* ---- threads and processes ---- */
+
+static __always_inline struct thread *thread_create(struct task_struct *task)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t)
+		COUNT(untracked, 1);
+	return t;
+}
+
+/* A thread joins its process' slot; a process gets one of its own. */
+static __always_inline void join_process(struct thread *t, struct thread *leader, u32 tgid)
+{
+	t->process = leader ? leader->process : process_allocate(tgid);
+}
+
+SEC("tp_btf/sched_process_fork")
+int process_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	struct thread *t = thread_of(bpf_get_current_task_btf()), *c;
+	struct iop_rec_fork *rec;
+	bool thread;
+
+	if (!t)
+		return 0;
+	thread = child->tgid == parent->tgid;
+	c = thread_create(child);
+	if (c)
+		join_process(c, thread ? t : 0, child->tgid);
+	rec = (void *)t->scratch;
+	rec->child_tid = child->pid;
+	rec->child_tgid = child->tgid;
+	rec->flags = c ? 0 : IOP_FORK_UNTRACKED;
+	rec->pad = 0;
+	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), child->comm);
+	rec_header(&rec->rec, t, IOP_REC_FORK, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), !thread);
+	return 0;
+}
+
+static __always_inline void forget_all_fds(struct thread *t)
+{
+	struct process *p = process_of(t);
+
+	if (!p)
+		return;
+	for (int w = 0; w < KNOWN_FDS / 64; w++)
+		p->known[w] = 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int process_exec(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct linux_binprm *bprm = (void *)ctx[2];
+	struct thread *t = thread_of(task);
+	struct iop_rec_exec *rec;
+	long n;
+
+	if (!t) {
+		if (!launch_tgid || (u32)task->tgid != launch_tgid)
+			return 0;
+		t = thread_create(task);
+		if (!t)
+			return 0;
+		join_process(t, 0, task->tgid);
+	}
+	abandon_to(t, 0);
+	forget_all_fds(t);
+	rec = (void *)t->scratch;
+	rec->old_tid = (u32)ctx[1];
+	n = bpf_probe_read_kernel_str(rec->path, PATH_ROOM, BPF_CORE_READ(bprm, filename));
+	rec->path_len = n > 0 ? (n - 1) & (PATH_ROOM - 1) : 0;
+	n = (sizeof(*rec) + rec->path_len + 7) & ~7u;
+	rec_header(&rec->rec, t, IOP_REC_EXEC, 0, n, bpf_ktime_get_ns());
+	send(t, rec, n & 0x1fff, true);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int process_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct iop_rec_task_exit *rec;
+	struct process *p;
+
+	if (!t)
+		return 0;
+	abandon_to(t, 0);
+	rec = (void *)t->scratch;
+	rec->group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
+	rec->exit_code = task->exit_code;
+	rec->returns_without_frame = t->returns_without_frame;
+	rec->frames_too_deep = t->frames_too_deep;
+	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), rec->group_dead);
+	p = process_of(t);
+	if (rec->group_dead && p)
+		p->tgid = 0;
+	return 0;
+}
+
+/* Takes in every thread of the target processes; run until it finds no new one. */
+__u64 threads_taken;
+
+SEC("iter/task")
+int take_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *t;
+	u32 tgid, *target;
+
+	if (!task)
+		return 0;
+	tgid = task->tgid;
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (!target || thread_of(task))
+		return 0;
+	t = thread_create(task);
+	if (!t)
+		return 0;
+	if (!*target)
+		*target = process_allocate(tgid);
+	t->process = *target;
+	threads_taken++;
+	return 0;
+}
+
+#include "hold.h"

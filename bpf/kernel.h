@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The kernel types that the programs read, with just the members they read; CO-RE finds the real offsets at load.
+ */
+#ifndef IOPROBE_BPF_KERNEL_H
+#define IOPROBE_BPF_KERNEL_H
+
+#include <ioprobe/record.h>
+#include <stdbool.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+/* what libbpf's helper declarations name */
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+       BPF_MAP_TYPE_RINGBUF = 27, BPF_MAP_TYPE_TASK_STORAGE = 29 };
+enum { BPF_F_NO_PREALLOC = 1 };
+enum { BPF_ANY = 0 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
+
+/* x86-64; the layout is ABI, so not relocated */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct qstr { const unsigned char *name; };
+struct inode {
+	unsigned short i_mode;
+	unsigned long i_ino;
+	unsigned int i_nlink;
+	struct super_block *i_sb;
+};
+struct super_block { unsigned int s_dev; unsigned long s_magic; };
+struct dentry { struct dentry *d_parent; struct qstr d_name; struct inode *d_inode; };
+struct vfsmount { struct dentry *mnt_root; };
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	int mnt_id;
+};
+struct path { struct vfsmount *mnt; struct dentry *dentry; };
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+	unsigned int f_flags;
+	long long f_pos;
+};
+struct fdtable { unsigned int max_fds; struct file **fd; unsigned long *close_on_exec; };
+struct files_struct { struct fdtable *fdt; };
+struct fs_struct { struct path pwd; };
+typedef struct { int counter; } atomic_t;
+struct signal_struct { atomic_t live; };
+struct xol_area { unsigned long vaddr; };
+struct uprobes_state { struct xol_area *xol_area; };
+struct mm_struct { struct uprobes_state uprobes_state; };
+struct task_struct {
+	int pid, tgid;
+	char comm[16];
+	int exit_code;
+	struct mm_struct *mm;
+	struct fs_struct *fs;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct task_struct *group_leader;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
+};
+struct linux_binprm { const char *filename; };
+struct seq_file;
+struct bpf_iter_meta { struct seq_file *seq; };
+struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
+
+#pragma clang attribute pop
+
+#endif

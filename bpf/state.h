@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Maps and the state of a traced thread: its stack of open calls, its sequence number, room to build a record.
+ * A task without thread state is not traced: that look-up is the first thing every program does.
+ */
+#ifndef IOPROBE_BPF_STATE_H
+#define IOPROBE_BPF_STATE_H
+
+#include <ioprobe/descriptor.h>
+
+#define MAX_DEPTH 24
+#define STRING_ROOM 1024
+#define PATH_ROOM 4096
+#define PATH_MAX_NAMES 64
+#define KNOWN_FDS 4096
+#define MAX_PROCESSES 8192
+#define MAX_SYSCALLS 512
+#define NO_SYSCALL_PROBE 0xffff
+
+enum frame_flags {
+	FRAME_ENTERED = 1,      /* its ENTER record was sent */
+	FRAME_SYSCALL = 2,
+	FRAME_ALTSTACK = 4,     /* runs on a signal stack: stack pointers do not compare with frames below */
+	FRAME_LATE_STRINGS = 8, /* a string could not be read at entry */
+	FRAME_HIJACKED = 16,    /* a return probe replaced the return address ra */
+	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
+};
+
+struct frame {
+	u64 enter_ns;
+	u64 sp;                 /* at entry: the address of the return address */
+	u64 ra;
+	u16 probe;
+	u8 flags;
+	u8 nargs;
+	u8 arg_failed;
+	u8 pad[3];
+	u64 args[IOP_MAX_ARGS];
+};
+
+struct thread {
+	u32 seq;
+	u32 depth;
+	u32 process;            /* slot in processes, 0: none was free */
+	u32 pad;
+	u64 returns_without_frame;
+	u64 frames_too_deep;
+	struct frame frames[MAX_DEPTH];
+	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
+};
+
+/* The descriptors of a process that were described already. */
+struct process {
+	u32 tgid;               /* 0: the slot is free */
+	u32 pad;
+	u64 known[KNOWN_FDS / 64];
+};
+
+struct counters {
+	u64 lost;               /* records that found their ring full */
+	u64 untracked;          /* threads for which no state could be allocated */
+	u64 unwinds;            /* unwinders that waited for return addresses */
+	u64 unwinds_late;       /* and did not get them in time */
+	u64 holds_late;         /* launched processes whose probes were not in place in time */
+	u64 no_process_slot;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOP_MAX_PROBES);
+	__type(key, u32);
+	__type(value, struct iop_desc);
+} descriptors SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, u32);
+	__type(value, struct process);
+} processes SEC(".maps");
+
+/* Processes that the task iterator is to take in. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, u32);
+	__type(value, u32);
+} targets SEC(".maps");
+
+struct ring_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);                 /* set before load: the number of rings */
+	__type(key, u32);
+	__array(values, struct ring_map);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct counters);
+} counters SEC(".maps");
+
+/* Threads that wait for the agent (key: pid_tgid); the value becomes 1 when it has done what they wait for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, u64);
+	__type(value, u32);
+} holds SEC(".maps");
+
+/* Requests of waiting threads to the agent (struct iop_request): those for probes, and those of unwinders, which a thread of its
+ * own answers because the one that places probes may itself be waiting for the kernel. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} probe_requests SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} return_requests SEC(".maps");
+
+const volatile __u32 ring_count = 1;
+const volatile __u32 ring_wakeup_bytes = 1 << 20;
+const volatile __u16 syscall_probe[MAX_SYSCALLS];
+const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
+const volatile __u64 hold_limit_ns = 0, unwind_limit_ns = 2000000000;
+__u32 launch_tgid;        /* becomes a target at its next exec */
+__u32 process_cursor;
+
+static __always_inline struct thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+static __always_inline struct counters *counters_here(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&counters, &zero);
+}
+
+#define COUNT(member, n)                                                       \
+	do {                                                                   \
+		struct counters *c_ = counters_here();                         \
+		if (c_)                                                        \
+			c_->member += (n);                                     \
+	} while (0)
+
+static __always_inline struct process *process_of(struct thread *t)
+{
+	u32 slot = t->process;
+	return slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
+}
+
+/* Finds a free slot near the cursor. Two allocations may meet on one slot only if both see it free at once: the exchange decides. */
+__noinline u32 process_allocate(u32 tgid)
+{
+	for (int i = 0; i < 64; i++) {
+		u32 slot = __sync_fetch_and_add(&process_cursor, 1) % MAX_PROCESSES;
+		struct process *p = slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
+		if (!p || __sync_val_compare_and_swap(&p->tgid, 0, tgid) != 0)
+			continue;
+		for (int w = 0; w < KNOWN_FDS / 64; w++)
+			p->known[w] = 0;
+		return slot;
+	}
+	COUNT(no_process_slot, 1);
+	return 0;
+}
+
+#endif

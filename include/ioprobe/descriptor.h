@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What the BPF programs must know of one probed function: made from a row of probes/, kept in a BPF array, found by the probe's
+ * cookie (library functions) or through the system call's number. Everything else about an API stays in user space.
+ */
+#ifndef IOPROBE_DESCRIPTOR_H
+#define IOPROBE_DESCRIPTOR_H
+
+#include <ioprobe/record.h>
+
+enum iop_arg_kind {
+	IOP_ARG_VALUE = 0,      /* the 64-bit register or stack word */
+	IOP_ARG_INT,            /* a 32-bit int, sign-extended */
+	IOP_ARG_STRING,         /* a C string, its pointer in args[] */
+	IOP_ARG_OUT_INT,        /* pointer to a 32-bit int that is read at return, sign-extended */
+	IOP_ARG_OUT_VALUE,      /* pointer to a 64-bit value that is read at return */
+	IOP_ARG_IN_INT,         /* pointer to a 32-bit int that is read at entry (MPI_File_close(MPI_File *) style) */
+	IOP_ARG_IN_VALUE,       /* pointer to a 64-bit value that is read at entry */
+	IOP_ARG_IOV,            /* struct iovec array; its number of elements is the next argument; the sum of lengths is sent */
+};
+
+/* iop_desc.flags */
+#define IOP_D_NO_RETURN 0x0001  /* no return probe: the function calls user code, or does not return; one CALL at entry with ret 0 */
+#define IOP_D_NESTED 0x0002     /* recorded only while another recorded call is open */
+#define IOP_D_STRINGS 0x0004    /* has STRING arguments: send ENTER at once */
+#define IOP_D_MAKES_FD 0x0008   /* system call: a return value >= 0 is a new descriptor: send FD before the call's record */
+#define IOP_D_CLOSES_FD 0x0010  /* system call: forgets the descriptor in fd_arg */
+#define IOP_D_CHDIR 0x0020      /* system call: send CWD on success */
+#define IOP_D_NEEDS_FD 0x0040   /* system call: recorded only if fd_arg is >= 0 (mmap) */
+#define IOP_D_UNWIND 0x0080     /* an unwinder's entry: give back the return addresses of all open frames; sends nothing */
+#define IOP_D_REPLACES_FD 0x0100 /* system call: on success forgets and describes the descriptor in ret (dup2, dup3) */
+#define IOP_D_CLOSES_RANGE 0x0200 /* system call close_range: forgets the descriptors from args[0] to args[1] */
+
+#define IOP_NO_FD 0xff
+
+struct iop_desc {
+	__u16 flags;            /* IOP_D_* */
+	__u8 nargs;             /* captured arguments */
+	__u8 fd_arg;            /* index in arg[] of the descriptor that a system call uses, IOP_NO_FD if none */
+	struct {
+		__u8 source;    /* position among the integer arguments: 0..5 registers, 6.. stack */
+		__u8 kind;      /* enum iop_arg_kind */
+	} arg[IOP_MAX_ARGS];
+	__u8 fd_arg2;           /* a second descriptor (sendfile, copy_file_range), IOP_NO_FD if none */
+	__u8 pad[3];
+};
+_Static_assert(sizeof(struct iop_desc) == 24, "iop_desc");
+
+#define IOP_MAX_PROBES 4096
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The record format, shared by the BPF programs, the agent and the spool: one struct per record.
+ * Kernel records (type < 64) travel ring -> spool unchanged; agent records (type >= 64) are appended by the agent.
+ * All integers are in host byte order; every record's length is a multiple of 8.
+ */
+#ifndef IOPROBE_RECORD_H
+#define IOPROBE_RECORD_H
+
+#ifdef __bpf__
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef int __s32;
+typedef long long __s64;
+#else
+#include <linux/types.h>
+#endif
+
+enum iop_rec_type {
+	/* written by the kernel side */
+	IOP_REC_CALL = 1,       /* a complete call without recorded children: iop_rec_call */
+	IOP_REC_ENTER = 2,      /* early half of a call that has children or strings: iop_rec_call, ret unused */
+	IOP_REC_EXIT = 3,       /* late half of it: iop_rec_call, args hold the OUT values only (all with IOP_F_STRINGS) */
+	IOP_REC_FD = 4,         /* what a descriptor refers to, sent before its first use: iop_rec_fd */
+	IOP_REC_CWD = 5,        /* a process' working directory after chdir: iop_rec_fd with fd -1 */
+	IOP_REC_FORK = 6,       /* a thread or process was made: iop_rec_fork */
+	IOP_REC_EXEC = 7,       /* a process became another program: iop_rec_exec */
+	IOP_REC_TASK_EXIT = 8,  /* a thread ended: iop_rec_task_exit */
+	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
+
+	/* written by the agent */
+	IOP_REC_HOST = 64,      /* text: host, kernel, version, clock pair, command line */
+	IOP_REC_TABLE = 65,     /* text: the source of one probe table, in load order; probe ids count rows over all tables */
+	IOP_REC_PROCESS = 66,   /* text: one process: exe, cmdline, cwd, rank variables, mount namespace */
+	IOP_REC_MOUNTS = 67,    /* text: mountinfo of one mount namespace */
+	IOP_REC_LIBRARY = 68,   /* text: a probed library of one process: path, version, constants */
+	IOP_REC_MISSING = 69,   /* text: a probe or library that could not be probed, and why */
+	IOP_REC_GAP = 70,       /* text: a span in which a layer of one process was not observed */
+	IOP_REC_ROUND = 71,     /* every ring was drained up to time_ns: iop_rec with no payload */
+	IOP_REC_LOST = 72,      /* records dropped by a full ring: iop_rec_lost */
+	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals */
+};
+
+/* iop_rec.flags */
+#define IOP_F_ABANDONED 0x01    /* EXIT: the frame was left without a return (longjmp, exception, thread exit); no ret, no args */
+#define IOP_F_STRINGS 0x02      /* strings follow args[] */
+#define IOP_F_BACKLOG 0x04      /* the early half carries values read later than the call's entry */
+#define IOP_F_SCAN 0x08         /* FD: found in /proc at attach; FORK: existed at attach */
+
+/* Every record begins with this. seq counts the kernel records of one thread without gaps, from 1 at the thread's first
+ * record; agent records have seq 0. time_ns is CLOCK_MONOTONIC at emission and never decreases along seq. */
+struct iop_rec {
+	__u16 len;      /* of the whole record in bytes, multiple of 8 */
+	__u8 type;      /* enum iop_rec_type */
+	__u8 flags;     /* IOP_F_* */
+	__u32 tid;      /* in the initial pid namespace */
+	__u32 tgid;
+	__u32 seq;
+	__u64 time_ns;
+};
+
+#define IOP_MAX_ARGS 8
+
+/* CALL, ENTER and EXIT. args[] are the captured arguments of the probe's descriptor in their order: all of them in CALL and
+ * ENTER (an OUT argument holds the pointer in ENTER, its target in CALL), only the OUT ones in EXIT; bit i of arg_failed
+ * is set where the i-th value of args[] could not be read.
+ * With IOP_F_STRINGS, args[] has all arguments in their positions, in an EXIT too, and is padded to IOP_MAX_ARGS (nargs says
+ * so); behind it stands for every STRING argument in order: __u16 length, then the bytes without NUL; unpadded between,
+ * padded with zeros after the last. Length bit 15: truncated. Length 0xffff: unreadable (an EXIT may bring it later). */
+struct iop_rec_call {
+	struct iop_rec rec;     /* time_ns: of the return in CALL and EXIT, of emission in ENTER */
+	__u16 probe;            /* row number over all tables */
+	__u8 nargs;
+	__u8 depth;             /* open recorded frames below this one */
+	__u8 arg_failed;
+	__u8 pad[3];
+	__u64 enter_ns;
+	__s64 ret;              /* raw return register; for system calls the negative errno on failure */
+	__u64 args[];
+};
+
+/* What a descriptor (or, with CWD, the working directory) refers to. path_len bytes follow: the names from the file up to the root of the
+ * mount namespace, each with its NUL, leaf first ("b\0a\0" is /a/b). Pipes, sockets and the like have their dentry's name only.
+ * Sent before the record of the call that made it or that first uses it. */
+struct iop_rec_fd {
+	struct iop_rec rec;
+	__s32 fd;
+	__u32 i_mode;           /* inode type and permission */
+	__u64 ino;
+	__u32 dev_major, dev_minor;
+	__u32 mnt_id;           /* as in mountinfo, 0 unknown */
+	__u32 f_flags;          /* O_* of the open file */
+	__s64 pos;
+	__u32 sb_magic;         /* statfs f_type, 0 unknown */
+	__u16 path_len;
+	__u8 cloexec;           /* 0, 1, or 2 unknown */
+	__u8 state;             /* IOP_FD_* */
+	char path[];
+};
+#define IOP_FD_TRUNCATED 0x01   /* the path has more components or bytes than were copied */
+#define IOP_FD_DELETED 0x02     /* the inode has no name any more */
+
+struct iop_rec_fork {
+	struct iop_rec rec;     /* of the parent thread; with IOP_F_SCAN of the found thread itself */
+	__u32 child_tid;
+	__u32 child_tgid;       /* equals rec.tgid for a thread */
+	__u32 flags;            /* IOP_FORK_* */
+	__u32 pad;
+	char comm[16];
+};
+#define IOP_FORK_UNTRACKED 0x01 /* no memory for the child's state: its calls are not recorded */
+
+struct iop_rec_exec {
+	struct iop_rec rec;     /* tid is the new thread leader's */
+	__u32 old_tid;          /* the thread that called exec */
+	__u32 path_len;         /* bytes of path, without NUL */
+	char path[];
+};
+
+struct iop_rec_task_exit {
+	struct iop_rec rec;     /* open frames were sent as abandoned EXITs before */
+	__u32 group_dead;       /* last thread of its process */
+	__s32 exit_code;        /* as in wait(2) */
+	__u64 returns_without_frame; /* return probes of this thread that met no open frame */
+	__u64 frames_too_deep;  /* calls that were not recorded: nested deeper than the frame stack */
+};
+
+struct iop_rec_map {
+	struct iop_rec rec;
+	__u64 addr;
+};
+
+/* Text payload: key=value lines, each ended by '\n'; a value runs to the end of its line, with bytes < 0x20, '\\' and 0x7f
+ * written as \xHH. TABLE and MOUNTS payloads: the key=value lines end at the first empty line, the raw text follows. */
+struct iop_rec_text {
+	struct iop_rec rec;
+	__u32 text_len;         /* bytes of text; rec.len is 0 for records over 65528 bytes, then the size is derived from text_len */
+	__u32 pad;
+	char text[];
+};
+
+struct iop_rec_lost {
+	struct iop_rec rec;     /* time_ns: when noticed; per thread the place is the gap in seq */
+	__u64 lost;             /* records dropped since the last such record, all rings */
+	__u64 since_ns;         /* and since when */
+};
+
+_Static_assert(sizeof(struct iop_rec) == 24, "iop_rec");
+_Static_assert(sizeof(struct iop_rec_call) == 48, "iop_rec_call");
+_Static_assert(sizeof(struct iop_rec_fd) == 72, "iop_rec_fd");
+_Static_assert(sizeof(struct iop_rec_fork) == 56, "iop_rec_fork");
+_Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
+_Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
+_Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
+_Static_assert(sizeof(struct iop_rec_text) == 32, "iop_rec_text");
+_Static_assert(sizeof(struct iop_rec_lost) == 40, "iop_rec_lost");
+
+#endif

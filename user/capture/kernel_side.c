@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Loading the BPF object and attaching the tracepoints. Features are found by trying, never by version.
+ */
+#include "capture/kernel_side.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture/tracepoints.h"
+#include "ioprobe.skel.h"
+
+#define DEFAULT_RING_BYTES_PER_CPU (8ull << 20)
+#define DEFAULT_RING_BYTES_MAX (128ull << 20)
+#define MAX_RINGS 32
+#define TRACE_UPROBE_MULTI 48   /* enum bpf_attach_type of newer headers than Debian 12's */
+#define TRACE_UPROBE_SESSION 57
+
+struct kernel_side {
+	struct ioprobe_bpf *skel;
+	enum attach_method method;
+	const struct table_set *set;
+	struct tracepoints *syscalls;
+	struct bpf_link *fork, *exec, *exit;
+	int ring_fds[MAX_RINGS];
+	size_t rings;
+	uint64_t ring_bytes;
+};
+
+const char *attach_method_name(enum attach_method method)
+{
+	static const char *const names[] = { "uprobe_multi session links", "uprobe_multi entry and return links", "perf events" };
+
+	return names[method];
+}
+
+/* ---- load ---- */
+
+/* libbpf's own words of the last failure: the first line that names a reason. */
+static char libbpf_words[512];
+
+static int keep_libbpf_words(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN && !libbpf_words[0])
+		vsnprintf(libbpf_words, sizeof(libbpf_words), format, args);
+	libbpf_words[strcspn(libbpf_words, "\n")] = 0;
+	return 0;
+}
+
+static uint64_t power_of_two_below(uint64_t n)
+{
+	uint64_t p = 4096;
+
+	while (p * 2 <= n)
+		p *= 2;
+	return p;
+}
+
+static void choose_rings(struct kernel_side *kernel, const struct kernel_options *options)
+{
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t total = options->ring_bytes;
+
+	if (cpus < 1)
+		cpus = 1;
+	kernel->rings = cpus < MAX_RINGS ? cpus : MAX_RINGS;
+	if (!total)
+		total = DEFAULT_RING_BYTES_PER_CPU * cpus;
+	if (!options->ring_bytes && total > DEFAULT_RING_BYTES_MAX)
+		total = DEFAULT_RING_BYTES_MAX;
+	kernel->ring_bytes = power_of_two_below(total / kernel->rings);
+}
+
+static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
+{
+	bool multi = method != ATTACH_PERF;
+
+	bpf_program__set_autoload(skel->progs.call_session, method == ATTACH_SESSION);
+	bpf_program__set_autoload(skel->progs.call_entry, method != ATTACH_SESSION);
+	bpf_program__set_autoload(skel->progs.call_return, method != ATTACH_SESSION);
+	bpf_program__set_autoload(skel->progs.unwinder_entry, multi);
+	bpf_program__set_autoload(skel->progs.linker_rendezvous, multi);
+	if (!multi)
+		return;
+	bpf_program__set_expected_attach_type(skel->progs.call_session, TRACE_UPROBE_SESSION);
+	bpf_program__set_expected_attach_type(skel->progs.call_entry, TRACE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(skel->progs.call_return, TRACE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(skel->progs.unwinder_entry, TRACE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(skel->progs.linker_rendezvous, TRACE_UPROBE_MULTI);
+}
+
+static void set_syscall_probes(struct ioprobe_bpf *skel, const struct table_set *set)
+{
+	size_t max = sizeof(skel->rodata->syscall_probe) / sizeof(skel->rodata->syscall_probe[0]);
+
+	for (size_t nr = 0; nr < max; nr++)
+		skel->rodata->syscall_probe[nr] = UINT16_MAX;
+	for (size_t i = 0; i < set->nrows; i++) {
+		const struct table_row *row = &set->rows[i];
+
+		if (row->syscall_nr >= 0 && (size_t)row->syscall_nr < max)
+			skel->rodata->syscall_probe[row->syscall_nr] = row->id;
+	}
+	skel->rodata->fcntl_nr = SYS_fcntl;
+	skel->rodata->mmap_nr = SYS_mmap;
+}
+
+static int try_load(struct kernel_side *kernel, const struct kernel_options *options)
+{
+	struct ioprobe_bpf *skel = ioprobe_bpf__open();
+	int err, inner;
+
+	if (!skel)
+		return -errno;
+	choose_programs(skel, kernel->method);
+	set_syscall_probes(skel, kernel->set);
+	skel->rodata->ring_count = kernel->rings;
+	skel->rodata->ring_wakeup_bytes = kernel->ring_bytes / 4;
+	skel->rodata->hold_limit_ns = options->hold_limit_ns;
+	bpf_map__set_max_entries(skel->maps.rings, kernel->rings);
+	inner = bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, kernel->ring_bytes, NULL);
+	err = inner < 0 ? inner : bpf_map__set_inner_map_fd(skel->maps.rings, inner);
+	if (!err)
+		err = ioprobe_bpf__load(skel);
+	if (inner >= 0)
+		close(inner);
+	if (err) {
+		ioprobe_bpf__destroy(skel);
+		return err;
+	}
+	kernel->skel = skel;
+	return 0;
+}
+
+static int make_rings(struct kernel_side *kernel)
+{
+	for (uint32_t i = 0; i < kernel->rings; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ioprobe_ring", 0, 0, kernel->ring_bytes, NULL), err;
+
+		if (fd < 0)
+			return fd;
+		kernel->ring_fds[i] = fd;
+		err = bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.rings), &i, &fd, BPF_ANY);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int fill_descriptors(struct kernel_side *kernel)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.descriptors);
+
+	for (size_t i = 0; i < kernel->set->nrows; i++) {
+		const struct table_row *row = &kernel->set->rows[i];
+		struct iop_desc desc;
+		uint32_t key = row->id;
+		int err;
+
+		table_row_descriptor(kernel->set, row, &desc);
+		err = bpf_map_update_elem(fd, &key, &desc, BPF_ANY);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static const char *remedy(int err)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return "the kernel offers no BTF (CONFIG_DEBUG_INFO_BTF)";
+	if (err == -EPERM)
+		return "needs root, or CAP_BPF with CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN";
+	return libbpf_words[0] ? libbpf_words : strerror(-err);
+}
+
+int kernel_side_create(struct kernel_side **out, const struct table_set *set, const struct kernel_options *options,
+		       char *err_text, size_t err_len)
+{
+	struct kernel_side *kernel = calloc(1, sizeof(*kernel));
+	int err = -ENOMEM;
+
+	if (!kernel)
+		goto fail;
+	for (int i = 0; i < MAX_RINGS; i++)
+		kernel->ring_fds[i] = -1;
+	kernel->set = set;
+	libbpf_set_print(keep_libbpf_words);
+	choose_rings(kernel, options);
+	for (int method = options->best_method; method <= ATTACH_PERF; method++) {
+		kernel->method = method;
+		libbpf_words[0] = 0;
+		err = try_load(kernel, options);
+		if (!err || err == -EPERM)
+			break;
+	}
+	if (!err)
+		err = make_rings(kernel);
+	if (!err)
+		err = fill_descriptors(kernel);
+	if (!err) {
+		*out = kernel;
+		return 0;
+	}
+fail:
+	snprintf(err_text, err_len, "cannot load the BPF programs: %s", remedy(err));
+	kernel_side_destroy(kernel);
+	return err;
+}
+
+void kernel_side_destroy(struct kernel_side *kernel)
+{
+	if (!kernel)
+		return;
+	kernel_side_detach_syscalls(kernel);
+	bpf_link__destroy(kernel->fork);
+	bpf_link__destroy(kernel->exec);
+	bpf_link__destroy(kernel->exit);
+	for (int i = 0; i < MAX_RINGS; i++)
+		if (kernel->ring_fds[i] >= 0)
+			close(kernel->ring_fds[i]);
+	ioprobe_bpf__destroy(kernel->skel);
+	free(kernel);
+}
+
+/* ---- tracepoints ---- */
+
+static int attach_one(struct bpf_program *program, struct bpf_link **link, const char *what, char *err_text, size_t err_len)
+{
+	*link = bpf_program__attach(program);
+	if (*link)
+		return 0;
+	snprintf(err_text, err_len, "cannot attach to tracepoint %s: %s", what, strerror(errno));
+	return -errno;
+}
+
+int kernel_side_attach(struct kernel_side *kernel, void (*missing)(void *, const char *, const char *), void *arg,
+		       char *err_text, size_t err_len)
+{
+	struct ioprobe_bpf *skel = kernel->skel;
+	int err;
+
+	err = attach_one(skel->progs.process_exit, &kernel->exit, "sched_process_exit", err_text, err_len);
+	if (!err)
+		err = attach_one(skel->progs.process_exec, &kernel->exec, "sched_process_exec", err_text, err_len);
+	if (!err)
+		err = attach_one(skel->progs.process_fork, &kernel->fork, "sched_process_fork", err_text, err_len);
+	if (!err)
+		err = tracepoints_attach_syscalls(&kernel->syscalls, kernel->set, bpf_program__fd(skel->progs.syscall_enter),
+						  bpf_program__fd(skel->progs.syscall_exit), missing, arg, err_text, err_len);
+	return err;
+}
+
+void kernel_side_detach_syscalls(struct kernel_side *kernel)
+{
+	tracepoints_detach(kernel->syscalls);
+	kernel->syscalls = NULL;
+}
+
+/* ---- targets ---- */
+
+/* Runs the task iterator once. */
+static int take_once(struct kernel_side *kernel)
+{
+	struct bpf_link *link = bpf_program__attach_iter(kernel->skel->progs.take_threads, NULL);
+	char buf[64];
+	int fd, err = 0;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		err = fd;
+	else
+		while (read(fd, buf, sizeof(buf)) > 0)
+			;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+int kernel_side_take(struct kernel_side *kernel, pid_t tgid)
+{
+	uint32_t key = tgid, slot = 0;
+	uint64_t before;
+	int err = bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.targets), &key, &slot, BPF_NOEXIST);
+
+	if (err)
+		return err == -EEXIST ? 0 : err;
+	/* A thread that was not yet taken may have made one meanwhile: until a pass finds none. */
+	for (int pass = 0; pass < 64; pass++) {
+		before = kernel->skel->bss->threads_taken;
+		err = take_once(kernel);
+		if (err || kernel->skel->bss->threads_taken == before)
+			break;
+	}
+	bpf_map_delete_elem(bpf_map__fd(kernel->skel->maps.targets), &key);
+	return err;
+}
+
+void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
+{
+	kernel->skel->bss->launch_tgid = tgid;
+}
+
+void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid)
+{
+	uint32_t done = 1;
+
+	bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.holds), &pid_tgid, &done, BPF_EXIST);
+}
+
+/* ---- access ---- */
+
+enum attach_method kernel_side_method(const struct kernel_side *kernel) { return kernel->method; }
+size_t kernel_side_rings(const struct kernel_side *kernel) { return kernel->rings; }
+int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i) { return kernel->ring_fds[i]; }
+uint64_t kernel_side_ring_bytes(const struct kernel_side *kernel) { return kernel->ring_bytes; }
+
+int kernel_side_probe_requests_fd(const struct kernel_side *kernel)
+{
+	return bpf_map__fd(kernel->skel->maps.probe_requests);
+}
+
+int kernel_side_return_requests_fd(const struct kernel_side *kernel)
+{
+	return bpf_map__fd(kernel->skel->maps.return_requests);
+}
+
+int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program)
+{
+	const struct bpf_program *programs[] = {
+		[PROGRAM_SESSION] = kernel->skel->progs.call_session,
+		[PROGRAM_ENTRY] = kernel->skel->progs.call_entry,
+		[PROGRAM_RETURN] = kernel->skel->progs.call_return,
+		[PROGRAM_UNWINDER] = kernel->skel->progs.unwinder_entry,
+		[PROGRAM_RENDEZVOUS] = kernel->skel->progs.linker_rendezvous,
+	};
+
+	return bpf_program__fd(programs[program]);
+}
+
+/* Runs of tracepoint programs that the kernel skipped because one was already running on the CPU: calls that were not seen. */
+static uint64_t missed_runs(const struct kernel_side *kernel)
+{
+	struct bpf_program *program;
+	uint64_t missed = 0;
+
+	bpf_object__for_each_program(program, kernel->skel->obj) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__fd(program) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
+int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot; } *per_cpu;
+	uint32_t zero = 0;
+
+	memset(counts, 0, sizeof(*counts));
+	per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.counters), &zero, per_cpu);
+	for (int i = 0; i < cpus && !err; i++) {
+		counts->lost += per_cpu[i].lost;
+		counts->untracked += per_cpu[i].untracked;
+		counts->unwinds += per_cpu[i].unwinds;
+		counts->unwinds_late += per_cpu[i].unwinds_late;
+		counts->holds_late += per_cpu[i].holds_late;
+		counts->no_process_slot += per_cpu[i].no_process_slot;
+	}
+	counts->missed_programs = missed_runs(kernel);
+	free(per_cpu);
+	return err;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The BPF object: loaded with what this kernel offers, its maps, its rings, its system-call and process tracepoints.
+ */
+#ifndef IOPROBE_KERNEL_SIDE_H
+#define IOPROBE_KERNEL_SIDE_H
+
+#include <ioprobe/request.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "table/table.h"
+
+struct kernel_side;
+
+/* How library probes are attached. Best first; found by trying. */
+enum attach_method {
+	ATTACH_SESSION,         /* uprobe_multi session links: Linux 6.13, commit d920179b3d48 */
+	ATTACH_MULTI,           /* uprobe_multi entry and return links: Linux 6.6, commit 89ae89f53d20 */
+	ATTACH_PERF,            /* perf events, one per probe */
+};
+const char *attach_method_name(enum attach_method method);
+
+struct kernel_options {
+	enum attach_method best_method; /* do not try better ones than this */
+	uint64_t ring_bytes;            /* of all rings together, 0: default */
+	uint64_t hold_limit_ns;         /* launched programs wait so long for their probes at most */
+};
+
+/* Loads and verifies everything; attaches nothing. Returns 0 or -errno with one line in err (what failed, why, the remedy). */
+int kernel_side_create(struct kernel_side **out, const struct table_set *set, const struct kernel_options *options,
+		       char *err, size_t err_len);
+void kernel_side_destroy(struct kernel_side *kernel);   /* detaches what is attached; NULL is fine */
+
+/* Attaches the life of processes (fork, exec, exit), then the system calls of the tables. missing is called for each system call that
+ * could not be attached. */
+int kernel_side_attach(struct kernel_side *kernel, void (*missing)(void *arg, const char *function, const char *reason), void *arg,
+		       char *err, size_t err_len);
+void kernel_side_detach_syscalls(struct kernel_side *kernel);
+
+/* Makes every thread of a process traced, those too that it makes meanwhile. */
+int kernel_side_take(struct kernel_side *kernel, pid_t tgid);
+/* This process is taken at its next exec. */
+void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid);
+
+/* Ends the wait of a thread that asked for something. */
+void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);
+
+enum attach_method kernel_side_method(const struct kernel_side *kernel);
+enum kernel_program { PROGRAM_SESSION, PROGRAM_ENTRY, PROGRAM_RETURN, PROGRAM_UNWINDER, PROGRAM_RENDEZVOUS };
+int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program);      /* -1: this kernel has it not */
+
+/* Map descriptors, for libbpf's ring_buffer. */
+size_t kernel_side_rings(const struct kernel_side *kernel);
+int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i);
+uint64_t kernel_side_ring_bytes(const struct kernel_side *kernel);      /* of one */
+int kernel_side_probe_requests_fd(const struct kernel_side *kernel);
+int kernel_side_return_requests_fd(const struct kernel_side *kernel);
+
+struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, missed_programs; };
+int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The agent's own records: what it learns of host, tables, processes, mounts and libraries goes into the spool as text.
+ */
+#ifndef IOPROBE_NOTES_H
+#define IOPROBE_NOTES_H
+
+#include <sys/types.h>
+#include "spool/spool.h"
+#include "table/table.h"
+
+/* A growing text of key=value lines. */
+struct note { char *text; size_t len, cap; };
+void note_add(struct note *note, const char *key, const char *value);            /* value is escaped */
+__attribute__((format(printf, 3, 4)))
+void note_addf(struct note *note, const char *key, const char *format, ...);
+void note_free(struct note *note);
+
+void note_host(struct spool_writer *spool, int argc, char **argv);
+void note_tables(struct spool_writer *spool, const struct table_set *set);
+/* exe, cmdline, cwd, rank variables; mpi: the process maps an MPI library. */
+void note_process(struct spool_writer *spool, pid_t pid, bool mpi);
+/* The mount table that this process sees, and the namespace it belongs to. */
+void note_mounts(struct spool_writer *spool, pid_t pid);
+/* Threads and descriptors that exist already. */
+void note_scan(struct spool_writer *spool, pid_t pid);
+void note_missing(struct spool_writer *spool, const char *layer, const char *library, const char *function, const char *reason);
+void note_gap(struct spool_writer *spool, pid_t pid, const char *layer, uint64_t from_ns, uint64_t to_ns, const char *reason);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Which rows of the tables a file provides, and where to probe them. (Interface fixed by the lead: capture/targets.c uses it.)
+ */
+#ifndef IOPROBE_PLAN_H
+#define IOPROBE_PLAN_H
+
+#include "elf/placement.h"
+#include "table/table.h"
+
+struct plan_point {
+	uint16_t row;                   /* probe id */
+	uint64_t file_offset;           /* of the probe, placement.offset included */
+	struct placement placement;
+	const char *function;           /* name in the file; owned by the plan */
+};
+
+struct plan_missing { uint16_t row; const char *reason; };      /* in the table, not probed here; static text */
+
+/* What one layer of the tables has in this file. */
+struct plan_layer {
+	uint16_t layer;                 /* index in table_set.layers */
+	bool parallel;                  /* its parallel_symbol is exported here, or the layer's class is parallel without one */
+	char version[48];               /* "" if not known */
+};
+
+struct plan {
+	struct plan_point *points;
+	size_t npoints;
+	struct plan_missing *missing;
+	size_t nmissing;
+	struct plan_layer *layers;
+	size_t nlayers;
+	/* link-time addresses of any layer's predefined communicators (table_layer.comms), 0 if not defined here; an executable may hold
+	 * the copy that counts (copy relocation) although it provides no layer */
+	uint64_t comm_world_vaddr, comm_self_vaddr;
+	uint64_t first_vaddr;           /* elf_file_first_vaddr: load bias = module base - first_vaddr */
+	uint64_t rendezvous_offset;     /* file offset of _dl_debug_state where this is a dynamic linker, else 0 */
+	bool stripped_static;           /* a static executable without symbols: its library calls cannot be seen */
+	char *names;                    /* storage of the points' names */
+};
+
+/* Reads the file at open_path; name is what the library patterns are compared with (the path's last component). A file that provides
+ * nothing gives an empty plan. Returns 0 or -errno with one line in err. */
+int plan_create(struct plan *out, const struct table_set *set, const char *open_path, const char *name, char *err, size_t err_len);
+void plan_destroy(struct plan *plan);
+
+#endif

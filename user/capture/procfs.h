@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What /proc tells of one process: threads, children, mappings, descriptors, mounts, environment. Every function returns 0 or -errno
+ * (-ESRCH: it is gone); results are owned by the caller and freed with the matching _free.
+ */
+#ifndef IOPROBE_PROCFS_H
+#define IOPROBE_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A file that a process has mapped with PROT_EXEC, one per inode. */
+struct proc_module {
+	char *path;             /* as in maps, without " (deleted)" */
+	char *open_path;        /* a path by which this process can open that very file: /proc/PID/root/PATH if its inode matches,
+	                         * else /proc/PID/map_files/A-B (needs privileges) */
+	uint64_t base;          /* address of the mapping with the lowest address */
+	uint64_t base_offset;   /* file offset of that mapping */
+	uint64_t text_addr, text_offset, text_len;      /* the executable mapping */
+	uint64_t dev, ino;
+	bool deleted;
+};
+struct proc_modules { struct proc_module *v; size_t n; };
+int proc_modules_read(pid_t pid, struct proc_modules *out);     /* file-backed only; in order of address */
+void proc_modules_free(struct proc_modules *modules);
+
+int proc_threads_read(pid_t pid, pid_t **tids, size_t *n);      /* free() */
+int proc_descendants_read(pid_t pid, pid_t **pids, size_t *n);  /* all levels, by one pass over /proc; free() */
+
+struct proc_fd {
+	int fd;
+	char *target;           /* readlink: "/a/b", "pipe:[1]", with " (deleted)" as the kernel adds it */
+	uint64_t dev, ino;      /* stat(2) through /proc, 0 if it failed */
+	uint32_t mode;          /* st_mode */
+	uint32_t flags;         /* octal flags of fdinfo */
+	int64_t pos;
+	uint32_t mnt_id;
+};
+struct proc_fds { struct proc_fd *v; size_t n; };
+int proc_fds_read(pid_t pid, struct proc_fds *out);
+void proc_fds_free(struct proc_fds *fds);
+
+/* A small text file of a process ("environ", "cmdline", "mountinfo", "comm", …), NUL-terminated, its length in *len. free(). */
+int proc_text_read(pid_t pid, const char *name, char **text, size_t *len);
+int proc_link_read(pid_t pid, const char *name, char *buf, size_t buf_len);     /* "exe", "cwd", "ns/mnt" */
+const char *proc_env_get(const char *environ_text, size_t len, const char *name);  /* value inside environ_text, NULL if unset */
+int proc_ids_read(pid_t pid, pid_t *ppid, uid_t *uid, gid_t *gid, uint64_t *start_ticks);
+bool proc_alive(pid_t pid);     /* exists and is no zombie */
+
+#endif

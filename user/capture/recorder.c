@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The main loop of a recording: drain the rings into the spool, follow processes and libraries, stop when it is time.
+ */
+#include "capture/recorder.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/launch.h"
+#include "capture/notes.h"
+#include "capture/procfs.h"
+#include "capture/responder.h"
+#include "capture/rings.h"
+#include "capture/targets.h"
+#include "elf/symbols.h"
+
+#define ROUND_MS 20
+#define HOLD_LIMIT_NS 2000000000ull
+#define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
+
+/* What a drained record asks to be done; done after the round, when the rings are empty. */
+struct news { uint8_t type; pid_t pid, parent; uint64_t time_ns; };
+
+struct recorder {
+	const struct recorder_options *options;
+	struct recorder_result *result;
+	struct kernel_side *kernel;
+	struct responder *responder;
+	struct rings *rings;
+	struct targets *targets;
+	struct spool_writer *spool;
+	struct ring_buffer *requests;
+	struct launch launch;
+	bool launched, stop;
+	unsigned interrupts;
+	int epoll_fd, signal_fd;
+	sigset_t old_mask;
+	struct news *news;
+	size_t nnews, news_cap;
+	uint64_t lost_noted, lost_since_ns, end_ns;
+	const char *reason;
+	char *err;
+	size_t err_len;
+};
+
+static int fail(struct recorder *r, int err, const char *what)
+{
+	if (!r->err[0])
+		snprintf(r->err, r->err_len, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+/* ---- records ---- */
+
+static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t parent, uint64_t time_ns)
+{
+	if (r->nnews == r->news_cap) {
+		size_t cap = r->news_cap ? r->news_cap * 2 : 64;
+		struct news *news = realloc(r->news, cap * sizeof(*news));
+
+		if (!news)
+			return;
+		r->news = news;
+		r->news_cap = cap;
+	}
+	r->news[r->nnews++] = (struct news){ type, pid, parent, time_ns };
+}
+
+static void on_record(void *arg, const struct iop_rec *rec)
+{
+	struct recorder *r = arg;
+
+	r->result->records++;
+	if (rec->type == IOP_REC_FORK) {
+		const struct iop_rec_fork *fork = (const void *)rec;
+
+		if (fork->child_tgid != rec->tgid)
+			add_news(r, rec->type, fork->child_tgid, rec->tgid, rec->time_ns);
+	} else if (rec->type == IOP_REC_EXEC || rec->type == IOP_REC_MAP_EXEC) {
+		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
+	} else if (rec->type == IOP_REC_TASK_EXIT && ((const struct iop_rec_task_exit *)rec)->group_dead) {
+		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
+	}
+	spool_writer_append(r->spool, rec);
+}
+
+/* A forked process that has become another program meanwhile has nothing left to be probed as what it was. */
+static bool execed_later(const struct recorder *r, size_t i)
+{
+	for (size_t k = i + 1; k < r->nnews; k++)
+		if (r->news[k].pid == r->news[i].pid && (r->news[k].type == IOP_REC_EXEC || r->news[k].type == IOP_REC_TASK_EXIT))
+			return true;
+	return false;
+}
+
+static void do_news(struct recorder *r)
+{
+	for (size_t i = 0; i < r->nnews; i++) {
+		struct news news = r->news[i];
+
+		if (news.type == IOP_REC_FORK && execed_later(r, i))
+			continue;
+
+		switch (news.type) {
+		case IOP_REC_FORK: targets_forked(r->targets, news.pid, news.parent, news.time_ns); break;
+		case IOP_REC_EXEC: targets_execed(r->targets, news.pid, news.time_ns); break;
+		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
+		case IOP_REC_TASK_EXIT: targets_ended(r->targets, news.pid); break;
+		}
+	}
+	r->nnews = 0;
+}
+
+static void note_losses(struct recorder *r, uint64_t now)
+{
+	struct kernel_counts counts;
+	struct iop_rec_lost rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_LOST, .time_ns = now }, .since_ns = r->lost_since_ns };
+
+	if (!kernel_side_counts(r->kernel, &counts) && counts.lost > r->lost_noted) {
+		rec.lost = counts.lost - r->lost_noted;
+		r->lost_noted = counts.lost;
+		spool_writer_append(r->spool, &rec.rec);
+	}
+	r->lost_since_ns = now;
+}
+
+static void round_of_records(struct recorder *r)
+{
+	uint64_t time_ns = rings_drain(r->rings);
+	struct iop_rec rec = { .len = sizeof(rec), .type = IOP_REC_ROUND, .time_ns = time_ns };
+
+	note_losses(r, time_ns);
+	spool_writer_append(r->spool, &rec);
+	do_news(r);
+	targets_check_mounts(r->targets);
+}
+
+/* A launched process waits with its libraries mapped. Its fork and exec records are in the rings already: take them first. */
+static int on_request(void *arg, void *data, size_t size)
+{
+	struct recorder *r = arg;
+	const struct iop_request *request = data;
+
+	if (size < sizeof(*request))
+		return 0;
+	round_of_records(r);
+	targets_mapped(r->targets, request->pid_tgid >> 32, 0);
+	kernel_side_answer(r->kernel, request->pid_tgid);
+	return 0;
+}
+
+/* ---- begin ---- */
+
+static void on_missing_syscall(void *arg, const char *function, const char *reason)
+{
+	struct recorder *r = arg;
+
+	note_missing(r->spool, "POSIX", "kernel", function, reason);
+}
+
+static int watch(struct recorder *r, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_signals(struct recorder *r)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+	r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->signal_fd < 0 || r->epoll_fd < 0)
+		return -errno;
+	return watch(r, r->signal_fd);
+}
+
+static int open_kernel(struct recorder *r)
+{
+	struct kernel_options options = r->options->kernel;
+	int err;
+
+	options.hold_limit_ns = r->options->command ? HOLD_LIMIT_NS : 0;
+	err = kernel_side_create(&r->kernel, r->options->set, &options, r->err, r->err_len);
+	if (err)
+		return err;
+	err = responder_create(&r->responder, r->kernel);
+	if (!err)
+		err = rings_create(&r->rings, r->kernel, on_record, r);
+	if (!err)
+		err = targets_create(&r->targets, r->kernel, r->options->set, r->spool);
+	if (!err) {
+		r->requests = ring_buffer__new(kernel_side_probe_requests_fd(r->kernel), on_request, r, NULL);
+		err = r->requests ? watch(r, kernel_side_probe_requests_fd(r->kernel)) : -errno;
+	}
+	if (!err)
+		err = watch(r, rings_poll_fd(r->rings));
+	return err ? fail(r, err, "cannot set up the rings") : 0;
+}
+
+static int open_spool(struct recorder *r)
+{
+	int err = spool_writer_create(&r->spool, r->options->spool_path);
+
+	if (err) {
+		snprintf(r->err, r->err_len, "cannot create %s: %s", r->options->spool_path, strerror(-err));
+		return err;
+	}
+	note_host(r->spool, r->options->argc, r->options->argv);
+	note_tables(r->spool, r->options->set);
+	return 0;
+}
+
+/* ---- targets ---- */
+
+/* A process and all that descends from it. Only the named one must exist. */
+static int attach_tree(struct recorder *r, pid_t pid)
+{
+	pid_t *descendants;
+	size_t n;
+	int err = targets_attach(r->targets, pid);
+
+	if (err) {
+		snprintf(r->err, r->err_len, err == -ESRCH ? "cannot attach to process %d: it does not exist or has ended" :
+			 "cannot attach to process %d: %s", pid, strerror(-err));
+		return err;
+	}
+	if (proc_descendants_read(pid, &descendants, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		targets_attach(r->targets, descendants[i]);
+	free(descendants);
+	return 0;
+}
+
+static int attach_running(struct recorder *r)
+{
+	for (size_t i = 0; i < r->options->npids; i++) {
+		int err = attach_tree(r, r->options->pids[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static const char *interpreter_of(const char *path, char *buf, size_t len)
+{
+	struct elf_file *file;
+	const char *interpreter;
+
+	snprintf(buf, len, "%s", DEFAULT_INTERPRETER);
+	if (elf_file_open(&file, path))
+		return buf;
+	interpreter = elf_file_interpreter(file);
+	if (interpreter)
+		snprintf(buf, len, "%s", interpreter);
+	elf_file_destroy(file);
+	return buf;
+}
+
+static int launch_command(struct recorder *r)
+{
+	char path[4096], interpreter[4096];
+	int err;
+
+	if (!launch_find(r->options->command[0], path, sizeof(path))) {
+		snprintf(r->err, r->err_len, "cannot run %s: command not found", r->options->command[0]);
+		return -ENOENT;
+	}
+	err = launch_prepare(&r->launch, r->options->command);
+	if (err)
+		return fail(r, err, "cannot fork");
+	kernel_side_take_at_exec(r->kernel, r->launch.pid);
+	if (targets_hold(r->targets, interpreter_of(path, interpreter, sizeof(interpreter))))
+		note_missing(r->spool, "*", interpreter, "_dl_debug_state", "new programs cannot be held until their probes are in place");
+	targets_prepare_executable(r->targets, r->launch.pid, path);
+	r->launched = true;
+	return 0;
+}
+
+static int start_targets(struct recorder *r)
+{
+	int err = kernel_side_attach(r->kernel, on_missing_syscall, r, r->err, r->err_len);
+
+	if (!err)
+		err = r->options->command ? launch_command(r) : attach_running(r);
+	if (err)
+		return err;
+	r->options->ready(r->options->ready_arg, targets_running(r->targets), targets_count(r->targets).probes);
+	if (!r->launched)
+		return 0;
+	err = launch_go(&r->launch);
+	if (err) {
+		r->launched = false;
+		snprintf(r->err, r->err_len, "cannot run %s: %s", r->options->command[0], strerror(-err));
+	}
+	return err;
+}
+
+/* ---- the loop ---- */
+
+static void stop(struct recorder *r, const char *reason)
+{
+	r->stop = true;
+	r->reason = reason;
+}
+
+static void reap(struct recorder *r)
+{
+	int status;
+
+	if (r->launched && waitpid(r->launch.pid, &status, WNOHANG) == r->launch.pid) {
+		r->result->command_ended = true;
+		r->result->wait_status = status;
+		stop(r, "the launched program ended");
+	}
+}
+
+/* The terminal's interrupt reaches the launched program too: the first one is its own affair. */
+static void on_signals(struct recorder *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			reap(r);
+		else if (info.ssi_signo == SIGINT && r->launched && !r->interrupts++)
+			continue;
+		else
+			stop(r, "interrupted");
+	}
+}
+
+static void loop(struct recorder *r)
+{
+	uint64_t begin_ns = monotonic_ns();
+	uint64_t limit_ns = r->options->duration_s > 0 ? (uint64_t)(r->options->duration_s * 1e9) : 0;
+
+	while (!r->stop) {
+		struct epoll_event events[4];
+
+		epoll_wait(r->epoll_fd, events, 4, ROUND_MS);
+		ring_buffer__consume(r->requests);
+		on_signals(r);
+		round_of_records(r);
+		if (!r->launched && !targets_running(r->targets))
+			stop(r, "all processes ended");
+		if (limit_ns && monotonic_ns() - begin_ns >= limit_ns)
+			stop(r, "the duration is over");
+	}
+}
+
+/* ---- end ---- */
+
+static void note_end(struct recorder *r)
+{
+	struct kernel_counts counts = { 0 };
+	struct targets_counts targets = targets_count(r->targets);
+	struct note note = { 0 };
+
+	kernel_side_counts(r->kernel, &counts);
+	r->result->lost = counts.lost;
+	note_add(&note, "reason", r->reason ? r->reason : "failed");
+	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);
+	note_addf(&note, "lost", "%llu", (unsigned long long)counts.lost);
+	note_addf(&note, "untracked_threads", "%llu", (unsigned long long)counts.untracked);
+	note_addf(&note, "missed_programs", "%llu", (unsigned long long)counts.missed_programs);
+	note_addf(&note, "unwinds", "%llu", (unsigned long long)counts.unwinds);
+	note_addf(&note, "unwinds_late", "%llu", (unsigned long long)counts.unwinds_late);
+	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
+	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
+	note_addf(&note, "processes", "%zu", targets.processes);
+	note_addf(&note, "processes_running", "%zu", targets_running(r->targets));
+	note_addf(&note, "probes", "%zu", targets.probes);
+	note_addf(&note, "probes_moved", "%zu", targets.moved);
+	note_addf(&note, "probes_single_stepped", "%zu", targets.single_stepped);
+	note_add(&note, "method", attach_method_name(kernel_side_method(r->kernel)));
+	spool_writer_text(r->spool, IOP_REC_END, 0, monotonic_ns(), note.text, NULL);
+	note_free(&note);
+}
+
+/* Detaches first, so that the last rounds find an end. */
+static void finish(struct recorder *r)
+{
+	kernel_side_detach_syscalls(r->kernel);
+	round_of_records(r);
+	note_end(r);
+}
+
+static int close_all(struct recorder *r, int err)
+{
+	int spool_err;
+
+	targets_destroy(r->targets);
+	ring_buffer__free(r->requests);
+	rings_destroy(r->rings);
+	responder_destroy(r->responder);
+	kernel_side_destroy(r->kernel);
+	spool_err = spool_writer_destroy(r->spool);
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+	if (r->epoll_fd >= 0)
+		close(r->epoll_fd);
+	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+	free(r->news);
+	if (!err && spool_err) {
+		snprintf(r->err, r->err_len, "cannot write %s: %s", r->options->spool_path, strerror(-spool_err));
+		err = spool_err;
+	}
+	return err;
+}
+
+int recorder_run(const struct recorder_options *options, struct recorder_result *result, char *err_text, size_t err_len)
+{
+	struct recorder r = { .options = options, .result = result, .signal_fd = -1, .epoll_fd = -1, .err = err_text, .err_len = err_len };
+	int err = open_signals(&r);
+
+	*result = (struct recorder_result){ 0 };
+	err_text[0] = 0;
+	if (!err)
+		err = open_spool(&r);
+	if (!err)
+		err = open_kernel(&r);
+	if (!err)
+		err = start_targets(&r);
+	if (!err) {
+		loop(&r);
+		finish(&r);
+	} else if (r.launched) {
+		launch_cancel(&r.launch);
+	}
+	return close_all(&r, err);
+}

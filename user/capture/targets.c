@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * One entry per process; scanning its mappings finds the libraries that came since the last time.
+ */
+#include "capture/targets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "capture/closer.h"
+#include "capture/libraries.h"
+#include "capture/notes.h"
+#include "capture/rings.h"
+
+struct target {
+	pid_t pid;
+	struct library **seen;          /* libraries of this process that were dealt with */
+	size_t nseen;
+	struct links own;
+	bool mpi;
+	UT_hash_handle hh;
+};
+
+struct mount_watch { char ns[64]; int fd; pid_t pid; struct mount_watch *next; };
+
+struct targets {
+	struct target *all;             /* uthash by pid */
+	struct libraries libraries;
+	struct kernel_side *kernel;
+	const struct table_set *set;
+	struct spool_writer *spool;
+	struct mount_watch *mounts;
+	struct closer *closer;
+	bool hold;
+	size_t processes;
+};
+
+int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, struct spool_writer *spool)
+{
+	struct targets *targets = calloc(1, sizeof(*targets));
+
+	if (!targets || closer_create(&targets->closer)) {
+		free(targets);
+		return -ENOMEM;
+	}
+	targets->kernel = kernel;
+	targets->set = set;
+	targets->spool = spool;
+	libraries_init(&targets->libraries, set, kernel, spool);
+	*out = targets;
+	return 0;
+}
+
+static void target_forget(struct targets *targets, struct target *target)
+{
+	closer_take(targets->closer, &target->own);
+	free(target->seen);
+	target->seen = NULL;
+	target->nseen = 0;
+	target->mpi = false;
+}
+
+static void target_destroy(struct targets *targets, struct target *target)
+{
+	HASH_DEL(targets->all, target);
+	target_forget(targets, target);
+	free(target);
+}
+
+void targets_destroy(struct targets *targets)
+{
+	struct target *target, *next;
+	struct mount_watch *watch;
+
+	if (!targets)
+		return;
+	HASH_ITER(hh, targets->all, target, next)
+		target_destroy(targets, target);
+	libraries_detach(&targets->libraries, targets->closer);
+	closer_destroy(targets->closer);
+	while ((watch = targets->mounts)) {
+		targets->mounts = watch->next;
+		close(watch->fd);
+		free(watch);
+	}
+	libraries_deinit(&targets->libraries);
+	free(targets);
+}
+
+static struct target *target_get(struct targets *targets, pid_t pid)
+{
+	struct target *target;
+
+	HASH_FIND_INT(targets->all, &pid, target);
+	if (target)
+		return target;
+	target = calloc(1, sizeof(*target));
+	if (!target)
+		return NULL;
+	target->pid = pid;
+	HASH_ADD_INT(targets->all, pid, target);
+	targets->processes++;
+	return target;
+}
+
+/* ---- mounts: noted once per namespace, and again when poll(2) says that it changed ---- */
+
+static void watch_mounts(struct targets *targets, pid_t pid)
+{
+	struct mount_watch *watch;
+	char ns[64], path[64];
+
+	if (proc_link_read(pid, "ns/mnt", ns, sizeof(ns)))
+		return;
+	for (watch = targets->mounts; watch; watch = watch->next)
+		if (!strcmp(watch->ns, ns))
+			return;
+	watch = calloc(1, sizeof(*watch));
+	if (!watch)
+		return;
+	memcpy(watch->ns, ns, sizeof(ns));
+	watch->pid = pid;
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	watch->fd = open(path, O_RDONLY | O_CLOEXEC);
+	watch->next = targets->mounts;
+	targets->mounts = watch;
+	note_mounts(targets->spool, pid);
+}
+
+/* The process that the table was read from may be gone: any other of the namespace will do. */
+static pid_t process_in_namespace(struct targets *targets, const struct mount_watch *watch)
+{
+	char ns[64];
+
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		if (!proc_link_read(target->pid, "ns/mnt", ns, sizeof(ns)) && !strcmp(ns, watch->ns))
+			return target->pid;
+	return watch->pid;
+}
+
+void targets_check_mounts(struct targets *targets)
+{
+	for (struct mount_watch *watch = targets->mounts; watch; watch = watch->next) {
+		struct pollfd poll_fd = { watch->fd, POLLPRI, 0 };
+
+		if (watch->fd >= 0 && poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLPRI | POLLERR)))
+			note_mounts(targets->spool, process_in_namespace(targets, watch));
+	}
+}
+
+/* ---- libraries of a process ---- */
+
+static bool already_seen(const struct target *target, const struct library *library)
+{
+	for (size_t i = 0; i < target->nseen; i++)
+		if (target->seen[i] == library)
+			return true;
+	return false;
+}
+
+static void remember(struct target *target, struct library *library)
+{
+	struct library **seen = realloc(target->seen, (target->nseen + 1) * sizeof(*seen));
+
+	if (!seen)
+		return;
+	target->seen = seen;
+	target->seen[target->nseen++] = library;
+}
+
+/* A data object's address in the process: the first module in link order that defines it, so that the executable's copy wins. */
+static void find_communicators(struct targets *targets, const struct proc_modules *modules, uint64_t *world, uint64_t *self)
+{
+	*world = *self = 0;
+	for (size_t m = 0; m < modules->n; m++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[m]);
+		uint64_t bias;
+
+		if (!library)
+			continue;
+		bias = modules->v[m].base - modules->v[m].base_offset - library->plan.first_vaddr;
+		if (!*world && library->plan.comm_world_vaddr)
+			*world = bias + library->plan.comm_world_vaddr;
+		if (!*self && library->plan.comm_self_vaddr)
+			*self = bias + library->plan.comm_self_vaddr;
+	}
+}
+
+static void note_library(struct targets *targets, const struct target *target, const struct library *library,
+			 const struct plan_layer *layer, const struct proc_modules *modules)
+{
+	const struct table_layer *table = &targets->set->layers[layer->layer];
+	struct note note = { 0 };
+
+	note_add(&note, "layer", table->name);
+	note_add(&note, "path", library->path);
+	if (layer->version[0])
+		note_add(&note, "version", layer->version);
+	note_add(&note, "parallel", layer->parallel ? "1" : "0");
+	if (table->ncomms) {
+		uint64_t world, self;
+
+		find_communicators(targets, modules, &world, &self);
+		for (size_t i = 0; i < table->ncomms; i++) {    /* constants of the layer's ABI, where no symbol says it */
+			const struct table_comm *comm = &table->comms[i];
+
+			if (comm->has_value && comm->self && !self)
+				self = comm->value;
+			else if (comm->has_value && !comm->self && !world)
+				world = comm->value;
+		}
+		if (world)
+			note_addf(&note, "comm_world", "0x%llx", (unsigned long long)world);
+		if (self)
+			note_addf(&note, "comm_self", "0x%llx", (unsigned long long)self);
+	}
+	spool_writer_text(targets->spool, IOP_REC_LIBRARY, target->pid, monotonic_ns(), note.text, NULL);
+	note_free(&note);
+}
+
+static void note_gaps(struct targets *targets, const struct target *target, const struct library *library, bool shared_was_there,
+		      uint64_t since_ns, const char *reason)
+{
+	for (size_t i = 0; i < library->plan.nlayers && since_ns; i++) {
+		const struct table_layer *table = &targets->set->layers[library->plan.layers[i].layer];
+
+		if (!table->paradigm[0] || (!table->per_process && shared_was_there))
+			continue;
+		note_gap(targets->spool, target->pid, table->name, since_ns, monotonic_ns(), reason);
+	}
+}
+
+static bool is_mpi(const struct targets *targets, const struct library *library)
+{
+	for (size_t i = 0; i < library->plan.nlayers; i++)
+		if (targets->set->layers[library->plan.layers[i].layer].ncomms)
+			return true;
+	return false;
+}
+
+static void add_module(struct targets *targets, struct target *target, const struct proc_modules *modules,
+		       const struct proc_module *module, uint64_t since_ns, const char *reason)
+{
+	struct library *library = libraries_get(&targets->libraries, module);
+	bool shared_was_there;
+
+	if (!library || already_seen(target, library))
+		return;
+	remember(target, library);
+	if (targets->hold)
+		library_attach_rendezvous(&targets->libraries, library, module->open_path);
+	if (!library->plan.npoints)
+		return;
+	shared_was_there = library->shared_done;
+	library_attach_shared(&targets->libraries, library, module->open_path);
+	if (library_attach_own(&targets->libraries, library, module->open_path, target->pid, &target->own) == -ESRCH)
+		return;
+	for (size_t i = 0; i < library->plan.nlayers; i++)
+		note_library(targets, target, library, &library->plan.layers[i], modules);
+	note_gaps(targets, target, library, shared_was_there, since_ns, reason);
+	if (is_mpi(targets, library) && !target->mpi) {
+		target->mpi = true;
+		note_process(targets->spool, target->pid, true);
+	}
+}
+
+/* glibc loads its unwinder when a thread is first cancelled: too late to attach then, so it is attached before it is mapped. */
+static void prepare_unwinder(struct targets *targets, struct target *target)
+{
+	static const char *const places[] = {
+		"/lib/x86_64-linux-gnu/libgcc_s.so.1", "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1", "/lib64/libgcc_s.so.1",
+		"/usr/lib64/libgcc_s.so.1", "/usr/lib/libgcc_s.so.1",
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char open_path[128];
+		struct stat st;
+		struct proc_module module = { .path = (char *)places[i], .open_path = open_path };
+		struct library *library;
+
+		snprintf(open_path, sizeof(open_path), "/proc/%d/root%s", target->pid, places[i]);
+		if (stat(open_path, &st))
+			continue;
+		module.dev = st.st_dev;
+		module.ino = st.st_ino;
+		library = libraries_get(&targets->libraries, &module);
+		if (!library || already_seen(target, library))
+			return;
+		remember(target, library);
+		library_attach_own(&targets->libraries, library, open_path, target->pid, &target->own);
+		return;
+	}
+}
+
+/* Static programs have none, and so no place to wait at. */
+static bool has_linker(struct targets *targets, const struct proc_modules *modules)
+{
+	for (size_t i = 0; i < modules->n; i++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
+
+		if (library && library->plan.rendezvous_offset)
+			return true;
+	}
+	return false;
+}
+
+/* held: since_ns does not count for a process that waited for its probes. */
+static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
+{
+	struct proc_modules modules;
+	int err = proc_modules_read(target->pid, &modules);
+
+	if (err)
+		return err;
+	if (held && has_linker(targets, &modules))
+		since_ns = 0;   /* it waited */
+	prepare_unwinder(targets, target);
+	for (size_t i = 0; i < modules.n; i++)
+		add_module(targets, target, &modules, &modules.v[i], since_ns, reason);
+	proc_modules_free(&modules);
+	return 0;
+}
+
+/* ---- public ---- */
+
+int targets_attach(struct targets *targets, pid_t pid)
+{
+	struct target *target = target_get(targets, pid);
+	int err;
+
+	if (!target)
+		return -ENOMEM;
+	note_process(targets->spool, pid, false);
+	watch_mounts(targets, pid);
+	note_scan(targets->spool, pid);
+	err = kernel_side_take(targets->kernel, pid);
+	if (!err)
+		err = scan(targets, target, false, 0, "");
+	if (err)
+		target_destroy(targets, target);
+	return err;
+}
+
+void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns)
+{
+	struct target *target = target_get(targets, pid);
+
+	(void)parent;
+	if (!target)
+		return;
+	note_process(targets->spool, pid, false);
+	watch_mounts(targets, pid);
+	scan(targets, target, false, since_ns, "a forked process ran before its own probes were in place");
+}
+
+void targets_execed(struct targets *targets, pid_t pid, uint64_t since_ns)
+{
+	struct target *target = target_get(targets, pid);
+
+	if (!target)
+		return;
+	target_forget(targets, target);
+	note_process(targets->spool, pid, false);
+	watch_mounts(targets, pid);
+	scan(targets, target, targets->hold, since_ns, "a new program ran before its probes were in place");
+}
+
+void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns)
+{
+	struct target *target = target_get(targets, pid);
+
+	if (target)
+		scan(targets, target, targets->hold, since_ns, "a library was used before its probes were in place");
+}
+
+void targets_ended(struct targets *targets, pid_t pid)
+{
+	struct target *target;
+
+	HASH_FIND_INT(targets->all, &pid, target);
+	if (target)
+		target_destroy(targets, target);
+}
+
+int targets_hold(struct targets *targets, const char *interpreter)
+{
+	struct proc_module module = { .path = (char *)interpreter, .open_path = (char *)interpreter };
+	struct library *library;
+	struct stat st;
+
+	targets->hold = true;
+	if (stat(interpreter, &st))
+		return -errno;
+	module.dev = st.st_dev;
+	module.ino = st.st_ino;
+	library = libraries_get(&targets->libraries, &module);
+	return library ? library_attach_rendezvous(&targets->libraries, library, interpreter) : -ENOENT;
+}
+
+void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path)
+{
+	struct proc_module module = { .path = (char *)path, .open_path = (char *)path };
+	struct target *target = target_get(targets, pid);
+	struct library *library;
+	struct stat st;
+
+	if (!target || stat(path, &st))
+		return;
+	module.dev = st.st_dev;
+	module.ino = st.st_ino;
+	library = libraries_get(&targets->libraries, &module);
+	if (!library || !library->plan.npoints)
+		return;
+	library_attach_shared(&targets->libraries, library, path);
+	library_attach_own(&targets->libraries, library, path, pid, &target->own);
+}
+
+size_t targets_running(const struct targets *targets)
+{
+	return HASH_COUNT(targets->all);
+}
+
+struct targets_counts targets_count(const struct targets *targets)
+{
+	return (struct targets_counts){
+		.processes = targets->processes, .libraries = HASH_COUNT(targets->libraries.all), .probes = targets->libraries.probes,
+		.missing = targets->libraries.missing, .moved = targets->libraries.moved,
+		.single_stepped = targets->libraries.single_stepped,
+	};
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The processes that are recorded and the libraries that they map: what was planned for each file, which links are in place, and what the
+ * spool was told about it.
+ */
+#ifndef IOPROBE_TARGETS_H
+#define IOPROBE_TARGETS_H
+
+#include "capture/kernel_side.h"
+#include "spool/spool.h"
+
+struct targets;
+
+int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, struct spool_writer *spool);
+void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
+
+/* A process that runs already: its threads are taken in, its descriptors and libraries recorded, its probes placed.
+ * Returns 0, or -ESRCH if it is gone. */
+int targets_attach(struct targets *targets, pid_t pid);
+
+/* News from the kernel side. since_ns: from when on the process ran without its probes, 0 if it was held. */
+void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns);
+void targets_execed(struct targets *targets, pid_t pid, uint64_t since_ns);
+void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
+void targets_ended(struct targets *targets, pid_t pid);
+
+/* Launched programs wait at the dynamic linker's rendezvous: attaches there, for everybody who starts this linker. */
+int targets_hold(struct targets *targets, const char *interpreter);
+/* An executable that the launched process is about to run: probes it before its first instruction (static executables). */
+void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path);
+
+size_t targets_running(const struct targets *targets);
+struct targets_counts { size_t processes, libraries, probes, missing, moved, single_stepped; };
+struct targets_counts targets_count(const struct targets *targets);
+/* Mount tables are noted again if they changed. */
+void targets_check_mounts(struct targets *targets);
+
+#endif

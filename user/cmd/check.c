@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What this kernel, its settings and our privileges allow: one line each, with the remedy. Everything is tried, nothing is inferred
+ * from a version.
+ */
+#include "cmd/cmd.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "capture/kernel_side.h"
+#include "capture/tracepoints.h"
+#include "elf/symbols.h"
+
+enum verdict { OK, NOTE, FAIL };
+
+static bool failed;
+
+static void say(enum verdict verdict, const char *what, const char *detail)
+{
+	static const char *const words[] = { "ok", "note", "FAIL" };
+
+	printf("%-5s %s: %s\n", words[verdict], what, detail);
+	failed |= verdict == FAIL;
+}
+
+static void check_privileges(void)
+{
+	if (geteuid())
+		say(FAIL, "privileges", "not root; run as: sudo ioprobe check");
+	else
+		say(OK, "privileges", "root");
+}
+
+static void check_btf(void)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		say(FAIL, "kernel types (BTF)", "/sys/kernel/btf/vmlinux cannot be read; the kernel needs CONFIG_DEBUG_INFO_BTF=y");
+	else
+		say(OK, "kernel types (BTF)", "/sys/kernel/btf/vmlinux");
+}
+
+static void check_lockdown(void)
+{
+	char text[128] = "";
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (file && fgets(text, sizeof(text), file) && strstr(text, "[confidentiality]"))
+		say(FAIL, "lockdown", "mode confidentiality forbids BPF to read memory; boot with lockdown=integrity or none");
+	else
+		say(OK, "lockdown", strstr(text, "[integrity]") ? "integrity (no hindrance)" : "off");
+	if (file)
+		fclose(file);
+}
+
+static void check_tracefs(void)
+{
+	int fd = tracefs_open();
+	char detail[256];
+
+	if (fd < 0) {
+		snprintf(detail, sizeof(detail), "cannot be opened: %s; mount it: mount -t tracefs tracefs /sys/kernel/tracing", strerror(-fd));
+		say(FAIL, "tracefs", detail);
+		return;
+	}
+	if (faccessat(fd, "events/syscalls/sys_enter_openat/id", R_OK, 0))
+		say(FAIL, "system call tracepoints", "missing; the kernel needs CONFIG_FTRACE_SYSCALLS=y");
+	else
+		say(OK, "system call tracepoints", "events/syscalls");
+	close(fd);
+}
+
+static void ignore_missing(void *arg, const char *function, const char *reason)
+{
+	(void)function, (void)reason;
+	++*(size_t *)arg;
+}
+
+static void check_attach(struct kernel_side *kernel)
+{
+	char err[512], detail[128];
+	size_t missing = 0;
+
+	if (kernel_side_attach(kernel, ignore_missing, &missing, err, sizeof(err))) {
+		say(FAIL, "attach tracepoints", err);
+		return;
+	}
+	snprintf(detail, sizeof(detail), "works (%zu system calls of the tables are unknown to this kernel)", missing);
+	say(OK, "attach tracepoints", detail);
+}
+
+static void check_method(const struct kernel_side *kernel)
+{
+	switch (kernel_side_method(kernel)) {
+	case ATTACH_SESSION:
+		say(OK, "library probes", "uprobe_multi session links");
+		break;
+	case ATTACH_MULTI:
+		say(OK, "library probes", "uprobe_multi entry and return links (Linux 6.13 would pair them)");
+		break;
+	case ATTACH_PERF:
+		say(NOTE, "library probes", "perf events only: attach is slow, every process that uses a probed library pays, and return "
+		    "addresses cannot be given back to unwinders; Linux 6.6 or newer does better");
+		break;
+	}
+}
+
+static void check_bpf(void)
+{
+	struct kernel_options options = { .ring_bytes = 64 << 10 };
+	struct kernel_side *kernel;
+	struct table_set set;
+	char err[1024];
+
+	table_set_init(&set);
+	if (table_parse_builtin(&set, err, sizeof(err))) {
+		say(FAIL, "probe tables", err);
+	} else if (kernel_side_create(&kernel, &set, &options, err, sizeof(err))) {
+		say(FAIL, "BPF programs", err);
+	} else {
+		say(OK, "BPF programs", "load and pass the verifier");
+		check_method(kernel);
+		check_attach(kernel);
+		kernel_side_destroy(kernel);
+	}
+	table_set_deinit(&set);
+}
+
+static void check_linker(void)
+{
+	static const char linker[] = "/lib64/ld-linux-x86-64.so.2";
+	const char *const names[] = { "_dl_debug_state" };
+	struct elf_function *functions = NULL;
+	struct elf_file *file;
+	size_t n = 0;
+
+	if (elf_file_open(&file, linker)) {
+		say(NOTE, "launched programs", "no dynamic linker at /lib64/ld-linux-x86-64.so.2: they cannot be held until their probes are in place");
+		return;
+	}
+	elf_file_functions(file, names, 1, &functions, &n);
+	say(n ? OK : NOTE, "launched programs", n ? "wait at the dynamic linker until their probes are in place" :
+	    "the dynamic linker has no _dl_debug_state: what they do before their probes are in place is a gap");
+	free(functions);
+	elf_file_destroy(file);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	(void)state;
+	return key == ARGP_KEY_ARG && arg ? ARGP_ERR_UNKNOWN : key == ARGP_KEY_END || key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	static const struct argp argp = { NULL, parse, NULL, "What this host allows, one line each; exit status 1 if recording is impossible.",
+					  NULL, NULL, NULL };
+	struct utsname uts;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	uname(&uts);
+	say(!strcmp(uts.machine, "x86_64") ? OK : FAIL, "machine", uts.machine);
+	say(OK, "kernel", uts.release);
+	check_privileges();
+	check_btf();
+	check_lockdown();
+	check_tracefs();
+	if (!geteuid())
+		check_bpf();
+	check_linker();
+	return failed;
+}

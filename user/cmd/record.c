@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The main job: record running processes (--pid) or a launched program (-- COMMAND), then write archive and summary.
+ */
+#include "cmd/cmd.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/recorder.h"
+#include "cmd/archive.h"
+#include "cmd/output.h"
+
+#define MAX_PIDS 4096
+
+struct arguments {
+	pid_t pids[MAX_PIDS];
+	size_t npids;
+	char **command;
+	char dir[4096];
+	double duration_s;
+	const char *tables[64];
+	size_t ntables;
+	bool json, keep_spool, quiet;
+	unsigned method;
+	uint64_t ring_bytes;
+};
+
+enum { OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING };
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
+	{ "output", 'o', "DIR", 0, "Folder for the archive DIR/traces.otf2; made, or empty (default: ioprobe-NAME-TIME)", 0 },
+	{ "duration", OPT_DURATION, "SECONDS", 0, "Stop after this time", 0 },
+	{ "probes", OPT_PROBES, "FILE", 0, "A further probe table", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
+	{ "quiet", 'q', NULL, 0, "No messages but errors on stderr", 0 },
+	{ "keep-spool", OPT_KEEP_SPOOL, NULL, 0, "Keep the records as they were captured, DIR/spool", 0 },
+	{ "ring-size", OPT_RING, "MIB", 0, "Memory of all ring buffers together (default: 8 per CPU, 128 at most)", 0 },
+	{ "attach", OPT_ATTACH, "METHOD", 0, "Attach library probes by: session, multi, perf (default: the first that the kernel has)", 0 },
+	{ 0 }
+};
+
+static int add_pids(struct arguments *a, const char *text, struct argp_state *state)
+{
+	while (*text) {
+		char *end;
+		long pid = strtol(text, &end, 10);
+
+		if (end == text || pid <= 0 || pid > 4194304 || (*end && *end != ','))
+			argp_error(state, "--pid: '%s' is not a process id", text);
+		if (a->npids == MAX_PIDS)
+			argp_error(state, "--pid: more than %d process ids", MAX_PIDS);
+		a->pids[a->npids++] = pid;
+		text = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+static void set_number(double *out, const char *option, const char *text, struct argp_state *state)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out > 0) || *out > 1e9)
+		argp_error(state, "%s: '%s' is not a positive number", option, text);
+}
+
+static void set_method(struct arguments *a, const char *text, struct argp_state *state)
+{
+	static const char *const names[] = { [ATTACH_SESSION] = "session", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf" };
+
+	for (a->method = 0; a->method <= ATTACH_PERF; a->method++)
+		if (!strcmp(names[a->method], text))
+			return;
+	argp_error(state, "--attach: unknown method '%s'", text);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	double number;
+
+	switch (key) {
+	case 'p': return add_pids(a, arg, state);
+	case 'o': snprintf(a->dir, sizeof(a->dir), "%s", arg); break;
+	case 'q': a->quiet = true; break;
+	case OPT_DURATION: set_number(&a->duration_s, "--duration", arg, state); break;
+	case OPT_JSON: a->json = true; break;
+	case OPT_KEEP_SPOOL: a->keep_spool = true; break;
+	case OPT_ATTACH: set_method(a, arg, state); break;
+	case OPT_RING: set_number(&number, "--ring-size", arg, state); a->ring_bytes = number * (1 << 20); break;
+	case OPT_PROBES:
+		if (a->ntables == sizeof(a->tables) / sizeof(a->tables[0]))
+			argp_error(state, "--probes: too many tables");
+		a->tables[a->ntables++] = arg;
+		break;
+	case ARGP_KEY_ARGS: a->command = state->argv + state->next; break;
+	case ARGP_KEY_END:
+		if (!!a->npids == !!a->command)
+			argp_error(state, a->npids ? "--pid and a COMMAND exclude each other" : "nothing to record: give --pid PID or -- COMMAND");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	options, parse, "--pid PID[,PID...]\n-- COMMAND [ARGUMENT...]\ncheck\nprobes [OPTION...]\nrecover DIR",
+	"Shows what a running, unmodified parallel program really does with its files, on every layer at once.\v"
+	"check: what this host allows; probes: the probe points of a library or process; recover: an archive from an interrupted "
+	"recording. Each has its own --help.\n\nExit status: 0, 1 (failed), 2 (usage), or that of the launched program.",
+	NULL, NULL, NULL,
+};
+
+/* ---- one recording ---- */
+
+static int load_tables(struct table_set *set, const struct arguments *a, char *err, size_t err_len)
+{
+	int ret = table_parse_builtin(set, err, err_len);
+
+	for (size_t i = 0; i < a->ntables && !ret; i++)
+		ret = table_parse_file(set, a->tables[i], err, err_len);
+	return ret;
+}
+
+static void say_ready(void *arg, size_t processes, size_t probes)
+{
+	const struct arguments *a = arg;
+
+	if (a->quiet)
+		return;
+	if (a->npids)
+		fprintf(stderr, "ioprobe: recording %zu processes with %zu probe points to %s\n", processes, probes, a->dir);
+	else
+		fprintf(stderr, "ioprobe: recording %s to %s\n", a->command[0], a->dir);
+}
+
+static int exit_status(const struct arguments *a, const struct recorder_result *result)
+{
+	if (!a->command || !result->command_ended)
+		return 0;
+	return WIFSIGNALED(result->wait_status) ? 128 + WTERMSIG(result->wait_status) : WEXITSTATUS(result->wait_status);
+}
+
+static int fail(const char *message)
+{
+	fprintf(stderr, "ioprobe: %s\n", message);
+	return 1;
+}
+
+/* Archive and summary. The spool stays if there is no archive of it. */
+static int write_archive(const struct arguments *a, const char *spool)
+{
+	char err[1024] = "";
+	int ret = archive_write(a->dir, stdout, a->json, err, sizeof(err));
+
+	output_give_to_caller(a->dir);
+	if (ret) {
+		fail(err);
+		fprintf(stderr, "ioprobe: the records are kept in %s: ioprobe recover %s\n", spool, a->dir);
+		return 1;
+	}
+	if (!a->keep_spool)
+		unlink(spool);
+	return 0;
+}
+
+static int record(struct arguments *a, const struct table_set *set, int argc, char **argv)
+{
+	char err[1024] = "", spool[4200];
+	struct recorder_result result;
+	struct recorder_options recorder = {
+		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command, .duration_s = a->duration_s,
+		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes }, .argc = argc, .argv = argv,
+		.ready = say_ready, .ready_arg = a,
+	};
+	int ret;
+
+	snprintf(spool, sizeof(spool), "%s/spool", a->dir);
+	if (output_create(a->dir, err, sizeof(err)))
+		return fail(err);
+	ret = recorder_run(&recorder, &result, err, sizeof(err));
+	if (ret)
+		fail(err);
+	if (ret && !result.records) {
+		unlink(spool);
+		output_remove_empty(a->dir);
+		return 1;
+	}
+	signal(SIGPIPE, SIG_IGN);       /* only now: the launched program would have inherited it */
+	/* An error at the end of a recording leaves what was recorded. */
+	if (write_archive(a, spool) || ret)
+		return 1;
+	return exit_status(a, &result);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	static struct arguments a;
+	struct table_set set;
+	char err[1024], name[64];
+	int ret;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+	if (geteuid())
+		return fail("cannot record: needs root (sudo ioprobe …); 'ioprobe check' tells what is missing");
+	if (!a.dir[0]) {
+		snprintf(name, sizeof(name), "%d", a.npids ? a.pids[0] : 0);
+		output_default_name(a.dir, sizeof(a.dir), a.npids ? name : a.command[0]);
+	}
+	table_set_init(&set);
+	ret = load_tables(&set, &a, err, sizeof(err));
+	ret = ret ? fail(err) : record(&a, &set, argc, argv);
+	table_set_deinit(&set);
+	return ret;
+}
