@@ -9,13 +9,19 @@
 #include "calls.h"
 #include <ioprobe/request.h>
 
-struct hold_state { u64 deadline, key; };
+#define STEPS_PER_BREATH 64
+struct hold_state { u64 deadline, key, stack; };
 
 static long hold_step(u32 index, void *data)
 {
 	struct hold_state *state = data;
 	u32 *done = bpf_map_lookup_elem(&holds, &state->key);
+	u8 byte;
 
+	/* Reading through the page tables of a task is a point at which the scheduler may act, on kernels too that are not
+	 * preempted: the agent may be waiting for this very CPU. */
+	if (index % STEPS_PER_BREATH == 0)
+		bpf_copy_from_user_task(&byte, 1, (void *)state->stack, bpf_get_current_task_btf(), 0);
 	return !done || *done || bpf_ktime_get_ns() > state->deadline;
 }
 
@@ -25,13 +31,8 @@ static __always_inline bool wait_for_agent(struct hold_state *state, u64 stack)
 	bool answered;
 	u32 *done;
 
-	for (int i = 0; i < 64; i++) {
-		u8 byte;
-
-		if (bpf_loop(1 << 14, hold_step, state, 0) < 1 << 14)
-			break;
-		bpf_copy_from_user(&byte, 1, (void *)stack);    /* a point at which the scheduler may act */
-	}
+	state->stack = stack;
+	bpf_loop(1 << 22, hold_step, state, 0);
 	done = bpf_map_lookup_elem(&holds, &state->key);
 	answered = done && *done;
 	bpf_map_delete_elem(&holds, &state->key);

@@ -194,7 +194,9 @@ int call_session(struct pt_regs *ctx)
 
 /* ---- system calls ---- */
 
-struct syscall_enter { u64 common; u64 nr; u64 args[6]; };
+/* The context's arguments are out of reach for one program on all tracepoints: the kernel refuses a program that reads more of them than
+ * the system call has. They are taken from the user's registers instead. */
+struct syscall_enter { u64 common; u64 nr; };
 struct syscall_exit { u64 common; u64 nr; s64 ret; };
 
 #define PROT_EXEC 4
@@ -223,12 +225,16 @@ __noinline int sum_iovec(struct frame *f, u32 i, u64 count)
 	return 0;
 }
 
-static __always_inline void fetch_syscall_args(struct syscall_enter *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc)
+static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thread *t, struct frame *f, const struct iop_desc *desc)
 {
 	u64 *regs = (void *)t->scratch;
 
-	for (int i = 0; i < 6; i++)
-		regs[i] = ctx->args[i];
+	regs[0] = user->di;
+	regs[1] = user->si;
+	regs[2] = user->dx;
+	regs[3] = user->r10;
+	regs[4] = user->r8;
+	regs[5] = user->r9;
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 source = desc->arg[i].source;
 
@@ -257,25 +263,15 @@ static __always_inline void before_fd_use(struct thread *t, struct frame *f, con
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
 }
 
-/* Frames that an exception or longjmp left are noticed here too: the user's stack pointer is that of the system call. */
-static __always_inline void prune_at_syscall(struct thread *t, struct task_struct *task)
-{
-	struct pt_regs *regs;
-
-	if (!t->depth)
-		return;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	prune(t, regs->sp, 0);
-}
-
 SEC("tp")
 int syscall_enter(struct syscall_enter *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
 	struct iop_desc *desc;
+	struct pt_regs *user;
 	struct frame *f;
-	u64 now, nr;
+	u64 nr;
 	u32 id;
 
 	if (!t)
@@ -287,23 +283,23 @@ int syscall_enter(struct syscall_enter *ctx)
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (id == NO_SYSCALL_PROBE || !desc)
 		return 0;
-	if (nr == mmap_nr && (s32)ctx->args[4] < 0)
-		return 0;       /* memory, not a file */
-	prune_at_syscall(t, task);
+	user = (struct pt_regs *)bpf_task_pt_regs(task);
+	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
+		return 0;       /* mmap of memory, not of a file */
+	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
 	f = push(t);
 	if (!f)
 		return 0;
 	f->probe = id;
-	f->flags = nr == mmap_nr && (ctx->args[2] & PROT_EXEC) ? FRAME_SYSCALL | FRAME_MAPS_CODE : FRAME_SYSCALL;
+	f->flags = nr == mmap_nr && (user->dx & PROT_EXEC) ? FRAME_SYSCALL | FRAME_MAPS_CODE : FRAME_SYSCALL;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
 	f->sp = 0;
-	fetch_syscall_args(ctx, t, f, desc);
+	fetch_syscall_args(user, t, f, desc);
 	before_fd_use(t, f, desc);
 	if (desc->flags & IOP_D_CLOSES_FD)
 		forget_fd(t, fd_argument(f, desc->fd_arg));
-	now = bpf_ktime_get_ns();
-	f->enter_ns = now;
+	f->enter_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -195,7 +195,10 @@ int attach_points(struct links *links, const struct kernel_side *kernel, enum at
 	struct attachment a = { .links = links, .kernel = kernel, .path = path, .pid = pid, .refused = refused, .arg = arg };
 	int err;
 
-	if (!n)
+	if (kernel_side_method(kernel) == ATTACH_NONE)
+		for (size_t i = 0; i < n; i++)
+			refused(arg, &points[i], -EOPNOTSUPP);
+	if (!n || kernel_side_method(kernel) == ATTACH_NONE)
 		return 0;
 	if (what == ATTACH_UNWINDER)
 		return run(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n);

@@ -36,7 +36,8 @@ struct kernel_side {
 
 const char *attach_method_name(enum attach_method method)
 {
-	static const char *const names[] = { "uprobe_multi session links", "uprobe_multi entry and return links", "perf events" };
+	static const char *const names[] = { "uprobe_multi session links", "uprobe_multi entry and return links", "perf events",
+					     "system calls only" };
 
 	return names[method];
 }
@@ -80,14 +81,14 @@ static void choose_rings(struct kernel_side *kernel, const struct kernel_options
 
 static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 {
-	bool multi = method != ATTACH_PERF;
+	bool pairs = method == ATTACH_MULTI || method == ATTACH_PERF;
 
 	bpf_program__set_autoload(skel->progs.call_session, method == ATTACH_SESSION);
-	bpf_program__set_autoload(skel->progs.call_entry, method != ATTACH_SESSION);
-	bpf_program__set_autoload(skel->progs.call_return, method != ATTACH_SESSION);
-	bpf_program__set_autoload(skel->progs.unwinder_entry, multi);
-	bpf_program__set_autoload(skel->progs.linker_rendezvous, multi);
-	if (!multi)
+	bpf_program__set_autoload(skel->progs.call_entry, pairs);
+	bpf_program__set_autoload(skel->progs.call_return, pairs);
+	bpf_program__set_autoload(skel->progs.unwinder_entry, method != ATTACH_NONE);
+	bpf_program__set_autoload(skel->progs.linker_rendezvous, method != ATTACH_NONE);
+	if (method == ATTACH_PERF || method == ATTACH_NONE)
 		return;
 	bpf_program__set_expected_attach_type(skel->progs.call_session, TRACE_UPROBE_SESSION);
 	bpf_program__set_expected_attach_type(skel->progs.call_entry, TRACE_UPROBE_MULTI);
@@ -194,7 +195,7 @@ int kernel_side_create(struct kernel_side **out, const struct table_set *set, co
 	kernel->set = set;
 	libbpf_set_print(keep_libbpf_words);
 	choose_rings(kernel, options);
-	for (int method = options->best_method; method <= ATTACH_PERF; method++) {
+	for (int method = options->best_method; method <= ATTACH_NONE; method++) {
 		kernel->method = method;
 		libbpf_words[0] = 0;
 		err = try_load(kernel, options);

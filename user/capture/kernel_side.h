@@ -19,7 +19,8 @@ struct kernel_side;
 enum attach_method {
 	ATTACH_SESSION,         /* uprobe_multi session links: Linux 6.13, commit d920179b3d48 */
 	ATTACH_MULTI,           /* uprobe_multi entry and return links: Linux 6.6, commit 89ae89f53d20 */
-	ATTACH_PERF,            /* perf events, one per probe */
+	ATTACH_PERF,            /* perf events, one per probe, with a sleepable program for unwinders: Linux 6.0 */
+	ATTACH_NONE,            /* system calls only: without that program a return probe could end an application */
 };
 const char *attach_method_name(enum attach_method method);
 

@@ -104,8 +104,12 @@ static void check_method(const struct kernel_side *kernel)
 		say(OK, "library probes", "uprobe_multi entry and return links (Linux 6.13 would pair them)");
 		break;
 	case ATTACH_PERF:
-		say(NOTE, "library probes", "perf events only: attach is slow, every process that uses a probed library pays, and return "
-		    "addresses cannot be given back to unwinders; Linux 6.6 or newer does better");
+		say(NOTE, "library probes", "perf events only: attach is slow, and every process that uses a probed library pays; "
+		    "Linux 6.6 or newer does better");
+		break;
+	case ATTACH_NONE:
+		say(NOTE, "library probes", "none: this kernel has no sleepable uprobe programs (Linux 6.0), without which C++ exceptions through "
+		    "probed calls would end a program; only system calls are recorded");
 		break;
 	}
 }

@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Probe tables: the parser and its messages, the tables of probes/, kernel descriptors, and the tables' names against the libraries
+ * that are installed here (tests of a library that is not are skipped).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "table/builtin.h"
+#include "table/table.h"
+
+static struct table_set builtin;
+
+static int load_builtin(void **state)
+{
+	char err[256] = "";
+
+	(void)state;
+	table_set_init(&builtin);
+	if (table_parse_builtin(&builtin, err, sizeof(err)))
+		fail_msg("%s", err);
+	return 0;
+}
+
+static int unload_builtin(void **state)
+{
+	(void)state;
+	table_set_deinit(&builtin);
+	return 0;
+}
+
+static const struct table_row *row_of(const char *layer, const char *function)
+{
+	const struct table_row *row = table_find(&builtin, layer, function);
+
+	if (!row)
+		fail_msg("%s is not in layer %s", function, layer);
+	return row;
+}
+
+static const struct table_layer *layer_of(const char *name)
+{
+	for (size_t i = 0; i < builtin.nlayers; i++)
+		if (!strcmp(builtin.layers[i].name, name))
+			return &builtin.layers[i];
+	fail_msg("layer %s is missing", name);
+	return NULL;
+}
+
+/* ---- the parser ---- */
+
+#define LAYER "layer L\n  libraries x.so\n  handles pointer\n"
+#define SYSCALLS "layer S\n  syscalls\n  handles fd\n"
+
+static const struct { const char *text, *message; int ret; } mistakes[] = {
+	{ LAYER "f opne\n", "t:4:3: unknown operation 'opne'", -EINVAL },
+	{ LAYER "f read,colective\n", "t:4:8: unknown modifier 'colective'", -EINVAL },
+	{ LAYER "f read handel\n", "t:4:8: unknown role 'handel'", -EINVAL },
+	{ LAYER "f read bytes:short\n", "t:4:8: unknown kind 'short'", -EINVAL },
+	{ LAYER "f read bytes -> size\n", "t:4:17: unknown result 'size'", -EINVAL },
+	{ LAYER "f read bytes -> bytes:short\n", "t:4:17: unknown kind 'short'", -EINVAL },
+	{ LAYER "f read bytes -> bytes more\n", "t:4:23: end of line expected, not 'more'", -EINVAL },
+	{ LAYER "f read ->\n", "t:4:10: result expected", -EINVAL },
+	{ LAYER "f\n", "t:4:2: operation expected", -EINVAL },
+	{ LAYER "f read\nf write\n", "t:5:1: function 'f' is in layer 'L' already", -EINVAL },
+	{ LAYER "f read out:path\n", "t:4:8: 'out:path': only an int or a long is read through a pointer", -EINVAL },
+	{ LAYER "f read iov bytes\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
+	{ LAYER "f read bytes iov\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
+	{ LAYER "f read iov - iovcnt\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
+	{ LAYER "f region,callback out:bytes\n", "t:4:1: 'f': the return of a callback row is not seen, nor its out arguments", -EINVAL },
+	{ LAYER "f read addr addr addr addr addr addr addr addr addr\n", "t:4:48: 'f' captures more than 8 arguments", -EINVAL },
+	{ LAYER "f read - - - - - - - - - - - - - - - - -\n", "t:4:40: 'f' has more than 16 arguments", -EINVAL },
+	{ LAYER "  colour red\n", "t:4:3: unknown property 'colour'", -EINVAL },
+	{ LAYER "  handles id\n", "t:4:3: layer 'L' has its handles already", -EINVAL },
+	{ LAYER "  success maybe\n", "t:4:11: unknown condition of success 'maybe'", -EINVAL },
+	{ LAYER "  paradigm P \"Name serial\n", "t:4:14: quote is not closed on its line", -EINVAL },
+	{ LAYER "  paradigm P \"Name\" sometimes\n", "t:4:21: unknown class 'sometimes'", -EINVAL },
+	{ LAYER "  paradigm P \"Name\" parallel-if lucky\n", "t:4:33: unknown condition 'lucky'", -EINVAL },
+	{ LAYER "  paradigm P \"Name\" serial sometimes\n", "t:4:28: unknown flag 'sometimes'", -EINVAL },
+	{ LAYER "  flag EXCL 0xg\n", "t:4:13: '0xg' is no number", -EINVAL },
+	{ LAYER "  flag EXCL -1\n", "t:4:13: '-1' is no number", -EINVAL },
+	{ LAYER "  comm universe value:1\n", "t:4:8: unknown communicator 'universe'", -EINVAL },
+	{ LAYER "  comm world valeu:1\n", "t:4:14: unknown constant 'valeu:1'", -EINVAL },
+	{ "layer L\n  libraries x.so\nf read handle\n", "t:3:8: layer 'L' says nothing of its handles", -EINVAL },
+	{ "\nlayer L\n  success zero\n", "t:2:1: layer 'L' has neither libraries nor syscalls", -EINVAL },
+	{ "f read\n", "t:1:1: function 'f' before the first layer", -EINVAL },
+	{ "  success zero\n", "t:1:3: property 'success' before the first layer", -EINVAL },
+	{ "layer\n", "t:1:6: name of the layer expected", -EINVAL },
+	{ "layer a_name_that_is_far_too_long_for_it\n", "t:1:7: name 'a_name_that_is_far_too_long_for_it' is longer than 23 bytes", -EINVAL },
+	{ SYSCALLS "read read - - - - - - bytes\n", "t:4:23: a system call has at most 6 arguments", -EINVAL },
+};
+
+static void test_mistakes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		struct table_set set;
+		char err[256] = "";
+
+		table_set_init(&set);
+		assert_int_equal(table_parse(&set, "before", "layer K\n  libraries k.so\ng region\n", err, sizeof(err)), 0);
+		assert_int_equal(table_parse(&set, "t", mistakes[i].text, err, sizeof(err)), mistakes[i].ret);
+		assert_string_equal(err, mistakes[i].message);
+		assert_int_equal(set.nlayers, 1);
+		assert_int_equal(set.nrows, 1);
+		assert_int_equal(set.nsources, 1);
+		assert_non_null(table_find(&set, "K", "g"));
+		table_set_deinit(&set);
+	}
+}
+
+static void test_row(void **state)
+{
+	struct table_set set;
+	const struct table_row *row;
+	struct iop_desc desc;
+	char err[256] = "";
+
+	(void)state;
+	table_set_init(&set);
+	assert_int_equal(table_parse(&set, "t", LAYER
+		"# a comment\r\n\n"
+		"f  write,collective,nonblocking\t-buf fp-x bytes fp out:handle - count:long flags in:offset - path -> bytes:int # and so on\n",
+		err, sizeof(err)), 0);
+	row = table_find(&set, "L", "f");
+	assert_non_null(row);
+	assert_int_equal(row->op, OP_WRITE);
+	assert_int_equal(row->mods, MOD_COLLECTIVE | MOD_NONBLOCKING);
+	assert_int_equal(row->result, RESULT_BYTES);
+	assert_true(row->result_int);
+	assert_int_equal(row->std_stream, -1);
+	assert_int_equal(row->line, 6);
+	assert_int_equal(row->nargs, 11);
+	assert_int_equal(row->syscall_nr, -1);
+	assert_int_equal(table_row_arg(row, ROLE_BYTES), 0);
+	assert_int_equal(table_row_arg(row, ROLE_HANDLE), 1);
+	assert_int_equal(table_row_arg(row, ROLE_PATH), 5);
+	assert_int_equal(table_row_arg(row, ROLE_COMM), -1);
+	assert_int_equal(table_row_arg(row, ROLE_NONE), -1);
+	table_row_descriptor(&set, row, &desc);
+	assert_int_equal(desc.flags, IOP_D_STRINGS);
+	assert_int_equal(desc.nargs, 6);
+	assert_int_equal(desc.fd_arg, IOP_NO_FD);
+	static const struct { int source, kind; } expected[] = {
+		{ 1, IOP_ARG_VALUE }, { 2, IOP_ARG_OUT_VALUE }, { 4, IOP_ARG_VALUE }, { 5, IOP_ARG_INT }, { 6, IOP_ARG_IN_VALUE },
+		{ 8, IOP_ARG_STRING },
+	};
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(desc.arg[i].source, expected[i].source);
+		assert_int_equal(desc.arg[i].kind, expected[i].kind);
+	}
+	table_set_deinit(&set);
+}
+
+static void test_layer_properties(void **state)
+{
+	struct table_set set;
+	const struct table_layer *layer;
+	char err[256] = "";
+
+	(void)state;
+	table_set_init(&set);
+	assert_int_equal(table_parse(&set, "t",
+		"layer L\n  libraries a.so b-*.so\n  paradigm ID \"A name\" parallel-if needs:libmpi*\n  handles id int mask 0xff00\n"
+		"  success nonnull\n  flag EXCL 0x10\n  comm self value:5\n  comm world symbol:s\n  version v\n", err, sizeof(err)), 0);
+	assert_int_equal(table_parse(&set, "u", "layer L\n  libraries c.so\nf close handle -> handle\n", err, sizeof(err)), 0);
+	assert_int_equal(table_parse(&set, "u", "layer L\n  success zero\n", err, sizeof(err)), -EINVAL);
+	assert_int_equal(set.nlayers, 1);
+	assert_int_equal(set.nsources, 2);
+	assert_string_equal(set.sources[1].name, "u");
+	layer = &set.layers[0];
+	assert_string_equal(layer->paradigm, "ID");
+	assert_string_equal(layer->paradigm_name, "A name");
+	assert_int_equal(layer->klass, CLASS_SERIAL);
+	assert_string_equal(layer->parallel_needed, "libmpi*");
+	assert_string_equal(layer->parallel_symbol, "");
+	assert_false(layer->os);
+	assert_int_equal(layer->success, SUCCESS_NONNULL);
+	assert_int_equal(layer->handle_kind, HANDLE_ID);
+	assert_true(layer->handle_int);
+	assert_true(layer->handle_mask == 0xff00);
+	assert_int_equal(layer->nlibraries, 3);
+	assert_string_equal(layer->libraries[2], "c.so");
+	assert_int_equal(layer->nflags, 1);
+	assert_true(layer->flags[0].value == 0x10);
+	assert_int_equal(layer->ncomms, 2);
+	assert_true(layer->comms[0].self && layer->comms[0].has_value && layer->comms[0].value == 5);
+	assert_true(!layer->comms[1].self && !layer->comms[1].has_value && !strcmp(layer->comms[1].symbol, "s"));
+	assert_string_equal(layer->version_symbol, "v");
+	assert_int_equal(table_find(&set, "L", "f")->args[0].kind, IOP_ARG_INT);
+	assert_true(table_find(&set, "L", "f")->result_int);
+	table_set_deinit(&set);
+}
+
+static void test_too_many_rows(void **state)
+{
+	struct table_set set;
+	size_t room = 32 * (IOP_MAX_PROBES + 2);
+	char err[256] = "", *text = malloc(room), *at;
+
+	(void)state;
+	assert_non_null(text);
+	at = text + sprintf(text, LAYER);
+	for (int i = 0; i < IOP_MAX_PROBES; i++)
+		at += sprintf(at, "f%d region\n", i);
+	table_set_init(&set);
+	assert_int_equal(table_parse(&set, "t", text, err, sizeof(err)), 0);
+	assert_int_equal(set.nrows, IOP_MAX_PROBES);
+	assert_int_equal(table_parse(&set, "u", "layer L\none_more region\n", err, sizeof(err)), -E2BIG);
+	assert_string_equal(err, "u:2:1: more than 4096 functions in all tables");
+	assert_int_equal(set.nrows, IOP_MAX_PROBES);
+	table_set_deinit(&set);
+	free(text);
+}
+
+static void test_file(void **state)
+{
+	struct table_set set;
+	char err[256] = "", path[] = "/tmp/ioprobe-table-XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	table_set_init(&set);
+	assert_int_equal(table_parse_file(&set, "/nonexistent/x.probes", err, sizeof(err)), -ENOENT);
+	assert_string_equal(err, "/nonexistent/x.probes: probe tables could not be read: No such file or directory");
+	assert_int_equal(table_parse_file(&set, "/tmp", err, sizeof(err)), -EISDIR);
+	assert_int_equal(write(fd, LAYER "f read\n", strlen(LAYER "f read\n")), strlen(LAYER "f read\n"));
+	assert_int_equal(table_parse_file(&set, path, err, sizeof(err)), 0);
+	assert_int_equal(set.nrows, 1);
+	assert_string_equal(set.sources[0].name, path);
+	assert_int_equal(write(fd, "\0", 1), 1);
+	assert_int_equal(table_parse_file(&set, path, err, sizeof(err)), -EINVAL);
+	assert_int_equal(set.nrows, 1);
+	close(fd);
+	unlink(path);
+	table_set_deinit(&set);
+}
+
+/* ---- the tables of probes/ ---- */
+
+static void test_builtin_consistent(void **state)
+{
+	static const char *const layers[] = { "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "POSIX", "unwind" };
+
+	(void)state;
+	assert_int_equal(builtin.nlayers, sizeof(layers) / sizeof(layers[0]));
+	assert_int_equal(builtin.nsources, table_builtin_n);
+	for (size_t i = 0; i < builtin.nlayers; i++) {
+		size_t rows = 0;
+
+		assert_string_equal(builtin.layers[i].name, layers[i]);
+		for (size_t j = 0; j < builtin.nrows; j++)
+			rows += builtin.rows[j].layer == i;
+		assert_true(rows > 0);
+	}
+	for (size_t i = 0; i < builtin.nrows; i++) {
+		const struct table_row *row = &builtin.rows[i];
+
+		assert_int_equal(row->id, i);
+		assert_ptr_equal(table_find(&builtin, builtin.layers[row->layer].name, row->name), row);
+		if (i)
+			assert_true(row->layer >= builtin.rows[i - 1].layer);
+	}
+}
+
+/* The same file twice is refused: its functions are there already. */
+static void test_builtin_twice(void **state)
+{
+	char err[256];
+	size_t rows = builtin.nrows;
+
+	(void)state;
+	assert_int_equal(table_parse_builtin(&builtin, err, sizeof(err)), -EINVAL);
+	assert_int_equal(builtin.nrows, rows);
+}
+
+static void test_paradigms(void **state)
+{
+	static const struct { const char *layer, *paradigm; enum table_class klass; enum table_success success; bool os; } expected[] = {
+		{ "HDF5", "HDF5", CLASS_SERIAL, SUCCESS_NONNEGATIVE, false }, { "ISOC", "ISOC", CLASS_SERIAL, SUCCESS_ZERO, false },
+		{ "MPI", "", CLASS_SERIAL, SUCCESS_ZERO, false }, { "MPI-IO", "MPI-IO", CLASS_PARALLEL, SUCCESS_ZERO, false },
+		{ "netCDF", "netCDF", CLASS_SERIAL, SUCCESS_ZERO, false }, { "POSIX", "POSIX", CLASS_SERIAL, SUCCESS_NONNEGATIVE, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		const struct table_layer *layer = layer_of(expected[i].layer);
+
+		assert_string_equal(layer->paradigm, expected[i].paradigm);
+		assert_int_equal(layer->klass, expected[i].klass);
+		assert_int_equal(layer->success, expected[i].success);
+		assert_int_equal(layer->os, expected[i].os);
+	}
+	assert_string_equal(layer_of("HDF5")->parallel_symbol, "H5Pset_fapl_mpio");
+	assert_string_equal(layer_of("netCDF")->parallel_needed, "libmpi*.so*");
+	assert_true(layer_of("netCDF")->handle_mask == 0xffff0000);
+	for (size_t i = 0; i < builtin.nlayers; i++)
+		assert_int_equal(builtin.layers[i].per_process, !strcmp(builtin.layers[i].name, "ISOC"));
+}
+
+/* What calls mean: operation, modifiers, result, and the captured arguments as "role position kind" in order. */
+static const struct { const char *layer, *function; enum table_op op; unsigned mods; enum table_result result; bool result_int;
+	struct { enum table_role role; int position; enum iop_arg_kind kind; } arg[IOP_MAX_ARGS]; } meanings[] = {
+	{ "netCDF", "nc_create_par", OP_CREATE, 0, RESULT_STATUS, true, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_FLAGS, 1, IOP_ARG_INT },
+		{ ROLE_COMM, 2, IOP_ARG_VALUE }, { ROLE_HANDLE, 4, IOP_ARG_OUT_INT } } },
+	{ "netCDF", "nc_put_vara_double", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT },
+		{ ROLE_VARIABLE, 1, IOP_ARG_INT }, { ROLE_START, 2, IOP_ARG_VALUE }, { ROLE_EDGES, 3, IOP_ARG_VALUE } } },
+	{ "netCDF", "nc_close", OP_CLOSE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT } } },
+	{ "HDF5", "H5Dcreate2", OP_CREATE, 0, RESULT_HANDLE, false, { { ROLE_PARENT, 0, IOP_ARG_VALUE }, { ROLE_NAME, 1, IOP_ARG_STRING } } },
+	{ "HDF5", "H5Dwrite", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_ADDR, 4, IOP_ARG_VALUE } } },
+	{ "HDF5", "H5Dwrite_async", OP_WRITE, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_HANDLE, 3, IOP_ARG_VALUE },
+		{ ROLE_ADDR, 7, IOP_ARG_VALUE }, { ROLE_REQUEST, 9, IOP_ARG_VALUE } } },
+	{ "HDF5", "H5Idec_ref", OP_CLOSE, MOD_AT_ZERO, RESULT_COUNT, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE } } },
+	{ "MPI-IO", "MPI_File_open", OP_OPEN, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_PATH, 1, IOP_ARG_STRING },
+		{ ROLE_FLAGS, 2, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_OUT_VALUE } } },
+	{ "MPI-IO", "MPI_File_close", OP_CLOSE, MOD_DELETES, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_IN_VALUE } } },
+	{ "MPI-IO", "MPI_File_write_at_all", OP_WRITE, MOD_COLLECTIVE, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE },
+		{ ROLE_OFFSET, 1, IOP_ARG_VALUE }, { ROLE_COUNT, 3, IOP_ARG_INT }, { ROLE_DATATYPE, 4, IOP_ARG_VALUE },
+		{ ROLE_STATUS, 5, IOP_ARG_VALUE } } },
+	{ "MPI-IO", "MPI_File_write_shared", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE },
+		{ ROLE_COUNT, 2, IOP_ARG_INT }, { ROLE_DATATYPE, 3, IOP_ARG_VALUE }, { ROLE_STATUS, 4, IOP_ARG_VALUE } } },
+	{ "MPI-IO", "MPI_File_iread_at_c", OP_READ, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE },
+		{ ROLE_OFFSET, 1, IOP_ARG_VALUE }, { ROLE_COUNT, 3, IOP_ARG_VALUE }, { ROLE_DATATYPE, 4, IOP_ARG_VALUE },
+		{ ROLE_REQUEST, 5, IOP_ARG_OUT_VALUE } } },
+	{ "MPI-IO", "MPI_File_read_all_end", OP_READ, MOD_COLLECTIVE | MOD_COMPLETES, RESULT_STATUS, true, {
+		{ ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_STATUS, 2, IOP_ARG_VALUE } } },
+	{ "MPI", "MPI_Comm_dup", OP_COMM, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_COMM_OUT, 1, IOP_ARG_OUT_VALUE } } },
+	{ "MPI", "MPI_Allreduce", OP_REGION, MOD_NESTED, RESULT_STATUS, true, { { 0 } } },
+	{ "ISOC", "fopen", OP_OPEN, 0, RESULT_HANDLE, false, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_STREAM_MODE, 1, IOP_ARG_STRING } } },
+	{ "ISOC", "fread", OP_READ, 0, RESULT_ITEMS, false, { { ROLE_SIZE, 1, IOP_ARG_VALUE }, { ROLE_ITEMS, 2, IOP_ARG_VALUE },
+		{ ROLE_HANDLE, 3, IOP_ARG_VALUE } } },
+	{ "ISOC", "__fread_chk", OP_READ, 0, RESULT_ITEMS, false, { { ROLE_SIZE, 2, IOP_ARG_VALUE }, { ROLE_ITEMS, 3, IOP_ARG_VALUE },
+		{ ROLE_HANDLE, 4, IOP_ARG_VALUE } } },
+	{ "ISOC", "fprintf", OP_WRITE, 0, RESULT_BYTES, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE } } },
+	{ "ISOC", "fdopen", OP_OPEN, 0, RESULT_HANDLE, false, { { ROLE_FD, 0, IOP_ARG_INT }, { ROLE_STREAM_MODE, 1, IOP_ARG_STRING } } },
+	{ "ISOC", "fsetpos", OP_SEEK, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_OFFSET, 1, IOP_ARG_IN_VALUE } } },
+	{ "POSIX", "pwritev2", OP_WRITE, 0, RESULT_BYTES, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_IOV, 1, IOP_ARG_IOV },
+		{ ROLE_IOVCNT, 2, IOP_ARG_VALUE }, { ROLE_OFFSET, 3, IOP_ARG_VALUE } } },
+	/* the kernel side looks at the third value of mmap and the second of fcntl */
+	{ "POSIX", "mmap", OP_MAP, 0, RESULT_POINTER, false, { { ROLE_ADDR, 0, IOP_ARG_VALUE }, { ROLE_BYTES, 1, IOP_ARG_VALUE },
+		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_FLAGS, 3, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_INT }, { ROLE_OFFSET, 5, IOP_ARG_VALUE } } },
+	{ "POSIX", "fcntl", OP_CONTROL, 0, RESULT_COUNT, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_CMD, 1, IOP_ARG_INT },
+		{ ROLE_ARG, 2, IOP_ARG_VALUE } } },
+};
+
+static void test_meanings(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+		const struct table_row *row = row_of(meanings[i].layer, meanings[i].function);
+		int n = 0;
+
+		assert_int_equal(row->op, meanings[i].op);
+		assert_int_equal(row->mods, meanings[i].mods);
+		assert_int_equal(row->result, meanings[i].result);
+		assert_int_equal(row->result_int, meanings[i].result_int);
+		for (int a = 0; a < row->nargs; a++) {
+			if (row->args[a].capture < 0)
+				continue;
+			assert_true(n < IOP_MAX_ARGS);
+			assert_int_equal(row->args[a].capture, n);
+			assert_int_equal(row->args[a].role, meanings[i].arg[n].role);
+			assert_int_equal(row->args[a].position, meanings[i].arg[n].position);
+			assert_int_equal(row->args[a].kind, meanings[i].arg[n].kind);
+			n++;
+		}
+		if (n < IOP_MAX_ARGS)
+			assert_int_equal(meanings[i].arg[n].role, ROLE_NONE);
+	}
+}
+
+static void test_std_streams(void **state)
+{
+	(void)state;
+	assert_int_equal(row_of("ISOC", "printf")->std_stream, 1);
+	assert_int_equal(row_of("ISOC", "__isoc99_scanf")->std_stream, 0);
+	for (size_t i = 0; i < builtin.nrows; i++) {
+		const struct table_row *row = &builtin.rows[i];
+		bool data = row->op == OP_READ || row->op == OP_WRITE;
+
+		/* data goes to one stream: an argument or a standard one, and never both */
+		if (!strcmp(builtin.layers[row->layer].name, "ISOC") && data)
+			assert_int_equal(table_row_arg(row, ROLE_HANDLE) >= 0, row->std_stream < 0);
+		if (row->std_stream >= 0)
+			assert_int_equal(row->std_stream, row->op == OP_WRITE);
+	}
+}
+
+/* ---- kernel descriptors ---- */
+
+static const struct { const char *layer, *function; unsigned flags, fd_arg, fd_arg2; } descriptors[] = {
+	{ "POSIX", "openat", IOP_D_MAKES_FD | IOP_D_STRINGS, 0, IOP_NO_FD },
+	{ "POSIX", "open", IOP_D_MAKES_FD | IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
+	{ "POSIX", "creat", IOP_D_MAKES_FD | IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
+	{ "POSIX", "dup", IOP_D_MAKES_FD, 0, IOP_NO_FD },
+	{ "POSIX", "dup2", IOP_D_REPLACES_FD, 0, 1 },
+	{ "POSIX", "dup3", IOP_D_REPLACES_FD, 0, 1 },
+	{ "POSIX", "fcntl", 0, 0, IOP_NO_FD },
+	{ "POSIX", "close", IOP_D_CLOSES_FD, 0, IOP_NO_FD },
+	{ "POSIX", "close_range", IOP_D_CLOSES_RANGE, IOP_NO_FD, IOP_NO_FD },
+	{ "POSIX", "chdir", IOP_D_CHDIR | IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
+	{ "POSIX", "fchdir", IOP_D_CHDIR, 0, IOP_NO_FD },
+	{ "POSIX", "mmap", IOP_D_NEEDS_FD, 4, IOP_NO_FD },
+	{ "POSIX", "sendfile", 0, 1, 0 },
+	{ "POSIX", "copy_file_range", 0, 0, 1 },
+	{ "POSIX", "renameat2", IOP_D_STRINGS, 0, 2 },
+	{ "POSIX", "pwrite64", 0, 0, IOP_NO_FD },
+	{ "POSIX", "stat", 0, IOP_NO_FD, IOP_NO_FD },
+	{ "MPI", "MPI_Bcast", IOP_D_NESTED, IOP_NO_FD, IOP_NO_FD },
+	{ "MPI-IO", "MPI_File_open", IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
+	{ "MPI-IO", "MPI_File_call_errhandler", IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
+	{ "ISOC", "fclose", 0, IOP_NO_FD, IOP_NO_FD },
+	{ "unwind", "_Unwind_RaiseException", IOP_D_UNWIND | IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
+};
+
+static void test_descriptors(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(descriptors) / sizeof(descriptors[0]); i++) {
+		const struct table_row *row = row_of(descriptors[i].layer, descriptors[i].function);
+		struct iop_desc desc;
+
+		table_row_descriptor(&builtin, row, &desc);
+		assert_int_equal(desc.flags, descriptors[i].flags);
+		assert_int_equal(desc.fd_arg, descriptors[i].fd_arg);
+		assert_int_equal(desc.fd_arg2, descriptors[i].fd_arg2);
+	}
+}
+
+static void test_syscall_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(row_of("POSIX", "pwrite64")->syscall_nr, SYS_pwrite64);
+	assert_int_equal(row_of("POSIX", "openat")->syscall_nr, SYS_openat);
+	assert_int_equal(row_of("ISOC", "remove")->syscall_nr, -1);
+#ifdef __x86_64__
+	for (size_t i = 0; i < builtin.nrows; i++)
+		if (builtin.layers[builtin.rows[i].layer].syscalls && builtin.rows[i].syscall_nr < 0)
+			fail_msg("%s has no number", builtin.rows[i].name);
+	for (size_t i = 0; i < builtin.nrows; i++)
+		for (size_t j = 0; j < i; j++)
+			if (builtin.rows[i].syscall_nr >= 0)
+				assert_int_not_equal(builtin.rows[i].syscall_nr, builtin.rows[j].syscall_nr);
+#endif
+}
+
+/* ---- the names, against the libraries ---- */
+
+/* Functions that libraries older than these tables lack: what a name has to begin and to end with. */
+static const struct { const char *begin, *end; } newer[] = {
+	{ "H5", "_async" }, { "H5D", "_multi" }, { "H5Fdelete", "" }, { "H5Fis_accessible", "" }, { "H5Ropen_", "" }, { "H5ESwait", "" },
+	{ "MPI_", "_c" }, { "MPI_Comm_idup_with_info", "" },    /* MPI 4 */
+	{ "__isoc23_", "" },                                    /* glibc 2.38 */
+};
+
+static bool is_newer(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++) {
+		size_t begin = strlen(newer[i].begin), end = strlen(newer[i].end);
+
+		if (len >= begin + end && !strncmp(name, newer[i].begin, begin) && !strcmp(name + len - end, newer[i].end))
+			return true;
+	}
+	return false;
+}
+
+/* The first of a NULL-ended list that is installed; skips the test if none is. */
+static void *open_library(const char *const *names)
+{
+	for (const char *const *n = names; *n; n++) {
+		void *library = dlopen(*n, RTLD_LAZY | RTLD_LOCAL);
+
+		if (library)
+			return library;
+	}
+	print_message("[  SKIPPED ] %s is not installed\n", names[0]);
+	skip();
+	return NULL;
+}
+
+static void check_exported(const char *layer, const char *const *names)
+{
+	void *library = open_library(names);
+	size_t checked = 0;
+
+	for (size_t i = 0; i < builtin.nrows; i++) {
+		const struct table_row *row = &builtin.rows[i];
+
+		if (strcmp(builtin.layers[row->layer].name, layer) || is_newer(row->name))
+			continue;
+		if (!dlsym(library, row->name))
+			fail_msg("%s: %s is not exported", layer, row->name);
+		checked++;
+	}
+	assert_true(checked > 3);
+	dlclose(library);
+}
+
+static const char *const netcdf_names[] = { "libnetcdf.so.19", "libnetcdf.so.22", "libnetcdf.so", NULL };
+static const char *const netcdf_mpi_names[] = { "libnetcdf_mpi.so.19", "libnetcdf_mpi.so.22", "libnetcdf_mpi.so", NULL };
+static const char *const hdf5_names[] = { "libhdf5_serial.so.103", "libhdf5_serial.so.310", "libhdf5.so", NULL };
+static const char *const hdf5_mpi_names[] = { "libhdf5_openmpi.so.103", "libhdf5_openmpi.so.310", "libhdf5.so", NULL };
+static const char *const mpi_names[] = { "libmpi.so.40", "libmpi.so.12", "libmpi.so", NULL };
+static const char *const libc_names[] = { "libc.so.6", NULL };
+static const char *const unwind_names[] = { "libgcc_s.so.1", NULL };
+
+static void test_exported_netcdf(void **state) { (void)state; check_exported("netCDF", netcdf_names); }
+static void test_exported_netcdf_mpi(void **state) { (void)state; check_exported("netCDF", netcdf_mpi_names); }
+static void test_exported_hdf5(void **state) { (void)state; check_exported("HDF5", hdf5_names); }
+static void test_exported_hdf5_mpi(void **state) { (void)state; check_exported("HDF5", hdf5_mpi_names); }
+static void test_exported_mpiio(void **state) { (void)state; check_exported("MPI-IO", mpi_names); }
+static void test_exported_mpi(void **state) { (void)state; check_exported("MPI", mpi_names); }
+static void test_exported_libc(void **state) { (void)state; check_exported("ISOC", libc_names); }
+static void test_exported_unwind(void **state) { (void)state; check_exported("unwind", unwind_names); }
+
+/* Every exported function whose name begins so must be in the layer's table, but for the NULL-ended exceptions. */
+static size_t check_symbols(Elf *elf, Elf_Scn *section, const char *layer, const char *begin, const char *const *except)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Shdr header;
+	GElf_Sym symbol;
+	size_t found = 0;
+
+	assert_non_null(gelf_getshdr(section, &header));
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+		const char *const *e = except;
+
+		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || !name || strncmp(name, begin, strlen(begin)))
+			continue;
+		while (*e && strcmp(*e, name))
+			e++;
+		if (!*e && !table_find(&builtin, layer, name))
+			fail_msg("%s is exported and not in the table of %s", name, layer);
+		found++;
+	}
+	return found;
+}
+
+static void check_complete(const char *layer, const char *const *names, const char *begin, const char *const *except)
+{
+	void *library = open_library(names);
+	struct link_map *map;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t found = 0;
+	Elf *elf;
+	int fd;
+
+	assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+	fd = open(map->l_name, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	assert_non_null(elf);
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
+			found += check_symbols(elf, section, layer, begin, except);
+	assert_true(found > 0);
+	elf_end(elf);
+	close(fd);
+	dlclose(library);
+}
+
+static void test_complete_mpiio(void **state)
+{
+	static const char *const except[] = { "MPI_File_c2f", "MPI_File_f2c", NULL };
+
+	(void)state;
+	check_complete("MPI-IO", mpi_names, "MPI_File_", except);
+}
+
+static void test_complete_netcdf(void **state)
+{
+	/* settings in memory */
+	static const char *const except[] = { "nc_get_var_chunk_cache", "nc_get_var_chunk_cache_ints", NULL };
+	static const char *const inner[] = { "nc_def_user_format", "nc_def_var_chunking_ints", NULL };
+
+	(void)state;
+	check_complete("netCDF", netcdf_names, "nc_put_var", except);
+	check_complete("netCDF", netcdf_names, "nc_get_var", except);
+	check_complete("netCDF", netcdf_names, "nc_put_att", except);
+	check_complete("netCDF", netcdf_names, "nc_get_att", except);
+	check_complete("netCDF", netcdf_names, "nc_def_", inner);
+	check_complete("netCDF", netcdf_mpi_names, "nc_open", inner);
+	check_complete("netCDF", netcdf_mpi_names, "nc_create", inner);
+	check_complete("netCDF", netcdf_mpi_names, "nc_rename", inner);
+}
+
+static void test_complete_hdf5(void **state)
+{
+	static const char *const none[] = { NULL };
+	static const char *const prefixes[] = { "H5Fopen", "H5Fcreate", "H5Fclose", "H5Fflush", "H5Dcreate", "H5Dopen", "H5Dread", "H5Dwrite",
+		"H5Dclose", "H5Gcreate", "H5Gopen", "H5Gclose", "H5Acreate", "H5Aopen", "H5Aread", "H5Awrite", "H5Aclose", "H5Oopen",
+		"H5Oclose", "H5Lcreate" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		check_complete("HDF5", hdf5_names, prefixes[i], none);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_row), cmocka_unit_test(test_layer_properties),
+		cmocka_unit_test(test_too_many_rows), cmocka_unit_test(test_file),
+		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_paradigms),
+		cmocka_unit_test(test_meanings), cmocka_unit_test(test_std_streams),
+		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_syscall_numbers),
+		cmocka_unit_test(test_exported_netcdf), cmocka_unit_test(test_exported_netcdf_mpi), cmocka_unit_test(test_exported_hdf5),
+		cmocka_unit_test(test_exported_hdf5_mpi), cmocka_unit_test(test_exported_mpiio), cmocka_unit_test(test_exported_mpi),
+		cmocka_unit_test(test_exported_libc), cmocka_unit_test(test_exported_unwind),
+		cmocka_unit_test(test_complete_mpiio), cmocka_unit_test(test_complete_netcdf), cmocka_unit_test(test_complete_hdf5),
+	};
+
+	return cmocka_run_group_tests(tests, load_builtin, unload_builtin);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The parser of probe tables (grammar: probes/README.md). It works on a copy of the set, which takes the set's place when the whole
+ * text was understood.
+ */
+#include "table/builtin.h"
+#include "table/parser.h"
+#include "table/syscalls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- layers ---- */
+
+static int find_layer(const struct table_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->nlayers; i++)
+		if (!strcmp(set->layers[i].name, name))
+			return i;
+	return -1;
+}
+
+static int parse_layer(struct parser *p)
+{
+	struct table_layer *layer;
+	struct scan_word word;
+	unsigned *line;
+	size_t nlines = p->set.nlayers - p->old_layers;
+	int ret = parser_want(p, &word, "name of the layer");
+
+	if (ret)
+		return ret;
+	p->layer = find_layer(&p->set, word.text);
+	p->seen = SEEN_ALL;
+	if (p->layer >= 0)
+		return parser_want_end(p);
+	line = parser_append((void **)&p->layer_lines, &nlines, sizeof(*line));
+	layer = line ? parser_append((void **)&p->set.layers, &p->set.nlayers, sizeof(*layer)) : NULL;
+	if (!layer)
+		return -ENOMEM;
+	*line = p->scan.line;
+	layer->handle_mask = UINT64_MAX;
+	p->layer = p->set.nlayers - 1;
+	p->seen = 0;
+	ret = parser_copy_text(p, &word, layer->name, sizeof(layer->name), "name");
+	return ret ? ret : parser_want_end(p);
+}
+
+/* ---- rows ---- */
+
+static int parse_ops(struct parser *p, struct table_row *row)
+{
+	struct scan_word word;
+	char *save, *text;
+	unsigned column;
+	int value, ret = parser_want(p, &word, "operation");
+
+	if (ret)
+		return ret;
+	column = word.column;
+	text = strtok_r(word.text, ",", &save);
+	value = text ? table_word_value(table_words_op, text) : -1;
+	if (value < 0)
+		return scan_error(&p->scan, p->scan.line, column, "unknown operation '%s'", text ? text : ",");
+	row->op = value;
+	while ((text = strtok_r(NULL, ",", &save))) {
+		value = table_word_value(table_words_mod, text);
+		if (value < 0)
+			return scan_error(&p->scan, p->scan.line, column + (text - word.text), "unknown modifier '%s'", text);
+		if (value == TABLE_WORD_STDIN || value == TABLE_WORD_STDOUT)
+			row->std_stream = value == TABLE_WORD_STDOUT;
+		else
+			row->mods |= value;
+	}
+	return 0;
+}
+
+static bool is_handle(enum table_role role)
+{
+	return role == ROLE_HANDLE || role == ROLE_HANDLE2 || role == ROLE_PARENT;
+}
+
+static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_arg_kind *kind)
+{
+	if (!(p->seen & SEEN_HANDLES))
+		return scan_error(&p->scan, p->scan.line, word->column, "layer '%s' says nothing of its handles", parser_layer(p)->name);
+	*kind = parser_layer(p)->handle_int ? IOP_ARG_INT : IOP_ARG_VALUE;
+	return 0;
+}
+
+/* out: and in: say that the argument points to the value. */
+static int through_pointer(struct parser *p, const struct scan_word *word, bool out, struct table_arg *arg)
+{
+	if (arg->kind == IOP_ARG_INT)
+		arg->kind = out ? IOP_ARG_OUT_INT : IOP_ARG_IN_INT;
+	else if (arg->kind == IOP_ARG_VALUE)
+		arg->kind = out ? IOP_ARG_OUT_VALUE : IOP_ARG_IN_VALUE;
+	else
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s': only an int or a long is read through a pointer", word->text);
+	return 0;
+}
+
+/* [out:|in:]ROLE[:KIND] */
+static int parse_role(struct parser *p, const struct scan_word *word, struct table_arg *arg)
+{
+	char text[sizeof(word->text)], *kind;
+	const char *out = parser_after(word->text, "out:"), *in = parser_after(word->text, "in:");
+	int value, ret = 0;
+
+	strcpy(text, out ? out : in ? in : word->text);
+	kind = strchr(text, ':');
+	if (kind)
+		*kind++ = '\0';
+	value = table_word_value(table_words_role, text);
+	if (value < 0)
+		return scan_error(&p->scan, p->scan.line, word->column, "unknown role '%s'", text);
+	arg->role = value;
+	arg->kind = table_role_kind(arg->role);
+	if (is_handle(arg->role))
+		ret = handle_kind(p, word, &arg->kind);
+	if (!ret && kind) {
+		value = table_word_value(table_words_kind, kind);
+		if (value < 0)
+			return scan_error(&p->scan, p->scan.line, word->column, "unknown kind '%s'", kind);
+		arg->kind = value;
+	}
+	return !ret && (out || in) ? through_pointer(p, word, out != NULL, arg) : ret;
+}
+
+static int add_arg(struct parser *p, struct table_row *row, const struct scan_word *word, uint8_t *position, int8_t *captured)
+{
+	struct table_arg *arg = &row->args[row->nargs];
+	int ret;
+
+	if (row->nargs == TABLE_MAX_ARGS)
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s' has more than %d arguments", row->name, TABLE_MAX_ARGS);
+	row->nargs++;
+	arg->capture = -1;
+	if (!strncmp(word->text, "fp", 2) && (!word->text[2] || word->text[2] == '-')) {
+		arg->position = UINT8_MAX;
+		return 0;
+	}
+	arg->position = (*position)++;
+	if (word->text[0] == '-')
+		return 0;
+	ret = parse_role(p, word, arg);
+	if (ret)
+		return ret;
+	if (*captured == IOP_MAX_ARGS)
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s' captures more than %d arguments", row->name, IOP_MAX_ARGS);
+	if (arg->position > 5 && parser_layer(p)->syscalls)
+		return scan_error(&p->scan, p->scan.line, word->column, "a system call has at most 6 arguments");
+	arg->capture = (*captured)++;
+	return 0;
+}
+
+/* RESULT[:KIND] behind "->" */
+static int parse_result(struct parser *p, struct table_row *row)
+{
+	struct scan_word word;
+	char *kind;
+	int value, ret = parser_want(p, &word, "result");
+
+	if (ret)
+		return ret;
+	kind = strchr(word.text, ':');
+	if (kind)
+		*kind++ = '\0';
+	value = table_word_value(table_words_result, word.text);
+	if (value < 0)
+		return parser_unknown(p, &word, "result");
+	row->result = value;
+	row->result_int = value == RESULT_STATUS || value == RESULT_CHAR || value == RESULT_COUNT ||
+			  (value == RESULT_HANDLE && parser_layer(p)->handle_int);
+	if (kind && strcmp(kind, "int") && strcmp(kind, "long"))
+		return scan_error(&p->scan, p->scan.line, word.column, "unknown kind '%s'", kind);
+	if (kind)
+		row->result_int = !strcmp(kind, "int");
+	if (parser_layer(p)->syscalls)
+		row->result_int = false;        /* the kernel returns a long */
+	return parser_want_end(p);
+}
+
+static int parse_args(struct parser *p, struct table_row *row)
+{
+	struct scan_word word;
+	uint8_t position = 0;
+	int8_t captured = 0;
+	int ret;
+
+	while ((ret = scan_word(&p->scan, &word)) > 0) {
+		if (!strcmp(word.text, "->"))
+			return parse_result(p, row);
+		ret = add_arg(p, row, &word, &position, &captured);
+		if (ret)
+			return ret;
+	}
+	return ret;
+}
+
+/* What no single word shows to be wrong. */
+static int check_row(struct parser *p, const struct table_row *row)
+{
+	const struct table_arg *iov = NULL;
+	bool out = false;
+
+	for (int i = 0; i < row->nargs; i++) {
+		const struct table_arg *arg = &row->args[i];
+
+		if (iov && (arg->capture < 0 || arg->role != ROLE_IOVCNT || arg->position != iov->position + 1))
+			return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);
+		iov = arg->capture >= 0 && arg->kind == IOP_ARG_IOV ? arg : NULL;
+		out |= arg->capture >= 0 && (arg->kind == IOP_ARG_OUT_INT || arg->kind == IOP_ARG_OUT_VALUE);
+	}
+	if (iov)
+		return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);
+	if (out && row->mods & MOD_CALLBACK)
+		return scan_error(&p->scan, row->line, 1, "'%s': the return of a callback row is not seen, nor its out arguments", row->name);
+	return 0;
+}
+
+static int check_name(struct parser *p, const struct scan_word *word)
+{
+	const struct table_row *old;
+
+	if (p->layer < 0)
+		return scan_error(&p->scan, p->scan.line, word->column, "function '%s' before the first layer", word->text);
+	if (p->set.nrows == IOP_MAX_PROBES) {
+		scan_error(&p->scan, p->scan.line, word->column, "more than %d functions in all tables", IOP_MAX_PROBES);
+		return -E2BIG;
+	}
+	old = table_find(&p->set, parser_layer(p)->name, word->text);
+	if (old)
+		return scan_error(&p->scan, p->scan.line, word->column, "function '%s' is in layer '%s' already", word->text,
+				  parser_layer(p)->name);
+	return 0;
+}
+
+static int parse_row(struct parser *p, const struct scan_word *name)
+{
+	struct table_row *row;
+	int ret = check_name(p, name);
+
+	if (ret)
+		return ret;
+	row = parser_append((void **)&p->set.rows, &p->set.nrows, sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	row->id = p->set.nrows - 1;
+	row->layer = p->layer;
+	row->line = p->scan.line;
+	row->std_stream = -1;
+	row->syscall_nr = parser_layer(p)->syscalls ? syscall_number(name->text) : -1;
+	ret = parser_copy_text(p, name, row->name, sizeof(row->name), "name");
+	if (!ret)
+		ret = parse_ops(p, row);
+	if (!ret)
+		ret = parse_args(p, row);
+	return ret ? ret : check_row(p, row);
+}
+
+/* ---- the whole text ---- */
+
+static int parse_line(struct parser *p, bool indented)
+{
+	struct scan_word word;
+	int ret;
+
+	if (indented)
+		return parser_property(p);
+	ret = scan_word(&p->scan, &word);
+	if (ret <= 0)
+		return ret;
+	return strcmp(word.text, "layer") ? parse_row(p, &word) : parse_layer(p);
+}
+
+/* A layer whose functions could never be found is a mistake. */
+static int check_layers(struct parser *p)
+{
+	for (size_t i = p->old_layers; i < p->set.nlayers; i++) {
+		const struct table_layer *layer = &p->set.layers[i];
+
+		if (!layer->syscalls && !layer->nlibraries)
+			return scan_error(&p->scan, p->layer_lines[i - p->old_layers], 1, "layer '%s' has neither libraries nor syscalls",
+					  layer->name);
+	}
+	return 0;
+}
+
+static void *copy_array(const void *array, size_t n, size_t size, int *ret)
+{
+	void *copy = n ? malloc(n * size) : NULL;
+
+	if (n && !copy)
+		*ret = -ENOMEM;
+	else if (n)
+		memcpy(copy, array, n * size);
+	return copy;
+}
+
+static int copy_layer(struct table_layer *dst, const struct table_layer *src)
+{
+	int ret = 0;
+
+	*dst = *src;
+	dst->libraries = copy_array(src->libraries, src->nlibraries, sizeof(*src->libraries), &ret);
+	dst->flags = copy_array(src->flags, src->nflags, sizeof(*src->flags), &ret);
+	dst->comms = copy_array(src->comms, src->ncomms, sizeof(*src->comms), &ret);
+	return ret;
+}
+
+static int copy_set(struct table_set *dst, const struct table_set *src)
+{
+	int ret = 0;
+
+	table_set_init(dst);
+	dst->rows = copy_array(src->rows, src->nrows, sizeof(*src->rows), &ret);
+	dst->nrows = src->nrows;
+	dst->layers = src->nlayers ? calloc(src->nlayers, sizeof(*src->layers)) : NULL;
+	if (src->nlayers && !dst->layers)
+		return -ENOMEM;
+	dst->nlayers = src->nlayers;
+	for (size_t i = 0; i < src->nlayers; i++)
+		if (copy_layer(&dst->layers[i], &src->layers[i]))
+			ret = -ENOMEM;
+	return ret;
+}
+
+/* The copy, which is complete, takes the place of the set; the set's sources and the new one stay with it. */
+static int commit(struct parser *p, struct table_set *set, const char *source_name, const char *text)
+{
+	struct table_source *source = parser_append((void **)&set->sources, &set->nsources, sizeof(*source));
+
+	if (!source)
+		return -ENOMEM;
+	source->name = strdup(source_name);
+	source->text = strdup(text);
+	if (!source->name || !source->text) {
+		free(source->name);
+		free(source->text);
+		set->nsources--;
+		return -ENOMEM;
+	}
+	p->set.sources = set->sources;
+	p->set.nsources = set->nsources;
+	set->sources = NULL;
+	set->nsources = 0;
+	table_set_deinit(set);
+	*set = p->set;
+	table_set_init(&p->set);
+	return 0;
+}
+
+int table_parse(struct table_set *set, const char *source_name, const char *text, char *err, size_t err_len)
+{
+	struct parser p = { .scan = { .name = source_name, .line_start = text, .at = text, .err = err, .err_len = err_len }, .layer = -1 };
+	bool indented;
+	int ret = copy_set(&p.set, set);
+
+	p.old_layers = p.set.nlayers;
+	while (!ret && scan_line(&p.scan, &indented))
+		ret = parse_line(&p, indented);
+	if (!ret)
+		ret = check_layers(&p);
+	if (!ret)
+		ret = commit(&p, set, source_name, text);
+	if (ret == -ENOMEM)
+		snprintf(err, err_len, "%s: tables could not be read: no memory", source_name);
+	table_set_deinit(&p.set);
+	free(p.layer_lines);
+	return ret;
+}
+
+int table_parse_builtin(struct table_set *set, char *err, size_t err_len)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < table_builtin_n && !ret; i++)
+		ret = table_parse(set, table_builtin[i].name, table_builtin[i].text, err, err_len);
+	return ret;
+}

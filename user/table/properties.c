@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The table parser's helpers and the properties of a layer: the indented lines.
+ */
+#include "table/parser.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct table_layer *parser_layer(struct parser *p)
+{
+	return &p->set.layers[p->layer];
+}
+
+void *parser_append(void **array, size_t *n, size_t size)
+{
+	char *grown = realloc(*array, (*n + 1) * size);
+
+	if (!grown)
+		return NULL;
+	*array = grown;
+	memset(grown + *n * size, 0, size);
+	return grown + (*n)++ * size;
+}
+
+int parser_unknown(struct parser *p, const struct scan_word *word, const char *what)
+{
+	return scan_error(&p->scan, p->scan.line, word->column, "unknown %s '%s'", what, word->text);
+}
+
+int parser_want(struct parser *p, struct scan_word *word, const char *what)
+{
+	int ret = scan_word(&p->scan, word);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	return scan_error(&p->scan, p->scan.line, p->scan.at - p->scan.line_start + 1, "%s expected", what);
+}
+
+int parser_want_end(struct parser *p)
+{
+	struct scan_word word;
+	int ret = scan_word(&p->scan, &word);
+
+	return ret > 0 ? scan_error(&p->scan, p->scan.line, word.column, "end of line expected, not '%s'", word.text) : ret;
+}
+
+int parser_copy_text(struct parser *p, const struct scan_word *word, char *dst, size_t len, const char *what)
+{
+	if (strlen(word->text) >= len)
+		return scan_error(&p->scan, p->scan.line, word->column, "%s '%s' is longer than %zu bytes", what, word->text, len - 1);
+	strcpy(dst, word->text);
+	return 0;
+}
+
+static int want_text(struct parser *p, char *dst, size_t len, const char *what)
+{
+	struct scan_word word;
+	int ret = parser_want(p, &word, what);
+
+	return ret ? ret : parser_copy_text(p, &word, dst, len, what);
+}
+
+static int number(struct parser *p, const struct scan_word *word, const char *text, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-')
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s' is no number", text);
+	return 0;
+}
+
+static int want_number(struct parser *p, uint64_t *value, const char *what)
+{
+	struct scan_word word;
+	int ret = parser_want(p, &word, what);
+
+	return ret ? ret : number(p, &word, word.text, value);
+}
+
+static int want_word_of(struct parser *p, const struct table_word *words, const char *what, int *value)
+{
+	struct scan_word word;
+	int ret = parser_want(p, &word, what);
+
+	if (ret)
+		return ret;
+	*value = table_word_value(words, word.text);
+	return *value < 0 ? parser_unknown(p, &word, what) : 0;
+}
+
+const char *parser_after(const char *text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(text, prefix, len) ? NULL : text + len;
+}
+
+/* ---- properties of a layer ---- */
+
+static int parse_parallel_if(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct scan_word word;
+	const char *text;
+	int ret = parser_want(p, &word, "condition");
+
+	if (ret)
+		return ret;
+	text = parser_after(word.text, "defines:");
+	if (text && *text && strlen(text) < sizeof(layer->parallel_symbol)) {
+		strcpy(layer->parallel_symbol, text);
+		return 0;
+	}
+	text = parser_after(word.text, "needs:");
+	if (text && *text && strlen(text) < sizeof(layer->parallel_needed)) {
+		strcpy(layer->parallel_needed, text);
+		return 0;
+	}
+	return parser_unknown(p, &word, "condition");
+}
+
+static int parse_paradigm(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct scan_word word;
+	int ret = want_text(p, layer->paradigm, sizeof(layer->paradigm), "paradigm");
+
+	if (!ret)
+		ret = want_text(p, layer->paradigm_name, sizeof(layer->paradigm_name), "name");
+	if (!ret)
+		ret = parser_want(p, &word, "serial, parallel or parallel-if");
+	if (ret)
+		return ret;
+	layer->klass = strcmp(word.text, "parallel") ? CLASS_SERIAL : CLASS_PARALLEL;
+	if (!strcmp(word.text, "parallel-if"))
+		ret = parse_parallel_if(p);
+	else if (strcmp(word.text, "serial") && strcmp(word.text, "parallel"))
+		return parser_unknown(p, &word, "class");
+	if (!ret)
+		ret = scan_word(&p->scan, &word);
+	if (ret <= 0)
+		return ret;
+	layer->os = !strcmp(word.text, "os");
+	return layer->os ? 0 : parser_unknown(p, &word, "flag");
+}
+
+static int parse_libraries(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct scan_word word;
+	char (*pattern)[64];
+	int ret = parser_want(p, &word, "file name pattern");
+
+	while (!ret) {
+		pattern = parser_append((void **)&layer->libraries, &layer->nlibraries, sizeof(*pattern));
+		if (!pattern)
+			return -ENOMEM;
+		ret = parser_copy_text(p, &word, *pattern, sizeof(*pattern), "pattern");
+		if (ret)
+			break;
+		ret = scan_word(&p->scan, &word);
+		if (ret <= 0)
+			return ret;
+		ret = 0;
+	}
+	return ret;
+}
+
+static int parse_handles(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct scan_word word;
+	int kind, ret = want_word_of(p, table_words_handles, "kind of handles", &kind);
+
+	if (ret)
+		return ret;
+	layer->handle_kind = kind;
+	layer->handle_int = kind == HANDLE_FD;
+	while ((ret = scan_word(&p->scan, &word)) > 0) {
+		if (!strcmp(word.text, "int"))
+			layer->handle_int = true;
+		else if (!strcmp(word.text, "mask"))
+			ret = want_number(p, &layer->handle_mask, "mask");
+		else
+			ret = parser_unknown(p, &word, "property of handles");
+		if (ret < 0)
+			return ret;
+	}
+	return ret;
+}
+
+static int parse_success(struct parser *p)
+{
+	int value, ret = want_word_of(p, table_words_success, "condition of success", &value);
+
+	if (!ret)
+		parser_layer(p)->success = value;
+	return ret;
+}
+
+static int parse_flag(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct table_flag *flag = parser_append((void **)&layer->flags, &layer->nflags, sizeof(*flag));
+	int ret = flag ? want_text(p, flag->name, sizeof(flag->name), "name of a flag") : -ENOMEM;
+
+	return ret ? ret : want_number(p, &flag->value, "value of a flag");
+}
+
+static int parse_comm(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct table_comm *comm = parser_append((void **)&layer->comms, &layer->ncomms, sizeof(*comm));
+	struct scan_word word;
+	const char *text;
+	int ret = comm ? parser_want(p, &word, "world or self") : -ENOMEM;
+
+	if (ret)
+		return ret;
+	comm->self = !strcmp(word.text, "self");
+	if (!comm->self && strcmp(word.text, "world"))
+		return parser_unknown(p, &word, "communicator");
+	ret = parser_want(p, &word, "symbol:NAME or value:NUMBER");
+	if (ret)
+		return ret;
+	text = parser_after(word.text, "symbol:");
+	if (text && *text && strlen(text) < sizeof(comm->symbol)) {
+		strcpy(comm->symbol, text);
+		return 0;
+	}
+	text = parser_after(word.text, "value:");
+	if (!text)
+		return parser_unknown(p, &word, "constant");
+	comm->has_value = true;
+	return number(p, &word, text, &comm->value);
+}
+
+static int parse_syscalls(struct parser *p)
+{
+	parser_layer(p)->syscalls = true;
+	return 0;
+}
+
+static int parse_per_process(struct parser *p)
+{
+	parser_layer(p)->per_process = true;
+	return 0;
+}
+
+static int parse_version(struct parser *p)
+{
+	return want_text(p, parser_layer(p)->version_symbol, sizeof(parser_layer(p)->version_symbol), "symbol");
+}
+
+int parser_property(struct parser *p)
+{
+	static const struct { const char *name; unsigned once; int (*parse)(struct parser *p); } properties[] = {
+		{ "paradigm", SEEN_PARADIGM, parse_paradigm }, { "libraries", 0, parse_libraries },
+		{ "syscalls", SEEN_SYSCALLS, parse_syscalls }, { "success", SEEN_SUCCESS, parse_success },
+		{ "handles", SEEN_HANDLES, parse_handles }, { "version", SEEN_VERSION, parse_version },
+		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "flag", 0, parse_flag }, { "comm", 0, parse_comm },
+	};
+	struct scan_word word;
+	int ret = scan_word(&p->scan, &word);
+
+	if (ret <= 0)
+		return ret;
+	if (p->layer < 0)
+		return scan_error(&p->scan, p->scan.line, word.column, "property '%s' before the first layer", word.text);
+	for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
+		if (strcmp(word.text, properties[i].name))
+			continue;
+		if (p->seen & properties[i].once)
+			return scan_error(&p->scan, p->scan.line, word.column, "layer '%s' has its %s already", parser_layer(p)->name,
+					  word.text);
+		p->seen |= properties[i].once;
+		ret = properties[i].parse(p);
+		return ret ? ret : parser_want_end(p);
+	}
+	return parser_unknown(p, &word, "property");
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Words of a table's text: separated by blanks, a quoted one may contain them, '#' begins a comment. Errors name their place.
+ */
+#include "table/scan.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int scan_error(struct scan *scan, unsigned line, unsigned column, const char *format, ...)
+{
+	va_list args;
+	int n = snprintf(scan->err, scan->err_len, "%s:%u:%u: ", scan->name, line, column);
+
+	if (n >= 0 && (size_t)n < scan->err_len) {
+		va_start(args, format);
+		vsnprintf(scan->err + n, scan->err_len - n, format, args);
+		va_end(args);
+	}
+	return -EINVAL;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool line_end(char c)
+{
+	return !c || c == '\n';
+}
+
+static int copy_word(struct scan *scan, struct scan_word *word, const char *end)
+{
+	size_t len = end - scan->at;
+
+	if (len >= sizeof(word->text))
+		return scan_error(scan, scan->line, word->column, "word longer than %zu bytes", sizeof(word->text) - 1);
+	memcpy(word->text, scan->at, len);
+	word->text[len] = '\0';
+	scan->at = end;
+	return 1;
+}
+
+static int quoted_word(struct scan *scan, struct scan_word *word)
+{
+	const char *end = ++scan->at;
+	int ret;
+
+	while (!line_end(*end) && *end != '"')
+		end++;
+	if (*end != '"')
+		return scan_error(scan, scan->line, word->column, "quote is not closed on its line");
+	ret = copy_word(scan, word, end);
+	if (ret > 0)
+		scan->at++;
+	return ret;
+}
+
+int scan_word(struct scan *scan, struct scan_word *word)
+{
+	const char *end;
+
+	while (blank(*scan->at))
+		scan->at++;
+	if (line_end(*scan->at) || *scan->at == '#')
+		return 0;
+	word->column = scan->at - scan->line_start + 1;
+	word->quoted = *scan->at == '"';
+	if (word->quoted)
+		return quoted_word(scan, word);
+	for (end = scan->at; !line_end(*end) && !blank(*end); end++)
+		;
+	return copy_word(scan, word, end);
+}
+
+bool scan_line(struct scan *scan, bool *indented)
+{
+	if (scan->line) {
+		scan->at += strcspn(scan->at, "\n");
+		if (*scan->at)
+			scan->at++;
+	}
+	if (!*scan->at)
+		return false;
+	scan->line++;
+	scan->line_start = scan->at;
+	*indented = blank(*scan->at);
+	return true;
+}

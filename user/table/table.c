@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The set of probe tables: its life, look-ups, and the kernel descriptor that is made of a row.
+ */
+#include "table/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void table_set_init(struct table_set *set)
+{
+	memset(set, 0, sizeof(*set));
+}
+
+void table_set_deinit(struct table_set *set)
+{
+	for (size_t i = 0; i < set->nlayers; i++) {
+		free(set->layers[i].libraries);
+		free(set->layers[i].flags);
+		free(set->layers[i].comms);
+	}
+	for (size_t i = 0; i < set->nsources; i++) {
+		free(set->sources[i].name);
+		free(set->sources[i].text);
+	}
+	free(set->layers);
+	free(set->rows);
+	free(set->sources);
+	table_set_init(set);
+}
+
+int table_row_arg(const struct table_row *row, enum table_role role)
+{
+	for (int i = 0; i < row->nargs; i++)
+		if (row->args[i].role == role && row->args[i].capture >= 0)
+			return row->args[i].capture;
+	return -1;
+}
+
+const struct table_row *table_find(const struct table_set *set, const char *layer, const char *function)
+{
+	for (size_t i = 0; i < set->nrows; i++)
+		if (!strcmp(set->rows[i].name, function) && !strcmp(set->layers[set->rows[i].layer].name, layer))
+			return &set->rows[i];
+	return NULL;
+}
+
+/* What a system call does to the descriptor table. */
+static unsigned descriptor_table_flags(const struct table_row *row)
+{
+	switch (row->op) {
+	case OP_OPEN:
+	case OP_CREATE:
+		return row->result == RESULT_HANDLE ? IOP_D_MAKES_FD : 0;
+	case OP_DUP:
+		return table_row_arg(row, ROLE_HANDLE2) >= 0 ? IOP_D_REPLACES_FD : IOP_D_MAKES_FD;
+	case OP_CLOSE:
+		return row->mods & MOD_RANGE ? IOP_D_CLOSES_RANGE : IOP_D_CLOSES_FD;
+	case OP_CHDIR:
+		return IOP_D_CHDIR;
+	case OP_MAP:
+		return IOP_D_NEEDS_FD;
+	default:
+		return 0;
+	}
+}
+
+static __u8 fd_arg(const struct table_row *row, enum table_role handle, enum table_role dirfd)
+{
+	int arg = table_row_arg(row, handle);
+
+	if (arg < 0)
+		arg = table_row_arg(row, dirfd);
+	return arg < 0 ? IOP_NO_FD : arg;
+}
+
+static void describe_syscall(const struct table_row *row, struct iop_desc *desc)
+{
+	desc->flags |= descriptor_table_flags(row);
+	if (row->mods & MOD_RANGE)
+		return; /* its ends need not be open */
+	desc->fd_arg = fd_arg(row, ROLE_HANDLE, ROLE_DIRFD);
+	desc->fd_arg2 = fd_arg(row, ROLE_HANDLE2, ROLE_DIRFD2);
+}
+
+void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc)
+{
+	memset(desc, 0, sizeof(*desc));
+	desc->fd_arg = desc->fd_arg2 = IOP_NO_FD;
+	for (int i = 0; i < row->nargs; i++) {
+		const struct table_arg *arg = &row->args[i];
+
+		if (arg->capture < 0)
+			continue;
+		desc->arg[arg->capture].source = arg->position;
+		desc->arg[arg->capture].kind = arg->kind;
+		desc->nargs++;
+		if (arg->kind == IOP_ARG_STRING)
+			desc->flags |= IOP_D_STRINGS;
+	}
+	if (row->mods & MOD_CALLBACK)
+		desc->flags |= IOP_D_NO_RETURN;
+	if (row->mods & MOD_NESTED)
+		desc->flags |= IOP_D_NESTED;
+	if (row->op == OP_UNWIND)
+		desc->flags |= IOP_D_UNWIND | IOP_D_NO_RETURN;
+	if (set->layers[row->layer].syscalls)
+		describe_syscall(row, desc);
+}

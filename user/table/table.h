@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Probe tables: the text in probes/ becomes rows, rows become kernel descriptors. The only place that knows an API is the text;
+ * the model reads the meaning of a call from its row's operation and roles. The grammar is described in probes/README.md.
+ */
+#ifndef IOPROBE_TABLE_H
+#define IOPROBE_TABLE_H
+
+#include <ioprobe/descriptor.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a function does, as the model sees it. */
+enum table_op {
+	OP_REGION,      /* nothing but Enter and Leave */
+	OP_OPEN,        /* makes a handle of an existing object */
+	OP_CREATE,      /* makes a handle, may make the object */
+	OP_CLOSE,       /* ends a handle */
+	OP_DUP,         /* a further handle of the same object */
+	OP_READ, OP_WRITE,
+	OP_COPY,        /* read on HANDLE and write on HANDLE2 (sendfile, copy_file_range, splice) */
+	OP_SEEK,
+	OP_SYNC,
+	OP_TRUNCATE, OP_STAT, OP_MKDIR, OP_META,        /* metadata; Enter and Leave */
+	OP_DELETE,      /* of PATH: unlink, rmdir, MPI_File_delete */
+	OP_RENAME,      /* of PATH to PATH2 */
+	OP_LOCK, OP_UNLOCK, OP_TRYLOCK,
+	OP_CONTROL,     /* fcntl: what it does is in CMD */
+	OP_MAP,         /* a file mapped to memory */
+	OP_CHDIR,
+	OP_WAIT, OP_TEST, OP_CANCEL,    /* of requests (issue of non-blocking operations) */
+	OP_COMM,        /* makes a communicator out of another one of the same members */
+	OP_UNWIND,      /* internal: an unwinder's entry, never recorded */
+};
+
+/* Modifiers of an operation (table_row.mods). */
+#define MOD_COLLECTIVE 0x0001
+#define MOD_NONBLOCKING 0x0002  /* begins an operation that another call completes */
+#define MOD_COMPLETES 0x0004    /* _end of a split collective: completes what the handle's _begin began */
+#define MOD_NESTED 0x0008       /* recorded only inside another recorded call */
+#define MOD_CALLBACK 0x0010     /* calls user code: no return probe */
+#define MOD_AT_ZERO 0x0020      /* close: only if the result is 0 (H5Idec_ref) */
+#define MOD_DELETES 0x0040      /* close deletes the file where the open asked for it */
+#define MOD_RANGE 0x0080        /* close: of the descriptors from HANDLE to HANDLE2 (close_range) */
+
+/* What an argument is to the model. */
+enum table_role {
+	ROLE_NONE,      /* not captured ("-") */
+	ROLE_PATH, ROLE_PATH2,
+	ROLE_DIRFD, ROLE_DIRFD2,        /* descriptor that a relative PATH or PATH2 starts from */
+	ROLE_HANDLE,    /* the handle operated on, or with OUT the one made */
+	ROLE_HANDLE2,   /* destination of a copy, wanted number of dup2 */
+	ROLE_PARENT,    /* the handle below which an object is opened (H5Dcreate's loc_id) */
+	ROLE_NAME,      /* name of an object inside a file */
+	ROLE_BYTES,     /* requested bytes */
+	ROLE_SIZE, ROLE_ITEMS,          /* fread: requested bytes are their product */
+	ROLE_OFFSET, ROLE_WHENCE,
+	ROLE_FLAGS,     /* O_* or a library's own open flags */
+	ROLE_STREAM_MODE,               /* fopen's "w+" */
+	ROLE_COMM, ROLE_COMM_OUT,
+	ROLE_REQUEST, ROLE_COUNT, ROLE_DATATYPE, ROLE_STATUS,
+	ROLE_START, ROLE_EDGES,         /* netCDF's start and count arrays, addresses only */
+	ROLE_VARIABLE,  /* netCDF variable id */
+	ROLE_IOV, ROLE_IOVCNT,
+	ROLE_CMD, ROLE_ARG,
+	ROLE_ADDR,      /* any other value worth keeping */
+	ROLE_FD,        /* descriptor that a handle of a higher layer is made on (fdopen) */
+};
+
+/* What the return value is. Whether it tells success is the layer's business (table_layer.success) for RESULT_STATUS. */
+enum table_result {
+	RESULT_VOID, RESULT_STATUS, RESULT_HANDLE, RESULT_BYTES, RESULT_ITEMS, RESULT_OFFSET,
+	RESULT_POINTER, /* NULL is failure */
+	RESULT_CHAR,    /* one byte moved, EOF is failure (fgetc, fputc) */
+	RESULT_COUNT,   /* >= 0 is success, not a number of bytes (fputs, fscanf) */
+};
+
+enum table_success { SUCCESS_ZERO, SUCCESS_NONNEGATIVE, SUCCESS_NONNULL };
+enum table_class { CLASS_SERIAL, CLASS_PARALLEL };
+enum table_handle_kind { HANDLE_FD, HANDLE_ID, HANDLE_POINTER };
+
+/* Flags of a paradigm's own open argument that map to OTF2's, e.g. "mode WRITE 0x1". */
+struct table_flag {
+	char name[24];          /* READ_ONLY WRITE_ONLY READ_WRITE CREATE EXCL TRUNC APPEND DELETE_ON_CLOSE ACCESS_MASK, … */
+	uint64_t value;
+};
+
+/* A predefined communicator: by exported symbol (Open MPI) or by value (MPICH). */
+struct table_comm {
+	bool self;              /* else world */
+	char symbol[64];        /* "" if none */
+	uint64_t value;         /* valid if has_value */
+	bool has_value;
+};
+
+struct table_layer {
+	char name[24];          /* netCDF, HDF5, MPI-IO, MPI, ISOC, POSIX, …: unique */
+	char paradigm[24];      /* OTF2 identification; "" for layers without handles (MPI, internal) */
+	char paradigm_name[48]; /* for readers: "POSIX I/O" */
+	bool os;                /* OTF2_IO_PARADIGM_FLAG_OS */
+	bool syscalls;          /* rows are system calls */
+	bool per_process;       /* everybody maps its library and calls it often (libc): probes only inside the target processes */
+	enum table_class klass; /* of the paradigm; where it depends on the library's build, this is SERIAL and one of the next two is set: */
+	char parallel_symbol[64];       /* the library is a parallel build if it defines this symbol */
+	char parallel_needed[64];       /* … if one of its DT_NEEDED names matches this pattern */
+	enum table_success success;
+	enum table_handle_kind handle_kind;
+	bool handle_int;        /* handles are 32-bit ints */
+	uint64_t handle_mask;   /* bits of a handle that name the file (netCDF: 0xffff0000), all ones by default */
+	char (*libraries)[64];  /* file name patterns, fnmatch(3) */
+	size_t nlibraries;
+	struct table_flag *flags;
+	size_t nflags;
+	struct table_comm *comms;
+	size_t ncomms;
+	char version_symbol[64];/* see probes/README.md; "" if none */
+};
+
+struct table_arg {
+	enum table_role role;
+	enum iop_arg_kind kind;
+	uint8_t position;       /* among the function's integer arguments, UINT8_MAX for a floating-point one */
+	int8_t capture;         /* index in the record's args[], -1 if not captured */
+};
+
+#define TABLE_MAX_ARGS 16
+struct table_row {
+	char name[64];
+	uint16_t id;            /* index over all tables */
+	uint16_t layer;         /* index in table_set.layers */
+	enum table_op op;
+	unsigned mods;
+	enum table_result result;
+	bool result_int;        /* the return value is a 32-bit int: only the low half of the record's ret counts, sign-extended */
+	int8_t std_stream;      /* the handle is the process' stream: 0 stdin, 1 stdout; -1: it is an argument, or there is none */
+	uint8_t nargs;
+	struct table_arg args[TABLE_MAX_ARGS];
+	int syscall_nr;         /* of this machine, -1 if it has none, or the row is no system call */
+	unsigned line;          /* in its source */
+};
+
+struct table_source { char *name, *text; };
+
+struct table_set {
+	struct table_layer *layers;
+	size_t nlayers;
+	struct table_row *rows;
+	size_t nrows;
+	struct table_source *sources;   /* as read: they go into the spool */
+	size_t nsources;
+};
+
+void table_set_init(struct table_set *set);
+void table_set_deinit(struct table_set *set);
+
+/* Adds the tables of one text. Returns 0, or -EINVAL with one line "NAME:LINE:COLUMN: what is wrong" in err, or -ENOMEM, -E2BIG.
+ * After an error the set is unchanged. A layer that exists already may be continued ("layer NAME" alone). */
+int table_parse(struct table_set *set, const char *source_name, const char *text, char *err, size_t err_len);
+
+/* The same for a file: -errno if it cannot be read, err names file, action and reason. */
+int table_parse_file(struct table_set *set, const char *path, char *err, size_t err_len);
+
+/* The tables of probes/ that are linked into the program. */
+int table_parse_builtin(struct table_set *set, char *err, size_t err_len);
+
+/* What the kernel side must know of a row. */
+void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);
+
+/* The captured index of the first argument with this role, -1 if the row has none. */
+int table_row_arg(const struct table_row *row, enum table_role role);
+
+/* NULL if there is none. */
+const struct table_row *table_find(const struct table_set *set, const char *layer, const char *function);
+const char *table_op_name(enum table_op op);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The words of the probe tables' grammar and what they stand for (probes/README.md explains each).
+ */
+#include "table/words.h"
+
+#include <string.h>
+
+const struct table_word table_words_op[] = {
+	{ "region", OP_REGION }, { "open", OP_OPEN }, { "create", OP_CREATE }, { "close", OP_CLOSE }, { "dup", OP_DUP },
+	{ "read", OP_READ }, { "write", OP_WRITE }, { "copy", OP_COPY }, { "seek", OP_SEEK }, { "sync", OP_SYNC },
+	{ "truncate", OP_TRUNCATE }, { "stat", OP_STAT }, { "mkdir", OP_MKDIR }, { "meta", OP_META }, { "delete", OP_DELETE },
+	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK }, { "control", OP_CONTROL },
+	{ "map", OP_MAP }, { "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL },
+	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { NULL, 0 },
+};
+
+const struct table_word table_words_mod[] = {
+	{ "collective", MOD_COLLECTIVE }, { "nonblocking", MOD_NONBLOCKING }, { "completes", MOD_COMPLETES }, { "nested", MOD_NESTED },
+	{ "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES }, { "range", MOD_RANGE },
+	{ "stdin", TABLE_WORD_STDIN }, { "stdout", TABLE_WORD_STDOUT }, { NULL, 0 },
+};
+
+const struct table_word table_words_role[] = {
+	{ "path", ROLE_PATH }, { "path2", ROLE_PATH2 }, { "dirfd", ROLE_DIRFD }, { "dirfd2", ROLE_DIRFD2 }, { "handle", ROLE_HANDLE },
+	{ "handle2", ROLE_HANDLE2 }, { "parent", ROLE_PARENT }, { "name", ROLE_NAME }, { "bytes", ROLE_BYTES }, { "size", ROLE_SIZE },
+	{ "items", ROLE_ITEMS }, { "offset", ROLE_OFFSET }, { "whence", ROLE_WHENCE }, { "flags", ROLE_FLAGS },
+	{ "stream_mode", ROLE_STREAM_MODE }, { "comm", ROLE_COMM }, { "comm_out", ROLE_COMM_OUT }, { "request", ROLE_REQUEST },
+	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "start", ROLE_START },
+	{ "edges", ROLE_EDGES }, { "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
+	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { NULL, 0 },
+};
+
+const struct table_word table_words_kind[] = {
+	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV }, { NULL, 0 },
+};
+
+const struct table_word table_words_result[] = {
+	{ "void", RESULT_VOID }, { "status", RESULT_STATUS }, { "handle", RESULT_HANDLE }, { "bytes", RESULT_BYTES },
+	{ "items", RESULT_ITEMS }, { "offset", RESULT_OFFSET }, { "pointer", RESULT_POINTER }, { "char", RESULT_CHAR },
+	{ "count", RESULT_COUNT }, { NULL, 0 },
+};
+
+const struct table_word table_words_success[] = {
+	{ "zero", SUCCESS_ZERO }, { "nonnegative", SUCCESS_NONNEGATIVE }, { "nonnull", SUCCESS_NONNULL }, { NULL, 0 },
+};
+
+const struct table_word table_words_handles[] = {
+	{ "fd", HANDLE_FD }, { "id", HANDLE_ID }, { "pointer", HANDLE_POINTER }, { NULL, 0 },
+};
+
+int table_word_value(const struct table_word *words, const char *name)
+{
+	for (; words->name; words++)
+		if (!strcmp(words->name, name))
+			return words->value;
+	return -1;
+}
+
+enum iop_arg_kind table_role_kind(enum table_role role)
+{
+	switch (role) {
+	case ROLE_PATH:
+	case ROLE_PATH2:
+	case ROLE_NAME:
+	case ROLE_STREAM_MODE:
+		return IOP_ARG_STRING;
+	case ROLE_DIRFD:
+	case ROLE_DIRFD2:
+	case ROLE_WHENCE:
+	case ROLE_FLAGS:
+	case ROLE_COUNT:
+	case ROLE_VARIABLE:
+	case ROLE_CMD:
+	case ROLE_FD:
+		return IOP_ARG_INT;
+	case ROLE_IOV:
+		return IOP_ARG_IOV;
+	default:
+		return IOP_ARG_VALUE;
+	}
+}
+
+const char *table_op_name(enum table_op op)
+{
+	for (const struct table_word *w = table_words_op; w->name; w++)
+		if (w->value == (int)op)
+			return w->name;
+	return "unknown";
+}
