@@ -92,17 +92,26 @@ static __always_inline struct iop_rec_fd *description(struct thread *t, s32 fd)
 	return rec;
 }
 
-__noinline int describe_fd(struct thread *t, s32 fd)
+/* The open file behind a descriptor of the current task, NULL if there is none. */
+static __always_inline struct file *file_of(s32 fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
 	struct file **slots = BPF_CORE_READ(fdt, fd), *file = 0;
-	unsigned long *cloexec = BPF_CORE_READ(fdt, close_on_exec), word = 0;
+
+	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), slots + fd))
+		return 0;
+	return file;
+}
+
+__noinline int describe_fd(struct thread *t, s32 fd)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	unsigned long *cloexec = BPF_CORE_READ(task, files, fdt, close_on_exec), word = 0;
+	struct file *file = file_of(fd);
 	struct iop_rec_fd *rec;
 
-	if (!t || fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
-		return 0;
-	if (bpf_probe_read_kernel(&file, sizeof(file), slots + fd) || !file)
+	if (!t || !file)
 		return 0;
 	rec = description(t, fd);
 	rec->f_flags = BPF_CORE_READ(file, f_flags);

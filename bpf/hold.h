@@ -32,7 +32,9 @@ static __always_inline bool wait_for_agent(struct hold_state *state, u64 stack)
 	u32 *done;
 
 	state->stack = stack;
-	bpf_loop(1 << 22, hold_step, state, 0);
+	for (int i = 0; i < 64; i++)    /* a round takes some 50 ms of processor time */
+		if (bpf_loop(1 << 20, hold_step, state, 0) < 1 << 20)
+			break;
 	done = bpf_map_lookup_elem(&holds, &state->key);
 	answered = done && *done;
 	bpf_map_delete_elem(&holds, &state->key);
@@ -57,9 +59,15 @@ int linker_rendezvous(struct pt_regs *ctx)
 	struct thread *t = thread_of(bpf_get_current_task_btf());
 	struct iop_request *request;
 	struct hold_state state;
+	struct process *p;
 
 	if (!t || !hold_limit_ns)
 		return 0;
+	p = process_of(t);
+	if (p && !p->unprobed_code)
+		return 0;
+	if (p)
+		p->unprobed_code = 0;
 	request = (void *)t->scratch;
 	request->n = 0;
 	if (ask_agent(&probe_requests, request, &state, hold_limit_ns) && !wait_for_agent(&state, ctx->sp))

@@ -194,10 +194,18 @@ int call_session(struct pt_regs *ctx)
 
 /* ---- system calls ---- */
 
-/* The context's arguments are out of reach for one program on all tracepoints: the kernel refuses a program that reads more of them than
- * the system call has. They are taken from the user's registers instead. */
-struct syscall_enter { u64 common; u64 nr; };
-struct syscall_exit { u64 common; u64 nr; s64 ret; };
+/* The raw tracepoints of all system calls: two links, gone in a moment, where 180 classic ones take ten seconds to detach. Every
+ * system call of every process passes here, so those that no table names leave first. */
+static __always_inline u32 probe_of_syscall(u64 nr)
+{
+	return nr < MAX_SYSCALLS ? syscall_probe[nr] : NO_SYSCALL_PROBE;
+}
+
+/* 32-bit system calls have numbers of their own. */
+static __always_inline bool is_compat(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
+}
 
 #define PROT_EXEC 4
 #define IOV_LIMIT 64
@@ -263,27 +271,26 @@ static __always_inline void before_fd_use(struct thread *t, struct frame *f, con
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
 }
 
-SEC("tp")
-int syscall_enter(struct syscall_enter *ctx)
+SEC("tp_btf/sys_enter")
+int syscall_enter(u64 *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread *t = thread_of(task);
+	u32 id = probe_of_syscall(ctx[1]);
+	struct pt_regs *user = (void *)ctx[0];
+	struct task_struct *task;
 	struct iop_desc *desc;
-	struct pt_regs *user;
+	struct thread *t;
 	struct frame *f;
-	u64 nr;
-	u32 id;
+	u64 nr = ctx[1];
 
-	if (!t)
+	if (id == NO_SYSCALL_PROBE)
 		return 0;
-	nr = ctx->nr;
-	if (nr >= MAX_SYSCALLS)
+	task = bpf_get_current_task_btf();
+	t = thread_of(task);
+	if (!t || is_compat(task))
 		return 0;
-	id = syscall_probe[nr];
 	desc = bpf_map_lookup_elem(&descriptors, &id);
-	if (id == NO_SYSCALL_PROBE || !desc)
+	if (!desc)
 		return 0;
-	user = (struct pt_regs *)bpf_task_pt_regs(task);
 	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
 		return 0;       /* mmap of memory, not of a file */
 	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
@@ -294,7 +301,7 @@ int syscall_enter(struct syscall_enter *ctx)
 	f->flags = nr == mmap_nr && (user->dx & PROT_EXEC) ? FRAME_SYSCALL | FRAME_MAPS_CODE : FRAME_SYSCALL;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
-	f->sp = 0;
+	f->sp = user->r8;       /* of mmap: the descriptor */
 	fetch_syscall_args(user, t, f, desc);
 	before_fd_use(t, f, desc);
 	if (desc->flags & IOP_D_CLOSES_FD)
@@ -324,13 +331,32 @@ static __always_inline void after_syscall(struct thread *t, struct frame *f, con
 		describe_cwd(t);
 }
 
+/* Whether the agent knows already that the file behind a descriptor needs no more. */
+static __always_inline bool was_looked_at(s32 fd)
+{
+	struct file *file = file_of(fd);
+	struct file_key key = { 0 };
+	u32 dev;
+
+	if (!file)
+		return false;
+	dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	key.dev = (u64)(dev >> 20) << 32 | (dev & 0xfffff);
+	key.ino = BPF_CORE_READ(file, f_inode, i_ino);
+	return bpf_map_lookup_elem(&looked_at, &key) != 0;
+}
+
 /* Code was mapped from a file: the agent looks whether it has functions to probe. */
-__noinline int send_map(struct thread *t, u64 addr)
+__noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
 {
 	struct iop_rec_map *rec;
+	struct process *p;
 
-	if (!t)
+	if (!t || was_looked_at(fd))
 		return 0;
+	p = process_of(t);
+	if (p)
+		p->unprobed_code = 1;
 	rec = (void *)t->scratch;
 	rec->addr = addr;
 	rec_header(&rec->rec, t, IOP_REC_MAP_EXEC, 0, sizeof(*rec), bpf_ktime_get_ns());
@@ -338,23 +364,25 @@ __noinline int send_map(struct thread *t, u64 addr)
 	return 0;
 }
 
-SEC("tp")
-int syscall_exit(struct syscall_exit *ctx)
+SEC("tp_btf/sys_exit")
+int syscall_exit(u64 *ctx)
 {
-	struct thread *t = thread_of(bpf_get_current_task_btf());
-	u64 now = bpf_ktime_get_ns(), nr;
+	struct pt_regs *user = (void *)ctx[0];
+	u64 nr = user->orig_ax, now;
+	u32 id = probe_of_syscall(nr), index;
 	struct iop_desc *desc;
+	struct thread *t;
 	struct frame *f;
-	u32 id, index;
+	s32 code_fd = -1;
+	s64 ret = ctx[1];
 	bool code;
-	s64 ret;
 
+	if (id == NO_SYSCALL_PROBE)
+		return 0;
+	t = thread_of(bpf_get_current_task_btf());
 	if (!t || !t->depth)
 		return 0;
-	nr = ctx->nr;
-	if (nr >= MAX_SYSCALLS)
-		return 0;
-	id = syscall_probe[nr];
+	now = bpf_ktime_get_ns();
 	index = t->depth - 1;
 	f = frame_at(t, index);
 	if (!f || f->probe != id || !(f->flags & FRAME_SYSCALL))
@@ -362,13 +390,13 @@ int syscall_exit(struct syscall_exit *ctx)
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;
-	ret = ctx->ret;
 	t->depth = index;
 	code = f->flags & FRAME_MAPS_CODE;
+	code_fd = f->sp;
 	after_syscall(t, f, desc, nr, ret);
 	send_return(t, f, desc, index, ret, now);
 	if (code && ret > 0)
-		send_map(t, ret);
+		code_mapped(t, ret, code_fd);
 	return 0;
 }
 
@@ -414,12 +442,14 @@ int process_fork(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void forget_all_fds(struct thread *t)
+/* Descriptors may have been closed by the exec, and the kernel has mapped code. */
+static __always_inline void new_program(struct thread *t)
 {
 	struct process *p = process_of(t);
 
 	if (!p)
 		return;
+	p->unprobed_code = 1;
 	for (int w = 0; w < KNOWN_FDS / 64; w++)
 		p->known[w] = 0;
 }
@@ -442,7 +472,7 @@ int process_exec(u64 *ctx)
 		join_process(t, 0, task->tgid);
 	}
 	abandon_to(t, 0);
-	forget_all_fds(t);
+	new_program(t);
 	rec = (void *)t->scratch;
 	rec->old_tid = (u32)ctx[1];
 	n = bpf_probe_read_kernel_str(rec->path, PATH_ROOM, BPF_CORE_READ(bprm, filename));

@@ -26,6 +26,8 @@ enum { BPF_ANY = 0 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 
+#define TS_COMPAT 2     /* thread_info.status: inside a 32-bit system call */
+
 /* x86-64; the layout is ABI, so not relocated */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
@@ -64,7 +66,9 @@ struct signal_struct { atomic_t live; };
 struct xol_area { unsigned long vaddr; };
 struct uprobes_state { struct xol_area *xol_area; };
 struct mm_struct { struct uprobes_state uprobes_state; };
+struct thread_info { unsigned int status; };
 struct task_struct {
+	struct thread_info thread_info;
 	int pid, tgid;
 	char comm[16];
 	int exit_code;

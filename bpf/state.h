@@ -52,7 +52,7 @@ struct thread {
 /* The descriptors of a process that were described already. */
 struct process {
 	u32 tgid;               /* 0: the slot is free */
-	u32 pad;
+	u32 unprobed_code;      /* it has mapped code that the agent has not yet looked at for this process */
 	u64 known[KNOWN_FDS / 64];
 };
 
@@ -113,6 +113,16 @@ struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
+/* Files whose code the agent has looked at: 1 if nothing more is to be done when a further process maps it. */
+struct file_key { u64 dev, ino; };
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct file_key);
+	__type(value, u32);
+} looked_at SEC(".maps");
+
 /* Threads that wait for the agent (key: pid_tgid); the value becomes 1 when it has done what they wait for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -172,6 +182,7 @@ __noinline u32 process_allocate(u32 tgid)
 		struct process *p = slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
 		if (!p || __sync_val_compare_and_swap(&p->tgid, 0, tgid) != 0)
 			continue;
+		p->unprobed_code = 0;
 		for (int w = 0; w < KNOWN_FDS / 64; w++)
 			p->known[w] = 0;
 		return slot;

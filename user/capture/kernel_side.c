@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "capture/tracepoints.h"
 #include "ioprobe.skel.h"
 
 #define DEFAULT_RING_BYTES_PER_CPU (8ull << 20)
@@ -27,8 +27,7 @@ struct kernel_side {
 	struct ioprobe_bpf *skel;
 	enum attach_method method;
 	const struct table_set *set;
-	struct tracepoints *syscalls;
-	struct bpf_link *fork, *exec, *exit;
+	struct bpf_link *fork, *exec, *exit, *syscall_enter, *syscall_exit;
 	int ring_fds[MAX_RINGS];
 	size_t rings;
 	uint64_t ring_bytes;
@@ -242,27 +241,29 @@ static int attach_one(struct bpf_program *program, struct bpf_link **link, const
 	return -errno;
 }
 
-int kernel_side_attach(struct kernel_side *kernel, void (*missing)(void *, const char *, const char *), void *arg,
-		       char *err_text, size_t err_len)
+/* A system call's exit is attached first: an enter without its exit would stay open, an exit without its enter is ignored. */
+int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_len)
 {
 	struct ioprobe_bpf *skel = kernel->skel;
-	int err;
+	const struct { struct bpf_program *program; struct bpf_link **link; const char *name; } tracepoints[] = {
+		{ skel->progs.process_exit, &kernel->exit, "sched_process_exit" },
+		{ skel->progs.process_exec, &kernel->exec, "sched_process_exec" },
+		{ skel->progs.process_fork, &kernel->fork, "sched_process_fork" },
+		{ skel->progs.syscall_exit, &kernel->syscall_exit, "sys_exit" },
+		{ skel->progs.syscall_enter, &kernel->syscall_enter, "sys_enter" },
+	};
+	int err = 0;
 
-	err = attach_one(skel->progs.process_exit, &kernel->exit, "sched_process_exit", err_text, err_len);
-	if (!err)
-		err = attach_one(skel->progs.process_exec, &kernel->exec, "sched_process_exec", err_text, err_len);
-	if (!err)
-		err = attach_one(skel->progs.process_fork, &kernel->fork, "sched_process_fork", err_text, err_len);
-	if (!err)
-		err = tracepoints_attach_syscalls(&kernel->syscalls, kernel->set, bpf_program__fd(skel->progs.syscall_enter),
-						  bpf_program__fd(skel->progs.syscall_exit), missing, arg, err_text, err_len);
+	for (size_t i = 0; i < sizeof(tracepoints) / sizeof(tracepoints[0]) && !err; i++)
+		err = attach_one(tracepoints[i].program, tracepoints[i].link, tracepoints[i].name, err_text, err_len);
 	return err;
 }
 
 void kernel_side_detach_syscalls(struct kernel_side *kernel)
 {
-	tracepoints_detach(kernel->syscalls);
-	kernel->syscalls = NULL;
+	bpf_link__destroy(kernel->syscall_enter);
+	bpf_link__destroy(kernel->syscall_exit);
+	kernel->syscall_enter = kernel->syscall_exit = NULL;
 }
 
 /* ---- targets ---- */
@@ -310,6 +311,14 @@ int kernel_side_take(struct kernel_side *kernel, pid_t tgid)
 void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
 {
 	kernel->skel->bss->launch_tgid = tgid;
+}
+
+void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino)
+{
+	struct { uint64_t dev, ino; } key = { (uint64_t)major(dev) << 32 | minor(dev), ino };
+	uint32_t done = 1;
+
+	bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.looked_at), &key, &done, BPF_ANY);
 }
 
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid)

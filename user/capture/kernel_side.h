@@ -35,16 +35,17 @@ int kernel_side_create(struct kernel_side **out, const struct table_set *set, co
 		       char *err, size_t err_len);
 void kernel_side_destroy(struct kernel_side *kernel);   /* detaches what is attached; NULL is fine */
 
-/* Attaches the life of processes (fork, exec, exit), then the system calls of the tables. missing is called for each system call that
- * could not be attached. */
-int kernel_side_attach(struct kernel_side *kernel, void (*missing)(void *arg, const char *function, const char *reason), void *arg,
-		       char *err, size_t err_len);
+/* Attaches the life of processes (fork, exec, exit) and the system calls. Returns 0 or -errno with one line in err. */
+int kernel_side_attach(struct kernel_side *kernel, char *err, size_t err_len);
 void kernel_side_detach_syscalls(struct kernel_side *kernel);
 
 /* Makes every thread of a process traced, those too that it makes meanwhile. */
 int kernel_side_take(struct kernel_side *kernel, pid_t tgid);
 /* This process is taken at its next exec. */
 void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid);
+
+/* Processes that map this file need no attention any more. dev as in stat(2). */
+void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino);
 
 /* Ends the wait of a thread that asked for something. */
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);

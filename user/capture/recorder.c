@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "capture/targets.h"
 #include "elf/symbols.h"
 
+#define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
 #define ROUND_MS 20
 #define HOLD_LIMIT_NS 2000000000ull
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
@@ -160,13 +162,6 @@ static int on_request(void *arg, void *data, size_t size)
 
 /* ---- begin ---- */
 
-static void on_missing_syscall(void *arg, const char *function, const char *reason)
-{
-	struct recorder *r = arg;
-
-	note_missing(r->spool, "POSIX", "kernel", function, reason);
-}
-
 static int watch(struct recorder *r, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
@@ -287,6 +282,7 @@ static int launch_command(struct recorder *r)
 	err = launch_prepare(&r->launch, r->options->command);
 	if (err)
 		return fail(r, err, "cannot fork");
+	setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);      /* after the fork; without the privilege waits take longer */
 	kernel_side_take_at_exec(r->kernel, r->launch.pid);
 	if (targets_hold(r->targets, interpreter_of(path, interpreter, sizeof(interpreter))))
 		note_missing(r->spool, "*", interpreter, "_dl_debug_state", "new programs cannot be held until their probes are in place");
@@ -297,7 +293,7 @@ static int launch_command(struct recorder *r)
 
 static int start_targets(struct recorder *r)
 {
-	int err = kernel_side_attach(r->kernel, on_missing_syscall, r, r->err, r->err_len);
+	int err = kernel_side_attach(r->kernel, r->err, r->err_len);
 
 	if (!err)
 		err = r->options->command ? launch_command(r) : attach_running(r);

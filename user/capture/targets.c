@@ -256,8 +256,10 @@ static void add_module(struct targets *targets, struct target *target, const str
 	remember(target, library);
 	if (targets->hold)
 		library_attach_rendezvous(&targets->libraries, library, module->open_path);
-	if (!library->plan.npoints)
+	if (!library->plan.npoints) {
+		kernel_side_looked_at(targets->kernel, module->dev, module->ino);
 		return;
+	}
 	shared_was_there = library->shared_done;
 	library_attach_shared(&targets->libraries, library, module->open_path);
 	if (library_attach_own(&targets->libraries, library, module->open_path, target->pid, &target->own) == -ESRCH)

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "capture/kernel_side.h"
-#include "capture/tracepoints.h"
 #include "elf/symbols.h"
 
 enum verdict { OK, NOTE, FAIL };
@@ -58,40 +57,14 @@ static void check_lockdown(void)
 		fclose(file);
 }
 
-static void check_tracefs(void)
-{
-	int fd = tracefs_open();
-	char detail[256];
-
-	if (fd < 0) {
-		snprintf(detail, sizeof(detail), "cannot be opened: %s; mount it: mount -t tracefs tracefs /sys/kernel/tracing", strerror(-fd));
-		say(FAIL, "tracefs", detail);
-		return;
-	}
-	if (faccessat(fd, "events/syscalls/sys_enter_openat/id", R_OK, 0))
-		say(FAIL, "system call tracepoints", "missing; the kernel needs CONFIG_FTRACE_SYSCALLS=y");
-	else
-		say(OK, "system call tracepoints", "events/syscalls");
-	close(fd);
-}
-
-static void ignore_missing(void *arg, const char *function, const char *reason)
-{
-	(void)function, (void)reason;
-	++*(size_t *)arg;
-}
-
 static void check_attach(struct kernel_side *kernel)
 {
-	char err[512], detail[128];
-	size_t missing = 0;
+	char err[512];
 
-	if (kernel_side_attach(kernel, ignore_missing, &missing, err, sizeof(err))) {
-		say(FAIL, "attach tracepoints", err);
-		return;
-	}
-	snprintf(detail, sizeof(detail), "works (%zu system calls of the tables are unknown to this kernel)", missing);
-	say(OK, "attach tracepoints", detail);
+	if (kernel_side_attach(kernel, err, sizeof(err)))
+		say(FAIL, "system calls and processes", err);
+	else
+		say(OK, "system calls and processes", "their tracepoints can be attached");
 }
 
 static void check_method(const struct kernel_side *kernel)
@@ -174,7 +147,6 @@ int cmd_check(int argc, char **argv)
 	check_privileges();
 	check_btf();
 	check_lockdown();
-	check_tracefs();
 	if (!geteuid())
 		check_bpf();
 	check_linker();

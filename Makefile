@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Builds ioprobe and its tests; "make help" lists the targets. Everything that is made goes below build/.
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := all
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+CLANG ?= clang
+PKG_CONFIG ?= pkg-config
+INSTALL ?= install
+
+# SANITIZE=1 has a tree of objects of its own, so that switching costs no rebuild.
+B := build$(if $(SANITIZE),/sanitize)
+
+# V=1 shows the commands.
+ifeq ($(V),1)
+Q :=
+say := @:
+else
+Q := @
+say := @printf '  %-8s %s\n'
+endif
+
+# ---- what it is made of ----
+
+# bpftool is in /usr/sbin on Debian; Ubuntu's is a script that wants the tools of the very kernel, so any version's will do.
+BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin"; \
+	for t in bpftool /usr/lib/linux-tools*/*/bpftool /usr/lib/linux-tools-*/bpftool; do \
+		command -v $$t >/dev/null 2>&1 && $$t version >/dev/null 2>&1 && command -v $$t && break; done))
+BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(patsubst ppc64le,powerpc,$(shell uname -m))))
+PACKAGES := libbpf libelf otf2 libzstd zlib jansson
+
+PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+PACKAGE_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) $(shell $(PKG_CONFIG) --libs zydis 2>/dev/null || echo -lZydis)
+# Expanded once, at the first use: a plain "make help" or "make clean" needs no library.
+lazy = $(eval $(1) := $($(1)))$($(1))
+
+CFLAGS ?= -O2 -g
+sanitizers := -fsanitize=address,undefined
+ALL_CFLAGS = -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror) $(CFLAGS) $(if $(SANITIZE),$(sanitizers) -fno-omit-frame-pointer)
+ALL_CPPFLAGS = -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -Ibuild $(CPPFLAGS)
+ALL_LDFLAGS = $(if $(SANITIZE),$(sanitizers)) $(LDFLAGS)
+LIBS = -lpthread -lm
+
+USER_SOURCES := $(sort $(shell find user -name '*.c'))
+USER_OBJECTS := $(USER_SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/builtin_tables.o
+LIBRARY_OBJECTS := $(filter-out $(B)/obj/user/main.o,$(USER_OBJECTS))
+PROBE_TABLES := $(sort $(wildcard probes/*.probes))
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*_test.c)))
+UNIT_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/unit/%.o,$(sort $(wildcard tests/unit/*_builder.c)))
+
+# ---- targets ----
+
+.PHONY: all
+all: $(B)/ioprobe	## build/ioprobe (default)
+
+.PHONY: check
+check:			## install what the tests need, run all tests (end-to-end tests need root)
+	$(Q)tools/install-deps.sh --tests
+	$(Q)$(MAKE) --no-print-directory all unit-tests programs
+	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/run
+
+.PHONY: demo
+demo:			## install what the demo needs, trace a parallel netCDF program and show the result
+	$(Q)tools/install-deps.sh
+	$(Q)$(MAKE) --no-print-directory all build/programs/parallel_nc
+	$(Q)tools/demo.sh
+
+.PHONY: bench
+bench: all benchmarks	## what tracing costs on this machine (root)
+	$(Q)IOPROBE=$(B)/ioprobe tests/bench/run
+
+.PHONY: unit-tests
+unit-tests: $(UNIT_TESTS)	## the executables of tests/unit
+
+include tests/programs/rules.mk
+
+.PHONY: install
+install: all		## to $(DESTDIR)$(PREFIX)
+	$(say) INSTALL $(DESTDIR)$(PREFIX)
+	$(Q)$(INSTALL) -D -m 755 $(B)/ioprobe $(DESTDIR)$(PREFIX)/bin/ioprobe
+	$(Q)$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/ioprobe/probes $(DESTDIR)$(PREFIX)/share/doc/ioprobe
+	$(Q)$(INSTALL) -m 644 $(PROBE_TABLES) $(wildcard probes/README.md) $(DESTDIR)$(PREFIX)/share/ioprobe/probes
+	$(Q)$(INSTALL) -m 644 LICENSE $(wildcard README.md) $(DESTDIR)$(PREFIX)/share/doc/ioprobe
+
+.PHONY: uninstall
+uninstall:		## remove what install put there
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/ioprobe
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/ioprobe $(DESTDIR)$(PREFIX)/share/doc/ioprobe
+
+# Rules that the house style does not follow.
+TIDY_OFF := -bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-reserved-identifier
+TIDY_OFF := $(TIDY_OFF),-bugprone-assignment-in-if-condition,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling
+
+.PHONY: lint
+lint: build/ioprobe.skel.h build/builtin_tables.c	## cppcheck and clang-tidy, where installed
+	$(Q)if command -v cppcheck >/dev/null; then cppcheck --quiet --std=c11 --enable=warning,performance,portability \
+		--inline-suppr --suppress=missingIncludeSystem --error-exitcode=1 $(ALL_CPPFLAGS) $(USER_SOURCES); \
+		else echo 'lint: cppcheck is not installed, skipped'; fi
+	$(Q)if command -v clang-tidy >/dev/null; then clang-tidy --quiet --warnings-as-errors='*' \
+		--checks='-*,bugprone-*,clang-analyzer-*,$(TIDY_OFF)' \
+		$(USER_SOURCES) -- -std=gnu11 $(ALL_CPPFLAGS) $(call lazy,PACKAGE_CFLAGS); \
+		else echo 'lint: clang-tidy is not installed, skipped'; fi
+
+.PHONY: clean
+clean:			## remove build/
+	$(Q)rm -rf build
+
+.PHONY: help
+help:			## this list
+	@echo 'Targets:'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+	@echo 'Variables: V=1 (show commands), SANITIZE=1 (address and undefined behaviour, in build/sanitize), WERROR=1,'
+	@echo '           PREFIX=/usr/local, DESTDIR=, CC, CLANG, BPFTOOL, CFLAGS, LDFLAGS'
+
+# ---- rules ----
+
+# One clear line instead of a hundred errors where a library is missing.
+$(B)/.requirements: Makefile
+	$(Q)mkdir -p $(B)
+	$(Q)for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p || missing="$$missing $$p"; done; \
+	for t in $(CC) $(CLANG); do command -v $$t >/dev/null || missing="$$missing $$t"; done; \
+	test -n "$(BPFTOOL)" || missing="$$missing bpftool"; \
+	test -z "$$missing" || { echo "make: not found:$$missing; install with: sudo tools/install-deps.sh" >&2; exit 1; }
+	$(Q)touch $@
+
+$(B)/ioprobe: $(USER_OBJECTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) $(LIBS)
+
+$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(call lazy,PACKAGE_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/obj/builtin_tables.o: build/builtin_tables.c $(B)/.requirements
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/builtin_tables.c: $(PROBE_TABLES) tools/embed-tables.sh
+	$(say) EMBED $@
+	$(Q)mkdir -p build
+	$(Q)tools/embed-tables.sh $@ $(PROBE_TABLES)
+
+# v3: atomic compare and exchange of 32 bits (kernel 5.12).
+build/ioprobe.bpf.o: bpf/ioprobe.bpf.c $(B)/.requirements
+	$(say) BPF $<
+	$(Q)$(CLANG) -O2 -g -Wall -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iinclude -Ibpf -MMD -MP -c -o $@ $<
+
+build/ioprobe.skel.h: build/ioprobe.bpf.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name ioprobe_bpf > $@
+
+$(B)/tests/%_test: $(B)/obj/tests/unit/%_test.o $(UNIT_HELPERS) $(LIBRARY_OBJECTS)
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) -lcmocka $(LIBS)
+
+# Kept: without this make takes the tests' objects for intermediate files and removes them.
+.SECONDARY:
+
+-include $(shell find build -name '*.d' 2>/dev/null)

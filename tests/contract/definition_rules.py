@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The rules that the definitions of an archive must keep, and the definitions as tables for the event rules.
+import otf2_raw
+from otf2_raw import UNDEFINED_32
+
+GROUP_LOCATIONS, GROUP_COMM, GROUP_SELF = 4, 5, 6
+SERIAL = 0
+PRE_CREATED = 1
+
+# definitions that count their refs from 0 without a gap: kinds that share one space of refs
+DENSE = [("String",), ("IoParadigm",), ("SystemTreeNode",), ("LocationGroup",), ("Region",), ("Group",), ("Comm",), ("Attribute",),
+         ("IoRegularFile", "IoDirectory"), ("IoHandle",)]
+
+# (kind, field) -> kinds it must refer to, and whether it may be undefined
+REFERENCES = {
+    "IoParadigm": [("identification", "String", False), ("name", "String", False)],
+    "Attribute": [("name", "String", False), ("description", "String", True)],
+    "SystemTreeNode": [("name", "String", False), ("class_name", "String", False), ("parent", "SystemTreeNode", True)],
+    "SystemTreeNodeDomain": [("node", "SystemTreeNode", False)],
+    "LocationGroup": [("name", "String", False), ("node", "SystemTreeNode", False)],
+    "Location": [("name", "String", False), ("group", "LocationGroup", False)],
+    "Region": [("name", "String", False), ("canonical", "String", False), ("description", "String", True), ("file", "String", True)],
+    "Group": [("name", "String", True)],
+    "Comm": [("name", "String", True), ("group", "Group", False), ("parent", "Comm", True)],
+    "IoRegularFile": [("name", "String", False), ("scope", "SystemTreeNode", True)],
+    "IoDirectory": [("name", "String", False), ("scope", "SystemTreeNode", True)],
+    "IoFileProperty": [("file", "IoFile", False), ("name", "String", False)],
+    "IoHandle": [("name", "String", True), ("file", "IoFile", True), ("paradigm", "IoParadigm", False), ("comm", "Comm", True),
+                 ("parent", "IoHandle", True)],
+    "IoPreCreatedHandleState": [("handle", "IoHandle", False)],
+}
+SPACE = {"IoRegularFile": "IoFile", "IoDirectory": "IoFile"}
+
+
+class Definitions:
+    """Tables by ref. Building them checks the order and the references of the definitions."""
+
+    def __init__(self, archive, breach):
+        self.archive, self.breach = archive, breach
+        self.by_space = {}
+        self.file_properties = {}
+        self.precreated = {}
+        self.clock = None
+        for kind, fields in archive.order:
+            self._add(kind, fields)
+        table = lambda space: self.by_space.get(space, {})
+        self.strings = {ref: d["text"] for ref, d in table("String").items()}
+        self.paradigms, self.regions = table("IoParadigm"), table("Region")
+        self.nodes, self.groups = table("SystemTreeNode"), table("LocationGroup")
+        self.locations, self.members, self.comms = table("Location"), table("Group"), table("Comm")
+        self.attributes, self.files, self.handles = table("Attribute"), table("IoFile"), table("IoHandle")
+
+    def text(self, ref):
+        return self.strings.get(ref, "")
+
+    def _add(self, kind, fields):
+        for name, space, optional in REFERENCES.get(kind, ()):
+            ref = fields[name]
+            if optional and ref == UNDEFINED_32:
+                continue
+            if ref not in self.by_space.get(space, {}):
+                self.breach("ref-undefined", "%s %s refers to %s %d, which is not defined before it" % (
+                    kind, fields.get("ref", ""), space, ref))
+        if kind == "ClockProperties":
+            self.clock = fields
+        elif kind == "IoFileProperty":
+            if fields["type"] == otf2_raw.TYPE_STRING:
+                self.file_properties.setdefault(fields["file"], {})[fields["name"]] = fields["value"]
+        elif kind == "IoPreCreatedHandleState":
+            self.precreated[fields["handle"]] = fields
+        elif "ref" in fields and kind != "Paradigm":
+            self._add_to_space(kind, fields)
+
+    def _add_to_space(self, kind, fields):
+        space = self.by_space.setdefault(SPACE.get(kind, kind), {})
+        ref = fields["ref"]
+        if ref in space:
+            self.breach("ref-dense", "%s %d is defined twice" % (kind, ref))
+        elif any(kind in kinds for kinds in DENSE) and ref != len(space):
+            self.breach("ref-dense", "%s %d follows %d: refs are not dense and ascending" % (kind, ref, len(space) - 1))
+        space[ref] = fields
+
+    # ---- rules ----
+
+    def check(self):
+        if self.clock is None:
+            self.breach("clock-range", "there are no clock properties")
+        self._check_tree()
+        self._check_groups()
+        self._check_files()
+        self._check_handles()
+        for path in self.archive.missing_files():
+            self.breach("location-file", "%s is missing" % path)
+
+    def _check_tree(self):
+        roots = [ref for ref, node in self.nodes.items() if node["parent"] == UNDEFINED_32]
+        if len(roots) != 1:
+            self.breach("system-tree", "the system tree has %d roots" % len(roots))
+        for ref in roots:
+            if self.text(self.nodes[ref]["class_name"]) != "machine":
+                self.breach("system-tree", "the root's class is %s, not machine" % self.text(self.nodes[ref]["class_name"]))
+
+    def _check_groups(self):
+        locations = [g for g in self.members.values() if g["type"] == GROUP_LOCATIONS]
+        if len(locations) > 1 or (self.comms and not locations):
+            self.breach("group-members", "there are %d groups of communication locations" % len(locations))
+        size = len(locations[0]["members"]) if locations else 0
+        if sum(g["type"] == GROUP_SELF for g in self.members.values()) > 1:
+            self.breach("group-members", "there is more than one group of type COMM_SELF")
+        for group in self.members.values():
+            self._check_members(group, size)
+
+    def _check_members(self, group, size):
+        members = group["members"]
+        if len(set(members)) != len(members):
+            self.breach("group-members", "group %d has a member twice" % group["ref"])
+        for member in members:
+            if group["type"] == GROUP_LOCATIONS and member not in self.locations:
+                self.breach("group-members", "group %d has location %d, which is not defined" % (group["ref"], member))
+            if group["type"] == GROUP_COMM and member >= size:
+                self.breach("group-members", "group %d has index %d of %d" % (group["ref"], member, size))
+
+    def properties_of(self, ref):
+        return {self.text(n): self.text(v) for n, v in self.file_properties.get(ref, {}).items()}
+
+    def _check_files(self):
+        for ref, file in self.files.items():
+            if file["scope"] == UNDEFINED_32:
+                continue
+            properties = self.properties_of(ref)
+            for name in ("Mount Point", "File system"):
+                if not properties.get(name):
+                    self.breach("file-property", "file %d (%s) has a scope but no property %s" % (ref, self.text(file["name"]), name))
+
+    def _check_handles(self):
+        for ref, handle in self.handles.items():
+            if bool(handle["flags"] & PRE_CREATED) != (ref in self.precreated):
+                self.breach("pre-created", "handle %d: the flag PRE_CREATED and IoPreCreatedHandleState disagree" % ref)
+            if self.is_serial(handle) and handle["comm"] != UNDEFINED_32:
+                self.breach("serial", "handle %d of a SERIAL paradigm has a communicator" % ref)
+            self._check_parent(ref, handle)
+
+    def _check_parent(self, ref, handle):
+        parent = self.handles.get(handle["parent"])
+        if parent is None:
+            return
+        if handle["parent"] >= ref:
+            self.breach("parent", "handle %d has the later handle %d as its parent" % (ref, handle["parent"]))
+        if UNDEFINED_32 not in (handle["file"], parent["file"]) and handle["file"] != parent["file"]:
+            self.breach("parent", "handle %d is on file %d, its parent %d on file %d" % (
+                ref, handle["file"], handle["parent"], parent["file"]))
+
+    # ---- for the event rules ----
+
+    def is_serial(self, handle):
+        paradigm = self.paradigms.get(handle["paradigm"])
+        return paradigm is not None and paradigm["cls"] == SERIAL
+
+    def paradigm_name(self, handle_ref):
+        handle = self.handles.get(handle_ref)
+        paradigm = self.paradigms.get(handle["paradigm"]) if handle else None
+        return self.text(paradigm["identification"]) if paradigm else "?"
+
+    def member_groups(self, comm_ref):
+        """The location groups of a communicator's members; None where any single one may be it (COMM_SELF) or it is unknown."""
+        comm = self.comms.get(comm_ref)
+        group = self.members.get(comm["group"]) if comm else None
+        if group is None or group["type"] != GROUP_COMM:
+            return None
+        locations = next((g["members"] for g in self.members.values() if g["type"] == GROUP_LOCATIONS), [])
+        refs = [locations[i] for i in group["members"] if i < len(locations)]
+        return {self.locations[ref]["group"] for ref in refs if ref in self.locations}
+
+    def chain(self, handle_ref):
+        """Paradigms from this handle to the root of its parents, and the first known file among them."""
+        names, file = [], UNDEFINED_32
+        while handle_ref in self.handles and len(names) < 64:
+            handle = self.handles[handle_ref]
+            names.append(self.paradigm_name(handle_ref))
+            file = handle["file"] if file == UNDEFINED_32 else file
+            handle_ref = handle["parent"]
+        return names, file

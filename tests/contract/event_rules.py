@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The rules that the events of an archive must keep, event by event, in the order of time over all locations. What is kept is bounded
+# by open calls, handles and operations, and one bit per matching id.
+from otf2_raw import EVENTS, UNDEFINED_32, UNDEFINED_64
+
+NON_BLOCKING, COLLECTIVE = 1, 2
+NEVER, ACTIVE, DESTROYED = 0, 1, 2
+
+
+class IdSet:
+    """Matching ids that were seen: a bit each while they are dense, as they should be, else a set."""
+
+    def __init__(self):
+        self.bits, self.others = bytearray(), set()
+
+    def add(self, number):
+        """True if it is new."""
+        if number >= 1 << 33:
+            new = number not in self.others
+            self.others.add(number)
+            return new
+        byte, bit = number >> 3, 1 << (number & 7)
+        if byte >= len(self.bits):
+            if byte > 2 * len(self.bits) + (1 << 20):
+                new = number not in self.others
+                self.others.add(number)
+                return new
+            self.bits.extend(bytes(byte + 1 - len(self.bits) + len(self.bits) // 2))
+        new = not self.bits[byte] & bit and number not in self.others
+        self.bits[byte] |= bit
+        return new
+
+
+class Frame:
+    __slots__ = ("region", "blocking")
+
+    def __init__(self, region):
+        self.region, self.blocking = region, []
+
+
+class Operation:
+    __slots__ = ("handle", "location", "mode", "flags", "issued")
+
+    def __init__(self, handle, location, mode, flags):
+        self.handle, self.location, self.mode, self.flags, self.issued = handle, location, mode, flags, False
+
+
+class Location:
+    __slots__ = ("group", "stack", "time", "events")
+
+    def __init__(self, group):
+        self.group, self.stack, self.time, self.events = group, [], 0, 0
+
+
+class EventRules:
+    def __init__(self, definitions, breach, stats):
+        self.d, self.breach, self.stats = definitions, breach, stats
+        self.locations = {ref: Location(d["group"]) for ref, d in definitions.locations.items()}
+        self.state = {}                 # (group, handle) -> ACTIVE or DESTROYED
+        self.operations = {}            # matching id -> Operation
+        self.ids = IdSet()
+        self.abandoned_operations = 0
+        clock = definitions.clock or {"offset": 0, "length": UNDEFINED_64}
+        self.first, self.last = clock["offset"], clock["offset"] + clock["length"]
+        self.attribute_names = {ref: definitions.text(a["name"]) for ref, a in definitions.attributes.items()}
+        self.handlers = {kind: getattr(self, "on_" + kind) for kind in EVENTS}
+
+    def event(self, kind, ref, time, args, attributes):
+        location = self.locations.get(ref)
+        if location is None:
+            self.breach("ref-undefined", "%s at %d is on location %d, which is not defined" % (kind, time, ref))
+            return
+        location.events += 1
+        if time < location.time:
+            self.breach("time-order", "location %d goes back from %d to %d" % (ref, location.time, time))
+        location.time = time
+        if not self.first <= time <= self.last:
+            self.breach("clock-range", "%s of location %d at %d is outside %d to %d" % (kind, ref, time, self.first, self.last))
+        if attributes:
+            attributes = self.named_attributes(kind, ref, time, attributes)
+        handler = self.handlers.get(kind)
+        if handler:
+            handler(location, ref, time, attributes, *args)
+
+    def named_attributes(self, kind, ref, time, attributes):
+        named = {}
+        for attribute, (value_type, value) in attributes.items():
+            definition = self.d.attributes.get(attribute)
+            if definition is None:
+                self.breach("ref-undefined", "%s of location %d at %d has attribute %d, which is not defined" % (
+                    kind, ref, time, attribute))
+                continue
+            name = self.attribute_names[attribute]
+            if definition["type"] != value_type:
+                self.breach("attribute", "%s of location %d at %d: attribute %s has another type than defined" % (kind, ref, time, name))
+            if name == "Offset" and kind != "IoOperationBegin":
+                self.breach("attribute", "%s of location %d at %d has an Offset" % (kind, ref, time))
+            named[name] = value
+        return named
+
+    # ---- calls ----
+
+    def on_Enter(self, location, ref, time, attributes, region):
+        if region not in self.d.regions:
+            self.breach("ref-undefined", "Enter of location %d at %d: region %d is not defined" % (ref, time, region))
+        location.stack.append(Frame(region))
+        self.stats.call(location.group, region)
+
+    def on_Leave(self, location, ref, time, attributes, region):
+        if region not in self.d.regions:
+            self.breach("ref-undefined", "Leave of location %d at %d: region %d is not defined" % (ref, time, region))
+        if not location.stack or location.stack[-1].region != region:
+            inside = location.stack[-1].region if location.stack else "none"
+            self.breach("nesting", "location %d leaves region %d at %d, but is in %s" % (ref, region, time, inside))
+            if not any(frame.region == region for frame in location.stack):
+                return
+            while location.stack[-1].region != region:
+                location.stack.pop()
+        frame = location.stack.pop()
+        abandoned = bool(attributes.get("Abandoned"))
+        self.stats.leave(location.group, region, abandoned, "errno" in attributes or "Failed" in attributes)
+        for number in frame.blocking:
+            if number not in self.operations:
+                continue
+            if abandoned:
+                self.abandoned_operations += 1
+                del self.operations[number]
+            else:
+                self.breach("operation-open", "location %d left region %d at %d, its blocking operation %d is not complete" % (
+                    ref, region, time, number))
+
+    # ---- handles ----
+
+    def handle_state(self, group, handle):
+        state = self.state.get((group, handle))
+        if state is None:
+            return ACTIVE if handle in self.d.precreated else NEVER
+        return state
+
+    def known_handle(self, kind, ref, time, handle):
+        if handle in self.d.handles:
+            return True
+        self.breach("ref-undefined", "%s of location %d at %d: handle %d is not defined" % (kind, ref, time, handle))
+        return False
+
+    def use(self, kind, location, ref, time, handle):
+        """An event that needs an active handle. True if the handle is defined."""
+        if not self.known_handle(kind, ref, time, handle):
+            return False
+        state = self.handle_state(location.group, handle)
+        if state != ACTIVE:
+            self.breach("handle-life", "%s of location %d at %d: handle %d is not active (%s)" % (
+                kind, ref, time, handle, "destroyed" if state == DESTROYED else "never created in this location group"))
+        self.stats.used(location.group, handle)
+        return True
+
+    def make(self, kind, location, ref, time, handle):
+        if not self.known_handle(kind, ref, time, handle):
+            return
+        state = self.handle_state(location.group, handle)
+        if state != NEVER:
+            self.breach("handle-life", "%s of location %d at %d: handle %d was created already" % (kind, ref, time, handle))
+        self.state[location.group, handle] = ACTIVE
+        self.stats.created(location.group, handle)
+
+    def on_IoCreateHandle(self, location, ref, time, attributes, handle, mode, creation_flags, status_flags):
+        self.make("IoCreateHandle", location, ref, time, handle)
+
+    def on_IoDestroyHandle(self, location, ref, time, attributes, handle):
+        if self.use("IoDestroyHandle", location, ref, time, handle):
+            self.state[location.group, handle] = DESTROYED
+            self.stats.destroyed(location.group, handle)
+
+    def on_IoDuplicateHandle(self, location, ref, time, attributes, old, new, status_flags):
+        self.use("IoDuplicateHandle", location, ref, time, old)
+        self.make("IoDuplicateHandle", location, ref, time, new)
+
+    def on_IoSeek(self, location, ref, time, attributes, handle, *_):
+        self.use("IoSeek", location, ref, time, handle)
+
+    def on_IoChangeStatusFlags(self, location, ref, time, attributes, handle, *_):
+        self.use("IoChangeStatusFlags", location, ref, time, handle)
+
+    def on_IoAcquireLock(self, location, ref, time, attributes, handle, *_):
+        self.use("IoAcquireLock", location, ref, time, handle)
+
+    def on_IoReleaseLock(self, location, ref, time, attributes, handle, *_):
+        self.use("IoReleaseLock", location, ref, time, handle)
+
+    def on_IoTryLock(self, location, ref, time, attributes, handle, *_):
+        self.use("IoTryLock", location, ref, time, handle)
+
+    def on_IoDeleteFile(self, location, ref, time, attributes, paradigm, file):
+        if paradigm not in self.d.paradigms:
+            self.breach("ref-undefined", "IoDeleteFile of location %d at %d: paradigm %d is not defined" % (ref, time, paradigm))
+        if file not in self.d.files:
+            self.breach("ref-undefined", "IoDeleteFile of location %d at %d: file %d is not defined" % (ref, time, file))
+
+    # ---- operations. Only the begin needs an active handle: another thread may close it while the operation is under way. ----
+
+    def on_IoOperationBegin(self, location, ref, time, attributes, handle, mode, flags, size, number):
+        if not self.use("IoOperationBegin", location, ref, time, handle):
+            return
+        if not self.ids.add(number):
+            self.breach("operation-id", "operation %d begins twice, again on location %d at %d" % (number, ref, time))
+        if flags & COLLECTIVE and self.d.is_serial(self.d.handles[handle]):
+            self.breach("serial", "operation %d on handle %d of a SERIAL paradigm is collective" % (number, handle))
+        if not location.stack:
+            self.breach("outside-call", "operation %d begins on location %d at %d outside of a call" % (number, ref, time))
+        elif not flags & NON_BLOCKING:
+            location.stack[-1].blocking.append(number)
+        self.operations[number] = Operation(handle, ref, mode, flags)
+        self.stats.begun(location.group, handle, mode)
+
+    def operation(self, kind, ref, time, handle, number):
+        self.known_handle(kind, ref, time, handle)
+        operation = self.operations.get(number)
+        if operation is None:
+            self.breach("operation-order", "%s of location %d at %d: operation %d is not under way" % (kind, ref, time, number))
+        elif operation.handle != handle:
+            self.breach("operation-handle", "%s of location %d at %d: operation %d began on handle %d, not %d" % (
+                kind, ref, time, number, operation.handle, handle))
+        return operation
+
+    def on_IoOperationIssued(self, location, ref, time, attributes, handle, number):
+        operation = self.operation("IoOperationIssued", ref, time, handle, number)
+        if operation is None:
+            return
+        if not operation.flags & NON_BLOCKING or operation.issued:
+            self.breach("operation-order", "operation %d is issued on location %d at %d, but is %s" % (
+                number, ref, time, "issued already" if operation.issued else "blocking"))
+        if operation.location != ref:
+            self.breach("operation-location", "operation %d began on location %d and is issued on %d" % (number, operation.location, ref))
+        operation.issued = True
+
+    def on_IoOperationTest(self, location, ref, time, attributes, handle, number):
+        operation = self.operation("IoOperationTest", ref, time, handle, number)
+        if operation is not None and not operation.issued:
+            self.breach("operation-order", "operation %d is tested on location %d at %d before it is issued" % (number, ref, time))
+
+    def on_IoOperationComplete(self, location, ref, time, attributes, handle, size, number):
+        operation = self.finish("IoOperationComplete", ref, time, handle, number)
+        if operation is not None and size != UNDEFINED_64:
+            self.stats.moved(location.group, operation.handle, operation.mode, size)
+
+    def on_IoOperationCancelled(self, location, ref, time, attributes, handle, number):
+        operation = self.finish("IoOperationCancelled", ref, time, handle, number)
+        if operation is not None and not operation.flags & NON_BLOCKING:
+            self.breach("operation-order", "blocking operation %d is cancelled on location %d at %d" % (number, ref, time))
+
+    def finish(self, kind, ref, time, handle, number):
+        operation = self.operation(kind, ref, time, handle, number)
+        if operation is None:
+            return None
+        if operation.flags & NON_BLOCKING:
+            if not operation.issued:
+                self.breach("operation-order", "%s of operation %d on location %d at %d: it was not issued" % (kind, number, ref, time))
+        elif operation.location != ref:
+            self.breach("operation-location", "blocking operation %d began on location %d and ends on %d" % (
+                number, operation.location, ref))
+        del self.operations[number]
+        return operation
+
+    # ---- the end ----
+
+    def check_end(self, total):
+        for ref, location in self.locations.items():
+            declared = self.d.locations[ref]["events"]
+            if declared != location.events:
+                self.breach("event-count", "location %d has %d events, its definition says %d" % (ref, location.events, declared))
+        self.in_flight = {location.group for location in self.locations.values() if location.stack}
+        seen = {}
+        for (group, handle), state in self.state.items():
+            seen.setdefault(handle, {})[group] = state
+        for ref, handle in self.d.handles.items():
+            if handle["comm"] != UNDEFINED_32 and ref not in self.d.precreated:
+                self.check_collective(ref, seen.get(ref, {}), self.d.member_groups(handle["comm"]))
+        blocking = sum(not o.flags & NON_BLOCKING for o in self.operations.values())
+        self.stats.finish(total, sum(len(location.stack) for location in self.locations.values()),
+                          len(self.operations), blocking, self.abandoned_operations)
+
+    def check_collective(self, ref, seen, groups):
+        """Create and destroy are collective; a rank that was in a call at the end may not have come to it."""
+        if groups is None:
+            return
+        states = {group: seen.get(group, NEVER) for group in groups}
+        for event, done in (("created", lambda s: s != NEVER), ("destroyed", lambda s: s == DESTROYED)):
+            missing = [g for g, s in states.items() if not done(s) and g not in self.in_flight]
+            if missing and any(done(s) for s in states.values()):
+                self.breach("collective", "handle %d was not %s in %s, a member of its communicator" % (
+                    ref, event, self.d.text(self.d.groups[missing[0]]["name"])))
+        for group in seen.keys() - groups:
+            self.breach("collective", "handle %d was created in %s, no member of its communicator" % (
+                ref, self.d.text(self.d.groups[group]["name"])))

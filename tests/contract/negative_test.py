@@ -1,0 +1,656 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Shows that check_archive.py reports every rule: a clean archive, and for each rule archives that break it in one place only.
+# Prints a line per failure and "N passed, N failed"; exit status 1 if any failed.
+import copy
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+import _otf2
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHECKER = os.path.join(HERE, "check_archive.py")
+NONE = 0xFFFFFFFF
+UNKNOWN = 0xFFFFFFFFFFFFFFFF
+T0 = 0x1122334455667700         # a pattern that is found in the file
+
+STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
+           "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI"]
+S = {text: ref for ref, text in enumerate(STRINGS)}
+WRITE, OPEN = 0, 1              # regions
+STDIN, MPI, FD, DUP = 0, 1, 2, 3
+NON_BLOCKING, COLLECTIVE = 1, 2
+TYPE_UINT8, TYPE_UINT64, TYPE_STRING = 1, 4, 11
+
+
+class Trace:
+    """Definitions and events as lists; a test changes one thing and writes them."""
+
+    def __init__(self):
+        self.clock = [1000000000, T0, 100, T0]
+        self.definitions = [("String", i, text) for i, text in enumerate(STRINGS)] + [
+            ("Paradigm", 4, S["MPI"], 0),
+            ("IoParadigm", 0, S["POSIX"], S["POSIX I/O"], 0, 1, [], [], []),
+            ("IoParadigm", 1, S["MPI-IO"], S["MPI I/O"], 1, 0, [], [], []),
+            ("SystemTreeNode", 0, S["cluster"], S["machine"], NONE),
+            ("SystemTreeNode", 1, S["node1"], S["node"], 0),
+            ("LocationGroup", 0, S["MPI Rank 0"], 1, 1, NONE),
+            ("LocationGroup", 1, S["MPI Rank 1"], 1, 1, NONE),
+            ("Location", 10, S["Thread"], 1, None, 0),
+            ("Location", 11, S["Thread"], 1, None, 1),
+            ("Location", 12, S["Thread"], 1, None, 0),
+            ("Region", WRITE, S["write"], S["write"], S["POSIX"], 27, 0, 0, NONE, 0, 0),
+            ("Region", OPEN, S["MPI_File_open"], S["MPI_File_open"], S["MPI-IO"], 38, 4, 0, NONE, 0, 0),
+            ("Group", 0, S[""], 4, 4, 0, [10, 11]),
+            ("Group", 1, S[""], 5, 4, 0, [0, 1]),
+            ("Group", 2, S[""], 6, 4, 0, []),
+            ("Comm", 0, S[""], 1, NONE, 0),
+            ("Attribute", 0, S["Offset"], S[""], TYPE_UINT64),
+            ("Attribute", 1, S["Abandoned"], S[""], TYPE_UINT8),
+            ("IoRegularFile", 0, S["/data/out"], 0),
+            ("IoFileProperty", 0, S["Mount Point"], TYPE_STRING, S["/"]),
+            ("IoFileProperty", 0, S["File system"], TYPE_STRING, S["ext4"]),
+            ("IoRegularFile", 1, S["stdin"], NONE),
+            ("IoHandle", STDIN, S["stdin"], 1, 0, 1, NONE, NONE),
+            ("IoPreCreatedHandleState", STDIN, 0, 0),
+            ("IoHandle", MPI, S[""], 0, 1, 0, 0, NONE),
+            ("IoHandle", FD, S[""], 0, 0, 0, NONE, MPI),
+            ("IoHandle", DUP, S[""], 0, 0, 0, NONE, NONE),
+        ]
+        self.events = {
+            10: [
+                (0, "Enter", OPEN), (1, "IoCreateHandle", FD, 2, 0, 0), (2, "IoCreateHandle", MPI, 2, 0, 0), (3, "Leave", OPEN),
+                (10, "Enter", WRITE), (10, "IoOperationBegin", FD, 1, 0, 100, 1, {0: (TYPE_UINT64, 4096)}),
+                (11, "IoOperationComplete", FD, 100, 1), (12, "Leave", WRITE),
+                (20, "Enter", WRITE), (20, "IoOperationBegin", MPI, 1, NON_BLOCKING, 5, 2), (21, "IoOperationIssued", MPI, 2),
+                (22, "Leave", WRITE),
+                (40, "Enter", WRITE), (40, "IoDuplicateHandle", FD, DUP, 0), (41, "IoDestroyHandle", DUP), (42, "IoDestroyHandle", FD),
+                (43, "IoDestroyHandle", MPI), (44, "Leave", WRITE),
+                (50, "Enter", WRITE), (50, "IoOperationBegin", STDIN, 0, 0, 5, 3),
+                (60, "Leave", WRITE, {1: (TYPE_UINT8, 1)}),
+            ],
+            11: [(0, "Enter", OPEN), (2, "IoCreateHandle", MPI, 2, 0, 0), (3, "Leave", OPEN),
+                 (40, "Enter", WRITE), (41, "IoDestroyHandle", MPI), (42, "Leave", WRITE),
+                 (90, "Enter", WRITE), (100, "IoOperationBegin", STDIN, 0, 0, 5, 4)],
+            12: [(30, "Enter", WRITE), (31, "IoOperationTest", MPI, 2), (32, "IoOperationComplete", MPI, UNKNOWN, 2),
+                 (33, "Leave", WRITE)],
+        }
+
+    # ---- changes ----
+
+    def definition(self, kind, ref):
+        return next(i for i, d in enumerate(self.definitions) if d[0] == kind and d[1] == ref)
+
+    def change(self, kind, ref, position, value):
+        """Sets the field at this position (1 is the ref) of a definition."""
+        i = self.definition(kind, ref)
+        d = list(self.definitions[i])
+        d[position] = value
+        self.definitions[i] = tuple(d)
+
+    def remove(self, kind, ref):
+        del self.definitions[self.definition(kind, ref)]
+
+    def find(self, location, kind, *start):
+        return next(i for i, e in enumerate(self.events[location]) if e[1] == kind and e[2:2 + len(start)] == start)
+
+    def replace(self, location, kind, *start, by=None):
+        i = self.find(location, kind, *start)
+        self.events[location][i:i + 1] = [by] if by else []
+
+    def insert(self, location, *event):
+        """Before the first event with a later time."""
+        events = self.events[location]
+        i = next((i for i, e in enumerate(events) if e[0] > event[0]), len(events))
+        events.insert(i, event)
+
+    # ---- writing ----
+
+    def write(self, directory):
+        archive = _otf2.Archive_Open(directory, "traces", _otf2.FILEMODE_WRITE, 1 << 20, 1 << 22, _otf2.SUBSTRATE_POSIX,
+                                     _otf2.COMPRESSION_NONE)
+        flush = _otf2.FlushCallbacks(pre_flush=lambda *_: _otf2.FLUSH, post_flush=None)
+        _otf2.Archive_SetFlushCallbacks(archive, flush, None)
+        _otf2.Archive_SetSerialCollectiveCallbacks(archive)
+        _otf2.Archive_OpenEvtFiles(archive)
+        for location, events in self.events.items():
+            writer = _otf2.Archive_GetEvtWriter(archive, location)
+            for event in events:
+                self._write_event(writer, event)
+            _otf2.Archive_CloseEvtWriter(archive, writer)
+        _otf2.Archive_CloseEvtFiles(archive)
+        _otf2.Archive_OpenDefFiles(archive)
+        for location in self.events:
+            _otf2.Archive_CloseDefWriter(archive, _otf2.Archive_GetDefWriter(archive, location))
+        _otf2.Archive_CloseDefFiles(archive)
+        self._write_definitions(_otf2.Archive_GetGlobalDefWriter(archive))
+        _otf2.Archive_Close(archive)
+        return os.path.join(directory, "traces.otf2")
+
+    @staticmethod
+    def _write_event(writer, event):
+        time, kind, args = event[0], event[1], list(event[2:])
+        attributes = _otf2.AttributeList_New()
+        if args and isinstance(args[-1], dict):
+            for ref, (value_type, value) in args.pop().items():
+                add = _otf2.AttributeList_AddUint8 if value_type == TYPE_UINT8 else _otf2.AttributeList_AddUint64
+                add(attributes, ref, value)
+        getattr(_otf2, "EvtWriter_" + kind)(writer, attributes, T0 + time, *args)
+        _otf2.AttributeList_Delete(attributes)
+
+    def _write_definitions(self, writer):
+        if self.clock:
+            _otf2.GlobalDefWriter_WriteClockProperties(writer, *self.clock)
+        for kind, *args in self.definitions:
+            if kind == "Location" and args[3] is None:
+                args[3] = len(self.events[args[0]])
+            if kind == "IoFileProperty":
+                value = _otf2.AttributeValue()
+                value.stringRef = args[3]
+                args[2:] = [_otf2.Type(args[2]), value]
+            getattr(_otf2, "GlobalDefWriter_Write" + kind)(writer, *args)
+
+
+# ---- the broken archives: rule, name, what to change ----
+
+CASES = []
+
+
+def case(rule):
+    def register(function):
+        CASES.append((rule, function))
+        return function
+    return register
+
+
+@case(None)
+def clean(t):
+    pass
+
+
+@case(None)
+def clean_destroy_missing_in_flight(t):
+    """A rank that is in a call at the end may not have come to its close."""
+    t.replace(11, "IoDestroyHandle", MPI)
+
+
+@case(None)
+def clean_open_nonblocking(t):
+    t.replace(12, "IoOperationComplete", MPI)
+
+
+@case(None)
+def clean_cancelled(t):
+    t.replace(12, "IoOperationComplete", MPI, by=(32, "IoOperationCancelled", MPI, 2))
+
+
+@case(None)
+def clean_close_while_reading(t):
+    """Another thread may close a handle while an operation on it is under way."""
+    t.events[12] = [(30, "Enter", WRITE), (31, "IoOperationBegin", FD, 1, 0, 1, 9), (45, "IoOperationComplete", FD, 1, 9),
+                    (46, "Leave", WRITE)]
+
+
+@case("ref-dense")
+def gap_in_handles(t):
+    t.definitions.append(("IoHandle", DUP + 2, S[""], 0, 0, 0, NONE, NONE))
+
+
+@case("ref-dense")
+def string_twice(t):
+    t.definitions.insert(1, ("String", 0, "again"))
+
+
+@case("ref-dense")
+def regions_not_ascending(t):
+    i, j = t.definition("Region", 0), t.definition("Region", 1)
+    t.definitions[i], t.definitions[j] = t.definitions[j], t.definitions[i]
+
+
+@case("ref-undefined")
+def handle_of_undefined_file(t):
+    t.change("IoHandle", FD, 3, 77)
+
+
+@case("ref-undefined")
+def region_of_undefined_string(t):
+    t.change("Region", WRITE, 2, 999)
+
+
+@case("ref-undefined")
+def location_of_undefined_group(t):
+    t.change("Location", 12, 5, 9)
+
+
+@case("ref-undefined")
+def parent_after_its_child(t):
+    i, j = t.definition("IoHandle", MPI), t.definition("IoHandle", FD)
+    t.definitions[i], t.definitions[j] = t.definitions[j], t.definitions[i]
+
+
+@case("ref-undefined")
+def enter_of_undefined_region(t):
+    t.insert(10, 70, "Enter", 55)
+    t.insert(10, 71, "Leave", 55)
+
+
+@case("ref-undefined")
+def operation_on_undefined_handle(t):
+    t.insert(10, 10, "IoSeek", 88, 0, 0, 0)
+
+
+@case("ref-undefined")
+def delete_of_undefined_file(t):
+    t.insert(10, 10, "IoDeleteFile", 0, 66)
+
+
+@case("ref-undefined")
+def delete_of_undefined_paradigm(t):
+    t.insert(10, 10, "IoDeleteFile", 7, 0)
+
+
+@case("ref-undefined")
+def attribute_undefined(t):
+    t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {9: (TYPE_UINT8, 1)}))
+
+
+@case("attribute")
+def attribute_of_another_type(t):
+    t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {1: (TYPE_UINT64, 1)}))
+
+
+@case("attribute")
+def offset_on_leave(t):
+    t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {0: (TYPE_UINT64, 1)}))
+
+
+@case("system-tree")
+def two_roots(t):
+    t.change("SystemTreeNode", 1, 4, NONE)
+
+
+@case("system-tree")
+def root_is_no_machine(t):
+    t.change("SystemTreeNode", 0, 3, S["node"])
+
+
+@case("group-members")
+def index_out_of_range(t):
+    t.change("Group", 1, 6, [0, 2])
+
+
+@case("group-members")
+def undefined_location(t):
+    t.change("Group", 0, 6, [10, 99])
+
+
+@case("group-members")
+def member_twice(t):
+    t.change("Group", 1, 6, [0, 0])
+
+
+@case("group-members")
+def two_self_groups(t):
+    t.definitions.append(("Group", 3, S[""], 6, 4, 0, []))
+
+
+@case("group-members")
+def comm_without_locations(t):
+    t.change("Group", 0, 3, 1)
+
+
+@case("file-property")
+def no_mount_point(t):
+    t.remove("IoFileProperty", 0)
+
+
+@case("file-property")
+def no_file_system(t):
+    t.change("IoFileProperty", 0, 2, S["File system"])
+
+
+@case("pre-created")
+def no_state(t):
+    t.remove("IoPreCreatedHandleState", STDIN)
+
+
+@case("pre-created")
+def no_flag(t):
+    t.change("IoHandle", STDIN, 5, 0)
+
+
+@case("serial")
+def serial_with_communicator(t):
+    t.change("IoHandle", DUP, 6, 0)
+
+
+@case("serial")
+def serial_collective(t):
+    t.replace(10, "IoOperationBegin", FD, by=(10, "IoOperationBegin", FD, 1, COLLECTIVE, 100, 1))
+
+
+@case("parent")
+def parent_on_another_file(t):
+    t.change("IoHandle", FD, 3, 1)
+
+
+@case("parent")
+def parent_is_later(t):
+    t.change("IoHandle", FD, 7, DUP)
+
+
+@case("event-count")
+def count_too_low(t):
+    t.change("Location", 10, 4, 5)
+
+
+@case("event-count")
+def count_too_high(t):
+    t.change("Location", 10, 4, 500)
+
+
+@case("clock-range")
+def event_after_the_end(t):
+    t.clock[2] = 50
+
+
+@case("clock-range")
+def event_before_the_begin(t):
+    t.clock[1] = T0 + 1
+
+
+@case("clock-range")
+def no_clock(t):
+    t.clock = None
+
+
+@case("nesting")
+def leave_without_enter(t):
+    t.insert(10, 70, "Leave", WRITE)
+
+
+@case("nesting")
+def leave_of_another_region(t):
+    t.replace(10, "Leave", OPEN, by=(3, "Leave", WRITE))
+
+
+@case("handle-life")
+def use_before_create(t):
+    t.insert(12, 30, "IoSeek", DUP, 0, 0, 0)
+
+
+@case("handle-life")
+def use_after_destroy(t):
+    t.insert(10, 50, "IoSeek", FD, 0, 0, 0)
+
+
+@case("handle-life")
+def use_in_another_group(t):
+    t.insert(11, 2, "IoChangeStatusFlags", FD, 0)
+
+
+@case("handle-life")
+def begin_after_destroy(t):
+    t.replace(10, "IoOperationBegin", STDIN, by=(50, "IoOperationBegin", FD, 0, 0, 5, 3))
+
+
+@case("handle-life")
+def created_twice(t):
+    t.insert(10, 2, "IoCreateHandle", FD, 2, 0, 0)
+
+
+@case("handle-life")
+def precreated_is_created(t):
+    t.insert(10, 2, "IoCreateHandle", STDIN, 2, 0, 0)
+
+
+@case("handle-life")
+def created_after_destroy(t):
+    t.insert(10, 44, "IoCreateHandle", FD, 2, 0, 0)
+
+
+@case("handle-life")
+def destroyed_twice(t):
+    t.insert(10, 43, "IoDestroyHandle", FD)
+
+
+@case("handle-life")
+def duplicate_of_destroyed(t):
+    t.replace(10, "IoDuplicateHandle", FD)
+    t.replace(10, "IoDestroyHandle", DUP)
+    t.insert(10, 43, "IoDuplicateHandle", FD, DUP, 0)
+
+
+@case("handle-life")
+def lock_of_inactive(t):
+    t.insert(10, 2, "IoAcquireLock", DUP, 0)
+
+
+@case("operation-id")
+def id_twice(t):
+    t.insert(10, 11, "IoOperationBegin", FD, 1, 0, 100, 1)
+    t.insert(10, 11, "IoOperationComplete", FD, 100, 1)
+
+
+@case("operation-id")
+def id_twice_on_two_ranks(t):
+    t.replace(11, "IoOperationBegin", STDIN, by=(100, "IoOperationBegin", STDIN, 0, 0, 5, 1))
+
+
+@case("operation-order")
+def complete_without_begin(t):
+    t.replace(10, "IoOperationBegin", FD)
+
+
+@case("operation-order")
+def complete_twice(t):
+    t.insert(10, 11, "IoOperationComplete", FD, 100, 1)
+
+
+@case("operation-order")
+def complete_before_issued(t):
+    t.replace(10, "IoOperationIssued", MPI)
+
+
+@case("operation-order")
+def test_before_issued(t):
+    t.replace(10, "IoOperationIssued", MPI, by=(20, "IoOperationTest", MPI, 2))
+
+
+@case("operation-order")
+def issued_twice(t):
+    t.insert(10, 21, "IoOperationIssued", MPI, 2)
+
+
+@case("operation-order")
+def blocking_is_issued(t):
+    t.insert(10, 10, "IoOperationIssued", FD, 1)
+
+
+@case("operation-order")
+def blocking_is_cancelled(t):
+    t.replace(10, "IoOperationComplete", FD, by=(11, "IoOperationCancelled", FD, 1))
+
+
+@case("operation-order")
+def test_after_complete(t):
+    t.insert(12, 32, "IoOperationTest", MPI, 2)
+
+
+@case("operation-handle")
+def complete_on_another_handle(t):
+    t.replace(10, "IoOperationComplete", FD, by=(11, "IoOperationComplete", MPI, 100, 1))
+
+
+@case("operation-location")
+def blocking_ends_elsewhere(t):
+    t.replace(10, "IoOperationComplete", FD)
+    t.insert(12, 30, "IoOperationComplete", FD, 100, 1)
+    t.replace(10, "Leave", WRITE, by=(35, "Leave", WRITE))
+    remove_nonblocking(t)
+
+
+def remove_nonblocking(t):
+    """Makes room for a longer blocking call before it."""
+    events = t.events[10]
+    i = t.find(10, "IoOperationBegin", MPI)
+    del events[i - 1:i + 3]
+    t.replace(12, "IoOperationTest", MPI)
+    t.replace(12, "IoOperationComplete", MPI)
+
+
+@case("operation-location")
+def issued_elsewhere(t):
+    t.replace(10, "IoOperationIssued", MPI)
+    t.insert(12, 30, "IoOperationIssued", MPI, 2)
+
+
+@case("operation-open")
+def blocking_never_completes(t):
+    t.replace(10, "IoOperationComplete", FD)
+
+
+@case("operation-open")
+def not_abandoned(t):
+    t.events[10][-1] = (60, "Leave", WRITE)
+
+
+@case("outside-call")
+def begin_outside_of_a_call(t):
+    t.insert(10, 5, "IoOperationBegin", FD, 1, 0, 1, 6)
+    t.insert(10, 5, "IoOperationComplete", FD, 1, 6)
+
+
+@case("collective")
+def create_missing(t):
+    t.events[11] = [(0, "Enter", WRITE), (90, "Leave", WRITE)]
+
+
+@case("collective")
+def destroy_missing(t):
+    t.replace(11, "IoDestroyHandle", MPI)
+    t.events[11] = t.events[11][:-2]
+
+
+@case("collective")
+def create_by_a_stranger(t):
+    t.change("Group", 1, 6, [0])
+
+
+# ---- archives that are broken in the file itself ----
+
+def patch(path, old, new):
+    with open(path, "r+b") as file:
+        data = file.read()
+        assert data.count(old) == 1, "%d places to patch" % data.count(old)
+        file.seek(data.index(old))
+        file.write(new)
+
+
+def time_goes_back(anchor):
+    """The writer refuses such an event, so the file is changed: T0 + 33 on location 12 becomes T0 + 29."""
+    patch(os.path.join(anchor[:-5], "12.evt"), struct.pack("<Q", T0 + 33), struct.pack("<Q", T0 + 29))
+
+
+def remove(suffix):
+    def function(anchor):
+        os.unlink(os.path.join(anchor[:-5], "12." + suffix))
+    function.__name__ = "no_%s_file" % suffix
+    return function
+
+
+def truncated(name, keep):
+    def function(anchor):
+        path = os.path.join(os.path.dirname(anchor), name)
+        os.truncate(path, keep if keep >= 0 else os.path.getsize(path) + keep)
+    function.__name__ = "truncated_" + name.replace("/", "_")
+    return function
+
+
+def no_anchor(anchor):
+    os.unlink(anchor)
+
+
+FILE_CASES = [("time-order", 1, time_goes_back), ("location-file", 1, remove("def")), ("location-file", 1, remove("evt")),
+              (None, 2, no_anchor), (None, 2, truncated("traces.otf2", 40)), (None, 2, truncated("traces.def", 100)),
+              (None, (1, 2), truncated("traces/10.evt", 60))]
+
+
+# ---- running ----
+
+def run_checker(anchor, *options):
+    done = subprocess.run([sys.executable, CHECKER, "--timeout", "20", anchor, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True, timeout=60)
+    rules = set(re.findall(r"^([a-z-]+): ", done.stdout, re.M))
+    return done.returncode, rules, done.stdout + done.stderr
+
+
+def judge(name, rule, statuses, directory, *options):
+    status, rules, output = run_checker(directory, *options)
+    good = status in statuses and (rule is None or rule in rules)
+    if good and statuses == (0,):
+        good = not rules
+    if not good:
+        print("FAIL %s: status %d (expected %s), rule %s in:\n%s" % (name, status, "/".join(map(str, statuses)), rule, output))
+    return good
+
+
+def run_in(root, name, trace, rule, statuses, spoil=None):
+    directory = os.path.join(root, name)
+    os.mkdir(directory)
+    anchor = trace.write(directory)
+    if spoil:
+        spoil(anchor)
+    return judge(name, rule, statuses, anchor)
+
+
+def run_expectations(root):
+    directory = os.path.join(root, "expect")
+    os.mkdir(directory)
+    anchor = Trace().write(directory)
+    true = ['calls("write") == 7', 'calls("write", "MPI Rank 0") == 5', 'bytes_written("POSIX") == 100', 'created("MPI-IO") == 2',
+            'chain("POSIX>MPI-IO", "/data/out")', 'abandoned() == 1', 'scopes("/data/*") == {"machine"}', 'ranks == 2']
+    results = [judge("expect_true", None, (0,), anchor, "--expect", *true)]
+    for expression in ('calls("write") == 8', 'chain("MPI-IO>POSIX")', 'no_such_word == 1', 'calls("write"'):
+        results.append(judge("expect_false " + expression, "expect", (1,), anchor, "--expect", expression))
+    return results
+
+
+def every_rule_has_a_case():
+    """A rule that no archive breaks here may be one that never fires."""
+    rules = set()
+    for name in ("definition_rules.py", "event_rules.py"):
+        with open(os.path.join(HERE, name)) as file:
+            rules |= set(re.findall(r'breach\(\s*"([a-z-]+)"', file.read()))
+    missing = rules - {rule for rule, _ in CASES} - {rule for rule, _, _ in FILE_CASES}
+    if missing or not rules:
+        print("FAIL rules without a case: %s" % ", ".join(sorted(missing)))
+    return bool(rules) and not missing
+
+
+def main():
+    root = tempfile.mkdtemp(prefix="ioprobe-negative-")
+    results = [every_rule_has_a_case()]
+    try:
+        for rule, change in CASES:
+            trace = copy.deepcopy(Trace())
+            change(trace)
+            results.append(run_in(root, change.__name__, trace, rule, (1,) if rule else (0,)))
+        for rule, statuses, spoil in FILE_CASES:
+            statuses = statuses if isinstance(statuses, tuple) else (statuses,)
+            results.append(run_in(root, spoil.__name__, Trace(), rule, statuses, spoil))
+        results += run_expectations(root)
+    finally:
+        shutil.rmtree(root)
+    print("%d passed, %d failed" % (sum(results), len(results) - sum(results)))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Wrong use, missing rights, bad tables, full disks: one clear line on stderr, the documented exit status, no half archive.
+. "$(dirname "$0")/../lib/e2e.sh"
+D=$(fresh bad)
+
+# refuses NAME STATUS PATTERN ARGUMENT...: ends with this status and a line that says why, without a stack trace or a traceback.
+refuses() {
+	local name=$1 status=$2 pattern=$3
+	shift 3
+	limited 30 "$@" >"$D/out" 2>"$D/err" </dev/null
+	STATUS=$?
+	if [ $STATUS != "$status" ]; then not_ok "$name" "status $STATUS instead of $status: $(said "$D")"
+	elif ! grep -Eiq -- "$pattern" "$D/err"; then not_ok "$name" "stderr has no '$pattern': $(said "$D")"
+	elif grep -Eq 'Sanitizer|Segmentation|core dumped' "$D/err"; then not_ok "$name" "$(said "$D")"
+	else ok "$name"; fi
+}
+
+refuses "no arguments" 2 'usage|nothing to record' "$IOPROBE"
+refuses "unknown option" 2 'unrecognized|unknown|usage' "$IOPROBE" --no-such-option
+refuses "pid that is none" 2 'abc' "$IOPROBE" --pid abc
+refuses "pid zero" 2 '0' "$IOPROBE" --pid 0
+refuses "pid list with a hole" 2 'pid' "$IOPROBE" --pid 1,,2
+refuses "pid and command" 2 'pid' "$IOPROBE" --pid $$ -- true
+refuses "negative duration" 2 'duration' "$IOPROBE" --pid $$ --duration -1
+refuses "no such process" 1 '4194303|process' "$IOPROBE" --pid 4194303 -o "$D/a"
+verdict "no such process, no folder left" "$(ls -d "$D/a" 2>/dev/null)"
+refuses "no such command" 1 'no-such-command' "$IOPROBE" -o "$D/b" -- no-such-command
+touch "$D/plain"
+refuses "not executable" 1 'plain' "$IOPROBE" -o "$D/c" -- "$D/plain"
+
+mkdir "$D/full"
+echo keep >"$D/full/traces.otf2"
+refuses "folder in use" 1 'not empty|exists' "$IOPROBE" -o "$D/full" -- touch "$D/touched"
+verdict "folder in use, untouched" "$([ "$(cat "$D/full/traces.otf2")" = keep ] || echo 'file was changed')"
+verdict "folder in use, program did not run" "$(ls "$D/touched" 2>/dev/null)"
+refuses "folder below a file" 1 'plain' "$IOPROBE" -o "$D/plain/x" -- true
+refuses "folder that cannot be made" 1 '/proc/x' "$IOPROBE" -o /proc/x -- true
+
+printf 'layer X\n  libraries libx.so\nfoo nonsense a b\n' >"$D/bad.probes"
+refuses "bad table" 1 'bad.probes:3:[0-9]+' "$IOPROBE" --probes "$D/bad.probes" -o "$D/d" -- touch "$D/touched"
+verdict "bad table, program did not run" "$(ls "$D/touched" 2>/dev/null)"
+refuses "missing table" 1 'missing.probes' "$IOPROBE" --probes "$D/missing.probes" -o "$D/e" -- true
+head -c 100000 /dev/urandom >"$D/random.probes"
+refuses "random table" 1 'random.probes' "$IOPROBE" --probes "$D/random.probes" -o "$D/f" -- true
+refuses "recover of nothing" 1 'bad|spool|No such' "$IOPROBE" recover "$D/nowhere"
+mkdir "$D/noise"
+head -c 100000 /dev/urandom >"$D/noise/spool"
+refuses "recover of noise" 1 'spool|noise' "$IOPROBE" recover "$D/noise"
+
+# Another user can read the program; he must be told what is missing.
+cp "$IOPROBE" "$TMP/ioprobe" && chmod 755 "$TMP/ioprobe" && chmod 755 "$TMP"
+if have setpriv; then
+	mkdir -p "$D/nobody" && chmod 777 "$D/nobody" "$D"
+	refuses "not root" 1 'root' setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/ioprobe" -o "$D/nobody/t" -- true
+	refuses "not root, pid" 1 'root' setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/ioprobe" -o "$D/nobody/t" --pid $$
+else
+	skip "not root" "no setpriv"
+fi
+
+# ^C while a launched program runs: an archive of what there was, and the program is not left behind unnoticed.
+interrupt() {
+	local pid program
+	mkdir -p "$TMP/interrupt"
+	env --default-signal=INT "$IOPROBE" -o "$TMP/interrupt/trace" -- \
+		sh -c 'echo started $$; exec sleep 30' >"$TMP/interrupt/out" 2>"$TMP/interrupt/err" & pid=$!
+	wait_for_line "$TMP/interrupt/out" started 30 || not_ok interrupt "did not start: $(said "$TMP/interrupt")"
+	program=$(awk '/started/ { print $2; exit }' "$TMP/interrupt/out")
+	kill -INT $pid
+	end_of $pid 40
+	contract interrupt && expect interrupt "calls('write') >= 1"
+	[ -z "$program" ] || kill "$program" 2>/dev/null
+}
+interrupt
+
+# The output's disk is full: said, status 1, the program itself is well.
+full_disk() {
+	mkdir -p "$TMP/full_disk/disk"
+	mount -t tmpfs -o size=128k full "$TMP/full_disk/disk" || { skip "full disk" "cannot mount"; return; }
+	mkdir "$TMP/full_disk/data"
+	limited 60 "$IOPROBE" -o "$TMP/full_disk/disk/trace" -- "$P/writes4000" "$TMP/full_disk/data" \
+		>"$TMP/full_disk/out" 2>"$TMP/full_disk/err" </dev/null
+	STATUS=$?
+	verdict "full disk, status" "$([ $STATUS = 1 ] || echo "status $STATUS: $(said "$TMP/full_disk")")"
+	verdict "full disk, message" "$(grep -Eiq 'space|full|write' "$TMP/full_disk/err" || said "$TMP/full_disk")"
+	verdict "full disk, program" "$([ "$(cat "$TMP/full_disk/data/"* | wc -c)" = 256000 ] || echo 'wrote too little')"
+	umount "$TMP/full_disk/disk"
+}
+full_disk

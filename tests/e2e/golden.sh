@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Programs whose calls are known exactly, launched by ioprobe: contract, expected counts, nothing lost, and the same system calls as
+# strace sees in a separate run.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# golden NAME EXPRESSION...: the program NAME with a folder for its files.
+golden() {
+	local name=$1 data
+	fresh "$name" >/dev/null
+	data=$TMP/$name/data
+	record "$name" -- "$P/$name" "$data"
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
+	contract "$name" || return
+	expect "$name" "${@:2}"
+	lost_nothing "$name"
+	rm -rf "$data" && mkdir "$data"
+	same_as_strace "$name" "$P/$name" "$data"
+}
+
+# site NAME ARGUMENT EXPRESSION...: a program on libnest, with its own table.
+site() {
+	local name=$1 arg=$2
+	fresh "$name" >/dev/null
+	record "$name" --probes "$TESTS/programs/nest.probes" -- "$P/$name" ${arg:+"${arg/DATA/$TMP/$name/data}"}
+	contract "$name" && expect "$name" "${@:3}"
+}
+
+golden writes4000 "calls('write', path='*/data/*') == 4000" "calls('write') == 4000" "written('write') == 256000" \
+	"[written('write', path='*/data/' + f) for f in ('main', 'thread0', 'thread1', 'child')] == [64000] * 4" \
+	"locations_with('write') == 4" "len(groups_with('write')) == 2" "calls('openat', path='*/data/*') == 4" \
+	"failed('write') == 0" "sorted(calls('write', g) for g in groups_with('write')) == [1000, 3000]"
+
+golden fork_exec "calls('write', path='*/data/shared') == 65" "written('write') == 2080" "failed('write') == 2" \
+	"len(groups_with('write')) == 3" "layer_bytes('POSIX', '*/data/shared') == [0, 2080]" "has_file('*/data/private')"
+
+golden failures "failed('write') == 2" "calls('write') == 3" "failed('read') == 1" "failed('close') == 1" "failed('unlink') == 1" \
+	"failed('lseek') == 1" "calls('fopen') == 1 and failed('fopen') == 1" "len(deletes) == 0" \
+	"[c.attributes.get('errno') for c in trace.calls if c.name == 'write' and c.failed] == [9, 9]" \
+	"[c.attributes.get('errno') for c in trace.calls if c.name == 'openat' and c.failed][-4:] == [2, 2, 17, 2]" \
+	"layer_bytes('POSIX', '*/data/file') == [0, 5]"
+
+golden dup_inherit "calls('write', path='*/data/file') == 10" "written('write') == 100" "trace.duplicates == 6" \
+	"calls('dup') == 1 and calls('dup2') == 2 and calls('dup3') == 1 and good('fcntl') == 2" "calls('write', path='*/data/other') == 0"
+
+golden signals "calls('write', path='*/data/handler') == 52" "written('write', path='*/data/handler') == 416" "calls('fwrite') == 50" \
+	"written('fwrite') == 800" "failed('read') == 2"
+
+golden deleted "written('write') == 1500" "calls('write', path='*/data/gone') == 5" "any(d.endswith('/data/gone') for d in deletes)" \
+	"calls('rename') == 1 and calls('mkdir') == 1 and calls('rmdir') == 1"
+
+golden mmap "calls('msync') == 1" "calls('write') == 0" "calls('ftruncate') == 1" "calls('mmap') >= 1" \
+	"offsets('pread64', '*/data/mapped') == [0, 4096, 8192, 12288]" "read('pread64', path='*/data/mapped') == 32"
+
+golden copies "layer_bytes('POSIX', '*/data/a') == [0, 40960]" "layer_bytes('POSIX', '*/data/b') == [0, 40960]" \
+	"layer_bytes('POSIX', '*/data/c') == [350, 4546]" "layer_bytes('POSIX', '*/data/source') == [86016, 40960]" \
+	"offsets('pwritev') == [4096]" "offsets('pwritev2') == [5000]" "offsets('preadv2') == [10]"
+
+golden streams "calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') == 200 and written('fwrite') == 20000" \
+	"calls('fprintf') + calls('__fprintf_chk') == 10" "calls('fputs') == 10" "calls('fputc') == 20 and written('fputc') == 20" \
+	"calls('fread') == 101 and read('fread') == 10000" "calls('fgets') == 10" "calls('fflush') == 1 and calls('fseek') == 2" \
+	"('POSIX', 'ISOC') in chains('*/data/stream')" "calls('write', under='fwrite') >= 1" \
+	"unknown('f*') == unknown('fgets') + unknown('fputs')"
+
+golden static "written('write', path='*/data/stream') == 20160" "calls('openat', path='*/data/stream') == 2"
+
+golden killed "calls('write') == 10 and written('write') == 90" "abandoned('read') == 1" "len(groups_with('write')) == 2"
+
+golden churn "calls('write', path='*/data/*') == 360 and written('write') == 2520" "calls('openat', path='*/data/*') == 120" \
+	"locations_with('write') == 120" "len(groups_with('write')) == 21"
+
+# HDF5 is loaded while the program runs: its probes must be there before its first call.
+late_library() {
+	local lib
+	lib=$(ldconfig -p | awk '/libhdf5_serial\.so|libhdf5\.so/ { print $NF; exit }')
+	[ -n "$lib" ] || { skip dlopen_hdf5 "no serial HDF5 library"; return; }
+	fresh dlopen_hdf5 >/dev/null
+	record dlopen_hdf5 -- "$P/dlopen_hdf5" "$TMP/dlopen_hdf5/data" "$lib"
+	contract dlopen_hdf5 || return
+	expect dlopen_hdf5 "[calls(f) for f in ('H5Fcreate', 'H5Dcreate2', 'H5Dwrite')] == [5, 5, 5]" \
+		"[calls(f) for f in ('H5Fopen', 'H5Dopen2', 'H5Dread')] == [1, 1, 1]" "calls('H5Fclose') == 6 and calls('H5Dclose') == 6" \
+		"calls('fwrite') == 3 and written('fwrite') == 12" "('POSIX', 'HDF5') in chains('*/data/late.h5')" \
+		"layer_bytes('POSIX', '*/data/late.h5')[1] >= 40000" "written('H5Dwrite') in (0, 40000) and unknown('H5Dwrite') in (0, 5)"
+	lost_nothing dlopen_hdf5
+}
+late_library
+
+site recursion '' "calls('nest_work') == 3" "calls('nest_deep') == 20" \
+	"all(w <= f <= w + 25 for f, w in zip(ms('nest_work'), (60, 30, 10)))" \
+	"stacks('nest_work') == [(), ('nest_work',), ('nest_work', 'nest_work')]" "max(len(s) for s in stacks('nest_deep')) == 19" \
+	"abandoned() == 0" "stacks('write') == [()]"
+
+site longjmp '' "calls('nest_call') == 12" "abandoned('nest_call') == 11" "calls('nest_work') == 1 and abandoned('nest_work') == 0" \
+	"stacks('nest_work') == [()]" "calls('write') == 9" "stacks('write') == [()]"
+
+site killed DATA "calls('write') == 10" "calls('nest_call') == 1 and abandoned('nest_call') == 1" "stacks('read')[-1] == ('nest_call',)"
+
+# Deeper than what can be recorded: the program must not notice, and what is missing must be counted.
+too_deep() {
+	fresh too_deep >/dev/null
+	record too_deep --probes "$TESTS/programs/nest.probes" -- "$P/recursion" deep
+	verdict "too_deep, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/too_deep")")"
+	contract too_deep && expect too_deep "20 < calls('nest_deep') <= 120"
+	if limited 60 "$PYTHON" "$TESTS/lib/expect.py" "$TMP/too_deep/trace/traces.otf2" "calls('nest_deep') == 120" >/dev/null; then
+		ok "too_deep, all recorded"
+	elif grep -Eiq 'deep' "$TMP/too_deep/out"; then ok "too_deep, missing calls are counted"; else
+		not_ok "too_deep, missing calls are counted" "the summary does not tell of them"; fi
+}
+too_deep

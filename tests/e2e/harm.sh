@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Observation must not change a program: same output and exit status with and without ioprobe, in the cases that are
+# known to break under return probes.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# The program's own output: the summary, which follows it on stdout, is cut off by comparing as many lines as the plain run has.
+same_run() {
+	local name=$1 plain lines
+	shift
+	fresh "$name" >/dev/null
+	limited 60 "$@" >"$TMP/$name/plain" 2>/dev/null </dev/null
+	plain=$?
+	record "$name" --probes "$TESTS/programs/nest.probes" -- "$@"
+	lines=$(wc -l <"$TMP/$name/plain")
+	if [ $STATUS != $plain ]; then
+		not_ok "$name, same run" "status $STATUS instead of $plain: $(said "$TMP/$name")"
+	elif ! head -n "$lines" "$TMP/$name/out" | cmp -s - "$TMP/$name/plain"; then
+		not_ok "$name, same run" "output differs: $(head -n "$lines" "$TMP/$name/out" | diff - "$TMP/$name/plain" | head -n 5)"
+	else
+		ok "$name, same run"
+	fi
+	contract "$name"
+}
+
+same_run exceptions "$P/exceptions" &&
+	expect exceptions "calls('nest_call') == 13" "abandoned('nest_call') == 10"
+same_run exceptions_static "$P/exceptions_static"
+same_run cancel "$P/cancel" && expect cancel "calls('nest_call') == 2 and abandoned('nest_call') == 2"
+same_run longjmp "$P/longjmp"
+same_run recursion "$P/recursion" deep
+same_run signals "$P/signals" "$TMP"
+same_run fork_exec "$P/fork_exec" "$TMP"
+same_run killed "$P/killed" "$TMP"
+same_run static "$P/static" "$TMP"
+same_run shell_status sh -c 'echo one; exit 7'
+same_run shell_signal sh -c 'echo one; kill -TERM $$'
+same_run shell_pipe sh -c 'seq 1 2000 | sort -n | tail -n 3'
+have python3 && same_run python "$PYTHON" -c 'import json, sys; print(json.dumps({"a": list(range(5))})); sys.exit(9)'
+
+# A program that was attached to goes on when ioprobe is killed.
+killed_recorder() {
+	local dir pid recorder
+	dir=$(fresh killed_recorder)
+	"$P/already_running" "$dir/data" & pid=$!
+	wait_for_file "$dir/data/ready" || { end_of $pid 1; not_ok killed_recorder "the program did not start"; return; }
+	"$IOPROBE" --pid $pid -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" 'recording' || not_ok killed_recorder "not ready: $(said "$dir")"
+	kill -KILL $recorder
+	wait $recorder 2>/dev/null
+	touch "$dir/data/go"
+	end_of $pid 30
+	verdict "killed_recorder, program goes on" "$([ $STATUS = 0 ] || echo "status $STATUS")"
+	if limited 60 "$IOPROBE" recover "$dir/trace" >"$dir/out" 2>"$dir/err"; then contract killed_recorder; else
+		not_ok "killed_recorder, recover" "$(said "$dir")"; fi
+}
+killed_recorder

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Reads an OTF2 archive into calls, bytes, files and handles, for tests to ask. Shares no code with the contract checker."""
+import collections
+import fnmatch
+
+import otf2
+from otf2 import events as ev
+
+UNDEFINED = (1 << 64) - 1
+
+
+class Call:
+    """One Enter … Leave. bytes are what its I/O operations moved, also where another call completed them."""
+    __slots__ = ("name", "location", "group", "begin", "end", "parent", "attributes", "read", "written", "offsets", "unknown", "handles")
+
+    def __init__(self, name, location, begin, parent):
+        self.name, self.location, self.group = name, location, location.group.name
+        self.begin, self.end, self.parent = begin, None, parent
+        self.attributes, self.handles, self.offsets = {}, [], []
+        self.read = self.written = self.unknown = 0
+
+    @property
+    def failed(self):
+        return bool(self.attributes.get("errno") or self.attributes.get("failed"))
+
+    @property
+    def abandoned(self):
+        return bool(self.attributes.get("abandoned"))
+
+    def above(self):
+        """The names of the calls that this one was made in, innermost first."""
+        call, names = self.parent, []
+        while call:
+            names.append(call.name)
+            call = call.parent
+        return names
+
+
+class Trace:
+    def __init__(self, path):
+        self.calls, self.counts = [], collections.Counter()
+        self.creates, self.destroys, self.duplicates = collections.Counter(), collections.Counter(), 0
+        self.deletes, self.seeks, self.open_operations = [], 0, 0
+        self.handle_bytes = collections.defaultdict(lambda: [0, 0])
+        self._operations, self._stacks = {}, collections.defaultdict(list)
+        with otf2.reader.open(path) as reader:
+            self._definitions(reader)
+            for location, event in reader.events:
+                self.counts[type(event).__name__] += 1
+                self._event(location, event)
+        self.open_operations = len(self._operations)
+
+    def _definitions(self, reader):
+        d = reader.definitions
+        self.resolution = d.clock_properties.timer_resolution
+        self.groups = [g.name for g in d.location_groups]
+        self.locations = list(d.locations)
+        self.handles = list(d.io_handles)
+        self.files = {f.name: f for f in d.io_files}
+        self.properties = collections.defaultdict(dict)
+        for p in d.io_file_properties:
+            value = p.value.value if hasattr(p.value, "value") else p.value
+            self.properties[p.io_file.name][p.name] = value
+        self.paradigms = [p.identification for p in d.io_paradigms]
+        self.precreated = [s.io_handle for s in d.io_pre_created_handle_states]
+
+    # ---- events ----
+
+    def _event(self, location, event):
+        stack = self._stacks[location]
+        call = stack[-1] if stack else None
+        attributes = {a.name.lower(): v for a, v in (event.attributes or {}).items()}
+        if isinstance(event, ev.Enter):
+            stack.append(Call(event.region.name, location, event.time, call))
+            self.calls.append(stack[-1])
+            return
+        if call:
+            call.attributes.update(attributes)
+        if isinstance(event, ev.Leave):
+            if not call or call.name != event.region.name:
+                raise ValueError(f"Leave of {event.region.name} in {call.name if call else 'nothing'}")
+            stack.pop().end = event.time
+        else:
+            self._io(call, event, attributes)
+
+    def _io(self, call, event, attributes):
+        if isinstance(event, ev.IoCreateHandle):
+            self.creates[event.handle.io_paradigm.identification] += 1
+            self._use(call, event.handle)
+        elif isinstance(event, ev.IoDestroyHandle):
+            self.destroys[event.handle.io_paradigm.identification] += 1
+        elif isinstance(event, ev.IoDuplicateHandle):
+            self.duplicates += 1
+        elif isinstance(event, ev.IoDeleteFile):
+            self.deletes.append(event.file.name)
+        elif isinstance(event, ev.IoSeek):
+            self.seeks += 1
+            self._use(call, event.handle)
+        elif isinstance(event, ev.IoOperationBegin):
+            self._operations[event.matching_id] = (call, event.mode, event.handle)
+            self._use(call, event.handle)
+            if call and "offset" in attributes:
+                call.offsets.append(attributes["offset"])
+        elif isinstance(event, ev.IoOperationComplete):
+            self._complete(event)
+        elif isinstance(event, ev.IoOperationCancelled):
+            self._operations.pop(event.matching_id, None)
+
+    def _use(self, call, handle):
+        if call:
+            call.handles.append(handle)
+
+    def _complete(self, event):
+        call, mode, handle = self._operations.pop(event.matching_id)
+        if event.bytes_result == UNDEFINED:
+            if call:
+                call.unknown += 1
+            return
+        if mode == otf2.IoOperationMode.READ:
+            self.handle_bytes[handle][0] += event.bytes_result
+            if call:
+                call.read += event.bytes_result
+        elif mode == otf2.IoOperationMode.WRITE:
+            self.handle_bytes[handle][1] += event.bytes_result
+            if call:
+                call.written += event.bytes_result
+
+
+def queries(trace):
+    """The words of the expressions that the tests write. Region names, groups and paths may be patterns."""
+    def select(region, group="*", path=None, under=None):
+        return [c for c in trace.calls if fnmatch.fnmatchcase(c.name, region) and fnmatch.fnmatchcase(c.group, group)
+                and (path is None or any(h.file and fnmatch.fnmatchcase(h.file.name, path) for h in c.handles))
+                and (under is None or under in c.above())]
+
+    def calls(region, group="*", path=None, under=None):
+        return len(select(region, group, path, under))
+
+    def good(region, group="*", path=None, under=None):
+        return sum(not c.failed and not c.abandoned for c in select(region, group, path, under))
+
+    def failed(region, group="*", path=None):
+        return sum(c.failed for c in select(region, group, path))
+
+    def abandoned(region="*"):
+        return sum(c.abandoned for c in select(region))
+
+    def read(region, group="*", path=None):
+        return sum(c.read for c in select(region, group, path))
+
+    def written(region, group="*", path=None):
+        return sum(c.written for c in select(region, group, path))
+
+    def unknown(region="*"):
+        return sum(c.unknown for c in select(region))
+
+    def ms(region):
+        return [round((c.end - c.begin) * 1000 / trace.resolution) for c in select(region) if c.end is not None]
+
+    def stacks(region):
+        return sorted({tuple(c.above()) for c in select(region)})
+
+    def offsets(region, path=None):
+        return sorted(o for c in select(region, path=path) for o in c.offsets)
+
+    def groups_with(region):
+        return sorted({c.group for c in select(region)})
+
+    def locations_with(region):
+        return len({c.location for c in select(region)})
+
+    def layer_bytes(paradigm, path="*"):
+        chosen = [b for h, b in trace.handle_bytes.items()
+                  if h.io_paradigm.identification == paradigm and fnmatch.fnmatchcase(h.file.name if h.file else "", path)]
+        return [sum(b[0] for b in chosen), sum(b[1] for b in chosen)]
+
+    def chains(path):
+        """The paradigms from each handle of a file up to the root of its parents."""
+        found = set()
+        for h in trace.handles:
+            if h.file and fnmatch.fnmatchcase(h.file.name, path):
+                chain = []
+                while h is not None:
+                    chain.append(h.io_paradigm.identification)
+                    h = h.parent
+                found.add(tuple(chain))
+        return sorted(found)
+
+    def precreated(path):
+        return sum(1 for h in trace.precreated if h.file and fnmatch.fnmatchcase(h.file.name, path))
+
+    def has_file(path):
+        return any(fnmatch.fnmatchcase(name, path) for name in trace.files)
+
+    def scope(path):
+        return sorted({f.scope.class_name if f.scope else None for n, f in trace.files.items() if fnmatch.fnmatchcase(n, path)}, key=str)
+
+    def prop(path, name):
+        return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
+
+    words = {f.__name__: f for f in (calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
+                                     locations_with, layer_bytes, chains, precreated, has_file, scope, prop)}
+    words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
+                 files=sorted(trace.files), paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
+                 sorted=sorted, set=set, abs=abs, range=range)
+    return words

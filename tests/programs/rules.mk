@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# The golden programs: small programs whose calls are known exactly; each says its counts in its first comment.
+# Always built plainly (no sanitizer): they are what is observed, not what is tested.
+
+P := build/programs
+C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn
+CXX_PROGRAMS := exceptions cancel
+PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
+	parallel_nc mpiio failures_mpi mpiio_f)
+BENCHMARKS := $(patsubst tests/bench/%.c,$(P)/bench_%,$(sort $(wildcard tests/bench/*.c)))
+
+PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
+PROGRAM_CXXFLAGS := -std=gnu++17 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
+NEST = -L$(P) -lnest -Wl,-rpath,'$$ORIGIN'
+
+# Debian keeps netcdf_par.h beside the parallel library, RHEL and Fedora load it as a module: both have a pkg-config file.
+NETCDF_PC_PATH := $(wildcard /usr/lib64/openmpi/lib/pkgconfig)
+NETCDF_PC = PKG_CONFIG_PATH="$(NETCDF_PC_PATH):$$PKG_CONFIG_PATH"; export PKG_CONFIG_PATH; \
+	pc=netcdf; $(PKG_CONFIG) --exists netcdf-mpi && pc=netcdf-mpi;
+NETCDF_CFLAGS = $(shell $(NETCDF_PC) echo -I$$($(PKG_CONFIG) --variable=prefix $$pc)/include $$($(PKG_CONFIG) --cflags $$pc))
+NETCDF_LIBS = $(shell $(NETCDF_PC) $(PKG_CONFIG) --libs $$pc)
+MPICC ?= $(firstword $(shell command -v mpicc || ls /usr/lib64/openmpi/bin/mpicc 2>/dev/null) mpicc)
+MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpif90 2>/dev/null) mpif90)
+
+.PHONY: programs benchmarks
+programs: $(PROGRAMS)	## the golden programs of tests/programs
+benchmarks: $(BENCHMARKS)
+
+$(P)/libnest.so: tests/programs/nest.c tests/programs/nest.h
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -fPIC -shared -fexceptions -Wl,-soname,libnest.so -o $@ $<
+
+$(addprefix $(P)/,$(C_PROGRAMS)): $(P)/%: tests/programs/%.c tests/programs/golden.h $(P)/libnest.so
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< $(if $(shell grep -l 'nest\.h' $<),$(NEST)) -lpthread
+
+$(addprefix $(P)/,$(CXX_PROGRAMS)): $(P)/%: tests/programs/%.cc tests/programs/nest.h $(P)/libnest.so
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -o $@ $< $(NEST) -lpthread
+
+# The unwinder inside the program itself, not in libgcc_s.
+$(P)/exceptions_static: tests/programs/exceptions.cc tests/programs/nest.h $(P)/libnest.so
+	$(say) CXX $@
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -static-libgcc -static-libstdc++ -o $@ $< $(NEST) -lpthread
+
+$(P)/dlopen_hdf5: tests/programs/dlopen_hdf5.c tests/programs/golden.h
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< -ldl
+
+$(P)/static: tests/programs/streams.c tests/programs/golden.h
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -static -o $@ $<
+
+$(P)/parallel_nc $(P)/failures_mpi: $(P)/%: tests/programs/%.c
+	$(say) MPICC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,NETCDF_CFLAGS) -o $@ $< $(call lazy,NETCDF_LIBS)
+
+$(P)/mpiio: tests/programs/mpiio.c
+	$(say) MPICC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<
+
+$(P)/mpiio_f: tests/programs/mpiio.f90
+	$(say) MPIF90 $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPIF90) -O2 -g -Wall -J$(@D) -o $@ $<
+
+$(BENCHMARKS): $(P)/bench_%: tests/bench/%.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< -lpthread

@@ -1,0 +1,740 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The OTF2 sink: a model and events made by hand become an archive, which is read back with the library's own reader.
+ * With IOPROBE_TEST_ARCHIVE=DIR the archive of the first test is kept there for tests/contract.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <otf2/otf2.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sink/otf2.h"
+
+#define T0 ((uint64_t)1000000)
+
+enum { R_UNUSED, R_WRITE, R_OPEN, R_MPI_OPEN, R_CLOSE, R_IWRITE, R_WAIT, N_REGIONS };
+enum { P_POSIX, P_MPIIO, N_PARADIGMS };
+enum { L_RANK0, L_UNUSED, L_RANK1, L_SHELL, L_RANK0_THREAD, N_LOCATIONS };
+enum { H_STDOUT, H_MPI, H_POSIX, H_DUP, N_HANDLES };
+
+static uint32_t world_members[] = { 2, 0 };     /* rank 0 is group 2 */
+static uint32_t self_members[] = { 0 };
+static struct model_paradigm paradigms[N_PARADIGMS] = {
+	{ "POSIX", "POSIX I/O", NULL, false, true },
+	{ "MPI-IO", "MPI I/O (OMPIO)", "4.1.4", true, false },
+};
+static struct model_group groups[] = {
+	{ "MPI Rank 1", 1, 11, true },
+	{ "idle (pid 9)", -1, 9, false },
+	{ "MPI Rank 0", 0, 10, true },
+	{ "sh (pid 8)", -1, 8, true },
+};
+static struct model_location locations[N_LOCATIONS] = {
+	[L_RANK0] = { "Master thread", 100, 2, 10, true },
+	[L_UNUSED] = { "Master thread", 101, 1, 9, false },
+	[L_RANK1] = { "Master thread", 102, 0, 11, true },
+	[L_SHELL] = { "Master thread", 103, 3, 8, true },
+	[L_RANK0_THREAD] = { "Thread 12", 104, 2, 12, true },
+};
+static struct model_region regions[N_REGIONS] = {
+	[R_UNUSED] = { "never_called", "POSIX", false, true },
+	[R_WRITE] = { "write", "POSIX", false, true },
+	[R_OPEN] = { "openat", "POSIX", true, true },
+	[R_MPI_OPEN] = { "MPI_File_open", "MPI-IO", true, true },
+	[R_CLOSE] = { "close", "POSIX", true, true },
+	[R_IWRITE] = { "MPI_File_iwrite_at", "MPI-IO", false, true },
+	[R_WAIT] = { "MPI_Wait", "MPI", false, false },
+};
+static struct model_file files[] = {
+	{ "/scratch/out.nc", false, SCOPE_SHARED, "/scratch", "server:/scratch", "nfs4", 7, 8 },
+	{ "/tmp/loc\xe4l", false, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 2 },
+	{ "pipe:[1]", false, SCOPE_UNKNOWN, NULL, NULL, NULL, 0, 0 },
+	{ "/tmp", true, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 3 },
+};
+static struct model_handle handles[N_HANDLES] = {
+	[H_STDOUT] = { "stdout", 2, P_POSIX, REF_NONE, REF_NONE, 2, true, OTF2_IO_ACCESS_MODE_WRITE_ONLY, OTF2_IO_STATUS_FLAG_APPEND },
+	[H_MPI] = { "", 0, P_MPIIO, 0, REF_NONE, 2, false, 0, 0 },
+	[H_POSIX] = { "", 0, P_POSIX, REF_NONE, H_MPI, 2, false, 0, 0 },
+	[H_DUP] = { "", REF_NONE, P_POSIX, REF_NONE, REF_NONE, 3, false, 0, 0 },
+};
+static struct model_comm comms[] = {
+	{ "MPI_COMM_WORLD", COMM_KIND_WORLD, world_members, 2 },
+	{ "MPI_COMM_SELF", COMM_KIND_SELF, self_members, 1 },
+};
+static const char *notes[] = { "libc: no probe on fputs:\nrefused", "" };
+
+#define ARRAY(a) { .v = a, .n = sizeof(a) / sizeof(*(a)) }
+
+static struct model make_model(void)
+{
+	return (struct model){
+		.paradigms = ARRAY(paradigms), .groups = ARRAY(groups), .locations = ARRAY(locations), .regions = ARRAY(regions),
+		.files = ARRAY(files), .handles = ARRAY(handles), .comms = ARRAY(comms),
+		.machine_name = "cluster", .host_name = "node1",
+		.clock_begin_ns = T0, .clock_end_ns = T0 + 1000, .realtime_at_begin_ns = 1700000000000000000ull,
+		.totals = { .calls = 9, .lost_records = 3, .abandoned = 1, .failed_calls = 2 },
+		.notes = notes, .nnotes = 2, .complete = true,
+	};
+}
+
+#define ENTER(l, t, r) { .type = EV_ENTER, .location = l, .time_ns = T0 + (t), .u.call = { .region = r } }
+#define LEAVE(l, t, r, ...) { .type = EV_LEAVE, .location = l, .time_ns = T0 + (t), .u.call = { .region = r, __VA_ARGS__ } }
+
+/* A collective open over a POSIX descriptor, a write at an offset, a non-blocking one that another thread completes, failures. */
+static const struct model_event script[] = {
+	ENTER(L_RANK0, 0, R_MPI_OPEN),
+	ENTER(L_RANK0, 1, R_OPEN),
+	{ .type = EV_CREATE, .location = L_RANK0, .time_ns = T0 + 2, .u.create = { H_POSIX, OTF2_IO_ACCESS_MODE_READ_WRITE,
+		OTF2_IO_CREATION_FLAG_CREATE, OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC } },
+	LEAVE(L_RANK0, 2, R_OPEN, .error = 0),
+	{ .type = EV_CREATE, .location = L_RANK0, .time_ns = T0 + 3, .u.create = { H_MPI, OTF2_IO_ACCESS_MODE_READ_WRITE, 0, 0 } },
+	LEAVE(L_RANK0, 3, R_MPI_OPEN, .error = 0),
+	ENTER(L_RANK1, 0, R_MPI_OPEN),
+	{ .type = EV_CREATE, .location = L_RANK1, .time_ns = T0 + 4, .u.create = { H_MPI, OTF2_IO_ACCESS_MODE_READ_WRITE, 0, 0 } },
+	LEAVE(L_RANK1, 4, R_MPI_OPEN, .error = 0),
+	ENTER(L_RANK0, 10, R_WRITE),
+	{ .type = EV_BEGIN, .location = L_RANK0, .time_ns = T0 + 10, .u.begin = { H_POSIX, OTF2_IO_OPERATION_MODE_WRITE, 0, 4096, 1, 512 } },
+	{ .type = EV_COMPLETE, .location = L_RANK0, .time_ns = T0 + 12, .u.complete = { H_POSIX, 1024, 1 } },
+	LEAVE(L_RANK0, 12, R_WRITE, .error = 0),
+	ENTER(L_RANK0, 20, R_IWRITE),
+	{ .type = EV_BEGIN, .location = L_RANK0, .time_ns = T0 + 20, .u.begin = { H_MPI, OTF2_IO_OPERATION_MODE_WRITE,
+		OTF2_IO_OPERATION_FLAG_NON_BLOCKING, BYTES_UNKNOWN, 2, OFFSET_UNKNOWN } },
+	{ .type = EV_ISSUED, .location = L_RANK0, .time_ns = T0 + 21, .u.op = { H_MPI, 2 } },
+	LEAVE(L_RANK0, 21, R_IWRITE, .error = 0),
+	ENTER(L_RANK0_THREAD, 22, R_WAIT),
+	{ .type = EV_TEST, .location = L_RANK0_THREAD, .time_ns = T0 + 23, .u.op = { H_MPI, 2 } },
+	{ .type = EV_COMPLETE, .location = L_RANK0_THREAD, .time_ns = T0 + 25, .u.complete = { H_MPI, BYTES_UNKNOWN, 2 } },
+	LEAVE(L_RANK0_THREAD, 25, R_WAIT, .error = 0),
+	ENTER(L_SHELL, 30, R_WRITE),
+	{ .type = EV_BEGIN, .location = L_SHELL, .time_ns = T0 + 30, .u.begin = { H_STDOUT, OTF2_IO_OPERATION_MODE_WRITE, 0, 5, 3,
+		OFFSET_UNKNOWN } },
+	{ .type = EV_COMPLETE, .location = L_SHELL, .time_ns = T0 + 31, .u.complete = { H_STDOUT, 5, 3 } },
+	{ .type = EV_DUPLICATE, .location = L_SHELL, .time_ns = T0 + 31, .u.duplicate = { H_STDOUT, H_DUP, 0 } },
+	{ .type = EV_SEEK, .location = L_SHELL, .time_ns = T0 + 31, .u.seek = { H_DUP, -5, OTF2_IO_SEEK_FROM_END, 95 } },
+	{ .type = EV_STATUS_FLAGS, .location = L_SHELL, .time_ns = T0 + 31, .u.status = { H_DUP, OTF2_IO_STATUS_FLAG_APPEND } },
+	{ .type = EV_LOCK, .location = L_SHELL, .time_ns = T0 + 31, .u.lock = { H_DUP, OTF2_LOCK_SHARED } },
+	{ .type = EV_UNLOCK, .location = L_SHELL, .time_ns = T0 + 31, .u.lock = { H_DUP, OTF2_LOCK_SHARED } },
+	{ .type = EV_TRYLOCK, .location = L_SHELL, .time_ns = T0 + 31, .u.lock = { H_DUP, OTF2_LOCK_EXCLUSIVE } },
+	{ .type = EV_DELETE, .location = L_SHELL, .time_ns = T0 + 31, .u.del = { P_POSIX, 1 } },
+	LEAVE(L_SHELL, 32, R_WRITE, .error = 0),
+	ENTER(L_SHELL, 40, R_OPEN),
+	LEAVE(L_SHELL, 41, R_OPEN, .error = ENOENT, .failed = true),
+	ENTER(L_SHELL, 50, R_CLOSE),
+	LEAVE(L_SHELL, 51, R_CLOSE, .abandoned = true, .failed = true),
+	ENTER(L_RANK0, 60, R_CLOSE),
+	{ .type = EV_DESTROY, .location = L_RANK0, .time_ns = T0 + 61, .u.destroy = { H_POSIX } },
+	{ .type = EV_DESTROY, .location = L_RANK0, .time_ns = T0 + 61, .u.destroy = { H_MPI } },
+	LEAVE(L_RANK0, 61, R_CLOSE, .error = 0),
+	ENTER(L_RANK1, 62, R_CLOSE),
+	{ .type = EV_DESTROY, .location = L_RANK1, .time_ns = T0 + 1000, .u.destroy = { H_MPI } },
+	LEAVE(L_RANK1, 1000, R_CLOSE, .error = 0),
+};
+#define NSCRIPT (sizeof(script) / sizeof(*script))
+
+/* ---- a fresh directory ---- */
+
+static char dir[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/ioprobe-otf2-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static bool exists(const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static struct sink *write_script(const char *where, const struct model *model)
+{
+	struct sink *sink;
+	char err[256];
+
+	if (otf2_sink_create(&sink, where, err, sizeof(err)))
+		fail_msg("%s", err);
+	for (size_t i = 0; i < NSCRIPT; i++)
+		assert_int_equal(sink->event(sink, model, &script[i]), 0);
+	return sink;
+}
+
+/* ---- reading back: every callback adds one line of text ---- */
+
+static char log_text[32768];
+static char strings[256][128];
+
+static void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void log_line(const char *format, ...)
+{
+	size_t len = strlen(log_text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(log_text + len, sizeof(log_text) - len, format, ap);
+	va_end(ap);
+}
+
+#define OK OTF2_CALLBACK_SUCCESS
+#define DEF(name, ...) static OTF2_CallbackCode on_##name(void *data, __VA_ARGS__)
+#define EVT(name, ...) static OTF2_CallbackCode on_##name(OTF2_LocationRef l, OTF2_TimeStamp t, void *data, \
+	OTF2_AttributeList *a, __VA_ARGS__)
+
+DEF(clock, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
+{
+	(void)data;
+	log_line("clock %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", resolution, offset - T0, length, realtime);
+	return OK;
+}
+
+DEF(string, OTF2_StringRef ref, const char *text)
+{
+	(void)data;
+	assert_true(ref < 256);
+	snprintf(strings[ref], sizeof(strings[ref]), "%s", text);
+	return OK;
+}
+
+DEF(paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef id, OTF2_StringRef name, OTF2_IoParadigmClass class, OTF2_IoParadigmFlag flags,
+    uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types, const OTF2_AttributeValue *values)
+{
+	(void)data, (void)properties, (void)types;
+	log_line("paradigm %u %s|%s class %d flags %u version %s\n", ref, strings[id], strings[name], class, flags,
+		 n ? strings[values[0].stringRef] : "-");
+	return OK;
+}
+
+DEF(node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class, OTF2_SystemTreeNodeRef parent)
+{
+	(void)data;
+	log_line("node %u %s %s below %d\n", ref, strings[class], strings[name], (int)parent);
+	return OK;
+}
+
+DEF(location_group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
+    OTF2_LocationGroupRef creator)
+{
+	(void)data, (void)type, (void)creator;
+	log_line("group %u %s on %u\n", ref, strings[name], parent);
+	return OK;
+}
+
+DEF(location, OTF2_LocationRef ref, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
+{
+	(void)data, (void)type;
+	log_line("location %" PRIu64 " %s events %" PRIu64 " group %u\n", ref, strings[name], events, group);
+	return OK;
+}
+
+DEF(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
+    OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
+{
+	(void)data, (void)canonical, (void)flags, (void)file, (void)begin, (void)end;
+	log_line("region %u %s of %s role %d paradigm %d\n", ref, strings[name], strings[description], role, paradigm);
+	return OK;
+}
+
+DEF(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n,
+    const uint64_t *members)
+{
+	(void)data, (void)paradigm, (void)flags;
+	log_line("members %u %s type %d:", ref, strings[name], type);
+	for (uint32_t i = 0; i < n; i++)
+		log_line(" %" PRIu64, members[i]);
+	log_line("\n");
+	return OK;
+}
+
+DEF(comm, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+{
+	(void)data, (void)flags;
+	log_line("comm %u %s group %u parent %d\n", ref, strings[name], group, (int)parent);
+	return OK;
+}
+
+DEF(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+{
+	(void)data;
+	log_line("file %u %s scope %d\n", ref, strings[name], (int)scope);
+	return OK;
+}
+
+DEF(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+{
+	(void)data;
+	log_line("directory %u %s scope %d\n", ref, strings[name], (int)scope);
+	return OK;
+}
+
+DEF(property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+{
+	(void)data, (void)type;
+	log_line("property %u %s=%s\n", file, strings[name], strings[value.stringRef]);
+	return OK;
+}
+
+DEF(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags,
+    OTF2_CommRef comm, OTF2_IoHandleRef parent)
+{
+	(void)data;
+	log_line("handle %u '%s' file %d paradigm %u flags %u comm %d parent %d\n", ref, strings[name], (int)file, paradigm, flags,
+		 (int)comm, (int)parent);
+	return OK;
+}
+
+DEF(precreated, OTF2_IoHandleRef ref, OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
+{
+	(void)data;
+	log_line("precreated %u mode %u flags %u\n", ref, mode, flags);
+	return OK;
+}
+
+static void log_attributes(const OTF2_AttributeList *list)
+{
+	for (uint32_t i = 0; i < OTF2_AttributeList_GetNumberOfElements(list); i++) {
+		OTF2_AttributeRef ref;
+		OTF2_Type type;
+		OTF2_AttributeValue value;
+
+		assert_int_equal(OTF2_AttributeList_GetAttributeByIndex(list, i, &ref, &type, &value), OTF2_SUCCESS);
+		log_line(" {%u=%" PRIu64 "}", ref, type == OTF2_TYPE_INT32 ? (uint64_t)value.int32 :
+			 type == OTF2_TYPE_UINT8 ? value.uint8 : value.uint64);
+	}
+	log_line("\n");
+}
+
+#define EVENT_LINE(format, ...) do { \
+	(void)data; \
+	log_line("%" PRIu64 " %" PRIu64 " " format, l, t - T0, __VA_ARGS__); \
+	log_attributes(a); \
+} while (0)
+
+EVT(enter, OTF2_RegionRef r) { EVENT_LINE("enter %u", r); return OK; }
+EVT(leave, OTF2_RegionRef r) { EVENT_LINE("leave %u", r); return OK; }
+EVT(create, OTF2_IoHandleRef h, OTF2_IoAccessMode m, OTF2_IoCreationFlag c, OTF2_IoStatusFlag s)
+{ EVENT_LINE("create %u %u %u %u", h, m, c, s); return OK; }
+EVT(destroy, OTF2_IoHandleRef h) { EVENT_LINE("destroy %u", h); return OK; }
+EVT(duplicate, OTF2_IoHandleRef o, OTF2_IoHandleRef n, OTF2_IoStatusFlag s) { EVENT_LINE("duplicate %u %u %u", o, n, s); return OK; }
+EVT(status, OTF2_IoHandleRef h, OTF2_IoStatusFlag s) { EVENT_LINE("status %u %u", h, s); return OK; }
+EVT(delete, OTF2_IoParadigmRef p, OTF2_IoFileRef f) { EVENT_LINE("delete %u %u", p, f); return OK; }
+EVT(seek, OTF2_IoHandleRef h, int64_t q, OTF2_IoSeekOption w, uint64_t r)
+{ EVENT_LINE("seek %u %" PRId64 " %u %" PRIu64, h, q, w, r); return OK; }
+EVT(begin, OTF2_IoHandleRef h, OTF2_IoOperationMode m, OTF2_IoOperationFlag f, uint64_t b, uint64_t i)
+{ EVENT_LINE("begin %u %u %u %" PRId64 " #%" PRIu64, h, m, f, (int64_t)b, i); return OK; }
+EVT(issued, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("issued %u #%" PRIu64, h, i); return OK; }
+EVT(test, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("test %u #%" PRIu64, h, i); return OK; }
+EVT(cancelled, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("cancelled %u #%" PRIu64, h, i); return OK; }
+EVT(complete, OTF2_IoHandleRef h, uint64_t b, uint64_t i) { EVENT_LINE("complete %u %" PRId64 " #%" PRIu64, h, (int64_t)b, i); return OK; }
+EVT(lock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("lock %u %u", h, k); return OK; }
+EVT(unlock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("unlock %u %u", h, k); return OK; }
+EVT(trylock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("trylock %u %u", h, k); return OK; }
+
+static void read_definitions(OTF2_Reader *reader, uint64_t *locations)
+{
+	OTF2_GlobalDefReader *defs = OTF2_Reader_GetGlobalDefReader(reader);
+	OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
+	uint64_t n;
+
+	OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(c, on_clock);
+	OTF2_GlobalDefReaderCallbacks_SetStringCallback(c, on_string);
+	OTF2_GlobalDefReaderCallbacks_SetIoParadigmCallback(c, on_paradigm);
+	OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(c, on_node);
+	OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(c, on_location_group);
+	OTF2_GlobalDefReaderCallbacks_SetLocationCallback(c, on_location);
+	OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
+	OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_members);
+	OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
+	OTF2_GlobalDefReaderCallbacks_SetIoRegularFileCallback(c, on_file);
+	OTF2_GlobalDefReaderCallbacks_SetIoDirectoryCallback(c, on_directory);
+	OTF2_GlobalDefReaderCallbacks_SetIoFilePropertyCallback(c, on_property);
+	OTF2_GlobalDefReaderCallbacks_SetIoHandleCallback(c, on_handle);
+	OTF2_GlobalDefReaderCallbacks_SetIoPreCreatedHandleStateCallback(c, on_precreated);
+	assert_int_equal(OTF2_Reader_RegisterGlobalDefCallbacks(reader, defs, c, locations), OTF2_SUCCESS);
+	OTF2_GlobalDefReaderCallbacks_Delete(c);
+	assert_int_equal(OTF2_Reader_ReadAllGlobalDefinitions(reader, defs, &n), OTF2_SUCCESS);
+}
+
+static uint64_t read_events(OTF2_Reader *reader)
+{
+	OTF2_GlobalEvtReader *events;
+	OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < N_LOCATIONS; i++)
+		if (locations[i].used)
+			OTF2_Reader_SelectLocation(reader, locations[i].id);
+	OTF2_Reader_OpenEvtFiles(reader);
+	for (size_t i = 0; i < N_LOCATIONS; i++)
+		if (locations[i].used)
+			assert_non_null(OTF2_Reader_GetEvtReader(reader, locations[i].id));
+	events = OTF2_Reader_GetGlobalEvtReader(reader);
+	OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
+	OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, on_leave);
+	OTF2_GlobalEvtReaderCallbacks_SetIoCreateHandleCallback(c, on_create);
+	OTF2_GlobalEvtReaderCallbacks_SetIoDestroyHandleCallback(c, on_destroy);
+	OTF2_GlobalEvtReaderCallbacks_SetIoDuplicateHandleCallback(c, on_duplicate);
+	OTF2_GlobalEvtReaderCallbacks_SetIoChangeStatusFlagsCallback(c, on_status);
+	OTF2_GlobalEvtReaderCallbacks_SetIoDeleteFileCallback(c, on_delete);
+	OTF2_GlobalEvtReaderCallbacks_SetIoSeekCallback(c, on_seek);
+	OTF2_GlobalEvtReaderCallbacks_SetIoOperationBeginCallback(c, on_begin);
+	OTF2_GlobalEvtReaderCallbacks_SetIoOperationIssuedCallback(c, on_issued);
+	OTF2_GlobalEvtReaderCallbacks_SetIoOperationTestCallback(c, on_test);
+	OTF2_GlobalEvtReaderCallbacks_SetIoOperationCancelledCallback(c, on_cancelled);
+	OTF2_GlobalEvtReaderCallbacks_SetIoOperationCompleteCallback(c, on_complete);
+	OTF2_GlobalEvtReaderCallbacks_SetIoAcquireLockCallback(c, on_lock);
+	OTF2_GlobalEvtReaderCallbacks_SetIoReleaseLockCallback(c, on_unlock);
+	OTF2_GlobalEvtReaderCallbacks_SetIoTryLockCallback(c, on_trylock);
+	assert_int_equal(OTF2_Reader_RegisterGlobalEvtCallbacks(reader, events, c, NULL), OTF2_SUCCESS);
+	OTF2_GlobalEvtReaderCallbacks_Delete(c);
+	assert_int_equal(OTF2_Reader_ReadAllGlobalEvents(reader, events, &n), OTF2_SUCCESS);
+	return n;
+}
+
+static OTF2_Reader *open_reader(void)
+{
+	char path[512];
+	OTF2_Reader *reader;
+
+	snprintf(path, sizeof(path), "%s/traces.otf2", dir);
+	reader = OTF2_Reader_Open(path);
+	assert_non_null(reader);
+	assert_int_equal(OTF2_Reader_SetSerialCollectiveCallbacks(reader), OTF2_SUCCESS);
+	return reader;
+}
+
+static void assert_logged(const char *lines)
+{
+	if (!strstr(log_text, lines))
+		fail_msg("not in the archive:\n%s\nthe archive has:\n%s", lines, log_text);
+}
+
+static void assert_property(OTF2_Reader *reader, const char *name, const char *expected)
+{
+	char *value = NULL;
+
+	assert_int_equal(OTF2_Reader_GetProperty(reader, name, &value), OTF2_SUCCESS);
+	assert_string_equal(value, expected);
+	free(value);
+}
+
+/* ---- tests ---- */
+
+static void check_definitions(void)
+{
+	assert_logged("clock 1000000000 0 1000 1700000000000000000\n"
+		      "paradigm 0 POSIX|POSIX I/O class 0 flags 1 version -\n"
+		      "paradigm 1 MPI-IO|MPI I/O (OMPIO) class 1 flags 0 version 4.1.4\n"
+		      "node 0 machine cluster below -1\n"
+		      "node 1 node node1 below 0\n");
+	assert_logged("group 0 MPI Rank 1 on 1\ngroup 1 MPI Rank 0 on 1\ngroup 2 sh (pid 8) on 1\n"
+		      "location 100 Master thread events 18 group 1\n"
+		      "location 102 Master thread events 6 group 0\n"
+		      "location 103 Master thread events 15 group 2\n"
+		      "location 104 Thread 12 events 4 group 1\n");
+	assert_logged("region 0 MPI_File_open of MPI-IO role 38 paradigm 4\n"
+		      "region 1 openat of POSIX role 38 paradigm 0\n"
+		      "region 2 write of POSIX role 27 paradigm 0\n"
+		      "region 3 MPI_File_iwrite_at of MPI-IO role 27 paradigm 4\n"
+		      "region 4 MPI_Wait of MPI role 1 paradigm 4\n"
+		      "region 5 close of POSIX role 38 paradigm 0\n"
+		      "members 0  type 4: 100 102\n"
+		      "members 1 MPI_COMM_WORLD type 5: 0 1\n"
+		      "members 2 MPI_COMM_SELF type 6:\n"
+		      "comm 0 MPI_COMM_WORLD group 1 parent -1\n"
+		      "comm 1 MPI_COMM_SELF group 2 parent -1\n");
+	assert_logged("file 0 /scratch/out.nc scope 0\n"
+		      "property 0 Mount Point=/scratch\nproperty 0 Mount Source=server:/scratch\nproperty 0 File system=nfs4\n"
+		      "file 1 /tmp/loc\\xe4l scope 1\n"
+		      "property 1 Mount Point=/\nproperty 1 Mount Source=/dev/vda1\nproperty 1 File system=ext4\n"
+		      "file 2 pipe:[1] scope -1\n"
+		      "directory 3 /tmp scope 1\n");
+	assert_logged("handle 0 'stdout' file 2 paradigm 0 flags 1 comm -1 parent -1\n"
+		      "precreated 0 mode 1 flags 2\n"
+		      "handle 1 '' file 0 paradigm 1 flags 0 comm 0 parent -1\n"
+		      "handle 2 '' file 0 paradigm 0 flags 0 comm -1 parent 1\n"
+		      "handle 3 '' file -1 paradigm 0 flags 0 comm -1 parent -1\n");
+}
+
+static void check_events(void)
+{
+	assert_logged("100 1 enter 1\n100 2 create 2 2 1 1\n100 2 leave 1\n100 3 create 1 2 0 0\n100 3 leave 0\n");
+	assert_logged("100 10 enter 2\n100 10 begin 2 1 0 4096 #1 {0=512}\n100 12 complete 2 1024 #1\n100 12 leave 2\n"
+		      "100 20 enter 3\n100 20 begin 1 1 1 -1 #2\n100 21 issued 1 #2\n100 21 leave 3\n"
+		      "104 22 enter 4\n104 23 test 1 #2\n104 25 complete 1 -1 #2\n104 25 leave 4\n"
+		      "103 30 enter 2\n103 30 begin 0 1 0 5 #3\n103 31 complete 0 5 #3\n103 31 duplicate 0 3 0\n"
+		      "103 31 seek 3 -5 2 95\n103 31 status 3 2\n103 31 lock 3 1\n103 31 unlock 3 1\n103 31 trylock 3 0\n"
+		      "103 31 delete 0 1\n103 32 leave 2\n"
+		      "103 40 enter 1\n103 41 leave 1 {1=2}\n"
+		      "103 50 enter 5\n103 51 leave 5 {2=1} {3=1}\n"
+		      "100 60 enter 5\n100 61 destroy 2\n100 61 destroy 1\n100 61 leave 5\n");
+}
+
+static void archive_is_read_back(void **state)
+{
+	struct model model = make_model();
+	struct sink *sink = write_script(dir, &model);
+	OTF2_Reader *reader;
+
+	(void)state;
+	assert_false(exists("traces.otf2"));
+	assert_int_equal(sink->finish(sink, &model), 0);
+	assert_null(otf2_sink_error(sink));
+	otf2_sink_destroy(sink);
+	assert_true(exists("traces.otf2"));
+	assert_true(exists("traces/100.def"));
+	assert_false(exists("traces/101.evt"));
+
+	log_text[0] = '\0';
+	reader = open_reader();
+	read_definitions(reader, NULL);
+	check_definitions();
+	assert_int_equal(read_events(reader), NSCRIPT);
+	check_events();
+	assert_property(reader, "IOPROBE::LOST_RECORDS", "3");
+	assert_property(reader, "IOPROBE::ABANDONED_CALLS", "1");
+	assert_property(reader, "IOPROBE::RECORDING_COMPLETE", "yes");
+	assert_property(reader, "IOPROBE::NOTES", "2");
+	assert_property(reader, "IOPROBE::NOTE_0001", "libc: no probe on fputs:\\x0arefused");
+	OTF2_Reader_Close(reader);
+}
+
+/* For the contract checker, which is another program. */
+static void archive_is_kept_on_request(void **state)
+{
+	const char *where = getenv("IOPROBE_TEST_ARCHIVE");
+	struct model model = make_model();
+	struct sink *sink;
+
+	(void)state;
+	if (!where)
+		skip();
+	sink = write_script(where, &model);
+	assert_int_equal(sink->finish(sink, &model), 0);
+	otf2_sink_destroy(sink);
+}
+
+static void destroy_removes_what_is_unfinished(void **state)
+{
+	struct model model = make_model();
+
+	(void)state;
+	otf2_sink_destroy(write_script(dir, &model));
+	assert_false(exists("traces.otf2"));
+	assert_false(exists("traces.def"));
+	assert_false(exists("traces"));
+}
+
+static void existing_archive_is_refused(void **state)
+{
+	struct model model = make_model();
+	struct sink *sink = write_script(dir, &model), *second;
+	char err[256];
+
+	(void)state;
+	assert_int_equal(sink->finish(sink, &model), 0);
+	otf2_sink_destroy(sink);
+	assert_int_equal(otf2_sink_create(&second, dir, err, sizeof(err)), -EEXIST);
+	assert_non_null(strstr(err, "traces.otf2"));
+	assert_null(second);
+	assert_true(exists("traces.otf2"));
+	assert_int_equal(otf2_sink_create(&second, "/nonexistent/dir", err, sizeof(err)), -ENOENT);
+	assert_non_null(strstr(err, "/nonexistent/dir"));
+}
+
+static void time_may_not_go_back(void **state)
+{
+	struct model model = make_model();
+	struct sink *sink = write_script(dir, &model);
+	struct model_event back = script[0];
+
+	(void)state;
+	assert_int_equal(sink->event(sink, &model, &back), -EINVAL);
+	assert_non_null(strstr(otf2_sink_error(sink), "goes back"));
+	back.time_ns = T0 + 5000;
+	assert_int_equal(sink->event(sink, &model, &back), -EINVAL);
+	assert_int_equal(sink->finish(sink, &model), -EINVAL);
+	assert_false(exists("traces.otf2"));
+	otf2_sink_destroy(sink);
+}
+
+static void undefined_refs_are_refused(void **state)
+{
+	struct model model = make_model();
+	struct model_event location = script[0], region = script[0];
+	struct sink *sink;
+	char err[256];
+
+	(void)state;
+	location.location = N_LOCATIONS;
+	region.u.call.region = N_REGIONS;
+	assert_int_equal(otf2_sink_create(&sink, dir, err, sizeof(err)), 0);
+	assert_int_equal(sink->event(sink, &model, &location), -EINVAL);
+	otf2_sink_destroy(sink);
+	assert_int_equal(otf2_sink_create(&sink, dir, err, sizeof(err)), 0);
+	assert_int_equal(sink->event(sink, &model, &region), -EINVAL);
+	otf2_sink_destroy(sink);
+}
+
+static int many_writes(struct sink *sink, const struct model *model, uint64_t n)
+{
+	struct model_event e[4] = { script[9], script[10], script[11], script[12] };
+	int error = 0;
+
+	for (uint64_t i = 0; i < n && !error; i++)
+		for (size_t k = 0; k < 4 && !error; k++) {
+			e[k].time_ns = T0 + 100 + 4 * i + k;
+			e[1].u.begin.matching_id = e[2].u.complete.matching_id = i;
+			error = sink->event(sink, model, &e[k]);
+		}
+	return error;
+}
+
+/* Far more than one chunk: flushes happen, add no events of their own, and nothing is lost. */
+static void long_location_is_flushed(void **state)
+{
+	struct model model = make_model();
+	uint64_t n = 200000;
+	struct sink *sink;
+	OTF2_Reader *reader;
+	char err[256], expected[96];
+	struct rusage usage;
+
+	(void)state;
+	assert_int_equal(otf2_sink_create(&sink, dir, err, sizeof(err)), 0);
+	assert_int_equal(many_writes(sink, &model, n), 0);
+	assert_int_equal(sink->finish(sink, &model), 0);
+	otf2_sink_destroy(sink);
+	getrusage(RUSAGE_SELF, &usage);
+#ifndef __SANITIZE_ADDRESS__
+	assert_true(usage.ru_maxrss < 64 * 1024);
+#endif
+	log_text[0] = '\0';
+	reader = open_reader();
+	read_definitions(reader, NULL);
+	snprintf(expected, sizeof(expected), "location 100 Master thread events %" PRIu64 " group ", 4 * n);
+	assert_logged(expected);
+	snprintf(expected, sizeof(expected), "clock 1000000000 0 %" PRIu64 " ", 100 + 4 * n - 1);
+	assert_logged(expected);
+	OTF2_Reader_Close(reader);
+}
+
+/* A file size limit stands in for the full disk. Returns the sink's first error. */
+static int write_limited(rlim_t bytes)
+{
+	struct model model = make_model();
+	struct rlimit old, limit;
+	struct sink *sink;
+	char err[256];
+	int error;
+
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = (struct rlimit){ .rlim_cur = bytes, .rlim_max = old.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &limit);
+	error = otf2_sink_create(&sink, dir, err, sizeof(err));
+	if (!error)
+		error = many_writes(sink, &model, 20000);
+	if (!error)
+		error = sink->finish(sink, &model);
+	if (error && sink)
+		assert_non_null(otf2_sink_error(sink));
+	otf2_sink_destroy(sink);
+	setrlimit(RLIMIT_FSIZE, &old);
+	return error;
+}
+
+/* It may be full in the middle of the events, at their very end, in the definitions or in the anchor. */
+static void write_error_leaves_no_anchor(void **state)
+{
+	char path[512];
+	struct stat st;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(write_limited(RLIM_INFINITY), 0);
+	snprintf(path, sizeof(path), "%s/traces/100.evt", dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size > 1000000);
+	teardown(NULL);
+	for (rlim_t bytes = 0; bytes < (rlim_t)st.st_size; bytes += bytes < 1000 ? 97 : bytes < 5000 ? 991 : 99991) {
+		mkdir(dir, 0700);
+		assert_int_not_equal(write_limited(bytes), 0);
+		assert_false(exists("traces.otf2"));
+		teardown(NULL);
+	}
+	mkdir(dir, 0700);
+	assert_int_equal(write_limited(st.st_size - 1), -EFBIG);
+	assert_false(exists("traces.otf2"));
+	assert_int_equal(write_limited(st.st_size), 0);
+	assert_true(exists("traces.otf2"));
+}
+
+/* A rank that did no I/O is still a member of the communicators; other idle processes are left out. */
+static void idle_rank_keeps_its_location(void **state)
+{
+	struct model model = make_model();
+	struct sink *sink;
+	OTF2_Reader *reader;
+	char err[256];
+
+	(void)state;
+	assert_int_equal(otf2_sink_create(&sink, dir, err, sizeof(err)), 0);
+	assert_int_equal(sink->event(sink, &model, &script[0]), 0);
+	assert_int_equal(sink->finish(sink, &model), 0);
+	otf2_sink_destroy(sink);
+	log_text[0] = '\0';
+	reader = open_reader();
+	read_definitions(reader, NULL);
+	assert_logged("group 0 MPI Rank 1 on 1\ngroup 1 MPI Rank 0 on 1\n"
+		      "location 100 Master thread events 1 group 1\nlocation 102 Master thread events 0 group 0\n"
+		      "region 0 MPI_File_open");
+	assert_logged("members 0  type 4: 100 102\n");
+	OTF2_Reader_Close(reader);
+}
+
+/* The library does not free a location's writer when its last flush fails. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:otf2_evt_writer_new\n";
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(archive_is_read_back, setup, teardown),
+		cmocka_unit_test(archive_is_kept_on_request),
+		cmocka_unit_test_setup_teardown(destroy_removes_what_is_unfinished, setup, teardown),
+		cmocka_unit_test_setup_teardown(existing_archive_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(time_may_not_go_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(undefined_refs_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(long_location_is_flushed, setup, teardown),
+		cmocka_unit_test_setup_teardown(write_error_leaves_no_anchor, setup, teardown),
+		cmocka_unit_test_setup_teardown(idle_rank_keeps_its_location, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Synthetic spools (see spool_builder.h).
+ */
+#include "spool_builder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHECK(ok) do { if (!(ok)) { fprintf(stderr, "spool_builder:%d: %s\n", __LINE__, #ok); abort(); } } while (0)
+
+static uint32_t tgid_of(uint32_t tid)
+{
+	return tid / 100 * 100;
+}
+
+static void put(struct sb *sb, void *record, size_t len, enum iop_rec_type type, uint8_t flags, uint32_t tid, uint64_t time, bool counted)
+{
+	struct iop_rec *rec = record;
+
+	*rec = (struct iop_rec){ .len = (len + 7) & ~7u, .type = type, .flags = flags, .tid = tid, .tgid = tgid_of(tid), .time_ns = time };
+	if (counted)
+		rec->seq = ++sb->seq[tid];
+	CHECK(!spool_writer_append(sb->writer, rec));
+}
+
+void sb_begin(struct sb *sb)
+{
+	char err[512];
+
+	memset(sb, 0, sizeof(*sb));
+	strcpy(sb->path, "/tmp/ioprobe-spool-XXXXXX");
+	CHECK(mkdtemp(sb->path));
+	strcat(sb->path, "/spool");
+	CHECK(!spool_writer_create(&sb->writer, sb->path));
+	table_set_init(&sb->set);
+	CHECK(!table_parse_builtin(&sb->set, err, sizeof(err)));
+	sb_text(sb, IOP_REC_HOST, 0, 1, "host=node1\nrealtime_ns=1000000\nmonotonic_ns=0\n", NULL);
+	for (size_t i = 0; i < sb->set.nsources; i++)
+		sb_text(sb, IOP_REC_TABLE, 0, 1, "name=builtin\n", sb->set.sources[i].text);
+}
+
+void sb_end(struct sb *sb)
+{
+	model_deinit(&sb->model);
+	free(sb->events);
+	table_set_deinit(&sb->set);
+	unlink(sb->path);
+	*strrchr(sb->path, '/') = 0;
+	rmdir(sb->path);
+}
+
+void sb_text(struct sb *sb, enum iop_rec_type type, uint32_t tgid, uint64_t time_ns, const char *head, const char *raw)
+{
+	CHECK(!spool_writer_text(sb->writer, type, tgid, time_ns, head, raw));
+}
+
+void sb_rank(struct sb *sb, uint32_t tgid, int rank)
+{
+	static const char *const layers[] = { "MPI-IO", "HDF5", "netCDF" };
+	char head[128];
+
+	snprintf(head, sizeof(head), "comm=app\ncwd=/w\nrank=%d\nmpi=1\n", rank);
+	sb_text(sb, IOP_REC_PROCESS, tgid, 2, head, NULL);
+	for (int i = 0; i < 3; i++) {
+		snprintf(head, sizeof(head), "layer=%s\npath=/lib/x.so\nparallel=1\n%s", layers[i], i ? "" : "comm_world=0x1000\ncomm_self=0x2000\n");
+		sb_text(sb, IOP_REC_LIBRARY, tgid, 2, head, NULL);
+	}
+}
+
+/* ---- calls ---- */
+
+static const struct table_row *row_of(const struct sb *sb, const char *function)
+{
+	for (size_t i = 0; i < sb->set.nrows; i++)
+		if (!strcmp(sb->set.rows[i].name, function))
+			return &sb->set.rows[i];
+	fprintf(stderr, "spool_builder: no function %s\n", function);
+	abort();
+}
+
+static const struct sb_arg *given(const struct sb_arg *args, enum table_role role)
+{
+	for (; args->role != ROLE_NONE; args++)
+		if (args->role == role)
+			return args;
+	return NULL;
+}
+
+struct room { struct iop_rec_call rec; char more[4096]; };
+
+static size_t put_string(char *at, const char *text)
+{
+	uint16_t len = text ? strlen(text) : 0xffff;
+
+	memcpy(at, &len, 2);
+	if (text)
+		memcpy(at + 2, text, len);
+	return text ? len + 2 : 2;
+}
+
+/* Returns the record's length; every given argument must have a place. */
+static size_t fill(struct room *room, const struct table_row *row, const struct sb_arg *args, bool *strings)
+{
+	size_t used = 0;
+	unsigned n = 0;
+
+	*strings = false;
+	for (int i = 0; i < row->nargs; i++) {
+		const struct table_arg *arg = &row->args[i];
+		const struct sb_arg *value = given(args, arg->role);
+
+		if (arg->capture < 0)
+			continue;
+		((int64_t *)room->more)[arg->capture] = value ? value->value : 0;
+		*strings |= arg->kind == IOP_ARG_STRING;
+		n = arg->capture + 1 > (int)n ? arg->capture + 1u : n;
+	}
+	for (const struct sb_arg *arg = args; arg->role != ROLE_NONE; arg++)
+		CHECK(table_row_arg(row, arg->role) >= 0);
+	room->rec.nargs = *strings ? IOP_MAX_ARGS : n;
+	for (int c = 0; c < IOP_MAX_ARGS && *strings; c++)
+		for (int i = 0; i < row->nargs; i++)
+			if (row->args[i].capture == c && row->args[i].kind == IOP_ARG_STRING)
+				used += put_string(room->more + 8 * IOP_MAX_ARGS + used, given(args, row->args[i].role) ?
+						   given(args, row->args[i].role)->text : NULL);
+	return sizeof(room->rec) + 8 * room->rec.nargs + used;
+}
+
+static void call(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char *function, uint64_t enter, uint64_t time, int depth,
+		 int64_t ret, const struct sb_arg *args)
+{
+	const struct table_row *row = row_of(sb, function);
+	struct room room = { .rec = { .probe = row->id, .depth = depth, .enter_ns = enter, .ret = ret } };
+	bool strings;
+	size_t len = fill(&room, row, args, &strings);
+
+	put(sb, &room, len, type, strings ? IOP_F_STRINGS : 0, tid, time, true);
+}
+
+void sb_call(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
+	     const struct sb_arg *args)
+{
+	call(sb, IOP_REC_CALL, tid, function, enter, leave, depth, ret, args);
+}
+
+void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t sent, int depth, const struct sb_arg *args)
+{
+	call(sb, IOP_REC_ENTER, tid, function, enter, sent, depth, 0, args);
+}
+
+void sb_exit(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
+	     const struct sb_arg *out)
+{
+	const struct table_row *row = row_of(sb, function);
+	struct room room = { .rec = { .probe = row->id, .depth = depth, .enter_ns = enter, .ret = ret } };
+
+	for (int c = 0; c < IOP_MAX_ARGS; c++)
+		for (int i = 0; i < row->nargs; i++)
+			if (row->args[i].capture == c && (row->args[i].kind == IOP_ARG_OUT_INT || row->args[i].kind == IOP_ARG_OUT_VALUE))
+				((int64_t *)room.more)[room.rec.nargs++] = given(out, row->args[i].role) ? given(out, row->args[i].role)->value : 0;
+	put(sb, &room, sizeof(room.rec) + 8 * room.rec.nargs, IOP_REC_EXIT, 0, tid, leave, true);
+}
+
+void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t noticed, int depth)
+{
+	struct iop_rec_call rec = { .probe = row_of(sb, function)->id, .depth = depth, .enter_ns = enter };
+
+	put(sb, &rec, sizeof(rec), IOP_REC_EXIT, IOP_F_ABANDONED, tid, noticed, true);
+}
+
+/* ---- descriptors and processes ---- */
+
+struct fd_room { struct iop_rec_fd rec; char more[1024]; };
+
+static size_t reverse(char *out, const char *path)
+{
+	size_t used = 0, end = strlen(path);
+
+	while (end > 1) {
+		const char *slash = memrchr(path, '/', end);
+		size_t start = slash - path + 1;
+
+		memcpy(out + used, path + start, end - start);
+		out[used + end - start] = 0;
+		used += end - start + 1;
+		end = start - 1;
+	}
+	return used;
+}
+
+static void describe(struct sb *sb, enum iop_rec_type type, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags,
+		     uint8_t flags, uint32_t i_mode, uint64_t ino)
+{
+	struct fd_room room = { .rec = { .fd = fd, .i_mode = i_mode, .ino = ino, .dev_major = 8, .dev_minor = 1, .mnt_id = 30,
+					 .f_flags = f_flags, .cloexec = !!(f_flags & O_CLOEXEC) } };
+
+	room.rec.path_len = path ? reverse(room.more, path) : 0;
+	put(sb, &room, sizeof(room.rec) + room.rec.path_len, type, flags, tid, time, !(flags & IOP_F_SCAN));
+}
+
+void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags, uint8_t flags)
+{
+	describe(sb, IOP_REC_FD, tid, time, fd, path, f_flags, flags, S_IFREG | 0644, 77);
+}
+
+void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino)
+{
+	describe(sb, IOP_REC_FD, tid, time, fd, NULL, 0, 0, i_mode, ino);
+}
+
+void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
+{
+	describe(sb, IOP_REC_CWD, tid, time, -1, path, 0, 0, S_IFDIR | 0755, 78);
+}
+
+void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child)
+{
+	struct iop_rec_fork rec = { .child_tid = child, .child_tgid = tgid_of(child), .comm = "kid" };
+
+	put(sb, &rec, sizeof(rec), IOP_REC_FORK, 0, tid, time, true);
+	sb->seq[child] = 0;
+}
+
+void sb_exec(struct sb *sb, uint32_t tid, uint64_t time, uint32_t old_tid, const char *path)
+{
+	struct { struct iop_rec_exec rec; char more[256]; } room = { .rec = { .old_tid = old_tid, .path_len = strlen(path) } };
+
+	strcpy(room.more, path);
+	sb->seq[tid] = sb->seq[old_tid];
+	put(sb, &room, sizeof(room.rec) + room.rec.path_len, IOP_REC_EXEC, 0, tid, time, true);
+}
+
+void sb_task_exit(struct sb *sb, uint32_t tid, uint64_t time, bool last)
+{
+	struct iop_rec_task_exit rec = { .group_dead = last };
+
+	put(sb, &rec, sizeof(rec), IOP_REC_TASK_EXIT, 0, tid, time, true);
+}
+
+void sb_round(struct sb *sb, uint64_t time)
+{
+	struct iop_rec rec;
+
+	put(sb, &rec, sizeof(rec), IOP_REC_ROUND, 0, 0, time, false);
+}
+
+void sb_lost(struct sb *sb, uint64_t time, uint64_t lost)
+{
+	struct iop_rec_lost rec = { .lost = lost };
+
+	put(sb, &rec, sizeof(rec), IOP_REC_LOST, 0, 0, time, false);
+}
+
+void sb_open(struct sb *sb, uint32_t tid, uint64_t enter, uint64_t leave, int depth, int fd, const char *path, int flags)
+{
+	sb_fd(sb, tid, leave + 1, fd, path, flags & ~(O_CREAT | O_EXCL | O_TRUNC), 0);
+	sb_call(sb, tid, "openat", enter, leave, depth, fd, ARGS(ARG(DIRFD, AT_FDCWD), STR(PATH, path), ARG(FLAGS, flags)));
+}
+
+/* ---- events as text ---- */
+
+struct text_sink { struct sink sink; FILE *out; };
+
+static void handle(FILE *out, uint32_t ref)
+{
+	fprintf(out, " h%u", ref);
+}
+
+static void number(FILE *out, uint64_t n)
+{
+	if (n == UINT64_MAX)
+		fprintf(out, " ?");
+	else
+		fprintf(out, " %llu", (unsigned long long)n);
+}
+
+static int write_event(struct sink *sink, const struct model *model, const struct model_event *e)
+{
+	static const char *const names[] = { "enter", "leave", "create", "destroy", "duplicate", "status", "delete", "seek", "begin", "issued",
+		"test", "complete", "cancelled", "lock", "unlock", "trylock" };
+	FILE *out = ((struct text_sink *)sink)->out;
+
+	fprintf(out, "%u @%llu %s", model->locations.v[e->location].tid, (unsigned long long)e->time_ns, names[e->type]);
+	switch (e->type) {
+	case EV_ENTER:
+	case EV_LEAVE:
+		fprintf(out, " %s", model->regions.v[e->u.call.region].name);
+		if (e->type == EV_LEAVE && e->u.call.abandoned)
+			fprintf(out, " abandoned");
+		if (e->type == EV_LEAVE && e->u.call.failed)
+			fprintf(out, " failed %d", e->u.call.error);
+		break;
+	case EV_CREATE:
+		handle(out, e->u.create.handle);
+		fprintf(out, " m%u c%x s%x", e->u.create.mode, e->u.create.creation_flags, e->u.create.status_flags);
+		break;
+	case EV_DESTROY:
+		handle(out, e->u.destroy.handle);
+		break;
+	case EV_DUPLICATE:
+		handle(out, e->u.duplicate.old_handle);
+		handle(out, e->u.duplicate.new_handle);
+		fprintf(out, " s%x", e->u.duplicate.status_flags);
+		break;
+	case EV_STATUS_FLAGS:
+		handle(out, e->u.status.handle);
+		fprintf(out, " s%x", e->u.status.status_flags);
+		break;
+	case EV_DELETE:
+		fprintf(out, " %s", model->files.v[e->u.del.file].path);
+		break;
+	case EV_SEEK:
+		handle(out, e->u.seek.handle);
+		fprintf(out, " %lld w%u", (long long)e->u.seek.request, e->u.seek.whence);
+		number(out, e->u.seek.result);
+		break;
+	case EV_BEGIN:
+		handle(out, e->u.begin.handle);
+		fprintf(out, " m%u f%x", e->u.begin.mode, e->u.begin.flags);
+		number(out, e->u.begin.bytes);
+		if (e->u.begin.offset != OFFSET_UNKNOWN)
+			fprintf(out, " at %llu", (unsigned long long)e->u.begin.offset);
+		fprintf(out, " #%llu", (unsigned long long)e->u.begin.matching_id);
+		break;
+	case EV_COMPLETE:
+		handle(out, e->u.complete.handle);
+		number(out, e->u.complete.bytes);
+		fprintf(out, " #%llu", (unsigned long long)e->u.complete.matching_id);
+		break;
+	case EV_ISSUED:
+	case EV_TEST:
+	case EV_CANCELLED:
+		handle(out, e->u.op.handle);
+		fprintf(out, " #%llu", (unsigned long long)e->u.op.matching_id);
+		break;
+	default:
+		handle(out, e->u.lock.handle);
+		fprintf(out, " k%u", e->u.lock.kind);
+	}
+	fputc('\n', out);
+	return 0;
+}
+
+static int finished(struct sink *sink, const struct model *model)
+{
+	(void)model;
+	return fflush(((struct text_sink *)sink)->out);
+}
+
+void sb_replay(struct sb *sb)
+{
+	struct text_sink text = { .sink = { write_event, finished } };
+	struct sink *sinks[] = { &text.sink };
+	struct spool_reader *reader;
+	size_t len;
+
+	CHECK(!spool_writer_destroy(sb->writer));
+	text.out = open_memstream(&sb->events, &len);
+	CHECK(text.out && !spool_reader_open(&reader, sb->path));
+	sb->ret = replay_run(reader, &sb->model, sinks, 1, sb->err, sizeof(sb->err));
+	spool_reader_destroy(reader);
+	fclose(text.out);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Synthetic spools for tests: calls by function name and arguments by role, with the built-in tables; and a sink that writes
+ * events as text. A thread's process is its number rounded down to a hundred.
+ */
+#ifndef SPOOL_BUILDER_H
+#define SPOOL_BUILDER_H
+
+#include "model/model.h"
+#include "model/replay.h"
+#include "spool/spool.h"
+#include "table/table.h"
+
+struct sb_arg { enum table_role role; int64_t value; const char *text; };
+#define ARG(role, value) { ROLE_##role, (int64_t)(value), NULL }
+#define STR(role, text) { ROLE_##role, 0, text }
+#define ARGS(...) (struct sb_arg[]){ __VA_ARGS__, { ROLE_NONE, 0, NULL } }
+#define NO_ARGS (struct sb_arg[]){ { ROLE_NONE, 0, NULL } }
+
+struct sb {
+	char path[64];
+	struct spool_writer *writer;
+	struct table_set set;
+	uint32_t seq[1024];             /* by thread */
+
+	struct model model;             /* after sb_replay */
+	char *events;                   /* one line each */
+	char err[512];
+	int ret;
+};
+
+void sb_begin(struct sb *sb);
+void sb_end(struct sb *sb);
+
+void sb_text(struct sb *sb, enum iop_rec_type type, uint32_t tgid, uint64_t time_ns, const char *head, const char *raw);
+void sb_rank(struct sb *sb, uint32_t tgid, int rank);           /* PROCESS and LIBRARY records of an Open MPI rank, cwd /w */
+void sb_call(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
+	     const struct sb_arg *args);
+void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t sent, int depth, const struct sb_arg *args);
+void sb_exit(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
+	     const struct sb_arg *out);
+void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t noticed, int depth);
+void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags, uint8_t flags);      /* IOP_F_SCAN */
+void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino);
+void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path);
+void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child);
+void sb_exec(struct sb *sb, uint32_t tid, uint64_t time, uint32_t old_tid, const char *path);
+void sb_task_exit(struct sb *sb, uint32_t tid, uint64_t time, bool last);
+void sb_round(struct sb *sb, uint64_t time);
+void sb_lost(struct sb *sb, uint64_t time, uint64_t lost);
+/* An open without anything special: FD record and CALL of openat, AT_FDCWD. */
+void sb_open(struct sb *sb, uint32_t tid, uint64_t enter, uint64_t leave, int depth, int fd, const char *path, int flags);
+
+/* Replays; then model and events are filled. */
+void sb_replay(struct sb *sb);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The summary: events made by hand are counted per layer and per file, and come out as text and as JSON.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <otf2/OTF2_Events.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/summary.h"
+
+enum { R_H5WRITE, R_PWRITE, R_READ, R_IREAD, R_WAIT, N_REGIONS };
+enum { P_POSIX, P_HDF5, P_MPIIO };
+enum { H_H5, H_FD, H_MPI, H_PIPE, N_HANDLES };
+
+static struct model_paradigm paradigms[] = {
+	{ "POSIX", "POSIX I/O", NULL, false, true }, { "HDF5", "HDF5", "1.10", true, false }, { "MPI-IO", "OMPIO", NULL, true, false },
+};
+static struct model_group groups[] = { { "MPI Rank 0", 0, 10, true }, { "sh (pid 8)", -1, 8, true }, { "idle", -1, 9, false } };
+static struct model_location locations[] = {
+	{ "Master thread", 1, 0, 10, true }, { "Master thread", 2, 1, 8, true }, { "Thread", 3, 0, 11, true },
+	{ "Master thread", 4, 2, 9, false },
+};
+static struct model_region regions[N_REGIONS] = {
+	{ "H5Dwrite", "HDF5", false, true }, { "pwrite64", "POSIX", false, true }, { "read", "POSIX", false, true },
+	{ "MPI_File_iread", "MPI-IO", false, true }, { "MPI_Wait", "MPI", false, false },
+};
+static struct model_file files[] = {
+	{ "/data/a\xff\n.h5", false, SCOPE_SHARED, "/data", "srv:/d", "nfs4", 1, 2 },
+	{ "/data/mpi", false, SCOPE_NODE, "/", "/dev/sda", "ext4", 1, 3 },
+};
+static struct model_handle handles[N_HANDLES] = {
+	[H_H5] = { .name = "dset", .file = 0, .paradigm = P_HDF5, .comm = REF_NONE, .parent = REF_NONE },
+	[H_FD] = { .name = "", .file = 0, .paradigm = P_POSIX, .comm = REF_NONE, .parent = H_H5 },
+	[H_MPI] = { .name = "", .file = 1, .paradigm = P_MPIIO, .comm = REF_NONE, .parent = REF_NONE },
+	[H_PIPE] = { .name = "stdin", .file = REF_NONE, .paradigm = P_POSIX, .comm = REF_NONE, .parent = REF_NONE },
+};
+static const char *notes[] = { "libc: fputs has no probe" };
+
+#define ARRAY(a) { .v = a, .n = sizeof(a) / sizeof(*(a)) }
+
+static struct model make_model(void)
+{
+	return (struct model){
+		.paradigms = ARRAY(paradigms), .groups = ARRAY(groups), .locations = ARRAY(locations), .regions = ARRAY(regions),
+		.files = ARRAY(files), .handles = ARRAY(handles), .host_name = "node1", .machine_name = "cluster",
+		.clock_begin_ns = 1000, .clock_end_ns = 3000, .totals = { .calls = 6, .lost_records = 7, .unknown_sizes = 1 },
+		.notes = notes, .nnotes = 1, .complete = true,
+	};
+}
+
+#define ENTER(l, t, r) { .type = EV_ENTER, .location = l, .time_ns = t, .u.call = { .region = r } }
+#define LEAVE(l, t, r, f) { .type = EV_LEAVE, .location = l, .time_ns = t, .u.call = { .region = r, .failed = f } }
+#define BEGIN(l, t, h, m, f, i) { .type = EV_BEGIN, .location = l, .time_ns = t, .u.begin = { h, m, f, 100, i, OFFSET_UNKNOWN } }
+#define COMPLETE(l, t, h, b, i) { .type = EV_COMPLETE, .location = l, .time_ns = t, .u.complete = { h, b, i } }
+#define READ OTF2_IO_OPERATION_MODE_READ
+#define WRITE OTF2_IO_OPERATION_MODE_WRITE
+#define NON_BLOCKING OTF2_IO_OPERATION_FLAG_NON_BLOCKING
+
+static const struct model_event script[] = {
+	/* an HDF5 write of unknown size over two system calls; a recursive one must not count its time twice */
+	ENTER(0, 1000, R_H5WRITE), BEGIN(0, 1000, H_H5, WRITE, 0, 1),
+	ENTER(0, 1100, R_H5WRITE),
+	ENTER(0, 1200, R_PWRITE), BEGIN(0, 1200, H_FD, WRITE, 0, 2), COMPLETE(0, 1300, H_FD, 100, 2), LEAVE(0, 1300, R_PWRITE, false),
+	LEAVE(0, 1400, R_H5WRITE, false),
+	ENTER(0, 1500, R_PWRITE), BEGIN(0, 1500, H_FD, WRITE, 0, 3), COMPLETE(0, 1550, H_FD, 50, 3), LEAVE(0, 1550, R_PWRITE, false),
+	COMPLETE(0, 1900, H_H5, BYTES_UNKNOWN, 1), LEAVE(0, 2000, R_H5WRITE, false),
+	/* a non-blocking read, completed by another thread: its file is seen at no system call */
+	ENTER(0, 2000, R_IREAD), BEGIN(0, 2000, H_MPI, READ, NON_BLOCKING, 4), LEAVE(0, 2010, R_IREAD, false),
+	ENTER(2, 2100, R_WAIT), COMPLETE(2, 2200, H_MPI, 4096, 4), LEAVE(2, 2200, R_WAIT, false),
+	/* a read that fails, on a handle without a file; one still open at the end */
+	ENTER(1, 2300, R_READ), BEGIN(1, 2300, H_PIPE, READ, 0, 5), COMPLETE(1, 2310, H_PIPE, BYTES_UNKNOWN, 5),
+	LEAVE(1, 2310, R_READ, true),
+	ENTER(1, 2400, R_READ), BEGIN(1, 2400, H_PIPE, READ, 0, 6),
+};
+
+static char *run(const struct model_event *events, size_t n, bool json)
+{
+	struct model model = make_model();
+	struct sink *sink;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_int_equal(summary_sink_create(&sink, out, json), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(sink->event(sink, &model, &events[i]), 0);
+	assert_int_equal(sink->finish(sink, &model), 0);
+	summary_sink_destroy(sink);
+	fclose(out);
+	return text;
+}
+#define RUN(json) run(script, sizeof(script) / sizeof(*script), json)
+
+static long long integer(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_integer(value))
+		fail_msg("no integer %s", key);
+	return json_integer_value(value);
+}
+
+static const json_t *layer(const json_t *root, const char *name)
+{
+	const json_t *layers = json_object_get(root, "layers");
+
+	for (size_t i = 0; i < json_array_size(layers); i++)
+		if (!strcmp(json_string_value(json_object_get(json_array_get(layers, i), "name")), name))
+			return json_array_get(layers, i);
+	fail_msg("no layer %s", name);
+	return NULL;
+}
+
+static json_t *parse(char *text)
+{
+	json_error_t error;
+	json_t *root = json_loads(text, 0, &error);
+
+	if (!root)
+		fail_msg("%s in:\n%s", error.text, text);
+	free(text);
+	return root;
+}
+
+static void layers_are_counted(void **state)
+{
+	json_t *root = parse(RUN(true));
+
+	(void)state;
+	assert_int_equal(integer(layer(root, "HDF5"), "calls"), 2);
+	assert_int_equal(integer(layer(root, "HDF5"), "time_ns"), 1000);
+	assert_int_equal(integer(layer(root, "HDF5"), "writes"), 1);
+	assert_int_equal(integer(layer(root, "HDF5"), "bytes_written"), 0);
+	assert_int_equal(integer(layer(root, "POSIX"), "calls"), 4);
+	assert_int_equal(integer(layer(root, "POSIX"), "failed"), 1);
+	assert_int_equal(integer(layer(root, "POSIX"), "bytes_written"), 150);
+	assert_int_equal(integer(layer(root, "POSIX"), "bytes_read"), 0);
+	assert_int_equal(integer(layer(root, "POSIX"), "time_ns"), 160);
+	assert_int_equal(integer(layer(root, "MPI-IO"), "bytes_read"), 4096);
+	assert_int_equal(integer(layer(root, "MPI"), "calls"), 1);
+	assert_int_equal(integer(root, "ranks"), 1);
+	assert_int_equal(integer(root, "processes"), 2);
+	assert_int_equal(integer(root, "threads"), 3);
+	assert_int_equal(integer(root, "records_lost"), 7);
+	assert_int_equal(integer(root, "calls_open"), 1);
+	assert_int_equal(integer(root, "events_unmatched"), 0);
+	assert_int_equal(integer(root, "duration_ns"), 2000);
+	assert_true(json_is_true(json_object_get(root, "complete")));
+	assert_int_equal(json_array_size(json_object_get(root, "notes")), 1);
+	json_decref(root);
+}
+
+static void assert_file(const json_t *root, size_t i, const char *path, const char *layer_name, long long bytes, const char *scope)
+{
+	const json_t *file = json_array_get(json_object_get(root, "files"), i), *name = json_object_get(file, "path");
+
+	if (path)
+		assert_string_equal(json_string_value(name), path);
+	else
+		assert_true(json_is_null(name));
+	assert_string_equal(json_string_value(json_object_get(file, "layer")), layer_name);
+	assert_string_equal(json_string_value(json_object_get(file, "scope")), scope);
+	assert_int_equal(integer(file, "bytes_read") + integer(file, "bytes_written"), bytes);
+}
+
+static void files_count_once(void **state)
+{
+	json_t *root = parse(RUN(true));
+
+	(void)state;
+	assert_int_equal(json_array_size(json_object_get(root, "files")), 3);
+	assert_file(root, 0, "/data/mpi", "MPI-IO", 4096, "node");
+	assert_file(root, 1, "/data/a\\xff\\x0a.h5", "POSIX", 150, "shared");
+	assert_file(root, 2, NULL, "POSIX", 0, "unknown");
+	json_decref(root);
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+	if (!text || !strstr(text, part))
+		fail_msg("no '%s' in:\n%s", part, text ? text : "(nothing)");
+}
+
+static void text_says_the_same(void **state)
+{
+	char *text = RUN(false);
+
+	(void)state;
+	assert_contains(text, "node1: 1 ranks, 2 processes, 3 threads, 0.000002 s\n");
+	assert_contains(text, "HDF5                  2          0          0 B          0 B     0.000001 s\n");
+	assert_contains(text, "POSIX                 4          1          0 B        150 B     0.000000 s\n");
+	assert_contains(text, "    4.00 KiB          0 B          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
+	assert_contains(text, "nfs4       /data/a\\xff\\x0a.h5 (on /data)\n");
+	assert_contains(text, "records lost 7\ncalls still open 1\nsizes unknown 1\nnote: libc: fputs has no probe\n");
+	free(text);
+}
+
+static void empty_trace_still_says_that_nothing_was_lost(void **state)
+{
+	struct model model = { .complete = false };
+	struct sink *sink;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	assert_int_equal(summary_sink_create(&sink, out, false), 0);
+	assert_int_equal(sink->finish(sink, &model), 0);
+	summary_sink_destroy(sink);
+	fclose(out);
+	assert_contains(text, "records lost 0\n");
+	assert_contains(text, "the recording is incomplete");
+	free(text);
+}
+
+static void unmatched_events_are_counted(void **state)
+{
+	static const struct model_event events[] = { LEAVE(0, 1000, R_READ, false), COMPLETE(0, 1001, H_FD, 10, 9),
+		ENTER(0, 1002, R_READ), LEAVE(0, 1003, R_PWRITE, false) };
+	json_t *root = parse(run(events, 4, true));
+
+	(void)state;
+	assert_int_equal(integer(root, "events_unmatched"), 3);
+	assert_int_equal(integer(layer(root, "POSIX"), "bytes_read"), 0);
+	json_decref(root);
+}
+
+/* The abandoned call's operation never completes: its id must not be taken for a later one's. */
+static void abandoned_operations_are_forgotten(void **state)
+{
+	static const struct model_event events[] = {
+		ENTER(0, 1000, R_READ), BEGIN(0, 1000, H_FD, READ, 0, 1), LEAVE(0, 1001, R_READ, false),
+		ENTER(0, 1002, R_PWRITE), COMPLETE(0, 1003, H_FD, 10, 1), LEAVE(0, 1004, R_PWRITE, false),
+	};
+	json_t *root = parse(run(events, 6, true));
+
+	(void)state;
+	assert_int_equal(integer(root, "events_unmatched"), 1);
+	assert_int_equal(integer(layer(root, "POSIX"), "bytes_read"), 0);
+	json_decref(root);
+}
+
+static void write_error_is_reported(void **state)
+{
+	struct model model = make_model();
+	struct sink *sink;
+
+	(void)state;
+	for (int json = 0; json < 2; json++) {
+		FILE *out = fopen("/dev/full", "w");
+
+		assert_non_null(out);
+		assert_int_equal(summary_sink_create(&sink, out, json), 0);
+		assert_true(sink->finish(sink, &model) < 0);
+		summary_sink_destroy(sink);
+		fclose(out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(layers_are_counted),
+		cmocka_unit_test(files_count_once),
+		cmocka_unit_test(text_says_the_same),
+		cmocka_unit_test(empty_trace_still_says_that_nothing_was_lost),
+		cmocka_unit_test(unmatched_events_are_counted),
+		cmocka_unit_test(abandoned_operations_are_forgotten),
+		cmocka_unit_test(write_error_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * "ioprobe probes": the probe points of libraries or of a process' libraries, with file, offset and placement, and what has none.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/plan.h"
+#include "capture/procfs.h"
+#include "cmd/cmd.h"
+#include "table/table.h"
+
+struct options {
+	const char **libraries, **tables;
+	size_t nlibraries, ntables;
+	pid_t pid;
+	bool json;
+};
+
+/* ---- command line ---- */
+
+static void append(struct argp_state *state, const char ***list, size_t *n, const char *value)
+{
+	const char **grown = realloc(*list, (*n + 1) * sizeof(*grown));
+
+	if (!grown)
+		argp_failure(state, 1, ENOMEM, "reading the command line");
+	*list = grown;
+	grown[(*n)++] = value;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct options *options = state->input;
+	char *end;
+	long pid;
+
+	switch (key) {
+	case 'l':
+		append(state, &options->libraries, &options->nlibraries, value);
+		return 0;
+	case 'P':
+		append(state, &options->tables, &options->ntables, value);
+		return 0;
+	case 'p':
+		pid = strtol(value, &end, 10);
+		if (end == value || *end || pid <= 0 || pid > INT32_MAX)
+			argp_error(state, "%s: not a process id", value);
+		options->pid = pid;
+		return 0;
+	case 'j':
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "%s: unexpected argument", value);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = (const struct argp_option[]){
+		{ "library", 'l', "FILE", 0, "Show the probe points of this library or executable (may be repeated)", 0 },
+		{ "pid", 'p', "PID", 0, "Show those of everything that this process has mapped", 0 },
+		{ "probes", 'P', "FILE", 0, "Add a probe table (may be repeated)", 0 },
+		{ "json", 'j', NULL, 0, "Write JSON", 0 },
+		{ 0 },
+	},
+	.parser = parse_option,
+	.doc = "Show where ioprobe places its probes, and what it cannot probe. Without a library or process: the functions of the tables "
+	       "and the libraries that they are looked for in.",
+};
+
+/* ---- output: lines or JSON ---- */
+
+static const char *placement_text(const struct placement *placement, char *buf, size_t len)
+{
+	const char *reason = placement->reason;
+
+	switch (placement->kind) {
+	case PLACED_ENTRY:
+		snprintf(buf, len, "entry%s%s", reason ? ": " : "", reason ?: "");
+		break;
+	case PLACED_MOVED:
+		snprintf(buf, len, "moved by %u bytes%s%s", placement->offset, reason ? ": " : "", reason ?: "");
+		break;
+	case PLACED_SINGLE_STEP:
+		snprintf(buf, len, "single-stepped: %s", reason ?: "");
+		break;
+	case PLACED_IMPOSSIBLE:
+		snprintf(buf, len, "impossible: %s", reason ?: "");
+		break;
+	}
+	return buf;
+}
+
+static const char *placement_word(enum placement_kind kind)
+{
+	static const char *const words[] = { "entry", "moved", "single-stepped", "impossible" };
+
+	return words[kind];
+}
+
+/* JSON knows only UTF-8; a path of other bytes keeps its place with each of them as \xHH. */
+static json_t *json_text(const char *text)
+{
+	json_t *value = json_string(text);
+	char *escaped, *to;
+
+	if (value)
+		return value;
+	escaped = to = malloc(4 * strlen(text) + 1);
+	if (!escaped)
+		return json_null();
+	for (; *text; text++)
+		to += (unsigned char)*text < 0x80 ? sprintf(to, "%c", *text) : sprintf(to, "\\x%02x", (unsigned char)*text);
+	value = json_string(escaped);
+	free(escaped);
+	return value;
+}
+
+static const char *layer_of(const struct table_set *set, uint16_t row)
+{
+	return set->layers[set->rows[row].layer].name;
+}
+
+static void print_point(const struct table_set *set, const struct plan_point *point, const char *path)
+{
+	char placement[160];
+
+	printf("%-8s %-34s %s 0x%" PRIx64 " %s\n", layer_of(set, point->row), point->function, path, point->file_offset,
+	       placement_text(&point->placement, placement, sizeof(placement)));
+}
+
+static void print_plan(const struct table_set *set, const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->npoints; i++)
+		print_point(set, &plan->points[i], path);
+	for (size_t i = 0; i < plan->nmissing; i++)
+		printf("%-8s %-34s %s - missing: %s\n", layer_of(set, plan->missing[i].row), set->rows[plan->missing[i].row].name, path,
+		       plan->missing[i].reason);
+	if (plan->stripped_static)
+		printf("%-8s %-34s %s - missing: a static executable without symbols\n", "*", "*", path);
+}
+
+static json_t *json_layers(const struct table_set *set, const struct plan *plan)
+{
+	json_t *layers = json_array();
+
+	for (size_t i = 0; i < plan->nlayers; i++)
+		json_array_append_new(layers, json_pack("{s:s, s:b, s:s*}", "layer", set->layers[plan->layers[i].layer].name, "parallel",
+							plan->layers[i].parallel, "version",
+							plan->layers[i].version[0] ? plan->layers[i].version : NULL));
+	return layers;
+}
+
+static json_t *json_points(const struct table_set *set, const struct plan *plan)
+{
+	json_t *points = json_array();
+
+	for (size_t i = 0; i < plan->npoints; i++) {
+		const struct plan_point *point = &plan->points[i];
+
+		json_array_append_new(points, json_pack("{s:s, s:s, s:I, s:s, s:i, s:s*}", "layer", layer_of(set, point->row),
+							"function", point->function, "offset", (json_int_t)point->file_offset,
+							"placement", placement_word(point->placement.kind), "moved_bytes",
+							(int)point->placement.offset, "reason", point->placement.reason));
+	}
+	return points;
+}
+
+static json_t *json_plan(const struct table_set *set, const struct plan *plan, const char *path)
+{
+	json_t *file = json_object(), *missing = json_array();
+
+	for (size_t i = 0; i < plan->nmissing; i++)
+		json_array_append_new(missing, json_pack("{s:s, s:s, s:s}", "layer", layer_of(set, plan->missing[i].row), "function",
+							 set->rows[plan->missing[i].row].name, "reason", plan->missing[i].reason));
+	json_object_set_new(file, "file", json_text(path));
+	json_object_set_new(file, "layers", json_layers(set, plan));
+	json_object_set_new(file, "points", json_points(set, plan));
+	json_object_set_new(file, "missing", missing);
+	json_object_set_new(file, "stripped_static", json_boolean(plan->stripped_static));
+	return file;
+}
+
+/* ---- what to show ---- */
+
+struct show { const struct table_set *set; json_t *json; int status; };      /* json NULL: lines */
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void show_file(struct show *show, const char *open_path, const char *path, bool wanted)
+{
+	struct plan plan;
+	char err[512];
+
+	if (plan_create(&plan, show->set, open_path, last_component(path), err, sizeof(err))) {
+		fprintf(stderr, "ioprobe: %s\n", err);
+		show->status = 1;
+		return;
+	}
+	if (wanted && !plan.npoints && !plan.nmissing && !plan.stripped_static)
+		fprintf(stderr, "ioprobe: %s: has none of the tables' functions\n", path);
+	if (!show->json)
+		print_plan(show->set, &plan, path);
+	else if (wanted || plan.npoints || plan.nmissing || plan.stripped_static)
+		json_array_append_new(show->json, json_plan(show->set, &plan, path));
+	plan_destroy(&plan);
+}
+
+static void show_process(struct show *show, pid_t pid)
+{
+	struct proc_modules modules;
+	int err = proc_modules_read(pid, &modules);
+
+	if (err) {
+		fprintf(stderr, "ioprobe: process %d: cannot read its mappings: %s\n", pid, strerror(-err));
+		show->status = 1;
+		return;
+	}
+	for (size_t i = 0; i < modules.n; i++)
+		show_file(show, modules.v[i].open_path, modules.v[i].path, false);
+	proc_modules_free(&modules);
+}
+
+/* ---- the tables themselves ---- */
+
+static void join_patterns(const struct table_layer *layer, char *buf, size_t len)
+{
+	size_t used = 0;
+
+	buf[0] = 0;
+	for (size_t i = 0; i < layer->nlibraries && used < len; i++)
+		used += snprintf(buf + used, len - used, "%s%s", i ? " " : "", layer->libraries[i]);
+}
+
+static void show_row(struct show *show, const struct table_row *row)
+{
+	const struct table_layer *layer = &show->set->layers[row->layer];
+	const char *kind = layer->syscalls ? "syscall" : "function";
+	char where[1024] = "system call";
+
+	if (layer->syscalls && row->syscall_nr < 0)
+		strcpy(where, "system call that this machine does not have");
+	else if (!layer->syscalls)
+		join_patterns(layer, where, sizeof(where));
+	if (show->json)
+		json_array_append_new(show->json, json_pack("{s:s, s:s, s:s, s:s, s:s}", "layer", layer->name, "name", row->name, "kind", kind,
+							    "operation", table_op_name(row->op), "where", where));
+	else
+		printf("%-8s %-34s %s\n", layer->name, row->name, where);
+}
+
+static int read_tables(struct table_set *set, const struct options *options)
+{
+	char err[512];
+	int failed;
+
+	table_set_init(set);
+	failed = table_parse_builtin(set, err, sizeof(err));
+	for (size_t i = 0; i < options->ntables && !failed; i++)
+		failed = table_parse_file(set, options->tables[i], err, sizeof(err));
+	if (failed)
+		fprintf(stderr, "ioprobe: %s\n", err);
+	return failed;
+}
+
+static void show_all(struct show *show, const struct options *options)
+{
+	for (size_t i = 0; i < options->nlibraries; i++)
+		show_file(show, options->libraries[i], options->libraries[i], true);
+	if (options->pid)
+		show_process(show, options->pid);
+	if (options->nlibraries || options->pid)
+		return;
+	for (size_t i = 0; i < show->set->nrows; i++)
+		show_row(show, &show->set->rows[i]);
+}
+
+static void finish(struct show *show)
+{
+	if (show->json && (json_dumpf(show->json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF))
+		show->status = 1;
+	json_decref(show->json);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "ioprobe: cannot write to standard output: %s\n", strerror(errno));
+		show->status = 1;
+	}
+}
+
+int cmd_probes(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct table_set set;
+	struct show show = { .set = &set };
+	static char name[] = "ioprobe probes";
+
+	argv[0] = name;
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	if (read_tables(&set, &options)) {
+		show.status = 1;
+	} else {
+		show.json = options.json ? json_array() : NULL;
+		show_all(&show, &options);
+		finish(&show);
+	}
+	table_set_deinit(&set);
+	free(options.libraries);
+	free(options.tables);
+	return show.status;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * ioprobe recover DIR: the archive of a recording that was interrupted, from the records in DIR/spool.
+ */
+#include "cmd/cmd.h"
+
+#include <argp.h>
+#include <stdio.h>
+
+#include "cmd/archive.h"
+
+struct arguments { const char *dir; bool json; };
+enum { OPT_JSON = 256 };
+
+static const struct argp_option options[] = {
+	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPT_JSON: a->json = true; break;
+	case ARGP_KEY_ARG:
+		if (a->dir)
+			argp_error(state, "more than one folder");
+		a->dir = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!a->dir)
+			argp_error(state, "the folder of the recording is missing");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int cmd_recover(int argc, char **argv)
+{
+	static const struct argp argp = {
+		options, parse, "DIR", "Makes DIR/traces.otf2 from the records of an interrupted recording, DIR/spool.", NULL, NULL, NULL,
+	};
+	struct arguments a = { 0 };
+	char err[1024] = "";
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (!archive_write(a.dir, stdout, a.json, err, sizeof(err)))
+		return 0;
+	fprintf(stderr, "ioprobe: %s\n", err);
+	return 1;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Where to put a probe in a function, x86-64. What the kernel emulates and what it refuses is decided in its arch/x86/kernel/uprobes.c.
+ */
+#include "elf/placement.h"
+
+#include <Zydis/Zydis.h>
+
+/* What an instruction is to a uprobe. */
+enum emulation {
+	EMULATED_PUSH,          /* push of a register, as a whole instruction of one byte or with REX.B alone */
+	EMULATED_BRANCH,        /* jmp, call, jcc, all relative; nop */
+	EMULATED_LATELY,        /* multi-byte nop: since Linux 6.18, single-stepped before */
+	SINGLE_STEPPED,
+	REFUSED,
+};
+
+struct insn {
+	ZydisDecodedInstruction decoded;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	const uint8_t *bytes;
+};
+
+struct code { const uint8_t *bytes; size_t len; };
+
+static const ZydisDecoder *decoder(void)
+{
+	static _Thread_local ZydisDecoder instance;
+	static _Thread_local bool ready;
+
+	if (!ready)
+		ready = ZYAN_SUCCESS(ZydisDecoderInit(&instance, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
+	return ready ? &instance : NULL;
+}
+
+static bool decode_at(const struct code *code, size_t at, struct insn *insn)
+{
+	if (at >= code->len || !decoder())
+		return false;
+	insn->bytes = code->bytes + at;
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), insn->bytes, code->len - at, &insn->decoded, insn->operands));
+}
+
+/* ---- what the kernel does with an instruction ---- */
+
+/* Segment and lock prefixes are refused, but for fs and gs. Those are the overrides that mean nothing in 64-bit mode. */
+static bool has_refused_prefix(const struct insn *insn)
+{
+	for (unsigned i = 0; i < insn->decoded.raw.prefix_count; i++) {
+		switch (insn->decoded.raw.prefixes[i].value) {
+		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0xf0:
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has_operand_size_prefix(const struct insn *insn)
+{
+	for (unsigned i = 0; i < insn->decoded.raw.prefix_count; i++)
+		if (insn->decoded.raw.prefixes[i].value == 0x66)
+			return true;
+	return false;
+}
+
+/* Traps, system calls and privileged instructions; EVEX (AVX-512) is not among the kernel's good opcodes. */
+static bool is_refused(const struct insn *insn)
+{
+	const ZydisDecodedInstruction *decoded = &insn->decoded;
+
+	if (has_refused_prefix(insn) || decoded->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX || (decoded->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED))
+		return true;
+	switch (decoded->meta.category) {
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_SYSRET:
+	case ZYDIS_CATEGORY_IO:
+	case ZYDIS_CATEGORY_IOSTRINGOP:
+		return true;
+	default:
+		return decoded->mnemonic == ZYDIS_MNEMONIC_UD0 || decoded->mnemonic == ZYDIS_MNEMONIC_UD1 ||
+		       decoded->mnemonic == ZYDIS_MNEMONIC_UD2;
+	}
+}
+
+static bool is_emulated_branch(const ZydisDecodedInstruction *decoded)
+{
+	if (decoded->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
+		return decoded->opcode == 0xe8 || decoded->opcode == 0xe9 || decoded->opcode == 0xeb || decoded->opcode == 0x90 ||
+		       (decoded->opcode >= 0x70 && decoded->opcode <= 0x7f);
+	return decoded->opcode_map == ZYDIS_OPCODE_MAP_0F && decoded->opcode >= 0x80 && decoded->opcode <= 0x8f;
+}
+
+static bool is_emulated_push(const struct insn *insn)
+{
+	const ZydisDecodedInstruction *decoded = &insn->decoded;
+
+	if (decoded->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || decoded->opcode < 0x50 || decoded->opcode > 0x57)
+		return false;
+	return decoded->length == 1 || (decoded->length == 2 && insn->bytes[0] == 0x41);
+}
+
+/* "nop" with REX.B is xchg r8, rax. With 66 a branch opcode is refused, and 66 90 with it, before Linux 6.18. */
+static enum emulation emulation_of(const struct insn *insn)
+{
+	const ZydisDecodedInstruction *decoded = &insn->decoded;
+
+	if (is_refused(insn))
+		return REFUSED;
+	if (is_emulated_push(insn))
+		return EMULATED_PUSH;
+	if (decoded->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return SINGLE_STEPPED;
+	if (is_emulated_branch(decoded)) {
+		if (decoded->opcode == 0x90 && decoded->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && decoded->mnemonic != ZYDIS_MNEMONIC_NOP)
+			return SINGLE_STEPPED;
+		return has_operand_size_prefix(insn) ? REFUSED : EMULATED_BRANCH;
+	}
+	if (decoded->opcode_map == ZYDIS_OPCODE_MAP_0F && decoded->opcode == 0x1f)
+		return EMULATED_LATELY;
+	return SINGLE_STEPPED;
+}
+
+/* ---- what an instruction does to the state that a probe reads ---- */
+
+static int argument_register(ZydisRegister reg)
+{
+	static const ZydisRegister arguments[] = {
+		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX, ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_R9,
+	};
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+
+	for (int i = 0; i < 6; i++)
+		if (whole == arguments[i])
+			return i;
+	return -1;
+}
+
+static const char *register_obstacle(ZydisRegister reg, unsigned arg_regs)
+{
+	int argument = argument_register(reg);
+
+	if (ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg) == ZYDIS_REGISTER_RSP)
+		return "stack pointer changed";
+	return argument >= 0 && (arg_regs & 1u << argument) ? "argument register written" : NULL;
+}
+
+/* Why the probe may not come after this instruction; NULL if it may. Memory: what an argument points to, the return address and arguments
+ * on the stack must be as they were at the entry. */
+static const char *obstacle(const struct insn *insn, unsigned arg_regs)
+{
+	switch (insn->decoded.meta.category) {
+	case ZYDIS_CATEGORY_RET:
+		return "return before any emulated instruction";
+	case ZYDIS_CATEGORY_CALL:
+	case ZYDIS_CATEGORY_UNCOND_BR:
+	case ZYDIS_CATEGORY_COND_BR:
+		return "branch before any emulated instruction";
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_SYSTEM:
+		return "system instruction";
+	default:
+		break;
+	}
+	for (unsigned i = 0; i < insn->decoded.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &insn->operands[i];
+		const char *why = NULL;
+
+		if (!(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+			return "memory written";
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
+			why = register_obstacle(operand->reg.value, arg_regs);
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+/* ---- what may jump back ---- */
+
+struct jumps {
+	bool undecodable;       /* somewhere in the function */
+	bool to_entry, into_prologue;   /* to offset 0; to an offset in (0, probe] */
+	bool indirect;          /* jmp through a register or memory */
+	bool leaves;            /* a conditional branch out of the function, as to a part that the compiler put elsewhere */
+};
+
+/* The offset that an instruction refers to relative to itself: a branch target, or an address relative to rip. */
+static bool relative_target(const ZydisDecodedInstruction *decoded, size_t at, int64_t *target)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!decoded->raw.imm[i].is_relative)
+			continue;
+		*target = (int64_t)at + decoded->length + decoded->raw.imm[i].value.s;
+		return true;
+	}
+	if (!(decoded->attributes & ZYDIS_ATTRIB_IS_RELATIVE) || !decoded->raw.disp.size)
+		return false;
+	*target = (int64_t)at + decoded->length + decoded->raw.disp.value;
+	return true;
+}
+
+static void note_jump(struct jumps *jumps, const ZydisDecodedInstruction *decoded, size_t at, size_t len, uint32_t probe)
+{
+	bool branch = decoded->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE;
+	int64_t target;
+
+	if (!relative_target(decoded, at, &target)) {
+		jumps->indirect |= decoded->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+		return;
+	}
+	/* A call of the entry is recursion and a call like any other. */
+	jumps->to_entry |= branch && target == 0 && decoded->meta.category != ZYDIS_CATEGORY_CALL;
+	jumps->into_prologue |= target > 0 && target <= probe;
+	jumps->leaves |= decoded->meta.category == ZYDIS_CATEGORY_COND_BR && (target < 0 || target >= (int64_t)len);
+}
+
+static struct jumps find_jumps(const struct code *code, uint32_t probe)
+{
+	struct jumps jumps = { 0 };
+	ZydisDecodedInstruction decoded;
+
+	for (size_t at = 0; at < code->len; at += decoded.length) {
+		if (!decoder() || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, code->bytes + at, code->len - at, &decoded))) {
+			jumps.undecodable = true;
+			break;
+		}
+		note_jump(&jumps, &decoded, at, code->len, probe);
+	}
+	return jumps;
+}
+
+/* Whether something may come to (entry, probe] on another way than from the entry. Two ways cannot be seen here: a jump table may lead to the
+ * head of a loop, and a part of the function that lies elsewhere may jump back. Neither can lead to a push of the prologue or before it: the
+ * stack would be one word deeper with each round. To any other instruction they could, so then the probe stays. */
+static const char *why_not_moved(const struct jumps *jumps, enum emulation emulation)
+{
+	if (jumps->undecodable)
+		return "function not decodable";
+	if (jumps->into_prologue)
+		return "branch back";
+	if (emulation == EMULATED_PUSH)
+		return NULL;
+	if (jumps->indirect)
+		return "indirect jump";
+	return jumps->leaves ? "function in parts" : NULL;
+}
+
+/* ---- decision ---- */
+
+struct candidate { uint32_t offset; enum emulation emulation; const char *reason; };
+
+/* Walks the straight line from the entry to the first emulated instruction; reason is set if there is none. */
+static struct candidate find_candidate(const struct code *code, unsigned arg_regs)
+{
+	struct insn insn;
+	size_t at = 0;
+
+	while (at < code->len) {
+		enum emulation emulation;
+		const char *why;
+
+		if (!decode_at(code, at, &insn))
+			return (struct candidate){ .reason = "code not decodable" };
+		emulation = emulation_of(&insn);
+		if (emulation <= EMULATED_LATELY)
+			return (struct candidate){ at, emulation, NULL };
+		why = obstacle(&insn, arg_regs);
+		if (why)
+			return (struct candidate){ .reason = why };
+		at += insn.decoded.length;
+	}
+	return (struct candidate){ .reason = "no emulated instruction" };
+}
+
+static struct placement at_entry(enum emulation entry, const char *reason)
+{
+	if (entry == REFUSED)
+		return (struct placement){ PLACED_IMPOSSIBLE, 0, "the kernel refuses probes on the first instruction" };
+	return (struct placement){ PLACED_SINGLE_STEP, 0, reason };
+}
+
+/* A function whose loop begins at its entry is entered anew with each round, wherever the probe is. */
+static const char *loop_warning(const struct jumps *jumps)
+{
+	return jumps->to_entry ? "branch back to the entry: each such round counts as a call" : NULL;
+}
+
+struct placement placement_decide(const uint8_t *bytes, size_t len, uint64_t vaddr, bool whole_function, unsigned arg_regs)
+{
+	struct code code = { bytes, len };
+	struct candidate candidate;
+	struct jumps jumps;
+	enum emulation entry;
+	struct insn first;
+	const char *why;
+
+	(void)vaddr;    /* branches are relative */
+	if (!decode_at(&code, 0, &first))
+		return (struct placement){ PLACED_IMPOSSIBLE, 0, "no valid instruction at the entry" };
+	entry = emulation_of(&first);
+	candidate = find_candidate(&code, arg_regs);
+	if (candidate.reason)
+		return at_entry(entry, candidate.reason);
+	if (candidate.offset && !whole_function)
+		return at_entry(entry, "function size unknown");
+	jumps = find_jumps(&code, candidate.offset);
+	if (!candidate.offset)
+		return (struct placement){ PLACED_ENTRY, 0, whole_function ? loop_warning(&jumps) : NULL };
+	why = why_not_moved(&jumps, candidate.emulation);
+	if (why)
+		return at_entry(entry, why);
+	return (struct placement){ PLACED_MOVED, candidate.offset, loop_warning(&jumps) };
+}

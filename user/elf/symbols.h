@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Symbols of an ELF file as file offsets: dynamic and static symbol tables, versions, aliases. Reads through any path, also
+ * /proc/PID/root/… and /proc/PID/map_files/….
+ */
+#ifndef IOPROBE_SYMBOLS_H
+#define IOPROBE_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+
+/* Returns 0, -errno, or -ENOEXEC for what is no ELF file of this machine's class. */
+int elf_file_open(struct elf_file **out, const char *path);
+void elf_file_destroy(struct elf_file *file);
+
+/* A defined function. Default versions come before old ones (name@VERSION with both offsets where they differ). */
+struct elf_function {
+	const char *name;       /* without version; the caller's own string */
+	uint64_t vaddr;
+	uint64_t file_offset;   /* of its first instruction */
+	uint64_t size;          /* bytes, 0 if unknown */
+	bool dynamic;           /* exported (else only in .symtab) */
+	bool old_version;       /* a non-default version (name@V, not name@@V) */
+	bool ifunc;             /* STT_GNU_IFUNC: the address is a resolver's, never to be probed */
+};
+
+/* All functions whose name is in names (sorted or not), each version and alias. *out is freed by the caller with free(). */
+int elf_file_functions(struct elf_file *file, const char *const *names, size_t nnames, struct elf_function **out, size_t *nout);
+
+/* Whether some symbol's code begins in (after, upto]: it can be called there without passing what is before. */
+bool elf_file_code_begins_in(struct elf_file *file, uint64_t after, uint64_t upto);
+
+/* The link-time address of a defined data object; false if it is not defined here. */
+bool elf_file_object(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size);
+
+/* Reads up to len bytes of a loaded segment at a link-time address; bytes read or -errno. */
+long elf_file_read(struct elf_file *file, uint64_t vaddr, void *buf, size_t len);
+
+uint64_t elf_file_first_vaddr(struct elf_file *file);    /* p_vaddr of the first PT_LOAD, page aligned: for the load bias */
+bool elf_file_vaddr_of_offset(struct elf_file *file, uint64_t offset, uint64_t *vaddr);
+bool elf_file_is_static(struct elf_file *file);          /* an executable without PT_INTERP and without DT_NEEDED */
+const char *elf_file_soname(struct elf_file *file);      /* NULL if none */
+const char *elf_file_interpreter(struct elf_file *file); /* NULL if none */
+bool elf_file_has_symtab(struct elf_file *file);         /* not stripped */
+
+/* DT_NEEDED names, owned by the file. */
+size_t elf_file_needed(struct elf_file *file, const char *const **names);
+
+#endif

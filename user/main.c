@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Picks the command; without one, ioprobe records.
+ */
+#include <argp.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+#ifndef IOPROBE_VERSION
+#define IOPROBE_VERSION "0.1"
+#endif
+
+const char *argp_program_version = "ioprobe " IOPROBE_VERSION;
+
+static const struct { const char *name; int (*run)(int argc, char **argv); } commands[] = {
+	{ "check", cmd_check },
+	{ "probes", cmd_probes },
+	{ "recover", cmd_recover },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	return cmd_record(argc, argv);
+}

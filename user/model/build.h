@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * How a model grows: strings that live as long as it, and its arrays. All return NULL or REF_NONE without memory.
+ */
+#ifndef IOPROBE_BUILD_H
+#define IOPROBE_BUILD_H
+
+#include "model/model.h"
+
+const char *model_string(struct model *model, const char *text, size_t len);
+__attribute__((format(printf, 2, 3)))
+const char *model_stringf(struct model *model, const char *format, ...);
+
+/* One more element of a MODEL_ARRAY, zeroed; its index is array.n - 1 afterwards. */
+void *model_grow(void **v, size_t *n, size_t *cap, size_t size);
+#define MODEL_ADD(array) ((typeof((array).v))model_grow((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v)))
+
+__attribute__((format(printf, 2, 3)))
+int model_note(struct model *model, const char *format, ...);  /* 0 or -ENOMEM */
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF or copies of them; and the handles that all ranks
+ * open together, which are one definition.
+ */
+#include "model/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t comm_get(struct replay *r, bool self)
+{
+	uint32_t *ref = self ? &r->self : &r->world;
+	struct model_comm *comm;
+
+	if (*ref != REF_NONE)
+		return *ref;
+	comm = MODEL_ADD(r->model->comms);
+	if (!comm)
+		return REF_NONE;
+	comm->name = self ? "MPI_COMM_SELF" : "MPI_COMM_WORLD";
+	comm->kind = self ? COMM_KIND_SELF : COMM_KIND_WORLD;
+	return *ref = r->model->comms.n - 1;
+}
+
+static struct comm_value *value_find(struct process *process, uint64_t value)
+{
+	struct comm_value *known;
+
+	HASH_FIND(hh, process->comms, &value, sizeof(value), known);
+	return known;
+}
+
+static void value_forget(struct process *process, uint64_t value)
+{
+	struct comm_value *known = value_find(process, value);
+
+	if (known) {
+		HASH_DEL(process->comms, known);
+		free(known);
+	}
+}
+
+static int value_set(struct process *process, uint64_t value, bool self)
+{
+	struct comm_value *known = value_find(process, value);
+
+	if (!known) {
+		known = calloc(1, sizeof(*known));
+		if (!known)
+			return -ENOMEM;
+		known->value = value;
+		HASH_ADD(hh, process->comms, value, sizeof(known->value), known);
+	}
+	known->self = self;
+	return 0;
+}
+
+int comm_known(struct replay *r, struct process *process, uint64_t value, bool self)
+{
+	(void)r;
+	return value_set(process, value, self);
+}
+
+/* Predefined constants that are numbers, 32 bits wide: 1 for self, 0 for world, -1 for none. */
+static int comm_constant(const struct replay *r, uint64_t value)
+{
+	for (size_t l = 0; l < r->set.nlayers; l++) {
+		const struct table_layer *layer = &r->set.layers[l];
+
+		for (size_t i = 0; i < layer->ncomms; i++)
+			if (layer->comms[i].has_value && (uint32_t)value == layer->comms[i].value)
+				return layer->comms[i].self;
+	}
+	return -1;
+}
+
+/* Only a process with a rank of its own can be a member of the world that is defined. */
+static bool is_member(const struct replay *r, const struct process *process)
+{
+	const struct group_info *info = &r->infos.v[process->group];
+
+	return info->mpi && info->rank >= 0;
+}
+
+uint32_t comm_of(struct replay *r, struct process *process, uint64_t value)
+{
+	struct comm_value *known = value_find(process, value);
+	int self = known ? known->self : process->comms ? -1 : comm_constant(r, value);
+
+	return self >= 0 && is_member(r, process) ? comm_get(r, self) : REF_NONE;
+}
+
+/* ---- calls ---- */
+
+/* An enclosing handle in the making is opened over the same communicator, if its library can. */
+static void hand_up(struct replay *r, struct thread *thread, unsigned index, uint32_t comm)
+{
+	while (index--) {
+		struct frame *f = &thread->frames[index];
+
+		if (!f->makes || f->ref != REF_NONE || f->doubtful || frame_info(r, f)->arg[ROLE_PARENT] >= 0)
+			continue;
+		if (!layer_parallel(r, thread->process, frame_row(r, f)->layer) || f->comm == r->world)
+			continue;
+		f->comm = comm;
+	}
+}
+
+int op_comm_enter(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	int64_t value;
+
+	if (!f->makes || !frame_arg(r, f, ROLE_COMM, &value) || !layer_parallel(r, thread->process, frame_row(r, f)->layer))
+		return 0;
+	f->comm = comm_of(r, thread->process, value);
+	if (f->comm != REF_NONE)
+		hand_up(r, thread, index, f->comm);
+	return 0;
+}
+
+/* From here on the process' own values are known, the constant among them. */
+static void adopt_constants(struct replay *r, struct process *process, uint64_t value)
+{
+	for (size_t l = 0; !process->comms && comm_constant(r, value) >= 0 && l < r->set.nlayers; l++) {
+		const struct table_layer *layer = &r->set.layers[l];
+
+		for (size_t i = 0; i < layer->ncomms; i++)
+			if (layer->comms[i].has_value)
+				value_set(process, layer->comms[i].value, layer->comms[i].self);
+	}
+}
+
+void op_comm_leave(struct replay *r, struct thread *thread, struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+	struct process *process = thread->process;
+	struct comm_value *known;
+	int64_t from, to;
+
+	if (f->failed || f->abandoned || !frame_arg(r, f, ROLE_COMM, &from))
+		return;
+	if (row->op == OP_CLOSE) {
+		value_forget(process, from);
+		return;
+	}
+	if (row->op != OP_COMM || !frame_arg(r, f, ROLE_COMM_OUT, &to))
+		return;
+	adopt_constants(r, process, from);
+	known = value_find(process, from);
+	if (known)
+		value_set(process, to, known->self);
+	else
+		value_forget(process, to);
+}
+
+/* ---- unified handles ---- */
+
+static unsigned *open_counter(struct process *process, const char *key)
+{
+	struct open_count *count;
+	size_t len = strlen(key);
+
+	HASH_FIND(hh, process->opens, key, len, count);
+	if (!count) {
+		count = calloc(1, sizeof(*count));
+		if (!count)
+			return NULL;
+		count->key = key;
+		HASH_ADD_KEYPTR(hh, process->opens, count->key, len, count);
+	}
+	return &count->n;
+}
+
+static struct unified *unified_get(struct replay *r, uint32_t paradigm, const char *path)
+{
+	struct unified *u;
+	char *text;
+	int len = asprintf(&text, "%u %s", paradigm, path);
+
+	if (len < 0)
+		return NULL;
+	HASH_FIND(hh, r->unified, text, len, u);
+	if (!u) {
+		u = calloc(1, sizeof(*u));
+		if (u)
+			u->key = model_string(r->model, text, len);
+		if (!u || !u->key) {
+			free(u);
+			u = NULL;
+		} else {
+			HASH_ADD_KEYPTR(hh, r->unified, u->key, len, u);
+		}
+	}
+	free(text);
+	return u;
+}
+
+uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path)
+{
+	struct unified *u = unified_get(r, def->paradigm, path);
+	unsigned *k = u ? open_counter(process, u->key) : NULL;
+	uint32_t *grown;
+
+	if (!k)
+		return REF_NONE;
+	if (*k < u->n)
+		return u->refs[(*k)++];
+	if (u->n == u->cap) {
+		grown = reallocarray(u->refs, u->cap + 16, sizeof(*grown));
+		if (!grown)
+			return REF_NONE;
+		u->refs = grown;
+		u->cap += 16;
+	}
+	u->refs[u->n] = handle_new(r, def);
+	++*k;
+	return u->refs[u->n++];
+}
+
+/* ---- the end ---- */
+
+static int by_rank(const void *a, const void *b, void *model)
+{
+	const struct model *m = model;
+	int64_t x = m->groups.v[*(const uint32_t *)a].rank, y = m->groups.v[*(const uint32_t *)b].rank;
+
+	return x < y ? -1 : x > y;
+}
+
+int comms_finish(struct replay *r)
+{
+	struct model *model = r->model;
+	struct model_comm *world;
+
+	if (r->world == REF_NONE)
+		return 0;
+	world = &model->comms.v[r->world];
+	world->members = calloc(model->groups.n + 1, sizeof(*world->members));
+	if (!world->members)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->groups.n; i++)
+		if (model->groups.v[i].rank >= 0)
+			world->members[world->nmembers++] = i;
+	qsort_r(world->members, world->nmembers, sizeof(*world->members), by_rank, model);
+	return 0;
+}
+
+void comms_free_process(struct process *process)
+{
+	struct comm_value *known, *next_known;
+	struct open_count *count, *next_count;
+
+	HASH_ITER(hh, process->comms, known, next_known) {
+		HASH_DEL(process->comms, known);
+		free(known);
+	}
+	HASH_ITER(hh, process->opens, count, next_count) {
+		HASH_DEL(process->opens, count);
+		free(count);
+	}
+}
+
+void comms_free(struct replay *r)
+{
+	struct unified *u, *next;
+
+	HASH_ITER(hh, r->unified, u, next) {
+		HASH_DEL(r->unified, u);
+		free(u->refs);
+		free(u);
+	}
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The life of a model: its strings, its arrays, its notes.
+ */
+#include "model/build.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRINGS_CHUNK 65536
+
+struct model_strings {
+	struct model_strings *next;
+	size_t used, size;
+	char text[];
+};
+
+static struct model_strings *strings_room(struct model *model, size_t len)
+{
+	size_t size = len > STRINGS_CHUNK ? len : STRINGS_CHUNK;
+	struct model_strings *chunk = model->strings;
+
+	if (chunk && chunk->size - chunk->used >= len)
+		return chunk;
+	chunk = malloc(sizeof(*chunk) + size);
+	if (!chunk)
+		return NULL;
+	*chunk = (struct model_strings){ .next = model->strings, .size = size };
+	model->strings = chunk;
+	return chunk;
+}
+
+const char *model_string(struct model *model, const char *text, size_t len)
+{
+	struct model_strings *chunk = strings_room(model, len + 1);
+	char *copy;
+
+	if (!chunk)
+		return NULL;
+	copy = chunk->text + chunk->used;
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	chunk->used += len + 1;
+	return copy;
+}
+
+static const char *string_va(struct model *model, const char *format, va_list args)
+{
+	const char *copy;
+	char *text;
+	int len = vasprintf(&text, format, args);
+
+	if (len < 0)
+		return NULL;
+	copy = model_string(model, text, len);
+	free(text);
+	return copy;
+}
+
+const char *model_stringf(struct model *model, const char *format, ...)
+{
+	const char *copy;
+	va_list args;
+
+	va_start(args, format);
+	copy = string_va(model, format, args);
+	va_end(args);
+	return copy;
+}
+
+void *model_grow(void **v, size_t *n, size_t *cap, size_t size)
+{
+	size_t wanted = *cap ? 2 * *cap : 16;
+	char *grown = *v;
+
+	if (*n == *cap) {
+		grown = reallocarray(*v, wanted, size);
+		if (!grown)
+			return NULL;
+		*v = grown;
+		*cap = wanted;
+	}
+	memset(grown + *n * size, 0, size);
+	return grown + (*n)++ * size;
+}
+
+int model_note(struct model *model, const char *format, ...)
+{
+	const char **grown = reallocarray(model->notes, model->nnotes + 1, sizeof(*grown));
+	va_list args;
+
+	if (!grown)
+		return -ENOMEM;
+	model->notes = grown;
+	va_start(args, format);
+	grown[model->nnotes] = string_va(model, format, args);
+	va_end(args);
+	if (!grown[model->nnotes])
+		return -ENOMEM;
+	model->nnotes++;
+	return 0;
+}
+
+void model_deinit(struct model *model)
+{
+	struct model_strings *next;
+
+	for (size_t i = 0; i < model->comms.n; i++)
+		free(model->comms.v[i].members);
+	free(model->paradigms.v);
+	free(model->groups.v);
+	free(model->locations.v);
+	free(model->regions.v);
+	free(model->files.v);
+	free(model->handles.v);
+	free(model->comms.v);
+	free(model->notes);
+	for (; model->strings; model->strings = next) {
+		next = model->strings->next;
+		free(model->strings);
+	}
+	memset(model, 0, sizeof(*model));
+}

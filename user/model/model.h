@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The definitions of a trace as the replay finds them, and the events that it tells its sinks. A sink sees events in time order
+ * per location while definitions grow; when the replay is done the definitions are complete and may be written.
+ * Refs are indexes into the arrays below: dense, 0..n-1.
+ */
+#ifndef IOPROBE_MODEL_H
+#define IOPROBE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "table/table.h"
+
+#define REF_NONE UINT32_MAX
+#define BYTES_UNKNOWN UINT64_MAX
+#define OFFSET_UNKNOWN UINT64_MAX
+
+/* All strings are owned by the model and live as long as it. */
+
+struct model_paradigm { const char *identification, *name, *version; bool parallel, os; };  /* version NULL if not seen */
+
+enum model_scope { SCOPE_UNKNOWN, SCOPE_SHARED, SCOPE_NODE };
+struct model_file {
+	const char *path;
+	bool directory;
+	enum model_scope scope;
+	const char *mount_point, *mount_source, *fs_type;       /* NULL if unknown */
+	uint64_t dev, ino;              /* 0 if unknown */
+};
+
+/* A process or rank: a location group. */
+struct model_group {
+	const char *name;               /* "MPI Rank 3", "cp (pid 4711)" */
+	int64_t rank;                   /* -1: not an MPI rank */
+	uint32_t tgid;
+	bool used;                      /* has at least one location with events */
+};
+
+struct model_location {
+	const char *name;               /* "Master thread", "Thread 4712" */
+	uint64_t id;                    /* unique over all nodes of the job */
+	uint32_t group;
+	uint32_t tid;
+	bool used;
+};
+
+struct model_region {
+	const char *name;
+	const char *paradigm;           /* layer name */
+	bool metadata;                  /* FILE_IO_METADATA, else FILE_IO */
+	bool io;                        /* false: plain region (MPI communication) */
+};
+
+/* IOP_MODEL_ACCESS: OTF2_IoAccessMode; flags in OTF2's own encoding, so that sinks need no tables. */
+struct model_handle {
+	const char *name;               /* of the object, or of stdin/stdout/stderr; "" if none */
+	uint32_t file;                  /* REF_NONE if unknown */
+	uint32_t paradigm;
+	uint32_t comm;                  /* REF_NONE */
+	uint32_t parent;                /* REF_NONE; always a smaller ref */
+	uint32_t group;                 /* the location group that saw it first */
+	bool precreated;
+	uint8_t pre_mode;               /* OTF2_IoAccessMode */
+	uint32_t pre_status_flags;      /* OTF2_IoStatusFlag */
+};
+
+/* Members are refs of model_group (ranks), in rank order. world and self are at most one each. */
+enum model_comm_kind { COMM_KIND_WORLD, COMM_KIND_SELF, COMM_KIND_OTHER };
+struct model_comm { const char *name; enum model_comm_kind kind; uint32_t *members; size_t nmembers; };
+
+struct model_strings;           /* owner of all strings */
+
+#define MODEL_ARRAY(type, name) struct { type *v; size_t n, cap; } name
+
+struct model {
+	MODEL_ARRAY(struct model_paradigm, paradigms);
+	MODEL_ARRAY(struct model_group, groups);
+	MODEL_ARRAY(struct model_location, locations);
+	MODEL_ARRAY(struct model_region, regions);      /* index = probe id of the table row */
+	MODEL_ARRAY(struct model_file, files);
+	MODEL_ARRAY(struct model_handle, handles);
+	MODEL_ARRAY(struct model_comm, comms);
+	const char *machine_name, *host_name;
+	uint64_t clock_begin_ns, clock_end_ns;          /* CLOCK_MONOTONIC: of the first and last event */
+	uint64_t realtime_at_begin_ns;                  /* CLOCK_REALTIME at clock_begin_ns */
+	struct model_totals {
+		uint64_t calls, lost_records, late_records, abandoned, failed_calls;
+		uint64_t returns_without_frame, frames_too_deep, unknown_sizes;
+	} totals;
+	const char **notes;             /* one line each: probes that could not be placed, gaps, places of losses */
+	size_t nnotes;
+	bool complete;                  /* the spool has its END record */
+	struct model_strings *strings;
+};
+
+/* Everything a call says in its Enter … Leave, as the contract's table has it. Values of modes and flags are OTF2's enums. */
+enum model_event_type {
+	EV_ENTER, EV_LEAVE,
+	EV_CREATE, EV_DESTROY, EV_DUPLICATE, EV_STATUS_FLAGS, EV_DELETE,
+	EV_SEEK,
+	EV_BEGIN, EV_ISSUED, EV_TEST, EV_COMPLETE, EV_CANCELLED,
+	EV_LOCK, EV_UNLOCK, EV_TRYLOCK,
+};
+
+struct model_event {
+	enum model_event_type type;
+	uint32_t location;              /* index in model.locations */
+	uint64_t time_ns;               /* never less than the location's previous event */
+	union {
+		struct {
+			uint32_t region;
+			int32_t error;          /* LEAVE: errno or the library's own code of a failed call, else 0 */
+			bool abandoned;         /* LEAVE: the call was left without a return; time_ns is when that was noticed */
+			bool failed;            /* LEAVE */
+		} call;                                                         /* ENTER LEAVE */
+		struct { uint32_t handle; uint8_t mode; uint32_t creation_flags, status_flags; } create;
+		struct { uint32_t handle; } destroy;
+		struct { uint32_t old_handle, new_handle, status_flags; } duplicate;
+		struct { uint32_t handle, status_flags; } status;
+		struct { uint32_t paradigm, file; } del;
+		struct { uint32_t handle; int64_t request; uint8_t whence; uint64_t result; } seek;
+		struct { uint32_t handle; uint8_t mode; uint32_t flags; uint64_t bytes, matching_id, offset; } begin;
+		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */
+		struct { uint32_t handle; uint64_t bytes, matching_id; } complete;
+		struct { uint32_t handle; uint8_t kind; } lock;                 /* OTF2_LockType */
+	} u;
+};
+
+/* A consumer of events. Both functions return 0 or a negative errno, which ends the replay. */
+struct sink {
+	int (*event)(struct sink *sink, const struct model *model, const struct model_event *event);
+	int (*finish)(struct sink *sink, const struct model *model);    /* definitions are complete */
+};
+
+void model_deinit(struct model *model);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The run of a replay: records from the spool, in time order, to whom they concern; losses; the definitions at the end.
+ */
+#include "model/replay.h"
+#include "model/order.h"
+#include "model/state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int replay_fail(struct replay *r, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!r->failed)
+		vsnprintf(r->err, r->err_len, format, args);
+	va_end(args);
+	r->failed = true;
+	return error;
+}
+
+/* ---- records of threads ---- */
+
+/* 1: the record is to be read, 0: it comes too late, its place was counted as a loss. */
+static int check_sequence(struct replay *r, struct thread **thread, const struct iop_rec *rec)
+{
+	struct thread *t = *thread;
+	int ret = 0;
+
+	if (rec->seq == 1 && t->last_seq && rec->time_ns > t->last_rec_ns) {    /* the number is used again; nobody saw the end */
+		ret = thread_end(r, t, t->last_rec_ns);
+		t = *thread = ret ? NULL : thread_get(r, rec->tid, rec->tgid);
+		if (!t)
+			return ret ? ret : -ENOMEM;
+	}
+	if (rec->seq <= t->last_seq) {
+		r->late++;
+		return 0;
+	}
+	if (rec->seq > t->last_seq + 1)
+		ret = call_loss(r, t, t->last_rec_ns, rec->time_ns, rec->seq - t->last_seq - 1);
+	t->last_seq = rec->seq;
+	t->last_rec_ns = rec->time_ns;
+	return ret ? ret : 1;
+}
+
+static int thread_record(struct replay *r, const struct iop_rec *rec)
+{
+	struct thread *thread;
+	int ret = rec->type == IOP_REC_EXEC ? process_exec_thread(r, (const void *)rec) : 0;
+
+	thread = ret ? NULL : thread_get(r, rec->tid, rec->tgid);
+	if (!thread)
+		return ret ? ret : -ENOMEM;
+	ret = check_sequence(r, &thread, rec);
+	if (ret <= 0)
+		return ret;
+	switch (rec->type) {
+	case IOP_REC_CALL:
+	case IOP_REC_ENTER:
+	case IOP_REC_EXIT: return call_record(r, thread, (const void *)rec);
+	case IOP_REC_FD: return fd_record(r, thread->process, (const void *)rec);
+	case IOP_REC_CWD: return process_cwd(thread->process, (const void *)rec);
+	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
+	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
+	case IOP_REC_TASK_EXIT: return process_task_exit(r, thread, (const void *)rec);
+	default: return 0;
+	}
+}
+
+/* What was found in /proc when the recording began. */
+static int scan_record(struct replay *r, const struct iop_rec *rec)
+{
+	struct process *process = process_get(r, rec->tgid);
+
+	if (!process)
+		return -ENOMEM;
+	if (process->dead)
+		return 0;
+	if (rec->type == IOP_REC_FORK)
+		return process_fork(r, NULL, (const void *)rec);
+	return rec->type == IOP_REC_FD ? fd_record(r, process, (const void *)rec) : 0;
+}
+
+static size_t least_size(enum iop_rec_type type)
+{
+	switch (type) {
+	case IOP_REC_CALL:
+	case IOP_REC_ENTER:
+	case IOP_REC_EXIT: return sizeof(struct iop_rec_call);
+	case IOP_REC_FD:
+	case IOP_REC_CWD: return sizeof(struct iop_rec_fd);
+	case IOP_REC_FORK: return sizeof(struct iop_rec_fork);
+	case IOP_REC_EXEC: return sizeof(struct iop_rec_exec);
+	case IOP_REC_TASK_EXIT: return sizeof(struct iop_rec_task_exit);
+	case IOP_REC_LOST: return sizeof(struct iop_rec_lost);
+	case IOP_REC_MAP_EXEC: return sizeof(struct iop_rec_map);
+	case IOP_REC_ROUND: return sizeof(struct iop_rec);
+	default: return type >= IOP_REC_HOST ? sizeof(struct iop_rec_text) : sizeof(struct iop_rec);
+	}
+}
+
+static bool payload_fits(const struct iop_rec *rec, size_t len)
+{
+	if (len < least_size(rec->type))
+		return false;
+	if (rec->type == IOP_REC_FD || rec->type == IOP_REC_CWD)
+		return ((const struct iop_rec_fd *)rec)->path_len <= len - sizeof(struct iop_rec_fd);
+	if (rec->type == IOP_REC_EXEC)
+		return ((const struct iop_rec_exec *)rec)->path_len <= len - sizeof(struct iop_rec_exec);
+	return true;
+}
+
+static int one_record(void *arg, const struct iop_rec *rec, size_t len)
+{
+	struct replay *r = arg;
+
+	if (!payload_fits(rec, len))
+		return replay_fail(r, -EINVAL, "a record of type %u in the spool is shorter than its contents", rec->type);
+	if (rec->time_ns > r->last_ns)
+		r->last_ns = rec->time_ns;
+	if (rec->type == IOP_REC_LOST) {
+		r->lost_records += ((const struct iop_rec_lost *)rec)->lost;
+		return 0;
+	}
+	if (rec->type >= IOP_REC_HOST)
+		return text_record(r, (const void *)rec);
+	return rec->seq ? thread_record(r, rec) : scan_record(r, rec);
+}
+
+/* ---- the spool ---- */
+
+static int read_spool(struct replay *r, struct spool_reader *spool, struct order *order)
+{
+	const struct iop_rec *rec;
+	size_t len;
+	int ret;
+
+	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
+		/* host and tables stand first and are needed by all that follows, whatever their time */
+		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
+			ret = one_record(r, rec, len);
+		else if (rec->type == IOP_REC_ROUND)
+			ret = order_round(order, rec->time_ns);
+		else
+			ret = order_add(order, rec, len);
+		if (ret)
+			return ret;
+	}
+	if (ret == -EBADMSG)
+		ret = model_note(r->model, "the spool is damaged or cut off; what came before is all there");
+	if (!ret)
+		ret = order_finish(order);
+	r->late += order_late(order);
+	return ret;
+}
+
+/* ---- the end ---- */
+
+static int abandon_open_calls(struct replay *r)
+{
+	int ret = 0;
+
+	for (struct thread *thread = r->threads; thread && !ret; thread = thread->hh.next)
+		ret = call_abandon_to(r, thread, 0, r->last_ns);
+	return ret;
+}
+
+/* Two views of one thing: gaps in the threads' sequences miss what a thread lost last, the counters of the rings and the spool miss
+ * nothing but say not where. They overlap, so the greater one counts. */
+static uint64_t lost_records(const struct replay *r)
+{
+	uint64_t counted = r->lost_records + r->dropped_records;
+
+	return counted > r->gap_records ? counted : r->gap_records;
+}
+
+static int count_note(struct replay *r, uint64_t n, const char *what)
+{
+	return n ? model_note(r->model, "%llu %s", (unsigned long long)n, what) : 0;
+}
+
+static int finish_totals(struct replay *r)
+{
+	struct model *model = r->model;
+	int ret;
+
+	model->totals.lost_records = lost_records(r);
+	model->totals.late_records = r->late;
+	model->totals.returns_without_frame += r->orphans;
+	ret = count_note(r, r->loss_notes > 200 ? r->loss_notes - 200 : 0, "further losses are not listed");
+	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
+	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: whether they lock or unlock is not known");
+	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
+}
+
+static void finish_clock(struct replay *r)
+{
+	struct model *model = r->model;
+
+	if (model->clock_begin_ns == UINT64_MAX)
+		model->clock_begin_ns = model->clock_end_ns = r->host_monotonic_ns;
+	if (r->host_realtime_ns)
+		model->realtime_at_begin_ns = r->host_realtime_ns + (model->clock_begin_ns - r->host_monotonic_ns);
+}
+
+static int finish(struct replay *r)
+{
+	int ret = abandon_open_calls(r);
+
+	if (!ret)
+		ret = process_finish(r);
+	if (!ret)
+		ret = comms_finish(r);
+	if (!ret)
+		ret = files_finish(r);
+	if (!ret)
+		ret = finish_totals(r);
+	finish_clock(r);
+	for (size_t i = 0; i < r->nsinks && !ret; i++) {
+		ret = r->sinks[i]->finish(r->sinks[i], r->model);
+		if (ret)
+			replay_fail(r, ret, "the trace cannot be finished: %s", strerror(-ret));
+	}
+	return ret;
+}
+
+static void deinit(struct replay *r)
+{
+	process_free_all(r);
+	comms_free(r);
+	files_free(r);
+	table_set_deinit(&r->set);
+	free(r->rows);
+}
+
+int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)
+{
+	struct replay r = { .model = model, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
+			    .world = REF_NONE, .self = REF_NONE, .fd_paradigm = REF_NONE };
+	struct order *order;
+	int ret;
+
+	memset(model, 0, sizeof(*model));
+	model->clock_begin_ns = UINT64_MAX;
+	table_set_init(&r.set);
+	order = order_create(one_record, &r);
+	ret = order ? read_spool(&r, spool, order) : -ENOMEM;
+	if (!ret)
+		ret = finish(&r);
+	if (ret)
+		replay_fail(&r, ret, "the records cannot be replayed: %s", strerror(-ret));
+	order_destroy(order);
+	deinit(&r);
+	return ret;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Replay: the records of a spool become definitions and events. Knows tables and the model, nothing of BPF; needs no privileges.
+ */
+#ifndef IOPROBE_REPLAY_H
+#define IOPROBE_REPLAY_H
+
+#include "model/model.h"
+#include "spool/spool.h"
+
+/* Reads the spool to its end (or to its last whole block) and tells every event to each sink in turn, then calls their finish.
+ * The model is filled and owned by the caller (model_deinit). Returns 0, or a negative errno with one line in err. */
+int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The state of a replay: processes with their descriptors and library handles, threads with their stacks of open calls.
+ * Private to user/model. Functions return 0 or a negative errno; the first error ends the replay.
+ */
+#ifndef IOPROBE_STATE_H
+#define IOPROBE_STATE_H
+
+#include <ioprobe/record.h>
+#include <uthash.h>
+
+#include "model/build.h"
+#include "model/model.h"
+#include "model/mounts.h"
+#include "spool/spool.h"
+#include "table/table.h"
+
+#define NEVER UINT64_MAX
+#define MAX_ROLES (ROLE_FD + 1)
+#define MAX_LAYERS 64
+
+/* ---- what is known of a table row, ready for use ---- */
+
+struct row_info {
+	int8_t arg[MAX_ROLES];          /* captured index, -1 */
+	uint8_t nout, nstrings;
+	uint8_t out[IOP_MAX_ARGS];      /* captured indexes of OUT arguments */
+	uint8_t strings[IOP_MAX_ARGS];  /* of STRING arguments */
+	bool makes;                     /* open, create: a handle */
+	bool uses;                      /* HANDLE is an argument that is operated on */
+	bool fd;                        /* the layer's handles are descriptors */
+	uint32_t paradigm;              /* REF_NONE */
+};
+
+/* ---- descriptors ---- */
+
+/* One open file behind a descriptor number, from its making to the end of the close that ended it. */
+struct incarnation {
+	uint64_t created_ns, closed_ns; /* 0: before we looked; NEVER: open */
+	uint32_t ref;                   /* model handle, REF_NONE until first used */
+	uint32_t file;
+	uint32_t status_flags;          /* OTF2 */
+	uint8_t mode;                   /* OTF2 */
+	uint8_t lock;                   /* OTF2_LockType of the flock(2) held */
+};
+
+/* What an FD record said. */
+struct description {
+	uint64_t time_ns;
+	uint32_t file, status_flags;
+	uint8_t mode;
+	bool valid;
+};
+
+#define INCARNATIONS 4
+struct fd_slot {
+	struct incarnation v[INCARNATIONS];     /* newest first */
+	unsigned n;
+	struct description hint;        /* not yet applied */
+};
+
+/* ---- library handles ---- */
+
+struct object_key { uint64_t value; uint32_t layer, pad; };
+struct object {
+	struct object_key key;
+	unsigned holders;               /* the hash, and frames */
+	uint32_t ref;                   /* model handle, REF_NONE until first used */
+	uint32_t file, comm, paradigm;
+	const char *name;
+	uint8_t mode;
+	bool delete_on_close;
+	uint64_t split_id;              /* operation of an unfinished split collective, 0 none */
+	UT_hash_handle hh;
+};
+
+/* ---- processes and threads ---- */
+
+struct library { bool seen, parallel; };
+struct comm_value { uint64_t value; bool self; UT_hash_handle hh; };
+struct open_count { const char *key; unsigned n; UT_hash_handle hh; };
+
+struct process {
+	uint32_t tgid, group;
+	bool dead;
+	char *cwd;                      /* NULL unknown */
+	struct fd_slot **fds;
+	size_t nfds;
+	struct object *objects;
+	struct comm_value *comms;
+	struct open_count *opens;       /* of unified handles, per paradigm and path */
+	struct library libraries[MAX_LAYERS];
+	uint32_t master_location;       /* REF_NONE */
+	uint64_t master_last_ns;
+	struct process *next;           /* of all that ever were */
+	UT_hash_handle hh;
+};
+
+/* What is told of a process late, for the definitions at the end; index = group. */
+struct group_info { const char *comm, *mntns; int64_t rank; bool mpi; };
+
+struct str { const char *p; size_t len; };      /* p NULL: unknown */
+
+struct frame {
+	uint16_t probe;
+	bool complete;                  /* the outcome is known: a CALL record, or its EXIT was read */
+	bool failed, abandoned;
+	bool doubtful;                  /* records of the thread were lost since: may be gone already */
+	uint8_t unread;                 /* bits: arguments that could not be read */
+	uint64_t enter_ns, leave_ns;
+	int64_t ret;
+	int64_t args[IOP_MAX_ARGS];
+	struct str str[IOP_MAX_ARGS];
+	char *text;                     /* storage of str[] between ENTER and EXIT */
+	size_t text_size;
+	char *path;                     /* absolute, by words alone; "" if none */
+	size_t path_size;
+
+	/* a handle in the making */
+	bool makes, resolved;           /* resolved: file is the kernel's, not by name */
+	uint32_t ref, file, comm;
+	/* a handle in use */
+	struct object *object;
+	uint32_t used;                  /* model handle */
+	/* an operation that has begun */
+	bool begun;
+	uint64_t matching_id;
+	uint64_t request;
+};
+
+struct thread {
+	uint32_t tid, location;
+	struct process *process;
+	uint32_t last_seq;
+	uint64_t last_ns;               /* of the location's last event */
+	uint64_t last_rec_ns;
+	bool disturbed;                 /* a loss or an abandoned frame explains a clock value that is too old */
+	struct frame *frames;
+	unsigned nframes, cap;
+	UT_hash_handle hh;
+};
+
+/* kernel: described by the kernel, not by a call's argument. next: another file of the same path, REF_NONE. */
+struct file_info { uint32_t group, mnt_id, next; bool regular, kernel; };
+struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
+struct mount_table { const char *ns; struct mounts mounts; };
+struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
+
+struct replay {
+	struct model *model;
+	struct sink **sinks;
+	size_t nsinks;
+	char *err;
+	size_t err_len;
+	bool failed;                    /* err was set */
+
+	struct table_set set;
+	struct row_info *rows;          /* of set.rows */
+	uint32_t layer_paradigm[MAX_LAYERS], fd_paradigm;       /* REF_NONE */
+	struct process *processes, *all_processes;
+	struct thread *threads, *cached_thread;
+	struct { struct group_info *v; size_t n, cap; } infos;
+	struct { struct file_info *v; size_t n, cap; } files;
+	struct path_entry *paths;
+	struct { struct mount_table *v; size_t n, cap; } mounts;
+	struct unified *unified;
+	uint32_t world, self;           /* model comms, REF_NONE */
+	uint64_t host_realtime_ns, host_monotonic_ns, location_base;
+	uint64_t last_ns;               /* newest record */
+	uint64_t matching_id;
+	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, undescribed;
+	size_t loss_notes;
+};
+
+int replay_fail(struct replay *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- process.c ---- */
+struct process *process_get(struct replay *r, uint32_t tgid);           /* made if unknown */
+struct thread *thread_get(struct replay *r, uint32_t tid, uint32_t tgid);
+int process_exec_thread(struct replay *r, const struct iop_rec_exec *rec);      /* the calling thread becomes the leader */
+int thread_end(struct replay *r, struct thread *thread, uint64_t time_ns);
+int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_fork *rec);       /* thread NULL: found by a scan */
+int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_exec *rec);
+int process_task_exit(struct replay *r, struct thread *thread, const struct iop_rec_task_exit *rec);
+int process_cwd(struct process *process, const struct iop_rec_fd *rec);
+void process_free_all(struct replay *r);
+int process_finish(struct replay *r);                                   /* names of groups */
+uint32_t location_new(struct replay *r, struct process *process, uint32_t tid);
+
+/* ---- texts.c ---- */
+int text_record(struct replay *r, const struct iop_rec_text *rec);
+
+/* ---- rows.c ---- */
+int rows_read(struct replay *r, const char *name, const char *text);    /* one more table */
+
+/* ---- calls.c ---- */
+int call_record(struct replay *r, struct thread *thread, const struct iop_rec_call *rec);
+int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_t to_ns, uint32_t records);
+int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint64_t time_ns);
+int call_event(struct replay *r, struct thread *thread, struct model_event *event, uint64_t time_ns);
+
+static inline const struct table_row *frame_row(const struct replay *r, const struct frame *f)
+{
+	return &r->set.rows[f->probe];
+}
+static inline const struct row_info *frame_info(const struct replay *r, const struct frame *f)
+{
+	return &r->rows[f->probe];
+}
+static inline const struct table_layer *frame_layer(const struct replay *r, const struct frame *f)
+{
+	return &r->set.layers[frame_row(r, f)->layer];
+}
+/* The value of the argument with this role; false if there is none or it could not be read. */
+bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value);
+struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role);
+
+/* ---- ops.c: what a call does, at its entry and at its return ---- */
+int op_enter(struct replay *r, struct thread *thread, unsigned index);
+int op_leave(struct replay *r, struct thread *thread, unsigned index);
+int op_descriptor(struct replay *r, struct thread *thread, unsigned index);     /* at the return; fdops.c */
+int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode);
+int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle);
+int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode, uint32_t creation,
+		    uint32_t status);
+int op_destroy_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
+int op_delete(struct replay *r, struct thread *thread, struct frame *f);
+int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
+/* The absolute path of the call's PATH argument into f->path; empty if it could not be read or there is none. */
+int op_path(struct replay *r, struct thread *thread, struct frame *f);
+int op_comm_enter(struct replay *r, struct thread *thread, unsigned index);     /* comms.c */
+void op_comm_leave(struct replay *r, struct thread *thread, struct frame *f);
+
+/* ---- fds.c ---- */
+int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
+struct incarnation *fd_find(struct replay *r, struct process *process, int64_t fd, uint64_t time_ns);
+struct incarnation *fd_open(struct process *process, int64_t fd, uint64_t time_ns);     /* a new one */
+struct incarnation *fd_undescribed(struct process *process, int64_t fd, uint64_t time_ns);       /* used, so it was open */
+bool fd_take_hint(struct process *process, int64_t fd, struct description *out);
+uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc);     /* pre-created if it has none */
+int fd_inherit(struct replay *r, struct process *child, const struct process *parent);
+int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns);
+void fd_free(struct process *process);
+
+/* ---- handles.c ---- */
+uint32_t handle_new(struct replay *r, const struct model_handle *def);
+struct object *object_find(struct process *process, uint32_t layer, uint64_t value);
+struct object *object_add(struct replay *r, struct process *process, uint32_t layer, uint64_t value);
+void object_forget(struct process *process, struct object *object);
+void object_release(struct object *object);
+uint32_t object_handle(struct replay *r, struct process *process, struct object *object);
+int object_inherit(struct replay *r, struct process *child, const struct process *parent);
+void object_free_all(struct process *process);
+bool layer_parallel(const struct replay *r, const struct process *process, uint32_t layer);
+
+/* ---- parents.c ---- */
+uint32_t parent_of(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path);
+uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index);         /* of the handle in the making */
+void frame_resolve(struct replay *r, struct thread *thread, unsigned index);            /* its file, if not known yet */
+void file_was_made(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path);
+void file_was_used(struct replay *r, struct thread *thread, unsigned index, uint32_t file);
+
+/* ---- files.c ---- */
+uint32_t file_described(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
+uint32_t file_by_path(struct replay *r, struct process *process, const char *path);
+int files_finish(struct replay *r);
+void files_free(struct replay *r);
+/* Puts the absolute form of path into *buf (grown as needed): relative to base, "." and ".." resolved by words alone. */
+int path_absolute(char **buf, size_t *size, const char *base, const char *path, size_t len);
+char *path_from_names(const char *names, size_t len, bool truncated);   /* malloc'ed; "b\0a\0" is /a/b */
+const char *path_last(const char *path);
+
+/* ---- comms.c ---- */
+int comm_known(struct replay *r, struct process *process, uint64_t value, bool self);
+uint32_t comm_of(struct replay *r, struct process *process, uint64_t value);
+uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path);
+int comms_finish(struct replay *r);
+void comms_free(struct replay *r);
+void comms_free_process(struct process *process);
+
+/* ---- flags.c: to OTF2's enums ---- */
+uint8_t flags_posix_mode(int64_t flags);
+uint32_t flags_posix_creation(int64_t flags);
+uint32_t flags_posix_status(int64_t flags);
+void flags_stream(struct str mode, uint8_t *access, uint32_t *creation, uint32_t *status);
+void flags_layer(const struct table_layer *layer, int64_t flags, bool create, uint8_t *access, uint32_t *creation, uint32_t *status);
+uint8_t flags_whence(const struct table_layer *layer, int64_t whence);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The agent's text records: host, tables, processes, mounts, libraries; what could not be seen becomes notes.
+ */
+#include "model/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE_ROOM 8192
+
+/* A value as a string of the model; NULL if it is absent or empty. */
+static const char *value_string(struct replay *r, const struct iop_rec_text *rec, const char *key)
+{
+	char value[VALUE_ROOM];
+
+	if (!text_value(rec, key, value, sizeof(value)) || !value[0])
+		return NULL;
+	return model_string(r->model, value, strlen(value));
+}
+
+static bool value_number(const struct iop_rec_text *rec, const char *key, uint64_t *number)
+{
+	char value[64], *end;
+
+	if (!text_value(rec, key, value, sizeof(value)) || !value[0] || value[0] == '-')
+		return false;
+	*number = strtoull(value, &end, 0);
+	return !*end;
+}
+
+static uint64_t number_or_zero(const struct iop_rec_text *rec, const char *key)
+{
+	uint64_t number = 0;
+
+	return value_number(rec, key, &number) ? number : 0;
+}
+
+/* ---- host and tables ---- */
+
+static uint64_t hash32(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * 1099511628211ull;   /* FNV-1a */
+	return hash;
+}
+
+static int host(struct replay *r, const struct iop_rec_text *rec)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	r->model->host_name = value_string(r, rec, "host");
+	r->model->machine_name = value_string(r, rec, "machine");
+	r->host_realtime_ns = number_or_zero(rec, "realtime_ns");
+	r->host_monotonic_ns = number_or_zero(rec, "monotonic_ns");
+	if (r->model->host_name)
+		hash = hash32(hash, r->model->host_name, strlen(r->model->host_name));
+	hash = hash32(hash, &r->host_realtime_ns, sizeof(r->host_realtime_ns));
+	hash = hash32(hash, &r->host_monotonic_ns, sizeof(r->host_monotonic_ns));
+	/* never all ones, which OTF2 keeps for "undefined" */
+	r->location_base = ((hash >> 32 ^ hash) & 0x7fffffff) << 32;
+	return 0;
+}
+
+static int table(struct replay *r, const struct iop_rec_text *rec)
+{
+	char name[256] = "table", *text;
+	size_t len;
+	const char *raw = text_raw(rec, &len);
+	int ret;
+
+	text_value(rec, "name", name, sizeof(name));
+	if (!raw)
+		return replay_fail(r, -EINVAL, "the table record '%s' of the recording has no text", name);
+	text = strndup(raw, len);
+	if (!text)
+		return -ENOMEM;
+	ret = rows_read(r, name, text);
+	free(text);
+	return ret;
+}
+
+/* ---- processes ---- */
+
+static int process(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct process *process = process_get(r, rec->rec.tgid);
+	struct group_info *info;
+	char cwd[VALUE_ROOM];
+	const char *text;
+	uint64_t number;
+
+	if (!process)
+		return -ENOMEM;
+	info = &r->infos.v[process->group];
+	text = value_string(r, rec, "comm");
+	info->comm = text ? text : info->comm;
+	text = value_string(r, rec, "mntns");
+	info->mntns = text ? text : info->mntns;
+	if (value_number(rec, "rank", &number))
+		info->rank = number;
+	if (value_number(rec, "mpi", &number))
+		info->mpi |= number;
+	/* what the process' own chdir told is newer than what was read of it */
+	if (!process->cwd && !process->dead && text_value(rec, "cwd", cwd, sizeof(cwd)) && cwd[0] == '/') {
+		process->cwd = strdup(cwd);
+		return process->cwd ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+static int mounts(struct replay *r, const struct iop_rec_text *rec)
+{
+	const char *ns = value_string(r, rec, "mntns"), *raw;
+	struct mount_table *entry;
+	struct mounts parsed;
+	size_t len;
+	int ret;
+
+	raw = text_raw(rec, &len);
+	ret = raw ? mounts_parse(&parsed, raw, len) : -EINVAL;
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret)
+		return model_note(r->model, "the mount table of process %u cannot be read", rec->rec.tgid);
+	entry = MODEL_ADD(r->mounts);
+	if (!entry) {
+		mounts_deinit(&parsed);
+		return -ENOMEM;
+	}
+	entry->ns = ns ? ns : "";
+	entry->mounts = parsed;
+	return 0;
+}
+
+static int layer_index(const struct replay *r, const char *name)
+{
+	for (size_t i = 0; i < r->set.nlayers; i++)
+		if (!strcmp(r->set.layers[i].name, name))
+			return i;
+	return -1;
+}
+
+static int library_comm(struct replay *r, const struct iop_rec_text *rec, struct process *process, const char *key, bool self)
+{
+	uint64_t value;
+
+	return value_number(rec, key, &value) ? comm_known(r, process, value, self) : 0;
+}
+
+static int library(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct process *process = process_get(r, rec->rec.tgid);
+	char name[64];
+	const char *version = value_string(r, rec, "version");
+	uint32_t paradigm;
+	int layer, ret;
+
+	if (!process)
+		return -ENOMEM;
+	if (process->dead || !text_value(rec, "layer", name, sizeof(name)) || (layer = layer_index(r, name)) < 0)
+		return 0;
+	process->libraries[layer].seen = true;
+	process->libraries[layer].parallel |= number_or_zero(rec, "parallel") != 0;
+	paradigm = r->layer_paradigm[layer];
+	if (paradigm != REF_NONE) {
+		r->model->paradigms.v[paradigm].parallel |= process->libraries[layer].parallel;
+		if (version)
+			r->model->paradigms.v[paradigm].version = version;
+	}
+	ret = library_comm(r, rec, process, "comm_world", false);
+	return ret ? ret : library_comm(r, rec, process, "comm_self", true);
+}
+
+/* ---- what could not be seen ---- */
+
+static int missing(struct replay *r, const struct iop_rec_text *rec)
+{
+	char layer[64] = "?", library[VALUE_ROOM] = "?", function[256] = "?", reason[1024] = "unknown reason";
+
+	text_value(rec, "layer", layer, sizeof(layer));
+	text_value(rec, "library", library, sizeof(library));
+	text_value(rec, "function", function, sizeof(function));
+	text_value(rec, "reason", reason, sizeof(reason));
+	return model_note(r->model, "%s: %s of %s was not probed: %s", layer, function, library, reason);
+}
+
+static int gap(struct replay *r, const struct iop_rec_text *rec)
+{
+	char layer[64] = "?", reason[1024] = "unknown reason";
+
+	text_value(rec, "layer", layer, sizeof(layer));
+	text_value(rec, "reason", reason, sizeof(reason));
+	return model_note(r->model, "%s of process %llu was not observed between %llu and %llu ns: %s", layer,
+			  (unsigned long long)number_or_zero(rec, "pid"), (unsigned long long)number_or_zero(rec, "from_ns"),
+			  (unsigned long long)number_or_zero(rec, "to_ns"), reason);
+}
+
+static int end_count(struct replay *r, const struct iop_rec_text *rec, const char *key, const char *what)
+{
+	unsigned long long n = number_or_zero(rec, key);
+
+	return n ? model_note(r->model, "%llu %s", n, what) : 0;
+}
+
+static int end(struct replay *r, const struct iop_rec_text *rec)
+{
+	static const struct { const char *key, *what; } counts[] = {
+		{ "spool_dropped", "records could not be written to the spool" },
+		{ "untracked_threads", "threads could not be traced for want of memory" },
+		{ "missed_programs", "runs of probe programs were missed by the kernel" },
+		{ "unwinds_late", "unwinders did not get the return addresses in time" },
+		{ "holds_late", "processes ran on before their probes were in place" },
+	};
+	int ret = 0;
+
+	r->model->complete = true;
+	r->dropped_records += number_or_zero(rec, "spool_dropped");
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
+		ret = end_count(r, rec, counts[i].key, counts[i].what);
+	return ret;
+}
+
+int text_record(struct replay *r, const struct iop_rec_text *rec)
+{
+	switch (rec->rec.type) {
+	case IOP_REC_HOST: return host(r, rec);
+	case IOP_REC_TABLE: return table(r, rec);
+	case IOP_REC_PROCESS: return process(r, rec);
+	case IOP_REC_MOUNTS: return mounts(r, rec);
+	case IOP_REC_LIBRARY: return library(r, rec);
+	case IOP_REC_MISSING: return missing(r, rec);
+	case IOP_REC_GAP: return gap(r, rec);
+	case IOP_REC_END: return end(r, rec);
+	default: return 0;
+	}
+}

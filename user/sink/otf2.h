@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The OTF2 sink: one archive DIR/traces.otf2, one .evt per location, global definitions at the end.
+ */
+#ifndef IOPROBE_SINK_OTF2_H
+#define IOPROBE_SINK_OTF2_H
+
+#include "model/model.h"
+
+/* dir exists; traces.otf2, traces.def and traces/ are made in it. Returns 0 or -errno with a line in err.
+ * Until finish() succeeds there is no anchor file; destroy without finish removes what was written. */
+int otf2_sink_create(struct sink **out, const char *dir, char *err, size_t err_len);
+void otf2_sink_destroy(struct sink *sink);      /* NULL is fine */
+const char *otf2_sink_error(const struct sink *sink);    /* the first error's one line, NULL if none */
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * State shared by the files of the OTF2 sink: otf2.c (life of an archive), otf2_events.c (events), otf2_defs.c (definitions).
+ */
+#ifndef IOPROBE_SINK_OTF2_INTERNAL_H
+#define IOPROBE_SINK_OTF2_INTERNAL_H
+
+#include <otf2/otf2.h>
+
+#include "model/model.h"
+#include "sink/otf2.h"
+
+/* Refs of the attributes; all are defined in every archive. */
+enum otf2_attribute {
+	ATTRIBUTE_OFFSET,       /* "Offset", uint64, on IoOperationBegin */
+	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call whose code is known */
+	ATTRIBUTE_FAILED,       /* "Failed", uint8 1, on the Leave of a failed call without a code */
+	ATTRIBUTE_ABANDONED,    /* "Abandoned", uint8 1, on the Leave of a call that was left without a return */
+	ATTRIBUTE_COUNT,
+};
+
+/* One per model location, same index. */
+struct otf2_location {
+	OTF2_EvtWriter *writer;         /* NULL until its first event */
+	uint64_t last_ns;
+	uint64_t events;                /* as counted by the writer, valid after the event files are closed */
+	bool kept;                      /* gets a definition */
+};
+
+struct otf2_sink {
+	struct sink sink;               /* first: the public face */
+	char *dir;
+	OTF2_Archive *archive;
+	OTF2_AttributeList *attributes; /* reused; the library empties it with every event written */
+	struct otf2_location *locations;
+	size_t nlocations;
+	uint32_t *region_refs;          /* model region -> dense OTF2 ref in order of first use, REF_NONE if unused */
+	size_t nregion_refs;
+	uint32_t *regions;              /* the inverse */
+	uint32_t nregions, cap_regions;
+	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there is none */
+	int error;                      /* first error as negative errno */
+	char message[512];
+};
+
+/* Notes the first error and returns it. */
+int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with what the library said of the call that returned code; action completes "cannot …". */
+int otf2_fail_library(struct otf2_sink *sink, OTF2_ErrorCode code, const char *action);
+
+/* Negative errno for a code of the library, 0 for success. */
+int otf2_errno(OTF2_ErrorCode code);
+
+/* Opens the location's writer if it has none and marks it as kept. */
+int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32_t location);
+
+int otf2_event(struct sink *sink, const struct model *model, const struct model_event *event);
+
+/* Opens a location for every member of a communicator, also where the rank has no events: the group needs a location to name. */
+int otf2_keep_members(struct otf2_sink *sink, const struct model *model);
+
+/* Writes all definitions; the locations' event counts are known. Returns 0 or -errno. */
+int otf2_definitions_write(struct otf2_sink *sink, const struct model *model);
+
+/* Losses, notes and totals as archive properties "IOPROBE::…". */
+int otf2_properties_write(struct otf2_sink *sink, const struct model *model);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What the reader of a trace must know besides its events, as archive properties "IOPROBE::…": losses, totals, notes.
+ */
+#include "sink/otf2_internal.h"
+#include "sink/utf8.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NOTES_MAX 1000          /* the library searches its list of properties linearly */
+
+static int set_text(struct otf2_sink *s, const char *key, const char *value)
+{
+	char *printable = utf8_printable(value), name[64];
+	OTF2_ErrorCode code;
+
+	if (!printable)
+		return otf2_fail(s, -ENOMEM, "%s: out of memory", s->dir);
+	snprintf(name, sizeof(name), "IOPROBE::%s", key);
+	/* an empty value would mean "remove" */
+	code = OTF2_Archive_SetProperty(s->archive, name, *printable ? printable : " ", true);
+	free(printable);
+	return code == OTF2_SUCCESS ? 0 : otf2_fail_library(s, code, "set an archive property");
+}
+
+static int set_number(struct otf2_sink *s, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return set_text(s, key, text);
+}
+
+static int set_notes(struct otf2_sink *s, const struct model *model)
+{
+	size_t n = model->nnotes < NOTES_MAX ? model->nnotes : NOTES_MAX;
+	int error = set_number(s, "NOTES", model->nnotes);
+
+	for (size_t i = 0; i < n && !error; i++) {
+		char key[24];
+
+		snprintf(key, sizeof(key), "NOTE_%04zu", i + 1);
+		error = set_text(s, key, model->notes[i]);
+	}
+	if (!error && model->nnotes > n)
+		error = set_number(s, "NOTES_OMITTED", model->nnotes - n);
+	return error;
+}
+
+int otf2_properties_write(struct otf2_sink *s, const struct model *model)
+{
+	const struct model_totals *t = &model->totals;
+	const struct { const char *key; uint64_t value; } numbers[] = {
+		{ "CALLS", t->calls },
+		{ "LOST_RECORDS", t->lost_records },
+		{ "LATE_RECORDS", t->late_records },
+		{ "ABANDONED_CALLS", t->abandoned },
+		{ "FAILED_CALLS", t->failed_calls },
+		{ "UNKNOWN_SIZES", t->unknown_sizes },
+		{ "RETURNS_WITHOUT_FRAME", t->returns_without_frame },
+		{ "FRAMES_TOO_DEEP", t->frames_too_deep },
+	};
+	int error = set_text(s, "RECORDING_COMPLETE", model->complete ? "yes" : "no");
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers) && !error; i++)
+		error = set_number(s, numbers[i].key, numbers[i].value);
+	if (!error && model->machine_name && OTF2_Archive_SetMachineName(s->archive, model->machine_name) != OTF2_SUCCESS)
+		error = otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "set the machine's name");
+	return error ? error : set_notes(s, model);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Counts calls, bytes and time per layer and per handle while events pass, and condenses them at the end. A handle's file may be
+ * found late: files are added up in finish() only.
+ */
+#include "sink/summary.h"
+#include "sink/summary_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <otf2/OTF2_Events.h>
+#include <uthash.h>
+
+struct frame { uint32_t region; uint64_t enter_ns; };
+
+/* A blocking operation ends in the call that began it: those are kept by location, the others in a table. */
+struct blocking { uint64_t id; uint32_t depth; uint8_t mode; };
+struct pending { uint64_t id; uint8_t mode; UT_hash_handle hh; };
+
+struct location_state {
+	struct frame *frames;
+	struct blocking *blocking;
+	uint32_t nframes, cap_frames, nblocking, cap_blocking;
+	bool seen;
+};
+
+struct summary_sink {
+	struct sink sink;               /* first: the public face */
+	FILE *out;
+	bool json;
+	struct summary_layer *layers;
+	uint32_t nlayers, cap_layers;
+	uint32_t *region_layer;         /* model region -> layer, REF_NONE if not looked up yet */
+	size_t nregions;
+	struct location_state *locations;
+	size_t nlocations;
+	struct summary_counts *handles;
+	size_t nhandles;
+	struct pending *pending;
+	uint64_t unmatched;             /* leaves without their enter, ends of operations without a begin */
+};
+
+/* ---- growing arrays ---- */
+
+/* Makes room for index; new elements are filled with fill. */
+static int grow(void *array, size_t *n, size_t index, size_t size, int fill)
+{
+	void **base = array;
+	size_t wanted = *n ? *n : 64;
+	void *p;
+
+	if (index < *n)
+		return 0;
+	while (wanted <= index)
+		wanted *= 2;
+	p = realloc(*base, wanted * size);
+	if (!p)
+		return -ENOMEM;
+	memset((char *)p + *n * size, fill, (wanted - *n) * size);
+	*base = p;
+	*n = wanted;
+	return 0;
+}
+
+static int grow32(void *array, uint32_t *n, size_t index, size_t size)
+{
+	size_t count = *n;
+	int error = grow(array, &count, index, size, 0);
+
+	*n = count;
+	return error;
+}
+
+/* Not a reason to end a replay: the archive is worth more than this table. Counted, and shown. */
+static int unmatched(struct summary_sink *s)
+{
+	s->unmatched++;
+	return 0;
+}
+
+/* ---- layers ---- */
+
+/* The layer of this name, made if it is new; REF_NONE if out of memory. */
+static uint32_t layer_by_name(struct summary_sink *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nlayers; i++)
+		if (!strcmp(s->layers[i].name, name))
+			return i;
+	if (grow32(&s->layers, &s->cap_layers, s->nlayers, sizeof(*s->layers)))
+		return REF_NONE;
+	s->layers[s->nlayers] = (struct summary_layer){ .name = name };
+	return s->nlayers++;
+}
+
+static int layer_of_region(struct summary_sink *s, const struct model *model, uint32_t region, uint32_t *layer)
+{
+	int error;
+
+	if (region >= model->regions.n)
+		return -EINVAL;
+	error = grow(&s->region_layer, &s->nregions, region, sizeof(*s->region_layer), 0xff);
+	if (error)
+		return error;
+	if (s->region_layer[region] == REF_NONE)
+		s->region_layer[region] = layer_by_name(s, model->regions.v[region].paradigm);
+	*layer = s->region_layer[region];
+	return *layer == REF_NONE ? -ENOMEM : 0;
+}
+
+/* ---- calls ---- */
+
+static int count_enter(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
+{
+	uint32_t layer;
+	int error = layer_of_region(s, model, e->u.call.region, &layer);
+
+	if (!error)
+		error = grow32(&l->frames, &l->cap_frames, l->nframes, sizeof(*l->frames));
+	if (error)
+		return error;
+	s->layers[layer].calls++;
+	l->frames[l->nframes++] = (struct frame){ e->u.call.region, e->time_ns };
+	return 0;
+}
+
+static bool is_outermost(const struct summary_sink *s, const struct location_state *l, uint32_t layer)
+{
+	for (uint32_t i = 0; i < l->nframes; i++)
+		if (s->region_layer[l->frames[i].region] == layer)
+			return false;
+	return true;
+}
+
+static int count_leave(struct summary_sink *s, struct location_state *l, const struct model_event *e)
+{
+	const struct frame *frame;
+	uint32_t layer;
+
+	if (!l->nframes || l->frames[l->nframes - 1].region != e->u.call.region)
+		return unmatched(s);
+	frame = &l->frames[--l->nframes];
+	layer = s->region_layer[frame->region];
+	s->layers[layer].failed += e->u.call.failed;
+	if (is_outermost(s, l, layer))
+		s->layers[layer].time_ns += e->time_ns - frame->enter_ns;
+	while (l->nblocking && l->blocking[l->nblocking - 1].depth > l->nframes)
+		l->nblocking--;
+	return 0;
+}
+
+/* ---- operations ---- */
+
+/* The counters of a handle and of its layer. */
+static int counts_of(struct summary_sink *s, const struct model *model, uint32_t handle, struct summary_counts *counts[2])
+{
+	uint32_t layer;
+	int error;
+
+	if (handle >= model->handles.n || model->handles.v[handle].paradigm >= model->paradigms.n)
+		return -EINVAL;
+	error = grow(&s->handles, &s->nhandles, handle, sizeof(*s->handles), 0);
+	if (error)
+		return error;
+	layer = layer_by_name(s, model->paradigms.v[model->handles.v[handle].paradigm].identification);
+	if (layer == REF_NONE)
+		return -ENOMEM;
+	counts[0] = &s->handles[handle];
+	counts[1] = &s->layers[layer].counts;
+	return 0;
+}
+
+static int pending_add(struct summary_sink *s, uint64_t id, uint8_t mode)
+{
+	struct pending *p = malloc(sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct pending){ .id = id, .mode = mode };
+	HASH_ADD(hh, s->pending, id, sizeof(p->id), p);
+	if (p->hh.tbl)
+		return 0;
+	free(p);
+	return -ENOMEM;
+}
+
+/* The mode of an operation that ends here, -1 if its begin was not seen. */
+static int operation_end(struct summary_sink *s, struct location_state *l, uint64_t id)
+{
+	struct pending *p;
+	int mode;
+
+	for (uint32_t i = l->nblocking; i-- > 0;)
+		if (l->blocking[i].id == id) {
+			mode = l->blocking[i].mode;
+			memmove(&l->blocking[i], &l->blocking[i + 1], (--l->nblocking - i) * sizeof(*l->blocking));
+			return mode;
+		}
+	HASH_FIND(hh, s->pending, &id, sizeof(id), p);
+	if (!p)
+		return -1;
+	mode = p->mode;
+	HASH_DEL(s->pending, p);
+	free(p);
+	return mode;
+}
+
+static int count_begin(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
+{
+	struct summary_counts *counts[2];
+	int error = counts_of(s, model, e->u.begin.handle, counts);
+
+	if (error)
+		return error;
+	for (int i = 0; i < 2; i++) {
+		counts[i]->reads += e->u.begin.mode == OTF2_IO_OPERATION_MODE_READ;
+		counts[i]->writes += e->u.begin.mode == OTF2_IO_OPERATION_MODE_WRITE;
+	}
+	if (e->u.begin.flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING)
+		return pending_add(s, e->u.begin.matching_id, e->u.begin.mode);
+	error = grow32(&l->blocking, &l->cap_blocking, l->nblocking, sizeof(*l->blocking));
+	if (!error)
+		l->blocking[l->nblocking++] = (struct blocking){ e->u.begin.matching_id, l->nframes, e->u.begin.mode };
+	return error;
+}
+
+static int count_complete(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
+{
+	int mode = operation_end(s, l, e->u.complete.matching_id);
+	struct summary_counts *counts[2];
+	int error;
+
+	if (mode < 0)
+		return unmatched(s);
+	if (e->u.complete.bytes == BYTES_UNKNOWN)
+		return 0;
+	error = counts_of(s, model, e->u.complete.handle, counts);
+	for (int i = 0; i < 2 && !error; i++) {
+		counts[i]->bytes_read += mode == OTF2_IO_OPERATION_MODE_READ ? e->u.complete.bytes : 0;
+		counts[i]->bytes_written += mode == OTF2_IO_OPERATION_MODE_WRITE ? e->u.complete.bytes : 0;
+	}
+	return error;
+}
+
+static int summary_event(struct sink *sink, const struct model *model, const struct model_event *e)
+{
+	struct summary_sink *s = (struct summary_sink *)sink;
+	struct location_state *l;
+
+	if (e->location >= model->locations.n)
+		return -EINVAL;
+	if (grow(&s->locations, &s->nlocations, e->location, sizeof(*s->locations), 0))
+		return -ENOMEM;
+	l = &s->locations[e->location];
+	l->seen = true;
+	switch (e->type) {
+	case EV_ENTER: return count_enter(s, model, l, e);
+	case EV_LEAVE: return count_leave(s, l, e);
+	case EV_BEGIN: return count_begin(s, model, l, e);
+	case EV_COMPLETE: return count_complete(s, model, l, e);
+	case EV_CANCELLED: return operation_end(s, l, e->u.op.matching_id) < 0 ? unmatched(s) : 0;
+	default: return 0;
+	}
+}
+
+/* ---- the end: handles become files ---- */
+
+static uint64_t activity(const struct summary_counts *c)
+{
+	return c->reads + c->writes + c->bytes_read + c->bytes_written;
+}
+
+static void add_counts(struct summary_counts *to, const struct summary_counts *from)
+{
+	to->reads += from->reads;
+	to->writes += from->writes;
+	to->bytes_read += from->bytes_read;
+	to->bytes_written += from->bytes_written;
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct summary_file *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->paradigm < y->paradigm ? -1 : x->paradigm > y->paradigm;
+}
+
+static int by_activity(const void *a, const void *b)
+{
+	const struct summary_file *x = a, *y = b;
+	uint64_t ax = activity(&x->counts), ay = activity(&y->counts);
+
+	if (ax != ay)
+		return ax > ay ? -1 : 1;
+	return by_file(a, b);
+}
+
+/* One entry per file and layer, sorted; returns their number. */
+static size_t merge_layers(struct summary_file *v, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(v, n, sizeof(*v), by_file);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && !by_file(&v[kept - 1], &v[i]))
+			add_counts(&v[kept - 1].counts, &v[i].counts);
+		else
+			v[kept++] = v[i];
+	}
+	return kept;
+}
+
+/* The same bytes pass every layer: a file counts once, at the system calls, or where those were not seen at its busiest layer. */
+static bool replaces(const struct model *model, const struct summary_file *old, const struct summary_file *new)
+{
+	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[new->paradigm].os;
+
+	return old_os != new_os ? new_os : activity(&new->counts) > activity(&old->counts);
+}
+
+static size_t choose_layer(const struct model *model, struct summary_file *v, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!kept || v[kept - 1].file != v[i].file)
+			v[kept++] = v[i];
+		else if (replaces(model, &v[kept - 1], &v[i]))
+			v[kept - 1] = v[i];
+	}
+	return kept;
+}
+
+static int collect_files(const struct summary_sink *s, struct summary_report *r)
+{
+	size_t n = 0;
+
+	r->files = calloc(s->nhandles + 1, sizeof(*r->files));
+	if (!r->files)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nhandles && i < r->model->handles.n; i++) {
+		const struct model_handle *h = &r->model->handles.v[i];
+
+		if (activity(&s->handles[i]))
+			r->files[n++] = (struct summary_file){ h->file < r->model->files.n ? h->file : REF_NONE, h->paradigm,
+							       s->handles[i] };
+	}
+	n = choose_layer(r->model, r->files, merge_layers(r->files, n));
+	if (n)
+		qsort(r->files, n, sizeof(*r->files), by_activity);
+	r->files_total = n;
+	r->nfiles = n < REPORT_FILES ? n : REPORT_FILES;
+	return 0;
+}
+
+static int count_members(const struct summary_sink *s, struct summary_report *r)
+{
+	const struct model *m = r->model;
+	bool *groups = calloc(m->groups.n + 1, sizeof(*groups));
+
+	if (!groups)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nlocations && i < m->locations.n; i++) {
+		r->threads += s->locations[i].seen;
+		r->open_calls += s->locations[i].nframes;
+		if (s->locations[i].seen && m->locations.v[i].group < m->groups.n)
+			groups[m->locations.v[i].group] = true;
+	}
+	for (size_t g = 0; g < m->groups.n; g++) {
+		r->processes += groups[g];
+		r->ranks += groups[g] && m->groups.v[g].rank >= 0;
+	}
+	free(groups);
+	return 0;
+}
+
+static int summary_finish(struct sink *sink, const struct model *model)
+{
+	struct summary_sink *s = (struct summary_sink *)sink;
+	struct summary_report report = { .model = model, .layers = s->layers, .nlayers = s->nlayers,
+					 .unmatched = s->unmatched };
+	int error = collect_files(s, &report);
+
+	if (!error)
+		error = count_members(s, &report);
+	if (!error)
+		error = s->json ? summary_json_write(s->out, &report) : summary_text_write(s->out, &report);
+	if (!error && fflush(s->out))
+		error = -errno;
+	free(report.files);
+	return error;
+}
+
+const char *summary_scope_name(enum model_scope scope)
+{
+	return scope == SCOPE_SHARED ? "shared" : scope == SCOPE_NODE ? "node" : "unknown";
+}
+
+int summary_sink_create(struct sink **out_sink, FILE *out, bool json)
+{
+	struct summary_sink *s = calloc(1, sizeof(*s));
+
+	*out_sink = NULL;
+	if (!s)
+		return -ENOMEM;
+	s->sink.event = summary_event;
+	s->sink.finish = summary_finish;
+	s->out = out;
+	s->json = json;
+	*out_sink = &s->sink;
+	return 0;
+}
+
+void summary_sink_destroy(struct sink *sink)
+{
+	struct summary_sink *s = (struct summary_sink *)sink;
+	struct pending *p, *next;
+
+	if (!s)
+		return;
+	HASH_ITER(hh, s->pending, p, next) {
+		HASH_DEL(s->pending, p);
+		free(p);
+	}
+	for (size_t i = 0; i < s->nlocations; i++) {
+		free(s->locations[i].frames);
+		free(s->locations[i].blocking);
+	}
+	free(s->locations);
+	free(s->region_layer);
+	free(s->layers);
+	free(s->handles);
+	free(s);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What the summary counts (summary.c), condensed to a report that summary_text.c and summary_json.c write.
+ */
+#ifndef IOPROBE_SINK_SUMMARY_INTERNAL_H
+#define IOPROBE_SINK_SUMMARY_INTERNAL_H
+
+#include "model/model.h"
+
+#include <stdio.h>
+
+#define REPORT_FILES 10
+
+struct summary_counts {
+	uint64_t reads, writes;                 /* operations begun */
+	uint64_t bytes_read, bytes_written;     /* moved, where known */
+};
+
+struct summary_layer {
+	const char *name;
+	uint64_t calls, failed;
+	struct summary_counts counts;
+	uint64_t time_ns;               /* sum over threads of the outermost calls of the layer */
+};
+
+struct summary_file {
+	uint32_t file;                  /* ref, REF_NONE: operations on handles without a known file */
+	uint32_t paradigm;              /* whose operations these are: the system calls', else the library's with the most */
+	struct summary_counts counts;
+};
+
+struct summary_report {
+	const struct model *model;
+	const struct summary_layer *layers;
+	size_t nlayers;
+	struct summary_file *files;     /* busiest first, at most REPORT_FILES */
+	size_t nfiles, files_total;     /* of all that were read or written */
+	uint64_t ranks, processes, threads;
+	uint64_t open_calls;            /* entered and not left */
+	uint64_t unmatched;             /* events that end what never began */
+};
+
+/* "shared", "node" or "unknown" for a scope. */
+const char *summary_scope_name(enum model_scope scope);
+
+int summary_text_write(FILE *out, const struct summary_report *report);
+int summary_json_write(FILE *out, const struct summary_report *report);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The summary for programs: one JSON object with the text's content and exact numbers. Keys are stable; bytes that JSON cannot
+ * carry in a path are written as \xHH.
+ */
+#include "sink/summary_internal.h"
+#include "sink/utf8.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+static json_t *text(const char *value)
+{
+	char *printable = value ? utf8_printable(value) : NULL;
+	json_t *json = printable ? json_string(printable) : value ? NULL : json_null();
+
+	free(printable);
+	return json;
+}
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+/* Takes the value; a NULL one (out of memory) makes the result negative. */
+static int put(json_t *object, const char *key, json_t *value)
+{
+	return json_object_set_new(object, key, value);
+}
+
+static int put_counts(json_t *o, const struct summary_counts *c)
+{
+	return put(o, "reads", number(c->reads)) | put(o, "writes", number(c->writes)) |
+	       put(o, "bytes_read", number(c->bytes_read)) | put(o, "bytes_written", number(c->bytes_written));
+}
+
+static int put_layers(json_t *root, const struct summary_report *r)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < r->nlayers && !error; i++) {
+		const struct summary_layer *l = &r->layers[i];
+		json_t *o = json_object();
+
+		error = put(o, "name", text(l->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
+			put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns));
+		error |= json_array_append_new(array, o);
+	}
+	return put(root, "layers", array) | error;
+}
+
+static int put_files(json_t *root, const struct summary_report *r)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < r->nfiles && !error; i++) {
+		const struct summary_file *f = &r->files[i];
+		const struct model_file *file = f->file != REF_NONE ? &r->model->files.v[f->file] : NULL;
+		json_t *o = json_object();
+
+		error = put(o, "path", text(file ? file->path : NULL)) |
+			put(o, "mount_point", text(file ? file->mount_point : NULL)) |
+			put(o, "mount_source", text(file ? file->mount_source : NULL)) |
+			put(o, "file_system", text(file ? file->fs_type : NULL)) |
+			put(o, "scope", text(file ? summary_scope_name(file->scope) : "unknown")) |
+			put(o, "layer", text(r->model->paradigms.v[f->paradigm].identification)) | put_counts(o, &f->counts);
+		error |= json_array_append_new(array, o);
+	}
+	return put(root, "files", array) | put(root, "files_total", number(r->files_total)) | error;
+}
+
+static int put_losses(json_t *root, const struct summary_report *r)
+{
+	const struct model_totals *t = &r->model->totals;
+	json_t *notes = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < r->model->nnotes; i++)
+		error |= json_array_append_new(notes, text(r->model->notes[i]));
+	return error | put(root, "complete", json_boolean(r->model->complete)) | put(root, "calls", number(t->calls)) |
+	       put(root, "failed_calls", number(t->failed_calls)) | put(root, "records_lost", number(t->lost_records)) |
+	       put(root, "records_late", number(t->late_records)) | put(root, "calls_abandoned", number(t->abandoned)) |
+	       put(root, "calls_open", number(r->open_calls)) |
+	       put(root, "events_unmatched", number(r->unmatched)) | put(root, "sizes_unknown", number(t->unknown_sizes)) |
+	       put(root, "returns_without_frame", number(t->returns_without_frame)) |
+	       put(root, "frames_too_deep", number(t->frames_too_deep)) | put(root, "notes", notes);
+}
+
+int summary_json_write(FILE *out, const struct summary_report *r)
+{
+	const struct model *m = r->model;
+	json_t *root = json_object();
+	uint64_t duration = m->clock_end_ns > m->clock_begin_ns ? m->clock_end_ns - m->clock_begin_ns : 0;
+	int error = put(root, "host", text(m->host_name)) | put(root, "machine", text(m->machine_name)) |
+		    put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
+		    put(root, "processes", number(r->processes)) | put(root, "threads", number(r->threads)) |
+		    put_layers(root, r) | put_files(root, r) | put_losses(root, r);
+
+	error = error ? -ENOMEM : 0;
+	if (!error && json_dumpf(root, out, JSON_INDENT(2)))
+		error = -EIO;
+	json_decref(root);
+	if (!error && fputc('\n', out) == EOF)
+		error = -EIO;
+	return error;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The spool on disk: a file header, then blocks. Private to writer.c and reader.c.
+ */
+#ifndef IOPROBE_SPOOL_FORMAT_H
+#define IOPROBE_SPOOL_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <zlib.h>
+
+#define SPOOL_MAGIC "ioprobe\n"
+#define SPOOL_VERSION 1
+#define SPOOL_BYTE_ORDER 0x01020304u    /* as the writer's host stores it */
+#define SPOOL_BLOCK_MAGIC 0x424f4f49u   /* "IOOB" */
+#define SPOOL_BLOCK_BYTES (256u << 10)  /* of records; a single record may make a larger block */
+#define SPOOL_BLOCK_MAX_BYTES (1u << 30)        /* what no block exceeds */
+#define SPOOL_LEVEL 1                   /* of zstd */
+
+struct spool_file_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t byte_order;
+};
+
+struct spool_block_header {
+	uint32_t magic;
+	uint32_t raw_len;       /* bytes of records */
+	uint32_t stored_len;    /* bytes that follow; equal to raw_len: stored as they are */
+	uint32_t records;
+	uint32_t reserved;      /* 0 */
+	uint32_t crc;           /* CRC-32 of the fields above and the stored bytes */
+};
+
+_Static_assert(sizeof(struct spool_file_header) == 16, "spool_file_header");
+_Static_assert(sizeof(struct spool_block_header) == 24, "spool_block_header");
+
+static inline uint32_t spool_block_crc(const struct spool_block_header *header, const void *stored)
+{
+	uLong crc = crc32(0, (const void *)header, offsetof(struct spool_block_header, crc));
+
+	return crc32(crc, stored, header->stored_len);
+}
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Reads a spool block by block and hands out its records. Every length is checked before it is believed: a spool may come from a
+ * crashed machine.
+ */
+#include "spool/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "spool/format.h"
+
+struct spool_reader {
+	int fd;
+	ZSTD_DCtx *zstd;
+	char *raw, *stored;
+	size_t raw_cap, stored_cap;
+	size_t raw_len, at;     /* of the current block */
+	bool damaged;
+};
+
+/* Returns the bytes read, fewer than len only at the end of the file, or -errno. */
+static ssize_t read_full(int fd, void *data, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = read(fd, (char *)data + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += n;
+	}
+	return done;
+}
+
+static int reserve(char **buffer, size_t *cap, size_t len)
+{
+	char *grown;
+
+	if (len <= *cap)
+		return 0;
+	grown = realloc(*buffer, len);
+	if (!grown)
+		return -ENOMEM;
+	*buffer = grown;
+	*cap = len;
+	return 0;
+}
+
+/* ---- one block ---- */
+
+static bool header_is_sound(const struct spool_block_header *header)
+{
+	return header->magic == SPOOL_BLOCK_MAGIC && header->raw_len && header->raw_len <= SPOOL_BLOCK_MAX_BYTES &&
+	       header->stored_len <= header->raw_len;
+}
+
+static int unpack(struct spool_reader *reader, const struct spool_block_header *header)
+{
+	size_t len;
+
+	if (header->stored_len == header->raw_len) {
+		memcpy(reader->raw, reader->stored, header->raw_len);
+		return 0;
+	}
+	len = ZSTD_decompressDCtx(reader->zstd, reader->raw, header->raw_len, reader->stored, header->stored_len);
+	return !ZSTD_isError(len) && len == header->raw_len ? 0 : -EBADMSG;
+}
+
+/* 1 for a block, 0 at the end. The sizes come from the file: the stored bytes are read before memory is taken for the raw ones, so that
+ * a damaged header cannot ask for much. */
+static int read_block(struct spool_reader *reader)
+{
+	struct spool_block_header header;
+	ssize_t n = read_full(reader->fd, &header, sizeof(header));
+	int err;
+
+	if (n <= 0)
+		return n;
+	if (n < (ssize_t)sizeof(header) || !header_is_sound(&header))
+		return -EBADMSG;
+	err = reserve(&reader->stored, &reader->stored_cap, header.stored_len);
+	if (err)
+		return err;
+	n = read_full(reader->fd, reader->stored, header.stored_len);
+	if (n < 0)
+		return n;
+	if ((size_t)n < header.stored_len || spool_block_crc(&header, reader->stored) != header.crc)
+		return -EBADMSG;
+	err = reserve(&reader->raw, &reader->raw_cap, header.raw_len);
+	if (!err)
+		err = unpack(reader, &header);
+	if (err)
+		return err;
+	reader->raw_len = header.raw_len;
+	reader->at = 0;
+	return 1;
+}
+
+/* ---- one record ---- */
+
+/* The least length of a record of its type with what it says to carry. The strings of a call are behind that. */
+static size_t least_size(const struct iop_rec *rec, size_t room)
+{
+	switch (rec->type) {
+	case IOP_REC_CALL:
+	case IOP_REC_ENTER:
+	case IOP_REC_EXIT:
+		if (room < sizeof(struct iop_rec_call))
+			return sizeof(struct iop_rec_call);
+		return sizeof(struct iop_rec_call) + 8ul * ((const struct iop_rec_call *)rec)->nargs;
+	case IOP_REC_FD:
+	case IOP_REC_CWD:
+		if (room < sizeof(struct iop_rec_fd))
+			return sizeof(struct iop_rec_fd);
+		return sizeof(struct iop_rec_fd) + ((const struct iop_rec_fd *)rec)->path_len;
+	case IOP_REC_EXEC:
+		if (room < sizeof(struct iop_rec_exec))
+			return sizeof(struct iop_rec_exec);
+		return sizeof(struct iop_rec_exec) + (size_t)((const struct iop_rec_exec *)rec)->path_len;
+	case IOP_REC_FORK:
+		return sizeof(struct iop_rec_fork);
+	case IOP_REC_TASK_EXIT:
+		return sizeof(struct iop_rec_task_exit);
+	case IOP_REC_MAP_EXEC:
+		return sizeof(struct iop_rec_map);
+	case IOP_REC_LOST:
+		return sizeof(struct iop_rec_lost);
+	case IOP_REC_HOST ... IOP_REC_GAP:
+	case IOP_REC_END:
+		if (room < sizeof(struct iop_rec_text))
+			return sizeof(struct iop_rec_text);
+		return sizeof(struct iop_rec_text) + (size_t)((const struct iop_rec_text *)rec)->text_len;
+	default:        /* of a later version: skipped by whoever does not know it */
+		return sizeof(struct iop_rec);
+	}
+}
+
+static bool record_is_sound(const struct iop_rec *rec, size_t left)
+{
+	size_t size, limit;
+
+	if (left < sizeof(*rec))
+		return false;
+	limit = rec->len ? rec->len : left;
+	if (limit > left || limit % 8 || limit < sizeof(*rec) || (!rec->len && limit < sizeof(struct iop_rec_text)))
+		return false;
+	size = iop_rec_size(rec);
+	return size <= limit && least_size(rec, size) <= size;
+}
+
+int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, size_t *len)
+{
+	const struct iop_rec *next;
+
+	if (reader->damaged)
+		return -EBADMSG;
+	if (reader->at == reader->raw_len) {
+		int n = read_block(reader);
+
+		reader->damaged = n == -EBADMSG;
+		if (n <= 0)
+			return n;
+	}
+	next = (const struct iop_rec *)(reader->raw + reader->at);
+	if (!record_is_sound(next, reader->raw_len - reader->at)) {
+		reader->damaged = true;
+		return -EBADMSG;
+	}
+	*rec = next;
+	*len = iop_rec_size(next);
+	reader->at += *len;
+	return 1;
+}
+
+/* ---- open and close ---- */
+
+static int read_file_header(int fd)
+{
+	struct spool_file_header header;
+	ssize_t n = read_full(fd, &header, sizeof(header));
+
+	if (n < 0)
+		return n;
+	if (n < (ssize_t)sizeof(header) || memcmp(header.magic, SPOOL_MAGIC, sizeof(header.magic)) ||
+	    header.version != SPOOL_VERSION || header.byte_order != SPOOL_BYTE_ORDER)
+		return -EINVAL;
+	return 0;
+}
+
+int spool_reader_open(struct spool_reader **out, const char *path)
+{
+	struct spool_reader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+	err = reader->fd < 0 ? -errno : read_file_header(reader->fd);
+	if (!err && !(reader->zstd = ZSTD_createDCtx()))
+		err = -ENOMEM;
+	if (err) {
+		spool_reader_destroy(reader);
+		return err;
+	}
+	*out = reader;
+	return 0;
+}
+
+void spool_reader_destroy(struct spool_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->fd >= 0)
+		close(reader->fd);
+	ZSTD_freeDCtx(reader->zstd);
+	free(reader->raw);
+	free(reader->stored);
+	free(reader);
+}

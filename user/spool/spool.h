@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The spool: an append-only file of blocks of records, each compressed (zstd) and checked by a CRC, so that what was written
+ * before a kill or a full disk is read back up to the last whole block. Records are those of <ioprobe/record.h>.
+ */
+#ifndef IOPROBE_SPOOL_H
+#define IOPROBE_SPOOL_H
+
+#include <ioprobe/record.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct spool_writer;
+struct spool_reader;
+
+/* Makes the file (fails with -EEXIST if it is there), mode 0600. Returns 0 or -errno. */
+int spool_writer_create(struct spool_writer **out, const char *path);
+
+/* Appends one record. Blocks are written when full, or by spool_writer_flush. On -ENOSPC and the like the writer keeps
+ * counting what it drops (spool_writer_dropped) and tries again with each block: the file stays readable. */
+int spool_writer_append(struct spool_writer *writer, const struct iop_rec *rec);
+int spool_writer_flush(struct spool_writer *writer);
+uint64_t spool_writer_dropped(const struct spool_writer *writer);       /* records */
+uint64_t spool_writer_bytes(const struct spool_writer *writer);         /* in the file */
+
+/* Appends a text record made of head (key=value lines) and, for TABLE and MOUNTS, raw text after an empty line (may be NULL). */
+int spool_writer_text(struct spool_writer *writer, enum iop_rec_type type, uint32_t tgid, uint64_t time_ns, const char *head,
+		      const char *raw);
+
+/* Flushes, closes, frees. NULL is fine. Returns the first error met over its life, 0 if none. */
+int spool_writer_destroy(struct spool_writer *writer);
+
+/* Returns 0 or -errno; -EINVAL if the file is no spool or of another version. */
+int spool_reader_open(struct spool_reader **out, const char *path);
+void spool_reader_destroy(struct spool_reader *reader);
+
+/* The next record, valid until the next call; its length in *len (text records may exceed 64 KiB).
+ * 1 for a record, 0 at the end, -EBADMSG if the rest of the file is damaged or cut off (all before was delivered). */
+int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, size_t *len);
+
+/* The length of a record in bytes, from its header. */
+size_t iop_rec_size(const struct iop_rec *rec);
+
+/* key=value text: copies the unescaped value of key into buf; false if absent. Escaping for writing: text_escape. */
+bool text_value(const struct iop_rec_text *rec, const char *key, char *buf, size_t buf_len);
+const char *text_raw(const struct iop_rec_text *rec, size_t *len);      /* after the empty line; NULL if there is none */
+size_t text_escape(char *dst, size_t dst_len, const char *src);
+
+#endif
