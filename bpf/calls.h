@@ -87,7 +87,7 @@ static __always_inline u32 call_record_strings(struct thread *t, struct frame *f
 	return STRINGS_AT + (used & (STRINGS_ROOM - 1));
 }
 
-__noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool strings)
+__noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool strings, u64 now)
 {
 	struct iop_desc *desc;
 	u32 id, len;
@@ -100,24 +100,24 @@ __noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool str
 	if (desc)
 		len = call_record_strings(t, f, desc);
 	f->flags |= FRAME_ENTERED;
-	rec_header((void *)t->scratch, t, IOP_REC_ENTER, desc ? IOP_F_STRINGS : 0, len, bpf_ktime_get_ns());
+	rec_header((void *)t->scratch, t, IOP_REC_ENTER, desc ? IOP_F_STRINGS : 0, len, now);
 	if (len > MAX_CALL_LEN)
 		return 0;
 	send(t, t->scratch, len, false);
 	return 0;
 }
 
-__noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth)
+__noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, u64 now)
 {
 	u32 len;
 
 	if (!t || !f)
 		return 0;
 	if (!(f->flags & FRAME_ENTERED))
-		send_enter(t, f, depth, false);
+		send_enter(t, f, depth, false, now);
 	f->nargs = 0;
 	len = call_record(t, f, IOP_REC_EXIT, depth, 0);
-	rec_header((void *)t->scratch, t, IOP_REC_EXIT, IOP_F_ABANDONED, sizeof(struct iop_rec_call), bpf_ktime_get_ns());
+	rec_header((void *)t->scratch, t, IOP_REC_EXIT, IOP_F_ABANDONED, sizeof(struct iop_rec_call), now);
 	send(t, t->scratch, sizeof(struct iop_rec_call), false);
 	return len;
 }
@@ -132,7 +132,7 @@ static __always_inline struct frame *frame_at(struct thread *t, u32 index)
 }
 
 /* Closes every frame at and above index `keep` as abandoned. */
-__noinline int abandon_to(struct thread *t, u32 keep)
+__noinline int abandon_to(struct thread *t, u32 keep, u64 now)
 {
 	if (!t)
 		return 0;
@@ -143,7 +143,7 @@ __noinline int abandon_to(struct thread *t, u32 keep)
 		if (t->depth <= keep || !f)
 			break;
 		t->depth = top;
-		send_abandoned(t, f, top);
+		send_abandoned(t, f, top, now);
 	}
 	return 0;
 }
@@ -199,7 +199,7 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 ra)
 		return;
 	if (sp < top->sp && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))
 		return;
-	abandon_to(t, frames_alive(t, sp, ra));
+	abandon_to(t, frames_alive(t, sp, ra), bpf_ktime_get_ns());
 }
 
 /* ---- push and pop ---- */
@@ -216,7 +216,7 @@ static __always_inline struct frame *push(struct thread *t)
 	}
 	parent = depth ? frame_at(t, depth - 1) : 0;
 	if (parent && !(parent->flags & FRAME_ENTERED))
-		send_enter(t, parent, depth - 1, false);
+		send_enter(t, parent, depth - 1, false, bpf_ktime_get_ns());
 	f = frame_at(t, depth);
 	if (f)
 		t->depth = depth + 1;

@@ -104,7 +104,8 @@ static __always_inline struct file *file_of(s32 fd)
 	return file;
 }
 
-__noinline int describe_fd(struct thread *t, s32 fd)
+/* now: of the call that it belongs to, so that a thread's records stay in the order of time. */
+__noinline int describe_fd(struct thread *t, s32 fd, u64 now)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	unsigned long *cloexec = BPF_CORE_READ(task, files, fdt, close_on_exec), word = 0;
@@ -119,11 +120,11 @@ __noinline int describe_fd(struct thread *t, s32 fd)
 	if (!bpf_probe_read_kernel(&word, sizeof(word), cloexec + (u32)fd / 64))
 		rec->cloexec = word >> (fd & 63) & 1;
 	describe_path(rec, t, &file->f_path, BPF_CORE_READ(file, f_inode));
-	send_description(t, rec, IOP_REC_FD, bpf_ktime_get_ns());
+	send_description(t, rec, IOP_REC_FD, now);
 	return 1;
 }
 
-__noinline int describe_cwd(struct thread *t)
+__noinline int describe_cwd(struct thread *t, u64 now)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct fs_struct *fs = BPF_CORE_READ(task, fs);
@@ -133,7 +134,7 @@ __noinline int describe_cwd(struct thread *t)
 		return 0;
 	rec = description(t, -1);
 	describe_path(rec, t, &fs->pwd, BPF_CORE_READ(fs, pwd.dentry, d_inode));
-	send_description(t, rec, IOP_REC_CWD, bpf_ktime_get_ns());
+	send_description(t, rec, IOP_REC_CWD, now);
 	return 1;
 }
 
@@ -156,11 +157,11 @@ static __always_inline void forget_fd(struct thread *t, s32 fd)
 		__sync_fetch_and_and(word, ~(1ull << (fd & 63)));
 }
 
-static __always_inline void describe_new_fd(struct thread *t, s32 fd)
+static __always_inline void describe_new_fd(struct thread *t, s32 fd, u64 now)
 {
 	u64 *word = known_word(t, fd);
 
-	if (describe_fd(t, fd) && word)
+	if (describe_fd(t, fd, now) && word)
 		__sync_fetch_and_or(word, 1ull << (fd & 63));
 }
 
@@ -170,7 +171,7 @@ static __always_inline void describe_if_unknown(struct thread *t, s32 fd)
 	u64 *word = known_word(t, fd);
 
 	if (word && !(*word >> (fd & 63) & 1))
-		describe_new_fd(t, fd);
+		describe_new_fd(t, fd, bpf_ktime_get_ns());
 }
 
 __noinline int forget_range(struct thread *t, u64 first, u64 last)

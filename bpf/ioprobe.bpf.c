@@ -118,7 +118,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u32 id, struc
 	if (desc->flags & IOP_D_NO_RETURN)
 		return no_return_call(t, f, desc, now);
 	if (desc->flags & IOP_D_STRINGS)
-		send_enter(t, f, t->depth - 1, true);
+		send_enter(t, f, t->depth - 1, true, now);
 	return 0;
 }
 
@@ -159,7 +159,7 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u32 id)
 			t->returns_without_frame++;
 			return 0;
 		}
-		abandon_to(t, index + 1);
+		abandon_to(t, index + 1, now);
 	}
 	t->depth = index;
 	send_return(t, f, desc, index, ctx->ax, now);
@@ -317,18 +317,18 @@ static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *
 	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
 }
 
-static __always_inline void after_syscall(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 nr, s64 ret)
+static __always_inline void after_syscall(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 nr, s64 ret, u64 now)
 {
 	if (ret < 0)
 		return;
 	if (makes_fd(desc, f, nr))
-		describe_new_fd(t, ret);
+		describe_new_fd(t, ret, now);
 	else if (desc->flags & IOP_D_CLOSES_FD)
 		forget_fd(t, fd_argument(f, desc->fd_arg));
 	else if (desc->flags & IOP_D_CLOSES_RANGE)
 		forget_range(t, (u32)f->args[0], (u32)f->args[1]);
 	else if (desc->flags & IOP_D_CHDIR)
-		describe_cwd(t);
+		describe_cwd(t, now);
 }
 
 /* Whether the agent knows already that the file behind a descriptor needs no more. */
@@ -393,7 +393,7 @@ int syscall_exit(u64 *ctx)
 	t->depth = index;
 	code = f->flags & FRAME_MAPS_CODE;
 	code_fd = f->sp;
-	after_syscall(t, f, desc, nr, ret);
+	after_syscall(t, f, desc, nr, ret, now);
 	send_return(t, f, desc, index, ret, now);
 	if (code && ret > 0)
 		code_mapped(t, ret, code_fd);
@@ -471,7 +471,7 @@ int process_exec(u64 *ctx)
 			return 0;
 		join_process(t, 0, task->tgid);
 	}
-	abandon_to(t, 0);
+	abandon_to(t, 0, bpf_ktime_get_ns());
 	new_program(t);
 	rec = (void *)t->scratch;
 	rec->old_tid = (u32)ctx[1];
@@ -493,7 +493,7 @@ int process_exit(u64 *ctx)
 
 	if (!t)
 		return 0;
-	abandon_to(t, 0);
+	abandon_to(t, 0, bpf_ktime_get_ns());
 	rec = (void *)t->scratch;
 	rec->group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
 	rec->exit_code = task->exit_code;

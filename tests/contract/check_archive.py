@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 
+sys.dont_write_bytecode = True
 try:
     import otf2_raw
 except ImportError as error:

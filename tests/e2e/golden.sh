@@ -64,7 +64,7 @@ golden streams "calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') =
 
 golden static "written('write', path='*/data/stream') == 20160" "calls('openat', path='*/data/stream') == 2"
 
-golden killed "calls('write') == 10 and written('write') == 90" "abandoned('read') == 1" "len(groups_with('write')) == 2"
+golden killed "calls('write') == 10 and written('write') == 90" "abandoned('read') + failed('read') == 1" "len(groups_with('write')) == 2"
 
 golden churn "calls('write', path='*/data/*') == 360 and written('write') == 2520" "calls('openat', path='*/data/*') == 120" \
 	"locations_with('write') == 120" "len(groups_with('write')) == 21"

@@ -14,8 +14,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
 MOVING = {"read", "pread64", "readv", "preadv", "preadv2", "write", "pwrite64", "writev", "pwritev", "pwritev2"}
-COMPARED = MOVING | {"open", "openat", "creat", "close", "lseek", "dup", "dup2", "dup3", "fsync", "fdatasync", "unlink", "unlinkat",
-                     "rename", "mkdir", "rmdir", "ftruncate", "sendfile", "copy_file_range", "splice"}
+COPYING = {"sendfile", "copy_file_range", "splice"}     # what is read is written, too
+COMPARED = MOVING | COPYING | {"open", "openat", "creat", "close", "lseek", "dup", "dup2", "dup3", "fsync", "fdatasync", "unlink", "unlinkat",
+                     "rename", "mkdir", "rmdir", "ftruncate"}
 
 BEGUN = re.compile(r"^(\d+) +(\w+)\((.*)$")
 RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>(.*)$")
@@ -54,6 +55,8 @@ def count(row, name, text, path):
         row[1] += 1
     elif name in MOVING:
         row[2] += int(value, 0)
+    elif name in COPYING:
+        row[2] += 2 * int(value, 0)
 
 
 def compare(found, archive, path, names):
@@ -62,8 +65,10 @@ def compare(found, archive, path, names):
     pattern = f"*{path}*" if path else None
     different = []
     for name in sorted(names):
-        strace = found.get(name, [0, 0, 0, 0])
-        trace = [words["calls"](name, path=pattern), words["failed"](name, path=pattern),
+        calls, failed, moved, unfinished = found.get(name, [0, 0, 0, 0])
+        strace = [calls, failed + unfinished, moved]    # of a killed thread's last call only the kernel knows a result
+        calls = words["select"](name, path=pattern)
+        trace = [len(calls), sum(c.failed or c.abandoned for c in calls),
                  words["read"](name, path=pattern) + words["written"](name, path=pattern)]
         for what, a, b in zip(("calls", "failed", "bytes"), trace, strace):
             if a != b and not (path and what == "failed"):

@@ -113,7 +113,7 @@ class Trace:
     def _complete(self, event):
         call, mode, handle = self._operations.pop(event.matching_id)
         if event.bytes_result == UNDEFINED:
-            if call:
+            if call and mode in (otf2.IoOperationMode.READ, otf2.IoOperationMode.WRITE):
                 call.unknown += 1
             return
         if mode == otf2.IoOperationMode.READ:
@@ -198,7 +198,7 @@ def queries(trace):
     def prop(path, name):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
-    words = {f.__name__: f for f in (calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
+    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
                                      locations_with, layer_bytes, chains, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,

@@ -81,7 +81,8 @@ static void test_paths(void **state)
 static void test_errors(void **state)
 {
 	static const char *const bad[] = {
-		"22 1 8:1 / / rw", "22 1 8:1 / / rw shared:1 ext4 /dev/sda1 rw\n", "x 1 8:1 / / rw - ext4 a rw\n", "22 1 81 / / rw - ext4 a rw\n",
+		"22 1 8:1 / / rw", "22 1 8:1 / / rw shared:1 ext4 /dev/sda1 rw\n",
+		"x 1 8:1 / / rw - ext4 a rw\n", "22 1 81 / / rw - ext4 a rw\n",
 		"22 1 8:1x / / rw - ext4 a rw\n", "22 -1 8:1 / / rw - ext4 a rw\n", "22 1 8:1 / / rw - ext4 a\n",
 		"99999999999 1 8:1 / / rw - ext4 a rw\n",
 	};
@@ -104,14 +105,18 @@ static void test_errors(void **state)
 static void test_scopes(void **state)
 {
 	static const struct { const char *type; enum model_scope scope; } cases[] = {
-		{ "nfs", SCOPE_SHARED }, { "nfs4", SCOPE_SHARED }, { "lustre", SCOPE_SHARED }, { "gpfs", SCOPE_SHARED }, { "beegfs", SCOPE_SHARED },
-		{ "ceph", SCOPE_SHARED }, { "cifs", SCOPE_SHARED }, { "smb3", SCOPE_SHARED }, { "9p", SCOPE_SHARED }, { "virtiofs", SCOPE_SHARED },
-		{ "fuse.glusterfs", SCOPE_SHARED }, { "fuse.sshfs", SCOPE_SHARED }, { "fuse.dfuse", SCOPE_SHARED }, { "pvfs2", SCOPE_SHARED },
+		{ "nfs", SCOPE_SHARED }, { "nfs4", SCOPE_SHARED },
+		{ "lustre", SCOPE_SHARED }, { "gpfs", SCOPE_SHARED }, { "beegfs", SCOPE_SHARED },
+		{ "ceph", SCOPE_SHARED }, { "cifs", SCOPE_SHARED },
+		{ "smb3", SCOPE_SHARED }, { "9p", SCOPE_SHARED }, { "virtiofs", SCOPE_SHARED },
+		{ "fuse.glusterfs", SCOPE_SHARED }, { "fuse.sshfs", SCOPE_SHARED },
+		{ "fuse.dfuse", SCOPE_SHARED }, { "pvfs2", SCOPE_SHARED },
 		{ "gfs2", SCOPE_SHARED }, { "ocfs2", SCOPE_SHARED }, { "panfs", SCOPE_SHARED }, { "wekafs", SCOPE_SHARED },
 		{ "ext4", SCOPE_NODE }, { "xfs", SCOPE_NODE }, { "btrfs", SCOPE_NODE }, { "tmpfs", SCOPE_NODE }, { "zfs", SCOPE_NODE },
 		{ "overlay", SCOPE_NODE }, { "proc", SCOPE_NODE }, { "cgroup2", SCOPE_NODE }, { "fuseblk", SCOPE_NODE },
 		{ "fuse.fuse-overlayfs", SCOPE_NODE }, { "fuse.squashfuse", SCOPE_NODE },
-		{ "fuse.something", SCOPE_UNKNOWN }, { "fuse", SCOPE_UNKNOWN }, { "newfs", SCOPE_UNKNOWN }, { "nfs5", SCOPE_UNKNOWN }, { "", SCOPE_UNKNOWN },
+		{ "fuse.something", SCOPE_UNKNOWN }, { "fuse", SCOPE_UNKNOWN },
+		{ "newfs", SCOPE_UNKNOWN }, { "nfs5", SCOPE_UNKNOWN }, { "", SCOPE_UNKNOWN },
 	};
 
 	(void)state;

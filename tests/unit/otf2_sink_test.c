@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "otf2_log_builder.h"
 #include "sink/otf2.h"
 
 #define T0 ((uint64_t)1000000)
@@ -105,7 +106,8 @@ static const struct model_event script[] = {
 	{ .type = EV_CREATE, .location = L_RANK1, .time_ns = T0 + 4, .u.create = { H_MPI, OTF2_IO_ACCESS_MODE_READ_WRITE, 0, 0 } },
 	LEAVE(L_RANK1, 4, R_MPI_OPEN, .error = 0),
 	ENTER(L_RANK0, 10, R_WRITE),
-	{ .type = EV_BEGIN, .location = L_RANK0, .time_ns = T0 + 10, .u.begin = { H_POSIX, OTF2_IO_OPERATION_MODE_WRITE, 0, 4096, 1, 512 } },
+	{ .type = EV_BEGIN, .location = L_RANK0, .time_ns = T0 + 10, .u.begin = { H_POSIX, OTF2_IO_OPERATION_MODE_WRITE, 0, 4096, 1,
+		512 } },
 	{ .type = EV_COMPLETE, .location = L_RANK0, .time_ns = T0 + 12, .u.complete = { H_POSIX, 1024, 1 } },
 	LEAVE(L_RANK0, 12, R_WRITE, .error = 0),
 	ENTER(L_RANK0, 20, R_IWRITE),
@@ -183,236 +185,7 @@ static struct sink *write_script(const char *where, const struct model *model)
 	return sink;
 }
 
-/* ---- reading back: every callback adds one line of text ---- */
-
-static char log_text[32768];
-static char strings[256][128];
-
-static void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void log_line(const char *format, ...)
-{
-	size_t len = strlen(log_text);
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(log_text + len, sizeof(log_text) - len, format, ap);
-	va_end(ap);
-}
-
-#define OK OTF2_CALLBACK_SUCCESS
-#define DEF(name, ...) static OTF2_CallbackCode on_##name(void *data, __VA_ARGS__)
-#define EVT(name, ...) static OTF2_CallbackCode on_##name(OTF2_LocationRef l, OTF2_TimeStamp t, void *data, \
-	OTF2_AttributeList *a, __VA_ARGS__)
-
-DEF(clock, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
-{
-	(void)data;
-	log_line("clock %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", resolution, offset - T0, length, realtime);
-	return OK;
-}
-
-DEF(string, OTF2_StringRef ref, const char *text)
-{
-	(void)data;
-	assert_true(ref < 256);
-	snprintf(strings[ref], sizeof(strings[ref]), "%s", text);
-	return OK;
-}
-
-DEF(paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef id, OTF2_StringRef name, OTF2_IoParadigmClass class, OTF2_IoParadigmFlag flags,
-    uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types, const OTF2_AttributeValue *values)
-{
-	(void)data, (void)properties, (void)types;
-	log_line("paradigm %u %s|%s class %d flags %u version %s\n", ref, strings[id], strings[name], class, flags,
-		 n ? strings[values[0].stringRef] : "-");
-	return OK;
-}
-
-DEF(node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class, OTF2_SystemTreeNodeRef parent)
-{
-	(void)data;
-	log_line("node %u %s %s below %d\n", ref, strings[class], strings[name], (int)parent);
-	return OK;
-}
-
-DEF(location_group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
-    OTF2_LocationGroupRef creator)
-{
-	(void)data, (void)type, (void)creator;
-	log_line("group %u %s on %u\n", ref, strings[name], parent);
-	return OK;
-}
-
-DEF(location, OTF2_LocationRef ref, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
-{
-	(void)data, (void)type;
-	log_line("location %" PRIu64 " %s events %" PRIu64 " group %u\n", ref, strings[name], events, group);
-	return OK;
-}
-
-DEF(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
-    OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
-{
-	(void)data, (void)canonical, (void)flags, (void)file, (void)begin, (void)end;
-	log_line("region %u %s of %s role %d paradigm %d\n", ref, strings[name], strings[description], role, paradigm);
-	return OK;
-}
-
-DEF(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n,
-    const uint64_t *members)
-{
-	(void)data, (void)paradigm, (void)flags;
-	log_line("members %u %s type %d:", ref, strings[name], type);
-	for (uint32_t i = 0; i < n; i++)
-		log_line(" %" PRIu64, members[i]);
-	log_line("\n");
-	return OK;
-}
-
-DEF(comm, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
-{
-	(void)data, (void)flags;
-	log_line("comm %u %s group %u parent %d\n", ref, strings[name], group, (int)parent);
-	return OK;
-}
-
-DEF(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
-{
-	(void)data;
-	log_line("file %u %s scope %d\n", ref, strings[name], (int)scope);
-	return OK;
-}
-
-DEF(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
-{
-	(void)data;
-	log_line("directory %u %s scope %d\n", ref, strings[name], (int)scope);
-	return OK;
-}
-
-DEF(property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
-{
-	(void)data, (void)type;
-	log_line("property %u %s=%s\n", file, strings[name], strings[value.stringRef]);
-	return OK;
-}
-
-DEF(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags,
-    OTF2_CommRef comm, OTF2_IoHandleRef parent)
-{
-	(void)data;
-	log_line("handle %u '%s' file %d paradigm %u flags %u comm %d parent %d\n", ref, strings[name], (int)file, paradigm, flags,
-		 (int)comm, (int)parent);
-	return OK;
-}
-
-DEF(precreated, OTF2_IoHandleRef ref, OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
-{
-	(void)data;
-	log_line("precreated %u mode %u flags %u\n", ref, mode, flags);
-	return OK;
-}
-
-static void log_attributes(const OTF2_AttributeList *list)
-{
-	for (uint32_t i = 0; i < OTF2_AttributeList_GetNumberOfElements(list); i++) {
-		OTF2_AttributeRef ref;
-		OTF2_Type type;
-		OTF2_AttributeValue value;
-
-		assert_int_equal(OTF2_AttributeList_GetAttributeByIndex(list, i, &ref, &type, &value), OTF2_SUCCESS);
-		log_line(" {%u=%" PRIu64 "}", ref, type == OTF2_TYPE_INT32 ? (uint64_t)value.int32 :
-			 type == OTF2_TYPE_UINT8 ? value.uint8 : value.uint64);
-	}
-	log_line("\n");
-}
-
-#define EVENT_LINE(format, ...) do { \
-	(void)data; \
-	log_line("%" PRIu64 " %" PRIu64 " " format, l, t - T0, __VA_ARGS__); \
-	log_attributes(a); \
-} while (0)
-
-EVT(enter, OTF2_RegionRef r) { EVENT_LINE("enter %u", r); return OK; }
-EVT(leave, OTF2_RegionRef r) { EVENT_LINE("leave %u", r); return OK; }
-EVT(create, OTF2_IoHandleRef h, OTF2_IoAccessMode m, OTF2_IoCreationFlag c, OTF2_IoStatusFlag s)
-{ EVENT_LINE("create %u %u %u %u", h, m, c, s); return OK; }
-EVT(destroy, OTF2_IoHandleRef h) { EVENT_LINE("destroy %u", h); return OK; }
-EVT(duplicate, OTF2_IoHandleRef o, OTF2_IoHandleRef n, OTF2_IoStatusFlag s) { EVENT_LINE("duplicate %u %u %u", o, n, s); return OK; }
-EVT(status, OTF2_IoHandleRef h, OTF2_IoStatusFlag s) { EVENT_LINE("status %u %u", h, s); return OK; }
-EVT(delete, OTF2_IoParadigmRef p, OTF2_IoFileRef f) { EVENT_LINE("delete %u %u", p, f); return OK; }
-EVT(seek, OTF2_IoHandleRef h, int64_t q, OTF2_IoSeekOption w, uint64_t r)
-{ EVENT_LINE("seek %u %" PRId64 " %u %" PRIu64, h, q, w, r); return OK; }
-EVT(begin, OTF2_IoHandleRef h, OTF2_IoOperationMode m, OTF2_IoOperationFlag f, uint64_t b, uint64_t i)
-{ EVENT_LINE("begin %u %u %u %" PRId64 " #%" PRIu64, h, m, f, (int64_t)b, i); return OK; }
-EVT(issued, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("issued %u #%" PRIu64, h, i); return OK; }
-EVT(test, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("test %u #%" PRIu64, h, i); return OK; }
-EVT(cancelled, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("cancelled %u #%" PRIu64, h, i); return OK; }
-EVT(complete, OTF2_IoHandleRef h, uint64_t b, uint64_t i) { EVENT_LINE("complete %u %" PRId64 " #%" PRIu64, h, (int64_t)b, i); return OK; }
-EVT(lock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("lock %u %u", h, k); return OK; }
-EVT(unlock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("unlock %u %u", h, k); return OK; }
-EVT(trylock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("trylock %u %u", h, k); return OK; }
-
-static void read_definitions(OTF2_Reader *reader, uint64_t *locations)
-{
-	OTF2_GlobalDefReader *defs = OTF2_Reader_GetGlobalDefReader(reader);
-	OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
-	uint64_t n;
-
-	OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(c, on_clock);
-	OTF2_GlobalDefReaderCallbacks_SetStringCallback(c, on_string);
-	OTF2_GlobalDefReaderCallbacks_SetIoParadigmCallback(c, on_paradigm);
-	OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(c, on_node);
-	OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(c, on_location_group);
-	OTF2_GlobalDefReaderCallbacks_SetLocationCallback(c, on_location);
-	OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
-	OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_members);
-	OTF2_GlobalDefReaderCallbacks_SetCommCallback(c, on_comm);
-	OTF2_GlobalDefReaderCallbacks_SetIoRegularFileCallback(c, on_file);
-	OTF2_GlobalDefReaderCallbacks_SetIoDirectoryCallback(c, on_directory);
-	OTF2_GlobalDefReaderCallbacks_SetIoFilePropertyCallback(c, on_property);
-	OTF2_GlobalDefReaderCallbacks_SetIoHandleCallback(c, on_handle);
-	OTF2_GlobalDefReaderCallbacks_SetIoPreCreatedHandleStateCallback(c, on_precreated);
-	assert_int_equal(OTF2_Reader_RegisterGlobalDefCallbacks(reader, defs, c, locations), OTF2_SUCCESS);
-	OTF2_GlobalDefReaderCallbacks_Delete(c);
-	assert_int_equal(OTF2_Reader_ReadAllGlobalDefinitions(reader, defs, &n), OTF2_SUCCESS);
-}
-
-static uint64_t read_events(OTF2_Reader *reader)
-{
-	OTF2_GlobalEvtReader *events;
-	OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < N_LOCATIONS; i++)
-		if (locations[i].used)
-			OTF2_Reader_SelectLocation(reader, locations[i].id);
-	OTF2_Reader_OpenEvtFiles(reader);
-	for (size_t i = 0; i < N_LOCATIONS; i++)
-		if (locations[i].used)
-			assert_non_null(OTF2_Reader_GetEvtReader(reader, locations[i].id));
-	events = OTF2_Reader_GetGlobalEvtReader(reader);
-	OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
-	OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, on_leave);
-	OTF2_GlobalEvtReaderCallbacks_SetIoCreateHandleCallback(c, on_create);
-	OTF2_GlobalEvtReaderCallbacks_SetIoDestroyHandleCallback(c, on_destroy);
-	OTF2_GlobalEvtReaderCallbacks_SetIoDuplicateHandleCallback(c, on_duplicate);
-	OTF2_GlobalEvtReaderCallbacks_SetIoChangeStatusFlagsCallback(c, on_status);
-	OTF2_GlobalEvtReaderCallbacks_SetIoDeleteFileCallback(c, on_delete);
-	OTF2_GlobalEvtReaderCallbacks_SetIoSeekCallback(c, on_seek);
-	OTF2_GlobalEvtReaderCallbacks_SetIoOperationBeginCallback(c, on_begin);
-	OTF2_GlobalEvtReaderCallbacks_SetIoOperationIssuedCallback(c, on_issued);
-	OTF2_GlobalEvtReaderCallbacks_SetIoOperationTestCallback(c, on_test);
-	OTF2_GlobalEvtReaderCallbacks_SetIoOperationCancelledCallback(c, on_cancelled);
-	OTF2_GlobalEvtReaderCallbacks_SetIoOperationCompleteCallback(c, on_complete);
-	OTF2_GlobalEvtReaderCallbacks_SetIoAcquireLockCallback(c, on_lock);
-	OTF2_GlobalEvtReaderCallbacks_SetIoReleaseLockCallback(c, on_unlock);
-	OTF2_GlobalEvtReaderCallbacks_SetIoTryLockCallback(c, on_trylock);
-	assert_int_equal(OTF2_Reader_RegisterGlobalEvtCallbacks(reader, events, c, NULL), OTF2_SUCCESS);
-	OTF2_GlobalEvtReaderCallbacks_Delete(c);
-	assert_int_equal(OTF2_Reader_ReadAllGlobalEvents(reader, events, &n), OTF2_SUCCESS);
-	return n;
-}
+/* ---- reading back ---- */
 
 static OTF2_Reader *open_reader(void)
 {
@@ -428,8 +201,8 @@ static OTF2_Reader *open_reader(void)
 
 static void assert_logged(const char *lines)
 {
-	if (!strstr(log_text, lines))
-		fail_msg("not in the archive:\n%s\nthe archive has:\n%s", lines, log_text);
+	if (!strstr(otf2_log, lines))
+		fail_msg("not in the archive:\n%s\nthe archive has:\n%s", lines, otf2_log);
 }
 
 static void assert_property(OTF2_Reader *reader, const char *name, const char *expected)
@@ -495,6 +268,7 @@ static void check_events(void)
 
 static void archive_is_read_back(void **state)
 {
+	const uint64_t used[] = { 100, 102, 103, 104 };
 	struct model model = make_model();
 	struct sink *sink = write_script(dir, &model);
 	OTF2_Reader *reader;
@@ -508,11 +282,10 @@ static void archive_is_read_back(void **state)
 	assert_true(exists("traces/100.def"));
 	assert_false(exists("traces/101.evt"));
 
-	log_text[0] = '\0';
 	reader = open_reader();
-	read_definitions(reader, NULL);
+	otf2_log_definitions(reader, T0);
 	check_definitions();
-	assert_int_equal(read_events(reader), NSCRIPT);
+	assert_int_equal(otf2_log_events(reader, used, 4), NSCRIPT);
 	check_events();
 	assert_property(reader, "IOPROBE::LOST_RECORDS", "3");
 	assert_property(reader, "IOPROBE::ABANDONED_CALLS", "1");
@@ -632,9 +405,8 @@ static void long_location_is_flushed(void **state)
 #ifndef __SANITIZE_ADDRESS__
 	assert_true(usage.ru_maxrss < 64 * 1024);
 #endif
-	log_text[0] = '\0';
 	reader = open_reader();
-	read_definitions(reader, NULL);
+	otf2_log_definitions(reader, T0);
 	snprintf(expected, sizeof(expected), "location 100 Master thread events %" PRIu64 " group ", 4 * n);
 	assert_logged(expected);
 	snprintf(expected, sizeof(expected), "clock 1000000000 0 %" PRIu64 " ", 100 + 4 * n - 1);
@@ -705,14 +477,63 @@ static void idle_rank_keeps_its_location(void **state)
 	assert_int_equal(sink->event(sink, &model, &script[0]), 0);
 	assert_int_equal(sink->finish(sink, &model), 0);
 	otf2_sink_destroy(sink);
-	log_text[0] = '\0';
 	reader = open_reader();
-	read_definitions(reader, NULL);
+	otf2_log_definitions(reader, T0);
 	assert_logged("group 0 MPI Rank 1 on 1\ngroup 1 MPI Rank 0 on 1\n"
 		      "location 100 Master thread events 1 group 1\nlocation 102 Master thread events 0 group 0\n"
 		      "region 0 MPI_File_open");
 	assert_logged("members 0  type 4: 100 102\n");
 	OTF2_Reader_Close(reader);
+}
+
+/* A definition that does not fit into a chunk must not vanish. */
+static void oversized_group_is_an_error(void **state)
+{
+	struct model_comm huge = { "huge", COMM_KIND_OTHER, calloc(400000, sizeof(uint32_t)), 400000 };
+	struct model model = make_model();
+	struct sink *sink;
+	char err[256];
+
+	(void)state;
+	model.comms.v = &huge;
+	model.comms.n = 1;
+	model.handles.n = 1;
+	assert_int_equal(otf2_sink_create(&sink, dir, err, sizeof(err)), 0);
+	assert_int_equal(sink->event(sink, &model, &script[0]), 0);
+	assert_true(sink->finish(sink, &model) < 0);
+	assert_non_null(otf2_sink_error(sink));
+	assert_false(exists("traces.otf2"));
+	otf2_sink_destroy(sink);
+	free(huge.members);
+}
+
+/* Many strings and handles: the definitions are flushed in the middle. */
+static void many_definitions_are_flushed(void **state)
+{
+	uint32_t n = 50000;
+	struct model_handle *many = calloc(n, sizeof(*many));
+	struct model model = make_model();
+	OTF2_Reader *reader;
+	uint64_t definitions;
+	struct sink *sink;
+	char err[256];
+
+	(void)state;
+	for (uint32_t i = 0; i < n; i++)
+		many[i] = handles[H_DUP];
+	model.handles.v = many;
+	model.handles.n = n;
+	assert_int_equal(otf2_sink_create(&sink, dir, err, sizeof(err)), 0);
+	assert_int_equal(sink->event(sink, &model, &script[0]), 0);
+	assert_int_equal(sink->finish(sink, &model), 0);
+	otf2_sink_destroy(sink);
+	reader = open_reader();
+	assert_int_equal(OTF2_Reader_GetNumberOfGlobalDefinitions(reader, &definitions), OTF2_SUCCESS);
+	assert_true(definitions > n);
+	assert_int_equal(OTF2_Reader_ReadAllGlobalDefinitions(reader, OTF2_Reader_GetGlobalDefReader(reader), &definitions), OTF2_SUCCESS);
+	assert_true(definitions > n);
+	OTF2_Reader_Close(reader);
+	free(many);
 }
 
 /* The library does not free a location's writer when its last flush fails. */
@@ -734,6 +555,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_location_is_flushed, setup, teardown),
 		cmocka_unit_test_setup_teardown(write_error_leaves_no_anchor, setup, teardown),
 		cmocka_unit_test_setup_teardown(idle_rank_keeps_its_location, setup, teardown),
+		cmocka_unit_test_setup_teardown(oversized_group_is_an_error, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_definitions_are_flushed, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

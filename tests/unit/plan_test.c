@@ -287,8 +287,13 @@ static void test_files_that_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_points), cmocka_unit_test(test_layer_facts), cmocka_unit_test(test_by_content), cmocka_unit_test(test_wrapper),
-		cmocka_unit_test(test_per_process_layer_by_content), cmocka_unit_test(test_importer), cmocka_unit_test(test_builtin_tables),
+		cmocka_unit_test(test_points),
+		cmocka_unit_test(test_layer_facts),
+		cmocka_unit_test(test_by_content),
+		cmocka_unit_test(test_wrapper),
+		cmocka_unit_test(test_per_process_layer_by_content),
+		cmocka_unit_test(test_importer),
+		cmocka_unit_test(test_builtin_tables),
 		cmocka_unit_test(test_files_that_are_none),
 	};
 

@@ -383,6 +383,57 @@ static void stream_of_before(void **state)
 	assert_true(handle(0)->precreated);
 }
 
+static void other_streams(void **state)
+{
+	(void)state;
+	sb_fd(&sb, 100, 5, 1, "/log", O_WRONLY, IOP_F_SCAN);
+	sb_call(&sb, 100, "puts", 10, 11, 0, 4, NO_ARGS);
+	sb_open(&sb, 100, 20, 21, 0, 3, "/f", O_RDWR);
+	sb_call(&sb, 100, "fdopen", 22, 23, 0, 0x700, ARGS(ARG(FD, 3), STR(STREAM_MODE, "r")));
+	sb_call(&sb, 100, "freopen", 30, 31, 0, 0x700, ARGS(ARG(HANDLE, 0x700), STR(PATH, "/g"), STR(STREAM_MODE, "w")));
+	sb_call(&sb, 100, "fgetc", 40, 41, 0, 0xffffffff, ARGS(ARG(HANDLE, 0x700)));
+	sb_fork(&sb, 100, 50, 200);
+	sb_call(&sb, 200, "fputc", 60, 61, 0, 'x', ARGS(ARG(HANDLE, 0x700)));
+	expect("100 @10 enter puts\n100 @10 begin h1 m1 f0 ? #1\n100 @11 complete h1 ? #1\n100 @11 leave puts\n"
+	       "100 @20 enter openat\n100 @21 create h2 m2 c0 s0\n100 @21 leave openat\n"
+	       "100 @22 enter fdopen\n100 @23 create h3 m0 c0 s0\n100 @23 leave fdopen\n"
+	       "100 @30 enter freopen\n100 @31 destroy h3\n100 @31 create h4 m1 c3 s0\n100 @31 leave freopen\n"
+	       "100 @40 enter fgetc\n100 @40 begin h4 m0 f0 1 #2\n100 @41 complete h4 ? #2\n100 @41 leave fgetc failed 0\n"
+	       "200 @60 enter fputc\n200 @60 begin h5 m1 f0 1 #3\n200 @61 complete h5 1 #3\n200 @61 leave fputc\n");
+	assert_string_equal(handle(1)->name, "stdout");
+	expect_handle(1, "/log", "ISOC", -1);
+	expect_handle(3, "/f", "ISOC", -1);
+	expect_handle(4, "/g", "ISOC", -1);
+	expect_handle(5, "/g", "ISOC", -1);
+	assert_true(handle(5)->precreated && !handle(4)->precreated);
+}
+
+/* A thread's own order holds even where a clock value is older than that of the record before (FD before its openat). */
+static void clock_read_first(void **state)
+{
+	(void)state;
+	sb_fd(&sb, 100, 500, 3, "/a", O_RDONLY, 0);
+	sb_call(&sb, 100, "openat", 10, 20, 0, 3, ARGS(ARG(DIRFD, AT_FDCWD), STR(PATH, "/a"), ARG(FLAGS, O_RDONLY)));
+	expect("100 @10 enter openat\n100 @20 create h0 m0 c0 s0\n100 @20 leave openat\n");
+	expect_handle(0, "/a", "POSIX", -1);
+	assert_int_equal(sb.model.handles.n, 1);
+	assert_int_equal(sb.model.totals.lost_records, 0);
+	assert_int_equal(sb.model.totals.late_records, 0);
+}
+
+/* Records that the format forbids end the replay with a reason. */
+static void malformed(void **state)
+{
+	struct iop_rec_call rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_CALL, .tid = 100, .tgid = 100, .seq = 1, .time_ns = 9 },
+				    .probe = 60000 };
+
+	(void)state;
+	assert_int_equal(spool_writer_append(sb.writer, &rec.rec), 0);
+	sb_replay(&sb);
+	assert_int_equal(sb.ret, -EINVAL);
+	assert_non_null(strstr(sb.err, "names probe 60000"));
+}
+
 /* nc_create_par > H5Fcreate > MPI_File_open > openat, with a foreign file opened between. */
 static void chain_down(uint32_t tid, uint64_t t, bool fails)
 {
@@ -531,7 +582,7 @@ int main(void)
 		TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
 		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close),
-		TEST(notes_and_end),
+		TEST(notes_and_end), TEST(other_streams), TEST(clock_read_first), TEST(malformed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

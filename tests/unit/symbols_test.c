@@ -308,9 +308,15 @@ static void test_no_elf_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_ifunc), cmocka_unit_test(test_offsets), cmocka_unit_test(test_properties),
-		cmocka_unit_test(test_without_sections), cmocka_unit_test(test_truncated), cmocka_unit_test(test_own_executable),
-		cmocka_unit_test(test_static_executable), cmocka_unit_test(test_no_elf_file),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_ifunc),
+		cmocka_unit_test(test_offsets),
+		cmocka_unit_test(test_properties),
+		cmocka_unit_test(test_without_sections),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_own_executable),
+		cmocka_unit_test(test_static_executable),
+		cmocka_unit_test(test_no_elf_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,8 +68,8 @@ static bool same_file(const struct file_id *a, const struct file_id *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-/* The path as the process sees it, if it still leads to the mapped file. maps shows the super block's device, which on btrfs and overlayfs is
- * not the one that stat(2) tells: so what counts is what stat tells of the mapping itself, where we may ask for that. */
+/* The path as the process sees it, if it still leads to the mapped file. maps shows the super block's device, which on btrfs and
+ * overlayfs is not the one that stat(2) tells: so what counts is what stat tells of the mapping itself, where we may ask for that. */
 static char *path_in_root(pid_t pid, const char *path, const struct file_id *mapped)
 {
 	struct file_id id;
@@ -148,8 +148,8 @@ static int module_add(struct proc_modules *modules, pid_t pid, const struct map_
 	return err;
 }
 
-/* The image of a library is a run of lines of the same file with ascending offsets; other mappings of the file, by a reader for instance, are
- * no part of it. The text may begin in the file's first page, too. */
+/* The image of a library is a run of lines of the same file with ascending offsets; other mappings of the file, by a reader for
+ * instance, are no part of it. The text may begin in the file's first page, too. */
 static bool continues(const struct map_row *first, const struct map_row *previous, const struct map_row *row)
 {
 	if (!first->ino || row->ino != first->ino || row->dev != first->dev || row->offset < previous->offset)

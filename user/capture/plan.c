@@ -146,9 +146,9 @@ static size_t count_defined(const struct planner *p, size_t layer, size_t *rows)
 	return defined;
 }
 
-/* By content: libraries of other names, and programs that have a library linked in. Not a file that needs the layer's own library: it wraps the
- * functions (as other tools' preloaded libraries do) and their calls would count twice. For the same reason not a shared object with functions
- * of the C library. */
+/* By content: libraries of other names, and programs that have a library linked in. Not a file that needs the layer's own library: it
+ * wraps the functions (as other tools' preloaded libraries do) and their calls would count twice. For the same reason not a shared
+ * object with functions of the C library. */
 static enum match match_layer(const struct planner *p, size_t index)
 {
 	const struct table_layer *layer = &p->set->layers[index];
@@ -329,7 +329,7 @@ static int add_row(struct planner *p, const struct table_row *row)
 	int err = 0;
 
 	if (!named && p->match[row->layer] == BY_NAME)
-		add_missing(p, row->id, "not in this file");
+		add_missing(p, row->id, PLAN_ABSENT);
 	for (size_t i = 0; named && i < named->n && !err; i++) {
 		struct candidate *candidate = &p->candidates[p->ncandidates];
 

@@ -15,7 +15,9 @@ struct plan_point {
 	const char *function;           /* name in the file; owned by the plan */
 };
 
-struct plan_missing { uint16_t row; const char *reason; };      /* in the table, not probed here; static text */
+/* In the table, not probed here; static text. What a library does not have (another version's) cannot be called in it either. */
+struct plan_missing { uint16_t row; const char *reason; };
+#define PLAN_ABSENT "not in this file"
 
 /* What one layer of the tables has in this file. */
 struct plan_layer {

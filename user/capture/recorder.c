@@ -4,7 +4,6 @@
  */
 #include "capture/recorder.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +39,6 @@ struct recorder {
 	struct rings *rings;
 	struct targets *targets;
 	struct spool_writer *spool;
-	struct ring_buffer *requests;
 	struct launch launch;
 	bool launched, stop;
 	unsigned interrupts;
@@ -146,18 +144,16 @@ static void round_of_records(struct recorder *r)
 	targets_check_mounts(r->targets);
 }
 
-/* A launched process waits with its libraries mapped. Its fork and exec records are in the rings already: take them first. */
-static int on_request(void *arg, void *data, size_t size)
+/* Launched processes wait with their libraries mapped. Their fork and exec records are in the rings already: those come first. */
+static void on_waiting(struct recorder *r)
 {
-	struct recorder *r = arg;
-	const struct iop_request *request = data;
+	uint64_t pid_tgid;
 
-	if (size < sizeof(*request))
-		return 0;
-	round_of_records(r);
-	targets_mapped(r->targets, request->pid_tgid >> 32, 0);
-	kernel_side_answer(r->kernel, request->pid_tgid);
-	return 0;
+	while ((pid_tgid = responder_next(r->responder))) {
+		round_of_records(r);
+		targets_mapped(r->targets, pid_tgid >> 32, 0);
+		responder_release(r->responder, pid_tgid);
+	}
 }
 
 /* ---- begin ---- */
@@ -200,10 +196,8 @@ static int open_kernel(struct recorder *r)
 		err = rings_create(&r->rings, r->kernel, on_record, r);
 	if (!err)
 		err = targets_create(&r->targets, r->kernel, r->options->set, r->spool);
-	if (!err) {
-		r->requests = ring_buffer__new(kernel_side_probe_requests_fd(r->kernel), on_request, r, NULL);
-		err = r->requests ? watch(r, kernel_side_probe_requests_fd(r->kernel)) : -errno;
-	}
+	if (!err)
+		err = watch(r, responder_probes_fd(r->responder));
 	if (!err)
 		err = watch(r, rings_poll_fd(r->rings));
 	return err ? fail(r, err, "cannot set up the rings") : 0;
@@ -320,13 +314,14 @@ static void stop(struct recorder *r, const char *reason)
 
 static void reap(struct recorder *r)
 {
-	int status;
+	siginfo_t info = { 0 };
 
-	if (r->launched && waitpid(r->launch.pid, &status, WNOHANG) == r->launch.pid) {
-		r->result->command_ended = true;
-		r->result->wait_status = status;
-		stop(r, "the launched program ended");
-	}
+	/* Looked at without taking it: a ptrace stop is the responder's. */
+	if (!r->launched || waitid(P_PID, r->launch.pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != r->launch.pid ||
+	    info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+		return;
+	r->result->command_ended = waitpid(r->launch.pid, &r->result->wait_status, 0) == r->launch.pid;
+	stop(r, "the launched program ended");
 }
 
 /* The terminal's interrupt reaches the launched program too: the first one is its own affair. */
@@ -353,7 +348,7 @@ static void loop(struct recorder *r)
 		struct epoll_event events[4];
 
 		epoll_wait(r->epoll_fd, events, 4, ROUND_MS);
-		ring_buffer__consume(r->requests);
+		on_waiting(r);
 		on_signals(r);
 		round_of_records(r);
 		if (!r->launched && !targets_running(r->targets))
@@ -405,7 +400,6 @@ static int close_all(struct recorder *r, int err)
 	int spool_err;
 
 	targets_destroy(r->targets);
-	ring_buffer__free(r->requests);
 	rings_destroy(r->rings);
 	responder_destroy(r->responder);
 	kernel_side_destroy(r->kernel);

@@ -257,8 +257,8 @@ static void show_row(struct show *show, const struct table_row *row)
 	else if (!layer->syscalls)
 		join_patterns(layer, where, sizeof(where));
 	if (show->json)
-		json_array_append_new(show->json, json_pack("{s:s, s:s, s:s, s:s, s:s}", "layer", layer->name, "name", row->name, "kind", kind,
-							    "operation", table_op_name(row->op), "where", where));
+		json_array_append_new(show->json, json_pack("{s:s, s:s, s:s, s:s, s:s}", "layer", layer->name, "name", row->name,
+							    "kind", kind, "operation", table_op_name(row->op), "where", where));
 	else
 		printf("%-8s %-34s %s\n", layer->name, row->name, where);
 }

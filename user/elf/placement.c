@@ -68,7 +68,8 @@ static bool is_refused(const struct insn *insn)
 {
 	const ZydisDecodedInstruction *decoded = &insn->decoded;
 
-	if (has_refused_prefix(insn) || decoded->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX || (decoded->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED))
+	if (has_refused_prefix(insn) || decoded->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+	    (decoded->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED))
 		return true;
 	switch (decoded->meta.category) {
 	case ZYDIS_CATEGORY_INTERRUPT:
@@ -224,7 +225,8 @@ static struct jumps find_jumps(const struct code *code, uint32_t probe)
 	ZydisDecodedInstruction decoded;
 
 	for (size_t at = 0; at < code->len; at += decoded.length) {
-		if (!decoder() || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, code->bytes + at, code->len - at, &decoded))) {
+		if (!decoder() ||
+		    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, code->bytes + at, code->len - at, &decoded))) {
 			jumps.undecodable = true;
 			break;
 		}
@@ -233,9 +235,9 @@ static struct jumps find_jumps(const struct code *code, uint32_t probe)
 	return jumps;
 }
 
-/* Whether something may come to (entry, probe] on another way than from the entry. Two ways cannot be seen here: a jump table may lead to the
- * head of a loop, and a part of the function that lies elsewhere may jump back. Neither can lead to a push of the prologue or before it: the
- * stack would be one word deeper with each round. To any other instruction they could, so then the probe stays. */
+/* Whether something may come to (entry, probe] on another way than from the entry. Two ways cannot be seen here: a jump table may lead
+ * to the head of a loop, and a part of the function that lies elsewhere may jump back. Neither can lead to a push of the prologue or
+ * before it: the stack would be one word deeper with each round. To any other instruction they could, so then the probe stays. */
 static const char *why_not_moved(const struct jumps *jumps, enum emulation emulation)
 {
 	if (jumps->undecodable)

@@ -147,8 +147,8 @@ static int consider_all(const struct elf_file *file, const struct elf_symtab *ta
 
 /* ---- functions ---- */
 
-/* A local function counts only where no global one has its name and it is the only one: hidden functions of a library that was linked in are
- * local, but so is any static function of the same name. */
+/* A local function counts only where no global one has its name and it is the only one: hidden functions of a library that was linked
+ * in are local, but so is any static function of the same name. */
 static bool counts(const struct found *found)
 {
 	return !found->local || (!found->wanted->global && found->wanted->nlocal == 1);

@@ -5,6 +5,7 @@
 #include "model/mounts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,17 @@
 /* ---- one row ---- */
 
 /* Space, tab, newline, backslash and # are written as three octal digits. */
+static bool is_escape(const char *text)
+{
+	return text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' && text[2] <= '7' && text[3] >= '0' && text[3] <= '7';
+}
+
 static char *unescaped_copy(const char *text)
 {
 	char *copy = malloc(strlen(text) + 1), *to = copy;
 
 	while (copy && *text) {
-		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' && text[2] <= '7' && text[3] >= '0' && text[3] <= '7') {
+		if (is_escape(text)) {
 			*to++ = (text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0');
 			text += 4;
 		} else {
@@ -179,8 +185,8 @@ const struct mount_row *mounts_by_path(const struct mounts *mounts, const char *
 
 /* Network and cluster file systems. FUSE file systems are listed by their subtype, behind "fuse.". */
 static const char *const shared_types[] = {
-	"nfs", "nfs4", "lustre", "gpfs", "beegfs", "fhgfs", "ceph", "cephfs", "cifs", "smb2", "smb3", "smbfs", "9p", "virtiofs", "glusterfs",
-	"orangefs", "pvfs2", "panfs", "wekafs", "afs", "openafs", "coda", "gfs", "gfs2", "ocfs2", "dvs", "daos",
+	"nfs", "nfs4", "lustre", "gpfs", "beegfs", "fhgfs", "ceph", "cephfs", "cifs", "smb2", "smb3", "smbfs", "9p", "virtiofs",
+	"glusterfs", "orangefs", "pvfs2", "panfs", "wekafs", "afs", "openafs", "coda", "gfs", "gfs2", "ocfs2", "dvs", "daos",
 	"fuse.glusterfs", "fuse.sshfs", "fuse.daos", "fuse.dfuse", "fuse.ceph", "fuse.ceph-fuse", "fuse.beegfs", "fuse.orangefs",
 	"fuse.juicefs", "fuse.s3fs", "fuse.gcsfuse", "fuse.mfs",
 };
@@ -189,9 +195,10 @@ static const char *const shared_types[] = {
 static const char *const node_types[] = {
 	"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "nilfs2", "minix",
 	"vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfsplus", "udf", "iso9660", "squashfs", "erofs", "cramfs", "romfs", "fuseblk",
-	"tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs", "overlay", "aufs", "fuse.fuse-overlayfs", "fuse.squashfuse", "fuse.squashfuse_ll",
-	"proc", "sysfs", "devpts", "cgroup", "cgroup2", "mqueue", "bpf", "tracefs", "debugfs", "securityfs", "configfs", "pstore", "efivarfs",
-	"binfmt_misc", "fusectl", "nsfs", "pipefs", "sockfs", "anon_inodefs", "rpc_pipefs", "nfsd", "selinuxfs", "resctrl",
+	"tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs", "overlay", "aufs", "fuse.fuse-overlayfs", "fuse.squashfuse",
+	"fuse.squashfuse_ll",
+	"proc", "sysfs", "devpts", "cgroup", "cgroup2", "mqueue", "bpf", "tracefs", "debugfs", "securityfs", "configfs", "pstore",
+	"efivarfs", "binfmt_misc", "fusectl", "nsfs", "pipefs", "sockfs", "anon_inodefs", "rpc_pipefs", "nfsd", "selinuxfs", "resctrl",
 };
 
 static bool is_one_of(const char *type, const char *const *list, size_t n)

@@ -18,8 +18,10 @@
 /* MPI-IO's way to name a file system's driver ("ufs:/data/f"), see the MPI standard, File Interoperability. */
 static struct str without_driver(struct str path)
 {
-	static const char *const drivers[] = { "ufs", "nfs", "xfs", "pfs", "sfs", "piofs", "testfs", "ftp", "panfs", "lustre", "gpfs", "pvfs",
-		"pvfs2", "zoidfs", "gsiftp", "bgl", "bglockless", "ime", "daos", "quobyte" };
+	static const char *const drivers[] = {
+		"ufs", "nfs", "xfs", "pfs", "sfs", "piofs", "testfs", "ftp", "panfs", "lustre", "gpfs", "pvfs", "pvfs2", "zoidfs",
+		"gsiftp", "bgl", "bglockless", "ime", "daos", "quobyte",
+	};
 
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
 		size_t n = strlen(drivers[i]);
@@ -239,8 +241,8 @@ static bool vouches(const struct replay *r, const struct frame *f)
 
 	if (row->mods & MOD_AT_ZERO || (f->complete && f->failed))
 		return false;
-	return !f->complete || row->op == OP_READ || row->op == OP_WRITE || row->op == OP_SYNC || row->op == OP_SEEK || row->op == OP_CLOSE ||
-	       row->op == OP_DUP;
+	return !f->complete || row->op == OP_READ || row->op == OP_WRITE || row->op == OP_SYNC || row->op == OP_SEEK ||
+	       row->op == OP_CLOSE || row->op == OP_DUP;
 }
 
 static int hold_object(struct replay *r, struct thread *thread, struct frame *f)

@@ -80,7 +80,8 @@ uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index)
 	parent = parent_object(r, thread, f);
 	if (parent && f->file == REF_NONE)
 		f->file = parent->file;
-	def = (struct model_handle){ .file = f->file, .comm = f->comm, .paradigm = frame_info(r, f)->paradigm, .group = thread->process->group };
+	def = (struct model_handle){ .file = f->file, .comm = f->comm, .paradigm = frame_info(r, f)->paradigm,
+				     .group = thread->process->group };
 	def.parent = parent ? object_handle(r, thread->process, parent) : parent_of(r, thread, index, f->file, frame_path(f));
 	def.name = object_name(r, f);
 	if (!def.name)

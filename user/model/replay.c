@@ -195,7 +195,7 @@ static int finish_totals(struct replay *r)
 	model->totals.returns_without_frame += r->orphans;
 	ret = count_note(r, r->loss_notes > 200 ? r->loss_notes - 200 : 0, "further losses are not listed");
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
-	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: whether they lock or unlock is not known");
+	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: whether they lock or unlock is unknown");
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }
 

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# A small clean trace of two ranks and three threads as lists of definitions and events, which tests change in one place and write.
+import os
+
+import _otf2
+
+NONE = 0xFFFFFFFF
+UNKNOWN = 0xFFFFFFFFFFFFFFFF
+T0 = 0x1122334455667700         # a pattern that is found in the file
+
+STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
+           "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI"]
+S = {text: ref for ref, text in enumerate(STRINGS)}
+WRITE, OPEN = 0, 1              # regions
+STDIN, MPI, FD, DUP = 0, 1, 2, 3
+NON_BLOCKING, COLLECTIVE = 1, 2
+TYPE_UINT8, TYPE_UINT64, TYPE_STRING = 1, 4, 11
+
+
+class Trace:
+    """Definitions and events as lists; a test changes one thing and writes them."""
+
+    def __init__(self):
+        self.clock = [1000000000, T0, 100, T0]
+        self.definitions = [("String", i, text) for i, text in enumerate(STRINGS)] + [
+            ("Paradigm", 4, S["MPI"], 0),
+            ("IoParadigm", 0, S["POSIX"], S["POSIX I/O"], 0, 1, [], [], []),
+            ("IoParadigm", 1, S["MPI-IO"], S["MPI I/O"], 1, 0, [], [], []),
+            ("SystemTreeNode", 0, S["cluster"], S["machine"], NONE),
+            ("SystemTreeNode", 1, S["node1"], S["node"], 0),
+            ("LocationGroup", 0, S["MPI Rank 0"], 1, 1, NONE),
+            ("LocationGroup", 1, S["MPI Rank 1"], 1, 1, NONE),
+            ("Location", 10, S["Thread"], 1, None, 0),
+            ("Location", 11, S["Thread"], 1, None, 1),
+            ("Location", 12, S["Thread"], 1, None, 0),
+            ("Region", WRITE, S["write"], S["write"], S["POSIX"], 27, 0, 0, NONE, 0, 0),
+            ("Region", OPEN, S["MPI_File_open"], S["MPI_File_open"], S["MPI-IO"], 38, 4, 0, NONE, 0, 0),
+            ("Group", 0, S[""], 4, 4, 0, [10, 11]),
+            ("Group", 1, S[""], 5, 4, 0, [0, 1]),
+            ("Group", 2, S[""], 6, 4, 0, []),
+            ("Comm", 0, S[""], 1, NONE, 0),
+            ("Attribute", 0, S["Offset"], S[""], TYPE_UINT64),
+            ("Attribute", 1, S["Abandoned"], S[""], TYPE_UINT8),
+            ("IoRegularFile", 0, S["/data/out"], 0),
+            ("IoFileProperty", 0, S["Mount Point"], TYPE_STRING, S["/"]),
+            ("IoFileProperty", 0, S["File system"], TYPE_STRING, S["ext4"]),
+            ("IoRegularFile", 1, S["stdin"], NONE),
+            ("IoHandle", STDIN, S["stdin"], 1, 0, 1, NONE, NONE),
+            ("IoPreCreatedHandleState", STDIN, 0, 0),
+            ("IoHandle", MPI, S[""], 0, 1, 0, 0, NONE),
+            ("IoHandle", FD, S[""], 0, 0, 0, NONE, MPI),
+            ("IoHandle", DUP, S[""], 0, 0, 0, NONE, NONE),
+        ]
+        self.events = {
+            10: [
+                (0, "Enter", OPEN), (1, "IoCreateHandle", FD, 2, 0, 0), (2, "IoCreateHandle", MPI, 2, 0, 0), (3, "Leave", OPEN),
+                (10, "Enter", WRITE), (10, "IoOperationBegin", FD, 1, 0, 100, 1, {0: (TYPE_UINT64, 4096)}),
+                (11, "IoOperationComplete", FD, 100, 1), (12, "Leave", WRITE),
+                (20, "Enter", WRITE), (20, "IoOperationBegin", MPI, 1, NON_BLOCKING, 5, 2), (21, "IoOperationIssued", MPI, 2),
+                (22, "Leave", WRITE),
+                (40, "Enter", WRITE), (40, "IoDuplicateHandle", FD, DUP, 0), (41, "IoDestroyHandle", DUP), (42, "IoDestroyHandle", FD),
+                (43, "IoDestroyHandle", MPI), (44, "Leave", WRITE),
+                (50, "Enter", WRITE), (50, "IoOperationBegin", STDIN, 0, 0, 5, 3),
+                (60, "Leave", WRITE, {1: (TYPE_UINT8, 1)}),
+            ],
+            11: [(0, "Enter", OPEN), (2, "IoCreateHandle", MPI, 2, 0, 0), (3, "Leave", OPEN),
+                 (40, "Enter", WRITE), (41, "IoDestroyHandle", MPI), (42, "Leave", WRITE),
+                 (90, "Enter", WRITE), (100, "IoOperationBegin", STDIN, 0, 0, 5, 4)],
+            12: [(30, "Enter", WRITE), (31, "IoOperationTest", MPI, 2), (32, "IoOperationComplete", MPI, UNKNOWN, 2),
+                 (33, "Leave", WRITE)],
+        }
+
+    # ---- changes ----
+
+    def definition(self, kind, ref):
+        return next(i for i, d in enumerate(self.definitions) if d[0] == kind and d[1] == ref)
+
+    def change(self, kind, ref, position, value):
+        """Sets the field at this position (1 is the ref) of a definition."""
+        i = self.definition(kind, ref)
+        d = list(self.definitions[i])
+        d[position] = value
+        self.definitions[i] = tuple(d)
+
+    def remove(self, kind, ref):
+        del self.definitions[self.definition(kind, ref)]
+
+    def find(self, location, kind, *start):
+        return next(i for i, e in enumerate(self.events[location]) if e[1] == kind and e[2:2 + len(start)] == start)
+
+    def replace(self, location, kind, *start, by=None):
+        i = self.find(location, kind, *start)
+        self.events[location][i:i + 1] = [by] if by else []
+
+    def insert(self, location, *event):
+        """Before the first event with a later time."""
+        events = self.events[location]
+        i = next((i for i, e in enumerate(events) if e[0] > event[0]), len(events))
+        events.insert(i, event)
+
+    # ---- writing ----
+
+    def write(self, directory):
+        archive = _otf2.Archive_Open(directory, "traces", _otf2.FILEMODE_WRITE, 1 << 20, 1 << 22, _otf2.SUBSTRATE_POSIX,
+                                     _otf2.COMPRESSION_NONE)
+        flush = _otf2.FlushCallbacks(pre_flush=lambda *_: _otf2.FLUSH, post_flush=None)
+        _otf2.Archive_SetFlushCallbacks(archive, flush, None)
+        _otf2.Archive_SetSerialCollectiveCallbacks(archive)
+        _otf2.Archive_OpenEvtFiles(archive)
+        for location, events in self.events.items():
+            writer = _otf2.Archive_GetEvtWriter(archive, location)
+            for event in events:
+                self._write_event(writer, event)
+            _otf2.Archive_CloseEvtWriter(archive, writer)
+        _otf2.Archive_CloseEvtFiles(archive)
+        _otf2.Archive_OpenDefFiles(archive)
+        for location in self.events:
+            _otf2.Archive_CloseDefWriter(archive, _otf2.Archive_GetDefWriter(archive, location))
+        _otf2.Archive_CloseDefFiles(archive)
+        self._write_definitions(_otf2.Archive_GetGlobalDefWriter(archive))
+        _otf2.Archive_Close(archive)
+        return os.path.join(directory, "traces.otf2")
+
+    @staticmethod
+    def _write_event(writer, event):
+        time, kind, args = event[0], event[1], list(event[2:])
+        attributes = _otf2.AttributeList_New()
+        if args and isinstance(args[-1], dict):
+            for ref, (value_type, value) in args.pop().items():
+                add = _otf2.AttributeList_AddUint8 if value_type == TYPE_UINT8 else _otf2.AttributeList_AddUint64
+                add(attributes, ref, value)
+        getattr(_otf2, "EvtWriter_" + kind)(writer, attributes, T0 + time, *args)
+        _otf2.AttributeList_Delete(attributes)
+
+    def _write_definitions(self, writer):
+        if self.clock:
+            _otf2.GlobalDefWriter_WriteClockProperties(writer, *self.clock)
+        for kind, *args in self.definitions:
+            if kind == "Location" and args[3] is None:
+                args[3] = len(self.events[args[0]])
+            if kind == "IoFileProperty":
+                value = _otf2.AttributeValue()
+                value.stringRef = args[3]
+                args[2:] = [_otf2.Type(args[2]), value]
+            getattr(_otf2, "GlobalDefWriter_Write" + kind)(writer, *args)
