@@ -32,11 +32,12 @@ has_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
 if have ncgen; then
 	ncgen -k nc4 -o "$TMP/small.nc" "$INPUT/small.cdl"
-	program nccopy nccopy nccopy -k nc4 -d 5 small.nc out.nc &&
+	if program nccopy nccopy nccopy -k nc4 -d 5 small.nc out.nc; then
 		expect nccopy "calls('nc_open') == 1 and calls('nc_create') == 1 and calls('nc_close') == 2" "calls('H5Dwrite') >= 1" \
 			"layer_bytes('POSIX', '*/out.nc')[1] >= $(size_of out.nc)" "('POSIX', 'HDF5', 'netCDF') in chains('*/out.nc')" \
-			"trace.creates['netCDF'] == 2 and trace.destroys['netCDF'] == 2" &&
+			"trace.creates['netCDF'] == 2 and trace.destroys['netCDF'] == 2"
 		again nccopy nccopy -k nc4 -d 5 small.nc out.nc
+	fi
 	program cdo cdo cdo -s -f nc4 copy small.nc out.nc &&
 		expect cdo "layer_bytes('POSIX', '*/out.nc')[1] >= $(size_of out.nc)" "('POSIX', 'HDF5', 'netCDF') in chains('*/out.nc')"
 	program h5repack h5repack h5repack -f GZIP=3 small.nc out.h5 &&
