@@ -7,48 +7,57 @@
 
 #include "emit.h"
 
-/* Appends the names from the leaf to the root of the mount namespace. Returns the bytes used. */
-__noinline u32 copy_path(struct thread *t, u64 mount_address, u64 dentry_address)
+/* One name or one mount point further up. Returns 0 when the path is complete. A function of its own with its state in memory, so
+ * that the verifier looks at it once and not at every combination of steps. */
+__noinline int path_step(struct thread *t)
 {
-	struct mount *mnt = (void *)mount_address;
-	struct dentry *dentry = (void *)dentry_address;
-	struct iop_rec_fd *rec;
-	u32 used = 0;
-	u8 *out;
+	struct dentry *dentry, *parent;
+	struct mount *mnt;
+	u32 used;
+	long n;
 
 	if (!t)
 		return 0;
-	rec = (void *)t->scratch;
-	out = t->scratch + sizeof(*rec);
+	mnt = (void *)t->walk.mount;
+	dentry = (void *)t->walk.dentry;
+	used = t->walk.used;
+	if (dentry == BPF_CORE_READ(mnt, mnt.mnt_root)) {
+		struct mount *up = BPF_CORE_READ(mnt, mnt_parent);
 
-	for (int i = 0; i < PATH_MAX_NAMES; i++) {
-		struct dentry *parent;
-		long n;
-
-		if (dentry == BPF_CORE_READ(mnt, mnt.mnt_root)) {
-			struct mount *up = BPF_CORE_READ(mnt, mnt_parent);
-
-			if (up == mnt || !up)
-				return used;
-			dentry = BPF_CORE_READ(mnt, mnt_mountpoint);
-			mnt = up;
-			continue;
-		}
-		parent = BPF_CORE_READ(dentry, d_parent);
-		if (used > PATH_ROOM - 256)
-			break;
-		if (dentry == parent && used)
-			return used;    /* not below a mounted root: a detached tree */
-		n = bpf_probe_read_kernel_str(out + used, 256, BPF_CORE_READ(dentry, d_name.name));
-		if (n <= 0)
-			break;
-		used += n & 0x1ff;
-		if (dentry == parent)
-			return used;    /* pipes, sockets and the like */
-		dentry = parent;
+		t->walk.dentry = (u64)BPF_CORE_READ(mnt, mnt_mountpoint);
+		t->walk.mount = (u64)up;
+		return up && up != mnt;
 	}
-	rec->state |= IOP_FD_TRUNCATED;
-	return used;
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (dentry == parent && used)
+		return 0;       /* not below a mounted root: a detached tree */
+	t->walk.truncated = 1;
+	if (used > PATH_ROOM - 256)
+		return 0;
+	asm volatile("" : "+r"(used));
+	n = bpf_probe_read_kernel_str(t->scratch + sizeof(struct iop_rec_fd) + used, 256, BPF_CORE_READ(dentry, d_name.name));
+	if (n <= 0)
+		return 0;
+	t->walk.truncated = 0;
+	t->walk.used = used + n;
+	t->walk.dentry = (u64)parent;
+	return dentry != parent;        /* pipes, sockets and the like are their own parent */
+}
+
+/* Appends the names from the leaf to the root of the mount namespace. Returns the bytes used. */
+static __always_inline u32 copy_path(struct thread *t, struct iop_rec_fd *rec, struct mount *mnt, struct dentry *dentry)
+{
+	bool more = true;
+
+	t->walk.mount = (u64)mnt;
+	t->walk.dentry = (u64)dentry;
+	t->walk.used = 0;
+	t->walk.truncated = 0;
+	for (int i = 0; i < PATH_MAX_NAMES && more; i++)
+		more = path_step(t);
+	if (more || t->walk.truncated)
+		rec->state |= IOP_FD_TRUNCATED;
+	return t->walk.used;
 }
 
 static __always_inline void describe_path(struct iop_rec_fd *rec, struct thread *t, struct path *path, struct inode *inode)
@@ -66,7 +75,7 @@ static __always_inline void describe_path(struct iop_rec_fd *rec, struct thread 
 	rec->mnt_id = BPF_CORE_READ(mnt, mnt_id);
 	if (BPF_CORE_READ(inode, i_nlink) == 0)
 		rec->state |= IOP_FD_DELETED;
-	rec->path_len = copy_path(t, (u64)mnt, (u64)BPF_CORE_READ(path, dentry));
+	rec->path_len = copy_path(t, rec, mnt, BPF_CORE_READ(path, dentry));
 }
 
 static __always_inline void send_description(struct thread *t, struct iop_rec_fd *rec, u8 type, u64 now)
@@ -174,17 +183,20 @@ static __always_inline void describe_if_unknown(struct thread *t, s32 fd)
 		describe_new_fd(t, fd, bpf_ktime_get_ns());
 }
 
-__noinline int forget_range(struct thread *t, u64 first, u64 last)
+/* Neighbours in the word are described once more, which is harmless. */
+__noinline int forget_word(struct process *p, u32 w, u32 first, u32 last)
 {
-	struct process *p = t ? process_of(t) : 0;
-
-	if (!p)
-		return 0;
-	for (u32 w = 0; w < KNOWN_FDS / 64; w++) {
-		if (w >= first / 64 && w <= last / 64)
-			p->known[w] = 0;        /* neighbours in the word are described once more, which is harmless */
-	}
+	if (p && w < KNOWN_FDS / 64 && w >= first / 64 && w <= last / 64)
+		p->known[w] = 0;
 	return 0;
+}
+
+static __always_inline void forget_range(struct thread *t, u32 first, u32 last)
+{
+	struct process *p = process_of(t);
+
+	for (u32 w = 0; w < KNOWN_FDS / 64 && p; w++)
+		forget_word(p, w, first, last);
 }
 
 #endif

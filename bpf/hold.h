@@ -75,29 +75,36 @@ int linker_rendezvous(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The slots that hold the kernel's trampoline now, newest frame first: of tail calls that share a slot the oldest has the real
- * address and is written last. */
-__noinline u32 collect_returns(struct thread *t, struct iop_request *request)
+/* Adds the frame at this index to the request in scratch if its slot holds the kernel's trampoline now. */
+__noinline int collect_return(struct thread *t, u32 index)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	u32 n = 0;
+	struct iop_request *request;
+	struct frame *f;
+	u64 found = 0;
+	u32 n;
 
-	for (u32 i = 0; i < MAX_DEPTH && t && request; i++) {
-		struct frame *f = frame_at(t, t->depth - 1 - i);
-		u64 found = 0;
+	if (!t)
+		return 0;
+	request = (void *)t->scratch;
+	f = frame_at(t, index);
+	n = request->n;
+	if (!f || !(f->flags & FRAME_HIJACKED) || n >= IOP_MAX_RETURNS)
+		return 0;
+	asm volatile("" : "+r"(n));
+	f->flags &= ~FRAME_HIJACKED;
+	if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_tail_call((void *)bpf_get_current_task(), found))
+		return 0;
+	request->slot[n].address = f->sp;
+	request->slot[n].value = f->ra;
+	request->n = n + 1;
+	return 0;
+}
 
-		if (i >= t->depth || !f)
-			break;
-		if (!(f->flags & FRAME_HIJACKED) || n >= IOP_MAX_RETURNS)
-			continue;
-		f->flags &= ~FRAME_HIJACKED;
-		if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_tail_call(task, found))
-			continue;
-		request->slot[n].address = f->sp;
-		request->slot[n].value = f->ra;
-		n++;
-	}
-	return n;
+/* Newest frame first: of tail calls that share a slot the oldest has the real address and is written last. */
+static __always_inline void collect_returns(struct thread *t)
+{
+	for (u32 i = 0; i < MAX_DEPTH && i < t->depth; i++)
+		collect_return(t, t->depth - 1 - i);
 }
 
 /* An unwinder (C++ exception, pthread_cancel, pthread_exit) knows nothing of the kernel's return trampoline: it would end the program, or skip
@@ -114,7 +121,8 @@ int unwinder_entry(struct pt_regs *ctx)
 		return 0;
 	prune(t, ctx->sp, 0);
 	request = (void *)t->scratch;
-	request->n = collect_returns(t, request);
+	request->n = 0;
+	collect_returns(t);
 	if (!request->n)
 		return 0;
 	COUNT(unwinds, 1);

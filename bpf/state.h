@@ -38,6 +38,9 @@ struct frame {
 	u64 args[IOP_MAX_ARGS];
 };
 
+/* A walk from a file up to the root of its mount namespace. */
+struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
+
 struct thread {
 	u32 seq;
 	u32 depth;
@@ -45,6 +48,7 @@ struct thread {
 	u32 pad;
 	u64 returns_without_frame;
 	u64 frames_too_deep;
+	struct path_walk walk;
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
 };

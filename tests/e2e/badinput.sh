@@ -58,16 +58,21 @@ else
 	skip "not root" "no setpriv"
 fi
 
-# ^C while a launched program runs: an archive of what there was, and the program is not left behind unnoticed.
+# While a launched program runs, the first ^C is the program's (a terminal sends it to both), the second ends the recording.
 interrupt() {
-	local pid program
+	local pid program began
 	mkdir -p "$TMP/interrupt"
 	env --default-signal=INT "$IOPROBE" -o "$TMP/interrupt/trace" -- \
 		sh -c 'echo started $$; exec sleep 30' >"$TMP/interrupt/out" 2>"$TMP/interrupt/err" & pid=$!
 	wait_for_line "$TMP/interrupt/out" started 30 || not_ok interrupt "did not start: $(said "$TMP/interrupt")"
 	program=$(awk '/started/ { print $2; exit }' "$TMP/interrupt/out")
 	kill -INT $pid
-	end_of $pid 40
+	sleep 0.5
+	verdict "interrupt, the first is the program's" "$(kill -0 $pid 2>/dev/null || echo 'the recorder ended')"
+	kill -INT $pid
+	began=$SECONDS
+	end_of $pid 25
+	verdict "interrupt, the second ends the recording" "$([ $((SECONDS - began)) -lt 15 ] || echo "after $((SECONDS - began)) s")"
 	contract interrupt && expect interrupt "calls('write') >= 1"
 	[ -z "$program" ] || kill "$program" 2>/dev/null
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Records wait in chunks of memory, their keys in an array that is sorted by merging its natural runs: each ring is in order
- * already. A chunk is used again when its last record has left, so memory is bounded by what comes within about two seconds.
+ * already. A chunk is used again when its last record has left, so memory is bounded by what comes within a quarter of a second.
  */
 #include "model/order.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <uthash.h>
 
-#define CHUNK_BYTES (1 << 20)
+#define CHUNK_BYTES (256 << 10)
 
 struct chunk {
 	struct chunk *next_free;
@@ -289,8 +289,8 @@ int order_round(struct order *order, uint64_t time_ns)
 {
 	uint64_t limit_ns = time_ns > ORDER_SLACK_NS ? time_ns - ORDER_SLACK_NS : 0;
 
-	/* Half a second at a time: sorting what stays behind over and over would cost more than waiting. */
-	if (limit_ns < order->released_ns + ORDER_SLACK_NS / 2)
+	/* Some rounds at a time: what stays behind is merged with what is new each time. */
+	if (limit_ns < order->released_ns + ORDER_SLACK_NS / 4)
 		return 0;
 	order->released_ns = limit_ns;
 	return leave_until(order, limit_ns);

@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A record of time t is in its ring at t + this at the latest: a program may be interrupted between clock and ring. */
-#define ORDER_SLACK_NS 1000000000ull
+/* A record of time t is in its ring at t + this at the latest: a program may be interrupted between clock and ring. What comes later
+ * still is taken and counted. */
+#define ORDER_SLACK_NS 200000000ull
 
 struct order;
 typedef int (*order_fn)(void *arg, const struct iop_rec *rec, size_t len);
