@@ -224,7 +224,7 @@ static __always_inline struct frame *push(struct thread *t)
 }
 
 /* Replaces the pointer in slot `from` by what it points to, in slot `to`. Returns 1 if it cannot be read. */
-__noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind)
+__noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 offset)
 {
 	u64 value = 0;
 	s32 small = 0;
@@ -235,9 +235,9 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind)
 	from &= IOP_MAX_ARGS - 1;
 	to &= IOP_MAX_ARGS - 1;
 	if (kind == IOP_ARG_OUT_VALUE) {
-		bad = bpf_probe_read_user(&value, sizeof(value), (void *)f->args[from]);
+		bad = bpf_probe_read_user(&value, sizeof(value), (void *)(f->args[from] + offset));
 	} else {
-		bad = bpf_probe_read_user(&small, sizeof(small), (void *)f->args[from]);
+		bad = bpf_probe_read_user(&small, sizeof(small), (void *)(f->args[from] + offset));
 		value = (s64)small;
 	}
 	f->args[to] = value;
@@ -256,7 +256,7 @@ static __always_inline void read_out_args(struct frame *f, const struct iop_desc
 			break;
 		if (kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT)
 			continue;
-		if (read_out_arg(f, i, to, kind))
+		if (read_out_arg(f, i, to, kind, desc->arg[i].offset))
 			failed |= 1 << to;
 		out++;
 	}

@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* ---- library calls ---- */
 
 /* One argument of a call into its frame. Global, so that the verifier looks at it once and not at every combination. */
-__noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw)
+__noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offset)
 {
 	s32 small = 0;
 	long bad = 0;
@@ -27,11 +27,11 @@ __noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw)
 		f->args[i] = (s64)(s32)raw;
 		return 0;
 	case IOP_ARG_IN_INT:
-		bad = bpf_probe_read_user(&small, sizeof(small), (void *)raw);
+		bad = bpf_probe_read_user(&small, sizeof(small), (void *)(raw + offset));
 		f->args[i] = (s64)small;
 		break;
 	case IOP_ARG_IN_VALUE:
-		bad = bpf_probe_read_user(&f->args[i], sizeof(f->args[i]), (void *)raw);
+		bad = bpf_probe_read_user(&f->args[i], sizeof(f->args[i]), (void *)(raw + offset));
 		break;
 	default:
 		f->args[i] = raw;
@@ -42,7 +42,7 @@ __noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw)
 }
 
 /* The n-th integer argument, n >= 6, lies above the return address. */
-__noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address)
+__noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address, u32 offset)
 {
 	u64 value = 0;
 
@@ -50,7 +50,7 @@ __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address)
 		return 0;
 	if (bpf_probe_read_user(&value, sizeof(value), (void *)address))
 		f->arg_failed |= 1 << i;
-	return set_argument(f, i, kind, value);
+	return set_argument(f, i, kind, value, offset);
 }
 
 static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
@@ -70,9 +70,9 @@ static __always_inline void fetch_library_args(struct pt_regs *ctx, struct threa
 		if (i >= desc->nargs)
 			break;
 		if (source < 6)
-			set_argument(f, i, desc->arg[i].kind, regs[source]);
+			set_argument(f, i, desc->arg[i].kind, regs[source], desc->arg[i].offset);
 		else
-			set_stack_argument(f, i, desc->arg[i].kind, sp + 8 + 8 * (source - 6));
+			set_stack_argument(f, i, desc->arg[i].kind, sp + 8 + 8 * (source - 6), desc->arg[i].offset);
 	}
 }
 
@@ -248,7 +248,7 @@ static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thre
 
 		if (i >= desc->nargs)
 			break;
-		set_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5]);
+		set_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5], desc->arg[i].offset);
 	}
 	for (u32 i = 0; i + 1 < IOP_MAX_ARGS; i++) {
 		if (i + 1 >= desc->nargs)

@@ -40,11 +40,12 @@ struct iop_desc {
 	struct {
 		__u8 source;    /* position among the integer arguments: 0..5 registers, 6.. stack */
 		__u8 kind;      /* enum iop_arg_kind */
+		__u8 offset;    /* bytes from where an IN or OUT argument points to its value */
 	} arg[IOP_MAX_ARGS];
 	__u8 fd_arg2;           /* a second descriptor (sendfile, copy_file_range), IOP_NO_FD if none */
 	__u8 pad[3];
 };
-_Static_assert(sizeof(struct iop_desc) == 24, "iop_desc");
+_Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
 
 #define IOP_MAX_PROBES 4096
 

@@ -7,7 +7,6 @@ C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inheri
 CXX_PROGRAMS := exceptions cancel
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
 	parallel_nc mpiio failures_mpi mpiio_f)
-BENCHMARKS := $(patsubst tests/bench/%.c,$(P)/bench_%,$(sort $(wildcard tests/bench/*.c)))
 
 PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
 PROGRAM_CXXFLAGS := -std=gnu++17 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
@@ -22,9 +21,8 @@ NETCDF_LIBS = $(shell $(NETCDF_PC) $(PKG_CONFIG) --libs $$pc)
 MPICC ?= $(firstword $(shell command -v mpicc || ls /usr/lib64/openmpi/bin/mpicc 2>/dev/null) mpicc)
 MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpif90 2>/dev/null) mpif90)
 
-.PHONY: programs benchmarks
+.PHONY: programs
 programs: $(PROGRAMS)	## the golden programs of tests/programs
-benchmarks: $(BENCHMARKS)
 
 $(P)/libnest.so: tests/programs/nest.c tests/programs/nest.h
 	$(say) CC $@
@@ -71,7 +69,4 @@ $(P)/mpiio_f: tests/programs/mpiio.f90
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPIF90) -O2 -g -Wall -J$(@D) -o $@ $<
 
-$(BENCHMARKS): $(P)/bench_%: tests/bench/%.c
-	$(say) CC $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< -lpthread
+include tests/bench/rules.mk

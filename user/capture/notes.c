@@ -105,6 +105,22 @@ void note_tables(struct spool_writer *spool, const struct table_set *set)
 
 /* ---- processes ---- */
 
+/* The launch that a rank belongs to: several may run at once, each with a rank 0. */
+static void add_job(struct note *note, const char *env, size_t len)
+{
+	const char *space = proc_env_get(env, len, "PMIX_NAMESPACE"), *job = proc_env_get(env, len, "SLURM_JOB_ID");
+	const char *step = proc_env_get(env, len, "SLURM_STEP_ID");
+
+	if (!space)
+		space = proc_env_get(env, len, "OMPI_MCA_ess_base_jobid");
+	if (space)
+		note_add(note, "job", space);
+	else if (job && step)
+		note_addf(note, "job", "%s.%s", job, step);
+	else if (job)
+		note_add(note, "job", job);
+}
+
 /* The rank by precedence of the launchers; mpirun inside sbatch has a wrong SLURM_PROCID, so that comes last. */
 static void add_rank(struct note *note, const char *env, size_t len)
 {
@@ -124,6 +140,7 @@ static void add_rank(struct note *note, const char *env, size_t len)
 		if (size)
 			note_add(note, "size", size);
 		note_add(note, "launcher", ranks[i][2]);
+		add_job(note, env, len);
 		return;
 	}
 }

@@ -209,6 +209,20 @@ static void find_communicators(const struct planner *p, const struct table_layer
 	}
 }
 
+/* The numbers by which the table knows the ABI are in the file, as the linker left them. */
+static bool has_abi(const struct planner *p, const struct table_layer *layer)
+{
+	for (size_t i = 0; i < layer->nabi; i++) {
+		uint64_t vaddr, size, value = 0;
+
+		if (!elf_file_object(p->file, layer->abi[i].symbol, &vaddr, &size) ||
+		    elf_file_read(p->file, vaddr + layer->abi[i].offset, &value, sizeof(value)) != sizeof(value) ||
+		    value != layer->abi[i].value)
+			return false;
+	}
+	return layer->nabi > 0;
+}
+
 /* What a program needs says nothing of a library that is linked into it: that one counts as serial, which claims less. */
 static bool is_parallel(const struct planner *p, size_t index)
 {
@@ -242,6 +256,7 @@ static int find_layers(struct planner *p)
 			continue;
 		layer->layer = i;
 		layer->parallel = is_parallel(p, i);
+		layer->known_abi = has_abi(p, &p->set->layers[i]);
 		read_version(p, &p->set->layers[i], layer);
 		p->plan->nlayers++;
 	}

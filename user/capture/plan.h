@@ -23,6 +23,7 @@ struct plan_missing { uint16_t row; const char *reason; };
 struct plan_layer {
 	uint16_t layer;                 /* index in table_set.layers */
 	bool parallel;                  /* its parallel_symbol is exported here, or the layer's class is parallel without one */
+	bool known_abi;                 /* table_layer.abi is there and holds */
 	char version[48];               /* "" if not known */
 };
 

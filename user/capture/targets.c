@@ -204,6 +204,8 @@ static void note_library(struct targets *targets, const struct target *target, c
 	if (layer->version[0])
 		note_add(&note, "version", layer->version);
 	note_add(&note, "parallel", layer->parallel ? "1" : "0");
+	if (layer->known_abi)
+		note_add(&note, "abi", "1");
 	if (table->ncomms) {
 		uint64_t world, self;
 

@@ -17,5 +17,9 @@ void *model_grow(void **v, size_t *n, size_t *cap, size_t size);
 
 __attribute__((format(printf, 2, 3)))
 int model_note(struct model *model, const char *format, ...);  /* 0 or -ENOMEM */
+__attribute__((format(printf, 2, 3)))
+int model_note_exact(struct model *model, const char *format, ...);    /* for the archive only; the digest has it in another form */
+__attribute__((format(printf, 2, 3)))
+int model_digest(struct model *model, const char *format, ...);
 
 #endif

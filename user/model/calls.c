@@ -360,14 +360,12 @@ int call_record(struct replay *r, struct thread *thread, const struct iop_rec_ca
 
 int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_t to_ns, uint32_t records)
 {
-	enum { MAX_NOTES = 200 };
-
 	r->gap_records += records;
 	thread->disturbed = true;
 	for (unsigned i = 0; i < thread->nframes; i++)
 		thread->frames[i].doubtful = true;
-	if (r->loss_notes++ >= MAX_NOTES)
+	if (r->loss_notes++ >= LOSS_NOTES_MAX)
 		return 0;
-	return model_note(r->model, "%u records of thread %u (process %u) were lost between %llu and %llu ns", records, thread->tid,
-			  thread->process->tgid, (unsigned long long)from_ns, (unsigned long long)to_ns);
+	return model_note_exact(r->model, "%u records of thread %u (process %u) were lost between %llu and %llu ns", records, thread->tid,
+				thread->process->tgid, (unsigned long long)from_ns, (unsigned long long)to_ns);
 }

@@ -10,11 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t comm_get(struct replay *r, bool self)
+/* Each job has its world; there is one self. */
+static uint32_t comm_get(struct replay *r, uint32_t group, bool self)
 {
-	uint32_t *ref = self ? &r->self : &r->world;
+	struct job *job = self ? NULL : job_of(r, group);
+	uint32_t *ref = self ? &r->self : job ? &job->world : NULL;
 	struct model_comm *comm;
 
+	if (!ref)
+		return REF_NONE;
 	if (*ref != REF_NONE)
 		return *ref;
 	comm = MODEL_ADD(r->model->comms);
@@ -23,6 +27,11 @@ static uint32_t comm_get(struct replay *r, bool self)
 	comm->name = self ? "MPI_COMM_SELF" : "MPI_COMM_WORLD";
 	comm->kind = self ? COMM_KIND_SELF : COMM_KIND_WORLD;
 	return *ref = r->model->comms.n - 1;
+}
+
+bool comm_is_world(const struct replay *r, uint32_t comm)
+{
+	return comm != REF_NONE && r->model->comms.v[comm].kind == COMM_KIND_WORLD;
 }
 
 static struct comm_value *value_find(struct process *process, uint64_t value)
@@ -90,7 +99,7 @@ uint32_t comm_of(struct replay *r, struct process *process, uint64_t value)
 	struct comm_value *known = value_find(process, value);
 	int self = known ? known->self : process->comms ? -1 : comm_constant(r, value);
 
-	return self >= 0 && is_member(r, process) ? comm_get(r, self) : REF_NONE;
+	return self >= 0 && is_member(r, process) ? comm_get(r, process->group, self) : REF_NONE;
 }
 
 /* ---- calls ---- */
@@ -103,7 +112,7 @@ static void hand_up(struct replay *r, struct thread *thread, unsigned index, uin
 
 		if (!f->makes || f->ref != REF_NONE || f->doubtful || frame_info(r, f)->arg[ROLE_PARENT] >= 0)
 			continue;
-		if (!layer_parallel(r, thread->process, frame_row(r, f)->layer) || f->comm == r->world)
+		if (!layer_parallel(r, thread->process, frame_row(r, f)->layer) || comm_is_world(r, f->comm))
 			continue;
 		f->comm = comm;
 	}
@@ -175,11 +184,11 @@ static unsigned *open_counter(struct process *process, const char *key)
 	return &count->n;
 }
 
-static struct unified *unified_get(struct replay *r, uint32_t paradigm, const char *path)
+static struct unified *unified_get(struct replay *r, uint32_t paradigm, uint32_t comm, const char *path)
 {
 	struct unified *u;
 	char *text;
-	int len = asprintf(&text, "%u %s", paradigm, path);
+	int len = asprintf(&text, "%u %u %s", paradigm, comm, path);
 
 	if (len < 0)
 		return NULL;
@@ -201,7 +210,7 @@ static struct unified *unified_get(struct replay *r, uint32_t paradigm, const ch
 
 uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path)
 {
-	struct unified *u = unified_get(r, def->paradigm, path);
+	struct unified *u = unified_get(r, def->paradigm, def->comm, path);
 	unsigned *k = u ? open_counter(process, u->key) : NULL;
 	uint32_t *grown;
 
@@ -231,22 +240,37 @@ static int by_rank(const void *a, const void *b, void *model)
 	return x < y ? -1 : x > y;
 }
 
-int comms_finish(struct replay *r)
+static int find_members(struct replay *r, struct job *job)
 {
 	struct model *model = r->model;
-	struct model_comm *world;
+	struct model_comm *world = &model->comms.v[job->world];
 
-	if (r->world == REF_NONE)
-		return 0;
-	world = &model->comms.v[r->world];
 	world->members = calloc(model->groups.n + 1, sizeof(*world->members));
 	if (!world->members)
 		return -ENOMEM;
 	for (size_t i = 0; i < model->groups.n; i++)
-		if (model->groups.v[i].rank >= 0)
+		if (model->groups.v[i].rank >= 0 && model->groups.v[i].job == job->number)
 			world->members[world->nmembers++] = i;
 	qsort_r(world->members, world->nmembers, sizeof(*world->members), by_rank, model);
-	return 0;
+	if (model->njobs > 1)
+		world->name = model_stringf(model, "%s (job %u)", world->name, job->number + 1);
+	return world->name ? 0 : -ENOMEM;
+}
+
+/* Every job has its world, whether or not a file was opened on it. */
+int comms_finish(struct replay *r)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < r->model->groups.n; i++)
+		if (r->model->groups.v[i].rank >= 0 && comm_get(r, i, false) == REF_NONE)
+			return -ENOMEM;
+	if (r->model->njobs && comm_get(r, 0, true) == REF_NONE)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->jobs.n && !ret; i++)
+		if (r->jobs.v[i].world != REF_NONE)
+			ret = find_members(r, &r->jobs.v[i]);
+	return ret;
 }
 
 void comms_free_process(struct process *process)

@@ -212,6 +212,7 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	info->mnt_id = special ? 0 : rec->mnt_id;
 	info->regular = S_ISREG(rec->i_mode);
 	file->directory = S_ISDIR(rec->i_mode);
+	file->special = special;
 	file->dev = record_device(rec);
 	file->ino = rec->ino;
 	return ref;

@@ -87,21 +87,54 @@ void *model_grow(void **v, size_t *n, size_t *cap, size_t size)
 	return grown + (*n)++ * size;
 }
 
+/* There may be one for every process: room is doubled where the number is a power of two. */
+static int line_add(const char ***lines, size_t *n, const char *line)
+{
+	const char **grown = *lines;
+
+	if (!line)
+		return -ENOMEM;
+	if (!(*n & (*n - 1))) {
+		grown = reallocarray(*lines, *n ? 2 * *n : 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		*lines = grown;
+	}
+	grown[(*n)++] = line;
+	return 0;
+}
+
 int model_note(struct model *model, const char *format, ...)
 {
-	const char **grown = reallocarray(model->notes, model->nnotes + 1, sizeof(*grown));
+	const char *line;
 	va_list args;
 
-	if (!grown)
-		return -ENOMEM;
-	model->notes = grown;
 	va_start(args, format);
-	grown[model->nnotes] = string_va(model, format, args);
+	line = string_va(model, format, args);
 	va_end(args);
-	if (!grown[model->nnotes])
-		return -ENOMEM;
-	model->nnotes++;
-	return 0;
+	return line_add(&model->notes, &model->nnotes, line) || line_add(&model->digest, &model->ndigest, line) ? -ENOMEM : 0;
+}
+
+int model_note_exact(struct model *model, const char *format, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = line_add(&model->notes, &model->nnotes, string_va(model, format, args));
+	va_end(args);
+	return ret;
+}
+
+int model_digest(struct model *model, const char *format, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = line_add(&model->digest, &model->ndigest, string_va(model, format, args));
+	va_end(args);
+	return ret;
 }
 
 void model_deinit(struct model *model)
@@ -118,6 +151,7 @@ void model_deinit(struct model *model)
 	free(model->handles.v);
 	free(model->comms.v);
 	free(model->notes);
+	free(model->digest);
 	for (; model->strings; model->strings = next) {
 		next = model->strings->next;
 		free(model->strings);

@@ -28,6 +28,7 @@ struct model_file {
 	enum model_scope scope;
 	const char *mount_point, *mount_source, *fs_type;       /* NULL if unknown */
 	uint64_t dev, ino;              /* 0 if unknown */
+	bool special;                   /* a pipe, a socket or the like: no file of a file system */
 };
 
 /* A process or rank: a location group. */
@@ -36,6 +37,7 @@ struct model_group {
 	int64_t rank;                   /* -1: not an MPI rank */
 	uint32_t tgid;
 	bool used;                      /* has at least one location with events */
+	uint32_t job;                   /* of a rank: 0, 1, …: which launch, ranks are unique in a job only */
 };
 
 struct model_location {
@@ -43,7 +45,7 @@ struct model_location {
 	uint64_t id;                    /* unique over all nodes of the job */
 	uint32_t group;
 	uint32_t tid;
-	bool used;
+	bool used;                      /* has events, or stands for a rank that has none */
 };
 
 struct model_region {
@@ -88,9 +90,12 @@ struct model {
 	struct model_totals {
 		uint64_t calls, lost_records, late_records, abandoned, failed_calls;
 		uint64_t returns_without_frame, frames_too_deep, unknown_sizes;
-	} totals;
+	} totals;                       /* unknown_sizes: operations */
+	size_t njobs;                   /* launches that ranks belong to */
 	const char **notes;             /* one line each: probes that could not be placed, gaps, places of losses */
 	size_t nnotes;
+	const char **digest;            /* the same for people: notes of one kind are one line */
+	size_t ndigest;
 	bool complete;                  /* the spool has its END record */
 	struct model_strings *strings;
 };
@@ -123,7 +128,7 @@ struct model_event {
 		struct { uint32_t handle; int64_t request; uint8_t whence; uint64_t result; } seek;
 		struct { uint32_t handle; uint8_t mode; uint32_t flags; uint64_t bytes, matching_id, offset; } begin;
 		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */
-		struct { uint32_t handle; uint64_t bytes, matching_id; } complete;
+		struct { uint32_t handle; uint64_t bytes, matching_id; bool failed; } complete;  /* failed: or the call was left */
 		struct { uint32_t handle; uint8_t kind; } lock;                 /* OTF2_LockType */
 	} u;
 };

@@ -58,7 +58,13 @@ int op_path(struct replay *r, struct thread *thread, struct frame *f)
 
 /* ---- sizes: one rule for each kind of argument and result ---- */
 
-static uint64_t bytes_requested(const struct replay *r, const struct frame *f)
+/* What stands at an offset behind an argument means what the table says only in libraries of the known ABI. */
+static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role, int64_t *value)
+{
+	return thread->process->libraries[frame_row(r, f)->layer].known_abi && frame_arg(r, f, role, value);
+}
+
+static uint64_t bytes_requested(const struct replay *r, const struct thread *thread, const struct frame *f)
 {
 	int64_t a, b;
 	uint64_t product;
@@ -69,10 +75,12 @@ static uint64_t bytes_requested(const struct replay *r, const struct frame *f)
 		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
 	if (frame_arg(r, f, ROLE_IOV, &a))
 		return a;
+	if (frame_arg(r, f, ROLE_COUNT, &a) && library_arg(r, thread, f, ROLE_DATATYPE, &b))
+		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
 	return frame_row(r, f)->result == RESULT_CHAR ? 1 : BYTES_UNKNOWN;
 }
 
-static uint64_t bytes_moved(const struct replay *r, const struct frame *f)
+static uint64_t bytes_moved(const struct replay *r, const struct thread *thread, const struct frame *f)
 {
 	int64_t size;
 
@@ -85,7 +93,9 @@ static uint64_t bytes_moved(const struct replay *r, const struct frame *f)
 		return frame_arg(r, f, ROLE_SIZE, &size) ? (uint64_t)f->ret * size : BYTES_UNKNOWN;
 	case RESULT_CHAR:
 		return 1;
-	case RESULT_STATUS:     /* all or an error */
+	case RESULT_STATUS:     /* in the status, or all or an error */
+		if (library_arg(r, thread, f, ROLE_STATUS, &size))
+			return size;
 		return frame_info(r, f)->arg[ROLE_BYTES] >= 0 ? f->request : BYTES_UNKNOWN;
 	default:
 		return BYTES_UNKNOWN;
@@ -133,7 +143,7 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 	f->begun = true;
 	f->used = handle;
 	f->matching_id = ++r->matching_id;
-	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, f);
+	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);
 	event.u.begin.bytes = f->request;
 	event.u.begin.matching_id = f->matching_id;
 	return call_event(r, thread, &event, f->enter_ns);
@@ -146,7 +156,8 @@ int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32
 
 	event.u.complete.handle = handle;
 	event.u.complete.matching_id = f->matching_id;
-	event.u.complete.bytes = data ? bytes_moved(r, f) : BYTES_UNKNOWN;
+	event.u.complete.failed = f->failed || f->abandoned;
+	event.u.complete.bytes = data ? bytes_moved(r, thread, f) : BYTES_UNKNOWN;
 	r->model->totals.unknown_sizes += data && !f->failed && !f->abandoned && event.u.complete.bytes == BYTES_UNKNOWN;
 	return call_event(r, thread, &event, f->leave_ns);
 }

@@ -21,6 +21,7 @@ static struct process *process_new(struct replay *r, uint32_t tgid)
 	}
 	group->tgid = tgid;
 	group->rank = info->rank = -1;
+	info->parent = REF_NONE;
 	process->tgid = tgid;
 	process->group = r->model->groups.n - 1;
 	process->master_location = REF_NONE;
@@ -152,6 +153,7 @@ static const char *comm_string(struct replay *r, const char *comm, size_t room)
 static int process_inherit(struct replay *r, struct process *child, const struct process *parent)
 {
 	r->infos.v[child->group].mntns = r->infos.v[parent->group].mntns;
+	r->infos.v[child->group].parent = parent->group;
 	memcpy(child->libraries, parent->libraries, sizeof(child->libraries));
 	if (set_cwd(child, parent->cwd) || fd_inherit(r, child, parent))
 		return -ENOMEM;
@@ -281,24 +283,6 @@ int process_cwd(struct process *process, const struct iop_rec_fd *rec)
 
 	free(path);
 	return ret;
-}
-
-int process_finish(struct replay *r)
-{
-	for (size_t i = 0; i < r->model->groups.n; i++) {
-		struct model_group *group = &r->model->groups.v[i];
-		const struct group_info *info = &r->infos.v[i];
-
-		if (info->mpi && info->rank >= 0) {
-			group->rank = info->rank;
-			group->name = model_stringf(r->model, "MPI Rank %lld", (long long)info->rank);
-		} else {
-			group->name = model_stringf(r->model, "%s (pid %u)", info->comm ? info->comm : "process", group->tgid);
-		}
-		if (!group->name)
-			return -ENOMEM;
-	}
-	return 0;
 }
 
 void process_free_all(struct replay *r)

@@ -193,7 +193,11 @@ static int finish_totals(struct replay *r)
 	model->totals.lost_records = lost_records(r);
 	model->totals.late_records = r->late;
 	model->totals.returns_without_frame += r->orphans;
-	ret = count_note(r, r->loss_notes > 200 ? r->loss_notes - 200 : 0, "further losses are not listed");
+	ret = r->loss_notes ? model_digest(model, "%llu records are missing in %zu places; the archive's properties IOPROBE::NOTE_* tell where",
+					   (unsigned long long)r->gap_records, r->loss_notes) : 0;
+	if (!ret && r->loss_notes > LOSS_NOTES_MAX)
+		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
+	ret = ret ? ret : notes_finish(r);
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
 	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: whether they lock or unlock is unknown");
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
@@ -214,7 +218,7 @@ static int finish(struct replay *r)
 	int ret = abandon_open_calls(r);
 
 	if (!ret)
-		ret = process_finish(r);
+		ret = ranks_finish(r);
 	if (!ret)
 		ret = comms_finish(r);
 	if (!ret)
@@ -235,14 +239,16 @@ static void deinit(struct replay *r)
 	process_free_all(r);
 	comms_free(r);
 	files_free(r);
+	notes_free(r);
 	table_set_deinit(&r->set);
+	free(r->jobs.v);
 	free(r->rows);
 }
 
 int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)
 {
 	struct replay r = { .model = model, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
-			    .world = REF_NONE, .self = REF_NONE, .fd_paradigm = REF_NONE };
+			    .self = REF_NONE, .fd_paradigm = REF_NONE };
 	struct order *order;
 	int ret;
 

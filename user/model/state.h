@@ -18,6 +18,7 @@
 #define NEVER UINT64_MAX
 #define MAX_ROLES (ROLE_FD + 1)
 #define MAX_LAYERS 64
+#define LOSS_NOTES_MAX 200      /* places of losses that are listed */
 
 /* ---- what is known of a table row, ready for use ---- */
 
@@ -76,7 +77,7 @@ struct object {
 
 /* ---- processes and threads ---- */
 
-struct library { bool seen, parallel; };
+struct library { bool seen, parallel, known_abi; };
 struct comm_value { uint64_t value; bool self; UT_hash_handle hh; };
 struct open_count { const char *key; unsigned n; UT_hash_handle hh; };
 
@@ -96,8 +97,12 @@ struct process {
 	UT_hash_handle hh;
 };
 
-/* What is told of a process late, for the definitions at the end; index = group. */
-struct group_info { const char *comm, *mntns; int64_t rank; bool mpi; };
+/* What is told of a process late, for the definitions at the end; index = group. parent: the group that forked it, REF_NONE if
+ * that was not seen; job: the launcher's name of the launch, NULL if unknown. */
+struct group_info { const char *comm, *mntns, *job; int64_t rank; uint32_t parent, ppid; bool mpi; };
+
+/* number: as readers see it, REF_NONE until ranks_finish. world: model comm. */
+struct job { const char *id; uint32_t world, number; };
 
 struct str { const char *p; size_t len; };      /* p NULL: unknown */
 
@@ -146,6 +151,11 @@ struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
 struct mount_table { const char *ns; struct mounts mounts; };
 struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
 
+/* Notes of one kind, added up. */
+struct gap_sum { const char *layer, *reason; size_t processes; uint64_t total_ns; };
+struct gap_process { uint64_t key; UT_hash_handle hh; };        /* index of the gap_sum, process */
+struct missing_sum { const char *layer, *library, *reason; MODEL_ARRAY(const char *, functions); };
+
 struct replay {
 	struct model *model;
 	struct sink **sinks;
@@ -164,12 +174,16 @@ struct replay {
 	struct path_entry *paths;
 	struct { struct mount_table *v; size_t n, cap; } mounts;
 	struct unified *unified;
-	uint32_t world, self;           /* model comms, REF_NONE */
+	MODEL_ARRAY(struct job, jobs);
+	uint32_t self;                  /* model comm, REF_NONE */
 	uint64_t host_realtime_ns, host_monotonic_ns, location_base;
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
 	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, undescribed;
 	size_t loss_notes;
+	MODEL_ARRAY(struct gap_sum, gaps);
+	MODEL_ARRAY(struct missing_sum, missing);
+	struct gap_process *gap_processes;
 };
 
 int replay_fail(struct replay *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -184,11 +198,20 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 int process_task_exit(struct replay *r, struct thread *thread, const struct iop_rec_task_exit *rec);
 int process_cwd(struct process *process, const struct iop_rec_fd *rec);
 void process_free_all(struct replay *r);
-int process_finish(struct replay *r);                                   /* names of groups */
 uint32_t location_new(struct replay *r, struct process *process, uint32_t tid);
+
+/* ---- ranks.c ---- */
+struct job *job_of(struct replay *r, uint32_t group);                   /* by the name that is known so far; valid until the next call */
+int ranks_finish(struct replay *r);                                     /* ranks, jobs and names of groups */
 
 /* ---- texts.c ---- */
 int text_record(struct replay *r, const struct iop_rec_text *rec);
+
+/* ---- notes.c ---- */
+int note_gap_found(struct replay *r, const char *layer, uint32_t pid, uint64_t from_ns, uint64_t to_ns, const char *reason);
+int note_missing_found(struct replay *r, const char *layer, const char *library, const char *function, const char *reason);
+int notes_finish(struct replay *r);
+void notes_free(struct replay *r);
 
 /* ---- rows.c ---- */
 int rows_read(struct replay *r, const char *name, const char *text);    /* one more table */
@@ -273,6 +296,7 @@ const char *path_last(const char *path);
 /* ---- comms.c ---- */
 int comm_known(struct replay *r, struct process *process, uint64_t value, bool self);
 uint32_t comm_of(struct replay *r, struct process *process, uint64_t value);
+bool comm_is_world(const struct replay *r, uint32_t comm);
 uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path);
 int comms_finish(struct replay *r);
 void comms_free(struct replay *r);

@@ -100,8 +100,12 @@ static int process(struct replay *r, const struct iop_rec_text *rec)
 	info->comm = text ? text : info->comm;
 	text = value_string(r, rec, "mntns");
 	info->mntns = text ? text : info->mntns;
+	text = value_string(r, rec, "job");
+	info->job = text ? text : info->job;
 	if (value_number(rec, "rank", &number))
 		info->rank = number;
+	if (value_number(rec, "ppid", &number))
+		info->ppid = number;
 	if (value_number(rec, "mpi", &number))
 		info->mpi |= number;
 	/* what the process' own chdir told is newer than what was read of it */
@@ -165,6 +169,7 @@ static int library(struct replay *r, const struct iop_rec_text *rec)
 		return 0;
 	process->libraries[layer].seen = true;
 	process->libraries[layer].parallel |= number_or_zero(rec, "parallel") != 0;
+	process->libraries[layer].known_abi |= number_or_zero(rec, "abi") != 0;
 	paradigm = r->layer_paradigm[layer];
 	if (paradigm != REF_NONE) {
 		r->model->paradigms.v[paradigm].parallel |= process->libraries[layer].parallel;
@@ -185,7 +190,7 @@ static int missing(struct replay *r, const struct iop_rec_text *rec)
 	text_value(rec, "library", library, sizeof(library));
 	text_value(rec, "function", function, sizeof(function));
 	text_value(rec, "reason", reason, sizeof(reason));
-	return model_note(r->model, "%s: %s of %s was not probed: %s", layer, function, library, reason);
+	return note_missing_found(r, layer, library, function, reason);
 }
 
 static int gap(struct replay *r, const struct iop_rec_text *rec)
@@ -194,9 +199,7 @@ static int gap(struct replay *r, const struct iop_rec_text *rec)
 
 	text_value(rec, "layer", layer, sizeof(layer));
 	text_value(rec, "reason", reason, sizeof(reason));
-	return model_note(r->model, "%s of process %llu was not observed between %llu and %llu ns: %s", layer,
-			  (unsigned long long)number_or_zero(rec, "pid"), (unsigned long long)number_or_zero(rec, "from_ns"),
-			  (unsigned long long)number_or_zero(rec, "to_ns"), reason);
+	return note_gap_found(r, layer, number_or_zero(rec, "pid"), number_or_zero(rec, "from_ns"), number_or_zero(rec, "to_ns"), reason);
 }
 
 static int end_count(struct replay *r, const struct iop_rec_text *rec, const char *key, const char *what)

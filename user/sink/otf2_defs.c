@@ -155,18 +155,20 @@ static bool kept(const struct definitions *d, size_t location)
 	return location < d->sink->nlocations && d->sink->locations[location].kept;
 }
 
-struct rank_of { int64_t rank; uint32_t group; };
+struct rank_of { int64_t rank; uint32_t job, group; };
 
 static int by_rank(const void *a, const void *b)
 {
 	const struct rank_of *x = a, *y = b;
 
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Numbers the groups that are kept, and the ranks among them in rank order: an index is the rank where all ranks were seen. */
+/* Numbers the groups that are kept, and the ranks among them by job and rank: an index is the rank where there is one job and all its ranks were seen. */
 static int number_groups(struct definitions *d)
 {
 	const struct model *m = d->model;
@@ -185,7 +187,7 @@ static int number_groups(struct definitions *d)
 			continue;
 		d->group_refs[g] = nkept++;
 		if (m->groups.v[g].rank >= 0)
-			ranks[nranks++] = (struct rank_of){ m->groups.v[g].rank, g };
+			ranks[nranks++] = (struct rank_of){ m->groups.v[g].rank, m->groups.v[g].job, g };
 	}
 	if (!error)
 		qsort(ranks, nranks, sizeof(*ranks), by_rank);

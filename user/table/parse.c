@@ -102,7 +102,25 @@ static int through_pointer(struct parser *p, const struct scan_word *word, bool 
 	return 0;
 }
 
-/* [out:|in:]ROLE[:KIND] */
+/* +OFFSET behind an argument that is read through a pointer */
+static int parse_offset(struct parser *p, const struct scan_word *word, char *text, struct table_arg *arg)
+{
+	char *plus = strchr(text, '+'), *end;
+	unsigned long offset;
+
+	if (!plus)
+		return 0;
+	*plus++ = '\0';
+	offset = strtoul(plus, &end, 0);
+	if (end == plus || *end || offset > UINT8_MAX)
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s': an offset is a number up to %d", word->text, UINT8_MAX);
+	if (strncmp(word->text, "in:", 3) && strncmp(word->text, "out:", 4))
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s': only what is read through a pointer has an offset", word->text);
+	arg->offset = offset;
+	return 0;
+}
+
+/* [out:|in:]ROLE[:KIND][+OFFSET] */
 static int parse_role(struct parser *p, const struct scan_word *word, struct table_arg *arg)
 {
 	char text[sizeof(word->text)], *kind;
@@ -110,6 +128,9 @@ static int parse_role(struct parser *p, const struct scan_word *word, struct tab
 	int value, ret = 0;
 
 	strcpy(text, out ? out : in ? in : word->text);
+	ret = parse_offset(p, word, text, arg);
+	if (ret)
+		return ret;
 	kind = strchr(text, ':');
 	if (kind)
 		*kind++ = '\0';
@@ -308,6 +329,7 @@ static int copy_layer(struct table_layer *dst, const struct table_layer *src)
 	dst->libraries = copy_array(src->libraries, src->nlibraries, sizeof(*src->libraries), &ret);
 	dst->flags = copy_array(src->flags, src->nflags, sizeof(*src->flags), &ret);
 	dst->comms = copy_array(src->comms, src->ncomms, sizeof(*src->comms), &ret);
+	dst->abi = copy_array(src->abi, src->nabi, sizeof(*src->abi), &ret);
 	return ret;
 }
 

@@ -239,6 +239,25 @@ static int parse_comm(struct parser *p)
 	return number(p, &word, text, &comm->value);
 }
 
+/* abi SYMBOL+OFFSET NUMBER */
+static int parse_abi(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct table_abi *abi = parser_append((void **)&layer->abi, &layer->nabi, sizeof(*abi));
+	struct scan_word word;
+	char *plus;
+	int ret = abi ? parser_want(p, &word, "SYMBOL+OFFSET") : -ENOMEM;
+
+	if (ret)
+		return ret;
+	plus = strchr(word.text, '+');
+	if (!plus || plus == word.text || (size_t)(plus - word.text) >= sizeof(abi->symbol))
+		return parser_unknown(p, &word, "place");
+	memcpy(abi->symbol, word.text, plus - word.text);
+	ret = number(p, &word, plus + 1, &abi->offset);
+	return ret ? ret : want_number(p, &abi->value, "value at that place");
+}
+
 static int parse_syscalls(struct parser *p)
 {
 	parser_layer(p)->syscalls = true;
@@ -263,6 +282,7 @@ int parser_property(struct parser *p)
 		{ "syscalls", SEEN_SYSCALLS, parse_syscalls }, { "success", SEEN_SUCCESS, parse_success },
 		{ "handles", SEEN_HANDLES, parse_handles }, { "version", SEEN_VERSION, parse_version },
 		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "flag", 0, parse_flag }, { "comm", 0, parse_comm },
+		{ "abi", 0, parse_abi },
 	};
 	struct scan_word word;
 	int ret = scan_word(&p->scan, &word);

@@ -18,6 +18,7 @@ void table_set_deinit(struct table_set *set)
 		free(set->layers[i].libraries);
 		free(set->layers[i].flags);
 		free(set->layers[i].comms);
+		free(set->layers[i].abi);
 	}
 	for (size_t i = 0; i < set->nsources; i++) {
 		free(set->sources[i].name);
@@ -94,6 +95,7 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 			continue;
 		desc->arg[arg->capture].source = arg->position;
 		desc->arg[arg->capture].kind = arg->kind;
+		desc->arg[arg->capture].offset = arg->offset;
 		desc->nargs++;
 		if (arg->kind == IOP_ARG_STRING)
 			desc->flags |= IOP_D_STRINGS;

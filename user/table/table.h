@@ -59,7 +59,9 @@ enum table_role {
 	ROLE_FLAGS,     /* O_* or a library's own open flags */
 	ROLE_STREAM_MODE,               /* fopen's "w+" */
 	ROLE_COMM, ROLE_COMM_OUT,
-	ROLE_REQUEST, ROLE_COUNT, ROLE_DATATYPE, ROLE_STATUS,
+	ROLE_REQUEST, ROLE_COUNT,
+	ROLE_DATATYPE,  /* with an offset: the size of one, in bytes */
+	ROLE_STATUS,    /* with an offset: the bytes that were moved */
 	ROLE_START, ROLE_EDGES,         /* netCDF's start and count arrays, addresses only */
 	ROLE_VARIABLE,  /* netCDF variable id */
 	ROLE_IOV, ROLE_IOVCNT,
@@ -94,6 +96,9 @@ struct table_comm {
 	bool has_value;
 };
 
+/* A number that a library of the known ABI has at this offset of an exported object. */
+struct table_abi { char symbol[64]; uint64_t offset, value; };
+
 struct table_layer {
 	char name[24];          /* netCDF, HDF5, MPI-IO, MPI, ISOC, POSIX, …: unique */
 	char paradigm[24];      /* OTF2 identification; "" for layers without handles (MPI, internal) */
@@ -114,12 +119,15 @@ struct table_layer {
 	size_t nflags;
 	struct table_comm *comms;
 	size_t ncomms;
+	struct table_abi *abi;  /* all must hold for arguments with an offset to be believed */
+	size_t nabi;
 	char version_symbol[64];/* see probes/README.md; "" if none */
 };
 
 struct table_arg {
 	enum table_role role;
 	enum iop_arg_kind kind;
+	uint8_t offset;         /* bytes from where an IN or OUT argument points to its value */
 	uint8_t position;       /* among the function's integer arguments, UINT8_MAX for a floating-point one */
 	int8_t capture;         /* index in the record's args[], -1 if not captured */
 };

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""The agent itself: time to attach and detach, CPU time and memory while recording, bytes per call, speed of the replay."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import stats
+import variants
+
+REPLAY_TARGET = 2e6     # calls per second
+RECORD_TARGET_NS = 200  # CPU per record
+MEMORY_TARGET_MIB = 64  # besides the rings
+
+
+def cpu_ns(pid):
+    """CPU time of all threads: schedstat counts nanoseconds, stat ticks."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+            total += int(file.read().split()[0])
+    return total
+
+
+def memory_kib(pid):
+    """Resident memory of the rings' mappings, and of everything else."""
+    rings = rest = 0
+    ring = False
+    with open(f"/proc/{pid}/smaps") as smaps:
+        for line in smaps:
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                ring = "bpf-map" in line
+            elif line.startswith("Rss:"):
+                kib = int(line.split()[1])
+                rings, rest = (rings + kib, rest) if ring else (rings, rest + kib)
+    return rings, rest
+
+
+def file_bytes(path):
+    if os.path.isfile(path):
+        return os.path.getsize(path)
+    return sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names)
+
+
+def recover(trace):
+    """The archive again from the kept spool: seconds of wall clock and of CPU, greatest memory in KiB, bytes of the archive."""
+    again = f"{trace}.again"
+    shutil.rmtree(again, ignore_errors=True)
+    os.mkdir(again)
+    os.rename(f"{trace}/spool", f"{again}/spool")
+    begin = time.monotonic()
+    child = subprocess.Popen([variants.IOPROBE, "recover", again], stdout=subprocess.DEVNULL)
+    status, usage = wait4(child.pid, 180)
+    wall = time.monotonic() - begin
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise variants.Failed("ioprobe recover failed")
+    spool = file_bytes(f"{again}/spool")
+    archive = file_bytes(again) - spool
+    shutil.rmtree(again)
+    return {"seconds": wall, "cpu_s": usage.ru_utime + usage.ru_stime, "peak_kib": usage.ru_maxrss, "spool_bytes": spool,
+            "archive_bytes": archive}
+
+
+def wait4(pid, timeout):
+    end = time.monotonic() + timeout
+    while True:
+        done, status, usage = os.wait4(pid, os.WNOHANG)
+        if done:
+            return status, usage
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.001)
+
+
+# ---- recordings that grow ----
+
+def record(folder, calls, kind="pwrite", size=1):
+    worker = variants.Worker("calls", folder)
+    try:
+        with variants.ioprobe(worker, folder, ["--keep-spool"]) as info:
+            cpu = cpu_ns(info["pid"])
+            result = worker.order(kind, size, "count", calls, 120)
+            time.sleep(0.1)     # five rounds of the agent: the rings are empty
+            cpu = cpu_ns(info["pid"]) - cpu
+            rings, rest = memory_kib(info["pid"])
+    finally:
+        worker.end()
+    replay = recover(f"{folder}/trace")
+    shutil.rmtree(f"{folder}/trace")
+    return {"calls": calls, "ns_per_call": result["median"], "agent_ns_per_record": cpu / calls, "memory_kib": rest, "rings_kib": rings,
+            "lost": info["lost"], "complete": info["complete"], "replay": replay, "replay_calls_per_s": info["calls"] / replay["seconds"]}
+
+
+def growth(folder, quick):
+    runs = [record(folder, n) for n in ([10**5, 10**6] if quick else [10**5, 10**6, 10**7])]
+    lines = [[f"{r['calls']:.0e} pwrite", stats.number(r["ns_per_call"]), f"{r['agent_ns_per_record']:.0f}", f"{r['memory_kib'] / 1024:.1f}",
+              f"{r['rings_kib'] / 1024:.1f}", r["lost"], f"{r['replay']['spool_bytes'] / r['calls']:.2f}",
+              f"{r['replay']['archive_bytes'] / r['calls']:.2f}", f"{r['replay_calls_per_s'] / 1e6:.2f}",
+              f"{r['replay']['peak_kib'] / 1024:.1f}"] for r in runs]
+    text = stats.table(["the agent", "ns per call", "agent ns/record", "memory MiB", "rings MiB", "lost", "spool B/call", "archive B/call",
+                        "replay M calls/s", "replay MiB"], lines)
+    judged = targets(runs)
+    return {"runs": runs, "targets": judged}, text + "".join(f"\n{name}: {verdict}" for name, verdict in judged.items())
+
+
+def targets(runs):
+    """The idle rounds of the agent weigh on short runs and not on the longest, which counts."""
+    last, first = runs[-1], runs[0]
+    grown = (last["replay"]["peak_kib"] - first["replay"]["peak_kib"]) / 1024
+    return {
+        "agent CPU per record": stats.judge_limit(last["agent_ns_per_record"], RECORD_TARGET_NS, "ns"),
+        "agent memory besides the rings": stats.judge_limit(max(r["memory_kib"] for r in runs) / 1024, MEMORY_TARGET_MIB, "MiB"),
+        "replay": stats.judge_limit(last["replay_calls_per_s"], REPLAY_TARGET, "calls/s", below=False),
+        "replay memory": f"grows by {grown:.1f} MiB from {first['calls']:.0e} to {last['calls']:.0e} calls: "
+                         + ("bounded" if grown < 8 else "not bounded"),
+    }
+
+
+# ---- attach and detach ----
+
+def attach_once(folder):
+    """Seconds from the start of ioprobe to its 'recording' line, and from SIGINT to its end without the archive, whose time is that of a
+    recover from the same records."""
+    worker = variants.Worker("parallel", folder)
+    trace = f"{folder}/trace"
+    shutil.rmtree(trace, ignore_errors=True)
+    child = variants.Child([variants.IOPROBE, "--pid", str(worker.pids[0]), "-o", trace, "--keep-spool"], "stderr")
+    try:
+        points = int(re.search(r"(\d+) probe points", child.wait_line("recording", 20)).group(1))
+        attached = time.monotonic() - child.begin
+        worker.order("independent", 64, "count", 100)
+        begin = time.monotonic()
+        if not child.end(60, signal.SIGINT):
+            raise variants.Failed("ioprobe: did not end within 60 s of SIGINT")
+        ended = time.monotonic() - begin
+    finally:
+        child.end(5, signal.SIGKILL)
+        worker.end()
+    return {"attach_s": attached, "end_s": ended, "archive_s": recover(trace)["seconds"], "points": points}
+
+
+def plan_once(folder):
+    """Seconds of finding the probe points alone: reading the process' libraries, no BPF."""
+    worker = variants.Worker("parallel", folder)
+    try:
+        begin = time.monotonic()
+        variants.points_of(worker.pids[0])
+        return time.monotonic() - begin
+    finally:
+        worker.end()
+
+
+def split_once(folder):
+    """Seconds in which the BPF programs load, links are made, and the links go, as strace sees them (and slows them a little)."""
+    worker = variants.Worker("parallel", folder)
+    trace, log = f"{folder}/trace", f"{folder}/bpf"
+    shutil.rmtree(trace, ignore_errors=True)
+    child = variants.Child(["strace", "-f", "-ttt", "-T", "-e", "trace=bpf,write", "-o", log, variants.IOPROBE, "--pid", str(worker.pids[0]),
+                            "-o", trace], "stderr")
+    try:
+        child.wait_line("recording", 40)
+    finally:
+        worker.end()
+        child.end(60)
+        shutil.rmtree(trace, ignore_errors=True)
+    with open(log, errors="replace") as lines:
+        calls = [m.groups() for line in lines if (m := re.match(r"\d+\s+([\d.]+) bpf\((\w+).*<([\d.]+)>$", line))]
+    spent = {}
+    for _, command, seconds in calls:
+        spent[command] = spent.get(command, 0) + float(seconds)
+    return {"load_s": spent.get("BPF_PROG_LOAD", 0) + spent.get("BPF_BTF_LOAD", 0), "link_s": spent.get("BPF_LINK_CREATE", 0)}
+
+
+def attaching(folder, quick):
+    runs = [attach_once(folder) for _ in range(3 if quick else 7)]
+    attach = stats.Figure(r["attach_s"] for r in runs)
+    end = stats.Figure(r["end_s"] - r["archive_s"] for r in runs)
+    plan = stats.Figure(plan_once(folder) for _ in range(3))
+    split = split_once(folder) if "strace" not in variants.missing_rivals() else {}
+    ms = lambda f: f"{f.median * 1e3:.0f} ms ({f.low * 1e3:.0f}–{f.high * 1e3:.0f})"
+    lines = [["start to \"recording\"", ms(attach)], ["  finding the points (ioprobe probes --pid)", ms(plan)]]
+    if split:
+        lines += [["  in bpf(2): loading programs, one run under strace", f"{split['load_s'] * 1e3:.0f} ms"],
+                  ["  in bpf(2): making links, one run under strace", f"{split['link_s'] * 1e3:.0f} ms"]]
+    lines += [["SIGINT to exit, archive excluded", ms(end)]]
+    text = stats.table([f"attaching to netCDF, HDF5, MPI, libc: {runs[0]['points']} points", ""], lines)
+    return {"runs": runs, "attach_s": attach.json(), "detach_s": end.json(), "plan_s": plan.json(), "split": split}, text
+
+
+SECTIONS = {"attach": attaching, "agent": growth}
