@@ -203,7 +203,7 @@ def bpftrace(worker, folder, libc=False):
     program = BPFTRACE_SYSCALLS.replace("PID", str(worker.pids[0]))
     if libc:
         program += "".join(BPFTRACE_LIBC.replace("NAME", n).replace("LIBC", libc_of(worker.pids[0])) for n in LIBC_CALLS)
-    program += 'interval:ms:200 { printf("ready\\n"); }'
+    program += 'interval:ms:10 { printf("ready ' + 180 * "." + '\\n"); }'   # as long, because its output goes out by the block
     log = f"{folder}/bpftrace"
     with open(log, "w") as out:
         child = Child([*WITH_TRACEFS, "bpftrace", "-p", str(worker.pids[0]), "-B", "full", "-o", log, "-e", program], "stdout", stderr=out)

@@ -36,6 +36,7 @@ if mpi parallel_nc 4 "$P/parallel_nc" "$NC" $steps $points; then
 		"('MPI_File_write_at_all', 'H5Dwrite', 'nc_put_vara_double') in stacks('pwrite64') + stacks('pwritev')" \
 		"('POSIX', 'MPI-IO', 'HDF5', 'netCDF') in chains('*/data/a.nc')" \
 		"sum(layer_bytes('POSIX', '*/data/a.nc')) >= 2 * $bytes" "layer_bytes('POSIX', '*/data/a.nc')[1] >= $bytes" \
+		"layer_bytes('MPI-IO', '*/data/a.nc')[1] >= $bytes and unknown('MPI_File_write_at_all') == 0" \
 		"set(('POSIX', 'MPI-IO', 'HDF5', 'netCDF')) <= set(paradigms)" "trace.open_operations == 0" \
 		"abandoned('nc_*') == 0 and failed('nc_*') == 0" \
 		"len([f for f in files if f.endswith('/data/a.nc')]) == 1"

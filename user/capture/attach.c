@@ -131,7 +131,7 @@ static int perf_open(const struct attachment *a, const struct attach_point *poin
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .config1 = (uintptr_t)a->path, .config2 = point->offset };
 	struct link_create_perf { uint32_t prog_fd, target_fd, attach_type, flags; uint64_t cookie; } link = { 0 };
-	int type, bit = 0, fd, link_fd, err = read_number("/sys/bus/event_source/devices/uprobe/type", "%d", &type);
+	int type = 0, bit = 0, fd, link_fd, err = read_number("/sys/bus/event_source/devices/uprobe/type", "%d", &type);
 
 	if (!err && a->is_return)
 		err = read_number("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d", &bit);

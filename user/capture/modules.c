@@ -97,7 +97,7 @@ static int module_find_file(pid_t pid, struct proc_module *module)
 	char *map_file;
 
 	if (asprintf(&map_file, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)module->text_addr,
-		     (unsigned long long)(module->text_addr + module->text_len)) < 0)
+		     (unsigned long long)module->text_addr + module->text_len) < 0)
 		return -ENOMEM;
 	path_id(map_file, &mapped);
 	module->dev = mapped.dev;

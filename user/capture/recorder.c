@@ -80,15 +80,21 @@ static void on_record(void *arg, const struct iop_rec *rec)
 	struct recorder *r = arg;
 
 	r->result->records++;
-	if (rec->type == IOP_REC_FORK) {
-		const struct iop_rec_fork *fork = (const void *)rec;
-
-		if (fork->child_tgid != rec->tgid)
-			add_news(r, rec->type, fork->child_tgid, rec->tgid, rec->time_ns);
-	} else if (rec->type == IOP_REC_EXEC || rec->type == IOP_REC_MAP_EXEC) {
+	switch (rec->type) {
+	case IOP_REC_FORK:
+		if (((const struct iop_rec_fork *)rec)->child_tgid != rec->tgid)
+			add_news(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, rec->tgid, rec->time_ns);
+		break;
+	case IOP_REC_TASK_EXIT:
+		if (!((const struct iop_rec_task_exit *)rec)->group_dead)
+			break;
+		__attribute__((fallthrough));
+	case IOP_REC_EXEC:
+	case IOP_REC_MAP_EXEC:
 		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
-	} else if (rec->type == IOP_REC_TASK_EXIT && ((const struct iop_rec_task_exit *)rec)->group_dead) {
-		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
+		break;
+	default:
+		break;
 	}
 	spool_writer_append(r->spool, rec);
 }

@@ -55,7 +55,9 @@ static gid_t caller_gid;
 static int give(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st, (void)type, (void)ftw;
-	return lchown(path, caller_uid, caller_gid) ? 0 : 0;    /* a file that stays root's is still a good trace */
+	if (lchown(path, caller_uid, caller_gid))
+		fprintf(stderr, "ioprobe: cannot give %s to the user who called sudo: %s\n", path, strerror(errno));
+	return 0;
 }
 
 void output_give_to_caller(const char *dir)

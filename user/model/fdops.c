@@ -117,6 +117,8 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	ret = onto ? replaced(r, thread, f, f->ret) : 0;
 	if (ret)
 		return ret;
+	if (fd_standard_name(f->ret))
+		def.name = fd_standard_name(f->ret);
 	def.file = from.file;
 	def.parent = parent_of(r, thread, index, from.file, NULL);
 	inc = fd_open(thread->process, f->ret, f->leave_ns);

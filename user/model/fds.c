@@ -88,8 +88,11 @@ struct incarnation *fd_find(struct replay *r, struct process *process, int64_t f
 
 	if (!slot)
 		return NULL;
-	if (slot->hint.valid && slot->hint.time_ns <= time_ns)
+	if (slot->hint.valid && slot->hint.time_ns <= time_ns) {
 		apply_hint(r, slot, time_ns);
+		if (fd <= 2 && slot->n == 1 && !slot->v[0].created_ns)
+			object_on_descriptor(r, process, fd, slot->v[0].file);
+	}
 	return slot_at(slot, time_ns);
 }
 
@@ -158,12 +161,17 @@ int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd
 
 /* ---- handles ---- */
 
-static const char *fd_name(struct replay *r, int64_t fd, const struct incarnation *inc)
+const char *fd_standard_name(int64_t fd)
 {
 	static const char *const standard[] = { "stdin", "stdout", "stderr" };
 
-	if (fd <= 2)
-		return standard[fd];
+	return fd >= 0 && fd <= 2 ? standard[fd] : NULL;
+}
+
+static const char *fd_name(struct replay *r, int64_t fd, const struct incarnation *inc)
+{
+	if (fd_standard_name(fd))
+		return fd_standard_name(fd);
 	return inc->file == REF_NONE ? model_stringf(r->model, "fd %lld", (long long)fd) : "";
 }
 

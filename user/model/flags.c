@@ -136,6 +136,9 @@ void flags_layer(const struct table_layer *layer, int64_t flags, bool create, ui
 	*access = create ? OTF2_IO_ACCESS_MODE_READ_WRITE : layer_access(layer, flags);
 	if (create)
 		*creation |= OTF2_IO_CREATION_FLAG_CREATE;
+	/* a library that can be told not to overwrite, but not to truncate, truncates what it creates (nc_create) */
+	if (create && layer_flag(layer, "EXCL") && !layer_flag(layer, "TRUNC") && !has_flag(layer, "EXCL", flags))
+		*creation |= OTF2_IO_CREATION_FLAG_TRUNCATE;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!has_flag(layer, names[i].name, flags))
 			continue;

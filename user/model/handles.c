@@ -86,6 +86,28 @@ uint32_t object_handle(struct replay *r, struct process *process, struct object 
 	return object->ref;
 }
 
+void object_on_descriptor(struct replay *r, struct process *process, int64_t fd, uint32_t file)
+{
+	for (struct object *object = process->objects; object; object = object->hh.next) {
+		if (object->key.value != STANDARD_STREAM(fd) || object->file != REF_NONE)
+			continue;
+		object->file = file;
+		if (object->ref != REF_NONE)
+			r->model->handles.v[object->ref].file = file;
+	}
+}
+
+/* The file of an object that nobody saw being opened is found when it is used; what was opened in it before that is on it too. */
+void handles_finish(struct replay *r)
+{
+	for (size_t i = 0; i < r->model->handles.n; i++) {
+		struct model_handle *handle = &r->model->handles.v[i];
+
+		if (handle->file == REF_NONE && handle->parent != REF_NONE)
+			handle->file = r->model->handles.v[handle->parent].file;
+	}
+}
+
 int object_inherit(struct replay *r, struct process *child, const struct process *parent)
 {
 	for (const struct object *from = parent->objects; from; from = from->hh.next) {

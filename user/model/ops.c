@@ -10,9 +10,6 @@
 #include <otf2/OTF2_Events.h>
 #include <string.h>
 
-/* The stream of a function that names none (printf): no address can be this. */
-#define STANDARD_STREAM(n) (UINT64_MAX - 1 - (n))
-
 /* ---- paths ---- */
 
 /* MPI-IO's way to name a file system's driver ("ufs:/data/f"), see the MPI standard, File Interoperability. */
@@ -279,13 +276,50 @@ static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
+/* Functions of one library call each other (getline and getdelim): the outer one's operation stands for both. */
+static bool operation_is_inner(const struct replay *r, const struct thread *thread, unsigned index)
+{
+	const struct frame *f = &thread->frames[index];
+
+	while (index--) {
+		const struct frame *outer = &thread->frames[index];
+
+		if (outer->doubtful)
+			return false;
+		if (outer->object == f->object && frame_row(r, outer)->op == frame_row(r, f)->op)
+			return true;
+	}
+	return false;
+}
+
+/* The same for what makes a handle (nc_create and nc__create, tmpfile and fdopen): of one file, where both name it. */
+static bool making_is_inner(const struct replay *r, const struct thread *thread, unsigned index)
+{
+	const struct frame *f = &thread->frames[index];
+
+	if (frame_info(r, f)->arg[ROLE_PARENT] >= 0)
+		return false;
+	while (index--) {
+		const struct frame *outer = &thread->frames[index];
+		bool named = f->path && f->path[0] && outer->path && outer->path[0];
+
+		if (outer->doubtful)
+			return false;
+		if (!outer->makes || frame_row(r, outer)->layer != frame_row(r, f)->layer || frame_info(r, outer)->arg[ROLE_PARENT] >= 0)
+			continue;
+		return !named || !strcmp(f->path, outer->path);
+	}
+	return false;
+}
+
 static int begin_on_object(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	const struct table_row *row = frame_row(r, f);
 	uint32_t handle;
 
-	if (!f->object || row->mods & MOD_COMPLETES || (f->complete && f->failed && non_blocking(r, f)))
+	if (!f->object || row->mods & MOD_COMPLETES || (f->complete && f->failed && non_blocking(r, f)) ||
+	    operation_is_inner(r, thread, index))
 		return 0;
 	handle = object_handle(r, thread->process, f->object);
 	if (handle == REF_NONE)
@@ -304,6 +338,9 @@ static int start_making(struct replay *r, struct thread *thread, unsigned index)
 
 	if (ret)
 		return ret;
+	f->makes = !making_is_inner(r, thread, index);
+	if (!f->makes)
+		return 0;
 	if (frame_arg(r, f, ROLE_FD, &fd)) {
 		inc = fd_find(r, thread->process, (int32_t)fd, f->enter_ns);
 		f->file = inc ? inc->file : REF_NONE;
@@ -321,8 +358,7 @@ int op_enter(struct replay *r, struct thread *thread, unsigned index)
 
 	if (info->paradigm == REF_NONE || info->fd)
 		return 0;
-	f->makes = info->makes;
-	if (f->makes)
+	if (info->makes)
 		return start_making(r, thread, index);
 	ret = hold_object(r, thread, f);
 	if (!ret && (op == OP_READ || op == OP_WRITE || op == OP_SYNC))
@@ -433,8 +469,9 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 	struct object *object = f->object;
 	int ret = 0;
 
-	if (!object || (frame_row(r, f)->mods & MOD_AT_ZERO && f->ret))
+	if (!object || object->closed || (frame_row(r, f)->mods & MOD_AT_ZERO && f->ret))
 		return 0;
+	object->closed = true;  /* pclose calls fclose */
 	if (frame_row(r, f)->mods & MOD_DELETES && object->delete_on_close && object->file != REF_NONE)
 		ret = delete_event(r, thread, f, object->file);
 	if (!ret)
@@ -480,7 +517,7 @@ static int library_leave(struct replay *r, struct thread *thread, unsigned index
 	switch (frame_row(r, f)->op) {
 	case OP_OPEN:
 	case OP_CREATE:
-		return made(r, thread, index);
+		return f->makes ? made(r, thread, index) : 0;
 	case OP_DUP:
 		return duplicated(r, thread, f);
 	case OP_CLOSE:

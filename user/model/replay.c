@@ -221,6 +221,7 @@ static int finish(struct replay *r)
 		ret = ranks_finish(r);
 	if (!ret)
 		ret = comms_finish(r);
+	handles_finish(r);
 	if (!ret)
 		ret = files_finish(r);
 	if (!ret)

@@ -53,6 +53,9 @@ struct description {
 	bool valid;
 };
 
+/* The stream of a function that names none (printf): no address can be this. */
+#define STANDARD_STREAM(n) (UINT64_MAX - 1 - (n))
+
 #define INCARNATIONS 4
 struct fd_slot {
 	struct incarnation v[INCARNATIONS];     /* newest first */
@@ -71,6 +74,7 @@ struct object {
 	const char *name;
 	uint8_t mode;
 	bool delete_on_close;
+	bool closed;                    /* a call inside the one that closes it did so already */
 	uint64_t split_id;              /* operation of an unfinished split collective, 0 none */
 	UT_hash_handle hh;
 };
@@ -261,6 +265,7 @@ struct incarnation *fd_open(struct process *process, int64_t fd, uint64_t time_n
 struct incarnation *fd_undescribed(struct process *process, int64_t fd, uint64_t time_ns);       /* used, so it was open */
 bool fd_take_hint(struct process *process, int64_t fd, struct description *out);
 uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc);     /* pre-created if it has none */
+const char *fd_standard_name(int64_t fd);                               /* NULL for other than stdin, stdout, stderr */
 int fd_inherit(struct replay *r, struct process *child, const struct process *parent);
 int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns);
 void fd_free(struct process *process);
@@ -272,6 +277,8 @@ struct object *object_add(struct replay *r, struct process *process, uint32_t la
 void object_forget(struct process *process, struct object *object);
 void object_release(struct object *object);
 uint32_t object_handle(struct replay *r, struct process *process, struct object *object);
+void object_on_descriptor(struct replay *r, struct process *process, int64_t fd, uint32_t file);        /* of a standard stream */
+void handles_finish(struct replay *r);
 int object_inherit(struct replay *r, struct process *child, const struct process *parent);
 void object_free_all(struct process *process);
 bool layer_parallel(const struct replay *r, const struct process *process, uint32_t layer);

@@ -168,7 +168,8 @@ static int by_rank(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Numbers the groups that are kept, and the ranks among them by job and rank: an index is the rank where there is one job and all its ranks were seen. */
+/* Numbers the groups that are kept, and the ranks among them by job and rank: an index is the rank where there is one job and all
+ * its ranks were seen. */
 static int number_groups(struct definitions *d)
 {
 	const struct model *m = d->model;

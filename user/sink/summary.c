@@ -226,6 +226,19 @@ static int count_begin(struct summary_sink *s, const struct model *model, struct
 	return error;
 }
 
+static void count_bytes(struct summary_counts *counts, int mode, uint64_t bytes)
+{
+	bool known = bytes != BYTES_UNKNOWN;
+
+	if (mode == OTF2_IO_OPERATION_MODE_READ) {
+		counts->bytes_read += known ? bytes : 0;
+		counts->unknown_reads += !known;
+	} else if (mode == OTF2_IO_OPERATION_MODE_WRITE) {
+		counts->bytes_written += known ? bytes : 0;
+		counts->unknown_writes += !known;
+	}
+}
+
 static int count_complete(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
 {
 	int mode = operation_end(s, l, e->u.complete.matching_id);
@@ -234,13 +247,11 @@ static int count_complete(struct summary_sink *s, const struct model *model, str
 
 	if (mode < 0)
 		return unmatched(s);
-	if (e->u.complete.bytes == BYTES_UNKNOWN)
+	if (e->u.complete.bytes == BYTES_UNKNOWN && e->u.complete.failed)
 		return 0;
 	error = counts_of(s, model, e->u.complete.handle, counts);
-	for (int i = 0; i < 2 && !error; i++) {
-		counts[i]->bytes_read += mode == OTF2_IO_OPERATION_MODE_READ ? e->u.complete.bytes : 0;
-		counts[i]->bytes_written += mode == OTF2_IO_OPERATION_MODE_WRITE ? e->u.complete.bytes : 0;
-	}
+	for (int i = 0; i < 2 && !error; i++)
+		count_bytes(counts[i], mode, e->u.complete.bytes);
 	return error;
 }
 
@@ -278,6 +289,8 @@ static void add_counts(struct summary_counts *to, const struct summary_counts *f
 	to->writes += from->writes;
 	to->bytes_read += from->bytes_read;
 	to->bytes_written += from->bytes_written;
+	to->unknown_reads += from->unknown_reads;
+	to->unknown_writes += from->unknown_writes;
 }
 
 static int by_file(const void *a, const void *b)
@@ -336,6 +349,24 @@ static size_t choose_layer(const struct model *model, struct summary_file *v, si
 	return kept;
 }
 
+/* Pipes and the like have no file system below them: one line for all. */
+static size_t add_up_special(struct summary_report *r, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct summary_file *f = &r->files[i];
+
+		if (f->file == REF_NONE || !r->model->files.v[f->file].special) {
+			r->files[kept++] = *f;
+			continue;
+		}
+		add_counts(&r->special, &f->counts);
+		r->nspecial++;
+	}
+	return kept;
+}
+
 static int collect_files(const struct summary_sink *s, struct summary_report *r)
 {
 	size_t n = 0;
@@ -351,6 +382,7 @@ static int collect_files(const struct summary_sink *s, struct summary_report *r)
 							       s->handles[i] };
 	}
 	n = choose_layer(r->model, r->files, merge_layers(r->files, n));
+	n = add_up_special(r, n);
 	if (n)
 		qsort(r->files, n, sizeof(*r->files), by_activity);
 	r->files_total = n;
@@ -365,10 +397,15 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 
 	if (!groups)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->nlocations && i < m->locations.n; i++) {
-		r->threads += s->locations[i].seen;
-		r->open_calls += s->locations[i].nframes;
-		if (s->locations[i].seen && m->locations.v[i].group < m->groups.n)
+	for (size_t i = 0; i < m->locations.n; i++) {
+		bool seen = i < s->nlocations && s->locations[i].seen;
+
+		if (seen)
+			r->open_calls += s->locations[i].nframes;
+		if (!seen && !m->locations.v[i].used)
+			continue;
+		r->threads++;
+		if (m->locations.v[i].group < m->groups.n)
 			groups[m->locations.v[i].group] = true;
 	}
 	for (size_t g = 0; g < m->groups.n; g++) {
@@ -379,6 +416,33 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 	return 0;
 }
 
+/* From top to bottom of the stack; what others add stands between netCDF's libraries and HDF5. */
+static int place_of(const char *name)
+{
+	static const char *const above[] = { "netCDF", "PnetCDF" }, *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "POSIX" };
+
+	for (int i = 0; i < 2; i++)
+		if (!strcmp(above[i], name))
+			return i;
+	for (int i = 0; i < 5; i++)
+		if (!strcmp(below[i], name))
+			return 3 + i;
+	return 2;
+}
+
+/* Stable: layers in one place keep the order in which they appeared. Nothing refers to a layer's index any more. */
+static void sort_layers(struct summary_sink *s)
+{
+	for (uint32_t i = 1; i < s->nlayers; i++) {
+		struct summary_layer layer = s->layers[i];
+		uint32_t k = i;
+
+		for (; k && place_of(s->layers[k - 1].name) > place_of(layer.name); k--)
+			s->layers[k] = s->layers[k - 1];
+		s->layers[k] = layer;
+	}
+}
+
 static int summary_finish(struct sink *sink, const struct model *model)
 {
 	struct summary_sink *s = (struct summary_sink *)sink;
@@ -386,6 +450,7 @@ static int summary_finish(struct sink *sink, const struct model *model)
 					 .unmatched = s->unmatched };
 	int error = collect_files(s, &report);
 
+	sort_layers(s);
 	if (!error)
 		error = count_members(s, &report);
 	if (!error)

@@ -14,6 +14,7 @@
 struct summary_counts {
 	uint64_t reads, writes;                 /* operations begun */
 	uint64_t bytes_read, bytes_written;     /* moved, where known */
+	uint64_t unknown_reads, unknown_writes; /* operations that moved data, nobody knows how much */
 };
 
 struct summary_layer {
@@ -35,6 +36,8 @@ struct summary_report {
 	size_t nlayers;
 	struct summary_file *files;     /* busiest first, at most REPORT_FILES */
 	size_t nfiles, files_total;     /* of all that were read or written */
+	struct summary_counts special;  /* of pipes, sockets and the like, which are no files */
+	size_t nspecial;
 	uint64_t ranks, processes, threads;
 	uint64_t open_calls;            /* entered and not left */
 	uint64_t unmatched;             /* events that end what never began */

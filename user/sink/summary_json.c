@@ -33,7 +33,9 @@ static int put(json_t *object, const char *key, json_t *value)
 static int put_counts(json_t *o, const struct summary_counts *c)
 {
 	return put(o, "reads", number(c->reads)) | put(o, "writes", number(c->writes)) |
-	       put(o, "bytes_read", number(c->bytes_read)) | put(o, "bytes_written", number(c->bytes_written));
+	       put(o, "bytes_read", number(c->bytes_read)) | put(o, "bytes_written", number(c->bytes_written)) |
+	       put(o, "reads_of_unknown_size", number(c->unknown_reads)) |
+	       put(o, "writes_of_unknown_size", number(c->unknown_writes));
 }
 
 static int put_layers(json_t *root, const struct summary_report *r)
@@ -50,6 +52,14 @@ static int put_layers(json_t *root, const struct summary_report *r)
 		error |= json_array_append_new(array, o);
 	}
 	return put(root, "layers", array) | error;
+}
+
+static int put_special(json_t *root, const struct summary_report *r)
+{
+	json_t *o = json_object();
+	int error = put(o, "count", number(r->nspecial)) | put_counts(o, &r->special);
+
+	return put(root, "pipes_and_sockets", o) | error;
 }
 
 static int put_files(json_t *root, const struct summary_report *r)
@@ -70,7 +80,7 @@ static int put_files(json_t *root, const struct summary_report *r)
 			put(o, "layer", text(r->model->paradigms.v[f->paradigm].identification)) | put_counts(o, &f->counts);
 		error |= json_array_append_new(array, o);
 	}
-	return put(root, "files", array) | put(root, "files_total", number(r->files_total)) | error;
+	return put(root, "files", array) | put(root, "files_total", number(r->files_total)) | put_special(root, r) | error;
 }
 
 static int put_losses(json_t *root, const struct summary_report *r)
@@ -79,8 +89,8 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	json_t *notes = json_array();
 	int error = 0;
 
-	for (size_t i = 0; i < r->model->nnotes; i++)
-		error |= json_array_append_new(notes, text(r->model->notes[i]));
+	for (size_t i = 0; i < r->model->ndigest; i++)
+		error |= json_array_append_new(notes, text(r->model->digest[i]));
 	return error | put(root, "complete", json_boolean(r->model->complete)) | put(root, "calls", number(t->calls)) |
 	       put(root, "failed_calls", number(t->failed_calls)) | put(root, "records_lost", number(t->lost_records)) |
 	       put(root, "records_late", number(t->late_records)) | put(root, "calls_abandoned", number(t->abandoned)) |
@@ -97,6 +107,7 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 	uint64_t duration = m->clock_end_ns > m->clock_begin_ns ? m->clock_end_ns - m->clock_begin_ns : 0;
 	int error = put(root, "host", text(m->host_name)) | put(root, "machine", text(m->machine_name)) |
 		    put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
+		    put(root, "jobs", number(m->njobs)) |
 		    put(root, "processes", number(r->processes)) | put(root, "threads", number(r->threads)) |
 		    put_layers(root, r) | put_files(root, r) | put_losses(root, r);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_text(FILE *out, const char *text)
 {
@@ -17,7 +18,7 @@ static void print_text(FILE *out, const char *text)
 	free(printable);
 }
 
-struct cell { char text[32]; };
+struct cell { char text[64]; };
 
 static struct cell bytes_cell(uint64_t bytes)
 {
@@ -34,28 +35,74 @@ static struct cell bytes_cell(uint64_t bytes)
 	return cell;
 }
 
+/* What ops operations moved, of which unknown ones nobody knows how much. */
+static struct cell moved_cell(uint64_t ops, uint64_t bytes, uint64_t unknown)
+{
+	struct cell cell = bytes_cell(bytes);
+	size_t len = strlen(cell.text);
+
+	if (!ops && !bytes && !unknown)
+		strcpy(cell.text, "-");
+	else if (unknown && unknown >= ops && !bytes)
+		strcpy(cell.text, "unknown");
+	else if (unknown)
+		snprintf(cell.text + len, sizeof(cell.text) - len, " + %" PRIu64 " unknown", unknown);
+	return cell;
+}
+
+static struct cell read_cell(const struct summary_counts *c)
+{
+	return moved_cell(c->reads, c->bytes_read, c->unknown_reads);
+}
+
+static struct cell written_cell(const struct summary_counts *c)
+{
+	return moved_cell(c->writes, c->bytes_written, c->unknown_writes);
+}
+
+/* The widths of two columns over all rows. */
+struct widths { int read, written; };
+
+static void widen(struct widths *w, const struct summary_counts *c)
+{
+	int read = strlen(read_cell(c).text), written = strlen(written_cell(c).text);
+
+	w->read = read > w->read ? read : w->read;
+	w->written = written > w->written ? written : w->written;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* ---- tables ---- */
 
 static void print_layers(FILE *out, const struct summary_report *r)
 {
-	fprintf(out, "%-10s %12s %10s %12s %12s %14s\n", "layer", "calls", "failed", "read", "written", "time");
+	struct widths w = { 12, 12 };
+
+	for (size_t i = 0; i < r->nlayers; i++)
+		widen(&w, &r->layers[i].counts);
+	fprintf(out, "%-10s %12s %10s %*s %*s %14s\n", "layer", "calls", "failed", w.read, "read", w.written, "written", "time");
 	for (size_t i = 0; i < r->nlayers; i++) {
 		const struct summary_layer *l = &r->layers[i];
 
-		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %12s %12s %12.6f s\n", l->name, l->calls, l->failed,
-			bytes_cell(l->counts.bytes_read).text, bytes_cell(l->counts.bytes_written).text, l->time_ns / 1e9);
+		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %*s %*s %12.6f s\n", l->name, l->calls, l->failed, w.read,
+			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9);
 	}
+	if (r->nlayers)
+		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over threads\n", out);
 	fputc('\n', out);
 }
 
-static void print_file(FILE *out, const struct model *m, const struct summary_file *f)
+static void print_file(FILE *out, const struct model *m, const struct summary_file *f, const struct widths *w)
 {
 	const struct model_file *file = f->file != REF_NONE ? &m->files.v[f->file] : NULL;
 
-	fprintf(out, "%12s %12s %10" PRIu64 " %10" PRIu64 "  %-8s %-8s %-10s ", bytes_cell(f->counts.bytes_read).text,
-		bytes_cell(f->counts.bytes_written).text, f->counts.reads, f->counts.writes,
-		m->paradigms.v[f->paradigm].identification, file ? summary_scope_name(file->scope) : "unknown",
-		file && file->fs_type ? file->fs_type : "-");
+	fprintf(out, "%*s %*s %10" PRIu64 " %10" PRIu64 "  %-8s %-8s %-10s ", w->read, read_cell(&f->counts).text, w->written,
+		written_cell(&f->counts).text, f->counts.reads, f->counts.writes, m->paradigms.v[f->paradigm].identification,
+		file ? summary_scope_name(file->scope) : "unknown", file && file->fs_type ? file->fs_type : "-");
 	print_text(out, file ? file->path : "(file unknown)");
 	if (file && file->mount_point) {
 		fputs(" (on ", out);
@@ -65,17 +112,53 @@ static void print_file(FILE *out, const struct model *m, const struct summary_fi
 	fputc('\n', out);
 }
 
+static void print_special(FILE *out, const struct summary_report *r)
+{
+	if (r->nspecial)
+		fprintf(out, "pipes, sockets and the like: %zu, read %s, written %s\n", r->nspecial, read_cell(&r->special).text,
+			written_cell(&r->special).text);
+}
+
 static void print_files(FILE *out, const struct summary_report *r)
 {
-	if (!r->nfiles)
-		return;
-	fprintf(out, "%12s %12s %10s %10s  %-8s %-8s %-10s %s\n", "read", "written", "reads", "writes", "layer", "scope", "type",
-		"file (mount point)");
+	struct widths w = { 12, 12 };
+
 	for (size_t i = 0; i < r->nfiles; i++)
-		print_file(out, r->model, &r->files[i]);
+		widen(&w, &r->files[i].counts);
+	if (r->nfiles)
+		fprintf(out, "%*s %*s %10s %10s  %-8s %-8s %-10s %s\n", w.read, "read", w.written, "written", "reads", "writes", "layer",
+			"scope", "type", "file (mount point)");
+	for (size_t i = 0; i < r->nfiles; i++)
+		print_file(out, r->model, &r->files[i], &w);
 	if (r->files_total > r->nfiles)
-		fprintf(out, "and %zu more files\n", r->files_total - r->nfiles);
-	fputc('\n', out);
+		fprintf(out, "and %zu more file%s\n", r->files_total - r->nfiles, plural(r->files_total - r->nfiles));
+	print_special(out, r);
+	if (r->nfiles || r->nspecial)
+		fputc('\n', out);
+}
+
+/* ---- what the trace does not have ---- */
+
+static void print_unknown_sizes(FILE *out, const struct summary_report *r)
+{
+	uint64_t total = 0;
+	bool first = true;
+
+	for (size_t i = 0; i < r->nlayers; i++)
+		total += r->layers[i].counts.unknown_reads + r->layers[i].counts.unknown_writes;
+	if (!total)
+		return;
+	fprintf(out, "operations of unknown size %" PRIu64 " (", total);
+	for (size_t i = 0; i < r->nlayers; i++) {
+		const struct summary_layer *l = &r->layers[i];
+		uint64_t unknown = l->counts.unknown_reads + l->counts.unknown_writes;
+
+		if (!unknown)
+			continue;
+		fprintf(out, "%s%s %" PRIu64, first ? "" : ", ", l->name, unknown);
+		first = false;
+	}
+	fputs(")\n", out);
 }
 
 static void print_losses(FILE *out, const struct summary_report *r)
@@ -86,7 +169,6 @@ static void print_losses(FILE *out, const struct summary_report *r)
 		{ "calls abandoned", t->abandoned },
 		{ "calls still open", r->open_calls },
 		{ "events unmatched", r->unmatched },
-		{ "sizes unknown", t->unknown_sizes },
 		{ "returns without frame", t->returns_without_frame },
 		{ "calls nested too deep", t->frames_too_deep },
 	};
@@ -95,22 +177,30 @@ static void print_losses(FILE *out, const struct summary_report *r)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (lines[i].value)
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, lines[i].value);
+	print_unknown_sizes(out, r);
 	if (!r->model->complete)
 		fputs("the recording is incomplete: it has no end\n", out);
-	for (size_t i = 0; i < r->model->nnotes; i++) {
+	for (size_t i = 0; i < r->model->ndigest; i++) {
 		fputs("note: ", out);
-		print_text(out, r->model->notes[i]);
+		print_text(out, r->model->digest[i]);
 		fputc('\n', out);
 	}
 }
 
-int summary_text_write(FILE *out, const struct summary_report *r)
+static void print_head(FILE *out, const struct summary_report *r)
 {
 	const struct model *m = r->model;
 
-	fprintf(out, "%s: %" PRIu64 " ranks, %" PRIu64 " processes, %" PRIu64 " threads, %.6f s\n\n",
-		m->host_name ? m->host_name : "unknown host", r->ranks, r->processes, r->threads,
-		m->clock_end_ns > m->clock_begin_ns ? (m->clock_end_ns - m->clock_begin_ns) / 1e9 : 0.0);
+	fprintf(out, "%s: %" PRIu64 " rank%s", m->host_name ? m->host_name : "unknown host", r->ranks, plural(r->ranks));
+	if (m->njobs > 1)
+		fprintf(out, " in %zu jobs", m->njobs);
+	fprintf(out, ", %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n", r->processes, r->processes == 1 ? "" : "es", r->threads,
+		plural(r->threads), m->clock_end_ns > m->clock_begin_ns ? (m->clock_end_ns - m->clock_begin_ns) / 1e9 : 0.0);
+}
+
+int summary_text_write(FILE *out, const struct summary_report *r)
+{
+	print_head(out, r);
 	print_layers(out, r);
 	print_files(out, r);
 	print_losses(out, r);
