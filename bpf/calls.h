@@ -191,10 +191,42 @@ __noinline u32 frames_alive(struct thread *t, u64 sp, u64 ra)
 	return alive;
 }
 
+static __always_inline u32 flags_turned_off(void)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32, *flags;
+
+	flags = any_turned_off ? bpf_map_lookup_elem(&turned_off, &tgid) : 0;
+	return flags ? *flags : 0;
+}
+
+/* Calls that were open when their probes were taken away have no return: they are closed before anything enters below them. */
+__noinline int abandon_turned_off(struct thread *t)
+{
+	u32 off = flags_turned_off();
+
+	for (int i = 0; i < MAX_DEPTH && t && off; i++) {
+		struct frame *f = frame_at(t, t->depth - 1);
+		struct iop_desc *desc;
+		u32 id;
+
+		if (!t->depth || !f || (f->flags & FRAME_SYSCALL))
+			break;
+		id = f->probe;
+		desc = bpf_map_lookup_elem(&descriptors, &id);
+		if (!desc || !(desc->flags & off))
+			break;
+		abandon_to(t, t->depth - 1, bpf_ktime_get_ns());
+	}
+	return 0;
+}
+
 static __always_inline void prune(struct thread *t, u64 sp, u64 ra)
 {
-	struct frame *top = frame_at(t, t->depth - 1);
+	struct frame *top;
 
+	if (any_turned_off && t->depth)
+		abandon_turned_off(t);
+	top = frame_at(t, t->depth - 1);
 	if (!t->depth || !top)
 		return;
 	if (sp < top->sp && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))

@@ -102,6 +102,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u32 id, struc
 	prune(t, sp, ra);
 	if ((desc->flags & IOP_D_NESTED) && !t->depth)
 		return 1;
+	if (any_turned_off && (desc->flags & flags_turned_off()))
+		return 1;
 	f = push(t);
 	if (!f)
 		return 1;

@@ -127,6 +127,14 @@ struct {
 	__type(value, u32);
 } looked_at SEC(".maps");
 
+/* By process: descriptor flags of probes that the cost ceiling has turned off. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, u32);
+	__type(value, u32);
+} turned_off SEC(".maps");
+
 /* Threads that wait for the agent (key: pid_tgid); the value becomes 1 when it has done what they wait for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -153,6 +161,7 @@ const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
 const volatile __u64 hold_limit_ns = 0, unwind_limit_ns = 2000000000;
 __u32 launch_tgid;        /* becomes a target at its next exec */
 __u32 process_cursor;
+__u32 any_turned_off;     /* the map above was used */
 
 static __always_inline struct thread *thread_of(struct task_struct *task)
 {

@@ -30,6 +30,8 @@ enum iop_arg_kind {
 #define IOP_D_UNWIND 0x0080     /* an unwinder's entry: give back the return addresses of all open frames; sends nothing */
 #define IOP_D_REPLACES_FD 0x0100 /* system call: on success forgets and describes the descriptor in ret (dup2, dup3) */
 #define IOP_D_CLOSES_RANGE 0x0200 /* system call close_range: forgets the descriptors from args[0] to args[1] */
+#define IOP_D_STREAM_DATA 0x0400 /* the cost ceiling may turn it off: data of a stream */
+#define IOP_D_STREAM_BYTES 0x0800 /* the same: one byte of it */
 
 #define IOP_NO_FD 0xff
 

@@ -37,10 +37,10 @@ static struct model_paradigm paradigms[N_PARADIGMS] = {
 	{ "MPI-IO", "MPI I/O (OMPIO)", "4.1.4", true, false },
 };
 static struct model_group groups[] = {
-	{ "MPI Rank 1", 1, 11, true },
-	{ "idle (pid 9)", -1, 9, false },
-	{ "MPI Rank 0", 0, 10, true },
-	{ "sh (pid 8)", -1, 8, true },
+	{ "MPI Rank 1", 1, 11, true, 0 },
+	{ "idle (pid 9)", -1, 9, false, 0 },
+	{ "MPI Rank 0", 0, 10, true, 0 },
+	{ "sh (pid 8)", -1, 8, true, 0 },
 };
 static struct model_location locations[N_LOCATIONS] = {
 	[L_RANK0] = { "Master thread", 100, 2, 10, true },
@@ -59,10 +59,10 @@ static struct model_region regions[N_REGIONS] = {
 	[R_WAIT] = { "MPI_Wait", "MPI", false, false },
 };
 static struct model_file files[] = {
-	{ "/scratch/out.nc", false, SCOPE_SHARED, "/scratch", "server:/scratch", "nfs4", 7, 8 },
-	{ "/tmp/loc\xe4l", false, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 2 },
-	{ "pipe:[1]", false, SCOPE_UNKNOWN, NULL, NULL, NULL, 0, 0 },
-	{ "/tmp", true, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 3 },
+	{ "/scratch/out.nc", false, SCOPE_SHARED, "/scratch", "server:/scratch", "nfs4", 7, 8, false },
+	{ "/tmp/loc\xe4l", false, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 2, false },
+	{ "pipe:[1]", false, SCOPE_UNKNOWN, NULL, NULL, NULL, 0, 0, true },
+	{ "/tmp", true, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 3, false },
 };
 static struct model_handle handles[N_HANDLES] = {
 	[H_STDOUT] = { "stdout", 2, P_POSIX, REF_NONE, REF_NONE, 2, true, OTF2_IO_ACCESS_MODE_WRITE_ONLY, OTF2_IO_STATUS_FLAG_APPEND },

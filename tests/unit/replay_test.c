@@ -463,7 +463,7 @@ static void unified_over_ranks(void **state)
 	       "100 @18 enter openat\n100 @19 create h4 m2 c1 s0\n100 @19 leave openat\n"
 	       "100 @20 create h3 m2 c1 s0\n100 @20 leave MPI_File_open\n"
 	       "100 @21 create h2 m2 c3 s0\n100 @21 leave H5Fcreate\n"
-	       "100 @22 create h1 m2 c1 s0\n100 @22 leave nc_create_par\n"
+	       "100 @22 create h1 m2 c3 s0\n100 @22 leave nc_create_par\n"
 	       "100 @30 enter MPI_File_write_at_all\n100 @30 begin h3 m1 f2 ? at 64 #1\n100 @31 complete h3 ? #1\n100 @31 leave MPI_File_write_at_all\n"
 	       "100 @32 enter H5Dcreate2\n100 @33 create h5 m2 c1 s0\n100 @33 leave H5Dcreate2\n"
 	       "100 @34 enter nc_close\n100 @35 destroy h1\n100 @35 leave nc_close\n"
@@ -472,7 +472,7 @@ static void unified_over_ranks(void **state)
 	       "200 @58 enter openat\n200 @59 create h7 m2 c1 s0\n200 @59 leave openat\n"
 	       "200 @60 create h3 m2 c1 s0\n200 @60 leave MPI_File_open\n"
 	       "200 @61 create h2 m2 c3 s0\n200 @61 leave H5Fcreate\n"
-	       "200 @62 create h1 m2 c1 s0\n200 @62 leave nc_create_par\n");
+	       "200 @62 create h1 m2 c3 s0\n200 @62 leave nc_create_par\n");
 	expect_handle(0, "/proc/self/maps", "POSIX", -1);
 	expect_handle(1, "/w/out.nc", "netCDF", -1);
 	expect_handle(2, "/w/out.nc", "HDF5", 1);
@@ -481,7 +481,8 @@ static void unified_over_ranks(void **state)
 	expect_handle(5, "/w/out.nc", "HDF5", 2);
 	expect_handle(7, "/w/out.nc", "POSIX", 3);
 	assert_string_equal(handle(5)->name, "temp");
-	assert_int_equal(sb.model.comms.n, 1);
+	assert_int_equal(sb.model.comms.n, 2);
+	assert_int_equal(sb.model.comms.v[1].kind, COMM_KIND_SELF);
 	for (int i = 1; i <= 3; i++)
 		assert_int_equal(handle(i)->comm, 0);
 	assert_int_equal(sb.model.comms.v[0].nmembers, 2);

@@ -22,7 +22,7 @@ enum { H_H5, H_FD, H_MPI, H_PIPE, N_HANDLES };
 static struct model_paradigm paradigms[] = {
 	{ "POSIX", "POSIX I/O", NULL, false, true }, { "HDF5", "HDF5", "1.10", true, false }, { "MPI-IO", "OMPIO", NULL, true, false },
 };
-static struct model_group groups[] = { { "MPI Rank 0", 0, 10, true }, { "sh (pid 8)", -1, 8, true }, { "idle", -1, 9, false } };
+static struct model_group groups[] = { { "MPI Rank 0", 0, 10, true, 0 }, { "sh (pid 8)", -1, 8, true, 0 }, { "idle", -1, 9, false, 0 } };
 static struct model_location locations[] = {
 	{ "Master thread", 1, 0, 10, true }, { "Master thread", 2, 1, 8, true }, { "Thread", 3, 0, 11, true },
 	{ "Master thread", 4, 2, 9, false },
@@ -32,8 +32,8 @@ static struct model_region regions[N_REGIONS] = {
 	{ "MPI_File_iread", "MPI-IO", false, true }, { "MPI_Wait", "MPI", false, false },
 };
 static struct model_file files[] = {
-	{ "/data/a\xff\n.h5", false, SCOPE_SHARED, "/data", "srv:/d", "nfs4", 1, 2 },
-	{ "/data/mpi", false, SCOPE_NODE, "/", "/dev/sda", "ext4", 1, 3 },
+	{ "/data/a\xff\n.h5", false, SCOPE_SHARED, "/data", "srv:/d", "nfs4", 1, 2, false },
+	{ "/data/mpi", false, SCOPE_NODE, "/", "/dev/sda", "ext4", 1, 3, false },
 };
 static struct model_handle handles[N_HANDLES] = {
 	[H_H5] = { .name = "dset", .file = 0, .paradigm = P_HDF5, .comm = REF_NONE, .parent = REF_NONE },
@@ -51,14 +51,15 @@ static struct model make_model(void)
 		.paradigms = ARRAY(paradigms), .groups = ARRAY(groups), .locations = ARRAY(locations), .regions = ARRAY(regions),
 		.files = ARRAY(files), .handles = ARRAY(handles), .host_name = "node1", .machine_name = "cluster",
 		.clock_begin_ns = 1000, .clock_end_ns = 3000, .totals = { .calls = 6, .lost_records = 7, .unknown_sizes = 1 },
-		.notes = notes, .nnotes = 1, .complete = true,
+		.notes = notes, .nnotes = 1, .digest = notes, .ndigest = 1, .complete = true,
 	};
 }
 
 #define ENTER(l, t, r) { .type = EV_ENTER, .location = l, .time_ns = t, .u.call = { .region = r } }
 #define LEAVE(l, t, r, f) { .type = EV_LEAVE, .location = l, .time_ns = t, .u.call = { .region = r, .failed = f } }
 #define BEGIN(l, t, h, m, f, i) { .type = EV_BEGIN, .location = l, .time_ns = t, .u.begin = { h, m, f, 100, i, OFFSET_UNKNOWN } }
-#define COMPLETE(l, t, h, b, i) { .type = EV_COMPLETE, .location = l, .time_ns = t, .u.complete = { h, b, i } }
+#define COMPLETE(l, t, h, b, i) { .type = EV_COMPLETE, .location = l, .time_ns = t, .u.complete = { h, b, i, false } }
+#define FAILED(l, t, h, i) { .type = EV_COMPLETE, .location = l, .time_ns = t, .u.complete = { h, BYTES_UNKNOWN, i, true } }
 #define READ OTF2_IO_OPERATION_MODE_READ
 #define WRITE OTF2_IO_OPERATION_MODE_WRITE
 #define NON_BLOCKING OTF2_IO_OPERATION_FLAG_NON_BLOCKING
@@ -75,7 +76,7 @@ static const struct model_event script[] = {
 	ENTER(0, 2000, R_IREAD), BEGIN(0, 2000, H_MPI, READ, NON_BLOCKING, 4), LEAVE(0, 2010, R_IREAD, false),
 	ENTER(2, 2100, R_WAIT), COMPLETE(2, 2200, H_MPI, 4096, 4), LEAVE(2, 2200, R_WAIT, false),
 	/* a read that fails, on a handle without a file; one still open at the end */
-	ENTER(1, 2300, R_READ), BEGIN(1, 2300, H_PIPE, READ, 0, 5), COMPLETE(1, 2310, H_PIPE, BYTES_UNKNOWN, 5),
+	ENTER(1, 2300, R_READ), BEGIN(1, 2300, H_PIPE, READ, 0, 5), FAILED(1, 2310, H_PIPE, 5),
 	LEAVE(1, 2310, R_READ, true),
 	ENTER(1, 2400, R_READ), BEGIN(1, 2400, H_PIPE, READ, 0, 6),
 };
@@ -138,6 +139,9 @@ static void layers_are_counted(void **state)
 	assert_int_equal(integer(layer(root, "HDF5"), "time_ns"), 1000);
 	assert_int_equal(integer(layer(root, "HDF5"), "writes"), 1);
 	assert_int_equal(integer(layer(root, "HDF5"), "bytes_written"), 0);
+	assert_int_equal(integer(layer(root, "HDF5"), "writes_of_unknown_size"), 1);
+	assert_int_equal(integer(layer(root, "HDF5"), "reads_of_unknown_size"), 0);
+	assert_int_equal(integer(layer(root, "POSIX"), "reads_of_unknown_size"), 0);    /* it failed */
 	assert_int_equal(integer(layer(root, "POSIX"), "calls"), 4);
 	assert_int_equal(integer(layer(root, "POSIX"), "failed"), 1);
 	assert_int_equal(integer(layer(root, "POSIX"), "bytes_written"), 150);
@@ -193,12 +197,12 @@ static void text_says_the_same(void **state)
 	char *text = RUN(false);
 
 	(void)state;
-	assert_contains(text, "node1: 1 ranks, 2 processes, 3 threads, 0.000002 s\n");
-	assert_contains(text, "HDF5                  2          0          0 B          0 B     0.000001 s\n");
+	assert_contains(text, "node1: 1 rank, 2 processes, 3 threads, 0.000002 s\n");
+	assert_contains(text, "HDF5                  2          0            -      unknown     0.000001 s\n");
 	assert_contains(text, "POSIX                 4          1          0 B        150 B     0.000000 s\n");
-	assert_contains(text, "    4.00 KiB          0 B          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
+	assert_contains(text, "    4.00 KiB            -          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
 	assert_contains(text, "nfs4       /data/a\\xff\\x0a.h5 (on /data)\n");
-	assert_contains(text, "records lost 7\ncalls still open 1\nsizes unknown 1\nnote: libc: fputs has no probe\n");
+	assert_contains(text, "records lost 7\ncalls still open 1\noperations of unknown size 1 (HDF5 1)\nnote: libc: fputs has no probe\n");
 	free(text);
 }
 
@@ -247,6 +251,105 @@ static void abandoned_operations_are_forgotten(void **state)
 	json_decref(root);
 }
 
+static void sizes_that_are_partly_known(void **state)
+{
+	static const struct model_event events[] = {
+		ENTER(0, 1000, R_H5WRITE), BEGIN(0, 1000, H_H5, WRITE, 0, 1), COMPLETE(0, 1001, H_H5, 4, 1), LEAVE(0, 1001, R_H5WRITE, false),
+		ENTER(0, 1002, R_H5WRITE), BEGIN(0, 1002, H_H5, WRITE, 0, 2), COMPLETE(0, 1003, H_H5, BYTES_UNKNOWN, 2),
+		LEAVE(0, 1003, R_H5WRITE, false),
+	};
+	char *text = run(events, 8, false);
+
+	(void)state;
+	assert_contains(text, "HDF5                  2          0            - 4 B + 1 unknown     0.000000 s\n");
+	assert_contains(text, "layer             calls     failed         read         written           time\n");
+	assert_contains(text, "operations of unknown size 1 (HDF5 1)\n");
+	free(text);
+}
+
+/* Failed operations moved nothing; those whose end nobody saw moved nobody knows what. */
+static void operations_without_a_size(void **state)
+{
+	static const struct model_event events[] = {
+		ENTER(0, 1000, R_H5WRITE), BEGIN(0, 1000, H_H5, WRITE, 0, 1), FAILED(0, 1001, H_H5, 1), LEAVE(0, 1001, R_H5WRITE, true),
+		ENTER(0, 1002, R_H5WRITE), BEGIN(0, 1002, H_H5, WRITE, 0, 2), COMPLETE(0, 1003, H_H5, BYTES_UNKNOWN, 2),
+		LEAVE(0, 1003, R_H5WRITE, false),
+		ENTER(0, 1004, R_IREAD), BEGIN(0, 1004, H_MPI, READ, NON_BLOCKING, 3), LEAVE(0, 1005, R_IREAD, false),
+		ENTER(0, 1006, R_READ), BEGIN(0, 1006, H_FD, READ, 0, 4), FAILED(0, 1007, H_FD, 4), LEAVE(0, 1007, R_READ, true),
+	};
+	char *text = run(events, sizeof(events) / sizeof(*events), false);
+
+	(void)state;
+	assert_contains(text, "HDF5                  2          1            -      unknown     0.000000 s\n");
+	assert_contains(text, "MPI-IO                1          0      unknown            -     0.000000 s\n");
+	assert_contains(text, "POSIX                 1          1          0 B            -     0.000000 s\n");
+	assert_contains(text, "non-blocking operations not seen to end 1\noperations of unknown size 2 (HDF5 1, MPI-IO 1)\n");
+	free(text);
+}
+
+/* From top to bottom of the stack, whatever came first. */
+static void layers_are_in_order(void **state)
+{
+	static struct model_region all[] = {
+		{ "read", "POSIX", false, true }, { "MPI_Wait", "MPI", false, false }, { "site_put", "site", false, true },
+		{ "fread", "ISOC", false, true }, { "H5Dread", "HDF5", false, true }, { "ncmpi_get", "PnetCDF", false, true },
+		{ "nc_get", "netCDF", false, true }, { "MPI_File_read", "MPI-IO", false, true }, { "other_put", "other", false, true },
+	};
+	static const char *const order[] = { "netCDF", "PnetCDF", "site", "other", "HDF5", "MPI-IO", "MPI", "ISOC", "POSIX" };
+	struct model model = make_model();
+	struct sink *sink;
+	const json_t *layers;
+	char *text = NULL;
+	json_t *root;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	model.regions.v = all;
+	model.regions.n = 9;
+	assert_int_equal(summary_sink_create(&sink, out, true), 0);
+	for (unsigned i = 0; i < 9; i++) {
+		const struct model_event enter = ENTER(0, 1000 + i, i), leave = LEAVE(0, 1000 + i, i, false);
+
+		assert_int_equal(sink->event(sink, &model, &enter), 0);
+		assert_int_equal(sink->event(sink, &model, &leave), 0);
+	}
+	assert_int_equal(sink->finish(sink, &model), 0);
+	summary_sink_destroy(sink);
+	fclose(out);
+	root = parse(text);
+	layers = json_object_get(root, "layers");
+	assert_int_equal(json_array_size(layers), 9);
+	for (size_t i = 0; i < 9; i++)
+		assert_string_equal(json_string_value(json_object_get(json_array_get(layers, i), "name")), order[i]);
+	json_decref(root);
+}
+
+static void pipes_are_one_line(void **state)
+{
+	static const struct model_event events[] = {
+		ENTER(0, 1000, R_READ), BEGIN(0, 1000, H_FD, READ, 0, 1), COMPLETE(0, 1001, H_FD, 10, 1), LEAVE(0, 1001, R_READ, false),
+		ENTER(0, 1002, R_READ), BEGIN(0, 1002, H_MPI, READ, 0, 2), COMPLETE(0, 1003, H_MPI, 7, 2), LEAVE(0, 1003, R_READ, false),
+	};
+	char *text;
+
+	(void)state;
+	files[0].special = true;
+	text = run(events, 8, false);
+	assert_contains(text, "/data/mpi (on /)\npipes, sockets and the like: 1, read 10 B, written -\n\nrecords lost");
+	assert_null(strstr(text, "/data/a"));
+	free(text);
+	text = run(events, 8, true);
+	files[0].special = false;
+	json_t *root = parse(text);
+	const json_t *special = json_object_get(root, "pipes_and_sockets");
+
+	assert_int_equal(integer(special, "count"), 1);
+	assert_int_equal(integer(special, "bytes_read"), 10);
+	assert_int_equal(integer(root, "files_total"), 1);
+	json_decref(root);
+}
+
 static void write_error_is_reported(void **state)
 {
 	struct model model = make_model();
@@ -273,6 +376,10 @@ int main(void)
 		cmocka_unit_test(empty_trace_still_says_that_nothing_was_lost),
 		cmocka_unit_test(unmatched_events_are_counted),
 		cmocka_unit_test(abandoned_operations_are_forgotten),
+		cmocka_unit_test(sizes_that_are_partly_known),
+		cmocka_unit_test(operations_without_a_size),
+		cmocka_unit_test(layers_are_in_order),
+		cmocka_unit_test(pipes_are_one_line),
 		cmocka_unit_test(write_error_is_reported),
 	};
 

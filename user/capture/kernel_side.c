@@ -313,6 +313,17 @@ void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
 	kernel->skel->bss->launch_tgid = tgid;
 }
 
+void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.turned_off);
+	uint32_t key = tgid;
+
+	if (flags && !bpf_map_update_elem(fd, &key, &flags, BPF_ANY))
+		kernel->skel->bss->any_turned_off = 1;
+	else
+		bpf_map_delete_elem(fd, &key);
+}
+
 void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino)
 {
 	struct { uint64_t dev, ino; } key = { (uint64_t)major(dev) << 32 | minor(dev), ino };

@@ -47,6 +47,9 @@ void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid);
 /* Processes that map this file need no attention any more. dev as in stat(2). */
 void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino);
 
+/* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to return. 0: none. */
+void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags);
+
 /* Ends the wait of a thread that asked for something. */
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);
 

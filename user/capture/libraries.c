@@ -5,7 +5,9 @@
 #include "capture/libraries.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/notes.h"
 
@@ -18,9 +20,10 @@ static void library_destroy(struct library *library)
 {
 	links_destroy(&library->shared);
 	plan_destroy(&library->plan);
-	free(library->shared_points);
-	free(library->own_points);
-	free(library->unwind_points);
+	for (int group = 0; group < POINT_GROUPS; group++)
+		free(library->points[group].v);
+	if (library->fd >= 0)
+		close(library->fd);
 	free(library->path);
 	free(library);
 }
@@ -63,33 +66,35 @@ static void note_plan_missing(struct libraries *libraries, const struct library 
 		note_missing(libraries->spool, "*", library->path, "*", "static executable without symbols: its library calls cannot be seen");
 }
 
-static void sort_point(struct libraries *libraries, struct library *library, const struct plan_point *point)
+static enum point_group group_of(const struct libraries *libraries, const struct table_row *row)
 {
-	const struct table_row *row = &libraries->set->rows[point->row];
-	struct attach_point attach = { point->file_offset, point->row, point->function };
-
 	if (row->op == OP_UNWIND)
-		library->unwind_points[library->nunwind++] = attach;
-	else if (libraries->set->layers[row->layer].per_process)
-		library->own_points[library->nown++] = attach;
-	else
-		library->shared_points[library->nshared++] = attach;
-	libraries->probes++;
-	libraries->moved += point->placement.kind == PLACED_MOVED;
-	libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
+		return POINTS_UNWIND;
+	switch (table_row_stream_flag(libraries->set, row)) {
+	case IOP_D_STREAM_BYTES: return POINTS_STREAM_BYTES;
+	case IOP_D_STREAM_DATA: return POINTS_STREAM_DATA;
+	default: return libraries->set->layers[row->layer].per_process ? POINTS_OWN : POINTS_SHARED;
+	}
 }
 
 static bool sort_points(struct libraries *libraries, struct library *library)
 {
-	size_t n = library->plan.npoints + 1;
+	for (int group = 0; group < POINT_GROUPS; group++) {
+		library->points[group].v = calloc(library->plan.npoints + 1, sizeof(struct attach_point));
+		if (!library->points[group].v)
+			return false;
+	}
+	for (size_t i = 0; i < library->plan.npoints; i++) {
+		const struct plan_point *point = &library->plan.points[i];
+		enum point_group group = group_of(libraries, &libraries->set->rows[point->row]);
 
-	library->shared_points = calloc(n, sizeof(struct attach_point));
-	library->own_points = calloc(n, sizeof(struct attach_point));
-	library->unwind_points = calloc(n, sizeof(struct attach_point));
-	if (!library->shared_points || !library->own_points || !library->unwind_points)
-		return false;
-	for (size_t i = 0; i < library->plan.npoints; i++)
-		sort_point(libraries, library, &library->plan.points[i]);
+		library->points[group].v[library->points[group].n++] =
+			(struct attach_point){ point->file_offset, point->row, point->function };
+		libraries->probes++;
+		libraries->moved += point->placement.kind == PLACED_MOVED;
+		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
+		libraries->row_single_stepped[point->row] |= point->placement.kind == PLACED_SINGLE_STEP;
+	}
 	return true;
 }
 
@@ -111,6 +116,7 @@ static struct library *library_create(struct libraries *libraries, const struct 
 	library->key.dev = module->dev;
 	library->key.ino = module->ino;
 	library->path = strdup(module->path);
+	library->fd = open(module->open_path, O_PATH | O_CLOEXEC);
 	if (plan_create(&library->plan, libraries->set, module->open_path, last_component(module->path), err, sizeof(err)))
 		note_missing(libraries->spool, "*", module->path, "*", err);
 	if (!library->path || !sort_points(libraries, library)) {
@@ -145,38 +151,38 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 	refusal->libraries->missing++;
 }
 
-void library_attach_shared(struct libraries *libraries, struct library *library, const char *open_path)
+static int attach_group(struct libraries *libraries, struct library *library, enum attach_what what, pid_t pid,
+			const struct attach_point *points, size_t n, struct links *links)
 {
 	struct refusal refusal = { libraries, library };
+	char path[64];
 
-	if (library->shared_done || !library->nshared)
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", library->fd);
+	return attach_points(links, libraries->kernel, what, path, pid, points, n, note_refused, &refusal);
+}
+
+void library_attach_shared(struct libraries *libraries, struct library *library)
+{
+	if (library->shared_done)
 		return;
 	library->shared_done = true;
-	attach_points(&library->shared, libraries->kernel, ATTACH_CALLS, open_path, 0, library->shared_points, library->nshared,
-		      note_refused, &refusal);
+	attach_group(libraries, library, ATTACH_CALLS, 0, library->points[POINTS_SHARED].v, library->points[POINTS_SHARED].n,
+		     &library->shared);
 }
 
-int library_attach_own(struct libraries *libraries, struct library *library, const char *open_path, pid_t pid, struct links *links)
+int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid, struct links *links)
 {
-	struct refusal refusal = { libraries, library };
-	int err;
+	enum attach_what what = group == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS;
 
-	/* The unwinder first: no return address is hijacked before it can be given back. */
-	err = attach_points(links, libraries->kernel, ATTACH_UNWINDER, open_path, pid, library->unwind_points, library->nunwind,
-			    note_refused, &refusal);
-	if (err && err != -EOPNOTSUPP)
-		return err;
-	return attach_points(links, libraries->kernel, ATTACH_CALLS, open_path, pid, library->own_points, library->nown,
-			     note_refused, &refusal);
+	return attach_group(libraries, library, what, pid, library->points[group].v, library->points[group].n, links);
 }
 
-int library_attach_rendezvous(struct libraries *libraries, struct library *library, const char *open_path)
+int library_attach_rendezvous(struct libraries *libraries, struct library *library)
 {
 	struct attach_point point = { library->plan.rendezvous_offset, 0, "_dl_debug_state" };
-	struct refusal refusal = { libraries, library };
 
 	if (library->rendezvous_done || !point.offset)
 		return 0;
 	library->rendezvous_done = true;
-	return attach_points(&library->shared, libraries->kernel, ATTACH_RENDEZVOUS, open_path, 0, &point, 1, note_refused, &refusal);
+	return attach_group(libraries, library, ATTACH_RENDEZVOUS, 0, &point, 1, &library->shared);
 }

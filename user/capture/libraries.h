@@ -14,6 +14,16 @@
 #include "capture/procfs.h"
 #include "spool/spool.h"
 
+/* Points that are attached and detached together. */
+enum point_group {
+	POINTS_SHARED,                  /* for everybody */
+	POINTS_OWN,                     /* per process */
+	POINTS_STREAM_DATA,             /* per process; the cost ceiling may turn them off */
+	POINTS_STREAM_BYTES,            /* the same, first: calls that move one byte each */
+	POINTS_UNWIND,                  /* per process */
+	POINT_GROUPS,
+};
+
 struct library {
 	struct { uint64_t dev, ino; } key;
 	char *path;
@@ -21,8 +31,8 @@ struct library {
 	bool shared_done;               /* attached for everybody */
 	bool rendezvous_done;
 	struct links shared;
-	struct attach_point *shared_points, *own_points, *unwind_points;
-	size_t nshared, nown, nunwind;
+	int fd;                         /* O_PATH: the file stays reachable when the process that showed it is gone */
+	struct { struct attach_point *v; size_t n; } points[POINT_GROUPS];
 	UT_hash_handle hh;
 };
 
@@ -32,6 +42,7 @@ struct libraries {
 	struct kernel_side *kernel;
 	struct spool_writer *spool;
 	size_t probes, missing, moved, single_stepped;
+	bool row_single_stepped[IOP_MAX_PROBES];        /* somewhere */
 };
 
 void libraries_init(struct libraries *libraries, const struct table_set *set, struct kernel_side *kernel, struct spool_writer *spool);
@@ -42,10 +53,10 @@ void libraries_deinit(struct libraries *libraries);
 struct library *libraries_get(struct libraries *libraries, const struct proc_module *module);
 
 /* Attaches what is attached for everybody. */
-void library_attach_shared(struct libraries *libraries, struct library *library, const char *open_path);
-/* Attaches what belongs to one process; the links are the caller's. */
-int library_attach_own(struct libraries *libraries, struct library *library, const char *open_path, pid_t pid, struct links *links);
+void library_attach_shared(struct libraries *libraries, struct library *library);
+/* Attaches one group of what belongs to one process; the links are the caller's. 0, or -errno (-ESRCH: it is gone). */
+int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid, struct links *links);
 /* The linker's rendezvous, for everybody. */
-int library_attach_rendezvous(struct libraries *libraries, struct library *library, const char *open_path);
+int library_attach_rendezvous(struct libraries *libraries, struct library *library);
 
 #endif

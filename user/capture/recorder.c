@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/ceiling.h"
 #include "capture/launch.h"
 #include "capture/notes.h"
 #include "capture/procfs.h"
@@ -38,6 +39,7 @@ struct recorder {
 	struct responder *responder;
 	struct rings *rings;
 	struct targets *targets;
+	struct ceiling *ceiling;        /* NULL: none */
 	struct spool_writer *spool;
 	struct launch launch;
 	bool launched, stop;
@@ -80,6 +82,8 @@ static void on_record(void *arg, const struct iop_rec *rec)
 	struct recorder *r = arg;
 
 	r->result->records++;
+	if (r->ceiling)
+		ceiling_count(r->ceiling, rec);
 	switch (rec->type) {
 	case IOP_REC_FORK:
 		if (((const struct iop_rec_fork *)rec)->child_tgid != rec->tgid)
@@ -148,6 +152,8 @@ static void round_of_records(struct recorder *r)
 	spool_writer_append(r->spool, &rec);
 	do_news(r);
 	targets_check_mounts(r->targets);
+	if (r->ceiling)
+		ceiling_step(r->ceiling, time_ns);
 }
 
 /* Launched processes wait with their libraries mapped. Their fork and exec records are in the rings already: those come first. */
@@ -207,6 +213,19 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = watch(r, rings_poll_fd(r->rings));
 	return err ? fail(r, err, "cannot set up the rings") : 0;
+}
+
+static int open_ceiling(struct recorder *r)
+{
+	struct probe_cost cost;
+	int err;
+
+	if (!(r->options->max_overhead_percent > 0))
+		return 0;
+	err = calibrate_probe_cost(r->kernel, &cost);
+	if (!err)
+		err = ceiling_create(&r->ceiling, r->options->max_overhead_percent, r->options->set, r->targets, &cost, r->spool);
+	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
 }
 
 static int open_spool(struct recorder *r)
@@ -398,6 +417,8 @@ static void finish(struct recorder *r)
 {
 	kernel_side_detach_syscalls(r->kernel);
 	round_of_records(r);
+	ceiling_destroy(r->ceiling);
+	r->ceiling = NULL;
 	note_end(r);
 }
 
@@ -405,6 +426,7 @@ static int close_all(struct recorder *r, int err)
 {
 	int spool_err;
 
+	ceiling_destroy(r->ceiling);
 	targets_destroy(r->targets);
 	rings_destroy(r->rings);
 	responder_destroy(r->responder);
@@ -434,6 +456,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		err = open_spool(&r);
 	if (!err)
 		err = open_kernel(&r);
+	if (!err)
+		err = open_ceiling(&r);
 	if (!err)
 		err = start_targets(&r);
 	if (!err) {

@@ -23,8 +23,9 @@ struct target {
 	pid_t pid;
 	struct library **seen;          /* libraries of this process that were dealt with */
 	size_t nseen;
-	struct links own;
+	struct links links[POINT_GROUPS];       /* of the groups that belong to one process */
 	bool mpi;
+	unsigned off;                   /* bits: groups that are turned off */
 	UT_hash_handle hh;
 };
 
@@ -60,7 +61,11 @@ int targets_create(struct targets **out, struct kernel_side *kernel, const struc
 
 static void target_forget(struct targets *targets, struct target *target)
 {
-	closer_take(targets->closer, &target->own);
+	for (int group = 0; group < POINT_GROUPS; group++)
+		closer_take(targets->closer, &target->links[group]);
+	if (target->off)
+		kernel_side_set_off(targets->kernel, target->pid, 0);
+	target->off = 0;
 	free(target->seen);
 	target->seen = NULL;
 	target->nseen = 0;
@@ -239,6 +244,18 @@ static void note_gaps(struct targets *targets, const struct target *target, cons
 	}
 }
 
+/* The unwinder first: no return address is hijacked before it can be given back. */
+static int attach_own(struct targets *targets, struct target *target, struct library *library)
+{
+	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
+		if (!(target->off & 1u << order[i]))
+			err = library_attach_own(&targets->libraries, library, order[i], target->pid, &target->links[order[i]]);
+	return err;
+}
+
 static bool is_mpi(const struct targets *targets, const struct library *library)
 {
 	for (size_t i = 0; i < library->plan.nlayers; i++)
@@ -257,14 +274,14 @@ static void add_module(struct targets *targets, struct target *target, const str
 		return;
 	remember(target, library);
 	if (targets->hold)
-		library_attach_rendezvous(&targets->libraries, library, module->open_path);
+		library_attach_rendezvous(&targets->libraries, library);
 	if (!library->plan.npoints) {
 		kernel_side_looked_at(targets->kernel, module->dev, module->ino);
 		return;
 	}
 	shared_was_there = library->shared_done;
-	library_attach_shared(&targets->libraries, library, module->open_path);
-	if (library_attach_own(&targets->libraries, library, module->open_path, target->pid, &target->own) == -ESRCH)
+	library_attach_shared(&targets->libraries, library);
+	if (attach_own(targets, target, library) == -ESRCH)
 		return;
 	for (size_t i = 0; i < library->plan.nlayers; i++)
 		note_library(targets, target, library, &library->plan.layers[i], modules);
@@ -298,7 +315,7 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 		if (!library || already_seen(target, library))
 			return;
 		remember(target, library);
-		library_attach_own(&targets->libraries, library, open_path, target->pid, &target->own);
+		attach_own(targets, target, library);
 		return;
 	}
 }
@@ -405,7 +422,7 @@ int targets_hold(struct targets *targets, const char *interpreter)
 	module.dev = st.st_dev;
 	module.ino = st.st_ino;
 	library = libraries_get(&targets->libraries, &module);
-	return library ? library_attach_rendezvous(&targets->libraries, library, interpreter) : -ENOENT;
+	return library ? library_attach_rendezvous(&targets->libraries, library) : -ENOENT;
 }
 
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path)
@@ -422,8 +439,29 @@ void targets_prepare_executable(struct targets *targets, pid_t pid, const char *
 	library = libraries_get(&targets->libraries, &module);
 	if (!library || !library->plan.npoints)
 		return;
-	library_attach_shared(&targets->libraries, library, path);
-	library_attach_own(&targets->libraries, library, path, pid, &target->own);
+	library_attach_shared(&targets->libraries, library);
+	attach_own(targets, target, library);
+}
+
+void targets_switch(struct targets *targets, pid_t pid, enum point_group group, bool on)
+{
+	struct target *target;
+
+	HASH_FIND_INT(targets->all, &pid, target);
+	if (!target || on == !(target->off & 1u << group))
+		return;
+	target->off ^= 1u << group;
+	kernel_side_set_off(targets->kernel, pid, (target->off & 1u << POINTS_STREAM_DATA ? IOP_D_STREAM_DATA : 0) |
+			    (target->off & 1u << POINTS_STREAM_BYTES ? IOP_D_STREAM_BYTES : 0));
+	if (!on)
+		closer_take(targets->closer, &target->links[group]);
+	for (size_t i = 0; i < target->nseen && on; i++)
+		library_attach_own(&targets->libraries, target->seen[i], group, pid, &target->links[group]);
+}
+
+bool targets_row_single_stepped(const struct targets *targets, uint16_t row)
+{
+	return targets->libraries.row_single_stepped[row];
 }
 
 size_t targets_running(const struct targets *targets)

@@ -7,6 +7,7 @@
 #define IOPROBE_TARGETS_H
 
 #include "capture/kernel_side.h"
+#include "capture/libraries.h"
 #include "spool/spool.h"
 
 struct targets;
@@ -28,6 +29,11 @@ void targets_ended(struct targets *targets, pid_t pid);
 int targets_hold(struct targets *targets, const char *interpreter);
 /* An executable that the launched process is about to run: probes it before its first instruction (static executables). */
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path);
+
+/* Turns a group of a process' own probes off, or on again. */
+void targets_switch(struct targets *targets, pid_t pid, enum point_group group, bool on);
+/* Whether some library's probe of this row had to be put on an instruction that the kernel single-steps. */
+bool targets_row_single_stepped(const struct targets *targets, uint16_t row);
 
 size_t targets_running(const struct targets *targets);
 struct targets_counts { size_t processes, libraries, probes, missing, moved, single_stepped; };

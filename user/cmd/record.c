@@ -24,7 +24,7 @@ struct arguments {
 	size_t npids;
 	char **command;
 	char dir[4096];
-	double duration_s;
+	double duration_s, max_overhead;        /* max_overhead < 0: not given */
 	const char *tables[64];
 	size_t ntables;
 	bool json, keep_spool, quiet;
@@ -32,12 +32,16 @@ struct arguments {
 	uint64_t ring_bytes;
 };
 
-enum { OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING };
+#define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
+
+enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
 	{ "output", 'o', "DIR", 0, "Folder for the archive DIR/traces.otf2; made, or empty (default: ioprobe-NAME-TIME)", 0 },
 	{ "duration", OPT_DURATION, "SECONDS", 0, "Stop after this time", 0 },
+	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT", 0, "Turn off probes on streams, and on again, to keep their estimated cost below this share "
+	  "of each process' time; 0: never (default: 2 with --pid, 0 with a COMMAND)", 0 },
 	{ "probes", OPT_PROBES, "FILE", 0, "A further probe table", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ "quiet", 'q', NULL, 0, "No messages but errors on stderr", 0 },
@@ -72,6 +76,15 @@ static void set_number(double *out, const char *option, const char *text, struct
 		argp_error(state, "%s: '%s' is not a positive number", option, text);
 }
 
+static void set_share(double *out, const char *text, struct argp_state *state)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out >= 0 && *out <= 100))
+		argp_error(state, "--max-overhead: '%s' is not a percentage", text);
+}
+
 static void set_method(struct arguments *a, const char *text, struct argp_state *state)
 {
 	static const char *const names[] = { [ATTACH_SESSION] = "session", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf" };
@@ -92,6 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': snprintf(a->dir, sizeof(a->dir), "%s", arg); break;
 	case 'q': a->quiet = true; break;
 	case OPT_DURATION: set_number(&a->duration_s, "--duration", arg, state); break;
+	case OPT_MAX_OVERHEAD: set_share(&a->max_overhead, arg, state); break;
 	case OPT_JSON: a->json = true; break;
 	case OPT_KEEP_SPOOL: a->keep_spool = true; break;
 	case OPT_ATTACH: set_method(a, arg, state); break;
@@ -178,6 +192,7 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 	struct recorder_result result;
 	struct recorder_options recorder = {
 		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command, .duration_s = a->duration_s,
+		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->npids ? DEFAULT_MAX_OVERHEAD : 0,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes }, .argc = argc, .argv = argv,
 		.ready = say_ready, .ready_arg = a,
 	};
@@ -203,7 +218,7 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 
 int cmd_record(int argc, char **argv)
 {
-	static struct arguments a;
+	static struct arguments a = { .max_overhead = -1 };
 	struct table_set set;
 	char err[1024], name[64];
 	int ret;

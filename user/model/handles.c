@@ -66,7 +66,7 @@ struct object *object_add(struct replay *r, struct process *process, uint32_t la
 		return NULL;
 	object->key = key_of(layer, value);
 	object->holders = 1;
-	object->ref = object->file = object->comm = REF_NONE;
+	object->ref = object->file = object->comm = object->parent = REF_NONE;
 	object->name = "";
 	object->mode = OTF2_IO_ACCESS_MODE_READ_WRITE;
 	object->paradigm = r->layer_paradigm[layer];
@@ -77,8 +77,8 @@ struct object *object_add(struct replay *r, struct process *process, uint32_t la
 uint32_t object_handle(struct replay *r, struct process *process, struct object *object)
 {
 	struct model_handle def = {
-		.name = object->name, .file = object->file, .paradigm = object->paradigm, .comm = REF_NONE, .parent = REF_NONE,
-		.group = process->group, .precreated = true, .pre_mode = object->mode,
+		.name = object->name, .file = object->file, .paradigm = object->paradigm, .comm = REF_NONE,
+		.parent = object->parent, .group = process->group, .precreated = true, .pre_mode = object->mode,
 	};
 
 	if (object->ref == REF_NONE)

@@ -270,6 +270,7 @@ static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 			return -ENOMEM;
 		if (row->std_stream >= 0)
 			name_standard_stream(r, thread, object, row->std_stream, f->enter_ns);
+		object_place(r, thread, f - thread->frames, object);
 	}
 	object->holders++;
 	f->object = object;
@@ -286,7 +287,7 @@ static bool operation_is_inner(const struct replay *r, const struct thread *thre
 
 		if (outer->doubtful)
 			return false;
-		if (outer->object == f->object && frame_row(r, outer)->op == frame_row(r, f)->op)
+		if (outer->begun && outer->object == f->object && frame_row(r, outer)->op == frame_row(r, f)->op)
 			return true;
 	}
 	return false;
@@ -435,6 +436,7 @@ static int made(struct replay *r, struct thread *thread, unsigned index)
 	if (!object)
 		return -ENOMEM;
 	object->ref = ref;
+	object->root = frame_info(r, f)->arg[ROLE_PARENT] < 0;
 	object->file = f->file;
 	object->comm = r->model->handles.v[ref].comm;
 	object->name = r->model->handles.v[ref].name;

@@ -49,6 +49,53 @@ uint32_t parent_of(struct replay *r, struct thread *thread, unsigned index, uint
 	return REF_NONE;
 }
 
+/* The file that the nearest call of another library above is on, as the kernel told it. */
+static uint32_t enclosing_file(const struct replay *r, const struct thread *thread, unsigned index, uint32_t layer)
+{
+	while (index--) {
+		const struct frame *f = &thread->frames[index];
+
+		if (f->doubtful)
+			return REF_NONE;
+		if (frame_row(r, f)->layer == layer || (!f->makes && !f->object))
+			continue;
+		if (f->makes)
+			return f->resolved ? f->file : REF_NONE;
+		return f->object->file;
+	}
+	return REF_NONE;
+}
+
+/* The one open file of this layer on that file; NULL if there are several. */
+static struct object *root_on(const struct process *process, uint32_t layer, uint32_t file)
+{
+	struct object *found = NULL;
+
+	for (struct object *o = process->objects; o; o = o->hh.next) {
+		if (!o->root || o->key.layer != layer || o->file != file)
+			continue;
+		if (found)
+			return NULL;
+		found = o;
+	}
+	return found;
+}
+
+/* An identifier that a library made unseen (the group that H5Literate hands to netCDF's callback): it is in the file that the call
+ * above works on. Streams and other pointers are not: an error message may be printed anywhere. */
+void object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object)
+{
+	uint32_t layer = object->key.layer;
+	struct object *root;
+
+	if (r->set.layers[layer].handle_kind != HANDLE_ID || object->file != REF_NONE)
+		return;
+	object->file = enclosing_file(r, thread, index, layer);
+	root = object->file != REF_NONE ? root_on(thread->process, layer, object->file) : NULL;
+	if (root)
+		object->parent = root->ref;
+}
+
 static struct object *parent_object(struct replay *r, struct thread *thread, struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
@@ -59,7 +106,12 @@ static struct object *parent_object(struct replay *r, struct thread *thread, str
 		return NULL;
 	value &= frame_layer(r, f)->handle_mask;
 	object = object_find(thread->process, row->layer, value);
-	return object ?: object_add(r, thread->process, row->layer, value);
+	if (object)
+		return object;
+	object = object_add(r, thread->process, row->layer, value);
+	if (object)
+		object_place(r, thread, f - thread->frames, object);
+	return object;
 }
 
 static const char *object_name(struct replay *r, const struct frame *f)

@@ -71,6 +71,8 @@ struct object {
 	unsigned holders;               /* the hash, and frames */
 	uint32_t ref;                   /* model handle, REF_NONE until first used */
 	uint32_t file, comm, paradigm;
+	uint32_t parent;                /* of one whose making was not seen, REF_NONE */
+	bool root;                      /* a file, not an object inside one; its making was seen */
 	const char *name;
 	uint8_t mode;
 	bool delete_on_close;
@@ -286,6 +288,7 @@ bool layer_parallel(const struct replay *r, const struct process *process, uint3
 /* ---- parents.c ---- */
 uint32_t parent_of(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path);
 uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index);         /* of the handle in the making */
+void object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object);       /* one that is new to us */
 void frame_resolve(struct replay *r, struct thread *thread, unsigned index);            /* its file, if not known yet */
 void file_was_made(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path);
 void file_was_used(struct replay *r, struct thread *thread, unsigned index, uint32_t file);

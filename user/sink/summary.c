@@ -18,7 +18,7 @@ struct frame { uint32_t region; uint64_t enter_ns; };
 
 /* A blocking operation ends in the call that began it: those are kept by location, the others in a table. */
 struct blocking { uint64_t id; uint32_t depth; uint8_t mode; };
-struct pending { uint64_t id; uint8_t mode; UT_hash_handle hh; };
+struct pending { uint64_t id; uint32_t handle; uint8_t mode; UT_hash_handle hh; };
 
 struct location_state {
 	struct frame *frames;
@@ -172,13 +172,13 @@ static int counts_of(struct summary_sink *s, const struct model *model, uint32_t
 	return 0;
 }
 
-static int pending_add(struct summary_sink *s, uint64_t id, uint8_t mode)
+static int pending_add(struct summary_sink *s, uint64_t id, uint32_t handle, uint8_t mode)
 {
 	struct pending *p = malloc(sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
-	*p = (struct pending){ .id = id, .mode = mode };
+	*p = (struct pending){ .id = id, .handle = handle, .mode = mode };
 	HASH_ADD(hh, s->pending, id, sizeof(p->id), p);
 	if (p->hh.tbl)
 		return 0;
@@ -219,7 +219,7 @@ static int count_begin(struct summary_sink *s, const struct model *model, struct
 		counts[i]->writes += e->u.begin.mode == OTF2_IO_OPERATION_MODE_WRITE;
 	}
 	if (e->u.begin.flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING)
-		return pending_add(s, e->u.begin.matching_id, e->u.begin.mode);
+		return pending_add(s, e->u.begin.matching_id, e->u.begin.handle, e->u.begin.mode);
 	error = grow32(&l->blocking, &l->cap_blocking, l->nblocking, sizeof(*l->blocking));
 	if (!error)
 		l->blocking[l->nblocking++] = (struct blocking){ e->u.begin.matching_id, l->nframes, e->u.begin.mode };
@@ -232,9 +232,11 @@ static void count_bytes(struct summary_counts *counts, int mode, uint64_t bytes)
 
 	if (mode == OTF2_IO_OPERATION_MODE_READ) {
 		counts->bytes_read += known ? bytes : 0;
+		counts->known_reads += known;
 		counts->unknown_reads += !known;
 	} else if (mode == OTF2_IO_OPERATION_MODE_WRITE) {
 		counts->bytes_written += known ? bytes : 0;
+		counts->known_writes += known;
 		counts->unknown_writes += !known;
 	}
 }
@@ -252,6 +254,21 @@ static int count_complete(struct summary_sink *s, const struct model *model, str
 	error = counts_of(s, model, e->u.complete.handle, counts);
 	for (int i = 0; i < 2 && !error; i++)
 		count_bytes(counts[i], mode, e->u.complete.bytes);
+	return error;
+}
+
+/* What began and was not seen to end. */
+static int count_pending(struct summary_sink *s, const struct model *model, struct summary_report *report)
+{
+	struct summary_counts *counts[2];
+	int error = 0;
+
+	for (const struct pending *p = s->pending; p && !error; p = p->hh.next) {
+		error = counts_of(s, model, p->handle, counts);
+		for (int i = 0; i < 2 && !error; i++)
+			count_bytes(counts[i], p->mode, BYTES_UNKNOWN);
+		report->open_operations++;
+	}
 	return error;
 }
 
@@ -289,6 +306,8 @@ static void add_counts(struct summary_counts *to, const struct summary_counts *f
 	to->writes += from->writes;
 	to->bytes_read += from->bytes_read;
 	to->bytes_written += from->bytes_written;
+	to->known_reads += from->known_reads;
+	to->known_writes += from->known_writes;
 	to->unknown_reads += from->unknown_reads;
 	to->unknown_writes += from->unknown_writes;
 }
@@ -448,8 +467,10 @@ static int summary_finish(struct sink *sink, const struct model *model)
 	struct summary_sink *s = (struct summary_sink *)sink;
 	struct summary_report report = { .model = model, .layers = s->layers, .nlayers = s->nlayers,
 					 .unmatched = s->unmatched };
-	int error = collect_files(s, &report);
+	int error = count_pending(s, model, &report);
 
+	if (!error)
+		error = collect_files(s, &report);
 	sort_layers(s);
 	if (!error)
 		error = count_members(s, &report);

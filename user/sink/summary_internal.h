@@ -14,6 +14,7 @@
 struct summary_counts {
 	uint64_t reads, writes;                 /* operations begun */
 	uint64_t bytes_read, bytes_written;     /* moved, where known */
+	uint64_t known_reads, known_writes;     /* operations whose bytes are known */
 	uint64_t unknown_reads, unknown_writes; /* operations that moved data, nobody knows how much */
 };
 
@@ -40,6 +41,7 @@ struct summary_report {
 	size_t nspecial;
 	uint64_t ranks, processes, threads;
 	uint64_t open_calls;            /* entered and not left */
+	uint64_t open_operations;       /* non-blocking ones whose end was not seen; their bytes count as unknown */
 	uint64_t unmatched;             /* events that end what never began */
 };
 

@@ -95,6 +95,7 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	       put(root, "failed_calls", number(t->failed_calls)) | put(root, "records_lost", number(t->lost_records)) |
 	       put(root, "records_late", number(t->late_records)) | put(root, "calls_abandoned", number(t->abandoned)) |
 	       put(root, "calls_open", number(r->open_calls)) |
+	       put(root, "operations_open", number(r->open_operations)) |
 	       put(root, "events_unmatched", number(r->unmatched)) | put(root, "sizes_unknown", number(t->unknown_sizes)) |
 	       put(root, "returns_without_frame", number(t->returns_without_frame)) |
 	       put(root, "frames_too_deep", number(t->frames_too_deep)) | put(root, "notes", notes);

@@ -35,15 +35,15 @@ static struct cell bytes_cell(uint64_t bytes)
 	return cell;
 }
 
-/* What ops operations moved, of which unknown ones nobody knows how much. */
-static struct cell moved_cell(uint64_t ops, uint64_t bytes, uint64_t unknown)
+/* What operations moved; of unknown ones of them nobody knows how much, known ones are in bytes, the others failed. */
+static struct cell moved_cell(uint64_t operations, uint64_t bytes, uint64_t known, uint64_t unknown)
 {
 	struct cell cell = bytes_cell(bytes);
 	size_t len = strlen(cell.text);
 
-	if (!ops && !bytes && !unknown)
+	if (!operations && !known)
 		strcpy(cell.text, "-");
-	else if (unknown && unknown >= ops && !bytes)
+	else if (unknown && !known)
 		strcpy(cell.text, "unknown");
 	else if (unknown)
 		snprintf(cell.text + len, sizeof(cell.text) - len, " + %" PRIu64 " unknown", unknown);
@@ -52,12 +52,12 @@ static struct cell moved_cell(uint64_t ops, uint64_t bytes, uint64_t unknown)
 
 static struct cell read_cell(const struct summary_counts *c)
 {
-	return moved_cell(c->reads, c->bytes_read, c->unknown_reads);
+	return moved_cell(c->reads, c->bytes_read, c->known_reads, c->unknown_reads);
 }
 
 static struct cell written_cell(const struct summary_counts *c)
 {
-	return moved_cell(c->writes, c->bytes_written, c->unknown_writes);
+	return moved_cell(c->writes, c->bytes_written, c->known_writes, c->unknown_writes);
 }
 
 /* The widths of two columns over all rows. */
@@ -168,6 +168,7 @@ static void print_losses(FILE *out, const struct summary_report *r)
 		{ "records late", t->late_records },
 		{ "calls abandoned", t->abandoned },
 		{ "calls still open", r->open_calls },
+		{ "non-blocking operations not seen to end", r->open_operations },
 		{ "events unmatched", r->unmatched },
 		{ "returns without frame", t->returns_without_frame },
 		{ "calls nested too deep", t->frames_too_deep },

@@ -84,6 +84,13 @@ static void describe_syscall(const struct table_row *row, struct iop_desc *desc)
 	desc->fd_arg2 = fd_arg(row, ROLE_HANDLE2, ROLE_DIRFD2);
 }
 
+unsigned table_row_stream_flag(const struct table_set *set, const struct table_row *row)
+{
+	if (!set->layers[row->layer].per_process || (row->op != OP_READ && row->op != OP_WRITE))
+		return 0;
+	return row->result == RESULT_CHAR ? IOP_D_STREAM_BYTES : IOP_D_STREAM_DATA;
+}
+
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc)
 {
 	memset(desc, 0, sizeof(*desc));
@@ -100,6 +107,7 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 		if (arg->kind == IOP_ARG_STRING)
 			desc->flags |= IOP_D_STRINGS;
 	}
+	desc->flags |= table_row_stream_flag(set, row);
 	if (row->mods & MOD_CALLBACK)
 		desc->flags |= IOP_D_NO_RETURN;
 	if (row->mods & MOD_NESTED)

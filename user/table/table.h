@@ -175,6 +175,9 @@ int table_parse_builtin(struct table_set *set, char *err, size_t err_len);
 /* What the kernel side must know of a row. */
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);
 
+/* IOP_D_STREAM_DATA, IOP_D_STREAM_BYTES or 0: what the cost ceiling may turn off. */
+unsigned table_row_stream_flag(const struct table_set *set, const struct table_row *row);
+
 /* The captured index of the first argument with this role, -1 if the row has none. */
 int table_row_arg(const struct table_row *row, enum table_role role);
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Two empty functions, one that begins with an instruction which the kernel emulates, one with one that it single-steps. We are not
+ * traced ourselves, so what is measured is the trap and the programs' first look.
+ */
+#include "capture/calibrate.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/attach.h"
+#include "capture/procfs.h"
+#include "capture/rings.h"
+
+#define HITS 400
+
+void calibrate_emulated(void);
+void calibrate_single_stepped(void);
+__asm__(".text\n"
+	"calibrate_emulated:\n\tpush %rbp\n\tpop %rbp\n\tret\n"
+	"calibrate_single_stepped:\n\tmov %rsp, %rax\n\tret\n");
+
+/* The file offset of one of our own instructions. */
+static int own_offset(const struct proc_modules *modules, const void *function, uint64_t *offset)
+{
+	uint64_t address = (uintptr_t)function;
+
+	for (size_t i = 0; i < modules->n; i++) {
+		const struct proc_module *module = &modules->v[i];
+
+		if (address < module->text_addr || address >= module->text_addr + module->text_len)
+			continue;
+		*offset = address - module->text_addr + module->text_offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static void ignore_refusal(void *arg, const struct attach_point *point, int err)
+{
+	(void)arg, (void)point, (void)err;
+}
+
+/* The best of several batches: what disturbs only makes it longer. */
+static uint64_t time_hits(void (*function)(void))
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int batch = 0; batch < 5; batch++) {
+		uint64_t begin = monotonic_ns(), took;
+
+		for (int i = 0; i < HITS; i++)
+			function();
+		took = (monotonic_ns() - begin) / HITS;
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+static int measure(const struct kernel_side *kernel, const struct proc_modules *modules, void (*function)(void), uint64_t *ns)
+{
+	struct attach_point point = { .function = "calibration" };
+	struct links links = { 0 };
+	int err = own_offset(modules, (const void *)function, &point.offset);
+
+	if (!err)
+		err = attach_points(&links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), &point, 1, ignore_refusal, NULL);
+	if (!err)
+		*ns = time_hits(function);
+	links_destroy(&links);
+	return err;
+}
+
+int calibrate_probe_cost(const struct kernel_side *kernel, struct probe_cost *cost)
+{
+	struct proc_modules modules;
+	int err;
+
+	if (kernel_side_method(kernel) == ATTACH_NONE)
+		return -EOPNOTSUPP;
+	err = proc_modules_read(getpid(), &modules);
+	if (err)
+		return err;
+	err = measure(kernel, &modules, calibrate_emulated, &cost->emulated_ns);
+	if (!err)
+		err = measure(kernel, &modules, calibrate_single_stepped, &cost->single_stepped_ns);
+	proc_modules_free(&modules);
+	return err;
+}

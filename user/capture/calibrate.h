@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What a probe hit costs on this machine, measured on functions of our own.
+ */
+#ifndef IOPROBE_CALIBRATE_H
+#define IOPROBE_CALIBRATE_H
+
+#include "capture/kernel_side.h"
+
+struct probe_cost { uint64_t emulated_ns, single_stepped_ns; }; /* of one trap: a call has one at entry and one at return */
+
+/* Takes a few milliseconds. Returns 0 or -errno (no library probes on this kernel). */
+int calibrate_probe_cost(const struct kernel_side *kernel, struct probe_cost *cost);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * A process has an account: time fills it, hits empty it. When it is overdrawn the costliest group that may go goes, and comes back for
+ * a try after a pause that grows while the storm lasts. System calls are never turned off: they tell most.
+ */
+#include "capture/ceiling.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "capture/notes.h"
+#include "capture/rings.h"
+
+#define CREDIT_NS 200000000ll           /* a burst that is nobody's storm */
+#define FIRST_PAUSE_NS 1000000000ull
+#define LONGEST_PAUSE_NS 60000000000ull
+#define SYSCALL_NS 500                  /* enter and exit with a record; the benchmark's figure */
+#define PROGRAM_NS 300                  /* what the programs add to the two traps of a library call */
+
+/* Groups in the order in which they go. */
+static const enum point_group groups[] = { POINTS_STREAM_BYTES, POINTS_STREAM_DATA };
+static const char *const group_names[] = { "stream calls that move one byte", "reads and writes of streams" };
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
+struct account {
+	pid_t tgid;
+	int64_t credit_ns;
+	uint64_t filled_ns;             /* when time was last credited */
+	uint64_t spent_ns[GROUPS];      /* since then, by group */
+	struct { bool off; uint64_t since_ns, until_ns, pause_ns; } group[GROUPS];
+	UT_hash_handle hh;
+};
+
+struct ceiling {
+	double share;
+	struct account *accounts, *last;
+	struct targets *targets;
+	struct spool_writer *spool;
+	uint64_t row_ns[IOP_MAX_PROBES];
+	int8_t row_group[IOP_MAX_PROBES];       /* index in groups, -1 */
+	const struct table_set *set;
+	struct probe_cost cost;
+};
+
+static int8_t group_index(const struct table_set *set, const struct table_row *row)
+{
+	switch (table_row_stream_flag(set, row)) {
+	case IOP_D_STREAM_BYTES: return 0;
+	case IOP_D_STREAM_DATA: return 1;
+	default: return -1;
+	}
+}
+
+int ceiling_create(struct ceiling **out, double percent, const struct table_set *set, struct targets *targets,
+		   const struct probe_cost *cost, struct spool_writer *spool)
+{
+	struct ceiling *ceiling = calloc(1, sizeof(*ceiling));
+
+	if (!ceiling)
+		return -ENOMEM;
+	ceiling->share = percent / 100;
+	ceiling->targets = targets;
+	ceiling->spool = spool;
+	ceiling->set = set;
+	ceiling->cost = *cost;
+	for (size_t i = 0; i < set->nrows; i++)
+		ceiling->row_group[i] = group_index(set, &set->rows[i]);
+	*out = ceiling;
+	return 0;
+}
+
+/* ---- turning off and on ---- */
+
+static void note_off(const struct ceiling *ceiling, const struct account *account, size_t g, uint64_t now_ns)
+{
+	char reason[160];
+
+	snprintf(reason, sizeof(reason), "%s were turned off to keep the cost ceiling of %g %%", group_names[g], ceiling->share * 100);
+	note_gap(ceiling->spool, account->tgid, "ISOC", account->group[g].since_ns, now_ns, reason);
+}
+
+static void turn_off(struct ceiling *ceiling, struct account *account, size_t g, uint64_t now_ns)
+{
+	uint64_t pause = account->group[g].pause_ns * 2;
+
+	if (!pause || now_ns - account->group[g].until_ns > LONGEST_PAUSE_NS)
+		pause = FIRST_PAUSE_NS;         /* a new storm */
+	account->group[g].pause_ns = pause < LONGEST_PAUSE_NS ? pause : LONGEST_PAUSE_NS;
+	account->group[g].off = true;
+	account->group[g].since_ns = now_ns;
+	account->group[g].until_ns = now_ns + account->group[g].pause_ns;
+	targets_switch(ceiling->targets, account->tgid, groups[g], false);
+}
+
+static void turn_on(struct ceiling *ceiling, struct account *account, size_t g, uint64_t now_ns)
+{
+	targets_switch(ceiling->targets, account->tgid, groups[g], true);
+	account->group[g].off = false;
+	note_off(ceiling, account, g, monotonic_ns());
+	/* A try may cost little: what it finds out is whether the storm goes on. */
+	if (account->credit_ns > CREDIT_NS / 10)
+		account->credit_ns = CREDIT_NS / 10;
+	(void)now_ns;
+}
+
+/* The group that costs most; none if streams are not what costs. */
+static int costliest(const struct account *account)
+{
+	int worst = -1;
+
+	for (size_t g = 0; g < GROUPS; g++)
+		if (!account->group[g].off && account->spent_ns[g] && (worst < 0 || account->spent_ns[g] > account->spent_ns[worst]))
+			worst = g;
+	return worst;
+}
+
+static void settle(struct ceiling *ceiling, struct account *account, uint64_t now_ns)
+{
+	int worst = costliest(account);
+
+	account->credit_ns += (int64_t)((now_ns - account->filled_ns) * ceiling->share);
+	account->filled_ns = now_ns;
+	if (account->credit_ns > CREDIT_NS)
+		account->credit_ns = CREDIT_NS;
+	if (account->credit_ns < 0 && worst >= 0) {
+		turn_off(ceiling, account, worst, now_ns);
+		account->credit_ns = 0;         /* the next group goes only if the storm is not over now */
+	}
+	for (size_t g = 0; g < GROUPS; g++) {
+		account->spent_ns[g] = 0;
+		if (account->group[g].off && now_ns >= account->group[g].until_ns)
+			turn_on(ceiling, account, g, now_ns);
+	}
+}
+
+void ceiling_step(struct ceiling *ceiling, uint64_t now_ns)
+{
+	for (struct account *account = ceiling->accounts; account; account = account->hh.next)
+		settle(ceiling, account, now_ns);
+}
+
+/* ---- counting ---- */
+
+static struct account *account_of(struct ceiling *ceiling, const struct iop_rec *rec)
+{
+	pid_t tgid = rec->tgid;
+	struct account *account = ceiling->last;
+
+	if (account && account->tgid == tgid)
+		return account;
+	HASH_FIND_INT(ceiling->accounts, &tgid, account);
+	if (!account) {
+		account = calloc(1, sizeof(*account));
+		if (!account)
+			return NULL;
+		account->tgid = tgid;
+		account->credit_ns = CREDIT_NS;
+		account->filled_ns = rec->time_ns;
+		HASH_ADD_INT(ceiling->accounts, tgid, account);
+	}
+	return ceiling->last = account;
+}
+
+static uint64_t row_cost(struct ceiling *ceiling, uint16_t row)
+{
+	const struct probe_cost *cost = &ceiling->cost;
+
+	if (ceiling->row_ns[row])
+		return ceiling->row_ns[row];
+	if (ceiling->set->rows[row].syscall_nr >= 0)
+		return ceiling->row_ns[row] = SYSCALL_NS;
+	return ceiling->row_ns[row] = PROGRAM_NS + cost->emulated_ns +
+		(targets_row_single_stepped(ceiling->targets, row) ? cost->single_stepped_ns : cost->emulated_ns);
+}
+
+static void forget(struct ceiling *ceiling, struct account *account, uint64_t now_ns)
+{
+	for (size_t g = 0; g < GROUPS; g++)
+		if (account->group[g].off)
+			note_off(ceiling, account, g, now_ns);
+	HASH_DEL(ceiling->accounts, account);
+	ceiling->last = NULL;
+	free(account);
+}
+
+void ceiling_count(struct ceiling *ceiling, const struct iop_rec *rec)
+{
+	const struct iop_rec_call *call = (const void *)rec;
+	struct account *account;
+	uint64_t ns;
+
+	if (rec->type != IOP_REC_CALL && rec->type != IOP_REC_EXIT && rec->type != IOP_REC_TASK_EXIT && rec->type != IOP_REC_EXEC)
+		return;
+	account = account_of(ceiling, rec);
+	if (!account)
+		return;
+	if (rec->type == IOP_REC_EXEC || (rec->type == IOP_REC_TASK_EXIT && ((const struct iop_rec_task_exit *)rec)->group_dead)) {
+		forget(ceiling, account, rec->time_ns); /* a new program starts with all its probes */
+	} else if (rec->type != IOP_REC_TASK_EXIT && call->probe < ceiling->set->nrows) {
+		ns = row_cost(ceiling, call->probe);
+		account->credit_ns -= ns;
+		if (ceiling->row_group[call->probe] >= 0)
+			account->spent_ns[ceiling->row_group[call->probe]] += ns;
+	}
+}
+
+void ceiling_destroy(struct ceiling *ceiling)
+{
+	if (!ceiling)
+		return;
+	while (ceiling->accounts)
+		forget(ceiling, ceiling->accounts, monotonic_ns());
+	free(ceiling);
+}
