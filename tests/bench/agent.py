@@ -108,14 +108,14 @@ def growth(folder, quick):
 
 def targets(runs):
     """The idle rounds of the agent weigh on short runs and not on the longest, which counts."""
-    last, first = runs[-1], runs[0]
-    grown = (last["replay"]["peak_kib"] - first["replay"]["peak_kib"]) / 1024
+    last, before = runs[-1], runs[-2]
+    grown = (last["replay"]["peak_kib"] - before["replay"]["peak_kib"]) / 1024
     return {
         "agent CPU per record": stats.judge_limit(last["agent_ns_per_record"], RECORD_TARGET_NS, "ns"),
         "agent memory besides the rings": stats.judge_limit(max(r["memory_kib"] for r in runs) / 1024, MEMORY_TARGET_MIB, "MiB"),
         "replay": stats.judge_limit(last["replay_calls_per_s"], REPLAY_TARGET, "calls/s", below=False),
-        "replay memory": f"grows by {grown:.1f} MiB from {first['calls']:.0e} to {last['calls']:.0e} calls: "
-                         + ("bounded" if grown < 8 else "not bounded"),
+        "replay memory": f"grows by {grown:.1f} MiB from {before['calls']:.0e} to {last['calls']:.0e} calls: "
+                         + ("bounded" if grown < 8 else "target missed: not bounded"),
     }
 
 

@@ -34,12 +34,12 @@ def allowance(rule, rounds, i):
         return LIBRARY_FACTOR * (rounds["probes"][i] - bare) + SYSCALL_FACTOR * (rounds["tracepoints"][i] - bare)
     if rule == "beside":
         return rounds["tracepoints"][i] - bare
-    return {"job 1%": 0.01, "job 2%": 0.02, "nothing": 0.0}[rule] * bare
+    return {"job 1%": 0.01, "job 2%": 0.02, "nothing": 0.01}[rule] * bare
 
 
 RULES = {
     "syscall": "2 x empty tracepoints", "library": "1.25 x empty probes", "mixed": "1.25 x probes + 2 x tracep.",
-    "beside": "1 x empty tracepoints", "job 1%": "1 % of the call", "job 2%": "2 % of the call", "nothing": "nothing",
+    "beside": "1 x empty tracepoints", "job 1%": "1 % of the call", "job 2%": "2 % of the call", "nothing": "nothing (1 %)",
 }
 
 
@@ -51,12 +51,12 @@ def judge(rule, rounds):
     allowed = statistics.median(allowance(rule, rounds, i) for i in range(n))
     gained = statistics.median(added(rounds, "ioprobe"))
     unsure = " ?" if over.low <= 0 < over.high else ""
-    if over.median <= 0:
+    if gained <= allowed:
         verdict = "met"
     elif allowed > 0:
-        verdict = f"missed: {gained / allowed:.2f} x the target"
+        verdict = f"missed: {gained / allowed:.2f} x"
     else:
-        verdict = f"missed by {over.median:.0f} ns"
+        verdict = f"missed by {gained - allowed:.0f} ns"
     return {"target": RULES[rule], "allowed_ns": allowed, "added_ns": gained, "verdict": verdict + unsure}
 
 
@@ -72,6 +72,10 @@ def number(value):
     if abs(value) >= 10000:
         return f"{value / 1000:.1f}k"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}"
+
+
+def signed(value):
+    return ("" if value < 0 else "+") + number(value)
 
 
 def table(columns, rows):

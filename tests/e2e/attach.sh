@@ -119,8 +119,30 @@ ranks() {
 	lost_nothing "$name"
 }
 
+# A program that does nothing but fputc: the ceiling turns the probe off, says so, and leaves the rest alone.
+storm() {
+	local name=$1 expected=$2
+	DIR=$(fresh "$name")
+	"$P/storm" "$DIR/data" & PID=$!
+	wait_for_file "$DIR/data/ready" || { end_of $PID 1; not_ok "$name" "the program did not start"; return; }
+	attach "$name" --pid $PID "${@:3}" || { touch "$DIR/data/go" "$DIR/data/stop"; end_of $PID; return; }
+	touch "$DIR/data/go"
+	sleep 1
+	touch "$DIR/data/stop"
+	end_of $PID 30
+	verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"
+	end_of $RECORDER 60
+	verdict "$name, turned off" "$([ "$(grep -c 'turned off to keep the cost ceiling' "$DIR/out")" = "$expected" ] || echo "$(grep -c 'turned off' "$DIR/out") notes")"
+	lost_nothing "$name"
+	[ "$expected" = 1 ] || return 0         # the trace of a whole storm takes long to check
+	contract "$name" || return
+	expect "$name" "calls('write', path='*/data/end') == 10" "calls('fputc') >= 1" "abandoned('write') == 0"
+}
+
 running
 interrupted
+storm ceiling 1
+storm no_ceiling 0 --max-overhead 0
 limited_time
 two_recorders
 later_children

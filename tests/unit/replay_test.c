@@ -331,9 +331,11 @@ static void records_out_of_order(void **state)
 	sb.seq[100] = 0;
 	rw(100, "write", 2500000000, 2500000001, 0, 1, 4, 4);      /* late, and its place is taken: left out */
 	sb.seq[100] = seq;
-	expect("101 @1000000000 enter write\n101 @1000000000 begin h0 m1 f0 2 #1\n101 @1000000001 complete h0 2 #1\n101 @1000000001 leave write\n"
+	expect("101 @1000000000 enter write\n101 @1000000000 begin h0 m1 f0 2 #1\n"
+	       "101 @1000000001 complete h0 2 #1\n101 @1000000001 leave write\n"
 	       "100 @3000000000 enter write\n100 @3000000000 begin h0 m1 f0 1 #2\n100 @3000000001 complete h0 1 #2\n100 @3000000001 leave write\n"
-	       "102 @2000000000 enter write\n102 @2000000000 begin h0 m1 f0 3 #3\n102 @2000000001 complete h0 3 #3\n102 @2000000001 leave write\n");
+	       "102 @2000000000 enter write\n102 @2000000000 begin h0 m1 f0 3 #3\n"
+	       "102 @2000000001 complete h0 3 #3\n102 @2000000001 leave write\n");
 	assert_true(sb.model.totals.late_records >= 2);
 }
 
@@ -464,7 +466,8 @@ static void unified_over_ranks(void **state)
 	       "100 @20 create h3 m2 c1 s0\n100 @20 leave MPI_File_open\n"
 	       "100 @21 create h2 m2 c3 s0\n100 @21 leave H5Fcreate\n"
 	       "100 @22 create h1 m2 c3 s0\n100 @22 leave nc_create_par\n"
-	       "100 @30 enter MPI_File_write_at_all\n100 @30 begin h3 m1 f2 ? at 64 #1\n100 @31 complete h3 ? #1\n100 @31 leave MPI_File_write_at_all\n"
+	       "100 @30 enter MPI_File_write_at_all\n100 @30 begin h3 m1 f2 ? at 64 #1\n100 @31 complete h3 ? #1\n"
+	       "100 @31 leave MPI_File_write_at_all\n"
 	       "100 @32 enter H5Dcreate2\n100 @33 create h5 m2 c1 s0\n100 @33 leave H5Dcreate2\n"
 	       "100 @34 enter nc_close\n100 @35 destroy h1\n100 @35 leave nc_close\n"
 	       "200 @50 enter nc_create_par\n200 @52 enter H5Fcreate\n200 @54 enter MPI_File_open\n"

@@ -21,8 +21,8 @@ void mounts_deinit(struct mounts *mounts);
 const struct mount_row *mounts_by_id(const struct mounts *mounts, uint32_t id);          /* NULL if unknown */
 const struct mount_row *mounts_by_path(const struct mounts *mounts, const char *path);   /* longest mount point, the last of equals */
 
-/* Shared by the nodes of a job, or local to one: from the file system's type (nfs, lustre, gpfs, … are shared; ext4, xfs, tmpfs, … local;
- * FUSE by its subtype, overlay by its layers) and its source. Unknown where it cannot be told. */
+/* Shared by the nodes of a job, or local to one: from the file system's type (nfs, lustre, gpfs, … are shared; ext4, xfs, tmpfs, …
+ * local; FUSE by its subtype, overlay by its layers) and its source. Unknown where it cannot be told. */
 enum model_scope mount_scope(const struct mount_row *row);
 
 #endif

@@ -185,6 +185,14 @@ static int count_note(struct replay *r, uint64_t n, const char *what)
 	return n ? model_note(r->model, "%llu %s", (unsigned long long)n, what) : 0;
 }
 
+static int losses_digest(struct replay *r)
+{
+	if (!r->loss_notes)
+		return 0;
+	return model_digest(r->model, "%llu records are missing in %zu places; the archive's properties IOPROBE::NOTE_* tell where",
+			    (unsigned long long)r->gap_records, r->loss_notes);
+}
+
 static int finish_totals(struct replay *r)
 {
 	struct model *model = r->model;
@@ -193,8 +201,7 @@ static int finish_totals(struct replay *r)
 	model->totals.lost_records = lost_records(r);
 	model->totals.late_records = r->late;
 	model->totals.returns_without_frame += r->orphans;
-	ret = r->loss_notes ? model_digest(model, "%llu records are missing in %zu places; the archive's properties IOPROBE::NOTE_* tell where",
-					   (unsigned long long)r->gap_records, r->loss_notes) : 0;
+	ret = losses_digest(r);
 	if (!ret && r->loss_notes > LOSS_NOTES_MAX)
 		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
 	ret = ret ? ret : notes_finish(r);

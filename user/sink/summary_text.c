@@ -92,7 +92,8 @@ static void print_layers(FILE *out, const struct summary_report *r)
 			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9);
 	}
 	if (r->nlayers)
-		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over threads\n", out);
+		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over "
+		      "threads\n", out);
 	fputc('\n', out);
 }
 
