@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/notes.h"
@@ -106,15 +107,15 @@ static const char *last_component(const char *path)
 }
 
 /* A file that cannot be read stays known with an empty plan, so that it is noted once. */
-static struct library *library_create(struct libraries *libraries, const struct proc_module *module)
+static struct library *library_create(struct libraries *libraries, const struct proc_module *module, uint64_t dev, uint64_t ino)
 {
 	struct library *library = calloc(1, sizeof(*library));
 	char err[512];
 
 	if (!library)
 		return NULL;
-	library->key.dev = module->dev;
-	library->key.ino = module->ino;
+	library->key.dev = dev;
+	library->key.ino = ino;
 	library->path = strdup(module->path);
 	library->fd = open(module->open_path, O_PATH | O_CLOEXEC);
 	if (plan_create(&library->plan, libraries->set, module->open_path, last_component(module->path), err, sizeof(err)))
@@ -132,9 +133,15 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 {
 	struct { uint64_t dev, ino; } key = { module->dev, module->ino };
 	struct library *library;
+	struct stat st;
 
+	/* Some file systems show other device numbers in maps than in stat(2); the same file must not be attached twice. */
+	if (!stat(module->open_path, &st)) {
+		key.dev = st.st_dev;
+		key.ino = st.st_ino;
+	}
 	HASH_FIND(hh, libraries->all, &key, sizeof(key), library);
-	return library ?: library_create(libraries, module);
+	return library ?: library_create(libraries, module, key.dev, key.ino);
 }
 
 /* ---- links ---- */

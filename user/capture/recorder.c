@@ -30,7 +30,7 @@
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
 
 /* What a drained record asks to be done; done after the round, when the rings are empty. */
-struct news { uint8_t type; pid_t pid, parent; uint64_t time_ns; };
+struct news { uint8_t type; pid_t pid, parent; uint64_t time_ns; };     /* parent: of a fork; the old thread of an exec */
 
 struct recorder {
 	const struct recorder_options *options;
@@ -90,10 +90,12 @@ static void on_record(void *arg, const struct iop_rec *rec)
 			add_news(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, rec->tgid, rec->time_ns);
 		break;
 	case IOP_REC_TASK_EXIT:
-		if (!((const struct iop_rec_task_exit *)rec)->group_dead)
-			break;
-		__attribute__((fallthrough));
+		if (((const struct iop_rec_task_exit *)rec)->group_dead)
+			add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
+		break;
 	case IOP_REC_EXEC:
+		add_news(r, rec->type, rec->tgid, ((const struct iop_rec_exec *)rec)->old_tid, rec->time_ns);
+		break;
 	case IOP_REC_MAP_EXEC:
 		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
 		break;
@@ -122,7 +124,7 @@ static void do_news(struct recorder *r)
 
 		switch (news.type) {
 		case IOP_REC_FORK: targets_forked(r->targets, news.pid, news.parent, news.time_ns); break;
-		case IOP_REC_EXEC: targets_execed(r->targets, news.pid, news.time_ns); break;
+		case IOP_REC_EXEC: targets_execed(r->targets, news.pid, news.parent, news.time_ns); break;
 		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
 		case IOP_REC_TASK_EXIT: targets_ended(r->targets, news.pid); break;
 		}

@@ -19,9 +19,12 @@
 #include "capture/notes.h"
 #include "capture/rings.h"
 
+/* Links to a process outlive its exec; what the spool is told of a library is about one program. */
+struct seen { struct library *library; bool noted; };
+
 struct target {
 	pid_t pid;
-	struct library **seen;          /* libraries of this process that were dealt with */
+	struct seen *seen;              /* libraries whose probes are in place, or that have none */
 	size_t nseen;
 	struct links links[POINT_GROUPS];       /* of the groups that belong to one process */
 	bool mpi;
@@ -162,22 +165,24 @@ void targets_check_mounts(struct targets *targets)
 
 /* ---- libraries of a process ---- */
 
-static bool already_seen(const struct target *target, const struct library *library)
+static struct seen *find_seen(const struct target *target, const struct library *library)
 {
 	for (size_t i = 0; i < target->nseen; i++)
-		if (target->seen[i] == library)
-			return true;
-	return false;
+		if (target->seen[i].library == library)
+			return &target->seen[i];
+	return NULL;
 }
 
-static void remember(struct target *target, struct library *library)
+/* NULL without memory: then it must not be attached, or it would be attached again. */
+static struct seen *remember(struct target *target, struct library *library)
 {
-	struct library **seen = realloc(target->seen, (target->nseen + 1) * sizeof(*seen));
+	struct seen *seen = realloc(target->seen, (target->nseen + 1) * sizeof(*seen));
 
 	if (!seen)
-		return;
+		return NULL;
 	target->seen = seen;
-	target->seen[target->nseen++] = library;
+	seen[target->nseen] = (struct seen){ library, false };
+	return &seen[target->nseen++];
 }
 
 /* A data object's address in the process: the first module in link order that defines it, so that the executable's copy wins. */
@@ -268,11 +273,12 @@ static void add_module(struct targets *targets, struct target *target, const str
 		       const struct proc_module *module, uint64_t since_ns, const char *reason)
 {
 	struct library *library = libraries_get(&targets->libraries, module);
-	bool shared_was_there;
+	struct seen *seen = library ? find_seen(target, library) : NULL;
+	bool shared_was_there, attached = seen;
 
-	if (!library || already_seen(target, library))
+	if (!library || (seen && seen->noted) || (!seen && !(seen = remember(target, library))))
 		return;
-	remember(target, library);
+	seen->noted = true;
 	if (targets->hold)
 		library_attach_rendezvous(&targets->libraries, library);
 	if (!library->plan.npoints) {
@@ -281,7 +287,9 @@ static void add_module(struct targets *targets, struct target *target, const str
 	}
 	shared_was_there = library->shared_done;
 	library_attach_shared(&targets->libraries, library);
-	if (attach_own(targets, target, library) == -ESRCH)
+	if (attached)
+		since_ns = 0;   /* before its exec, or before it was mapped */
+	else if (attach_own(targets, target, library) == -ESRCH)
 		return;
 	for (size_t i = 0; i < library->plan.nlayers; i++)
 		note_library(targets, target, library, &library->plan.layers[i], modules);
@@ -312,10 +320,8 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 		module.dev = st.st_dev;
 		module.ino = st.st_ino;
 		library = libraries_get(&targets->libraries, &module);
-		if (!library || already_seen(target, library))
-			return;
-		remember(target, library);
-		attach_own(targets, target, library);
+		if (library && !find_seen(target, library) && remember(target, library))
+			attach_own(targets, target, library);
 		return;
 	}
 }
@@ -381,13 +387,19 @@ void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t s
 	scan(targets, target, false, since_ns, "a forked process ran before its own probes were in place");
 }
 
-void targets_execed(struct targets *targets, pid_t pid, uint64_t since_ns)
+void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid);
 
 	if (!target)
 		return;
-	target_forget(targets, target);
+	if (old_tid != pid)
+		target_forget(targets, target); /* the links belonged to the leader that the exec replaced */
+	for (int group = 0; group < POINT_GROUPS; group++)
+		targets_switch(targets, pid, group, true);
+	for (size_t i = 0; i < target->nseen; i++)
+		target->seen[i].noted = false;
+	target->mpi = false;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	scan(targets, target, targets->hold, since_ns, "a new program ran before its probes were in place");
@@ -440,7 +452,8 @@ void targets_prepare_executable(struct targets *targets, pid_t pid, const char *
 	if (!library || !library->plan.npoints)
 		return;
 	library_attach_shared(&targets->libraries, library);
-	attach_own(targets, target, library);
+	if (!find_seen(target, library) && remember(target, library))
+		attach_own(targets, target, library);
 }
 
 void targets_switch(struct targets *targets, pid_t pid, enum point_group group, bool on)
@@ -456,7 +469,7 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 	if (!on)
 		closer_take(targets->closer, &target->links[group]);
 	for (size_t i = 0; i < target->nseen && on; i++)
-		library_attach_own(&targets->libraries, target->seen[i], group, pid, &target->links[group]);
+		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, &target->links[group]);
 }
 
 bool targets_row_single_stepped(const struct targets *targets, uint16_t row)
