@@ -96,8 +96,8 @@ def record(folder, calls, kind="pwrite", size=1):
 
 def growth(folder, quick):
     runs = [record(folder, n) for n in ([10**5, 10**6] if quick else [10**5, 10**6, 10**7])]
-    lines = [[f"{r['calls']:.0e} pwrite", stats.number(r["ns_per_call"]), f"{r['agent_ns_per_record']:.0f}", f"{r['memory_kib'] / 1024:.1f}",
-              f"{r['rings_kib'] / 1024:.1f}", r["lost"], f"{r['replay']['spool_bytes'] / r['calls']:.2f}",
+    lines = [[f"{r['calls']:.0e} pwrite", stats.number(r["ns_per_call"]), f"{r['agent_ns_per_record']:.0f}",
+              f"{r['memory_kib'] / 1024:.1f}", f"{r['rings_kib'] / 1024:.1f}", r["lost"], f"{r['replay']['spool_bytes'] / r['calls']:.2f}",
               f"{r['replay']['archive_bytes'] / r['calls']:.2f}", f"{r['replay_calls_per_s'] / 1e6:.2f}",
               f"{r['replay']['peak_kib'] / 1024:.1f}"] for r in runs]
     text = stats.table(["the agent", "ns per call", "agent ns/record", "memory MiB", "rings MiB", "lost", "spool B/call", "archive B/call",
@@ -158,8 +158,8 @@ def split_once(folder):
     worker = variants.Worker("parallel", folder)
     trace, log = f"{folder}/trace", f"{folder}/bpf"
     shutil.rmtree(trace, ignore_errors=True)
-    child = variants.Child(["strace", "-f", "-ttt", "-T", "-e", "trace=bpf,write", "-o", log, variants.IOPROBE, "--pid", str(worker.pids[0]),
-                            "-o", trace], "stderr")
+    child = variants.Child(["strace", "-f", "-ttt", "-T", "-e", "trace=bpf", "-o", log,
+                            variants.IOPROBE, "--pid", str(worker.pids[0]), "-o", trace], "stderr")
     try:
         child.wait_line("recording", 40)
     finally:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * layers DIR: the benchmark's worker for serial HDF5 and netCDF-4; every kind has a file of its own with one array of SIZE bytes of doubles.
+ * layers DIR: the benchmark's worker for serial HDF5 and netCDF-4; every kind has a file of its own with one
+ * array of SIZE bytes of doubles.
  */
 #include <hdf5.h>
 #include <netcdf.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Workers, and what is attached to them while they work: nothing, empty programs, ioprobe, its rivals. Nothing here waits without a limit."""
+"""Workers, and what is attached to them while they work: nothing, empty programs, ioprobe, its rivals.
+Nothing here waits without a limit."""
 import contextlib
 import json
 import os

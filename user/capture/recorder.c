@@ -26,6 +26,7 @@
 
 #define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
 #define ROUND_MS 20
+#define FLUSH_NS 1000000000ull  /* what a killed agent may lose */
 #define HOLD_LIMIT_NS 2000000000ull
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
 
@@ -368,7 +369,7 @@ static void on_signals(struct recorder *r)
 
 static void loop(struct recorder *r)
 {
-	uint64_t begin_ns = monotonic_ns();
+	uint64_t begin_ns = monotonic_ns(), flushed_ns = begin_ns;
 	uint64_t limit_ns = r->options->duration_s > 0 ? (uint64_t)(r->options->duration_s * 1e9) : 0;
 
 	while (!r->stop) {
@@ -378,6 +379,10 @@ static void loop(struct recorder *r)
 		on_waiting(r);
 		on_signals(r);
 		round_of_records(r);
+		if (monotonic_ns() - flushed_ns >= FLUSH_NS) {
+			spool_writer_flush(r->spool);
+			flushed_ns = monotonic_ns();
+		}
 		if (!r->launched && !targets_running(r->targets))
 			stop(r, "all processes ended");
 		if (limit_ns && monotonic_ns() - begin_ns >= limit_ns)
