@@ -83,15 +83,24 @@ static __always_inline int no_return_call(struct thread *t, struct frame *f, con
 	return 1;
 }
 
+/* A link for all and one of the process' own see the same call: the own one counts. */
+static __always_inline bool seen_by_own_link(u64 cookie)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	return (cookie & IOP_COOKIE_FOR_ALL) && bpf_map_lookup_elem(&own_links, &tgid);
+}
+
 /* Returns 1 if no return probe is wanted. */
-static __always_inline int enter_library_call(struct pt_regs *ctx, u32 id, struct task_struct *task)
+static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, struct task_struct *task)
 {
 	struct thread *t = thread_of(task);
+	u32 id = cookie & (IOP_COOKIE_FOR_ALL - 1);
 	struct iop_desc *desc;
 	struct frame *f;
 	u64 sp, ra = 0, now;
 
-	if (!t)
+	if (!t || seen_by_own_link(cookie))
 		return 1;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
@@ -139,15 +148,16 @@ __noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
 	return MAX_DEPTH;
 }
 
-static __always_inline int leave_library_call(struct pt_regs *ctx, u32 id)
+static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie)
 {
+	u32 id = cookie & (IOP_COOKIE_FOR_ALL - 1);
 	u64 now = bpf_ktime_get_ns(), sp = ctx->sp - 8;
 	struct thread *t = thread_of(bpf_get_current_task_btf());
 	struct iop_desc *desc;
 	struct frame *f;
 	u32 index;
 
-	if (!t)
+	if (!t || seen_by_own_link(cookie))
 		return 0;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
@@ -187,11 +197,11 @@ extern bool bpf_session_is_return(void) __ksym;
 SEC("uprobe")
 int call_session(struct pt_regs *ctx)
 {
-	u32 id = bpf_get_attach_cookie(ctx);
+	u64 cookie = bpf_get_attach_cookie(ctx);
 
 	if (bpf_session_is_return())
-		return leave_library_call(ctx, id);
-	return enter_library_call(ctx, id, bpf_get_current_task_btf());
+		return leave_library_call(ctx, cookie);
+	return enter_library_call(ctx, cookie, bpf_get_current_task_btf());
 }
 
 /* ---- system calls ---- */

@@ -127,6 +127,14 @@ struct {
 	__type(value, u32);
 } looked_at SEC(".maps");
 
+/* Processes with links of their own to libraries that everybody maps: links for all do not count in them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__type(key, u32);
+	__type(value, u32);
+} own_links SEC(".maps");
+
 /* By process: descriptor flags of probes that the cost ceiling has turned off. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

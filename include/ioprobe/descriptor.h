@@ -51,4 +51,7 @@ _Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
 
 #define IOP_MAX_PROBES 4096
 
+/* A probe's cookie is its row; with this bit its link is for all processes, and those that have links of their own ignore it. */
+#define IOP_COOKIE_FOR_ALL 0x10000
+
 #endif

@@ -115,7 +115,8 @@ def targets(runs):
         "agent memory besides the rings": stats.judge_limit(max(r["memory_kib"] for r in runs) / 1024, MEMORY_TARGET_MIB, "MiB"),
         "replay": stats.judge_limit(last["replay_calls_per_s"], REPLAY_TARGET, "calls/s", below=False),
         "replay memory": f"grows by {grown:.1f} MiB from {before['calls']:.0e} to {last['calls']:.0e} calls: "
-                         + ("bounded" if grown < 8 else "target missed: not bounded"),
+                         + ("not judged, fixed buffers still fill" if last["calls"] < 10**7 else
+                            "bounded" if grown < 8 else "missed: not bounded"),
     }
 
 

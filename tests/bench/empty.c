@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * empty OBJECT tracepoints | empty OBJECT probes PID: programs that do nothing at the points that stdin names, "OFFSET FILE" lines, or at
- * enter and exit of all system calls. Prints "ready POINTS METHOD", detaches when it is killed.
+ * enter and exit of all system calls. Prints "ready POINTS METHOD", detaches at SIGTERM.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,12 +94,16 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
 
 int main(int argc, char **argv)
 {
-	int type = TRACE_UPROBE_SESSION;
+	int type = TRACE_UPROBE_SESSION, sig;
 	struct bpf_object *object;
+	sigset_t end;
 	long n = 0;
 
 	if (argc < 3)
 		return 2;
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigprocmask(SIG_BLOCK, &end, NULL);
 	libbpf_set_print(silent);
 	object = load(argv[1], type);
 	if (!object)
@@ -115,6 +120,7 @@ int main(int argc, char **argv)
 	}
 	printf("ready %ld %s\n", n, type == TRACE_UPROBE_SESSION ? "session" : "pairs");
 	fflush(stdout);
-	pause();
+	/* Not by a deadly signal: with one pending the kernel cannot take the processes' locks and leaves the probes in them. */
+	sigwait(&end, &sig);
 	return 0;
 }

@@ -39,7 +39,7 @@ class Child:
         while b"\n" not in self.buffer:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.pipe], [], [], left)[0]:
-                raise Failed(f"{self.name}: no answer within {timeout} s")
+                raise Failed(f"{self.name}: no answer within {timeout:.0f} s")
             data = os.read(self.pipe.fileno(), 65536)
             if not data:
                 raise Failed(f"{self.name}: ended early")
@@ -112,7 +112,7 @@ def tracepoints(worker, folder):
         child.wait_line("ready", 10)
         yield {}
     finally:
-        child.end(5, signal.SIGKILL)
+        child.end(10, signal.SIGTERM)
 
 
 def points_of(pid):
@@ -134,11 +134,11 @@ def probes(worker, folder):
             children.append(child)
             child.tell(points)
             child.process.stdin.close()
-            info["points"], info["method"] = child.wait_line("ready", 10).split()[1:]
+            info["points"], info["method"] = child.wait_line("ready", 20).split()[1:]
         yield info
     finally:
         for child in children:
-            child.end(5, signal.SIGKILL)
+            child.end(10, signal.SIGTERM)
 
 
 @contextlib.contextmanager

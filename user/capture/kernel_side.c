@@ -313,6 +313,17 @@ void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
 	kernel->skel->bss->launch_tgid = tgid;
 }
 
+void kernel_side_set_own(struct kernel_side *kernel, pid_t tgid, bool own)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.own_links);
+	uint32_t key = tgid, one = 1;
+
+	if (own)
+		bpf_map_update_elem(fd, &key, &one, BPF_ANY);
+	else
+		bpf_map_delete_elem(fd, &key);
+}
+
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)
 {
 	int fd = bpf_map__fd(kernel->skel->maps.turned_off);

@@ -154,7 +154,7 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 	char reason[128];
 
 	snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
-	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie), refusal->library->path, point->function, reason);
+	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & (IOP_COOKIE_FOR_ALL - 1)), refusal->library->path, point->function, reason);
 	refusal->libraries->missing++;
 }
 
@@ -182,6 +182,28 @@ int library_attach_own(struct libraries *libraries, struct library *library, enu
 	enum attach_what what = group == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS;
 
 	return attach_group(libraries, library, what, pid, library->points[group].v, library->points[group].n, links);
+}
+
+void library_attach_for_all(struct libraries *libraries, struct library *library)
+{
+	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
+
+	if (library->for_all_done)
+		return;
+	library->for_all_done = true;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		size_t n = library->points[order[i]].n;
+		struct attach_point *points = calloc(n + 1, sizeof(*points));
+
+		for (size_t k = 0; k < n && points; k++) {
+			points[k] = library->points[order[i]].v[k];
+			points[k].cookie |= IOP_COOKIE_FOR_ALL;
+		}
+		if (points)
+			attach_group(libraries, library, order[i] == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS, 0, points, n,
+				     &library->shared);
+		free(points);
+	}
 }
 
 int library_attach_rendezvous(struct libraries *libraries, struct library *library)

@@ -29,6 +29,7 @@ struct library {
 	char *path;
 	struct plan plan;
 	bool shared_done;               /* attached for everybody */
+	bool for_all_done;              /* so are the points that otherwise each process has for itself */
 	bool rendezvous_done;
 	struct links shared;
 	int fd;                         /* O_PATH: the file stays reachable when the process that showed it is gone */
@@ -56,6 +57,8 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 void library_attach_shared(struct libraries *libraries, struct library *library);
 /* Attaches one group of what belongs to one process; the links are the caller's. 0, or -errno (-ESRCH: it is gone). */
 int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid, struct links *links);
+/* Attaches those groups for everybody instead: each link makes every hit dearer, so many processes share one. */
+void library_attach_for_all(struct libraries *libraries, struct library *library);
 /* The linker's rendezvous, for everybody. */
 int library_attach_rendezvous(struct libraries *libraries, struct library *library);
 

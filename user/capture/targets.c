@@ -22,8 +22,13 @@
 /* Links to a process outlive its exec; what the spool is told of a library is about one program. */
 struct seen { struct library *library; bool noted; };
 
+/* Every link to a library makes each hit in every process dearer (60 ns here): beyond this number of processes one link serves all the
+ * others, although untraced processes then pay for it too. */
+#define MAX_OWN_LINKS 8
+
 struct target {
 	pid_t pid;
+	bool own;                       /* has links of its own to libraries that everybody maps */
 	struct seen *seen;              /* libraries whose probes are in place, or that have none */
 	size_t nseen;
 	struct links links[POINT_GROUPS];       /* of the groups that belong to one process */
@@ -43,7 +48,7 @@ struct targets {
 	struct mount_watch *mounts;
 	struct closer *closer;
 	bool hold;
-	size_t processes;
+	size_t processes, with_own;
 };
 
 int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, struct spool_writer *spool)
@@ -79,6 +84,10 @@ static void target_destroy(struct targets *targets, struct target *target)
 {
 	HASH_DEL(targets->all, target);
 	target_forget(targets, target);
+	if (target->own) {
+		targets->with_own--;
+		kernel_side_set_own(targets->kernel, target->pid, false);
+	}
 	free(target);
 }
 
@@ -113,6 +122,12 @@ static struct target *target_get(struct targets *targets, pid_t pid)
 	if (!target)
 		return NULL;
 	target->pid = pid;
+	/* perf events cannot be for one process */
+	target->own = targets->with_own < MAX_OWN_LINKS && kernel_side_method(targets->kernel) != ATTACH_PERF;
+	if (target->own) {
+		targets->with_own++;
+		kernel_side_set_own(targets->kernel, pid, true);
+	}
 	HASH_ADD_INT(targets->all, pid, target);
 	targets->processes++;
 	return target;
@@ -255,7 +270,9 @@ static int attach_own(struct targets *targets, struct target *target, struct lib
 	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
 	int err = 0;
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
+	if (!target->own)
+		library_attach_for_all(&targets->libraries, library);
+	for (size_t i = 0; target->own && i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
 		if (!(target->off & 1u << order[i]))
 			err = library_attach_own(&targets->libraries, library, order[i], target->pid, &target->links[order[i]]);
 	return err;
@@ -274,7 +291,7 @@ static void add_module(struct targets *targets, struct target *target, const str
 {
 	struct library *library = libraries_get(&targets->libraries, module);
 	struct seen *seen = library ? find_seen(target, library) : NULL;
-	bool shared_was_there, attached = seen;
+	bool shared_was_there, attached = seen || (library && !target->own && library->for_all_done);
 
 	if (!library || (seen && seen->noted) || (!seen && !(seen = remember(target, library))))
 		return;
@@ -468,7 +485,7 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 			    (target->off & 1u << POINTS_STREAM_BYTES ? IOP_D_STREAM_BYTES : 0));
 	if (!on)
 		closer_take(targets->closer, &target->links[group]);
-	for (size_t i = 0; i < target->nseen && on; i++)
+	for (size_t i = 0; i < target->nseen && on && target->own; i++)
 		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, &target->links[group]);
 }
 
