@@ -157,8 +157,9 @@ static __always_inline bool on_altstack(struct task_struct *task, u64 sp)
 	return size && sp >= base && sp < base + size;
 }
 
-/* A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. */
-static __always_inline bool is_tail_call(struct task_struct *task, u64 ra)
+/* A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. Read only when it is asked: reading
+ * user memory is dear. */
+static __always_inline bool is_trampoline(struct task_struct *task, u64 ra)
 {
 	struct xol_area *area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
 
@@ -167,11 +168,12 @@ static __always_inline bool is_tail_call(struct task_struct *task, u64 ra)
 
 /* The number of frames that are still alive when a call enters with this stack pointer. Stacks grow down: a frame whose return
  * address lies below the new call's was left (longjmp, exception). */
-__noinline u32 frames_alive(struct thread *t, u64 sp, u64 ra)
+__noinline u32 frames_alive(struct thread *t, u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	bool alt = on_altstack(task, sp);
 	u32 alive = t ? t->depth : 0;
+	u64 ra = 0;
 
 	for (int i = 0; i < MAX_DEPTH && t; i++) {
 		struct frame *f = frame_at(t, alive - 1);
@@ -183,7 +185,7 @@ __noinline u32 frames_alive(struct thread *t, u64 sp, u64 ra)
 				break;
 			if (sp < f->sp && (alt || !(f->flags & FRAME_ALTSTACK)))
 				break;
-			if (sp == f->sp && is_tail_call(task, ra))
+			if (sp == f->sp && !bpf_probe_read_user(&ra, sizeof(ra), (void *)sp) && is_trampoline(task, ra))
 				break;
 		}
 		alive--;
@@ -220,7 +222,7 @@ __noinline int abandon_turned_off(struct thread *t)
 	return 0;
 }
 
-static __always_inline void prune(struct thread *t, u64 sp, u64 ra)
+static __always_inline void prune(struct thread *t, u64 sp)
 {
 	struct frame *top;
 
@@ -231,7 +233,7 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 ra)
 		return;
 	if (sp < top->sp && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))
 		return;
-	abandon_to(t, frames_alive(t, sp, ra), bpf_ktime_get_ns());
+	abandon_to(t, frames_alive(t, sp), bpf_ktime_get_ns());
 }
 
 /* ---- push and pop ---- */

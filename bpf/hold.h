@@ -75,6 +75,22 @@ int linker_rendezvous(struct pt_regs *ctx)
 	return 0;
 }
 
+#define MAX_RETURN_INSTANCES 64 /* the kernel's own limit of nested return probes */
+
+/* The return address that a return probe replaced in the slot at sp: the kernel keeps it. 0 if it has none. */
+__noinline u64 replaced_return(u64 sp)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *ri = BPF_CORE_READ(task, utask, return_instances);
+
+	for (int i = 0; i < MAX_RETURN_INSTANCES && ri; i++) {
+		if (BPF_CORE_READ(ri, stack) == sp)
+			return BPF_CORE_READ(ri, orig_ret_vaddr);
+		ri = BPF_CORE_READ(ri, next);
+	}
+	return 0;
+}
+
 /* Adds the frame at this index to the request in scratch if its slot holds the kernel's trampoline now. */
 __noinline int collect_return(struct thread *t, u32 index)
 {
@@ -92,10 +108,13 @@ __noinline int collect_return(struct thread *t, u32 index)
 		return 0;
 	asm volatile("" : "+r"(n));
 	f->flags &= ~FRAME_HIJACKED;
-	if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_tail_call((void *)bpf_get_current_task(), found))
+	if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_trampoline((void *)bpf_get_current_task(), found))
+		return 0;
+	found = replaced_return(f->sp);
+	if (!found)
 		return 0;
 	request->slot[n].address = f->sp;
-	request->slot[n].value = f->ra;
+	request->slot[n].value = found;
 	request->n = n + 1;
 	return 0;
 }
@@ -119,7 +138,7 @@ int unwinder_entry(struct pt_regs *ctx)
 
 	if (!t || !t->depth)
 		return 0;
-	prune(t, ctx->sp, 0);
+	prune(t, ctx->sp);
 	request = (void *)t->scratch;
 	request->n = 0;
 	collect_returns(t);

@@ -41,6 +41,15 @@ __noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offse
 	return 0;
 }
 
+/* Most arguments are values: no call for them. */
+static __always_inline void fetch_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offset)
+{
+	if (kind == IOP_ARG_IN_INT || kind == IOP_ARG_IN_VALUE)
+		set_argument(f, i, kind, raw, offset);
+	else
+		f->args[i] = kind == IOP_ARG_INT ? (u64)(s64)(s32)raw : raw;
+}
+
 /* The n-th integer argument, n >= 6, lies above the return address. */
 __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address, u32 offset)
 {
@@ -70,7 +79,7 @@ static __always_inline void fetch_library_args(struct pt_regs *ctx, struct threa
 		if (i >= desc->nargs)
 			break;
 		if (source < 6)
-			set_argument(f, i, desc->arg[i].kind, regs[source], desc->arg[i].offset);
+			fetch_argument(f, i, desc->arg[i].kind, regs[source], desc->arg[i].offset);
 		else
 			set_stack_argument(f, i, desc->arg[i].kind, sp + 8 + 8 * (source - 6), desc->arg[i].offset);
 	}
@@ -98,7 +107,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	u32 id = cookie & (IOP_COOKIE_FOR_ALL - 1);
 	struct iop_desc *desc;
 	struct frame *f;
-	u64 sp, ra = 0, now;
+	u64 sp, now;
 
 	if (!t || seen_by_own_link(cookie))
 		return 1;
@@ -107,8 +116,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		return 1;
 	sp = ctx->sp;
 	now = bpf_ktime_get_ns();
-	bpf_probe_read_user(&ra, sizeof(ra), (void *)sp);
-	prune(t, sp, ra);
+	prune(t, sp);
 	if ((desc->flags & IOP_D_NESTED) && !t->depth)
 		return 1;
 	if (any_turned_off && (desc->flags & flags_turned_off()))
@@ -118,7 +126,6 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		return 1;
 	f->enter_ns = now;
 	f->sp = sp;
-	f->ra = ra;
 	f->probe = id;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
@@ -216,7 +223,7 @@ static __always_inline u32 probe_of_syscall(u64 nr)
 /* 32-bit system calls have numbers of their own. */
 static __always_inline bool is_compat(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
+	return task->thread_info.status & TS_COMPAT;
 }
 
 #define PROT_EXEC 4
@@ -260,7 +267,7 @@ static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thre
 
 		if (i >= desc->nargs)
 			break;
-		set_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5], desc->arg[i].offset);
+		fetch_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5], desc->arg[i].offset);
 	}
 	for (u32 i = 0; i + 1 < IOP_MAX_ARGS; i++) {
 		if (i + 1 >= desc->nargs)
@@ -305,7 +312,7 @@ int syscall_enter(u64 *ctx)
 		return 0;
 	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
 		return 0;       /* mmap of memory, not of a file */
-	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
+	prune(t, user->sp);  /* frames that an exception or longjmp left are noticed here too */
 	f = push(t);
 	if (!f)
 		return 0;

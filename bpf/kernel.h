@@ -67,6 +67,9 @@ struct xol_area { unsigned long vaddr; };
 struct uprobes_state { struct xol_area *xol_area; };
 struct mm_struct { struct uprobes_state uprobes_state; };
 struct thread_info { unsigned int status; };
+struct bpf_local_storage;
+struct return_instance { unsigned long stack, orig_ret_vaddr; struct return_instance *next; };
+struct uprobe_task { struct return_instance *return_instances; };
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
@@ -79,6 +82,8 @@ struct task_struct {
 	struct task_struct *group_leader;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
+	struct bpf_local_storage *bpf_storage;
+	struct uprobe_task *utask;
 };
 struct linux_binprm { const char *filename; };
 struct seq_file;

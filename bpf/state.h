@@ -22,14 +22,13 @@ enum frame_flags {
 	FRAME_SYSCALL = 2,
 	FRAME_ALTSTACK = 4,     /* runs on a signal stack: stack pointers do not compare with frames below */
 	FRAME_LATE_STRINGS = 8, /* a string could not be read at entry */
-	FRAME_HIJACKED = 16,    /* a return probe replaced the return address ra */
+	FRAME_HIJACKED = 16,    /* a return probe replaced the return address */
 	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
 };
 
 struct frame {
 	u64 enter_ns;
 	u64 sp;                 /* at entry: the address of the return address */
-	u64 ra;
 	u16 probe;
 	u8 flags;
 	u8 nargs;
@@ -173,6 +172,8 @@ __u32 any_turned_off;     /* the map above was used */
 
 static __always_inline struct thread *thread_of(struct task_struct *task)
 {
+	if (!task->bpf_storage)
+		return 0;
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
