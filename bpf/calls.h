@@ -202,7 +202,7 @@ static __always_inline u32 flags_turned_off(void)
 }
 
 /* Calls that were open when their probes were taken away have no return: they are closed before anything enters below them. */
-__noinline int abandon_turned_off(struct thread *t)
+__noinline int abandon_turned_off(struct thread *t, u64 now)
 {
 	u32 off = flags_turned_off();
 
@@ -217,29 +217,30 @@ __noinline int abandon_turned_off(struct thread *t)
 		desc = bpf_map_lookup_elem(&descriptors, &id);
 		if (!desc || !(desc->flags & off))
 			break;
-		abandon_to(t, t->depth - 1, bpf_ktime_get_ns());
+		abandon_to(t, t->depth - 1, now ? now : bpf_ktime_get_ns());
 	}
 	return 0;
 }
 
-static __always_inline void prune(struct thread *t, u64 sp)
+/* now: the time that the entering call's records will carry; 0: they will read the clock later. */
+static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 {
 	struct frame *top;
 
 	if (any_turned_off && t->depth)
-		abandon_turned_off(t);
+		abandon_turned_off(t, now);
 	top = frame_at(t, t->depth - 1);
 	if (!t->depth || !top)
 		return;
 	if (sp < top->sp && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))
 		return;
-	abandon_to(t, frames_alive(t, sp), bpf_ktime_get_ns());
+	abandon_to(t, frames_alive(t, sp), now ? now : bpf_ktime_get_ns());
 }
 
 /* ---- push and pop ---- */
 
 /* The next frame, its parent's ENTER sent. NULL if the stack is full: then the call is counted and not recorded. */
-static __always_inline struct frame *push(struct thread *t)
+static __always_inline struct frame *push(struct thread *t, u64 now)
 {
 	u32 depth = t->depth;
 	struct frame *parent, *f;
@@ -250,7 +251,7 @@ static __always_inline struct frame *push(struct thread *t)
 	}
 	parent = depth ? frame_at(t, depth - 1) : 0;
 	if (parent && !(parent->flags & FRAME_ENTERED))
-		send_enter(t, parent, depth - 1, false, bpf_ktime_get_ns());
+		send_enter(t, parent, depth - 1, false, now ? now : bpf_ktime_get_ns());
 	f = frame_at(t, depth);
 	if (f)
 		t->depth = depth + 1;

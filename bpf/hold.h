@@ -138,7 +138,7 @@ int unwinder_entry(struct pt_regs *ctx)
 
 	if (!t || !t->depth)
 		return 0;
-	prune(t, ctx->sp);
+	prune(t, ctx->sp, 0);
 	request = (void *)t->scratch;
 	request->n = 0;
 	collect_returns(t);

@@ -116,12 +116,12 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		return 1;
 	sp = ctx->sp;
 	now = bpf_ktime_get_ns();
-	prune(t, sp);
+	prune(t, sp, now);
 	if ((desc->flags & IOP_D_NESTED) && !t->depth)
 		return 1;
 	if (any_turned_off && (desc->flags & flags_turned_off()))
 		return 1;
-	f = push(t);
+	f = push(t, now);
 	if (!f)
 		return 1;
 	f->enter_ns = now;
@@ -312,8 +312,8 @@ int syscall_enter(u64 *ctx)
 		return 0;
 	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
 		return 0;       /* mmap of memory, not of a file */
-	prune(t, user->sp);  /* frames that an exception or longjmp left are noticed here too */
-	f = push(t);
+	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
+	f = push(t, 0);
 	if (!f)
 		return 0;
 	f->probe = id;

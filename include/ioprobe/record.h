@@ -46,7 +46,6 @@ enum iop_rec_type {
 /* iop_rec.flags */
 #define IOP_F_ABANDONED 0x01    /* EXIT: the frame was left without a return (longjmp, exception, thread exit); no ret, no args */
 #define IOP_F_STRINGS 0x02      /* strings follow args[] */
-#define IOP_F_BACKLOG 0x04      /* the early half carries values read later than the call's entry */
 #define IOP_F_SCAN 0x08         /* FD: found in /proc at attach; FORK: existed at attach */
 
 /* Every record begins with this. seq counts the kernel records of one thread without gaps, from 1 at the thread's first

@@ -355,7 +355,6 @@ void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid)
 enum attach_method kernel_side_method(const struct kernel_side *kernel) { return kernel->method; }
 size_t kernel_side_rings(const struct kernel_side *kernel) { return kernel->rings; }
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i) { return kernel->ring_fds[i]; }
-uint64_t kernel_side_ring_bytes(const struct kernel_side *kernel) { return kernel->ring_bytes; }
 
 int kernel_side_probe_requests_fd(const struct kernel_side *kernel)
 {

@@ -63,7 +63,6 @@ int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program
 /* Map descriptors, for libbpf's ring_buffer. */
 size_t kernel_side_rings(const struct kernel_side *kernel);
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i);
-uint64_t kernel_side_ring_bytes(const struct kernel_side *kernel);      /* of one */
 int kernel_side_probe_requests_fd(const struct kernel_side *kernel);
 int kernel_side_return_requests_fd(const struct kernel_side *kernel);
 

@@ -31,7 +31,7 @@
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
 
 /* What a drained record asks to be done; done after the round, when the rings are empty. */
-struct news { uint8_t type; pid_t pid, parent; uint64_t time_ns; };     /* parent: of a fork; the old thread of an exec */
+struct news { uint8_t type; pid_t pid, old_tid; uint64_t time_ns; };    /* old_tid: of an exec */
 
 struct recorder {
 	const struct recorder_options *options;
@@ -64,7 +64,7 @@ static int fail(struct recorder *r, int err, const char *what)
 
 /* ---- records ---- */
 
-static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t parent, uint64_t time_ns)
+static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t old_tid, uint64_t time_ns)
 {
 	if (r->nnews == r->news_cap) {
 		size_t cap = r->news_cap ? r->news_cap * 2 : 64;
@@ -75,7 +75,7 @@ static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t parent, 
 		r->news = news;
 		r->news_cap = cap;
 	}
-	r->news[r->nnews++] = (struct news){ type, pid, parent, time_ns };
+	r->news[r->nnews++] = (struct news){ type, pid, old_tid, time_ns };
 }
 
 static void on_record(void *arg, const struct iop_rec *rec)
@@ -88,7 +88,7 @@ static void on_record(void *arg, const struct iop_rec *rec)
 	switch (rec->type) {
 	case IOP_REC_FORK:
 		if (((const struct iop_rec_fork *)rec)->child_tgid != rec->tgid)
-			add_news(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, rec->tgid, rec->time_ns);
+			add_news(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, 0, rec->time_ns);
 		break;
 	case IOP_REC_TASK_EXIT:
 		if (((const struct iop_rec_task_exit *)rec)->group_dead)
@@ -124,8 +124,8 @@ static void do_news(struct recorder *r)
 			continue;
 
 		switch (news.type) {
-		case IOP_REC_FORK: targets_forked(r->targets, news.pid, news.parent, news.time_ns); break;
-		case IOP_REC_EXEC: targets_execed(r->targets, news.pid, news.parent, news.time_ns); break;
+		case IOP_REC_FORK: targets_forked(r->targets, news.pid, news.time_ns); break;
+		case IOP_REC_EXEC: targets_execed(r->targets, news.pid, news.old_tid, news.time_ns); break;
 		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
 		case IOP_REC_TASK_EXIT: targets_ended(r->targets, news.pid); break;
 		}
@@ -407,6 +407,7 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "missed_programs", "%llu", (unsigned long long)counts.missed_programs);
 	note_addf(&note, "unwinds", "%llu", (unsigned long long)counts.unwinds);
 	note_addf(&note, "unwinds_late", "%llu", (unsigned long long)counts.unwinds_late);
+	note_addf(&note, "returns_failed", "%llu", (unsigned long long)responder_failed(r->responder));
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
 	note_addf(&note, "processes", "%zu", targets.processes);

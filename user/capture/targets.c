@@ -392,11 +392,10 @@ int targets_attach(struct targets *targets, pid_t pid)
 	return err;
 }
 
-void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns)
+void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid);
 
-	(void)parent;
 	if (!target)
 		return;
 	note_process(targets->spool, pid, false);

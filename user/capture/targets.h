@@ -20,7 +20,7 @@ void targets_destroy(struct targets *targets);          /* detaches everything; 
 int targets_attach(struct targets *targets, pid_t pid);
 
 /* News from the kernel side. since_ns: from when on the process ran without its probes, 0 if it was held. */
-void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns);
+void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns);
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
 void targets_ended(struct targets *targets, pid_t pid);
