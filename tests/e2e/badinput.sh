@@ -92,3 +92,8 @@ full_disk() {
 	umount "$TMP/full_disk/disk"
 }
 full_disk
+
+# Inside a pid namespace the ids of processes mean something else to the kernel: refused, nothing made.
+mkdir -p "$TMP/namespace"
+limited 30 unshare -p -f --mount-proc "$IOPROBE" -o "$TMP/namespace/trace" -- true >"$TMP/namespace/out" 2>"$TMP/namespace/err" </dev/null
+verdict "pid namespace" "$([ $? = 1 ] && grep -q 'pid namespace' "$TMP/namespace/err" && [ ! -e "$TMP/namespace/trace" ] || said "$TMP/namespace")"

@@ -15,6 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu       /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
+
 /* ---- text files ---- */
 
 /* A process that is gone shows as a missing file or as ESRCH. */
@@ -124,6 +126,13 @@ static int stat_read(pid_t pid, struct proc_stat *out)
 	err = stat_parse(text, out);
 	free(text);
 	return err;
+}
+
+bool proc_initial_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE;
 }
 
 bool proc_alive(pid_t pid)

@@ -47,6 +47,8 @@ int proc_text_read(pid_t pid, const char *name, char **text, size_t *len);
 int proc_link_read(pid_t pid, const char *name, char *buf, size_t buf_len);     /* "exe", "cwd", "ns/mnt" */
 const char *proc_env_get(const char *environ_text, size_t len, const char *name);  /* value inside environ_text, NULL if unset */
 int proc_ids_read(pid_t pid, pid_t *ppid, uid_t *uid, gid_t *gid, uint64_t *start_ticks);
+/* Whether we see processes by the numbers that the kernel side sees: not so inside a container's pid namespace (pid_namespaces(7)). */
+bool proc_initial_pid_namespace(void);
 bool proc_alive(pid_t pid);     /* exists and is no zombie */
 
 #endif

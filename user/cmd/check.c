@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "capture/kernel_side.h"
+#include "capture/procfs.h"
 #include "elf/symbols.h"
 
 enum verdict { OK, NOTE, FAIL };
@@ -34,6 +35,14 @@ static void check_privileges(void)
 		say(FAIL, "privileges", "not root; run as: sudo ioprobe check");
 	else
 		say(OK, "privileges", "root");
+}
+
+static void check_namespace(void)
+{
+	if (proc_initial_pid_namespace())
+		say(OK, "pid namespace", "the initial one");
+	else
+		say(FAIL, "pid namespace", "a container's: process ids mean something else to the kernel; run ioprobe on the host");
 }
 
 static void check_btf(void)
@@ -145,6 +154,7 @@ int cmd_check(int argc, char **argv)
 	say(!strcmp(uts.machine, "x86_64") ? OK : FAIL, "machine", uts.machine);
 	say(OK, "kernel", uts.release);
 	check_privileges();
+	check_namespace();
 	check_btf();
 	check_lockdown();
 	if (!geteuid())

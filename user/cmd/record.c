@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/procfs.h"
 #include "capture/recorder.h"
 #include "cmd/archive.h"
 #include "cmd/output.h"
@@ -227,6 +228,8 @@ int cmd_record(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
 	if (geteuid())
 		return fail("cannot record: needs root (sudo ioprobe …); 'ioprobe check' tells what is missing");
+	if (!proc_initial_pid_namespace())
+		return fail("cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' host ids");
 	if (!a.dir[0]) {
 		snprintf(name, sizeof(name), "%d", a.npids ? a.pids[0] : 0);
 		output_default_name(a.dir, sizeof(a.dir), a.npids ? name : a.command[0]);
