@@ -45,7 +45,7 @@ struct recorder {
 	struct launch launch;
 	bool launched, stop;
 	unsigned interrupts;
-	int epoll_fd, signal_fd;
+	int epoll_fd, signal_fd, old_nice;
 	sigset_t old_mask;
 	struct news *news;
 	size_t nnews, news_cap;
@@ -246,11 +246,27 @@ static int open_spool(struct recorder *r)
 
 /* ---- targets ---- */
 
-/* A process and all that descends from it. Only the named one must exist. */
-static int attach_tree(struct recorder *r, pid_t pid)
+/* What descends from a process; once more if that brought something new, which may have forked before it was taken. */
+static void attach_descendants(struct recorder *r, pid_t pid)
 {
 	pid_t *descendants;
-	size_t n;
+	size_t n, before;
+
+	for (int pass = 0; pass < 16; pass++) {
+		before = targets_count(r->targets).processes;
+		if (proc_descendants_read(pid, &descendants, &n))
+			return;
+		for (size_t i = 0; i < n; i++)
+			targets_attach(r->targets, descendants[i]);     /* one that has ended meanwhile is no loss */
+		free(descendants);
+		if (targets_count(r->targets).processes == before)
+			return;
+	}
+}
+
+/* Only the named process must exist. */
+static int attach_tree(struct recorder *r, pid_t pid)
+{
 	int err = targets_attach(r->targets, pid);
 
 	if (err) {
@@ -258,11 +274,7 @@ static int attach_tree(struct recorder *r, pid_t pid)
 			 "cannot attach to process %d: %s", pid, strerror(-err));
 		return err;
 	}
-	if (proc_descendants_read(pid, &descendants, &n))
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		targets_attach(r->targets, descendants[i]);
-	free(descendants);
+	attach_descendants(r, pid);
 	return 0;
 }
 
@@ -304,6 +316,7 @@ static int launch_command(struct recorder *r)
 	err = launch_prepare(&r->launch, r->options->command);
 	if (err)
 		return fail(r, err, "cannot fork");
+	r->old_nice = getpriority(PRIO_PROCESS, 0);
 	setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);      /* after the fork; without the privilege waits take longer */
 	kernel_side_take_at_exec(r->kernel, r->launch.pid);
 	if (targets_hold(r->targets, interpreter_of(path, interpreter, sizeof(interpreter))))
@@ -372,6 +385,7 @@ static void loop(struct recorder *r)
 	uint64_t begin_ns = monotonic_ns(), flushed_ns = begin_ns;
 	uint64_t limit_ns = r->options->duration_s > 0 ? (uint64_t)(r->options->duration_s * 1e9) : 0;
 
+	spool_writer_flush(r->spool);   /* who is recorded, and by what tables, is there from the start */
 	while (!r->stop) {
 		struct epoll_event events[4];
 
@@ -428,6 +442,8 @@ static void finish(struct recorder *r)
 	ceiling_destroy(r->ceiling);
 	r->ceiling = NULL;
 	note_end(r);
+	if (r->launched)
+		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* nobody waits for the archive */
 }
 
 static int close_all(struct recorder *r, int err)

@@ -376,9 +376,13 @@ static int scan(struct targets *targets, struct target *target, bool held, uint6
 
 int targets_attach(struct targets *targets, pid_t pid)
 {
-	struct target *target = target_get(targets, pid);
+	struct target *target;
 	int err;
 
+	HASH_FIND_INT(targets->all, &pid, target);
+	if (target)
+		return 0;
+	target = target_get(targets, pid);
 	if (!target)
 		return -ENOMEM;
 	note_process(targets->spool, pid, false);

@@ -16,7 +16,7 @@ int targets_create(struct targets **out, struct kernel_side *kernel, const struc
 void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
 
 /* A process that runs already: its threads are taken in, its descriptors and libraries recorded, its probes placed.
- * Returns 0, or -ESRCH if it is gone. */
+ * Returns 0, also for one that is recorded already, or -ESRCH if it is gone. */
 int targets_attach(struct targets *targets, pid_t pid);
 
 /* News from the kernel side. since_ns: from when on the process ran without its probes, 0 if it was held. */

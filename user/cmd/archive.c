@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "model/replay.h"
 #include "sink/otf2.h"
@@ -24,6 +25,17 @@ static int replay_into(struct spool_reader *spool, struct sink *otf2, struct sin
 	return ret;
 }
 
+/* The archive has a file for each thread of the job open, more than the usual limit where there are many. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);       /* if not, the sink says which file could not be opened */
+}
+
 int archive_write(const char *dir, FILE *summary_out, bool json, char *err, size_t err_len)
 {
 	struct spool_reader *spool = NULL;
@@ -31,6 +43,7 @@ int archive_write(const char *dir, FILE *summary_out, bool json, char *err, size
 	char path[4200];
 	int ret;
 
+	allow_many_files();
 	snprintf(path, sizeof(path), "%s/spool", dir);
 	ret = spool_reader_open(&spool, path);
 	if (ret) {
