@@ -284,6 +284,11 @@ static __always_inline void read_out_args(struct frame *f, const struct iop_desc
 {
 	u32 out = 0, failed = only ? 0 : f->arg_failed;
 
+	if (!(desc->has & IOP_HAS_OUT)) {
+		if (only)
+			f->arg_failed = f->nargs = 0;
+		return;
+	}
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 kind = desc->arg[i].kind, to = only ? out : i;
 

@@ -11,13 +11,13 @@
 
 static __always_inline void rec_header(struct iop_rec *rec, struct thread *t, u8 type, u8 flags, u32 len, u64 now)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	struct task_struct *task = bpf_get_current_task_btf();  /* two loads, where the helper for both is a call */
 
 	rec->len = len;
 	rec->type = type;
 	rec->flags = flags;
-	rec->tid = (u32)id;
-	rec->tgid = id >> 32;
+	rec->tid = task->pid;
+	rec->tgid = task->tgid;
 	rec->seq = ++t->seq;
 	rec->time_ns = now;
 }
@@ -32,8 +32,12 @@ static __always_inline u64 wakeup_flags(struct thread *t, void *ring)
 /* The sequence number is used up even if the ring is full: the gap tells the reader where. */
 static __always_inline void send(struct thread *t, void *rec, u32 len, bool urgent)
 {
-	u32 index = bpf_get_smp_processor_id() % ring_count;
-	void *ring = bpf_map_lookup_elem(&rings, &index);
+	u32 index = bpf_get_smp_processor_id();
+	void *ring;
+
+	if (index >= ring_count)
+		index %= ring_count;    /* a division is dear, and most have a ring per CPU */
+	ring = bpf_map_lookup_elem(&rings, &index);
 
 	if (!ring || bpf_ringbuf_output(ring, rec, len, urgent ? BPF_RB_FORCE_WAKEUP : wakeup_flags(t, ring)))
 		COUNT(lost, 1);

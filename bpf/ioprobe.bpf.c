@@ -201,12 +201,34 @@ int call_return(struct pt_regs *ctx)
 /* Linux 6.13: one program for entry and return; it may decline the return for this call. */
 extern bool bpf_session_is_return(void) __ksym;
 
+extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
+
+/* What the helpers for the cookie and the direction read too; each of the two calls costs as much as a look at the clock. */
+static __always_inline bool run_context(u64 *cookie, bool *is_return)
+{
+	struct bpf_uprobe_multi_run_ctx *run = 0;
+
+	if (!bpf_core_type_exists(struct bpf_uprobe_multi_run_ctx) || !bpf_core_field_exists(run->session_ctx.is_return) ||
+	    !bpf_core_field_exists(run->uprobe->cookie) || !bpf_core_field_exists(((struct task_struct *)0)->bpf_ctx) ||
+	    !bpf_rdonly_cast)
+		return false;
+	run = bpf_rdonly_cast(bpf_get_current_task_btf()->bpf_ctx, bpf_core_type_id_kernel(struct bpf_uprobe_multi_run_ctx));
+	*cookie = run->uprobe->cookie;
+	*is_return = run->session_ctx.is_return;
+	return true;
+}
+
 SEC("uprobe")
 int call_session(struct pt_regs *ctx)
 {
-	u64 cookie = bpf_get_attach_cookie(ctx);
+	bool is_return;
+	u64 cookie;
 
-	if (bpf_session_is_return())
+	if (!run_context(&cookie, &is_return)) {
+		cookie = bpf_get_attach_cookie(ctx);
+		is_return = bpf_session_is_return();
+	}
+	if (is_return)
 		return leave_library_call(ctx, cookie);
 	return enter_library_call(ctx, cookie, bpf_get_current_task_btf());
 }
@@ -270,7 +292,7 @@ static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thre
 		fetch_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5], desc->arg[i].offset);
 	}
 	for (u32 i = 0; i + 1 < IOP_MAX_ARGS; i++) {
-		if (i + 1 >= desc->nargs)
+		if (!(desc->has & IOP_HAS_IOV) || i + 1 >= desc->nargs)
 			break;
 		if (desc->arg[i].kind == IOP_ARG_IOV)
 			sum_iovec(f, i, f->args[i + 1]);

@@ -70,6 +70,10 @@ struct thread_info { unsigned int status; };
 struct bpf_local_storage;
 struct return_instance { unsigned long stack, orig_ret_vaddr; struct return_instance *next; };
 struct uprobe_task { struct return_instance *return_instances; };
+struct bpf_run_ctx;
+struct bpf_session_run_ctx { bool is_return; };
+struct bpf_uprobe { u64 cookie; };
+struct bpf_uprobe_multi_run_ctx { struct bpf_session_run_ctx session_ctx; struct bpf_uprobe *uprobe; };
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
@@ -84,6 +88,7 @@ struct task_struct {
 	unsigned long sas_ss_size;
 	struct bpf_local_storage *bpf_storage;
 	struct uprobe_task *utask;
+	struct bpf_run_ctx *bpf_ctx;
 };
 struct linux_binprm { const char *filename; };
 struct seq_file;

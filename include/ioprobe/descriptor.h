@@ -35,6 +35,10 @@ enum iop_arg_kind {
 
 #define IOP_NO_FD 0xff
 
+/* iop_desc.has: most functions have none of these, and their calls are not searched for them */
+#define IOP_HAS_OUT 0x01        /* OUT_* arguments */
+#define IOP_HAS_IOV 0x02        /* IOV arguments */
+
 struct iop_desc {
 	__u16 flags;            /* IOP_D_* */
 	__u8 nargs;             /* captured arguments */
@@ -45,7 +49,8 @@ struct iop_desc {
 		__u8 offset;    /* bytes from where an IN or OUT argument points to its value */
 	} arg[IOP_MAX_ARGS];
 	__u8 fd_arg2;           /* a second descriptor (sendfile, copy_file_range), IOP_NO_FD if none */
-	__u8 pad[3];
+	__u8 has;               /* IOP_HAS_*: arguments that need more than a register */
+	__u8 pad[2];
 };
 _Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
 

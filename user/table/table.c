@@ -91,6 +91,13 @@ unsigned table_row_stream_flag(const struct table_set *set, const struct table_r
 	return row->result == RESULT_CHAR ? IOP_D_STREAM_BYTES : IOP_D_STREAM_DATA;
 }
 
+static __u8 has_flag(enum iop_arg_kind kind)
+{
+	if (kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE)
+		return IOP_HAS_OUT;
+	return kind == IOP_ARG_IOV ? IOP_HAS_IOV : 0;
+}
+
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc)
 {
 	memset(desc, 0, sizeof(*desc));
@@ -104,6 +111,7 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 		desc->arg[arg->capture].kind = arg->kind;
 		desc->arg[arg->capture].offset = arg->offset;
 		desc->nargs++;
+		desc->has |= has_flag(arg->kind);
 		if (arg->kind == IOP_ARG_STRING)
 			desc->flags |= IOP_D_STRINGS;
 	}
