@@ -92,24 +92,22 @@ static __always_inline int no_return_call(struct thread *t, struct frame *f, con
 	return 1;
 }
 
-/* A link for all and one of the process' own see the same call: the own one counts. */
-static __always_inline bool seen_by_own_link(u64 cookie)
+/* While a link for all takes over from the processes' own, both see the same calls. */
+static __always_inline bool seen_by_other_link(u64 cookie)
 {
-	u32 tgid = bpf_get_current_pid_tgid() >> 32;
-
-	return (cookie & IOP_COOKIE_FOR_ALL) && bpf_map_lookup_elem(&own_links, &tgid);
+	return cookie & (links_for_all ? IOP_COOKIE_OWN : IOP_COOKIE_FOR_ALL);
 }
 
 /* Returns 1 if no return probe is wanted. */
 static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, struct task_struct *task)
 {
 	struct thread *t = thread_of(task);
-	u32 id = cookie & (IOP_COOKIE_FOR_ALL - 1);
+	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;
 	struct frame *f;
 	u64 sp, now;
 
-	if (!t || seen_by_own_link(cookie))
+	if (!t || seen_by_other_link(cookie))
 		return 1;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
@@ -157,14 +155,14 @@ __noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
 
 static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie)
 {
-	u32 id = cookie & (IOP_COOKIE_FOR_ALL - 1);
+	u32 id = cookie & IOP_COOKIE_ROW;
 	u64 now = bpf_ktime_get_ns(), sp = ctx->sp - 8;
 	struct thread *t = thread_of(bpf_get_current_task_btf());
 	struct iop_desc *desc;
 	struct frame *f;
 	u32 index;
 
-	if (!t || seen_by_own_link(cookie))
+	if (!t)
 		return 0;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)

@@ -126,14 +126,6 @@ struct {
 	__type(value, u32);
 } looked_at SEC(".maps");
 
-/* Processes with links of their own to libraries that everybody maps: links for all do not count in them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_PROCESSES);
-	__type(key, u32);
-	__type(value, u32);
-} own_links SEC(".maps");
-
 /* By process: descriptor flags of probes that the cost ceiling has turned off. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -168,6 +160,7 @@ const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
 const volatile __u64 hold_limit_ns = 0, unwind_limit_ns = 2000000000;
 __u32 launch_tgid;        /* becomes a target at its next exec */
 __u32 process_cursor;
+__u32 links_for_all;      /* links for all count, and those of a process' own no more */
 __u32 any_turned_off;     /* the map above was used */
 
 static __always_inline struct thread *thread_of(struct task_struct *task)

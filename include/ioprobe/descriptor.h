@@ -56,7 +56,10 @@ _Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
 
 #define IOP_MAX_PROBES 4096
 
-/* A probe's cookie is its row; with this bit its link is for all processes, and those that have links of their own ignore it. */
+/* A probe's cookie is its row. Of functions that each process has links of its own to, until there are too many processes for that, a
+ * bit tells the one kind of link from the other: they see the same calls, and one of them must ignore them. */
+#define IOP_COOKIE_ROW 0xffff
 #define IOP_COOKIE_FOR_ALL 0x10000
+#define IOP_COOKIE_OWN 0x20000
 
 #endif

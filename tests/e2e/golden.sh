@@ -69,6 +69,9 @@ golden killed "calls('write') == 10 and written('write') == 90" "abandoned('read
 golden churn "calls('write', path='*/data/*') == 360 and written('write') == 2520" "calls('openat', path='*/data/*') == 120" \
 	"locations_with('write') == 120" "len(groups_with('write')) == 21"
 
+golden takeover "calls('fputc', path='*/data/*') == 42000" "written('fputc') == 42000" "abandoned('fputc') == 0" \
+	"layer_bytes('POSIX', '*/data/*') == [0, 42000]" "len(groups_with('fputc')) == 14"
+
 # HDF5 is loaded while the program runs: its probes must be there before its first call.
 late_library() {
 	local lib

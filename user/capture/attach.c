@@ -60,6 +60,15 @@ static int links_add(struct links *links, int fd)
 	return 0;
 }
 
+void links_move(struct links *to, struct links *from)
+{
+	while (from->n && !links_add(to, from->fds[from->n - 1]))
+		from->n--;
+	if (from->n)            /* without memory links_add closed the one that it could not take */
+		from->n--;
+	links_destroy(from);
+}
+
 /* ---- uprobe_multi ---- */
 
 static int link_create(const struct attachment *a, const uint64_t *offsets, const uint64_t *cookies, size_t n)

@@ -26,6 +26,7 @@ enum attach_what {
 
 struct links { int *fds; size_t n; };
 void links_destroy(struct links *links);        /* detaches; the struct stays usable */
+void links_move(struct links *to, struct links *from);   /* all of them; those that no memory can be had for are detached */
 
 /* Attaches to a file for one process and what it forks not (pid > 0), or for everybody (pid 0). A point that the kernel refuses
  * is told to refused and left out; the others are attached. Returns 0, or -errno if nothing could be attached. */

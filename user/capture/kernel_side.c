@@ -313,15 +313,9 @@ void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
 	kernel->skel->bss->launch_tgid = tgid;
 }
 
-void kernel_side_set_own(struct kernel_side *kernel, pid_t tgid, bool own)
+void kernel_side_links_for_all(struct kernel_side *kernel)
 {
-	int fd = bpf_map__fd(kernel->skel->maps.own_links);
-	uint32_t key = tgid, one = 1;
-
-	if (own)
-		bpf_map_update_elem(fd, &key, &one, BPF_ANY);
-	else
-		bpf_map_delete_elem(fd, &key);
+	kernel->skel->bss->links_for_all = 1;
 }
 
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)

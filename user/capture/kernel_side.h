@@ -47,8 +47,8 @@ void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid);
 /* Processes that map this file need no attention any more. dev as in stat(2). */
 void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino);
 
-/* This process has links of its own: those for all do not count in it. */
-void kernel_side_set_own(struct kernel_side *kernel, pid_t tgid, bool own);
+/* From now on links for all count, and those of one process no more (IOP_COOKIE_OWN). */
+void kernel_side_links_for_all(struct kernel_side *kernel);
 
 /* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to return. 0: none. */
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags);

@@ -90,7 +90,8 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 		enum point_group group = group_of(libraries, &libraries->set->rows[point->row]);
 
 		library->points[group].v[library->points[group].n++] =
-			(struct attach_point){ point->file_offset, point->row, point->function };
+			(struct attach_point){ point->file_offset, point->row | (group == POINTS_SHARED ? 0 : IOP_COOKIE_OWN),
+					       point->function };
 		libraries->probes++;
 		libraries->moved += point->placement.kind == PLACED_MOVED;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
@@ -154,7 +155,8 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 	char reason[128];
 
 	snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
-	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & (IOP_COOKIE_FOR_ALL - 1)), refusal->library->path, point->function, reason);
+	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & IOP_COOKIE_ROW), refusal->library->path,
+		     point->function, reason);
 	refusal->libraries->missing++;
 }
 
@@ -197,13 +199,19 @@ void library_attach_for_all(struct libraries *libraries, struct library *library
 
 		for (size_t k = 0; k < n && points; k++) {
 			points[k] = library->points[order[i]].v[k];
-			points[k].cookie |= IOP_COOKIE_FOR_ALL;
+			points[k].cookie ^= IOP_COOKIE_OWN | IOP_COOKIE_FOR_ALL;
 		}
 		if (points)
 			attach_group(libraries, library, order[i] == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS, 0, points, n,
 				     &library->shared);
 		free(points);
 	}
+}
+
+void libraries_attach_for_all(struct libraries *libraries)
+{
+	for (struct library *library = libraries->all; library; library = library->hh.next)
+		library_attach_for_all(libraries, library);
 }
 
 int library_attach_rendezvous(struct libraries *libraries, struct library *library)

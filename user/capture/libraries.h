@@ -57,8 +57,9 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 void library_attach_shared(struct libraries *libraries, struct library *library);
 /* Attaches one group of what belongs to one process; the links are the caller's. 0, or -errno (-ESRCH: it is gone). */
 int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid, struct links *links);
-/* Attaches those groups for everybody instead: each link makes every hit dearer, so many processes share one. */
+/* Attaches those groups for everybody instead; of one library, or of all that are known. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
+void libraries_attach_for_all(struct libraries *libraries);
 /* The linker's rendezvous, for everybody. */
 int library_attach_rendezvous(struct libraries *libraries, struct library *library);
 

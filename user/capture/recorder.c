@@ -154,7 +154,7 @@ static void round_of_records(struct recorder *r)
 	note_losses(r, time_ns);
 	spool_writer_append(r->spool, &rec);
 	do_news(r);
-	targets_check_mounts(r->targets);
+	targets_step(r->targets);
 	if (r->ceiling)
 		ceiling_step(r->ceiling, time_ns);
 }
@@ -256,6 +256,7 @@ static void attach_descendants(struct recorder *r, pid_t pid)
 		before = targets_count(r->targets).processes;
 		if (proc_descendants_read(pid, &descendants, &n))
 			return;
+		targets_expect(r->targets, n);
 		for (size_t i = 0; i < n; i++)
 			targets_attach(r->targets, descendants[i]);     /* one that has ended meanwhile is no loss */
 		free(descendants);
@@ -267,8 +268,15 @@ static void attach_descendants(struct recorder *r, pid_t pid)
 /* Only the named process must exist. */
 static int attach_tree(struct recorder *r, pid_t pid)
 {
-	int err = targets_attach(r->targets, pid);
+	pid_t *descendants;
+	size_t n;
+	int err;
 
+	if (!proc_descendants_read(pid, &descendants, &n)) {
+		targets_expect(r->targets, n + 1);
+		free(descendants);
+	}
+	err = targets_attach(r->targets, pid);
 	if (err) {
 		snprintf(r->err, r->err_len, err == -ESRCH ? "cannot attach to process %d: it does not exist or has ended" :
 			 "cannot attach to process %d: %s", pid, strerror(-err));
@@ -280,6 +288,7 @@ static int attach_tree(struct recorder *r, pid_t pid)
 
 static int attach_running(struct recorder *r)
 {
+	targets_expect(r->targets, r->options->npids);
 	for (size_t i = 0; i < r->options->npids; i++) {
 		int err = attach_tree(r, r->options->pids[i]);
 

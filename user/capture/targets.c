@@ -22,13 +22,16 @@
 /* Links to a process outlive its exec; what the spool is told of a library is about one program. */
 struct seen { struct library *library; bool noted; };
 
-/* Every link to a library makes each hit in every process dearer (60 ns here): beyond this number of processes one link serves all the
- * others, although untraced processes then pay for it too. */
+/* Every link to a library makes each hit in every process dearer (60 ns here): for more processes than this, one link serves all, although
+ * untraced processes then pay for it too. Both kinds at once would be the worst: in an untraced process the links of the others
+ * do not decline the return probe. */
 #define MAX_OWN_LINKS 8
+
+/* Links that were replaced stay for this long: calls that are open return through them. */
+#define REPLACED_NS 1000000000ull
 
 struct target {
 	pid_t pid;
-	bool own;                       /* has links of its own to libraries that everybody maps */
 	struct seen *seen;              /* libraries whose probes are in place, or that have none */
 	size_t nseen;
 	struct links links[POINT_GROUPS];       /* of the groups that belong to one process */
@@ -48,7 +51,10 @@ struct targets {
 	struct mount_watch *mounts;
 	struct closer *closer;
 	bool hold;
-	size_t processes, with_own;
+	bool for_all;                   /* processes have no links of their own any more */
+	struct links replaced;
+	uint64_t replaced_ns;
+	size_t processes;
 };
 
 int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, struct spool_writer *spool)
@@ -84,10 +90,6 @@ static void target_destroy(struct targets *targets, struct target *target)
 {
 	HASH_DEL(targets->all, target);
 	target_forget(targets, target);
-	if (target->own) {
-		targets->with_own--;
-		kernel_side_set_own(targets->kernel, target->pid, false);
-	}
 	free(target);
 }
 
@@ -100,6 +102,7 @@ void targets_destroy(struct targets *targets)
 		return;
 	HASH_ITER(hh, targets->all, target, next)
 		target_destroy(targets, target);
+	closer_take(targets->closer, &targets->replaced);
 	libraries_detach(&targets->libraries, targets->closer);
 	closer_destroy(targets->closer);
 	while ((watch = targets->mounts)) {
@@ -109,6 +112,26 @@ void targets_destroy(struct targets *targets)
 	}
 	libraries_deinit(&targets->libraries);
 	free(targets);
+}
+
+/* The new links are there before they count, and the old ones stay until the calls that they have seen begin are over. */
+static void replace_own_links(struct targets *targets)
+{
+	targets->for_all = true;
+	libraries_attach_for_all(&targets->libraries);
+	kernel_side_links_for_all(targets->kernel);
+	targets->replaced_ns = monotonic_ns();
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		for (int group = 0; group < POINT_GROUPS; group++)
+			links_move(&targets->replaced, &target->links[group]);
+}
+
+void targets_expect(struct targets *targets, size_t processes)
+{
+	bool only_for_all = kernel_side_method(targets->kernel) == ATTACH_PERF;         /* cannot be for one process */
+
+	if (!targets->for_all && (processes > MAX_OWN_LINKS || only_for_all))
+		replace_own_links(targets);
 }
 
 static struct target *target_get(struct targets *targets, pid_t pid)
@@ -122,12 +145,7 @@ static struct target *target_get(struct targets *targets, pid_t pid)
 	if (!target)
 		return NULL;
 	target->pid = pid;
-	/* perf events cannot be for one process */
-	target->own = targets->with_own < MAX_OWN_LINKS && kernel_side_method(targets->kernel) != ATTACH_PERF;
-	if (target->own) {
-		targets->with_own++;
-		kernel_side_set_own(targets->kernel, pid, true);
-	}
+	targets_expect(targets, HASH_COUNT(targets->all) + 1);
 	HASH_ADD_INT(targets->all, pid, target);
 	targets->processes++;
 	return target;
@@ -168,7 +186,7 @@ static pid_t process_in_namespace(struct targets *targets, const struct mount_wa
 	return watch->pid;
 }
 
-void targets_check_mounts(struct targets *targets)
+static void check_mounts(struct targets *targets)
 {
 	for (struct mount_watch *watch = targets->mounts; watch; watch = watch->next) {
 		struct pollfd poll_fd = { watch->fd, POLLPRI, 0 };
@@ -176,6 +194,13 @@ void targets_check_mounts(struct targets *targets)
 		if (watch->fd >= 0 && poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLPRI | POLLERR)))
 			note_mounts(targets->spool, process_in_namespace(targets, watch));
 	}
+}
+
+void targets_step(struct targets *targets)
+{
+	check_mounts(targets);
+	if (targets->replaced.n && monotonic_ns() - targets->replaced_ns >= REPLACED_NS)
+		closer_take(targets->closer, &targets->replaced);
 }
 
 /* ---- libraries of a process ---- */
@@ -270,9 +295,9 @@ static int attach_own(struct targets *targets, struct target *target, struct lib
 	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
 	int err = 0;
 
-	if (!target->own)
+	if (targets->for_all)
 		library_attach_for_all(&targets->libraries, library);
-	for (size_t i = 0; target->own && i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
+	for (size_t i = 0; !targets->for_all && i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
 		if (!(target->off & 1u << order[i]))
 			err = library_attach_own(&targets->libraries, library, order[i], target->pid, &target->links[order[i]]);
 	return err;
@@ -291,7 +316,7 @@ static void add_module(struct targets *targets, struct target *target, const str
 {
 	struct library *library = libraries_get(&targets->libraries, module);
 	struct seen *seen = library ? find_seen(target, library) : NULL;
-	bool shared_was_there, attached = seen || (library && !target->own && library->for_all_done);
+	bool shared_was_there, attached = seen || (library && targets->for_all && library->for_all_done);
 
 	if (!library || (seen && seen->noted) || (!seen && !(seen = remember(target, library))))
 		return;
@@ -488,7 +513,7 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 			    (target->off & 1u << POINTS_STREAM_BYTES ? IOP_D_STREAM_BYTES : 0));
 	if (!on)
 		closer_take(targets->closer, &target->links[group]);
-	for (size_t i = 0; i < target->nseen && on && target->own; i++)
+	for (size_t i = 0; i < target->nseen && on && !targets->for_all; i++)
 		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, &target->links[group]);
 }
 

@@ -15,6 +15,9 @@ struct targets;
 int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, struct spool_writer *spool);
 void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
 
+/* So many processes will come, as far as is known: decides how they are attached. */
+void targets_expect(struct targets *targets, size_t processes);
+
 /* A process that runs already: its threads are taken in, its descriptors and libraries recorded, its probes placed.
  * Returns 0, also for one that is recorded already, or -ESRCH if it is gone. */
 int targets_attach(struct targets *targets, pid_t pid);
@@ -38,7 +41,7 @@ bool targets_row_single_stepped(const struct targets *targets, uint16_t row);
 size_t targets_running(const struct targets *targets);
 struct targets_counts { size_t processes, libraries, probes, missing, moved, single_stepped; };
 struct targets_counts targets_count(const struct targets *targets);
-/* Mount tables are noted again if they changed. */
-void targets_check_mounts(struct targets *targets);
+/* Now and then: notes mount tables again if they changed, closes links that were replaced. */
+void targets_step(struct targets *targets);
 
 #endif
