@@ -99,7 +99,7 @@ static __always_inline bool seen_by_other_link(u64 cookie)
 }
 
 /* Returns 1 if no return probe is wanted. */
-static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, struct task_struct *task)
+static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, struct task_struct *task, bool hijacks)
 {
 	struct thread *t = thread_of(task);
 	u32 id = cookie & IOP_COOKIE_ROW;
@@ -112,7 +112,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 1;
-	sp = ctx->sp;
+	sp = ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT);
 	now = bpf_ktime_get_ns();
 	prune(t, sp, now);
 	if ((desc->flags & IOP_D_NESTED) && !t->depth)
@@ -127,7 +127,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	f->probe = id;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
-	f->flags = desc->flags & IOP_D_NO_RETURN ? 0 : FRAME_HIJACKED;
+	f->flags = hijacks && !(desc->flags & IOP_D_NO_RETURN) ? FRAME_HIJACKED : 0;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
 	fetch_library_args(ctx, t, f, desc, sp);
@@ -153,10 +153,11 @@ __noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
 	return MAX_DEPTH;
 }
 
-static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie)
+/* sp: where the return address is, or was. */
+static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u64 sp)
 {
 	u32 id = cookie & IOP_COOKIE_ROW;
-	u64 now = bpf_ktime_get_ns(), sp = ctx->sp - 8;
+	u64 now = bpf_ktime_get_ns();
 	struct thread *t = thread_of(bpf_get_current_task_btf());
 	struct iop_desc *desc;
 	struct frame *f;
@@ -186,14 +187,32 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie)
 SEC("uprobe")
 int call_entry(struct pt_regs *ctx)
 {
-	enter_library_call(ctx, bpf_get_attach_cookie(ctx), bpf_get_current_task_btf());
+	enter_library_call(ctx, bpf_get_attach_cookie(ctx), bpf_get_current_task_btf(), true);
 	return 0;
 }
 
 SEC("uprobe")
 int call_return(struct pt_regs *ctx)
 {
-	return leave_library_call(ctx, bpf_get_attach_cookie(ctx));
+	u64 cookie = bpf_get_attach_cookie(ctx);
+
+	return seen_by_other_link(cookie) ? 0 : leave_library_call(ctx, cookie, ctx->sp - 8);
+}
+
+/* Two plain probes inside a function, its frame between the stack pointer and the return address. */
+SEC("uprobe")
+int inside_entry(struct pt_regs *ctx)
+{
+	enter_library_call(ctx, bpf_get_attach_cookie(ctx), bpf_get_current_task_btf(), false);
+	return 0;
+}
+
+SEC("uprobe")
+int inside_exit(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx);
+
+	return seen_by_other_link(cookie) ? 0 : leave_library_call(ctx, cookie, ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT));
 }
 
 /* Linux 6.13: one program for entry and return; it may decline the return for this call. */
@@ -227,8 +246,8 @@ int call_session(struct pt_regs *ctx)
 		is_return = bpf_session_is_return();
 	}
 	if (is_return)
-		return leave_library_call(ctx, cookie);
-	return enter_library_call(ctx, cookie, bpf_get_current_task_btf());
+		return leave_library_call(ctx, cookie, ctx->sp - 8);
+	return enter_library_call(ctx, cookie, bpf_get_current_task_btf(), true);
 }
 
 /* ---- system calls ---- */

@@ -61,5 +61,7 @@ _Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
 #define IOP_COOKIE_ROW 0xffff
 #define IOP_COOKIE_FOR_ALL 0x10000
 #define IOP_COOKIE_OWN 0x20000
+/* And of probes behind a function's prologue: the bytes from the stack pointer to the return address. */
+#define IOP_COOKIE_FRAME_SHIFT 32
 
 #endif

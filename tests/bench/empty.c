@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * empty OBJECT tracepoints | empty OBJECT probes PID: programs that do nothing at the points that stdin names, "OFFSET FILE" lines, or at
- * enter and exit of all system calls. Prints "ready POINTS METHOD", detaches at SIGTERM.
+ * empty OBJECT tracepoints | empty OBJECT calls PID | empty OBJECT hits PID: programs that do nothing at enter and exit of all system calls, or at
+ * the points that stdin names, "OFFSET FILE" lines: calls and their returns, or plain hits. Prints "ready POINTS METHOD", detaches at SIGTERM.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -26,6 +26,8 @@ struct link_create_uprobe_multi {
 	__u32 pad;
 };
 
+static int hits; /* no returns */
+
 struct points { char path[4096]; __u64 offsets[MAX_POINTS]; unsigned n; };
 
 static int link_points(int program, const struct points *points, int pid, int type, int is_return)
@@ -41,7 +43,7 @@ static int link_points(int program, const struct points *points, int pid, int ty
 /* All points of one file; the links stay with this process. */
 static int attach_file(int program, const struct points *points, int pid, int type)
 {
-	if (type == TRACE_UPROBE_SESSION)
+	if (type == TRACE_UPROBE_SESSION || hits)
 		return link_points(program, points, pid, type, 0) < 0;
 	return link_points(program, points, pid, type, 0) < 0 || link_points(program, points, pid, type, 1) < 0;
 }
@@ -105,7 +107,8 @@ int main(int argc, char **argv)
 	sigaddset(&end, SIGTERM);
 	sigprocmask(SIG_BLOCK, &end, NULL);
 	libbpf_set_print(silent);
-	object = load(argv[1], type);
+	hits = !strcmp(argv[2], "hits");
+	object = hits ? NULL : load(argv[1], type);
 	if (!object)
 		object = load(argv[1], type = TRACE_UPROBE_MULTI);
 	if (!object)

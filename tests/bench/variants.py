@@ -116,10 +116,18 @@ def tracepoints(worker, folder):
 
 
 def points_of(pid):
-    """The probe points that ioprobe has in a process: 'OFFSET FILE' lines."""
+    """The probe points that ioprobe has in a process, 'OFFSET FILE' lines: those with a return probe, and plain ones in pairs."""
     done = subprocess.run([IOPROBE, "probes", "--pid", str(pid), "--json"], capture_output=True, timeout=30, check=True)
-    return "".join(f"{offset} {file['file']}\n" for file in json.loads(done.stdout)
-                   for offset in sorted({p["offset"] for p in file["points"] if p["layer"] != "unwind"}))
+    calls, hits = set(), set()
+    for file in json.loads(done.stdout):
+        for p in file["points"]:
+            if p["layer"] == "unwind":
+                continue
+            if p["placement"] == "inside":
+                hits |= {(file["file"], p["offset"]), (file["file"], p["offset"] - p["moved_bytes"] + p["exit_bytes"])}
+            else:
+                calls.add((file["file"], p["offset"]))
+    return ["".join(f"{offset} {file}\n" for file, offset in sorted(points)) for points in (calls, hits)]
 
 
 @contextlib.contextmanager
@@ -129,12 +137,12 @@ def probes(worker, folder):
     info = {}
     try:
         for pid in worker.pids:
-            points = points_of(pid)
-            child = Child([f"{BENCH}/empty", f"{BENCH}/empty.bpf.o", "probes", str(pid)])
-            children.append(child)
-            child.tell(points)
-            child.process.stdin.close()
-            info["points"], info["method"] = child.wait_line("ready", 20).split()[1:]
+            for mode, points in zip(("hits", "calls"), reversed(points_of(pid))):
+                child = Child([f"{BENCH}/empty", f"{BENCH}/empty.bpf.o", mode, str(pid)])
+                children.append(child)
+                child.tell(points)
+                child.process.stdin.close()
+                info["points"], info["method"] = child.wait_line("ready", 20).split()[1:]
         yield info
     finally:
         for child in children:

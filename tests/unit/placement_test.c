@@ -200,12 +200,77 @@ static void test_moved_past_refused(void **state)
 	whole(CODE(0x66, 0x90, 0x53, 0x5b, 0xc3), 0, PLACED_MOVED, 2, NULL);
 }
 
+/* ---- inside: sub $0x18, %rsp; mov %rdx, 8(%rsp); test %al, %al; je; …; jne to the last call; add $0x18, %rsp; ret; call ---- */
+
+#define SUB 0x48, 0x83, 0xec, 0x18
+#define SAVE 0x48, 0x89, 0x54, 0x24, 0x08
+#define TEST_JE 0x84, 0xc0, 0x74, 0x00
+#define CALL 0xe8, 0x00, 0x10, 0x00, 0x00
+#define JNE_END 0x75, 0x05
+#define ADD_RET 0x48, 0x83, 0xc4, 0x18, 0xc3
+
+static void inside(const uint8_t *code, size_t len, unsigned args, uint32_t offset, uint32_t exit_offset, uint32_t frame)
+{
+	struct placement placement = placement_decide(code, len, 0x401000, true, args);
+
+	assert_int_equal(placement.kind, PLACED_INSIDE);
+	assert_int_equal(placement.offset, offset);
+	assert_int_equal(placement.exit_offset, exit_offset);
+	assert_int_equal(placement.frame, frame);
+}
+
+static void test_inside(void **state)
+{
+	(void)state;
+	inside(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS, 11, 18, 0x18);
+	/* mov %rdx, %rsi writes an argument that is not asked for */
+	inside(CODE(SUB, 0x48, 0x89, 0xd6, TEST_JE, CALL, JNE_END, ADD_RET, CALL), RDI, 9, 16, 0x18);
+	/* the epilogue by pops: sub $8, %rsp; je; call; jne; pop %rcx; ret */
+	inside(CODE(0x48, 0x83, 0xec, 0x08, 0x74, 0x00, CALL, 0x75, 0x02, 0x59, 0xc3, CALL), ALL_ARGS, 4, 11, 8);
+}
+
+static void not_inside(const uint8_t *code, size_t len, unsigned args)
+{
+	assert_int_equal(placement_decide(code, len, 0x401000, true, args).kind, PLACED_SINGLE_STEP);
+}
+
+static void test_not_inside(void **state)
+{
+	(void)state;
+	/* an argument is overwritten before the probe */
+	not_inside(CODE(SUB, 0x48, 0x89, 0xd6, TEST_JE, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
+	/* a write at or above the return address: mov %rdx, 0x18(%rsp) */
+	not_inside(CODE(SUB, 0x48, 0x89, 0x54, 0x24, 0x18, TEST_JE, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
+	/* a write elsewhere: mov %rdx, (%rdi) */
+	not_inside(CODE(SUB, 0x48, 0x89, 0x17, TEST_JE, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
+	/* two returns */
+	not_inside(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, ADD_RET, CALL), ALL_ARGS);
+	/* the result is made after the branch: xor %eax, %eax */
+	not_inside(CODE(SUB, SAVE, TEST_JE, CALL, 0x75, 0x07, 0x31, 0xc0, ADD_RET, CALL), ALL_ARGS);
+	/* the frame differs at the two probes: pop before the epilogue's add */
+	not_inside(CODE(SUB, SAVE, TEST_JE, CALL, 0x75, 0x06, 0x59, ADD_RET, CALL), ALL_ARGS);
+	/* the branch that is taken goes on behind the call, or is no call at all */
+	not_inside(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, CALL, 0xeb, 0xe0), ALL_ARGS);
+	not_inside(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, 0xeb, 0xf0), ALL_ARGS);
+	/* another way to the epilogue: je over the exit to add */
+	not_inside(CODE(SUB, SAVE, 0x84, 0xc0, 0x74, 0x07, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
+	/* a way out of the function, or one that cannot be followed: jmp far away; jmp *%rax */
+	not_inside(CODE(SUB, SAVE, 0x84, 0xc0, 0x74, 0x05, 0xe9, 0, 0x10, 0, 0, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
+	not_inside(CODE(SUB, SAVE, 0x84, 0xc0, 0x74, 0x02, 0xff, 0xe0, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
+	/* a loop back before the probe */
+	not_inside(CODE(SUB, SAVE, TEST_JE, CALL, 0x74, 0xee, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
+	/* not the whole function */
+	assert_int_equal(placement_decide(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, CALL), 0, false, ALL_ARGS).kind, PLACED_SINGLE_STEP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_push_at_entry),
 		cmocka_unit_test(test_other_pushes),
 		cmocka_unit_test(test_branches_and_nops_at_entry),
+		cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_not_inside),
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_argument_registers),
 		cmocka_unit_test(test_stack_and_memory),

@@ -197,12 +197,71 @@ static int run(struct attachment *a, enum kernel_program program, uint32_t type,
 	return attached ? 0 : -EINVAL;
 }
 
+static int attach_calls(struct attachment *a, const struct attach_point *points, size_t n)
+{
+	void (*refused)(void *, const struct attach_point *, int) = a->refused;
+	int err;
+
+	if (!n)
+		return 0;
+	if (kernel_side_method(a->kernel) == ATTACH_SESSION)
+		return run(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, n);
+	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a frame could not be
+	 * given back to an unwinder. */
+	err = run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
+	if (err)
+		return err;
+	a->refused = refused_before;
+	err = run(a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, n);
+	a->refused = refused;
+	return err;
+}
+
+/* Exits first: no call is seen whose return would not be. */
+static int attach_inside(struct attachment *a, struct attach_point *points, size_t n)
+{
+	int err;
+
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t entry = points[i].offset;
+
+		points[i].offset = points[i].exit_offset;
+		points[i].exit_offset = entry;
+	}
+	err = run(a, PROGRAM_INSIDE_EXIT, TRACE_UPROBE_MULTI, false, points, n);
+	for (size_t i = 0; i < n; i++)
+		points[i].offset = points[i].exit_offset;
+	return err ?: run(a, PROGRAM_INSIDE_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
+}
+
+/* The two kinds of points need different programs. */
+static int attach_sorted(struct attachment *a, const struct attach_point *points, size_t n)
+{
+	struct attach_point *sorted = calloc(n, sizeof(*sorted));
+	size_t ncalls = 0, ninside = 0;
+	int err;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (points[i].exit_offset)
+			sorted[n - ++ninside] = points[i];
+		else
+			sorted[ncalls++] = points[i];
+	err = attach_calls(a, sorted, ncalls);
+	if (!err)
+		err = attach_inside(a, sorted + ncalls, ninside);
+	free(sorted);
+	return err;
+}
+
 int attach_points(struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
 		  const struct attach_point *points, size_t n,
 		  void (*refused)(void *, const struct attach_point *, int), void *arg)
 {
 	struct attachment a = { .links = links, .kernel = kernel, .path = path, .pid = pid, .refused = refused, .arg = arg };
-	int err;
 
 	if (kernel_side_method(kernel) == ATTACH_NONE)
 		for (size_t i = 0; i < n; i++)
@@ -213,13 +272,5 @@ int attach_points(struct links *links, const struct kernel_side *kernel, enum at
 		return run(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n);
 	if (what == ATTACH_RENDEZVOUS)
 		return run(&a, PROGRAM_RENDEZVOUS, TRACE_UPROBE_MULTI, false, points, n);
-	if (kernel_side_method(kernel) == ATTACH_SESSION)
-		return run(&a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, n);
-	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a frame could not be
-	 * given back to an unwinder. */
-	err = run(&a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
-	if (err)
-		return err;
-	a.refused = refused_before;
-	return run(&a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, n);
+	return attach_sorted(&a, points, n);
 }

@@ -14,7 +14,8 @@
 
 struct attach_point {
 	uint64_t offset;        /* in the file */
-	uint64_t cookie;        /* probe id */
+	uint64_t exit_offset;   /* 0: a return probe; else of the probe that sees the return */
+	uint64_t cookie;        /* probe id, IOP_COOKIE_* */
 	const char *function;   /* for messages */
 };
 

@@ -78,6 +78,15 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 	}
 }
 
+static struct attach_point attach_point_of(const struct plan_point *point, enum point_group group)
+{
+	uint64_t cookie = point->row | (group == POINTS_SHARED ? 0 : IOP_COOKIE_OWN);
+	uint64_t exit_offset = point->placement.exit_offset ? point->file_offset - point->placement.offset + point->placement.exit_offset : 0;
+
+	return (struct attach_point){ point->file_offset, exit_offset, cookie | (uint64_t)point->placement.frame << IOP_COOKIE_FRAME_SHIFT,
+				      point->function };
+}
+
 static bool sort_points(struct libraries *libraries, struct library *library)
 {
 	for (int group = 0; group < POINT_GROUPS; group++) {
@@ -90,8 +99,7 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 		enum point_group group = group_of(libraries, &libraries->set->rows[point->row]);
 
 		library->points[group].v[library->points[group].n++] =
-			(struct attach_point){ point->file_offset, point->row | (group == POINTS_SHARED ? 0 : IOP_COOKIE_OWN),
-					       point->function };
+			attach_point_of(point, group);
 		libraries->probes++;
 		libraries->moved += point->placement.kind == PLACED_MOVED;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
@@ -216,7 +224,7 @@ void libraries_attach_for_all(struct libraries *libraries)
 
 int library_attach_rendezvous(struct libraries *libraries, struct library *library)
 {
-	struct attach_point point = { library->plan.rendezvous_offset, 0, "_dl_debug_state" };
+	struct attach_point point = { .offset = library->plan.rendezvous_offset, .function = "_dl_debug_state" };
 
 	if (library->rendezvous_done || !point.offset)
 		return 0;

@@ -295,8 +295,10 @@ static struct placement place(struct planner *p, const struct elf_function *func
 {
 	struct placement placement = placement_decide(code, len, function->vaddr, whole, arg_regs);
 
-	if (placement.kind == PLACED_MOVED && elf_file_code_begins_in(p->file, function->vaddr, function->vaddr + placement.offset))
-		return (struct placement){ PLACED_SINGLE_STEP, 0, "another symbol inside" };
+	uint32_t reach = placement.kind == PLACED_INSIDE ? len - 1 : placement.offset;
+
+	if (reach && elf_file_code_begins_in(p->file, function->vaddr, function->vaddr + reach))
+		return (struct placement){ .kind = PLACED_SINGLE_STEP, .reason = "another symbol inside" };
 	return placement;
 }
 
@@ -312,7 +314,7 @@ static int examine(struct planner *p, struct candidate *candidate)
 		return -ENOMEM;
 	len = elf_file_read(p->file, function->vaddr, code, want);
 	if (len <= 0) {
-		candidate->placement = (struct placement){ PLACED_IMPOSSIBLE, 0, "its code cannot be read" };
+		candidate->placement = (struct placement){ .kind = PLACED_IMPOSSIBLE, .reason = "its code cannot be read" };
 	} else {
 		candidate->placement = place(p, function, code, len, whole && (size_t)len == want,
 					     argument_registers(&p->set->rows[candidate->row]));

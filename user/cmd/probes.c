@@ -90,6 +90,9 @@ static const char *placement_text(const struct placement *placement, char *buf, 
 	case PLACED_MOVED:
 		snprintf(buf, len, "moved by %u bytes%s%s", placement->offset, reason ? ": " : "", reason ?: "");
 		break;
+	case PLACED_INSIDE:
+		snprintf(buf, len, "inside, at %u and %u", placement->offset, placement->exit_offset);
+		break;
 	case PLACED_SINGLE_STEP:
 		snprintf(buf, len, "single-stepped: %s", reason ?: "");
 		break;
@@ -102,7 +105,7 @@ static const char *placement_text(const struct placement *placement, char *buf, 
 
 static const char *placement_word(enum placement_kind kind)
 {
-	static const char *const words[] = { "entry", "moved", "single-stepped", "impossible" };
+	static const char *const words[] = { "entry", "moved", "inside", "single-stepped", "impossible" };
 
 	return words[kind];
 }
@@ -167,10 +170,11 @@ static json_t *json_points(const struct table_set *set, const struct plan *plan)
 	for (size_t i = 0; i < plan->npoints; i++) {
 		const struct plan_point *point = &plan->points[i];
 
-		json_array_append_new(points, json_pack("{s:s, s:s, s:I, s:s, s:i, s:s*}", "layer", layer_of(set, point->row),
+		json_array_append_new(points, json_pack("{s:s, s:s, s:I, s:s, s:i, s:i, s:s*}", "layer", layer_of(set, point->row),
 							"function", point->function, "offset", (json_int_t)point->file_offset,
 							"placement", placement_word(point->placement.kind), "moved_bytes",
-							(int)point->placement.offset, "reason", point->placement.reason));
+							(int)point->placement.offset, "exit_bytes",
+							(int)point->placement.exit_offset, "reason", point->placement.reason));
 	}
 	return points;
 }

@@ -251,6 +251,185 @@ static const char *why_not_moved(const struct jumps *jumps, enum emulation emula
 	return jumps->leaves ? "function in parts" : NULL;
 }
 
+/* ---- behind the prologue ----
+ *
+ * Functions of variable arguments (printf, scanf) take room on the stack and save registers there before the first emulated instruction. A
+ * return probe is impossible then, since the kernel takes what rsp points to for the return address. But where all ways
+ * out lead over one emulated instruction before the epilogue, a second probe there sees the return as well. */
+
+/* What the instruction adds to rsp; false if that is not known. */
+static bool stack_change(const struct insn *insn, int64_t *change)
+{
+	const ZydisDecodedInstruction *decoded = &insn->decoded;
+	bool add = decoded->mnemonic == ZYDIS_MNEMONIC_ADD, sub = decoded->mnemonic == ZYDIS_MNEMONIC_SUB;
+
+	*change = 0;
+	if (decoded->mnemonic == ZYDIS_MNEMONIC_POP && decoded->operand_width == 64) {
+		*change = 8;
+		return insn->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && insn->operands[0].reg.value != ZYDIS_REGISTER_RSP;
+	}
+	for (unsigned i = 0; i < decoded->operand_count; i++) {
+		const ZydisDecodedOperand *operand = &insn->operands[i];
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER || !(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value) != ZYDIS_REGISTER_RSP)
+			continue;
+		if (i || operand->reg.value != ZYDIS_REGISTER_RSP || !(add || sub) ||
+		    insn->operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+			return false;
+		*change = add ? insn->operands[1].imm.value.s : -insn->operands[1].imm.value.s;
+	}
+	return true;
+}
+
+/* Whether all that it writes to memory is the function's own frame, below the return address. */
+static bool writes_own_frame_only(const struct insn *insn, int64_t frame)
+{
+	for (unsigned i = 0; i < insn->decoded.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &insn->operands[i];
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || !(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		if (operand->mem.base != ZYDIS_REGISTER_RSP || operand->mem.index != ZYDIS_REGISTER_NONE ||
+		    operand->mem.segment != ZYDIS_REGISTER_SS || operand->mem.disp.value < 0 ||
+		    operand->mem.disp.value + operand->size / 8 > frame)
+			return false;
+	}
+	return true;
+}
+
+static bool writes_register(const struct insn *insn, ZydisRegister reg)
+{
+	for (unsigned i = 0; i < insn->decoded.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &insn->operands[i];
+
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER && (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value) == reg)
+			return true;
+	}
+	return false;
+}
+
+static bool writes_argument(const struct insn *insn, unsigned arg_regs)
+{
+	for (unsigned i = 0; i < insn->decoded.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &insn->operands[i];
+		int argument = operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? argument_register(operand->reg.value) : -1;
+
+		if (argument >= 0 && (arg_regs & 1u << argument) && (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			return true;
+	}
+	return false;
+}
+
+static bool is_transfer(const struct insn *insn)
+{
+	switch (insn->decoded.meta.category) {
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_CALL:
+	case ZYDIS_CATEGORY_UNCOND_BR:
+	case ZYDIS_CATEGORY_COND_BR:
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_SYSTEM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The first emulated instruction, the arguments still in their registers; its place and the frame go into *inside. */
+static bool find_inside_entry(const struct code *code, unsigned arg_regs, struct placement *inside)
+{
+	struct insn insn;
+	int64_t frame = 0, change;
+
+	for (size_t at = 0; decode_at(code, at, &insn); at += insn.decoded.length) {
+		if (emulation_of(&insn) <= EMULATED_BRANCH) {
+			inside->offset = at;
+			inside->frame = frame;
+			return frame > 0;
+		}
+		if (is_transfer(&insn) || emulation_of(&insn) == REFUSED || !stack_change(&insn, &change) ||
+		    !writes_own_frame_only(&insn, frame) || writes_argument(&insn, arg_regs))
+			return false;
+		frame -= change;
+	}
+	return false;
+}
+
+/* The only return of the function, and the last conditional branch before it with nothing between them but the epilogue. */
+static bool find_inside_exit(const struct code *code, struct placement *inside, size_t *ret)
+{
+	struct insn insn;
+	int64_t frame = 0, change;
+	bool straight = false, found = false;
+
+	for (size_t at = 0; at < code->len; at += insn.decoded.length) {
+		if (!decode_at(code, at, &insn))
+			return false;
+		if (insn.decoded.meta.category == ZYDIS_CATEGORY_RET) {
+			if (found || !straight || frame != inside->frame)
+				return false;
+			found = true;
+			straight = false;
+			*ret = at;
+		} else if (insn.decoded.meta.category == ZYDIS_CATEGORY_COND_BR && emulation_of(&insn) == EMULATED_BRANCH) {
+			straight = true;
+			frame = 0;
+			if (!found)
+				inside->exit_offset = at;
+		} else if (straight) {
+			straight = !is_transfer(&insn) && stack_change(&insn, &change) && !writes_register(&insn, ZYDIS_REGISTER_RAX);
+			frame += straight ? change : 0;
+		}
+	}
+	return found;
+}
+
+/* A branch that is taken must not come back to the probe, which would see two returns: it leads to a call at the very end of the function,
+ * one that does not return (__stack_chk_fail). */
+static bool exit_falls_through(const struct code *code, const struct placement *inside)
+{
+	struct insn insn;
+	int64_t target;
+
+	return decode_at(code, inside->exit_offset, &insn) && relative_target(&insn.decoded, inside->exit_offset, &target) &&
+	       target > inside->exit_offset && target < (int64_t)code->len && decode_at(code, target, &insn) &&
+	       insn.decoded.meta.category == ZYDIS_CATEGORY_CALL && target + insn.decoded.length == (int64_t)code->len;
+}
+
+/* Whether control can only come to the probes, and only leave the function, on the ways that were looked at. */
+static bool inside_is_sound(const struct code *code, const struct placement *inside, size_t ret)
+{
+	ZydisDecodedInstruction decoded;
+
+	for (size_t at = 0; at < code->len; at += decoded.length) {
+		bool branch;
+		int64_t target;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, code->bytes + at, code->len - at, &decoded)))
+			return false;
+		branch = decoded.meta.category == ZYDIS_CATEGORY_COND_BR || decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+		if (!branch)
+			continue;
+		if (!relative_target(&decoded, at, &target) || target < 0 || target >= (int64_t)code->len)
+			return false;
+		if (target <= inside->offset || (target > inside->exit_offset && target <= (int64_t)ret))
+			return false;
+	}
+	return true;
+}
+
+static bool place_inside(const struct code *code, unsigned arg_regs, struct placement *inside)
+{
+	size_t ret = 0;
+
+	*inside = (struct placement){ .kind = PLACED_INSIDE };
+	return find_inside_entry(code, arg_regs, inside) && find_inside_exit(code, inside, &ret) &&
+	       inside->offset < inside->exit_offset && exit_falls_through(code, inside) && inside_is_sound(code, inside, ret);
+}
+
 /* ---- decision ---- */
 
 struct candidate { uint32_t offset; enum emulation emulation; const char *reason; };
@@ -281,8 +460,8 @@ static struct candidate find_candidate(const struct code *code, unsigned arg_reg
 static struct placement at_entry(enum emulation entry, const char *reason)
 {
 	if (entry == REFUSED)
-		return (struct placement){ PLACED_IMPOSSIBLE, 0, "the kernel refuses probes on the first instruction" };
-	return (struct placement){ PLACED_SINGLE_STEP, 0, reason };
+		return (struct placement){ .kind = PLACED_IMPOSSIBLE, .reason = "the kernel refuses probes on the first instruction" };
+	return (struct placement){ .kind = PLACED_SINGLE_STEP, .reason = reason };
 }
 
 /* A function whose loop begins at its entry is entered anew with each round, wherever the probe is. */
@@ -295,6 +474,7 @@ struct placement placement_decide(const uint8_t *bytes, size_t len, uint64_t vad
 {
 	struct code code = { bytes, len };
 	struct candidate candidate;
+	struct placement inside;
 	struct jumps jumps;
 	enum emulation entry;
 	struct insn first;
@@ -302,18 +482,20 @@ struct placement placement_decide(const uint8_t *bytes, size_t len, uint64_t vad
 
 	(void)vaddr;    /* branches are relative */
 	if (!decode_at(&code, 0, &first))
-		return (struct placement){ PLACED_IMPOSSIBLE, 0, "no valid instruction at the entry" };
+		return (struct placement){ .kind = PLACED_IMPOSSIBLE, .reason = "no valid instruction at the entry" };
 	entry = emulation_of(&first);
 	candidate = find_candidate(&code, arg_regs);
+	if (candidate.reason && whole_function && place_inside(&code, arg_regs, &inside))
+		return inside;
 	if (candidate.reason)
 		return at_entry(entry, candidate.reason);
 	if (candidate.offset && !whole_function)
 		return at_entry(entry, "function size unknown");
 	jumps = find_jumps(&code, candidate.offset);
 	if (!candidate.offset)
-		return (struct placement){ PLACED_ENTRY, 0, whole_function ? loop_warning(&jumps) : NULL };
+		return (struct placement){ .kind = PLACED_ENTRY, .reason = whole_function ? loop_warning(&jumps) : NULL };
 	why = why_not_moved(&jumps, candidate.emulation);
 	if (why)
 		return at_entry(entry, why);
-	return (struct placement){ PLACED_MOVED, candidate.offset, loop_warning(&jumps) };
+	return (struct placement){ .kind = PLACED_MOVED, .offset = candidate.offset, .reason = loop_warning(&jumps) };
 }

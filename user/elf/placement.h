@@ -13,6 +13,7 @@
 enum placement_kind {
 	PLACED_ENTRY,           /* the first instruction is emulated */
 	PLACED_MOVED,           /* moved by .offset bytes to an emulated one */
+	PLACED_INSIDE,          /* two plain probes on emulated instructions, behind the prologue and before the epilogue */
 	PLACED_SINGLE_STEP,     /* at the entry, the kernel single-steps it: slow, correct */
 	PLACED_IMPOSSIBLE,      /* must not be probed: unreadable code, invalid or refused instruction at the entry */
 };
@@ -20,6 +21,8 @@ enum placement_kind {
 struct placement {
 	enum placement_kind kind;
 	uint32_t offset;        /* bytes from the function's entry */
+	uint32_t exit_offset;   /* INSIDE: of the probe that every return passes, the result in rax */
+	uint32_t frame;         /* INSIDE: bytes from rsp up to the return address, at both probes */
 	const char *reason;     /* why not better: "stack pointer changed", "argument register written", "branch back", …; static text */
 };
 
