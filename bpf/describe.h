@@ -21,21 +21,21 @@ __noinline int path_step(struct thread *t)
 	mnt = (void *)t->walk.mount;
 	dentry = (void *)t->walk.dentry;
 	used = t->walk.used;
-	if (dentry == BPF_CORE_READ(mnt, mnt.mnt_root)) {
-		struct mount *up = BPF_CORE_READ(mnt, mnt_parent);
+	if (dentry == LOAD(mnt, mnt.mnt_root)) {
+		struct mount *up = LOAD(mnt, mnt_parent);
 
-		t->walk.dentry = (u64)BPF_CORE_READ(mnt, mnt_mountpoint);
+		t->walk.dentry = (u64)LOAD(mnt, mnt_mountpoint);
 		t->walk.mount = (u64)up;
 		return up && up != mnt;
 	}
-	parent = BPF_CORE_READ(dentry, d_parent);
+	parent = LOAD(dentry, d_parent);
 	if (dentry == parent && used)
 		return 0;       /* not below a mounted root: a detached tree */
 	t->walk.truncated = 1;
 	if (used > PATH_ROOM - 256)
 		return 0;
 	asm volatile("" : "+r"(used));
-	n = bpf_probe_read_kernel_str(t->scratch + sizeof(struct iop_rec_fd) + used, 256, BPF_CORE_READ(dentry, d_name.name));
+	n = bpf_probe_read_kernel_str(t->scratch + sizeof(struct iop_rec_fd) + used, 256, LOAD(dentry, d_name.name));
 	if (n <= 0)
 		return 0;
 	t->walk.truncated = 0;
@@ -62,20 +62,20 @@ static __always_inline u32 copy_path(struct thread *t, struct iop_rec_fd *rec, s
 
 static __always_inline void describe_path(struct iop_rec_fd *rec, struct thread *t, struct path *path, struct inode *inode)
 {
-	struct vfsmount *vfsmnt = BPF_CORE_READ(path, mnt);
+	struct vfsmount *vfsmnt = LOAD(path, mnt);
 	struct mount *mnt = (void *)vfsmnt - bpf_core_field_offset(struct mount, mnt);
-	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
-	u32 dev = BPF_CORE_READ(sb, s_dev);
+	struct super_block *sb = LOAD(inode, i_sb);
+	u32 dev = LOAD(sb, s_dev);
 
-	rec->i_mode = BPF_CORE_READ(inode, i_mode);
-	rec->ino = BPF_CORE_READ(inode, i_ino);
+	rec->i_mode = LOAD(inode, i_mode);
+	rec->ino = LOAD(inode, i_ino);
 	rec->dev_major = dev >> 20;
 	rec->dev_minor = dev & 0xfffff;
-	rec->sb_magic = BPF_CORE_READ(sb, s_magic);
-	rec->mnt_id = BPF_CORE_READ(mnt, mnt_id);
-	if (BPF_CORE_READ(inode, i_nlink) == 0)
+	rec->sb_magic = LOAD(sb, s_magic);
+	rec->mnt_id = LOAD(mnt, mnt_id);
+	if (LOAD(inode, i_nlink) == 0)
 		rec->state |= IOP_FD_DELETED;
-	rec->path_len = copy_path(t, rec, mnt, BPF_CORE_READ(path, dentry));
+	rec->path_len = copy_path(t, rec, mnt, LOAD(path, dentry));
 }
 
 static __always_inline void send_description(struct thread *t, struct iop_rec_fd *rec, u8 type, u64 now)
@@ -105,10 +105,10 @@ static __always_inline struct iop_rec_fd *description(struct thread *t, s32 fd)
 static __always_inline struct file *file_of(s32 fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file **slots = BPF_CORE_READ(fdt, fd), *file = 0;
+	struct fdtable *fdt = LOAD(LOAD(task, files), fdt);
+	struct file **slots = LOAD(fdt, fd), *file = 0;
 
-	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), slots + fd))
+	if (fd < 0 || (u32)fd >= LOAD(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), slots + fd))
 		return 0;
 	return file;
 }
@@ -117,18 +117,18 @@ static __always_inline struct file *file_of(s32 fd)
 __noinline int describe_fd(struct thread *t, s32 fd, u64 now)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	unsigned long *cloexec = BPF_CORE_READ(task, files, fdt, close_on_exec), word = 0;
+	unsigned long *cloexec = LOAD(LOAD(LOAD(task, files), fdt), close_on_exec), word = 0;
 	struct file *file = file_of(fd);
 	struct iop_rec_fd *rec;
 
 	if (!t || !file)
 		return 0;
 	rec = description(t, fd);
-	rec->f_flags = BPF_CORE_READ(file, f_flags);
-	rec->pos = BPF_CORE_READ(file, f_pos);
+	rec->f_flags = LOAD(file, f_flags);
+	rec->pos = LOAD(file, f_pos);
 	if (!bpf_probe_read_kernel(&word, sizeof(word), cloexec + (u32)fd / 64))
 		rec->cloexec = word >> (fd & 63) & 1;
-	describe_path(rec, t, &file->f_path, BPF_CORE_READ(file, f_inode));
+	describe_path(rec, t, &file->f_path, LOAD(file, f_inode));
 	send_description(t, rec, IOP_REC_FD, now);
 	return 1;
 }
@@ -136,13 +136,13 @@ __noinline int describe_fd(struct thread *t, s32 fd, u64 now)
 __noinline int describe_cwd(struct thread *t, u64 now)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fs_struct *fs = BPF_CORE_READ(task, fs);
+	struct fs_struct *fs = LOAD(task, fs);
 	struct iop_rec_fd *rec;
 
 	if (!t)
 		return 0;
 	rec = description(t, -1);
-	describe_path(rec, t, &fs->pwd, BPF_CORE_READ(fs, pwd.dentry, d_inode));
+	describe_path(rec, t, &fs->pwd, LOAD(LOAD(fs, pwd.dentry), d_inode));
 	send_description(t, rec, IOP_REC_CWD, now);
 	return 1;
 }

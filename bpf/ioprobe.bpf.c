@@ -218,8 +218,6 @@ int inside_exit(struct pt_regs *ctx)
 /* Linux 6.13: one program for entry and return; it may decline the return for this call. */
 extern bool bpf_session_is_return(void) __ksym;
 
-extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
-
 /* What the helpers for the cookie and the direction read too; each of the two calls costs as much as a look at the clock. */
 static __always_inline bool run_context(u64 *cookie, bool *is_return)
 {
@@ -398,9 +396,9 @@ static __always_inline bool was_looked_at(s32 fd)
 
 	if (!file)
 		return false;
-	dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	dev = LOAD(LOAD(LOAD(file, f_inode), i_sb), s_dev);
 	key.dev = (u64)(dev >> 20) << 32 | (dev & 0xfffff);
-	key.ino = BPF_CORE_READ(file, f_inode, i_ino);
+	key.ino = LOAD(LOAD(file, f_inode), i_ino);
 	return bpf_map_lookup_elem(&looked_at, &key) != 0;
 }
 
