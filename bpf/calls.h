@@ -113,6 +113,8 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, u64 
 
 	if (!t || !f)
 		return 0;
+	if (f->flags & FRAME_LEFT_OUT)
+		return count_abandoned(f, now);
 	if (!(f->flags & FRAME_ENTERED))
 		send_enter(t, f, depth, false, now);
 	f->nargs = 0;
@@ -239,8 +241,9 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 
 /* ---- push and pop ---- */
 
-/* The next frame, its parent's ENTER sent. NULL if the stack is full: then the call is counted and not recorded. */
-static __always_inline struct frame *push(struct thread *t, u64 now)
+/* The next frame, its parent's ENTER sent unless the call is left out. NULL if the stack is full: then the call is counted and not
+ * recorded. */
+static __always_inline struct frame *push(struct thread *t, u64 now, bool left_out)
 {
 	u32 depth = t->depth;
 	struct frame *parent, *f;
@@ -250,7 +253,7 @@ static __always_inline struct frame *push(struct thread *t, u64 now)
 		return 0;
 	}
 	parent = depth ? frame_at(t, depth - 1) : 0;
-	if (parent && !(parent->flags & FRAME_ENTERED))
+	if (parent && !left_out && !(parent->flags & FRAME_ENTERED))
 		send_enter(t, parent, depth - 1, false, now ? now : bpf_ktime_get_ns());
 	f = frame_at(t, depth);
 	if (f)
@@ -313,6 +316,8 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 	u8 type = entered ? IOP_REC_EXIT : IOP_REC_CALL;
 	u32 len;
 
+	if (filter_calls && !entered && call_left_out(f, desc, ret, now))
+		return;
 	if (strings && entered) {
 		/* the strings' pointers are needed: an EXIT with strings carries all arguments, so that the reader can match them */
 		read_out_args(f, desc, false);

@@ -5,7 +5,7 @@
 #ifndef IOPROBE_BPF_DESCRIBE_H
 #define IOPROBE_BPF_DESCRIBE_H
 
-#include "emit.h"
+#include "filter.h"
 
 /* One name or one mount point further up. Returns 0 when the path is complete. A function of its own with its state in memory, so
  * that the verifier looks at it once and not at every combination of steps. */
@@ -113,13 +113,17 @@ static __always_inline struct file *file_of(s32 fd)
 	return file;
 }
 
-/* now: of the call that it belongs to, so that a thread's records stay in the order of time. */
-__noinline int describe_fd(struct thread *t, s32 fd, u64 now)
+enum fd_state { FD_TOLD = 1, FD_LEFT_OUT = 2 };
+
+/* now: of the call that it belongs to, so that a thread's records stay in the order of time. With `force` a file that the filter
+ * wants none of is described too: a call that is recorded needs it. Returns bits of fd_state, 0 if there is no file. */
+__noinline int describe_fd(struct thread *t, s32 fd, u64 now, bool force)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	unsigned long *cloexec = LOAD(LOAD(LOAD(task, files), fdt), close_on_exec), word = 0;
 	struct file *file = file_of(fd);
 	struct iop_rec_fd *rec;
+	int state = FD_TOLD;
 
 	if (!t || !file)
 		return 0;
@@ -129,8 +133,11 @@ __noinline int describe_fd(struct thread *t, s32 fd, u64 now)
 	if (!bpf_probe_read_kernel(&word, sizeof(word), cloexec + (u32)fd / 64))
 		rec->cloexec = word >> (fd & 63) & 1;
 	describe_path(rec, t, &file->f_path, LOAD(file, f_inode));
-	send_description(t, rec, IOP_REC_FD, now);
-	return 1;
+	if (filter_files && !is_wanted(t, rec->i_mode, rec->path_len, rec->state))
+		state = force ? FD_TOLD | FD_LEFT_OUT : FD_LEFT_OUT;
+	if (state & FD_TOLD)
+		send_description(t, rec, IOP_REC_FD, now);
+	return state;
 }
 
 __noinline int describe_cwd(struct thread *t, u64 now)
@@ -158,36 +165,94 @@ static __always_inline u64 *known_word(struct thread *t, s32 fd)
 	return p ? &p->known[((u32)fd / 64) & (KNOWN_FDS / 64 - 1)] : 0;
 }
 
+/* The word of the same descriptors in left_out. */
+static __always_inline u64 *left_out_word(u64 *known)
+{
+	return known + KNOWN_FDS / 64;
+}
+
 static __always_inline void forget_fd(struct thread *t, s32 fd)
 {
-	u64 *word = known_word(t, fd);
+	u64 *word = known_word(t, fd), bit = 1ull << (fd & 63);
 
-	if (word)
-		__sync_fetch_and_and(word, ~(1ull << (fd & 63)));
+	if (!word)
+		return;
+	__sync_fetch_and_and(word, ~bit);
+	if (filter_files)
+		__sync_fetch_and_and(left_out_word(word), ~bit);
 }
 
-static __always_inline void describe_new_fd(struct thread *t, s32 fd, u64 now)
+/* Descriptors without a bit cannot be left out. */
+static __always_inline int describe_new_fd(struct thread *t, s32 fd, u64 now, bool force)
 {
-	u64 *word = known_word(t, fd);
+	u64 *word = known_word(t, fd), bit = 1ull << (fd & 63);
+	int state = describe_fd(t, fd, now, force || !word);
 
-	if (describe_fd(t, fd, now) && word)
-		__sync_fetch_and_or(word, 1ull << (fd & 63));
+	if (word && (state & FD_TOLD))
+		__sync_fetch_and_or(word, bit);
+	if (word && filter_files && (state & FD_LEFT_OUT))
+		__sync_fetch_and_or(left_out_word(word), bit);
+	return state;
 }
 
-/* Before a descriptor's first use: the ones that were open at attach, inherited ones, pipes, sockets, received ones. */
+/* Before a descriptor's first use in a call that is recorded: the ones that were open at attach, inherited ones, pipes, sockets,
+ * received ones. */
 static __always_inline void describe_if_unknown(struct thread *t, s32 fd)
 {
 	u64 *word = known_word(t, fd);
 
 	if (word && !(*word >> (fd & 63) & 1))
-		describe_new_fd(t, fd, bpf_ktime_get_ns());
+		describe_new_fd(t, fd, bpf_ktime_get_ns(), true);
+}
+
+static __always_inline bool is_told(struct thread *t, s32 fd)
+{
+	u64 *word = known_word(t, fd);
+
+	return word && *word >> (fd & 63) & 1;
+}
+
+/* What the filter by file decided of a descriptor; decides it now if it must. FD_LEFT_OUT without FD_TOLD: the reader does not know of
+ * it. */
+__noinline int fd_state(struct thread *t, s32 fd)
+{
+	u64 *word, bit = 1ull << (fd & 63);
+	int state = 0;
+
+	if (!t)
+		return 0;
+	word = known_word(t, fd);
+	if (!word)
+		return 0;
+	if (!((*word | *left_out_word(word)) & bit))
+		describe_new_fd(t, fd, bpf_ktime_get_ns(), false);
+	if (*word & bit)
+		state |= FD_TOLD;
+	if (*left_out_word(word) & bit)
+		state |= FD_LEFT_OUT;
+	return state;
+}
+
+/* Whether a system call on these descriptors is left out. What changes the life of a handle that the reader knows is not. */
+static __always_inline bool files_left_out(struct thread *t, const struct iop_desc *desc, s32 fd, s32 fd2)
+{
+	int state = fd_state(t, fd);
+
+	if (!(state & FD_LEFT_OUT))
+		return false;
+	if (desc->flags & IOP_D_CLOSES_FD)
+		return !(state & FD_TOLD);
+	if (desc->fd_arg2 == IOP_NO_FD)
+		return true;
+	state = fd_state(t, fd2);
+	return desc->flags & IOP_D_REPLACES_FD ? !(state & FD_TOLD) : state & FD_LEFT_OUT;
 }
 
 /* Neighbours in the word are described once more, which is harmless. */
 __noinline int forget_word(struct process *p, u32 w, u32 first, u32 last)
 {
 	if (p && w < KNOWN_FDS / 64 && w >= first / 64 && w <= last / 64)
-		p->known[w] = 0;
+		p->known[w] = p->left_out[w] = 0;
 	return 0;
 }
 

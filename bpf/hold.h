@@ -52,6 +52,16 @@ static __always_inline bool ask_agent(void *ring, struct iop_request *request, s
 	       !bpf_ringbuf_output(ring, request, sizeof(*request), BPF_RB_FORCE_WAKEUP);
 }
 
+/* Where system calls are not traced this is what tells of mapped code. */
+static __always_inline void code_mapped_by_linker(struct thread *t)
+{
+	struct iop_rec_map *rec = (void *)t->scratch;
+
+	rec->addr = 0;
+	rec_header(&rec->rec, t, IOP_REC_MAP_EXEC, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), true);
+}
+
 /* The dynamic linker's rendezvous with debuggers: libraries have been mapped and none of their code has run. */
 SEC("uprobe.s")
 int linker_rendezvous(struct pt_regs *ctx)
@@ -61,10 +71,15 @@ int linker_rendezvous(struct pt_regs *ctx)
 	struct hold_state state;
 	struct process *p;
 
-	if (!t || !hold_limit_ns)
+	if (!t)
 		return 0;
+	if (!hold_limit_ns) {
+		if (!syscalls_traced)
+			code_mapped_by_linker(t);
+		return 0;
+	}
 	p = process_of(t);
-	if (p && !p->unprobed_code)
+	if (p && !p->unprobed_code && syscalls_traced)
 		return 0;
 	if (p)
 		p->unprobed_code = 0;

@@ -119,7 +119,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		return 1;
 	if (any_turned_off && (desc->flags & flags_turned_off()))
 		return 1;
-	f = push(t, now);
+	f = push(t, now, false);
 	if (!f)
 		return 1;
 	f->enter_ns = now;
@@ -289,16 +289,21 @@ __noinline int sum_iovec(struct frame *f, u32 i, u64 count)
 	return 0;
 }
 
-static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thread *t, struct frame *f, const struct iop_desc *desc)
+static __always_inline void syscall_registers(struct pt_regs *user, u64 *regs)
 {
-	u64 *regs = (void *)t->scratch;
-
 	regs[0] = user->di;
 	regs[1] = user->si;
 	regs[2] = user->dx;
 	regs[3] = user->r10;
 	regs[4] = user->r8;
 	regs[5] = user->r9;
+}
+
+static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	u64 *regs = (void *)t->scratch;
+
+	syscall_registers(user, regs);
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 source = desc->arg[i].source;
 
@@ -327,6 +332,18 @@ static __always_inline void before_fd_use(struct thread *t, struct frame *f, con
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
 }
 
+/* The registers are read before the descriptors are looked at, which takes the same room. */
+static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread *t, const struct iop_desc *desc)
+{
+	u32 source = desc->arg[desc->fd_arg & (IOP_MAX_ARGS - 1)].source, source2 = desc->arg[desc->fd_arg2 & (IOP_MAX_ARGS - 1)].source;
+	u64 *regs = (void *)t->scratch;
+
+	if (!filter_files || !(desc->flags & IOP_D_OF_FILE))
+		return false;
+	syscall_registers(user, regs);
+	return files_left_out(t, desc, regs[source < 6 ? source : 5], regs[source2 < 6 ? source2 : 5]);
+}
+
 SEC("tp_btf/sys_enter")
 int syscall_enter(u64 *ctx)
 {
@@ -337,6 +354,7 @@ int syscall_enter(u64 *ctx)
 	struct thread *t;
 	struct frame *f;
 	u64 nr = ctx[1];
+	bool left_out;
 
 	if (id == NO_SYSCALL_PROBE)
 		return 0;
@@ -349,17 +367,21 @@ int syscall_enter(u64 *ctx)
 		return 0;
 	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
 		return 0;       /* mmap of memory, not of a file */
+	left_out = syscall_left_out(user, t, desc);
 	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
-	f = push(t, 0);
+	f = push(t, 0, left_out);
 	if (!f)
 		return 0;
 	f->probe = id;
 	f->flags = nr == mmap_nr && (user->dx & PROT_EXEC) ? FRAME_SYSCALL | FRAME_MAPS_CODE : FRAME_SYSCALL;
+	if (left_out)
+		f->flags |= FRAME_LEFT_OUT;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
 	f->sp = user->r8;       /* of mmap: the descriptor */
 	fetch_syscall_args(user, t, f, desc);
-	before_fd_use(t, f, desc);
+	if (!left_out)
+		before_fd_use(t, f, desc);
 	if (desc->flags & IOP_D_CLOSES_FD)
 		forget_fd(t, fd_argument(f, desc->fd_arg));
 	f->enter_ns = bpf_ktime_get_ns();
@@ -373,12 +395,26 @@ static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *
 	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
 }
 
+/* A descriptor of a file that the filter wants none of is left out with the call that made it, unless the call ends a handle that the
+ * reader knows. */
+static __always_inline void after_new_fd(struct thread *t, struct frame *f, const struct iop_desc *desc, s32 fd, u64 now)
+{
+	bool replaces_known = filter_files && (desc->flags & IOP_D_REPLACES_FD) && is_told(t, fd);
+
+	if (filter_files)
+		forget_fd(t, fd);
+	if (f->flags & FRAME_LEFT_OUT)
+		return;         /* a duplicate: looked at when it is used */
+	if (describe_new_fd(t, fd, now, replaces_known) == FD_LEFT_OUT)
+		f->flags |= FRAME_LEFT_OUT;
+}
+
 static __always_inline void after_syscall(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 nr, s64 ret, u64 now)
 {
 	if (ret < 0)
 		return;
 	if (makes_fd(desc, f, nr))
-		describe_new_fd(t, ret, now);
+		after_new_fd(t, f, desc, ret, now);
 	else if (desc->flags & IOP_D_CLOSES_FD)
 		forget_fd(t, fd_argument(f, desc->fd_arg));
 	else if (desc->flags & IOP_D_CLOSES_RANGE)
@@ -450,7 +486,10 @@ int syscall_exit(u64 *ctx)
 	code = f->flags & FRAME_MAPS_CODE;
 	code_fd = f->sp;
 	after_syscall(t, f, desc, nr, ret, now);
-	send_return(t, f, desc, index, ret, now);
+	if (f->flags & FRAME_LEFT_OUT)
+		count_left_out(f, desc, IOP_FILTER_FILE, ret, now);
+	else
+		send_return(t, f, desc, index, ret, now);
 	if (code && ret > 0)
 		code_mapped(t, ret, code_fd);
 	return 0;
@@ -507,7 +546,7 @@ static __always_inline void new_program(struct thread *t)
 		return;
 	p->unprobed_code = 1;
 	for (int w = 0; w < KNOWN_FDS / 64; w++)
-		p->known[w] = 0;
+		p->known[w] = p->left_out[w] = 0;
 }
 
 SEC("tp_btf/sched_process_exec")

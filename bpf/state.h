@@ -24,6 +24,7 @@ enum frame_flags {
 	FRAME_LATE_STRINGS = 8, /* a string could not be read at entry */
 	FRAME_HIJACKED = 16,    /* a return probe replaced the return address */
 	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
+	FRAME_LEFT_OUT = 64,    /* a filter wants none of it: counted at its return */
 };
 
 struct frame {
@@ -57,6 +58,7 @@ struct process {
 	u32 tgid;               /* 0: the slot is free */
 	u32 unprobed_code;      /* it has mapped code that the agent has not yet looked at for this process */
 	u64 known[KNOWN_FDS / 64];
+	u64 left_out[KNOWN_FDS / 64];   /* those that the filter by file wants none of */
 };
 
 struct counters {
@@ -158,6 +160,7 @@ const volatile __u32 ring_wakeup_bytes = 1 << 20;
 const volatile __u16 syscall_probe[MAX_SYSCALLS];
 const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
 const volatile __u64 hold_limit_ns = 0, unwind_limit_ns = 2000000000;
+const volatile bool syscalls_traced = true;
 __u32 launch_tgid;        /* becomes a target at its next exec */
 __u32 process_cursor;
 __u32 links_for_all;      /* links for all count, and those of a process' own no more */
@@ -199,7 +202,7 @@ __noinline u32 process_allocate(u32 tgid)
 			continue;
 		p->unprobed_code = 0;
 		for (int w = 0; w < KNOWN_FDS / 64; w++)
-			p->known[w] = 0;
+			p->known[w] = p->left_out[w] = 0;
 		return slot;
 	}
 	COUNT(no_process_slot, 1);

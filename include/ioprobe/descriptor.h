@@ -32,6 +32,8 @@ enum iop_arg_kind {
 #define IOP_D_CLOSES_RANGE 0x0200 /* system call close_range: forgets the descriptors from args[0] to args[1] */
 #define IOP_D_STREAM_DATA 0x0400 /* the cost ceiling may turn it off: data of a stream */
 #define IOP_D_STREAM_BYTES 0x0800 /* the same: one byte of it */
+#define IOP_D_DATA 0x1000       /* moves data and changes nothing else: the filters by duration and size may leave it out */
+#define IOP_D_OF_FILE 0x2000    /* system call on the files behind its descriptors: the filter by file may leave it out */
 
 #define IOP_NO_FD 0xff
 
@@ -50,9 +52,46 @@ struct iop_desc {
 	} arg[IOP_MAX_ARGS];
 	__u8 fd_arg2;           /* a second descriptor (sendfile, copy_file_range), IOP_NO_FD if none */
 	__u8 has;               /* IOP_HAS_*: arguments that need more than a register */
-	__u8 pad[2];
+	__u8 layer;             /* index of its layer, for the counts of what is left out */
+	__u8 moved;             /* how its result tells the bytes that it moved: IOP_MOVED_* */
 };
 _Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
+
+/* iop_desc.moved */
+#define IOP_MOVED_BYTES 0x01    /* the result is their number, negative: failed */
+#define IOP_MOVED_ITEMS 0x02    /* … of items */
+#define IOP_MOVED_CHAR 0x03     /* one, unless the result is EOF */
+#define IOP_MOVED_HOW 0x03      /* the bits of the above; 0: not known */
+#define IOP_MOVED_INT 0x04      /* the result is a 32-bit int */
+#define IOP_MOVED_READ 0x08
+#define IOP_MOVED_WRITE 0x10
+#define IOP_MOVED_SIZE_SHIFT 5  /* above: of IOP_MOVED_ITEMS, the index in arg[] of an item's size */
+
+/* Filters that leave calls out in the kernel. */
+enum iop_filter {
+	IOP_FILTER_FILE,        /* by what a descriptor refers to */
+	IOP_FILTER_DURATION,
+	IOP_FILTER_BYTES,
+	IOP_FILTER_STREAMS,     /* stream calls without children, which are counted only */
+	IOP_FILTERS,
+};
+
+/* What one filter left out of one layer. */
+struct iop_left_out {
+	__u64 calls;
+	__u64 read_bytes, written_bytes;        /* moved, where known */
+	__u64 unknown;                          /* calls that moved data, nobody knows how much */
+	__u64 time_ns;
+};
+
+/* A path prefix of the filter by file, as paths are sent: "b\0a\0" for /a/b. Paths under it end so. */
+#define IOP_MAX_PATH_FILTERS 16
+#define IOP_PATH_FILTER_LEN 508
+struct iop_path_filter {
+	__u16 len;
+	__u16 exclude;
+	char tail[IOP_PATH_FILTER_LEN];
+};
 
 #define IOP_MAX_PROBES 4096
 

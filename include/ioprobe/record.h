@@ -41,6 +41,7 @@ enum iop_rec_type {
 	IOP_REC_ROUND = 71,     /* every ring was drained up to time_ns: iop_rec with no payload */
 	IOP_REC_LOST = 72,      /* records dropped by a full ring: iop_rec_lost */
 	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals */
+	IOP_REC_LEFT_OUT = 74,  /* text: a filter, or what it left out of a layer since the last such record */
 };
 
 /* iop_rec.flags */

@@ -27,6 +27,7 @@ struct kernel_side {
 	struct ioprobe_bpf *skel;
 	enum attach_method method;
 	const struct table_set *set;
+	bool syscalls;                  /* some are wanted */
 	struct bpf_link *fork, *exec, *exit, *syscall_enter, *syscall_exit;
 	int ring_fds[MAX_RINGS];
 	size_t rings;
@@ -100,8 +101,9 @@ static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 	bpf_program__set_expected_attach_type(skel->progs.linker_rendezvous, TRACE_UPROBE_MULTI);
 }
 
-static void set_syscall_probes(struct ioprobe_bpf *skel, const struct table_set *set)
+static void set_syscall_probes(struct kernel_side *kernel, struct ioprobe_bpf *skel)
 {
+	const struct table_set *set = kernel->set;
 	size_t max = sizeof(skel->rodata->syscall_probe) / sizeof(skel->rodata->syscall_probe[0]);
 
 	for (size_t nr = 0; nr < max; nr++)
@@ -109,11 +111,31 @@ static void set_syscall_probes(struct ioprobe_bpf *skel, const struct table_set 
 	for (size_t i = 0; i < set->nrows; i++) {
 		const struct table_row *row = &set->rows[i];
 
-		if (row->syscall_nr >= 0 && (size_t)row->syscall_nr < max)
-			skel->rodata->syscall_probe[row->syscall_nr] = row->id;
+		if (row->syscall_nr < 0 || (size_t)row->syscall_nr >= max || row->off)
+			continue;
+		skel->rodata->syscall_probe[row->syscall_nr] = row->id;
+		kernel->syscalls = true;
 	}
+	skel->rodata->syscalls_traced = kernel->syscalls;
 	skel->rodata->fcntl_nr = SYS_fcntl;
 	skel->rodata->mmap_nr = SYS_mmap;
+}
+
+static void set_filter(struct ioprobe_bpf *skel, const struct filter *filter)
+{
+	if (!filter)
+		return;
+	_Static_assert(sizeof(skel->rodata->path_filters) == sizeof(filter->paths), "path filters");
+	skel->rodata->filter_files = filter_by_file(filter);
+	skel->rodata->filter_kinds = filter->kinds ? filter->kinds : 0xffff;
+	skel->rodata->path_filter_count = filter->npaths;
+	memcpy(skel->rodata->path_filters, filter->paths, sizeof(filter->paths));
+	for (size_t i = 0; i < filter->npaths; i++)
+		skel->rodata->filter_wants_paths |= !filter->paths[i].exclude;
+	skel->rodata->filter_min_ns = filter->min_duration_ns;
+	skel->rodata->filter_min_bytes = filter->min_bytes;
+	skel->rodata->filter_streams = filter->count_streams;
+	skel->rodata->filter_calls = filter->min_duration_ns || filter->min_bytes || filter->count_streams;
 }
 
 static int try_load(struct kernel_side *kernel, const struct kernel_options *options)
@@ -124,11 +146,13 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	if (!skel)
 		return -errno;
 	choose_programs(skel, kernel->method);
-	set_syscall_probes(skel, kernel->set);
+	set_syscall_probes(kernel, skel);
+	set_filter(skel, options->filter);
 	skel->rodata->ring_count = kernel->rings;
 	skel->rodata->ring_wakeup_bytes = kernel->ring_bytes / 4;
 	skel->rodata->hold_limit_ns = options->hold_limit_ns;
 	bpf_map__set_max_entries(skel->maps.rings, kernel->rings);
+	bpf_map__set_max_entries(skel->maps.left_out, (kernel->set->nlayers + 1) * IOP_FILTERS);
 	inner = bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, kernel->ring_bytes, NULL);
 	err = inner < 0 ? inner : bpf_map__set_inner_map_fd(skel->maps.rings, inner);
 	if (!err)
@@ -249,7 +273,7 @@ static int attach_one(struct bpf_program *program, struct bpf_link **link, const
 int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_len)
 {
 	struct ioprobe_bpf *skel = kernel->skel;
-	const struct { struct bpf_program *program; struct bpf_link **link; const char *name; } tracepoints[] = {
+	const struct { struct bpf_program *program; struct bpf_link **link; const char *name; } tracepoints[] = { /* system calls last */
 		{ skel->progs.process_exit, &kernel->exit, "sched_process_exit" },
 		{ skel->progs.process_exec, &kernel->exec, "sched_process_exec" },
 		{ skel->progs.process_fork, &kernel->fork, "sched_process_fork" },
@@ -258,7 +282,7 @@ int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_le
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < sizeof(tracepoints) / sizeof(tracepoints[0]) && !err; i++)
+	for (size_t i = 0; i < (kernel->syscalls ? 5 : 3) && !err; i++)
 		err = attach_one(tracepoints[i].program, tracepoints[i].link, tracepoints[i].name, err_text, err_len);
 	return err;
 }
@@ -350,6 +374,8 @@ void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid)
 
 /* ---- access ---- */
 
+bool kernel_side_traces_syscalls(const struct kernel_side *kernel) { return kernel->syscalls; }
+
 enum attach_method kernel_side_method(const struct kernel_side *kernel) { return kernel->method; }
 size_t kernel_side_rings(const struct kernel_side *kernel) { return kernel->rings; }
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i) { return kernel->ring_fds[i]; }
@@ -415,6 +441,27 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 		counts->no_process_slot += per_cpu[i].no_process_slot;
 	}
 	counts->missed_programs = missed_runs(kernel);
+	free(per_cpu);
+	return err;
+}
+
+int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+	struct iop_left_out *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+	uint32_t key = layer * IOP_FILTERS + filter;
+
+	*sum = (struct iop_left_out){ 0 };
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.left_out), &key, per_cpu);
+	for (int i = 0; i < cpus && !err; i++) {
+		sum->calls += per_cpu[i].calls;
+		sum->read_bytes += per_cpu[i].read_bytes;
+		sum->written_bytes += per_cpu[i].written_bytes;
+		sum->unknown += per_cpu[i].unknown;
+		sum->time_ns += per_cpu[i].time_ns;
+	}
 	free(per_cpu);
 	return err;
 }

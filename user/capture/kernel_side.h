@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/filter.h"
 #include "table/table.h"
 
 struct kernel_side;
@@ -27,6 +28,7 @@ const char *attach_method_name(enum attach_method method);
 struct kernel_options {
 	enum attach_method best_method; /* do not try better ones than this */
 	uint64_t ring_bytes;            /* of all rings together, 0: default */
+	const struct filter *filter;    /* NULL: none */
 	uint64_t hold_limit_ns;         /* launched programs wait so long for their probes at most */
 };
 
@@ -65,6 +67,12 @@ size_t kernel_side_rings(const struct kernel_side *kernel);
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i);
 int kernel_side_probe_requests_fd(const struct kernel_side *kernel);
 int kernel_side_return_requests_fd(const struct kernel_side *kernel);
+
+/* Whether any system call is wanted. If not, their tracepoints are not attached, and mapped code is told by the dynamic linker's probe. */
+bool kernel_side_traces_syscalls(const struct kernel_side *kernel);
+
+/* The sum over all CPUs. Returns 0 or -errno. */
+int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum);
 
 struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, missed_programs; };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);

@@ -231,26 +231,7 @@ static void scan_thread(struct spool_writer *spool, pid_t pid, pid_t tid)
 	spool_writer_append(spool, &rec.rec);
 }
 
-/* "/a/b" to "b\0a\0", as the kernel side sends paths. Returns the length. */
-static size_t reverse_path(char *out, size_t room, const char *path)
-{
-	size_t used = 0, end = strlen(path);
-
-	while (end > 1) {
-		const char *slash = memrchr(path, '/', end);
-		size_t start = slash ? slash - path + 1 : 0, n = end - start;
-
-		if (used + n + 1 > room)
-			break;
-		memcpy(out + used, path + start, n);
-		out[used + n] = 0;
-		used += n + 1;
-		end = start ? start - 1 : 0;
-	}
-	return used;
-}
-
-static void scan_fd(struct spool_writer *spool, pid_t pid, struct proc_fd *fd)
+static void scan_fd(struct spool_writer *spool, pid_t pid, const struct filter *filter, struct proc_fd *fd)
 {
 	union { struct iop_rec_fd rec; char room[sizeof(struct iop_rec_fd) + 4400]; } u = { 0 };
 	struct iop_rec_fd *rec = &u.rec;
@@ -260,6 +241,8 @@ static void scan_fd(struct spool_writer *spool, pid_t pid, struct proc_fd *fd)
 		*deleted = 0;
 		rec->state |= IOP_FD_DELETED;
 	}
+	if (!filter_wants_file(filter, fd->mode, fd->target[0] == '/' ? fd->target : NULL))
+		return;
 	rec->fd = fd->fd;
 	rec->i_mode = fd->mode;
 	rec->ino = fd->ino;
@@ -270,13 +253,13 @@ static void scan_fd(struct spool_writer *spool, pid_t pid, struct proc_fd *fd)
 	rec->pos = fd->pos;
 	rec->cloexec = !!(fd->flags & 02000000);
 	if (fd->target[0] == '/')
-		rec->path_len = reverse_path(rec->path, 4352, fd->target);
+		rec->path_len = path_reverse(rec->path, 4352, fd->target);
 	rec->rec = (struct iop_rec){ .len = (sizeof(*rec) + rec->path_len + 7) & ~7u, .type = IOP_REC_FD, .flags = IOP_F_SCAN,
 				     .tid = pid, .tgid = pid, .time_ns = monotonic_ns() };
 	spool_writer_append(spool, &rec->rec);
 }
 
-void note_scan(struct spool_writer *spool, pid_t pid)
+void note_scan(struct spool_writer *spool, pid_t pid, const struct filter *filter)
 {
 	struct proc_fds fds;
 	pid_t *tids;
@@ -290,7 +273,7 @@ void note_scan(struct spool_writer *spool, pid_t pid)
 	if (proc_fds_read(pid, &fds))
 		return;
 	for (size_t i = 0; i < fds.n; i++)
-		scan_fd(spool, pid, &fds.v[i]);
+		scan_fd(spool, pid, filter, &fds.v[i]);
 	proc_fds_free(&fds);
 }
 

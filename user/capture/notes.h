@@ -6,6 +6,7 @@
 #define IOPROBE_NOTES_H
 
 #include <sys/types.h>
+#include "capture/filter.h"
 #include "spool/spool.h"
 #include "table/table.h"
 
@@ -22,8 +23,8 @@ void note_tables(struct spool_writer *spool, const struct table_set *set);
 void note_process(struct spool_writer *spool, pid_t pid, bool mpi);
 /* The mount table that this process sees, and the namespace it belongs to. */
 void note_mounts(struct spool_writer *spool, pid_t pid);
-/* Threads and descriptors that exist already. */
-void note_scan(struct spool_writer *spool, pid_t pid);
+/* Threads that exist already, and those descriptors that the filter wants. */
+void note_scan(struct spool_writer *spool, pid_t pid, const struct filter *filter);
 void note_missing(struct spool_writer *spool, const char *layer, const char *library, const char *function, const char *reason);
 void note_gap(struct spool_writer *spool, pid_t pid, const char *layer, uint64_t from_ns, uint64_t to_ns, const char *reason);
 

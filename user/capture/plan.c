@@ -377,7 +377,7 @@ static int find_candidates(struct planner *p)
 	if (!p->candidates || !p->plan->missing)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->set->nrows && !err; i++)
-		if (p->match[p->set->rows[i].layer] != NO_MATCH)
+		if (p->match[p->set->rows[i].layer] != NO_MATCH && !p->set->rows[i].off)
 			err = add_row(p, &p->set->rows[i]);
 	return err;
 }

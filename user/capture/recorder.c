@@ -17,6 +17,7 @@
 
 #include "capture/ceiling.h"
 #include "capture/launch.h"
+#include "capture/left_out.h"
 #include "capture/notes.h"
 #include "capture/procfs.h"
 #include "capture/responder.h"
@@ -41,6 +42,7 @@ struct recorder {
 	struct rings *rings;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
+	struct left_out *left_out;      /* NULL: nothing is */
 	struct spool_writer *spool;
 	struct launch launch;
 	bool launched, stop;
@@ -202,6 +204,7 @@ static int open_kernel(struct recorder *r)
 	struct kernel_options options = r->options->kernel;
 	int err;
 
+	options.filter = r->options->filter;
 	options.hold_limit_ns = r->options->command ? HOLD_LIMIT_NS : 0;
 	err = kernel_side_create(&r->kernel, r->options->set, &options, r->err, r->err_len);
 	if (err)
@@ -210,7 +213,9 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = rings_create(&r->rings, r->kernel, on_record, r);
 	if (!err)
-		err = targets_create(&r->targets, r->kernel, r->options->set, r->spool);
+		err = targets_create(&r->targets, r->kernel, r->options->set, r->options->filter, r->spool);
+	if (!err)
+		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)
 		err = watch(r, responder_probes_fd(r->responder));
 	if (!err)
@@ -403,6 +408,7 @@ static void loop(struct recorder *r)
 		on_signals(r);
 		round_of_records(r);
 		if (monotonic_ns() - flushed_ns >= FLUSH_NS) {
+			left_out_note(r->left_out);
 			spool_writer_flush(r->spool);
 			flushed_ns = monotonic_ns();
 		}
@@ -450,6 +456,7 @@ static void finish(struct recorder *r)
 	round_of_records(r);
 	ceiling_destroy(r->ceiling);
 	r->ceiling = NULL;
+	left_out_note(r->left_out);
 	note_end(r);
 	if (r->launched)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* nobody waits for the archive */
@@ -460,6 +467,7 @@ static int close_all(struct recorder *r, int err)
 	int spool_err;
 
 	ceiling_destroy(r->ceiling);
+	left_out_destroy(r->left_out);
 	targets_destroy(r->targets);
 	rings_destroy(r->rings);
 	responder_destroy(r->responder);

@@ -20,6 +20,7 @@ struct recorder_options {
 	char **command;                 /* a program to launch, NULL-terminated */
 	double duration_s;              /* 0: until the targets end, or a signal */
 	double max_overhead_percent;    /* of each process' time, 0: no ceiling */
+	const struct filter *filter;    /* an empty one wants everything */
 	struct kernel_options kernel;
 	int argc;                       /* our own command line, for the trace */
 	char **argv;

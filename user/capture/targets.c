@@ -47,6 +47,7 @@ struct targets {
 	struct libraries libraries;
 	struct kernel_side *kernel;
 	const struct table_set *set;
+	const struct filter *filter;
 	struct spool_writer *spool;
 	struct mount_watch *mounts;
 	struct closer *closer;
@@ -57,7 +58,8 @@ struct targets {
 	size_t processes;
 };
 
-int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, struct spool_writer *spool)
+int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, const struct filter *filter,
+		   struct spool_writer *spool)
 {
 	struct targets *targets = calloc(1, sizeof(*targets));
 
@@ -67,6 +69,7 @@ int targets_create(struct targets **out, struct kernel_side *kernel, const struc
 	}
 	targets->kernel = kernel;
 	targets->set = set;
+	targets->filter = filter;
 	targets->spool = spool;
 	libraries_init(&targets->libraries, set, kernel, spool);
 	*out = targets;
@@ -283,7 +286,7 @@ static void note_gaps(struct targets *targets, const struct target *target, cons
 	for (size_t i = 0; i < library->plan.nlayers && since_ns; i++) {
 		const struct table_layer *table = &targets->set->layers[library->plan.layers[i].layer];
 
-		if (!table->paradigm[0] || (!table->per_process && shared_was_there))
+		if (table->off || !table->paradigm[0] || (!table->per_process && shared_was_there))
 			continue;
 		note_gap(targets->spool, target->pid, table->name, since_ns, monotonic_ns(), reason);
 	}
@@ -321,9 +324,9 @@ static void add_module(struct targets *targets, struct target *target, const str
 	if (!library || (seen && seen->noted) || (!seen && !(seen = remember(target, library))))
 		return;
 	seen->noted = true;
-	if (targets->hold)
+	if (targets->hold || !kernel_side_traces_syscalls(targets->kernel))
 		library_attach_rendezvous(&targets->libraries, library);
-	if (!library->plan.npoints) {
+	if (!library->plan.nlayers) {
 		kernel_side_looked_at(targets->kernel, module->dev, module->ino);
 		return;
 	}
@@ -412,7 +415,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 		return -ENOMEM;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
-	note_scan(targets->spool, pid);
+	note_scan(targets->spool, pid, targets->filter);
 	err = kernel_side_take(targets->kernel, pid);
 	if (!err)
 		err = scan(targets, target, false, 0, "");

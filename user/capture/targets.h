@@ -12,7 +12,8 @@
 
 struct targets;
 
-int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, struct spool_writer *spool);
+int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, const struct filter *filter,
+		   struct spool_writer *spool);
 void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
 
 /* So many processes will come, as far as is known: decides how they are attached. */

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/filter.h"
 #include "capture/procfs.h"
 #include "capture/recorder.h"
 #include "cmd/archive.h"
@@ -31,11 +32,13 @@ struct arguments {
 	bool json, keep_spool, quiet;
 	unsigned method;
 	uint64_t ring_bytes;
+	struct filter filter;
 };
 
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
-enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING };
+enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
+       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
@@ -43,6 +46,15 @@ static const struct argp_option options[] = {
 	{ "duration", OPT_DURATION, "SECONDS", 0, "Stop after this time", 0 },
 	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT", 0, "Turn off probes on streams, and on again, to keep their estimated cost below this share "
 	  "of each process' time; 0: never (default: 2 with --pid, 0 with a COMMAND)", 0 },
+	{ "layers", OPT_LAYERS, "LIST", 0, "Probe these layers only: netcdf, hdf5, mpiio, mpi, isoc, posix, or of your own tables", 1 },
+	{ "path", OPT_PATH, "PREFIX[,...]", 0, "Of system calls on descriptors, record those on files under these folders", 1 },
+	{ "exclude-path", OPT_EXCLUDE, "PREFIX[,...]", 0, "Do not record those on files under these", 1 },
+	{ "fd-kinds", OPT_FD_KINDS, "LIST", 0, "Of system calls on descriptors, record those on: regular, directory, pipe, socket, char, block, "
+	  "other", 1 },
+	{ "min-duration", OPT_MIN_DURATION, "TIME", 0, "Leave out reads and writes that call nothing and take less (10us, 1ms)", 1 },
+	{ "min-bytes", OPT_MIN_BYTES, "N", 0, "Leave out reads and writes that call nothing and are known to move less (4096, 64KiB)", 1 },
+	{ "stream-calls", OPT_STREAM_CALLS, "record|count", 0, "Count reads and writes of streams that call nothing instead of recording "
+	  "them (default: record)", 1 },
 	{ "probes", OPT_PROBES, "FILE", 0, "A further probe table", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ "quiet", 'q', NULL, 0, "No messages but errors on stderr", 0 },
@@ -96,6 +108,27 @@ static void set_method(struct arguments *a, const char *text, struct argp_state 
 	argp_error(state, "--attach: unknown method '%s'", text);
 }
 
+/* What the filters leave out is counted in the kernel and told. false: not one of theirs. */
+static bool parse_filter(int key, const char *arg, struct arguments *a, struct argp_state *state)
+{
+	char err[512];
+	int ret;
+
+	switch (key) {
+	case OPT_LAYERS: ret = 0; snprintf(a->filter.layers, sizeof(a->filter.layers), "%s", arg); break;
+	case OPT_PATH: ret = filter_add_paths(&a->filter, arg, false, err, sizeof(err)); break;
+	case OPT_EXCLUDE: ret = filter_add_paths(&a->filter, arg, true, err, sizeof(err)); break;
+	case OPT_FD_KINDS: ret = filter_set_kinds(&a->filter, arg, err, sizeof(err)); break;
+	case OPT_MIN_DURATION: ret = filter_set_min_duration(&a->filter, arg, err, sizeof(err)); break;
+	case OPT_MIN_BYTES: ret = filter_set_min_bytes(&a->filter, arg, err, sizeof(err)); break;
+	case OPT_STREAM_CALLS: ret = filter_set_stream_calls(&a->filter, arg, err, sizeof(err)); break;
+	default: return false;
+	}
+	if (ret)
+		argp_error(state, "%s", err);
+	return true;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -121,7 +154,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!!a->npids == !!a->command)
 			argp_error(state, a->npids ? "--pid and a COMMAND exclude each other" : "nothing to record: give --pid PID or -- COMMAND");
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return parse_filter(key, arg, a, state) ? 0 : ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
@@ -142,6 +175,8 @@ static int load_tables(struct table_set *set, const struct arguments *a, char *e
 
 	for (size_t i = 0; i < a->ntables && !ret; i++)
 		ret = table_parse_file(set, a->tables[i], err, err_len);
+	if (!ret && a->filter.layers[0])
+		ret = table_set_select(set, a->filter.layers, err, err_len);
 	return ret;
 }
 
@@ -194,7 +229,7 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 	struct recorder_options recorder = {
 		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command, .duration_s = a->duration_s,
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->npids ? DEFAULT_MAX_OVERHEAD : 0,
-		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes }, .argc = argc, .argv = argv,
+		.filter = &a->filter, .kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes }, .argc = argc, .argv = argv,
 		.ready = say_ready, .ready_arg = a,
 	};
 	int ret;

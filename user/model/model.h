@@ -68,6 +68,15 @@ struct model_handle {
 	uint32_t pre_status_flags;      /* OTF2_IoStatusFlag */
 };
 
+/* What a filter of the recording left out of a layer. layer NULL: the filter by itself; whole: the layer was not probed at all. */
+struct model_left_out {
+	const char *filter, *layer;     /* filter: the option, as the user gave it */
+	bool whole;
+	uint64_t calls, read_bytes, written_bytes;      /* moved, where known */
+	uint64_t unknown;               /* calls that moved data, nobody knows how much */
+	uint64_t time_ns;
+};
+
 /* Members are refs of model_group (ranks), in rank order. world and self are at most one each. */
 enum model_comm_kind { COMM_KIND_WORLD, COMM_KIND_SELF, COMM_KIND_OTHER };
 struct model_comm { const char *name; enum model_comm_kind kind; uint32_t *members; size_t nmembers; };
@@ -84,6 +93,7 @@ struct model {
 	MODEL_ARRAY(struct model_file, files);
 	MODEL_ARRAY(struct model_handle, handles);
 	MODEL_ARRAY(struct model_comm, comms);
+	MODEL_ARRAY(struct model_left_out, left_out);
 	const char *machine_name, *host_name;
 	uint64_t clock_begin_ns, clock_end_ns;          /* CLOCK_MONOTONIC: of the first and last event */
 	uint64_t realtime_at_begin_ns;                  /* CLOCK_REALTIME at clock_begin_ns */

@@ -202,6 +202,38 @@ static int gap(struct replay *r, const struct iop_rec_text *rec)
 	return note_gap_found(r, layer, number_or_zero(rec, "pid"), number_or_zero(rec, "from_ns"), number_or_zero(rec, "to_ns"), reason);
 }
 
+static struct model_left_out *left_out_get(struct replay *r, const char *filter, const char *layer)
+{
+	struct model_left_out *known;
+
+	for (size_t i = 0; i < r->model->left_out.n; i++) {
+		known = &r->model->left_out.v[i];
+		if (!strcmp(known->filter, filter) && !strcmp(known->layer ? known->layer : "", layer ? layer : ""))
+			return known;
+	}
+	known = MODEL_ADD(r->model->left_out);
+	if (known)
+		*known = (struct model_left_out){ .filter = filter, .layer = layer };
+	return known;
+}
+
+static int left_out(struct replay *r, const struct iop_rec_text *rec)
+{
+	const char *filter = value_string(r, rec, "filter"), *layer = value_string(r, rec, "layer");
+	struct model_left_out *sum = left_out_get(r, filter ? filter : "?", layer);
+	uint64_t calls = 0;
+
+	if (!sum)
+		return -ENOMEM;
+	sum->whole |= layer && !value_number(rec, "calls", &calls);
+	sum->calls += calls;
+	sum->read_bytes += number_or_zero(rec, "read_bytes");
+	sum->written_bytes += number_or_zero(rec, "written_bytes");
+	sum->unknown += number_or_zero(rec, "unknown");
+	sum->time_ns += number_or_zero(rec, "time_ns");
+	return 0;
+}
+
 static int end_count(struct replay *r, const struct iop_rec_text *rec, const char *key, const char *what)
 {
 	unsigned long long n = number_or_zero(rec, key);
@@ -239,6 +271,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_MISSING: return missing(r, rec);
 	case IOP_REC_GAP: return gap(r, rec);
 	case IOP_REC_END: return end(r, rec);
+	case IOP_REC_LEFT_OUT: return left_out(r, rec);
 	default: return 0;
 	}
 }

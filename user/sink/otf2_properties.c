@@ -50,6 +50,29 @@ static int set_notes(struct otf2_sink *s, const struct model *model)
 	return error;
 }
 
+/* One line each: the option, and of each layer what it left out. */
+static int set_left_out(struct otf2_sink *s, const struct model *model)
+{
+	int error = model->left_out.n ? set_number(s, "LEFT_OUT", model->left_out.n) : 0;
+
+	for (size_t i = 0; i < model->left_out.n && !error; i++) {
+		const struct model_left_out *l = &model->left_out.v[i];
+		char key[32], value[1536];
+
+		snprintf(key, sizeof(key), "LEFT_OUT_%04zu", i + 1);
+		if (!l->layer)
+			snprintf(value, sizeof(value), "%s", l->filter);
+		else if (l->whole)
+			snprintf(value, sizeof(value), "%s: %s: not probed", l->filter, l->layer);
+		else
+			snprintf(value, sizeof(value), "%s: %s: %" PRIu64 " calls, %" PRIu64 " bytes read, %" PRIu64 " bytes written, %" PRIu64
+				 " of unknown size, %" PRIu64 " ns", l->filter, l->layer, l->calls, l->read_bytes, l->written_bytes, l->unknown,
+				 l->time_ns);
+		error = set_text(s, key, value);
+	}
+	return error;
+}
+
 int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 {
 	const struct model_totals *t = &model->totals;
@@ -69,5 +92,7 @@ int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 		error = set_number(s, numbers[i].key, numbers[i].value);
 	if (!error && model->machine_name && OTF2_Archive_SetMachineName(s->archive, model->machine_name) != OTF2_SUCCESS)
 		error = otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "set the machine's name");
+	if (!error)
+		error = set_left_out(s, model);
 	return error ? error : set_notes(s, model);
 }

@@ -101,6 +101,25 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	       put(root, "frames_too_deep", number(t->frames_too_deep)) | put(root, "notes", notes);
 }
 
+static int put_left_out(json_t *root, const struct model *m)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < m->left_out.n && !error; i++) {
+		const struct model_left_out *l = &m->left_out.v[i];
+		json_t *o = json_object();
+
+		error = put(o, "filter", text(l->filter)) | put(o, "layer", text(l->layer)) | put(o, "whole_layer", json_boolean(l->whole));
+		if (!l->whole)
+			error |= put(o, "calls", number(l->calls)) | put(o, "bytes_read", number(l->read_bytes)) |
+				 put(o, "bytes_written", number(l->written_bytes)) | put(o, "calls_of_unknown_size", number(l->unknown)) |
+				 put(o, "time_ns", number(l->time_ns));
+		error |= json_array_append_new(array, o);
+	}
+	return put(root, "left_out", array) | error;
+}
+
 int summary_json_write(FILE *out, const struct summary_report *r)
 {
 	const struct model *m = r->model;
@@ -110,7 +129,7 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 		    put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
 		    put(root, "jobs", number(m->njobs)) |
 		    put(root, "processes", number(r->processes)) | put(root, "threads", number(r->threads)) |
-		    put_layers(root, r) | put_files(root, r) | put_losses(root, r);
+		    put_layers(root, r) | put_files(root, r) | put_losses(root, r) | put_left_out(root, m);
 
 	error = error ? -ENOMEM : 0;
 	if (!error && json_dumpf(root, out, JSON_INDENT(2)))

@@ -162,6 +162,60 @@ static void print_unknown_sizes(FILE *out, const struct summary_report *r)
 	fputs(")\n", out);
 }
 
+/* Layers that the user did not want at all, in one line. */
+static void print_unwanted_layers(FILE *out, const struct model *m)
+{
+	const char *filter = NULL;
+
+	for (size_t i = 0; i < m->left_out.n; i++) {
+		const struct model_left_out *l = &m->left_out.v[i];
+
+		if (!l->whole)
+			continue;
+		if (filter)
+			fputs(", ", out);
+		else
+			print_text(out, "not recorded: ");
+		print_text(out, l->layer);
+		filter = l->filter;
+	}
+	if (!filter)
+		return;
+	fputs(" (", out);
+	print_text(out, filter);
+	fputs(")\n", out);
+}
+
+static bool left_something_out(const struct model *m, const struct model_left_out *filter)
+{
+	for (size_t i = 0; i < m->left_out.n; i++)
+		if (m->left_out.v[i].layer && !strcmp(m->left_out.v[i].filter, filter->filter))
+			return true;
+	return false;
+}
+
+static void print_left_out(FILE *out, const struct model *m)
+{
+	print_unwanted_layers(out, m);
+	for (size_t i = 0; i < m->left_out.n; i++) {
+		const struct model_left_out *l = &m->left_out.v[i];
+
+		if (l->whole || (!l->layer && left_something_out(m, l)))
+			continue;
+		fputs("left out by ", out);
+		print_text(out, l->filter);
+		if (!l->layer) {
+			fputs(": nothing\n", out);
+			continue;
+		}
+		fprintf(out, ": %s %" PRIu64 " call%s, read %s, written %s, %.6f s", l->layer, l->calls, plural(l->calls),
+			bytes_cell(l->read_bytes).text, bytes_cell(l->written_bytes).text, l->time_ns / 1e9);
+		if (l->unknown)
+			fprintf(out, ", %" PRIu64 " of unknown size", l->unknown);
+		fputc('\n', out);
+	}
+}
+
 static void print_losses(FILE *out, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -180,6 +234,7 @@ static void print_losses(FILE *out, const struct summary_report *r)
 		if (lines[i].value)
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, lines[i].value);
 	print_unknown_sizes(out, r);
+	print_left_out(out, r->model);
 	if (!r->model->complete)
 		fputs("the recording is incomplete: it has no end\n", out);
 	for (size_t i = 0; i < r->model->ndigest; i++) {

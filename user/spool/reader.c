@@ -137,6 +137,7 @@ static size_t least_size(const struct iop_rec *rec, size_t room)
 		return sizeof(struct iop_rec_lost);
 	case IOP_REC_HOST ... IOP_REC_GAP:
 	case IOP_REC_END:
+	case IOP_REC_LEFT_OUT:
 		if (room < sizeof(struct iop_rec_text))
 			return sizeof(struct iop_rec_text);
 		return sizeof(struct iop_rec_text) + (size_t)((const struct iop_rec_text *)rec)->text_len;

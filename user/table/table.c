@@ -75,6 +75,13 @@ static __u8 fd_arg(const struct table_row *row, enum table_role handle, enum tab
 	return arg < 0 ? IOP_NO_FD : arg;
 }
 
+/* A system call whose descriptors are those of the files that it works on, and which changes nothing else. */
+static bool is_of_file(const struct table_row *row)
+{
+	return table_row_arg(row, ROLE_HANDLE) >= 0 && row->op != OP_OPEN && row->op != OP_CREATE && row->op != OP_CHDIR &&
+	       !(row->mods & MOD_RANGE);
+}
+
 static void describe_syscall(const struct table_row *row, struct iop_desc *desc)
 {
 	desc->flags |= descriptor_table_flags(row);
@@ -82,6 +89,32 @@ static void describe_syscall(const struct table_row *row, struct iop_desc *desc)
 		return; /* its ends need not be open */
 	desc->fd_arg = fd_arg(row, ROLE_HANDLE, ROLE_DIRFD);
 	desc->fd_arg2 = fd_arg(row, ROLE_HANDLE2, ROLE_DIRFD2);
+	if (is_of_file(row))
+		desc->flags |= IOP_D_OF_FILE;
+}
+
+/* Moves data, and no other call or rank has a part in it. */
+static bool is_data(const struct table_row *row)
+{
+	return (row->op == OP_READ || row->op == OP_WRITE || row->op == OP_COPY) &&
+	       !(row->mods & (MOD_COLLECTIVE | MOD_NONBLOCKING | MOD_COMPLETES | MOD_CALLBACK));
+}
+
+static void describe_moved(const struct table_row *row, struct iop_desc *desc)
+{
+	int size = table_row_arg(row, ROLE_SIZE);
+
+	if (!is_data(row))
+		return;
+	desc->flags |= IOP_D_DATA;
+	desc->moved = (row->op != OP_WRITE ? IOP_MOVED_READ : 0) | (row->op != OP_READ ? IOP_MOVED_WRITE : 0) |
+		      (row->result_int ? IOP_MOVED_INT : 0);
+	if (row->result == RESULT_BYTES)
+		desc->moved |= IOP_MOVED_BYTES;
+	else if (row->result == RESULT_CHAR)
+		desc->moved |= IOP_MOVED_CHAR;
+	else if (row->result == RESULT_ITEMS && size >= 0 && desc->arg[size].kind == IOP_ARG_VALUE)
+		desc->moved |= IOP_MOVED_ITEMS | size << IOP_MOVED_SIZE_SHIFT;
 }
 
 unsigned table_row_stream_flag(const struct table_set *set, const struct table_row *row)
@@ -122,6 +155,8 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 		desc->flags |= IOP_D_NESTED;
 	if (row->op == OP_UNWIND)
 		desc->flags |= IOP_D_UNWIND | IOP_D_NO_RETURN;
+	desc->layer = row->layer;
+	describe_moved(row, desc);
 	if (set->layers[row->layer].syscalls)
 		describe_syscall(row, desc);
 }

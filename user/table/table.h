@@ -105,6 +105,7 @@ struct table_layer {
 	char paradigm_name[48]; /* for readers: "POSIX I/O" */
 	bool os;                /* OTF2_IO_PARADIGM_FLAG_OS */
 	bool syscalls;          /* rows are system calls */
+	bool off;               /* not wanted in this recording: no probes (table_set_select) */
 	bool per_process;       /* everybody maps its library and calls it often (libc): probes only inside the target processes */
 	enum table_class klass; /* of the paradigm; where it depends on the library's build, this is SERIAL and one of the next two is set: */
 	char parallel_symbol[64];       /* the library is a parallel build if it defines this symbol */
@@ -144,6 +145,7 @@ struct table_row {
 	int8_t std_stream;      /* the handle is the process' stream: 0 stdin, 1 stdout; -1: it is an argument, or there is none */
 	uint8_t nargs;
 	struct table_arg args[TABLE_MAX_ARGS];
+	bool off;               /* not wanted in this recording (table_set_select) */
 	int syscall_nr;         /* of this machine, -1 if it has none, or the row is no system call */
 	unsigned line;          /* in its source */
 };
@@ -171,6 +173,10 @@ int table_parse_file(struct table_set *set, const char *path, char *err, size_t 
 
 /* The tables of probes/ that are linked into the program. */
 int table_parse_builtin(struct table_set *set, char *err, size_t err_len);
+
+/* Leaves only these layers on: names separated by commas, whatever their case and hyphens ("posix,mpiio"). Layers without a paradigm
+ * and name of their own for users (unwinders) stay. Returns 0, or -EINVAL with one line in err. */
+int table_set_select(struct table_set *set, const char *names, char *err, size_t err_len);
 
 /* What the kernel side must know of a row. */
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);

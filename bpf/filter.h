@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What the user does not want recorded is left out here, before a record is made of it, and counted. Without filters the verifier
+ * removes all of it: the options are constants to it.
+ */
+#ifndef IOPROBE_BPF_FILTER_H
+#define IOPROBE_BPF_FILTER_H
+
+#include "emit.h"
+
+const volatile bool filter_files = false;       /* any of the next four */
+const volatile bool filter_wants_paths = false; /* one that is not an exclusion is among path_filters */
+const volatile __u32 filter_kinds = 0xffff;     /* bit i_mode >> 12 */
+const volatile __u32 path_filter_count = 0;
+const volatile struct iop_path_filter path_filters[IOP_MAX_PATH_FILTERS];
+const volatile bool filter_calls = false;       /* any of the next three */
+const volatile __u64 filter_min_ns = 0, filter_min_bytes = 0;
+const volatile bool filter_streams = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOP_FILTERS);       /* set before load: for each layer */
+	__type(key, u32);
+	__type(value, struct iop_left_out);
+} left_out SEC(".maps");
+
+/* ---- counting ---- */
+
+#define BYTES_UNKNOWN (-1)
+
+/* The bytes that a returned call moved. */
+static __always_inline s64 moved_bytes(struct frame *f, const struct iop_desc *desc, s64 ret)
+{
+	u32 size_arg = desc->moved >> IOP_MOVED_SIZE_SHIFT & (IOP_MAX_ARGS - 1);
+
+	if (desc->moved & IOP_MOVED_INT)
+		ret = (s32)ret;
+	switch (desc->moved & IOP_MOVED_HOW) {
+	case IOP_MOVED_BYTES: return ret > 0 ? ret : 0;
+	case IOP_MOVED_ITEMS: return ret * f->args[size_arg];
+	case IOP_MOVED_CHAR: return (s32)ret != -1;
+	default: return BYTES_UNKNOWN;
+	}
+}
+
+static __always_inline struct iop_left_out *left_out_counts(const struct iop_desc *desc, u32 filter)
+{
+	u32 key = desc->layer * IOP_FILTERS + filter;
+
+	return bpf_map_lookup_elem(&left_out, &key);
+}
+
+/* Atomic: a program may be preempted by another one on its CPU. */
+__noinline int count_left_out(struct frame *f, const struct iop_desc *desc, u32 filter, s64 ret, u64 now)
+{
+	struct iop_left_out *counts = f && desc ? left_out_counts(desc, filter) : 0;
+	s64 bytes;
+
+	if (!counts || !f || !desc)
+		return 0;
+	bytes = moved_bytes(f, desc, ret);
+	__sync_fetch_and_add(&counts->calls, 1);
+	__sync_fetch_and_add(&counts->time_ns, now - f->enter_ns);
+	if (bytes == BYTES_UNKNOWN && (desc->moved & (IOP_MOVED_READ | IOP_MOVED_WRITE)))
+		__sync_fetch_and_add(&counts->unknown, 1);
+	if (bytes > 0 && (desc->moved & IOP_MOVED_READ))
+		__sync_fetch_and_add(&counts->read_bytes, bytes);
+	if (bytes > 0 && (desc->moved & IOP_MOVED_WRITE))
+		__sync_fetch_and_add(&counts->written_bytes, bytes);
+	return 0;
+}
+
+/* A call that was left out and never returned. */
+__noinline int count_abandoned(struct frame *f, u64 now)
+{
+	struct iop_left_out *counts;
+	struct iop_desc *desc;
+	u32 id;
+
+	if (!f)
+		return 0;
+	id = f->probe;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	counts = desc ? left_out_counts(desc, IOP_FILTER_FILE) : 0;
+	if (counts) {
+		__sync_fetch_and_add(&counts->calls, 1);
+		__sync_fetch_and_add(&counts->time_ns, now - f->enter_ns);
+	}
+	return 0;
+}
+
+/* ---- by duration and size ---- */
+
+/* Of a call without children. Those that failed stay where the result tells it. */
+static __always_inline bool call_left_out(struct frame *f, const struct iop_desc *desc, s64 ret, u64 now)
+{
+	s64 bytes;
+
+	if (!(desc->flags & IOP_D_DATA))
+		return false;
+	if (filter_streams && (desc->flags & (IOP_D_STREAM_DATA | IOP_D_STREAM_BYTES))) {
+		count_left_out(f, desc, IOP_FILTER_STREAMS, ret, now);
+		return true;
+	}
+	if ((desc->moved & IOP_MOVED_HOW) == IOP_MOVED_BYTES && (desc->moved & IOP_MOVED_INT ? (s32)ret < 0 : ret < 0))
+		return false;
+	if (now - f->enter_ns < filter_min_ns) {
+		count_left_out(f, desc, IOP_FILTER_DURATION, ret, now);
+		return true;
+	}
+	bytes = moved_bytes(f, desc, ret);
+	if (bytes == BYTES_UNKNOWN || bytes >= filter_min_bytes)
+		return false;
+	count_left_out(f, desc, IOP_FILTER_BYTES, ret, now);
+	return true;
+}
+
+/* ---- by file ---- */
+
+/* Whether the path that was copied to scratch, leaf first, is under this prefix: it ends with it, at a border of names. */
+__noinline int path_is_under(struct thread *t, u32 used, u32 i)
+{
+	u32 len, at;
+
+	if (!t || i >= IOP_MAX_PATH_FILTERS)
+		return 0;
+	len = path_filters[i].len;
+	if (len > used || used > PATH_ROOM || len > IOP_PATH_FILTER_LEN)
+		return 0;
+	at = sizeof(struct iop_rec_fd) + used - len;
+	if (len < used && at > 0 && at < sizeof(t->scratch)) {
+		u32 before = at - 1;
+
+		asm volatile("" : "+r"(before));
+		if (before >= sizeof(t->scratch) || t->scratch[before])
+			return 0;
+	}
+	for (u32 k = 0; k < IOP_PATH_FILTER_LEN; k++) {
+		u32 from = at + k;
+
+		if (k >= len)
+			break;
+		asm volatile("" : "+r"(from));
+		if (from >= sizeof(t->scratch) || t->scratch[from] != (u8)path_filters[i].tail[k])
+			return 0;
+	}
+	return 1;
+}
+
+/* A path that is not known to its root is wanted: nobody knows. */
+__noinline int is_wanted(struct thread *t, u32 i_mode, u32 path_len, u32 state)
+{
+	bool wanted = !filter_wants_paths || (state & IOP_FD_TRUNCATED);
+
+	if (!(filter_kinds >> (i_mode >> 12 & 15) & 1))
+		return 0;
+	for (u32 i = 0; i < IOP_MAX_PATH_FILTERS && i < path_filter_count; i++) {
+		if (!path_is_under(t, path_len, i))
+			continue;
+		if (path_filters[i].exclude)
+			return 0;
+		wanted = true;
+	}
+	return wanted;
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The kernel side's sums per layer and filter; what came since the last look goes to the spool.
+ */
+#include "capture/left_out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "capture/notes.h"
+#include "capture/rings.h"
+
+struct left_out {
+	const struct filter *filter;
+	const struct kernel_side *kernel;
+	const struct table_set *set;
+	struct spool_writer *spool;
+	struct iop_left_out noted[];    /* by layer and filter */
+};
+
+static void add_number(struct note *note, const char *key, uint64_t value)
+{
+	note_addf(note, key, "%llu", (unsigned long long)value);
+}
+
+/* layer NULL: the filter by itself; counts NULL: all of the layer. */
+static void write_note(struct spool_writer *spool, const char *filter, const char *layer, const struct iop_left_out *counts)
+{
+	struct note note = { 0 };
+
+	note_add(&note, "filter", filter);
+	if (layer)
+		note_add(&note, "layer", layer);
+	if (counts) {
+		add_number(&note, "calls", counts->calls);
+		add_number(&note, "read_bytes", counts->read_bytes);
+		add_number(&note, "written_bytes", counts->written_bytes);
+		add_number(&note, "unknown", counts->unknown);
+		add_number(&note, "time_ns", counts->time_ns);
+	}
+	spool_writer_text(spool, IOP_REC_LEFT_OUT, 0, monotonic_ns(), note.text, NULL);
+	note_free(&note);
+}
+
+int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel, const struct table_set *set,
+		    struct spool_writer *spool)
+{
+	bool any = false;
+	char option[sizeof(filter->layers) + 16];
+
+	*out = NULL;
+	snprintf(option, sizeof(option), "--layers %s", filter->layers);
+	for (size_t i = 0; i < set->nlayers; i++)
+		if (set->layers[i].off)
+			write_note(spool, option, set->layers[i].name, NULL);
+	for (int which = 0; which < IOP_FILTERS; which++) {
+		if (!filter->text[which][0])
+			continue;
+		write_note(spool, filter->text[which], NULL, NULL);
+		any = true;
+	}
+	if (!any)
+		return 0;
+	*out = calloc(1, sizeof(**out) + set->nlayers * IOP_FILTERS * sizeof((*out)->noted[0]));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->filter = filter;
+	(*out)->kernel = kernel;
+	(*out)->set = set;
+	(*out)->spool = spool;
+	return 0;
+}
+
+void left_out_destroy(struct left_out *left_out)
+{
+	free(left_out);
+}
+
+static void note_one(struct left_out *left_out, size_t layer, enum iop_filter which)
+{
+	struct iop_left_out *noted = &left_out->noted[layer * IOP_FILTERS + which], now;
+	struct iop_left_out since;
+
+	if (kernel_side_left_out(left_out->kernel, layer, which, &now) || now.calls == noted->calls)
+		return;
+	since = (struct iop_left_out){
+		now.calls - noted->calls, now.read_bytes - noted->read_bytes, now.written_bytes - noted->written_bytes,
+		now.unknown - noted->unknown, now.time_ns - noted->time_ns,
+	};
+	*noted = now;
+	write_note(left_out->spool, left_out->filter->text[which], left_out->set->layers[layer].name, &since);
+}
+
+void left_out_note(struct left_out *left_out)
+{
+	for (size_t layer = 0; left_out && layer < left_out->set->nlayers; layer++)
+		for (int which = 0; which < IOP_FILTERS; which++)
+			if (left_out->filter->text[which][0])
+				note_one(left_out, layer, which);
+}

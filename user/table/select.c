@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Which layers of the tables a recording wants.
+ */
+#include "table/table.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "MPI-IO" and "mpiio" are the same. */
+static bool same_name(const char *a, const char *b, size_t b_len)
+{
+	const char *end = b + b_len;
+
+	for (;;) {
+		while (*a && !isalnum((unsigned char)*a))
+			a++;
+		while (b < end && !isalnum((unsigned char)*b))
+			b++;
+		if (!*a || b == end)
+			return !*a && b == end;
+		if (tolower((unsigned char)*a++) != tolower((unsigned char)*b++))
+			return false;
+	}
+}
+
+/* Never recorded, and needed by all. */
+static bool is_internal(const struct table_set *set, size_t layer)
+{
+	for (size_t i = 0; i < set->nrows; i++)
+		if (set->rows[i].layer == layer && set->rows[i].op == OP_UNWIND)
+			return true;
+	return false;
+}
+
+static int unknown_layer(const struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
+{
+	size_t at = snprintf(err, err_len, "--layers: no layer '%.*s'; there are", (int)len, name);
+
+	for (size_t i = 0; i < set->nlayers && at < err_len; i++)
+		if (!is_internal(set, i))
+			at += snprintf(err + at, err_len - at, " %s", set->layers[i].name);
+	return -EINVAL;
+}
+
+static int turn_on(struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
+{
+	for (size_t i = 0; i < set->nlayers; i++) {
+		if (is_internal(set, i) || !same_name(set->layers[i].name, name, len))
+			continue;
+		set->layers[i].off = false;
+		return 0;
+	}
+	return unknown_layer(set, name, len, err, err_len);
+}
+
+/* Of layers that are off, parallel handles still need the calls that make and end communicators. */
+static void choose_rows(struct table_set *set)
+{
+	bool parallel = false;
+
+	for (size_t i = 0; i < set->nlayers; i++)
+		parallel |= !set->layers[i].off && set->layers[i].paradigm[0] && !set->layers[i].syscalls && !set->layers[i].per_process;
+	for (size_t i = 0; i < set->nrows; i++) {
+		const struct table_layer *layer = &set->layers[set->rows[i].layer];
+
+		set->rows[i].off = layer->off && !(parallel && layer->ncomms && set->rows[i].op != OP_REGION);
+	}
+}
+
+int table_set_select(struct table_set *set, const char *names, char *err, size_t err_len)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < set->nlayers; i++)
+		set->layers[i].off = !is_internal(set, i);
+	while (*names && !ret) {
+		size_t len = strcspn(names, ",");
+
+		ret = turn_on(set, names, len, err, err_len);
+		names += len + (names[len] == ',');
+	}
+	choose_rows(set);
+	return ret;
+}
