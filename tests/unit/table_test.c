@@ -413,23 +413,28 @@ static const struct { const char *layer, *function; unsigned flags, fd_arg, fd_a
 	{ "POSIX", "openat", IOP_D_MAKES_FD | IOP_D_STRINGS, 0, IOP_NO_FD },
 	{ "POSIX", "open", IOP_D_MAKES_FD | IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
 	{ "POSIX", "creat", IOP_D_MAKES_FD | IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
-	{ "POSIX", "dup", IOP_D_MAKES_FD, 0, IOP_NO_FD },
-	{ "POSIX", "dup2", IOP_D_REPLACES_FD, 0, 1 },
-	{ "POSIX", "dup3", IOP_D_REPLACES_FD, 0, 1 },
-	{ "POSIX", "fcntl", 0, 0, IOP_NO_FD },
-	{ "POSIX", "close", IOP_D_CLOSES_FD, 0, IOP_NO_FD },
+	{ "POSIX", "dup", IOP_D_MAKES_FD | IOP_D_OF_FILE, 0, IOP_NO_FD },
+	{ "POSIX", "dup2", IOP_D_REPLACES_FD | IOP_D_OF_FILE, 0, 1 },
+	{ "POSIX", "dup3", IOP_D_REPLACES_FD | IOP_D_OF_FILE, 0, 1 },
+	{ "POSIX", "fcntl", IOP_D_OF_FILE, 0, IOP_NO_FD },
+	{ "POSIX", "close", IOP_D_CLOSES_FD | IOP_D_OF_FILE, 0, IOP_NO_FD },
 	{ "POSIX", "close_range", IOP_D_CLOSES_RANGE, IOP_NO_FD, IOP_NO_FD },
 	{ "POSIX", "chdir", IOP_D_CHDIR | IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
 	{ "POSIX", "fchdir", IOP_D_CHDIR, 0, IOP_NO_FD },
-	{ "POSIX", "mmap", IOP_D_NEEDS_FD, 4, IOP_NO_FD },
-	{ "POSIX", "sendfile", 0, 1, 0 },
-	{ "POSIX", "copy_file_range", 0, 0, 1 },
+	{ "POSIX", "mmap", IOP_D_NEEDS_FD | IOP_D_OF_FILE, 4, IOP_NO_FD },
+	{ "POSIX", "unlinkat", IOP_D_STRINGS, 0, IOP_NO_FD },
+	{ "POSIX", "sendfile", IOP_D_OF_FILE | IOP_D_DATA, 1, 0 },
+	{ "POSIX", "copy_file_range", IOP_D_OF_FILE | IOP_D_DATA, 0, 1 },
 	{ "POSIX", "renameat2", IOP_D_STRINGS, 0, 2 },
-	{ "POSIX", "pwrite64", 0, 0, IOP_NO_FD },
+	{ "POSIX", "pwrite64", IOP_D_OF_FILE | IOP_D_DATA, 0, IOP_NO_FD },
 	{ "POSIX", "stat", 0, IOP_NO_FD, IOP_NO_FD },
 	{ "MPI", "MPI_Bcast", IOP_D_NESTED, IOP_NO_FD, IOP_NO_FD },
 	{ "MPI-IO", "MPI_File_open", IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
 	{ "MPI-IO", "MPI_File_call_errhandler", IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
+	{ "MPI-IO", "MPI_File_write_at", IOP_D_DATA, IOP_NO_FD, IOP_NO_FD },
+	{ "MPI-IO", "MPI_File_write_at_all", 0, IOP_NO_FD, IOP_NO_FD },
+	{ "MPI-IO", "MPI_File_iwrite_at", 0, IOP_NO_FD, IOP_NO_FD },
+	{ "ISOC", "fputc", IOP_D_DATA | IOP_D_STREAM_BYTES, IOP_NO_FD, IOP_NO_FD },
 	{ "ISOC", "fclose", 0, IOP_NO_FD, IOP_NO_FD },
 	{ "unwind", "_Unwind_RaiseException", IOP_D_UNWIND | IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
 };
@@ -446,6 +451,65 @@ static void test_descriptors(void **state)
 		assert_int_equal(desc.fd_arg, descriptors[i].fd_arg);
 		assert_int_equal(desc.fd_arg2, descriptors[i].fd_arg2);
 	}
+}
+
+/* How the kernel side finds the bytes of a call that a filter leaves out. */
+static void test_moved_bytes(void **state)
+{
+	static const struct { const char *layer, *function; unsigned moved; int size_arg; } moved[] = {
+		{ "POSIX", "pread64", IOP_MOVED_READ | IOP_MOVED_BYTES, 0 },
+		{ "POSIX", "sendfile", IOP_MOVED_READ | IOP_MOVED_WRITE | IOP_MOVED_BYTES, 0 },
+		{ "POSIX", "openat", 0, 0 },
+		{ "ISOC", "fwrite", IOP_MOVED_WRITE | IOP_MOVED_ITEMS, 0 },
+		{ "ISOC", "fprintf", IOP_MOVED_WRITE | IOP_MOVED_BYTES | IOP_MOVED_INT, 0 },
+		{ "ISOC", "fgetc", IOP_MOVED_READ | IOP_MOVED_CHAR | IOP_MOVED_INT, 0 },
+		{ "ISOC", "fgets", IOP_MOVED_READ, 0 },
+		{ "HDF5", "H5Dwrite", IOP_MOVED_WRITE, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++) {
+		struct iop_desc desc;
+
+		table_row_descriptor(&builtin, row_of(moved[i].layer, moved[i].function), &desc);
+		assert_int_equal(desc.moved, moved[i].moved);
+		assert_int_equal(desc.size_arg, moved[i].size_arg);
+		assert_string_equal(builtin.layers[desc.layer].name, moved[i].layer);
+	}
+}
+
+static void assert_layers_on(const struct table_set *set, const char *names)
+{
+	char on[256] = "";
+
+	for (size_t i = 0; i < set->nlayers; i++)
+		if (!set->layers[i].off)
+			strcat(strcat(on, set->layers[i].name), " ");
+	assert_string_equal(on, names);
+}
+
+static void test_selected_layers(void **state)
+{
+	struct table_set set;
+	char err[256];
+
+	(void)state;
+	table_set_init(&set);
+	assert_int_equal(table_parse_builtin(&set, err, sizeof(err)), 0);
+	assert_int_equal(table_set_select(&set, "posix,IsoC", err, sizeof(err)), 0);
+	assert_layers_on(&set, "ISOC POSIX unwind ");
+	assert_false(table_find(&set, "POSIX", "read")->off);
+	assert_true(table_find(&set, "MPI", "MPI_Comm_dup")->off);
+	assert_false(table_find(&set, "unwind", "_Unwind_Resume")->off);
+	assert_int_equal(table_set_select(&set, "mpiio", err, sizeof(err)), 0);
+	assert_layers_on(&set, "MPI-IO unwind ");
+	assert_true(table_find(&set, "POSIX", "read")->off);
+	assert_true(table_find(&set, "MPI", "MPI_Bcast")->off);
+	assert_false(table_find(&set, "MPI", "MPI_Comm_dup")->off);
+	assert_int_equal(table_set_select(&set, "posix,mp", err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, "no layer 'mp'"));
+	assert_null(strstr(err, "unwind"));
+	table_set_deinit(&set);
 }
 
 static void test_syscall_numbers(void **state)
@@ -629,7 +693,7 @@ int main(void)
 		cmocka_unit_test(test_too_many_rows), cmocka_unit_test(test_file),
 		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_paradigms),
 		cmocka_unit_test(test_meanings), cmocka_unit_test(test_std_streams),
-		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_syscall_numbers),
+		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_moved_bytes), cmocka_unit_test(test_selected_layers), cmocka_unit_test(test_syscall_numbers),
 		cmocka_unit_test(test_exported_netcdf), cmocka_unit_test(test_exported_netcdf_mpi), cmocka_unit_test(test_exported_hdf5),
 		cmocka_unit_test(test_exported_hdf5_mpi), cmocka_unit_test(test_exported_mpiio), cmocka_unit_test(test_exported_mpi),
 		cmocka_unit_test(test_exported_libc), cmocka_unit_test(test_exported_unwind),
