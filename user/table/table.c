@@ -107,14 +107,15 @@ static void describe_moved(const struct table_row *row, struct iop_desc *desc)
 	if (!is_data(row))
 		return;
 	desc->flags |= IOP_D_DATA;
-	desc->moved = (row->op != OP_WRITE ? IOP_MOVED_READ : 0) | (row->op != OP_READ ? IOP_MOVED_WRITE : 0) |
-		      (row->result_int ? IOP_MOVED_INT : 0);
+	desc->moved = (row->op != OP_WRITE ? IOP_MOVED_READ : 0) | (row->op != OP_READ ? IOP_MOVED_WRITE : 0);
 	if (row->result == RESULT_BYTES)
 		desc->moved |= IOP_MOVED_BYTES;
 	else if (row->result == RESULT_CHAR)
 		desc->moved |= IOP_MOVED_CHAR;
 	else if (row->result == RESULT_ITEMS && size >= 0 && desc->arg[size].kind == IOP_ARG_VALUE)
-		desc->moved |= IOP_MOVED_ITEMS | size << IOP_MOVED_SIZE_SHIFT;
+		desc->moved |= IOP_MOVED_ITEMS;
+	if (row->result_int && (desc->moved & IOP_MOVED_HOW))
+		desc->moved |= IOP_MOVED_INT;
 }
 
 unsigned table_row_stream_flag(const struct table_set *set, const struct table_row *row)
