@@ -13,7 +13,9 @@
 #include "capture/procfs.h"
 #include "capture/rings.h"
 
-#define HITS 400
+#define BATCHES 5
+#define HITS 400                /* of a batch */
+#define SINGLE_STEPPED_HITS 40  /* ten times as dear */
 
 void calibrate_emulated(void);
 void calibrate_single_stepped(void);
@@ -43,39 +45,38 @@ static void ignore_refusal(void *arg, const struct attach_point *point, int err)
 }
 
 /* The best of several batches: what disturbs only makes it longer. */
-static uint64_t time_hits(void (*function)(void))
+static uint64_t time_hits(void (*function)(void), int hits)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (int batch = 0; batch < 5; batch++) {
+	for (int batch = 0; batch < BATCHES; batch++) {
 		uint64_t begin = monotonic_ns(), took;
 
-		for (int i = 0; i < HITS; i++)
+		for (int i = 0; i < hits; i++)
 			function();
-		took = (monotonic_ns() - begin) / HITS;
+		took = (monotonic_ns() - begin) / hits;
 		if (took < best)
 			best = took;
 	}
 	return best;
 }
 
-static int measure(const struct kernel_side *kernel, const struct proc_modules *modules, void (*function)(void), uint64_t *ns)
+static int attach_both(struct links *links, const struct kernel_side *kernel, const struct proc_modules *modules)
 {
-	struct attach_point point = { .function = "calibration" };
-	struct links links = { 0 };
-	int err = own_offset(modules, (const void *)function, &point.offset);
+	struct attach_point points[] = { { .function = "calibration" }, { .function = "calibration" } };
+	int err = own_offset(modules, (const void *)calibrate_emulated, &points[0].offset);
 
 	if (!err)
-		err = attach_points(&links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), &point, 1, ignore_refusal, NULL);
+		err = own_offset(modules, (const void *)calibrate_single_stepped, &points[1].offset);
 	if (!err)
-		*ns = time_hits(function);
-	links_destroy(&links);
+		err = attach_points(links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2, ignore_refusal, NULL);
 	return err;
 }
 
-int calibrate_probe_cost(const struct kernel_side *kernel, struct probe_cost *cost)
+int calibrate_probe_cost(const struct kernel_side *kernel, struct closer *closer, struct probe_cost *cost)
 {
 	struct proc_modules modules;
+	struct links links = { 0 };
 	int err;
 
 	if (kernel_side_method(kernel) == ATTACH_NONE)
@@ -83,9 +84,12 @@ int calibrate_probe_cost(const struct kernel_side *kernel, struct probe_cost *co
 	err = proc_modules_read(getpid(), &modules);
 	if (err)
 		return err;
-	err = measure(kernel, &modules, calibrate_emulated, &cost->emulated_ns);
-	if (!err)
-		err = measure(kernel, &modules, calibrate_single_stepped, &cost->single_stepped_ns);
+	err = attach_both(&links, kernel, &modules);
+	if (!err) {
+		cost->emulated_ns = time_hits(calibrate_emulated, HITS);
+		cost->single_stepped_ns = time_hits(calibrate_single_stepped, SINGLE_STEPPED_HITS);
+	}
+	closer_take(closer, &links);
 	proc_modules_free(&modules);
 	return err;
 }

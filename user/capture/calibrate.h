@@ -5,11 +5,11 @@
 #ifndef IOPROBE_CALIBRATE_H
 #define IOPROBE_CALIBRATE_H
 
-#include "capture/kernel_side.h"
+#include "capture/closer.h"
 
 struct probe_cost { uint64_t emulated_ns, single_stepped_ns; }; /* of one trap: a call has one at entry and one at return */
 
-/* Takes a few milliseconds. Returns 0 or -errno (no library probes on this kernel). */
-int calibrate_probe_cost(const struct kernel_side *kernel, struct probe_cost *cost);
+/* Takes a few milliseconds; the kernel takes a hundred to remove the probes, which is left to the closer. Returns 0 or -errno (no library probes on this kernel). */
+int calibrate_probe_cost(const struct kernel_side *kernel, struct closer *closer, struct probe_cost *cost);
 
 #endif

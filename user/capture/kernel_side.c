@@ -167,19 +167,29 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	return 0;
 }
 
+/* Each update waits for all running programs (15 ms), a batch does once. Linux 5.15; some kernels lack it for this kind of map. */
+static int put_rings(const struct kernel_side *kernel)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.rings), err = 0;
+	uint32_t keys[MAX_RINGS], n = kernel->rings;
+
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = i;
+	if (!bpf_map_update_batch(fd, keys, kernel->ring_fds, &n, NULL))
+		return 0;
+	for (uint32_t i = 0; i < kernel->rings && !err; i++)
+		err = bpf_map_update_elem(fd, &i, &kernel->ring_fds[i], BPF_ANY);
+	return err;
+}
+
 static int make_rings(struct kernel_side *kernel)
 {
 	for (uint32_t i = 0; i < kernel->rings; i++) {
-		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ioprobe_ring", 0, 0, kernel->ring_bytes, NULL), err;
-
-		if (fd < 0)
-			return fd;
-		kernel->ring_fds[i] = fd;
-		err = bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.rings), &i, &fd, BPF_ANY);
-		if (err)
-			return err;
+		kernel->ring_fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ioprobe_ring", 0, 0, kernel->ring_bytes, NULL);
+		if (kernel->ring_fds[i] < 0)
+			return kernel->ring_fds[i];
 	}
-	return 0;
+	return put_rings(kernel);
 }
 
 static int fill_descriptors(struct kernel_side *kernel)

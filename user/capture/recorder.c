@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "capture/ceiling.h"
+#include "capture/closer.h"
 #include "capture/launch.h"
 #include "capture/left_out.h"
 #include "capture/notes.h"
@@ -40,6 +41,7 @@ struct recorder {
 	struct kernel_side *kernel;
 	struct responder *responder;
 	struct rings *rings;
+	struct closer *closer;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
 	struct left_out *left_out;      /* NULL: nothing is */
@@ -213,7 +215,9 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = rings_create(&r->rings, r->kernel, on_record, r);
 	if (!err)
-		err = targets_create(&r->targets, r->kernel, r->options->set, r->options->filter, r->spool);
+		err = closer_create(&r->closer);
+	if (!err)
+		err = targets_create(&r->targets, r->kernel, r->options->set, r->options->filter, r->closer, r->spool);
 	if (!err)
 		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)
@@ -230,7 +234,7 @@ static int open_ceiling(struct recorder *r)
 
 	if (!(r->options->max_overhead_percent > 0))
 		return 0;
-	err = calibrate_probe_cost(r->kernel, &cost);
+	err = calibrate_probe_cost(r->kernel, r->closer, &cost);
 	if (!err)
 		err = ceiling_create(&r->ceiling, r->options->max_overhead_percent, r->options->set, r->targets, &cost, r->spool);
 	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
@@ -469,6 +473,7 @@ static int close_all(struct recorder *r, int err)
 	ceiling_destroy(r->ceiling);
 	left_out_destroy(r->left_out);
 	targets_destroy(r->targets);
+	closer_destroy(r->closer);
 	rings_destroy(r->rings);
 	responder_destroy(r->responder);
 	kernel_side_destroy(r->kernel);

@@ -14,7 +14,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "capture/closer.h"
 #include "capture/libraries.h"
 #include "capture/notes.h"
 #include "capture/rings.h"
@@ -59,14 +58,13 @@ struct targets {
 };
 
 int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, const struct filter *filter,
-		   struct spool_writer *spool)
+		   struct closer *closer, struct spool_writer *spool)
 {
 	struct targets *targets = calloc(1, sizeof(*targets));
 
-	if (!targets || closer_create(&targets->closer)) {
-		free(targets);
+	if (!targets)
 		return -ENOMEM;
-	}
+	targets->closer = closer;
 	targets->kernel = kernel;
 	targets->set = set;
 	targets->filter = filter;
@@ -107,7 +105,6 @@ void targets_destroy(struct targets *targets)
 		target_destroy(targets, target);
 	closer_take(targets->closer, &targets->replaced);
 	libraries_detach(&targets->libraries, targets->closer);
-	closer_destroy(targets->closer);
 	while ((watch = targets->mounts)) {
 		targets->mounts = watch->next;
 		close(watch->fd);

@@ -6,6 +6,7 @@
 #ifndef IOPROBE_TARGETS_H
 #define IOPROBE_TARGETS_H
 
+#include "capture/closer.h"
 #include "capture/kernel_side.h"
 #include "capture/libraries.h"
 #include "spool/spool.h"
@@ -13,7 +14,7 @@
 struct targets;
 
 int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, const struct filter *filter,
-		   struct spool_writer *spool);
+		   struct closer *closer, struct spool_writer *spool);
 void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
 
 /* So many processes will come, as far as is known: decides how they are attached. */
