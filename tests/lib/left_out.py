@@ -14,10 +14,24 @@ import strace_sum
 READING = {"read", "pread64", "readv", "preadv", "preadv2"}
 
 
+def without_memory(lines):
+    """A mapping of memory is none of a file. Its line may be in two parts."""
+    unfinished = set()
+    for line in lines:
+        thread = line.split(" ", 1)[0]
+        if "MAP_ANONYMOUS" in line:
+            if "<unfinished" in line:
+                unfinished.add(thread)
+        elif "mmap resumed" in line and thread in unfinished:
+            unfinished.remove(thread)
+        else:
+            yield line
+
+
 def straced(path):
-    """Calls, bytes read, bytes written. A mapping of memory is none of a file; what is copied is both read and written."""
+    """Calls, bytes read, bytes written. What is copied is both read and written."""
     with open(path, errors="replace") as log:
-        sums = strace_sum.sums(line for line in log if "MAP_ANONYMOUS" not in line)
+        sums = strace_sum.sums(without_memory(log))
     copied = sum(sums[n][2] for n in strace_sum.COPYING & sums.keys()) // 2
     read = sum(t[2] for n, t in sums.items() if n in READING) + copied
     written = sum(t[2] for n, t in sums.items() if n in strace_sum.MOVING - READING) + copied
