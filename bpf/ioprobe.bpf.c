@@ -545,8 +545,7 @@ static __always_inline void new_program(struct thread *t)
 	if (!p)
 		return;
 	p->unprobed_code = 1;
-	for (int w = 0; w < KNOWN_FDS / 64; w++)
-		p->known[w] = p->left_out[w] = 0;
+	forget_all_fds(p);
 }
 
 SEC("tp_btf/sched_process_exec")

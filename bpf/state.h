@@ -192,6 +192,14 @@ static __always_inline struct process *process_of(struct thread *t)
 	return slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
 }
 
+/* A function of its own, so that the verifier looks at the loop once. */
+__noinline int forget_all_fds(struct process *p)
+{
+	for (int w = 0; w < KNOWN_FDS / 64 && p; w++)
+		p->known[w] = p->left_out[w] = 0;
+	return 0;
+}
+
 /* Finds a free slot near the cursor. Two allocations may meet on one slot only if both see it free at once: the exchange decides. */
 __noinline u32 process_allocate(u32 tgid)
 {
@@ -201,8 +209,7 @@ __noinline u32 process_allocate(u32 tgid)
 		if (!p || __sync_val_compare_and_swap(&p->tgid, 0, tgid) != 0)
 			continue;
 		p->unprobed_code = 0;
-		for (int w = 0; w < KNOWN_FDS / 64; w++)
-			p->known[w] = p->left_out[w] = 0;
+		forget_all_fds(p);
 		return slot;
 	}
 	COUNT(no_process_slot, 1);

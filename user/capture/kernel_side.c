@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct kernel_side {
 	const struct table_set *set;
 	bool syscalls;                  /* some are wanted */
 	struct bpf_link *fork, *exec, *exit, *syscall_enter, *syscall_exit;
-	int ring_fds[MAX_RINGS];
+	int ring_fds[MAX_RINGS], rings_fd, rings_err;
 	size_t rings;
 	uint64_t ring_bytes;
 };
@@ -138,10 +139,45 @@ static void set_filter(struct ioprobe_bpf *skel, const struct filter *filter)
 	skel->rodata->filter_calls = filter->min_duration_ns || filter->min_bytes || filter->count_streams;
 }
 
+/* ---- rings ---- */
+
+static int create_rings(struct kernel_side *kernel)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, of_rings);
+
+	for (uint32_t i = 0; i < kernel->rings; i++) {
+		kernel->ring_fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ioprobe_ring", 0, 0, kernel->ring_bytes, NULL);
+		if (kernel->ring_fds[i] < 0)
+			return kernel->ring_fds[i];
+	}
+	of_rings.inner_map_fd = kernel->ring_fds[0];
+	kernel->rings_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "ioprobe_rings", sizeof(uint32_t), sizeof(uint32_t), kernel->rings,
+					  &of_rings);
+	return kernel->rings_fd < 0 ? kernel->rings_fd : 0;
+}
+
+/* Each update waits for all running programs (15 ms), a batch does once (Linux 5.15). A thread of its own: meanwhile the programs are
+ * verified. */
+static void *put_rings(void *arg)
+{
+	struct kernel_side *kernel = arg;
+	uint32_t keys[MAX_RINGS], n = kernel->rings;
+
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = i;
+	if (!bpf_map_update_batch(kernel->rings_fd, keys, kernel->ring_fds, &n, NULL))
+		return NULL;
+	for (uint32_t i = 0; i < kernel->rings && !kernel->rings_err; i++)
+		kernel->rings_err = bpf_map_update_elem(kernel->rings_fd, &i, &kernel->ring_fds[i], BPF_ANY);
+	return NULL;
+}
+
+/* ---- programs ---- */
+
 static int try_load(struct kernel_side *kernel, const struct kernel_options *options)
 {
 	struct ioprobe_bpf *skel = ioprobe_bpf__open();
-	int err, inner;
+	int err;
 
 	if (!skel)
 		return -errno;
@@ -151,45 +187,16 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	skel->rodata->ring_count = kernel->rings;
 	skel->rodata->ring_wakeup_bytes = kernel->ring_bytes / 4;
 	skel->rodata->hold_limit_ns = options->hold_limit_ns;
-	bpf_map__set_max_entries(skel->maps.rings, kernel->rings);
 	bpf_map__set_max_entries(skel->maps.left_out, (kernel->set->nlayers + 1) * IOP_FILTERS);
-	inner = bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, kernel->ring_bytes, NULL);
-	err = inner < 0 ? inner : bpf_map__set_inner_map_fd(skel->maps.rings, inner);
+	err = bpf_map__reuse_fd(skel->maps.rings, kernel->rings_fd);
 	if (!err)
 		err = ioprobe_bpf__load(skel);
-	if (inner >= 0)
-		close(inner);
 	if (err) {
 		ioprobe_bpf__destroy(skel);
 		return err;
 	}
 	kernel->skel = skel;
 	return 0;
-}
-
-/* Each update waits for all running programs (15 ms), a batch does once. Linux 5.15; some kernels lack it for this kind of map. */
-static int put_rings(const struct kernel_side *kernel)
-{
-	int fd = bpf_map__fd(kernel->skel->maps.rings), err = 0;
-	uint32_t keys[MAX_RINGS], n = kernel->rings;
-
-	for (uint32_t i = 0; i < n; i++)
-		keys[i] = i;
-	if (!bpf_map_update_batch(fd, keys, kernel->ring_fds, &n, NULL))
-		return 0;
-	for (uint32_t i = 0; i < kernel->rings && !err; i++)
-		err = bpf_map_update_elem(fd, &i, &kernel->ring_fds[i], BPF_ANY);
-	return err;
-}
-
-static int make_rings(struct kernel_side *kernel)
-{
-	for (uint32_t i = 0; i < kernel->rings; i++) {
-		kernel->ring_fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ioprobe_ring", 0, 0, kernel->ring_bytes, NULL);
-		if (kernel->ring_fds[i] < 0)
-			return kernel->ring_fds[i];
-	}
-	return put_rings(kernel);
 }
 
 static int fill_descriptors(struct kernel_side *kernel)
@@ -223,24 +230,36 @@ int kernel_side_create(struct kernel_side **out, const struct table_set *set, co
 		       char *err_text, size_t err_len)
 {
 	struct kernel_side *kernel = calloc(1, sizeof(*kernel));
+	pthread_t putting;
+	bool threaded = false;
 	int err = -ENOMEM;
 
 	if (!kernel)
 		goto fail;
 	for (int i = 0; i < MAX_RINGS; i++)
 		kernel->ring_fds[i] = -1;
+	kernel->rings_fd = -1;
 	kernel->set = set;
 	libbpf_set_print(keep_libbpf_words);
 	choose_rings(kernel, options);
-	for (int method = options->best_method; method <= ATTACH_NONE; method++) {
+	err = create_rings(kernel);
+	if (!err)
+		threaded = !pthread_create(&putting, NULL, put_rings, kernel);
+	if (!err && !threaded)
+		put_rings(kernel);
+	for (int method = options->best_method; !err && method <= ATTACH_NONE; method++) {
 		kernel->method = method;
 		libbpf_words[0] = 0;
 		err = try_load(kernel, options);
 		if (!err || err == -EPERM)
 			break;
+		if (method < ATTACH_NONE)
+			err = 0;        /* the next one may do */
 	}
+	if (threaded)
+		pthread_join(putting, NULL);
 	if (!err)
-		err = make_rings(kernel);
+		err = kernel->rings_err;
 	if (!err)
 		err = fill_descriptors(kernel);
 	if (!err) {
@@ -264,6 +283,8 @@ void kernel_side_destroy(struct kernel_side *kernel)
 	for (int i = 0; i < MAX_RINGS; i++)
 		if (kernel->ring_fds[i] >= 0)
 			close(kernel->ring_fds[i]);
+	if (kernel->rings_fd >= 0)
+		close(kernel->rings_fd);
 	ioprobe_bpf__destroy(kernel->skel);
 	free(kernel);
 }

@@ -12,9 +12,9 @@
 
 #include "capture/notes.h"
 
-void libraries_init(struct libraries *libraries, const struct table_set *set, struct kernel_side *kernel, struct spool_writer *spool)
+void libraries_init(struct libraries *libraries, const struct table_set *set, struct spool_writer *spool)
 {
-	*libraries = (struct libraries){ .set = set, .kernel = kernel, .spool = spool };
+	*libraries = (struct libraries){ .set = set, .spool = spool };
 }
 
 static void library_destroy(struct library *library)

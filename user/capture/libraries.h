@@ -40,13 +40,13 @@ struct library {
 struct libraries {
 	struct library *all;            /* uthash by key */
 	const struct table_set *set;
-	struct kernel_side *kernel;
+	struct kernel_side *kernel;     /* before anything is attached; planning does without */
 	struct spool_writer *spool;
 	size_t probes, missing, moved, single_stepped;
 	bool row_single_stepped[IOP_MAX_PROBES];        /* somewhere */
 };
 
-void libraries_init(struct libraries *libraries, const struct table_set *set, struct kernel_side *kernel, struct spool_writer *spool);
+void libraries_init(struct libraries *libraries, const struct table_set *set, struct spool_writer *spool);
 void libraries_detach(struct libraries *libraries, struct closer *closer);       /* what is attached for everybody */
 void libraries_deinit(struct libraries *libraries);
 

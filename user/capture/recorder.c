@@ -5,6 +5,7 @@
 #include "capture/recorder.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,23 +202,47 @@ static int open_signals(struct recorder *r)
 	return watch(r, r->signal_fd);
 }
 
-static int open_kernel(struct recorder *r)
+/* Nothing else touches targets and spool meanwhile. */
+static void *plan_libraries(void *arg)
+{
+	struct recorder *r = arg;
+
+	for (size_t i = 0; i < r->options->npids; i++)
+		targets_plan(r->targets, r->options->pids[i]);
+	return NULL;
+}
+
+/* The verifier takes its time, in which libraries can be read. */
+static int load_programs(struct recorder *r)
 {
 	struct kernel_options options = r->options->kernel;
+	pthread_t planning;
+	bool threaded = r->options->npids && !pthread_create(&planning, NULL, plan_libraries, r);
 	int err;
 
 	options.filter = r->options->filter;
 	options.hold_limit_ns = r->options->command ? HOLD_LIMIT_NS : 0;
 	err = kernel_side_create(&r->kernel, r->options->set, &options, r->err, r->err_len);
+	if (threaded)
+		pthread_join(planning, NULL);
+	return err;
+}
+
+static int open_kernel(struct recorder *r)
+{
+	int err = closer_create(&r->closer);
+
+	if (!err)
+		err = targets_create(&r->targets, r->options->set, r->options->filter, r->closer, r->spool);
+	if (err)
+		return fail(r, err, "cannot begin");
+	err = load_programs(r);
 	if (err)
 		return err;
+	targets_begin(r->targets, r->kernel);
 	err = responder_create(&r->responder, r->kernel);
 	if (!err)
 		err = rings_create(&r->rings, r->kernel, on_record, r);
-	if (!err)
-		err = closer_create(&r->closer);
-	if (!err)
-		err = targets_create(&r->targets, r->kernel, r->options->set, r->options->filter, r->closer, r->spool);
 	if (!err)
 		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)

@@ -57,21 +57,36 @@ struct targets {
 	size_t processes;
 };
 
-int targets_create(struct targets **out, struct kernel_side *kernel, const struct table_set *set, const struct filter *filter,
-		   struct closer *closer, struct spool_writer *spool)
+int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct closer *closer,
+		   struct spool_writer *spool)
 {
 	struct targets *targets = calloc(1, sizeof(*targets));
 
 	if (!targets)
 		return -ENOMEM;
 	targets->closer = closer;
-	targets->kernel = kernel;
 	targets->set = set;
 	targets->filter = filter;
 	targets->spool = spool;
-	libraries_init(&targets->libraries, set, kernel, spool);
+	libraries_init(&targets->libraries, set, spool);
 	*out = targets;
 	return 0;
+}
+
+void targets_plan(struct targets *targets, pid_t pid)
+{
+	struct proc_modules modules;
+
+	if (proc_modules_read(pid, &modules))
+		return;
+	for (size_t i = 0; i < modules.n; i++)
+		libraries_get(&targets->libraries, &modules.v[i]);
+	proc_modules_free(&modules);
+}
+
+void targets_begin(struct targets *targets, struct kernel_side *kernel)
+{
+	targets->kernel = targets->libraries.kernel = kernel;
 }
 
 static void target_forget(struct targets *targets, struct target *target)
