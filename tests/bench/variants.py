@@ -157,6 +157,26 @@ def both(worker, folder):
 
 
 @contextlib.contextmanager
+def least(worker, folder):
+    """The least recorder that there can be, at the same points: what ioprobe may come near to. Of one process; functions that are probed
+    inside trap without a record."""
+    calls, hits = points_of(worker.pids[0])
+    children, info = [], {}
+    try:
+        for mode, points in ("hits", hits), ("least", calls):
+            children.append(Child([f"{BENCH}/empty", f"{BENCH}/empty.bpf.o", mode, str(worker.pids[0])]))
+            children[-1].tell(points)
+            children[-1].process.stdin.close()
+            children[-1].wait_line("ready", 20)
+        yield info
+        children[-1].process.send_signal(signal.SIGTERM)
+        info["records"] = int(children[-1].wait_line("records", 20).split()[1])
+    finally:
+        for child in children:
+            child.end(10, signal.SIGTERM)
+
+
+@contextlib.contextmanager
 def ioprobe(worker, folder, options=(), every_call=True):
     """Without its cost ceiling, which would turn off what is measured here: every call has to be in the trace."""
     options = [*options, "--max-overhead", "0"] if every_call else options
@@ -173,7 +193,7 @@ def ioprobe(worker, folder, options=(), every_call=True):
             raise Failed("ioprobe: did not end within 120 s after the last process")
         summary.seek(0)
         told = json.load(summary)
-        info.update(made=worker.made, calls=told["calls"], lost=told["records_lost"], complete=told["complete"])
+        info.update(made=worker.made, calls=told["calls"], lost=told["records_lost"], complete=told["complete"], notes=told["notes"])
         if every_call and worker.made > told["calls"] + told["records_lost"]:
             raise Failed(f"ioprobe: {worker.made} calls were made, {told['calls']} recorded, {told['records_lost']} lost")
     finally:
