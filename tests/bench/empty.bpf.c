@@ -9,6 +9,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+#define OF_PROBES 335           /* uretprobe(2) and uprobe(2): a return probe is a system call, too */
 #define RECORD_WORDS 9          /* of a call with three arguments */
 
 struct state { u64 enter_ns, seq; u64 args[3]; };
@@ -111,6 +112,8 @@ int least_enter(u64 *ctx)
 {
 	struct pt_regs *user = (void *)ctx[0];
 
+	if (ctx[1] >= OF_PROBES)
+		return 0;
 	begin(user->di, user->si, user->dx);
 	return 0;
 }
@@ -118,6 +121,7 @@ int least_enter(u64 *ctx)
 SEC("tp_btf/sys_exit")
 int least_leave(u64 *ctx)
 {
-	end(ctx[1]);
+	if (((struct pt_regs *)ctx[0])->orig_ax < OF_PROBES)
+		end(ctx[1]);
 	return 0;
 }

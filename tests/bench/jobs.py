@@ -120,7 +120,7 @@ def mix(folder, quick):
 def storm(folder, quick):
     """fputc for STORM_S seconds under the ceiling that --pid has by default, against as many bare ones."""
     worker = variants.Worker("calls", folder)
-    seconds = 4 if quick else STORM_S
+    seconds = 8 if quick else STORM_S       # the burst that is allowed at first weighs less in the longer one
     try:
         worker.order("fputc", 1, 200, 5)
         ns = worker.order("fputc", 1, 500, 5)["median"]
@@ -134,7 +134,7 @@ def storm(folder, quick):
     ratio = traced / before
     text = stats.table([f"fputc for {seconds} s, ceiling 2 %", "bare ns", "ioprobe ns", "ratio", "target"],
                        [[f"{calls:.1e} calls, {info['calls']} recorded", f"{before:.2f}", f"{traced:.2f}", f"{ratio:.3f}x",
-                         f"< {STORM_TARGET} x: {'met' if ratio < STORM_TARGET else 'missed'}"]])
+                         f"< {STORM_TARGET} x: {'not judged' if quick else 'met' if ratio < STORM_TARGET else 'missed'}"]])
     return {"calls": calls, "bare_ns": before, "ioprobe_ns": traced, "ratio": ratio, "notes": told}, "\n".join([text, *told])
 
 

@@ -1,33 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * storm DIR: makes DIR/ready, waits for DIR/go; then rounds of 4 Mi fputc to DIR/bytes until DIR/stop exists, at most 600 of them; then
- * 10 x dprintf of 8 bytes to DIR/end.
+ * storm DIR [THREADS]: makes DIR/ready, waits for DIR/go; then every thread makes rounds of 4 Mi fputc to a stream of its own in DIR until
+ * DIR/stop exists, at most 600 of them; then 10 x write of 8 bytes to DIR/end. Prints the number of fputc.
  */
 #include "golden.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 
-static bool exists(const char *dir, const char *name)
+#define ROUND (1 << 22)
+
+static const char *dir;
+
+static bool exists(const char *name)
 {
 	return access(IN_DIR(dir, name), F_OK) == 0;
 }
 
-int main(int argc, char **argv)
+static void *bytes(void *index)
 {
+	char stop[4096], name[4096];
+	long rounds = 0;
 	FILE *file;
-	int end;
 
-	must(argc == 2, "usage: storm DIR");
-	file = fopen(IN_DIR(argv[1], "bytes"), "w");
-	end = creat(IN_DIR(argv[1], "end"), 0644);
-	must(file && end >= 0 && close(creat(IN_DIR(argv[1], "ready"), 0644)) == 0, "open");
-	for (int i = 0; i < 600 && !exists(argv[1], "go"); i++)
-		usleep(100000);
-	for (int round = 0; round < 600 && !exists(argv[1], "stop"); round++) {
-		for (int i = 0; i < 1 << 22; i++)
+	snprintf(stop, sizeof(stop), "%s/stop", dir);
+	snprintf(name, sizeof(name), "%s/bytes%ld", dir, (long)index);
+	file = fopen(name, "w");
+	must(file, "fopen");
+	for (; rounds < 600 && access(stop, F_OK); rounds++) {
+		for (int i = 0; i < ROUND; i++)
 			fputc('x', file);
 		rewind(file);   /* the file stays small */
 	}
+	must(fclose(file) == 0, "fclose");
+	return (void *)rounds;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[64];
+	int n = argc == 3 ? atoi(argv[2]) : 1, end;
+	long rounds = 0;
+
+	must((argc == 2 || argc == 3) && n > 0 && n <= 64, "usage: storm DIR [THREADS]");
+	dir = argv[1];
+	end = creat(IN_DIR(dir, "end"), 0644);
+	must(end >= 0 && close(creat(IN_DIR(dir, "ready"), 0644)) == 0, "open");
+	for (int i = 0; i < 600 && !exists("go"); i++)
+		usleep(100000);
+	for (long i = 0; i < n; i++)
+		must(pthread_create(&threads[i], NULL, bytes, (void *)i) == 0, "pthread_create");
+	for (int i = 0; i < n; i++) {
+		void *made;
+
+		must(pthread_join(threads[i], &made) == 0, "pthread_join");
+		rounds += (long)made;
+	}
 	write_n(end, 10, 8);
-	return fclose(file) ? 1 : 0;
+	printf("%ld\n", rounds * ROUND);
+	return 0;
 }

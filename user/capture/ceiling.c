@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * A process has an account: time fills it, hits empty it. When it is overdrawn the costliest group that may go goes, and comes back for
- * a try after a pause that grows while the storm lasts. System calls are never turned off: they tell most.
+ * a try when the debt is paid and a pause is over that grows while the storm lasts. System calls are never turned off: they tell most.
  */
 #include "capture/ceiling.h"
 
@@ -13,6 +13,9 @@
 #include "capture/rings.h"
 
 #define CREDIT_NS 200000000ll           /* a burst that is nobody's storm */
+#define TRY_NS (CREDIT_NS / 10)         /* a try may cost so much: what it finds out is whether the storm goes on */
+#define DEBT_NS 1000000000ll            /* no more is remembered: system calls alone may overdraw an account for ever */
+#define DETACH_NS 100000000ull          /* the kernel's grace periods, in which the probes of a group that went still trap */
 #define FIRST_PAUSE_NS 1000000000ull
 #define LONGEST_PAUSE_NS 60000000000ull
 #define SYSCALL_NS 500                  /* enter and exit with a record; the benchmark's figure */
@@ -28,6 +31,7 @@ struct account {
 	int64_t credit_ns;
 	uint64_t filled_ns;             /* when time was last credited */
 	uint64_t spent_ns[GROUPS];      /* since then, by group */
+	uint64_t calm_ns;               /* until then hits are those of a group that is just going */
 	struct { bool off; uint64_t since_ns, until_ns, pause_ns; } group[GROUPS];
 	UT_hash_handle hh;
 };
@@ -90,18 +94,17 @@ static void turn_off(struct ceiling *ceiling, struct account *account, size_t g,
 	account->group[g].off = true;
 	account->group[g].since_ns = now_ns;
 	account->group[g].until_ns = now_ns + account->group[g].pause_ns;
+	account->calm_ns = now_ns + DETACH_NS;
 	targets_switch(ceiling->targets, account->tgid, groups[g], false);
 }
 
-static void turn_on(struct ceiling *ceiling, struct account *account, size_t g, uint64_t now_ns)
+static void turn_on(struct ceiling *ceiling, struct account *account, size_t g)
 {
 	targets_switch(ceiling->targets, account->tgid, groups[g], true);
 	account->group[g].off = false;
 	note_off(ceiling, account, g, monotonic_ns());
-	/* A try may cost little: what it finds out is whether the storm goes on. */
-	if (account->credit_ns > CREDIT_NS / 10)
-		account->credit_ns = CREDIT_NS / 10;
-	(void)now_ns;
+	if (account->credit_ns > TRY_NS)
+		account->credit_ns = TRY_NS;
 }
 
 /* The group that costs most; none if streams are not what costs. */
@@ -115,22 +118,32 @@ static int costliest(const struct account *account)
 	return worst;
 }
 
+/* As long as the kernel takes to remove the probes, the process goes on trapping at its present rate. Threads add up, as their hits do. */
+static int64_t detach_cost(uint64_t spent_ns, uint64_t interval_ns)
+{
+	return interval_ns ? (int64_t)((double)DETACH_NS * spent_ns / interval_ns) : 0;
+}
+
 static void settle(struct ceiling *ceiling, struct account *account, uint64_t now_ns)
 {
 	int worst = costliest(account);
+	uint64_t interval = now_ns > account->filled_ns ? now_ns - account->filled_ns : 0, income = interval * ceiling->share;
 
-	account->credit_ns += (int64_t)((now_ns - account->filled_ns) * ceiling->share);
+	account->credit_ns += (int64_t)income;
 	account->filled_ns = now_ns;
 	if (account->credit_ns > CREDIT_NS)
 		account->credit_ns = CREDIT_NS;
-	if (account->credit_ns < 0 && worst >= 0) {
+	/* Debt alone is no reason: what goes must be a storm itself. */
+	if (account->credit_ns < 0 && worst >= 0 && now_ns >= account->calm_ns && account->spent_ns[worst] > income) {
 		turn_off(ceiling, account, worst, now_ns);
-		account->credit_ns = 0;         /* the next group goes only if the storm is not over now */
+		account->credit_ns -= detach_cost(account->spent_ns[worst], interval);
 	}
+	if (account->credit_ns < -DEBT_NS)
+		account->credit_ns = -DEBT_NS;
 	for (size_t g = 0; g < GROUPS; g++) {
 		account->spent_ns[g] = 0;
-		if (account->group[g].off && now_ns >= account->group[g].until_ns)
-			turn_on(ceiling, account, g, now_ns);
+		if (account->group[g].off && now_ns >= account->group[g].until_ns && account->credit_ns >= TRY_NS)
+			turn_on(ceiling, account, g);
 	}
 }
 

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# The cost ceiling: storms of stream calls are turned off, and the trace says which, of which process, from when to when.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+NOTE='ISOC of process [0-9]* was not observed between [0-9]* and [0-9]* ns: stream calls that move one byte were turned off to keep the cost ceiling of 2 %'
+
+# start NAME FOLDER [THREADS]: a storm that waits. Sets PID.
+start() {
+	mkdir -p "$2"
+	"$P/storm" "$2" ${3:+"$3"} >"$2.out" 2>"$2.err" & PID=$!
+	wait_for_file "$2/ready" && return 0
+	end_of $PID 1
+	not_ok "$1" "the program did not start"
+	return 1
+}
+
+# blow FOLDER…: the storms, for two seconds.
+blow() {
+	local dir
+	for dir; do touch "$dir/go"; done
+	sleep 2
+	for dir; do touch "$dir/stop"; done
+}
+
+# recorded NAME MADE: a small part of what was made, and all other calls. From the summary: reading the trace of a storm takes long, and
+# attach.sh has one checked.
+recorded() {
+	verdict "$1, calls" "$(limited 20 "$PYTHON" - "$TMP/$1/out" "$2" 2>&1 <<-'END'
+import json, sys
+text = open(sys.argv[1]).read()
+told, made = json.loads(text[text.index("{"):]), int(sys.argv[2])
+calls = {l["name"]: l["calls"] for l in told["layers"]}
+ends = [f["writes"] for f in told["files"] if f["path"].endswith("/end")]
+good = 0 < calls["ISOC"] < made / 4 and ends and all(n == 10 for n in ends) and told["complete"]
+print("" if good else f"{calls}, made {made}, writes to the end {ends}")
+	END
+	)"
+}
+
+# told NAME PID: the archive names the group and the times of this process.
+told() {
+	local name=$1 pid=$2 notes
+	notes=$(grep -ao "$NOTE" "$TMP/$name/trace/traces.otf2" | grep " process $pid ")
+	verdict "$name, process $pid, gaps" "$([ -n "$notes" ] || echo "no note of process $pid: $(grep -c 'turned off' "$TMP/$name/out") lines in the summary")"
+	verdict "$name, process $pid, times" "$(echo "$notes" | awk '{ from = $9; to = $11; if (!(from > 0 && to > from) || from < last) print; last = to }')"
+}
+
+attached() {
+	local name=$1 threads=$2 dir recorder
+	dir=$(fresh "$name")
+	start "$name" "$dir/data/a" "$threads" || return
+	"$IOPROBE" --pid $PID --max-overhead 2 --json -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" recording || { touch "$dir/data/a/go" "$dir/data/a/stop"; end_of $PID; not_ok "$name" "$(said "$dir")"; return; }
+	blow "$dir/data/a"
+	end_of $PID 60
+	verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"
+	end_of $recorder 120
+	told "$name" $PID
+	recorded "$name" "$(cat "$dir/data/a.out")"
+}
+
+processes() {
+	local name=processes dir recorder pids=() pid
+	dir=$(fresh $name)
+	for data in a b c; do start $name "$dir/data/$data" || return; pids+=($PID); done
+	"$IOPROBE" --pid "$(IFS=,; echo "${pids[*]}")" --json -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" recording
+	blow "$dir"/data/[abc]
+	for pid in "${pids[@]}"; do end_of $pid 60; verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"; done
+	end_of $recorder 120
+	for pid in "${pids[@]}"; do told $name $pid; done
+	recorded $name $(($(cat "$dir"/data/[abc].out | paste -sd+)))
+}
+
+# Launched programs have no ceiling unless it is asked for.
+launched() {
+	local name=$1 dir
+	dir=$(fresh "$name")
+	touch "$dir/data/go"
+	(sleep 2; touch "$dir/data/stop") &
+	limited 90 "$IOPROBE" --max-overhead 2 --json -o "$dir/trace" -- "$P/storm" "$dir/data" >"$dir/out" 2>"$dir/err" </dev/null
+	verdict "$name, status" "$([ $? = 0 ] || said "$dir")"
+	wait
+	told "$name" "$(grep -ao "$NOTE" "$dir/trace/traces.otf2" | awk '{ print $4; exit }')"
+	recorded "$name" "$(head -n 1 "$dir/out")"
+}
+
+attached thread 1
+attached threads 8
+processes
+launched launched
