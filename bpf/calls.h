@@ -133,20 +133,28 @@ static __always_inline struct frame *frame_at(struct thread *t, u32 index)
 	return &t->frames[index];
 }
 
+__noinline bool abandon_top(struct thread *t, u64 now)
+{
+	struct frame *f;
+	u32 top;
+
+	if (!t)
+		return false;
+	top = t->depth - 1;
+	f = frame_at(t, top);
+	if (!f)
+		return false;
+	t->depth = top;
+	send_abandoned(t, f, top, now);
+	return true;
+}
+
 /* Closes every frame at and above index `keep` as abandoned. */
 __noinline int abandon_to(struct thread *t, u32 keep, u64 now)
 {
-	if (!t)
-		return 0;
-	for (int i = 0; i < MAX_DEPTH; i++) {
-		u32 top = t->depth - 1;
-		struct frame *f = frame_at(t, top);
-
-		if (t->depth <= keep || !f)
+	for (int i = 0; i < MAX_DEPTH && t; i++)
+		if (t->depth <= keep || !abandon_top(t, now))
 			break;
-		t->depth = top;
-		send_abandoned(t, f, top, now);
-	}
 	return 0;
 }
 
@@ -168,28 +176,38 @@ static __always_inline bool is_trampoline(struct task_struct *task, u64 ra)
 	return area && (BPF_CORE_READ(area, vaddr) & ~4095ull) == (ra & ~4095ull);
 }
 
-/* The number of frames that are still alive when a call enters with this stack pointer. Stacks grow down: a frame whose return
- * address lies below the new call's was left (longjmp, exception). */
-__noinline u32 frames_alive(struct thread *t, u64 sp)
+/* Whether the frame at this index was left, seen from a call with this stack pointer. Stacks grow down: a frame whose return address lies
+ * below the new call's was left (longjmp, exception). As the bodies of other loops over frames a function of its own, which the verifier
+ * looks at once and not for every frame. */
+__noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	bool alt = on_altstack(task, sp);
-	u32 alive = t ? t->depth : 0;
+	struct frame *f;
 	u64 ra = 0;
 
-	for (int i = 0; i < MAX_DEPTH && t; i++) {
-		struct frame *f = frame_at(t, alive - 1);
+	if (!t)
+		return false;
+	f = frame_at(t, index);
+	if (!f)
+		return false;
+	if (f->flags & FRAME_SYSCALL)
+		return true;
+	if (alt && !(f->flags & FRAME_ALTSTACK))
+		return false;
+	if (sp < f->sp && (alt || !(f->flags & FRAME_ALTSTACK)))
+		return false;
+	return sp != f->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)sp) || !is_trampoline(task, ra);
+}
 
-		if (!alive || !f)
+/* The number of frames that are still alive when a call enters with this stack pointer. */
+__noinline u32 frames_alive(struct thread *t, u64 sp)
+{
+	u32 alive = t ? t->depth : 0;
+
+	for (int i = 0; i < MAX_DEPTH && t; i++) {
+		if (!alive || !frame_is_left(t, alive - 1, sp))
 			break;
-		if (!(f->flags & FRAME_SYSCALL)) {
-			if (alt && !(f->flags & FRAME_ALTSTACK))
-				break;
-			if (sp < f->sp && (alt || !(f->flags & FRAME_ALTSTACK)))
-				break;
-			if (sp == f->sp && !bpf_probe_read_user(&ra, sizeof(ra), (void *)sp) && is_trampoline(task, ra))
-				break;
-		}
 		alive--;
 	}
 	return alive;
@@ -203,24 +221,34 @@ static __always_inline u32 flags_turned_off(void)
 	return flags ? *flags : 0;
 }
 
+__noinline bool frame_is_off(struct thread *t, u32 index, u32 off)
+{
+	struct iop_desc *desc;
+	struct frame *f;
+	u32 id;
+
+	if (!t)
+		return false;
+	f = frame_at(t, index);
+	if (!f || (f->flags & FRAME_SYSCALL))
+		return false;
+	id = f->probe;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	return desc && (desc->flags & off);
+}
+
 /* Calls that were open when their probes were taken away have no return: they are closed before anything enters below them. */
 __noinline int abandon_turned_off(struct thread *t, u64 now)
 {
-	u32 off = flags_turned_off();
+	u32 off = flags_turned_off(), keep = t ? t->depth : 0;
 
 	for (int i = 0; i < MAX_DEPTH && t && off; i++) {
-		struct frame *f = frame_at(t, t->depth - 1);
-		struct iop_desc *desc;
-		u32 id;
-
-		if (!t->depth || !f || (f->flags & FRAME_SYSCALL))
+		if (!keep || !frame_is_off(t, keep - 1, off))
 			break;
-		id = f->probe;
-		desc = bpf_map_lookup_elem(&descriptors, &id);
-		if (!desc || !(desc->flags & off))
-			break;
-		abandon_to(t, t->depth - 1, now ? now : bpf_ktime_get_ns());
+		keep--;
 	}
+	if (t && keep < t->depth)
+		abandon_to(t, keep, now ? now : bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -138,17 +138,24 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	return 0;
 }
 
+__noinline bool is_frame_of(struct thread *t, u32 index, u32 id, u64 sp)
+{
+	struct frame *f;
+
+	if (!t)
+		return false;
+	f = frame_at(t, index);
+	return f && f->probe == id && f->sp == sp && !(f->flags & FRAME_SYSCALL);
+}
+
 /* The index of the frame that returns, found by function and stack pointer; MAX_DEPTH if there is none. */
 __noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
 {
 	for (u32 i = 0; i < MAX_DEPTH && t; i++) {
-		u32 index = t->depth - 1 - i;
-		struct frame *f = frame_at(t, index);
-
-		if (i >= t->depth || !f)
+		if (i >= t->depth)
 			break;
-		if (f->probe == id && f->sp == sp && !(f->flags & FRAME_SYSCALL))
-			return index;
+		if (is_frame_of(t, t->depth - 1 - i, id, sp))
+			return t->depth - 1 - i;
 	}
 	return MAX_DEPTH;
 }

@@ -192,7 +192,7 @@ static __always_inline struct process *process_of(struct thread *t)
 	return slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
 }
 
-/* A function of its own, so that the verifier looks at the loop once. */
+/* Functions of their own, so that the verifier looks at them once. */
 __noinline int forget_all_fds(struct process *p)
 {
 	for (int w = 0; w < KNOWN_FDS / 64 && p; w++)
@@ -200,17 +200,25 @@ __noinline int forget_all_fds(struct process *p)
 	return 0;
 }
 
+__noinline bool process_claim(u32 slot, u32 tgid)
+{
+	struct process *p = slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
+
+	if (!p || __sync_val_compare_and_swap(&p->tgid, 0, tgid) != 0)
+		return false;
+	p->unprobed_code = 0;
+	forget_all_fds(p);
+	return true;
+}
+
 /* Finds a free slot near the cursor. Two allocations may meet on one slot only if both see it free at once: the exchange decides. */
 __noinline u32 process_allocate(u32 tgid)
 {
 	for (int i = 0; i < 64; i++) {
 		u32 slot = __sync_fetch_and_add(&process_cursor, 1) % MAX_PROCESSES;
-		struct process *p = slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
-		if (!p || __sync_val_compare_and_swap(&p->tgid, 0, tgid) != 0)
-			continue;
-		p->unprobed_code = 0;
-		forget_all_fds(p);
-		return slot;
+
+		if (process_claim(slot, tgid))
+			return slot;
 	}
 	COUNT(no_process_slot, 1);
 	return 0;
