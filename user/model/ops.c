@@ -123,8 +123,8 @@ static uint64_t offset_of(const struct replay *r, const struct frame *f)
 {
 	int64_t offset;
 
-	/* -1 is the current position (preadv2) */
-	if (frame_row(r, f)->op == OP_SYNC || !frame_arg(r, f, ROLE_OFFSET, &offset) || offset == -1)
+	/* -1 is the current position (preadv2), other negative ones are no offsets */
+	if (frame_row(r, f)->op == OP_SYNC || !frame_arg(r, f, ROLE_OFFSET, &offset) || offset < 0)
 		return OFFSET_UNKNOWN;
 	return offset;
 }
