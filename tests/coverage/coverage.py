@@ -156,6 +156,16 @@ def compare(expected, found, layer, name, result):
     return different
 
 
+def address_of(library, function):
+    """Where the function is, also behind a jump that is all of it. None if the library does not have it."""
+    try:
+        address = ctypes.cast(getattr(library, function), ctypes.c_void_p).value
+    except AttributeError:
+        return None
+    code = ctypes.string_at(address, 5)
+    return address + 5 + int.from_bytes(code[1:], "little", signed=True) if code[0] == 0xe9 else address
+
+
 class Aliases:
     """Two names of one address are one probe: the table's first."""
 
@@ -163,11 +173,9 @@ class Aliases:
         self.names, first = {}, {}
         handle = ctypes.CDLL(library) if library else None
         for function in functions:
-            try:
-                address = ctypes.cast(getattr(handle, function), ctypes.c_void_p).value if handle else function
-            except AttributeError:
-                continue
-            self.names[function] = first.setdefault(address, function)
+            address = address_of(handle, function) if handle else function
+            if address is not None:
+                self.names[function] = first.setdefault(address, function)
 
     def of(self, function):
         return self.names.get(function, function)

@@ -154,8 +154,10 @@ static void blocks(void)
 	CALL((full = F(FILE *(const char *, const char *), "fopen")("/dev/full", "w")) != NULL, "fopen create");
 	CALL(F(put_fn, "fputc")('x', full) == 'x', "fputc write:1/1");
 	CALL(F(int(FILE *), "fflush")(full) == EOF && errno == ENOSPC, "fflush !28 flush");
-	CALL(F(int(FILE *, long, int), "fseek")(full, 0, SEEK_SET) == -1, "fseek !28");
-	CALL(F(int(FILE *), "fclose")(full) == EOF && errno == ENOSPC, "fclose !28 destroy");
+	end(full);
+	CALL((full = F(FILE *(const char *, const char *), "fopen")("/dev/full", "w")) != NULL, "fopen create");
+	CALL(F(put_fn, "fputc")('x', full) == 'x', "fputc write:1/1");
+	CALL(F(int(FILE *), "fclose")(full) == EOF && errno == ENOSPC, "fclose !28");
 }
 
 static void characters(void)
@@ -251,10 +253,8 @@ static void formatted(void)
 	CALL(F(printf_chk_fn, "__printf_chk")(1, "hello %d", 7) == 7, "__printf_chk write:?/7");
 	CALL(F(fprintf_fn, "fscanf")(f, "%1d", &n) == 1 && n == 0, "fscanf read:?/1");
 	CALL(F(fprintf_fn, "__isoc99_fscanf")(f, "%1d", &n) == 1 && n == 1, "__isoc99_fscanf read:?/1");
-	CALL(F(printf_fn, "scanf")("%*s %*s %1d", &n) == 1 && n == 0, "scanf read:?/23");
+	CALL(F(printf_fn, "scanf")("%*s %1d", &n) == 1 && n == 0, "scanf read:?/12");
 	CALL(F(printf_fn, "__isoc99_scanf")("%1d", &n) == 1 && n == 1, "__isoc99_scanf read:?/1");
-	CALL(F(int(FILE *, long, int), "fseek")(f, 330 - 33, SEEK_SET) == 0, "fseek seek:297");
-	make("in", 10);
 	CALL((f = F(FILE *(const char *, const char *, FILE *), "freopen")("digits", "w+", f)) != NULL, "freopen destroy create");
 	CALL(F(int(const char *, FILE *), "fputs")("1 2 3\n", f) >= 0, "fputs write:?/6");
 	CALL((F(void(FILE *), "rewind")(f), true), "rewind seek:0");
@@ -318,8 +318,8 @@ static void wide(void)
 
 	/* narrow so far: wide from here on */
 	must(freopen("in", "r", stdin) && freopen("stdout2", "w", stdout), "freopen");
-	cover_expect("freopen create");
-	cover_expect("freopen create");
+	cover_expect("freopen destroy create");
+	cover_expect("freopen destroy create");
 	for (size_t i = 0; i < N(gets); i++)
 		CALL(F(wchar_fn, gets[i])(f) == L'0' + i, "%s read:?/1", gets[i]);
 	for (size_t i = 0; i < N(puts); i++)

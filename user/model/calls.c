@@ -151,11 +151,6 @@ static void read_results(struct frame *f, const struct row_info *info, const str
 	}
 }
 
-static int64_t result_of(const struct table_row *row, int64_t ret)
-{
-	return row->result_int ? (int32_t)ret : ret;
-}
-
 /* ---- frames ---- */
 
 static struct frame *frame_push(struct thread *thread)
@@ -196,44 +191,12 @@ static int enter_event(struct replay *r, struct thread *thread, const struct fra
 	return call_event(r, thread, &event, f->enter_ns);
 }
 
-static bool result_failed(const struct replay *r, const struct frame *f)
-{
-	const struct table_row *row = frame_row(r, f);
-	const struct table_layer *layer = frame_layer(r, f);
-
-	if (layer->syscalls)
-		return f->ret < 0 && f->ret >= -4095;
-	switch (row->result) {
-	case RESULT_STATUS:
-		return layer->success == SUCCESS_ZERO ? f->ret != 0 : layer->success == SUCCESS_NONNULL ? !f->ret : f->ret < 0;
-	case RESULT_HANDLE:
-		return layer->handle_kind == HANDLE_POINTER ? !f->ret : f->ret < 0;
-	case RESULT_POINTER:
-		return !f->ret;
-	case RESULT_BYTES:
-	case RESULT_OFFSET:
-	case RESULT_CHAR:
-	case RESULT_COUNT:
-		return f->ret < 0;
-	default:
-		return false;
-	}
-}
-
-/* errno of a system call, a library's own code; 0 where the result says no more than that it failed. */
-static int32_t error_code(const struct replay *r, const struct frame *f)
-{
-	if (frame_layer(r, f)->syscalls)
-		return -f->ret;
-	return frame_row(r, f)->result == RESULT_STATUS || frame_row(r, f)->result == RESULT_HANDLE ? f->ret : 0;
-}
-
 static int leave_event(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed } };
 
 	if (f->failed)
-		event.u.call.error = error_code(r, f);
+		event.u.call.error = outcome_error(r, f);
 	r->model->totals.failed_calls += f->failed;
 	r->model->totals.abandoned += f->abandoned;
 	return call_event(r, thread, &event, f->leave_ns);
@@ -246,6 +209,8 @@ static int leave(struct replay *r, struct thread *thread)
 
 	if (!ret)
 		ret = leave_event(r, thread, &thread->frames[index]);
+	if (index)
+		outcome_hand_up(r, &thread->frames[index - 1], &thread->frames[index]);
 	frame_pop(thread);
 	return ret;
 }
@@ -263,16 +228,6 @@ int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint
 		thread->disturbed = true;
 	}
 	return ret;
-}
-
-static void set_outcome(const struct replay *r, struct frame *f, const struct iop_rec_call *rec)
-{
-	const struct table_row *row = frame_row(r, f);
-
-	f->complete = true;
-	f->leave_ns = rec->rec.time_ns;
-	f->ret = result_of(row, rec->ret);
-	f->failed = !(row->mods & MOD_CALLBACK) && result_failed(r, f);
 }
 
 static int call_enter(struct replay *r, struct thread *thread, const struct iop_rec_call *rec, bool complete)
@@ -294,7 +249,7 @@ static int call_enter(struct replay *r, struct thread *thread, const struct iop_
 	f->enter_ns = rec->enter_ns;
 	read_arguments(f, info, rec);
 	if (complete)
-		set_outcome(r, f, rec);
+		outcome_set(r, f, rec);
 	else if (keep_strings(f, info))
 		return -ENOMEM;
 	ret = enter_event(r, thread, f);
@@ -328,7 +283,7 @@ static int call_exit(struct replay *r, struct thread *thread, const struct iop_r
 		return call_abandon_to(r, thread, index, rec->rec.time_ns);
 	f = &thread->frames[index];
 	read_results(f, frame_info(r, f), rec);
-	set_outcome(r, f, rec);
+	outcome_set(r, f, rec);
 	return leave(r, thread);
 }
 

@@ -83,6 +83,8 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 
 	if (f->failed || f->abandoned)
 		return BYTES_UNKNOWN;
+	if (f->at_end)
+		return 0;
 	switch (frame_row(r, f)->result) {
 	case RESULT_BYTES:
 		return f->ret;

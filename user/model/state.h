@@ -120,6 +120,9 @@ struct frame {
 	uint8_t unread;                 /* bits: arguments that could not be read */
 	uint64_t enter_ns, leave_ns;
 	int64_t ret;
+	int32_t inner_error;            /* errno of the last system call inside that failed, 0 none */
+	bool inner_at_end;              /* the last system call inside was a read that found nothing */
+	bool at_end;                    /* so that this call found nothing either */
 	int64_t args[IOP_MAX_ARGS];
 	struct str str[IOP_MAX_ARGS];
 	char *text;                     /* storage of str[] between ENTER and EXIT */
@@ -243,6 +246,11 @@ static inline const struct table_layer *frame_layer(const struct replay *r, cons
 /* The value of the argument with this role; false if there is none or it could not be read. */
 bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value);
 struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role);
+
+/* ---- outcome.c ---- */
+void outcome_set(const struct replay *r, struct frame *f, const struct iop_rec_call *rec);
+void outcome_hand_up(const struct replay *r, struct frame *outer, const struct frame *f);       /* f leaves */
+int32_t outcome_error(const struct replay *r, const struct frame *f);   /* of a failed call: errno or the library's code, 0 unknown */
 
 /* ---- ops.c: what a call does, at its entry and at its return ---- */
 int op_enter(struct replay *r, struct thread *thread, unsigned index);

@@ -12,7 +12,8 @@
 #include "table/words.h"
 
 /* Properties of a layer that are said once. */
-enum { SEEN_PARADIGM = 1, SEEN_SYSCALLS = 2, SEEN_SUCCESS = 4, SEEN_HANDLES = 8, SEEN_VERSION = 16, SEEN_PER_PROCESS = 32, SEEN_ALL = 63 };
+enum { SEEN_PARADIGM = 1, SEEN_SYSCALLS = 2, SEEN_SUCCESS = 4, SEEN_HANDLES = 8, SEEN_VERSION = 16, SEEN_PER_PROCESS = 32, SEEN_ERRNO = 64,
+       SEEN_ALL = 127 };
 
 struct parser {
 	struct scan scan;

@@ -270,6 +270,12 @@ static int parse_per_process(struct parser *p)
 	return 0;
 }
 
+static int parse_errno(struct parser *p)
+{
+	parser_layer(p)->sets_errno = true;
+	return 0;
+}
+
 static int parse_version(struct parser *p)
 {
 	return want_text(p, parser_layer(p)->version_symbol, sizeof(parser_layer(p)->version_symbol), "symbol");
@@ -282,7 +288,7 @@ int parser_property(struct parser *p)
 		{ "syscalls", SEEN_SYSCALLS, parse_syscalls }, { "success", SEEN_SUCCESS, parse_success },
 		{ "handles", SEEN_HANDLES, parse_handles }, { "version", SEEN_VERSION, parse_version },
 		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "flag", 0, parse_flag }, { "comm", 0, parse_comm },
-		{ "abi", 0, parse_abi },
+		{ "abi", 0, parse_abi }, { "errno", SEEN_ERRNO, parse_errno },
 	};
 	struct scan_word word;
 	int ret = scan_word(&p->scan, &word);

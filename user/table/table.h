@@ -107,6 +107,7 @@ struct table_layer {
 	bool syscalls;          /* rows are system calls */
 	bool off;               /* not wanted in this recording: no probes (table_set_select) */
 	bool per_process;       /* everybody maps its library and calls it often (libc): probes only inside the target processes */
+	bool sets_errno;        /* a failed call's error is that of the last system call that failed in it */
 	enum table_class klass; /* of the paradigm; where it depends on the library's build, this is SERIAL and one of the next two is set: */
 	char parallel_symbol[64];       /* the library is a parallel build if it defines this symbol */
 	char parallel_needed[64];       /* … if one of its DT_NEEDED names matches this pattern */
