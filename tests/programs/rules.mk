@@ -4,9 +4,11 @@
 
 P := build/programs
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover storm
+C_PROGRAMS += cover_posix cover_isoc
 CXX_PROGRAMS := exceptions cancel
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
 	parallel_nc mpiio failures_mpi mpiio_f)
+PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf)
 
 PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
 PROGRAM_CXXFLAGS := -std=gnu++17 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
@@ -18,6 +20,9 @@ NETCDF_PC = PKG_CONFIG_PATH="$(NETCDF_PC_PATH):$$PKG_CONFIG_PATH"; export PKG_CO
 	pc=netcdf; $(PKG_CONFIG) --exists netcdf-mpi && pc=netcdf-mpi;
 NETCDF_CFLAGS = $(shell $(NETCDF_PC) echo -I$$($(PKG_CONFIG) --variable=prefix $$pc)/include $$($(PKG_CONFIG) --cflags $$pc))
 NETCDF_LIBS = $(shell $(NETCDF_PC) $(PKG_CONFIG) --libs $$pc)
+HDF5_PC = pc=hdf5; for p in hdf5-openmpi hdf5-mpich; do $(PKG_CONFIG) --exists $$p && { pc=$$p; break; }; done;
+HDF5_CFLAGS = $(shell $(HDF5_PC) $(PKG_CONFIG) --cflags $$pc)
+HDF5_LIBS = $(shell $(HDF5_PC) $(PKG_CONFIG) --libs $$pc)
 MPICC ?= $(firstword $(shell command -v mpicc || ls /usr/lib64/openmpi/bin/mpicc 2>/dev/null) mpicc)
 MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpif90 2>/dev/null) mpif90)
 
@@ -54,12 +59,19 @@ $(P)/static: tests/programs/streams.c tests/programs/golden.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -static -o $@ $<
 
-$(P)/parallel_nc $(P)/failures_mpi: $(P)/%: tests/programs/%.c
+$(P)/cover_posix $(P)/cover_isoc $(P)/cover_mpiio $(P)/cover_hdf5 $(P)/cover_netcdf: tests/programs/cover.h tests/programs/golden.h
+
+$(P)/parallel_nc $(P)/failures_mpi $(P)/cover_netcdf: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,NETCDF_CFLAGS) -o $@ $< $(call lazy,NETCDF_LIBS)
 
-$(P)/mpiio: tests/programs/mpiio.c
+$(P)/cover_hdf5: tests/programs/cover_hdf5.c
+	$(say) MPICC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) -o $@ $< $(call lazy,HDF5_LIBS)
+
+$(P)/mpiio $(P)/cover_mpiio: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<

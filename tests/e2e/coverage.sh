@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Every function of every probe table, called with known arguments, traced, and compared event by event with what the program did;
+# at the end a table of the layers beside other tools', which must be behind in each.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+coverage() { limited 120 "$PYTHON" "$TESTS/coverage/coverage.py" "$@" 2>&1; }
+
+# covered LAYER PROGRAM LIBRARY [LAUNCHER...]: LIBRARY is a part of the name of the library's file, "" for system calls.
+covered() {
+	local layer=$1 name=$2 library=$3 text file
+	fresh "$name" >/dev/null
+	record "$name" --probes "$TESTS/coverage/golden.probes" -- "${@:4}" "$P/$name" "$TMP/$name/data" "$TMP/$name/expected"
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
+	contract "$name"
+	lost_nothing "$name"
+	cp "$TMP/tables" "$TMP/$name/probes"
+	if [ -n "$library" ]; then
+		file=$(LD_TRACE_LOADED_OBJECTS=1 "$P/$name" | awk -v l="/$library" 'index($3, l) { print $3; exit }')
+		"$IOPROBE" probes --json --library "$file" >"$TMP/$name/probes"
+	fi
+	text=$(coverage check "$layer" "$TMP/tables" "$TMP/$name/probes" "$TMP/$name.result" "$TMP/$name/trace/traces.otf2" \
+		"$TMP/$name"/expected*)
+	verdict "$name, every call" "$([ $? = 0 ] || echo "$text")"
+}
+
+# The comparison must see a byte, an offset, an event, a call too many and one too few.
+falsified() {
+	local what=$1 text
+	sed "$2" "$TMP/cover_posix/expected" >"$TMP/false"
+	text=$(coverage check POSIX "$TMP/tables" "$TMP/tables" "$TMP/false.result" "$TMP/cover_posix/trace/traces.otf2" "$TMP/false")
+	verdict "falsified, $what" "$([ $? = 1 ] || echo "not noticed: $text")"
+}
+
+"$IOPROBE" probes --json >"$TMP/tables"
+covered POSIX cover_posix ""
+falsified bytes 's,^pread64 read:10/10@20,pread64 read:10/11@20,'
+falsified offset 's,^pread64 read:10/10@20,pread64 read:10/10@21,'
+falsified event 's,^dup2 destroy dup,dup2 dup,'
+falsified error 's,^dup !9,dup !10,'
+falsified "a call too many" '/^fsync flush/p'
+falsified "a call too few" '/^fsync flush/d'
+covered ISOC cover_isoc libc.so
+if have mpirun; then
+	covered MPI-IO cover_mpiio libmpi.so mpirun -n 2
+	covered HDF5 cover_hdf5 libhdf5 mpirun -n 2
+	covered netCDF cover_netcdf libnetcdf mpirun -n 2
+else
+	skip MPI "no mpirun"
+fi
+text=$(coverage table "$TMP"/cover_*.result)
+verdict "ahead of the others in every layer" "$([ $? = 0 ] || echo "$text")"
+echo "$text" >"$BUILD/coverage.txt"
