@@ -503,7 +503,7 @@ static void outer_create_fails(void **state)
 	sb_call(&sb, 100, "H5Fcreate", 40, 41, 0, -1, ARGS(STR(PATH, "never"), ARG(FLAGS, 2)));
 	sb_replay(&sb);
 	assert_int_equal(sb.ret, 0);
-	assert_non_null(strstr(sb.events, "100 @21 leave H5Fcreate failed -1\n100 @22 leave nc_create_par failed -101\n"));
+	assert_non_null(strstr(sb.events, "100 @21 leave H5Fcreate failed 0\n100 @22 leave nc_create_par failed -101\n"));
 	assert_null(strstr(sb.events, "create h1 "));
 	assert_null(strstr(sb.events, "create h2 "));
 	assert_int_equal(sb.model.handles.n, 5);
@@ -553,6 +553,30 @@ static void serial_build_is_not_collective(void **state)
 	assert_int_equal(handle(0)->comm, REF_NONE);
 }
 
+/* errno from the system call that failed inside, even if another one worked after it; the end of a file is no failure. */
+static void stream_errors(void **state)
+{
+	(void)state;
+	sb_call(&sb, 100, "fopen", 1, 2, 0, 0x700, ARGS(STR(PATH, "/f"), STR(STREAM_MODE, "r+")));
+	sb_enter(&sb, 100, "fgetc", 10, 11, 0, ARGS(ARG(HANDLE, 0x700)));
+	sb_call(&sb, 100, "read", 12, 13, 1, 0, ARGS(ARG(HANDLE, 3), ARG(BYTES, 4096)));
+	sb_exit(&sb, 100, "fgetc", 10, 14, 0, 0xffffffff, NO_ARGS);
+	sb_enter(&sb, 100, "fread", 20, 21, 0, ARGS(ARG(SIZE, 2), ARG(ITEMS, 5), ARG(HANDLE, 0x700)));
+	sb_call(&sb, 100, "read", 22, 23, 1, -5, ARGS(ARG(HANDLE, 3), ARG(BYTES, 4096)));
+	sb_exit(&sb, 100, "fread", 20, 24, 0, 0, NO_ARGS);
+	sb_enter(&sb, 100, "fclose", 30, 31, 0, ARGS(ARG(HANDLE, 0x700)));
+	sb_call(&sb, 100, "write", 32, 33, 1, -28, ARGS(ARG(HANDLE, 3), ARG(BYTES, 1)));
+	sb_call(&sb, 100, "fsync", 34, 35, 1, 0, ARGS(ARG(HANDLE, 3)));
+	sb_exit(&sb, 100, "fclose", 30, 36, 0, 0xffffffff, NO_ARGS);
+	sb_replay(&sb);
+	assert_int_equal(sb.ret, 0);
+	assert_non_null(strstr(sb.events, "100 @14 leave fgetc\n"));
+	assert_non_null(strstr(sb.events, "100 @24 leave fread failed 5\n"));
+	assert_non_null(strstr(sb.events, "100 @36 leave fclose failed 28\n"));
+	assert_null(strstr(sb.events, "destroy"));
+	assert_int_equal(sb.model.totals.unknown_sizes, 0);
+}
+
 static void delete_on_close(void **state)
 {
 	(void)state;
@@ -585,7 +609,7 @@ int main(void)
 		TEST(open_write_close), TEST(failed_calls), TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates),
 		TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
 		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(unified_over_ranks),
-		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close),
+		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close), TEST(stream_errors),
 		TEST(notes_and_end), TEST(other_streams), TEST(clock_read_first), TEST(malformed),
 	};
 
