@@ -57,6 +57,7 @@ class Trace:
         self.locations = list(d.locations)
         self.handles = list(d.io_handles)
         self.files = {f.name: f for f in d.io_files}
+        self.comm_names = [c.name for c in d.comms]
         self.properties = collections.defaultdict(dict)
         for p in d.io_file_properties:
             value = p.value.value if hasattr(p.value, "value") else p.value
@@ -186,6 +187,14 @@ def queries(trace):
                 found.add(tuple(chain))
         return sorted(found)
 
+    def members(path):
+        """The ranks of the communicator that MPI-IO opened a file on, in their order; "self", or None if it is unknown."""
+        comms = {h.comm for h in trace.handles if h.file and h.io_paradigm.identification == "MPI-IO" and fnmatch.fnmatchcase(h.file.name, path)}
+        comm, = comms       # one for all its handles
+        if comm is None or comm.group.group_type == otf2.GroupType.COMM_SELF:
+            return "self" if comm else None
+        return [int(m.group.name.rsplit(" ", 1)[1]) for m in comm.group.members]
+
     def precreated(path):
         return sum(1 for h in trace.precreated if h.file and fnmatch.fnmatchcase(h.file.name, path))
 
@@ -199,8 +208,8 @@ def queries(trace):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
     words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
-                                     locations_with, layer_bytes, chains, precreated, has_file, scope, prop)}
+                                     locations_with, layer_bytes, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
-                 files=sorted(trace.files), paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
+                 files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
                  sorted=sorted, set=set, abs=abs, range=range)
     return words

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF or copies of them; and the handles that all ranks
- * open together, which are one definition.
+ * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF, or made of them (communities.c); and the handles that
+ * the members of one open together, which are one definition.
  */
 #include "model/state.h"
 
@@ -29,15 +29,22 @@ static uint32_t comm_get(struct replay *r, uint32_t group, bool self)
 	return *ref = r->model->comms.n - 1;
 }
 
-bool comm_is_world(const struct replay *r, uint32_t comm)
+bool comm_is_shared(const struct replay *r, uint32_t comm)
 {
-	return comm != REF_NONE && r->model->comms.v[comm].kind == COMM_KIND_WORLD;
+	return comm != REF_NONE && r->model->comms.v[comm].kind != COMM_KIND_SELF;
+}
+
+/* Where communicators are 32-bit numbers the rest of the register is not theirs. */
+static uint64_t narrowed(const struct process *process, uint64_t value)
+{
+	return process->narrow_comms ? value & UINT32_MAX : value;
 }
 
 static struct comm_value *value_find(struct process *process, uint64_t value)
 {
 	struct comm_value *known;
 
+	value = narrowed(process, value);
 	HASH_FIND(hh, process->comms, &value, sizeof(value), known);
 	return known;
 }
@@ -52,7 +59,7 @@ static void value_forget(struct process *process, uint64_t value)
 	}
 }
 
-static int value_set(struct process *process, uint64_t value, bool self)
+static int value_set(struct process *process, uint64_t value, uint32_t context)
 {
 	struct comm_value *known = value_find(process, value);
 
@@ -60,17 +67,18 @@ static int value_set(struct process *process, uint64_t value, bool self)
 		known = calloc(1, sizeof(*known));
 		if (!known)
 			return -ENOMEM;
-		known->value = value;
+		known->value = narrowed(process, value);
 		HASH_ADD(hh, process->comms, value, sizeof(known->value), known);
 	}
-	known->self = self;
+	known->context = context;
 	return 0;
 }
 
 int comm_known(struct replay *r, struct process *process, uint64_t value, bool self)
 {
 	(void)r;
-	return value_set(process, value, self);
+	process->narrow_comms |= value <= UINT32_MAX;
+	return value_set(process, value, self ? CONTEXT_SELF : CONTEXT_WORLD);
 }
 
 /* Predefined constants that are numbers, 32 bits wide: 1 for self, 0 for world, -1 for none. */
@@ -97,9 +105,15 @@ static bool is_member(const struct replay *r, const struct process *process)
 uint32_t comm_of(struct replay *r, struct process *process, uint64_t value)
 {
 	struct comm_value *known = value_find(process, value);
-	int self = known ? known->self : process->comms ? -1 : comm_constant(r, value);
+	int self = known || process->comms ? -1 : comm_constant(r, value);
+	uint32_t context = known ? known->context : self < 0 ? REF_NONE : self ? CONTEXT_SELF : CONTEXT_WORLD, ref;
 
-	return self >= 0 && is_member(r, process) ? comm_get(r, process->group, self) : REF_NONE;
+	if (context == REF_NONE || !is_member(r, process))
+		return REF_NONE;
+	if (context < CONTEXT_OTHERS)
+		return comm_get(r, process->group, context == CONTEXT_SELF);
+	ref = community_ref(r, context);
+	return ref == COMMUNITY_WORLD ? comm_get(r, process->group, false) : ref;
 }
 
 /* ---- calls ---- */
@@ -112,7 +126,7 @@ static void hand_up(struct replay *r, struct thread *thread, unsigned index, uin
 
 		if (!f->makes || f->ref != REF_NONE || f->doubtful || frame_info(r, f)->arg[ROLE_PARENT] >= 0)
 			continue;
-		if (!layer_parallel(r, thread->process, frame_row(r, f)->layer) || comm_is_world(r, f->comm))
+		if (!layer_parallel(r, thread->process, frame_row(r, f)->layer) || comm_is_shared(r, f->comm))
 			continue;
 		f->comm = comm;
 	}
@@ -139,31 +153,50 @@ static void adopt_constants(struct replay *r, struct process *process, uint64_t 
 
 		for (size_t i = 0; i < layer->ncomms; i++)
 			if (layer->comms[i].has_value)
-				value_set(process, layer->comms[i].value, layer->comms[i].self);
+				comm_known(r, process, layer->comms[i].value, layer->comms[i].self);
 	}
 }
 
-void op_comm_leave(struct replay *r, struct thread *thread, struct frame *f)
+/* A communicator was made of another one. Where it is not known which, its value must not be taken for another's. */
+static int made_comm(struct replay *r, struct thread *thread, struct frame *f, uint64_t from)
 {
-	const struct table_row *row = frame_row(r, f);
 	struct process *process = thread->process;
-	struct comm_value *known;
-	int64_t from, to;
+	const struct comm_value *known;
+	uint32_t context = REF_NONE;
+	int64_t to;
+	int ret = 0;
 
-	if (f->failed || f->abandoned || !frame_arg(r, f, ROLE_COMM, &from))
-		return;
-	if (row->op == OP_CLOSE) {
-		value_forget(process, from);
-		return;
-	}
-	if (row->op != OP_COMM || !frame_arg(r, f, ROLE_COMM_OUT, &to))
-		return;
 	adopt_constants(r, process, from);
 	known = value_find(process, from);
-	if (known)
-		value_set(process, to, known->self);
-	else
-		value_forget(process, to);
+	if (known && is_member(r, process))
+		ret = community_create(r, thread, f, known->context, &context);
+	if (ret || !frame_arg(r, f, ROLE_COMM_OUT, &to))
+		return ret;
+	if (context != REF_NONE)
+		return value_set(process, to, context);
+	value_forget(process, to);
+	return 0;
+}
+
+int op_comm_leave(struct replay *r, struct thread *thread, struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+	bool names_one = frame_info(r, f)->arg[ROLE_COMM] >= 0;
+	int64_t from;
+
+	if (row->op != OP_COMM && row->op != OP_CLOSE)
+		return 0;
+	if (f->failed || f->abandoned || (names_one && !frame_arg(r, f, ROLE_COMM, &from))) {
+		thread->process->counts_comms &= row->op != OP_COMM;
+		return 0;
+	}
+	if (row->op == OP_COMM && !names_one)   /* the library begins */
+		thread->process->counts_comms = true;
+	else if (row->op == OP_COMM)
+		return made_comm(r, thread, f, from);
+	else if (names_one)
+		value_forget(thread->process, from);
+	return 0;
 }
 
 /* ---- unified handles ---- */
@@ -270,7 +303,7 @@ int comms_finish(struct replay *r)
 	for (size_t i = 0; i < r->jobs.n && !ret; i++)
 		if (r->jobs.v[i].world != REF_NONE)
 			ret = find_members(r, &r->jobs.v[i]);
-	return ret;
+	return ret ? ret : communities_finish(r);
 }
 
 void comms_free_process(struct process *process)
@@ -286,12 +319,14 @@ void comms_free_process(struct process *process)
 		HASH_DEL(process->opens, count);
 		free(count);
 	}
+	communities_free_process(process);
 }
 
 void comms_free(struct replay *r)
 {
 	struct unified *u, *next;
 
+	communities_free(r);
 	HASH_ITER(hh, r->unified, u, next) {
 		HASH_DEL(r->unified, u);
 		free(u->refs);

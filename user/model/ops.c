@@ -541,8 +541,10 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	const struct row_info *info = frame_info(r, f);
+	int ret = op_comm_leave(r, thread, f);
 
-	op_comm_leave(r, thread, f);
+	if (ret)
+		return ret;
 	if (info->paradigm == REF_NONE)
 		return 0;
 	if (info->fd)

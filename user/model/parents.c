@@ -138,7 +138,7 @@ uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index)
 	def.name = object_name(r, f);
 	if (!def.name)
 		return REF_NONE;
-	if (comm_is_world(r, f->comm) && frame_path(f))
+	if (comm_is_shared(r, f->comm) && frame_path(f))
 		f->ref = handle_unified(r, thread->process, &def, f->path);
 	else
 		f->ref = handle_new(r, &def);

@@ -84,7 +84,10 @@ struct object {
 /* ---- processes and threads ---- */
 
 struct library { bool seen, parallel, known_abi; };
-struct comm_value { uint64_t value; bool self; UT_hash_handle hh; };
+/* context: where creations from it are counted, CONTEXT_… or one of communities.c */
+struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
+enum { CONTEXT_WORLD, CONTEXT_SELF, CONTEXT_OTHERS };
+#define COMMUNITY_WORLD (REF_NONE - 1)
 struct open_count { const char *key; unsigned n; UT_hash_handle hh; };
 
 struct process {
@@ -95,6 +98,9 @@ struct process {
 	size_t nfds;
 	struct object *objects;
 	struct comm_value *comms;
+	struct comm_count *comm_counts;
+	bool counts_comms;              /* every creation of a communicator was seen so far */
+	bool narrow_comms;              /* they are 32-bit numbers */
 	struct open_count *opens;       /* of unified handles, per paradigm and path */
 	struct library libraries[MAX_LAYERS];
 	uint32_t master_location;       /* REF_NONE */
@@ -108,7 +114,8 @@ struct process {
 struct group_info { const char *comm, *mntns, *job; int64_t rank; uint32_t parent, ppid; bool mpi; };
 
 /* number: as readers see it, REF_NONE until ranks_finish. world: model comm. */
-struct job { const char *id; uint32_t world, number; };
+/* size: of the world, as the launcher told it, 0 unknown */
+struct job { const char *id; uint32_t world, number; uint64_t size; };
 
 struct str { const char *p; size_t len; };      /* p NULL: unknown */
 
@@ -193,6 +200,7 @@ struct replay {
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
 	struct gap_process *gap_processes;
+	struct communities *communities;
 };
 
 int replay_fail(struct replay *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -266,7 +274,7 @@ int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint
 /* The absolute path of the call's PATH argument into f->path; empty if it could not be read or there is none. */
 int op_path(struct replay *r, struct thread *thread, struct frame *f);
 int op_comm_enter(struct replay *r, struct thread *thread, unsigned index);     /* comms.c */
-void op_comm_leave(struct replay *r, struct thread *thread, struct frame *f);
+int op_comm_leave(struct replay *r, struct thread *thread, struct frame *f);
 
 /* ---- fds.c ---- */
 int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
@@ -314,11 +322,18 @@ const char *path_last(const char *path);
 /* ---- comms.c ---- */
 int comm_known(struct replay *r, struct process *process, uint64_t value, bool self);
 uint32_t comm_of(struct replay *r, struct process *process, uint64_t value);
-bool comm_is_world(const struct replay *r, uint32_t comm);
+bool comm_is_shared(const struct replay *r, uint32_t comm);              /* by several processes: not MPI_COMM_SELF */
 uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path);
 int comms_finish(struct replay *r);
 void comms_free(struct replay *r);
 void comms_free_process(struct process *process);
+
+/* ---- communities.c ---- */
+int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, uint32_t *to);      /* contexts */
+uint32_t community_ref(struct replay *r, uint32_t context);             /* model comm, or COMMUNITY_WORLD */
+int communities_finish(struct replay *r);
+void communities_free(struct replay *r);
+void communities_free_process(struct process *process);
 
 /* ---- flags.c: to OTF2's enums ---- */
 uint8_t flags_posix_mode(int64_t flags);

@@ -102,6 +102,13 @@ static int process(struct replay *r, const struct iop_rec_text *rec)
 	info->mntns = text ? text : info->mntns;
 	text = value_string(r, rec, "job");
 	info->job = text ? text : info->job;
+	if (value_number(rec, "size", &number)) {
+		struct job *job = job_of(r, process->group);
+
+		if (!job)
+			return -ENOMEM;
+		job->size = number;
+	}
 	if (value_number(rec, "rank", &number))
 		info->rank = number;
 	if (value_number(rec, "ppid", &number))

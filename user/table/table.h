@@ -42,6 +42,8 @@ enum table_op {
 #define MOD_CALLBACK 0x0010     /* calls user code: no return probe */
 #define MOD_AT_ZERO 0x0020      /* close: only if the result is 0 (H5Idec_ref) */
 #define MOD_DELETES 0x0040      /* close deletes the file where the open asked for it */
+#define MOD_PART 0x1000         /* comm: of some of the members, by color or group */
+#define MOD_NODE 0x2000         /* … of those on one node */
 #define MOD_RANGE 0x0080        /* close: of the descriptors from HANDLE to HANDLE2 (close_range) */
 
 /* What an argument is to the model. */
@@ -59,6 +61,7 @@ enum table_role {
 	ROLE_FLAGS,     /* O_* or a library's own open flags */
 	ROLE_STREAM_MODE,               /* fopen's "w+" */
 	ROLE_COMM, ROLE_COMM_OUT,
+	ROLE_COLOR, ROLE_KEY, ROLE_GROUP,       /* who a new communicator's members are, and their order */
 	ROLE_REQUEST, ROLE_COUNT,
 	ROLE_DATATYPE,  /* with an offset: the size of one, in bytes */
 	ROLE_STATUS,    /* with an offset: the bytes that were moved */

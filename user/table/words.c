@@ -18,6 +18,7 @@ const struct table_word table_words_op[] = {
 const struct table_word table_words_mod[] = {
 	{ "collective", MOD_COLLECTIVE }, { "nonblocking", MOD_NONBLOCKING }, { "completes", MOD_COMPLETES }, { "nested", MOD_NESTED },
 	{ "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES }, { "range", MOD_RANGE },
+	{ "part", MOD_PART }, { "node", MOD_NODE },
 	{ "stdin", TABLE_WORD_STDIN }, { "stdout", TABLE_WORD_STDOUT }, { NULL, 0 },
 };
 
@@ -25,7 +26,8 @@ const struct table_word table_words_role[] = {
 	{ "path", ROLE_PATH }, { "path2", ROLE_PATH2 }, { "dirfd", ROLE_DIRFD }, { "dirfd2", ROLE_DIRFD2 }, { "handle", ROLE_HANDLE },
 	{ "handle2", ROLE_HANDLE2 }, { "parent", ROLE_PARENT }, { "name", ROLE_NAME }, { "bytes", ROLE_BYTES }, { "size", ROLE_SIZE },
 	{ "items", ROLE_ITEMS }, { "offset", ROLE_OFFSET }, { "whence", ROLE_WHENCE }, { "flags", ROLE_FLAGS },
-	{ "stream_mode", ROLE_STREAM_MODE }, { "comm", ROLE_COMM }, { "comm_out", ROLE_COMM_OUT }, { "request", ROLE_REQUEST },
+	{ "stream_mode", ROLE_STREAM_MODE }, { "comm", ROLE_COMM }, { "comm_out", ROLE_COMM_OUT }, { "color", ROLE_COLOR }, { "key", ROLE_KEY },
+	{ "group", ROLE_GROUP }, { "request", ROLE_REQUEST },
 	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "start", ROLE_START },
 	{ "edges", ROLE_EDGES }, { "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
 	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { NULL, 0 },
@@ -72,6 +74,8 @@ enum iop_arg_kind table_role_kind(enum table_role role)
 	case ROLE_COUNT:
 	case ROLE_VARIABLE:
 	case ROLE_CMD:
+	case ROLE_COLOR:
+	case ROLE_KEY:
 	case ROLE_FD:
 		return IOP_ARG_INT;
 	case ROLE_IOV:

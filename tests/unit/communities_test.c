@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Who the members of a communicator are, from the calls that make it: and when that is unknown.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "spool_builder.h"
+
+enum { RANKS = 4, WORLD = 0x1000, SELF = 0x2000, MADE = 0x3000 };
+
+static struct sb sb;
+
+/* Rank r is process 100 * (r + 1), whose MPI library begins. */
+static uint32_t pid(int rank)
+{
+	return 100 * (rank + 1);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	sb_begin(&sb);
+	for (int r = 0; r < RANKS; r++) {
+		sb_rank(&sb, pid(r), r);
+		sb_text(&sb, IOP_REC_LIBRARY, pid(r), 2, "layer=MPI\npath=/lib/libmpi.so\nabi=1\n", NULL);
+		sb_call(&sb, pid(r), "MPI_Init", 5, 6, 0, 0, NO_ARGS);
+	}
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sb_end(&sb);
+	return 0;
+}
+
+static void split(int rank, uint64_t time, int64_t from, int color, int key, int64_t to)
+{
+	sb_call(&sb, pid(rank), "MPI_Comm_split", time, time + 5, 0, 0, ARGS(ARG(COMM, from), ARG(COLOR, color), ARG(KEY, key),
+		ARG(COMM_OUT, to)));
+}
+
+/* The group as its structure has it: size and own rank. */
+static void create(int rank, uint64_t time, int size, int me, int64_t to)
+{
+	sb_call(&sb, pid(rank), "MPI_Comm_create", time, time + 5, 0, 0, ARGS(ARG(COMM, WORLD),
+		ARG(GROUP, (int64_t)((uint64_t)me << 32 | (uint32_t)size)), ARG(COMM_OUT, to)));
+}
+
+static void create_group(int rank, uint64_t time, int size, int me, int64_t to)
+{
+	sb_call(&sb, pid(rank), "MPI_Comm_create_group", time, time + 5, 0, 0, ARGS(ARG(COMM, WORLD), ARG(COLOR, 7),
+		ARG(GROUP, (int64_t)((uint64_t)me << 32 | (uint32_t)size)), ARG(COMM_OUT, to)));
+}
+
+static void open_on(int rank, uint64_t time, int64_t comm, const char *path)
+{
+	sb_call(&sb, pid(rank), "MPI_File_open", time, time + 1, 0, 0, ARGS(STR(PATH, path), ARG(FLAGS, 2), ARG(COMM, comm),
+		ARG(HANDLE, 0x900 + time)));
+}
+
+/* The members of the communicator of the only handle of a file, as ranks in order; "-" if there is none. */
+static const char *members(const char *path)
+{
+	static char text[64];
+	const struct model_comm *comm = NULL;
+	size_t handles = 0;
+
+	for (size_t i = 0; i < sb.model.handles.n; i++) {
+		const struct model_handle *h = &sb.model.handles.v[i];
+
+		if (h->file == REF_NONE || strcmp(sb.model.files.v[h->file].path, path))
+			continue;
+		handles++;
+		comm = h->comm == REF_NONE ? NULL : &sb.model.comms.v[h->comm];
+	}
+	text[0] = 0;
+	for (size_t i = 0; comm && i < comm->nmembers; i++)
+		sprintf(text + strlen(text), "%lld ", (long long)sb.model.groups.v[comm->members[i]].rank);
+	if (comm && strstr(comm->name, "recorded"))
+		strcat(text, "partial");
+	if (!handles)
+		return "no handle";
+	return comm ? text : "-";
+}
+
+static void replay(void)
+{
+	sb_replay(&sb);
+	if (sb.ret)
+		fail_msg("replay: %s", sb.err);
+}
+
+static void colors_and_keys(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		split(r, 20 + r, WORLD, r % 2, -r, MADE);
+	for (int r = 0; r < RANKS; r++)
+		open_on(r, 40 + r, MADE, r % 2 ? "/odd" : "/even");
+	replay();
+	assert_string_equal(members("/even"), "2 0 ");
+	assert_string_equal(members("/odd"), "3 1 ");
+	assert_int_equal(sb.model.nnotes, 0);
+}
+
+static void no_color(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		split(r, 20 + r, WORLD, r ? -32766 : 0, 0, MADE);
+	for (int r = 0; r < RANKS; r++)
+		open_on(r, 40 + r, MADE, r ? "/null" : "/one");
+	replay();
+	assert_string_equal(members("/one"), "0 ");
+	assert_string_equal(members("/null"), "-");
+}
+
+/* Splits of a copy are counted by themselves. */
+static void copies(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		sb_call(&sb, pid(r), "MPI_Comm_dup", 10, 15, 0, 0, ARGS(ARG(COMM, WORLD), ARG(COMM_OUT, MADE)));
+	for (int r = 0; r < RANKS; r++) {
+		split(r, r < 2 ? 20 : 30, WORLD, 1, 0, MADE + 1);       /* two threads of a rank may do these in any order */
+		split(r, r < 2 ? 30 : 20, MADE, r / 2, 0, MADE + 2);
+	}
+	for (int r = 0; r < RANKS; r++)
+		open_on(r, 50 + r, MADE + 2, r / 2 ? "/high" : "/low");
+	replay();
+	assert_string_equal(members("/low"), "0 1 ");
+	assert_string_equal(members("/high"), "2 3 ");
+}
+
+static void parts_of_parts(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		split(r, 20 + r, WORLD, r == 0, -r, MADE);
+	for (int r = 1; r < RANKS; r++)
+		split(r, 40 + r, MADE, 0, 0, MADE + 1); /* equal keys: the parent's order */
+	for (int r = 1; r < RANKS; r++)
+		open_on(r, 60 + r, MADE + 1, "/three");
+	replay();
+	assert_string_equal(members("/three"), "3 2 1 ");
+}
+
+/* A member that was not recorded, as on another node. */
+static void one_is_missing(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS - 1; r++)
+		split(r, 20 + r, WORLD, 0, 0, MADE);
+	open_on(0, 40, MADE, "/f");
+	replay();
+	assert_string_equal(members("/f"), "0 1 2 partial");
+}
+
+/* Calls of one creation overlap in time: else they were taken for one wrongly. */
+static void apart_in_time(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		split(r, 20 + 10 * r, WORLD, 0, 0, MADE);
+	open_on(0, 70, MADE, "/f");
+	open_on(0, 80, WORLD, "/w");
+	replay();
+	assert_string_equal(members("/f"), "-");
+	assert_string_equal(members("/w"), "0 1 2 3 ");
+	assert_int_equal(sb.model.nnotes, 1);
+}
+
+static void not_from_the_beginning(void **state)
+{
+	(void)state;
+	sb_rank(&sb, 900, 4);
+	for (int r = 0; r < RANKS; r++)
+		split(r, 20, WORLD, 0, 0, MADE);
+	sb_call(&sb, 900, "MPI_Comm_split", 20, 25, 0, 0, ARGS(ARG(COMM, WORLD), ARG(COLOR, 0), ARG(KEY, 0), ARG(COMM_OUT, MADE)));
+	sb_call(&sb, 900, "MPI_File_open", 30, 31, 0, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 2), ARG(COMM, MADE), ARG(HANDLE, 9)));
+	replay();
+	assert_string_equal(members("/f"), "-");
+}
+
+static void groups(void **state)
+{
+	static const int place[RANKS] = { -32766, 1, -32766, 0 };
+
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		create(r, 20 + r, 2, place[r], MADE);
+	open_on(1, 40, MADE, "/pair");
+	open_on(3, 41, MADE, "/pair");
+	open_on(0, 42, MADE, "/null");
+	create_group(0, 50, 2, 1, MADE + 1);
+	create_group(2, 51, 2, 0, MADE + 1);
+	open_on(0, 60, MADE + 1, "/group");
+	open_on(2, 61, MADE + 1, "/group");
+	replay();
+	assert_string_equal(members("/pair"), "3 1 ");
+	assert_string_equal(members("/null"), "-");
+	assert_string_equal(members("/group"), "2 0 ");
+}
+
+/* Two groups in one creation: who is in which is not in the arguments. */
+static void groups_side_by_side(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		create(r, 20 + r, 2, r % 2, MADE);
+	open_on(0, 40, MADE, "/f");
+	replay();
+	assert_string_equal(members("/f"), "-");
+}
+
+/* A value that was freed may come again for a communicator that nobody saw being made. */
+static void used_again(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		split(r, 20 + r, WORLD, 0, 0, MADE);
+	for (int r = 0; r < RANKS; r++)
+		sb_call(&sb, pid(r), "MPI_Comm_free", 40, 41, 0, 0, ARGS(ARG(COMM, MADE)));
+	open_on(0, 50, MADE, "/f");
+	replay();
+	assert_string_equal(members("/f"), "-");
+}
+
+static void of_self(void **state)
+{
+	(void)state;
+	split(2, 20, SELF, 5, 0, MADE);
+	open_on(2, 40, MADE, "/f");
+	replay();
+	for (size_t i = 0; i < sb.model.handles.n; i++)
+		assert_int_equal(sb.model.comms.v[sb.model.handles.v[i].comm].kind, COMM_KIND_SELF);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(colors_and_keys), TEST(no_color), TEST(copies), TEST(parts_of_parts), TEST(one_is_missing), TEST(apart_in_time),
+		TEST(not_from_the_beginning), TEST(groups), TEST(groups_side_by_side), TEST(used_again), TEST(of_self),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
