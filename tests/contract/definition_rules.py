@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # The rules that the definitions of an archive must keep, and the definitions as tables for the event rules.
+import os
+import re
+
 import otf2_raw
 from otf2_raw import UNDEFINED_32
 
@@ -30,6 +33,21 @@ REFERENCES = {
                  ("parent", "IoHandle", True)],
     "IoPreCreatedHandleState": [("handle", "IoHandle", False)],
 }
+# The order in which they are written; kinds of one line may be mixed.
+ORDER = [("ClockProperties",), ("String",), ("Paradigm",), ("IoParadigm",), ("SystemTreeNode", "SystemTreeNodeDomain"), ("LocationGroup",),
+         ("Location",), ("Region",), ("Group",), ("Comm",), ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
+         ("IoHandle", "IoPreCreatedHandleState")]
+PLACE = {kind: i for i, kinds in enumerate(ORDER) for kind in kinds}
+
+# identification -> classes (SERIAL, PARALLEL) and flags (OS) that it may have
+OS = 1
+PARADIGMS = {"POSIX": ((0,), OS), "ISOC": ((0,), 0), "MPI-IO": ((1,), 0), "PnetCDF": ((1,), 0), "ADIOS": ((1,), 0), "netCDF": ((0, 1), 0),
+             "HDF5": ((0, 1), 0)}
+MACHINE, SHARED_MEMORY = 0, 1
+PROCESS, CPU_THREAD = 1, 1
+SHARED_FILE_SYSTEMS = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "9p", "afs", "orangefs", "fuse.glusterfs")
+LOCAL_FILE_SYSTEMS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "devtmpfs", "proc", "sysfs", "ramfs")
+
 SPACE = {"IoRegularFile": "IoFile", "IoDirectory": "IoFile"}
 
 
@@ -40,6 +58,7 @@ class Definitions:
         self.archive, self.breach = archive, breach
         self.by_space = {}
         self.file_properties = {}
+        self.domains = {}
         self.precreated = {}
         self.clock = None
         for kind, fields in archive.order:
@@ -54,6 +73,14 @@ class Definitions:
     def text(self, ref):
         return self.strings.get(ref, "")
 
+    def _check_order(self):
+        last = "ClockProperties"
+        for kind, fields in self.archive.order:
+            if PLACE.get(kind, -1) < PLACE[last] and kind in PLACE:
+                self.breach("definition-order", "%s %s follows a %s" % (kind, fields.get("ref", ""), last))
+                return
+            last = kind if kind in PLACE else last
+
     def _add(self, kind, fields):
         for name, space, optional in REFERENCES.get(kind, ()):
             ref = fields[name]
@@ -64,6 +91,8 @@ class Definitions:
                     kind, fields.get("ref", ""), space, ref))
         if kind == "ClockProperties":
             self.clock = fields
+        elif kind == "SystemTreeNodeDomain":
+            self.domains.setdefault(fields["node"], set()).add(fields["domain"])
         elif kind == "IoFileProperty":
             if fields["type"] == otf2_raw.TYPE_STRING:
                 self.file_properties.setdefault(fields["file"], {})[fields["name"]] = fields["value"]
@@ -86,7 +115,11 @@ class Definitions:
     def check(self):
         if self.clock is None:
             self.breach("clock-range", "there are no clock properties")
+        self._check_order()
+        self._check_paradigms()
         self._check_tree()
+        self._check_locations()
+        self._check_regions()
         self._check_groups()
         self._check_files()
         self._check_handles()
@@ -101,6 +134,44 @@ class Definitions:
             if self.text(self.nodes[ref]["class_name"]) != "machine":
                 self.breach("system-tree", "the root's class is %s, not machine" % self.text(self.nodes[ref]["class_name"]))
 
+        for ref, node in self.nodes.items():
+            domain = MACHINE if ref in roots else SHARED_MEMORY
+            if ref not in roots and self.text(node["class_name"]) != "node":
+                self.breach("system-tree", "the class of node %d is %s, not node" % (ref, self.text(node["class_name"])))
+            if domain not in self.domains.get(ref, ()):
+                self.breach("system-tree", "node %d (%s) is not of the domain %s" % (
+                    ref, self.text(node["name"]), "MACHINE" if domain == MACHINE else "SHARED_MEMORY"))
+
+    def _check_paradigms(self):
+        seen = set()
+        for ref, paradigm in self.paradigms.items():
+            name = self.text(paradigm["identification"])
+            classes, flags = PARADIGMS.get(name, ((0, 1), paradigm["flags"]))
+            if paradigm["cls"] not in classes or paradigm["flags"] != flags:
+                self.breach("paradigm", "paradigm %d (%s) has class %d and flags %d" % (ref, name, paradigm["cls"], paradigm["flags"]))
+            if name in seen:
+                self.breach("paradigm", "paradigm %s is defined twice" % name)
+            seen.add(name)
+
+    def _check_locations(self):
+        names = set()
+        for ref, group in self.groups.items():
+            name = self.text(group["name"])
+            if group["type"] != PROCESS:
+                self.breach("location", "location group %d (%s) is no process" % (ref, name))
+            if name.startswith("MPI Rank ") and name in names:
+                self.breach("location", "two location groups are %s" % name)
+            names.add(name)
+        for ref, location in self.locations.items():
+            if location["type"] != CPU_THREAD:
+                self.breach("location", "location %d is no thread of a CPU" % ref)
+
+    def _check_regions(self):
+        for ref, region in self.regions.items():
+            if self.text(region["name"]) != self.text(region["canonical"]):
+                self.breach("region", "region %d (%s) has the canonical name %s" % (
+                    ref, self.text(region["name"]), self.text(region["canonical"])))
+
     def _check_groups(self):
         locations = [g for g in self.members.values() if g["type"] == GROUP_LOCATIONS]
         if len(locations) > 1 or (self.comms and not locations):
@@ -110,6 +181,21 @@ class Definitions:
             self.breach("group-members", "there is more than one group of type COMM_SELF")
         for group in self.members.values():
             self._check_members(group, size)
+        for group in locations:
+            self._check_rank_order(group["members"])
+
+    def _check_rank_order(self, members):
+        """An index in the group of locations stands for a rank: they ascend in each job."""
+        last = {}
+        for member in members:
+            group = self.groups.get(self.locations[member]["group"]) if member in self.locations else None
+            match = re.match(r"MPI Rank (\d+)(.*)$", self.text(group["name"])) if group else None
+            if not match:
+                self.breach("group-members", "location %d is of no MPI rank" % member)
+            elif int(match.group(1)) <= last.get(match.group(2), -1):
+                self.breach("group-members", "%s follows rank %d" % (match.group(0), last[match.group(2)]))
+            else:
+                last[match.group(2)] = int(match.group(1))
 
     def _check_members(self, group, size):
         members = group["members"]
@@ -132,6 +218,17 @@ class Definitions:
             for name in ("Mount Point", "File system"):
                 if not properties.get(name):
                     self.breach("file-property", "file %d (%s) has a scope but no property %s" % (ref, self.text(file["name"]), name))
+            self._check_path(ref, self.text(file["name"]))
+            self._check_scope(ref, file, properties.get("File system", ""))
+
+    def _check_path(self, ref, path):
+        if not path.startswith("/") or os.path.normpath(path) != path and path != "/":
+            self.breach("file-path", "file %d is %s, no absolute path after links" % (ref, path))
+
+    def _check_scope(self, ref, file, file_system):
+        scope = self.text(self.nodes[file["scope"]]["class_name"]) if file["scope"] in self.nodes else "machine"
+        if (file_system in SHARED_FILE_SYSTEMS and scope != "machine") or (file_system in LOCAL_FILE_SYSTEMS and scope != "node"):
+            self.breach("file-scope", "file %d (%s) on %s has the scope of a %s" % (ref, self.text(file["name"]), file_system, scope))
 
     def _check_handles(self):
         for ref, handle in self.handles.items():

@@ -32,18 +32,27 @@ class IdSet:
         return new
 
 
+PLACES_OF_ATTRIBUTES = {"Offset": "IoOperationBegin", "errno": "Leave", "Failed": "Leave", "Abandoned": "Leave"}
+
+# Roles of regions, and which one an event belongs into.
+FILE_IO, FILE_IO_METADATA = 27, 38
+METADATA_EVENTS = {"IoCreateHandle", "IoDestroyHandle", "IoDuplicateHandle", "IoSeek", "IoChangeStatusFlags", "IoDeleteFile"}
+CALL_EVENTS = METADATA_EVENTS - {"IoDestroyHandle"} | {"IoAcquireLock", "IoReleaseLock", "IoTryLock", "IoOperationIssued"}
+
+
 class Frame:
-    __slots__ = ("region", "blocking")
+    """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes."""
+    __slots__ = ("region", "blocking", "effects", "begun", "moved")
 
     def __init__(self, region):
-        self.region, self.blocking = region, []
+        self.region, self.blocking, self.effects, self.begun, self.moved = region, [], [], set(), None
 
 
 class Operation:
-    __slots__ = ("handle", "location", "mode", "flags", "issued")
+    __slots__ = ("handle", "location", "mode", "flags", "size", "issued")
 
-    def __init__(self, handle, location, mode, flags):
-        self.handle, self.location, self.mode, self.flags, self.issued = handle, location, mode, flags, False
+    def __init__(self, handle, location, mode, flags, size):
+        self.handle, self.location, self.mode, self.flags, self.size, self.issued = handle, location, mode, flags, size, False
 
 
 class Location:
@@ -60,6 +69,7 @@ class EventRules:
         self.state = {}                 # (group, handle) -> ACTIVE or DESTROYED
         self.operations = {}            # matching id -> Operation
         self.ids = IdSet()
+        self.collectives = {}           # handle -> group -> collective operations
         self.abandoned_operations = 0
         clock = definitions.clock or {"offset": 0, "length": UNDEFINED_64}
         self.first, self.last = clock["offset"], clock["offset"] + clock["length"]
@@ -79,6 +89,8 @@ class EventRules:
             self.breach("clock-range", "%s of location %d at %d is outside %d to %d" % (kind, ref, time, self.first, self.last))
         if attributes:
             attributes = self.named_attributes(kind, ref, time, attributes)
+        if kind in CALL_EVENTS or kind in METADATA_EVENTS:
+            self.in_call(kind, location, ref, time)
         handler = self.handlers.get(kind)
         if handler:
             handler(location, ref, time, attributes, *args)
@@ -94,12 +106,37 @@ class EventRules:
             name = self.attribute_names[attribute]
             if definition["type"] != value_type:
                 self.breach("attribute", "%s of location %d at %d: attribute %s has another type than defined" % (kind, ref, time, name))
-            if name == "Offset" and kind != "IoOperationBegin":
-                self.breach("attribute", "%s of location %d at %d has an Offset" % (kind, ref, time))
+            if PLACES_OF_ATTRIBUTES.get(name, kind) != kind:
+                self.breach("attribute", "%s of location %d at %d has the attribute %s" % (kind, ref, time, name))
             named[name] = value
         return named
 
     # ---- calls ----
+
+    def in_call(self, kind, location, ref, time):
+        """Handles end outside of calls, too: at an exec."""
+        if not location.stack:
+            if kind in CALL_EVENTS:
+                self.breach("outside-call", "%s on location %d at %d is outside of a call" % (kind, ref, time))
+            return
+        frame = location.stack[-1]
+        if kind in METADATA_EVENTS:
+            self.has_role(frame, FILE_IO_METADATA, kind)
+        if kind in ("IoCreateHandle", "IoDestroyHandle", "IoDuplicateHandle", "IoDeleteFile"):
+            frame.effects.append(kind)
+
+    def has_role(self, frame, role, kind):
+        region = self.d.regions.get(frame.region)
+        if region and region["role"] != role:
+            self.breach("region-role", "%s in region %d (%s), whose role is %d" % (kind, frame.region, self.d.text(region["name"]), region["role"]))
+
+    def check_failed(self, frame, ref, time):
+        if frame.effects:
+            self.breach("failed-call", "region %d of location %d, left at %d, failed, but has %s" % (
+                frame.region, ref, time, ", ".join(frame.effects)))
+        if frame.moved is not None:
+            self.breach("failed-call", "region %d of location %d, left at %d, failed, but moved %d bytes" % (
+                frame.region, ref, time, frame.moved))
 
     def on_Enter(self, location, ref, time, attributes, region):
         if region not in self.d.regions:
@@ -120,6 +157,13 @@ class EventRules:
         frame = location.stack.pop()
         abandoned = bool(attributes.get("Abandoned"))
         self.stats.leave(location.group, region, abandoned, "errno" in attributes or "Failed" in attributes)
+        if "errno" in attributes or "Failed" in attributes:
+            self.check_failed(frame, ref, time)
+        for number in frame.begun:
+            operation = self.operations.get(number)
+            if operation and operation.flags & NON_BLOCKING and not operation.issued and not abandoned:
+                self.breach("operation-order", "location %d left region %d at %d, its operation %d is not issued" % (
+                    ref, region, time, number))
         for number in frame.blocking:
             if number not in self.operations:
                 continue
@@ -165,6 +209,8 @@ class EventRules:
         self.stats.created(location.group, handle)
 
     def on_IoCreateHandle(self, location, ref, time, attributes, handle, mode, creation_flags, status_flags):
+        if not 0 <= mode <= 2:
+            self.breach("mode", "IoCreateHandle of location %d at %d: %d is no access mode" % (ref, time, mode))
         self.make("IoCreateHandle", location, ref, time, handle)
 
     def on_IoDestroyHandle(self, location, ref, time, attributes, handle):
@@ -208,9 +254,18 @@ class EventRules:
             self.breach("serial", "operation %d on handle %d of a SERIAL paradigm is collective" % (number, handle))
         if not location.stack:
             self.breach("outside-call", "operation %d begins on location %d at %d outside of a call" % (number, ref, time))
-        elif not flags & NON_BLOCKING:
-            location.stack[-1].blocking.append(number)
-        self.operations[number] = Operation(handle, ref, mode, flags)
+        else:
+            frame = location.stack[-1]
+            self.has_role(frame, FILE_IO, "IoOperationBegin")
+            frame.begun.add(number)
+            if not flags & NON_BLOCKING:
+                frame.blocking.append(number)
+        if not 0 <= mode <= 2:
+            self.breach("mode", "operation %d of location %d at %d: %d is no mode" % (number, ref, time, mode))
+        if flags & COLLECTIVE:
+            counts = self.collectives.setdefault(handle, {})
+            counts[location.group] = counts.get(location.group, 0) + 1
+        self.operations[number] = Operation(handle, ref, mode, flags, size)
         self.stats.begun(location.group, handle, mode)
 
     def operation(self, kind, ref, time, handle, number):
@@ -241,8 +296,14 @@ class EventRules:
 
     def on_IoOperationComplete(self, location, ref, time, attributes, handle, size, number):
         operation = self.finish("IoOperationComplete", ref, time, handle, number)
-        if operation is not None and size != UNDEFINED_64:
-            self.stats.moved(location.group, operation.handle, operation.mode, size)
+        if operation is None or size == UNDEFINED_64:
+            return
+        self.stats.moved(location.group, operation.handle, operation.mode, size)
+        if operation.size != UNDEFINED_64 and size > operation.size:
+            self.breach("operation-bytes", "operation %d, complete on location %d at %d, moved %d bytes, asked were %d" % (
+                number, ref, time, size, operation.size))
+        if location.stack and number in location.stack[-1].begun:
+            location.stack[-1].moved = size
 
     def on_IoOperationCancelled(self, location, ref, time, attributes, handle, number):
         operation = self.finish("IoOperationCancelled", ref, time, handle, number)
@@ -290,6 +351,10 @@ class EventRules:
             if missing and any(done(s) for s in states.values()):
                 self.breach("collective", "handle %d was not %s in %s, a member of its communicator" % (
                     ref, event, self.d.text(self.d.groups[missing[0]]["name"])))
+        counts = {self.collectives.get(ref, {}).get(group, 0) for group in groups if group not in self.in_flight}
+        if len(counts) > 1:
+            self.breach("collective", "handle %d has %d collective operations on one member of its communicator and %d on another" % (
+                ref, min(counts), max(counts)))
         for group in seen.keys() - groups:
             self.breach("collective", "handle %d was created in %s, no member of its communicator" % (
                 ref, self.d.text(self.d.groups[group]["name"])))

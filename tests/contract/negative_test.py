@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Shows that check_archive.py reports every rule: a clean archive, and for each rule archives that break it in one place only.
-# Prints a line per failure and "N passed, N failed"; exit status 1 if any failed.
+# Prints a line per failure and "N passed, N failed"; exit status 1 if any failed. --list: the rules, where they are checked, and the
+# archives that break them.
 import copy
 import os
 import re
@@ -13,8 +14,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from trace_maker import (COLLECTIVE, DUP, FD, MPI, NON_BLOCKING, NONE, OPEN, S, STDIN, T0, TYPE_UINT8, TYPE_UINT64, UNKNOWN, WRITE,
-                         Trace)
+from trace_maker import (CLOSE, COLLECTIVE, DUP, FD, MPI, NON_BLOCKING, NONE, OPEN, S, STDIN, T0, TYPE_INT32, TYPE_UINT8, TYPE_UINT64,
+                         UNKNOWN, WRITE, Trace)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKER = os.path.join(HERE, "check_archive.py")
@@ -405,6 +406,180 @@ def create_by_a_stranger(t):
     t.change("Group", 1, 6, [0])
 
 
+@case(None)
+def clean_failed_call(t):
+    t.insert(10, 70, "Enter", WRITE)
+    t.insert(10, 71, "IoOperationBegin", STDIN, 0, 0, 5, 7)
+    t.insert(10, 72, "IoOperationComplete", STDIN, UNKNOWN, 7)
+    t.insert(10, 73, "Leave", WRITE, {2: (TYPE_INT32, 9)})
+
+
+@case(None)
+def clean_collective_operations(t):
+    collective_write(t, 10, 5, 20)
+    collective_write(t, 11, 5, 21)
+    t.events[11] = t.events[11][:-2]
+
+
+def collective_write(t, location, time, number):
+    t.insert(location, time, "Enter", WRITE)
+    t.insert(location, time, "IoOperationBegin", MPI, 1, COLLECTIVE, 5, number)
+    t.insert(location, time, "IoOperationComplete", MPI, 5, number)
+    t.insert(location, time, "Leave", WRITE)
+
+
+@case("collective")
+def operation_on_one_member_only(t):
+    collective_write(t, 10, 5, 20)
+    t.events[11] = t.events[11][:-2]
+
+
+@case("failed-call")
+def failed_call_creates(t):
+    t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {2: (TYPE_INT32, 9)}))
+
+
+@case("failed-call")
+def failed_call_destroys(t):
+    t.replace(10, "Leave", CLOSE, by=(44, "Leave", CLOSE, {2: (TYPE_INT32, 9)}))
+
+
+@case("failed-call")
+def failed_call_moves_bytes(t):
+    t.replace(10, "Leave", WRITE, by=(12, "Leave", WRITE, {2: (TYPE_INT32, 9)}))
+
+
+@case("operation-bytes")
+def more_moved_than_asked(t):
+    t.replace(10, "IoOperationComplete", FD, by=(11, "IoOperationComplete", FD, 101, 1))
+
+
+@case("operation-order")
+def never_issued(t):
+    t.replace(10, "IoOperationIssued", MPI)
+    t.replace(12, "IoOperationTest", MPI)
+    t.replace(12, "IoOperationComplete", MPI)
+
+
+@case("outside-call")
+def create_outside_of_a_call(t):
+    t.replace(10, "IoDuplicateHandle", FD)
+    t.replace(10, "IoDestroyHandle", DUP)
+    t.insert(10, 6, "IoDuplicateHandle", FD, DUP, 0)
+
+
+@case("outside-call")
+def seek_outside_of_a_call(t):
+    t.insert(10, 6, "IoSeek", FD, 0, 0, 0)
+
+
+@case("region-role")
+def operation_in_metadata(t):
+    t.change("Region", WRITE, 5, 38)
+
+
+@case("region-role")
+def open_is_no_metadata(t):
+    t.change("Region", OPEN, 5, 27)
+
+
+@case("region")
+def canonical_name_differs(t):
+    t.change("Region", WRITE, 3, S["MPI_File_open"])
+
+
+@case("mode")
+def no_access_mode(t):
+    t.replace(10, "IoCreateHandle", FD, by=(1, "IoCreateHandle", FD, 7, 0, 0))
+
+
+@case("mode")
+def no_operation_mode(t):
+    t.replace(10, "IoOperationBegin", FD, by=(10, "IoOperationBegin", FD, 9, 0, 100, 1))
+
+
+@case("attribute")
+def errno_on_begin(t):
+    t.replace(10, "IoOperationBegin", FD, by=(10, "IoOperationBegin", FD, 1, 0, 100, 1, {2: (TYPE_INT32, 9)}))
+
+
+@case("paradigm")
+def parallel_posix(t):
+    t.change("IoParadigm", 0, 4, 1)
+
+
+@case("paradigm")
+def mpi_io_of_the_system(t):
+    t.change("IoParadigm", 1, 5, 1)
+
+
+@case("paradigm")
+def paradigm_twice(t):
+    t.change("IoParadigm", 1, 2, S["POSIX"])
+
+
+@case("definition-order")
+def region_before_location(t):
+    i, j = t.definition("Region", WRITE), t.definition("LocationGroup", 0)
+    t.definitions.insert(j, t.definitions.pop(i))
+
+
+@case("location")
+def group_is_no_process(t):
+    t.change("LocationGroup", 1, 3, 0)
+
+
+@case("location")
+def location_is_no_thread(t):
+    t.change("Location", 12, 3, 2)
+
+
+@case("location")
+def rank_twice(t):
+    t.change("LocationGroup", 1, 2, S["MPI Rank 0"])
+
+
+@case("group-members")
+def ranks_out_of_order(t):
+    t.change("Group", 0, 6, [11, 10])
+
+
+@case("group-members")
+def member_is_no_rank(t):
+    t.change("LocationGroup", 1, 2, S["cluster"])
+
+
+@case("system-tree")
+def node_of_another_class(t):
+    t.change("SystemTreeNode", 1, 3, S["cluster"])
+
+
+@case("system-tree")
+def no_machine_domain(t):
+    t.change("SystemTreeNodeDomain", 0, 2, 1)
+
+
+@case("system-tree")
+def no_shared_memory_domain(t):
+    t.change("SystemTreeNodeDomain", 1, 2, 2)
+
+
+@case("file-path")
+def relative_path(t):
+    t.change("IoRegularFile", 0, 2, S["relative/out"])
+
+
+@case("file-scope")
+def local_file_on_the_machine(t):
+    t.change("IoRegularFile", 0, 3, 0)
+
+
+@case("file-scope")
+def shared_file_on_a_node(t):
+    i = t.definition("IoFileProperty", 0) + 1
+    t.definitions[i] = t.definitions[i][:4] + (S["nfs"],)
+
+
 # ---- archives that are broken in the file itself ----
 
 def patch(path, old, new):
@@ -476,20 +651,35 @@ def run_expectations(root):
     directory = os.path.join(root, "expect")
     os.mkdir(directory)
     anchor = Trace().write(directory)
-    true = ['calls("write") == 7', 'calls("write", "MPI Rank 0") == 5', 'bytes_written("POSIX") == 100', 'created("MPI-IO") == 2',
-            'chain("POSIX>MPI-IO", "/data/out")', 'abandoned() == 1', 'scopes("/data/*") == {"machine"}', 'ranks == 2']
+    true = ['calls("write") == 5', 'calls("write", "MPI Rank 0") == 4', 'bytes_written("POSIX") == 100', 'created("MPI-IO") == 2',
+            'chain("POSIX>MPI-IO", "/data/out")', 'abandoned() == 1', 'scopes("/data/*") == {"node"}', 'ranks == 2']
     results = [judge("expect_true", None, (0,), anchor, "--expect", *true)]
     for expression in ('calls("write") == 8', 'chain("MPI-IO>POSIX")', 'no_such_word == 1', 'calls("write"'):
         results.append(judge("expect_false " + expression, "expect", (1,), anchor, "--expect", expression))
     return results
 
 
-def every_rule_has_a_case():
-    """A rule that no archive breaks here may be one that never fires."""
-    rules = set()
+def all_rules():
+    """rule -> the files that check it"""
+    rules = {}
     for name in ("definition_rules.py", "event_rules.py"):
         with open(os.path.join(HERE, name)) as file:
-            rules |= set(re.findall(r'breach\(\s*"([a-z-]+)"', file.read()))
+            for rule in re.findall(r'breach\(\s*"([a-z-]+)"', file.read()):
+                rules.setdefault(rule, set()).add(name)
+    return rules
+
+
+def list_rules():
+    """Each rule, where it is checked, and the archives here that break it."""
+    for rule, files in sorted(all_rules().items()):
+        cases = [f.__name__ for r, f in CASES if r == rule] + [f.__name__ for r, _, f in FILE_CASES if r == rule]
+        print("%-18s %-40s %s" % (rule, " ".join(sorted(files)), " ".join(cases)))
+    return 0
+
+
+def every_rule_has_a_case():
+    """A rule that no archive breaks here may be one that never fires."""
+    rules = set(all_rules())
     missing = rules - {rule for rule, _ in CASES} - {rule for rule, _, _ in FILE_CASES}
     if missing or not rules:
         print("FAIL rules without a case: %s" % ", ".join(sorted(missing)))
@@ -515,4 +705,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(list_rules() if sys.argv[1:] == ["--list"] else main())

@@ -10,12 +10,12 @@ UNKNOWN = 0xFFFFFFFFFFFFFFFF
 T0 = 0x1122334455667700         # a pattern that is found in the file
 
 STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
-           "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI"]
+           "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno", "nfs", "relative/out", "close", "NetCDF"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
-WRITE, OPEN = 0, 1              # regions
+WRITE, OPEN, CLOSE = 0, 1, 2    # regions
 STDIN, MPI, FD, DUP = 0, 1, 2, 3
 NON_BLOCKING, COLLECTIVE = 1, 2
-TYPE_UINT8, TYPE_UINT64, TYPE_STRING = 1, 4, 11
+TYPE_UINT8, TYPE_UINT64, TYPE_INT32, TYPE_STRING = 1, 4, 7, 11
 
 
 class Trace:
@@ -28,7 +28,9 @@ class Trace:
             ("IoParadigm", 0, S["POSIX"], S["POSIX I/O"], 0, 1, [], [], []),
             ("IoParadigm", 1, S["MPI-IO"], S["MPI I/O"], 1, 0, [], [], []),
             ("SystemTreeNode", 0, S["cluster"], S["machine"], NONE),
+            ("SystemTreeNodeDomain", 0, 0),
             ("SystemTreeNode", 1, S["node1"], S["node"], 0),
+            ("SystemTreeNodeDomain", 1, 1),
             ("LocationGroup", 0, S["MPI Rank 0"], 1, 1, NONE),
             ("LocationGroup", 1, S["MPI Rank 1"], 1, 1, NONE),
             ("Location", 10, S["Thread"], 1, None, 0),
@@ -36,13 +38,15 @@ class Trace:
             ("Location", 12, S["Thread"], 1, None, 0),
             ("Region", WRITE, S["write"], S["write"], S["POSIX"], 27, 0, 0, NONE, 0, 0),
             ("Region", OPEN, S["MPI_File_open"], S["MPI_File_open"], S["MPI-IO"], 38, 4, 0, NONE, 0, 0),
+            ("Region", CLOSE, S["close"], S["close"], S["POSIX"], 38, 0, 0, NONE, 0, 0),
             ("Group", 0, S[""], 4, 4, 0, [10, 11]),
             ("Group", 1, S[""], 5, 4, 0, [0, 1]),
             ("Group", 2, S[""], 6, 4, 0, []),
             ("Comm", 0, S[""], 1, NONE, 0),
             ("Attribute", 0, S["Offset"], S[""], TYPE_UINT64),
             ("Attribute", 1, S["Abandoned"], S[""], TYPE_UINT8),
-            ("IoRegularFile", 0, S["/data/out"], 0),
+            ("Attribute", 2, S["errno"], S[""], TYPE_INT32),
+            ("IoRegularFile", 0, S["/data/out"], 1),
             ("IoFileProperty", 0, S["Mount Point"], TYPE_STRING, S["/"]),
             ("IoFileProperty", 0, S["File system"], TYPE_STRING, S["ext4"]),
             ("IoRegularFile", 1, S["stdin"], NONE),
@@ -59,13 +63,13 @@ class Trace:
                 (11, "IoOperationComplete", FD, 100, 1), (12, "Leave", WRITE),
                 (20, "Enter", WRITE), (20, "IoOperationBegin", MPI, 1, NON_BLOCKING, 5, 2), (21, "IoOperationIssued", MPI, 2),
                 (22, "Leave", WRITE),
-                (40, "Enter", WRITE), (40, "IoDuplicateHandle", FD, DUP, 0), (41, "IoDestroyHandle", DUP), (42, "IoDestroyHandle", FD),
-                (43, "IoDestroyHandle", MPI), (44, "Leave", WRITE),
+                (40, "Enter", CLOSE), (40, "IoDuplicateHandle", FD, DUP, 0), (41, "IoDestroyHandle", DUP), (42, "IoDestroyHandle", FD),
+                (43, "IoDestroyHandle", MPI), (44, "Leave", CLOSE),
                 (50, "Enter", WRITE), (50, "IoOperationBegin", STDIN, 0, 0, 5, 3),
                 (60, "Leave", WRITE, {1: (TYPE_UINT8, 1)}),
             ],
             11: [(0, "Enter", OPEN), (2, "IoCreateHandle", MPI, 2, 0, 0), (3, "Leave", OPEN),
-                 (40, "Enter", WRITE), (41, "IoDestroyHandle", MPI), (42, "Leave", WRITE),
+                 (40, "Enter", CLOSE), (41, "IoDestroyHandle", MPI), (42, "Leave", CLOSE),
                  (90, "Enter", WRITE), (100, "IoOperationBegin", STDIN, 0, 0, 5, 4)],
             12: [(30, "Enter", WRITE), (31, "IoOperationTest", MPI, 2), (32, "IoOperationComplete", MPI, UNKNOWN, 2),
                  (33, "Leave", WRITE)],
@@ -128,7 +132,8 @@ class Trace:
         attributes = _otf2.AttributeList_New()
         if args and isinstance(args[-1], dict):
             for ref, (value_type, value) in args.pop().items():
-                add = _otf2.AttributeList_AddUint8 if value_type == TYPE_UINT8 else _otf2.AttributeList_AddUint64
+                add = {TYPE_UINT8: _otf2.AttributeList_AddUint8, TYPE_INT32: _otf2.AttributeList_AddInt32}.get(
+                    value_type, _otf2.AttributeList_AddUint64)
                 add(attributes, ref, value)
         getattr(_otf2, "EvtWriter_" + kind)(writer, attributes, T0 + time, *args)
         _otf2.AttributeList_Delete(attributes)
