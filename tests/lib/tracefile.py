@@ -175,6 +175,11 @@ def queries(trace):
                   if h.io_paradigm.identification == paradigm and fnmatch.fnmatchcase(h.file.name if h.file else "", path)]
         return [sum(b[0] for b in chosen), sum(b[1] for b in chosen)]
 
+    def accesses(paradigm, path):
+        """Creates, seeks and operations on a layer's handles of a file."""
+        return sum(1 for c in trace.calls for h in c.handles
+                   if h.io_paradigm.identification == paradigm and h.file and fnmatch.fnmatchcase(h.file.name, path))
+
     def chains(path):
         """The paradigms from each handle of a file up to the root of its parents."""
         found = set()
@@ -208,7 +213,7 @@ def queries(trace):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
     words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
-                                     locations_with, layer_bytes, chains, members, precreated, has_file, scope, prop)}
+                                     locations_with, layer_bytes, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
                  sorted=sorted, set=set, abs=abs, range=range)

@@ -8,7 +8,7 @@ C_PROGRAMS += cover_posix cover_isoc
 CXX_PROGRAMS := exceptions cancel
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
 	parallel_nc mpiio failures_mpi mpiio_f)
-PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms)
+PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
 
 PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
 PROGRAM_CXXFLAGS := -std=gnu++17 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
@@ -61,7 +61,7 @@ $(P)/static: tests/programs/streams.c tests/programs/golden.h
 
 $(P)/cover_posix $(P)/cover_isoc $(P)/cover_mpiio $(P)/cover_hdf5 $(P)/cover_netcdf: tests/programs/cover.h tests/programs/golden.h
 
-$(P)/parallel_nc $(P)/failures_mpi $(P)/cover_netcdf: $(P)/%: tests/programs/%.c
+$(P)/parallel_nc $(P)/failures_mpi $(P)/cover_netcdf $(P)/monc: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,NETCDF_CFLAGS) -o $@ $< $(call lazy,NETCDF_LIBS)
