@@ -147,6 +147,9 @@ static void layers_are_counted(void **state)
 	assert_int_equal(integer(layer(root, "POSIX"), "bytes_written"), 150);
 	assert_int_equal(integer(layer(root, "POSIX"), "bytes_read"), 0);
 	assert_int_equal(integer(layer(root, "POSIX"), "time_ns"), 160);
+	assert_int_equal(integer(layer(root, "POSIX"), "system_time_ns"), 160);
+	assert_int_equal(integer(layer(root, "HDF5"), "system_time_ns"), 150);
+	assert_int_equal(integer(layer(root, "MPI"), "system_time_ns"), 0);
 	assert_int_equal(integer(layer(root, "MPI-IO"), "bytes_read"), 4096);
 	assert_int_equal(integer(layer(root, "MPI"), "calls"), 1);
 	assert_int_equal(integer(root, "ranks"), 1);
@@ -198,8 +201,8 @@ static void text_says_the_same(void **state)
 
 	(void)state;
 	assert_contains(text, "node1: 1 rank, 2 processes, 3 threads, 0.000002 s\n");
-	assert_contains(text, "HDF5                  2          0            -      unknown     0.000001 s\n");
-	assert_contains(text, "POSIX                 4          1          0 B        150 B     0.000000 s\n");
+	assert_contains(text, "HDF5                  2          0            -      unknown     0.000001 s          15.0 %\n");
+	assert_contains(text, "POSIX                 4          1          0 B        150 B     0.000000 s               -\n");
 	assert_contains(text, "    4.00 KiB            -          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
 	assert_contains(text, "nfs4       /data/a\\xff\\x0a.h5 (on /data)\n");
 	assert_contains(text, "records lost 7\ncalls still open 1\noperations of unknown size 1 (HDF5 1)\nnote: libc: fputs has no probe\n");
@@ -261,8 +264,8 @@ static void sizes_that_are_partly_known(void **state)
 	char *text = run(events, 8, false);
 
 	(void)state;
-	assert_contains(text, "HDF5                  2          0            - 4 B + 1 unknown     0.000000 s\n");
-	assert_contains(text, "layer             calls     failed         read         written           time\n");
+	assert_contains(text, "HDF5                  2          0            - 4 B + 1 unknown     0.000000 s           0.0 %\n");
+	assert_contains(text, "layer             calls     failed         read         written           time in system calls\n");
 	assert_contains(text, "operations of unknown size 1 (HDF5 1)\n");
 	free(text);
 }
@@ -280,9 +283,9 @@ static void operations_without_a_size(void **state)
 	char *text = run(events, sizeof(events) / sizeof(*events), false);
 
 	(void)state;
-	assert_contains(text, "HDF5                  2          1            -      unknown     0.000000 s\n");
-	assert_contains(text, "MPI-IO                1          0      unknown            -     0.000000 s\n");
-	assert_contains(text, "POSIX                 1          1          0 B            -     0.000000 s\n");
+	assert_contains(text, "HDF5                  2          1            -      unknown     0.000000 s           0.0 %\n");
+	assert_contains(text, "MPI-IO                1          0      unknown            -     0.000000 s           0.0 %\n");
+	assert_contains(text, "POSIX                 1          1          0 B            -     0.000000 s               -\n");
 	assert_contains(text, "non-blocking operations not seen to end 1\noperations of unknown size 2 (HDF5 1, MPI-IO 1)\n");
 	free(text);
 }

@@ -14,7 +14,8 @@
 #include <otf2/OTF2_Events.h>
 #include <uthash.h>
 
-struct frame { uint32_t region; uint64_t enter_ns; };
+/* system_ns: of the calls inside that have ended */
+struct frame { uint32_t region; uint64_t enter_ns, system_ns; };
 
 /* A blocking operation ends in the call that began it: those are kept by location, the others in a table. */
 struct blocking { uint64_t id; uint32_t depth; uint8_t mode; };
@@ -107,7 +108,12 @@ static int layer_of_region(struct summary_sink *s, const struct model *model, ui
 	if (s->region_layer[region] == REF_NONE)
 		s->region_layer[region] = layer_by_name(s, model->regions.v[region].paradigm);
 	*layer = s->region_layer[region];
-	return *layer == REF_NONE ? -ENOMEM : 0;
+	if (*layer == REF_NONE)
+		return -ENOMEM;
+	for (size_t i = 0; !s->layers[*layer].calls && i < model->paradigms.n; i++)
+		if (!strcmp(model->paradigms.v[i].identification, s->layers[*layer].name))
+			s->layers[*layer].os = model->paradigms.v[i].os;
+	return 0;
 }
 
 /* ---- calls ---- */
@@ -122,7 +128,7 @@ static int count_enter(struct summary_sink *s, const struct model *model, struct
 	if (error)
 		return error;
 	s->layers[layer].calls++;
-	l->frames[l->nframes++] = (struct frame){ e->u.call.region, e->time_ns };
+	l->frames[l->nframes++] = (struct frame){ e->u.call.region, e->time_ns, 0 };
 	return 0;
 }
 
@@ -137,15 +143,22 @@ static bool is_outermost(const struct summary_sink *s, const struct location_sta
 static int count_leave(struct summary_sink *s, struct location_state *l, const struct model_event *e)
 {
 	const struct frame *frame;
+	uint64_t time_ns, system_ns;
 	uint32_t layer;
 
 	if (!l->nframes || l->frames[l->nframes - 1].region != e->u.call.region)
 		return unmatched(s);
 	frame = &l->frames[--l->nframes];
 	layer = s->region_layer[frame->region];
+	time_ns = e->time_ns - frame->enter_ns;
+	system_ns = s->layers[layer].os ? time_ns : frame->system_ns;
 	s->layers[layer].failed += e->u.call.failed;
-	if (is_outermost(s, l, layer))
-		s->layers[layer].time_ns += e->time_ns - frame->enter_ns;
+	if (l->nframes)
+		l->frames[l->nframes - 1].system_ns += system_ns;
+	if (is_outermost(s, l, layer)) {
+		s->layers[layer].time_ns += time_ns;
+		s->layers[layer].system_ns += system_ns;
+	}
 	while (l->nblocking && l->blocking[l->nblocking - 1].depth > l->nframes)
 		l->nblocking--;
 	return 0;

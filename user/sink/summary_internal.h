@@ -23,6 +23,8 @@ struct summary_layer {
 	uint64_t calls, failed;
 	struct summary_counts counts;
 	uint64_t time_ns;               /* sum over threads of the outermost calls of the layer */
+	uint64_t system_ns;             /* of that, in system calls */
+	bool os;                        /* these are the system calls */
 };
 
 struct summary_file {

@@ -48,7 +48,8 @@ static int put_layers(json_t *root, const struct summary_report *r)
 		json_t *o = json_object();
 
 		error = put(o, "name", text(l->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
-			put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns));
+			put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) |
+			put(o, "system_time_ns", number(l->system_ns));
 		error |= json_array_append_new(array, o);
 	}
 	return put(root, "layers", array) | error;

@@ -76,6 +76,15 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+static struct cell share_cell(const struct summary_layer *l)
+{
+	struct cell cell = { "-" };
+
+	if (l->time_ns && !l->os)
+		snprintf(cell.text, sizeof(cell.text), "%.1f %%", 100.0 * l->system_ns / l->time_ns);
+	return cell;
+}
+
 /* ---- tables ---- */
 
 static void print_layers(FILE *out, const struct summary_report *r)
@@ -84,16 +93,17 @@ static void print_layers(FILE *out, const struct summary_report *r)
 
 	for (size_t i = 0; i < r->nlayers; i++)
 		widen(&w, &r->layers[i].counts);
-	fprintf(out, "%-10s %12s %10s %*s %*s %14s\n", "layer", "calls", "failed", w.read, "read", w.written, "written", "time");
+	fprintf(out, "%-10s %12s %10s %*s %*s %14s %15s\n", "layer", "calls", "failed", w.read, "read", w.written, "written", "time",
+		"in system calls");
 	for (size_t i = 0; i < r->nlayers; i++) {
 		const struct summary_layer *l = &r->layers[i];
 
-		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %*s %*s %12.6f s\n", l->name, l->calls, l->failed, w.read,
-			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9);
+		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %*s %*s %12.6f s %15s\n", l->name, l->calls, l->failed, w.read,
+			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9, share_cell(l).text);
 	}
 	if (r->nlayers)
 		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over "
-		      "threads\n", out);
+		      "threads, and how much of it in recorded system calls\n", out);
 	fputc('\n', out);
 }
 
