@@ -22,6 +22,8 @@ covered() {
 	text=$(coverage check "$layer" "$TMP/tables" "$TMP/$name/probes" "$TMP/$name.result" "$TMP/$name/trace/traces.otf2" \
 		"$TMP/$name"/expected*)
 	verdict "$name, every call" "$([ $? = 0 ] || echo "$text")"
+	text=$(coverage table "$TMP/$name.result" | sed -n "s/^$layer, untested, no golden call: //p")
+	[ -z "$text" ] || skip "$name, every function" "no golden call of $text"
 }
 
 # The comparison must see a byte, an offset, an event, a call too many and one too few.

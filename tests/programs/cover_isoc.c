@@ -87,7 +87,7 @@ static void streams(void)
 	CALL(F(seek_fn, "fseek")(f, 10, SEEK_SET) == 0, "fseek seek:10");
 	CALL(F(seek_fn, "fseeko")(f, 5, SEEK_CUR) == 0, "fseeko seek:15");
 	CALL(F(seek_fn, "fseeko64")(f, -5, SEEK_END) == 0, "fseeko64 seek:25");
-	CALL(F(seek_fn, "fseek")(f, -5, SEEK_SET) == -1, "fseek !");
+	CALL(F(seek_fn, "fseek")(f, -5, SEEK_SET) == -1 && errno == EINVAL, "fseek !22");
 	CALL((F(void(FILE *), "rewind")(f), true), "rewind seek:0");
 	CALL(F(int(FILE *, const fpos_t *), "fsetpos")(f, &position) == 0, "fsetpos seek:30");
 	CALL(F(int(FILE *, const fpos_t *), "fsetpos64")(f, &position) == 0, "fsetpos64 seek:30");

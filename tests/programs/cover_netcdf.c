@@ -39,6 +39,13 @@ static int dim, nc;
 			cover_expect(#name); \
 	} while (0)
 
+#define NC_FAILS(line, ...) \
+	do { \
+		int code_ = (__VA_ARGS__); \
+		must(code_ != NC_NOERR, #__VA_ARGS__); \
+		cover_expect(line, code_); \
+	} while (0)
+
 static const size_t start[1] = { 0 }, edges[1] = { N };
 static const ptrdiff_t stride[1] = { 1 }, map[1] = { 1 };
 
@@ -158,11 +165,11 @@ static void failures(void)
 	int other, v[N];
 
 	CALL(nc_open("no/such", NC_NOWRITE, &other) == ENOENT, "nc_open !2");
-	CALL(nc_create("no/such", NC_NETCDF4, &other) != NC_NOERR, "nc_create !");
-	CALL(nc_delete("no/such") != NC_NOERR, "nc_delete !");
+	NC_FAILS("nc_create !%d", nc_create("no/such", NC_NETCDF4, &other));
+	NC_FAILS("nc_delete !%d", nc_delete("no/such"));
 	CALL(nc_get_var_int(nc, 999, v) == NC_ENOTVAR, "nc_get_var_int !%d read:?/?", NC_ENOTVAR);
 	CALL(nc_get_att_int(nc, NC_GLOBAL, "none", v) == NC_ENOTATT, "nc_get_att_int !%d read:?/?", NC_ENOTATT);
-	CALL(nc_put_vara_int(nc, 0, (size_t[1]){ 3 }, edges, v) != NC_NOERR, "nc_put_vara_int ! write:?/?");
+	NC_FAILS("nc_put_vara_int !%d write:?/?", nc_put_vara_int(nc, 0, (size_t[1]){ 3 }, edges, v));
 	CALL(nc_def_dim(nc, "n", N, &other) == NC_ENAMEINUSE, "nc_def_dim !%d", NC_ENAMEINUSE);
 	CALL(nc_close(0x7fff0000) == NC_EBADID, "nc_close !%d", NC_EBADID);
 }
