@@ -188,6 +188,7 @@ static void not_from_the_beginning(void **state)
 	sb_call(&sb, 900, "MPI_File_open", 30, 31, 0, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 2), ARG(COMM, MADE), ARG(HANDLE, 9)));
 	replay();
 	assert_string_equal(members("/f"), "-");
+	assert_int_equal(sb.model.nnotes, 1);
 }
 
 static void groups(void **state)
@@ -234,6 +235,20 @@ static void used_again(void **state)
 	assert_string_equal(members("/f"), "-");
 }
 
+/* Where handles are 32-bit numbers, the upper half of a register is chance. */
+static void narrow_values(void **state)
+{
+	(void)state;
+	sb_text(&sb, IOP_REC_LIBRARY, 500, 2, "layer=MPI-IO\npath=/lib/libmpich.so\ncomm_world=0x44000000\ncomm_self=0x44000001\n", NULL);
+	sb_text(&sb, IOP_REC_PROCESS, 500, 2, "comm=app\ncwd=/w\nrank=0\nmpi=1\njob=other\n", NULL);
+	sb_call(&sb, 500, "MPI_Init", 5, 6, 0, 0, NO_ARGS);
+	sb_call(&sb, 500, "MPI_Comm_dup", 20, 21, 0, 0, ARGS(ARG(COMM, 0x7f0044000000), ARG(COMM_OUT, 0x55555555840000f0)));
+	sb_call(&sb, 500, "MPI_File_open", 30, 31, 0, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 2), ARG(COMM, 0x123400000000 + 0x840000f0),
+		ARG(HANDLE, 9)));
+	replay();
+	assert_string_equal(members("/f"), "0 ");
+}
+
 static void of_self(void **state)
 {
 	(void)state;
@@ -250,7 +265,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(colors_and_keys), TEST(no_color), TEST(copies), TEST(parts_of_parts), TEST(one_is_missing), TEST(apart_in_time),
-		TEST(not_from_the_beginning), TEST(groups), TEST(groups_side_by_side), TEST(used_again), TEST(of_self),
+		TEST(not_from_the_beginning), TEST(groups), TEST(groups_side_by_side), TEST(used_again), TEST(narrow_values),
+		TEST(of_self),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

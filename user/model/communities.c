@@ -279,6 +279,8 @@ int community_create(struct replay *r, struct thread *thread, const struct frame
 	struct claim claim = claim_of(r, thread, f);
 
 	*to = REF_NONE;
+	if (part && (!claim.known || (claim.member && from != CONTEXT_SELF && !thread->process->counts_comms)))
+		r->unknown_creations++;
 	if (from != CONTEXT_SELF && thread->process->counts_comms)
 		return create(r, thread, f, from, &claim, to);
 	if (!part || (from == CONTEXT_SELF && claim.known && claim.member))
@@ -443,7 +445,12 @@ int communities_finish(struct replay *r)
 		unknown += !c->known;
 		ret = c->known ? define(r, c) : 0;
 	}
-	return ret || !unknown ? ret : drop_unknown(r, unknown);
+	if (!ret && unknown)
+		ret = drop_unknown(r, unknown);
+	if (!ret && r->unknown_creations)
+		ret = model_note(r->model, "%llu calls made communicators whose members are unknown: their process was not recorded from MPI_Init "
+				 "on, or lost records, or the arguments do not tell", (unsigned long long)r->unknown_creations);
+	return ret;
 }
 
 void communities_free_process(struct process *process)

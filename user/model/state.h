@@ -201,6 +201,7 @@ struct replay {
 	MODEL_ARRAY(struct missing_sum, missing);
 	struct gap_process *gap_processes;
 	struct communities *communities;
+	uint64_t unknown_creations;     /* of communicators: calls */
 };
 
 int replay_fail(struct replay *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
