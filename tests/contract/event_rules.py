@@ -37,6 +37,7 @@ PLACES_OF_ATTRIBUTES = {"Offset": "IoOperationBegin", "errno": "Leave", "Failed"
 # Roles of regions, and which one an event belongs into.
 FILE_IO, FILE_IO_METADATA = 27, 38
 METADATA_EVENTS = {"IoCreateHandle", "IoDestroyHandle", "IoDuplicateHandle", "IoSeek", "IoChangeStatusFlags", "IoDeleteFile"}
+LAYER_EVENTS = METADATA_EVENTS - {"IoDeleteFile"} | {"IoOperationBegin", "IoAcquireLock", "IoReleaseLock", "IoTryLock"}
 CALL_EVENTS = METADATA_EVENTS - {"IoDestroyHandle"} | {"IoAcquireLock", "IoReleaseLock", "IoTryLock", "IoOperationIssued"}
 
 
@@ -73,6 +74,7 @@ class EventRules:
         self.abandoned_operations = 0
         clock = definitions.clock or {"offset": 0, "length": UNDEFINED_64}
         self.first, self.last = clock["offset"], clock["offset"] + clock["length"]
+        self.paradigm_names = {definitions.text(p["identification"]) for p in definitions.paradigms.values()}
         self.attribute_names = {ref: definitions.text(a["name"]) for ref, a in definitions.attributes.items()}
         self.handlers = {kind: getattr(self, "on_" + kind) for kind in EVENTS}
 
@@ -91,6 +93,8 @@ class EventRules:
             attributes = self.named_attributes(kind, ref, time, attributes)
         if kind in CALL_EVENTS or kind in METADATA_EVENTS:
             self.in_call(kind, location, ref, time)
+        if kind in LAYER_EVENTS and location.stack:
+            self.in_layer(kind, location.stack[-1], ref, time, args[0])
         handler = self.handlers.get(kind)
         if handler:
             handler(location, ref, time, attributes, *args)
@@ -124,6 +128,14 @@ class EventRules:
             self.has_role(frame, FILE_IO_METADATA, kind)
         if kind in ("IoCreateHandle", "IoDestroyHandle", "IoDuplicateHandle", "IoDeleteFile"):
             frame.effects.append(kind)
+
+    def in_layer(self, kind, frame, ref, time, handle):
+        """A function works on handles of its own layer, which is its region's description."""
+        region = self.d.regions.get(frame.region)
+        layer = self.d.text(region["description"]) if region else ""
+        if layer in self.paradigm_names and handle in self.d.handles and self.d.paradigm_name(handle) != layer:
+            self.breach("layer", "%s of location %d at %d: handle %d of %s in region %d (%s) of %s" % (
+                kind, ref, time, handle, self.d.paradigm_name(handle), frame.region, self.d.text(region["name"]), layer))
 
     def has_role(self, frame, role, kind):
         region = self.d.regions.get(frame.region)
@@ -221,6 +233,10 @@ class EventRules:
     def on_IoDuplicateHandle(self, location, ref, time, attributes, old, new, status_flags):
         self.use("IoDuplicateHandle", location, ref, time, old)
         self.make("IoDuplicateHandle", location, ref, time, new)
+        a, b = self.d.handles.get(old), self.d.handles.get(new)
+        if a and b and (a["file"], a["paradigm"]) != (b["file"], b["paradigm"]):
+            self.breach("duplicate", "handle %d of location %d at %d is on another file or layer than %d, of which it is a duplicate" % (
+                new, ref, time, old))
 
     def on_IoSeek(self, location, ref, time, attributes, handle, *_):
         self.use("IoSeek", location, ref, time, handle)

@@ -483,6 +483,21 @@ def open_is_no_metadata(t):
     t.change("Region", OPEN, 5, 27)
 
 
+@case("layer")
+def operation_in_another_layer(t):
+    t.change("Region", WRITE, 4, S["MPI-IO"])
+
+
+@case("layer")
+def create_in_another_layer(t):
+    t.change("Region", OPEN, 4, S["POSIX"])
+
+
+@case("duplicate")
+def duplicate_on_another_file(t):
+    t.change("IoHandle", DUP, 3, 1)
+
+
 @case("region")
 def canonical_name_differs(t):
     t.change("Region", WRITE, 3, S["MPI_File_open"])
