@@ -83,7 +83,7 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 
 	if (f->failed || f->abandoned)
 		return BYTES_UNKNOWN;
-	if (f->at_end)
+	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have passed over blanks */
 		return 0;
 	switch (frame_row(r, f)->result) {
 	case RESULT_BYTES:
