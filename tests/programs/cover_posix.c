@@ -34,7 +34,7 @@ enum { NR_cachestat = 451, NR_fchmodat2 = 452, NR_setxattrat = 463, NR_getxattra
 	} while (0)
 
 static const char *const f = "f", *const g = "g", *const sub = "sub";
-static char buf[4096];
+static char buf[4096], large[100000];
 
 static void descriptors(void)
 {
@@ -124,6 +124,14 @@ static void copies(void)
 	SYS(80, "read:80/80 write:80/80", splice, a, &from, ends[1], NULL, 80, 0);
 	must(pipe(more) == 0, "pipe");
 	SYS(40, "read:40/40 write:40/40", tee, ends[0], more[1], 40L, 0);
+	must(close(more[0]) == 0 && close(more[1]) == 0, "close");
+	cover_expect("close destroy");
+	cover_expect("close destroy");
+	must(pipe2(more, O_NONBLOCK) == 0, "pipe2");
+	SYS(65536, "write:100000/65536", write, more[1], large, 100000);        /* what a pipe holds: short */
+	SYS_FAILS(EAGAIN, "write:10/?", write, more[1], large, 10);
+	SYS(65536, "read:100000/65536", read, more[0], large, 100000);
+	SYS_FAILS(EAGAIN, "read:10/?", read, more[0], large, 10);
 	must(close(more[0]) == 0 && close(more[1]) == 0, "close");
 	cover_expect("close destroy");
 	cover_expect("close destroy");
