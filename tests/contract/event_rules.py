@@ -140,7 +140,8 @@ class EventRules:
     def has_role(self, frame, role, kind):
         region = self.d.regions.get(frame.region)
         if region and region["role"] != role:
-            self.breach("region-role", "%s in region %d (%s), whose role is %d" % (kind, frame.region, self.d.text(region["name"]), region["role"]))
+            self.breach("region-role", "%s in region %d (%s), whose role is %d" % (
+                kind, frame.region, self.d.text(region["name"]), region["role"]))
 
     def check_failed(self, frame, ref, time):
         if frame.effects:

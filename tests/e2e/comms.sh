@@ -14,10 +14,11 @@ expect comms "members('*/data/world') == [0, 1, 2, 3] and members('*/data/copy')
 	"members('*/data/dup0') == [2, 0] and members('*/data/dup1') == [3, 1]" \
 	"[members(f'*/data/quarter{r}') for r in range(4)] == [[r] for r in range(4)]" \
 	"members('*/data/pair') == [3, 1] and members('*/data/group') == [0, 2]" "members('*/data/node') == [0, 1, 2, 3]" \
+	"members('*/data/grid') == [0, 1, 2] and members('*/data/graph') == [0, 1]" \
 	"members('*/data/again0') == [0, 1] and members('*/data/again1') == [2, 3]" \
 	"[members(f'*/data/self{r}') for r in range(4)] == ['self'] * 4" \
 	"[members(f'*/data/{n}') for n in ('either0', 'either1', 'merged')] == [None] * 3" \
-	"written('MPI_File_write_at_all', path='*/data/*') == 0 and unknown('MPI_File_write_at_all') == 44" \
-	"calls('MPI_File_open') == 44 and calls('MPI_Comm_split') == 16 and calls('MPI_Init') == 4" \
-	"sum(layer_bytes('POSIX', '*/data/*')) == 44 * 4" \
+	"written('MPI_File_write_at_all', path='*/data/*') == 0 and unknown('MPI_File_write_at_all') == 49" \
+	"calls('MPI_File_open') == 49 and calls('MPI_Comm_split') == 16 and calls('MPI_Init') == 4" \
+	"sum(layer_bytes('POSIX', '*/data/*')) == 49 * 4" \
 	"'MPI_COMM_WORLD/MPI_Comm_split 1 color 0/MPI_Comm_dup 1/MPI_Comm_split 1 color 2' in comm_names"

@@ -194,7 +194,8 @@ def queries(trace):
 
     def members(path):
         """The ranks of the communicator that MPI-IO opened a file on, in their order; "self", or None if it is unknown."""
-        comms = {h.comm for h in trace.handles if h.file and h.io_paradigm.identification == "MPI-IO" and fnmatch.fnmatchcase(h.file.name, path)}
+        comms = {h.comm for h in trace.handles
+                 if h.io_paradigm.identification == "MPI-IO" and h.file and fnmatch.fnmatchcase(h.file.name, path)}
         comm, = comms       # one for all its handles
         if comm is None or comm.group.group_type == otf2.GroupType.COMM_SELF:
             return "self" if comm else None

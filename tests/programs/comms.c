@@ -2,9 +2,9 @@
  *
  * comms DIR, on 4 ranks: files opened and closed on communicators of many makes, each named by its members in their order:
  * half0: 2 0, half1: 3 1 (MPI_Comm_split, keys turned round), dup0 and dup1 on copies of these, quarter0…3: one rank each (a split of the
- * halves), pair: 3 1 (MPI_Comm_create), group: 0 2 (MPI_Comm_create_group), node: 0 1 2 3 (MPI_Comm_split_type), world, copy (of the
- * world), self0…3, again0 and again1: 0 1 and 2 3 (after the halves were freed). Whose members the calls do not tell: either0 and either1
- * (MPI_Comm_create of two groups at once), merged (of an intercommunicator).
+ * halves), pair: 3 1 (MPI_Comm_create), group: 0 2 (MPI_Comm_create_group), node: 0 1 2 3 (MPI_Comm_split_type), grid: 0 1 2
+ * (MPI_Cart_create), graph: 0 1, world, copy (of the world), self0…3, again0 and again1: 0 1 and 2 3 (after the halves were freed). Whose
+ * members the calls do not tell: either0 and either1 (MPI_Comm_create of two groups at once), merged (of an intercommunicator).
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -68,6 +68,19 @@ static void groups(void)
 	MPI_Group_free(&group);
 }
 
+static void topologies(void)
+{
+	static const int dims[1] = { 3 }, periods[1] = { 0 }, index[2] = { 1, 2 }, edges[2] = { 1, 0 };
+	MPI_Comm comm;
+
+	check(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm), "MPI_Cart_create");
+	if (comm != MPI_COMM_NULL)
+		use(comm, "grid", -1);
+	check(MPI_Graph_create(MPI_COMM_WORLD, 2, index, edges, 0, &comm), "MPI_Graph_create");
+	if (comm != MPI_COMM_NULL)
+		use(comm, "graph", -1);
+}
+
 static void between(MPI_Comm half)
 {
 	MPI_Comm inter, merged;
@@ -98,6 +111,7 @@ int main(int argc, char **argv)
 	use(quarter, "quarter", rank);
 	check(MPI_Comm_split(MPI_COMM_WORLD, rank ? MPI_UNDEFINED : 0, 0, &none), "MPI_Comm_split");
 	groups();
+	topologies();
 	check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
 	use(node, "node", -1);
 	between(half);

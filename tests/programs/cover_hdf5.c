@@ -138,7 +138,8 @@ static void attributes(void)
 	H5(H5Aclose(a), "H5Aclose destroy");
 	ID(a, H5Acreate2(file, "a2", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT), "H5Acreate2 create");
 	H5(H5Aclose(a), "H5Aclose destroy");
-	ID(a, H5Acreate_by_name(file, "g1", "a3", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "H5Acreate_by_name create");
+	ID(a, H5Acreate_by_name(file, "g1", "a3", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+	   "H5Acreate_by_name create");
 	H5(H5Aclose(a), "H5Aclose destroy");
 	ID(a, H5Aopen(file, "a1", H5P_DEFAULT), "H5Aopen create");
 	H5(H5Aclose(a), "H5Aclose destroy");

@@ -146,7 +146,8 @@ static void inquiries(void)
 	MPI("MPI_File_set_errhandler", MPI_File_set_errhandler(file, handler));
 	MPI("MPI_File_call_errhandler *", MPI_File_call_errhandler(file, MPI_ERR_IO));
 	MPI("MPI_File_set_errhandler", MPI_File_set_errhandler(file, old));
-	CALL((MPI_Register_datarep("ioprobe", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent, NULL), true), "MPI_Register_datarep *");
+	MPI_Register_datarep("ioprobe", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent, NULL);
+	cover_expect("MPI_Register_datarep *");
 	MPI("MPI_File_set_view", MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
 	MPI_AT("MPI_File_write_at write:16/16", 4 * rank, MPI_File_write_at(file, 4 * rank, block, 4, MPI_INT, &status));
 	MPI("MPI_File_get_view", MPI_File_get_view(file, &offset, &etype, &filetype, datarep));

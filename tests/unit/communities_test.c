@@ -222,6 +222,24 @@ static void groups_side_by_side(void **state)
 	assert_string_equal(members("/f"), "-");
 }
 
+/* Grids: those who get a communicator, in the parent's order if it may not change. */
+static void grids(void **state)
+{
+	(void)state;
+	for (int r = 0; r < RANKS; r++)
+		sb_text(&sb, IOP_REC_LIBRARY, pid(r), 7, "layer=MPI\npath=/lib/libmpich.so\ncomm_null=0x10\n", NULL);
+	for (int i = 0; i < 2; i++)
+		for (int r = 0; r < RANKS; r++)
+			sb_call(&sb, pid(r), "MPI_Graph_create", 20 + 20 * i + r, 30 + 20 * i, 0, 0, ARGS(ARG(COMM, WORLD), ARG(ARG, 0),
+				ARG(COMM_OUT, r < 3 ? MADE + i : 0x10)));
+	open_on(0, 70, MADE, "/grid");
+	open_on(2, 71, MADE, "/grid");
+	open_on(3, 72, 0x10, "/null");
+	replay();
+	assert_string_equal(members("/grid"), "0 1 2 ");
+	assert_string_equal(members("/null"), "-");
+}
+
 /* A value that was freed may come again for a communicator that nobody saw being made. */
 static void used_again(void **state)
 {
@@ -265,7 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(colors_and_keys), TEST(no_color), TEST(copies), TEST(parts_of_parts), TEST(one_is_missing), TEST(apart_in_time),
-		TEST(not_from_the_beginning), TEST(groups), TEST(groups_side_by_side), TEST(used_again), TEST(narrow_values),
+		TEST(not_from_the_beginning), TEST(groups), TEST(groups_side_by_side), TEST(grids), TEST(used_again), TEST(narrow_values),
 		TEST(of_self),
 	};
 

@@ -146,8 +146,8 @@ static void test_layer_facts(void **state)
 	assert_int_equal(plan.nlayers, 1);
 	assert_true(plan.layers[0].parallel);
 	assert_string_equal(plan.layers[0].version, "3.14.1-2");
-	assert_int_equal(plan.comm_world_vaddr, (uintptr_t)&demo_world - map->l_addr);
-	assert_int_equal(plan.comm_self_vaddr, 0);
+	assert_int_equal(plan.comm_vaddr[TABLE_COMM_WORLD], (uintptr_t)&demo_world - map->l_addr);
+	assert_int_equal(plan.comm_vaddr[TABLE_COMM_SELF], 0);
 	assert_false(plan.stripped_static);
 	assert_int_equal(plan.rendezvous_offset, 0);
 	plan_destroy(&plan);

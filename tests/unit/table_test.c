@@ -204,8 +204,8 @@ static void test_layer_properties(void **state)
 	assert_int_equal(layer->nflags, 1);
 	assert_true(layer->flags[0].value == 0x10);
 	assert_int_equal(layer->ncomms, 2);
-	assert_true(layer->comms[0].self && layer->comms[0].has_value && layer->comms[0].value == 5);
-	assert_true(!layer->comms[1].self && !layer->comms[1].has_value && !strcmp(layer->comms[1].symbol, "s"));
+	assert_true(layer->comms[0].kind == TABLE_COMM_SELF && layer->comms[0].has_value && layer->comms[0].value == 5);
+	assert_true(layer->comms[1].kind == TABLE_COMM_WORLD && !layer->comms[1].has_value && !strcmp(layer->comms[1].symbol, "s"));
 	assert_string_equal(layer->version_symbol, "v");
 	assert_int_equal(table_find(&set, "L", "f")->args[0].kind, IOP_ARG_INT);
 	assert_true(table_find(&set, "L", "f")->result_int);

@@ -202,7 +202,7 @@ static void read_version(const struct planner *p, const struct table_layer *laye
 static void find_communicators(const struct planner *p, const struct table_layer *layer)
 {
 	for (size_t i = 0; i < layer->ncomms; i++) {
-		uint64_t *vaddr = layer->comms[i].self ? &p->plan->comm_self_vaddr : &p->plan->comm_world_vaddr, found, size;
+		uint64_t *vaddr = &p->plan->comm_vaddr[layer->comms[i].kind], found, size;
 
 		if (!*vaddr && layer->comms[i].symbol[0] && elf_file_object(p->file, layer->comms[i].symbol, &found, &size))
 			*vaddr = found;

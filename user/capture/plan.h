@@ -36,7 +36,7 @@ struct plan {
 	size_t nlayers;
 	/* link-time addresses of any layer's predefined communicators (table_layer.comms), 0 if not defined here; an executable may hold
 	 * the copy that counts (copy relocation) although it provides no layer */
-	uint64_t comm_world_vaddr, comm_self_vaddr;
+	uint64_t comm_vaddr[TABLE_COMM_KINDS];
 	uint64_t first_vaddr;           /* elf_file_first_vaddr: load bias = module base - first_vaddr */
 	uint64_t rendezvous_offset;     /* file offset of _dl_debug_state where this is a dynamic linker, else 0 */
 	bool stripped_static;           /* a static executable without symbols: its library calls cannot be seen */

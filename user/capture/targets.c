@@ -241,9 +241,9 @@ static struct seen *remember(struct target *target, struct library *library)
 }
 
 /* A data object's address in the process: the first module in link order that defines it, so that the executable's copy wins. */
-static void find_communicators(struct targets *targets, const struct proc_modules *modules, uint64_t *world, uint64_t *self)
+static void find_communicators(struct targets *targets, const struct proc_modules *modules,
+			       uint64_t comms[TABLE_COMM_KINDS])
 {
-	*world = *self = 0;
 	for (size_t m = 0; m < modules->n; m++) {
 		struct library *library = libraries_get(&targets->libraries, &modules->v[m]);
 		uint64_t bias;
@@ -251,10 +251,9 @@ static void find_communicators(struct targets *targets, const struct proc_module
 		if (!library)
 			continue;
 		bias = modules->v[m].base - modules->v[m].base_offset - library->plan.first_vaddr;
-		if (!*world && library->plan.comm_world_vaddr)
-			*world = bias + library->plan.comm_world_vaddr;
-		if (!*self && library->plan.comm_self_vaddr)
-			*self = bias + library->plan.comm_self_vaddr;
+		for (int k = 0; k < TABLE_COMM_KINDS; k++)
+			if (!comms[k] && library->plan.comm_vaddr[k])
+				comms[k] = bias + library->plan.comm_vaddr[k];
 	}
 }
 
@@ -262,6 +261,7 @@ static void note_library(struct targets *targets, const struct target *target, c
 			 const struct plan_layer *layer, const struct proc_modules *modules)
 {
 	const struct table_layer *table = &targets->set->layers[layer->layer];
+	static const char *const keys[] = { "comm_world", "comm_self", "comm_null" };
 	struct note note = { 0 };
 
 	note_add(&note, "layer", table->name);
@@ -272,21 +272,18 @@ static void note_library(struct targets *targets, const struct target *target, c
 	if (layer->known_abi)
 		note_add(&note, "abi", "1");
 	if (table->ncomms) {
-		uint64_t world, self;
+		uint64_t comms[TABLE_COMM_KINDS] = { 0 };
 
-		find_communicators(targets, modules, &world, &self);
+		find_communicators(targets, modules, comms);
 		for (size_t i = 0; i < table->ncomms; i++) {    /* constants of the layer's ABI, where no symbol says it */
 			const struct table_comm *comm = &table->comms[i];
 
-			if (comm->has_value && comm->self && !self)
-				self = comm->value;
-			else if (comm->has_value && !comm->self && !world)
-				world = comm->value;
+			if (comm->has_value && !comms[comm->kind])
+				comms[comm->kind] = comm->value;
 		}
-		if (world)
-			note_addf(&note, "comm_world", "0x%llx", (unsigned long long)world);
-		if (self)
-			note_addf(&note, "comm_self", "0x%llx", (unsigned long long)self);
+		for (int k = 0; k < TABLE_COMM_KINDS; k++)
+			if (comms[k])
+				note_addf(&note, keys[k], "0x%llx", (unsigned long long)comms[k]);
 	}
 	spool_writer_text(targets->spool, IOP_REC_LIBRARY, target->pid, monotonic_ns(), note.text, NULL);
 	note_free(&note);

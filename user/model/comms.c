@@ -74,24 +74,25 @@ static int value_set(struct process *process, uint64_t value, uint32_t context)
 	return 0;
 }
 
-int comm_known(struct replay *r, struct process *process, uint64_t value, bool self)
+int comm_known(struct replay *r, struct process *process, uint64_t value, enum table_comm_kind kind)
 {
 	(void)r;
 	process->narrow_comms |= value <= UINT32_MAX;
-	return value_set(process, value, self ? CONTEXT_SELF : CONTEXT_WORLD);
+	process->knows_null |= kind == TABLE_COMM_NULL;
+	return value_set(process, value, kind);
 }
 
-/* Predefined constants that are numbers, 32 bits wide: 1 for self, 0 for world, -1 for none. */
-static int comm_constant(const struct replay *r, uint64_t value)
+/* Predefined constants that are numbers, 32 bits wide; REF_NONE for none. */
+static uint32_t comm_constant(const struct replay *r, uint64_t value)
 {
 	for (size_t l = 0; l < r->set.nlayers; l++) {
 		const struct table_layer *layer = &r->set.layers[l];
 
 		for (size_t i = 0; i < layer->ncomms; i++)
 			if (layer->comms[i].has_value && (uint32_t)value == layer->comms[i].value)
-				return layer->comms[i].self;
+				return layer->comms[i].kind;
 	}
-	return -1;
+	return REF_NONE;
 }
 
 /* Only a process with a rank of its own can be a member of the world that is defined. */
@@ -105,10 +106,9 @@ static bool is_member(const struct replay *r, const struct process *process)
 uint32_t comm_of(struct replay *r, struct process *process, uint64_t value)
 {
 	struct comm_value *known = value_find(process, value);
-	int self = known || process->comms ? -1 : comm_constant(r, value);
-	uint32_t context = known ? known->context : self < 0 ? REF_NONE : self ? CONTEXT_SELF : CONTEXT_WORLD, ref;
+	uint32_t context = known ? known->context : process->comms ? REF_NONE : comm_constant(r, value), ref;
 
-	if (context == REF_NONE || !is_member(r, process))
+	if (context == REF_NONE || context == CONTEXT_NULL || !is_member(r, process))
 		return REF_NONE;
 	if (context < CONTEXT_OTHERS)
 		return comm_get(r, process->group, context == CONTEXT_SELF);
@@ -148,12 +148,12 @@ int op_comm_enter(struct replay *r, struct thread *thread, unsigned index)
 /* From here on the process' own values are known, the constant among them. */
 static void adopt_constants(struct replay *r, struct process *process, uint64_t value)
 {
-	for (size_t l = 0; !process->comms && comm_constant(r, value) >= 0 && l < r->set.nlayers; l++) {
+	for (size_t l = 0; !process->comms && comm_constant(r, value) != REF_NONE && l < r->set.nlayers; l++) {
 		const struct table_layer *layer = &r->set.layers[l];
 
 		for (size_t i = 0; i < layer->ncomms; i++)
 			if (layer->comms[i].has_value)
-				comm_known(r, process, layer->comms[i].value, layer->comms[i].self);
+				comm_known(r, process, layer->comms[i].value, layer->comms[i].kind);
 	}
 }
 
@@ -161,16 +161,23 @@ static void adopt_constants(struct replay *r, struct process *process, uint64_t 
 static int made_comm(struct replay *r, struct thread *thread, struct frame *f, uint64_t from)
 {
 	struct process *process = thread->process;
-	const struct comm_value *known;
+	const struct comm_value *known, *result;
 	uint32_t context = REF_NONE;
+	bool null;
 	int64_t to;
 	int ret = 0;
 
 	adopt_constants(r, process, from);
+	if (!frame_arg(r, f, ROLE_COMM_OUT, &to)) {
+		process->counts_comms = false;
+		return 0;
+	}
+	result = value_find(process, to);
+	null = result && result->context == CONTEXT_NULL;
 	known = value_find(process, from);
-	if (known && is_member(r, process))
-		ret = community_create(r, thread, f, known->context, &context);
-	if (ret || !frame_arg(r, f, ROLE_COMM_OUT, &to))
+	if (known && known->context != CONTEXT_NULL && is_member(r, process))
+		ret = community_create(r, thread, f, known->context, null, &context);
+	if (ret || null)
 		return ret;
 	if (context != REF_NONE)
 		return value_set(process, to, context);

@@ -139,11 +139,18 @@ static bool group_of(const struct replay *r, const struct thread *thread, const 
 struct claim { int64_t color, order; int32_t size, rank; bool member, known; };
 
 /* Whether this process becomes a member, of which of the new communicators, and where in it. */
-static struct claim claim_of(const struct replay *r, const struct thread *thread, const struct frame *f)
+static struct claim claim_of(const struct replay *r, const struct thread *thread, const struct frame *f, bool null)
 {
 	struct claim claim = { .rank = -1 };
-	bool colored = frame_arg(r, f, ROLE_COLOR, &claim.color);
+	bool colored = frame_arg(r, f, ROLE_COLOR, &claim.color), open_mpi = thread->process->libraries[frame_row(r, f)->layer].known_abi;
+	int64_t reorder;
 
+	claim.member = !null;
+	/* a grid or graph: those who get a communicator; in the parent's order, if the library may not change it, or is Open MPI */
+	if (frame_info(r, f)->arg[ROLE_ARG] >= 0) {
+		claim.known = frame_arg(r, f, ROLE_ARG, &reorder) && (!reorder || open_mpi) && thread->process->knows_null;
+		return claim;
+	}
 	if (frame_info(r, f)->arg[ROLE_GROUP] >= 0) {
 		claim.known = group_of(r, thread, f, &claim.size, &claim.rank);
 		claim.member = claim.rank >= 0;
@@ -151,13 +158,13 @@ static struct claim claim_of(const struct replay *r, const struct thread *thread
 	}
 	frame_arg(r, f, ROLE_KEY, &claim.order);
 	/* of the types of split only 0, MPI_COMM_TYPE_SHARED of Open MPI, makes one communicator of a node's processes */
-	claim.known = colored && (!(frame_row(r, f)->mods & MOD_NODE) || claim.color < 0 ||
-				  (!claim.color && thread->process->libraries[frame_row(r, f)->layer].known_abi));
+	claim.known = colored && (!(frame_row(r, f)->mods & MOD_NODE) || claim.color < 0 || (!claim.color && open_mpi));
 	claim.member = claim.color >= 0;
 	return claim;
 }
 
-static int add_member(struct replay *r, struct thread *thread, const struct frame *f, struct comm_context *context, const struct claim *claim)
+static int add_member(struct replay *r, struct thread *thread, const struct frame *f, const struct comm_context *context,
+		      const struct claim *claim)
 {
 	struct community *community = r->communities->list.v[context->community];
 	struct member *member = MODEL_ADD(community->members);
@@ -251,7 +258,8 @@ static int joined(struct replay *r, struct thread *thread, const struct frame *f
 	return ret ? ret : add_member(r, thread, f, context, claim);
 }
 
-static int create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, const struct claim *claim, uint32_t *to)
+static int create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, const struct claim *claim,
+		  uint32_t *to)
 {
 	struct creation *creation;
 	char *name = communities(r) ? creation_name(r, thread->process, f, from) : NULL;
@@ -273,10 +281,10 @@ static int create(struct replay *r, struct thread *thread, const struct frame *f
 	return ret;
 }
 
-int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, uint32_t *to)
+int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to)
 {
 	bool part = frame_row(r, f)->mods & MOD_PART;
-	struct claim claim = claim_of(r, thread, f);
+	struct claim claim = claim_of(r, thread, f, null);
 
 	*to = REF_NONE;
 	if (part && (!claim.known || (claim.member && from != CONTEXT_SELF && !thread->process->counts_comms)))
@@ -448,8 +456,8 @@ int communities_finish(struct replay *r)
 	if (!ret && unknown)
 		ret = drop_unknown(r, unknown);
 	if (!ret && r->unknown_creations)
-		ret = model_note(r->model, "%llu calls made communicators whose members are unknown: their process was not recorded from MPI_Init "
-				 "on, or lost records, or the arguments do not tell", (unsigned long long)r->unknown_creations);
+		ret = model_note(r->model, "%llu calls made communicators whose members are unknown: their process was not recorded from "
+				 "MPI_Init on, or lost records, or the arguments do not tell", (unsigned long long)r->unknown_creations);
 	return ret;
 }
 

@@ -86,7 +86,7 @@ struct object {
 struct library { bool seen, parallel, known_abi; };
 /* context: where creations from it are counted, CONTEXT_… or one of communities.c */
 struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
-enum { CONTEXT_WORLD, CONTEXT_SELF, CONTEXT_OTHERS };
+enum { CONTEXT_WORLD = TABLE_COMM_WORLD, CONTEXT_SELF = TABLE_COMM_SELF, CONTEXT_NULL = TABLE_COMM_NULL, CONTEXT_OTHERS };
 #define COMMUNITY_WORLD (REF_NONE - 1)
 struct open_count { const char *key; unsigned n; UT_hash_handle hh; };
 
@@ -101,6 +101,7 @@ struct process {
 	struct comm_count *comm_counts;
 	bool counts_comms;              /* every creation of a communicator was seen so far */
 	bool narrow_comms;              /* they are 32-bit numbers */
+	bool knows_null;                /* MPI_COMM_NULL is among them */
 	struct open_count *opens;       /* of unified handles, per paradigm and path */
 	struct library libraries[MAX_LAYERS];
 	uint32_t master_location;       /* REF_NONE */
@@ -321,7 +322,7 @@ char *path_from_names(const char *names, size_t len, bool truncated);   /* mallo
 const char *path_last(const char *path);
 
 /* ---- comms.c ---- */
-int comm_known(struct replay *r, struct process *process, uint64_t value, bool self);
+int comm_known(struct replay *r, struct process *process, uint64_t value, enum table_comm_kind kind);
 uint32_t comm_of(struct replay *r, struct process *process, uint64_t value);
 bool comm_is_shared(const struct replay *r, uint32_t comm);              /* by several processes: not MPI_COMM_SELF */
 uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path);
@@ -330,7 +331,8 @@ void comms_free(struct replay *r);
 void comms_free_process(struct process *process);
 
 /* ---- communities.c ---- */
-int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, uint32_t *to);      /* contexts */
+/* from and *to are contexts. null: the call gave MPI_COMM_NULL */
+int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to);
 uint32_t community_ref(struct replay *r, uint32_t context);             /* model comm, or COMMUNITY_WORLD */
 int communities_finish(struct replay *r);
 void communities_free(struct replay *r);

@@ -155,11 +155,12 @@ static int layer_index(const struct replay *r, const char *name)
 	return -1;
 }
 
-static int library_comm(struct replay *r, const struct iop_rec_text *rec, struct process *process, const char *key, bool self)
+static int library_comm(struct replay *r, const struct iop_rec_text *rec, struct process *process, const char *key,
+			enum table_comm_kind kind)
 {
 	uint64_t value;
 
-	return value_number(rec, key, &value) ? comm_known(r, process, value, self) : 0;
+	return value_number(rec, key, &value) ? comm_known(r, process, value, kind) : 0;
 }
 
 static int library(struct replay *r, const struct iop_rec_text *rec)
@@ -183,8 +184,10 @@ static int library(struct replay *r, const struct iop_rec_text *rec)
 		if (version)
 			r->model->paradigms.v[paradigm].version = version;
 	}
-	ret = library_comm(r, rec, process, "comm_world", false);
-	return ret ? ret : library_comm(r, rec, process, "comm_self", true);
+	ret = library_comm(r, rec, process, "comm_world", TABLE_COMM_WORLD);
+	if (!ret)
+		ret = library_comm(r, rec, process, "comm_self", TABLE_COMM_SELF);
+	return ret ? ret : library_comm(r, rec, process, "comm_null", TABLE_COMM_NULL);
 }
 
 /* ---- what could not be seen ---- */

@@ -215,14 +215,16 @@ static int parse_comm(struct parser *p)
 {
 	struct table_layer *layer = parser_layer(p);
 	struct table_comm *comm = parser_append((void **)&layer->comms, &layer->ncomms, sizeof(*comm));
+	static const char *const kinds[] = { "world", "self", "null" };
 	struct scan_word word;
 	const char *text;
-	int ret = comm ? parser_want(p, &word, "world or self") : -ENOMEM;
+	int ret = comm ? parser_want(p, &word, "world, self or null") : -ENOMEM;
 
 	if (ret)
 		return ret;
-	comm->self = !strcmp(word.text, "self");
-	if (!comm->self && strcmp(word.text, "world"))
+	while (comm->kind < TABLE_COMM_KINDS && strcmp(word.text, kinds[comm->kind]))
+		comm->kind++;
+	if (comm->kind == TABLE_COMM_KINDS)
 		return parser_unknown(p, &word, "communicator");
 	ret = parser_want(p, &word, "symbol:NAME or value:NUMBER");
 	if (ret)

@@ -92,8 +92,9 @@ struct table_flag {
 };
 
 /* A predefined communicator: by exported symbol (Open MPI) or by value (MPICH). */
+enum table_comm_kind { TABLE_COMM_WORLD, TABLE_COMM_SELF, TABLE_COMM_NULL, TABLE_COMM_KINDS };
 struct table_comm {
-	bool self;              /* else world */
+	enum table_comm_kind kind;
 	char symbol[64];        /* "" if none */
 	uint64_t value;         /* valid if has_value */
 	bool has_value;
