@@ -4,6 +4,18 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 have mpirun || { skip all "no mpirun"; exit 0; }
 
+# The share of system calls in the summary, against the archive's calls.
+share() {
+	local name=$1 layer=$2 times
+	fresh "$name" >/dev/null
+	record "$name" --json -- "${@:3}" "$TMP/$name/data"
+	times=$("$PYTHON" -c 'import json, sys
+layer, = [l for l in json.load(open(sys.argv[1]))["layers"] if l["name"] == sys.argv[2]]
+print(layer["time_ns"], layer["system_time_ns"])' "$TMP/$name/out" "$layer") || { not_ok "$name" "no JSON: $(said "$TMP/$name")"; return; }
+	expect "$name" "time_ns('$layer') == ${times% *} and ${times% *} > ${times#* } > 0" "time_ns('$layer', 'POSIX') == ${times#* }"
+}
+share streams ISOC "$P/streams"
+
 steps=5
 fresh monc >/dev/null
 record monc -- mpirun -n 6 "$P/monc" "$TMP/monc/data/dump.nc" $steps

@@ -11,10 +11,10 @@ UNDEFINED = (1 << 64) - 1
 
 class Call:
     """One Enter … Leave. bytes are what its I/O operations moved, also where another call completed them."""
-    __slots__ = ("name", "location", "group", "begin", "end", "parent", "attributes", "read", "written", "offsets", "unknown", "handles")
+    __slots__ = ("name", "layer", "location", "group", "begin", "end", "parent", "attributes", "read", "written", "offsets", "unknown", "handles")
 
-    def __init__(self, name, location, begin, parent):
-        self.name, self.location, self.group = name, location, location.group.name
+    def __init__(self, region, location, begin, parent):
+        self.name, self.layer, self.location, self.group = region.name, region.description, location, location.group.name
         self.begin, self.end, self.parent = begin, None, parent
         self.attributes, self.handles, self.offsets = {}, [], []
         self.read = self.written = self.unknown = 0
@@ -72,7 +72,7 @@ class Trace:
         call = stack[-1] if stack else None
         attributes = {a.name.lower(): v for a, v in (event.attributes or {}).items()}
         if isinstance(event, ev.Enter):
-            stack.append(Call(event.region.name, location, event.time, call))
+            stack.append(Call(event.region, location, event.time, call))
             self.calls.append(stack[-1])
             return
         if call:
@@ -175,6 +175,16 @@ def queries(trace):
                   if h.io_paradigm.identification == paradigm and fnmatch.fnmatchcase(h.file.name if h.file else "", path)]
         return [sum(b[0] for b in chosen), sum(b[1] for b in chosen)]
 
+    def time_ns(layer, inside=None):
+        """The time of a layer's outermost calls; or what calls of the layer "inside" took within them."""
+        def within(call, name):
+            while call and call.layer != name:
+                call = call.parent
+            return call is not None
+        chosen = [c for c in trace.calls if c.end is not None and c.layer == (inside or layer) and not within(c.parent, c.layer)
+                  and (inside is None or within(c.parent, layer))]
+        return round(sum(c.end - c.begin for c in chosen) * 1000000000 / trace.resolution)
+
     def accesses(paradigm, path):
         """Creates, seeks and operations on a layer's handles of a file."""
         return sum(1 for c in trace.calls for h in c.handles
@@ -214,7 +224,7 @@ def queries(trace):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
     words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
-                                     locations_with, layer_bytes, accesses, chains, members, precreated, has_file, scope, prop)}
+                                     locations_with, layer_bytes, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
                  sorted=sorted, set=set, abs=abs, range=range)
