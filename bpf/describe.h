@@ -113,6 +113,22 @@ static __always_inline struct file *file_of(s32 fd)
 	return file;
 }
 
+/* A file that no descriptor need stand for. */
+__noinline int describe_file(struct thread *t, u64 identity, u64 now)
+{
+	struct file *file = (void *)identity;
+	struct iop_rec_fd *rec;
+
+	if (!t || !file)
+		return 0;
+	rec = description(t, -1);
+	rec->f_flags = BPF_CORE_READ(file, f_flags);
+	rec->pos = identity;
+	describe_path(rec, t, &file->f_path, BPF_CORE_READ(file, f_inode));
+	send_description(t, rec, IOP_REC_FILE, now);
+	return 1;
+}
+
 enum fd_state { FD_TOLD = 1, FD_LEFT_OUT = 2 };
 
 /* now: of the call that it belongs to, so that a thread's records stay in the order of time. With `force` a file that the filter

@@ -9,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "aio.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -271,28 +272,18 @@ static __always_inline bool is_compat(struct task_struct *task)
 }
 
 #define PROT_EXEC 4
-#define IOV_LIMIT 64
-struct user_iovec { u64 base, len; };
 
 __noinline int sum_iovec(struct frame *f, u32 i, u64 count)
 {
-	struct user_iovec iov;
-	u64 sum = 0;
+	u64 bytes;
 
 	if (!f || i >= IOP_MAX_ARGS)
 		return 0;
-	for (u32 n = 0; n < IOV_LIMIT; n++) {
-		if (n >= count)
-			break;
-		if (bpf_probe_read_user(&iov, sizeof(iov), (void *)(f->args[i] + n * sizeof(iov)))) {
-			f->arg_failed |= 1 << i;
-			return 0;
-		}
-		sum += iov.len;
-	}
-	if (count > IOV_LIMIT)
-		f->arg_failed |= 1 << i;        /* unknown rather than part of it */
-	f->args[i] = sum;
+	bytes = iovec_bytes(f->args[i], count);
+	if (bytes == LENGTH_UNKNOWN)
+		f->arg_failed |= 1 << i;
+	else
+		f->args[i] = bytes;
 	return 0;
 }
 
@@ -392,6 +383,8 @@ int syscall_enter(u64 *ctx)
 	if (desc->flags & IOP_D_CLOSES_FD)
 		forget_fd(t, fd_argument(f, desc->fd_arg));
 	f->enter_ns = bpf_ktime_get_ns();
+	if (desc->flags & IOP_D_AIO)
+		aio_enter(t, f, nr);
 	return 0;
 }
 
@@ -489,6 +482,8 @@ int syscall_exit(u64 *ctx)
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;
+	if (desc->flags & IOP_D_AIO)
+		aio_leave(t, f, nr, ret, now);
 	t->depth = index;
 	code = f->flags & FRAME_MAPS_CODE;
 	code_fd = f->sp;
@@ -635,3 +630,4 @@ int take_threads(struct bpf_iter__task *ctx)
 }
 
 #include "hold.h"
+#include "uring.h"

@@ -19,10 +19,10 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 
-enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_LRU_HASH = 9, BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
        BPF_MAP_TYPE_RINGBUF = 27, BPF_MAP_TYPE_TASK_STORAGE = 29 };
 enum { BPF_F_NO_PREALLOC = 1 };
-enum { BPF_ANY = 0 };
+enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 
@@ -94,6 +94,35 @@ struct linux_binprm { const char *filename; };
 struct seq_file;
 struct bpf_iter_meta { struct seq_file *seq; };
 struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
+
+/* io_uring */
+struct io_cmd_data { struct file *file; };
+struct io_cqe { __u64 user_data; __s32 res; int fd; };
+struct io_uring_task { struct task_struct *task; };     /* task: Linux 6.13 */
+struct io_rsrc_node { unsigned long file_ptr; };        /* Linux 6.13 */
+struct io_rsrc_data { unsigned int nr; struct io_rsrc_node **nodes; };
+struct io_file_table { struct io_rsrc_data data; };
+struct io_ring_ctx { struct io_file_table file_table; };
+struct io_kiocb {
+	struct io_cmd_data cmd;
+	__u8 opcode;
+	unsigned int flags;
+	struct io_cqe cqe;
+	struct io_ring_ctx *ctx;
+	struct io_uring_task *tctx;
+};
+struct kiocb { long long ki_pos; };
+struct io_rw { struct kiocb kiocb; __u64 addr; __u32 len; };
+struct io_sr_msg { void *buf; int len; };
+struct io_open { __u32 file_slot; };
+struct io_close { int fd; __u32 file_slot; };
+struct io_uring_cqe { __u64 user_data; __s32 res; __u32 flags; };
+struct io_uring_sqe { __u8 opcode, flags; __s32 fd; __u64 off, addr; __u32 len; __u64 user_data; };
+/* as they were before */
+struct io_fixed_file { unsigned long file_ptr; };
+struct io_file_table___before_6_13 { struct io_fixed_file *files; };
+struct io_ring_ctx___before_6_13 { struct io_file_table___before_6_13 file_table; unsigned int nr_user_files; };
+struct io_kiocb___before_6_13 { struct task_struct *task; };
 
 #pragma clang attribute pop
 

@@ -159,6 +159,7 @@ const volatile __u32 ring_count = 1;
 const volatile __u32 ring_wakeup_bytes = 1 << 20;
 const volatile __u16 syscall_probe[MAX_SYSCALLS];
 const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
+const volatile __u32 io_setup_nr = 206, io_destroy_nr = 207, io_getevents_nr = 208, io_submit_nr = 209, io_pgetevents_nr = 333;
 const volatile __u64 hold_limit_ns = 0, unwind_limit_ns = 2000000000;
 const volatile bool syscalls_traced = true;
 __u32 launch_tgid;        /* becomes a target at its next exec */

@@ -34,6 +34,7 @@ enum iop_arg_kind {
 #define IOP_D_STREAM_BYTES 0x0800 /* the same: one byte of it */
 #define IOP_D_DATA 0x1000       /* moves data and changes nothing else: the filters by duration and size may leave it out */
 #define IOP_D_OF_FILE 0x2000    /* system call on the files behind its descriptors: the filter by file may leave it out */
+#define IOP_D_AIO 0x8000        /* system call of libaio's: io_setup, io_submit, io_getevents, … */
 
 #define IOP_NO_FD 0xff
 

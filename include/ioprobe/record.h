@@ -29,6 +29,9 @@ enum iop_rec_type {
 	IOP_REC_EXEC = 7,       /* a process became another program: iop_rec_exec */
 	IOP_REC_TASK_EXIT = 8,  /* a thread ended: iop_rec_task_exit */
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
+	IOP_REC_ASYNC = 10,     /* an operation was handed to the kernel by libaio or io_uring: iop_rec_async */
+	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
+	IOP_REC_FILE = 12,      /* a file that io_uring knows by registration: iop_rec_fd, its identity in pos, fd -1 */
 
 	/* written by the agent */
 	IOP_REC_HOST = 64,      /* text: host, kernel, version, clock pair, command line */
@@ -132,6 +135,39 @@ struct iop_rec_map {
 	__u64 addr;
 };
 
+/* An operation that one call hands to the kernel and that ends later. Of libaio it is sent inside io_submit's ENTER … EXIT, in the
+ * array's order, before it is known whether it is accepted: the EXIT's ret says how many were. Of io_uring it is sent when the
+ * kernel takes it, inside io_uring_enter or by the kernel's polling thread, which is in no call. */
+struct iop_rec_async {
+	struct iop_rec rec;
+	__u64 key;              /* io_uring: the kernel's request; libaio: the iocb. Used again after the end */
+	__u64 context;          /* io_uring: the ring; libaio: the context */
+	__u64 user_data;
+	__u64 bytes;            /* asked for, all ones if unknown */
+	__s64 offset;           /* -1: the current position, or none */
+	__u64 file;             /* with IOP_ASYNC_REGISTERED: the identity in its FILE record, 0 unknown */
+	__s32 fd;               /* or the index of the registered file */
+	__u8 op;                /* enum iop_async_op */
+	__u8 interface;         /* enum iop_async_interface */
+	__u8 opcode;            /* the interface's own */
+	__u8 flags;             /* IOP_ASYNC_* */
+};
+enum iop_async_op { IOP_ASYNC_OTHER, IOP_ASYNC_READ, IOP_ASYNC_WRITE, IOP_ASYNC_SYNC, IOP_ASYNC_OPEN, IOP_ASYNC_CLOSE };
+enum iop_async_interface { IOP_LIBAIO = 1, IOP_URING = 2 };
+#define IOP_ASYNC_REGISTERED 0x01 /* on, or of OPEN and CLOSE: to or of, a registered file */
+#define IOP_ASYNC_SILENT 0x02   /* its success is not told: no end may follow */
+
+/* rec.seq is 0 where it ended outside of all traced threads (in a worker of the kernel's): tid and tgid are the submitter's. */
+struct iop_rec_async_end {
+	struct iop_rec rec;
+	__u64 key;              /* 0: known by context and user_data only */
+	__u64 context, user_data;
+	__s64 res;              /* bytes, a descriptor, or a negative errno */
+	__u32 more;             /* 1: a part, further ends follow */
+	__u8 interface;
+	__u8 pad[3];
+};
+
 /* Text payload: key=value lines, each ended by '\n'; a value runs to the end of its line, with bytes < 0x20, '\\' and 0x7f
  * written as \xHH. TABLE and MOUNTS payloads: the key=value lines end at the first empty line, the raw text follows. */
 struct iop_rec_text {
@@ -154,6 +190,8 @@ _Static_assert(sizeof(struct iop_rec_fork) == 56, "iop_rec_fork");
 _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
 _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
+_Static_assert(sizeof(struct iop_rec_async) == 80, "iop_rec_async");
+_Static_assert(sizeof(struct iop_rec_async_end) == 64, "iop_rec_async_end");
 _Static_assert(sizeof(struct iop_rec_text) == 32, "iop_rec_text");
 _Static_assert(sizeof(struct iop_rec_lost) == 40, "iop_rec_lost");
 

@@ -75,9 +75,9 @@ class Trace:
             stack.append(Call(event.region, location, event.time, call))
             self.calls.append(stack[-1])
             return
-        if call:
-            call.attributes.update(attributes)
         if isinstance(event, ev.Leave):
+            if call:
+                call.attributes.update(attributes)
             if not call or call.name != event.region.name:
                 raise ValueError(f"Leave of {event.region.name} in {call.name if call else 'nothing'}")
             stack.pop().end = event.time

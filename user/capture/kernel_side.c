@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "capture/tracepoints.h"
 #include "ioprobe.skel.h"
 
 #define DEFAULT_RING_BYTES_PER_CPU (8ull << 20)
@@ -31,6 +32,7 @@ struct kernel_side {
 	bool syscalls;                  /* some are wanted */
 	struct bpf_link *fork, *exec, *exit, *syscall_enter, *syscall_exit;
 	int ring_fds[MAX_RINGS], rings_fd, rings_err;
+	struct tracepoints tracepoints;
 	size_t rings;
 	uint64_t ring_bytes;
 };
@@ -120,6 +122,11 @@ static void set_syscall_probes(struct kernel_side *kernel, struct ioprobe_bpf *s
 	skel->rodata->syscalls_traced = kernel->syscalls;
 	skel->rodata->fcntl_nr = SYS_fcntl;
 	skel->rodata->mmap_nr = SYS_mmap;
+	skel->rodata->io_setup_nr = SYS_io_setup;
+	skel->rodata->io_destroy_nr = SYS_io_destroy;
+	skel->rodata->io_submit_nr = SYS_io_submit;
+	skel->rodata->io_getevents_nr = SYS_io_getevents;
+	skel->rodata->io_pgetevents_nr = SYS_io_pgetevents;
 }
 
 static void set_filter(struct ioprobe_bpf *skel, const struct filter *filter)
@@ -182,6 +189,7 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	if (!skel)
 		return -errno;
 	choose_programs(skel, kernel->method);
+	tracepoints_choose(skel);
 	set_syscall_probes(kernel, skel);
 	set_filter(skel, options->filter);
 	skel->rodata->ring_count = kernel->rings;
@@ -277,6 +285,7 @@ void kernel_side_destroy(struct kernel_side *kernel)
 	if (!kernel)
 		return;
 	kernel_side_detach_syscalls(kernel);
+	tracepoints_detach(&kernel->tracepoints);
 	bpf_link__destroy(kernel->fork);
 	bpf_link__destroy(kernel->exec);
 	bpf_link__destroy(kernel->exit);
@@ -315,7 +324,7 @@ int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_le
 
 	for (size_t i = 0; i < (kernel->syscalls ? 5 : 3) && !err; i++)
 		err = attach_one(tracepoints[i].program, tracepoints[i].link, tracepoints[i].name, err_text, err_len);
-	return err;
+	return err ? err : tracepoints_attach(&kernel->tracepoints, skel, err_text, err_len);
 }
 
 void kernel_side_detach_syscalls(struct kernel_side *kernel)

@@ -43,6 +43,15 @@ struct object *object_find(struct process *process, uint32_t layer, uint64_t val
 	return object;
 }
 
+struct object *object_of_ref(struct process *process, uint32_t ref)
+{
+	struct object *object = process->objects;
+
+	while (object && object->ref != ref)
+		object = object->hh.next;
+	return object;
+}
+
 void object_release(struct object *object)
 {
 	if (object && !--object->holders)

@@ -138,7 +138,12 @@ struct model_event {
 		struct { uint32_t handle; int64_t request; uint8_t whence; uint64_t result; } seek;
 		struct { uint32_t handle; uint8_t mode; uint32_t flags; uint64_t bytes, matching_id, offset; } begin;
 		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */
-		struct { uint32_t handle; uint64_t bytes, matching_id; bool failed; } complete;  /* failed: or the call was left */
+		struct {
+			uint32_t handle;
+			uint64_t bytes, matching_id;
+			bool failed;            /* or the call was left */
+			int32_t error;          /* errno of a failed asynchronous operation: of others the LEAVE has it */
+		} complete;
 		struct { uint32_t handle; uint8_t kind; } lock;                 /* OTF2_LockType */
 	} u;
 };

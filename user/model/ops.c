@@ -547,6 +547,8 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return ret;
 	if (info->paradigm == REF_NONE)
 		return 0;
+	if (info->fd && frame_row(r, f)->op == OP_SUBMIT)
+		return async_submitted(r, thread, f);
 	if (info->fd)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
 	if (f->begun)

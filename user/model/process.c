@@ -92,6 +92,7 @@ static void thread_free(struct replay *r, struct thread *thread)
 		free(thread->frames[i].path);
 	}
 	free(thread->frames);
+	free(thread->submitted.v);
 	free(thread);
 }
 
@@ -103,7 +104,7 @@ int thread_end(struct replay *r, struct thread *thread, uint64_t time_ns)
 	return ret;
 }
 
-static struct thread *thread_find(struct replay *r, uint32_t tid)
+struct thread *thread_find(struct replay *r, uint32_t tid)
 {
 	struct thread *thread;
 

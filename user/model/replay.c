@@ -69,15 +69,21 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
 	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
 	case IOP_REC_TASK_EXIT: return process_task_exit(r, thread, (const void *)rec);
+	case IOP_REC_ASYNC: return async_record(r, thread, (const void *)rec);
+	case IOP_REC_ASYNC_END: return async_end_record(r, thread, (const void *)rec);
+	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
 	default: return 0;
 	}
 }
 
-/* What was found in /proc when the recording began. */
+/* What no thread has sent: found in /proc when the recording began, or ended in a worker of the kernel's. */
 static int scan_record(struct replay *r, const struct iop_rec *rec)
 {
-	struct process *process = process_get(r, rec->tgid);
+	struct process *process;
 
+	if (rec->type == IOP_REC_ASYNC_END)
+		return async_end_record(r, NULL, (const void *)rec);
+	process = process_get(r, rec->tgid);
 	if (!process)
 		return -ENOMEM;
 	if (process->dead)
@@ -94,7 +100,10 @@ static size_t least_size(enum iop_rec_type type)
 	case IOP_REC_ENTER:
 	case IOP_REC_EXIT: return sizeof(struct iop_rec_call);
 	case IOP_REC_FD:
+	case IOP_REC_FILE:
 	case IOP_REC_CWD: return sizeof(struct iop_rec_fd);
+	case IOP_REC_ASYNC: return sizeof(struct iop_rec_async);
+	case IOP_REC_ASYNC_END: return sizeof(struct iop_rec_async_end);
 	case IOP_REC_FORK: return sizeof(struct iop_rec_fork);
 	case IOP_REC_EXEC: return sizeof(struct iop_rec_exec);
 	case IOP_REC_TASK_EXIT: return sizeof(struct iop_rec_task_exit);
@@ -109,7 +118,7 @@ static bool payload_fits(const struct iop_rec *rec, size_t len)
 {
 	if (len < least_size(rec->type))
 		return false;
-	if (rec->type == IOP_REC_FD || rec->type == IOP_REC_CWD)
+	if (rec->type == IOP_REC_FD || rec->type == IOP_REC_CWD || rec->type == IOP_REC_FILE)
 		return ((const struct iop_rec_fd *)rec)->path_len <= len - sizeof(struct iop_rec_fd);
 	if (rec->type == IOP_REC_EXEC)
 		return ((const struct iop_rec_exec *)rec)->path_len <= len - sizeof(struct iop_rec_exec);
@@ -205,6 +214,7 @@ static int finish_totals(struct replay *r)
 	if (!ret && r->loss_notes > LOSS_NOTES_MAX)
 		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
 	ret = ret ? ret : notes_finish(r);
+	ret = ret ? ret : async_finish(r);
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
 	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: whether they lock or unlock is unknown");
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
@@ -244,6 +254,7 @@ static int finish(struct replay *r)
 
 static void deinit(struct replay *r)
 {
+	async_free(r);
 	process_free_all(r);
 	comms_free(r);
 	files_free(r);

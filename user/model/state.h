@@ -150,6 +150,9 @@ struct frame {
 	uint64_t request;
 };
 
+/* What names an operation of libaio or io_uring (async.c). */
+struct async_key { uint64_t key, context; uint32_t tgid, interface; };
+
 struct thread {
 	uint32_t tid, location;
 	struct process *process;
@@ -159,6 +162,7 @@ struct thread {
 	bool disturbed;                 /* a loss or an abandoned frame explains a clock value that is too old */
 	struct frame *frames;
 	unsigned nframes, cap;
+	MODEL_ARRAY(struct async_key, submitted);       /* by the io_submit that is running */
 	UT_hash_handle hh;
 };
 
@@ -197,6 +201,8 @@ struct replay {
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
 	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, undescribed;
+	struct async_op *async;
+	uint64_t async_unseen, async_unknown, async_nameless, async_other;
 	size_t loss_notes;
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
@@ -209,6 +215,7 @@ int replay_fail(struct replay *r, int error, const char *format, ...) __attribut
 
 /* ---- process.c ---- */
 struct process *process_get(struct replay *r, uint32_t tgid);           /* made if unknown */
+struct thread *thread_find(struct replay *r, uint32_t tid);             /* NULL if unknown */
 struct thread *thread_get(struct replay *r, uint32_t tid, uint32_t tgid);
 int process_exec_thread(struct replay *r, const struct iop_rec_exec *rec);      /* the calling thread becomes the leader */
 int thread_end(struct replay *r, struct thread *thread, uint64_t time_ns);
@@ -278,6 +285,14 @@ int op_path(struct replay *r, struct thread *thread, struct frame *f);
 int op_comm_enter(struct replay *r, struct thread *thread, unsigned index);     /* comms.c */
 int op_comm_leave(struct replay *r, struct thread *thread, struct frame *f);
 
+/* ---- async.c: libaio and io_uring ---- */
+int async_record(struct replay *r, struct thread *thread, const struct iop_rec_async *rec);
+int async_end_record(struct replay *r, struct thread *thread, const struct iop_rec_async_end *rec);     /* thread NULL: its submitter's */
+int async_submitted(struct replay *r, struct thread *thread, const struct frame *f);    /* io_submit returned, or was left */
+int async_file(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
+int async_finish(struct replay *r);
+void async_free(struct replay *r);
+
 /* ---- fds.c ---- */
 int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
 struct incarnation *fd_find(struct replay *r, struct process *process, int64_t fd, uint64_t time_ns);
@@ -293,6 +308,7 @@ void fd_free(struct process *process);
 /* ---- handles.c ---- */
 uint32_t handle_new(struct replay *r, const struct model_handle *def);
 struct object *object_find(struct process *process, uint32_t layer, uint64_t value);
+struct object *object_of_ref(struct process *process, uint32_t ref);    /* NULL if it has none of this handle */
 struct object *object_add(struct replay *r, struct process *process, uint32_t layer, uint64_t value);
 void object_forget(struct process *process, struct object *object);
 void object_release(struct object *object);

@@ -73,6 +73,15 @@ static OTF2_ErrorCode write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 					       bytes_of(e->u.begin.bytes), e->u.begin.matching_id);
 }
 
+static OTF2_ErrorCode write_complete(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
+{
+	OTF2_AttributeList *a = e->u.complete.error ? s->attributes : NULL;
+	OTF2_ErrorCode code = a ? OTF2_AttributeList_AddInt32(a, ATTRIBUTE_ERRNO, e->u.complete.error) : OTF2_SUCCESS;
+
+	return code == OTF2_SUCCESS ? OTF2_EvtWriter_IoOperationComplete(w, a, t, e->u.complete.handle, bytes_of(e->u.complete.bytes),
+									 e->u.complete.matching_id) : code;
+}
+
 static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const struct model_event *e)
 {
 	uint64_t t = e->time_ns;
@@ -85,8 +94,7 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 	case EV_BEGIN:
 		return write_begin(s, w, t, e);
 	case EV_COMPLETE:
-		return OTF2_EvtWriter_IoOperationComplete(w, NULL, t, e->u.complete.handle, bytes_of(e->u.complete.bytes),
-							  e->u.complete.matching_id);
+		return write_complete(s, w, t, e);
 	case EV_ISSUED:
 		return OTF2_EvtWriter_IoOperationIssued(w, NULL, t, e->u.op.handle, e->u.op.matching_id);
 	case EV_TEST:

@@ -46,8 +46,8 @@ const struct table_row *table_find(const struct table_set *set, const char *laye
 	return NULL;
 }
 
-/* What a system call does to the descriptor table. */
-static unsigned descriptor_table_flags(const struct table_row *row)
+/* What a system call does that the kernel side must follow. */
+static unsigned syscall_flags(const struct table_row *row)
 {
 	switch (row->op) {
 	case OP_OPEN:
@@ -61,6 +61,9 @@ static unsigned descriptor_table_flags(const struct table_row *row)
 		return IOP_D_CHDIR;
 	case OP_MAP:
 		return IOP_D_NEEDS_FD;
+	case OP_SUBMIT:
+	case OP_REAP:
+		return table_row_arg(row, ROLE_ARG) >= 0 ? IOP_D_AIO : 0;
 	default:
 		return 0;
 	}
@@ -84,7 +87,7 @@ static bool is_of_file(const struct table_row *row)
 
 static void describe_syscall(const struct table_row *row, struct iop_desc *desc)
 {
-	desc->flags |= descriptor_table_flags(row);
+	desc->flags |= syscall_flags(row);
 	if (row->mods & MOD_RANGE)
 		return; /* its ends need not be open */
 	desc->fd_arg = fd_arg(row, ROLE_HANDLE, ROLE_DIRFD);

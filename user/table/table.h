@@ -28,6 +28,7 @@ enum table_op {
 	OP_LOCK, OP_UNLOCK, OP_TRYLOCK,
 	OP_CONTROL,     /* fcntl: what it does is in CMD */
 	OP_MAP,         /* a file mapped to memory */
+	OP_SUBMIT, OP_REAP,     /* libaio, io_uring: hands operations to the kernel, collects those that ended */
 	OP_CHDIR,
 	OP_WAIT, OP_TEST, OP_CANCEL,    /* of requests (issue of non-blocking operations) */
 	OP_COMM,        /* makes a communicator out of another one of the same members */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What libaio and io_uring share: the records of an operation that one call hands to the kernel and that ends later.
+ */
+#ifndef IOPROBE_BPF_ASYNC_H
+#define IOPROBE_BPF_ASYNC_H
+
+#include "calls.h"
+
+#define LENGTH_UNKNOWN (~0ull)
+#define IOV_LIMIT 64
+struct user_iovec { u64 base, len; };
+
+/* The sum of the lengths; unknown rather than part of it where there are too many or one cannot be read. */
+__noinline u64 iovec_bytes(u64 address, u64 count)
+{
+	struct user_iovec iov;
+	u64 sum = 0;
+
+	if (count > IOV_LIMIT)
+		return LENGTH_UNKNOWN;
+	for (u32 n = 0; n < IOV_LIMIT; n++) {
+		if (n >= count)
+			break;
+		if (bpf_probe_read_user(&iov, sizeof(iov), (void *)(address + n * sizeof(iov))))
+			return LENGTH_UNKNOWN;
+		sum += iov.len;
+	}
+	return sum;
+}
+
+/* What goes on inside a call has the call's ENTER before it: to be done before the records below. */
+static __always_inline void announce_call(struct thread *t, u64 now)
+{
+	struct frame *top = frame_at(t, t->depth - 1);
+
+	if (t->depth && top && !(top->flags & FRAME_ENTERED))
+		send_enter(t, top, t->depth - 1, false, now);
+}
+
+/* The record of a begin, in the thread's scratch: its members are set before anything else is sent. */
+static __always_inline struct iop_rec_async *async_begin(struct thread *t, u8 interface, u64 now)
+{
+	struct iop_rec_async *rec = (void *)t->scratch;
+
+	rec->rec.time_ns = now;
+	rec->interface = interface;
+	rec->bytes = LENGTH_UNKNOWN;
+	rec->offset = -1;
+	rec->file = 0;
+	rec->flags = 0;
+	return rec;
+}
+
+static __always_inline void send_async(struct thread *t, struct iop_rec_async *rec)
+{
+	rec_header(&rec->rec, t, IOP_REC_ASYNC, 0, sizeof(*rec), rec->rec.time_ns);
+	send(t, rec, sizeof(*rec), false);
+}
+
+static __always_inline struct iop_rec_async_end *async_end(struct thread *t, u8 interface, u64 now)
+{
+	struct iop_rec_async_end *rec = (void *)t->scratch;
+
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->rec.time_ns = now;
+	rec->interface = interface;
+	return rec;
+}
+
+static __always_inline void send_async_end(struct thread *t, struct iop_rec_async_end *rec)
+{
+	rec_header(&rec->rec, t, IOP_REC_ASYNC_END, 0, sizeof(*rec), rec->rec.time_ns);
+	send(t, rec, sizeof(*rec), false);
+}
+
+#endif
