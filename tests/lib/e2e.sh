@@ -67,6 +67,7 @@ lost_nothing() {
 
 STRACED=open,openat,creat,close,read,write,pread64,pwrite64,readv,writev,preadv,pwritev,preadv2,pwritev2,lseek,dup,dup2,dup3
 STRACED=$STRACED,fsync,fdatasync,unlink,unlinkat,rename,mkdir,rmdir,ftruncate,sendfile,copy_file_range,splice
+STRACED=$STRACED,io_setup,io_destroy,io_submit,io_getevents,io_cancel,io_uring_setup,io_uring_register
 
 # same_as_strace NAME COMMAND...: calls, failures and bytes of a separate run of the same command under strace.
 same_as_strace() {

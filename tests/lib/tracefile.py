@@ -41,7 +41,8 @@ class Trace:
         self.calls, self.counts = [], collections.Counter()
         self.creates, self.destroys, self.duplicates = collections.Counter(), collections.Counter(), 0
         self.deletes, self.seeks, self.open_operations = [], 0, 0
-        self.handle_bytes = collections.defaultdict(lambda: [0, 0])
+        self.handle_bytes, self.handle_operations = (collections.defaultdict(lambda: [0, 0]) for _ in range(2))
+        self.operation_errors, self.moved_to_other_threads = collections.Counter(), 0   # of asynchronous ones
         self._operations, self._stacks = {}, collections.defaultdict(list)
         with otf2.reader.open(path) as reader:
             self._definitions(reader)
@@ -82,9 +83,9 @@ class Trace:
                 raise ValueError(f"Leave of {event.region.name} in {call.name if call else 'nothing'}")
             stack.pop().end = event.time
         else:
-            self._io(call, event, attributes)
+            self._io(call, event, attributes, location)
 
-    def _io(self, call, event, attributes):
+    def _io(self, call, event, attributes, location):
         if isinstance(event, ev.IoCreateHandle):
             self.creates[event.handle.io_paradigm.identification] += 1
             self._use(call, event.handle)
@@ -98,12 +99,14 @@ class Trace:
             self.seeks += 1
             self._use(call, event.handle)
         elif isinstance(event, ev.IoOperationBegin):
-            self._operations[event.matching_id] = (call, event.mode, event.handle)
+            self._operations[event.matching_id] = (call, event.mode, event.handle, location)
+            if event.mode in (otf2.IoOperationMode.READ, otf2.IoOperationMode.WRITE):
+                self.handle_operations[event.handle][event.mode == otf2.IoOperationMode.WRITE] += 1
             self._use(call, event.handle)
             if call and "offset" in attributes:
                 call.offsets.append(attributes["offset"])
         elif isinstance(event, ev.IoOperationComplete):
-            self._complete(event)
+            self._complete(event, location, attributes)
         elif isinstance(event, ev.IoOperationCancelled):
             self._operations.pop(event.matching_id, None)
 
@@ -111,8 +114,11 @@ class Trace:
         if call:
             call.handles.append(handle)
 
-    def _complete(self, event):
-        call, mode, handle = self._operations.pop(event.matching_id)
+    def _complete(self, event, location, attributes):
+        call, mode, handle, began = self._operations.pop(event.matching_id)
+        self.moved_to_other_threads += began != location
+        if "errno" in attributes:
+            self.operation_errors[attributes["errno"]] += 1
         if event.bytes_result == UNDEFINED:
             if call and mode in (otf2.IoOperationMode.READ, otf2.IoOperationMode.WRITE):
                 call.unknown += 1
@@ -190,6 +196,11 @@ def queries(trace):
         return sum(1 for c in trace.calls for h in c.handles
                    if h.io_paradigm.identification == paradigm and h.file and fnmatch.fnmatchcase(h.file.name, path))
 
+    def operations(paradigm, path="*"):
+        chosen = [n for h, n in trace.handle_operations.items()
+                  if h.io_paradigm.identification == paradigm and fnmatch.fnmatchcase(h.file.name if h.file else "", path)]
+        return [sum(n[0] for n in chosen), sum(n[1] for n in chosen)]
+
     def chains(path):
         """The paradigms from each handle of a file up to the root of its parents."""
         found = set()
@@ -224,8 +235,9 @@ def queries(trace):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
     words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
-                                     locations_with, layer_bytes, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
+                                     locations_with, layer_bytes, operations, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
-                 files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
+                 files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms),
+                 errors=dict(trace.operation_errors), moved=trace.moved_to_other_threads, len=len, sum=sum, any=any, all=all, min=min, max=max,
                  sorted=sorted, set=set, abs=abs, range=range)
     return words

@@ -18,7 +18,7 @@ struct async_op {
 	uint64_t context, user_data, bytes, offset, begin_ns, matching_id;
 	uint64_t moved;                 /* by the ends that were parts */
 	struct process *process;
-	uint32_t tid;                   /* of the submitter */
+	uint32_t tid, location;         /* of the submitter */
 	uint32_t handle;                /* REF_NONE: none is known, or it makes one */
 	uint8_t op, flags;
 	int32_t fd;
@@ -65,6 +65,7 @@ static bool is_operation(uint8_t op)
 static int begin(struct replay *r, struct thread *thread, struct async_op *op)
 {
 	struct model_event event = { .type = EV_BEGIN };
+	int ret;
 
 	op->begun = true;
 	if (op->handle == REF_NONE || !is_operation(op->op))
@@ -76,7 +77,9 @@ static int begin(struct replay *r, struct thread *thread, struct async_op *op)
 	event.u.begin.bytes = op->bytes;
 	event.u.begin.matching_id = op->matching_id;
 	event.u.begin.offset = op->offset;
-	return call_event(r, thread, &event, op->begin_ns);
+	ret = call_event(r, thread, &event, op->begin_ns);
+	op->location = thread->location;
+	return ret;
 }
 
 static int issued(struct replay *r, struct thread *thread, struct async_op *op, uint64_t time_ns)
@@ -201,6 +204,7 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 	op->begin_ns = rec->rec.time_ns;
 	op->process = thread->process;
 	op->tid = thread->tid;
+	op->location = REF_NONE;
 	op->op = rec->op;
 	op->flags = rec->flags;
 	op->fd = rec->fd;
@@ -304,6 +308,17 @@ static struct async_op *find_by_user_data(struct replay *r, const struct iop_rec
 	return NULL;
 }
 
+/* It ended in a worker of the kernel's, most often because its submitter is no more: told on that one's location all the same. */
+static int ended_elsewhere(struct replay *r, struct async_op *op, const struct iop_rec_async_end *rec)
+{
+	struct thread gone = { .tid = op->tid, .process = op->process, .location = op->location, .last_ns = op->begin_ns };
+	struct thread *submitter = thread_find(r, op->tid);
+
+	if (submitter && submitter->process == op->process)
+		return ended(r, submitter, op, rec);
+	return op->location == REF_NONE ? 0 : ended(r, &gone, op, rec);
+}
+
 int async_end_record(struct replay *r, struct thread *thread, const struct iop_rec_async_end *rec)
 {
 	struct async_key key = key_of(&rec->rec, rec->key, rec->context, rec->interface);
@@ -323,12 +338,8 @@ int async_end_record(struct replay *r, struct thread *thread, const struct iop_r
 		op->moved += rec->res > 0 ? rec->res : 0;
 		return ret;
 	}
-	if (!thread)
-		thread = thread_find(r, op->tid);
-	if (!ret && thread)
-		ret = ended(r, thread, op, rec);
-	else
-		r->async_unseen += op->matching_id != 0;
+	if (!ret)
+		ret = thread ? ended(r, thread, op, rec) : ended_elsewhere(r, op, rec);
 	forget(r, op);
 	return ret;
 }

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# libaio and io_uring: programs whose operations are known exactly, and fio, whose own report is the witness.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# golden NAME [ARGUMENT...] -- EXPRESSION...: the program with a folder for its files.
+golden() {
+	local name=$1 args=() data
+	shift
+	while [ "$1" != -- ]; do args+=("$1") && shift; done
+	local case=$name${args[*]:+-${args[*]}}
+	fresh "$case" >/dev/null
+	data=$TMP/$case/data
+	record "$case" -- "$P/$name" "$data" "${args[@]}"
+	verdict "$case, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$case")")"
+	contract "$case" || return
+	expect "$case" "${@:2}"
+	lost_nothing "$case"
+	rm -rf "$data" && mkdir "$data"
+	same_as_strace "$case" "$P/$name" "$data" "${args[@]}"
+}
+
+golden libaio -- "layer_bytes('POSIX', '*/data/data') == [1000, 11300]" "operations('POSIX', '*/data/data') == [2, 24]" \
+	"calls('io_submit') == 11 and failed('io_submit') == 1 and calls('io_getevents') == 8" "failed('io_cancel') == 1" \
+	"written('io_submit') == 11300 and read('io_submit') == 1000" "errors == {27: 1}" "moved == 5" "trace.open_operations == 1" \
+	"trace.counts['IoOperationIssued'] == 27 and trace.counts['IoOperationCancelled'] == 0" \
+	"offsets('io_submit') == sorted([i * 1000 for i in range(10)] + [0, 0, 9600, 0, 1 << 20] + [i * 70 for i in range(5)] + [i * 50 for i in range(5)] + [0])"
+
+uring=("layer_bytes('POSIX', '*/data/data') == [1300, 10750]" "operations('POSIX', '*/data/data') == [5, 24]" \
+	"errors.get(9) == 2 and errors.get(27) == 1" \
+	"trace.counts['IoOperationIssued'] - trace.counts['IoOperationCancelled'] - trace.open_operations - errors.get(4, 0) == 29" \
+	"sorted(h.name for h in trace.handles if h.file and h.file.name.endswith('/data/data')) == ['', '', 'registered file']" \
+	"precreated('*/data/data') == 1" "calls('io_uring_setup') == 1 and calls('io_uring_register') == 2")
+golden uring -- "${uring[@]}" "written('io_uring_enter') == 10750 and read('io_uring_enter') == 1300" "moved >= 5" \
+	"trace.counts['IoOperationIssued'] == 32"
+# Whether the polling thread still takes the last read before the program ends is chance.
+golden uring sqpoll -- "${uring[@]}" "written('io_uring_sqpoll') == 10750 and read('io_uring_sqpoll') == 1300"
+
+# fio CASE ENGINE OPTION...: random reads and writes of 4 KiB to a file that is there already.
+fio_case() {
+	local case=$1 engine=$2 job want
+	fresh "$case" >/dev/null
+	job=(--name=job --directory="$TMP/$case/data" --ioengine="$engine" --size=2m --bs=4k --rw=randrw --iodepth=16 --fallocate=none
+		--fsync_on_close=0 --group_reporting)
+	limited 60 fio "${job[@]}" "${@:3}" --create_only=1 >/dev/null 2>&1
+	record "$case" -- fio "${job[@]}" "${@:3}" --output-format=json --output="$TMP/$case/fio.json"
+	verdict "$case, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$case")")"
+	want=$("$PYTHON" -c "import json, sys
+job, = json.load(open(sys.argv[1]))['jobs']
+print([job[k]['io_bytes'] for k in ('read', 'write')], [job[k]['total_ios'] for k in ('read', 'write')], sep=';')" "$TMP/$case/fio.json" 2>&1)
+	contract "$case" || return
+	expect "$case" "layer_bytes('POSIX', '*/data/job*') == ${want%;*}" "operations('POSIX', '*/data/job*') == ${want#*;}" \
+		"trace.open_operations == 0" "sum(${want#*;}) == 512"
+	lost_nothing "$case"
+}
+
+if have fio; then
+	fio_case fio-libaio libaio
+	fio_case fio-libaio-batches libaio --iodepth_batch=8 --iodepth_batch_complete_min=4 --direct=1
+	fio_case fio-libaio-reaped-in-user-space libaio --userspace_reap=1
+	fio_case fio-uring io_uring
+	fio_case fio-uring-registered io_uring --registerfiles --fixedbufs
+	fio_case fio-uring-polled io_uring --sqthread_poll=1 --direct=1
+	fio_case fio-uring-workers io_uring --nonvectored=0 --force_async=1
+	fio_case fio-uring-two-jobs io_uring --numjobs=2 --size=1m
+else
+	skip fio "fio is not installed"
+fi
