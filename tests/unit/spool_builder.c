@@ -213,6 +213,20 @@ void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t 
 	describe(sb, IOP_REC_FD, tid, time, fd, NULL, 0, 0, i_mode, ino);
 }
 
+void sb_async(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async *what)
+{
+	struct iop_rec_async rec = *what;
+
+	put(sb, &rec, sizeof(rec), IOP_REC_ASYNC, 0, tid, time, true);
+}
+
+void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async_end *what, bool counted)
+{
+	struct iop_rec_async_end rec = *what;
+
+	put(sb, &rec, sizeof(rec), IOP_REC_ASYNC_END, 0, tid, time, counted);
+}
+
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
 {
 	describe(sb, IOP_REC_CWD, tid, time, -1, path, 0, 0, S_IFDIR | 0755, 78);
@@ -331,6 +345,8 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 		handle(out, e->u.complete.handle);
 		number(out, e->u.complete.bytes);
 		fprintf(out, " #%llu", (unsigned long long)e->u.complete.matching_id);
+		if (e->u.complete.error)
+			fprintf(out, " error %d", e->u.complete.error);
 		break;
 	case EV_ISSUED:
 	case EV_TEST:

@@ -42,6 +42,8 @@ void sb_exit(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, 
 void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t noticed, int depth);
 void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags, uint8_t flags);      /* IOP_F_SCAN */
 void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino);
+void sb_async(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async *what);
+void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async_end *what, bool counted);
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path);
 void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child);
 void sb_exec(struct sb *sb, uint32_t tid, uint64_t time, uint32_t old_tid, const char *path);

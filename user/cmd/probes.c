@@ -256,7 +256,9 @@ static void show_row(struct show *show, const struct table_row *row)
 	const char *kind = layer->syscalls ? "syscall" : "function";
 	char where[1024] = "system call";
 
-	if (layer->syscalls && row->syscall_nr < 0)
+	if (row->mods & MOD_POLLED)
+		strcpy(where, "by the kernel's own thread");
+	else if (layer->syscalls && row->syscall_nr < 0)
 		strcpy(where, "system call that this machine does not have");
 	else if (!layer->syscalls)
 		join_patterns(layer, where, sizeof(where));

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_OF_POLLING "io_uring_sqpoll"
-
 struct async_op {
 	struct async_key key;
 	uint64_t context, user_data, bytes, offset, begin_ns, matching_id;
@@ -114,8 +112,11 @@ static uint32_t handle_of(struct replay *r, struct process *process, const struc
 /* The kernel's polling thread is in no call: a region of no length stands for the taking of one operation. */
 static int in_region(struct replay *r, struct thread *thread, struct async_op *op, enum model_event_type type)
 {
-	const struct table_row *row = table_find(&r->set, r->set.layers[layer_of_descriptors(r)].name, ROW_OF_POLLING);
 	struct model_event event = { .type = type };
+	const struct table_row *row = NULL;
+
+	for (size_t i = 0; i < r->set.nrows && !row; i++)
+		row = r->set.rows[i].mods & MOD_POLLED ? &r->set.rows[i] : NULL;
 
 	if (!row)
 		return 0;

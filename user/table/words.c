@@ -20,6 +20,7 @@ const struct table_word table_words_mod[] = {
 	{ "collective", MOD_COLLECTIVE }, { "nonblocking", MOD_NONBLOCKING }, { "completes", MOD_COMPLETES }, { "nested", MOD_NESTED },
 	{ "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES }, { "range", MOD_RANGE },
 	{ "part", MOD_PART }, { "node", MOD_NODE },
+	{ "polled", MOD_POLLED },
 	{ "stdin", TABLE_WORD_STDIN }, { "stdout", TABLE_WORD_STDOUT }, { NULL, 0 },
 };
 
