@@ -54,7 +54,7 @@ LIBS = -lpthread -lm
 USER_SOURCES := $(sort $(shell find user -name '*.c'))
 USER_OBJECTS := $(USER_SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/builtin_tables.o
 LIBRARY_OBJECTS := $(filter-out $(B)/obj/user/main.o,$(USER_OBJECTS))
-PROBE_TABLES := $(sort $(wildcard probes/*.probes))
+PROBE_TABLES := $(sort $(wildcard probes/*.probes probes/optional/*.probes))
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*_test.c)))
 UNIT_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/unit/%.o,$(sort $(wildcard tests/unit/*_builder.c)))

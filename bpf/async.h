@@ -7,27 +7,6 @@
 
 #include "calls.h"
 
-#define LENGTH_UNKNOWN (~0ull)
-#define IOV_LIMIT 64
-struct user_iovec { u64 base, len; };
-
-/* The sum of the lengths; unknown rather than part of it where there are too many or one cannot be read. */
-__noinline u64 iovec_bytes(u64 address, u64 count)
-{
-	struct user_iovec iov;
-	u64 sum = 0;
-
-	if (count > IOV_LIMIT)
-		return LENGTH_UNKNOWN;
-	for (u32 n = 0; n < IOV_LIMIT; n++) {
-		if (n >= count)
-			break;
-		if (bpf_probe_read_user(&iov, sizeof(iov), (void *)(address + n * sizeof(iov))))
-			return LENGTH_UNKNOWN;
-		sum += iov.len;
-	}
-	return sum;
-}
 
 /* What goes on inside a call has the call's ENTER before it: to be done before the records below. */
 static __always_inline void announce_call(struct thread *t, u64 now)

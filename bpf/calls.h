@@ -7,6 +7,7 @@
 #define IOPROBE_BPF_CALLS_H
 
 #include "describe.h"
+#include "vectors.h"
 
 /* ---- records of a frame ---- */
 
@@ -300,7 +301,10 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 		return 0;
 	from &= IOP_MAX_ARGS - 1;
 	to &= IOP_MAX_ARGS - 1;
-	if (kind == IOP_ARG_OUT_VALUE) {
+	if (kind == IOP_ARG_OUT_MMSG) {
+		value = messages_moved(f->args[from], f->sp);   /* the result: of a system call only */
+		bad = value == LENGTH_UNKNOWN;
+	} else if (kind == IOP_ARG_OUT_VALUE) {
 		bad = bpf_probe_read_user(&value, sizeof(value), (void *)(f->args[from] + offset));
 	} else {
 		bad = bpf_probe_read_user(&small, sizeof(small), (void *)(f->args[from] + offset));
@@ -325,7 +329,7 @@ static __always_inline void read_out_args(struct frame *f, const struct iop_desc
 
 		if (i >= desc->nargs)
 			break;
-		if (kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT)
+		if (kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT && kind != IOP_ARG_OUT_MMSG)
 			continue;
 		if (read_out_arg(f, i, to, kind, desc->arg[i].offset))
 			failed |= 1 << to;

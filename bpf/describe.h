@@ -6,6 +6,7 @@
 #define IOPROBE_BPF_DESCRIBE_H
 
 #include "filter.h"
+#include "sockets.h"
 
 /* One name or one mount point further up. Returns 0 when the path is complete. A function of its own with its state in memory, so
  * that the verifier looks at it once and not at every combination of steps. */
@@ -153,6 +154,8 @@ __noinline int describe_fd(struct thread *t, s32 fd, u64 now, bool force)
 		state = force ? FD_TOLD | FD_LEFT_OUT : FD_LEFT_OUT;
 	if (state & FD_TOLD)
 		send_description(t, rec, IOP_REC_FD, now);
+	if ((state & FD_TOLD) && sockets)
+		describe_socket(t, (u64)file, now);
 	return state;
 }
 

@@ -34,6 +34,10 @@ __noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offse
 	case IOP_ARG_IN_VALUE:
 		bad = bpf_probe_read_user(&f->args[i], sizeof(f->args[i]), (void *)(raw + offset));
 		break;
+	case IOP_ARG_MSG:
+		f->args[i] = message_bytes(raw);
+		bad = f->args[i] == LENGTH_UNKNOWN;
+		break;
 	default:
 		f->args[i] = raw;
 	}
@@ -45,7 +49,7 @@ __noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offse
 /* Most arguments are values: no call for them. */
 static __always_inline void fetch_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offset)
 {
-	if (kind == IOP_ARG_IN_INT || kind == IOP_ARG_IN_VALUE)
+	if (kind == IOP_ARG_IN_INT || kind == IOP_ARG_IN_VALUE || kind == IOP_ARG_MSG)
 		set_argument(f, i, kind, raw, offset);
 	else
 		f->args[i] = kind == IOP_ARG_INT ? (u64)(s64)(s32)raw : raw;
@@ -395,6 +399,8 @@ static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *
 	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
 }
 
+#define EINPROGRESS 115
+
 /* A descriptor of a file that the filter wants none of is left out with the call that made it, unless the call ends a handle that the
  * reader knows. */
 static __always_inline void after_new_fd(struct thread *t, struct frame *f, const struct iop_desc *desc, s32 fd, u64 now)
@@ -411,7 +417,7 @@ static __always_inline void after_new_fd(struct thread *t, struct frame *f, cons
 
 static __always_inline void after_syscall(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 nr, s64 ret, u64 now)
 {
-	if (ret < 0)
+	if (ret < 0 && !(ret == -EINPROGRESS && (desc->flags & IOP_D_ADDRESS)))
 		return;
 	if (makes_fd(desc, f, nr))
 		after_new_fd(t, f, desc, ret, now);
@@ -419,6 +425,8 @@ static __always_inline void after_syscall(struct thread *t, struct frame *f, con
 		forget_fd(t, fd_argument(f, desc->fd_arg));
 	else if (desc->flags & IOP_D_CLOSES_RANGE)
 		forget_range(t, (u32)f->args[0], (u32)f->args[1]);
+	else if (desc->flags & IOP_D_ADDRESS)
+		describe_socket(t, (u64)file_of(fd_argument(f, desc->fd_arg)), now);
 	else if (desc->flags & IOP_D_CHDIR)
 		describe_cwd(t, now);
 }
@@ -487,6 +495,7 @@ int syscall_exit(u64 *ctx)
 	t->depth = index;
 	code = f->flags & FRAME_MAPS_CODE;
 	code_fd = f->sp;
+	f->sp = ret;            /* for what is read by the result */
 	after_syscall(t, f, desc, nr, ret, now);
 	if (f->flags & FRAME_LEFT_OUT)
 		count_left_out(f, desc, IOP_FILTER_FILE, ret, now);

@@ -56,6 +56,7 @@ struct file {
 	struct path f_path;
 	struct inode *f_inode;
 	unsigned int f_flags;
+	void *private_data;
 	long long f_pos;
 };
 struct fdtable { unsigned int max_fds; struct file **fd; unsigned long *close_on_exec; };
@@ -94,6 +95,20 @@ struct linux_binprm { const char *filename; };
 struct seq_file;
 struct bpf_iter_meta { struct seq_file *seq; };
 struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
+
+/* sockets */
+struct in6_addr { __u8 bytes[16]; };
+struct sock_common {
+	__u32 skc_daddr, skc_rcv_saddr;
+	__u16 skc_dport, skc_num;
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+struct sock { struct sock_common __sk_common; __u16 sk_protocol; };
+struct socket { short type; struct sock *sk; };
+struct sockaddr_un { unsigned short sun_family; };
+struct unix_address { int len; struct sockaddr_un name[0]; };
+struct unix_sock { struct unix_address *addr; struct sock *peer; };
 
 /* io_uring */
 struct io_cmd_data { struct file *file; };

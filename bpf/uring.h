@@ -82,16 +82,6 @@ static __always_inline bool uring_on_socket(u8 opcode)
 	       opcode == URING_SEND_ZC || opcode == URING_SENDMSG_ZC;
 }
 
-static __always_inline u64 uring_message_bytes(u64 message)
-{
-	struct { u64 iov, iovlen; } vector;
-
-	/* behind msg_name and msg_namelen of struct msghdr */
-	if (bpf_probe_read_user(&vector, sizeof(vector), (void *)(message + 16)))
-		return LENGTH_UNKNOWN;
-	return iovec_bytes(vector.iov, vector.iovlen);
-}
-
 /* The command's own part of the request, which the kernel has filled from the submission when it tells of it. */
 static __always_inline void uring_amounts(struct iop_rec_async *rec, u8 opcode, void *command, u32 flags)
 {
@@ -101,7 +91,7 @@ static __always_inline void uring_amounts(struct iop_rec_async *rec, u8 opcode, 
 	if (flags & URING_BUFFER_SELECT)
 		return;         /* as much as the buffer holds that the kernel will choose */
 	if (opcode == URING_SENDMSG || opcode == URING_RECVMSG || opcode == URING_SENDMSG_ZC) {
-		rec->bytes = uring_message_bytes((u64)BPF_CORE_READ(message, buf));
+		rec->bytes = message_bytes((u64)BPF_CORE_READ(message, buf));
 	} else if (uring_on_socket(opcode)) {
 		rec->bytes = (u32)BPF_CORE_READ(message, len);
 	} else {

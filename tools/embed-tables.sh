@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Usage: tools/embed-tables.sh OUT.c FILE...
-# Writes the probe tables FILE... as C strings: the array table_builtin of user/table/builtin.h, sorted by file name.
+# Writes the probe tables FILE... as C strings: the array table_builtin of user/table/builtin.h, sorted by name, which is the path below probes/.
 
 set -eu
 if [ $# -lt 2 ]; then
@@ -20,7 +20,7 @@ trap 'rm -f "$tmp"' EXIT
 	echo
 	echo 'const struct table_source table_builtin[] = {'
 	for file in "$@"; do
-		printf '%s\t%s\n' "$(basename "$file")" "$file"
+		printf '%s\t%s\n' "${file#probes/}" "$file"
 	done | LC_ALL=C sort | while IFS='	' read -r name file; do
 		printf '\t{ (char *)"%s",\n\t  (char *)\n' "$name"
 		sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' -e 's/.*/\t  "&\\n"/' "$file"

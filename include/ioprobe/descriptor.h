@@ -16,6 +16,8 @@ enum iop_arg_kind {
 	IOP_ARG_OUT_VALUE,      /* pointer to a 64-bit value that is read at return */
 	IOP_ARG_IN_INT,         /* pointer to a 32-bit int that is read at entry (MPI_File_close(MPI_File *) style) */
 	IOP_ARG_IN_VALUE,       /* pointer to a 64-bit value that is read at entry */
+	IOP_ARG_MSG,            /* pointer to a struct msghdr; the sum of its lengths is sent */
+	IOP_ARG_OUT_MMSG,       /* pointer to struct mmsghdrs; the bytes of as many as the result says are added up at return */
 	IOP_ARG_IOV,            /* struct iovec array; its number of elements is the next argument; the sum of lengths is sent */
 };
 
@@ -34,6 +36,7 @@ enum iop_arg_kind {
 #define IOP_D_STREAM_BYTES 0x0800 /* the same: one byte of it */
 #define IOP_D_DATA 0x1000       /* moves data and changes nothing else: the filters by duration and size may leave it out */
 #define IOP_D_OF_FILE 0x2000    /* system call on the files behind its descriptors: the filter by file may leave it out */
+#define IOP_D_ADDRESS 0x4000    /* system call: changes the addresses of the socket in fd_arg */
 #define IOP_D_AIO 0x8000        /* system call of libaio's: io_setup, io_submit, io_getevents, … */
 
 #define IOP_NO_FD 0xff

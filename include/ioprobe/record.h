@@ -31,6 +31,7 @@ enum iop_rec_type {
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
 	IOP_REC_ASYNC = 10,     /* an operation was handed to the kernel by libaio or io_uring: iop_rec_async */
 	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
+	IOP_REC_SOCKET = 13,    /* the addresses of a socket, with --sockets: iop_rec_socket */
 	IOP_REC_FILE = 12,      /* a file that io_uring knows by registration: iop_rec_fd, its identity in pos, fd -1 */
 
 	/* written by the agent */
@@ -130,6 +131,19 @@ struct iop_rec_task_exit {
 	__u64 frames_too_deep;  /* calls that were not recorded: nested deeper than the frame stack */
 };
 
+/* Addresses in network order, IPv4 in the first four bytes; a UNIX socket's name as in sockaddr_un (abstract ones begin with NUL). */
+struct iop_rec_socket {
+	struct iop_rec rec;
+	__u64 ino;              /* the socket's, as in its FD record */
+	__u16 family, type, protocol;
+	__u16 local_port, peer_port;
+	__u8 name_len;
+	__u8 name_of_peer;      /* it has none of its own */
+	__u32 pad;
+	__u8 local[16], peer[16];
+	char name[112];
+};
+
 struct iop_rec_map {
 	struct iop_rec rec;
 	__u64 addr;
@@ -189,6 +203,7 @@ _Static_assert(sizeof(struct iop_rec_fd) == 72, "iop_rec_fd");
 _Static_assert(sizeof(struct iop_rec_fork) == 56, "iop_rec_fork");
 _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
+_Static_assert(sizeof(struct iop_rec_socket) == 192, "iop_rec_socket");
 _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
 _Static_assert(sizeof(struct iop_rec_async) == 80, "iop_rec_async");
 _Static_assert(sizeof(struct iop_rec_async_end) == 64, "iop_rec_async_end");

@@ -14,6 +14,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
 MOVING = {"read", "pread64", "readv", "preadv", "preadv2", "write", "pwrite64", "writev", "pwritev", "pwritev2"}
+SOCKETS = {"sendto", "recvfrom", "sendmsg", "recvmsg"}
+OF_SOCKETS = SOCKETS | {"socket", "socketpair", "bind", "listen", "accept", "accept4", "connect", "shutdown"}
 COPYING = {"sendfile", "copy_file_range", "splice"}     # what is read is written, too
 COMPARED = MOVING | COPYING | {"open", "openat", "creat", "close", "lseek", "dup", "dup2", "dup3", "fsync", "fdatasync", "unlink", "unlinkat",
                      "rename", "mkdir", "rmdir", "ftruncate", "io_setup", "io_destroy", "io_submit", "io_getevents", "io_cancel", "io_uring_setup",
@@ -54,7 +56,7 @@ def count(row, name, text, path):
         row[3] += 1
     elif value == "?" or value.startswith("-"):
         row[1] += 1
-    elif name in MOVING:
+    elif name in MOVING | SOCKETS:
         row[2] += int(value, 0)
     elif name in COPYING:
         row[2] += 2 * int(value, 0)
@@ -65,6 +67,8 @@ def compare(found, archive, path, names):
     words = reader.queries(reader.Trace(archive))
     pattern = f"*{path}*" if path else None
     different = []
+    if "SOCKET" in words["paradigms"]:
+        names = names | OF_SOCKETS
     for name in sorted(names):
         calls, failed, moved, unfinished = found.get(name, [0, 0, 0, 0])
         strace = [calls, failed + unfinished, moved]    # of a killed thread's last call only the kernel knows a result

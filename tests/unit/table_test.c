@@ -265,7 +265,7 @@ static void test_builtin_consistent(void **state)
 
 	(void)state;
 	assert_int_equal(builtin.nlayers, sizeof(layers) / sizeof(layers[0]));
-	assert_int_equal(builtin.nsources, table_builtin_n);
+	assert_int_equal(builtin.nsources, table_builtin_n - 1);        /* one is optional */
 	for (size_t i = 0; i < builtin.nlayers; i++) {
 		size_t rows = 0;
 
@@ -293,6 +293,27 @@ static void test_builtin_twice(void **state)
 	(void)state;
 	assert_int_equal(table_parse_builtin(&builtin, err, sizeof(err)), -EINVAL);
 	assert_int_equal(builtin.nrows, rows);
+}
+
+/* Asked for by name; then every row of it is a call of this machine, and its descriptors that are sockets are its handles. */
+static void test_optional(void **state)
+{
+	struct table_set set;
+	char err[256];
+
+	(void)state;
+	table_set_init(&set);
+	assert_int_equal(table_parse_optional(&set, "sock", err, sizeof(err)), -ENOENT);
+	assert_string_equal(err, "there is no table optional/sock.probes");
+	assert_int_equal(table_parse_optional(&set, "sockets", err, sizeof(err)), 0);
+	assert_int_equal(set.nlayers, 1);
+	assert_true(set.layers[0].syscalls && set.layers[0].sockets);
+	for (size_t i = 0; i < set.nrows; i++)
+		if (set.rows[i].syscall_nr < 0)
+			fail_msg("%s has no number", set.rows[i].name);
+	for (size_t i = 0; i < builtin.nlayers; i++)
+		assert_false(builtin.layers[i].sockets);
+	table_set_deinit(&set);
 }
 
 static void test_paradigms(void **state)
@@ -692,7 +713,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_row), cmocka_unit_test(test_layer_properties),
 		cmocka_unit_test(test_too_many_rows), cmocka_unit_test(test_file),
-		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_paradigms),
+		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_optional),
+		cmocka_unit_test(test_paradigms),
 		cmocka_unit_test(test_meanings), cmocka_unit_test(test_std_streams),
 		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_moved_bytes), cmocka_unit_test(test_selected_layers), cmocka_unit_test(test_syscall_numbers),
 		cmocka_unit_test(test_exported_netcdf), cmocka_unit_test(test_exported_netcdf_mpi), cmocka_unit_test(test_exported_hdf5),

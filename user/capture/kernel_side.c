@@ -194,6 +194,7 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	set_filter(skel, options->filter);
 	skel->rodata->ring_count = kernel->rings;
 	skel->rodata->ring_wakeup_bytes = kernel->ring_bytes / 4;
+	skel->rodata->sockets = options->sockets;
 	skel->rodata->hold_limit_ns = options->hold_limit_ns;
 	bpf_map__set_max_entries(skel->maps.left_out, (kernel->set->nlayers + 1) * IOP_FILTERS);
 	err = bpf_map__reuse_fd(skel->maps.rings, kernel->rings_fd);

@@ -29,6 +29,7 @@ struct kernel_options {
 	enum attach_method best_method; /* do not try better ones than this */
 	uint64_t ring_bytes;            /* of all rings together, 0: default */
 	const struct filter *filter;    /* NULL: none */
+	bool sockets;                   /* their addresses are told */
 	uint64_t hold_limit_ns;         /* launched programs wait so long for their probes at most */
 };
 

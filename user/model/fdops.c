@@ -55,7 +55,7 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	struct description d = { .file = REF_NONE, .mode = OTF2_IO_ACCESS_MODE_READ_WRITE };
-	struct model_handle def = { .name = "", .comm = REF_NONE, .paradigm = r->fd_paradigm, .group = thread->process->group };
+	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
 	struct incarnation *inc;
 	uint32_t creation = 0;
 	int64_t flags;
@@ -75,6 +75,7 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 	}
 	file_was_made(r, thread, index, d.file, f->path);
 	def.file = d.file;
+	def.paradigm = fd_paradigm(r, d.file);
 	def.parent = parent_of(r, thread, index, d.file, f->path);
 	inc = fd_open(thread->process, f->ret, f->leave_ns);
 	if (!inc)
@@ -103,7 +104,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 {
 	struct frame *f = &thread->frames[index];
 	struct model_event event = { .type = EV_DUPLICATE };
-	struct model_handle def = { .name = "", .comm = REF_NONE, .paradigm = r->fd_paradigm, .group = thread->process->group };
+	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
 	struct description d;
 	struct incarnation from, *inc;
 	struct use old;
@@ -120,6 +121,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	if (fd_standard_name(f->ret))
 		def.name = fd_standard_name(f->ret);
 	def.file = from.file;
+	def.paradigm = fd_paradigm(r, from.file);
 	def.parent = parent_of(r, thread, index, from.file, NULL);
 	inc = fd_open(thread->process, f->ret, f->leave_ns);
 	if (!inc)

@@ -175,10 +175,17 @@ static const char *fd_name(struct replay *r, int64_t fd, const struct incarnatio
 	return inc->file == REF_NONE ? model_stringf(r->model, "fd %lld", (long long)fd) : "";
 }
 
+uint32_t fd_paradigm(const struct replay *r, uint32_t file)
+{
+	bool socket = file != REF_NONE && r->files.v[file].socket && r->socket_paradigm != REF_NONE;
+
+	return socket ? r->socket_paradigm : r->fd_paradigm;
+}
+
 uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc)
 {
 	struct model_handle def = {
-		.file = inc->file, .paradigm = r->fd_paradigm, .comm = REF_NONE, .parent = REF_NONE, .group = process->group,
+		.file = inc->file, .paradigm = fd_paradigm(r, inc->file), .comm = REF_NONE, .parent = REF_NONE, .group = process->group,
 		.precreated = true, .pre_mode = inc->mode, .pre_status_flags = inc->status_flags,
 	};
 

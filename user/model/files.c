@@ -213,6 +213,7 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	info->regular = S_ISREG(rec->i_mode);
 	file->directory = S_ISDIR(rec->i_mode);
 	file->special = special;
+	info->socket = rec->sb_magic == MAGIC_SOCKET;
 	file->dev = record_device(rec);
 	file->ino = rec->ino;
 	return ref;
@@ -278,6 +279,10 @@ int files_finish(struct replay *r)
 
 		if (row && !set_mount(r, &r->model->files.v[i], row))
 			return -ENOMEM;
+		if (r->files.v[i].label) {
+			r->model->files.v[i].path = r->files.v[i].label;
+			r->model->files.v[i].special = false;
+		}
 	}
 	return 0;
 }

@@ -85,6 +85,8 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 		return BYTES_UNKNOWN;
 	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have passed over blanks */
 		return 0;
+	if (frame_info(r, f)->arg[ROLE_MOVED] >= 0)
+		return frame_arg(r, f, ROLE_MOVED, &size) ? (uint64_t)size : BYTES_UNKNOWN;
 	switch (frame_row(r, f)->result) {
 	case RESULT_BYTES:
 		return f->ret;

@@ -72,6 +72,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_ASYNC: return async_record(r, thread, (const void *)rec);
 	case IOP_REC_ASYNC_END: return async_end_record(r, thread, (const void *)rec);
 	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
+	case IOP_REC_SOCKET: return socket_record(r, thread->process, (const void *)rec);
 	default: return 0;
 	}
 }
@@ -102,6 +103,7 @@ static size_t least_size(enum iop_rec_type type)
 	case IOP_REC_FD:
 	case IOP_REC_FILE:
 	case IOP_REC_CWD: return sizeof(struct iop_rec_fd);
+	case IOP_REC_SOCKET: return sizeof(struct iop_rec_socket);
 	case IOP_REC_ASYNC: return sizeof(struct iop_rec_async);
 	case IOP_REC_ASYNC_END: return sizeof(struct iop_rec_async_end);
 	case IOP_REC_FORK: return sizeof(struct iop_rec_fork);
@@ -267,7 +269,7 @@ static void deinit(struct replay *r)
 int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)
 {
 	struct replay r = { .model = model, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
-			    .self = REF_NONE, .fd_paradigm = REF_NONE };
+			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE };
 	struct order *order;
 	int ret;
 

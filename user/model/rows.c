@@ -39,7 +39,9 @@ static int read_layers(struct replay *r)
 		r->layer_paradigm[i] = paradigm_get(r, layer);
 		if (r->layer_paradigm[i] == REF_NONE)
 			return -ENOMEM;
-		if (layer->handle_kind == HANDLE_FD && layer->syscalls)
+		if (layer->sockets)
+			r->socket_paradigm = r->layer_paradigm[i];
+		else if (layer->handle_kind == HANDLE_FD && layer->syscalls)
 			r->fd_paradigm = r->layer_paradigm[i];
 	}
 	return 0;
@@ -47,7 +49,7 @@ static int read_layers(struct replay *r)
 
 static bool is_out(enum iop_arg_kind kind)
 {
-	return kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE;
+	return kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE || kind == IOP_ARG_OUT_MMSG;
 }
 
 static void read_row(struct replay *r, const struct table_row *row, struct row_info *info)
@@ -70,7 +72,7 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 			handle_out = true;
 	}
 	info->paradigm = r->layer_paradigm[row->layer];
-	info->fd = info->paradigm != REF_NONE && info->paradigm == r->fd_paradigm;
+	info->fd = info->paradigm != REF_NONE && (info->paradigm == r->fd_paradigm || info->paradigm == r->socket_paradigm);
 	info->uses = info->arg[ROLE_HANDLE] >= 0 && !handle_out;
 	info->makes = (row->op == OP_OPEN || row->op == OP_CREATE) && (row->result == RESULT_HANDLE || handle_out);
 }

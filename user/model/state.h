@@ -16,7 +16,7 @@
 #include "table/table.h"
 
 #define NEVER UINT64_MAX
-#define MAX_ROLES (ROLE_FD + 1)
+#define MAX_ROLES (ROLE_LAST + 1)
 #define MAX_LAYERS 64
 #define LOSS_NOTES_MAX 200      /* places of losses that are listed */
 
@@ -166,8 +166,8 @@ struct thread {
 	UT_hash_handle hh;
 };
 
-/* kernel: described by the kernel, not by a call's argument. next: another file of the same path, REF_NONE. */
-struct file_info { uint32_t group, mnt_id, next; bool regular, kernel; };
+/* label: what a socket is called in the end, NULL. kernel: described by the kernel, not by a call's argument. next: another file of the same path, REF_NONE. */
+struct file_info { uint32_t group, mnt_id, next; bool regular, kernel, socket; const char *label; };
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
 struct mount_table { const char *ns; struct mounts mounts; };
 struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
@@ -187,7 +187,7 @@ struct replay {
 
 	struct table_set set;
 	struct row_info *rows;          /* of set.rows */
-	uint32_t layer_paradigm[MAX_LAYERS], fd_paradigm;       /* REF_NONE */
+	uint32_t layer_paradigm[MAX_LAYERS], fd_paradigm, socket_paradigm;      /* REF_NONE */
 	struct process *processes, *all_processes;
 	struct thread *threads, *cached_thread;
 	struct { struct group_info *v; size_t n, cap; } infos;
@@ -298,6 +298,7 @@ int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd
 struct incarnation *fd_find(struct replay *r, struct process *process, int64_t fd, uint64_t time_ns);
 struct incarnation *fd_open(struct process *process, int64_t fd, uint64_t time_ns);     /* a new one */
 struct incarnation *fd_undescribed(struct process *process, int64_t fd, uint64_t time_ns);       /* used, so it was open */
+uint32_t fd_paradigm(const struct replay *r, uint32_t file);            /* of a descriptor of this file */
 bool fd_take_hint(struct process *process, int64_t fd, struct description *out);
 uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc);     /* pre-created if it has none */
 const char *fd_standard_name(int64_t fd);                               /* NULL for other than stdin, stdout, stderr */
@@ -330,6 +331,7 @@ void file_was_used(struct replay *r, struct thread *thread, unsigned index, uint
 /* ---- files.c ---- */
 uint32_t file_described(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
 uint32_t file_by_path(struct replay *r, struct process *process, const char *path);
+int socket_record(struct replay *r, struct process *process, const struct iop_rec_socket *rec);        /* sockets.c */
 int files_finish(struct replay *r);
 void files_free(struct replay *r);
 /* Puts the absolute form of path into *buf (grown as needed): relative to base, "." and ".." resolved by words alone. */

@@ -7,7 +7,7 @@
 
 #include "table/table.h"
 
-extern const struct table_source table_builtin[];       /* name is the file's, without folder: "hdf5.probes" */
+extern const struct table_source table_builtin[];       /* name is the file's below probes/: "hdf5.probes" */
 extern const size_t table_builtin_n;
 
 #endif

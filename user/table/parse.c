@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OPTIONAL "optional/"    /* folder of the tables that are used when they are asked for */
+
 /* ---- layers ---- */
 
 static int find_layer(const struct table_set *set, const char *name)
@@ -400,6 +402,19 @@ int table_parse_builtin(struct table_set *set, char *err, size_t err_len)
 	int ret = 0;
 
 	for (size_t i = 0; i < table_builtin_n && !ret; i++)
-		ret = table_parse(set, table_builtin[i].name, table_builtin[i].text, err, err_len);
+		if (!parser_after(table_builtin[i].name, OPTIONAL))
+			ret = table_parse(set, table_builtin[i].name, table_builtin[i].text, err, err_len);
 	return ret;
+}
+
+int table_parse_optional(struct table_set *set, const char *name, char *err, size_t err_len)
+{
+	for (size_t i = 0; i < table_builtin_n; i++) {
+		const char *file = parser_after(table_builtin[i].name, OPTIONAL);
+
+		if (file && !strncmp(file, name, strlen(name)) && !strcmp(file + strlen(name), ".probes"))
+			return table_parse(set, table_builtin[i].name, table_builtin[i].text, err, err_len);
+	}
+	snprintf(err, err_len, "there is no table %s%s.probes", OPTIONAL, name);
+	return -ENOENT;
 }

@@ -260,10 +260,18 @@ static int parse_abi(struct parser *p)
 	return ret ? ret : want_number(p, &abi->value, "value at that place");
 }
 
+/* syscalls [sockets] */
 static int parse_syscalls(struct parser *p)
 {
-	parser_layer(p)->syscalls = true;
-	return 0;
+	struct table_layer *layer = parser_layer(p);
+	struct scan_word word;
+	int ret = scan_word(&p->scan, &word);
+
+	layer->syscalls = true;
+	layer->sockets = ret > 0 && !strcmp(word.text, "sockets");
+	if (ret > 0 && !layer->sockets)
+		return parser_unknown(p, &word, "kind of system calls");
+	return ret < 0 ? ret : 0;
 }
 
 static int parse_per_process(struct parser *p)

@@ -17,7 +17,8 @@ static const struct { const char *name; int number; } numbers[] = {
 	HAS(openat), HAS(close), HAS(read), HAS(write), HAS(pread64), HAS(pwrite64), HAS(readv), HAS(writev), HAS(preadv), HAS(pwritev),
 	HAS(preadv2), HAS(pwritev2), HAS(lseek), HAS(dup), HAS(dup3), HAS(fcntl), HAS(ioctl), HAS(flock), HAS(sendfile),
 	HAS(copy_file_range), HAS(splice), HAS(tee), HAS(vmsplice), HAS(open_by_handle_at), HAS(name_to_handle_at), HAS(memfd_create),
-	HAS(pipe2), HAS(socket), HAS(socketpair), HAS(accept), HAS(accept4), HAS(connect), HAS(sendto), HAS(recvfrom), HAS(sendmsg),
+	HAS(pipe2), HAS(socket), HAS(socketpair), HAS(accept), HAS(accept4), HAS(connect), HAS(bind), HAS(listen), HAS(shutdown), HAS(setsockopt),
+	HAS(sendto), HAS(recvfrom), HAS(sendmsg),
 	HAS(recvmsg), HAS(sendmmsg), HAS(recvmmsg), HAS(eventfd2), HAS(timerfd_create), HAS(signalfd4), HAS(epoll_create1), HAS(epoll_ctl),
 	HAS(epoll_pwait), HAS(inotify_init1), HAS(inotify_add_watch), HAS(ppoll), HAS(pselect6),
 	/* to the disk */

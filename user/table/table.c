@@ -61,6 +61,8 @@ static unsigned syscall_flags(const struct table_row *row)
 		return IOP_D_CHDIR;
 	case OP_MAP:
 		return IOP_D_NEEDS_FD;
+	case OP_ADDRESS:
+		return IOP_D_ADDRESS;
 	case OP_SUBMIT:
 	case OP_REAP:
 		return table_row_arg(row, ROLE_ARG) >= 0 ? IOP_D_AIO : 0;
@@ -130,7 +132,7 @@ unsigned table_row_stream_flag(const struct table_set *set, const struct table_r
 
 static __u8 has_flag(enum iop_arg_kind kind)
 {
-	if (kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE)
+	if (kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE || kind == IOP_ARG_OUT_MMSG)
 		return IOP_HAS_OUT;
 	return kind == IOP_ARG_IOV ? IOP_HAS_IOV : 0;
 }

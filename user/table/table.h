@@ -28,6 +28,7 @@ enum table_op {
 	OP_LOCK, OP_UNLOCK, OP_TRYLOCK,
 	OP_CONTROL,     /* fcntl: what it does is in CMD */
 	OP_MAP,         /* a file mapped to memory */
+	OP_ADDRESS,     /* HANDLE, a socket, gets an address or a peer: bind, connect, listen */
 	OP_SUBMIT, OP_REAP,     /* libaio, io_uring: hands operations to the kernel, collects those that ended */
 	OP_CHDIR,
 	OP_WAIT, OP_TEST, OP_CANCEL,    /* of requests (issue of non-blocking operations) */
@@ -72,7 +73,9 @@ enum table_role {
 	ROLE_IOV, ROLE_IOVCNT,
 	ROLE_CMD, ROLE_ARG,
 	ROLE_ADDR,      /* any other value worth keeping */
-	ROLE_FD,        /* descriptor that a handle of a higher layer is made on (fdopen) */
+	ROLE_FD,        /* descriptor that a handle of a higher layer is made on (fdopen), or from (accept) */
+	ROLE_MOVED,     /* the bytes that were moved, where the result is something else */
+	ROLE_LAST = ROLE_MOVED,
 };
 
 /* What the return value is. Whether it tells success is the layer's business (table_layer.success) for RESULT_STATUS. */
@@ -112,6 +115,7 @@ struct table_layer {
 	bool os;                /* OTF2_IO_PARADIGM_FLAG_OS */
 	bool syscalls;          /* rows are system calls */
 	bool off;               /* not wanted in this recording: no probes (table_set_select) */
+	bool sockets;           /* … and descriptors that are sockets are its handles */
 	bool per_process;       /* everybody maps its library and calls it often (libc): probes only inside the target processes */
 	bool sets_errno;        /* a failed call's error is that of the last system call that failed in it */
 	enum table_class klass; /* of the paradigm; where it depends on the library's build, this is SERIAL and one of the next two is set: */
@@ -184,6 +188,8 @@ int table_parse_builtin(struct table_set *set, char *err, size_t err_len);
 /* Leaves only these layers on: names separated by commas, whatever their case and hyphens ("posix,mpiio"). Layers without a paradigm
  * and name of their own for users (unwinders) stay. Returns 0, or -EINVAL with one line in err. */
 int table_set_select(struct table_set *set, const char *names, char *err, size_t err_len);
+/* A table of probes/optional, which is used when it is asked for: "sockets". */
+int table_parse_optional(struct table_set *set, const char *name, char *err, size_t err_len);
 
 /* What the kernel side must know of a row. */
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);

@@ -11,7 +11,7 @@ const struct table_word table_words_op[] = {
 	{ "read", OP_READ }, { "write", OP_WRITE }, { "copy", OP_COPY }, { "seek", OP_SEEK }, { "sync", OP_SYNC },
 	{ "truncate", OP_TRUNCATE }, { "stat", OP_STAT }, { "mkdir", OP_MKDIR }, { "meta", OP_META }, { "delete", OP_DELETE },
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK }, { "control", OP_CONTROL },
-	{ "map", OP_MAP }, { "submit", OP_SUBMIT }, { "reap", OP_REAP },
+	{ "map", OP_MAP }, { "address", OP_ADDRESS }, { "submit", OP_SUBMIT }, { "reap", OP_REAP },
 	{ "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL },
 	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { NULL, 0 },
 };
@@ -32,11 +32,12 @@ const struct table_word table_words_role[] = {
 	{ "group", ROLE_GROUP }, { "request", ROLE_REQUEST },
 	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "start", ROLE_START },
 	{ "edges", ROLE_EDGES }, { "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
-	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { NULL, 0 },
+	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { NULL, 0 },
 };
 
 const struct table_word table_words_kind[] = {
-	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV }, { NULL, 0 },
+	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV },
+	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG }, { NULL, 0 },
 };
 
 const struct table_word table_words_result[] = {
