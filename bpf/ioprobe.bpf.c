@@ -10,6 +10,7 @@
 
 #include "calls.h"
 #include "aio.h"
+#include "device.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -389,6 +390,8 @@ int syscall_enter(u64 *ctx)
 	f->enter_ns = bpf_ktime_get_ns();
 	if (desc->flags & IOP_D_AIO)
 		aio_enter(t, f, nr);
+	if (device)
+		device_enter(t, task);
 	return 0;
 }
 
@@ -490,6 +493,8 @@ int syscall_exit(u64 *ctx)
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;
+	if (device)
+		device_leave(t, bpf_get_current_task_btf(), now);
 	if (desc->flags & IOP_D_AIO)
 		aio_leave(t, f, nr, ret, now);
 	t->depth = index;

@@ -75,7 +75,10 @@ struct bpf_run_ctx;
 struct bpf_session_run_ctx { bool is_return; };
 struct bpf_uprobe { u64 cookie; };
 struct bpf_uprobe_multi_run_ctx { struct bpf_session_run_ctx session_ctx; struct bpf_uprobe *uprobe; };
+struct task_io_accounting { __u64 read_bytes; };
 struct task_struct {
+	unsigned int in_iowait : 1;
+	struct task_io_accounting ioac;
 	struct thread_info thread_info;
 	int pid, tgid;
 	char comm[16];

@@ -48,6 +48,8 @@ struct thread {
 	u32 pad;
 	u64 returns_without_frame;
 	u64 frames_too_deep;
+	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
+	u64 slept_ns, sleeps_since_ns;
 	struct path_walk walk;
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];

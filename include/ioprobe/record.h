@@ -32,6 +32,7 @@ enum iop_rec_type {
 	IOP_REC_ASYNC = 10,     /* an operation was handed to the kernel by libaio or io_uring: iop_rec_async */
 	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
 	IOP_REC_SOCKET = 13,    /* the addresses of a socket, with --sockets: iop_rec_socket */
+	IOP_REC_DEVICE = 14,    /* inside of a call: what it had to do with devices, with --device: iop_rec_device */
 	IOP_REC_FILE = 12,      /* a file that io_uring knows by registration: iop_rec_fd, its identity in pos, fd -1 */
 
 	/* written by the agent */
@@ -144,6 +145,13 @@ struct iop_rec_socket {
 	char name[112];
 };
 
+/* Sent before the EXIT of a system call that was not served from memory. */
+struct iop_rec_device {
+	struct iop_rec rec;
+	__u64 read_bytes;       /* that it asked of block devices, read-ahead included */
+	__u64 wait_ns;          /* that it slept for I/O */
+};
+
 struct iop_rec_map {
 	struct iop_rec rec;
 	__u64 addr;
@@ -204,6 +212,7 @@ _Static_assert(sizeof(struct iop_rec_fork) == 56, "iop_rec_fork");
 _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
 _Static_assert(sizeof(struct iop_rec_socket) == 192, "iop_rec_socket");
+_Static_assert(sizeof(struct iop_rec_device) == 40, "iop_rec_device");
 _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
 _Static_assert(sizeof(struct iop_rec_async) == 80, "iop_rec_async");
 _Static_assert(sizeof(struct iop_rec_async_end) == 64, "iop_rec_async_end");

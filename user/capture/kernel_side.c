@@ -189,12 +189,13 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	if (!skel)
 		return -errno;
 	choose_programs(skel, kernel->method);
-	tracepoints_choose(skel);
+	tracepoints_choose(skel, options->device);
 	set_syscall_probes(kernel, skel);
 	set_filter(skel, options->filter);
 	skel->rodata->ring_count = kernel->rings;
 	skel->rodata->ring_wakeup_bytes = kernel->ring_bytes / 4;
 	skel->rodata->sockets = options->sockets;
+	skel->rodata->device = options->device;
 	skel->rodata->hold_limit_ns = options->hold_limit_ns;
 	bpf_map__set_max_entries(skel->maps.left_out, (kernel->set->nlayers + 1) * IOP_FILTERS);
 	err = bpf_map__reuse_fd(skel->maps.rings, kernel->rings_fd);

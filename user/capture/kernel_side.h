@@ -30,6 +30,7 @@ struct kernel_options {
 	uint64_t ring_bytes;            /* of all rings together, 0: default */
 	const struct filter *filter;    /* NULL: none */
 	bool sockets;                   /* their addresses are told */
+	bool device;                    /* whether system calls waited for devices */
 	uint64_t hold_limit_ns;         /* launched programs wait so long for their probes at most */
 };
 

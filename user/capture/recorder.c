@@ -468,6 +468,7 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "returns_failed", "%llu", (unsigned long long)responder_failed(r->responder));
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
+	note_addf(&note, "device", "%d", r->options->kernel.device);
 	note_addf(&note, "processes", "%zu", targets.processes);
 	note_addf(&note, "processes_running", "%zu", targets_running(r->targets));
 	note_addf(&note, "probes", "%zu", targets.probes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * io_uring's tracepoints, by what the kernel's BTF says of them.
+ * io_uring's tracepoints, by what the kernel's BTF says of them, and those of options.
  */
 #include "capture/tracepoints.h"
 
@@ -50,17 +50,19 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf)
 	skel->rodata->uring_cqe_whole = end == 3;
 }
 
-void tracepoints_choose(struct ioprobe_bpf *skel)
+void tracepoints_choose(struct ioprobe_bpf *skel, bool device)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 
 	choose_uring(skel, btf);
+	bpf_program__set_autoload(skel->progs.task_switch, device);
 	btf__free(btf);
 }
 
 int tracepoints_attach(struct tracepoints *tracepoints, struct ioprobe_bpf *skel, char *err, size_t err_len)
 {
-	struct bpf_program *const programs[] = { skel->progs.uring_complete, skel->progs.uring_overflow, skel->progs.uring_submit };
+	struct bpf_program *const programs[] = { skel->progs.uring_complete, skel->progs.uring_overflow, skel->progs.uring_submit,
+						 skel->progs.task_switch };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		struct bpf_link *link;

@@ -188,12 +188,14 @@ static int enter_event(struct replay *r, struct thread *thread, const struct fra
 	struct model_event event = { .type = EV_ENTER, .u.call.region = f->probe };
 
 	r->model->totals.calls++;
+	r->model->totals.system_calls += frame_layer(r, f)->syscalls;
 	return call_event(r, thread, &event, f->enter_ns);
 }
 
 static int leave_event(struct replay *r, struct thread *thread, const struct frame *f)
 {
-	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed } };
+	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
+				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
 
 	if (f->failed)
 		event.u.call.error = outcome_error(r, f);
@@ -311,6 +313,20 @@ int call_record(struct replay *r, struct thread *thread, const struct iop_rec_ca
 	if (!(rec->rec.flags & IOP_F_ABANDONED) && rec->rec.time_ns >= thread->last_ns)
 		thread->disturbed = false;
 	return ret;
+}
+
+int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec)
+{
+	struct model_totals *totals = &r->model->totals;
+
+	if (!thread->nframes)
+		return 0;
+	thread->frames[thread->nframes - 1].device_bytes = rec->read_bytes;
+	thread->frames[thread->nframes - 1].wait_ns = rec->wait_ns;
+	totals->device_calls++;
+	totals->device_bytes += rec->read_bytes;
+	totals->device_wait_ns += rec->wait_ns;
+	return 0;
 }
 
 int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_t to_ns, uint32_t records)

@@ -100,12 +100,14 @@ struct model {
 	struct model_totals {
 		uint64_t calls, lost_records, late_records, abandoned, failed_calls;
 		uint64_t returns_without_frame, frames_too_deep, unknown_sizes;
+		uint64_t system_calls, device_calls, device_bytes, device_wait_ns;      /* with --device: not served from memory */
 	} totals;                       /* unknown_sizes: operations */
 	size_t njobs;                   /* launches that ranks belong to */
 	const char **notes;             /* one line each: probes that could not be placed, gaps, places of losses */
 	size_t nnotes;
 	const char **digest;            /* the same for people: notes of one kind are one line */
 	size_t ndigest;
+	bool device;                    /* --device was given */
 	bool complete;                  /* the spool has its END record */
 	struct model_strings *strings;
 };
@@ -129,6 +131,7 @@ struct model_event {
 			int32_t error;          /* LEAVE: errno or the library's own code of a failed call, else 0 */
 			bool abandoned;         /* LEAVE: the call was left without a return; time_ns is when that was noticed */
 			bool failed;            /* LEAVE */
+			uint64_t device_bytes, wait_ns; /* LEAVE, with --device: read from block devices, slept for I/O */
 		} call;                                                         /* ENTER LEAVE */
 		struct { uint32_t handle; uint8_t mode; uint32_t creation_flags, status_flags; } create;
 		struct { uint32_t handle; } destroy;

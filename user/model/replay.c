@@ -72,6 +72,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_ASYNC: return async_record(r, thread, (const void *)rec);
 	case IOP_REC_ASYNC_END: return async_end_record(r, thread, (const void *)rec);
 	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
+	case IOP_REC_DEVICE: return call_device(r, thread, (const void *)rec);
 	case IOP_REC_SOCKET: return socket_record(r, thread->process, (const void *)rec);
 	default: return 0;
 	}
@@ -103,6 +104,7 @@ static size_t least_size(enum iop_rec_type type)
 	case IOP_REC_FD:
 	case IOP_REC_FILE:
 	case IOP_REC_CWD: return sizeof(struct iop_rec_fd);
+	case IOP_REC_DEVICE: return sizeof(struct iop_rec_device);
 	case IOP_REC_SOCKET: return sizeof(struct iop_rec_socket);
 	case IOP_REC_ASYNC: return sizeof(struct iop_rec_async);
 	case IOP_REC_ASYNC_END: return sizeof(struct iop_rec_async_end);

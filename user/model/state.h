@@ -148,6 +148,7 @@ struct frame {
 	bool begun;
 	uint64_t matching_id;
 	uint64_t request;
+	uint64_t device_bytes, wait_ns; /* with --device */
 };
 
 /* What names an operation of libaio or io_uring (async.c). */
@@ -244,6 +245,7 @@ int rows_read(struct replay *r, const char *name, const char *text);    /* one m
 
 /* ---- calls.c ---- */
 int call_record(struct replay *r, struct thread *thread, const struct iop_rec_call *rec);
+int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec);     /* of the innermost open call */
 int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_t to_ns, uint32_t records);
 int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint64_t time_ns);
 int call_event(struct replay *r, struct thread *thread, struct model_event *event, uint64_t time_ns);

@@ -264,6 +264,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 	int ret = 0;
 
 	r->model->complete = true;
+	r->model->device = number_or_zero(rec, "device");
 	r->dropped_records += number_or_zero(rec, "spool_dropped");
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
 		ret = end_count(r, rec, counts[i].key, counts[i].what);

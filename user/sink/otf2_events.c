@@ -55,6 +55,10 @@ static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 		code = OTF2_AttributeList_AddUint8(a, ATTRIBUTE_FAILED, 1);
 	if (e->u.call.abandoned && code == OTF2_SUCCESS)
 		code = OTF2_AttributeList_AddUint8(a, ATTRIBUTE_ABANDONED, 1);
+	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_DEVICE, e->u.call.device_bytes);
+	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_WAIT, e->u.call.wait_ns);
 	return code == OTF2_SUCCESS ? OTF2_EvtWriter_Leave(w, a, t, s->region_refs[e->u.call.region]) : code;
 }
 

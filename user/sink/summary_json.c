@@ -84,6 +84,21 @@ static int put_files(json_t *root, const struct summary_report *r)
 	return put(root, "files", array) | put(root, "files_total", number(r->files_total)) | put_special(root, r) | error;
 }
 
+/* Nothing without --device. */
+static int put_device(json_t *root, const struct model *m)
+{
+	const struct model_totals *t = &m->totals;
+	json_t *o;
+	int error;
+
+	if (!m->device && !t->device_calls)
+		return 0;
+	o = json_object();
+	error = put(o, "system_calls", number(t->system_calls)) | put(o, "not_from_memory", number(t->device_calls)) |
+		put(o, "bytes_read", number(t->device_bytes)) | put(o, "wait_ns", number(t->device_wait_ns));
+	return put(root, "device", o) | error;
+}
+
 static int put_losses(json_t *root, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -130,7 +145,7 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 		    put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
 		    put(root, "jobs", number(m->njobs)) |
 		    put(root, "processes", number(r->processes)) | put(root, "threads", number(r->threads)) |
-		    put_layers(root, r) | put_files(root, r) | put_losses(root, r) | put_left_out(root, m);
+		    put_layers(root, r) | put_files(root, r) | put_device(root, m) | put_losses(root, r) | put_left_out(root, m);
 
 	error = error ? -ENOMEM : 0;
 	if (!error && json_dumpf(root, out, JSON_INDENT(2)))

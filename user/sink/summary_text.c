@@ -226,6 +226,17 @@ static void print_left_out(FILE *out, const struct model *m)
 	}
 }
 
+static void print_device(FILE *out, const struct summary_report *r)
+{
+	const struct model_totals *t = &r->model->totals;
+	struct cell bytes = bytes_cell(r->model->totals.device_bytes);
+
+	if (!r->model->device && !t->device_calls)
+		return;
+	fprintf(out, "%" PRIu64 " of %" PRIu64 " system calls were not served from memory: they read %s from block devices, "
+		"and slept %.6f s for I/O\n\n", t->device_calls, t->system_calls, bytes.text, t->device_wait_ns / 1e9);
+}
+
 static void print_losses(FILE *out, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -270,6 +281,7 @@ int summary_text_write(FILE *out, const struct summary_report *r)
 	print_head(out, r);
 	print_layers(out, r);
 	print_files(out, r);
+	print_device(out, r);
 	print_losses(out, r);
 	return ferror(out) ? -EIO : 0;
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * With --device: whether a system call was served from memory. What it asked the block devices for is in the kernel's own account of the task;
+ * how long it slept for I/O is measured where the scheduler takes the task off the processor and back.
+ */
+#ifndef IOPROBE_BPF_DEVICE_H
+#define IOPROBE_BPF_DEVICE_H
+
+#include "async.h"
+
+const volatile bool device = false;
+
+static __always_inline u64 device_read_bytes(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->ioac.read_bytes) ? BPF_CORE_READ(task, ioac.read_bytes) : 0;
+}
+
+static __always_inline void device_enter(struct thread *t, struct task_struct *task)
+{
+	t->device_bytes = device_read_bytes(task);
+	t->slept_before_ns = t->slept_ns;
+}
+
+/* A call that neither read from a device nor waited costs no record. */
+static __always_inline void device_leave(struct thread *t, struct task_struct *task, u64 now)
+{
+	struct iop_rec_device *rec = (void *)t->scratch;
+	u64 bytes = device_read_bytes(task) - t->device_bytes, slept_ns = t->slept_ns - t->slept_before_ns;
+
+	if (!bytes && !slept_ns)
+		return;
+	announce_call(t, now);
+	rec->read_bytes = bytes;
+	rec->wait_ns = slept_ns;
+	rec_header(&rec->rec, t, IOP_REC_DEVICE, 0, sizeof(*rec), now);
+	send(t, rec, sizeof(*rec), false);
+}
+
+SEC("tp_btf/sched_switch")
+int task_switch(u64 *ctx)
+{
+	struct task_struct *from = (void *)ctx[1], *to = (void *)ctx[2];
+	struct thread *t = thread_of(from);
+
+	if (t && BPF_CORE_READ_BITFIELD_PROBED(from, in_iowait))
+		t->sleeps_since_ns = bpf_ktime_get_ns();
+	t = thread_of(to);
+	if (t && t->sleeps_since_ns) {
+		t->slept_ns += bpf_ktime_get_ns() - t->sleeps_since_ns;
+		t->sleeps_since_ns = 0;
+	}
+	return 0;
+}
+
+#endif
