@@ -11,6 +11,7 @@
 #include "calls.h"
 #include "aio.h"
 #include "device.h"
+#include "mapped.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -401,8 +402,6 @@ static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *
 		return true;
 	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
 }
-
-#define EINPROGRESS 115
 
 /* A descriptor of a file that the filter wants none of is left out with the call that made it, unless the call ends a handle that the
  * reader knows. */

@@ -26,6 +26,8 @@ enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 
+#define ENOENT 2
+#define EINPROGRESS 115
 #define TS_COMPAT 2     /* thread_info.status: inside a 32-bit system call */
 
 /* x86-64; the layout is ABI, so not relocated */
@@ -98,6 +100,10 @@ struct linux_binprm { const char *filename; };
 struct seq_file;
 struct bpf_iter_meta { struct seq_file *seq; };
 struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
+
+/* mapped files */
+struct vm_area_struct { unsigned long vm_flags; struct file *vm_file; };
+struct writeback_control { long nr_to_write; };
 
 /* sockets */
 struct in6_addr { __u8 bytes[16]; };

@@ -33,7 +33,7 @@ enum iop_rec_type {
 	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
 	IOP_REC_SOCKET = 13,    /* the addresses of a socket, with --sockets: iop_rec_socket */
 	IOP_REC_DEVICE = 14,    /* inside of a call: what it had to do with devices, with --device: iop_rec_device */
-	IOP_REC_FILE = 12,      /* a file that io_uring knows by registration: iop_rec_fd, its identity in pos, fd -1 */
+	IOP_REC_FILE = 12,      /* a file without a descriptor (registered with io_uring, mapped): iop_rec_fd, its identity in pos, fd -1 */
 
 	/* written by the agent */
 	IOP_REC_HOST = 64,      /* text: host, kernel, version, clock pair, command line */
@@ -45,6 +45,7 @@ enum iop_rec_type {
 	IOP_REC_GAP = 70,       /* text: a span in which a layer of one process was not observed */
 	IOP_REC_ROUND = 71,     /* every ring was drained up to time_ns: iop_rec with no payload */
 	IOP_REC_LOST = 72,      /* records dropped by a full ring: iop_rec_lost */
+	IOP_REC_MAPPED = 80,    /* text: page faults on one mapped file, with --mmap-faults */
 	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals */
 	IOP_REC_LEFT_OUT = 74,  /* text: a filter, or what it left out of a layer since the last such record */
 };

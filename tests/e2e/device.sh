@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# --device: what was read from the device and what from the page cache. Needs a file system on a block device.
+# --device: what was read from the device and what from the page cache; --mmap-faults. Both need a file system on a block device.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 # Bytes that each pread64 on the file read from the device, in the order of the calls.
@@ -26,3 +26,11 @@ fresh without >/dev/null
 record without -- "$P/device" "$TMP/without/data"
 contract without && expect without "not any('device read' in c.attributes for c in trace.calls)"
 verdict "without, summary" "$(grep "not served from memory" "$TMP/without/out")"
+
+# --mmap-faults: of mapped files, in the archive as properties of the files. The write-back is that of syncfs, by the kernel's own thread.
+fresh faults >/dev/null
+record faults --mmap-faults -- "$P/faults" "$TMP/faults/data"
+contract faults && expect faults "prop('*/data/shared', 'Mapped Write Faults') == [20] and prop('*/data/shared', 'Mapped Read Faults') == [0]" \
+	"prop('*/data/private', 'Mapped Write Faults') == [0]" "1 <= prop('*/data/private', 'Mapped Read Faults')[0] <= 3"
+if [ -b "$source" ]; then expect faults "prop('*/data/shared', 'Mapped Pages Written Back')[0] >= 16"; fi
+lost_nothing faults

@@ -59,10 +59,12 @@ static struct model_region regions[N_REGIONS] = {
 	[R_WAIT] = { "MPI_Wait", "MPI", false, false },
 };
 static struct model_file files[] = {
-	{ "/scratch/out.nc", false, SCOPE_SHARED, "/scratch", "server:/scratch", "nfs4", 7, 8, false },
-	{ "/tmp/loc\xe4l", false, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 2, false },
-	{ "pipe:[1]", false, SCOPE_UNKNOWN, NULL, NULL, NULL, 0, 0, true },
-	{ "/tmp", true, SCOPE_NODE, "/", "/dev/vda1", "ext4", 1, 3, false },
+	{ .path = "/scratch/out.nc", .scope = SCOPE_SHARED, .mount_point = "/scratch", .mount_source = "server:/scratch", .fs_type = "nfs4",
+	  .dev = 7, .ino = 8 },
+	{ .path = "/tmp/loc\xe4l", .scope = SCOPE_NODE, .mount_point = "/", .mount_source = "/dev/vda1", .fs_type = "ext4", .dev = 1, .ino = 2 },
+	{ .path = "pipe:[1]", .special = true },
+	{ .path = "/tmp", .directory = true, .scope = SCOPE_NODE, .mount_point = "/", .mount_source = "/dev/vda1", .fs_type = "ext4", .dev = 1,
+	  .ino = 3 },
 };
 static struct model_handle handles[N_HANDLES] = {
 	[H_STDOUT] = { "stdout", 2, P_POSIX, REF_NONE, REF_NONE, 2, true, OTF2_IO_ACCESS_MODE_WRITE_ONLY, OTF2_IO_STATUS_FLAG_APPEND },

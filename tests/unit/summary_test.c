@@ -32,8 +32,8 @@ static struct model_region regions[N_REGIONS] = {
 	{ "MPI_File_iread", "MPI-IO", false, true }, { "MPI_Wait", "MPI", false, false },
 };
 static struct model_file files[] = {
-	{ "/data/a\xff\n.h5", false, SCOPE_SHARED, "/data", "srv:/d", "nfs4", 1, 2, false },
-	{ "/data/mpi", false, SCOPE_NODE, "/", "/dev/sda", "ext4", 1, 3, false },
+	{ .path = "/data/a\xff\n.h5", .scope = SCOPE_SHARED, .mount_point = "/data", .mount_source = "srv:/d", .fs_type = "nfs4", .dev = 1, .ino = 2 },
+	{ .path = "/data/mpi", .scope = SCOPE_NODE, .mount_point = "/", .mount_source = "/dev/sda", .fs_type = "ext4", .dev = 1, .ino = 3 },
 };
 static struct model_handle handles[N_HANDLES] = {
 	[H_H5] = { .name = "dset", .file = 0, .paradigm = P_HDF5, .comm = REF_NONE, .parent = REF_NONE },

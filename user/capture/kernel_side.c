@@ -189,7 +189,7 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	if (!skel)
 		return -errno;
 	choose_programs(skel, kernel->method);
-	tracepoints_choose(skel, options->device);
+	tracepoints_choose(skel, options->device, options->mmap_faults);
 	set_syscall_probes(kernel, skel);
 	set_filter(skel, options->filter);
 	skel->rodata->ring_count = kernel->rings;
@@ -445,6 +445,25 @@ int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program
 	};
 
 	return bpf_program__fd(programs[program]);
+}
+
+uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg)
+{
+	struct { uint64_t dev, ino; } key, *last = NULL;
+	struct { uint64_t reads, writes, written_back; } counts;
+	int fd = bpf_map__fd(kernel->skel->maps.mapped_files);
+
+	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
+		struct mapped_file file = { .dev = key.dev, .ino = key.ino };
+
+		if (bpf_map_lookup_elem(fd, &key, &counts))
+			continue;
+		file.read_faults = counts.reads;
+		file.write_faults = counts.writes;
+		file.written_back = counts.written_back;
+		fn(arg, &file);
+	}
+	return kernel->skel->bss->mapped_faults_missed;
 }
 
 /* Runs of tracepoint programs that the kernel skipped because one was already running on the CPU: calls that were not seen. */

@@ -30,6 +30,7 @@ struct kernel_options {
 	uint64_t ring_bytes;            /* of all rings together, 0: default */
 	const struct filter *filter;    /* NULL: none */
 	bool sockets;                   /* their addresses are told */
+	bool mmap_faults;               /* page faults on mapped files are counted */
 	bool device;                    /* whether system calls waited for devices */
 	uint64_t hold_limit_ns;         /* launched programs wait so long for their probes at most */
 };
@@ -75,6 +76,12 @@ bool kernel_side_traces_syscalls(const struct kernel_side *kernel);
 
 /* The sum over all CPUs. Returns 0 or -errno. */
 int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum);
+
+/* Page faults on one mapped file, and pages of it that the kernel has written back. */
+struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back; };
+
+/* Calls fn for each. Returns the number of faults that could not be attributed. */
+uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg);
 
 struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, missed_programs; };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);

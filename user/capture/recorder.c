@@ -450,12 +450,27 @@ static void loop(struct recorder *r)
 
 /* ---- end ---- */
 
+static void note_mapped(void *arg, const struct mapped_file *file)
+{
+	struct recorder *r = arg;
+	struct note note = { 0 };
+
+	note_addf(&note, "dev", "%llu", (unsigned long long)file->dev);
+	note_addf(&note, "ino", "%llu", (unsigned long long)file->ino);
+	note_addf(&note, "read_faults", "%llu", (unsigned long long)file->read_faults);
+	note_addf(&note, "write_faults", "%llu", (unsigned long long)file->write_faults);
+	note_addf(&note, "written_back", "%llu", (unsigned long long)file->written_back);
+	spool_writer_text(r->spool, IOP_REC_MAPPED, 0, monotonic_ns(), note.text, NULL);
+	note_free(&note);
+}
+
 static void note_end(struct recorder *r)
 {
 	struct kernel_counts counts = { 0 };
 	struct targets_counts targets = targets_count(r->targets);
 	struct note note = { 0 };
 
+	note_addf(&note, "mapped_faults_missed", "%llu", (unsigned long long)kernel_side_mapped_files(r->kernel, note_mapped, r));
 	kernel_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
 	note_add(&note, "reason", r->reason ? r->reason : "failed");

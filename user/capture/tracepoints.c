@@ -50,19 +50,21 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf)
 	skel->rodata->uring_cqe_whole = end == 3;
 }
 
-void tracepoints_choose(struct ioprobe_bpf *skel, bool device)
+void tracepoints_choose(struct ioprobe_bpf *skel, bool device, bool mmap_faults)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 
 	choose_uring(skel, btf);
 	bpf_program__set_autoload(skel->progs.task_switch, device);
+	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
+	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);
 	btf__free(btf);
 }
 
 int tracepoints_attach(struct tracepoints *tracepoints, struct ioprobe_bpf *skel, char *err, size_t err_len)
 {
 	struct bpf_program *const programs[] = { skel->progs.uring_complete, skel->progs.uring_overflow, skel->progs.uring_submit,
-						 skel->progs.task_switch };
+						 skel->progs.task_switch, skel->progs.written_back, skel->progs.page_fault };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		struct bpf_link *link;

@@ -29,7 +29,7 @@ struct arguments {
 	double duration_s, max_overhead;        /* max_overhead < 0: not given */
 	const char *tables[64];
 	size_t ntables;
-	bool json, keep_spool, quiet, sockets, device;
+	bool json, keep_spool, quiet, sockets, device, mmap_faults;
 	unsigned method;
 	uint64_t ring_bytes;
 	struct filter filter;
@@ -38,7 +38,7 @@ struct arguments {
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
 enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
-       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SOCKETS, OPT_DEVICE };
+       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
@@ -58,6 +58,7 @@ static const struct argp_option options[] = {
 	{ "probes", OPT_PROBES, "FILE", 0, "A further probe table", 0 },
 	{ "sockets", OPT_SOCKETS, NULL, 0, "Sockets too: connect, accept, send, receive, and on what addresses", 0 },
 	{ "device", OPT_DEVICE, NULL, 0, "Whether each system call read from a block device or waited for I/O, or was served from memory", 0 },
+	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, 0, "Page faults on mapped files, and what the kernel writes back of them", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ "quiet", 'q', NULL, 0, "No messages but errors on stderr", 0 },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, 0, "Keep the records as they were captured, DIR/spool", 0 },
@@ -145,6 +146,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON: a->json = true; break;
 	case OPT_SOCKETS: a->sockets = true; break;
 	case OPT_DEVICE: a->device = true; break;
+	case OPT_MMAP_FAULTS: a->mmap_faults = true; break;
 	case OPT_KEEP_SPOOL: a->keep_spool = true; break;
 	case OPT_ATTACH: set_method(a, arg, state); break;
 	case OPT_RING: set_number(&number, "--ring-size", arg, state); a->ring_bytes = number * (1 << 20); break;
@@ -235,8 +237,9 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 	struct recorder_options recorder = {
 		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command, .duration_s = a->duration_s,
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->npids ? DEFAULT_MAX_OVERHEAD : 0,
-		.filter = &a->filter, .kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets, .device = a->device },
-		.argc = argc, .argv = argv,
+		.filter = &a->filter, .argc = argc, .argv = argv,
+		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
+			    .mmap_faults = a->mmap_faults, .device = a->device },
 		.ready = say_ready, .ready_arg = a,
 	};
 	int ret;

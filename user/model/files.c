@@ -219,6 +219,14 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	return ref;
 }
 
+uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino)
+{
+	for (size_t i = 0; i < r->files.n; i++)
+		if (r->files.v[i].kernel && r->model->files.v[i].ino == ino && r->model->files.v[i].dev == dev)
+			return i;
+	return REF_NONE;
+}
+
 /* ---- mounts ---- */
 
 static const struct mount_row *mount_of_id(const struct replay *r, const char *ns, uint32_t id)

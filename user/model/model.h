@@ -28,6 +28,8 @@ struct model_file {
 	enum model_scope scope;
 	const char *mount_point, *mount_source, *fs_type;       /* NULL if unknown */
 	uint64_t dev, ino;              /* 0 if unknown */
+	bool mapped;                    /* with --mmap-faults: it was, and these are counts of page faults and of pages */
+	uint64_t read_faults, write_faults, pages_written_back;
 	bool special;                   /* a pipe, a socket or the like: no file of a file system */
 };
 

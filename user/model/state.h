@@ -332,6 +332,7 @@ void file_was_used(struct replay *r, struct thread *thread, unsigned index, uint
 
 /* ---- files.c ---- */
 uint32_t file_described(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
+uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino);      /* as the kernel described it; REF_NONE */
 uint32_t file_by_path(struct replay *r, struct process *process, const char *path);
 int socket_record(struct replay *r, struct process *process, const struct iop_rec_socket *rec);        /* sockets.c */
 int files_finish(struct replay *r);

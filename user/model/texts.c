@@ -244,6 +244,23 @@ static int left_out(struct replay *r, const struct iop_rec_text *rec)
 	return 0;
 }
 
+/* A file is known by then: it was described when it was first seen. */
+static int mapped(struct replay *r, const struct iop_rec_text *rec)
+{
+	uint32_t file = file_of_inode(r, number_or_zero(rec, "dev"), number_or_zero(rec, "ino"));
+	struct model_file *f;
+
+	if (file == REF_NONE)
+		return model_note(r->model, "%llu page faults on a mapped file whose name is not known",
+				  (unsigned long long)(number_or_zero(rec, "read_faults") + number_or_zero(rec, "write_faults")));
+	f = &r->model->files.v[file];
+	f->mapped = true;
+	f->read_faults = number_or_zero(rec, "read_faults");
+	f->write_faults = number_or_zero(rec, "write_faults");
+	f->pages_written_back = number_or_zero(rec, "written_back");
+	return 0;
+}
+
 static int end_count(struct replay *r, const struct iop_rec_text *rec, const char *key, const char *what)
 {
 	unsigned long long n = number_or_zero(rec, key);
@@ -259,6 +276,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "missed_programs", "runs of probe programs were missed by the kernel" },
 		{ "unwinds_late", "unwinders did not get the return addresses in time" },
 		{ "returns_failed", "return addresses could not be given back to an unwinder" },
+		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 	};
 	int ret = 0;
@@ -281,6 +299,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_LIBRARY: return library(r, rec);
 	case IOP_REC_MISSING: return missing(r, rec);
 	case IOP_REC_GAP: return gap(r, rec);
+	case IOP_REC_MAPPED: return mapped(r, rec);
 	case IOP_REC_END: return end(r, rec);
 	case IOP_REC_LEFT_OUT: return left_out(r, rec);
 	default: return 0;

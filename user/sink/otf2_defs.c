@@ -357,6 +357,14 @@ static void define_file_property(struct definitions *d, uint32_t file, const cha
 	}
 }
 
+static void define_file_number(struct definitions *d, uint32_t file, const char *name, uint64_t value)
+{
+	OTF2_StringRef key = string_ref(d, name);
+	OTF2_AttributeValue number = { .uint64 = value };
+
+	DEFINE(d, IoFileProperty, file, key, OTF2_TYPE_UINT64, number);
+}
+
 static void define_files(struct definitions *d)
 {
 	for (uint32_t i = 0; i < d->model->files.n; i++) {
@@ -372,6 +380,11 @@ static void define_files(struct definitions *d)
 		define_file_property(d, i, "Mount Point", f->mount_point);
 		define_file_property(d, i, "Mount Source", f->mount_source);
 		define_file_property(d, i, "File system", f->fs_type);
+		if (!f->mapped)
+			continue;
+		define_file_number(d, i, "Mapped Read Faults", f->read_faults);
+		define_file_number(d, i, "Mapped Write Faults", f->write_faults);
+		define_file_number(d, i, "Mapped Pages Written Back", f->pages_written_back);
 	}
 }
 

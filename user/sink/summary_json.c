@@ -84,6 +84,28 @@ static int put_files(json_t *root, const struct summary_report *r)
 	return put(root, "files", array) | put(root, "files_total", number(r->files_total)) | put_special(root, r) | error;
 }
 
+/* Nothing without --mmap-faults. */
+static int put_mapped(json_t *root, const struct model *m)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < m->files.n && !error; i++) {
+		const struct model_file *f = &m->files.v[i];
+		json_t *o = f->mapped ? json_object() : NULL;
+
+		if (!f->mapped)
+			continue;
+		error = put(o, "path", text(f->path)) | put(o, "read_faults", number(f->read_faults)) |
+			put(o, "write_faults", number(f->write_faults)) | put(o, "pages_written_back", number(f->pages_written_back));
+		error |= json_array_append_new(array, o);
+	}
+	if (json_array_size(array))
+		return put(root, "mapped_files", array) | error;
+	json_decref(array);
+	return error;
+}
+
 /* Nothing without --device. */
 static int put_device(json_t *root, const struct model *m)
 {
@@ -145,7 +167,7 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 		    put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
 		    put(root, "jobs", number(m->njobs)) |
 		    put(root, "processes", number(r->processes)) | put(root, "threads", number(r->threads)) |
-		    put_layers(root, r) | put_files(root, r) | put_device(root, m) | put_losses(root, r) | put_left_out(root, m);
+		    put_layers(root, r) | put_files(root, r) | put_mapped(root, m) | put_device(root, m) | put_losses(root, r) | put_left_out(root, m);
 
 	error = error ? -ENOMEM : 0;
 	if (!error && json_dumpf(root, out, JSON_INDENT(2)))

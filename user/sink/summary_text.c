@@ -226,6 +226,40 @@ static void print_left_out(FILE *out, const struct model *m)
 	}
 }
 
+static int by_faults(const void *a, const void *b)
+{
+	const struct model_file *x = *(const struct model_file *const *)a, *y = *(const struct model_file *const *)b;
+	uint64_t fx = x->write_faults + x->read_faults, fy = y->write_faults + y->read_faults;
+
+	return fx != fy ? (fx > fy ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+/* With --mmap-faults. */
+static void print_mapped(FILE *out, const struct model *m)
+{
+	const struct model_file **files = calloc(m->files.n + 1, sizeof(*files));
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->files.n && files; i++)
+		if (m->files.v[i].mapped)
+			files[n++] = &m->files.v[i];
+	if (n) {
+		qsort(files, n, sizeof(*files), by_faults);
+		fputs("read faults write faults written back  mapped file\n", out);
+	}
+	for (size_t i = 0; i < n && i < REPORT_FILES; i++) {
+		fprintf(out, "%11" PRIu64 " %12" PRIu64 " %12" PRIu64 "  ", files[i]->read_faults, files[i]->write_faults,
+			files[i]->pages_written_back);
+		print_text(out, files[i]->path);
+		fputc('\n', out);
+	}
+	if (n > REPORT_FILES)
+		fprintf(out, "and %zu more mapped file%s\n", n - REPORT_FILES, plural(n - REPORT_FILES));
+	if (n)
+		fputc('\n', out);
+	free(files);
+}
+
 static void print_device(FILE *out, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -281,6 +315,7 @@ int summary_text_write(FILE *out, const struct summary_report *r)
 	print_head(out, r);
 	print_layers(out, r);
 	print_files(out, r);
+	print_mapped(out, r->model);
 	print_device(out, r);
 	print_losses(out, r);
 	return ferror(out) ? -EIO : 0;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * With --mmap-faults: page faults of traced threads on mapped files, and what the kernel writes back of these files later, in counts that the
+ * agent reads at the end. Faults inside of system calls are left out: they may happen while another program of ours runs.
+ */
+#ifndef IOPROBE_BPF_MAPPED_H
+#define IOPROBE_BPF_MAPPED_H
+
+#include "describe.h"
+
+#define FAULT_WRITE 2                   /* x86's error code */
+#define VM_EXEC 4
+#define VM_SHARED 8
+#define S_IFMT 0170000
+#define S_IFREG 0100000
+
+struct mapped_key { u64 dev, ino; };
+struct mapped_counts { u64 reads, writes, written_back; };      /* faults, faults, pages */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct mapped_key);
+	__type(value, struct mapped_counts);
+} mapped_files SEC(".maps");
+
+__u64 mapped_faults_missed;               /* the process' map of memory was locked, or the table was full */
+
+struct mapped_fault { u64 file, flags; };
+
+static long fault_area(struct task_struct *task, struct vm_area_struct *area, void *data)
+{
+	struct mapped_fault *fault = data;
+
+	bpf_probe_read_kernel(&fault->file, sizeof(fault->file), &area->vm_file);
+	bpf_probe_read_kernel(&fault->flags, sizeof(fault->flags), &area->vm_flags);
+	return 0;
+}
+
+static __always_inline struct mapped_counts *mapped_file(struct thread *t, struct file *file, struct mapped_key *key)
+{
+	struct mapped_counts *counts = bpf_map_lookup_elem(&mapped_files, key), none = { 0 };
+
+	if (counts)
+		return counts;
+	bpf_map_update_elem(&mapped_files, key, &none, BPF_NOEXIST);
+	describe_file(t, (u64)file, bpf_ktime_get_ns());
+	return bpf_map_lookup_elem(&mapped_files, key);
+}
+
+SEC("tp_btf/page_fault_user")
+int page_fault(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct mapped_fault fault = { 0 };
+	struct mapped_counts *counts;
+	struct mapped_key key;
+	struct inode *inode;
+	struct file *file;
+	long err;
+
+	if (!t)
+		return 0;
+	err = bpf_find_vma(task, ctx[0], fault_area, &fault, 0);
+	if (err && err != -ENOENT)
+		__sync_fetch_and_add(&mapped_faults_missed, 1);
+	file = (void *)fault.file;
+	if (!file || (fault.flags & VM_EXEC))
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return 0;
+	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	key.ino = BPF_CORE_READ(inode, i_ino);
+	counts = mapped_file(t, file, &key);
+	if (!counts)
+		__sync_fetch_and_add(&mapped_faults_missed, 1);
+	else if ((ctx[2] & FAULT_WRITE) && (fault.flags & VM_SHARED))
+		__sync_fetch_and_add(&counts->writes, 1);
+	else
+		__sync_fetch_and_add(&counts->reads, 1);        /* a write to a private mapping reads the page that it copies */
+	return 0;
+}
+
+/* In the kernel's own threads, for the files that are known by now. */
+SEC("tp_btf/writeback_single_inode")
+int written_back(u64 *ctx)
+{
+	struct inode *inode = (void *)ctx[0];
+	struct writeback_control *control = (void *)ctx[1];
+	struct mapped_key key = { .dev = BPF_CORE_READ(inode, i_sb, s_dev), .ino = BPF_CORE_READ(inode, i_ino) };
+	struct mapped_counts *counts = bpf_map_lookup_elem(&mapped_files, &key);
+	s64 pages;
+
+	if (!counts)
+		return 0;
+	pages = (s64)ctx[2] - BPF_CORE_READ(control, nr_to_write);
+	if (pages > 0)
+		__sync_fetch_and_add(&counts->written_back, pages);
+	return 0;
+}
+
+#endif
