@@ -208,6 +208,56 @@ int uring_submit(u64 *ctx)
 	return 0;
 }
 
+/* A submission that the kernel refuses while it reads it: the request is not filled, its end will be told like others. */
+__noinline int uring_refused(struct thread *t, u64 submission, u64 request)
+{
+	struct io_uring_sqe *sqe = (void *)submission;
+	struct io_kiocb *req = (void *)request;
+	u8 opcode = BPF_CORE_READ(sqe, opcode), op = uring_op(opcode);
+	bool registered = BPF_CORE_READ(sqe, flags) & URING_FIXED_FILE;
+	u64 now, context = (u64)BPF_CORE_READ(req, ctx), file = 0;
+	s32 fd = BPF_CORE_READ(sqe, fd);
+	struct iop_rec_async *rec;
+
+	if (!t || op == IOP_ASYNC_OTHER || op == IOP_ASYNC_OPEN || op == IOP_ASYNC_CLOSE)
+		return 0;
+	if (registered)
+		file = uring_registered_file(context, fd);
+	if (file)
+		uring_describe_file(t, file, bpf_ktime_get_ns());
+	else if (!registered)
+		describe_if_unknown(t, fd);
+	now = bpf_ktime_get_ns();
+	announce_call(t, now);
+	rec = async_begin(t, IOP_URING, now);
+	rec->key = request;
+	rec->context = context;
+	rec->user_data = BPF_CORE_READ(sqe, user_data);
+	rec->opcode = opcode;
+	rec->op = op;
+	rec->fd = fd;
+	rec->file = file;
+	if (registered)
+		rec->flags |= IOP_ASYNC_REGISTERED;
+	if (!uring_vectored(opcode) && !uring_on_socket(opcode) && op != IOP_ASYNC_SYNC) {
+		rec->bytes = BPF_CORE_READ(sqe, len);
+		rec->offset = BPF_CORE_READ(sqe, off);
+	}
+	send_async(t, rec);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_req_failed")
+int uring_failed(u64 *ctx)
+{
+	struct thread *t = thread_or_worker(bpf_get_current_task_btf());
+	u64 args[2] = { 0 };
+
+	if (t && !bpf_probe_read_kernel(args, sizeof(args), ctx))
+		uring_refused(t, args[0], args[1]);
+	return 0;
+}
+
 /* ---- end ---- */
 
 struct uring_result { u64 user_data; s32 res; u32 flags; };

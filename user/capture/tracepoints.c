@@ -43,6 +43,7 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf)
 		 btf__find_by_name_kind(btf, "io_cmd_data", BTF_KIND_STRUCT) > 0;
 	bpf_program__set_autoload(skel->progs.uring_submit, usable);
 	bpf_program__set_autoload(skel->progs.uring_complete, usable);
+	bpf_program__set_autoload(skel->progs.uring_failed, usable && arguments_of(btf, "io_uring_req_failed") == 3);
 	bpf_program__set_autoload(skel->progs.uring_overflow, usable && end == 3 && arguments_of(btf, "io_uring_cqe_overflow") == 5);
 	if (!usable)
 		return;
@@ -63,7 +64,8 @@ void tracepoints_choose(struct ioprobe_bpf *skel, bool device, bool mmap_faults)
 
 int tracepoints_attach(struct tracepoints *tracepoints, struct ioprobe_bpf *skel, char *err, size_t err_len)
 {
-	struct bpf_program *const programs[] = { skel->progs.uring_complete, skel->progs.uring_overflow, skel->progs.uring_submit,
+	struct bpf_program *const programs[] = { skel->progs.uring_complete, skel->progs.uring_overflow, skel->progs.uring_failed,
+						 skel->progs.uring_submit,
 						 skel->progs.task_switch, skel->progs.written_back, skel->progs.page_fault };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
