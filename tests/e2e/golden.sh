@@ -49,7 +49,9 @@ golden signals "calls('write', path='*/data/handler') == 52" "written('write', p
 golden deleted "written('write') == 1500" "calls('write', path='*/data/gone') == 5" "any(d.endswith('/data/gone') for d in deletes)" \
 	"calls('rename') == 1 and calls('mkdir') == 1 and calls('rmdir') == 1"
 
-golden mmap "calls('msync') == 1" "calls('write') == 0" "calls('ftruncate') == 1" "calls('mmap') >= 1" \
+golden mmap "calls('msync') == 1" \
+	"[(c.attributes['mapped bytes'], c.attributes['mapped offset']) for c in select('mmap') if 'mapped handle' in c.attributes and c.attributes['mapped handle'].file.name.endswith('/data/mapped')] == [(65536, 0)]" \
+	 "calls('write') == 0" "calls('ftruncate') == 1" "calls('mmap') >= 1" \
 	"offsets('pread64', '*/data/mapped') == [0, 4096, 8192, 12288]" "read('pread64', path='*/data/mapped') == 32"
 
 golden copies "layer_bytes('POSIX', '*/data/a') == [0, 40960]" "layer_bytes('POSIX', '*/data/b') == [0, 40960]" \

@@ -192,11 +192,25 @@ static int enter_event(struct replay *r, struct thread *thread, const struct fra
 	return call_event(r, thread, &event, f->enter_ns);
 }
 
+static void add_mapping(const struct replay *r, const struct frame *f, struct model_event *event)
+{
+	int64_t bytes = 0, offset = 0;
+
+	frame_arg(r, f, ROLE_BYTES, &bytes);
+	frame_arg(r, f, ROLE_OFFSET, &offset);
+	event->u.call.maps = true;
+	event->u.call.mapped_handle = f->used;
+	event->u.call.mapped_bytes = bytes;
+	event->u.call.mapped_offset = offset;
+}
+
 static int leave_event(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
 				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
 
+	if (f->maps)
+		add_mapping(r, f, &event);
 	if (f->failed)
 		event.u.call.error = outcome_error(r, f);
 	r->model->totals.failed_calls += f->failed;

@@ -306,6 +306,20 @@ static int controlled(struct replay *r, struct thread *thread, unsigned index)
 	return cmd == F_SETFL ? set_status(r, thread, f, &use, arg) : set_cloexec(r, thread, f, &use, arg & FD_CLOEXEC);
 }
 
+/* What is mapped is told at the end of the call: OTF2 has no event for it. */
+static int mapped(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	struct use use;
+	int ret = use_of(r, thread, f, ROLE_HANDLE, &use);
+
+	if (ret || !use.inc)
+		return ret;
+	f->used = use.handle;
+	f->maps = true;
+	return 0;
+}
+
 /* A call that failed says nothing but that; of data operations what was asked for is told. */
 static int descriptor_done(struct replay *r, struct thread *thread, unsigned index)
 {
@@ -321,6 +335,8 @@ static int descriptor_done(struct replay *r, struct thread *thread, unsigned ind
 		return positioned(r, thread, f);
 	case OP_CONTROL:
 		return controlled(r, thread, index);
+	case OP_MAP:
+		return mapped(r, thread, index);
 	case OP_DELETE:
 	case OP_RENAME:
 		return op_delete(r, thread, f);

@@ -133,6 +133,9 @@ struct model_event {
 			int32_t error;          /* LEAVE: errno or the library's own code of a failed call, else 0 */
 			bool abandoned;         /* LEAVE: the call was left without a return; time_ns is when that was noticed */
 			bool failed;            /* LEAVE */
+			bool maps;              /* LEAVE: these bytes of the handle's file were mapped to memory */
+			uint32_t mapped_handle;
+			uint64_t mapped_bytes, mapped_offset;
 			uint64_t device_bytes, wait_ns; /* LEAVE, with --device: read from block devices, slept for I/O */
 		} call;                                                         /* ENTER LEAVE */
 		struct { uint32_t handle; uint8_t mode; uint32_t creation_flags, status_flags; } create;

@@ -88,8 +88,8 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 	if (frame_info(r, f)->arg[ROLE_MOVED] >= 0)
 		return frame_arg(r, f, ROLE_MOVED, &size) ? (uint64_t)size : BYTES_UNKNOWN;
 	switch (frame_row(r, f)->result) {
-	case RESULT_BYTES:
-		return f->ret;
+	case RESULT_BYTES:      /* recv with MSG_TRUNC tells the length of a datagram of which less was moved */
+		return frame_layer(r, f)->sockets && (uint64_t)f->ret > f->request ? f->request : (uint64_t)f->ret;
 	case RESULT_ITEMS:
 		return frame_arg(r, f, ROLE_SIZE, &size) ? (uint64_t)f->ret * size : BYTES_UNKNOWN;
 	case RESULT_CHAR:

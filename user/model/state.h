@@ -148,6 +148,7 @@ struct frame {
 	bool begun;
 	uint64_t matching_id;
 	uint64_t request;
+	bool maps;                      /* it mapped a file: used is its handle */
 	uint64_t device_bytes, wait_ns; /* with --device */
 };
 

@@ -336,6 +336,9 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_FAILED] = { "Failed", "1: the call failed and gave no error code", OTF2_TYPE_UINT8 },
 		[ATTRIBUTE_ABANDONED] = { "Abandoned", "1: the call was left without a return, the time is when that was noticed",
 					  OTF2_TYPE_UINT8 },
+		[ATTRIBUTE_MAPPED_HANDLE] = { "Mapped handle", "Handle whose file the call mapped to memory", OTF2_TYPE_IO_HANDLE },
+		[ATTRIBUTE_MAPPED_BYTES] = { "Mapped bytes", "Length of the mapping", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_MAPPED_OFFSET] = { "Mapped offset", "Where in the file the mapping begins, in bytes", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_DEVICE] = { "Device read", "Bytes that the system call asked of block devices, read-ahead included", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_WAIT] = { "I/O wait", "Nanoseconds that the system call slept for I/O", OTF2_TYPE_UINT64 },
 	};

@@ -44,6 +44,15 @@ static int region_define(struct otf2_sink *s, const struct model *model, uint32_
 	return 0;
 }
 
+static OTF2_ErrorCode add_mapping(OTF2_AttributeList *a, const struct model_event *e)
+{
+	OTF2_ErrorCode code = OTF2_AttributeList_AddIoHandleRef(a, ATTRIBUTE_MAPPED_HANDLE, e->u.call.mapped_handle);
+
+	if (code == OTF2_SUCCESS)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_MAPPED_BYTES, e->u.call.mapped_bytes);
+	return code == OTF2_SUCCESS ? OTF2_AttributeList_AddUint64(a, ATTRIBUTE_MAPPED_OFFSET, e->u.call.mapped_offset) : code;
+}
+
 static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
 {
 	OTF2_AttributeList *a = s->attributes;
@@ -55,6 +64,8 @@ static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 		code = OTF2_AttributeList_AddUint8(a, ATTRIBUTE_FAILED, 1);
 	if (e->u.call.abandoned && code == OTF2_SUCCESS)
 		code = OTF2_AttributeList_AddUint8(a, ATTRIBUTE_ABANDONED, 1);
+	if (e->u.call.maps && code == OTF2_SUCCESS)
+		code = add_mapping(a, e);
 	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_DEVICE, e->u.call.device_bytes);
 	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)

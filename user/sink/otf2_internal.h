@@ -16,6 +16,9 @@ enum otf2_attribute {
 	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call whose code is known, or the Complete of an asynchronous one */
 	ATTRIBUTE_FAILED,       /* "Failed", uint8 1, on the Leave of a failed call without a code */
 	ATTRIBUTE_ABANDONED,    /* "Abandoned", uint8 1, on the Leave of a call that was left without a return */
+	ATTRIBUTE_MAPPED_HANDLE,        /* "Mapped handle", I/O handle, */
+	ATTRIBUTE_MAPPED_BYTES,         /* "Mapped bytes", uint64, and */
+	ATTRIBUTE_MAPPED_OFFSET,        /* "Mapped offset", uint64, on the Leave of an mmap of a file */
 	ATTRIBUTE_DEVICE,       /* "Device read", uint64, and */
 	ATTRIBUTE_WAIT,         /* "I/O wait", uint64, on the Leave of a system call that was not served from memory */
 	ATTRIBUTE_COUNT,
