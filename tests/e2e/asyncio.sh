@@ -54,6 +54,24 @@ print([job[k]['io_bytes'] for k in ('read', 'write')], [job[k]['total_ios'] for 
 	lost_nothing "$case"
 }
 
+# attach_case CASE ENGINE OPTION...: to a fio that has contexts, rings and operations under way. What ends is what began, but for those.
+attach_case() {
+	local case=$1 engine=$2 pid
+	fresh "$case" >/dev/null
+	limited 60 fio --name=job --directory="$TMP/$case/data" --ioengine="$engine" --size=2m --bs=4k --rw=randrw --iodepth=16 --thread \
+		--time_based --runtime=20 --rate_iops=2000 "${@:3}" >/dev/null 2>&1 &
+	pid=$!
+	wait_for_file "$TMP/$case/data/job.0.0"
+	sleep 1
+	limited 60 "$IOPROBE" -o "$TMP/$case/trace" --duration 1 --pid "$(pgrep -P "$pid" | head -n 1)" >"$TMP/$case/out" 2>"$TMP/$case/err"
+	kill "$(pgrep -P "$pid" | head -n 1)" 2>/dev/null
+	wait "$pid"
+	contract "$case" && expect "$case" "all(n > 100 for n in operations('POSIX', '*/data/job.0.0'))" "trace.open_operations <= 16" \
+		"layer_bytes('POSIX', '*/data/job.0.0')[0] <= 4096 * operations('POSIX', '*/data/job.0.0')[0]" "not errors" \
+		"trace.counts['IoOperationIssued'] > 200"
+	lost_nothing "$case"
+}
+
 if have fio; then
 	fio_case fio-libaio libaio
 	fio_case fio-libaio-batches libaio --iodepth_batch=8 --iodepth_batch_complete_min=4 --direct=1
@@ -63,6 +81,8 @@ if have fio; then
 	fio_case fio-uring-polled io_uring --sqthread_poll=1 --direct=1
 	fio_case fio-uring-workers io_uring --nonvectored=0 --force_async=1
 	fio_case fio-uring-two-jobs io_uring --numjobs=2 --size=1m
+	attach_case attach-libaio libaio --userspace_reap=1
+	attach_case attach-uring io_uring --registerfiles --sqthread_poll=1
 else
 	skip fio "fio is not installed"
 fi

@@ -141,6 +141,26 @@ static void names(void **state)
 	expect_note("1 asynchronous operations ended unseen");
 }
 
+/* One io_submit's ENTER is lost, then another's EXIT: what they handed over is not taken for the next one's. */
+static void losses(void **state)
+{
+	(void)state;
+	sb.seq[100]++;
+	begins(IOP_LIBAIO, 100, 10, 0xa0, IOP_ASYNC_WRITE, 3, 1, 0);
+	submit_leaves(100, 10, 15, 1);
+	submit_enters(100, 20);
+	begins(IOP_LIBAIO, 100, 20, 0xb0, IOP_ASYNC_WRITE, 3, 2, 0);
+	sb.seq[100]++;
+	submit_enters(100, 30);
+	begins(IOP_LIBAIO, 100, 30, 0xc0, IOP_ASYNC_WRITE, 3, 3, 0);
+	submit_leaves(100, 30, 35, 1);
+	ends(IOP_LIBAIO, 100, 40, 0xc0, 3);
+	expect("100 @20 enter io_submit\n100 @30 leave io_submit abandoned\n"
+	       "100 @30 enter io_submit\n100 @30 begin h0 m1 f1 3 at 0 #1\n100 @35 issued h0 #1\n100 @35 leave io_submit\n"
+	       "100 @40 complete h0 3 #1\n");
+	assert_int_equal(sb.model.totals.lost_records, 2);
+}
+
 /* In io_uring_enter, and in the kernel's polling thread, which is in no call. */
 static void uring_chain(void **state)
 {
@@ -217,6 +237,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reaped_before_submit_returns, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_accepted, setup, teardown),
 		cmocka_unit_test_setup_teardown(names, setup, teardown),
+		cmocka_unit_test_setup_teardown(losses, setup, teardown),
 		cmocka_unit_test_setup_teardown(uring_chain, setup, teardown),
 		cmocka_unit_test_setup_teardown(uring_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(uring_elsewhere, setup, teardown),

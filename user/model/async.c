@@ -171,10 +171,8 @@ static int list(struct thread *thread, struct async_op *op)
 	return 0;
 }
 
-int async_submitted(struct replay *r, struct thread *thread, const struct frame *f)
+void async_forget_submitted(struct replay *r, struct thread *thread)
 {
-	int ret = f->complete && f->ret > 0 ? begin_listed(r, thread, f->ret, f->leave_ns) : 0;
-
 	for (size_t i = 0; i < thread->submitted.n; i++) {
 		struct async_op *op = find(r, &thread->submitted.v[i]);
 
@@ -182,6 +180,13 @@ int async_submitted(struct replay *r, struct thread *thread, const struct frame 
 			forget(r, op);
 	}
 	thread->submitted.n = 0;
+}
+
+int async_submitted(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	int ret = f->complete && f->ret > 0 ? begin_listed(r, thread, f->ret, f->leave_ns) : 0;
+
+	async_forget_submitted(r, thread);
 	return ret;
 }
 
@@ -220,6 +225,8 @@ int async_record(struct replay *r, struct thread *thread, const struct iop_rec_a
 
 	r->async_other += rec->op == IOP_ASYNC_OTHER;
 	if (rec->op == IOP_ASYNC_OTHER && rec->interface == IOP_URING)  /* whose end is not told */
+		return 0;
+	if (rec->interface == IOP_LIBAIO && !thread->nframes)   /* the ENTER of its io_submit was lost */
 		return 0;
 	op = op_new(r, thread, rec);
 	if (!op)

@@ -361,6 +361,8 @@ int op_enter(struct replay *r, struct thread *thread, unsigned index)
 	enum table_op op = frame_row(r, f)->op;
 	int ret;
 
+	if (info->fd && op == OP_SUBMIT)
+		async_forget_submitted(r, thread);
 	if (info->paradigm == REF_NONE || info->fd)
 		return 0;
 	if (info->makes)
