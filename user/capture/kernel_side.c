@@ -418,6 +418,12 @@ void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid)
 
 bool kernel_side_traces_syscalls(const struct kernel_side *kernel) { return kernel->syscalls; }
 
+bool kernel_side_follows_uring(const struct kernel_side *kernel)
+{
+	return bpf_program__autoload(kernel->skel->progs.uring_submit);
+}
+
+
 enum attach_method kernel_side_method(const struct kernel_side *kernel) { return kernel->method; }
 size_t kernel_side_rings(const struct kernel_side *kernel) { return kernel->rings; }
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i) { return kernel->ring_fds[i]; }

@@ -77,6 +77,9 @@ bool kernel_side_traces_syscalls(const struct kernel_side *kernel);
 /* The sum over all CPUs. Returns 0 or -errno. */
 int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum);
 
+/* Whether operations of io_uring can be followed; their system calls are recorded in any case. */
+bool kernel_side_follows_uring(const struct kernel_side *kernel);
+
 /* Page faults on one mapped file, and pages of it that the kernel has written back. */
 struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back; };
 

@@ -240,6 +240,8 @@ static int open_kernel(struct recorder *r)
 	if (err)
 		return err;
 	targets_begin(r->targets, r->kernel);
+	if (!kernel_side_follows_uring(r->kernel))
+		note_missing(r->spool, "POSIX", "io_uring", "*", "its tracepoints are missing or tell too little (Linux 6.0 is needed)");
 	err = responder_create(&r->responder, r->kernel);
 	if (!err)
 		err = rings_create(&r->rings, r->kernel, on_record, r);

@@ -96,6 +96,14 @@ static void check_method(const struct kernel_side *kernel)
 	}
 }
 
+static void check_uring(const struct kernel_side *kernel)
+{
+	if (kernel_side_follows_uring(kernel))
+		say(OK, "io_uring", "its operations can be followed");
+	else
+		say(NOTE, "io_uring", "its tracepoints are missing or tell too little: only its system calls are recorded (Linux 6.0 is needed)");
+}
+
 static void check_bpf(void)
 {
 	struct kernel_options options = { .ring_bytes = 64 << 10 };
@@ -111,6 +119,7 @@ static void check_bpf(void)
 	} else {
 		say(OK, "BPF programs", "load and pass the verifier");
 		check_method(kernel);
+		check_uring(kernel);
 		check_attach(kernel);
 		kernel_side_destroy(kernel);
 	}
