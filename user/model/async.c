@@ -112,15 +112,10 @@ static uint32_t handle_of(struct replay *r, struct process *process, const struc
 /* The kernel's polling thread is in no call: a region of no length stands for the taking of one operation. */
 static int in_region(struct replay *r, struct thread *thread, struct async_op *op, enum model_event_type type)
 {
-	struct model_event event = { .type = type };
-	const struct table_row *row = NULL;
+	struct model_event event = { .type = type, .u.call.region = r->polled_row };
 
-	for (size_t i = 0; i < r->set.nrows && !row; i++)
-		row = r->set.rows[i].mods & MOD_POLLED ? &r->set.rows[i] : NULL;
-
-	if (!row)
+	if (r->polled_row == REF_NONE)
 		return 0;
-	event.u.call.region = row->id;
 	r->model->totals.calls += type == EV_ENTER;
 	return call_event(r, thread, &event, op->begin_ns);
 }
@@ -361,6 +356,7 @@ int async_file(struct replay *r, struct process *process, const struct iop_rec_f
 	object->file = file_described(r, process, rec);
 	object->mode = flags_posix_mode(rec->f_flags);
 	object->name = "registered file";
+	object->paradigm = fd_paradigm(r, object->file);
 	return object->file == REF_NONE ? -ENOMEM : 0;
 }
 

@@ -271,7 +271,8 @@ static void deinit(struct replay *r)
 int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)
 {
 	struct replay r = { .model = model, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
-			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE };
+			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE,
+			    .polled_row = REF_NONE };
 	struct order *order;
 	int ret;
 
