@@ -144,6 +144,7 @@ __noinline int aio_iocb(struct thread *t, u64 context, u64 slot, u64 now)
 	struct iop_rec_async *rec;
 	struct user_iocb iocb;
 	u64 address = 0;
+	bool unwanted = false;
 
 	if (!t)
 		return 0;
@@ -151,7 +152,7 @@ __noinline int aio_iocb(struct thread *t, u64 context, u64 slot, u64 now)
 	if (bpf_probe_read_user(&address, sizeof(address), (void *)slot) || bpf_probe_read_user(&iocb, sizeof(iocb), (void *)address))
 		__builtin_memset(&iocb, 0xff, sizeof(iocb));
 	else
-		describe_if_unknown(t, iocb.fd);
+		unwanted = descriptor_left_out(t, iocb.fd);
 	rec = async_begin(t, IOP_LIBAIO, now);
 	rec->key = address;
 	rec->context = context;
@@ -163,6 +164,8 @@ __noinline int aio_iocb(struct thread *t, u64 context, u64 slot, u64 now)
 		rec->bytes = iocb.opcode >= 7 ? iovec_bytes(iocb.buf, iocb.nbytes) : iocb.nbytes;
 		rec->offset = iocb.offset;
 	}
+	if (unwanted)
+		leave_out(rec);
 	send_async(t, rec);
 	return 0;
 }

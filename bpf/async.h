@@ -11,10 +11,13 @@
 /* What goes on inside a call has the call's ENTER before it: to be done before the records below. */
 static __always_inline void announce_call(struct thread *t, u64 now)
 {
-	struct frame *top = frame_at(t, t->depth - 1);
+	u32 depth = t->depth;
+	struct frame *top = frame_at(t, depth - 1);
 
-	if (t->depth && top && !(top->flags & FRAME_ENTERED))
-		send_enter(t, top, t->depth - 1, false, now);
+	if (depth && top && (top->flags & FRAME_LEFT_OUT))      /* a system call: there is one at most */
+		top = frame_at(t, --depth - 1);
+	if (depth && top && !(top->flags & FRAME_ENTERED))
+		send_enter(t, top, depth - 1, false, now);
 }
 
 /* The record of a begin, in the thread's scratch: its members are set before anything else is sent. */
@@ -29,6 +32,31 @@ static __always_inline struct iop_rec_async *async_begin(struct thread *t, u8 in
 	rec->file = 0;
 	rec->flags = 0;
 	return rec;
+}
+
+const volatile __u32 async_layer = 0;     /* whose calls left-out operations are counted with */
+
+/* What the filter by file wants none of is told all the same, so that its end finds it, but marked, and counted here. */
+static __always_inline void leave_out(struct iop_rec_async *rec)
+{
+	u32 key = async_layer * IOP_FILTERS + IOP_FILTER_FILE;
+	struct iop_left_out *counts = bpf_map_lookup_elem(&left_out, &key);
+
+	rec->flags |= IOP_ASYNC_LEFT_OUT;
+	if (!counts)
+		return;
+	__sync_fetch_and_add(&counts->calls, 1);
+	if (rec->op == IOP_ASYNC_READ || rec->op == IOP_ASYNC_WRITE)
+		__sync_fetch_and_add(&counts->unknown, 1);
+}
+
+/* Describes the descriptor, unless the filter by file wants none of it: then true. */
+static __always_inline bool descriptor_left_out(struct thread *t, s32 fd)
+{
+	if (filter_files && (fd_state(t, fd) & FD_LEFT_OUT))
+		return true;
+	describe_if_unknown(t, fd);
+	return false;
 }
 
 static __always_inline void send_async(struct thread *t, struct iop_rec_async *rec)

@@ -114,7 +114,9 @@ static __always_inline struct file *file_of(s32 fd)
 	return file;
 }
 
-/* A file that no descriptor need stand for. */
+enum fd_state { FD_TOLD = 1, FD_LEFT_OUT = 2 };
+
+/* A file that no descriptor need stand for. Returns FD_TOLD or FD_LEFT_OUT. */
 __noinline int describe_file(struct thread *t, u64 identity, u64 now)
 {
 	struct file *file = (void *)identity;
@@ -123,14 +125,14 @@ __noinline int describe_file(struct thread *t, u64 identity, u64 now)
 	if (!t || !file)
 		return 0;
 	rec = description(t, -1);
-	rec->f_flags = BPF_CORE_READ(file, f_flags);
+	rec->f_flags = LOAD(file, f_flags);
 	rec->pos = identity;
-	describe_path(rec, t, &file->f_path, BPF_CORE_READ(file, f_inode));
+	describe_path(rec, t, &file->f_path, LOAD(file, f_inode));
+	if (filter_files && !is_wanted(t, rec->i_mode, rec->path_len, rec->state))
+		return FD_LEFT_OUT;
 	send_description(t, rec, IOP_REC_FILE, now);
-	return 1;
+	return FD_TOLD;
 }
-
-enum fd_state { FD_TOLD = 1, FD_LEFT_OUT = 2 };
 
 /* now: of the call that it belongs to, so that a thread's records stay in the order of time. With `force` a file that the filter
  * wants none of is described too: a call that is recorded needs it. Returns bits of fd_state, 0 if there is no file. */

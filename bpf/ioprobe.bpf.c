@@ -391,7 +391,7 @@ int syscall_enter(u64 *ctx)
 	f->enter_ns = bpf_ktime_get_ns();
 	if (desc->flags & IOP_D_AIO)
 		aio_enter(t, f, nr);
-	if (device)
+	if (device && !left_out)
 		device_enter(t, task);
 	return 0;
 }
@@ -427,7 +427,7 @@ static __always_inline void after_syscall(struct thread *t, struct frame *f, con
 		forget_fd(t, fd_argument(f, desc->fd_arg));
 	else if (desc->flags & IOP_D_CLOSES_RANGE)
 		forget_range(t, (u32)f->args[0], (u32)f->args[1]);
-	else if (desc->flags & IOP_D_ADDRESS)
+	else if ((desc->flags & IOP_D_ADDRESS) && !(f->flags & FRAME_LEFT_OUT))
 		describe_socket(t, (u64)file_of(fd_argument(f, desc->fd_arg)), now);
 	else if (desc->flags & IOP_D_CHDIR)
 		describe_cwd(t, now);
@@ -492,7 +492,7 @@ int syscall_exit(u64 *ctx)
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;
-	if (device)
+	if (device && !(f->flags & FRAME_LEFT_OUT))
 		device_leave(t, bpf_get_current_task_btf(), now);
 	if (desc->flags & IOP_D_AIO)
 		aio_leave(t, f, nr, ret, now);

@@ -15,7 +15,7 @@
 #define S_IFREG 0100000
 
 struct mapped_key { u64 dev, ino; };
-struct mapped_counts { u64 reads, writes, written_back; };      /* faults, faults, pages */
+struct mapped_counts { u64 reads, writes, written_back, left_out; };    /* faults, faults, pages; a filter wants none of it */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -44,8 +44,10 @@ static __always_inline struct mapped_counts *mapped_file(struct thread *t, struc
 	if (counts)
 		return counts;
 	bpf_map_update_elem(&mapped_files, key, &none, BPF_NOEXIST);
-	describe_file(t, (u64)file, bpf_ktime_get_ns());
-	return bpf_map_lookup_elem(&mapped_files, key);
+	counts = bpf_map_lookup_elem(&mapped_files, key);
+	if (describe_file(t, (u64)file, bpf_ktime_get_ns()) == FD_LEFT_OUT && counts)
+		counts->left_out = 1;
+	return counts;
 }
 
 SEC("tp_btf/page_fault_user")

@@ -25,7 +25,7 @@ const volatile bool uring_cqe_whole;    /* io_uring_complete has a struct io_uri
 
 /* Registered files that were described already, and what they were: the kernel uses a file's memory again. */
 struct uring_file_key { u64 tgid, file; };
-struct uring_file { u64 ino, sb; };
+struct uring_file { u64 ino, sb, left_out; };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -127,17 +127,19 @@ __noinline u64 uring_registered_file(u64 context, u32 index)
 	return BPF_CORE_READ(node, file_ptr) & FILE_POINTER_MASK;
 }
 
+/* Returns whether the filter by file wants none of it. */
 __noinline int uring_describe_file(struct thread *t, u64 identity, u64 now)
 {
 	struct uring_file_key key = { .tgid = bpf_get_current_pid_tgid() >> 32, .file = identity };
 	struct file *file = (void *)identity;
-	struct uring_file is = { .ino = BPF_CORE_READ(file, f_inode, i_ino), .sb = (u64)BPF_CORE_READ(file, f_inode, i_sb) };
+	struct uring_file is = { .ino = LOAD(LOAD(file, f_inode), i_ino), .sb = (u64)LOAD(LOAD(file, f_inode), i_sb) };
 	struct uring_file *was = bpf_map_lookup_elem(&uring_files, &key);
 
-	if (!t || (was && was->ino == is.ino && was->sb == is.sb))
-		return 0;
+	if (was && was->ino == is.ino && was->sb == is.sb)
+		return was->left_out;
+	is.left_out = t && describe_file(t, identity, now) == FD_LEFT_OUT;
 	bpf_map_update_elem(&uring_files, &key, &is, BPF_ANY);
-	return describe_file(t, identity, now);
+	return is.left_out;
 }
 
 /* ---- begin ---- */
@@ -153,6 +155,7 @@ __noinline int uring_begins(struct thread *t, u64 request, u8 opcode)
 	s32 fd = BPF_CORE_READ(req, cqe.fd);
 	u8 op = uring_op(opcode);
 	struct iop_rec_async *rec;
+	bool unwanted = false;
 	u32 slot = 0;
 
 	if (!t)
@@ -170,9 +173,9 @@ __noinline int uring_begins(struct thread *t, u64 request, u8 opcode)
 		file = uring_registered_file(context, fd);
 	}
 	if (file)
-		uring_describe_file(t, file, now);
-	else if (!slot && op != IOP_ASYNC_OTHER)
-		describe_if_unknown(t, fd);
+		unwanted = uring_describe_file(t, file, now);
+	else if (!slot && op != IOP_ASYNC_OTHER && op != IOP_ASYNC_OPEN)
+		unwanted = descriptor_left_out(t, fd);
 	if (op == IOP_ASYNC_CLOSE && !slot)
 		forget_fd(t, fd);
 	now = bpf_ktime_get_ns();
@@ -191,6 +194,8 @@ __noinline int uring_begins(struct thread *t, u64 request, u8 opcode)
 		rec->flags |= IOP_ASYNC_SILENT;
 	if (op == IOP_ASYNC_READ || op == IOP_ASYNC_WRITE)
 		uring_amounts(rec, opcode, command, flags);
+	if (unwanted)
+		leave_out(rec);
 	send_async(t, rec);
 	return 0;
 }
@@ -218,15 +223,16 @@ __noinline int uring_refused(struct thread *t, u64 submission, u64 request)
 	u64 now, context = (u64)BPF_CORE_READ(req, ctx), file = 0;
 	s32 fd = BPF_CORE_READ(sqe, fd);
 	struct iop_rec_async *rec;
+	bool unwanted = false;
 
 	if (!t || op == IOP_ASYNC_OTHER || op == IOP_ASYNC_OPEN || op == IOP_ASYNC_CLOSE)
 		return 0;
 	if (registered)
 		file = uring_registered_file(context, fd);
 	if (file)
-		uring_describe_file(t, file, bpf_ktime_get_ns());
+		unwanted = uring_describe_file(t, file, bpf_ktime_get_ns());
 	else if (!registered)
-		describe_if_unknown(t, fd);
+		unwanted = descriptor_left_out(t, fd);
 	now = bpf_ktime_get_ns();
 	announce_call(t, now);
 	rec = async_begin(t, IOP_URING, now);
@@ -243,6 +249,8 @@ __noinline int uring_refused(struct thread *t, u64 submission, u64 request)
 		rec->bytes = BPF_CORE_READ(sqe, len);
 		rec->offset = BPF_CORE_READ(sqe, off);
 	}
+	if (unwanted)
+		leave_out(rec);
 	send_async(t, rec);
 	return 0;
 }
@@ -300,19 +308,20 @@ __noinline int uring_ends_elsewhere(u64 context, u64 request, const struct uring
 	return 0;
 }
 
-/* What an end does to the process' descriptors, before it is told. */
-static __always_inline void uring_descriptors(struct thread *t, struct io_kiocb *req, u8 op, s32 res, u64 now)
+/* What an end does to the process' descriptors, before it is told. Returns whether the filter wants none of one that was made. */
+static __always_inline bool uring_descriptors(struct thread *t, struct io_kiocb *req, u8 op, s32 res, u64 now)
 {
 	void *command = (void *)req + bpf_core_field_offset(struct io_kiocb, cmd);
 	struct io_close *closes = command;
 	struct io_open *opens = command;
 
 	if (res < 0)
-		return;
+		return false;
 	if (op == IOP_ASYNC_OPEN && !BPF_CORE_READ(opens, file_slot))
-		describe_new_fd(t, res, now, false);
-	else if (op == IOP_ASYNC_CLOSE && !BPF_CORE_READ(closes, file_slot))
+		return describe_new_fd(t, res, now, false) == FD_LEFT_OUT;
+	if (op == IOP_ASYNC_CLOSE && !BPF_CORE_READ(closes, file_slot))
 		forget_fd(t, BPF_CORE_READ(closes, fd));
+	return false;
 }
 
 __noinline int uring_ends(u64 context, u64 request, const struct uring_result *result)
@@ -321,6 +330,7 @@ __noinline int uring_ends(u64 context, u64 request, const struct uring_result *r
 	struct io_kiocb *req = (void *)request;
 	struct iop_rec_async_end *rec;
 	u8 op = IOP_ASYNC_OTHER;
+	bool unwanted = false;
 	u64 now;
 
 	if (!result)
@@ -334,10 +344,11 @@ __noinline int uring_ends(u64 context, u64 request, const struct uring_result *r
 		return uring_ends_elsewhere(context, request, result);
 	now = bpf_ktime_get_ns();
 	if (request)
-		uring_descriptors(t, req, op, result->res, now);
+		unwanted = uring_descriptors(t, req, op, result->res, now);
 	announce_call(t, now);
 	rec = async_end(t, IOP_URING, now);
 	uring_end_members(rec, context, request, result);
+	rec->left_out = unwanted;
 	if (request && op == IOP_ASYNC_WRITE)
 		rec->more = 0;          /* what follows a send without copy is a notice of its buffer */
 	send_async_end(t, rec);

@@ -86,3 +86,15 @@ if have fio; then
 else
 	skip fio "fio is not installed"
 fi
+
+# What the filter by file leaves out is counted, and its ends are no riddle.
+for program in libaio uring; do
+	case=$program-left-out
+	fresh "$case" >/dev/null
+	record "$case" --exclude-path "$TMP/$case/data" -- "$P/$program" "$TMP/$case/data"
+	contract "$case" && expect "$case" "operations('POSIX', '*/data/data') == [0, 0]" "not has_file('*/data/data')"
+	lost_nothing "$case"
+	verdict "$case, counted" "$(grep -Eq '^left out by --exclude-path .*: POSIX [0-9]+ calls, .* unknown size' "$TMP/$case/out" ||
+		grep 'left out' "$TMP/$case/out" || echo 'not counted')"
+	verdict "$case, nothing unexplained" "$(grep 'began before the recording' "$TMP/$case/out")"
+done

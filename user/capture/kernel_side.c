@@ -30,6 +30,7 @@ struct kernel_side {
 	enum attach_method method;
 	const struct table_set *set;
 	bool syscalls;                  /* some are wanted */
+	bool uring_wanted;
 	struct bpf_link *fork, *exec, *exit, *syscall_enter, *syscall_exit;
 	int ring_fds[MAX_RINGS], rings_fd, rings_err;
 	struct tracepoints tracepoints;
@@ -114,6 +115,10 @@ static void set_syscall_probes(struct kernel_side *kernel, struct ioprobe_bpf *s
 	for (size_t i = 0; i < set->nrows; i++) {
 		const struct table_row *row = &set->rows[i];
 
+		if (row->mods & MOD_POLLED) {
+			kernel->uring_wanted = !row->off;
+			skel->rodata->async_layer = row->layer;
+		}
 		if (row->syscall_nr < 0 || (size_t)row->syscall_nr >= max || row->off)
 			continue;
 		skel->rodata->syscall_probe[row->syscall_nr] = row->id;
@@ -189,8 +194,8 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	if (!skel)
 		return -errno;
 	choose_programs(skel, kernel->method);
-	tracepoints_choose(skel, options->device, options->mmap_faults);
 	set_syscall_probes(kernel, skel);
+	tracepoints_choose(skel, kernel->uring_wanted, options->device, options->mmap_faults);
 	set_filter(skel, options->filter);
 	skel->rodata->ring_count = kernel->rings;
 	skel->rodata->ring_wakeup_bytes = kernel->ring_bytes / 4;
@@ -420,7 +425,7 @@ bool kernel_side_traces_syscalls(const struct kernel_side *kernel) { return kern
 
 bool kernel_side_follows_uring(const struct kernel_side *kernel)
 {
-	return bpf_program__autoload(kernel->skel->progs.uring_submit);
+	return !kernel->uring_wanted || bpf_program__autoload(kernel->skel->progs.uring_submit);
 }
 
 
@@ -456,7 +461,7 @@ int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program
 uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg)
 {
 	struct { uint64_t dev, ino; } key, *last = NULL;
-	struct { uint64_t reads, writes, written_back; } counts;
+	struct { uint64_t reads, writes, written_back, left_out; } counts;
 	int fd = bpf_map__fd(kernel->skel->maps.mapped_files);
 
 	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
@@ -467,6 +472,7 @@ uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(v
 		file.read_faults = counts.reads;
 		file.write_faults = counts.writes;
 		file.written_back = counts.written_back;
+		file.left_out = counts.left_out;
 		fn(arg, &file);
 	}
 	return kernel->skel->bss->mapped_faults_missed;

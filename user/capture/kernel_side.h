@@ -77,11 +77,11 @@ bool kernel_side_traces_syscalls(const struct kernel_side *kernel);
 /* The sum over all CPUs. Returns 0 or -errno. */
 int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum);
 
-/* Whether operations of io_uring can be followed; their system calls are recorded in any case. */
+/* Whether operations of io_uring can be followed, or are not wanted; their system calls are recorded in any case. */
 bool kernel_side_follows_uring(const struct kernel_side *kernel);
 
 /* Page faults on one mapped file, and pages of it that the kernel has written back. */
-struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back; };
+struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back; bool left_out; };
 
 /* Calls fn for each. Returns the number of faults that could not be attributed. */
 uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg);

@@ -54,6 +54,7 @@ struct recorder {
 	sigset_t old_mask;
 	struct news *news;
 	size_t nnews, news_cap;
+	uint64_t faults_left_out;       /* on mapped files that the filter wants none of */
 	uint64_t lost_noted, lost_since_ns, end_ns;
 	const char *reason;
 	char *err;
@@ -457,6 +458,10 @@ static void note_mapped(void *arg, const struct mapped_file *file)
 	struct recorder *r = arg;
 	struct note note = { 0 };
 
+	if (file->left_out) {
+		r->faults_left_out += file->read_faults + file->write_faults;
+		return;
+	}
 	note_addf(&note, "dev", "%llu", (unsigned long long)file->dev);
 	note_addf(&note, "ino", "%llu", (unsigned long long)file->ino);
 	note_addf(&note, "read_faults", "%llu", (unsigned long long)file->read_faults);
@@ -473,6 +478,7 @@ static void note_end(struct recorder *r)
 	struct note note = { 0 };
 
 	note_addf(&note, "mapped_faults_missed", "%llu", (unsigned long long)kernel_side_mapped_files(r->kernel, note_mapped, r));
+	note_addf(&note, "mapped_faults_left_out", "%llu", (unsigned long long)r->faults_left_out);
 	kernel_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
 	note_add(&note, "reason", r->reason ? r->reason : "failed");

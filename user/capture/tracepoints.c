@@ -31,7 +31,7 @@ static int arguments_of(const struct btf *btf, const char *tracepoint)
 }
 
 /* The completion of Linux 6.0 to 6.9 has seven arguments, from 6.10 on three. Kernels before 6.0 tell less than is needed. */
-static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf)
+static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool wanted)
 {
 	int end = arguments_of(btf, "io_uring_complete");
 	const char *submit = "io_uring_submit_req";     /* Linux 6.5; io_uring_submit_sqe before that */
@@ -39,7 +39,7 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf)
 
 	if (arguments_of(btf, submit) < 0)
 		submit = "io_uring_submit_sqe";
-	usable = arguments_of(btf, submit) >= 1 && (end == 3 || end == 7) &&
+	usable = wanted && arguments_of(btf, submit) >= 1 && (end == 3 || end == 7) &&
 		 btf__find_by_name_kind(btf, "io_cmd_data", BTF_KIND_STRUCT) > 0;
 	bpf_program__set_autoload(skel->progs.uring_submit, usable);
 	bpf_program__set_autoload(skel->progs.uring_complete, usable);
@@ -51,11 +51,11 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf)
 	skel->rodata->uring_cqe_whole = end == 3;
 }
 
-void tracepoints_choose(struct ioprobe_bpf *skel, bool device, bool mmap_faults)
+void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool device, bool mmap_faults)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 
-	choose_uring(skel, btf);
+	choose_uring(skel, btf, uring);
 	bpf_program__set_autoload(skel->progs.task_switch, device);
 	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
 	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);

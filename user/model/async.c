@@ -209,7 +209,9 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 	op->op = rec->op;
 	op->flags = rec->flags;
 	op->fd = rec->fd;
-	op->handle = rec->op == IOP_ASYNC_OPEN || rec->op == IOP_ASYNC_OTHER ? REF_NONE : handle_of(r, thread->process, rec);
+	op->handle = REF_NONE;
+	if (rec->op != IOP_ASYNC_OPEN && rec->op != IOP_ASYNC_OTHER && !(rec->flags & IOP_ASYNC_LEFT_OUT))
+		op->handle = handle_of(r, thread->process, rec);
 	HASH_ADD(hh, r->async, key, sizeof(op->key), op);
 	return op;
 }
@@ -226,7 +228,7 @@ int async_record(struct replay *r, struct thread *thread, const struct iop_rec_a
 	op = op_new(r, thread, rec);
 	if (!op)
 		return -ENOMEM;
-	r->async_nameless += is_operation(op->op) && op->handle == REF_NONE;
+	r->async_nameless += is_operation(op->op) && op->handle == REF_NONE && !(op->flags & IOP_ASYNC_LEFT_OUT);
 	return rec->interface == IOP_LIBAIO ? list(thread, op) : taken_by_kernel(r, thread, op);
 }
 
@@ -297,7 +299,7 @@ static int ended(struct replay *r, struct thread *thread, const struct async_op 
 		return operation_ended(r, thread, op, rec);
 	if (rec->res < 0 || op->process->dead)
 		return 0;
-	if (op->op == IOP_ASYNC_OPEN && !(op->flags & IOP_ASYNC_REGISTERED))
+	if (op->op == IOP_ASYNC_OPEN && !rec->left_out && !(op->flags & IOP_ASYNC_REGISTERED))
 		return opened(r, thread, op, rec);
 	return op->op == IOP_ASYNC_CLOSE ? closed(r, thread, op, rec) : 0;
 }

@@ -276,6 +276,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "missed_programs", "runs of probe programs were missed by the kernel" },
 		{ "unwinds_late", "unwinders did not get the return addresses in time" },
 		{ "returns_failed", "return addresses could not be given back to an unwinder" },
+		{ "mapped_faults_left_out", "page faults were on files that a filter leaves out" },
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 	};
