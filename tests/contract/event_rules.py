@@ -32,7 +32,8 @@ class IdSet:
         return new
 
 
-PLACES_OF_ATTRIBUTES = {"Offset": "IoOperationBegin", "errno": "Leave", "Failed": "Leave", "Abandoned": "Leave"}
+PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"), "Failed": ("Leave",),
+                        "Abandoned": ("Leave",)}
 
 # Roles of regions, and which one an event belongs into.
 FILE_IO, FILE_IO_METADATA = 27, 38
@@ -74,6 +75,7 @@ class EventRules:
         self.abandoned_operations = 0
         clock = definitions.clock or {"offset": 0, "length": UNDEFINED_64}
         self.first, self.last = clock["offset"], clock["offset"] + clock["length"]
+        self.of_system = {definitions.text(p["identification"]) for p in definitions.paradigms.values() if p["flags"] & 1}
         self.paradigm_names = {definitions.text(p["identification"]) for p in definitions.paradigms.values()}
         self.attribute_names = {ref: definitions.text(a["name"]) for ref, a in definitions.attributes.items()}
         self.handlers = {kind: getattr(self, "on_" + kind) for kind in EVENTS}
@@ -110,7 +112,7 @@ class EventRules:
             name = self.attribute_names[attribute]
             if definition["type"] != value_type:
                 self.breach("attribute", "%s of location %d at %d: attribute %s has another type than defined" % (kind, ref, time, name))
-            if PLACES_OF_ATTRIBUTES.get(name, kind) != kind:
+            if kind not in PLACES_OF_ATTRIBUTES.get(name, (kind,)):
                 self.breach("attribute", "%s of location %d at %d has the attribute %s" % (kind, ref, time, name))
             named[name] = value
         return named
@@ -130,9 +132,11 @@ class EventRules:
             frame.effects.append(kind)
 
     def in_layer(self, kind, frame, ref, time, handle):
-        """A function works on handles of its own layer, which is its region's description."""
+        """A function works on handles of its own layer, which is its region's description; system calls on those of all their layers."""
         region = self.d.regions.get(frame.region)
         layer = self.d.text(region["description"]) if region else ""
+        if layer in self.of_system and handle in self.d.handles and self.d.paradigm_name(handle) in self.of_system:
+            return
         if layer in self.paradigm_names and handle in self.d.handles and self.d.paradigm_name(handle) != layer:
             self.breach("layer", "%s of location %d at %d: handle %d of %s in region %d (%s) of %s" % (
                 kind, ref, time, handle, self.d.paradigm_name(handle), frame.region, self.d.text(region["name"]), layer))
@@ -313,6 +317,9 @@ class EventRules:
 
     def on_IoOperationComplete(self, location, ref, time, attributes, handle, size, number):
         operation = self.finish("IoOperationComplete", ref, time, handle, number)
+        if operation is not None and "errno" in attributes and (not operation.flags & NON_BLOCKING or size != UNDEFINED_64):
+            self.breach("attribute", "operation %d, complete on location %d at %d, has an errno, but is blocking or moved bytes" % (
+                number, ref, time))
         if operation is None or size == UNDEFINED_64:
             return
         self.stats.moved(location.group, operation.handle, operation.mode, size)

@@ -518,6 +518,11 @@ def errno_on_begin(t):
     t.replace(10, "IoOperationBegin", FD, by=(10, "IoOperationBegin", FD, 1, 0, 100, 1, {2: (TYPE_INT32, 9)}))
 
 
+@case("attribute")
+def errno_of_blocking_operation(t):
+    t.replace(10, "IoOperationComplete", FD, by=(11, "IoOperationComplete", FD, (1 << 64) - 1, 1, {2: (TYPE_INT32, 9)}))
+
+
 @case("paradigm")
 def parallel_posix(t):
     t.change("IoParadigm", 0, 4, 1)

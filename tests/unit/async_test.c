@@ -224,8 +224,10 @@ static void uring_opens_and_closes(void **state)
 	ends(IOP_URING, 100, 35, 0xa0, 0);
 	begins(IOP_URING, 100, 40, 0xa0, IOP_ASYNC_OPEN, -1, -1, -1);
 	ends(IOP_URING, 100, 45, 0xa0, -ENOENT);
-	expect("100 @20 enter io_uring_sqpoll\n100 @20 leave io_uring_sqpoll\n100 @25 create h1 m1 c0 s0\n"
-	       "100 @30 enter io_uring_sqpoll\n100 @30 leave io_uring_sqpoll\n100 @35 destroy h1\n"
+	expect("100 @20 enter io_uring_sqpoll\n100 @20 leave io_uring_sqpoll\n"
+	       "100 @25 enter io_uring_complete\n100 @25 create h1 m1 c0 s0\n100 @25 leave io_uring_complete\n"
+	       "100 @30 enter io_uring_sqpoll\n100 @30 leave io_uring_sqpoll\n"
+	       "100 @35 enter io_uring_complete\n100 @35 destroy h1\n100 @35 leave io_uring_complete\n"
 	       "100 @40 enter io_uring_sqpoll\n100 @40 leave io_uring_sqpoll\n");
 	assert_string_equal(sb.model.files.v[sb.model.handles.v[1].file].path, "/new");
 }

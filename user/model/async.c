@@ -109,27 +109,27 @@ static uint32_t handle_of(struct replay *r, struct process *process, const struc
 	return inc ? fd_handle(r, process, rec->fd, inc) : REF_NONE;
 }
 
-/* The kernel's polling thread is in no call: a region of no length stands for the taking of one operation. */
-static int in_region(struct replay *r, struct thread *thread, struct async_op *op, enum model_event_type type)
+/* What the kernel does in no call stands in a region of no length. */
+static int region_event(struct replay *r, struct thread *thread, uint32_t row, uint64_t time_ns, enum model_event_type type)
 {
-	struct model_event event = { .type = type, .u.call.region = r->polled_row };
+	struct model_event event = { .type = type, .u.call.region = row };
 
-	if (r->polled_row == REF_NONE)
+	if (row == REF_NONE)
 		return 0;
 	r->model->totals.calls += type == EV_ENTER;
-	return call_event(r, thread, &event, op->begin_ns);
+	return call_event(r, thread, &event, time_ns);
 }
 
 static int taken_by_kernel(struct replay *r, struct thread *thread, struct async_op *op)
 {
 	bool alone = !thread->nframes;
-	int ret = alone ? in_region(r, thread, op, EV_ENTER) : 0;
+	int ret = alone ? region_event(r, thread, r->polled_row, op->begin_ns, EV_ENTER) : 0;
 
 	if (!ret)
 		ret = begin(r, thread, op);
 	if (!ret)
 		ret = issued(r, thread, op, op->begin_ns);
-	return !ret && alone ? in_region(r, thread, op, EV_LEAVE) : ret;
+	return !ret && alone ? region_event(r, thread, r->polled_row, op->begin_ns, EV_LEAVE) : ret;
 }
 
 /* The first operations of the io_submit that is running, which were accepted. issued_ns 0: one ends already. */
@@ -278,8 +278,6 @@ static int closed(struct replay *r, struct thread *thread, const struct async_op
 	struct model_event event = { .type = EV_DESTROY, .u.destroy.handle = op->handle };
 	struct incarnation *inc;
 
-	if (op->handle == REF_NONE)
-		return 0;
 	if (op->flags & IOP_ASYNC_REGISTERED) {
 		struct object *object = object_of_ref(op->process, op->handle);
 
@@ -293,15 +291,24 @@ static int closed(struct replay *r, struct thread *thread, const struct async_op
 	return call_event(r, thread, &event, rec->rec.time_ns);
 }
 
+static int handle_ended(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
+{
+	int ret = region_event(r, thread, r->ended_row, rec->rec.time_ns, EV_ENTER);
+
+	if (!ret)
+		ret = op->op == IOP_ASYNC_OPEN ? opened(r, thread, op, rec) : closed(r, thread, op, rec);
+	return ret ? ret : region_event(r, thread, r->ended_row, rec->rec.time_ns, EV_LEAVE);
+}
+
 static int ended(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
 {
 	if (is_operation(op->op))
 		return operation_ended(r, thread, op, rec);
 	if (rec->res < 0 || op->process->dead)
 		return 0;
-	if (op->op == IOP_ASYNC_OPEN && !rec->left_out && !(op->flags & IOP_ASYNC_REGISTERED))
-		return opened(r, thread, op, rec);
-	return op->op == IOP_ASYNC_CLOSE ? closed(r, thread, op, rec) : 0;
+	if (op->op == IOP_ASYNC_OPEN)
+		return rec->left_out || op->flags & IOP_ASYNC_REGISTERED ? 0 : handle_ended(r, thread, op, rec);
+	return op->handle == REF_NONE ? 0 : handle_ended(r, thread, op, rec);
 }
 
 /* Without the request's address: the oldest with this user data. */

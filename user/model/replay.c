@@ -272,7 +272,7 @@ int replay_run(struct spool_reader *spool, struct model *model, struct sink **si
 {
 	struct replay r = { .model = model, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
 			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE,
-			    .polled_row = REF_NONE };
+			    .polled_row = REF_NONE, .ended_row = REF_NONE };
 	struct order *order;
 	int ret;
 

@@ -115,7 +115,7 @@ int rows_read(struct replay *r, const char *name, const char *text)
 	for (size_t i = 0; i < r->set.nrows && !ret; i++) {
 		read_row(r, &r->set.rows[i], &rows[i]);
 		if (r->set.rows[i].mods & MOD_POLLED)
-			r->polled_row = i;
+			*(r->set.rows[i].op == OP_SUBMIT ? &r->polled_row : &r->ended_row) = i;
 		if (i >= r->model->regions.n)
 			ret = read_region(r, &r->set.rows[i]);
 	}

@@ -204,7 +204,7 @@ struct replay {
 	uint64_t matching_id;
 	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, undescribed;
 	struct async_op *async;
-	uint32_t polled_row;            /* the region of what the kernel's polling thread takes, REF_NONE */
+	uint32_t polled_row, ended_row; /* regions: the kernel's polling thread takes an operation; one on handles ends. REF_NONE */
 	uint64_t async_unseen, async_unknown, async_nameless, async_other;
 	size_t loss_notes;
 	MODEL_ARRAY(struct gap_sum, gaps);

@@ -47,7 +47,7 @@ enum table_op {
 #define MOD_PART 0x1000         /* comm: of some of the members, by color or group */
 #define MOD_NODE 0x2000         /* … of those on one node */
 #define MOD_RANGE 0x0080        /* close: of the descriptors from HANDLE to HANDLE2 (close_range) */
-#define MOD_POLLED 0x8000       /* submit: no call, the kernel's polling thread takes an operation */
+#define MOD_POLLED 0x8000       /* no call. submit: the kernel's polling thread takes an operation; meta: one ends that made or closed a descriptor */
 
 /* What an argument is to the model. */
 enum table_role {
