@@ -361,7 +361,7 @@ int op_enter(struct replay *r, struct thread *thread, unsigned index)
 	enum table_op op = frame_row(r, f)->op;
 	int ret;
 
-	if (info->fd && op == OP_SUBMIT)
+	if (info->fd && op == OP_QUEUE)
 		async_forget_submitted(r, thread);
 	if (info->paradigm == REF_NONE || info->fd)
 		return 0;
@@ -551,7 +551,7 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return ret;
 	if (info->paradigm == REF_NONE)
 		return 0;
-	if (info->fd && frame_row(r, f)->op == OP_SUBMIT)
+	if (info->fd && frame_row(r, f)->op == OP_QUEUE)
 		return async_submitted(r, thread, f);
 	if (info->fd)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;

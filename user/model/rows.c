@@ -80,7 +80,7 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 static bool moves_data(enum table_op op)
 {
 	return op == OP_READ || op == OP_WRITE || op == OP_COPY || op == OP_SYNC || op == OP_WAIT || op == OP_TEST || op == OP_CANCEL ||
-	       op == OP_MAP || op == OP_SUBMIT || op == OP_REAP;
+	       op == OP_MAP || op == OP_QUEUE || op == OP_REAP;
 }
 
 static int read_region(struct replay *r, const struct table_row *row)
@@ -115,7 +115,7 @@ int rows_read(struct replay *r, const char *name, const char *text)
 	for (size_t i = 0; i < r->set.nrows && !ret; i++) {
 		read_row(r, &r->set.rows[i], &rows[i]);
 		if (r->set.rows[i].mods & MOD_POLLED)
-			*(r->set.rows[i].op == OP_SUBMIT ? &r->polled_row : &r->ended_row) = i;
+			*(r->set.rows[i].op == OP_QUEUE ? &r->polled_row : &r->ended_row) = i;
 		if (i >= r->model->regions.n)
 			ret = read_region(r, &r->set.rows[i]);
 	}

@@ -63,7 +63,7 @@ static unsigned syscall_flags(const struct table_row *row)
 		return IOP_D_NEEDS_FD;
 	case OP_ADDRESS:
 		return IOP_D_ADDRESS;
-	case OP_SUBMIT:
+	case OP_QUEUE:
 	case OP_REAP:
 		return table_row_arg(row, ROLE_ARG) >= 0 ? IOP_D_AIO : 0;
 	default:

@@ -29,7 +29,7 @@ enum table_op {
 	OP_CONTROL,     /* fcntl: what it does is in CMD */
 	OP_MAP,         /* a file mapped to memory */
 	OP_ADDRESS,     /* HANDLE, a socket, gets an address or a peer: bind, connect, listen */
-	OP_SUBMIT, OP_REAP,     /* libaio, io_uring: hands operations to the kernel, collects those that ended */
+	OP_QUEUE, OP_REAP,     /* libaio, io_uring: hands operations to the kernel, collects those that ended */
 	OP_CHDIR,
 	OP_WAIT, OP_TEST, OP_CANCEL,    /* of requests (issue of non-blocking operations) */
 	OP_COMM,        /* makes a communicator out of another one of the same members */
@@ -47,7 +47,7 @@ enum table_op {
 #define MOD_PART 0x1000         /* comm: of some of the members, by color or group */
 #define MOD_NODE 0x2000         /* … of those on one node */
 #define MOD_RANGE 0x0080        /* close: of the descriptors from HANDLE to HANDLE2 (close_range) */
-#define MOD_POLLED 0x8000       /* no call. submit: the kernel's polling thread takes an operation; meta: one ends that made or closed a descriptor */
+#define MOD_POLLED 0x8000       /* no call. queue: the kernel's polling thread takes an operation; meta: one ends that made or closed a descriptor */
 
 /* What an argument is to the model. */
 enum table_role {

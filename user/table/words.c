@@ -11,7 +11,7 @@ const struct table_word table_words_op[] = {
 	{ "read", OP_READ }, { "write", OP_WRITE }, { "copy", OP_COPY }, { "seek", OP_SEEK }, { "sync", OP_SYNC },
 	{ "truncate", OP_TRUNCATE }, { "stat", OP_STAT }, { "mkdir", OP_MKDIR }, { "meta", OP_META }, { "delete", OP_DELETE },
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK }, { "control", OP_CONTROL },
-	{ "map", OP_MAP }, { "address", OP_ADDRESS }, { "submit", OP_SUBMIT }, { "reap", OP_REAP },
+	{ "map", OP_MAP }, { "address", OP_ADDRESS }, { "queue", OP_QUEUE }, { "reap", OP_REAP },
 	{ "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL },
 	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { NULL, 0 },
 };
