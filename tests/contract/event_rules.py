@@ -9,26 +9,25 @@ NEVER, ACTIVE, DESTROYED = 0, 1, 2
 
 
 class IdSet:
-    """Matching ids that were seen: a bit each while they are dense, as they should be, else a set."""
+    """Matching ids that were seen. They count in the bits from 31 on, below is a tag of the recording: per tag a bit for each count
+    while these are dense, as they should be, else a set."""
 
     def __init__(self):
-        self.bits, self.others = bytearray(), set()
+        self.tags, self.others = {}, set()
 
     def add(self, number):
         """True if it is new."""
-        if number >= 1 << 33:
-            new = number not in self.others
-            self.others.add(number)
-            return new
-        byte, bit = number >> 3, 1 << (number & 7)
-        if byte >= len(self.bits):
-            if byte > 2 * len(self.bits) + (1 << 20):
+        bits = self.tags.setdefault(number & 0x7fffffff, bytearray()) if len(self.tags) < 10000 else bytearray()
+        count = number >> 31
+        byte, bit = count >> 3, 1 << (count & 7)
+        if byte >= len(bits):
+            if byte > 2 * len(bits) + (1 << 20) or len(self.tags) >= 10000:
                 new = number not in self.others
                 self.others.add(number)
                 return new
-            self.bits.extend(bytes(byte + 1 - len(self.bits) + len(self.bits) // 2))
-        new = not self.bits[byte] & bit and number not in self.others
-        self.bits[byte] |= bit
+            bits.extend(bytes(byte + 1 - len(bits) + len(bits) // 2))
+        new = not bits[byte] & bit and number not in self.others
+        bits[byte] |= bit
         return new
 
 

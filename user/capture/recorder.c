@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "capture/ceiling.h"
+#include "capture/clock.h"
 #include "capture/closer.h"
 #include "capture/launch.h"
 #include "capture/left_out.h"
@@ -273,7 +274,7 @@ static int open_spool(struct recorder *r)
 		snprintf(r->err, r->err_len, "cannot create %s: %s", r->options->spool_path, strerror(-err));
 		return err;
 	}
-	note_host(r->spool, r->options->argc, r->options->argv);
+	note_host(r->spool, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc, r->options->argv);
 	note_tables(r->spool, r->options->set);
 	return 0;
 }
@@ -455,7 +456,9 @@ static void note_end(struct recorder *r)
 	struct kernel_counts counts = { 0 };
 	struct targets_counts targets = targets_count(r->targets);
 	struct note note = { 0 };
+	struct clock_reading clock;
 
+	clock_read(&clock);
 	kernel_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
 	note_add(&note, "reason", r->reason ? r->reason : "failed");
@@ -473,6 +476,7 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "probes", "%zu", targets.probes);
 	note_addf(&note, "probes_moved", "%zu", targets.moved);
 	note_addf(&note, "probes_single_stepped", "%zu", targets.single_stepped);
+	clock_note(&note, &clock);
 	note_add(&note, "method", attach_method_name(kernel_side_method(r->kernel)));
 	spool_writer_text(r->spool, IOP_REC_END, 0, monotonic_ns(), note.text, NULL);
 	note_free(&note);

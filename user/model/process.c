@@ -20,7 +20,7 @@ static struct process *process_new(struct replay *r, uint32_t tgid)
 		return NULL;
 	}
 	group->tgid = tgid;
-	group->rank = info->rank = -1;
+	group->rank = group->launch_size = info->rank = info->size = -1;
 	info->parent = REF_NONE;
 	process->tgid = tgid;
 	process->group = r->model->groups.n - 1;

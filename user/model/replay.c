@@ -215,9 +215,9 @@ static void finish_clock(struct replay *r)
 	struct model *model = r->model;
 
 	if (model->clock_begin_ns == UINT64_MAX)
-		model->clock_begin_ns = model->clock_end_ns = r->host_monotonic_ns;
-	if (r->host_realtime_ns)
-		model->realtime_at_begin_ns = r->host_realtime_ns + (model->clock_begin_ns - r->host_monotonic_ns);
+		model->clock_begin_ns = model->clock_end_ns = model->clock_start.monotonic_ns;
+	if (model->clock_start.realtime_ns)
+		model->realtime_at_begin_ns = model->clock_start.realtime_ns + (model->clock_begin_ns - model->clock_start.monotonic_ns);
 }
 
 static int finish(struct replay *r)
@@ -250,6 +250,7 @@ static void deinit(struct replay *r)
 	notes_free(r);
 	table_set_deinit(&r->set);
 	free(r->jobs.v);
+	free(r->shared_mounts.v);
 	free(r->rows);
 }
 

@@ -112,7 +112,7 @@ struct process {
 
 /* What is told of a process late, for the definitions at the end; index = group. parent: the group that forked it, REF_NONE if
  * that was not seen; job: the launcher's name of the launch, NULL if unknown. */
-struct group_info { const char *comm, *mntns, *job; int64_t rank; uint32_t parent, ppid; bool mpi; };
+struct group_info { const char *comm, *mntns, *job; int64_t rank, size; uint32_t parent, ppid; bool mpi; };
 
 /* number: as readers see it, REF_NONE until ranks_finish. world: model comm. */
 /* size: of the world, as the launcher told it, 0 unknown */
@@ -193,7 +193,9 @@ struct replay {
 	struct unified *unified;
 	MODEL_ARRAY(struct job, jobs);
 	uint32_t self;                  /* model comm, REF_NONE */
-	uint64_t host_realtime_ns, host_monotonic_ns, location_base;
+	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
+	bool many_batch_jobs;
+	uint64_t location_base;
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
 	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, undescribed;

@@ -13,6 +13,13 @@ static uint64_t bytes_of(uint64_t bytes)
 	return bytes == BYTES_UNKNOWN ? OTF2_UNDEFINED_UINT64 : bytes;
 }
 
+/* Matching ids are unique in the model; the tag makes them so over all archives of a job, whose events merge does not rewrite. It is
+ * in the low bits: the library leaves out leading zeros. */
+static uint64_t matching_id(const struct otf2_sink *s, uint64_t id)
+{
+	return id << 31 | s->tag;
+}
+
 /* Regions get their refs in the order of their first use, so that unused ones (most rows of a table) leave no gap. */
 static int region_define(struct otf2_sink *s, const struct model *model, uint32_t region)
 {
@@ -70,7 +77,7 @@ static OTF2_ErrorCode write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 		a = s->attributes;
 	}
 	return OTF2_EvtWriter_IoOperationBegin(w, a, t, e->u.begin.handle, e->u.begin.mode, e->u.begin.flags,
-					       bytes_of(e->u.begin.bytes), e->u.begin.matching_id);
+					       bytes_of(e->u.begin.bytes), matching_id(s, e->u.begin.matching_id));
 }
 
 static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const struct model_event *e)
@@ -86,13 +93,13 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 		return write_begin(s, w, t, e);
 	case EV_COMPLETE:
 		return OTF2_EvtWriter_IoOperationComplete(w, NULL, t, e->u.complete.handle, bytes_of(e->u.complete.bytes),
-							  e->u.complete.matching_id);
+							  matching_id(s, e->u.complete.matching_id));
 	case EV_ISSUED:
-		return OTF2_EvtWriter_IoOperationIssued(w, NULL, t, e->u.op.handle, e->u.op.matching_id);
+		return OTF2_EvtWriter_IoOperationIssued(w, NULL, t, e->u.op.handle, matching_id(s, e->u.op.matching_id));
 	case EV_TEST:
-		return OTF2_EvtWriter_IoOperationTest(w, NULL, t, e->u.op.handle, e->u.op.matching_id);
+		return OTF2_EvtWriter_IoOperationTest(w, NULL, t, e->u.op.handle, matching_id(s, e->u.op.matching_id));
 	case EV_CANCELLED:
-		return OTF2_EvtWriter_IoOperationCancelled(w, NULL, t, e->u.op.handle, e->u.op.matching_id);
+		return OTF2_EvtWriter_IoOperationCancelled(w, NULL, t, e->u.op.handle, matching_id(s, e->u.op.matching_id));
 	case EV_CREATE:
 		return OTF2_EvtWriter_IoCreateHandle(w, NULL, t, e->u.create.handle, e->u.create.mode, e->u.create.creation_flags,
 						     e->u.create.status_flags);
@@ -127,6 +134,7 @@ static int prepare(struct otf2_sink *s, const struct model *model, const struct 
 		return s->error;
 	if (!s->archive)
 		return otf2_fail(s, -EBADF, "%s: event after the end of the archive", s->dir);
+	s->tag = model->recording_tag;
 	if (e->location >= s->nlocations || !s->locations[e->location].writer)
 		error = otf2_location_open(s, model, e->location);
 	if (!error && (e->type == EV_ENTER || e->type == EV_LEAVE) &&
