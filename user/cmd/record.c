@@ -178,10 +178,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "--pid PID[,PID...]\n-- COMMAND [ARGUMENT...]\ncheck\nprobes [OPTION...]\nrecover DIR",
+	options, parse, "--pid PID[,PID...]\n-- COMMAND [ARGUMENT...]\ncheck\nprobes [OPTION...]\nrecover DIR\nmerge -o DIR NODE_DIR...",
 	"Shows what a running, unmodified parallel program really does with its files, on every layer at once.\v"
 	"check: what this host allows; probes: the probe points of a library or process; recover: an archive from an interrupted "
-	"recording. Each has its own --help.\n\nExit status: 0, 1 (failed), 2 (usage), or that of the launched program.",
+	"recording; merge: one archive of a job's nodes. Each has its own --help.\n\nExit status: 0, 1 (failed), 2 (usage), or that of the launched program.",
 	NULL, NULL, NULL,
 };
 

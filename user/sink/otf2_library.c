@@ -3,6 +3,7 @@
  * How the OTF2 library is used for writing, by the sink and by merge: its messages, its memory, when it flushes.
  */
 #include "sink/otf2_library.h"
+#include "sink/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -142,4 +143,18 @@ OTF2_Archive *otf2_library_create(const char *dir, const char *name, uint64_t ev
 		return archive;
 	OTF2_Archive_Close(archive);
 	return NULL;
+}
+
+OTF2_ErrorCode otf2_library_property(OTF2_Archive *archive, const char *key, const char *value)
+{
+	char *printable = utf8_printable(value), name[64];
+	OTF2_ErrorCode code;
+
+	if (!printable)
+		return OTF2_ERROR_ENOMEM;
+	snprintf(name, sizeof(name), "IOPROBE::%s", key);
+	/* an empty value would mean "remove" */
+	code = OTF2_Archive_SetProperty(archive, name, *printable ? printable : " ", true);
+	free(printable);
+	return code;
 }

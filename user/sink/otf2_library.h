@@ -37,4 +37,7 @@ int otf2_library_errno(OTF2_ErrorCode code);
 /* A new archive that needs one chunk of memory per open file and is written by this process alone. NULL on failure. */
 OTF2_Archive *otf2_library_create(const char *dir, const char *name, uint64_t event_chunk_bytes, uint64_t definition_chunk_bytes);
 
+/* Sets the archive's property IOPROBE::key. */
+OTF2_ErrorCode otf2_library_property(OTF2_Archive *archive, const char *key, const char *value);
+
 #endif

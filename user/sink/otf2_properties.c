@@ -3,26 +3,16 @@
  * What the reader of a trace must know besides its events, as archive properties "IOPROBE::…": losses, totals, notes.
  */
 #include "sink/otf2_internal.h"
-#include "sink/utf8.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define NOTES_MAX 1000          /* the library searches its list of properties linearly */
 
 static int set_text(struct otf2_sink *s, const char *key, const char *value)
 {
-	char *printable = utf8_printable(value), name[64];
-	OTF2_ErrorCode code;
+	OTF2_ErrorCode code = otf2_library_property(s->archive, key, value);
 
-	if (!printable)
-		return otf2_fail(s, -ENOMEM, "%s: out of memory", s->dir);
-	snprintf(name, sizeof(name), "IOPROBE::%s", key);
-	/* an empty value would mean "remove" */
-	code = OTF2_Archive_SetProperty(s->archive, name, *printable ? printable : " ", true);
-	free(printable);
 	return code == OTF2_SUCCESS ? 0 : otf2_fail_library(s, code, "set an archive property");
 }
 
