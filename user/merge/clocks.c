@@ -87,13 +87,15 @@ static void report_offsets(struct merge *m)
 	}
 }
 
+/* Where an offset changes, readers may round to a neighbouring tick: the span has room for that. */
 static void find_span(struct merge *m)
 {
 	m->begin_ns = UINT64_MAX;
 	for (size_t i = 0; i < m->nnodes; i++) {
 		const struct node_head *head = &m->nodes[i].head;
-		uint64_t begin = clocks_global(m, i, head->clock_begin_ns);
-		uint64_t end = clocks_global(m, i, head->clock_begin_ns + head->clock_length_ns);
+		unsigned room = m->maps[i].offset_start_ns == m->maps[i].offset_end_ns ? 0 : 2;
+		uint64_t begin = clocks_global(m, i, head->clock_begin_ns) - room;
+		uint64_t end = clocks_global(m, i, head->clock_begin_ns + head->clock_length_ns) + room;
 
 		m->begin_ns = begin < m->begin_ns ? begin : m->begin_ns;
 		m->end_ns = end > m->end_ns ? end : m->end_ns;
