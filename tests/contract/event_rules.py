@@ -41,11 +41,13 @@ CALL_EVENTS = METADATA_EVENTS - {"IoDestroyHandle"} | {"IoAcquireLock", "IoRelea
 
 
 class Frame:
-    """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes."""
-    __slots__ = ("region", "blocking", "effects", "begun", "moved")
+    """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes; meets: collective handles
+    that it opened or closed."""
+    __slots__ = ("region", "blocking", "effects", "begun", "moved", "enter", "meets")
 
-    def __init__(self, region):
+    def __init__(self, region, enter):
         self.region, self.blocking, self.effects, self.begun, self.moved = region, [], [], set(), None
+        self.enter, self.meets = enter, ()
 
 
 class Operation:
@@ -71,6 +73,7 @@ class EventRules:
         self.ids = IdSet()
         self.collectives = {}           # handle -> group -> collective operations
         self.abandoned_operations = 0
+        self.meetings = {}              # (handle, "created" or "destroyed") -> [(enter, leave, group)] of collective handles
         clock = definitions.clock or {"offset": 0, "length": UNDEFINED_64}
         self.first, self.last = clock["offset"], clock["offset"] + clock["length"]
         self.paradigm_names = {definitions.text(p["identification"]) for p in definitions.paradigms.values()}
@@ -153,7 +156,7 @@ class EventRules:
     def on_Enter(self, location, ref, time, attributes, region):
         if region not in self.d.regions:
             self.breach("ref-undefined", "Enter of location %d at %d: region %d is not defined" % (ref, time, region))
-        location.stack.append(Frame(region))
+        location.stack.append(Frame(region, time))
         self.stats.call(location.group, region)
 
     def on_Leave(self, location, ref, time, attributes, region):
@@ -169,6 +172,8 @@ class EventRules:
         frame = location.stack.pop()
         abandoned = bool(attributes.get("Abandoned"))
         self.stats.leave(location.group, region, abandoned, "errno" in attributes or "Failed" in attributes)
+        for meeting in () if abandoned else frame.meets:
+            self.meetings.setdefault(meeting, []).append((frame.enter, time, location.group))
         if "errno" in attributes or "Failed" in attributes:
             self.check_failed(frame, ref, time)
         for number in frame.begun:
@@ -209,7 +214,19 @@ class EventRules:
             self.breach("handle-life", "%s of location %d at %d: handle %d is not active (%s)" % (
                 kind, ref, time, handle, "destroyed" if state == DESTROYED else "never created in this location group"))
         self.stats.used(location.group, handle)
+        self.check_scope(kind, location, ref, time, self.d.handles[handle]["file"])
         return True
+
+    def check_scope(self, kind, location, ref, time, file):
+        """A file that is local to a node is used on that node only."""
+        scope = self.d.files[file]["scope"] if file in self.d.files else None
+        if self.d.is_one_nodes(scope) and location.group in self.d.groups and scope != self.d.node_of_group(location.group):
+            self.breach("scope", "%s of location %d at %d: file %d (%s) is local to another node" % (
+                kind, ref, time, file, self.d.text(self.d.files[file]["name"])))
+
+    def meet(self, location, handle, what):
+        if location.stack and self.d.handles[handle]["comm"] != UNDEFINED_32:
+            location.stack[-1].meets += ((handle, what),)
 
     def make(self, kind, location, ref, time, handle):
         if not self.known_handle(kind, ref, time, handle):
@@ -218,6 +235,8 @@ class EventRules:
         if state != NEVER:
             self.breach("handle-life", "%s of location %d at %d: handle %d was created already" % (kind, ref, time, handle))
         self.state[location.group, handle] = ACTIVE
+        self.check_scope(kind, location, ref, time, self.d.handles[handle]["file"])
+        self.meet(location, handle, "created")
         self.stats.created(location.group, handle)
 
     def on_IoCreateHandle(self, location, ref, time, attributes, handle, mode, creation_flags, status_flags):
@@ -228,6 +247,7 @@ class EventRules:
     def on_IoDestroyHandle(self, location, ref, time, attributes, handle):
         if self.use("IoDestroyHandle", location, ref, time, handle):
             self.state[location.group, handle] = DESTROYED
+            self.meet(location, handle, "destroyed")
             self.stats.destroyed(location.group, handle)
 
     def on_IoDuplicateHandle(self, location, ref, time, attributes, old, new, status_flags):
@@ -258,6 +278,7 @@ class EventRules:
             self.breach("ref-undefined", "IoDeleteFile of location %d at %d: paradigm %d is not defined" % (ref, time, paradigm))
         if file not in self.d.files:
             self.breach("ref-undefined", "IoDeleteFile of location %d at %d: file %d is not defined" % (ref, time, file))
+        self.check_scope("IoDeleteFile", location, ref, time, file)
 
     # ---- operations. Only the begin needs an active handle: another thread may close it while the operation is under way. ----
 
@@ -353,9 +374,26 @@ class EventRules:
         for ref, handle in self.d.handles.items():
             if handle["comm"] != UNDEFINED_32 and ref not in self.d.precreated:
                 self.check_collective(ref, seen.get(ref, {}), self.d.member_groups(handle["comm"]))
+        for (handle, what), parts in self.meetings.items():
+            self.check_meeting(handle, what, parts)
         blocking = sum(not o.flags & NON_BLOCKING for o in self.operations.values())
         self.stats.finish(total, sum(len(location.stack) for location in self.locations.values()),
                           len(self.operations), blocking, self.abandoned_operations)
+
+    def check_meeting(self, handle, what, parts):
+        """Of several nodes, no rank leaves a collective open or close before the last one of another node has entered it."""
+        if self.d.member_groups(self.d.handles[handle]["comm"]) is None:
+            return
+        nodes = {}
+        for enter, leave, group in parts:
+            node = nodes.setdefault(self.d.node_of_group(group), [enter, leave])
+            nodes[self.d.node_of_group(group)] = [max(node[0], enter), min(node[1], leave)]
+        for a, (_, leave) in nodes.items():
+            for b, (enter, _) in nodes.items():
+                if a != b and leave < enter:
+                    self.breach("collective-time", "handle %d is %s at %d on node %s, where node %s came to it at %d only" % (
+                        handle, what, leave, self.d.text(self.d.nodes[a]["name"]), self.d.text(self.d.nodes[b]["name"]), enter))
+                    return
 
     def check_collective(self, ref, seen, groups):
         """Create and destroy are collective; a rank that was in a call at the end may not have come to it."""
