@@ -396,11 +396,14 @@ class EventRules:
                     return
 
     def check_collective(self, ref, seen, groups):
-        """Create and destroy are collective; a rank that was in a call at the end may not have come to it."""
+        """Create and destroy are collective; a rank that was in a call at the end, or whose recording was interrupted, may not have come to
+        it."""
         if groups is None:
             return
         states = {group: seen.get(group, NEVER) for group in groups}
         for event, done in (("created", lambda s: s != NEVER), ("destroyed", lambda s: s == DESTROYED)):
+            if event == "destroyed" and self.d.archive.properties.get("IOPROBE::RECORDING_COMPLETE") == "no":
+                continue
             missing = [g for g, s in states.items() if not done(s) and g not in self.in_flight]
             if missing and any(done(s) for s in states.values()):
                 self.breach("collective", "handle %d was not %s in %s, a member of its communicator" % (

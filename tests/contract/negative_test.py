@@ -67,6 +67,12 @@ def clean_declared_shared(t):
 
 
 @case(None)
+def clean_interrupted(t):
+    destroy_missing(t)
+    t.properties["RECORDING_COMPLETE"] = "no"
+
+
+@case(None)
 def clean_two_nodes(t):
     t.two_nodes()
 

@@ -24,6 +24,7 @@ class Trace:
 
     def __init__(self):
         self.clock = [1000000000, T0, 100, T0]
+        self.properties = {}
         self.locals = {}        # location -> definitions of its .def: ("MappingTable", kind, refs) and ("ClockOffset", time, offset)
         self.definitions = [("String", i, text) for i, text in enumerate(STRINGS)] + [
             ("Paradigm", 4, S["MPI"], 0),
@@ -145,6 +146,8 @@ class Trace:
             _otf2.Archive_CloseDefWriter(archive, writer)
         _otf2.Archive_CloseDefFiles(archive)
         self._write_definitions(_otf2.Archive_GetGlobalDefWriter(archive))
+        for name, value in self.properties.items():
+            _otf2.Archive_SetProperty(archive, "IOPROBE::" + name, value, True)
         _otf2.Archive_Close(archive)
         return os.path.join(directory, "traces.otf2")
 

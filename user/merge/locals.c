@@ -20,21 +20,13 @@
 
 /* ---- files ---- */
 
-static int copy_bytes(int from, int to, uint64_t *bytes)
+static int copy_by_hand(int from, int to, uint64_t *bytes)
 {
-	static const size_t most = 1 << 30;
-	ssize_t n;
+	char buffer[65536];
 
-	while ((n = copy_file_range(from, NULL, to, NULL, most, 0)) > 0)
-		*bytes += n;
-	if (!n)
-		return 0;
-	if (*bytes || (errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS))
-		return -errno;
 	for (;;) {
-		char buffer[65536];
+		ssize_t n = read(from, buffer, sizeof(buffer));
 
-		n = read(from, buffer, sizeof(buffer));
 		if (n <= 0)
 			return n ? -errno : 0;
 		for (ssize_t done = 0, k; done < n; done += k) {
@@ -44,6 +36,22 @@ static int copy_bytes(int from, int to, uint64_t *bytes)
 			*bytes += k;
 		}
 	}
+}
+
+/* In the kernel, if it can between these file systems. */
+static int copy_bytes(int from, int to, uint64_t *bytes)
+{
+	static const size_t most = 1 << 30;
+	bool begun = false;
+	ssize_t n;
+
+	while ((n = copy_file_range(from, NULL, to, NULL, most, 0)) > 0) {
+		*bytes += n;
+		begun = true;
+	}
+	if (n < 0 && !begun && (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS))
+		return copy_by_hand(from, to, bytes);
+	return n < 0 ? -errno : 0;
 }
 
 /* Another name for the same data where the file system can, else the data once more. */
@@ -88,12 +96,24 @@ static OTF2_ErrorCode write_table(OTF2_DefWriter *writer, OTF2_MappingType type,
 	return code;
 }
 
-static OTF2_ErrorCode write_offset(OTF2_DefWriter *writer, const struct model_clock *clock, int64_t offset_ns)
+/* The deviation is in ticks. Where the kernel does not know it, this is that of the reading alone. */
+static OTF2_ErrorCode write_offset(OTF2_DefWriter *writer, const struct model_clock *clock, uint64_t time_ns, int64_t offset_ns)
 {
-	/* the deviation is in ticks; infinite would be the truth where it is unknown, but readers may compute with it */
 	double deviation = clock->synchronized ? (double)(clock->error_ns + clock->width_ns) : (double)clock->width_ns;
 
-	return clock->read ? OTF2_DefWriter_WriteClockOffset(writer, clock->monotonic_ns, offset_ns, deviation) : OTF2_SUCCESS;
+	return OTF2_DefWriter_WriteClockOffset(writer, time_ns, offset_ns, deviation);
+}
+
+/* Readers want two: with one alone they apply none. An interrupted recording has none at its end. */
+static OTF2_ErrorCode write_offsets(OTF2_DefWriter *writer, const struct node_head *head, const struct node_map *map)
+{
+	const struct model_clock *end = head->end.read ? &head->end : &head->start;
+	uint64_t end_ns = head->end.read ? head->end.monotonic_ns : head->clock_begin_ns + head->clock_length_ns;
+	OTF2_ErrorCode code = write_offset(writer, &head->start, head->start.monotonic_ns, map->offset_start_ns);
+
+	if (end_ns <= head->start.monotonic_ns)
+		end_ns = head->start.monotonic_ns + 1;
+	return code == OTF2_SUCCESS ? write_offset(writer, end, end_ns, map->offset_end_ns) : code;
 }
 
 static OTF2_ErrorCode write_maps(OTF2_DefWriter *writer, const struct node *node, const struct node_map *map)
@@ -103,10 +123,8 @@ static OTF2_ErrorCode write_maps(OTF2_DefWriter *writer, const struct node *node
 		{ OTF2_MAPPING_COMM, map->comms, node->comms.n }, { OTF2_MAPPING_IO_FILE, map->files, node->files.n },
 		{ OTF2_MAPPING_IO_HANDLE, map->handles, node->handles.n },
 	};
-	OTF2_ErrorCode code = write_offset(writer, &node->head.start, map->offset_start_ns);
+	OTF2_ErrorCode code = write_offsets(writer, &node->head, map);
 
-	if (code == OTF2_SUCCESS)
-		code = write_offset(writer, &node->head.end, map->offset_end_ns);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && code == OTF2_SUCCESS; i++)
 		code = write_table(writer, tables[i].type, tables[i].refs, tables[i].n);
 	return code;
