@@ -220,3 +220,20 @@ merge killed "$TMP/n1" "$TMP/n2"
 says "killed" "removed $TMP/killed/trace.partial-"
 contract killed "$TMP/killed/trace/traces.otf2"
 verdict "killed, leftovers are removed" "$(ls -d "$TMP"/killed/trace.partial-* 2>/dev/null)"
+
+# ---- many nodes ----
+
+simulated() {
+	local dirs=() i
+	limited 60 "$PYTHON" "$TESTS/lib/merge_nodes.py" make "$TMP/n1" "$TMP/nodes" 16 8 >"$TMP/make.out" 2>&1 ||
+		{ not_ok "16 nodes" "cannot make them: $(tail -n 1 "$TMP/make.out")"; return; }
+	for ((i = 0; i < 16; i++)); do dirs+=("$TMP/nodes/node-$i"); done
+	merge many "${dirs[@]}"
+	verdict "16 nodes, status" "$([ $STATUS = 0 ] || said "$TMP/many")"
+	verdict "16 nodes, structure" "$(limited 60 "$PYTHON" "$TESTS/lib/merge_nodes.py" check "$TMP/many/trace" "$TMP/n1" 16 8 2>&1)"
+	mkdir -p "$TMP/many2"
+	limited 60 mpirun -n 2 "$IOPROBE" merge -o "$TMP/many2/trace" "${dirs[@]}" >"$TMP/many2/out" 2>"$TMP/many2/err" </dev/null
+	verdict "16 nodes, two processes" "$([ $? = 0 ] || said "$TMP/many2")$(cmp "$TMP/many/trace/traces.def" "$TMP/many2/trace/traces.def" 2>&1)$(
+		diff -rq "$TMP/many/trace/traces" "$TMP/many2/trace/traces" | head -n 2)"
+}
+simulated

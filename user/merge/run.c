@@ -266,16 +266,13 @@ static int publish_all(struct run *r)
 	return ret;
 }
 
-/* OTF2 makes the folder of the local files when the first one is written. */
+/* The archive first: with it, OTF2 makes the folder for the local files. */
 static int write_archive(struct run *r)
 {
-	char dir[4300], traces[4400];
+	char dir[4300];
 	int ret = make_dir(r, "archive", 0, dir, sizeof(dir));
 
 	ret = ret ?: archive_merge(&r->merge, dir);
-	snprintf(traces, sizeof(traces), "%s/traces", dir);
-	if (!ret && mkdir(traces, 0777) && errno != EEXIST)
-		ret = fail(r, -errno, traces);
 	ret = ret ?: publish_all(r);
 	ret = ret ?: write_share(r);
 	for (unsigned rank = 1; rank < team_size(r->team) && !ret; rank++)
