@@ -33,8 +33,11 @@ struct node_layer {
 	uint64_t reads, writes, bytes_read, bytes_written, known_reads, known_writes, unknown_reads, unknown_writes;
 };
 
-/* Numbers that are added up over the nodes, as archive properties IOPROBE::…; the names stand in node.c. */
-#define NODE_TOTALS 8
+/* Numbers that are added up over the nodes, archive properties IOPROBE::… of these names. */
+enum node_total {
+	TOTAL_CALLS, TOTAL_LOST, TOTAL_LATE, TOTAL_ABANDONED, TOTAL_FAILED, TOTAL_UNKNOWN_SIZES, TOTAL_RETURNS_WITHOUT_FRAME,
+	TOTAL_FRAMES_TOO_DEEP, NODE_TOTALS
+};
 extern const char *const node_total_names[NODE_TOTALS];
 
 /* Everything that is not an array. */

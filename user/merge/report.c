@@ -15,8 +15,8 @@
 
 struct sums {
 	struct summary_layer layers[64];
-	uint64_t nlayers, totals[NODE_TOTALS], events, locations, processes, ranks, local_files_bytes;
-	uint32_t incomplete, without_summary;
+	uint64_t nlayers, totals[NODE_TOTALS], events, locations, processes, ranks;
+	uint32_t without_summary;
 };
 
 /* ---- adding up ---- */
@@ -62,7 +62,6 @@ static void add_node(struct sums *s, const struct node *node)
 	s->locations += node->locations.n;
 	s->processes += node->head.processes;
 	s->ranks += node->head.ranks;
-	s->incomplete += !node->head.complete;
 	s->without_summary += !node->head.has_summary;
 }
 
@@ -147,14 +146,18 @@ static void print_clocks(FILE *out, const struct merge *m)
 
 static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 {
+	static const struct { enum node_total total; const char *name; } lines[] = {
+		{ TOTAL_LATE, "records late" }, { TOTAL_ABANDONED, "calls abandoned" },
+		{ TOTAL_RETURNS_WITHOUT_FRAME, "returns without frame" }, { TOTAL_FRAMES_TOO_DEEP, "calls nested too deep" },
+	};
 	uint64_t notes = 0;
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		notes += m->nodes[i].head.nnotes;
-	fprintf(out, "records lost %" PRIu64 "\n", s->totals[1]);
-	for (size_t i = 2; i < NODE_TOTALS; i++)
-		if (s->totals[i])
-			fprintf(out, "%s %" PRIu64 "\n", node_total_names[i], s->totals[i]);
+	fprintf(out, "records lost %" PRIu64 "\n", s->totals[TOTAL_LOST]);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (s->totals[lines[i].total])
+			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);
 	if (s->without_summary)
 		fprintf(out, "note: %u node%s without summary.json: not in the table above\n", s->without_summary, plural(s->without_summary));
 	if (notes)
@@ -262,7 +265,7 @@ int report_json(FILE *out, const struct merge *m)
 					"copied", number(m->locations.copied));
 	int error = json_object_set_new(root, "files", files) | json_object_set_new(root, "handles", handles) |
 		    json_object_set_new(root, "event_files", event_files) |
-		    json_object_set_new(root, "records_lost", number(s.totals[1]));
+		    json_object_set_new(root, "records_lost", number(s.totals[TOTAL_LOST]));
 
 	free(missing);
 	if (!error && (json_dumpf(root, out, JSON_INDENT(2)) || fputc('\n', out) == EOF))

@@ -94,15 +94,15 @@ static int publish_node(struct run *r, size_t i)
 {
 	char name[32];
 	FILE *file;
-	int ret;
+	int saved, published;
 
 	snprintf(name, sizeof(name), "node-%zu", i);
 	file = team_open(r->team, name);
 	if (!file)
 		return fail(r, -errno, team_dir(r->team));
-	ret = node_save(&r->merge.nodes[i], file);
-	ret = team_publish(r->team, file, name) ?: ret;
-	return ret ? fail(r, ret, team_dir(r->team)) : 0;
+	saved = node_save(&r->merge.nodes[i], file);
+	published = team_publish(r->team, file, name);
+	return saved || published ? fail(r, published ? published : saved, team_dir(r->team)) : 0;
 }
 
 static int read_share(struct run *r)
