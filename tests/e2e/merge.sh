@@ -216,10 +216,14 @@ stopped terminated TERM
 verdict "terminated" "$([ $STATUS = 1 ] || echo "status $STATUS")$(nothing_left terminated)"
 stopped killed KILL
 verdict "killed, no archive" "$([ ! -e "$TMP/killed/trace" ] || echo 'there is one')"
+mkdir -p "$TMP/killed/trace.partial-thesis" && touch "$TMP/killed/trace.partial-thesis/chapter"       # somebody's own
 merge killed "$TMP/n1" "$TMP/n2"
 says "killed" "removed $TMP/killed/trace.partial-"
 contract killed "$TMP/killed/trace/traces.otf2"
-verdict "killed, leftovers are removed" "$(ls -d "$TMP"/killed/trace.partial-* 2>/dev/null)"
+verdict "killed, leftovers are removed" "$(cd "$TMP/killed" && [ "$(echo trace.partial-*/*)" = trace.partial-thesis/chapter ] ||
+	ls -d "$TMP"/killed/trace.partial-*)"
+limited 20 "$IOPROBE" --shared-mount relative -o "$TMP/x" -- true >/dev/null 2>"$TMP/err"
+verdict "usage, shared mount" "$([ $? = 2 ] && grep -q 'not an absolute path' "$TMP/err" || cat "$TMP/err")"
 
 # ---- many nodes ----
 

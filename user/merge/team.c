@@ -5,10 +5,10 @@
  */
 #include "merge/team.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -118,13 +118,14 @@ static void remove_tree(const char *dir)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static int lock_of(const char *dir)
+/* create: O_CREAT, or 0 where only what is there is wanted. */
+static int lock_of(const char *dir, int create)
 {
-	char path[4300];
+	char path[4400];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/lock", dir);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	snprintf(path, sizeof(path), "%s/ioprobe-merge.lock", dir);
+	fd = open(path, O_RDWR | create | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
 		close(fd);
 		return -1;
@@ -132,24 +133,36 @@ static int lock_of(const char *dir)
 	return fd;
 }
 
-/* A folder that nobody has locked is of a merge that was killed. */
+/* A folder with a lock that nobody holds is of a merge that was killed. Any other one is not ours. */
+static void remove_leftover(const char *dir)
+{
+	int fd = lock_of(dir, 0);
+
+	if (fd < 0)
+		return;
+	remove_tree(dir);
+	close(fd);
+	fprintf(stderr, "ioprobe: removed %s, which an interrupted merge had left\n", dir);
+}
+
 static void remove_leftovers(const char *out)
 {
-	char pattern[4300];
-	glob_t found = { 0 };
+	const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
+	char parent[4096] = ".", prefix[300], path[4300];
+	struct dirent *entry;
+	DIR *dir;
 
-	snprintf(pattern, sizeof(pattern), "%s.partial-*", out);
-	if (!glob(pattern, GLOB_NOSORT, NULL, &found))
-		for (size_t i = 0; i < found.gl_pathc; i++) {
-			int fd = lock_of(found.gl_pathv[i]);
-
-			if (fd < 0)
-				continue;
-			remove_tree(found.gl_pathv[i]);
-			close(fd);
-			fprintf(stderr, "ioprobe: removed %s, which an interrupted merge had left\n", found.gl_pathv[i]);
+	if (slash)
+		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - out) + 1, out);
+	snprintf(prefix, sizeof(prefix), "%s.partial-", name);
+	dir = opendir(parent);
+	while (dir && (entry = readdir(dir)))
+		if (!strncmp(entry->d_name, prefix, strlen(prefix))) {
+			snprintf(path, sizeof(path), "%s%s", slash ? parent : "", entry->d_name);
+			remove_leftover(path);
 		}
-	globfree(&found);
+	if (dir)
+		closedir(dir);
 }
 
 static int make_folder(struct team *team, const char *out, char *err, size_t err_len)
@@ -158,7 +171,7 @@ static int make_folder(struct team *team, const char *out, char *err, size_t err
 	int ret = 0;
 
 	remove_leftovers(out);
-	if (mkdir(team->dir, 0777) || (team->lock = lock_of(team->dir)) < 0)
+	if (mkdir(team->dir, 0777) || (team->lock = lock_of(team->dir, O_CREAT)) < 0)
 		ret = -errno;
 	if (!ret) {
 		ready = team_open(team, "ready");
