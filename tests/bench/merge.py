@@ -27,15 +27,14 @@ def record(directory):
 
 
 def measured(command):
-    """Seconds, and the largest process' MiB."""
+    """Seconds, of them in user and in system mode, and the largest process' MiB."""
     begin = time.monotonic()
     pid = os.posix_spawnp(command[0], command, {**os.environ, **ROOT_MAY}, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
     _, status, usage = os.wait4(pid, 0)
     seconds = time.monotonic() - begin
     if status:
         raise SystemExit("%s ended with status %d" % (command[0], status))
-    cpu = usage.ru_utime + usage.ru_stime
-    return seconds, cpu, usage.ru_maxrss / 1024
+    return seconds, usage.ru_utime, usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def size_of(directory):
@@ -49,10 +48,10 @@ def one(root, template, nodes, ranks, handles):
     for processes in (1, 2):
         out = os.path.join(root, "out-%d" % processes)
         launcher = ["mpirun", "-n", "2"] if processes > 1 else []
-        seconds, cpu, mib = measured(launcher + [IOPROBE, "merge", "-o", out] + inputs)
+        seconds, user, system, mib = measured(launcher + [IOPROBE, "merge", "-o", out] + inputs)
         wrong = subprocess.run([sys.executable, TOOL, "check", out, template, str(nodes), str(ranks)], stdout=subprocess.PIPE,
                                universal_newlines=True, timeout=3600)
-        print("| %d x %d | %d | %.2f | %.2f | %.0f | %.1f | %s |" % (nodes, ranks, processes, seconds, cpu, mib, size_of(out),
+        print("| %d x %d | %d | %.2f | %.2f | %.2f | %.0f | %.1f | %s |" % (nodes, ranks, processes, seconds, user, system, mib, size_of(out),
                                                                   "ok" if wrong.returncode == 0 else wrong.stdout.split("\n")[0]), flush=True)
         shutil.rmtree(out)
     shutil.rmtree(made)
@@ -63,8 +62,8 @@ def main():
     root = tempfile.mkdtemp(prefix="ioprobe-merge-")
     try:
         template = record(root)
-        print("| nodes x ranks | processes | seconds | CPU seconds | MiB of the largest process | MiB of definitions | structure |")
-        print("| --- | --- | --- | --- | --- | --- | --- |")
+        print("| nodes x ranks | processes | seconds | user | system | MiB of the largest process | MiB of definitions | structure |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         nodes = 16
         while nodes < most:
             one(root, template, nodes, ranks, handles)

@@ -47,7 +47,7 @@ says() {
 	verdict "$1, said" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")$(grep -Eq -- "$2" "$TMP/$1/err" || said "$TMP/$1")"
 }
 
-# checks NAME EXPRESSION...: words of tests/contract/check_archive.py --expect.
+# checks NAME EXPRESSION...: the archive keeps the contract, and these are true; words of tests/contract/check_archive.py --expect.
 checks() {
 	local text
 	text=$(limited 120 "$PYTHON" "$TESTS/contract/check_archive.py" "$TMP/$1/trace" --expect "${@:2}" 2>&1) && { ok "$1, definitions"; return; }
@@ -60,7 +60,6 @@ events_of() { limited 60 "$PYTHON" "$TESTS/contract/check_archive.py" "$1" | sed
 
 merge both "$TMP/n1" "$TMP/n2"
 verdict "both, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/both")")"
-contract both "$TMP/both/trace/traces.otf2"
 verdict "both, events are the sum" "$([ "$(events_of "$TMP/both/trace")" = $(($(events_of "$TMP/n1") + $(events_of "$TMP/n2"))) ] ||
 	echo "$(events_of "$TMP/both/trace") events")"
 verdict "both, events are linked" "$(grep -q 'files: linked, as they are' "$TMP/both/out" || said "$TMP/both")$(
@@ -84,7 +83,6 @@ verdict "both, bytes on disk" "$([ "$(stat -c %s "$TMP/shared/f")" = 49152 ] || 
 
 # The order of the arguments is that of the system tree, not of the ranks.
 merge reversed "$TMP/n2" "$TMP/n1"
-contract reversed "$TMP/reversed/trace/traces.otf2"
 checks reversed "[n for n in stats['groups'] if n.startswith('MPI Rank')] == ['MPI Rank %d' % r for r in (0, 1, 2, 3)]"
 
 # A parallel netCDF file on the shared file system, through four layers.
@@ -109,7 +107,6 @@ fi
 mkdir -p "$TMP/team"
 limited 60 mpirun -n 2 "$IOPROBE" merge -o "$TMP/team/trace" "$TMP/n1" "$TMP/n2" >"$TMP/team/out" 2>"$TMP/team/err" </dev/null
 verdict "two processes, status" "$([ $? = 0 ] || said "$TMP/team")"
-contract team "$TMP/team/trace/traces.otf2"
 verdict "two processes, same result" "$(cmp "$TMP/both/trace/traces.def" "$TMP/team/trace/traces.def" 2>&1
 	diff -rq "$TMP/both/trace/traces" "$TMP/team/trace/traces" | head -n 2)$(ls -d "$TMP"/team/trace.partial-* 2>/dev/null)"
 mkdir -p "$TMP/team_fails"
@@ -121,7 +118,6 @@ verdict "two processes, one fails" "$([ $? != 0 ] || echo 'status 0')$([ "$(grep
 
 merge one "$TMP/n1"
 says one 'ranks are missing: 2-3 of 4'
-contract one "$TMP/one/trace/traces.otf2"
 checks one "property('MISSING_RANKS') == '2-3 of 4'"
 
 mkdir -p "$TMP/cut"
@@ -129,7 +125,6 @@ head -c $(($(stat -c %s "$TMP/n2/spool") - 300)) "$TMP/n2/spool" >"$TMP/cut/spoo
 "$IOPROBE" recover "$TMP/cut" >/dev/null 2>&1
 merge interrupted "$TMP/n1" "$TMP/cut"
 says interrupted 'node n2 was interrupted'
-contract interrupted "$TMP/interrupted/trace/traces.otf2"
 checks interrupted "ranks == 4 and property('RECORDING_COMPLETE') == 'no'"
 
 # ---- clocks ----
@@ -139,7 +134,6 @@ edited() { cp -r "$TMP/n2" "$TMP/$1" && "$PYTHON" "$TESTS/lib/anchor_edit.py" "$
 
 edited drift traces.otf2 'realtime_ns=([0-9]+)' '"realtime_ns=%d" % (int(m[1]) + 500 * n)'
 merge drifting "$TMP/n1" "$TMP/drift"
-contract drifting "$TMP/drifting/trace/traces.otf2"
 checks drifting "0 < int(property('CLOCK_OFFSET_CHANGE_NS')) < 2000"
 
 edited wrong traces.otf2 'realtime_ns=([0-9]+)' '"realtime_ns=%d" % (int(m[1]) + 5000000000)'
@@ -180,7 +174,7 @@ merge output "$TMP/n1" "$TMP/n2"
 verdict "output exists" "$([ $STATUS = 1 ] && grep -q 'not an empty folder' "$TMP/output/err" || said "$TMP/output")$(
 	[ "$(ls "$TMP/output/trace")" = mine ] || echo 'the folder was changed')"
 mkdir -p "$TMP/empty/trace" && merge empty "$TMP/n1"
-contract empty "$TMP/empty/trace/traces.otf2"
+verdict "output, an empty folder" "$([ -e "$TMP/empty/trace/traces.otf2" ] || said "$TMP/empty")"
 limited 20 "$IOPROBE" merge -o "$TMP/absent/folder/trace" "$TMP/n1" 2>"$TMP/err" >/dev/null
 verdict "output, no such folder" "$(grep -q 'absent/folder.*No such file' "$TMP/err" || cat "$TMP/err")"
 limited 20 "$IOPROBE" merge "$TMP/n1" >/dev/null 2>"$TMP/err"
@@ -219,7 +213,7 @@ verdict "killed, no archive" "$([ ! -e "$TMP/killed/trace" ] || echo 'there is o
 mkdir -p "$TMP/killed/trace.partial-thesis" && touch "$TMP/killed/trace.partial-thesis/chapter"       # somebody's own
 merge killed "$TMP/n1" "$TMP/n2"
 says "killed" "removed $TMP/killed/trace.partial-"
-contract killed "$TMP/killed/trace/traces.otf2"
+verdict "killed, merged again" "$(cmp "$TMP/killed/trace/traces.def" "$TMP/both/trace/traces.def" 2>&1)"
 verdict "killed, leftovers are removed" "$(cd "$TMP/killed" && [ "$(echo trace.partial-*/*)" = trace.partial-thesis/chapter ] ||
 	ls -d "$TMP"/killed/trace.partial-*)"
 limited 20 "$IOPROBE" --shared-mount relative -o "$TMP/x" -- true >/dev/null 2>"$TMP/err"
