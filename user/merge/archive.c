@@ -397,29 +397,42 @@ static void set_number(struct writing *w, const char *key, int64_t value)
 	set_text(w, key, number);
 }
 
-/* Of each node its name and note. */
+/* The lines of a node, as NAME_0001 and so on, with its host before each. */
+static void set_lines(struct writing *w, size_t n, const char *name, const uint32_t *lines, size_t nlines, uint64_t *written)
+{
+	for (size_t i = 0; i < nlines && *written < NOTES_MAX && w->code == OTF2_SUCCESS; i++) {
+		char key[32], *value;
+
+		if (asprintf(&value, "%s: %s", merge_host(w->m, n), node_string(&w->m->nodes[n], lines[i])) < 0) {
+			w->code = OTF2_ERROR_ENOMEM;
+			return;
+		}
+		snprintf(key, sizeof(key), "%s_%04" PRIu64, name, ++*written);
+		set_text(w, key, value);
+		free(value);
+	}
+}
+
 static void set_notes(struct writing *w)
 {
 	const struct merge *m = w->m;
-	uint64_t total = 0, written = 0;
+	uint64_t notes = 0, left_out = 0, total_notes = 0, total_left_out = 0;
 
 	for (size_t n = 0; n < m->nnodes; n++) {
-		total += m->nodes[n].head.nnotes;
-		for (size_t i = 0; i < m->nodes[n].notes.n && written < NOTES_MAX && w->code == OTF2_SUCCESS; i++) {
-			char key[24], *value;
+		const struct node *node = &m->nodes[n];
 
-			if (asprintf(&value, "%s: %s", merge_host(m, n), node_string(&m->nodes[n], m->nodes[n].notes.v[i])) < 0) {
-				w->code = OTF2_ERROR_ENOMEM;
-				return;
-			}
-			snprintf(key, sizeof(key), "NOTE_%04" PRIu64, ++written);
-			set_text(w, key, value);
-			free(value);
-		}
+		total_notes += node->head.nnotes;
+		total_left_out += node->head.nleft_out;
+		set_lines(w, n, "NOTE", node->notes.v, node->notes.n, &notes);
+		set_lines(w, n, "LEFT_OUT", node->left_out.v, node->left_out.n, &left_out);
 	}
-	set_number(w, "NOTES", total);
-	if (total > written)
-		set_number(w, "NOTES_OMITTED", total - written);
+	set_number(w, "NOTES", total_notes);
+	if (total_notes > notes)
+		set_number(w, "NOTES_OMITTED", total_notes - notes);
+	if (total_left_out)
+		set_number(w, "LEFT_OUT", total_left_out);
+	if (total_left_out > left_out)
+		set_number(w, "LEFT_OUT_OMITTED", total_left_out - left_out);
 }
 
 static void set_clocks(struct writing *w)

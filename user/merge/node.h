@@ -50,7 +50,7 @@ struct node_head {
 	bool complete;                                  /* the recording ended in order */
 	bool uses_mpi;
 	bool has_collectives, has_summary;              /* the side files are there */
-	uint64_t totals[NODE_TOTALS], nnotes;           /* nnotes: of the archive, not all may be in notes */
+	uint64_t totals[NODE_TOTALS], nnotes, nleft_out; /* lines that the archive has, not all may be in notes and left_out */
 	uint64_t threads, processes, ranks;
 };
 
@@ -58,7 +58,7 @@ struct node_head {
 	X(char, text) X(uint32_t, strings) X(struct node_paradigm, paradigms) X(struct node_group, groups) \
 	X(struct node_location, locations) X(struct node_region, regions) X(struct node_attribute, attributes) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
-	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes)
+	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out)
 
 struct node {
 	const char *dir;                /* as the user named it; not owned */

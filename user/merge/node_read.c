@@ -452,23 +452,41 @@ static int clock_property(struct reading *r, const char *name, struct model_cloc
 	return r->error;
 }
 
-static int read_notes(struct reading *r)
+struct lines { uint32_t *v; size_t n, cap; };
+
+/* Properties NAME_0001 to the number of them, n. */
+static int read_lines(struct reading *r, const char *name, uint64_t n, struct lines *lines)
 {
-	char name[PROPERTY_NAME_MAX];
+	for (uint64_t i = 1; i <= n && !r->error; i++) {
+		char key[PROPERTY_NAME_MAX];
+		uint32_t ref, *line;
 
-	r->node->head.nnotes = number_property(r, "NOTES");
-	for (uint64_t i = 1; i <= r->node->head.nnotes && !r->error; i++) {
-		uint32_t ref, *note;
-
-		snprintf(name, sizeof(name), "NOTE_%04" PRIu64, i);
-		ref = string_property(r, name);
+		snprintf(key, sizeof(key), "%s_%04" PRIu64, name, i);
+		ref = string_property(r, key);
 		if (ref == REF_NONE)
-			break;          /* an archive has 1000 at most */
-		note = MODEL_ADD(r->node->notes);
-		if (!note)
+			break;          /* an archive has 1000 notes at most */
+		line = MODEL_ADD(*lines);
+		if (!line)
 			return fail(r, -ENOMEM, "out of memory");
-		*note = ref;
+		*line = ref;
 	}
+	return r->error;
+}
+
+/* What the nodes say of their recordings: notes, and what their filters left out. */
+static int read_all_lines(struct reading *r)
+{
+	struct node *node = r->node;
+	struct lines notes = { 0 }, left_out = { 0 };
+
+	node->head.nnotes = number_property(r, "NOTES");
+	node->head.nleft_out = number_property(r, "LEFT_OUT");
+	if (!read_lines(r, "NOTE", node->head.nnotes, &notes))
+		read_lines(r, "LEFT_OUT", node->head.nleft_out, &left_out);
+	node->notes.v = notes.v;
+	node->notes.n = notes.n;
+	node->left_out.v = left_out.v;
+	node->left_out.n = left_out.n;
 	return r->error;
 }
 
@@ -492,7 +510,7 @@ static int read_properties(struct reading *r)
 	if (!clock_property(r, "CLOCK_START", &head->start) && !head->start.read)
 		fail(r, -EINVAL, "it does not say how its clock stood (CLOCK_START)");
 	clock_property(r, "CLOCK_END", &head->end);
-	return r->error ? r->error : read_notes(r);
+	return r->error ? r->error : read_all_lines(r);
 }
 
 /* ---- all ---- */

@@ -126,10 +126,10 @@ static void print_clocks(FILE *out, const struct merge *m)
 {
 	const struct clock_report *c = &m->clocks;
 
-	fprintf(out, "clocks: offsets from the first node's %s to %s, changed by at most %s while recording\n",
-		duration(c->offset_min_ns).text, duration(c->offset_max_ns).text, duration(c->change_max_ns).text);
 	if (m->nnodes < 2)
 		return;
+	fprintf(out, "clocks: offsets from the first node's %s to %s, changed by at most %s while recording\n",
+		duration(c->offset_min_ns).text, duration(c->offset_max_ns).text, duration(c->change_max_ns).text);
 	if (c->error_known)
 		fprintf(out, "clocks: estimated error between nodes %s\n", duration(c->error_ns).text);
 	else
@@ -150,16 +150,20 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 		{ TOTAL_LATE, "records late" }, { TOTAL_ABANDONED, "calls abandoned" },
 		{ TOTAL_RETURNS_WITHOUT_FRAME, "returns without frame" }, { TOTAL_FRAMES_TOO_DEEP, "calls nested too deep" },
 	};
-	uint64_t notes = 0;
+	uint64_t notes = 0, left_out = 0;
 
-	for (size_t i = 0; i < m->nnodes; i++)
+	for (size_t i = 0; i < m->nnodes; i++) {
 		notes += m->nodes[i].head.nnotes;
+		left_out += m->nodes[i].head.nleft_out;
+	}
 	fprintf(out, "records lost %" PRIu64 "\n", s->totals[TOTAL_LOST]);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (s->totals[lines[i].total])
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);
 	if (s->without_summary)
 		fprintf(out, "note: %u node%s without summary.json: not in the table above\n", s->without_summary, plural(s->without_summary));
+	if (left_out)
+		fprintf(out, "left out by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out, plural(left_out));
 	if (notes)
 		fprintf(out, "notes of the nodes: %" PRIu64 ", in the archive's properties IOPROBE::NOTE_*\n", notes);
 }
