@@ -31,7 +31,7 @@ enum iop_rec_type {
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
 
 	/* written by the agent */
-	IOP_REC_HOST = 64,      /* text: host, kernel, version, clock pair, command line */
+	IOP_REC_HOST = 64,      /* text: host, kernel, version, clocks, shared mounts, command line */
 	IOP_REC_TABLE = 65,     /* text: the source of one probe table, in load order; probe ids count rows over all tables */
 	IOP_REC_PROCESS = 66,   /* text: one process: exe, cmdline, cwd, rank variables, mount namespace */
 	IOP_REC_MOUNTS = 67,    /* text: mountinfo of one mount namespace */
@@ -40,7 +40,7 @@ enum iop_rec_type {
 	IOP_REC_GAP = 70,       /* text: a span in which a layer of one process was not observed */
 	IOP_REC_ROUND = 71,     /* every ring was drained up to time_ns: iop_rec with no payload */
 	IOP_REC_LOST = 72,      /* records dropped by a full ring: iop_rec_lost */
-	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals */
+	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals, clocks */
 	IOP_REC_LEFT_OUT = 74,  /* text: a filter, or what it left out of a layer since the last such record */
 };
 

@@ -154,6 +154,7 @@ static char dir[64];
 static int setup(void **state)
 {
 	(void)state;
+	otf2_log_tag = 77;
 	strcpy(dir, "/tmp/ioprobe-otf2-XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
