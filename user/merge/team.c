@@ -118,31 +118,26 @@ static void remove_tree(const char *dir)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* create: O_CREAT, or 0 where only what is there is wanted. */
-static int lock_of(const char *dir, int create)
+static int lock_open(const char *dir, int flags)
 {
 	char path[4400];
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/ioprobe-merge.lock", dir);
-	fd = open(path, O_RDWR | create | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
+	return open(path, O_RDWR | flags | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
 /* A folder with a lock that nobody holds is of a merge that was killed. Any other one is not ours. */
 static void remove_leftover(const char *dir)
 {
-	int fd = lock_of(dir, 0);
+	int fd = lock_open(dir, 0);
 
 	if (fd < 0)
 		return;
-	remove_tree(dir);
+	if (!flock(fd, LOCK_EX | LOCK_NB)) {
+		remove_tree(dir);
+		fprintf(stderr, "ioprobe: removed %s, which an interrupted merge had left\n", dir);
+	}
 	close(fd);
-	fprintf(stderr, "ioprobe: removed %s, which an interrupted merge had left\n", dir);
 }
 
 static void remove_leftovers(const char *out)
@@ -171,8 +166,10 @@ static int make_folder(struct team *team, const char *out, char *err, size_t err
 	int ret = 0;
 
 	remove_leftovers(out);
-	if (mkdir(team->dir, 0777) || (team->lock = lock_of(team->dir, O_CREAT)) < 0)
+	if (mkdir(team->dir, 0777) || (team->lock = lock_open(team->dir, O_CREAT)) < 0)
 		ret = -errno;
+	else
+		flock(team->lock, LOCK_EX | LOCK_NB);   /* a file system that has no locks is no hindrance; nothing is removed there, either */
 	if (!ret) {
 		ready = team_open(team, "ready");
 		ret = ready ? team_publish(team, ready, "ready") : -errno;
