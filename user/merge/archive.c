@@ -435,6 +435,27 @@ static void set_notes(struct writing *w)
 		set_number(w, "LEFT_OUT_OMITTED", total_left_out - left_out);
 }
 
+/* Declared on any node; each once. */
+static void set_shared_mounts(struct writing *w)
+{
+	struct index known = { 0 };
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].shared_mounts.n && w->code == OTF2_SUCCESS; i++) {
+			uint32_t number = next, path = w->m->nodes[n].shared_mounts.v[i];
+			char key[32];
+
+			if (index_get(&known, (struct index_key){ { text(w, n, path) } }, &number))
+				w->code = OTF2_ERROR_ENOMEM;
+			if (number != next)
+				continue;
+			snprintf(key, sizeof(key), "SHARED_MOUNT_%04u", ++next);
+			set_text(w, key, node_string(&w->m->nodes[n], path));
+		}
+	index_deinit(&known);
+}
+
 static void set_clocks(struct writing *w)
 {
 	const struct clock_report *c = &w->m->clocks;
@@ -478,6 +499,7 @@ static void set_properties(struct writing *w)
 		set_text(w, "MISSING_RANKS", missing);
 	free(missing);
 	set_clocks(w);
+	set_shared_mounts(w);
 	set_notes(w);
 }
 

@@ -58,7 +58,7 @@ struct node_head {
 	X(char, text) X(uint32_t, strings) X(struct node_paradigm, paradigms) X(struct node_group, groups) \
 	X(struct node_location, locations) X(struct node_region, regions) X(struct node_attribute, attributes) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
-	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out)
+	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts)
 
 struct node {
 	const char *dir;                /* as the user named it; not owned */

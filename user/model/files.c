@@ -265,8 +265,8 @@ static const struct mount_row *mount_of_file(const struct replay *r, size_t i)
 /* Whoever records may know better than the file system's type tells: a FUSE file system, a bind mount, a site's own. */
 static bool is_declared_shared(const struct replay *r, const struct mount_row *row)
 {
-	for (size_t i = 0; i < r->shared_mounts.n; i++)
-		if (!strcmp(r->shared_mounts.v[i], row->mount_point))
+	for (size_t i = 0; i < r->model->shared_mounts.n; i++)
+		if (!strcmp(r->model->shared_mounts.v[i], row->mount_point))
 			return true;
 	return false;
 }
@@ -276,15 +276,15 @@ static int check_shared_mounts(struct replay *r)
 {
 	int ret = 0;
 
-	for (size_t s = 0; s < r->shared_mounts.n && !ret; s++) {
+	for (size_t s = 0; s < r->model->shared_mounts.n && !ret; s++) {
 		bool seen = false;
 
 		for (size_t i = 0; i < r->mounts.n && !seen; i++)
 			for (size_t m = 0; m < r->mounts.v[i].mounts.n && !seen; m++)
-				seen = !strcmp(r->mounts.v[i].mounts.v[m].mount_point, r->shared_mounts.v[s]);
+				seen = !strcmp(r->mounts.v[i].mounts.v[m].mount_point, r->model->shared_mounts.v[s]);
 		if (!seen)
 			ret = model_note(r->model, "no process had a file system mounted on %s, which was declared to be shared",
-					 r->shared_mounts.v[s]);
+					 r->model->shared_mounts.v[s]);
 	}
 	return ret;
 }

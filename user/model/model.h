@@ -104,6 +104,7 @@ struct model {
 	MODEL_ARRAY(struct model_handle, handles);
 	MODEL_ARRAY(struct model_comm, comms);
 	MODEL_ARRAY(struct model_left_out, left_out);
+	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
 	const char *machine_name, *host_name, *version; /* version: of the ioprobe that recorded */
 	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
 	uint32_t recording_tag;                         /* 31 bits that tell this recording from the others of its job */

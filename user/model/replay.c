@@ -250,7 +250,6 @@ static void deinit(struct replay *r)
 	notes_free(r);
 	table_set_deinit(&r->set);
 	free(r->jobs.v);
-	free(r->shared_mounts.v);
 	free(r->rows);
 }
 

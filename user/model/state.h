@@ -193,7 +193,6 @@ struct replay {
 	struct unified *unified;
 	MODEL_ARRAY(struct job, jobs);
 	uint32_t self;                  /* model comm, REF_NONE */
-	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
 	bool many_batch_jobs;
 	uint64_t location_base;
 	uint64_t last_ns;               /* newest record */

@@ -72,7 +72,7 @@ static int read_shared_mounts(struct replay *r, const struct iop_rec_text *rec)
 		path = value_string(r, rec, key);
 		if (!path)
 			return 0;
-		slot = MODEL_ADD(r->shared_mounts);
+		slot = MODEL_ADD(r->model->shared_mounts);
 		if (!slot)
 			return -ENOMEM;
 		*slot = path;

@@ -87,6 +87,12 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 		error = set_text(s, "VERSION", model->version);
 	if (!error && model->batch_job)
 		error = set_text(s, "BATCH_JOB", model->batch_job);
+	for (size_t i = 0; i < model->shared_mounts.n && !error; i++) {
+		char key[40];
+
+		snprintf(key, sizeof(key), "SHARED_MOUNT_%04zu", i + 1);
+		error = set_text(s, key, model->shared_mounts.v[i]);
+	}
 	if (!error)
 		error = set_clock(s, "CLOCK_START", &model->clock_start);
 	return error ? error : set_clock(s, "CLOCK_END", &model->clock_end);
