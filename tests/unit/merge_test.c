@@ -104,6 +104,8 @@ static int teardown(void **state)
 	free(m.maps);
 	texts_deinit(&m.strings);
 	free(m.launches.v);
+	for (size_t c = 0; c < m.comms.n; c++)
+		free(m.comms.v[c].members);
 	free(m.comms.v);
 	free(m.groups.v);
 	return 0;
@@ -303,6 +305,53 @@ static void two_launches(void **state)
 	assert_int_equal(m.launches.n, 2);
 	assert_int_not_equal(m.maps[0].comms[0], m.maps[2].comms[0]);
 	assert_int_equal(m.maps[2].groups[0], 4);
+}
+
+static uint32_t add_comm(unsigned n, const char *name, uint32_t first, uint32_t nmembers)
+{
+	return ADD(nodes[n].comms, str(&nodes[n], name), first, nmembers, false);
+}
+
+/* Half a job: made the same way on all nodes, so it is one; of what one node alone has, the order is known. */
+static void communicators_made_of_others(void **state)
+{
+	const struct merged_comm *half, *own;
+
+	(void)state;
+	for (unsigned n = 0; n < NODES; n++) {
+		ADD(nodes[n].members, 1);
+		add_comm(n, "MPI_COMM_WORLD/MPI_Comm_split 1 color 1 (members that were recorded)", 2, 1);
+	}
+	ADD(nodes[2].members, 1);
+	ADD(nodes[2].members, 0);
+	add_comm(2, "MPI_COMM_WORLD/MPI_Comm_split 1 color 2 (members that were recorded)", 3, 2);
+	unify_all();
+	assert_int_equal(m.comms.n, 4);
+	assert_true(m.comms.v[m.maps[0].comms[0]].world);
+	half = &m.comms.v[m.maps[0].comms[2]];
+	assert_int_equal(m.maps[2].comms[2], m.maps[0].comms[2]);
+	assert_int_equal(half->nmembers, 3);
+	assert_int_equal(half->members[0], 1);
+	assert_int_equal(half->members[2], 5);
+	assert_false(half->world || half->partial);
+	own = &m.comms.v[m.maps[2].comms[3]];
+	assert_int_equal(own->members[0], 5);
+	assert_int_equal(own->members[1], 4);
+	assert_int_equal(m.unordered_comms, 1);
+}
+
+/* As long as ranks are missing, members may be. */
+static void communicators_stay_partial(void **state)
+{
+	(void)state;
+	ADD(nodes[0].members, 1);
+	add_comm(0, "MPI_COMM_WORLD/MPI_Comm_split 1 color 1 (members that were recorded) (job 2)", 2, 1);
+	for (unsigned n = 0; n < NODES; n++)
+		for (uint32_t r = 0; r < 2; r++)
+			nodes[n].groups.v[r].launch_size = 8;
+	unify_all();
+	assert_true(m.comms.v[m.maps[0].comms[2]].partial);
+	assert_string_equal(m.strings.v.v[m.comms.v[m.maps[0].comms[2]].name], "MPI_COMM_WORLD/MPI_Comm_split 1 color 1");
 }
 
 /* ---- what is refused ---- */
@@ -505,7 +554,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(files_by_scope), TEST(other_server_other_file), TEST(collective_handles_in_order), TEST(collective_handles_by_time),
 		TEST(unmatched_handles_stay_apart), TEST(one_handle_many_files), TEST(parents_come_first), TEST(ranks_over_all_nodes),
-		TEST(missing_ranks_are_named), TEST(unknown_size_misses_nothing), TEST(two_launches), TEST(other_versions), TEST(unknown_version),
+		TEST(missing_ranks_are_named), TEST(unknown_size_misses_nothing), TEST(two_launches), TEST(communicators_made_of_others), TEST(communicators_stay_partial), TEST(other_versions), TEST(unknown_version),
 		TEST(one_node_twice), TEST(one_location_twice), TEST(other_jobs), TEST(chain_of_launches), TEST(one_rank_twice),
 		TEST(sizes_differ), TEST(other_tables), TEST(offsets_and_span), TEST(errors_add_up), TEST(one_unsynchronized_clock_is_enough),
 		TEST(collectives_that_agree), TEST(collectives_that_contradict), TEST(one_node_against_itself), TEST(saved_and_loaded),

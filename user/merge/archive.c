@@ -214,36 +214,21 @@ static uint32_t list_locations(struct writing *w)
 	return w->m->nranks;
 }
 
+/* Ranks are the first groups: a member's ref is its index. */
 static uint32_t list_members(struct writing *w, const struct merged_comm *comm)
 {
-	const struct node *node = &w->m->nodes[comm->node];
-	uint32_t n = 0;
-
-	if (comm->self)
-		return 0;
-	if (comm->launch == REF_NONE) {         /* the node's own one: ranks are the first groups, so a group is an index */
-		const struct node_comm *own = &node->comms.v[comm->node_comm];
-
-		for (uint32_t i = 0; i < own->nmembers; i++)
-			w->members[n++] = w->m->maps[comm->node].groups[node->members.v[own->first_member + i]];
-		return n;
-	}
-	for (uint32_t i = 0; i < w->m->nranks; i++) {
-		const struct merged_group *group = &w->m->groups.v[i];
-
-		if (launch_of(w, group, &w->m->nodes[group->node].groups.v[group->group]) == comm->launch)
-			w->members[n++] = i;
-	}
-	return n;
+	for (uint32_t i = 0; i < comm->nmembers && !comm->self; i++)
+		w->members[i] = comm->members[i];
+	return comm->self ? 0 : comm->nmembers;
 }
 
 static OTF2_StringRef comm_name(struct writing *w, const struct merged_comm *comm)
 {
-	if (comm->launch == REF_NONE)
-		return comm->name == REF_NONE ? string(w, "") : comm->name;
-	if (w->m->launches.n > 1)
-		return stringf(w, "MPI_COMM_WORLD (job %u)", comm->launch + 1);
-	return string(w, "MPI_COMM_WORLD");
+	const char *name = w->m->strings.v.v[comm->name], *partial = comm->partial ? " (members that were recorded)" : "";
+
+	if (comm->launch != REF_NONE && w->m->launches.n > 1)
+		return stringf(w, "%s%s (job %u)", name, partial, comm->launch + 1);
+	return stringf(w, "%s%s", name, partial);
 }
 
 /* Group 0 holds the ranks' locations, group 1 + i the members of communicator i. */
@@ -525,8 +510,8 @@ static size_t most_members(const struct merge *m)
 {
 	size_t most = m->nranks;
 
-	for (size_t n = 0; n < m->nnodes; n++)
-		most = m->nodes[n].members.n > most ? m->nodes[n].members.n : most;
+	for (size_t c = 0; c < m->comms.n; c++)
+		most = m->comms.v[c].nmembers > most ? m->comms.v[c].nmembers : most;
 	return most;
 }
 

@@ -23,8 +23,9 @@ struct node_map {
 };
 
 /* A launch of ranks (mpirun, srun). name: string; REF_NONE: unknown, there is one of these at most. */
-struct launch { uint32_t name, world; int64_t size; uint64_t ranks; };
-struct merged_comm { uint32_t name, launch, node, node_comm; bool self; };       /* launch REF_NONE: of one node */
+struct launch { uint32_t name; int64_t size; uint64_t ranks; };
+/* name: without what depends on the node. members: merged groups, all of them ranks; world: in the order of the launch. */
+struct merged_comm { uint32_t name, launch, nodes, *members, nmembers; bool self, world, partial; };
 struct merged_group { uint32_t node, group; };
 struct location_counts { uint64_t linked, cloned, copied, bytes_copied; };
 
@@ -52,6 +53,7 @@ struct merge {
 	MODEL_ARRAY(struct merged_comm, comms);
 	MODEL_ARRAY(struct merged_group, groups);       /* by ref: ranks by launch and rank, then the others */
 	uint32_t nranks;
+	uint32_t unordered_comms;               /* over several nodes, not a world: whose order is not known */
 	uint32_t nregions, nattributes, nfiles, nhandles;
 	uint32_t shared_files, node_files, unknown_files;       /* definitions by scope */
 	uint64_t joined_files;                  /* definitions of nodes that became one with another node's */

@@ -117,6 +117,9 @@ static void print_handles(FILE *out, const struct merge *m)
 	if (m->unmatched_handles)
 		fprintf(out, "note: %u collective handles are seen on one node only, or could not be matched with those of the others\n",
 			m->unmatched_handles);
+	if (m->unordered_comms)
+		fprintf(out, "note: %u communicators over several nodes: their members stand in the order of MPI_COMM_WORLD, which need not be "
+			"their own\n", m->unordered_comms);
 	if (m->split_handles)
 		fprintf(out, "note: %u handles were opened together, but on files that are local to the nodes: they have no file\n",
 			m->split_handles);

@@ -353,6 +353,8 @@ static void deinit(struct run *r)
 	free(m->maps);
 	texts_deinit(&m->strings);
 	free(m->launches.v);
+	for (size_t i = 0; i < m->comms.n; i++)
+		free(m->comms.v[i].members);
 	free(m->comms.v);
 	free(m->groups.v);
 }

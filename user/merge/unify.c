@@ -120,7 +120,7 @@ static uint32_t launch_get(struct merge *m, uint32_t name)
 	launch = MODEL_ADD(m->launches);
 	if (!launch)
 		return REF_NONE;
-	*launch = (struct launch){ .name = name, .world = REF_NONE, .size = -1 };
+	*launch = (struct launch){ .name = name, .size = -1 };
 	return m->launches.n - 1;
 }
 
@@ -222,53 +222,104 @@ static int unify_groups(struct merge *m)
 
 /* ---- communicators ---- */
 
-/* The launch of which this is the world on that node: all the launch's ranks there, by its name. REF_NONE for any other one. */
-static uint32_t world_of(struct merge *m, size_t n, const struct node_comm *comm)
+#define SUFFIX_PARTIAL " (members that were recorded)"
+
+/* The name without what the node's own view adds: which of its jobs, and that it has not seen all members. */
+static uint32_t base_name(struct merge *m, const char *name, bool *partial)
 {
-	static const char world[] = "MPI_COMM_WORLD";
+	char *base = strdup(name), *job = base ? strstr(base, " (job ") : NULL, *suffix;
+	uint32_t ref;
+
+	if (job)
+		*job = 0;
+	suffix = base ? strstr(base, SUFFIX_PARTIAL) : NULL;
+	*partial = suffix;
+	if (suffix)
+		*suffix = 0;
+	ref = base ? texts_ref(&m->strings, base) : REF_NONE;
+	free(base);
+	return ref;
+}
+
+static uint32_t launch_of_comm(struct merge *m, size_t n, const struct node_comm *comm)
+{
 	const struct node *node = &m->nodes[n];
-	const struct node_group *g;
+	const struct node_group *g = comm->nmembers ? &node->groups.v[node->members.v[comm->first_member]] : NULL;
 
-	if (comm->self || !comm->nmembers || strncmp(node_string(node, comm->name), world, strlen(world)) != 0)
-		return REF_NONE;
-	g = &node->groups.v[node->members.v[comm->first_member]];
-	return g->rank < 0 ? REF_NONE : launch_get(m, text_of(&m->maps[n], node, g->launch));
+	return g && g->rank >= 0 ? launch_get(m, text_of(&m->maps[n], node, g->launch)) : REF_NONE;
 }
 
-static uint32_t add_comm(struct merge *m, struct merged_comm comm)
+static int add_members(struct merge *m, struct merged_comm *merged, size_t n, const struct node_comm *comm)
 {
-	struct merged_comm *slot = MODEL_ADD(m->comms);
+	uint32_t *grown = reallocarray(merged->members, merged->nmembers + comm->nmembers + 1, sizeof(*grown));
 
-	if (slot)
-		*slot = comm;
-	return slot ? m->comms.n - 1 : REF_NONE;
+	if (!grown)
+		return out_of_memory(m);
+	merged->members = grown;
+	for (uint32_t i = 0; i < comm->nmembers; i++)
+		merged->members[merged->nmembers++] = m->maps[n].groups[m->nodes[n].members.v[comm->first_member + i]];
+	merged->nodes++;
+	return 0;
 }
 
-static uint32_t comm_ref(struct merge *m, size_t n, uint32_t c, uint32_t *self)
+/* What a communicator is called is how it was made, down from the world: the same on all nodes of a launch. */
+static int unify_comm(struct merge *m, struct index *index, size_t n, uint32_t c)
 {
 	const struct node_comm *comm = &m->nodes[n].comms.v[c];
-	uint32_t launch = world_of(m, n, comm);
-	struct merged_comm new = { text_of(&m->maps[n], &m->nodes[n], comm->name), launch, n, c, comm->self };
-	uint32_t *known = comm->self ? self : launch != REF_NONE ? &m->launches.v[launch].world : NULL;
+	struct merged_comm new = { .launch = comm->self ? REF_NONE : launch_of_comm(m, n, comm), .self = comm->self }, *slot;
+	struct index_key key;
+	uint32_t *ref = &m->maps[n].comms[c];
 
-	if (!known)
-		return add_comm(m, new);
-	if (*known == REF_NONE)
-		*known = add_comm(m, new);
-	return *known;
+	new.name = base_name(m, node_string(&m->nodes[n], comm->name), &new.partial);
+	if (new.name == REF_NONE)
+		return out_of_memory(m);
+	new.world = !comm->self && !strcmp(m->strings.v.v[new.name], "MPI_COMM_WORLD");
+	key = (struct index_key){ { new.name, new.launch, comm->self, comm->self || new.launch != REF_NONE ? 0 : 1 + n } };
+	*ref = m->comms.n;
+	if (index_get(index, key, ref))
+		return out_of_memory(m);
+	if (*ref == m->comms.n) {
+		slot = MODEL_ADD(m->comms);
+		if (!slot)
+			return out_of_memory(m);
+		*slot = new;
+	}
+	m->comms.v[*ref].partial |= new.partial;
+	return add_members(m, &m->comms.v[*ref], n, comm);
+}
+
+static int by_ref(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One node knows the order of the members that it has seen, but not where those of other nodes come between them. */
+static void order_members(struct merge *m, struct merged_comm *comm)
+{
+	const struct launch *launch = comm->launch != REF_NONE ? &m->launches.v[comm->launch] : NULL;
+
+	if (launch && launch->size >= 0 && launch->ranks >= (uint64_t)launch->size)
+		comm->partial = false;
+	if (comm->nodes < 2 || comm->self)
+		return;
+	qsort(comm->members, comm->nmembers, sizeof(*comm->members), by_ref);
+	m->unordered_comms += !comm->world;
 }
 
 static int unify_comms(struct merge *m)
 {
-	uint32_t self = REF_NONE;
+	struct index index = { 0 };
+	int ret = 0;
 
-	for (size_t i = 0; i < m->nnodes; i++)
-		for (uint32_t c = 0; c < m->nodes[i].comms.n; c++) {
-			m->maps[i].comms[c] = comm_ref(m, i, c, &self);
-			if (m->maps[i].comms[c] == REF_NONE)
-				return out_of_memory(m);
-		}
-	return 0;
+	for (size_t i = 0; i < m->nnodes && !ret; i++)
+		for (uint32_t c = 0; c < m->nodes[i].comms.n && !ret; c++)
+			ret = unify_comm(m, &index, i, c);
+	index_deinit(&index);
+	for (size_t c = 0; c < m->comms.n && !ret; c++)
+		order_members(m, &m->comms.v[c]);
+	return ret;
 }
 
 /* ---- files ---- */
