@@ -102,6 +102,23 @@ if [ -x "$P/parallel_nc" ]; then
 	verdict "netCDF, collective operations agree with the clocks" "$([ $? = 0 ] || grep clocks "$TMP/netcdf/out")"
 fi
 
+# Communicators of many makes, most of them over both hosts: one each, of all its members, and so are the handles on them.
+if [ -x "$P/comms" ]; then
+	mkdir "$TMP/shared/comms"
+	hosts_agent "$IOPROBE" -q --shared-mount "$TMP/shared" -o "$TMP/comms-\$host" --
+	hosts_mpirun 4 "$P/comms" "$TMP/shared/comms"
+	verdict "communicators, job" "$([ $? = 0 ] || tail -n 3 "$TMP/mpirun.err")"
+	wait_for_line "$TMP/n1.out" 'records lost'
+	wait_for_line "$TMP/n2.out" 'records lost'
+	merge comms "$TMP/comms-n1" "$TMP/comms-n2"
+	checks comms "stats['communicators']['MPI_COMM_WORLD/MPI_Comm_split 1 color 0'] == ['MPI Rank 0', 'MPI Rank 2']" \
+		"stats['communicators']['MPI_COMM_WORLD/MPI_Comm_split 1 color 1'] == ['MPI Rank 1', 'MPI Rank 3']" \
+		"stats['communicators']['MPI_COMM_WORLD/MPI_Comm_create 1'] == ['MPI Rank 1', 'MPI Rank 3']" \
+		"property('COLLECTIVES_VIOLATED') == '0'"
+	expect comms "[len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO' and h.file.name.endswith('/comms/' + f)]) for f in
+		('half0', 'half1', 'dup0', 'dup1', 'pair', 'group', 'grid', 'graph', 'world', 'copy', 'again0', 'again1', 'either0', 'either1')] == [1] * 14"
+fi
+
 # ---- several processes ----
 
 mkdir -p "$TMP/team"

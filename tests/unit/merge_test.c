@@ -340,6 +340,22 @@ static void communicators_made_of_others(void **state)
 	assert_int_equal(m.unordered_comms, 1);
 }
 
+/* One call makes a communicator per node, of all whose members the node has seen. */
+static void communicators_of_one_node(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		add_comm(n, "MPI_COMM_WORLD/MPI_Comm_create 1", 0, 2);
+		add_comm(n, "MPI_COMM_WORLD/MPI_Comm_split_type 1 color 0 (members that were recorded)", 0, 2);
+	}
+	unify_all();
+	assert_int_equal(m.comms.n, 2 + 4);
+	assert_int_not_equal(m.maps[0].comms[2], m.maps[1].comms[2]);
+	assert_int_not_equal(m.maps[0].comms[3], m.maps[1].comms[3]);
+	assert_int_equal(m.unordered_comms, 0);
+	assert_false(m.comms.v[m.maps[0].comms[3]].partial);
+}
+
 /* As long as ranks are missing, members may be. */
 static void communicators_stay_partial(void **state)
 {
@@ -554,7 +570,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(files_by_scope), TEST(other_server_other_file), TEST(collective_handles_in_order), TEST(collective_handles_by_time),
 		TEST(unmatched_handles_stay_apart), TEST(one_handle_many_files), TEST(parents_come_first), TEST(ranks_over_all_nodes),
-		TEST(missing_ranks_are_named), TEST(unknown_size_misses_nothing), TEST(two_launches), TEST(communicators_made_of_others), TEST(communicators_stay_partial), TEST(other_versions), TEST(unknown_version),
+		TEST(missing_ranks_are_named), TEST(unknown_size_misses_nothing), TEST(two_launches), TEST(communicators_made_of_others), TEST(communicators_of_one_node), TEST(communicators_stay_partial), TEST(other_versions), TEST(unknown_version),
 		TEST(one_node_twice), TEST(one_location_twice), TEST(other_jobs), TEST(chain_of_launches), TEST(one_rank_twice),
 		TEST(sizes_differ), TEST(other_tables), TEST(offsets_and_span), TEST(errors_add_up), TEST(one_unsynchronized_clock_is_enough),
 		TEST(collectives_that_agree), TEST(collectives_that_contradict), TEST(one_node_against_itself), TEST(saved_and_loaded),

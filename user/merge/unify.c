@@ -262,7 +262,15 @@ static int add_members(struct merge *m, struct merged_comm *merged, size_t n, co
 	return 0;
 }
 
-/* What a communicator is called is how it was made, down from the world: the same on all nodes of a launch. */
+/* What a communicator is called is how it was made, down from the world: the same on all nodes of a launch. But one whose members were all
+ * seen on one node is that node's, another one of the same call may be on the next; and so is one of the processes that share memory. */
+static bool is_over_nodes(const struct merge *m, const struct merged_comm *comm)
+{
+	if (comm->self || comm->launch == REF_NONE)
+		return comm->self;
+	return comm->world || (comm->partial && !strstr(m->strings.v.v[comm->name], "/MPI_Comm_split_type "));
+}
+
 static int unify_comm(struct merge *m, struct index *index, size_t n, uint32_t c)
 {
 	const struct node_comm *comm = &m->nodes[n].comms.v[c];
@@ -274,7 +282,7 @@ static int unify_comm(struct merge *m, struct index *index, size_t n, uint32_t c
 	if (new.name == REF_NONE)
 		return out_of_memory(m);
 	new.world = !comm->self && !strcmp(m->strings.v.v[new.name], "MPI_COMM_WORLD");
-	key = (struct index_key){ { new.name, new.launch, comm->self, comm->self || new.launch != REF_NONE ? 0 : 1 + n } };
+	key = (struct index_key){ { new.name, new.launch, comm->self, is_over_nodes(m, &new) ? 0 : 1 + n } };
 	*ref = m->comms.n;
 	if (index_get(index, key, ref))
 		return out_of_memory(m);
