@@ -51,7 +51,7 @@ def fio(folder, quick):
         return {}, "fio is not installed, left out"
     names = ["bare", "tracepoints", "ioprobe"] + ([] if "strace" in variants.missing_rivals() else ["strace"])
     result, lines = {}, []
-    for title, job, rule in FIO_JOBS:
+    for title, job, rule in FIO_JOBS[::2] if quick else FIO_JOBS:
         rounds = {v: [] for v in names}
         fio_once(folder, job, "bare")   # the file is there, the caches are warm
         for i in range(1 if quick else FIO_ROUNDS):
@@ -120,7 +120,7 @@ def mix(folder, quick):
 def storm(folder, quick):
     """fputc for STORM_S seconds under the ceiling that --pid has by default, against as many bare ones."""
     worker = variants.Worker("calls", folder)
-    seconds = 8 if quick else STORM_S       # the burst that is allowed at first weighs less in the longer one
+    seconds = 4 if quick else STORM_S       # the burst that is allowed at first weighs less in the longer one
     try:
         worker.order("fputc", 1, 200, 5)
         ns = worker.order("fputc", 1, 500, 5)["median"]
