@@ -9,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "locks.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -387,6 +388,8 @@ int syscall_enter(u64 *ctx)
 	f->arg_failed = 0;
 	f->sp = user->r8;       /* of mmap: the descriptor */
 	fetch_syscall_args(user, t, f, desc);
+	if (nr == fcntl_nr)
+		fetch_flock(f, desc);
 	if (!left_out)
 		before_fd_use(t, f, desc);
 	if (desc->flags & IOP_D_CLOSES_FD)

@@ -16,6 +16,7 @@ enum iop_arg_kind {
 	IOP_ARG_OUT_VALUE,      /* pointer to a 64-bit value that is read at return */
 	IOP_ARG_IN_INT,         /* pointer to a 32-bit int that is read at entry (MPI_File_close(MPI_File *) style) */
 	IOP_ARG_IN_VALUE,       /* pointer to a 64-bit value that is read at entry */
+	IOP_ARG_FLOCK,          /* fcntl's: pointer to a struct flock; a 64-bit word of it, read at entry if args[1] is a lock's command */
 	IOP_ARG_IOV,            /* struct iovec array; its number of elements is the next argument; the sum of lengths is sent */
 };
 

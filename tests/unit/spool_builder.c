@@ -341,6 +341,8 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 	default:
 		handle(out, e->u.lock.handle);
 		fprintf(out, " k%u", e->u.lock.kind);
+		if (e->u.lock.ranged)
+			fprintf(out, " %llu+%llu", (unsigned long long)e->u.lock.offset, (unsigned long long)e->u.lock.bytes);
 	}
 	fputc('\n', out);
 	return 0;

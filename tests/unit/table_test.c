@@ -361,7 +361,7 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 	{ "POSIX", "mmap", OP_MAP, 0, RESULT_POINTER, false, { { ROLE_ADDR, 0, IOP_ARG_VALUE }, { ROLE_BYTES, 1, IOP_ARG_VALUE },
 		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_FLAGS, 3, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_INT }, { ROLE_OFFSET, 5, IOP_ARG_VALUE } } },
 	{ "POSIX", "fcntl", OP_CONTROL, 0, RESULT_COUNT, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_CMD, 1, IOP_ARG_INT },
-		{ ROLE_ARG, 2, IOP_ARG_VALUE } } },
+		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_LOCK, 2, IOP_ARG_FLOCK }, { ROLE_OFFSET, 2, IOP_ARG_FLOCK }, { ROLE_BYTES, 2, IOP_ARG_FLOCK } } },
 };
 
 static void test_meanings(void **state)

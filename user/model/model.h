@@ -153,7 +153,12 @@ struct model_event {
 		struct { uint32_t handle; uint8_t mode; uint32_t flags; uint64_t bytes, matching_id, offset; } begin;
 		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */
 		struct { uint32_t handle; uint64_t bytes, matching_id; bool failed; } complete;  /* failed: or the call was left */
-		struct { uint32_t handle; uint8_t kind; } lock;                 /* OTF2_LockType */
+		struct {
+			uint32_t handle;
+			uint8_t kind;           /* OTF2_LockType */
+			bool ranged;            /* a part of the file: */
+			uint64_t offset, bytes; /* bytes 0: to the end of the file, whatever that will be */
+		} lock;                                                         /* LOCK UNLOCK TRYLOCK */
 	} u;
 };
 

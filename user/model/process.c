@@ -257,6 +257,7 @@ static void process_die(struct process *process)
 {
 	process->dead = true;
 	fd_free(process);
+	locks_free(process);
 	object_free_all(process);
 	comms_free_process(process);
 	free(process->cwd);

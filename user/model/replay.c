@@ -206,7 +206,8 @@ static int finish_totals(struct replay *r)
 		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
 	ret = ret ? ret : notes_finish(r);
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
-	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: whether they lock or unlock is unknown");
+	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
+	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks have no event: nobody was seen to lock what they gave back");
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }
 

@@ -16,7 +16,7 @@
 #include "table/table.h"
 
 #define NEVER UINT64_MAX
-#define MAX_ROLES (ROLE_FD + 1)
+#define MAX_ROLES (ROLE_LAST + 1)
 #define MAX_LAYERS 64
 #define LOSS_NOTES_MAX 200      /* places of losses that are listed */
 
@@ -42,7 +42,6 @@ struct incarnation {
 	uint32_t file;
 	uint32_t status_flags;          /* OTF2 */
 	uint8_t mode;                   /* OTF2 */
-	uint8_t lock;                   /* OTF2_LockType of the flock(2) held */
 };
 
 /* What an FD record said. */
@@ -83,6 +82,17 @@ struct object {
 
 /* ---- processes and threads ---- */
 
+/* ---- locks: what is known to be held ---- */
+
+enum lock_space { LOCK_OF_PROCESS, LOCK_OF_DESCRIPTION, LOCK_OF_FILE }; /* F_SETLK, F_OFD_SETLK, flock: see fcntl(2) */
+struct held_lock {
+	enum lock_space space;
+	uint32_t file, handle;
+	uint64_t first, last;           /* bytes */
+	uint8_t kind;                   /* OTF2_LockType */
+	struct held_lock *next;
+};
+
 struct library { bool seen, parallel, known_abi; };
 /* context: where creations from it are counted, CONTEXT_… or one of communities.c */
 struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
@@ -103,6 +113,7 @@ struct process {
 	bool narrow_comms;              /* they are 32-bit numbers */
 	bool knows_null;                /* MPI_COMM_NULL is among them */
 	struct open_count *opens;       /* of unified handles, per paradigm and path */
+	struct held_lock *locks;
 	struct library libraries[MAX_LAYERS];
 	uint32_t master_location;       /* REF_NONE */
 	uint64_t master_last_ns;
@@ -197,7 +208,7 @@ struct replay {
 	uint64_t location_base;
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
-	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, undescribed;
+	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
 	size_t loss_notes;
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
@@ -290,6 +301,18 @@ const char *fd_standard_name(int64_t fd);                               /* NULL 
 int fd_inherit(struct replay *r, struct process *child, const struct process *parent);
 int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns);
 void fd_free(struct process *process);
+
+/* ---- fdops.c ---- */
+struct fd_use { int64_t fd; struct incarnation *inc; uint32_t handle; };
+/* The descriptor of an argument; inc is NULL if there is none. A call that worked proves that it was open, described or not. */
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use);
+
+/* ---- locks.c ---- */
+int op_flock(struct replay *r, struct thread *thread, const struct frame *f);           /* flock(2) */
+bool lock_command(int64_t cmd);                                                         /* of fcntl(2) */
+int op_record_lock(struct replay *r, struct thread *thread, const struct frame *f);     /* fcntl(2) with such a command */
+void locks_closed(struct process *process, uint32_t file);      /* any close of a file gives back the process' record locks on it */
+void locks_free(struct process *process);
 
 /* ---- handles.c ---- */
 uint32_t handle_new(struct replay *r, const struct model_handle *def);

@@ -358,6 +358,9 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_FAILED] = { "Failed", "1: the call failed and gave no error code", OTF2_TYPE_UINT8 },
 		[ATTRIBUTE_ABANDONED] = { "Abandoned", "1: the call was left without a return, the time is when that was noticed",
 					  OTF2_TYPE_UINT8 },
+		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the part of the file that is locked", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_LOCK_LENGTH] = { "Lock Length", "Bytes of the part of the file that is locked, 0: up to its end",
+					    OTF2_TYPE_UINT64 },
 	};
 
 	for (uint32_t i = 0; i < ATTRIBUTE_COUNT; i++) {

@@ -80,6 +80,24 @@ static OTF2_ErrorCode write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 					       bytes_of(e->u.begin.bytes), matching_id(s, e->u.begin.matching_id));
 }
 
+static OTF2_ErrorCode write_lock(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
+{
+	OTF2_AttributeList *a = e->u.lock.ranged ? s->attributes : NULL;
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	if (a)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_LOCK_OFFSET, e->u.lock.offset);
+	if (a && code == OTF2_SUCCESS)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_LOCK_LENGTH, e->u.lock.bytes);
+	if (code != OTF2_SUCCESS)
+		return code;
+	if (e->type == EV_LOCK)
+		return OTF2_EvtWriter_IoAcquireLock(w, a, t, e->u.lock.handle, e->u.lock.kind);
+	if (e->type == EV_UNLOCK)
+		return OTF2_EvtWriter_IoReleaseLock(w, a, t, e->u.lock.handle, e->u.lock.kind);
+	return OTF2_EvtWriter_IoTryLock(w, a, t, e->u.lock.handle, e->u.lock.kind);
+}
+
 static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const struct model_event *e)
 {
 	uint64_t t = e->time_ns;
@@ -116,11 +134,9 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 		return OTF2_EvtWriter_IoSeek(w, NULL, t, e->u.seek.handle, e->u.seek.request, e->u.seek.whence,
 					     bytes_of(e->u.seek.result));
 	case EV_LOCK:
-		return OTF2_EvtWriter_IoAcquireLock(w, NULL, t, e->u.lock.handle, e->u.lock.kind);
 	case EV_UNLOCK:
-		return OTF2_EvtWriter_IoReleaseLock(w, NULL, t, e->u.lock.handle, e->u.lock.kind);
 	case EV_TRYLOCK:
-		return OTF2_EvtWriter_IoTryLock(w, NULL, t, e->u.lock.handle, e->u.lock.kind);
+		return write_lock(s, w, t, e);
 	}
 	return OTF2_ERROR_INVALID_ARGUMENT;
 }

@@ -71,6 +71,8 @@ enum table_role {
 	ROLE_CMD, ROLE_ARG,
 	ROLE_ADDR,      /* any other value worth keeping */
 	ROLE_FD,        /* descriptor that a handle of a higher layer is made on (fdopen) */
+	ROLE_LOCK,      /* type (low 16 bits) and whence (next 16) of a record lock; OFFSET and BYTES are its range */
+	ROLE_LAST = ROLE_LOCK,
 };
 
 /* What the return value is. Whether it tells success is the layer's business (table_layer.success) for RESULT_STATUS. */

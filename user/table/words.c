@@ -30,11 +30,12 @@ const struct table_word table_words_role[] = {
 	{ "group", ROLE_GROUP }, { "request", ROLE_REQUEST },
 	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "start", ROLE_START },
 	{ "edges", ROLE_EDGES }, { "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
-	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { NULL, 0 },
+	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { "lock", ROLE_LOCK }, { NULL, 0 },
 };
 
 const struct table_word table_words_kind[] = {
-	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV }, { NULL, 0 },
+	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV }, { "flock", IOP_ARG_FLOCK },
+	{ NULL, 0 },
 };
 
 const struct table_word table_words_result[] = {
