@@ -10,6 +10,7 @@
 
 #include "calls.h"
 #include "locks.h"
+#include "requests.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -63,10 +64,10 @@ __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address,
 	return set_argument(f, i, kind, value, offset);
 }
 
-static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
-					       u64 sp)
+/* Into scratch: the context itself cannot be indexed. */
+static __always_inline u64 *integer_arguments(struct pt_regs *ctx, struct thread *t)
 {
-	u64 *regs = (void *)t->scratch; /* the context itself cannot be indexed */
+	u64 *regs = (void *)t->scratch;
 
 	regs[0] = ctx->di;
 	regs[1] = ctx->si;
@@ -74,6 +75,14 @@ static __always_inline void fetch_library_args(struct pt_regs *ctx, struct threa
 	regs[3] = ctx->cx;
 	regs[4] = ctx->r8;
 	regs[5] = ctx->r9;
+	return regs;
+}
+
+static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
+					       u64 sp)
+{
+	u64 *regs = integer_arguments(ctx, t);
+
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 source = desc->arg[i].source;
 
@@ -120,6 +129,13 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		return 1;
 	if (any_turned_off && (desc->flags & flags_turned_off()))
 		return 1;
+	if (desc->requests & IOP_R_TAKES) {
+		integer_arguments(ctx, t);
+		if (!take_requests(t, id, !!(cookie & IOP_COOKIE_NARROW), sp))
+			return 1;
+	}
+	if (desc->requests & IOP_R_DEMAND)
+		demand_probes(t, now);
 	f = push(t, now, false);
 	if (!f)
 		return 1;
@@ -182,12 +198,17 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 		index = find_frame(t, id, sp);
 		f = frame_at(t, index);
 		if (!f) {
-			t->returns_without_frame++;
+			if (!(desc->requests & IOP_R_TAKES))    /* those may be declined */
+				t->returns_without_frame++;
 			return 0;
 		}
 		abandon_to(t, index + 1, now);
 	}
 	t->depth = index;
+	if (desc->requests & IOP_R_TAKES)
+		finish_requests(t, f, id, now);
+	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
+		request_made(f, id, !!(cookie & IOP_COOKIE_NARROW), now);
 	send_return(t, f, desc, index, ctx->ax, now);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #ifndef IOPROBE_BPF_STATE_H
 #define IOPROBE_BPF_STATE_H
 
+#include <ioprobe/demand.h>
 #include <ioprobe/descriptor.h>
 
 #define MAX_DEPTH 24
@@ -68,6 +69,7 @@ struct counters {
 	u64 unwinds_late;       /* and did not get them in time */
 	u64 holds_late;         /* launched processes whose probes were not in place in time */
 	u64 no_process_slot;
+	u64 waits_not_followed; /* a wait called back the program, which waited; or there was no memory */
 };
 
 struct {

@@ -55,8 +55,10 @@ struct iop_desc {
 	__u8 has;               /* IOP_HAS_*: arguments that need more than a register */
 	__u8 layer;             /* index of its layer, for the counts of what is left out */
 	__u8 moved;             /* how its result tells the bytes that it moved: IOP_MOVED_* */
+	__u8 requests;          /* IOP_R_* */
+	__u8 pad[3];
 };
-_Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
+_Static_assert(sizeof(struct iop_desc) == 36, "iop_desc");
 
 /* iop_desc.moved */
 #define IOP_MOVED_BYTES 0x01    /* the result is their number, negative: failed */
@@ -94,6 +96,28 @@ struct iop_path_filter {
 	char tail[IOP_PATH_FILTER_LEN];
 };
 
+/* iop_desc.requests: what a call has to do with the requests of non-blocking operations; more is in its struct iop_request_desc. */
+#define IOP_R_TAKES 0x01        /* waits for, tests, cancels or frees requests */
+#define IOP_R_FILTER 0x02       /* … of which only those count that a call with IOP_R_ISSUES has made: others are not recorded */
+#define IOP_R_ISSUES 0x04       /* makes a request that calls with IOP_R_FILTER wait for */
+#define IOP_R_DEMAND 0x08       /* a call of a layer that has such functions: asks for their probes */
+
+/* Where a call has its requests: indexes in args[], IOP_NO_ARG if it has no such argument. */
+#define IOP_NO_ARG 0xff
+struct iop_request_desc {
+	__u8 requests;          /* pointer to the first request, or to where the one is put that is made */
+	__u8 request;           /* the request itself */
+	__u8 count;             /* number of requests; none: one */
+	__u8 status;            /* pointer to the status, or to the first of as many as requests */
+	__u8 indices, outcount; /* pointers: which requests the statuses belong to, and their number */
+	__u8 done;              /* pointer to an int: whether the request is done, where it is not taken away */
+	__u8 many;              /* there is one status for each request */
+	__u8 width;             /* bytes of a request, where the library's ABI does not say */
+	__u8 status_size, status_bytes, status_cancelled;       /* size of a status, and what is where in it */
+	__u8 pad[4];
+};
+_Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
+
 #define IOP_MAX_PROBES 4096
 
 /* A probe's cookie is its row. Of functions that each process has links of its own to, until there are too many processes for that, a
@@ -103,5 +127,7 @@ struct iop_path_filter {
 #define IOP_COOKIE_OWN 0x20000
 /* And of probes behind a function's prologue: the bytes from the stack pointer to the return address. */
 #define IOP_COOKIE_FRAME_SHIFT 32
+/* … and with this one it is in a library whose requests are 32-bit numbers. */
+#define IOP_COOKIE_NARROW 0x40000
 
 #endif

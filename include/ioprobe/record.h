@@ -29,6 +29,8 @@ enum iop_rec_type {
 	IOP_REC_EXEC = 7,       /* a process became another program: iop_rec_exec */
 	IOP_REC_TASK_EXIT = 8,  /* a thread ended: iop_rec_task_exit */
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
+	IOP_REC_REQUESTS = 20,  /* what became of the requests that a call waited for or tested, before its CALL or EXIT: iop_rec_requests */
+	IOP_REC_DEMAND = 21,    /* probes that are placed on demand are wanted in this process: iop_rec with no payload (for the agent) */
 
 	/* written by the agent */
 	IOP_REC_HOST = 64,      /* text: host, kernel, version, clocks, shared mounts, command line */
@@ -127,6 +129,27 @@ struct iop_rec_task_exit {
 	__u64 frames_too_deep;  /* calls that were not recorded: nested deeper than the frame stack */
 };
 
+/* One request of a call on several. A request is known by its value and the time_ns of the record whose call made it: the value alone may be
+ * used again, even before the call that waited for it has returned. */
+struct iop_request_state {
+	__u64 request;
+	__u64 issued_ns;        /* 0: the library's requests are not followed */
+	__u64 bytes;            /* from the status */
+	__u32 state;            /* IOP_REQUEST_* */
+	__s32 cancelled;        /* from the status */
+};
+#define IOP_REQUEST_DONE 0x01   /* it has ended */
+#define IOP_REQUEST_STATUS 0x02 /* there was a status, and it could be read */
+
+struct iop_rec_requests {
+	struct iop_rec rec;
+	__u64 enter_ns;         /* of the call */
+	__u16 probe;
+	__u16 n;
+	__u32 beyond;           /* further requests that were not looked at */
+	struct iop_request_state v[];
+};
+
 struct iop_rec_map {
 	struct iop_rec rec;
 	__u64 addr;
@@ -153,6 +176,8 @@ _Static_assert(sizeof(struct iop_rec_fd) == 72, "iop_rec_fd");
 _Static_assert(sizeof(struct iop_rec_fork) == 56, "iop_rec_fork");
 _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
+_Static_assert(sizeof(struct iop_request_state) == 32, "iop_request_state");
+_Static_assert(sizeof(struct iop_rec_requests) == 40, "iop_rec_requests");
 _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
 _Static_assert(sizeof(struct iop_rec_text) == 32, "iop_rec_text");
 _Static_assert(sizeof(struct iop_rec_lost) == 40, "iop_rec_lost");

@@ -5,6 +5,7 @@
 #ifndef IOPROBE_KERNEL_SIDE_H
 #define IOPROBE_KERNEL_SIDE_H
 
+#include <ioprobe/demand.h>
 #include <ioprobe/request.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +56,12 @@ void kernel_side_links_for_all(struct kernel_side *kernel);
 /* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to return. 0: none. */
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags);
 
+/* Probes on demand: what the kernel side knows of a process that wants or has them. _demand and _end_demand return whether it does; the
+ * latter makes the next call of such a layer want them anew. */
+void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand);
+bool kernel_side_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
+bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
+
 /* Ends the wait of a thread that asked for something. */
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);
 
@@ -74,7 +81,7 @@ bool kernel_side_traces_syscalls(const struct kernel_side *kernel);
 /* The sum over all CPUs. Returns 0 or -errno. */
 int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum);
 
-struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, missed_programs; };
+struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, missed_programs; };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);
 
 #endif

@@ -19,6 +19,7 @@
 #include "capture/ceiling.h"
 #include "capture/clock.h"
 #include "capture/closer.h"
+#include "capture/demand.h"
 #include "capture/launch.h"
 #include "capture/left_out.h"
 #include "capture/notes.h"
@@ -47,6 +48,7 @@ struct recorder {
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
 	struct left_out *left_out;      /* NULL: nothing is */
+	struct demands *demands;
 	struct spool_writer *spool;
 	struct launch launch;
 	bool launched, stop;
@@ -104,6 +106,7 @@ static void on_record(void *arg, const struct iop_rec *rec)
 		add_news(r, rec->type, rec->tgid, ((const struct iop_rec_exec *)rec)->old_tid, rec->time_ns);
 		break;
 	case IOP_REC_MAP_EXEC:
+	case IOP_REC_DEMAND:
 		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
 		break;
 	default:
@@ -131,9 +134,16 @@ static void do_news(struct recorder *r)
 
 		switch (news.type) {
 		case IOP_REC_FORK: targets_forked(r->targets, news.pid, news.time_ns); break;
-		case IOP_REC_EXEC: targets_execed(r->targets, news.pid, news.old_tid, news.time_ns); break;
+		case IOP_REC_EXEC:
+			demands_forget(r->demands, news.pid);
+			targets_execed(r->targets, news.pid, news.old_tid, news.time_ns);
+			break;
+		case IOP_REC_DEMAND: demands_place(r->demands, news.pid, news.time_ns); break;
 		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
-		case IOP_REC_TASK_EXIT: targets_ended(r->targets, news.pid); break;
+		case IOP_REC_TASK_EXIT:
+			demands_forget(r->demands, news.pid);
+			targets_ended(r->targets, news.pid);
+			break;
 		}
 	}
 	r->nnews = 0;
@@ -163,6 +173,7 @@ static void round_of_records(struct recorder *r)
 	targets_step(r->targets);
 	if (r->ceiling)
 		ceiling_step(r->ceiling, time_ns);
+	demands_step(r->demands, time_ns);
 }
 
 /* Launched processes wait with their libraries mapped. Their fork and exec records are in the rings already: those come first. */
@@ -247,6 +258,8 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)
+		err = demands_create(&r->demands, r->kernel, r->targets, r->options->set, r->spool);
+	if (!err)
 		err = watch(r, responder_probes_fd(r->responder));
 	if (!err)
 		err = watch(r, rings_poll_fd(r->rings));
@@ -292,8 +305,9 @@ static void attach_descendants(struct recorder *r, pid_t pid)
 		if (proc_descendants_read(pid, &descendants, &n))
 			return;
 		targets_expect(r->targets, n);
-		for (size_t i = 0; i < n; i++)
-			targets_attach(r->targets, descendants[i]);     /* one that has ended meanwhile is no loss */
+		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is no loss */
+			if (!targets_attach(r->targets, descendants[i]))
+				demands_place(r->demands, descendants[i], 0);
 		free(descendants);
 		if (targets_count(r->targets).processes == before)
 			return;
@@ -317,6 +331,7 @@ static int attach_tree(struct recorder *r, pid_t pid)
 			 "cannot attach to process %d: %s", pid, strerror(-err));
 		return err;
 	}
+	demands_place(r->demands, pid, 0);
 	attach_descendants(r, pid);
 	return 0;
 }
@@ -471,6 +486,7 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "returns_failed", "%llu", (unsigned long long)responder_failed(r->responder));
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
+	note_addf(&note, "waits_not_followed", "%llu", (unsigned long long)counts.waits_not_followed);
 	note_addf(&note, "processes", "%zu", targets.processes);
 	note_addf(&note, "processes_running", "%zu", targets_running(r->targets));
 	note_addf(&note, "probes", "%zu", targets.probes);
@@ -501,6 +517,7 @@ static int close_all(struct recorder *r, int err)
 
 	ceiling_destroy(r->ceiling);
 	left_out_destroy(r->left_out);
+	demands_destroy(r->demands);
 	targets_destroy(r->targets);
 	closer_destroy(r->closer);
 	rings_destroy(r->rings);

@@ -489,6 +489,7 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 static int end_operation(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct model_event event = { .type = f->failed || f->abandoned ? EV_CANCELLED : EV_ISSUED };
+	int ret;
 
 	if (!non_blocking(r, f))
 		return op_complete(r, thread, f, f->used);
@@ -496,7 +497,8 @@ static int end_operation(struct replay *r, struct thread *thread, struct frame *
 	event.u.op.matching_id = f->matching_id;
 	if (event.type == EV_ISSUED && frame_info(r, f)->arg[ROLE_REQUEST] < 0 && f->object)
 		f->object->split_id = f->matching_id;
-	return call_event(r, thread, &event, f->leave_ns);
+	ret = call_event(r, thread, &event, f->leave_ns);
+	return ret || event.type != EV_ISSUED ? ret : request_issued(r, thread, f);
 }
 
 /* The _end of a split collective. */
@@ -537,6 +539,11 @@ static int library_leave(struct replay *r, struct thread *thread, unsigned index
 	}
 }
 
+static bool is_of_requests(enum table_op op)
+{
+	return op == OP_WAIT || op == OP_TEST || op == OP_CANCEL || op == OP_FREE;
+}
+
 int op_leave(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
@@ -551,6 +558,8 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
 	if (f->begun)
 		return end_operation(r, thread, f);
+	if (is_of_requests(frame_row(r, f)->op))
+		return requests_leave(r, thread, f);
 	if (f->failed || f->abandoned)
 		return 0;
 	return frame_row(r, f)->mods & MOD_COMPLETES ? end_split(r, thread, f) : library_leave(r, thread, index);

@@ -69,6 +69,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
 	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
 	case IOP_REC_TASK_EXIT: return process_task_exit(r, thread, (const void *)rec);
+	case IOP_REC_REQUESTS: return requests_record(r, thread, (const void *)rec);
 	default: return 0;
 	}
 }
@@ -99,6 +100,7 @@ static size_t least_size(enum iop_rec_type type)
 	case IOP_REC_EXEC: return sizeof(struct iop_rec_exec);
 	case IOP_REC_TASK_EXIT: return sizeof(struct iop_rec_task_exit);
 	case IOP_REC_LOST: return sizeof(struct iop_rec_lost);
+	case IOP_REC_REQUESTS: return sizeof(struct iop_rec_requests);
 	case IOP_REC_MAP_EXEC: return sizeof(struct iop_rec_map);
 	case IOP_REC_ROUND: return sizeof(struct iop_rec);
 	default: return type >= IOP_REC_HOST ? sizeof(struct iop_rec_text) : sizeof(struct iop_rec);
@@ -193,6 +195,14 @@ static int losses_digest(struct replay *r)
 			    (unsigned long long)r->gap_records, r->loss_notes);
 }
 
+static int requests_notes(struct replay *r)
+{
+	int ret = count_note(r, r->requests_open, "non-blocking operations are open: nobody was seen to wait for them");
+
+	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
+	return ret ? ret : count_note(r, r->requests_beyond, "requests of long arrays were not looked at: operations of theirs are open");
+}
+
 static int finish_totals(struct replay *r)
 {
 	struct model *model = r->model;
@@ -205,6 +215,7 @@ static int finish_totals(struct replay *r)
 	if (!ret && r->loss_notes > LOSS_NOTES_MAX)
 		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
 	ret = ret ? ret : notes_finish(r);
+	ret = ret ? ret : requests_notes(r);
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
 	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
 	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks have no event: nobody was seen to lock what they gave back");
@@ -225,6 +236,8 @@ static int finish(struct replay *r)
 {
 	int ret = abandon_open_calls(r);
 
+	for (struct process *process = r->all_processes; process; process = process->next)
+		requests_end(r, process);
 	if (!ret)
 		ret = ranks_finish(r);
 	if (!ret)

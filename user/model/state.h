@@ -93,6 +93,22 @@ struct held_lock {
 	struct held_lock *next;
 };
 
+/* ---- requests of non-blocking operations ---- */
+
+/* scope: what the value is unique in. */
+struct request_key { uint64_t value, scope; uint32_t layer, pad; };
+struct request {
+	struct request_key key;
+	uint32_t handle;                /* model handle */
+	uint64_t matching_id, asked;    /* bytes */
+	bool data;                      /* moves bytes */
+	bool freed;                     /* the program has given it away: nobody will wait for it */
+	UT_hash_handle hh;
+};
+
+/* What REQUESTS records told of the requests of a thread's next call. */
+struct request_states { uint64_t enter_ns; uint16_t probe; struct iop_request_state *v; size_t n; };
+
 struct library { bool seen, parallel, known_abi; };
 /* context: where creations from it are counted, CONTEXT_… or one of communities.c */
 struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
@@ -114,6 +130,7 @@ struct process {
 	bool knows_null;                /* MPI_COMM_NULL is among them */
 	struct open_count *opens;       /* of unified handles, per paradigm and path */
 	struct held_lock *locks;
+	struct request *requests;
 	struct library libraries[MAX_LAYERS];
 	uint32_t master_location;       /* REF_NONE */
 	uint64_t master_last_ns;
@@ -170,6 +187,7 @@ struct thread {
 	bool disturbed;                 /* a loss or an abandoned frame explains a clock value that is too old */
 	struct frame *frames;
 	unsigned nframes, cap;
+	struct request_states states;
 	UT_hash_handle hh;
 };
 
@@ -209,6 +227,7 @@ struct replay {
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
 	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
+	uint64_t requests_open, requests_freed, requests_beyond;
 	size_t loss_notes;
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
@@ -289,6 +308,19 @@ int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint
 int op_path(struct replay *r, struct thread *thread, struct frame *f);
 int op_comm_enter(struct replay *r, struct thread *thread, unsigned index);     /* comms.c */
 int op_comm_leave(struct replay *r, struct thread *thread, struct frame *f);
+
+/* ---- requests.c: non-blocking operations that another call ends ---- */
+/* The operation that began in this frame, known by a value from now on. */
+int request_add(struct replay *r, struct process *process, uint32_t layer, uint64_t value, uint64_t scope, const struct frame *f);
+struct request *request_find(const struct process *process, uint32_t layer, uint64_t value, uint64_t scope);
+/* What the frame's call says of it; the last two end it and free it. */
+int request_test(struct replay *r, struct thread *thread, const struct frame *f, const struct request *request);
+int request_cancelled(struct replay *r, struct thread *thread, const struct frame *f, struct request *request);
+int request_complete(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t bytes, bool failed);
+int request_issued(struct replay *r, struct thread *thread, const struct frame *f);     /* by a call that makes a request */
+int requests_record(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec);
+int requests_leave(struct replay *r, struct thread *thread, const struct frame *f);     /* a call that waits, tests, cancels, frees */
+void requests_end(struct replay *r, struct process *process);                           /* what is left is open */
 
 /* ---- fds.c ---- */
 int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);

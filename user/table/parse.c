@@ -74,6 +74,7 @@ static int parse_ops(struct parser *p, struct table_row *row)
 		else
 			row->mods |= value;
 	}
+	parser_layer(p)->on_demand |= !!(row->mods & MOD_ON_DEMAND);
 	return 0;
 }
 

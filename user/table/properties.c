@@ -260,6 +260,23 @@ static int parse_abi(struct parser *p)
 	return ret ? ret : want_number(p, &abi->value, "value at that place");
 }
 
+/* status SIZE BYTES CANCELLED: offsets in a status of the ABI. */
+static int parse_status(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	uint8_t *const to[] = { &layer->status_size, &layer->status_bytes, &layer->status_cancelled };
+	uint64_t value;
+	int ret = 0;
+
+	for (int i = 0; i < 3 && !ret; i++) {
+		ret = want_number(p, &value, "size of a status, offset of its bytes, offset of whether it was cancelled");
+		*to[i] = value;
+		if (!ret && value > UINT8_MAX)
+			return scan_error(&p->scan, p->scan.line, 1, "a status has at most %d bytes", UINT8_MAX);
+	}
+	return ret;
+}
+
 static int parse_syscalls(struct parser *p)
 {
 	parser_layer(p)->syscalls = true;
@@ -291,6 +308,7 @@ int parser_property(struct parser *p)
 		{ "handles", SEEN_HANDLES, parse_handles }, { "version", SEEN_VERSION, parse_version },
 		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "flag", 0, parse_flag }, { "comm", 0, parse_comm },
 		{ "abi", 0, parse_abi }, { "errno", SEEN_ERRNO, parse_errno },
+		{ "status", 0, parse_status },
 	};
 	struct scan_word word;
 	int ret = scan_word(&p->scan, &word);

@@ -11,7 +11,7 @@ const struct table_word table_words_op[] = {
 	{ "read", OP_READ }, { "write", OP_WRITE }, { "copy", OP_COPY }, { "seek", OP_SEEK }, { "sync", OP_SYNC },
 	{ "truncate", OP_TRUNCATE }, { "stat", OP_STAT }, { "mkdir", OP_MKDIR }, { "meta", OP_META }, { "delete", OP_DELETE },
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK }, { "control", OP_CONTROL },
-	{ "map", OP_MAP }, { "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL },
+	{ "map", OP_MAP }, { "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL }, { "free", OP_FREE },
 	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { NULL, 0 },
 };
 
@@ -19,6 +19,7 @@ const struct table_word table_words_mod[] = {
 	{ "collective", MOD_COLLECTIVE }, { "nonblocking", MOD_NONBLOCKING }, { "completes", MOD_COMPLETES }, { "nested", MOD_NESTED },
 	{ "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES }, { "range", MOD_RANGE },
 	{ "part", MOD_PART }, { "node", MOD_NODE },
+	{ "on-demand", MOD_ON_DEMAND },
 	{ "stdin", TABLE_WORD_STDIN }, { "stdout", TABLE_WORD_STDOUT }, { NULL, 0 },
 };
 
@@ -30,7 +31,8 @@ const struct table_word table_words_role[] = {
 	{ "group", ROLE_GROUP }, { "request", ROLE_REQUEST },
 	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "start", ROLE_START },
 	{ "edges", ROLE_EDGES }, { "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
-	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { "lock", ROLE_LOCK }, { NULL, 0 },
+	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { "lock", ROLE_LOCK }, { "requests", ROLE_REQUESTS },
+	{ "statuses", ROLE_STATUSES }, { "indices", ROLE_INDICES }, { "outcount", ROLE_OUTCOUNT }, { "done", ROLE_DONE }, { NULL, 0 },
 };
 
 const struct table_word table_words_kind[] = {
