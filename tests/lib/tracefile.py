@@ -42,6 +42,7 @@ class Trace:
         self.creates, self.destroys, self.duplicates = collections.Counter(), collections.Counter(), 0
         self.deletes, self.seeks, self.open_operations = [], 0, 0
         self.handle_bytes = collections.defaultdict(lambda: [0, 0])
+        self.ends = []                  # of operations: (call that began it, call that ended it, whether it was cancelled)
         self._operations, self._stacks = {}, collections.defaultdict(list)
         with otf2.reader.open(path) as reader:
             self._definitions(reader)
@@ -103,9 +104,10 @@ class Trace:
             if call and "offset" in attributes:
                 call.offsets.append(attributes["offset"])
         elif isinstance(event, ev.IoOperationComplete):
+            self.ends.append((self._operations[event.matching_id][0], call, False))
             self._complete(event)
         elif isinstance(event, ev.IoOperationCancelled):
-            self._operations.pop(event.matching_id, None)
+            self.ends.append((self._operations.pop(event.matching_id)[0], call, True))
 
     def _use(self, call, handle):
         if call:
@@ -154,6 +156,12 @@ def queries(trace):
 
     def unknown(region="*"):
         return sum(c.unknown for c in select(region))
+
+    def ended(begun_by, ended_by, cancelled=False, elsewhere=None):
+        """Operations that one call began and another one ended; elsewhere: on another (True), on the same thread (False)."""
+        return sum(bool(a and b) and fnmatch.fnmatchcase(a.name, begun_by) and fnmatch.fnmatchcase(b.name, ended_by)
+                   and was_cancelled == cancelled and elsewhere in (None, a.location != b.location)
+                   for a, b, was_cancelled in trace.ends)
 
     def ms(region):
         return [round((c.end - c.begin) * 1000 / trace.resolution) for c in select(region) if c.end is not None]
@@ -223,7 +231,7 @@ def queries(trace):
     def prop(path, name):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
-    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
+    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ended, ms, stacks, offsets, groups_with,
                                      locations_with, layer_bytes, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,

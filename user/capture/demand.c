@@ -13,10 +13,12 @@
 
 #define PERIOD_NS 250000000ull
 #define IDLE_LIMIT 250          /* calls probed for nothing in a period: at 1 µs each, 0.1 % of the time */
+#define PERIODS 3               /* in a row: a burst between two operations is no reason to miss the second one */
 
 struct demand {
 	pid_t pid;
 	uint64_t idle;          /* at the begin of the period */
+	unsigned busy;          /* periods in a row with many calls for nothing */
 	UT_hash_handle hh;
 };
 
@@ -130,7 +132,8 @@ void demands_step(struct demands *demands, uint64_t now_ns)
 		kernel_side_demand(demands->kernel, demand->pid, &now);
 		idle = now.idle - demand->idle;
 		demand->idle = now.idle;
-		if (idle > IDLE_LIMIT && now.outstanding <= 0)
+		demand->busy = idle > IDLE_LIMIT && now.outstanding <= 0 ? demand->busy + 1 : 0;
+		if (demand->busy >= PERIODS)
 			take_away(demands, demand);
 	}
 }

@@ -148,13 +148,14 @@ static struct request *request_of_state(const struct replay *r, const struct thr
 	return request_find(thread->process, frame_row(r, f)->layer, (int32_t)state->request, scope);
 }
 
-/* What a status says is to be believed in libraries of the known ABI. */
+/* What a status says is to be believed in libraries of the known ABI. Open MPI 4.1 leaves _cancelled as it was where nobody can cancel, as in
+ * MPI-IO: so it counts only where somebody tried to, and if it is a truth value. */
 static int request_done(struct replay *r, struct thread *thread, const struct frame *f, struct request *request,
 			const struct iop_request_state *state)
 {
 	bool status = state->state & IOP_REQUEST_STATUS && thread->process->libraries[frame_row(r, f)->layer].known_abi;
 
-	if (status && state->cancelled)
+	if (status && request->cancel && state->cancelled == 1)
 		return request_cancelled(r, thread, f, request);
 	if (status)
 		return request_complete(r, thread, f, request, state->bytes, f->failed);
@@ -173,6 +174,7 @@ static int one_state(struct replay *r, struct thread *thread, const struct frame
 		request->freed |= !!(state->state & IOP_REQUEST_DONE);
 		return 0;
 	}
+	request->cancel |= op == OP_CANCEL && !f->failed;
 	if (op == OP_CANCEL && !frame_layer(r, f)->on_demand && state->state & IOP_REQUEST_DONE)
 		return request_cancelled(r, thread, f, request);
 	if (state->state & IOP_REQUEST_DONE)

@@ -102,6 +102,7 @@ struct request {
 	uint32_t handle;                /* model handle */
 	uint64_t matching_id, asked;    /* bytes */
 	bool data;                      /* moves bytes */
+	bool cancel;                    /* the program has tried to cancel it */
 	bool freed;                     /* the program has given it away: nobody will wait for it */
 	UT_hash_handle hh;
 };

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Operations that one call begins and another one ends: every one is followed to its end or said to be open, calls that wait for messages
+# are not recorded, and the bytes are those of the system calls below.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+tells() {
+	if grep -q "$2" "$TMP/$1/out"; then ok "$1, says '$2'"; else not_ok "$1, says '$2'" "$(grep note "$TMP/$1/out" | head -n 5)"; fi
+}
+
+# What each of the two ranks of mpi_requests does, whether it was launched or attached to.
+MPI_REQUESTS=("calls('MPI_Wait') == 8 and calls('MPI_Waitall') == 4 and calls('MPI_Waitany') == 4" "calls('MPI_Test') >= 2"
+	"calls('MPI_Testsome') >= 2 and calls('MPI_Request_get_status') >= 2"
+	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" "calls('MPI_File_iwrite_at') == 24 and calls('MPI_File_iread_at') == 12"
+	"written('MPI_File_iwrite_at') == 16000 and read('MPI_File_iread_at') == 12000" "unknown('MPI_File_i*') == 4"
+	"layer_bytes('POSIX', '*/data/file') == [12000, 24000]" "trace.open_operations == 4"
+	"trace.counts['IoOperationIssued'] == 36" "trace.counts['IoOperationCancelled'] == 0"
+	"[ended('MPI_File_i*', by) for by in ('MPI_Wait', 'MPI_Waitall', 'MPI_Waitany', 'MPI_Testsome')] == [8, 8, 4, 8]"
+	"[ended('MPI_File_i*', by) for by in ('MPI_Test', 'MPI_Request_get_status')] == [2, 2]"
+	"ended('MPI_File_i*', 'MPI_Wait', elsewhere=True) == 2" "ended('MPI_File_i*', '*', elsewhere=True) == 2")
+
+mpi_requests() {
+	fresh mpi_requests >/dev/null
+	record mpi_requests -- mpirun -n 2 "$P/mpi_requests" "$TMP/mpi_requests/data/file"
+	verdict "mpi_requests, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_requests")")"
+	contract mpi_requests && expect mpi_requests "${MPI_REQUESTS[@]}"
+	lost_nothing mpi_requests
+	tells mpi_requests '2 non-blocking operations are open: nobody was seen to wait for them'
+	tells mpi_requests '2 non-blocking operations are open: their requests were freed'
+	tells mpi_requests '176 requests of long arrays were not looked at'
+}
+
+# While a process waits for messages only, its waits are not probed. What begins before they are probed again is open, and said to be.
+mpi_storm() {
+	fresh mpi_storm >/dev/null
+	record mpi_storm -- "$P/mpi_storm" "$TMP/mpi_storm/data/file"
+	verdict "mpi_storm, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_storm")")"
+	contract mpi_storm && expect mpi_storm "ended('MPI_File_iwrite_at', 'MPI_Wait') == 6" "trace.open_operations == 1" \
+		"calls('MPI_Wait') == 6" "layer_bytes('POSIX', '*/data/file')[1] == 700" "layer_bytes('MPI-IO', '*/data/file')[1] == 600"
+	tells mpi_storm 'before the probes on their completion were in place'
+	tells mpi_storm '1 non-blocking operations are open: nobody was seen to wait for them'
+}
+
+# The files are open before anybody looks, and one operation is under way: nothing is known of its begin, so nothing is said of its end.
+mpi_attached() {
+	local dir pid recorder
+	dir=$(fresh mpi_attached)
+	mpirun -n 2 "$P/mpi_requests" "$dir/data/file" "$dir/data/go" >"$dir/program.out" 2>&1 & pid=$!
+	if ! wait_for_file "$dir/data/go.ready"; then
+		end_of $pid 1
+		not_ok mpi_attached "the program did not start: $(tail -n 3 "$dir/program.out")"
+		return
+	fi
+	"$IOPROBE" --pid $pid -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" 'recording' 30
+	touch "$dir/data/go"
+	end_of $pid 30
+	verdict "mpi_attached, program" "$([ $STATUS = 0 ] || echo "status $STATUS: $(tail -n 3 "$dir/program.out")")"
+	end_of $recorder 30
+	verdict "mpi_attached, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
+	contract mpi_attached && expect mpi_attached "${MPI_REQUESTS[@]}"
+	lost_nothing mpi_attached
+}
+
+if have mpirun; then
+	mpi_requests
+	mpi_attached
+	mpi_storm
+else
+	skip mpi_requests "no mpirun"
+fi
