@@ -304,6 +304,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "missed_programs", "runs of probe programs were missed by the kernel" },
 		{ "unwinds_late", "unwinders did not get the return addresses in time" },
 		{ "returns_failed", "return addresses could not be given back to an unwinder" },
+		{ "waits_not_followed", "calls that wait for requests were not looked at" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 	};
 	int ret = 0;
