@@ -207,6 +207,8 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 	t->depth = index;
 	if (desc->requests & IOP_R_TAKES)
 		finish_requests(t, f, id, now);
+	if (desc->requests & IOP_R_SUBMITS)
+		send_submitted(t, f, id, now);
 	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
 		request_made(f, id, !!(cookie & IOP_COOKIE_NARROW), now);
 	send_return(t, f, desc, index, ctx->ax, now);

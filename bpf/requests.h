@@ -362,7 +362,7 @@ __noinline int finish_request(struct thread *t, struct frame *f, struct wait_lis
 	return 0;
 }
 
-__noinline int send_requests(struct thread *t, struct frame *f, u32 beyond, u64 now)
+__noinline int send_requests(struct thread *t, struct frame *f, u32 type, u32 beyond, u64 now)
 {
 	struct iop_rec_requests *rec;
 	u32 n, len;
@@ -377,7 +377,7 @@ __noinline int send_requests(struct thread *t, struct frame *f, u32 beyond, u64 
 	rec->enter_ns = f->enter_ns;
 	rec->probe = f->probe;
 	rec->beyond = beyond;
-	rec_header(&rec->rec, t, IOP_REC_REQUESTS, 0, len, now);
+	rec_header(&rec->rec, t, type, 0, len, now);
 	send(t, rec, len, false);
 	rec->n = 0;
 	return 0;
@@ -410,13 +410,62 @@ __noinline int finish_requests(struct thread *t, struct frame *f, u32 id, u64 no
 			break;
 		finish_request(t, f, w, id, at);
 		if (at % REQUESTS_PER_RECORD == REQUESTS_PER_RECORD - 1)
-			send_requests(t, f, 0, now);
+			send_requests(t, f, IOP_REC_REQUESTS, 0, now);
 	}
 	if (((struct iop_rec_requests *)t->scratch)->n || w->beyond)
-		send_requests(t, f, w->beyond, now);
+		send_requests(t, f, IOP_REC_REQUESTS, w->beyond, now);
 	if (w->beyond && w->filter)
 		forget_requests(now);
 	w->sp = 0;
+	return 0;
+}
+
+/* ---- at the return of a call that begins several operations ---- */
+
+__noinline int add_submitted(struct thread *t, const struct iop_request_desc *rd, u64 list, u32 i)
+{
+	struct iop_rec_requests *rec;
+	struct iop_submitted *one;
+	u64 block = 0;
+	u32 n;
+
+	if (!t || !rd || bpf_probe_read_user(&block, sizeof(block), (void *)(list + 8ull * i)) || !block)
+		return 0;
+	rec = (void *)t->scratch;
+	n = rec->n;
+	if (n >= REQUESTS_PER_RECORD)
+		return 0;
+	asm volatile("" : "+r"(n));
+	one = (void *)&rec->v[n];
+	one->request = block;
+	if (bpf_probe_read_user(&one->fd, sizeof(one->fd), (void *)(block + rd->block_fd)) ||
+	    bpf_probe_read_user(&one->opcode, sizeof(one->opcode), (void *)(block + rd->block_opcode)) ||
+	    bpf_probe_read_user(&one->bytes, sizeof(one->bytes), (void *)(block + rd->block_bytes)) ||
+	    bpf_probe_read_user(&one->offset, sizeof(one->offset), (void *)(block + rd->block_offset)))
+		return 0;
+	rec->n = n + 1;
+	return 0;
+}
+
+__noinline int send_submitted(struct thread *t, struct frame *f, u32 id, u64 now)
+{
+	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
+	s32 count;
+	u64 list;
+
+	if (!t || !f || !rd)
+		return 0;
+	list = arg_of(f, rd->requests);
+	count = arg_of(f, rd->count);
+	((struct iop_rec_requests *)t->scratch)->n = 0;
+	for (u32 i = 0; i < REQUESTS_LOOKED_AT; i++) {
+		if ((s32)i >= count)
+			break;
+		add_submitted(t, rd, list, i);
+		if (i % REQUESTS_PER_RECORD == REQUESTS_PER_RECORD - 1)
+			send_requests(t, f, IOP_REC_SUBMITTED, 0, now);
+	}
+	send_requests(t, f, IOP_REC_SUBMITTED, count > REQUESTS_LOOKED_AT ? count - REQUESTS_LOOKED_AT : 0, now);
 	return 0;
 }
 

@@ -100,6 +100,7 @@ struct iop_path_filter {
 #define IOP_R_TAKES 0x01        /* waits for, tests, cancels or frees requests */
 #define IOP_R_FILTER 0x02       /* … of which only those count that a call with IOP_R_ISSUES has made: others are not recorded */
 #define IOP_R_ISSUES 0x04       /* makes a request that calls with IOP_R_FILTER wait for */
+#define IOP_R_SUBMITS 0x10      /* begins several operations, given as an array of pointers to control blocks */
 #define IOP_R_DEMAND 0x08       /* a call of a layer that has such functions: asks for their probes */
 
 /* Where a call has its requests: indexes in args[], IOP_NO_ARG if it has no such argument. */
@@ -114,7 +115,7 @@ struct iop_request_desc {
 	__u8 many;              /* there is one status for each request */
 	__u8 width;             /* bytes of a request, where the library's ABI does not say */
 	__u8 status_size, status_bytes, status_cancelled;       /* size of a status, and what is where in it */
-	__u8 pad[4];
+	__u8 block_fd, block_opcode, block_bytes, block_offset; /* what is where in a control block */
 };
 _Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
 

@@ -30,6 +30,7 @@ enum iop_rec_type {
 	IOP_REC_TASK_EXIT = 8,  /* a thread ended: iop_rec_task_exit */
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
 	IOP_REC_REQUESTS = 20,  /* what became of the requests that a call waited for or tested, before its CALL or EXIT: iop_rec_requests */
+	IOP_REC_SUBMITTED = 22, /* the operations that a call has begun, before its CALL or EXIT: iop_rec_requests of iop_submitted */
 	IOP_REC_DEMAND = 21,    /* probes that are placed on demand are wanted in this process: iop_rec with no payload (for the agent) */
 
 	/* written by the agent */
@@ -141,6 +142,13 @@ struct iop_request_state {
 #define IOP_REQUEST_DONE 0x01   /* it has ended */
 #define IOP_REQUEST_STATUS 0x02 /* there was a status, and it could be read */
 
+/* One of several operations that a call has begun. */
+struct iop_submitted {
+	__u64 request;          /* address of its control block */
+	__u64 offset, bytes;
+	__s32 fd, opcode;
+};
+
 struct iop_rec_requests {
 	struct iop_rec rec;
 	__u64 enter_ns;         /* of the call */
@@ -177,6 +185,7 @@ _Static_assert(sizeof(struct iop_rec_fork) == 56, "iop_rec_fork");
 _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
 _Static_assert(sizeof(struct iop_request_state) == 32, "iop_request_state");
+_Static_assert(sizeof(struct iop_submitted) == sizeof(struct iop_request_state), "iop_submitted");
 _Static_assert(sizeof(struct iop_rec_requests) == 40, "iop_rec_requests");
 _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
 _Static_assert(sizeof(struct iop_rec_text) == 32, "iop_rec_text");

@@ -13,8 +13,8 @@ MPI_REQUESTS=("calls('MPI_Wait') == 8 and calls('MPI_Waitall') == 4 and calls('M
 	"calls('MPI_Testsome') >= 2 and calls('MPI_Request_get_status') >= 2"
 	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" "calls('MPI_File_iwrite_at') == 24 and calls('MPI_File_iread_at') == 12"
 	"written('MPI_File_iwrite_at') == 16000 and read('MPI_File_iread_at') == 12000" "unknown('MPI_File_i*') == 4"
-	"layer_bytes('POSIX', '*/data/file') == [12000, 24000]" "trace.open_operations == 4"
-	"trace.counts['IoOperationIssued'] == 36" "trace.counts['IoOperationCancelled'] == 0"
+	"layer_bytes('POSIX', '*/data/file') == [12000, 24000]" "left_open('MPI_File_*') == 4"
+	"trace.counts['IoOperationCancelled'] == 0"
 	"[ended('MPI_File_i*', by) for by in ('MPI_Wait', 'MPI_Waitall', 'MPI_Waitany', 'MPI_Testsome')] == [8, 8, 4, 8]"
 	"[ended('MPI_File_i*', by) for by in ('MPI_Test', 'MPI_Request_get_status')] == [2, 2]"
 	"ended('MPI_File_i*', 'MPI_Wait', elsewhere=True) == 2" "ended('MPI_File_i*', '*', elsewhere=True) == 2")
@@ -25,20 +25,22 @@ mpi_requests() {
 	verdict "mpi_requests, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_requests")")"
 	contract mpi_requests && expect mpi_requests "${MPI_REQUESTS[@]}"
 	lost_nothing mpi_requests
-	tells mpi_requests '2 non-blocking operations are open: nobody was seen to wait for them'
+	tells mpi_requests 'non-blocking operations are open: nobody was seen to wait for them'
 	tells mpi_requests '2 non-blocking operations are open: their requests were freed'
 	tells mpi_requests '176 requests of long arrays were not looked at'
 }
 
-# While a process waits for messages only, its waits are not probed. What begins before they are probed again is open, and said to be.
+# While a process waits for messages only, its waits are not probed. What begins before they are probed again is open, and said to be: if the
+# recorder was fast enough, nothing is.
 mpi_storm() {
 	fresh mpi_storm >/dev/null
 	record mpi_storm -- "$P/mpi_storm" "$TMP/mpi_storm/data/file"
 	verdict "mpi_storm, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_storm")")"
-	contract mpi_storm && expect mpi_storm "ended('MPI_File_iwrite_at', 'MPI_Wait') == 6" "trace.open_operations == 1" \
-		"calls('MPI_Wait') == 6" "layer_bytes('POSIX', '*/data/file')[1] == 700" "layer_bytes('MPI-IO', '*/data/file')[1] == 600"
-	tells mpi_storm 'before the probes on their completion were in place'
-	tells mpi_storm '1 non-blocking operations are open: nobody was seen to wait for them'
+	contract mpi_storm && expect mpi_storm "ended('MPI_File_iwrite_at', 'MPI_Wait') in (6, 7)" "calls('MPI_Wait') in (6, 7)" \
+		"ended('MPI_File_iwrite_at', 'MPI_Wait') + left_open('MPI_File_iwrite_at') == 7" \
+		"layer_bytes('POSIX', '*/data/file')[1] == 700" \
+		"layer_bytes('MPI-IO', '*/data/file')[1] == 100 * ended('MPI_File_iwrite_at', 'MPI_Wait')"
+	grep -q 'seen to wait for them' "$TMP/mpi_storm/out" && tells mpi_storm 'before the probes on their completion were in place'
 }
 
 # The files are open before anybody looks, and one operation is under way: nothing is known of its begin, so nothing is said of its end.
@@ -69,3 +71,22 @@ if have mpirun; then
 else
 	skip mpi_requests "no mpirun"
 fi
+
+aio() {
+	fresh aio >/dev/null
+	record aio -- "$P/aio" "$TMP/aio/data"
+	verdict "aio, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/aio")")"
+	contract aio && expect aio "[calls(f) for f in ('aio_read', 'aio_write', 'aio_fsync', 'lio_listio')] == [5, 5, 1, 4]" \
+		"[calls(f) for f in ('aio_return', 'aio_cancel', 'aio_suspend')] == [218, 2, 3]" "failed('lio_listio') == 1" \
+		"layer_bytes('AIO', '*/data/file') == [2300, 9000]" "layer_bytes('AIO', '*/data/many') == [0, 200]" \
+		"layer_bytes('AIO', 'pipe:*') == [5, 0]" "layer_bytes('POSIX', '*/data/file') == [2300, 10000]" \
+		"ended('*', 'aio_*', cancelled=True) == 2 and ended('aio_read', 'aio_cancel', cancelled=True) == 1" \
+		"ended('lio_listio', 'aio_return') == 208 and ended('aio_*', 'aio_return') == 8" "trace.open_operations == 1" \
+		"ended('aio_write', 'aio_return', elsewhere=True) == 1" "sorted(offsets('lio_listio', '*/data/many')) == list(range(200))" \
+		"creates['AIO'] == 4 and destroys['AIO'] == 2" "failed('aio_return') == 4" "trace.counts['IoOperationIssued'] == 219"
+	lost_nothing aio
+	tells aio '1 non-blocking operations are open: nobody was seen to wait for them'
+	rm -rf "$TMP/aio/data" && mkdir "$TMP/aio/data"
+	same_as_strace aio "$P/aio" "$TMP/aio/data"
+}
+aio

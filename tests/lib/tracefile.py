@@ -163,6 +163,10 @@ def queries(trace):
                    and was_cancelled == cancelled and elsewhere in (None, a.location != b.location)
                    for a, b, was_cancelled in trace.ends)
 
+    def left_open(begun_by):
+        """Operations that such calls began and nobody was seen to end."""
+        return sum(bool(call) and fnmatch.fnmatchcase(call.name, begun_by) for call, _, _ in trace._operations.values())
+
     def ms(region):
         return [round((c.end - c.begin) * 1000 / trace.resolution) for c in select(region) if c.end is not None]
 
@@ -231,9 +235,9 @@ def queries(trace):
     def prop(path, name):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
-    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ended, ms, stacks, offsets, groups_with,
+    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ended, left_open, ms, stacks, offsets, groups_with,
                                      locations_with, layer_bytes, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
-                 sorted=sorted, set=set, abs=abs, range=range)
+                 sorted=sorted, set=set, abs=abs, range=range, list=list)
     return words

@@ -5,7 +5,7 @@
 P := build/programs
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover storm
 C_PROGRAMS += cover_posix cover_isoc
-C_PROGRAMS += locks
+C_PROGRAMS += locks aio
 CXX_PROGRAMS := exceptions cancel
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f)

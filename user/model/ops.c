@@ -66,6 +66,8 @@ static uint64_t bytes_requested(const struct replay *r, const struct thread *thr
 	int64_t a, b;
 	uint64_t product;
 
+	if (f->listed)
+		return f->listed->bytes;
 	if (frame_arg(r, f, ROLE_BYTES, &a))
 		return a;
 	if (frame_arg(r, f, ROLE_SIZE, &a) && frame_arg(r, f, ROLE_ITEMS, &b))
@@ -109,6 +111,8 @@ static bool non_blocking(const struct replay *r, const struct frame *f)
 	const struct table_row *row = frame_row(r, f);
 	int64_t request;
 
+	if (f->listed)
+		return true;
 	if (!(row->mods & MOD_NONBLOCKING))
 		return false;
 	if (frame_info(r, f)->nout || !frame_arg(r, f, ROLE_REQUEST, &request))
@@ -125,6 +129,8 @@ static uint64_t offset_of(const struct replay *r, const struct frame *f)
 {
 	int64_t offset;
 
+	if (f->listed)
+		return f->listed->offset;
 	/* -1 is the current position (preadv2), other negative ones are no offsets */
 	if (frame_row(r, f)->op == OP_SYNC || !frame_arg(r, f, ROLE_OFFSET, &offset) || offset < 0)
 		return OFFSET_UNKNOWN;
@@ -361,6 +367,8 @@ int op_enter(struct replay *r, struct thread *thread, unsigned index)
 
 	if (info->paradigm == REF_NONE || info->fd)
 		return 0;
+	if (info->on_fd)
+		return aio_enter(r, thread, index);
 	if (info->makes)
 		return start_making(r, thread, index);
 	ret = hold_object(r, thread, f);
@@ -558,6 +566,8 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
 	if (f->begun)
 		return end_operation(r, thread, f);
+	if (info->on_fd)
+		return aio_leave(r, thread, index);
 	if (is_of_requests(frame_row(r, f)->op))
 		return requests_leave(r, thread, f);
 	if (f->failed || f->abandoned)

@@ -69,7 +69,8 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
 	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
 	case IOP_REC_TASK_EXIT: return process_task_exit(r, thread, (const void *)rec);
-	case IOP_REC_REQUESTS: return requests_record(r, thread, (const void *)rec);
+	case IOP_REC_REQUESTS:
+	case IOP_REC_SUBMITTED: return requests_record(r, thread, (const void *)rec);
 	default: return 0;
 	}
 }
@@ -100,7 +101,8 @@ static size_t least_size(enum iop_rec_type type)
 	case IOP_REC_EXEC: return sizeof(struct iop_rec_exec);
 	case IOP_REC_TASK_EXIT: return sizeof(struct iop_rec_task_exit);
 	case IOP_REC_LOST: return sizeof(struct iop_rec_lost);
-	case IOP_REC_REQUESTS: return sizeof(struct iop_rec_requests);
+	case IOP_REC_REQUESTS:
+	case IOP_REC_SUBMITTED: return sizeof(struct iop_rec_requests);
 	case IOP_REC_MAP_EXEC: return sizeof(struct iop_rec_map);
 	case IOP_REC_ROUND: return sizeof(struct iop_rec);
 	default: return type >= IOP_REC_HOST ? sizeof(struct iop_rec_text) : sizeof(struct iop_rec);
@@ -200,6 +202,7 @@ static int requests_notes(struct replay *r)
 	int ret = count_note(r, r->requests_open, "non-blocking operations are open: nobody was seen to wait for them");
 
 	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
+	ret = ret ? ret : count_note(r, r->requests_refused, "operations of lists that were refused are not told: some may have begun");
 	return ret ? ret : count_note(r, r->requests_beyond, "requests of long arrays were not looked at: operations of theirs are open");
 }
 

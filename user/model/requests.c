@@ -109,7 +109,8 @@ int request_issued(struct replay *r, struct thread *thread, const struct frame *
 		return 0;
 	if (frame_layer(r, f)->on_demand)
 		return request_add(r, thread->process, row->layer, (uint32_t)value, f->leave_ns, f);
-	frame_arg(r, f, ROLE_HANDLE, &scope);
+	if (!frame_info(r, f)->on_fd)
+		frame_arg(r, f, ROLE_HANDLE, &scope);
 	return request_add(r, thread->process, row->layer, value, scope, f);
 }
 

@@ -30,6 +30,7 @@ struct row_info {
 	bool makes;                     /* open, create: a handle */
 	bool uses;                      /* HANDLE is an argument that is operated on */
 	bool fd;                        /* the layer's handles are descriptors */
+	bool on_fd;                     /* they are handles of its own on descriptors */
 	uint32_t paradigm;              /* REF_NONE */
 };
 
@@ -42,6 +43,7 @@ struct incarnation {
 	uint32_t file;
 	uint32_t status_flags;          /* OTF2 */
 	uint8_t mode;                   /* OTF2 */
+	uint32_t aio_ref;               /* the handle that POSIX asynchronous I/O has on it, REF_NONE */
 };
 
 /* What an FD record said. */
@@ -177,6 +179,7 @@ struct frame {
 	bool begun;
 	uint64_t matching_id;
 	uint64_t request;
+	const struct iop_submitted *listed;     /* one of several operations of this call, while it is told */
 };
 
 struct thread {
@@ -228,7 +231,7 @@ struct replay {
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
 	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
-	uint64_t requests_open, requests_freed, requests_beyond;
+	uint64_t requests_open, requests_freed, requests_beyond, requests_refused;
 	size_t loss_notes;
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
@@ -322,6 +325,11 @@ int request_issued(struct replay *r, struct thread *thread, const struct frame *
 int requests_record(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec);
 int requests_leave(struct replay *r, struct thread *thread, const struct frame *f);     /* a call that waits, tests, cancels, frees */
 void requests_end(struct replay *r, struct process *process);                           /* what is left is open */
+
+/* ---- aio.c: libraries that work on descriptors by requests ---- */
+int aio_enter(struct replay *r, struct thread *thread, unsigned index);
+int aio_leave(struct replay *r, struct thread *thread, unsigned index);
+int aio_closed(struct replay *r, struct thread *thread, const struct frame *f, struct incarnation *inc);
 
 /* ---- fds.c ---- */
 int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);

@@ -451,12 +451,12 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 /* From top to bottom of the stack; what others add stands between netCDF's libraries and HDF5. */
 static int place_of(const char *name)
 {
-	static const char *const above[] = { "netCDF", "PnetCDF" }, *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "POSIX" };
+	static const char *const above[] = { "netCDF", "PnetCDF" }, *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "AIO", "POSIX" };
 
 	for (int i = 0; i < 2; i++)
 		if (!strcmp(above[i], name))
 			return i;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		if (!strcmp(below[i], name))
 			return 3 + i;
 	return 2;

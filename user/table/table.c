@@ -140,7 +140,7 @@ static bool has_requests(const struct table_row *row)
 /* What the kernel side does with requests: only of those that are given by address, as MPI and PnetCDF do. */
 static uint8_t request_flags(const struct table_set *set, const struct table_row *row)
 {
-	uint8_t flags = 0;
+	uint8_t flags = row->op == OP_SUBMIT ? IOP_R_SUBMITS : 0;
 
 	if (has_requests(row) && (table_row_arg(row, ROLE_REQUESTS) >= 0 || table_row_arg(row, ROLE_DONE) >= 0))
 		flags |= IOP_R_TAKES;
@@ -173,14 +173,18 @@ bool table_row_requests(const struct table_set *set, const struct table_row *row
 	const struct table_layer *layer = &set->layers[row->layer];
 	uint8_t flags = request_flags(set, row);
 
-	if (!(flags & (IOP_R_TAKES | IOP_R_ISSUES)))
+	if (!(flags & (IOP_R_TAKES | IOP_R_ISSUES | IOP_R_SUBMITS)))
 		return false;
 	*desc = (struct iop_request_desc){
-		.requests = arg_index(row, flags & IOP_R_TAKES ? ROLE_REQUESTS : ROLE_REQUEST), .request = arg_index(row, ROLE_REQUEST),
+		.requests = arg_index(row, flags & IOP_R_ISSUES ? ROLE_REQUEST : ROLE_REQUESTS), .request = arg_index(row, ROLE_REQUEST),
 		.count = arg_index(row, ROLE_COUNT), .status = arg_index(row, ROLE_STATUS), .indices = arg_index(row, ROLE_INDICES),
 		.outcount = arg_index(row, ROLE_OUTCOUNT), .done = arg_index(row, ROLE_DONE), .width = request_width(row),
 		.status_size = layer->status_size, .status_bytes = layer->status_bytes, .status_cancelled = layer->status_cancelled,
 	};
+	desc->block_fd = layer->block_fd;
+	desc->block_opcode = layer->block_opcode;
+	desc->block_bytes = layer->block_bytes;
+	desc->block_offset = layer->block_offset;
 	desc->many = table_row_arg(row, ROLE_STATUSES) >= 0;
 	if (desc->many)
 		desc->status = arg_index(row, ROLE_STATUSES);

@@ -29,7 +29,7 @@ enum table_op {
 	OP_CONTROL,     /* fcntl: what it does is in CMD */
 	OP_MAP,         /* a file mapped to memory */
 	OP_CHDIR,
-	OP_WAIT, OP_TEST, OP_CANCEL, OP_FREE,   /* of requests (issue of non-blocking operations) */
+	OP_WAIT, OP_TEST, OP_CANCEL, OP_FREE, OP_SUBMIT,        /* of requests (issue of non-blocking operations) */
 	OP_COMM,        /* makes a communicator out of another one of the same members */
 	OP_UNWIND,      /* internal: an unwinder's entry, never recorded */
 };
@@ -133,6 +133,7 @@ struct table_layer {
 	struct table_comm *comms;
 	size_t ncomms;
 	uint8_t status_size, status_bytes, status_cancelled;    /* of the ABI: a status' size, and the offsets of what it says; size 0: unknown */
+	uint8_t block_fd, block_opcode, block_bytes, block_offset;      /* offsets in a struct aiocb */
 	bool on_demand;         /* it has rows with MOD_ON_DEMAND */
 	struct table_abi *abi;  /* all must hold for arguments with an offset to be believed */
 	size_t nabi;

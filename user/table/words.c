@@ -11,7 +11,7 @@ const struct table_word table_words_op[] = {
 	{ "read", OP_READ }, { "write", OP_WRITE }, { "copy", OP_COPY }, { "seek", OP_SEEK }, { "sync", OP_SYNC },
 	{ "truncate", OP_TRUNCATE }, { "stat", OP_STAT }, { "mkdir", OP_MKDIR }, { "meta", OP_META }, { "delete", OP_DELETE },
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK }, { "control", OP_CONTROL },
-	{ "map", OP_MAP }, { "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL }, { "free", OP_FREE },
+	{ "map", OP_MAP }, { "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL }, { "free", OP_FREE }, { "submit", OP_SUBMIT },
 	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { NULL, 0 },
 };
 
