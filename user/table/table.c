@@ -120,7 +120,7 @@ static void describe_moved(const struct table_row *row, struct iop_desc *desc)
 
 unsigned table_row_stream_flag(const struct table_set *set, const struct table_row *row)
 {
-	if (!set->layers[row->layer].per_process || (row->op != OP_READ && row->op != OP_WRITE))
+	if (!set->layers[row->layer].per_process || (row->op != OP_READ && row->op != OP_WRITE) || row->mods & MOD_NONBLOCKING)
 		return 0;
 	return row->result == RESULT_CHAR ? IOP_D_STREAM_BYTES : IOP_D_STREAM_DATA;
 }
