@@ -136,7 +136,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	}
 	if (desc->requests & IOP_R_DEMAND)
 		demand_probes(t, now);
-	f = push(t, now, false);
+	f = push(t, now, desc->requests & IOP_R_TESTS);
 	if (!f)
 		return 1;
 	f->enter_ns = now;
@@ -145,6 +145,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
 	f->flags = hijacks && !(desc->flags & IOP_D_NO_RETURN) ? FRAME_HIJACKED : 0;
+	if (desc->requests & IOP_R_TESTS)
+		f->flags |= FRAME_TEST;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
 	fetch_library_args(ctx, t, f, desc, sp);
@@ -205,6 +207,13 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 		abandon_to(t, index + 1, now);
 	}
 	t->depth = index;
+	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
+		if (test_repeats(f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
+			count_left_out(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);
+			return 0;
+		}
+		send_enters(t, index, now);
+	}
 	if (desc->requests & IOP_R_TAKES)
 		finish_requests(t, f, id, now);
 	if (desc->requests & IOP_R_SUBMITS)

@@ -327,6 +327,71 @@ static __always_inline void put_back(struct wait_list *w, u32 at)
 		bpf_map_update_elem(&requests, &key, &issued_ns, BPF_NOEXIST);
 }
 
+/* ---- tests: only the first of those that find the same ---- */
+
+/* What a thread's last test of a request told. An entry that has been thrown out costs a record more. */
+struct test_key { u64 request; u32 tid; u32 probe; };
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct test_key);
+	__type(value, u64);
+} tests SEC(".maps");
+
+static __always_inline bool is_same_as_before(u64 request, u32 probe, u64 outcome)
+{
+	struct test_key key = { .request = request, .tid = bpf_get_current_pid_tgid(), .probe = probe };
+	u64 *before = bpf_map_lookup_elem(&tests, &key);
+
+	if (before && *before == outcome)
+		return true;
+	bpf_map_update_elem(&tests, &key, &outcome, BPF_ANY);
+	return false;
+}
+
+__noinline int any_done(struct frame *f, struct wait_list *w, u32 id)
+{
+	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
+
+	for (u32 at = 0; at < REQUESTS_TAKEN; at++) {
+		if (!f || !w || !rd || at >= w->n)
+			break;
+		if (is_done(f, w, rd, at))
+			return 1;
+	}
+	return 0;
+}
+
+__noinline int put_all_back(struct wait_list *w)
+{
+	for (u32 at = 0; at < REQUESTS_TAKEN; at++) {
+		if (!w || at >= w->n)
+			break;
+		put_back(w, at);
+	}
+	return 0;
+}
+
+/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. */
+__noinline int test_repeats(struct frame *f, u32 id, u32 takes, u64 ret)
+{
+	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
+	struct wait_list *w;
+
+	if (!f)
+		return 0;
+	if (!takes)
+		return is_same_as_before(f->args[0], id, ret);
+	w = bpf_task_storage_get(&wait_lists, bpf_get_current_task_btf(), 0, 0);
+	if (!w || !rd || w->sp != f->sp || !w->n || w->beyond || any_done(f, w, id))
+		return 0;
+	if (!is_same_as_before(w->value[0] ^ w->issued_ns[0], id, (u64)w->n << 32 | (u32)ret))
+		return 0;
+	put_all_back(w);
+	w->sp = 0;
+	return 1;
+}
+
 /* The state of the request at this place of the list, at its place in the record. */
 __noinline int finish_request(struct thread *t, struct frame *f, struct wait_list *w, u32 id, u32 at)
 {

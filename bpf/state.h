@@ -25,6 +25,7 @@ enum frame_flags {
 	FRAME_LATE_STRINGS = 8, /* a string could not be read at entry */
 	FRAME_HIJACKED = 16,    /* a return probe replaced the return address */
 	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
+	FRAME_TEST = 128,       /* may be left out at its return: the ENTERs of those below wait until then */
 	FRAME_LEFT_OUT = 64,    /* a filter wants none of it: counted at its return */
 };
 

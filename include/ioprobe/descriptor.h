@@ -76,6 +76,7 @@ enum iop_filter {
 	IOP_FILTER_DURATION,
 	IOP_FILTER_BYTES,
 	IOP_FILTER_STREAMS,     /* stream calls without children, which are counted only */
+	IOP_FILTER_REPEATED,    /* tests of requests that found what the thread's one before found; always on */
 	IOP_FILTERS,
 };
 
@@ -101,6 +102,7 @@ struct iop_path_filter {
 #define IOP_R_FILTER 0x02       /* … of which only those count that a call with IOP_R_ISSUES has made: others are not recorded */
 #define IOP_R_ISSUES 0x04       /* makes a request that calls with IOP_R_FILTER wait for */
 #define IOP_R_SUBMITS 0x10      /* begins several operations, given as an array of pointers to control blocks */
+#define IOP_R_TESTS 0x20        /* may be called again and again until something has ended */
 #define IOP_R_DEMAND 0x08       /* a call of a layer that has such functions: asks for their probes */
 
 /* Where a call has its requests: indexes in args[], IOP_NO_ARG if it has no such argument. */

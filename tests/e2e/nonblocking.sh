@@ -11,12 +11,13 @@ tells() {
 # What each of the two ranks of mpi_requests does, whether it was launched or attached to.
 MPI_REQUESTS=("calls('MPI_Wait') == 8 and calls('MPI_Waitall') == 4 and calls('MPI_Waitany') == 4" "calls('MPI_Test') >= 2"
 	"calls('MPI_Testsome') >= 2 and calls('MPI_Request_get_status') >= 2"
-	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" "calls('MPI_File_iwrite_at') == 24 and calls('MPI_File_iread_at') == 12"
-	"written('MPI_File_iwrite_at') == 16000 and read('MPI_File_iread_at') == 12000" "unknown('MPI_File_i*') == 4"
-	"layer_bytes('POSIX', '*/data/file') == [12000, 24000]" "left_open('MPI_File_*') == 4"
+	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" "calls('MPI_File_iwrite_at') == 26 and calls('MPI_File_iread_at') == 12"
+	"written('MPI_File_iwrite_at') == 18000 and read('MPI_File_iread_at') == 12000" "unknown('MPI_File_i*') == 4"
+	"layer_bytes('POSIX', '*/data/file') == [12000, 26000]" "left_open('MPI_File_*') == 4"
 	"trace.counts['IoOperationCancelled'] == 0"
 	"[ended('MPI_File_i*', by) for by in ('MPI_Wait', 'MPI_Waitall', 'MPI_Waitany', 'MPI_Testsome')] == [8, 8, 4, 8]"
-	"[ended('MPI_File_i*', by) for by in ('MPI_Test', 'MPI_Request_get_status')] == [2, 2]"
+	"[ended('MPI_File_i*', by) for by in ('MPI_Test', 'MPI_Testall', 'MPI_Request_get_status')] == [2, 2, 2]"
+	"2 + 2 <= calls('MPI_Testall') < 200"
 	"ended('MPI_File_i*', 'MPI_Wait', elsewhere=True) == 2" "ended('MPI_File_i*', '*', elsewhere=True) == 2")
 
 mpi_requests() {
@@ -27,6 +28,7 @@ mpi_requests() {
 	lost_nothing mpi_requests
 	tells mpi_requests 'non-blocking operations are open: nobody was seen to wait for them'
 	tells mpi_requests '2 non-blocking operations are open: their requests were freed'
+	tells mpi_requests 'left out by repetition.*: MPI-IO'
 	tells mpi_requests '176 requests of long arrays were not looked at'
 }
 

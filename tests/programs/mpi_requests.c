@@ -10,6 +10,7 @@
  *   some        MPI_Testsome until 4 iread_at are done, with statuses and a message among them
  *   status      MPI_Request_get_status until 1 iread_at is done, then MPI_Wait
  *   test        MPI_Test until 1 iread_at is done
+ *   testall     1000 MPI_Testall on 1 iwrite_at and a receive that nothing was sent to, then sent to, until both are done
  *   cancel      MPI_Cancel on 1 iwrite_at, then MPI_Wait
  *   free        MPI_Request_free of 1 iwrite_at
  *   never       1 iwrite_at that nobody waits for
@@ -171,6 +172,23 @@ static void ask(void)
 	expect(BLOCK, &status, "test");
 }
 
+static void test_all(void)
+{
+	MPI_Request requests[2] = { write_block() }, send;
+	MPI_Status statuses[2];
+	int in, done = 0;
+
+	check(MPI_Irecv(&in, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &requests[1]), "irecv");
+	for (int i = 0; i < 1000; i++)
+		check(MPI_Testall(2, requests, &done, statuses), "testall");
+	check(done, "testall of what cannot be done");
+	check(MPI_Isend(&placed, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &send), "isend");
+	while (!done)
+		check(MPI_Testall(2, requests, &done, statuses), "testall");
+	expect(BLOCK, &statuses[0], "testall");
+	check(MPI_Wait(&send, MPI_STATUS_IGNORE), "wait");
+}
+
 static void give_up(void)
 {
 	MPI_Request request = write_block();
@@ -234,6 +252,7 @@ int main(int argc, char **argv)
 	wait_for_any();
 	test_some();
 	ask();
+	test_all();
 	only_messages();
 	wait_for_many();
 	give_up();

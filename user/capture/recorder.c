@@ -47,7 +47,7 @@ struct recorder {
 	struct closer *closer;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
-	struct left_out *left_out;      /* NULL: nothing is */
+	struct left_out *left_out;
 	struct demands *demands;
 	struct spool_writer *spool;
 	struct launch launch;

@@ -140,7 +140,7 @@ static bool has_requests(const struct table_row *row)
 /* What the kernel side does with requests: only of those that are given by address, as MPI and PnetCDF do. */
 static uint8_t request_flags(const struct table_set *set, const struct table_row *row)
 {
-	uint8_t flags = row->op == OP_SUBMIT ? IOP_R_SUBMITS : 0;
+	uint8_t flags = row->op == OP_SUBMIT ? IOP_R_SUBMITS : row->op == OP_TEST ? IOP_R_TESTS : 0;
 
 	if (has_requests(row) && (table_row_arg(row, ROLE_REQUESTS) >= 0 || table_row_arg(row, ROLE_DONE) >= 0))
 		flags |= IOP_R_TAKES;
