@@ -41,6 +41,7 @@ class Trace:
         self.calls, self.counts = [], collections.Counter()
         self.creates, self.destroys, self.duplicates = collections.Counter(), collections.Counter(), 0
         self.deletes, self.seeks, self.open_operations = [], 0, 0
+        self.created = {}               # path -> creation and status flags when it was last opened
         self.handle_bytes = collections.defaultdict(lambda: [0, 0])
         self.ends = []                  # of operations: (call that began it, call that ended it, whether it was cancelled)
         self._operations, self._stacks = {}, collections.defaultdict(list)
@@ -88,6 +89,8 @@ class Trace:
     def _io(self, call, event, attributes):
         if isinstance(event, ev.IoCreateHandle):
             self.creates[event.handle.io_paradigm.identification] += 1
+            if event.handle.file:
+                self.created[event.handle.file.name] = [event.creation_flags.value, event.status_flags.value]
             self._use(call, event.handle)
         elif isinstance(event, ev.IoDestroyHandle):
             self.destroys[event.handle.io_paradigm.identification] += 1
@@ -156,6 +159,10 @@ def queries(trace):
 
     def unknown(region="*"):
         return sum(c.unknown for c in select(region))
+
+    def created(path):
+        """The creation and status flags of files when they were last opened."""
+        return sorted(flags for name, flags in trace.created.items() if fnmatch.fnmatchcase(name, path))
 
     def ended(begun_by, ended_by, cancelled=False, elsewhere=None):
         """Operations that one call began and another one ended; elsewhere: on another (True), on the same thread (False)."""
@@ -235,8 +242,8 @@ def queries(trace):
     def prop(path, name):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
-    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ended, left_open, ms, stacks, offsets, groups_with,
-                                     locations_with, layer_bytes, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
+    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
+                                     groups_with, locations_with, layer_bytes, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms), len=len, sum=sum, any=any, all=all, min=min, max=max,
                  sorted=sorted, set=set, abs=abs, range=range, list=list)

@@ -3,12 +3,14 @@
  * locks DIR: on DIR/file, by fcntl: 4 locks (F_SETLK exclusive and shared, F_SETLKW, F_OFD_SETLK) and 4 unlocks, the last of which frees two
  * locks of different kinds, one F_GETLK, one lockf each to lock and unlock; a child is refused one F_SETLK, one flock with LOCK_NB and
  * one F_OFD_SETLK. By flock: 2 locks (exclusive, shared), one unlock through a duplicated descriptor, one unlock of nothing. Then F_SETFL
- * and F_SETFD once each, one creat.
+ * and F_SETFD once each, one creat, one openat2.
  */
 #include "golden.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static int fd;
@@ -60,6 +62,7 @@ static void record_unlocks(void)
 int main(int argc, char **argv)
 {
 	const char *path = IN_DIR(argc == 2 ? argv[1] : ".", "file");
+	struct open_how how = { .flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND, .mode = 0644 };
 	int copy;
 
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -73,5 +76,6 @@ int main(int argc, char **argv)
 	must(copy >= 0 && !flock(copy, LOCK_UN) && !flock(fd, LOCK_UN), "unlock");
 	must(!fcntl(fd, F_SETFL, O_APPEND) && !fcntl(fd, F_SETFD, FD_CLOEXEC), "F_SETFL");
 	must(close(creat(IN_DIR(argv[1], "made"), 0644)) == 0, "creat");
+	must(close(syscall(SYS_openat2, AT_FDCWD, IN_DIR(argv[1], "new"), &how, sizeof(how))) == 0, "openat2");
 	return 0;
 }

@@ -178,6 +178,36 @@ static void not_after_exec(void **state)
 	assert_true(noted("1 non-blocking operations are open"));
 }
 
+/* ---- event sets ---- */
+
+static void async_write(uint64_t enter, uint64_t set)
+{
+	sb_call(&sb, 100, "H5Dwrite_async", enter, enter + 1, 0, 0, ARGS(ARG(HANDLE, 77), ARG(REQUEST, set)));
+}
+
+static void wait_for_set(uint64_t enter, uint64_t set, int64_t under_way)
+{
+	sb_call(&sb, 100, "H5ESwait", enter, enter + 1, 0, 0, ARGS(ARG(REQUEST, set), ARG(COUNT, under_way)));
+}
+
+/* Several operations share a set; while some are under way nobody knows which. Set 0 means: not asynchronous. */
+static void event_sets(void **state)
+{
+	(void)state;
+	async_write(10, 5);
+	async_write(12, 5);
+	async_write(14, 6);
+	async_write(16, 0);
+	wait_for_set(20, 5, 1);
+	wait_for_set(30, 5, 0);
+	sb_replay(&sb);
+	assert_int_equal(sb.ret, 0);
+	assert_non_null(strstr(sb.events, "100 @16 begin h0 m1 f0 ? #4\n100 @17 complete h0 ? #4\n"));
+	assert_non_null(strstr(sb.events, "100 @20 enter H5ESwait\n100 @21 leave H5ESwait\n"));
+	assert_non_null(strstr(sb.events, "100 @30 enter H5ESwait\n100 @31 complete h0 ? #1\n100 @31 complete h0 ? #2\n100 @31 leave H5ESwait\n"));
+	assert_true(noted("1 non-blocking operations are open: nobody was seen to wait for them"));
+}
+
 /* ---- POSIX aio ---- */
 
 static void aio(uint32_t tid, const char *function, uint64_t enter, int64_t ret, uint64_t block)
@@ -263,7 +293,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ends_in_another_thread), TEST(value_used_again_at_once), TEST(arrays), TEST(statuses), TEST(never_waited_for),
-		TEST(stale_list), TEST(not_after_exec), TEST(aio_to_its_result), TEST(aio_cancelled_and_failed), TEST(lists),
+		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(aio_to_its_result), TEST(aio_cancelled_and_failed), TEST(lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

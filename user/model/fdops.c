@@ -34,7 +34,7 @@ int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum 
 
 /* ---- made ---- */
 
-/* What open(2) was asked for; of creat and openat2 the flags of the open file must do. */
+/* What open(2) was asked for; if that could not be read, the flags of the open file must do. */
 static int64_t open_flags(const struct replay *r, const struct frame *f, bool *known)
 {
 	int64_t flags = 0;

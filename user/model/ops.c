@@ -146,6 +146,7 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 	if (collective(r, f, handle))
 		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
 	f->begun = true;
+	f->mode = mode;
 	f->used = handle;
 	f->matching_id = ++r->matching_id;
 	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);

@@ -6,6 +6,7 @@
 #include "model/state.h"
 
 #include <errno.h>
+#include <otf2/OTF2_Events.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ int request_add(struct replay *r, struct process *process, uint32_t layer, uint6
 	request->handle = f->used;
 	request->matching_id = f->matching_id;
 	request->asked = f->request;
-	request->data = frame_row(r, f)->op != OP_SYNC;
+	request->mode = f->mode;
 	HASH_ADD(hh, process->requests, key, sizeof(request->key), request);
 	return 0;
 }
@@ -83,15 +84,16 @@ int request_cancelled(struct replay *r, struct thread *thread, const struct fram
 int request_complete(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t bytes, bool failed)
 {
 	struct model_event event = { .type = EV_COMPLETE };
+	bool data = request->mode != OTF2_IO_OPERATION_MODE_FLUSH;
 	int ret;
 
-	if (failed || !request->data)
+	if (failed || !data)
 		bytes = BYTES_UNKNOWN;
 	event.u.complete.handle = request->handle;
 	event.u.complete.matching_id = request->matching_id;
 	event.u.complete.bytes = bytes;
 	event.u.complete.failed = failed;
-	r->model->totals.unknown_sizes += request->data && !failed && bytes == BYTES_UNKNOWN;
+	r->model->totals.unknown_sizes += data && !failed && bytes == BYTES_UNKNOWN;
 	ret = call_event(r, thread, &event, f->leave_ns);
 	request_forget(thread->process, request);
 	return ret;
@@ -99,7 +101,16 @@ int request_complete(struct replay *r, struct thread *thread, const struct frame
 
 /* ---- calls that make requests ---- */
 
-/* Libraries whose waits are filtered by the kernel side are known by low word and time of making, others by value and file. */
+static bool is_made(const struct row_info *info)
+{
+	for (int i = 0; i < info->nout; i++)
+		if (info->out[i] == info->arg[ROLE_REQUEST])
+			return true;
+	return false;
+}
+
+/* Requests of libraries whose waits the kernel side filters are known by low word and time of making, numbers by the file that they are
+ * unique in, addresses by themselves; of a set of operations (HDF5's event sets) each one is in the scope of the set. */
 int request_issued(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
@@ -109,8 +120,11 @@ int request_issued(struct replay *r, struct thread *thread, const struct frame *
 		return 0;
 	if (frame_layer(r, f)->on_demand)
 		return request_add(r, thread->process, row->layer, (uint32_t)value, f->leave_ns, f);
-	if (!frame_info(r, f)->on_fd)
-		frame_arg(r, f, ROLE_HANDLE, &scope);
+	if (frame_info(r, f)->on_fd)
+		return request_add(r, thread->process, row->layer, value, 0, f);
+	if (!is_made(frame_info(r, f)))
+		return request_add(r, thread->process, row->layer, f->matching_id, value, f);
+	frame_arg(r, f, ROLE_HANDLE, &scope);
 	return request_add(r, thread->process, row->layer, value, scope, f);
 }
 
@@ -183,12 +197,43 @@ static int one_state(struct replay *r, struct thread *thread, const struct frame
 	return op == OP_CANCEL ? 0 : request_test(r, thread, f, request);
 }
 
+/* mode -1: of all modes. Libraries that wait so move all or fail. */
+static int complete_scope(struct replay *r, struct thread *thread, const struct frame *f, uint64_t scope, int mode)
+{
+	struct request *request, *next;
+	int ret = 0;
+
+	HASH_ITER(hh, thread->process->requests, request, next) {
+		if (ret || request->key.layer != frame_row(r, f)->layer || request->key.scope != scope)
+			continue;
+		if (mode < 0 || request->mode == mode)
+			ret = request_complete(r, thread, f, request, request->asked, f->failed);
+	}
+	return ret;
+}
+
+/* A wait for all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their number) or of a set (H5ESwait,
+ * which tells how many are still under way). */
+static int wait_for_all(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	int64_t count = 0, scope;
+
+	if (frame_row(r, f)->op != OP_WAIT || frame_layer(r, f)->on_demand || !frame_arg(r, f, ROLE_COUNT, &count))
+		return 0;
+	if (frame_arg(r, f, ROLE_HANDLE, &scope))
+		return count >= 0 ? 0 : complete_scope(r, thread, f, scope, count == -2 ? OTF2_IO_OPERATION_MODE_READ :
+						       count == -3 ? OTF2_IO_OPERATION_MODE_WRITE : -1);
+	if (count || f->failed || !frame_arg(r, f, ROLE_REQUEST, &scope))
+		return 0;
+	return complete_scope(r, thread, f, scope, -1);
+}
+
 int requests_leave(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	const struct request_states *states = &thread->states;
-	int ret = 0;
+	int ret = f->abandoned ? 0 : wait_for_all(r, thread, f);
 
-	if (f->abandoned || states->enter_ns != f->enter_ns || states->probe != f->probe)
+	if (ret || f->abandoned || states->enter_ns != f->enter_ns || states->probe != f->probe)
 		return 0;
 	for (size_t i = 0; i < states->n && !ret; i++)
 		ret = one_state(r, thread, f, &states->v[i]);

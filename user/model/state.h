@@ -103,7 +103,7 @@ struct request {
 	struct request_key key;
 	uint32_t handle;                /* model handle */
 	uint64_t matching_id, asked;    /* bytes */
-	bool data;                      /* moves bytes */
+	uint8_t mode;                   /* OTF2 */
 	bool cancel;                    /* the program has tried to cancel it */
 	bool freed;                     /* the program has given it away: nobody will wait for it */
 	UT_hash_handle hh;
@@ -177,6 +177,7 @@ struct frame {
 	uint32_t used;                  /* model handle */
 	/* an operation that has begun */
 	bool begun;
+	uint8_t mode;                   /* OTF2 */
 	uint64_t matching_id;
 	uint64_t request;
 	const struct iop_submitted *listed;     /* one of several operations of this call, while it is told */
