@@ -231,13 +231,13 @@ static void aio_to_its_result(void **state)
 	aio_read_at(50, -1, 0x7000, 0);
 	sb_call(&sb, 100, "close", 60, 61, 0, 0, ARGS(ARG(HANDLE, 3)));
 	expect("100 @5 enter openat\n100 @6 create h0 m0 c0 s0\n100 @6 leave openat\n"
-	       "100 @10 enter aio_read\n100 @10 create h1 m0 c0 s0\n100 @10 begin h1 m0 f1 50 at 4096 #1\n100 @11 issued h1 #1\n"
+	       "100 @10 enter aio_read\n100 @10 begin h1 m0 f1 50 at 4096 #1\n100 @11 issued h1 #1\n"
 	       "100 @11 leave aio_read\n"
 	       "100 @20 enter aio_error\n100 @21 test h1 #1\n100 @21 leave aio_error\n"
 	       "100 @30 enter aio_error\n100 @31 leave aio_error\n"
 	       "101 @40 enter aio_return\n101 @41 complete h1 33 #1\n101 @41 leave aio_return\n"
-	       "100 @50 enter aio_read\n100 @51 leave aio_read failed -1\n"
-	       "100 @60 enter close\n100 @61 destroy h1\n100 @61 destroy h0\n100 @61 leave close\n");
+	       "100 @50 enter aio_read\n100 @51 leave aio_read failed 0\n"
+	       "100 @60 enter close\n100 @61 destroy h0\n100 @61 leave close\n");
 	assert_string_equal(sb.model.paradigms.v[sb.model.handles.v[1].paradigm].identification, "AIO");
 	assert_string_equal(sb.model.files.v[sb.model.handles.v[1].file].path, "/f");
 }
@@ -279,11 +279,11 @@ static void lists(void **state)
 	sb_submitted(&sb, 100, "lio_listio", 30, 31, list, 3);
 	sb_call(&sb, 100, "lio_listio", 30, 31, 0, -1, ARGS(ARG(CMD, LIO_NOWAIT), ARG(REQUESTS, 0x8000), ARG(COUNT, 3)));
 	expect("100 @5 enter openat\n100 @6 create h0 m2 c0 s0\n100 @6 leave openat\n"
-	       "100 @10 enter lio_listio\n100 @10 create h1 m2 c0 s0\n100 @10 begin h1 m1 f1 10 at 0 #1\n100 @10 begin h1 m0 f1 20 at 10 #2\n"
+	       "100 @10 enter lio_listio\n100 @10 begin h1 m1 f1 10 at 0 #1\n100 @10 begin h1 m0 f1 20 at 10 #2\n"
 	       "100 @11 issued h1 #1\n100 @11 issued h1 #2\n100 @11 leave lio_listio\n"
 	       "100 @20 enter aio_return\n100 @21 complete h1 20 #2\n100 @21 leave aio_return\n"
 	       "100 @22 enter aio_return\n100 @23 complete h1 10 #1\n100 @23 leave aio_return\n"
-	       "100 @30 enter lio_listio\n100 @31 leave lio_listio failed -1\n");
+	       "100 @30 enter lio_listio\n100 @31 leave lio_listio failed 0\n");
 	assert_true(noted("3 operations of lists that were refused are not told"));
 }
 

@@ -547,7 +547,7 @@ static void test_request_descriptors(void **state)
 	assert_false(table_row_requests(&builtin, row_of("AIO", "aio_read"), &d));
 	assert_false(table_row_requests(&builtin, row_of("MPI-IO", "MPI_File_read"), &d));
 	table_row_descriptor(&builtin, row_of("MPI-IO", "MPI_Test"), &desc);
-	assert_int_equal(desc.requests, IOP_R_TAKES | IOP_R_FILTER);
+	assert_int_equal(desc.requests, IOP_R_TAKES | IOP_R_FILTER | IOP_R_TESTS);
 	table_row_descriptor(&builtin, row_of("MPI-IO", "MPI_File_iread_all"), &desc);
 	assert_int_equal(desc.requests, IOP_R_ISSUES | IOP_R_DEMAND);
 	table_row_descriptor(&builtin, row_of("MPI-IO", "MPI_File_open"), &desc);

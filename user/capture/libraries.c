@@ -89,7 +89,7 @@ static uint64_t cookie_bits(const struct libraries *libraries, const struct libr
 {
 	const struct table_layer *layer = &libraries->set->layers[row->layer];
 
-	for (size_t i = 0; i < layer->ncomms && !library->plan.comm_world_vaddr; i++)
+	for (size_t i = 0; i < layer->ncomms && !library->plan.comm_vaddr[TABLE_COMM_WORLD]; i++)
 		if (layer->comms[i].has_value)
 			return IOP_COOKIE_NARROW;
 	return 0;

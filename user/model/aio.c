@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Libraries that work on descriptors by requests: POSIX asynchronous I/O. A descriptor gets a handle of such a library's paradigm with the
- * first operation on it, which ends with the descriptor.
+ * first operation on it.
  */
 #include "model/state.h"
 
 #include <aio.h>
 #include <errno.h>
-#include <otf2/OTF2_Definitions.h>
 #include <otf2/OTF2_Events.h>
 
+/* Nobody makes or closes such a handle: it is there as long as anybody uses it. */
 static int make_handle(struct replay *r, struct thread *thread, unsigned index, struct incarnation *inc)
 {
-	struct frame *f = &thread->frames[index];
-	struct model_handle def = { .name = "", .file = inc->file, .comm = REF_NONE, .paradigm = frame_info(r, f)->paradigm,
-				    .group = thread->process->group };
-	struct model_event event = { .type = EV_CREATE, .u.create = { .mode = inc->mode, .status_flags = inc->status_flags } };
+	struct model_handle def = {
+		.name = "", .file = inc->file, .comm = REF_NONE, .paradigm = frame_info(r, &thread->frames[index])->paradigm,
+		.group = thread->process->group, .precreated = true, .pre_mode = inc->mode, .pre_status_flags = inc->status_flags,
+	};
 
 	def.parent = parent_of(r, thread, index, inc->file, NULL);
-	event.u.create.handle = inc->aio_ref = handle_new(r, &def);
-	return inc->aio_ref == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->enter_ns);
+	inc->aio_ref = handle_new(r, &def);
+	return inc->aio_ref == REF_NONE ? -ENOMEM : 0;
 }
 
 static int begin_on(struct replay *r, struct thread *thread, unsigned index, int64_t fd, uint8_t mode)
@@ -52,14 +52,6 @@ int aio_enter(struct replay *r, struct thread *thread, unsigned index)
 		return 0;
 	return begin_on(r, thread, index, fd, op == OP_READ ? OTF2_IO_OPERATION_MODE_READ :
 			op == OP_WRITE ? OTF2_IO_OPERATION_MODE_WRITE : OTF2_IO_OPERATION_MODE_FLUSH);
-}
-
-int aio_closed(struct replay *r, struct thread *thread, const struct frame *f, struct incarnation *inc)
-{
-	uint32_t handle = inc->aio_ref;
-
-	inc->aio_ref = REF_NONE;
-	return handle == REF_NONE ? 0 : op_destroy_event(r, thread, f, handle);
 }
 
 /* ---- lio_listio ---- */

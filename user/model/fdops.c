@@ -93,8 +93,6 @@ static int replaced(struct replay *r, struct thread *thread, const struct frame 
 	handle = fd_handle(r, thread->process, fd, inc);
 	inc->closed_ns = f->leave_ns;
 	locks_closed(thread->process, inc->file);
-	if (aio_closed(r, thread, f, inc))
-		return -ENOMEM;
 	return op_destroy_event(r, thread, f, handle);
 }
 
@@ -159,8 +157,7 @@ static int closed_one(struct replay *r, struct thread *thread, const struct fram
 		return ret;
 	use.inc->closed_ns = f->leave_ns;
 	locks_closed(thread->process, use.inc->file);
-	ret = aio_closed(r, thread, f, use.inc);
-	return ret || f->failed ? ret : op_destroy_event(r, thread, f, use.handle);
+	return f->failed ? 0 : op_destroy_event(r, thread, f, use.handle);
 }
 
 static int set_cloexec(struct replay *r, struct thread *thread, const struct frame *f, const struct fd_use *use, bool on)

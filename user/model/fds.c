@@ -232,9 +232,6 @@ int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns)
 		event.u.destroy.handle = slot->v[0].ref;
 		if (slot->v[0].ref != REF_NONE)
 			ret = call_event(r, thread, &event, time_ns);
-		event.u.destroy.handle = slot->v[0].aio_ref;
-		if (!ret && slot->v[0].aio_ref != REF_NONE)
-			ret = call_event(r, thread, &event, time_ns);
 	}
 	return ret;
 }

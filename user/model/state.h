@@ -330,7 +330,6 @@ void requests_end(struct replay *r, struct process *process);                   
 /* ---- aio.c: libraries that work on descriptors by requests ---- */
 int aio_enter(struct replay *r, struct thread *thread, unsigned index);
 int aio_leave(struct replay *r, struct thread *thread, unsigned index);
-int aio_closed(struct replay *r, struct thread *thread, const struct frame *f, struct incarnation *inc);
 
 /* ---- fds.c ---- */
 int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
