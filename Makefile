@@ -80,6 +80,10 @@ demo:			## install what the demo needs, trace a parallel netCDF program and show
 bench: all benchmarks	## what tracing costs on this machine (root)
 	$(Q)IOPROBE=$(B)/ioprobe tests/bench/run
 
+.PHONY: bench-merge
+bench-merge: all programs	## what merging costs, up to 1024 nodes of 128 ranks (root)
+	$(Q)IOPROBE=$(B)/ioprobe /usr/bin/python3 tests/bench/merge.py
+
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS)	## the executables of tests/unit
 

@@ -114,7 +114,7 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, u64 
 
 	if (!t || !f)
 		return 0;
-	if (f->flags & FRAME_LEFT_OUT)
+	if ((f->flags & FRAME_LEFT_OUT) || (f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST)
 		return count_abandoned(f, now);
 	if (!(f->flags & FRAME_ENTERED))
 		send_enter(t, f, depth, false, now);
@@ -270,6 +270,20 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 
 /* ---- push and pop ---- */
 
+/* The ENTERs that wait below this depth. */
+__noinline int send_enters(struct thread *t, u32 depth, u64 now)
+{
+	for (u32 i = 0; i < MAX_DEPTH; i++) {
+		struct frame *f = t ? frame_at(t, i) : 0;
+
+		if (i >= depth || !f)
+			break;
+		if (!(f->flags & (FRAME_ENTERED | FRAME_LEFT_OUT)))
+			send_enter(t, f, i, false, now);
+	}
+	return 0;
+}
+
 /* The next frame, its parent's ENTER sent unless the call is left out. NULL if the stack is full: then the call is counted and not
  * recorded. */
 static __always_inline struct frame *push(struct thread *t, u64 now, bool left_out)
@@ -282,8 +296,13 @@ static __always_inline struct frame *push(struct thread *t, u64 now, bool left_o
 		return 0;
 	}
 	parent = depth ? frame_at(t, depth - 1) : 0;
-	if (parent && !left_out && !(parent->flags & FRAME_ENTERED))
-		send_enter(t, parent, depth - 1, false, now ? now : bpf_ktime_get_ns());
+	if (parent && !left_out && !(parent->flags & FRAME_ENTERED)) {
+		now = now ? now : bpf_ktime_get_ns();
+		if (parent->flags & FRAME_TEST)
+			send_enters(t, depth, now);
+		else
+			send_enter(t, parent, depth - 1, false, now);
+	}
 	f = frame_at(t, depth);
 	if (f)
 		t->depth = depth + 1;

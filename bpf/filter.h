@@ -81,7 +81,7 @@ __noinline int count_abandoned(struct frame *f, u64 now)
 		return 0;
 	id = f->probe;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
-	counts = desc ? left_out_counts(desc, IOP_FILTER_FILE) : 0;
+	counts = desc ? left_out_counts(desc, f->flags & FRAME_TEST ? IOP_FILTER_REPEATED : IOP_FILTER_FILE) : 0;
 	if (counts) {
 		__sync_fetch_and_add(&counts->calls, 1);
 		__sync_fetch_and_add(&counts->time_ns, now - f->enter_ns);

@@ -9,6 +9,8 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "locks.h"
+#include "requests.h"
 #include "aio.h"
 #include "device.h"
 #include "mapped.h"
@@ -69,10 +71,10 @@ __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address,
 	return set_argument(f, i, kind, value, offset);
 }
 
-static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
-					       u64 sp)
+/* Into scratch: the context itself cannot be indexed. */
+static __always_inline u64 *integer_arguments(struct pt_regs *ctx, struct thread *t)
 {
-	u64 *regs = (void *)t->scratch; /* the context itself cannot be indexed */
+	u64 *regs = (void *)t->scratch;
 
 	regs[0] = ctx->di;
 	regs[1] = ctx->si;
@@ -80,6 +82,14 @@ static __always_inline void fetch_library_args(struct pt_regs *ctx, struct threa
 	regs[3] = ctx->cx;
 	regs[4] = ctx->r8;
 	regs[5] = ctx->r9;
+	return regs;
+}
+
+static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
+					       u64 sp)
+{
+	u64 *regs = integer_arguments(ctx, t);
+
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 source = desc->arg[i].source;
 
@@ -126,7 +136,14 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		return 1;
 	if (any_turned_off && (desc->flags & flags_turned_off()))
 		return 1;
-	f = push(t, now, false);
+	if (desc->requests & IOP_R_TAKES) {
+		integer_arguments(ctx, t);
+		if (!take_requests(t, id, !!(cookie & IOP_COOKIE_NARROW), sp))
+			return 1;
+	}
+	if (desc->requests & IOP_R_DEMAND)
+		demand_probes(t, now);
+	f = push(t, now, desc->requests & IOP_R_TESTS);
 	if (!f)
 		return 1;
 	f->enter_ns = now;
@@ -135,6 +152,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
 	f->flags = hijacks && !(desc->flags & IOP_D_NO_RETURN) ? FRAME_HIJACKED : 0;
+	if (desc->requests & IOP_R_TESTS)
+		f->flags |= FRAME_TEST;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
 	fetch_library_args(ctx, t, f, desc, sp);
@@ -188,12 +207,26 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 		index = find_frame(t, id, sp);
 		f = frame_at(t, index);
 		if (!f) {
-			t->returns_without_frame++;
+			if (!(desc->requests & IOP_R_TAKES))    /* those may be declined */
+				t->returns_without_frame++;
 			return 0;
 		}
 		abandon_to(t, index + 1, now);
 	}
 	t->depth = index;
+	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
+		if (test_repeats(f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
+			count_left_out(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);
+			return 0;
+		}
+		send_enters(t, index, now);
+	}
+	if (desc->requests & IOP_R_TAKES)
+		finish_requests(t, f, id, now);
+	if (desc->requests & IOP_R_SUBMITS)
+		send_submitted(t, f, id, now);
+	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
+		request_made(f, id, !!(cookie & IOP_COOKIE_NARROW), now);
 	send_return(t, f, desc, index, ctx->ax, now);
 	return 0;
 }
@@ -384,6 +417,8 @@ int syscall_enter(u64 *ctx)
 	f->arg_failed = 0;
 	f->sp = user->r8;       /* of mmap: the descriptor */
 	fetch_syscall_args(user, t, f, desc);
+	if (nr == fcntl_nr)
+		fetch_flock(f, desc);
 	if (!left_out)
 		before_fd_use(t, f, desc);
 	if (desc->flags & IOP_D_CLOSES_FD)

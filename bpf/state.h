@@ -6,6 +6,7 @@
 #ifndef IOPROBE_BPF_STATE_H
 #define IOPROBE_BPF_STATE_H
 
+#include <ioprobe/demand.h>
 #include <ioprobe/descriptor.h>
 
 #define MAX_DEPTH 24
@@ -24,6 +25,7 @@ enum frame_flags {
 	FRAME_LATE_STRINGS = 8, /* a string could not be read at entry */
 	FRAME_HIJACKED = 16,    /* a return probe replaced the return address */
 	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
+	FRAME_TEST = 128,       /* may be left out at its return: the ENTERs of those below wait until then */
 	FRAME_LEFT_OUT = 64,    /* a filter wants none of it: counted at its return */
 };
 
@@ -70,6 +72,7 @@ struct counters {
 	u64 unwinds_late;       /* and did not get them in time */
 	u64 holds_late;         /* launched processes whose probes were not in place in time */
 	u64 no_process_slot;
+	u64 waits_not_followed; /* a wait called back the program, which waited; or there was no memory */
 };
 
 struct {

@@ -15,6 +15,7 @@ const char *argp_program_version = "ioprobe " IOPROBE_VERSION;
 
 static const struct { const char *name; int (*run)(int argc, char **argv); } commands[] = {
 	{ "check", cmd_check },
+	{ "merge", cmd_merge },
 	{ "probes", cmd_probes },
 	{ "recover", cmd_recover },
 };

@@ -18,6 +18,7 @@ enum iop_arg_kind {
 	IOP_ARG_IN_VALUE,       /* pointer to a 64-bit value that is read at entry */
 	IOP_ARG_MSG,            /* pointer to a struct msghdr; the sum of its lengths is sent */
 	IOP_ARG_OUT_MMSG,       /* pointer to struct mmsghdrs; the bytes of as many as the result says are added up at return */
+	IOP_ARG_FLOCK,          /* fcntl's: pointer to a struct flock; a 64-bit word of it, read at entry if args[1] is a lock's command */
 	IOP_ARG_IOV,            /* struct iovec array; its number of elements is the next argument; the sum of lengths is sent */
 };
 
@@ -58,8 +59,10 @@ struct iop_desc {
 	__u8 has;               /* IOP_HAS_*: arguments that need more than a register */
 	__u8 layer;             /* index of its layer, for the counts of what is left out */
 	__u8 moved;             /* how its result tells the bytes that it moved: IOP_MOVED_* */
+	__u8 requests;          /* IOP_R_* */
+	__u8 pad[3];
 };
-_Static_assert(sizeof(struct iop_desc) == 32, "iop_desc");
+_Static_assert(sizeof(struct iop_desc) == 36, "iop_desc");
 
 /* iop_desc.moved */
 #define IOP_MOVED_BYTES 0x01    /* the result is their number, negative: failed */
@@ -77,6 +80,7 @@ enum iop_filter {
 	IOP_FILTER_DURATION,
 	IOP_FILTER_BYTES,
 	IOP_FILTER_STREAMS,     /* stream calls without children, which are counted only */
+	IOP_FILTER_REPEATED,    /* tests of requests that found what the thread's one before found; always on */
 	IOP_FILTERS,
 };
 
@@ -97,6 +101,30 @@ struct iop_path_filter {
 	char tail[IOP_PATH_FILTER_LEN];
 };
 
+/* iop_desc.requests: what a call has to do with the requests of non-blocking operations; more is in its struct iop_request_desc. */
+#define IOP_R_TAKES 0x01        /* waits for, tests, cancels or frees requests */
+#define IOP_R_FILTER 0x02       /* … of which only those count that a call with IOP_R_ISSUES has made: others are not recorded */
+#define IOP_R_ISSUES 0x04       /* makes a request that calls with IOP_R_FILTER wait for */
+#define IOP_R_SUBMITS 0x10      /* begins several operations, given as an array of pointers to control blocks */
+#define IOP_R_TESTS 0x20        /* may be called again and again until something has ended */
+#define IOP_R_DEMAND 0x08       /* a call of a layer that has such functions: asks for their probes */
+
+/* Where a call has its requests: indexes in args[], IOP_NO_ARG if it has no such argument. */
+#define IOP_NO_ARG 0xff
+struct iop_request_desc {
+	__u8 requests;          /* pointer to the first request, or to where the one is put that is made */
+	__u8 request;           /* the request itself */
+	__u8 count;             /* number of requests; none: one */
+	__u8 status;            /* pointer to the status, or to the first of as many as requests */
+	__u8 indices, outcount; /* pointers: which requests the statuses belong to, and their number */
+	__u8 done;              /* pointer to an int: whether the request is done, where it is not taken away */
+	__u8 many;              /* there is one status for each request */
+	__u8 width;             /* bytes of a request, where the library's ABI does not say */
+	__u8 status_size, status_bytes, status_cancelled;       /* size of a status, and what is where in it */
+	__u8 block_fd, block_opcode, block_bytes, block_offset; /* what is where in a control block */
+};
+_Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
+
 #define IOP_MAX_PROBES 4096
 
 /* A probe's cookie is its row. Of functions that each process has links of its own to, until there are too many processes for that, a
@@ -106,5 +134,7 @@ struct iop_path_filter {
 #define IOP_COOKIE_OWN 0x20000
 /* And of probes behind a function's prologue: the bytes from the stack pointer to the return address. */
 #define IOP_COOKIE_FRAME_SHIFT 32
+/* … and with this one it is in a library whose requests are 32-bit numbers. */
+#define IOP_COOKIE_NARROW 0x40000
 
 #endif

@@ -34,9 +34,12 @@ enum iop_rec_type {
 	IOP_REC_SOCKET = 13,    /* the addresses of a socket, with --sockets: iop_rec_socket */
 	IOP_REC_DEVICE = 14,    /* inside of a call: what it had to do with devices, with --device: iop_rec_device */
 	IOP_REC_FILE = 12,      /* a file without a descriptor (registered with io_uring, mapped): iop_rec_fd, its identity in pos, fd -1 */
+	IOP_REC_REQUESTS = 20,  /* what became of the requests that a call waited for or tested, before its CALL or EXIT: iop_rec_requests */
+	IOP_REC_SUBMITTED = 22, /* the operations that a call has begun, before its CALL or EXIT: iop_rec_requests of iop_submitted */
+	IOP_REC_DEMAND = 21,    /* probes that are placed on demand are wanted in this process: iop_rec with no payload (for the agent) */
 
 	/* written by the agent */
-	IOP_REC_HOST = 64,      /* text: host, kernel, version, clock pair, command line */
+	IOP_REC_HOST = 64,      /* text: host, kernel, version, clocks, shared mounts, command line */
 	IOP_REC_TABLE = 65,     /* text: the source of one probe table, in load order; probe ids count rows over all tables */
 	IOP_REC_PROCESS = 66,   /* text: one process: exe, cmdline, cwd, rank variables, mount namespace */
 	IOP_REC_MOUNTS = 67,    /* text: mountinfo of one mount namespace */
@@ -46,7 +49,7 @@ enum iop_rec_type {
 	IOP_REC_ROUND = 71,     /* every ring was drained up to time_ns: iop_rec with no payload */
 	IOP_REC_LOST = 72,      /* records dropped by a full ring: iop_rec_lost */
 	IOP_REC_MAPPED = 80,    /* text: page faults on one mapped file, with --mmap-faults */
-	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals */
+	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals, clocks */
 	IOP_REC_LEFT_OUT = 74,  /* text: a filter, or what it left out of a layer since the last such record */
 };
 
@@ -153,6 +156,34 @@ struct iop_rec_device {
 	__u64 wait_ns;          /* that it slept for I/O */
 };
 
+/* One request of a call on several. A request is known by its value and the time_ns of the record whose call made it: the value alone may be
+ * used again, even before the call that waited for it has returned. */
+struct iop_request_state {
+	__u64 request;
+	__u64 issued_ns;        /* 0: the library's requests are not followed */
+	__u64 bytes;            /* from the status */
+	__u32 state;            /* IOP_REQUEST_* */
+	__s32 cancelled;        /* from the status */
+};
+#define IOP_REQUEST_DONE 0x01   /* it has ended */
+#define IOP_REQUEST_STATUS 0x02 /* there was a status, and it could be read */
+
+/* One of several operations that a call has begun. */
+struct iop_submitted {
+	__u64 request;          /* address of its control block */
+	__u64 offset, bytes;
+	__s32 fd, opcode;
+};
+
+struct iop_rec_requests {
+	struct iop_rec rec;
+	__u64 enter_ns;         /* of the call */
+	__u16 probe;
+	__u16 n;
+	__u32 beyond;           /* further requests that were not looked at */
+	struct iop_request_state v[];
+};
+
 struct iop_rec_map {
 	struct iop_rec rec;
 	__u64 addr;
@@ -216,6 +247,9 @@ _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
 _Static_assert(sizeof(struct iop_rec_socket) == 192, "iop_rec_socket");
 _Static_assert(sizeof(struct iop_rec_device) == 40, "iop_rec_device");
+_Static_assert(sizeof(struct iop_request_state) == 32, "iop_request_state");
+_Static_assert(sizeof(struct iop_submitted) == sizeof(struct iop_request_state), "iop_submitted");
+_Static_assert(sizeof(struct iop_rec_requests) == 40, "iop_rec_requests");
 _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
 _Static_assert(sizeof(struct iop_rec_async) == 80, "iop_rec_async");
 _Static_assert(sizeof(struct iop_rec_async_end) == 64, "iop_rec_async_end");

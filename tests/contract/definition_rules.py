@@ -22,6 +22,7 @@ REFERENCES = {
     "SystemTreeNode": [("name", "String", False), ("class_name", "String", False), ("parent", "SystemTreeNode", True)],
     "SystemTreeNodeDomain": [("node", "SystemTreeNode", False)],
     "LocationGroup": [("name", "String", False), ("node", "SystemTreeNode", False)],
+    "LocationGroupProperty": [("group", "LocationGroup", False), ("name", "String", False)],
     "Location": [("name", "String", False), ("group", "LocationGroup", False)],
     "Region": [("name", "String", False), ("canonical", "String", False), ("description", "String", True), ("file", "String", True)],
     "Group": [("name", "String", True)],
@@ -34,7 +35,7 @@ REFERENCES = {
     "IoPreCreatedHandleState": [("handle", "IoHandle", False)],
 }
 # The order in which they are written; kinds of one line may be mixed.
-ORDER = [("ClockProperties",), ("String",), ("Paradigm",), ("IoParadigm",), ("SystemTreeNode", "SystemTreeNodeDomain"), ("LocationGroup",),
+ORDER = [("ClockProperties",), ("String",), ("Paradigm",), ("IoParadigm",), ("SystemTreeNode", "SystemTreeNodeDomain"), ("LocationGroup", "LocationGroupProperty"),
          ("Location",), ("Region",), ("Group",), ("Comm",), ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
          ("IoHandle", "IoPreCreatedHandleState")]
 PLACE = {kind: i for i, kinds in enumerate(ORDER) for kind in kinds}
@@ -59,6 +60,7 @@ class Definitions:
         self.by_space = {}
         self.file_properties = {}
         self.domains = {}
+        self.group_properties = {}
         self.precreated = {}
         self.clock = None
         for kind, fields in archive.order:
@@ -96,6 +98,8 @@ class Definitions:
         elif kind == "IoFileProperty":
             if fields["type"] == otf2_raw.TYPE_STRING:
                 self.file_properties.setdefault(fields["file"], {})[fields["name"]] = fields["value"]
+        elif kind == "LocationGroupProperty":
+            self.group_properties.setdefault(fields["group"], {})[fields["name"]] = fields["value"]
         elif kind == "IoPreCreatedHandleState":
             self.precreated[fields["handle"]] = fields
         elif "ref" in fields and kind != "Paradigm":
@@ -121,6 +125,7 @@ class Definitions:
         self._check_locations()
         self._check_regions()
         self._check_groups()
+        self._check_ranks()
         self._check_files()
         self._check_handles()
         for path in self.archive.missing_files():
@@ -133,6 +138,15 @@ class Definitions:
         for ref in roots:
             if self.text(self.nodes[ref]["class_name"]) != "machine":
                 self.breach("system-tree", "the root's class is %s, not machine" % self.text(self.nodes[ref]["class_name"]))
+        hosts = [self.text(node["name"]) for ref, node in self.nodes.items() if ref not in roots]
+        for host in {host for host in hosts if hosts.count(host) > 1}:
+            self.breach("system-tree", "there are %d nodes %s" % (hosts.count(host), host))
+        for ref, node in self.nodes.items():
+            if ref not in roots and node["parent"] not in roots:
+                self.breach("system-tree", "%s is not below the root" % self.text(node["name"]))
+        for ref, group in self.groups.items():
+            if group["node"] in roots and len(self.nodes) > 1:
+                self.breach("system-tree", "location group %d is on no node" % ref)
 
         for ref, node in self.nodes.items():
             domain = MACHINE if ref in roots else SHARED_MEMORY
@@ -207,6 +221,38 @@ class Definitions:
             if group["type"] == GROUP_COMM and member >= size:
                 self.breach("group-members", "group %d has index %d of %d" % (group["ref"], member, size))
 
+    def rank_of(self, group):
+        """(launch, rank) of a location group, None if it is no rank. Values of 32 bits stand in a union of 64."""
+        named = {self.text(name): value & UNDEFINED_32 for name, value in self.group_properties.get(group, {}).items()}
+        if "IOPROBE::RANK" not in named:
+            return None
+        return named.get("IOPROBE::LAUNCH", UNDEFINED_32), named["IOPROBE::RANK"]
+
+    def _check_ranks(self):
+        """A rank is there once per launch, and communicators have their ranks in ascending order."""
+        seen = {}
+        for ref in self.groups:
+            rank = self.rank_of(ref)
+            if rank is not None and rank in seen:
+                self.breach("ranks", "location groups %d and %d are both rank %d" % (seen[rank], ref, rank[1]))
+            seen[rank] = ref
+        for group in self.members.values():
+            if group["type"] != GROUP_LOCATIONS:
+                continue
+            ranks = [self.rank_of(self.locations[m]["group"]) for m in group["members"] if m in self.locations]
+            by_launch = {}
+            for launch, rank in filter(None, ranks):
+                by_launch.setdefault(launch, []).append(rank)
+            if any(found != sorted(found) for found in by_launch.values()):
+                self.breach("ranks", "the communicating locations are not in the order of their ranks")
+
+    def node_of_group(self, group):
+        return self.groups[group]["node"]
+
+    def is_one_nodes(self, node):
+        """Whether this scope is a node, not the machine or unknown."""
+        return node in self.nodes and self.nodes[node]["parent"] != UNDEFINED_32
+
     def properties_of(self, ref):
         return {self.text(n): self.text(v) for n, v in self.file_properties.get(ref, {}).items()}
 
@@ -227,8 +273,14 @@ class Definitions:
 
     def _check_scope(self, ref, file, file_system):
         scope = self.text(self.nodes[file["scope"]]["class_name"]) if file["scope"] in self.nodes else "machine"
+        if self.properties_of(ref).get("Mount Point") in self.declared_shared() and scope == "machine":
+            return
         if (file_system in SHARED_FILE_SYSTEMS and scope != "machine") or (file_system in LOCAL_FILE_SYSTEMS and scope != "node"):
             self.breach("file-scope", "file %d (%s) on %s has the scope of a %s" % (ref, self.text(file["name"]), file_system, scope))
+
+    def declared_shared(self):
+        """Mount points of file systems that whoever recorded declared to be shared by the nodes, whatever their type."""
+        return {value for name, value in self.archive.properties.items() if name.startswith("IOPROBE::SHARED_MOUNT_")}
 
     def _check_handles(self):
         for ref, handle in self.handles.items():

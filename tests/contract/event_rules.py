@@ -9,26 +9,25 @@ NEVER, ACTIVE, DESTROYED = 0, 1, 2
 
 
 class IdSet:
-    """Matching ids that were seen: a bit each while they are dense, as they should be, else a set."""
+    """Matching ids that were seen. They count in the bits from 31 on, below is a tag of the recording: per tag a bit for each count
+    while these are dense, as they should be, else a set."""
 
     def __init__(self):
-        self.bits, self.others = bytearray(), set()
+        self.tags, self.others = {}, set()
 
     def add(self, number):
         """True if it is new."""
-        if number >= 1 << 33:
-            new = number not in self.others
-            self.others.add(number)
-            return new
-        byte, bit = number >> 3, 1 << (number & 7)
-        if byte >= len(self.bits):
-            if byte > 2 * len(self.bits) + (1 << 20):
+        bits = self.tags.setdefault(number & 0x7fffffff, bytearray()) if len(self.tags) < 10000 else bytearray()
+        count = number >> 31
+        byte, bit = count >> 3, 1 << (count & 7)
+        if byte >= len(bits):
+            if byte > 2 * len(bits) + (1 << 20) or len(self.tags) >= 10000:
                 new = number not in self.others
                 self.others.add(number)
                 return new
-            self.bits.extend(bytes(byte + 1 - len(self.bits) + len(self.bits) // 2))
-        new = not self.bits[byte] & bit and number not in self.others
-        self.bits[byte] |= bit
+            bits.extend(bytes(byte + 1 - len(bits) + len(bits) // 2))
+        new = not bits[byte] & bit and number not in self.others
+        bits[byte] |= bit
         return new
 
 
@@ -43,11 +42,13 @@ CALL_EVENTS = METADATA_EVENTS - {"IoDestroyHandle"} | {"IoAcquireLock", "IoRelea
 
 
 class Frame:
-    """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes."""
-    __slots__ = ("region", "blocking", "effects", "begun", "moved")
+    """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes; meets: collective handles
+    that it opened or closed."""
+    __slots__ = ("region", "blocking", "effects", "begun", "moved", "enter", "meets")
 
-    def __init__(self, region):
+    def __init__(self, region, enter):
         self.region, self.blocking, self.effects, self.begun, self.moved = region, [], [], set(), None
+        self.enter, self.meets = enter, ()
 
 
 class Operation:
@@ -73,6 +74,7 @@ class EventRules:
         self.ids = IdSet()
         self.collectives = {}           # handle -> group -> collective operations
         self.abandoned_operations = 0
+        self.meetings = {}              # (handle, "created" or "destroyed") -> [(enter, leave, group)] of collective handles
         clock = definitions.clock or {"offset": 0, "length": UNDEFINED_64}
         self.first, self.last = clock["offset"], clock["offset"] + clock["length"]
         self.of_system = {definitions.text(p["identification"]) for p in definitions.paradigms.values() if p["flags"] & 1}
@@ -158,7 +160,7 @@ class EventRules:
     def on_Enter(self, location, ref, time, attributes, region):
         if region not in self.d.regions:
             self.breach("ref-undefined", "Enter of location %d at %d: region %d is not defined" % (ref, time, region))
-        location.stack.append(Frame(region))
+        location.stack.append(Frame(region, time))
         self.stats.call(location.group, region)
 
     def on_Leave(self, location, ref, time, attributes, region):
@@ -174,6 +176,8 @@ class EventRules:
         frame = location.stack.pop()
         abandoned = bool(attributes.get("Abandoned"))
         self.stats.leave(location.group, region, abandoned, "errno" in attributes or "Failed" in attributes)
+        for meeting in () if abandoned else frame.meets:
+            self.meetings.setdefault(meeting, []).append((frame.enter, time, location.group))
         if "errno" in attributes or "Failed" in attributes:
             self.check_failed(frame, ref, time)
         for number in frame.begun:
@@ -214,7 +218,19 @@ class EventRules:
             self.breach("handle-life", "%s of location %d at %d: handle %d is not active (%s)" % (
                 kind, ref, time, handle, "destroyed" if state == DESTROYED else "never created in this location group"))
         self.stats.used(location.group, handle)
+        self.check_scope(kind, location, ref, time, self.d.handles[handle]["file"])
         return True
+
+    def check_scope(self, kind, location, ref, time, file):
+        """A file that is local to a node is used on that node only."""
+        scope = self.d.files[file]["scope"] if file in self.d.files else None
+        if self.d.is_one_nodes(scope) and location.group in self.d.groups and scope != self.d.node_of_group(location.group):
+            self.breach("scope", "%s of location %d at %d: file %d (%s) is local to another node" % (
+                kind, ref, time, file, self.d.text(self.d.files[file]["name"])))
+
+    def meet(self, location, handle, what):
+        if location.stack and self.d.handles[handle]["comm"] != UNDEFINED_32:
+            location.stack[-1].meets += ((handle, what),)
 
     def make(self, kind, location, ref, time, handle):
         if not self.known_handle(kind, ref, time, handle):
@@ -223,6 +239,8 @@ class EventRules:
         if state != NEVER:
             self.breach("handle-life", "%s of location %d at %d: handle %d was created already" % (kind, ref, time, handle))
         self.state[location.group, handle] = ACTIVE
+        self.check_scope(kind, location, ref, time, self.d.handles[handle]["file"])
+        self.meet(location, handle, "created")
         self.stats.created(location.group, handle)
 
     def on_IoCreateHandle(self, location, ref, time, attributes, handle, mode, creation_flags, status_flags):
@@ -233,6 +251,7 @@ class EventRules:
     def on_IoDestroyHandle(self, location, ref, time, attributes, handle):
         if self.use("IoDestroyHandle", location, ref, time, handle):
             self.state[location.group, handle] = DESTROYED
+            self.meet(location, handle, "destroyed")
             self.stats.destroyed(location.group, handle)
 
     def on_IoDuplicateHandle(self, location, ref, time, attributes, old, new, status_flags):
@@ -263,6 +282,7 @@ class EventRules:
             self.breach("ref-undefined", "IoDeleteFile of location %d at %d: paradigm %d is not defined" % (ref, time, paradigm))
         if file not in self.d.files:
             self.breach("ref-undefined", "IoDeleteFile of location %d at %d: file %d is not defined" % (ref, time, file))
+        self.check_scope("IoDeleteFile", location, ref, time, file)
 
     # ---- operations. Only the begin needs an active handle: another thread may close it while the operation is under way. ----
 
@@ -361,22 +381,42 @@ class EventRules:
         for ref, handle in self.d.handles.items():
             if handle["comm"] != UNDEFINED_32 and ref not in self.d.precreated:
                 self.check_collective(ref, seen.get(ref, {}), self.d.member_groups(handle["comm"]))
+        for (handle, what), parts in self.meetings.items():
+            self.check_meeting(handle, what, parts)
         blocking = sum(not o.flags & NON_BLOCKING for o in self.operations.values())
         self.stats.finish(total, sum(len(location.stack) for location in self.locations.values()),
                           len(self.operations), blocking, self.abandoned_operations)
 
+    def check_meeting(self, handle, what, parts):
+        """Of several nodes, no rank leaves a collective open or close before the last one of another node has entered it."""
+        if self.d.member_groups(self.d.handles[handle]["comm"]) is None:
+            return
+        nodes = {}
+        for enter, leave, group in parts:
+            node = nodes.setdefault(self.d.node_of_group(group), [enter, leave])
+            nodes[self.d.node_of_group(group)] = [max(node[0], enter), min(node[1], leave)]
+        for a, (_, leave) in nodes.items():
+            for b, (enter, _) in nodes.items():
+                if a != b and leave < enter:
+                    self.breach("collective-time", "handle %d is %s at %d on node %s, where node %s came to it at %d only" % (
+                        handle, what, leave, self.d.text(self.d.nodes[a]["name"]), self.d.text(self.d.nodes[b]["name"]), enter))
+                    return
+
     def check_collective(self, ref, seen, groups):
-        """Create and destroy are collective; a rank that was in a call at the end may not have come to it."""
+        """Create and destroy are collective; a rank that was in a call at the end, or whose recording was interrupted, may not have come to
+        it."""
         if groups is None:
             return
         states = {group: seen.get(group, NEVER) for group in groups}
         for event, done in (("created", lambda s: s != NEVER), ("destroyed", lambda s: s == DESTROYED)):
+            if event == "destroyed" and self.d.archive.properties.get("IOPROBE::RECORDING_COMPLETE") == "no":
+                continue
             missing = [g for g, s in states.items() if not done(s) and g not in self.in_flight]
             if missing and any(done(s) for s in states.values()):
                 self.breach("collective", "handle %d was not %s in %s, a member of its communicator" % (
                     ref, event, self.d.text(self.d.groups[missing[0]]["name"])))
         counts = {self.collectives.get(ref, {}).get(group, 0) for group in groups if group not in self.in_flight}
-        if len(counts) > 1:
+        if len(counts) > 1 and self.d.archive.properties.get("IOPROBE::RECORDING_COMPLETE") != "no":
             self.breach("collective", "handle %d has %d collective operations on one member of its communicator and %d on another" % (
                 ref, min(counts), max(counts)))
         for group in seen.keys() - groups:

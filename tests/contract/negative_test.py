@@ -14,8 +14,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from trace_maker import (CLOSE, COLLECTIVE, DUP, FD, MPI, NON_BLOCKING, NONE, OPEN, S, STDIN, T0, TYPE_INT32, TYPE_UINT8, TYPE_UINT64,
-                         UNKNOWN, WRITE, Trace)
+from trace_maker import (CLOSE, COLLECTIVE, DUP, FD, MPI, NON_BLOCKING, NONE, OPEN, S, STDIN, T0, TYPE_INT32, TYPE_STRING, TYPE_UINT8,
+                         TYPE_UINT64, UNKNOWN, WRITE, Trace)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKER = os.path.join(HERE, "check_archive.py")
@@ -58,6 +58,92 @@ def clean_close_while_reading(t):
     """Another thread may close a handle while an operation on it is under way."""
     t.events[12] = [(30, "Enter", WRITE), (31, "IoOperationBegin", FD, 1, 0, 1, 9), (45, "IoOperationComplete", FD, 1, 9),
                     (46, "Leave", WRITE)]
+
+
+@case(None)
+def clean_declared_shared(t):
+    t.change("IoRegularFile", 0, 3, 0)
+    t.properties["SHARED_MOUNT_0001"] = "/"
+
+
+@case(None)
+def clean_interrupted(t):
+    destroy_missing(t)
+    t.properties["RECORDING_COMPLETE"] = "no"
+
+
+@case(None)
+def clean_two_nodes(t):
+    t.two_nodes()
+
+
+@case("handle-life")
+def mapping_of_handles_missing(t):
+    t.two_nodes()
+    del t.locals[11][1]
+
+
+@case("ref-undefined")
+def mapping_of_regions_wrong(t):
+    t.two_nodes()
+    t.locals[11][0] = t.locals[11][0][:2] + ([9, 9, 9],)
+
+
+@case("clock-range")
+def clock_offset_missing(t):
+    t.two_nodes()
+    t.locals[11][2:] = []
+
+
+@case("collective-time")
+def clock_offset_wrong(t):
+    t.two_nodes()
+    t.clock[2] = 200
+    t.locals[11][2:] = [("ClockOffset", T0 + 1000, -990), ("ClockOffset", T0 + 1100, -990)]
+
+
+@case("scope")
+def other_nodes_file_is_used(t):
+    t.two_nodes()
+    t.change("IoRegularFile", 0, 3, 1)
+
+
+@case("scope")
+def other_nodes_file_is_deleted(t):
+    t.two_nodes()
+    at = t.definition("IoHandle", STDIN)
+    t.definitions[at:at] = [("IoRegularFile", 2, S["/data/out"], 2), ("IoFileProperty", 2, S["Mount Point"], TYPE_STRING, S["/"]),
+                            ("IoFileProperty", 2, S["File system"], TYPE_STRING, S["ext4"])]
+    t.insert(10, 11, "IoDeleteFile", 0, 2)
+
+
+@case("system-tree")
+def two_nodes_of_one_name(t):
+    t.two_nodes()
+    t.change("SystemTreeNode", 2, 2, S["node1"])
+
+
+@case("system-tree")
+def node_below_a_node(t):
+    t.two_nodes()
+    t.change("SystemTreeNode", 2, 4, 1)
+
+
+@case("system-tree")
+def group_on_no_node(t):
+    t.change("LocationGroup", 1, 4, 0)
+
+
+@case("ranks")
+def one_rank_twice(t):
+    t.two_nodes()
+    t.change("LocationGroupProperty", 1, 4, 0)
+
+
+@case("ranks")
+def ranks_not_in_order(t):
+    t.two_nodes()
+    t.change("Group", 0, 6, [11, 10])
 
 
 @case("ref-dense")

@@ -30,6 +30,7 @@ DEFINITIONS = {
     "SystemTreeNode": "ref name class_name parent",
     "SystemTreeNodeDomain": "node domain",
     "LocationGroup": "ref name type node creator",
+    "LocationGroupProperty": "group name type value",
     "Location": "ref name type events group",
     "Region": "ref name canonical description role paradigm flags file begin end",
     "Group": "ref name type paradigm flags members",

@@ -11,12 +11,12 @@ T0 = 0x1122334455667700         # a pattern that is found in the file
 
 STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
            "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno",
-           "nfs", "relative/out", "close"]
+           "nfs", "relative/out", "close", "node2", "IOPROBE::RANK"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
 WRITE, OPEN, CLOSE = 0, 1, 2    # regions
 STDIN, MPI, FD, DUP = 0, 1, 2, 3
 NON_BLOCKING, COLLECTIVE = 1, 2
-TYPE_UINT8, TYPE_UINT64, TYPE_INT32, TYPE_STRING = 1, 4, 7, 11
+TYPE_UINT8, TYPE_UINT32, TYPE_UINT64, TYPE_INT32, TYPE_STRING = 1, 3, 4, 7, 11
 
 
 class Trace:
@@ -24,6 +24,8 @@ class Trace:
 
     def __init__(self):
         self.clock = [1000000000, T0, 100, T0]
+        self.properties = {}
+        self.locals = {}        # location -> definitions of its .def: ("MappingTable", kind, refs) and ("ClockOffset", time, offset)
         self.definitions = [("String", i, text) for i, text in enumerate(STRINGS)] + [
             ("Paradigm", 4, S["MPI"], 0),
             ("IoParadigm", 0, S["POSIX"], S["POSIX I/O"], 0, 1, [], [], []),
@@ -78,6 +80,23 @@ class Trace:
 
     # ---- changes ----
 
+    def two_nodes(self):
+        """Rank 1 moves to a node of its own, whose events have refs and a clock of their own, as in a merged archive."""
+        at = self.definition("SystemTreeNodeDomain", 1) + 1
+        self.definitions[at:at] = [("SystemTreeNode", 2, S["node2"], S["node"], 0), ("SystemTreeNodeDomain", 2, 1)]
+        self.change("LocationGroup", 1, 4, 2)
+        at = self.definition("Location", 10)
+        self.definitions[at:at] = [("LocationGroupProperty", 0, S["IOPROBE::RANK"], TYPE_UINT32, 0),
+                                   ("LocationGroupProperty", 1, S["IOPROBE::RANK"], TYPE_UINT32, 1)]
+        self.change("IoRegularFile", 0, 3, 0)
+        at = self.definition("IoFileProperty", 0) + 1
+        self.definitions[at] = ("IoFileProperty", 0, S["File system"], TYPE_STRING, S["nfs"])
+        own = {OPEN: WRITE, WRITE: OPEN, CLOSE: CLOSE}
+        self.events[11] = [(e[0] + 1000, e[1], own[e[2]]) if e[1] in ("Enter", "Leave") else
+                           (e[0] + 1000, e[1], {MPI: 0, STDIN: 1}[e[2]]) + e[3:] for e in self.events[11]]
+        self.locals[11] = [("MappingTable", _otf2.MAPPING_REGION, [OPEN, WRITE, CLOSE]), ("MappingTable", _otf2.MAPPING_IO_HANDLE, [MPI, STDIN]),
+                           ("ClockOffset", T0 + 1000, -1000), ("ClockOffset", T0 + 1100, -1000)]
+
     def definition(self, kind, ref):
         return next(i for i, d in enumerate(self.definitions) if d[0] == kind and d[1] == ref)
 
@@ -121,11 +140,23 @@ class Trace:
         _otf2.Archive_CloseEvtFiles(archive)
         _otf2.Archive_OpenDefFiles(archive)
         for location in self.events:
-            _otf2.Archive_CloseDefWriter(archive, _otf2.Archive_GetDefWriter(archive, location))
+            writer = _otf2.Archive_GetDefWriter(archive, location)
+            for definition in self.locals.get(location, ()):
+                self._write_local(writer, *definition)
+            _otf2.Archive_CloseDefWriter(archive, writer)
         _otf2.Archive_CloseDefFiles(archive)
         self._write_definitions(_otf2.Archive_GetGlobalDefWriter(archive))
+        for name, value in self.properties.items():
+            _otf2.Archive_SetProperty(archive, "IOPROBE::" + name, value, True)
         _otf2.Archive_Close(archive)
         return os.path.join(directory, "traces.otf2")
+
+    @staticmethod
+    def _write_local(writer, kind, first, second):
+        if kind == "ClockOffset":
+            _otf2.DefWriter_WriteClockOffset(writer, first, second, 0.0)
+        else:
+            _otf2.DefWriter_WriteMappingTable(writer, first, _otf2.IdMap_CreateFromUint64Array(second, False))
 
     @staticmethod
     def _write_event(writer, event):
@@ -145,8 +176,8 @@ class Trace:
         for kind, *args in self.definitions:
             if kind == "Location" and args[3] is None:
                 args[3] = len(self.events[args[0]])
-            if kind == "IoFileProperty":
+            if kind in ("IoFileProperty", "LocationGroupProperty"):
                 value = _otf2.AttributeValue()
-                value.stringRef = args[3]
+                value.stringRef = args[3]       # the union's half that a uint32 has, too
                 args[2:] = [_otf2.Type(args[2]), value]
             getattr(_otf2, "GlobalDefWriter_Write" + kind)(writer, *args)

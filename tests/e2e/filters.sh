@@ -86,6 +86,23 @@ late() {
 }
 late
 
+# Of a running process only the wanted descriptors are taken over, and only they are recorded from then on.
+running() {
+	local dir pid recorder
+	dir=$(fresh running)
+	"$P/already_running" "$dir/data" 2>"$dir/program.err" & pid=$!
+	wait_for_file "$dir/data/ready" || { end_of $pid 1; not_ok running "the program did not start"; return; }
+	"$IOPROBE" --json --pid $pid --path "$dir/data/fd" -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" recording 30
+	touch "$dir/data/go"
+	end_of $pid 30
+	end_of $recorder 30
+	contract running && expect running "calls('write', path='*/data/fd') == 25" "calls('write') == 25" "precreated('*/data/fd') == 1" \
+		"precreated('*/data/thread') == 0 and precreated('*/data/stream') == 0" "calls('fwrite') == 25"
+	counts running --path POSIX "e['calls'] >= 50 and e['bytes_written'] > 0"
+}
+running
+
 # Parallel handles keep their communicators.
 mpi_only() {
 	have mpirun || { skip mpi_only "no mpirun"; return; }

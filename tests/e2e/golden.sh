@@ -49,6 +49,13 @@ golden signals "calls('write', path='*/data/handler') == 52" "written('write', p
 golden deleted "written('write') == 1500" "calls('write', path='*/data/gone') == 5" "any(d.endswith('/data/gone') for d in deletes)" \
 	"calls('rename') == 1 and calls('mkdir') == 1 and calls('rmdir') == 1"
 
+golden locks "trace.counts['IoAcquireLock'] == 7" "trace.counts['IoReleaseLock'] == 7" "trace.counts['IoTryLock'] == 3" \
+	"created('*/data/made') == [[3, 0]] and created('*/data/new') == [[1 + 8, 2]]" "failed('fcntl') == 2 and failed('flock') == 1" "trace.counts['IoChangeStatusFlags'] == 2" \
+	"[[c.attributes[a] for a in ('lock offset', 'lock length')] for c in trace.calls if 'lock offset' in c.attributes] == [
+	  [0, 50], [60, 20], [40, 10], [100, 0], [0, 10], [100, 1], [0, 10], [65, 5], [0, 0], [0, 0]]"
+grep -q '1 unlocks have no event' "$TMP/locks/out" && ok "locks, an unlock of nothing is counted" ||
+	not_ok "locks, an unlock of nothing is counted" "the summary does not tell of it"
+
 golden mmap "calls('msync') == 1" \
 	"[(c.attributes['mapped bytes'], c.attributes['mapped offset']) for c in select('mmap') if 'mapped handle' in c.attributes and c.attributes['mapped handle'].file.name.endswith('/data/mapped')] == [(65536, 0)]" \
 	 "calls('write') == 0" "calls('ftruncate') == 1" "calls('mmap') >= 1" \

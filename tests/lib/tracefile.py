@@ -43,6 +43,8 @@ class Trace:
         self.deletes, self.seeks, self.open_operations = [], 0, 0
         self.handle_bytes, self.handle_operations = (collections.defaultdict(lambda: [0, 0]) for _ in range(2))
         self.operation_errors, self.moved_to_other_threads = collections.Counter(), 0   # of asynchronous ones
+        self.created = {}               # path -> creation and status flags when it was last opened
+        self.ends = []                  # of operations: (call that began it, call that ended it, whether it was cancelled)
         self._operations, self._stacks = {}, collections.defaultdict(list)
         with otf2.reader.open(path) as reader:
             self._definitions(reader)
@@ -88,6 +90,8 @@ class Trace:
     def _io(self, call, event, attributes, location):
         if isinstance(event, ev.IoCreateHandle):
             self.creates[event.handle.io_paradigm.identification] += 1
+            if event.handle.file:
+                self.created[event.handle.file.name] = [event.creation_flags.value, event.status_flags.value]
             self._use(call, event.handle)
         elif isinstance(event, ev.IoDestroyHandle):
             self.destroys[event.handle.io_paradigm.identification] += 1
@@ -106,9 +110,10 @@ class Trace:
             if call and "offset" in attributes:
                 call.offsets.append(attributes["offset"])
         elif isinstance(event, ev.IoOperationComplete):
+            self.ends.append((self._operations[event.matching_id][0], call, False))
             self._complete(event, location, attributes)
         elif isinstance(event, ev.IoOperationCancelled):
-            self._operations.pop(event.matching_id, None)
+            self.ends.append((self._operations.pop(event.matching_id)[0], call, True))
 
     def _use(self, call, handle):
         if call:
@@ -160,6 +165,20 @@ def queries(trace):
 
     def unknown(region="*"):
         return sum(c.unknown for c in select(region))
+
+    def created(path):
+        """The creation and status flags of files when they were last opened."""
+        return sorted(flags for name, flags in trace.created.items() if fnmatch.fnmatchcase(name, path))
+
+    def ended(begun_by, ended_by, cancelled=False, elsewhere=None):
+        """Operations that one call began and another one ended; elsewhere: on another (True), on the same thread (False)."""
+        return sum(bool(a and b) and fnmatch.fnmatchcase(a.name, begun_by) and fnmatch.fnmatchcase(b.name, ended_by)
+                   and was_cancelled == cancelled and elsewhere in (None, a.location != b.location)
+                   for a, b, was_cancelled in trace.ends)
+
+    def left_open(begun_by):
+        """Operations that such calls began and nobody was seen to end."""
+        return sum(bool(call) and fnmatch.fnmatchcase(call.name, begun_by) for call, _, _ in trace._operations.values())
 
     def ms(region):
         return [round((c.end - c.begin) * 1000 / trace.resolution) for c in select(region) if c.end is not None]
@@ -234,10 +253,10 @@ def queries(trace):
     def prop(path, name):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
-    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, ms, stacks, offsets, groups_with,
-                                     locations_with, layer_bytes, operations, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
+    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
+                                     groups_with, locations_with, layer_bytes, operations, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms),
                  errors=dict(trace.operation_errors), moved=trace.moved_to_other_threads, len=len, sum=sum, any=any, all=all, min=min, max=max,
-                 sorted=sorted, set=set, abs=abs, range=range)
+                 sorted=sorted, set=set, abs=abs, range=range, list=list)
     return words

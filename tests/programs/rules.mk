@@ -5,11 +5,13 @@
 P := build/programs
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover storm
 C_PROGRAMS += cover_posix cover_isoc
+C_PROGRAMS += locks aio
 C_PROGRAMS += libaio uring sockets device faults
 CXX_PROGRAMS := exceptions cancel
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
-	parallel_nc mpiio failures_mpi mpiio_f)
+	parallel_nc mpiio two_scopes failures_mpi mpiio_f)
 PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
+PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm)
 
 PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
 PROGRAM_CXXFLAGS := -std=gnu++17 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
@@ -72,7 +74,7 @@ $(P)/cover_hdf5: tests/programs/cover_hdf5.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) -o $@ $< $(call lazy,HDF5_LIBS)
 
-$(P)/mpiio $(P)/cover_mpiio $(P)/comms: $(P)/%: tests/programs/%.c
+$(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<

@@ -72,6 +72,16 @@ DEF(location_group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_Locatio
 	return OK;
 }
 
+DEF(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+{
+	(void)data;
+	if (type == OTF2_TYPE_STRING)
+		log_line("group property %u %s=%s\n", group, strings[name], strings[value.stringRef]);
+	else
+		log_line("group property %u %s=%u\n", group, strings[name], value.uint32);
+	return OK;
+}
+
 DEF(location, OTF2_LocationRef ref, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
 {
 	(void)data, (void)type;
@@ -156,6 +166,15 @@ static void log_attributes(const OTF2_AttributeList *list)
 	log_line("\n");
 }
 
+/* Matching ids carry the recording's tag in their low bits. */
+uint32_t otf2_log_tag;
+
+static uint64_t id_of(uint64_t matching_id)
+{
+	assert_int_equal(matching_id & 0x7fffffff, otf2_log_tag);
+	return matching_id >> 31;
+}
+
 #define EVENT_LINE(format, ...) do { \
 	(void)data; \
 	log_line("%" PRIu64 " %" PRIu64 " " format, l, t - time_base, __VA_ARGS__); \
@@ -173,11 +192,11 @@ EVT(delete, OTF2_IoParadigmRef p, OTF2_IoFileRef f) { EVENT_LINE("delete %u %u",
 EVT(seek, OTF2_IoHandleRef h, int64_t q, OTF2_IoSeekOption w, uint64_t r)
 { EVENT_LINE("seek %u %" PRId64 " %u %" PRIu64, h, q, w, r); return OK; }
 EVT(begin, OTF2_IoHandleRef h, OTF2_IoOperationMode m, OTF2_IoOperationFlag f, uint64_t b, uint64_t i)
-{ EVENT_LINE("begin %u %u %u %" PRId64 " #%" PRIu64, h, m, f, (int64_t)b, i); return OK; }
-EVT(issued, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("issued %u #%" PRIu64, h, i); return OK; }
-EVT(test, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("test %u #%" PRIu64, h, i); return OK; }
-EVT(cancelled, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("cancelled %u #%" PRIu64, h, i); return OK; }
-EVT(complete, OTF2_IoHandleRef h, uint64_t b, uint64_t i) { EVENT_LINE("complete %u %" PRId64 " #%" PRIu64, h, (int64_t)b, i); return OK; }
+{ EVENT_LINE("begin %u %u %u %" PRId64 " #%" PRIu64, h, m, f, (int64_t)b, id_of(i)); return OK; }
+EVT(issued, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("issued %u #%" PRIu64, h, id_of(i)); return OK; }
+EVT(test, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("test %u #%" PRIu64, h, id_of(i)); return OK; }
+EVT(cancelled, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("cancelled %u #%" PRIu64, h, id_of(i)); return OK; }
+EVT(complete, OTF2_IoHandleRef h, uint64_t b, uint64_t i) { EVENT_LINE("complete %u %" PRId64 " #%" PRIu64, h, (int64_t)b, id_of(i)); return OK; }
 EVT(lock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("lock %u %u", h, k); return OK; }
 EVT(unlock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("unlock %u %u", h, k); return OK; }
 EVT(trylock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("trylock %u %u", h, k); return OK; }
@@ -195,6 +214,7 @@ void otf2_log_definitions(OTF2_Reader *reader, uint64_t time_zero)
 	OTF2_GlobalDefReaderCallbacks_SetIoParadigmCallback(c, on_paradigm);
 	OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(c, on_node);
 	OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(c, on_location_group);
+	OTF2_GlobalDefReaderCallbacks_SetLocationGroupPropertyCallback(c, on_group_property);
 	OTF2_GlobalDefReaderCallbacks_SetLocationCallback(c, on_location);
 	OTF2_GlobalDefReaderCallbacks_SetRegionCallback(c, on_region);
 	OTF2_GlobalDefReaderCallbacks_SetGroupCallback(c, on_members);

@@ -12,6 +12,8 @@
 #define OTF2_LOG_LEN 32768
 extern char otf2_log[OTF2_LOG_LEN];     /* what the functions below wrote; longer logs are cut off */
 
+extern uint32_t otf2_log_tag;           /* of the recording: must be in every matching id */
+
 /* Clears the log and writes the global definitions to it; the clock and later events are told relative to time_zero. */
 void otf2_log_definitions(OTF2_Reader *reader, uint64_t time_zero);
 

@@ -37,10 +37,10 @@ static struct model_paradigm paradigms[N_PARADIGMS] = {
 	{ "MPI-IO", "MPI I/O (OMPIO)", "4.1.4", true, false },
 };
 static struct model_group groups[] = {
-	{ "MPI Rank 1", 1, 11, true, 0 },
-	{ "idle (pid 9)", -1, 9, false, 0 },
-	{ "MPI Rank 0", 0, 10, true, 0 },
-	{ "sh (pid 8)", -1, 8, true, 0 },
+	{ "MPI Rank 1", 1, 11, true, 0, "launch.7", 2 },
+	{ "idle (pid 9)", -1, 9, false, 0, NULL, -1 },
+	{ "MPI Rank 0", 0, 10, true, 0, NULL, -1 },
+	{ "sh (pid 8)", -1, 8, true, 0, NULL, -1 },
 };
 static struct model_location locations[N_LOCATIONS] = {
 	[L_RANK0] = { "Master thread", 100, 2, 10, true },
@@ -89,6 +89,8 @@ static struct model make_model(void)
 		.clock_begin_ns = T0, .clock_end_ns = T0 + 1000, .realtime_at_begin_ns = 1700000000000000000ull,
 		.totals = { .calls = 9, .lost_records = 3, .abandoned = 1, .failed_calls = 2 },
 		.notes = notes, .nnotes = 2, .complete = true,
+		.version = "0.1", .batch_job = "SLURM job 5", .recording_tag = 77,
+		.clock_start = { true, 1, 1001, 20, true, true, 300, 4000 }, .clock_end = { true, 2, 1002, 21, false, false, 0, 0 },
 	};
 }
 
@@ -154,6 +156,7 @@ static char dir[64];
 static int setup(void **state)
 {
 	(void)state;
+	otf2_log_tag = 77;
 	strcpy(dir, "/tmp/ioprobe-otf2-XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
@@ -226,6 +229,8 @@ static void check_definitions(void)
 		      "node 0 machine cluster below -1\n"
 		      "node 1 node node1 below 0\n");
 	assert_logged("group 0 MPI Rank 1 on 1\ngroup 1 MPI Rank 0 on 1\ngroup 2 sh (pid 8) on 1\n"
+		      "group property 0 IOPROBE::RANK=1\ngroup property 0 IOPROBE::LAUNCH_SIZE=2\n"
+		      "group property 0 IOPROBE::LAUNCH=launch.7\ngroup property 1 IOPROBE::RANK=0\n"
 		      "location 100 Master thread events 18 group 1\n"
 		      "location 102 Master thread events 6 group 0\n"
 		      "location 103 Master thread events 15 group 2\n"
@@ -292,6 +297,13 @@ static void archive_is_read_back(void **state)
 	assert_property(reader, "IOPROBE::LOST_RECORDS", "3");
 	assert_property(reader, "IOPROBE::ABANDONED_CALLS", "1");
 	assert_property(reader, "IOPROBE::RECORDING_COMPLETE", "yes");
+	assert_property(reader, "IOPROBE::VERSION", "0.1");
+	assert_property(reader, "IOPROBE::BATCH_JOB", "SLURM job 5");
+	assert_property(reader, "IOPROBE::RECORDING_TAG", "77");
+	assert_property(reader, "IOPROBE::CLOCK_START",
+			"monotonic_ns=1 realtime_ns=1001 width_ns=20 synchronized=yes error_ns=300 max_error_ns=4000");
+	assert_property(reader, "IOPROBE::CLOCK_END",
+			"monotonic_ns=2 realtime_ns=1002 width_ns=21 synchronized=unknown error_ns=0 max_error_ns=0");
 	assert_property(reader, "IOPROBE::NOTES", "2");
 	assert_property(reader, "IOPROBE::NOTE_0001", "libc: no probe on fputs:\\x0arefused");
 	OTF2_Reader_Close(reader);
@@ -481,8 +493,8 @@ static void idle_rank_keeps_its_location(void **state)
 	otf2_sink_destroy(sink);
 	reader = open_reader();
 	otf2_log_definitions(reader, T0);
-	assert_logged("group 0 MPI Rank 1 on 1\ngroup 1 MPI Rank 0 on 1\n"
-		      "location 100 Master thread events 1 group 1\nlocation 102 Master thread events 0 group 0\n"
+	assert_logged("group 0 MPI Rank 1 on 1\ngroup 1 MPI Rank 0 on 1\n");
+	assert_logged("location 100 Master thread events 1 group 1\nlocation 102 Master thread events 0 group 0\n"
 		      "region 0 MPI_File_open");
 	assert_logged("members 0  type 4: 100 102\n");
 	OTF2_Reader_Close(reader);

@@ -194,6 +194,43 @@ static void duplicates(void **state)
 	expect_handle(2, "/a", "POSIX", -1);
 }
 
+static void record_lock(uint64_t enter, int cmd, int type, int64_t start, int64_t len, int64_t ret)
+{
+	sb_call(&sb, 100, "fcntl", enter, enter + 1, 0, ret, ARGS(ARG(HANDLE, 3), ARG(CMD, cmd), ARG(ARG, 0x7000), ARG(LOCK, type),
+								   ARG(OFFSET, start), ARG(BYTES, len)));
+}
+
+/* What is given back is told with the kind of lock that was there. */
+static void record_locks(void **state)
+{
+	(void)state;
+	sb_open(&sb, 100, 10, 11, 0, 3, "/a", O_RDWR);
+	record_lock(20, F_SETLK, F_RDLCK, 0, 100, 0);
+	record_lock(22, F_SETLKW, F_WRLCK, 50, -10, 0);         /* takes 40 to 49 out of the shared one */
+	record_lock(24, F_SETLK, F_WRLCK, 0, 1, -EAGAIN);
+	record_lock(26, F_SETLK, F_UNLCK, 45, 1, 0);
+	record_lock(28, F_GETLK, F_WRLCK, 0, 0, 0);
+	record_lock(30, F_OFD_SETLK, F_UNLCK, 0, 0, 0);         /* of another owner: nothing is held */
+	record_lock(32, F_SETLK, F_UNLCK, 0, 0, 0);
+	record_lock(34, F_SETLK, F_UNLCK, 0, 0, 0);
+	record_lock(36, F_SETLK, F_WRLCK | SEEK_CUR << 16, 0, 5, 0);
+	record_lock(38, F_SETLK, F_UNLCK | SEEK_CUR << 16, -5, 5, 0);
+	record_lock(40, F_SETLKW, F_WRLCK, 0, 1, -EINTR);
+	expect("100 @10 enter openat\n100 @11 create h0 m2 c0 s0\n100 @11 leave openat\n"
+	       "100 @20 enter fcntl\n100 @21 lock h0 k1 0+100\n100 @21 leave fcntl\n"
+	       "100 @22 enter fcntl\n100 @23 lock h0 k0 40+10\n100 @23 leave fcntl\n"
+	       "100 @24 enter fcntl\n100 @25 trylock h0 k0 0+1\n100 @25 leave fcntl failed 11\n"
+	       "100 @26 enter fcntl\n100 @27 unlock h0 k0 45+1\n100 @27 leave fcntl\n"
+	       "100 @28 enter fcntl\n100 @29 leave fcntl\n"
+	       "100 @30 enter fcntl\n100 @31 leave fcntl\n"
+	       "100 @32 enter fcntl\n100 @33 unlock h0 k0 0+0\n100 @33 unlock h0 k1 0+0\n100 @33 leave fcntl\n"
+	       "100 @34 enter fcntl\n100 @35 leave fcntl\n"
+	       "100 @36 enter fcntl\n100 @37 lock h0 k0\n100 @37 leave fcntl\n"
+	       "100 @38 enter fcntl\n100 @39 unlock h0 k0\n100 @39 leave fcntl\n"
+	       "100 @40 enter fcntl\n100 @41 leave fcntl failed 4\n");
+	expect_note("2 unlocks have no event");
+}
+
 static void copies_and_names(void **state)
 {
 	(void)state;
@@ -611,7 +648,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(open_write_close), TEST(failed_calls), TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates),
-		TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
+		TEST(record_locks), TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
 		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close), TEST(stream_errors),
 		TEST(notes_and_end), TEST(other_streams), TEST(clock_read_first), TEST(malformed),

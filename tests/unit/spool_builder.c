@@ -173,6 +173,30 @@ void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t en
 	put(sb, &rec, sizeof(rec), IOP_REC_EXIT, IOP_F_ABANDONED, tid, noticed, true);
 }
 
+struct requests_room { struct iop_rec_requests rec; struct iop_request_state v[16]; };
+
+static void requests(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const void *v,
+		     size_t n, uint32_t beyond)
+{
+	struct requests_room room = { .rec = { .enter_ns = enter, .probe = row_of(sb, function)->id, .n = n, .beyond = beyond } };
+
+	CHECK(n <= 16);
+	if (n)
+		memcpy(room.v, v, n * sizeof(room.v[0]));
+	put(sb, &room, sizeof(room.rec) + n * sizeof(room.v[0]), type, 0, tid, time, true);
+}
+
+void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_request_state *v, size_t n,
+		 uint32_t beyond)
+{
+	requests(sb, IOP_REC_REQUESTS, tid, function, enter, time, v, n, beyond);
+}
+
+void sb_submitted(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_submitted *v, size_t n)
+{
+	requests(sb, IOP_REC_SUBMITTED, tid, function, enter, time, v, n, 0);
+}
+
 /* ---- descriptors and processes ---- */
 
 struct fd_room { struct iop_rec_fd rec; char more[1024]; };
@@ -357,6 +381,8 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 	default:
 		handle(out, e->u.lock.handle);
 		fprintf(out, " k%u", e->u.lock.kind);
+		if (e->u.lock.ranged)
+			fprintf(out, " %llu+%llu", (unsigned long long)e->u.lock.offset, (unsigned long long)e->u.lock.bytes);
 	}
 	fputc('\n', out);
 	return 0;

@@ -40,6 +40,10 @@ void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter,
 void sb_exit(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
 	     const struct sb_arg *out);
 void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t noticed, int depth);
+/* Before the call's own record: what became of its requests, or what it has begun. */
+void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_request_state *v, size_t n,
+		 uint32_t beyond);
+void sb_submitted(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_submitted *v, size_t n);
 void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags, uint8_t flags);      /* IOP_F_SCAN */
 void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino);
 void sb_async(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async *what);

@@ -22,7 +22,9 @@ enum { H_H5, H_FD, H_MPI, H_PIPE, N_HANDLES };
 static struct model_paradigm paradigms[] = {
 	{ "POSIX", "POSIX I/O", NULL, false, true }, { "HDF5", "HDF5", "1.10", true, false }, { "MPI-IO", "OMPIO", NULL, true, false },
 };
-static struct model_group groups[] = { { "MPI Rank 0", 0, 10, true, 0 }, { "sh (pid 8)", -1, 8, true, 0 }, { "idle", -1, 9, false, 0 } };
+static struct model_group groups[] = {
+	{ "MPI Rank 0", 0, 10, true, 0, NULL, -1 }, { "sh (pid 8)", -1, 8, true, 0, NULL, -1 }, { "idle", -1, 9, false, 0, NULL, -1 },
+};
 static struct model_location locations[] = {
 	{ "Master thread", 1, 0, 10, true }, { "Master thread", 2, 1, 8, true }, { "Thread", 3, 0, 11, true },
 	{ "Master thread", 4, 2, 9, false },

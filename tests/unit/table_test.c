@@ -261,7 +261,7 @@ static void test_file(void **state)
 
 static void test_builtin_consistent(void **state)
 {
-	static const char *const layers[] = { "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "POSIX", "unwind" };
+	static const char *const layers[] = { "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "POSIX", "unwind" };
 
 	(void)state;
 	assert_int_equal(builtin.nlayers, sizeof(layers) / sizeof(layers[0]));
@@ -337,7 +337,8 @@ static void test_paradigms(void **state)
 	assert_string_equal(layer_of("netCDF")->parallel_needed, "libmpi*.so*");
 	assert_true(layer_of("netCDF")->handle_mask == 0xffff0000);
 	for (size_t i = 0; i < builtin.nlayers; i++)
-		assert_int_equal(builtin.layers[i].per_process, !strcmp(builtin.layers[i].name, "ISOC"));
+		assert_int_equal(builtin.layers[i].per_process,
+				 !strcmp(builtin.layers[i].name, "ISOC") || !strcmp(builtin.layers[i].name, "AIO"));
 }
 
 /* What calls mean: operation, modifiers, result, and the captured arguments as "role position kind" in order. */
@@ -366,6 +367,15 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 		{ ROLE_REQUEST, 5, IOP_ARG_OUT_VALUE } } },
 	{ "MPI-IO", "MPI_File_read_all_end", OP_READ, MOD_COLLECTIVE | MOD_COMPLETES, RESULT_STATUS, true, {
 		{ ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_STATUS, 2, IOP_ARG_OUT_VALUE } } },
+	{ "MPI-IO", "MPI_Waitsome", OP_WAIT, MOD_ON_DEMAND, RESULT_STATUS, true, { { ROLE_COUNT, 0, IOP_ARG_INT },
+		{ ROLE_REQUESTS, 1, IOP_ARG_VALUE }, { ROLE_OUTCOUNT, 2, IOP_ARG_VALUE }, { ROLE_INDICES, 3, IOP_ARG_VALUE },
+		{ ROLE_STATUSES, 4, IOP_ARG_VALUE } } },
+	{ "MPI-IO", "MPI_Request_get_status", OP_TEST, MOD_ON_DEMAND, RESULT_STATUS, true, { { ROLE_REQUEST, 0, IOP_ARG_VALUE },
+		{ ROLE_DONE, 1, IOP_ARG_VALUE }, { ROLE_STATUS, 2, IOP_ARG_VALUE } } },
+	{ "AIO", "aio_write", OP_WRITE, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_REQUEST, 0, IOP_ARG_VALUE },
+		{ ROLE_HANDLE, 0, IOP_ARG_IN_INT }, { ROLE_BYTES, 0, IOP_ARG_IN_VALUE }, { ROLE_OFFSET, 0, IOP_ARG_IN_VALUE } } },
+	{ "AIO", "lio_listio", OP_SUBMIT, 0, RESULT_STATUS, true, { { ROLE_CMD, 0, IOP_ARG_INT }, { ROLE_REQUESTS, 1, IOP_ARG_VALUE },
+		{ ROLE_COUNT, 2, IOP_ARG_INT } } },
 	{ "MPI", "MPI_Comm_dup", OP_COMM, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_COMM_OUT, 1, IOP_ARG_OUT_VALUE } } },
 	{ "MPI", "MPI_Allreduce", OP_REGION, MOD_NESTED, RESULT_STATUS, true, { { 0 } } },
 	{ "ISOC", "fopen", OP_OPEN, 0, RESULT_HANDLE, false, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_STREAM_MODE, 1, IOP_ARG_STRING } } },
@@ -382,7 +392,7 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 	{ "POSIX", "mmap", OP_MAP, 0, RESULT_POINTER, false, { { ROLE_ADDR, 0, IOP_ARG_VALUE }, { ROLE_BYTES, 1, IOP_ARG_VALUE },
 		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_FLAGS, 3, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_INT }, { ROLE_OFFSET, 5, IOP_ARG_VALUE } } },
 	{ "POSIX", "fcntl", OP_CONTROL, 0, RESULT_COUNT, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_CMD, 1, IOP_ARG_INT },
-		{ ROLE_ARG, 2, IOP_ARG_VALUE } } },
+		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_LOCK, 2, IOP_ARG_FLOCK }, { ROLE_OFFSET, 2, IOP_ARG_FLOCK }, { ROLE_BYTES, 2, IOP_ARG_FLOCK } } },
 };
 
 static void test_meanings(void **state)
@@ -530,6 +540,41 @@ static void test_selected_layers(void **state)
 	assert_non_null(strstr(err, "no layer 'mp'"));
 	assert_null(strstr(err, "unwind"));
 	table_set_deinit(&set);
+}
+
+/* Where the kernel side finds the requests of a call, in captured arguments. */
+static void test_request_descriptors(void **state)
+{
+	struct iop_request_desc d;
+	struct iop_desc desc;
+
+	(void)state;
+	assert_true(table_row_requests(&builtin, row_of("MPI-IO", "MPI_Wait"), &d));
+	assert_int_equal(d.requests, 0);
+	assert_int_equal(d.count, IOP_NO_ARG);
+	assert_int_equal(d.status, 1);
+	assert_false(d.many);
+	assert_true(table_row_requests(&builtin, row_of("MPI-IO", "MPI_Testsome"), &d));
+	assert_int_equal(d.count, 0);
+	assert_int_equal(d.requests, 1);
+	assert_int_equal(d.outcount, 2);
+	assert_int_equal(d.indices, 3);
+	assert_int_equal(d.status, 4);
+	assert_true(d.many && d.width == 8 && d.status_size == 24 && d.status_bytes == 16 && d.status_cancelled == 12);
+	assert_true(table_row_requests(&builtin, row_of("MPI-IO", "MPI_File_iwrite_at"), &d));
+	assert_int_equal(d.requests, 4);
+	assert_true(table_row_requests(&builtin, row_of("AIO", "lio_listio"), &d));
+	assert_true(d.requests == 1 && d.count == 2 && d.block_opcode == 4 && d.block_bytes == 24 && d.block_offset == 128);
+	assert_false(table_row_requests(&builtin, row_of("AIO", "aio_read"), &d));
+	assert_false(table_row_requests(&builtin, row_of("MPI-IO", "MPI_File_read"), &d));
+	table_row_descriptor(&builtin, row_of("MPI-IO", "MPI_Test"), &desc);
+	assert_int_equal(desc.requests, IOP_R_TAKES | IOP_R_FILTER | IOP_R_TESTS);
+	table_row_descriptor(&builtin, row_of("MPI-IO", "MPI_File_iread_all"), &desc);
+	assert_int_equal(desc.requests, IOP_R_ISSUES | IOP_R_DEMAND);
+	table_row_descriptor(&builtin, row_of("MPI-IO", "MPI_File_open"), &desc);
+	assert_int_equal(desc.requests, IOP_R_DEMAND);
+	table_row_descriptor(&builtin, row_of("HDF5", "H5Dwrite_async"), &desc);
+	assert_int_equal(desc.requests, 0);
 }
 
 static void test_syscall_numbers(void **state)
@@ -716,7 +761,8 @@ int main(void)
 		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_optional),
 		cmocka_unit_test(test_paradigms),
 		cmocka_unit_test(test_meanings), cmocka_unit_test(test_std_streams),
-		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_moved_bytes), cmocka_unit_test(test_selected_layers), cmocka_unit_test(test_syscall_numbers),
+		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_moved_bytes), cmocka_unit_test(test_selected_layers),
+		cmocka_unit_test(test_request_descriptors), cmocka_unit_test(test_syscall_numbers),
 		cmocka_unit_test(test_exported_netcdf), cmocka_unit_test(test_exported_netcdf_mpi), cmocka_unit_test(test_exported_hdf5),
 		cmocka_unit_test(test_exported_hdf5_mpi), cmocka_unit_test(test_exported_mpiio), cmocka_unit_test(test_exported_mpi),
 		cmocka_unit_test(test_exported_libc), cmocka_unit_test(test_exported_unwind),

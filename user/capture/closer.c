@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CLOSER_THREADS 8
+#define CLOSER_THREADS 24       /* as many links as a usual process has: one grace period for all */
 
 struct closer {
 	pthread_mutex_t lock;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The first to fit its room; what readers are told may be cut. */
+/* What readers are told is cut where it does not fit. */
 static void add_text(struct filter *filter, enum iop_filter which, const char *option, const char *value)
 {
 	char *text = filter->text[which];

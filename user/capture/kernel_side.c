@@ -220,12 +220,15 @@ static int fill_descriptors(struct kernel_side *kernel)
 
 	for (size_t i = 0; i < kernel->set->nrows; i++) {
 		const struct table_row *row = &kernel->set->rows[i];
+		struct iop_request_desc requests;
 		struct iop_desc desc;
 		uint32_t key = row->id;
 		int err;
 
 		table_row_descriptor(kernel->set, row, &desc);
 		err = bpf_map_update_elem(fd, &key, &desc, BPF_ANY);
+		if (!err && table_row_requests(kernel->set, row, &requests))
+			err = bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.request_descriptors), &key, &requests, BPF_ANY);
 		if (err)
 			return err;
 	}
@@ -412,6 +415,27 @@ void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t in
 	bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.looked_at), &key, &done, BPF_ANY);
 }
 
+void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand)
+{
+	uint32_t key = tgid;
+
+	bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.demands), &key, demand, BPF_ANY);
+}
+
+bool kernel_side_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand)
+{
+	uint32_t key = tgid;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.demands), &key, demand);
+}
+
+bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand)
+{
+	uint32_t key = tgid;
+
+	return !bpf_map_lookup_and_delete_elem(bpf_map__fd(kernel->skel->maps.demands), &key, demand);
+}
+
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid)
 {
 	uint32_t done = 1;
@@ -497,7 +521,7 @@ static uint64_t missed_runs(const struct kernel_side *kernel)
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
-	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot; } *per_cpu;
+	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed; } *per_cpu;
 	uint32_t zero = 0;
 
 	memset(counts, 0, sizeof(*counts));
@@ -512,6 +536,7 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 		counts->unwinds_late += per_cpu[i].unwinds_late;
 		counts->holds_late += per_cpu[i].holds_late;
 		counts->no_process_slot += per_cpu[i].no_process_slot;
+		counts->waits_not_followed += per_cpu[i].waits_not_followed;
 	}
 	counts->missed_programs = missed_runs(kernel);
 	free(per_cpu);

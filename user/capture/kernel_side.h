@@ -5,6 +5,7 @@
 #ifndef IOPROBE_KERNEL_SIDE_H
 #define IOPROBE_KERNEL_SIDE_H
 
+#include <ioprobe/demand.h>
 #include <ioprobe/request.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,6 +59,12 @@ void kernel_side_links_for_all(struct kernel_side *kernel);
 /* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to return. 0: none. */
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags);
 
+/* Probes on demand: what the kernel side knows of a process that wants or has them. _demand and _end_demand return whether it does; the
+ * latter makes the next call of such a layer want them anew. */
+void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand);
+bool kernel_side_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
+bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
+
 /* Ends the wait of a thread that asked for something. */
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);
 
@@ -86,7 +93,7 @@ struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back;
 /* Calls fn for each. Returns the number of faults that could not be attributed. */
 uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg);
 
-struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, missed_programs; };
+struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, missed_programs; };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct left_out;
 
-/* Notes which filters there are. *out is NULL if there is none. Returns 0 or -ENOMEM. */
+/* Notes which filters there are. Returns 0 or -ENOMEM. */
 int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel, const struct table_set *set,
 		    struct spool_writer *spool);
 void left_out_destroy(struct left_out *left_out);       /* NULL is fine, here and below */

@@ -20,6 +20,7 @@ void libraries_init(struct libraries *libraries, const struct table_set *set, st
 static void library_destroy(struct library *library)
 {
 	links_destroy(&library->shared);
+	links_destroy(&library->demand);
 	plan_destroy(&library->plan);
 	for (int group = 0; group < POINT_GROUPS; group++)
 		free(library->points[group].v);
@@ -31,8 +32,10 @@ static void library_destroy(struct library *library)
 
 void libraries_detach(struct libraries *libraries, struct closer *closer)
 {
-	for (struct library *library = libraries->all; library; library = library->hh.next)
+	for (struct library *library = libraries->all; library; library = library->hh.next) {
 		closer_take(closer, &library->shared);
+		closer_take(closer, &library->demand);
+	}
 }
 
 void libraries_deinit(struct libraries *libraries)
@@ -71,6 +74,8 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 {
 	if (row->op == OP_UNWIND)
 		return POINTS_UNWIND;
+	if (row->mods & MOD_ON_DEMAND)
+		return POINTS_DEMAND;
 	switch (table_row_stream_flag(libraries->set, row)) {
 	case IOP_D_STREAM_BYTES: return POINTS_STREAM_BYTES;
 	case IOP_D_STREAM_DATA: return POINTS_STREAM_DATA;
@@ -78,9 +83,21 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 	}
 }
 
-static struct attach_point attach_point_of(const struct plan_point *point, enum point_group group)
+/* Bits of the cookie that say what the library is like. A layer whose communicators are numbers, where its library exports none, has
+ * requests that are numbers too. */
+static uint64_t cookie_bits(const struct libraries *libraries, const struct library *library, const struct table_row *row)
 {
-	uint64_t cookie = point->row | (group == POINTS_SHARED ? 0 : IOP_COOKIE_OWN);
+	const struct table_layer *layer = &libraries->set->layers[row->layer];
+
+	for (size_t i = 0; i < layer->ncomms && !library->plan.comm_vaddr[TABLE_COMM_WORLD]; i++)
+		if (layer->comms[i].has_value)
+			return IOP_COOKIE_NARROW;
+	return 0;
+}
+
+static struct attach_point attach_point_of(const struct plan_point *point, enum point_group group, uint64_t bits)
+{
+	uint64_t cookie = point->row | (group == POINTS_SHARED ? 0 : IOP_COOKIE_OWN) | bits;
 	uint64_t exit_offset = point->placement.exit_offset ? point->file_offset - point->placement.offset + point->placement.exit_offset : 0;
 
 	return (struct attach_point){ point->file_offset, exit_offset, cookie | (uint64_t)point->placement.frame << IOP_COOKIE_FRAME_SHIFT,
@@ -96,10 +113,11 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 	}
 	for (size_t i = 0; i < library->plan.npoints; i++) {
 		const struct plan_point *point = &library->plan.points[i];
-		enum point_group group = group_of(libraries, &libraries->set->rows[point->row]);
+		const struct table_row *row = &libraries->set->rows[point->row];
+		enum point_group group = group_of(libraries, row);
 
 		library->points[group].v[library->points[group].n++] =
-			attach_point_of(point, group);
+			attach_point_of(point, group, cookie_bits(libraries, library, row));
 		libraries->probes++;
 		libraries->moved += point->placement.kind == PLACED_MOVED;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
@@ -194,6 +212,20 @@ int library_attach_own(struct libraries *libraries, struct library *library, enu
 	return attach_group(libraries, library, what, pid, library->points[group].v, library->points[group].n, links);
 }
 
+static void attach_group_for_all(struct libraries *libraries, struct library *library, enum point_group group, struct links *links)
+{
+	size_t n = library->points[group].n;
+	struct attach_point *points = calloc(n + 1, sizeof(*points));
+
+	for (size_t k = 0; k < n && points; k++) {
+		points[k] = library->points[group].v[k];
+		points[k].cookie ^= IOP_COOKIE_OWN | IOP_COOKIE_FOR_ALL;
+	}
+	if (points)
+		attach_group(libraries, library, group == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS, 0, points, n, links);
+	free(points);
+}
+
 void library_attach_for_all(struct libraries *libraries, struct library *library)
 {
 	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
@@ -201,19 +233,16 @@ void library_attach_for_all(struct libraries *libraries, struct library *library
 	if (library->for_all_done)
 		return;
 	library->for_all_done = true;
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		size_t n = library->points[order[i]].n;
-		struct attach_point *points = calloc(n + 1, sizeof(*points));
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		attach_group_for_all(libraries, library, order[i], &library->shared);
+}
 
-		for (size_t k = 0; k < n && points; k++) {
-			points[k] = library->points[order[i]].v[k];
-			points[k].cookie ^= IOP_COOKIE_OWN | IOP_COOKIE_FOR_ALL;
-		}
-		if (points)
-			attach_group(libraries, library, order[i] == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS, 0, points, n,
-				     &library->shared);
-		free(points);
-	}
+void library_demand_for_all(struct libraries *libraries, struct library *library, struct closer *closer, bool on)
+{
+	if (on && !library->demand_users++)
+		attach_group_for_all(libraries, library, POINTS_DEMAND, &library->demand);
+	else if (!on && !--library->demand_users)
+		closer_take(closer, &library->demand);
 }
 
 void libraries_attach_for_all(struct libraries *libraries)

@@ -21,6 +21,7 @@ enum point_group {
 	POINTS_STREAM_DATA,             /* per process; the cost ceiling may turn them off */
 	POINTS_STREAM_BYTES,            /* the same, first: calls that move one byte each */
 	POINTS_UNWIND,                  /* per process */
+	POINTS_DEMAND,                  /* per process, on demand */
 	POINT_GROUPS,
 };
 
@@ -32,6 +33,8 @@ struct library {
 	bool for_all_done;              /* so are the points that otherwise each process has for itself */
 	bool rendezvous_done;
 	struct links shared;
+	struct links demand;            /* of processes without links of their own, while there are any that want them: */
+	size_t demand_users;
 	int fd;                         /* O_PATH: the file stays reachable when the process that showed it is gone */
 	struct { struct attach_point *v; size_t n; } points[POINT_GROUPS];
 	UT_hash_handle hh;
@@ -60,6 +63,8 @@ int library_attach_own(struct libraries *libraries, struct library *library, enu
 /* Attaches those groups for everybody instead; of one library, or of all that are known. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
 void libraries_attach_for_all(struct libraries *libraries);
+/* The group that is placed on demand, for everybody: a user more, or one less. */
+void library_demand_for_all(struct libraries *libraries, struct library *library, struct closer *closer, bool on);
 /* The linker's rendezvous, for everybody. */
 int library_attach_rendezvous(struct libraries *libraries, struct library *library);
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "capture/clock.h"
 #include "capture/procfs.h"
 #include "capture/rings.h"
 
@@ -74,20 +74,24 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 
 /* ---- host and tables ---- */
 
-void note_host(struct spool_writer *spool, int argc, char **argv)
+void note_host(struct spool_writer *spool, const char *const *shared_mounts, size_t nshared_mounts, int argc, char **argv)
 {
 	struct note note = { 0 };
 	struct utsname uts;
-	struct timespec real;
-	uint64_t mono = monotonic_ns();
+	struct clock_reading clock;
 
-	clock_gettime(CLOCK_REALTIME, &real);
+	clock_read(&clock);
 	uname(&uts);
 	note_add(&note, "host", uts.nodename);
 	note_add(&note, "kernel", uts.release);
 	note_add(&note, "version", IOPROBE_VERSION);
-	note_addf(&note, "monotonic_ns", "%llu", (unsigned long long)mono);
-	note_addf(&note, "realtime_ns", "%llu", real.tv_sec * 1000000000ull + real.tv_nsec);
+	clock_note(&note, &clock);
+	for (size_t i = 0; i < nshared_mounts; i++) {
+		char key[40];
+
+		snprintf(key, sizeof(key), "shared_mount_%zu", i);
+		note_add(&note, key, shared_mounts[i]);
+	}
 	for (int i = 0; i < argc; i++)
 		note_add(&note, "arg", argv[i]);
 	note_write(&note, spool, IOP_REC_HOST, 0, NULL);
@@ -145,6 +149,23 @@ static void add_rank(struct note *note, const char *env, size_t len)
 	}
 }
 
+/* The batch system's job: all launches of a job have it. */
+static void add_batch_job(struct note *note, const char *env, size_t len)
+{
+	static const char *const systems[][2] = {
+		{ "SLURM_JOB_ID", "SLURM" }, { "PBS_JOBID", "PBS" }, { "FLUX_JOB_ID", "Flux" }, { "LSB_JOBID", "LSF" },
+	};
+
+	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
+		const char *job = proc_env_get(env, len, systems[i][0]);
+
+		if (!job)
+			continue;
+		note_addf(note, "batch_job", "%s job %s", systems[i][1], job);
+		return;
+	}
+}
+
 static void add_text(struct note *note, pid_t pid, const char *name)
 {
 	size_t len;
@@ -192,6 +213,7 @@ void note_process(struct spool_writer *spool, pid_t pid, bool mpi)
 	add_link(&note, pid, "ns/mnt", "mntns");
 	if (!proc_text_read(pid, "environ", &env, &len)) {
 		add_rank(&note, env, len);
+		add_batch_job(&note, env, len);
 		free(env);
 	}
 	if (mpi)

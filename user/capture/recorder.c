@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "capture/ceiling.h"
+#include "capture/clock.h"
 #include "capture/closer.h"
+#include "capture/demand.h"
 #include "capture/launch.h"
 #include "capture/left_out.h"
 #include "capture/notes.h"
@@ -45,7 +47,8 @@ struct recorder {
 	struct closer *closer;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
-	struct left_out *left_out;      /* NULL: nothing is */
+	struct left_out *left_out;
+	struct demands *demands;
 	struct spool_writer *spool;
 	struct launch launch;
 	bool launched, stop;
@@ -104,6 +107,7 @@ static void on_record(void *arg, const struct iop_rec *rec)
 		add_news(r, rec->type, rec->tgid, ((const struct iop_rec_exec *)rec)->old_tid, rec->time_ns);
 		break;
 	case IOP_REC_MAP_EXEC:
+	case IOP_REC_DEMAND:
 		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
 		break;
 	default:
@@ -131,9 +135,16 @@ static void do_news(struct recorder *r)
 
 		switch (news.type) {
 		case IOP_REC_FORK: targets_forked(r->targets, news.pid, news.time_ns); break;
-		case IOP_REC_EXEC: targets_execed(r->targets, news.pid, news.old_tid, news.time_ns); break;
+		case IOP_REC_EXEC:
+			demands_forget(r->demands, news.pid);
+			targets_execed(r->targets, news.pid, news.old_tid, news.time_ns);
+			break;
+		case IOP_REC_DEMAND: demands_place(r->demands, news.pid, news.time_ns); break;
 		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
-		case IOP_REC_TASK_EXIT: targets_ended(r->targets, news.pid); break;
+		case IOP_REC_TASK_EXIT:
+			demands_forget(r->demands, news.pid);
+			targets_ended(r->targets, news.pid);
+			break;
 		}
 	}
 	r->nnews = 0;
@@ -163,6 +174,7 @@ static void round_of_records(struct recorder *r)
 	targets_step(r->targets);
 	if (r->ceiling)
 		ceiling_step(r->ceiling, time_ns);
+	demands_step(r->demands, time_ns);
 }
 
 /* Launched processes wait with their libraries mapped. Their fork and exec records are in the rings already: those come first. */
@@ -249,6 +261,8 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)
+		err = demands_create(&r->demands, r->kernel, r->targets, r->options->set, r->spool);
+	if (!err)
 		err = watch(r, responder_probes_fd(r->responder));
 	if (!err)
 		err = watch(r, rings_poll_fd(r->rings));
@@ -276,7 +290,7 @@ static int open_spool(struct recorder *r)
 		snprintf(r->err, r->err_len, "cannot create %s: %s", r->options->spool_path, strerror(-err));
 		return err;
 	}
-	note_host(r->spool, r->options->argc, r->options->argv);
+	note_host(r->spool, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc, r->options->argv);
 	note_tables(r->spool, r->options->set);
 	return 0;
 }
@@ -294,8 +308,9 @@ static void attach_descendants(struct recorder *r, pid_t pid)
 		if (proc_descendants_read(pid, &descendants, &n))
 			return;
 		targets_expect(r->targets, n);
-		for (size_t i = 0; i < n; i++)
-			targets_attach(r->targets, descendants[i]);     /* one that has ended meanwhile is no loss */
+		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is no loss */
+			if (!targets_attach(r->targets, descendants[i]))
+				demands_place(r->demands, descendants[i], 0);
 		free(descendants);
 		if (targets_count(r->targets).processes == before)
 			return;
@@ -319,6 +334,7 @@ static int attach_tree(struct recorder *r, pid_t pid)
 			 "cannot attach to process %d: %s", pid, strerror(-err));
 		return err;
 	}
+	demands_place(r->demands, pid, 0);
 	attach_descendants(r, pid);
 	return 0;
 }
@@ -476,9 +492,11 @@ static void note_end(struct recorder *r)
 	struct kernel_counts counts = { 0 };
 	struct targets_counts targets = targets_count(r->targets);
 	struct note note = { 0 };
+	struct clock_reading clock;
 
 	note_addf(&note, "mapped_faults_missed", "%llu", (unsigned long long)kernel_side_mapped_files(r->kernel, note_mapped, r));
 	note_addf(&note, "mapped_faults_left_out", "%llu", (unsigned long long)r->faults_left_out);
+	clock_read(&clock);
 	kernel_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
 	note_add(&note, "reason", r->reason ? r->reason : "failed");
@@ -492,11 +510,13 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
 	note_addf(&note, "device", "%d", r->options->kernel.device);
+	note_addf(&note, "waits_not_followed", "%llu", (unsigned long long)counts.waits_not_followed);
 	note_addf(&note, "processes", "%zu", targets.processes);
 	note_addf(&note, "processes_running", "%zu", targets_running(r->targets));
 	note_addf(&note, "probes", "%zu", targets.probes);
 	note_addf(&note, "probes_moved", "%zu", targets.moved);
 	note_addf(&note, "probes_single_stepped", "%zu", targets.single_stepped);
+	clock_note(&note, &clock);
 	note_add(&note, "method", attach_method_name(kernel_side_method(r->kernel)));
 	spool_writer_text(r->spool, IOP_REC_END, 0, monotonic_ns(), note.text, NULL);
 	note_free(&note);
@@ -521,6 +541,7 @@ static int close_all(struct recorder *r, int err)
 
 	ceiling_destroy(r->ceiling);
 	left_out_destroy(r->left_out);
+	demands_destroy(r->demands);
 	targets_destroy(r->targets);
 	closer_destroy(r->closer);
 	rings_destroy(r->rings);

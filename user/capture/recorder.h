@@ -22,6 +22,8 @@ struct recorder_options {
 	double max_overhead_percent;    /* of each process' time, 0: no ceiling */
 	const struct filter *filter;    /* an empty one wants everything */
 	struct kernel_options kernel;
+	const char *const *shared_mounts;       /* mount points of file systems that the nodes share */
+	size_t nshared_mounts;
 	int argc;                       /* our own command line, for the trace */
 	char **argv;
 	void (*ready)(void *arg, size_t processes, size_t probes);       /* called when recording has begun */

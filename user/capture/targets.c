@@ -35,6 +35,7 @@ struct target {
 	size_t nseen;
 	struct links links[POINT_GROUPS];       /* of the groups that belong to one process */
 	bool mpi;
+	bool demand;                    /* probes on demand are in place */
 	unsigned off;                   /* bits: groups that are turned off */
 	UT_hash_handle hh;
 };
@@ -89,8 +90,34 @@ void targets_begin(struct targets *targets, struct kernel_side *kernel)
 	targets->kernel = targets->libraries.kernel = kernel;
 }
 
+/* The probes on demand of one library. */
+static size_t demand_library(struct targets *targets, struct target *target, struct library *library, bool on)
+{
+	size_t n = library->points[POINTS_DEMAND].n;
+
+	if (n && targets->for_all)
+		library_demand_for_all(&targets->libraries, library, targets->closer, on);
+	else if (n && on)
+		library_attach_own(&targets->libraries, library, POINTS_DEMAND, target->pid, &target->links[POINTS_DEMAND]);
+	return n;
+}
+
+static size_t demand_all(struct targets *targets, struct target *target, bool on)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < target->nseen; i++)
+		n += demand_library(targets, target, target->seen[i].library, on);
+	target->demand = on && n;
+	if (!on)
+		closer_take(targets->closer, &target->links[POINTS_DEMAND]);
+	return n;
+}
+
 static void target_forget(struct targets *targets, struct target *target)
 {
+	if (target->demand)
+		demand_all(targets, target, false);
 	for (int group = 0; group < POINT_GROUPS; group++)
 		closer_take(targets->closer, &target->links[group]);
 	if (target->off)
@@ -134,6 +161,9 @@ static void replace_own_links(struct targets *targets)
 {
 	targets->for_all = true;
 	libraries_attach_for_all(&targets->libraries);
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		for (size_t i = 0; target->demand && i < target->nseen; i++)
+			demand_library(targets, target, target->seen[i].library, true);
 	kernel_side_links_for_all(targets->kernel);
 	targets->replaced_ns = monotonic_ns();
 	for (struct target *target = targets->all; target; target = target->hh.next)
@@ -345,6 +375,8 @@ static void add_module(struct targets *targets, struct target *target, const str
 		since_ns = 0;   /* before its exec, or before it was mapped */
 	else if (attach_own(targets, target, library) == -ESRCH)
 		return;
+	if (target->demand)
+		demand_library(targets, target, library, true);
 	for (size_t i = 0; i < library->plan.nlayers; i++)
 		note_library(targets, target, library, &library->plan.layers[i], modules);
 	note_gaps(targets, target, library, shared_was_there, since_ns, reason);
@@ -527,6 +559,14 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 		closer_take(targets->closer, &target->links[group]);
 	for (size_t i = 0; i < target->nseen && on && !targets->for_all; i++)
 		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, &target->links[group]);
+}
+
+size_t targets_demand(struct targets *targets, pid_t pid, bool on)
+{
+	struct target *target;
+
+	HASH_FIND_INT(targets->all, &pid, target);
+	return target && target->demand != on ? demand_all(targets, target, on) : 0;
 }
 
 bool targets_row_single_stepped(const struct targets *targets, uint16_t row)

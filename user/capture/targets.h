@@ -41,6 +41,8 @@ void targets_prepare_executable(struct targets *targets, pid_t pid, const char *
 
 /* Turns a group of a process' own probes off, or on again. */
 void targets_switch(struct targets *targets, pid_t pid, enum point_group group, bool on);
+/* Places the probes on demand in a process, or takes them away. Returns how many there are. */
+size_t targets_demand(struct targets *targets, pid_t pid, bool on);
 /* Whether some library's probe of this row had to be put on an instruction that the kernel single-steps. */
 bool targets_row_single_stepped(const struct targets *targets, uint16_t row);
 

@@ -11,5 +11,6 @@ int cmd_record(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 
 #endif

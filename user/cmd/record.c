@@ -28,7 +28,8 @@ struct arguments {
 	char dir[4096];
 	double duration_s, max_overhead;        /* max_overhead < 0: not given */
 	const char *tables[64];
-	size_t ntables;
+	const char *shared_mounts[64];
+	size_t ntables, nshared_mounts;
 	bool json, keep_spool, quiet, sockets, device, mmap_faults;
 	unsigned method;
 	uint64_t ring_bytes;
@@ -38,7 +39,7 @@ struct arguments {
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
 enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
-       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS };
+       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
@@ -59,6 +60,8 @@ static const struct argp_option options[] = {
 	{ "sockets", OPT_SOCKETS, NULL, 0, "Sockets too: connect, accept, send, receive, and on what addresses", 0 },
 	{ "device", OPT_DEVICE, NULL, 0, "Whether each system call read from a block device or waited for I/O, or was served from memory", 0 },
 	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, 0, "Page faults on mapped files, and what the kernel writes back of them", 0 },
+	{ "shared-mount", OPT_SHARED, "PATH", 0, "The file system mounted on PATH is shared by the job's nodes, whatever its type (may be "
+	  "repeated)", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ "quiet", 'q', NULL, 0, "No messages but errors on stderr", 0 },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, 0, "Keep the records as they were captured, DIR/spool", 0 },
@@ -132,6 +135,20 @@ static bool parse_filter(int key, const char *arg, struct arguments *a, struct a
 	return true;
 }
 
+/* As the mount tables have it: absolute, without slashes at the end. */
+static void add_shared_mount(struct arguments *a, char *path, struct argp_state *state)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = 0;
+	if (path[0] != '/')
+		argp_error(state, "--shared-mount: '%s' is not an absolute path", path);
+	if (a->nshared_mounts == sizeof(a->shared_mounts) / sizeof(a->shared_mounts[0]))
+		argp_error(state, "--shared-mount: too many paths");
+	a->shared_mounts[a->nshared_mounts++] = path;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -155,6 +172,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--probes: too many tables");
 		a->tables[a->ntables++] = arg;
 		break;
+	case OPT_SHARED: add_shared_mount(a, arg, state); break;
 	case ARGP_KEY_ARGS: a->command = state->argv + state->next; break;
 	case ARGP_KEY_END:
 		if (!!a->npids == !!a->command)
@@ -166,10 +184,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "--pid PID[,PID...]\n-- COMMAND [ARGUMENT...]\ncheck\nprobes [OPTION...]\nrecover DIR",
+	options, parse, "--pid PID[,PID...]\n-- COMMAND [ARGUMENT...]\ncheck\nprobes [OPTION...]\nrecover DIR\nmerge -o DIR NODE_DIR...",
 	"Shows what a running, unmodified parallel program really does with its files, on every layer at once.\v"
 	"check: what this host allows; probes: the probe points of a library or process; recover: an archive from an interrupted "
-	"recording. Each has its own --help.\n\nExit status: 0, 1 (failed), 2 (usage), or that of the launched program.",
+	"recording; merge: one archive of a job's nodes. Each has its own --help.\n\nExit status: 0, 1 (failed), 2 (usage), or that of the launched program.",
 	NULL, NULL, NULL,
 };
 
@@ -240,6 +258,7 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 		.filter = &a->filter, .argc = argc, .argv = argv,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
+		.shared_mounts = a->shared_mounts, .nshared_mounts = a->nshared_mounts,
 		.ready = say_ready, .ready_arg = a,
 	};
 	int ret;

@@ -10,18 +10,14 @@
 #include <otf2/OTF2_Events.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif
 
-struct use { int64_t fd; struct incarnation *inc; uint32_t handle; };
-
-/* The descriptor of an argument. A call that worked proves that it was open, described or not. */
-static int use_of(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct use *use)
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use)
 {
-	*use = (struct use){ .fd = -1, .handle = REF_NONE };
+	*use = (struct fd_use){ .fd = -1, .handle = REF_NONE };
 	if (!frame_arg(r, f, role, &use->fd))
 		return 0;
 	use->fd = (int32_t)use->fd;
@@ -38,7 +34,7 @@ static int use_of(struct replay *r, struct thread *thread, const struct frame *f
 
 /* ---- made ---- */
 
-/* What open(2) was asked for; of creat and openat2 the flags of the open file must do. */
+/* What open(2) was asked for; if that could not be read, the flags of the open file must do. */
 static int64_t open_flags(const struct replay *r, const struct frame *f, bool *known)
 {
 	int64_t flags = 0;
@@ -97,6 +93,7 @@ static int replaced(struct replay *r, struct thread *thread, const struct frame 
 		return 0;
 	handle = fd_handle(r, thread->process, fd, inc);
 	inc->closed_ns = f->leave_ns;
+	locks_closed(thread->process, inc->file);
 	return op_destroy_event(r, thread, f, handle);
 }
 
@@ -107,11 +104,11 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
 	struct description d;
 	struct incarnation from, *inc;
-	struct use old;
+	struct fd_use old;
 	int ret;
 
 	fd_take_hint(thread->process, f->ret, &d);
-	ret = use_of(r, thread, f, ROLE_HANDLE, &old);
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &old);
 	if (ret || !old.inc || old.fd == f->ret)
 		return ret;
 	from = *old.inc;
@@ -151,20 +148,21 @@ static int dup_call(struct replay *r, struct thread *thread, unsigned index)
 
 static int closed_one(struct replay *r, struct thread *thread, const struct frame *f)
 {
-	struct use use;
+	struct fd_use use;
 	int ret;
 
 	/* Linux gives the number back even if the last write failed (close(2), notes): then it has ended without the event. */
 	if (f->failed && f->ret == -EBADF)
 		return 0;
-	ret = use_of(r, thread, f, ROLE_HANDLE, &use);
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
 	if (ret || !use.inc)
 		return ret;
 	use.inc->closed_ns = f->leave_ns;
+	locks_closed(thread->process, use.inc->file);
 	return f->failed ? 0 : op_destroy_event(r, thread, f, use.handle);
 }
 
-static int set_cloexec(struct replay *r, struct thread *thread, const struct frame *f, const struct use *use, bool on)
+static int set_cloexec(struct replay *r, struct thread *thread, const struct frame *f, const struct fd_use *use, bool on)
 {
 	struct model_event event = { .type = EV_STATUS_FLAGS };
 
@@ -186,7 +184,7 @@ static int closed_range(struct replay *r, struct thread *thread, const struct fr
 		return 0;
 	frame_arg(r, f, ROLE_FLAGS, &flags);
 	for (size_t fd = (uint32_t)first; fd < thread->process->nfds && fd <= (uint32_t)last && !ret; fd++) {
-		struct use use = { .fd = fd, .inc = fd_find(r, thread->process, fd, f->enter_ns) };
+		struct fd_use use = { .fd = fd, .inc = fd_find(r, thread->process, fd, f->enter_ns) };
 
 		if (!use.inc)
 			continue;
@@ -204,8 +202,8 @@ static int closed_range(struct replay *r, struct thread *thread, const struct fr
 static int moved(struct replay *r, struct thread *thread, unsigned index, enum table_role role, uint8_t mode)
 {
 	struct frame *f = &thread->frames[index];
-	struct use use;
-	int ret = use_of(r, thread, f, role, &use);
+	struct fd_use use;
+	int ret = fd_use(r, thread, f, role, &use);
 
 	if (ret || !use.inc)
 		return ret;
@@ -218,12 +216,12 @@ static int moved(struct replay *r, struct thread *thread, unsigned index, enum t
 static int copied(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
-	struct use from, to;
+	struct fd_use from, to;
 	uint64_t read_id;
-	int ret = use_of(r, thread, f, ROLE_HANDLE, &from);
+	int ret = fd_use(r, thread, f, ROLE_HANDLE, &from);
 
 	if (!ret)
-		ret = use_of(r, thread, f, ROLE_HANDLE2, &to);
+		ret = fd_use(r, thread, f, ROLE_HANDLE2, &to);
 	if (ret || !from.inc || !to.inc)
 		return ret;
 	ret = op_begin(r, thread, f, from.handle, OTF2_IO_OPERATION_MODE_READ);
@@ -238,36 +236,13 @@ static int copied(struct replay *r, struct thread *thread, unsigned index)
 
 static int positioned(struct replay *r, struct thread *thread, const struct frame *f)
 {
-	struct use use;
-	int ret = use_of(r, thread, f, ROLE_HANDLE, &use);
+	struct fd_use use;
+	int ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
 
 	return ret || !use.inc ? ret : op_seek(r, thread, f, use.handle);
 }
 
-static int locked(struct replay *r, struct thread *thread, const struct frame *f)
-{
-	struct model_event event = { 0 };
-	struct use use;
-	int64_t cmd;
-	int ret;
-
-	if (!frame_arg(r, f, ROLE_CMD, &cmd) || (f->failed && !(cmd & LOCK_NB && f->ret == -EWOULDBLOCK)))
-		return 0;
-	ret = use_of(r, thread, f, ROLE_HANDLE, &use);
-	if (ret || !use.inc)
-		return ret;
-	event.type = f->failed ? EV_TRYLOCK : cmd & LOCK_UN ? EV_UNLOCK : EV_LOCK;
-	if (event.type != EV_UNLOCK)
-		event.u.lock.kind = cmd & LOCK_SH ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE;
-	else
-		event.u.lock.kind = use.inc->lock;
-	if (event.type == EV_LOCK)
-		use.inc->lock = event.u.lock.kind;
-	event.u.lock.handle = use.handle;
-	return call_event(r, thread, &event, f->leave_ns);
-}
-
-static int set_status(struct replay *r, struct thread *thread, const struct frame *f, const struct use *use, int64_t arg)
+static int set_status(struct replay *r, struct thread *thread, const struct frame *f, const struct fd_use *use, int64_t arg)
 {
 	/* fcntl(2): F_SETFL can change only these */
 	const uint32_t settable = OTF2_IO_STATUS_FLAG_APPEND | OTF2_IO_STATUS_FLAG_ASYNC | OTF2_IO_STATUS_FLAG_AVOID_CACHING |
@@ -280,27 +255,24 @@ static int set_status(struct replay *r, struct thread *thread, const struct fram
 	return call_event(r, thread, &event, f->leave_ns);
 }
 
-static bool is_lock(int64_t cmd)
-{
-	return cmd == F_SETLK || cmd == F_SETLKW || cmd == F_OFD_SETLK || cmd == F_OFD_SETLKW;
-}
-
 static int controlled(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
-	struct use use;
+	struct fd_use use;
 	int64_t cmd, arg = 0;
 	int ret;
 
 	if (!frame_arg(r, f, ROLE_CMD, &cmd))
 		return 0;
+	if (lock_command(cmd))
+		return op_record_lock(r, thread, f);
+	if (f->failed)
+		return 0;
 	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)
 		return duplicated(r, thread, index, false, cmd == F_DUPFD_CLOEXEC);
-	/* whether this locks, unlocks or shares stands in memory that is not read */
-	r->unknown_locks += is_lock(cmd);
 	if ((cmd != F_SETFL && cmd != F_SETFD) || !frame_arg(r, f, ROLE_ARG, &arg))
 		return 0;
-	ret = use_of(r, thread, f, ROLE_HANDLE, &use);
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
 	if (ret || !use.inc)
 		return ret;
 	return cmd == F_SETFL ? set_status(r, thread, f, &use, arg) : set_cloexec(r, thread, f, &use, arg & FD_CLOEXEC);
@@ -310,8 +282,8 @@ static int controlled(struct replay *r, struct thread *thread, unsigned index)
 static int mapped(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
-	struct use use;
-	int ret = use_of(r, thread, f, ROLE_HANDLE, &use);
+	struct fd_use use;
+	int ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
 
 	if (ret || !use.inc)
 		return ret;
@@ -333,8 +305,6 @@ static int descriptor_done(struct replay *r, struct thread *thread, unsigned ind
 		return dup_call(r, thread, index);
 	case OP_SEEK:
 		return positioned(r, thread, f);
-	case OP_CONTROL:
-		return controlled(r, thread, index);
 	case OP_MAP:
 		return mapped(r, thread, index);
 	case OP_DELETE:
@@ -363,7 +333,9 @@ int op_descriptor(struct replay *r, struct thread *thread, unsigned index)
 	case OP_LOCK:
 	case OP_UNLOCK:
 	case OP_TRYLOCK:
-		return locked(r, thread, f);
+		return op_flock(r, thread, f);
+	case OP_CONTROL:        /* of one that failed only a lock that was not granted is told */
+		return controlled(r, thread, index);
 	default:
 		return f->failed ? 0 : descriptor_done(r, thread, index);
 	}

@@ -56,7 +56,7 @@ static struct incarnation *slot_push(struct fd_slot *slot, uint64_t time_ns)
 		slot->n--;
 	memmove(slot->v + 1, slot->v, slot->n * sizeof(slot->v[0]));
 	slot->n++;
-	slot->v[0] = (struct incarnation){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE };
+	slot->v[0] = (struct incarnation){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE, .aio_ref = REF_NONE };
 	return &slot->v[0];
 }
 
@@ -71,6 +71,8 @@ static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 		inc->file = hint->file;
 		if (inc->ref != REF_NONE)
 			r->model->handles.v[inc->ref].file = hint->file;
+		if (inc->aio_ref != REF_NONE)
+			r->model->handles.v[inc->aio_ref].file = hint->file;
 	}
 	if (inc && inc->file == hint->file)
 		return;
@@ -214,7 +216,7 @@ int fd_inherit(struct replay *r, struct process *child, const struct process *pa
 			return -ENOMEM;
 		*inc = from->v[0];
 		inc->created_ns = 0;
-		inc->ref = REF_NONE;
+		inc->ref = inc->aio_ref = REF_NONE;
 	}
 	return 0;
 }

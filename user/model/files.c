@@ -271,12 +271,39 @@ static const struct mount_row *mount_of_file(const struct replay *r, size_t i)
 	return mount_of_path(r, ns, path);
 }
 
+/* Whoever records may know better than the file system's type tells: a FUSE file system, a bind mount, a site's own. */
+static bool is_declared_shared(const struct replay *r, const struct mount_row *row)
+{
+	for (size_t i = 0; i < r->model->shared_mounts.n; i++)
+		if (!strcmp(r->model->shared_mounts.v[i], row->mount_point))
+			return true;
+	return false;
+}
+
+/* A wrong path must not go unnoticed: its files would count as a node's own. */
+static int check_shared_mounts(struct replay *r)
+{
+	int ret = 0;
+
+	for (size_t s = 0; s < r->model->shared_mounts.n && !ret; s++) {
+		bool seen = false;
+
+		for (size_t i = 0; i < r->mounts.n && !seen; i++)
+			for (size_t m = 0; m < r->mounts.v[i].mounts.n && !seen; m++)
+				seen = !strcmp(r->mounts.v[i].mounts.v[m].mount_point, r->model->shared_mounts.v[s]);
+		if (!seen)
+			ret = model_note(r->model, "no process had a file system mounted on %s, which was declared to be shared",
+					 r->model->shared_mounts.v[s]);
+	}
+	return ret;
+}
+
 static bool set_mount(struct replay *r, struct model_file *file, const struct mount_row *row)
 {
 	file->mount_point = model_string(r->model, row->mount_point, strlen(row->mount_point));
 	file->mount_source = model_string(r->model, row->source, strlen(row->source));
 	file->fs_type = model_string(r->model, row->fs_type, strlen(row->fs_type));
-	file->scope = mount_scope(row);
+	file->scope = is_declared_shared(r, row) ? SCOPE_SHARED : mount_scope(row);
 	return file->mount_point && file->mount_source && file->fs_type;
 }
 
@@ -292,7 +319,7 @@ int files_finish(struct replay *r)
 			r->model->files.v[i].special = false;
 		}
 	}
-	return 0;
+	return check_shared_mounts(r);
 }
 
 void files_free(struct replay *r)

@@ -150,6 +150,7 @@ void model_deinit(struct model *model)
 	free(model->files.v);
 	free(model->handles.v);
 	free(model->comms.v);
+	free(model->shared_mounts.v);
 	free(model->left_out.v);
 	free(model->notes);
 	free(model->digest);

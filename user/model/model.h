@@ -40,6 +40,8 @@ struct model_group {
 	uint32_t tgid;
 	bool used;                      /* has at least one location with events */
 	uint32_t job;                   /* of a rank: 0, 1, …: which launch, ranks are unique in a job only */
+	const char *launch;             /* of a rank: the launcher's name of the launch, the same on all its nodes; NULL if unknown */
+	int64_t launch_size;            /* of a rank: ranks of the launch on all nodes, -1 if unknown */
 };
 
 struct model_location {
@@ -83,6 +85,14 @@ struct model_left_out {
 enum model_comm_kind { COMM_KIND_WORLD, COMM_KIND_SELF, COMM_KIND_OTHER };
 struct model_comm { const char *name; enum model_comm_kind kind; uint32_t *members; size_t nmembers; };
 
+/* How the node's clocks stood at one moment; known, …: what its kernel said of the wall clock's synchronisation. */
+struct model_clock {
+	bool read;
+	uint64_t monotonic_ns, realtime_ns, width_ns;   /* realtime was read within width_ns around monotonic_ns */
+	bool known, synchronized;
+	uint64_t error_ns, max_error_ns;
+};
+
 struct model_strings;           /* owner of all strings */
 
 #define MODEL_ARRAY(type, name) struct { type *v; size_t n, cap; } name
@@ -96,7 +106,11 @@ struct model {
 	MODEL_ARRAY(struct model_handle, handles);
 	MODEL_ARRAY(struct model_comm, comms);
 	MODEL_ARRAY(struct model_left_out, left_out);
-	const char *machine_name, *host_name;
+	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
+	const char *machine_name, *host_name, *version; /* version: of the ioprobe that recorded */
+	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
+	uint32_t recording_tag;                         /* 31 bits that tell this recording from the others of its job */
+	struct model_clock clock_start, clock_end;      /* when the recording began and ended */
 	uint64_t clock_begin_ns, clock_end_ns;          /* CLOCK_MONOTONIC: of the first and last event */
 	uint64_t realtime_at_begin_ns;                  /* CLOCK_REALTIME at clock_begin_ns */
 	struct model_totals {
@@ -152,7 +166,12 @@ struct model_event {
 			bool failed;            /* or the call was left */
 			int32_t error;          /* errno of a failed asynchronous operation: of others the LEAVE has it */
 		} complete;
-		struct { uint32_t handle; uint8_t kind; } lock;                 /* OTF2_LockType */
+		struct {
+			uint32_t handle;
+			uint8_t kind;           /* OTF2_LockType */
+			bool ranged;            /* a part of the file: */
+			uint64_t offset, bytes; /* bytes 0: to the end of the file, whatever that will be */
+		} lock;                                                         /* LOCK UNLOCK TRYLOCK */
 	} u;
 };
 

@@ -66,6 +66,8 @@ static uint64_t bytes_requested(const struct replay *r, const struct thread *thr
 	int64_t a, b;
 	uint64_t product;
 
+	if (f->listed)
+		return f->listed->bytes;
 	if (frame_arg(r, f, ROLE_BYTES, &a))
 		return a;
 	if (frame_arg(r, f, ROLE_SIZE, &a) && frame_arg(r, f, ROLE_ITEMS, &b))
@@ -111,6 +113,8 @@ static bool non_blocking(const struct replay *r, const struct frame *f)
 	const struct table_row *row = frame_row(r, f);
 	int64_t request;
 
+	if (f->listed)
+		return true;
 	if (!(row->mods & MOD_NONBLOCKING))
 		return false;
 	if (frame_info(r, f)->nout || !frame_arg(r, f, ROLE_REQUEST, &request))
@@ -127,6 +131,8 @@ static uint64_t offset_of(const struct replay *r, const struct frame *f)
 {
 	int64_t offset;
 
+	if (f->listed)
+		return f->listed->offset;
 	/* -1 is the current position (preadv2), other negative ones are no offsets */
 	if (frame_row(r, f)->op == OP_SYNC || !frame_arg(r, f, ROLE_OFFSET, &offset) || offset < 0)
 		return OFFSET_UNKNOWN;
@@ -142,6 +148,7 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 	if (collective(r, f, handle))
 		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
 	f->begun = true;
+	f->mode = mode;
 	f->used = handle;
 	f->matching_id = ++r->matching_id;
 	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);
@@ -365,6 +372,8 @@ int op_enter(struct replay *r, struct thread *thread, unsigned index)
 		async_forget_submitted(r, thread);
 	if (info->paradigm == REF_NONE || info->fd)
 		return 0;
+	if (info->on_fd)
+		return aio_enter(r, thread, index);
 	if (info->makes)
 		return start_making(r, thread, index);
 	ret = hold_object(r, thread, f);
@@ -493,6 +502,7 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 static int end_operation(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct model_event event = { .type = f->failed || f->abandoned ? EV_CANCELLED : EV_ISSUED };
+	int ret;
 
 	if (!non_blocking(r, f))
 		return op_complete(r, thread, f, f->used);
@@ -500,7 +510,8 @@ static int end_operation(struct replay *r, struct thread *thread, struct frame *
 	event.u.op.matching_id = f->matching_id;
 	if (event.type == EV_ISSUED && frame_info(r, f)->arg[ROLE_REQUEST] < 0 && f->object)
 		f->object->split_id = f->matching_id;
-	return call_event(r, thread, &event, f->leave_ns);
+	ret = call_event(r, thread, &event, f->leave_ns);
+	return ret || event.type != EV_ISSUED ? ret : request_issued(r, thread, f);
 }
 
 /* The _end of a split collective. */
@@ -541,6 +552,11 @@ static int library_leave(struct replay *r, struct thread *thread, unsigned index
 	}
 }
 
+static bool is_of_requests(enum table_op op)
+{
+	return op == OP_WAIT || op == OP_TEST || op == OP_CANCEL || op == OP_FREE;
+}
+
 int op_leave(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
@@ -557,6 +573,10 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
 	if (f->begun)
 		return end_operation(r, thread, f);
+	if (info->on_fd)
+		return aio_leave(r, thread, index);
+	if (is_of_requests(frame_row(r, f)->op))
+		return requests_leave(r, thread, f);
 	if (f->failed || f->abandoned)
 		return 0;
 	return frame_row(r, f)->mods & MOD_COMPLETES ? end_split(r, thread, f) : library_leave(r, thread, index);

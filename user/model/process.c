@@ -20,7 +20,7 @@ static struct process *process_new(struct replay *r, uint32_t tgid)
 		return NULL;
 	}
 	group->tgid = tgid;
-	group->rank = info->rank = -1;
+	group->rank = group->launch_size = info->rank = info->size = -1;
 	info->parent = REF_NONE;
 	process->tgid = tgid;
 	process->group = r->model->groups.n - 1;
@@ -93,6 +93,7 @@ static void thread_free(struct replay *r, struct thread *thread)
 	}
 	free(thread->frames);
 	free(thread->submitted.v);
+	free(thread->states.v);
 	free(thread);
 }
 
@@ -238,6 +239,7 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 
 	if (!ret)
 		ret = fd_exec(r, thread, rec->rec.time_ns);
+	requests_end(r, process);
 	object_free_all(process);
 	comms_free_process(process);
 	memset(process->libraries, 0, sizeof(process->libraries));
@@ -254,10 +256,12 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 
 /* ---- the end ---- */
 
-static void process_die(struct process *process)
+static void process_die(struct replay *r, struct process *process)
 {
+	requests_end(r, process);
 	process->dead = true;
 	fd_free(process);
+	locks_free(process);
 	object_free_all(process);
 	comms_free_process(process);
 	free(process->cwd);
@@ -273,7 +277,7 @@ int process_task_exit(struct replay *r, struct thread *thread, const struct iop_
 	r->model->totals.frames_too_deep += rec->frames_too_deep;
 	ret = thread_end(r, thread, rec->rec.time_ns);
 	if (rec->group_dead)
-		process_die(process);
+		process_die(r, process);
 	return ret;
 }
 
@@ -296,7 +300,7 @@ void process_free_all(struct replay *r)
 	HASH_CLEAR(hh, r->processes);
 	while ((process = r->all_processes)) {
 		r->all_processes = process->next;
-		process_die(process);
+		process_die(r, process);
 		free(process);
 	}
 	free(r->infos.v);

@@ -94,6 +94,8 @@ static int assign(struct replay *r, const struct claim *claims, int n)
 		rank = choose(r, claims + i, end - i);
 		r->model->groups.v[rank].rank = claims[i].rank;
 		r->model->groups.v[rank].job = claims[i].job;
+		r->model->groups.v[rank].launch = r->infos.v[rank].job;
+		r->model->groups.v[rank].launch_size = r->infos.v[rank].size;
 		turned_down += end - i - 1;
 	}
 	return turned_down;

@@ -74,6 +74,8 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
 	case IOP_REC_DEVICE: return call_device(r, thread, (const void *)rec);
 	case IOP_REC_SOCKET: return socket_record(r, thread->process, (const void *)rec);
+	case IOP_REC_REQUESTS:
+	case IOP_REC_SUBMITTED: return requests_record(r, thread, (const void *)rec);
 	default: return 0;
 	}
 }
@@ -112,6 +114,8 @@ static size_t least_size(enum iop_rec_type type)
 	case IOP_REC_EXEC: return sizeof(struct iop_rec_exec);
 	case IOP_REC_TASK_EXIT: return sizeof(struct iop_rec_task_exit);
 	case IOP_REC_LOST: return sizeof(struct iop_rec_lost);
+	case IOP_REC_REQUESTS:
+	case IOP_REC_SUBMITTED: return sizeof(struct iop_rec_requests);
 	case IOP_REC_MAP_EXEC: return sizeof(struct iop_rec_map);
 	case IOP_REC_ROUND: return sizeof(struct iop_rec);
 	default: return type >= IOP_REC_HOST ? sizeof(struct iop_rec_text) : sizeof(struct iop_rec);
@@ -206,6 +210,15 @@ static int losses_digest(struct replay *r)
 			    (unsigned long long)r->gap_records, r->loss_notes);
 }
 
+static int requests_notes(struct replay *r)
+{
+	int ret = count_note(r, r->requests_open, "non-blocking operations are open: nobody was seen to wait for them");
+
+	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
+	ret = ret ? ret : count_note(r, r->requests_refused, "operations of lists that were refused are not told: some may have begun");
+	return ret ? ret : count_note(r, r->requests_beyond, "requests of long arrays were not looked at: operations of theirs are open");
+}
+
 static int finish_totals(struct replay *r)
 {
 	struct model *model = r->model;
@@ -219,8 +232,10 @@ static int finish_totals(struct replay *r)
 		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
 	ret = ret ? ret : notes_finish(r);
 	ret = ret ? ret : async_finish(r);
+	ret = ret ? ret : requests_notes(r);
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
-	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: whether they lock or unlock is unknown");
+	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
+	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks have no event: nobody was seen to lock what they gave back");
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }
 
@@ -229,15 +244,17 @@ static void finish_clock(struct replay *r)
 	struct model *model = r->model;
 
 	if (model->clock_begin_ns == UINT64_MAX)
-		model->clock_begin_ns = model->clock_end_ns = r->host_monotonic_ns;
-	if (r->host_realtime_ns)
-		model->realtime_at_begin_ns = r->host_realtime_ns + (model->clock_begin_ns - r->host_monotonic_ns);
+		model->clock_begin_ns = model->clock_end_ns = model->clock_start.monotonic_ns;
+	if (model->clock_start.realtime_ns)
+		model->realtime_at_begin_ns = model->clock_start.realtime_ns + (model->clock_begin_ns - model->clock_start.monotonic_ns);
 }
 
 static int finish(struct replay *r)
 {
 	int ret = abandon_open_calls(r);
 
+	for (struct process *process = r->all_processes; process; process = process->next)
+		requests_end(r, process);
 	if (!ret)
 		ret = ranks_finish(r);
 	if (!ret)

@@ -73,6 +73,7 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 	}
 	info->paradigm = r->layer_paradigm[row->layer];
 	info->fd = info->paradigm != REF_NONE && (info->paradigm == r->fd_paradigm || info->paradigm == r->socket_paradigm);
+	info->on_fd = info->paradigm != REF_NONE && !info->fd && r->set.layers[row->layer].handle_kind == HANDLE_FD;
 	info->uses = info->arg[ROLE_HANDLE] >= 0 && !handle_out;
 	info->makes = (row->op == OP_OPEN || row->op == OP_CREATE) && (row->result == RESULT_HANDLE || handle_out);
 }
@@ -80,7 +81,7 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 static bool moves_data(enum table_op op)
 {
 	return op == OP_READ || op == OP_WRITE || op == OP_COPY || op == OP_SYNC || op == OP_WAIT || op == OP_TEST || op == OP_CANCEL ||
-	       op == OP_MAP || op == OP_QUEUE || op == OP_REAP;
+	       op == OP_FREE || op == OP_SUBMIT || op == OP_MAP || op == OP_QUEUE || op == OP_REAP;
 }
 
 static int read_region(struct replay *r, const struct table_row *row)

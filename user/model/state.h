@@ -30,6 +30,7 @@ struct row_info {
 	bool makes;                     /* open, create: a handle */
 	bool uses;                      /* HANDLE is an argument that is operated on */
 	bool fd;                        /* the layer's handles are descriptors */
+	bool on_fd;                     /* they are handles of its own on descriptors */
 	uint32_t paradigm;              /* REF_NONE */
 };
 
@@ -42,7 +43,7 @@ struct incarnation {
 	uint32_t file;
 	uint32_t status_flags;          /* OTF2 */
 	uint8_t mode;                   /* OTF2 */
-	uint8_t lock;                   /* OTF2_LockType of the flock(2) held */
+	uint32_t aio_ref;               /* the handle that POSIX asynchronous I/O has on it, REF_NONE */
 };
 
 /* What an FD record said. */
@@ -83,6 +84,34 @@ struct object {
 
 /* ---- processes and threads ---- */
 
+/* ---- locks: what is known to be held ---- */
+
+enum lock_space { LOCK_OF_PROCESS, LOCK_OF_DESCRIPTION, LOCK_OF_FILE }; /* F_SETLK, F_OFD_SETLK, flock: see fcntl(2) */
+struct held_lock {
+	enum lock_space space;
+	uint32_t file, handle;
+	uint64_t first, last;           /* bytes */
+	uint8_t kind;                   /* OTF2_LockType */
+	struct held_lock *next;
+};
+
+/* ---- requests of non-blocking operations ---- */
+
+/* scope: what the value is unique in. */
+struct request_key { uint64_t value, scope; uint32_t layer, pad; };
+struct request {
+	struct request_key key;
+	uint32_t handle;                /* model handle */
+	uint64_t matching_id, asked;    /* bytes */
+	uint8_t mode;                   /* OTF2 */
+	bool cancel;                    /* the program has tried to cancel it */
+	bool freed;                     /* the program has given it away: nobody will wait for it */
+	UT_hash_handle hh;
+};
+
+/* What REQUESTS records told of the requests of a thread's next call. */
+struct request_states { uint64_t enter_ns; uint16_t probe; struct iop_request_state *v; size_t n; };
+
 struct library { bool seen, parallel, known_abi; };
 /* context: where creations from it are counted, CONTEXT_… or one of communities.c */
 struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
@@ -103,6 +132,8 @@ struct process {
 	bool narrow_comms;              /* they are 32-bit numbers */
 	bool knows_null;                /* MPI_COMM_NULL is among them */
 	struct open_count *opens;       /* of unified handles, per paradigm and path */
+	struct held_lock *locks;
+	struct request *requests;
 	struct library libraries[MAX_LAYERS];
 	uint32_t master_location;       /* REF_NONE */
 	uint64_t master_last_ns;
@@ -112,7 +143,7 @@ struct process {
 
 /* What is told of a process late, for the definitions at the end; index = group. parent: the group that forked it, REF_NONE if
  * that was not seen; job: the launcher's name of the launch, NULL if unknown. */
-struct group_info { const char *comm, *mntns, *job; int64_t rank; uint32_t parent, ppid; bool mpi; };
+struct group_info { const char *comm, *mntns, *job; int64_t rank, size; uint32_t parent, ppid; bool mpi; };
 
 /* number: as readers see it, REF_NONE until ranks_finish. world: model comm. */
 /* size: of the world, as the launcher told it, 0 unknown */
@@ -146,10 +177,12 @@ struct frame {
 	uint32_t used;                  /* model handle */
 	/* an operation that has begun */
 	bool begun;
+	uint8_t mode;                   /* OTF2 */
 	uint64_t matching_id;
 	uint64_t request;
 	bool maps;                      /* it mapped a file: used is its handle */
 	uint64_t device_bytes, wait_ns; /* with --device */
+	const struct iop_submitted *listed;     /* one of several operations of this call, while it is told */
 };
 
 /* What names an operation of libaio or io_uring (async.c). */
@@ -165,6 +198,7 @@ struct thread {
 	struct frame *frames;
 	unsigned nframes, cap;
 	MODEL_ARRAY(struct async_key, submitted);       /* by the io_submit that is running */
+	struct request_states states;
 	UT_hash_handle hh;
 };
 
@@ -199,10 +233,12 @@ struct replay {
 	struct unified *unified;
 	MODEL_ARRAY(struct job, jobs);
 	uint32_t self;                  /* model comm, REF_NONE */
-	uint64_t host_realtime_ns, host_monotonic_ns, location_base;
+	bool many_batch_jobs;
+	uint64_t location_base;
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
-	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, undescribed;
+	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
+	uint64_t requests_open, requests_freed, requests_beyond, requests_refused;
 	struct async_op *async;
 	uint32_t polled_row, ended_row; /* regions: the kernel's polling thread takes an operation; one on handles ends. REF_NONE */
 	uint64_t async_unseen, async_unknown, async_nameless, async_other;
@@ -297,6 +333,22 @@ int async_submitted(struct replay *r, struct thread *thread, const struct frame 
 int async_file(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
 int async_finish(struct replay *r);
 void async_free(struct replay *r);
+/* ---- requests.c: non-blocking operations that another call ends ---- */
+/* The operation that began in this frame, known by a value from now on. */
+int request_add(struct replay *r, struct process *process, uint32_t layer, uint64_t value, uint64_t scope, const struct frame *f);
+struct request *request_find(const struct process *process, uint32_t layer, uint64_t value, uint64_t scope);
+/* What the frame's call says of it; the last two end it and free it. */
+int request_test(struct replay *r, struct thread *thread, const struct frame *f, const struct request *request);
+int request_cancelled(struct replay *r, struct thread *thread, const struct frame *f, struct request *request);
+int request_complete(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t bytes, bool failed);
+int request_issued(struct replay *r, struct thread *thread, const struct frame *f);     /* by a call that makes a request */
+int requests_record(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec);
+int requests_leave(struct replay *r, struct thread *thread, const struct frame *f);     /* a call that waits, tests, cancels, frees */
+void requests_end(struct replay *r, struct process *process);                           /* what is left is open */
+
+/* ---- aio.c: libraries that work on descriptors by requests ---- */
+int aio_enter(struct replay *r, struct thread *thread, unsigned index);
+int aio_leave(struct replay *r, struct thread *thread, unsigned index);
 
 /* ---- fds.c ---- */
 int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
@@ -310,6 +362,18 @@ const char *fd_standard_name(int64_t fd);                               /* NULL 
 int fd_inherit(struct replay *r, struct process *child, const struct process *parent);
 int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns);
 void fd_free(struct process *process);
+
+/* ---- fdops.c ---- */
+struct fd_use { int64_t fd; struct incarnation *inc; uint32_t handle; };
+/* The descriptor of an argument; inc is NULL if there is none. A call that worked proves that it was open, described or not. */
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use);
+
+/* ---- locks.c ---- */
+int op_flock(struct replay *r, struct thread *thread, const struct frame *f);           /* flock(2) */
+bool lock_command(int64_t cmd);                                                         /* of fcntl(2) */
+int op_record_lock(struct replay *r, struct thread *thread, const struct frame *f);     /* fcntl(2) with such a command */
+void locks_closed(struct process *process, uint32_t file);      /* any close of a file gives back the process' record locks on it */
+void locks_free(struct process *process);
 
 /* ---- handles.c ---- */
 uint32_t handle_new(struct replay *r, const struct model_handle *def);

@@ -5,6 +5,7 @@
 #include "model/state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,21 +49,53 @@ static uint64_t hash32(uint64_t hash, const void *data, size_t len)
 	return hash;
 }
 
+static void read_clock(const struct iop_rec_text *rec, struct model_clock *clock)
+{
+	uint64_t synchronized;
+
+	clock->read = value_number(rec, "monotonic_ns", &clock->monotonic_ns) && value_number(rec, "realtime_ns", &clock->realtime_ns);
+	clock->width_ns = number_or_zero(rec, "clock_width_ns");
+	clock->known = value_number(rec, "clock_synchronized", &synchronized);
+	clock->synchronized = clock->known && synchronized;
+	clock->error_ns = number_or_zero(rec, "clock_error_ns");
+	clock->max_error_ns = number_or_zero(rec, "clock_max_error_ns");
+}
+
+static int read_shared_mounts(struct replay *r, const struct iop_rec_text *rec)
+{
+	char key[32];
+
+	for (unsigned i = 0;; i++) {
+		const char *path, **slot;
+
+		snprintf(key, sizeof(key), "shared_mount_%u", i);
+		path = value_string(r, rec, key);
+		if (!path)
+			return 0;
+		slot = MODEL_ADD(r->model->shared_mounts);
+		if (!slot)
+			return -ENOMEM;
+		*slot = path;
+	}
+}
+
 static int host(struct replay *r, const struct iop_rec_text *rec)
 {
+	struct model *model = r->model;
 	uint64_t hash = 14695981039346656037ull;
 
-	r->model->host_name = value_string(r, rec, "host");
-	r->model->machine_name = value_string(r, rec, "machine");
-	r->host_realtime_ns = number_or_zero(rec, "realtime_ns");
-	r->host_monotonic_ns = number_or_zero(rec, "monotonic_ns");
-	if (r->model->host_name)
-		hash = hash32(hash, r->model->host_name, strlen(r->model->host_name));
-	hash = hash32(hash, &r->host_realtime_ns, sizeof(r->host_realtime_ns));
-	hash = hash32(hash, &r->host_monotonic_ns, sizeof(r->host_monotonic_ns));
+	model->host_name = value_string(r, rec, "host");
+	model->machine_name = value_string(r, rec, "machine");
+	model->version = value_string(r, rec, "version");
+	read_clock(rec, &model->clock_start);
+	if (model->host_name)
+		hash = hash32(hash, model->host_name, strlen(model->host_name));
+	hash = hash32(hash, &model->clock_start.realtime_ns, sizeof(model->clock_start.realtime_ns));
+	hash = hash32(hash, &model->clock_start.monotonic_ns, sizeof(model->clock_start.monotonic_ns));
 	/* never all ones, which OTF2 keeps for "undefined" */
-	r->location_base = ((hash >> 32 ^ hash) & 0x7fffffff) << 32;
-	return 0;
+	model->recording_tag = (hash >> 32 ^ hash) & 0x7fffffff;
+	r->location_base = (uint64_t)model->recording_tag << 32;
+	return read_shared_mounts(r, rec);
 }
 
 static int table(struct replay *r, const struct iop_rec_text *rec)
@@ -84,6 +117,15 @@ static int table(struct replay *r, const struct iop_rec_text *rec)
 }
 
 /* ---- processes ---- */
+
+/* A node may be shared: then the recording is not of one batch job. */
+static void note_batch_job(struct replay *r, const char *job)
+{
+	if (!job || r->many_batch_jobs)
+		return;
+	r->many_batch_jobs = r->model->batch_job && strcmp(r->model->batch_job, job) != 0;
+	r->model->batch_job = r->many_batch_jobs ? NULL : job;
+}
 
 static int process(struct replay *r, const struct iop_rec_text *rec)
 {
@@ -111,6 +153,9 @@ static int process(struct replay *r, const struct iop_rec_text *rec)
 	}
 	if (value_number(rec, "rank", &number))
 		info->rank = number;
+	if (value_number(rec, "size", &number) && number)
+		info->size = number;
+	note_batch_job(r, value_string(r, rec, "batch_job"));
 	if (value_number(rec, "ppid", &number))
 		info->ppid = number;
 	if (value_number(rec, "mpi", &number))
@@ -278,12 +323,14 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "returns_failed", "return addresses could not be given back to an unwinder" },
 		{ "mapped_faults_left_out", "page faults were on files that a filter leaves out" },
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
+		{ "waits_not_followed", "calls that wait for requests were not looked at" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 	};
 	int ret = 0;
 
 	r->model->complete = true;
 	r->model->device = number_or_zero(rec, "device");
+	read_clock(rec, &r->model->clock_end);
 	r->dropped_records += number_or_zero(rec, "spool_dropped");
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
 		ret = end_count(r, rec, counts[i].key, counts[i].what);

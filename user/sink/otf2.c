@@ -17,10 +17,6 @@
 
 #define ARCHIVE_NAME "traces"
 
-/* The smallest that the library takes: it clears a chunk for each file, also for the empty .def of a location. A record must fit in
- * one: the longest, the group of all ranks of a node, has room for 26 000. */
-#define CHUNK_BYTES (256 * 1024)
-
 /* ---- errors ---- */
 
 int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...)
@@ -36,110 +32,10 @@ int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...)
 	return error;
 }
 
-int otf2_errno(OTF2_ErrorCode code)
-{
-	switch (code) {
-	case OTF2_SUCCESS: return 0;
-	case OTF2_ERROR_ENOSPC: return -ENOSPC;
-	case OTF2_ERROR_EDQUOT: return -EDQUOT;
-	case OTF2_ERROR_EFBIG: return -EFBIG;
-	case OTF2_ERROR_EMFILE: return -EMFILE;
-	case OTF2_ERROR_ENFILE: return -ENFILE;
-	case OTF2_ERROR_EACCES: return -EACCES;
-	case OTF2_ERROR_EROFS: return -EROFS;
-	case OTF2_ERROR_ENOENT: return -ENOENT;
-	case OTF2_ERROR_EEXIST: return -EEXIST;
-	case OTF2_ERROR_ENOMEM:
-	case OTF2_ERROR_MEM_FAULT:
-	case OTF2_ERROR_MEM_ALLOC_FAILED: return -ENOMEM;
-	case OTF2_ERROR_INVALID_ARGUMENT: return -EINVAL;
-	default: return -EIO;
-	}
-}
-
-/* The library reports through one process-wide callback; without it it would print. The first message of a failure has the
- * cause ("No space left on device"), the ones after it only say who gave up. */
-static _Thread_local struct otf2_library_error {
-	OTF2_ErrorCode code;
-	char text[256];
-} library_error;
-
-static OTF2_ErrorCode on_library_error(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
-				       const char *format, va_list ap)
-{
-	int n;
-
-	(void)data, (void)file, (void)line, (void)function;
-	if (library_error.code != OTF2_SUCCESS || code == OTF2_WARNING || code == OTF2_DEPRECATED)
-		return code;
-	library_error.code = code;
-	n = snprintf(library_error.text, sizeof(library_error.text), "%s", OTF2_Error_GetDescription(code));
-	if (format && n >= 0 && (size_t)n < sizeof(library_error.text) - 2) {
-		n += snprintf(library_error.text + n, sizeof(library_error.text) - n, ": ");
-		vsnprintf(library_error.text + n, sizeof(library_error.text) - n, format, ap);
-	}
-	return code;
-}
-
 int otf2_fail_library(struct otf2_sink *s, OTF2_ErrorCode code, const char *action)
 {
-	int error = otf2_errno(library_error.code != OTF2_SUCCESS ? library_error.code : code);
-
-	if (!error)
-		error = -EIO;
-	return otf2_fail(s, error, "%s/" ARCHIVE_NAME ".otf2: cannot %s: %s", s->dir, action,
-			 library_error.code != OTF2_SUCCESS ? library_error.text : OTF2_Error_GetDescription(code));
+	return otf2_fail(s, otf2_library_errno(code), "%s/" ARCHIVE_NAME ".otf2: cannot %s: %s", s->dir, action, otf2_library_message(code));
 }
-
-/* ---- memory and flush policy ---- */
-
-/* One chunk per buffer: the library asks for a second one, is refused, and flushes. Kept over flushes, so that a flush costs
- * no page faults. Without this every location would grow to 128 MiB before its first flush. */
-struct buffer_memory { void *chunk; bool taken; };
-
-static void *chunk_allocate(void *data, OTF2_FileType type, OTF2_LocationRef location, void **buffer_data, uint64_t size)
-{
-	struct buffer_memory *memory = *buffer_data;
-
-	(void)data, (void)type, (void)location;
-	if (!memory) {
-		memory = calloc(1, sizeof(*memory));
-		if (!memory)
-			return NULL;
-		*buffer_data = memory;
-	}
-	if (memory->taken)
-		return NULL;
-	if (!memory->chunk)
-		memory->chunk = malloc(size);
-	memory->taken = memory->chunk != NULL;
-	return memory->chunk;
-}
-
-static void chunks_free(void *data, OTF2_FileType type, OTF2_LocationRef location, void **buffer_data, bool final)
-{
-	struct buffer_memory *memory = *buffer_data;
-
-	(void)data, (void)type, (void)location;
-	if (!memory)
-		return;
-	memory->taken = false;
-	if (!final)
-		return;
-	free(memory->chunk);
-	free(memory);
-	*buffer_data = NULL;
-}
-
-static OTF2_FlushType pre_flush(void *data, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final)
-{
-	(void)data, (void)type, (void)location, (void)caller, (void)final;
-	return OTF2_FLUSH;
-}
-
-/* No post-flush callback, so no BufferFlush events: flushes here are the replay's, not the program's. */
-static const OTF2_FlushCallbacks flush_callbacks = { .otf2_pre_flush = pre_flush };
-static const OTF2_MemoryCallbacks memory_callbacks = { .otf2_allocate = chunk_allocate, .otf2_free_all = chunks_free };
 
 /* ---- opening ---- */
 
@@ -168,21 +64,11 @@ static int archive_open(struct otf2_sink *s)
 {
 	OTF2_ErrorCode code;
 
-	OTF2_Error_RegisterCallback(on_library_error, NULL);
-	library_error.code = OTF2_SUCCESS;
-	s->archive = OTF2_Archive_Open(s->dir, ARCHIVE_NAME, OTF2_FILEMODE_WRITE, CHUNK_BYTES, CHUNK_BYTES,
-				       OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+	otf2_library_watch();
+	s->archive = otf2_library_create(s->dir, ARCHIVE_NAME, OTF2_CHUNK_BYTES, OTF2_CHUNK_BYTES);
 	if (!s->archive)
 		return otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "create the archive");
-	code = OTF2_Archive_SetFlushCallbacks(s->archive, &flush_callbacks, NULL);
-	if (code == OTF2_SUCCESS)
-		code = OTF2_Archive_SetMemoryCallbacks(s->archive, &memory_callbacks, NULL);
-	if (code == OTF2_SUCCESS)
-		code = OTF2_Archive_SetSerialCollectiveCallbacks(s->archive);
-	if (code == OTF2_SUCCESS)
-		code = OTF2_Archive_SetCreator(s->archive, "ioprobe");
-	if (code == OTF2_SUCCESS)
-		code = OTF2_Archive_OpenEvtFiles(s->archive);
+	code = OTF2_Archive_OpenEvtFiles(s->archive);
 	if (code != OTF2_SUCCESS)
 		return otf2_fail_library(s, code, "create the archive");
 	s->attributes = OTF2_AttributeList_New();
@@ -209,7 +95,7 @@ int otf2_location_open(struct otf2_sink *s, const struct model *model, uint32_t 
 	l->kept = true;
 	if (l->writer)
 		return 0;
-	library_error.code = OTF2_SUCCESS;
+	otf2_library_watch();
 	l->writer = OTF2_Archive_GetEvtWriter(s->archive, model->locations.v[location].id);
 	return l->writer ? 0 : otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "write a location");
 }
@@ -228,7 +114,7 @@ static int close_events(struct otf2_sink *s)
 		if (code == OTF2_SUCCESS)
 			code = OTF2_Archive_CloseEvtWriter(s->archive, l->writer);
 		l->writer = NULL;
-		if (code != OTF2_SUCCESS || library_error.code != OTF2_SUCCESS)
+		if (code != OTF2_SUCCESS || otf2_library_failed())
 			return otf2_fail_library(s, code, "write the events of a location");
 	}
 	return 0;
@@ -251,7 +137,7 @@ static int write_local_definitions(struct otf2_sink *s, const struct model *mode
 	}
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Archive_CloseDefFiles(s->archive);
-	if (code != OTF2_SUCCESS || library_error.code != OTF2_SUCCESS)
+	if (code != OTF2_SUCCESS || otf2_library_failed())
 		return otf2_fail_library(s, code, "write the definitions of a location");
 	return 0;
 }
@@ -295,7 +181,7 @@ static int archive_finish(struct otf2_sink *s, const struct model *model)
 	OTF2_ErrorCode code;
 	int error;
 
-	library_error.code = OTF2_SUCCESS;
+	otf2_library_watch();
 	error = otf2_keep_members(s, model);
 	if (!error)
 		error = close_events(s);
@@ -305,13 +191,13 @@ static int archive_finish(struct otf2_sink *s, const struct model *model)
 		error = otf2_definitions_write(s, model);
 	if (!error)
 		error = otf2_properties_write(s, model);
-	if (!error && library_error.code != OTF2_SUCCESS)
-		error = otf2_fail_library(s, library_error.code, "write the definitions");
+	if (!error && otf2_library_failed())
+		error = otf2_fail_library(s, OTF2_SUCCESS, "write the definitions");
 	if (error)
 		return error;
 	code = OTF2_Archive_Close(s->archive);
 	s->archive = NULL;
-	if (code != OTF2_SUCCESS || library_error.code != OTF2_SUCCESS) {
+	if (code != OTF2_SUCCESS || otf2_library_failed()) {
 		remove_archive_files(s->dir);
 		return otf2_fail_library(s, code, "write the anchor");
 	}

@@ -259,6 +259,25 @@ static void define_system_tree(struct definitions *d)
 	DEFINE(d, SystemTreeNodeDomain, NODE_HOST, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
 }
 
+/* What archives of several nodes are merged by. */
+static void define_rank(struct definitions *d, uint32_t ref, const struct model_group *group)
+{
+	OTF2_StringRef rank = string_ref(d, OTF2_PROPERTY_RANK), size = string_ref(d, OTF2_PROPERTY_SIZE);
+	OTF2_AttributeValue value = { .uint32 = group->rank };
+
+	DEFINE(d, LocationGroupProperty, ref, rank, OTF2_TYPE_UINT32, value);
+	if (group->launch_size > 0) {
+		value.uint32 = group->launch_size;
+		DEFINE(d, LocationGroupProperty, ref, size, OTF2_TYPE_UINT32, value);
+	}
+	if (group->launch) {
+		OTF2_StringRef launch = string_ref(d, OTF2_PROPERTY_LAUNCH);
+
+		value = string_value(d, group->launch);
+		DEFINE(d, LocationGroupProperty, ref, launch, OTF2_TYPE_STRING, value);
+	}
+}
+
 static void define_locations(struct definitions *d)
 {
 	const struct model *m = d->model;
@@ -270,6 +289,9 @@ static void define_locations(struct definitions *d)
 		DEFINE(d, LocationGroup, d->group_refs[g], name, OTF2_LOCATION_GROUP_TYPE_PROCESS, NODE_HOST,
 		       OTF2_UNDEFINED_LOCATION_GROUP);
 	}
+	for (size_t g = 0; g < m->groups.n; g++)
+		if (d->group_refs[g] != REF_NONE && m->groups.v[g].rank >= 0)
+			define_rank(d, d->group_refs[g], &m->groups.v[g]);
 	for (size_t l = 0; l < m->locations.n; l++) {
 		const struct model_location *location = &m->locations.v[l];
 
@@ -341,6 +363,9 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_MAPPED_OFFSET] = { "Mapped offset", "Where in the file the mapping begins, in bytes", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_DEVICE] = { "Device read", "Bytes that the system call asked of block devices, read-ahead included", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_WAIT] = { "I/O wait", "Nanoseconds that the system call slept for I/O", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the part of the file that is locked", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_LOCK_LENGTH] = { "Lock Length", "Bytes of the part of the file that is locked, 0: up to its end",
+					    OTF2_TYPE_UINT64 },
 	};
 
 	for (uint32_t i = 0; i < ATTRIBUTE_COUNT; i++) {

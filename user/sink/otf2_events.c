@@ -13,6 +13,13 @@ static uint64_t bytes_of(uint64_t bytes)
 	return bytes == BYTES_UNKNOWN ? OTF2_UNDEFINED_UINT64 : bytes;
 }
 
+/* Matching ids are unique in the model; the tag makes them so over all archives of a job, whose events merge does not rewrite. It is
+ * in the low bits: the library leaves out leading zeros. */
+static uint64_t matching_id(const struct otf2_sink *s, uint64_t id)
+{
+	return id << 31 | s->tag;
+}
+
 /* Regions get their refs in the order of their first use, so that unused ones (most rows of a table) leave no gap. */
 static int region_define(struct otf2_sink *s, const struct model *model, uint32_t region)
 {
@@ -85,7 +92,25 @@ static OTF2_ErrorCode write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 		a = s->attributes;
 	}
 	return OTF2_EvtWriter_IoOperationBegin(w, a, t, e->u.begin.handle, e->u.begin.mode, e->u.begin.flags,
-					       bytes_of(e->u.begin.bytes), e->u.begin.matching_id);
+					       bytes_of(e->u.begin.bytes), matching_id(s, e->u.begin.matching_id));
+}
+
+static OTF2_ErrorCode write_lock(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
+{
+	OTF2_AttributeList *a = e->u.lock.ranged ? s->attributes : NULL;
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	if (a)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_LOCK_OFFSET, e->u.lock.offset);
+	if (a && code == OTF2_SUCCESS)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_LOCK_LENGTH, e->u.lock.bytes);
+	if (code != OTF2_SUCCESS)
+		return code;
+	if (e->type == EV_LOCK)
+		return OTF2_EvtWriter_IoAcquireLock(w, a, t, e->u.lock.handle, e->u.lock.kind);
+	if (e->type == EV_UNLOCK)
+		return OTF2_EvtWriter_IoReleaseLock(w, a, t, e->u.lock.handle, e->u.lock.kind);
+	return OTF2_EvtWriter_IoTryLock(w, a, t, e->u.lock.handle, e->u.lock.kind);
 }
 
 static OTF2_ErrorCode write_complete(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
@@ -94,7 +119,7 @@ static OTF2_ErrorCode write_complete(struct otf2_sink *s, OTF2_EvtWriter *w, uin
 	OTF2_ErrorCode code = a ? OTF2_AttributeList_AddInt32(a, ATTRIBUTE_ERRNO, e->u.complete.error) : OTF2_SUCCESS;
 
 	return code == OTF2_SUCCESS ? OTF2_EvtWriter_IoOperationComplete(w, a, t, e->u.complete.handle, bytes_of(e->u.complete.bytes),
-									 e->u.complete.matching_id) : code;
+									 matching_id(s, e->u.complete.matching_id)) : code;
 }
 
 static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const struct model_event *e)
@@ -111,11 +136,11 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 	case EV_COMPLETE:
 		return write_complete(s, w, t, e);
 	case EV_ISSUED:
-		return OTF2_EvtWriter_IoOperationIssued(w, NULL, t, e->u.op.handle, e->u.op.matching_id);
+		return OTF2_EvtWriter_IoOperationIssued(w, NULL, t, e->u.op.handle, matching_id(s, e->u.op.matching_id));
 	case EV_TEST:
-		return OTF2_EvtWriter_IoOperationTest(w, NULL, t, e->u.op.handle, e->u.op.matching_id);
+		return OTF2_EvtWriter_IoOperationTest(w, NULL, t, e->u.op.handle, matching_id(s, e->u.op.matching_id));
 	case EV_CANCELLED:
-		return OTF2_EvtWriter_IoOperationCancelled(w, NULL, t, e->u.op.handle, e->u.op.matching_id);
+		return OTF2_EvtWriter_IoOperationCancelled(w, NULL, t, e->u.op.handle, matching_id(s, e->u.op.matching_id));
 	case EV_CREATE:
 		return OTF2_EvtWriter_IoCreateHandle(w, NULL, t, e->u.create.handle, e->u.create.mode, e->u.create.creation_flags,
 						     e->u.create.status_flags);
@@ -132,11 +157,9 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 		return OTF2_EvtWriter_IoSeek(w, NULL, t, e->u.seek.handle, e->u.seek.request, e->u.seek.whence,
 					     bytes_of(e->u.seek.result));
 	case EV_LOCK:
-		return OTF2_EvtWriter_IoAcquireLock(w, NULL, t, e->u.lock.handle, e->u.lock.kind);
 	case EV_UNLOCK:
-		return OTF2_EvtWriter_IoReleaseLock(w, NULL, t, e->u.lock.handle, e->u.lock.kind);
 	case EV_TRYLOCK:
-		return OTF2_EvtWriter_IoTryLock(w, NULL, t, e->u.lock.handle, e->u.lock.kind);
+		return write_lock(s, w, t, e);
 	}
 	return OTF2_ERROR_INVALID_ARGUMENT;
 }
@@ -150,6 +173,7 @@ static int prepare(struct otf2_sink *s, const struct model *model, const struct 
 		return s->error;
 	if (!s->archive)
 		return otf2_fail(s, -EBADF, "%s: event after the end of the archive", s->dir);
+	s->tag = model->recording_tag;
 	if (e->location >= s->nlocations || !s->locations[e->location].writer)
 		error = otf2_location_open(s, model, e->location);
 	if (!error && (e->type == EV_ENTER || e->type == EV_LEAVE) &&

@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "sink/otf2.h"
+#include "sink/otf2_library.h"
 
 /* Refs of the attributes; all are defined in every archive. */
 enum otf2_attribute {
@@ -21,6 +22,8 @@ enum otf2_attribute {
 	ATTRIBUTE_MAPPED_OFFSET,        /* "Mapped offset", uint64, on the Leave of an mmap of a file */
 	ATTRIBUTE_DEVICE,       /* "Device read", uint64, and */
 	ATTRIBUTE_WAIT,         /* "I/O wait", uint64, on the Leave of a system call that was not served from memory */
+	ATTRIBUTE_LOCK_OFFSET,  /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
+	ATTRIBUTE_LOCK_LENGTH,
 	ATTRIBUTE_COUNT,
 };
 
@@ -43,6 +46,7 @@ struct otf2_sink {
 	size_t nregion_refs;
 	uint32_t *regions;              /* the inverse */
 	uint32_t nregions, cap_regions;
+	uint32_t tag;                   /* of the recording, in every matching id */
 	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there is none */
 	int error;                      /* first error as negative errno */
 	char message[512];
@@ -53,9 +57,6 @@ int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...) __attr
 
 /* The same with what the library said of the call that returned code; action completes "cannot …". */
 int otf2_fail_library(struct otf2_sink *sink, OTF2_ErrorCode code, const char *action);
-
-/* Negative errno for a code of the library, 0 for success. */
-int otf2_errno(OTF2_ErrorCode code);
 
 /* Opens the location's writer if it has none and marks it as kept. */
 int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32_t location);

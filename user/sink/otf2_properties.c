@@ -3,26 +3,16 @@
  * What the reader of a trace must know besides its events, as archive properties "IOPROBE::…": losses, totals, notes.
  */
 #include "sink/otf2_internal.h"
-#include "sink/utf8.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define NOTES_MAX 1000          /* the library searches its list of properties linearly */
 
 static int set_text(struct otf2_sink *s, const char *key, const char *value)
 {
-	char *printable = utf8_printable(value), name[64];
-	OTF2_ErrorCode code;
+	OTF2_ErrorCode code = otf2_library_property(s->archive, key, value);
 
-	if (!printable)
-		return otf2_fail(s, -ENOMEM, "%s: out of memory", s->dir);
-	snprintf(name, sizeof(name), "IOPROBE::%s", key);
-	/* an empty value would mean "remove" */
-	code = OTF2_Archive_SetProperty(s->archive, name, *printable ? printable : " ", true);
-	free(printable);
 	return code == OTF2_SUCCESS ? 0 : otf2_fail_library(s, code, "set an archive property");
 }
 
@@ -73,6 +63,41 @@ static int set_left_out(struct otf2_sink *s, const struct model *model)
 	return error;
 }
 
+/* "monotonic_ns=… realtime_ns=… width_ns=… synchronized=yes|no|unknown error_ns=… max_error_ns=…" */
+static int set_clock(struct otf2_sink *s, const char *key, const struct model_clock *clock)
+{
+	char text[256];
+
+	if (!clock->read)
+		return 0;
+	snprintf(text, sizeof(text), OTF2_CLOCK_FORMAT, clock->monotonic_ns, clock->realtime_ns, clock->width_ns,
+		 !clock->known ? "unknown" : clock->synchronized ? "yes" : "no", clock->error_ns, clock->max_error_ns);
+	return set_text(s, key, text);
+}
+
+/* Whose recording it is, and how its times relate to those of other nodes. */
+static int set_origin(struct otf2_sink *s, const struct model *model)
+{
+	char tag[24];
+	int error = 0;
+
+	snprintf(tag, sizeof(tag), "%" PRIu32, model->recording_tag);
+	error = set_text(s, "RECORDING_TAG", tag);
+	if (!error && model->version)
+		error = set_text(s, "VERSION", model->version);
+	if (!error && model->batch_job)
+		error = set_text(s, "BATCH_JOB", model->batch_job);
+	for (size_t i = 0; i < model->shared_mounts.n && !error; i++) {
+		char key[40];
+
+		snprintf(key, sizeof(key), "SHARED_MOUNT_%04zu", i + 1);
+		error = set_text(s, key, model->shared_mounts.v[i]);
+	}
+	if (!error)
+		error = set_clock(s, "CLOCK_START", &model->clock_start);
+	return error ? error : set_clock(s, "CLOCK_END", &model->clock_end);
+}
+
 int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 {
 	const struct model_totals *t = &model->totals;
@@ -94,5 +119,7 @@ int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 		error = otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "set the machine's name");
 	if (!error)
 		error = set_left_out(s, model);
+	if (!error)
+		error = set_origin(s, model);
 	return error ? error : set_notes(s, model);
 }

@@ -30,7 +30,7 @@ struct location_state {
 
 struct summary_sink {
 	struct sink sink;               /* first: the public face */
-	FILE *out;
+	FILE *out, *also_json;          /* also_json: NULL if not wanted */
 	bool json;
 	struct summary_layer *layers;
 	uint32_t nlayers, cap_layers;
@@ -451,12 +451,12 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 /* From top to bottom of the stack; what others add stands between netCDF's libraries and HDF5. */
 static int place_of(const char *name)
 {
-	static const char *const above[] = { "netCDF", "PnetCDF" }, *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "POSIX", "SOCKET" };
+	static const char *const above[] = { "netCDF", "PnetCDF" }, *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "AIO", "POSIX", "SOCKET" };
 
 	for (int i = 0; i < 2; i++)
 		if (!strcmp(above[i], name))
 			return i;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		if (!strcmp(below[i], name))
 			return 3 + i;
 	return 2;
@@ -491,6 +491,10 @@ static int summary_finish(struct sink *sink, const struct model *model)
 		error = s->json ? summary_json_write(s->out, &report) : summary_text_write(s->out, &report);
 	if (!error && fflush(s->out))
 		error = -errno;
+	if (!error && s->also_json)
+		error = summary_json_write(s->also_json, &report);
+	if (!error && s->also_json && fflush(s->also_json))
+		error = -errno;
 	free(report.files);
 	return error;
 }
@@ -513,6 +517,11 @@ int summary_sink_create(struct sink **out_sink, FILE *out, bool json)
 	s->json = json;
 	*out_sink = &s->sink;
 	return 0;
+}
+
+void summary_sink_also_json(struct sink *sink, FILE *file)
+{
+	((struct summary_sink *)sink)->also_json = file;
 }
 
 void summary_sink_destroy(struct sink *sink)

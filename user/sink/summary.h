@@ -11,6 +11,8 @@
 
 /* Writes to out when finish() is called. */
 int summary_sink_create(struct sink **out_sink, FILE *out, bool json);
+/* Also writes it as JSON to file (not owned). */
+void summary_sink_also_json(struct sink *sink, FILE *file);
 void summary_sink_destroy(struct sink *sink);
 
 #endif

@@ -50,6 +50,8 @@ struct summary_report {
 /* "shared", "node" or "unknown" for a scope. */
 const char *summary_scope_name(enum model_scope scope);
 
+/* The table of layers alone, an empty line behind it. */
+void summary_text_layers(FILE *out, const struct summary_report *report);
 int summary_text_write(FILE *out, const struct summary_report *report);
 int summary_json_write(FILE *out, const struct summary_report *report);
 

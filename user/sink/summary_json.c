@@ -34,6 +34,8 @@ static int put_counts(json_t *o, const struct summary_counts *c)
 {
 	return put(o, "reads", number(c->reads)) | put(o, "writes", number(c->writes)) |
 	       put(o, "bytes_read", number(c->bytes_read)) | put(o, "bytes_written", number(c->bytes_written)) |
+	       put(o, "reads_of_known_size", number(c->known_reads)) |
+	       put(o, "writes_of_known_size", number(c->known_writes)) |
 	       put(o, "reads_of_unknown_size", number(c->unknown_reads)) |
 	       put(o, "writes_of_unknown_size", number(c->unknown_writes));
 }

@@ -87,7 +87,7 @@ static struct cell share_cell(const struct summary_layer *l)
 
 /* ---- tables ---- */
 
-static void print_layers(FILE *out, const struct summary_report *r)
+void summary_text_layers(FILE *out, const struct summary_report *r)
 {
 	struct widths w = { 12, 12 };
 
@@ -313,7 +313,7 @@ static void print_head(FILE *out, const struct summary_report *r)
 int summary_text_write(FILE *out, const struct summary_report *r)
 {
 	print_head(out, r);
-	print_layers(out, r);
+	summary_text_layers(out, r);
 	print_files(out, r);
 	print_mapped(out, r->model);
 	print_device(out, r);

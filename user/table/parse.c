@@ -76,6 +76,7 @@ static int parse_ops(struct parser *p, struct table_row *row)
 		else
 			row->mods |= value;
 	}
+	parser_layer(p)->on_demand |= !!(row->mods & MOD_ON_DEMAND);
 	return 0;
 }
 
@@ -99,7 +100,7 @@ static int through_pointer(struct parser *p, const struct scan_word *word, bool 
 		arg->kind = out ? IOP_ARG_OUT_INT : IOP_ARG_IN_INT;
 	else if (arg->kind == IOP_ARG_VALUE)
 		arg->kind = out ? IOP_ARG_OUT_VALUE : IOP_ARG_IN_VALUE;
-	else
+	else if (arg->kind != IOP_ARG_FLOCK || out)
 		return scan_error(&p->scan, p->scan.line, word->column, "'%s': only an int or a long is read through a pointer", word->text);
 	return 0;
 }
@@ -152,7 +153,8 @@ static int parse_role(struct parser *p, const struct scan_word *word, struct tab
 	return !ret && (out || in) ? through_pointer(p, word, out != NULL, arg) : ret;
 }
 
-static int add_arg(struct parser *p, struct table_row *row, const struct scan_word *word, uint8_t *position, int8_t *captured)
+/* One capture of the argument at this position. */
+static int add_capture(struct parser *p, struct table_row *row, const struct scan_word *word, uint8_t position, int8_t *captured)
 {
 	struct table_arg *arg = &row->args[row->nargs];
 	int ret;
@@ -161,12 +163,8 @@ static int add_arg(struct parser *p, struct table_row *row, const struct scan_wo
 		return scan_error(&p->scan, p->scan.line, word->column, "'%s' has more than %d arguments", row->name, TABLE_MAX_ARGS);
 	row->nargs++;
 	arg->capture = -1;
-	if (!strncmp(word->text, "fp", 2) && (!word->text[2] || word->text[2] == '-')) {
-		arg->position = UINT8_MAX;
-		return 0;
-	}
-	arg->position = (*position)++;
-	if (word->text[0] == '-')
+	arg->position = position;
+	if (position == UINT8_MAX || word->text[0] == '-')
 		return 0;
 	ret = parse_role(p, word, arg);
 	if (ret)
@@ -177,6 +175,24 @@ static int add_arg(struct parser *p, struct table_row *row, const struct scan_wo
 		return scan_error(&p->scan, p->scan.line, word->column, "a system call has at most 6 arguments");
 	arg->capture = (*captured)++;
 	return 0;
+}
+
+/* CAPTURE[&CAPTURE…]: of one argument several values may be wanted, a pointer and what it points to. */
+static int add_arg(struct parser *p, struct table_row *row, const struct scan_word *word, uint8_t *position, int8_t *captured)
+{
+	bool fp = !strncmp(word->text, "fp", 2) && (!word->text[2] || word->text[2] == '-');
+	uint8_t at = fp ? UINT8_MAX : (*position)++;
+	struct scan_word part = *word;
+	char *save = NULL;
+	int ret = 0;
+
+	for (const char *text = strtok_r(part.text, "&", &save); text && !ret; text = strtok_r(NULL, "&", &save)) {
+		struct scan_word one = { .column = word->column + (text - part.text) };
+
+		strcpy(one.text, text);
+		ret = add_capture(p, row, &one, at, captured);
+	}
+	return ret;
 }
 
 /* RESULT[:KIND] behind "->" */

@@ -260,6 +260,38 @@ static int parse_abi(struct parser *p)
 	return ret ? ret : want_number(p, &abi->value, "value at that place");
 }
 
+static int want_offsets(struct parser *p, uint8_t *const *to, size_t n, const char *what)
+{
+	uint64_t value;
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		ret = want_number(p, &value, what);
+		*to[i] = value;
+		if (!ret && value > UINT8_MAX)
+			return scan_error(&p->scan, p->scan.line, 1, "offsets and sizes are numbers up to %d", UINT8_MAX);
+	}
+	return ret;
+}
+
+/* status SIZE BYTES CANCELLED */
+static int parse_status(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	uint8_t *const to[] = { &layer->status_size, &layer->status_bytes, &layer->status_cancelled };
+
+	return want_offsets(p, to, 3, "size of a status, offsets of its bytes and of whether it was cancelled");
+}
+
+/* aiocb FD OPCODE BYTES OFFSET */
+static int parse_aiocb(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	uint8_t *const to[] = { &layer->block_fd, &layer->block_opcode, &layer->block_bytes, &layer->block_offset };
+
+	return want_offsets(p, to, 4, "offsets of descriptor, opcode, bytes and file offset");
+}
+
 /* syscalls [sockets] */
 static int parse_syscalls(struct parser *p)
 {
@@ -299,6 +331,7 @@ int parser_property(struct parser *p)
 		{ "handles", SEEN_HANDLES, parse_handles }, { "version", SEEN_VERSION, parse_version },
 		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "flag", 0, parse_flag }, { "comm", 0, parse_comm },
 		{ "abi", 0, parse_abi }, { "errno", SEEN_ERRNO, parse_errno },
+		{ "status", 0, parse_status }, { "aiocb", 0, parse_aiocb },
 	};
 	struct scan_word word;
 	int ret = scan_word(&p->scan, &word);

@@ -125,7 +125,7 @@ static void describe_moved(const struct table_row *row, struct iop_desc *desc)
 
 unsigned table_row_stream_flag(const struct table_set *set, const struct table_row *row)
 {
-	if (!set->layers[row->layer].per_process || (row->op != OP_READ && row->op != OP_WRITE))
+	if (!set->layers[row->layer].per_process || (row->op != OP_READ && row->op != OP_WRITE) || row->mods & MOD_NONBLOCKING)
 		return 0;
 	return row->result == RESULT_CHAR ? IOP_D_STREAM_BYTES : IOP_D_STREAM_DATA;
 }
@@ -135,6 +135,65 @@ static __u8 has_flag(enum iop_arg_kind kind)
 	if (kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE || kind == IOP_ARG_OUT_MMSG)
 		return IOP_HAS_OUT;
 	return kind == IOP_ARG_IOV ? IOP_HAS_IOV : 0;
+}
+
+static bool has_requests(const struct table_row *row)
+{
+	return row->op == OP_WAIT || row->op == OP_TEST || row->op == OP_CANCEL || row->op == OP_FREE;
+}
+
+/* What the kernel side does with requests: only of those that are given by address, as MPI and PnetCDF do. */
+static uint8_t request_flags(const struct table_set *set, const struct table_row *row)
+{
+	uint8_t flags = row->op == OP_SUBMIT ? IOP_R_SUBMITS : row->op == OP_TEST ? IOP_R_TESTS : 0;
+
+	if (has_requests(row) && (table_row_arg(row, ROLE_REQUESTS) >= 0 || table_row_arg(row, ROLE_DONE) >= 0))
+		flags |= IOP_R_TAKES;
+	if (row->mods & MOD_ON_DEMAND)
+		return flags | IOP_R_FILTER;
+	if (!set->layers[row->layer].on_demand)
+		return flags;
+	if (row->mods & MOD_NONBLOCKING && table_row_arg(row, ROLE_REQUEST) >= 0)
+		flags |= IOP_R_ISSUES;
+	return flags | IOP_R_DEMAND;
+}
+
+static uint8_t arg_index(const struct table_row *row, enum table_role role)
+{
+	int arg = table_row_arg(row, role);
+
+	return arg < 0 ? IOP_NO_ARG : arg;
+}
+
+static uint8_t request_width(const struct table_row *row)
+{
+	for (int i = 0; i < row->nargs; i++)
+		if (row->args[i].role == ROLE_REQUESTS && row->args[i].kind == IOP_ARG_INT)
+			return 4;
+	return 8;
+}
+
+bool table_row_requests(const struct table_set *set, const struct table_row *row, struct iop_request_desc *desc)
+{
+	const struct table_layer *layer = &set->layers[row->layer];
+	uint8_t flags = request_flags(set, row);
+
+	if (!(flags & (IOP_R_TAKES | IOP_R_ISSUES | IOP_R_SUBMITS)))
+		return false;
+	*desc = (struct iop_request_desc){
+		.requests = arg_index(row, flags & IOP_R_ISSUES ? ROLE_REQUEST : ROLE_REQUESTS), .request = arg_index(row, ROLE_REQUEST),
+		.count = arg_index(row, ROLE_COUNT), .status = arg_index(row, ROLE_STATUS), .indices = arg_index(row, ROLE_INDICES),
+		.outcount = arg_index(row, ROLE_OUTCOUNT), .done = arg_index(row, ROLE_DONE), .width = request_width(row),
+		.status_size = layer->status_size, .status_bytes = layer->status_bytes, .status_cancelled = layer->status_cancelled,
+	};
+	desc->block_fd = layer->block_fd;
+	desc->block_opcode = layer->block_opcode;
+	desc->block_bytes = layer->block_bytes;
+	desc->block_offset = layer->block_offset;
+	desc->many = table_row_arg(row, ROLE_STATUSES) >= 0;
+	if (desc->many)
+		desc->status = arg_index(row, ROLE_STATUSES);
+	return true;
 }
 
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc)
@@ -147,13 +206,14 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 		if (arg->capture < 0)
 			continue;
 		desc->arg[arg->capture].source = arg->position;
-		desc->arg[arg->capture].kind = arg->kind;
+		desc->arg[arg->capture].kind = arg->role == ROLE_REQUESTS ? IOP_ARG_VALUE : arg->kind;   /* an address */
 		desc->arg[arg->capture].offset = arg->offset;
 		desc->nargs++;
 		desc->has |= has_flag(arg->kind);
 		if (arg->kind == IOP_ARG_STRING)
 			desc->flags |= IOP_D_STRINGS;
 	}
+	desc->requests = request_flags(set, row);
 	desc->flags |= table_row_stream_flag(set, row);
 	if (row->mods & MOD_CALLBACK)
 		desc->flags |= IOP_D_NO_RETURN;

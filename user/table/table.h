@@ -31,7 +31,7 @@ enum table_op {
 	OP_ADDRESS,     /* HANDLE, a socket, gets an address or a peer: bind, connect, listen */
 	OP_QUEUE, OP_REAP,     /* libaio, io_uring: hands operations to the kernel, collects those that ended */
 	OP_CHDIR,
-	OP_WAIT, OP_TEST, OP_CANCEL,    /* of requests (issue of non-blocking operations) */
+	OP_WAIT, OP_TEST, OP_CANCEL, OP_FREE, OP_SUBMIT,        /* of requests (issue of non-blocking operations) */
 	OP_COMM,        /* makes a communicator out of another one of the same members */
 	OP_UNWIND,      /* internal: an unwinder's entry, never recorded */
 };
@@ -46,6 +46,7 @@ enum table_op {
 #define MOD_DELETES 0x0040      /* close deletes the file where the open asked for it */
 #define MOD_PART 0x1000         /* comm: of some of the members, by color or group */
 #define MOD_NODE 0x2000         /* … of those on one node */
+#define MOD_ON_DEMAND 0x0100    /* probed in a process only while it uses the layer, recorded only for requests of its operations */
 #define MOD_RANGE 0x0080        /* close: of the descriptors from HANDLE to HANDLE2 (close_range) */
 #define MOD_POLLED 0x8000       /* no call. queue: the kernel's polling thread takes an operation; meta: one ends that made or closed a descriptor */
 
@@ -75,7 +76,12 @@ enum table_role {
 	ROLE_ADDR,      /* any other value worth keeping */
 	ROLE_FD,        /* descriptor that a handle of a higher layer is made on (fdopen), or from (accept) */
 	ROLE_MOVED,     /* the bytes that were moved, where the result is something else */
-	ROLE_LAST = ROLE_MOVED,
+	ROLE_LOCK,      /* type (low 16 bits) and whence (next 16) of a record lock; OFFSET and BYTES are its range */
+	ROLE_REQUESTS,  /* address of the first of COUNT requests, or of the only one */
+	ROLE_STATUSES,  /* address of as many statuses; STATUS without "out:": of one */
+	ROLE_INDICES, ROLE_OUTCOUNT,    /* addresses: which requests have ended, their number */
+	ROLE_DONE,      /* address of an int: whether REQUEST has ended */
+	ROLE_LAST = ROLE_DONE,
 };
 
 /* What the return value is. Whether it tells success is the layer's business (table_layer.success) for RESULT_STATUS. */
@@ -131,6 +137,9 @@ struct table_layer {
 	size_t nflags;
 	struct table_comm *comms;
 	size_t ncomms;
+	uint8_t status_size, status_bytes, status_cancelled;    /* of the ABI: a status' size, and the offsets of what it says; size 0: unknown */
+	uint8_t block_fd, block_opcode, block_bytes, block_offset;      /* offsets in a struct aiocb */
+	bool on_demand;         /* it has rows with MOD_ON_DEMAND */
 	struct table_abi *abi;  /* all must hold for arguments with an offset to be believed */
 	size_t nabi;
 	char version_symbol[64];/* see probes/README.md; "" if none */
@@ -193,6 +202,9 @@ int table_parse_optional(struct table_set *set, const char *name, char *err, siz
 
 /* What the kernel side must know of a row. */
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);
+
+/* Where it has its requests; false if it has none that the kernel side must look at. */
+bool table_row_requests(const struct table_set *set, const struct table_row *row, struct iop_request_desc *desc);
 
 /* IOP_D_STREAM_DATA, IOP_D_STREAM_BYTES or 0: what the cost ceiling may turn off. */
 unsigned table_row_stream_flag(const struct table_set *set, const struct table_row *row);

@@ -12,7 +12,7 @@ const struct table_word table_words_op[] = {
 	{ "truncate", OP_TRUNCATE }, { "stat", OP_STAT }, { "mkdir", OP_MKDIR }, { "meta", OP_META }, { "delete", OP_DELETE },
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK }, { "control", OP_CONTROL },
 	{ "map", OP_MAP }, { "address", OP_ADDRESS }, { "queue", OP_QUEUE }, { "reap", OP_REAP },
-	{ "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL },
+	{ "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL }, { "free", OP_FREE }, { "submit", OP_SUBMIT },
 	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { NULL, 0 },
 };
 
@@ -21,6 +21,7 @@ const struct table_word table_words_mod[] = {
 	{ "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES }, { "range", MOD_RANGE },
 	{ "part", MOD_PART }, { "node", MOD_NODE },
 	{ "polled", MOD_POLLED },
+	{ "on-demand", MOD_ON_DEMAND },
 	{ "stdin", TABLE_WORD_STDIN }, { "stdout", TABLE_WORD_STDOUT }, { NULL, 0 },
 };
 
@@ -32,12 +33,14 @@ const struct table_word table_words_role[] = {
 	{ "group", ROLE_GROUP }, { "request", ROLE_REQUEST },
 	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "start", ROLE_START },
 	{ "edges", ROLE_EDGES }, { "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
-	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { NULL, 0 },
+	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { "lock", ROLE_LOCK }, { "requests", ROLE_REQUESTS },
+	{ "statuses", ROLE_STATUSES }, { "indices", ROLE_INDICES }, { "outcount", ROLE_OUTCOUNT }, { "done", ROLE_DONE }, { NULL, 0 },
 };
 
 const struct table_word table_words_kind[] = {
-	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV },
-	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG }, { NULL, 0 },
+	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV }, { "flock", IOP_ARG_FLOCK },
+	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG },
+	{ NULL, 0 },
 };
 
 const struct table_word table_words_result[] = {

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Operations that one call begins and another one ends: every one is followed to its end or said to be open, calls that wait for messages
+# are not recorded, and the bytes are those of the system calls below.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+tells() {
+	if grep -q "$2" "$TMP/$1/out"; then ok "$1, says '$2'"; else not_ok "$1, says '$2'" "$(grep note "$TMP/$1/out" | head -n 5)"; fi
+}
+
+# What each of the two ranks of mpi_requests does, whether it was launched or attached to.
+MPI_REQUESTS=("calls('MPI_Wait') == 8 and calls('MPI_Waitall') == 4 and calls('MPI_Waitany') == 4" "calls('MPI_Test') >= 2"
+	"calls('MPI_Testsome') >= 2 and calls('MPI_Request_get_status') >= 2"
+	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" "calls('MPI_File_iwrite_at') == 26 and calls('MPI_File_iread_at') == 12"
+	"written('MPI_File_iwrite_at') == 18000 and read('MPI_File_iread_at') == 12000" "unknown('MPI_File_i*') == 4"
+	"layer_bytes('POSIX', '*/data/file') == [12000, 26000]" "left_open('MPI_File_*') == 4"
+	"trace.counts['IoOperationCancelled'] == 0"
+	"[ended('MPI_File_i*', by) for by in ('MPI_Wait', 'MPI_Waitall', 'MPI_Waitany', 'MPI_Testsome')] == [8, 8, 4, 8]"
+	"[ended('MPI_File_i*', by) for by in ('MPI_Test', 'MPI_Testall', 'MPI_Request_get_status')] == [2, 2, 2]"
+	"2 + 2 <= calls('MPI_Testall') < 200"
+	"ended('MPI_File_i*', 'MPI_Wait', elsewhere=True) == 2" "ended('MPI_File_i*', '*', elsewhere=True) == 2")
+
+mpi_requests() {
+	fresh mpi_requests >/dev/null
+	record mpi_requests -- mpirun -n 2 "$P/mpi_requests" "$TMP/mpi_requests/data/file"
+	verdict "mpi_requests, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_requests")")"
+	contract mpi_requests && expect mpi_requests "${MPI_REQUESTS[@]}"
+	lost_nothing mpi_requests
+	tells mpi_requests 'non-blocking operations are open: nobody was seen to wait for them'
+	tells mpi_requests '2 non-blocking operations are open: their requests were freed'
+	tells mpi_requests 'left out by repetition.*: MPI-IO'
+	tells mpi_requests '176 requests of long arrays were not looked at'
+}
+
+# While a process waits for messages only, its waits are not probed. What begins before they are probed again is open, and said to be: if the
+# recorder was fast enough, nothing is.
+mpi_storm() {
+	fresh mpi_storm >/dev/null
+	record mpi_storm -- "$P/mpi_storm" "$TMP/mpi_storm/data/file"
+	verdict "mpi_storm, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_storm")")"
+	contract mpi_storm && expect mpi_storm "ended('MPI_File_iwrite_at', 'MPI_Wait') in (6, 7)" "calls('MPI_Wait') in (6, 7)" \
+		"ended('MPI_File_iwrite_at', 'MPI_Wait') + left_open('MPI_File_iwrite_at') == 7" \
+		"layer_bytes('POSIX', '*/data/file')[1] == 700" \
+		"layer_bytes('MPI-IO', '*/data/file')[1] == 100 * ended('MPI_File_iwrite_at', 'MPI_Wait')"
+	grep -q 'seen to wait for them' "$TMP/mpi_storm/out" && tells mpi_storm 'before the probes on their completion were in place'
+}
+
+# The files are open before anybody looks, and one operation is under way: nothing is known of its begin, so nothing is said of its end.
+mpi_attached() {
+	local dir pid recorder
+	dir=$(fresh mpi_attached)
+	mpirun -n 2 "$P/mpi_requests" "$dir/data/file" "$dir/data/go" >"$dir/program.out" 2>&1 & pid=$!
+	if ! wait_for_file "$dir/data/go.ready"; then
+		end_of $pid 1
+		not_ok mpi_attached "the program did not start: $(tail -n 3 "$dir/program.out")"
+		return
+	fi
+	"$IOPROBE" --pid $pid -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" 'recording' 30
+	touch "$dir/data/go"
+	end_of $pid 30
+	verdict "mpi_attached, program" "$([ $STATUS = 0 ] || echo "status $STATUS: $(tail -n 3 "$dir/program.out")")"
+	end_of $recorder 30
+	verdict "mpi_attached, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
+	contract mpi_attached && expect mpi_attached "${MPI_REQUESTS[@]}"
+	lost_nothing mpi_attached
+}
+
+if have mpirun; then
+	mpi_requests
+	mpi_attached
+	mpi_storm
+else
+	skip mpi_requests "no mpirun"
+fi
+
+aio() {
+	fresh aio >/dev/null
+	record aio -- "$P/aio" "$TMP/aio/data"
+	verdict "aio, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/aio")")"
+	contract aio && expect aio "[calls(f) for f in ('aio_read', 'aio_write', 'aio_fsync', 'lio_listio')] == [5, 5, 1, 4]" \
+		"[calls(f) for f in ('aio_return', 'aio_cancel', 'aio_suspend')] == [218, 2, 3]" "failed('lio_listio') == 1" \
+		"layer_bytes('AIO', '*/data/file') == [2300, 9000]" "layer_bytes('AIO', '*/data/many') == [0, 200]" \
+		"layer_bytes('AIO', 'pipe:*') == [5, 0]" "layer_bytes('POSIX', '*/data/file') == [2300, 10000]" \
+		"ended('*', 'aio_*', cancelled=True) == 2 and ended('aio_read', 'aio_cancel', cancelled=True) == 1" \
+		"ended('lio_listio', 'aio_return') == 208 and ended('aio_*', 'aio_return') == 8" "trace.open_operations == 1" \
+		"ended('aio_write', 'aio_return', elsewhere=True) == 1" "sorted(offsets('lio_listio', '*/data/many')) == list(range(200))" \
+		"creates['AIO'] == 0 and destroys['AIO'] == 0" "failed('aio_return') == 4" "trace.counts['IoOperationIssued'] == 219"
+	lost_nothing aio
+	tells aio '1 non-blocking operations are open: nobody was seen to wait for them'
+	rm -rf "$TMP/aio/data" && mkdir "$TMP/aio/data"
+	same_as_strace aio "$P/aio" "$TMP/aio/data"
+}
+aio

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * One entry per process whose probes on demand are in place. The kernel side counts its requests that are outstanding and the calls that
+ * were probed for nothing.
+ */
+#include "capture/demand.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "capture/notes.h"
+#include "capture/rings.h"
+
+#define PERIOD_NS 250000000ull
+#define IDLE_LIMIT 250          /* calls probed for nothing in a period: at 1 µs each, 0.1 % of the time */
+#define PERIODS 3               /* in a row: a burst between two operations is no reason to miss the second one */
+
+struct demand {
+	pid_t pid;
+	uint64_t idle;          /* at the begin of the period */
+	unsigned busy;          /* periods in a row with many calls for nothing */
+	UT_hash_handle hh;
+};
+
+struct demands {
+	struct demand *all;     /* uthash by pid */
+	struct kernel_side *kernel;
+	struct targets *targets;
+	const struct table_set *set;
+	struct spool_writer *spool;
+	uint64_t period_ns;     /* when it began */
+};
+
+int demands_create(struct demands **out, struct kernel_side *kernel, struct targets *targets, const struct table_set *set,
+		   struct spool_writer *spool)
+{
+	struct demands *demands = calloc(1, sizeof(*demands));
+
+	if (!demands)
+		return -ENOMEM;
+	*demands = (struct demands){ .kernel = kernel, .targets = targets, .set = set, .spool = spool };
+	*out = demands;
+	return 0;
+}
+
+static void demand_destroy(struct demands *demands, struct demand *demand)
+{
+	HASH_DEL(demands->all, demand);
+	free(demand);
+}
+
+void demands_destroy(struct demands *demands)
+{
+	if (!demands)
+		return;
+	while (demands->all)
+		demand_destroy(demands, demands->all);
+	free(demands);
+}
+
+static struct demand *demand_find(struct demands *demands, pid_t pid)
+{
+	struct demand *demand;
+
+	HASH_FIND_INT(demands->all, &pid, demand);
+	return demand;
+}
+
+/* Operations that began before: nobody will see them end. */
+static void note_missed(struct demands *demands, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = 0; i < demands->set->nlayers; i++)
+		if (demands->set->layers[i].on_demand)
+			note_gap(demands->spool, pid, demands->set->layers[i].name, from_ns, to_ns,
+				 "non-blocking operations that began before the probes on their completion were in place are not seen to end");
+}
+
+void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
+{
+	struct iop_demand before = { 0 }, placed = { 0 };
+	struct demand *demand;
+
+	if (demand_find(demands, pid) || !targets_demand(demands->targets, pid, true))
+		return;
+	demand = calloc(1, sizeof(*demand));
+	if (!demand)
+		return;         /* the probes stay in place, and nothing counts */
+	demand->pid = pid;
+	HASH_ADD_INT(demands->all, pid, demand);
+	kernel_side_demand(demands->kernel, pid, &before);
+	placed.since_ns = monotonic_ns();
+	kernel_side_set_demand(demands->kernel, pid, &placed);
+	if (before.missed)
+		note_missed(demands, pid, wanted_ns ?: placed.since_ns, placed.since_ns);
+}
+
+void demands_forget(struct demands *demands, pid_t pid)
+{
+	struct demand *demand = demand_find(demands, pid);
+	struct iop_demand last;
+
+	if (demand)
+		demand_destroy(demands, demand);
+	targets_demand(demands->targets, pid, false);
+	kernel_side_end_demand(demands->kernel, pid, &last);
+}
+
+/* What is outstanding is waited for with the probes in place: the kernel side's account is closed before they go. */
+static void take_away(struct demands *demands, struct demand *demand)
+{
+	struct iop_demand last;
+
+	if (kernel_side_end_demand(demands->kernel, demand->pid, &last) && last.outstanding > 0) {
+		kernel_side_set_demand(demands->kernel, demand->pid, &last);
+		return;
+	}
+	targets_demand(demands->targets, demand->pid, false);
+	demand_destroy(demands, demand);
+}
+
+void demands_step(struct demands *demands, uint64_t now_ns)
+{
+	struct demand *demand, *next;
+
+	if (now_ns - demands->period_ns < PERIOD_NS)
+		return;
+	demands->period_ns = now_ns;
+	HASH_ITER(hh, demands->all, demand, next) {
+		struct iop_demand now = { 0 };
+		uint64_t idle;
+
+		kernel_side_demand(demands->kernel, demand->pid, &now);
+		idle = now.idle - demand->idle;
+		demand->idle = now.idle;
+		demand->busy = idle > IDLE_LIMIT && now.outstanding <= 0 ? demand->busy + 1 : 0;
+		if (demand->busy >= PERIODS)
+			take_away(demands, demand);
+	}
+}

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Writes the anchor and the global definitions of the merged archive. What the nodes have is written from their own tables, node by node:
+ * a ref that is the next free one is new, a smaller one was defined by an earlier node.
+ */
+#include "merge/archive.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/otf2_library.h"
+
+#define NODE_MACHINE 0
+#define NOTES_MAX 1000          /* the library searches its list of properties linearly */
+
+struct writing {
+	struct merge *m;
+	OTF2_Archive *archive;
+	OTF2_GlobalDefWriter *writer;
+	bool strings_only;              /* first pass: finds the strings that the second one names */
+	OTF2_ErrorCode code;            /* first failure; nothing is written after it */
+	uint64_t *members;              /* scratch for the largest group */
+};
+
+/* One definition in the second pass. The arguments are not evaluated in the first one: strings must be looked up before. */
+#define DEFINE(w, type, ...) do { \
+	if (!(w)->strings_only && (w)->code == OTF2_SUCCESS) \
+		(w)->code = OTF2_GlobalDefWriter_Write##type((w)->writer, __VA_ARGS__); \
+} while (0)
+
+static OTF2_StringRef string(struct writing *w, const char *text)
+{
+	OTF2_StringRef ref = texts_ref(&w->m->strings, text);
+
+	if (ref == REF_NONE && w->code == OTF2_SUCCESS)
+		w->code = OTF2_ERROR_ENOMEM;
+	return ref;
+}
+
+static OTF2_StringRef stringf(struct writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static OTF2_StringRef stringf(struct writing *w, const char *format, ...)
+{
+	OTF2_StringRef ref;
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	if (len < 0) {
+		w->code = OTF2_ERROR_ENOMEM;
+		return OTF2_UNDEFINED_STRING;
+	}
+	ref = string(w, text);
+	free(text);
+	return ref;
+}
+
+/* The merged ref of a node's string. */
+static OTF2_StringRef text(const struct writing *w, size_t n, uint32_t string_of_node)
+{
+	return string_of_node < w->m->nodes[n].strings.n ? w->m->maps[n].strings[string_of_node] : OTF2_UNDEFINED_STRING;
+}
+
+/* ---- definitions, in the order of the contract ---- */
+
+/* The version of a library that was seen first; the class is parallel where any node's library is. */
+static void define_paradigm(struct writing *w, uint32_t ref)
+{
+	const struct node_paradigm *p = &w->m->nodes[0].paradigms.v[ref];
+	OTF2_IoParadigmProperty property = OTF2_IO_PARADIGM_PROPERTY_VERSION;
+	OTF2_Type type = OTF2_TYPE_STRING;
+	OTF2_AttributeValue version = { .stringRef = OTF2_UNDEFINED_STRING };
+	bool parallel = false;
+
+	for (size_t n = 0; n < w->m->nnodes; n++) {
+		const struct node_paradigm *other = &w->m->nodes[n].paradigms.v[ref];
+
+		parallel |= other->parallel;
+		if (version.stringRef == OTF2_UNDEFINED_STRING)
+			version.stringRef = text(w, n, other->version);
+	}
+	DEFINE(w, IoParadigm, ref, text(w, 0, p->identification), text(w, 0, p->name),
+	       parallel ? OTF2_IO_PARADIGM_CLASS_PARALLEL : OTF2_IO_PARADIGM_CLASS_SERIAL, p->os ? OTF2_IO_PARADIGM_FLAG_OS : OTF2_IO_PARADIGM_FLAG_NONE,
+	       version.stringRef != OTF2_UNDEFINED_STRING, &property, &type, &version);
+}
+
+static void define_paradigms(struct writing *w)
+{
+	OTF2_StringRef mpi = string(w, "MPI");
+	bool uses_mpi = false;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		uses_mpi |= w->m->nodes[n].head.uses_mpi;
+	if (uses_mpi)
+		DEFINE(w, Paradigm, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS);
+	for (uint32_t i = 0; i < w->m->nodes[0].paradigms.n; i++)
+		define_paradigm(w, i);
+}
+
+/* The cluster's name where the archives have one, else the job's. */
+static OTF2_StringRef machine_name(struct writing *w)
+{
+	const struct node *first = &w->m->nodes[0];
+	const char *name = node_string(first, first->head.machine);
+	bool common = first->head.machine != REF_NONE && (w->m->nnodes == 1 || strcmp(name, merge_host(w->m, 0)) != 0);
+
+	for (size_t n = 1; n < w->m->nnodes; n++)
+		common &= !strcmp(name, node_string(&w->m->nodes[n], w->m->nodes[n].head.machine));
+	if (common)
+		return string(w, name);
+	return stringf(w, "%s", merge_job_name(w->m));
+}
+
+static void define_system_tree(struct writing *w)
+{
+	OTF2_StringRef machine = machine_name(w), machine_class = string(w, "machine"), node_class = string(w, "node");
+
+	DEFINE(w, SystemTreeNode, NODE_MACHINE, machine, machine_class, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+	DEFINE(w, SystemTreeNodeDomain, NODE_MACHINE, OTF2_SYSTEM_TREE_DOMAIN_MACHINE);
+	for (uint32_t n = 0; n < w->m->nnodes; n++) {
+		DEFINE(w, SystemTreeNode, 1 + n, text(w, n, w->m->nodes[n].head.host), node_class, NODE_MACHINE);
+		DEFINE(w, SystemTreeNodeDomain, 1 + n, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
+	}
+}
+
+static uint32_t launch_of(const struct writing *w, const struct merged_group *group, const struct node_group *g)
+{
+	uint32_t name = text(w, group->node, g->launch);
+
+	for (uint32_t i = 0; i < w->m->launches.n; i++)
+		if (w->m->launches.v[i].name == name)
+			return i;
+	return 0;
+}
+
+static OTF2_StringRef group_name(struct writing *w, const struct merged_group *group, const struct node_group *g)
+{
+	if (g->rank < 0)
+		return text(w, group->node, g->name);
+	if (w->m->launches.n > 1)
+		return stringf(w, "MPI Rank %" PRId64 " (job %u)", g->rank, launch_of(w, group, g) + 1);
+	return stringf(w, "MPI Rank %" PRId64, g->rank);
+}
+
+static void define_rank(struct writing *w, uint32_t ref, const struct merged_group *group, const struct node_group *g)
+{
+	OTF2_StringRef rank = string(w, OTF2_PROPERTY_RANK), size = string(w, OTF2_PROPERTY_SIZE), launch = string(w, OTF2_PROPERTY_LAUNCH);
+	OTF2_AttributeValue value = { .uint32 = g->rank };
+
+	DEFINE(w, LocationGroupProperty, ref, rank, OTF2_TYPE_UINT32, value);
+	value.uint32 = g->launch_size;
+	if (g->launch_size >= 0)
+		DEFINE(w, LocationGroupProperty, ref, size, OTF2_TYPE_UINT32, value);
+	value.stringRef = text(w, group->node, g->launch);
+	if (g->launch != REF_NONE)
+		DEFINE(w, LocationGroupProperty, ref, launch, OTF2_TYPE_STRING, value);
+}
+
+static void define_groups(struct writing *w)
+{
+	for (uint32_t i = 0; i < w->m->groups.n; i++) {
+		const struct merged_group *group = &w->m->groups.v[i];
+		OTF2_StringRef name = group_name(w, group, &w->m->nodes[group->node].groups.v[group->group]);
+
+		DEFINE(w, LocationGroup, i, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, 1 + group->node, OTF2_UNDEFINED_LOCATION_GROUP);
+	}
+	for (uint32_t i = 0; i < w->m->nranks; i++) {
+		const struct merged_group *group = &w->m->groups.v[i];
+
+		define_rank(w, i, group, &w->m->nodes[group->node].groups.v[group->group]);
+	}
+}
+
+static void define_locations(struct writing *w)
+{
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].locations.n; i++) {
+			const struct node_location *l = &w->m->nodes[n].locations.v[i];
+
+			DEFINE(w, Location, l->id, text(w, n, l->name), OTF2_LOCATION_TYPE_CPU_THREAD, l->events, w->m->maps[n].groups[l->group]);
+		}
+}
+
+static void define_regions(struct writing *w)
+{
+	OTF2_StringRef empty = string(w, "");
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].regions.n; i++) {
+			const struct node_region *r = &w->m->nodes[n].regions.v[i];
+
+			if (w->m->maps[n].regions[i] != next)
+				continue;
+			DEFINE(w, Region, next, text(w, n, r->name), text(w, n, r->canonical), text(w, n, r->description), r->role, r->paradigm,
+			       OTF2_REGION_FLAG_NONE, empty, 0, 0);
+			next++;
+		}
+}
+
+/* The ranks' locations, in the order of the ranks: an index is the rank where there is one launch and all its ranks are here. */
+static uint32_t list_locations(struct writing *w)
+{
+	for (uint32_t i = 0; i < w->m->nranks; i++) {
+		const struct node *node = &w->m->nodes[w->m->groups.v[i].node];
+		uint32_t master = node->groups.v[w->m->groups.v[i].group].master;
+
+		w->members[i] = master < node->locations.n ? node->locations.v[master].id : OTF2_UNDEFINED_LOCATION;
+	}
+	return w->m->nranks;
+}
+
+/* Ranks are the first groups: a member's ref is its index. */
+static uint32_t list_members(struct writing *w, const struct merged_comm *comm)
+{
+	for (uint32_t i = 0; i < comm->nmembers && !comm->self; i++)
+		w->members[i] = comm->members[i];
+	return comm->self ? 0 : comm->nmembers;
+}
+
+static OTF2_StringRef comm_name(struct writing *w, const struct merged_comm *comm)
+{
+	const char *name = w->m->strings.v.v[comm->name], *partial = comm->partial ? " (members that were recorded)" : "";
+
+	if (comm->launch != REF_NONE && w->m->launches.n > 1)
+		return stringf(w, "%s%s (job %u)", name, partial, comm->launch + 1);
+	return stringf(w, "%s%s", name, partial);
+}
+
+/* Group 0 holds the ranks' locations, group 1 + i the members of communicator i. */
+static void define_comms(struct writing *w)
+{
+	OTF2_StringRef empty = string(w, "");
+	struct merge *m = w->m;
+
+	if (!m->nranks && !m->comms.n)
+		return;
+	DEFINE(w, Group, 0, empty, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, list_locations(w), w->members);
+	for (uint32_t i = 0; i < m->comms.n; i++) {
+		const struct merged_comm *comm = &m->comms.v[i];
+		OTF2_StringRef name = comm_name(w, comm);
+
+		DEFINE(w, Group, 1 + i, name, comm->self ? OTF2_GROUP_TYPE_COMM_SELF : OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+		       OTF2_GROUP_FLAG_NONE, list_members(w, comm), w->members);
+	}
+	for (uint32_t i = 0; i < m->comms.n; i++) {
+		OTF2_StringRef name = comm_name(w, &m->comms.v[i]);
+
+		DEFINE(w, Comm, i, name, 1 + i, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
+	}
+}
+
+static void define_attributes(struct writing *w)
+{
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].attributes.n; i++) {
+			const struct node_attribute *a = &w->m->nodes[n].attributes.v[i];
+
+			if (w->m->maps[n].attributes[i] != next)
+				continue;
+			DEFINE(w, Attribute, next, text(w, n, a->name), text(w, n, a->description), a->type);
+			next++;
+		}
+}
+
+static void define_file_property(struct writing *w, uint32_t file, const char *name, OTF2_StringRef value)
+{
+	OTF2_StringRef key = string(w, name);
+	OTF2_AttributeValue text_value = { .stringRef = value };
+
+	if (value != OTF2_UNDEFINED_STRING)
+		DEFINE(w, IoFileProperty, file, key, OTF2_TYPE_STRING, text_value);
+}
+
+static void define_file(struct writing *w, uint32_t ref, size_t n, const struct node_file *f)
+{
+	OTF2_SystemTreeNodeRef scope = f->scope == SCOPE_SHARED ? NODE_MACHINE : f->scope == SCOPE_NODE ? 1 + n :
+				       OTF2_UNDEFINED_SYSTEM_TREE_NODE;
+
+	if (f->directory)
+		DEFINE(w, IoDirectory, ref, text(w, n, f->name), scope);
+	else
+		DEFINE(w, IoRegularFile, ref, text(w, n, f->name), scope);
+	define_file_property(w, ref, "Mount Point", text(w, n, f->mount_point));
+	define_file_property(w, ref, "Mount Source", text(w, n, f->mount_source));
+	define_file_property(w, ref, "File system", text(w, n, f->fs_type));
+}
+
+static void define_files(struct writing *w)
+{
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].files.n; i++)
+			if (w->m->maps[n].files[i] == next)
+				define_file(w, next++, n, &w->m->nodes[n].files.v[i]);
+}
+
+static void define_handle(struct writing *w, uint32_t ref, size_t n, size_t i)
+{
+	const struct node_map *map = &w->m->maps[n];
+	const struct node_handle *h = &w->m->nodes[n].handles.v[i];
+
+	DEFINE(w, IoHandle, ref, text(w, n, h->name), h->file == REF_NONE || map->fileless[i] ? OTF2_UNDEFINED_IO_FILE : map->files[h->file],
+	       h->paradigm, h->precreated ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
+	       h->comm == REF_NONE ? OTF2_UNDEFINED_COMM : map->comms[h->comm],
+	       h->parent == REF_NONE ? OTF2_UNDEFINED_IO_HANDLE : map->handles[h->parent]);
+	if (h->precreated)
+		DEFINE(w, IoPreCreatedHandleState, ref, h->pre_mode, h->pre_status_flags);
+}
+
+static void define_handles(struct writing *w)
+{
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes && !w->strings_only; n++)
+		for (size_t i = 0; i < w->m->nodes[n].handles.n; i++)
+			if (w->m->maps[n].handles[i] == next)
+				define_handle(w, next++, n, i);
+}
+
+static void define_all(struct writing *w)
+{
+	define_paradigms(w);
+	define_system_tree(w);
+	define_groups(w);
+	define_locations(w);
+	define_regions(w);
+	define_comms(w);
+	define_attributes(w);
+	define_files(w);
+	define_handles(w);
+}
+
+static void define_clock_and_strings(struct writing *w)
+{
+	const struct merge *m = w->m;
+
+	if (w->code == OTF2_SUCCESS)
+		w->code = OTF2_GlobalDefWriter_WriteClockProperties(w->writer, 1000000000, m->begin_ns, m->end_ns - m->begin_ns, m->begin_ns);
+	for (size_t i = 0; i < m->strings.v.n && w->code == OTF2_SUCCESS; i++)
+		w->code = OTF2_GlobalDefWriter_WriteString(w->writer, i, m->strings.v.v[i]);
+}
+
+static void write_definitions(struct writing *w)
+{
+	OTF2_ErrorCode closed;
+
+	w->writer = OTF2_Archive_GetGlobalDefWriter(w->archive);
+	if (!w->writer) {
+		w->code = OTF2_ERROR_INTEGRITY_FAULT;
+		return;
+	}
+	w->strings_only = true;
+	define_all(w);
+	define_clock_and_strings(w);
+	w->strings_only = false;
+	define_all(w);
+	closed = OTF2_Archive_CloseGlobalDefWriter(w->archive, w->writer);
+	w->code = w->code == OTF2_SUCCESS ? closed : w->code;
+}
+
+/* ---- properties ---- */
+
+static void set_text(struct writing *w, const char *key, const char *value)
+{
+	if (w->code == OTF2_SUCCESS)
+		w->code = otf2_library_property(w->archive, key, value);
+}
+
+static void set_number(struct writing *w, const char *key, int64_t value)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRId64, value);
+	set_text(w, key, number);
+}
+
+/* The lines of a node, as NAME_0001 and so on, with its host before each. */
+static void set_lines(struct writing *w, size_t n, const char *name, const uint32_t *lines, size_t nlines, uint64_t *written)
+{
+	for (size_t i = 0; i < nlines && *written < NOTES_MAX && w->code == OTF2_SUCCESS; i++) {
+		char key[32], *value;
+
+		if (asprintf(&value, "%s: %s", merge_host(w->m, n), node_string(&w->m->nodes[n], lines[i])) < 0) {
+			w->code = OTF2_ERROR_ENOMEM;
+			return;
+		}
+		snprintf(key, sizeof(key), "%s_%04" PRIu64, name, ++*written);
+		set_text(w, key, value);
+		free(value);
+	}
+}
+
+static void set_notes(struct writing *w)
+{
+	const struct merge *m = w->m;
+	uint64_t notes = 0, left_out = 0, total_notes = 0, total_left_out = 0;
+
+	for (size_t n = 0; n < m->nnodes; n++) {
+		const struct node *node = &m->nodes[n];
+
+		total_notes += node->head.nnotes;
+		total_left_out += node->head.nleft_out;
+		set_lines(w, n, "NOTE", node->notes.v, node->notes.n, &notes);
+		set_lines(w, n, "LEFT_OUT", node->left_out.v, node->left_out.n, &left_out);
+	}
+	set_number(w, "NOTES", total_notes);
+	if (total_notes > notes)
+		set_number(w, "NOTES_OMITTED", total_notes - notes);
+	if (total_left_out)
+		set_number(w, "LEFT_OUT", total_left_out);
+	if (total_left_out > left_out)
+		set_number(w, "LEFT_OUT_OMITTED", total_left_out - left_out);
+}
+
+/* Declared on any node; each once. */
+static void set_shared_mounts(struct writing *w)
+{
+	struct index known = { 0 };
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].shared_mounts.n && w->code == OTF2_SUCCESS; i++) {
+			uint32_t number = next, path = w->m->nodes[n].shared_mounts.v[i];
+			char key[32];
+
+			if (index_get(&known, (struct index_key){ { text(w, n, path) } }, &number))
+				w->code = OTF2_ERROR_ENOMEM;
+			if (number != next)
+				continue;
+			snprintf(key, sizeof(key), "SHARED_MOUNT_%04u", ++next);
+			set_text(w, key, node_string(&w->m->nodes[n], path));
+		}
+	index_deinit(&known);
+}
+
+static void set_clocks(struct writing *w)
+{
+	const struct clock_report *c = &w->m->clocks;
+
+	set_number(w, "CLOCK_OFFSET_MIN_NS", c->offset_min_ns);
+	set_number(w, "CLOCK_OFFSET_MAX_NS", c->offset_max_ns);
+	set_number(w, "CLOCK_OFFSET_CHANGE_NS", c->change_max_ns);
+	if (c->error_known)
+		set_number(w, "CLOCK_ERROR_NS", c->error_ns);
+	else
+		set_text(w, "CLOCK_ERROR_NS", "unknown");
+	set_number(w, "CLOCK_UNSYNCHRONIZED_NODES", c->unsynchronized);
+	set_number(w, "COLLECTIVES_CHECKED", c->meetings);
+	set_number(w, "COLLECTIVES_VIOLATED", c->violated);
+	if (c->meetings)
+		set_number(w, "COLLECTIVES_LEAST_SLACK_NS", c->slack_ns);
+}
+
+static void set_properties(struct writing *w)
+{
+	const struct merge *m = w->m;
+	const struct node *first = &m->nodes[0];
+	bool complete = true;
+	char *missing;
+
+	for (size_t n = 0; n < m->nnodes; n++)
+		complete &= m->nodes[n].head.complete;
+	set_number(w, "MERGED_NODES", m->nnodes);
+	set_text(w, "RECORDING_COMPLETE", complete ? "yes" : "no");
+	set_text(w, "VERSION", node_string(first, first->head.version));
+	set_text(w, "JOB", merge_job_name(m));
+	for (size_t i = 0; i < NODE_TOTALS; i++) {
+		uint64_t total = 0;
+
+		for (size_t n = 0; n < m->nnodes; n++)
+			total += m->nodes[n].head.totals[i];
+		set_number(w, node_total_names[i], total);
+	}
+	missing = merge_missing_ranks(m);
+	if (missing)
+		set_text(w, "MISSING_RANKS", missing);
+	free(missing);
+	set_clocks(w);
+	set_shared_mounts(w);
+	set_notes(w);
+}
+
+/* ---- the archive ---- */
+
+/* A record must fit in a chunk: the longest are the group of all ranks and a node's table of handles. 0: no chunk is large enough. */
+uint64_t archive_chunk_bytes(const struct merge *m)
+{
+	uint64_t longest = 10 * (uint64_t)m->nranks, size = OTF2_CHUNK_BYTES;
+
+	for (size_t n = 0; n < m->nnodes; n++) {
+		uint64_t tables[] = { 6 * m->nodes[n].handles.n, 6 * m->nodes[n].files.n, 6 * m->nodes[n].regions.n };
+
+		for (int i = 0; i < 3; i++)
+			longest = tables[i] > longest ? tables[i] : longest;
+	}
+	while (size < longest + 4096)
+		size *= 2;
+	return size <= OTF2_CHUNK_BYTES_MAX ? size : 0;
+}
+
+static size_t most_members(const struct merge *m)
+{
+	size_t most = m->nranks;
+
+	for (size_t c = 0; c < m->comms.n; c++)
+		most = m->comms.v[c].nmembers > most ? m->comms.v[c].nmembers : most;
+	return most;
+}
+
+int archive_merge(struct merge *m, const char *dir)
+{
+	struct writing w = { .m = m, .members = calloc(most_members(m) + 1, sizeof(*w.members)) };
+	uint64_t chunk_bytes = archive_chunk_bytes(m);
+	OTF2_ErrorCode closed = OTF2_SUCCESS;
+
+	if (!w.members)
+		return merge_fail(m, -ENOMEM, "out of memory");
+	if (!chunk_bytes) {
+		free(w.members);
+		return merge_fail(m, -EFBIG, "cannot merge: a definition is larger than OTF2 allows (%u ranks)", m->nranks);
+	}
+	otf2_library_watch();
+	w.archive = otf2_library_create(dir, "traces", m->nodes[0].head.event_chunk_bytes, chunk_bytes);
+	w.code = w.archive ? OTF2_SUCCESS : OTF2_ERROR_INTEGRITY_FAULT;
+	if (w.archive) {
+		write_definitions(&w);
+		set_properties(&w);
+		closed = OTF2_Archive_Close(w.archive);
+	}
+	free(w.members);
+	if (w.code == OTF2_SUCCESS && closed == OTF2_SUCCESS && !otf2_library_failed())
+		return 0;
+	return merge_fail(m, otf2_library_errno(w.code), "cannot write %s: %s", m->out,
+			  otf2_library_message(w.code == OTF2_SUCCESS ? closed : w.code));
+}

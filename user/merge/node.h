@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What merge knows of one node's archive: its definitions, its properties and its side files, no event. Flat arrays, so that a process
+ * can hand it to another one as it is. Names are refs of the node's own strings; REF_NONE where there is none.
+ */
+#ifndef IOPROBE_MERGE_NODE_H
+#define IOPROBE_MERGE_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "model/build.h"
+#include "model/model.h"
+
+struct node_paradigm { uint32_t identification, name, version; bool parallel, os; };
+/* rank and size -1: no rank, unknown. master: the location that stands for a rank in communicators. */
+struct node_group { uint32_t name, launch, master; int64_t rank, launch_size; };
+struct node_location { uint64_t id, events; uint32_t name, group; };
+struct node_region { uint32_t name, canonical, description, role, paradigm; };
+struct node_attribute { uint32_t name, description, type; };
+struct node_file { uint32_t name, mount_point, mount_source, fs_type; enum model_scope scope; bool directory; };
+struct node_handle { uint32_t name, file, paradigm, comm, parent; bool precreated; uint8_t pre_mode; uint32_t pre_status_flags; };
+struct node_comm { uint32_t name, first_member, nmembers; bool self; };          /* its groups stand in node.members */
+
+/* When the ranks of this node were in a collective open or close: none may leave before the last one of the job has entered. */
+struct node_meeting { uint32_t ranks; uint64_t last_enter_ns, first_leave_ns; };
+struct node_collective { uint32_t handle; struct node_meeting opened, closed; };
+
+struct node_layer {
+	uint32_t name;
+	uint64_t calls, failed, time_ns;
+	uint64_t reads, writes, bytes_read, bytes_written, known_reads, known_writes, unknown_reads, unknown_writes;
+};
+
+/* Numbers that are added up over the nodes, archive properties IOPROBE::… of these names. */
+enum node_total {
+	TOTAL_CALLS, TOTAL_LOST, TOTAL_LATE, TOTAL_ABANDONED, TOTAL_FAILED, TOTAL_UNKNOWN_SIZES, TOTAL_RETURNS_WITHOUT_FRAME,
+	TOTAL_FRAMES_TOO_DEEP, NODE_TOTALS
+};
+extern const char *const node_total_names[NODE_TOTALS];
+
+/* Everything that is not an array. */
+struct node_head {
+	uint32_t host, version, batch_job, machine;     /* strings */
+	uint64_t recording_tag;
+	uint64_t event_chunk_bytes, definition_chunk_bytes;
+	uint64_t clock_begin_ns, clock_length_ns;       /* span of the events, on the node's CLOCK_MONOTONIC */
+	struct model_clock start, end;
+	bool complete;                                  /* the recording ended in order */
+	bool uses_mpi;
+	bool has_collectives, has_summary;              /* the side files are there */
+	uint64_t totals[NODE_TOTALS], nnotes, nleft_out; /* lines that the archive has, not all may be in notes and left_out */
+	uint64_t threads, processes, ranks;
+};
+
+#define NODE_ARRAYS(X) \
+	X(char, text) X(uint32_t, strings) X(struct node_paradigm, paradigms) X(struct node_group, groups) \
+	X(struct node_location, locations) X(struct node_region, regions) X(struct node_attribute, attributes) \
+	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
+	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts)
+
+struct node {
+	const char *dir;                /* as the user named it; not owned */
+	struct node_head head;
+#define X(type, name) MODEL_ARRAY(type, name);
+	NODE_ARRAYS(X)                  /* members: groups */
+#undef X
+};
+
+/* Reads DIR/traces.otf2 and what stands beside it. 0, or -errno with one line in err; then nothing is kept. */
+int node_read(struct node *node, const char *dir, char *err, size_t err_len);
+void node_deinit(struct node *node);
+
+/* Between processes. 0 or -errno (-EBADMSG: not what node_save wrote). */
+int node_save(const struct node *node, FILE *out);
+int node_load(struct node *node, FILE *in);
+
+/* One more string; its ref, REF_NONE without memory. */
+uint32_t node_string_add(struct node *node, const char *text);
+static inline const char *node_string(const struct node *node, uint32_t ref)
+{
+	return ref < node->strings.n ? node->text.v + node->strings.v[ref] : "";
+}
+
+/* node_side.c: collectives.json and summary.json, as far as they are there. 0 or -errno with a line in err. */
+int node_read_side_files(struct node *node, char *err, size_t err_len);
+
+#endif

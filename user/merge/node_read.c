@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Reads the global definitions and the properties of a node's archive with the OTF2 reader. What the archive must have for all that
+ * follows is checked here, once.
+ */
+#include "merge/node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sink/otf2_library.h"
+
+#define PROPERTY_NAME_MAX 64
+
+/* A group of OTF2 as it stands, until all are known. */
+struct raw_group { OTF2_GroupType type; uint64_t *members; uint32_t n; };
+
+struct reading {
+	struct node *node;
+	const char *dir;
+	OTF2_Reader *reader;
+	MODEL_ARRAY(struct raw_group, groups);
+	MODEL_ARRAY(bool, is_root);             /* system tree node has no parent */
+	uint64_t resolution;
+	int error;
+	char *err;
+	size_t err_len;
+};
+
+static int fail(struct reading *r, int error, const char *what)
+{
+	if (!r->error)
+		snprintf(r->err, r->err_len, "cannot merge %s: %s", r->dir, what);
+	return r->error = r->error ? r->error : error;
+}
+
+static int fail_library(struct reading *r, OTF2_ErrorCode code)
+{
+	return fail(r, otf2_library_errno(code), otf2_library_message(code));
+}
+
+/* ---- definitions ---- */
+
+#define STOP(r, what) (fail(r, -EBADMSG, what), OTF2_CALLBACK_INTERRUPT)
+
+/* The next element of an array of the node; refs must be dense and ascending, as ioprobe writes them. */
+#define NEXT(array, ref) ({ \
+	typeof((array).v) slot_ = (ref) == (array).n ? MODEL_ADD(array) : NULL; \
+	if (!slot_) \
+		return STOP(r, (ref) == (array).n ? "out of memory" : "its definitions are not dense"); \
+	slot_; })
+
+#define ON(name, ...) static OTF2_CallbackCode on_##name(void *data, __VA_ARGS__)
+
+static uint32_t undefined_to_none(uint32_t ref)
+{
+	return ref == OTF2_UNDEFINED_UINT32 ? REF_NONE : ref;
+}
+
+ON(clock, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
+{
+	struct reading *r = data;
+
+	(void)realtime;
+	r->resolution = resolution;
+	r->node->head.clock_begin_ns = offset;
+	r->node->head.clock_length_ns = length;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(string, OTF2_StringRef ref, const char *text)
+{
+	struct reading *r = data;
+
+	if (ref != r->node->strings.n)
+		return STOP(r, "its definitions are not dense");
+	return node_string_add(r->node, text) == ref ? OTF2_CALLBACK_SUCCESS : STOP(r, "out of memory");
+}
+
+ON(paradigm, OTF2_Paradigm paradigm, OTF2_StringRef name, OTF2_ParadigmClass class)
+{
+	struct reading *r = data;
+
+	(void)name, (void)class;
+	r->node->head.uses_mpi |= paradigm == OTF2_PARADIGM_MPI;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_StringRef name, OTF2_IoParadigmClass class,
+   OTF2_IoParadigmFlag flags, uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types, const OTF2_AttributeValue *values)
+{
+	struct reading *r = data;
+	struct node_paradigm *p = NEXT(r->node->paradigms, ref);
+
+	*p = (struct node_paradigm){ identification, name, REF_NONE, class == OTF2_IO_PARADIGM_CLASS_PARALLEL,
+				     flags & OTF2_IO_PARADIGM_FLAG_OS };
+	for (uint8_t i = 0; i < n; i++)
+		if (properties[i] == OTF2_IO_PARADIGM_PROPERTY_VERSION && types[i] == OTF2_TYPE_STRING)
+			p->version = values[i].stringRef;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(tree_node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class, OTF2_SystemTreeNodeRef parent)
+{
+	struct reading *r = data;
+	bool *is_root = NEXT(r->is_root, ref);
+
+	*is_root = parent == OTF2_UNDEFINED_SYSTEM_TREE_NODE;
+	if (!strcmp(node_string(r->node, class), "node")) {
+		if (r->node->head.host != REF_NONE)
+			return STOP(r, "it is of several nodes already");
+		r->node->head.host = name;
+	} else if (*is_root) {
+		r->node->head.machine = name;
+	}
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
+   OTF2_LocationGroupRef creator)
+{
+	struct reading *r = data;
+	struct node_group *g = NEXT(r->node->groups, ref);
+
+	(void)type, (void)parent, (void)creator;
+	*g = (struct node_group){ .name = name, .launch = REF_NONE, .master = REF_NONE, .rank = -1, .launch_size = -1 };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+{
+	struct reading *r = data;
+	const char *text = node_string(r->node, name);
+	struct node_group *g = &r->node->groups.v[group];
+
+	if (group >= r->node->groups.n)
+		return STOP(r, "a property is of an undefined group");
+	if (!strcmp(text, OTF2_PROPERTY_RANK) && type == OTF2_TYPE_UINT32)
+		g->rank = value.uint32;
+	else if (!strcmp(text, OTF2_PROPERTY_SIZE) && type == OTF2_TYPE_UINT32)
+		g->launch_size = value.uint32;
+	else if (!strcmp(text, OTF2_PROPERTY_LAUNCH) && type == OTF2_TYPE_STRING)
+		g->launch = value.stringRef;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(location, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
+{
+	struct reading *r = data;
+	struct node_location *l = MODEL_ADD(r->node->locations);
+
+	(void)type;
+	if (!l)
+		return STOP(r, "out of memory");
+	*l = (struct node_location){ id, events, name, group };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
+   OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
+{
+	struct reading *r = data;
+	struct node_region *region = NEXT(r->node->regions, ref);
+
+	(void)flags, (void)file, (void)begin, (void)end;
+	*region = (struct node_region){ name, canonical, description, role, paradigm };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n,
+   const uint64_t *members)
+{
+	struct reading *r = data;
+	struct raw_group *group = NEXT(r->groups, ref);
+
+	(void)name, (void)paradigm, (void)flags;
+	group->type = type;
+	group->members = calloc(n + 1, sizeof(*members));
+	if (!group->members)
+		return STOP(r, "out of memory");
+	if (n)
+		memcpy(group->members, members, n * sizeof(*members));
+	group->n = n;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+/* first_member is the OTF2 group until all is read. */
+ON(comm, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+{
+	struct reading *r = data;
+	struct node_comm *comm = NEXT(r->node->comms, ref);
+
+	(void)parent, (void)flags;
+	*comm = (struct node_comm){ .name = name, .first_member = group };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(attribute, OTF2_AttributeRef ref, OTF2_StringRef name, OTF2_StringRef description, OTF2_Type type)
+{
+	struct reading *r = data;
+	struct node_attribute *a = NEXT(r->node->attributes, ref);
+
+	*a = (struct node_attribute){ name, description, type };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_StringRef name, uint32_t scope, bool directory)
+{
+	struct node_file *f = NEXT(r->node->files, ref);
+	bool known = scope < r->is_root.n;
+
+	*f = (struct node_file){ name, REF_NONE, REF_NONE, REF_NONE,
+				 !known ? SCOPE_UNKNOWN : r->is_root.v[scope] ? SCOPE_SHARED : SCOPE_NODE, directory };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+{
+	return add_file(data, ref, name, scope, false);
+}
+
+ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+{
+	return add_file(data, ref, name, scope, true);
+}
+
+ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+{
+	struct reading *r = data;
+	const char *text = node_string(r->node, name);
+	struct node_file *f = &r->node->files.v[file];
+
+	if (file >= r->node->files.n)
+		return STOP(r, "a property is of an undefined file");
+	if (type != OTF2_TYPE_STRING)
+		return OTF2_CALLBACK_SUCCESS;
+	if (!strcmp(text, "Mount Point"))
+		f->mount_point = value.stringRef;
+	else if (!strcmp(text, "Mount Source"))
+		f->mount_source = value.stringRef;
+	else if (!strcmp(text, "File system"))
+		f->fs_type = value.stringRef;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags,
+   OTF2_CommRef comm, OTF2_IoHandleRef parent)
+{
+	struct reading *r = data;
+	struct node_handle *h = NEXT(r->node->handles, ref);
+
+	*h = (struct node_handle){ .name = name, .file = undefined_to_none(file), .paradigm = paradigm, .comm = undefined_to_none(comm),
+				   .parent = undefined_to_none(parent), .precreated = flags & OTF2_IO_HANDLE_FLAG_PRE_CREATED };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(precreated, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
+{
+	struct reading *r = data;
+
+	if (handle >= r->node->handles.n)
+		return STOP(r, "a pre-created handle is not defined");
+	r->node->handles.v[handle].pre_mode = mode;
+	r->node->handles.v[handle].pre_status_flags = flags;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
+{
+	OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
+
+	if (!c)
+		return NULL;
+#define SET(type, name) OTF2_GlobalDefReaderCallbacks_Set##type##Callback(c, on_##name)
+	SET(ClockProperties, clock);
+	SET(String, string);
+	SET(Paradigm, paradigm);
+	SET(IoParadigm, io_paradigm);
+	SET(SystemTreeNode, tree_node);
+	SET(LocationGroup, group);
+	SET(LocationGroupProperty, group_property);
+	SET(Location, location);
+	SET(Region, region);
+	SET(Group, members);
+	SET(Comm, comm);
+	SET(Attribute, attribute);
+	SET(IoRegularFile, file);
+	SET(IoDirectory, directory);
+	SET(IoFileProperty, file_property);
+	SET(IoHandle, handle);
+	SET(IoPreCreatedHandleState, precreated);
+#undef SET
+	return c;
+}
+
+static int read_definitions(struct reading *r)
+{
+	OTF2_GlobalDefReaderCallbacks *callbacks = callbacks_new();
+	OTF2_GlobalDefReader *definitions = OTF2_Reader_GetGlobalDefReader(r->reader);
+	OTF2_ErrorCode code = OTF2_ERROR_INTEGRITY_FAULT;
+	uint64_t n;
+
+	if (callbacks && definitions)
+		code = OTF2_Reader_RegisterGlobalDefCallbacks(r->reader, definitions, callbacks, r);
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Reader_ReadAllGlobalDefinitions(r->reader, definitions, &n);
+	if (callbacks)
+		OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
+	return r->error ? r->error : code == OTF2_SUCCESS ? 0 : fail_library(r, code);
+}
+
+/* ---- what can be resolved when all is read ---- */
+
+struct id_index { uint64_t id; uint32_t index; };
+
+static int by_id(const void *a, const void *b)
+{
+	const struct id_index *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The groups of the communication locations, in their order. NULL without memory. */
+static uint32_t *communicating_groups(struct reading *r, const struct raw_group *locations)
+{
+	struct node *node = r->node;
+	struct id_index *ids = calloc(node->locations.n + 1, sizeof(*ids));
+	uint32_t *groups = calloc(locations->n + 1, sizeof(*groups));
+
+	for (uint32_t i = 0; ids && i < node->locations.n; i++)
+		ids[i] = (struct id_index){ node->locations.v[i].id, i };
+	if (ids)
+		qsort(ids, node->locations.n, sizeof(*ids), by_id);
+	for (uint32_t i = 0; ids && groups && i < locations->n; i++) {
+		struct id_index key = { locations->members[i], 0 }, *found = bsearch(&key, ids, node->locations.n, sizeof(*ids), by_id);
+
+		if (!found) {
+			fail(r, -EBADMSG, "a communicating location is not defined");
+			break;
+		}
+		groups[i] = node->locations.v[found->index].group;
+		node->groups.v[groups[i]].master = found->index;
+	}
+	if (!ids || !groups)
+		fail(r, -ENOMEM, "out of memory");
+	free(ids);
+	return groups;
+}
+
+static int add_members(struct reading *r, struct node_comm *comm, const struct raw_group *group, const uint32_t *groups, uint32_t n)
+{
+	comm->self = group->type == OTF2_GROUP_TYPE_COMM_SELF;
+	comm->first_member = r->node->members.n;
+	for (uint32_t i = 0; i < group->n; i++) {
+		uint32_t *member = group->members[i] < n ? MODEL_ADD(r->node->members) : NULL;
+
+		if (!member)
+			return fail(r, group->members[i] < n ? -ENOMEM : -EBADMSG, "the members of a communicator cannot be resolved");
+		*member = groups[group->members[i]];
+	}
+	comm->nmembers = group->n;
+	return 0;
+}
+
+static int resolve_comms(struct reading *r)
+{
+	const struct raw_group none = { 0 }, *locations = &none;
+	uint32_t *groups;
+
+	for (size_t i = 0; i < r->groups.n; i++)
+		if (r->groups.v[i].type == OTF2_GROUP_TYPE_COMM_LOCATIONS)
+			locations = &r->groups.v[i];
+	groups = communicating_groups(r, locations);
+	for (size_t c = 0; c < r->node->comms.n && !r->error; c++) {
+		struct node_comm *comm = &r->node->comms.v[c];
+
+		if (comm->first_member >= r->groups.n)
+			fail(r, -EBADMSG, "a communicator has no members");
+		else
+			add_members(r, comm, &r->groups.v[comm->first_member], groups, locations->n);
+	}
+	free(groups);
+	return r->error;
+}
+
+/* All refs that are followed without a further look. */
+static int check_refs(struct reading *r)
+{
+	const struct node *node = r->node;
+	bool good = node->head.host != REF_NONE && r->resolution == 1000000000;
+
+	for (size_t i = 0; i < node->locations.n; i++)
+		good &= node->locations.v[i].group < node->groups.n;
+	for (size_t i = 0; i < node->handles.n; i++) {
+		const struct node_handle *h = &node->handles.v[i];
+
+		good &= (h->file == REF_NONE || h->file < node->files.n) && h->paradigm < node->paradigms.n &&
+			(h->comm == REF_NONE || h->comm < node->comms.n) && (h->parent == REF_NONE || h->parent < i);
+	}
+	return good ? 0 : fail(r, -EBADMSG, "its definitions are damaged");
+}
+
+/* ---- properties ---- */
+
+/* The value of IOPROBE::name, to be freed; NULL if there is none. */
+static char *property(struct reading *r, const char *name)
+{
+	char full[PROPERTY_NAME_MAX], *value = NULL;
+
+	snprintf(full, sizeof(full), "IOPROBE::%s", name);
+	if (OTF2_Reader_GetProperty(r->reader, full, &value) != OTF2_SUCCESS)
+		value = NULL;
+	otf2_library_watch();           /* that there is none is no failure */
+	return value;
+}
+
+static uint32_t string_property(struct reading *r, const char *name)
+{
+	char *value = property(r, name);
+	uint32_t ref = value ? node_string_add(r->node, value) : REF_NONE;
+
+	if (value && ref == REF_NONE)
+		fail(r, -ENOMEM, "out of memory");
+	free(value);
+	return ref;
+}
+
+static uint64_t number_property(struct reading *r, const char *name)
+{
+	char *value = property(r, name);
+	uint64_t number = value ? strtoull(value, NULL, 10) : 0;
+
+	free(value);
+	return number;
+}
+
+static int clock_property(struct reading *r, const char *name, struct model_clock *clock)
+{
+	char *value = property(r, name), known[8] = "";
+	int n = value ? sscanf(value, "monotonic_ns=%" SCNu64 " realtime_ns=%" SCNu64 " width_ns=%" SCNu64
+			       " synchronized=%7s error_ns=%" SCNu64 " max_error_ns=%" SCNu64, &clock->monotonic_ns, &clock->realtime_ns,
+			       &clock->width_ns, known, &clock->error_ns, &clock->max_error_ns) : 0;
+
+	if (value && n != 6)
+		fail(r, -EBADMSG, "its clock readings are damaged");
+	clock->read = n == 6;
+	clock->known = strcmp(known, "unknown") != 0;
+	clock->synchronized = !strcmp(known, "yes");
+	free(value);
+	return r->error;
+}
+
+struct lines { uint32_t *v; size_t n, cap; };
+
+/* Properties NAME_0001 to the number of them, n. */
+static int read_lines(struct reading *r, const char *name, uint64_t n, struct lines *lines)
+{
+	for (uint64_t i = 1; i <= n && !r->error; i++) {
+		char key[PROPERTY_NAME_MAX];
+		uint32_t ref, *line;
+
+		snprintf(key, sizeof(key), "%s_%04" PRIu64, name, i);
+		ref = string_property(r, key);
+		if (ref == REF_NONE)
+			break;          /* an archive has 1000 notes at most */
+		line = MODEL_ADD(*lines);
+		if (!line)
+			return fail(r, -ENOMEM, "out of memory");
+		*line = ref;
+	}
+	return r->error;
+}
+
+/* What the nodes say of their recordings: notes, what their filters left out, which mounts were declared to be shared. */
+static int read_all_lines(struct reading *r)
+{
+	struct node *node = r->node;
+	struct lines notes = { 0 }, left_out = { 0 }, shared = { 0 };
+
+	node->head.nnotes = number_property(r, "NOTES");
+	node->head.nleft_out = number_property(r, "LEFT_OUT");
+	if (!read_lines(r, "NOTE", node->head.nnotes, &notes))
+		read_lines(r, "LEFT_OUT", node->head.nleft_out, &left_out);
+	read_lines(r, "SHARED_MOUNT", UINT64_MAX, &shared);
+	node->notes.v = notes.v;
+	node->notes.n = notes.n;
+	node->left_out.v = left_out.v;
+	node->left_out.n = left_out.n;
+	node->shared_mounts.v = shared.v;
+	node->shared_mounts.n = shared.n;
+	return r->error;
+}
+
+static int read_properties(struct reading *r)
+{
+	struct node_head *head = &r->node->head;
+	char *complete = property(r, "RECORDING_COMPLETE"), *merged = property(r, "MERGED_NODES");
+
+	if (!complete)
+		fail(r, -EINVAL, "it was not written by ioprobe");
+	else if (merged)
+		fail(r, -EINVAL, "it is a merged archive already");
+	head->complete = complete && !strcmp(complete, "yes");
+	free(complete);
+	free(merged);
+	head->version = string_property(r, "VERSION");
+	head->batch_job = string_property(r, "BATCH_JOB");
+	head->recording_tag = number_property(r, "RECORDING_TAG");
+	for (size_t i = 0; i < NODE_TOTALS; i++)
+		head->totals[i] = number_property(r, node_total_names[i]);
+	if (!clock_property(r, "CLOCK_START", &head->start) && !head->start.read)
+		fail(r, -EINVAL, "it does not say how its clock stood (CLOCK_START)");
+	clock_property(r, "CLOCK_END", &head->end);
+	return r->error ? r->error : read_all_lines(r);
+}
+
+/* ---- all ---- */
+
+static int open_reader(struct reading *r)
+{
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/traces.otf2", r->dir);
+	if (access(r->dir, F_OK))
+		return fail(r, -errno, strerror(errno));
+	if (access(path, R_OK))
+		return fail(r, -errno, errno == ENOENT ? "there is no archive (traces.otf2) in it" : strerror(errno));
+	otf2_library_watch();
+	r->reader = OTF2_Reader_Open(path);
+	if (!r->reader)
+		return fail_library(r, OTF2_ERROR_INTEGRITY_FAULT);
+	if (OTF2_Reader_SetSerialCollectiveCallbacks(r->reader) != OTF2_SUCCESS ||
+	    OTF2_Reader_GetChunkSize(r->reader, &r->node->head.event_chunk_bytes, &r->node->head.definition_chunk_bytes) != OTF2_SUCCESS)
+		return fail_library(r, OTF2_ERROR_INTEGRITY_FAULT);
+	return 0;
+}
+
+static void count_members(struct node *node)
+{
+	node->head.threads = node->locations.n;
+	node->head.processes = node->groups.n;
+	for (size_t i = 0; i < node->groups.n; i++)
+		node->head.ranks += node->groups.v[i].rank >= 0;
+}
+
+int node_read(struct node *node, const char *dir, char *err, size_t err_len)
+{
+	struct reading r = { .node = node, .dir = dir, .err = err, .err_len = err_len };
+
+	*node = (struct node){ .dir = dir, .head = { .host = REF_NONE, .version = REF_NONE, .batch_job = REF_NONE, .machine = REF_NONE } };
+	if (!open_reader(&r) && !read_definitions(&r) && !read_properties(&r) && !check_refs(&r))
+		resolve_comms(&r);
+	count_members(node);
+	if (!r.error)
+		r.error = node_read_side_files(node, err, err_len);
+	if (r.reader)
+		OTF2_Reader_Close(r.reader);
+	for (size_t i = 0; i < r.groups.n; i++)
+		free(r.groups.v[i].members);
+	free(r.groups.v);
+	free(r.is_root.v);
+	if (r.error)
+		node_deinit(node);
+	return r.error;
+}

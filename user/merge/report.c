@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What was merged, for people and for programs: nodes and ranks, the layers' calls and bytes over all nodes, files by scope, handles, events,
+ * and what the times of different nodes are worth beside each other.
+ */
+#include "merge/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/summary_internal.h"
+
+struct sums {
+	struct summary_layer layers[64];
+	uint64_t nlayers, totals[NODE_TOTALS], events, locations, processes, ranks;
+	uint32_t without_summary;
+};
+
+/* ---- adding up ---- */
+
+static struct summary_layer *layer_of(struct sums *s, const char *name)
+{
+	for (size_t i = 0; i < s->nlayers; i++)
+		if (!strcmp(s->layers[i].name, name))
+			return &s->layers[i];
+	if (s->nlayers == sizeof(s->layers) / sizeof(s->layers[0]))
+		return NULL;
+	s->layers[s->nlayers] = (struct summary_layer){ .name = name };
+	return &s->layers[s->nlayers++];
+}
+
+static void add_layer(struct summary_layer *to, const struct node_layer *from)
+{
+	to->calls += from->calls;
+	to->failed += from->failed;
+	to->time_ns += from->time_ns;
+	to->counts.reads += from->reads;
+	to->counts.writes += from->writes;
+	to->counts.bytes_read += from->bytes_read;
+	to->counts.bytes_written += from->bytes_written;
+	to->counts.known_reads += from->known_reads;
+	to->counts.known_writes += from->known_writes;
+	to->counts.unknown_reads += from->unknown_reads;
+	to->counts.unknown_writes += from->unknown_writes;
+}
+
+static void add_node(struct sums *s, const struct node *node)
+{
+	for (size_t i = 0; i < node->layers.n; i++) {
+		struct summary_layer *layer = layer_of(s, node_string(node, node->layers.v[i].name));
+
+		if (layer)
+			add_layer(layer, &node->layers.v[i]);
+	}
+	for (size_t i = 0; i < NODE_TOTALS; i++)
+		s->totals[i] += node->head.totals[i];
+	for (size_t i = 0; i < node->locations.n; i++)
+		s->events += node->locations.v[i].events;
+	s->locations += node->locations.n;
+	s->processes += node->head.processes;
+	s->ranks += node->head.ranks;
+	s->without_summary += !node->head.has_summary;
+}
+
+static struct sums add_up(const struct merge *m)
+{
+	struct sums s = { 0 };
+
+	for (size_t i = 0; i < m->nnodes; i++)
+		add_node(&s, &m->nodes[i]);
+	return s;
+}
+
+/* ---- for people ---- */
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+struct cell { char text[48]; };
+
+static struct cell duration(int64_t ns)
+{
+	static const struct { double ns; const char *unit; } units[] = {
+		{ 86400e9, "days" }, { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
+	};
+	struct cell cell;
+	size_t u = 0;
+
+	while (u < 4 && (double)llabs(ns) < units[u].ns)
+		u++;
+	snprintf(cell.text, sizeof(cell.text), u == 4 ? "%.0f %s" : "%.3f %s", ns / units[u].ns, units[u].unit);
+	return cell;
+}
+
+static void print_events(FILE *out, const struct merge *m, const struct sums *s)
+{
+	const struct location_counts *l = &m->locations;
+
+	fprintf(out, "events %" PRIu64 " in %" PRIu64 " files: ", s->events, s->locations);
+	if (l->linked == s->locations)
+		fputs("linked, as they are\n", out);
+	else
+		fprintf(out, "%" PRIu64 " linked, %" PRIu64 " cloned, %" PRIu64 " copied (%" PRIu64 " bytes)\n", l->linked, l->cloned, l->copied,
+			l->bytes_copied);
+}
+
+static void print_handles(FILE *out, const struct merge *m)
+{
+	fprintf(out, "files %u: %u shared by the nodes (%" PRIu64 " definitions joined), %u local to a node, %u of unknown scope\n", m->nfiles,
+		m->shared_files, m->joined_files, m->node_files, m->unknown_files);
+	fprintf(out, "handles %u: %u opened by ranks of several nodes together\n", m->nhandles, m->joined_handles);
+	if (m->unmatched_handles)
+		fprintf(out, "note: %u collective handles are seen on one node only, or could not be matched with those of the others\n",
+			m->unmatched_handles);
+	if (m->unordered_comms)
+		fprintf(out, "note: %u communicators over several nodes: their members stand in the order of MPI_COMM_WORLD, which need not be "
+			"their own\n", m->unordered_comms);
+	if (m->split_handles)
+		fprintf(out, "note: %u handles were opened together, but on files that are local to the nodes: they have no file\n",
+			m->split_handles);
+}
+
+static void print_clocks(FILE *out, const struct merge *m)
+{
+	const struct clock_report *c = &m->clocks;
+
+	if (m->nnodes < 2)
+		return;
+	fprintf(out, "clocks: offsets from the first node's %s to %s, changed by at most %s while recording\n",
+		duration(c->offset_min_ns).text, duration(c->offset_max_ns).text, duration(c->change_max_ns).text);
+	if (c->error_known)
+		fprintf(out, "clocks: estimated error between nodes %s\n", duration(c->error_ns).text);
+	else
+		fprintf(out, "clocks: error unknown: %u of %zu nodes have no synchronised clock\n", c->unsynchronized, m->nnodes);
+	if (!c->meetings)
+		fputs("clocks: no collective open or close over several nodes to check them by\n", out);
+	else if (c->violated)
+		fprintf(out, "clocks: %" PRIu64 " of %" PRIu64 " collective opens and closes contradict them, by up to %s\n", c->violated,
+			c->meetings, duration(-c->slack_ns).text);
+	else
+		fprintf(out, "clocks: all %" PRIu64 " collective opens and closes agree with them, with %s to spare\n", c->meetings,
+			duration(c->slack_ns).text);
+}
+
+static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
+{
+	static const struct { enum node_total total; const char *name; } lines[] = {
+		{ TOTAL_LATE, "records late" }, { TOTAL_ABANDONED, "calls abandoned" },
+		{ TOTAL_RETURNS_WITHOUT_FRAME, "returns without frame" }, { TOTAL_FRAMES_TOO_DEEP, "calls nested too deep" },
+	};
+	uint64_t notes = 0, left_out = 0;
+
+	for (size_t i = 0; i < m->nnodes; i++) {
+		notes += m->nodes[i].head.nnotes;
+		left_out += m->nodes[i].head.nleft_out;
+	}
+	fprintf(out, "records lost %" PRIu64 "\n", s->totals[TOTAL_LOST]);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (s->totals[lines[i].total])
+			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);
+	if (s->without_summary)
+		fprintf(out, "note: %u node%s without summary.json: not in the table above\n", s->without_summary, plural(s->without_summary));
+	if (left_out)
+		fprintf(out, "left out by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out, plural(left_out));
+	if (notes)
+		fprintf(out, "notes of the nodes: %" PRIu64 ", in the archive's properties IOPROBE::NOTE_*\n", notes);
+}
+
+int report_text(FILE *out, const struct merge *m)
+{
+	struct sums s = add_up(m);
+	struct summary_report layers = { .layers = s.layers, .nlayers = s.nlayers };
+
+	fprintf(out, "%s: %zu node%s, %" PRIu64 " rank%s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n", merge_job_name(m), m->nnodes,
+		plural(m->nnodes), s.ranks, plural(s.ranks), s.processes, s.processes == 1 ? "" : "es", s.locations, plural(s.locations),
+		(m->end_ns - m->begin_ns) / 1e9);
+	summary_text_layers(out, &layers);
+	print_handles(out, m);
+	print_events(out, m, &s);
+	print_clocks(out, m);
+	print_losses(out, m, &s);
+	return ferror(out) ? -EIO : 0;
+}
+
+/* ---- what must not be overlooked ---- */
+
+void report_warnings(FILE *err, const struct merge *m)
+{
+	const struct clock_report *c = &m->clocks;
+	char *missing = merge_missing_ranks(m);
+
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (!m->nodes[i].head.complete)
+			fprintf(err, "ioprobe: the recording of node %s was interrupted: what came after is missing\n", merge_host(m, i));
+	if (missing)
+		fprintf(err, "ioprobe: ranks are missing: %s\n", missing);
+	free(missing);
+	if (c->violated && (!c->error_known || -c->slack_ns > (int64_t)c->error_ns))
+		fprintf(err, "ioprobe: the clocks of nodes %s and %s disagree by at least %s, %s: a collective call was left on %s before it was "
+			"entered on %s\n", merge_host(m, c->early), merge_host(m, c->late), duration(-c->slack_ns).text,
+			c->error_known ? "more than they should" : "and they are not synchronised", merge_host(m, c->early),
+			merge_host(m, c->late));
+	if (c->change_max_ns > 1000000)
+		fprintf(err, "ioprobe: the clock of node %s was set while it recorded: its times are uncertain by %s\n",
+			merge_host(m, c->change_node), duration(c->change_max_ns).text);
+}
+
+/* ---- for programs ---- */
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *nodes_json(const struct merge *m)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < m->nnodes; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "host", merge_host(m, i), "directory", m->nodes[i].dir,
+						      "ranks", number(m->nodes[i].head.ranks), "processes", number(m->nodes[i].head.processes),
+						      "threads", number(m->nodes[i].locations.n), "complete", m->nodes[i].head.complete));
+	return list;
+}
+
+static json_t *layers_json(const struct sums *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->nlayers; i++) {
+		const struct summary_layer *l = &s->layers[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", l->name, "calls", number(l->calls),
+						      "failed", number(l->failed), "time_ns", number(l->time_ns),
+						      "bytes_read", number(l->counts.bytes_read), "bytes_written", number(l->counts.bytes_written),
+						      "reads_of_unknown_size", number(l->counts.unknown_reads),
+						      "writes_of_unknown_size", number(l->counts.unknown_writes)));
+	}
+	return list;
+}
+
+static json_t *clocks_json(const struct merge *m)
+{
+	const struct clock_report *c = &m->clocks;
+	json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:i, s:o, s:o}", "offset_min_ns", (json_int_t)c->offset_min_ns, "offset_max_ns",
+			      (json_int_t)c->offset_max_ns, "offset_change_ns", (json_int_t)c->change_max_ns, "error_ns",
+			      c->error_known ? number(c->error_ns) : json_null(), "unsynchronized_nodes", (int)c->unsynchronized,
+			      "collectives_checked", number(c->meetings), "collectives_violated", number(c->violated));
+
+	json_object_set_new(o, "collectives_least_slack_ns", c->meetings ? json_integer(c->slack_ns) : json_null());
+	return o;
+}
+
+int report_json(FILE *out, const struct merge *m)
+{
+	struct sums s = add_up(m);
+	char *missing = merge_missing_ranks(m);
+	json_t *root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:s*, s:o, s:o}", "job", merge_job_name(m), "nodes", nodes_json(m),
+				 "ranks", number(s.ranks), "threads", number(s.locations), "events", number(s.events),
+				 "duration_ns", number(m->end_ns - m->begin_ns), "missing_ranks", missing, "layers", layers_json(&s),
+				 "clocks", clocks_json(m));
+	json_t *files = json_pack("{s:i, s:i, s:i, s:o}", "shared", (int)m->shared_files, "node", (int)m->node_files, "unknown",
+				  (int)m->unknown_files, "joined", number(m->joined_files));
+	json_t *handles = json_pack("{s:i, s:i, s:i, s:i}", "all", (int)m->nhandles, "joined", (int)m->joined_handles, "unmatched",
+				    (int)m->unmatched_handles, "without_file", (int)m->split_handles);
+	json_t *event_files = json_pack("{s:o, s:o, s:o}", "linked", number(m->locations.linked), "cloned", number(m->locations.cloned),
+					"copied", number(m->locations.copied));
+	int error = json_object_set_new(root, "files", files) | json_object_set_new(root, "handles", handles) |
+		    json_object_set_new(root, "event_files", event_files) |
+		    json_object_set_new(root, "records_lost", number(s.totals[TOTAL_LOST]));
+
+	free(missing);
+	if (!error && (json_dumpf(root, out, JSON_INDENT(2)) || fputc('\n', out) == EOF))
+		error = -EIO;
+	json_decref(root);
+	return error ? -EIO : 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Follows the open calls of each thread; a call in which a collective handle was made or ended is a meeting of its ranks.
+ */
+#include "sink/collectives.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "model/build.h"
+
+struct meeting { uint32_t ranks; uint64_t last_enter_ns, first_leave_ns; };
+struct collective { struct meeting opened, closed; };
+/* handle: that the call made or ended, REF_NONE if none. One is enough: a call of a library opens one file. */
+struct open_call { uint64_t enter_ns; uint32_t handle; bool closes; };
+struct location { MODEL_ARRAY(struct open_call, calls); };
+
+struct collectives_sink {
+	struct sink sink;               /* first: the public face */
+	FILE *out;
+	MODEL_ARRAY(struct location, locations);
+	MODEL_ARRAY(struct collective, handles);
+};
+
+static struct location *location_get(struct collectives_sink *s, uint32_t location)
+{
+	while (s->locations.n <= location)
+		if (!MODEL_ADD(s->locations))
+			return NULL;
+	return &s->locations.v[location];
+}
+
+static bool is_collective(const struct model *model, uint32_t handle)
+{
+	uint32_t comm = handle < model->handles.n ? model->handles.v[handle].comm : REF_NONE;
+
+	return comm != REF_NONE && model->comms.v[comm].kind != COMM_KIND_SELF;
+}
+
+static void mark(struct location *l, const struct model *model, uint32_t handle, bool closes)
+{
+	if (l->calls.n && is_collective(model, handle)) {
+		l->calls.v[l->calls.n - 1].handle = handle;
+		l->calls.v[l->calls.n - 1].closes = closes;
+	}
+}
+
+static void meet(struct meeting *m, uint64_t enter_ns, uint64_t leave_ns)
+{
+	if (enter_ns > m->last_enter_ns)
+		m->last_enter_ns = enter_ns;
+	if (!m->ranks++ || leave_ns < m->first_leave_ns)
+		m->first_leave_ns = leave_ns;
+}
+
+static int leave(struct collectives_sink *s, struct location *l, const struct model_event *e)
+{
+	struct open_call *call;
+
+	if (!l->calls.n)
+		return 0;
+	call = &l->calls.v[--l->calls.n];
+	if (call->handle == REF_NONE || e->u.call.abandoned)
+		return 0;
+	while (s->handles.n <= call->handle)
+		if (!MODEL_ADD(s->handles))
+			return -ENOMEM;
+	meet(call->closes ? &s->handles.v[call->handle].closed : &s->handles.v[call->handle].opened, call->enter_ns, e->time_ns);
+	return 0;
+}
+
+static int collectives_event(struct sink *sink, const struct model *model, const struct model_event *e)
+{
+	struct collectives_sink *s = (struct collectives_sink *)sink;
+	struct location *l;
+	struct open_call *call;
+
+	if (e->type != EV_ENTER && e->type != EV_LEAVE && e->type != EV_CREATE && e->type != EV_DESTROY)
+		return 0;
+	l = location_get(s, e->location);
+	if (!l)
+		return -ENOMEM;
+	switch (e->type) {
+	case EV_ENTER:
+		call = MODEL_ADD(l->calls);
+		if (!call)
+			return -ENOMEM;
+		*call = (struct open_call){ .enter_ns = e->time_ns, .handle = REF_NONE };
+		return 0;
+	case EV_LEAVE: return leave(s, l, e);
+	case EV_CREATE: mark(l, model, e->u.create.handle, false); return 0;
+	default: mark(l, model, e->u.destroy.handle, true); return 0;
+	}
+}
+
+static json_t *meeting_json(const struct meeting *m)
+{
+	return json_pack("{s:I, s:I, s:I}", "ranks", (json_int_t)m->ranks, "last_enter_ns", (json_int_t)m->last_enter_ns,
+			 "first_leave_ns", (json_int_t)m->first_leave_ns);
+}
+
+static int collectives_finish(struct sink *sink, const struct model *model)
+{
+	struct collectives_sink *s = (struct collectives_sink *)sink;
+	json_t *list = json_array(), *root = json_pack("{s:o}", "collectives", list);
+	int error = root ? 0 : -ENOMEM;
+
+	(void)model;
+	for (size_t h = 0; h < s->handles.n && !error; h++) {
+		const struct collective *c = &s->handles.v[h];
+
+		if (c->opened.ranks || c->closed.ranks)
+			error = json_array_append_new(list, json_pack("{s:I, s:o, s:o}", "handle", (json_int_t)h, "opened",
+								      meeting_json(&c->opened), "closed", meeting_json(&c->closed)));
+	}
+	if (!error && (json_dumpf(root, s->out, JSON_COMPACT) || fputc('\n', s->out) == EOF || fflush(s->out)))
+		error = -EIO;
+	json_decref(root);
+	return error == -1 ? -ENOMEM : error;
+}
+
+int collectives_sink_create(struct sink **out_sink, FILE *out)
+{
+	struct collectives_sink *s = calloc(1, sizeof(*s));
+
+	*out_sink = NULL;
+	if (!s)
+		return -ENOMEM;
+	s->sink.event = collectives_event;
+	s->sink.finish = collectives_finish;
+	s->out = out;
+	*out_sink = &s->sink;
+	return 0;
+}
+
+void collectives_sink_destroy(struct sink *sink)
+{
+	struct collectives_sink *s = (struct collectives_sink *)sink;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->locations.n; i++)
+		free(s->locations.v[i].calls.v);
+	free(s->locations.v);
+	free(s->handles.v);
+	free(s);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The OTF2 library as the sink and merge use it.
+ */
+#ifndef IOPROBE_SINK_OTF2_LIBRARY_H
+#define IOPROBE_SINK_OTF2_LIBRARY_H
+
+#include <otf2/otf2.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The smallest that the library takes: it clears a chunk for each file, also for the empty .def of a location. A record must fit in
+ * one: the longest, the group of all ranks of a node, has room for 26 000. */
+#define OTF2_CHUNK_BYTES (256 * 1024)
+#define OTF2_CHUNK_BYTES_MAX (16 * 1024 * 1024)
+
+/* Properties of a rank's location group: its rank, the ranks of its launch on all nodes (both uint32), the launch's name (string). */
+#define OTF2_PROPERTY_RANK "IOPROBE::RANK"
+#define OTF2_PROPERTY_SIZE "IOPROBE::LAUNCH_SIZE"
+#define OTF2_PROPERTY_LAUNCH "IOPROBE::LAUNCH"
+
+/* Value of the archive properties IOPROBE::CLOCK_START and _END: five numbers, and "yes", "no" or "unknown". */
+#define OTF2_CLOCK_FORMAT "monotonic_ns=%" PRIu64 " realtime_ns=%" PRIu64 " width_ns=%" PRIu64 " synchronized=%s error_ns=%" PRIu64 \
+	" max_error_ns=%" PRIu64
+
+/* Negative errno for a code of the library, 0 for success. */
+int otf2_errno(OTF2_ErrorCode code);
+
+/* From here on the thread's first failure inside the library is kept instead of printed. */
+void otf2_library_watch(void);
+bool otf2_library_failed(void);
+/* What failed, in words and as negative errno (never 0); code where the library kept nothing. */
+const char *otf2_library_message(OTF2_ErrorCode code);
+int otf2_library_errno(OTF2_ErrorCode code);
+
+/* A new archive that needs one chunk of memory per open file and is written by this process alone. NULL on failure. */
+OTF2_Archive *otf2_library_create(const char *dir, const char *name, uint64_t event_chunk_bytes, uint64_t definition_chunk_bytes);
+
+/* Sets the archive's property IOPROBE::key. */
+OTF2_ErrorCode otf2_library_property(OTF2_Archive *archive, const char *key, const char *value);
+
+#endif
