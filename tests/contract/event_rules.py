@@ -31,7 +31,7 @@ class IdSet:
         return new
 
 
-PLACES_OF_ATTRIBUTES = {"Offset": "IoOperationBegin", "errno": "Leave", "Failed": "Leave", "Abandoned": "Leave"}
+PLACES_OF_ATTRIBUTES = {"Offset": "IoOperationBegin", "Variable": "IoOperationBegin", "errno": "Leave", "Failed": "Leave", "Abandoned": "Leave"}
 
 # Roles of regions, and which one an event belongs into.
 FILE_IO, FILE_IO_METADATA = 27, 38

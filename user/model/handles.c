@@ -45,8 +45,10 @@ struct object *object_find(struct process *process, uint32_t layer, uint64_t val
 
 void object_release(struct object *object)
 {
-	if (object && !--object->holders)
-		free(object);
+	if (!object || --object->holders)
+		return;
+	shape_free(object);
+	free(object);
 }
 
 void object_forget(struct process *process, struct object *object)

@@ -17,6 +17,7 @@ enum otf2_attribute {
 	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call whose code is known */
 	ATTRIBUTE_FAILED,       /* "Failed", uint8 1, on the Leave of a failed call without a code */
 	ATTRIBUTE_ABANDONED,    /* "Abandoned", uint8 1, on the Leave of a call that was left without a return */
+	ATTRIBUTE_VARIABLE,     /* "Variable", string, on IoOperationBegin of an operation on a variable whose name is known */
 	ATTRIBUTE_LOCK_OFFSET,  /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
 	ATTRIBUTE_LOCK_LENGTH,
 	ATTRIBUTE_COUNT,
