@@ -16,7 +16,7 @@
 #define MAX_CALL_LEN (STRINGS_AT + STRINGS_ROOM)
 
 /* Writes one string at this place of the strings' room. Returns the bytes used; 0 if there is no room. */
-__noinline u32 append_string(struct thread *t, u32 at, u64 pointer)
+static __always_inline u32 append_string(struct thread *t, u32 at, u64 pointer)
 {
 	u8 *out;
 	long n;
@@ -35,8 +35,71 @@ __noinline u32 append_string(struct thread *t, u32 at, u64 pointer)
 	return n + 2;
 }
 
-/* Appends the strings of a call behind its arguments, which are padded to their full number. Returns the bytes used. */
-__noinline u32 append_strings(struct thread *t, struct frame *f, const struct iop_desc *desc)
+/* The same for the first elements of an array. It may end close to the end of what is mapped: then what is on its page. */
+static __always_inline u32 append_array(struct thread *t, u32 at, u64 pointer, bool longs)
+{
+	u32 size = longs ? 8 * IOP_ARRAY_MAX : 4 * IOP_ARRAY_MAX, page = 4096 - (pointer & 4095);
+	u8 *out;
+
+	if (!t || at > STRINGS_ROOM - 8 * IOP_ARRAY_MAX - 2)
+		return 0;
+	asm volatile("" : "+r"(at));
+	out = t->scratch + STRINGS_AT + at;
+	if (longs && !bpf_probe_read_user(out + 2, 8 * IOP_ARRAY_MAX, (void *)pointer)) {
+		*(u16 *)out = size;
+		return size + 2;
+	}
+	if (page < size)
+		size = page;
+	size &= 8 * IOP_ARRAY_MAX - 1;
+	if (bpf_probe_read_user(out + 2, size, (void *)pointer)) {
+		*(u16 *)out = 0xffff;
+		return 2;
+	}
+	*(u16 *)out = size;
+	return size + 2;
+}
+
+static __always_inline bool is_array(u32 kind)
+{
+	return kind == IOP_ARG_LONGS || kind == IOP_ARG_INTS || kind == IOP_ARG_OUT_LONGS || kind == IOP_ARG_OUT_INTS;
+}
+
+static __always_inline bool is_late(u32 kind)
+{
+	return kind == IOP_ARG_OUT_STRING || kind == IOP_ARG_OUT_LONGS || kind == IOP_ARG_OUT_INTS;
+}
+
+/* Returns the bytes used, 0 if the argument is neither string nor array. What the call fills in is nothing before its return. */
+static __always_inline u32 append_payload(struct thread *t, u32 at, u64 pointer, u32 kind, bool returned)
+{
+	if (!is_array(kind) && kind != IOP_ARG_STRING && kind != IOP_ARG_OUT_STRING)
+		return 0;
+	if (is_late(kind) && !returned)
+		pointer = 0;
+	if (is_array(kind))
+		return append_array(t, at, pointer, kind == IOP_ARG_LONGS || kind == IOP_ARG_OUT_LONGS);
+	return append_string(t, at, pointer);
+}
+
+#define APPEND_RETURNED 16      /* with the index: the call has returned */
+
+/* One argument of a call behind those that are there. Returns the bytes used by all. */
+__noinline u32 append_argument(struct thread *t, struct frame *f, const struct iop_desc *desc, u32 which, u32 used)
+{
+	u32 n, kind, i = which & (IOP_MAX_ARGS - 1);
+
+	if (!t || !f || !desc)
+		return used;
+	kind = desc->arg[i].kind;
+	n = append_payload(t, used, f->args[i], kind, which & APPEND_RETURNED);
+	if (n && n <= 2 && f->args[i] && kind == IOP_ARG_STRING)
+		f->flags |= FRAME_LATE_STRINGS;
+	return used + n;
+}
+
+/* Appends strings and arrays of a call behind its arguments, which are padded to their full number. Returns the bytes used. */
+__noinline u32 append_strings(struct thread *t, struct frame *f, const struct iop_desc *desc, bool returned)
 {
 	u32 used = 0;
 
@@ -44,16 +107,9 @@ __noinline u32 append_strings(struct thread *t, struct frame *f, const struct io
 		return 0;
 	f->flags &= ~FRAME_LATE_STRINGS;
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
-		u32 n;
-
 		if (i >= desc->nargs)
 			break;
-		if (desc->arg[i].kind != IOP_ARG_STRING)
-			continue;
-		n = append_string(t, used, f->args[i]);
-		if (n <= 2 && f->args[i])
-			f->flags |= FRAME_LATE_STRINGS;
-		used += n;
+		used = append_argument(t, f, desc, returned ? i | APPEND_RETURNED : i, used);
 	}
 	if (used > STRINGS_ROOM - 8)
 		return 0;
@@ -79,10 +135,10 @@ static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 typ
 }
 
 /* Strings stand where the longest argument list ends, so move the list up against them: args[] is padded to its full length. */
-static __always_inline u32 call_record_strings(struct thread *t, struct frame *f, const struct iop_desc *desc)
+static __always_inline u32 call_record_strings(struct thread *t, struct frame *f, const struct iop_desc *desc, bool returned)
 {
 	struct iop_rec_call *rec = (void *)t->scratch;
-	u32 used = append_strings(t, f, desc);
+	u32 used = append_strings(t, f, desc, returned);
 
 	rec->nargs = IOP_MAX_ARGS;
 	return STRINGS_AT + (used & (STRINGS_ROOM - 1));
@@ -99,7 +155,7 @@ __noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool str
 	len = call_record(t, f, IOP_REC_ENTER, depth, 0);
 	desc = strings ? bpf_map_lookup_elem(&descriptors, &id) : 0;
 	if (desc)
-		len = call_record_strings(t, f, desc);
+		len = call_record_strings(t, f, desc, false);
 	f->flags |= FRAME_ENTERED;
 	rec_header((void *)t->scratch, t, IOP_REC_ENTER, desc ? IOP_F_STRINGS : 0, len, now);
 	if (len > MAX_CALL_LEN)
@@ -117,7 +173,7 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, u64 
 	if ((f->flags & FRAME_LEFT_OUT) || (f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST)
 		return count_abandoned(f, now);
 	if (!(f->flags & FRAME_ENTERED))
-		send_enter(t, f, depth, false, now);
+		send_enter(t, f, depth, f->flags & FRAME_ARRAYS, now);
 	f->nargs = 0;
 	len = call_record(t, f, IOP_REC_EXIT, depth, 0);
 	rec_header((void *)t->scratch, t, IOP_REC_EXIT, IOP_F_ABANDONED, sizeof(struct iop_rec_call), now);
@@ -301,7 +357,7 @@ static __always_inline struct frame *push(struct thread *t, u64 now, bool left_o
 		if (parent->flags & FRAME_TEST)
 			send_enters(t, depth, now);
 		else
-			send_enter(t, parent, depth - 1, false, now);
+			send_enter(t, parent, depth - 1, parent->flags & FRAME_ARRAYS, now);
 	}
 	f = frame_at(t, depth);
 	if (f)
@@ -363,7 +419,8 @@ static __always_inline void read_out_args(struct frame *f, const struct iop_desc
 static __always_inline void send_return(struct thread *t, struct frame *f, const struct iop_desc *desc, u32 depth, s64 ret, u64 now)
 {
 	bool entered = f->flags & FRAME_ENTERED;
-	bool strings = (desc->flags & IOP_D_STRINGS) && (!entered || (f->flags & FRAME_LATE_STRINGS));
+	bool strings = (desc->has & IOP_HAS_LATE) || (f->flags & FRAME_LATE_STRINGS) ||
+		       (!entered && ((desc->flags & IOP_D_STRINGS) || (desc->has & IOP_HAS_ARRAYS)));
 	u8 type = entered ? IOP_REC_EXIT : IOP_REC_CALL;
 	u32 len;
 
@@ -377,7 +434,7 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 	}
 	len = call_record(t, f, type, depth, ret);
 	if (strings)
-		len = call_record_strings(t, f, desc);
+		len = call_record_strings(t, f, desc, true);
 	rec_header((void *)t->scratch, t, type, strings ? IOP_F_STRINGS : 0, len, now);
 	if (len > MAX_CALL_LEN)
 		return;

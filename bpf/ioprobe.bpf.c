@@ -9,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "constants.h"
 #include "locks.h"
 #include "requests.h"
 #include "aio.h"
@@ -156,6 +157,10 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		f->flags |= FRAME_TEST;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
+	if ((desc->has & IOP_HAS_CONSTANTS) && any_constants)
+		send_constants(t, now);
+	if (desc->has & IOP_HAS_ARRAYS)
+		f->flags |= FRAME_ARRAYS;
 	fetch_library_args(ctx, t, f, desc, sp);
 	if (desc->flags & IOP_D_NO_RETURN)
 		return no_return_call(t, f, desc, now);

@@ -27,16 +27,17 @@ enum frame_flags {
 	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
 	FRAME_TEST = 128,       /* may be left out at its return: the ENTERs of those below wait until then */
 	FRAME_LEFT_OUT = 64,    /* a filter wants none of it: counted at its return */
+	FRAME_ARRAYS = 256,     /* array arguments go with its first record */
 };
 
 struct frame {
 	u64 enter_ns;
 	u64 sp;                 /* at entry: the address of the return address */
 	u16 probe;
-	u8 flags;
+	u16 flags;
 	u8 nargs;
 	u8 arg_failed;
-	u8 pad[3];
+	u8 pad[2];
 	u64 args[IOP_MAX_ARGS];
 };
 
@@ -141,6 +142,15 @@ struct {
 	__type(value, u32);
 } turned_off SEC(".maps");
 
+/* By process: constants that its libraries make at run time, and that were not sent yet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, struct iop_constants);
+} constants SEC(".maps");
+
 /* Threads that wait for the agent (key: pid_tgid); the value becomes 1 when it has done what they wait for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -171,6 +181,7 @@ __u32 launch_tgid;        /* becomes a target at its next exec */
 __u32 process_cursor;
 __u32 links_for_all;      /* links for all count, and those of a process' own no more */
 __u32 any_turned_off;     /* the map above was used */
+__u32 any_constants;      /* so was that of constants */
 
 static __always_inline struct thread *thread_of(struct task_struct *task)
 {

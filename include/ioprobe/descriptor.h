@@ -18,6 +18,11 @@ enum iop_arg_kind {
 	IOP_ARG_IN_VALUE,       /* pointer to a 64-bit value that is read at entry */
 	IOP_ARG_MSG,            /* pointer to a struct msghdr; the sum of its lengths is sent */
 	IOP_ARG_OUT_MMSG,       /* pointer to struct mmsghdrs; the bytes of as many as the result says are added up at return */
+	IOP_ARG_LONGS,          /* array of 64-bit values, nobody here knows how long: its first ones are sent */
+	IOP_ARG_INTS,           /* the same of 32-bit ints */
+	IOP_ARG_OUT_STRING,     /* a string, an array that the call fills in */
+	IOP_ARG_OUT_LONGS,
+	IOP_ARG_OUT_INTS,
 	IOP_ARG_FLOCK,          /* fcntl's: pointer to a struct flock; a 64-bit word of it, read at entry if args[1] is a lock's command */
 	IOP_ARG_IOV,            /* struct iovec array; its number of elements is the next argument; the sum of lengths is sent */
 };
@@ -40,11 +45,26 @@ enum iop_arg_kind {
 #define IOP_D_ADDRESS 0x4000    /* system call: changes the addresses of the socket in fd_arg */
 #define IOP_D_AIO 0x8000        /* system call of libaio's: io_setup, io_submit, io_getevents, … */
 
+#define IOP_ARRAY_MAX 8         /* elements of an array that are sent at most */
+
+/* Where a process has the constants of a layer: by process in a BPF map, until they were sent. */
+#define IOP_MAX_CONSTANTS 96
+struct iop_constants {
+	__u32 layer;            /* index over all tables */
+	__u32 n;
+	__u64 address[IOP_MAX_CONSTANTS];       /* of 64-bit values, 0: not found */
+};
+
 #define IOP_NO_FD 0xff
 
 /* iop_desc.has: most functions have none of these, and their calls are not searched for them */
 #define IOP_HAS_OUT 0x01        /* OUT_* arguments */
 #define IOP_HAS_IOV 0x02        /* IOV arguments */
+#define IOP_HAS_ARRAYS 0x04     /* LONGS or INTS arguments: they go with the first record */
+#define IOP_HAS_LATE 0x08       /* OUT_STRING, OUT_LONGS or OUT_INTS arguments: everything is sent with the last record */
+#define IOP_HAS_STRINGS 0x10    /* STRING arguments */
+#define IOP_HAS_CONSTANTS 0x20  /* arguments that may be constants which the library makes when it runs: those are sent before */
+#define IOP_HAS_PAYLOAD (IOP_HAS_ARRAYS | IOP_HAS_LATE | IOP_HAS_STRINGS)       /* something stands behind the arguments */
 
 struct iop_desc {
 	__u16 flags;            /* IOP_D_* */

@@ -28,6 +28,7 @@ enum iop_rec_type {
 	IOP_REC_FORK = 6,       /* a thread or process was made: iop_rec_fork */
 	IOP_REC_EXEC = 7,       /* a process became another program: iop_rec_exec */
 	IOP_REC_TASK_EXIT = 8,  /* a thread ended: iop_rec_task_exit */
+	IOP_REC_CONSTANTS = 15, /* what a library's constants are in a process: iop_rec_constants */
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
 	IOP_REC_ASYNC = 10,     /* an operation was handed to the kernel by libaio or io_uring: iop_rec_async */
 	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
@@ -55,7 +56,7 @@ enum iop_rec_type {
 
 /* iop_rec.flags */
 #define IOP_F_ABANDONED 0x01    /* EXIT: the frame was left without a return (longjmp, exception, thread exit); no ret, no args */
-#define IOP_F_STRINGS 0x02      /* strings follow args[] */
+#define IOP_F_STRINGS 0x02      /* strings or arrays follow args[] */
 #define IOP_F_SCAN 0x08         /* FD: found in /proc at attach; FORK: existed at attach */
 
 /* Every record begins with this. seq counts the kernel records of one thread without gaps, from 1 at the thread's first
@@ -76,8 +77,9 @@ struct iop_rec {
  * ENTER (an OUT argument holds the pointer in ENTER, its target in CALL), only the OUT ones in EXIT; bit i of arg_failed
  * is set where the i-th value of args[] could not be read.
  * With IOP_F_STRINGS, args[] has all arguments in their positions, in an EXIT too, and is padded to IOP_MAX_ARGS (nargs says
- * so); behind it stands for every STRING argument in order: __u16 length, then the bytes without NUL; unpadded between,
- * padded with zeros after the last. Length bit 15: truncated. Length 0xffff: unreadable (an EXIT may bring it later). */
+ * so); behind it stands for every string and array argument in order: __u16 length in bytes, then the bytes (a string's without
+ * NUL; of an array the IOP_ARRAY_MAX elements that stand there, however long it is); unpadded between, padded with zeros after
+ * the last. Length bit 15: truncated. Length 0xffff: unreadable, or filled in by the call (an EXIT may bring it later). */
 struct iop_rec_call {
 	struct iop_rec rec;     /* time_ns: of the return in CALL and EXIT, of emission in ENTER */
 	__u16 probe;            /* row number over all tables */
@@ -154,6 +156,14 @@ struct iop_rec_device {
 	struct iop_rec rec;
 	__u64 read_bytes;       /* that it asked of block devices, read-ahead included */
 	__u64 wait_ns;          /* that it slept for I/O */
+};
+
+/* The values of struct iop_constants, in its order; 0: not known. Sent before the first call that may use one. */
+struct iop_rec_constants {
+	struct iop_rec rec;
+	__u32 layer;
+	__u32 n;
+	__s64 value[];
 };
 
 /* One request of a call on several. A request is known by its value and the time_ns of the record whose call made it: the value alone may be
@@ -253,6 +263,7 @@ _Static_assert(sizeof(struct iop_rec_requests) == 40, "iop_rec_requests");
 _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
 _Static_assert(sizeof(struct iop_rec_async) == 80, "iop_rec_async");
 _Static_assert(sizeof(struct iop_rec_async_end) == 64, "iop_rec_async_end");
+_Static_assert(sizeof(struct iop_rec_constants) == 32, "iop_rec_constants");
 _Static_assert(sizeof(struct iop_rec_text) == 32, "iop_rec_text");
 _Static_assert(sizeof(struct iop_rec_lost) == 40, "iop_rec_lost");
 

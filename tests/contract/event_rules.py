@@ -31,8 +31,8 @@ class IdSet:
         return new
 
 
-PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"), "Failed": ("Leave",),
-                        "Abandoned": ("Leave",)}
+PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Variable": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"),
+                        "Failed": ("Leave",), "Abandoned": ("Leave",)}
 
 # Roles of regions, and which one an event belongs into.
 FILE_IO, FILE_IO_METADATA = 27, 38

@@ -115,7 +115,8 @@ ranks() {
 	expect "$name" "[calls('nc_put_vara_double', f'MPI Rank {r}*') for r in range(4)] == [5] * 4" "calls('nc_get_vara_double') == 20" \
 		"calls('nc_close') == 8 and calls('nc_open_par') == 4 and calls('nc_create_par') == 0" \
 		"calls('H5Dwrite', under='nc_put_vara_double') == 20" "layer_bytes('POSIX', '*/p.nc')[1] >= 4 * 5 * 4096 * 8" \
-		"any('nc_put_vara_double' in s for f in ('pwrite64', 'pwritev') for s in stacks(f))" "has_file('*/data/p.nc')"
+		"any('nc_put_vara_double' in s for f in ('pwrite64', 'pwritev') for s in stacks(f))" "has_file('*/data/p.nc')" \
+		"written('nc_put_vara_double') == read('nc_get_vara_double') == 4 * 5 * 4096 * 8"
 	lost_nothing "$name"
 }
 

@@ -169,7 +169,7 @@ static void failures(void)
 	NC_FAILS("nc_delete !%d", nc_delete("no/such"));
 	CALL(nc_get_var_int(nc, 999, v) == NC_ENOTVAR, "nc_get_var_int !%d read:?/?", NC_ENOTVAR);
 	CALL(nc_get_att_int(nc, NC_GLOBAL, "none", v) == NC_ENOTATT, "nc_get_att_int !%d read:?/?", NC_ENOTATT);
-	NC_FAILS("nc_put_vara_int !%d write:?/?", nc_put_vara_int(nc, 0, (size_t[1]){ 3 }, edges, v));
+	NC_FAILS("nc_put_vara_int !%d write:16/?", nc_put_vara_int(nc, 0, (size_t[1]){ 3 }, edges, v));
 	CALL(nc_def_dim(nc, "n", N, &other) == NC_ENAMEINUSE, "nc_def_dim !%d", NC_ENAMEINUSE);
 	CALL(nc_close(0x7fff0000) == NC_EBADID, "nc_close !%d", NC_EBADID);
 }

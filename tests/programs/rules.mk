@@ -8,8 +8,13 @@ C_PROGRAMS += cover_posix cover_isoc
 C_PROGRAMS += locks aio
 C_PROGRAMS += libaio uring sockets device faults
 CXX_PROGRAMS := exceptions cancel
+# Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
+SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
+OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes) \
+	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf)
+
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
-	parallel_nc mpiio two_scopes failures_mpi mpiio_f)
+	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm)
 
@@ -83,5 +88,17 @@ $(P)/mpiio_f: tests/programs/mpiio.f90
 	$(say) MPIF90 $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPIF90) -O2 -g -Wall -J$(@D) -o $@ $<
+
+$(P)/netcdf_sizes: LIBRARY = netcdf
+$(P)/hdf5_sizes: LIBRARY = $(SERIAL_HDF5)
+$(P)/netcdf_sizes $(P)/hdf5_sizes: $(P)/%: tests/programs/%.c tests/programs/golden.h
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBRARY)) -o $@ $< $(shell $(PKG_CONFIG) --libs $(LIBRARY))
+
+$(P)/pnetcdf: tests/programs/pnetcdf.c
+	$(say) MPICC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(shell $(PKG_CONFIG) --cflags pnetcdf) -o $@ $< $(shell $(PKG_CONFIG) --libs pnetcdf)
 
 include tests/bench/rules.mk

@@ -93,9 +93,10 @@ static const struct sb_arg *given(const struct sb_arg *args, enum table_role rol
 
 struct room { struct iop_rec_call rec; char more[4096]; };
 
-static size_t put_string(char *at, const char *text)
+static size_t put_string(char *at, const struct sb_arg *arg)
 {
-	uint16_t len = text ? strlen(text) : 0xffff;
+	const char *text = arg ? arg->text : NULL;
+	uint16_t len = !text ? 0xffff : arg->len ? arg->len : strlen(text);
 
 	memcpy(at, &len, 2);
 	if (text)
@@ -117,7 +118,7 @@ static size_t fill(struct room *room, const struct table_row *row, const struct 
 		if (arg->capture < 0)
 			continue;
 		((int64_t *)room->more)[arg->capture] = value ? value->value : 0;
-		*strings |= arg->kind == IOP_ARG_STRING;
+		*strings |= (table_kind_has(arg->kind) & IOP_HAS_PAYLOAD) != 0;
 		n = arg->capture + 1 > (int)n ? arg->capture + 1u : n;
 	}
 	for (const struct sb_arg *arg = args; arg->role != ROLE_NONE; arg++)
@@ -125,9 +126,8 @@ static size_t fill(struct room *room, const struct table_row *row, const struct 
 	room->rec.nargs = *strings ? IOP_MAX_ARGS : n;
 	for (int c = 0; c < IOP_MAX_ARGS && *strings; c++)
 		for (int i = 0; i < row->nargs; i++)
-			if (row->args[i].capture == c && row->args[i].kind == IOP_ARG_STRING)
-				used += put_string(room->more + 8 * IOP_MAX_ARGS + used, given(args, row->args[i].role) ?
-						   given(args, row->args[i].role)->text : NULL);
+			if (row->args[i].capture == c && table_kind_has(row->args[i].kind) & IOP_HAS_PAYLOAD)
+				used += put_string(room->more + 8 * IOP_MAX_ARGS + used, given(args, row->args[i].role));
 	return sizeof(room->rec) + 8 * room->rec.nargs + used;
 }
 
@@ -294,6 +294,39 @@ void sb_lost(struct sb *sb, uint64_t time, uint64_t lost)
 	put(sb, &rec, sizeof(rec), IOP_REC_LOST, 0, 0, time, false);
 }
 
+#define TYPE_BASE 0x0300000000000000
+
+static uint32_t layer_index(const struct sb *sb, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < sb->set.nlayers && strcmp(sb->set.layers[i].name, name))
+		i++;
+	CHECK(i < sb->set.nlayers);
+	return i;
+}
+
+void sb_constants(struct sb *sb, uint32_t tid, uint64_t time, const char *layer)
+{
+	struct { struct iop_rec_constants rec; int64_t value[IOP_MAX_CONSTANTS]; } room = { .rec = { .layer = layer_index(sb, layer) } };
+
+	room.rec.n = sb->set.layers[room.rec.layer].ntypes;
+	for (uint32_t i = 0; i < room.rec.n; i++)
+		room.value[i] = TYPE_BASE + i;
+	put(sb, &room, sizeof(room.rec) + 8 * room.rec.n, IOP_REC_CONSTANTS, 0, tid, time, true);
+}
+
+int64_t sb_type(const struct sb *sb, const char *layer, const char *symbol)
+{
+	const struct table_layer *l = &sb->set.layers[layer_index(sb, layer)];
+	size_t i = 0;
+
+	while (i < l->ntypes && strcmp(l->types[i].symbol, symbol))
+		i++;
+	CHECK(i < l->ntypes);
+	return TYPE_BASE + i;
+}
+
 void sb_open(struct sb *sb, uint32_t tid, uint64_t enter, uint64_t leave, int depth, int fd, const char *path, int flags)
 {
 	sb_fd(sb, tid, leave + 1, fd, path, flags & ~(O_CREAT | O_EXCL | O_TRUNC), 0);
@@ -363,6 +396,8 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 		number(out, e->u.begin.bytes);
 		if (e->u.begin.offset != OFFSET_UNKNOWN)
 			fprintf(out, " at %llu", (unsigned long long)e->u.begin.offset);
+		if (e->u.begin.variable)
+			fprintf(out, " '%s'", model->variables.v[e->u.begin.variable - 1]);
 		fprintf(out, " #%llu", (unsigned long long)e->u.begin.matching_id);
 		break;
 	case EV_COMPLETE:

@@ -11,11 +11,12 @@
 #include "spool/spool.h"
 #include "table/table.h"
 
-struct sb_arg { enum table_role role; int64_t value; const char *text; };
-#define ARG(role, value) { ROLE_##role, (int64_t)(value), NULL }
-#define STR(role, text) { ROLE_##role, 0, text }
-#define ARGS(...) (struct sb_arg[]){ __VA_ARGS__, { ROLE_NONE, 0, NULL } }
-#define NO_ARGS (struct sb_arg[]){ { ROLE_NONE, 0, NULL } }
+struct sb_arg { enum table_role role; int64_t value; const char *text; size_t len; };  /* len: of an array, 0: text ends with NUL */
+#define ARG(role, value) { ROLE_##role, (int64_t)(value), NULL, 0 }
+#define STR(role, text) { ROLE_##role, 0, text, 0 }
+#define ARRAY(role, type, ...) { ROLE_##role, 1, (const char *)(const type[]){ __VA_ARGS__ }, sizeof((type[]){ __VA_ARGS__ }) }
+#define ARGS(...) (struct sb_arg[]){ __VA_ARGS__, { ROLE_NONE, 0, NULL, 0 } }
+#define NO_ARGS (struct sb_arg[]){ { ROLE_NONE, 0, NULL, 0 } }
 
 struct sb {
 	char path[64];
@@ -53,6 +54,9 @@ void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child);
 void sb_exec(struct sb *sb, uint32_t tid, uint64_t time, uint32_t old_tid, const char *path);
 void sb_task_exit(struct sb *sb, uint32_t tid, uint64_t time, bool last);
 void sb_round(struct sb *sb, uint64_t time);
+/* All types that the layer predefines by symbol are there; sb_type is the number of one. */
+void sb_constants(struct sb *sb, uint32_t tid, uint64_t time, const char *layer);
+int64_t sb_type(const struct sb *sb, const char *layer, const char *symbol);
 void sb_lost(struct sb *sb, uint64_t time, uint64_t lost);
 /* An open without anything special: FD record and CALL of openat, AT_FDCWD. */
 void sb_open(struct sb *sb, uint32_t tid, uint64_t enter, uint64_t leave, int depth, int fd, const char *path, int flags);

@@ -72,13 +72,23 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ LAYER "f read,colective\n", "t:4:8: unknown modifier 'colective'", -EINVAL },
 	{ LAYER "f read handel\n", "t:4:8: unknown role 'handel'", -EINVAL },
 	{ LAYER "f read bytes:short\n", "t:4:8: unknown kind 'short'", -EINVAL },
-	{ LAYER "f read bytes -> size\n", "t:4:17: unknown result 'size'", -EINVAL },
+	{ LAYER "f read bytes -> sizes\n", "t:4:17: unknown result 'sizes'", -EINVAL },
 	{ LAYER "f read bytes -> bytes:short\n", "t:4:17: unknown kind 'short'", -EINVAL },
 	{ LAYER "f read bytes -> bytes more\n", "t:4:23: end of line expected, not 'more'", -EINVAL },
 	{ LAYER "f read ->\n", "t:4:10: result expected", -EINVAL },
 	{ LAYER "f\n", "t:4:2: operation expected", -EINVAL },
 	{ LAYER "f read\nf write\n", "t:5:1: function 'f' is in layer 'L' already", -EINVAL },
-	{ LAYER "f read out:path\n", "t:4:8: 'out:path': only an int or a long is read through a pointer", -EINVAL },
+	{ LAYER "f read out:iov iovcnt\n", "t:4:8: 'out:iov' cannot be read through a pointer", -EINVAL },
+	{ LAYER "f read in:path\n", "t:4:8: 'in:path' cannot be read through a pointer", -EINVAL },
+	{ LAYER "f read path out:name\n", "t:4:1: 'f': strings are read either at the entry or at the return", -EINVAL },
+	{ LAYER "f_{x} read\n", "t:4:1: unknown list in 'f_{x}'", -EINVAL },
+	{ LAYER "  list x a=1 b=0\n", "t:4:14: '0': bytes are a number up to 65535", -EINVAL },
+	{ LAYER "  type x 1\n", "t:4:8: 'x' is no number", -EINVAL },
+	{ LAYER "  type 4\n", "t:4:9: type expected", -EINVAL },
+	{ LAYER "  type 4 symbol:\n", "t:4:10: unknown type 'symbol:'", -EINVAL },
+	{ LAYER "  abi of\n", "t:4:9: layer expected", -EINVAL },
+	{ LAYER "  list x\n", "t:4:9: name expected", -EINVAL },
+	{ LAYER "  list x a b\nf_{x} read\nf_b read\n", "t:6:1: function 'f_b' is in layer 'L' already", -EINVAL },
 	{ LAYER "f read iov bytes\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
 	{ LAYER "f read bytes iov\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
 	{ LAYER "f read iov - iovcnt\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
@@ -172,6 +182,35 @@ static void test_row(void **state)
 	table_set_deinit(&set);
 }
 
+/* A name with a list is a row for each name of it, with what the list says of its values. */
+static void test_lists(void **state)
+{
+	static const struct { const char *name; unsigned bytes; } expected[] = { { "f_a_x", 1 }, { "f_b_x", 0 }, { "f_cc_x", 300 } };
+	struct table_set set;
+	char err[256] = "";
+
+	(void)state;
+	table_set_init(&set);
+	assert_int_equal(table_parse(&set, "t", LAYER "  list k a=1 b cc=300\n  list l z=9\nf_{k}_x read handle -> status\n", err, sizeof(err)), 0);
+	assert_int_equal(table_parse(&set, "t", "layer L\ng_{l} write\n", err, sizeof(err)), 0);
+	assert_int_equal(set.nrows, 4);
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(set.rows[i].name, expected[i].name);
+		assert_int_equal(set.rows[i].element_bytes, expected[i].bytes);
+		assert_int_equal(set.rows[i].op, OP_READ);
+		assert_int_equal(set.rows[i].nargs, 1);
+		assert_int_equal(set.rows[i].line, 6);
+	}
+	assert_string_equal(set.rows[3].name, "g_z");
+	assert_int_equal(table_parse(&set, "t", "layer M\n  libraries y\n  abi of L\n  variables-in L\n  type 4 1 symbol:s_g 3\n", err, sizeof(err)), 0);
+	assert_string_equal(set.layers[1].abi_layer, "L");
+	assert_string_equal(set.layers[1].variables_in, "L");
+	assert_int_equal(set.layers[1].ntypes, 3);
+	assert_string_equal(set.layers[1].types[1].symbol, "s_g");
+	assert_true(set.layers[1].types[2].value == 3 && set.layers[1].types[2].bytes == 4);
+	table_set_deinit(&set);
+}
+
 static void test_layer_properties(void **state)
 {
 	struct table_set set;
@@ -261,7 +300,7 @@ static void test_file(void **state)
 
 static void test_builtin_consistent(void **state)
 {
-	static const char *const layers[] = { "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "POSIX", "unwind" };
+	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "PnetCDF", "POSIX", "unwind" };
 
 	(void)state;
 	assert_int_equal(builtin.nlayers, sizeof(layers) / sizeof(layers[0]));
@@ -347,13 +386,23 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 	{ "netCDF", "nc_create_par", OP_CREATE, 0, RESULT_STATUS, true, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_FLAGS, 1, IOP_ARG_INT },
 		{ ROLE_COMM, 2, IOP_ARG_VALUE }, { ROLE_HANDLE, 4, IOP_ARG_OUT_INT } } },
 	{ "netCDF", "nc_put_vara_double", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT },
-		{ ROLE_VARIABLE, 1, IOP_ARG_INT }, { ROLE_START, 2, IOP_ARG_VALUE }, { ROLE_EDGES, 3, IOP_ARG_VALUE } } },
+		{ ROLE_VARIABLE, 1, IOP_ARG_INT }, { ROLE_EDGES, 3, IOP_ARG_LONGS } } },
+	{ "netCDF", "nc_inq_var", OP_LEARN, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_VARIABLE, 1, IOP_ARG_INT },
+		{ ROLE_NAME, 2, IOP_ARG_OUT_STRING }, { ROLE_TYPE, 3, IOP_ARG_OUT_INT }, { ROLE_NDIMS, 4, IOP_ARG_OUT_INT },
+		{ ROLE_DIMS, 5, IOP_ARG_OUT_INTS } } },
+	{ "PnetCDF", "ncmpi_iput_vara_double", OP_WRITE, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT },
+		{ ROLE_VARIABLE, 1, IOP_ARG_INT }, { ROLE_EDGES, 3, IOP_ARG_LONGS }, { ROLE_REQUEST, 5, IOP_ARG_OUT_INT } } },
 	{ "netCDF", "nc_close", OP_CLOSE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT } } },
-	{ "HDF5", "H5Dcreate2", OP_CREATE, 0, RESULT_HANDLE, false, { { ROLE_PARENT, 0, IOP_ARG_VALUE }, { ROLE_NAME, 1, IOP_ARG_STRING } } },
-	{ "HDF5", "H5Dwrite", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_ADDR, 4, IOP_ARG_VALUE } } },
+	{ "HDF5", "H5Dcreate2", OP_CREATE, 0, RESULT_HANDLE, false, { { ROLE_PARENT, 0, IOP_ARG_VALUE }, { ROLE_NAME, 1, IOP_ARG_STRING },
+		{ ROLE_TYPE, 2, IOP_ARG_VALUE }, { ROLE_SPACE, 3, IOP_ARG_VALUE } } },
+	{ "HDF5", "H5Sget_simple_extent_dims", OP_LEARN, 0, RESULT_NDIMS, true, { { ROLE_SPACE, 0, IOP_ARG_VALUE },
+		{ ROLE_DIMS, 1, IOP_ARG_OUT_LONGS } } },
+	{ "HDF5", "H5Dwrite", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_TYPE, 1, IOP_ARG_VALUE },
+		{ ROLE_SPACE, 2, IOP_ARG_VALUE }, { ROLE_SPACE2, 3, IOP_ARG_VALUE }, { ROLE_ADDR, 4, IOP_ARG_VALUE } } },
 	{ "HDF5", "H5Dwrite_async", OP_WRITE, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_HANDLE, 3, IOP_ARG_VALUE },
+		{ ROLE_TYPE, 4, IOP_ARG_VALUE }, { ROLE_SPACE, 5, IOP_ARG_VALUE }, { ROLE_SPACE2, 6, IOP_ARG_VALUE },
 		{ ROLE_ADDR, 7, IOP_ARG_VALUE }, { ROLE_REQUEST, 9, IOP_ARG_VALUE } } },
-	{ "HDF5", "H5Idec_ref", OP_CLOSE, MOD_AT_ZERO, RESULT_COUNT, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE } } },
+	{ "HDF5", "H5Idec_ref", OP_CLOSE, MOD_AT_ZERO, RESULT_REFERENCES, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE } } },
 	{ "MPI-IO", "MPI_File_open", OP_OPEN, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_PATH, 1, IOP_ARG_STRING },
 		{ ROLE_FLAGS, 2, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_OUT_VALUE } } },
 	{ "MPI-IO", "MPI_File_close", OP_CLOSE, MOD_DELETES, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_IN_VALUE } } },
@@ -466,6 +515,14 @@ static const struct { const char *layer, *function; unsigned flags, fd_arg, fd_a
 	{ "MPI-IO", "MPI_File_write_at_all", 0, IOP_NO_FD, IOP_NO_FD },
 	{ "MPI-IO", "MPI_File_iwrite_at", 0, IOP_NO_FD, IOP_NO_FD },
 	{ "ISOC", "fputc", IOP_D_DATA | IOP_D_STREAM_BYTES, IOP_NO_FD, IOP_NO_FD },
+	{ "netCDF", "nc_put_vara_int", IOP_D_DATA, IOP_NO_FD, IOP_NO_FD },
+	{ "netCDF", "nc_inq_vardimid", 0, IOP_NO_FD, IOP_NO_FD },
+	{ "netCDF", "nc_def_var", IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
+	{ "netCDF", "nc_put_vara_int", IOP_D_DATA, IOP_NO_FD, IOP_NO_FD },
+	{ "netCDF", "nc_inq_vardimid", 0, IOP_NO_FD, IOP_NO_FD },
+	{ "HDF5", "H5Dwrite", IOP_D_DATA, IOP_NO_FD, IOP_NO_FD },
+	{ "HDF5", "H5Sselect_hyperslab", 0, IOP_NO_FD, IOP_NO_FD },
+	{ "netCDF", "nc_def_var", IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
 	{ "ISOC", "fclose", 0, IOP_NO_FD, IOP_NO_FD },
 	{ "unwind", "_Unwind_RaiseException", IOP_D_UNWIND | IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
 };
@@ -655,6 +712,7 @@ static const char *const netcdf_mpi_names[] = { "libnetcdf_mpi.so.19", "libnetcd
 static const char *const hdf5_names[] = { "libhdf5_serial.so.103", "libhdf5_serial.so.310", "libhdf5.so", NULL };
 static const char *const hdf5_mpi_names[] = { "libhdf5_openmpi.so.103", "libhdf5_openmpi.so.310", "libhdf5.so", NULL };
 static const char *const mpi_names[] = { "libmpi.so.40", "libmpi.so.12", "libmpi.so", NULL };
+static const char *const pnetcdf_names[] = { "libpnetcdf.so.0d", "libpnetcdf.so.4", "libpnetcdf.so", NULL };
 static const char *const libc_names[] = { "libc.so.6", NULL };
 static const char *const unwind_names[] = { "libgcc_s.so.1", NULL };
 
@@ -663,6 +721,7 @@ static void test_exported_netcdf_mpi(void **state) { (void)state; check_exported
 static void test_exported_hdf5(void **state) { (void)state; check_exported("HDF5", hdf5_names); }
 static void test_exported_hdf5_mpi(void **state) { (void)state; check_exported("HDF5", hdf5_mpi_names); }
 static void test_exported_mpiio(void **state) { (void)state; check_exported("MPI-IO", mpi_names); }
+static void test_exported_pnetcdf(void **state) { (void)state; check_exported("PnetCDF", pnetcdf_names); }
 static void test_exported_mpi(void **state) { (void)state; check_exported("MPI", mpi_names); }
 static void test_exported_libc(void **state) { (void)state; check_exported("ISOC", libc_names); }
 static void test_exported_unwind(void **state) { (void)state; check_exported("unwind", unwind_names); }
@@ -753,6 +812,17 @@ static void test_complete_hdf5(void **state)
 		check_complete("HDF5", hdf5_names, prefixes[i], none);
 }
 
+static void test_complete_pnetcdf(void **state)
+{
+	static const char *const prefixes[] = { "ncmpi_put_", "ncmpi_get_var", "ncmpi_get_att", "ncmpi_iput_", "ncmpi_iget_", "ncmpi_bput_",
+		"ncmpi_mput_", "ncmpi_mget_", "ncmpi_def_", "ncmpi_open", "ncmpi_create", "ncmpi_wait", "ncmpi_inq_var" };
+	static const char *const except[] = { "ncmpi_inq_var_fill", "ncmpi_inq_varnatts", "ncmpi_inq_varoffset", NULL };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		check_complete("PnetCDF", pnetcdf_names, prefixes[i], except);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -765,8 +835,9 @@ int main(void)
 		cmocka_unit_test(test_request_descriptors), cmocka_unit_test(test_syscall_numbers),
 		cmocka_unit_test(test_exported_netcdf), cmocka_unit_test(test_exported_netcdf_mpi), cmocka_unit_test(test_exported_hdf5),
 		cmocka_unit_test(test_exported_hdf5_mpi), cmocka_unit_test(test_exported_mpiio), cmocka_unit_test(test_exported_mpi),
-		cmocka_unit_test(test_exported_libc), cmocka_unit_test(test_exported_unwind),
-		cmocka_unit_test(test_complete_mpiio), cmocka_unit_test(test_complete_netcdf), cmocka_unit_test(test_complete_hdf5),
+		cmocka_unit_test(test_exported_libc), cmocka_unit_test(test_exported_unwind), cmocka_unit_test(test_exported_pnetcdf),
+		cmocka_unit_test(test_complete_mpiio), cmocka_unit_test(test_complete_netcdf), cmocka_unit_test(test_complete_hdf5), cmocka_unit_test(test_complete_pnetcdf),
+		cmocka_unit_test(test_lists),
 	};
 
 	return cmocka_run_group_tests(tests, load_builtin, unload_builtin);

@@ -415,6 +415,17 @@ void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t in
 	bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.looked_at), &key, &done, BPF_ANY);
 }
 
+void kernel_side_want_constants(struct kernel_side *kernel, pid_t tgid, const struct iop_constants *constants)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.constants);
+	uint32_t key = tgid;
+
+	if (!constants)
+		bpf_map_delete_elem(fd, &key);
+	else if (!bpf_map_update_elem(fd, &key, constants, BPF_ANY))
+		kernel->skel->bss->any_constants = 1;
+}
+
 void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand)
 {
 	uint32_t key = tgid;

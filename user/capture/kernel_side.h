@@ -59,6 +59,8 @@ void kernel_side_links_for_all(struct kernel_side *kernel);
 /* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to return. 0: none. */
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags);
 
+/* Where the process has constants that are to be sent; NULL: they are not wanted any more. */
+void kernel_side_want_constants(struct kernel_side *kernel, pid_t tgid, const struct iop_constants *constants);
 /* Probes on demand: what the kernel side knows of a process that wants or has them. _demand and _end_demand return whether it does; the
  * latter makes the next call of such a layer want them anew. */
 void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand);

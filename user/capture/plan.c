@@ -209,6 +209,34 @@ static void find_communicators(const struct planner *p, const struct table_layer
 	}
 }
 
+size_t plan_constants_of(const struct table_set *set, size_t layer)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < layer; i++)
+		n += set->layers[i].ntypes;
+	return n;
+}
+
+/* In the library itself, and in an executable, which may have copies. */
+static int find_constants(struct planner *p, size_t index)
+{
+	const struct table_layer *layer = &p->set->layers[index];
+	bool executable = elf_file_interpreter(p->file) || elf_file_is_static(p->file);
+	const char *names[IOP_MAX_CONSTANTS];
+
+	if (!layer->ntypes || !layer->types[0].symbol[0] || (p->match[index] == NO_MATCH && !executable))
+		return 0;
+	if (!p->plan->constants)
+		p->plan->constants = calloc(plan_constants_of(p->set, p->set->nlayers), sizeof(*p->plan->constants));
+	if (!p->plan->constants)
+		return -ENOMEM;
+	for (size_t i = 0; i < layer->ntypes; i++)
+		names[i] = layer->types[i].symbol;
+	elf_file_objects(p->file, names, layer->ntypes, p->plan->constants + plan_constants_of(p->set, index));
+	return 0;
+}
+
 /* The numbers by which the table knows the ABI are in the file, as the linker left them. */
 static bool has_abi(const struct planner *p, const struct table_layer *layer)
 {
@@ -252,6 +280,8 @@ static int find_layers(struct planner *p)
 
 		find_communicators(p, &p->set->layers[i]);
 		p->match[i] = match_layer(p, i);
+		if (find_constants(p, i))
+			return -ENOMEM;
 		if (p->match[i] == NO_MATCH)
 			continue;
 		layer->layer = i;
@@ -501,6 +531,7 @@ void plan_destroy(struct plan *plan)
 	free(plan->points);
 	free(plan->missing);
 	free(plan->layers);
+	free(plan->constants);
 	free(plan->names);
 	*plan = (struct plan){ 0 };
 }

@@ -123,6 +123,7 @@ static void target_forget(struct targets *targets, struct target *target)
 	if (target->off)
 		kernel_side_set_off(targets->kernel, target->pid, 0);
 	target->off = 0;
+	kernel_side_want_constants(targets->kernel, target->pid, NULL);
 	free(target->seen);
 	target->seen = NULL;
 	target->nseen = 0;
@@ -287,6 +288,27 @@ static void find_communicators(struct targets *targets, const struct proc_module
 	}
 }
 
+/* The types that a library predefines when it runs: the kernel side reads their numbers when they are there. */
+static void want_constants(struct targets *targets, const struct target *target, size_t index, const struct proc_modules *modules)
+{
+	const struct table_layer *table = &targets->set->layers[index];
+	struct iop_constants wanted = { .layer = index, .n = table->ntypes };
+	size_t first = plan_constants_of(targets->set, index);
+
+	for (size_t m = 0; m < modules->n; m++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[m]);
+		uint64_t bias;
+
+		if (!library || !library->plan.constants)
+			continue;
+		bias = modules->v[m].base - modules->v[m].base_offset - library->plan.first_vaddr;
+		for (size_t i = 0; i < table->ntypes; i++)
+			if (!wanted.address[i] && library->plan.constants[first + i])
+				wanted.address[i] = bias + library->plan.constants[first + i];
+	}
+	kernel_side_want_constants(targets->kernel, target->pid, &wanted);
+}
+
 static void note_library(struct targets *targets, const struct target *target, const struct library *library,
 			 const struct plan_layer *layer, const struct proc_modules *modules)
 {
@@ -317,6 +339,8 @@ static void note_library(struct targets *targets, const struct target *target, c
 	}
 	spool_writer_text(targets->spool, IOP_REC_LIBRARY, target->pid, monotonic_ns(), note.text, NULL);
 	note_free(&note);
+	if (table->ntypes && table->types[0].symbol[0])
+		want_constants(targets, target, layer->layer, modules);
 }
 
 static void note_gaps(struct targets *targets, const struct target *target, const struct library *library, bool shared_was_there,

@@ -240,17 +240,29 @@ bool elf_file_code_begins_in(struct elf_file *file, uint64_t after, uint64_t upt
 
 /* ---- objects ---- */
 
+/* The name of a defined data object, NULL if the symbol is none. */
+static const char *object_name(const struct elf_symtab *table, const Elf64_Sym *symbol)
+{
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF)
+		return NULL;
+	return elf_symtab_string(table, symbol->st_name);
+}
+
+/* In .symtab a version may follow. */
+static bool same_name(const char *candidate, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(candidate, name, len) && (!candidate[len] || candidate[len] == '@');
+}
+
 static bool find_object(const struct elf_symtab *table, const char *name, uint64_t *vaddr, uint64_t *size)
 {
 	for (size_t i = 0; i < table->n; i++) {
 		const Elf64_Sym *symbol = &table->symbols[i];
-		const char *candidate;
+		const char *candidate = object_name(table, symbol);
 
-		if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF)
-			continue;
-		candidate = elf_symtab_string(table, symbol->st_name);
-		if (!candidate || strncmp(candidate, name, strlen(name)) ||
-		    (candidate[strlen(name)] && candidate[strlen(name)] != '@'))
+		if (!candidate || !same_name(candidate, name))
 			continue;
 		*vaddr = symbol->st_value;
 		*size = symbol->st_size;
@@ -262,6 +274,20 @@ static bool find_object(const struct elf_symtab *table, const char *name, uint64
 bool elf_file_object(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size)
 {
 	return find_object(&file->exported, name, vaddr, size) || find_object(&file->all, name, vaddr, size);
+}
+
+void elf_file_objects(struct elf_file *file, const char *const *names, size_t n, uint64_t *vaddr)
+{
+	const struct elf_symtab *table = elf_file_is_static(file) ? &file->all : &file->exported;
+
+	memset(vaddr, 0, n * sizeof(*vaddr));
+	for (size_t i = 0; i < table->n; i++) {
+		const char *candidate = object_name(table, &table->symbols[i]);
+
+		for (size_t k = 0; k < n && candidate; k++)
+			if (!vaddr[k] && same_name(candidate, names[k]))
+				vaddr[k] = table->symbols[i].st_value;
+	}
 }
 
 /* ---- the file ---- */

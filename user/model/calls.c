@@ -183,10 +183,18 @@ static void frame_pop(struct thread *thread)
 	f->object = NULL;
 }
 
+/* Inquiries and the like teach the model and are nothing in the trace. */
+static bool quiet(const struct replay *r, const struct frame *f)
+{
+	return frame_row(r, f)->op == OP_LEARN;
+}
+
 static int enter_event(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	struct model_event event = { .type = EV_ENTER, .u.call.region = f->probe };
 
+	if (quiet(r, f))
+		return 0;
 	r->model->totals.calls++;
 	r->model->totals.system_calls += frame_layer(r, f)->syscalls;
 	return call_event(r, thread, &event, f->enter_ns);
@@ -209,6 +217,8 @@ static int leave_event(struct replay *r, struct thread *thread, const struct fra
 	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
 				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
 
+	if (quiet(r, f))
+		return 0;
 	if (f->maps)
 		add_mapping(r, f, &event);
 	if (f->failed)

@@ -54,8 +54,10 @@ struct object *object_of_ref(struct process *process, uint32_t ref)
 
 void object_release(struct object *object)
 {
-	if (object && !--object->holders)
-		free(object);
+	if (!object || --object->holders)
+		return;
+	shape_free(object);
+	free(object);
 }
 
 void object_forget(struct process *process, struct object *object)

@@ -152,6 +152,7 @@ void model_deinit(struct model *model)
 	free(model->comms.v);
 	free(model->shared_mounts.v);
 	free(model->left_out.v);
+	free(model->variables.v);
 	free(model->notes);
 	free(model->digest);
 	for (; model->strings; model->strings = next) {

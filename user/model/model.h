@@ -106,6 +106,7 @@ struct model {
 	MODEL_ARRAY(struct model_handle, handles);
 	MODEL_ARRAY(struct model_comm, comms);
 	MODEL_ARRAY(struct model_left_out, left_out);
+	MODEL_ARRAY(const char *, variables);           /* names of netCDF's variables, each once */
 	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
 	const char *machine_name, *host_name, *version; /* version: of the ioprobe that recorded */
 	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
@@ -158,7 +159,8 @@ struct model_event {
 		struct { uint32_t handle, status_flags; } status;
 		struct { uint32_t paradigm, file; } del;
 		struct { uint32_t handle; int64_t request; uint8_t whence; uint64_t result; } seek;
-		struct { uint32_t handle; uint8_t mode; uint32_t flags; uint64_t bytes, matching_id, offset; } begin;
+		struct { uint32_t handle; uint8_t mode; uint32_t flags; uint64_t bytes, matching_id, offset; uint32_t variable; } begin;
+										/* variable: 1 + its index, 0 none or unknown */
 		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */
 		struct {
 			uint32_t handle;

@@ -58,7 +58,7 @@ int op_path(struct replay *r, struct thread *thread, struct frame *f)
 /* What stands at an offset behind an argument means what the table says only in libraries of the known ABI. */
 static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role, int64_t *value)
 {
-	return thread->process->libraries[frame_row(r, f)->layer].known_abi && frame_arg(r, f, role, value);
+	return thread->process->libraries[r->abi_layer[frame_row(r, f)->layer]].known_abi && frame_arg(r, f, role, value);
 }
 
 static uint64_t bytes_requested(const struct replay *r, const struct thread *thread, const struct frame *f)
@@ -74,9 +74,9 @@ static uint64_t bytes_requested(const struct replay *r, const struct thread *thr
 		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
 	if (frame_arg(r, f, ROLE_IOV, &a))
 		return a;
-	if (frame_arg(r, f, ROLE_COUNT, &a) && library_arg(r, thread, f, ROLE_DATATYPE, &b))
+	if (frame_arg(r, f, ROLE_COUNT, &a) && library_arg(r, thread, f, ROLE_DATATYPE, &b) && !shape_decides(r, f, a, b))
 		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
-	return frame_row(r, f)->result == RESULT_CHAR ? 1 : BYTES_UNKNOWN;
+	return frame_row(r, f)->result == RESULT_CHAR ? 1 : shape_bytes(r, thread, f);
 }
 
 static uint64_t bytes_moved(const struct replay *r, const struct thread *thread, const struct frame *f)
@@ -96,10 +96,12 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 		return frame_arg(r, f, ROLE_SIZE, &size) ? (uint64_t)f->ret * size : BYTES_UNKNOWN;
 	case RESULT_CHAR:
 		return 1;
-	case RESULT_STATUS:     /* in the status, or all or an error */
+	case RESULT_STATUS:     /* in the status, else all or an error; what a size is made of may be known only now */
 		if (library_arg(r, thread, f, ROLE_STATUS, &size))
 			return size;
-		return frame_info(r, f)->arg[ROLE_BYTES] >= 0 ? f->request : BYTES_UNKNOWN;
+		if (frame_info(r, f)->arg[ROLE_STATUS] >= 0)
+			return BYTES_UNKNOWN;
+		return f->request != BYTES_UNKNOWN ? f->request : bytes_requested(r, thread, f);
 	default:
 		return BYTES_UNKNOWN;
 	}
@@ -153,6 +155,7 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 	f->matching_id = ++r->matching_id;
 	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);
 	event.u.begin.bytes = f->request;
+	event.u.begin.variable = shape_variable(r, f);
 	event.u.begin.matching_id = f->matching_id;
 	return call_event(r, thread, &event, f->enter_ns);
 }
@@ -261,7 +264,7 @@ static bool vouches(const struct replay *r, const struct frame *f)
 	if (row->mods & MOD_AT_ZERO || (f->complete && f->failed))
 		return false;
 	return !f->complete || row->op == OP_READ || row->op == OP_WRITE || row->op == OP_SYNC || row->op == OP_SEEK ||
-	       row->op == OP_CLOSE || row->op == OP_DUP;
+	       row->op == OP_CLOSE || row->op == OP_DUP || row->op == OP_LEARN;
 }
 
 static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
@@ -486,13 +489,19 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 	struct object *object = f->object;
 	int ret = 0;
 
-	if (!object || object->closed || (frame_row(r, f)->mods & MOD_AT_ZERO && f->ret))
+	if (!object || object->closed)
 		return 0;
+	if (frame_row(r, f)->mods & MOD_AT_ZERO ? f->ret != 0 : object->references != 0) {
+		object->references -= object->references != 0;
+		return 0;
+	}
 	object->closed = true;  /* pclose calls fclose */
 	if (frame_row(r, f)->mods & MOD_DELETES && object->delete_on_close && object->file != REF_NONE)
 		ret = delete_event(r, thread, f, object->file);
 	if (!ret)
 		ret = op_destroy_event(r, thread, f, object_handle(r, thread->process, object));
+	if (frame_info(r, f)->sized)
+		space_forget(thread->process, object->key.value);
 	if (object_find(thread->process, object->key.layer, object->key.value) == object)
 		object_forget(thread->process, object);
 	return ret;
@@ -547,6 +556,9 @@ static int library_leave(struct replay *r, struct thread *thread, unsigned index
 	case OP_SEEK:
 		handle = f->object ? object_handle(r, thread->process, f->object) : REF_NONE;
 		return handle == REF_NONE ? 0 : op_seek(r, thread, f, handle);
+	case OP_META:
+	case OP_LEARN:
+		return frame_info(r, f)->sized ? 0 : shape_learn(r, f);
 	default:
 		return 0;
 	}
@@ -571,6 +583,8 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return async_submitted(r, thread, f);
 	if (info->fd)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
+	if (f->begun && !f->failed && !f->abandoned && info->arg[ROLE_SPACE2] >= 0)
+		shape_rank_from_below(r, thread, index, space_rank(r, thread, f));
 	if (f->begun)
 		return end_operation(r, thread, f);
 	if (info->on_fd)
@@ -579,5 +593,8 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return requests_leave(r, thread, f);
 	if (f->failed || f->abandoned)
 		return 0;
+	ret = info->sized ? space_learn(r, thread, f) : 0;
+	if (ret)
+		return ret;
 	return frame_row(r, f)->mods & MOD_COMPLETES ? end_split(r, thread, f) : library_leave(r, thread, index);
 }

@@ -23,11 +23,21 @@ static bool result_failed(const struct replay *r, const struct frame *f)
 	case RESULT_HANDLE:
 		return layer->handle_kind == HANDLE_POINTER ? !f->ret : f->ret < 0;
 	case RESULT_POINTER:
+	case RESULT_SIZE:
 		return !f->ret;
 	case RESULT_BYTES:
 	case RESULT_OFFSET:
 	case RESULT_CHAR:
 	case RESULT_COUNT:
+	case RESULT_TYPE:
+	case RESULT_SPACE:
+	case RESULT_SELECTED:
+	case RESULT_EXTENT:
+	case RESULT_NDIMS:
+	case RESULT_VARIABLE:
+	case RESULT_CLASS:
+	case RESULT_EQUAL:
+	case RESULT_REFERENCES:
 		return f->ret < 0;
 	default:
 		return false;

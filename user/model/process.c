@@ -242,6 +242,7 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	requests_end(r, process);
 	object_free_all(process);
 	comms_free_process(process);
+	space_free(process);
 	memset(process->libraries, 0, sizeof(process->libraries));
 	if (rec->path_len) {
 		char *path = strndup(rec->path, rec->path_len);
@@ -264,6 +265,7 @@ static void process_die(struct replay *r, struct process *process)
 	locks_free(process);
 	object_free_all(process);
 	comms_free_process(process);
+	space_free(process);
 	free(process->cwd);
 	process->cwd = NULL;
 }

@@ -68,6 +68,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_CWD: return process_cwd(thread->process, (const void *)rec);
 	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
 	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
+	case IOP_REC_CONSTANTS: return space_constants(r, thread->process, (const void *)rec);
 	case IOP_REC_TASK_EXIT: return process_task_exit(r, thread, (const void *)rec);
 	case IOP_REC_ASYNC: return async_record(r, thread, (const void *)rec);
 	case IOP_REC_ASYNC_END: return async_end_record(r, thread, (const void *)rec);
@@ -114,6 +115,7 @@ static size_t least_size(enum iop_rec_type type)
 	case IOP_REC_EXEC: return sizeof(struct iop_rec_exec);
 	case IOP_REC_TASK_EXIT: return sizeof(struct iop_rec_task_exit);
 	case IOP_REC_LOST: return sizeof(struct iop_rec_lost);
+	case IOP_REC_CONSTANTS: return sizeof(struct iop_rec_constants);
 	case IOP_REC_REQUESTS:
 	case IOP_REC_SUBMITTED: return sizeof(struct iop_rec_requests);
 	case IOP_REC_MAP_EXEC: return sizeof(struct iop_rec_map);
@@ -128,6 +130,8 @@ static bool payload_fits(const struct iop_rec *rec, size_t len)
 		return false;
 	if (rec->type == IOP_REC_FD || rec->type == IOP_REC_CWD || rec->type == IOP_REC_FILE)
 		return ((const struct iop_rec_fd *)rec)->path_len <= len - sizeof(struct iop_rec_fd);
+	if (rec->type == IOP_REC_CONSTANTS)
+		return ((const struct iop_rec_constants *)rec)->n <= (len - sizeof(struct iop_rec_constants)) / sizeof(int64_t);
 	if (rec->type == IOP_REC_EXEC)
 		return ((const struct iop_rec_exec *)rec)->path_len <= len - sizeof(struct iop_rec_exec);
 	return true;
@@ -280,6 +284,7 @@ static void deinit(struct replay *r)
 	comms_free(r);
 	files_free(r);
 	notes_free(r);
+	shapes_free(r);
 	table_set_deinit(&r->set);
 	free(r->jobs.v);
 	free(r->rows);

@@ -26,6 +26,14 @@ static uint32_t paradigm_get(struct replay *r, const struct table_layer *layer)
 	return paradigm->identification && paradigm->name ? model->paradigms.n - 1 : REF_NONE;
 }
 
+static uint32_t abi_layer(const struct replay *r, size_t layer)
+{
+	for (size_t i = 0; i < r->set.nlayers; i++)
+		if (!strcmp(r->set.layers[i].name, r->set.layers[layer].abi_layer))
+			return i;
+	return layer;
+}
+
 static int read_layers(struct replay *r)
 {
 	if (r->set.nlayers > MAX_LAYERS)
@@ -34,6 +42,7 @@ static int read_layers(struct replay *r)
 		const struct table_layer *layer = &r->set.layers[i];
 
 		r->layer_paradigm[i] = REF_NONE;
+		r->abi_layer[i] = abi_layer(r, i);
 		if (!layer->paradigm[0])
 			continue;
 		r->layer_paradigm[i] = paradigm_get(r, layer);
@@ -66,12 +75,13 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 	for (int i = 0; i < IOP_MAX_ARGS && args[i]; i++) {
 		if (is_out(args[i]->kind))
 			info->out[info->nout++] = i;
-		if (args[i]->kind == IOP_ARG_STRING)
+		if (table_kind_has(args[i]->kind) & IOP_HAS_PAYLOAD)
 			info->strings[info->nstrings++] = i;
 		if (args[i]->role == ROLE_HANDLE && is_out(args[i]->kind))
 			handle_out = true;
 	}
 	info->paradigm = r->layer_paradigm[row->layer];
+	info->sized = r->set.layers[row->layer].ntypes && r->set.layers[row->layer].types[0].symbol[0];
 	info->fd = info->paradigm != REF_NONE && (info->paradigm == r->fd_paradigm || info->paradigm == r->socket_paradigm);
 	info->on_fd = info->paradigm != REF_NONE && !info->fd && r->set.layers[row->layer].handle_kind == HANDLE_FD;
 	info->uses = info->arg[ROLE_HANDLE] >= 0 && !handle_out;

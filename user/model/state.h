@@ -29,6 +29,7 @@ struct row_info {
 	uint8_t strings[IOP_MAX_ARGS];  /* of STRING arguments */
 	bool makes;                     /* open, create: a handle */
 	bool uses;                      /* HANDLE is an argument that is operated on */
+	bool sized;                     /* the layer has dataspaces and types by id (spaces.c) */
 	bool fd;                        /* the layer's handles are descriptors */
 	bool on_fd;                     /* they are handles of its own on descriptors */
 	uint32_t paradigm;              /* REF_NONE */
@@ -70,6 +71,7 @@ struct object_key { uint64_t value; uint32_t layer, pad; };
 struct object {
 	struct object_key key;
 	unsigned holders;               /* the hash, and frames */
+	unsigned references;            /* closes that it takes beyond the first (H5Iinc_ref) */
 	uint32_t ref;                   /* model handle, REF_NONE until first used */
 	uint32_t file, comm, paradigm;
 	uint32_t parent;                /* of one whose making was not seen, REF_NONE */
@@ -78,6 +80,8 @@ struct object {
 	uint8_t mode;
 	bool delete_on_close;
 	bool closed;                    /* a call inside the one that closes it did so already */
+	struct variable *variables;     /* of a file: what is known of its variables and dimensions (shapes.c) */
+	struct dimension *dimensions;
 	uint64_t split_id;              /* operation of an unfinished split collective, 0 none */
 	UT_hash_handle hh;
 };
@@ -127,6 +131,7 @@ struct process {
 	size_t nfds;
 	struct object *objects;
 	struct comm_value *comms;
+	struct sized *sized, *passing;  /* HDF5's datasets, attributes, predefined types; dataspaces, types: by id (spaces.c) */
 	struct comm_count *comm_counts;
 	bool counts_comms;              /* every creation of a communicator was seen so far */
 	bool narrow_comms;              /* they are 32-bit numbers */
@@ -204,6 +209,7 @@ struct thread {
 
 /* label: what a socket is called in the end, NULL. kernel: described by the kernel, not by a call's argument. next: another file of the same path, REF_NONE. */
 struct file_info { uint32_t group, mnt_id, next; bool regular, kernel, socket; const char *label; };
+struct variable_name { const char *name; uint32_t number; UT_hash_handle hh; };
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
 struct mount_table { const char *ns; struct mounts mounts; };
 struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
@@ -224,6 +230,7 @@ struct replay {
 	struct table_set set;
 	struct row_info *rows;          /* of set.rows */
 	uint32_t layer_paradigm[MAX_LAYERS], fd_paradigm, socket_paradigm;      /* REF_NONE */
+	uint32_t abi_layer[MAX_LAYERS];         /* whose library's ABI the layer's arguments follow: its own, or another's */
 	struct process *processes, *all_processes;
 	struct thread *threads, *cached_thread;
 	struct { struct group_info *v; size_t n, cap; } infos;
@@ -243,6 +250,7 @@ struct replay {
 	uint32_t polled_row, ended_row; /* regions: the kernel's polling thread takes an operation; one on handles ends. REF_NONE */
 	uint64_t async_unseen, async_unknown, async_nameless, async_other;
 	size_t loss_notes;
+	struct variable_name *variable_names;
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
 	struct gap_process *gap_processes;
@@ -280,6 +288,27 @@ void notes_free(struct replay *r);
 
 /* ---- rows.c ---- */
 int rows_read(struct replay *r, const char *name, const char *text);    /* one more table */
+
+/* ---- shapes.c: sizes and names of variables, from what calls tell of them ---- */
+int shape_learn(struct replay *r, struct frame *f);     /* at the return of a call that worked */
+/* Whether the count and the size of a datatype that it was given say nothing, and the variable's shape does. */
+bool shape_decides(const struct replay *r, const struct frame *f, int64_t count, int64_t type_bytes);
+/* Bytes that the operation moves; BYTES_UNKNOWN. */
+uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const struct frame *f);
+uint32_t shape_variable(const struct replay *r, const struct frame *f);         /* as in model_event */
+void shape_free(struct object *object);
+void shapes_free(struct replay *r);
+uint64_t shape_product(uint64_t a, uint64_t b);                                 /* BYTES_UNKNOWN if one is, or if it is too large */
+void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned index, int rank);
+
+/* ---- spaces.c: HDF5's dataspaces and types ---- */
+int space_constants(struct replay *r, struct process *process, const struct iop_rec_constants *rec);
+void space_forget(struct process *process, int64_t id);                         /* a handle that was closed */
+int space_learn(struct replay *r, struct thread *thread, struct frame *f);      /* at the return of a call that worked */
+uint64_t space_elements(const struct replay *r, const struct thread *thread, const struct frame *f);    /* BYTES_UNKNOWN */
+uint64_t space_type_bytes(const struct thread *thread, int64_t type);           /* BYTES_UNKNOWN */
+int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f);             /* of the dataset, -1 unknown */
+void space_free(struct process *process);
 
 /* ---- calls.c ---- */
 int call_record(struct replay *r, struct thread *thread, const struct iop_rec_call *rec);

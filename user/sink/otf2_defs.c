@@ -102,6 +102,18 @@ static void strings_free(struct definitions *d)
 	}
 }
 
+/* Events refer to names of variables by index, long before this: they are the first strings. Names that differ in bytes which readers
+ * cannot decode may look the same. */
+static void define_variables(struct definitions *d)
+{
+	for (size_t i = 0; i < d->model->variables.n && d->code == OTF2_SUCCESS; i++) {
+		char *name = utf8_printable(d->model->variables.v[i]);
+
+		d->code = name ? OTF2_GlobalDefWriter_WriteString(d->writer, d->nstrings++, name) : OTF2_ERROR_ENOMEM;
+		free(name);
+	}
+}
+
 static OTF2_AttributeValue string_value(struct definitions *d, const char *text)
 {
 	return (OTF2_AttributeValue){ .stringRef = string_ref(d, text) };
@@ -363,6 +375,7 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_MAPPED_OFFSET] = { "Mapped offset", "Where in the file the mapping begins, in bytes", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_DEVICE] = { "Device read", "Bytes that the system call asked of block devices, read-ahead included", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_WAIT] = { "I/O wait", "Nanoseconds that the system call slept for I/O", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_VARIABLE] = { "Variable", "Name of the variable that the operation is on", OTF2_TYPE_STRING },
 		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the part of the file that is locked", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_LOCK_LENGTH] = { "Lock Length", "Bytes of the part of the file that is locked, 0: up to its end",
 					    OTF2_TYPE_UINT64 },
@@ -498,6 +511,7 @@ int otf2_definitions_write(struct otf2_sink *s, const struct model *model)
 	error = definitions_init(&d);
 	if (!error) {
 		define_clock(&d);
+		define_variables(&d);
 		d.strings_only = true;
 		define_all(&d);
 		d.strings_only = false;

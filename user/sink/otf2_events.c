@@ -82,15 +82,15 @@ static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 
 static OTF2_ErrorCode write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
 {
-	OTF2_AttributeList *a = NULL;
+	OTF2_AttributeList *a = s->attributes;
+	OTF2_ErrorCode code = OTF2_SUCCESS;
 
-	if (e->u.begin.offset != OFFSET_UNKNOWN) {
-		OTF2_ErrorCode code = OTF2_AttributeList_AddUint64(s->attributes, ATTRIBUTE_OFFSET, e->u.begin.offset);
-
-		if (code != OTF2_SUCCESS)
-			return code;
-		a = s->attributes;
-	}
+	if (e->u.begin.offset != OFFSET_UNKNOWN)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_OFFSET, e->u.begin.offset);
+	if (code == OTF2_SUCCESS && e->u.begin.variable)
+		code = OTF2_AttributeList_AddStringRef(a, ATTRIBUTE_VARIABLE, e->u.begin.variable - 1);
+	if (code != OTF2_SUCCESS)
+		return code;
 	return OTF2_EvtWriter_IoOperationBegin(w, a, t, e->u.begin.handle, e->u.begin.mode, e->u.begin.flags,
 					       bytes_of(e->u.begin.bytes), matching_id(s, e->u.begin.matching_id));
 }

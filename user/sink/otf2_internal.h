@@ -22,6 +22,7 @@ enum otf2_attribute {
 	ATTRIBUTE_MAPPED_OFFSET,        /* "Mapped offset", uint64, on the Leave of an mmap of a file */
 	ATTRIBUTE_DEVICE,       /* "Device read", uint64, and */
 	ATTRIBUTE_WAIT,         /* "I/O wait", uint64, on the Leave of a system call that was not served from memory */
+	ATTRIBUTE_VARIABLE,     /* "Variable", string, on IoOperationBegin of an operation on a variable whose name is known */
 	ATTRIBUTE_LOCK_OFFSET,  /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
 	ATTRIBUTE_LOCK_LENGTH,
 	ATTRIBUTE_COUNT,

@@ -4,22 +4,21 @@
  * found late: files are added up in finish() only.
  */
 #include "sink/summary.h"
-#include "sink/summary_internal.h"
 
 #include <errno.h>
+#include <otf2/OTF2_Events.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HASH_NONFATAL_OOM 1
-#include <otf2/OTF2_Events.h>
-#include <uthash.h>
+#include "sink/summary_internal.h"
 
 /* system_ns: of the calls inside that have ended */
 struct frame { uint32_t region; uint64_t enter_ns, system_ns; };
 
 /* A blocking operation ends in the call that began it: those are kept by location, the others in a table. */
-struct blocking { uint64_t id; uint32_t depth; uint8_t mode; };
-struct pending { uint64_t id; uint32_t handle; uint8_t mode; UT_hash_handle hh; };
+struct blocking { uint64_t id; uint32_t depth, variable; uint8_t mode; };
+struct pending { uint64_t id; uint32_t handle, variable; uint8_t mode; UT_hash_handle hh; };
 
 struct location_state {
 	struct frame *frames;
@@ -40,6 +39,8 @@ struct summary_sink {
 	size_t nlocations;
 	struct summary_counts *handles;
 	size_t nhandles;
+	struct summary_variable *variables;
+	struct summary_counts no_variable;
 	struct pending *pending;
 	uint64_t unmatched;             /* leaves without their enter, ends of operations without a begin */
 };
@@ -166,8 +167,33 @@ static int count_leave(struct summary_sink *s, struct location_state *l, const s
 
 /* ---- operations ---- */
 
-/* The counters of a handle and of its layer. */
-static int counts_of(struct summary_sink *s, const struct model *model, uint32_t handle, struct summary_counts *counts[2])
+#define COUNTERS 3
+
+/* Those of a variable; a place where nobody looks for an operation on none. */
+static struct summary_counts *variable_counts(struct summary_sink *s, uint32_t handle, uint32_t variable)
+{
+	uint64_t key = (uint64_t)handle << 32 | variable;
+	struct summary_variable *v;
+
+	if (!variable)
+		return &s->no_variable;
+	HASH_FIND(hh, s->variables, &key, sizeof(key), v);
+	if (v)
+		return &v->counts;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return NULL;
+	v->key = key;
+	HASH_ADD(hh, s->variables, key, sizeof(v->key), v);
+	if (v->hh.tbl)
+		return &v->counts;
+	free(v);
+	return NULL;
+}
+
+/* The counters of a handle, of its layer, and of the variable. */
+static int counts_of(struct summary_sink *s, const struct model *model, uint32_t handle, uint32_t variable,
+		     struct summary_counts *counts[COUNTERS])
 {
 	uint32_t layer;
 	int error;
@@ -182,16 +208,17 @@ static int counts_of(struct summary_sink *s, const struct model *model, uint32_t
 		return -ENOMEM;
 	counts[0] = &s->handles[handle];
 	counts[1] = &s->layers[layer].counts;
-	return 0;
+	counts[2] = variable_counts(s, handle, variable);
+	return counts[2] ? 0 : -ENOMEM;
 }
 
-static int pending_add(struct summary_sink *s, uint64_t id, uint32_t handle, uint8_t mode)
+static int pending_add(struct summary_sink *s, uint64_t id, uint32_t handle, uint32_t variable, uint8_t mode)
 {
 	struct pending *p = malloc(sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
-	*p = (struct pending){ .id = id, .handle = handle, .mode = mode };
+	*p = (struct pending){ .id = id, .handle = handle, .variable = variable, .mode = mode };
 	HASH_ADD(hh, s->pending, id, sizeof(p->id), p);
 	if (p->hh.tbl)
 		return 0;
@@ -199,8 +226,8 @@ static int pending_add(struct summary_sink *s, uint64_t id, uint32_t handle, uin
 	return -ENOMEM;
 }
 
-/* The mode of an operation that ends here, -1 if its begin was not seen. */
-static int operation_end(struct summary_sink *s, struct location_state *l, uint64_t id)
+/* The mode and the variable of an operation that ends here, -1 if its begin was not seen. */
+static int operation_end(struct summary_sink *s, struct location_state *l, uint64_t id, uint32_t *variable)
 {
 	struct pending *p;
 	int mode;
@@ -208,6 +235,7 @@ static int operation_end(struct summary_sink *s, struct location_state *l, uint6
 	for (uint32_t i = l->nblocking; i-- > 0;)
 		if (l->blocking[i].id == id) {
 			mode = l->blocking[i].mode;
+			*variable = l->blocking[i].variable;
 			memmove(&l->blocking[i], &l->blocking[i + 1], (--l->nblocking - i) * sizeof(*l->blocking));
 			return mode;
 		}
@@ -215,6 +243,7 @@ static int operation_end(struct summary_sink *s, struct location_state *l, uint6
 	if (!p)
 		return -1;
 	mode = p->mode;
+	*variable = p->variable;
 	HASH_DEL(s->pending, p);
 	free(p);
 	return mode;
@@ -222,20 +251,21 @@ static int operation_end(struct summary_sink *s, struct location_state *l, uint6
 
 static int count_begin(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
 {
-	struct summary_counts *counts[2];
-	int error = counts_of(s, model, e->u.begin.handle, counts);
+	struct summary_counts *counts[COUNTERS];
+	int error = counts_of(s, model, e->u.begin.handle, e->u.begin.variable, counts);
 
 	if (error)
 		return error;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < COUNTERS; i++) {
 		counts[i]->reads += e->u.begin.mode == OTF2_IO_OPERATION_MODE_READ;
 		counts[i]->writes += e->u.begin.mode == OTF2_IO_OPERATION_MODE_WRITE;
 	}
 	if (e->u.begin.flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING)
-		return pending_add(s, e->u.begin.matching_id, e->u.begin.handle, e->u.begin.mode);
+		return pending_add(s, e->u.begin.matching_id, e->u.begin.handle, e->u.begin.variable, e->u.begin.mode);
 	error = grow32(&l->blocking, &l->cap_blocking, l->nblocking, sizeof(*l->blocking));
 	if (!error)
-		l->blocking[l->nblocking++] = (struct blocking){ e->u.begin.matching_id, l->nframes, e->u.begin.mode };
+		l->blocking[l->nblocking++] = (struct blocking){ e->u.begin.matching_id, l->nframes, e->u.begin.variable,
+								 e->u.begin.mode };
 	return error;
 }
 
@@ -256,16 +286,17 @@ static void count_bytes(struct summary_counts *counts, int mode, uint64_t bytes)
 
 static int count_complete(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
 {
-	int mode = operation_end(s, l, e->u.complete.matching_id);
-	struct summary_counts *counts[2];
+	uint32_t variable;
+	int mode = operation_end(s, l, e->u.complete.matching_id, &variable);
+	struct summary_counts *counts[COUNTERS];
 	int error;
 
 	if (mode < 0)
 		return unmatched(s);
 	if (e->u.complete.bytes == BYTES_UNKNOWN && e->u.complete.failed)
 		return 0;
-	error = counts_of(s, model, e->u.complete.handle, counts);
-	for (int i = 0; i < 2 && !error; i++)
+	error = counts_of(s, model, e->u.complete.handle, variable, counts);
+	for (int i = 0; i < COUNTERS && !error; i++)
 		count_bytes(counts[i], mode, e->u.complete.bytes);
 	return error;
 }
@@ -273,12 +304,12 @@ static int count_complete(struct summary_sink *s, const struct model *model, str
 /* What began and was not seen to end. */
 static int count_pending(struct summary_sink *s, const struct model *model, struct summary_report *report)
 {
-	struct summary_counts *counts[2];
+	struct summary_counts *counts[COUNTERS];
 	int error = 0;
 
 	for (const struct pending *p = s->pending; p && !error; p = p->hh.next) {
-		error = counts_of(s, model, p->handle, counts);
-		for (int i = 0; i < 2 && !error; i++)
+		error = counts_of(s, model, p->handle, p->variable, counts);
+		for (int i = 0; i < COUNTERS && !error; i++)
 			count_bytes(counts[i], p->mode, BYTES_UNKNOWN);
 		report->open_operations++;
 	}
@@ -289,6 +320,7 @@ static int summary_event(struct sink *sink, const struct model *model, const str
 {
 	struct summary_sink *s = (struct summary_sink *)sink;
 	struct location_state *l;
+	uint32_t variable;
 
 	if (e->location >= model->locations.n)
 		return -EINVAL;
@@ -301,19 +333,19 @@ static int summary_event(struct sink *sink, const struct model *model, const str
 	case EV_LEAVE: return count_leave(s, l, e);
 	case EV_BEGIN: return count_begin(s, model, l, e);
 	case EV_COMPLETE: return count_complete(s, model, l, e);
-	case EV_CANCELLED: return operation_end(s, l, e->u.op.matching_id) < 0 ? unmatched(s) : 0;
+	case EV_CANCELLED: return operation_end(s, l, e->u.op.matching_id, &variable) < 0 ? unmatched(s) : 0;
 	default: return 0;
 	}
 }
 
 /* ---- the end: handles become files ---- */
 
-static uint64_t activity(const struct summary_counts *c)
+uint64_t summary_activity(const struct summary_counts *c)
 {
 	return c->reads + c->writes + c->bytes_read + c->bytes_written;
 }
 
-static void add_counts(struct summary_counts *to, const struct summary_counts *from)
+void summary_add(struct summary_counts *to, const struct summary_counts *from)
 {
 	to->reads += from->reads;
 	to->writes += from->writes;
@@ -337,7 +369,7 @@ static int by_file(const void *a, const void *b)
 static int by_activity(const void *a, const void *b)
 {
 	const struct summary_file *x = a, *y = b;
-	uint64_t ax = activity(&x->counts), ay = activity(&y->counts);
+	uint64_t ax = summary_activity(&x->counts), ay = summary_activity(&y->counts);
 
 	if (ax != ay)
 		return ax > ay ? -1 : 1;
@@ -353,7 +385,7 @@ static size_t merge_layers(struct summary_file *v, size_t n)
 		qsort(v, n, sizeof(*v), by_file);
 	for (size_t i = 0; i < n; i++) {
 		if (kept && !by_file(&v[kept - 1], &v[i]))
-			add_counts(&v[kept - 1].counts, &v[i].counts);
+			summary_add(&v[kept - 1].counts, &v[i].counts);
 		else
 			v[kept++] = v[i];
 	}
@@ -365,7 +397,7 @@ static bool replaces(const struct model *model, const struct summary_file *old, 
 {
 	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[new->paradigm].os;
 
-	return old_os != new_os ? new_os : activity(&new->counts) > activity(&old->counts);
+	return old_os != new_os ? new_os : summary_activity(&new->counts) > summary_activity(&old->counts);
 }
 
 static size_t choose_layer(const struct model *model, struct summary_file *v, size_t n)
@@ -393,7 +425,7 @@ static size_t add_up_special(struct summary_report *r, size_t n)
 			r->files[kept++] = *f;
 			continue;
 		}
-		add_counts(&r->special, &f->counts);
+		summary_add(&r->special, &f->counts);
 		r->nspecial++;
 	}
 	return kept;
@@ -409,7 +441,7 @@ static int collect_files(const struct summary_sink *s, struct summary_report *r)
 	for (size_t i = 0; i < s->nhandles && i < r->model->handles.n; i++) {
 		const struct model_handle *h = &r->model->handles.v[i];
 
-		if (activity(&s->handles[i]))
+		if (summary_activity(&s->handles[i]))
 			r->files[n++] = (struct summary_file){ h->file < r->model->files.n ? h->file : REF_NONE, h->paradigm,
 							       s->handles[i] };
 	}
@@ -484,6 +516,8 @@ static int summary_finish(struct sink *sink, const struct model *model)
 
 	if (!error)
 		error = collect_files(s, &report);
+	if (!error)
+		error = summary_objects(&report, s->handles, s->nhandles, s->variables);
 	sort_layers(s);
 	if (!error)
 		error = count_members(s, &report);
@@ -496,6 +530,7 @@ static int summary_finish(struct sink *sink, const struct model *model)
 	if (!error && s->also_json && fflush(s->also_json))
 		error = -errno;
 	free(report.files);
+	summary_objects_free(&report);
 	return error;
 }
 
@@ -527,10 +562,15 @@ void summary_sink_also_json(struct sink *sink, FILE *file)
 void summary_sink_destroy(struct sink *sink)
 {
 	struct summary_sink *s = (struct summary_sink *)sink;
+	struct summary_variable *v, *next_variable;
 	struct pending *p, *next;
 
 	if (!s)
 		return;
+	HASH_ITER(hh, s->variables, v, next_variable) {
+		HASH_DEL(s->variables, v);
+		free(v);
+	}
 	HASH_ITER(hh, s->pending, p, next) {
 		HASH_DEL(s->pending, p);
 		free(p);

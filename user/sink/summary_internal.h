@@ -8,8 +8,10 @@
 #include "model/model.h"
 
 #include <stdio.h>
+#include <uthash.h>
 
 #define REPORT_FILES 10
+#define REPORT_OBJECTS 1000
 
 struct summary_counts {
 	uint64_t reads, writes;                 /* operations begun */
@@ -33,12 +35,24 @@ struct summary_file {
 	struct summary_counts counts;
 };
 
+/* A named thing inside a file: a dataset, a group, an attribute (by path, as it was opened), or a variable. */
+struct summary_object {
+	uint32_t file, paradigm;        /* refs; file REF_NONE if unknown */
+	char *name;                     /* owned */
+	struct summary_counts counts;
+};
+
+/* Operations on one variable through one handle; key: handle, variable. */
+struct summary_variable { uint64_t key; struct summary_counts counts; UT_hash_handle hh; };
+
 struct summary_report {
 	const struct model *model;
 	const struct summary_layer *layers;
 	size_t nlayers;
 	struct summary_file *files;     /* busiest first, at most REPORT_FILES */
 	size_t nfiles, files_total;     /* of all that were read or written */
+	struct summary_object *objects; /* busiest first, at most REPORT_OBJECTS */
+	size_t nobjects, objects_total;
 	struct summary_counts special;  /* of pipes, sockets and the like, which are no files */
 	size_t nspecial;
 	uint64_t ranks, processes, threads;
@@ -46,6 +60,14 @@ struct summary_report {
 	uint64_t open_operations;       /* non-blocking ones whose end was not seen; their bytes count as unknown */
 	uint64_t unmatched;             /* events that end what never began */
 };
+
+uint64_t summary_activity(const struct summary_counts *counts);
+void summary_add(struct summary_counts *to, const struct summary_counts *from);
+
+/* Fills the report's objects from the counts of n handles and of variables. Returns 0 or -ENOMEM; free in any case. */
+int summary_objects(struct summary_report *report, const struct summary_counts *handles, size_t n,
+		    const struct summary_variable *variables);
+void summary_objects_free(struct summary_report *report);
 
 /* "shared", "node" or "unknown" for a scope. */
 const char *summary_scope_name(enum model_scope scope);

@@ -123,6 +123,23 @@ static int put_device(json_t *root, const struct model *m)
 	return put(root, "device", o) | error;
 }
 
+static int put_objects(json_t *root, const struct summary_report *r)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < r->nobjects && !error; i++) {
+		const struct summary_object *object = &r->objects[i];
+		json_t *o = json_object();
+
+		error = put(o, "name", text(object->name)) |
+			put(o, "file", text(object->file != REF_NONE ? r->model->files.v[object->file].path : NULL)) |
+			put(o, "layer", text(r->model->paradigms.v[object->paradigm].identification)) | put_counts(o, &object->counts);
+		error |= json_array_append_new(array, o);
+	}
+	return put(root, "objects", array) | put(root, "objects_total", number(r->objects_total)) | error;
+}
+
 static int put_losses(json_t *root, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -169,7 +186,8 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 		    put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
 		    put(root, "jobs", number(m->njobs)) |
 		    put(root, "processes", number(r->processes)) | put(root, "threads", number(r->threads)) |
-		    put_layers(root, r) | put_files(root, r) | put_mapped(root, m) | put_device(root, m) | put_losses(root, r) | put_left_out(root, m);
+		    put_layers(root, r) | put_files(root, r) | put_objects(root, r) | put_mapped(root, m) | put_device(root, m) |
+		    put_losses(root, r) | put_left_out(root, m);
 
 	error = error ? -ENOMEM : 0;
 	if (!error && json_dumpf(root, out, JSON_INDENT(2)))

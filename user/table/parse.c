@@ -80,9 +80,11 @@ static int parse_ops(struct parser *p, struct table_row *row)
 	return 0;
 }
 
+/* Identifiers of the layer, all of one width. */
 static bool is_handle(enum table_role role)
 {
-	return role == ROLE_HANDLE || role == ROLE_HANDLE2 || role == ROLE_PARENT;
+	return role == ROLE_HANDLE || role == ROLE_HANDLE2 || role == ROLE_PARENT || role == ROLE_TYPE || role == ROLE_TYPE2 ||
+	       role == ROLE_SPACE || role == ROLE_SPACE2;
 }
 
 static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_arg_kind *kind)
@@ -96,13 +98,20 @@ static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_
 /* out: and in: say that the argument points to the value. */
 static int through_pointer(struct parser *p, const struct scan_word *word, bool out, struct table_arg *arg)
 {
-	if (arg->kind == IOP_ARG_INT)
-		arg->kind = out ? IOP_ARG_OUT_INT : IOP_ARG_IN_INT;
-	else if (arg->kind == IOP_ARG_VALUE)
-		arg->kind = out ? IOP_ARG_OUT_VALUE : IOP_ARG_IN_VALUE;
-	else if (arg->kind != IOP_ARG_FLOCK || out)
-		return scan_error(&p->scan, p->scan.line, word->column, "'%s': only an int or a long is read through a pointer", word->text);
-	return 0;
+	static const struct { enum iop_arg_kind kind, in, out; } kinds[] = {
+		{ IOP_ARG_INT, IOP_ARG_IN_INT, IOP_ARG_OUT_INT }, { IOP_ARG_VALUE, IOP_ARG_IN_VALUE, IOP_ARG_OUT_VALUE },
+		{ IOP_ARG_STRING, IOP_ARG_STRING, IOP_ARG_OUT_STRING }, { IOP_ARG_LONGS, IOP_ARG_LONGS, IOP_ARG_OUT_LONGS },
+		{ IOP_ARG_INTS, IOP_ARG_INTS, IOP_ARG_OUT_INTS },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (arg->kind == kinds[i].kind && (out || kinds[i].in != arg->kind)) {
+			arg->kind = out ? kinds[i].out : kinds[i].in;
+			return 0;
+		}
+	if (arg->kind == IOP_ARG_FLOCK && !out)
+		return 0;
+	return scan_error(&p->scan, p->scan.line, word->column, "'%s' cannot be read through a pointer", word->text);
 }
 
 /* +OFFSET behind an argument that is read through a pointer */
@@ -195,6 +204,24 @@ static int add_arg(struct parser *p, struct table_row *row, const struct scan_wo
 	return ret;
 }
 
+/* C's habit. */
+static bool result_is_int(struct parser *p, enum table_result result)
+{
+	switch (result) {
+	case RESULT_STATUS:
+	case RESULT_CHAR:
+	case RESULT_COUNT:
+	case RESULT_NDIMS:
+	case RESULT_VARIABLE:
+	case RESULT_CLASS:
+	case RESULT_EQUAL:
+	case RESULT_REFERENCES:
+		return true;
+	default:
+		return result == RESULT_HANDLE && parser_layer(p)->handle_int;
+	}
+}
+
 /* RESULT[:KIND] behind "->" */
 static int parse_result(struct parser *p, struct table_row *row)
 {
@@ -211,8 +238,7 @@ static int parse_result(struct parser *p, struct table_row *row)
 	if (value < 0)
 		return parser_unknown(p, &word, "result");
 	row->result = value;
-	row->result_int = value == RESULT_STATUS || value == RESULT_CHAR || value == RESULT_COUNT ||
-			  (value == RESULT_HANDLE && parser_layer(p)->handle_int);
+	row->result_int = result_is_int(p, value);
 	if (kind && strcmp(kind, "int") && strcmp(kind, "long"))
 		return scan_error(&p->scan, p->scan.line, word.column, "unknown kind '%s'", kind);
 	if (kind)
@@ -243,7 +269,7 @@ static int parse_args(struct parser *p, struct table_row *row)
 static int check_row(struct parser *p, const struct table_row *row)
 {
 	const struct table_arg *iov = NULL;
-	bool out = false;
+	unsigned has = 0;
 
 	for (int i = 0; i < row->nargs; i++) {
 		const struct table_arg *arg = &row->args[i];
@@ -251,33 +277,31 @@ static int check_row(struct parser *p, const struct table_row *row)
 		if (iov && (arg->capture < 0 || arg->role != ROLE_IOVCNT || arg->position != iov->position + 1))
 			return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);
 		iov = arg->capture >= 0 && arg->kind == IOP_ARG_IOV ? arg : NULL;
-		out |= arg->capture >= 0 && (arg->kind == IOP_ARG_OUT_INT || arg->kind == IOP_ARG_OUT_VALUE);
+		has |= arg->capture >= 0 ? table_kind_has(arg->kind) : 0;
 	}
 	if (iov)
 		return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);
-	if (out && row->mods & MOD_CALLBACK)
+	if (has & IOP_HAS_LATE && has & IOP_HAS_STRINGS)
+		return scan_error(&p->scan, row->line, 1, "'%s': strings are read either at the entry or at the return", row->name);
+	if (has & (IOP_HAS_OUT | IOP_HAS_LATE) && row->mods & MOD_CALLBACK)
 		return scan_error(&p->scan, row->line, 1, "'%s': the return of a callback row is not seen, nor its out arguments", row->name);
 	return 0;
 }
 
 static int check_name(struct parser *p, const struct scan_word *word)
 {
-	const struct table_row *old;
-
-	if (p->layer < 0)
-		return scan_error(&p->scan, p->scan.line, word->column, "function '%s' before the first layer", word->text);
 	if (p->set.nrows == IOP_MAX_PROBES) {
 		scan_error(&p->scan, p->scan.line, word->column, "more than %d functions in all tables", IOP_MAX_PROBES);
 		return -E2BIG;
 	}
-	old = table_find(&p->set, parser_layer(p)->name, word->text);
-	if (old)
-		return scan_error(&p->scan, p->scan.line, word->column, "function '%s' is in layer '%s' already", word->text,
-				  parser_layer(p)->name);
+	for (size_t i = 0; i < p->set.nrows; i++)
+		if (p->set.rows[i].layer == p->layer && !strcmp(p->set.rows[i].name, word->text))
+			return scan_error(&p->scan, p->scan.line, word->column, "function '%s' is in layer '%s' already", word->text,
+					  parser_layer(p)->name);
 	return 0;
 }
 
-static int parse_row(struct parser *p, const struct scan_word *name)
+static int parse_function(struct parser *p, const struct scan_word *name, uint16_t element_bytes)
 {
 	struct table_row *row;
 	int ret = check_name(p, name);
@@ -291,6 +315,7 @@ static int parse_row(struct parser *p, const struct scan_word *name)
 	row->layer = p->layer;
 	row->line = p->scan.line;
 	row->std_stream = -1;
+	row->element_bytes = element_bytes;
 	row->syscall_nr = parser_layer(p)->syscalls ? syscall_number(name->text) : -1;
 	ret = parser_copy_text(p, name, row->name, sizeof(row->name), "name");
 	if (!ret)
@@ -298,6 +323,42 @@ static int parse_row(struct parser *p, const struct scan_word *name)
 	if (!ret)
 		ret = parse_args(p, row);
 	return ret ? ret : check_row(p, row);
+}
+
+/* NAME with what one item of its list puts in the place of "{LIST}". */
+static int substitute(struct parser *p, const struct scan_word *name, const char *open, const char *close, const char *item,
+		      struct scan_word *out)
+{
+	int n = snprintf(out->text, sizeof(out->text), "%.*s%s%s", (int)(open - name->text), name->text, item, close + 1);
+
+	out->column = name->column;
+	return n < (int)sizeof(out->text) ? 0 : scan_error(&p->scan, p->scan.line, name->column, "name '%s' is too long", name->text);
+}
+
+/* A name with "{LIST}" is a row for each name of the list: the rest of the line is read as often. */
+static int parse_row(struct parser *p, const struct scan_word *name)
+{
+	const char *open = strchr(name->text, '{'), *close = open ? strchr(open, '}') : NULL, *rest = p->scan.at;
+	struct scan_word function;
+	bool any = false;
+	int ret = 0;
+
+	if (p->layer < 0)
+		return scan_error(&p->scan, p->scan.line, name->column, "function '%s' before the first layer", name->text);
+	if (!close)
+		return parse_function(p, name, 0);
+	for (size_t i = 0; i < parser_layer(p)->nitems && !ret; i++) {
+		struct table_item item = parser_layer(p)->items[i];
+
+		if (strlen(item.list) != (size_t)(close - open - 1) || memcmp(item.list, open + 1, close - open - 1))
+			continue;
+		any = true;
+		p->scan.at = rest;
+		ret = substitute(p, name, open, close, item.text, &function);
+		if (!ret)
+			ret = parse_function(p, &function, item.element_bytes);
+	}
+	return ret || any ? ret : parser_unknown(p, name, "list in");
 }
 
 /* ---- the whole text ---- */
@@ -348,6 +409,8 @@ static int copy_layer(struct table_layer *dst, const struct table_layer *src)
 	dst->flags = copy_array(src->flags, src->nflags, sizeof(*src->flags), &ret);
 	dst->comms = copy_array(src->comms, src->ncomms, sizeof(*src->comms), &ret);
 	dst->abi = copy_array(src->abi, src->nabi, sizeof(*src->abi), &ret);
+	dst->types = copy_array(src->types, src->ntypes, sizeof(*src->types), &ret);
+	dst->items = copy_array(src->items, src->nitems, sizeof(*src->items), &ret);
 	return ret;
 }
 

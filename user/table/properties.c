@@ -260,6 +260,90 @@ static int parse_abi(struct parser *p)
 	return ret ? ret : want_number(p, &abi->value, "value at that place");
 }
 
+/* abi of LAYER, or SYMBOL+OFFSET NUMBER */
+static int parse_abi_or_layer(struct parser *p)
+{
+	struct scan before = p->scan;
+	struct scan_word word;
+	int ret = parser_want(p, &word, "SYMBOL+OFFSET or of");
+
+	if (ret)
+		return ret;
+	if (!strcmp(word.text, "of"))
+		return want_text(p, parser_layer(p)->abi_layer, sizeof(parser_layer(p)->abi_layer), "layer");
+	p->scan = before;
+	return parse_abi(p);
+}
+
+/* type BYTES NUMBER|symbol:NAME… */
+static int parse_type(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct scan_word word;
+	struct table_type *type;
+	const char *symbol;
+	uint64_t bytes;
+	int ret = want_number(p, &bytes, "bytes of a value");
+
+	if (!ret)
+		ret = parser_want(p, &word, "type");
+	for (int more = 1; !ret && more > 0; more = ret ? 0 : scan_word(&p->scan, &word), ret = more < 0 ? more : ret) {
+		type = parser_append((void **)&layer->types, &layer->ntypes, sizeof(*type));
+		if (!type)
+			return -ENOMEM;
+		type->bytes = bytes;
+		symbol = parser_after(word.text, "symbol:");
+		if (!symbol)
+			ret = number(p, &word, word.text, &type->value);
+		else if (!*symbol || strlen(symbol) >= sizeof(type->symbol))
+			ret = parser_unknown(p, &word, "type");
+		else
+			strcpy(type->symbol, symbol);
+	}
+	if (!ret && layer->ntypes > IOP_MAX_CONSTANTS)
+		ret = scan_error(&p->scan, p->scan.line, 1, "layer '%s' has more than %d types", layer->name, IOP_MAX_CONSTANTS);
+	return ret;
+}
+
+/* variables-in LAYER */
+static int parse_variables_in(struct parser *p)
+{
+	return want_text(p, parser_layer(p)->variables_in, sizeof(parser_layer(p)->variables_in), "layer");
+}
+
+/* list NAME TEXT[=BYTES]… */
+static int parse_list(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct scan_word name, word;
+	struct table_item *item;
+	uint64_t bytes = 0;
+	char *equals;
+	int ret = parser_want(p, &name, "name of a list");
+
+	if (!ret)
+		ret = parser_want(p, &word, "name");
+	for (int more = 1; !ret && more > 0; more = scan_word(&p->scan, &word), ret = more < 0 ? more : 0) {
+		item = parser_append((void **)&layer->items, &layer->nitems, sizeof(*item));
+		if (!item)
+			return -ENOMEM;
+		equals = strchr(word.text, '=');
+		if (equals)
+			*equals++ = '\0';
+		ret = parser_copy_text(p, &name, item->list, sizeof(item->list), "name of a list");
+		if (!ret)
+			ret = parser_copy_text(p, &word, item->text, sizeof(item->text), "name");
+		if (!ret && equals)
+			ret = number(p, &word, equals, &bytes);
+		if (!ret && equals && (!bytes || bytes > UINT16_MAX))
+			ret = scan_error(&p->scan, p->scan.line, word.column, "'%s': bytes are a number up to %d", equals, UINT16_MAX);
+		item->element_bytes = equals ? bytes : 0;
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
 static int want_offsets(struct parser *p, uint8_t *const *to, size_t n, const char *what)
 {
 	uint64_t value;
@@ -330,7 +414,9 @@ int parser_property(struct parser *p)
 		{ "syscalls", SEEN_SYSCALLS, parse_syscalls }, { "success", SEEN_SUCCESS, parse_success },
 		{ "handles", SEEN_HANDLES, parse_handles }, { "version", SEEN_VERSION, parse_version },
 		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "flag", 0, parse_flag }, { "comm", 0, parse_comm },
-		{ "abi", 0, parse_abi }, { "errno", SEEN_ERRNO, parse_errno },
+		{ "abi", 0, parse_abi_or_layer }, { "list", 0, parse_list },
+		{ "type", 0, parse_type }, { "variables-in", 0, parse_variables_in },
+		{ "errno", SEEN_ERRNO, parse_errno },
 		{ "status", 0, parse_status }, { "aiocb", 0, parse_aiocb },
 	};
 	struct scan_word word;

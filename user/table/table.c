@@ -19,6 +19,8 @@ void table_set_deinit(struct table_set *set)
 		free(set->layers[i].flags);
 		free(set->layers[i].comms);
 		free(set->layers[i].abi);
+		free(set->layers[i].items);
+		free(set->layers[i].types);
 	}
 	for (size_t i = 0; i < set->nsources; i++) {
 		free(set->sources[i].name);
@@ -130,11 +132,34 @@ unsigned table_row_stream_flag(const struct table_set *set, const struct table_r
 	return row->result == RESULT_CHAR ? IOP_D_STREAM_BYTES : IOP_D_STREAM_DATA;
 }
 
-static __u8 has_flag(enum iop_arg_kind kind)
+unsigned table_kind_has(enum iop_arg_kind kind)
 {
-	if (kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE || kind == IOP_ARG_OUT_MMSG)
+	switch (kind) {
+	case IOP_ARG_OUT_INT:
+	case IOP_ARG_OUT_VALUE:
+	case IOP_ARG_OUT_MMSG:
 		return IOP_HAS_OUT;
-	return kind == IOP_ARG_IOV ? IOP_HAS_IOV : 0;
+	case IOP_ARG_IOV:
+		return IOP_HAS_IOV;
+	case IOP_ARG_STRING:
+		return IOP_HAS_STRINGS;
+	case IOP_ARG_LONGS:
+	case IOP_ARG_INTS:
+		return IOP_HAS_ARRAYS;
+	case IOP_ARG_OUT_STRING:
+	case IOP_ARG_OUT_LONGS:
+	case IOP_ARG_OUT_INTS:
+		return IOP_HAS_LATE;
+	default:
+		return 0;
+	}
+}
+
+static unsigned has_constants(const struct table_set *set, const struct table_row *row)
+{
+	const struct table_layer *layer = &set->layers[row->layer];
+
+	return table_row_arg(row, ROLE_TYPE) >= 0 && layer->ntypes && layer->types[0].symbol[0] ? IOP_HAS_CONSTANTS : 0;
 }
 
 static bool has_requests(const struct table_row *row)
@@ -209,12 +234,13 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 		desc->arg[arg->capture].kind = arg->role == ROLE_REQUESTS ? IOP_ARG_VALUE : arg->kind;   /* an address */
 		desc->arg[arg->capture].offset = arg->offset;
 		desc->nargs++;
-		desc->has |= has_flag(arg->kind);
-		if (arg->kind == IOP_ARG_STRING)
-			desc->flags |= IOP_D_STRINGS;
+		desc->has |= table_kind_has(arg->kind);
 	}
+	if (desc->has & IOP_HAS_STRINGS)
+		desc->flags |= IOP_D_STRINGS;
 	desc->requests = request_flags(set, row);
 	desc->flags |= table_row_stream_flag(set, row);
+	desc->has |= has_constants(set, row);
 	if (row->mods & MOD_CALLBACK)
 		desc->flags |= IOP_D_NO_RETURN;
 	if (row->mods & MOD_NESTED)

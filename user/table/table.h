@@ -34,6 +34,7 @@ enum table_op {
 	OP_WAIT, OP_TEST, OP_CANCEL, OP_FREE, OP_SUBMIT,        /* of requests (issue of non-blocking operations) */
 	OP_COMM,        /* makes a communicator out of another one of the same members */
 	OP_UNWIND,      /* internal: an unwinder's entry, never recorded */
+	OP_LEARN,       /* answered from memory: no Enter and Leave, but what it tells of shapes and names is kept */
 };
 
 /* Modifiers of an operation (table_row.mods). */
@@ -49,6 +50,10 @@ enum table_op {
 #define MOD_ON_DEMAND 0x0100    /* probed in a process only while it uses the layer, recorded only for requests of its operations */
 #define MOD_RANGE 0x0080        /* close: of the descriptors from HANDLE to HANDLE2 (close_range) */
 #define MOD_POLLED 0x8000       /* no call. queue: the kernel's polling thread takes an operation; meta: one ends that made or closed a descriptor */
+#define MOD_SINGLE 0x0200       /* moves one element of VARIABLE */
+#define MOD_WHOLE 0x0400        /* moves, or selects, all of them */
+#define MOD_NONE 0x0800         /* selects none */
+#define MOD_NATIVE 0x4000       /* makes of TYPE what it is in memory */
 
 /* What an argument is to the model. */
 enum table_role {
@@ -69,8 +74,15 @@ enum table_role {
 	ROLE_REQUEST, ROLE_COUNT,
 	ROLE_DATATYPE,  /* with an offset: the size of one, in bytes */
 	ROLE_STATUS,    /* with an offset: the bytes that were moved */
-	ROLE_START, ROLE_EDGES,         /* netCDF's start and count arrays, addresses only */
 	ROLE_VARIABLE,  /* netCDF variable id */
+	ROLE_EDGES,     /* array: how many elements along each dimension (netCDF's count) */
+	ROLE_DIMS,      /* array: the variable's dimensions by id, or a dataspace's by length */
+	ROLE_NDIMS,     /* how many they are */
+	ROLE_DIM, ROLE_LENGTH,          /* a dimension's id, and its length */
+	ROLE_TYPE,      /* of values: netCDF's nc_type, HDF5's type id */
+	ROLE_TYPE2,
+	ROLE_SPACE, ROLE_SPACE2,        /* HDF5's dataspaces: in memory, in the file */
+	ROLE_BLOCK,     /* array: how many elements in each of EDGES, along each dimension */
 	ROLE_IOV, ROLE_IOVCNT,
 	ROLE_CMD, ROLE_ARG,
 	ROLE_ADDR,      /* any other value worth keeping */
@@ -89,6 +101,14 @@ enum table_result {
 	RESULT_VOID, RESULT_STATUS, RESULT_HANDLE, RESULT_BYTES, RESULT_ITEMS, RESULT_OFFSET,
 	RESULT_POINTER, /* NULL is failure */
 	RESULT_CHAR,    /* one byte moved, EOF is failure (fgetc, fputc) */
+	RESULT_TYPE, RESULT_SPACE,      /* a type or dataspace that was made */
+	RESULT_SIZE,    /* bytes of TYPE */
+	RESULT_SELECTED, RESULT_EXTENT, /* elements of SPACE: selected, all */
+	RESULT_NDIMS,   /* dimensions of SPACE */
+	RESULT_VARIABLE,        /* > 0: TYPE is of variable length */
+	RESULT_CLASS,   /* of TYPE (H5T_class_t) */
+	RESULT_EQUAL,   /* > 0: TYPE and TYPE2 are equal */
+	RESULT_REFERENCES,      /* how often HANDLE must be closed now */
 	RESULT_COUNT,   /* >= 0 is success, not a number of bytes (fputs, fscanf) */
 };
 
@@ -110,6 +130,15 @@ struct table_comm {
 	uint64_t value;         /* valid if has_value */
 	bool has_value;
 };
+
+/* One of the names of a list: "{LIST}" in a function's name stands for each in turn. */
+struct table_item {
+	char list[16], text[20];
+	uint16_t element_bytes; /* of what functions of this name move; 0 unknown */
+};
+
+/* A predefined type of values: by number (netCDF), or the number that a symbol of the library has when it runs (HDF5). */
+struct table_type { uint64_t value, bytes; char symbol[32]; };       /* symbol "": it is the value */
 
 /* A number that a library of the known ABI has at this offset of an exported object. */
 struct table_abi { char symbol[64]; uint64_t offset, value; };
@@ -142,6 +171,12 @@ struct table_layer {
 	bool on_demand;         /* it has rows with MOD_ON_DEMAND */
 	struct table_abi *abi;  /* all must hold for arguments with an offset to be believed */
 	size_t nabi;
+	char abi_layer[24];     /* "": the offsets of arguments mean what abi[] tells of this layer's library; else that layer's */
+	struct table_item *items;
+	size_t nitems;
+	struct table_type *types;
+	size_t ntypes;
+	char variables_in[24];  /* layer whose datasets are this one's variables, of the same number of dimensions; "" */
 	char version_symbol[64];/* see probes/README.md; "" if none */
 };
 
@@ -162,6 +197,7 @@ struct table_row {
 	unsigned mods;
 	enum table_result result;
 	bool result_int;        /* the return value is a 32-bit int: only the low half of the record's ret counts, sign-extended */
+	uint16_t element_bytes; /* of one value in memory, told by the function's name; 0 unknown */
 	int8_t std_stream;      /* the handle is the process' stream: 0 stdin, 1 stdout; -1: it is an argument, or there is none */
 	uint8_t nargs;
 	struct table_arg args[TABLE_MAX_ARGS];
@@ -203,6 +239,8 @@ int table_parse_optional(struct table_set *set, const char *name, char *err, siz
 /* What the kernel side must know of a row. */
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);
 
+/* IOP_HAS_*: what a function with an argument of this kind has. */
+unsigned table_kind_has(enum iop_arg_kind kind);
 /* Where it has its requests; false if it has none that the kernel side must look at. */
 bool table_row_requests(const struct table_set *set, const struct table_row *row, struct iop_request_desc *desc);
 

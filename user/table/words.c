@@ -13,12 +13,13 @@ const struct table_word table_words_op[] = {
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK }, { "control", OP_CONTROL },
 	{ "map", OP_MAP }, { "address", OP_ADDRESS }, { "queue", OP_QUEUE }, { "reap", OP_REAP },
 	{ "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL }, { "free", OP_FREE }, { "submit", OP_SUBMIT },
-	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { NULL, 0 },
+	{ "comm", OP_COMM }, { "unwind", OP_UNWIND }, { "learn", OP_LEARN }, { NULL, 0 },
 };
 
 const struct table_word table_words_mod[] = {
 	{ "collective", MOD_COLLECTIVE }, { "nonblocking", MOD_NONBLOCKING }, { "completes", MOD_COMPLETES }, { "nested", MOD_NESTED },
 	{ "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES }, { "range", MOD_RANGE },
+	{ "single", MOD_SINGLE }, { "whole", MOD_WHOLE }, { "none", MOD_NONE }, { "native", MOD_NATIVE },
 	{ "part", MOD_PART }, { "node", MOD_NODE },
 	{ "polled", MOD_POLLED },
 	{ "on-demand", MOD_ON_DEMAND },
@@ -29,23 +30,29 @@ const struct table_word table_words_role[] = {
 	{ "path", ROLE_PATH }, { "path2", ROLE_PATH2 }, { "dirfd", ROLE_DIRFD }, { "dirfd2", ROLE_DIRFD2 }, { "handle", ROLE_HANDLE },
 	{ "handle2", ROLE_HANDLE2 }, { "parent", ROLE_PARENT }, { "name", ROLE_NAME }, { "bytes", ROLE_BYTES }, { "size", ROLE_SIZE },
 	{ "items", ROLE_ITEMS }, { "offset", ROLE_OFFSET }, { "whence", ROLE_WHENCE }, { "flags", ROLE_FLAGS },
-	{ "stream_mode", ROLE_STREAM_MODE }, { "comm", ROLE_COMM }, { "comm_out", ROLE_COMM_OUT }, { "color", ROLE_COLOR }, { "key", ROLE_KEY },
-	{ "group", ROLE_GROUP }, { "request", ROLE_REQUEST },
-	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "start", ROLE_START },
-	{ "edges", ROLE_EDGES }, { "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
+	{ "stream_mode", ROLE_STREAM_MODE }, { "comm", ROLE_COMM }, { "comm_out", ROLE_COMM_OUT }, { "request", ROLE_REQUEST },
+	{ "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS }, { "edges", ROLE_EDGES },
+	{ "dims", ROLE_DIMS }, { "ndims", ROLE_NDIMS }, { "dim", ROLE_DIM }, { "length", ROLE_LENGTH },
+	{ "type", ROLE_TYPE }, { "type2", ROLE_TYPE2 },
+	{ "space", ROLE_SPACE }, { "space2", ROLE_SPACE2 }, { "block", ROLE_BLOCK },
+	{ "variable", ROLE_VARIABLE }, { "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD },
+	{ "color", ROLE_COLOR }, { "key", ROLE_KEY }, { "group", ROLE_GROUP },
 	{ "arg", ROLE_ARG }, { "addr", ROLE_ADDR }, { "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { "lock", ROLE_LOCK }, { "requests", ROLE_REQUESTS },
 	{ "statuses", ROLE_STATUSES }, { "indices", ROLE_INDICES }, { "outcount", ROLE_OUTCOUNT }, { "done", ROLE_DONE }, { NULL, 0 },
 };
 
 const struct table_word table_words_kind[] = {
-	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV }, { "flock", IOP_ARG_FLOCK },
-	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG },
-	{ NULL, 0 },
+	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV },
+	{ "longs", IOP_ARG_LONGS }, { "ints", IOP_ARG_INTS }, { "flock", IOP_ARG_FLOCK },
+	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG }, { NULL, 0 },
 };
 
 const struct table_word table_words_result[] = {
 	{ "void", RESULT_VOID }, { "status", RESULT_STATUS }, { "handle", RESULT_HANDLE }, { "bytes", RESULT_BYTES },
 	{ "items", RESULT_ITEMS }, { "offset", RESULT_OFFSET }, { "pointer", RESULT_POINTER }, { "char", RESULT_CHAR },
+	{ "type", RESULT_TYPE }, { "space", RESULT_SPACE }, { "size", RESULT_SIZE }, { "selected", RESULT_SELECTED },
+	{ "extent", RESULT_EXTENT }, { "ndims", RESULT_NDIMS }, { "variable", RESULT_VARIABLE },
+	{ "class", RESULT_CLASS }, { "equal", RESULT_EQUAL }, { "references", RESULT_REFERENCES },
 	{ "count", RESULT_COUNT }, { NULL, 0 },
 };
 
@@ -83,7 +90,14 @@ enum iop_arg_kind table_role_kind(enum table_role role)
 	case ROLE_COLOR:
 	case ROLE_KEY:
 	case ROLE_FD:
+	case ROLE_NDIMS:
+	case ROLE_DIM:
 		return IOP_ARG_INT;
+	case ROLE_EDGES:
+	case ROLE_BLOCK:
+		return IOP_ARG_LONGS;
+	case ROLE_DIMS:
+		return IOP_ARG_INTS;
 	case ROLE_IOV:
 		return IOP_ARG_IOV;
 	default:

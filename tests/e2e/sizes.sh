@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Bytes of netCDF, PnetCDF and HDF5 operations, per layer, variable and dataset: against what the programs say of themselves in their first
+# comments, and against what the files hold.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# sized NAME COMMAND...: records with a summary as JSON in out; fails unless all went well.
+sized() {
+	local name=$1
+	[ -x "$P/${name%%.*}" ] || { skip "$name" "its library is not installed"; return 1; }
+	fresh "$name" >/dev/null
+	record "$name" --json -- "${@:2}"
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
+	sed -i -n '/^{/,$p' "$TMP/$name/out"
+	contract "$name"
+}
+
+# objects NAME EXPRESSION...: true of the summary: layers and objects are dictionaries of counts by name, and by layer and name.
+objects() {
+	local text
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/objects.py" "$TMP/$1/out" "${@:2}" 2>&1) && { ok "$1, objects"; return 0; }
+	not_ok "$1, objects" "$text"
+}
+
+WRITTEN="(written('nc_put_var_double'), written('nc_put_vara_int'), written('nc_put_vars_float'), written('nc_put_var1_short')) == (192, 20, 12, 2)"
+WRITTEN2="(written('nc_put_vara'), written('nc_put_varm_double'), written('nc_put_vara_text'), written('nc_put_var1_double')) == (8, 48, 7, 8)"
+WRITTEN3="(written('nc_put_vara_longlong'), written('nc_put_att_text'), written('nc_put_att_int'), written('nc_put_att_double')) == (24, 5, 12, 16)"
+READ="(read('nc_get_var_double'), read('nc_get_var_int'), read('nc_get_vara_longlong'), read('nc_get_var')) == (192, 24, 16, 24)"
+
+if sized netcdf_sizes.classic "$P/netcdf_sizes" "$TMP/netcdf_sizes.classic/data/f.nc" classic; then
+	expect netcdf_sizes.classic "$WRITTEN" "$WRITTEN2" "$WRITTEN3" "$READ" "unknown('nc_put_*') == 0" \
+		"unknown('nc_get_var') == 1 and unknown('nc_get_vara_text') == 1 and unknown('nc_*') == 2" \
+		"[c.attributes.get('variable') for c in select('nc_put_vara_int')] == ['count']" \
+		"{c.attributes.get('variable') for c in select('nc_get_var')} == {'strip', 'log'}"
+	objects netcdf_sizes.classic "objects['netCDF', 'grid']['bytes_written'] == 192 + 48 + 5 + 16" \
+		"objects['netCDF', 'log']['bytes_read'] == 16 + 24" "objects['netCDF', 'strip']['reads_of_unknown_size'] == 1" \
+		"layers['netCDF']['bytes_written'] == 354 and layers['netCDF']['reads_of_unknown_size'] == 2"
+fi
+
+if sized netcdf_sizes.netcdf4 "$P/netcdf_sizes" "$TMP/netcdf_sizes.netcdf4/data/f.nc" netcdf4; then
+	expect netcdf_sizes.netcdf4 "$WRITTEN" "$WRITTEN2" "$WRITTEN3" "$READ" "unknown('nc_put_*') == 0" \
+		"unknown('nc_*') == 1 and read('nc_get_vara_text') == 7" "unknown('H5Dwrite') == 0 and unknown('H5Dread') == 0" \
+		"written('H5Dwrite') == 192 + 20 + 12 + 2 + 8 + 48 + 7 + 8 + 24" "read('H5Dread') == 192 + 24 + 16 + 24 + 24 + 7"
+	objects netcdf_sizes.netcdf4 \
+		"all(objects['HDF5', n]['bytes_written'] == objects['netCDF', n]['bytes_written'] for n in ('count', 'strip', 'tag', 'log'))" \
+		"objects['HDF5', 'grid']['bytes_read'] == 192 and objects['HDF5', 'grid/units']['bytes_written'] == 5"
+fi
+
+if sized hdf5_sizes "$P/hdf5_sizes" "$TMP/hdf5_sizes/data/f.h5"; then
+	expect hdf5_sizes "calls('H5Dwrite') == 11 and unknown('H5Dwrite') == 1" \
+		"sorted(c.written for c in select('H5Dwrite')) == [0, 8, 16, 20, 40, 40, 40, 40, 48, 48, 192]" \
+		"sorted(c.read for c in select('H5Dread')) == [0, 0, 8, 10, 80, 96, 192, 192] and unknown('H5Dread') == 2" \
+		"written('H5Awrite') == 12 and read('H5Aread') == 12" \
+		"set(h.name for c in select('H5Dwrite') for h in c.handles) >= set(('whole', 'rows', 'inner'))"
+	objects hdf5_sizes "objects['HDF5', 'g/inner']['bytes_written'] == 8" "objects['HDF5', 'words']['writes_of_unknown_size'] == 1"
+	# every dataset was written once and whole: as many bytes as the file says
+	if have h5dump; then
+		limited 20 h5dump -p -H "$TMP/hdf5_sizes/data/f.h5" >"$TMP/hdf5_sizes/h5dump" 2>&1
+		objects hdf5_sizes "in_file('$TMP/hdf5_sizes/h5dump') == {n: objects['HDF5', n]['bytes_written'] for n in ('whole', 'rows', 'points',
+			'grown', 'pairs', 'combined', 'g/inner')}"
+	else
+		skip "hdf5_sizes, file" "no h5dump"
+	fi
+fi
+
+have mpirun || { skip mpi "no mpirun"; exit 0; }
+
+if sized pnetcdf mpirun -n 2 "$P/pnetcdf" "$TMP/pnetcdf/data/f.nc"; then
+	expect pnetcdf "('POSIX', 'MPI-IO', 'PnetCDF') in chains('*/data/f.nc')" \
+		"[written(f) for f in ('ncmpi_put_vara_double_all', 'ncmpi_put_var1_int_all', 'ncmpi_put_vara_all')] == [2 * 4 * 256, 8, 128]" \
+		"written('ncmpi_put_vars_int') == 12" "unknown('ncmpi_put_varn_double_all') == 2 and written('ncmpi_put_varn_double_all') == 0" \
+		"written('ncmpi_put_att_text') == 10 and written('ncmpi_put_att_int') == 16" \
+		"read('ncmpi_get_vara_double_all') == 2 * 512" "calls('ncmpi_iput_vara_double') == 6 and calls('ncmpi_wait_all') == 6" \
+		"written('ncmpi_iput_vara_double') == 2 * 3 * 64 and written('ncmpi_bput_vara_int') == 2 * 16" \
+		"written('ncmpi_iput_vara_int') == 2 * 12 and read('ncmpi_iget_var1_int') == 2 * 4" \
+		"trace.counts['IoOperationCancelled'] == 2 and trace.open_operations == 0" \
+		"calls('MPI_File_write_at_all', under='ncmpi_put_vara_double_all') + calls('MPI_File_write_at', under='ncmpi_put_vara_double_all') == 8" \
+		"trace.creates['PnetCDF'] == 4 and trace.destroys['PnetCDF'] == 4 and failed('ncmpi_*') == 0"
+	# "field" was written whole by ncmpi_put_vara_double_all
+	if have ncdump; then
+		shape=$(limited 20 ncdump -h "$TMP/pnetcdf/data/f.nc" | sed -n '/^dimensions/,/^variables/p' |
+			awk 'BEGIN { n = 8 } $2 == "=" { n *= $3 } END { print n }')
+		expect pnetcdf "written('ncmpi_put_vara_double_all') == $shape"
+	fi
+fi
+
+steps=5 points=4096
+if sized parallel_nc mpirun -n 2 "$P/parallel_nc" "$TMP/parallel_nc/data/a.nc" $steps $points; then
+	expect parallel_nc "[layer_bytes(l, '*/data/a.nc')[0] for l in ('netCDF', 'HDF5')] == [2 * $steps * $points * 8] * 2" \
+		"written('nc_put_vara_double') == written('H5Dwrite') == 2 * $steps * $points * 8" \
+		"unknown('nc_*') == 0 and unknown('H5D*') == 0"
+	objects parallel_nc "objects['netCDF', 'field']['bytes_read'] == objects['HDF5', 'field']['bytes_read'] == 2 * $steps * $points * 8"
+fi

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * pnetcdf FILE: PnetCDF with N ranks. Each rank, on variable "field" (double, 4 x 32 N) and "flags" (int, 32 N):
+ *	4 ncmpi_put_vara_double_all of 32 (256 bytes each), 1 ncmpi_put_var1_int_all (4), 1 flexible ncmpi_put_vara_all of 16 MPI_INT (64);
+ *	independent: rank 0 alone 1 ncmpi_put_vars_int of 3 (12);
+ *	3 ncmpi_iput_vara_double of 8 (64 each), 1 ncmpi_bput_vara_int of 4 (16), completed by 1 ncmpi_wait_all;
+ *	1 ncmpi_iput_vara_int of 2 (8), given up by ncmpi_cancel; 1 of 3 (12), completed with NC_REQ_ALL, 1 ncmpi_iget_var1_int (4) with
+ *	NC_GET_REQ_ALL;
+ *	1 ncmpi_put_varn_double_all of 2 pieces of 4 (64, of unknown size to observers);
+ *	attributes: ncmpi_put_att_text 5 (5), ncmpi_put_att_int 2 (8).
+ * Reopened for reading: 1 ncmpi_get_vara_double_all of 64 (512), 1 ncmpi_get_var_int_all of 32 N (128 N).
+ */
+#include <mpi.h>
+#include <pnetcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STEPS = 4, X = 32 };
+
+static int rank, ranks;
+
+static void check(int status, const char *what)
+{
+	if (status == NC_NOERR)
+		return;
+	fprintf(stderr, "pnetcdf: %s: %s\n", what, ncmpi_strerror(status));
+	MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static void define(int file, int *field, int *flags)
+{
+	int dims[2];
+
+	check(ncmpi_def_dim(file, "step", STEPS, &dims[0]), "ncmpi_def_dim");
+	check(ncmpi_def_dim(file, "x", (MPI_Offset)X * ranks, &dims[1]), "ncmpi_def_dim");
+	check(ncmpi_def_var(file, "field", NC_DOUBLE, 2, dims, field), "ncmpi_def_var");
+	check(ncmpi_def_var(file, "flags", NC_INT, 1, &dims[1], flags), "ncmpi_def_var");
+	check(ncmpi_put_att_text(file, *field, "units", 5, "m s-1"), "ncmpi_put_att_text");
+	check(ncmpi_put_att_int(file, NC_GLOBAL, "range", NC_INT, 2, (int[]){ 1, 2 }), "ncmpi_put_att_int");
+	check(ncmpi_enddef(file), "ncmpi_enddef");
+}
+
+static void blocking(int file, int field, int flags)
+{
+	MPI_Offset x = (MPI_Offset)X * rank;
+	double values[X];
+	int ints[X] = { 1, 2, 3 };
+
+	for (int step = 0; step < STEPS; step++) {
+		for (int i = 0; i < X; i++)
+			values[i] = step * 1e6 + x + i;
+		check(ncmpi_put_vara_double_all(file, field, (MPI_Offset[]){ step, x }, (MPI_Offset[]){ 1, X }, values),
+		      "ncmpi_put_vara_double_all");
+	}
+	check(ncmpi_put_var1_int_all(file, flags, (MPI_Offset[]){ x + 20 }, &rank), "ncmpi_put_var1_int_all");
+	check(ncmpi_put_vara_all(file, flags, (MPI_Offset[]){ x }, (MPI_Offset[]){ 16 }, ints, 16, MPI_INT), "ncmpi_put_vara_all");
+	check(ncmpi_begin_indep_data(file), "ncmpi_begin_indep_data");
+	if (!rank)
+		check(ncmpi_put_vars_int(file, flags, (MPI_Offset[]){ 22 }, (MPI_Offset[]){ 3 }, (MPI_Offset[]){ 2 }, ints),
+		      "ncmpi_put_vars_int");
+	check(ncmpi_end_indep_data(file), "ncmpi_end_indep_data");
+}
+
+static void nonblocking(int file, int field, int flags)
+{
+	MPI_Offset x = (MPI_Offset)X * rank;
+	double values[8] = { 8 };
+	int requests[4], statuses[4], dropped, ints[4] = { 4 };
+
+	check(ncmpi_buffer_attach(file, 1024), "ncmpi_buffer_attach");
+	for (int i = 0; i < 3; i++)
+		check(ncmpi_iput_vara_double(file, field, (MPI_Offset[]){ i, x }, (MPI_Offset[]){ 1, 8 }, values, &requests[i]),
+		      "ncmpi_iput_vara_double");
+	check(ncmpi_bput_vara_int(file, flags, (MPI_Offset[]){ x + 28 }, (MPI_Offset[]){ 4 }, ints, &requests[3]), "ncmpi_bput_vara_int");
+	check(ncmpi_wait_all(file, 4, requests, statuses), "ncmpi_wait_all");
+	check(ncmpi_iput_vara_int(file, flags, (MPI_Offset[]){ x }, (MPI_Offset[]){ 2 }, ints, &dropped), "ncmpi_iput_vara_int");
+	check(ncmpi_cancel(file, 1, &dropped, statuses), "ncmpi_cancel");
+	check(ncmpi_iput_vara_int(file, flags, (MPI_Offset[]){ x }, (MPI_Offset[]){ 3 }, ints, &dropped), "ncmpi_iput_vara_int");
+	check(ncmpi_wait_all(file, NC_REQ_ALL, NULL, NULL), "ncmpi_wait_all");
+	check(ncmpi_iget_var1_int(file, flags, (MPI_Offset[]){ x + 20 }, ints, &dropped), "ncmpi_iget_var1_int");
+	check(ncmpi_wait_all(file, NC_GET_REQ_ALL, NULL, NULL), "ncmpi_wait_all");
+	check(ncmpi_buffer_detach(file), "ncmpi_buffer_detach");
+}
+
+static void pieces(int file, int field)
+{
+	MPI_Offset x = (MPI_Offset)X * rank, starts[2][2] = { { 3, x }, { 3, x + 8 } }, counts[2][2] = { { 1, 4 }, { 1, 4 } };
+	MPI_Offset *start[2] = { starts[0], starts[1] }, *count[2] = { counts[0], counts[1] };
+	double values[8] = { 1 };
+
+	check(ncmpi_put_varn_double_all(file, field, 2, start, count, values), "ncmpi_put_varn_double_all");
+}
+
+static void verify(const char *path)
+{
+	double *values = calloc(2 * X, sizeof(*values));
+	int *ints = calloc((size_t)X * ranks, sizeof(*ints)), file, field, flags, ndims;
+
+	check(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &file), "ncmpi_open");
+	check(ncmpi_inq_varid(file, "field", &field), "ncmpi_inq_varid");
+	check(ncmpi_inq_varndims(file, field, &ndims), "ncmpi_inq_varndims");
+	check(ncmpi_inq_varid(file, "flags", &flags), "ncmpi_inq_varid");
+	check(ncmpi_get_vara_double_all(file, field, (MPI_Offset[]){ 1, (MPI_Offset)X * rank }, (MPI_Offset[]){ 2, X }, values),
+	      "ncmpi_get_vara_double_all");
+	check(ncmpi_get_var_int_all(file, flags, ints), "ncmpi_get_var_int_all");
+	check(ncmpi_close(file), "ncmpi_close");
+	if (values[0] != 8 || values[8] != 1e6 + X * rank + 8 || ints[X * rank + 20] != rank || ints[X * rank + 28] != 4) {
+		fprintf(stderr, "pnetcdf: the file has not what was written\n");
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	free(values);
+	free(ints);
+}
+
+int main(int argc, char **argv)
+{
+	int file, field, flags;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (argc != 2) {
+		fprintf(stderr, "usage: pnetcdf FILE\n");
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	}
+	check(ncmpi_create(MPI_COMM_WORLD, argv[1], NC_CLOBBER, MPI_INFO_NULL, &file), "ncmpi_create");
+	define(file, &field, &flags);
+	blocking(file, field, flags);
+	nonblocking(file, field, flags);
+	pieces(file, field);
+	check(ncmpi_close(file), "ncmpi_close");
+	verify(argv[1]);
+	MPI_Finalize();
+	return 0;
+}

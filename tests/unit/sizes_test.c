@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Sizes and names that no argument says: what definitions and inquiries teach, and what stays unknown.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "spool_builder.h"
+
+#define FILE_ID 0x10000
+#define DATASET 0x500
+#define SPACE 0x400
+#define NATIVE_DOUBLE sb_type(&sb, "HDF5", "H5T_NATIVE_DOUBLE_g")
+
+static struct sb sb;
+static uint64_t now;
+
+static int setup(void **state)
+{
+	(void)state;
+	sb_begin(&sb);
+	now = 100;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sb_end(&sb);
+	return 0;
+}
+
+/* A call without children, after the ones before. */
+static void call(const char *function, int64_t ret, const struct sb_arg *args)
+{
+	sb_call(&sb, 100, function, now, now + 5, 0, ret, args);
+	now += 10;
+}
+
+/* Each operation as "requested>moved" or "requested>moved'variable'", in order; "?" is unknown. */
+static void expect(const char *sizes)
+{
+	char *line, *save = NULL, *copy, got[2048] = "", begin[64], end[64];
+	size_t n = 0;
+
+	sb_replay(&sb);
+	if (sb.ret)
+		fail_msg("replay: %s", sb.err);
+	copy = strdup(sb.events);
+	for (line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *name = strchr(line, '\'');
+
+		if (sscanf(line, "%*s %*s begin %*s %*s %*s %63s", begin) == 1 && name)
+			strncat(begin, name, strrchr(name, '\'') - name + 1);
+		if (sscanf(line, "%*s %*s complete %*s %63s", end) == 1)
+			n += snprintf(got + n, sizeof(got) - n, "%s%s>%s", n ? " " : "", begin, end);
+	}
+	free(copy);
+	assert_string_equal(got, sizes);
+}
+
+/* ---- variables ---- */
+
+static void open_file(void)
+{
+	call("nc_create", 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, FILE_ID)));
+}
+
+static void define(void)
+{
+	call("nc_def_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 4), ARG(DIM, 0)));
+	call("nc_def_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 6), ARG(DIM, 1)));
+	call("nc_def_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 0), ARG(DIM, 2)));
+	call("nc_def_var", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "grid"), ARG(TYPE, 3), ARG(NDIMS, 2), ARRAY(DIMS, int32_t, 0, 1, 9, 9),
+				   ARG(VARIABLE, 0)));
+	call("nc_def_var", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "log"), ARG(TYPE, 6), ARG(NDIMS, 1), ARRAY(DIMS, int32_t, 2),
+				   ARG(VARIABLE, 1)));
+	call("nc_def_var", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "one"), ARG(TYPE, 12), ARG(NDIMS, 0), ARG(VARIABLE, 2)));
+}
+
+static void variables_defined(void **state)
+{
+	(void)state;
+	open_file();
+	define();
+	call("nc_put_vara_double", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2, 3, 99, 99)));
+	call("nc_put_vara", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2, 3)));
+	call("nc_put_vara_float", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2)));
+	call("nc_put_var_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
+	call("nc_put_var1_uchar", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
+	call("nc_put_var_double", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 1)));
+	call("nc_put_var_double", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 2)));
+	call("nc_put_var", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 2)));
+	call("nc_put_vara_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 7), ARRAY(EDGES, uint64_t, 2)));
+	call("nc_put_vara_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 1ull << 62, 1ull << 62)));
+	call("nc_put_vara_int", -40, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2, 2)));
+	call("nc_put_att_short", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARG(COUNT, 3)));
+	call("nc_get_att_short", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, -1)));
+	expect("48'grid'>48 12'grid'>12 ?'grid'>? 96'grid'>96 1'grid'>1 ?'log'>? 8'one'>8 ?'one'>? ?>? ?'grid'>? 16'grid'>? 6'grid'>6 ?>?");
+	assert_int_equal(sb.model.totals.unknown_sizes, 6);
+}
+
+/* What was asked holds during the call in which it was asked; a library's own questions make the end of a call known. */
+static void variables_asked(void **state)
+{
+	(void)state;
+	open_file();
+	call("nc_inq_varndims", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARG(NDIMS, 1)));
+	call("nc_inq_vardimid", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(DIMS, int32_t, 5, 0, 0, 0)));
+	call("nc_inq_dimlen", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(DIM, 5), ARG(LENGTH, 10)));
+	call("nc_inq_varid", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "v"), ARG(VARIABLE, 0)));
+	call("nc_get_var_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
+	sb_enter(&sb, 100, "nc_get_var_int", now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
+	sb_call(&sb, 100, "nc_inq_dimlen", now + 2, now + 3, 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(DIM, 5), ARG(LENGTH, 11)));
+	sb_exit(&sb, 100, "nc_get_var_int", now, now + 5, 0, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
+	expect("?'v'>? ?'v'>44");
+	for (size_t i = 0; i < sb.model.regions.n; i++)
+		if (!strcmp(sb.model.regions.v[i].name, "nc_inq_dimlen"))
+			assert_null(strstr(sb.events, "nc_inq_dimlen"));
+}
+
+/* Another file's variables of the same numbers, and those of a file that was closed. */
+static void variables_end_with_their_file(void **state)
+{
+	(void)state;
+	open_file();
+	define();
+	call("nc_close", 0, ARGS(ARG(HANDLE, FILE_ID)));
+	open_file();
+	call("nc_put_var_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
+	expect("?>?");
+}
+
+/* PnetCDF's flexible calls: count and datatype, if the MPI library is of the known ABI; -1 means the variable's own type. */
+static void flexible(void **state)
+{
+	(void)state;
+	sb_text(&sb, IOP_REC_LIBRARY, 100, 2, "layer=MPI-IO\npath=/l/libmpi.so\nabi=1\nparallel=1\n", NULL);
+	call("ncmpi_create", 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 1)));
+	call("ncmpi_def_var", 0, ARGS(ARG(HANDLE, 1), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 1), ARRAY(DIMS, int32_t, 0), ARG(VARIABLE, 0)));
+	call("ncmpi_put_vara_all", 0, ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, 3), ARG(DATATYPE, 8)));
+	call("ncmpi_put_vara_all", 0, ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, -1), ARG(DATATYPE, 0)));
+	expect("24'v'>24 20'v'>20");
+}
+
+/* ---- dataspaces and types ---- */
+
+static void dataset(int64_t space)
+{
+	sb_constants(&sb, 100, now++, "HDF5");
+	call("H5Fcreate", 7, ARGS(STR(PATH, "/h"), ARG(FLAGS, 2)));
+	call("H5Screate_simple", SPACE, ARGS(ARG(NDIMS, 2), ARRAY(DIMS, uint64_t, 10, 20, 77)));
+	call("H5Dcreate2", DATASET, ARGS(ARG(PARENT, 7), STR(NAME, "d"), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, space)));
+}
+
+static void transfer(int64_t type, int64_t memory, int64_t file)
+{
+	call("H5Dwrite", 0, ARGS(ARG(HANDLE, DATASET), ARG(TYPE, type), ARG(SPACE, memory), ARG(SPACE2, file)));
+}
+
+static void selections(void **state)
+{
+	(void)state;
+	dataset(SPACE);
+	transfer(NATIVE_DOUBLE, 0, 0);
+	call("H5Dget_space", 0x401, ARGS(ARG(HANDLE, DATASET)));
+	call("H5Sselect_hyperslab", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 0), ARRAY(EDGES, uint64_t, 2, 3, 5, 5), ARG(BLOCK, 0)));
+	transfer(NATIVE_DOUBLE, 0, 0x401);
+	call("H5Sselect_hyperslab", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 0), ARRAY(EDGES, uint64_t, 2, 3), ARRAY(BLOCK, uint64_t, 2, 2)));
+	transfer(NATIVE_DOUBLE, 0, 0x401);
+	call("H5Sselect_hyperslab", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 1), ARRAY(EDGES, uint64_t, 1, 1), ARG(BLOCK, 0)));
+	transfer(NATIVE_DOUBLE, 0, 0x401);
+	call("H5Sget_select_npoints", 13, ARGS(ARG(SPACE, 0x401)));
+	transfer(NATIVE_DOUBLE, 0, 0x401);
+	call("H5Sselect_none", 0, ARGS(ARG(SPACE, 0x401)));
+	transfer(NATIVE_DOUBLE, 0, 0x401);
+	call("H5Sselect_all", 0, ARGS(ARG(SPACE, 0x401)));
+	transfer(NATIVE_DOUBLE, 0, 0x401);
+	call("H5Sselect_elements", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 0), ARG(ITEMS, 3)));
+	call("H5Scopy", 0x402, ARGS(ARG(SPACE, 0x401)));
+	call("H5Sselect_elements", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 6), ARG(ITEMS, 2)));
+	transfer(NATIVE_DOUBLE, 0, 0x401);
+	transfer(NATIVE_DOUBLE, 0x402, 0x999);
+	transfer(NATIVE_DOUBLE, 0, 0x999);
+	call("H5Screate", 0x403, ARGS(ARG(CMD, 0)));
+	transfer(NATIVE_DOUBLE, 0x403, 0);
+	call("H5Dset_extent", 0, ARGS(ARG(HANDLE, DATASET), ARRAY(DIMS, uint64_t, 1, 7)));
+	transfer(NATIVE_DOUBLE, 0, 0);
+	expect("1600>1600 48>48 192>192 ?>? 104>104 0>0 1600>1600 40>40 24>24 ?>? 8>8 56>56");
+}
+
+static void types(void **state)
+{
+	(void)state;
+	dataset(SPACE);
+	transfer(0x301, 0, 0);                  /* nobody told of it */
+	call("H5Tcreate", 0x301, ARGS(ARG(BYTES, 24)));
+	transfer(0x301, 0, 0);
+	call("H5Tcopy", 0x302, ARGS(ARG(TYPE, sb_type(&sb, "HDF5", "H5T_C_S1_g"))));
+	call("H5Tset_size", 0, ARGS(ARG(TYPE, 0x302), ARG(BYTES, 3)));
+	transfer(0x302, 0, 0);
+	call("H5Tset_size", 0, ARGS(ARG(TYPE, 0x302), ARG(BYTES, -1)));
+	call("H5Tget_size", 8, ARGS(ARG(TYPE, 0x302)));
+	transfer(0x302, 0, 0);
+	call("H5Tget_native_type", 0x303, ARGS(ARG(TYPE, sb_type(&sb, "HDF5", "H5T_IEEE_F32BE_g"))));
+	transfer(0x303, 0, 0);
+	call("H5Tget_native_type", 0x304, ARGS(ARG(TYPE, 0x301)));      /* a compound may be larger in memory */
+	transfer(0x304, 0, 0);
+	call("H5Tequal", 1, ARGS(ARG(TYPE, 0x304), ARG(TYPE2, sb_type(&sb, "HDF5", "H5T_NATIVE_SHORT_g"))));
+	transfer(0x304, 0, 0);
+	call("H5Tpack", 0, ARGS(ARG(TYPE, 0x301)));
+	transfer(0x301, 0, 0);
+	call("H5Tget_size", 0, ARGS(ARG(TYPE, 0x301)));         /* failed */
+	transfer(0x301, 0, 0);
+	call("H5Tget_class", 9, ARGS(ARG(TYPE, 0x301)));
+	call("H5Tget_size", 16, ARGS(ARG(TYPE, 0x301)));
+	transfer(0x301, 0, 0);
+	expect("?>? 4800>4800 600>600 ?>? 800>800 ?>? 400>400 ?>? ?>? ?>?");
+}
+
+/* A dataset that was open before: its extent is known once the program asks; numbers of another process mean nothing. */
+static void opened_before(void **state)
+{
+	(void)state;
+	sb_constants(&sb, 100, now++, "HDF5");
+	transfer(NATIVE_DOUBLE, 0, 0);
+	call("H5Dget_space", SPACE, ARGS(ARG(HANDLE, DATASET)));
+	call("H5Sget_simple_extent_dims", 2, ARGS(ARG(SPACE, SPACE), ARRAY(DIMS, uint64_t, 3, 4, 9)));
+	transfer(NATIVE_DOUBLE, 0, 0);
+	sb_call(&sb, 200, "H5Dwrite", now, now + 5, 0, 0, ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, SPACE), ARG(SPACE2, 0)));
+	expect("?>? 96>96 ?>?");
+}
+
+/* A handle with several references ends with the last. */
+static void references(void **state)
+{
+	(void)state;
+	dataset(SPACE);
+	call("H5Iinc_ref", 2, ARGS(ARG(HANDLE, DATASET)));
+	call("H5Dclose", 0, ARGS(ARG(HANDLE, DATASET)));
+	transfer(NATIVE_DOUBLE, 0, 0);
+	call("H5Dclose", 0, ARGS(ARG(HANDLE, DATASET)));
+	expect("1600>1600");
+	assert_int_equal(sb.model.handles.n, 2);
+	assert_non_null(strstr(sb.events, "destroy h1"));
+}
+
+/* What has not been used for long is forgotten, what is used stays. */
+static void spaces_are_forgotten(void **state)
+{
+	(void)state;
+	dataset(SPACE);
+	call("H5Tcopy", 0x300, ARGS(ARG(TYPE, NATIVE_DOUBLE)));
+	for (int i = 0; i < 20000; i++) {
+		call("H5Screate_simple", 0x1000 + i, ARGS(ARG(NDIMS, 1), ARRAY(DIMS, uint64_t, 2)));
+		if (i % 10000 == 0)
+			call("H5Scopy", 0x900000 + i, ARGS(ARG(SPACE, SPACE)));
+	}
+	transfer(NATIVE_DOUBLE, SPACE, 0);
+	transfer(NATIVE_DOUBLE, 0x1000, 0);
+	transfer(0x300, 0, 0);
+	expect("1600>1600 ?>? ?>?");
+}
+
+/* netCDF-4: the dataset below tells how many dimensions the variable has. */
+static void rank_from_below(void **state)
+{
+	(void)state;
+	open_file();
+	dataset(SPACE);
+	sb_enter(&sb, 100, "nc_get_vara_int", now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3), ARRAY(EDGES, uint64_t, 5, 6, 7)));
+	sb_call(&sb, 100, "H5Dread", now + 2, now + 3, 1, 0, ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, 0), ARG(SPACE2, 0)));
+	sb_exit(&sb, 100, "nc_get_vara_int", now, now + 5, 0, 0, NO_ARGS);
+	expect("1600>1600 1600>120");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(variables_defined, setup, teardown),
+		cmocka_unit_test_setup_teardown(variables_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(variables_end_with_their_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(flexible, setup, teardown),
+		cmocka_unit_test_setup_teardown(selections, setup, teardown),
+		cmocka_unit_test_setup_teardown(types, setup, teardown),
+		cmocka_unit_test_setup_teardown(opened_before, setup, teardown),
+		cmocka_unit_test_setup_teardown(references, setup, teardown),
+		cmocka_unit_test_setup_teardown(spaces_are_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(rank_from_below, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
