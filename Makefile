@@ -97,9 +97,16 @@ install: all		## to $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -m 644 $(PROBE_TABLES) $(wildcard probes/README.md) $(DESTDIR)$(PREFIX)/share/ioprobe/probes
 	$(Q)$(INSTALL) -m 644 LICENSE $(wildcard README.md) $(DESTDIR)$(PREFIX)/share/doc/ioprobe
 
+	$(Q)$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/ioprobe/slurm $(DESTDIR)$(PREFIX)/lib/systemd/system
+	$(Q)$(INSTALL) -m 644 tools/slurm/README.md $(DESTDIR)$(PREFIX)/share/ioprobe/slurm
+	$(Q)for f in slurm/prolog slurm/epilog; do sed 's|@PREFIX@|$(PREFIX)|' tools/$$f > $(DESTDIR)$(PREFIX)/share/ioprobe/$$f && \
+		chmod 755 $(DESTDIR)$(PREFIX)/share/ioprobe/$$f || exit 1; done
+	$(Q)$(INSTALL) -m 644 tools/slurm/policy.example $(DESTDIR)$(PREFIX)/share/ioprobe/slurm/policy.example
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|' tools/systemd/ioprobe.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.service
+
 .PHONY: uninstall
 uninstall:		## remove what install put there
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/ioprobe
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/ioprobe $(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.service
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/ioprobe $(DESTDIR)$(PREFIX)/share/doc/ioprobe
 
 # The analyzer's path-sensitive rules do not see that a negative errno is not zero, nor through uthash's macros: left out, like what

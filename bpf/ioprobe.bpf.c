@@ -603,6 +603,29 @@ static __always_inline void new_program(struct thread *t)
 	forget_all_fds(p);
 }
 
+/* A thread is not recorded any more. */
+static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_code)
+{
+	struct iop_rec_task_exit *rec = (void *)t->scratch;
+	struct process *p;
+
+	rec->group_dead = group_dead;
+	rec->exit_code = exit_code;
+	rec->returns_without_frame = t->returns_without_frame;
+	rec->frames_too_deep = t->frames_too_deep;
+	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), group_dead);
+	p = process_of(t);
+	if (group_dead && p)
+		p->tgid = 0;
+}
+
+/* What a program does with rights that its user does not have is not the user's to see: for him the process ends here. */
+static __always_inline bool is_privileged(struct linux_binprm *bprm)
+{
+	return users_rights_only && BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec);
+}
+
 SEC("tp_btf/sched_process_exec")
 int process_exec(u64 *ctx)
 {
@@ -621,6 +644,12 @@ int process_exec(u64 *ctx)
 		join_process(t, 0, task->tgid);
 	}
 	abandon_to(t, 0, bpf_ktime_get_ns());
+	if (is_privileged(bprm)) {
+		COUNT(privileged, 1);
+		leave(t, true, 0);
+		bpf_task_storage_delete(&threads, task);
+		return 0;
+	}
 	new_program(t);
 	rec = (void *)t->scratch;
 	rec->old_tid = (u32)ctx[1];
@@ -637,22 +666,11 @@ int process_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
-	struct iop_rec_task_exit *rec;
-	struct process *p;
 
 	if (!t)
 		return 0;
 	abandon_to(t, 0, bpf_ktime_get_ns());
-	rec = (void *)t->scratch;
-	rec->group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
-	rec->exit_code = task->exit_code;
-	rec->returns_without_frame = t->returns_without_frame;
-	rec->frames_too_deep = t->frames_too_deep;
-	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*rec), bpf_ktime_get_ns());
-	send(t, rec, sizeof(*rec), rec->group_dead);
-	p = process_of(t);
-	if (rec->group_dead && p)
-		p->tgid = 0;
+	leave(t, BPF_CORE_READ(task, signal, live.counter) == 0, task->exit_code);
 	return 0;
 }
 
@@ -684,3 +702,4 @@ int take_threads(struct bpf_iter__task *ctx)
 
 #include "hold.h"
 #include "uring.h"
+#include "recognise.h"

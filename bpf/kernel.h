@@ -68,7 +68,9 @@ typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
 struct xol_area { unsigned long vaddr; };
 struct uprobes_state { struct xol_area *xol_area; };
-struct mm_struct { struct uprobes_state uprobes_state; };
+struct mm_struct { unsigned long env_start, env_end; struct uprobes_state uprobes_state; };
+typedef struct { unsigned int val; } kuid_t;
+struct cred { kuid_t uid; };
 struct thread_info { unsigned int status; };
 struct bpf_local_storage;
 struct return_instance { unsigned long stack, orig_ret_vaddr; struct return_instance *next; };
@@ -86,6 +88,7 @@ struct task_struct {
 	char comm[16];
 	int exit_code;
 	struct mm_struct *mm;
+	const struct cred *cred;
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
@@ -96,7 +99,7 @@ struct task_struct {
 	struct uprobe_task *utask;
 	struct bpf_run_ctx *bpf_ctx;
 };
-struct linux_binprm { const char *filename; };
+struct linux_binprm { unsigned int secureexec : 1; const char *filename; };
 struct seq_file;
 struct bpf_iter_meta { struct seq_file *seq; };
 struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };

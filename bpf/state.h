@@ -74,6 +74,8 @@ struct counters {
 	u64 holds_late;         /* launched processes whose probes were not in place in time */
 	u64 no_process_slot;
 	u64 waits_not_followed; /* a wait called back the program, which waited; or there was no memory */
+	u64 privileged;         /* programs with other rights than their user's, not recorded */
+	u64 unread_environments; /* of new programs: whether they belong to the job could not be seen */
 };
 
 struct {
@@ -177,6 +179,7 @@ const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
 const volatile __u32 io_setup_nr = 206, io_destroy_nr = 207, io_getevents_nr = 208, io_submit_nr = 209, io_pgetevents_nr = 333;
 const volatile __u64 hold_limit_ns = 0, unwind_limit_ns = 2000000000;
 const volatile bool syscalls_traced = true;
+const volatile bool users_rights_only = false;  /* do not follow a user into setuid programs and the like */
 __u32 launch_tgid;        /* becomes a target at its next exec */
 __u32 process_cursor;
 __u32 links_for_all;      /* links for all count, and those of a process' own no more */

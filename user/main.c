@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "service/job_recorder.h"
 
 #ifndef IOPROBE_VERSION
 #define IOPROBE_VERSION "0.1"
@@ -18,6 +19,9 @@ static const struct { const char *name; int (*run)(int argc, char **argv); } com
 	{ "merge", cmd_merge },
 	{ "probes", cmd_probes },
 	{ "recover", cmd_recover },
+	{ "serve", cmd_serve },
+	{ "job", cmd_job },
+	{ RECORDER_COMMAND, job_recorder_main },
 };
 
 int main(int argc, char **argv)

@@ -31,11 +31,12 @@ struct kernel_side {
 	const struct table_set *set;
 	bool syscalls;                  /* some are wanted */
 	bool uring_wanted;
-	struct bpf_link *fork, *exec, *exit, *syscall_enter, *syscall_exit;
+	struct bpf_link *recognise, *fork, *exec, *exit, *syscall_enter, *syscall_exit;
 	int ring_fds[MAX_RINGS], rings_fd, rings_err;
 	struct tracepoints tracepoints;
 	size_t rings;
 	uint64_t ring_bytes;
+	bool recognises;
 };
 
 const char *attach_method_name(enum attach_method method)
@@ -194,6 +195,9 @@ static int try_load(struct kernel_side *kernel, const struct kernel_options *opt
 	if (!skel)
 		return -errno;
 	choose_programs(skel, kernel->method);
+	bpf_program__set_autoload(skel->progs.recognise, options->recognise);
+	kernel->recognises = options->recognise;
+	skel->rodata->users_rights_only = options->users_rights_only;
 	set_syscall_probes(kernel, skel);
 	tracepoints_choose(skel, kernel->uring_wanted, options->device, options->mmap_faults);
 	set_filter(skel, options->filter);
@@ -296,6 +300,7 @@ void kernel_side_destroy(struct kernel_side *kernel)
 		return;
 	kernel_side_detach_syscalls(kernel);
 	tracepoints_detach(&kernel->tracepoints);
+	bpf_link__destroy(kernel->recognise);
 	bpf_link__destroy(kernel->fork);
 	bpf_link__destroy(kernel->exec);
 	bpf_link__destroy(kernel->exit);
@@ -319,12 +324,14 @@ static int attach_one(struct bpf_program *program, struct bpf_link **link, const
 	return -errno;
 }
 
-/* A system call's exit is attached first: an enter without its exit would stay open, an exit without its enter is ignored. */
+/* A system call's exit is attached first: an enter without its exit would stay open, an exit without its enter is ignored. Programs of
+ * one tracepoint run in the order in which they were attached: a job's process is recognised before its exec is recorded. */
 int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_len)
 {
 	struct ioprobe_bpf *skel = kernel->skel;
 	const struct { struct bpf_program *program; struct bpf_link **link; const char *name; } tracepoints[] = { /* system calls last */
 		{ skel->progs.process_exit, &kernel->exit, "sched_process_exit" },
+		{ skel->progs.recognise, &kernel->recognise, "sched_process_exec" },
 		{ skel->progs.process_exec, &kernel->exec, "sched_process_exec" },
 		{ skel->progs.process_fork, &kernel->fork, "sched_process_fork" },
 		{ skel->progs.syscall_exit, &kernel->syscall_exit, "sys_exit" },
@@ -332,8 +339,9 @@ int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_le
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < (kernel->syscalls ? 5 : 3) && !err; i++)
-		err = attach_one(tracepoints[i].program, tracepoints[i].link, tracepoints[i].name, err_text, err_len);
+	for (size_t i = 0; i < (kernel->syscalls ? 6 : 4) && !err; i++)
+		if (tracepoints[i].program != skel->progs.recognise || kernel->recognises)
+			err = attach_one(tracepoints[i].program, tracepoints[i].link, tracepoints[i].name, err_text, err_len);
 	return err ? err : tracepoints_attach(&kernel->tracepoints, skel, err_text, err_len);
 }
 
@@ -389,6 +397,11 @@ int kernel_side_take(struct kernel_side *kernel, pid_t tgid)
 void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
 {
 	kernel->skel->bss->launch_tgid = tgid;
+}
+
+void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awaited)
+{
+	kernel->skel->bss->awaited = *awaited;
 }
 
 void kernel_side_links_for_all(struct kernel_side *kernel)
@@ -532,7 +545,8 @@ static uint64_t missed_runs(const struct kernel_side *kernel)
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
-	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed; } *per_cpu;
+	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, unread_environments; }
+		*per_cpu;
 	uint32_t zero = 0;
 
 	memset(counts, 0, sizeof(*counts));
@@ -548,6 +562,8 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 		counts->holds_late += per_cpu[i].holds_late;
 		counts->no_process_slot += per_cpu[i].no_process_slot;
 		counts->waits_not_followed += per_cpu[i].waits_not_followed;
+		counts->privileged += per_cpu[i].privileged;
+		counts->unread_environments += per_cpu[i].unread_environments;
 	}
 	counts->missed_programs = missed_runs(kernel);
 	free(per_cpu);

@@ -5,6 +5,7 @@
 #ifndef IOPROBE_KERNEL_SIDE_H
 #define IOPROBE_KERNEL_SIDE_H
 
+#include <ioprobe/awaited.h>
 #include <ioprobe/demand.h>
 #include <ioprobe/request.h>
 #include <stdbool.h>
@@ -33,7 +34,9 @@ struct kernel_options {
 	bool sockets;                   /* their addresses are told */
 	bool mmap_faults;               /* page faults on mapped files are counted */
 	bool device;                    /* whether system calls waited for devices */
-	uint64_t hold_limit_ns;         /* launched programs wait so long for their probes at most */
+	uint64_t hold_limit_ns;         /* new programs wait so long for their probes at most */
+	bool users_rights_only;         /* programs with rights that their user does not have are not recorded, but counted */
+	bool recognise;                 /* a job's processes are to be awaited */
 };
 
 /* Loads and verifies everything; attaches nothing. Returns 0 or -errno with one line in err (what failed, why, the remedy). */
@@ -49,6 +52,8 @@ void kernel_side_detach_syscalls(struct kernel_side *kernel);
 int kernel_side_take(struct kernel_side *kernel, pid_t tgid);
 /* This process is taken at its next exec. */
 void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid);
+/* From the next exec on, processes of this owner and environment are taken (needs options.recognise). */
+void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awaited);
 
 /* Processes that map this file need no attention any more. dev as in stat(2). */
 void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino);
@@ -95,7 +100,10 @@ struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back;
 /* Calls fn for each. Returns the number of faults that could not be attributed. */
 uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg);
 
-struct kernel_counts { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, missed_programs; };
+struct kernel_counts {
+	uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, unread_environments,
+		 missed_programs;
+};
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);
 
 #endif

@@ -74,7 +74,7 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 
 /* ---- host and tables ---- */
 
-void note_host(struct spool_writer *spool, const char *const *shared_mounts, size_t nshared_mounts, int argc, char **argv)
+void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts, int argc, char **argv)
 {
 	struct note note = { 0 };
 	struct utsname uts;
@@ -82,7 +82,7 @@ void note_host(struct spool_writer *spool, const char *const *shared_mounts, siz
 
 	clock_read(&clock);
 	uname(&uts);
-	note_add(&note, "host", uts.nodename);
+	note_add(&note, "host", host ? host : uts.nodename);
 	note_add(&note, "kernel", uts.release);
 	note_add(&note, "version", IOPROBE_VERSION);
 	clock_note(&note, &clock);

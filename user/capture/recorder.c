@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +52,10 @@ struct recorder {
 	struct demands *demands;
 	struct spool_writer *spool;
 	struct launch launch;
-	bool launched, stop;
+	struct recorder_prepared prepared;
+	bool launched, raised, stop;
+	uint64_t empty_since_ns, unread_environments;   /* of a job */
+	size_t late;                    /* processes of a job that ran already, though it was awaited */
 	unsigned interrupts;
 	int epoll_fd, signal_fd, old_nice;
 	sigset_t old_mask;
@@ -59,7 +63,7 @@ struct recorder {
 	size_t nnews, news_cap;
 	uint64_t faults_left_out;       /* on mapped files that the filter wants none of */
 	uint64_t lost_noted, lost_since_ns, end_ns;
-	const char *reason;
+	const char *reason, *remark;    /* why it ended; what the user should know of that */
 	char *err;
 	size_t err_len;
 };
@@ -215,6 +219,42 @@ static int open_signals(struct recorder *r)
 	return watch(r, r->signal_fd);
 }
 
+static int load_kernel(const struct recorder_options *options, struct kernel_side **kernel, char *err_text, size_t err_len)
+{
+	struct kernel_options wanted = options->kernel;
+
+	wanted.filter = options->filter;
+	wanted.users_rights_only = options->only_of != 0;
+	wanted.recognise = options->job != NULL;
+	wanted.hold_limit_ns = options->command || options->job ? HOLD_LIMIT_NS : 0;
+	return kernel_side_create(kernel, options->set, &wanted, err_text, err_len);
+}
+
+int recorder_prepare(const struct recorder_options *options, struct recorder_prepared *prepared, char *err_text, size_t err_len)
+{
+	int err = load_kernel(options, &prepared->kernel, err_text, err_len);
+
+	if (err)
+		return err;
+	err = closer_create(&prepared->closer);
+	if (!err && options->max_overhead_percent > 0) {
+		err = calibrate_probe_cost(prepared->kernel, prepared->closer, &prepared->cost);
+		prepared->measured = !err;
+	}
+	if (!err || err == -EOPNOTSUPP)
+		return 0;
+	snprintf(err_text, err_len, "cannot measure what probes cost: %s", strerror(-err));
+	recorder_discard(prepared);
+	return err;
+}
+
+void recorder_discard(struct recorder_prepared *prepared)
+{
+	closer_destroy(prepared->closer);
+	kernel_side_destroy(prepared->kernel);
+	*prepared = (struct recorder_prepared){ 0 };
+}
+
 /* Nothing else touches targets and spool meanwhile. */
 static void *plan_libraries(void *arg)
 {
@@ -228,14 +268,10 @@ static void *plan_libraries(void *arg)
 /* The verifier takes its time, in which libraries can be read. */
 static int load_programs(struct recorder *r)
 {
-	struct kernel_options options = r->options->kernel;
 	pthread_t planning;
 	bool threaded = r->options->npids && !pthread_create(&planning, NULL, plan_libraries, r);
-	int err;
+	int err = load_kernel(r->options, &r->kernel, r->err, r->err_len);
 
-	options.filter = r->options->filter;
-	options.hold_limit_ns = r->options->command ? HOLD_LIMIT_NS : 0;
-	err = kernel_side_create(&r->kernel, r->options->set, &options, r->err, r->err_len);
 	if (threaded)
 		pthread_join(planning, NULL);
 	return err;
@@ -243,13 +279,13 @@ static int load_programs(struct recorder *r)
 
 static int open_kernel(struct recorder *r)
 {
-	int err = closer_create(&r->closer);
+	int err = r->closer ? 0 : closer_create(&r->closer);
 
 	if (!err)
 		err = targets_create(&r->targets, r->options->set, r->options->filter, r->closer, r->spool);
 	if (err)
 		return fail(r, err, "cannot begin");
-	err = load_programs(r);
+	err = r->kernel ? 0 : load_programs(r);
 	if (err)
 		return err;
 	targets_begin(r->targets, r->kernel);
@@ -271,12 +307,13 @@ static int open_kernel(struct recorder *r)
 
 static int open_ceiling(struct recorder *r)
 {
-	struct probe_cost cost;
-	int err;
+	struct probe_cost cost = r->prepared.cost;
+	int err = 0;
 
-	if (!(r->options->max_overhead_percent > 0))
+	if (!(r->options->max_overhead_percent > 0) || (r->options->prepared && !r->prepared.measured))
 		return 0;
-	err = calibrate_probe_cost(r->kernel, r->closer, &cost);
+	if (!r->options->prepared)
+		err = calibrate_probe_cost(r->kernel, r->closer, &cost);
 	if (!err)
 		err = ceiling_create(&r->ceiling, r->options->max_overhead_percent, r->options->set, r->targets, &cost, r->spool);
 	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
@@ -284,18 +321,27 @@ static int open_ceiling(struct recorder *r)
 
 static int open_spool(struct recorder *r)
 {
-	int err = spool_writer_create(&r->spool, r->options->spool_path);
-
+	int err = r->spool ? 0 : spool_writer_create(&r->spool, r->options->spool_path);
 	if (err) {
 		snprintf(r->err, r->err_len, "cannot create %s: %s", r->options->spool_path, strerror(-err));
 		return err;
 	}
-	note_host(r->spool, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc, r->options->argv);
+	note_host(r->spool, r->options->host, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc, r->options->argv);
 	note_tables(r->spool, r->options->set);
 	return 0;
 }
 
 /* ---- targets ---- */
+
+/* With rights of its own beyond the user's, its folder in /proc is root's. */
+static bool may_attach(const struct recorder *r, pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return !r->options->only_of || (!stat(path, &st) && st.st_uid == r->options->only_of);
+}
 
 /* What descends from a process; once more if that brought something new, which may have forked before it was taken. */
 static void attach_descendants(struct recorder *r, pid_t pid)
@@ -309,7 +355,7 @@ static void attach_descendants(struct recorder *r, pid_t pid)
 			return;
 		targets_expect(r->targets, n);
 		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is no loss */
-			if (!targets_attach(r->targets, descendants[i]))
+			if (may_attach(r, descendants[i]) && !targets_attach(r->targets, descendants[i]))
 				demands_place(r->demands, descendants[i], 0);
 		free(descendants);
 		if (targets_count(r->targets).processes == before)
@@ -328,7 +374,7 @@ static int attach_tree(struct recorder *r, pid_t pid)
 		targets_expect(r->targets, n + 1);
 		free(descendants);
 	}
-	err = targets_attach(r->targets, pid);
+	err = may_attach(r, pid) ? targets_attach(r->targets, pid) : -EPERM;
 	if (err) {
 		snprintf(r->err, r->err_len, err == -ESRCH ? "cannot attach to process %d: it does not exist or has ended" :
 			 "cannot attach to process %d: %s", pid, strerror(-err));
@@ -366,6 +412,15 @@ static const char *interpreter_of(const char *path, char *buf, size_t len)
 	return buf;
 }
 
+/* New programs wait for their probes, perhaps on our only processor: without the privilege they wait longer. */
+static void hold_programs(struct recorder *r, const char *interpreter)
+{
+	r->old_nice = getpriority(PRIO_PROCESS, 0);
+	r->raised = !setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);
+	if (targets_hold(r->targets, interpreter))
+		note_missing(r->spool, "*", interpreter, "_dl_debug_state", "new programs cannot be held until their probes are in place");
+}
+
 static int launch_command(struct recorder *r)
 {
 	char path[4096], interpreter[4096];
@@ -378,22 +433,83 @@ static int launch_command(struct recorder *r)
 	err = launch_prepare(&r->launch, r->options->command);
 	if (err)
 		return fail(r, err, "cannot fork");
-	r->old_nice = getpriority(PRIO_PROCESS, 0);
-	setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);      /* after the fork; without the privilege waits take longer */
 	kernel_side_take_at_exec(r->kernel, r->launch.pid);
-	if (targets_hold(r->targets, interpreter_of(path, interpreter, sizeof(interpreter))))
-		note_missing(r->spool, "*", interpreter, "_dl_debug_state", "new programs cannot be held until their probes are in place");
+	hold_programs(r, interpreter_of(path, interpreter, sizeof(interpreter)));       /* after the fork */
 	targets_prepare_executable(r->targets, r->launch.pid, path);
 	r->launched = true;
 	return 0;
 }
 
-static int start_targets(struct recorder *r)
+static int find_members(struct recorder *r, pid_t **pids, size_t *n)
 {
-	int err = kernel_side_attach(r->kernel, r->err, r->err_len);
+	int err = members_find(r->options->job, pids, n);
 
+	if (err == -EPERM)
+		snprintf(r->err, r->err_len, "cannot record job %s: processes of several users claim to belong to it", r->options->job->job);
+	else if (err)
+		fail(r, err, "cannot look for the job's processes");
+	return err;
+}
+
+/* Those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many were new. */
+static size_t attach_members(struct recorder *r, const pid_t *pids, size_t n)
+{
+	size_t before = targets_count(r->targets).processes;
+
+	for (size_t i = 0; i < n; i++)
+		if (may_attach(r, pids[i]) && !targets_attach(r->targets, pids[i])) {
+			demands_place(r->demands, pids[i], 0);
+			attach_descendants(r, pids[i]);
+		}
+	return targets_count(r->targets).processes - before;
+}
+
+/* Whoever starts before this is found in /proc afterwards, whoever starts later by the kernel side. */
+static int await_job(struct recorder *r)
+{
+	struct iop_awaited awaited;
+
+	members_awaited(r->options->job, &awaited);
+	kernel_side_await(r->kernel, &awaited);
+	hold_programs(r, DEFAULT_INTERPRETER);
+	return kernel_side_attach(r->kernel, r->err, r->err_len);
+}
+
+static int attach_job(struct recorder *r)
+{
+	pid_t *pids;
+	size_t n;
+	int err = find_members(r, &pids, &n);   /* the owner too */
+
+	if (!err && !n) {
+		snprintf(r->err, r->err_len, "cannot record job %s: no process on this node belongs to it", r->options->job->job);
+		err = -ESRCH;
+	}
+	if (err)
+		return err;
+	err = await_job(r);
+	if (!err)
+		attach_members(r, pids, n);
+	free(pids);
+	return err;
+}
+
+static int start_recording(struct recorder *r)
+{
+	int err;
+
+	if (r->options->job)
+		return r->options->job_must_run ? attach_job(r) : await_job(r);
+	err = kernel_side_attach(r->kernel, r->err, r->err_len);
 	if (!err)
 		err = r->options->command ? launch_command(r) : attach_running(r);
+	return err;
+}
+
+static int start_targets(struct recorder *r)
+{
+	int err = start_recording(r);
+
 	if (err)
 		return err;
 	r->options->ready(r->options->ready_arg, targets_running(r->targets), targets_count(r->targets).probes);
@@ -438,8 +554,52 @@ static void on_signals(struct recorder *r)
 		else if (info.ssi_signo == SIGINT && r->launched && !r->interrupts++)
 			continue;
 		else
-			stop(r, "interrupted");
+			stop(r, r->options->job && info.ssi_signo == SIGTERM ? "told that the job ended" : "interrupted");
 	}
+}
+
+/* ---- a job: its processes come and go by steps ---- */
+
+static void rescan_job(struct recorder *r)
+{
+	pid_t *pids;
+	size_t n;
+
+	if (find_members(r, &pids, &n))
+		return;
+	r->late += attach_members(r, pids, n);
+	free(pids);
+}
+
+static void check_unread(struct recorder *r)
+{
+	struct kernel_counts counts;
+
+	if (kernel_side_counts(r->kernel, &counts) || counts.unread_environments == r->unread_environments)
+		return;
+	r->unread_environments = counts.unread_environments;
+	rescan_job(r);
+}
+
+static void check_job(struct recorder *r)
+{
+	uint64_t now = monotonic_ns(), limit_ns = r->options->idle_limit_s * 1e9;
+
+	check_unread(r);
+	if (targets_running(r->targets) || !r->empty_since_ns)
+		r->empty_since_ns = now;
+	if (!limit_ns || now - r->empty_since_ns < limit_ns)
+		return;
+	stop(r, "the job's processes were gone for the idle limit");
+	r->remark = "nobody said that the job ended: its processes were gone for the idle limit";
+}
+
+static void check_end(struct recorder *r)
+{
+	if (r->options->job)
+		check_job(r);
+	else if (!r->launched && !targets_running(r->targets))
+		stop(r, "all processes ended");
 }
 
 static void loop(struct recorder *r)
@@ -447,6 +607,8 @@ static void loop(struct recorder *r)
 	uint64_t begin_ns = monotonic_ns(), flushed_ns = begin_ns;
 	uint64_t limit_ns = r->options->duration_s > 0 ? (uint64_t)(r->options->duration_s * 1e9) : 0;
 
+	if (r->options->job && !r->options->job_must_run)
+		rescan_job(r);          /* what began before we did */
 	spool_writer_flush(r->spool);   /* who is recorded, and by what tables, is there from the start */
 	while (!r->stop) {
 		struct epoll_event events[4];
@@ -460,8 +622,7 @@ static void loop(struct recorder *r)
 			spool_writer_flush(r->spool);
 			flushed_ns = monotonic_ns();
 		}
-		if (!r->launched && !targets_running(r->targets))
-			stop(r, "all processes ended");
+		check_end(r);
 		if (limit_ns && monotonic_ns() - begin_ns >= limit_ns)
 			stop(r, "the duration is over");
 	}
@@ -499,7 +660,10 @@ static void note_end(struct recorder *r)
 	clock_read(&clock);
 	kernel_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
+	r->result->processes = targets.processes;
 	note_add(&note, "reason", r->reason ? r->reason : "failed");
+	if (r->remark)
+		note_add(&note, "remark", r->remark);
 	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);
 	note_addf(&note, "lost", "%llu", (unsigned long long)counts.lost);
 	note_addf(&note, "untracked_threads", "%llu", (unsigned long long)counts.untracked);
@@ -508,6 +672,9 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "unwinds_late", "%llu", (unsigned long long)counts.unwinds_late);
 	note_addf(&note, "returns_failed", "%llu", (unsigned long long)responder_failed(r->responder));
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
+	note_addf(&note, "late", "%zu", r->late);
+	note_addf(&note, "privileged", "%llu", (unsigned long long)counts.privileged);
+	note_addf(&note, "unread_environments", "%llu", (unsigned long long)counts.unread_environments);
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
 	note_addf(&note, "device", "%d", r->options->kernel.device);
 	note_addf(&note, "waits_not_followed", "%llu", (unsigned long long)counts.waits_not_followed);
@@ -531,7 +698,7 @@ static void finish(struct recorder *r)
 	r->ceiling = NULL;
 	left_out_note(r->left_out);
 	note_end(r);
-	if (r->launched)
+	if (r->raised)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* nobody waits for the archive */
 }
 
@@ -564,8 +731,14 @@ static int close_all(struct recorder *r, int err)
 int recorder_run(const struct recorder_options *options, struct recorder_result *result, char *err_text, size_t err_len)
 {
 	struct recorder r = { .options = options, .result = result, .signal_fd = -1, .epoll_fd = -1, .err = err_text, .err_len = err_len };
-	int err = open_signals(&r);
+	int err;
 
+	r.spool = options->spool;
+	if (options->prepared)
+		r.prepared = *options->prepared;
+	r.kernel = r.prepared.kernel;
+	r.closer = r.prepared.closer;
+	err = open_signals(&r);
 	*result = (struct recorder_result){ 0 };
 	err_text[0] = 0;
 	if (!err)

@@ -10,31 +10,48 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/calibrate.h"
 #include "capture/kernel_side.h"
+#include "capture/members.h"
 
 struct recorder_options {
 	const struct table_set *set;
 	const char *spool_path;         /* made here */
 	const pid_t *pids;              /* running processes, with what descends from them; or */
 	size_t npids;
-	char **command;                 /* a program to launch, NULL-terminated */
+	char **command;                 /* a program to launch, NULL-terminated; or */
+	struct members *job;            /* a batch job: what runs of it now, and what it starts later, wherever that comes from */
+	bool job_must_run;              /* it is an error if nothing of it runs now */
+	double idle_limit_s;            /* of a job: ends when it had no process for so long, 0: never */
 	double duration_s;              /* 0: until the targets end, or a signal */
 	double max_overhead_percent;    /* of each process' time, 0: no ceiling */
 	const struct filter *filter;    /* an empty one wants everything */
+	uid_t only_of;                  /* not 0: for this user, who must not see what programs do that have more rights than he */
 	struct kernel_options kernel;
 	const char *const *shared_mounts;       /* mount points of file systems that the nodes share */
 	size_t nshared_mounts;
+	struct recorder_prepared *prepared;     /* NULL: prepared here; it is taken over */
+	struct spool_writer *spool;     /* already made at spool_path, NULL: made here; it is taken over */
+	const char *host;               /* the node's name for the trace, NULL: the system's */
 	int argc;                       /* our own command line, for the trace */
 	char **argv;
 	void (*ready)(void *arg, size_t processes, size_t probes);       /* called when recording has begun */
 	void *ready_arg;
 };
 
+/* What takes long and does not depend on who is recorded, nor costs anybody anything: programs loaded, probes' cost measured. */
+struct recorder_prepared { struct kernel_side *kernel; struct closer *closer; struct probe_cost cost; bool measured; };
+
 struct recorder_result {
 	bool command_ended;             /* wait_status is valid */
 	int wait_status;
 	uint64_t records, lost;
+	size_t processes;               /* that were recorded */
 };
+
+/* Uses of the options: set, filter, kernel, command or job, only_of, max_overhead_percent. *prepared is empty. Returns 0, or -errno with one line in err. */
+int recorder_prepare(const struct recorder_options *options, struct recorder_prepared *prepared, char *err, size_t err_len);
+void recorder_discard(struct recorder_prepared *prepared);      /* instead of a recording */
 
 /* Returns 0, or -errno with one line in err. What was recorded until an error is in the spool. */
 int recorder_run(const struct recorder_options *options, struct recorder_result *result, char *err, size_t err_len);

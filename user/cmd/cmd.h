@@ -12,5 +12,7 @@ int cmd_check(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_job(int argc, char **argv);
 
 #endif

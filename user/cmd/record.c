@@ -24,6 +24,8 @@
 struct arguments {
 	pid_t pids[MAX_PIDS];
 	size_t npids;
+	const char *job, *node;
+	struct members members;
 	char **command;
 	char dir[4096];
 	double duration_s, max_overhead;        /* max_overhead < 0: not given */
@@ -36,17 +38,21 @@ struct arguments {
 	struct filter filter;
 };
 
+#define JOB_IDLE_LIMIT_S 30      /* from a step to the next, where nobody tells us of the job's end */
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
 enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
-       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS };
+       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
+	{ "job", 'j', "JOBID", 0, "Record a SLURM job that runs on this node: all its processes, and the steps that it starts later, until all have "
+	  "been gone for 30 s or ^C", 0 },
+	{ "node", OPT_NODE, "NAME", 0, "With --job: only what runs on this of SLURM's nodes, where several share a kernel", 0 },
 	{ "output", 'o', "DIR", 0, "Folder for the archive DIR/traces.otf2; made, or empty (default: ioprobe-NAME-TIME)", 0 },
 	{ "duration", OPT_DURATION, "SECONDS", 0, "Stop after this time", 0 },
 	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT", 0, "Turn off probes on streams, and on again, to keep their estimated cost below this share "
-	  "of each process' time; 0: never (default: 2 with --pid, 0 with a COMMAND)", 0 },
+	  "of each process' time; 0: never (default: 2, 0 with a COMMAND)", 0 },
 	{ "layers", OPT_LAYERS, "LIST", 0, "Probe these layers only: netcdf, hdf5, mpiio, mpi, isoc, posix, or of your own tables", 1 },
 	{ "path", OPT_PATH, "PREFIX[,...]", 0, "Of system calls on descriptors, record those on files under these folders", 1 },
 	{ "exclude-path", OPT_EXCLUDE, "PREFIX[,...]", 0, "Do not record those on files under these", 1 },
@@ -149,6 +155,19 @@ static void add_shared_mount(struct arguments *a, char *path, struct argp_state 
 	a->shared_mounts[a->nshared_mounts++] = path;
 }
 
+static void check_targets(struct arguments *a, struct argp_state *state)
+{
+	int given = !!a->npids + !!a->job + !!a->command;
+
+	if (given != 1)
+		argp_error(state, given ? "--pid, --job and a COMMAND exclude each other" :
+			   "nothing to record: give --pid PID, --job JOBID or -- COMMAND");
+	if (a->job && members_of_slurm(&a->members, a->job, a->node))
+		argp_error(state, "--job: '%s'%s%s is not a job id of SLURM", a->job, a->node ? " on node " : "", a->node ? a->node : "");
+	if (a->node && !a->job)
+		argp_error(state, "--node is for --job");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -156,6 +175,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p': return add_pids(a, arg, state);
+	case 'j': a->job = arg; break;
+	case OPT_NODE: a->node = arg; break;
 	case 'o': snprintf(a->dir, sizeof(a->dir), "%s", arg); break;
 	case 'q': a->quiet = true; break;
 	case OPT_DURATION: set_number(&a->duration_s, "--duration", arg, state); break;
@@ -175,8 +196,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SHARED: add_shared_mount(a, arg, state); break;
 	case ARGP_KEY_ARGS: a->command = state->argv + state->next; break;
 	case ARGP_KEY_END:
-		if (!!a->npids == !!a->command)
-			argp_error(state, a->npids ? "--pid and a COMMAND exclude each other" : "nothing to record: give --pid PID or -- COMMAND");
+		check_targets(a, state);
 		break;
 	default: return parse_filter(key, arg, a, state) ? 0 : ARGP_ERR_UNKNOWN;
 	}
@@ -184,10 +204,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "--pid PID[,PID...]\n-- COMMAND [ARGUMENT...]\ncheck\nprobes [OPTION...]\nrecover DIR\nmerge -o DIR NODE_DIR...",
+	options, parse, "--pid PID[,PID...]\n--job JOBID\n-- COMMAND [ARGUMENT...]\ncheck\nprobes [OPTION...]\nrecover DIR\nmerge -o DIR NODE_DIR...\n"
+	"serve [OPTION...]\njob start|stop|status|version [OPTION...]",
 	"Shows what a running, unmodified parallel program really does with its files, on every layer at once.\v"
 	"check: what this host allows; probes: the probe points of a library or process; recover: an archive from an interrupted "
-	"recording; merge: one archive of a job's nodes. Each has its own --help.\n\nExit status: 0, 1 (failed), 2 (usage), or that of the launched program.",
+	"recording; merge: one archive of a job's nodes; serve, job: recording a batch system's jobs. Each has its own --help.\n\n"
+	"Exit status: 0, 1 (failed), 2 (usage), or that of the launched program.",
 	NULL, NULL, NULL,
 };
 
@@ -212,7 +234,7 @@ static void say_ready(void *arg, size_t processes, size_t probes)
 
 	if (a->quiet)
 		return;
-	if (a->npids)
+	if (!a->command)
 		fprintf(stderr, "ioprobe: recording %zu processes with %zu probe points to %s\n", processes, probes, a->dir);
 	else
 		fprintf(stderr, "ioprobe: recording %s to %s\n", a->command[0], a->dir);
@@ -254,7 +276,8 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 	struct recorder_result result;
 	struct recorder_options recorder = {
 		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command, .duration_s = a->duration_s,
-		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->npids ? DEFAULT_MAX_OVERHEAD : 0,
+		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->command ? 0 : DEFAULT_MAX_OVERHEAD,
+		.job = a->job ? &a->members : NULL, .job_must_run = true, .idle_limit_s = JOB_IDLE_LIMIT_S,
 		.filter = &a->filter, .argc = argc, .argv = argv,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
@@ -296,7 +319,7 @@ int cmd_record(int argc, char **argv)
 		return fail("cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' host ids");
 	if (!a.dir[0]) {
 		snprintf(name, sizeof(name), "%d", a.npids ? a.pids[0] : 0);
-		output_default_name(a.dir, sizeof(a.dir), a.npids ? name : a.command[0]);
+		output_default_name(a.dir, sizeof(a.dir), a.command ? a.command[0] : a.job ? a.job : name);
 	}
 	table_set_init(&set);
 	ret = load_tables(&set, &a, err, sizeof(err));

@@ -325,7 +325,11 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
 		{ "waits_not_followed", "calls that wait for requests were not looked at" },
 		{ "holds_late", "processes ran on before their probes were in place" },
+		{ "late", "processes of the job ran already when its recording began" },
+		{ "privileged", "programs with more rights than the user's (setuid and the like) were not recorded" },
+		{ "unread_environments", "new programs of the job's owner could not be told to be of the job or not" },
 	};
+	char remark[256];
 	int ret = 0;
 
 	r->model->complete = true;
@@ -334,6 +338,8 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 	r->dropped_records += number_or_zero(rec, "spool_dropped");
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
 		ret = end_count(r, rec, counts[i].key, counts[i].what);
+	if (!ret && text_value(rec, "remark", remark, sizeof(remark)))
+		ret = model_note(r->model, "%s", remark);
 	return ret;
 }
 

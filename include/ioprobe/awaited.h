@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * By what the kernel side recognises a job's processes when they start: their owner, and entries of their environment.
+ */
+#ifndef IOPROBE_AWAITED_H
+#define IOPROBE_AWAITED_H
+
+#include <ioprobe/record.h>
+
+#define IOP_MAX_AWAITED 4
+#define IOP_ENTRY_ROOM 128
+
+struct iop_awaited {
+	__u32 uid;              /* real user id */
+	__u32 on;               /* 0: nobody is awaited */
+	/* "NAME=VALUE" with its NUL, and a mask with ones where it has bytes: an unused entry is in every environment. All must be there. */
+	struct { __u64 text[IOP_ENTRY_ROOM / 8], mask[IOP_ENTRY_ROOM / 8]; } entry[IOP_MAX_AWAITED];
+};
+
+_Static_assert(sizeof(struct iop_awaited) == 8 + IOP_MAX_AWAITED * 2 * IOP_ENTRY_ROOM, "iop_awaited");
+
+#endif

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Load; wait for the job; record it into its user's folder; make the archive, as that user and behind everybody else.
+ */
+#include "service/job_recorder.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/recorder.h"
+#include "cmd/archive.h"
+#include "service/owner.h"
+#include "service/state.h"
+#include "service/wire.h"
+#include "spool/spool.h"
+
+#define SOCKET_FD 0     /* in the recorder */
+#define MAX_TABLES 64
+#define MAX_PIDS 4096
+
+/* ---- starting one: a program of its own, so that it has nothing of the service's ---- */
+
+static pid_t start(char *const *argv, int socket_fd, int log_fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid_t pid = null < 0 ? -1 : fork();
+	sigset_t none;
+
+	if (pid) {
+		pid = pid < 0 ? -errno : pid;
+		if (null >= 0)
+			close(null);
+		return pid;
+	}
+	setsid();
+	dup2(socket_fd >= 0 ? socket_fd : null, SOCKET_FD);
+	dup2(log_fd, STDOUT_FILENO);
+	dup2(log_fd, STDERR_FILENO);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
+{
+	char ring[32], overhead[32], *argv[8 + 2 * MAX_TABLES] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
+	int argc = 6, pair[2];
+	pid_t pid;
+
+	snprintf(ring, sizeof(ring), "%g", policy->ring_mib);
+	snprintf(overhead, sizeof(overhead), "%g", policy->max_overhead_percent);
+	for (size_t i = 0; i < policy->ntables && i < MAX_TABLES; i++) {
+		argv[argc++] = "--probes";
+		argv[argc++] = policy->tables[i];
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	pid = start(argv, pair[1], log_fd);
+	close(pair[1]);
+	if (pid < 0)
+		close(pair[0]);
+	else
+		*fd = pair[0];
+	return pid;
+}
+
+pid_t job_recorder_recover(const char *state_path, int log_fd)
+{
+	char *argv[] = { "ioprobe", RECORDER_COMMAND, "--recover", (char *)state_path, NULL };
+
+	return start(argv, -1, log_fd);
+}
+
+/* ---- in the recorder ---- */
+
+struct job_recorder {
+	double ring_mib, max_overhead;
+	const char *tables[MAX_TABLES], *recover;
+	size_t ntables;
+	struct table_set set;
+	json_t *job;
+	char *state;
+	struct owner owner;
+	char dir[4096], spool[4200];
+	struct members members;
+	pid_t pids[MAX_PIDS];
+	size_t npids;
+	bool answered;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *argp_state)
+{
+	struct job_recorder *r = argp_state->input;
+
+	switch (key) {
+	case 'r': r->ring_mib = atof(arg); return 0;
+	case 'm': r->max_overhead = atof(arg); return 0;
+	case 'R': r->recover = arg; return 0;
+	case 'p':
+		if (r->ntables < MAX_TABLES)
+			r->tables[r->ntables++] = arg;
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void answer(struct job_recorder *r, bool ok, const char *message)
+{
+	if (!r->answered)
+		wire_answer(SOCKET_FD, ok, "%s", message);
+	r->answered = true;
+	fprintf(stderr, "ioprobe: %s\n", message);
+}
+
+static int failed(struct job_recorder *r, const char *message)
+{
+	answer(r, false, message);
+	if (r->job)
+		state_set(r->state, r->job, "failed", message);
+	return 1;
+}
+
+/* ---- before the job is known ---- */
+
+static int load(struct job_recorder *r, struct recorder_options *options, struct recorder_prepared *prepared, char *err, size_t err_len)
+{
+	int ret = table_parse_builtin(&r->set, err, err_len);
+
+	for (size_t i = 0; i < r->ntables && !ret; i++)
+		ret = table_parse_file(&r->set, r->tables[i], err, err_len);
+	return ret ? ret : recorder_prepare(options, prepared, err, err_len);
+}
+
+static void say_loaded(void)
+{
+	json_t *message = json_pack("{s:b}", "loaded", 1);
+
+	wire_send(SOCKET_FD, message);
+	json_decref(message);
+}
+
+/* A stop that comes while we are not recording yet, or not any more, waits for its turn. */
+static void block_signals(void)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- the job ---- */
+
+static void open_log(const json_t *job)
+{
+	int fd = open(wire_text(job, "log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	dup2(fd, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+}
+
+/* 0, or -ENODATA: the service does not want us any more. */
+static int take_job(struct job_recorder *r)
+{
+	json_t *message;
+	int err = wire_receive(SOCKET_FD, &message);
+
+	if (err)
+		return err;
+	r->job = json_incref(json_object_get(message, "job"));
+	r->state = strdup(wire_text(message, "state"));
+	json_decref(message);
+	if (!json_is_object(r->job) || !r->state)
+		return -EBADMSG;
+	open_log(r->job);
+	owner_of(&r->owner, r->job);
+	json_object_set_new(r->job, "user", json_string(r->owner.user));
+	return 0;
+}
+
+static int name_members(struct job_recorder *r)
+{
+	const json_t *entries = json_object_get(r->job, "entries"), *pids = json_object_get(r->job, "pids");
+
+	for (size_t i = 0; i < json_array_size(pids) && i < MAX_PIDS; i++)
+		r->pids[r->npids++] = json_integer_value(json_array_get(pids, i));
+	r->members = (struct members){ .uid = r->owner.uid };
+	snprintf(r->members.job, sizeof(r->members.job), "%s", wire_text(r->job, "job"));
+	for (size_t i = 0; i < json_array_size(entries); i++)
+		if (members_add_entry(&r->members, json_string_value(json_array_get(entries, i)) ?: ""))
+			return -E2BIG;
+	return 0;
+}
+
+static int make_output(struct job_recorder *r, struct spool_writer **spool, char *err_text, size_t err_len)
+{
+	int err = owner_make_folder(&r->owner, r->job, r->dir, sizeof(r->dir), err_text, err_len);
+
+	if (err)
+		return err;
+	snprintf(r->spool, sizeof(r->spool), "%s/spool", r->dir);
+	err = owner_become(&r->owner);
+	if (!err) {
+		err = spool_writer_create(spool, r->spool);
+		if (err)
+			rmdir(r->dir);
+		owner_return();
+	}
+	if (err)
+		snprintf(err_text, err_len, "cannot create the spool in the job's folder: %s", strerror(-err));
+	json_object_set_new(r->job, "output", json_string(r->dir));
+	return err;
+}
+
+static void on_ready(void *arg, size_t processes, size_t probes)
+{
+	struct job_recorder *r = arg;
+	char message[4200];
+
+	(void)processes, (void)probes;
+	snprintf(message, sizeof(message), "recording to %s", r->dir);
+	answer(r, true, message);
+	state_set(r->state, r->job, "recording", "");
+}
+
+/* ---- afterwards ---- */
+
+/* Each of these may be refused; then it is only less polite. */
+static void step_back(void)
+{
+	struct sched_param none = { 0 };
+
+	setpriority(PRIO_PROCESS, 0, 19);
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	syscall(SYS_ioprio_set, 1, 0, 3 << 13);         /* IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE */
+}
+
+static void remove_output(struct job_recorder *r)
+{
+	if (owner_become(&r->owner))
+		return;
+	unlink(r->spool);
+	rmdir(r->dir);
+	owner_return();
+}
+
+/* As the user, in a process that cannot become root again. */
+static int write_archive(struct job_recorder *r, char *err_text, size_t err_len)
+{
+	char path[4200];
+	FILE *summary;
+	int err = owner_become_for_good(&r->owner);
+
+	umask(077);
+	snprintf(path, sizeof(path), "%s/summary.txt", r->dir);
+	if (!err)
+		unlink(path);   /* of an attempt that was interrupted */
+	summary = err ? NULL : fopen(path, "wxe");
+	if (!summary) {
+		snprintf(err_text, err_len, "cannot write summary.txt: %s", strerror(err ? -err : errno));
+		return 1;
+	}
+	err = archive_write(r->dir, summary, false, err_text, err_len);
+	if ((ferror(summary) | fclose(summary)) && !err) {
+		snprintf(err_text, err_len, "cannot write summary.txt: no space, perhaps");
+		err = -EIO;
+	}
+	if (err)
+		unlink(path);
+	else
+		unlink(r->spool);
+	return err != 0;
+}
+
+/* Runs it in a child; 0, or a line in err. */
+static int make_archive(struct job_recorder *r, char *err_text, size_t err_len)
+{
+	int pair[2], status = -1;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(pair, O_CLOEXEC) || (pid = fork()) < 0) {
+		snprintf(err_text, err_len, "cannot make the archive: %s", strerror(errno));
+		return -1;
+	}
+	if (!pid) {
+		char text[1024] = "";
+
+		status = write_archive(r, text, sizeof(text));
+		if (write(pair[1], text, strlen(text)) < 0)
+			_exit(1);
+		_exit(status);
+	}
+	close(pair[1]);
+	n = read(pair[0], err_text, err_len - 1);
+	err_text[n > 0 ? n : 0] = 0;
+	close(pair[0]);
+	waitpid(pid, &status, 0);
+	if (WIFSIGNALED(status))
+		snprintf(err_text, err_len, "making the archive was ended by signal %d", WTERMSIG(status));
+	return status;
+}
+
+static int finish(struct job_recorder *r, const char *recording_error)
+{
+	char err[1024] = "", message[2300];
+
+	state_set(r->state, r->job, "archiving", recording_error);
+	step_back();
+	if (!make_archive(r, err, sizeof(err))) {
+		state_set(r->state, r->job, "done", recording_error);
+		return 0;
+	}
+	snprintf(message, sizeof(message), "%s%s%s; the records are kept: ioprobe recover FOLDER tries again", recording_error,
+		 *recording_error ? "; " : "", err);
+	return failed(r, message);
+}
+
+static int record(struct job_recorder *r, struct recorder_options *options)
+{
+	char err[1024] = "";
+	struct recorder_result result;
+	int ret;
+
+	if (name_members(r))
+		return failed(r, "the entries of the environment are too many or too long");
+	if (make_output(r, &options->spool, err, sizeof(err)))
+		return failed(r, err);
+	options->spool_path = r->spool;
+	options->job = r->npids ? NULL : &r->members;
+	options->pids = r->pids;
+	options->npids = r->npids;
+	options->idle_limit_s = json_number_value(json_object_get(r->job, "idle_limit"));
+	options->only_of = r->owner.uid;
+	options->host = *wire_text(r->job, "node") ? wire_text(r->job, "node") : NULL;
+	ret = recorder_run(options, &result, err, sizeof(err));
+	if (!(ret ? result.records : result.processes))
+		remove_output(r);
+	if (ret && !result.records)
+		return failed(r, err);
+	if (!ret && !result.processes) {
+		json_object_del(r->job, "output");
+		state_set(r->state, r->job, "empty", "no process of the job was seen on this node");
+		return 0;
+	}
+	return finish(r, err);
+}
+
+static int serve_one_job(struct job_recorder *r, int argc, char **argv)
+{
+	static const struct filter everything;
+	struct recorder_prepared prepared = { 0 };
+	struct recorder_options options = {
+		.set = &r->set, .filter = &everything,
+		.max_overhead_percent = r->max_overhead, .kernel = { .ring_bytes = r->ring_mib * (1 << 20) },
+		.job = &r->members, .prepared = &prepared, .only_of = -1 /* whoever it will be */, .argc = argc, .argv = argv, .ready = on_ready, .ready_arg = r,
+	};
+	char err[1024] = "";
+	int ret = load(r, &options, &prepared, err, sizeof(err));
+
+	say_loaded();
+	if (take_job(r)) {
+		if (!ret)
+			recorder_discard(&prepared);
+		return 0;
+	}
+	return ret ? failed(r, err) : record(r, &options);
+}
+
+/* ---- after the death of another one ---- */
+
+static int recover(struct job_recorder *r)
+{
+	struct stat st;
+
+	r->answered = true;     /* nobody asks */
+	r->state = strdup(r->recover);
+	r->job = state_load(r->recover);
+	if (!r->job || !r->state)
+		return 1;
+	open_log(r->job);
+	owner_of(&r->owner, r->job);
+	snprintf(r->dir, sizeof(r->dir), "%s", wire_text(r->job, "output"));
+	snprintf(r->spool, sizeof(r->spool), "%s/spool", r->dir);
+	if (strchr(r->dir, '%') || stat(r->spool, &st))
+		return failed(r, "the recorder ended before it had recorded anything");
+	return finish(r, "the recorder was ended from outside: what it had recorded until then is in the archive");
+}
+
+int job_recorder_main(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "ring-size", 'r', "MIB", 0, "", 0 }, { "max-overhead", 'm', "PERCENT", 0, "", 0 },
+		{ "probes", 'p', "FILE", 0, "", 0 }, { "recover", 'R', "STATE", 0, "", 0 }, { 0 }
+	};
+	static const struct argp argp = { options, parse, NULL, "A process of ioprobe serve.", NULL, NULL, NULL };
+	struct job_recorder *r = calloc(1, sizeof(*r));
+	int ret;
+
+	if (!r || argp_parse(&argp, argc, argv, 0, NULL, r))
+		return 1;
+	block_signals();
+	table_set_init(&r->set);
+	ret = r->recover ? recover(r) : serve_one_job(r, argc, argv);
+	table_set_deinit(&r->set);
+	json_decref(r->job);
+	free(r->state);
+	free(r);
+	return ret;
+}

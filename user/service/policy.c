@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Lines of words, "#" begins a comment. Nothing of a file with a mistake is used.
+ */
+#include "service/policy.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_WORDS 64
+#define DEFAULT_OUTPUT "/var/lib/ioprobe/archives/%u/%j.%n"
+
+struct words { char *v[MAX_WORDS]; size_t n; };
+
+struct context { struct policy *policy; const char *path; unsigned line; char *err; size_t err_len; };
+
+static int wrong(const struct context *c, const char *what, const char *word)
+{
+	snprintf(c->err, c->err_len, "%s:%u: %s%s%s", c->path, c->line, what, *word ? ": " : "", word);
+	return -EINVAL;
+}
+
+/* ---- rules ---- */
+
+static const struct { const char *name; bool words; } tests[] = {
+	[TEST_ALL] = { "all", false }, [TEST_USER] = { "user", true }, [TEST_ACCOUNT] = { "account", true },
+	[TEST_COMMENT] = { "comment", true }, [TEST_SAMPLE] = { "sample", true }, [TEST_ENV] = { "env", true },
+};
+
+static int add_rule(struct policy *policy, const struct policy_rule *rule)
+{
+	struct policy_rule *grown = realloc(policy->rules, (policy->nrules + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	policy->rules = grown;
+	grown[policy->nrules++] = *rule;
+	return 0;
+}
+
+static int keep_words(char ***out, size_t *n, char *const *words, size_t nwords)
+{
+	for (size_t i = 0; i < nwords; i++) {
+		char **grown = realloc(*out, (*n + 1) * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		*out = grown;
+		grown[*n] = strdup(words[i]);
+		if (!grown[*n])
+			return -ENOMEM;
+		(*n)++;
+	}
+	return 0;
+}
+
+static int parse_number(const struct context *c, const char *text, const char *unit, double max, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || strcmp(end, unit) || !(*out >= 0 && *out <= max))
+		return wrong(c, "not a number of the allowed range", text);
+	return 0;
+}
+
+static int check_rule(const struct context *c, struct policy_rule *rule, const struct words *words)
+{
+	if (tests[rule->test].words != (words->n > 2))
+		return wrong(c, words->n > 2 ? "nothing may follow" : "something must follow", words->v[1]);
+	if (rule->test == TEST_ENV && (words->n != 3 || !strchr(words->v[2], '=') || strlen(words->v[2]) > 126))
+		return wrong(c, "env needs one NAME=VALUE of at most 126 bytes", "");
+	if (rule->test == TEST_ENV && !rule->record)
+		return wrong(c, "jobs cannot be skipped by env: their environment is not known before they run", "");
+	if (rule->test == TEST_SAMPLE)
+		return words->n == 3 ? parse_number(c, words->v[2], "%", 100, &rule->percent) : wrong(c, "sample needs one PERCENT%", "");
+	return 0;
+}
+
+static int parse_rule(const struct context *c, const struct words *words)
+{
+	struct policy_rule rule = { .record = !strcmp(words->v[0], "record") };
+	size_t test, ntests = sizeof(tests) / sizeof(tests[0]);
+	int err;
+
+	for (test = 0; test < ntests && words->n > 1; test++)
+		if (!strcmp(words->v[1], tests[test].name))
+			break;
+	if (words->n < 2 || test == ntests)
+		return wrong(c, "needs one of all, user, account, comment, sample, env", words->v[words->n > 1]);
+	rule.test = test;
+	err = check_rule(c, &rule, words);
+	if (!err)
+		err = keep_words(&rule.words, &rule.nwords, words->v + 2, words->n - 2);
+	return err ? err : add_rule(c->policy, &rule);
+}
+
+/* ---- settings ---- */
+
+static int parse_output(const struct context *c, const char *pattern)
+{
+	if (*pattern != '/' && strncmp(pattern, "%w/", 3))
+		return wrong(c, "output must begin with / or %w/", pattern);
+	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
+		if (!at[1] || !strchr("ujncw%", at[1]) || (at[1] == 'w' && at != pattern))
+			return wrong(c, "output knows %u %j %n %c, and %w at its beginning", pattern);
+	if (!strstr(pattern, "%j"))
+		return wrong(c, "output needs %j: each job has a folder of its own", pattern);
+	if (strlen(pattern) >= sizeof(c->policy->output))
+		return wrong(c, "output is too long", "");
+	strcpy(c->policy->output, pattern);
+	return 0;
+}
+
+static int parse_setting(const struct context *c, const char *name, const char *value)
+{
+	struct policy *p = c->policy;
+	double number = 0;
+	int err = 0;
+
+	if (!strcmp(name, "output"))
+		return parse_output(c, value);
+	if (!strcmp(name, "max-overhead"))
+		return parse_number(c, value, "", 100, &p->max_overhead_percent);
+	if (!strcmp(name, "idle-limit"))
+		return parse_number(c, value, "", 1e9, &p->idle_limit_s);
+	if (!strcmp(name, "ring-size"))
+		return parse_number(c, value, "", 4096, &p->ring_mib);
+	if (!strcmp(name, "users")) {
+		p->users = !strcmp(value, "yes");
+		return p->users || !strcmp(value, "no") ? 0 : wrong(c, "users is yes or no", value);
+	}
+	if (!strcmp(name, "probes"))
+		return keep_words(&p->tables, &p->ntables, (char *[]){ (char *)value }, 1);
+	if (strcmp(name, "spare") && strcmp(name, "max-jobs"))
+		return wrong(c, "unknown word", name);
+	err = parse_number(c, value, "", 1000, &number);
+	*(!strcmp(name, "spare") ? &p->spare : &p->max_jobs) = number;
+	return err;
+}
+
+static int parse_line(const struct context *c, char *line)
+{
+	struct words words = { .n = 0 };
+	char *save = NULL;
+
+	line[strcspn(line, "#\n")] = 0;
+	for (char *word = strtok_r(line, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+		if (words.n == MAX_WORDS)
+			return wrong(c, "too many words", "");
+		words.v[words.n++] = word;
+	}
+	if (!words.n)
+		return 0;
+	if (!strcmp(words.v[0], "record") || !strcmp(words.v[0], "skip"))
+		return parse_rule(c, &words);
+	if (words.n != 2)
+		return wrong(c, "needs one value", words.v[0]);
+	return parse_setting(c, words.v[0], words.v[1]);
+}
+
+/* ---- public: life ---- */
+
+static void set_defaults(struct policy *policy)
+{
+	*policy = (struct policy){ .output = DEFAULT_OUTPUT, .max_overhead_percent = 2, .idle_limit_s = 3600, .spare = 1, .max_jobs = 16,
+				   .users = true };
+}
+
+int policy_init(struct policy *policy)
+{
+	struct policy_rule rule = { .record = true, .test = TEST_COMMENT };
+	char word[] = "ioprobe", *words[] = { word };
+	int err;
+
+	set_defaults(policy);
+	err = keep_words(&rule.words, &rule.nwords, words, 1);
+	return err ? err : add_rule(policy, &rule);
+}
+
+int policy_read(struct policy *policy, const char *path, char *err_text, size_t err_len)
+{
+	struct context c = { policy, path, 0, err_text, err_len };
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	int err = 0;
+
+	set_defaults(policy);
+	if (!file) {
+		err = -errno;
+		snprintf(err_text, err_len, "%s cannot be read: %s", path, strerror(errno));
+		return err;
+	}
+	while (!err && getline(&line, &cap, file) >= 0) {
+		c.line++;
+		err = parse_line(&c, line);
+	}
+	if (!err && ferror(file)) {
+		err = -EIO;
+		snprintf(err_text, err_len, "%s cannot be read: %s", path, strerror(errno));
+	} else if (err == -ENOMEM) {
+		snprintf(err_text, err_len, "%s: out of memory", path);
+	}
+	free(line);
+	fclose(file);
+	return err;
+}
+
+static void free_words(char **words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(words[i]);
+	free(words);
+}
+
+void policy_deinit(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->nrules; i++)
+		free_words(policy->rules[i].words, policy->rules[i].nwords);
+	free(policy->rules);
+	free_words(policy->tables, policy->ntables);
+	*policy = (struct policy){ 0 };
+}
+
+/* ---- public: decide ---- */
+
+static const char *text_of(const json_t *job, const char *key)
+{
+	const char *text = json_string_value(json_object_get(job, key));
+
+	return text ? text : "";
+}
+
+static bool matches_word(const struct policy_rule *rule, const char *text)
+{
+	for (size_t i = 0; i < rule->nwords; i++)
+		if (*text && !fnmatch(rule->words[i], text, 0))
+			return true;
+	return false;
+}
+
+/* A comment has words of its own, separated by blanks, commas or semicolons. */
+static bool matches_comment(const struct policy_rule *rule, const char *comment)
+{
+	char *copy = strdup(comment), *save = NULL;
+	bool found = false;
+
+	for (char *word = copy ? strtok_r(copy, " ,;\t", &save) : NULL; word && !found; word = strtok_r(NULL, " ,;\t", &save))
+		found = matches_word(rule, word);
+	free(copy);
+	return found;
+}
+
+/* FNV-1a with a last mix: neighbouring job ids are spread, and all nodes of a job decide alike. */
+static double share_of(const json_t *job)
+{
+	const char *texts[] = { text_of(job, "cluster"), "/", text_of(job, "job") };
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < 3; i++)
+		for (const char *at = texts[i]; *at; at++)
+			hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
+	hash ^= hash >> 33;
+	hash *= 0xff51afd7ed558ccdull;
+	hash ^= hash >> 33;
+	return (hash >> 11) * 100.0 / (1ull << 53);
+}
+
+static bool matches(const struct policy_rule *rule, const json_t *job)
+{
+	switch (rule->test) {
+	case TEST_ALL: return true;
+	case TEST_USER: return matches_word(rule, text_of(job, "user"));
+	case TEST_ACCOUNT: return matches_word(rule, text_of(job, "account"));
+	case TEST_COMMENT: return matches_comment(rule, text_of(job, "comment"));
+	case TEST_SAMPLE: return share_of(job) < rule->percent;
+	case TEST_ENV: return true;     /* its programs are looked at when they start */
+	}
+	return false;
+}
+
+bool policy_wants(const struct policy *policy, const json_t *job, const char **entry, char *why, size_t why_len)
+{
+	*entry = NULL;
+	for (size_t i = 0; i < policy->nrules; i++) {
+		const struct policy_rule *rule = &policy->rules[i];
+
+		if (!matches(rule, job))
+			continue;
+		if (rule->test == TEST_ENV)
+			*entry = rule->words[0];
+		snprintf(why, why_len, "by the policy's rule %zu: %s %s", i + 1, rule->record ? "record" : "skip", tests[rule->test].name);
+		return rule->record;
+	}
+	snprintf(why, why_len, "no rule of the policy matches");
+	return false;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The site's policy: which jobs are recorded, where to, and how much that may cost. README has the grammar.
+ */
+#ifndef IOPROBE_POLICY_H
+#define IOPROBE_POLICY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum policy_test { TEST_ALL, TEST_USER, TEST_ACCOUNT, TEST_COMMENT, TEST_SAMPLE, TEST_ENV };
+
+struct policy_rule {
+	bool record;                    /* else skip */
+	enum policy_test test;
+	char **words;                   /* patterns as in the shell; of TEST_ENV the entry NAME=VALUE */
+	size_t nwords;
+	double percent;                 /* of TEST_SAMPLE */
+};
+
+struct policy {
+	struct policy_rule *rules;      /* the first that matches decides; none: not recorded */
+	size_t nrules;
+	char output[4096];              /* pattern: %u %j %n %c %w */
+	double max_overhead_percent, idle_limit_s, ring_mib;
+	unsigned spare, max_jobs;
+	bool users;                     /* may start recordings of their own processes */
+	char **tables;                  /* files of further probes */
+	size_t ntables;
+};
+
+/* The defaults: jobs with the comment "ioprobe". */
+int policy_init(struct policy *policy);
+/* Returns 0, or -errno with one line in err: FILE:LINE: what is wrong. Then the policy is unusable and must be deinitialised all the same. */
+int policy_read(struct policy *policy, const char *path, char *err, size_t err_len);
+void policy_deinit(struct policy *policy);
+
+/* Whether to record a job (an object with "job", "user", "account", "comment", "cluster"). *entry: what its programs' environment must have for
+ * that, NULL: nothing; the policy's. why: one line. */
+bool policy_wants(const struct policy *policy, const json_t *job, const char **entry, char *why, size_t why_len);
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * One thread, one poll(2): the socket, clients that have not asked yet, recorders that have not answered yet, recorders that may end.
+ */
+#include "service/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/rings.h"
+#include "service/job_recorder.h"
+#include "service/service.h"
+#include "service/state.h"
+#include "service/wire.h"
+
+#define MAX_CLIENTS 64
+#define CLIENT_LIMIT_NS 2000000000ull   /* from connecting to asking */
+#define FORGET_INTERVAL_NS 3600000000000ull
+
+struct client { int fd; uint64_t since_ns; struct client *next; };
+
+struct server {
+	struct service service;
+	struct client *clients;
+	size_t nclients;
+	int listen_fd, signal_fd;
+	uint64_t forgot_ns;
+	bool stop;
+};
+
+/* ---- clients ---- */
+
+static void drop_client(struct server *s, struct client **at)
+{
+	struct client *client = *at;
+
+	*at = client->next;
+	s->nclients--;
+	free(client);
+}
+
+static void on_connection(struct server *s)
+{
+	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *client = fd < 0 || s->nclients == MAX_CLIENTS ? NULL : calloc(1, sizeof(*client));
+
+	if (!client) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	client->fd = fd;
+	client->since_ns = monotonic_ns();
+	client->next = s->clients;
+	s->clients = client;
+	s->nclients++;
+}
+
+static void on_client(struct server *s, int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	json_t *message;
+	bool done = true;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || wire_receive(fd, &message)) {
+		wire_answer(fd, false, "the request is no message of this version");
+	} else {
+		done = service_request(&s->service, message, &peer, fd);
+		json_decref(message);
+	}
+	if (done)
+		close(fd);
+}
+
+/* Each asks once. Who does not is let go. */
+static void serve_clients(struct server *s)
+{
+	for (struct client **at = &s->clients; *at;) {
+		struct pollfd ready = { (*at)->fd, POLLIN, 0 };
+		int fd = (*at)->fd;
+
+		if (poll(&ready, 1, 0) == 1) {
+			drop_client(s, at);
+			on_client(s, fd);
+		} else if (monotonic_ns() - (*at)->since_ns > CLIENT_LIMIT_NS) {
+			drop_client(s, at);
+			close(fd);
+		} else {
+			at = &(*at)->next;
+		}
+	}
+}
+
+/* ---- recorders ---- */
+
+static void on_answer(struct job *job)
+{
+	json_t *message = NULL;
+	int err = wire_receive(job->fd, &message);
+
+	if (!err && json_is_true(json_object_get(message, "loaded"))) {
+		json_decref(message);   /* it got its job before we had read that */
+		return;
+	}
+	if (err)
+		wire_answer(job->client_fd, false, "the recorder ended without an answer");
+	else
+		wire_send(job->client_fd, message);
+	service_say("job %s: %s", job->id, err ? "its recorder ended without an answer" : wire_text(message, "message"));
+	json_decref(message);
+	job_answered(job);
+}
+
+static void start_recovery(struct server *s, json_t *state, const char *path)
+{
+	pid_t pid;
+
+	if (json_is_true(json_object_get(state, "recovered"))) {
+		state_set(path, state, "failed", "making the archive failed twice: ioprobe recover tries again");
+		return;
+	}
+	json_object_set_new(state, "recovered", json_true());
+	pid = job_recorder_recover(path, STDERR_FILENO);
+	if (pid < 0) {
+		service_say("cannot start a recovery: %s", strerror(-pid));
+		return;
+	}
+	service_say("job %s: its recorder died; its archive is being made", wire_text(state, "id"));
+	state_set_process(state, pid);
+	state_save(path, state);
+	jobs_add(&s->service.jobs, state, pid, -1, -1);
+}
+
+/* What it left in its state says how it ended. */
+static void on_end(struct server *s, struct job *job)
+{
+	char path[4200];
+	json_t *state;
+
+	while (job->fd >= 0)
+		on_answer(job);
+	state_path(path, sizeof(path), s->service.options->state_dir, job->id);
+	jobs_remove(&s->service.jobs, job);
+	state = state_load(path);
+	if (!state)
+		service_say("%s cannot be read", path);
+	else if (!state_is_final(state))
+		start_recovery(s, state, path);
+	else
+		service_say("job %s: %s %s", wire_text(state, "id"), wire_text(state, "phase"), wire_text(state, "message"));
+	json_decref(state);
+}
+
+static void reap(struct server *s)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		spares_ended(&s->service.spares, pid);
+}
+
+static void serve_recorders(struct server *s)
+{
+	struct job *next;
+
+	for (struct job *job = s->service.jobs.first; job; job = next) {
+		struct pollfd ready[] = { { job->fd, POLLIN, 0 }, { job->pid_fd, POLLIN, 0 } };
+
+		next = job->next;
+		if (poll(ready, 2, 0) <= 0)
+			continue;
+		if (job->fd >= 0 && ready[0].revents)
+			on_answer(job);
+		if (ready[1].revents)
+			on_end(s, job);
+	}
+}
+
+/* ---- the loop ---- */
+
+static void reload(struct server *s)
+{
+	struct policy policy = { 0 };
+	char err[512];
+
+	if (!s->service.options->policy_path)
+		return;
+	if (policy_read(&policy, s->service.options->policy_path, err, sizeof(err))) {
+		service_say("the old policy stays: %s", err);
+		policy_deinit(&policy);
+		return;
+	}
+	policy_deinit(&s->service.policy);
+	s->service.policy = policy;
+	spares_drop(&s->service.spares);
+	service_say("the policy was read again");
+}
+
+static void on_signals(struct server *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			reload(s);
+		else if (info.ssi_signo != SIGCHLD)
+			s->stop = true;
+	}
+}
+
+static void wait_for_something(struct server *s)
+{
+	struct pollfd fds[2 + MAX_CLIENTS + MAX_SPARES + 2 * JOBS_MAX];
+	size_t n = 0;
+
+	fds[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
+	fds[n++] = (struct pollfd){ s->listen_fd, POLLIN, 0 };
+	for (struct client *client = s->clients; client; client = client->next)
+		fds[n++] = (struct pollfd){ client->fd, POLLIN, 0 };
+	n += spares_poll(&s->service.spares, fds + n);
+	for (struct job *job = s->service.jobs.first; job; job = job->next) {
+		fds[n++] = (struct pollfd){ job->pid_fd, POLLIN, 0 };
+		fds[n++] = (struct pollfd){ job->fd, POLLIN, 0 };
+	}
+	poll(fds, n, s->clients ? 500 : 60000);
+}
+
+static bool starting(const struct server *s)
+{
+	for (const struct job *job = s->service.jobs.first; job; job = job->next)
+		if (job->client_fd >= 0)
+			return true;
+	return false;
+}
+
+static void loop(struct server *s)
+{
+	while (!s->stop) {
+		if (!starting(s))
+			spares_fill(&s->service.spares, &s->service.policy);    /* not while a job waits for its own */
+		wait_for_something(s);
+		on_connection(s);
+		serve_clients(s);
+		serve_recorders(s);
+		on_signals(s);
+		reap(s);
+		spares_check(&s->service.spares);
+		if (monotonic_ns() - s->forgot_ns > FORGET_INTERVAL_NS) {
+			jobs_forget(s->service.options->state_dir);
+			s->forgot_ns = monotonic_ns();
+		}
+	}
+}
+
+/* ---- begin and end ---- */
+
+/* Recorders that still run are ours again; what others left is finished. */
+static int take_over(void *arg, const char *path, json_t *state)
+{
+	struct server *s = arg;
+	pid_t pid = state_process(state);
+
+	if (state_is_final(state))
+		return 0;
+	if (!pid)
+		start_recovery(s, state, path);
+	else if (!jobs_add(&s->service.jobs, state, pid, -1, -1))
+		service_say("job %s: its recorder, process %d, goes on", wire_text(state, "id"), pid);
+	return 0;
+}
+
+static int open_signals(struct server *s)
+{
+	sigset_t mask;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	s->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signal_fd < 0 ? -errno : 0;
+}
+
+static int make_folders(const char *state_dir, char *err_text, size_t err_len)
+{
+	static const struct { const char *name; mode_t mode; } folders[] = { { "", 0755 }, { "/jobs", 0700 }, { "/log", 0700 }, { "/archives", 0755 } };
+	char path[4200];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", state_dir, folders[i].name);
+		if (!mkdir(path, folders[i].mode) || errno == EEXIST)
+			continue;
+		snprintf(err_text, err_len, "cannot make the folder %s: %s", path, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+static int open_all(struct server *s, char *err_text, size_t err_len)
+{
+	const struct server_options *options = s->service.options;
+	int err = make_folders(options->state_dir, err_text, err_len);
+
+	if (!err)
+		err = options->policy_path ? policy_read(&s->service.policy, options->policy_path, err_text, err_len) :
+		      policy_init(&s->service.policy);
+	if (err)
+		return err;
+	s->listen_fd = wire_listen(options->socket_path);
+	err = s->listen_fd < 0 ? s->listen_fd : open_signals(s);
+	if (err)
+		snprintf(err_text, err_len, "cannot listen on %s: %s", options->socket_path,
+			 err == -EADDRINUSE ? "another service does" : strerror(-err));
+	return err;
+}
+
+int server_run(const struct server_options *options, char *err_text, size_t err_len)
+{
+	struct server s = { .service.options = options, .listen_fd = -1, .signal_fd = -1 };
+	int err = open_all(&s, err_text, err_len);
+
+	if (!err) {
+		jobs_states(options->state_dir, take_over, &s);
+		service_say("serving on %s", options->socket_path);
+		loop(&s);
+		unlink(options->socket_path);
+		service_say("ends; %zu recordings go on", s.service.jobs.n);
+	}
+	spares_drop(&s.service.spares);
+	while (s.clients) {
+		close(s.clients->fd);
+		drop_client(&s, &s.clients);
+	}
+	jobs_deinit(&s.service.jobs);
+	policy_deinit(&s.service.policy);
+	if (s.listen_fd >= 0)
+		close(s.listen_fd);
+	if (s.signal_fd >= 0)
+		close(s.signal_fd);
+	return err;
+}
