@@ -73,6 +73,7 @@ layers() {
 }
 layers posix_only POSIX "calls('fwrite') == 0" "calls('write', path='*/data/stream') >= 1"
 layers streams_only isoc "calls('fwrite') == 200 and calls('fopen') == 2" "calls('write') == 0 and calls('openat') == 0"
+verdict "streams_only, share of system calls" "$(grep -q '^ISOC .* unknown$' "$TMP/streams_only/out" || cat "$TMP/streams_only/out")"
 verdict "streams_only, told" "$(grep -q 'not recorded: .*POSIX.*(--layers isoc)' "$TMP/streams_only/out" || cat "$TMP/streams_only/out")"
 
 # Without system calls a library that is loaded later is still found.

@@ -585,3 +585,15 @@ void summary_sink_destroy(struct sink *sink)
 	free(s->handles);
 	free(s);
 }
+
+bool summary_has_system_time(const struct model *model)
+{
+	for (size_t i = 0; i < model->left_out.n; i++) {
+		const struct model_left_out *l = &model->left_out.v[i];
+
+		for (size_t p = 0; l->layer && (l->whole || l->calls) && p < model->paradigms.n; p++)
+			if (model->paradigms.v[p].os && !strcmp(model->paradigms.v[p].identification, l->layer))
+				return false;
+	}
+	return true;
+}

@@ -74,6 +74,9 @@ const char *summary_scope_name(enum model_scope scope);
 
 /* The table of layers alone, an empty line behind it. */
 void summary_text_layers(FILE *out, const struct summary_report *report);
+/* Whether all system calls were wanted: else how much of a layer's time was spent in them is unknown. */
+bool summary_has_system_time(const struct model *model);
+
 int summary_text_write(FILE *out, const struct summary_report *report);
 int summary_json_write(FILE *out, const struct summary_report *report);
 
