@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ioprobe/awaited.h>       /* for the skeleton's variables */
 #include <ioprobe/descriptor.h>
 
 #include "ioprobe.skel.h"
