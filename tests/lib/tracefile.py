@@ -78,9 +78,9 @@ class Trace:
             stack.append(Call(event.region, location, event.time, call))
             self.calls.append(stack[-1])
             return
+        if call and not isinstance(event, ev.IoOperationComplete):      # its errno is the operation's
+            call.attributes.update(attributes)
         if isinstance(event, ev.Leave):
-            if call:
-                call.attributes.update(attributes)
             if not call or call.name != event.region.name:
                 raise ValueError(f"Leave of {event.region.name} in {call.name if call else 'nothing'}")
             stack.pop().end = event.time
@@ -178,7 +178,7 @@ def queries(trace):
 
     def left_open(begun_by):
         """Operations that such calls began and nobody was seen to end."""
-        return sum(bool(call) and fnmatch.fnmatchcase(call.name, begun_by) for call, _, _ in trace._operations.values())
+        return sum(bool(call) and fnmatch.fnmatchcase(call.name, begun_by) for call, *_ in trace._operations.values())
 
     def ms(region):
         return [round((c.end - c.begin) * 1000 / trace.resolution) for c in select(region) if c.end is not None]

@@ -29,7 +29,8 @@ struct node_collective { uint32_t handle; struct node_meeting opened, closed; };
 
 struct node_layer {
 	uint32_t name;
-	uint64_t calls, failed, time_ns;
+	uint64_t calls, failed, time_ns, system_ns;
+	bool os, system_known;
 	uint64_t reads, writes, bytes_read, bytes_written, known_reads, known_writes, unknown_reads, unknown_writes;
 };
 

@@ -74,7 +74,9 @@ static int add_layers(struct node *node, const json_t *root)
 			return -ENOMEM;
 		*layer = (struct node_layer){
 			.name = node_string_add(node, name ? name : "?"), .calls = number(entry, "calls"), .failed = number(entry, "failed"),
-			.time_ns = number(entry, "time_ns"), .reads = number(entry, "reads"), .writes = number(entry, "writes"),
+			.time_ns = number(entry, "time_ns"), .system_ns = number(entry, "system_time_ns"),
+			.os = json_is_true(json_object_get(entry, "operating_system")),
+			.system_known = json_is_integer(json_object_get(entry, "system_time_ns")), .reads = number(entry, "reads"), .writes = number(entry, "writes"),
 			.bytes_read = number(entry, "bytes_read"), .bytes_written = number(entry, "bytes_written"),
 			.known_reads = number(entry, "reads_of_known_size"), .known_writes = number(entry, "writes_of_known_size"),
 			.unknown_reads = number(entry, "reads_of_unknown_size"), .unknown_writes = number(entry, "writes_of_unknown_size"),

@@ -28,7 +28,7 @@ static struct summary_layer *layer_of(struct sums *s, const char *name)
 			return &s->layers[i];
 	if (s->nlayers == sizeof(s->layers) / sizeof(s->layers[0]))
 		return NULL;
-	s->layers[s->nlayers] = (struct summary_layer){ .name = name };
+	s->layers[s->nlayers] = (struct summary_layer){ .name = name, .system_known = true };
 	return &s->layers[s->nlayers++];
 }
 
@@ -37,6 +37,9 @@ static void add_layer(struct summary_layer *to, const struct node_layer *from)
 	to->calls += from->calls;
 	to->failed += from->failed;
 	to->time_ns += from->time_ns;
+	to->system_ns += from->system_ns;
+	to->system_known &= from->system_known;
+	to->os = from->os;
 	to->counts.reads += from->reads;
 	to->counts.writes += from->writes;
 	to->counts.bytes_read += from->bytes_read;
@@ -235,8 +238,9 @@ static json_t *layers_json(const struct sums *s)
 	for (size_t i = 0; i < s->nlayers; i++) {
 		const struct summary_layer *l = &s->layers[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", l->name, "calls", number(l->calls),
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", l->name, "calls", number(l->calls),
 						      "failed", number(l->failed), "time_ns", number(l->time_ns),
+						      "system_time_ns", l->system_known ? number(l->system_ns) : json_null(),
 						      "bytes_read", number(l->counts.bytes_read), "bytes_written", number(l->counts.bytes_written),
 						      "reads_of_unknown_size", number(l->counts.unknown_reads),
 						      "writes_of_unknown_size", number(l->counts.unknown_writes)));

@@ -507,6 +507,19 @@ static void sort_layers(struct summary_sink *s)
 	}
 }
 
+/* Whether all system calls were wanted. */
+static bool has_system_time(const struct model *model)
+{
+	for (size_t i = 0; i < model->left_out.n; i++) {
+		const struct model_left_out *l = &model->left_out.v[i];
+
+		for (size_t p = 0; l->layer && (l->whole || l->calls) && p < model->paradigms.n; p++)
+			if (model->paradigms.v[p].os && !strcmp(model->paradigms.v[p].identification, l->layer))
+				return false;
+	}
+	return true;
+}
+
 static int summary_finish(struct sink *sink, const struct model *model)
 {
 	struct summary_sink *s = (struct summary_sink *)sink;
@@ -519,6 +532,8 @@ static int summary_finish(struct sink *sink, const struct model *model)
 	if (!error)
 		error = summary_objects(&report, s->handles, s->nhandles, s->variables);
 	sort_layers(s);
+	for (size_t i = 0; i < s->nlayers; i++)
+		s->layers[i].system_known = has_system_time(model);
 	if (!error)
 		error = count_members(s, &report);
 	if (!error)
@@ -584,16 +599,4 @@ void summary_sink_destroy(struct sink *sink)
 	free(s->layers);
 	free(s->handles);
 	free(s);
-}
-
-bool summary_has_system_time(const struct model *model)
-{
-	for (size_t i = 0; i < model->left_out.n; i++) {
-		const struct model_left_out *l = &model->left_out.v[i];
-
-		for (size_t p = 0; l->layer && (l->whole || l->calls) && p < model->paradigms.n; p++)
-			if (model->paradigms.v[p].os && !strcmp(model->paradigms.v[p].identification, l->layer))
-				return false;
-	}
-	return true;
 }

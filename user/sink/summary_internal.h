@@ -26,6 +26,7 @@ struct summary_layer {
 	struct summary_counts counts;
 	uint64_t time_ns;               /* sum over threads of the outermost calls of the layer */
 	uint64_t system_ns;             /* of that, in system calls */
+	bool system_known;              /* they were all recorded: else it is not known */
 	bool os;                        /* these are the system calls */
 };
 
@@ -74,9 +75,6 @@ const char *summary_scope_name(enum model_scope scope);
 
 /* The table of layers alone, an empty line behind it. */
 void summary_text_layers(FILE *out, const struct summary_report *report);
-/* Whether all system calls were wanted: else how much of a layer's time was spent in them is unknown. */
-bool summary_has_system_time(const struct model *model);
-
 int summary_text_write(FILE *out, const struct summary_report *report);
 int summary_json_write(FILE *out, const struct summary_report *report);
 

@@ -42,7 +42,6 @@ static int put_counts(json_t *o, const struct summary_counts *c)
 
 static int put_layers(json_t *root, const struct summary_report *r)
 {
-	bool known = summary_has_system_time(r->model);
 	json_t *array = json_array();
 	int error = 0;
 
@@ -52,7 +51,8 @@ static int put_layers(json_t *root, const struct summary_report *r)
 
 		error = put(o, "name", text(l->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
 			put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) |
-			put(o, "system_time_ns", known ? number(l->system_ns) : json_null());
+			put(o, "operating_system", json_boolean(l->os)) |
+			put(o, "system_time_ns", l->system_known ? number(l->system_ns) : json_null());
 		error |= json_array_append_new(array, o);
 	}
 	return put(root, "layers", array) | error;

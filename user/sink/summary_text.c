@@ -76,11 +76,11 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static struct cell share_cell(const struct summary_layer *l, bool known)
+static struct cell share_cell(const struct summary_layer *l)
 {
 	struct cell cell = { "-" };
 
-	if (l->time_ns && !l->os && !known)
+	if (l->time_ns && !l->os && !l->system_known)
 		strcpy(cell.text, "unknown");
 	else if (l->time_ns && !l->os)
 		snprintf(cell.text, sizeof(cell.text), "%.1f %%", 100.0 * l->system_ns / l->time_ns);
@@ -91,7 +91,6 @@ static struct cell share_cell(const struct summary_layer *l, bool known)
 
 void summary_text_layers(FILE *out, const struct summary_report *r)
 {
-	bool known = summary_has_system_time(r->model);
 	struct widths w = { 12, 12 };
 
 	for (size_t i = 0; i < r->nlayers; i++)
@@ -102,7 +101,7 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 		const struct summary_layer *l = &r->layers[i];
 
 		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %*s %*s %12.6f s %15s\n", l->name, l->calls, l->failed, w.read,
-			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9, share_cell(l, known).text);
+			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9, share_cell(l).text);
 	}
 	if (r->nlayers)
 		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over "
