@@ -97,6 +97,7 @@ if [ -x "$P/parallel_nc" ]; then
 	expect netcdf "('POSIX', 'MPI-IO', 'HDF5', 'netCDF') in chains('*/shared/a.nc')" \
 		"[calls('nc_put_vara_double', 'MPI Rank %d' % r) for r in range(2)] == [1, 1]" \
 		"layer_bytes('MPI-IO', '*/a.nc')[1] >= 2 * 1000 * 8" \
+		"[c.attributes.get('variable') for c in select('nc_put_vara_double')] == ['field'] * 2" \
 		"len([h for h in trace.handles if h.io_paradigm.identification == 'netCDF' and h.file.name.endswith('/a.nc')]) == 2"
 	grep -q 'all [0-9]* collective opens and closes agree' "$TMP/netcdf/out"
 	verdict "netCDF, collective operations agree with the clocks" "$([ $? = 0 ] || grep clocks "$TMP/netcdf/out")"

@@ -149,8 +149,8 @@ struct map_head { int64_t offset_start_ns, offset_end_ns; uint64_t chunk_bytes; 
 
 /* The arrays of a map that local files need, with their lengths. */
 #define MAP_ARRAYS(map, node) { \
-	{ &(map)->regions, (node)->regions.n }, { &(map)->attributes, (node)->attributes.n }, { &(map)->comms, (node)->comms.n }, \
-	{ &(map)->files, (node)->files.n }, { &(map)->handles, (node)->handles.n } }
+	{ &(map)->strings, (node)->strings.n }, { &(map)->regions, (node)->regions.n }, { &(map)->attributes, (node)->attributes.n }, \
+	{ &(map)->comms, (node)->comms.n }, { &(map)->files, (node)->files.n }, { &(map)->handles, (node)->handles.n } }
 struct map_array { uint32_t **v; size_t n; };
 
 static int publish_map(struct run *r, size_t i)
