@@ -123,10 +123,60 @@ static void declared_mounts(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- whether the archive will be alone ---- */
+
+static bool whole_job(const char *const *processes)
+{
+	struct spool_reader *spool;
+	bool whole;
+
+	for (int i = 0; processes[i]; i++)
+		sb_text(&sb, IOP_REC_PROCESS, 100 + i, 2, processes[i], NULL);
+	assert_int_equal(spool_writer_destroy(sb.writer), 0);
+	sb.writer = NULL;
+	assert_int_equal(spool_reader_open(&spool, sb.path), 0);
+	assert_int_equal(replay_is_whole_job(spool, &whole), 0);
+	spool_reader_destroy(spool);
+	return whole;
+}
+#define PROCESSES(...) (const char *const[]){ __VA_ARGS__, NULL }
+
+static void a_program_is_a_whole_job(void **state)
+{
+	(void)state;
+	assert_true(whole_job(PROCESSES("comm=ls\n")));
+}
+
+static void all_ranks_are_a_whole_job(void **state)
+{
+	(void)state;
+	assert_true(whole_job(PROCESSES("comm=mpirun\n", "rank=0\nsize=2\njob=a\n", "rank=0\nsize=2\njob=a\n", "rank=1\nsize=2\njob=a\n")));
+}
+
+static void some_ranks_are_not(void **state)
+{
+	(void)state;
+	assert_false(whole_job(PROCESSES("rank=0\nsize=2\njob=a\n", "rank=1\nsize=2\njob=b\n")));
+}
+
+static void ranks_of_unknown_number_are_not(void **state)
+{
+	(void)state;
+	assert_false(whole_job(PROCESSES("rank=0\njob=a\n")));
+}
+
+static void a_batch_job_may_be_elsewhere_too(void **state)
+{
+	(void)state;
+	assert_false(whole_job(PROCESSES("comm=ls\nbatch_job=SLURM job 7\n")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(clocks_and_version), TEST(unknown_clocks), TEST(launch_and_its_size), TEST(two_batch_jobs_are_none), TEST(declared_mounts),
+		TEST(a_program_is_a_whole_job), TEST(all_ranks_are_a_whole_job), TEST(some_ranks_are_not),
+		TEST(ranks_of_unknown_number_are_not), TEST(a_batch_job_may_be_elsewhere_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static int replay_into(struct spool_reader *spool, struct sink *otf2, struct sin
 }
 
 /* out gets the summary only if there is an archive. */
-static int write_all(struct spool_reader *spool, const char *dir, FILE *out, bool json, char *err, size_t err_len)
+static int write_all(struct spool_reader *spool, bool whole_job, const char *dir, FILE *out, bool json, char *err, size_t err_len)
 {
 	struct side_files sides = { 0 };
 	struct sink *otf2 = NULL, *summary = NULL, *collectives = NULL;
@@ -82,6 +82,8 @@ static int write_all(struct spool_reader *spool, const char *dir, FILE *out, boo
 	if (!ret && (ret = collectives_sink_create(&collectives, sides.v[COLLECTIVES])))
 		snprintf(err, err_len, "%s: %s", sides.paths[COLLECTIVES], strerror(-ret));
 	if (!ret) {
+		if (whole_job)
+			otf2_sink_whole_job(otf2);
 		summary_sink_also_json(summary, sides.v[SUMMARY]);
 		ret = replay_into(spool, otf2, summary, collectives, err, err_len);
 	}
@@ -108,6 +110,18 @@ static void allow_many_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);       /* if not, the sink says which file could not be opened */
 }
 
+/* Twice over the spool: the first event needs to know what the last process is. */
+static bool is_whole_job(const char *path)
+{
+	struct spool_reader *spool = NULL;
+	bool whole = false;
+
+	if (!spool_reader_open(&spool, path) && replay_is_whole_job(spool, &whole))
+		whole = false;
+	spool_reader_destroy(spool);
+	return whole;
+}
+
 int archive_write(const char *dir, FILE *summary_out, bool json, char *err, size_t err_len)
 {
 	struct spool_reader *spool = NULL;
@@ -121,7 +135,7 @@ int archive_write(const char *dir, FILE *summary_out, bool json, char *err, size
 		snprintf(err, err_len, "%s cannot be read: %s", path, ret == -EINVAL ? "it is no spool of this version" : strerror(-ret));
 		return ret;
 	}
-	ret = write_all(spool, dir, summary_out, json, err, err_len);
+	ret = write_all(spool, is_whole_job(path), dir, summary_out, json, err, err_len);
 	spool_reader_destroy(spool);
 	return ret;
 }

@@ -49,6 +49,7 @@ struct node_head {
 	uint64_t clock_begin_ns, clock_length_ns;       /* span of the events, on the node's CLOCK_MONOTONIC */
 	struct model_clock start, end;
 	bool complete;                                  /* the recording ended in order */
+	bool local_ids;                                 /* its matching ids are unique in its archive only */
 	bool uses_mpi;
 	bool has_collectives, has_summary;              /* the side files are there */
 	uint64_t totals[NODE_TOTALS], nnotes, nleft_out; /* lines that the archive has, not all may be in notes and left_out */

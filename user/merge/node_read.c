@@ -493,6 +493,15 @@ static int read_all_lines(struct reading *r)
 	return r->error;
 }
 
+static bool has_local_ids(struct reading *r)
+{
+	char *ids = property(r, "MATCHING_IDS");
+	bool local = ids && !strcmp(ids, "unique in this archive");
+
+	free(ids);
+	return local;
+}
+
 static int read_properties(struct reading *r)
 {
 	struct node_head *head = &r->node->head;
@@ -506,6 +515,7 @@ static int read_properties(struct reading *r)
 	free(complete);
 	free(merged);
 	head->version = string_property(r, "VERSION");
+	head->local_ids = has_local_ids(r);
 	head->batch_job = string_property(r, "BATCH_JOB");
 	head->recording_tag = number_property(r, "RECORDING_TAG");
 	for (size_t i = 0; i < NODE_TOTALS; i++)

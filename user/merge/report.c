@@ -156,11 +156,12 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 		{ TOTAL_LATE, "records late" }, { TOTAL_ABANDONED, "calls abandoned" },
 		{ TOTAL_RETURNS_WITHOUT_FRAME, "returns without frame" }, { TOTAL_FRAMES_TOO_DEEP, "calls nested too deep" },
 	};
-	uint64_t notes = 0, left_out = 0;
+	uint64_t notes = 0, left_out = 0, local_ids = 0;
 
 	for (size_t i = 0; i < m->nnodes; i++) {
 		notes += m->nodes[i].head.nnotes;
 		left_out += m->nodes[i].head.nleft_out;
+		local_ids += m->nodes[i].head.local_ids;
 	}
 	fprintf(out, "records lost %" PRIu64 "\n", s->totals[TOTAL_LOST]);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -168,6 +169,8 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);
 	if (s->without_summary)
 		fprintf(out, "note: %u node%s without summary.json: not in the table above\n", s->without_summary, plural(s->without_summary));
+	if (local_ids && m->nnodes > 1)
+		fprintf(out, "note: %" PRIu64 " node%s recorded a whole job: matching ids are unique for each thread only\n", local_ids, plural(local_ids));
 	if (left_out)
 		fprintf(out, "left out by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out, plural(left_out));
 	if (notes)

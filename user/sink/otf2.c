@@ -263,6 +263,11 @@ void otf2_sink_destroy(struct sink *sink)
 	free(s);
 }
 
+void otf2_sink_whole_job(struct sink *sink)
+{
+	((struct otf2_sink *)sink)->whole_job = true;
+}
+
 const char *otf2_sink_error(const struct sink *sink)
 {
 	const struct otf2_sink *s = (const struct otf2_sink *)sink;

@@ -11,6 +11,8 @@
  * Until finish() succeeds there is no anchor file; destroy without finish removes what was written. */
 int otf2_sink_create(struct sink **out, const char *dir, char *err, size_t err_len);
 void otf2_sink_destroy(struct sink *sink);      /* NULL is fine */
+/* Its matching ids need not be unique beyond this archive, which saves bytes. Before the first event. */
+void otf2_sink_whole_job(struct sink *sink);
 const char *otf2_sink_error(const struct sink *sink);    /* the first error's one line, NULL if none */
 
 #endif

@@ -13,11 +13,11 @@ static uint64_t bytes_of(uint64_t bytes)
 	return bytes == BYTES_UNKNOWN ? OTF2_UNDEFINED_UINT64 : bytes;
 }
 
-/* Matching ids are unique in the model; the tag makes them so over all archives of a job, whose events merge does not rewrite. It is
- * in the low bits: the library leaves out leading zeros. */
+/* Matching ids are unique in the model; the tag makes them so over all archives of a job of many nodes, whose events merge does not
+ * rewrite. It is in the low bits: the library leaves out leading zeros. */
 static uint64_t matching_id(const struct otf2_sink *s, uint64_t id)
 {
-	return id << 31 | s->tag;
+	return s->whole_job ? id : id << 31 | s->tag;
 }
 
 /* Regions get their refs in the order of their first use, so that unused ones (most rows of a table) leave no gap. */

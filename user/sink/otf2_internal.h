@@ -48,6 +48,7 @@ struct otf2_sink {
 	uint32_t *regions;              /* the inverse */
 	uint32_t nregions, cap_regions;
 	uint32_t tag;                   /* of the recording, in every matching id */
+	bool whole_job;                 /* in none, then */
 	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there is none */
 	int error;                      /* first error as negative errno */
 	char message[512];

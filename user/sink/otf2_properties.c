@@ -83,6 +83,8 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 
 	snprintf(tag, sizeof(tag), "%" PRIu32, model->recording_tag);
 	error = set_text(s, "RECORDING_TAG", tag);
+	if (!error)
+		error = set_text(s, "MATCHING_IDS", s->whole_job ? "unique in this archive" : "unique in the job");
 	if (!error && model->version)
 		error = set_text(s, "VERSION", model->version);
 	if (!error && model->batch_job)
