@@ -236,10 +236,23 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 	return 0;
 }
 
+/* Probes behind a function's prologue have its frame between the stack pointer and the return address, and a probe of their own at the
+ * end. Returns 1 if no return probe is wanted. */
+static __always_inline int library_call(struct pt_regs *ctx, u64 cookie, bool is_return)
+{
+	u64 frame = cookie >> IOP_COOKIE_FRAME_SHIFT;
+
+	if ((cookie & IOP_COOKIE_EXIT) && seen_by_other_link(cookie))
+		return 1;
+	if (is_return || (cookie & IOP_COOKIE_EXIT))
+		return leave_library_call(ctx, cookie, frame ? ctx->sp + frame : ctx->sp - 8) | (frame != 0);
+	return enter_library_call(ctx, cookie, bpf_get_current_task_btf(), !frame) | (frame != 0);
+}
+
 SEC("uprobe")
 int call_entry(struct pt_regs *ctx)
 {
-	enter_library_call(ctx, bpf_get_attach_cookie(ctx), bpf_get_current_task_btf(), true);
+	library_call(ctx, bpf_get_attach_cookie(ctx), false);
 	return 0;
 }
 
@@ -249,22 +262,6 @@ int call_return(struct pt_regs *ctx)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 
 	return seen_by_other_link(cookie) ? 0 : leave_library_call(ctx, cookie, ctx->sp - 8);
-}
-
-/* Two plain probes inside a function, its frame between the stack pointer and the return address. */
-SEC("uprobe")
-int inside_entry(struct pt_regs *ctx)
-{
-	enter_library_call(ctx, bpf_get_attach_cookie(ctx), bpf_get_current_task_btf(), false);
-	return 0;
-}
-
-SEC("uprobe")
-int inside_exit(struct pt_regs *ctx)
-{
-	u64 cookie = bpf_get_attach_cookie(ctx);
-
-	return seen_by_other_link(cookie) ? 0 : leave_library_call(ctx, cookie, ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT));
 }
 
 /* Linux 6.13: one program for entry and return; it may decline the return for this call. */
@@ -295,9 +292,7 @@ int call_session(struct pt_regs *ctx)
 		cookie = bpf_get_attach_cookie(ctx);
 		is_return = bpf_session_is_return();
 	}
-	if (is_return)
-		return leave_library_call(ctx, cookie, ctx->sp - 8);
-	return enter_library_call(ctx, cookie, bpf_get_current_task_btf(), true);
+	return library_call(ctx, cookie, is_return);
 }
 
 /* ---- system calls ---- */

@@ -154,6 +154,8 @@ _Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
 #define IOP_COOKIE_OWN 0x20000
 /* And of probes behind a function's prologue: the bytes from the stack pointer to the return address. */
 #define IOP_COOKIE_FRAME_SHIFT 32
+/* … and which of the two it is. */
+#define IOP_COOKIE_EXIT 0x80000
 /* … and with this one it is in a library whose requests are 32-bit numbers. */
 #define IOP_COOKIE_NARROW 0x40000
 

@@ -197,62 +197,54 @@ static int run(struct attachment *a, enum kernel_program program, uint32_t type,
 	return attached ? 0 : -EINVAL;
 }
 
-static int attach_calls(struct attachment *a, const struct attach_point *points, size_t n)
+/* The points of calls first, then those that have two plain probes instead of a return probe: their exits, so that no call is seen whose return
+ * would not be, and their entries. Returns the number of all; *ncalls of the first kind. */
+static size_t sort_points(const struct attach_point *points, size_t n, struct attach_point *sorted, size_t *ncalls)
 {
-	void (*refused)(void *, const struct attach_point *, int) = a->refused;
+	size_t to = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!points[i].exit_offset)
+			sorted[to++] = points[i];
+	*ncalls = to;
+	for (size_t i = 0; i < n; i++) {
+		if (!points[i].exit_offset)
+			continue;
+		sorted[to] = points[i];
+		sorted[to].offset = points[i].exit_offset;
+		sorted[to++].cookie |= IOP_COOKIE_EXIT;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (points[i].exit_offset)
+			sorted[to++] = points[i];
+	return to;
+}
+
+static int attach_calls(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
+{
 	int err;
 
-	if (!n)
-		return 0;
 	if (kernel_side_method(a->kernel) == ATTACH_SESSION)
 		return run(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, n);
 	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a frame could not be
 	 * given back to an unwinder. */
 	err = run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
-	if (err)
+	if (err || !ncalls)
 		return err;
 	a->refused = refused_before;
-	err = run(a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, n);
-	a->refused = refused;
-	return err;
+	return run(a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, ncalls);
 }
 
-/* Exits first: no call is seen whose return would not be. */
-static int attach_inside(struct attachment *a, struct attach_point *points, size_t n)
-{
-	int err;
-
-	if (!n)
-		return 0;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t entry = points[i].offset;
-
-		points[i].offset = points[i].exit_offset;
-		points[i].exit_offset = entry;
-	}
-	err = run(a, PROGRAM_INSIDE_EXIT, TRACE_UPROBE_MULTI, false, points, n);
-	for (size_t i = 0; i < n; i++)
-		points[i].offset = points[i].exit_offset;
-	return err ?: run(a, PROGRAM_INSIDE_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
-}
-
-/* The two kinds of points need different programs. */
 static int attach_sorted(struct attachment *a, const struct attach_point *points, size_t n)
 {
-	struct attach_point *sorted = calloc(n, sizeof(*sorted));
-	size_t ncalls = 0, ninside = 0;
+	struct attach_point *sorted = calloc(2 * n, sizeof(*sorted));
+	size_t ncalls;
 	int err;
 
 	if (!sorted)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		if (points[i].exit_offset)
-			sorted[n - ++ninside] = points[i];
-		else
-			sorted[ncalls++] = points[i];
-	err = attach_calls(a, sorted, ncalls);
-	if (!err)
-		err = attach_inside(a, sorted + ncalls, ninside);
+	n = sort_points(points, n, sorted, &ncalls);
+	err = attach_calls(a, sorted, n, ncalls);
 	free(sorted);
 	return err;
 }

@@ -91,8 +91,6 @@ static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 	bpf_program__set_autoload(skel->progs.call_session, method == ATTACH_SESSION);
 	bpf_program__set_autoload(skel->progs.call_entry, pairs);
 	bpf_program__set_autoload(skel->progs.call_return, pairs);
-	bpf_program__set_autoload(skel->progs.inside_entry, method != ATTACH_NONE);
-	bpf_program__set_autoload(skel->progs.inside_exit, method != ATTACH_NONE);
 	bpf_program__set_autoload(skel->progs.unwinder_entry, method != ATTACH_NONE);
 	bpf_program__set_autoload(skel->progs.linker_rendezvous, method != ATTACH_NONE);
 	if (method == ATTACH_PERF || method == ATTACH_NONE)
@@ -100,8 +98,6 @@ static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 	bpf_program__set_expected_attach_type(skel->progs.call_session, TRACE_UPROBE_SESSION);
 	bpf_program__set_expected_attach_type(skel->progs.call_entry, TRACE_UPROBE_MULTI);
 	bpf_program__set_expected_attach_type(skel->progs.call_return, TRACE_UPROBE_MULTI);
-	bpf_program__set_expected_attach_type(skel->progs.inside_entry, TRACE_UPROBE_MULTI);
-	bpf_program__set_expected_attach_type(skel->progs.inside_exit, TRACE_UPROBE_MULTI);
 	bpf_program__set_expected_attach_type(skel->progs.unwinder_entry, TRACE_UPROBE_MULTI);
 	bpf_program__set_expected_attach_type(skel->progs.linker_rendezvous, TRACE_UPROBE_MULTI);
 }
@@ -497,8 +493,6 @@ int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program
 		[PROGRAM_SESSION] = kernel->skel->progs.call_session,
 		[PROGRAM_ENTRY] = kernel->skel->progs.call_entry,
 		[PROGRAM_RETURN] = kernel->skel->progs.call_return,
-		[PROGRAM_INSIDE_ENTRY] = kernel->skel->progs.inside_entry,
-		[PROGRAM_INSIDE_EXIT] = kernel->skel->progs.inside_exit,
 		[PROGRAM_UNWINDER] = kernel->skel->progs.unwinder_entry,
 		[PROGRAM_RENDEZVOUS] = kernel->skel->progs.linker_rendezvous,
 	};

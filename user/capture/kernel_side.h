@@ -76,7 +76,7 @@ bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_d
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);
 
 enum attach_method kernel_side_method(const struct kernel_side *kernel);
-enum kernel_program { PROGRAM_SESSION, PROGRAM_ENTRY, PROGRAM_RETURN, PROGRAM_INSIDE_ENTRY, PROGRAM_INSIDE_EXIT, PROGRAM_UNWINDER, PROGRAM_RENDEZVOUS };
+enum kernel_program { PROGRAM_SESSION, PROGRAM_ENTRY, PROGRAM_RETURN, PROGRAM_UNWINDER, PROGRAM_RENDEZVOUS };
 int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program);      /* -1: this kernel has it not */
 
 /* Map descriptors, for libbpf's ring_buffer. */

@@ -114,8 +114,9 @@ static int collectives_finish(struct sink *sink, const struct model *model)
 			error = json_array_append_new(list, json_pack("{s:I, s:o, s:o}", "handle", (json_int_t)h, "opened",
 								      meeting_json(&c->opened), "closed", meeting_json(&c->closed)));
 	}
+	errno = 0;
 	if (!error && (json_dumpf(root, s->out, JSON_COMPACT) || fputc('\n', s->out) == EOF || fflush(s->out)))
-		error = -EIO;
+		error = errno ? -errno : -EIO;
 	json_decref(root);
 	return error == -1 ? -ENOMEM : error;
 }

@@ -7,6 +7,7 @@
 
 #include "model/model.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <uthash.h>
 
@@ -61,6 +62,12 @@ struct summary_report {
 	uint64_t open_operations;       /* non-blocking ones whose end was not seen; their bytes count as unknown */
 	uint64_t unmatched;             /* events that end what never began */
 };
+
+/* Why writing to a stdio stream has just failed: what the system said, where it did. */
+static inline int write_error(void)
+{
+	return errno ? -errno : -EIO;
+}
 
 uint64_t summary_activity(const struct summary_counts *counts);
 void summary_add(struct summary_counts *to, const struct summary_counts *from);

@@ -191,10 +191,11 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 		    put_losses(root, r) | put_left_out(root, m);
 
 	error = error ? -ENOMEM : 0;
+	errno = 0;
 	if (!error && json_dumpf(root, out, JSON_INDENT(2)))
-		error = -EIO;
+		error = write_error();
 	json_decref(root);
 	if (!error && fputc('\n', out) == EOF)
-		error = -EIO;
+		error = write_error();
 	return error;
 }
