@@ -292,10 +292,12 @@ static __always_inline u64 arg_of(struct frame *f, u8 arg)
 }
 
 /* A request that has ended is taken away from the program, or a flag says so where it is not. */
-static __always_inline bool is_done(struct frame *f, struct wait_list *w, const struct iop_request_desc *rd, u32 at)
+__noinline bool is_done(struct frame *f, struct wait_list *w, const struct iop_request_desc *rd, u32 at)
 {
 	s32 flag = 0;
 
+	if (!f || !w || !rd || at >= REQUESTS_TAKEN)
+		return false;
 	if (rd->done != IOP_NO_ARG) {
 		bpf_probe_read_user(&flag, sizeof(flag), (void *)arg_of(f, rd->done));
 		return flag;
@@ -318,13 +320,19 @@ static __always_inline void read_status(struct frame *f, struct wait_list *w, co
 }
 
 /* Puts a request that has not ended back, unless its value was used again meanwhile: then it has. */
-static __always_inline void put_back(struct wait_list *w, u32 at)
+__noinline int put_back(struct wait_list *w, u32 at)
 {
-	struct request_key key = { .value = w->value[at], .tgid = w->tgid };
-	u64 issued_ns = w->issued_ns[at];
+	struct request_key key = { 0 };
+	u64 issued_ns;
 
+	if (!w || at >= REQUESTS_TAKEN)
+		return 0;
+	key.value = w->value[at];
+	key.tgid = w->tgid;
+	issued_ns = w->issued_ns[at];
 	if (w->filter)
 		bpf_map_update_elem(&requests, &key, &issued_ns, BPF_NOEXIST);
+	return 0;
 }
 
 /* ---- tests: only the first of those that find the same ---- */
