@@ -13,7 +13,7 @@ import variants
 STORM_S = 20
 STORM_TARGET = 1.05
 FIO_ROUNDS = 3
-MIX_CALLS = ["write", "read", "pread64", "pwrite64", "openat", "close", "lseek", "fstat", "fsync", "mmap", "unlink", "readv", "writev", "dup",
+MIX_CALLS = ["write", "read", "pread64", "pwrite64", "openat", "close", "lseek", "newfstat", "fsync", "mmap", "unlink", "readv", "writev", "dup",
              "fcntl", "ftruncate"]
 
 

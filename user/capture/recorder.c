@@ -129,8 +129,17 @@ static bool execed_later(const struct recorder *r, size_t i)
 	return false;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct news *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* They come from several rings. */
 static void do_news(struct recorder *r)
 {
+	qsort(r->news, r->nnews, sizeof(*r->news), by_time);
 	for (size_t i = 0; i < r->nnews; i++) {
 		struct news news = r->news[i];
 
@@ -147,7 +156,7 @@ static void do_news(struct recorder *r)
 		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
 		case IOP_REC_TASK_EXIT:
 			demands_forget(r->demands, news.pid);
-			targets_ended(r->targets, news.pid);
+			targets_ended(r->targets, news.pid, news.time_ns);
 			break;
 		}
 	}

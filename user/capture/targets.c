@@ -40,6 +40,10 @@ struct target {
 	UT_hash_handle hh;
 };
 
+/* A process whose end was read before its beginning, which another ring still had. */
+struct early_end { pid_t pid; uint64_t time_ns; UT_hash_handle hh; };
+#define EARLY_END_NS 10000000000ull
+
 struct mount_watch { char ns[64]; int fd; pid_t pid; struct mount_watch *next; };
 
 struct targets {
@@ -49,6 +53,7 @@ struct targets {
 	const struct table_set *set;
 	const struct filter *filter;
 	struct spool_writer *spool;
+	struct early_end *early_ends;
 	struct mount_watch *mounts;
 	struct closer *closer;
 	bool hold;
@@ -137,6 +142,18 @@ static void target_destroy(struct targets *targets, struct target *target)
 	free(target);
 }
 
+static void forget_early_ends(struct targets *targets, uint64_t before_ns)
+{
+	struct early_end *end, *next;
+
+	HASH_ITER(hh, targets->early_ends, end, next) {
+		if (end->time_ns >= before_ns)
+			continue;
+		HASH_DEL(targets->early_ends, end);
+		free(end);
+	}
+}
+
 void targets_destroy(struct targets *targets)
 {
 	struct target *target, *next;
@@ -153,6 +170,7 @@ void targets_destroy(struct targets *targets)
 		close(watch->fd);
 		free(watch);
 	}
+	forget_early_ends(targets, UINT64_MAX);
 	libraries_deinit(&targets->libraries);
 	free(targets);
 }
@@ -180,13 +198,25 @@ void targets_expect(struct targets *targets, size_t processes)
 		replace_own_links(targets);
 }
 
-static struct target *target_get(struct targets *targets, pid_t pid)
+/* Whether the process of news of this time is known to have ended since. */
+static bool has_ended(struct targets *targets, pid_t pid, uint64_t since_ns)
+{
+	struct early_end *end;
+
+	HASH_FIND_INT(targets->early_ends, &pid, end);
+	return end && since_ns && since_ns < end->time_ns;
+}
+
+/* NULL for one that has ended. since_ns: 0 if it surely runs. */
+static struct target *target_get(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target;
 
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target)
 		return target;
+	if (has_ended(targets, pid, since_ns))
+		return NULL;
 	target = calloc(1, sizeof(*target));
 	if (!target)
 		return NULL;
@@ -245,6 +275,8 @@ static void check_mounts(struct targets *targets)
 void targets_step(struct targets *targets)
 {
 	check_mounts(targets);
+	if (targets->early_ends)
+		forget_early_ends(targets, monotonic_ns() - EARLY_END_NS);
 	if (targets->replaced.n && monotonic_ns() - targets->replaced_ns >= REPLACED_NS)
 		closer_take(targets->closer, &targets->replaced);
 }
@@ -475,7 +507,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target)
 		return 0;
-	target = target_get(targets, pid);
+	target = target_get(targets, pid, 0);
 	if (!target)
 		return -ENOMEM;
 	note_process(targets->spool, pid, false);
@@ -491,7 +523,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 
 void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
-	struct target *target = target_get(targets, pid);
+	struct target *target = target_get(targets, pid, since_ns);
 
 	if (!target)
 		return;
@@ -502,7 +534,7 @@ void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns)
 
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns)
 {
-	struct target *target = target_get(targets, pid);
+	struct target *target = target_get(targets, pid, since_ns);
 
 	if (!target)
 		return;
@@ -520,19 +552,31 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
-	struct target *target = target_get(targets, pid);
+	struct target *target = target_get(targets, pid, since_ns);
 
 	if (target)
 		scan(targets, target, targets->hold, since_ns, "a library was used before its probes were in place");
 }
 
-void targets_ended(struct targets *targets, pid_t pid)
+void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 {
 	struct target *target;
+	struct early_end *end;
 
 	HASH_FIND_INT(targets->all, &pid, target);
-	if (target)
+	if (target) {
 		target_destroy(targets, target);
+		return;
+	}
+	HASH_FIND_INT(targets->early_ends, &pid, end);
+	if (!end) {
+		end = calloc(1, sizeof(*end));
+		if (!end)
+			return;
+		end->pid = pid;
+		HASH_ADD_INT(targets->early_ends, pid, end);
+	}
+	end->time_ns = time_ns;
 }
 
 int targets_hold(struct targets *targets, const char *interpreter)
@@ -553,7 +597,7 @@ int targets_hold(struct targets *targets, const char *interpreter)
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path)
 {
 	struct proc_module module = { .path = (char *)path, .open_path = (char *)path };
-	struct target *target = target_get(targets, pid);
+	struct target *target = target_get(targets, pid, 0);
 	struct library *library;
 	struct stat st;
 

@@ -32,7 +32,7 @@ int targets_attach(struct targets *targets, pid_t pid);
 void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns);
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
-void targets_ended(struct targets *targets, pid_t pid);
+void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns);
 
 /* Launched programs wait at the dynamic linker's rendezvous: attaches there, for everybody who starts this linker. */
 int targets_hold(struct targets *targets, const char *interpreter);
