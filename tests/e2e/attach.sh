@@ -96,6 +96,21 @@ later_children() {
 	lost_nothing later_children
 }
 
+# A recording ends with the last of its processes, however short they lived.
+brief() {
+	DIR=$(fresh brief)
+	"$P/brief" "$DIR/data" & PID=$!
+	attach brief --pid $PID || { touch "$DIR/data/go"; end_of $PID; return; }
+	touch "$DIR/data/go"
+	end_of $PID 60
+	verdict "brief, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"
+	end_of $RECORDER 30
+	verdict "brief, ends by itself" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$DIR")")"
+	contract brief || return
+	expect brief "calls('write', path='*/data/brief') == 300 and written('write') == 1500" "len(groups_with('write')) == 300"
+	lost_nothing brief
+}
+
 # Four ranks with their files open on every layer; attached by their pids, or by mpirun's.
 ranks() {
 	local name=$1 mpirun pids
@@ -147,5 +162,6 @@ storm no_ceiling 0 --max-overhead 0
 limited_time
 two_recorders
 later_children
+brief
 ranks ranks_by_pid ranks
 ranks ranks_by_mpirun mpirun
