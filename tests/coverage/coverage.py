@@ -19,8 +19,9 @@ sys.dont_write_bytecode = True
 # Functions that the others instrument: Darshan 3.5, Recorder, Score-P.
 OTHERS = {"POSIX": (55, 59, 46), "ISOC": (30, 13, 37), "MPI-IO": (32, 32, 59), "HDF5": (16, 74, None), "PnetCDF": (560, None, None),
           "netCDF": (0, None, None)}
-SIZES_OF_ALL = {"POSIX", "MPI-IO"}
+SIZES_OF_ALL = {"POSIX", "MPI-IO", "PnetCDF", "AIO", "SOCKET"}
 UNKNOWN = (1 << 64) - 1
+KERNEL = "by the kernel's own thread"      # where ioprobe probes says that such rows are
 
 
 # ---- what the trace has ----
@@ -193,8 +194,8 @@ def table_of(path, layer):
     with open(path) as file:
         data = json.load(file)
     if "points" not in data[0]:
-        # inquiries that only teach sizes are nothing in the trace (probes/README.md)
-        return [d["name"] for d in data if d["layer"] == layer and d["operation"] != "learn"], {}, None
+        # inquiries that only teach sizes are nothing in the trace (probes/README.md), and what the kernel's own threads do is no call
+        return [d["name"] for d in data if d["layer"] == layer and d["operation"] != "learn" and d["where"] != KERNEL], {}, None
     missing = {m["function"]: m["reason"] for m in data[0]["missing"] if m["layer"] == layer}
     return None, missing, data[0]["file"]
 

@@ -6,11 +6,11 @@
 
 coverage() { limited 120 "$PYTHON" "$TESTS/coverage/coverage.py" "$@" 2>&1; }
 
-# covered LAYER PROGRAM LIBRARY [LAUNCHER...]: LIBRARY is a part of the name of the library's file, "" for system calls.
+# covered LAYER PROGRAM LIBRARY [LAUNCHER...]: LIBRARY is a part of the name of the library's file, "" for system calls. OPTIONS: ioprobe's.
 covered() {
 	local layer=$1 name=$2 library=$3 text file
 	fresh "$name" >/dev/null
-	record "$name" --probes "$TESTS/coverage/golden.probes" -- "${@:4}" "$P/$name" "$TMP/$name/data" "$TMP/$name/expected"
+	record "$name" $OPTIONS --probes "$TESTS/coverage/golden.probes" -- "${@:4}" "$P/$name" "$TMP/$name/data" "$TMP/$name/expected"
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
 	contract "$name"
 	lost_nothing "$name"
@@ -34,7 +34,8 @@ falsified() {
 	verdict "falsified, $what" "$([ $? = 1 ] || echo "not noticed: $text")"
 }
 
-"$IOPROBE" probes --json >"$TMP/tables"
+OPTIONS=
+"$IOPROBE" probes --json --probes "$TESTS/../probes/optional/sockets.probes" >"$TMP/tables"
 covered POSIX cover_posix ""
 falsified bytes 's,^pread64 read:10/10@20,pread64 read:10/11@20,'
 falsified offset 's,^pread64 read:10/10@20,pread64 read:10/10@21,'
@@ -43,10 +44,17 @@ falsified error 's,^dup !9,dup !10,'
 falsified "a call too many" '/^fsync flush/p'
 falsified "a call too few" '/^fsync flush/d'
 covered ISOC cover_isoc libc.so
+covered AIO cover_aio libc.so
+OPTIONS=--sockets covered SOCKET cover_sockets ""
 if have mpirun; then
 	covered MPI-IO cover_mpiio libmpi.so mpirun -n 2
 	covered HDF5 cover_hdf5 libhdf5 mpirun -n 2
 	covered netCDF cover_netcdf libnetcdf mpirun -n 2
+	if [ -x "$P/cover_pnetcdf" ]; then
+		covered PnetCDF cover_pnetcdf libpnetcdf mpirun -n 2
+	else
+		skip PnetCDF "cover_pnetcdf is not built: no PnetCDF library"
+	fi
 else
 	skip MPI "no mpirun"
 fi

@@ -4,6 +4,8 @@
  */
 #include "cover.h"
 
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
 #include <linux/openat2.h>
 #include <linux/stat.h>
 #include <stdint.h>
@@ -290,6 +292,94 @@ static void extended(void)
 	SYS(0, "destroy", close, a);
 }
 
+/* libaio: the end of an operation is told where its event is taken. */
+static void kernel_aio(void)
+{
+	struct iocb w = { .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t)buf, .aio_nbytes = 100 }, bad = { .aio_fildes = -1 };
+	struct iocb r = { .aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)buf, .aio_nbytes = 4000, .aio_offset = 60 };
+	struct iocb *list[] = { &w, &r }, *refused[] = { &bad };
+	aio_context_t context = 0;
+	struct io_event events[2];
+	int a;
+
+	SYS_FD(a, "create", open, f, O_RDWR | O_TRUNC, 0);
+	w.aio_fildes = r.aio_fildes = a;
+	SYS(0, "", io_setup, 4, &context);
+	SYS(1, "issue-write:100@0", io_submit, context, 1L, list);
+	SYS(1, "done:100", io_getevents, context, 1L, 2L, events, NULL);
+	SYS(2, "issue-write:100@0 issue-read:4000@60", io_submit, context, 2L, list);
+	SYS(2, "done:100 done:40", io_pgetevents, context, 2L, 2L, events, NULL, NULL);
+	SYS_FAILS(EBADF, "", io_submit, context, 1L, refused);
+	SYS_FAILS(EINVAL, "", io_cancel, context, &w, events);
+	SYS(0, "", io_destroy, context);
+	SYS_FAILS(EINVAL, "", io_destroy, context);
+	SYS_FAILS(EINVAL, "", io_setup, 0, &context);
+	SYS(0, "destroy", close, a);
+}
+
+/* A ring of one operation after the other, on a pipe: each ends inside the call that brings it. */
+struct uring {
+	struct io_uring_params params;
+	int fd;
+	char *rings;
+	struct io_uring_sqe *sqes;
+};
+
+static void uring_map(struct uring *u)
+{
+	struct io_uring_params *p = &u->params;
+	const size_t sq = p->sq_off.array + p->sq_entries * sizeof(unsigned);
+	const size_t cq = p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe);
+
+	must(p->features & IORING_FEAT_SINGLE_MMAP, "rings in one mapping");
+	u->rings = mmap(NULL, sq > cq ? sq : cq, PROT_READ | PROT_WRITE, MAP_SHARED, u->fd, IORING_OFF_SQ_RING);
+	cover_expect("mmap *");
+	u->sqes = mmap(NULL, p->sq_entries * sizeof(*u->sqes), PROT_READ | PROT_WRITE, MAP_SHARED, u->fd, IORING_OFF_SQES);
+	cover_expect("mmap *");
+	must(u->rings != MAP_FAILED && u->sqes != MAP_FAILED, "mmap of the rings");
+}
+
+static void uring_queue(struct uring *u, int opcode, int fd, size_t bytes)
+{
+	unsigned *tail = (unsigned *)(u->rings + u->params.sq_off.tail), index = *tail % u->params.sq_entries;
+
+	u->sqes[index] = (struct io_uring_sqe){ .opcode = opcode, .fd = fd, .addr = (uintptr_t)buf, .len = bytes, .off = -1 };
+	((unsigned *)(u->rings + u->params.sq_off.array))[index] = index;
+	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
+}
+
+static int uring_result(struct uring *u)
+{
+	unsigned *head = (unsigned *)(u->rings + u->params.cq_off.head);
+	int result = ((struct io_uring_cqe *)(u->rings + u->params.cq_off.cqes))[*head % u->params.cq_entries].res;
+
+	__atomic_store_n(head, *head + 1, __ATOMIC_RELEASE);
+	return result;
+}
+
+static void kernel_rings(void)
+{
+	struct uring u = { 0 };
+	int ends[2];
+
+	must(pipe(ends) == 0, "pipe");
+	SYS_FD(u.fd, "", io_uring_setup, 2, &u.params);
+	uring_map(&u);
+	SYS(0, "", io_uring_register, u.fd, IORING_REGISTER_BUFFERS, &(struct iovec){ buf, sizeof(buf) }, 1);
+	uring_queue(&u, IORING_OP_WRITE, ends[1], 100);
+	SYS(1, "issue-write:100/100", io_uring_enter, u.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	must(uring_result(&u) == 100, "write by io_uring");
+	uring_queue(&u, IORING_OP_READ, ends[0], 1000);
+	SYS(1, "issue-read:1000/100", io_uring_enter, u.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	must(uring_result(&u) == 100, "read by io_uring");
+	SYS_FAILS(EINVAL, "", io_uring_setup, 0, &u.params);
+	SYS_FAILS(EBADF, "", io_uring_register, -1, IORING_REGISTER_BUFFERS, NULL, 0);
+	SYS_FAILS(EBADF, "", io_uring_enter, -1, 0, 0, 0, NULL, 0);
+	SYS(0, "destroy", close, u.fd);
+	SYS(0, "destroy", close, ends[0]);
+	SYS(0, "destroy", close, ends[1]);
+}
+
 void golden(const char *dir)
 {
 	must(chdir(dir) == 0, dir);
@@ -303,6 +393,8 @@ void golden(const char *dir)
 	looks();
 	owners();
 	extended();
+	kernel_aio();
+	kernel_rings();
 }
 
 int main(int argc, char **argv)

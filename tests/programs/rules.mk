@@ -4,14 +4,14 @@
 
 P := build/programs
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief storm
-C_PROGRAMS += cover_posix cover_isoc
+C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += locks aio
 C_PROGRAMS += libaio uring sockets device faults
 CXX_PROGRAMS := exceptions cancel
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
 OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes) \
-	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf)
+	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf cover_pnetcdf)
 
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
@@ -67,7 +67,7 @@ $(P)/static: tests/programs/streams.c tests/programs/golden.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -static -o $@ $<
 
-$(P)/cover_posix $(P)/cover_isoc $(P)/cover_mpiio $(P)/cover_hdf5 $(P)/cover_netcdf: tests/programs/cover.h tests/programs/golden.h
+$(addprefix $(P)/cover_,posix isoc aio sockets mpiio hdf5 netcdf pnetcdf): tests/programs/cover.h tests/programs/golden.h
 
 $(P)/parallel_nc $(P)/failures_mpi $(P)/cover_netcdf $(P)/monc: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
@@ -96,7 +96,7 @@ $(P)/netcdf_sizes $(P)/hdf5_sizes: $(P)/%: tests/programs/%.c tests/programs/gol
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBRARY)) -o $@ $< $(shell $(PKG_CONFIG) --libs $(LIBRARY))
 
-$(P)/pnetcdf: tests/programs/pnetcdf.c
+$(P)/pnetcdf $(P)/cover_pnetcdf: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(shell $(PKG_CONFIG) --cflags pnetcdf) -o $@ $< $(shell $(PKG_CONFIG) --libs pnetcdf)

@@ -197,8 +197,8 @@ static int one_state(struct replay *r, struct thread *thread, const struct frame
 	return op == OP_CANCEL ? 0 : request_test(r, thread, f, request);
 }
 
-/* mode -1: of all modes. Libraries that wait so move all or fail. */
-static int complete_scope(struct replay *r, struct thread *thread, const struct frame *f, uint64_t scope, int mode)
+/* mode -1: of all modes. Libraries that wait so move all or fail, and cancel all. */
+static int end_scope(struct replay *r, struct thread *thread, const struct frame *f, uint64_t scope, int mode)
 {
 	struct request *request, *next;
 	int ret = 0;
@@ -206,32 +206,37 @@ static int complete_scope(struct replay *r, struct thread *thread, const struct 
 	HASH_ITER(hh, thread->process->requests, request, next) {
 		if (ret || request->key.layer != frame_row(r, f)->layer || request->key.scope != scope)
 			continue;
-		if (mode < 0 || request->mode == mode)
-			ret = request_complete(r, thread, f, request, request->asked, f->failed);
+		if (mode >= 0 && request->mode != mode)
+			continue;
+		ret = frame_row(r, f)->op == OP_CANCEL ? request_cancelled(r, thread, f, request) :
+							 request_complete(r, thread, f, request, request->asked, f->failed);
 	}
 	return ret;
 }
 
-/* A wait for all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their number) or of a set (H5ESwait,
- * which tells how many are still under way). */
-static int wait_for_all(struct replay *r, struct thread *thread, const struct frame *f)
+/* The end or cancellation of all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their number),
+ * or the end of those of a set (H5ESwait, which tells how many are still under way). */
+static int end_all(struct replay *r, struct thread *thread, const struct frame *f)
 {
+	enum table_op op = frame_row(r, f)->op;
 	int64_t count = 0, scope;
 
-	if (frame_row(r, f)->op != OP_WAIT || frame_layer(r, f)->on_demand || !frame_arg(r, f, ROLE_COUNT, &count))
+	if (op != OP_WAIT && (op != OP_CANCEL || f->failed))
+		return 0;
+	if (frame_layer(r, f)->on_demand || !frame_arg(r, f, ROLE_COUNT, &count))
 		return 0;
 	if (frame_arg(r, f, ROLE_HANDLE, &scope))
-		return count >= 0 ? 0 : complete_scope(r, thread, f, scope, count == -2 ? OTF2_IO_OPERATION_MODE_READ :
-						       count == -3 ? OTF2_IO_OPERATION_MODE_WRITE : -1);
+		return count >= 0 ? 0 : end_scope(r, thread, f, scope, count == -2 ? OTF2_IO_OPERATION_MODE_READ :
+						  count == -3 ? OTF2_IO_OPERATION_MODE_WRITE : -1);
 	if (count || f->failed || !frame_arg(r, f, ROLE_REQUEST, &scope))
 		return 0;
-	return complete_scope(r, thread, f, scope, -1);
+	return end_scope(r, thread, f, scope, -1);
 }
 
 int requests_leave(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	const struct request_states *states = &thread->states;
-	int ret = f->abandoned ? 0 : wait_for_all(r, thread, f);
+	int ret = f->abandoned ? 0 : end_all(r, thread, f);
 
 	if (ret || f->abandoned || states->enter_ns != f->enter_ns || states->probe != f->probe)
 		return 0;
