@@ -15,12 +15,14 @@ static int rank, ranks, nc, dim, whole, status;
 static bool all;                /* collective data mode */
 static size_t size;             /* of a value */
 static MPI_Offset before[2];
-static _Alignas(LARGEST) char values[N * MOST_RANKS * LARGEST], back[sizeof(values)];
+static _Alignas(LARGEST) char room[2][N * MOST_RANKS * LARGEST];
+static char *const filled = room[1];
+static void *const values = room[0], *const back = room[1];     /* of any type */
 
 /* The rank's own part of a variable: N values, in two pieces of HALF. */
 static MPI_Offset first[1], second[1], edges[1] = { N }, half[1] = { HALF }, one[1] = { 1 }, two[1] = { 2 };
 static MPI_Offset *starts[2] = { first, second }, *halves[2] = { half, half }, *ones[2] = { one, one };
-static void *from[2] = { values, values }, *to[2] = { back, back };
+static void *from[2] = { room[0], room[0] }, *to[2] = { room[1], room[1] };
 static MPI_Datatype types[2], file_type;
 
 #define NC(call, ...) CALL((call) == NC_NOERR, __VA_ARGS__)
@@ -44,27 +46,27 @@ static MPI_Offset library_count(bool write)
 
 static void mark(void)
 {
-	memset(back, 0, sizeof(back));
+	memset(back, 0, sizeof(room[1]));
 	before[0] = library_count(false);
 	before[1] = library_count(true);
 }
 
 static void really_moved(const char *name, bool write, size_t bytes)
 {
-	size_t filled = 0;
+	size_t n = 0;
 
-	while (filled < sizeof(back) && back[filled] == FILL)
-		filled++;
+	while (n < sizeof(room[1]) && filled[n] == FILL)
+		n++;
 	must(library_count(write) - before[write] == (MPI_Offset)bytes, name);
-	must(filled == (write ? 0 : bytes), name);
+	must(n == (write ? 0 : bytes), name);
 }
 
-/* Of several pieces whose sizes stand in arrays the size is unknown. */
+/* Of several pieces whose sizes stand in arrays the trace does not know the size. */
 static const char *bytes_text(size_t bytes, bool known)
 {
 	static char text[24];
 
-	snprintf(text, sizeof(text), known ? "%zu" : "?", bytes);
+	snprintf(text, sizeof(text), known ? "%zu" : "?%zu", bytes);
 	return text;
 }
 
@@ -104,7 +106,7 @@ static void posted_and_waited(const char *name, bool write, size_t bytes, bool k
 #define MPUT(n, name, ...) PUT(n, false, name, __VA_ARGS__)
 #define MGET(n, pieces, name, ...) \
 	do { \
-		to[1] = back + (n) / (pieces) * size; \
+		to[1] = filled + (n) / (pieces) * size; \
 		GET(n, false, name, __VA_ARGS__); \
 	} while (0)
 
@@ -160,8 +162,8 @@ static void define##T(void) \
 { \
 	size = SIZE; \
 	NC(ncmpi_def_var(nc, "v" #T, X, 1, &dim, &var##T), "ncmpi_def_var"); \
-	NC(ncmpi_put_att##T(nc, var##T, "a", ATT N, (void *)values), "ncmpi_put_att" #T " write:%zu/%zu", N * size, N * size); \
-	NC(ncmpi_get_att##T(nc, var##T, "a", (void *)back), "ncmpi_get_att" #T " read:?/?"); \
+	NC(ncmpi_put_att##T(nc, var##T, "a", ATT N, values), "ncmpi_put_att" #T " write:%zu/%zu", N * size, N * size); \
+	NC(ncmpi_get_att##T(nc, var##T, "a", back), "ncmpi_get_att" #T " read:?/?"); \
 } \
 static void nonblocking##T(int var) \
 { \
@@ -222,7 +224,7 @@ static void definitions(void)
 	NC(ncmpi_del_att(nc, unwanted, "b"), "ncmpi_del_att");
 	NC(ncmpi_set_fill(nc, NC_NOFILL, &old), "ncmpi_set_fill");
 	NC_FAILS("ncmpi_def_dim !%d", ncmpi_def_dim(nc, "n", N, &other));
-	NC_FAILS("ncmpi_get_att_int !%d read:?/?", ncmpi_get_att_int(nc, NC_GLOBAL, "none", (int *)back));
+	NC_FAILS("ncmpi_get_att_int !%d read:?/?", ncmpi_get_att_int(nc, NC_GLOBAL, "none", back));
 }
 
 static void records(void)
@@ -236,7 +238,7 @@ static void records(void)
 	NC(ncmpi__enddef(nc, 0, 4, 0, 4), "ncmpi__enddef");
 	NC(ncmpi_fill_var_rec(nc, var, 0), "ncmpi_fill_var_rec all-write:?/?");
 	size = 4;
-	PUT(N, true, ncmpi_put_vara_int_all, var, ((MPI_Offset[]){ 0, first[0] }), ((MPI_Offset[]){ 1, N }), (int *)values);
+	PUT(N, true, ncmpi_put_vara_int_all, var, ((MPI_Offset[]){ 0, first[0] }), ((MPI_Offset[]){ 1, N }), values);
 	NC(ncmpi_sync_numrecs(nc), "ncmpi_sync_numrecs");
 }
 
@@ -251,26 +253,26 @@ static void by_types(void)
 
 static void several_requests(void)
 {
-	int r[3], s[3], *v = (int *)values, *b = (int *)back;
+	int r[3], s[3];
 
 	for (int i = 0; i < 2; i++)
-		NC(ncmpi_iput_var1_int(nc, var_int, starts[i], v, &r[i]), "ncmpi_iput_var1_int issue-write:4");
-	NC(ncmpi_iget_vara_int(nc, var_int, first, edges, b, &r[2]), "ncmpi_iget_vara_int issue-read:16");
+		NC(ncmpi_iput_var1_int(nc, var_int, starts[i], values, &r[i]), "ncmpi_iput_var1_int issue-write:4");
+	NC(ncmpi_iget_vara_int(nc, var_int, first, edges, back, &r[2]), "ncmpi_iget_vara_int issue-read:16");
 	NC(ncmpi_cancel(nc, 1, &r[1], &s[1]), "ncmpi_cancel cancelled");
 	NC(ncmpi_wait_all(nc, NC_GET_REQ_ALL, NULL, NULL), "ncmpi_wait_all done:16");
 	NC(ncmpi_wait_all(nc, NC_PUT_REQ_ALL, NULL, NULL), "ncmpi_wait_all done:4");
-	NC(ncmpi_bput_vara_int(nc, var_int, first, half, v, &r[0]), "ncmpi_bput_vara_int issue-write:8");
-	NC(ncmpi_iget_var1_int(nc, var_int, first, b, &r[1]), "ncmpi_iget_var1_int issue-read:4");
+	NC(ncmpi_bput_vara_int(nc, var_int, first, half, values, &r[0]), "ncmpi_bput_vara_int issue-write:8");
+	NC(ncmpi_iget_var1_int(nc, var_int, first, back, &r[1]), "ncmpi_iget_var1_int issue-read:4");
 	NC(ncmpi_wait_all(nc, NC_REQ_ALL, NULL, NULL), "ncmpi_wait_all done:8 done:4");
-	NC(ncmpi_iput_vara_int(nc, var_int, first, edges, v, &r[0]), "ncmpi_iput_vara_int issue-write:16");
-	NC(ncmpi_iget_var1_int(nc, var_int, first, b, &r[1]), "ncmpi_iget_var1_int issue-read:4");
+	NC(ncmpi_iput_vara_int(nc, var_int, first, edges, values, &r[0]), "ncmpi_iput_vara_int issue-write:16");
+	NC(ncmpi_iget_var1_int(nc, var_int, first, back, &r[1]), "ncmpi_iget_var1_int issue-read:4");
 	NC(ncmpi_cancel(nc, NC_GET_REQ_ALL, NULL, NULL), "ncmpi_cancel cancelled");
 	NC(ncmpi_cancel(nc, NC_REQ_ALL, NULL, NULL), "ncmpi_cancel cancelled");
-	NC(ncmpi_iput_vara_int(nc, var_int, first, half, v, &r[0]), "ncmpi_iput_vara_int issue-write:8");
-	NC(ncmpi_iput_vara_int(nc, var_int, second, half, v, &r[1]), "ncmpi_iput_vara_int issue-write:8");
+	NC(ncmpi_iput_vara_int(nc, var_int, first, half, values, &r[0]), "ncmpi_iput_vara_int issue-write:8");
+	NC(ncmpi_iput_vara_int(nc, var_int, second, half, values, &r[1]), "ncmpi_iput_vara_int issue-write:8");
 	NC(ncmpi_wait_all(nc, 2, r, s), "ncmpi_wait_all done:8 done:8");
-	NC_FAILS("ncmpi_iput_vara_int !%d", ncmpi_iput_vara_int(nc, 999, first, edges, v, &r[0]));
-	NC_FAILS("ncmpi_put_vara_int !%d write:16/?", ncmpi_put_vara_int(nc, var_int, first, edges, v));        /* not independent */
+	NC_FAILS("ncmpi_iput_vara_int !%d", ncmpi_iput_vara_int(nc, 999, first, edges, values, &r[0]));
+	NC_FAILS("ncmpi_put_vara_int !%d write:16/?", ncmpi_put_vara_int(nc, var_int, first, edges, values));        /* not independent */
 }
 
 static void collectively(void)
@@ -290,8 +292,8 @@ static void independently(void)
 	size = 2;
 	PUT(N, true, ncmpi_put_vard, var, file_type, values, N, MPI_SHORT);
 	GET(N, true, ncmpi_get_vard, var, file_type, back, N, MPI_SHORT);
-	NC_FAILS("ncmpi_put_var1_int !%d write:4/?", ncmpi_put_var1_int(nc, var_int, (MPI_Offset[]){ whole }, (int *)values));
-	NC_FAILS("ncmpi_get_vara_int !%d read:?/?", ncmpi_get_vara_int(nc, 999, first, edges, (int *)back));
+	NC_FAILS("ncmpi_put_var1_int !%d write:4/?", ncmpi_put_var1_int(nc, var_int, (MPI_Offset[]){ whole }, values));
+	NC_FAILS("ncmpi_get_vara_int !%d read:?/?", ncmpi_get_vara_int(nc, 999, first, edges, back));
 	NC(ncmpi_end_indep_data(nc), "ncmpi_end_indep_data");
 	all = true;
 	NC(ncmpi_buffer_detach(nc), "ncmpi_buffer_detach");
@@ -345,7 +347,7 @@ int main(int argc, char **argv)
 	whole = N * ranks;
 	first[0] = (MPI_Offset)N * rank;
 	second[0] = first[0] + HALF;
-	memset(values, FILL, sizeof(values));
+	memset(values, FILL, sizeof(room[0]));
 	types[0] = types[1] = MPI_SHORT;
 	MPI_Type_contiguous(N, MPI_SHORT, &file_type);
 	MPI_Type_commit(&file_type);

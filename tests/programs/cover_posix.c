@@ -373,7 +373,7 @@ static void kernel_rings(void)
 	SYS(1, "issue-read:1000/100", io_uring_enter, u.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
 	must(uring_result(&u) == 100, "read by io_uring");
 	SYS_FAILS(EINVAL, "", io_uring_setup, 0, &u.params);
-	SYS_FAILS(EBADF, "", io_uring_register, -1, IORING_REGISTER_BUFFERS, NULL, 0);
+	SYS_FAILS(EFAULT, "", io_uring_register, u.fd, IORING_REGISTER_FILES, NULL, 1);
 	SYS_FAILS(EBADF, "", io_uring_enter, -1, 0, 0, 0, NULL, 0);
 	SYS(0, "destroy", close, u.fd);
 	SYS(0, "destroy", close, ends[0]);

@@ -273,7 +273,9 @@ static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 	struct object *object;
 	uint64_t value;
 
-	if (!object_key_value(r, f, &value) || (row->op == OP_SYNC && !value))  /* fflush(NULL): of all */
+	if (!object_key_value(r, f, &value))
+		return 0;
+	if (row->op == OP_SYNC && !value && frame_layer(r, f)->handle_kind == HANDLE_POINTER)   /* fflush(NULL): of all */
 		return 0;
 	object = object_find(thread->process, row->layer, value);
 	if (!object && !vouches(r, f))
