@@ -156,26 +156,27 @@ def compare(expected, found, layer, name, result):
     return different
 
 
-def address_of(library, function):
-    """Where the function is, also behind a jump that is all of it. None if the library does not have it."""
+def addresses_of(library, function):
+    """Where the function is and, if it is nothing but a jump, where that leads. None if the library does not have it."""
     try:
         address = ctypes.cast(getattr(library, function), ctypes.c_void_p).value
     except AttributeError:
         return None
     code = ctypes.string_at(address, 5)
-    return address + 5 + int.from_bytes(code[1:], "little", signed=True) if code[0] == 0xe9 else address
+    return address, address + 5 + int.from_bytes(code[1:], "little", signed=True) if code[0] == 0xe9 else None
 
 
 class Aliases:
-    """Two names of one address are one probe: the table's first."""
+    """Two names of one address are one probe: the table's first. What only jumps to a function is probed there, under that one's name."""
 
     def __init__(self, library, functions):
-        self.names, first = {}, {}
         handle = ctypes.CDLL(library) if library else None
-        for function in functions:
-            address = address_of(handle, function) if handle else function
-            if address is not None:
-                self.names[function] = first.setdefault(address, function)
+        found = {f: addresses_of(handle, f) if handle else (f, None) for f in functions}
+        found = {f: addresses for f, addresses in found.items() if addresses}
+        first = {}
+        for function, (address, _) in found.items():
+            first.setdefault(address, function)
+        self.names = {f: first.get(target, first[address]) for f, (address, target) in found.items()}
 
     def of(self, function):
         return self.names.get(function, function)
