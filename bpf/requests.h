@@ -12,6 +12,7 @@
 #define REQUESTS_TAKEN 256      /* of these, those of operations on files */
 #define REQUESTS_PER_RECORD 128
 #define CHUNK 16
+#define STILL_IN_PROGRESS 115   /* EINPROGRESS, of aio_error */
 
 /* Requests that have been made and that nobody has waited for. The value: the time of the record whose call made it. */
 struct request_key { u64 value; u32 tgid; u32 pad; };
@@ -380,7 +381,8 @@ __noinline int put_all_back(struct wait_list *w)
 	return 0;
 }
 
-/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. */
+/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. A single one is known
+ * by its address only, where the next operation may be: that one has ended is told each time. */
 __noinline int test_repeats(struct frame *f, u32 id, u32 takes, u64 ret)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
@@ -389,7 +391,7 @@ __noinline int test_repeats(struct frame *f, u32 id, u32 takes, u64 ret)
 	if (!f)
 		return 0;
 	if (!takes)
-		return is_same_as_before(f->args[0], id, ret);
+		return is_same_as_before(f->args[0], id, ret) && (s32)ret == STILL_IN_PROGRESS;
 	w = bpf_task_storage_get(&wait_lists, bpf_get_current_task_btf(), 0, 0);
 	if (!w || !rd || w->sp != f->sp || !w->n || w->beyond || any_done(f, w, id))
 		return 0;

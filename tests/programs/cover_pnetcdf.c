@@ -270,6 +270,9 @@ static void several_requests(void)
 	NC(ncmpi_cancel(nc, NC_REQ_ALL, NULL, NULL), "ncmpi_cancel cancelled");
 	NC(ncmpi_iput_vara_int(nc, var_int, first, half, values, &r[0]), "ncmpi_iput_vara_int issue-write:8");
 	NC(ncmpi_iput_vara_int(nc, var_int, second, half, values, &r[1]), "ncmpi_iput_vara_int issue-write:8");
+	/* in the wrong mode, they are left alone */
+	NC_FAILS("ncmpi_wait !%d test", ncmpi_wait(nc, 1, r, s));
+	NC_FAILS("ncmpi_wait !%d", ncmpi_wait(nc, NC_REQ_ALL, NULL, NULL));
 	NC(ncmpi_wait_all(nc, 2, r, s), "ncmpi_wait_all done:8 done:8");
 	NC_FAILS("ncmpi_iput_vara_int !%d", ncmpi_iput_vara_int(nc, 999, first, edges, values, &r[0]));
 	NC_FAILS("ncmpi_put_vara_int !%d write:16/?", ncmpi_put_vara_int(nc, var_int, first, edges, values));        /* not independent */

@@ -208,6 +208,39 @@ static void event_sets(void **state)
 	assert_true(noted("1 non-blocking operations are open: nobody was seen to wait for them"));
 }
 
+/* ---- PnetCDF: a file's requests, by its number, which begins at 0 ---- */
+
+static void of_file(const char *function, uint64_t enter, int64_t ret, int64_t count)
+{
+	sb_call(&sb, 100, function, enter, enter + 1, 0, ret, ARGS(ARG(HANDLE, 0), ARG(COUNT, count), ARG(REQUESTS, 0)));
+}
+
+static void posted(const char *function, uint64_t enter, int64_t request)
+{
+	sb_call(&sb, 100, function, enter, enter + 1, 0, 0, ARGS(ARG(HANDLE, 0), ARG(VARIABLE, 0), ARG(REQUEST, request)));
+}
+
+static void all_of_a_file(void **state)
+{
+	(void)state;
+	sb_call(&sb, 100, "ncmpi_create", 5, 6, 0, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+	posted("ncmpi_iput_var1_int", 10, 0);
+	posted("ncmpi_iget_var1_int", 12, 1);
+	posted("ncmpi_iput_var1_int", 14, 2);
+	of_file("ncmpi_cancel", 16, 0, -2);             /* NC_GET_REQ_ALL */
+	of_file("ncmpi_cancel", 18, -202, -1);
+	of_file("ncmpi_wait", 20, -202, -1);
+	of_file("ncmpi_wait_all", 22, 0, -1);           /* NC_REQ_ALL */
+	sb_call(&sb, 100, "ncmpi_sync", 24, 25, 0, 0, ARGS(ARG(HANDLE, 0)));
+	sb_replay(&sb);
+	assert_int_equal(sb.ret, 0);
+	assert_non_null(strstr(sb.events, "100 @17 cancelled h0 #2\n100 @17 leave ncmpi_cancel\n"));
+	assert_non_null(strstr(sb.events, "100 @18 enter ncmpi_cancel\n100 @19 leave ncmpi_cancel"));
+	assert_non_null(strstr(sb.events, "100 @20 enter ncmpi_wait\n100 @21 leave ncmpi_wait"));
+	assert_non_null(strstr(sb.events, "100 @23 complete h0 4 #1\n100 @23 complete h0 4 #3\n"));
+	assert_non_null(strstr(sb.events, "100 @24 enter ncmpi_sync\n100 @24 begin h0 m2"));
+}
+
 /* ---- POSIX aio ---- */
 
 static void aio(uint32_t tid, const char *function, uint64_t enter, int64_t ret, uint64_t block)
@@ -293,7 +326,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ends_in_another_thread), TEST(value_used_again_at_once), TEST(arrays), TEST(statuses), TEST(never_waited_for),
-		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(aio_to_its_result), TEST(aio_cancelled_and_failed), TEST(lists),
+		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(all_of_a_file), TEST(aio_to_its_result), TEST(aio_cancelled_and_failed), TEST(lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

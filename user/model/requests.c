@@ -197,7 +197,7 @@ static int one_state(struct replay *r, struct thread *thread, const struct frame
 	return op == OP_CANCEL ? 0 : request_test(r, thread, f, request);
 }
 
-/* mode -1: of all modes. Libraries that wait so move all or fail, and cancel all. */
+/* mode -1: of all modes. */
 static int end_scope(struct replay *r, struct thread *thread, const struct frame *f, uint64_t scope, int mode)
 {
 	struct request *request, *next;
@@ -209,26 +209,27 @@ static int end_scope(struct replay *r, struct thread *thread, const struct frame
 		if (mode >= 0 && request->mode != mode)
 			continue;
 		ret = frame_row(r, f)->op == OP_CANCEL ? request_cancelled(r, thread, f, request) :
-							 request_complete(r, thread, f, request, request->asked, f->failed);
+							 request_complete(r, thread, f, request, request->asked, false);
 	}
 	return ret;
 }
 
 /* The end or cancellation of all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their number),
- * or the end of those of a set (H5ESwait, which tells how many are still under way). */
+ * or the end of those of a set (H5ESwait, which tells how many are still under way). A call that fails does not say what became of them: PnetCDF
+ * leaves them pending if it was made in the wrong data mode. */
 static int end_all(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	enum table_op op = frame_row(r, f)->op;
 	int64_t count = 0, scope;
 
-	if (op != OP_WAIT && (op != OP_CANCEL || f->failed))
+	if ((op != OP_WAIT && op != OP_CANCEL) || f->failed)
 		return 0;
 	if (frame_layer(r, f)->on_demand || !frame_arg(r, f, ROLE_COUNT, &count))
 		return 0;
 	if (frame_arg(r, f, ROLE_HANDLE, &scope))
 		return count >= 0 ? 0 : end_scope(r, thread, f, scope, count == -2 ? OTF2_IO_OPERATION_MODE_READ :
 						  count == -3 ? OTF2_IO_OPERATION_MODE_WRITE : -1);
-	if (count || f->failed || !frame_arg(r, f, ROLE_REQUEST, &scope))
+	if (count || !frame_arg(r, f, ROLE_REQUEST, &scope))
 		return 0;
 	return end_scope(r, thread, f, scope, -1);
 }
