@@ -381,8 +381,8 @@ __noinline int put_all_back(struct wait_list *w)
 	return 0;
 }
 
-/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. A single one is known
- * by its address only, where the next operation may be: that one has ended is told each time. */
+/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. A single one is
+ * known by its address only, where the next operation may be: that one has ended is told each time. */
 __noinline int test_repeats(struct frame *f, u32 id, u32 takes, u64 ret)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);

@@ -34,7 +34,8 @@ falsified() {
 		not_ok "falsified, $what" "nothing was falsified"
 		return
 	fi
-	text=$(coverage check "$layer" "$TMP/tables" "$TMP/$name/probes" "$TMP/false.result" "$TMP/$name/trace/traces.otf2" "$TMP/false$rank")
+	text=$(coverage check "$layer" "$TMP/tables" "$TMP/$name/probes" "$TMP/false.result" "$TMP/$name/trace/traces.otf2" \
+		"$TMP/false$rank")
 	verdict "falsified, $what" "$([ $? = 1 ] || echo "not noticed: $text")"
 }
 

@@ -78,7 +78,8 @@ static void cancelled##S(void) \
 	} \
 	usleep(100000); /* until it is being read */ \
 	CALL(aio_error##S(cb[0]) == EINPROGRESS, "aio_error" #S " test"); \
-	CALL(aio_suspend##S((const struct aiocb##S *[]){ cb[0] }, 1, &(struct timespec){ 0 }) == -1 && errno == EAGAIN, "aio_suspend" #S " !"); \
+	CALL(aio_suspend##S((const struct aiocb##S *[]){ cb[0] }, 1, &(struct timespec){ 0 }) == -1 && errno == EAGAIN, \
+	     "aio_suspend" #S " !"); \
 	CALL(aio_cancel##S(ends[0], cb[1]) == AIO_CANCELED, "aio_cancel" #S " cancelled"); \
 	CALL(aio_return##S(cb[1]) == -1, "aio_return" #S " !"); \
 	CALL(aio_cancel##S(ends[0], NULL) == AIO_NOTCANCELED, "aio_cancel" #S); \

@@ -326,7 +326,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ends_in_another_thread), TEST(value_used_again_at_once), TEST(arrays), TEST(statuses), TEST(never_waited_for),
-		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(all_of_a_file), TEST(aio_to_its_result), TEST(aio_cancelled_and_failed), TEST(lists),
+		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(all_of_a_file), TEST(aio_to_its_result),
+		TEST(aio_cancelled_and_failed), TEST(lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,8 +215,8 @@ static int end_scope(struct replay *r, struct thread *thread, const struct frame
 }
 
 /* The end or cancellation of all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their number),
- * or the end of those of a set (H5ESwait, which tells how many are still under way). A call that fails does not say what became of them: PnetCDF
- * leaves them pending if it was made in the wrong data mode. */
+ * or the end of those of a set (H5ESwait, which tells how many are still under way). A call that fails does not say what became of them:
+ * PnetCDF leaves them pending if it was made in the wrong data mode. */
 static int end_all(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	enum table_op op = frame_row(r, f)->op;
