@@ -97,6 +97,8 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ LAYER "f read - - - - - - - - - - - - - - - - -\n", "t:4:40: 'f' has more than 16 arguments", -EINVAL },
 	{ LAYER "  colour red\n", "t:4:3: unknown property 'colour'", -EINVAL },
 	{ LAYER "  handles id\n", "t:4:3: layer 'L' has its handles already", -EINVAL },
+	{ LAYER "  status 24 16 12\n  status 8 0 4\n", "t:5:3: layer 'L' has its status already", -EINVAL },
+	{ LAYER "  variables-in A\n  variables-in B\n", "t:5:3: layer 'L' has its variables-in already", -EINVAL },
 	{ LAYER "  success maybe\n", "t:4:11: unknown condition of success 'maybe'", -EINVAL },
 	{ LAYER "  paradigm P \"Name serial\n", "t:4:14: quote is not closed on its line", -EINVAL },
 	{ LAYER "  paradigm P \"Name\" sometimes\n", "t:4:21: unknown class 'sometimes'", -EINVAL },

@@ -12,8 +12,11 @@
 #include "table/words.h"
 
 /* Properties of a layer that are said once. */
-enum { SEEN_PARADIGM = 1, SEEN_SYSCALLS = 2, SEEN_SUCCESS = 4, SEEN_HANDLES = 8, SEEN_VERSION = 16, SEEN_PER_PROCESS = 32, SEEN_ERRNO = 64,
-       SEEN_ALL = 127 };
+enum {
+	SEEN_PARADIGM = 0x001, SEEN_SYSCALLS = 0x002, SEEN_SUCCESS = 0x004, SEEN_HANDLES = 0x008, SEEN_VERSION = 0x010,
+	SEEN_PER_PROCESS = 0x020, SEEN_ERRNO = 0x040, SEEN_STATUS = 0x080, SEEN_AIOCB = 0x100, SEEN_VARIABLES_IN = 0x200,
+	SEEN_ALL = 0x3ff
+};
 
 struct parser {
 	struct scan scan;

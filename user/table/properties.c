@@ -410,14 +410,14 @@ static int parse_version(struct parser *p)
 int parser_property(struct parser *p)
 {
 	static const struct { const char *name; unsigned once; int (*parse)(struct parser *p); } properties[] = {
-		{ "paradigm", SEEN_PARADIGM, parse_paradigm }, { "libraries", 0, parse_libraries },
-		{ "syscalls", SEEN_SYSCALLS, parse_syscalls }, { "success", SEEN_SUCCESS, parse_success },
-		{ "handles", SEEN_HANDLES, parse_handles }, { "version", SEEN_VERSION, parse_version },
-		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "flag", 0, parse_flag }, { "comm", 0, parse_comm },
-		{ "abi", 0, parse_abi_or_layer }, { "list", 0, parse_list },
-		{ "type", 0, parse_type }, { "variables-in", 0, parse_variables_in },
-		{ "errno", SEEN_ERRNO, parse_errno },
-		{ "status", 0, parse_status }, { "aiocb", 0, parse_aiocb },
+		{ "libraries", 0, parse_libraries }, { "syscalls", SEEN_SYSCALLS, parse_syscalls },
+		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "version", SEEN_VERSION, parse_version },
+		{ "paradigm", SEEN_PARADIGM, parse_paradigm }, { "handles", SEEN_HANDLES, parse_handles },
+		{ "flag", 0, parse_flag }, { "comm", 0, parse_comm },
+		{ "success", SEEN_SUCCESS, parse_success }, { "errno", SEEN_ERRNO, parse_errno },
+		{ "abi", 0, parse_abi_or_layer }, { "status", SEEN_STATUS, parse_status }, { "aiocb", SEEN_AIOCB, parse_aiocb },
+		{ "list", 0, parse_list }, { "type", 0, parse_type },
+		{ "variables-in", SEEN_VARIABLES_IN, parse_variables_in },
 	};
 	struct scan_word word;
 	int ret = scan_word(&p->scan, &word);

@@ -29,10 +29,11 @@ enum table_op {
 	OP_CONTROL,     /* fcntl: what it does is in CMD */
 	OP_MAP,         /* a file mapped to memory */
 	OP_ADDRESS,     /* HANDLE, a socket, gets an address or a peer: bind, connect, listen */
-	OP_QUEUE, OP_REAP,     /* libaio, io_uring: hands operations to the kernel, collects those that ended */
+	OP_QUEUE, OP_REAP,      /* libaio, io_uring: hands operations to the kernel, collects those that ended */
 	OP_CHDIR,
-	OP_WAIT, OP_TEST, OP_CANCEL, OP_FREE, OP_SUBMIT,        /* of requests (issue of non-blocking operations) */
-	OP_COMM,        /* makes a communicator out of another one of the same members */
+	OP_WAIT, OP_TEST, OP_CANCEL, OP_FREE,   /* of requests: what becomes of non-blocking operations */
+	OP_SUBMIT,      /* begins several non-blocking operations (lio_listio) */
+	OP_COMM,        /* makes a communicator out of another one, of the same members unless MOD_PART */
 	OP_UNWIND,      /* internal: an unwinder's entry, never recorded */
 	OP_LEARN,       /* answered from memory: no Enter and Leave, but what it tells of shapes and names is kept */
 };
@@ -45,15 +46,15 @@ enum table_op {
 #define MOD_CALLBACK 0x0010     /* calls user code: no return probe */
 #define MOD_AT_ZERO 0x0020      /* close: only if the result is 0 (H5Idec_ref) */
 #define MOD_DELETES 0x0040      /* close deletes the file where the open asked for it */
-#define MOD_PART 0x1000         /* comm: of some of the members, by color or group */
-#define MOD_NODE 0x2000         /* … of those on one node */
-#define MOD_ON_DEMAND 0x0100    /* probed in a process only while it uses the layer, recorded only for requests of its operations */
 #define MOD_RANGE 0x0080        /* close: of the descriptors from HANDLE to HANDLE2 (close_range) */
-#define MOD_POLLED 0x8000       /* no call. queue: the kernel's polling thread takes an operation; meta: one ends that made or closed a descriptor */
+#define MOD_ON_DEMAND 0x0100    /* probed in a process only while it uses the layer, recorded only for requests of its operations */
 #define MOD_SINGLE 0x0200       /* moves one element of VARIABLE */
 #define MOD_WHOLE 0x0400        /* moves, or selects, all of them */
 #define MOD_NONE 0x0800         /* selects none */
+#define MOD_PART 0x1000         /* comm: of some of the members, by color or group */
+#define MOD_NODE 0x2000         /* … of those on one node */
 #define MOD_NATIVE 0x4000       /* makes of TYPE what it is in memory */
+#define MOD_POLLED 0x8000       /* no call. queue: the kernel's polling thread takes an operation; meta: one on a descriptor ends */
 
 /* What an argument is to the model. */
 enum table_role {
@@ -149,11 +150,11 @@ struct table_layer {
 	char paradigm_name[48]; /* for readers: "POSIX I/O" */
 	bool os;                /* OTF2_IO_PARADIGM_FLAG_OS */
 	bool syscalls;          /* rows are system calls */
-	bool off;               /* not wanted in this recording: no probes (table_set_select) */
 	bool sockets;           /* … and descriptors that are sockets are its handles */
+	bool off;               /* not wanted in this recording: no probes (table_set_select) */
 	bool per_process;       /* everybody maps its library and calls it often (libc): probes only inside the target processes */
 	bool sets_errno;        /* a failed call's error is that of the last system call that failed in it */
-	enum table_class klass; /* of the paradigm; where it depends on the library's build, this is SERIAL and one of the next two is set: */
+	enum table_class klass; /* of the paradigm; where it depends on the library's build, this is SERIAL and one of these is set: */
 	char parallel_symbol[64];       /* the library is a parallel build if it defines this symbol */
 	char parallel_needed[64];       /* … if one of its DT_NEEDED names matches this pattern */
 	enum table_success success;
@@ -166,18 +167,18 @@ struct table_layer {
 	size_t nflags;
 	struct table_comm *comms;
 	size_t ncomms;
-	uint8_t status_size, status_bytes, status_cancelled;    /* of the ABI: a status' size, and the offsets of what it says; size 0: unknown */
-	uint8_t block_fd, block_opcode, block_bytes, block_offset;      /* offsets in a struct aiocb */
 	bool on_demand;         /* it has rows with MOD_ON_DEMAND */
 	struct table_abi *abi;  /* all must hold for arguments with an offset to be believed */
 	size_t nabi;
 	char abi_layer[24];     /* "": the offsets of arguments mean what abi[] tells of this layer's library; else that layer's */
+	uint8_t status_size, status_bytes, status_cancelled;    /* of that ABI: a status, and where in it is what; size 0: unknown */
+	uint8_t block_fd, block_opcode, block_bytes, block_offset;      /* offsets in a struct aiocb */
 	struct table_item *items;
 	size_t nitems;
 	struct table_type *types;
 	size_t ntypes;
 	char variables_in[24];  /* layer whose datasets are this one's variables, of the same number of dimensions; "" */
-	char version_symbol[64];/* see probes/README.md; "" if none */
+	char version_symbol[64];        /* of an array of char with the library's version; "" if none */
 };
 
 struct table_arg {
@@ -230,17 +231,19 @@ int table_parse_file(struct table_set *set, const char *path, char *err, size_t 
 /* The tables of probes/ that are linked into the program. */
 int table_parse_builtin(struct table_set *set, char *err, size_t err_len);
 
-/* Leaves only these layers on: names separated by commas, whatever their case and hyphens ("posix,mpiio"). Layers without a paradigm
- * and name of their own for users (unwinders) stay. Returns 0, or -EINVAL with one line in err. */
-int table_set_select(struct table_set *set, const char *names, char *err, size_t err_len);
 /* A table of probes/optional, which is used when it is asked for: "sockets". */
 int table_parse_optional(struct table_set *set, const char *name, char *err, size_t err_len);
+
+/* Leaves only these layers on: names separated by commas, whatever their case and hyphens ("posix,mpiio"). Layers that nobody records
+ * (unwinders) stay. Returns 0, or -EINVAL with one line in err. */
+int table_set_select(struct table_set *set, const char *names, char *err, size_t err_len);
 
 /* What the kernel side must know of a row. */
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);
 
 /* IOP_HAS_*: what a function with an argument of this kind has. */
 unsigned table_kind_has(enum iop_arg_kind kind);
+
 /* Where it has its requests; false if it has none that the kernel side must look at. */
 bool table_row_requests(const struct table_set *set, const struct table_row *row, struct iop_request_desc *desc);
 
