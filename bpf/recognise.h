@@ -6,7 +6,7 @@
 #ifndef IOPROBE_BPF_RECOGNISE_H
 #define IOPROBE_BPF_RECOGNISE_H
 
-#include "state.h"
+#include "tasks.h"
 #include <ioprobe/awaited.h>
 
 #define MAX_PIECES (1 << 16)    /* the environment may have 2 MiB at most, mostly of short strings */

@@ -7,6 +7,7 @@
 #define IOPROBE_BPF_URING_H
 
 #include "async.h"
+#include "tasks.h"
 
 /* enum io_uring_op, the ABI of linux/io_uring.h; newer ones than the headers of some systems know */
 enum {

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Calls of library functions: their entry and their return.
+ */
+#ifndef IOPROBE_BPF_LIBRARY_H
+#define IOPROBE_BPF_LIBRARY_H
+
+#include "arguments.h"
+#include "constants.h"
+#include "requests.h"
+
+/* The n-th integer argument, n >= 6, lies above the return address. */
+__noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address, u32 offset)
+{
+	u64 value = 0;
+
+	if (!f || i >= IOP_MAX_ARGS)
+		return 0;
+	if (bpf_probe_read_user(&value, sizeof(value), (void *)address))
+		f->arg_failed |= 1 << i;
+	return set_argument(f, i, kind, value, offset);
+}
+
+/* Into scratch: the context itself cannot be indexed. */
+static __always_inline u64 *integer_arguments(struct pt_regs *ctx, struct thread *t)
+{
+	u64 *regs = (void *)t->scratch;
+
+	regs[0] = ctx->di;
+	regs[1] = ctx->si;
+	regs[2] = ctx->dx;
+	regs[3] = ctx->cx;
+	regs[4] = ctx->r8;
+	regs[5] = ctx->r9;
+	return regs;
+}
+
+static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
+					       u64 sp)
+{
+	u64 *regs = integer_arguments(ctx, t);
+
+	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
+		u32 source = desc->arg[i].source;
+
+		if (i >= desc->nargs)
+			break;
+		if (source < 6)
+			fetch_argument(f, i, desc->arg[i].kind, regs[source], desc->arg[i].offset);
+		else
+			set_stack_argument(f, i, desc->arg[i].kind, sp + 8 + 8 * (source - 6), desc->arg[i].offset);
+	}
+}
+
+static __always_inline int no_return_call(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 now)
+{
+	t->depth--;
+	send_return(t, f, desc, t->depth, 0, now);
+	return 1;
+}
+
+/* While a link for all takes over from the processes' own, both see the same calls. */
+static __always_inline bool seen_by_other_link(u64 cookie)
+{
+	return cookie & (links_for_all ? IOP_COOKIE_OWN : IOP_COOKIE_FOR_ALL);
+}
+
+/* Returns 1 if no return probe is wanted. */
+static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, struct task_struct *task, bool hijacks)
+{
+	struct thread *t = thread_of(task);
+	u32 id = cookie & IOP_COOKIE_ROW;
+	struct iop_desc *desc;
+	struct frame *f;
+	u64 sp, now;
+
+	if (!t || seen_by_other_link(cookie))
+		return 1;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
+		return 1;
+	sp = ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT);
+	now = bpf_ktime_get_ns();
+	prune(t, sp, now);
+	if ((desc->flags & IOP_D_NESTED) && !t->depth)
+		return 1;
+	if (any_turned_off && (desc->flags & flags_turned_off()))
+		return 1;
+	if (desc->requests & IOP_R_TAKES) {
+		integer_arguments(ctx, t);
+		if (!take_requests(t, id, !!(cookie & IOP_COOKIE_NARROW), sp))
+			return 1;
+	}
+	if (desc->requests & IOP_R_DEMAND)
+		demand_probes(t, now);
+	f = push(t, now, desc->requests & IOP_R_TESTS);
+	if (!f)
+		return 1;
+	f->enter_ns = now;
+	f->sp = sp;
+	f->probe = id;
+	f->nargs = desc->nargs;
+	f->arg_failed = 0;
+	f->flags = hijacks && !(desc->flags & IOP_D_NO_RETURN) ? FRAME_HIJACKED : 0;
+	if (desc->requests & IOP_R_TESTS)
+		f->flags |= FRAME_TEST;
+	if (t->depth > 1 && on_altstack(task, sp))
+		f->flags |= FRAME_ALTSTACK;
+	if ((desc->has & IOP_HAS_CONSTANTS) && any_constants)
+		send_constants(t, now);
+	if (desc->has & IOP_HAS_ARRAYS)
+		f->flags |= FRAME_ARRAYS;
+	fetch_library_args(ctx, t, f, desc, sp);
+	if (desc->flags & IOP_D_NO_RETURN)
+		return no_return_call(t, f, desc, now);
+	if (desc->flags & IOP_D_STRINGS)
+		send_enter(t, f, t->depth - 1, true, now);
+	return 0;
+}
+
+__noinline bool is_frame_of(struct thread *t, u32 index, u32 id, u64 sp)
+{
+	struct frame *f;
+
+	if (!t)
+		return false;
+	f = frame_at(t, index);
+	return f && f->probe == id && f->sp == sp && !(f->flags & FRAME_SYSCALL);
+}
+
+/* The index of the frame that returns, found by function and stack pointer; MAX_DEPTH if there is none. */
+__noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
+{
+	for (u32 i = 0; i < MAX_DEPTH && t; i++) {
+		if (i >= t->depth)
+			break;
+		if (is_frame_of(t, t->depth - 1 - i, id, sp))
+			return t->depth - 1 - i;
+	}
+	return MAX_DEPTH;
+}
+
+/* sp: where the return address is, or was. */
+static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u64 sp)
+{
+	u32 id = cookie & IOP_COOKIE_ROW;
+	u64 now = bpf_ktime_get_ns();
+	struct thread *t = thread_of(bpf_get_current_task_btf());
+	struct iop_desc *desc;
+	struct frame *f;
+	u32 index;
+
+	if (!t)
+		return 0;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
+		return 0;
+	index = t->depth - 1;
+	f = frame_at(t, index);
+	if (!f || f->probe != id || f->sp != sp || (f->flags & FRAME_SYSCALL)) {
+		index = find_frame(t, id, sp);
+		f = frame_at(t, index);
+		if (!f) {
+			if (!(desc->requests & IOP_R_TAKES))    /* those may be declined */
+				t->returns_without_frame++;
+			return 0;
+		}
+		abandon_to(t, index + 1, now);
+	}
+	t->depth = index;
+	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
+		if (test_repeats(f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
+			count_left_out(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);
+			return 0;
+		}
+		send_enters(t, index, now);
+	}
+	if (desc->requests & IOP_R_TAKES)
+		finish_requests(t, f, id, now);
+	if (desc->requests & IOP_R_SUBMITS)
+		send_submitted(t, f, id, now);
+	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
+		request_made(f, id, !!(cookie & IOP_COOKIE_NARROW), now);
+	send_return(t, f, desc, index, ctx->ax, now);
+	return 0;
+}
+
+/* Probes behind a function's prologue have its frame between the stack pointer and the return address, and a probe of their own at the
+ * end. Returns 1 if no return probe is wanted. */
+static __always_inline int library_call(struct pt_regs *ctx, u64 cookie, bool is_return)
+{
+	u64 frame = cookie >> IOP_COOKIE_FRAME_SHIFT;
+
+	if ((cookie & IOP_COOKIE_EXIT) && seen_by_other_link(cookie))
+		return 1;
+	if (is_return || (cookie & IOP_COOKIE_EXIT))
+		return leave_library_call(ctx, cookie, frame ? ctx->sp + frame : ctx->sp - 8) | (frame != 0);
+	return enter_library_call(ctx, cookie, bpf_get_current_task_btf(), !frame) | (frame != 0);
+}
+
+SEC("uprobe")
+int call_entry(struct pt_regs *ctx)
+{
+	library_call(ctx, bpf_get_attach_cookie(ctx), false);
+	return 0;
+}
+
+SEC("uprobe")
+int call_return(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx);
+
+	return seen_by_other_link(cookie) ? 0 : leave_library_call(ctx, cookie, ctx->sp - 8);
+}
+
+/* Linux 6.13: one program for entry and return; it may decline the return for this call. */
+extern bool bpf_session_is_return(void) __ksym;
+
+/* What the helpers for the cookie and the direction read too; each of the two calls costs as much as a look at the clock. */
+static __always_inline bool run_context(u64 *cookie, bool *is_return)
+{
+	struct bpf_uprobe_multi_run_ctx *run = 0;
+
+	if (!bpf_core_type_exists(struct bpf_uprobe_multi_run_ctx) || !bpf_core_field_exists(run->session_ctx.is_return) ||
+	    !bpf_core_field_exists(run->uprobe->cookie) || !bpf_core_field_exists(((struct task_struct *)0)->bpf_ctx) ||
+	    !bpf_rdonly_cast)
+		return false;
+	run = bpf_rdonly_cast(bpf_get_current_task_btf()->bpf_ctx, bpf_core_type_id_kernel(struct bpf_uprobe_multi_run_ctx));
+	*cookie = run->uprobe->cookie;
+	*is_return = run->session_ctx.is_return;
+	return true;
+}
+
+SEC("uprobe")
+int call_session(struct pt_regs *ctx)
+{
+	bool is_return;
+	u64 cookie;
+
+	if (!run_context(&cookie, &is_return)) {
+		cookie = bpf_get_attach_cookie(ctx);
+		is_return = bpf_session_is_return();
+	}
+	return library_call(ctx, cookie, is_return);
+}
+
+#endif

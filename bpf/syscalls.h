@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * System calls: their entry and their exit, and what must be followed of them: descriptors, working directories, mapped code.
+ * Raw tracepoints of all system calls: two links, gone in a moment, where 180 classic ones take ten seconds to detach. Every
+ * system call of every process passes here, so those that no table names leave first.
+ */
+#ifndef IOPROBE_BPF_SYSCALLS_H
+#define IOPROBE_BPF_SYSCALLS_H
+
+#include "aio.h"
+#include "arguments.h"
+#include "device.h"
+#include "locks.h"
+
+static __always_inline u32 probe_of_syscall(u64 nr)
+{
+	return nr < MAX_SYSCALLS ? syscall_probe[nr] : NO_SYSCALL_PROBE;
+}
+
+/* 32-bit system calls have numbers of their own. */
+static __always_inline bool is_compat(struct task_struct *task)
+{
+	return task->thread_info.status & TS_COMPAT;
+}
+
+#define PROT_EXEC 4
+
+__noinline int sum_iovec(struct frame *f, u32 i, u64 count)
+{
+	u64 bytes;
+
+	if (!f || i >= IOP_MAX_ARGS)
+		return 0;
+	bytes = iovec_bytes(f->args[i], count);
+	if (bytes == LENGTH_UNKNOWN)
+		f->arg_failed |= 1 << i;
+	else
+		f->args[i] = bytes;
+	return 0;
+}
+
+static __always_inline void syscall_registers(struct pt_regs *user, u64 *regs)
+{
+	regs[0] = user->di;
+	regs[1] = user->si;
+	regs[2] = user->dx;
+	regs[3] = user->r10;
+	regs[4] = user->r8;
+	regs[5] = user->r9;
+}
+
+static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	u64 *regs = (void *)t->scratch;
+
+	syscall_registers(user, regs);
+	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
+		u32 source = desc->arg[i].source;
+
+		if (i >= desc->nargs)
+			break;
+		fetch_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5], desc->arg[i].offset);
+	}
+	for (u32 i = 0; i + 1 < IOP_MAX_ARGS; i++) {
+		if (!(desc->has & IOP_HAS_IOV) || i + 1 >= desc->nargs)
+			break;
+		if (desc->arg[i].kind == IOP_ARG_IOV)
+			sum_iovec(f, i, f->args[i + 1]);
+	}
+}
+
+static __always_inline s32 fd_argument(struct frame *f, u32 index)
+{
+	return index < IOP_MAX_ARGS ? (s32)f->args[index] : -1;
+}
+
+static __always_inline void before_fd_use(struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	if (desc->fd_arg != IOP_NO_FD)
+		describe_if_unknown(t, fd_argument(f, desc->fd_arg));
+	if (desc->fd_arg2 != IOP_NO_FD)
+		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
+}
+
+/* The registers are read before the descriptors are looked at, which takes the same room. */
+static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread *t, const struct iop_desc *desc)
+{
+	u32 source = desc->arg[desc->fd_arg & (IOP_MAX_ARGS - 1)].source, source2 = desc->arg[desc->fd_arg2 & (IOP_MAX_ARGS - 1)].source;
+	u64 *regs = (void *)t->scratch;
+
+	if (!filter_files || !(desc->flags & IOP_D_OF_FILE))
+		return false;
+	syscall_registers(user, regs);
+	return files_left_out(t, desc, regs[source < 6 ? source : 5], regs[source2 < 6 ? source2 : 5]);
+}
+
+SEC("tp_btf/sys_enter")
+int syscall_enter(u64 *ctx)
+{
+	u32 id = probe_of_syscall(ctx[1]);
+	struct pt_regs *user = (void *)ctx[0];
+	struct task_struct *task;
+	struct iop_desc *desc;
+	struct thread *t;
+	struct frame *f;
+	u64 nr = ctx[1];
+	bool left_out;
+
+	if (id == NO_SYSCALL_PROBE)
+		return 0;
+	task = bpf_get_current_task_btf();
+	t = thread_of(task);
+	if (!t || is_compat(task))
+		return 0;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
+		return 0;
+	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
+		return 0;       /* mmap of memory, not of a file */
+	left_out = syscall_left_out(user, t, desc);
+	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
+	f = push(t, 0, left_out);
+	if (!f)
+		return 0;
+	f->probe = id;
+	f->flags = nr == mmap_nr && (user->dx & PROT_EXEC) ? FRAME_SYSCALL | FRAME_MAPS_CODE : FRAME_SYSCALL;
+	if (left_out)
+		f->flags |= FRAME_LEFT_OUT;
+	f->nargs = desc->nargs;
+	f->arg_failed = 0;
+	f->sp = user->r8;       /* of mmap: the descriptor */
+	fetch_syscall_args(user, t, f, desc);
+	if (nr == fcntl_nr)
+		fetch_flock(f, desc);
+	if (!left_out)
+		before_fd_use(t, f, desc);
+	if (desc->flags & IOP_D_CLOSES_FD)
+		forget_fd(t, fd_argument(f, desc->fd_arg));
+	f->enter_ns = bpf_ktime_get_ns();
+	if (desc->flags & IOP_D_AIO)
+		aio_enter(t, f, nr);
+	if (device && !left_out)
+		device_enter(t, task);
+	return 0;
+}
+
+static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *f, u64 nr)
+{
+	if (desc->flags & (IOP_D_MAKES_FD | IOP_D_REPLACES_FD))
+		return true;
+	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
+}
+
+/* A descriptor of a file that the filter wants none of is left out with the call that made it, unless the call ends a handle that the
+ * reader knows. */
+static __always_inline void after_new_fd(struct thread *t, struct frame *f, const struct iop_desc *desc, s32 fd, u64 now)
+{
+	bool replaces_known = filter_files && (desc->flags & IOP_D_REPLACES_FD) && is_told(t, fd);
+
+	if (filter_files)
+		forget_fd(t, fd);
+	if (f->flags & FRAME_LEFT_OUT)
+		return;         /* a duplicate: looked at when it is used */
+	if (describe_new_fd(t, fd, now, replaces_known) == FD_LEFT_OUT)
+		f->flags |= FRAME_LEFT_OUT;
+}
+
+static __always_inline void after_syscall(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 nr, s64 ret, u64 now)
+{
+	if (ret < 0 && !(ret == -EINPROGRESS && (desc->flags & IOP_D_ADDRESS)))
+		return;
+	if (makes_fd(desc, f, nr))
+		after_new_fd(t, f, desc, ret, now);
+	else if (desc->flags & IOP_D_CLOSES_FD)
+		forget_fd(t, fd_argument(f, desc->fd_arg));
+	else if (desc->flags & IOP_D_CLOSES_RANGE)
+		forget_range(t, (u32)f->args[0], (u32)f->args[1]);
+	else if ((desc->flags & IOP_D_ADDRESS) && !(f->flags & FRAME_LEFT_OUT))
+		describe_socket(t, (u64)file_of(fd_argument(f, desc->fd_arg)), now);
+	else if (desc->flags & IOP_D_CHDIR)
+		describe_cwd(t, now);
+}
+
+/* Whether the agent knows already that the file behind a descriptor needs no more. */
+static __always_inline bool was_looked_at(s32 fd)
+{
+	struct file *file = file_of(fd);
+	struct file_key key = { 0 };
+	u32 dev;
+
+	if (!file)
+		return false;
+	dev = LOAD(LOAD(LOAD(file, f_inode), i_sb), s_dev);
+	key.dev = (u64)(dev >> 20) << 32 | (dev & 0xfffff);
+	key.ino = LOAD(LOAD(file, f_inode), i_ino);
+	return bpf_map_lookup_elem(&looked_at, &key) != 0;
+}
+
+/* Code was mapped from a file: the agent looks whether it has functions to probe. */
+__noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
+{
+	struct iop_rec_map *rec;
+	struct process *p;
+
+	if (!t || was_looked_at(fd))
+		return 0;
+	p = process_of(t);
+	if (p)
+		p->unprobed_code = 1;
+	rec = (void *)t->scratch;
+	rec->addr = addr;
+	rec_header(&rec->rec, t, IOP_REC_MAP_EXEC, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), true);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int syscall_exit(u64 *ctx)
+{
+	struct pt_regs *user = (void *)ctx[0];
+	u64 nr = user->orig_ax, now;
+	u32 id = probe_of_syscall(nr), index;
+	struct iop_desc *desc;
+	struct thread *t;
+	struct frame *f;
+	s32 code_fd = -1;
+	s64 ret = ctx[1];
+	bool code;
+
+	if (id == NO_SYSCALL_PROBE)
+		return 0;
+	t = thread_of(bpf_get_current_task_btf());
+	if (!t || !t->depth)
+		return 0;
+	now = bpf_ktime_get_ns();
+	index = t->depth - 1;
+	f = frame_at(t, index);
+	if (!f || f->probe != id || !(f->flags & FRAME_SYSCALL))
+		return 0;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
+		return 0;
+	if (device && !(f->flags & FRAME_LEFT_OUT))
+		device_leave(t, bpf_get_current_task_btf(), now);
+	if (desc->flags & IOP_D_AIO)
+		aio_leave(t, f, nr, ret, now);
+	t->depth = index;
+	code = f->flags & FRAME_MAPS_CODE;
+	code_fd = f->sp;
+	f->sp = ret;            /* for what is read by the result */
+	after_syscall(t, f, desc, nr, ret, now);
+	if (f->flags & FRAME_LEFT_OUT)
+		count_left_out(f, desc, IOP_FILTER_FILE, ret, now);
+	else
+		send_return(t, f, desc, index, ret, now);
+	if (code && ret > 0)
+		code_mapped(t, ret, code_fd);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Threads and processes: how they begin, become another program, and end.
+ */
+#ifndef IOPROBE_BPF_TASKS_H
+#define IOPROBE_BPF_TASKS_H
+
+#include "calls.h"
+
+static __always_inline struct thread *thread_create(struct task_struct *task)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t)
+		COUNT(untracked, 1);
+	return t;
+}
+
+/* A thread joins its process' slot; a process gets one of its own. */
+static __always_inline void join_process(struct thread *t, struct thread *leader, u32 tgid)
+{
+	t->process = leader ? leader->process : process_allocate(tgid);
+}
+
+SEC("tp_btf/sched_process_fork")
+int process_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	struct thread *t = thread_of(bpf_get_current_task_btf()), *c;
+	struct iop_rec_fork *rec;
+	bool thread;
+
+	if (!t)
+		return 0;
+	thread = child->tgid == parent->tgid;
+	c = thread_create(child);
+	if (c)
+		join_process(c, thread ? t : 0, child->tgid);
+	rec = (void *)t->scratch;
+	rec->child_tid = child->pid;
+	rec->child_tgid = child->tgid;
+	rec->flags = c ? 0 : IOP_FORK_UNTRACKED;
+	rec->pad = 0;
+	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), child->comm);
+	rec_header(&rec->rec, t, IOP_REC_FORK, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), !thread);
+	return 0;
+}
+
+/* Descriptors may have been closed by the exec, and the kernel has mapped code. */
+static __always_inline void new_program(struct thread *t)
+{
+	struct process *p = process_of(t);
+
+	if (!p)
+		return;
+	p->unprobed_code = 1;
+	forget_all_fds(p);
+}
+
+/* A thread is not recorded any more. */
+static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_code)
+{
+	struct iop_rec_task_exit *rec = (void *)t->scratch;
+	struct process *p;
+
+	rec->group_dead = group_dead;
+	rec->exit_code = exit_code;
+	rec->returns_without_frame = t->returns_without_frame;
+	rec->frames_too_deep = t->frames_too_deep;
+	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), group_dead);
+	p = process_of(t);
+	if (group_dead && p)
+		p->tgid = 0;
+}
+
+/* What a program does with rights that its user does not have is not the user's to see: for him the process ends here. */
+static __always_inline bool is_privileged(struct linux_binprm *bprm)
+{
+	return users_rights_only && BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec);
+}
+
+SEC("tp_btf/sched_process_exec")
+int process_exec(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct linux_binprm *bprm = (void *)ctx[2];
+	struct thread *t = thread_of(task);
+	struct iop_rec_exec *rec;
+	long n;
+
+	if (!t) {
+		if (!launch_tgid || (u32)task->tgid != launch_tgid)
+			return 0;
+		t = thread_create(task);
+		if (!t)
+			return 0;
+		join_process(t, 0, task->tgid);
+	}
+	abandon_to(t, 0, bpf_ktime_get_ns());
+	if (is_privileged(bprm)) {
+		COUNT(privileged, 1);
+		leave(t, true, 0);
+		bpf_task_storage_delete(&threads, task);
+		return 0;
+	}
+	new_program(t);
+	rec = (void *)t->scratch;
+	rec->old_tid = (u32)ctx[1];
+	n = bpf_probe_read_kernel_str(rec->path, PATH_ROOM, BPF_CORE_READ(bprm, filename));
+	rec->path_len = n > 0 ? (n - 1) & (PATH_ROOM - 1) : 0;
+	n = (sizeof(*rec) + rec->path_len + 7) & ~7u;
+	rec_header(&rec->rec, t, IOP_REC_EXEC, 0, n, bpf_ktime_get_ns());
+	send(t, rec, n & 0x1fff, true);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int process_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+
+	if (!t)
+		return 0;
+	abandon_to(t, 0, bpf_ktime_get_ns());
+	leave(t, BPF_CORE_READ(task, signal, live.counter) == 0, task->exit_code);
+	return 0;
+}
+
+/* Takes in every thread of the target processes; run until it finds no new one. */
+__u64 threads_taken;
+
+SEC("iter/task")
+int take_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *t;
+	u32 tgid, *target;
+
+	if (!task)
+		return 0;
+	tgid = task->tgid;
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (!target || thread_of(task))
+		return 0;
+	t = thread_create(task);
+	if (!t)
+		return 0;
+	if (!*target)
+		*target = process_allocate(tgid);
+	t->process = *target;
+	threads_taken++;
+	return 0;
+}
+
+#endif
