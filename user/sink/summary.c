@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Counts calls, bytes and time per layer and per handle while events pass, and condenses them at the end. A handle's file may be
- * found late: files are added up in finish() only.
+ * found late: files are added up then only.
  */
 #include "sink/summary.h"
 
@@ -338,121 +338,7 @@ static int summary_event(struct sink *sink, const struct model *model, const str
 	}
 }
 
-/* ---- the end: handles become files ---- */
-
-uint64_t summary_activity(const struct summary_counts *c)
-{
-	return c->reads + c->writes + c->bytes_read + c->bytes_written;
-}
-
-void summary_add(struct summary_counts *to, const struct summary_counts *from)
-{
-	to->reads += from->reads;
-	to->writes += from->writes;
-	to->bytes_read += from->bytes_read;
-	to->bytes_written += from->bytes_written;
-	to->known_reads += from->known_reads;
-	to->known_writes += from->known_writes;
-	to->unknown_reads += from->unknown_reads;
-	to->unknown_writes += from->unknown_writes;
-}
-
-static int by_file(const void *a, const void *b)
-{
-	const struct summary_file *x = a, *y = b;
-
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->paradigm < y->paradigm ? -1 : x->paradigm > y->paradigm;
-}
-
-static int by_activity(const void *a, const void *b)
-{
-	const struct summary_file *x = a, *y = b;
-	uint64_t ax = summary_activity(&x->counts), ay = summary_activity(&y->counts);
-
-	if (ax != ay)
-		return ax > ay ? -1 : 1;
-	return by_file(a, b);
-}
-
-/* One entry per file and layer, sorted; returns their number. */
-static size_t merge_layers(struct summary_file *v, size_t n)
-{
-	size_t kept = 0;
-
-	if (n)
-		qsort(v, n, sizeof(*v), by_file);
-	for (size_t i = 0; i < n; i++) {
-		if (kept && !by_file(&v[kept - 1], &v[i]))
-			summary_add(&v[kept - 1].counts, &v[i].counts);
-		else
-			v[kept++] = v[i];
-	}
-	return kept;
-}
-
-/* The same bytes pass every layer: a file counts once, at the system calls, or where those were not seen at its busiest layer. */
-static bool replaces(const struct model *model, const struct summary_file *old, const struct summary_file *new)
-{
-	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[new->paradigm].os;
-
-	return old_os != new_os ? new_os : summary_activity(&new->counts) > summary_activity(&old->counts);
-}
-
-static size_t choose_layer(const struct model *model, struct summary_file *v, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!kept || v[kept - 1].file != v[i].file)
-			v[kept++] = v[i];
-		else if (replaces(model, &v[kept - 1], &v[i]))
-			v[kept - 1] = v[i];
-	}
-	return kept;
-}
-
-/* Pipes and the like have no file system below them: one line for all. */
-static size_t add_up_special(struct summary_report *r, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct summary_file *f = &r->files[i];
-
-		if (f->file == REF_NONE || !r->model->files.v[f->file].special) {
-			r->files[kept++] = *f;
-			continue;
-		}
-		summary_add(&r->special, &f->counts);
-		r->nspecial++;
-	}
-	return kept;
-}
-
-static int collect_files(const struct summary_sink *s, struct summary_report *r)
-{
-	size_t n = 0;
-
-	r->files = calloc(s->nhandles + 1, sizeof(*r->files));
-	if (!r->files)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->nhandles && i < r->model->handles.n; i++) {
-		const struct model_handle *h = &r->model->handles.v[i];
-
-		if (summary_activity(&s->handles[i]))
-			r->files[n++] = (struct summary_file){ h->file < r->model->files.n ? h->file : REF_NONE, h->paradigm,
-							       s->handles[i] };
-	}
-	n = choose_layer(r->model, r->files, merge_layers(r->files, n));
-	n = add_up_special(r, n);
-	if (n)
-		qsort(r->files, n, sizeof(*r->files), by_activity);
-	r->files_total = n;
-	r->nfiles = n < REPORT_FILES ? n : REPORT_FILES;
-	return 0;
-}
+/* ---- the end ---- */
 
 static int count_members(const struct summary_sink *s, struct summary_report *r)
 {
@@ -483,7 +369,8 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 /* From top to bottom of the stack; what others add stands between netCDF's libraries and HDF5. */
 static int place_of(const char *name)
 {
-	static const char *const above[] = { "netCDF", "PnetCDF" }, *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "AIO", "POSIX", "SOCKET" };
+	static const char *const above[] = { "netCDF", "PnetCDF" };
+	static const char *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "AIO", "POSIX", "SOCKET" };
 
 	for (int i = 0; i < 2; i++)
 		if (!strcmp(above[i], name))
@@ -528,7 +415,7 @@ static int summary_finish(struct sink *sink, const struct model *model)
 	int error = count_pending(s, model, &report);
 
 	if (!error)
-		error = collect_files(s, &report);
+		error = summary_files(&report, s->handles, s->nhandles);
 	if (!error)
 		error = summary_objects(&report, s->handles, s->nhandles, s->variables);
 	sort_layers(s);

@@ -72,6 +72,9 @@ static inline int write_error(void)
 uint64_t summary_activity(const struct summary_counts *counts);
 void summary_add(struct summary_counts *to, const struct summary_counts *from);
 
+/* Fills the report's files from the counts of n handles. Returns 0 or -ENOMEM; free(files) in any case. */
+int summary_files(struct summary_report *report, const struct summary_counts *handles, size_t n);
+
 /* Fills the report's objects from the counts of n handles and of variables. Returns 0 or -ENOMEM; free in any case. */
 int summary_objects(struct summary_report *report, const struct summary_counts *handles, size_t n,
 		    const struct summary_variable *variables);
