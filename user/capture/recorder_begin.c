@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The beginning of a recording: programs are loaded, rings and spool opened, then running processes, a launched program or a batch
+ * job are taken in.
+ */
+#include "capture/recorder_internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+#include "capture/notes.h"
+#include "capture/procfs.h"
+#include "elf/symbols.h"
+
+#define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
+#define HOLD_LIMIT_NS 2000000000ull
+#define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
+
+static int fail(struct recorder *r, int err, const char *what)
+{
+	if (!r->err[0])
+		snprintf(r->err, r->err_len, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+/* ---- what a recording is made of ---- */
+
+static int watch(struct recorder *r, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_signals(struct recorder *r)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+	r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->signal_fd < 0 || r->epoll_fd < 0)
+		return -errno;
+	return watch(r, r->signal_fd);
+}
+
+static int load_kernel(const struct recorder_options *options, struct kernel_side **kernel, char *err_text, size_t err_len)
+{
+	struct kernel_options wanted = options->kernel;
+
+	wanted.filter = options->filter;
+	wanted.users_rights_only = options->only_of != 0;
+	wanted.recognise = options->job != NULL;
+	wanted.hold_limit_ns = options->command || options->job ? HOLD_LIMIT_NS : 0;
+	return kernel_side_create(kernel, options->set, &wanted, err_text, err_len);
+}
+
+int recorder_prepare(const struct recorder_options *options, struct recorder_prepared *prepared, char *err_text, size_t err_len)
+{
+	int err = load_kernel(options, &prepared->kernel, err_text, err_len);
+
+	if (err)
+		return err;
+	err = closer_create(&prepared->closer);
+	if (!err && options->max_overhead_percent > 0) {
+		err = calibrate_probe_cost(prepared->kernel, prepared->closer, &prepared->cost);
+		prepared->measured = !err;
+	}
+	if (!err || err == -EOPNOTSUPP)
+		return 0;
+	snprintf(err_text, err_len, "cannot measure what probes cost: %s", strerror(-err));
+	recorder_discard(prepared);
+	return err;
+}
+
+void recorder_discard(struct recorder_prepared *prepared)
+{
+	closer_destroy(prepared->closer);
+	kernel_side_destroy(prepared->kernel);
+	*prepared = (struct recorder_prepared){ 0 };
+}
+
+/* Nothing else touches targets and spool meanwhile. */
+static void *plan_libraries(void *arg)
+{
+	struct recorder *r = arg;
+
+	for (size_t i = 0; i < r->options->npids; i++)
+		targets_plan(r->targets, r->options->pids[i]);
+	return NULL;
+}
+
+/* The verifier takes its time, in which libraries can be read. */
+static int load_programs(struct recorder *r)
+{
+	pthread_t planning;
+	bool threaded = r->options->npids && !pthread_create(&planning, NULL, plan_libraries, r);
+	int err = load_kernel(r->options, &r->kernel, r->err, r->err_len);
+
+	if (threaded)
+		pthread_join(planning, NULL);
+	return err;
+}
+
+static int open_kernel(struct recorder *r)
+{
+	int err = r->closer ? 0 : closer_create(&r->closer);
+
+	if (!err)
+		err = targets_create(&r->targets, r->options->set, r->options->filter, r->closer, r->spool);
+	if (err)
+		return fail(r, err, "cannot begin");
+	err = r->kernel ? 0 : load_programs(r);
+	if (err)
+		return err;
+	targets_begin(r->targets, r->kernel);
+	if (!kernel_side_follows_uring(r->kernel))
+		note_missing(r->spool, "POSIX", "io_uring", "*", "its tracepoints are missing or tell too little (Linux 6.0 is needed)");
+	err = responder_create(&r->responder, r->kernel);
+	if (!err)
+		err = rings_create(&r->rings, r->kernel, recorder_on_record, r);
+	if (!err)
+		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
+	if (!err)
+		err = demands_create(&r->demands, r->kernel, r->targets, r->options->set, r->spool);
+	if (!err)
+		err = watch(r, responder_probes_fd(r->responder));
+	if (!err)
+		err = watch(r, rings_poll_fd(r->rings));
+	return err ? fail(r, err, "cannot set up the rings") : 0;
+}
+
+static int open_ceiling(struct recorder *r)
+{
+	struct probe_cost cost = r->prepared.cost;
+	int err = 0;
+
+	if (!(r->options->max_overhead_percent > 0) || (r->options->prepared && !r->prepared.measured))
+		return 0;
+	if (!r->options->prepared)
+		err = calibrate_probe_cost(r->kernel, r->closer, &cost);
+	if (!err)
+		err = ceiling_create(&r->ceiling, r->options->max_overhead_percent, r->options->set, r->targets, &cost, r->spool);
+	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
+}
+
+static int open_spool(struct recorder *r)
+{
+	int err = r->spool ? 0 : spool_writer_create(&r->spool, r->options->spool_path);
+	if (err) {
+		snprintf(r->err, r->err_len, "cannot create %s: %s", r->options->spool_path, strerror(-err));
+		return err;
+	}
+	note_host(r->spool, r->options->host, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc, r->options->argv);
+	note_tables(r->spool, r->options->set);
+	return 0;
+}
+
+int recorder_open(struct recorder *r)
+{
+	int err = open_signals(r);
+
+	if (!err)
+		err = open_spool(r);
+	if (!err)
+		err = open_kernel(r);
+	return err ? err : open_ceiling(r);
+}
+
+/* ---- targets ---- */
+
+/* With rights of its own beyond the user's, its folder in /proc is root's. */
+static bool may_attach(const struct recorder *r, pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return !r->options->only_of || (!stat(path, &st) && st.st_uid == r->options->only_of);
+}
+
+/* What descends from a process; once more if that brought something new, which may have forked before it was taken. */
+static void attach_descendants(struct recorder *r, pid_t pid)
+{
+	pid_t *descendants;
+	size_t n, before;
+
+	for (int pass = 0; pass < 16; pass++) {
+		before = targets_count(r->targets).processes;
+		if (proc_descendants_read(pid, &descendants, &n))
+			return;
+		targets_expect(r->targets, n);
+		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is no loss */
+			if (may_attach(r, descendants[i]) && !targets_attach(r->targets, descendants[i]))
+				demands_place(r->demands, descendants[i], 0);
+		free(descendants);
+		if (targets_count(r->targets).processes == before)
+			return;
+	}
+}
+
+/* Only the named process must exist. */
+static int attach_tree(struct recorder *r, pid_t pid)
+{
+	pid_t *descendants;
+	size_t n;
+	int err;
+
+	if (!proc_descendants_read(pid, &descendants, &n)) {
+		targets_expect(r->targets, n + 1);
+		free(descendants);
+	}
+	err = may_attach(r, pid) ? targets_attach(r->targets, pid) : -EPERM;
+	if (err) {
+		snprintf(r->err, r->err_len, err == -ESRCH ? "cannot attach to process %d: it does not exist or has ended" :
+			 "cannot attach to process %d: %s", pid, strerror(-err));
+		return err;
+	}
+	demands_place(r->demands, pid, 0);
+	attach_descendants(r, pid);
+	return 0;
+}
+
+static int attach_running(struct recorder *r)
+{
+	targets_expect(r->targets, r->options->npids);
+	for (size_t i = 0; i < r->options->npids; i++) {
+		int err = attach_tree(r, r->options->pids[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static const char *interpreter_of(const char *path, char *buf, size_t len)
+{
+	struct elf_file *file;
+	const char *interpreter;
+
+	snprintf(buf, len, "%s", DEFAULT_INTERPRETER);
+	if (elf_file_open(&file, path))
+		return buf;
+	interpreter = elf_file_interpreter(file);
+	if (interpreter)
+		snprintf(buf, len, "%s", interpreter);
+	elf_file_destroy(file);
+	return buf;
+}
+
+/* New programs wait for their probes, perhaps on our only processor: without the privilege they wait longer. */
+static void hold_programs(struct recorder *r, const char *interpreter)
+{
+	r->old_nice = getpriority(PRIO_PROCESS, 0);
+	r->raised = !setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);
+	if (targets_hold(r->targets, interpreter))
+		note_missing(r->spool, "*", interpreter, "_dl_debug_state", "new programs cannot be held until their probes are in place");
+}
+
+static int launch_command(struct recorder *r)
+{
+	char path[4096], interpreter[4096];
+	int err;
+
+	if (!launch_find(r->options->command[0], path, sizeof(path))) {
+		snprintf(r->err, r->err_len, "cannot run %s: command not found", r->options->command[0]);
+		return -ENOENT;
+	}
+	err = launch_prepare(&r->launch, r->options->command);
+	if (err)
+		return fail(r, err, "cannot fork");
+	kernel_side_take_at_exec(r->kernel, r->launch.pid);
+	hold_programs(r, interpreter_of(path, interpreter, sizeof(interpreter)));       /* after the fork */
+	targets_prepare_executable(r->targets, r->launch.pid, path);
+	r->launched = true;
+	return 0;
+}
+
+int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n)
+{
+	int err = members_find(r->options->job, pids, n);
+
+	if (err == -EPERM)
+		snprintf(r->err, r->err_len, "cannot record job %s: processes of several users claim to belong to it", r->options->job->job);
+	else if (err)
+		fail(r, err, "cannot look for the job's processes");
+	return err;
+}
+
+/* Those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many were new. */
+size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n)
+{
+	size_t before = targets_count(r->targets).processes;
+
+	for (size_t i = 0; i < n; i++)
+		if (may_attach(r, pids[i]) && !targets_attach(r->targets, pids[i])) {
+			demands_place(r->demands, pids[i], 0);
+			attach_descendants(r, pids[i]);
+		}
+	return targets_count(r->targets).processes - before;
+}
+
+/* Whoever starts before this is found in /proc afterwards, whoever starts later by the kernel side. */
+static int await_job(struct recorder *r)
+{
+	struct iop_awaited awaited;
+
+	members_awaited(r->options->job, &awaited);
+	kernel_side_await(r->kernel, &awaited);
+	hold_programs(r, DEFAULT_INTERPRETER);
+	return kernel_side_attach(r->kernel, r->err, r->err_len);
+}
+
+static int attach_job(struct recorder *r)
+{
+	pid_t *pids;
+	size_t n;
+	int err = recorder_find_members(r, &pids, &n);   /* the owner too */
+
+	if (!err && !n) {
+		snprintf(r->err, r->err_len, "cannot record job %s: no process on this node belongs to it", r->options->job->job);
+		err = -ESRCH;
+	}
+	if (err)
+		return err;
+	err = await_job(r);
+	if (!err)
+		recorder_attach_members(r, pids, n);
+	free(pids);
+	return err;
+}
+
+static int start_recording(struct recorder *r)
+{
+	int err;
+
+	if (r->options->job)
+		return r->options->job_must_run ? attach_job(r) : await_job(r);
+	err = kernel_side_attach(r->kernel, r->err, r->err_len);
+	if (!err)
+		err = r->options->command ? launch_command(r) : attach_running(r);
+	return err;
+}
+
+int recorder_start_targets(struct recorder *r)
+{
+	int err = start_recording(r);
+
+	if (err)
+		return err;
+	r->options->ready(r->options->ready_arg, targets_running(r->targets), targets_count(r->targets).probes);
+	if (!r->launched)
+		return 0;
+	err = launch_go(&r->launch);
+	if (err) {
+		r->launched = false;
+		snprintf(r->err, r->err_len, "cannot run %s: %s", r->options->command[0], strerror(-err));
+	}
+	return err;
+}

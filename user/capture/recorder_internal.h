@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The state of a recording, shared by its beginning (recorder_begin.c) and what follows (recorder.c).
+ */
+#ifndef IOPROBE_RECORDER_INTERNAL_H
+#define IOPROBE_RECORDER_INTERNAL_H
+
+#include <signal.h>
+
+#include "capture/ceiling.h"
+#include "capture/closer.h"
+#include "capture/demand.h"
+#include "capture/launch.h"
+#include "capture/left_out.h"
+#include "capture/recorder.h"
+#include "capture/responder.h"
+#include "capture/rings.h"
+#include "capture/targets.h"
+
+/* What a drained record asks to be done; done after the round, when the rings are empty. */
+struct news { uint8_t type; pid_t pid, old_tid; uint64_t time_ns; };    /* old_tid: of an exec */
+
+struct recorder {
+	const struct recorder_options *options;
+	struct recorder_result *result;
+	struct kernel_side *kernel;
+	struct responder *responder;
+	struct rings *rings;
+	struct closer *closer;
+	struct targets *targets;
+	struct ceiling *ceiling;        /* NULL: none */
+	struct left_out *left_out;
+	struct demands *demands;
+	struct spool_writer *spool;
+	struct launch launch;
+	struct recorder_prepared prepared;
+	bool launched, raised, stop;
+	uint64_t empty_since_ns, unread_environments;   /* of a job */
+	size_t late;                    /* processes of a job that ran already, though it was awaited */
+	unsigned interrupts;
+	int epoll_fd, signal_fd, old_nice;
+	sigset_t old_mask;
+	struct news *news;
+	size_t nnews, news_cap;
+	uint64_t faults_left_out;       /* on mapped files that the filter wants none of */
+	uint64_t lost_noted, lost_since_ns, end_ns;
+	const char *reason, *remark;    /* why it ended; what the user should know of that */
+	char *err;
+	size_t err_len;
+};
+
+/* ---- recorder_begin.c: 0, or -errno with err filled ---- */
+
+int recorder_open(struct recorder *r);                  /* signals, spool, kernel side, ceiling */
+int recorder_start_targets(struct recorder *r);         /* they are recorded from here on */
+
+/* The job's processes that run now; free(*pids). */
+int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n);
+
+/* Takes in those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many were new. */
+size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n);
+
+/* ---- recorder.c ---- */
+
+void recorder_on_record(void *arg, const struct iop_rec *rec);  /* a drained one; arg is the recorder */
+
+#endif
