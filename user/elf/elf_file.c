@@ -34,19 +34,6 @@ bool elf_file_offset_of_vaddr(const struct elf_file *file, uint64_t vaddr, uint6
 	return false;
 }
 
-bool elf_file_vaddr_of_offset(struct elf_file *file, uint64_t offset, uint64_t *vaddr)
-{
-	for (size_t i = 0; i < file->nsegments; i++) {
-		const Elf64_Phdr *segment = &file->segments[i];
-
-		if (segment->p_type != PT_LOAD || offset < segment->p_offset || offset - segment->p_offset >= segment->p_filesz)
-			continue;
-		*vaddr = segment->p_vaddr + (offset - segment->p_offset);
-		return true;
-	}
-	return false;
-}
-
 uint64_t elf_file_first_vaddr(struct elf_file *file)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE);

@@ -43,7 +43,6 @@ void elf_file_objects(struct elf_file *file, const char *const *names, size_t n,
 long elf_file_read(struct elf_file *file, uint64_t vaddr, void *buf, size_t len);
 
 uint64_t elf_file_first_vaddr(struct elf_file *file);    /* p_vaddr of the first PT_LOAD, page aligned: for the load bias */
-bool elf_file_vaddr_of_offset(struct elf_file *file, uint64_t offset, uint64_t *vaddr);
 bool elf_file_is_static(struct elf_file *file);          /* an executable without PT_INTERP and without DT_NEEDED */
 const char *elf_file_soname(struct elf_file *file);      /* NULL if none */
 const char *elf_file_interpreter(struct elf_file *file); /* NULL if none */

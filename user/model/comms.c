@@ -103,7 +103,7 @@ static bool is_member(const struct replay *r, const struct process *process)
 	return info->mpi && info->rank >= 0;
 }
 
-uint32_t comm_of(struct replay *r, struct process *process, uint64_t value)
+static uint32_t comm_of(struct replay *r, struct process *process, uint64_t value)
 {
 	struct comm_value *known = value_find(process, value);
 	uint32_t context = known ? known->context : process->comms ? REF_NONE : comm_constant(r, value), ref;

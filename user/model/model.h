@@ -59,7 +59,7 @@ struct model_region {
 	bool io;                        /* false: plain region (MPI communication) */
 };
 
-/* IOP_MODEL_ACCESS: OTF2_IoAccessMode; flags in OTF2's own encoding, so that sinks need no tables. */
+/* Modes and flags are in OTF2's own encoding, so that sinks need no tables. */
 struct model_handle {
 	const char *name;               /* of the object, or of stdin/stdout/stderr; "" if none */
 	uint32_t file;                  /* REF_NONE if unknown */

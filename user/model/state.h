@@ -86,8 +86,6 @@ struct object {
 	UT_hash_handle hh;
 };
 
-/* ---- processes and threads ---- */
-
 /* ---- locks: what is known to be held ---- */
 
 enum lock_space { LOCK_OF_PROCESS, LOCK_OF_DESCRIPTION, LOCK_OF_FILE }; /* F_SETLK, F_OFD_SETLK, flock: see fcntl(2) */
@@ -115,6 +113,8 @@ struct request {
 
 /* What REQUESTS records told of the requests of a thread's next call. */
 struct request_states { uint64_t enter_ns; uint16_t probe; struct iop_request_state *v; size_t n; };
+
+/* ---- processes and threads ---- */
 
 struct library { bool seen, parallel, known_abi; };
 /* context: where creations from it are counted, CONTEXT_… or one of communities.c */
@@ -150,8 +150,7 @@ struct process {
  * that was not seen; job: the launcher's name of the launch, NULL if unknown. */
 struct group_info { const char *comm, *mntns, *job; int64_t rank, size; uint32_t parent, ppid; bool mpi; };
 
-/* number: as readers see it, REF_NONE until ranks_finish. world: model comm. */
-/* size: of the world, as the launcher told it, 0 unknown */
+/* number: as readers see it, REF_NONE until ranks_finish. world: model comm. size: of the world, as the launcher told it, 0 unknown. */
 struct job { const char *id; uint32_t world, number; uint64_t size; };
 
 struct str { const char *p; size_t len; };      /* p NULL: unknown */
@@ -440,7 +439,6 @@ const char *path_last(const char *path);
 
 /* ---- comms.c ---- */
 int comm_known(struct replay *r, struct process *process, uint64_t value, enum table_comm_kind kind);
-uint32_t comm_of(struct replay *r, struct process *process, uint64_t value);
 bool comm_is_shared(const struct replay *r, uint32_t comm);              /* by several processes: not MPI_COMM_SELF */
 uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path);
 int comms_finish(struct replay *r);

@@ -11,7 +11,8 @@
 
 /* ---- errors ---- */
 
-int otf2_errno(OTF2_ErrorCode code)
+/* 0 for success. */
+static int errno_of(OTF2_ErrorCode code)
 {
 	switch (code) {
 	case OTF2_SUCCESS: return 0;
@@ -74,7 +75,7 @@ const char *otf2_library_message(OTF2_ErrorCode code)
 
 int otf2_library_errno(OTF2_ErrorCode code)
 {
-	int error = otf2_errno(failure.code != OTF2_SUCCESS ? failure.code : code);
+	int error = errno_of(failure.code != OTF2_SUCCESS ? failure.code : code);
 
 	return error ? error : -EIO;
 }

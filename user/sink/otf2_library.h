@@ -24,9 +24,6 @@
 #define OTF2_CLOCK_FORMAT "monotonic_ns=%" PRIu64 " realtime_ns=%" PRIu64 " width_ns=%" PRIu64 " synchronized=%s error_ns=%" PRIu64 \
 	" max_error_ns=%" PRIu64
 
-/* Negative errno for a code of the library, 0 for success. */
-int otf2_errno(OTF2_ErrorCode code);
-
 /* From here on the thread's first failure inside the library is kept instead of printed. */
 void otf2_library_watch(void);
 bool otf2_library_failed(void);
