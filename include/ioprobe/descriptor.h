@@ -125,9 +125,9 @@ struct iop_path_filter {
 #define IOP_R_TAKES 0x01        /* waits for, tests, cancels or frees requests */
 #define IOP_R_FILTER 0x02       /* … of which only those count that a call with IOP_R_ISSUES has made: others are not recorded */
 #define IOP_R_ISSUES 0x04       /* makes a request that calls with IOP_R_FILTER wait for */
+#define IOP_R_DEMAND 0x08       /* a call of a layer that has such functions: asks for their probes */
 #define IOP_R_SUBMITS 0x10      /* begins several operations, given as an array of pointers to control blocks */
 #define IOP_R_TESTS 0x20        /* may be called again and again until something has ended */
-#define IOP_R_DEMAND 0x08       /* a call of a layer that has such functions: asks for their probes */
 
 /* Where a call has its requests: indexes in args[], IOP_NO_ARG if it has no such argument. */
 #define IOP_NO_ARG 0xff
@@ -147,16 +147,13 @@ _Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
 
 #define IOP_MAX_PROBES 4096
 
-/* A probe's cookie is its row. Of functions that each process has links of its own to, until there are too many processes for that, a
- * bit tells the one kind of link from the other: they see the same calls, and one of them must ignore them. */
+/* A probe's cookie is its row. Of functions that each process has links of its own to, until there are too many processes for
+ * that, a bit tells the one kind of link from the other: they see the same calls, and one of them must ignore them. */
 #define IOP_COOKIE_ROW 0xffff
 #define IOP_COOKIE_FOR_ALL 0x10000
 #define IOP_COOKIE_OWN 0x20000
-/* And of probes behind a function's prologue: the bytes from the stack pointer to the return address. */
-#define IOP_COOKIE_FRAME_SHIFT 32
-/* … and which of the two it is. */
-#define IOP_COOKIE_EXIT 0x80000
-/* … and with this one it is in a library whose requests are 32-bit numbers. */
-#define IOP_COOKIE_NARROW 0x40000
+#define IOP_COOKIE_NARROW 0x40000       /* the library's requests are 32-bit numbers */
+#define IOP_COOKIE_EXIT 0x80000         /* of the two probes behind a prologue, the one where the function ends */
+#define IOP_COOKIE_FRAME_SHIFT 32       /* above: behind a prologue, bytes from the stack pointer to the return address */
 
 #endif

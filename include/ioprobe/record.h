@@ -28,16 +28,16 @@ enum iop_rec_type {
 	IOP_REC_FORK = 6,       /* a thread or process was made: iop_rec_fork */
 	IOP_REC_EXEC = 7,       /* a process became another program: iop_rec_exec */
 	IOP_REC_TASK_EXIT = 8,  /* a thread ended: iop_rec_task_exit */
-	IOP_REC_CONSTANTS = 15, /* what a library's constants are in a process: iop_rec_constants */
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
 	IOP_REC_ASYNC = 10,     /* an operation was handed to the kernel by libaio or io_uring: iop_rec_async */
 	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
+	IOP_REC_FILE = 12,      /* a file without a descriptor (registered with io_uring, mapped): iop_rec_fd, its identity in pos, fd -1 */
 	IOP_REC_SOCKET = 13,    /* the addresses of a socket, with --sockets: iop_rec_socket */
 	IOP_REC_DEVICE = 14,    /* inside of a call: what it had to do with devices, with --device: iop_rec_device */
-	IOP_REC_FILE = 12,      /* a file without a descriptor (registered with io_uring, mapped): iop_rec_fd, its identity in pos, fd -1 */
+	IOP_REC_CONSTANTS = 15, /* what a library's constants are in a process: iop_rec_constants */
 	IOP_REC_REQUESTS = 20,  /* what became of the requests that a call waited for or tested, before its CALL or EXIT: iop_rec_requests */
-	IOP_REC_SUBMITTED = 22, /* the operations that a call has begun, before its CALL or EXIT: iop_rec_requests of iop_submitted */
 	IOP_REC_DEMAND = 21,    /* probes that are placed on demand are wanted in this process: iop_rec with no payload (for the agent) */
+	IOP_REC_SUBMITTED = 22, /* the operations that a call has begun, before its CALL or EXIT: iop_rec_requests of iop_submitted */
 
 	/* written by the agent */
 	IOP_REC_HOST = 64,      /* text: host, kernel, version, clocks, shared mounts, command line */
@@ -49,9 +49,9 @@ enum iop_rec_type {
 	IOP_REC_GAP = 70,       /* text: a span in which a layer of one process was not observed */
 	IOP_REC_ROUND = 71,     /* every ring was drained up to time_ns: iop_rec with no payload */
 	IOP_REC_LOST = 72,      /* records dropped by a full ring: iop_rec_lost */
-	IOP_REC_MAPPED = 80,    /* text: page faults on one mapped file, with --mmap-faults */
 	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals, clocks */
 	IOP_REC_LEFT_OUT = 74,  /* text: a filter, or what it left out of a layer since the last such record */
+	IOP_REC_MAPPED = 80,    /* text: page faults on one mapped file, with --mmap-faults */
 };
 
 /* iop_rec.flags */
@@ -219,8 +219,8 @@ struct iop_rec_async {
 enum iop_async_op { IOP_ASYNC_OTHER, IOP_ASYNC_READ, IOP_ASYNC_WRITE, IOP_ASYNC_SYNC, IOP_ASYNC_OPEN, IOP_ASYNC_CLOSE };
 enum iop_async_interface { IOP_LIBAIO = 1, IOP_URING = 2 };
 #define IOP_ASYNC_REGISTERED 0x01 /* on, or of OPEN and CLOSE: to or of, a registered file */
-#define IOP_ASYNC_LEFT_OUT 0x04 /* a filter wants none of it */
 #define IOP_ASYNC_SILENT 0x02   /* its success is not told: no end may follow */
+#define IOP_ASYNC_LEFT_OUT 0x04 /* a filter wants none of it */
 
 /* rec.seq is 0 where it ended outside of all traced threads (in a worker of the kernel's): tid and tgid are the submitter's. */
 struct iop_rec_async_end {
