@@ -57,7 +57,7 @@ LIBRARY_OBJECTS := $(filter-out $(B)/obj/user/main.o,$(USER_OBJECTS))
 PROBE_TABLES := $(sort $(wildcard probes/*.probes probes/optional/*.probes))
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*_test.c)))
-UNIT_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/unit/%.o,$(sort $(wildcard tests/unit/*_builder.c)))
+UNIT_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/unit/%.o,$(sort $(wildcard tests/unit/*_builder.c tests/unit/*_fixture.c)))
 
 # ---- targets ----
 

@@ -10,11 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "spool_builder.h"
+#include "replay_fixture.h"
 
 enum { RANKS = 4, WORLD = 0x1000, SELF = 0x2000, MADE = 0x3000 };
-
-static struct sb sb;
 
 /* Rank r is process 100 * (r + 1), whose MPI library begins. */
 static uint32_t pid(int rank)
@@ -24,20 +22,12 @@ static uint32_t pid(int rank)
 
 static int setup(void **state)
 {
-	(void)state;
-	sb_begin(&sb);
+	sb_setup(state);
 	for (int r = 0; r < RANKS; r++) {
 		sb_rank(&sb, pid(r), r);
 		sb_text(&sb, IOP_REC_LIBRARY, pid(r), 2, "layer=MPI\npath=/lib/libmpi.so\nabi=1\n", NULL);
 		sb_call(&sb, pid(r), "MPI_Init", 5, 6, 0, 0, NO_ARGS);
 	}
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sb_end(&sb);
 	return 0;
 }
 
@@ -89,13 +79,6 @@ static const char *members(const char *path)
 	if (!handles)
 		return "no handle";
 	return comm ? text : "-";
-}
-
-static void replay(void)
-{
-	sb_replay(&sb);
-	if (sb.ret)
-		fail_msg("replay: %s", sb.err);
 }
 
 static void colors_and_keys(void **state)
@@ -277,7 +260,7 @@ static void of_self(void **state)
 		assert_int_equal(sb.model.comms.v[sb.model.handles.v[i].comm].kind, COMM_KIND_SELF);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, sb_teardown)
 
 int main(void)
 {

@@ -11,31 +11,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "spool_builder.h"
-
-static struct sb sb;
-
-static int setup(void **state)
-{
-	(void)state;
-	sb_begin(&sb);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sb_end(&sb);
-	return 0;
-}
-
-static void expect(const char *events)
-{
-	sb_replay(&sb);
-	if (sb.ret)
-		fail_msg("replay: %s", sb.err);
-	assert_string_equal(sb.events, events);
-}
+#include "replay_fixture.h"
 
 static void expect_path(size_t ref, const char *path)
 {
@@ -182,7 +158,7 @@ static void pipes_are_special(void **state)
 	assert_false(sb.model.files.v[1].special);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
 
 int main(void)
 {

@@ -2,7 +2,7 @@
  *
  * What a recording says of where it comes from, for merge: version, clocks, batch job, launch and its size, declared mounts.
  */
-#include "spool_builder.h"
+#include "replay_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,37 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static struct sb sb;
-
-static int setup(void **state)
-{
-	(void)state;
-	sb_begin(&sb);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sb_end(&sb);
-	return 0;
-}
-
-static void replay(void)
-{
-	sb_replay(&sb);
-	if (sb.ret)
-		fail_msg("replay: %s", sb.err);
-}
-
-static bool has_note(const char *text)
-{
-	for (size_t i = 0; i < sb.model.nnotes; i++)
-		if (strstr(sb.model.notes[i], text))
-			return true;
-	return false;
-}
 
 static void clocks_and_version(void **state)
 {
@@ -117,11 +86,11 @@ static void declared_mounts(void **state)
 	assert_int_equal(sb.model.files.v[0].scope, SCOPE_SHARED);
 	assert_string_equal(sb.model.files.v[1].path, "/sitesque/a");
 	assert_int_equal(sb.model.files.v[1].scope, SCOPE_NODE);
-	assert_true(has_note("mounted on /absent"));
-	assert_false(has_note("mounted on /site,"));
+	assert_true(noted("mounted on /absent"));
+	assert_false(noted("mounted on /site,"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
 
 /* ---- whether the archive will be alone ---- */
 

@@ -10,30 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "spool_builder.h"
-
-static struct sb sb;
-
-static int setup(void **state)
-{
-	(void)state;
-	sb_begin(&sb);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sb_end(&sb);
-	return 0;
-}
-
-static void replay(void)
-{
-	sb_replay(&sb);
-	if (sb.ret)
-		fail_msg("replay: %s", sb.err);
-}
+#include "replay_fixture.h"
 
 static void job_rank(uint32_t tgid, int rank, const char *job)
 {
@@ -237,7 +214,7 @@ static void losses_are_one_line(void **state)
 	assert_true(sb.model.nnotes >= 5);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
 
 int main(void)
 {

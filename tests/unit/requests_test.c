@@ -13,43 +13,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "spool_builder.h"
+#include "replay_fixture.h"
 
 #define STATES(...) (struct iop_request_state[]){ __VA_ARGS__ }
 #define DONE(request, issued, bytes) { request, issued, bytes, IOP_REQUEST_DONE | IOP_REQUEST_STATUS, 0 }
 #define PENDING(request, issued) { request, issued, 0, 0, 0 }
 
-static struct sb sb;
-
 static int setup(void **state)
 {
-	(void)state;
-	sb_begin(&sb);
+	sb_setup(state);
 	sb_text(&sb, IOP_REC_LIBRARY, 100, 2, "layer=MPI-IO\npath=/lib/libmpi.so\nparallel=1\nabi=1\n", NULL);
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sb_end(&sb);
-	return 0;
-}
-
-static void expect(const char *events)
-{
-	sb_replay(&sb);
-	if (sb.ret)
-		fail_msg("replay: %s", sb.err);
-	assert_string_equal(sb.events, events);
-}
-
-static bool noted(const char *part)
-{
-	for (size_t i = 0; i < sb.model.nnotes; i++)
-		if (strstr(sb.model.notes[i], part))
-			return true;
-	return false;
 }
 
 static void iwrite(uint32_t tid, uint64_t enter, uint64_t leave, uint64_t request)
@@ -320,7 +294,7 @@ static void lists(void **state)
 	assert_true(noted("3 operations of lists that were refused are not told"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, sb_teardown)
 
 int main(void)
 {

@@ -11,28 +11,19 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "spool_builder.h"
+#include "replay_fixture.h"
 
 #define FILE_ID 0x10000
 #define DATASET 0x500
 #define SPACE 0x400
 #define NATIVE_DOUBLE sb_type(&sb, "HDF5", "H5T_NATIVE_DOUBLE_g")
 
-static struct sb sb;
 static uint64_t now;
 
 static int setup(void **state)
 {
-	(void)state;
-	sb_begin(&sb);
+	sb_setup(state);
 	now = 100;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sb_end(&sb);
 	return 0;
 }
 
@@ -44,14 +35,12 @@ static void call(const char *function, int64_t ret, const struct sb_arg *args)
 }
 
 /* Each operation as "requested>moved" or "requested>moved'variable'", in order; "?" is unknown. */
-static void expect(const char *sizes)
+static void expect_sizes(const char *sizes)
 {
 	char *line, *save = NULL, *copy, got[2048] = "", begin[64], end[64];
 	size_t n = 0;
 
-	sb_replay(&sb);
-	if (sb.ret)
-		fail_msg("replay: %s", sb.err);
+	replay();
 	copy = strdup(sb.events);
 	for (line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		const char *name = strchr(line, '\'');
@@ -102,7 +91,7 @@ static void variables_defined(void **state)
 	call("nc_put_vara_int", -40, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2, 2)));
 	call("nc_put_att_short", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARG(COUNT, 3)));
 	call("nc_get_att_short", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, -1)));
-	expect("48'grid'>48 12'grid'>12 ?'grid'>? 96'grid'>96 1'grid'>1 ?'log'>? 8'one'>8 ?'one'>? ?>? ?'grid'>? 16'grid'>? 6'grid'>6 ?>?");
+	expect_sizes("48'grid'>48 12'grid'>12 ?'grid'>? 96'grid'>96 1'grid'>1 ?'log'>? 8'one'>8 ?'one'>? ?>? ?'grid'>? 16'grid'>? 6'grid'>6 ?>?");
 	assert_int_equal(sb.model.totals.unknown_sizes, 6);
 }
 
@@ -119,7 +108,7 @@ static void variables_asked(void **state)
 	sb_enter(&sb, 100, "nc_get_var_int", now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
 	sb_call(&sb, 100, "nc_inq_dimlen", now + 2, now + 3, 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(DIM, 5), ARG(LENGTH, 11)));
 	sb_exit(&sb, 100, "nc_get_var_int", now, now + 5, 0, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
-	expect("?'v'>? ?'v'>44");
+	expect_sizes("?'v'>? ?'v'>44");
 	for (size_t i = 0; i < sb.model.regions.n; i++)
 		if (!strcmp(sb.model.regions.v[i].name, "nc_inq_dimlen"))
 			assert_null(strstr(sb.events, "nc_inq_dimlen"));
@@ -134,7 +123,7 @@ static void variables_end_with_their_file(void **state)
 	call("nc_close", 0, ARGS(ARG(HANDLE, FILE_ID)));
 	open_file();
 	call("nc_put_var_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
-	expect("?>?");
+	expect_sizes("?>?");
 }
 
 /* PnetCDF's flexible calls: count and datatype, if the MPI library is of the known ABI; -1 means the variable's own type. */
@@ -146,7 +135,7 @@ static void flexible(void **state)
 	call("ncmpi_def_var", 0, ARGS(ARG(HANDLE, 1), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 1), ARRAY(DIMS, int32_t, 0), ARG(VARIABLE, 0)));
 	call("ncmpi_put_vara_all", 0, ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, 3), ARG(DATATYPE, 8)));
 	call("ncmpi_put_vara_all", 0, ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, -1), ARG(DATATYPE, 0)));
-	expect("24'v'>24 20'v'>20");
+	expect_sizes("24'v'>24 20'v'>20");
 }
 
 /* ---- dataspaces and types ---- */
@@ -192,7 +181,7 @@ static void selections(void **state)
 	transfer(NATIVE_DOUBLE, 0x403, 0);
 	call("H5Dset_extent", 0, ARGS(ARG(HANDLE, DATASET), ARRAY(DIMS, uint64_t, 1, 7)));
 	transfer(NATIVE_DOUBLE, 0, 0);
-	expect("1600>1600 48>48 192>192 ?>? 104>104 0>0 1600>1600 40>40 24>24 ?>? 8>8 56>56");
+	expect_sizes("1600>1600 48>48 192>192 ?>? 104>104 0>0 1600>1600 40>40 24>24 ?>? 8>8 56>56");
 }
 
 static void types(void **state)
@@ -221,7 +210,7 @@ static void types(void **state)
 	call("H5Tget_class", 9, ARGS(ARG(TYPE, 0x301)));
 	call("H5Tget_size", 16, ARGS(ARG(TYPE, 0x301)));
 	transfer(0x301, 0, 0);
-	expect("?>? 4800>4800 600>600 ?>? 800>800 ?>? 400>400 ?>? ?>? ?>?");
+	expect_sizes("?>? 4800>4800 600>600 ?>? 800>800 ?>? 400>400 ?>? ?>? ?>?");
 }
 
 /* A dataset that was open before: its extent is known once the program asks; numbers of another process mean nothing. */
@@ -234,7 +223,7 @@ static void opened_before(void **state)
 	call("H5Sget_simple_extent_dims", 2, ARGS(ARG(SPACE, SPACE), ARRAY(DIMS, uint64_t, 3, 4, 9)));
 	transfer(NATIVE_DOUBLE, 0, 0);
 	sb_call(&sb, 200, "H5Dwrite", now, now + 5, 0, 0, ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, SPACE), ARG(SPACE2, 0)));
-	expect("?>? 96>96 ?>?");
+	expect_sizes("?>? 96>96 ?>?");
 }
 
 /* A handle with several references ends with the last. */
@@ -246,7 +235,7 @@ static void references(void **state)
 	call("H5Dclose", 0, ARGS(ARG(HANDLE, DATASET)));
 	transfer(NATIVE_DOUBLE, 0, 0);
 	call("H5Dclose", 0, ARGS(ARG(HANDLE, DATASET)));
-	expect("1600>1600");
+	expect_sizes("1600>1600");
 	assert_int_equal(sb.model.handles.n, 2);
 	assert_non_null(strstr(sb.events, "destroy h1"));
 }
@@ -265,7 +254,7 @@ static void spaces_are_forgotten(void **state)
 	transfer(NATIVE_DOUBLE, SPACE, 0);
 	transfer(NATIVE_DOUBLE, 0x1000, 0);
 	transfer(0x300, 0, 0);
-	expect("1600>1600 ?>? ?>?");
+	expect_sizes("1600>1600 ?>? ?>?");
 }
 
 /* netCDF-4: the dataset below tells how many dimensions the variable has. */
@@ -277,22 +266,22 @@ static void rank_from_below(void **state)
 	sb_enter(&sb, 100, "nc_get_vara_int", now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3), ARRAY(EDGES, uint64_t, 5, 6, 7)));
 	sb_call(&sb, 100, "H5Dread", now + 2, now + 3, 1, 0, ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, 0), ARG(SPACE2, 0)));
 	sb_exit(&sb, 100, "nc_get_vara_int", now, now + 5, 0, 0, NO_ARGS);
-	expect("1600>1600 1600>120");
+	expect_sizes("1600>1600 1600>120");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(variables_defined, setup, teardown),
-		cmocka_unit_test_setup_teardown(variables_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(variables_end_with_their_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(flexible, setup, teardown),
-		cmocka_unit_test_setup_teardown(selections, setup, teardown),
-		cmocka_unit_test_setup_teardown(types, setup, teardown),
-		cmocka_unit_test_setup_teardown(opened_before, setup, teardown),
-		cmocka_unit_test_setup_teardown(references, setup, teardown),
-		cmocka_unit_test_setup_teardown(spaces_are_forgotten, setup, teardown),
-		cmocka_unit_test_setup_teardown(rank_from_below, setup, teardown),
+		cmocka_unit_test_setup_teardown(variables_defined, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(variables_asked, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(variables_end_with_their_file, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(flexible, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(selections, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(types, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(opened_before, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(references, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(spaces_are_forgotten, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(rank_from_below, setup, sb_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

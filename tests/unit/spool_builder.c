@@ -350,6 +350,27 @@ static void number(FILE *out, uint64_t n)
 		fprintf(out, " %llu", (unsigned long long)n);
 }
 
+static void enter_or_leave(FILE *out, const struct model *model, const struct model_event *e)
+{
+	fprintf(out, " %s", model->regions.v[e->u.call.region].name);
+	if (e->type == EV_LEAVE && e->u.call.abandoned)
+		fprintf(out, " abandoned");
+	if (e->type == EV_LEAVE && e->u.call.failed)
+		fprintf(out, " failed %d", e->u.call.error);
+}
+
+static void begin(FILE *out, const struct model *model, const struct model_event *e)
+{
+	handle(out, e->u.begin.handle);
+	fprintf(out, " m%u f%x", e->u.begin.mode, e->u.begin.flags);
+	number(out, e->u.begin.bytes);
+	if (e->u.begin.offset != OFFSET_UNKNOWN)
+		fprintf(out, " at %llu", (unsigned long long)e->u.begin.offset);
+	if (e->u.begin.variable)
+		fprintf(out, " '%s'", model->variables.v[e->u.begin.variable - 1]);
+	fprintf(out, " #%llu", (unsigned long long)e->u.begin.matching_id);
+}
+
 static int write_event(struct sink *sink, const struct model *model, const struct model_event *e)
 {
 	static const char *const names[] = { "enter", "leave", "create", "destroy", "duplicate", "status", "delete", "seek", "begin", "issued",
@@ -360,11 +381,7 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 	switch (e->type) {
 	case EV_ENTER:
 	case EV_LEAVE:
-		fprintf(out, " %s", model->regions.v[e->u.call.region].name);
-		if (e->type == EV_LEAVE && e->u.call.abandoned)
-			fprintf(out, " abandoned");
-		if (e->type == EV_LEAVE && e->u.call.failed)
-			fprintf(out, " failed %d", e->u.call.error);
+		enter_or_leave(out, model, e);
 		break;
 	case EV_CREATE:
 		handle(out, e->u.create.handle);
@@ -391,14 +408,7 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 		number(out, e->u.seek.result);
 		break;
 	case EV_BEGIN:
-		handle(out, e->u.begin.handle);
-		fprintf(out, " m%u f%x", e->u.begin.mode, e->u.begin.flags);
-		number(out, e->u.begin.bytes);
-		if (e->u.begin.offset != OFFSET_UNKNOWN)
-			fprintf(out, " at %llu", (unsigned long long)e->u.begin.offset);
-		if (e->u.begin.variable)
-			fprintf(out, " '%s'", model->variables.v[e->u.begin.variable - 1]);
-		fprintf(out, " #%llu", (unsigned long long)e->u.begin.matching_id);
+		begin(out, model, e);
 		break;
 	case EV_COMPLETE:
 		handle(out, e->u.complete.handle);
