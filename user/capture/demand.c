@@ -120,7 +120,7 @@ static void take_away(struct demands *demands, struct demand *demand)
 
 void demands_step(struct demands *demands, uint64_t now_ns)
 {
-	struct demand *demand = NULL, *next = NULL;
+	struct demand *demand, *next;
 
 	if (now_ns - demands->period_ns < PERIOD_NS)
 		return;

@@ -293,15 +293,15 @@ static int left_out(struct replay *r, const struct iop_rec_text *rec)
 static int mapped(struct replay *r, const struct iop_rec_text *rec)
 {
 	uint32_t file = file_of_inode(r, number_or_zero(rec, "dev"), number_or_zero(rec, "ino"));
+	unsigned long long reads = number_or_zero(rec, "read_faults"), writes = number_or_zero(rec, "write_faults");
 	struct model_file *f;
 
 	if (file == REF_NONE)
-		return model_note(r->model, "%llu page faults on a mapped file whose name is not known",
-				  (unsigned long long)(number_or_zero(rec, "read_faults") + number_or_zero(rec, "write_faults")));
+		return model_note(r->model, "%llu page faults on a mapped file whose name is not known", reads + writes);
 	f = &r->model->files.v[file];
 	f->mapped = true;
-	f->read_faults = number_or_zero(rec, "read_faults");
-	f->write_faults = number_or_zero(rec, "write_faults");
+	f->read_faults = reads;
+	f->write_faults = writes;
 	f->pages_written_back = number_or_zero(rec, "written_back");
 	return 0;
 }
