@@ -74,8 +74,8 @@ static long aio_event_step(u32 i, void *data)
 	return 0;
 }
 
-/* Tells the events that have left the ring since the last look. Returns whether the ring can be read: its page is in the process' page
- * table only if the program itself has ever touched it. */
+/* Tells the events that have left the ring since the last look. Returns whether the ring can be read: its page is in the
+ * process' page table only if the program itself has ever touched it. */
 __noinline int aio_look(struct thread *t, u64 context, u64 now)
 {
 	struct aio_context_key key = aio_key(context);
@@ -149,7 +149,8 @@ __noinline int aio_iocb(struct thread *t, u64 context, u64 slot, u64 now)
 	if (!t)
 		return 0;
 	/* what cannot be read is told as unknown, so that the array's order holds */
-	if (bpf_probe_read_user(&address, sizeof(address), (void *)slot) || bpf_probe_read_user(&iocb, sizeof(iocb), (void *)address))
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)slot) ||
+	    bpf_probe_read_user(&iocb, sizeof(iocb), (void *)address))
 		__builtin_memset(&iocb, 0xff, sizeof(iocb));
 	else
 		unwanted = descriptor_left_out(t, iocb.fd);

@@ -224,8 +224,8 @@ static __always_inline bool on_altstack(struct task_struct *task, u64 sp)
 	return size && sp >= base && sp < base + size;
 }
 
-/* A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. Read only when it is asked: reading
- * user memory is dear. */
+/* A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. Read only when it is asked:
+ * reading user memory is dear. */
 static __always_inline bool is_trampoline(struct task_struct *task, u64 ra)
 {
 	struct xol_area *area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
@@ -233,9 +233,9 @@ static __always_inline bool is_trampoline(struct task_struct *task, u64 ra)
 	return area && (BPF_CORE_READ(area, vaddr) & ~4095ull) == (ra & ~4095ull);
 }
 
-/* Whether the frame at this index was left, seen from a call with this stack pointer. Stacks grow down: a frame whose return address lies
- * below the new call's was left (longjmp, exception). As the bodies of other loops over frames a function of its own, which the verifier
- * looks at once and not for every frame. */
+/* Whether the frame at this index was left, seen from a call with this stack pointer. Stacks grow down: a frame whose return
+ * address lies below the new call's was left (longjmp, exception). As the bodies of other loops over frames a function of its
+ * own, which the verifier looks at once and not for every frame. */
 __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -427,7 +427,8 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 	if (filter_calls && !entered && call_left_out(f, desc, ret, now))
 		return;
 	if (strings && entered) {
-		/* the strings' pointers are needed: an EXIT with strings carries all arguments, so that the reader can match them */
+		/* the strings' pointers are needed: an EXIT with strings carries all arguments, so that the reader can match
+		 * them */
 		read_out_args(f, desc, false);
 	} else {
 		read_out_args(f, desc, entered);

@@ -233,8 +233,8 @@ static __always_inline bool is_told(struct thread *t, s32 fd)
 	return word && *word >> (fd & 63) & 1;
 }
 
-/* What the filter by file decided of a descriptor; decides it now if it must. FD_LEFT_OUT without FD_TOLD: the reader does not know of
- * it. */
+/* What the filter by file decided of a descriptor; decides it now if it must. FD_LEFT_OUT without FD_TOLD: the reader does not
+ * know of it. */
 __noinline int fd_state(struct thread *t, s32 fd)
 {
 	u64 *word, bit = 1ull << (fd & 63);

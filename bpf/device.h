@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * With --device: whether a system call was served from memory. What it asked the block devices for is in the kernel's own account of the task;
- * how long it slept for I/O is measured where the scheduler takes the task off the processor and back.
+ * With --device: whether a system call was served from memory. What it asked the block devices for is in the kernel's own account
+ * of the task; how long it slept for I/O is measured where the scheduler takes the task off the processor and back.
  */
 #ifndef IOPROBE_BPF_DEVICE_H
 #define IOPROBE_BPF_DEVICE_H

@@ -7,8 +7,8 @@
 
 #include "state.h"
 
-/* A member of a kernel object by a plain load, which faults harmlessly, where the kernel can give a pointer its type (Linux 6.2); a helper's
- * call for every pointer on the way is what it costs otherwise, ten times as much. */
+/* A member of a kernel object by a plain load, which faults harmlessly, where the kernel can give a pointer its type (Linux
+ * 6.2); a helper's call for every pointer on the way is what it costs otherwise, ten times as much. */
 extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 #define LOAD(p, member)                                                                                                   \
 	({                                                                                                                \

@@ -92,8 +92,8 @@ int linker_rendezvous(struct pt_regs *ctx)
 
 #define MAX_RETURN_INSTANCES 64 /* the kernel's own limit of nested return probes */
 
-/* Of one of the kernel's return instances: the address that it replaced, if it did in the slot at sp; else 0, and the next one's address in
- * *next. */
+/* Of one of the kernel's return instances: the address that it replaced, if it did in the slot at sp; else 0, and the next one's
+ * address in *next. */
 struct return_walk { u64 next; };
 __noinline u64 return_at(struct return_walk *walk, u64 sp)
 {
@@ -155,9 +155,9 @@ static __always_inline void collect_returns(struct thread *t)
 		collect_return(t, t->depth - 1 - i);
 }
 
-/* An unwinder (C++ exception, pthread_cancel, pthread_exit) knows nothing of the kernel's return trampoline: it would end the program, or skip
- * clean-up handlers. So the agent gives it the stack as the program made it. Frames that are left so are closed as
- * abandoned at the next call; a frame that lives on returns unseen. */
+/* An unwinder (C++ exception, pthread_cancel, pthread_exit) knows nothing of the kernel's return trampoline: it would end the
+ * program, or skip clean-up handlers. So the agent gives it the stack as the program made it. Frames that are left so are closed
+ * as abandoned at the next call; a frame that lives on returns unseen. */
 SEC("uprobe.s")
 int unwinder_entry(struct pt_regs *ctx)
 {

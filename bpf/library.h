@@ -185,8 +185,8 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 	return 0;
 }
 
-/* Probes behind a function's prologue have its frame between the stack pointer and the return address, and a probe of their own at the
- * end. Returns 1 if no return probe is wanted. */
+/* Probes behind a function's prologue have its frame between the stack pointer and the return address, and a probe of their own
+ * at the end. Returns 1 if no return probe is wanted. */
 static __always_inline int library_call(struct pt_regs *ctx, u64 cookie, bool is_return)
 {
 	u64 frame = cookie >> IOP_COOKIE_FRAME_SHIFT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Record locks: the struct flock of an fcntl is read where its command is a lock's. For all others the same argument is something else.
+ * Record locks: the struct flock of an fcntl is read where its command is a lock's. For all others the same argument is something
+ * else.
  */
 #ifndef IOPROBE_BPF_LOCKS_H
 #define IOPROBE_BPF_LOCKS_H

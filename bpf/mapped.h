@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * With --mmap-faults: page faults of traced threads on mapped files, and what the kernel writes back of these files later, in counts that the
- * agent reads at the end. Faults inside of system calls are left out: they may happen while another program of ours runs.
+ * With --mmap-faults: page faults of traced threads on mapped files, and what the kernel writes back of these files later, in
+ * counts that the agent reads at the end. Faults inside of system calls are left out: they may happen while another program of ours
+ * runs.
  */
 #ifndef IOPROBE_BPF_MAPPED_H
 #define IOPROBE_BPF_MAPPED_H

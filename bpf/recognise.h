@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A job's processes, recognised at their exec: before the first instruction of the program, whoever started it. Runs before process_exec,
- * which finds them traced.
+ * A job's processes, recognised at their exec: before the first instruction of the program, whoever started it. Runs before
+ * process_exec, which finds them traced.
  */
 #ifndef IOPROBE_BPF_RECOGNISE_H
 #define IOPROBE_BPF_RECOGNISE_H

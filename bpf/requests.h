@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Requests of non-blocking operations. A request is remembered when the call that makes it returns; a call that waits or tests is recorded
- * only if it is given such a request, so that waiting for messages costs a look-up and no record.
+ * Requests of non-blocking operations. A request is remembered when the call that makes it returns; a call that waits or tests is
+ * recorded only if it is given such a request, so that waiting for messages costs a look-up and no record.
  */
 #ifndef IOPROBE_BPF_REQUESTS_H
 #define IOPROBE_BPF_REQUESTS_H
@@ -39,8 +39,8 @@ struct {
 	__type(value, struct iop_request_desc);
 } request_descriptors SEC(".maps");
 
-/* What a thread is waiting for. A request is taken out of the map while somebody waits for it: its value may be used for a new one before
- * the wait returns. */
+/* What a thread is waiting for. A request is taken out of the map while somebody waits for it: its value may be used for a new
+ * one before the wait returns. */
 struct wait_list {
 	u64 sp;                         /* of the call; 0: none */
 	u64 since_ns;                   /* requests that are older do not count */
@@ -381,8 +381,8 @@ __noinline int put_all_back(struct wait_list *w)
 	return 0;
 }
 
-/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. A single one is
- * known by its address only, where the next operation may be: that one has ended is told each time. */
+/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. A single
+ * one is known by its address only, where the next operation may be: that one has ended is told each time. */
 __noinline int test_repeats(struct frame *f, u32 id, u32 takes, u64 ret)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
@@ -458,7 +458,8 @@ __noinline int send_requests(struct thread *t, struct frame *f, u32 type, u32 be
 	return 0;
 }
 
-/* After an array that was too long for us nobody knows which requests are still there: all that were made before do not count any more. */
+/* After an array that was too long for us nobody knows which requests are still there: all that were made before do not count
+ * any more. */
 static __always_inline void forget_requests(u64 now)
 {
 	struct iop_demand *demand = demand_here();

@@ -231,7 +231,8 @@ __noinline bool process_claim(u32 slot, u32 tgid)
 	return true;
 }
 
-/* Finds a free slot near the cursor. Two allocations may meet on one slot only if both see it free at once: the exchange decides. */
+/* Finds a free slot near the cursor. Two allocations may meet on one slot only if both see it free at once: the exchange
+ * decides. */
 __noinline u32 process_allocate(u32 tgid)
 {
 	for (int i = 0; i < 64; i++) {

@@ -85,7 +85,8 @@ static __always_inline void before_fd_use(struct thread *t, struct frame *f, con
 /* The registers are read before the descriptors are looked at, which takes the same room. */
 static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread *t, const struct iop_desc *desc)
 {
-	u32 source = desc->arg[desc->fd_arg & (IOP_MAX_ARGS - 1)].source, source2 = desc->arg[desc->fd_arg2 & (IOP_MAX_ARGS - 1)].source;
+	u32 source = desc->arg[desc->fd_arg & (IOP_MAX_ARGS - 1)].source,
+	    source2 = desc->arg[desc->fd_arg2 & (IOP_MAX_ARGS - 1)].source;
 	u64 *regs = (void *)t->scratch;
 
 	if (!filter_files || !(desc->flags & IOP_D_OF_FILE))
@@ -151,8 +152,8 @@ static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *
 	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
 }
 
-/* A descriptor of a file that the filter wants none of is left out with the call that made it, unless the call ends a handle that the
- * reader knows. */
+/* A descriptor of a file that the filter wants none of is left out with the call that made it, unless the call ends a handle
+ * that the reader knows. */
 static __always_inline void after_new_fd(struct thread *t, struct frame *f, const struct iop_desc *desc, s32 fd, u64 now)
 {
 	bool replaces_known = filter_files && (desc->flags & IOP_D_REPLACES_FD) && is_told(t, fd);

@@ -12,7 +12,8 @@
 /* enum io_uring_op, the ABI of linux/io_uring.h; newer ones than the headers of some systems know */
 enum {
 	URING_READV = 1, URING_WRITEV = 2, URING_FSYNC = 3, URING_READ_FIXED = 4, URING_WRITE_FIXED = 5, URING_SYNC_FILE_RANGE = 8,
-	URING_SENDMSG = 9, URING_RECVMSG = 10, URING_OPENAT = 18, URING_CLOSE = 19, URING_READ = 22, URING_WRITE = 23, URING_SEND = 26,
+	URING_SENDMSG = 9, URING_RECVMSG = 10, URING_OPENAT = 18, URING_CLOSE = 19, URING_READ = 22, URING_WRITE = 23,
+	URING_SEND = 26,
 	URING_RECV = 27, URING_OPENAT2 = 28, URING_SEND_ZC = 47, URING_SENDMSG_ZC = 48, URING_READ_MULTISHOT = 49,
 	URING_READV_FIXED = 60, URING_WRITEV_FIXED = 61,
 };
@@ -271,7 +272,8 @@ int uring_failed(u64 *ctx)
 
 struct uring_result { u64 user_data; s32 res; u32 flags; };
 
-static __always_inline void uring_end_members(struct iop_rec_async_end *rec, u64 context, u64 request, const struct uring_result *result)
+static __always_inline void uring_end_members(struct iop_rec_async_end *rec, u64 context, u64 request,
+					      const struct uring_result *result)
 {
 	rec->key = request;
 	rec->context = context;

@@ -13,7 +13,8 @@
 struct iop_awaited {
 	__u32 uid;              /* real user id */
 	__u32 on;               /* 0: nobody is awaited */
-	/* "NAME=VALUE" with its NUL, and a mask with ones where it has bytes: an unused entry is in every environment. All must be there. */
+	/* "NAME=VALUE" with its NUL, and a mask with ones where it has bytes: an unused entry is in every environment. All must
+	 * be there. */
 	struct { __u64 text[IOP_ENTRY_ROOM / 8], mask[IOP_ENTRY_ROOM / 8]; } entry[IOP_MAX_AWAITED];
 };
 

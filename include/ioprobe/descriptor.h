@@ -23,12 +23,12 @@ enum iop_arg_kind {
 	IOP_ARG_OUT_STRING,     /* a string, an array that the call fills in */
 	IOP_ARG_OUT_LONGS,
 	IOP_ARG_OUT_INTS,
-	IOP_ARG_FLOCK,          /* fcntl's: pointer to a struct flock; a 64-bit word of it, read at entry if args[1] is a lock's command */
+	IOP_ARG_FLOCK,          /* fcntl's: pointer to a struct flock; a 64-bit word of it, read at entry if args[1] is a lock's */
 	IOP_ARG_IOV,            /* struct iovec array; its number of elements is the next argument; the sum of lengths is sent */
 };
 
 /* iop_desc.flags */
-#define IOP_D_NO_RETURN 0x0001  /* no return probe: the function calls user code, or does not return; one CALL at entry with ret 0 */
+#define IOP_D_NO_RETURN 0x0001  /* no return probe (calls user code, or does not return): one CALL at entry with ret 0 */
 #define IOP_D_NESTED 0x0002     /* recorded only while another recorded call is open */
 #define IOP_D_STRINGS 0x0004    /* has STRING arguments: send ENTER at once */
 #define IOP_D_MAKES_FD 0x0008   /* system call: a return value >= 0 is a new descriptor: send FD before the call's record */

@@ -31,13 +31,13 @@ enum iop_rec_type {
 	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
 	IOP_REC_ASYNC = 10,     /* an operation was handed to the kernel by libaio or io_uring: iop_rec_async */
 	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
-	IOP_REC_FILE = 12,      /* a file without a descriptor (registered with io_uring, mapped): iop_rec_fd, its identity in pos, fd -1 */
+	IOP_REC_FILE = 12,      /* a file without a descriptor (registered, mapped): iop_rec_fd, its identity in pos, fd -1 */
 	IOP_REC_SOCKET = 13,    /* the addresses of a socket, with --sockets: iop_rec_socket */
 	IOP_REC_DEVICE = 14,    /* inside of a call: what it had to do with devices, with --device: iop_rec_device */
 	IOP_REC_CONSTANTS = 15, /* what a library's constants are in a process: iop_rec_constants */
-	IOP_REC_REQUESTS = 20,  /* what became of the requests that a call waited for or tested, before its CALL or EXIT: iop_rec_requests */
-	IOP_REC_DEMAND = 21,    /* probes that are placed on demand are wanted in this process: iop_rec with no payload (for the agent) */
-	IOP_REC_SUBMITTED = 22, /* the operations that a call has begun, before its CALL or EXIT: iop_rec_requests of iop_submitted */
+	IOP_REC_REQUESTS = 20,  /* what became of a call's requests, before its CALL or EXIT: iop_rec_requests */
+	IOP_REC_DEMAND = 21,    /* probes on demand are wanted in this process: iop_rec with no payload (for the agent) */
+	IOP_REC_SUBMITTED = 22, /* what a call has begun, before its CALL or EXIT: iop_rec_requests of iop_submitted */
 
 	/* written by the agent */
 	IOP_REC_HOST = 64,      /* text: host, kernel, version, clocks, shared mounts, command line */
@@ -92,9 +92,9 @@ struct iop_rec_call {
 	__u64 args[];
 };
 
-/* What a descriptor (or, with CWD, the working directory) refers to. path_len bytes follow: the names from the file up to the root of the
- * mount namespace, each with its NUL, leaf first ("b\0a\0" is /a/b). Pipes, sockets and the like have their dentry's name only.
- * Sent before the record of the call that made it or that first uses it. */
+/* What a descriptor (or, with CWD, the working directory) refers to. path_len bytes follow: the names from the file up to the
+ * root of the mount namespace, each with its NUL, leaf first ("b\0a\0" is /a/b). Pipes, sockets and the like have their dentry's
+ * name only. Sent before the record of the call that made it or that first uses it. */
 struct iop_rec_fd {
 	struct iop_rec rec;
 	__s32 fd;
@@ -138,7 +138,8 @@ struct iop_rec_task_exit {
 	__u64 frames_too_deep;  /* calls that were not recorded: nested deeper than the frame stack */
 };
 
-/* Addresses in network order, IPv4 in the first four bytes; a UNIX socket's name as in sockaddr_un (abstract ones begin with NUL). */
+/* Addresses in network order, IPv4 in the first four bytes; a UNIX socket's name as in sockaddr_un (abstract ones begin with
+ * NUL). */
 struct iop_rec_socket {
 	struct iop_rec rec;
 	__u64 ino;              /* the socket's, as in its FD record */
@@ -166,8 +167,8 @@ struct iop_rec_constants {
 	__s64 value[];
 };
 
-/* One request of a call on several. A request is known by its value and the time_ns of the record whose call made it: the value alone may be
- * used again, even before the call that waited for it has returned. */
+/* One request of a call on several. A request is known by its value and the time_ns of the record whose call made it: the value
+ * alone may be used again, even before the call that waited for it has returned. */
 struct iop_request_state {
 	__u64 request;
 	__u64 issued_ns;        /* 0: the library's requests are not followed */
@@ -238,7 +239,7 @@ struct iop_rec_async_end {
  * written as \xHH. TABLE and MOUNTS payloads: the key=value lines end at the first empty line, the raw text follows. */
 struct iop_rec_text {
 	struct iop_rec rec;
-	__u32 text_len;         /* bytes of text; rec.len is 0 for records over 65528 bytes, then the size is derived from text_len */
+	__u32 text_len;         /* bytes of text; rec.len is 0 for records over 65528 bytes: their size follows from text_len */
 	__u32 pad;
 	char text[];
 };

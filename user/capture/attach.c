@@ -135,7 +135,8 @@ static int read_number(const char *path, const char *format, int *value)
 	return n == 1 ? 0 : -EINVAL;
 }
 
-/* For all tasks on all CPUs: such an event with a pid would see one thread only. Tasks that are not traced leave the program at once. */
+/* For all tasks on all CPUs: such an event with a pid would see one thread only. Tasks that are not traced leave the program at
+ * once. */
 static int perf_open(const struct attachment *a, const struct attach_point *point)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .config1 = (uintptr_t)a->path, .config2 = point->offset };
@@ -197,8 +198,8 @@ static int run(struct attachment *a, enum kernel_program program, uint32_t type,
 	return attached ? 0 : -EINVAL;
 }
 
-/* The points of calls first, then those that have two plain probes instead of a return probe: their exits, so that no call is seen whose return
- * would not be, and their entries. Returns the number of all; *ncalls of the first kind. */
+/* The points of calls first, then those that have two plain probes instead of a return probe: their exits, so that no call is
+ * seen whose return would not be, and their entries. Returns the number of all; *ncalls of the first kind. */
 static size_t sort_points(const struct attach_point *points, size_t n, struct attach_point *sorted, size_t *ncalls)
 {
 	size_t to = 0;
@@ -226,8 +227,8 @@ static int attach_calls(struct attachment *a, const struct attach_point *points,
 
 	if (kernel_side_method(a->kernel) == ATTACH_SESSION)
 		return run(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, n);
-	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a frame could not be
-	 * given back to an unwinder. */
+	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a
+	 * frame could not be given back to an unwinder. */
 	err = run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
 	if (err || !ncalls)
 		return err;

@@ -9,7 +9,8 @@
 
 struct probe_cost { uint64_t emulated_ns, single_stepped_ns; }; /* of one trap: a call has one at entry and one at return */
 
-/* Takes a few milliseconds; the kernel takes a hundred to remove the probes, which is left to the closer. Returns 0 or -errno (no library probes on this kernel). */
+/* Takes a few milliseconds; the kernel takes a hundred to remove the probes, which is left to the closer. Returns 0 or -errno
+ * (no library probes on this kernel). */
 int calibrate_probe_cost(const struct kernel_side *kernel, struct closer *closer, struct probe_cost *cost);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A process has an account: time fills it, hits empty it. When it is overdrawn the costliest group that may go goes, and comes back for
- * a try when the debt is paid and a pause is over that grows while the storm lasts. System calls are never turned off: they tell most.
+ * A process has an account: time fills it, hits empty it. When it is overdrawn the costliest group that may go goes, and comes back
+ * for a try when the debt is paid and a pause is over that grows while the storm lasts. System calls are never turned off: they
+ * tell most.
  */
 #include "capture/ceiling.h"
 
@@ -80,7 +81,8 @@ static void note_off(const struct ceiling *ceiling, const struct account *accoun
 {
 	char reason[160];
 
-	snprintf(reason, sizeof(reason), "%s were turned off to keep the cost ceiling of %g %%", group_names[g], ceiling->share * 100);
+	snprintf(reason, sizeof(reason), "%s were turned off to keep the cost ceiling of %g %%", group_names[g],
+		 ceiling->share * 100);
 	note_gap(ceiling->spool, account->tgid, "ISOC", account->group[g].since_ns, now_ns, reason);
 }
 
@@ -113,12 +115,14 @@ static int costliest(const struct account *account)
 	int worst = -1;
 
 	for (size_t g = 0; g < GROUPS; g++)
-		if (!account->group[g].off && account->spent_ns[g] && (worst < 0 || account->spent_ns[g] > account->spent_ns[worst]))
+		if (!account->group[g].off && account->spent_ns[g] &&
+		    (worst < 0 || account->spent_ns[g] > account->spent_ns[worst]))
 			worst = g;
 	return worst;
 }
 
-/* As long as the kernel takes to remove the probes, the process goes on trapping at its present rate. Threads add up, as their hits do. */
+/* As long as the kernel takes to remove the probes, the process goes on trapping at its present rate. Threads add up, as their
+ * hits do. */
 static int64_t detach_cost(uint64_t spent_ns, uint64_t interval_ns)
 {
 	return interval_ns ? (int64_t)((double)DETACH_NS * spent_ns / interval_ns) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The cost ceiling: what the probes cost each process, estimated from its records and the measured cost of a hit, and kept below a share of
- * its time by turning off the probes on streams, byte-wise calls first, until the storm is over.
+ * The cost ceiling: what the probes cost each process, estimated from its records and the measured cost of a hit, and kept below a
+ * share of its time by turning off the probes on streams, byte-wise calls first, until the storm is over.
  */
 #ifndef IOPROBE_CEILING_H
 #define IOPROBE_CEILING_H

@@ -10,8 +10,9 @@
 
 #include "capture/notes.h"
 
-/* CLOCK_REALTIME and CLOCK_MONOTONIC at one moment: realtime was read within width_ns around monotonic_ns. What the kernel knows of the
- * wall clock's synchronisation (adjtimex(2), as ntpd, chronyd or PTP told it): its estimate of the error, and the bound of it. */
+/* CLOCK_REALTIME and CLOCK_MONOTONIC at one moment: realtime was read within width_ns around monotonic_ns. What the kernel knows
+ * of the wall clock's synchronisation (adjtimex(2), as ntpd, chronyd or PTP told it): its estimate of the error, and the bound
+ * of it. */
 struct clock_reading {
 	uint64_t monotonic_ns, realtime_ns, width_ns;
 	bool known;                     /* the kernel answered; what follows is valid */
@@ -20,7 +21,8 @@ struct clock_reading {
 };
 
 void clock_read(struct clock_reading *reading);
-/* As lines of a HOST or END record: monotonic_ns, realtime_ns, clock_width_ns, clock_synchronized, clock_error_ns, clock_max_error_ns. */
+/* As lines of a HOST or END record: monotonic_ns, realtime_ns, clock_width_ns, clock_synchronized, clock_error_ns,
+ * clock_max_error_ns. */
 void clock_note(struct note *note, const struct clock_reading *reading);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One entry per process whose probes on demand are in place. The kernel side counts its requests that are outstanding and the calls that
- * were probed for nothing.
+ * One entry per process whose probes on demand are in place. The kernel side counts its requests that are outstanding and the calls
+ * that were probed for nothing.
  */
 #include "capture/demand.h"
 

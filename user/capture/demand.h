@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Probes that are placed on demand: on functions that programs call far more often for messages than for files (MPI_Wait, MPI_Test).
- * A process gets them with its first call of MPI-IO and loses them while they cost something and no operation is under way.
+ * Probes that are placed on demand: on functions that programs call far more often for messages than for files (MPI_Wait,
+ * MPI_Test). A process gets them with its first call of MPI-IO and loses them while they cost something and no operation is under
+ * way.
  */
 #ifndef IOPROBE_DEMANDS_H
 #define IOPROBE_DEMANDS_H

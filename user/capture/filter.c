@@ -107,8 +107,8 @@ static int add_path(struct filter *filter, const char *given, bool exclude, char
 }
 
 /* Calls of one item of a list after the other. */
-static int for_each(const char *list, int (*item)(struct filter *, const char *, bool, char *, size_t), struct filter *filter, bool flag,
-		    char *err, size_t err_len)
+static int for_each(const char *list, int (*item)(struct filter *, const char *, bool, char *, size_t), struct filter *filter,
+		    bool flag, char *err, size_t err_len)
 {
 	char *copy = strdup(list), *rest = copy, *name;
 	int ret = copy ? 0 : -ENOMEM;
@@ -198,7 +198,8 @@ int filter_set_min_duration(struct filter *filter, const char *text, char *err, 
 int filter_set_min_bytes(struct filter *filter, const char *text, char *err, size_t err_len)
 {
 	static const struct unit units[] = {
-		{ "", 1 }, { "b", 1 }, { "k", 1024 }, { "kib", 1024 }, { "m", 1 << 20 }, { "mib", 1 << 20 }, { "g", 1 << 30 }, { "gib", 1 << 30 },
+		{ "", 1 }, { "b", 1 }, { "k", 1024 }, { "kib", 1024 }, { "m", 1 << 20 }, { "mib", 1 << 20 }, { "g", 1 << 30 },
+		{ "gib", 1 << 30 },
 	};
 
 	if (!parse_number(text, units, sizeof(units) / sizeof(units[0]), &filter->min_bytes)) {

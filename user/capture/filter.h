@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the user wants recorded: filters that the kernel side applies, in the form that it takes. What they leave out is counted there.
+ * What the user wants recorded: filters that the kernel side applies, in the form that it takes. What they leave out is counted
+ * there.
  */
 #ifndef IOPROBE_FILTER_H
 #define IOPROBE_FILTER_H

@@ -160,13 +160,13 @@ static int create_rings(struct kernel_side *kernel)
 			return kernel->ring_fds[i];
 	}
 	of_rings.inner_map_fd = kernel->ring_fds[0];
-	kernel->rings_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "ioprobe_rings", sizeof(uint32_t), sizeof(uint32_t), kernel->rings,
-					  &of_rings);
+	kernel->rings_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "ioprobe_rings", sizeof(uint32_t), sizeof(uint32_t),
+					  kernel->rings, &of_rings);
 	return kernel->rings_fd < 0 ? kernel->rings_fd : 0;
 }
 
-/* Each update waits for all running programs (15 ms), a batch does once (Linux 5.15). A thread of its own: meanwhile the programs are
- * verified. */
+/* Each update waits for all running programs (15 ms), a batch does once (Linux 5.15). A thread of its own: meanwhile the
+ * programs are verified. */
 static void *put_rings(void *arg)
 {
 	struct kernel_side *kernel = arg;
@@ -320,8 +320,9 @@ static int attach_one(struct bpf_program *program, struct bpf_link **link, const
 	return -errno;
 }
 
-/* A system call's exit is attached first: an enter without its exit would stay open, an exit without its enter is ignored. Programs of
- * one tracepoint run in the order in which they were attached: a job's process is recognised before its exec is recorded. */
+/* A system call's exit is attached first: an enter without its exit would stay open, an exit without its enter is ignored.
+ * Programs of one tracepoint run in the order in which they were attached: a job's process is recognised before its exec is
+ * recorded. */
 int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_len)
 {
 	struct ioprobe_bpf *skel = kernel->skel;
@@ -500,7 +501,8 @@ int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program
 	return bpf_program__fd(programs[program]);
 }
 
-uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg)
+uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
+				  void *arg)
 {
 	struct { uint64_t dev, ino; } key, *last = NULL;
 	struct { uint64_t reads, writes, written_back, left_out; } counts;

@@ -61,13 +61,14 @@ void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t in
 /* From now on links for all count, and those of one process no more (IOP_COOKIE_OWN). */
 void kernel_side_links_for_all(struct kernel_side *kernel);
 
-/* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to return. 0: none. */
+/* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to
+ * return. 0: none. */
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags);
 
 /* Where the process has constants that are to be sent; NULL: they are not wanted any more. */
 void kernel_side_want_constants(struct kernel_side *kernel, pid_t tgid, const struct iop_constants *constants);
-/* Probes on demand: what the kernel side knows of a process that wants or has them. _demand and _end_demand return whether it does; the
- * latter makes the next call of such a layer want them anew. */
+/* Probes on demand: what the kernel side knows of a process that wants or has them. _demand and _end_demand return whether it
+ * does; the latter makes the next call of such a layer want them anew. */
 void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand);
 bool kernel_side_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
 bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
@@ -85,7 +86,8 @@ int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i);
 int kernel_side_probe_requests_fd(const struct kernel_side *kernel);
 int kernel_side_return_requests_fd(const struct kernel_side *kernel);
 
-/* Whether any system call is wanted. If not, their tracepoints are not attached, and mapped code is told by the dynamic linker's probe. */
+/* Whether any system call is wanted. If not, their tracepoints are not attached, and mapped code is told by the dynamic linker's
+ * probe. */
 bool kernel_side_traces_syscalls(const struct kernel_side *kernel);
 
 /* The sum over all CPUs. Returns 0 or -errno. */
@@ -98,11 +100,12 @@ bool kernel_side_follows_uring(const struct kernel_side *kernel);
 struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back; bool left_out; };
 
 /* Calls fn for each. Returns the number of faults that could not be attributed. */
-uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file), void *arg);
+uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
+				  void *arg);
 
 struct kernel_counts {
-	uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, unread_environments,
-		 missed_programs;
+	uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged,
+		unread_environments, missed_programs;
 };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);
 

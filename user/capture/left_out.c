@@ -21,7 +21,8 @@ struct left_out {
 /* Not an option: who waits by asking asks millions of times. */
 static const char *text_of(const struct filter *filter, int which)
 {
-	return which == IOP_FILTER_REPEATED ? "repetition (a test of requests that found what the one before found)" : filter->text[which];
+	return which == IOP_FILTER_REPEATED ? "repetition (a test of requests that found what the one before found)" :
+					      filter->text[which];
 }
 
 static void add_number(struct note *note, const char *key, uint64_t value)
@@ -48,8 +49,8 @@ static void write_note(struct spool_writer *spool, const char *filter, const cha
 	note_free(&note);
 }
 
-int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel, const struct table_set *set,
-		    struct spool_writer *spool)
+int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel,
+		    const struct table_set *set, struct spool_writer *spool)
 {
 	char option[sizeof(filter->layers) + 16];
 

@@ -12,8 +12,8 @@
 struct left_out;
 
 /* Notes which filters there are. Returns 0 or -ENOMEM. */
-int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel, const struct table_set *set,
-		    struct spool_writer *spool);
+int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel,
+		    const struct table_set *set, struct spool_writer *spool);
 void left_out_destroy(struct left_out *left_out);       /* NULL is fine, here and below */
 /* Notes what was left out since the last time. */
 void left_out_note(struct left_out *left_out);

@@ -67,7 +67,8 @@ static void note_plan_missing(struct libraries *libraries, const struct library 
 		libraries->missing++;
 	}
 	if (library->plan.stripped_static)
-		note_missing(libraries->spool, "*", library->path, "*", "static executable without symbols: its library calls cannot be seen");
+		note_missing(libraries->spool, "*", library->path, "*",
+			     "static executable without symbols: its library calls cannot be seen");
 }
 
 static enum point_group group_of(const struct libraries *libraries, const struct table_row *row)
@@ -83,8 +84,8 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 	}
 }
 
-/* Bits of the cookie that say what the library is like. A layer whose communicators are numbers, where its library exports none, has
- * requests that are numbers too. */
+/* Bits of the cookie that say what the library is like. A layer whose communicators are numbers, where its library exports none,
+ * has requests that are numbers too. */
 static uint64_t cookie_bits(const struct libraries *libraries, const struct library *library, const struct table_row *row)
 {
 	const struct table_layer *layer = &libraries->set->layers[row->layer];
@@ -98,10 +99,11 @@ static uint64_t cookie_bits(const struct libraries *libraries, const struct libr
 static struct attach_point attach_point_of(const struct plan_point *point, enum point_group group, uint64_t bits)
 {
 	uint64_t cookie = point->row | (group == POINTS_SHARED ? 0 : IOP_COOKIE_OWN) | bits;
-	uint64_t exit_offset = point->placement.exit_offset ? point->file_offset - point->placement.offset + point->placement.exit_offset : 0;
+	uint64_t exit_offset = point->placement.exit_offset ?
+			       point->file_offset - point->placement.offset + point->placement.exit_offset : 0;
 
-	return (struct attach_point){ point->file_offset, exit_offset, cookie | (uint64_t)point->placement.frame << IOP_COOKIE_FRAME_SHIFT,
-				      point->function };
+	return (struct attach_point){ point->file_offset, exit_offset,
+				      cookie | (uint64_t)point->placement.frame << IOP_COOKIE_FRAME_SHIFT, point->function };
 }
 
 static bool sort_points(struct libraries *libraries, struct library *library)
@@ -181,8 +183,8 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 	char reason[128];
 
 	snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
-	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & IOP_COOKIE_ROW), refusal->library->path,
-		     point->function, reason);
+	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & IOP_COOKIE_ROW),
+		     refusal->library->path, point->function, reason);
 	refusal->libraries->missing++;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files with functions to probe, one per inode: planned once, attached once for everybody (netCDF, HDF5, MPI: few map them and their
- * calls are coarse) or once per process (libc and unwinders, which everybody maps).
+ * Files with functions to probe, one per inode: planned once, attached once for everybody (netCDF, HDF5, MPI: few map them and
+ * their calls are coarse) or once per process (libc and unwinders, which everybody maps).
  */
 #ifndef IOPROBE_LIBRARIES_H
 #define IOPROBE_LIBRARIES_H
@@ -59,7 +59,8 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 /* Attaches what is attached for everybody. */
 void library_attach_shared(struct libraries *libraries, struct library *library);
 /* Attaches one group of what belongs to one process; the links are the caller's. 0, or -errno (-ESRCH: it is gone). */
-int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid, struct links *links);
+int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
+		       struct links *links);
 /* Attaches those groups for everybody instead; of one library, or of all that are known. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
 void libraries_attach_for_all(struct libraries *libraries);

@@ -29,7 +29,8 @@ int members_of_slurm(struct members *members, const char *job, const char *node)
 	int err;
 
 	*members = (struct members){ .uid = MEMBERS_ANY_USER };
-	if (!*job || strlen(job) > 10 || strspn(job, "0123456789") != strlen(job) || (node && strlen(node) >= sizeof(members->node)))
+	if (!*job || strlen(job) > 10 || strspn(job, "0123456789") != strlen(job) ||
+	    (node && strlen(node) >= sizeof(members->node)))
 		return -EINVAL;
 	strcpy(members->job, job);
 	snprintf(entry, sizeof(entry), "SLURM_JOB_ID=%s", job);
@@ -56,8 +57,8 @@ static bool has_component(const char *path, const char *end, const char *name)
 	return false;
 }
 
-/* Lines "7:freezer:/slurm_n1/uid_5/job_2/step_0" (v1) or "0::/system.slice/n1_slurmstepd.scope/job_2/step_0/user/task_0" (v2); the node is in
- * their names only where several daemons share a kernel. */
+/* Lines "7:freezer:/slurm_n1/uid_5/job_2/step_0" (v1) or "0::/system.slice/n1_slurmstepd.scope/job_2/step_0/user/task_0" (v2);
+ * the node is in their names only where several daemons share a kernel. */
 bool members_cgroup_has(const struct members *members, const char *text)
 {
 	char job[80], v1[96], v2[96];

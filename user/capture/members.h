@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which processes belong to a batch job: by entries of their environment, which the batch system sets and children inherit, or by the
- * cgroup that it put them into. What descends from them belongs to it too.
+ * Which processes belong to a batch job: by entries of their environment, which the batch system sets and children inherit, or by
+ * the cgroup that it put them into. What descends from them belongs to it too.
  */
 #ifndef IOPROBE_MEMBERS_H
 #define IOPROBE_MEMBERS_H
@@ -25,8 +25,8 @@ struct members {
 int members_of_slurm(struct members *members, const char *job, const char *node);
 int members_add_entry(struct members *members, const char *entry);      /* 0, or -E2BIG */
 
-/* Those that run now, ours excepted; free(). With MEMBERS_ANY_USER the owner is found and set: -EPERM if several users' processes claim to be
- * of the job. Returns 0 or -errno. */
+/* Those that run now, ours excepted; free(). With MEMBERS_ANY_USER the owner is found and set: -EPERM if several users'
+ * processes claim to be of the job. Returns 0 or -errno. */
 int members_find(struct members *members, pid_t **pids, size_t *n);
 
 /* In the form that the kernel side compares. */

@@ -42,7 +42,8 @@ static bool row_parse(char *line, struct map_row *row)
 	int path = 0;
 	char mode[8];
 
-	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, mode, &offset, &dev_major, &dev_minor, &ino, &path) < 7 || !path)
+	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, mode, &offset, &dev_major, &dev_minor, &ino, &path) < 7 ||
+	    !path)
 		return false;
 	*row = (struct map_row){ start, end, offset, makedev(dev_major, dev_minor), ino, mode[2] == 'x', line + path };
 	unescape_newlines(line + path);
@@ -69,7 +70,8 @@ static bool same_file(const struct file_id *a, const struct file_id *b)
 }
 
 /* The path as the process sees it, if it still leads to the mapped file. maps shows the super block's device, which on btrfs and
- * overlayfs is not the one that stat(2) tells: so what counts is what stat tells of the mapping itself, where we may ask for that. */
+ * overlayfs is not the one that stat(2) tells: so what counts is what stat tells of the mapping itself, where we may ask for
+ * that. */
 static char *path_in_root(pid_t pid, const char *path, const struct file_id *mapped)
 {
 	struct file_id id;

@@ -74,7 +74,8 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 
 /* ---- host and tables ---- */
 
-void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts, int argc, char **argv)
+void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts, int argc,
+	       char **argv)
 {
 	struct note note = { 0 };
 	struct utsname uts;

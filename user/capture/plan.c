@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From tables and one ELF file to probe points: which layers the file provides, one point for every address, none that counts a call
- * twice.
+ * From tables and one ELF file to probe points: which layers the file provides, one point for every address, none that counts a
+ * call twice.
  */
 #include "capture/plan.h"
 
@@ -146,9 +146,9 @@ static size_t count_defined(const struct planner *p, size_t layer, size_t *rows)
 	return defined;
 }
 
-/* By content: libraries of other names, and programs that have a library linked in. Not a file that needs the layer's own library: it
- * wraps the functions (as other tools' preloaded libraries do) and their calls would count twice. For the same reason not a shared
- * object with functions of the C library. */
+/* By content: libraries of other names, and programs that have a library linked in. Not a file that needs the layer's own
+ * library: it wraps the functions (as other tools' preloaded libraries do) and their calls would count twice. For the same
+ * reason not a shared object with functions of the C library. */
 static enum match match_layer(const struct planner *p, size_t index)
 {
 	const struct table_layer *layer = &p->set->layers[index];
@@ -418,7 +418,8 @@ static bool goes_on_to_another(const struct planner *p, const struct candidate *
 	for (size_t i = 0; candidate->jumps_to && i < p->ncandidates; i++) {
 		const struct candidate *other = &p->candidates[i];
 
-		if (other != candidate && other->function->vaddr == candidate->jumps_to && other->placement.kind != PLACED_IMPOSSIBLE &&
+		if (other != candidate && other->function->vaddr == candidate->jumps_to &&
+		    other->placement.kind != PLACED_IMPOSSIBLE &&
 		    p->set->rows[other->row].layer == p->set->rows[candidate->row].layer)
 			return true;
 	}
@@ -503,7 +504,8 @@ static const char *reason_of(int err)
 	return err == -ENOEXEC ? "an ELF file of another class or machine, or a damaged one" : strerror(-err);
 }
 
-int plan_create(struct plan *out, const struct table_set *set, const char *open_path, const char *name, char *err_text, size_t err_len)
+int plan_create(struct plan *out, const struct table_set *set, const char *open_path, const char *name, char *err_text,
+		size_t err_len)
 {
 	struct planner p = { .plan = out, .set = set, .name = name };
 	int err = elf_file_open(&p.file, open_path);

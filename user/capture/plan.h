@@ -34,11 +34,11 @@ struct plan {
 	size_t nmissing;
 	struct plan_layer *layers;
 	size_t nlayers;
-	/* link-time addresses of any layer's predefined communicators (table_layer.comms), 0 if not defined here; an executable may hold
-	 * the copy that counts (copy relocation) although it provides no layer */
+	/* link-time addresses of any layer's predefined communicators (table_layer.comms), 0 if not defined here; an executable
+	 * may hold the copy that counts (copy relocation) although it provides no layer */
 	uint64_t comm_vaddr[TABLE_COMM_KINDS];
-	/* those of the predefined types that are symbols (table_layer.types), in the order of the tables, 0 if not defined here; the same
-	 * holds for them. NULL: none is. */
+	/* those of the predefined types that are symbols (table_layer.types), in the order of the tables, 0 if not defined here;
+	 * the same holds for them. NULL: none is. */
 	uint64_t *constants;
 	uint64_t first_vaddr;           /* elf_file_first_vaddr: load bias = module base - first_vaddr */
 	uint64_t rendezvous_offset;     /* file offset of _dl_debug_state where this is a dynamic linker, else 0 */
@@ -46,8 +46,8 @@ struct plan {
 	char *names;                    /* storage of the points' names */
 };
 
-/* Reads the file at open_path; name is what the library patterns are compared with (the path's last component). A file that provides
- * nothing gives an empty plan. Returns 0 or -errno with one line in err. */
+/* Reads the file at open_path; name is what the library patterns are compared with (the path's last component). A file that
+ * provides nothing gives an empty plan. Returns 0 or -errno with one line in err. */
 int plan_create(struct plan *out, const struct table_set *set, const char *open_path, const char *name, char *err, size_t err_len);
 void plan_destroy(struct plan *plan);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What /proc tells of one process: threads, children, mappings, descriptors, mounts, environment. Every function returns 0 or -errno
- * (-ESRCH: it is gone); results are owned by the caller and freed with the matching _free.
+ * What /proc tells of one process: threads, children, mappings, descriptors, mounts, environment. Every function returns 0 or
+ * -errno (-ESRCH: it is gone); results are owned by the caller and freed with the matching _free.
  */
 #ifndef IOPROBE_PROCFS_H
 #define IOPROBE_PROCFS_H
@@ -47,7 +47,8 @@ int proc_text_read(pid_t pid, const char *name, char **text, size_t *len);
 int proc_link_read(pid_t pid, const char *name, char *buf, size_t buf_len);     /* "exe", "cwd", "ns/mnt" */
 const char *proc_env_get(const char *environ_text, size_t len, const char *name);  /* value inside environ_text, NULL if unset */
 int proc_ids_read(pid_t pid, pid_t *ppid, uid_t *uid, gid_t *gid, uint64_t *start_ticks);
-/* Whether we see processes by the numbers that the kernel side sees: not so inside a container's pid namespace (pid_namespaces(7)). */
+/* Whether we see processes by the numbers that the kernel side sees: not so inside a container's pid namespace
+ * (pid_namespaces(7)). */
 bool proc_initial_pid_namespace(void);
 bool proc_alive(pid_t pid);     /* exists and is no zombie */
 

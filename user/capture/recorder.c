@@ -113,7 +113,8 @@ static void do_news(struct recorder *r)
 static void note_losses(struct recorder *r, uint64_t now)
 {
 	struct kernel_counts counts;
-	struct iop_rec_lost rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_LOST, .time_ns = now }, .since_ns = r->lost_since_ns };
+	struct iop_rec_lost rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_LOST, .time_ns = now },
+				    .since_ns = r->lost_since_ns };
 
 	if (!kernel_side_counts(r->kernel, &counts) && counts.lost > r->lost_noted) {
 		rec.lost = counts.lost - r->lost_noted;

@@ -49,7 +49,8 @@ struct recorder_result {
 	size_t processes;               /* that were recorded */
 };
 
-/* Uses of the options: set, filter, kernel, command or job, only_of, max_overhead_percent. *prepared is empty. Returns 0, or -errno with one line in err. */
+/* Uses of the options: set, filter, kernel, command or job, only_of, max_overhead_percent. *prepared is empty. Returns 0, or
+ * -errno with one line in err. */
 int recorder_prepare(const struct recorder_options *options, struct recorder_prepared *prepared, char *err, size_t err_len);
 void recorder_discard(struct recorder_prepared *prepared);      /* instead of a recording */
 

@@ -128,7 +128,8 @@ static int open_kernel(struct recorder *r)
 		return err;
 	targets_begin(r->targets, r->kernel);
 	if (!kernel_side_follows_uring(r->kernel))
-		note_missing(r->spool, "POSIX", "io_uring", "*", "its tracepoints are missing or tell too little (Linux 6.0 is needed)");
+		note_missing(r->spool, "POSIX", "io_uring", "*",
+			     "its tracepoints are missing or tell too little (Linux 6.0 is needed)");
 	err = responder_create(&r->responder, r->kernel);
 	if (!err)
 		err = rings_create(&r->rings, r->kernel, recorder_on_record, r);
@@ -164,7 +165,8 @@ static int open_spool(struct recorder *r)
 		snprintf(r->err, r->err_len, "cannot create %s: %s", r->options->spool_path, strerror(-err));
 		return err;
 	}
-	note_host(r->spool, r->options->host, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc, r->options->argv);
+	note_host(r->spool, r->options->host, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc,
+		  r->options->argv);
 	note_tables(r->spool, r->options->set);
 	return 0;
 }
@@ -267,7 +269,8 @@ static void hold_programs(struct recorder *r, const char *interpreter)
 	r->old_nice = getpriority(PRIO_PROCESS, 0);
 	r->raised = !setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);
 	if (targets_hold(r->targets, interpreter))
-		note_missing(r->spool, "*", interpreter, "_dl_debug_state", "new programs cannot be held until their probes are in place");
+		note_missing(r->spool, "*", interpreter, "_dl_debug_state",
+			     "new programs cannot be held until their probes are in place");
 }
 
 static int launch_command(struct recorder *r)
@@ -294,7 +297,8 @@ int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n)
 	int err = members_find(r->options->job, pids, n);
 
 	if (err == -EPERM)
-		snprintf(r->err, r->err_len, "cannot record job %s: processes of several users claim to belong to it", r->options->job->job);
+		snprintf(r->err, r->err_len, "cannot record job %s: processes of several users claim to belong to it",
+			 r->options->job->job);
 	else if (err)
 		fail(r, err, "cannot look for the job's processes");
 	return err;

@@ -57,7 +57,8 @@ int recorder_start_targets(struct recorder *r);         /* they are recorded fro
 /* The job's processes that run now; free(*pids). */
 int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n);
 
-/* Takes in those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many were new. */
+/* Takes in those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many
+ * were new. */
 size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n);
 
 /* ---- recorder.c ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A waiting thread spins, so it is answered at once. Who waits for probes, which takes longer, is stopped meanwhile by ptrace(2): unlike
- * SIGSTOP that is invisible to its parent, and ends by itself if we die.
+ * A waiting thread spins, so it is answered at once. Who waits for probes, which takes longer, is stopped meanwhile by ptrace(2):
+ * unlike SIGSTOP that is invisible to its parent, and ends by itself if we die.
  */
 #include "capture/responder.h"
 

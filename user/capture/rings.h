@@ -10,7 +10,8 @@
 struct rings;
 
 /* record is called for each record; it may keep nothing of it. */
-int rings_create(struct rings **out, const struct kernel_side *kernel, void (*record)(void *arg, const struct iop_rec *rec), void *arg);
+int rings_create(struct rings **out, const struct kernel_side *kernel, void (*record)(void *arg, const struct iop_rec *rec),
+		 void *arg);
 void rings_destroy(struct rings *rings);        /* NULL is fine */
 int rings_poll_fd(const struct rings *rings);   /* readable when a ring wants to be drained */
 /* Returns the round's time (CLOCK_MONOTONIC): every record with a smaller one that was sent has been delivered. */

@@ -21,9 +21,9 @@
 /* Links to a process outlive its exec; what the spool is told of a library is about one program. */
 struct seen { struct library *library; bool noted; };
 
-/* Every link to a library makes each hit in every process dearer (60 ns here): for more processes than this, one link serves all, although
- * untraced processes then pay for it too. Both kinds at once would be the worst: in an untraced process the links of the others
- * do not decline the return probe. */
+/* Every link to a library makes each hit in every process dearer (60 ns here): for more processes than this, one link serves
+ * all, although untraced processes then pay for it too. Both kinds at once would be the worst: in an untraced process the links
+ * of the others do not decline the return probe. */
 #define MAX_OWN_LINKS 8
 
 /* Links that were replaced stay for this long: calls that are open return through them. */

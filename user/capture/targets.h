@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The processes that are recorded and the libraries that they map: what was planned for each file, which links are in place, and what the
- * spool was told about it.
+ * The processes that are recorded and the libraries that they map: what was planned for each file, which links are in place, and
+ * what the spool was told about it.
  */
 #ifndef IOPROBE_TARGETS_H
 #define IOPROBE_TARGETS_H

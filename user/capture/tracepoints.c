@@ -45,7 +45,8 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool w
 	bpf_program__set_autoload(skel->progs.uring_submit, usable);
 	bpf_program__set_autoload(skel->progs.uring_complete, usable);
 	bpf_program__set_autoload(skel->progs.uring_failed, usable && arguments_of(btf, "io_uring_req_failed") == 3);
-	bpf_program__set_autoload(skel->progs.uring_overflow, usable && end == 3 && arguments_of(btf, "io_uring_cqe_overflow") == 5);
+	bpf_program__set_autoload(skel->progs.uring_overflow,
+				  usable && end == 3 && arguments_of(btf, "io_uring_cqe_overflow") == 5);
 	if (!usable)
 		return;
 	bpf_program__set_attach_target(skel->progs.uring_submit, 0, submit);
@@ -76,7 +77,8 @@ int tracepoints_attach(struct tracepoints *tracepoints, struct ioprobe_bpf *skel
 			continue;
 		link = bpf_program__attach(programs[i]);
 		if (!link) {
-			snprintf(err, err_len, "cannot attach to tracepoint of %s: %s", bpf_program__name(programs[i]), strerror(errno));
+			snprintf(err, err_len, "cannot attach to tracepoint of %s: %s", bpf_program__name(programs[i]),
+				 strerror(errno));
 			return -errno;
 		}
 		tracepoints->links[tracepoints->n++] = link;

@@ -51,7 +51,8 @@ static int side_files_open(struct side_files *sides, const char *dir, char *err,
 }
 
 /* The archive is finished last: where it is, all is. */
-static int replay_into(struct spool_reader *spool, struct sink *otf2, struct sink *summary, struct sink *collectives, char *err, size_t err_len)
+static int replay_into(struct spool_reader *spool, struct sink *otf2, struct sink *summary, struct sink *collectives, char *err,
+		       size_t err_len)
 {
 	struct sink *sinks[] = { summary, collectives, otf2 };
 	struct model model;
@@ -132,7 +133,8 @@ int archive_write(const char *dir, FILE *summary_out, bool json, char *err, size
 	snprintf(path, sizeof(path), "%s/spool", dir);
 	ret = spool_reader_open(&spool, path);
 	if (ret) {
-		snprintf(err, err_len, "%s cannot be read: %s", path, ret == -EINVAL ? "it is no spool of this version" : strerror(-ret));
+		snprintf(err, err_len, "%s cannot be read: %s", path,
+			 ret == -EINVAL ? "it is no spool of this version" : strerror(-ret));
 		return ret;
 	}
 	ret = write_all(spool, is_whole_job(path), dir, summary_out, json, err, err_len);

@@ -90,7 +90,8 @@ static void check_method(const struct kernel_side *kernel)
 		    "Linux 6.6 or newer does better");
 		break;
 	case ATTACH_NONE:
-		say(NOTE, "library probes", "none: this kernel has no sleepable uprobe programs (Linux 6.0), without which C++ exceptions through "
+		say(NOTE, "library probes",
+		    "none: this kernel has no sleepable uprobe programs (Linux 6.0), without which C++ exceptions through "
 		    "probed calls would end a program; only system calls are recorded");
 		break;
 	}
@@ -101,7 +102,8 @@ static void check_uring(const struct kernel_side *kernel)
 	if (kernel_side_follows_uring(kernel))
 		say(OK, "io_uring", "its operations can be followed");
 	else
-		say(NOTE, "io_uring", "its tracepoints are missing or tell too little: only its system calls are recorded (Linux 6.0 is needed)");
+		say(NOTE, "io_uring",
+		    "its tracepoints are missing or tell too little: only its system calls are recorded (Linux 6.0 is needed)");
 }
 
 static void check_bpf(void)
@@ -135,7 +137,8 @@ static void check_linker(void)
 	size_t n = 0;
 
 	if (elf_file_open(&file, linker)) {
-		say(NOTE, "launched programs", "no dynamic linker at /lib64/ld-linux-x86-64.so.2: they cannot be held until their probes are in place");
+		say(NOTE, "launched programs",
+		    "no dynamic linker at /lib64/ld-linux-x86-64.so.2: they cannot be held until their probes are in place");
 		return;
 	}
 	elf_file_functions(file, names, 1, &functions, &n);
@@ -153,8 +156,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int cmd_check(int argc, char **argv)
 {
-	static const struct argp argp = { NULL, parse, NULL, "What this host allows, one line each; exit status 1 if recording is impossible.",
-					  NULL, NULL, NULL };
+	static const struct argp argp = { NULL, parse,
+					  NULL, "What this host allows, one line each; exit status 1 if recording is impossible.",
+					  NULL, NULL,
+					  NULL };
 	struct utsname uts;
 
 	argp_err_exit_status = 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe job start|stop|status|version: what a batch system's prolog and epilog, and users, say to the node's service. It never waits longer
- * than its limit: a job that is not recorded is better than one that does not start.
+ * ioprobe job start|stop|status|version: what a batch system's prolog and epilog, and users, say to the node's service. It never
+ * waits longer than its limit: a job that is not recorded is better than one that does not start.
  */
 #include "cmd/cmd.h"
 
@@ -127,7 +127,8 @@ static const struct argp argp = {
 
 /* ---- the request ---- */
 
-/* The programs of a heterogeneous job's components all have the id of the first one; their prologs have each its own, and that one. */
+/* The programs of a heterogeneous job's components all have the id of the first one; their prologs have each its own, and that
+ * one. */
 static const char *job_id(void)
 {
 	return getenv("SLURM_HET_JOB_ID") ?: getenv("SLURM_JOB_ID");
@@ -138,8 +139,10 @@ static void add_environment(json_t *message)
 {
 	static const struct { const char *key, *name; bool number; } variables[] = {
 		{ "uid", "SLURM_JOB_UID", true }, { "gid", "SLURM_JOB_GID", true },
-		{ "user", "SLURM_JOB_USER", false }, { "account", "SLURM_JOB_ACCOUNT", false }, { "comment", "SLURM_JOB_COMMENT", false },
-		{ "node", "SLURMD_NODENAME", false }, { "cluster", "SLURM_CLUSTER_NAME", false }, { "work_dir", "SLURM_JOB_WORK_DIR", false },
+		{ "user", "SLURM_JOB_USER", false }, { "account", "SLURM_JOB_ACCOUNT", false },
+		{ "comment", "SLURM_JOB_COMMENT", false },
+		{ "node", "SLURMD_NODENAME", false }, { "cluster", "SLURM_CLUSTER_NAME", false },
+		{ "work_dir", "SLURM_JOB_WORK_DIR", false },
 	};
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -147,7 +150,8 @@ static void add_environment(json_t *message)
 
 		if (!value || json_object_get(message, variables[i].key))
 			continue;
-		json_object_set_new(message, variables[i].key, variables[i].number ? json_integer(atoll(value)) : json_string(value));
+		json_object_set_new(message, variables[i].key,
+				    variables[i].number ? json_integer(atoll(value)) : json_string(value));
 	}
 }
 

@@ -146,8 +146,8 @@ static void print_plan(const struct table_set *set, const struct plan *plan, con
 	for (size_t i = 0; i < plan->npoints; i++)
 		print_point(set, &plan->points[i], path);
 	for (size_t i = 0; i < plan->nmissing; i++)
-		printf("%-8s %-34s %s - missing: %s\n", layer_of(set, plan->missing[i].row), set->rows[plan->missing[i].row].name, path,
-		       plan->missing[i].reason);
+		printf("%-8s %-34s %s - missing: %s\n", layer_of(set, plan->missing[i].row), set->rows[plan->missing[i].row].name,
+		       path, plan->missing[i].reason);
 	if (plan->stripped_static)
 		printf("%-8s %-34s %s - missing: a static executable without symbols\n", "*", "*", path);
 }
@@ -157,8 +157,8 @@ static json_t *json_layers(const struct table_set *set, const struct plan *plan)
 	json_t *layers = json_array();
 
 	for (size_t i = 0; i < plan->nlayers; i++)
-		json_array_append_new(layers, json_pack("{s:s, s:b, s:s*}", "layer", set->layers[plan->layers[i].layer].name, "parallel",
-							plan->layers[i].parallel, "version",
+		json_array_append_new(layers, json_pack("{s:s, s:b, s:s*}", "layer", set->layers[plan->layers[i].layer].name,
+							"parallel", plan->layers[i].parallel, "version",
 							plan->layers[i].version[0] ? plan->layers[i].version : NULL));
 	return layers;
 }
@@ -184,8 +184,9 @@ static json_t *json_plan(const struct table_set *set, const struct plan *plan, c
 	json_t *file = json_object(), *missing = json_array();
 
 	for (size_t i = 0; i < plan->nmissing; i++)
-		json_array_append_new(missing, json_pack("{s:s, s:s, s:s}", "layer", layer_of(set, plan->missing[i].row), "function",
-							 set->rows[plan->missing[i].row].name, "reason", plan->missing[i].reason));
+		json_array_append_new(missing,
+				      json_pack("{s:s, s:s, s:s}", "layer", layer_of(set, plan->missing[i].row), "function",
+						set->rows[plan->missing[i].row].name, "reason", plan->missing[i].reason));
 	json_object_set_new(file, "file", json_text(path));
 	json_object_set_new(file, "layers", json_layers(set, plan));
 	json_object_set_new(file, "points", json_points(set, plan));

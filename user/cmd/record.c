@@ -163,7 +163,8 @@ static void check_targets(struct arguments *a, struct argp_state *state)
 		argp_error(state, given ? "--pid, --job and a COMMAND exclude each other" :
 			   "nothing to record: give --pid PID, --job JOBID or -- COMMAND");
 	if (a->job && members_of_slurm(&a->members, a->job, a->node))
-		argp_error(state, "--job: '%s'%s%s is not a job id of SLURM", a->job, a->node ? " on node " : "", a->node ? a->node : "");
+		argp_error(state, "--job: '%s'%s%s is not a job id of SLURM", a->job, a->node ? " on node " : "",
+			   a->node ? a->node : "");
 	if (a->node && !a->job)
 		argp_error(state, "--node is for --job");
 }

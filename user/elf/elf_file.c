@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Opens ELF files. Dynamic symbols are found as the dynamic linker finds them, by PT_DYNAMIC, so that files without sections are read, too;
- * sections serve the static symbol table only.
+ * Opens ELF files. Dynamic symbols are found as the dynamic linker finds them, by PT_DYNAMIC, so that files without sections are
+ * read, too; sections serve the static symbol table only.
  */
 #include "elf/elf_file.h"
 
@@ -270,7 +270,8 @@ static int check_header(struct elf_file *file)
 
 	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header))
 		return -ENOEXEC;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != MACHINE || (header.e_type != ET_DYN && header.e_type != ET_EXEC))
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != MACHINE ||
+	    (header.e_type != ET_DYN && header.e_type != ET_EXEC))
 		return -ENOEXEC;
 	file->type = header.e_type;
 	return 0;

@@ -113,7 +113,8 @@ static int result_add(struct result *result, const struct found *found)
 	return 0;
 }
 
-static int consider(const struct elf_file *file, const struct elf_symtab *table, size_t i, struct wanted *set, struct result *result)
+static int consider(const struct elf_file *file, const struct elf_symtab *table, size_t i, struct wanted *set,
+		    struct result *result)
 {
 	const Elf64_Sym *symbol = &table->symbols[i];
 	const char *name = is_function(symbol) ? elf_symtab_string(table, symbol->st_name) : NULL;
@@ -147,8 +148,8 @@ static int consider_all(const struct elf_file *file, const struct elf_symtab *ta
 
 /* ---- functions ---- */
 
-/* A local function counts only where no global one has its name and it is the only one: hidden functions of a library that was linked
- * in are local, but so is any static function of the same name. */
+/* A local function counts only where no global one has its name and it is the only one: hidden functions of a library that was
+ * linked in are local, but so is any static function of the same name. */
 static bool counts(const struct found *found)
 {
 	return !found->local || (!found->wanted->global && found->wanted->nlocal == 1);

@@ -36,7 +36,8 @@ bool elf_file_code_begins_in(struct elf_file *file, uint64_t after, uint64_t upt
 /* The link-time address of a defined data object; false if it is not defined here. */
 bool elf_file_object(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size);
 
-/* The link-time addresses of n exported data objects in one pass (of a static executable: all objects); 0 where one is not defined here. */
+/* The link-time addresses of n exported data objects in one pass (of a static executable: all objects); 0 where one is not
+ * defined here. */
 void elf_file_objects(struct elf_file *file, const char *const *names, size_t n, uint64_t *vaddr);
 
 /* Reads up to len bytes of a loaded segment at a link-time address; bytes read or -errno. */

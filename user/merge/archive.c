@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Writes the anchor and the global definitions of the merged archive. What the nodes have is written from their own tables, node by node:
- * a ref that is the next free one is new, a smaller one was defined by an earlier node.
+ * Writes the anchor and the global definitions of the merged archive. What the nodes have is written from their own tables, node by
+ * node: a ref that is the next free one is new, a smaller one was defined by an earlier node.
  */
 #include "merge/archive.h"
 
@@ -84,8 +84,9 @@ static void define_paradigm(struct writing *w, uint32_t ref)
 			version.stringRef = text(w, n, other->version);
 	}
 	DEFINE(w, IoParadigm, ref, text(w, 0, p->identification), text(w, 0, p->name),
-	       parallel ? OTF2_IO_PARADIGM_CLASS_PARALLEL : OTF2_IO_PARADIGM_CLASS_SERIAL, p->os ? OTF2_IO_PARADIGM_FLAG_OS : OTF2_IO_PARADIGM_FLAG_NONE,
-	       version.stringRef != OTF2_UNDEFINED_STRING, &property, &type, &version);
+	       parallel ? OTF2_IO_PARADIGM_CLASS_PARALLEL : OTF2_IO_PARADIGM_CLASS_SERIAL,
+	       p->os ? OTF2_IO_PARADIGM_FLAG_OS : OTF2_IO_PARADIGM_FLAG_NONE, version.stringRef != OTF2_UNDEFINED_STRING, &property,
+	       &type, &version);
 }
 
 static void define_paradigms(struct writing *w)
@@ -148,7 +149,8 @@ static OTF2_StringRef group_name(struct writing *w, const struct merged_group *g
 
 static void define_rank(struct writing *w, uint32_t ref, const struct merged_group *group, const struct node_group *g)
 {
-	OTF2_StringRef rank = string(w, OTF2_PROPERTY_RANK), size = string(w, OTF2_PROPERTY_SIZE), launch = string(w, OTF2_PROPERTY_LAUNCH);
+	OTF2_StringRef rank = string(w, OTF2_PROPERTY_RANK), size = string(w, OTF2_PROPERTY_SIZE),
+		       launch = string(w, OTF2_PROPERTY_LAUNCH);
 	OTF2_AttributeValue value = { .uint32 = g->rank };
 
 	DEFINE(w, LocationGroupProperty, ref, rank, OTF2_TYPE_UINT32, value);
@@ -181,7 +183,8 @@ static void define_locations(struct writing *w)
 		for (size_t i = 0; i < w->m->nodes[n].locations.n; i++) {
 			const struct node_location *l = &w->m->nodes[n].locations.v[i];
 
-			DEFINE(w, Location, l->id, text(w, n, l->name), OTF2_LOCATION_TYPE_CPU_THREAD, l->events, w->m->maps[n].groups[l->group]);
+			DEFINE(w, Location, l->id, text(w, n, l->name), OTF2_LOCATION_TYPE_CPU_THREAD, l->events,
+			       w->m->maps[n].groups[l->group]);
 		}
 }
 
@@ -196,8 +199,8 @@ static void define_regions(struct writing *w)
 
 			if (w->m->maps[n].regions[i] != next)
 				continue;
-			DEFINE(w, Region, next, text(w, n, r->name), text(w, n, r->canonical), text(w, n, r->description), r->role, r->paradigm,
-			       OTF2_REGION_FLAG_NONE, empty, 0, 0);
+			DEFINE(w, Region, next, text(w, n, r->name), text(w, n, r->canonical), text(w, n, r->description), r->role,
+			       r->paradigm, OTF2_REGION_FLAG_NONE, empty, 0, 0);
 			next++;
 		}
 }
@@ -239,13 +242,14 @@ static void define_comms(struct writing *w)
 
 	if (!m->nranks && !m->comms.n)
 		return;
-	DEFINE(w, Group, 0, empty, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, list_locations(w), w->members);
+	DEFINE(w, Group, 0, empty, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, list_locations(w),
+	       w->members);
 	for (uint32_t i = 0; i < m->comms.n; i++) {
 		const struct merged_comm *comm = &m->comms.v[i];
 		OTF2_StringRef name = comm_name(w, comm);
 
-		DEFINE(w, Group, 1 + i, name, comm->self ? OTF2_GROUP_TYPE_COMM_SELF : OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
-		       OTF2_GROUP_FLAG_NONE, list_members(w, comm), w->members);
+		DEFINE(w, Group, 1 + i, name, comm->self ? OTF2_GROUP_TYPE_COMM_SELF : OTF2_GROUP_TYPE_COMM_GROUP,
+		       OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, list_members(w, comm), w->members);
 	}
 	for (uint32_t i = 0; i < m->comms.n; i++) {
 		OTF2_StringRef name = comm_name(w, &m->comms.v[i]);
@@ -307,8 +311,9 @@ static void define_handle(struct writing *w, uint32_t ref, size_t n, size_t i)
 	const struct node_map *map = &w->m->maps[n];
 	const struct node_handle *h = &w->m->nodes[n].handles.v[i];
 
-	DEFINE(w, IoHandle, ref, text(w, n, h->name), h->file == REF_NONE || map->fileless[i] ? OTF2_UNDEFINED_IO_FILE : map->files[h->file],
-	       h->paradigm, h->precreated ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
+	DEFINE(w, IoHandle, ref, text(w, n, h->name),
+	       h->file == REF_NONE || map->fileless[i] ? OTF2_UNDEFINED_IO_FILE : map->files[h->file], h->paradigm,
+	       h->precreated ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
 	       h->comm == REF_NONE ? OTF2_UNDEFINED_COMM : map->comms[h->comm],
 	       h->parent == REF_NONE ? OTF2_UNDEFINED_IO_HANDLE : map->handles[h->parent]);
 	if (h->precreated)
@@ -343,7 +348,8 @@ static void define_clock_and_strings(struct writing *w)
 	const struct merge *m = w->m;
 
 	if (w->code == OTF2_SUCCESS)
-		w->code = OTF2_GlobalDefWriter_WriteClockProperties(w->writer, 1000000000, m->begin_ns, m->end_ns - m->begin_ns, m->begin_ns);
+		w->code = OTF2_GlobalDefWriter_WriteClockProperties(w->writer, 1000000000, m->begin_ns, m->end_ns - m->begin_ns,
+								    m->begin_ns);
 	for (size_t i = 0; i < m->strings.v.n && w->code == OTF2_SUCCESS; i++)
 		w->code = OTF2_GlobalDefWriter_WriteString(w->writer, i, m->strings.v.v[i]);
 }
@@ -490,7 +496,8 @@ static void set_properties(struct writing *w)
 
 /* ---- the archive ---- */
 
-/* A record must fit in a chunk: the longest are the group of all ranks and a node's table of handles. 0: no chunk is large enough. */
+/* A record must fit in a chunk: the longest are the group of all ranks and a node's table of handles. 0: no chunk is large
+ * enough. */
 uint64_t archive_chunk_bytes(const struct merge *m)
 {
 	uint64_t longest = 10 * (uint64_t)m->nranks, size = OTF2_CHUNK_BYTES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One time line for all nodes: CLOCK_REALTIME, which is what the nodes' synchronisation (NTP, PTP) keeps equal. Each node's CLOCK_MONOTONIC
- * is moved onto it by the offsets that were read when its recording began and ended, in between linearly. How exact that is, the kernels
- * say; collective operations, which no rank leaves before the last one has entered, say it independently.
+ * One time line for all nodes: CLOCK_REALTIME, which is what the nodes' synchronisation (NTP, PTP) keeps equal. Each node's
+ * CLOCK_MONOTONIC is moved onto it by the offsets that were read when its recording began and ended, in between linearly. How exact
+ * that is, the kernels say; collective operations, which no rank leaves before the last one has entered, say it independently.
  */
 #include "merge/merge.h"
 
@@ -23,7 +23,8 @@ int64_t clocks_global(const struct merge *m, size_t n, uint64_t time_ns)
 
 	if (!node->head.end.read || node->head.end.monotonic_ns <= node->head.start.monotonic_ns)
 		return time_ns + map->offset_start_ns;
-	slope = (double)(map->offset_end_ns - map->offset_start_ns) / (double)(node->head.end.monotonic_ns - node->head.start.monotonic_ns);
+	slope = (double)(map->offset_end_ns - map->offset_start_ns) /
+		(double)(node->head.end.monotonic_ns - node->head.start.monotonic_ns);
 	return time_ns + map->offset_start_ns + (int64_t)(slope * (double)(int64_t)(time_ns - node->head.start.monotonic_ns));
 }
 

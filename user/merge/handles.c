@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A file that all ranks of a launch open together is one handle, on however many nodes they are. What belongs together is told by the
- * communicator, the layer, the path, and the order of the opens, which is the same on all nodes; where the nodes did not see equally
- * many (one was attached late, one's recording was cut off), by time.
+ * A file that all ranks of a launch open together is one handle, on however many nodes they are. What belongs together is told by
+ * the communicator, the layer, the path, and the order of the opens, which is the same on all nodes; where the nodes did not see
+ * equally many (one was attached late, one's recording was cut off), by time.
  */
 #include "merge/merge.h"
 
@@ -136,7 +136,8 @@ static void join_in_order(struct opens *all, struct open *v, size_t n)
 	}
 }
 
-/* All ranks are inside an open from when the last one entered until the first one leaves it; no two opens of a communicator overlap so. */
+/* All ranks are inside an open from when the last one entered until the first one leaves it; no two opens of a communicator
+ * overlap so. */
 static void join_by_time(struct opens *all, struct open *v, size_t n)
 {
 	uint64_t leave_ns = 0;

@@ -37,13 +37,15 @@ static int check_versions(struct merge *m)
 		const char *other = node_string(node, node->head.version);
 
 		if (node->head.version == REF_NONE)
-			return merge_fail(m, -EINVAL, "cannot merge %s: it does not say which version of ioprobe recorded it", node->dir);
+			return merge_fail(m, -EINVAL, "cannot merge %s: it does not say which version of ioprobe recorded it",
+					  node->dir);
 		if (strcmp(version, other) != 0)
-			return merge_fail(m, -EINVAL, "cannot merge %s with %s: recorded by different versions of ioprobe, %s and %s",
+			return merge_fail(m, -EINVAL,
+					  "cannot merge %s with %s: recorded by different versions of ioprobe, %s and %s",
 					  node->dir, first->dir, other, version);
 		if (node->head.event_chunk_bytes != first->head.event_chunk_bytes)
-			return merge_fail(m, -EINVAL, "cannot merge %s with %s: their events are in chunks of different sizes", node->dir,
-					  first->dir);
+			return merge_fail(m, -EINVAL, "cannot merge %s with %s: their events are in chunks of different sizes",
+					  node->dir, first->dir);
 	}
 	return 0;
 }
@@ -119,7 +121,8 @@ static bool shares_a_name(const struct node *a, const struct node *b)
 		return !strcmp(node_string(a, a->head.batch_job), node_string(b, b->head.batch_job));
 	for (size_t i = 0; i < a->groups.n; i++)
 		for (size_t k = 0; k < b->groups.n && a->groups.v[i].launch != REF_NONE; k++)
-			if (b->groups.v[k].launch != REF_NONE && !strcmp(node_string(a, a->groups.v[i].launch), node_string(b, b->groups.v[k].launch)))
+			if (b->groups.v[k].launch != REF_NONE &&
+			    !strcmp(node_string(a, a->groups.v[i].launch), node_string(b, b->groups.v[k].launch)))
 				return true;
 	return false;
 }
@@ -153,11 +156,13 @@ static int check_job(struct merge *m)
 		const char *name = job_name(&m->nodes[i]), *first = job_name(&m->nodes[0]);
 
 		if (!name && m->nnodes > 1)
-			ret = merge_fail(m, -EINVAL, "cannot merge %s: nothing in it says of which job it is (--same-job: it is of that of the "
-					 "others)", m->nodes[i].dir);
+			ret = merge_fail(m, -EINVAL,
+					 "cannot merge %s: nothing in it says of which job it is (--same-job: it is of that of the "
+					 "others)",
+					 m->nodes[i].dir);
 		else if (!known[i])
-			ret = merge_fail(m, -EINVAL, "cannot merge %s with %s: they are of different jobs, %s and %s", m->nodes[i].dir,
-					 m->nodes[0].dir, name, first ? first : "an unknown one");
+			ret = merge_fail(m, -EINVAL, "cannot merge %s with %s: they are of different jobs, %s and %s",
+					 m->nodes[i].dir, m->nodes[0].dir, name, first ? first : "an unknown one");
 	}
 	free(known);
 	return ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The local files of a node's locations. Events are not touched: each .evt is linked, or where that is impossible cloned, or copied. One
- * .def maps refs and clock for all locations of the node; they link it.
+ * The local files of a node's locations. Events are not touched: each .evt is linked, or where that is impossible cloned, or
+ * copied. One .def maps refs and clock for all locations of the node; they link it.
  */
 #include "merge/archive.h"
 
@@ -120,7 +120,8 @@ static OTF2_ErrorCode write_maps(OTF2_DefWriter *writer, const struct node *node
 {
 	const struct { OTF2_MappingType type; const uint32_t *refs; size_t n; } tables[] = {
 		{ OTF2_MAPPING_STRING, map->strings, node->strings.n },   /* of attributes */
-		{ OTF2_MAPPING_REGION, map->regions, node->regions.n }, { OTF2_MAPPING_ATTRIBUTE, map->attributes, node->attributes.n },
+		{ OTF2_MAPPING_REGION, map->regions, node->regions.n },
+		{ OTF2_MAPPING_ATTRIBUTE, map->attributes, node->attributes.n },
 		{ OTF2_MAPPING_COMM, map->comms, node->comms.n }, { OTF2_MAPPING_IO_FILE, map->files, node->files.n },
 		{ OTF2_MAPPING_IO_HANDLE, map->handles, node->handles.n },
 	};
@@ -132,7 +133,8 @@ static OTF2_ErrorCode write_maps(OTF2_DefWriter *writer, const struct node *node
 }
 
 /* Written as an archive of its own, of which nothing but this file is used. */
-static int write_def(const struct node *node, const struct node_map *map, const char *scratch, uint64_t chunk_bytes, char *err, size_t err_len)
+static int write_def(const struct node *node, const struct node_map *map, const char *scratch, uint64_t chunk_bytes, char *err,
+		     size_t err_len)
 {
 	OTF2_Archive *archive;
 	OTF2_DefWriter *writer = NULL;
@@ -159,14 +161,15 @@ static int write_def(const struct node *node, const struct node_map *map, const 
 	}
 	if (code == OTF2_SUCCESS && !otf2_library_failed())
 		return 0;
-	snprintf(err, err_len, "cannot write the mapping of node %s: %s", node_string(node, node->head.host), otf2_library_message(code));
+	snprintf(err, err_len, "cannot write the mapping of node %s: %s", node_string(node, node->head.host),
+		 otf2_library_message(code));
 	return otf2_library_errno(code);
 }
 
 /* ---- all locations ---- */
 
-static int link_location(const struct node *node, uint64_t id, const char *def, const char *dir, struct location_counts *counts, char *err,
-			 size_t err_len)
+static int link_location(const struct node *node, uint64_t id, const char *def, const char *dir, struct location_counts *counts,
+			 char *err, size_t err_len)
 {
 	struct location_counts ignored = { 0 };
 	char from[4300], to[4300];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From the archives of a job's nodes to one archive of the job. Definitions are unified here; events stay as they are: each location's
- * .evt is linked into the new archive, beside a .def that maps its refs and its clock.
+ * From the archives of a job's nodes to one archive of the job. Definitions are unified here; events stay as they are: each
+ * location's .evt is linked into the new archive, beside a .def that maps its refs and its clock.
  */
 #ifndef IOPROBE_MERGE_MERGE_H
 #define IOPROBE_MERGE_MERGE_H
@@ -14,8 +14,8 @@
 #include "merge/index.h"
 #include "merge/node.h"
 
-/* From a node's refs to those of the merged archive. Where the merged archive has no such thing yet, the ref is the next free one: whoever
- * walks over the nodes in their order defines what is new and passes over what is not. */
+/* From a node's refs to those of the merged archive. Where the merged archive has no such thing yet, the ref is the next free
+ * one: whoever walks over the nodes in their order defines what is new and passes over what is not. */
 struct node_map {
 	uint32_t *strings, *regions, *attributes, *groups, *comms, *files, *handles;
 	bool *fileless;                 /* of handles: opened together, but on files of several nodes */

@@ -9,7 +9,8 @@
 #include <string.h>
 
 const char *const node_total_names[NODE_TOTALS] = {
-	[TOTAL_CALLS] = "CALLS", [TOTAL_LOST] = "LOST_RECORDS", [TOTAL_LATE] = "LATE_RECORDS", [TOTAL_ABANDONED] = "ABANDONED_CALLS",
+	[TOTAL_CALLS] = "CALLS", [TOTAL_LOST] = "LOST_RECORDS", [TOTAL_LATE] = "LATE_RECORDS",
+	[TOTAL_ABANDONED] = "ABANDONED_CALLS",
 	[TOTAL_FAILED] = "FAILED_CALLS", [TOTAL_UNKNOWN_SIZES] = "UNKNOWN_SIZES",
 	[TOTAL_RETURNS_WITHOUT_FRAME] = "RETURNS_WITHOUT_FRAME", [TOTAL_FRAMES_TOO_DEEP] = "FRAMES_TOO_DEEP",
 };
@@ -86,7 +87,8 @@ int node_load(struct node *node, FILE *in)
 	int ret;
 
 	memset(node, 0, sizeof(*node));
-	ret = fread(&magic, sizeof(magic), 1, in) == 1 && magic == MAGIC && fread(&node->head, sizeof(node->head), 1, in) == 1 ? 0 : -EBADMSG;
+	ret = fread(&magic, sizeof(magic), 1, in) == 1 && magic == MAGIC && fread(&node->head, sizeof(node->head), 1, in) == 1 ?
+	      0 : -EBADMSG;
 #define X(type, name) ret = ret ? ret : load_array(in, (void **)&node->name.v, &node->name.n, sizeof(*node->name.v)); \
 	node->name.cap = node->name.n;
 	NODE_ARRAYS(X)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What merge knows of one node's archive: its definitions, its properties and its side files, no event. Flat arrays, so that a process
- * can hand it to another one as it is. Names are refs of the node's own strings; REF_NONE where there is none.
+ * What merge knows of one node's archive: its definitions, its properties and its side files, no event. Flat arrays, so that a
+ * process can hand it to another one as it is. Names are refs of the node's own strings; REF_NONE where there is none.
  */
 #ifndef IOPROBE_MERGE_NODE_H
 #define IOPROBE_MERGE_NODE_H

@@ -89,7 +89,8 @@ ON(paradigm, OTF2_Paradigm paradigm, OTF2_StringRef name, OTF2_ParadigmClass cla
 }
 
 ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_StringRef name, OTF2_IoParadigmClass class,
-   OTF2_IoParadigmFlag flags, uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types, const OTF2_AttributeValue *values)
+   OTF2_IoParadigmFlag flags, uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types,
+   const OTF2_AttributeValue *values)
 {
 	struct reading *r = data;
 	struct node_paradigm *p = NEXT(r->node->paradigms, ref);
@@ -334,7 +335,8 @@ static uint32_t *communicating_groups(struct reading *r, const struct raw_group 
 	if (ids)
 		qsort(ids, node->locations.n, sizeof(*ids), by_id);
 	for (uint32_t i = 0; ids && groups && i < locations->n; i++) {
-		struct id_index key = { locations->members[i], 0 }, *found = bsearch(&key, ids, node->locations.n, sizeof(*ids), by_id);
+		struct id_index key = { locations->members[i], 0 },
+				*found = bsearch(&key, ids, node->locations.n, sizeof(*ids), by_id);
 
 		if (!found) {
 			fail(r, -EBADMSG, "a communicating location is not defined");
@@ -357,7 +359,8 @@ static int add_members(struct reading *r, struct node_comm *comm, const struct r
 		uint32_t *member = group->members[i] < n ? MODEL_ADD(r->node->members) : NULL;
 
 		if (!member)
-			return fail(r, group->members[i] < n ? -ENOMEM : -EBADMSG, "the members of a communicator cannot be resolved");
+			return fail(r, group->members[i] < n ? -ENOMEM : -EBADMSG,
+				    "the members of a communicator cannot be resolved");
 		*member = groups[group->members[i]];
 	}
 	comm->nmembers = group->n;
@@ -542,7 +545,8 @@ static int open_reader(struct reading *r)
 	if (!r->reader)
 		return fail_library(r, OTF2_ERROR_INTEGRITY_FAULT);
 	if (OTF2_Reader_SetSerialCollectiveCallbacks(r->reader) != OTF2_SUCCESS ||
-	    OTF2_Reader_GetChunkSize(r->reader, &r->node->head.event_chunk_bytes, &r->node->head.definition_chunk_bytes) != OTF2_SUCCESS)
+	    OTF2_Reader_GetChunkSize(r->reader, &r->node->head.event_chunk_bytes, &r->node->head.definition_chunk_bytes) !=
+		    OTF2_SUCCESS)
 		return fail_library(r, OTF2_ERROR_INTEGRITY_FAULT);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What was merged, for people and for programs: nodes and ranks, the layers' calls and bytes over all nodes, files by scope, handles, events,
- * and what the times of different nodes are worth beside each other.
+ * What was merged, for people and for programs: nodes and ranks, the layers' calls and bytes over all nodes, files by scope,
+ * handles, events, and what the times of different nodes are worth beside each other.
  */
 #include "merge/report.h"
 
@@ -108,17 +108,18 @@ static void print_events(FILE *out, const struct merge *m, const struct sums *s)
 	if (l->linked == s->locations)
 		fputs("linked, as they are\n", out);
 	else
-		fprintf(out, "%" PRIu64 " linked, %" PRIu64 " cloned, %" PRIu64 " copied (%" PRIu64 " bytes)\n", l->linked, l->cloned, l->copied,
-			l->bytes_copied);
+		fprintf(out, "%" PRIu64 " linked, %" PRIu64 " cloned, %" PRIu64 " copied (%" PRIu64 " bytes)\n", l->linked,
+			l->cloned, l->copied, l->bytes_copied);
 }
 
 static void print_handles(FILE *out, const struct merge *m)
 {
-	fprintf(out, "files %u: %u shared by the nodes (%" PRIu64 " definitions joined), %u local to a node, %u of unknown scope\n", m->nfiles,
-		m->shared_files, m->joined_files, m->node_files, m->unknown_files);
+	fprintf(out, "files %u: %u shared by the nodes (%" PRIu64 " definitions joined), %u local to a node, %u of unknown scope\n",
+		m->nfiles, m->shared_files, m->joined_files, m->node_files, m->unknown_files);
 	fprintf(out, "handles %u: %u opened by ranks of several nodes together\n", m->nhandles, m->joined_handles);
 	if (m->unmatched_handles)
-		fprintf(out, "note: %u collective handles are seen on one node only, or could not be matched with those of the others\n",
+		fprintf(out,
+			"note: %u collective handles are seen on one node only, or could not be matched with those of the others\n",
 			m->unmatched_handles);
 	if (m->unordered_comms)
 		fprintf(out, "note: %u communicators over several nodes: their members stand in the order of MPI_COMM_WORLD, which need not be "
@@ -143,8 +144,8 @@ static void print_clocks(FILE *out, const struct merge *m)
 	if (!c->meetings)
 		fputs("clocks: no collective open or close over several nodes to check them by\n", out);
 	else if (c->violated)
-		fprintf(out, "clocks: %" PRIu64 " of %" PRIu64 " collective opens and closes contradict them, by up to %s\n", c->violated,
-			c->meetings, duration(-c->slack_ns).text);
+		fprintf(out, "clocks: %" PRIu64 " of %" PRIu64 " collective opens and closes contradict them, by up to %s\n",
+			c->violated, c->meetings, duration(-c->slack_ns).text);
 	else
 		fprintf(out, "clocks: all %" PRIu64 " collective opens and closes agree with them, with %s to spare\n", c->meetings,
 			duration(c->slack_ns).text);
@@ -168,11 +169,14 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 		if (s->totals[lines[i].total])
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);
 	if (s->without_summary)
-		fprintf(out, "note: %u node%s without summary.json: not in the table above\n", s->without_summary, plural(s->without_summary));
+		fprintf(out, "note: %u node%s without summary.json: not in the table above\n", s->without_summary,
+			plural(s->without_summary));
 	if (local_ids && m->nnodes > 1)
-		fprintf(out, "note: %" PRIu64 " node%s recorded a whole job: matching ids are unique for each thread only\n", local_ids, plural(local_ids));
+		fprintf(out, "note: %" PRIu64 " node%s recorded a whole job: matching ids are unique for each thread only\n",
+			local_ids, plural(local_ids));
 	if (left_out)
-		fprintf(out, "left out by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out, plural(left_out));
+		fprintf(out, "left out by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out,
+			plural(left_out));
 	if (notes)
 		fprintf(out, "notes of the nodes: %" PRIu64 ", in the archive's properties IOPROBE::NOTE_*\n", notes);
 }
@@ -182,9 +186,9 @@ int report_text(FILE *out, const struct merge *m)
 	struct sums s = add_up(m);
 	struct summary_report layers = { .layers = s.layers, .nlayers = s.nlayers };
 
-	fprintf(out, "%s: %zu node%s, %" PRIu64 " rank%s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n", merge_job_name(m), m->nnodes,
-		plural(m->nnodes), s.ranks, plural(s.ranks), s.processes, s.processes == 1 ? "" : "es", s.locations, plural(s.locations),
-		(m->end_ns - m->begin_ns) / 1e9);
+	fprintf(out, "%s: %zu node%s, %" PRIu64 " rank%s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n",
+		merge_job_name(m), m->nnodes, plural(m->nnodes), s.ranks, plural(s.ranks), s.processes,
+		s.processes == 1 ? "" : "es", s.locations, plural(s.locations), (m->end_ns - m->begin_ns) / 1e9);
 	summary_text_layers(out, &layers);
 	print_handles(out, m);
 	print_events(out, m, &s);
@@ -202,7 +206,8 @@ void report_warnings(FILE *err, const struct merge *m)
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (!m->nodes[i].head.complete)
-			fprintf(err, "ioprobe: the recording of node %s was interrupted: what came after is missing\n", merge_host(m, i));
+			fprintf(err, "ioprobe: the recording of node %s was interrupted: what came after is missing\n",
+				merge_host(m, i));
 	if (missing)
 		fprintf(err, "ioprobe: ranks are missing: %s\n", missing);
 	free(missing);
@@ -228,9 +233,10 @@ static json_t *nodes_json(const struct merge *m)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < m->nnodes; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "host", merge_host(m, i), "directory", m->nodes[i].dir,
-						      "ranks", number(m->nodes[i].head.ranks), "processes", number(m->nodes[i].head.processes),
-						      "threads", number(m->nodes[i].locations.n), "complete", m->nodes[i].head.complete));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "host", merge_host(m, i), "directory",
+						      m->nodes[i].dir, "ranks", number(m->nodes[i].head.ranks), "processes",
+						      number(m->nodes[i].head.processes), "threads",
+						      number(m->nodes[i].locations.n), "complete", m->nodes[i].head.complete));
 	return list;
 }
 
@@ -241,12 +247,13 @@ static json_t *layers_json(const struct sums *s)
 	for (size_t i = 0; i < s->nlayers; i++) {
 		const struct summary_layer *l = &s->layers[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", l->name, "calls", number(l->calls),
-						      "failed", number(l->failed), "time_ns", number(l->time_ns),
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", l->name, "calls",
+						      number(l->calls), "failed", number(l->failed), "time_ns", number(l->time_ns),
 						      "system_time_ns", l->system_known ? number(l->system_ns) : json_null(),
-						      "bytes_read", number(l->counts.bytes_read), "bytes_written", number(l->counts.bytes_written),
-						      "reads_of_unknown_size", number(l->counts.unknown_reads),
-						      "writes_of_unknown_size", number(l->counts.unknown_writes)));
+						      "bytes_read", number(l->counts.bytes_read), "bytes_written",
+						      number(l->counts.bytes_written), "reads_of_unknown_size",
+						      number(l->counts.unknown_reads), "writes_of_unknown_size",
+						      number(l->counts.unknown_writes)));
 	}
 	return list;
 }
@@ -269,14 +276,14 @@ int report_json(FILE *out, const struct merge *m)
 	char *missing = merge_missing_ranks(m);
 	json_t *root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:s*, s:o, s:o}", "job", merge_job_name(m), "nodes", nodes_json(m),
 				 "ranks", number(s.ranks), "threads", number(s.locations), "events", number(s.events),
-				 "duration_ns", number(m->end_ns - m->begin_ns), "missing_ranks", missing, "layers", layers_json(&s),
-				 "clocks", clocks_json(m));
+				 "duration_ns", number(m->end_ns - m->begin_ns), "missing_ranks", missing, "layers",
+				 layers_json(&s), "clocks", clocks_json(m));
 	json_t *files = json_pack("{s:i, s:i, s:i, s:o}", "shared", (int)m->shared_files, "node", (int)m->node_files, "unknown",
 				  (int)m->unknown_files, "joined", number(m->joined_files));
 	json_t *handles = json_pack("{s:i, s:i, s:i, s:i}", "all", (int)m->nhandles, "joined", (int)m->joined_handles, "unmatched",
 				    (int)m->unmatched_handles, "without_file", (int)m->split_handles);
-	json_t *event_files = json_pack("{s:o, s:o, s:o}", "linked", number(m->locations.linked), "cloned", number(m->locations.cloned),
-					"copied", number(m->locations.copied));
+	json_t *event_files = json_pack("{s:o, s:o, s:o}", "linked", number(m->locations.linked), "cloned",
+					number(m->locations.cloned), "copied", number(m->locations.copied));
 	int error = json_object_set_new(root, "files", files) | json_object_set_new(root, "handles", handles) |
 		    json_object_set_new(root, "event_files", event_files) |
 		    json_object_set_new(root, "records_lost", number(s.totals[TOTAL_LOST]));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The course of a merge. Every process reads its share of the archives; rank 0 unifies what all of them define and writes what there is
- * once; then every process writes the local files of the nodes that it has read. In a folder beside the output, renamed at the end.
+ * The course of a merge. Every process reads its share of the archives; rank 0 unifies what all of them define and writes what
+ * there is once; then every process writes the local files of the nodes that it has read. In a folder beside the output, renamed at
+ * the end.
  */
 #include "merge/run.h"
 

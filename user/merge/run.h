@@ -16,8 +16,8 @@ struct merge_options {
 	bool json;
 };
 
-/* Alone, or as one of several processes of a launch. What was merged is printed by the process with rank 0, errors by one of them. There is
- * nothing at out unless all went well. Returns the exit status. */
+/* Alone, or as one of several processes of a launch. What was merged is printed by the process with rank 0, errors by one of
+ * them. There is nothing at out unless all went well. Returns the exit status. */
 int merge_run(const struct merge_options *options);
 
 #endif

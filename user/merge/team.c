@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Who takes part, the folder, signs of life. A file beat-RANK is touched every second as long as a process lives; who waits for another
- * one gives up when that has not been touched for two minutes.
+ * Who takes part, the folder, signs of life. A file beat-RANK is touched every second as long as a process lives; who waits for
+ * another one gives up when that has not been touched for two minutes.
  */
 #include "merge/team.h"
 
@@ -72,7 +72,8 @@ static bool number_of(const char *name, unsigned *number)
 static void find_place(struct team *team)
 {
 	static const char *const launchers[][2] = {
-		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" }, { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
+		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" },
+		{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
 	};
 
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
@@ -169,7 +170,7 @@ static int make_folder(struct team *team, const char *out, char *err, size_t err
 	if (mkdir(team->dir, 0777) || (team->lock = lock_open(team->dir, O_CREAT)) < 0)
 		ret = -errno;
 	else
-		flock(team->lock, LOCK_EX | LOCK_NB);   /* a file system that has no locks is no hindrance; nothing is removed there, either */
+		flock(team->lock, LOCK_EX | LOCK_NB);   /* no hindrance where there are no locks; nothing is removed there, either */
 	if (!ret) {
 		ready = team_open(team, "ready");
 		ret = ready ? team_publish(team, ready, "ready") : -errno;
@@ -252,7 +253,8 @@ int team_create(struct team **out_team, const char *out, char *err, size_t err_l
 	pthread_cond_init(&team->end, NULL);
 	find_place(team);
 	if (find_name(team, name, sizeof(name))) {
-		snprintf(err, err_len, "cannot merge with %u processes: the launcher does not name the launch; start one process", team->size);
+		snprintf(err, err_len, "cannot merge with %u processes: the launcher does not name the launch; start one process",
+			 team->size);
 		return -ENOTSUP;
 	}
 	if (asprintf(&team->dir, "%s.partial-%s", out, name) < 0) {
@@ -389,7 +391,8 @@ FILE *team_await(struct team *team, unsigned publisher, const char *name, char *
 		else if (seen)
 			return NULL;    /* rank 0 has given up */
 		if (!is_alive(team, publisher, &pulse)) {
-			snprintf(err, err_len, "cannot merge: process %u of %u has not been heard of for %d s", publisher, team->size, PATIENCE_S);
+			snprintf(err, err_len, "cannot merge: process %u of %u has not been heard of for %d s", publisher,
+				 team->size, PATIENCE_S);
 			return NULL;
 		}
 		nanosleep(&pause, NULL);

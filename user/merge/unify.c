@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Gives everything that the nodes define its ref in the merged archive. Regions, attributes, paradigms and strings are the same where they
- * say the same; a file is the same where it is on a file system that the nodes share; ranks are numbered over all nodes.
+ * Gives everything that the nodes define its ref in the merged archive. Regions, attributes, paradigms and strings are the same
+ * where they say the same; a file is the same where it is on a file system that the nodes share; ranks are numbered over all nodes.
  */
 #include "merge/merge.h"
 
@@ -71,7 +71,8 @@ static int unify_regions(struct merge *m, struct index *index, size_t n)
 
 	for (size_t i = 0; i < node->regions.n && !ret; i++) {
 		const struct node_region *r = &node->regions.v[i];
-		struct index_key key = { { text_of(map, node, r->name), text_of(map, node, r->description), r->role, r->paradigm } };
+		struct index_key key = { { text_of(map, node, r->name), text_of(map, node, r->description), r->role,
+					   r->paradigm } };
 
 		ret = assign(m, index, key, &m->nregions, &map->regions[i]);
 	}
@@ -92,19 +93,22 @@ static int unify_attributes(struct merge *m, struct index *index, size_t n)
 	return ret;
 }
 
-/* No table maps the paradigm of a deleted file, so they must have the same refs: tables in the same order, a site's own ones last. */
+/* No table maps the paradigm of a deleted file, so they must have the same refs: tables in the same order, a site's own ones
+ * last. */
 static int check_paradigms(struct merge *m, size_t n)
 {
 	const struct node *first = &m->nodes[0], *node = &m->nodes[n];
 
 	for (size_t i = 0; i < node->paradigms.n && i < first->paradigms.n; i++)
-		if (strcmp(node_string(node, node->paradigms.v[i].identification), node_string(first, first->paradigms.v[i].identification)))
-			return merge_fail(m, -EINVAL, "cannot merge %s with %s: recorded with different probe tables (layer %zu is %s, and %s)",
+		if (strcmp(node_string(node, node->paradigms.v[i].identification),
+			   node_string(first, first->paradigms.v[i].identification)))
+			return merge_fail(m, -EINVAL,
+					  "cannot merge %s with %s: recorded with different probe tables (layer %zu is %s, and %s)",
 					  node->dir, first->dir, i + 1, node_string(node, node->paradigms.v[i].identification),
 					  node_string(first, first->paradigms.v[i].identification));
 	if (node->paradigms.n != first->paradigms.n)
-		return merge_fail(m, -EINVAL, "cannot merge %s with %s: recorded with different probe tables (%zu and %zu layers)", node->dir,
-				  first->dir, node->paradigms.n, first->paradigms.n);
+		return merge_fail(m, -EINVAL, "cannot merge %s with %s: recorded with different probe tables (%zu and %zu layers)",
+				  node->dir, first->dir, node->paradigms.n, first->paradigms.n);
 	return 0;
 }
 
@@ -147,7 +151,9 @@ static int join_launch(struct merge *m, const struct claim *claim)
 	if (g->launch_size < 0)
 		return 0;
 	if (launch->size >= 0 && launch->size != g->launch_size)
-		return merge_fail(m, -EINVAL, "cannot merge %s: rank %" PRId64 " says that its launch has %" PRId64 " ranks, others say %" PRId64,
+		return merge_fail(m, -EINVAL,
+				  "cannot merge %s: rank %" PRId64 " says that its launch has %" PRId64
+				  " ranks, others say %" PRId64,
 				  m->nodes[claim->node].dir, g->rank, g->launch_size, launch->size);
 	launch->size = g->launch_size;
 	return 0;
@@ -189,8 +195,8 @@ static int number_ranks(struct merge *m, struct claim *claims, size_t n)
 		qsort(claims, n, sizeof(*claims), by_rank);
 	for (size_t i = 0; i < n && !ret; i++) {
 		if (i && claims[i].launch == claims[i - 1].launch && claims[i].rank == claims[i - 1].rank)
-			return merge_fail(m, -EINVAL, "cannot merge %s with %s: both have rank %" PRId64, m->nodes[claims[i].node].dir,
-					  m->nodes[claims[i - 1].node].dir, claims[i].rank);
+			return merge_fail(m, -EINVAL, "cannot merge %s with %s: both have rank %" PRId64,
+					  m->nodes[claims[i].node].dir, m->nodes[claims[i - 1].node].dir, claims[i].rank);
 		ret = join_launch(m, &claims[i]);
 		if (!ret)
 			ret = add_group(m, claims[i].node, claims[i].group);
@@ -262,8 +268,9 @@ static int add_members(struct merge *m, struct merged_comm *merged, size_t n, co
 	return 0;
 }
 
-/* What a communicator is called is how it was made, down from the world: the same on all nodes of a launch. But one whose members were all
- * seen on one node is that node's, another one of the same call may be on the next; and so is one of the processes that share memory. */
+/* What a communicator is called is how it was made, down from the world: the same on all nodes of a launch. But one whose
+ * members were all seen on one node is that node's, another one of the same call may be on the next; and so is one of the
+ * processes that share memory. */
 static bool is_over_nodes(const struct merge *m, const struct merged_comm *comm)
 {
 	if (comm->self || comm->launch == REF_NONE)
@@ -340,8 +347,8 @@ static int unify_files(struct merge *m, struct index *index, size_t n)
 
 	for (size_t i = 0; i < node->files.n && !ret; i++) {
 		const struct node_file *f = &node->files.v[i];
-		struct index_key key = { { text_of(map, node, f->name), text_of(map, node, f->mount_source), text_of(map, node, f->fs_type),
-					   f->directory } };
+		struct index_key key = { { text_of(map, node, f->name), text_of(map, node, f->mount_source),
+					   text_of(map, node, f->fs_type), f->directory } };
 		uint32_t before = m->nfiles;
 
 		if (f->scope != SCOPE_SHARED) {

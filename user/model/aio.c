@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Libraries that work on descriptors by requests: POSIX asynchronous I/O. A descriptor gets a handle of such a library's paradigm with the
- * first operation on it.
+ * Libraries that work on descriptors by requests: POSIX asynchronous I/O. A descriptor gets a handle of such a library's paradigm
+ * with the first operation on it.
  */
 #include "model/state.h"
 
@@ -28,7 +28,7 @@ static int begin_on(struct replay *r, struct thread *thread, unsigned index, int
 	struct incarnation *inc = fd_find(r, thread->process, (int32_t)fd, f->enter_ns);
 	int ret = 0;
 
-	if (!inc && f->complete)        /* a pipe is described when a thread of the library first uses it, perhaps before this call returns */
+	if (!inc && f->complete)        /* a pipe is described when the library first uses it, perhaps before this call returns */
 		inc = fd_find(r, thread->process, (int32_t)fd, f->leave_ns);
 	if (!inc)
 		inc = fd_undescribed(thread->process, (int32_t)fd, f->enter_ns);
@@ -56,7 +56,8 @@ int aio_enter(struct replay *r, struct thread *thread, unsigned index)
 
 /* ---- lio_listio ---- */
 
-/* All begin with the call; each is told as if a call of its own had begun it. What the model gave it is kept in place of what was asked. */
+/* All begin with the call; each is told as if a call of its own had begun it. What the model gave it is kept in place of what
+ * was asked. */
 static int begin_listed(struct replay *r, struct thread *thread, unsigned index, struct iop_submitted *one)
 {
 	struct frame *f = &thread->frames[index];
@@ -65,7 +66,8 @@ static int begin_listed(struct replay *r, struct thread *thread, unsigned index,
 	f->begun = false;
 	if (one->opcode == LIO_READ || one->opcode == LIO_WRITE) {
 		f->listed = one;
-		ret = begin_on(r, thread, index, one->fd, one->opcode == LIO_READ ? OTF2_IO_OPERATION_MODE_READ : OTF2_IO_OPERATION_MODE_WRITE);
+		ret = begin_on(r, thread, index, one->fd,
+			       one->opcode == LIO_READ ? OTF2_IO_OPERATION_MODE_READ : OTF2_IO_OPERATION_MODE_WRITE);
 		f->listed = NULL;
 		if (ret)
 			return ret;

@@ -342,7 +342,7 @@ int async_end_record(struct replay *r, struct thread *thread, const struct iop_r
 		r->async_unknown += rec->key && rec->rec.seq;
 		return 0;
 	}
-	if (!op->begun) {       /* it ends before the io_submit that brought it has returned: that one and those before it were accepted */
+	if (!op->begun) {       /* it ends before its io_submit has returned: it and those before it were accepted */
 		submitter = thread_find(r, op->tid);
 		ret = submitter ? begin_listed(r, submitter, op->index + 1, 0) : 0;
 	}

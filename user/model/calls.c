@@ -10,8 +10,8 @@
 
 /* ---- events ---- */
 
-/* A location's clock may not run backwards. After a loss or an abandoned frame the earlier time is moved up to what was told already;
- * elsewhere it would be a defect of the recording, which is counted. */
+/* A location's clock may not run backwards. After a loss or an abandoned frame the earlier time is moved up to what was told
+ * already; elsewhere it would be a defect of the recording, which is counted. */
 static uint64_t location_time(struct replay *r, struct thread *thread, uint64_t time_ns)
 {
 	if (time_ns < thread->last_ns) {
@@ -320,8 +320,8 @@ int call_record(struct replay *r, struct thread *thread, const struct iop_rec_ca
 	if (rec->rec.len < sizeof(*rec) + 8 * min(rec->nargs, IOP_MAX_ARGS))
 		return replay_fail(r, -EINVAL, "call record of thread %u is shorter than its arguments", rec->rec.tid);
 	if (rec->probe >= r->set.nrows)
-		return replay_fail(r, -EINVAL, "call record of thread %u names probe %u, the tables have %zu", rec->rec.tid, rec->probe,
-				   r->set.nrows);
+		return replay_fail(r, -EINVAL, "call record of thread %u names probe %u, the tables have %zu", rec->rec.tid,
+				   rec->probe, r->set.nrows);
 	switch (rec->rec.type) {
 	case IOP_REC_ENTER:
 		ret = call_enter(r, thread, rec, false);
@@ -362,6 +362,6 @@ int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_
 		thread->frames[i].doubtful = true;
 	if (r->loss_notes++ >= LOSS_NOTES_MAX)
 		return 0;
-	return model_note_exact(r->model, "%u records of thread %u (process %u) were lost between %llu and %llu ns", records, thread->tid,
-				thread->process->tgid, (unsigned long long)from_ns, (unsigned long long)to_ns);
+	return model_note_exact(r->model, "%u records of thread %u (process %u) were lost between %llu and %llu ns", records,
+				thread->tid, thread->process->tgid, (unsigned long long)from_ns, (unsigned long long)to_ns);
 }

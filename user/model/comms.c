@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF, or made of them (communities.c); and the handles that
- * the members of one open together, which are one definition.
+ * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF, or made of them (communities.c); and the handles
+ * that the members of one open together, which are one definition.
  */
 #include "model/state.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Communicators that a program makes of others. The creation is collective over the parent, whose members make such calls in one
- * order (MPI 4.0, 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of a
- * process' calls were seen. Who becomes a member is in the arguments: the color of a split, the group (its size and the own rank).
+ * order (MPI 4.0, 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of
+ * a process' calls were seen. Who becomes a member is in the arguments: the color of a split, the group (its size and the own
+ * rank).
  */
 #include "model/state.h"
 
@@ -142,7 +143,8 @@ struct claim { int64_t color, order; int32_t size, rank; bool member, known; };
 static struct claim claim_of(const struct replay *r, const struct thread *thread, const struct frame *f, bool null)
 {
 	struct claim claim = { .rank = -1 };
-	bool colored = frame_arg(r, f, ROLE_COLOR, &claim.color), open_mpi = thread->process->libraries[frame_row(r, f)->layer].known_abi;
+	bool colored = frame_arg(r, f, ROLE_COLOR, &claim.color),
+	     open_mpi = thread->process->libraries[frame_row(r, f)->layer].known_abi;
 	int64_t reorder;
 
 	claim.member = !null;
@@ -394,7 +396,8 @@ static void resolve(struct replay *r, struct community *c)
 	if (c->size < 0 || (c->size && c->members.n > (size_t)c->size) || !is_plausible(r, c))
 		return;
 	c->known = true;
-	c->partial = c->size ? c->members.n < (size_t)c->size : parent_is_partial(r, c) || c->creation->calls < size_of_parent(r, c);
+	c->partial = c->size ? c->members.n < (size_t)c->size :
+			       parent_is_partial(r, c) || c->creation->calls < size_of_parent(r, c);
 	qsort_r(c->members.v, c->members.n, sizeof(*c->members.v), by_order, &sorting);
 }
 
@@ -456,8 +459,10 @@ int communities_finish(struct replay *r)
 	if (!ret && unknown)
 		ret = drop_unknown(r, unknown);
 	if (!ret && r->unknown_creations)
-		ret = model_note(r->model, "%llu calls made communicators whose members are unknown: their process was not recorded from "
-				 "MPI_Init on, or lost records, or the arguments do not tell", (unsigned long long)r->unknown_creations);
+		ret = model_note(r->model,
+				 "%llu calls made communicators whose members are unknown: their process was not recorded from "
+				 "MPI_Init on, or lost records, or the arguments do not tell",
+				 (unsigned long long)r->unknown_creations);
 	return ret;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Locks on files: flock(2) and the record locks of fcntl(2) (lockf(3) calls that). An unlock does not say what kind of lock it gives
- * back, so what a process was seen to lock is kept.
+ * Locks on files: flock(2) and the record locks of fcntl(2) (lockf(3) calls that). An unlock does not say what kind of lock it
+ * gives back, so what a process was seen to lock is kept.
  */
 #include "model/state.h"
 
@@ -15,7 +15,8 @@
 
 bool lock_command(int64_t cmd)
 {
-	return cmd == F_GETLK || cmd == F_SETLK || cmd == F_SETLKW || cmd == F_OFD_GETLK || cmd == F_OFD_SETLK || cmd == F_OFD_SETLKW;
+	return cmd == F_GETLK || cmd == F_SETLK || cmd == F_SETLKW || cmd == F_OFD_GETLK || cmd == F_OFD_SETLK ||
+	       cmd == F_OFD_SETLKW;
 }
 
 static int lock_event(struct replay *r, struct thread *thread, const struct frame *f, enum model_event_type type,
@@ -120,8 +121,8 @@ static bool is_unknown_range(const struct held_lock *lock)
 	return lock->first > lock->last;
 }
 
-/* A range that begins at the descriptor's position (lockf): its kind is known if the process has but one kind of lock on the file. One
- * such lock ends with it. */
+/* A range that begins at the descriptor's position (lockf): its kind is known if the process has but one kind of lock on the
+ * file. One such lock ends with it. */
 static unsigned kind_without_range(struct process *process, const struct held_lock *range)
 {
 	struct held_lock **same = NULL;

@@ -15,7 +15,8 @@
 /* Space, tab, newline, backslash and # are written as three octal digits. */
 static bool is_escape(const char *text)
 {
-	return text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' && text[2] <= '7' && text[3] >= '0' && text[3] <= '7';
+	return text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' && text[2] <= '7' && text[3] >= '0' &&
+	       text[3] <= '7';
 }
 
 static char *unescaped_copy(const char *text)

@@ -68,8 +68,8 @@ static int gap_digest(struct replay *r, const struct gap_sum *sum)
 
 	while (u < 2 && sum->total_ns < units[u].ns)
 		u++;
-	return model_digest(r->model, "%s: %zu process%s, %.1f %s in all: %s", sum->layer, sum->processes, sum->processes == 1 ? "" : "es",
-			    sum->total_ns / units[u].ns, units[u].unit, sum->reason);
+	return model_digest(r->model, "%s: %zu process%s, %.1f %s in all: %s", sum->layer, sum->processes,
+			    sum->processes == 1 ? "" : "es", sum->total_ns / units[u].ns, units[u].unit, sum->reason);
 }
 
 /* ---- probes that are missing ---- */
@@ -147,8 +147,9 @@ static int missing_digest(struct replay *r, const struct missing_sum *sum)
 	functions = list_functions(sum);
 	if (!functions)
 		return -ENOMEM;
-	ret = model_digest(r->model, "%s%s%zu function%s of %s %s not probed: %s: %s", any ? "" : layer, any ? "" : ": ", sum->functions.n,
-			   sum->functions.n == 1 ? "" : "s", library, sum->functions.n == 1 ? "was" : "were", sum->reason, functions);
+	ret = model_digest(r->model, "%s%s%zu function%s of %s %s not probed: %s: %s", any ? "" : layer, any ? "" : ": ",
+			   sum->functions.n, sum->functions.n == 1 ? "" : "s", library, sum->functions.n == 1 ? "was" : "were",
+			   sum->reason, functions);
 	free(functions);
 	return ret;
 }

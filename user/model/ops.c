@@ -56,7 +56,8 @@ int op_path(struct replay *r, struct thread *thread, struct frame *f)
 /* ---- sizes: one rule for each kind of argument and result ---- */
 
 /* What stands at an offset behind an argument means what the table says only in libraries of the known ABI. */
-static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role, int64_t *value)
+static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role,
+			int64_t *value)
 {
 	return thread->process->libraries[r->abi_layer[frame_row(r, f)->layer]].known_abi && frame_arg(r, f, role, value);
 }
@@ -173,8 +174,8 @@ int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32
 	return call_event(r, thread, &event, f->leave_ns);
 }
 
-int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode, uint32_t creation,
-		    uint32_t status)
+int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode,
+		    uint32_t creation, uint32_t status)
 {
 	struct model_event event = { .type = EV_CREATE, .u.create = { handle, mode, creation, status } };
 
@@ -322,7 +323,8 @@ static bool making_is_inner(const struct replay *r, const struct thread *thread,
 
 		if (outer->doubtful)
 			return false;
-		if (!outer->makes || frame_row(r, outer)->layer != frame_row(r, f)->layer || frame_info(r, outer)->arg[ROLE_PARENT] >= 0)
+		if (!outer->makes || frame_row(r, outer)->layer != frame_row(r, f)->layer ||
+		    frame_info(r, outer)->arg[ROLE_PARENT] >= 0)
 			continue;
 		return !named || !strcmp(f->path, outer->path);
 	}
@@ -412,7 +414,8 @@ static int end_reopened(struct replay *r, struct thread *thread, struct frame *f
 
 	if (!object_key_value(r, f, &value))
 		return 0;
-	old = object_find(thread->process, frame_row(r, f)->layer, value) ?: object_add(r, thread->process, frame_row(r, f)->layer, value);
+	old = object_find(thread->process, frame_row(r, f)->layer, value) ?:
+		      object_add(r, thread->process, frame_row(r, f)->layer, value);
 	if (!old)
 		return -ENOMEM;
 	if (f->file == REF_NONE && (!f->path || !f->path[0]))

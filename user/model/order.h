@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A record of time t is in its ring at t + this at the latest: a program may be interrupted between clock and ring. What comes later
- * still is taken and counted. */
+/* A record of time t is in its ring at t + this at the latest: a program may be interrupted between clock and ring. What comes
+ * later still is taken and counted. */
 #define ORDER_SLACK_NS 200000000ull
 
 struct order;

@@ -44,7 +44,8 @@ static bool result_failed(const struct replay *r, const struct frame *f)
 	}
 }
 
-/* errno is that of the last system call that failed in the call. The end of a file looks like an error, but its read found nothing more. */
+/* errno is that of the last system call that failed in the call. The end of a file looks like an error, but its read found
+ * nothing more. */
 static void consult_inner(const struct replay *r, struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);

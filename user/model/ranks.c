@@ -176,7 +176,9 @@ int ranks_finish(struct replay *r)
 	number_jobs(r);
 	ret = name_groups(r);
 	if (!ret && turned_down)
-		ret = model_note(r->model, "%d processes have the rank of another process (its children, or further programs of its "
-				 "launch); they are named by their program", turned_down);
+		ret = model_note(r->model,
+				 "%d processes have the rank of another process (its children, or further programs of its "
+				 "launch); they are named by their program",
+				 turned_down);
 	return ret ? ret : locate_ranks(r);
 }

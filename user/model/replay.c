@@ -219,8 +219,10 @@ static int requests_notes(struct replay *r)
 	int ret = count_note(r, r->requests_open, "non-blocking operations are open: nobody was seen to wait for them");
 
 	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
-	ret = ret ? ret : count_note(r, r->requests_refused, "operations of lists that were refused are not told: some may have begun");
-	return ret ? ret : count_note(r, r->requests_beyond, "requests of long arrays were not looked at: operations of theirs are open");
+	ret = ret ? ret :
+		    count_note(r, r->requests_refused, "operations of lists that were refused are not told: some may have begun");
+	return ret ? ret :
+		     count_note(r, r->requests_beyond, "requests of long arrays were not looked at: operations of theirs are open");
 }
 
 static int finish_totals(struct replay *r)
@@ -238,7 +240,8 @@ static int finish_totals(struct replay *r)
 	ret = ret ? ret : async_finish(r);
 	ret = ret ? ret : requests_notes(r);
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
-	ret = ret ? ret : count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
+	ret = ret ? ret :
+		    count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
 	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks have no event: nobody was seen to lock what they gave back");
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }
@@ -250,7 +253,8 @@ static void finish_clock(struct replay *r)
 	if (model->clock_begin_ns == UINT64_MAX)
 		model->clock_begin_ns = model->clock_end_ns = model->clock_start.monotonic_ns;
 	if (model->clock_start.realtime_ns)
-		model->realtime_at_begin_ns = model->clock_start.realtime_ns + (model->clock_begin_ns - model->clock_start.monotonic_ns);
+		model->realtime_at_begin_ns = model->clock_start.realtime_ns +
+					      (model->clock_begin_ns - model->clock_start.monotonic_ns);
 }
 
 static int finish(struct replay *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Non-blocking operations between the call that began them and the one that ends them, which may be made by any thread of the process. Its
- * thread is where the end is told. An operation is found by its request; what nobody waits for stays open, and is counted.
+ * Non-blocking operations between the call that began them and the one that ends them, which may be made by any thread of the
+ * process. Its thread is where the end is told. An operation is found by its request; what nobody waits for stays open, and is
+ * counted.
  */
 #include "model/state.h"
 
@@ -81,7 +82,8 @@ int request_cancelled(struct replay *r, struct thread *thread, const struct fram
 	return ret;
 }
 
-int request_complete(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t bytes, bool failed)
+int request_complete(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t bytes,
+		     bool failed)
 {
 	struct model_event event = { .type = EV_COMPLETE };
 	bool data = request->mode != OTF2_IO_OPERATION_MODE_FLUSH;
@@ -109,8 +111,8 @@ static bool is_made(const struct row_info *info)
 	return false;
 }
 
-/* Requests of libraries whose waits the kernel side filters are known by low word and time of making, numbers by the file that they are
- * unique in, addresses by themselves; of a set of operations (HDF5's event sets) each one is in the scope of the set. */
+/* Requests of libraries whose waits the kernel side filters are known by low word and time of making, numbers by the file that
+ * they are unique in, addresses by themselves; of a set of operations (HDF5's event sets) each one is in the scope of the set. */
 int request_issued(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
@@ -163,8 +165,8 @@ static struct request *request_of_state(const struct replay *r, const struct thr
 	return request_find(thread->process, frame_row(r, f)->layer, (int32_t)state->request, scope);
 }
 
-/* What a status says is to be believed in libraries of the known ABI. Open MPI 4.1 leaves _cancelled as it was where nobody can cancel, as in
- * MPI-IO: so it counts only where somebody tried to, and if it is a truth value. */
+/* What a status says is to be believed in libraries of the known ABI. Open MPI 4.1 leaves _cancelled as it was where nobody can
+ * cancel, as in MPI-IO: so it counts only where somebody tried to, and if it is a truth value. */
 static int request_done(struct replay *r, struct thread *thread, const struct frame *f, struct request *request,
 			const struct iop_request_state *state)
 {
@@ -214,9 +216,9 @@ static int end_scope(struct replay *r, struct thread *thread, const struct frame
 	return ret;
 }
 
-/* The end or cancellation of all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their number),
- * or the end of those of a set (H5ESwait, which tells how many are still under way). A call that fails does not say what became of them:
- * PnetCDF leaves them pending if it was made in the wrong data mode. */
+/* The end or cancellation of all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their
+ * number), or the end of those of a set (H5ESwait, which tells how many are still under way). A call that fails does not say
+ * what became of them: PnetCDF leaves them pending if it was made in the wrong data mode. */
 static int end_all(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	enum table_op op = frame_row(r, f)->op;

@@ -90,8 +90,8 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 
 static bool moves_data(enum table_op op)
 {
-	return op == OP_READ || op == OP_WRITE || op == OP_COPY || op == OP_SYNC || op == OP_WAIT || op == OP_TEST || op == OP_CANCEL ||
-	       op == OP_FREE || op == OP_SUBMIT || op == OP_MAP || op == OP_QUEUE || op == OP_REAP;
+	return op == OP_READ || op == OP_WRITE || op == OP_COPY || op == OP_SYNC || op == OP_WAIT || op == OP_TEST ||
+	       op == OP_CANCEL || op == OP_FREE || op == OP_SUBMIT || op == OP_MAP || op == OP_QUEUE || op == OP_REAP;
 }
 
 static int read_region(struct replay *r, const struct table_row *row)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What definitions and inquiries tell of a file's variables and dimensions, and the sizes and names of operations that follow from it.
- * What was not told is unknown; nothing is taken from elsewhere.
+ * What definitions and inquiries tell of a file's variables and dimensions, and the sizes and names of operations that follow from
+ * it. What was not told is unknown; nothing is taken from elsewhere.
  */
 #include "model/state.h"
 

@@ -360,7 +360,8 @@ static int told(struct replay *r, struct thread *thread, struct frame *f, enum t
 		set_extent(thread, sized, -1, f->ret);
 		break;
 	default:        /* H5S_MAX_RANK is 32 */
-		set_extent(thread, sized, f->ret, dims.p && f->ret <= IOP_ARRAY_MAX ? array_product(dims, f->ret, 1) : sized->extent);
+		set_extent(thread, sized, f->ret,
+			   dims.p && f->ret <= IOP_ARRAY_MAX ? array_product(dims, f->ret, 1) : sized->extent);
 	}
 	return 0;
 }

@@ -150,7 +150,8 @@ struct process {
  * that was not seen; job: the launcher's name of the launch, NULL if unknown. */
 struct group_info { const char *comm, *mntns, *job; int64_t rank, size; uint32_t parent, ppid; bool mpi; };
 
-/* number: as readers see it, REF_NONE until ranks_finish. world: model comm. size: of the world, as the launcher told it, 0 unknown. */
+/* number: as readers see it, REF_NONE until ranks_finish. world: model comm. size: of the world, as the launcher told it, 0
+ * unknown. */
 struct job { const char *id; uint32_t world, number; uint64_t size; };
 
 struct str { const char *p; size_t len; };      /* p NULL: unknown */
@@ -206,7 +207,8 @@ struct thread {
 	UT_hash_handle hh;
 };
 
-/* label: what a socket is called in the end, NULL. kernel: described by the kernel, not by a call's argument. next: another file of the same path, REF_NONE. */
+/* label: what a socket is called in the end, NULL. kernel: described by the kernel, not by a call's argument. next: another file
+ * of the same path, REF_NONE. */
 struct file_info { uint32_t group, mnt_id, next; bool regular, kernel, socket; const char *label; };
 struct variable_name { const char *name; uint32_t number; UT_hash_handle hh; };
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
@@ -343,8 +345,8 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index);
 int op_descriptor(struct replay *r, struct thread *thread, unsigned index);     /* at the return; fdops.c */
 int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode);
 int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle);
-int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode, uint32_t creation,
-		    uint32_t status);
+int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode,
+		    uint32_t creation, uint32_t status);
 int op_destroy_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
 int op_delete(struct replay *r, struct thread *thread, struct frame *f);
 int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
@@ -368,7 +370,8 @@ struct request *request_find(const struct process *process, uint32_t layer, uint
 /* What the frame's call says of it; the last two end it and free it. */
 int request_test(struct replay *r, struct thread *thread, const struct frame *f, const struct request *request);
 int request_cancelled(struct replay *r, struct thread *thread, const struct frame *f, struct request *request);
-int request_complete(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t bytes, bool failed);
+int request_complete(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t bytes,
+		     bool failed);
 int request_issued(struct replay *r, struct thread *thread, const struct frame *f);     /* by a call that makes a request */
 int requests_record(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec);
 int requests_leave(struct replay *r, struct thread *thread, const struct frame *f);     /* a call that waits, tests, cancels, frees */
@@ -458,7 +461,8 @@ uint8_t flags_posix_mode(int64_t flags);
 uint32_t flags_posix_creation(int64_t flags);
 uint32_t flags_posix_status(int64_t flags);
 void flags_stream(struct str mode, uint8_t *access, uint32_t *creation, uint32_t *status);
-void flags_layer(const struct table_layer *layer, int64_t flags, bool create, uint8_t *access, uint32_t *creation, uint32_t *status);
+void flags_layer(const struct table_layer *layer, int64_t flags, bool create, uint8_t *access, uint32_t *creation,
+		 uint32_t *status);
 uint8_t flags_whence(const struct table_layer *layer, int64_t whence);
 
 #endif

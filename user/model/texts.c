@@ -53,7 +53,8 @@ static void read_clock(const struct iop_rec_text *rec, struct model_clock *clock
 {
 	uint64_t synchronized;
 
-	clock->read = value_number(rec, "monotonic_ns", &clock->monotonic_ns) && value_number(rec, "realtime_ns", &clock->realtime_ns);
+	clock->read = value_number(rec, "monotonic_ns", &clock->monotonic_ns) &&
+		      value_number(rec, "realtime_ns", &clock->realtime_ns);
 	clock->width_ns = number_or_zero(rec, "clock_width_ns");
 	clock->known = value_number(rec, "clock_synchronized", &synchronized);
 	clock->synchronized = clock->known && synchronized;
@@ -254,7 +255,8 @@ static int gap(struct replay *r, const struct iop_rec_text *rec)
 
 	text_value(rec, "layer", layer, sizeof(layer));
 	text_value(rec, "reason", reason, sizeof(reason));
-	return note_gap_found(r, layer, number_or_zero(rec, "pid"), number_or_zero(rec, "from_ns"), number_or_zero(rec, "to_ns"), reason);
+	return note_gap_found(r, layer, number_or_zero(rec, "pid"), number_or_zero(rec, "from_ns"), number_or_zero(rec, "to_ns"),
+			      reason);
 }
 
 static struct model_left_out *left_out_get(struct replay *r, const char *filter, const char *layer)

@@ -56,7 +56,8 @@ static pid_t start(char *const *argv, int socket_fd, int log_fd)
 
 pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
 {
-	char ring[32], overhead[32], *argv[8 + 2 * MAX_TABLES] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
+	char ring[32], overhead[32],
+		*argv[8 + 2 * MAX_TABLES] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
 	int argc = 6, pair[2];
 	pid_t pid;
 
@@ -135,7 +136,8 @@ static int failed(struct job_recorder *r, const char *message)
 
 /* ---- before the job is known ---- */
 
-static int load(struct job_recorder *r, struct recorder_options *options, struct recorder_prepared *prepared, char *err, size_t err_len)
+static int load(struct job_recorder *r, struct recorder_options *options, struct recorder_prepared *prepared, char *err,
+		size_t err_len)
 {
 	int ret = table_parse_builtin(&r->set, err, err_len);
 

@@ -29,7 +29,8 @@ void jobs_deinit(struct jobs *jobs);
 /* Closes what was for the answer. */
 void job_answered(struct job *job);
 
-/* Calls for the state of each job that is known, until one call returns not 0; returns that. The object is the function's to change. */
+/* Calls for the state of each job that is known, until one call returns not 0; returns that. The object is the function's to
+ * change. */
 int jobs_states(const char *state_dir, int (*function)(void *arg, const char *path, json_t *state), void *arg);
 /* Removes files and logs of jobs that ended more than a week ago, and of all but the last hundred. */
 void jobs_forget(const char *state_dir);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Folders are made one by one below an open one, never through a link. Where the user may not make one, he gets one all the same: then the folder
- * above is the site's.
+ * Folders are made one by one below an open one, never through a link. Where the user may not make one, he gets one all the same:
+ * then the folder above is the site's.
  */
 #include "service/owner.h"
 

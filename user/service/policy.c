@@ -76,7 +76,8 @@ static int check_rule(const struct context *c, struct policy_rule *rule, const s
 	if (rule->test == TEST_ENV && !rule->record)
 		return wrong(c, "jobs cannot be skipped by env: their environment is not known before they run", "");
 	if (rule->test == TEST_SAMPLE)
-		return words->n == 3 ? parse_number(c, words->v[2], "%", 100, &rule->percent) : wrong(c, "sample needs one PERCENT%", "");
+		return words->n == 3 ? parse_number(c, words->v[2], "%", 100, &rule->percent) :
+				       wrong(c, "sample needs one PERCENT%", "");
 	return 0;
 }
 
@@ -293,7 +294,8 @@ bool policy_wants(const struct policy *policy, const json_t *job, const char **e
 			continue;
 		if (rule->test == TEST_ENV)
 			*entry = rule->words[0];
-		snprintf(why, why_len, "by the policy's rule %zu: %s %s", i + 1, rule->record ? "record" : "skip", tests[rule->test].name);
+		snprintf(why, why_len, "by the policy's rule %zu: %s %s", i + 1, rule->record ? "record" : "skip",
+			 tests[rule->test].name);
 		return rule->record;
 	}
 	snprintf(why, why_len, "no rule of the policy matches");

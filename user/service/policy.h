@@ -33,12 +33,13 @@ struct policy {
 
 /* The defaults: jobs with the comment "ioprobe". */
 int policy_init(struct policy *policy);
-/* Returns 0, or -errno with one line in err: FILE:LINE: what is wrong. Then the policy is unusable and must be deinitialised all the same. */
+/* Returns 0, or -errno with one line in err: FILE:LINE: what is wrong. Then the policy is unusable and must be deinitialised all
+ * the same. */
 int policy_read(struct policy *policy, const char *path, char *err, size_t err_len);
 void policy_deinit(struct policy *policy);
 
-/* Whether to record a job (an object with "job", "user", "account", "comment", "cluster"). *entry: what its programs' environment must have for
- * that, NULL: nothing; the policy's. why: one line. */
+/* Whether to record a job (an object with "job", "user", "account", "comment", "cluster"). *entry: what its programs'
+ * environment must have for that, NULL: nothing; the policy's. why: one line. */
 bool policy_wants(const struct policy *policy, const json_t *job, const char **entry, char *why, size_t why_len);
 
 #endif

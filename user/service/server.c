@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One thread, one poll(2): the socket, clients that have not asked yet, recorders that have not answered yet, recorders that may end.
+ * One thread, one poll(2): the socket, clients that have not asked yet, recorders that have not answered yet, recorders that may
+ * end.
  */
 #include "service/server.h"
 
@@ -297,7 +298,9 @@ static int open_signals(struct server *s)
 
 static int make_folders(const char *state_dir, char *err_text, size_t err_len)
 {
-	static const struct { const char *name; mode_t mode; } folders[] = { { "", 0755 }, { "/jobs", 0700 }, { "/log", 0700 }, { "/archives", 0755 } };
+	static const struct { const char *name; mode_t mode; } folders[] = {
+		{ "", 0755 }, { "/jobs", 0700 }, { "/log", 0700 }, { "/archives", 0755 }
+	};
 	char path[4200];
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The node's service: answers requests on a local socket and looks after one recorder per job. It can be killed and started again at any time:
- * recorders go on meanwhile.
+ * The node's service: answers requests on a local socket and looks after one recorder per job. It can be killed and started again
+ * at any time: recorders go on meanwhile.
  *
- * Requests are {"request": …}: "start" with a job (state.h), "stop" and "status" with "job" (status: optional), "version". Root may do all of it
- * for everybody; who is not root only for himself, and what he says of himself is not believed. An answer to "status" is one packet per job,
- * then the end.
+ * Requests are {"request": …}: "start" with a job (state.h), "stop" and "status" with "job" (status: optional), "version". Root may
+ * do all of it for everybody; who is not root only for himself, and what he says of himself is not believed. An answer to "status"
+ * is one packet per job, then the end.
  */
 #ifndef IOPROBE_SERVER_H
 #define IOPROBE_SERVER_H
@@ -15,7 +15,7 @@
 struct server_options {
 	const char *socket_path, *state_dir;
 	const char *policy_path;        /* NULL: the default policy */
-	const char *node;               /* only the processes that the batch system started on this node; NULL: all of the kernel's */
+	const char *node;               /* only processes that the batch system started on this node; NULL: all */
 };
 
 /* Runs until SIGTERM or SIGINT; SIGHUP reads the policy again. Returns 0, or -errno with one line in err. */

@@ -250,8 +250,8 @@ bool service_request(struct service *s, json_t *message, const struct ucred *pee
 	else if (!strcmp(request, "status"))
 		on_status(s, wire_text(message, "job"), peer, fd);
 	else if (!strcmp(request, "version"))
-		wire_answer(fd, true, "%s: %zu jobs are being recorded, %zu recorders are loaded and wait", argp_program_version, s->jobs.n,
-			    spares_loaded(&s->spares));
+		wire_answer(fd, true, "%s: %zu jobs are being recorded, %zu recorders are loaded and wait", argp_program_version,
+			    s->jobs.n, spares_loaded(&s->spares));
 	else
 		wire_answer(fd, false, "unknown request '%s'", request);
 	return true;

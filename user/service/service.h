@@ -21,7 +21,8 @@ struct service {
 	struct spares spares;
 };
 
-/* Answers a client's request, or leaves that to a recorder, which then has the descriptor. Returns whether the client is done with. */
+/* Answers a client's request, or leaves that to a recorder, which then has the descriptor. Returns whether the client is done
+ * with. */
 bool service_request(struct service *service, json_t *message, const struct ucred *peer, int fd);
 
 /* One line to the log. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What is known of each job's recording, in one file per job, so that neither the service's nor a recorder's death loses it. The service writes it
- * before the recorder gets the job and after the recorder's end, the recorder in between.
+ * What is known of each job's recording, in one file per job, so that neither the service's nor a recorder's death loses it. The
+ * service writes it before the recorder gets the job and after the recorder's end, the recorder in between.
  *
- * A job is a JSON object: "id" (of the recording), "job" (the batch system's id), "uid", "gid", "user", "account", "comment", "cluster", "node",
- * "work_dir", "entries" (of its programs' environment), "pids" (instead of these), "output" (pattern, then folder), "log", "phase", "message",
- * "pid" and "start_ticks" (of the recorder), "recovered".
+ * A job is a JSON object: "id" (of the recording), "job" (the batch system's id), "uid", "gid", "user", "account", "comment",
+ * "cluster", "node", "work_dir", "entries" (of its programs' environment), "pids" (instead of these), "output" (pattern, then
+ * folder), "log", "phase", "message", "pid" and "start_ticks" (of the recorder), "recovered".
  */
 #ifndef IOPROBE_STATE_H
 #define IOPROBE_STATE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Messages between the service, its clients and its recorders: one JSON object per packet of a local socket. An answer has "ok" and "message".
+ * Messages between the service, its clients and its recorders: one JSON object per packet of a local socket. An answer has "ok" and
+ * "message".
  */
 #ifndef IOPROBE_WIRE_H
 #define IOPROBE_WIRE_H
@@ -18,7 +19,7 @@ int wire_answer(int fd, bool ok, const char *format, ...) __attribute__((format(
 int wire_receive(int fd, json_t **message);
 
 int wire_connect(const char *path, int timeout_ms);     /* timeout of each operation; the descriptor, or -errno */
-int wire_listen(const char *path);                      /* for everybody to connect; the descriptor, or -errno; -EADDRINUSE if one listens already */
+int wire_listen(const char *path);                      /* for everybody; the descriptor, or -errno; -EADDRINUSE if one listens already */
 
 const char *wire_text(const json_t *message, const char *key);  /* "" if there is none */
 

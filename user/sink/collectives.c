@@ -111,8 +111,9 @@ static int collectives_finish(struct sink *sink, const struct model *model)
 		const struct collective *c = &s->handles.v[h];
 
 		if (c->opened.ranks || c->closed.ranks)
-			error = json_array_append_new(list, json_pack("{s:I, s:o, s:o}", "handle", (json_int_t)h, "opened",
-								      meeting_json(&c->opened), "closed", meeting_json(&c->closed)));
+			error = json_array_append_new(list,
+						      json_pack("{s:I, s:o, s:o}", "handle", (json_int_t)h, "opened",
+								meeting_json(&c->opened), "closed", meeting_json(&c->closed)));
 	}
 	errno = 0;
 	if (!error && (json_dumpf(root, s->out, JSON_COMPACT) || fputc('\n', s->out) == EOF || fflush(s->out)))

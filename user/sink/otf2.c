@@ -34,7 +34,8 @@ int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...)
 
 int otf2_fail_library(struct otf2_sink *s, OTF2_ErrorCode code, const char *action)
 {
-	return otf2_fail(s, otf2_library_errno(code), "%s/" ARCHIVE_NAME ".otf2: cannot %s: %s", s->dir, action, otf2_library_message(code));
+	return otf2_fail(s, otf2_library_errno(code), "%s/" ARCHIVE_NAME ".otf2: cannot %s: %s", s->dir, action,
+			 otf2_library_message(code));
 }
 
 /* ---- opening ---- */

@@ -102,8 +102,8 @@ static void strings_free(struct definitions *d)
 	}
 }
 
-/* Events refer to names of variables by index, long before this: they are the first strings. Names that differ in bytes which readers
- * cannot decode may look the same. */
+/* Events refer to names of variables by index, long before this: they are the first strings. Names that differ in bytes which
+ * readers cannot decode may look the same. */
 static void define_variables(struct definitions *d)
 {
 	for (size_t i = 0; i < d->model->variables.n && d->code == OTF2_SUCCESS; i++) {
@@ -152,8 +152,8 @@ int otf2_keep_members(struct otf2_sink *s, const struct model *model)
 			uint32_t group = comm->members[m];
 
 			if (group >= model->groups.n || masters[group] == REF_NONE || model->groups.v[group].rank < 0)
-				error = otf2_fail(s, -EINVAL, "%s: member %zu of communicator %s is no rank with a location", s->dir, m,
-						  comm->name);
+				error = otf2_fail(s, -EINVAL, "%s: member %zu of communicator %s is no rank with a location",
+						  s->dir, m, comm->name);
 			else
 				error = otf2_location_open(s, model, masters[group]);
 		}
@@ -254,7 +254,8 @@ static void define_paradigms(struct definitions *d)
 			version = string_value(d, p->version);
 		DEFINE(d, IoParadigm, i, identification, name,
 		       p->parallel ? OTF2_IO_PARADIGM_CLASS_PARALLEL : OTF2_IO_PARADIGM_CLASS_SERIAL,
-		       p->os ? OTF2_IO_PARADIGM_FLAG_OS : OTF2_IO_PARADIGM_FLAG_NONE, p->version ? 1 : 0, &property, &type, &version);
+		       p->os ? OTF2_IO_PARADIGM_FLAG_OS : OTF2_IO_PARADIGM_FLAG_NONE, p->version ? 1 : 0, &property, &type,
+		       &version);
 	}
 }
 
@@ -364,7 +365,8 @@ static void define_comms(struct definitions *d)
 
 static void define_attributes(struct definitions *d)
 {
-	static const struct { const char *name, *description; OTF2_Type type; } attributes[ATTRIBUTE_COUNT] = {
+	static const struct { const char *name, *description; OTF2_Type type;
+	} attributes[ATTRIBUTE_COUNT] = {
 		[ATTRIBUTE_OFFSET] = { "Offset", "File offset in bytes at which the operation begins", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_ERRNO] = { "errno", "Error code of a failed call: errno, or the library's own code", OTF2_TYPE_INT32 },
 		[ATTRIBUTE_FAILED] = { "Failed", "1: the call failed and gave no error code", OTF2_TYPE_UINT8 },
@@ -373,7 +375,8 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_MAPPED_HANDLE] = { "Mapped handle", "Handle whose file the call mapped to memory", OTF2_TYPE_IO_HANDLE },
 		[ATTRIBUTE_MAPPED_BYTES] = { "Mapped bytes", "Length of the mapping", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_MAPPED_OFFSET] = { "Mapped offset", "Where in the file the mapping begins, in bytes", OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_DEVICE] = { "Device read", "Bytes that the system call asked of block devices, read-ahead included", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_DEVICE] = { "Device read", "Bytes that the system call asked of block devices, read-ahead included",
+				       OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_WAIT] = { "I/O wait", "Nanoseconds that the system call slept for I/O", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_VARIABLE] = { "Variable", "Name of the variable that the operation is on", OTF2_TYPE_STRING },
 		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the part of the file that is locked", OTF2_TYPE_UINT64 },

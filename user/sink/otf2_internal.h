@@ -14,7 +14,7 @@
 /* Refs of the attributes; all are defined in every archive. */
 enum otf2_attribute {
 	ATTRIBUTE_OFFSET,       /* "Offset", uint64, on IoOperationBegin */
-	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call whose code is known, or the Complete of an asynchronous one */
+	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call, or the Complete of an asynchronous one, if it is known */
 	ATTRIBUTE_FAILED,       /* "Failed", uint8 1, on the Leave of a failed call without a code */
 	ATTRIBUTE_ABANDONED,    /* "Abandoned", uint8 1, on the Leave of a call that was left without a return */
 	ATTRIBUTE_MAPPED_HANDLE,        /* "Mapped handle", I/O handle, */

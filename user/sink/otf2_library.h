@@ -15,7 +15,8 @@
 #define OTF2_CHUNK_BYTES (256 * 1024)
 #define OTF2_CHUNK_BYTES_MAX (16 * 1024 * 1024)
 
-/* Properties of a rank's location group: its rank, the ranks of its launch on all nodes (both uint32), the launch's name (string). */
+/* Properties of a rank's location group: its rank, the ranks of its launch on all nodes (both uint32), the launch's name
+ * (string). */
 #define OTF2_PROPERTY_RANK "IOPROBE::RANK"
 #define OTF2_PROPERTY_SIZE "IOPROBE::LAUNCH_SIZE"
 #define OTF2_PROPERTY_LAUNCH "IOPROBE::LAUNCH"

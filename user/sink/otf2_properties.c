@@ -55,9 +55,10 @@ static int set_left_out(struct otf2_sink *s, const struct model *model)
 		else if (l->whole)
 			snprintf(value, sizeof(value), "%s: %s: not probed", l->filter, l->layer);
 		else
-			snprintf(value, sizeof(value), "%s: %s: %" PRIu64 " calls, %" PRIu64 " bytes read, %" PRIu64 " bytes written, %" PRIu64
-				 " of unknown size, %" PRIu64 " ns", l->filter, l->layer, l->calls, l->read_bytes, l->written_bytes, l->unknown,
-				 l->time_ns);
+			snprintf(value, sizeof(value),
+				 "%s: %s: %" PRIu64 " calls, %" PRIu64 " bytes read, %" PRIu64 " bytes written, %" PRIu64
+				 " of unknown size, %" PRIu64 " ns",
+				 l->filter, l->layer, l->calls, l->read_bytes, l->written_bytes, l->unknown, l->time_ns);
 		error = set_text(s, key, value);
 	}
 	return error;

@@ -100,7 +100,8 @@ static int put_mapped(json_t *root, const struct model *m)
 		if (!f->mapped)
 			continue;
 		error = put(o, "path", text(f->path)) | put(o, "read_faults", number(f->read_faults)) |
-			put(o, "write_faults", number(f->write_faults)) | put(o, "pages_written_back", number(f->pages_written_back));
+			put(o, "write_faults", number(f->write_faults)) |
+			put(o, "pages_written_back", number(f->pages_written_back));
 		error |= json_array_append_new(array, o);
 	}
 	if (json_array_size(array))
@@ -135,7 +136,8 @@ static int put_objects(json_t *root, const struct summary_report *r)
 
 		error = put(o, "name", text(object->name)) |
 			put(o, "file", text(object->file != REF_NONE ? r->model->files.v[object->file].path : NULL)) |
-			put(o, "layer", text(r->model->paradigms.v[object->paradigm].identification)) | put_counts(o, &object->counts);
+			put(o, "layer", text(r->model->paradigms.v[object->paradigm].identification)) |
+			put_counts(o, &object->counts);
 		error |= json_array_append_new(array, o);
 	}
 	return put(root, "objects", array) | put(root, "objects_total", number(r->objects_total)) | error;
@@ -168,11 +170,12 @@ static int put_left_out(json_t *root, const struct model *m)
 		const struct model_left_out *l = &m->left_out.v[i];
 		json_t *o = json_object();
 
-		error = put(o, "filter", text(l->filter)) | put(o, "layer", text(l->layer)) | put(o, "whole_layer", json_boolean(l->whole));
+		error = put(o, "filter", text(l->filter)) | put(o, "layer", text(l->layer)) |
+			put(o, "whole_layer", json_boolean(l->whole));
 		if (!l->whole)
 			error |= put(o, "calls", number(l->calls)) | put(o, "bytes_read", number(l->read_bytes)) |
-				 put(o, "bytes_written", number(l->written_bytes)) | put(o, "calls_of_unknown_size", number(l->unknown)) |
-				 put(o, "time_ns", number(l->time_ns));
+				 put(o, "bytes_written", number(l->written_bytes)) |
+				 put(o, "calls_of_unknown_size", number(l->unknown)) | put(o, "time_ns", number(l->time_ns));
 		error |= json_array_append_new(array, o);
 	}
 	return put(root, "left_out", array) | error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Operations by what they are on inside a file: datasets, groups and attributes, which have handles below their file's, and variables.
+ * Operations by what they are on inside a file: datasets, groups and attributes, which have handles below their file's, and
+ * variables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -63,7 +64,8 @@ static int add(struct summary_report *r, const struct model_handle *handle, char
 	return 0;
 }
 
-static int collect(struct summary_report *r, const struct summary_counts *handles, size_t n, const struct summary_variable *variables)
+static int collect(struct summary_report *r, const struct summary_counts *handles, size_t n,
+		   const struct summary_variable *variables)
 {
 	const struct model *model = r->model;
 	int error = 0;
@@ -97,7 +99,8 @@ static void merge(struct summary_report *r)
 	r->nobjects = kept;
 }
 
-int summary_objects(struct summary_report *r, const struct summary_counts *handles, size_t n, const struct summary_variable *variables)
+int summary_objects(struct summary_report *r, const struct summary_counts *handles, size_t n,
+		    const struct summary_variable *variables)
 {
 	int error;
 

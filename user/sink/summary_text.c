@@ -95,8 +95,8 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 
 	for (size_t i = 0; i < r->nlayers; i++)
 		widen(&w, &r->layers[i].counts);
-	fprintf(out, "%-10s %12s %10s %*s %*s %14s %15s\n", "layer", "calls", "failed", w.read, "read", w.written, "written", "time",
-		"in system calls");
+	fprintf(out, "%-10s %12s %10s %*s %*s %14s %15s\n", "layer", "calls", "failed", w.read, "read", w.written, "written",
+		"time", "in system calls");
 	for (size_t i = 0; i < r->nlayers; i++) {
 		const struct summary_layer *l = &r->layers[i];
 
@@ -139,8 +139,8 @@ static void print_files(FILE *out, const struct summary_report *r)
 	for (size_t i = 0; i < r->nfiles; i++)
 		widen(&w, &r->files[i].counts);
 	if (r->nfiles)
-		fprintf(out, "%*s %*s %10s %10s  %-8s %-8s %-10s %s\n", w.read, "read", w.written, "written", "reads", "writes", "layer",
-			"scope", "type", "file (mount point)");
+		fprintf(out, "%*s %*s %10s %10s  %-8s %-8s %-10s %s\n", w.read, "read", w.written, "written", "reads", "writes",
+			"layer", "scope", "type", "file (mount point)");
 	for (size_t i = 0; i < r->nfiles; i++)
 		print_file(out, r->model, &r->files[i], &w);
 	if (r->files_total > r->nfiles)
@@ -308,8 +308,9 @@ static void print_head(FILE *out, const struct summary_report *r)
 	fprintf(out, "%s: %" PRIu64 " rank%s", m->host_name ? m->host_name : "unknown host", r->ranks, plural(r->ranks));
 	if (m->njobs > 1)
 		fprintf(out, " in %zu jobs", m->njobs);
-	fprintf(out, ", %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n", r->processes, r->processes == 1 ? "" : "es", r->threads,
-		plural(r->threads), m->clock_end_ns > m->clock_begin_ns ? (m->clock_end_ns - m->clock_begin_ns) / 1e9 : 0.0);
+	fprintf(out, ", %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n", r->processes, r->processes == 1 ? "" : "es",
+		r->threads, plural(r->threads),
+		m->clock_end_ns > m->clock_begin_ns ? (m->clock_end_ns - m->clock_begin_ns) / 1e9 : 0.0);
 }
 
 int summary_text_write(FILE *out, const struct summary_report *r)

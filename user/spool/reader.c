@@ -76,8 +76,8 @@ static int unpack(struct spool_reader *reader, const struct spool_block_header *
 	return !ZSTD_isError(len) && len == header->raw_len ? 0 : -EBADMSG;
 }
 
-/* 1 for a block, 0 at the end. The sizes come from the file: the stored bytes are read before memory is taken for the raw ones, so that
- * a damaged header cannot ask for much. */
+/* 1 for a block, 0 at the end. The sizes come from the file: the stored bytes are read before memory is taken for the raw ones,
+ * so that a damaged header cannot ask for much. */
 static int read_block(struct spool_reader *reader)
 {
 	struct spool_block_header header;

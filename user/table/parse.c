@@ -90,7 +90,8 @@ static bool is_handle(enum table_role role)
 static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_arg_kind *kind)
 {
 	if (!(p->seen & SEEN_HANDLES))
-		return scan_error(&p->scan, p->scan.line, word->column, "layer '%s' says nothing of its handles", parser_layer(p)->name);
+		return scan_error(&p->scan, p->scan.line, word->column, "layer '%s' says nothing of its handles",
+				  parser_layer(p)->name);
 	*kind = parser_layer(p)->handle_int ? IOP_ARG_INT : IOP_ARG_VALUE;
 	return 0;
 }
@@ -125,9 +126,11 @@ static int parse_offset(struct parser *p, const struct scan_word *word, char *te
 	*plus++ = '\0';
 	offset = strtoul(plus, &end, 0);
 	if (end == plus || *end || offset > UINT8_MAX)
-		return scan_error(&p->scan, p->scan.line, word->column, "'%s': an offset is a number up to %d", word->text, UINT8_MAX);
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s': an offset is a number up to %d", word->text,
+				  UINT8_MAX);
 	if (strncmp(word->text, "in:", 3) && strncmp(word->text, "out:", 4))
-		return scan_error(&p->scan, p->scan.line, word->column, "'%s': only what is read through a pointer has an offset", word->text);
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s': only what is read through a pointer has an offset",
+				  word->text);
 	arg->offset = offset;
 	return 0;
 }
@@ -169,7 +172,8 @@ static int add_capture(struct parser *p, struct table_row *row, const struct sca
 	int ret;
 
 	if (row->nargs == TABLE_MAX_ARGS)
-		return scan_error(&p->scan, p->scan.line, word->column, "'%s' has more than %d arguments", row->name, TABLE_MAX_ARGS);
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s' has more than %d arguments", row->name,
+				  TABLE_MAX_ARGS);
 	row->nargs++;
 	arg->capture = -1;
 	arg->position = position;
@@ -179,7 +183,8 @@ static int add_capture(struct parser *p, struct table_row *row, const struct sca
 	if (ret)
 		return ret;
 	if (*captured == IOP_MAX_ARGS)
-		return scan_error(&p->scan, p->scan.line, word->column, "'%s' captures more than %d arguments", row->name, IOP_MAX_ARGS);
+		return scan_error(&p->scan, p->scan.line, word->column, "'%s' captures more than %d arguments", row->name,
+				  IOP_MAX_ARGS);
 	if (arg->position > 5 && parser_layer(p)->syscalls)
 		return scan_error(&p->scan, p->scan.line, word->column, "a system call has at most 6 arguments");
 	arg->capture = (*captured)++;
@@ -284,7 +289,8 @@ static int check_row(struct parser *p, const struct table_row *row)
 	if (has & IOP_HAS_LATE && has & IOP_HAS_STRINGS)
 		return scan_error(&p->scan, row->line, 1, "'%s': strings are read either at the entry or at the return", row->name);
 	if (has & (IOP_HAS_OUT | IOP_HAS_LATE) && row->mods & MOD_CALLBACK)
-		return scan_error(&p->scan, row->line, 1, "'%s': the return of a callback row is not seen, nor its out arguments", row->name);
+		return scan_error(&p->scan, row->line, 1, "'%s': the return of a callback row is not seen, nor its out arguments",
+				  row->name);
 	return 0;
 }
 
@@ -296,8 +302,8 @@ static int check_name(struct parser *p, const struct scan_word *word)
 	}
 	for (size_t i = 0; i < p->set.nrows; i++)
 		if (p->set.rows[i].layer == p->layer && !strcmp(p->set.rows[i].name, word->text))
-			return scan_error(&p->scan, p->scan.line, word->column, "function '%s' is in layer '%s' already", word->text,
-					  parser_layer(p)->name);
+			return scan_error(&p->scan, p->scan.line, word->column, "function '%s' is in layer '%s' already",
+					  word->text, parser_layer(p)->name);
 	return 0;
 }
 
@@ -332,7 +338,8 @@ static int substitute(struct parser *p, const struct scan_word *name, const char
 	int n = snprintf(out->text, sizeof(out->text), "%.*s%s%s", (int)(open - name->text), name->text, item, close + 1);
 
 	out->column = name->column;
-	return n < (int)sizeof(out->text) ? 0 : scan_error(&p->scan, p->scan.line, name->column, "name '%s' is too long", name->text);
+	return n < (int)sizeof(out->text) ? 0 :
+					    scan_error(&p->scan, p->scan.line, name->column, "name '%s' is too long", name->text);
 }
 
 /* A name with "{LIST}" is a row for each name of the list: the rest of the line is read as often. */
@@ -383,8 +390,8 @@ static int check_layers(struct parser *p)
 		const struct table_layer *layer = &p->set.layers[i];
 
 		if (!layer->syscalls && !layer->nlibraries)
-			return scan_error(&p->scan, p->layer_lines[i - p->old_layers], 1, "layer '%s' has neither libraries nor syscalls",
-					  layer->name);
+			return scan_error(&p->scan, p->layer_lines[i - p->old_layers], 1,
+					  "layer '%s' has neither libraries nor syscalls", layer->name);
 	}
 	return 0;
 }
@@ -458,7 +465,8 @@ static int commit(struct parser *p, struct table_set *set, const char *source_na
 
 int table_parse(struct table_set *set, const char *source_name, const char *text, char *err, size_t err_len)
 {
-	struct parser p = { .scan = { .name = source_name, .line_start = text, .at = text, .err = err, .err_len = err_len }, .layer = -1 };
+	struct parser p = { .scan = { .name = source_name, .line_start = text, .at = text, .err = err, .err_len = err_len },
+			    .layer = -1 };
 	bool indented;
 	int ret = copy_set(&p.set, set);
 

@@ -49,7 +49,8 @@ int parser_want_end(struct parser *p)
 int parser_copy_text(struct parser *p, const struct scan_word *word, char *dst, size_t len, const char *what)
 {
 	if (strlen(word->text) >= len)
-		return scan_error(&p->scan, p->scan.line, word->column, "%s '%s' is longer than %zu bytes", what, word->text, len - 1);
+		return scan_error(&p->scan, p->scan.line, word->column, "%s '%s' is longer than %zu bytes", what, word->text,
+				  len - 1);
 	strcpy(dst, word->text);
 	return 0;
 }
@@ -336,7 +337,8 @@ static int parse_list(struct parser *p)
 		if (!ret && equals)
 			ret = number(p, &word, equals, &bytes);
 		if (!ret && equals && (!bytes || bytes > UINT16_MAX))
-			ret = scan_error(&p->scan, p->scan.line, word.column, "'%s': bytes are a number up to %d", equals, UINT16_MAX);
+			ret = scan_error(&p->scan, p->scan.line, word.column, "'%s': bytes are a number up to %d", equals,
+					 UINT16_MAX);
 		item->element_bytes = equals ? bytes : 0;
 		if (ret)
 			break;
@@ -430,8 +432,8 @@ int parser_property(struct parser *p)
 		if (strcmp(word.text, properties[i].name))
 			continue;
 		if (p->seen & properties[i].once)
-			return scan_error(&p->scan, p->scan.line, word.column, "layer '%s' has its %s already", parser_layer(p)->name,
-					  word.text);
+			return scan_error(&p->scan, p->scan.line, word.column, "layer '%s' has its %s already",
+					  parser_layer(p)->name, word.text);
 		p->seen |= properties[i].once;
 		ret = properties[i].parse(p);
 		return ret ? ret : parser_want_end(p);

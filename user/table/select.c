@@ -62,7 +62,8 @@ static void choose_rows(struct table_set *set)
 	bool parallel = false;
 
 	for (size_t i = 0; i < set->nlayers; i++)
-		parallel |= !set->layers[i].off && set->layers[i].paradigm[0] && !set->layers[i].syscalls && !set->layers[i].per_process;
+		parallel |= !set->layers[i].off && set->layers[i].paradigm[0] && !set->layers[i].syscalls &&
+			    !set->layers[i].per_process;
 	for (size_t i = 0; i < set->nrows; i++) {
 		const struct table_layer *layer = &set->layers[set->rows[i].layer];
 

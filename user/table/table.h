@@ -154,7 +154,7 @@ struct table_layer {
 	bool off;               /* not wanted in this recording: no probes (table_set_select) */
 	bool per_process;       /* everybody maps its library and calls it often (libc): probes only inside the target processes */
 	bool sets_errno;        /* a failed call's error is that of the last system call that failed in it */
-	enum table_class klass; /* of the paradigm; where it depends on the library's build, this is SERIAL and one of these is set: */
+	enum table_class klass; /* of the paradigm; where the library's build decides, this is SERIAL and one of these is set: */
 	char parallel_symbol[64];       /* the library is a parallel build if it defines this symbol */
 	char parallel_needed[64];       /* … if one of its DT_NEEDED names matches this pattern */
 	enum table_success success;
@@ -171,7 +171,7 @@ struct table_layer {
 	struct table_abi *abi;  /* all must hold for arguments with an offset to be believed */
 	size_t nabi;
 	char abi_layer[24];     /* "": the offsets of arguments mean what abi[] tells of this layer's library; else that layer's */
-	uint8_t status_size, status_bytes, status_cancelled;    /* of that ABI: a status, and where in it is what; size 0: unknown */
+	uint8_t status_size, status_bytes, status_cancelled;    /* of a status of that ABI; size 0: unknown */
 	uint8_t block_fd, block_opcode, block_bytes, block_offset;      /* offsets in a struct aiocb */
 	struct table_item *items;
 	size_t nitems;
@@ -234,8 +234,8 @@ int table_parse_builtin(struct table_set *set, char *err, size_t err_len);
 /* A table of probes/optional, which is used when it is asked for: "sockets". */
 int table_parse_optional(struct table_set *set, const char *name, char *err, size_t err_len);
 
-/* Leaves only these layers on: names separated by commas, whatever their case and hyphens ("posix,mpiio"). Layers that nobody records
- * (unwinders) stay. Returns 0, or -EINVAL with one line in err. */
+/* Leaves only these layers on: names separated by commas, whatever their case and hyphens ("posix,mpiio"). Layers that nobody
+ * records (unwinders) stay. Returns 0, or -EINVAL with one line in err. */
 int table_set_select(struct table_set *set, const char *names, char *err, size_t err_len);
 
 /* What the kernel side must know of a row. */
