@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which rows of the tables a file provides, and where to probe them. (Interface fixed by the lead: capture/targets.c uses it.)
+ * Which rows of the tables a file provides, and where to probe them.
  */
 #ifndef IOPROBE_PLAN_H
 #define IOPROBE_PLAN_H
