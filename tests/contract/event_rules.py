@@ -408,15 +408,14 @@ class EventRules:
         if groups is None:
             return
         states = {group: seen.get(group, NEVER) for group in groups}
+        interrupted = self.d.archive.properties.get("IOPROBE::RECORDING_COMPLETE") == "no"
         for event, done in (("created", lambda s: s != NEVER), ("destroyed", lambda s: s == DESTROYED)):
-            if event == "destroyed" and self.d.archive.properties.get("IOPROBE::RECORDING_COMPLETE") == "no":
-                continue
             missing = [g for g, s in states.items() if not done(s) and g not in self.in_flight]
-            if missing and any(done(s) for s in states.values()):
+            if not interrupted and missing and any(done(s) for s in states.values()):
                 self.breach("collective", "handle %d was not %s in %s, a member of its communicator" % (
                     ref, event, self.d.text(self.d.groups[missing[0]]["name"])))
         counts = {self.collectives.get(ref, {}).get(group, 0) for group in groups if group not in self.in_flight}
-        if len(counts) > 1 and self.d.archive.properties.get("IOPROBE::RECORDING_COMPLETE") != "no":
+        if len(counts) > 1 and not interrupted:
             self.breach("collective", "handle %d has %d collective operations on one member of its communicator and %d on another" % (
                 ref, min(counts), max(counts)))
         for group in seen.keys() - groups:
