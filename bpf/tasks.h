@@ -88,6 +88,7 @@ int process_exec(u64 *ctx)
 	struct linux_binprm *bprm = (void *)ctx[2];
 	struct thread *t = thread_of(task);
 	struct iop_rec_exec *rec;
+	u32 tgid = task->tgid;
 	long n;
 
 	if (!t) {
@@ -106,6 +107,8 @@ int process_exec(u64 *ctx)
 		return 0;
 	}
 	new_program(t);
+	if (any_constants)
+		bpf_map_delete_elem(&constants, &tgid);         /* their addresses were the old program's */
 	rec = (void *)t->scratch;
 	rec->old_tid = (u32)ctx[1];
 	n = bpf_probe_read_kernel_str(rec->path, PATH_ROOM, BPF_CORE_READ(bprm, filename));

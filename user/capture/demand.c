@@ -66,13 +66,20 @@ static struct demand *demand_find(struct demands *demands, pid_t pid)
 	return demand;
 }
 
-/* Operations that began before: nobody will see them end. */
-static void note_missed(struct demands *demands, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+/* Operations that nobody will see end. */
+static void note_missed(struct demands *demands, pid_t pid, uint64_t from_ns, uint64_t to_ns, const char *reason)
 {
 	for (size_t i = 0; i < demands->set->nlayers; i++)
 		if (demands->set->layers[i].on_demand)
-			note_gap(demands->spool, pid, demands->set->layers[i].name, from_ns, to_ns,
-				 "non-blocking operations that began before the probes on their completion were in place are not seen to end");
+			note_gap(demands->spool, pid, demands->set->layers[i].name, from_ns, to_ns, reason);
+}
+
+/* While the probes were in place: the kernel side had no room. */
+static void note_last(struct demands *demands, pid_t pid, const struct iop_demand *last)
+{
+	if (last->missed && last->since_ns)
+		note_missed(demands, pid, last->since_ns, monotonic_ns(),
+			    "too many non-blocking operations were outstanding: some are not seen to end");
 }
 
 void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
@@ -91,7 +98,8 @@ void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
 	placed.since_ns = monotonic_ns();
 	kernel_side_set_demand(demands->kernel, pid, &placed);
 	if (before.missed)
-		note_missed(demands, pid, wanted_ns ?: placed.since_ns, placed.since_ns);
+		note_missed(demands, pid, wanted_ns ?: placed.since_ns, placed.since_ns,
+			    "non-blocking operations that began before the probes on their completion were in place are not seen to end");
 }
 
 void demands_forget(struct demands *demands, pid_t pid)
@@ -102,18 +110,20 @@ void demands_forget(struct demands *demands, pid_t pid)
 	if (demand)
 		demand_destroy(demands, demand);
 	targets_demand(demands->targets, pid, false);
-	kernel_side_end_demand(demands->kernel, pid, &last);
+	if (kernel_side_end_demand(demands->kernel, pid, &last))
+		note_last(demands, pid, &last);
 }
 
 /* What is outstanding is waited for with the probes in place: the kernel side's account is closed before they go. */
 static void take_away(struct demands *demands, struct demand *demand)
 {
-	struct iop_demand last;
+	struct iop_demand last = { 0 };
 
 	if (kernel_side_end_demand(demands->kernel, demand->pid, &last) && last.outstanding > 0) {
 		kernel_side_set_demand(demands->kernel, demand->pid, &last);
 		return;
 	}
+	note_last(demands, demand->pid, &last);
 	targets_demand(demands->targets, demand->pid, false);
 	demand_destroy(demands, demand);
 }
