@@ -14,24 +14,36 @@
 #define STRINGS_AT (sizeof(struct iop_rec_call) + 8 * IOP_MAX_ARGS)
 #define STRINGS_ROOM 4096
 #define MAX_CALL_LEN (STRINGS_AT + STRINGS_ROOM)
+#define LENGTHS_ROOM (2 * IOP_MAX_ARGS + 8)     /* kept free behind the last text: lengths without one, and the padding */
+#define TEXT_UNREADABLE 0xffff
+#define TEXT_TRUNCATED 0x8000
 
-/* Writes one string at this place of the strings' room. Returns the bytes used; 0 if there is no room. */
+/* A length without text. The reader finds one length per string and array argument, whatever could be kept of them. Returns the
+ * bytes used. */
+static __always_inline u32 append_length(struct thread *t, u32 at, u16 length)
+{
+	if (at > STRINGS_ROOM - 8 - 2)
+		return 0;       /* cannot be: LENGTHS_ROOM */
+	asm volatile("" : "+r"(at));
+	*(u16 *)(t->scratch + STRINGS_AT + at) = length;
+	return 2;
+}
+
+/* Writes one string at this place of the strings' room. Returns the bytes used. */
 static __always_inline u32 append_string(struct thread *t, u32 at, u64 pointer)
 {
 	u8 *out;
 	long n;
 
-	if (!t || at > STRINGS_ROOM - STRING_ROOM - 2)
-		return 0;
+	if (at > STRINGS_ROOM - LENGTHS_ROOM - STRING_ROOM - 2)
+		return append_length(t, at, TEXT_TRUNCATED);
 	asm volatile("" : "+r"(at));
 	out = t->scratch + STRINGS_AT + at;
 	n = bpf_probe_read_user_str(out + 2, STRING_ROOM, (void *)pointer);
-	if (n <= 0) {
-		*(u16 *)out = 0xffff;
-		return 2;
-	}
+	if (n <= 0)
+		return append_length(t, at, TEXT_UNREADABLE);
 	n = (n - 1) & (STRING_ROOM - 1);
-	*(u16 *)out = n == STRING_ROOM - 1 ? n | 0x8000 : n;
+	*(u16 *)out = n == STRING_ROOM - 1 ? n | TEXT_TRUNCATED : n;
 	return n + 2;
 }
 
@@ -41,8 +53,8 @@ static __always_inline u32 append_array(struct thread *t, u32 at, u64 pointer, b
 	u32 size = longs ? 8 * IOP_ARRAY_MAX : 4 * IOP_ARRAY_MAX, page = 4096 - (pointer & 4095);
 	u8 *out;
 
-	if (!t || at > STRINGS_ROOM - 8 * IOP_ARRAY_MAX - 2)
-		return 0;
+	if (at > STRINGS_ROOM - LENGTHS_ROOM - 8 * IOP_ARRAY_MAX - 2)
+		return append_length(t, at, TEXT_TRUNCATED);
 	asm volatile("" : "+r"(at));
 	out = t->scratch + STRINGS_AT + at;
 	if (longs && !bpf_probe_read_user(out + 2, 8 * IOP_ARRAY_MAX, (void *)pointer)) {
@@ -51,11 +63,9 @@ static __always_inline u32 append_array(struct thread *t, u32 at, u64 pointer, b
 	}
 	if (page < size)
 		size = page;
-	size &= 8 * IOP_ARRAY_MAX - 1;
-	if (bpf_probe_read_user(out + 2, size, (void *)pointer)) {
-		*(u16 *)out = 0xffff;
-		return 2;
-	}
+	size &= 8 * IOP_ARRAY_MAX - 1;  /* 0: all longs on one page, which were not to be read */
+	if (!size || bpf_probe_read_user(out + 2, size, (void *)pointer))
+		return append_length(t, at, TEXT_UNREADABLE);
 	*(u16 *)out = size;
 	return size + 2;
 }

@@ -48,7 +48,7 @@ struct thread {
 	u32 seq;
 	u32 depth;
 	u32 process;            /* slot in processes, 0: none was free */
-	u32 pad;
+	u32 group_ended;        /* of a leader: one of the process' last threads has reported its end */
 	u64 returns_without_frame;
 	u64 frames_too_deep;
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
@@ -199,11 +199,12 @@ static __always_inline struct counters *counters_here(void)
 	return bpf_map_lookup_elem(&counters, &zero);
 }
 
+/* Atomic: sleepable programs are preempted, and programs of interrupts run inside others. */
 #define COUNT(member, n)                                                       \
 	do {                                                                   \
 		struct counters *c_ = counters_here();                         \
 		if (c_)                                                        \
-			c_->member += (n);                                     \
+			__sync_fetch_and_add(&c_->member, n);                  \
 	} while (0)
 
 static __always_inline struct process *process_of(struct thread *t)

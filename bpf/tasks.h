@@ -119,6 +119,18 @@ int process_exec(u64 *ctx)
 	return 0;
 }
 
+/* The kernel counts a thread out before it comes here, so two that end at once both find none alive: the first one reports. The
+ * leader's state is there as long as any of its threads: it is not reaped before. */
+static __always_inline bool is_last_thread(struct task_struct *task, struct thread *t)
+{
+	struct thread *leader;
+
+	if (BPF_CORE_READ(task, signal, live.counter))
+		return false;
+	leader = thread_of(task->group_leader);
+	return !__sync_val_compare_and_swap(leader ? &leader->group_ended : &t->group_ended, 0, 1);
+}
+
 SEC("tp_btf/sched_process_exit")
 int process_exit(u64 *ctx)
 {
@@ -128,7 +140,7 @@ int process_exit(u64 *ctx)
 	if (!t)
 		return 0;
 	abandon_to(t, 0, bpf_ktime_get_ns());
-	leave(t, BPF_CORE_READ(task, signal, live.counter) == 0, task->exit_code);
+	leave(t, is_last_thread(task, t), task->exit_code);
 	return 0;
 }
 

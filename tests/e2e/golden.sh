@@ -107,6 +107,14 @@ site longjmp '' "calls('nest_call') == 12" "abandoned('nest_call') == 11" "calls
 
 site killed DATA "calls('write') == 10" "calls('nest_call') == 1 and abandoned('nest_call') == 1" "stacks('read')[-1] == ('nest_call',)"
 
+# The fourth long name finds no room: what follows it must not be taken for it.
+names() {
+	fresh names >/dev/null
+	record names --probes "$TESTS/programs/names.probes" -- "$P/names"
+	contract names && expect names "calls('nest_names') == 2" "not has_file('*AAAAAAAA*')" "has_file('/to')"
+}
+names
+
 # Deeper than what can be recorded: the program must not notice, and what is missing must be counted.
 too_deep() {
 	fresh too_deep >/dev/null

@@ -294,6 +294,7 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);
 	note_addf(&note, "lost", "%llu", (unsigned long long)counts.lost);
 	note_addf(&note, "untracked_threads", "%llu", (unsigned long long)counts.untracked);
+	note_addf(&note, "no_process_slot", "%llu", (unsigned long long)counts.no_process_slot);
 	note_addf(&note, "missed_programs", "%llu", (unsigned long long)counts.missed_programs);
 	note_addf(&note, "unwinds", "%llu", (unsigned long long)counts.unwinds);
 	note_addf(&note, "unwinds_late", "%llu", (unsigned long long)counts.unwinds_late);

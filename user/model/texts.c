@@ -320,6 +320,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 	static const struct { const char *key, *what; } counts[] = {
 		{ "spool_dropped", "records could not be written to the spool" },
 		{ "untracked_threads", "threads could not be traced for want of memory" },
+		{ "no_process_slot", "processes found no free slot: their descriptors were described at most when they were made" },
 		{ "missed_programs", "runs of probe programs were missed by the kernel" },
 		{ "unwinds_late", "unwinders did not get the return addresses in time" },
 		{ "returns_failed", "return addresses could not be given back to an unwinder" },

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * names: calls nest_names with four names of 1022 characters, more than a record has room for, and with an array whose bytes are a name.
+ */
+#include "golden.h"
+#include "nest.h"
+
+#define LONG_NAME 1022
+
+static const char *long_name(char letter)
+{
+	char *name = malloc(LONG_NAME + 1);
+
+	must(name != NULL, "malloc");
+	memset(name, letter, LONG_NAME);
+	name[0] = '/';
+	name[LONG_NAME] = 0;
+	return name;
+}
+
+int main(void)
+{
+	long values[8];
+
+	memset(values, 'A', sizeof(values));
+	must(nest_names(long_name('b'), long_name('c'), long_name('d'), long_name('e'), values) != NULL, "nest_names");
+	must(nest_names("/short", "mode", "/from", "/to", values) != NULL, "nest_names");
+	return 0;
+}
