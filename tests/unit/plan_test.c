@@ -68,12 +68,20 @@ static struct table_set parse(const char *head)
 	return set;
 }
 
+static int plan_path(struct plan *plan, const struct table_set *set, const char *path, const char *name, char *err, size_t err_len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = plan_create(plan, set, fd, name, err, err_len);
+
+	close(fd);
+	return ret;
+}
+
 static struct plan plan_self(const struct table_set *set, const char *name)
 {
 	struct plan plan;
 	char err[256];
 
-	if (plan_create(&plan, set, "/proc/self/exe", name, err, sizeof(err)))
+	if (plan_path(&plan, set, "/proc/self/exe", name, err, sizeof(err)))
 		fail_msg("%s", err);
 	return plan;
 }
@@ -234,7 +242,7 @@ static struct plan plan_loaded(const struct table_set *set, const char *library)
 	assert_non_null(handle);
 	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &map), 0);
 	slash = strrchr(map->l_name, '/');
-	if (plan_create(&plan, set, map->l_name, slash ? slash + 1 : map->l_name, err, sizeof(err)))
+	if (plan_path(&plan, set, map->l_name, slash ? slash + 1 : map->l_name, err, sizeof(err)))
 		fail_msg("%s", err);
 	return plan;
 }
@@ -271,14 +279,15 @@ static void test_files_that_are_none(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_int_equal(plan_create(&plan, &set, path, "x", err, sizeof(err)), 0);     /* no ELF file: provides nothing */
+	assert_int_equal(plan_path(&plan, &set, path, "x", err, sizeof(err)), -ENOEXEC);
+	assert_string_equal(err, "not an ELF file");
 	assert_int_equal(plan.npoints + plan.nlayers + plan.nmissing, 0);
 	plan_destroy(&plan);
 	assert_int_equal(write(fd, "\177ELF and nothing else", 22), 22);
-	assert_int_equal(plan_create(&plan, &set, path, "x", err, sizeof(err)), -ENOEXEC);
-	assert_non_null(strstr(err, path));
+	assert_int_equal(plan_path(&plan, &set, path, "x", err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, "ELF file"));
 	unlink(path);
-	assert_int_equal(plan_create(&plan, &set, path, "x", err, sizeof(err)), -ENOENT);
+	assert_int_equal(plan_path(&plan, &set, path, "x", err, sizeof(err)), -EBADF);
 	plan_destroy(&plan);
 	close(fd);
 	table_set_deinit(&set);

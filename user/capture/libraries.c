@@ -5,9 +5,7 @@
 #include "capture/libraries.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/notes.h"
@@ -24,8 +22,7 @@ static void library_destroy(struct library *library)
 	plan_destroy(&library->plan);
 	for (int group = 0; group < POINT_GROUPS; group++)
 		free(library->points[group].v);
-	if (library->fd >= 0)
-		close(library->fd);
+	code_file_close(&library->file);
 	free(library->path);
 	free(library);
 }
@@ -135,20 +132,46 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A file that cannot be read stays known with an empty plan, so that it is noted once. */
-static struct library *library_create(struct libraries *libraries, const struct proc_module *module, uint64_t dev, uint64_t ino)
+static void note_unread(struct libraries *libraries, const char *path, const char *action, const char *reason)
+{
+	char text[640];
+
+	snprintf(text, sizeof(text), "%s: %s", action, reason);
+	note_missing(libraries->spool, "*", path, "*", text);
+}
+
+/* Code may be mapped from files that are no ELF files at all; those provide nothing. */
+static void plan_file(struct libraries *libraries, struct library *library)
+{
+	int fd = code_file_reader(&library->file), err;
+	char reason[512];
+
+	if (fd < 0) {
+		note_unread(libraries, library->path, "it cannot be opened for reading", strerror(-fd));
+		return;
+	}
+	err = plan_create(&library->plan, libraries->set, fd, last_component(library->path), reason, sizeof(reason));
+	close(fd);
+	if (err && err != -ENOEXEC)
+		note_unread(libraries, library->path, "its symbols could not be read", reason);
+}
+
+/* Takes the file over; its fd is -1 if it could not be opened. A file that cannot be read stays known with an empty plan, so that it
+ * is noted once. */
+static struct library *library_create(struct libraries *libraries, const char *path, struct code_file *file)
 {
 	struct library *library = calloc(1, sizeof(*library));
-	char err[512];
 
-	if (!library)
+	if (!library) {
+		code_file_close(file);
 		return NULL;
-	library->key.dev = dev;
-	library->key.ino = ino;
-	library->path = strdup(module->path);
-	library->fd = open(module->open_path, O_PATH | O_CLOEXEC);
-	if (plan_create(&library->plan, libraries->set, module->open_path, last_component(module->path), err, sizeof(err)))
-		note_missing(libraries->spool, "*", module->path, "*", err);
+	}
+	library->key.dev = file->dev;
+	library->key.ino = file->ino;
+	library->file = *file;
+	library->path = strdup(path);
+	if (library->path && file->fd >= 0)
+		plan_file(libraries, library);
 	if (!library->path || !sort_points(libraries, library)) {
 		library_destroy(library);
 		return NULL;
@@ -158,19 +181,46 @@ static struct library *library_create(struct libraries *libraries, const struct 
 	return library;
 }
 
+static struct library *find_library(struct libraries *libraries, uint64_t dev, uint64_t ino)
+{
+	struct { uint64_t dev, ino; } key = { dev, ino };
+	struct library *library;
+
+	HASH_FIND(hh, libraries->all, &key, sizeof(key), library);
+	return library;
+}
+
+struct library *libraries_get_file(struct libraries *libraries, const char *path, struct code_file *file)
+{
+	struct library *library = find_library(libraries, file->dev, file->ino);
+
+	if (!library)
+		return library_create(libraries, path, file);
+	code_file_close(file);
+	return library;
+}
+
+/* Devices and what is no regular file otherwise provide nothing. What is no longer mapped may come again: it is not remembered. */
 struct library *libraries_get(struct libraries *libraries, const struct proc_module *module)
 {
-	struct { uint64_t dev, ino; } key = { module->dev, module->ino };
-	struct library *library;
-	struct stat st;
+	struct library *library = find_library(libraries, module->dev, module->ino);
+	struct code_file file;
+	int err;
 
-	/* Some file systems show other device numbers in maps than in stat(2); the same file must not be attached twice. */
-	if (!stat(module->open_path, &st)) {
-		key.dev = st.st_dev;
-		key.ino = st.st_ino;
-	}
-	HASH_FIND(hh, libraries->all, &key, sizeof(key), library);
-	return library ?: library_create(libraries, module, key.dev, key.ino);
+	if (library)
+		return library;
+	err = proc_module_open(module, &file);
+	if ((err == -ENOENT || err == -ESRCH) && !proc_alive(module->pid))
+		return NULL;
+	if (err && err != -EMEDIUMTYPE)
+		note_unread(libraries, module->path, "it cannot be opened", err == -ENOENT ? "it is not mapped any more" :
+			    err == -EPERM && module->by_name ? "that takes CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN" :
+			    code_file_strerror(err));
+	if (err == -ENOENT)
+		return NULL;
+	if (err)
+		file = (struct code_file){ .fd = -1, .dev = module->dev, .ino = module->ino };
+	return library_create(libraries, module->path, &file);
 }
 
 /* ---- links ---- */
@@ -194,7 +244,7 @@ static int attach_group(struct libraries *libraries, struct library *library, en
 	struct refusal refusal = { libraries, library };
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", library->fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", library->file.fd);
 	return attach_points(links, libraries->kernel, what, path, pid, points, n, note_refused, &refusal);
 }
 

@@ -10,6 +10,7 @@
 
 #include "capture/attach.h"
 #include "capture/closer.h"
+#include "capture/code_file.h"
 #include "capture/plan.h"
 #include "capture/procfs.h"
 #include "spool/spool.h"
@@ -35,7 +36,7 @@ struct library {
 	struct links shared;
 	struct links demand;            /* of processes without links of their own, while there are any that want them: */
 	size_t demand_users;
-	int fd;                         /* O_PATH: the file stays reachable when the process that showed it is gone */
+	struct code_file file;          /* stays reachable when the process that showed it is gone, or its name is another's */
 	struct { struct attach_point *v; size_t n; } points[POINT_GROUPS];
 	UT_hash_handle hh;
 };
@@ -53,8 +54,11 @@ void libraries_init(struct libraries *libraries, const struct table_set *set, st
 void libraries_detach(struct libraries *libraries, struct closer *closer);       /* what is attached for everybody */
 void libraries_deinit(struct libraries *libraries);
 
-/* The library of a mapped file, planned if it is new; NULL if it cannot be read or has nothing to probe (noted). */
+/* The library of a mapped file, planned if it is new; it has no points if it cannot be read (noted). NULL without memory, or if the
+ * file is not mapped any more (noted, too). */
 struct library *libraries_get(struct libraries *libraries, const struct proc_module *module);
+/* The same for an opened file, which it takes over; path is for messages and patterns. */
+struct library *libraries_get_file(struct libraries *libraries, const char *path, struct code_file *file);
 
 /* Attaches what is attached for everybody. */
 void library_attach_shared(struct libraries *libraries, struct library *library);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The files that a process has mapped for execution: /proc/PID/maps, and a path for each by which that very file can be opened.
+ * The files that a process has mapped for execution: /proc/PID/maps, and each of those files by its mapping.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "capture/procfs.h"
@@ -50,39 +49,40 @@ static bool row_parse(char *line, struct map_row *row)
 	return true;
 }
 
-/* ---- which file it is ---- */
-
 struct file_id { uint64_t dev, ino; };
 
-static bool path_id(const char *path, struct file_id *id)
-{
-	struct stat st;
+/* ---- which file it is ---- */
 
-	if (stat(path, &st))
-		return false;
-	*id = (struct file_id){ st.st_dev, st.st_ino };
-	return true;
+static bool is_file(const struct proc_module *module, const struct code_file *file)
+{
+	return file->dev == module->dev && file->ino == module->ino;
 }
 
-static bool same_file(const struct file_id *a, const struct file_id *b)
+/* By name the file is the mapped one only where the numbers agree that maps and stat(2) show. On btrfs and overlayfs they never
+ * do, as maps shows the super block's device: nothing is guessed there. */
+static int open_by_name(const struct proc_module *module, struct code_file *file)
 {
-	return a->dev == b->dev && a->ino == b->ino;
+	int err = module->path[0] == '/' ? code_file_open_in_root(file, module->pid, module->path) : -EPERM;
+
+	if (err)
+		return err == -ENOENT ? -EPERM : err;
+	if (is_file(module, file))
+		return 0;
+	code_file_close(file);
+	return -EPERM;
 }
 
-/* The path as the process sees it, if it still leads to the mapped file. maps shows the super block's device, which on btrfs and
- * overlayfs is not the one that stat(2) tells: so what counts is what stat tells of the mapping itself, where we may ask for
- * that. */
-static char *path_in_root(pid_t pid, const char *path, const struct file_id *mapped)
+int proc_module_open(const struct proc_module *module, struct code_file *file)
 {
-	struct file_id id;
-	char *open_path;
+	int err;
 
-	if (path[0] != '/' || asprintf(&open_path, "/proc/%d/root%s", pid, path) < 0)
-		return NULL;
-	if (path_id(open_path, &id) && same_file(&id, mapped))
-		return open_path;
-	free(open_path);
-	return NULL;
+	if (module->by_name)
+		return open_by_name(module, file);
+	err = code_file_open_mapped(file, module->pid, module->text_addr, module->text_addr + module->text_len);
+	if (err || is_file(module, file))
+		return err;
+	code_file_close(file);
+	return -ENOENT;         /* something else is mapped there by now */
 }
 
 static bool has_suffix(const char *text, const char *suffix)
@@ -92,29 +92,35 @@ static bool has_suffix(const char *text, const char *suffix)
 	return len > suffix_len && !strcmp(text + len - suffix_len, suffix);
 }
 
-/* Finds open_path; a name that ends in " (deleted)" may also be a file's own. */
-static int module_find_file(pid_t pid, struct proc_module *module)
+/* A name that ends in " (deleted)" may be a file's own: then it still leads to the file. */
+static void find_deleted(struct proc_module *module)
 {
-	struct file_id mapped = { module->dev, module->ino };
-	char *map_file;
+	struct code_file file;
 
-	if (asprintf(&map_file, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)module->text_addr,
-		     (unsigned long long)module->text_addr + module->text_len) < 0)
-		return -ENOMEM;
-	path_id(map_file, &mapped);
-	module->dev = mapped.dev;
-	module->ino = mapped.ino;
-	module->open_path = path_in_root(pid, module->path, &mapped);
-	if (!module->open_path && has_suffix(module->path, " (deleted)")) {
-		module->deleted = true;
-		module->path[strlen(module->path) - strlen(" (deleted)")] = 0;
-		module->open_path = path_in_root(pid, module->path, &mapped);
+	if (!has_suffix(module->path, " (deleted)"))
+		return;
+	module->deleted = true;
+	if (!code_file_open_in_root(&file, module->pid, module->path)) {
+		module->deleted = !is_file(module, &file);
+		code_file_close(&file);
 	}
-	if (module->open_path)
-		free(map_file);
-	else
-		module->open_path = map_file;
-	return 0;
+	if (module->deleted)
+		module->path[strlen(module->path) - strlen(" (deleted)")] = 0;
+}
+
+/* maps shows another device than stat(2) on some file systems; the same file must not be taken for two. */
+static void module_identify(struct proc_module *module)
+{
+	struct code_file file;
+	int err = code_file_open_mapped(&file, module->pid, module->text_addr, module->text_addr + module->text_len);
+
+	module->by_name = err == -EPERM || err == -EACCES;
+	if (!err) {
+		module->dev = file.dev;
+		module->ino = file.ino;
+		code_file_close(&file);
+	}
+	find_deleted(module);
 }
 
 /* ---- all lines ---- */
@@ -131,23 +137,21 @@ static int module_add(struct proc_modules *modules, pid_t pid, const struct map_
 {
 	struct proc_module *v = realloc(modules->v, (modules->n + 1) * sizeof(*v));
 	struct proc_module *module;
-	int err;
 
 	if (!v)
 		return -ENOMEM;
 	modules->v = v;
 	module = &v[modules->n];
 	*module = (struct proc_module){
-		.base = first->start, .base_offset = first->offset, .dev = row->dev, .ino = row->ino,
+		.pid = pid, .base = first->start, .base_offset = first->offset, .dev = row->dev, .ino = row->ino,
 		.text_addr = row->start, .text_offset = row->offset, .text_len = row->end - row->start,
 	};
 	module->path = strdup(row->path);
-	err = module->path ? module_find_file(pid, module) : -ENOMEM;
-	if (err)
-		free(module->path);
-	else
-		modules->n++;
-	return err;
+	if (!module->path)
+		return -ENOMEM;
+	module_identify(module);
+	modules->n++;
+	return 0;
 }
 
 /* The image of a library is a run of lines of the same file with ascending offsets; other mappings of the file, by a reader for
@@ -207,10 +211,8 @@ int proc_modules_read(pid_t pid, struct proc_modules *out)
 
 void proc_modules_free(struct proc_modules *modules)
 {
-	for (size_t i = 0; i < modules->n; i++) {
+	for (size_t i = 0; i < modules->n; i++)
 		free(modules->v[i].path);
-		free(modules->v[i].open_path);
-	}
 	free(modules->v);
 	*modules = (struct proc_modules){ 0 };
 }

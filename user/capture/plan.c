@@ -7,12 +7,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <uthash.h>
 
 #include "elf/symbols.h"
@@ -428,23 +426,14 @@ static bool goes_on_to_another(const struct planner *p, const struct candidate *
 
 /* ---- the plan ---- */
 
-static size_t names_length(const struct planner *p)
-{
-	size_t len = 1;
-
-	for (size_t i = 0; i < p->ncandidates; i++)
-		len += strlen(p->candidates[i].function->name) + 1;
-	return len;
-}
-
 static int hand_out(struct planner *p)
 {
 	struct plan *plan = p->plan;
-	char *name;
 
+	if (p->ncandidates > PLAN_MAX_POINTS)
+		return -E2BIG;
 	plan->points = calloc(p->ncandidates + 1, sizeof(*plan->points));
-	plan->names = name = malloc(names_length(p));
-	if (!plan->points || !name)
+	if (!plan->points)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->ncandidates; i++) {
 		const struct candidate *candidate = &p->candidates[i];
@@ -452,9 +441,9 @@ static int hand_out(struct planner *p)
 		if (candidate->dropped || goes_on_to_another(p, candidate))
 			continue;
 		plan->points[plan->npoints++] = (struct plan_point){
-			candidate->row, candidate->function->file_offset + candidate->placement.offset, candidate->placement, name,
+			candidate->row, candidate->function->file_offset + candidate->placement.offset, candidate->placement,
+			p->set->rows[candidate->row].name,
 		};
-		name = stpcpy(name, candidate->function->name) + 1;
 	}
 	return 0;
 }
@@ -485,38 +474,29 @@ static int make(struct planner *p)
 	return 0;
 }
 
-/* Code may be mapped from files that are no ELF files at all; those provide nothing. */
-static bool has_elf_magic(const char *path)
+static void describe(int err, const char *reason, char *err_text, size_t err_len)
 {
-	char magic[4] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool elf;
-
-	if (fd < 0)
-		return false;
-	elf = read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "\177ELF", sizeof(magic));
-	close(fd);
-	return elf;
+	if (err == -E2BIG)
+		snprintf(err_text, err_len, "it defines more than %d functions of the tables", PLAN_MAX_POINTS);
+	else if (err == -ENOMEM && !reason)
+		snprintf(err_text, err_len, "its symbols need more memory than there is for them");
+	else
+		snprintf(err_text, err_len, "%s", reason ?: strerror(-err));
 }
 
-static const char *reason_of(int err)
-{
-	return err == -ENOEXEC ? "an ELF file of another class or machine, or a damaged one" : strerror(-err);
-}
-
-int plan_create(struct plan *out, const struct table_set *set, const char *open_path, const char *name, char *err_text,
-		size_t err_len)
+int plan_create(struct plan *out, const struct table_set *set, int fd, const char *name, char *err_text, size_t err_len)
 {
 	struct planner p = { .plan = out, .set = set, .name = name };
-	int err = elf_file_open(&p.file, open_path);
+	const char *reason = NULL;
+	int err = elf_file_open(&p.file, fd, &reason);
 
 	*out = (struct plan){ 0 };
-	if (err == -ENOEXEC && !has_elf_magic(open_path))
-		return 0;
-	if (!err)
+	if (!err) {
+		reason = NULL;
 		err = make(&p);
+	}
 	if (err) {
-		snprintf(err_text, err_len, "%s: cannot read its symbols: %s", open_path, reason_of(err));
+		describe(err, reason, err_text, err_len);
 		plan_destroy(out);
 	}
 	HASH_CLEAR(hh, p.named);
@@ -534,6 +514,6 @@ void plan_destroy(struct plan *plan)
 	free(plan->missing);
 	free(plan->layers);
 	free(plan->constants);
-	free(plan->names);
+	free(plan->texts);
 	*plan = (struct plan){ 0 };
 }

@@ -12,10 +12,10 @@ struct plan_point {
 	uint16_t row;                   /* probe id */
 	uint64_t file_offset;           /* of the probe, placement.offset included */
 	struct placement placement;
-	const char *function;           /* name in the file; owned by the plan */
+	const char *function;           /* its name: that of the row */
 };
 
-/* In the table, not probed here; static text. What a library does not have (another version's) cannot be called in it either. */
+/* In the table, not probed here; the reason is static text, or in plan.texts. What a library does not have (another version's) cannot be called in it either. */
 struct plan_missing { uint16_t row; const char *reason; };
 #define PLAN_ABSENT "not in this file"
 
@@ -43,12 +43,15 @@ struct plan {
 	uint64_t first_vaddr;           /* elf_file_first_vaddr: load bias = module base - first_vaddr */
 	uint64_t rendezvous_offset;     /* file offset of _dl_debug_state where this is a dynamic linker, else 0 */
 	bool stripped_static;           /* a static executable without symbols: its library calls cannot be seen */
-	char *names;                    /* storage of the points' names */
+	char *texts;                    /* storage of reasons that are not static; NULL if there are none */
 };
 
-/* Reads the file at open_path; name is what the library patterns are compared with (the path's last component). A file that
- * provides nothing gives an empty plan. Returns 0 or -errno with one line in err. */
-int plan_create(struct plan *out, const struct table_set *set, const char *open_path, const char *name, char *err, size_t err_len);
+#define PLAN_MAX_POINTS 16384   /* more than any library has; a file that claims to have more is refused */
+
+/* Reads the file behind fd, which is open for reading and stays the caller's; name is what the library patterns are compared with
+ * (the path's last component). A file that provides nothing gives an empty plan. Returns 0, or -errno with the reason in err
+ * (-ENOEXEC: it is no ELF file). set must outlive the plan. */
+int plan_create(struct plan *out, const struct table_set *set, int fd, const char *name, char *err, size_t err_len);
 void plan_destroy(struct plan *plan);
 
 /* Where the types of a layer begin in plan.constants; with the number of layers: how many there are. */

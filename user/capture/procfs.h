@@ -11,20 +11,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/code_file.h"
+
 /* A file that a process has mapped with PROT_EXEC, one per inode. */
 struct proc_module {
 	char *path;             /* as in maps, without " (deleted)" */
-	char *open_path;        /* a path by which this process can open that very file: /proc/PID/root/PATH if its inode matches,
-	                         * else /proc/PID/map_files/A-B (needs privileges) */
+	pid_t pid;              /* the process */
 	uint64_t base;          /* address of the mapping with the lowest address */
 	uint64_t base_offset;   /* file offset of that mapping */
 	uint64_t text_addr, text_offset, text_len;      /* the executable mapping */
-	uint64_t dev, ino;
+	uint64_t dev, ino;      /* as stat(2) shows them; as maps shows them where by_name */
+	bool by_name;           /* the mapping itself may not be opened (map_files needs privileges) */
 	bool deleted;
 };
 struct proc_modules { struct proc_module *v; size_t n; };
 int proc_modules_read(pid_t pid, struct proc_modules *out);     /* file-backed only; in order of address */
 void proc_modules_free(struct proc_modules *modules);
+/* Opens the mapped file itself, whatever its name leads to by now. The caller closes it. -ENOENT or -ESRCH: it is no longer mapped
+ * there; -EPERM: its mapping may not be opened, and its name does not lead to it; else as code_file_open_mapped. */
+int proc_module_open(const struct proc_module *module, struct code_file *file);
 
 int proc_threads_read(pid_t pid, pid_t **tids, size_t *n);      /* free() */
 int proc_descendants_read(pid_t pid, pid_t **pids, size_t *n);  /* all levels, by one pass over /proc; free() */

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "capture/notes.h"
 #include "capture/procfs.h"
@@ -250,16 +251,24 @@ static int attach_running(struct recorder *r)
 
 static const char *interpreter_of(const char *path, char *buf, size_t len)
 {
-	struct elf_file *file;
-	const char *interpreter;
+	struct elf_file *elf;
+	struct code_file file;
+	const char *interpreter, *reason;
+	int fd = -1;
 
 	snprintf(buf, len, "%s", DEFAULT_INTERPRETER);
-	if (elf_file_open(&file, path))
+	if (!code_file_open(&file, path))
+		fd = code_file_reader(&file);
+	code_file_close(&file);
+	if (fd < 0)
 		return buf;
-	interpreter = elf_file_interpreter(file);
-	if (interpreter)
-		snprintf(buf, len, "%s", interpreter);
-	elf_file_destroy(file);
+	if (!elf_file_open(&elf, fd, &reason)) {
+		interpreter = elf_file_interpreter(elf);
+		if (interpreter)
+			snprintf(buf, len, "%s", interpreter);
+		elf_file_destroy(elf);
+	}
+	close(fd);
 	return buf;
 }
 

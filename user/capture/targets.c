@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "capture/libraries.h"
@@ -451,17 +449,12 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		char open_path[128];
-		struct stat st;
-		struct proc_module module = { .path = (char *)places[i], .open_path = open_path };
 		struct library *library;
+		struct code_file file;
 
-		snprintf(open_path, sizeof(open_path), "/proc/%d/root%s", target->pid, places[i]);
-		if (stat(open_path, &st))
+		if (code_file_open_in_root(&file, target->pid, places[i]))
 			continue;
-		module.dev = st.st_dev;
-		module.ino = st.st_ino;
-		library = libraries_get(&targets->libraries, &module);
+		library = libraries_get_file(&targets->libraries, places[i], &file);
 		if (library && !find_seen(target, library) && remember(target, library))
 			attach_own(targets, target, library);
 		return;
@@ -581,31 +574,26 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 
 int targets_hold(struct targets *targets, const char *interpreter)
 {
-	struct proc_module module = { .path = (char *)interpreter, .open_path = (char *)interpreter };
 	struct library *library;
-	struct stat st;
+	struct code_file file;
+	int err = code_file_open(&file, interpreter);
 
 	targets->hold = true;
-	if (stat(interpreter, &st))
-		return -errno;
-	module.dev = st.st_dev;
-	module.ino = st.st_ino;
-	library = libraries_get(&targets->libraries, &module);
-	return library ? library_attach_rendezvous(&targets->libraries, library) : -ENOENT;
+	if (err)
+		return err;
+	library = libraries_get_file(&targets->libraries, interpreter, &file);
+	return library ? library_attach_rendezvous(&targets->libraries, library) : -ENOMEM;
 }
 
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path)
 {
-	struct proc_module module = { .path = (char *)path, .open_path = (char *)path };
 	struct target *target = target_get(targets, pid, 0);
 	struct library *library;
-	struct stat st;
+	struct code_file file;
 
-	if (!target || stat(path, &st))
+	if (!target || code_file_open(&file, path))
 		return;
-	module.dev = st.st_dev;
-	module.ino = st.st_ino;
-	library = libraries_get(&targets->libraries, &module);
+	library = libraries_get_file(&targets->libraries, path, &file);
 	if (!library || !library->plan.npoints)
 		return;
 	library_attach_shared(&targets->libraries, library);

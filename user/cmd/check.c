@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,9 +135,11 @@ static void check_linker(void)
 	const char *const names[] = { "_dl_debug_state" };
 	struct elf_function *functions = NULL;
 	struct elf_file *file;
+	const char *reason;
 	size_t n = 0;
+	int fd = open(linker, O_RDONLY | O_CLOEXEC);
 
-	if (elf_file_open(&file, linker)) {
+	if (fd < 0 || elf_file_open(&file, fd, &reason)) {
 		say(NOTE, "launched programs",
 		    "no dynamic linker at /lib64/ld-linux-x86-64.so.2: they cannot be held until their probes are in place");
 		return;
@@ -146,6 +149,7 @@ static void check_linker(void)
 	    "the dynamic linker has no _dl_debug_state: what they do before their probes are in place is a gap");
 	free(functions);
 	elf_file_destroy(file);
+	close(fd);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/plan.h"
 #include "capture/procfs.h"
@@ -206,14 +207,28 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void show_file(struct show *show, const char *open_path, const char *path, bool wanted)
+static void complain(struct show *show, const char *path, const char *action, const char *reason)
 {
-	struct plan plan;
-	char err[512];
+	fprintf(stderr, "ioprobe: %s: %s: %s\n", path, action, reason);
+	show->status = 1;
+}
 
-	if (plan_create(&plan, show->set, open_path, last_component(path), err, sizeof(err))) {
-		fprintf(stderr, "ioprobe: %s\n", err);
-		show->status = 1;
+/* Of what a process has mapped, files that are no ELF files provide nothing; one that was asked for is refused. */
+static void show_file(struct show *show, const struct code_file *file, const char *path, bool wanted)
+{
+	int fd = code_file_reader(file), err;
+	struct plan plan;
+	char reason[512];
+
+	if (fd < 0) {
+		complain(show, path, "cannot open it for reading", strerror(-fd));
+		return;
+	}
+	err = plan_create(&plan, show->set, fd, last_component(path), reason, sizeof(reason));
+	close(fd);
+	if (err) {
+		if (err != -ENOEXEC || wanted)
+			complain(show, path, "cannot read its symbols", reason);
 		return;
 	}
 	if (wanted && !plan.npoints && !plan.nmissing && !plan.stripped_static)
@@ -223,6 +238,32 @@ static void show_file(struct show *show, const char *open_path, const char *path
 	else if (wanted || plan.npoints || plan.nmissing || plan.stripped_static)
 		json_array_append_new(show->json, json_plan(show->set, &plan, path));
 	plan_destroy(&plan);
+}
+
+static void show_library(struct show *show, const char *path)
+{
+	struct code_file file;
+	int err = code_file_open(&file, path);
+
+	if (err) {
+		complain(show, path, "cannot read its symbols", code_file_strerror(err));
+		return;
+	}
+	show_file(show, &file, path, true);
+	code_file_close(&file);
+}
+
+static void show_module(struct show *show, const struct proc_module *module)
+{
+	struct code_file file;
+	int err = proc_module_open(module, &file);
+
+	if (err && err != -EMEDIUMTYPE)
+		complain(show, module->path, "cannot open the mapped file", code_file_strerror(err));
+	if (err)
+		return;
+	show_file(show, &file, module->path, false);
+	code_file_close(&file);
 }
 
 static void show_process(struct show *show, pid_t pid)
@@ -236,7 +277,7 @@ static void show_process(struct show *show, pid_t pid)
 		return;
 	}
 	for (size_t i = 0; i < modules.n; i++)
-		show_file(show, modules.v[i].open_path, modules.v[i].path, false);
+		show_module(show, &modules.v[i]);
 	proc_modules_free(&modules);
 }
 
@@ -287,7 +328,7 @@ static int read_tables(struct table_set *set, const struct options *options)
 static void show_all(struct show *show, const struct options *options)
 {
 	for (size_t i = 0; i < options->nlibraries; i++)
-		show_file(show, options->libraries[i], options->libraries[i], true);
+		show_library(show, options->libraries[i]);
 	if (options->pid)
 		show_process(show, options->pid);
 	if (options->nlibraries || options->pid)

@@ -10,6 +10,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -65,18 +66,26 @@ static const Elf64_Phdr *segment_of_type(const struct elf_file *file, Elf64_Word
 
 static int read_segments(struct elf_file *file)
 {
-	if (elf_getphdrnum(file->elf, &file->nsegments))
-		return -ENOEXEC;
+	if (elf_getphdrnum(file->elf, &file->nsegments) || file->nsegments > UINT16_MAX)
+		return -EINVAL;
 	file->segments = calloc(file->nsegments + 1, sizeof(*file->segments));
 	if (!file->segments)
 		return -ENOMEM;
 	for (size_t i = 0; i < file->nsegments; i++)
 		if (!gelf_getphdr(file->elf, i, &file->segments[i]))
-			return -ENOEXEC;
+			return -EINVAL;
 	return 0;
 }
 
 /* ---- dynamic section ---- */
+
+/* Whether len bytes at an offset may be read. The headers' numbers are the file's own claims: a sparse file can have any size. */
+static bool may_read(struct elf_file *file, uint64_t offset, uint64_t len)
+{
+	if (len > ELF_FILE_MAX_TABLE_BYTES)
+		file->too_large = true;
+	return offset <= file->size && len <= file->size - offset && len <= ELF_FILE_MAX_TABLE_BYTES;
+}
 
 /* len bytes at a link-time address, clipped to its segment; *len is what there is. NULL if there is nothing. */
 static const void *chunk(struct elf_file *file, uint64_t vaddr, size_t *len, size_t element)
@@ -89,7 +98,7 @@ static const void *chunk(struct elf_file *file, uint64_t vaddr, size_t *len, siz
 	if (*len > left)
 		*len = left;
 	*len -= *len % element;
-	data = *len ? elf_getdata_rawchunk(file->elf, offset, *len, ELF_T_BYTE) : NULL;
+	data = *len && may_read(file, offset, *len) ? elf_getdata_rawchunk(file->elf, offset, *len, ELF_T_BYTE) : NULL;
 	return data ? data->d_buf : NULL;
 }
 
@@ -110,7 +119,7 @@ static void read_dynamic(struct elf_file *file)
 	Elf_Data *data;
 	size_t n = 0;
 
-	if (!segment)
+	if (!segment || !may_read(file, segment->p_offset, segment->p_filesz))
 		return;
 	data = elf_getdata_rawchunk(file->elf, segment->p_offset, segment->p_filesz, ELF_T_DYN);
 	if (!data)
@@ -123,17 +132,23 @@ static void read_dynamic(struct elf_file *file)
 
 /* ---- how many dynamic symbols there are: only the hash tables say it ---- */
 
-/* The chain of a symbol ends with an entry whose lowest bit is set. */
+/* The chain of a symbol ends with an entry whose lowest bit is set. 0 if none is in the file. */
 static size_t gnu_hash_chain_end(struct elf_file *file, uint64_t chains, uint32_t first, uint32_t symbol)
 {
-	uint32_t entry;
+	uint32_t entries[1024];
+	uint64_t at = symbol;
 
-	do {
-		if (elf_file_read(file, chains + 4ull * (symbol - first), &entry, sizeof(entry)) != sizeof(entry))
+	while (at < ELF_FILE_MAX_TABLE_BYTES / sizeof(Elf64_Sym)) {
+		long len = elf_file_read(file, chains + sizeof(*entries) * (at - first), entries, sizeof(entries));
+
+		if (len < (long)sizeof(*entries))
 			return 0;
-		symbol++;
-	} while (!(entry & 1));
-	return symbol;
+		for (long i = 0; i < len / (long)sizeof(*entries); i++, at++)
+			if (entries[i] & 1)
+				return at + 1;
+	}
+	file->too_large = true;
+	return 0;
 }
 
 static size_t count_by_gnu_hash(struct elf_file *file, uint64_t table)
@@ -175,9 +190,15 @@ static size_t count_dynamic_symbols(struct elf_file *file)
 
 const char *elf_symtab_string(const struct elf_symtab *table, uint64_t at)
 {
-	if (at >= table->strings_len || !memchr(table->strings + at, 0, table->strings_len - at))
-		return NULL;
-	return table->strings + at;
+	return at < table->strings_len ? table->strings + at : NULL;
+}
+
+/* Cuts what follows the last 0, so that every string ends inside. */
+static void end_strings(struct elf_symtab *table)
+{
+	const char *last = table->strings ? memrchr(table->strings, 0, table->strings_len) : NULL;
+
+	table->strings_len = last ? (size_t)(last - table->strings) + 1 : 0;
 }
 
 static void read_exported(struct elf_file *file)
@@ -190,11 +211,10 @@ static void read_exported(struct elf_file *file)
 		return;
 	table->strings_len = strings_len;
 	table->strings = chunk(file, strings, &table->strings_len, 1);
+	end_strings(table);
 	n = count_dynamic_symbols(file);
-	if (!table->strings || !n || !elf_file_dynamic_value(file, DT_SYMTAB, &symbols)) {
-		table->strings_len = table->strings ? table->strings_len : 0;
+	if (!table->strings || !n || !elf_file_dynamic_value(file, DT_SYMTAB, &symbols))
 		return;
-	}
 	len = n * sizeof(Elf64_Sym);
 	table->symbols = chunk(file, symbols, &len, sizeof(Elf64_Sym));
 	table->n = table->symbols ? len / sizeof(Elf64_Sym) : 0;
@@ -205,17 +225,30 @@ static void read_exported(struct elf_file *file)
 	table->nversions = table->versions ? len / sizeof(Elf64_Half) : 0;
 }
 
+static void *read_section(struct elf_file *file, Elf_Scn *section, size_t *len)
+{
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	*len = 0;
+	if (!section || !gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+	    !may_read(file, header.sh_offset, header.sh_size))
+		return NULL;
+	data = elf_getdata(section, NULL);
+	*len = data ? data->d_size : 0;
+	return data ? data->d_buf : NULL;
+}
+
 static void read_symtab_section(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header)
 {
-	Elf_Scn *strings_section = elf_getscn(file->elf, header->sh_link);
-	Elf_Data *symbols = elf_getdata(section, NULL), *strings = strings_section ? elf_getdata(strings_section, NULL) : NULL;
+	struct elf_symtab table = { 0 };
 
-	if (!symbols || !strings || !symbols->d_buf || !strings->d_buf)
-		return;
-	file->all = (struct elf_symtab){
-		.symbols = symbols->d_buf, .n = symbols->d_size / sizeof(Elf64_Sym),
-		.strings = strings->d_buf, .strings_len = strings->d_size,
-	};
+	table.symbols = read_section(file, section, &table.n);
+	table.n /= sizeof(Elf64_Sym);
+	table.strings = read_section(file, elf_getscn(file->elf, header->sh_link), &table.strings_len);
+	end_strings(&table);
+	if (table.symbols && table.strings)
+		file->all = table;
 }
 
 static void read_all(struct elf_file *file)
@@ -258,56 +291,106 @@ static int read_interpreter(struct elf_file *file)
 	if (!file->interpreter)
 		return -ENOMEM;
 	if (pread(file->fd, file->interpreter, segment->p_filesz, segment->p_offset) != (ssize_t)segment->p_filesz)
-		return -ENOEXEC;
+		return -EINVAL;
 	return 0;
 }
 
 /* ---- open ---- */
 
-static int check_header(struct elf_file *file)
-{
-	GElf_Ehdr header;
+static const char truncated[] = "a damaged ELF file: it ends before its tables do";
 
-	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header))
+/* Before libelf sees anything of it. */
+static int check_header(struct elf_file *file, const char **reason)
+{
+	Elf64_Ehdr header;
+	ssize_t n = pread(file->fd, &header, sizeof(header), 0);
+
+	if (n < 0) {
+		*reason = "it cannot be read";
+		return -errno;
+	}
+	if (n < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG)) {
+		*reason = "not an ELF file";
 		return -ENOEXEC;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != MACHINE ||
-	    (header.e_type != ET_DYN && header.e_type != ET_EXEC))
-		return -ENOEXEC;
-	file->type = header.e_type;
-	return 0;
+	}
+	if (n <= EI_DATA)
+		*reason = truncated;
+	else if (header.e_ident[EI_CLASS] != ELFCLASS64)
+		*reason = "a 32-bit ELF file, or one of an unknown class";
+	else if (n < (ssize_t)sizeof(header))
+		*reason = truncated;
+	else if (header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != MACHINE)
+		*reason = "an ELF file for another machine";
+	else if (header.e_type != ET_DYN && header.e_type != ET_EXEC)
+		*reason = "an ELF file that is neither a program nor a library";
+	else
+		file->type = header.e_type;
+	return file->type ? 0 : -EINVAL;
+}
+
+/* The last page may be longer than the file: it can be mapped all the same. */
+static bool has_all_segments(const struct elf_file *file)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), size = (file->size + page - 1) & ~(page - 1);
+
+	for (size_t i = 0; i < file->nsegments; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+
+		if (segment->p_type == PT_LOAD && (segment->p_offset > size || segment->p_filesz > size - segment->p_offset))
+			return false;
+	}
+	return true;
 }
 
 static int read_tables(struct elf_file *file)
 {
-	int err = check_header(file);
+	int err = read_segments(file);
 
-	if (!err)
-		err = read_segments(file);
 	if (err)
 		return err;
 	read_dynamic(file);
 	read_exported(file);
 	read_all(file);
 	err = read_needed(file);
-	return err ?: read_interpreter(file);
+	if (!err)
+		err = read_interpreter(file);
+	if (!err && file->too_large)
+		err = -EFBIG;
+	return err ?: has_all_segments(file) ? 0 : -EINVAL;
 }
 
-/* Reads by pread, not by mmap: a file that is being replaced on a network file system must not kill us by SIGBUS. */
-int elf_file_open(struct elf_file **out, const char *path)
+static int open_tables(struct elf_file *file, const char **reason)
 {
-	struct elf_file *file = calloc(1, sizeof(*file));
 	int err;
 
+	/* Reads by pread, not by mmap: a file that is being replaced on a network file system must not kill us by SIGBUS. */
+	elf_version(EV_CURRENT);
+	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	err = !file->elf ? -EINVAL : read_tables(file);
+	if (err == -EFBIG)
+		*reason = "its tables claim to have more than 512 MiB";
+	else if (err == -ENOMEM)
+		*reason = "its tables need more memory than there is for them";
+	else
+		*reason = truncated;
+	return err;
+}
+
+int elf_file_open(struct elf_file **out, int fd, const char **reason)
+{
+	struct elf_file *file = calloc(1, sizeof(*file));
+	struct stat st;
+	int err;
+
+	*reason = "there is no memory for it";
 	if (!file)
 		return -ENOMEM;
-	file->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (file->fd < 0) {
-		err = -errno;
-	} else {
-		elf_version(EV_CURRENT);
-		file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
-		err = file->elf ? read_tables(file) : -ENOEXEC;
-	}
+	file->fd = fd;
+	err = fstat(fd, &st) ? -errno : 0;
+	file->size = err ? 0 : st.st_size;
+	err = check_header(file, reason);
+	if (!err)
+		err = open_tables(file, reason);
 	if (err) {
 		elf_file_destroy(file);
 		return err;
@@ -321,8 +404,6 @@ void elf_file_destroy(struct elf_file *file)
 	if (!file)
 		return;
 	elf_end(file->elf);
-	if (file->fd >= 0)
-		close(file->fd);
 	free(file->segments);
 	free(file->needed);
 	free(file->interpreter);

@@ -10,7 +10,7 @@
 
 #include "elf/symbols.h"
 
-/* One symbol table; all pointers are into libelf's buffers. Strings are checked to end inside strings. */
+/* One symbol table; all pointers are into libelf's buffers. The last byte of strings is 0. */
 struct elf_symtab {
 	const Elf64_Sym *symbols;
 	size_t n;
@@ -21,7 +21,9 @@ struct elf_symtab {
 };
 
 struct elf_file {
-	int fd;
+	int fd;                 /* the caller's */
+	uint64_t size;          /* bytes of the file */
+	bool too_large;         /* a table that it claims to have may not be read */
 	Elf *elf;
 	Elf64_Half type;
 	Elf64_Phdr *segments;
@@ -36,7 +38,7 @@ struct elf_file {
 	size_t nentries;
 };
 
-/* A string of the table, NULL if it does not end inside. */
+/* A string of the table, NULL if it does not begin inside. */
 const char *elf_symtab_string(const struct elf_symtab *table, uint64_t at);
 bool elf_file_dynamic_value(const struct elf_file *file, Elf64_Sxword tag, uint64_t *value);
 bool elf_file_offset_of_vaddr(const struct elf_file *file, uint64_t vaddr, uint64_t *offset, uint64_t *left);

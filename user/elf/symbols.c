@@ -92,8 +92,10 @@ static bool is_duplicate(const struct result *result, const struct found *found)
 
 static int result_add(struct result *result, const struct found *found)
 {
-	if (is_duplicate(result, found))
-		return 0;
+	if ((found->local && found->wanted->nlocal > 1) || is_duplicate(result, found))
+		return 0;       /* two local ones are as good as a thousand: none of them counts */
+	if (result->n == ELF_FILE_MAX_FUNCTIONS)
+		return -E2BIG;
 	if (result->n == result->cap) {
 		size_t cap = result->cap ? 2 * result->cap : 256;
 		struct found *v = realloc(result->v, cap * sizeof(*v));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Symbols of an ELF file as file offsets: dynamic and static symbol tables, versions, aliases. Reads through any path, also
- * /proc/PID/root/… and /proc/PID/map_files/….
+ * Symbols of an ELF file as file offsets: dynamic and static symbol tables, versions, aliases.
  */
 #ifndef IOPROBE_SYMBOLS_H
 #define IOPROBE_SYMBOLS_H
@@ -12,8 +11,14 @@
 
 struct elf_file;
 
-/* Returns 0, -errno, or -ENOEXEC for what is no ELF file of this machine's class. */
-int elf_file_open(struct elf_file **out, const char *path);
+/* No file may cost more memory than a few times this: every table is read whole. The largest known string tables, of statically
+ * linked C++ programs, have some 200 MiB. */
+#define ELF_FILE_MAX_TABLE_BYTES (512ull << 20)
+
+/* Reads the headers and tables of the file behind a descriptor that is open for reading. fd stays the caller's and must stay open
+ * as long as the elf_file is used. Returns 0, or with a reason (static text): -ENOEXEC if it is no ELF file at all, -EINVAL if it is
+ * one of another class or machine or a damaged one, -EFBIG if its tables are too large, or another -errno. */
+int elf_file_open(struct elf_file **out, int fd, const char **reason);
 void elf_file_destroy(struct elf_file *file);
 
 /* A defined function. Default versions come before old ones (name@VERSION with both offsets where they differ). */
@@ -27,7 +32,11 @@ struct elf_function {
 	bool ifunc;             /* STT_GNU_IFUNC: the address is a resolver's, never to be probed */
 };
 
-/* All functions whose name is in names (sorted or not), each version and alias. *out is freed by the caller with free(). */
+/* No library comes near this many functions of a few thousand names, versions included. */
+#define ELF_FILE_MAX_FUNCTIONS 16384
+
+/* All functions whose name is in names (sorted or not), each version and alias. *out is freed by the caller with free(). Returns 0,
+ * -ENOMEM, or -E2BIG if there are too many. */
 int elf_file_functions(struct elf_file *file, const char *const *names, size_t nnames, struct elf_function **out, size_t *nout);
 
 /* Whether some symbol's code begins in (after, upto]: it can be called there without passing what is before. */
