@@ -127,6 +127,13 @@ static void test_settings(void **state)
 	assert_true(policy.max_overhead_percent == 1.5 && policy.idle_limit_s == 7 && policy.ring_mib == 2);
 	assert_true(policy.spare == 3 && policy.max_jobs == 4 && !policy.users && policy.ntables == 2);
 	assert_string_equal(policy.tables[1], "/b");
+	assert_true(policy.max_jobs_per_user == 4 && policy_user_jobs(&policy) == 2 && policy.user_idle_limit_s == 60);
+	policy_deinit(&policy);
+	assert_int_equal(read_text(&policy, "max-jobs-per-user 2\nreserved-jobs 3\nuser-idle-limit 9\nmax-archive-time 8\ncluster lab\n", err,
+				   sizeof(err)), 0);
+	assert_true(policy.max_jobs_per_user == 2 && policy.reserved_jobs == 3 && policy_user_jobs(&policy) == 13);
+	assert_true(policy.user_idle_limit_s == 9 && policy.max_archive_s == 8);
+	assert_string_equal(policy.cluster, "lab");
 	policy_deinit(&policy);
 }
 
@@ -135,7 +142,7 @@ static void test_mistakes(void **state)
 	static const char *const lines[] = {
 		"record", "record some", "record all of", "record user", "record sample", "record sample 5", "record sample -1%", "record env A",
 		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x", "max-overhead 101",
-		"nothing 1",
+		"nothing 1", "cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
 	};
 
 	(void)state;

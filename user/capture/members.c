@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,7 @@ static int consider(struct members *members, bool any_user, pid_t pid, struct li
 	return err ? err : add_pid(list, pid);
 }
 
-int members_find(struct members *members, pid_t **pids, size_t *n)
+static int find(struct members *members, pid_t **pids, size_t *n, size_t max)
 {
 	bool any_user = members->uid == MEMBERS_ANY_USER;
 	const struct dirent *entry;
@@ -159,7 +160,7 @@ int members_find(struct members *members, pid_t **pids, size_t *n)
 
 	if (!dir)
 		return -errno;
-	while (!err && (entry = readdir(dir)))
+	while (!err && list.n < max && (entry = readdir(dir)))
 		if (isdigit((unsigned char)entry->d_name[0]))
 			err = consider(members, any_user, atoi(entry->d_name), &list);
 	closedir(dir);
@@ -170,6 +171,24 @@ int members_find(struct members *members, pid_t **pids, size_t *n)
 	*pids = list.v;
 	*n = list.n;
 	return 0;
+}
+
+int members_find(struct members *members, pid_t **pids, size_t *n)
+{
+	return find(members, pids, n, SIZE_MAX);
+}
+
+int members_find_first(struct members *members, pid_t *pid)
+{
+	pid_t *pids;
+	size_t n;
+	int err = find(members, &pids, &n, 1);
+
+	if (err)
+		return err;
+	*pid = n ? pids[0] : 0;
+	free(pids);
+	return n ? 0 : -ESRCH;
 }
 
 void members_awaited(const struct members *members, struct iop_awaited *awaited)

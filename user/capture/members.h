@@ -28,6 +28,8 @@ int members_add_entry(struct members *members, const char *entry);      /* 0, or
 /* Those that run now, ours excepted; free(). With MEMBERS_ANY_USER the owner is found and set: -EPERM if several users'
  * processes claim to be of the job. Returns 0 or -errno. */
 int members_find(struct members *members, pid_t **pids, size_t *n);
+/* Finds one of them, whichever comes first in /proc. Returns 0, -ESRCH if none runs, or -errno. */
+int members_find_first(struct members *members, pid_t *pid);
 
 /* In the form that the kernel side compares. */
 void members_awaited(const struct members *members, struct iop_awaited *awaited);

@@ -18,7 +18,7 @@
 #include "service/wire.h"
 
 #define DEFAULT_LIMIT_MS 90     /* of a prolog and an epilog */
-#define STATUS_LIMIT_MS 5000
+#define USER_LIMIT_MS 5000      /* of a user, who may get a recorder that has to be loaded first; and of status */
 
 struct arguments { const char *request, *socket; json_t *message; int limit_ms; bool json; };
 enum { OPT_SOCKET = 256, OPT_TIMEOUT, OPT_JSON, OPT_UID, OPT_GID, OPT_ENTRY, OPT_ALWAYS };
@@ -26,7 +26,7 @@ enum { OPT_SOCKET = 256, OPT_TIMEOUT, OPT_JSON, OPT_UID, OPT_GID, OPT_ENTRY, OPT
 static const struct argp_option options[] = {
 	{ "job", 'j', "ID", 0, "The job (default: $SLURM_HET_JOB_ID or $SLURM_JOB_ID)", 0 },
 	{ "socket", OPT_SOCKET, "PATH", 0, "Of the service (default: $IOPROBE_SOCKET or " DEFAULT_SOCKET ")", 0 },
-	{ "timeout", OPT_TIMEOUT, "MS", 0, "Longest wait for an answer (default: 90; status: 5000)", 0 },
+	{ "timeout", OPT_TIMEOUT, "MS", 0, "Longest wait for an answer (default: 90 for root, 5000 for users; status: 5000)", 0 },
 	{ "json", OPT_JSON, NULL, 0, "status: print JSON, one object per line", 0 },
 	{ NULL, 0, NULL, 0, "Of start; what is not given is taken from SLURM's variables:", 1 },
 	{ "uid", OPT_UID, "UID", 0, "The job's user (root only)", 1 },
@@ -199,10 +199,21 @@ static void complete(struct arguments *a)
 
 /* ---- the answer ---- */
 
-static int refuse(const char *what, int err)
+static const char *reason_of(int err)
 {
-	fprintf(stderr, "ioprobe: %s: %s\n", what, err == -EAGAIN ? "no answer in time" : err == -ENOENT || err == -ECONNREFUSED ?
-		"no service listens there" : strerror(-err));
+	switch (err) {
+	case -EAGAIN: return "no answer in time: give a longer --timeout, or see 'ioprobe job status' later";
+	case -ENOENT:
+	case -ECONNREFUSED: return "no service listens there: start 'ioprobe serve', or give its --socket";
+	case -ENODATA:
+	case -ECONNRESET: return "the service hung up without an answer: try again, its log says why";
+	default: return strerror(-err);
+	}
+}
+
+static int refuse(const char *socket, int err)
+{
+	fprintf(stderr, "ioprobe: %s: %s\n", socket, reason_of(err));
 	return 1;
 }
 
@@ -231,25 +242,41 @@ static int take_answer(const json_t *answer, const struct arguments *a)
 	return !ok;
 }
 
+/* One answer, or packets of a status until the one with "end". Returns 0 or -errno; *ended: the service has said all. */
+static int take_answers(int fd, const struct arguments *a, bool *ended, int *answers, int *ret)
+{
+	bool status = !strcmp(a->request, "status");
+	int err = 0;
+
+	while (!err && !*ended) {
+		json_t *answer;
+
+		err = wire_receive(fd, WIRE_MAX_BYTES, &answer);
+		if (err)
+			break;
+		*ended = json_is_true(json_object_get(answer, "end"));
+		if (!*ended) {
+			*ret |= take_answer(answer, a);
+			++*answers;
+			*ended = !status || !json_is_true(json_object_get(answer, "ok"));
+		}
+		json_decref(answer);
+	}
+	return err;
+}
+
 static int ask(const struct arguments *a)
 {
 	int fd = wire_connect(a->socket, a->limit_ms), err, ret = 0, answers = 0;
+	bool ended = false;
 
 	if (fd < 0)
 		return refuse(a->socket, fd);
 	err = wire_send(fd, a->message);
-	while (!err) {
-		json_t *answer;
-
-		err = wire_receive(fd, &answer);
-		if (!err) {
-			ret |= take_answer(answer, a);
-			answers++;
-			json_decref(answer);
-		}
-	}
+	if (!err || err == -EPIPE)
+		err = take_answers(fd, a, &ended, &answers, &ret);      /* a refused connection has its answer before the request */
 	close(fd);
-	if (err != -ENODATA)
+	if (err)
 		return refuse(a->socket, err);
 	if (!answers && !strcmp(a->request, "status") && json_object_get(a->message, "job")) {
 		fprintf(stderr, "ioprobe: nothing is known of job %s\n", wire_text(a->message, "job"));
@@ -266,7 +293,7 @@ int cmd_job(int argc, char **argv)
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	if (!a.limit_ms)
-		a.limit_ms = strcmp(a.request, "status") ? DEFAULT_LIMIT_MS : STATUS_LIMIT_MS;
+		a.limit_ms = geteuid() || !strcmp(a.request, "status") ? USER_LIMIT_MS : DEFAULT_LIMIT_MS;
 	complete(&a);
 	if (strcmp(a.request, "status") && strcmp(a.request, "version") && !*wire_text(a.message, "job")) {
 		fprintf(stderr, "ioprobe: no job: give --job ID, or call it where SLURM_JOB_ID is set\n");

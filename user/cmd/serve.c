@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "capture/procfs.h"
@@ -69,9 +70,11 @@ int cmd_serve(int argc, char **argv)
 {
 	static const struct argp argp = {
 		options, parse, NULL, "The node's service: records the jobs that 'ioprobe job' names, each by a process of its own. Runs in the "
-		"foreground; SIGHUP reads the policy again, SIGTERM ends the service and leaves the recordings running.", NULL, NULL, NULL,
+		"foreground; SIGHUP reads the policy again, SIGTERM ends the service and leaves the recordings running. Exit status: 0, 1 (failed), "
+		"2 (usage), 78 (the policy is broken: starting again does not help).", NULL, NULL, NULL,
 	};
 	struct arguments a = { .server = { .socket_path = DEFAULT_SOCKET, .state_dir = DEFAULT_STATE_DIR } };
+	bool broken_policy = false;
 	char err[1024] = "";
 
 	argp_err_exit_status = 2;
@@ -85,5 +88,8 @@ int cmd_serve(int argc, char **argv)
 	if (!strcmp(a.server.socket_path, DEFAULT_SOCKET))
 		mkdir("/run/ioprobe", 0755);    /* systemd has made it already */
 	umask(022);
-	return server_run(&a.server, err, sizeof(err)) ? fail(err) : 0;
+	if (!server_run(&a.server, &broken_policy, err, sizeof(err)))
+		return 0;
+	fail(err);
+	return broken_policy ? EX_CONFIG : 1;
 }

@@ -22,13 +22,13 @@
 #include "capture/recorder.h"
 #include "cmd/archive.h"
 #include "service/owner.h"
+#include "service/request.h"
 #include "service/state.h"
 #include "service/wire.h"
 #include "spool/spool.h"
 
 #define SOCKET_FD 0     /* in the recorder */
 #define MAX_TABLES 64
-#define MAX_PIDS 4096
 
 /* ---- starting one: a program of its own, so that it has nothing of the service's ---- */
 
@@ -69,6 +69,7 @@ pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);    /* the service never waits for a recorder */
 	pid = start(argv, pair[1], log_fd);
 	close(pair[1]);
 	if (pid < 0)
@@ -97,7 +98,7 @@ struct job_recorder {
 	struct owner owner;
 	char dir[4096], spool[4200];
 	struct members members;
-	pid_t pids[MAX_PIDS];
+	pid_t pids[REQUEST_MAX_PIDS];
 	size_t npids;
 	bool answered;
 };
@@ -184,7 +185,7 @@ static void open_log(const json_t *job)
 static int take_job(struct job_recorder *r)
 {
 	json_t *message;
-	int err = wire_receive(SOCKET_FD, &message);
+	int err = wire_receive(SOCKET_FD, WIRE_MAX_BYTES, &message);
 
 	if (err)
 		return err;
@@ -203,7 +204,7 @@ static int name_members(struct job_recorder *r)
 {
 	const json_t *entries = json_object_get(r->job, "entries"), *pids = json_object_get(r->job, "pids");
 
-	for (size_t i = 0; i < json_array_size(pids) && i < MAX_PIDS; i++)
+	for (size_t i = 0; i < json_array_size(pids) && i < REQUEST_MAX_PIDS; i++)
 		r->pids[r->npids++] = json_integer_value(json_array_get(pids, i));
 	r->members = (struct members){ .uid = r->owner.uid };
 	snprintf(r->members.job, sizeof(r->members.job), "%s", wire_text(r->job, "job"));

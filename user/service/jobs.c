@@ -18,29 +18,52 @@
 #include "service/wire.h"
 
 #define KEEP_S (7 * 24 * 3600)
-#define KEEP_JOBS 100
+#define KEEP_ROOTS 100
+#define KEEP_USERS 20
 
-int jobs_add(struct jobs *jobs, json_t *object, pid_t pid, int fd, int client_fd)
+int jobs_add(struct jobs *jobs, json_t *object, pid_t pid, int pid_fd, int fd, int client_fd)
 {
 	struct job *job = jobs->n < JOBS_MAX ? calloc(1, sizeof(*job)) : NULL;
 
 	if (!job)
 		return -ENOMEM;
-	job->pid_fd = syscall(SYS_pidfd_open, pid, 0);  /* Linux 5.3 */
-	if (job->pid_fd < 0) {
-		int err = -errno;
-
-		free(job);
-		return err;
-	}
 	snprintf(job->id, sizeof(job->id), "%s", wire_text(object, "id"));
+	job->by = json_integer_value(json_object_get(object, "by"));
 	job->object = json_incref(object);
+	job->pid = pid;
+	job->pid_fd = pid_fd;
 	job->fd = fd;
 	job->client_fd = client_fd;
 	job->next = jobs->first;
 	jobs->first = job;
 	jobs->n++;
 	return 0;
+}
+
+int jobs_add_child(struct jobs *jobs, json_t *object, pid_t pid, int fd, int client_fd)
+{
+	int pid_fd = syscall(SYS_pidfd_open, pid, 0), err;      /* Linux 5.3 */
+
+	if (pid_fd < 0)
+		return -errno;
+	err = jobs_add(jobs, object, pid, pid_fd, fd, client_fd);
+	if (err)
+		close(pid_fd);
+	return err;
+}
+
+size_t jobs_count_by(const struct jobs *jobs, uid_t uid)
+{
+	size_t n = 0;
+
+	for (const struct job *job = jobs->first; job; job = job->next)
+		n += job->by == uid;
+	return n;
+}
+
+size_t jobs_count_users(const struct jobs *jobs)
+{
+	return jobs->n - jobs_count_by(jobs, 0);
 }
 
 struct job *jobs_find(const struct jobs *jobs, const char *id)
@@ -101,10 +124,10 @@ int jobs_states(const char *state_dir, int (*function)(void *arg, const char *pa
 		json_t *state = NULL;
 
 		snprintf(path, sizeof(path), "%s/jobs/%s", state_dir, entries[i]->d_name);
-		if (!ret)
+		if (!ret) {
 			state = state_load(path);
-		if (state)
 			ret = function(arg, path, state);
+		}
 		json_decref(state);
 		free(entries[i]);
 	}
@@ -113,7 +136,7 @@ int jobs_states(const char *state_dir, int (*function)(void *arg, const char *pa
 	return ret;
 }
 
-struct ended { char path[4200], log[4200]; time_t when; };
+struct ended { char path[4200], log[4200]; uid_t by; time_t when; };
 struct all_ended { struct ended *v; size_t n; };
 
 static int collect_ended(void *arg, const char *path, json_t *state)
@@ -122,7 +145,7 @@ static int collect_ended(void *arg, const char *path, json_t *state)
 	struct ended *grown;
 	struct stat st;
 
-	if (!state_is_final(state) || stat(path, &st))
+	if (!state || !state_is_final(state) || stat(path, &st))
 		return 0;
 	grown = realloc(all->v, (all->n + 1) * sizeof(*grown));
 	if (!grown)
@@ -130,6 +153,7 @@ static int collect_ended(void *arg, const char *path, json_t *state)
 	all->v = grown;
 	snprintf(grown[all->n].path, sizeof(grown->path), "%s", path);
 	snprintf(grown[all->n].log, sizeof(grown->log), "%s", wire_text(state, "log"));
+	grown[all->n].by = json_integer_value(json_object_get(state, "by"));
 	grown[all->n++].when = st.st_mtime;
 	return 0;
 }
@@ -141,6 +165,16 @@ static int newest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+/* How many of the same client's ended later: v is sorted, newest first. */
+static size_t count_newer(const struct ended *v, size_t i)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < i; k++)
+		n += v[k].by == v[i].by;
+	return n;
+}
+
 void jobs_forget(const char *state_dir)
 {
 	struct all_ended all = { 0 };
@@ -149,7 +183,7 @@ void jobs_forget(const char *state_dir)
 	if (all.n)
 		qsort(all.v, all.n, sizeof(*all.v), newest_first);
 	for (size_t i = 0; i < all.n; i++) {
-		if (i < KEEP_JOBS && time(NULL) - all.v[i].when < KEEP_S)
+		if (count_newer(all.v, i) < (all.v[i].by ? KEEP_USERS : KEEP_ROOTS) && time(NULL) - all.v[i].when < KEEP_S)
 			continue;
 		unlink(all.v[i].log);
 		unlink(all.v[i].path);

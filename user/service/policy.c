@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,31 +117,68 @@ static int parse_output(const struct context *c, const char *pattern)
 	return 0;
 }
 
+/* Words with one number; whole: an unsigned, else a double. */
+static const struct { const char *name; size_t at; double max; bool whole; } numbers[] = {
+	{ "max-overhead", offsetof(struct policy, max_overhead_percent), 100, false },
+	{ "idle-limit", offsetof(struct policy, idle_limit_s), 1e9, false },
+	{ "user-idle-limit", offsetof(struct policy, user_idle_limit_s), 1e9, false },
+	{ "max-archive-time", offsetof(struct policy, max_archive_s), 1e9, false },
+	{ "ring-size", offsetof(struct policy, ring_mib), 4096, false },
+	{ "spare", offsetof(struct policy, spare), 1000, true },
+	{ "max-jobs", offsetof(struct policy, max_jobs), 1000, true },
+	{ "max-jobs-per-user", offsetof(struct policy, max_jobs_per_user), 1000, true },
+	{ "reserved-jobs", offsetof(struct policy, reserved_jobs), 1000, true },
+};
+
+/* Returns 0, -ENOENT if the word has no number, or -EINVAL with a line in err. */
+static int parse_numbers(const struct context *c, const char *name, const char *value)
+{
+	double number;
+	size_t i = 0;
+	char *field;
+	int err;
+
+	while (i < sizeof(numbers) / sizeof(numbers[0]) && strcmp(name, numbers[i].name))
+		i++;
+	if (i == sizeof(numbers) / sizeof(numbers[0]))
+		return -ENOENT;
+	field = (char *)c->policy + numbers[i].at;
+	err = parse_number(c, value, "", numbers[i].max, &number);
+	if (err)
+		return err;
+	if (numbers[i].whole)
+		*(unsigned *)field = number;
+	else
+		*(double *)field = number;
+	return 0;
+}
+
+static int parse_cluster(const struct context *c, const char *value)
+{
+	if (!state_valid_name(value))
+		return wrong(c, "cluster is no name that can be part of a path", value);
+	strcpy(c->policy->cluster, value);
+	return 0;
+}
+
 static int parse_setting(const struct context *c, const char *name, const char *value)
 {
 	struct policy *p = c->policy;
-	double number = 0;
-	int err = 0;
+	int err = parse_numbers(c, name, value);
 
+	if (err != -ENOENT)
+		return err;
 	if (!strcmp(name, "output"))
 		return parse_output(c, value);
-	if (!strcmp(name, "max-overhead"))
-		return parse_number(c, value, "", 100, &p->max_overhead_percent);
-	if (!strcmp(name, "idle-limit"))
-		return parse_number(c, value, "", 1e9, &p->idle_limit_s);
-	if (!strcmp(name, "ring-size"))
-		return parse_number(c, value, "", 4096, &p->ring_mib);
+	if (!strcmp(name, "cluster"))
+		return parse_cluster(c, value);
 	if (!strcmp(name, "users")) {
 		p->users = !strcmp(value, "yes");
 		return p->users || !strcmp(value, "no") ? 0 : wrong(c, "users is yes or no", value);
 	}
 	if (!strcmp(name, "probes"))
 		return keep_words(&p->tables, &p->ntables, (char *[]){ (char *)value }, 1);
-	if (strcmp(name, "spare") && strcmp(name, "max-jobs"))
-		return wrong(c, "unknown word", name);
-	err = parse_number(c, value, "", 1000, &number);
-	*(!strcmp(name, "spare") ? &p->spare : &p->max_jobs) = number;
-	return err;
+	return wrong(c, "unknown word", name);
 }
 
 static int parse_line(const struct context *c, char *line)
@@ -167,8 +205,9 @@ static int parse_line(const struct context *c, char *line)
 
 static void set_defaults(struct policy *policy)
 {
-	*policy = (struct policy){ .output = DEFAULT_OUTPUT, .max_overhead_percent = 2, .idle_limit_s = 3600, .spare = 1, .max_jobs = 16,
-				   .users = true };
+	*policy = (struct policy){ .output = DEFAULT_OUTPUT, .max_overhead_percent = 2, .idle_limit_s = 3600, .user_idle_limit_s = 60,
+				   .max_archive_s = 3600, .spare = 1, .max_jobs = 16, .max_jobs_per_user = 4,
+				   .reserved_jobs = POLICY_HALF, .users = true };
 }
 
 int policy_init(struct policy *policy)
@@ -209,6 +248,13 @@ int policy_read(struct policy *policy, const char *path, char *err_text, size_t 
 	free(line);
 	fclose(file);
 	return err;
+}
+
+unsigned policy_user_jobs(const struct policy *policy)
+{
+	unsigned reserved = policy->reserved_jobs == POLICY_HALF ? policy->max_jobs / 2 : policy->reserved_jobs;
+
+	return reserved < policy->max_jobs ? policy->max_jobs - reserved : 0;
 }
 
 static void free_words(char **words, size_t n)

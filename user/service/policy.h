@@ -10,11 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "service/state.h"
+
+#define POLICY_HALF UINT32_MAX
+
 enum policy_test { TEST_ALL, TEST_USER, TEST_ACCOUNT, TEST_COMMENT, TEST_SAMPLE, TEST_ENV };
 
 struct policy_rule {
 	bool record;                    /* else skip */
-	enum policy_test test;
+	#include "service/state.h"
+
+#define POLICY_HALF UINT32_MAX
+
+enum policy_test test;
 	char **words;                   /* patterns as in the shell; of TEST_ENV the entry NAME=VALUE */
 	size_t nwords;
 	double percent;                 /* of TEST_SAMPLE */
@@ -24,8 +32,13 @@ struct policy {
 	struct policy_rule *rules;      /* the first that matches decides; none: not recorded */
 	size_t nrules;
 	char output[4096];              /* pattern: %u %j %n %c %w */
-	double max_overhead_percent, idle_limit_s, ring_mib;
-	unsigned spare, max_jobs;
+	char cluster[STATE_NAME_ROOM];  /* the site's name for %c; "": what root's requests name */
+	double max_overhead_percent, ring_mib;
+	double idle_limit_s, user_idle_limit_s, max_archive_s;  /* 0: no limit */
+	unsigned spare;
+	unsigned max_jobs;              /* at once */
+	unsigned max_jobs_per_user;     /* of them, started by one user */
+	unsigned reserved_jobs;         /* of max_jobs, for root; POLICY_HALF: half of them */
 	bool users;                     /* may start recordings of their own processes */
 	char **tables;                  /* files of further probes */
 	size_t ntables;
@@ -37,6 +50,9 @@ int policy_init(struct policy *policy);
  * the same. */
 int policy_read(struct policy *policy, const char *path, char *err, size_t err_len);
 void policy_deinit(struct policy *policy);
+
+/* How many recordings that users started may run at once. */
+unsigned policy_user_jobs(const struct policy *policy);
 
 /* Whether to record a job (an object with "job", "user", "account", "comment", "cluster"). *entry: what its programs'
  * environment must have for that, NULL: nothing; the policy's. why: one line. */

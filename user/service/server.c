@@ -19,21 +19,19 @@
 #include <unistd.h>
 
 #include "capture/rings.h"
+#include "service/clients.h"
 #include "service/job_recorder.h"
 #include "service/service.h"
 #include "service/state.h"
 #include "service/wire.h"
 
-#define MAX_CLIENTS 64
-#define CLIENT_LIMIT_NS 2000000000ull   /* from connecting to asking */
-#define FORGET_INTERVAL_NS 3600000000000ull
-
-struct client { int fd; uint64_t since_ns; struct client *next; };
+#define MAX_ACCEPTED 1024       /* connections per turn of the loop: more than the backlog */
+#define MAX_USER_REQUESTS 4     /* per turn of the loop */
+#define FORGET_INTERVAL_NS 600000000000ull
 
 struct server {
 	struct service service;
-	struct client *clients;
-	size_t nclients;
+	struct clients clients;
 	int listen_fd, signal_fd;
 	uint64_t forgot_ns;
 	bool stop;
@@ -41,81 +39,87 @@ struct server {
 
 /* ---- clients ---- */
 
-static void drop_client(struct server *s, struct client **at)
-{
-	struct client *client = *at;
-
-	*at = client->next;
-	s->nclients--;
-	free(client);
-}
-
-static void on_connection(struct server *s)
-{
-	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct client *client = fd < 0 || s->nclients == MAX_CLIENTS ? NULL : calloc(1, sizeof(*client));
-
-	if (!client) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	client->fd = fd;
-	client->since_ns = monotonic_ns();
-	client->next = s->clients;
-	s->clients = client;
-	s->nclients++;
-}
-
-static void on_client(struct server *s, int fd)
+static void accept_one(struct server *s, int fd)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
+	int err = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? -errno : clients_add(&s->clients, fd, &peer, monotonic_ns());
+
+	if (!err)
+		return;
+	if (err == -EUSERS)
+		wire_answer(fd, false, "uid %u has too many open connections to the service: close one of them", peer.uid);
+	close(fd);
+}
+
+/* All that wait, within bounds: a user's connections must not stand before root's. */
+static void on_connections(struct server *s)
+{
+	for (int i = 0; i < MAX_ACCEPTED; i++) {
+		int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		accept_one(s, fd);
+	}
+}
+
+static bool on_request(struct server *s, const json_t *message, const struct ucred *peer, int fd)
+{
+	double tokens = strcmp(wire_text(message, "request"), "start") ? 1 : 4;
+
+	if (clients_charge(&s->clients, peer->uid, tokens, monotonic_ns()))
+		return service_request(&s->service, message, peer, fd);
+	wire_answer(fd, false, "uid %u asks more often than the service answers a user: try again in some seconds", peer->uid);
+	return true;
+}
+
+static void on_client(struct server *s, const struct ucred *peer, int fd)
+{
+	size_t limit = peer->uid ? WIRE_MAX_USER_BYTES : WIRE_MAX_BYTES;
 	json_t *message;
+	int err = wire_receive(fd, limit, &message);
 	bool done = true;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || wire_receive(fd, &message)) {
-		wire_answer(fd, false, "the request is no message of this version");
-	} else {
-		done = service_request(&s->service, message, &peer, fd);
-		json_decref(message);
-	}
+	if (err == -EMSGSIZE)
+		wire_answer(fd, false, "the request is longer than %zu bytes: name fewer processes", limit);
+	else if (err)
+		wire_answer(fd, false, "the request is no message of this version: use the ioprobe of the service's version");
+	else
+		done = on_request(s, message, peer, fd);
+	json_decref(message);
 	if (done)
 		close(fd);
 }
 
-/* Each asks once. Who does not is let go. */
+/* Each asks once. Root's requests are answered first, and then a few of users': what has come from root meanwhile is seen after
+ * these. */
 static void serve_clients(struct server *s)
 {
-	for (struct client **at = &s->clients; *at;) {
-		struct pollfd ready = { (*at)->fd, POLLIN, 0 };
-		int fd = (*at)->fd;
+	struct ucred peer;
+	int fd;
 
-		if (poll(&ready, 1, 0) == 1) {
-			drop_client(s, at);
-			on_client(s, fd);
-		} else if (monotonic_ns() - (*at)->since_ns > CLIENT_LIMIT_NS) {
-			drop_client(s, at);
-			close(fd);
-		} else {
-			at = &(*at)->next;
-		}
-	}
+	while ((fd = clients_take_ready(&s->clients, true, &peer)) >= 0)
+		on_client(s, &peer, fd);
+	for (int i = 0; i < MAX_USER_REQUESTS && (fd = clients_take_ready(&s->clients, false, &peer)) >= 0; i++)
+		on_client(s, &peer, fd);
+	clients_expire(&s->clients, monotonic_ns());
 }
 
 /* ---- recorders ---- */
 
+/* The socket does not block: a child of a dead recorder can hold its other end. */
 static void on_answer(struct job *job)
 {
 	json_t *message = NULL;
-	int err = wire_receive(job->fd, &message);
+	int err = wire_receive(job->fd, WIRE_MAX_BYTES, &message);
 
 	if (!err && json_is_true(json_object_get(message, "loaded"))) {
 		json_decref(message);   /* it got its job before we had read that */
 		return;
 	}
 	if (err)
-		wire_answer(job->client_fd, false, "the recorder ended without an answer");
+		wire_answer(job->client_fd, false, "job %s: its recorder ended without an answer: see %s", job->id, wire_text(job->object, "log"));
 	else
 		wire_send(job->client_fd, message);
 	service_say("job %s: %s", job->id, err ? "its recorder ended without an answer" : wire_text(message, "message"));
@@ -123,24 +127,36 @@ static void on_answer(struct job *job)
 	job_answered(job);
 }
 
-static void start_recovery(struct server *s, json_t *state, const char *path)
+/* A child that cannot be tracked is ended: nobody could stop it. */
+static void run_recovery(struct server *s, json_t *state, const char *path)
 {
-	pid_t pid;
+	pid_t pid = job_recorder_recover(path, STDERR_FILENO);
+	int err;
 
-	if (json_is_true(json_object_get(state, "recovered"))) {
-		state_set(path, state, "failed", "making the archive failed twice: ioprobe recover tries again");
-		return;
-	}
-	json_object_set_new(state, "recovered", json_true());
-	pid = job_recorder_recover(path, STDERR_FILENO);
 	if (pid < 0) {
-		service_say("cannot start a recovery: %s", strerror(-pid));
+		service_say("job %s: cannot start the recovery of its archive: %s: restart the service to try again", wire_text(state, "id"),
+			    strerror(-pid));
 		return;
 	}
 	service_say("job %s: its recorder died; its archive is being made", wire_text(state, "id"));
 	state_set_process(state, pid);
 	state_save(path, state);
-	jobs_add(&s->service.jobs, state, pid, -1, -1);
+	err = jobs_add_child(&s->service.jobs, state, pid, -1, -1);
+	if (!err)
+		return;
+	kill(pid, SIGKILL);
+	service_say("job %s: cannot watch the recovery of its archive: %s: restart the service to try again", wire_text(state, "id"),
+		    strerror(-err));
+}
+
+static void start_recovery(struct server *s, json_t *state, const char *path)
+{
+	if (json_is_true(json_object_get(state, "recovered"))) {
+		state_set(path, state, "failed", "making the archive failed twice: ioprobe recover tries again");
+		return;
+	}
+	json_object_set_new(state, "recovered", json_true());
+	run_recovery(s, state, path);
 }
 
 /* What it left in its state says how it ended. */
@@ -155,7 +171,7 @@ static void on_end(struct server *s, struct job *job)
 	jobs_remove(&s->service.jobs, job);
 	state = state_load(path);
 	if (!state)
-		service_say("%s cannot be read", path);
+		service_say("%s: cannot read the state: it is damaged or removed: its recording is not known any more", path);
 	else if (!state_is_final(state))
 		start_recovery(s, state, path);
 	else
@@ -222,19 +238,19 @@ static void on_signals(struct server *s)
 
 static void wait_for_something(struct server *s)
 {
-	struct pollfd fds[2 + MAX_CLIENTS + MAX_SPARES + 2 * JOBS_MAX];
+	struct pollfd fds[2 + CLIENTS_MAX + MAX_SPARES + 2 * JOBS_MAX];
 	size_t n = 0;
 
 	fds[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	fds[n++] = (struct pollfd){ s->listen_fd, POLLIN, 0 };
-	for (struct client *client = s->clients; client; client = client->next)
+	for (struct client *client = s->clients.first; client; client = client->next)
 		fds[n++] = (struct pollfd){ client->fd, POLLIN, 0 };
 	n += spares_poll(&s->service.spares, fds + n);
 	for (struct job *job = s->service.jobs.first; job; job = job->next) {
 		fds[n++] = (struct pollfd){ job->pid_fd, POLLIN, 0 };
 		fds[n++] = (struct pollfd){ job->fd, POLLIN, 0 };
 	}
-	poll(fds, n, s->clients ? 500 : 60000);
+	poll(fds, n, s->clients.first ? 250 : 60000);
 }
 
 static bool starting(const struct server *s)
@@ -251,7 +267,7 @@ static void loop(struct server *s)
 		if (!starting(s))
 			spares_fill(&s->service.spares, &s->service.policy);    /* not while a job waits for its own */
 		wait_for_something(s);
-		on_connection(s);
+		on_connections(s);
 		serve_clients(s);
 		serve_recorders(s);
 		on_signals(s);
@@ -266,18 +282,46 @@ static void loop(struct server *s)
 
 /* ---- begin and end ---- */
 
+static void set_aside(const char *path)
+{
+	char aside[4300];
+
+	snprintf(aside, sizeof(aside), "%s.damaged", path);
+	service_say("%s: cannot read the state, it is damaged: its recording is not known any more: %s", path,
+		    rename(path, aside) ? "remove the file" : "the file is renamed to .damaged");
+}
+
+static void readopt(struct server *s, json_t *state, pid_t pid, int pid_fd)
+{
+	int err = jobs_add(&s->service.jobs, state, pid, pid_fd, -1, -1);
+
+	if (!err) {
+		service_say("job %s: its recorder, process %d, goes on", wire_text(state, "id"), pid);
+		return;
+	}
+	close(pid_fd);
+	service_say("job %s: cannot watch its recorder (pid %d): %s: restart the service to try again", wire_text(state, "id"), pid,
+		    strerror(-err));
+}
+
 /* Recorders that still run are ours again; what others left is finished. */
 static int take_over(void *arg, const char *path, json_t *state)
 {
 	struct server *s = arg;
-	pid_t pid = state_process(state);
+	int pid_fd;
+	pid_t pid;
 
+	if (!state) {
+		set_aside(path);
+		return 0;
+	}
 	if (state_is_final(state))
 		return 0;
-	if (!pid)
+	pid = state_open_process(state, &pid_fd);
+	if (pid)
+		readopt(s, state, pid, pid_fd);
+	else
 		start_recovery(s, state, path);
-	else if (!jobs_add(&s->service.jobs, state, pid, -1, -1))
-		service_say("job %s: its recorder, process %d, goes on", wire_text(state, "id"), pid);
 	return 0;
 }
 
@@ -307,34 +351,38 @@ static int make_folders(const char *state_dir, char *err_text, size_t err_len)
 		snprintf(path, sizeof(path), "%s%s", state_dir, folders[i].name);
 		if (!mkdir(path, folders[i].mode) || errno == EEXIST)
 			continue;
-		snprintf(err_text, err_len, "cannot make the folder %s: %s", path, strerror(errno));
+		snprintf(err_text, err_len, "cannot make the directory %s: %s: give another one with --state", path, strerror(errno));
 		return -errno;
 	}
 	return 0;
 }
 
-static int open_all(struct server *s, char *err_text, size_t err_len)
+/* *broken: it is the policy. */
+static int open_all(struct server *s, bool *broken, char *err_text, size_t err_len)
 {
 	const struct server_options *options = s->service.options;
-	int err = make_folders(options->state_dir, err_text, err_len);
+	int err = options->policy_path ? policy_read(&s->service.policy, options->policy_path, err_text, err_len) :
+		  policy_init(&s->service.policy);
 
+	*broken = err && options->policy_path;
 	if (!err)
-		err = options->policy_path ? policy_read(&s->service.policy, options->policy_path, err_text, err_len) :
-		      policy_init(&s->service.policy);
+		err = make_folders(options->state_dir, err_text, err_len);
 	if (err)
 		return err;
+	gethostname(s->service.host, sizeof(s->service.host) - 1);
+	s->service.host[strcspn(s->service.host, ".")] = 0;
 	s->listen_fd = wire_listen(options->socket_path);
 	err = s->listen_fd < 0 ? s->listen_fd : open_signals(s);
 	if (err)
-		snprintf(err_text, err_len, "cannot listen on %s: %s", options->socket_path,
+		snprintf(err_text, err_len, "cannot listen on %s: %s: give another one with --socket", options->socket_path,
 			 err == -EADDRINUSE ? "another service does" : strerror(-err));
 	return err;
 }
 
-int server_run(const struct server_options *options, char *err_text, size_t err_len)
+int server_run(const struct server_options *options, bool *broken_policy, char *err_text, size_t err_len)
 {
 	struct server s = { .service.options = options, .listen_fd = -1, .signal_fd = -1 };
-	int err = open_all(&s, err_text, err_len);
+	int err = open_all(&s, broken_policy, err_text, err_len);
 
 	if (!err) {
 		jobs_states(options->state_dir, take_over, &s);
@@ -344,10 +392,7 @@ int server_run(const struct server_options *options, char *err_text, size_t err_
 		service_say("ends; %zu recordings go on", s.service.jobs.n);
 	}
 	spares_drop(&s.service.spares);
-	while (s.clients) {
-		close(s.clients->fd);
-		drop_client(&s, &s.clients);
-	}
+	clients_deinit(&s.clients);
 	jobs_deinit(&s.service.jobs);
 	policy_deinit(&s.service.policy);
 	if (s.listen_fd >= 0)

@@ -4,12 +4,13 @@
  * at any time: recorders go on meanwhile.
  *
  * Requests are {"request": …}: "start" with a job (state.h), "stop" and "status" with "job" (status: optional), "version". Root may
- * do all of it for everybody; who is not root only for himself, and what he says of himself is not believed. An answer to "status"
- * is one packet per job, then the end.
+ * do all of it for everybody; who is not root only for himself, and what he says of himself is not believed (request.h). An answer to
+ * "status" is one packet per job, then one with "end".
  */
 #ifndef IOPROBE_SERVER_H
 #define IOPROBE_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct server_options {
@@ -18,7 +19,8 @@ struct server_options {
 	const char *node;               /* only processes that the batch system started on this node; NULL: all */
 };
 
-/* Runs until SIGTERM or SIGINT; SIGHUP reads the policy again. Returns 0, or -errno with one line in err. */
-int server_run(const struct server_options *options, char *err, size_t err_len);
+/* Runs until SIGTERM or SIGINT; SIGHUP reads the policy again. Returns 0, or -errno with one line in err; *broken_policy: because the
+ * policy's file has a mistake or cannot be read, so that starting again would fail as well. */
+int server_run(const struct server_options *options, bool *broken_policy, char *err, size_t err_len);
 
 #endif

@@ -10,182 +10,160 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/members.h"
+#include "service/job_recorder.h"
+#include "service/request.h"
 #include "service/state.h"
 #include "service/wire.h"
 
 void service_say(const char *format, ...)
 {
+	char text[4608];
 	va_list args;
 
 	va_start(args, format);
-	fputs("ioprobe: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	wire_make_printable(text);
+	fprintf(stderr, "ioprobe: %s\n", text);
 }
 
 /* ---- start ---- */
 
-static bool own_process(pid_t pid, uid_t uid)
+/* Adds what only the service decides. A variable that the policy's rule wants is one more entry. */
+static int complete(const struct service *s, json_t *job, const char *wanted, char *why, size_t why_len)
 {
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return !stat(path, &st) && (!uid || st.st_uid == uid);  /* a process with other rights than its user's is root's there */
-}
-
-static int check_pids(const json_t *job, uid_t uid, char *why, size_t why_len)
-{
-	const json_t *pids = json_object_get(job, "pids");
-
-	for (size_t i = 0; i < json_array_size(pids); i++) {
-		pid_t pid = json_integer_value(json_array_get(pids, i));
-
-		if (pid > 0 && own_process(pid, uid))
-			continue;
-		snprintf(why, why_len, "process %d does not exist or is not yours", pid);
-		return -EPERM;
-	}
-	return 0;
-}
-
-/* By what its programs are recognised, unless the request says it. */
-static void name_entries(const struct service *s, json_t *job, const char *wanted)
-{
+	bool by_user = json_integer_value(json_object_get(job, "by"));
 	json_t *entries = json_object_get(job, "entries");
-
-	if (json_array_size(json_object_get(job, "pids")))
-		return;
-	if (!json_array_size(entries)) {
-		entries = json_array();
-		json_array_append_new(entries, json_sprintf("SLURM_JOB_ID=%s", wire_text(job, "job")));
-		if (s->options->node)
-			json_array_append_new(entries, json_sprintf("SLURMD_NODENAME=%s", s->options->node));
-		json_object_set_new(job, "entries", entries);
-	}
-	if (wanted)
-		json_array_append_new(entries, json_string(wanted));
-}
-
-/* What only we say of a job. */
-static void complete(const struct service *s, json_t *job, const char *wanted)
-{
 	char log[4200];
 
-	name_entries(s, job, wanted);
-	if (s->options->node)
-		json_object_set_new(job, "node", json_string(s->options->node));
+	if (wanted && !json_array_size(json_object_get(job, "pids")))
+		json_array_append_new(entries, json_string(wanted));
+	if (json_array_size(entries) > IOP_MAX_AWAITED) {
+		snprintf(why, why_len, "job %s: with the policy's rule it has more than %d entries of the environment: name fewer",
+			 wire_text(job, "job"), IOP_MAX_AWAITED);
+		return -E2BIG;
+	}
 	snprintf(log, sizeof(log), "%s/log/%s", s->options->state_dir, wire_text(job, "id"));
 	json_object_set_new(job, "log", json_string(log));
 	json_object_set_new(job, "output", json_string(s->policy.output));
-	json_object_set_new(job, "idle_limit", json_real(s->policy.idle_limit_s));
+	json_object_set_new(job, "idle_limit", json_real(by_user ? s->policy.user_idle_limit_s : s->policy.idle_limit_s));
+	json_object_set_new(job, "archive_limit", json_real(s->policy.max_archive_s));
+	return 0;
 }
 
-static int run_recorder(struct service *s, json_t *job, int client_fd, char *why, size_t why_len)
+/* The last loaded recorder is for root: a prolog waits for its answer, a user's command can. */
+static pid_t take_recorder(struct service *s, bool by_user, int *fd)
 {
-	char path[4200];
-	json_t *message;
-	int fd = -1, err;
-	pid_t pid = spares_take(&s->spares, &s->policy, &fd);
+	if (by_user && s->spares.n < 2)
+		return job_recorder_start(&s->policy, STDERR_FILENO, fd);
+	return spares_take(&s->spares, &s->policy, fd);
+}
 
-	if (pid < 0) {
-		snprintf(why, why_len, "cannot start a recorder: %s", strerror(-pid));
-		return pid;
+/* It is tracked before it knows of the job: none can be left that nobody can stop. */
+static int hand_over(struct service *s, json_t *job, pid_t pid, int fd, int client_fd)
+{
+	json_t *message;
+	char path[4200];
+	int err = jobs_add_child(&s->jobs, job, pid, fd, client_fd);
+
+	if (err) {
+		kill(pid, SIGKILL);
+		close(fd);
+		return err;
 	}
 	state_path(path, sizeof(path), s->options->state_dir, wire_text(job, "id"));
-	json_object_del(job, "recovered");
 	state_set_process(job, pid);
 	state_set(path, job, "starting", "");
 	message = json_pack("{s:s, s:O}", "state", path, "job", job);
 	err = message ? wire_send(fd, message) : -ENOMEM;
 	json_decref(message);
-	if (!err)
-		err = jobs_add(&s->jobs, job, pid, fd, client_fd);
-	if (!err)
-		return 0;
-	snprintf(why, why_len, "cannot reach the recorder: %s", strerror(-err));
-	state_set(path, job, "failed", why);
-	close(fd);
+	if (err) {
+		struct job *tracked = jobs_find(&s->jobs, wire_text(job, "id"));
+
+		kill(pid, SIGKILL);
+		tracked->client_fd = -1;        /* the caller answers */
+		jobs_remove(&s->jobs, tracked);
+		state_set(path, job, "failed", "the service could not reach its recorder");
+	}
 	return err;
 }
 
-/* The name of a recording: the job's id if root wants it, else one that is in nobody's way. */
-static void recording_id(char *id, size_t len, const char *job, const struct ucred *peer)
+static int run_recorder(struct service *s, json_t *job, int client_fd, char *why, size_t why_len)
 {
-	if (peer->uid)
-		snprintf(id, len, "u%u.%s", peer->uid, job);
-	else
-		snprintf(id, len, "%s", job);
+	int fd = -1, err;
+	pid_t pid = take_recorder(s, json_integer_value(json_object_get(job, "by")), &fd);
+
+	err = pid < 0 ? pid : hand_over(s, job, pid, fd, client_fd);
+	if (err)
+		snprintf(why, why_len, "job %s: cannot %s a recorder: %s: try again later", wire_text(job, "job"), pid < 0 ? "start" : "reach",
+			 strerror(-err));
+	return err;
 }
 
-/* Who is not root speaks for himself, and only of his own processes. */
-static int check_start(struct service *s, json_t *job, const struct ucred *peer, const char **wanted, char *why, size_t why_len)
+static int check_room(const struct service *s, const json_t *job, uid_t uid, char *why, size_t why_len)
 {
-	bool by_policy = !json_is_true(json_object_get(job, "always"));
-	char id[128];
+	const char *id = wire_text(job, "job");
+	int err = -EBUSY;
 
-	*wanted = NULL;
-	if (!state_valid_id(wire_text(job, "job"))) {
-		snprintf(why, why_len, "'%s' is no job id", wire_text(job, "job"));
-		return -EINVAL;
+	if (jobs_find(&s->jobs, wire_text(job, "id"))) {
+		snprintf(why, why_len, "job %s is being recorded already: stop that recording first", id);
+		err = -EEXIST;
+	} else if (s->jobs.n >= s->policy.max_jobs) {
+		snprintf(why, why_len, "job %s: %zu jobs are being recorded, the policy's max-jobs: wait until one ends", id, s->jobs.n);
+	} else if (uid && jobs_count_by(&s->jobs, uid) >= s->policy.max_jobs_per_user) {
+		snprintf(why, why_len, "job %s: %zu recordings of yours run, the policy's max-jobs-per-user: stop one, or wait until one ends",
+			 id, jobs_count_by(&s->jobs, uid));
+	} else if (uid && jobs_count_users(&s->jobs) >= policy_user_jobs(&s->policy)) {
+		snprintf(why, why_len, "job %s: %zu recordings of users run, the rest is reserved for root by the policy: wait until one ends",
+			 id, jobs_count_users(&s->jobs));
+	} else {
+		err = 0;
 	}
-	if (peer->uid && !s->policy.users) {
-		snprintf(why, why_len, "the site's policy lets only root start recordings");
-		return -EPERM;
-	}
-	recording_id(id, sizeof(id), wire_text(job, "job"), peer);
-	if (!state_valid_id(id)) {
-		snprintf(why, why_len, "the job id %s is too long", wire_text(job, "job"));
-		return -EINVAL;
-	}
-	json_object_set_new(job, "id", json_string(id));
-	if (jobs_find(&s->jobs, id)) {
-		snprintf(why, why_len, "job %s is being recorded already", wire_text(job, "job"));
-		return -EEXIST;
-	}
-	if (s->jobs.n >= s->policy.max_jobs) {
-		snprintf(why, why_len, "%zu jobs are being recorded, as many as the policy allows", s->jobs.n);
-		return -EBUSY;
-	}
-	if (check_pids(job, peer->uid, why, why_len))
-		return -EPERM;
-	if (peer->uid) {
-		json_object_set_new(job, "uid", json_integer(peer->uid));
-		json_object_set_new(job, "gid", json_integer(peer->gid));
-		json_object_del(job, "user");
-	}
-	if (!json_is_integer(json_object_get(job, "uid")) || !json_is_integer(json_object_get(job, "gid"))) {
-		snprintf(why, why_len, "the job's user and group are missing");
-		return -EINVAL;
-	}
-	return !by_policy || peer->uid || policy_wants(&s->policy, job, wanted, why, why_len) ? 0 : -ECANCELED;
+	return err;
+}
+
+/* Who is not root speaks for himself, and only of his own processes. Returns the job, or NULL with a line in why; *declined: by the
+ * policy's rules, which is no failure. */
+static json_t *accept_job(struct service *s, const json_t *message, const struct ucred *peer, bool *declined, char *why, size_t why_len)
+{
+	const struct request_site site = { s->options->node, s->host, s->policy.cluster };
+	json_t *job = request_job(message, peer, &site, why, why_len);
+	const char *wanted = NULL;
+	int err = job ? check_room(s, job, peer->uid, why, why_len) : -EINVAL;
+
+	if (!err)
+		err = request_check_processes(job, peer->uid, why, why_len);
+	if (!err && !peer->uid && !json_is_true(json_object_get(message, "always")))
+		*declined = !policy_wants(&s->policy, job, &wanted, why, why_len);
+	if (!err && !*declined)
+		err = complete(s, job, wanted, why, why_len);
+	if (!err && !*declined)
+		return job;
+	json_decref(job);
+	return NULL;
 }
 
 /* Answers at once, unless a recorder will. */
-static bool on_start(struct service *s, json_t *job, const struct ucred *peer, int fd)
+static bool on_start(struct service *s, const json_t *message, const struct ucred *peer, int fd)
 {
-	char why[512] = "";
-	const char *wanted;
-	int err = check_start(s, job, peer, &wanted, why, sizeof(why));
+	char why[512] = "the site's policy lets only root start recordings: ask its administrator for 'users yes'";
+	bool declined = false, answered = true;
+	json_t *job = peer->uid && !s->policy.users ? NULL : accept_job(s, message, peer, &declined, why, sizeof(why));
 
-	if (err == -ECANCELED) {
-		wire_answer(fd, true, "job %s is not recorded: %s", wire_text(job, "job"), why);
-		return true;
-	}
-	if (!err) {
-		complete(s, job, wanted);
-		err = run_recorder(s, job, fd, why, sizeof(why));
-	}
-	if (!err)
-		return false;
-	service_say("job %s cannot be recorded: %s", wire_text(job, "job"), why);
-	wire_answer(fd, false, "%s", why);
-	return true;
+	if (declined)
+		wire_answer(fd, true, "job %s is not recorded: %s", wire_text(message, "job"), why);
+	else if (job && !run_recorder(s, job, fd, why, sizeof(why)))
+		answered = false;
+	else
+		wire_answer(fd, false, "%s", why);
+	if (answered && !declined)
+		service_say("uid %u: cannot start a recording: %s", peer->uid, why);
+	json_decref(job);
+	return answered;
 }
 
 /* ---- stop, status ---- */
@@ -195,24 +173,32 @@ static bool may(const struct ucred *peer, const json_t *job)
 	return !peer->uid || peer->uid == (uid_t)json_integer_value(json_object_get(job, "uid"));
 }
 
+/* A user's own recording comes before root's of the same job. */
+static struct job *find_for(const struct service *s, const char *id, const struct ucred *peer)
+{
+	char own[2 * STATE_ID_ROOM];
+	struct job *job;
+
+	if (!state_valid_id(id))
+		return NULL;
+	request_recording_id(own, sizeof(own), id, peer->uid);
+	job = jobs_find(&s->jobs, own);
+	return job ? job : jobs_find(&s->jobs, id);
+}
+
 static void on_stop(struct service *s, const char *id, const struct ucred *peer, int fd)
 {
-	struct job *job = jobs_find(&s->jobs, id);
-	char own[128];
-
-	recording_id(own, sizeof(own), id, peer);
-	if (!job)
-		job = jobs_find(&s->jobs, own);
+	struct job *job = find_for(s, id, peer);
 
 	if (!job) {
-		wire_answer(fd, false, "job %s is not being recorded", id);
+		wire_answer(fd, false, "job %.64s is not being recorded", id);
 	} else if (!may(peer, job->object)) {
-		wire_answer(fd, false, "job %s is another user's", id);
+		wire_answer(fd, false, "job %s is another user's: only root may stop it", id);
 	} else if (syscall(SYS_pidfd_send_signal, job->pid_fd, SIGTERM, NULL, 0)) {
-		wire_answer(fd, false, "job %s: its recorder cannot be told: %s", id, strerror(errno));
+		wire_answer(fd, false, "job %s: cannot signal its recorder (pid %d): %s", id, job->pid, strerror(errno));
 	} else {
 		wire_answer(fd, true, "job %s: the recording ends", id);
-		service_say("job %s: stop", id);
+		service_say("uid %u: job %s: stop", peer->uid, job->id);
 	}
 }
 
@@ -221,10 +207,19 @@ static int send_status(void *arg, const char *path, json_t *job)
 	const struct { const char *id; const struct ucred *peer; int fd; } *to = arg;
 
 	(void)path;
-	if ((*to->id && strcmp(to->id, wire_text(job, "job")) && strcmp(to->id, wire_text(job, "id"))) || !may(to->peer, job))
+	if (!job || (*to->id && strcmp(to->id, wire_text(job, "job")) && strcmp(to->id, wire_text(job, "id"))) || !may(to->peer, job))
 		return 0;
 	json_object_set_new(job, "ok", json_true());
 	return wire_send(to->fd, job);
+}
+
+/* Without it a client cannot tell the end from a service that died. */
+static void send_end(int fd)
+{
+	json_t *end = json_pack("{s:b, s:b}", "ok", 1, "end", 1);
+
+	wire_send(fd, end);
+	json_decref(end);
 }
 
 static void on_status(struct service *s, const char *id, const struct ucred *peer, int fd)
@@ -234,17 +229,17 @@ static void on_status(struct service *s, const char *id, const struct ucred *pee
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	if (jobs_states(s->options->state_dir, send_status, &to))
-		wire_answer(fd, false, "there are more than fit into an answer: ask for one job");
+		wire_answer(fd, false, "the status of all jobs does not fit into an answer: ask for one job with --job");
+	else
+		send_end(fd);
 }
 
-bool service_request(struct service *s, json_t *message, const struct ucred *peer, int fd)
+bool service_request(struct service *s, const json_t *message, const struct ucred *peer, int fd)
 {
 	const char *request = wire_text(message, "request");
 
-	if (!strcmp(request, "start")) {
-		json_object_del(message, "request");
+	if (!strcmp(request, "start"))
 		return on_start(s, message, peer, fd);
-	}
 	if (!strcmp(request, "stop"))
 		on_stop(s, wire_text(message, "job"), peer, fd);
 	else if (!strcmp(request, "status"))
@@ -253,6 +248,6 @@ bool service_request(struct service *s, json_t *message, const struct ucred *pee
 		wire_answer(fd, true, "%s: %zu jobs are being recorded, %zu recorders are loaded and wait", argp_program_version,
 			    s->jobs.n, spares_loaded(&s->spares));
 	else
-		wire_answer(fd, false, "unknown request '%s'", request);
+		wire_answer(fd, false, "unknown request '%.64s': this service knows start, stop, status and version", request);
 	return true;
 }

@@ -19,13 +19,14 @@ struct service {
 	struct policy policy;
 	struct jobs jobs;
 	struct spares spares;
+	char host[256];         /* this host's name without its domain */
 };
 
 /* Answers a client's request, or leaves that to a recorder, which then has the descriptor. Returns whether the client is done
  * with. */
-bool service_request(struct service *service, json_t *message, const struct ucred *peer, int fd);
+bool service_request(struct service *service, const json_t *message, const struct ucred *peer, int fd);
 
-/* One line to the log. */
+/* Writes one line to the log; what would begin another one is replaced. */
 void service_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

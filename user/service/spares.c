@@ -59,7 +59,7 @@ void spares_check(struct spares *spares)
 		struct pollfd ready = { spares->v[i].fd, POLLIN, 0 };
 		json_t *message = NULL;
 
-		if (poll(&ready, 1, 0) == 1 && !wire_receive(spares->v[i].fd, &message))
+		if (poll(&ready, 1, 0) == 1 && !wire_receive(spares->v[i].fd, WIRE_MAX_BYTES, &message))
 			spares->v[i].loaded = true;
 		json_decref(message);
 	}

@@ -5,9 +5,11 @@
 #include "service/state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "capture/procfs.h"
@@ -20,11 +22,22 @@ bool state_is_final(const json_t *job)
 	return !strcmp(phase, "done") || !strcmp(phase, "empty") || !strcmp(phase, "failed");
 }
 
-bool state_valid_id(const char *id)
+static bool is_component(const char *text, size_t room)
 {
 	static const char allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._@+-[]";
+	size_t len = strnlen(text, room);
 
-	return *id && *id != '.' && strlen(id) < 64 && strspn(id, allowed) == strlen(id);
+	return len && *text != '.' && len < room && strspn(text, allowed) == len;
+}
+
+bool state_valid_id(const char *id)
+{
+	return is_component(id, STATE_ID_ROOM);
+}
+
+bool state_valid_name(const char *name)
+{
+	return is_component(name, STATE_NAME_ROOM);
 }
 
 void state_path(char *path, size_t len, const char *state_dir, const char *id)
@@ -32,17 +45,48 @@ void state_path(char *path, size_t len, const char *state_dir, const char *id)
 	snprintf(path, len, "%s/jobs/%s.json", state_dir, id);
 }
 
+/* rename(2) may reach the disk before the contents do: both are synced, in this order. */
+static int sync_directory(const char *path)
+{
+	char dir[4200];
+	int fd, err = 0;
+
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path), path);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int write_file(const char *path, const json_t *job)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	errno = 0;
+	if (json_dumpfd(job, fd, JSON_INDENT(1) | JSON_SORT_KEYS) || fsync(fd))
+		err = errno ? -errno : -EIO;
+	if (close(fd) && !err)
+		err = -errno;
+	return err;
+}
+
 int state_save(const char *path, const json_t *job)
 {
 	char temporary[4200];
-	int err = 0;
+	int err;
 
 	snprintf(temporary, sizeof(temporary), "%s.new", path);
-	if (json_dump_file(job, temporary, JSON_INDENT(1) | JSON_SORT_KEYS) || rename(temporary, path))
-		err = errno ? -errno : -EIO;
+	err = write_file(temporary, job);
+	if (!err && rename(temporary, path))
+		err = -errno;
 	if (err)
 		unlink(temporary);
-	return err;
+	return err ? err : sync_directory(path);
 }
 
 json_t *state_load(const char *path)
@@ -65,7 +109,8 @@ void state_set(const char *path, json_t *job, const char *phase, const char *mes
 	json_object_set_new(job, "message", text ? text : json_string("(not UTF-8)"));
 	err = state_save(path, job);
 	if (err)
-		fprintf(stderr, "ioprobe: %s cannot be written: %s\n", path, strerror(-err));
+		fprintf(stderr, "ioprobe: %s: cannot save the state '%s': %s: free space there, or the next service does not know of it\n",
+			path, phase, strerror(-err));
 }
 
 /* ---- the recorder's process: a number is used again, with another start time ---- */
@@ -86,11 +131,16 @@ void state_set_process(json_t *job, pid_t pid)
 	json_object_set_new(job, "start_ticks", json_integer(start_of(pid)));
 }
 
-pid_t state_process(const json_t *job)
+pid_t state_open_process(const json_t *job, int *pid_fd)
 {
 	pid_t pid = json_integer_value(json_object_get(job, "pid"));
 
-	if (pid <= 0 || !proc_alive(pid) || start_of(pid) != json_integer_value(json_object_get(job, "start_ticks")))
+	*pid_fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;  /* Linux 5.3 */
+	if (*pid_fd < 0)
 		return 0;
-	return pid;
+	if (proc_alive(pid) && start_of(pid) == json_integer_value(json_object_get(job, "start_ticks")))
+		return pid;
+	close(*pid_fd);
+	*pid_fd = -1;
+	return 0;
 }

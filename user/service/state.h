@@ -3,9 +3,10 @@
  * What is known of each job's recording, in one file per job, so that neither the service's nor a recorder's death loses it. The
  * service writes it before the recorder gets the job and after the recorder's end, the recorder in between.
  *
- * A job is a JSON object: "id" (of the recording), "job" (the batch system's id), "uid", "gid", "user", "account", "comment",
- * "cluster", "node", "work_dir", "entries" (of its programs' environment), "pids" (instead of these), "output" (pattern, then
- * folder), "log", "phase", "message", "pid" and "start_ticks" (of the recorder), "recovered".
+ * A job is a JSON object: "id" (of the recording), "job" (the batch system's id), "by" (uid of the client that started it), "uid",
+ * "gid", "user", "account", "comment", "cluster", "node", "work_dir", "entries" (of its programs' environment), "pids" (instead of
+ * these), "output" (pattern, then directory), "log", "idle_limit" and "archive_limit" (seconds), "phase", "message", "pid" and
+ * "start_ticks" (of the recorder), "recovered".
  */
 #ifndef IOPROBE_STATE_H
 #define IOPROBE_STATE_H
@@ -16,21 +17,27 @@
 #include <sys/types.h>
 
 #define DEFAULT_STATE_DIR "/var/lib/ioprobe"
+#define STATE_ID_ROOM 64        /* of an id with its NUL */
+#define STATE_NAME_ROOM 256     /* of a user's, node's or cluster's name with its NUL */
 
 /* Phases: starting, recording, archiving; then done, empty (no process was seen, there is no archive), failed. */
 bool state_is_final(const json_t *job);
 
 /* An id is a part of file names. */
 bool state_valid_id(const char *id);
+/* The same characters, up to the longest name of a file: of users, nodes, clusters. */
+bool state_valid_name(const char *name);
 void state_path(char *path, size_t len, const char *state_dir, const char *id);
-int state_save(const char *path, const json_t *job);    /* as a whole or not at all; 0 or -errno */
+/* Replaces the file as a whole or not at all, also through a loss of power: file and directory are synced. Returns 0 or -errno. */
+int state_save(const char *path, const json_t *job);
 json_t *state_load(const char *path);                   /* NULL if there is none, or it is damaged */
 
 /* Sets phase and message, and saves. A disk without room is said on stderr. */
 void state_set(const char *path, json_t *job, const char *phase, const char *message);
 
 void state_set_process(json_t *job, pid_t pid);
-/* The recorder, if that very process still lives; else 0. */
-pid_t state_process(const json_t *job);
+/* Returns the recorder if that very process still lives, with a pidfd that the caller owns; else 0. The descriptor is opened before
+ * the check, so it cannot stand for a later process of the same number. */
+pid_t state_open_process(const json_t *job, int *pid_fd);
 
 #endif

@@ -15,6 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* The service empties it in one pass, so that a user who fills it delays root's connection by milliseconds. */
+#define BACKLOG 512
+
 int wire_send(int fd, const json_t *message)
 {
 	char *text = json_dumps(message, JSON_COMPACT);
@@ -28,9 +31,29 @@ int wire_send(int fd, const json_t *message)
 	return err;
 }
 
+static bool is_utf8(const char *text)
+{
+	json_t *string = json_string(text);
+
+	json_decref(string);
+	return string;
+}
+
+void wire_make_printable(char *text)
+{
+	bool utf8 = is_utf8(text);
+
+	for (unsigned char *at = (unsigned char *)text; *at; at++) {
+		if (*at < ' ' || *at == 0x7f || (*at >= 0x80 && !utf8))
+			*at = '?';
+		else if (*at == 0xc2 && at[1] < 0xa0)   /* U+0080 to U+009F: a terminal obeys them too */
+			*at = at[1] = '?';
+	}
+}
+
 int wire_answer(int fd, bool ok, const char *format, ...)
 {
-	char text[1024];
+	char text[4608];
 	json_t *message;
 	va_list args;
 	int err;
@@ -38,20 +61,21 @@ int wire_answer(int fd, bool ok, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	wire_make_printable(text);
 	message = json_pack("{s:b, s:s}", "ok", ok, "message", text);
-	err = message ? wire_send(fd, message) : -EILSEQ;       /* not UTF-8 */
+	err = message ? wire_send(fd, message) : -ENOMEM;
 	json_decref(message);
 	return err;
 }
 
-int wire_receive(int fd, json_t **message)
+int wire_receive(int fd, size_t max_bytes, json_t **message)
 {
-	char *text = malloc(WIRE_MAX_BYTES);
-	ssize_t n = text ? recv(fd, text, WIRE_MAX_BYTES, MSG_TRUNC) : -1;
-	int err = n < 0 ? -errno : n == 0 ? -ENODATA : 0;
+	char *text = malloc(max_bytes);
+	ssize_t n = text ? recv(fd, text, max_bytes, MSG_TRUNC) : -1;
+	int err = n < 0 ? -errno : n == 0 ? -ENODATA : (size_t)n > max_bytes ? -EMSGSIZE : 0;
 
 	*message = NULL;
-	if (!err && n <= WIRE_MAX_BYTES)
+	if (!err)
 		*message = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
 	free(text);
 	if (!err && !json_is_object(*message)) {
@@ -115,7 +139,7 @@ int wire_listen(const char *path)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) || listen(fd, 64)) {
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) || listen(fd, BACKLOG)) {
 		err = -errno;
 		close(fd);
 		return err;

@@ -8,15 +8,21 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #define WIRE_MAX_BYTES (64 << 10)
+#define WIRE_MAX_USER_BYTES (4 << 10)   /* of a request of a client that is not root */
 #define DEFAULT_SOCKET "/run/ioprobe/socket"
 
 /* Does not block. Returns 0 or -errno. */
 int wire_send(int fd, const json_t *message);
 int wire_answer(int fd, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* One message, which is the caller's; blocks if the socket does. 0, -ENODATA at the end, -EBADMSG if it is none, -errno. */
-int wire_receive(int fd, json_t **message);
+/* Receives one message, which the caller owns; blocks if the socket does. The length is checked before the text is parsed.
+ * Returns 0, -ENODATA at the end, -EMSGSIZE if it is longer than max_bytes, -EBADMSG if it is no JSON object, or -errno. */
+int wire_receive(int fd, size_t max_bytes, json_t **message);
+
+/* Replaces control characters, and what is not UTF-8, by '?': text of a client must not forge a line of a log or a terminal. */
+void wire_make_printable(char *text);
 
 int wire_connect(const char *path, int timeout_ms);     /* timeout of each operation; the descriptor, or -errno */
 int wire_listen(const char *path);                      /* for everybody; the descriptor, or -errno; -EADDRINUSE if one listens already */
