@@ -5,7 +5,6 @@
  */
 #include "sink/otf2_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ARCHIVE_NAME "traces"
+#define ARCHIVE_NAME OTF2_ARCHIVE_NAME
 
 /* ---- errors ---- */
 
@@ -47,13 +46,13 @@ static int refuse_existing(struct otf2_sink *s)
 	struct stat st;
 	char *path;
 
-	if (stat(s->dir, &st))
+	if (stat(s->path, &st))
 		return otf2_fail(s, -errno, "%s: cannot open the directory: %s", s->dir, strerror(errno));
 	for (size_t i = 0; i < sizeof(archive_files) / sizeof(*archive_files); i++) {
-		if (asprintf(&path, "%s/%s", s->dir, archive_files[i]) < 0)
+		if (asprintf(&path, "%s/%s", s->path, archive_files[i]) < 0)
 			return otf2_fail(s, -ENOMEM, "%s: out of memory", s->dir);
 		if (!lstat(path, &st))
-			otf2_fail(s, -EEXIST, "%s: cannot write an archive here: it exists", path);
+			otf2_fail(s, -EEXIST, "%s/%s: cannot write an archive here: it exists", s->dir, archive_files[i]);
 		free(path);
 		if (s->error)
 			return s->error;
@@ -66,7 +65,7 @@ static int archive_open(struct otf2_sink *s)
 	OTF2_ErrorCode code;
 
 	otf2_library_watch();
-	s->archive = otf2_library_create(s->dir, ARCHIVE_NAME, OTF2_CHUNK_BYTES, OTF2_CHUNK_BYTES);
+	s->archive = otf2_library_create(s->path, ARCHIVE_NAME, OTF2_CHUNK_BYTES, OTF2_CHUNK_BYTES);
 	if (!s->archive)
 		return otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "create the archive");
 	code = OTF2_Archive_OpenEvtFiles(s->archive);
@@ -143,38 +142,28 @@ static int write_local_definitions(struct otf2_sink *s, const struct model *mode
 	return 0;
 }
 
-static void remove_archive_files(const char *dir)
+static void remove_files(const struct otf2_sink *s)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
-	DIR *sub;
-	int sub_fd;
+	int dir = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0)
+	if (dir < 0)
 		return;
-	unlinkat(fd, ARCHIVE_NAME ".otf2", 0);
-	unlinkat(fd, ARCHIVE_NAME ".def", 0);
-	sub_fd = openat(fd, ARCHIVE_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	sub = sub_fd >= 0 ? fdopendir(sub_fd) : NULL;
-	while (sub && (entry = readdir(sub)))
-		if (entry->d_name[0] != '.')
-			unlinkat(sub_fd, entry->d_name, 0);
-	if (sub)
-		closedir(sub);
-	else if (sub_fd >= 0)
-		close(sub_fd);
-	unlinkat(fd, ARCHIVE_NAME, AT_REMOVEDIR);
-	close(fd);
+	otf2_archive_remove(dir);
+	close(dir);
 }
 
-/* Closing is the only way to give the library's memory back, and writes an anchor: it goes first. */
+/* Closing is the only way to give the library's memory back, and writes an anchor: it goes first. After a failure the library uses
+ * buffers that it has freed: then the archive is not touched any more. */
 static void archive_abandon(struct otf2_sink *s)
 {
 	if (!s->archive)
 		return;
-	OTF2_Archive_Close(s->archive);
+	if (s->error)
+		otf2_library_leak(s->archive);
+	else
+		OTF2_Archive_Close(s->archive);
 	s->archive = NULL;
-	remove_archive_files(s->dir);
+	remove_files(s);
 }
 
 static int archive_finish(struct otf2_sink *s, const struct model *model)
@@ -197,11 +186,9 @@ static int archive_finish(struct otf2_sink *s, const struct model *model)
 	if (error)
 		return error;
 	code = OTF2_Archive_Close(s->archive);
-	s->archive = NULL;
-	if (code != OTF2_SUCCESS || otf2_library_failed()) {
-		remove_archive_files(s->dir);
+	if (code != OTF2_SUCCESS || otf2_library_failed())
 		return otf2_fail_library(s, code, "write the anchor");
-	}
+	s->archive = NULL;
 	return 0;
 }
 
@@ -219,7 +206,7 @@ static int otf2_finish(struct sink *sink, const struct model *model)
 	return error;
 }
 
-int otf2_sink_create(struct sink **out, const char *dir, char *err, size_t err_len)
+static int create(struct sink **out, const char *path, const char *dir, char *err, size_t err_len)
 {
 	struct otf2_sink *s = calloc(1, sizeof(*s));
 	int error = -ENOMEM;
@@ -227,7 +214,7 @@ int otf2_sink_create(struct sink **out, const char *dir, char *err, size_t err_l
 	*out = NULL;
 	if (err_len)
 		snprintf(err, err_len, "%s: out of memory", dir);
-	if (!s || !(s->dir = strdup(dir)))
+	if (!s || !(s->dir = strdup(dir)) || !(s->path = strdup(path)))
 		goto fail;
 	s->sink.event = otf2_event;
 	s->sink.finish = otf2_finish;
@@ -248,6 +235,16 @@ fail:
 	return error;
 }
 
+int otf2_sink_create(struct sink **out, const char *dir, char *err, size_t err_len)
+{
+	return create(out, dir, dir, err, err_len);
+}
+
+int otf2_sink_create_here(struct sink **out, const char *shown, char *err, size_t err_len)
+{
+	return create(out, ".", shown, err, err_len);
+}
+
 void otf2_sink_destroy(struct sink *sink)
 {
 	struct otf2_sink *s = (struct otf2_sink *)sink;
@@ -261,6 +258,7 @@ void otf2_sink_destroy(struct sink *sink)
 	free(s->region_refs);
 	free(s->regions);
 	free(s->dir);
+	free(s->path);
 	free(s);
 }
 

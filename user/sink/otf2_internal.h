@@ -38,7 +38,8 @@ struct otf2_location {
 
 struct otf2_sink {
 	struct sink sink;               /* first: the public face */
-	char *dir;
+	char *dir;                      /* as messages name it */
+	char *path;                     /* as the library and the system get it */
 	OTF2_Archive *archive;
 	OTF2_AttributeList *attributes; /* reused; the library empties it with every event written */
 	struct otf2_location *locations;

@@ -35,6 +35,10 @@ int otf2_library_errno(OTF2_ErrorCode code);
 /* A new archive that needs one chunk of memory per open file and is written by this process alone. NULL on failure. */
 OTF2_Archive *otf2_library_create(const char *dir, const char *name, uint64_t event_chunk_bytes, uint64_t definition_chunk_bytes);
 
+/* Keeps an archive in which a call has failed: the library must not be called for it again, not even to close it (it uses buffers
+ * after freeing them). */
+void otf2_library_leak(OTF2_Archive *archive);
+
 /* Sets the archive's property IOPROBE::key. */
 OTF2_ErrorCode otf2_library_property(OTF2_Archive *archive, const char *key, const char *value);
 
