@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -198,15 +199,29 @@ static int read_file_header(int fd)
 	return 0;
 }
 
-int spool_reader_open(struct spool_reader **out, const char *path)
+/* Not blocked by a FIFO of that name. */
+static int open_regular(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
+int spool_reader_open_at(struct spool_reader **out, int dir, const char *path)
 {
 	struct spool_reader *reader = calloc(1, sizeof(*reader));
 	int err;
 
 	if (!reader)
 		return -ENOMEM;
-	reader->fd = open(path, O_RDONLY | O_CLOEXEC);
-	err = reader->fd < 0 ? -errno : read_file_header(reader->fd);
+	reader->fd = open_regular(dir, path);
+	err = reader->fd < 0 ? reader->fd : read_file_header(reader->fd);
 	if (!err && !(reader->zstd = ZSTD_createDCtx()))
 		err = -ENOMEM;
 	if (err) {
@@ -215,6 +230,11 @@ int spool_reader_open(struct spool_reader **out, const char *path)
 	}
 	*out = reader;
 	return 0;
+}
+
+int spool_reader_open(struct spool_reader **out, const char *path)
+{
+	return spool_reader_open_at(out, AT_FDCWD, path);
 }
 
 void spool_reader_destroy(struct spool_reader *reader)

@@ -15,8 +15,9 @@
 struct spool_writer;
 struct spool_reader;
 
-/* Makes the file (fails with -EEXIST if it is there), mode 0600. Returns 0 or -errno. */
-int spool_writer_create(struct spool_writer **out, const char *path);
+/* Makes the file below the directory dir (fails with -EEXIST if it is there, also as a link), mode 0600. Returns 0 or -errno. */
+int spool_writer_create_at(struct spool_writer **out, int dir, const char *path);
+int spool_writer_create(struct spool_writer **out, const char *path);   /* below the current one */
 
 /* Appends one record. Blocks are written when full, or by spool_writer_flush. On -ENOSPC and the like the writer keeps
  * counting what it drops (spool_writer_dropped) and tries again with each block: the file stays readable. */
@@ -32,8 +33,9 @@ int spool_writer_text(struct spool_writer *writer, enum iop_rec_type type, uint3
 /* Flushes, closes, frees. NULL is fine. Returns the first error met over its life, 0 if none. */
 int spool_writer_destroy(struct spool_writer *writer);
 
-/* Returns 0 or -errno; -EINVAL if the file is no spool or of another version. */
-int spool_reader_open(struct spool_reader **out, const char *path);
+/* Returns 0 or -errno; -EINVAL if the file is no spool, of another version, or no regular file; -ELOOP if it is a link. */
+int spool_reader_open_at(struct spool_reader **out, int dir, const char *path);
+int spool_reader_open(struct spool_reader **out, const char *path);     /* below the current directory */
 void spool_reader_destroy(struct spool_reader *reader);
 
 /* The next record, valid until the next call; its length in *len (text records may exceed 64 KiB).

@@ -152,7 +152,7 @@ static void writer_free(struct spool_writer *writer)
 	free(writer);
 }
 
-int spool_writer_create(struct spool_writer **out, const char *path)
+int spool_writer_create_at(struct spool_writer **out, int dir, const char *path)
 {
 	struct spool_writer *writer = calloc(1, sizeof(*writer));
 	int err = -ENOMEM;
@@ -162,7 +162,7 @@ int spool_writer_create(struct spool_writer **out, const char *path)
 	writer->zstd = ZSTD_createCCtx();
 	if (!writer->zstd || reserve_raw(writer, SPOOL_BLOCK_BYTES))
 		goto free;
-	writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	writer->fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	err = writer->fd < 0 ? -errno : 0;
 	if (err)
 		goto free;
@@ -173,10 +173,15 @@ int spool_writer_create(struct spool_writer **out, const char *path)
 	return 0;
 unlink:
 	close(writer->fd);
-	unlink(path);
+	unlinkat(dir, path, 0);
 free:
 	writer_free(writer);
 	return err;
+}
+
+int spool_writer_create(struct spool_writer **out, const char *path)
+{
+	return spool_writer_create_at(out, AT_FDCWD, path);
 }
 
 int spool_writer_flush(struct spool_writer *writer)
