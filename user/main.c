@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <string.h>
 
+#include "capture/launch.h"
 #include "cmd/cmd.h"
 #include "service/job_recorder.h"
 
@@ -26,6 +27,7 @@ static const struct { const char *name; int (*run)(int argc, char **argv); } com
 
 int main(int argc, char **argv)
 {
+	launch_keep_signals();
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);

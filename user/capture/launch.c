@@ -6,36 +6,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The id that sudo(8) was called with; -1 if it was not. */
-static long sudo_id(const char *name)
-{
-	const char *text = getenv(name);
+#include "privilege/capabilities.h"
+#include "privilege/environment.h"
 
-	return text && *text && !geteuid() ? atol(text) : -1;
+#define DEFAULT_PATH "/bin:/usr/bin"    /* as execvp(3) has it */
+
+static struct sigaction inherited_xfsz;
+
+void launch_keep_signals(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGXFSZ, &ignore, &inherited_xfsz);
 }
 
-static int become_caller(void)
-{
-	long uid = sudo_id("SUDO_UID"), gid = sudo_id("SUDO_GID");
-	const char *user = getenv("SUDO_USER");
+/* ---- in the child: system calls only, other threads may have held any lock when it was forked ---- */
 
-	if (uid <= 0)
-		return 0;
-	if (gid >= 0 && ((user ? initgroups(user, gid) : setgroups(0, NULL)) || setgid(gid)))
+/* Capabilities are given to ioprobe, not to what it launches. A program of root's has root's. */
+static int become(const struct identity *who)
+{
+	if (!who->own && (syscall(SYS_setgroups, who->ngroups, who->groups) || syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
+			  syscall(SYS_setresuid, who->uid, who->uid, who->uid)))
 		return -errno;
-	return setuid(uid) ? -errno : 0;
+	return who->uid ? capabilities_drop_all() : 0;
 }
 
-static void run_child(int wait_fd, int error_fd, char *const *command)
+/* A file that is no program is a script of the shell's, as with execvp. */
+static int execute(const struct launch_program *program, char **shell_argv)
+{
+	execve(program->path, program->argv, program->environment);
+	if (errno != ENOEXEC)
+		return -errno;
+	execve("/bin/sh", shell_argv, program->environment);
+	return -errno;
+}
+
+static void run_child(int wait_fd, int error_fd, const struct launch_program *program, char **shell_argv)
 {
 	sigset_t none;
 	char byte;
@@ -43,19 +58,38 @@ static void run_child(int wait_fd, int error_fd, char *const *command)
 
 	if (read(wait_fd, &byte, 1) != 1)
 		_exit(127);
+	sigaction(SIGXFSZ, &inherited_xfsz, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	err = become_caller();
-	if (!err) {
-		execvp(command[0], command);
-		err = -errno;
-	}
+	err = become(program->who);
+	if (!err)
+		err = execute(program, shell_argv);
 	if (write(error_fd, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-int launch_prepare(struct launch *launch, char *const *command)
+/* ---- in the recorder ---- */
+
+/* sh PATH ARGUMENT… */
+static char **make_shell_argv(const struct launch_program *program)
+{
+	size_t n = 0;
+	char **argv;
+
+	while (program->argv[n])
+		n++;
+	argv = calloc(n + 2, sizeof(*argv));
+	if (!argv)
+		return NULL;
+	argv[0] = "sh";
+	argv[1] = (char *)program->path;
+	for (size_t i = 1; i < n; i++)
+		argv[i + 1] = program->argv[i];
+	return argv;
+}
+
+static int fork_child(struct launch *launch, const struct launch_program *program, char **shell_argv)
 {
 	int go[2], error[2];
 
@@ -68,7 +102,7 @@ int launch_prepare(struct launch *launch, char *const *command)
 	launch->pid = fork();
 	if (!launch->pid) {
 		close(go[1]);
-		run_child(go[0], error[1], command);
+		run_child(go[0], error[1], program, shell_argv);
 	}
 	close(go[0]);
 	close(error[1]);
@@ -81,6 +115,15 @@ int launch_prepare(struct launch *launch, char *const *command)
 		return err;
 	}
 	return 0;
+}
+
+int launch_prepare(struct launch *launch, const struct launch_program *program)
+{
+	char **shell_argv = make_shell_argv(program);
+	int err = shell_argv ? fork_child(launch, program, shell_argv) : -ENOMEM;
+
+	free(shell_argv);
+	return err;
 }
 
 int launch_go(struct launch *launch)
@@ -105,17 +148,38 @@ void launch_cancel(struct launch *launch)
 	waitpid(launch->pid, NULL, 0);
 }
 
-bool launch_find(const char *command, char *path, size_t path_len)
+static bool may_run(const char *path)
 {
-	const char *dirs = getenv("PATH");
-	char *copy, *save = NULL, *dir;
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
+}
+
+static bool search(const char *command, const char *dirs, char *path, size_t path_len)
+{
 	bool found = false;
 
+	while (dirs && !found) {
+		size_t len = strcspn(dirs, ":");
+
+		/* an empty one is the current directory */
+		found = (size_t)snprintf(path, path_len, "%.*s%s%s", (int)len, dirs, len ? "/" : "", command) < path_len && may_run(path);
+		dirs = dirs[len] ? dirs + len + 1 : NULL;
+	}
+	return found;
+}
+
+bool launch_find(const char *command, char *const *environment, const struct identity *who, char *path, size_t path_len)
+{
+	struct identity_saved saved;
+	bool found;
+
+	if (!*command || identity_begin(who, &saved))
+		return false;
 	if (strchr(command, '/'))
-		return (size_t)snprintf(path, path_len, "%s", command) < path_len && !access(path, X_OK);
-	copy = dirs ? strdup(dirs) : NULL;
-	for (dir = copy ? strtok_r(copy, ":", &save) : NULL; dir && !found; dir = strtok_r(NULL, ":", &save))
-		found = (size_t)snprintf(path, path_len, "%s/%s", dir, command) < path_len && !access(path, X_OK);
-	free(copy);
+		found = (size_t)snprintf(path, path_len, "%s", command) < path_len && may_run(path);
+	else
+		found = search(command, environment_value(environment, "PATH") ?: DEFAULT_PATH, path, path_len);
+	identity_end(&saved);
 	return found;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Starting the program to record: it waits before its exec until it is told to go, and runs as the user who called sudo.
+ * Starting the program to record: it waits before its exec until it is told to go, and runs as the user who called.
  */
 #ifndef IOPROBE_LAUNCH_H
 #define IOPROBE_LAUNCH_H
@@ -9,15 +9,28 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "privilege/identity.h"
+
+/* All that the program needs; nothing is looked up after the fork. */
+struct launch_program {
+	const char *path;               /* as launch_find found it */
+	char *const *argv, *const *environment;         /* NULL-terminated */
+	const struct identity *who;
+};
+
 struct launch { pid_t pid; int go_fd, error_fd; };
 
-/* Forks. The child waits. Returns 0 or -errno. */
-int launch_prepare(struct launch *launch, char *const *command);
+/* For main, first of all: SIGXFSZ is ignored, so that a limit on the size of files is an error (EFBIG) and no death. Launched
+ * programs get the disposition that was inherited. */
+void launch_keep_signals(void);
+
+/* Forks. The child waits. Other threads may exist: the child makes system calls only. Returns 0 or -errno. */
+int launch_prepare(struct launch *launch, const struct launch_program *program);
 /* Lets it exec. Returns 0, or the -errno of its exec (then it is gone). */
 int launch_go(struct launch *launch);
 /* It never runs the program. */
 void launch_cancel(struct launch *launch);
-/* The file that exec would find by PATH; false if none. */
-bool launch_find(const char *command, char *path, size_t path_len);
+/* The file that exec would find for command by PATH of environment, with the rights of who; false if none. */
+bool launch_find(const char *command, char *const *environment, const struct identity *who, char *path, size_t path_len);
 
 #endif

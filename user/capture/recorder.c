@@ -372,7 +372,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (!err)
 		err = recorder_start_targets(&r);
 	if (!err) {
+		result->command_pid = r.launched ? r.launch.pid : 0;
 		loop(&r);
+		result->reason = r.reason;
 		finish(&r);
 	} else if (r.launched) {
 		launch_cancel(&r.launch);

@@ -13,13 +13,16 @@
 #include "capture/calibrate.h"
 #include "capture/kernel_side.h"
 #include "capture/members.h"
+#include "privilege/identity.h"
 
 struct recorder_options {
 	const struct table_set *set;
-	const char *spool_path;         /* made here */
+	const char *spool_path;         /* of the spool, for messages */
 	const pid_t *pids;              /* running processes, with what descends from them; or */
 	size_t npids;
-	char **command;                 /* a program to launch, NULL-terminated; or */
+	char **command;                 /* a program to launch, NULL-terminated, */
+	const struct identity *caller;  /* as this user */
+	char **environment;             /* and in this environment; or */
 	struct members *job;            /* a batch job: what runs of it now, and what it starts later, wherever that comes from */
 	bool job_must_run;              /* it is an error if nothing of it runs now */
 	double idle_limit_s;            /* of a job: ends when it had no process for so long, 0: never */
@@ -31,7 +34,7 @@ struct recorder_options {
 	const char *const *shared_mounts;       /* mount points of file systems that the nodes share */
 	size_t nshared_mounts;
 	struct recorder_prepared *prepared;     /* NULL: prepared here; it is taken over */
-	struct spool_writer *spool;     /* already made at spool_path, NULL: made here; it is taken over */
+	struct spool_writer *spool;     /* where the records go; it is taken over */
 	const char *host;               /* the node's name for the trace, NULL: the system's */
 	int argc;                       /* our own command line, for the trace */
 	char **argv;
@@ -43,8 +46,10 @@ struct recorder_options {
 struct recorder_prepared { struct kernel_side *kernel; struct closer *closer; struct probe_cost cost; bool measured; };
 
 struct recorder_result {
+	pid_t command_pid;              /* of the launched program, 0: none was started */
 	bool command_ended;             /* wait_status is valid */
 	int wait_status;
+	const char *reason;             /* why the recording ended, NULL: an error */
 	uint64_t records, lost;
 	size_t processes;               /* that were recorded */
 };

@@ -159,27 +159,21 @@ static int open_ceiling(struct recorder *r)
 	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
 }
 
-static int open_spool(struct recorder *r)
+static void begin_spool(struct recorder *r)
 {
-	int err = r->spool ? 0 : spool_writer_create(&r->spool, r->options->spool_path);
-	if (err) {
-		snprintf(r->err, r->err_len, "cannot create %s: %s", r->options->spool_path, strerror(-err));
-		return err;
-	}
 	note_host(r->spool, r->options->host, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc,
 		  r->options->argv);
 	note_tables(r->spool, r->options->set);
-	return 0;
 }
 
 int recorder_open(struct recorder *r)
 {
 	int err = open_signals(r);
 
-	if (!err)
-		err = open_spool(r);
-	if (!err)
-		err = open_kernel(r);
+	if (err)
+		return fail(r, err, "cannot begin");
+	begin_spool(r);
+	err = open_kernel(r);
 	return err ? err : open_ceiling(r);
 }
 
@@ -285,13 +279,14 @@ static void hold_programs(struct recorder *r, const char *interpreter)
 static int launch_command(struct recorder *r)
 {
 	char path[4096], interpreter[4096];
+	const struct launch_program program = { path, r->options->command, r->options->environment, r->options->caller };
 	int err;
 
-	if (!launch_find(r->options->command[0], path, sizeof(path))) {
-		snprintf(r->err, r->err_len, "cannot run %s: command not found", r->options->command[0]);
+	if (!launch_find(r->options->command[0], r->options->environment, r->options->caller, path, sizeof(path))) {
+		snprintf(r->err, r->err_len, "cannot run %s: command not found, or not executable by its user", r->options->command[0]);
 		return -ENOENT;
 	}
-	err = launch_prepare(&r->launch, r->options->command);
+	err = launch_prepare(&r->launch, &program);
 	if (err)
 		return fail(r, err, "cannot fork");
 	kernel_side_take_at_exec(r->kernel, r->launch.pid);

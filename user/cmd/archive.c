@@ -1,104 +1,124 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The end of every recording: one replay feeds the archive and the summary.
+ * The end of every recording: one replay feeds the archive and the summary. It runs in a worker whose current directory is the
+ * recording's: libotf2 opens by name, and all names here are relative.
  */
 #include "cmd/archive.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "model/replay.h"
+#include "privilege/worker.h"
 #include "sink/collectives.h"
 #include "sink/otf2.h"
 #include "sink/summary.h"
+#include "spool/spool.h"
 
-/* The files beside an archive by which merge need not read events. */
-enum { COLLECTIVES, SUMMARY, NSIDES };
-static const char *const side_names[NSIDES] = { "collectives.json", "summary.json" };
+struct attempt { const struct output *out; const struct archive_options *options; };
 
-struct side_files { FILE *v[NSIDES]; char paths[NSIDES][4200]; };
+/* ---- the files beside an archive by which merge need not read events, and perhaps the summary's text ---- */
 
-static void side_files_close(struct side_files *sides, bool keep)
+enum { COLLECTIVES, SUMMARY, TEXT, NSIDES };
+
+struct side_files { FILE *v[NSIDES]; const char *names[NSIDES]; };
+
+/* Returns 0, or -errno of the first that could not be written. */
+static int side_files_close(struct side_files *sides, bool keep)
 {
+	int error = 0;
+
 	for (size_t i = 0; i < NSIDES; i++) {
 		if (!sides->v[i])
 			continue;
-		fclose(sides->v[i]);
-		if (!keep)
-			unlink(sides->paths[i]);
+		if ((ferror(sides->v[i]) | fclose(sides->v[i])) && !error)
+			error = errno ? -errno : -EIO;
+		if (!keep || error)
+			unlink(sides->names[i]);
 	}
+	return error;
 }
 
 /* What a killed ioprobe left is replaced; links are not followed. */
-static int side_files_open(struct side_files *sides, const char *dir, char *err, size_t err_len)
+static int side_files_open(struct side_files *sides, const struct attempt *attempt, char *err, size_t err_len)
 {
-	for (size_t i = 0; i < NSIDES; i++) {
-		snprintf(sides->paths[i], sizeof(sides->paths[i]), "%s/%s", dir, side_names[i]);
-		unlink(sides->paths[i]);
-		sides->v[i] = fopen(sides->paths[i], "wxe");
+	*sides = (struct side_files){ .names = { "collectives.json", "summary.json", attempt->options->summary_file } };
+	for (size_t i = 0; i < NSIDES && sides->names[i]; i++) {
+		unlink(sides->names[i]);
+		sides->v[i] = fopen(sides->names[i], "wxe");
 		if (!sides->v[i]) {
 			int error = -errno;
 
-			snprintf(err, err_len, "%s: cannot create it: %s", sides->paths[i], strerror(-error));
+			snprintf(err, err_len, "%s/%s: cannot create it: %s", attempt->out->path, sides->names[i], strerror(-error));
 			return error;
 		}
 	}
 	return 0;
 }
 
-/* The archive is finished last: where it is, all is. */
-static int replay_into(struct spool_reader *spool, struct sink *otf2, struct sink *summary, struct sink *collectives, char *err,
-		       size_t err_len)
-{
-	struct sink *sinks[] = { summary, collectives, otf2 };
-	struct model model;
-	int ret = replay_run(spool, &model, sinks, 3, err, err_len);
+/* ---- replay ---- */
 
-	if (ret && otf2_sink_error(otf2))
-		snprintf(err, err_len, "%s", otf2_sink_error(otf2));
+struct sinks { struct sink *otf2, *summary, *collectives; };
+
+static int create_sinks(struct sinks *sinks, const struct attempt *attempt, struct side_files *sides, FILE *text, char *err,
+			size_t err_len)
+{
+	int ret = otf2_sink_create_here(&sinks->otf2, attempt->out->path, err, err_len);
+
+	if (ret)
+		return ret;
+	ret = summary_sink_create(&sinks->summary, sides->v[TEXT] ? sides->v[TEXT] : text, attempt->options->json);
+	if (!ret)
+		ret = collectives_sink_create(&sinks->collectives, sides->v[COLLECTIVES]);
+	if (!ret)
+		summary_sink_also_json(sinks->summary, sides->v[SUMMARY]);
+	else
+		snprintf(err, err_len, "%s: the summary cannot be made: %s", attempt->out->path, strerror(-ret));
+	return ret;
+}
+
+/* The archive is finished last: where it is, all is. */
+static int replay_into(struct spool_reader *spool, struct sinks *sinks, char *err, size_t err_len)
+{
+	struct sink *order[] = { sinks->summary, sinks->collectives, sinks->otf2 };
+	struct model model;
+	int ret = replay_run(spool, &model, order, 3, err, err_len);
+
+	if (ret && otf2_sink_error(sinks->otf2))
+		snprintf(err, err_len, "%s", otf2_sink_error(sinks->otf2));
 	model_deinit(&model);
 	return ret;
 }
 
-/* out gets the summary only if there is an archive. */
-static int write_all(struct spool_reader *spool, bool whole_job, const char *dir, FILE *out, bool json, char *err, size_t err_len)
+static int write_all(struct spool_reader *spool, bool whole_job, const struct attempt *attempt, FILE *text, char *err, size_t err_len)
 {
 	struct side_files sides = { 0 };
-	struct sink *otf2 = NULL, *summary = NULL, *collectives = NULL;
-	char *text = NULL;
-	size_t len = 0;
-	FILE *memory = open_memstream(&text, &len);
-	int ret = memory ? summary_sink_create(&summary, memory, json) : -ENOMEM;
+	struct sinks sinks = { 0 };
+	int ret = side_files_open(&sides, attempt, err, err_len), closed;
 
-	if (ret)
-		snprintf(err, err_len, "the summary cannot be made: %s", strerror(-ret));
-	else
-		ret = otf2_sink_create(&otf2, dir, err, err_len);       /* first: it refuses where there is an archive */
 	if (!ret)
-		ret = side_files_open(&sides, dir, err, err_len);
-	if (!ret && (ret = collectives_sink_create(&collectives, sides.v[COLLECTIVES])))
-		snprintf(err, err_len, "%s: %s", sides.paths[COLLECTIVES], strerror(-ret));
-	if (!ret) {
-		if (whole_job)
-			otf2_sink_whole_job(otf2);
-		summary_sink_also_json(summary, sides.v[SUMMARY]);
-		ret = replay_into(spool, otf2, summary, collectives, err, err_len);
+		ret = create_sinks(&sinks, attempt, &sides, text, err, err_len);
+	if (!ret && whole_job)
+		otf2_sink_whole_job(sinks.otf2);
+	if (!ret)
+		ret = replay_into(spool, &sinks, err, err_len);
+	closed = side_files_close(&sides, !ret);
+	if (!ret && closed) {
+		snprintf(err, err_len, "%s: the files beside the archive cannot be written: %s", attempt->out->path, strerror(-closed));
+		otf2_archive_remove(AT_FDCWD);
+		ret = closed;
 	}
-	side_files_close(&sides, !ret);
-	otf2_sink_destroy(otf2);
-	summary_sink_destroy(summary);
-	collectives_sink_destroy(collectives);
-	if (memory)
-		fclose(memory);
-	if (!ret && (fwrite(text, 1, len, out) != len || fflush(out)))
-		fprintf(stderr, "ioprobe: the summary cannot be written: %s\n", strerror(errno));
-	free(text);
+	otf2_sink_destroy(sinks.otf2);
+	summary_sink_destroy(sinks.summary);
+	collectives_sink_destroy(sinks.collectives);
 	return ret;
 }
+
+/* ---- in the worker ---- */
 
 /* The archive has a file for each thread of the job open, more than the usual limit where there are many. */
 static void allow_many_files(void)
@@ -112,32 +132,75 @@ static void allow_many_files(void)
 }
 
 /* Twice over the spool: the first event needs to know what the last process is. */
-static bool is_whole_job(const char *path)
+static bool is_whole_job(void)
 {
 	struct spool_reader *spool = NULL;
 	bool whole = false;
 
-	if (!spool_reader_open(&spool, path) && replay_is_whole_job(spool, &whole))
+	if (!spool_reader_open(&spool, OUTPUT_SPOOL) && replay_is_whole_job(spool, &whole))
 		whole = false;
 	spool_reader_destroy(spool);
 	return whole;
 }
 
-int archive_write(const char *dir, FILE *summary_out, bool json, char *err, size_t err_len)
+static int open_spool(struct spool_reader **spool, const struct attempt *attempt, char *err, size_t err_len)
 {
+	int ret = spool_reader_open(spool, OUTPUT_SPOOL);
+
+	if (ret)
+		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " cannot be read: %s", attempt->out->path,
+			 ret == -EINVAL ? "it is no spool of this version" : ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+	return ret;
+}
+
+/* The anchor is written last: without one that can be read, the rest is what an interrupted attempt left. */
+static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_len)
+{
+	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = here < 0 ? -errno : 0;
+
+	if (!ret && otf2_archive_is_complete(here)) {
+		snprintf(err, err_len, "%s/" OTF2_ARCHIVE_NAME ".otf2 exists and is complete: there is nothing to recover; to make it "
+			 "again from the spool, remove that file", attempt->out->path);
+		ret = -EEXIST;
+	} else {
+		ret = ret ? ret : otf2_archive_remove(here);
+		if (ret)
+			snprintf(err, err_len, "%s: cannot remove what an interrupted attempt left: %s", attempt->out->path,
+				 strerror(-ret));
+	}
+	if (here >= 0)
+		close(here);
+	return ret;
+}
+
+static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
+{
+	const struct attempt *attempt = arg;
 	struct spool_reader *spool = NULL;
-	char path[4200];
-	int ret;
+	int ret = open_spool(&spool, attempt, err, err_len);
 
 	allow_many_files();
-	snprintf(path, sizeof(path), "%s/spool", dir);
-	ret = spool_reader_open(&spool, path);
-	if (ret) {
-		snprintf(err, err_len, "%s cannot be read: %s", path,
-			 ret == -EINVAL ? "it is no spool of this version" : strerror(-ret));
-		return ret;
-	}
-	ret = write_all(spool, is_whole_job(path), dir, summary_out, json, err, err_len);
+	if (!ret)
+		ret = clear_leftovers(attempt, err, err_len);
+	if (!ret)
+		ret = write_all(spool, is_whole_job(), attempt, text, err, err_len);
 	spool_reader_destroy(spool);
+	if (!ret && !attempt->options->keep_spool)
+		unlink(OUTPUT_SPOOL);
+	return ret;
+}
+
+int archive_write(const struct output *out, const struct archive_options *options, char *err, size_t err_len)
+{
+	struct attempt attempt = { out, options };
+	struct worker worker = { .who = out->owner, .dir = out->dir, .limit_s = options->limit_s, .what = "making the archive",
+				 .run = run_attempt, .arg = &attempt };
+	char *text;
+	size_t len;
+	int ret = worker_run(&worker, &text, &len, err, err_len);
+
+	if (!ret && options->summary && (fwrite(text, 1, len, options->summary) != len || fflush(options->summary)))
+		fprintf(stderr, "ioprobe: the summary cannot be written: %s\n", strerror(errno));
+	free(text);
 	return ret;
 }

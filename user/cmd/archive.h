@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From a folder's spool to its OTF2 archive and the summary.
+ * From a directory's spool to its OTF2 archive and the summary.
  */
 #ifndef IOPROBE_ARCHIVE_H
 #define IOPROBE_ARCHIVE_H
@@ -9,8 +9,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Replays DIR/spool into DIR/traces.otf2 and writes the summary. The spool stays. Returns 0 or -errno with one line in err; then
- * there is no archive. */
-int archive_write(const char *dir, FILE *summary_out, bool json, char *err, size_t err_len);
+#include "privilege/output.h"
+
+struct archive_options {
+	bool json;                      /* the summary as JSON instead of text */
+	FILE *summary;                  /* where it is printed, or */
+	const char *summary_file;       /* the file below the directory that it is written to */
+	bool keep_spool;
+	unsigned limit_s;               /* given up after this time, 0: never */
+};
+
+/* Replays the spool of out into traces.otf2 beside it and writes the summary, in a process that has its owner's rights and no
+ * others. What an interrupted attempt left is replaced; a complete archive is not (-EEXIST). Returns 0, or -errno with one line in
+ * err; then there is no archive of this attempt, and the spool stays. */
+int archive_write(const struct output *out, const struct archive_options *options, char *err, size_t err_len);
 
 #endif

@@ -17,7 +17,9 @@
 #include "capture/procfs.h"
 #include "capture/recorder.h"
 #include "cmd/archive.h"
-#include "cmd/output.h"
+#include "privilege/capabilities.h"
+#include "privilege/environment.h"
+#include "privilege/output.h"
 
 #define MAX_PIDS 4096
 
@@ -26,7 +28,9 @@ struct arguments {
 	size_t npids;
 	const char *job, *node;
 	struct members members;
-	char **command;
+	char **command, **environment;
+	pid_t env_from;                         /* 0: not given */
+	struct identity caller;
 	char dir[4096];
 	double duration_s, max_overhead;        /* max_overhead < 0: not given */
 	const char *tables[64];
@@ -42,15 +46,19 @@ struct arguments {
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
 enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
-       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE };
+       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE, OPT_ENV_FROM };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
 	{ "job", 'j', "JOBID", 0, "Record a SLURM job that runs on this node: all its processes, and the steps that it starts later, until all have "
 	  "been gone for 30 s or ^C", 0 },
 	{ "node", OPT_NODE, "NAME", 0, "With --job: only what runs on this of SLURM's nodes, where several share a kernel", 0 },
-	{ "output", 'o', "DIR", 0, "Folder for the archive DIR/traces.otf2; made, or empty (default: ioprobe-NAME-TIME)", 0 },
-	{ "duration", OPT_DURATION, "SECONDS", 0, "Stop after this time", 0 },
+	{ "env-from", OPT_ENV_FROM, "PID", 0, "With COMMAND: run it in the environment that this process of yours was started with (PATH, "
+	  "LD_LIBRARY_PATH, modules; default: ours, which sudo has cut)", 0 },
+	{ "output", 'o', "DIR", 0, "Directory for the archive DIR/traces.otf2; made as the calling user, or an empty one of that user "
+	  "(default: ioprobe-NAME-TIME)", 0 },
+	{ "duration", OPT_DURATION, "SECONDS", 0, "Stop recording after this time; a COMMAND goes on without being recorded (default: until "
+	  "it ends)", 0 },
 	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT", 0, "Turn off probes on streams, and on again, to keep their estimated cost below this share "
 	  "of each process' time; 0: never (default: 2, 0 with a COMMAND)", 0 },
 	{ "layers", OPT_LAYERS, "LIST", 0, "Probe these layers only: netcdf, hdf5, mpiio, mpi, isoc, posix, or of your own tables", 1 },
@@ -99,6 +107,16 @@ static void set_number(double *out, const char *option, const char *text, struct
 	*out = strtod(text, &end);
 	if (end == text || *end || !(*out > 0) || *out > 1e9)
 		argp_error(state, "%s: '%s' is not a positive number", option, text);
+}
+
+static void set_env_from(struct arguments *a, const char *text, struct argp_state *state)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	if (end == text || *end || pid <= 0 || pid > 4194304)
+		argp_error(state, "--env-from: '%s' is not a process id", text);
+	a->env_from = pid;
 }
 
 static void set_share(double *out, const char *text, struct argp_state *state)
@@ -167,6 +185,8 @@ static void check_targets(struct arguments *a, struct argp_state *state)
 			   a->node ? a->node : "");
 	if (a->node && !a->job)
 		argp_error(state, "--node is for --job");
+	if (a->env_from && !a->command)
+		argp_error(state, "--env-from is for a COMMAND");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -178,6 +198,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p': return add_pids(a, arg, state);
 	case 'j': a->job = arg; break;
 	case OPT_NODE: a->node = arg; break;
+	case OPT_ENV_FROM: set_env_from(a, arg, state); break;
 	case 'o': snprintf(a->dir, sizeof(a->dir), "%s", arg); break;
 	case 'q': a->quiet = true; break;
 	case OPT_DURATION: set_number(&a->duration_s, "--duration", arg, state); break;
@@ -216,6 +237,24 @@ static const struct argp argp = {
 
 /* ---- one recording ---- */
 
+/* A capability to read any file is not the caller's to read one with. */
+static int load_table(struct table_set *set, const struct arguments *a, const char *path, char *err, size_t err_len)
+{
+	struct identity_saved saved;
+	int ret;
+
+	if (!geteuid())
+		return table_parse_file(set, path, err, err_len);
+	ret = identity_begin(&a->caller, &saved);
+	if (ret) {
+		snprintf(err, err_len, "cannot read %s as the calling user: %s", path, strerror(-ret));
+		return ret;
+	}
+	ret = table_parse_file(set, path, err, err_len);
+	identity_end(&saved);
+	return ret;
+}
+
 static int load_tables(struct table_set *set, const struct arguments *a, char *err, size_t err_len)
 {
 	int ret = table_parse_builtin(set, err, err_len);
@@ -223,7 +262,7 @@ static int load_tables(struct table_set *set, const struct arguments *a, char *e
 	if (!ret && a->sockets)
 		ret = table_parse_optional(set, "sockets", err, err_len);
 	for (size_t i = 0; i < a->ntables && !ret; i++)
-		ret = table_parse_file(set, a->tables[i], err, err_len);
+		ret = load_table(set, a, a->tables[i], err, err_len);
 	if (!ret && a->filter.layers[0])
 		ret = table_set_select(set, a->filter.layers, err, err_len);
 	return ret;
@@ -248,6 +287,14 @@ static int exit_status(const struct arguments *a, const struct recorder_result *
 	return WIFSIGNALED(result->wait_status) ? 128 + WTERMSIG(result->wait_status) : WEXITSTATUS(result->wait_status);
 }
 
+/* Its status is not known: ours is that of the recording. */
+static void say_goes_on(const struct arguments *a, const struct recorder_result *result)
+{
+	if (a->command && result->command_pid && !result->command_ended)
+		fprintf(stderr, "ioprobe: %s: %s (pid %d) goes on without being recorded\n", result->reason ? result->reason :
+			"the recording failed", a->command[0], result->command_pid);
+}
+
 static int fail(const char *message)
 {
 	fprintf(stderr, "ioprobe: %s\n", message);
@@ -255,31 +302,28 @@ static int fail(const char *message)
 }
 
 /* Archive and summary. The spool stays if there is no archive of it. */
-static int write_archive(const struct arguments *a, const char *spool)
+static int write_archive(const struct arguments *a, const struct output *out)
 {
+	const struct archive_options options = { .json = a->json, .summary = stdout, .keep_spool = a->keep_spool };
 	char err[1024] = "";
-	int ret = archive_write(a->dir, stdout, a->json, err, sizeof(err));
 
-	output_give_to_caller(a->dir);
-	if (ret) {
-		fail(err);
-		fprintf(stderr, "ioprobe: the records are kept in %s: ioprobe recover %s\n", spool, a->dir);
-		return 1;
-	}
-	if (!a->keep_spool)
-		unlink(spool);
-	return 0;
+	if (!archive_write(out, &options, err, sizeof(err)))
+		return 0;
+	fail(err);
+	fprintf(stderr, "ioprobe: the records are kept in %s/" OUTPUT_SPOOL ": ioprobe recover %s\n", a->dir, a->dir);
+	return 1;
 }
 
-static int record(struct arguments *a, const struct table_set *set, int argc, char **argv)
+static int record_to(struct arguments *a, const struct table_set *set, struct output *out, int argc, char **argv)
 {
 	char err[1024] = "", spool[4200];
-	struct recorder_result result;
+	struct recorder_result result = { 0 };
 	struct recorder_options recorder = {
-		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command, .duration_s = a->duration_s,
+		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command,
+		.caller = &a->caller, .environment = a->environment, .duration_s = a->duration_s,
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->command ? 0 : DEFAULT_MAX_OVERHEAD,
 		.job = a->job ? &a->members : NULL, .job_must_run = true, .idle_limit_s = JOB_IDLE_LIMIT_S,
-		.filter = &a->filter, .argc = argc, .argv = argv,
+		.filter = &a->filter, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .argc = argc, .argv = argv,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
 		.shared_mounts = a->shared_mounts, .nshared_mounts = a->nshared_mounts,
@@ -287,22 +331,51 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 	};
 	int ret;
 
-	snprintf(spool, sizeof(spool), "%s/spool", a->dir);
-	if (output_create(a->dir, err, sizeof(err)))
-		return fail(err);
-	ret = recorder_run(&recorder, &result, err, sizeof(err));
+	snprintf(spool, sizeof(spool), "%s/" OUTPUT_SPOOL, a->dir);
+	ret = output_create_spool(out, &recorder.spool, err, sizeof(err)) ?: recorder_run(&recorder, &result, err, sizeof(err));
 	if (ret)
 		fail(err);
 	if (ret && !result.records) {
-		unlink(spool);
-		output_remove_empty(a->dir);
+		output_discard(out);
 		return 1;
 	}
+	say_goes_on(a, &result);
 	signal(SIGPIPE, SIG_IGN);       /* only now: the launched program would have inherited it */
 	/* An error at the end of a recording leaves what was recorded. */
-	if (write_archive(a, spool) || ret)
+	if (write_archive(a, out) || ret)
 		return 1;
 	return exit_status(a, &result);
+}
+
+static int record(struct arguments *a, const struct table_set *set, int argc, char **argv)
+{
+	struct output out;
+	char err[1024];
+	int ret;
+
+	if (output_create(&out, &a->caller, a->dir, err, sizeof(err)))
+		return fail(err);
+	ret = record_to(a, set, &out, argc, argv);
+	output_close(&out);
+	return ret;
+}
+
+/* What is needed of the caller and of this process. */
+static int prepare(struct arguments *a, char *err, size_t err_len)
+{
+	char missing[64];
+
+	if (capability_missing(missing, sizeof(missing))) {
+		snprintf(err, err_len, "cannot record: needs root (sudo ioprobe …) or capabilities, of which %s %s missing; 'ioprobe check' "
+			 "tells what each is for", missing, strchr(missing, ',') ? "are" : "is");
+		return -EPERM;
+	}
+	if (!proc_initial_pid_namespace()) {
+		snprintf(err, err_len, "cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' "
+			 "host ids");
+		return -EPERM;
+	}
+	return identity_caller(&a->caller, err, err_len) ?: environment_create(&a->environment, &a->caller, a->env_from, err, err_len);
 }
 
 int cmd_record(int argc, char **argv)
@@ -314,10 +387,8 @@ int cmd_record(int argc, char **argv)
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
-	if (geteuid())
-		return fail("cannot record: needs root (sudo ioprobe …); 'ioprobe check' tells what is missing");
-	if (!proc_initial_pid_namespace())
-		return fail("cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' host ids");
+	if (prepare(&a, err, sizeof(err)))
+		return fail(err);
 	if (!a.dir[0]) {
 		snprintf(name, sizeof(name), "%d", a.npids ? a.pids[0] : 0);
 		output_default_name(a.dir, sizeof(a.dir), a.command ? a.command[0] : a.job ? a.job : name);
@@ -326,5 +397,7 @@ int cmd_record(int argc, char **argv)
 	ret = load_tables(&set, &a, err, sizeof(err));
 	ret = ret ? fail(err) : record(&a, &set, argc, argv);
 	table_set_deinit(&set);
+	environment_free(a.environment);
+	identity_deinit(&a.caller);
 	return ret;
 }

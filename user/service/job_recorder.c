@@ -16,7 +16,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture/recorder.h"
@@ -95,8 +94,9 @@ struct job_recorder {
 	struct table_set set;
 	json_t *job;
 	char *state;
-	struct owner owner;
-	char dir[4096], spool[4200];
+	struct identity owner;
+	struct output out;
+	char spool[4200];
 	struct members members;
 	pid_t pids[REQUEST_MAX_PIDS];
 	size_t npids;
@@ -195,8 +195,10 @@ static int take_job(struct job_recorder *r)
 	if (!json_is_object(r->job) || !r->state)
 		return -EBADMSG;
 	open_log(r->job);
-	owner_of(&r->owner, r->job);
-	json_object_set_new(r->job, "user", json_string(r->owner.user));
+	err = owner_of(&r->owner, r->job);
+	if (err)
+		return err;
+	json_object_set_new(r->job, "user", json_string(r->owner.name));
 	return 0;
 }
 
@@ -216,21 +218,15 @@ static int name_members(struct job_recorder *r)
 
 static int make_output(struct job_recorder *r, struct spool_writer **spool, char *err_text, size_t err_len)
 {
-	int err = owner_make_folder(&r->owner, r->job, r->dir, sizeof(r->dir), err_text, err_len);
+	int err = owner_make_folder(&r->owner, r->job, &r->out, err_text, err_len);
 
 	if (err)
 		return err;
-	snprintf(r->spool, sizeof(r->spool), "%s/spool", r->dir);
-	err = owner_become(&r->owner);
-	if (!err) {
-		err = spool_writer_create(spool, r->spool);
-		if (err)
-			rmdir(r->dir);
-		owner_return();
-	}
+	snprintf(r->spool, sizeof(r->spool), "%s/" OUTPUT_SPOOL, r->out.path);
+	err = output_create_spool(&r->out, spool, err_text, err_len);
 	if (err)
-		snprintf(err_text, err_len, "cannot create the spool in the job's folder: %s", strerror(-err));
-	json_object_set_new(r->job, "output", json_string(r->dir));
+		output_discard(&r->out);
+	json_object_set_new(r->job, "output", json_string(r->out.path));
 	return err;
 }
 
@@ -240,7 +236,7 @@ static void on_ready(void *arg, size_t processes, size_t probes)
 	char message[4200];
 
 	(void)processes, (void)probes;
-	snprintf(message, sizeof(message), "recording to %s", r->dir);
+	snprintf(message, sizeof(message), "recording to %s", r->out.path);
 	answer(r, true, message);
 	state_set(r->state, r->job, "recording", "");
 }
@@ -257,79 +253,15 @@ static void step_back(void)
 	syscall(SYS_ioprio_set, 1, 0, 3 << 13);         /* IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE */
 }
 
-static void remove_output(struct job_recorder *r)
-{
-	if (owner_become(&r->owner))
-		return;
-	unlink(r->spool);
-	rmdir(r->dir);
-	owner_return();
-}
-
-/* As the user, in a process that cannot become root again. */
-static int write_archive(struct job_recorder *r, char *err_text, size_t err_len)
-{
-	char path[4200];
-	FILE *summary;
-	int err = owner_become_for_good(&r->owner);
-
-	umask(077);
-	snprintf(path, sizeof(path), "%s/summary.txt", r->dir);
-	if (!err)
-		unlink(path);   /* of an attempt that was interrupted */
-	summary = err ? NULL : fopen(path, "wxe");
-	if (!summary) {
-		snprintf(err_text, err_len, "cannot write summary.txt: %s", strerror(err ? -err : errno));
-		return 1;
-	}
-	err = archive_write(r->dir, summary, false, err_text, err_len);
-	if ((ferror(summary) | fclose(summary)) && !err) {
-		snprintf(err_text, err_len, "cannot write summary.txt: no space, perhaps");
-		err = -EIO;
-	}
-	if (err)
-		unlink(path);
-	else
-		unlink(r->spool);
-	return err != 0;
-}
-
-/* Runs it in a child; 0, or a line in err. */
-static int make_archive(struct job_recorder *r, char *err_text, size_t err_len)
-{
-	int pair[2], status = -1;
-	ssize_t n;
-	pid_t pid;
-
-	if (pipe2(pair, O_CLOEXEC) || (pid = fork()) < 0) {
-		snprintf(err_text, err_len, "cannot make the archive: %s", strerror(errno));
-		return -1;
-	}
-	if (!pid) {
-		char text[1024] = "";
-
-		status = write_archive(r, text, sizeof(text));
-		if (write(pair[1], text, strlen(text)) < 0)
-			_exit(1);
-		_exit(status);
-	}
-	close(pair[1]);
-	n = read(pair[0], err_text, err_len - 1);
-	err_text[n > 0 ? n : 0] = 0;
-	close(pair[0]);
-	waitpid(pid, &status, 0);
-	if (WIFSIGNALED(status))
-		snprintf(err_text, err_len, "making the archive was ended by signal %d", WTERMSIG(status));
-	return status;
-}
-
 static int finish(struct job_recorder *r, const char *recording_error)
 {
+	const struct archive_options options = { .summary_file = "summary.txt" };
 	char err[1024] = "", message[2300];
 
 	state_set(r->state, r->job, "archiving", recording_error);
 	step_back();
-	if (!make_archive(r, err, sizeof(err))) {
+	umask(077);
+	if (!archive_write(&r->out, &options, err, sizeof(err))) {
 		state_set(r->state, r->job, "done", recording_error);
 		return 0;
 	}
@@ -357,7 +289,7 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	options->host = *wire_text(r->job, "node") ? wire_text(r->job, "node") : NULL;
 	ret = recorder_run(options, &result, err, sizeof(err));
 	if (!(ret ? result.records : result.processes))
-		remove_output(r);
+		output_discard(&r->out);
 	if (ret && !result.records)
 		return failed(r, err);
 	if (!ret && !result.processes) {
@@ -393,6 +325,7 @@ static int serve_one_job(struct job_recorder *r, int argc, char **argv)
 
 static int recover(struct job_recorder *r)
 {
+	char err[1024] = "";
 	struct stat st;
 
 	r->answered = true;     /* nobody asks */
@@ -401,10 +334,13 @@ static int recover(struct job_recorder *r)
 	if (!r->job || !r->state)
 		return 1;
 	open_log(r->job);
-	owner_of(&r->owner, r->job);
-	snprintf(r->dir, sizeof(r->dir), "%s", wire_text(r->job, "output"));
-	snprintf(r->spool, sizeof(r->spool), "%s/spool", r->dir);
-	if (strchr(r->dir, '%') || stat(r->spool, &st))
+	if (strchr(wire_text(r->job, "output"), '%'))
+		return failed(r, "the recorder ended before it had recorded anything");
+	if (owner_of(&r->owner, r->job))
+		return failed(r, "cannot find the groups of the job's user");
+	if (output_open(&r->out, &r->owner, wire_text(r->job, "output"), err, sizeof(err)))
+		return failed(r, err);
+	if (fstatat(r->out.dir, OUTPUT_SPOOL, &st, AT_SYMLINK_NOFOLLOW))
 		return failed(r, "the recorder ended before it had recorded anything");
 	return finish(r, "the recorder was ended from outside: what it had recorded until then is in the archive");
 }
@@ -421,10 +357,13 @@ int job_recorder_main(int argc, char **argv)
 
 	if (!r || argp_parse(&argp, argc, argv, 0, NULL, r))
 		return 1;
+	r->out.dir = r->out.above = -1;
 	block_signals();
 	table_set_init(&r->set);
 	ret = r->recover ? recover(r) : serve_one_job(r, argc, argv);
 	table_set_deinit(&r->set);
+	output_close(&r->out);
+	identity_deinit(&r->owner);
 	json_decref(r->job);
 	free(r->state);
 	free(r);

@@ -7,14 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "service/state.h"
@@ -22,51 +18,9 @@
 
 #define MAX_SAME_NAME 1000
 
-void owner_of(struct owner *owner, const json_t *job)
+int owner_of(struct identity *owner, const json_t *job)
 {
-	const struct passwd *entry;
-
-	*owner = (struct owner){ .uid = json_integer_value(json_object_get(job, "uid")), .gid = json_integer_value(json_object_get(job, "gid")) };
-	snprintf(owner->user, sizeof(owner->user), "%s", wire_text(job, "user"));
-	if (owner->user[0])
-		return;
-	entry = getpwuid(owner->uid);
-	if (entry)
-		snprintf(owner->user, sizeof(owner->user), "%s", entry->pw_name);
-	else
-		snprintf(owner->user, sizeof(owner->user), "%u", owner->uid);
-}
-
-/* ---- rights ---- */
-
-/* A name that the system does not know has no further groups. */
-static int set_groups(const struct owner *owner)
-{
-	return initgroups(owner->user, owner->gid) && setgroups(1, &owner->gid) ? -errno : 0;
-}
-
-int owner_become(const struct owner *owner)
-{
-	int err = set_groups(owner);
-
-	if (!err && (setegid(owner->gid) || seteuid(owner->uid)))
-		err = -errno;
-	if (err)
-		owner_return();
-	return err;
-}
-
-void owner_return(void)
-{
-	if (seteuid(0) || setegid(0) || setgroups(0, NULL))
-		_exit(1);       /* cannot be: root is our real user */
-}
-
-int owner_become_for_good(const struct owner *owner)
-{
-	int err = set_groups(owner);
-
-	return err ? err : setresgid(owner->gid, owner->gid, owner->gid) || setresuid(owner->uid, owner->uid, owner->uid) ? -errno : 0;
+	return identity_user(owner, json_integer_value(json_object_get(job, "uid")), json_integer_value(json_object_get(job, "gid")));
 }
 
 /* ---- the folder's name ---- */
@@ -84,10 +38,10 @@ static int add_name(char *path, size_t len, const char *name)
 	return state_valid_id(name) ? add(path, len, name) : -EINVAL;
 }
 
-static int add_value(char *path, size_t len, char letter, const struct owner *owner, const json_t *job)
+static int add_value(char *path, size_t len, char letter, const struct identity *owner, const json_t *job)
 {
 	switch (letter) {
-	case 'u': return add_name(path, len, owner->user);
+	case 'u': return add_name(path, len, owner->name);
 	case 'j': return add_name(path, len, wire_text(job, "job"));
 	case 'n': return add_name(path, len, wire_text(job, "node"));
 	case 'c': return add_name(path, len, wire_text(job, "cluster"));
@@ -97,7 +51,7 @@ static int add_value(char *path, size_t len, char letter, const struct owner *ow
 }
 
 /* *fixed: the length of the site's own part. */
-static int expand(char *path, size_t len, size_t *fixed, const struct owner *owner, const json_t *job)
+static int expand(char *path, size_t len, size_t *fixed, const struct identity *owner, const json_t *job)
 {
 	const char *pattern = wire_text(job, "output"), *first = strchr(pattern, '%');
 	int err = 0;
@@ -116,37 +70,13 @@ static int expand(char *path, size_t len, size_t *fixed, const struct owner *own
 
 /* ---- making it ---- */
 
-struct maker { const struct owner *owner; bool site; };         /* site: root may help */
-
-/* Effective again until owner_return: what is made is the user's from its first moment, also where he may not write. */
-static int override_permissions(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	data[CAP_TO_INDEX(CAP_DAC_OVERRIDE)].effective |= CAP_TO_MASK(CAP_DAC_OVERRIDE);
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
-
-static int make_one(const struct maker *maker, int dir, const char *name)
-{
-	int err = owner_become(maker->owner);
-
-	if (err)
-		return err;
-	if (mkdirat(dir, name, 0700))
-		err = -errno;
-	if (maker->site && err == -EACCES && !override_permissions())
-		err = mkdirat(dir, name, 0700) ? -errno : 0;
-	owner_return();
-	return err;
-}
+/* Of a path of the site's, root may help, and root opens what is above; all else is the user's. */
+struct maker { const struct identity *owner; bool site; };
 
 static int open_folder(const struct maker *maker, int dir, const char *path, int flags)
 {
-	int err = maker->site ? 0 : owner_become(maker->owner), fd;
+	struct identity_saved saved;
+	int err = maker->site ? 0 : identity_begin(maker->owner, &saved), fd;
 
 	if (err)
 		return err;
@@ -154,37 +84,37 @@ static int open_folder(const struct maker *maker, int dir, const char *path, int
 	if (fd < 0)
 		fd = -errno;
 	if (!maker->site)
-		owner_return();
+		identity_end(&saved);
 	return fd;
 }
 
 /* The last component; path has room for the number. */
-static int make_last(const struct maker *maker, int dir, char *path, size_t len, char *name)
+static int make_last(const struct maker *maker, struct output *out, int dir, char *path, size_t len, char *name)
 {
 	size_t end = strlen(path);
-	int err = make_one(maker, dir, name);
+	int err = output_create_at(out, maker->owner, dir, name, 0700, maker->site);
 
 	for (int i = 1; err == -EEXIST && i < MAX_SAME_NAME; i++) {
 		if ((size_t)snprintf(path + end, len - end, ".%d", i) >= len - end)
 			return -ENAMETOOLONG;
-		err = make_one(maker, dir, name);
+		err = output_create_at(out, maker->owner, dir, name, 0700, maker->site);
 	}
 	return err;
 }
 
-static int make_below(const struct maker *maker, int dir, char *path, size_t len, size_t at)
+static int make_below(const struct maker *maker, struct output *out, int dir, char *path, size_t len, size_t at)
 {
 	while (true) {
 		char *name = path + at, *slash = strchr(name, '/');
 		int err, next;
 
 		if (!slash) {
-			err = make_last(maker, dir, path, len, name);
+			err = make_last(maker, out, dir, path, len, name);
 			close(dir);
 			return err;
 		}
 		*slash = 0;
-		err = *name ? make_one(maker, dir, name) : 0;
+		err = *name ? output_make_directory(maker->owner, dir, name, 0700, maker->site) : 0;
 		next = err && err != -EEXIST ? err : open_folder(maker, dir, *name ? name : ".", O_NOFOLLOW);
 		*slash = '/';
 		close(dir);
@@ -195,12 +125,12 @@ static int make_below(const struct maker *maker, int dir, char *path, size_t len
 	}
 }
 
-int owner_make_folder(const struct owner *owner, const json_t *job, char *path, size_t len, char *err_text, size_t err_len)
+int owner_make_folder(const struct identity *owner, const json_t *job, struct output *out, char *err_text, size_t err_len)
 {
 	struct maker maker = { .owner = owner };
+	char path[sizeof(out->path)], above[sizeof(out->path)];
 	size_t fixed;
-	int err = expand(path, len, &fixed, owner, job), dir;
-	char above[4096];
+	int err = expand(path, sizeof(path), &fixed, owner, job), dir;
 
 	if (err) {
 		snprintf(err_text, err_len, "no folder can be made of %s: a name is missing or has signs that are not allowed",
@@ -212,8 +142,10 @@ int owner_make_folder(const struct owner *owner, const json_t *job, char *path, 
 		fixed = strlen(wire_text(job, "work_dir")) + 1;         /* %w: all of it with the user's rights */
 	snprintf(above, sizeof(above), "%.*s", (int)fixed, path);
 	dir = open_folder(&maker, AT_FDCWD, above, 0);
-	err = dir < 0 ? dir : make_below(&maker, dir, path, len, fixed);
+	err = dir < 0 ? dir : make_below(&maker, out, dir, path, sizeof(path), fixed);
 	if (err)
 		snprintf(err_text, err_len, "cannot make the folder %s: %s", path, strerror(-err));
+	else
+		snprintf(out->path, sizeof(out->path), "%s", path);
 	return err;
 }

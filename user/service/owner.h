@@ -8,22 +8,15 @@
 
 #include <jansson.h>
 #include <stddef.h>
-#include <sys/types.h>
 
-struct owner { uid_t uid; gid_t gid; char user[64]; };
+#include "privilege/output.h"
 
-/* From a job's "uid", "gid", "user"; the name is looked up if it is missing. */
-void owner_of(struct owner *owner, const json_t *job);
-
-/* The effective ids, for a moment; the other way round needs root as real user. Returns 0 or -errno. */
-int owner_become(const struct owner *owner);
-void owner_return(void);
-/* For good: nothing leads back. Returns 0 or -errno. */
-int owner_become_for_good(const struct owner *owner);
+/* From a job's "uid" and "gid", with the groups that the system gives that user. Returns 0 or -ENOMEM. */
+int owner_of(struct identity *owner, const json_t *job);
 
 /* The folder of a job by its "output" pattern: %u user, %j job, %n node, %c cluster, %w working directory. A new one, of the
  * user alone (0700); a number is added to the name of one that exists. What stands before the first % must exist. Returns 0, or
  * -errno with one line in err. */
-int owner_make_folder(const struct owner *owner, const json_t *job, char *path, size_t len, char *err, size_t err_len);
+int owner_make_folder(const struct identity *owner, const json_t *job, struct output *out, char *err, size_t err_len);
 
 #endif
