@@ -18,41 +18,87 @@ typedef long long __s64;
 #include <linux/types.h>
 #endif
 
-enum iop_rec_type {
-	/* written by the kernel side */
-	IOP_REC_CALL = 1,       /* a complete call without recorded children: iop_rec_call */
-	IOP_REC_ENTER = 2,      /* early half of a call that has children or strings: iop_rec_call, ret unused */
-	IOP_REC_EXIT = 3,       /* late half of it: iop_rec_call, args hold the OUT values only (all with IOP_F_STRINGS) */
-	IOP_REC_FD = 4,         /* what a descriptor refers to, sent before its first use: iop_rec_fd */
-	IOP_REC_CWD = 5,        /* a process' working directory after chdir: iop_rec_fd with fd -1 */
-	IOP_REC_FORK = 6,       /* a thread or process was made: iop_rec_fork */
-	IOP_REC_EXEC = 7,       /* a process became another program: iop_rec_exec */
-	IOP_REC_TASK_EXIT = 8,  /* a thread ended: iop_rec_task_exit */
-	IOP_REC_MAP_EXEC = 9,   /* code was mapped, probes may be due: iop_rec_map (for the agent) */
-	IOP_REC_ASYNC = 10,     /* an operation was handed to the kernel by libaio or io_uring: iop_rec_async */
-	IOP_REC_ASYNC_END = 11, /* it ended: iop_rec_async_end */
-	IOP_REC_FILE = 12,      /* a file without a descriptor (registered, mapped): iop_rec_fd, its identity in pos, fd -1 */
-	IOP_REC_SOCKET = 13,    /* the addresses of a socket, with --sockets: iop_rec_socket */
-	IOP_REC_DEVICE = 14,    /* inside of a call: what it had to do with devices, with --device: iop_rec_device */
-	IOP_REC_CONSTANTS = 15, /* what a library's constants are in a process: iop_rec_constants */
-	IOP_REC_REQUESTS = 20,  /* what became of a call's requests, before its CALL or EXIT: iop_rec_requests */
-	IOP_REC_DEMAND = 21,    /* probes on demand are wanted in this process: iop_rec with no payload (for the agent) */
-	IOP_REC_SUBMITTED = 22, /* what a call has begun, before its CALL or EXIT: iop_rec_requests of iop_submitted */
+/* The record types: X(NAME, number, struct, payload), see enum iop_payload. Types below 64 are sent by the BPF programs, the others
+ * are written by the agent. Of this list are made the numbers, the checks of sizes and the one check of a record that was read
+ * (user/spool/record.c). */
+#define IOP_RECORDS(X) \
+	/* a complete call without recorded children */ \
+	X(CALL, 1, iop_rec_call, IOP_PAYLOAD_CALL) \
+	/* early half of a call that has children or strings; ret unused */ \
+	X(ENTER, 2, iop_rec_call, IOP_PAYLOAD_CALL) \
+	/* late half of it; args hold the OUT values only (all with IOP_F_STRINGS) */ \
+	X(EXIT, 3, iop_rec_call, IOP_PAYLOAD_CALL) \
+	/* what a descriptor refers to, sent before its first use */ \
+	X(FD, 4, iop_rec_fd, IOP_PAYLOAD_PATH) \
+	/* a process' working directory after chdir, fd -1 */ \
+	X(CWD, 5, iop_rec_fd, IOP_PAYLOAD_PATH) \
+	/* a thread or process was made */ \
+	X(FORK, 6, iop_rec_fork, IOP_PAYLOAD_NONE) \
+	/* a process became another program */ \
+	X(EXEC, 7, iop_rec_exec, IOP_PAYLOAD_EXEC) \
+	/* a thread ended */ \
+	X(TASK_EXIT, 8, iop_rec_task_exit, IOP_PAYLOAD_NONE) \
+	/* code was mapped, probes may be due (for the agent) */ \
+	X(MAP_EXEC, 9, iop_rec_map, IOP_PAYLOAD_NONE) \
+	/* an operation was handed to the kernel by libaio or io_uring */ \
+	X(ASYNC, 10, iop_rec_async, IOP_PAYLOAD_NONE) \
+	/* it ended */ \
+	X(ASYNC_END, 11, iop_rec_async_end, IOP_PAYLOAD_NONE) \
+	/* a file without a descriptor (registered, mapped): its identity in pos, fd -1 */ \
+	X(FILE, 12, iop_rec_fd, IOP_PAYLOAD_PATH) \
+	/* the addresses of a socket, with --sockets */ \
+	X(SOCKET, 13, iop_rec_socket, IOP_PAYLOAD_NAME) \
+	/* inside of a call: what it had to do with devices, with --device */ \
+	X(DEVICE, 14, iop_rec_device, IOP_PAYLOAD_NONE) \
+	/* what a library's constants are in a process */ \
+	X(CONSTANTS, 15, iop_rec_constants, IOP_PAYLOAD_VALUES) \
+	/* what became of a call's requests, before its CALL or EXIT */ \
+	X(REQUESTS, 20, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
+	/* probes on demand are wanted in this process (for the agent) */ \
+	X(DEMAND, 21, iop_rec, IOP_PAYLOAD_NONE) \
+	/* what a call has begun, before its CALL or EXIT: elements are iop_submitted */ \
+	X(SUBMITTED, 22, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
+	\
+	/* host, kernel, version, clocks, shared mounts, command line */ \
+	X(HOST, 64, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* the source of one probe table, in load order; probe ids count rows over all tables */ \
+	X(TABLE, 65, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* one process: exe, cmdline, cwd, rank variables, mount namespace */ \
+	X(PROCESS, 66, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* mountinfo of one mount namespace */ \
+	X(MOUNTS, 67, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* a probed library of one process: path, version, constants */ \
+	X(LIBRARY, 68, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* a probe or library that could not be probed, and why */ \
+	X(MISSING, 69, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* a span in which a layer of one process was not observed */ \
+	X(GAP, 70, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* every ring was drained up to time_ns */ \
+	X(ROUND, 71, iop_rec, IOP_PAYLOAD_NONE) \
+	/* records dropped by a full ring */ \
+	X(LOST, 72, iop_rec_lost, IOP_PAYLOAD_NONE) \
+	/* the recording ended in order: reason, totals, clocks */ \
+	X(END, 73, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* a filter, or what it left out of a layer since the last such record */ \
+	X(LEFT_OUT, 74, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* page faults on one mapped file, with --mmap-faults */ \
+	X(MAPPED, 80, iop_rec_text, IOP_PAYLOAD_TEXT)
 
-	/* written by the agent */
-	IOP_REC_HOST = 64,      /* text: host, kernel, version, clocks, shared mounts, command line */
-	IOP_REC_TABLE = 65,     /* text: the source of one probe table, in load order; probe ids count rows over all tables */
-	IOP_REC_PROCESS = 66,   /* text: one process: exe, cmdline, cwd, rank variables, mount namespace */
-	IOP_REC_MOUNTS = 67,    /* text: mountinfo of one mount namespace */
-	IOP_REC_LIBRARY = 68,   /* text: a probed library of one process: path, version, constants */
-	IOP_REC_MISSING = 69,   /* text: a probe or library that could not be probed, and why */
-	IOP_REC_GAP = 70,       /* text: a span in which a layer of one process was not observed */
-	IOP_REC_ROUND = 71,     /* every ring was drained up to time_ns: iop_rec with no payload */
-	IOP_REC_LOST = 72,      /* records dropped by a full ring: iop_rec_lost */
-	IOP_REC_END = 73,       /* the recording ended in order: text: reason, totals, clocks */
-	IOP_REC_LEFT_OUT = 74,  /* text: a filter, or what it left out of a layer since the last such record */
-	IOP_REC_MAPPED = 80,    /* text: page faults on one mapped file, with --mmap-faults */
+/* What follows a record's struct, within its length. Records may be longer than that: later versions append. */
+enum iop_payload {
+	IOP_PAYLOAD_NONE,
+	IOP_PAYLOAD_CALL,       /* nargs <= IOP_MAX_ARGS values; with IOP_F_STRINGS all of them, and lengths and bytes behind */
+	IOP_PAYLOAD_PATH,       /* path_len bytes */
+	IOP_PAYLOAD_EXEC,       /* path_len bytes */
+	IOP_PAYLOAD_NAME,       /* name_len bytes of name are used */
+	IOP_PAYLOAD_VALUES,     /* n values of 8 bytes */
+	IOP_PAYLOAD_REQUESTS,   /* n request states */
+	IOP_PAYLOAD_TEXT,       /* text_len bytes; the only payload of records whose len may be 0 */
 };
+
+#define IOP_RECORD_NUMBER(name, number, type, payload) IOP_REC_##name = number,
+enum iop_rec_type { IOP_RECORDS(IOP_RECORD_NUMBER) };
+#define IOP_REC_AGENT 64        /* the first number of the agent's */
 
 /* iop_rec.flags */
 #define IOP_F_ABANDONED 0x01    /* EXIT: the frame was left without a return (longjmp, exception, thread exit); no ret, no args */
@@ -249,6 +295,9 @@ struct iop_rec_lost {
 	__u64 lost;             /* records dropped since the last such record, all rings */
 	__u64 since_ns;         /* and since when */
 };
+
+#define IOP_RECORD_ALIGNED(name, number, type, payload) _Static_assert(sizeof(struct type) % 8 == 0 && (number) < 256, #name);
+IOP_RECORDS(IOP_RECORD_ALIGNED)
 
 _Static_assert(sizeof(struct iop_rec) == 24, "iop_rec");
 _Static_assert(sizeof(struct iop_rec_call) == 48, "iop_rec_call");

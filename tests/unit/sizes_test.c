@@ -269,6 +269,44 @@ static void rank_from_below(void **state)
 	expect_sizes("1600>1600 1600>120");
 }
 
+/* ---- arrays that are not what the model expects ---- */
+
+/* More elements than any call sends. */
+static void long_arrays(void **state)
+{
+	static const int32_t dims[500] = { 0, 1 };
+	const struct sb_arg many = { ROLE_DIMS, 1, (const char *)dims, sizeof(dims) };
+
+	(void)state;
+	open_file();
+	define();
+	call("nc_def_var", 0, (struct sb_arg[]){ ARG(HANDLE, FILE_ID), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 2), many, ARG(VARIABLE, 3),
+						 { ROLE_NONE, 0, NULL, 0 } });
+	call("nc_put_var_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3)));
+	expect_sizes("96'v'>96");
+}
+
+/* A site's table says how wide the elements are. */
+static void arrays_of_other_widths(void **state)
+{
+	(void)state;
+	sb_table(&sb, "layer SITE\n  paradigm SITE \"Site\" serial\n  libraries libsite.so*\n  success zero\n  handles id int mask 0xffffffff\n"
+		      "  type 4 4\n\n"
+		      "site_open open path out:handle -> status\n"
+		      "site_dim meta handle length out:dim -> status\n"
+		      "site_def meta handle name type ndims dims:longs out:variable -> status\n"
+		      "site_put write,whole handle variable -buf -> status\n"
+		      "site_put_part write handle variable edges:ints -buf -> status\n");
+	call("site_open", 0, ARGS(STR(PATH, "/f"), ARG(HANDLE, FILE_ID)));
+	call("site_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 4), ARG(DIM, 0)));
+	call("site_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 6), ARG(DIM, 1)));
+	call("site_def", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 2), ARRAY(DIMS, int64_t, 0, 1, 9, 9, 9, 9, 9, 9),
+				 ARG(VARIABLE, 0)));
+	call("site_put", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
+	call("site_put_part", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, int32_t, 2, 3, 9)));
+	expect_sizes("96'v'>96 24'v'>24");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +320,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(references, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(spaces_are_forgotten, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(rank_from_below, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(long_arrays, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(arrays_of_other_widths, setup, sb_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

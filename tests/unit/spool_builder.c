@@ -59,6 +59,16 @@ void sb_text(struct sb *sb, enum iop_rec_type type, uint32_t tgid, uint64_t time
 	CHECK(!spool_writer_text(sb->writer, type, tgid, time_ns, head, raw));
 }
 
+void sb_table(struct sb *sb, const char *text)
+{
+	char err[512] = "";
+
+	if (table_parse(&sb->set, "site", text, err, sizeof(err)))
+		fprintf(stderr, "spool_builder: %s\n", err);
+	CHECK(!err[0]);
+	sb_text(sb, IOP_REC_TABLE, 0, 1, "name=site\n", text);
+}
+
 void sb_rank(struct sb *sb, uint32_t tgid, int rank)
 {
 	static const char *const layers[] = { "MPI-IO", "HDF5", "netCDF" };

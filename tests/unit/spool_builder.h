@@ -34,6 +34,7 @@ void sb_begin(struct sb *sb);
 void sb_end(struct sb *sb);
 
 void sb_text(struct sb *sb, enum iop_rec_type type, uint32_t tgid, uint64_t time_ns, const char *head, const char *raw);
+void sb_table(struct sb *sb, const char *text);                 /* a site's own, after the built-in ones */
 void sb_rank(struct sb *sb, uint32_t tgid, int rank);           /* PROCESS and LIBRARY records of an Open MPI rank, cwd /w */
 void sb_call(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
 	     const struct sb_arg *args);

@@ -48,7 +48,7 @@ static void make_call(struct iop_rec_call *call, uint32_t seq, unsigned nargs)
 {
 	memset(call, 0, sizeof(*call));
 	call->rec = (struct iop_rec){ .len = sizeof(*call) + 8 * nargs, .type = IOP_REC_CALL, .tid = 7, .tgid = 7, .seq = seq };
-	call->nargs = nargs;
+	call->nargs = nargs < IOP_MAX_ARGS ? nargs : IOP_MAX_ARGS;
 	for (unsigned i = 0; i < nargs; i++)
 		call->args[i] = ((uint64_t)random() << 33) ^ ((uint64_t)random() << 11) ^ random();
 }

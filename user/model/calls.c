@@ -66,6 +66,38 @@ struct str frame_string(const struct replay *r, const struct frame *f, enum tabl
 	return arg < 0 ? (struct str){ 0 } : f->str[arg];
 }
 
+struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role)
+{
+	int arg = frame_info(r, f)->arg[role];
+	unsigned element = arg < 0 ? 0 : frame_info(r, f)->element[arg];
+
+	if (!element || !f->str[arg].p)
+		return (struct array){ 0 };
+	return (struct array){ .p = f->str[arg].p, .n = f->str[arg].len / element, .element = element };
+}
+
+int64_t array_value(const struct array *array, size_t i)
+{
+	int64_t value;
+	int32_t narrow;
+
+	if (array->element == sizeof(value)) {
+		memcpy(&value, array->p + i * sizeof(value), sizeof(value));
+		return value;
+	}
+	memcpy(&narrow, array->p + i * sizeof(narrow), sizeof(narrow));
+	return narrow;
+}
+
+uint64_t array_product(const struct array *array, uint64_t n, uint64_t product)
+{
+	if (n > array->n)
+		return BYTES_UNKNOWN;
+	for (size_t i = 0; i < n; i++)
+		product = shape_product(product, array_value(array, i));
+	return product;
+}
+
 static unsigned min(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
@@ -125,7 +157,7 @@ static int keep_strings(struct frame *f, const struct row_info *info)
 
 static void read_arguments(struct frame *f, const struct row_info *info, const struct iop_rec_call *rec)
 {
-	unsigned n = min(rec->nargs, IOP_MAX_ARGS);
+	unsigned n = rec->nargs;
 
 	memcpy(f->args, rec->args, n * sizeof(f->args[0]));
 	f->unread = rec->arg_failed | (n < IOP_MAX_ARGS ? 0xff << n : 0);
@@ -317,8 +349,6 @@ int call_record(struct replay *r, struct thread *thread, const struct iop_rec_ca
 {
 	int ret;
 
-	if (rec->rec.len < sizeof(*rec) + 8 * min(rec->nargs, IOP_MAX_ARGS))
-		return replay_fail(r, -EINVAL, "call record of thread %u is shorter than its arguments", rec->rec.tid);
 	if (rec->probe >= r->set.nrows)
 		return replay_fail(r, -EINVAL, "call record of thread %u names probe %u, the tables have %zu", rec->rec.tid,
 				   rec->probe, r->set.nrows);

@@ -24,7 +24,6 @@ struct entry {
 	uint32_t tid, seq;
 	const struct iop_rec *rec;
 	struct chunk *chunk;
-	size_t len;
 };
 
 /* The newest key of a thread. */
@@ -193,7 +192,7 @@ static int entries_room(struct order *order)
 int order_add(struct order *order, const struct iop_rec *rec, size_t len)
 {
 	size_t room = (len + 7) & ~(size_t)7;
-	struct entry entry = { .tid = rec->tid, .seq = rec->seq, .len = len };
+	struct entry entry = { .tid = rec->tid, .seq = rec->seq };
 	struct chunk *chunk;
 
 	if (key_time(order, rec, &entry.time_ns) || entries_room(order))
@@ -277,7 +276,7 @@ static int leave_until(struct order *order, uint64_t limit_ns)
 	while (merge_pass(order) > 2)
 		;
 	for (; i < order->n && order->v[i].time_ns <= limit_ns && !ret; i++) {
-		ret = order->fn(order->arg, order->v[i].rec, order->v[i].len);
+		ret = order->fn(order->arg, order->v[i].rec);
 		release(order, order->v[i].chunk);
 	}
 	order->n -= i;

@@ -14,7 +14,7 @@
 #define ORDER_SLACK_NS 200000000ull
 
 struct order;
-typedef int (*order_fn)(void *arg, const struct iop_rec *rec, size_t len);
+typedef int (*order_fn)(void *arg, const struct iop_rec *rec);
 
 struct order *order_create(order_fn fn, void *arg);     /* NULL without memory */
 void order_destroy(struct order *order);                /* NULL is fine */

@@ -98,58 +98,17 @@ static int scan_record(struct replay *r, const struct iop_rec *rec)
 	return rec->type == IOP_REC_FD ? fd_record(r, process, (const void *)rec) : 0;
 }
 
-static size_t least_size(enum iop_rec_type type)
-{
-	switch (type) {
-	case IOP_REC_CALL:
-	case IOP_REC_ENTER:
-	case IOP_REC_EXIT: return sizeof(struct iop_rec_call);
-	case IOP_REC_FD:
-	case IOP_REC_FILE:
-	case IOP_REC_CWD: return sizeof(struct iop_rec_fd);
-	case IOP_REC_DEVICE: return sizeof(struct iop_rec_device);
-	case IOP_REC_SOCKET: return sizeof(struct iop_rec_socket);
-	case IOP_REC_ASYNC: return sizeof(struct iop_rec_async);
-	case IOP_REC_ASYNC_END: return sizeof(struct iop_rec_async_end);
-	case IOP_REC_FORK: return sizeof(struct iop_rec_fork);
-	case IOP_REC_EXEC: return sizeof(struct iop_rec_exec);
-	case IOP_REC_TASK_EXIT: return sizeof(struct iop_rec_task_exit);
-	case IOP_REC_LOST: return sizeof(struct iop_rec_lost);
-	case IOP_REC_CONSTANTS: return sizeof(struct iop_rec_constants);
-	case IOP_REC_REQUESTS:
-	case IOP_REC_SUBMITTED: return sizeof(struct iop_rec_requests);
-	case IOP_REC_MAP_EXEC: return sizeof(struct iop_rec_map);
-	case IOP_REC_ROUND: return sizeof(struct iop_rec);
-	default: return type >= IOP_REC_HOST ? sizeof(struct iop_rec_text) : sizeof(struct iop_rec);
-	}
-}
-
-static bool payload_fits(const struct iop_rec *rec, size_t len)
-{
-	if (len < least_size(rec->type))
-		return false;
-	if (rec->type == IOP_REC_FD || rec->type == IOP_REC_CWD || rec->type == IOP_REC_FILE)
-		return ((const struct iop_rec_fd *)rec)->path_len <= len - sizeof(struct iop_rec_fd);
-	if (rec->type == IOP_REC_CONSTANTS)
-		return ((const struct iop_rec_constants *)rec)->n <= (len - sizeof(struct iop_rec_constants)) / sizeof(int64_t);
-	if (rec->type == IOP_REC_EXEC)
-		return ((const struct iop_rec_exec *)rec)->path_len <= len - sizeof(struct iop_rec_exec);
-	return true;
-}
-
-static int one_record(void *arg, const struct iop_rec *rec, size_t len)
+static int one_record(void *arg, const struct iop_rec *rec)
 {
 	struct replay *r = arg;
 
-	if (!payload_fits(rec, len))
-		return replay_fail(r, -EINVAL, "a record of type %u in the spool is shorter than its contents", rec->type);
 	if (rec->time_ns > r->last_ns)
 		r->last_ns = rec->time_ns;
 	if (rec->type == IOP_REC_LOST) {
 		r->lost_records += ((const struct iop_rec_lost *)rec)->lost;
 		return 0;
 	}
-	if (rec->type >= IOP_REC_HOST)
+	if (rec->type >= IOP_REC_AGENT)
 		return text_record(r, (const void *)rec);
 	return rec->seq ? thread_record(r, rec) : scan_record(r, rec);
 }
@@ -165,7 +124,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
 		/* host and tables stand first and are needed by all that follows, whatever their time */
 		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
-			ret = one_record(r, rec, len);
+			ret = one_record(r, rec);
 		else if (rec->type == IOP_REC_ROUND)
 			ret = order_round(order, rec->time_ns);
 		else

@@ -134,12 +134,10 @@ int request_issued(struct replay *r, struct thread *thread, const struct frame *
 
 int requests_record(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec)
 {
-	size_t n = (rec->rec.len - sizeof(*rec)) / sizeof(rec->v[0]);
+	size_t n = rec->n;
 	struct request_states *states = &thread->states;
 	struct iop_request_state *grown;
 
-	if (n > rec->n)
-		n = rec->n;
 	if (states->enter_ns != rec->enter_ns || states->probe != rec->probe)
 		states->n = 0;
 	states->enter_ns = rec->enter_ns;
@@ -242,7 +240,7 @@ int requests_leave(struct replay *r, struct thread *thread, const struct frame *
 	int ret = f->abandoned ? 0 : end_all(r, thread, f);
 
 	if (ret || f->abandoned || states->enter_ns != f->enter_ns || states->probe != f->probe)
-		return 0;
+		return ret;
 	for (size_t i = 0; i < states->n && !ret; i++)
 		ret = one_state(r, thread, f, &states->v[i]);
 	return ret;

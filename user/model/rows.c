@@ -61,6 +61,13 @@ static bool is_out(enum iop_arg_kind kind)
 	return kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE || kind == IOP_ARG_OUT_MMSG;
 }
 
+static uint8_t element_bytes(enum iop_arg_kind kind)
+{
+	if (kind == IOP_ARG_LONGS || kind == IOP_ARG_OUT_LONGS)
+		return sizeof(int64_t);
+	return kind == IOP_ARG_INTS || kind == IOP_ARG_OUT_INTS ? sizeof(int32_t) : 0;
+}
+
 static void read_row(struct replay *r, const struct table_row *row, struct row_info *info)
 {
 	const struct table_arg *args[IOP_MAX_ARGS] = { 0 };
@@ -77,6 +84,7 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 			info->out[info->nout++] = i;
 		if (table_kind_has(args[i]->kind) & IOP_HAS_PAYLOAD)
 			info->strings[info->nstrings++] = i;
+		info->element[i] = element_bytes(args[i]->kind);
 		if (args[i]->role == ROLE_HANDLE && is_out(args[i]->kind))
 			handle_out = true;
 	}

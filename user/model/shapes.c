@@ -6,6 +6,7 @@
 #include "model/state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct variable {
 	bool has_type;
 	int ndims;              /* UNKNOWN_COUNT */
 	unsigned ndims_known;   /* of dims[], from the first on */
-	int32_t dims[IOP_ARRAY_MAX];
+	int64_t dims[IOP_ARRAY_MAX];
 	UT_hash_handle hh;
 };
 
@@ -91,7 +92,8 @@ static uint32_t name_number(struct replay *r, struct str name)
 static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
 {
 	struct variable *variable = variable_get(r, f, key);
-	struct str name = frame_string(r, f, ROLE_NAME), dims = frame_string(r, f, ROLE_DIMS);
+	struct str name = frame_string(r, f, ROLE_NAME);
+	struct array dims = frame_array(r, f, ROLE_DIMS);
 	int64_t ndims;
 
 	if (!variable)
@@ -99,12 +101,12 @@ static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
 	if (name.p && name.len && !(variable->name = name_number(r, name)))
 		return -ENOMEM;
 	variable->has_type |= frame_arg(r, f, ROLE_TYPE, &variable->type);
-	if (frame_arg(r, f, ROLE_NDIMS, &ndims) && ndims >= 0)
+	if (frame_arg(r, f, ROLE_NDIMS, &ndims) && ndims >= 0 && ndims <= INT_MAX)
 		variable->ndims = ndims;
-	if (dims.p) {
-		variable->ndims_known = dims.len / sizeof(variable->dims[0]);
-		memcpy(variable->dims, dims.p, variable->ndims_known * sizeof(variable->dims[0]));
-	}
+	if (dims.p)
+		variable->ndims_known = dims.n < IOP_ARRAY_MAX ? dims.n : IOP_ARRAY_MAX;
+	for (unsigned i = 0; dims.p && i < variable->ndims_known; i++)
+		variable->dims[i] = array_value(&dims, i);
 	return 0;
 }
 
@@ -172,10 +174,9 @@ static uint64_t type_bytes(const struct replay *r, const struct thread *thread, 
 	return frame_info(r, f)->sized ? space_type_bytes(thread, type) : BYTES_UNKNOWN;
 }
 
-static uint64_t dimension_length(const struct frame *f, int32_t which)
+static uint64_t dimension_length(const struct frame *f, int64_t id)
 {
 	struct dimension *dimension;
-	int64_t id = which;
 
 	HASH_FIND(hh, f->object->dimensions, &id, sizeof(id), dimension);
 	return dimension && (dimension->fixed || dimension->told_ns >= f->enter_ns) ? dimension->length : BYTES_UNKNOWN;
@@ -192,17 +193,11 @@ static uint64_t whole_variable(const struct frame *f, const struct variable *var
 	return elements;
 }
 
-static uint64_t edges_product(const struct variable *variable, struct str edges)
+static uint64_t edges_product(const struct replay *r, const struct frame *f, const struct variable *variable)
 {
-	uint64_t elements = 1, edge;
+	struct array edges = frame_array(r, f, ROLE_EDGES);
 
-	if (!variable || variable->ndims < 0 || edges.len < variable->ndims * sizeof(edge))
-		return variable && !variable->ndims ? 1 : BYTES_UNKNOWN;
-	for (int i = 0; i < variable->ndims; i++) {
-		memcpy(&edge, edges.p + i * sizeof(edge), sizeof(edge));
-		elements = shape_product(elements, edge);
-	}
-	return elements;
+	return variable && variable->ndims >= 0 ? array_product(&edges, variable->ndims, 1) : BYTES_UNKNOWN;
 }
 
 /* Elements of an array that the call moves. Without edges (a null pointer) it is the whole variable. */
@@ -218,7 +213,7 @@ static uint64_t elements_moved(const struct replay *r, const struct thread *thre
 	if (row->mods & MOD_WHOLE || (edges >= 0 && !f->args[edges]))
 		return whole_variable(f, variable);
 	if (edges >= 0)
-		return edges_product(variable, f->str[edges]);
+		return edges_product(r, f, variable);
 	if (frame_info(r, f)->arg[ROLE_DATATYPE] >= 0)
 		return BYTES_UNKNOWN;
 	if (frame_info(r, f)->arg[ROLE_VARIABLE] < 0)

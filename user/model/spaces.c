@@ -6,6 +6,7 @@
 #include "model/state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,17 +146,11 @@ int space_constants(struct replay *r, struct process *process, const struct iop_
 
 /* ---- learning ---- */
 
-static uint64_t array_product(struct str array, unsigned rank, uint64_t product)
+static uint64_t dims_product(const struct replay *r, const struct frame *f, enum table_role role, int64_t rank, uint64_t product)
 {
-	uint64_t value;
+	struct array array = frame_array(r, f, role);
 
-	if (array.len < rank * sizeof(value))
-		return UNKNOWN;
-	for (unsigned i = 0; i < rank; i++) {
-		memcpy(&value, array.p + i * sizeof(value), sizeof(value));
-		product = shape_product(product, value);
-	}
-	return product;
+	return rank < 0 ? UNKNOWN : array_product(&array, rank, product);
 }
 
 static void set_extent(const struct thread *thread, struct sized *sized, int rank, uint64_t extent)
@@ -174,9 +169,9 @@ static void set_extent(const struct thread *thread, struct sized *sized, int ran
 /* ndims and dims of the call: where dims are all there, the extent. */
 static bool read_dims(const struct replay *r, const struct frame *f, int64_t *rank, uint64_t *extent)
 {
-	if (!frame_arg(r, f, ROLE_NDIMS, rank) || *rank < 0)
+	if (!frame_arg(r, f, ROLE_NDIMS, rank) || *rank < 0 || *rank > INT_MAX)
 		return false;
-	*extent = array_product(frame_string(r, f, ROLE_DIMS), *rank, 1);
+	*extent = dims_product(r, f, ROLE_DIMS, *rank, 1);
 	return true;
 }
 
@@ -245,7 +240,6 @@ static int made_type(struct replay *r, struct thread *thread, struct frame *f)
 
 static void select_hyperslab(const struct replay *r, const struct frame *f, struct sized *space)
 {
-	struct str block = frame_string(r, f, ROLE_BLOCK);
 	int64_t operation, no_block;
 	bool set = frame_arg(r, f, ROLE_CMD, &operation) && operation == SELECT_SET;
 
@@ -253,9 +247,9 @@ static void select_hyperslab(const struct replay *r, const struct frame *f, stru
 	space->selected = UNKNOWN;
 	if (!set || space->rank < 0)
 		return;
-	space->selected = array_product(frame_string(r, f, ROLE_EDGES), space->rank, 1);
+	space->selected = dims_product(r, f, ROLE_EDGES, space->rank, 1);
 	if (!frame_arg(r, f, ROLE_BLOCK, &no_block) || no_block)        /* a null pointer: blocks of one */
-		space->selected = array_product(block, space->rank, space->selected);
+		space->selected = dims_product(r, f, ROLE_BLOCK, space->rank, space->selected);
 }
 
 static void select_elements(const struct replay *r, const struct frame *f, struct sized *space, int64_t items)
@@ -326,14 +320,14 @@ static int changed(struct replay *r, struct thread *thread, struct frame *f)
 	}
 	/* H5Dset_extent */
 	if (frame_info(r, f)->arg[ROLE_DIMS] >= 0 && frame_arg(r, f, ROLE_HANDLE, &id) && (sized = sized_find(thread, id)))
-		sized->extent = sized->rank < 0 ? UNKNOWN : array_product(frame_string(r, f, ROLE_DIMS), sized->rank, 1);
+		sized->extent = dims_product(r, f, ROLE_DIMS, sized->rank, 1);
 	return 0;
 }
 
 static int told(struct replay *r, struct thread *thread, struct frame *f, enum table_role role)
 {
 	struct sized *sized;
-	struct str dims = frame_string(r, f, ROLE_DIMS);
+	struct array dims = frame_array(r, f, ROLE_DIMS);
 	int64_t id;
 
 	if (!frame_arg(r, f, role, &id))
@@ -361,7 +355,7 @@ static int told(struct replay *r, struct thread *thread, struct frame *f, enum t
 		break;
 	default:        /* H5S_MAX_RANK is 32 */
 		set_extent(thread, sized, f->ret,
-			   dims.p && f->ret <= IOP_ARRAY_MAX ? array_product(dims, f->ret, 1) : sized->extent);
+			   dims.p && f->ret <= IOP_ARRAY_MAX ? array_product(&dims, f->ret, 1) : sized->extent);
 	}
 	return 0;
 }

@@ -26,7 +26,8 @@ struct row_info {
 	int8_t arg[MAX_ROLES];          /* captured index, -1 */
 	uint8_t nout, nstrings;
 	uint8_t out[IOP_MAX_ARGS];      /* captured indexes of OUT arguments */
-	uint8_t strings[IOP_MAX_ARGS];  /* of STRING arguments */
+	uint8_t strings[IOP_MAX_ARGS];  /* of STRING and array arguments */
+	uint8_t element[IOP_MAX_ARGS];  /* bytes of one element of an array argument, 0: it is none */
 	bool makes;                     /* open, create: a handle */
 	bool uses;                      /* HANDLE is an argument that is operated on */
 	bool sized;                     /* the layer has dataspaces and types by id (spaces.c) */
@@ -155,6 +156,7 @@ struct group_info { const char *comm, *mntns, *job; int64_t rank, size; uint32_t
 struct job { const char *id; uint32_t world, number; uint64_t size; };
 
 struct str { const char *p; size_t len; };      /* p NULL: unknown */
+struct array { const char *p; size_t n; unsigned element; };    /* integers of 4 or 8 bytes; p NULL: unknown */
 
 struct frame {
 	uint16_t probe;
@@ -333,6 +335,10 @@ static inline const struct table_layer *frame_layer(const struct replay *r, cons
 /* The value of the argument with this role; false if there is none or it could not be read. */
 bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value);
 struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role);
+/* The elements of an array argument that were recorded; p is NULL if the argument is missing, unreadable or no array. */
+struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role);
+int64_t array_value(const struct array *array, size_t i);      /* i < n */
+uint64_t array_product(const struct array *array, uint64_t n, uint64_t product);       /* of the first n; BYTES_UNKNOWN if one is missing */
 
 /* ---- outcome.c ---- */
 void outcome_set(const struct replay *r, struct frame *f, const struct iop_rec_call *rec);

@@ -109,57 +109,6 @@ static int read_block(struct spool_reader *reader)
 
 /* ---- one record ---- */
 
-/* The least length of a record of its type with what it says to carry. The strings of a call are behind that. */
-static size_t least_size(const struct iop_rec *rec, size_t room)
-{
-	switch (rec->type) {
-	case IOP_REC_CALL:
-	case IOP_REC_ENTER:
-	case IOP_REC_EXIT:
-		if (room < sizeof(struct iop_rec_call))
-			return sizeof(struct iop_rec_call);
-		return sizeof(struct iop_rec_call) + 8ul * ((const struct iop_rec_call *)rec)->nargs;
-	case IOP_REC_FD:
-	case IOP_REC_CWD:
-		if (room < sizeof(struct iop_rec_fd))
-			return sizeof(struct iop_rec_fd);
-		return sizeof(struct iop_rec_fd) + ((const struct iop_rec_fd *)rec)->path_len;
-	case IOP_REC_EXEC:
-		if (room < sizeof(struct iop_rec_exec))
-			return sizeof(struct iop_rec_exec);
-		return sizeof(struct iop_rec_exec) + (size_t)((const struct iop_rec_exec *)rec)->path_len;
-	case IOP_REC_FORK:
-		return sizeof(struct iop_rec_fork);
-	case IOP_REC_TASK_EXIT:
-		return sizeof(struct iop_rec_task_exit);
-	case IOP_REC_MAP_EXEC:
-		return sizeof(struct iop_rec_map);
-	case IOP_REC_LOST:
-		return sizeof(struct iop_rec_lost);
-	case IOP_REC_HOST ... IOP_REC_GAP:
-	case IOP_REC_END:
-	case IOP_REC_LEFT_OUT:
-		if (room < sizeof(struct iop_rec_text))
-			return sizeof(struct iop_rec_text);
-		return sizeof(struct iop_rec_text) + (size_t)((const struct iop_rec_text *)rec)->text_len;
-	default:        /* of a later version: skipped by whoever does not know it */
-		return sizeof(struct iop_rec);
-	}
-}
-
-static bool record_is_sound(const struct iop_rec *rec, size_t left)
-{
-	size_t size, limit;
-
-	if (left < sizeof(*rec))
-		return false;
-	limit = rec->len ? rec->len : left;
-	if (limit > left || limit % 8 || limit < sizeof(*rec) || (!rec->len && limit < sizeof(struct iop_rec_text)))
-		return false;
-	size = iop_rec_size(rec);
-	return size <= limit && least_size(rec, size) <= size;
-}
-
 int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, size_t *len)
 {
 	const struct iop_rec *next;
@@ -174,7 +123,7 @@ int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, s
 			return n;
 	}
 	next = (const struct iop_rec *)(reader->raw + reader->at);
-	if (!record_is_sound(next, reader->raw_len - reader->at)) {
+	if (!iop_rec_valid(next, reader->raw_len - reader->at)) {
 		reader->damaged = true;
 		return -EBADMSG;
 	}

@@ -45,6 +45,12 @@ int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, s
 /* The length of a record in bytes, from its header. */
 size_t iop_rec_size(const struct iop_rec *rec);
 
+/* Whether the left bytes at rec begin with a whole record: its length holds its struct and what the struct says to follow
+ * (IOP_RECORDS in record.h). The strings of a call are behind that: their number is the table's. Types of later versions only need
+ * a length. spool_reader_next returns valid records only. */
+bool iop_rec_valid(const struct iop_rec *rec, size_t left);
+const char *iop_rec_name(uint8_t type);         /* "CALL"; NULL for a type of a later version */
+
 /* key=value text: copies the unescaped value of key into buf; false if absent. Escaping for writing: text_escape. */
 bool text_value(const struct iop_rec_text *rec, const char *key, char *buf, size_t buf_len);
 const char *text_raw(const struct iop_rec_text *rec, size_t *len);      /* after the empty line; NULL if there is none */

@@ -7,13 +7,6 @@
 
 #include "spool/spool.h"
 
-size_t iop_rec_size(const struct iop_rec *rec)
-{
-	if (rec->len)
-		return rec->len;
-	return (sizeof(struct iop_rec_text) + (size_t)((const struct iop_rec_text *)rec)->text_len + 7) & ~(size_t)7;
-}
-
 /* ---- escapes ---- */
 
 static bool needs_escape(unsigned char c)
