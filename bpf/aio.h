@@ -28,7 +28,7 @@ struct user_io_event { u64 data, obj; s64 res, res2; };
 struct user_aio_ring { u32 id, nr, head, tail, magic, compat, incompat, header_length; };
 
 /* claimed: events since the context was made. known: false for one that was made before we looked, until its ring can be read. */
-struct aio_context_key { u64 tgid, context; };
+struct aio_context_key { u64 process, context; };
 struct aio_context { u64 claimed; u32 known, pad; };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -40,9 +40,9 @@ struct {
 /* What a walk over events or iocbs goes by. */
 struct aio_walk { struct thread *t; u64 context, address, from, nr, now; };
 
-static __always_inline struct aio_context_key aio_key(u64 context)
+static __always_inline struct aio_context_key aio_key(struct thread *t, u64 context)
 {
-	return (struct aio_context_key){ .tgid = bpf_get_current_pid_tgid() >> 32, .context = context };
+	return (struct aio_context_key){ .process = t ? process_number(t) : 0, .context = context };
 }
 
 /* ---- ends ---- */
@@ -78,7 +78,7 @@ static long aio_event_step(u32 i, void *data)
  * process' page table only if the program itself has ever touched it. */
 __noinline int aio_look(struct thread *t, u64 context, u64 now)
 {
-	struct aio_context_key key = aio_key(context);
+	struct aio_context_key key = aio_key(t, context);
 	struct aio_context *known = bpf_map_lookup_elem(&aio_contexts, &key), fresh = { 0 };
 	struct aio_walk walk = { .t = t, .context = context, .address = context + sizeof(struct user_aio_ring), .now = now };
 	struct user_aio_ring ring;
@@ -111,7 +111,7 @@ __noinline int aio_look(struct thread *t, u64 context, u64 now)
 /* A ring that the program never touched is emptied by system calls only: then their results are all. */
 __noinline int aio_reaped(struct thread *t, u64 context, u64 events, s64 count, u64 now)
 {
-	struct aio_context_key key = aio_key(context);
+	struct aio_context_key key = aio_key(t, context);
 	struct aio_walk walk = { .t = t, .context = context, .address = events, .now = now };
 	struct aio_context *known, fresh = { 0 };
 
@@ -166,7 +166,7 @@ __noinline int aio_iocb(struct thread *t, u64 context, u64 slot, u64 now)
 		rec->offset = iocb.offset;
 	}
 	if (unwanted)
-		leave_out(rec);
+		leave_out(t, rec);
 	send_async(t, rec);
 	return 0;
 }
@@ -199,7 +199,7 @@ static __always_inline void aio_enter(struct thread *t, struct frame *f, u32 nr)
 	bpf_loop(count < AIO_SUBMIT_MAX ? count : AIO_SUBMIT_MAX, aio_iocb_step, &walk, 0);
 }
 
-static __always_inline void aio_made(struct frame *f)
+static __always_inline void aio_made(struct thread *t, struct frame *f)
 {
 	struct aio_context fresh = { .known = 1 };
 	struct aio_context_key key;
@@ -207,7 +207,7 @@ static __always_inline void aio_made(struct frame *f)
 
 	if (bpf_probe_read_user(&context, sizeof(context), (void *)f->args[0]))
 		return;
-	key = aio_key(context);
+	key = aio_key(t, context);
 	bpf_map_update_elem(&aio_contexts, &key, &fresh, BPF_ANY);
 }
 
@@ -217,9 +217,9 @@ static __always_inline void aio_leave(struct thread *t, struct frame *f, u32 nr,
 
 	if (ret < 0)
 		return;
-	key = aio_key(f->args[0]);
+	key = aio_key(t, f->args[0]);
 	if (nr == io_setup_nr)
-		aio_made(f);
+		aio_made(t, f);
 	else if (nr == io_destroy_nr)
 		bpf_map_delete_elem(&aio_contexts, &key);
 	else if (nr == io_getevents_nr || nr == io_pgetevents_nr)

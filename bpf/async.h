@@ -37,10 +37,9 @@ static __always_inline struct iop_rec_async *async_begin(struct thread *t, u8 in
 const volatile __u32 async_layer = 0;     /* whose calls left-out operations are counted with */
 
 /* What the filter by file wants none of is told all the same, so that its end finds it, but marked, and counted here. */
-static __always_inline void leave_out(struct iop_rec_async *rec)
+static __always_inline void leave_out(struct thread *t, struct iop_rec_async *rec)
 {
-	u32 key = async_layer * IOP_FILTERS + IOP_FILTER_FILE;
-	struct iop_left_out *counts = bpf_map_lookup_elem(&left_out, &key);
+	struct iop_left_out *counts = left_out_counts(slot_of(t), async_layer, IOP_FILTER_FILE);
 
 	rec->flags |= IOP_ASYNC_LEFT_OUT;
 	if (!counts)

@@ -280,11 +280,11 @@ __noinline u32 frames_alive(struct thread *t, u64 sp)
 	return alive;
 }
 
-static __always_inline u32 flags_turned_off(void)
+static __always_inline u32 flags_turned_off(struct thread *t)
 {
-	u32 tgid = bpf_get_current_pid_tgid() >> 32, *flags;
+	struct iop_process_key key = process_key(t);
+	u32 *flags = bpf_map_lookup_elem(&turned_off, &key);
 
-	flags = any_turned_off ? bpf_map_lookup_elem(&turned_off, &tgid) : 0;
 	return flags ? *flags : 0;
 }
 
@@ -307,7 +307,7 @@ __noinline bool frame_is_off(struct thread *t, u32 index, u32 off)
 /* Calls that were open when their probes were taken away have no return: they are closed before anything enters below them. */
 __noinline int abandon_turned_off(struct thread *t, u64 now)
 {
-	u32 off = flags_turned_off(), keep = t ? t->depth : 0;
+	u32 off = t ? flags_turned_off(t) : 0, keep = t ? t->depth : 0;
 
 	for (int i = 0; i < MAX_DEPTH && t && off; i++) {
 		if (!keep || !frame_is_off(t, keep - 1, off))
@@ -324,7 +324,7 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 {
 	struct frame *top;
 
-	if (any_turned_off && t->depth)
+	if (t->depth && recording_by(t->recording)->any_turned_off)
 		abandon_turned_off(t, now);
 	top = frame_at(t, t->depth - 1);
 	if (!t->depth || !top)
@@ -370,8 +370,10 @@ static __always_inline struct frame *push(struct thread *t, u64 now, bool left_o
 			send_enter(t, parent, depth - 1, parent->flags & FRAME_ARRAYS, now);
 	}
 	f = frame_at(t, depth);
-	if (f)
+	if (f) {
+		f->slot = slot_of(t);
 		t->depth = depth + 1;
+	}
 	return f;
 }
 

@@ -24,11 +24,16 @@ __noinline u64 constant_at(struct thread *t, struct iop_constants *wanted, u32 i
 /* Before the library has started none of them is positive: then it is tried again at the next call. */
 __noinline int send_constants(struct thread *t, u64 now)
 {
-	u32 tgid = bpf_get_current_pid_tgid() >> 32, positive = 0, len;
-	struct iop_constants *wanted = bpf_map_lookup_elem(&constants, &tgid);
 	struct iop_rec_constants *rec = t ? (void *)t->scratch : 0;
+	struct iop_constants *wanted;
+	struct iop_process_key key;
+	u32 positive = 0, len;
 
-	if (!rec || !wanted)
+	if (!t || !rec)
+		return 0;
+	key = process_key(t);
+	wanted = bpf_map_lookup_elem(&constants, &key);
+	if (!wanted)
 		return 0;
 	rec->layer = wanted->layer;
 	rec->n = wanted->n;
@@ -40,7 +45,7 @@ __noinline int send_constants(struct thread *t, u64 now)
 	if (!positive)
 		return 0;
 	len = sizeof(*rec) + 8 * (wanted->n & 127);
-	if (bpf_map_delete_elem(&constants, &tgid))
+	if (bpf_map_delete_elem(&constants, &key))
 		return 0;       /* another thread sends them */
 	rec_header(&rec->rec, t, IOP_REC_CONSTANTS, 0, len, now);
 	send(t, rec, len, false);

@@ -43,18 +43,28 @@ static __always_inline u64 wakeup_flags(struct thread *t, void *ring)
 	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
+/* A ring of the recording's, by its place among those of the slot. */
+static __always_inline void *ring_at(u32 recording, u32 place)
+{
+	u32 index = (recording & IOP_RECORDING_SLOT) * (ring_count + IOP_REQUEST_RINGS) + place;
+
+	return bpf_map_lookup_elem(&rings, &index);
+}
+
+static __always_inline void *ring_here(u32 recording)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return ring_at(recording, cpu < ring_count ? cpu : cpu % ring_count);   /* a division is dear, and most have a ring per CPU */
+}
+
 /* The sequence number is used up even if the ring is full: the gap tells the reader where. */
 static __always_inline void send(struct thread *t, void *rec, u32 len, bool urgent)
 {
-	u32 index = bpf_get_smp_processor_id();
-	void *ring;
-
-	if (index >= ring_count)
-		index %= ring_count;    /* a division is dear, and most have a ring per CPU */
-	ring = bpf_map_lookup_elem(&rings, &index);
+	void *ring = ring_here(t->recording);
 
 	if (!ring || bpf_ringbuf_output(ring, rec, len, urgent ? BPF_RB_FORCE_WAKEUP : wakeup_flags(t, ring)))
-		COUNT(lost, 1);
+		COUNT(t->recording, lost, 1);
 }
 
 #endif

@@ -19,10 +19,12 @@ const volatile bool filter_streams = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOP_FILTERS);       /* set before load: for each layer */
+	__uint(max_entries, IOP_FILTERS);       /* set before load: for each slot, and in it for each layer */
 	__type(key, u32);
 	__type(value, struct iop_left_out);
 } left_out SEC(".maps");
+
+const volatile __u32 left_out_layers = 1;       /* places for layers in a slot */
 
 /* ---- counting ---- */
 
@@ -43,9 +45,9 @@ static __always_inline s64 moved_bytes(struct frame *f, const struct iop_desc *d
 	}
 }
 
-static __always_inline struct iop_left_out *left_out_counts(const struct iop_desc *desc, u32 filter)
+static __always_inline struct iop_left_out *left_out_counts(u32 slot, u32 layer, u32 filter)
 {
-	u32 key = desc->layer * IOP_FILTERS + filter;
+	u32 key = (slot * left_out_layers + layer) * IOP_FILTERS + filter;
 
 	return bpf_map_lookup_elem(&left_out, &key);
 }
@@ -53,7 +55,7 @@ static __always_inline struct iop_left_out *left_out_counts(const struct iop_des
 /* Atomic: a program may be preempted by another one on its CPU. */
 __noinline int count_left_out(struct frame *f, const struct iop_desc *desc, u32 filter, s64 ret, u64 now)
 {
-	struct iop_left_out *counts = f && desc ? left_out_counts(desc, filter) : 0;
+	struct iop_left_out *counts = f && desc ? left_out_counts(f->slot, desc->layer, filter) : 0;
 	s64 bytes;
 
 	if (!counts || !f || !desc)
@@ -81,7 +83,7 @@ __noinline int count_abandoned(struct frame *f, u64 now)
 		return 0;
 	id = f->probe;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
-	counts = desc ? left_out_counts(desc, f->flags & FRAME_TEST ? IOP_FILTER_REPEATED : IOP_FILTER_FILE) : 0;
+	counts = desc ? left_out_counts(f->slot, desc->layer, f->flags & FRAME_TEST ? IOP_FILTER_REPEATED : IOP_FILTER_FILE) : 0;
 	if (counts) {
 		__sync_fetch_and_add(&counts->calls, 1);
 		__sync_fetch_and_add(&counts->time_ns, now - f->enter_ns);

@@ -41,14 +41,16 @@ static __always_inline bool wait_for_agent(struct hold_state *state, u64 stack)
 	return answered;
 }
 
-static __always_inline bool ask_agent(void *ring, struct iop_request *request, struct hold_state *state, u64 limit_ns)
+static __always_inline bool ask_agent(struct thread *t, enum iop_request_ring which, struct iop_request *request,
+				      struct hold_state *state, u64 limit_ns)
 {
+	void *ring = ring_at(t->recording, ring_count + which);
 	u32 waiting = 0;
 
 	state->key = bpf_get_current_pid_tgid();
 	state->deadline = bpf_ktime_get_ns() + limit_ns;
 	request->pid_tgid = state->key;
-	return !bpf_map_update_elem(&holds, &state->key, &waiting, BPF_ANY) &&
+	return ring && !bpf_map_update_elem(&holds, &state->key, &waiting, BPF_ANY) &&
 	       !bpf_ringbuf_output(ring, request, sizeof(*request), BPF_RB_FORCE_WAKEUP);
 }
 
@@ -69,10 +71,12 @@ int linker_rendezvous(struct pt_regs *ctx)
 	struct thread *t = thread_of(bpf_get_current_task_btf());
 	struct iop_request *request;
 	struct hold_state state;
+	u64 hold_limit_ns;
 	struct process *p;
 
-	if (!t)
+	if (!t || is_foreign_link(t, bpf_get_attach_cookie(ctx)))
 		return 0;
+	hold_limit_ns = recording_by(t->recording)->hold_limit_ns;
 	if (!hold_limit_ns) {
 		if (!syscalls_traced)
 			code_mapped_by_linker(t);
@@ -85,8 +89,8 @@ int linker_rendezvous(struct pt_regs *ctx)
 		p->unprobed_code = 0;
 	request = (void *)t->scratch;
 	request->n = 0;
-	if (ask_agent(&probe_requests, request, &state, hold_limit_ns) && !wait_for_agent(&state, ctx->sp))
-		COUNT(holds_late, 1);
+	if (ask_agent(t, IOP_RING_PROBES, request, &state, hold_limit_ns) && !wait_for_agent(&state, ctx->sp))
+		COUNT(t->recording, holds_late, 1);
 	return 0;
 }
 
@@ -165,7 +169,7 @@ int unwinder_entry(struct pt_regs *ctx)
 	struct iop_request *request;
 	struct hold_state state;
 
-	if (!t || !t->depth)
+	if (!t || !t->depth || is_foreign_link(t, bpf_get_attach_cookie(ctx)))
 		return 0;
 	prune(t, ctx->sp, 0);
 	request = (void *)t->scratch;
@@ -173,9 +177,9 @@ int unwinder_entry(struct pt_regs *ctx)
 	collect_returns(t);
 	if (!request->n)
 		return 0;
-	COUNT(unwinds, 1);
-	if (!ask_agent(&return_requests, request, &state, unwind_limit_ns) || !wait_for_agent(&state, ctx->sp))
-		COUNT(unwinds_late, 1);
+	COUNT(t->recording, unwinds, 1);
+	if (!ask_agent(t, IOP_RING_RETURNS, request, &state, unwind_limit_ns) || !wait_for_agent(&state, ctx->sp))
+		COUNT(t->recording, unwinds_late, 1);
 	return 0;
 }
 

@@ -13,6 +13,5 @@
 #include "mapped.h"
 #include "hold.h"
 #include "uring.h"
-#include "recognise.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

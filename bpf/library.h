@@ -60,21 +60,26 @@ static __always_inline int no_return_call(struct thread *t, struct frame *f, con
 }
 
 /* While a link for all takes over from the processes' own, both see the same calls. */
-static __always_inline bool seen_by_other_link(u64 cookie)
+static __always_inline bool is_other_link(struct thread *t, u64 cookie)
 {
-	return cookie & (links_for_all ? IOP_COOKIE_OWN : IOP_COOKIE_FOR_ALL);
+	return cookie & (recording_by(t->recording)->links_for_all ? IOP_COOKIE_OWN : IOP_COOKIE_FOR_ALL);
+}
+
+/* A link for all of another recording's. */
+static __always_inline bool is_foreign_link(struct thread *t, u64 cookie)
+{
+	return (cookie >> IOP_COOKIE_SLOT_SHIFT & IOP_RECORDING_SLOT) != slot_of(t);
 }
 
 /* Returns 1 if no return probe is wanted. */
-static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, struct task_struct *task, bool hijacks)
+static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, struct task_struct *task, bool hijacks)
 {
-	struct thread *t = thread_of(task);
 	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;
 	struct frame *f;
 	u64 sp, now;
 
-	if (!t || seen_by_other_link(cookie))
+	if (is_other_link(t, cookie))
 		return 1;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
@@ -84,7 +89,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 	prune(t, sp, now);
 	if ((desc->flags & IOP_D_NESTED) && !t->depth)
 		return 1;
-	if (any_turned_off && (desc->flags & flags_turned_off()))
+	if (recording_by(t->recording)->any_turned_off && (desc->flags & flags_turned_off(t)))
 		return 1;
 	if (desc->requests & IOP_R_TAKES) {
 		integer_arguments(ctx, t);
@@ -106,7 +111,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, u64 cookie, s
 		f->flags |= FRAME_TEST;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
-	if ((desc->has & IOP_HAS_CONSTANTS) && any_constants)
+	if ((desc->has & IOP_HAS_CONSTANTS) && recording_by(t->recording)->any_constants)
 		send_constants(t, now);
 	if (desc->has & IOP_HAS_ARRAYS)
 		f->flags |= FRAME_ARRAYS;
@@ -141,17 +146,14 @@ __noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
 }
 
 /* sp: where the return address is, or was. */
-static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u64 sp)
+static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, u64 sp)
 {
 	u32 id = cookie & IOP_COOKIE_ROW;
 	u64 now = bpf_ktime_get_ns();
-	struct thread *t = thread_of(bpf_get_current_task_btf());
 	struct iop_desc *desc;
 	struct frame *f;
 	u32 index;
 
-	if (!t)
-		return 0;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;
@@ -169,7 +171,7 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 	}
 	t->depth = index;
 	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
-		if (test_repeats(f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
+		if (test_repeats(t, f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
 			count_left_out(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);
 			return 0;
 		}
@@ -180,7 +182,7 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 	if (desc->requests & IOP_R_SUBMITS)
 		send_submitted(t, f, id, now);
 	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
-		request_made(f, id, !!(cookie & IOP_COOKIE_NARROW), now);
+		request_made(t, f, id, !!(cookie & IOP_COOKIE_NARROW), now);
 	send_return(t, f, desc, index, ctx->ax, now);
 	return 0;
 }
@@ -190,12 +192,16 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, u64 cookie, u
 static __always_inline int library_call(struct pt_regs *ctx, u64 cookie, bool is_return)
 {
 	u64 frame = cookie >> IOP_COOKIE_FRAME_SHIFT;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
 
-	if ((cookie & IOP_COOKIE_EXIT) && seen_by_other_link(cookie))
+	if (!t || is_foreign_link(t, cookie))
+		return 1;
+	if ((cookie & IOP_COOKIE_EXIT) && is_other_link(t, cookie))
 		return 1;
 	if (is_return || (cookie & IOP_COOKIE_EXIT))
-		return leave_library_call(ctx, cookie, frame ? ctx->sp + frame : ctx->sp - 8) | (frame != 0);
-	return enter_library_call(ctx, cookie, bpf_get_current_task_btf(), !frame) | (frame != 0);
+		return leave_library_call(ctx, t, cookie, frame ? ctx->sp + frame : ctx->sp - 8) | (frame != 0);
+	return enter_library_call(ctx, t, cookie, task, !frame) | (frame != 0);
 }
 
 SEC("uprobe")
@@ -208,9 +214,12 @@ int call_entry(struct pt_regs *ctx)
 SEC("uprobe")
 int call_return(struct pt_regs *ctx)
 {
+	struct thread *t = thread_of(bpf_get_current_task_btf());
 	u64 cookie = bpf_get_attach_cookie(ctx);
 
-	return seen_by_other_link(cookie) ? 0 : leave_library_call(ctx, cookie, ctx->sp - 8);
+	if (!t || is_foreign_link(t, cookie) || is_other_link(t, cookie))
+		return 0;
+	return leave_library_call(ctx, t, cookie, ctx->sp - 8);
 }
 
 /* Linux 6.13: one program for entry and return; it may decline the return for this call. */

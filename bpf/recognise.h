@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A job's processes, recognised at their exec: before the first instruction of the program, whoever started it. Runs before
- * process_exec, which finds them traced.
+ * Processes that join a recording at their exec, before the first instruction of the program: the launched one, and those of a job,
+ * whoever started them. When several recordings wait for the same process, the one in the lowest slot has it.
  */
 #ifndef IOPROBE_BPF_RECOGNISE_H
 #define IOPROBE_BPF_RECOGNISE_H
 
-#include "tasks.h"
-#include <ioprobe/awaited.h>
+#include "state.h"
 
 #define MAX_PIECES (1 << 16)    /* the environment may have 2 MiB at most, mostly of short strings */
 
-struct iop_awaited awaited;
+const volatile bool recognises = false;         /* a recording may wait for a job's processes */
 
 /* A walk over the strings of an environment; long ones come in several pieces, of which only the first can be an entry. */
 struct search {
 	u64 at, end;
 	u32 found;              /* bit per entry */
 	u32 inside;             /* a string: its beginning is passed */
+	u32 slot, pad;          /* of the recording that waits */
 	u64 piece[IOP_ENTRY_ROOM / 8];
 };
 
 /* Without branches, of which the verifier would follow every combination. */
 static __always_inline u32 is_entry(const struct search *search, u32 index)
 {
+	struct iop_awaited *awaited = &recording_by(search->slot)->awaited;
 	u64 differs = 0;
 
 	for (u32 i = 0; i < IOP_ENTRY_ROOM / 8; i++)
-		differs |= (search->piece[i] ^ awaited.entry[index].text[i]) & awaited.entry[index].mask[i];
+		differs |= (search->piece[i] ^ awaited->entry[index].text[i]) & awaited->entry[index].mask[i];
 	return (u32)!differs << index;
 }
 
@@ -48,32 +49,46 @@ static long search_step(u32 index, void *data)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
-int recognise(u64 *ctx)
+/* Whether the new program has the entries that this recording waits for. A function of its own, so that the verifier looks at it once
+ * and not for every slot. */
+__noinline int has_entries(u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct linux_binprm *bprm = (void *)ctx[2];
-	struct search search = { 0 };
-	struct thread *t;
+	struct search search = { .slot = slot };
 
-	if (!awaited.on || (u32)task->cred->uid.val != awaited.uid || thread_of(task))
-		return 0;
 	search.at = task->mm->env_start;
 	search.end = task->mm->env_end;
 	bpf_loop(MAX_PIECES, search_step, &search, 0);
-	if (search.found != (1u << IOP_MAX_AWAITED) - 1) {
-		if (search.at < search.end)
-			COUNT(unread_environments, 1);
-		return 0;
-	}
-	if (is_privileged(bprm)) {
-		COUNT(privileged, 1);
-		return 0;
-	}
-	t = thread_create(task);
-	if (t)
-		t->process = process_allocate(task->tgid);
+	if (search.found == (1u << IOP_MAX_AWAITED) - 1)
+		return 1;
+	if (search.at < search.end)
+		COUNT(slot, unread_environments, 1);
 	return 0;
+}
+
+__noinline int is_awaited(u32 slot, u32 uid)
+{
+	struct iop_recording *recording = recording_by(slot);
+
+	return recording->id && recording->awaited.on && recording->awaited.uid == uid && has_entries(slot);
+}
+
+/* The id of the recording that waits for a job's process like this one, 0: none. */
+static __always_inline u32 recording_awaiting(u32 uid)
+{
+	for (u32 slot = 0; slot < IOP_MAX_RECORDINGS && recognises; slot++) {
+		if (slot >= recording_slots)
+			break;
+		if (is_awaited(slot, uid))
+			return recordings[slot].id;
+	}
+	return 0;
+}
+
+/* The same for the program that a recorder launches: it has a set of its own, and the first slot. */
+static __always_inline u32 recording_launching(u32 tgid)
+{
+	return recordings[0].launch_tgid == tgid ? recordings[0].id : 0;
 }
 
 #endif

@@ -15,7 +15,7 @@
 #define STILL_IN_PROGRESS 115   /* EINPROGRESS, of aio_error */
 
 /* Requests that have been made and that nobody has waited for. The value: the time of the record whose call made it. */
-struct request_key { u64 value; u32 tgid; u32 pad; };
+struct request_key { u64 value; struct iop_process_key process; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 17);
@@ -28,7 +28,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
-	__type(key, u32);
+	__type(key, struct iop_process_key);
 	__type(value, struct iop_demand);
 } demands SEC(".maps");
 
@@ -44,7 +44,8 @@ struct {
 struct wait_list {
 	u64 sp;                         /* of the call; 0: none */
 	u64 since_ns;                   /* requests that are older do not count */
-	u32 depth, tgid, n, beyond, width, filter;
+	u32 depth, n, beyond, width, filter;
+	struct iop_process_key process;
 	u64 array;
 	u64 chunk[CHUNK];
 	u64 value[REQUESTS_TAKEN], issued_ns[REQUESTS_TAKEN];
@@ -60,11 +61,11 @@ struct {
 	__type(value, struct wait_list);
 } wait_lists SEC(".maps");
 
-static __always_inline struct iop_demand *demand_here(void)
+static __always_inline struct iop_demand *demand_here(struct thread *t)
 {
-	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct iop_process_key key = process_key(t);
 
-	return bpf_map_lookup_elem(&demands, &tgid);
+	return bpf_map_lookup_elem(&demands, &key);
 }
 
 /* ---- at the entry of any call of such a layer ---- */
@@ -73,10 +74,13 @@ static __always_inline struct iop_demand *demand_here(void)
 __noinline int demand_probes(struct thread *t, u64 now)
 {
 	struct iop_demand none = { 0 };
-	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct iop_process_key key;
 	struct iop_rec *rec;
 
-	if (!t || bpf_map_lookup_elem(&demands, &tgid) || bpf_map_update_elem(&demands, &tgid, &none, BPF_NOEXIST))
+	if (!t)
+		return 0;
+	key = process_key(t);
+	if (bpf_map_lookup_elem(&demands, &key) || bpf_map_update_elem(&demands, &key, &none, BPF_NOEXIST))
 		return 0;
 	rec = (void *)t->scratch;
 	rec_header(rec, t, IOP_REC_DEMAND, 0, sizeof(*rec), now);
@@ -100,20 +104,21 @@ static __always_inline u64 read_request(u64 address, u32 width)
 }
 
 /* One that is made before the probes on waits are in place would never be seen to end: it is not remembered, and counted. */
-__noinline int request_made(struct frame *f, u32 id, u32 narrow, u64 now)
+__noinline int request_made(struct thread *t, struct frame *f, u32 id, u32 narrow, u64 now)
 {
 	struct iop_request_desc *desc = bpf_map_lookup_elem(&request_descriptors, &id);
-	struct request_key key = { .tgid = bpf_get_current_pid_tgid() >> 32 };
-	struct iop_demand *demand = demand_here();
+	struct iop_demand *demand = t ? demand_here(t) : 0;
+	struct request_key key = { 0 };
 	u32 arg;
 
-	if (!f || !desc || !demand)
+	if (!t || !f || !desc || !demand)
 		return 0;
 	if (!demand->since_ns) {
 		__sync_fetch_and_add(&demand->missed, 1);
 		return 0;
 	}
 	arg = desc->requests & (IOP_MAX_ARGS - 1);
+	key.process = process_key(t);
 	key.value = read_request(f->args[arg], narrow ? 4 : desc->width);
 	if (!bpf_map_update_elem(&requests, &key, &now, BPF_NOEXIST))
 		__sync_fetch_and_add(&demand->outstanding, 1);
@@ -133,7 +138,7 @@ __noinline int take_request(struct wait_list *w, u64 value, u32 index)
 
 	if (!w || index >= REQUESTS_LOOKED_AT)
 		return 0;
-	key.tgid = w->tgid;
+	key.process = w->process;
 	if (w->filter) {
 		issued = bpf_map_lookup_elem(&requests, &key);
 		if (!issued || *issued < w->since_ns)
@@ -216,7 +221,7 @@ __noinline int take_requests(struct thread *t, u32 id, u32 narrow, u64 sp)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
 	struct iop_desc *desc = bpf_map_lookup_elem(&descriptors, &id);
-	struct iop_demand *demand = demand_here();
+	struct iop_demand *demand = t ? demand_here(t) : 0;
 	struct wait_list *w;
 
 	if (!t || !rd || !desc)
@@ -225,13 +230,13 @@ __noinline int take_requests(struct thread *t, u32 id, u32 narrow, u64 sp)
 		return 0;
 	w = bpf_task_storage_get(&wait_lists, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!w || is_waiting(t, w)) {
-		COUNT(waits_not_followed, 1);
+		COUNT(t->recording, waits_not_followed, 1);
 		return 0;
 	}
 	w->n = w->beyond = 0;
 	w->width = narrow ? 4 : rd->width;
 	w->filter = desc->requests & IOP_R_FILTER;
-	w->tgid = bpf_get_current_pid_tgid() >> 32;
+	w->process = process_key(t);
 	w->since_ns = demand ? demand->since_ns : 0;
 	w->sp = sp;
 	w->depth = t->depth;
@@ -329,7 +334,7 @@ __noinline int put_back(struct wait_list *w, u32 at)
 	if (!w || at >= REQUESTS_TAKEN)
 		return 0;
 	key.value = w->value[at];
-	key.tgid = w->tgid;
+	key.process = w->process;
 	issued_ns = w->issued_ns[at];
 	if (w->filter)
 		bpf_map_update_elem(&requests, &key, &issued_ns, BPF_NOEXIST);
@@ -339,7 +344,7 @@ __noinline int put_back(struct wait_list *w, u32 at)
 /* ---- tests: only the first of those that find the same ---- */
 
 /* What a thread's last test of a request told. An entry that has been thrown out costs a record more. */
-struct test_key { u64 request; u32 tid; u32 probe; };
+struct test_key { u64 request; u32 tid, probe; u64 recording; };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -347,9 +352,9 @@ struct {
 	__type(value, u64);
 } tests SEC(".maps");
 
-static __always_inline bool is_same_as_before(u64 request, u32 probe, u64 outcome)
+static __always_inline bool is_same_as_before(struct thread *t, u64 request, u32 probe, u64 outcome)
 {
-	struct test_key key = { .request = request, .tid = bpf_get_current_pid_tgid(), .probe = probe };
+	struct test_key key = { .request = request, .tid = bpf_get_current_pid_tgid(), .probe = probe, .recording = t->recording };
 	u64 *before = bpf_map_lookup_elem(&tests, &key);
 
 	if (before && *before == outcome)
@@ -383,19 +388,19 @@ __noinline int put_all_back(struct wait_list *w)
 
 /* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. A single
  * one is known by its address only, where the next operation may be: that one has ended is told each time. */
-__noinline int test_repeats(struct frame *f, u32 id, u32 takes, u64 ret)
+__noinline int test_repeats(struct thread *t, struct frame *f, u32 id, u32 takes, u64 ret)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
 	struct wait_list *w;
 
-	if (!f)
+	if (!t || !f)
 		return 0;
 	if (!takes)
-		return is_same_as_before(f->args[0], id, ret) && (s32)ret == STILL_IN_PROGRESS;
+		return is_same_as_before(t, f->args[0], id, ret) && (s32)ret == STILL_IN_PROGRESS;
 	w = bpf_task_storage_get(&wait_lists, bpf_get_current_task_btf(), 0, 0);
 	if (!w || !rd || w->sp != f->sp || !w->n || w->beyond || any_done(f, w, id))
 		return 0;
-	if (!is_same_as_before(w->value[0] ^ w->issued_ns[0], id, (u64)w->n << 32 | (u32)ret))
+	if (!is_same_as_before(t, w->value[0] ^ w->issued_ns[0], id, (u64)w->n << 32 | (u32)ret))
 		return 0;
 	put_all_back(w);
 	w->sp = 0;
@@ -431,7 +436,7 @@ __noinline int finish_request(struct thread *t, struct frame *f, struct wait_lis
 		return 0;
 	}
 	read_status(f, w, rd, at, state);
-	demand = demand_here();
+	demand = demand_here(t);
 	if (w->filter && demand)
 		__sync_fetch_and_add(&demand->outstanding, -1);
 	return 0;
@@ -460,9 +465,9 @@ __noinline int send_requests(struct thread *t, struct frame *f, u32 type, u32 be
 
 /* After an array that was too long for us nobody knows which requests are still there: all that were made before do not count
  * any more. */
-static __always_inline void forget_requests(u64 now)
+static __always_inline void forget_requests(struct thread *t, u64 now)
 {
-	struct iop_demand *demand = demand_here();
+	struct iop_demand *demand = demand_here(t);
 
 	if (!demand || !demand->since_ns)
 		return;
@@ -491,7 +496,7 @@ __noinline int finish_requests(struct thread *t, struct frame *f, u32 id, u64 no
 	if (((struct iop_rec_requests *)t->scratch)->n || w->beyond)
 		send_requests(t, f, IOP_REC_REQUESTS, w->beyond, now);
 	if (w->beyond && w->filter)
-		forget_requests(now);
+		forget_requests(t, now);
 	w->sp = 0;
 	return 0;
 }

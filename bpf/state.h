@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Maps and the state of a traced thread: its stack of open calls, its sequence number, room to build a record.
- * A task without thread state is not traced: that look-up is the first thing every program does.
+ * A task without thread state, or with that of a recording that has ended, is not traced: that look-up is the first thing every
+ * program does.
  */
 #ifndef IOPROBE_BPF_STATE_H
 #define IOPROBE_BPF_STATE_H
 
 #include <ioprobe/demand.h>
 #include <ioprobe/descriptor.h>
+#include <ioprobe/recording.h>
 
 #define MAX_DEPTH 24
 #define STRING_ROOM 1024
@@ -37,7 +39,8 @@ struct frame {
 	u16 flags;
 	u8 nargs;
 	u8 arg_failed;
-	u8 pad[2];
+	u8 slot;                /* of its recording */
+	u8 pad;
 	u64 args[IOP_MAX_ARGS];
 };
 
@@ -45,10 +48,12 @@ struct frame {
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
 struct thread {
+	u32 recording;          /* its id; first, for the agent that looks whose a process is */
 	u32 seq;
 	u32 depth;
 	u32 process;            /* slot in processes, 0: none was free */
 	u32 group_ended;        /* of a leader: one of the process' last threads has reported its end */
+	u32 pad;
 	u64 returns_without_frame;
 	u64 frames_too_deep;
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
@@ -60,8 +65,8 @@ struct thread {
 
 /* The descriptors of a process that were described already. */
 struct process {
-	u32 tgid;               /* 0: the slot is free */
-	u32 unprobed_code;      /* it has mapped code that the agent has not yet looked at for this process */
+	u64 owner;              /* id of the recording and, below it, tgid; free if 0, or if that recording has ended */
+	u32 unprobed_code, pad;      /* it has mapped code that the agent has not yet looked at for this process */
 	u64 known[KNOWN_FDS / 64];
 	u64 left_out[KNOWN_FDS / 64];   /* those that the filter by file wants none of */
 };
@@ -99,12 +104,12 @@ struct {
 	__type(value, struct process);
 } processes SEC(".maps");
 
-/* Processes that the task iterator is to take in. */
+/* Processes that the task iterator is to include. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
 	__type(key, u32);
-	__type(value, u32);
+	__type(value, struct iop_target);
 } targets SEC(".maps");
 
 struct ring_map {
@@ -114,20 +119,20 @@ struct ring_map {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);                 /* set before load: the number of rings */
+	__uint(max_entries, 1);                 /* set before load: the rings of all slots */
 	__type(key, u32);
 	__array(values, struct ring_map);
 } rings SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, IOP_MAX_RECORDINGS);
 	__type(key, u32);
 	__type(value, struct counters);
 } counters SEC(".maps");
 
 /* Files whose code the agent has looked at: 1 if nothing more is to be done when a further process maps it. */
-struct file_key { u64 dev, ino; };
+struct file_key { u64 dev, ino, recording; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -140,7 +145,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
-	__type(key, u32);
+	__type(key, struct iop_process_key);
 	__type(value, u32);
 } turned_off SEC(".maps");
 
@@ -149,7 +154,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, u32);
+	__type(key, struct iop_process_key);
 	__type(value, struct iop_constants);
 } constants SEC(".maps");
 
@@ -161,48 +166,65 @@ struct {
 	__type(value, u32);
 } holds SEC(".maps");
 
-/* Requests of waiting threads to the agent (struct iop_request): those for probes, and those of unwinders, which a thread of its
- * own answers because the one that places probes may itself be waiting for the kernel. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 16);
-} probe_requests SEC(".maps");
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 16);
-} return_requests SEC(".maps");
-
-const volatile __u32 ring_count = 1;
+const volatile __u32 ring_count = 1;            /* of a slot, for records */
+const volatile __u32 recording_slots = 1;
 const volatile __u32 ring_wakeup_bytes = 1 << 20;
 const volatile __u16 syscall_probe[MAX_SYSCALLS];
 const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
 const volatile __u32 io_setup_nr = 206, io_destroy_nr = 207, io_getevents_nr = 208, io_submit_nr = 209, io_pgetevents_nr = 333;
-const volatile __u64 hold_limit_ns = 0, unwind_limit_ns = 2000000000;
+const volatile __u64 unwind_limit_ns = 2000000000;
 const volatile bool syscalls_traced = true;
-const volatile bool users_rights_only = false;  /* do not follow a user into setuid programs and the like */
-__u32 launch_tgid;        /* becomes a target at its next exec */
 __u32 process_cursor;
-__u32 links_for_all;      /* links for all count, and those of a process' own no more */
-__u32 any_turned_off;     /* the map above was used */
-__u32 any_constants;      /* so was that of constants */
+__u32 link_ids[32];       /* for the agents: which tracepoint links are held, by program */
+struct iop_recording recordings[IOP_MAX_RECORDINGS];
+
+static __always_inline struct iop_recording *recording_by(u32 id)
+{
+	return &recordings[id & IOP_RECORDING_SLOT];
+}
+
+static __always_inline bool is_recording(u32 id)
+{
+	return id && recording_by(id)->id == id;
+}
+
+static __always_inline u32 slot_of(struct thread *t)
+{
+	return t->recording & IOP_RECORDING_SLOT;
+}
 
 static __always_inline struct thread *thread_of(struct task_struct *task)
 {
+	struct thread *t;
+
 	if (!task->bpf_storage)
 		return 0;
-	return bpf_task_storage_get(&threads, task, 0, 0);
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	return t && is_recording(t->recording) ? t : 0;
 }
 
-static __always_inline struct counters *counters_here(void)
+static __always_inline struct iop_process_key process_key(struct thread *t)
 {
-	u32 zero = 0;
-	return bpf_map_lookup_elem(&counters, &zero);
+	return (struct iop_process_key){ .tgid = bpf_get_current_pid_tgid() >> 32, .recording = t->recording };
+}
+
+/* The same, in keys where it stands beside something else. */
+static __always_inline u64 process_number(struct thread *t)
+{
+	return (u64)t->recording << 32 | bpf_get_current_pid_tgid() >> 32;
+}
+
+static __always_inline struct counters *counters_of(u32 recording)
+{
+	u32 slot = recording & IOP_RECORDING_SLOT;
+
+	return bpf_map_lookup_elem(&counters, &slot);
 }
 
 /* Atomic: sleepable programs are preempted, and programs of interrupts run inside others. */
-#define COUNT(member, n)                                                       \
+#define COUNT(recording, member, n)                                            \
 	do {                                                                   \
-		struct counters *c_ = counters_here();                         \
+		struct counters *c_ = counters_of(recording);                  \
 		if (c_)                                                        \
 			__sync_fetch_and_add(&c_->member, n);                  \
 	} while (0)
@@ -221,11 +243,15 @@ __noinline int forget_all_fds(struct process *p)
 	return 0;
 }
 
-__noinline bool process_claim(u32 slot, u32 tgid)
+__noinline bool process_claim(u32 slot, u32 recording, u32 tgid)
 {
 	struct process *p = slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
+	u64 owner;
 
-	if (!p || __sync_val_compare_and_swap(&p->tgid, 0, tgid) != 0)
+	if (!p)
+		return false;
+	owner = p->owner;
+	if (is_recording(owner >> 32) || __sync_val_compare_and_swap(&p->owner, owner, (u64)recording << 32 | tgid) != owner)
 		return false;
 	p->unprobed_code = 0;
 	forget_all_fds(p);
@@ -234,15 +260,15 @@ __noinline bool process_claim(u32 slot, u32 tgid)
 
 /* Finds a free slot near the cursor. Two allocations may meet on one slot only if both see it free at once: the exchange
  * decides. */
-__noinline u32 process_allocate(u32 tgid)
+__noinline u32 process_allocate(u32 recording, u32 tgid)
 {
 	for (int i = 0; i < 64; i++) {
 		u32 slot = __sync_fetch_and_add(&process_cursor, 1) % MAX_PROCESSES;
 
-		if (process_claim(slot, tgid))
+		if (process_claim(slot, recording, tgid))
 			return slot;
 	}
-	COUNT(no_process_slot, 1);
+	COUNT(recording, no_process_slot, 1);
 	return 0;
 }
 

@@ -183,10 +183,10 @@ static __always_inline void after_syscall(struct thread *t, struct frame *f, con
 }
 
 /* Whether the agent knows already that the file behind a descriptor needs no more. */
-static __always_inline bool was_looked_at(s32 fd)
+static __always_inline bool was_looked_at(struct thread *t, s32 fd)
 {
 	struct file *file = file_of(fd);
-	struct file_key key = { 0 };
+	struct file_key key = { .recording = t->recording };
 	u32 dev;
 
 	if (!file)
@@ -203,7 +203,7 @@ __noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
 	struct iop_rec_map *rec;
 	struct process *p;
 
-	if (!t || was_looked_at(fd))
+	if (!t || was_looked_at(t, fd))
 		return 0;
 	p = process_of(t);
 	if (p)

@@ -6,20 +6,32 @@
 #define IOPROBE_BPF_TASKS_H
 
 #include "calls.h"
+#include "recognise.h"
 
-static __always_inline struct thread *thread_create(struct task_struct *task)
+/* What a recording that has ended left: nothing of it may reach this one. */
+static __always_inline void thread_reset(struct thread *t, u32 recording)
+{
+	t->seq = t->depth = t->process = t->group_ended = 0;
+	t->returns_without_frame = t->frames_too_deep = 0;
+	t->slept_ns = t->sleeps_since_ns = 0;
+	t->recording = recording;
+}
+
+static __always_inline struct thread *thread_create(struct task_struct *task, u32 recording)
 {
 	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!t)
-		COUNT(untracked, 1);
+		COUNT(recording, untracked, 1);
+	else if (t->recording != recording)
+		thread_reset(t, recording);
 	return t;
 }
 
 /* A thread joins its process' slot; a process gets one of its own. */
 static __always_inline void join_process(struct thread *t, struct thread *leader, u32 tgid)
 {
-	t->process = leader ? leader->process : process_allocate(tgid);
+	t->process = leader ? leader->process : process_allocate(t->recording, tgid);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -33,7 +45,7 @@ int process_fork(u64 *ctx)
 	if (!t)
 		return 0;
 	thread = child->tgid == parent->tgid;
-	c = thread_create(child);
+	c = thread_create(child, t->recording);
 	if (c)
 		join_process(c, thread ? t : 0, child->tgid);
 	rec = (void *)t->scratch;
@@ -72,13 +84,34 @@ static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_co
 	send(t, rec, sizeof(*rec), group_dead);
 	p = process_of(t);
 	if (group_dead && p)
-		p->tgid = 0;
+		p->owner = 0;
 }
 
 /* What a program does with rights that its user does not have is not the user's to see: for him the process ends here. */
-static __always_inline bool is_privileged(struct linux_binprm *bprm)
+static __always_inline bool is_privileged(u32 recording, struct linux_binprm *bprm)
 {
-	return users_rights_only && BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec);
+	return recording_by(recording)->users_rights_only && BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec);
+}
+
+/* A process that is not recorded may join a recording with its new program. Returns its state then. */
+static __always_inline struct thread *join_at_exec(struct task_struct *task, struct linux_binprm *bprm)
+{
+	u32 recording = recording_launching(task->tgid);
+	struct thread *t;
+
+	if (!recording) {
+		recording = recording_awaiting(task->cred->uid.val);
+		if (recording && is_privileged(recording, bprm)) {
+			COUNT(recording, privileged, 1);
+			return 0;
+		}
+	}
+	if (!recording)
+		return 0;
+	t = thread_create(task, recording);
+	if (t)
+		join_process(t, 0, task->tgid);
+	return t;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -87,28 +120,25 @@ int process_exec(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct linux_binprm *bprm = (void *)ctx[2];
 	struct thread *t = thread_of(task);
+	struct iop_process_key key;
 	struct iop_rec_exec *rec;
-	u32 tgid = task->tgid;
 	long n;
 
-	if (!t) {
-		if (!launch_tgid || (u32)task->tgid != launch_tgid)
-			return 0;
-		t = thread_create(task);
-		if (!t)
-			return 0;
-		join_process(t, 0, task->tgid);
-	}
+	if (!t)
+		t = join_at_exec(task, bprm);
+	if (!t)
+		return 0;
 	abandon_to(t, 0, bpf_ktime_get_ns());
-	if (is_privileged(bprm)) {
-		COUNT(privileged, 1);
+	if (is_privileged(t->recording, bprm)) {
+		COUNT(t->recording, privileged, 1);
 		leave(t, true, 0);
 		bpf_task_storage_delete(&threads, task);
 		return 0;
 	}
 	new_program(t);
-	if (any_constants)
-		bpf_map_delete_elem(&constants, &tgid);         /* their addresses were the old program's */
+	key = process_key(t);
+	if (recording_by(t->recording)->any_constants)
+		bpf_map_delete_elem(&constants, &key);          /* their addresses were the old program's */
 	rec = (void *)t->scratch;
 	rec->old_tid = (u32)ctx[1];
 	n = bpf_probe_read_kernel_str(rec->path, PATH_ROOM, BPF_CORE_READ(bprm, filename));
@@ -144,29 +174,40 @@ int process_exit(u64 *ctx)
 	return 0;
 }
 
-/* Takes in every thread of the target processes; run until it finds no new one. */
-__u64 threads_taken;
-
+/* Includes every thread of the target processes; run until it finds no new one. */
 SEC("iter/task")
 int take_threads(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct iop_target *target;
 	struct thread *t;
-	u32 tgid, *target;
+	u32 tgid;
 
 	if (!task)
 		return 0;
 	tgid = task->tgid;
 	target = bpf_map_lookup_elem(&targets, &tgid);
-	if (!target || thread_of(task))
+	if (!target || target->taker != bpf_get_current_pid_tgid() >> 32 || thread_of(task))
 		return 0;
-	t = thread_create(task);
+	t = thread_create(task, target->recording);
 	if (!t)
 		return 0;
-	if (!*target)
-		*target = process_allocate(tgid);
-	t->process = *target;
-	threads_taken++;
+	if (!target->process)
+		target->process = process_allocate(target->recording, tgid);
+	t->process = target->process;
+	recording_by(target->recording)->threads_taken++;
+	return 0;
+}
+
+/* Frees what a recording that has ended left in the tasks that live on: without it they cost no more than others. */
+SEC("iter/task")
+int drop_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *t = task ? bpf_task_storage_get(&threads, task, 0, 0) : 0;
+
+	if (t && !is_recording(t->recording))
+		bpf_task_storage_delete(&threads, task);
 	return 0;
 }
 

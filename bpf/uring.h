@@ -26,7 +26,7 @@ enum {
 const volatile bool uring_cqe_whole;    /* io_uring_complete has a struct io_uring_cqe * (Linux 6.10), not its members */
 
 /* Registered files that were described already, and what they were: the kernel uses a file's memory again. */
-struct uring_file_key { u64 tgid, file; };
+struct uring_file_key { u64 process, file; };
 struct uring_file { u64 ino, sb, left_out; };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -34,6 +34,27 @@ struct {
 	__type(key, struct uring_file_key);
 	__type(value, struct uring_file);
 } uring_files SEC(".maps");
+
+/* Whose a context is, for operations that end where no thread of the process runs. */
+struct uring_owner { u32 recording; s32 tgid; };
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct uring_owner);
+} uring_owners SEC(".maps");
+
+__noinline int uring_owned(struct thread *t, u64 context)
+{
+	struct uring_owner is = { .tgid = bpf_get_current_pid_tgid() >> 32 }, *was = bpf_map_lookup_elem(&uring_owners, &context);
+
+	if (!t)
+		return 0;
+	is.recording = t->recording;
+	if (!was || was->recording != is.recording || was->tgid != is.tgid)
+		bpf_map_update_elem(&uring_owners, &context, &is, BPF_ANY);
+	return 0;
+}
 
 /* Workers and polling threads are threads of the process that no fork told of. */
 static __always_inline struct thread *thread_or_worker(struct task_struct *task)
@@ -45,7 +66,7 @@ static __always_inline struct thread *thread_or_worker(struct task_struct *task)
 	leader = thread_of(task->group_leader);
 	if (!leader)
 		return 0;
-	t = thread_create(task);
+	t = thread_create(task, leader->recording);
 	if (t)
 		join_process(t, leader, task->tgid);
 	return t;
@@ -132,7 +153,7 @@ __noinline u64 uring_registered_file(u64 context, u32 index)
 /* Returns whether the filter by file wants none of it. */
 __noinline int uring_describe_file(struct thread *t, u64 identity, u64 now)
 {
-	struct uring_file_key key = { .tgid = bpf_get_current_pid_tgid() >> 32, .file = identity };
+	struct uring_file_key key = { .process = t ? process_number(t) : 0, .file = identity };
 	struct file *file = (void *)identity;
 	struct uring_file is = { .ino = LOAD(LOAD(file, f_inode), i_ino), .sb = (u64)LOAD(LOAD(file, f_inode), i_sb) };
 	struct uring_file *was = bpf_map_lookup_elem(&uring_files, &key);
@@ -162,6 +183,7 @@ __noinline int uring_begins(struct thread *t, u64 request, u8 opcode)
 
 	if (!t)
 		return 0;
+	uring_owned(t, context);
 	if (op == IOP_ASYNC_OPEN) {
 		fd = -1;
 		slot = BPF_CORE_READ(opens, file_slot);
@@ -197,7 +219,7 @@ __noinline int uring_begins(struct thread *t, u64 request, u8 opcode)
 	if (op == IOP_ASYNC_READ || op == IOP_ASYNC_WRITE)
 		uring_amounts(rec, opcode, command, flags);
 	if (unwanted)
-		leave_out(rec);
+		leave_out(t, rec);
 	send_async(t, rec);
 	return 0;
 }
@@ -229,6 +251,7 @@ __noinline int uring_refused(struct thread *t, u64 submission, u64 request)
 
 	if (!t || op == IOP_ASYNC_OTHER || op == IOP_ASYNC_OPEN || op == IOP_ASYNC_CLOSE)
 		return 0;
+	uring_owned(t, context);
 	if (registered)
 		file = uring_registered_file(context, fd);
 	if (file)
@@ -252,7 +275,7 @@ __noinline int uring_refused(struct thread *t, u64 submission, u64 request)
 		rec->offset = BPF_CORE_READ(sqe, off);
 	}
 	if (unwanted)
-		leave_out(rec);
+		leave_out(t, rec);
 	send_async(t, rec);
 	return 0;
 }
@@ -288,16 +311,16 @@ __noinline int uring_ends_elsewhere(u64 context, u64 request, const struct uring
 	struct io_kiocb *req = (void *)request;
 	struct task_struct *task;
 	struct iop_rec_async_end rec = { .interface = IOP_URING };
-	u32 index = bpf_get_smp_processor_id() % ring_count;
+	struct uring_owner *owner = bpf_map_lookup_elem(&uring_owners, &context);
 	void *ring;
 
-	if (!request || !result)
+	if (!request || !result || !owner || !is_recording(owner->recording))
 		return 0;
 	if (bpf_core_field_exists(struct io_kiocb___before_6_13, task))
 		task = BPF_CORE_READ((struct io_kiocb___before_6_13 *)req, task);
 	else
 		task = BPF_CORE_READ(req, tctx, task);
-	if (!task || !BPF_CORE_READ(task, bpf_storage))
+	if (!task || BPF_CORE_READ(task, tgid) != owner->tgid)
 		return 0;
 	rec.rec.len = sizeof(rec);
 	rec.rec.type = IOP_REC_ASYNC_END;
@@ -305,9 +328,9 @@ __noinline int uring_ends_elsewhere(u64 context, u64 request, const struct uring
 	rec.rec.tgid = BPF_CORE_READ(task, tgid);
 	rec.rec.time_ns = bpf_ktime_get_ns();
 	uring_end_members(&rec, context, request, result);
-	ring = bpf_map_lookup_elem(&rings, &index);
+	ring = ring_here(owner->recording);
 	if (!ring || bpf_ringbuf_output(ring, &rec, sizeof(rec), 0))
-		COUNT(lost, 1);
+		COUNT(owner->recording, lost, 1);
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static long attach_all_multi(const struct attachment *a, const struct attach_poi
 
 	for (size_t i = 0; i < n && offsets && cookies; i++) {
 		offsets[i] = points[i].offset;
-		cookies[i] = points[i].cookie;
+		cookies[i] = points[i].cookie | kernel_side_cookie(a->kernel);
 	}
 	if (offsets && cookies)
 		attached = attach_multi(a, points, offsets, cookies, n);
@@ -152,7 +152,7 @@ static int perf_open(const struct attachment *a, const struct attach_point *poin
 	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	link = (struct link_create_perf){ a->program_fd, fd, BPF_PERF_EVENT, 0, point->cookie };
+	link = (struct link_create_perf){ a->program_fd, fd, BPF_PERF_EVENT, 0, point->cookie | kernel_side_cookie(a->kernel) };
 	link_fd = syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
 	if (link_fd < 0)
 		link_fd = -errno;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The BPF object: loaded with what this kernel offers, its maps, its rings, its system-call and process tracepoints.
+ * A recording's side of the BPF programs: a slot in a set of them, which is its own or shared, with rings and counts.
  */
 #ifndef IOPROBE_KERNEL_SIDE_H
 #define IOPROBE_KERNEL_SIDE_H
 
-#include <ioprobe/awaited.h>
+#include <ioprobe/recording.h>
 #include <ioprobe/demand.h>
 #include <ioprobe/request.h>
 #include <stdbool.h>
@@ -13,46 +13,44 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/filter.h"
+#include "capture/programs.h"
 #include "table/table.h"
 
 struct kernel_side;
 
-/* How library probes are attached. Best first; found by trying. */
-enum attach_method {
-	ATTACH_SESSION,         /* uprobe_multi session links: Linux 6.13, commit d920179b3d48 */
-	ATTACH_MULTI,           /* uprobe_multi entry and return links: Linux 6.6, commit 89ae89f53d20 */
-	ATTACH_PERF,            /* perf events, one per probe, with a sleepable program for unwinders: Linux 6.0 */
-	ATTACH_NONE,            /* system calls only: without that program a return probe could end an application */
-};
 const char *attach_method_name(enum attach_method method);
 
 struct kernel_options {
-	enum attach_method best_method; /* do not try better ones than this */
-	uint64_t ring_bytes;            /* of all rings together, 0: default */
-	const struct filter *filter;    /* NULL: none */
-	bool sockets;                   /* their addresses are told */
-	bool mmap_faults;               /* page faults on mapped files are counted */
-	bool device;                    /* whether system calls waited for devices */
+	struct program_options programs;        /* of a set of one's own */
 	uint64_t hold_limit_ns;         /* new programs wait so long for their probes at most */
 	bool users_rights_only;         /* programs with rights that their user does not have are not recorded, but counted */
-	bool recognise;                 /* a job's processes are to be awaited */
 };
 
-/* Loads and verifies everything; attaches nothing. Returns 0 or -errno with one line in err (what failed, why, the remedy). */
+/* Loads and verifies a set of programs for one recording; attaches nothing. Returns 0 or -errno with one line in err (what failed,
+ * why, the remedy). */
 int kernel_side_create(struct kernel_side **out, const struct table_set *set, const struct kernel_options *options,
 		       char *err, size_t err_len);
+/* The same with a set that is shared: the id's slot must be free. Takes the programs over, unless it fails. Returns 0 or -errno. */
+int kernel_side_open(struct kernel_side **out, struct programs *programs, uint32_t id, const struct kernel_options *options);
 void kernel_side_destroy(struct kernel_side *kernel);   /* detaches what is attached; NULL is fine */
+
+/* What whoever gives the slots away does for a recorder that died: no thread is recorded with this id any more, and none of its
+ * rings is used. Nothing happens if that was done already. Returns 0 or -errno. */
+int kernel_side_close_slot(struct programs *programs, uint32_t id);
 
 /* Attaches the life of processes (fork, exec, exit) and the system calls. Returns 0 or -errno with one line in err. */
 int kernel_side_attach(struct kernel_side *kernel, char *err, size_t err_len);
-void kernel_side_detach_syscalls(struct kernel_side *kernel);
+/* Ends that: all records are in the rings when it returns. */
+void kernel_side_stop(struct kernel_side *kernel);
 
-/* Makes every thread of a process traced, those too that it makes meanwhile. */
+/* Whether another recording of the same set has the process, which can be in one only. */
+bool kernel_side_is_foreign(const struct kernel_side *kernel, pid_t tgid);
+
+/* Makes every thread of a process traced, those too that it makes meanwhile. -EBUSY: another recording has it. */
 int kernel_side_take(struct kernel_side *kernel, pid_t tgid);
 /* This process is taken at its next exec. */
 void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid);
-/* From the next exec on, processes of this owner and environment are taken (needs options.recognise). */
+/* From the next exec on, processes of this owner and environment are taken (needs options.programs.recognise). */
 void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awaited);
 
 /* Processes that map this file need no attention any more. dev as in stat(2). */
@@ -77,7 +75,8 @@ bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_d
 void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);
 
 enum attach_method kernel_side_method(const struct kernel_side *kernel);
-enum kernel_program { PROGRAM_SESSION, PROGRAM_ENTRY, PROGRAM_RETURN, PROGRAM_UNWINDER, PROGRAM_RENDEZVOUS };
+/* Bits for the cookie of every link, by which programs know whose it is. */
+uint64_t kernel_side_cookie(const struct kernel_side *kernel);
 int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program);      /* -1: this kernel has it not */
 
 /* Map descriptors, for libbpf's ring_buffer. */

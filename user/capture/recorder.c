@@ -320,7 +320,7 @@ static void note_end(struct recorder *r)
 /* Detaches first, so that the last rounds find an end. */
 static void finish(struct recorder *r)
 {
-	kernel_side_detach_syscalls(r->kernel);
+	kernel_side_stop(r->kernel);
 	round_of_records(r);
 	ceiling_destroy(r->ceiling);
 	r->ceiling = NULL;

@@ -30,7 +30,7 @@ struct recorder_options {
 	double max_overhead_percent;    /* of each process' time, 0: no ceiling */
 	const struct filter *filter;    /* an empty one wants everything */
 	uid_t only_of;                  /* not 0: for this user, who must not see what programs do that have more rights than he */
-	struct kernel_options kernel;
+	struct program_options kernel;
 	const char *const *shared_mounts;       /* mount points of file systems that the nodes share */
 	size_t nshared_mounts;
 	struct recorder_prepared *prepared;     /* NULL: prepared here; it is taken over */

@@ -60,11 +60,11 @@ static int open_signals(struct recorder *r)
 
 static int load_kernel(const struct recorder_options *options, struct kernel_side **kernel, char *err_text, size_t err_len)
 {
-	struct kernel_options wanted = options->kernel;
+	struct kernel_options wanted = { .programs = options->kernel };
 
-	wanted.filter = options->filter;
+	wanted.programs.filter = options->filter;
 	wanted.users_rights_only = options->only_of != 0;
-	wanted.recognise = options->job != NULL;
+	wanted.programs.recognise = options->job != NULL;
 	wanted.hold_limit_ns = options->command || options->job ? HOLD_LIMIT_NS : 0;
 	return kernel_side_create(kernel, options->set, &wanted, err_text, err_len);
 }

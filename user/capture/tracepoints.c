@@ -7,12 +7,10 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <ioprobe/awaited.h>       /* for the skeleton's variables */
-#include <ioprobe/descriptor.h>
+#include <ioprobe/descriptor.h>         /* for the skeleton's variables */
+#include <ioprobe/recording.h>
 
 #include "ioprobe.skel.h"
 
@@ -62,32 +60,4 @@ void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool device, bool 
 	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
 	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);
 	btf__free(btf);
-}
-
-int tracepoints_attach(struct tracepoints *tracepoints, struct ioprobe_bpf *skel, char *err, size_t err_len)
-{
-	struct bpf_program *const programs[] = { skel->progs.uring_complete, skel->progs.uring_overflow, skel->progs.uring_failed,
-						 skel->progs.uring_submit,
-						 skel->progs.task_switch, skel->progs.written_back, skel->progs.page_fault };
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link;
-
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		link = bpf_program__attach(programs[i]);
-		if (!link) {
-			snprintf(err, err_len, "cannot attach to tracepoint of %s: %s", bpf_program__name(programs[i]),
-				 strerror(errno));
-			return -errno;
-		}
-		tracepoints->links[tracepoints->n++] = link;
-	}
-	return 0;
-}
-
-void tracepoints_detach(struct tracepoints *tracepoints)
-{
-	while (tracepoints->n)
-		bpf_link__destroy(tracepoints->links[--tracepoints->n]);
 }

@@ -109,7 +109,7 @@ static void check_uring(const struct kernel_side *kernel)
 
 static void check_bpf(void)
 {
-	struct kernel_options options = { .ring_bytes = 64 << 10, .recognise = true };
+	struct kernel_options options = { .programs = { .ring_bytes = 64 << 10, .recognise = true } };
 	struct kernel_side *kernel;
 	struct table_set set;
 	char err[1024];
