@@ -5,7 +5,7 @@
 P := build/programs
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief storm
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
-C_PROGRAMS += locks aio names
+C_PROGRAMS += locks aio numbered names
 C_PROGRAMS += libaio uring sockets device faults
 CXX_PROGRAMS := exceptions cancel
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/quantity.h"
+
 /* What readers are told is cut where it does not fit. */
 static void add_text(struct filter *filter, enum iop_filter which, const char *option, const char *value)
 {
@@ -161,32 +163,9 @@ int filter_set_kinds(struct filter *filter, const char *list, char *err, size_t 
 
 /* ---- numbers ---- */
 
-struct unit { const char *name; double factor; };
-
-/* A number with a unit. Returns false if it is none, or negative. */
-static bool parse_number(const char *text, const struct unit *units, size_t n, uint64_t *out)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || !(value >= 0))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (strcasecmp(units[i].name, end))
-			continue;
-		if (value * units[i].factor > 9e18)
-			return false;
-		*out = value * units[i].factor;
-		return true;
-	}
-	return false;
-}
-
 int filter_set_min_duration(struct filter *filter, const char *text, char *err, size_t err_len)
 {
-	static const struct unit units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-
-	if (!parse_number(text, units, sizeof(units) / sizeof(units[0]), &filter->min_duration_ns)) {
+	if (!quantity_ns(text, &filter->min_duration_ns)) {
 		snprintf(err, err_len, "--min-duration: '%s' is no time with its unit (ns, us, ms, s)", text);
 		return -EINVAL;
 	}
@@ -197,12 +176,7 @@ int filter_set_min_duration(struct filter *filter, const char *text, char *err, 
 
 int filter_set_min_bytes(struct filter *filter, const char *text, char *err, size_t err_len)
 {
-	static const struct unit units[] = {
-		{ "", 1 }, { "b", 1 }, { "k", 1024 }, { "kib", 1024 }, { "m", 1 << 20 }, { "mib", 1 << 20 }, { "g", 1 << 30 },
-		{ "gib", 1 << 30 },
-	};
-
-	if (!parse_number(text, units, sizeof(units) / sizeof(units[0]), &filter->min_bytes)) {
+	if (!quantity_bytes(text, &filter->min_bytes)) {
 		snprintf(err, err_len, "--min-bytes: '%s' is no number of bytes (4096, 4KiB, 1M)", text);
 		return -EINVAL;
 	}

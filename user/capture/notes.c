@@ -74,8 +74,8 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 
 /* ---- host and tables ---- */
 
-void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts, int argc,
-	       char **argv)
+void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts,
+	       const struct bounds *bounds, int argc, char **argv)
 {
 	struct note note = { 0 };
 	struct utsname uts;
@@ -87,6 +87,10 @@ void note_host(struct spool_writer *spool, const char *host, const char *const *
 	note_add(&note, "kernel", uts.release);
 	note_add(&note, "version", IOPROBE_VERSION);
 	clock_note(&note, &clock);
+	if (bounds->max_bytes)
+		note_addf(&note, "max_size", "%llu", (unsigned long long)bounds->max_bytes);
+	if (bounds->min_free_bytes)
+		note_addf(&note, "min_free", "%llu", (unsigned long long)bounds->min_free_bytes);
 	for (size_t i = 0; i < nshared_mounts; i++) {
 		char key[40];
 

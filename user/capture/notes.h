@@ -6,6 +6,7 @@
 #define IOPROBE_NOTES_H
 
 #include <sys/types.h>
+#include "capture/bounds.h"
 #include "capture/filter.h"
 #include "spool/spool.h"
 #include "table/table.h"
@@ -18,9 +19,9 @@ void note_addf(struct note *note, const char *key, const char *format, ...);
 void note_free(struct note *note);
 
 /* host: the node's name, NULL: the system's. shared_mounts: mount points of file systems that are declared to be shared by the
- * nodes. */
-void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts, int argc,
-	       char **argv);
+ * nodes. bounds: the archiver must keep them too. */
+void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts,
+	       const struct bounds *bounds, int argc, char **argv);
 void note_tables(struct spool_writer *spool, const struct table_set *set);
 /* exe, cmdline, cwd, rank variables; mpi: the process maps an MPI library. */
 void note_process(struct spool_writer *spool, pid_t pid, bool mpi);

@@ -42,6 +42,8 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 {
 	struct recorder *r = arg;
 
+	if (!budget_admits(r->budget, r->spool, rec))
+		return;
 	r->result->records++;
 	if (r->ceiling)
 		ceiling_count(r->ceiling, rec);
@@ -152,9 +154,11 @@ static void on_waiting(struct recorder *r)
 
 /* ---- the loop ---- */
 
-static void stop(struct recorder *r, const char *reason)
+/* by: a word for programs, which the archive and the summary have as STOPPED_BY. */
+static void stop(struct recorder *r, const char *by, const char *reason)
 {
 	r->stop = true;
+	r->stopped_by = by;
 	r->reason = reason;
 }
 
@@ -167,7 +171,7 @@ static void reap(struct recorder *r)
 	    info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
 		return;
 	r->result->command_ended = waitpid(r->launch.pid, &r->result->wait_status, 0) == r->launch.pid;
-	stop(r, "the launched program ended");
+	stop(r, "end", "the launched program ended");
 }
 
 /* The terminal's interrupt reaches the launched program too: the first one is its own affair. */
@@ -181,7 +185,7 @@ static void on_signals(struct recorder *r)
 		else if (info.ssi_signo == SIGINT && r->launched && !r->interrupts++)
 			continue;
 		else
-			stop(r, r->options->job && info.ssi_signo == SIGTERM ? "told that the job ended" : "interrupted");
+			stop(r, "signal", r->options->job && info.ssi_signo == SIGTERM ? "told that the job ended" : "interrupted");
 	}
 }
 
@@ -217,7 +221,7 @@ static void check_job(struct recorder *r)
 		r->empty_since_ns = now;
 	if (!limit_ns || now - r->empty_since_ns < limit_ns)
 		return;
-	stop(r, "the job's processes were gone for the idle limit");
+	stop(r, "idle-limit", "the job's processes were gone for the idle limit");
 	r->remark = "nobody said that the job ended: its processes were gone for the idle limit";
 }
 
@@ -226,7 +230,16 @@ static void check_end(struct recorder *r)
 	if (r->options->job)
 		check_job(r);
 	else if (!r->launched && !targets_running(r->targets))
-		stop(r, "all processes ended");
+		stop(r, "end", "all processes ended");
+}
+
+/* Overrides the reason of an end that was met in the same round: what a bound refused is missing in any case. */
+static void check_bounds(struct recorder *r)
+{
+	const char *reason, *bound = budget_reached(r->budget, &reason);
+
+	if (bound)
+		stop(r, bound, reason);
 }
 
 static void loop(struct recorder *r)
@@ -251,7 +264,9 @@ static void loop(struct recorder *r)
 		}
 		check_end(r);
 		if (limit_ns && monotonic_ns() - begin_ns >= limit_ns)
-			stop(r, "the duration is over");
+			stop(r, "duration", "the duration is over");
+		budget_step(r->budget, monotonic_ns());
+		check_bounds(r);
 	}
 }
 
@@ -289,6 +304,8 @@ static void note_end(struct recorder *r)
 	r->result->lost = counts.lost;
 	r->result->processes = targets.processes;
 	note_add(&note, "reason", r->reason ? r->reason : "failed");
+	note_add(&note, "stopped_by", r->stopped_by ? r->stopped_by : "failure");
+	note_addf(&note, "after_bound", "%llu", (unsigned long long)budget_refused(r->budget));
 	if (r->remark)
 		note_add(&note, "remark", r->remark);
 	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);
@@ -325,7 +342,10 @@ static void finish(struct recorder *r)
 	ceiling_destroy(r->ceiling);
 	r->ceiling = NULL;
 	left_out_note(r->left_out);
+	check_bounds(r);
 	note_end(r);
+	r->result->stopped_by = r->stopped_by;
+	snprintf(r->result->reason, sizeof(r->result->reason), "%s", r->reason ? r->reason : "");
 	if (r->raised)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* nobody waits for the archive */
 }
@@ -342,6 +362,7 @@ static int close_all(struct recorder *r, int err)
 	rings_destroy(r->rings);
 	responder_destroy(r->responder);
 	kernel_side_destroy(r->kernel);
+	budget_destroy(r->budget);
 	spool_err = spool_writer_destroy(r->spool);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
@@ -374,7 +395,6 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (!err) {
 		result->command_pid = r.launched ? r.launch.pid : 0;
 		loop(&r);
-		result->reason = r.reason;
 		finish(&r);
 	} else if (r.launched) {
 		launch_cancel(&r.launch);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/bounds.h"
 #include "capture/calibrate.h"
 #include "capture/kernel_side.h"
 #include "capture/members.h"
@@ -28,6 +29,7 @@ struct recorder_options {
 	double idle_limit_s;            /* of a job: ends when it had no process for so long, 0: never */
 	double duration_s;              /* 0: until the targets end, or a signal */
 	double max_overhead_percent;    /* of each process' time, 0: no ceiling */
+	const struct bounds *bounds;    /* on what is written; NULL: none */
 	const struct filter *filter;    /* an empty one wants everything */
 	uid_t only_of;                  /* not 0: for this user, who must not see what programs do that have more rights than he */
 	struct program_options kernel;
@@ -49,7 +51,8 @@ struct recorder_result {
 	pid_t command_pid;              /* of the launched program, 0: none was started */
 	bool command_ended;             /* wait_status is valid */
 	int wait_status;
-	const char *reason;             /* why the recording ended, NULL: an error */
+	const char *stopped_by;         /* why the recording ended: "end", "signal", "duration", "max-size", …; NULL: an error */
+	char reason[160];               /* the same as a line, "" for an error */
 	uint64_t records, lost;
 	size_t processes;               /* that were recorded */
 };

@@ -159,11 +159,18 @@ static int open_ceiling(struct recorder *r)
 	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
 }
 
-static void begin_spool(struct recorder *r)
+static int begin_spool(struct recorder *r)
 {
-	note_host(r->spool, r->options->host, r->options->shared_mounts, r->options->nshared_mounts, r->options->argc,
+	int err;
+
+	if (r->options->bounds)
+		r->bounds = *r->options->bounds;
+	note_host(r->spool, r->options->host, r->options->shared_mounts, r->options->nshared_mounts, &r->bounds, r->options->argc,
 		  r->options->argv);
 	note_tables(r->spool, r->options->set);
+	spool_writer_flush(r->spool);   /* the budget needs to know what they take */
+	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);
+	return err ? fail(r, err, "cannot begin") : 0;
 }
 
 int recorder_open(struct recorder *r)
@@ -172,8 +179,9 @@ int recorder_open(struct recorder *r)
 
 	if (err)
 		return fail(r, err, "cannot begin");
-	begin_spool(r);
-	err = open_kernel(r);
+	err = begin_spool(r);
+	if (!err)
+		err = open_kernel(r);
 	return err ? err : open_ceiling(r);
 }
 

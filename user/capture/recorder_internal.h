@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "capture/budget.h"
 #include "capture/ceiling.h"
 #include "capture/closer.h"
 #include "capture/demand.h"
@@ -29,6 +30,8 @@ struct recorder {
 	struct closer *closer;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
+	struct bounds bounds;
+	struct budget *budget;
 	struct left_out *left_out;
 	struct demands *demands;
 	struct spool_writer *spool;
@@ -44,7 +47,7 @@ struct recorder {
 	size_t nnews, news_cap;
 	uint64_t faults_left_out;       /* on mapped files that the filter wants none of */
 	uint64_t lost_noted, lost_since_ns, end_ns;
-	const char *reason, *remark;    /* why it ended; what the user should know of that */
+	const char *stopped_by, *reason, *remark;       /* why it ended, as a word and a line; what the user should know of that */
 	char *err;
 	size_t err_len;
 };

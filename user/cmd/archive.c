@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "model/replay.h"
 #include "privilege/worker.h"
+#include "sink/archive_size.h"
 #include "sink/collectives.h"
 #include "sink/otf2.h"
 #include "sink/summary.h"
@@ -62,16 +65,28 @@ static int side_files_open(struct side_files *sides, const struct attempt *attem
 
 /* ---- replay ---- */
 
-struct sinks { struct sink *otf2, *summary, *collectives; };
+struct sinks { struct sink *size, *otf2, *summary, *collectives; };
 
-static int create_sinks(struct sinks *sinks, const struct attempt *attempt, struct side_files *sides, FILE *text, char *err,
-			size_t err_len)
+/* What the recording's bounds are held against; the spool stays until the archive is whole. */
+static int size_sink_create(struct sink **out, bool whole_job)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	return archive_size_sink_create(out, stat(OUTPUT_SPOOL, &st) ? 0 : st.st_size,
+					statvfs(".", &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize, whole_job);
+}
+
+static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool whole_job, struct side_files *sides, FILE *text,
+			char *err, size_t err_len)
 {
 	int ret = otf2_sink_create_here(&sinks->otf2, attempt->out->path, err, err_len);
 
 	if (ret)
 		return ret;
 	ret = summary_sink_create(&sinks->summary, sides->v[TEXT] ? sides->v[TEXT] : text, attempt->options->json);
+	if (!ret)
+		ret = size_sink_create(&sinks->size, whole_job);
 	if (!ret)
 		ret = collectives_sink_create(&sinks->collectives, sides->v[COLLECTIVES]);
 	if (!ret)
@@ -84,10 +99,12 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, stru
 /* The archive is finished last: where it is, all is. */
 static int replay_into(struct spool_reader *spool, struct sinks *sinks, char *err, size_t err_len)
 {
-	struct sink *order[] = { sinks->summary, sinks->collectives, sinks->otf2 };
+	struct sink *order[] = { sinks->size, sinks->summary, sinks->collectives, sinks->otf2 };
 	struct model model;
-	int ret = replay_run(spool, &model, order, 3, err, err_len);
+	int ret = replay_run(spool, &model, order, 4, err, err_len);
 
+	if (ret == -ENOSPC && model.end.cut)
+		snprintf(err, err_len, "no archive can be made: --%s leaves no room for it", model.end.stopped_by);
 	if (ret && otf2_sink_error(sinks->otf2))
 		snprintf(err, err_len, "%s", otf2_sink_error(sinks->otf2));
 	model_deinit(&model);
@@ -101,7 +118,7 @@ static int write_all(struct spool_reader *spool, bool whole_job, const struct at
 	int ret = side_files_open(&sides, attempt, err, err_len), closed;
 
 	if (!ret)
-		ret = create_sinks(&sinks, attempt, &sides, text, err, err_len);
+		ret = create_sinks(&sinks, attempt, whole_job, &sides, text, err, err_len);
 	if (!ret && whole_job)
 		otf2_sink_whole_job(sinks.otf2);
 	if (!ret)
@@ -112,6 +129,7 @@ static int write_all(struct spool_reader *spool, bool whole_job, const struct at
 		otf2_archive_remove(AT_FDCWD);
 		ret = closed;
 	}
+	archive_size_sink_destroy(sinks.size);
 	otf2_sink_destroy(sinks.otf2);
 	summary_sink_destroy(sinks.summary);
 	collectives_sink_destroy(sinks.collectives);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/bounds.h"
 #include "capture/filter.h"
 #include "capture/procfs.h"
 #include "capture/recorder.h"
@@ -40,13 +41,15 @@ struct arguments {
 	unsigned method;
 	uint64_t ring_bytes;
 	struct filter filter;
+	struct bounds bounds;
 };
 
 #define JOB_IDLE_LIMIT_S 30      /* from a step to the next, where nobody tells us of the job's end */
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
 enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
-       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE, OPT_ENV_FROM };
+       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE,
+       OPT_ENV_FROM, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
@@ -59,6 +62,11 @@ static const struct argp_option options[] = {
 	  "(default: ioprobe-NAME-TIME)", 0 },
 	{ "duration", OPT_DURATION, "SECONDS", 0, "Stop recording after this time; a COMMAND goes on without being recorded (default: until "
 	  "it ends)", 0 },
+	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "Stop before records and archive together exceed SIZE: bytes, KiB, MiB, GiB, TiB (default: no limit)",
+	  0 },
+	{ "min-free", OPT_MIN_FREE, "SIZE", 0, "Stop before the output's file system has less free space than SIZE, the archive included "
+	  "(default: no limit)", 0 },
+	{ "max-rate", OPT_MAX_RATE, "N", 0, "Stop when more than N calls per second are recorded for a second (default: no limit)", 0 },
 	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT", 0, "Turn off probes on streams, and on again, to keep their estimated cost below this share "
 	  "of each process' time; 0: never (default: 2, 0 with a COMMAND)", 0 },
 	{ "layers", OPT_LAYERS, "LIST", 0, "Probe these layers only: netcdf, hdf5, mpiio, mpi, isoc, posix, or of your own tables", 1 },
@@ -136,6 +144,23 @@ static void set_method(struct arguments *a, const char *text, struct argp_state 
 		if (!strcmp(names[a->method], text))
 			return;
 	argp_error(state, "--attach: unknown method '%s'", text);
+}
+
+/* false: not one of theirs. */
+static bool parse_bound(int key, const char *arg, struct arguments *a, struct argp_state *state)
+{
+	char err[512];
+	int ret;
+
+	switch (key) {
+	case OPT_MAX_SIZE: ret = bounds_set_max_size(&a->bounds, arg, err, sizeof(err)); break;
+	case OPT_MIN_FREE: ret = bounds_set_min_free(&a->bounds, arg, err, sizeof(err)); break;
+	case OPT_MAX_RATE: ret = bounds_set_max_rate(&a->bounds, arg, err, sizeof(err)); break;
+	default: return false;
+	}
+	if (ret)
+		argp_error(state, "%s", err);
+	return true;
 }
 
 /* What the filters leave out is counted in the kernel and told. false: not one of theirs. */
@@ -220,7 +245,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		check_targets(a, state);
 		break;
-	default: return parse_filter(key, arg, a, state) ? 0 : ARGP_ERR_UNKNOWN;
+	default: return parse_bound(key, arg, a, state) || parse_filter(key, arg, a, state) ? 0 : ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
@@ -280,6 +305,11 @@ static void say_ready(void *arg, size_t processes, size_t probes)
 		fprintf(stderr, "ioprobe: recording %s to %s\n", a->command[0], a->dir);
 }
 
+static bool is_bound(const char *stopped_by)
+{
+	return !strcmp(stopped_by, "max-size") || !strcmp(stopped_by, "min-free") || !strcmp(stopped_by, "max-rate");
+}
+
 static int exit_status(const struct arguments *a, const struct recorder_result *result)
 {
 	if (!a->command || !result->command_ended)
@@ -287,12 +317,18 @@ static int exit_status(const struct arguments *a, const struct recorder_result *
 	return WIFSIGNALED(result->wait_status) ? 128 + WTERMSIG(result->wait_status) : WEXITSTATUS(result->wait_status);
 }
 
-/* Its status is not known: ours is that of the recording. */
-static void say_goes_on(const struct arguments *a, const struct recorder_result *result)
+/* Also with --quiet: what follows is not in the trace. A program that still runs has no status: ours is that of the recording. */
+static void say_stopped(const struct arguments *a, const struct recorder_result *result)
 {
+	const char *reason = result->reason[0] ? result->reason : "the recording failed";
+	const char *remedy = result->stopped_by && is_bound(result->stopped_by) ?
+			     "; allow more, or record less (--path, --min-bytes, --stream-calls=count)" : "";
+
 	if (a->command && result->command_pid && !result->command_ended)
-		fprintf(stderr, "ioprobe: %s: %s (pid %d) goes on without being recorded\n", result->reason ? result->reason :
-			"the recording failed", a->command[0], result->command_pid);
+		fprintf(stderr, "ioprobe: %s: %s (pid %d) goes on without being recorded%s\n", reason, a->command[0], result->command_pid,
+			remedy);
+	else if (*remedy)
+		fprintf(stderr, "ioprobe: %s: the recording ended before %s%s\n", reason, a->job ? "the job" : "its processes", remedy);
 }
 
 static int fail(const char *message)
@@ -323,7 +359,7 @@ static int record_to(struct arguments *a, const struct table_set *set, struct ou
 		.caller = &a->caller, .environment = a->environment, .duration_s = a->duration_s,
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->command ? 0 : DEFAULT_MAX_OVERHEAD,
 		.job = a->job ? &a->members : NULL, .job_must_run = true, .idle_limit_s = JOB_IDLE_LIMIT_S,
-		.filter = &a->filter, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .argc = argc, .argv = argv,
+		.filter = &a->filter, .bounds = &a->bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .argc = argc, .argv = argv,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
 		.shared_mounts = a->shared_mounts, .nshared_mounts = a->nshared_mounts,
@@ -339,7 +375,7 @@ static int record_to(struct arguments *a, const struct table_set *set, struct ou
 		output_discard(out);
 		return 1;
 	}
-	say_goes_on(a, &result);
+	say_stopped(a, &result);
 	signal(SIGPIPE, SIG_IGN);       /* only now: the launched program would have inherited it */
 	/* An error at the end of a recording leaves what was recorded. */
 	if (write_archive(a, out) || ret)

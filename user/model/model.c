@@ -43,6 +43,7 @@ const char *model_string(struct model *model, const char *text, size_t len)
 	copy = chunk->text + chunk->used;
 	memcpy(copy, text, len);
 	copy[len] = 0;
+	model->string_bytes += len + 1;
 	chunk->used += len + 1;
 	return copy;
 }

@@ -93,6 +93,15 @@ struct model_clock {
 	uint64_t error_ns, max_error_ns;
 };
 
+/* The recording's end. Of a bound (max-size, min-free) the archiver must know too: it ends the archive earlier if that would exceed
+ * it. */
+struct model_end {
+	uint64_t max_bytes, min_free_bytes;     /* bounds of the recording: spool and archive together, free space; 0: none */
+	const char *stopped_by, *reason;        /* a word ("end", "signal", "duration", "max-size", …) and a line; NULL if unknown */
+	uint64_t after_bound;                   /* records that came after a bound was reached: neither recorded nor lost */
+	uint64_t cut;                           /* of these, the ones that are in the spool and had no room in the archive */
+};
+
 struct model_strings;           /* owner of all strings */
 
 #define MODEL_ARRAY(type, name) struct { type *v; size_t n, cap; } name
@@ -126,7 +135,9 @@ struct model {
 	size_t ndigest;
 	bool device;                    /* --device was given */
 	bool complete;                  /* the spool has its END record */
+	struct model_end end;
 	struct model_strings *strings;
+	size_t string_bytes;            /* all strings together */
 };
 
 /* Everything a call says in its Enter … Leave, as the contract's table has it. Values of modes and flags are OTF2's enums. */
@@ -177,10 +188,13 @@ struct model_event {
 	} u;
 };
 
-/* A consumer of events. Both functions return 0 or a negative errno, which ends the replay. */
+/* A consumer of events. event and finish return 0 or a negative errno, which ends the replay. */
 struct sink {
 	int (*event)(struct sink *sink, const struct model *model, const struct model_event *event);
 	int (*finish)(struct sink *sink, const struct model *model);    /* definitions are complete */
+	/* NULL: never full. Asked before each record: the bound of the recording that leaves no room for more events ("max-size"),
+	 * NULL if there is room. The trace then ends there. */
+	const char *(*full)(const struct sink *sink, const struct model *model);
 };
 
 void model_deinit(struct model *model);

@@ -98,6 +98,25 @@ static int scan_record(struct replay *r, const struct iop_rec *rec)
 	return rec->type == IOP_REC_FD ? fd_record(r, process, (const void *)rec) : 0;
 }
 
+/* Whether the trace has ended before this record, because there is no room for it. */
+static bool beyond_bound(struct replay *r)
+{
+	struct model_end *end = &r->model->end;
+
+	for (size_t i = 0; i < r->nsinks && !r->cut; i++) {
+		const char *bound = r->sinks[i]->full ? r->sinks[i]->full(r->sinks[i], r->model) : NULL;
+
+		if (!bound)
+			continue;
+		r->cut = true;
+		end->stopped_by = bound;
+		end->reason = model_stringf(r->model, "--%s left no room for more in the archive", bound);
+	}
+	end->cut += r->cut;
+	end->after_bound += r->cut;
+	return r->cut;
+}
+
 static int one_record(void *arg, const struct iop_rec *rec)
 {
 	struct replay *r = arg;
@@ -110,6 +129,8 @@ static int one_record(void *arg, const struct iop_rec *rec)
 	}
 	if (rec->type >= IOP_REC_AGENT)
 		return text_record(r, (const void *)rec);
+	if (beyond_bound(r))
+		return 0;
 	return rec->seq ? thread_record(r, rec) : scan_record(r, rec);
 }
 

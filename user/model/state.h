@@ -229,6 +229,7 @@ struct replay {
 	char *err;
 	size_t err_len;
 	bool failed;                    /* err was set */
+	bool cut;                       /* a sink is full: the trace has ended */
 
 	struct table_set set;
 	struct row_info *rows;          /* of set.rows */

@@ -89,6 +89,8 @@ static int host(struct replay *r, const struct iop_rec_text *rec)
 	model->machine_name = value_string(r, rec, "machine");
 	model->version = value_string(r, rec, "version");
 	read_clock(rec, &model->clock_start);
+	model->end.max_bytes = number_or_zero(rec, "max_size");
+	model->end.min_free_bytes = number_or_zero(rec, "min_free");
 	if (model->host_name)
 		hash = hash32(hash, model->host_name, strlen(model->host_name));
 	hash = hash32(hash, &model->clock_start.realtime_ns, sizeof(model->clock_start.realtime_ns));
@@ -315,6 +317,18 @@ static int end_count(struct replay *r, const struct iop_rec_text *rec, const cha
 	return n ? model_note(r->model, "%llu %s", n, what) : 0;
 }
 
+/* Where the archive had to end earlier than the spool, that reason stays. */
+static void read_end(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct model_end *end = &r->model->end;
+
+	end->after_bound += number_or_zero(rec, "after_bound");
+	if (end->stopped_by)
+		return;
+	end->stopped_by = value_string(r, rec, "stopped_by");
+	end->reason = value_string(r, rec, "reason");
+}
+
 static int end(struct replay *r, const struct iop_rec_text *rec)
 {
 	static const struct { const char *key, *what; } counts[] = {
@@ -336,6 +350,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 	int ret = 0;
 
 	r->model->complete = true;
+	read_end(r, rec);
 	r->model->device = number_or_zero(rec, "device");
 	read_clock(rec, &r->model->clock_end);
 	r->dropped_records += number_or_zero(rec, "spool_dropped");

@@ -88,6 +88,12 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 		error = set_text(s, "MATCHING_IDS", s->whole_job ? "unique in this archive" : "unique in the job");
 	if (!error && model->version)
 		error = set_text(s, "VERSION", model->version);
+	if (!error && model->end.stopped_by)
+		error = set_text(s, "STOPPED_BY", model->end.stopped_by);
+	if (!error && model->end.reason)
+		error = set_text(s, "END_REASON", model->end.reason);
+	if (!error && model->end.after_bound)
+		error = set_number(s, "RECORDS_AFTER_BOUND", model->end.after_bound);
 	if (!error && model->batch_job)
 		error = set_text(s, "BATCH_JOB", model->batch_job);
 	for (size_t i = 0; i < model->shared_mounts.n && !error; i++) {

@@ -146,12 +146,15 @@ static int put_objects(json_t *root, const struct summary_report *r)
 static int put_losses(json_t *root, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
+	const struct model_end *end = &r->model->end;
 	json_t *notes = json_array();
 	int error = 0;
 
 	for (size_t i = 0; i < r->model->ndigest; i++)
 		error |= json_array_append_new(notes, text(r->model->digest[i]));
-	return error | put(root, "complete", json_boolean(r->model->complete)) | put(root, "calls", number(t->calls)) |
+	return error | put(root, "complete", json_boolean(r->model->complete)) | put(root, "stopped_by", text(end->stopped_by)) |
+	       put(root, "end_reason", text(end->reason)) | put(root, "records_after_bound", number(end->after_bound)) |
+	       put(root, "calls", number(t->calls)) |
 	       put(root, "failed_calls", number(t->failed_calls)) | put(root, "records_lost", number(t->lost_records)) |
 	       put(root, "records_late", number(t->late_records)) | put(root, "calls_abandoned", number(t->abandoned)) |
 	       put(root, "calls_open", number(r->open_calls)) |

@@ -273,6 +273,21 @@ static void print_device(FILE *out, const struct summary_report *r)
 		"and slept %.6f s for I/O\n\n", t->device_calls, t->system_calls, bytes.text, t->device_wait_ns / 1e9);
 }
 
+/* Only an end that a bound or the user's own limit has set: the other ones are no news. */
+static void print_end(FILE *out, const struct model_end *end)
+{
+	static const char *const early[] = { "max-size", "min-free", "max-rate", "duration" };
+
+	for (size_t i = 0; i < sizeof(early) / sizeof(*early) && end->stopped_by; i++) {
+		if (strcmp(early[i], end->stopped_by))
+			continue;
+		fprintf(out, "stopped by %s: %s\n", end->stopped_by, end->reason ? end->reason : "unknown reason");
+		break;
+	}
+	if (end->after_bound)
+		fprintf(out, "records after the bound, not recorded %" PRIu64 "\n", end->after_bound);
+}
+
 static void print_losses(FILE *out, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -292,6 +307,7 @@ static void print_losses(FILE *out, const struct summary_report *r)
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, lines[i].value);
 	print_unknown_sizes(out, r);
 	print_left_out(out, r->model);
+	print_end(out, &r->model->end);
 	if (!r->model->complete)
 		fputs("the recording is incomplete: it has no end\n", out);
 	for (size_t i = 0; i < r->model->ndigest; i++) {

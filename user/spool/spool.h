@@ -25,6 +25,10 @@ int spool_writer_append(struct spool_writer *writer, const struct iop_rec *rec);
 int spool_writer_flush(struct spool_writer *writer);
 uint64_t spool_writer_dropped(const struct spool_writer *writer);       /* records */
 uint64_t spool_writer_bytes(const struct spool_writer *writer);         /* in the file */
+uint64_t spool_writer_raw_bytes(const struct spool_writer *writer);     /* of all records appended, before compression */
+size_t spool_writer_pending(const struct spool_writer *writer);         /* of records appended since the last block, likewise */
+/* What unprivileged users may still write to the file's file system. Returns 0 or -errno. */
+int spool_writer_free_bytes(const struct spool_writer *writer, uint64_t *bytes);
 
 /* Appends a text record made of head (key=value lines) and, for TABLE and MOUNTS, raw text after an empty line (may be NULL). */
 int spool_writer_text(struct spool_writer *writer, enum iop_rec_type type, uint32_t tgid, uint64_t time_ns, const char *head,

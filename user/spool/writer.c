@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -18,6 +19,7 @@ struct spool_writer {
 	int error;              /* the first one met */
 	uint64_t file_bytes;    /* up to the last whole block */
 	uint64_t dropped;
+	uint64_t raw_bytes;     /* appended so far */
 	ZSTD_CCtx *zstd;
 	char *raw, *stored;     /* stored begins with room for the block's header */
 	size_t raw_len, raw_cap, stored_cap;
@@ -212,6 +214,7 @@ static char *record_room(struct spool_writer *writer, size_t len, int *flush_err
 		return NULL;
 	}
 	writer->raw_len += len;
+	writer->raw_bytes += len;
 	writer->records++;
 	return writer->raw + writer->raw_len - len;
 }
@@ -262,6 +265,26 @@ uint64_t spool_writer_dropped(const struct spool_writer *writer)
 uint64_t spool_writer_bytes(const struct spool_writer *writer)
 {
 	return writer->file_bytes;
+}
+
+uint64_t spool_writer_raw_bytes(const struct spool_writer *writer)
+{
+	return writer->raw_bytes;
+}
+
+size_t spool_writer_pending(const struct spool_writer *writer)
+{
+	return writer->raw_len;
+}
+
+int spool_writer_free_bytes(const struct spool_writer *writer, uint64_t *bytes)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(writer->fd, &fs))
+		return -errno;
+	*bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return 0;
 }
 
 int spool_writer_destroy(struct spool_writer *writer)

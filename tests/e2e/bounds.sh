@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Bounds on what a recording writes: at --max-size, --min-free and --max-rate it ends in order, says so, and its archive is whole; the
+# program goes on unharmed.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# disk_use DIR: bytes on disk.
+disk_use() { du -s -B1 "$1" 2>/dev/null | cut -f 1; }
+
+# bounded NAME OPTION...: the program "numbered" under ioprobe, until the bound ends the recording; then the program is told to end.
+# The archive goes to OUTPUT; the largest disk use that was seen of that is in $TMP/NAME/use.
+bounded() {
+	local name=$1 dir=$TMP/$1 pid use most=0 i
+	limited 60 "$IOPROBE" -o "$OUTPUT" "${@:2}" -- "$P/numbered" "$dir/data" 2 "${PAUSE:-1000}" >"$dir/out" 2>"$dir/err" </dev/null & pid=$!
+	for ((i = 0; i < 2000; i++)); do
+		use=$(disk_use "$OUTPUT")
+		[ "${use:-0}" -gt "$most" ] && most=$use
+		kill -0 $pid 2>/dev/null || break
+		sleep 0.02
+	done
+	end_of $pid 1
+	echo "$most" >"$dir/use"
+	verdict "$name, status of ioprobe" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
+	verdict "$name, the program goes on" "$(grep -q '^numbered' "$dir/out" && echo 'it has ended')"
+	touch "$dir/data/stop"
+	wait_for_line "$dir/out" '^numbered 2 ' 20
+	verdict "$name, the program is unharmed" "$(grep -q '^numbered 2 ' "$dir/out" || said "$dir")"
+}
+
+# told NAME BOUND: on stderr in one line, in the summary, in the archive.
+told() {
+	local name=$1 dir=$TMP/$1 lines
+	lines=$(grep -c "ioprobe: --$2 .*goes on without being recorded; allow more" "$dir/err")
+	verdict "$name, message" "$([ "$lines" = 1 ] || echo "$lines lines: $(said "$dir")")"
+	verdict "$name, summary" "$(grep -q "^stopped by $2: --$2 " "$dir/out" || echo 'the summary does not name the bound')"
+	verdict "$name, summary for programs" "$(limited 20 "$PYTHON" - "$OUTPUT/summary.json" "$2" 2>&1 <<-'END'
+		import json, sys
+		s = json.load(open(sys.argv[1]))
+		good = s["stopped_by"] == sys.argv[2] and sys.argv[2] in s["end_reason"] and s["complete"] and s["records_lost"] == 0
+		print("" if good else {k: s[k] for k in ("stopped_by", "end_reason", "complete", "records_lost")})
+	END
+	)"
+	contract "$name" "$OUTPUT/traces.otf2"
+	verdict "$name, archive" "$(otf2-print -I "$OUTPUT/traces.otf2" 2>&1 | grep -A 1 IOPROBE::STOPPED_BY | grep -q " $2\$" || echo 'no property STOPPED_BY')"
+	verdict "$name, no spool left" "$(ls "$OUTPUT/spool" 2>/dev/null)"
+}
+
+# from_first NAME: of each file the writes from number 0 on, without a hole, and not all.
+from_first() {
+	verdict "$1, writes" "$(limited 60 "$PYTHON" - "$OUTPUT/traces.otf2" "$TESTS" 2>&1 <<-'END'
+		import sys
+		sys.path.insert(0, sys.argv[2] + "/lib")
+		import numbered
+		for name, offsets in numbered.offsets(sys.argv[1]).items():
+		    numbers = sorted(o // 8 for o in offsets)
+		    if numbers != list(range(len(numbers))) or len(numbers) < 100:
+		        print(name, len(numbers), numbers[:3], numbers[-3:])
+	END
+	)"
+}
+
+# In a mount namespace of its own: whatever happens, nothing stays mounted.
+on_small_disk() {
+	local free
+	mkdir -p "$TMP/disk" && mount -t tmpfs -o size=8m small "$TMP/disk" || { skip free "cannot mount"; return; }
+	fresh free >/dev/null
+	OUTPUT=$TMP/disk/trace
+	PAUSE=0 bounded free --min-free 6.5MiB
+	told free min-free
+	from_first free
+	free=$(df -B1 --output=avail "$TMP/disk" | tail -n 1)
+	verdict "free, space" "$([ "$free" -ge $((13 << 19)) ] && [ "$free" -le $((15 << 19)) ] || echo "$free bytes are free")"
+	verdict "free, space meanwhile" "$([ "$(cat "$TMP/free/use")" -le $((3 << 19)) ] || echo "$(cat "$TMP/free/use") bytes")"
+	umount "$TMP/disk"
+}
+[ "${1:-}" != in_namespace ] || { on_small_disk; exit; }
+
+fresh size >/dev/null
+OUTPUT=$TMP/size/trace
+PAUSE=0 bounded size --max-size 1MiB
+told size max-size
+from_first size
+verdict "size, on disk" "$([ "$(cat "$TMP/size/use")" -le 1048576 ] && [ "$(disk_use "$OUTPUT")" -le 1048576 ] ||
+	echo "$(cat "$TMP/size/use") bytes while it was made, $(disk_use "$OUTPUT") bytes at the end")"
+verdict "size, not for nothing" "$([ "$(disk_use "$OUTPUT")" -ge 400000 ] || echo "only $(disk_use "$OUTPUT") bytes")"
+
+fresh rate >/dev/null
+OUTPUT=$TMP/rate/trace
+PAUSE=20000 bounded rate --max-rate 500 --quiet
+told rate max-rate
+from_first rate
+
+# A program that ends before a bound is reached is none of its business; its status is returned.
+fresh enough >/dev/null
+record enough --max-size 100MiB --max-rate 1e9 --min-free 1 -- sh -c 'exit 7'
+verdict "enough, status" "$([ $STATUS = 7 ] || echo "status $STATUS: $(said "$TMP/enough")")"
+verdict "enough, not stopped" "$(grep 'stopped' "$TMP/enough/out" "$TMP/enough/err")"
+
+# refuses NAME STATUS PATTERN OPTION...: one line, nothing made, the program not run.
+refuses() {
+	local dir=$TMP/refuses
+	fresh refuses >/dev/null
+	limited 20 "$IOPROBE" -o "$dir/trace" "${@:4}" -- touch "$dir/ran" >"$dir/out" 2>"$dir/err" </dev/null
+	STATUS=$?
+	verdict "$1" "$([ $STATUS = "$2" ] && grep -q -e "$3" "$dir/err" && [ ! -e "$dir/ran" ] && [ ! -e "$dir/trace" ] || said "$dir")"
+}
+refuses "size that is none" 2 "--max-size: 'much' is not a number of bytes" --max-size much
+refuses "size that is too small" 2 "--max-size: 1KiB leaves no room" --max-size 1KiB
+refuses "free space that is none" 2 "--min-free: '10%' is not a number of bytes" --min-free 10%
+refuses "rate that is none" 2 "--max-rate: 'fast' is not a number of calls per second" --max-rate fast
+refuses "less free space already" 1 "MiB are free, --min-free 9000TiB leaves no room" --min-free 9000TiB
+
+unshare -m --propagation private bash "$0" in_namespace

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The estimate is what libotf2 3.0 writes for a call with large values (offsets beyond 4 GiB, a job of several nodes); measured are
+ * 46 to 59 bytes for a write. The archiver has the last word: it knows the true size and ends the archive earlier if need be.
+ */
+#include "capture/budget.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_BLOCK 4096                         /* a file takes whole blocks */
+#define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition */
+#define PROCESS_BYTES 512
+#define RESERVE_BYTES (80u << 10)               /* definitions and files of every archive, the spool's last records */
+#define SMALLEST_GAIN 4096                      /* a flush must bring so much, or the bound is reached */
+#define FREE_INTERVAL_NS 100000000ull
+#define RATE_INTERVAL_NS 1000000000ull
+
+struct budget {
+	const struct bounds *bounds;
+	const struct table_set *set;
+	const struct spool_writer *spool;
+	uint64_t limit;                 /* of spool and archive together, less the reserve; UINT64_MAX: none */
+	uint64_t archive_bytes;         /* estimated, of drained records */
+	uint64_t drained_bytes;         /* these records in the spool, uncompressed */
+	uint64_t begin_bytes;           /* in the spool when the budget was made: tables, which are not in the archive */
+	uint64_t free_bytes;            /* when last seen */
+	uint64_t free_seen_ns, rate_since_ns, calls, calls_before, refused;
+	const char *reached;
+	char reason[160];
+};
+
+/* ---- the archive's size ---- */
+
+static uint64_t call_bytes(const struct table_row *row)
+{
+	switch (row ? row->op : OP_READ) {
+	case OP_COPY: return 132;
+	case OP_READ: case OP_WRITE: case OP_SYNC: case OP_SEEK: case OP_LOCK: case OP_UNLOCK: case OP_TRYLOCK: case OP_MAP:
+	case OP_WAIT: case OP_TEST: case OP_CANCEL: case OP_CONTROL: return 64;
+	case OP_COMM: return 240;
+	default: return 48;
+	}
+}
+
+/* Offsets and sizes are stored without their leading zero bytes. */
+static unsigned value_bytes(const struct iop_rec_call *rec)
+{
+	unsigned bytes = 0;
+
+	for (unsigned i = 0; i < rec->nargs && i < IOP_MAX_ARGS; i++)
+		bytes += rec->args[i] ? 1 + (63 - __builtin_clzll(rec->args[i])) / 8 : 0;
+	return bytes;
+}
+
+static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *row)
+{
+	uint64_t strings = rec->flags & IOP_F_STRINGS ? rec->len : 0;
+
+	switch (rec->type) {
+	case IOP_REC_CALL: return call_bytes(row) + value_bytes((const struct iop_rec_call *)rec) + strings;
+	case IOP_REC_ENTER: return 16 + value_bytes((const struct iop_rec_call *)rec) + strings;
+	case IOP_REC_EXIT: return call_bytes(row) - 16;
+	case IOP_REC_FD:
+	case IOP_REC_FILE: return 128 + ((const struct iop_rec_fd *)rec)->path_len;
+	case IOP_REC_ASYNC: return 80;
+	case IOP_REC_ASYNC_END: return 48;
+	case IOP_REC_SOCKET: return 200;
+	case IOP_REC_DEVICE: return 32;
+	case IOP_REC_EXEC: return PROCESS_BYTES;
+	case IOP_REC_REQUESTS:
+	case IOP_REC_SUBMITTED: return 80 * ((const struct iop_rec_requests *)rec)->n;
+	default: return 0;
+	}
+}
+
+uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row *row)
+{
+	uint64_t bytes = record_bytes(rec, row);
+
+	if (rec->seq == 1)      /* a thread's first */
+		bytes += LOCATION_BYTES + (rec->tid == rec->tgid ? PROCESS_BYTES : 0);
+	return bytes;
+}
+
+static const struct table_row *row_of(const struct budget *b, const struct iop_rec *rec)
+{
+	uint16_t probe;
+
+	if (rec->type != IOP_REC_CALL && rec->type != IOP_REC_ENTER && rec->type != IOP_REC_EXIT)
+		return NULL;
+	probe = ((const struct iop_rec_call *)rec)->probe;
+	return probe < b->set->nrows ? &b->set->rows[probe] : NULL;
+}
+
+/* What the agent wrote by itself (processes, libraries, descriptors found at attach) takes about as much in the archive. */
+static uint64_t agent_bytes(const struct budget *b)
+{
+	return spool_writer_raw_bytes(b->spool) - b->begin_bytes - b->drained_bytes;
+}
+
+static uint64_t archive_bytes(const struct budget *b)
+{
+	return b->archive_bytes + agent_bytes(b);
+}
+
+/* The records that are not written yet count as if they could not be compressed. */
+static uint64_t used_bytes(const struct budget *b)
+{
+	return spool_writer_bytes(b->spool) + spool_writer_pending(b->spool) + archive_bytes(b);
+}
+
+/* ---- bounds ---- */
+
+__attribute__((format(printf, 3, 4)))
+static void reach(struct budget *b, const char *bound, const char *format, ...)
+{
+	va_list args;
+
+	if (b->reached)
+		return;
+	b->reached = bound;
+	va_start(args, format);
+	vsnprintf(b->reason, sizeof(b->reason), format, args);
+	va_end(args);
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Free space is what spool and archive may still take; what the spool has taken already is not free any more. */
+static int set_limit(struct budget *b)
+{
+	uint64_t size = b->bounds->max_bytes ? b->bounds->max_bytes : UINT64_MAX, space = UINT64_MAX;
+	int err = 0;
+
+	if (b->bounds->min_free_bytes) {
+		err = spool_writer_free_bytes(b->spool, &b->free_bytes);
+		space = err ? UINT64_MAX : spool_writer_bytes(b->spool) + less(b->free_bytes, b->bounds->min_free_bytes);
+	}
+	if (size > space)
+		size = space;
+	b->limit = size == UINT64_MAX ? size : less(size, RESERVE_BYTES);
+	return err;
+}
+
+static void limit_reached(struct budget *b)
+{
+	if (b->bounds->max_bytes && b->limit == b->bounds->max_bytes - RESERVE_BYTES)
+		reach(b, "max-size", "--max-size %s was reached", b->bounds->max_size_text);
+	else
+		reach(b, "min-free", "--min-free %s was reached: %llu MiB are free, some of which the archive will take",
+		      b->bounds->min_free_text, (unsigned long long)(b->free_bytes >> 20));
+}
+
+static bool fits(struct budget *b, struct spool_writer *spool, uint64_t more)
+{
+	if (used_bytes(b) + more <= b->limit)
+		return true;
+	if (spool_writer_pending(spool))
+		spool_writer_flush(spool);
+	return used_bytes(b) + more + SMALLEST_GAIN <= b->limit;
+}
+
+static void check_rate(struct budget *b, uint64_t now_ns)
+{
+	double rate = (b->calls - b->calls_before) * 1e9 / (now_ns - b->rate_since_ns);
+
+	if (rate > b->bounds->max_rate)
+		reach(b, "max-rate", "--max-rate %.15g was exceeded: %.0f calls per second", b->bounds->max_rate, rate);
+	b->calls_before = b->calls;
+	b->rate_since_ns = now_ns;
+}
+
+/* ---- public ---- */
+
+int budget_create(struct budget **out, const struct bounds *bounds, const struct table_set *set, const struct spool_writer *spool,
+		  char *err_text, size_t err_len)
+{
+	struct budget *b = calloc(1, sizeof(*b));
+	int err = b ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	*b = (struct budget){ .bounds = bounds, .set = set, .spool = spool, .begin_bytes = spool_writer_raw_bytes(spool) };
+	err = set_limit(b);
+	if (err) {
+		snprintf(err_text, err_len, "--min-free: cannot ask for the output's free space: %s", strerror(-err));
+	} else if (used_bytes(b) > b->limit) {
+		err = -ENOSPC;
+		snprintf(err_text, err_len, "cannot record: %llu MiB are free, --min-free %s leaves no room: choose another directory",
+			 (unsigned long long)(b->free_bytes >> 20), bounds->min_free_text);
+	}
+	if (err)
+		free(b);
+	else
+		*out = b;
+	return err;
+}
+
+void budget_destroy(struct budget *budget)
+{
+	free(budget);
+}
+
+bool budget_admits(struct budget *b, struct spool_writer *spool, const struct iop_rec *rec)
+{
+	if (!b->reached) {
+		uint64_t archive = budget_archive_bytes(rec, row_of(b, rec));
+
+		b->calls += rec->type == IOP_REC_CALL || rec->type == IOP_REC_EXIT;
+		if (b->limit == UINT64_MAX || fits(b, spool, archive + rec->len)) {
+			b->archive_bytes += archive;
+			b->drained_bytes += rec->len;
+			return true;
+		}
+		limit_reached(b);
+	}
+	b->refused++;
+	return false;
+}
+
+void budget_step(struct budget *b, uint64_t now_ns)
+{
+	if (b->bounds->min_free_bytes && now_ns - b->free_seen_ns >= FREE_INTERVAL_NS) {
+		set_limit(b);
+		b->free_seen_ns = now_ns;
+		if (b->limit != UINT64_MAX && used_bytes(b) > b->limit)
+			limit_reached(b);
+	}
+	if (!b->rate_since_ns)
+		b->rate_since_ns = now_ns;
+	if (b->bounds->max_rate > 0 && now_ns - b->rate_since_ns >= RATE_INTERVAL_NS)
+		check_rate(b, now_ns);
+}
+
+const char *budget_reached(const struct budget *b, const char **reason)
+{
+	*reason = b->reason;
+	return b->reached;
+}
+
+uint64_t budget_refused(const struct budget *b)
+{
+	return b->refused;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * How much a recording may still write. The archive is made from the spool later and is several times larger: its size is estimated
+ * from the records, from above, so that both fit. A record that does not fit ends the recording; it and later ones are counted.
+ */
+#ifndef IOPROBE_BUDGET_H
+#define IOPROBE_BUDGET_H
+
+#include <ioprobe/record.h>
+#include <stdbool.h>
+
+#include "capture/bounds.h"
+#include "spool/spool.h"
+#include "table/table.h"
+
+struct budget;
+
+/* spool and bounds must outlive it. What the spool holds already counts. Returns 0, or -errno with one line in err: -ENOSPC if
+ * bounds leave no room for a recording. */
+int budget_create(struct budget **out, const struct bounds *bounds, const struct table_set *set, const struct spool_writer *spool,
+		  char *err, size_t err_len);
+void budget_destroy(struct budget *budget);     /* NULL is fine */
+
+/* Whether a drained record may be appended; if not, a bound is reached and the record is counted. May flush the spool, to learn
+ * what the records so far really take. */
+bool budget_admits(struct budget *budget, struct spool_writer *spool, const struct iop_rec *rec);
+
+/* To be called regularly: looks at free space and rate. */
+void budget_step(struct budget *budget, uint64_t now_ns);
+
+/* The bound that was reached: "max-size", "min-free" or "max-rate", NULL if none; *reason is one line, valid as long as the budget. */
+const char *budget_reached(const struct budget *budget, const char **reason);
+uint64_t budget_refused(const struct budget *budget);   /* records that came after that */
+
+/* An upper estimate of what a record adds to the archive, in bytes; row: of its probe, NULL for other records and unknown probes. */
+uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row *row);
+
+#endif
