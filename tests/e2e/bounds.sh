@@ -3,6 +3,7 @@
 # Bounds on what a recording writes: at --max-size, --min-free and --max-rate it ends in order, says so, and its archive is whole; the
 # program goes on unharmed.
 . "$(dirname "$0")/../lib/e2e.sh"
+. "$TESTS/lib/service.sh"
 
 # disk_use DIR: bytes on disk.
 disk_use() { du -s -B1 "$1" 2>/dev/null | cut -f 1; }
@@ -109,5 +110,35 @@ refuses "size that is too small" 2 "--max-size: 1KiB leaves no room" --max-size 
 refuses "free space that is none" 2 "--min-free: '10%' is not a number of bytes" --min-free 10%
 refuses "rate that is none" 2 "--max-rate: 'fast' is not a number of calls per second" --max-rate fast
 refuses "less free space already" 1 "MiB are free, --min-free 9000TiB leaves no room" --min-free 9000TiB
+
+# The same by the policy's words: a recording of a user's process by the service.
+by_policy() {
+	local dir=$TMP/policy program id
+	id games >/dev/null 2>&1 || { skip policy "no user games"; return; }
+	trap 'services_stop' EXIT
+	trap 'exit 130' INT TERM
+	SERVICE_DIR=$TMP/s
+	fresh policy >/dev/null && chmod 777 "$dir/data"
+	service_start n1 "record all" "max-size 1MiB" "layers posix" "exclude-path $dir/data/ticks.0,/proc" "keep yes" ||
+		{ not_ok policy "no service: $(tail -n 2 "$SERVICE_DIR/n1.log")"; return; }
+	(exec setpriv --reuid games --regid games --clear-groups "$P/numbered" "$dir/data" >"$dir/out" 2>"$dir/err") & program=$!
+	wait_for_file "$dir/data/ticks.0"
+	ask n1 start --job 77 --pid $program --uid "$(id -u games)" --gid "$(id -g games)" --timeout 5000 >"$dir/start" 2>&1
+	wait_for_phase n1 77 "done|failed|empty" 20
+	verdict "policy, status" "$([ "$(phase n1 77)" = 'done' ] && state_value n1 77 message | grep -q 'ended before the job: --max-size 1MiB was reached' ||
+		echo "$(phase n1 77): $(state_value n1 77 message), $(cat "$dir/start")")"
+	verdict "policy, the program goes on" "$(kill -0 $program 2>&1)"
+	touch "$dir/data/stop"
+	end_of $program 20
+	verdict "policy, the program is unharmed" "$([ $STATUS = 0 ] && grep -q '^numbered 1 ' "$dir/out" || said "$dir")"
+	OUTPUT=$(state_value n1 77 output)
+	verdict "policy, summary" "$(grep -q '^stopped by max-size: --max-size 1MiB' "$OUTPUT/summary.txt" || echo 'the summary does not name the bound')"
+	verdict "policy, on disk" "$([ "$(disk_use "$OUTPUT")" -le 1048576 ] || echo "$(disk_use "$OUTPUT") bytes")"
+	verdict "policy, the spool is kept" "$([ -s "$OUTPUT/spool" ] || echo 'it is not there')"
+	verdict "policy, layers and paths" "$(otf2-print -G "$OUTPUT/traces.otf2" 2>&1 | grep -E 'REGION .*"(fputs|fflush)"|ticks.0')"
+	contract policy "$OUTPUT/traces.otf2"
+	services_stop
+}
+by_policy
 
 unshare -m --propagation private bash "$0" in_namespace

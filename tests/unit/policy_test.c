@@ -137,12 +137,35 @@ static void test_settings(void **state)
 	policy_deinit(&policy);
 }
 
+/* What recorders get, in the policy's order. */
+static void test_recorder_settings(void **state)
+{
+	static const char *const wanted[] = {
+		"max-size=1GiB", "min-free=10G", "max-duration=3600", "max-rate=1e6", "layers=posix,mpiio", "stream-calls=count", "path=/a,/b",
+		"exclude-path=/a/x", "shared-mount=/lustre", "keep=yes",
+	};
+	struct policy policy;
+	char text[1024] = "", err[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		strcat(strcat(text, wanted[i]), "\n");
+	for (char *at = text; (at = strchr(at, '=')); )
+		*at = ' ';
+	assert_int_equal(read_text(&policy, text, err, sizeof(err)), 0);
+	assert_int_equal(policy.nsettings, sizeof(wanted) / sizeof(wanted[0]));
+	for (size_t i = 0; i < policy.nsettings; i++)
+		assert_string_equal(policy.settings[i], wanted[i]);
+	policy_deinit(&policy);
+}
+
 static void test_mistakes(void **state)
 {
 	static const char *const lines[] = {
 		"record", "record some", "record all of", "record user", "record sample", "record sample 5", "record sample -1%", "record env A",
 		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x", "max-overhead 101",
-		"nothing 1", "cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
+		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers", "stream-calls none",
+		"path relative", "exclude-path /a,b", "shared-mount relative", "keep perhaps", "fd-kinds tape", "nothing 1", "cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
 	};
 
 	(void)state;
@@ -164,7 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_rule_decides), cmocka_unit_test(test_default_and_empty), cmocka_unit_test(test_sample),
-		cmocka_unit_test(test_settings), cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_settings), cmocka_unit_test(test_recorder_settings), cmocka_unit_test(test_mistakes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

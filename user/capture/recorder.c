@@ -377,6 +377,16 @@ static int close_all(struct recorder *r, int err)
 	return err;
 }
 
+bool recorder_stopped_early(const struct recorder_result *result)
+{
+	static const char *const words[] = { "max-size", "min-free", "max-rate", "duration" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (result->stopped_by && !strcmp(result->stopped_by, words[i]))
+			return true;
+	return false;
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result, char *err_text, size_t err_len)
 {
 	struct recorder r = { .options = options, .result = result, .signal_fd = -1, .epoll_fd = -1, .err = err_text, .err_len = err_len };

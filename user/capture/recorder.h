@@ -57,6 +57,9 @@ struct recorder_result {
 	size_t processes;               /* that were recorded */
 };
 
+/* Whether a limit of the user's or the site's ended it: max-size, min-free, max-rate, duration. */
+bool recorder_stopped_early(const struct recorder_result *result);
+
 /* Uses of the options: set, filter, kernel, command or job, only_of, max_overhead_percent. *prepared is empty. Returns 0, or
  * -errno with one line in err. */
 int recorder_prepare(const struct recorder_options *options, struct recorder_prepared *prepared, char *err, size_t err_len);

@@ -13,10 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/bounds.h"
-#include "capture/filter.h"
 #include "capture/procfs.h"
 #include "capture/recorder.h"
+#include "capture/settings.h"
 #include "cmd/archive.h"
 #include "privilege/capabilities.h"
 #include "privilege/environment.h"
@@ -33,15 +32,13 @@ struct arguments {
 	pid_t env_from;                         /* 0: not given */
 	struct identity caller;
 	char dir[4096];
-	double duration_s, max_overhead;        /* max_overhead < 0: not given */
+	double max_overhead;                    /* < 0: not given */
 	const char *tables[64];
-	const char *shared_mounts[64];
-	size_t ntables, nshared_mounts;
-	bool json, keep_spool, quiet, sockets, device, mmap_faults;
+	size_t ntables;
+	bool json, quiet, sockets, device, mmap_faults;
 	unsigned method;
 	uint64_t ring_bytes;
-	struct filter filter;
-	struct bounds bounds;
+	struct settings settings;
 };
 
 #define JOB_IDLE_LIMIT_S 30      /* from a step to the next, where nobody tells us of the job's end */
@@ -146,56 +143,25 @@ static void set_method(struct arguments *a, const char *text, struct argp_state 
 	argp_error(state, "--attach: unknown method '%s'", text);
 }
 
-/* false: not one of theirs. */
-static bool parse_bound(int key, const char *arg, struct arguments *a, struct argp_state *state)
+/* What the service's policy sets by the same words. false: not one of them. */
+static bool parse_setting(int key, const char *arg, struct arguments *a, struct argp_state *state)
 {
+	static const struct { int key; const char *word; } words[] = {
+		{ OPT_LAYERS, "layers" }, { OPT_PATH, "path" }, { OPT_EXCLUDE, "exclude-path" }, { OPT_FD_KINDS, "fd-kinds" },
+		{ OPT_MIN_DURATION, "min-duration" }, { OPT_MIN_BYTES, "min-bytes" }, { OPT_STREAM_CALLS, "stream-calls" },
+		{ OPT_DURATION, "max-duration" }, { OPT_MAX_SIZE, "max-size" }, { OPT_MIN_FREE, "min-free" }, { OPT_MAX_RATE, "max-rate" },
+		{ OPT_SHARED, "shared-mount" }, { OPT_KEEP_SPOOL, "keep" },
+	};
 	char err[512];
-	int ret;
 
-	switch (key) {
-	case OPT_MAX_SIZE: ret = bounds_set_max_size(&a->bounds, arg, err, sizeof(err)); break;
-	case OPT_MIN_FREE: ret = bounds_set_min_free(&a->bounds, arg, err, sizeof(err)); break;
-	case OPT_MAX_RATE: ret = bounds_set_max_rate(&a->bounds, arg, err, sizeof(err)); break;
-	default: return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (words[i].key != key)
+			continue;
+		if (settings_set(&a->settings, words[i].word, arg ? arg : "yes", err, sizeof(err)))
+			argp_error(state, "%s", err);
+		return true;
 	}
-	if (ret)
-		argp_error(state, "%s", err);
-	return true;
-}
-
-/* What the filters leave out is counted in the kernel and told. false: not one of theirs. */
-static bool parse_filter(int key, const char *arg, struct arguments *a, struct argp_state *state)
-{
-	char err[512];
-	int ret;
-
-	switch (key) {
-	case OPT_LAYERS: ret = 0; snprintf(a->filter.layers, sizeof(a->filter.layers), "%s", arg); break;
-	case OPT_PATH: ret = filter_add_paths(&a->filter, arg, false, err, sizeof(err)); break;
-	case OPT_EXCLUDE: ret = filter_add_paths(&a->filter, arg, true, err, sizeof(err)); break;
-	case OPT_FD_KINDS: ret = filter_set_kinds(&a->filter, arg, err, sizeof(err)); break;
-	case OPT_MIN_DURATION: ret = filter_set_min_duration(&a->filter, arg, err, sizeof(err)); break;
-	case OPT_MIN_BYTES: ret = filter_set_min_bytes(&a->filter, arg, err, sizeof(err)); break;
-	case OPT_STREAM_CALLS: ret = filter_set_stream_calls(&a->filter, arg, err, sizeof(err)); break;
-	default: return false;
-	}
-	if (ret)
-		argp_error(state, "%s", err);
-	return true;
-}
-
-/* As the mount tables have it: absolute, without slashes at the end. */
-static void add_shared_mount(struct arguments *a, char *path, struct argp_state *state)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		path[--len] = 0;
-	if (path[0] != '/')
-		argp_error(state, "--shared-mount: '%s' is not an absolute path", path);
-	if (a->nshared_mounts == sizeof(a->shared_mounts) / sizeof(a->shared_mounts[0]))
-		argp_error(state, "--shared-mount: too many paths");
-	a->shared_mounts[a->nshared_mounts++] = path;
+	return false;
 }
 
 static void check_targets(struct arguments *a, struct argp_state *state)
@@ -226,13 +192,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_ENV_FROM: set_env_from(a, arg, state); break;
 	case 'o': snprintf(a->dir, sizeof(a->dir), "%s", arg); break;
 	case 'q': a->quiet = true; break;
-	case OPT_DURATION: set_number(&a->duration_s, "--duration", arg, state); break;
 	case OPT_MAX_OVERHEAD: set_share(&a->max_overhead, arg, state); break;
 	case OPT_JSON: a->json = true; break;
 	case OPT_SOCKETS: a->sockets = true; break;
 	case OPT_DEVICE: a->device = true; break;
 	case OPT_MMAP_FAULTS: a->mmap_faults = true; break;
-	case OPT_KEEP_SPOOL: a->keep_spool = true; break;
 	case OPT_ATTACH: set_method(a, arg, state); break;
 	case OPT_RING: set_number(&number, "--ring-size", arg, state); a->ring_bytes = number * (1 << 20); break;
 	case OPT_PROBES:
@@ -240,12 +204,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--probes: too many tables");
 		a->tables[a->ntables++] = arg;
 		break;
-	case OPT_SHARED: add_shared_mount(a, arg, state); break;
 	case ARGP_KEY_ARGS: a->command = state->argv + state->next; break;
 	case ARGP_KEY_END:
 		check_targets(a, state);
 		break;
-	default: return parse_bound(key, arg, a, state) || parse_filter(key, arg, a, state) ? 0 : ARGP_ERR_UNKNOWN;
+	default: return parse_setting(key, arg, a, state) ? 0 : ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
@@ -288,8 +251,8 @@ static int load_tables(struct table_set *set, const struct arguments *a, char *e
 		ret = table_parse_optional(set, "sockets", err, err_len);
 	for (size_t i = 0; i < a->ntables && !ret; i++)
 		ret = load_table(set, a, a->tables[i], err, err_len);
-	if (!ret && a->filter.layers[0])
-		ret = table_set_select(set, a->filter.layers, err, err_len);
+	if (!ret && a->settings.filter.layers[0])
+		ret = table_set_select(set, a->settings.filter.layers, err, err_len);
 	return ret;
 }
 
@@ -340,7 +303,7 @@ static int fail(const char *message)
 /* Archive and summary. The spool stays if there is no archive of it. */
 static int write_archive(const struct arguments *a, const struct output *out)
 {
-	const struct archive_options options = { .json = a->json, .summary = stdout, .keep_spool = a->keep_spool };
+	const struct archive_options options = { .json = a->json, .summary = stdout, .keep_spool = a->settings.keep_spool };
 	char err[1024] = "";
 
 	if (!archive_write(out, &options, err, sizeof(err)))
@@ -356,13 +319,13 @@ static int record_to(struct arguments *a, const struct table_set *set, struct ou
 	struct recorder_result result = { 0 };
 	struct recorder_options recorder = {
 		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command,
-		.caller = &a->caller, .environment = a->environment, .duration_s = a->duration_s,
+		.caller = &a->caller, .environment = a->environment, .duration_s = a->settings.duration_s,
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->command ? 0 : DEFAULT_MAX_OVERHEAD,
 		.job = a->job ? &a->members : NULL, .job_must_run = true, .idle_limit_s = JOB_IDLE_LIMIT_S,
-		.filter = &a->filter, .bounds = &a->bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .argc = argc, .argv = argv,
+		.filter = &a->settings.filter, .bounds = &a->settings.bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .argc = argc, .argv = argv,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
-		.shared_mounts = a->shared_mounts, .nshared_mounts = a->nshared_mounts,
+		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
 		.ready = say_ready, .ready_arg = a,
 	};
 	int ret;

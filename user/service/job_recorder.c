@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "capture/recorder.h"
+#include "capture/settings.h"
 #include "cmd/archive.h"
 #include "service/owner.h"
 #include "service/request.h"
@@ -56,7 +57,7 @@ static pid_t start(char *const *argv, int socket_fd, int log_fd)
 pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
 {
 	char ring[32], overhead[32],
-		*argv[8 + 2 * MAX_TABLES] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
+		*argv[8 + 2 * (MAX_TABLES + POLICY_MAX_SETTINGS)] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
 	int argc = 6, pair[2];
 	pid_t pid;
 
@@ -65,6 +66,10 @@ pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
 	for (size_t i = 0; i < policy->ntables && i < MAX_TABLES; i++) {
 		argv[argc++] = "--probes";
 		argv[argc++] = policy->tables[i];
+	}
+	for (size_t i = 0; i < policy->nsettings && i < POLICY_MAX_SETTINGS; i++) {
+		argv[argc++] = "--set";
+		argv[argc++] = policy->settings[i];
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
@@ -91,6 +96,7 @@ struct job_recorder {
 	double ring_mib, max_overhead;
 	const char *tables[MAX_TABLES], *recover;
 	size_t ntables;
+	struct settings settings;
 	struct table_set set;
 	json_t *job;
 	char *state;
@@ -103,6 +109,19 @@ struct job_recorder {
 	bool answered;
 };
 
+/* WORD=VALUE; the service has checked it. */
+static error_t set_setting(struct job_recorder *r, const char *arg)
+{
+	char word[32], err[600] = "unknown word";
+	const char *value = strchr(arg, '=');
+
+	snprintf(word, sizeof(word), "%.*s", value ? (int)(value - arg) : 0, arg);
+	if (value && !settings_set(&r->settings, word, value + 1, err, sizeof(err)))
+		return 0;
+	fprintf(stderr, "ioprobe: --set %s: %s\n", arg, err);
+	return EINVAL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *argp_state)
 {
 	struct job_recorder *r = argp_state->input;
@@ -111,6 +130,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp_state)
 	case 'r': r->ring_mib = atof(arg); return 0;
 	case 'm': r->max_overhead = atof(arg); return 0;
 	case 'R': r->recover = arg; return 0;
+	case 's': return set_setting(r, arg);
 	case 'p':
 		if (r->ntables < MAX_TABLES)
 			r->tables[r->ntables++] = arg;
@@ -144,6 +164,8 @@ static int load(struct job_recorder *r, struct recorder_options *options, struct
 
 	for (size_t i = 0; i < r->ntables && !ret; i++)
 		ret = table_parse_file(&r->set, r->tables[i], err, err_len);
+	if (!ret && r->settings.filter.layers[0])
+		ret = table_set_select(&r->set, r->settings.filter.layers, err, err_len);
 	return ret ? ret : recorder_prepare(options, prepared, err, err_len);
 }
 
@@ -255,7 +277,9 @@ static void step_back(void)
 
 static int finish(struct job_recorder *r, const char *recording_error)
 {
-	const struct archive_options options = { .summary_file = "summary.txt" };
+	const struct archive_options options = {
+		.summary_file = "summary.txt", .keep_spool = json_is_true(json_object_get(r->job, "keep_spool")),
+	};
 	char err[1024] = "", message[2300];
 
 	state_set(r->state, r->job, "archiving", recording_error);
@@ -273,7 +297,7 @@ static int finish(struct job_recorder *r, const char *recording_error)
 static int record(struct job_recorder *r, struct recorder_options *options)
 {
 	char err[1024] = "";
-	struct recorder_result result;
+	struct recorder_result result = { 0 };
 	int ret;
 
 	if (name_members(r))
@@ -287,7 +311,10 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	options->idle_limit_s = json_number_value(json_object_get(r->job, "idle_limit"));
 	options->only_of = r->owner.uid;
 	options->host = *wire_text(r->job, "node") ? wire_text(r->job, "node") : NULL;
+	json_object_set_new(r->job, "keep_spool", json_boolean(r->settings.keep_spool));        /* for who recovers it */
 	ret = recorder_run(options, &result, err, sizeof(err));
+	if (!ret && recorder_stopped_early(&result))
+		snprintf(err, sizeof(err), "the recording ended before the job: %s", result.reason);
 	if (!(ret ? result.records : result.processes))
 		output_discard(&r->out);
 	if (ret && !result.records)
@@ -302,10 +329,10 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 
 static int serve_one_job(struct job_recorder *r, int argc, char **argv)
 {
-	static const struct filter everything;
 	struct recorder_prepared prepared = { 0 };
 	struct recorder_options options = {
-		.set = &r->set, .filter = &everything,
+		.set = &r->set, .filter = &r->settings.filter, .bounds = &r->settings.bounds, .duration_s = r->settings.duration_s,
+		.shared_mounts = (const char *const *)r->settings.shared_mounts, .nshared_mounts = r->settings.nshared_mounts,
 		.max_overhead_percent = r->max_overhead, .kernel = { .ring_bytes = r->ring_mib * (1 << 20) },
 		.job = &r->members, .prepared = &prepared, .only_of = -1 /* whoever it will be */, .argc = argc, .argv = argv, .ready = on_ready, .ready_arg = r,
 	};
@@ -349,7 +376,8 @@ int job_recorder_main(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "ring-size", 'r', "MIB", 0, "", 0 }, { "max-overhead", 'm', "PERCENT", 0, "", 0 },
-		{ "probes", 'p', "FILE", 0, "", 0 }, { "recover", 'R', "STATE", 0, "", 0 }, { 0 }
+		{ "probes", 'p', "FILE", 0, "", 0 }, { "set", 's', "WORD=VALUE", 0, "", 0 },
+		{ "recover", 'R', "STATE", 0, "", 0 }, { 0 }
 	};
 	static const struct argp argp = { options, parse, NULL, "A process of ioprobe serve.", NULL, NULL, NULL };
 	struct job_recorder *r = calloc(1, sizeof(*r));
@@ -366,6 +394,7 @@ int job_recorder_main(int argc, char **argv)
 	identity_deinit(&r->owner);
 	json_decref(r->job);
 	free(r->state);
+	settings_deinit(&r->settings);
 	free(r);
 	return ret;
 }

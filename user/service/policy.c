@@ -11,12 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/settings.h"
+#include "table/table.h"
+
 #define MAX_WORDS 64
 #define DEFAULT_OUTPUT "/var/lib/ioprobe/archives/%u/%j.%n"
 
 struct words { char *v[MAX_WORDS]; size_t n; };
 
-struct context { struct policy *policy; const char *path; unsigned line; char *err; size_t err_len; };
+/* All words for recorders so far, to see whether they go together. */
+struct sum { struct settings settings; unsigned layers_line; };
+
+struct context { struct policy *policy; const char *path; unsigned line; char *err; size_t err_len; struct sum *sum; };
 
 static int wrong(const struct context *c, const char *what, const char *word)
 {
@@ -161,6 +167,39 @@ static int parse_cluster(const struct context *c, const char *value)
 	return 0;
 }
 
+/* Recorders start in another directory. */
+static bool all_absolute(const char *paths)
+{
+	for (const char *at = paths; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (*at != '/')
+			return false;
+	return true;
+}
+
+/* What the command line knows as options of the same names. Each recorder gets the words as they are. */
+static int parse_recorder_setting(const struct context *c, const char *name, const char *value)
+{
+	struct policy *p = c->policy;
+	char why[600] = "", *both;
+	int err = settings_set(&c->sum->settings, name, value, why, sizeof(why));
+
+	if (err == -ENOENT)
+		return wrong(c, "unknown word", name);
+	if (err)
+		return wrong(c, why + 2, "");   /* without the hyphens of the option */
+	if ((!strcmp(name, "path") || !strcmp(name, "exclude-path")) && !all_absolute(value))
+		return wrong(c, "not an absolute path", value);
+	if (!strcmp(name, "layers"))
+		c->sum->layers_line = c->line;
+	if (p->nsettings == POLICY_MAX_SETTINGS)
+		return wrong(c, "too many lines of this kind", name);
+	if (asprintf(&both, "%s=%s", name, value) < 0)
+		return -ENOMEM;
+	err = keep_words(&p->settings, &p->nsettings, &both, 1);
+	free(both);
+	return err;
+}
+
 static int parse_setting(const struct context *c, const char *name, const char *value)
 {
 	struct policy *p = c->policy;
@@ -178,7 +217,29 @@ static int parse_setting(const struct context *c, const char *name, const char *
 	}
 	if (!strcmp(name, "probes"))
 		return keep_words(&p->tables, &p->ntables, (char *[]){ (char *)value }, 1);
-	return wrong(c, "unknown word", name);
+	return parse_recorder_setting(c, name, value);
+}
+
+/* Layers may be of the policy's own tables: known at the end. */
+static int check_layers(const struct context *c)
+{
+	const struct policy *p = c->policy;
+	struct table_set set;
+	char why[512] = "";
+	int err;
+
+	if (!c->sum->layers_line)
+		return 0;
+	table_set_init(&set);
+	err = table_parse_builtin(&set, why, sizeof(why));
+	for (size_t t = 0; t < p->ntables && !err; t++)
+		err = table_parse_file(&set, p->tables[t], why, sizeof(why));
+	if (!err)
+		err = table_set_select(&set, c->sum->settings.filter.layers, why, sizeof(why));
+	table_set_deinit(&set);
+	if (err)
+		snprintf(c->err, c->err_len, "%s:%u: %s", c->path, c->sum->layers_line, why);
+	return err;
 }
 
 static int parse_line(const struct context *c, char *line)
@@ -223,7 +284,8 @@ int policy_init(struct policy *policy)
 
 int policy_read(struct policy *policy, const char *path, char *err_text, size_t err_len)
 {
-	struct context c = { policy, path, 0, err_text, err_len };
+	struct sum sum = { 0 };
+	struct context c = { policy, path, 0, err_text, err_len, &sum };
 	FILE *file = fopen(path, "re");
 	char *line = NULL;
 	size_t cap = 0;
@@ -239,12 +301,15 @@ int policy_read(struct policy *policy, const char *path, char *err_text, size_t 
 		c.line++;
 		err = parse_line(&c, line);
 	}
+	if (!err)
+		err = check_layers(&c);
 	if (!err && ferror(file)) {
 		err = -EIO;
 		snprintf(err_text, err_len, "%s cannot be read: %s", path, strerror(errno));
 	} else if (err == -ENOMEM) {
 		snprintf(err_text, err_len, "%s: out of memory", path);
 	}
+	settings_deinit(&sum.settings);
 	free(line);
 	fclose(file);
 	return err;
@@ -270,6 +335,7 @@ void policy_deinit(struct policy *policy)
 		free_words(policy->rules[i].words, policy->rules[i].nwords);
 	free(policy->rules);
 	free_words(policy->tables, policy->ntables);
+	free_words(policy->settings, policy->nsettings);
 	*policy = (struct policy){ 0 };
 }
 

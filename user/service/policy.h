@@ -13,16 +13,13 @@
 #include "service/state.h"
 
 #define POLICY_HALF UINT32_MAX
+#define POLICY_MAX_SETTINGS 256
 
 enum policy_test { TEST_ALL, TEST_USER, TEST_ACCOUNT, TEST_COMMENT, TEST_SAMPLE, TEST_ENV };
 
 struct policy_rule {
 	bool record;                    /* else skip */
-	#include "service/state.h"
-
-#define POLICY_HALF UINT32_MAX
-
-enum policy_test test;
+	enum policy_test test;
 	char **words;                   /* patterns as in the shell; of TEST_ENV the entry NAME=VALUE */
 	size_t nwords;
 	double percent;                 /* of TEST_SAMPLE */
@@ -42,6 +39,8 @@ struct policy {
 	bool users;                     /* may start recordings of their own processes */
 	char **tables;                  /* files of further probes */
 	size_t ntables;
+	char **settings;                /* "WORD=VALUE" of settings_set, valid */
+	size_t nsettings;
 };
 
 /* The defaults: jobs with the comment "ioprobe". */
