@@ -7,6 +7,7 @@
 
 #include "capture/launch.h"
 #include "cmd/cmd.h"
+#include "parse/parse.h"
 #include "service/job_recorder.h"
 
 #ifndef IOPROBE_VERSION
@@ -23,6 +24,7 @@ static const struct { const char *name; int (*run)(int argc, char **argv); } com
 	{ "serve", cmd_serve },
 	{ "job", cmd_job },
 	{ RECORDER_COMMAND, job_recorder_main },
+	{ PARSE_COMMAND, parse_process_main },
 };
 
 int main(int argc, char **argv)

@@ -10,9 +10,10 @@
 
 #include "capture/notes.h"
 
-void libraries_init(struct libraries *libraries, const struct table_set *set, struct spool_writer *spool)
+void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
+		    struct spool_writer *spool)
 {
-	*libraries = (struct libraries){ .set = set, .spool = spool };
+	*libraries = (struct libraries){ .set = set, .parsers = parsers, .spool = spool };
 }
 
 static void library_destroy(struct library *library)
@@ -143,21 +144,16 @@ static void note_unread(struct libraries *libraries, const char *path, const cha
 /* Code may be mapped from files that are no ELF files at all; those provide nothing. */
 static void plan_file(struct libraries *libraries, struct library *library)
 {
-	int fd = code_file_reader(&library->file), err;
 	char reason[512];
+	int err = parse_plan(libraries->parsers, &library->file, last_component(library->path), &library->plan, reason,
+			     sizeof(reason));
 
-	if (fd < 0) {
-		note_unread(libraries, library->path, "it cannot be opened for reading", strerror(-fd));
-		return;
-	}
-	err = plan_create(&library->plan, libraries->set, fd, last_component(library->path), reason, sizeof(reason));
-	close(fd);
 	if (err && err != -ENOEXEC)
 		note_unread(libraries, library->path, "its symbols could not be read", reason);
 }
 
-/* Takes the file over; its fd is -1 if it could not be opened. A file that cannot be read stays known with an empty plan, so that it
- * is noted once. */
+/* Takes the file over; its fd is -1 if it could not be opened. A file that cannot be read stays known with an empty plan, so that
+ * it is noted once. */
 static struct library *library_create(struct libraries *libraries, const char *path, struct code_file *file)
 {
 	struct library *library = calloc(1, sizeof(*library));

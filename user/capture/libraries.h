@@ -13,6 +13,7 @@
 #include "capture/code_file.h"
 #include "capture/plan.h"
 #include "capture/procfs.h"
+#include "parse/parse.h"
 #include "spool/spool.h"
 
 /* Points that are attached and detached together. */
@@ -44,13 +45,15 @@ struct library {
 struct libraries {
 	struct library *all;            /* uthash by key */
 	const struct table_set *set;
+	struct parse_pool *parsers;
 	struct kernel_side *kernel;     /* before anything is attached; planning does without */
 	struct spool_writer *spool;
 	size_t probes, missing, moved, single_stepped;
 	bool row_single_stepped[IOP_MAX_PROBES];        /* somewhere */
 };
 
-void libraries_init(struct libraries *libraries, const struct table_set *set, struct spool_writer *spool);
+void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
+		    struct spool_writer *spool);
 void libraries_detach(struct libraries *libraries, struct closer *closer);       /* what is attached for everybody */
 void libraries_deinit(struct libraries *libraries);
 

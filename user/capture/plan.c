@@ -229,6 +229,7 @@ static int find_constants(struct planner *p, size_t index)
 		p->plan->constants = calloc(plan_constants_of(p->set, p->set->nlayers), sizeof(*p->plan->constants));
 	if (!p->plan->constants)
 		return -ENOMEM;
+	p->plan->nconstants = plan_constants_of(p->set, p->set->nlayers);
 	for (size_t i = 0; i < layer->ntypes; i++)
 		names[i] = layer->types[i].symbol;
 	elf_file_objects(p->file, names, layer->ntypes, p->plan->constants + plan_constants_of(p->set, index));

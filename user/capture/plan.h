@@ -15,7 +15,8 @@ struct plan_point {
 	const char *function;           /* its name: that of the row */
 };
 
-/* In the table, not probed here; the reason is static text, or in plan.texts. What a library does not have (another version's) cannot be called in it either. */
+/* In the table, not probed here; the reason is static text, or in plan.texts. What a library does not have (another version's)
+ * cannot be called in it either. */
 struct plan_missing { uint16_t row; const char *reason; };
 #define PLAN_ABSENT "not in this file"
 
@@ -40,6 +41,7 @@ struct plan {
 	/* those of the predefined types that are symbols (table_layer.types), in the order of the tables, 0 if not defined here;
 	 * the same holds for them. NULL: none is. */
 	uint64_t *constants;
+	size_t nconstants;              /* plan_constants_of() all layers, or 0 */
 	uint64_t first_vaddr;           /* elf_file_first_vaddr: load bias = module base - first_vaddr */
 	uint64_t rendezvous_offset;     /* file offset of _dl_debug_state where this is a dynamic linker, else 0 */
 	bool stripped_static;           /* a static executable without symbols: its library calls cannot be seen */

@@ -358,6 +358,7 @@ static int close_all(struct recorder *r, int err)
 	left_out_destroy(r->left_out);
 	demands_destroy(r->demands);
 	targets_destroy(r->targets);
+	parse_pool_destroy(r->parsers);
 	closer_destroy(r->closer);
 	rings_destroy(r->rings);
 	responder_destroy(r->responder);

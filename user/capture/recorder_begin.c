@@ -15,11 +15,9 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "capture/notes.h"
 #include "capture/procfs.h"
-#include "elf/symbols.h"
 
 #define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
 #define HOLD_LIMIT_NS 2000000000ull
@@ -121,9 +119,12 @@ static int open_kernel(struct recorder *r)
 	int err = r->closer ? 0 : closer_create(&r->closer);
 
 	if (!err)
-		err = targets_create(&r->targets, r->options->set, r->options->filter, r->closer, r->spool);
+		err = parse_pool_create(&r->parsers, r->options->set);
+	if (!err)
+		err = targets_create(&r->targets, r->options->set, r->options->filter, r->parsers, r->closer, r->spool);
 	if (err)
 		return fail(r, err, "cannot begin");
+	parse_pool_warm(r->parsers);
 	err = r->kernel ? 0 : load_programs(r);
 	if (err)
 		return err;
@@ -251,26 +252,19 @@ static int attach_running(struct recorder *r)
 	return 0;
 }
 
-static const char *interpreter_of(const char *path, char *buf, size_t len)
+/* Scripts have none: then it is the usual one. */
+static const char *interpreter_of(struct recorder *r, const char *path, char *buf, size_t len)
 {
-	struct elf_file *elf;
 	struct code_file file;
-	const char *interpreter, *reason;
-	int fd = -1;
+	char reason[256];
 
-	snprintf(buf, len, "%s", DEFAULT_INTERPRETER);
-	if (!code_file_open(&file, path))
-		fd = code_file_reader(&file);
-	code_file_close(&file);
-	if (fd < 0)
-		return buf;
-	if (!elf_file_open(&elf, fd, &reason)) {
-		interpreter = elf_file_interpreter(elf);
-		if (interpreter)
-			snprintf(buf, len, "%s", interpreter);
-		elf_file_destroy(elf);
+	buf[0] = 0;
+	if (!code_file_open(&file, path)) {
+		parse_interpreter(r->parsers, &file, buf, len, reason, sizeof(reason));
+		code_file_close(&file);
 	}
-	close(fd);
+	if (!buf[0])
+		snprintf(buf, len, "%s", DEFAULT_INTERPRETER);
 	return buf;
 }
 
@@ -298,7 +292,7 @@ static int launch_command(struct recorder *r)
 	if (err)
 		return fail(r, err, "cannot fork");
 	kernel_side_take_at_exec(r->kernel, r->launch.pid);
-	hold_programs(r, interpreter_of(path, interpreter, sizeof(interpreter)));       /* after the fork */
+	hold_programs(r, interpreter_of(r, path, interpreter, sizeof(interpreter)));       /* after the fork */
 	targets_prepare_executable(r->targets, r->launch.pid, path);
 	r->launched = true;
 	return 0;

@@ -17,6 +17,7 @@
 #include "capture/responder.h"
 #include "capture/rings.h"
 #include "capture/targets.h"
+#include "parse/parse.h"
 
 /* What a drained record asks to be done; done after the round, when the rings are empty. */
 struct news { uint8_t type; pid_t pid, old_tid; uint64_t time_ns; };    /* old_tid: of an exec */
@@ -28,6 +29,7 @@ struct recorder {
 	struct responder *responder;
 	struct rings *rings;
 	struct closer *closer;
+	struct parse_pool *parsers;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
 	struct bounds bounds;

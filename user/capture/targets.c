@@ -61,8 +61,8 @@ struct targets {
 	size_t processes;
 };
 
-int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct closer *closer,
-		   struct spool_writer *spool)
+int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
+		   struct closer *closer, struct spool_writer *spool)
 {
 	struct targets *targets = calloc(1, sizeof(*targets));
 
@@ -72,7 +72,7 @@ int targets_create(struct targets **out, const struct table_set *set, const stru
 	targets->set = set;
 	targets->filter = filter;
 	targets->spool = spool;
-	libraries_init(&targets->libraries, set, spool);
+	libraries_init(&targets->libraries, set, parsers, spool);
 	*out = targets;
 	return 0;
 }

@@ -13,8 +13,8 @@
 
 struct targets;
 
-int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct closer *closer,
-		   struct spool_writer *spool);
+int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
+		   struct closer *closer, struct spool_writer *spool);
 /* Plans the libraries that a running process maps. Needs no kernel side, so it may be done while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
 /* The kernel side is there: everything below may be called. */

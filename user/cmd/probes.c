@@ -9,11 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "capture/plan.h"
 #include "capture/procfs.h"
 #include "cmd/cmd.h"
+#include "parse/parse.h"
 #include "table/table.h"
 
 struct options {
@@ -198,7 +197,7 @@ static json_t *json_plan(const struct table_set *set, const struct plan *plan, c
 
 /* ---- what to show ---- */
 
-struct show { const struct table_set *set; json_t *json; int status; };      /* json NULL: lines */
+struct show { const struct table_set *set; struct parse_pool *parsers; json_t *json; int status; };      /* json NULL: lines */
 
 static const char *last_component(const char *path)
 {
@@ -216,16 +215,10 @@ static void complain(struct show *show, const char *path, const char *action, co
 /* Of what a process has mapped, files that are no ELF files provide nothing; one that was asked for is refused. */
 static void show_file(struct show *show, const struct code_file *file, const char *path, bool wanted)
 {
-	int fd = code_file_reader(file), err;
 	struct plan plan;
 	char reason[512];
+	int err = parse_plan(show->parsers, file, last_component(path), &plan, reason, sizeof(reason));
 
-	if (fd < 0) {
-		complain(show, path, "cannot open it for reading", strerror(-fd));
-		return;
-	}
-	err = plan_create(&plan, show->set, fd, last_component(path), reason, sizeof(reason));
-	close(fd);
 	if (err) {
 		if (err != -ENOEXEC || wanted)
 			complain(show, path, "cannot read its symbols", reason);
@@ -327,10 +320,17 @@ static int read_tables(struct table_set *set, const struct options *options)
 
 static void show_all(struct show *show, const struct options *options)
 {
+	int err = parse_pool_create(&show->parsers, show->set);
+
+	if (err) {
+		complain(show, "parser", "cannot be prepared", strerror(-err));
+		return;
+	}
 	for (size_t i = 0; i < options->nlibraries; i++)
 		show_library(show, options->libraries[i]);
 	if (options->pid)
 		show_process(show, options->pid);
+	parse_pool_destroy(show->parsers);
 	if (options->nlibraries || options->pid)
 		return;
 	for (size_t i = 0; i < show->set->nrows; i++)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Users' files are read in processes of their own, which have neither the agent's rights nor its memory: a file that is made to
+ * break its reader breaks a parser process, and costs the probes of that file.
+ *
+ * There is one parser process for each owner of files: it runs as that user, as nobody for root's files. So whoever can write a
+ * file gains no right by taking its parser over, and cannot change what is read from the files of others. Files come by descriptor
+ * over a socket, results go back as bytes that the agent checks (plan_wire.h). A process is started with the first file of its
+ * owner and ends with the pool.
+ *
+ * A further kind of request is a constant in parse_wire.h, a case in parse_process.c and a function here.
+ */
+#ifndef IOPROBE_PARSE_H
+#define IOPROBE_PARSE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "capture/code_file.h"
+#include "capture/plan.h"
+
+/* The name by which the program runs as a parser: not for users. */
+#define PARSE_COMMAND "parser-process"
+
+struct parse_pool;
+
+/* set must outlive the pool and not change. Not for two threads at once. */
+int parse_pool_create(struct parse_pool **out, const struct table_set *set);
+void parse_pool_destroy(struct parse_pool *pool);       /* NULL is fine */
+
+/* Starts the process for root's files before there is one to read; does not wait for it. */
+void parse_pool_warm(struct parse_pool *pool);
+
+/* plan_create() of a file, in its owner's parser process. Returns 0, or -errno with the reason in err (-ENOEXEC: it is no ELF file;
+ * -EIO: the process was ended, or its answer was refused). Waits for PARSE_DEADLINE_NS at most. */
+int parse_plan(struct parse_pool *pool, const struct code_file *file, const char *name, struct plan *out, char *err,
+	       size_t err_len);
+
+/* The dynamic linker that an executable asks for; "" if it asks for none. The same errors. */
+int parse_interpreter(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err, size_t err_len);
+
+/* What such a process does: arguments as the pool gives them. Returns the exit status. */
+int parse_process_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The agent's side: starts parser processes, asks them, ends those that do not answer.
+ */
+#include "parse/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/rings.h"
+#include "parse/confine.h"
+#include "parse/parse_wire.h"
+#include "parse/plan_wire.h"
+#include "parse/tables_wire.h"
+
+#define MAX_PROCESSES 4         /* at a time; the one that was idle for longest makes room */
+#define MAX_OWNERS 64           /* with failures: more are one user's doing */
+#define MAX_FAILURES 8          /* of one owner's files, in one recording */
+
+struct parse_process { pid_t pid; uid_t uid; int fd; uint64_t used_ns; };
+
+struct parse_pool {
+	const struct table_set *set;
+	int tables_fd;          /* memfd */
+	struct parse_process processes[MAX_PROCESSES];  /* pid 0: none */
+	struct { uid_t uid; unsigned n; } failures[MAX_OWNERS];
+	size_t nowners;
+	uint64_t last_id;
+};
+
+/* One request on its way. */
+struct exchange {
+	struct parse_pool *pool;
+	struct parse_process *process;
+	enum parse_kind kind;
+	int fd;
+	const char *name;
+	uint64_t deadline_ns;
+	char *err;
+	size_t err_len;
+};
+
+/* ---- processes ---- */
+
+static int start(struct parse_process *process, uid_t uid)
+{
+	char uid_text[16], *argv[] = { "ioprobe", PARSE_COMMAND, uid_text, NULL }, *envp[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	snprintf(uid_text, sizeof(uid_text), "%u", uid);
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pair[1], PARSE_SOCKET_FD);
+	for (int fd = 0; fd < PARSE_SOCKET_FD; fd++)
+		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	/* In a session of its own: the terminal's ^C is the agent's affair. */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	err = posix_spawn(&process->pid, "/proc/self/exe", &actions, &attributes, argv, envp);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	close(pair[1]);
+	if (err) {
+		close(pair[0]);
+		process->pid = 0;
+		return -err;
+	}
+	process->fd = pair[0];
+	process->uid = uid;
+	return 0;
+}
+
+/* Ends it for certain. Returns its wait status, -1 if it is stuck in the kernel: then init reaps it after us. */
+static int end(struct parse_process *process)
+{
+	int status = -1;
+
+	close(process->fd);
+	kill(process->pid, SIGKILL);
+	for (int tries = 0; tries < 200 && waitpid(process->pid, &status, WNOHANG) == 0; tries++)
+		usleep(1000);
+	*process = (struct parse_process){ 0 };
+	return status;
+}
+
+static struct parse_process *find_process(struct parse_pool *pool, uid_t uid)
+{
+	for (size_t i = 0; i < MAX_PROCESSES; i++)
+		if (pool->processes[i].pid && pool->processes[i].uid == uid)
+			return &pool->processes[i];
+	return NULL;
+}
+
+static struct parse_process *make_room(struct parse_pool *pool)
+{
+	struct parse_process *oldest = &pool->processes[0];
+
+	for (size_t i = 0; i < MAX_PROCESSES; i++) {
+		if (!pool->processes[i].pid)
+			return &pool->processes[i];
+		if (pool->processes[i].used_ns < oldest->used_ns)
+			oldest = &pool->processes[i];
+	}
+	end(oldest);
+	return oldest;
+}
+
+/* ---- requests ---- */
+
+static int wait_until(int fd, short events, uint64_t deadline_ns)
+{
+	struct pollfd ready = { fd, events, 0 };
+	uint64_t now = monotonic_ns();
+	int n;
+
+	if (now >= deadline_ns)
+		return -ETIMEDOUT;
+	n = poll(&ready, 1, (deadline_ns - now) / 1000000 + 1);
+	return n < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int send_request(const struct exchange *e, enum parse_kind kind, int fd, const char *name)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	struct parse_request request = { .magic = PARSE_MAGIC, .kind = kind, .id = e->pool->last_id };
+	struct iovec iov = { &request, sizeof(request) };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	snprintf(request.name, sizeof(request.name), "%s", name);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	return sendmsg(e->process->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* One packet of exactly len bytes. -EPIPE if the process ended, -EBADMSG for another packet. */
+static int receive(const struct exchange *e, void *bytes, size_t len)
+{
+	ssize_t n;
+
+	for (;;) {
+		n = recv(e->process->fd, bytes, len, MSG_DONTWAIT | MSG_TRUNC);
+		if (n == (ssize_t)len)
+			return 0;
+		if (n >= 0)
+			return n ? -EBADMSG : -EPIPE;
+		if (errno == EAGAIN)
+			n = wait_until(e->process->fd, POLLIN, e->deadline_ns);
+		else if (errno != EINTR)
+			return errno == ECONNRESET ? -EPIPE : -errno;
+		else
+			n = 0;
+		if (n)
+			return n;
+	}
+}
+
+static int receive_answer(const struct exchange *e, struct parse_answer *answer, char **payload)
+{
+	int err = receive(e, answer, sizeof(*answer));
+
+	if (err)
+		return err;
+	if (answer->magic != PARSE_MAGIC || answer->id != e->pool->last_id || answer->len > PARSE_MAX_PAYLOAD ||
+	    answer->status > 0 || answer->status < -4095)
+		return -EBADMSG;
+	*payload = malloc(answer->len + 1);
+	if (!*payload)
+		return -ENOMEM;
+	for (size_t at = 0; at < answer->len && !err; at += PARSE_PACKET_BYTES) {
+		size_t left = answer->len - at;
+
+		err = receive(e, *payload + at, left < PARSE_PACKET_BYTES ? left : PARSE_PACKET_BYTES);
+	}
+	(*payload)[answer->len] = 0;
+	if (err)
+		free(*payload);
+	return err;
+}
+
+/* ---- failures ---- */
+
+/* NULL where there are too many owners with failures. */
+static unsigned *failures_of(struct parse_pool *pool, uid_t uid)
+{
+	for (size_t i = 0; i < pool->nowners; i++)
+		if (pool->failures[i].uid == uid)
+			return &pool->failures[i].n;
+	if (pool->nowners == MAX_OWNERS)
+		return NULL;
+	pool->failures[pool->nowners].uid = uid;
+	return &pool->failures[pool->nowners++].n;
+}
+
+static void describe_end(int status, char *text, size_t len)
+{
+	if (status == -1)
+		snprintf(text, len, "the parser does not end");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		snprintf(text, len, "the parser needed more than %d s of CPU time", PARSE_CPU_S);
+	else if (WIFSIGNALED(status))
+		snprintf(text, len, "the parser was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) == PARSE_EXIT_CONFINE)
+		snprintf(text, len, "the parser could not give up its rights");
+	else
+		snprintf(text, len, "the parser ended with status %d", WEXITSTATUS(status));
+}
+
+/* The process is of no more use; the next file of this owner has a new one. One that ended by itself keeps its status: SIGKILL
+ * comes too late for it. */
+static int give_up(struct exchange *e, int err)
+{
+	unsigned *failures = failures_of(e->pool, e->process->uid);
+	int status = end(e->process);
+
+	if (failures)
+		++*failures;
+	if (err == -ETIMEDOUT)
+		snprintf(e->err, e->err_len, "the parser did not answer within %llu s", PARSE_DEADLINE_NS / 1000000000);
+	else if (err == -EBADMSG)
+		snprintf(e->err, e->err_len, "the parser's answer was malformed");
+	else if (err == -EPIPE)
+		describe_end(status, e->err, e->err_len);
+	else
+		snprintf(e->err, e->err_len, "the parser could not be asked: %s", strerror(-err));
+	return -EIO;
+}
+
+static bool may_start(struct parse_pool *pool, uid_t uid)
+{
+	const unsigned *failures = failures_of(pool, uid);
+
+	return failures && *failures < MAX_FAILURES;
+}
+
+/* The owner's process, started if there is none. */
+static int choose_process(struct exchange *e, uid_t uid)
+{
+	int err;
+
+	e->process = find_process(e->pool, uid);
+	if (e->process)
+		return 0;
+	if (!may_start(e->pool, uid)) {
+		snprintf(e->err, e->err_len, "the parser for files of user %u failed %d times and is not started again", uid,
+			 MAX_FAILURES);
+		return -EIO;
+	}
+	e->process = make_room(e->pool);
+	err = start(e->process, uid);
+	if (err) {
+		snprintf(e->err, e->err_len, "the parser could not be started: %s", strerror(-err));
+		return err;
+	}
+	err = send_request(e, PARSE_TABLES, e->pool->tables_fd, "");
+	return err ? give_up(e, err) : 0;
+}
+
+/* One that ended while it had nothing to do is replaced: this file is not to blame. */
+static int send_to_process(struct exchange *e, uid_t uid)
+{
+	for (int tries = 0; ; tries++) {
+		int err = choose_process(e, uid);
+
+		if (err)
+			return err;
+		err = send_request(e, e->kind, e->fd, e->name);
+		if (!err)
+			return 0;
+		give_up(e, err);
+		if (tries)
+			return -EIO;
+	}
+}
+
+static uid_t owner_of(const struct code_file *file)
+{
+	return file->uid ? file->uid : NOBODY;
+}
+
+/* Returns 0, or the status of the answer with its reason in err, or -EIO. *payload is the caller's, ends with a 0 behind its len
+ * bytes, and nothing in it has been checked. */
+static int ask(struct exchange *e, uid_t uid, char **payload, size_t *len)
+{
+	struct parse_answer answer;
+	int err;
+
+	e->pool->last_id++;
+	e->deadline_ns = monotonic_ns() + PARSE_DEADLINE_NS;
+	err = send_to_process(e, uid);
+	if (err)
+		return err;
+	err = receive_answer(e, &answer, payload);
+	if (err)
+		return give_up(e, err);
+	e->process->used_ns = monotonic_ns();
+	*len = answer.len;
+	if (!answer.status)
+		return 0;
+	for (char *c = *payload; *c; c++)
+		if (*c < 0x20 || *c >= 0x7f)
+			*c = '?';
+	snprintf(e->err, e->err_len, "%s", *payload);
+	free(*payload);
+	return answer.status;
+}
+
+static int ask_about_file(struct exchange *e, const struct code_file *file, char **payload, size_t *len)
+{
+	int err;
+
+	e->fd = code_file_reader(file);
+	if (e->fd < 0) {
+		snprintf(e->err, e->err_len, "it cannot be opened for reading: %s", strerror(-e->fd));
+		return e->fd == -ENOEXEC ? -EIO : e->fd;
+	}
+	err = ask(e, owner_of(file), payload, len);
+	close(e->fd);
+	return err;
+}
+
+/* ---- public ---- */
+
+int parse_plan(struct parse_pool *pool, const struct code_file *file, const char *name, struct plan *out, char *err_text,
+	       size_t err_len)
+{
+	struct exchange e = { .pool = pool, .kind = PARSE_PLAN, .name = name, .err = err_text, .err_len = err_len };
+	const char *wrong;
+	char *payload;
+	size_t len;
+	int err = ask_about_file(&e, file, &payload, &len);
+
+	*out = (struct plan){ 0 };
+	if (err)
+		return err;
+	err = plan_wire_decode(payload, len, pool->set, file->size, out, &wrong);
+	free(payload);
+	if (err == -EBADMSG) {
+		give_up(&e, err);
+		snprintf(err_text, err_len, "the parser's answer was refused: %s", wrong);
+		return -EIO;
+	}
+	if (err)
+		snprintf(err_text, err_len, "%s", strerror(-err));
+	return err;
+}
+
+int parse_interpreter(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err_text, size_t err_len)
+{
+	struct exchange e = { .pool = pool, .kind = PARSE_INTERPRETER, .name = "", .err = err_text, .err_len = err_len };
+	char *payload;
+	size_t payload_len;
+	int err = ask_about_file(&e, file, &payload, &payload_len);
+
+	buf[0] = 0;
+	if (err)
+		return err;
+	if (payload_len < len && strlen(payload) == payload_len)
+		memcpy(buf, payload, payload_len + 1);
+	free(payload);
+	return 0;
+}
+
+void parse_pool_warm(struct parse_pool *pool)
+{
+	char reason[128];
+	struct exchange e = { .pool = pool, .err = reason, .err_len = sizeof(reason) };
+
+	choose_process(&e, NOBODY);     /* if not, the first file says why */
+}
+
+int parse_pool_create(struct parse_pool **out, const struct table_set *set)
+{
+	struct parse_pool *pool = calloc(1, sizeof(*pool));
+	int err;
+
+	if (!pool)
+		return -ENOMEM;
+	pool->set = set;
+	pool->tables_fd = memfd_create("ioprobe-tables", MFD_CLOEXEC);
+	err = pool->tables_fd < 0 ? -errno : tables_wire_write(set, pool->tables_fd);
+	if (err)
+		parse_pool_destroy(pool);
+	else
+		*out = pool;
+	return err;
+}
+
+void parse_pool_destroy(struct parse_pool *pool)
+{
+	if (!pool)
+		return;
+	for (size_t i = 0; i < MAX_PROCESSES; i++)
+		if (pool->processes[i].pid)
+			end(&pool->processes[i]);
+	if (pool->tables_fd >= 0)
+		close(pool->tables_fd);
+	free(pool);
+}

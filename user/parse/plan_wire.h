@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * A plan as bytes. Both sides are the same program with the same tables, so rows and layers are numbers.
+ */
+#ifndef IOPROBE_PLAN_WIRE_H
+#define IOPROBE_PLAN_WIRE_H
+
+#include "capture/plan.h"
+
+/* A header, then the arrays in the order of their counts, then the texts. */
+struct plan_wire {
+	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static;
+	uint64_t first_vaddr, rendezvous_offset;
+	uint64_t comm_vaddr[TABLE_COMM_KINDS];
+};
+
+#define PLAN_WIRE_NO_TEXT UINT32_MAX
+
+struct plan_wire_point {
+	uint64_t file_offset;
+	uint32_t row, kind, offset, exit_offset, frame;
+	uint32_t reason;        /* where it begins among the texts, PLAN_WIRE_NO_TEXT: none */
+};
+
+struct plan_wire_missing { uint32_t row, reason; };
+
+struct plan_wire_layer {
+	uint32_t layer;
+	uint8_t parallel, known_abi, pad[2];
+	char version[48];
+};
+
+_Static_assert(sizeof(struct plan_wire) == 64, "struct plan_wire");
+_Static_assert(sizeof(struct plan_wire_point) == 32, "struct plan_wire_point");
+_Static_assert(sizeof(struct plan_wire_missing) == 8, "struct plan_wire_missing");
+_Static_assert(sizeof(struct plan_wire_layer) == 56, "struct plan_wire_layer");
+
+/* *out is the caller's to free. Returns 0, -ENOMEM, or -E2BIG if the plan is larger than max_len. */
+int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t *len);
+
+/* Validates everything: bytes of any content give a plan whose rows, layers and texts exist and whose offsets are inside the file,
+ * or -EBADMSG with the reason (static text) in *wrong, or -ENOMEM. set must outlive the plan. */
+int plan_wire_decode(const void *bytes, size_t len, const struct table_set *set, uint64_t file_size, struct plan *out,
+		     const char **wrong);
+
+#endif
