@@ -5,7 +5,7 @@
 P := build/programs
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief storm
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
-C_PROGRAMS += locks aio numbered names
+C_PROGRAMS += locks aio numbered names mapper
 C_PROGRAMS += libaio uring sockets device faults
 CXX_PROGRAMS := exceptions cancel
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
@@ -13,7 +13,7 @@ SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial ||
 OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes) \
 	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf cover_pnetcdf)
 
-PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so \
+PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm)
@@ -41,6 +41,11 @@ $(P)/libnest.so: tests/programs/nest.c tests/programs/nest.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -fPIC -shared -fexceptions -Wl,-soname,libnest.so -o $@ $<
+
+$(P)/libexchange.so: tests/programs/exchange.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
 $(addprefix $(P)/,$(C_PROGRAMS)): $(P)/%: tests/programs/%.c tests/programs/golden.h $(P)/libnest.so
 	$(say) CC $@
