@@ -454,6 +454,20 @@ static void chain_down(uint32_t tid, uint64_t t, bool fails)
 	sb_exit(&sb, tid, "nc_create_par", t, t + 12, 0, fails ? -101 : 0, ARGS(ARG(HANDLE, 0x10000)));
 }
 
+/* The file was opened before the recording began: its communicator is unknown, the function is collective all the same. */
+static void collective_after_attach(void **state)
+{
+	(void)state;
+	sb_rank(&sb, 100, 1);
+	sb_call(&sb, 100, "MPI_File_write_at_all", 30, 31, 0, 0, ARGS(ARG(HANDLE, 0x900), ARG(OFFSET, 64)));
+	sb_call(&sb, 100, "MPI_File_write_at", 40, 41, 0, 0, ARGS(ARG(HANDLE, 0x900), ARG(OFFSET, 64)));
+	expect("100 @30 enter MPI_File_write_at_all\n100 @30 begin h0 m1 f2 ? at 64 #1\n100 @31 complete h0 ? #1\n"
+	       "100 @31 leave MPI_File_write_at_all\n"
+	       "100 @40 enter MPI_File_write_at\n100 @40 begin h0 m1 f0 ? at 64 #2\n100 @41 complete h0 ? #2\n"
+	       "100 @41 leave MPI_File_write_at\n");
+	assert_int_equal(sb.model.handles.v[0].comm, REF_NONE);
+}
+
 static void unified_over_ranks(void **state)
 {
 	(void)state;
@@ -616,7 +630,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(open_write_close), TEST(failed_calls), TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates),
 		TEST(record_locks), TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
-		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(unified_over_ranks),
+		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close), TEST(stream_errors),
 		TEST(notes_and_end), TEST(other_streams), TEST(clock_read_first), TEST(malformed),
 	};

@@ -215,6 +215,24 @@ static void all_of_a_file(void **state)
 	assert_non_null(strstr(sb.events, "100 @24 enter ncmpi_sync\n100 @24 begin h0 m2"));
 }
 
+/* NULL in place of the request's address: only the wait for all of the file ends the operation. */
+static void posted_without_request(void **state)
+{
+	(void)state;
+	sb_call(&sb, 100, "ncmpi_create", 5, 6, 0, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+	for (int i = 0; i < 2; i++)
+		sb_call(&sb, 100, i ? "ncmpi_iget_var1_int" : "ncmpi_iput_var1_int", 10 + 2 * i, 11 + 2 * i, 0, 0,
+			ARGS(ARG(HANDLE, 0), ARG(VARIABLE, 0), UNREADABLE(REQUEST)));
+	posted("ncmpi_iput_var1_int", 14, 0);
+	of_file("ncmpi_wait_all", 20, 0, -3);           /* NC_PUT_REQ_ALL */
+	of_file("ncmpi_wait_all", 22, 0, -1);           /* NC_REQ_ALL */
+	sb_replay(&sb);
+	assert_int_equal(sb.ret, 0);
+	assert_non_null(strstr(sb.events, "100 @20 enter ncmpi_wait_all\n100 @21 complete h0 4 #1\n100 @21 complete h0 4 #3\n"));
+	assert_non_null(strstr(sb.events, "100 @22 enter ncmpi_wait_all\n100 @23 complete h0 4 #2\n"));
+	assert_false(noted("open"));
+}
+
 /* ---- POSIX aio ---- */
 
 static void aio(uint32_t tid, const char *function, uint64_t enter, int64_t ret, uint64_t block)
@@ -300,7 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ends_in_another_thread), TEST(value_used_again_at_once), TEST(arrays), TEST(statuses), TEST(never_waited_for),
-		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(all_of_a_file), TEST(aio_to_its_result),
+		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(all_of_a_file), TEST(posted_without_request),
+		TEST(aio_to_its_result),
 		TEST(aio_cancelled_and_failed), TEST(lists),
 	};
 

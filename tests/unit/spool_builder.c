@@ -128,6 +128,7 @@ static size_t fill(struct room *room, const struct table_row *row, const struct 
 		if (arg->capture < 0)
 			continue;
 		((int64_t *)room->more)[arg->capture] = value ? value->value : 0;
+		room->rec.arg_failed |= (value && value->len == SIZE_MAX) << arg->capture;
 		*strings |= (table_kind_has(arg->kind) & IOP_HAS_PAYLOAD) != 0;
 		n = arg->capture + 1 > (int)n ? arg->capture + 1u : n;
 	}

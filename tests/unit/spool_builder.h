@@ -15,6 +15,7 @@ struct sb_arg { enum table_role role; int64_t value; const char *text; size_t le
 #define ARG(role, value) { ROLE_##role, (int64_t)(value), NULL, 0 }
 #define STR(role, text) { ROLE_##role, 0, text, 0 }
 #define ARRAY(role, type, ...) { ROLE_##role, 1, (const char *)(const type[]){ __VA_ARGS__ }, sizeof((type[]){ __VA_ARGS__ }) }
+#define UNREADABLE(role) { ROLE_##role, 0, NULL, SIZE_MAX }     /* what an OUT argument points to could not be read */
 #define ARGS(...) (struct sb_arg[]){ __VA_ARGS__, { ROLE_NONE, 0, NULL, 0 } }
 #define NO_ARGS (struct sb_arg[]){ { ROLE_NONE, 0, NULL, 0 } }
 

@@ -125,9 +125,15 @@ static bool non_blocking(const struct replay *r, const struct frame *f)
 	return request != 0;
 }
 
-static bool collective(const struct replay *r, const struct frame *f, uint32_t handle)
+/* The function says it. Of a handle that was opened before the recording began only the communicator is unknown; one that was
+ * opened without a communicator (serially) has no collective operations. */
+static bool collective(const struct replay *r, const struct thread *thread, const struct frame *f, uint32_t ref)
 {
-	return frame_row(r, f)->mods & MOD_COLLECTIVE && r->model->handles.v[handle].comm != REF_NONE;
+	const struct model_handle *handle = &r->model->handles.v[ref];
+
+	if (!(frame_row(r, f)->mods & MOD_COLLECTIVE))
+		return false;
+	return handle->comm != REF_NONE || (handle->precreated && layer_parallel(r, thread->process, frame_row(r, f)->layer));
 }
 
 static uint64_t offset_of(const struct replay *r, const struct frame *f)
@@ -148,7 +154,7 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 
 	if (non_blocking(r, f))
 		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
-	if (collective(r, f, handle))
+	if (collective(r, thread, f, handle))
 		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
 	f->begun = true;
 	f->mode = mode;

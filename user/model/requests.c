@@ -111,6 +111,19 @@ static bool is_made(const struct row_info *info)
 	return false;
 }
 
+#define UNNAMED_REQUEST (1ull << 63)    /* no request number of a library has this bit */
+
+/* The program passed NULL in place of the request's address (PnetCDF allows it): nothing names the operation, so only a wait or
+ * cancel for all operations of its file can end it. */
+static int unnamed_request_issued(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	int64_t scope;
+
+	if (frame_layer(r, f)->on_demand || !is_made(frame_info(r, f)) || !frame_arg(r, f, ROLE_HANDLE, &scope))
+		return 0;
+	return request_add(r, thread->process, frame_row(r, f)->layer, UNNAMED_REQUEST | f->matching_id, scope, f);
+}
+
 /* Requests of libraries whose waits the kernel side filters are known by low word and time of making, numbers by the file that
  * they are unique in, addresses by themselves; of a set of operations (HDF5's event sets) each one is in the scope of the set. */
 int request_issued(struct replay *r, struct thread *thread, const struct frame *f)
@@ -119,7 +132,7 @@ int request_issued(struct replay *r, struct thread *thread, const struct frame *
 	int64_t value, scope = 0;
 
 	if (!frame_arg(r, f, ROLE_REQUEST, &value))
-		return 0;
+		return unnamed_request_issued(r, thread, f);
 	if (frame_layer(r, f)->on_demand)
 		return request_add(r, thread->process, row->layer, (uint32_t)value, f->leave_ns, f);
 	if (frame_info(r, f)->on_fd)
