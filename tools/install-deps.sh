@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Installs what building ioprobe and its demo need, with --tests also what the tests need. Knows the Debian, Ubuntu and
+# Installs what building ioprobe and its demo need, with --tests also what the tests need, with --fuzz what make fuzz needs. Knows the Debian, Ubuntu and
 # RHEL/Fedora families. Does nothing, quickly and without root, when all is there.
 set -u
 
-usage() { echo "usage: tools/install-deps.sh [--tests]" >&2; exit 2; }
+usage() { echo "usage: tools/install-deps.sh [--tests] [--fuzz]" >&2; exit 2; }
 fail() { echo "install-deps: $*" >&2; exit 1; }
 
-tests=no
+tests=no fuzz=no
 for arg; do
 	case $arg in
 	--tests) tests=yes ;;
+	--fuzz) fuzz=yes ;;
 	*) usage ;;
 	esac
 done
@@ -24,6 +25,7 @@ debian_packages() {
 	wanted="libcmocka-dev python3 python3-otf2 python3-six strace g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py-mpi
 		python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev
 		munge slurmctld slurmd slurm-client"
+	fuzzer=libclang-rt-dev
 }
 
 # bpftool is a package of its own from 25.04; before, it came with the kernel's tools.
@@ -38,6 +40,7 @@ fedora_packages() {
 	wanted="libcmocka-devel python3 python3-otf2 python3-six strace gcc-c++ glibc-static libstdc++-static gcc-gfortran netcdf hdf5 cdo
 		python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs e2fsprogs util-linux procps-ng iproute netcdf-devel
 		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm"
+	fuzzer=compiler-rt
 }
 
 # ---- what a package manager can say ----
@@ -95,6 +98,7 @@ ubuntu) ubuntu_packages ;;
 *) fedora_packages ;;
 esac
 [ $tests = yes ] || wanted=
+[ $fuzz = no ] || needed="$needed $fuzzer"
 
 missing=$(${manager}_missing $needed)
 missing_wanted=

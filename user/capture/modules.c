@@ -163,7 +163,7 @@ static bool continues(const struct map_row *first, const struct map_row *previou
 	return row->offset || (row->exec && !previous->exec);
 }
 
-static int modules_parse(char *text, pid_t pid, struct proc_modules *out, struct file_id **ids)
+static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct file_id **ids)
 {
 	struct map_row row, first = { 0 }, previous = { 0 };
 	char *save = NULL;
@@ -191,9 +191,21 @@ static int modules_parse(char *text, pid_t pid, struct proc_modules *out, struct
 	return 0;
 }
 
-int proc_modules_read(pid_t pid, struct proc_modules *out)
+int proc_modules_parse(char *text, pid_t pid, struct proc_modules *out)
 {
 	struct file_id *ids = NULL;
+	int err;
+
+	*out = (struct proc_modules){ 0 };
+	err = parse_lines(text, pid, out, &ids);
+	free(ids);
+	if (err)
+		proc_modules_free(out);
+	return err;
+}
+
+int proc_modules_read(pid_t pid, struct proc_modules *out)
+{
 	char *text;
 	size_t len;
 	int err = proc_text_read(pid, "maps", &text, &len);
@@ -201,11 +213,8 @@ int proc_modules_read(pid_t pid, struct proc_modules *out)
 	*out = (struct proc_modules){ 0 };
 	if (err)
 		return err;
-	err = modules_parse(text, pid, out, &ids);
-	free(ids);
+	err = proc_modules_parse(text, pid, out);
 	free(text);
-	if (err)
-		proc_modules_free(out);
 	return err;
 }
 

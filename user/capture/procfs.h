@@ -26,6 +26,8 @@ struct proc_module {
 };
 struct proc_modules { struct proc_module *v; size_t n; };
 int proc_modules_read(pid_t pid, struct proc_modules *out);     /* file-backed only; in order of address */
+/* The same from the text of /proc/PID/maps, which it changes; the mapped files are looked at in /proc/PID all the same. */
+int proc_modules_parse(char *text, pid_t pid, struct proc_modules *out);
 void proc_modules_free(struct proc_modules *modules);
 /* Opens the mapped file itself, whatever its name leads to by now. The caller closes it. -ENOENT or -ESRCH: it is no longer mapped
  * there; -EPERM: its mapping may not be opened, and its name does not lead to it; else as code_file_open_mapped. */

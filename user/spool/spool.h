@@ -42,6 +42,9 @@ int spool_reader_open_at(struct spool_reader **out, int dir, const char *path);
 int spool_reader_open(struct spool_reader **out, const char *path);     /* below the current directory */
 void spool_reader_destroy(struct spool_reader *reader);
 
+/* A reader of records in memory, which are copied: the inside of one block, without file, header and checksum (for tests). */
+int spool_reader_of_records(struct spool_reader **out, const void *records, size_t len);
+
 /* The next record, valid until the next call; its length in *len (text records may exceed 64 KiB).
  * 1 for a record, 0 at the end, -EBADMSG if the rest of the file is damaged or cut off (all before was delivered). */
 int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, size_t *len);
