@@ -346,7 +346,7 @@ void sb_open(struct sb *sb, uint32_t tid, uint64_t enter, uint64_t leave, int de
 
 /* ---- events as text ---- */
 
-struct text_sink { struct sink sink; FILE *out; };
+struct text_sink { struct sink sink; FILE *out; struct sb *sb; uint64_t last_ns[64]; };
 
 static void handle(FILE *out, uint32_t ref)
 {
@@ -388,6 +388,8 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 		"test", "complete", "cancelled", "lock", "unlock", "trylock" };
 	FILE *out = ((struct text_sink *)sink)->out;
 
+	if (e->location < 64)
+		((struct text_sink *)sink)->last_ns[e->location] = e->time_ns;
 	fprintf(out, "%u @%llu %s", model->locations.v[e->location].tid, (unsigned long long)e->time_ns, names[e->type]);
 	switch (e->type) {
 	case EV_ENTER:
@@ -444,6 +446,17 @@ static int write_event(struct sink *sink, const struct model *model, const struc
 	return 0;
 }
 
+static int location_ended(struct sink *sink, const struct model *model, uint32_t location)
+{
+	struct text_sink *text = (struct text_sink *)sink;
+	size_t used = strlen(text->sb->ended);
+
+	if (location < 64)
+		snprintf(text->sb->ended + used, sizeof(text->sb->ended) - used, "%u@%llu ", model->locations.v[location].tid,
+			 (unsigned long long)text->last_ns[location]);
+	return 0;
+}
+
 static int finished(struct sink *sink, const struct model *model)
 {
 	(void)model;
@@ -452,7 +465,7 @@ static int finished(struct sink *sink, const struct model *model)
 
 void sb_replay(struct sb *sb)
 {
-	struct text_sink text = { .sink = { write_event, finished } };
+	struct text_sink text = { .sink = { .event = write_event, .finish = finished, .location_end = location_ended }, .sb = sb };
 	struct sink *sinks[] = { &text.sink };
 	struct spool_reader *reader;
 	size_t len;

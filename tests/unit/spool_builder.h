@@ -27,6 +27,7 @@ struct sb {
 
 	struct model model;             /* after sb_replay */
 	char *events;                   /* one line each */
+	char ended[256];                /* locations, in the order of their ends: "TID@TIME " of the last event */
 	char err[512];
 	int ret;
 };

@@ -41,10 +41,13 @@ static struct async_op *find(struct replay *r, const struct async_key *key)
 	return op;
 }
 
-static void forget(struct replay *r, struct async_op *op)
+static int forget(struct replay *r, struct async_op *op)
 {
+	uint32_t location = op->location;
+
 	HASH_DEL(r->async, op);
 	free(op);
+	return location_release(r, location);
 }
 
 /* ---- begin ---- */
@@ -77,6 +80,7 @@ static int begin(struct replay *r, struct thread *thread, struct async_op *op)
 	event.u.begin.offset = op->offset;
 	ret = call_event(r, thread, &event, op->begin_ns);
 	op->location = thread->location;
+	location_hold(r, op->location);
 	return ret;
 }
 
@@ -172,7 +176,7 @@ void async_forget_submitted(struct replay *r, struct thread *thread)
 		struct async_op *op = find(r, &thread->submitted.v[i]);
 
 		if (op && !op->begun)
-			forget(r, op);
+			forget(r, op);          /* it has no location yet */
 	}
 	thread->submitted.n = 0;
 }
@@ -192,7 +196,8 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 
 	if (op) {       /* the name is used again: it ended, unseen */
 		r->async_unseen += op->matching_id && !(op->flags & IOP_ASYNC_SILENT);
-		forget(r, op);
+		if (forget(r, op))
+			return NULL;
 	}
 	op = calloc(1, sizeof(*op));
 	if (!op)
@@ -323,12 +328,18 @@ static struct async_op *find_by_user_data(struct replay *r, const struct iop_rec
 /* It ended in a worker of the kernel's, most often because its submitter is no more: told on that one's location all the same. */
 static int ended_elsewhere(struct replay *r, struct async_op *op, const struct iop_rec_async_end *rec)
 {
-	struct thread gone = { .tid = op->tid, .process = op->process, .location = op->location, .last_ns = op->begin_ns };
+	struct thread gone = { .tid = op->tid, .process = op->process, .location = op->location };
 	struct thread *submitter = thread_find(r, op->tid);
+	int ret;
 
 	if (submitter && submitter->process == op->process)
 		return ended(r, submitter, op, rec);
-	return op->location == REF_NONE ? 0 : ended(r, &gone, op, rec);
+	if (op->location == REF_NONE)
+		return 0;
+	gone.last_ns = *location_last_ns(r, op->process, op->location);
+	ret = ended(r, &gone, op, rec);
+	*location_last_ns(r, op->process, op->location) = gone.last_ns;
+	return ret;
 }
 
 int async_end_record(struct replay *r, struct thread *thread, const struct iop_rec_async_end *rec)
@@ -352,8 +363,7 @@ int async_end_record(struct replay *r, struct thread *thread, const struct iop_r
 	}
 	if (!ret)
 		ret = thread ? ended(r, thread, op, rec) : ended_elsewhere(r, op, rec);
-	forget(r, op);
-	return ret;
+	return forget(r, op) ?: ret;
 }
 
 int async_file(struct replay *r, struct process *process, const struct iop_rec_fd *rec)
@@ -397,6 +407,8 @@ void async_free(struct replay *r)
 {
 	struct async_op *op, *next;
 
-	HASH_ITER(hh, r->async, op, next)
-		forget(r, op);
+	HASH_ITER(hh, r->async, op, next) {
+		HASH_DEL(r->async, op);
+		free(op);
+	}
 }

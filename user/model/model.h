@@ -195,6 +195,8 @@ struct sink {
 	/* NULL: never full. Asked before each record: the bound of the recording that leaves no room for more events ("max-size"),
 	 * NULL if there is room. The trace then ends there. */
 	const char *(*full)(const struct sink *sink, const struct model *model);
+	/* No event will come for this location any more; 0 or a negative errno. NULL if the sink does not care. */
+	int (*location_end)(struct sink *sink, const struct model *model, uint32_t location);
 };
 
 void model_deinit(struct model *model);

@@ -42,23 +42,6 @@ struct process *process_get(struct replay *r, uint32_t tgid)
 	return process ?: process_new(r, tgid);
 }
 
-uint32_t location_new(struct replay *r, struct process *process, uint32_t tid)
-{
-	struct model_location *location = MODEL_ADD(r->model->locations);
-
-	if (!location)
-		return REF_NONE;
-	/* Unique in the job: the high half is of this recording (host and start), the low half counts. Ranks would not do: which
-	 * process is a rank is often known only after its first events. */
-	location->id = r->location_base | (r->model->locations.n - 1);
-	location->group = process->group;
-	location->tid = tid;
-	location->name = tid == process->tgid ? "Master thread" : model_stringf(r->model, "Thread %u", tid);
-	if (tid == process->tgid)
-		process->master_location = r->model->locations.n - 1;
-	return location->name ? r->model->locations.n - 1 : REF_NONE;
-}
-
 /* ---- threads ---- */
 
 static struct thread *thread_new(struct replay *r, uint32_t tid, struct process *process)
@@ -75,6 +58,7 @@ static struct thread *thread_new(struct replay *r, uint32_t tid, struct process 
 		thread->last_ns = process->master_last_ns;
 	}
 	HASH_ADD(hh, r->threads, tid, sizeof(thread->tid), thread);
+	process->nthreads++;
 	return thread;
 }
 
@@ -84,6 +68,7 @@ static void thread_free(struct replay *r, struct thread *thread)
 		thread->process->master_last_ns = thread->last_ns;
 	if (r->cached_thread == thread)
 		r->cached_thread = NULL;
+	thread->process->nthreads--;
 	HASH_DEL(r->threads, thread);
 	for (unsigned i = 0; i < thread->nframes; i++)
 		object_release(thread->frames[i].object);
@@ -97,12 +82,30 @@ static void thread_free(struct replay *r, struct thread *thread)
 	free(thread);
 }
 
+/* A leader may be gone before its process is; the records of the last threads may come after the one that tells its end. */
+static int master_end(struct replay *r, struct process *process)
+{
+	uint32_t location = process->master_location;
+
+	if (!process->dead || process->nthreads)
+		return 0;
+	process->master_location = REF_NONE;
+	return location_thread_gone(r, location, process->master_last_ns);
+}
+
 int thread_end(struct replay *r, struct thread *thread, uint64_t time_ns)
 {
+	struct process *process = thread->process;
+	uint32_t location;
+	uint64_t last_ns;
 	int ret = call_abandon_to(r, thread, 0, time_ns);
 
+	location = thread->location != process->master_location ? thread->location : REF_NONE;
+	last_ns = thread->last_ns;
 	thread_free(r, thread);
-	return ret;
+	if (!ret)
+		ret = location_thread_gone(r, location, last_ns);
+	return ret ? ret : master_end(r, process);
 }
 
 struct thread *thread_find(struct replay *r, uint32_t tid)
@@ -280,7 +283,7 @@ int process_task_exit(struct replay *r, struct thread *thread, const struct iop_
 	ret = thread_end(r, thread, rec->rec.time_ns);
 	if (rec->group_dead)
 		process_die(r, process);
-	return ret;
+	return ret ? ret : master_end(r, process);
 }
 
 int process_cwd(struct process *process, const struct iop_rec_fd *rec)

@@ -271,6 +271,7 @@ static void deinit(struct replay *r)
 	shapes_free(r);
 	table_set_deinit(&r->set);
 	free(r->jobs.v);
+	free(r->location_uses.v);
 	free(r->rows);
 }
 

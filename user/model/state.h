@@ -141,6 +141,7 @@ struct process {
 	struct held_lock *locks;
 	struct request *requests;
 	struct library libraries[MAX_LAYERS];
+	unsigned nthreads;              /* in the table of threads */
 	uint32_t master_location;       /* REF_NONE */
 	uint64_t master_last_ns;
 	struct process *next;           /* of all that ever were */
@@ -209,6 +210,9 @@ struct thread {
 	UT_hash_handle hh;
 };
 
+/* Of one location: what may still come for it. */
+struct location_use { uint64_t last_ns; uint32_t operations; bool thread_gone, ended; };
+
 /* label: what a socket is called in the end, NULL. kernel: described by the kernel, not by a call's argument. next: another file
  * of the same path, REF_NONE. */
 struct file_info { uint32_t group, mnt_id, next; bool regular, kernel, socket; const char *label; };
@@ -246,6 +250,7 @@ struct replay {
 	uint32_t self;                  /* model comm, REF_NONE */
 	bool many_batch_jobs;
 	uint64_t location_base;
+	MODEL_ARRAY(struct location_use, location_uses);        /* index as in model.locations */
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
 	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
@@ -275,7 +280,14 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 int process_task_exit(struct replay *r, struct thread *thread, const struct iop_rec_task_exit *rec);
 int process_cwd(struct process *process, const struct iop_rec_fd *rec);
 void process_free_all(struct replay *r);
-uint32_t location_new(struct replay *r, struct process *process, uint32_t tid);
+
+/* ---- locations.c ---- */
+uint32_t location_new(struct replay *r, struct process *process, uint32_t tid);         /* REF_NONE without memory */
+/* An operation that may end after the thread that began it, on that one's location. location may be REF_NONE in the next three. */
+void location_hold(struct replay *r, uint32_t location);
+int location_release(struct replay *r, uint32_t location);
+int location_thread_gone(struct replay *r, uint32_t location, uint64_t last_ns);        /* last_ns: of its last event */
+uint64_t *location_last_ns(struct replay *r, struct process *process, uint32_t location);       /* of one whose thread is gone */
 
 /* ---- ranks.c ---- */
 struct job *job_of(struct replay *r, uint32_t group);                   /* by the name that is known so far; valid until the next call */

@@ -31,6 +31,18 @@ static struct location *location_get(struct collectives_sink *s, uint32_t locati
 	return &s->locations.v[location];
 }
 
+static int location_end(struct sink *sink, const struct model *model, uint32_t location)
+{
+	struct collectives_sink *s = (struct collectives_sink *)sink;
+
+	(void)model;
+	if (location < s->locations.n) {
+		free(s->locations.v[location].calls.v);
+		s->locations.v[location] = (struct location){ 0 };
+	}
+	return 0;
+}
+
 static bool is_collective(const struct model *model, uint32_t handle)
 {
 	uint32_t comm = handle < model->handles.n ? model->handles.v[handle].comm : REF_NONE;
@@ -131,6 +143,7 @@ int collectives_sink_create(struct sink **out_sink, FILE *out)
 		return -ENOMEM;
 	s->sink.event = collectives_event;
 	s->sink.finish = collectives_finish;
+	s->sink.location_end = location_end;
 	s->out = out;
 	*out_sink = &s->sink;
 	return 0;

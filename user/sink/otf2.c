@@ -93,7 +93,7 @@ int otf2_location_open(struct otf2_sink *s, const struct model *model, uint32_t 
 	}
 	l = &s->locations[location];
 	l->kept = true;
-	if (l->writer)
+	if (l->writer || l->closed)
 		return 0;
 	otf2_library_watch();
 	l->writer = OTF2_Archive_GetEvtWriter(s->archive, model->locations.v[location].id);
@@ -102,22 +102,39 @@ int otf2_location_open(struct otf2_sink *s, const struct model *model, uint32_t 
 
 /* ---- closing ---- */
 
+static int location_close(struct otf2_sink *s, struct otf2_location *l)
+{
+	OTF2_ErrorCode code = OTF2_EvtWriter_GetNumberOfEvents(l->writer, &l->events);
+
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Archive_CloseEvtWriter(s->archive, l->writer);
+	l->writer = NULL;
+	l->closed = true;
+	if (code != OTF2_SUCCESS || otf2_library_failed())
+		return otf2_fail_library(s, code, "write the events of a location");
+	return 0;
+}
+
+/* The library keeps a chunk of memory and a descriptor for each location that is open. */
+static int otf2_location_end(struct sink *sink, const struct model *model, uint32_t location)
+{
+	struct otf2_sink *s = (struct otf2_sink *)sink;
+
+	(void)model;
+	if (s->error || !s->archive || location >= s->nlocations || !s->locations[location].writer)
+		return s->error;
+	otf2_library_watch();
+	return location_close(s, &s->locations[location]);
+}
+
 static int close_events(struct otf2_sink *s)
 {
-	for (size_t i = 0; i < s->nlocations; i++) {
-		struct otf2_location *l = &s->locations[i];
-		OTF2_ErrorCode code;
+	int error = 0;
 
-		if (!l->writer)
-			continue;
-		code = OTF2_EvtWriter_GetNumberOfEvents(l->writer, &l->events);
-		if (code == OTF2_SUCCESS)
-			code = OTF2_Archive_CloseEvtWriter(s->archive, l->writer);
-		l->writer = NULL;
-		if (code != OTF2_SUCCESS || otf2_library_failed())
-			return otf2_fail_library(s, code, "write the events of a location");
-	}
-	return 0;
+	for (size_t i = 0; i < s->nlocations && !error; i++)
+		if (s->locations[i].writer)
+			error = location_close(s, &s->locations[i]);
+	return error;
 }
 
 /* Readers log an error for every location without a .def file, be it empty. */
@@ -218,6 +235,7 @@ static int create(struct sink **out, const char *path, const char *dir, char *er
 		goto fail;
 	s->sink.event = otf2_event;
 	s->sink.finish = otf2_finish;
+	s->sink.location_end = otf2_location_end;
 	s->first_ns = UINT64_MAX;
 	error = refuse_existing(s);
 	if (!error)

@@ -176,6 +176,8 @@ static int prepare(struct otf2_sink *s, const struct model *model, const struct 
 	s->tag = model->recording_tag;
 	if (e->location >= s->nlocations || !s->locations[e->location].writer)
 		error = otf2_location_open(s, model, e->location);
+	if (!error && s->locations[e->location].closed)
+		error = otf2_fail(s, -EINVAL, "%s: event of location %u after its end", s->dir, e->location);
 	if (!error && (e->type == EV_ENTER || e->type == EV_LEAVE) &&
 	    (e->u.call.region >= s->nregion_refs || s->region_refs[e->u.call.region] == REF_NONE))
 		error = region_define(s, model, e->u.call.region);

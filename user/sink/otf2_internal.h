@@ -34,6 +34,7 @@ struct otf2_location {
 	uint64_t last_ns;
 	uint64_t events;                /* as counted by the writer, valid after the event files are closed */
 	bool kept;                      /* gets a definition */
+	bool closed;                    /* nothing more can be written: the library would begin its file anew */
 };
 
 struct otf2_sink {

@@ -338,6 +338,21 @@ static int summary_event(struct sink *sink, const struct model *model, const str
 	}
 }
 
+/* What the report needs of it stays. */
+static int summary_location_end(struct sink *sink, const struct model *model, uint32_t location)
+{
+	struct summary_sink *s = (struct summary_sink *)sink;
+	struct location_state *l = location < s->nlocations ? &s->locations[location] : NULL;
+
+	(void)model;
+	if (!l || l->nframes || l->nblocking)
+		return 0;
+	free(l->frames);
+	free(l->blocking);
+	*l = (struct location_state){ .seen = l->seen };
+	return 0;
+}
+
 /* ---- the end ---- */
 
 static int count_members(const struct summary_sink *s, struct summary_report *r)
@@ -450,6 +465,7 @@ int summary_sink_create(struct sink **out_sink, FILE *out, bool json)
 		return -ENOMEM;
 	s->sink.event = summary_event;
 	s->sink.finish = summary_finish;
+	s->sink.location_end = summary_location_end;
 	s->out = out;
 	s->json = json;
 	*out_sink = &s->sink;
