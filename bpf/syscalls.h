@@ -96,7 +96,7 @@ static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread
 }
 
 SEC("tp_btf/sys_enter")
-int syscall_enter(u64 *ctx)
+int ioprobe_enter(u64 *ctx)
 {
 	u32 id = probe_of_syscall(ctx[1]);
 	struct pt_regs *user = (void *)ctx[0];
@@ -216,7 +216,7 @@ __noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
 }
 
 SEC("tp_btf/sys_exit")
-int syscall_exit(u64 *ctx)
+int ioprobe_exit(u64 *ctx)
 {
 	struct pt_regs *user = (void *)ctx[0];
 	u64 nr = user->orig_ax, now;

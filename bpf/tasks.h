@@ -8,24 +8,40 @@
 #include "calls.h"
 #include "recognise.h"
 
-/* What a recording that has ended left: nothing of it may reach this one. */
-static __always_inline void thread_reset(struct thread *t, u32 recording)
+/* In place of a recording's id: ids have a generation from 1 on. */
+#define THREAD_JOINS 1
+#define THREAD_DROPPED 2
+
+/* Nothing that a recording which has ended left in a thread may reach this one. False if the state is being freed just now
+ * (drop_threads). */
+static __always_inline bool thread_join(struct thread *t, u32 recording)
 {
+	u32 was = t->recording;
+
+	if (was == recording)
+		return true;
+	if (was == THREAD_DROPPED || __sync_val_compare_and_swap(&t->recording, was, THREAD_JOINS) != was)
+		return false;
 	t->seq = t->depth = t->process = t->group_ended = 0;
 	t->returns_without_frame = t->frames_too_deep = 0;
 	t->slept_ns = t->sleeps_since_ns = 0;
+	barrier();
 	t->recording = recording;
+	return true;
 }
 
 static __always_inline struct thread *thread_create(struct task_struct *task, u32 recording)
 {
-	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	for (int i = 0; i < 4; i++) {
+		struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!t)
-		COUNT(recording, untracked, 1);
-	else if (t->recording != recording)
-		thread_reset(t, recording);
-	return t;
+		if (!t)
+			break;
+		if (thread_join(t, recording))
+			return t;
+	}
+	COUNT(recording, untracked, 1);
+	return 0;
 }
 
 /* A thread joins its process' slot; a process gets one of its own. */
@@ -205,8 +221,9 @@ int drop_threads(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread *t = task ? bpf_task_storage_get(&threads, task, 0, 0) : 0;
+	u32 was = t ? t->recording : 0;
 
-	if (t && !is_recording(t->recording))
+	if (was > THREAD_DROPPED && !is_recording(was) && __sync_val_compare_and_swap(&t->recording, was, THREAD_DROPPED) == was)
 		bpf_task_storage_delete(&threads, task);
 	return 0;
 }

@@ -38,6 +38,9 @@ static int be_recorder(void)
 	json_t *message;
 
 	alarm(60);
+	if (wire_receive(0, WIRE_MAX_BYTES, &message) || !json_is_true(json_object_get(message, "own")))
+		return 1;               /* no shared programs are loaded here */
+	json_decref(message);
 	if (wire_receive(0, WIRE_MAX_BYTES, &message))
 		return 1;
 	wire_answer(0, true, "recording %s", wire_text(json_object_get(message, "job"), "id"));

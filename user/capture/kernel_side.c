@@ -339,7 +339,11 @@ void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
 
 void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awaited)
 {
-	kernel->recording->awaited = *awaited;
+	struct iop_awaited entries = *awaited;
+
+	entries.on = 0;         /* a half of the entries is in more environments */
+	kernel->recording->awaited = entries;
+	__atomic_store_n(&kernel->recording->awaited.on, awaited->on, __ATOMIC_RELEASE);
 }
 
 void kernel_side_links_for_all(struct kernel_side *kernel)

@@ -226,7 +226,7 @@ static int keep_programs(struct programs *programs, struct ioprobe_bpf *skel)
 		[PROGRAM_RENDEZVOUS] = skel->progs.linker_rendezvous, [PROGRAM_TAKE_THREADS] = skel->progs.take_threads,
 		[PROGRAM_DROP_THREADS] = skel->progs.drop_threads, [PROGRAM_PROCESS_EXIT] = skel->progs.process_exit,
 		[PROGRAM_PROCESS_EXEC] = skel->progs.process_exec, [PROGRAM_PROCESS_FORK] = skel->progs.process_fork,
-		[PROGRAM_SYSCALL_EXIT] = skel->progs.syscall_exit, [PROGRAM_SYSCALL_ENTER] = skel->progs.syscall_enter,
+		[PROGRAM_SYSCALL_EXIT] = skel->progs.ioprobe_exit, [PROGRAM_SYSCALL_ENTER] = skel->progs.ioprobe_enter,
 		[PROGRAM_URING_COMPLETE] = skel->progs.uring_complete, [PROGRAM_URING_OVERFLOW] = skel->progs.uring_overflow,
 		[PROGRAM_URING_FAILED] = skel->progs.uring_failed, [PROGRAM_URING_SUBMIT] = skel->progs.uring_submit,
 		[PROGRAM_TASK_SWITCH] = skel->progs.task_switch, [PROGRAM_WRITTEN_BACK] = skel->progs.written_back,
@@ -330,10 +330,12 @@ uint64_t programs_checksum(const struct table_set *set)
 
 	for (size_t i = 0; i < set->nrows; i++) {
 		struct iop_request_desc requests = { 0 };
+		uint8_t off = set->rows[i].off;
 		struct iop_desc desc;
 
 		table_row_descriptor(set, &set->rows[i], &desc);
 		table_row_requests(set, &set->rows[i], &requests);
+		sum = crc32(sum, &off, 1);
 		sum = crc32(sum, (const void *)&desc, sizeof(desc));
 		sum = crc32(sum, (const void *)&requests, sizeof(requests));
 		sum = crc32(sum, (const void *)set->rows[i].name, strlen(set->rows[i].name) + 1);

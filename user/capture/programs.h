@@ -74,16 +74,19 @@ int programs_load(struct programs *programs, const struct table_set *set, const 
 		  size_t err_len);
 void programs_destroy(struct programs *programs);       /* detaches what nobody else holds; NULL is fine */
 
-/* Over a local socket. What is received is the receiver's; its maps and programs are the sender's. Return 0 or -errno, -EBADMSG
- * if it is no set. */
-int programs_send(int socket, const struct programs *programs);
-int programs_receive(int socket, struct programs **out);
+/* Over a local socket, with the id of a recording. What is received is the receiver's; its maps and programs are the sender's, too.
+ * Return 0 or -errno; -ENODATA: the socket has ended; -EBADMSG: it is no set. */
+int programs_send(int socket, const struct programs *programs, uint32_t id);
+int programs_receive(int socket, struct programs **out, uint32_t *id);
 struct programs *programs_new(void);            /* an empty one, NULL without memory */
 int programs_map(struct programs *programs);    /* makes globals, once their map is there; 0 or -errno */
 
 /* Takes hold of the tracepoints' links, attaching those that no other process holds. Returns 0 or -errno with one line in err. */
 int programs_attach(struct programs *programs, char *err, size_t err_len);
 void programs_detach(struct programs *programs);
+
+/* Sets that are attached on this node now, whoever loaded them. Returns their number or -errno (it takes CAP_SYS_ADMIN). */
+int programs_count_attached(void);
 
 /* A number that differs where tables would make different programs' descriptors of the same rows. */
 uint64_t programs_checksum(const struct table_set *set);

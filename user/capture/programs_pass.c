@@ -14,7 +14,7 @@
 #define MAGIC 0x696f7073
 #define MAX_FDS (2 + KERNEL_MAPS + KERNEL_PROGRAMS)     /* SCM_RIGHTS takes 253 */
 
-struct packet { uint32_t magic, maps, programs; struct program_facts facts; };    /* bits: which descriptors there are */
+struct packet { uint32_t magic, id, maps, programs; struct program_facts facts; };    /* bits: which descriptors there are */
 _Static_assert(KERNEL_MAPS <= 32 && KERNEL_PROGRAMS <= 32, "bits");
 
 static size_t add_fds(int *to, size_t n, const int *fds, size_t count, uint32_t *present)
@@ -28,9 +28,9 @@ static size_t add_fds(int *to, size_t n, const int *fds, size_t count, uint32_t 
 	return n;
 }
 
-int programs_send(int socket, const struct programs *programs)
+int programs_send(int socket, const struct programs *programs, uint32_t id)
 {
-	struct packet packet = { .magic = MAGIC, .facts = programs->facts };
+	struct packet packet = { .magic = MAGIC, .id = id, .facts = programs->facts };
 	int fds[MAX_FDS] = { programs->no_ring, programs->lock };
 	size_t n = add_fds(fds, 2, programs->maps, KERNEL_MAPS, &packet.maps);
 	char control[CMSG_SPACE(sizeof(fds))] = { 0 };
@@ -71,7 +71,7 @@ static int check(const struct packet *packet, ssize_t len, int flags, size_t n)
 	return len != sizeof(*packet) || packet->magic != MAGIC || (flags & (MSG_TRUNC | MSG_CTRUNC)) || n != wanted ? -EBADMSG : 0;
 }
 
-int programs_receive(int socket, struct programs **out)
+int programs_receive(int socket, struct programs **out, uint32_t *id)
 {
 	struct packet packet = { 0 };
 	char control[CMSG_SPACE(MAX_FDS * sizeof(int))];
@@ -93,6 +93,7 @@ int programs_receive(int socket, struct programs **out)
 			close(fds[--n]);
 		return err ? err : -ENOMEM;
 	}
+	*id = packet.id;
 	programs->facts = packet.facts;
 	programs->no_ring = fds[0];
 	programs->lock = fds[1];

@@ -318,6 +318,7 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "returns_failed", "%llu", (unsigned long long)responder_failed(r->responder));
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
 	note_addf(&note, "late", "%zu", r->late);
+	note_addf(&note, "foreign", "%zu", r->foreign);
 	note_addf(&note, "privileged", "%llu", (unsigned long long)counts.privileged);
 	note_addf(&note, "unread_environments", "%llu", (unsigned long long)counts.unread_environments);
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));

@@ -36,6 +36,7 @@ struct recorder_options {
 	const char *const *shared_mounts;       /* mount points of file systems that the nodes share */
 	size_t nshared_mounts;
 	struct recorder_prepared *prepared;     /* NULL: prepared here; it is taken over */
+	bool force;                     /* however many sets of programs are attached on this node */
 	struct spool_writer *spool;     /* where the records go; it is taken over */
 	const char *host;               /* the node's name for the trace, NULL: the system's */
 	int argc;                       /* our own command line, for the trace */
@@ -45,7 +46,7 @@ struct recorder_options {
 };
 
 /* What takes long and does not depend on who is recorded, nor costs anybody anything: programs loaded, probes' cost measured. */
-struct recorder_prepared { struct kernel_side *kernel; struct closer *closer; struct probe_cost cost; bool measured; };
+struct recorder_prepared { struct kernel_side *kernel; struct closer *closer; struct probe_cost cost; bool measured, shared; };
 
 struct recorder_result {
 	pid_t command_pid;              /* of the launched program, 0: none was started */
@@ -60,9 +61,12 @@ struct recorder_result {
 /* Whether a limit of the user's or the site's ended it: max-size, min-free, max-rate, duration. */
 bool recorder_stopped_early(const struct recorder_result *result);
 
-/* Uses of the options: set, filter, kernel, command or job, only_of, max_overhead_percent. *prepared is empty. Returns 0, or
- * -errno with one line in err. */
-int recorder_prepare(const struct recorder_options *options, struct recorder_prepared *prepared, char *err, size_t err_len);
+/* Uses of the options: set, filter, kernel, command or job, only_of, max_overhead_percent. *prepared is empty. programs: a shared set
+ * with the id of this recording, which is taken over; NULL: one is loaded. Returns 0, or -errno with one line in err. */
+int recorder_prepare(const struct recorder_options *options, struct programs *programs, uint32_t id,
+		     struct recorder_prepared *prepared, char *err, size_t err_len);
+/* Whether processes that are to be recorded belong to another recording of the shared set. */
+bool recorder_has_foreign(const struct recorder_options *options, const struct recorder_prepared *prepared);
 void recorder_discard(struct recorder_prepared *prepared);      /* instead of a recording */
 
 /* Returns 0, or -errno with one line in err. What was recorded until an error is in the spool. */

@@ -20,6 +20,7 @@
 #include "capture/procfs.h"
 
 #define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
+#define MAX_SETS 8              /* attached on a node, before one more needs --force */
 #define HOLD_LIMIT_NS 2000000000ull
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
 
@@ -56,7 +57,7 @@ static int open_signals(struct recorder *r)
 	return watch(r, r->signal_fd);
 }
 
-static int load_kernel(const struct recorder_options *options, struct kernel_side **kernel, char *err_text, size_t err_len)
+static struct kernel_options kernel_options(const struct recorder_options *options)
 {
 	struct kernel_options wanted = { .programs = options->kernel };
 
@@ -64,15 +65,38 @@ static int load_kernel(const struct recorder_options *options, struct kernel_sid
 	wanted.users_rights_only = options->only_of != 0;
 	wanted.programs.recognise = options->job != NULL;
 	wanted.hold_limit_ns = options->command || options->job ? HOLD_LIMIT_NS : 0;
+	return wanted;
+}
+
+static int load_kernel(const struct recorder_options *options, struct kernel_side **kernel, char *err_text, size_t err_len)
+{
+	struct kernel_options wanted = kernel_options(options);
+
 	return kernel_side_create(kernel, options->set, &wanted, err_text, err_len);
 }
 
-int recorder_prepare(const struct recorder_options *options, struct recorder_prepared *prepared, char *err_text, size_t err_len)
+static int open_shared(const struct recorder_options *options, struct programs *programs, uint32_t id, struct kernel_side **kernel,
+		       char *err_text, size_t err_len)
 {
-	int err = load_kernel(options, &prepared->kernel, err_text, err_len);
+	struct kernel_options wanted = kernel_options(options);
+	int err = kernel_side_open(kernel, programs, id, &wanted);
+
+	if (!err)
+		return 0;
+	snprintf(err_text, err_len, "cannot open slot %u of the shared BPF programs: %s", id & IOP_RECORDING_SLOT, strerror(-err));
+	programs_destroy(programs);
+	return err;
+}
+
+int recorder_prepare(const struct recorder_options *options, struct programs *programs, uint32_t id,
+		     struct recorder_prepared *prepared, char *err_text, size_t err_len)
+{
+	int err = programs ? open_shared(options, programs, id, &prepared->kernel, err_text, err_len) :
+		  load_kernel(options, &prepared->kernel, err_text, err_len);
 
 	if (err)
 		return err;
+	prepared->shared = programs != NULL;
 	err = closer_create(&prepared->closer);
 	if (!err && options->max_overhead_percent > 0) {
 		err = calibrate_probe_cost(prepared->kernel, prepared->closer, &prepared->cost);
@@ -198,6 +222,15 @@ static bool may_attach(const struct recorder *r, pid_t pid)
 	return !r->options->only_of || (!stat(path, &st) && st.st_uid == r->options->only_of);
 }
 
+/* One that another recording has is counted each time that it is found. */
+static int attach_one(struct recorder *r, pid_t pid)
+{
+	int err = targets_attach(r->targets, pid);
+
+	r->foreign_now += err == -EBUSY;
+	return err;
+}
+
 /* What descends from a process; once more if that brought something new, which may have forked before it was taken. */
 static void attach_descendants(struct recorder *r, pid_t pid)
 {
@@ -210,7 +243,7 @@ static void attach_descendants(struct recorder *r, pid_t pid)
 			return;
 		targets_expect(r->targets, n);
 		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is no loss */
-			if (may_attach(r, descendants[i]) && !targets_attach(r->targets, descendants[i]))
+			if (may_attach(r, descendants[i]) && !attach_one(r, descendants[i]))
 				demands_place(r->demands, descendants[i], 0);
 		free(descendants);
 		if (targets_count(r->targets).processes == before)
@@ -232,7 +265,8 @@ static int attach_tree(struct recorder *r, pid_t pid)
 	err = may_attach(r, pid) ? targets_attach(r->targets, pid) : -EPERM;
 	if (err) {
 		snprintf(r->err, r->err_len, err == -ESRCH ? "cannot attach to process %d: it does not exist or has ended" :
-			 "cannot attach to process %d: %s", pid, strerror(-err));
+			 "cannot attach to process %d: %s", pid,
+			 err == -EBUSY ? "another recording of the service has it: stop that one first" : strerror(-err));
 		return err;
 	}
 	demands_place(r->demands, pid, 0);
@@ -310,17 +344,55 @@ int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n)
 	return err;
 }
 
+static bool any_foreign(const struct kernel_side *kernel, const pid_t *pids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (kernel_side_is_foreign(kernel, pids[i]))
+			return true;
+	return false;
+}
+
+bool recorder_has_foreign(const struct recorder_options *options, const struct recorder_prepared *prepared)
+{
+	bool foreign;
+	pid_t *pids;
+	size_t n;
+
+	if (!options->job)
+		return any_foreign(prepared->kernel, options->pids, options->npids);
+	if (members_find(options->job, &pids, &n))
+		return false;           /* reported when the recording begins */
+	foreign = any_foreign(prepared->kernel, pids, n);
+	free(pids);
+	return foreign;
+}
+
 /* Those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many were new. */
 size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n)
 {
 	size_t before = targets_count(r->targets).processes;
 
+	r->foreign_now = 0;
 	for (size_t i = 0; i < n; i++)
-		if (may_attach(r, pids[i]) && !targets_attach(r->targets, pids[i])) {
+		if (may_attach(r, pids[i]) && !attach_one(r, pids[i])) {
 			demands_place(r->demands, pids[i], 0);
 			attach_descendants(r, pids[i]);
 		}
+	if (r->foreign_now > r->foreign)
+		r->foreign = r->foreign_now;
 	return targets_count(r->targets).processes - before;
+}
+
+/* Every set costs every system call of the node: alone, a recording pays with one of its own, up to a number of them. */
+static int attach_programs(struct recorder *r)
+{
+	int sets = r->prepared.shared || r->options->force ? 0 : programs_count_attached();
+
+	if (sets < MAX_SETS)
+		return kernel_side_attach(r->kernel, r->err, r->err_len);
+	snprintf(r->err, r->err_len, "cannot begin: %d recordings have BPF programs attached on this node, and each costs every process 0.1 µs "
+		 "per system call: wait until one ends, record through the service (ioprobe job start), or use --force", sets);
+	return -EUSERS;
 }
 
 /* Whoever starts before this is found in /proc afterwards, whoever starts later by the kernel side. */
@@ -331,7 +403,7 @@ static int await_job(struct recorder *r)
 	members_awaited(r->options->job, &awaited);
 	kernel_side_await(r->kernel, &awaited);
 	hold_programs(r, DEFAULT_INTERPRETER);
-	return kernel_side_attach(r->kernel, r->err, r->err_len);
+	return attach_programs(r);
 }
 
 static int attach_job(struct recorder *r)
@@ -359,7 +431,7 @@ static int start_recording(struct recorder *r)
 
 	if (r->options->job)
 		return r->options->job_must_run ? attach_job(r) : await_job(r);
-	err = kernel_side_attach(r->kernel, r->err, r->err_len);
+	err = attach_programs(r);
 	if (!err)
 		err = r->options->command ? launch_command(r) : attach_running(r);
 	return err;

@@ -42,6 +42,7 @@ struct recorder {
 	bool launched, raised, stop;
 	uint64_t empty_since_ns, unread_environments;   /* of a job */
 	size_t late;                    /* processes of a job that ran already, though it was awaited */
+	size_t foreign, foreign_now;    /* processes that another recording has: most of a search, those of this one */
 	unsigned interrupts;
 	int epoll_fd, signal_fd, old_nice;
 	sigset_t old_mask;

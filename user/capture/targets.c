@@ -500,6 +500,8 @@ int targets_attach(struct targets *targets, pid_t pid)
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target)
 		return 0;
+	if (kernel_side_is_foreign(targets->kernel, pid))
+		return -EBUSY;
 	target = target_get(targets, pid, 0);
 	if (!target)
 		return -ENOMEM;

@@ -35,7 +35,7 @@ struct arguments {
 	double max_overhead;                    /* < 0: not given */
 	const char *tables[64];
 	size_t ntables;
-	bool json, quiet, sockets, device, mmap_faults;
+	bool json, quiet, sockets, device, mmap_faults, force;
 	unsigned method;
 	uint64_t ring_bytes;
 	struct settings settings;
@@ -46,7 +46,7 @@ struct arguments {
 
 enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
        OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE,
-       OPT_ENV_FROM, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE };
+       OPT_ENV_FROM, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE, OPT_FORCE };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with their threads and what descends from them, until they end or ^C", 0 },
@@ -86,6 +86,8 @@ static const struct argp_option options[] = {
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, 0, "Keep the records as they were captured, DIR/spool", 0 },
 	{ "ring-size", OPT_RING, "MIB", 0, "Memory of all ring buffers together (default: 8 per CPU, 128 at most)", 0 },
 	{ "attach", OPT_ATTACH, "METHOD", 0, "Attach library probes by: session, multi, perf (default: the first that the kernel has)", 0 },
+	{ "force", OPT_FORCE, NULL, 0, "Record although 8 recordings have BPF programs attached on this node, each of which costs every process "
+	  "0.1 us per system call", 0 },
 	{ 0 }
 };
 
@@ -194,6 +196,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': a->quiet = true; break;
 	case OPT_MAX_OVERHEAD: set_share(&a->max_overhead, arg, state); break;
 	case OPT_JSON: a->json = true; break;
+	case OPT_FORCE: a->force = true; break;
 	case OPT_SOCKETS: a->sockets = true; break;
 	case OPT_DEVICE: a->device = true; break;
 	case OPT_MMAP_FAULTS: a->mmap_faults = true; break;
@@ -325,6 +328,7 @@ static int record_to(struct arguments *a, const struct table_set *set, struct ou
 		.filter = &a->settings.filter, .bounds = &a->settings.bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .argc = argc, .argv = argv,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
+		.force = a->force,
 		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
 		.ready = say_ready, .ready_arg = a,
 	};

@@ -343,6 +343,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "waits_not_followed", "calls that wait for requests were not looked at" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 		{ "late", "processes of the job ran already when its recording began" },
+		{ "foreign", "processes belong to another recording of the service, and are in its archive" },
 		{ "privileged", "programs with more rights than the user's (setuid and the like) were not recorded" },
 		{ "unread_environments", "new programs of the job's owner could not be told to be of the job or not" },
 	};

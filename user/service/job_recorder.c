@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Load; wait for the job; record it into its user's folder; make the archive, as that user and behind everybody else.
+ * Prepare; wait for the job; record it into its user's folder; make the archive, as that user and behind everybody else.
  */
 #include "service/job_recorder.h"
 
@@ -54,13 +54,18 @@ static pid_t start(char *const *argv, int socket_fd, int log_fd)
 	_exit(127);
 }
 
-pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
+/* slots NULL: it records; else it loads programs for so many. */
+static pid_t start_for(const struct policy *policy, const char *slots, int log_fd, int *fd)
 {
 	char ring[32], overhead[32],
-		*argv[8 + 2 * (MAX_TABLES + POLICY_MAX_SETTINGS)] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
+		*argv[10 + 2 * (MAX_TABLES + POLICY_MAX_SETTINGS)] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
 	int argc = 6, pair[2];
 	pid_t pid;
 
+	if (slots) {
+		argv[argc++] = "--load";
+		argv[argc++] = (char *)slots;
+	}
 	snprintf(ring, sizeof(ring), "%g", policy->ring_mib);
 	snprintf(overhead, sizeof(overhead), "%g", policy->max_overhead_percent);
 	for (size_t i = 0; i < policy->ntables && i < MAX_TABLES; i++) {
@@ -83,6 +88,19 @@ pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
 	return pid;
 }
 
+pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
+{
+	return start_for(policy, NULL, log_fd, fd);
+}
+
+pid_t job_recorder_load(const struct policy *policy, unsigned slots, int log_fd, int *fd)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", slots);
+	return start_for(policy, text, log_fd, fd);
+}
+
 pid_t job_recorder_recover(const char *state_path, int log_fd)
 {
 	char *argv[] = { "ioprobe", RECORDER_COMMAND, "--recover", (char *)state_path, NULL };
@@ -96,8 +114,12 @@ struct job_recorder {
 	double ring_mib, max_overhead;
 	const char *tables[MAX_TABLES], *recover;
 	size_t ntables;
+	unsigned slots;                 /* load programs for so many; 0: record */
 	struct settings settings;
 	struct table_set set;
+	struct programs *programs;      /* shared ones, with our id in them; NULL: none */
+	uint32_t id;
+	bool answered_programs, own;    /* they came, or will not; not for this job */
 	json_t *job;
 	char *state;
 	struct identity owner;
@@ -131,6 +153,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp_state)
 	case 'm': r->max_overhead = atof(arg); return 0;
 	case 'R': r->recover = arg; return 0;
 	case 's': return set_setting(r, arg);
+	case 'l': r->slots = atoi(arg); return 0;
 	case 'p':
 		if (r->ntables < MAX_TABLES)
 			r->tables[r->ntables++] = arg;
@@ -157,8 +180,7 @@ static int failed(struct job_recorder *r, const char *message)
 
 /* ---- before the job is known ---- */
 
-static int load(struct job_recorder *r, struct recorder_options *options, struct recorder_prepared *prepared, char *err,
-		size_t err_len)
+static int load_tables(struct job_recorder *r, char *err, size_t err_len)
 {
 	int ret = table_parse_builtin(&r->set, err, err_len);
 
@@ -166,7 +188,26 @@ static int load(struct job_recorder *r, struct recorder_options *options, struct
 		ret = table_parse_file(&r->set, r->tables[i], err, err_len);
 	if (!ret && r->settings.filter.layers[0])
 		ret = table_set_select(&r->set, r->settings.filter.layers, err, err_len);
-	return ret ? ret : recorder_prepare(options, prepared, err, err_len);
+	return ret;
+}
+
+static struct program_options program_options(const struct job_recorder *r)
+{
+	return (struct program_options){ .ring_bytes = r->ring_mib * (1 << 20), .filter = &r->settings.filter, .slots = r->slots, .recognise = true };
+}
+
+/* The tables may have been changed since the shared programs were loaded. */
+static struct programs *usable_programs(struct job_recorder *r)
+{
+	struct programs *programs = r->programs;
+
+	r->programs = NULL;
+	if (!programs || programs->facts.tables == programs_checksum(&r->set))
+		return programs;
+	fprintf(stderr, "ioprobe: the site's probe tables have changed: this recording loads BPF programs of its own until the service reads "
+		"its policy again (SIGHUP)\n");
+	programs_destroy(programs);
+	return NULL;
 }
 
 static void say_loaded(void)
@@ -203,17 +244,13 @@ static void open_log(const json_t *job)
 	close(fd);
 }
 
-/* 0, or -ENODATA: the service does not want us any more. */
-static int take_job(struct job_recorder *r)
+static int take_job(struct job_recorder *r, const json_t *message)
 {
-	json_t *message;
-	int err = wire_receive(SOCKET_FD, WIRE_MAX_BYTES, &message);
+	int err;
 
-	if (err)
-		return err;
+	r->own = json_is_true(json_object_get(message, "own"));
 	r->job = json_incref(json_object_get(message, "job"));
 	r->state = strdup(wire_text(message, "state"));
-	json_decref(message);
 	if (!json_is_object(r->job) || !r->state)
 		return -EBADMSG;
 	open_log(r->job);
@@ -222,6 +259,35 @@ static int take_job(struct job_recorder *r)
 		return err;
 	json_object_set_new(r->job, "user", json_string(r->owner.name));
 	return 0;
+}
+
+static int take_message(struct job_recorder *r)
+{
+	json_t *message;
+	int err = wire_receive(SOCKET_FD, WIRE_MAX_BYTES, &message);
+
+	if (err)
+		return err;
+	if (json_object_get(message, "job"))
+		err = take_job(r, message);
+	else
+		r->answered_programs = true;
+	json_decref(message);
+	return err;
+}
+
+/* The set of programs is no JSON. Returns 0, or -ENODATA: the service does not want us any more. */
+static int receive_one(struct job_recorder *r)
+{
+	char first;
+	ssize_t n = recv(SOCKET_FD, &first, 1, MSG_PEEK);
+
+	if (n <= 0)
+		return n ? -errno : -ENODATA;
+	if (first == '{')
+		return take_message(r);
+	r->answered_programs = true;
+	return programs_receive(SOCKET_FD, &r->programs, &r->id);
 }
 
 static int name_members(struct job_recorder *r)
@@ -294,6 +360,16 @@ static int finish(struct job_recorder *r, const char *recording_error)
 	return failed(r, message);
 }
 
+/* Processes that are in another recording of the shared programs can be recorded by others only. */
+static void leave_shared(const struct job_recorder *r, struct recorder_options *options)
+{
+	if (!options->prepared->shared || (!r->own && !recorder_has_foreign(options, options->prepared)))
+		return;
+	fprintf(stderr, "ioprobe: another recording has processes of this job: this one loads BPF programs of its own\n");
+	recorder_discard(options->prepared);
+	options->prepared = NULL;
+}
+
 static int record(struct job_recorder *r, struct recorder_options *options)
 {
 	char err[1024] = "";
@@ -312,6 +388,7 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	options->only_of = r->owner.uid;
 	options->host = *wire_text(r->job, "node") ? wire_text(r->job, "node") : NULL;
 	json_object_set_new(r->job, "keep_spool", json_boolean(r->settings.keep_spool));        /* for who recovers it */
+	leave_shared(r, options);
 	ret = recorder_run(options, &result, err, sizeof(err));
 	if (!ret && recorder_stopped_early(&result))
 		snprintf(err, sizeof(err), "the recording ended before the job: %s", result.reason);
@@ -333,19 +410,46 @@ static int serve_one_job(struct job_recorder *r, int argc, char **argv)
 	struct recorder_options options = {
 		.set = &r->set, .filter = &r->settings.filter, .bounds = &r->settings.bounds, .duration_s = r->settings.duration_s,
 		.shared_mounts = (const char *const *)r->settings.shared_mounts, .nshared_mounts = r->settings.nshared_mounts,
-		.max_overhead_percent = r->max_overhead, .kernel = { .ring_bytes = r->ring_mib * (1 << 20) },
+		.max_overhead_percent = r->max_overhead, .kernel = program_options(r),
 		.job = &r->members, .prepared = &prepared, .only_of = -1 /* whoever it will be */, .argc = argc, .argv = argv, .ready = on_ready, .ready_arg = r,
 	};
 	char err[1024] = "";
-	int ret = load(r, &options, &prepared, err, sizeof(err));
+	int ret = load_tables(r, err, sizeof(err)), ended = 0;
 
-	say_loaded();
-	if (take_job(r)) {
-		if (!ret)
-			recorder_discard(&prepared);
+	while (!ended && !r->answered_programs)
+		ended = receive_one(r);
+	if (!ended && !ret)
+		ret = recorder_prepare(&options, usable_programs(r), r->id, &prepared, err, sizeof(err));
+	if (!ended)
+		say_loaded();
+	while (!ended && !r->job)
+		ended = receive_one(r);
+	if (ended) {
+		recorder_discard(&prepared);
 		return 0;
 	}
 	return ret ? failed(r, err) : record(r, &options);
+}
+
+/* ---- for all ---- */
+
+static int load_shared(struct job_recorder *r)
+{
+	struct program_options options = program_options(r);
+	struct programs *programs = NULL;
+	char err[1024] = "";
+	int ret = load_tables(r, err, sizeof(err));
+
+	if (!ret)
+		ret = programs_create(&programs, &options);
+	if (!ret)
+		ret = programs_load(programs, &r->set, &options, err, sizeof(err));
+	if (!ret)
+		ret = programs_send(SOCKET_FD, programs, 0);
+	if (ret)
+		fprintf(stderr, "ioprobe: cannot load the shared BPF programs: %s\n", err[0] ? err : strerror(-ret));
+	programs_destroy(programs);
+	return ret != 0;
 }
 
 /* ---- after the death of another one ---- */
@@ -377,7 +481,7 @@ int job_recorder_main(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "ring-size", 'r', "MIB", 0, "", 0 }, { "max-overhead", 'm', "PERCENT", 0, "", 0 },
 		{ "probes", 'p', "FILE", 0, "", 0 }, { "set", 's', "WORD=VALUE", 0, "", 0 },
-		{ "recover", 'R', "STATE", 0, "", 0 }, { 0 }
+		{ "recover", 'R', "STATE", 0, "", 0 }, { "load", 'l', "SLOTS", 0, "", 0 }, { 0 }
 	};
 	static const struct argp argp = { options, parse, NULL, "A process of ioprobe serve.", NULL, NULL, NULL };
 	struct job_recorder *r = calloc(1, sizeof(*r));
@@ -388,7 +492,7 @@ int job_recorder_main(int argc, char **argv)
 	r->out.dir = r->out.above = -1;
 	block_signals();
 	table_set_init(&r->set);
-	ret = r->recover ? recover(r) : serve_one_job(r, argc, argv);
+	ret = r->recover ? recover(r) : r->slots ? load_shared(r) : serve_one_job(r, argc, argv);
 	table_set_deinit(&r->set);
 	output_close(&r->out);
 	identity_deinit(&r->owner);

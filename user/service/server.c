@@ -183,8 +183,10 @@ static void reap(struct server *s)
 {
 	pid_t pid;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
 		spares_ended(&s->service.spares, pid);
+		shared_ended(&s->service.shared, pid);
+	}
 }
 
 static void serve_recorders(struct server *s)
@@ -221,6 +223,7 @@ static void reload(struct server *s)
 	policy_deinit(&s->service.policy);
 	s->service.policy = policy;
 	spares_drop(&s->service.spares);
+	shared_load(&s->service.shared, &s->service.policy);
 	service_say("the policy was read again");
 }
 
@@ -238,11 +241,12 @@ static void on_signals(struct server *s)
 
 static void wait_for_something(struct server *s)
 {
-	struct pollfd fds[2 + CLIENTS_MAX + MAX_SPARES + 2 * JOBS_MAX];
+	struct pollfd fds[3 + CLIENTS_MAX + MAX_SPARES + 2 * JOBS_MAX];
 	size_t n = 0;
 
 	fds[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	fds[n++] = (struct pollfd){ s->listen_fd, POLLIN, 0 };
+	fds[n++] = shared_poll(&s->service.shared);
 	for (struct client *client = s->clients.first; client; client = client->next)
 		fds[n++] = (struct pollfd){ client->fd, POLLIN, 0 };
 	n += spares_poll(&s->service.spares, fds + n);
@@ -265,13 +269,14 @@ static void loop(struct server *s)
 {
 	while (!s->stop) {
 		if (!starting(s))
-			spares_fill(&s->service.spares, &s->service.policy);    /* not while a job waits for its own */
+			spares_fill(&s->service.spares, &s->service.policy, &s->service.shared);        /* not while a job waits for its own */
 		wait_for_something(s);
 		on_connections(s);
 		serve_clients(s);
 		serve_recorders(s);
 		on_signals(s);
 		reap(s);
+		shared_check(&s->service.shared);
 		spares_check(&s->service.spares);
 		if (monotonic_ns() - s->forgot_ns > FORGET_INTERVAL_NS) {
 			jobs_forget(s->service.options->state_dir);
@@ -386,12 +391,14 @@ int server_run(const struct server_options *options, bool *broken_policy, char *
 
 	if (!err) {
 		jobs_states(options->state_dir, take_over, &s);
+		shared_load(&s.service.shared, &s.service.policy);
 		service_say("serving on %s", options->socket_path);
 		loop(&s);
 		unlink(options->socket_path);
 		service_say("ends; %zu recordings go on", s.service.jobs.n);
 	}
 	spares_drop(&s.service.spares);
+	shared_deinit(&s.service.shared);
 	clients_deinit(&s.clients);
 	jobs_deinit(&s.service.jobs);
 	policy_deinit(&s.service.policy);

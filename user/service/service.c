@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "capture/members.h"
-#include "service/job_recorder.h"
 #include "service/request.h"
 #include "service/state.h"
 #include "service/wire.h"
@@ -59,13 +58,24 @@ static int complete(const struct service *s, json_t *job, const char *wanted, ch
 static pid_t take_recorder(struct service *s, bool by_user, int *fd)
 {
 	if (by_user && s->spares.n < 2)
-		return job_recorder_start(&s->policy, STDERR_FILENO, fd);
-	return spares_take(&s->spares, &s->policy, fd);
+		return shared_start_recorder(&s->shared, &s->policy, fd);
+	return spares_take(&s->spares, &s->policy, &s->shared, fd);
+}
+
+/* A user's own recording beside another one of the same job: its processes can be in one recording of the shared programs only. */
+static bool needs_own_programs(const struct service *s, const json_t *job)
+{
+	for (const struct job *other = s->jobs.first; other; other = other->next)
+		if (!strcmp(wire_text(other->object, "job"), wire_text(job, "job")) && strcmp(other->id, wire_text(job, "id")) &&
+		    json_equal(json_object_get(other->object, "uid"), json_object_get(job, "uid")))
+			return true;
+	return false;
 }
 
 /* It is tracked before it knows of the job: none can be left that nobody can stop. */
 static int hand_over(struct service *s, json_t *job, pid_t pid, int fd, int client_fd)
 {
+	bool own = needs_own_programs(s, job);
 	json_t *message;
 	char path[4200];
 	int err = jobs_add_child(&s->jobs, job, pid, fd, client_fd);
@@ -78,7 +88,7 @@ static int hand_over(struct service *s, json_t *job, pid_t pid, int fd, int clie
 	state_path(path, sizeof(path), s->options->state_dir, wire_text(job, "id"));
 	state_set_process(job, pid);
 	state_set(path, job, "starting", "");
-	message = json_pack("{s:s, s:O}", "state", path, "job", job);
+	message = json_pack("{s:s, s:O, s:b}", "state", path, "job", job, "own", own);
 	err = message ? wire_send(fd, message) : -ENOMEM;
 	json_decref(message);
 	if (err) {

@@ -12,12 +12,14 @@
 #include "service/jobs.h"
 #include "service/policy.h"
 #include "service/server.h"
+#include "service/shared.h"
 #include "service/spares.h"
 
 struct service {
 	const struct server_options *options;
 	struct policy policy;
 	struct jobs jobs;
+	struct shared shared;
 	struct spares spares;
 	char host[256];         /* this host's name without its domain */
 };

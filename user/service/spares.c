@@ -8,19 +8,18 @@
 #include <unistd.h>
 
 #include "capture/rings.h"
-#include "service/job_recorder.h"
 #include "service/service.h"
 #include "service/wire.h"
 
 #define PAUSE_NS 10000000000ull
 
-void spares_fill(struct spares *spares, const struct policy *policy)
+void spares_fill(struct spares *spares, const struct policy *policy, struct shared *shared)
 {
 	if (spares->ended_ns && monotonic_ns() - spares->ended_ns < PAUSE_NS)
 		return;
 	while (spares->n < policy->spare && spares->n < MAX_SPARES) {
 		int fd = -1;
-		pid_t pid = job_recorder_start(policy, STDERR_FILENO, &fd);
+		pid_t pid = shared_start_recorder(shared, policy, &fd);
 
 		if (pid < 0) {
 			service_say("cannot start a recorder: %s", strerror(-pid));
@@ -41,12 +40,12 @@ static void remove_one(struct spares *spares, size_t i)
 	memmove(spares->v + i, spares->v + i + 1, (--spares->n - i) * sizeof(spares->v[0]));
 }
 
-pid_t spares_take(struct spares *spares, const struct policy *policy, int *fd)
+pid_t spares_take(struct spares *spares, const struct policy *policy, struct shared *shared, int *fd)
 {
 	struct spare spare = spares->v[0];
 
 	if (!spares->n)
-		return job_recorder_start(policy, STDERR_FILENO, fd);
+		return shared_start_recorder(shared, policy, fd);
 	remove_one(spares, 0);
 	*fd = spare.fd;
 	return spare.pid;

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "service/policy.h"
+#include "service/shared.h"
 
 #define MAX_SPARES 16
 
@@ -22,12 +23,12 @@ struct spares {
 };
 
 /* Starts as many as the policy wants; not for some seconds after one ended by itself. */
-void spares_fill(struct spares *spares, const struct policy *policy);
+void spares_fill(struct spares *spares, const struct policy *policy, struct shared *shared);
 /* They end. */
 void spares_drop(struct spares *spares);
 /* The oldest, which has had the longest time to load; a new one, which takes longer, if there is none. The process and its socket, the caller's now; or
  * -errno. */
-pid_t spares_take(struct spares *spares, const struct policy *policy, int *fd);
+pid_t spares_take(struct spares *spares, const struct policy *policy, struct shared *shared, int *fd);
 
 size_t spares_poll(const struct spares *spares, struct pollfd *fds);    /* MAX_SPARES at most; the number */
 void spares_check(struct spares *spares);                               /* takes in what they say */
