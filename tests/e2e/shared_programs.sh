@@ -65,6 +65,13 @@ verdict "the same process again" "$([[ $second == 'recording to '* ]] || echo "$
 verdict "the same process again, own set" "$([ -n "$(links "$(recorder second)")" ] && [ "$(links "$(recorder second)")" != "$(links "$(recorder first)")" ] ||
 	echo "links $(links "$(recorder second)")")"
 every=$(links "$(recorder first)" "$(recorder second)")
+
+# A recording with programs of its own is refused where as many are attached as the node is to bear.
+refused=$(IOPROBE_MAX_SETS=1 limited 30 "$IOPROBE" -o "$TMP/refused" --pid "${WORKER[first]}" 2>&1) && refused="status 0: $refused"
+verdict "limit, one line" "$([[ $refused == *'recordings have BPF programs attached on this node'*'--force'* ]] && [ "$(echo "$refused" | wc -l)" = 1 ] ||
+	echo "$refused")$(ls -d "$TMP/refused" 2>/dev/null)"
+IOPROBE_MAX_SETS=1 limited 30 "$IOPROBE" -q -o "$TMP/forced" --force --duration 0.2 --pid "${WORKER[first]}" >/dev/null 2>"$TMP/forced.err"
+verdict "limit, --force" "$([ $? = 0 ] || cat "$TMP/forced.err")"
 touch "$DATA/go"
 own_calls first "== $WRITES"
 archive_is second n1 second root "calls('pwrite64', path='$DATA/first') == $WRITES"

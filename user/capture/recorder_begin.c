@@ -20,7 +20,8 @@
 #include "capture/procfs.h"
 
 #define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
-#define MAX_SETS 8              /* attached on a node, before one more needs --force */
+#define MAX_SETS 8              /* attached on a node, before one more needs --force; root may say another number */
+#define MAX_SETS_VARIABLE "IOPROBE_MAX_SETS"
 #define HOLD_LIMIT_NS 2000000000ull
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
 
@@ -383,12 +384,19 @@ size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n)
 	return targets_count(r->targets).processes - before;
 }
 
+static int max_sets(void)
+{
+	const char *number = getenv(MAX_SETS_VARIABLE);
+
+	return number && atoi(number) > 0 ? atoi(number) : MAX_SETS;
+}
+
 /* Every set costs every system call of the node: alone, a recording pays with one of its own, up to a number of them. */
 static int attach_programs(struct recorder *r)
 {
 	int sets = r->prepared.shared || r->options->force ? 0 : programs_count_attached();
 
-	if (sets < MAX_SETS)
+	if (sets < max_sets())
 		return kernel_side_attach(r->kernel, r->err, r->err_len);
 	snprintf(r->err, r->err_len, "cannot begin: %d recordings have BPF programs attached on this node, and each costs every process 0.1 µs "
 		 "per system call: wait until one ends, record through the service (ioprobe job start), or use --force", sets);
