@@ -87,6 +87,21 @@ static bool may_read(struct elf_file *file, uint64_t offset, uint64_t len)
 	return offset <= file->size && len <= file->size - offset && len <= ELF_FILE_MAX_TABLE_BYTES;
 }
 
+/* libelf's result is NULL for a damaged table, too: that one is not there, but one without memory must not pass for it. */
+static Elf_Data *check_memory(struct elf_file *file, Elf_Data *data)
+{
+	file->no_memory |= !data && errno == ENOMEM;
+	return data;
+}
+
+static Elf_Data *read_chunk(struct elf_file *file, uint64_t offset, uint64_t len, Elf_Type type)
+{
+	if (!len || !may_read(file, offset, len))
+		return NULL;
+	errno = 0;
+	return check_memory(file, elf_getdata_rawchunk(file->elf, offset, len, type));
+}
+
 /* len bytes at a link-time address, clipped to its segment; *len is what there is. NULL if there is nothing. */
 static const void *chunk(struct elf_file *file, uint64_t vaddr, size_t *len, size_t element)
 {
@@ -98,7 +113,7 @@ static const void *chunk(struct elf_file *file, uint64_t vaddr, size_t *len, siz
 	if (*len > left)
 		*len = left;
 	*len -= *len % element;
-	data = *len && may_read(file, offset, *len) ? elf_getdata_rawchunk(file->elf, offset, *len, ELF_T_BYTE) : NULL;
+	data = read_chunk(file, offset, *len, ELF_T_BYTE);
 	return data ? data->d_buf : NULL;
 }
 
@@ -119,9 +134,7 @@ static void read_dynamic(struct elf_file *file)
 	Elf_Data *data;
 	size_t n = 0;
 
-	if (!segment || !may_read(file, segment->p_offset, segment->p_filesz))
-		return;
-	data = elf_getdata_rawchunk(file->elf, segment->p_offset, segment->p_filesz, ELF_T_DYN);
+	data = segment ? read_chunk(file, segment->p_offset, segment->p_filesz, ELF_T_DYN) : NULL;
 	if (!data)
 		return;
 	file->dynamic = data->d_buf;
@@ -234,7 +247,8 @@ static void *read_section(struct elf_file *file, Elf_Scn *section, size_t *len)
 	if (!section || !gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
 	    !may_read(file, header.sh_offset, header.sh_size))
 		return NULL;
-	data = elf_getdata(section, NULL);
+	errno = 0;
+	data = check_memory(file, elf_getdata(section, NULL));
 	*len = data ? data->d_size : 0;
 	return data ? data->d_buf : NULL;
 }
@@ -313,9 +327,7 @@ static int check_header(struct elf_file *file, const char **reason)
 		*reason = "not an ELF file";
 		return -ENOEXEC;
 	}
-	if (n <= EI_DATA)
-		*reason = truncated;
-	else if (header.e_ident[EI_CLASS] != ELFCLASS64)
+	if (n > EI_CLASS && header.e_ident[EI_CLASS] != ELFCLASS64)
 		*reason = "a 32-bit ELF file, or one of an unknown class";
 	else if (n < (ssize_t)sizeof(header))
 		*reason = truncated;
@@ -354,6 +366,8 @@ static int read_tables(struct elf_file *file)
 	err = read_needed(file);
 	if (!err)
 		err = read_interpreter(file);
+	if (!err && file->no_memory)
+		err = -ENOMEM;
 	if (!err && file->too_large)
 		err = -EFBIG;
 	return err ?: has_all_segments(file) ? 0 : -EINVAL;

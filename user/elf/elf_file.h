@@ -24,6 +24,7 @@ struct elf_file {
 	int fd;                 /* the caller's */
 	uint64_t size;          /* bytes of the file */
 	bool too_large;         /* a table that it claims to have may not be read */
+	bool no_memory;         /* one was not read for want of memory */
 	Elf *elf;
 	Elf64_Half type;
 	Elf64_Phdr *segments;

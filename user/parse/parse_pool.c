@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "capture/rings.h"
-#include "parse/confine.h"
 #include "parse/parse_wire.h"
 #include "parse/plan_wire.h"
 #include "parse/tables_wire.h"
@@ -28,12 +27,17 @@
 #define MAX_OWNERS 64           /* with failures: more are one user's doing */
 #define MAX_FAILURES 8          /* of one owner's files, in one recording */
 
-struct parse_process { pid_t pid; uid_t uid; int fd; uint64_t used_ns; };
+struct parse_process {
+	pid_t pid;              /* 0: none */
+	uid_t uid;              /* whose files it reads; root's and nobody's have a process each, although both run as nobody */
+	int fd;
+	uint64_t used_ns;
+};
 
 struct parse_pool {
 	const struct table_set *set;
 	int tables_fd;          /* memfd */
-	struct parse_process processes[MAX_PROCESSES];  /* pid 0: none */
+	struct parse_process processes[MAX_PROCESSES];
 	struct { uid_t uid; unsigned n; } failures[MAX_OWNERS];
 	size_t nowners;
 	uint64_t last_id;
@@ -294,11 +298,6 @@ static int send_to_process(struct exchange *e, uid_t uid)
 	}
 }
 
-static uid_t owner_of(const struct code_file *file)
-{
-	return file->uid ? file->uid : NOBODY;
-}
-
 /* Returns 0, or the status of the answer with its reason in err, or -EIO. *payload is the caller's, ends with a 0 behind its len
  * bytes, and nothing in it has been checked. */
 static int ask(struct exchange *e, uid_t uid, char **payload, size_t *len)
@@ -335,7 +334,7 @@ static int ask_about_file(struct exchange *e, const struct code_file *file, char
 		snprintf(e->err, e->err_len, "it cannot be opened for reading: %s", strerror(-e->fd));
 		return e->fd == -ENOEXEC ? -EIO : e->fd;
 	}
-	err = ask(e, owner_of(file), payload, len);
+	err = ask(e, file->uid, payload, len);
 	close(e->fd);
 	return err;
 }
@@ -387,7 +386,7 @@ void parse_pool_warm(struct parse_pool *pool)
 	char reason[128];
 	struct exchange e = { .pool = pool, .err = reason, .err_len = sizeof(reason) };
 
-	choose_process(&e, NOBODY);     /* if not, the first file says why */
+	choose_process(&e, 0);          /* if not, the first file says why */
 }
 
 int parse_pool_create(struct parse_pool **out, const struct table_set *set)

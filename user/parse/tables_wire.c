@@ -21,9 +21,9 @@ static void write_all(const struct table_set *set, FILE *file)
 	}
 	putc(0, file);
 	for (size_t i = 0; i < set->nrows; i++)
-		putc(set->rows[i].off, file);
+		putc(set->rows[i].off ? 1 : 0, file);
 	for (size_t i = 0; i < set->nlayers; i++)
-		putc(set->layers[i].off, file);
+		putc(set->layers[i].off ? 1 : 0, file);
 }
 
 int tables_wire_write(const struct table_set *set, int fd)
