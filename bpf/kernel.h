@@ -68,7 +68,11 @@ typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
 struct xol_area { unsigned long vaddr; };
 struct uprobes_state { struct xol_area *xol_area; };
-struct mm_struct { unsigned long env_start, env_end; struct uprobes_state uprobes_state; };
+struct mm_struct {
+	unsigned long env_start, env_end, start_stack;
+	unsigned long saved_auxv[46];   /* or more */
+	struct uprobes_state uprobes_state;
+};
 typedef struct { unsigned int val; } kuid_t;
 struct cred { kuid_t uid; };
 struct thread_info { unsigned int status; };
@@ -87,6 +91,7 @@ struct task_struct {
 	int pid, tgid;
 	char comm[16];
 	int exit_code;
+	unsigned int ptrace;
 	struct mm_struct *mm;
 	const struct cred *cred;
 	struct fs_struct *fs;

@@ -158,14 +158,6 @@ struct {
 	__type(value, struct iop_constants);
 } constants SEC(".maps");
 
-/* Threads that wait for the agent (key: pid_tgid); the value becomes 1 when it has done what they wait for. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_PROCESSES);
-	__type(key, u64);
-	__type(value, u32);
-} holds SEC(".maps");
-
 const volatile __u32 ring_count = 1;            /* of a slot, for records */
 const volatile __u32 recording_slots = 1;
 const volatile __u32 ring_wakeup_bytes = 1 << 20;
@@ -173,6 +165,7 @@ const volatile __u16 syscall_probe[MAX_SYSCALLS];
 const volatile __u32 fcntl_nr = 72, mmap_nr = 9;
 const volatile __u32 io_setup_nr = 206, io_destroy_nr = 207, io_getevents_nr = 208, io_submit_nr = 209, io_pgetevents_nr = 333;
 const volatile __u64 unwind_limit_ns = 2000000000;
+const volatile bool hold_at_seal = false;       /* programs are held at system calls: see code_sealed() */
 const volatile bool syscalls_traced = true;
 __u32 process_cursor;
 __u32 link_ids[32];       /* for the agents: which tracepoint links are held, by program */

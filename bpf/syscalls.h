@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "device.h"
 #include "locks.h"
+#include "wait.h"
 
 static __always_inline u32 probe_of_syscall(u64 nr)
 {
@@ -23,6 +24,7 @@ static __always_inline bool is_compat(struct task_struct *task)
 	return task->thread_info.status & TS_COMPAT;
 }
 
+#define PROT_READ 1
 #define PROT_EXEC 4
 
 __noinline int sum_iovec(struct frame *f, u32 i, u64 count)
@@ -107,7 +109,7 @@ int ioprobe_enter(u64 *ctx)
 	u64 nr = ctx[1];
 	bool left_out;
 
-	if (id == NO_SYSCALL_PROBE)
+	if (id >= IOP_SYSCALL_SEALS_CODE)
 		return 0;
 	task = bpf_get_current_task_btf();
 	t = thread_of(task);
@@ -200,7 +202,6 @@ static __always_inline bool was_looked_at(struct thread *t, s32 fd)
 /* Code was mapped from a file: the agent looks whether it has functions to probe. */
 __noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
 {
-	struct iop_rec_map *rec;
 	struct process *p;
 
 	if (!t || was_looked_at(t, fd))
@@ -208,10 +209,27 @@ __noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
 	p = process_of(t);
 	if (p)
 		p->unprobed_code = 1;
-	rec = (void *)t->scratch;
-	rec->addr = addr;
-	rec_header(&rec->rec, t, IOP_REC_MAP_EXEC, 0, sizeof(*rec), bpf_ktime_get_ns());
-	send(t, rec, sizeof(*rec), true);
+	report_mapped_code(t, addr, false);
+	return 0;
+}
+
+/* A dynamic linker makes the relocated tables of what it has mapped read-only, when all is mapped and before any of its code runs:
+ * here the thread is held. Unlike the linker's rendezvous with debuggers this needs no breakpoint and no particular linker. */
+static __always_inline int code_sealed(struct pt_regs *user)
+{
+	struct task_struct *task;
+	struct process *p;
+	struct thread *t;
+
+	if (user->dx != PROT_READ)
+		return 0;
+	task = bpf_get_current_task_btf();
+	t = thread_of(task);
+	if (!t || is_compat(task) || !recording_by(t->recording)->hold_limit_ns)
+		return 0;
+	p = process_of(t);
+	if (!p || p->unprobed_code)
+		hold_until_probed(t, task, user->sp);
 	return 0;
 }
 
@@ -228,8 +246,8 @@ int ioprobe_exit(u64 *ctx)
 	s64 ret = ctx[1];
 	bool code;
 
-	if (id == NO_SYSCALL_PROBE)
-		return 0;
+	if (id >= IOP_SYSCALL_SEALS_CODE)
+		return id == NO_SYSCALL_PROBE ? 0 : code_sealed(user);
 	t = thread_of(bpf_get_current_task_btf());
 	if (!t || !t->depth)
 		return 0;

@@ -5,8 +5,8 @@
 #ifndef IOPROBE_BPF_TASKS_H
 #define IOPROBE_BPF_TASKS_H
 
-#include "calls.h"
 #include "recognise.h"
+#include "wait.h"
 
 /* In place of a recording's id: ids have a generation from 1 on. */
 #define THREAD_JOINS 1
@@ -130,6 +130,27 @@ static __always_inline struct thread *join_at_exec(struct task_struct *task, str
 	return t;
 }
 
+#define AT_NULL 0
+#define AT_BASE 7
+#define AUXV_WORDS 46
+
+/* Whether the kernel has loaded no dynamic linker for the program: its first instruction is its own. */
+__noinline bool is_static(struct thread *t)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 *auxv;
+
+	if (!t)
+		return false;
+	auxv = (void *)t->scratch;
+	if (bpf_probe_read_kernel(auxv, 8 * AUXV_WORDS, LOAD(task, mm)->saved_auxv))
+		return false;
+	for (u32 i = 0; i < AUXV_WORDS && auxv[i] != AT_NULL; i += 2)
+		if (auxv[i] == AT_BASE)
+			return !auxv[i + 1];
+	return true;
+}
+
 SEC("tp_btf/sched_process_exec")
 int process_exec(u64 *ctx)
 {
@@ -162,6 +183,8 @@ int process_exec(u64 *ctx)
 	n = (sizeof(*rec) + rec->path_len + 7) & ~7u;
 	rec_header(&rec->rec, t, IOP_REC_EXEC, 0, n, bpf_ktime_get_ns());
 	send(t, rec, n & 0x1fff, true);
+	if (hold_at_seal && recording_by(t->recording)->hold_limit_ns && is_static(t))
+		hold_until_probed(t, task, task->mm->start_stack);
 	return 0;
 }
 

@@ -146,6 +146,7 @@ struct iop_request_desc {
 _Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
 
 #define IOP_MAX_PROBES 4096
+#define IOP_SYSCALL_SEALS_CODE 0xfffe   /* instead of a row: of mprotect(2), where programs are held until they are probed */
 
 /* A probe's cookie is its row. Of functions that each process has links of its own to, until there are too many processes for
  * that, a bit tells the one kind of link from the other: they see the same calls, and one of them must ignore them. */

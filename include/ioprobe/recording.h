@@ -12,7 +12,8 @@
 #define IOP_MAX_RECORDINGS 64
 #define IOP_RECORDING_SLOT (IOP_MAX_RECORDINGS - 1)
 
-/* Rings of a slot, in the map of all rings: those for records, and behind them two for requests of waiting threads. */
+/* Rings of a slot, in the map of all rings: those for records, and behind them two for requests of waiting threads: of
+ * struct iop_probe_request and struct iop_return_request. */
 enum iop_request_ring { IOP_RING_PROBES, IOP_RING_RETURNS, IOP_REQUEST_RINGS };
 
 /* Written by the recorder, read by the programs, except where it says otherwise. */
@@ -21,13 +22,14 @@ struct iop_recording {
 	__u32 launch_tgid;              /* joins at its next exec; 0: none */
 	__u64 hold_limit_ns;            /* new programs wait so long for their probes at most, 0: not at all */
 	__u64 threads_taken;            /* by the task iterator; written by it */
+	__u64 server_beat_ns, recorder_beat_ns; /* CLOCK_MONOTONIC, every 20 ms, by the recorder and its hold server: 0 when it ended */
 	__u32 users_rights_only;        /* does not follow a user into setuid programs and the like */
 	__u32 links_for_all;            /* links for all count, and those of a process' own no more */
 	__u32 any_turned_off;           /* the map turned_off was used */
 	__u32 any_constants;            /* so was constants */
 	struct iop_awaited awaited;
 };
-_Static_assert(sizeof(struct iop_recording) == 40 + sizeof(struct iop_awaited), "iop_recording");
+_Static_assert(sizeof(struct iop_recording) == 56 + sizeof(struct iop_awaited), "iop_recording");
 
 /* A process that the task iterator is to include. */
 struct iop_target {

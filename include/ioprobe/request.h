@@ -1,18 +1,50 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a thread that waits inside a BPF program asks of the agent. Answered through the map `holds`.
+ * What a thread that waits inside a BPF program asks of the agent, and how the two agree on who acts: see bpf/DESIGN.md, "Waiting
+ * for the agent".
  */
 #ifndef IOPROBE_REQUEST_H
 #define IOPROBE_REQUEST_H
 
 #include <ioprobe/record.h>
 
+/* One waiting thread. word is generation << 8 | enum iop_hold_state and changes by compare-and-swap only, so an answer to a request
+ * of an earlier generation fails. */
+struct iop_hold {
+	__u64 word;
+	__u64 gave_up_ns;       /* CLOCK_MONOTONIC: when this generation gave up waiting, 0: it did not */
+};
+#define IOP_MAX_HOLDS 1024      /* a power of two */
+#define IOP_HOLD_STATE 0xff
+enum iop_hold_state {
+	IOP_HOLD_FREE,
+	IOP_HOLD_WAITING,       /* the thread may give up: to FREE */
+	IOP_HOLD_WRITING,       /* the agent is writing to its stack: it may not */
+	IOP_HOLD_ANSWERED,      /* the thread goes on and frees the entry */
+};
+
+struct iop_hold_id {
+	__u64 word;             /* of the WAITING state */
+	__u64 deadline_ns;      /* CLOCK_MONOTONIC: the thread gives up then */
+	__u64 pid_tgid;         /* tgid in the high half */
+	__u32 slot;             /* index of its struct iop_hold */
+	__u32 pad;
+};
+
+/* Probes are wanted for code that the process has mapped and not run before since_ns. */
+struct iop_probe_request {
+	struct iop_hold_id id;
+	__u64 since_ns;
+};
+
 #define IOP_MAX_RETURNS 24
-struct iop_request {
-	__u64 pid_tgid;         /* tgid in the high half: the key in `holds` */
-	__u64 n;                /* slots used: return addresses that an unwinder needs back; 0: wants probes */
+/* Return addresses that an unwinder needs back. */
+struct iop_return_request {
+	struct iop_hold_id id;
+	__u64 n;                /* slots used */
 	struct { __u64 address, value; } slot[IOP_MAX_RETURNS];
 };
-_Static_assert(sizeof(struct iop_request) == 16 + 16 * IOP_MAX_RETURNS, "iop_request");
+_Static_assert(sizeof(struct iop_hold_id) == 32, "iop_hold_id");
+_Static_assert(sizeof(struct iop_return_request) == 40 + 16 * IOP_MAX_RETURNS, "iop_return_request");
 
 #endif

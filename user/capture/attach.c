@@ -5,29 +5,12 @@
 #include "capture/attach.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/bpf.h>
-#include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define TRACE_UPROBE_MULTI 48
 #define TRACE_UPROBE_SESSION 57
-#define UPROBE_MULTI_RETURN 1
-
-/* The uprobe_multi part of union bpf_attr's link_create, which older headers lack (include/uapi/linux/bpf.h, Linux 6.6). */
-struct link_create_uprobe_multi {
-	uint32_t prog_fd, target_fd, attach_type, flags;
-	uint64_t path, offsets, ref_ctr_offsets, cookies;
-	uint32_t cnt, multi_flags, pid;
-	uint32_t pad;
-};
-
 struct attachment {
+	struct hold_server *server;
 	struct links *links;
 	const struct kernel_side *kernel;
 	const char *path;
@@ -39,63 +22,31 @@ struct attachment {
 	void *arg;
 };
 
-void links_destroy(struct links *links)
-{
-	for (size_t i = 0; i < links->n; i++)
-		close(links->fds[i]);
-	free(links->fds);
-	*links = (struct links){ 0 };
-}
-
-static int links_add(struct links *links, int fd)
-{
-	int *fds = realloc(links->fds, (links->n + 1) * sizeof(int));
-
-	if (!fds) {
-		close(fd);
-		return -ENOMEM;
-	}
-	links->fds = fds;
-	links->fds[links->n++] = fd;
-	return 0;
-}
-
-void links_move(struct links *to, struct links *from)
-{
-	while (from->n && !links_add(to, from->fds[from->n - 1]))
-		from->n--;
-	if (from->n)            /* without memory links_add closed the one that it could not take */
-		from->n--;
-	links_destroy(from);
-}
-
 /* ---- uprobe_multi ---- */
 
-static int link_create(const struct attachment *a, const uint64_t *offsets, const uint64_t *cookies, size_t n)
+static int create(const struct attachment *a, bool perf, const uint64_t *offsets, const uint64_t *cookies, size_t n)
 {
-	struct link_create_uprobe_multi attr = {
-		.prog_fd = a->program_fd, .attach_type = a->attach_type,
-		.path = (uintptr_t)a->path, .offsets = (uintptr_t)offsets, .cookies = (uintptr_t)cookies, .cnt = n,
-		.multi_flags = a->is_return ? UPROBE_MULTI_RETURN : 0, .pid = a->pid,
+	struct link_spec spec = {
+		.perf = perf, .is_return = a->is_return, .program_fd = a->program_fd, .attach_type = a->attach_type, .path = a->path,
+		.pid = a->pid, .offsets = offsets, .cookies = cookies, .n = n,
 	};
-	int fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, offsetof(struct link_create_uprobe_multi, pad));
 
-	return fd < 0 ? -errno : fd;
+	return links_create(a->server, a->links, &spec);
 }
 
 /* One link for all points, or by halves those that the kernel takes. Returns how many points were attached, or -errno. */
 static long attach_multi(const struct attachment *a, const struct attach_point *points, const uint64_t *offsets,
 			 const uint64_t *cookies, size_t n)
 {
-	int fd = link_create(a, offsets, cookies, n);
+	int err = create(a, false, offsets, cookies, n);
 	long left, right;
 
-	if (fd >= 0)
-		return links_add(a->links, fd) ?: (long)n;
-	if (fd == -ESRCH)
-		return fd;      /* the process is gone */
+	if (!err)
+		return n;
+	if (err == -ESRCH || err == -EPIPE || err == -ENOMEM)
+		return err;     /* the process is gone, or the hold server */
 	if (n == 1) {
-		a->refused(a->arg, points, fd);
+		a->refused(a->arg, points, err);
 		return 0;
 	}
 	left = attach_multi(a, points, offsets, cookies, n / 2);
@@ -123,53 +74,16 @@ static long attach_all_multi(const struct attachment *a, const struct attach_poi
 
 /* ---- perf events, for kernels without uprobe_multi ---- */
 
-static int read_number(const char *path, const char *format, int *value)
-{
-	FILE *file = fopen(path, "re");
-	int n;
-
-	if (!file)
-		return -errno;
-	n = fscanf(file, format, value);
-	fclose(file);
-	return n == 1 ? 0 : -EINVAL;
-}
-
-/* For all tasks on all CPUs: such an event with a pid would see one thread only. Tasks that are not traced leave the program at
- * once. */
-static int perf_open(const struct attachment *a, const struct attach_point *point)
-{
-	struct perf_event_attr attr = { .size = sizeof(attr), .config1 = (uintptr_t)a->path, .config2 = point->offset };
-	struct link_create_perf { uint32_t prog_fd, target_fd, attach_type, flags; uint64_t cookie; } link = { 0 };
-	int type = 0, bit = 0, fd, link_fd, err = read_number("/sys/bus/event_source/devices/uprobe/type", "%d", &type);
-
-	if (!err && a->is_return)
-		err = read_number("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d", &bit);
-	if (err)
-		return err;
-	attr.type = type;
-	attr.config = a->is_return ? 1ull << bit : 0;
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	link = (struct link_create_perf){ a->program_fd, fd, BPF_PERF_EVENT, 0, point->cookie | kernel_side_cookie(a->kernel) };
-	link_fd = syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
-	if (link_fd < 0)
-		link_fd = -errno;
-	close(fd);      /* the link keeps the event */
-	return link_fd;
-}
-
 static long attach_all_perf(const struct attachment *a, const struct attach_point *points, size_t n)
 {
 	long attached = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int fd = perf_open(a, &points[i]);
+		int err = create(a, true, &points[i].offset, &points[i].cookie, 1);
 
-		if (fd < 0)
-			a->refused(a->arg, &points[i], fd);
-		else if (!links_add(a->links, fd))
+		if (err)
+			a->refused(a->arg, &points[i], err);
+		else
 			attached++;
 	}
 	return attached;
@@ -250,11 +164,11 @@ static int attach_sorted(struct attachment *a, const struct attach_point *points
 	return err;
 }
 
-int attach_points(struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
+int attach_points(struct hold_server *server, struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
 		  const struct attach_point *points, size_t n,
 		  void (*refused)(void *, const struct attach_point *, int), void *arg)
 {
-	struct attachment a = { .links = links, .kernel = kernel, .path = path, .pid = pid, .refused = refused, .arg = arg };
+	struct attachment a = { .server = server, .links = links, .kernel = kernel, .path = path, .pid = pid, .refused = refused, .arg = arg };
 
 	if (kernel_side_method(kernel) == ATTACH_NONE)
 		for (size_t i = 0; i < n; i++)

@@ -10,7 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/hold_server.h"
 #include "capture/kernel_side.h"
+#include "capture/links.h"
 
 struct attach_point {
 	uint64_t offset;        /* in the file */
@@ -25,13 +27,9 @@ enum attach_what {
 	ATTACH_RENDEZVOUS,      /* the dynamic linker's */
 };
 
-struct links { int *fds; size_t n; };
-void links_destroy(struct links *links);        /* detaches; the struct stays usable */
-void links_move(struct links *to, struct links *from);   /* all of them; those that no memory can be had for are detached */
-
 /* Attaches to a file for one process and what it forks not (pid > 0), or for everybody (pid 0). A point that the kernel refuses
  * is told to refused and left out; the others are attached. Returns 0, or -errno if nothing could be attached. */
-int attach_points(struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
+int attach_points(struct hold_server *server, struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
 		  const struct attach_point *points, size_t n,
 		  void (*refused)(void *arg, const struct attach_point *point, int err), void *arg);
 

@@ -61,7 +61,7 @@ static uint64_t time_hits(void (*function)(void), int hits)
 	return best;
 }
 
-static int attach_both(struct links *links, const struct kernel_side *kernel, const struct proc_modules *modules)
+static int attach_both(struct hold_server *server, struct links *links, const struct kernel_side *kernel, const struct proc_modules *modules)
 {
 	struct attach_point points[] = { { .function = "calibration" }, { .function = "calibration" } };
 	int err = own_offset(modules, (const void *)calibrate_emulated, &points[0].offset);
@@ -69,11 +69,11 @@ static int attach_both(struct links *links, const struct kernel_side *kernel, co
 	if (!err)
 		err = own_offset(modules, (const void *)calibrate_single_stepped, &points[1].offset);
 	if (!err)
-		err = attach_points(links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2, ignore_refusal, NULL);
+		err = attach_points(server, links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2, ignore_refusal, NULL);
 	return err;
 }
 
-int calibrate_probe_cost(const struct kernel_side *kernel, struct closer *closer, struct probe_cost *cost)
+int calibrate_probe_cost(const struct kernel_side *kernel, struct hold_server *server, struct probe_cost *cost)
 {
 	struct proc_modules modules;
 	struct links links = { 0 };
@@ -84,12 +84,12 @@ int calibrate_probe_cost(const struct kernel_side *kernel, struct closer *closer
 	err = proc_modules_read(getpid(), &modules);
 	if (err)
 		return err;
-	err = attach_both(&links, kernel, &modules);
+	err = attach_both(server, &links, kernel, &modules);
 	if (!err) {
 		cost->emulated_ns = time_hits(calibrate_emulated, HITS);
 		cost->single_stepped_ns = time_hits(calibrate_single_stepped, SINGLE_STEPPED_HITS);
 	}
-	closer_take(closer, &links);
+	links_detach(server, &links);
 	proc_modules_free(&modules);
 	return err;
 }

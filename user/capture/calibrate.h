@@ -5,12 +5,14 @@
 #ifndef IOPROBE_CALIBRATE_H
 #define IOPROBE_CALIBRATE_H
 
-#include "capture/closer.h"
+#include "capture/hold_server.h"
+#include "capture/kernel_side.h"
+#include "capture/links.h"
 
 struct probe_cost { uint64_t emulated_ns, single_stepped_ns; }; /* of one trap: a call has one at entry and one at return */
 
-/* Takes a few milliseconds; the kernel takes a hundred to remove the probes, which is left to the closer. Returns 0 or -errno
+/* Takes a few milliseconds; the kernel takes a hundred to remove the probes, in its workers. Returns 0 or -errno
  * (no library probes on this kernel). */
-int calibrate_probe_cost(const struct kernel_side *kernel, struct closer *closer, struct probe_cost *cost);
+int calibrate_probe_cost(const struct kernel_side *kernel, struct hold_server *server, struct probe_cost *cost);
 
 #endif

@@ -402,16 +402,54 @@ bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_d
 	return !bpf_map_lookup_and_delete_elem(map_of(kernel, MAP_DEMANDS), &key, demand);
 }
 
-void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid)
+void kernel_side_beat(struct kernel_side *kernel, enum kernel_beat whose, uint64_t now_ns)
 {
-	uint32_t done = 1;
+	struct iop_recording *recording = kernel->recording;
 
-	bpf_map_update_elem(map_of(kernel, MAP_HOLDS), &pid_tgid, &done, BPF_EXIST);
+	__atomic_store_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns, now_ns, __ATOMIC_RELEASE);
+}
+
+uint64_t kernel_side_last_beat(const struct kernel_side *kernel)
+{
+	return __atomic_load_n(&kernel->recording->recorder_beat_ns, __ATOMIC_ACQUIRE);
+}
+
+static bool change_hold(struct kernel_side *kernel, const struct iop_hold_id *id, enum iop_hold_state from, enum iop_hold_state to)
+{
+	uint64_t generation = id->word & ~(uint64_t)IOP_HOLD_STATE, expected = generation | from;
+	struct iop_hold *hold = &programs_holds(kernel->programs)[id->slot % IOP_MAX_HOLDS];
+
+	return __atomic_compare_exchange_n(&hold->word, &expected, generation | to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+bool kernel_side_answer(struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_ANSWERED);
+}
+
+bool kernel_side_begin_writing(struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_WRITING);
+}
+
+void kernel_side_end_writing(struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	change_hold(kernel, id, IOP_HOLD_WRITING, IOP_HOLD_ANSWERED);
+}
+
+uint64_t kernel_side_gave_up(const struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	const struct iop_hold *hold = &programs_holds(kernel->programs)[id->slot % IOP_MAX_HOLDS];
+	uint64_t gave_up_ns = __atomic_load_n(&hold->gave_up_ns, __ATOMIC_ACQUIRE);
+
+	return hold->word >> 8 == id->word >> 8 ? gave_up_ns : 0;
 }
 
 /* ---- access ---- */
 
 bool kernel_side_traces_syscalls(const struct kernel_side *kernel) { return kernel->programs->facts.syscalls; }
+
+bool kernel_side_holds_at_seal(const struct kernel_side *kernel) { return kernel->programs->facts.holds_at_seal; }
 
 bool kernel_side_follows_uring(const struct kernel_side *kernel)
 {
@@ -435,6 +473,38 @@ int kernel_side_return_requests_fd(const struct kernel_side *kernel)
 int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program)
 {
 	return kernel->programs->programs[program];
+}
+
+size_t kernel_side_program_ids(const struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
+{
+	return !kernel || is_shared(kernel) ? 0 : programs_ids(kernel->programs, 0, KERNEL_PROGRAMS, ids);
+}
+
+size_t kernel_side_close_call_programs(struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
+{
+	size_t n;
+
+	if (!kernel || is_shared(kernel))
+		return 0;
+	n = programs_ids(kernel->programs, PROGRAM_SESSION, PROGRAM_RETURN + 1, ids);
+	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RETURN; i++) {
+		if (kernel->programs->programs[i] >= 0)
+			close(kernel->programs->programs[i]);
+		kernel->programs->programs[i] = -1;
+	}
+	return n;
+}
+
+size_t kernel_side_server_fds(const struct kernel_side *kernel, int fds[KERNEL_SERVER_FDS])
+{
+	size_t n = 0;
+
+	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RENDEZVOUS; i++)
+		if (kernel->programs->programs[i] >= 0)
+			fds[n++] = kernel->programs->programs[i];
+	fds[n++] = kernel_side_probe_requests_fd(kernel);
+	fds[n++] = kernel_side_return_requests_fd(kernel);
+	return n;
 }
 
 uint64_t kernel_side_cookie(const struct kernel_side *kernel)

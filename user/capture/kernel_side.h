@@ -71,10 +71,30 @@ void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct
 bool kernel_side_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
 bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand);
 
-/* Ends the wait of a thread that asked for something. */
-void kernel_side_answer(struct kernel_side *kernel, uint64_t pid_tgid);
+/* Threads begin to wait for answers only while these come, every 20 ms or so (CLOCK_MONOTONIC), and wait while the server's do. */
+enum kernel_beat { KERNEL_BEAT_SERVER, KERNEL_BEAT_RECORDER };
+void kernel_side_beat(struct kernel_side *kernel, enum kernel_beat whose, uint64_t now_ns);
+uint64_t kernel_side_last_beat(const struct kernel_side *kernel);       /* the recorder's */
+/* Ends the wait of a thread that asked for something. False: it waits no more. */
+bool kernel_side_answer(struct kernel_side *kernel, const struct iop_hold_id *id);
+/* Between these two the thread waits until the second, so its stack may be written. False: it waits no more, nothing may be. */
+bool kernel_side_begin_writing(struct kernel_side *kernel, const struct iop_hold_id *id);
+void kernel_side_end_writing(struct kernel_side *kernel, const struct iop_hold_id *id);
+/* When the thread gave up waiting; 0: unknown. */
+uint64_t kernel_side_gave_up(const struct kernel_side *kernel, const struct iop_hold_id *id);
+/* Whether new programs are held at a system call; else, and to learn of mapped code where system calls are not traced, probes on
+ * dynamic linkers' rendezvous are needed. */
+bool kernel_side_holds_at_seal(const struct kernel_side *kernel);
 
 enum attach_method kernel_side_method(const struct kernel_side *kernel);
+/* Ids of the programs that end with this recording: none of those that it shares. Returns how many. */
+size_t kernel_side_program_ids(const struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS]);
+/* Closes the descriptors of those that see library calls: they end with their last link, and nothing can be attached to them
+ * afterwards. Returns how many there were. */
+size_t kernel_side_close_call_programs(struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS]);
+/* The descriptors that a hold server needs: programs that links are made to, rings of requests. Returns how many. */
+#define KERNEL_SERVER_FDS (PROGRAM_RENDEZVOUS + 1 + IOP_REQUEST_RINGS)
+size_t kernel_side_server_fds(const struct kernel_side *kernel, int fds[KERNEL_SERVER_FDS]);
 /* Bits for the cookie of every link, by which programs know whose it is. */
 uint64_t kernel_side_cookie(const struct kernel_side *kernel);
 int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program);      /* -1: this kernel has it not */

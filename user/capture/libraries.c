@@ -18,8 +18,6 @@ void libraries_init(struct libraries *libraries, const struct table_set *set, st
 
 static void library_destroy(struct library *library)
 {
-	links_destroy(&library->shared);
-	links_destroy(&library->demand);
 	plan_destroy(&library->plan);
 	for (int group = 0; group < POINT_GROUPS; group++)
 		free(library->points[group].v);
@@ -28,12 +26,19 @@ static void library_destroy(struct library *library)
 	free(library);
 }
 
-void libraries_detach(struct libraries *libraries, struct closer *closer)
+void libraries_detach_calls(struct libraries *libraries)
 {
 	for (struct library *library = libraries->all; library; library = library->hh.next) {
-		closer_take(closer, &library->shared);
-		closer_take(closer, &library->demand);
+		links_detach(libraries->server, &library->shared);
+		links_detach(libraries->server, &library->demand);
 	}
+}
+
+void libraries_detach(struct libraries *libraries)
+{
+	libraries_detach_calls(libraries);
+	for (struct library *library = libraries->all; library; library = library->hh.next)
+		links_detach(libraries->server, &library->shared_unwinders);
 }
 
 void libraries_deinit(struct libraries *libraries)
@@ -241,7 +246,7 @@ static int attach_group(struct libraries *libraries, struct library *library, en
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", library->file.fd);
-	return attach_points(links, libraries->kernel, what, path, pid, points, n, note_refused, &refusal);
+	return attach_points(libraries->server, links, libraries->kernel, what, path, pid, points, n, note_refused, &refusal);
 }
 
 void library_attach_shared(struct libraries *libraries, struct library *library)
@@ -282,15 +287,16 @@ void library_attach_for_all(struct libraries *libraries, struct library *library
 		return;
 	library->for_all_done = true;
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		attach_group_for_all(libraries, library, order[i], &library->shared);
+		attach_group_for_all(libraries, library, order[i],
+				     order[i] == POINTS_UNWIND ? &library->shared_unwinders : &library->shared);
 }
 
-void library_demand_for_all(struct libraries *libraries, struct library *library, struct closer *closer, bool on)
+void library_demand_for_all(struct libraries *libraries, struct library *library, bool on)
 {
 	if (on && !library->demand_users++)
 		attach_group_for_all(libraries, library, POINTS_DEMAND, &library->demand);
 	else if (!on && !--library->demand_users)
-		closer_take(closer, &library->demand);
+		links_detach(libraries->server, &library->demand);
 }
 
 void libraries_attach_for_all(struct libraries *libraries)
@@ -299,12 +305,13 @@ void libraries_attach_for_all(struct libraries *libraries)
 		library_attach_for_all(libraries, library);
 }
 
-int library_attach_rendezvous(struct libraries *libraries, struct library *library)
+int library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links)
 {
 	struct attach_point point = { .offset = library->plan.rendezvous_offset, .function = "_dl_debug_state" };
+	bool for_all = kernel_side_method(libraries->kernel) == ATTACH_PERF;
 
-	if (library->rendezvous_done || !point.offset)
+	if (!point.offset || (for_all && library->rendezvous_done))
 		return 0;
-	library->rendezvous_done = true;
-	return attach_group(libraries, library, ATTACH_RENDEZVOUS, 0, &point, 1, &library->shared);
+	library->rendezvous_done = for_all;
+	return attach_group(libraries, library, ATTACH_RENDEZVOUS, pid, &point, 1, for_all ? &library->shared : links);
 }

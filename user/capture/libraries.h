@@ -9,8 +9,8 @@
 #include <uthash.h>
 
 #include "capture/attach.h"
-#include "capture/closer.h"
 #include "capture/code_file.h"
+#include "capture/links.h"
 #include "capture/plan.h"
 #include "capture/procfs.h"
 #include "parse/parse.h"
@@ -24,6 +24,7 @@ enum point_group {
 	POINTS_STREAM_BYTES,            /* the same, first: calls that move one byte each */
 	POINTS_UNWIND,                  /* per process */
 	POINTS_DEMAND,                  /* per process, on demand */
+	POINTS_LINKER,                  /* per process: a dynamic linker's rendezvous */
 	POINT_GROUPS,
 };
 
@@ -33,8 +34,8 @@ struct library {
 	struct plan plan;
 	bool shared_done;               /* attached for everybody */
 	bool for_all_done;              /* so are the points that otherwise each process has for itself */
-	bool rendezvous_done;
-	struct links shared;
+	bool rendezvous_done;           /* attached for everybody */
+	struct links shared, shared_unwinders;
 	struct links demand;            /* of processes without links of their own, while there are any that want them: */
 	size_t demand_users;
 	struct code_file file;          /* stays reachable when the process that showed it is gone, or its name is another's */
@@ -48,13 +49,15 @@ struct libraries {
 	struct parse_pool *parsers;
 	struct kernel_side *kernel;     /* before anything is attached; planning does without */
 	struct spool_writer *spool;
+	struct hold_server *server;
 	size_t probes, missing, moved, single_stepped;
 	bool row_single_stepped[IOP_MAX_PROBES];        /* somewhere */
 };
 
 void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
 		    struct spool_writer *spool);
-void libraries_detach(struct libraries *libraries, struct closer *closer);       /* what is attached for everybody */
+void libraries_detach_calls(struct libraries *libraries); /* what is attached for everybody, but unwinders */
+void libraries_detach(struct libraries *libraries);       /* those too */
 void libraries_deinit(struct libraries *libraries);
 
 /* The library of a mapped file, planned if it is new; it has no points if it cannot be read (noted). NULL without memory, or if the
@@ -72,8 +75,8 @@ int library_attach_own(struct libraries *libraries, struct library *library, enu
 void library_attach_for_all(struct libraries *libraries, struct library *library);
 void libraries_attach_for_all(struct libraries *libraries);
 /* The group that is placed on demand, for everybody: a user more, or one less. */
-void library_demand_for_all(struct libraries *libraries, struct library *library, struct closer *closer, bool on);
-/* The linker's rendezvous, for everybody. */
-int library_attach_rendezvous(struct libraries *libraries, struct library *library);
+void library_demand_for_all(struct libraries *libraries, struct library *library, bool on);
+/* The rendezvous of a linker, for one process; with perf events for everybody, once. */
+int library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links);
 
 #endif

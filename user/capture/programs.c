@@ -149,6 +149,11 @@ static void set_syscall_probes(struct programs *programs, struct ioprobe_bpf *sk
 		skel->rodata->syscall_probe[row->syscall_nr] = row->id;
 		programs->facts.syscalls = true;
 	}
+	programs->facts.holds_at_seal = programs->facts.syscalls && skel->rodata->syscall_probe[SYS_mprotect] == UINT16_MAX &&
+					libbpf_find_vmlinux_btf_id("bpf_task_work_schedule_resume_impl", BPF_TRACE_FENTRY) > 0;
+	skel->rodata->hold_at_seal = programs->facts.holds_at_seal;
+	if (programs->facts.holds_at_seal)
+		skel->rodata->syscall_probe[SYS_mprotect] = IOP_SYSCALL_SEALS_CODE;
 	skel->rodata->syscalls_traced = programs->facts.syscalls;
 	skel->rodata->fcntl_nr = SYS_fcntl;
 	skel->rodata->mmap_nr = SYS_mmap;
@@ -204,7 +209,7 @@ static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 		[MAP_GLOBALS] = skel->maps.bss, [MAP_COUNTERS] = skel->maps.counters, [MAP_LEFT_OUT] = skel->maps.left_out,
 		[MAP_THREADS] = skel->maps.threads, [MAP_TARGETS] = skel->maps.targets, [MAP_TURNED_OFF] = skel->maps.turned_off,
 		[MAP_CONSTANTS] = skel->maps.constants, [MAP_DEMANDS] = skel->maps.demands, [MAP_REQUESTS] = skel->maps.requests,
-		[MAP_HOLDS] = skel->maps.holds, [MAP_LOOKED_AT] = skel->maps.looked_at,
+		[MAP_HOLD_WORKS] = skel->maps.hold_works, [MAP_LOOKED_AT] = skel->maps.looked_at,
 		[MAP_MAPPED_FILES] = skel->maps.mapped_files,
 	};
 
@@ -448,6 +453,25 @@ void programs_detach(struct programs *programs)
 struct iop_recording *programs_recordings(const struct programs *programs)
 {
 	return programs->globals->recordings;
+}
+
+struct iop_hold *programs_holds(const struct programs *programs)
+{
+	return (void *)programs->globals->holds;
+}
+
+size_t programs_ids(const struct programs *programs, enum kernel_program first, enum kernel_program end, uint32_t *ids)
+{
+	size_t n = 0;
+
+	for (enum kernel_program i = first; i < end; i++) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (programs->programs[i] >= 0 && !bpf_obj_get_info_by_fd(programs->programs[i], &info, &len))
+			ids[n++] = info.id;
+	}
+	return n;
 }
 
 uint64_t programs_faults_missed(const struct programs *programs)

@@ -7,6 +7,7 @@
 #define IOPROBE_PROGRAMS_H
 
 #include <ioprobe/recording.h>
+#include <ioprobe/request.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ enum attach_method {
 
 enum kernel_map {
 	MAP_GLOBALS, MAP_RINGS, MAP_COUNTERS, MAP_LEFT_OUT, MAP_THREADS, MAP_TARGETS, MAP_TURNED_OFF, MAP_CONSTANTS, MAP_DEMANDS,
-	MAP_REQUESTS, MAP_HOLDS, MAP_LOOKED_AT, MAP_MAPPED_FILES, KERNEL_MAPS
+	MAP_REQUESTS, MAP_HOLD_WORKS, MAP_LOOKED_AT, MAP_MAPPED_FILES, KERNEL_MAPS
 };
 
 /* Tracepoints in the order in which they are attached: a system call's exit before its enter, which would stay open otherwise. */
@@ -58,6 +59,7 @@ struct programs {
 		uint64_t tables;        /* checksum of what was loaded of them */
 		bool syscalls;          /* some are wanted */
 		bool uring_wanted, uring_followed;
+		bool holds_at_seal;     /* new programs are held at a system call */
 	} facts;
 	int maps[KERNEL_MAPS], programs[KERNEL_PROGRAMS];       /* -1: not loaded */
 	int no_ring;                    /* a ring that takes nothing, in the places of closed slots */
@@ -92,6 +94,9 @@ int programs_count_attached(void);
 uint64_t programs_checksum(const struct table_set *set);
 
 struct iop_recording *programs_recordings(const struct programs *programs);     /* IOP_MAX_RECORDINGS, shared with the programs */
+struct iop_hold *programs_holds(const struct programs *programs);               /* IOP_MAX_HOLDS, the same */
+/* The kernel's ids of the programs from first up to end, those that are loaded. Returns how many. */
+size_t programs_ids(const struct programs *programs, enum kernel_program first, enum kernel_program end, uint32_t *ids);
 uint64_t programs_faults_missed(const struct programs *programs);               /* page faults that could not be attributed */
 /* Runs of tracepoint programs that the kernel skipped because one was already running on the CPU. */
 uint64_t programs_missed(const struct programs *programs);

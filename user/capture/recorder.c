@@ -5,6 +5,7 @@
 #include "capture/recorder_internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 #include "capture/procfs.h"
 
 #define ROUND_MS 20
+#define DETACH_LIMIT_MS 2000     /* for the kernel to remove its probes; longer only if a probed thread is stopped inside one */
+#define SHARED_DETACH_MS 200     /* shared programs do not end with their links, so their end cannot be seen */
 #define FLUSH_NS 1000000000ull  /* what a killed agent may lose */
 
 /* ---- records ---- */
@@ -61,7 +64,7 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 		break;
 	case IOP_REC_MAP_EXEC:
 	case IOP_REC_DEMAND:
-		add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
+		add_news(r, rec->flags & IOP_F_NOT_HELD ? NEWS_NOT_HELD : rec->type, rec->tgid, 0, rec->time_ns);
 		break;
 	default:
 		break;
@@ -102,6 +105,7 @@ static void do_news(struct recorder *r)
 			targets_execed(r->targets, news.pid, news.old_tid, news.time_ns);
 			break;
 		case IOP_REC_DEMAND: demands_place(r->demands, news.pid, news.time_ns); break;
+		case NEWS_NOT_HELD: targets_not_held(r->targets, news.pid, news.time_ns); break;
 		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
 		case IOP_REC_TASK_EXIT:
 			demands_forget(r->demands, news.pid);
@@ -140,18 +144,6 @@ static void round_of_records(struct recorder *r)
 	demands_step(r->demands, time_ns);
 }
 
-/* Launched processes wait with their libraries mapped. Their fork and exec records are in the rings already: those come first. */
-static void on_waiting(struct recorder *r)
-{
-	uint64_t pid_tgid;
-
-	while ((pid_tgid = responder_next(r->responder))) {
-		round_of_records(r);
-		targets_mapped(r->targets, pid_tgid >> 32, 0);
-		responder_release(r->responder, pid_tgid);
-	}
-}
-
 /* ---- the loop ---- */
 
 /* by: a word for programs, which the archive and the summary have as STOPPED_BY. */
@@ -164,14 +156,33 @@ static void stop(struct recorder *r, const char *by, const char *reason)
 
 static void reap(struct recorder *r)
 {
-	siginfo_t info = { 0 };
-
-	/* Looked at without taking it: a ptrace stop is the responder's. */
-	if (!r->launched || waitid(P_PID, r->launch.pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != r->launch.pid ||
-	    info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+	if (!r->launched || waitpid(r->launch.pid, &r->result->wait_status, WNOHANG) != r->launch.pid)
 		return;
-	r->result->command_ended = waitpid(r->launch.pid, &r->result->wait_status, 0) == r->launch.pid;
+	r->result->command_ended = true;
 	stop(r, "end", "the launched program ended");
+}
+
+/* ---- programs that wait for their probes ---- */
+
+/* Its fork and exec records are in the rings already: those come first. */
+static void place_probes(struct recorder *r, const struct hold_notice *notice)
+{
+	round_of_records(r);
+	targets_held(r->targets, notice->id.pid_tgid >> 32, notice->time_ns);
+	hold_server_release(r->server, &notice->id);
+}
+
+static void on_notices(struct recorder *r)
+{
+	struct hold_notice notice;
+
+	while (!r->stop && hold_server_next(r->server, &notice)) {
+		switch (notice.type) {
+		case HOLD_BEGAN: place_probes(r, &notice); break;
+		case HOLD_ENDED: targets_released(r->targets, notice.id.pid_tgid >> 32, notice.time_ns); break;
+		case HOLD_SERVER_GONE: stop(r, "fault", "its hold server was killed: no more probes can be placed"); break;
+		}
+	}
 }
 
 /* The terminal's interrupt reaches the launched program too: the first one is its own affair. */
@@ -254,7 +265,7 @@ static void loop(struct recorder *r)
 		struct epoll_event events[4];
 
 		epoll_wait(r->epoll_fd, events, 4, ROUND_MS);
-		on_waiting(r);
+		on_notices(r);
 		on_signals(r);
 		round_of_records(r);
 		if (monotonic_ns() - flushed_ns >= FLUSH_NS) {
@@ -315,8 +326,8 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "missed_programs", "%llu", (unsigned long long)counts.missed_programs);
 	note_addf(&note, "unwinds", "%llu", (unsigned long long)counts.unwinds);
 	note_addf(&note, "unwinds_late", "%llu", (unsigned long long)counts.unwinds_late);
-	note_addf(&note, "returns_failed", "%llu", (unsigned long long)responder_failed(r->responder));
-	note_addf(&note, "holds_late", "%llu", (unsigned long long)counts.holds_late);
+	note_addf(&note, "returns_failed", "%llu", (unsigned long long)hold_server_returns_failed(r->server));
+	note_addf(&note, "holds_late", "%llu", (unsigned long long)(counts.holds_late + hold_server_late(r->server)));
 	note_addf(&note, "late", "%zu", r->late);
 	note_addf(&note, "foreign", "%zu", r->foreign);
 	note_addf(&note, "privileged", "%llu", (unsigned long long)counts.privileged);
@@ -351,6 +362,27 @@ static void finish(struct recorder *r)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* nobody waits for the archive */
 }
 
+/* Unwinders are served until no call can be probed any more. Returns when the probes are gone, not only asked to go. */
+static void detach_all(struct recorder *r)
+{
+	uint32_t ids[KERNEL_PROGRAMS];
+	size_t n;
+
+	targets_detach_calls(r->targets);
+	if (r->server)
+		links_retire_calls(r->server, r->kernel);
+	n = kernel_side_close_call_programs(r->kernel, ids);
+	if (n)
+		links_wait_gone(ids, n, DETACH_LIMIT_MS);
+	else
+		poll(NULL, 0, SHARED_DETACH_MS);
+	targets_destroy(r->targets);
+	n = kernel_side_program_ids(r->kernel, ids);
+	hold_server_destroy(r->server);
+	kernel_side_destroy(r->kernel);
+	links_wait_gone(ids, n, DETACH_LIMIT_MS);
+}
+
 static int close_all(struct recorder *r, int err)
 {
 	int spool_err;
@@ -358,12 +390,9 @@ static int close_all(struct recorder *r, int err)
 	ceiling_destroy(r->ceiling);
 	left_out_destroy(r->left_out);
 	demands_destroy(r->demands);
-	targets_destroy(r->targets);
+	detach_all(r);
 	parse_pool_destroy(r->parsers);
-	closer_destroy(r->closer);
 	rings_destroy(r->rings);
-	responder_destroy(r->responder);
-	kernel_side_destroy(r->kernel);
 	budget_destroy(r->budget);
 	spool_err = spool_writer_destroy(r->spool);
 	if (r->signal_fd >= 0)
@@ -398,7 +427,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (options->prepared)
 		r.prepared = *options->prepared;
 	r.kernel = r.prepared.kernel;
-	r.closer = r.prepared.closer;
+	r.server = r.prepared.server;
 	*result = (struct recorder_result){ 0 };
 	err_text[0] = 0;
 	err = recorder_open(&r);

@@ -12,6 +12,7 @@
 
 #include "capture/bounds.h"
 #include "capture/calibrate.h"
+#include "capture/hold_server.h"
 #include "capture/kernel_side.h"
 #include "capture/members.h"
 #include "privilege/identity.h"
@@ -46,7 +47,7 @@ struct recorder_options {
 };
 
 /* What takes long and does not depend on who is recorded, nor costs anybody anything: programs loaded, probes' cost measured. */
-struct recorder_prepared { struct kernel_side *kernel; struct closer *closer; struct probe_cost cost; bool measured, shared; };
+struct recorder_prepared { struct kernel_side *kernel; struct hold_server *server; struct probe_cost cost; bool measured, shared; };
 
 struct recorder_result {
 	pid_t command_pid;              /* of the launched program, 0: none was started */

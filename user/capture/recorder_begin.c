@@ -98,9 +98,9 @@ int recorder_prepare(const struct recorder_options *options, struct programs *pr
 	if (err)
 		return err;
 	prepared->shared = programs != NULL;
-	err = closer_create(&prepared->closer);
+	err = hold_server_create(&prepared->server, prepared->kernel);
 	if (!err && options->max_overhead_percent > 0) {
-		err = calibrate_probe_cost(prepared->kernel, prepared->closer, &prepared->cost);
+		err = calibrate_probe_cost(prepared->kernel, prepared->server, &prepared->cost);
 		prepared->measured = !err;
 	}
 	if (!err || err == -EOPNOTSUPP)
@@ -112,7 +112,7 @@ int recorder_prepare(const struct recorder_options *options, struct programs *pr
 
 void recorder_discard(struct recorder_prepared *prepared)
 {
-	closer_destroy(prepared->closer);
+	hold_server_destroy(prepared->server);
 	kernel_side_destroy(prepared->kernel);
 	*prepared = (struct recorder_prepared){ 0 };
 }
@@ -141,31 +141,32 @@ static int load_programs(struct recorder *r)
 
 static int open_kernel(struct recorder *r)
 {
-	int err = r->closer ? 0 : closer_create(&r->closer);
+	int err = parse_pool_create(&r->parsers, r->options->set);
 
 	if (!err)
-		err = parse_pool_create(&r->parsers, r->options->set);
-	if (!err)
-		err = targets_create(&r->targets, r->options->set, r->options->filter, r->parsers, r->closer, r->spool);
+		err = targets_create(&r->targets, r->options->set, r->options->filter, r->parsers, r->spool);
 	if (err)
 		return fail(r, err, "cannot begin");
 	parse_pool_warm(r->parsers);
 	err = r->kernel ? 0 : load_programs(r);
 	if (err)
 		return err;
-	targets_begin(r->targets, r->kernel);
+	err = r->server ? 0 : hold_server_create(&r->server, r->kernel);
+	if (!err)
+		err = hold_server_start_heartbeat(r->server);
+	if (err)
+		return fail(r, err, "cannot start the hold server");
+	targets_begin(r->targets, r->kernel, r->server);
 	if (!kernel_side_follows_uring(r->kernel))
 		note_missing(r->spool, "POSIX", "io_uring", "*",
 			     "its tracepoints are missing or tell too little (Linux 6.0 is needed)");
-	err = responder_create(&r->responder, r->kernel);
-	if (!err)
-		err = rings_create(&r->rings, r->kernel, recorder_on_record, r);
+	err = rings_create(&r->rings, r->kernel, recorder_on_record, r);
 	if (!err)
 		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)
 		err = demands_create(&r->demands, r->kernel, r->targets, r->options->set, r->spool);
 	if (!err)
-		err = watch(r, responder_probes_fd(r->responder));
+		err = watch(r, hold_server_fd(r->server));
 	if (!err)
 		err = watch(r, rings_poll_fd(r->rings));
 	return err ? fail(r, err, "cannot set up the rings") : 0;
@@ -179,7 +180,7 @@ static int open_ceiling(struct recorder *r)
 	if (!(r->options->max_overhead_percent > 0) || (r->options->prepared && !r->prepared.measured))
 		return 0;
 	if (!r->options->prepared)
-		err = calibrate_probe_cost(r->kernel, r->closer, &cost);
+		err = calibrate_probe_cost(r->kernel, r->server, &cost);
 	if (!err)
 		err = ceiling_create(&r->ceiling, r->options->max_overhead_percent, r->options->set, r->targets, &cost, r->spool);
 	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
@@ -288,7 +289,7 @@ static int attach_running(struct recorder *r)
 }
 
 /* Scripts have none: then it is the usual one. */
-static const char *interpreter_of(struct recorder *r, const char *path, char *buf, size_t len)
+static void interpreter_of(struct recorder *r, const char *path, char *buf, size_t len)
 {
 	struct code_file file;
 	char reason[256];
@@ -300,17 +301,14 @@ static const char *interpreter_of(struct recorder *r, const char *path, char *bu
 	}
 	if (!buf[0])
 		snprintf(buf, len, "%s", DEFAULT_INTERPRETER);
-	return buf;
 }
 
 /* New programs wait for their probes, perhaps on our only processor: without the privilege they wait longer. */
-static void hold_programs(struct recorder *r, const char *interpreter)
+static void hold_programs(struct recorder *r)
 {
 	r->old_nice = getpriority(PRIO_PROCESS, 0);
 	r->raised = !setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);
-	if (targets_hold(r->targets, interpreter))
-		note_missing(r->spool, "*", interpreter, "_dl_debug_state",
-			     "new programs cannot be held until their probes are in place");
+	targets_hold(r->targets);
 }
 
 static int launch_command(struct recorder *r)
@@ -327,7 +325,11 @@ static int launch_command(struct recorder *r)
 	if (err)
 		return fail(r, err, "cannot fork");
 	kernel_side_take_at_exec(r->kernel, r->launch.pid);
-	hold_programs(r, interpreter_of(r, path, interpreter, sizeof(interpreter)));       /* after the fork */
+	hold_programs(r);       /* after the fork */
+	interpreter_of(r, path, interpreter, sizeof(interpreter));
+	if (!targets_prepare_linker(r->targets, r->launch.pid, interpreter))
+		note_missing(r->spool, "*", interpreter, "_dl_debug_state",
+			     "new programs cannot be held until their probes are in place");
 	targets_prepare_executable(r->targets, r->launch.pid, path);
 	r->launched = true;
 	return 0;
@@ -410,7 +412,7 @@ static int await_job(struct recorder *r)
 
 	members_awaited(r->options->job, &awaited);
 	kernel_side_await(r->kernel, &awaited);
-	hold_programs(r, DEFAULT_INTERPRETER);
+	hold_programs(r);
 	return attach_programs(r);
 }
 

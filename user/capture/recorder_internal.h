@@ -9,27 +9,27 @@
 
 #include "capture/budget.h"
 #include "capture/ceiling.h"
-#include "capture/closer.h"
 #include "capture/demand.h"
+#include "capture/hold_server.h"
 #include "capture/launch.h"
 #include "capture/left_out.h"
+#include "capture/links.h"
 #include "capture/recorder.h"
-#include "capture/responder.h"
 #include "capture/rings.h"
 #include "capture/targets.h"
 #include "parse/parse.h"
 
 /* What a drained record asks to be done; done after the round, when the rings are empty. */
+#define NEWS_NOT_HELD 255        /* beside the types of records */
 struct news { uint8_t type; pid_t pid, old_tid; uint64_t time_ns; };    /* old_tid: of an exec */
 
 struct recorder {
 	const struct recorder_options *options;
 	struct recorder_result *result;
 	struct kernel_side *kernel;
-	struct responder *responder;
 	struct rings *rings;
-	struct closer *closer;
 	struct parse_pool *parsers;
+	struct hold_server *server;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
 	struct bounds bounds;

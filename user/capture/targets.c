@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/gaps.h"
 #include "capture/libraries.h"
 #include "capture/notes.h"
 #include "capture/rings.h"
@@ -35,12 +36,20 @@ struct target {
 	bool mpi;
 	bool demand;                    /* probes on demand are in place */
 	unsigned off;                   /* bits: groups that are turned off */
+	struct gaps unsettled;          /* until it is known whether the process was held meanwhile */
+	uint64_t unsettled_ns;          /* since when there are any */
+	uint64_t mapped_ns;             /* when code was mapped that was not yet looked at, 0: none */
 	UT_hash_handle hh;
 };
 
 /* A process whose end was read before its beginning, which another ring still had. */
 struct early_end { pid_t pid; uint64_t time_ns; UT_hash_handle hh; };
 #define EARLY_END_NS 10000000000ull
+
+/* A process that maps code is held before the code runs, usually within this time; then that is the moment to look at it. */
+#define HELD_SOON_NS 50000000ull
+/* No hold takes longer: what was not held until then ran. */
+#define HOLD_OVER_NS 3000000000ull
 
 struct mount_watch { char ns[64]; int fd; pid_t pid; struct mount_watch *next; };
 
@@ -53,8 +62,9 @@ struct targets {
 	struct spool_writer *spool;
 	struct early_end *early_ends;
 	struct mount_watch *mounts;
-	struct closer *closer;
-	bool hold;
+	struct hold_server *server;
+	bool hold;                      /* new programs are held until they are probed */
+	bool rendezvous;                /* linkers are probed: to hold programs there, or to learn of mapped code */
 	bool for_all;                   /* processes have no links of their own any more */
 	struct links replaced;
 	uint64_t replaced_ns;
@@ -62,13 +72,12 @@ struct targets {
 };
 
 int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
-		   struct closer *closer, struct spool_writer *spool)
+		   struct spool_writer *spool)
 {
 	struct targets *targets = calloc(1, sizeof(*targets));
 
 	if (!targets)
 		return -ENOMEM;
-	targets->closer = closer;
 	targets->set = set;
 	targets->filter = filter;
 	targets->spool = spool;
@@ -88,9 +97,11 @@ void targets_plan(struct targets *targets, pid_t pid)
 	proc_modules_free(&modules);
 }
 
-void targets_begin(struct targets *targets, struct kernel_side *kernel)
+void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server)
 {
 	targets->kernel = targets->libraries.kernel = kernel;
+	targets->server = targets->libraries.server = server;
+	targets->rendezvous = !kernel_side_traces_syscalls(kernel);
 }
 
 /* The probes on demand of one library. */
@@ -99,7 +110,7 @@ static size_t demand_library(struct targets *targets, struct target *target, str
 	size_t n = library->points[POINTS_DEMAND].n;
 
 	if (n && targets->for_all)
-		library_demand_for_all(&targets->libraries, library, targets->closer, on);
+		library_demand_for_all(&targets->libraries, library, on);
 	else if (n && on)
 		library_attach_own(&targets->libraries, library, POINTS_DEMAND, target->pid, &target->links[POINTS_DEMAND]);
 	return n;
@@ -113,7 +124,7 @@ static size_t demand_all(struct targets *targets, struct target *target, bool on
 		n += demand_library(targets, target, target->seen[i].library, on);
 	target->demand = on && n;
 	if (!on)
-		closer_take(targets->closer, &target->links[POINTS_DEMAND]);
+		links_detach(targets->server, &target->links[POINTS_DEMAND]);
 	return n;
 }
 
@@ -122,11 +133,13 @@ static void target_forget(struct targets *targets, struct target *target)
 	if (target->demand)
 		demand_all(targets, target, false);
 	for (int group = 0; group < POINT_GROUPS; group++)
-		closer_take(targets->closer, &target->links[group]);
+		links_detach(targets->server, &target->links[group]);
 	if (target->off)
 		kernel_side_set_off(targets->kernel, target->pid, 0);
 	target->off = 0;
 	kernel_side_want_constants(targets->kernel, target->pid, NULL);
+	gaps_write(&target->unsettled, targets->spool, target->pid, 0);
+	target->mapped_ns = 0;
 	free(target->seen);
 	target->seen = NULL;
 	target->nseen = 0;
@@ -152,6 +165,18 @@ static void forget_early_ends(struct targets *targets, uint64_t before_ns)
 	}
 }
 
+void targets_detach_calls(struct targets *targets)
+{
+	if (!targets)
+		return;
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		for (int group = 0; group < POINT_GROUPS; group++)
+			if (group != POINTS_UNWIND)
+				links_detach(targets->server, &target->links[group]);
+	links_detach(targets->server, &targets->replaced);
+	libraries_detach_calls(&targets->libraries);
+}
+
 void targets_destroy(struct targets *targets)
 {
 	struct target *target, *next;
@@ -161,8 +186,8 @@ void targets_destroy(struct targets *targets)
 		return;
 	HASH_ITER(hh, targets->all, target, next)
 		target_destroy(targets, target);
-	closer_take(targets->closer, &targets->replaced);
-	libraries_detach(&targets->libraries, targets->closer);
+	links_detach(targets->server, &targets->replaced);
+	libraries_detach(&targets->libraries);
 	while ((watch = targets->mounts)) {
 		targets->mounts = watch->next;
 		close(watch->fd);
@@ -185,7 +210,7 @@ static void replace_own_links(struct targets *targets)
 	targets->replaced_ns = monotonic_ns();
 	for (struct target *target = targets->all; target; target = target->hh.next)
 		for (int group = 0; group < POINT_GROUPS; group++)
-			links_move(&targets->replaced, &target->links[group]);
+			links_move(targets->server, &targets->replaced, &target->links[group]);
 }
 
 void targets_expect(struct targets *targets, size_t processes)
@@ -268,15 +293,6 @@ static void check_mounts(struct targets *targets)
 		if (watch->fd >= 0 && poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLPRI | POLLERR)))
 			note_mounts(targets->spool, process_in_namespace(targets, watch));
 	}
-}
-
-void targets_step(struct targets *targets)
-{
-	check_mounts(targets);
-	if (targets->early_ends)
-		forget_early_ends(targets, monotonic_ns() - EARLY_END_NS);
-	if (targets->replaced.n && monotonic_ns() - targets->replaced_ns >= REPLACED_NS)
-		closer_take(targets->closer, &targets->replaced);
 }
 
 /* ---- libraries of a process ---- */
@@ -373,16 +389,27 @@ static void note_library(struct targets *targets, const struct target *target, c
 		want_constants(targets, target, layer->layer, modules);
 }
 
-static void note_gaps(struct targets *targets, const struct target *target, const struct library *library, bool shared_was_there,
+static void note_gaps(struct targets *targets, struct target *target, const struct library *library, bool shared_was_there,
 		      uint64_t since_ns, const char *reason)
 {
+	uint64_t now_ns = monotonic_ns();
+
 	for (size_t i = 0; i < library->plan.nlayers && since_ns; i++) {
 		const struct table_layer *table = &targets->set->layers[library->plan.layers[i].layer];
 
 		if (table->off || !table->paradigm[0] || (!table->per_process && shared_was_there))
 			continue;
-		note_gap(targets->spool, target->pid, table->name, since_ns, monotonic_ns(), reason);
+		gaps_add(&target->unsettled, targets->spool, target->pid, (struct gap){ table->name, reason, since_ns, now_ns });
 	}
+	if (target->unsettled.n && !target->unsettled_ns)
+		target->unsettled_ns = now_ns;
+}
+
+/* ran_ns: since when the process ran code that was not looked at, UINT64_MAX: it has not. */
+static void settle_gaps(struct targets *targets, struct target *target, uint64_t ran_ns)
+{
+	gaps_write(&target->unsettled, targets->spool, target->pid, ran_ns);
+	target->unsettled_ns = 0;
 }
 
 /* The unwinder first: no return address is hijacked before it can be given back. */
@@ -417,8 +444,8 @@ static void add_module(struct targets *targets, struct target *target, const str
 	if (!library || (seen && seen->noted) || (!seen && !(seen = remember(target, library))))
 		return;
 	seen->noted = true;
-	if (targets->hold || !kernel_side_traces_syscalls(targets->kernel))
-		library_attach_rendezvous(&targets->libraries, library);
+	if (targets->rendezvous && !attached)
+		library_attach_rendezvous(&targets->libraries, library, target->pid, &target->links[POINTS_LINKER]);
 	if (!library->plan.nlayers) {
 		kernel_side_looked_at(targets->kernel, module->dev, module->ino);
 		return;
@@ -461,32 +488,21 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 	}
 }
 
-/* Static programs have none, and so no place to wait at. */
-static bool has_linker(struct targets *targets, const struct proc_modules *modules)
-{
-	for (size_t i = 0; i < modules->n; i++) {
-		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
-
-		if (library && library->plan.rendezvous_offset)
-			return true;
-	}
-	return false;
-}
-
-/* held: since_ns does not count for a process that waited for its probes. */
+/* since_ns: from when on the process may have run without its probes, 0: it has not. held: that is known when it is released. */
 static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
 {
 	struct proc_modules modules;
 	int err = proc_modules_read(target->pid, &modules);
 
+	target->mapped_ns = 0;
 	if (err)
 		return err;
-	if (held && has_linker(targets, &modules))
-		since_ns = 0;   /* it waited */
 	prepare_unwinder(targets, target);
 	for (size_t i = 0; i < modules.n; i++)
 		add_module(targets, target, &modules, &modules.v[i], since_ns, reason);
 	proc_modules_free(&modules);
+	if (!held)
+		settle_gaps(targets, target, 0);
 	return 0;
 }
 
@@ -542,15 +558,70 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	target->mpi = false;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
+	settle_gaps(targets, target, 0);
 	scan(targets, target, targets->hold, since_ns, "a new program ran before its probes were in place");
 }
+
+static const char unprobed_library[] = "a library was used before its probes were in place";
 
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid, since_ns);
 
+	if (target && !targets->hold)
+		scan(targets, target, false, since_ns, unprobed_library);
+	else if (target && !target->mapped_ns)
+		target->mapped_ns = since_ns;
+}
+
+void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
+{
+	struct target *target = target_get(targets, pid, since_ns);
+
+	if (!target)
+		return;
+	settle_gaps(targets, target, since_ns);
+	scan(targets, target, false, since_ns, unprobed_library);
+}
+
+void targets_held(struct targets *targets, pid_t pid, uint64_t since_ns)
+{
+	struct target *target = target_get(targets, pid, since_ns);
+
 	if (target)
-		scan(targets, target, targets->hold, since_ns, "a library was used before its probes were in place");
+		scan(targets, target, true, since_ns, unprobed_library);
+}
+
+void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
+{
+	struct target *target;
+
+	HASH_FIND_INT(targets->all, &pid, target);
+	if (target)
+		settle_gaps(targets, target, gave_up_ns ? gave_up_ns : UINT64_MAX);
+}
+
+/* Code that was mapped a while ago and whose process was not held: a library without relocated tables to seal, or one that is
+ * mapped slowly. */
+static void look_after_holds(struct targets *targets, uint64_t now_ns)
+{
+	for (struct target *target = targets->all; target; target = target->hh.next) {
+		if (target->mapped_ns && now_ns > target->mapped_ns + HELD_SOON_NS)
+			scan(targets, target, true, target->mapped_ns, unprobed_library);
+		if (target->unsettled_ns && now_ns > target->unsettled_ns + HOLD_OVER_NS)
+			settle_gaps(targets, target, 0);
+	}
+}
+
+void targets_step(struct targets *targets)
+{
+	check_mounts(targets);
+	if (targets->hold)
+		look_after_holds(targets, monotonic_ns());
+	if (targets->early_ends)
+		forget_early_ends(targets, monotonic_ns() - EARLY_END_NS);
+	if (targets->replaced.n && monotonic_ns() - targets->replaced_ns >= REPLACED_NS)
+		links_detach(targets->server, &targets->replaced);
 }
 
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
@@ -574,17 +645,26 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 	end->time_ns = time_ns;
 }
 
-int targets_hold(struct targets *targets, const char *interpreter)
+void targets_hold(struct targets *targets)
 {
+	targets->hold = true;
+	targets->rendezvous = !kernel_side_holds_at_seal(targets->kernel);
+}
+
+bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path)
+{
+	struct target *target = targets->rendezvous ? target_get(targets, pid, 0) : NULL;
 	struct library *library;
 	struct code_file file;
-	int err = code_file_open(&file, interpreter);
+	int err = targets->rendezvous ? code_file_open(&file, path) : 0;
 
-	targets->hold = true;
-	if (err)
-		return err;
-	library = libraries_get_file(&targets->libraries, interpreter, &file);
-	return library ? library_attach_rendezvous(&targets->libraries, library) : -ENOMEM;
+	if (!targets->rendezvous)
+		return true;
+	if (!target || err)
+		return false;
+	library = libraries_get_file(&targets->libraries, path, &file);
+	return library && library->plan.rendezvous_offset && remember(target, library) &&
+	       !library_attach_rendezvous(&targets->libraries, library, pid, &target->links[POINTS_LINKER]);
 }
 
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path)
@@ -614,7 +694,7 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 	kernel_side_set_off(targets->kernel, pid, (target->off & 1u << POINTS_STREAM_DATA ? IOP_D_STREAM_DATA : 0) |
 			    (target->off & 1u << POINTS_STREAM_BYTES ? IOP_D_STREAM_BYTES : 0));
 	if (!on)
-		closer_take(targets->closer, &target->links[group]);
+		links_detach(targets->server, &target->links[group]);
 	for (size_t i = 0; i < target->nseen && on && !targets->for_all; i++)
 		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, &target->links[group]);
 }

@@ -6,19 +6,20 @@
 #ifndef IOPROBE_TARGETS_H
 #define IOPROBE_TARGETS_H
 
-#include "capture/closer.h"
 #include "capture/kernel_side.h"
 #include "capture/libraries.h"
+#include "capture/links.h"
 #include "spool/spool.h"
 
 struct targets;
 
 int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
-		   struct closer *closer, struct spool_writer *spool);
+		   struct spool_writer *spool);
 /* Plans the libraries that a running process maps. Needs no kernel side, so it may be done while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
 /* The kernel side is there: everything below may be called. */
-void targets_begin(struct targets *targets, struct kernel_side *kernel);
+void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server);
+void targets_detach_calls(struct targets *targets);     /* all but unwinders, which are detached last; NULL is fine */
 void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
 
 /* So many processes will come, as far as is known: decides how they are attached. */
@@ -28,14 +29,21 @@ void targets_expect(struct targets *targets, size_t processes);
  * Returns 0, also for one that is recorded already, or -ESRCH if it is gone. */
 int targets_attach(struct targets *targets, pid_t pid);
 
-/* News from the kernel side. since_ns: from when on the process ran without its probes, 0 if it was held. */
+/* News from the kernel side. since_ns: from when on the process ran without its probes, unless it is held later. */
 void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns);
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
+void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* nor will it be */
+/* It waits since then: places its probes. */
+void targets_held(struct targets *targets, pid_t pid, uint64_t since_ns);
+/* It goes on; gave_up_ns: it did so before that, 0: it has waited. */
+void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns);
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns);
 
-/* Launched programs wait at the dynamic linker's rendezvous: attaches there, for everybody who starts this linker. */
-int targets_hold(struct targets *targets, const char *interpreter);
+/* New programs are held until they are probed. */
+void targets_hold(struct targets *targets);
+/* Where that takes a probe in the dynamic linker: places it for a process that is about to run this one. False if it cannot. */
+bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path);
 /* An executable that the launched process is about to run: probes it before its first instruction (static executables). */
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path);
 

@@ -11,6 +11,7 @@
 
 #include <ioprobe/descriptor.h>         /* for the skeleton's variables */
 #include <ioprobe/recording.h>
+#include <ioprobe/request.h>
 
 #include "ioprobe.skel.h"
 

@@ -276,7 +276,7 @@ static void print_device(FILE *out, const struct summary_report *r)
 /* Only an end that a bound or the user's own limit has set: the other ones are no news. */
 static void print_end(FILE *out, const struct model_end *end)
 {
-	static const char *const early[] = { "max-size", "min-free", "max-rate", "duration" };
+	static const char *const early[] = { "max-size", "min-free", "max-rate", "duration", "fault" };
 
 	for (size_t i = 0; i < sizeof(early) / sizeof(*early) && end->stopped_by; i++) {
 		if (strcmp(early[i], end->stopped_by))

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Waiting for the agent, in sleepable programs that the scheduler may interrupt. A wait never begins without a fresh heartbeat of the
+ * agent and ends 100 ms after the last one, or at its deadline. See DESIGN.md.
+ */
+#ifndef IOPROBE_BPF_WAIT_H
+#define IOPROBE_BPF_WAIT_H
+
+#include "calls.h"
+#include <ioprobe/request.h>
+
+#define HEARTBEAT_LIMIT_NS 100000000ll
+#define BREATH_NS 100000        /* between points at which the scheduler may act */
+#define CLAIM_TRIES 64
+
+struct iop_hold holds[IOP_MAX_HOLDS];
+__u32 hold_cursor;
+
+struct wait_state { struct iop_hold_id id; u64 stack, breath_ns, recording; };
+
+static __always_inline bool is_fresh(const volatile u64 *beat_ns, u64 now)
+{
+	return (s64)(now - *beat_ns) < HEARTBEAT_LIMIT_NS;
+}
+
+static __always_inline struct iop_hold *hold_at(u32 slot)
+{
+	return &holds[slot & (IOP_MAX_HOLDS - 1)];
+}
+
+static __always_inline u64 hold_word(u64 word, u32 hold_state)
+{
+	return (word & ~(u64)IOP_HOLD_STATE) | hold_state;
+}
+
+__noinline bool hold_claim_slot(struct iop_hold_id *id, u32 slot)
+{
+	struct iop_hold *hold = hold_at(slot);
+	u64 word = *(volatile u64 *)&hold->word, next = hold_word(word + IOP_HOLD_STATE + 1, IOP_HOLD_WAITING);
+
+	if (!id || (word & IOP_HOLD_STATE) != IOP_HOLD_FREE || __sync_val_compare_and_swap(&hold->word, word, next) != word)
+		return false;
+	hold->gave_up_ns = 0;
+	id->word = next;
+	id->slot = slot & (IOP_MAX_HOLDS - 1);
+	return true;
+}
+
+/* Finds a free entry. Returns false if there is none, or no hold server that could answer. */
+static __always_inline bool hold_claim(struct thread *t, struct iop_hold_id *id, u64 limit_ns)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	id->pid_tgid = bpf_get_current_pid_tgid();
+	id->deadline_ns = now + limit_ns;
+	id->pad = 0;
+	if (!is_fresh(&recording_by(t->recording)->server_beat_ns, now))
+		return false;
+	for (int i = 0; i < CLAIM_TRIES; i++)
+		if (hold_claim_slot(id, __sync_fetch_and_add(&hold_cursor, 1)))
+			return true;
+	return false;
+}
+
+static __always_inline void hold_free(const struct iop_hold_id *id)
+{
+	*(volatile u64 *)&hold_at(id->slot)->word = hold_word(id->word, IOP_HOLD_FREE);
+}
+
+/* The agent may have begun to write just now: then the thread goes on waiting. */
+static __always_inline bool give_up(const struct iop_hold_id *id, u64 now)
+{
+	struct iop_hold *hold = hold_at(id->slot);
+
+	if (__sync_val_compare_and_swap(&hold->word, id->word, hold_word(id->word, IOP_HOLD_FREE)) != id->word)
+		return false;
+	hold->gave_up_ns = now;
+	return true;
+}
+
+static long wait_step(u32 index, void *data)
+{
+	struct wait_state *state = data;
+	u64 word = *(volatile u64 *)&hold_at(state->id.slot)->word, now;
+	u8 byte;
+
+	if (word != state->id.word && word != hold_word(state->id.word, IOP_HOLD_WRITING))
+		return 1;
+	now = bpf_ktime_get_ns();
+	/* Reading through the page tables of a task is a point at which the scheduler may act, on kernels too that are not
+	 * preempted: the agent may be waiting for this very CPU. Not more often, because it takes the lock that the kernel
+	 * needs to place probes in this process. */
+	if (now - state->breath_ns > BREATH_NS) {
+		bpf_copy_from_user_task(&byte, 1, (void *)state->stack, bpf_get_current_task_btf(), 0);
+		state->breath_ns = now;
+	}
+	return (now > state->id.deadline_ns || !is_fresh(&recording_by(state->recording)->server_beat_ns, now)) && give_up(&state->id, now);
+}
+
+/* Returns whether the agent answered in time. Ends the claim. */
+static __always_inline bool wait_for_agent(struct thread *t, struct wait_state *state)
+{
+	bool answered;
+	u64 word;
+
+	state->breath_ns = bpf_ktime_get_ns();
+	state->recording = t->recording;
+	for (int i = 0; i < 64; i++)    /* a round takes some 50 ms of processor time: the last bound of all */
+		if (bpf_loop(1 << 20, wait_step, state, 0) < 1 << 20)
+			break;
+	word = *(volatile u64 *)&hold_at(state->id.slot)->word;
+	answered = word == hold_word(state->id.word, IOP_HOLD_ANSWERED);
+	if (hold_word(word, 0) == hold_word(state->id.word, 0))
+		hold_free(&state->id);
+	return answered;
+}
+
+/* ---- a program whose probes are not yet in place ---- */
+
+/* Linux 6.18 runs a callback before a thread returns to its program, in which it may wait. */
+struct bpf_map { __u32 id; } __attribute__((preserve_access_index));
+struct bpf_task_work { __u64 opaque; } __attribute__((aligned(8)));
+extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map,
+					      int (*callback)(struct bpf_map *map, void *key, void *value), void *aux) __ksym __weak;
+
+/* Task work is refused for a map of which no descriptor is open. */
+struct hold_work { struct bpf_task_work work; struct wait_state state; };
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOP_MAX_HOLDS);
+	__type(key, u32);
+	__type(value, struct hold_work);
+} hold_works SEC(".maps");
+
+/* The agent looks at code that the process has mapped. not_held: from now on it may run without its probes. */
+static __always_inline void report_mapped_code(struct thread *t, u64 addr, bool not_held)
+{
+	struct iop_rec_map *rec = (void *)t->scratch;
+
+	rec->addr = addr;
+	rec_header(&rec->rec, t, IOP_REC_MAP_EXEC, not_held ? IOP_F_NOT_HELD : 0, sizeof(*rec), bpf_ktime_get_ns());
+	send(t, rec, sizeof(*rec), true);
+}
+
+static __always_inline void hold_failed(struct thread *t)
+{
+	COUNT(t->recording, holds_late, 1);
+	report_mapped_code(t, 0, true);
+}
+
+/* A thread that another tracer has cannot be put to sleep; one that spins makes it slow to place its probes. */
+static __always_inline bool may_hold(struct thread *t, struct task_struct *task)
+{
+	return is_fresh(&recording_by(t->recording)->recorder_beat_ns, bpf_ktime_get_ns()) && !task->ptrace;
+}
+
+static __always_inline bool ask_for_probes(struct thread *t, const struct iop_hold_id *id)
+{
+	struct iop_probe_request request = { .id = *id, .since_ns = bpf_ktime_get_ns() };
+	void *ring = ring_at(t->recording, ring_count + IOP_RING_PROBES);
+
+	return ring && !bpf_ringbuf_output(ring, &request, sizeof(request), BPF_RB_FORCE_WAKEUP);
+}
+
+static int hold_before_return(struct bpf_map *map, void *key, void *value)
+{
+	struct hold_work *work = value;
+	struct wait_state state = work->state;
+	struct thread *t = thread_of(bpf_get_current_task_btf());
+
+	if (!t)
+		hold_free(&state.id);   /* the recording has ended */
+	else if (!wait_for_agent(t, &state))
+		hold_failed(t);
+	return 0;
+}
+
+/* The wait begins when the system call returns; the agent is asked already. */
+static __always_inline bool hold_begin(struct thread *t, struct task_struct *task, u64 stack)
+{
+	struct hold_work *work;
+	struct iop_hold_id id;
+
+	if (!bpf_task_work_schedule_resume_impl || !may_hold(t, task) ||
+	    !hold_claim(t, &id, recording_by(t->recording)->hold_limit_ns))
+		return false;
+	work = bpf_map_lookup_elem(&hold_works, &id.slot);
+	if (work) {
+		work->state.id = id;
+		work->state.stack = stack;
+	}
+	if (!work || bpf_task_work_schedule_resume_impl(task, &work->work, &hold_works, hold_before_return, 0)) {
+		hold_free(&id);
+		return false;
+	}
+	if (!ask_for_probes(t, &id))
+		hold_free(&id); /* the callback finds it and reports */
+	return true;
+}
+
+static __always_inline void hold_until_probed(struct thread *t, struct task_struct *task, u64 stack)
+{
+	struct process *p = process_of(t);
+
+	if (p)
+		p->unprobed_code = 0;
+	if (!hold_begin(t, task, stack))
+		hold_failed(t);
+}
+
+#endif

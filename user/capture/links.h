@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Probe links. The hold server makes them and pins them in a BPF file system that is mounted nowhere: unlinking the pin, or the end of
+ * recorder and server, leaves the detaching to the kernel's workers. See bpf/DESIGN.md, "How links end".
+ */
+#ifndef IOPROBE_LINKS_H
+#define IOPROBE_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct hold_server;
+struct kernel_side;
+struct links { int *v; size_t n; };     /* numbers of pins, or of the server's descriptors where it cannot pin */
+
+#define LINK_MAX_POINTS 4096
+
+/* One link: n points of a file for one program. pid: of one process, 0: of all. */
+struct link_spec {
+	bool perf;              /* a perf event, of one point; else uprobe_multi */
+	bool is_return;
+	int program_fd;         /* opened before the server began */
+	uint32_t attach_type;
+	const char *path;       /* as the recorder would open it */
+	pid_t pid;
+	const uint64_t *offsets, *cookies;
+	size_t n;
+};
+
+int links_create(struct hold_server *server, struct links *links, const struct link_spec *spec);        /* 0 or -errno */
+/* Moves all of them; those that no memory can be had for are detached. */
+void links_move(struct hold_server *server, struct links *to, struct links *from);
+/* Detaches all and empties the set, which stays usable. Does not wait: probes may still trap for some 100 ms. */
+void links_detach(struct hold_server *server, struct links *links);
+
+/* The server closes its descriptors of the programs that see calls, behind everything that was asked of it before. */
+void links_retire_calls(struct hold_server *server, const struct kernel_side *kernel);
+
+/* Waits until programs of which no descriptor is open are gone, that is, until their links are detached. Returns whether they are,
+ * after limit_ms at most. */
+bool links_wait_gone(const uint32_t *program_ids, size_t n, unsigned limit_ms);
+
+#endif
