@@ -55,6 +55,7 @@ fields() {
 	text=$(client n2 send "{\"request\": \"start\", \"job\": \"1\", \"pids\": [$PROGRAM], \"cluster\": \"secret\", \"node\": \"evil\", \"uid\": 0, \"gid\": 0,
 		\"user\": \"root\", \"work_dir\": \"/root\", \"output\": \"/root/%j\", \"log\": \"/root/log\", \"id\": \"2\", \"account\": \"a\"}" 2>&1)
 	verdict "fields, nothing in root's directory" "$(ls -A "$secret")"
+	verdict "fields, refused" "$(echo "$text" | grep -q "the cluster's name is missing" && [ "$(echo "$text" | wc -l)" = 1 ] || echo "'$text'")"
 	verdict "fields, none is kept" "$(cat "$SERVICE_DIR"/state-n2/jobs/*.json 2>/dev/null | grep -E 'secret|evil|/root|account')"
 	verdict "fields, no directory left" "$(ls -A "$TMP/site" | grep -v secret)"
 }
@@ -117,6 +118,24 @@ often() {
 	sleep 2         # his budget is filled again
 }
 
+# While he is recorded he puts something else in the spool's place: a FIFO, on which an archiver would wait for ever; nothing at all.
+exchanged_spool() {
+	local what dir id
+	for what in fifo nothing; do
+		runs nobody
+		id=u$(id -u nobody).pid-$PROGRAM
+		nobody_asks n1 start --pid $PROGRAM --timeout 10000 >/dev/null 2>"$TMP/exchanged" || { not_ok "exchanged_spool, $what" "$(cat "$TMP/exchanged")"; return; }
+		dir=$(state_value n1 "$id" output)
+		as nobody rm "$dir/spool"
+		if [ $what = fifo ]; then as nobody mkfifo "$dir/spool"; else as nobody rmdir "$dir"; fi
+		nobody_asks n1 stop --job "pid-$PROGRAM" >/dev/null
+		wait_for_phase n1 "$id" 'done|empty|failed' 15
+		verdict "exchanged_spool, $what" "$([ "$(phase n1 "$id")" = failed ] && state_value n1 "$id" message | grep -q 'the records are gone' ||
+			echo "$(phase n1 "$id"): $(state_value n1 "$id" message)")"
+		[ $what = nothing ] || rm -r "$dir"
+	done
+}
+
 # ---- what must work all the same ----
 
 # Root records job 123 of games, nobody has a recording of his own of that name.
@@ -155,6 +174,7 @@ leftovers() {
 			echo "recorder $pid"
 	done
 	find "$SERVICE_DIR"/state-*/jobs -name '*.new'
+	find "$SERVICE_DIR/archives" -mindepth 1 -type d -empty ! -name traces
 }
 
 service_start n1 'record comment ioprobe' 'max-jobs-per-user 2' 'user-idle-limit 5' || { not_ok service "$(tail -n 2 "$SERVICE_DIR/n1.log")"; exit; }
@@ -165,6 +185,7 @@ slots
 own_limit
 huge
 often
+exchanged_spool
 own_stop
 hang_up
 broken_policy

@@ -111,6 +111,9 @@ static void test_save_and_load(void **state)
 	*synced = 0;
 	state_set(path_of("7"), job, "recording", "a\xff");
 	assert_string_equal(synced, "frd");
+	*synced = 0;
+	state_begin(path_of("6"), job);
+	assert_string_equal(synced, "r");       /* a prolog does not wait for the disk */
 	loaded = state_load(path_of("7"));
 	assert_string_equal(wire_text(loaded, "id"), "7");
 	assert_string_equal(wire_text(loaded, "phase"), "recording");

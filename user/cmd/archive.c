@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "model/replay.h"
@@ -21,6 +23,8 @@
 #include "sink/otf2.h"
 #include "sink/summary.h"
 #include "spool/spool.h"
+
+#define LOCK_TRIES 100  /* of 50 ms */
 
 struct attempt { const struct output *out; const struct archive_options *options; };
 
@@ -176,7 +180,7 @@ static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_
 {
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = here < 0 ? -errno : 0;
 
-	if (!ret && otf2_archive_is_complete(here)) {
+	if (!ret && !attempt->options->replace && otf2_archive_is_complete(here)) {
 		snprintf(err, err_len, "%s/" OTF2_ARCHIVE_NAME ".otf2 exists and is complete: there is nothing to recover; to make it "
 			 "again from the spool, remove that file", attempt->out->path);
 		ret = -EEXIST;
@@ -191,12 +195,32 @@ static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_
 	return ret;
 }
 
+/* One that makes an archive here holds the lock until it has ended: a killed recorder's, or another user's command. Where the file
+ * system has no such locks, as some shared ones, there is none. */
+static int lock_directory(int here, const struct attempt *attempt, char *err, size_t err_len)
+{
+	const struct timespec pause = { 0, 50000000 };
+
+	for (int i = 0; flock(here, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; i++) {
+		if (i == LOCK_TRIES) {
+			snprintf(err, err_len, "%s: cannot make the archive: another process makes it, or holds a lock on the directory: "
+				 "wait until that has ended", attempt->out->path);
+			return -EBUSY;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct attempt *attempt = arg;
 	struct spool_reader *spool = NULL;
-	int ret = open_spool(&spool, attempt, err, err_len);
+	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);       /* open, and so locked, as long as this process lives */
+	int ret = lock_directory(here, attempt, err, err_len);
 
+	if (!ret)
+		ret = open_spool(&spool, attempt, err, err_len);
 	allow_many_files();
 	if (!ret)
 		ret = clear_leftovers(attempt, err, err_len);

@@ -16,11 +16,13 @@ struct archive_options {
 	FILE *summary;                  /* where it is printed, or */
 	const char *summary_file;       /* the file below the directory that it is written to */
 	bool keep_spool;
+	bool replace;                   /* also a complete archive, where the files beside it may not be */
 	unsigned limit_s;               /* given up after this time, 0: never */
 };
 
 /* Replays the spool of out into traces.otf2 beside it and writes the summary, in a process that has its owner's rights and no
- * others. What an interrupted attempt left is replaced; a complete archive is not (-EEXIST). Returns 0, or -errno with one line in
+ * others. What an interrupted attempt left is replaced; a complete archive is not (-EEXIST), unless wanted. While another process does
+ * the same in that directory it waits for some seconds (-EBUSY). Returns 0, or -errno with one line in
  * err; then there is no archive of this attempt, and the spool stays. */
 int archive_write(const struct output *out, const struct archive_options *options, char *err, size_t err_len);
 

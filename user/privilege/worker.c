@@ -200,6 +200,15 @@ static void explain(const struct worker *worker, int err, int status, char *err_
 		snprintf(err_text, err_len, "%s: %s", worker->what, strerror(-err));
 }
 
+/* One that sleeps in a file system that does not answer cannot be killed: nobody waits longer for that. */
+static void reap_soon(pid_t pid, int *status)
+{
+	const struct timespec pause = { 0, 10000000 };
+
+	for (int i = 0; i < 200 && !waitpid(pid, status, WNOHANG); i++)
+		nanosleep(&pause, NULL);
+}
+
 /* With its result, or without one, the process has nothing more to do: killing it does not change how it ended by itself. */
 static int await(const struct worker *worker, pid_t pid, int fd, char **text, size_t *text_len, char *err_text, size_t err_len)
 {
@@ -208,8 +217,11 @@ static int await(const struct worker *worker, pid_t pid, int fd, char **text, si
 	int err = receive_result(fd, deadline_ms, &result, text, err_text, err_len), status = 0;
 
 	kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (err == -ETIMEDOUT)
+		reap_soon(pid, &status);
+	else
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
 	if (err)
 		explain(worker, err, status, err_text, err_len);
 	if (err || result.status) {

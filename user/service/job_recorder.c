@@ -23,8 +23,10 @@
 #include "cmd/archive.h"
 #include "service/owner.h"
 #include "service/request.h"
+#include "service/service.h"
 #include "service/state.h"
 #include "service/wire.h"
+#include "sink/otf2.h"
 #include "spool/spool.h"
 
 #define SOCKET_FD 0     /* in the recorder */
@@ -124,6 +126,7 @@ struct job_recorder {
 	char *state;
 	struct identity owner;
 	struct output out;
+	struct owner_place place;
 	char spool[4200];
 	struct members members;
 	pid_t pids[REQUEST_MAX_PIDS];
@@ -167,7 +170,7 @@ static void answer(struct job_recorder *r, bool ok, const char *message)
 	if (!r->answered)
 		wire_answer(SOCKET_FD, ok, "%s", message);
 	r->answered = true;
-	fprintf(stderr, "ioprobe: %s\n", message);
+	service_say("%s", message);
 }
 
 static int failed(struct job_recorder *r, const char *message)
@@ -304,17 +307,27 @@ static int name_members(struct job_recorder *r)
 	return 0;
 }
 
+/* Nothing was recorded: nothing is left, and the state names no directory. */
+static void discard_output(struct job_recorder *r)
+{
+	output_discard(&r->out);
+	owner_remove_empty(&r->owner, r->out.path, &r->place);
+	json_object_del(r->job, "output");
+}
+
 static int make_output(struct job_recorder *r, struct spool_writer **spool, char *err_text, size_t err_len)
 {
-	int err = owner_make_folder(&r->owner, r->job, &r->out, err_text, err_len);
+	int err = owner_make_directory(&r->owner, r->job, &r->out, &r->place, err_text, err_len);
 
 	if (err)
 		return err;
+	json_object_set_new(r->job, "output", json_string(r->out.path));
+	json_object_set_new(r->job, "site_len", json_integer(r->place.site));
+	json_object_set_new(r->job, "made_len", json_integer(r->place.made));
 	snprintf(r->spool, sizeof(r->spool), "%s/" OUTPUT_SPOOL, r->out.path);
 	err = output_create_spool(&r->out, spool, err_text, err_len);
 	if (err)
-		output_discard(&r->out);
-	json_object_set_new(r->job, "output", json_string(r->out.path));
+		discard_output(r);
 	return err;
 }
 
@@ -341,22 +354,43 @@ static void step_back(void)
 	syscall(SYS_ioprio_set, 1, 0, 3 << 13);         /* IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE */
 }
 
+/* Where the records of a failed attempt are, as they are now: their user may have removed or exchanged them. */
+static void describe_records(const struct job_recorder *r, char *text, size_t len)
+{
+	struct identity_saved saved;
+	struct stat named, held;
+	int err = identity_begin(&r->owner, &saved);
+
+	if (!err) {
+		err = fstatat(r->out.dir, OUTPUT_SPOOL, &held, AT_SYMLINK_NOFOLLOW) || lstat(r->spool, &named) ? -errno : 0;
+		identity_end(&saved);
+	}
+	if (!err && S_ISREG(named.st_mode) && named.st_ino == held.st_ino && named.st_dev == held.st_dev)
+		snprintf(text, len, "the records are kept: 'ioprobe recover %s' tries again", r->out.path);
+	else
+		snprintf(text, len, "the records are gone: %s %s", r->spool, err ? strerror(-err) : "is not the recording's file any more");
+}
+
 static int finish(struct job_recorder *r, const char *recording_error)
 {
 	const struct archive_options options = {
-		.summary_file = "summary.txt", .keep_spool = json_is_true(json_object_get(r->job, "keep_spool")),
+		.summary_file = "summary.txt", .keep_spool = json_is_true(json_object_get(r->job, "keep_spool")), .replace = true,
+		.limit_s = json_number_value(json_object_get(r->job, "archive_limit")),
 	};
-	char err[1024] = "", message[2300];
+	char err[1024] = "", records[8600], message[11000];
+	int ret;
 
 	state_set(r->state, r->job, "archiving", recording_error);
 	step_back();
 	umask(077);
-	if (!archive_write(&r->out, &options, err, sizeof(err))) {
+	ret = archive_write(&r->out, &options, err, sizeof(err));
+	if (!ret) {
 		state_set(r->state, r->job, "done", recording_error);
 		return 0;
 	}
-	snprintf(message, sizeof(message), "%s%s%s; the records are kept: ioprobe recover FOLDER tries again", recording_error,
-		 *recording_error ? "; " : "", err);
+	describe_records(r, records, sizeof(records));
+	snprintf(message, sizeof(message), "%s%s%s%s; %s", recording_error, *recording_error ? "; " : "", err,
+		 ret == -ETIMEDOUT ? ", the policy's max-archive-time" : "", records);
 	return failed(r, message);
 }
 
@@ -393,11 +427,10 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	if (!ret && recorder_stopped_early(&result))
 		snprintf(err, sizeof(err), "the recording ended before the job: %s", result.reason);
 	if (!(ret ? result.records : result.processes))
-		output_discard(&r->out);
+		discard_output(r);
 	if (ret && !result.records)
 		return failed(r, err);
 	if (!ret && !result.processes) {
-		json_object_del(r->job, "output");
 		state_set(r->state, r->job, "empty", "no process of the job was seen on this node");
 		return 0;
 	}
@@ -454,26 +487,49 @@ static int load_shared(struct job_recorder *r)
 
 /* ---- after the death of another one ---- */
 
-static int recover(struct job_recorder *r)
+/* The spool is removed when all else is written: an archive without one was finished before its recorder was ended. */
+static int recover_without_spool(struct job_recorder *r)
 {
+	struct stat st;
+
+	if (!fstatat(r->out.dir, OTF2_ARCHIVE_NAME ".otf2", &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)) {
+		state_set(r->state, r->job, "done", "the recorder was ended from outside after it had made the archive");
+		return 0;
+	}
+	owner_remove_empty(&r->owner, r->out.path, &r->place);
+	return failed(r, "the recorder was ended from outside before it had recorded anything: there is no archive");
+}
+
+static int open_recorded(struct job_recorder *r)
+{
+	const char *path = wire_text(r->job, "output");
+	const json_t *made = json_object_get(r->job, "made_len");
 	char err[1024] = "";
 	struct stat st;
 
+	if (owner_of(&r->owner, r->job))
+		return failed(r, "cannot find the groups of the job's user: out of memory");
+	if (output_open(&r->out, &r->owner, path, err, sizeof(err)))
+		return failed(r, err);
+	snprintf(r->spool, sizeof(r->spool), "%s/" OUTPUT_SPOOL, path);
+	r->place.site = json_integer_value(json_object_get(r->job, "site_len"));
+	r->place.made = json_is_integer(made) ? (size_t)json_integer_value(made) : SIZE_MAX;
+	if (fstatat(r->out.dir, OUTPUT_SPOOL, &st, AT_SYMLINK_NOFOLLOW))
+		return recover_without_spool(r);
+	return finish(r, "the recorder was ended from outside: what it had recorded until then is in the archive");
+}
+
+static int recover(struct job_recorder *r)
+{
 	r->answered = true;     /* nobody asks */
 	r->state = strdup(r->recover);
 	r->job = state_load(r->recover);
 	if (!r->job || !r->state)
 		return 1;
 	open_log(r->job);
-	if (strchr(wire_text(r->job, "output"), '%'))
-		return failed(r, "the recorder ended before it had recorded anything");
-	if (owner_of(&r->owner, r->job))
-		return failed(r, "cannot find the groups of the job's user");
-	if (output_open(&r->out, &r->owner, wire_text(r->job, "output"), err, sizeof(err)))
-		return failed(r, err);
-	if (fstatat(r->out.dir, OUTPUT_SPOOL, &st, AT_SYMLINK_NOFOLLOW))
-		return failed(r, "the recorder ended before it had recorded anything");
-	return finish(r, "the recorder was ended from outside: what it had recorded until then is in the archive");
+	if (!*wire_text(r->job, "output") || strchr(wire_text(r->job, "output"), '%'))
+		return failed(r, "the recorder was ended from outside before it had recorded anything: there is no archive");
+	return open_recorded(r);
 }
 
 int job_recorder_main(int argc, char **argv)

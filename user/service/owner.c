@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Folders are made one by one below an open one, never through a link. Where the user may not make one, he gets one all the same:
- * then the folder above is the site's.
+ * Directories are made one by one below an open one, never through a link. Where the user may not make one, he gets one all the
+ * same: then the directory above is the site's.
  */
 #include "service/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,7 +24,7 @@ int owner_of(struct identity *owner, const json_t *job)
 	return identity_user(owner, json_integer_value(json_object_get(job, "uid")), json_integer_value(json_object_get(job, "gid")));
 }
 
-/* ---- the folder's name ---- */
+/* ---- the directory's name ---- */
 
 static int add(char *path, size_t len, const char *text)
 {
@@ -35,14 +36,14 @@ static int add(char *path, size_t len, const char *text)
 /* Names come from the batch system: none may be a path. */
 static int add_name(char *path, size_t len, const char *name)
 {
-	return state_valid_id(name) ? add(path, len, name) : -EINVAL;
+	return state_valid_name(name) ? add(path, len, name) : -EINVAL;
 }
 
 static int add_value(char *path, size_t len, char letter, const struct identity *owner, const json_t *job)
 {
 	switch (letter) {
 	case 'u': return add_name(path, len, owner->name);
-	case 'j': return add_name(path, len, wire_text(job, "job"));
+	case 'j': return add_name(path, len, wire_text(job, "id"));
 	case 'n': return add_name(path, len, wire_text(job, "node"));
 	case 'c': return add_name(path, len, wire_text(job, "cluster"));
 	case 'w': return *wire_text(job, "work_dir") == '/' ? add(path, len, wire_text(job, "work_dir")) : -EINVAL;
@@ -50,30 +51,64 @@ static int add_value(char *path, size_t len, char letter, const struct identity 
 	}
 }
 
-/* *fixed: the length of the site's own part. */
-static int expand(char *path, size_t len, size_t *fixed, const struct identity *owner, const json_t *job)
+/* What is up to the last slash. */
+static size_t above_len(const char *path, size_t len)
 {
-	const char *pattern = wire_text(job, "output"), *first = strchr(pattern, '%');
+	while (len && path[len - 1] != '/')
+		len--;
+	return len;
+}
+
+/* *fixed: the length of what must exist; *letter: of the value that is missing, if one is. */
+static int expand(char *path, size_t len, size_t *fixed, size_t *site, char *letter, const struct identity *owner, const json_t *job)
+{
+	const char *pattern = wire_text(job, "output");
 	int err = 0;
 
 	path[0] = 0;
-	*fixed = first ? (size_t)(first - pattern) : strlen(pattern);
-	while (*fixed && pattern[*fixed - 1] != '/')
-		(*fixed)--;
+	*fixed = above_len(pattern, strcspn(pattern, "%"));
+	*site = SIZE_MAX;
 	for (const char *at = pattern; *at && !err; at++) {
-		char letter[2] = { *at };
+		char text[2] = { *at };
 
-		err = *at == '%' ? add_value(path, len, *++at, owner, job) : add(path, len, letter);
+		*letter = *at == '%' ? *++at : 0;
+		if (*letter && strchr("uj", *letter) && *site == SIZE_MAX)
+			*site = above_len(path, strlen(path));
+		err = *letter ? add_value(path, len, *letter, owner, job) : add(path, len, text);
 	}
+	if (*site > strlen(path))
+		*site = above_len(path, strlen(path));
 	return err;
+}
+
+static void explain_name(const json_t *job, char letter, int err, char *err_text, size_t err_len)
+{
+	static const struct { char letter; const char *what, *remedy; } values[] = {
+		{ 'u', "the user's name", "rename the user, or leave %u out of the policy's output" },
+		{ 'n', "the node's name", "start the service with --node" },
+		{ 'c', "the cluster's name", "give 'cluster NAME' in the policy" },
+		{ 'w', "the working directory", "leave %w out of the policy's output" },
+	};
+	const char *what = "a name", *remedy = "correct the policy's output";
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (values[i].letter == letter) {
+			what = values[i].what;
+			remedy = values[i].remedy;
+		}
+	snprintf(err_text, err_len, "job %s: cannot make its directory by the pattern %s: %s %s: %s", wire_text(job, "job"),
+		 wire_text(job, "output"), what, err == -ENAMETOOLONG ? "makes the path too long" : "is missing or cannot be part of a path",
+		 remedy);
 }
 
 /* ---- making it ---- */
 
-/* Of a path of the site's, root may help, and root opens what is above; all else is the user's. */
-struct maker { const struct identity *owner; bool site; };
+#define FOREIGN (-5000)         /* no errno: the directory belongs to another user */
 
-static int open_folder(const struct maker *maker, int dir, const char *path, int flags)
+/* Of a path of the site's, root may help, and root opens what is above; all else is the user's. */
+struct maker { const struct identity *owner; struct owner_place *place; bool site; };
+
+static int open_directory(const struct maker *maker, int dir, const char *path, int flags)
 {
 	struct identity_saved saved;
 	int err = maker->site ? 0 : identity_begin(maker->owner, &saved), fd;
@@ -88,34 +123,72 @@ static int open_folder(const struct maker *maker, int dir, const char *path, int
 	return fd;
 }
 
+/* Whoever owns a directory can exchange what is below it: another user must not own one on the way to this user's. */
+static int check_owner(const struct maker *maker, int dir, bool shared)
+{
+	struct stat st;
+
+	if (fstat(dir, &st))
+		return -errno;
+	return st.st_uid == geteuid() || (!shared && st.st_uid == maker->owner->uid) ? 0 : FOREIGN;
+}
+
+static void note_made(const struct maker *maker, size_t at)
+{
+	if (at < maker->place->made)
+		maker->place->made = at;
+}
+
+/* One on the way: the site's, which root makes, or the user's. Returns its descriptor. */
+static int make_one(const struct maker *maker, int dir, const char *name, size_t at)
+{
+	bool shared = maker->site && at < maker->place->site;
+	int err, fd;
+
+	if (!*name)
+		return open_directory(maker, dir, ".", 0);
+	if (shared)
+		err = mkdirat(dir, name, 0755) ? -errno : 0;
+	else
+		err = output_make_directory(maker->owner, dir, name, 0700, maker->site);
+	if (!err)
+		note_made(maker, at);
+	fd = err && err != -EEXIST ? err : open_directory(maker, dir, name, O_NOFOLLOW);
+	err = fd < 0 || !maker->site ? 0 : check_owner(maker, fd, shared);
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
 /* The last component; path has room for the number. */
-static int make_last(const struct maker *maker, struct output *out, int dir, char *path, size_t len, char *name)
+static int make_last(const struct maker *maker, struct output *out, int dir, char *path, size_t len, size_t at)
 {
 	size_t end = strlen(path);
-	int err = output_create_at(out, maker->owner, dir, name, 0700, maker->site);
+	int err = output_create_at(out, maker->owner, dir, path + at, 0700, maker->site);
 
 	for (int i = 1; err == -EEXIST && i < MAX_SAME_NAME; i++) {
 		if ((size_t)snprintf(path + end, len - end, ".%d", i) >= len - end)
 			return -ENAMETOOLONG;
-		err = output_create_at(out, maker->owner, dir, name, 0700, maker->site);
+		err = output_create_at(out, maker->owner, dir, path + at, 0700, maker->site);
 	}
+	if (!err)
+		note_made(maker, at);
 	return err;
 }
 
 static int make_below(const struct maker *maker, struct output *out, int dir, char *path, size_t len, size_t at)
 {
 	while (true) {
-		char *name = path + at, *slash = strchr(name, '/');
+		char *slash = strchr(path + at, '/');
 		int err, next;
 
 		if (!slash) {
-			err = make_last(maker, out, dir, path, len, name);
+			err = make_last(maker, out, dir, path, len, at);
 			close(dir);
 			return err;
 		}
 		*slash = 0;
-		err = *name ? output_make_directory(maker->owner, dir, name, 0700, maker->site) : 0;
-		next = err && err != -EEXIST ? err : open_folder(maker, dir, *name ? name : ".", O_NOFOLLOW);
+		next = make_one(maker, dir, path + at, at);
 		*slash = '/';
 		close(dir);
 		if (next < 0)
@@ -125,27 +198,74 @@ static int make_below(const struct maker *maker, struct output *out, int dir, ch
 	}
 }
 
-int owner_make_folder(const struct identity *owner, const json_t *job, struct output *out, char *err_text, size_t err_len)
+static void explain_making(const struct identity *owner, const char *path, int err, char *err_text, size_t err_len)
 {
-	struct maker maker = { .owner = owner };
-	char path[sizeof(out->path)], above[sizeof(out->path)];
+	if (err == FOREIGN || err < -4095)
+		snprintf(err_text, err_len, "cannot make the directory %s for user %s: a directory on the way belongs to another user: remove it, "
+			 "or change the policy's output", path, owner->name);
+	else
+		snprintf(err_text, err_len, "cannot make the directory %s for user %s: %s: mend that, or change the policy's output", path,
+			 owner->name, strerror(-err));
+}
+
+int owner_make_directory(const struct identity *owner, const json_t *job, struct output *out, struct owner_place *place, char *err_text,
+			 size_t err_len)
+{
+	struct maker maker = { .owner = owner, .place = place };
+	char path[sizeof(out->path)], above[sizeof(out->path)], letter;
 	size_t fixed;
-	int err = expand(path, sizeof(path), &fixed, owner, job), dir;
+	int err = expand(path, sizeof(path), &fixed, &place->site, &letter, owner, job), dir;
 
 	if (err) {
-		snprintf(err_text, err_len, "no folder can be made of %s: a name is missing or has signs that are not allowed",
-			 wire_text(job, "output"));
+		explain_name(job, letter, err, err_text, err_len);
 		return err;
 	}
+	place->made = SIZE_MAX;
 	maker.site = fixed > 0;
-	if (!fixed)
-		fixed = strlen(wire_text(job, "work_dir")) + 1;         /* %w: all of it with the user's rights */
+	if (!fixed) {           /* %w: all of it with the user's rights */
+		fixed = strlen(wire_text(job, "work_dir")) + 1;
+		place->site = 0;
+	}
 	snprintf(above, sizeof(above), "%.*s", (int)fixed, path);
-	dir = open_folder(&maker, AT_FDCWD, above, 0);
+	dir = open_directory(&maker, AT_FDCWD, above, 0);
 	err = dir < 0 ? dir : make_below(&maker, out, dir, path, sizeof(path), fixed);
-	if (err)
-		snprintf(err_text, err_len, "cannot make the folder %s: %s", path, strerror(-err));
-	else
+	if (!err) {
 		snprintf(out->path, sizeof(out->path), "%s", path);
+		return 0;
+	}
+	explain_making(owner, path, err, err_text, err_len);
+	owner_remove_empty(owner, path, place);
+	return err < -4095 ? -EPERM : err;
+}
+
+/* ---- removing it ---- */
+
+static int remove_as(const struct identity *owner, const char *path)
+{
+	struct identity_saved saved;
+	int err = identity_begin(owner, &saved);
+
+	if (err)
+		return err;
+	err = rmdir(path) ? -errno : 0;
+	identity_end(&saved);
 	return err;
+}
+
+/* Root removes only names in the site's own directories, on the way to which nothing is a user's. */
+void owner_remove_empty(const struct identity *owner, const char *path, const struct owner_place *place)
+{
+	char at[sizeof(((struct output *)0)->path)];
+
+	snprintf(at, sizeof(at), "%s", path);
+	while (strlen(at) > place->made) {
+		size_t above = above_len(at, strlen(at));
+		int err = remove_as(owner, at);
+
+		if (err == -EACCES && above <= place->site)
+			err = rmdir(at) ? -errno : 0;
+		if (err && err != -ENOENT && err != -ENAMETOOLONG)         /* these: this one was not made */
+			return;
+		at[above ? above - 1 : 0] = 0;
+	}
 }

@@ -141,7 +141,7 @@ static int parse_numbers(const struct context *c, const char *name, const char *
 {
 	double number;
 	size_t i = 0;
-	char *field;
+	void *field;
 	int err;
 
 	while (i < sizeof(numbers) / sizeof(numbers[0]) && strcmp(name, numbers[i].name))

@@ -87,7 +87,7 @@ static int hand_over(struct service *s, json_t *job, pid_t pid, int fd, int clie
 	}
 	state_path(path, sizeof(path), s->options->state_dir, wire_text(job, "id"));
 	state_set_process(job, pid);
-	state_set(path, job, "starting", "");
+	state_begin(path, job);
 	message = json_pack("{s:s, s:O, s:b}", "state", path, "job", job, "own", own);
 	err = message ? wire_send(fd, message) : -ENOMEM;
 	json_decref(message);

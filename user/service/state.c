@@ -61,32 +61,37 @@ static int sync_directory(const char *path)
 	return err;
 }
 
-static int write_file(const char *path, const json_t *job)
+static int write_file(const char *path, const json_t *job, bool sync)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600), err = 0;
 
 	if (fd < 0)
 		return -errno;
 	errno = 0;
-	if (json_dumpfd(job, fd, JSON_INDENT(1) | JSON_SORT_KEYS) || fsync(fd))
+	if (json_dumpfd(job, fd, JSON_INDENT(1) | JSON_SORT_KEYS) || (sync && fsync(fd)))
 		err = errno ? -errno : -EIO;
 	if (close(fd) && !err)
 		err = -errno;
 	return err;
 }
 
-int state_save(const char *path, const json_t *job)
+static int save(const char *path, const json_t *job, bool sync)
 {
 	char temporary[4200];
 	int err;
 
 	snprintf(temporary, sizeof(temporary), "%s.new", path);
-	err = write_file(temporary, job);
+	err = write_file(temporary, job, sync);
 	if (!err && rename(temporary, path))
 		err = -errno;
 	if (err)
 		unlink(temporary);
-	return err ? err : sync_directory(path);
+	return err || !sync ? err : sync_directory(path);
+}
+
+int state_save(const char *path, const json_t *job)
+{
+	return save(path, job, true);
 }
 
 json_t *state_load(const char *path)
@@ -100,17 +105,27 @@ json_t *state_load(const char *path)
 	return job;
 }
 
-void state_set(const char *path, json_t *job, const char *phase, const char *message)
+static void set(const char *path, json_t *job, const char *phase, const char *message, bool sync)
 {
 	json_t *text = json_string(message);
 	int err;
 
 	json_object_set_new(job, "phase", json_string(phase));
 	json_object_set_new(job, "message", text ? text : json_string("(not UTF-8)"));
-	err = state_save(path, job);
+	err = save(path, job, sync);
 	if (err)
 		fprintf(stderr, "ioprobe: %s: cannot save the state '%s': %s: free space there, or the next service does not know of it\n",
 			path, phase, strerror(-err));
+}
+
+void state_set(const char *path, json_t *job, const char *phase, const char *message)
+{
+	set(path, job, phase, message, true);
+}
+
+void state_begin(const char *path, json_t *job)
+{
+	set(path, job, "starting", "", false);
 }
 
 /* ---- the recorder's process: a number is used again, with another start time ---- */

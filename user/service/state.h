@@ -5,8 +5,8 @@
  *
  * A job is a JSON object: "id" (of the recording), "job" (the batch system's id), "by" (uid of the client that started it), "uid",
  * "gid", "user", "account", "comment", "cluster", "node", "work_dir", "entries" (of its programs' environment), "pids" (instead of
- * these), "output" (pattern, then directory), "log", "idle_limit" and "archive_limit" (seconds), "phase", "message", "pid" and
- * "start_ticks" (of the recorder), "recovered".
+ * these), "output" (pattern, then directory), "site_len" and "made_len" (of it, owner.h), "log", "idle_limit" and "archive_limit"
+ * (seconds), "phase", "message", "pid" and "start_ticks" (of the recorder), "recovered".
  */
 #ifndef IOPROBE_STATE_H
 #define IOPROBE_STATE_H
@@ -32,8 +32,11 @@ void state_path(char *path, size_t len, const char *state_dir, const char *id);
 int state_save(const char *path, const json_t *job);
 json_t *state_load(const char *path);                   /* NULL if there is none, or it is damaged */
 
-/* Sets phase and message, and saves. A disk without room is said on stderr. */
+/* Sets phase and message, and saves. A failure is reported on stderr. */
 void state_set(const char *path, json_t *job, const char *phase, const char *message);
+/* Sets the phase "starting" and saves without waiting for the disk: a prolog waits for this, and nothing is recorded yet that a loss
+ * of power could make unknown. */
+void state_begin(const char *path, json_t *job);
 
 void state_set_process(json_t *job, pid_t pid);
 /* Returns the recorder if that very process still lives, with a pidfd that the caller owns; else 0. The descriptor is opened before

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# The node's service without a batch system: what comes of a recorder that is killed while its archive is made, of an archiver that takes too
+# long, of damaged states; and what the systemd unit allows.
+. "$(dirname "$0")/../lib/e2e.sh"
+. "$TESTS/lib/service.sh"
+
+id games >/dev/null 2>&1 || { skip all "no user games"; exit; }
+
+trap 'end_helpers; services_stop' EXIT
+trap 'exit 130' INT TERM
+
+SERVICE_DIR=$TMP/s
+UNIT=$TESTS/../tools/systemd/ioprobe.service
+HELPERS=()
+end_helpers() { [ ${#HELPERS[@]} = 0 ] || kill -KILL "${HELPERS[@]}" 2>/dev/null; HELPERS=(); }
+
+# record_job ID COMMAND...: root starts the recording of a job of games, its program runs, root stops it.
+record_job() {
+	ask n1 start --job "$1" --uid "$(id -u games)" --gid "$(id -g games)" --always --timeout 10000 >"$TMP/start" 2>&1 || { not_ok "$1" "$(cat "$TMP/start")"; return 1; }
+	(cd /tmp; SLURM_JOB_ID=$1 SLURMD_NODENAME=n1 exec setpriv --reuid games --regid games --clear-groups -- "${@:2}") </dev/null >/dev/null 2>&1
+}
+ends() { ask n1 stop --job "$1" --timeout 5000 >/dev/null; }
+
+# Enough for a second of archiving.
+many_writes() { echo "import os; f = os.open('/dev/null', os.O_WRONLY); [os.write(f, b'x') for i in range($1)]"; }
+
+child_of() { local children; read -r children <"/proc/$1/task/$1/children" 2>/dev/null; echo "${children%% *}"; }
+
+# The archiver is stopped in the midst of its work, its recorder killed: it ends too, and one other makes the archive.
+killed_archiving() {
+	local recorder archiver i
+	record_job 501 "$PYTHON" -c "$(many_writes 150000)" || return
+	recorder=$(state_value n1 501 pid)
+	ends 501
+	for ((i = 0; i < 3000; i++)); do
+		archiver=$([ "$(phase n1 501)" = archiving ] && child_of "$recorder")
+		[ -z "$archiver" ] || break
+	done
+	[ -n "$archiver" ] && kill -STOP "$archiver" || { skip killed_archiving "the archive was made too soon"; return; }
+	kill -KILL "$recorder"
+	wait_for_phase n1 501 'done|failed' 60
+	verdict "killed_archiving, no second archiver" "$(grep -sE '^(Name|State)' "/proc/$archiver/status" | grep -A1 ioprobe)"
+	kill -KILL "$archiver" 2>/dev/null
+	archive_is killed_archiving n1 501 games "calls('write', path='/dev/null') == 150000"
+	verdict "killed_archiving, said" "$(state_value n1 501 message | grep -q 'ended from outside' || state_value n1 501 message)"
+}
+
+# Another process holds the directory for longer than an archiver may take.
+archive_limit() {
+	local dir
+	record_job 502 "$PYTHON" -c "$(many_writes 10)" || return
+	dir=$(state_value n1 502 output)
+	flock "$dir" sleep 60 </dev/null >/dev/null 2>&1 & HELPERS+=($!)
+	sleep 0.3
+	ends 502
+	wait_for_phase n1 502 'done|failed' 20
+	verdict "archive_limit" "$(state_value n1 502 message | grep -q "took longer than 2 s.*max-archive-time; the records are kept: 'ioprobe recover $dir'" ||
+		echo "$(phase n1 502): $(state_value n1 502 message)")"
+	HELPERS+=($(child_of "${HELPERS[-1]}"))
+	end_helpers
+	limited 20 "$IOPROBE" recover "$dir" >"$TMP/recovered" 2>&1
+	verdict "archive_limit, recovered as it said" "$([ $? = 0 ] && [ -s "$dir/traces.otf2" ] || tail -n 2 "$TMP/recovered")"
+}
+
+# No process of the job was seen: no directory of it is left, nor one that was made on the way to it.
+empty_directories() {
+	record_job 503 "$PYTHON" -c "$(many_writes 1)" || return
+	ends 503; wait_for_phase n1 503 'done|failed'
+	rm -r "$SERVICE_DIR/archives/games"
+	ask n1 start --job 504 --uid "$(id -u games)" --gid "$(id -g games)" --always --timeout 10000 >/dev/null 2>&1
+	ends 504; wait_for_phase n1 504 'empty|failed'
+	verdict "empty_directories" "$(find "$SERVICE_DIR/archives" -mindepth 1)"
+}
+
+# A new service takes over what is whole, and sets aside what is not.
+damaged_state() {
+	service_kill n1
+	echo '{"id": "505", "pha' >"$SERVICE_DIR/state-n1/jobs/505.json"
+	service_start n1
+	verdict "damaged_state" "$([ -e "$SERVICE_DIR/state-n1/jobs/505.json.damaged" ] && grep -q '505.json: cannot read the state' "$SERVICE_DIR/n1.log" || tail -n 1 "$SERVICE_DIR/n1.log")"
+}
+
+# What a whole recording calls must be in the unit's filter. (systemd 252 and later can say what its groups hold without a running systemd.)
+unit() {
+	local calls allowed level
+	have systemd-analyze && systemd-analyze syscall-filter @system-service >/dev/null 2>&1 || { skip unit "no systemd-analyze"; return; }
+	sed 's|@PREFIX@|/usr|' "$UNIT" >"$TMP/ioprobe.service"
+	level=$(systemd-analyze security --no-pager --offline=true "$TMP/ioprobe.service" 2>&1 | sed -n 's/.*exposure level.*: \([0-9.]*\).*/\1/p')
+	verdict "unit, exposure" "$(awk "BEGIN { exit !($level + 0 > 0 && $level + 0 <= 3.5) }" || echo "level '$level'")"
+	have strace || { skip "unit, system calls" "strace is not installed"; return; }
+	service_kill n1
+	IOPROBE_CALLS=$TMP/calls service_start n1
+	record_job 506 "$P/writes4000" "$TMP/data" || return
+	ends 506; wait_for_phase n1 506 'done|failed'
+	verdict "unit, recorded" "$([ "$(phase n1 506)" = 'done' ] || state_value n1 506 message)"
+	services_stop
+	calls=$(sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$TMP/calls" | sort -u)
+	# shellcheck disable=SC2046
+	allowed=$(filter_of $(sed -n 's/^SystemCallFilter=//p' "$UNIT"))
+	verdict "unit, system calls" "$([ "$(echo "$calls" | wc -l)" -gt 30 ] || echo "traced too few"; comm -23 <(echo "$calls") <(echo "$allowed" | sort -u))"
+}
+
+# filter_of NAME...: of groups their members, also of groups in groups.
+filter_of() {
+	local name
+	for name in "$@"; do
+		if [[ $name == @* ]]; then
+			# shellcheck disable=SC2046
+			filter_of $(systemd-analyze syscall-filter --no-pager "$name" 2>/dev/null | sed -n '2,$s/^ *\([@a-z_0-9-]*\)$/\1/p')
+		else
+			echo "$name"
+		fi
+	done
+}
+
+mkdir -m 777 "$TMP/data"
+service_start n1 'record comment ioprobe' 'max-archive-time 2' 'spare 1' || { not_ok service "$(tail -n 2 "$SERVICE_DIR/n1.log")"; exit; }
+archive_limit
+service_kill n1
+service_start n1 'record comment ioprobe' 'spare 1'
+killed_archiving
+empty_directories
+damaged_state
+unit
