@@ -66,7 +66,7 @@ bool recorder_stopped_early(const struct recorder_result *result);
  * with the id of this recording, which is taken over; NULL: one is loaded. Returns 0, or -errno with one line in err. */
 int recorder_prepare(const struct recorder_options *options, struct programs *programs, uint32_t id,
 		     struct recorder_prepared *prepared, char *err, size_t err_len);
-/* Whether processes that are to be recorded belong to another recording of the shared set. */
+/* Whether any of options->pids belongs to another recording of the shared set. */
 bool recorder_has_foreign(const struct recorder_options *options, const struct recorder_prepared *prepared);
 void recorder_discard(struct recorder_prepared *prepared);      /* instead of a recording */
 

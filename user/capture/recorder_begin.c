@@ -347,27 +347,12 @@ int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n)
 	return err;
 }
 
-static bool any_foreign(const struct kernel_side *kernel, const pid_t *pids, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (kernel_side_is_foreign(kernel, pids[i]))
-			return true;
-	return false;
-}
-
 bool recorder_has_foreign(const struct recorder_options *options, const struct recorder_prepared *prepared)
 {
-	bool foreign;
-	pid_t *pids;
-	size_t n;
-
-	if (!options->job)
-		return any_foreign(prepared->kernel, options->pids, options->npids);
-	if (members_find(options->job, &pids, &n))
-		return false;           /* reported when the recording begins */
-	foreign = any_foreign(prepared->kernel, pids, n);
-	free(pids);
-	return foreign;
+	for (size_t i = 0; i < options->npids; i++)
+		if (kernel_side_is_foreign(prepared->kernel, options->pids[i]))
+			return true;
+	return false;
 }
 
 /* Those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many were new. */
