@@ -81,6 +81,8 @@ typedef long long __s64;
 	X(END, 73, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* a filter, or what it left out of a layer since the last such record */ \
 	X(LEFT_OUT, 74, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* where a spool without END has got to: how many records were written, lost and dropped so far (text) */ \
+	X(STATUS, 75, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* page faults on one mapped file, with --mmap-faults */ \
 	X(MAPPED, 80, iop_rec_text, IOP_PAYLOAD_TEXT)
 

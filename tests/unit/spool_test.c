@@ -75,6 +75,8 @@ static uint32_t count_calls(const char *path, int *last)
 
 	assert_int_equal(spool_reader_open(&reader, path), 0);
 	while ((*last = spool_reader_next(reader, &rec, &len)) == 1) {
+		if (rec->type == IOP_REC_STATUS)
+			continue;
 		assert_int_equal(rec->seq, ++n);
 		assert_int_equal(len, rec->len);
 	}
@@ -141,6 +143,8 @@ static void test_large_text(void **state)
 	assert_int_equal(spool_writer_destroy(writer), 0);
 
 	assert_int_equal(spool_reader_open(&reader, place->path), 0);
+	assert_int_equal(spool_reader_next(reader, &rec, &len), 1);
+	assert_int_equal(rec->type, IOP_REC_STATUS);
 	assert_int_equal(spool_reader_next(reader, &rec, &len), 1);
 	assert_int_equal(spool_reader_next(reader, &rec, &len), 1);
 	assert_int_equal(rec->len, 0);
@@ -316,12 +320,77 @@ static void test_full_disk(void **state)
 
 	assert_int_equal(spool_reader_open(&reader, place->path), 0);
 	while ((last = spool_reader_next(reader, &rec, &len)) == 1) {
+		if (rec->type == IOP_REC_STATUS)
+			continue;
 		n++;
 		assert_int_equal(rec->seq, n <= 100 ? n : n + 100);
 	}
 	assert_int_equal(last, 0);
 	assert_int_equal(n, 200);
 	spool_reader_destroy(reader);
+}
+
+/* ---- how the recording stands ---- */
+
+/* The first record of the file, if it is of that type; "" else. */
+static void read_status(const char *path, enum iop_rec_type type, char *value, size_t value_len)
+{
+	struct spool_reader *reader;
+	const struct iop_rec *rec;
+	size_t len;
+
+	value[0] = 0;
+	assert_int_equal(spool_reader_open(&reader, path), 0);
+	if (spool_reader_next(reader, &rec, &len) == 1 && rec->type == type)
+		text_value((const void *)rec, "reason", value, value_len);
+	spool_reader_destroy(reader);
+}
+
+/* Its room is there from the beginning: it is written where the file may not grow. */
+static void test_status_on_a_full_disk(void **state)
+{
+	struct place *place = *state;
+	struct rlimit limit, low;
+	struct spool_writer *writer;
+	char value[16], *text = calloc(1, SPOOL_STATUS_TEXT_MAX + 2);
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	assert_int_equal(spool_writer_create(&writer, place->path), 0);
+	append_calls(writer, 1, 101, 100);
+	assert_int_equal(spool_writer_flush(writer), 0);
+	low = (struct rlimit){ spool_writer_bytes(writer), limit.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &low);
+	append_calls(writer, 101, 201, 100);
+	assert_int_equal(spool_writer_flush(writer), -EFBIG);
+	assert_int_equal(spool_writer_status(writer, IOP_REC_STATUS, 5, "reason=none yet\n"), 0);
+	read_status(place->path, IOP_REC_STATUS, value, sizeof(value));
+	assert_string_equal(value, "none yet");
+	assert_int_equal(spool_writer_status(writer, IOP_REC_END, 6, "reason=full\n"), 0);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	memset(text, 'x', SPOOL_STATUS_TEXT_MAX + 1);
+	assert_int_equal(spool_writer_status(writer, IOP_REC_END, 7, text), -E2BIG);
+	spool_writer_destroy(writer);
+	read_status(place->path, IOP_REC_END, value, sizeof(value));
+	assert_string_equal(value, "full");
+	free(text);
+}
+
+/* A kill in the middle of its writing costs it alone. */
+static void test_torn_status(void **state)
+{
+	struct place *place = *state;
+	struct spool_writer *writer;
+	int fd, last;
+
+	assert_int_equal(spool_writer_create(&writer, place->path), 0);
+	append_calls(writer, 1, 101, 3);
+	assert_int_equal(spool_writer_destroy(writer), 0);
+	fd = open(place->path, O_WRONLY);
+	assert_int_equal(pwrite(fd, "?", 1, 100), 1);
+	close(fd);
+	assert_int_equal(count_calls(place->path, &last), 100);
+	assert_int_equal(last, 0);
 }
 
 int main(void)
@@ -337,6 +406,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_a_spool, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lying_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_status_on_a_full_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_torn_status, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,22 @@ static void note_losses(struct recorder *r, uint64_t now)
 	r->lost_since_ns = now;
 }
 
+/* What was written is in the file from here on; of what a killed agent has not written this says at least how much it was. */
+static void flush_spool(struct recorder *r)
+{
+	struct kernel_counts counts = { 0 };
+	struct note note = { 0 };
+
+	spool_writer_flush(r->spool);
+	kernel_side_counts(r->kernel, &counts);
+	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);
+	note_addf(&note, "lost", "%llu", (unsigned long long)counts.lost);
+	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
+	if (note.text)
+		spool_writer_status(r->spool, IOP_REC_STATUS, monotonic_ns(), note.text);
+	note_free(&note);
+}
+
 static void round_of_records(struct recorder *r)
 {
 	uint64_t time_ns = rings_drain(r->rings);
@@ -260,7 +276,7 @@ static void loop(struct recorder *r)
 
 	if (r->options->job && !r->options->job_must_run)
 		rescan_job(r);          /* what began before we did */
-	spool_writer_flush(r->spool);   /* who is recorded, and by what tables, is there from the start */
+	flush_spool(r);                 /* who is recorded, and by what tables, is there from the start */
 	while (!r->stop) {
 		struct epoll_event events[4];
 
@@ -270,7 +286,7 @@ static void loop(struct recorder *r)
 		round_of_records(r);
 		if (monotonic_ns() - flushed_ns >= FLUSH_NS) {
 			left_out_note(r->left_out);
-			spool_writer_flush(r->spool);
+			flush_spool(r);
 			flushed_ns = monotonic_ns();
 		}
 		check_end(r);
@@ -310,6 +326,7 @@ static void note_end(struct recorder *r)
 
 	note_addf(&note, "mapped_faults_missed", "%llu", (unsigned long long)kernel_side_mapped_files(r->kernel, note_mapped, r));
 	note_addf(&note, "mapped_faults_left_out", "%llu", (unsigned long long)r->faults_left_out);
+	spool_writer_flush(r->spool);   /* what does not fit is counted below */
 	clock_read(&clock);
 	kernel_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
@@ -342,7 +359,8 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "probes_single_stepped", "%zu", targets.single_stepped);
 	clock_note(&note, &clock);
 	note_add(&note, "method", attach_method_name(kernel_side_method(r->kernel)));
-	spool_writer_text(r->spool, IOP_REC_END, 0, monotonic_ns(), note.text, NULL);
+	if (spool_writer_status(r->spool, IOP_REC_END, monotonic_ns(), note.text))
+		spool_writer_text(r->spool, IOP_REC_END, 0, monotonic_ns(), note.text, NULL);
 	note_free(&note);
 }
 

@@ -158,13 +158,15 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 		{ TOTAL_RETURNS_WITHOUT_FRAME, "returns without frame" }, { TOTAL_FRAMES_TOO_DEEP, "calls nested too deep" },
 	};
 	uint64_t notes = 0, left_out = 0, local_ids = 0;
+	bool complete = true;
 
 	for (size_t i = 0; i < m->nnodes; i++) {
+		complete &= m->nodes[i].head.complete;
 		notes += m->nodes[i].head.nnotes;
 		left_out += m->nodes[i].head.nleft_out;
 		local_ids += m->nodes[i].head.local_ids;
 	}
-	fprintf(out, "records lost %" PRIu64 "\n", s->totals[TOTAL_LOST]);
+	fprintf(out, "records lost %s%" PRIu64 "\n", complete ? "" : "at least ", s->totals[TOTAL_LOST]);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (s->totals[lines[i].total])
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);

@@ -134,7 +134,8 @@ struct model {
 	const char **digest;            /* the same for people: notes of one kind are one line */
 	size_t ndigest;
 	bool device;                    /* --device was given */
-	bool complete;                  /* the spool has its END record */
+	bool complete;                  /* the spool has its END record: without it totals.lost_records is a lower bound, and */
+	bool losses_counted;            /* … was still right a second before the recording broke off */
 	struct model_end end;
 	struct model_strings *strings;
 	size_t string_bytes;            /* all strings together */

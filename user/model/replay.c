@@ -144,6 +144,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 
 	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
 		/* host and tables stand first and are needed by all that follows, whatever their time */
+		r->read_records += rec->type < IOP_REC_AGENT;
 		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
 			ret = one_record(r, rec);
 		else if (rec->type == IOP_REC_ROUND)
@@ -172,13 +173,19 @@ static int abandon_open_calls(struct replay *r)
 	return ret;
 }
 
-/* Two views of one thing: gaps in the threads' sequences miss what a thread lost last, the counters of the rings and the spool miss
- * nothing but say not where. They overlap, so the greater one counts. */
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Three views of one thing: gaps in the threads' sequences miss what a thread lost last; the counters of the rings miss what a killed
+ * agent had not written; the number of records that were written, less those that are there, is that. The first overlaps the others.
+ * What could not be written includes records of the agent's own. */
 static uint64_t lost_records(const struct replay *r)
 {
-	uint64_t counted = r->lost_records + r->dropped_records;
+	uint64_t gone = r->counted && r->written_records > r->read_records ? r->written_records - r->read_records : 0;
 
-	return counted > r->gap_records ? counted : r->gap_records;
+	return greater(greater(r->lost_records, r->counted_lost) + greater(gone, r->dropped_records), r->gap_records);
 }
 
 static int count_note(struct replay *r, uint64_t n, const char *what)
@@ -213,6 +220,7 @@ static int finish_totals(struct replay *r)
 	model->totals.lost_records = lost_records(r);
 	model->totals.late_records = r->late;
 	model->totals.returns_without_frame += r->orphans;
+	model->losses_counted = r->counted;
 	ret = losses_digest(r);
 	if (!ret && r->loss_notes > LOSS_NOTES_MAX)
 		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);

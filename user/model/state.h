@@ -253,7 +253,10 @@ struct replay {
 	MODEL_ARRAY(struct location_use, location_uses);        /* index as in model.locations */
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
-	uint64_t gap_records, lost_records, dropped_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
+	uint64_t gap_records, lost_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
+	bool counted;                   /* a STATUS or END record was there, with these: */
+	uint64_t written_records, counted_lost, dropped_records;
+	uint64_t read_records;          /* of the BPF programs, in the spool */
 	uint64_t requests_open, requests_freed, requests_beyond, requests_refused;
 	struct async_op *async;
 	uint32_t polled_row, ended_row; /* regions: the kernel's polling thread takes an operation; one on handles ends. REF_NONE */

@@ -329,6 +329,16 @@ static void read_end(struct replay *r, const struct iop_rec_text *rec)
 	end->reason = value_string(r, rec, "reason");
 }
 
+/* What the recorder had written and lost when it wrote this. */
+static int status(struct replay *r, const struct iop_rec_text *rec)
+{
+	r->counted = true;
+	r->written_records = number_or_zero(rec, "records");
+	r->counted_lost = number_or_zero(rec, "lost");
+	r->dropped_records = number_or_zero(rec, "spool_dropped");
+	return 0;
+}
+
 static int end(struct replay *r, const struct iop_rec_text *rec)
 {
 	static const struct { const char *key, *what; } counts[] = {
@@ -354,7 +364,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 	read_end(r, rec);
 	r->model->device = number_or_zero(rec, "device");
 	read_clock(rec, &r->model->clock_end);
-	r->dropped_records += number_or_zero(rec, "spool_dropped");
+	status(r, rec);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
 		ret = end_count(r, rec, counts[i].key, counts[i].what);
 	if (!ret && text_value(rec, "remark", remark, sizeof(remark)))
@@ -373,6 +383,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_MISSING: return missing(r, rec);
 	case IOP_REC_GAP: return gap(r, rec);
 	case IOP_REC_MAPPED: return mapped(r, rec);
+	case IOP_REC_STATUS: return status(r, rec);
 	case IOP_REC_END: return end(r, rec);
 	case IOP_REC_LEFT_OUT: return left_out(r, rec);
 	default: return 0;

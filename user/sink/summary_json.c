@@ -156,6 +156,7 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	       put(root, "end_reason", text(end->reason)) | put(root, "records_after_bound", number(end->after_bound)) |
 	       put(root, "calls", number(t->calls)) |
 	       put(root, "failed_calls", number(t->failed_calls)) | put(root, "records_lost", number(t->lost_records)) |
+	       put(root, "records_lost_exact", json_boolean(r->model->complete)) |
 	       put(root, "records_late", number(t->late_records)) | put(root, "calls_abandoned", number(t->abandoned)) |
 	       put(root, "calls_open", number(r->open_calls)) |
 	       put(root, "operations_open", number(r->open_operations)) |

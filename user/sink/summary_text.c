@@ -301,15 +301,16 @@ static void print_losses(FILE *out, const struct summary_report *r)
 		{ "calls nested too deep", t->frames_too_deep },
 	};
 
-	fprintf(out, "records lost %" PRIu64 "\n", t->lost_records);
+	fprintf(out, "records lost %s%" PRIu64 "\n", r->model->complete ? "" : "at least ", t->lost_records);
+	if (!r->model->complete)
+		fprintf(out, "the recording is incomplete: it has no end; %s\n", r->model->losses_counted ?
+			"what was lost in its last second is not known" : "how much is missing is not known");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (lines[i].value)
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, lines[i].value);
 	print_unknown_sizes(out, r);
 	print_left_out(out, r->model);
 	print_end(out, &r->model->end);
-	if (!r->model->complete)
-		fputs("the recording is incomplete: it has no end\n", out);
 	for (size_t i = 0; i < r->model->ndigest; i++) {
 		fputs("note: ", out);
 		print_text(out, r->model->digest[i]);

@@ -17,6 +17,12 @@
 #define SPOOL_BLOCK_MAX_BYTES (1u << 30)        /* what no block exceeds */
 #define SPOOL_LEVEL 1                   /* of zstd */
 
+/* The first block of a file is written with it and overwritten in place: it holds one text record that says how the recording
+ * stands, STATUS and at last END. So both need no room when the disk is full or the file may not grow (on a file system that copies
+ * on write they may). It is never compressed. A kill may leave it half written: then its checksum does not fit, and it is skipped. */
+#define SPOOL_STATUS_BLOCK 1u           /* spool_block_header.kind */
+#define SPOOL_STATUS_BYTES 8192u        /* of the block, its header included */
+
 struct spool_file_header {
 	char magic[8];
 	uint32_t version;
@@ -28,7 +34,7 @@ struct spool_block_header {
 	uint32_t raw_len;       /* bytes of records */
 	uint32_t stored_len;    /* bytes that follow; equal to raw_len: stored as they are */
 	uint32_t records;
-	uint32_t reserved;      /* 0 */
+	uint32_t kind;          /* 0, or SPOOL_STATUS_BLOCK */
 	uint32_t crc;           /* CRC-32 of the fields above and the stored bytes */
 };
 

@@ -88,7 +88,7 @@ static int unpack(struct spool_reader *reader, const struct spool_block_header *
 	return !ZSTD_isError(len) && len == header->raw_len ? 0 : -EBADMSG;
 }
 
-/* 1 for a block, 0 at the end. The sizes come from the file: the stored bytes are read before memory is taken for the raw ones,
+/* 1 for a block, 2 for one to be skipped, 0 at the end. The sizes come from the file: the stored bytes are read before memory is taken for the raw ones,
  * so that a damaged header cannot ask for much. */
 static int read_block(struct spool_reader *reader)
 {
@@ -106,6 +106,8 @@ static int read_block(struct spool_reader *reader)
 	n = read_full(reader->fd, reader->stored, header.stored_len);
 	if (n < 0)
 		return n;
+	if ((size_t)n == header.stored_len && header.kind == SPOOL_STATUS_BLOCK && !checksum_fits(&header, reader->stored))
+		return 2;
 	if ((size_t)n < header.stored_len || !checksum_fits(&header, reader->stored))
 		return -EBADMSG;
 	err = reserve(&reader->raw, &reader->raw_cap, header.raw_len);
@@ -127,8 +129,10 @@ int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, s
 	if (reader->damaged)
 		return -EBADMSG;
 	if (reader->at == reader->raw_len) {
-		int n = read_block(reader);
+		int n;
 
+		while ((n = read_block(reader)) == 2)
+			;
 		reader->damaged = n == -EBADMSG;
 		if (n <= 0)
 			return n;

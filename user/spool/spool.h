@@ -34,6 +34,11 @@ int spool_writer_free_bytes(const struct spool_writer *writer, uint64_t *bytes);
 int spool_writer_text(struct spool_writer *writer, enum iop_rec_type type, uint32_t tgid, uint64_t time_ns, const char *head,
 		      const char *raw);
 
+/* Writes how the recording stands (STATUS, at last END) to where the file has room for it from its beginning, whatever the disk is
+ * like. It replaces the text of the call before. Returns 0 or -errno; -E2BIG if head is longer than SPOOL_STATUS_TEXT_MAX. */
+#define SPOOL_STATUS_TEXT_MAX 8000      /* bytes */
+int spool_writer_status(struct spool_writer *writer, enum iop_rec_type type, uint64_t time_ns, const char *head);
+
 /* Flushes, closes, frees. NULL is fine. Returns the first error met over its life, 0 if none. */
 int spool_writer_destroy(struct spool_writer *writer);
 

@@ -154,6 +154,29 @@ static void writer_free(struct spool_writer *writer)
 	free(writer);
 }
 
+int spool_writer_status(struct spool_writer *writer, enum iop_rec_type type, uint64_t time_ns, const char *head)
+{
+	struct { struct spool_block_header header; struct iop_rec_text rec; char text[]; } *block;
+	size_t payload = SPOOL_STATUS_BYTES - sizeof(block->header), len = strlen(head);
+	int err;
+
+	_Static_assert(sizeof(block->header) + sizeof(block->rec) + SPOOL_STATUS_TEXT_MAX <= SPOOL_STATUS_BYTES, "SPOOL_STATUS_TEXT_MAX");
+	if (len > SPOOL_STATUS_TEXT_MAX)
+		return -E2BIG;
+	block = calloc(1, SPOOL_STATUS_BYTES);
+	if (!block)
+		return -ENOMEM;
+	block->header = (struct spool_block_header){ .magic = SPOOL_BLOCK_MAGIC, .raw_len = payload, .stored_len = payload, .records = 1,
+						     .kind = SPOOL_STATUS_BLOCK };
+	block->rec.rec = (struct iop_rec){ .len = payload, .type = type, .time_ns = time_ns };
+	block->rec.text_len = len;
+	memcpy(block->text, head, len);
+	block->header.crc = spool_block_crc(&block->header, &block->rec);
+	err = write_at(writer->fd, block, SPOOL_STATUS_BYTES, sizeof(struct spool_file_header));
+	free(block);
+	return err;
+}
+
 int spool_writer_create_at(struct spool_writer **out, int dir, const char *path)
 {
 	struct spool_writer *writer = calloc(1, sizeof(*writer));
@@ -169,8 +192,11 @@ int spool_writer_create_at(struct spool_writer **out, int dir, const char *path)
 	if (err)
 		goto free;
 	err = write_file_header(writer);
+	if (!err)
+		err = spool_writer_status(writer, IOP_REC_STATUS, 0, "records=0\n");
 	if (err)
 		goto unlink;
+	writer->file_bytes += SPOOL_STATUS_BYTES;
 	*out = writer;
 	return 0;
 unlink:
