@@ -356,8 +356,6 @@ static void define_clock_and_strings(struct writing *w)
 
 static void write_definitions(struct writing *w)
 {
-	OTF2_ErrorCode closed;
-
 	w->writer = OTF2_Archive_GetGlobalDefWriter(w->archive);
 	if (!w->writer) {
 		w->code = OTF2_ERROR_INTEGRITY_FAULT;
@@ -368,8 +366,9 @@ static void write_definitions(struct writing *w)
 	define_clock_and_strings(w);
 	w->strings_only = false;
 	define_all(w);
-	closed = OTF2_Archive_CloseGlobalDefWriter(w->archive, w->writer);
-	w->code = w->code == OTF2_SUCCESS ? closed : w->code;
+	w->code = otf2_library_checked(w->code);
+	if (w->code == OTF2_SUCCESS)
+		w->code = otf2_library_checked(OTF2_Archive_CloseGlobalDefWriter(w->archive, w->writer));
 }
 
 /* ---- properties ---- */
@@ -526,7 +525,6 @@ int archive_merge(struct merge *m, const char *dir)
 {
 	struct writing w = { .m = m, .members = calloc(most_members(m) + 1, sizeof(*w.members)) };
 	uint64_t chunk_bytes = archive_chunk_bytes(m);
-	OTF2_ErrorCode closed = OTF2_SUCCESS;
 
 	if (!w.members)
 		return merge_fail(m, -ENOMEM, "out of memory");
@@ -540,11 +538,10 @@ int archive_merge(struct merge *m, const char *dir)
 	if (w.archive) {
 		write_definitions(&w);
 		set_properties(&w);
-		closed = OTF2_Archive_Close(w.archive);
+		w.code = otf2_library_close(w.archive, w.code);
 	}
 	free(w.members);
-	if (w.code == OTF2_SUCCESS && closed == OTF2_SUCCESS && !otf2_library_failed())
+	if (w.code == OTF2_SUCCESS)
 		return 0;
-	return merge_fail(m, otf2_library_errno(w.code), "cannot write %s: %s", m->out,
-			  otf2_library_message(w.code == OTF2_SUCCESS ? closed : w.code));
+	return merge_fail(m, otf2_library_errno(w.code), "cannot write %s: %s", m->out, otf2_library_message(w.code));
 }

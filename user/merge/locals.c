@@ -138,7 +138,7 @@ static int write_def(const struct node *node, const struct node_map *map, const 
 {
 	OTF2_Archive *archive;
 	OTF2_DefWriter *writer = NULL;
-	OTF2_ErrorCode code, closed;
+	OTF2_ErrorCode code;
 
 	otf2_library_watch();
 	archive = otf2_library_create(scratch, "traces", node->head.event_chunk_bytes, chunk_bytes);
@@ -148,18 +148,14 @@ static int write_def(const struct node *node, const struct node_map *map, const 
 	if (code == OTF2_SUCCESS && !writer)
 		code = OTF2_ERROR_INTEGRITY_FAULT;
 	if (code == OTF2_SUCCESS)
-		code = write_maps(writer, node, map);
-	if (writer) {
-		closed = OTF2_Archive_CloseDefWriter(archive, writer);
-		code = code == OTF2_SUCCESS ? closed : code;
-	}
+		code = otf2_library_checked(write_maps(writer, node, map));
 	if (code == OTF2_SUCCESS)
-		code = OTF2_Archive_CloseDefFiles(archive);
-	if (archive) {
-		closed = OTF2_Archive_Close(archive);
-		code = code == OTF2_SUCCESS ? closed : code;
-	}
-	if (code == OTF2_SUCCESS && !otf2_library_failed())
+		code = otf2_library_checked(OTF2_Archive_CloseDefWriter(archive, writer));
+	if (code == OTF2_SUCCESS)
+		code = otf2_library_checked(OTF2_Archive_CloseDefFiles(archive));
+	if (archive)
+		code = otf2_library_close(archive, code);
+	if (code == OTF2_SUCCESS)
 		return 0;
 	snprintf(err, err_len, "cannot write the mapping of node %s: %s", node_string(node, node->head.host),
 		 otf2_library_message(code));

@@ -139,10 +139,12 @@ static int name_groups(struct replay *r)
 	return 0;
 }
 
-/* A communicator names its members by their locations: a rank without events needs one too. */
+/* A communicator names its members by their locations: a rank without events needs one too. Where nothing was called at all, every
+ * process gets one: readers refuse an archive without locations. */
 static int locate_ranks(struct replay *r)
 {
 	struct model *model = r->model;
+	bool all = !model->locations.n;
 	bool *located = calloc(model->groups.n + 1, sizeof(*located));
 	int ret = located ? 0 : -ENOMEM;
 
@@ -151,7 +153,7 @@ static int locate_ranks(struct replay *r)
 	for (struct process *p = r->all_processes; p && !ret; p = p->next) {
 		uint32_t location;
 
-		if (located[p->group] || model->groups.v[p->group].rank < 0)
+		if (located[p->group] || (model->groups.v[p->group].rank < 0 && !all))
 			continue;
 		location = location_new(r, p, p->tgid);
 		if (location == REF_NONE)
@@ -163,10 +165,24 @@ static int locate_ranks(struct replay *r)
 	return ret;
 }
 
+/* Of a recording that saw no process, for the same reason. */
+static int stand_in(struct replay *r)
+{
+	const struct process *process = r->all_processes ? r->all_processes : process_get(r, 0);
+
+	if (!process)
+		return -ENOMEM;
+	if (!process->tgid)
+		r->infos.v[process->group].comm = "no process";
+	return 0;
+}
+
 int ranks_finish(struct replay *r)
 {
-	struct claim *claims = calloc(r->infos.n + 1, sizeof(*claims));
-	int n = claims ? collect(r, claims) : -ENOMEM, turned_down = 0, ret;
+	int ret = stand_in(r), turned_down = 0, n;
+	struct claim *claims = ret ? NULL : calloc(r->infos.n + 1, sizeof(*claims));
+
+	n = claims ? collect(r, claims) : -ENOMEM;
 
 	if (n > 0)
 		turned_down = assign(r, claims, n);

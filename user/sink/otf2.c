@@ -95,7 +95,6 @@ int otf2_location_open(struct otf2_sink *s, const struct model *model, uint32_t 
 	l->kept = true;
 	if (l->writer || l->closed)
 		return 0;
-	otf2_library_watch();
 	l->writer = OTF2_Archive_GetEvtWriter(s->archive, model->locations.v[location].id);
 	return l->writer ? 0 : otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "write a location");
 }
@@ -107,10 +106,10 @@ static int location_close(struct otf2_sink *s, struct otf2_location *l)
 	OTF2_ErrorCode code = OTF2_EvtWriter_GetNumberOfEvents(l->writer, &l->events);
 
 	if (code == OTF2_SUCCESS)
-		code = OTF2_Archive_CloseEvtWriter(s->archive, l->writer);
+		code = otf2_library_checked(OTF2_Archive_CloseEvtWriter(s->archive, l->writer));
 	l->writer = NULL;
 	l->closed = true;
-	if (code != OTF2_SUCCESS || otf2_library_failed())
+	if (code != OTF2_SUCCESS)
 		return otf2_fail_library(s, code, "write the events of a location");
 	return 0;
 }
@@ -123,7 +122,6 @@ static int otf2_location_end(struct sink *sink, const struct model *model, uint3
 	(void)model;
 	if (s->error || !s->archive || location >= s->nlocations || !s->locations[location].writer)
 		return s->error;
-	otf2_library_watch();
 	return location_close(s, &s->locations[location]);
 }
 
@@ -140,7 +138,7 @@ static int close_events(struct otf2_sink *s)
 /* Readers log an error for every location without a .def file, be it empty. */
 static int write_local_definitions(struct otf2_sink *s, const struct model *model)
 {
-	OTF2_ErrorCode code = OTF2_Archive_CloseEvtFiles(s->archive);
+	OTF2_ErrorCode code = otf2_library_checked(OTF2_Archive_CloseEvtFiles(s->archive));
 
 	if (code == OTF2_SUCCESS)
 		code = OTF2_Archive_OpenDefFiles(s->archive);
@@ -150,11 +148,11 @@ static int write_local_definitions(struct otf2_sink *s, const struct model *mode
 		if (!s->locations[i].kept)
 			continue;
 		writer = OTF2_Archive_GetDefWriter(s->archive, model->locations.v[i].id);
-		code = writer ? OTF2_Archive_CloseDefWriter(s->archive, writer) : OTF2_ERROR_INTEGRITY_FAULT;
+		code = writer ? otf2_library_checked(OTF2_Archive_CloseDefWriter(s->archive, writer)) : OTF2_ERROR_INTEGRITY_FAULT;
 	}
 	if (code == OTF2_SUCCESS)
-		code = OTF2_Archive_CloseDefFiles(s->archive);
-	if (code != OTF2_SUCCESS || otf2_library_failed())
+		code = otf2_library_checked(OTF2_Archive_CloseDefFiles(s->archive));
+	if (code != OTF2_SUCCESS)
 		return otf2_fail_library(s, code, "write the definitions of a location");
 	return 0;
 }
@@ -186,10 +184,8 @@ static void archive_abandon(struct otf2_sink *s)
 static int archive_finish(struct otf2_sink *s, const struct model *model)
 {
 	OTF2_ErrorCode code;
-	int error;
+	int error = otf2_keep_members(s, model);
 
-	otf2_library_watch();
-	error = otf2_keep_members(s, model);
 	if (!error)
 		error = close_events(s);
 	if (!error)
@@ -202,8 +198,8 @@ static int archive_finish(struct otf2_sink *s, const struct model *model)
 		error = otf2_fail_library(s, OTF2_SUCCESS, "write the definitions");
 	if (error)
 		return error;
-	code = OTF2_Archive_Close(s->archive);
-	if (code != OTF2_SUCCESS || otf2_library_failed())
+	code = otf2_library_checked(OTF2_Archive_Close(s->archive));
+	if (code != OTF2_SUCCESS)
 		return otf2_fail_library(s, code, "write the anchor");
 	s->archive = NULL;
 	return 0;

@@ -42,7 +42,7 @@ struct definitions {
  * strings must be looked up before. */
 #define DEFINE(d, type, ...) do { \
 	if (!(d)->strings_only && (d)->code == OTF2_SUCCESS) \
-		(d)->code = OTF2_GlobalDefWriter_Write##type((d)->writer, __VA_ARGS__); \
+		(d)->code = otf2_library_checked(OTF2_GlobalDefWriter_Write##type((d)->writer, __VA_ARGS__)); \
 } while (0)
 
 /* ---- strings ---- */
@@ -88,7 +88,7 @@ static OTF2_StringRef string_ref(struct definitions *d, const char *text)
 		d->code = OTF2_ERROR_ENOMEM;
 		return OTF2_UNDEFINED_STRING;
 	}
-	d->code = OTF2_GlobalDefWriter_WriteString(d->writer, entry->ref, entry->text);
+	d->code = otf2_library_checked(OTF2_GlobalDefWriter_WriteString(d->writer, entry->ref, entry->text));
 	return entry->ref;
 }
 
@@ -109,7 +109,8 @@ static void define_variables(struct definitions *d)
 	for (size_t i = 0; i < d->model->variables.n && d->code == OTF2_SUCCESS; i++) {
 		char *name = utf8_printable(d->model->variables.v[i]);
 
-		d->code = name ? OTF2_GlobalDefWriter_WriteString(d->writer, d->nstrings++, name) : OTF2_ERROR_ENOMEM;
+		d->code = name ? otf2_library_checked(OTF2_GlobalDefWriter_WriteString(d->writer, d->nstrings++, name)) :
+				 OTF2_ERROR_ENOMEM;
 		free(name);
 	}
 }
@@ -140,6 +141,19 @@ static uint32_t *master_locations(const struct model *model)
 	return masters;
 }
 
+/* Readers refuse an archive without locations: where there were no events, all stay. */
+static int keep_any(struct otf2_sink *s, const struct model *model)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < s->nlocations; i++)
+		if (s->locations[i].kept)
+			return 0;
+	for (size_t i = 0; i < model->locations.n && !error; i++)
+		error = otf2_location_open(s, model, i);
+	return error;
+}
+
 int otf2_keep_members(struct otf2_sink *s, const struct model *model)
 {
 	uint32_t *masters = master_locations(model);
@@ -159,7 +173,7 @@ int otf2_keep_members(struct otf2_sink *s, const struct model *model)
 		}
 	}
 	free(masters);
-	return error;
+	return error ? error : keep_any(s, model);
 }
 
 static bool kept(const struct definitions *d, size_t location)
@@ -505,7 +519,6 @@ static void definitions_deinit(struct definitions *d)
 int otf2_definitions_write(struct otf2_sink *s, const struct model *model)
 {
 	struct definitions d = { .sink = s, .model = model };
-	OTF2_ErrorCode closed;
 	int error;
 
 	d.writer = OTF2_Archive_GetGlobalDefWriter(s->archive);
@@ -520,9 +533,8 @@ int otf2_definitions_write(struct otf2_sink *s, const struct model *model)
 		d.strings_only = false;
 		define_all(&d);
 	}
-	closed = OTF2_Archive_CloseGlobalDefWriter(s->archive, d.writer);
 	if (d.code == OTF2_SUCCESS)
-		d.code = closed;
+		d.code = otf2_library_checked(OTF2_Archive_CloseGlobalDefWriter(s->archive, d.writer));
 	definitions_deinit(&d);
 	if (error)
 		return otf2_fail(s, error, "%s: out of memory for the definitions", s->dir);

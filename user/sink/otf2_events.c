@@ -195,7 +195,7 @@ int otf2_event(struct sink *sink, const struct model *model, const struct model_
 
 	if (error)
 		return error;
-	code = write_event(s, s->locations[e->location].writer, e);
+	code = otf2_library_checked(write_event(s, s->locations[e->location].writer, e));
 	if (code != OTF2_SUCCESS)
 		return otf2_fail_library(s, code, "write an event");
 	s->locations[e->location].last_ns = e->time_ns;

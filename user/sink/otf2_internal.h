@@ -67,7 +67,8 @@ int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32
 
 int otf2_event(struct sink *sink, const struct model *model, const struct model_event *event);
 
-/* Opens a location for every member of a communicator, also where the rank has no events: the group needs a location to name. */
+/* Opens a location for every member of a communicator, also where the rank has no events: the group needs a location to name. Where
+ * nothing has events, opens every location of the model. */
 int otf2_keep_members(struct otf2_sink *sink, const struct model *model);
 
 /* Writes all definitions; the locations' event counts are known. Returns 0 or -errno. */

@@ -68,6 +68,11 @@ bool otf2_library_failed(void)
 	return failure.code != OTF2_SUCCESS;
 }
 
+OTF2_ErrorCode otf2_library_checked(OTF2_ErrorCode code)
+{
+	return code != OTF2_SUCCESS ? code : failure.code;
+}
+
 const char *otf2_library_message(OTF2_ErrorCode code)
 {
 	return failure.code != OTF2_SUCCESS ? failure.text : OTF2_Error_GetDescription(code);
@@ -156,6 +161,15 @@ void otf2_library_leak(OTF2_Archive *archive)
 		return;
 	*one = (struct leaked){ archive, all };
 	all = one;
+}
+
+OTF2_ErrorCode otf2_library_close(OTF2_Archive *archive, OTF2_ErrorCode code)
+{
+	code = otf2_library_checked(code);
+	if (code == OTF2_SUCCESS)
+		return otf2_library_checked(OTF2_Archive_Close(archive));
+	otf2_library_leak(archive);
+	return code;
 }
 
 OTF2_ErrorCode otf2_library_property(OTF2_Archive *archive, const char *key, const char *value)

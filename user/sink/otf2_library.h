@@ -28,6 +28,8 @@
 /* From here on the thread's first failure inside the library is kept instead of printed. */
 void otf2_library_watch(void);
 bool otf2_library_failed(void);
+/* code, or the kept failure's where the call itself reported success: a flush that fails is not told to the call that caused it. */
+OTF2_ErrorCode otf2_library_checked(OTF2_ErrorCode code);
 /* What failed, in words and as negative errno (never 0); code where the library kept nothing. */
 const char *otf2_library_message(OTF2_ErrorCode code);
 int otf2_library_errno(OTF2_ErrorCode code);
@@ -38,6 +40,9 @@ OTF2_Archive *otf2_library_create(const char *dir, const char *name, uint64_t ev
 /* Keeps an archive in which a call has failed: the library must not be called for it again, not even to close it (it uses buffers
  * after freeing them). */
 void otf2_library_leak(OTF2_Archive *archive);
+
+/* Closes an archive, unless a call for it has failed (code, or a kept failure): then it is leaked. Returns the first failure. */
+OTF2_ErrorCode otf2_library_close(OTF2_Archive *archive, OTF2_ErrorCode code);
 
 /* Sets the archive's property IOPROBE::key. */
 OTF2_ErrorCode otf2_library_property(OTF2_Archive *archive, const char *key, const char *value);
