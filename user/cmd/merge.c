@@ -6,7 +6,9 @@
 
 #include <argp.h>
 #include <stddef.h>
+#include <stdio.h>
 
+#include "merge/rights.h"
 #include "merge/run.h"
 
 enum { OPT_JSON = 256, OPT_SAME_JOB };
@@ -46,12 +48,17 @@ int cmd_merge(int argc, char **argv)
 	static const struct argp argp = {
 		options, parse, "-o DIR NODE_DIR...",
 		"Makes one archive of a job from those that ioprobe recorded on its nodes: one system tree, ranks over all nodes, one definition of "
-		"what the nodes share. Events are linked, not rewritten. Under mpirun or srun the processes share the work.",
+		"what the nodes share. Events are linked, not rewritten. Under mpirun or srun the processes share the work. Under sudo it runs as "
+		"the calling user; root merges archives of root's only.",
 		NULL, NULL, NULL,
 	};
 	struct merge_options o = { 0 };
+	char err[4800] = "";
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	return merge_run(&o);
+	if (!merge_take_rights(&o, err, sizeof(err)))
+		return merge_run(&o);
+	fprintf(stderr, "ioprobe: %s\n", err);
+	return 1;
 }
