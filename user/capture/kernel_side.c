@@ -237,7 +237,7 @@ int kernel_side_create(struct kernel_side **out, const struct table_set *set, co
 	if (err) {
 		if (!err_text[0])
 			snprintf(err_text, err_len, "cannot make the BPF programs' rings: %s", err == -EPERM ?
-				 "needs root, or CAP_BPF with CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN" : strerror(-err));
+				 "needs root, or CAP_BPF and CAP_PERFMON" : strerror(-err));
 		kernel_side_destroy(kernel);
 		return err;
 	}

@@ -20,12 +20,14 @@
 
 #include "capture/tracepoints.h"
 #include "ioprobe.skel.h"
+#include "privilege/capabilities.h"
 
 #define DEFAULT_RING_BYTES_PER_CPU (8ull << 20)
 #define DEFAULT_RING_BYTES_MAX (128ull << 20)
 #define TRACE_UPROBE_MULTI 48   /* enum bpf_attach_type of newer headers than Debian 12's */
 #define TRACE_UPROBE_SESSION 57
 #define NO_RING_BYTES 4096
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 /* ---- rings ---- */
 
@@ -276,9 +278,20 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	bpf_map__set_max_entries(skel->maps.left_out, facts->slots * facts->layers * IOP_FILTERS);
 }
 
+/* For a type that this kernel does not have, libbpf (before 1.4) goes through the modules' types, which only CAP_SYS_ADMIN may, and
+ * gives up if it may not. With the kernel's own types named as a file it does not look further; none of ours is a module's. */
+static struct ioprobe_bpf *open_skeleton(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+
+	if (!capability_has(CAP_SYS_ADMIN))
+		options.btf_custom_path = KERNEL_TYPES;
+	return ioprobe_bpf__open_opts(&options);
+}
+
 static int try_load(struct programs *programs, const struct table_set *set, const struct program_options *options)
 {
-	struct ioprobe_bpf *skel = ioprobe_bpf__open();
+	struct ioprobe_bpf *skel = open_skeleton();
 	int err;
 
 	if (!skel)
@@ -302,10 +315,10 @@ static int try_load(struct programs *programs, const struct table_set *set, cons
 
 static const char *remedy(int err)
 {
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
+	if (access(KERNEL_TYPES, R_OK))
 		return "the kernel offers no BTF (CONFIG_DEBUG_INFO_BTF)";
 	if (err == -EPERM)
-		return "needs root, or CAP_BPF with CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN";
+		return "needs root, or CAP_BPF and CAP_PERFMON, and a kernel whose lockdown or security module allows it";
 	return libbpf_words[0] ? libbpf_words : strerror(-err);
 }
 

@@ -17,6 +17,7 @@
 #include "capture/kernel_side.h"
 #include "capture/procfs.h"
 #include "elf/symbols.h"
+#include "privilege/capabilities.h"
 
 enum verdict { OK, NOTE, FAIL };
 
@@ -30,12 +31,34 @@ static void say(enum verdict verdict, const char *what, const char *detail)
 	failed |= verdict == FAIL;
 }
 
+static void check_capability(const struct capability_use *use)
+{
+	char detail[512];
+
+	if (capability_has(use->number)) {
+		snprintf(detail, sizeof(detail), "to %s", use->purpose);
+		say(OK, use->name, detail);
+		return;
+	}
+	snprintf(detail, sizeof(detail), "missing, is needed to %s; run as root (sudo), or give it to ioprobe (setcap, ambient capabilities)",
+		 use->purpose);
+	say(use->required ? FAIL : NOTE, use->name, detail);
+}
+
 static void check_privileges(void)
 {
-	if (geteuid())
-		say(FAIL, "privileges", "not root; run as: sudo ioprobe check");
-	else
+	size_t n = 0;
+
+	while (n < ncapability_uses && capability_has(capability_uses[n].number))
+		n++;
+	if (!geteuid() && n == ncapability_uses) {
 		say(OK, "privileges", "root");
+		return;
+	}
+	for (size_t i = 0; i < ncapability_uses; i++)
+		check_capability(&capability_uses[i]);
+	if (geteuid())
+		say(NOTE, "ioprobe serve", "needs root: it writes for the users of jobs");
 }
 
 static void check_namespace(void)
@@ -165,6 +188,7 @@ int cmd_check(int argc, char **argv)
 					  NULL, NULL,
 					  NULL };
 	struct utsname uts;
+	char missing[64];
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
@@ -175,7 +199,7 @@ int cmd_check(int argc, char **argv)
 	check_namespace();
 	check_btf();
 	check_lockdown();
-	if (!geteuid())
+	if (!capability_missing(missing, sizeof(missing)))
 		check_bpf();
 	check_linker();
 	return failed;

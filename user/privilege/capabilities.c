@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What each capability is for was found by taking one away at a time (tests/e2e/capabilities.sh).
+ * By raw system calls, which change the calling thread only and may be made after a fork. tests/e2e/privilege.sh records with the
+ * required ones alone.
  */
 #include "privilege/capabilities.h"
 
@@ -14,9 +15,10 @@
 const struct capability_use capability_uses[] = {
 	{ CAP_BPF, "CAP_BPF", true, "load BPF programs" },
 	{ CAP_PERFMON, "CAP_PERFMON", true, "attach them to system calls and library functions" },
-	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, "read /proc of other users' processes and give return addresses back to unwinders in them" },
-	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false, "follow /proc/PID/map_files to deleted libraries and those of containers" },
-	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, "read libraries and /proc files that only other users may read" },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, "record processes of other users, and programs with more rights than their user" },
+	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false, "probe libraries that were deleted or replaced, or are in a container (CAP_CHECKPOINT_RESTORE "
+	  "does, too)" },
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, "read the libraries and the /proc files of other users' processes" },
 	{ CAP_SYS_NICE, "CAP_SYS_NICE", false, "answer a starting program at once on a busy node" },
 };
 const size_t ncapability_uses = sizeof(capability_uses) / sizeof(capability_uses[0]);
