@@ -452,6 +452,60 @@ static int write_limited(rlim_t bytes)
 	return error;
 }
 
+/* After a failed flush libotf2 must not be called again: the event that caused it reports it, not the end of the archive. */
+static void stops_at_failed_flush(void **state)
+{
+	struct model model = make_model();
+	struct rlimit old, limit;
+	struct sink *sink;
+	char err[256];
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(otf2_sink_create(&sink, dir, err, sizeof(err)), 0);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = (struct rlimit){ .rlim_cur = 4096, .rlim_max = old.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &limit);
+	assert_int_equal(many_writes(sink, &model, 400000), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(sink->finish(sink, &model), -EFBIG);
+	assert_non_null(strstr(otf2_sink_error(sink), "write an event"));
+	assert_false(exists("traces.otf2"));
+	assert_false(exists("traces.def"));
+	assert_false(exists("traces"));
+	otf2_sink_destroy(sink);
+}
+
+/* What an interrupted attempt left is no archive, whatever it is; links go, what they lead to stays. */
+static void leftovers_are_removed(void **state)
+{
+	struct model model = make_model();
+	struct sink *sink;
+	char path[512];
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+
+	(void)state;
+	assert_false(otf2_archive_is_complete(fd));
+	assert_int_equal(otf2_archive_remove(fd), 0);
+	sink = write_script(dir, &model);
+	assert_int_equal(sink->finish(sink, &model), 0);
+	otf2_sink_destroy(sink);
+	assert_true(otf2_archive_is_complete(fd));
+	snprintf(path, sizeof(path), "%s/traces.otf2", dir);
+	assert_int_equal(truncate(path, 50), 0);
+	assert_false(otf2_archive_is_complete(fd));
+	assert_int_equal(otf2_archive_remove(fd), 0);
+	assert_false(exists("traces.otf2") || exists("traces.def") || exists("traces"));
+	assert_int_equal(symlinkat("/etc/passwd", fd, "traces.otf2"), 0);
+	assert_int_equal(symlinkat("/etc", fd, "traces"), 0);
+	assert_int_equal(mkfifoat(fd, "traces.def", 0600), 0);
+	assert_false(otf2_archive_is_complete(fd));
+	assert_int_equal(otf2_archive_remove(fd), 0);
+	assert_int_equal(faccessat(fd, "traces", F_OK, AT_SYMLINK_NOFOLLOW), -1);
+	assert_int_equal(access("/etc/passwd", F_OK), 0);
+	close(fd);
+}
+
 /* It may be full in the middle of the events, at their very end, in the definitions or in the anchor. */
 static void write_error_leaves_no_anchor(void **state)
 {
@@ -567,6 +621,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(time_may_not_go_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(undefined_refs_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_location_is_flushed, setup, teardown),
+		cmocka_unit_test_setup_teardown(stops_at_failed_flush, setup, teardown),
+		cmocka_unit_test_setup_teardown(leftovers_are_removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(write_error_leaves_no_anchor, setup, teardown),
 		cmocka_unit_test_setup_teardown(idle_rank_keeps_its_location, setup, teardown),
 		cmocka_unit_test_setup_teardown(oversized_group_is_an_error, setup, teardown),
