@@ -15,6 +15,7 @@
 	X(table) \
 	X(elf) \
 	X(placement) \
+	X(plan) \
 	X(maps) \
 	X(mounts) \
 	X(wire) \
