@@ -254,6 +254,7 @@ struct iop_rec_map {
  * kernel takes it, inside io_uring_enter or by the kernel's polling thread, which is in no call. */
 struct iop_rec_async {
 	struct iop_rec rec;
+	/* The kernel's addresses are in the rings only: the agent writes numbers of the recording in their place. */
 	__u64 key;              /* io_uring: the kernel's request; libaio: the iocb. Used again after the end */
 	__u64 context;          /* io_uring: the ring; libaio: the context */
 	__u64 user_data;

@@ -98,3 +98,9 @@ for program in libaio uring; do
 		grep 'left out' "$TMP/$case/out" || echo 'not counted')"
 	verdict "$case, nothing unexplained" "$(grep 'began before the recording' "$TMP/$case/out")"
 done
+
+# A spool is the user's: where the kernel has its objects is none of his business.
+fresh addresses >/dev/null
+record addresses --keep-spool -- "$P/uring" "$TMP/addresses/data"
+found=$("$PYTHON" "$TESTS/lib/spool_records.py" "$TMP/addresses/trace/spool" 2>&1)
+verdict "no addresses of the kernel in a spool" "$([ "${found%% *}" -gt 50 ] && [ "${found#* }" = 0 ] || echo "records, addresses: $found")"

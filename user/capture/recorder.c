@@ -44,6 +44,7 @@ static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t old_tid,
 void recorder_on_record(void *arg, const struct iop_rec *rec)
 {
 	struct recorder *r = arg;
+	union object_numbers_room room;
 
 	if (!budget_admits(r->budget, r->spool, rec))
 		return;
@@ -69,7 +70,7 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 	default:
 		break;
 	}
-	spool_writer_append(r->spool, rec);
+	spool_writer_append(r->spool, object_numbers_hide(&r->object_numbers, rec, &room));
 }
 
 /* A forked process that has become another program meanwhile has nothing left to be probed as what it was. */
@@ -406,6 +407,7 @@ static int close_all(struct recorder *r, int err)
 	int spool_err;
 
 	ceiling_destroy(r->ceiling);
+	object_numbers_deinit(&r->object_numbers);
 	left_out_destroy(r->left_out);
 	demands_destroy(r->demands);
 	detach_all(r);

@@ -11,6 +11,7 @@
 #include "capture/ceiling.h"
 #include "capture/demand.h"
 #include "capture/hold_server.h"
+#include "capture/object_numbers.h"
 #include "capture/launch.h"
 #include "capture/left_out.h"
 #include "capture/links.h"
@@ -37,6 +38,7 @@ struct recorder {
 	struct left_out *left_out;
 	struct demands *demands;
 	struct spool_writer *spool;
+	struct object_numbers object_numbers;
 	struct launch launch;
 	struct recorder_prepared prepared;
 	bool launched, raised, stop;
