@@ -49,7 +49,7 @@ static void open_write_close(void **state)
 {
 	(void)state;
 	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\nmntns=mnt:[1]\n", NULL);
-	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:40 / /d rw - nfs4 srv:/d rw\n");
+	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "29 1 8:2 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 / /d rw - nfs4 srv:/d rw\n");
 	sb_open(&sb, 100, 10, 20, 0, 3, "/d/f", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
 	rw(100, "write", 30, 40, 0, 3, 100, 60);
 	sb_call(&sb, 100, "pwrite64", 50, 60, 0, 8, ARGS(ARG(HANDLE, 3), ARG(BYTES, 8), ARG(OFFSET, 4096)));
@@ -625,9 +625,46 @@ static void notes_and_end(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
 
+/* ---- mounts ---- */
+
+static enum model_scope scope_of(const char *path)
+{
+	for (size_t i = 0; i < sb.model.files.n; i++)
+		if (!strcmp(sb.model.files.v[i].path, path))
+			return sb.model.files.v[i].scope;
+	fail_msg("no file %s", path);
+	return SCOPE_UNKNOWN;
+}
+
+/* The builder's files are on mount 30 and device 8:1. The kernel gives a mount's number to another file system when it is free. */
+static void mount_numbers_are_reused(void **state)
+{
+	(void)state;
+	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\nmntns=mnt:[1]\n", NULL);
+	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "30 29 0:40 / /d rw - ramfs none rw\n");
+	sb_open(&sb, 100, 10, 20, 0, 3, "/d/unknown", O_RDONLY);
+	expect("100 @10 enter openat\n100 @20 create h0 m0 c0 s0\n100 @20 leave openat\n");
+	assert_int_equal(scope_of("/d/unknown"), SCOPE_UNKNOWN);
+	assert_null(sb.model.files.v[0].fs_type);
+}
+
+static void mount_of_another_time(void **state)
+{
+	(void)state;
+	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\nmntns=mnt:[1]\n", NULL);
+	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "30 29 8:1 / /d rw - nfs4 srv:/d rw\n");
+	sb_text(&sb, IOP_REC_MOUNTS, 100, 500, "mntns=mnt:[1]\n", "30 29 8:1 / /d rw - ext4 /dev/sdb rw\n");
+	sb_open(&sb, 100, 10, 20, 0, 3, "/d/early", O_RDONLY);
+	sb_open(&sb, 100, 600, 610, 0, 4, "/d/late", O_RDONLY);
+	replay();
+	assert_int_equal(scope_of("/d/early"), SCOPE_SHARED);
+	assert_int_equal(scope_of("/d/late"), SCOPE_NODE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(mount_numbers_are_reused), TEST(mount_of_another_time),
 		TEST(open_write_close), TEST(failed_calls), TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates),
 		TEST(record_locks), TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
 		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),

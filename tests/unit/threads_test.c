@@ -18,8 +18,8 @@
 #include "sink/otf2.h"
 #include "sink/summary.h"
 
-#define THREADS 20000
-#define LIMIT_KIB (200 << 10)
+#define THREADS 4000            /* 1 GiB if each had a buffer until the end */
+#define LIMIT_KIB (100 << 10)
 #define PROCESS 100
 
 /* ---- very many ---- */

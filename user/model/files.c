@@ -210,6 +210,10 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	info->kernel = true;
 	info->group = process->group;
 	info->mnt_id = special ? 0 : rec->mnt_id;
+	info->dev_major = rec->dev_major;
+	info->dev_minor = rec->dev_minor;
+	info->described_ns = rec->rec.time_ns;
+	info->scanned = rec->rec.flags & IOP_F_SCAN;
 	info->regular = S_ISREG(rec->i_mode);
 	file->directory = S_ISDIR(rec->i_mode);
 	file->special = special;
@@ -229,18 +233,46 @@ uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino)
 
 /* ---- mounts ---- */
 
-static const struct mount_row *mount_of_id(const struct replay *r, const char *ns, uint32_t id)
+/* On these stat(2) shows a device of its own for each volume or file, mountinfo the super block's. */
+static bool has_other_numbers(const char *fs_type)
 {
-	const struct mount_row *row, *other = NULL;
+	return !strcmp(fs_type, "btrfs") || !strcmp(fs_type, "bcachefs") || !strcmp(fs_type, "overlay") || !strcmp(fs_type, "aufs");
+}
 
-	for (size_t i = r->mounts.n; i-- > 0;) {
-		row = mounts_by_id(&r->mounts.v[i].mounts, id);
-		if (row && ns && !strcmp(r->mounts.v[i].ns, ns))
-			return row;
-		if (row && !other)
-			other = row;    /* ids are unique over all namespaces of the kernel */
+/* The kernel gives a mount's number to another one as soon as it is free: the file system must be the file's. */
+static bool is_mount_of(const struct mount_row *row, const struct file_info *info)
+{
+	return (row->dev_major == info->dev_major && row->dev_minor == info->dev_minor) ||
+	       (info->scanned && has_other_numbers(row->fs_type));
+}
+
+/* How far a table is from the moment at which the file was described: the last one before that was true, one after it may be. */
+static uint64_t distance(const struct mount_table *table, uint64_t time_ns)
+{
+	return table->time_ns <= time_ns ? (time_ns - table->time_ns) / 2 : UINT64_MAX / 2 + (table->time_ns - time_ns) / 2;
+}
+
+/* Numbers are unique over all mount namespaces of the kernel at a time. NULL: unknown. */
+static const struct mount_row *mount_of_id(const struct replay *r, const char *ns, const struct file_info *info)
+{
+	const struct mount_row *best = NULL;
+	uint64_t best_distance = UINT64_MAX;
+	bool best_own = false;
+
+	for (size_t i = 0; i < r->mounts.n; i++) {
+		const struct mount_table *table = &r->mounts.v[i];
+		const struct mount_row *row = mounts_by_id(&table->mounts, info->mnt_id);
+		bool own = ns && !strcmp(table->ns, ns);
+
+		if (!row || !is_mount_of(row, info) || own < best_own)
+			continue;
+		if (own == best_own && best && distance(table, info->described_ns) >= best_distance)
+			continue;
+		best = row;
+		best_own = own;
+		best_distance = distance(table, info->described_ns);
 	}
-	return other;
+	return best;
 }
 
 static const struct mount_row *mount_of_path(const struct replay *r, const char *ns, const char *path)
@@ -265,7 +297,7 @@ static const struct mount_row *mount_of_file(const struct replay *r, size_t i)
 	const char *ns = r->infos.v[info->group].mntns, *path = r->model->files.v[i].path;
 
 	if (info->mnt_id)
-		return mount_of_id(r, ns, info->mnt_id);
+		return mount_of_id(r, ns, info);
 	if (info->kernel || path[0] != '/' || (!ns && !one_namespace(r)))
 		return NULL;
 	return mount_of_path(r, ns, path);

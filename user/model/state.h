@@ -215,10 +215,17 @@ struct location_use { uint64_t last_ns; uint32_t operations; bool thread_gone, e
 
 /* label: what a socket is called in the end, NULL. kernel: described by the kernel, not by a call's argument. next: another file
  * of the same path, REF_NONE. */
-struct file_info { uint32_t group, mnt_id, next; bool regular, kernel, socket; const char *label; };
+struct file_info {
+	uint32_t group, mnt_id, next;
+	uint32_t dev_major, dev_minor;  /* of the file system, as described_ns says */
+	uint64_t described_ns;
+	bool scanned;                   /* by stat(2), which shows other numbers than mountinfo on some file systems */
+	bool regular, kernel, socket;
+	const char *label;
+};
 struct variable_name { const char *name; uint32_t number; UT_hash_handle hh; };
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
-struct mount_table { const char *ns; struct mounts mounts; };
+struct mount_table { const char *ns; uint64_t time_ns; struct mounts mounts; };
 struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
 
 /* Notes of one kind, added up. */

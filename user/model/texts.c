@@ -191,6 +191,7 @@ static int mounts(struct replay *r, const struct iop_rec_text *rec)
 		return -ENOMEM;
 	}
 	entry->ns = ns ? ns : "";
+	entry->time_ns = rec->rec.time_ns;
 	entry->mounts = parsed;
 	return 0;
 }
