@@ -4,6 +4,7 @@
 
 service_client.py SOCKET send TEXT       one packet; prints the messages of the answers
 service_client.py SOCKET entries N       a start with N entries, likewise
+service_client.py SOCKET jobs N          starts of N jobs that do not exist
 service_client.py SOCKET idle N FILE     N connections that say nothing, until it is ended; FILE is made when they are open
 service_client.py SOCKET hang-up FILE    a server that closes each connection without an answer; FILE is made when it listens
 """
@@ -54,6 +55,9 @@ def main(path, what, *rest):
         send(path, rest[0])
     elif what == "entries":
         send(path, json.dumps({"request": "start", "job": "77", "entries": ["A=%d" % i for i in range(int(rest[0]))]}))
+    elif what == "jobs":
+        for i in range(int(rest[0])):
+            send(path, json.dumps({"request": "start", "job": str(800000 + i)}))
     elif what == "idle":
         idle(path, int(rest[0]), rest[1])
     elif what == "hang-up":
