@@ -29,7 +29,7 @@ static const struct { const char *name; int (*run)(int argc, char **argv); } com
 
 int main(int argc, char **argv)
 {
-	launch_keep_signals();
+	launch_keep_inherited();
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);

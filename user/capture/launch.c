@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,13 +22,26 @@
 
 #define DEFAULT_PATH "/bin:/usr/bin"    /* as execvp(3) has it */
 
-static struct sigaction inherited_xfsz;
+static struct { struct sigaction xfsz; sigset_t mask; struct rlimit core; } inherited;
 
-void launch_keep_signals(void)
+/* The kernel makes a process that was started with capabilities of its file undumpable: then its /proc is root's, by which descriptors are
+ * named for probes. Its user still cannot trace it without the same capabilities (ptrace(2)), but would get its cores. */
+static void open_own_proc(void)
+{
+	const struct rlimit none = { 0, inherited.core.rlim_max };
+
+	if (geteuid() && prctl(PR_GET_DUMPABLE) != 1 && !setrlimit(RLIMIT_CORE, &none))
+		prctl(PR_SET_DUMPABLE, 1);
+}
+
+void launch_keep_inherited(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
-	sigaction(SIGXFSZ, &ignore, &inherited_xfsz);
+	sigaction(SIGXFSZ, &ignore, &inherited.xfsz);
+	sigprocmask(SIG_SETMASK, NULL, &inherited.mask);
+	getrlimit(RLIMIT_CORE, &inherited.core);
+	open_own_proc();
 }
 
 /* ---- in the child: system calls only, other threads may have held any lock when it was forked ---- */
@@ -52,15 +67,14 @@ static int execute(const struct launch_program *program, char **shell_argv)
 
 static void run_child(int wait_fd, int error_fd, const struct launch_program *program, char **shell_argv)
 {
-	sigset_t none;
 	char byte;
 	int err;
 
 	if (read(wait_fd, &byte, 1) != 1)
 		_exit(127);
-	sigaction(SIGXFSZ, &inherited_xfsz, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigaction(SIGXFSZ, &inherited.xfsz, NULL);
+	sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
+	setrlimit(RLIMIT_CORE, &inherited.core);
 	err = become(program->who);
 	if (!err)
 		err = execute(program, shell_argv);

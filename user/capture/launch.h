@@ -20,9 +20,10 @@ struct launch_program {
 
 struct launch { pid_t pid; int go_fd, error_fd; };
 
-/* For main, first of all: SIGXFSZ is ignored, so that a limit on the size of files is an error (EFBIG) and no death. Launched
- * programs get the disposition that was inherited. */
-void launch_keep_signals(void);
+/* For main, first of all. SIGXFSZ is ignored, so that a limit on the size of files is an error (EFBIG) and no death. A process with
+ * capabilities of its file may use its own /proc, and dumps no core for its user. Launched programs get what was inherited: that
+ * signal, the signal mask, the limit on cores. */
+void launch_keep_inherited(void);
 
 /* Forks. The child waits. Other threads may exist: the child makes system calls only. Returns 0 or -errno. */
 int launch_prepare(struct launch *launch, const struct launch_program *program);
