@@ -175,6 +175,10 @@ static struct account *account_of(struct ceiling *ceiling, const struct iop_rec 
 		account->credit_ns = CREDIT_NS;
 		account->filled_ns = rec->time_ns;
 		HASH_ADD_INT(ceiling->accounts, tgid, account);
+		if (!hash_added(account)) {
+			free(account);
+			return NULL;
+		}
 	}
 	return ceiling->last = account;
 }

@@ -94,6 +94,10 @@ void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
 		return;         /* the probes stay in place, and nothing counts */
 	demand->pid = pid;
 	HASH_ADD_INT(demands->all, pid, demand);
+	if (!hash_added(demand)) {
+		free(demand);
+		return;
+	}
 	kernel_side_demand(demands->kernel, pid, &before);
 	placed.since_ns = monotonic_ns();
 	kernel_side_set_demand(demands->kernel, pid, &placed);

@@ -179,7 +179,10 @@ static struct library *library_create(struct libraries *libraries, const char *p
 	}
 	note_plan_missing(libraries, library);
 	HASH_ADD(hh, libraries->all, key, sizeof(library->key), library);
-	return library;
+	if (hash_added(library))
+		return library;
+	library_destroy(library);
+	return NULL;
 }
 
 static struct library *find_library(struct libraries *libraries, uint64_t dev, uint64_t ino)

@@ -6,7 +6,6 @@
 #ifndef IOPROBE_LIBRARIES_H
 #define IOPROBE_LIBRARIES_H
 
-#include <uthash.h>
 
 #include "capture/attach.h"
 #include "capture/code_file.h"
@@ -15,6 +14,7 @@
 #include "capture/procfs.h"
 #include "parse/parse.h"
 #include "spool/spool.h"
+#include "util/hash.h"
 
 /* Points that are attached and detached together. */
 enum point_group {

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "elf/symbols.h"
+#include "util/hash.h"
 
 #define RENDEZVOUS "_dl_debug_state"
 
@@ -76,6 +76,8 @@ static int index_functions(struct planner *p)
 		last = last ? last + 1 : p->storage;
 		*last = (struct named){ .name = p->functions[i].name, .first = &p->functions[i], .n = 1 };
 		HASH_ADD_KEYPTR(hh, p->named, last->name, strlen(last->name), last);
+		if (!hash_added(last))
+			return -ENOMEM;
 	}
 	return 0;
 }

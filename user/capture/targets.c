@@ -246,6 +246,10 @@ static struct target *target_get(struct targets *targets, pid_t pid, uint64_t si
 	target->pid = pid;
 	targets_expect(targets, HASH_COUNT(targets->all) + 1);
 	HASH_ADD_INT(targets->all, pid, target);
+	if (!hash_added(target)) {
+		free(target);
+		return NULL;
+	}
 	targets->processes++;
 	return target;
 }
@@ -641,6 +645,10 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 			return;
 		end->pid = pid;
 		HASH_ADD_INT(targets->early_ends, pid, end);
+		if (!hash_added(end)) {
+			free(end);
+			return;
+		}
 	}
 	end->time_ns = time_ns;
 }

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "elf/elf_file.h"
+#include "util/hash.h"
 
 #define VERSION_HIDDEN 0x8000   /* of a .gnu.version entry: not the default version of its name */
 
@@ -36,8 +36,11 @@ static int wanted_create(struct wanted **set, struct wanted **storage, const cha
 	for (size_t i = 0; i < n; i++) {
 		v[i].name = names[i];
 		HASH_FIND_STR(*set, names[i], known);
-		if (!known)
-			HASH_ADD_KEYPTR(hh, *set, v[i].name, strlen(v[i].name), &v[i]);
+		if (known)
+			continue;
+		HASH_ADD_KEYPTR(hh, *set, v[i].name, strlen(v[i].name), &v[i]);
+		if (!hash_added(&v[i]))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -3,13 +3,12 @@
  * Two hash tables.
  */
 #include "merge/index.h"
+#include "util/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 struct index_entry { struct index_key key; uint32_t value; UT_hash_handle hh; };
 

@@ -3,12 +3,12 @@
  * Whether a spool has a whole job, so that its archive will not be merged with those of other nodes.
  */
 #include "model/replay.h"
+#include "util/hash.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* A launch by name, or with a rank's number behind it. */
 struct seen { char name[320]; long size; long ranks; UT_hash_handle hh; };
@@ -26,7 +26,10 @@ static struct seen *seen_get(struct seen **all, const char *name, bool *is_new)
 		return NULL;
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	HASH_ADD_STR(*all, name, s);
-	return s;
+	if (hash_added(s))
+		return s;
+	free(s);
+	return NULL;
 }
 
 /* A process is told of anew with each program that it becomes: ranks count once. */

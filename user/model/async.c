@@ -218,7 +218,10 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 	if (rec->op != IOP_ASYNC_OPEN && rec->op != IOP_ASYNC_OTHER && !(rec->flags & IOP_ASYNC_LEFT_OUT))
 		op->handle = handle_of(r, thread->process, rec);
 	HASH_ADD(hh, r->async, key, sizeof(op->key), op);
-	return op;
+	if (hash_added(op))
+		return op;
+	free(op);
+	return NULL;
 }
 
 int async_record(struct replay *r, struct thread *thread, const struct iop_rec_async *rec)

@@ -69,6 +69,10 @@ static int value_set(struct process *process, uint64_t value, uint32_t context)
 			return -ENOMEM;
 		known->value = narrowed(process, value);
 		HASH_ADD(hh, process->comms, value, sizeof(known->value), known);
+		if (!hash_added(known)) {
+			free(known);
+			return -ENOMEM;
+		}
 	}
 	known->context = context;
 	return 0;
@@ -220,6 +224,10 @@ static unsigned *open_counter(struct process *process, const char *key)
 			return NULL;
 		count->key = key;
 		HASH_ADD_KEYPTR(hh, process->opens, count->key, len, count);
+		if (!hash_added(count)) {
+			free(count);
+			return NULL;
+		}
 	}
 	return &count->n;
 }
@@ -242,6 +250,10 @@ static struct unified *unified_get(struct replay *r, uint32_t paradigm, uint32_t
 			u = NULL;
 		} else {
 			HASH_ADD_KEYPTR(hh, r->unified, u->key, len, u);
+			if (!hash_added(u)) {
+				free(u);
+				u = NULL;
+			}
 		}
 	}
 	free(text);

@@ -69,7 +69,7 @@ static struct comm_context *context_get(struct communities *c, const char *key, 
 	context->index = CONTEXT_OTHERS + c->context_list.n - 1;
 	context->community = REF_NONE;
 	HASH_ADD_KEYPTR(hh, c->contexts, context->key, strlen(context->key), context);
-	return context;
+	return hash_added(context) ? context : NULL;    /* the list owns it */
 }
 
 static struct creation *creation_get(struct communities *c, const char *key)
@@ -88,7 +88,7 @@ static struct creation *creation_get(struct communities *c, const char *key)
 	if (!creation->key)
 		return NULL;
 	HASH_ADD_KEYPTR(hh, c->creations, creation->key, strlen(creation->key), creation);
-	return creation;
+	return hash_added(creation) ? creation : NULL;
 }
 
 static struct community *community_new(struct communities *c)
@@ -121,6 +121,10 @@ static unsigned nth_call(struct process *process, uint32_t context, uint16_t pro
 			return 0;
 		count->key = key;
 		HASH_ADD(hh, process->comm_counts, key, sizeof(count->key), count);
+		if (!hash_added(count)) {
+			free(count);
+			return 0;
+		}
 	}
 	return ++count->n;
 }

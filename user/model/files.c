@@ -127,7 +127,10 @@ static struct path_entry *entry_of(struct replay *r, const char *path)
 	}
 	entry->first = REF_NONE;
 	HASH_ADD_KEYPTR(hh, r->paths, entry->path, len, entry);
-	return entry;
+	if (hash_added(entry))
+		return entry;
+	free(entry);
+	return NULL;
 }
 
 static uint32_t file_new(struct replay *r, struct path_entry *entry, uint32_t group)

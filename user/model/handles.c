@@ -82,7 +82,10 @@ struct object *object_add(struct replay *r, struct process *process, uint32_t la
 	object->mode = OTF2_IO_ACCESS_MODE_READ_WRITE;
 	object->paradigm = r->layer_paradigm[layer];
 	HASH_ADD(hh, process->objects, key, sizeof(object->key), object);
-	return object;
+	if (hash_added(object))
+		return object;
+	free(object);
+	return NULL;
 }
 
 uint32_t object_handle(struct replay *r, struct process *process, struct object *object)

@@ -46,6 +46,10 @@ static int gap_process(struct replay *r, struct gap_sum *sum, uint32_t pid)
 		return -ENOMEM;
 	known->key = key;
 	HASH_ADD(hh, r->gap_processes, key, sizeof(known->key), known);
+	if (!hash_added(known)) {
+		free(known);
+		return -ENOMEM;
+	}
 	sum->processes++;
 	return 0;
 }

@@ -4,12 +4,12 @@
  * already. A chunk is used again when its last record has left, so memory is bounded by what comes within a quarter of a second.
  */
 #include "model/order.h"
+#include "util/hash.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define CHUNK_BYTES (256 << 10)
 
@@ -143,6 +143,10 @@ static struct newest *newest_of(struct order *order, uint32_t tid)
 			return NULL;
 		thread->tid = tid;
 		HASH_ADD(hh, order->threads, tid, sizeof(tid), thread);
+		if (!hash_added(thread)) {
+			free(thread);
+			return NULL;
+		}
 	}
 	return order->cached = thread;
 }

@@ -31,7 +31,7 @@ static struct process *process_new(struct replay *r, uint32_t tgid)
 	if (old)
 		HASH_DEL(r->processes, old);
 	HASH_ADD(hh, r->processes, tgid, sizeof(process->tgid), process);
-	return process;
+	return hash_added(process) ? process : NULL;    /* the list of all owns it */
 }
 
 struct process *process_get(struct replay *r, uint32_t tgid)
@@ -58,6 +58,10 @@ static struct thread *thread_new(struct replay *r, uint32_t tid, struct process 
 		thread->last_ns = process->master_last_ns;
 	}
 	HASH_ADD(hh, r->threads, tid, sizeof(thread->tid), thread);
+	if (!hash_added(thread)) {
+		free(thread);
+		return NULL;
+	}
 	process->nthreads++;
 	return thread;
 }

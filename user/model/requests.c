@@ -56,7 +56,10 @@ int request_add(struct replay *r, struct process *process, uint32_t layer, uint6
 	request->asked = f->request;
 	request->mode = f->mode;
 	HASH_ADD(hh, process->requests, key, sizeof(request->key), request);
-	return 0;
+	if (hash_added(request))
+		return 0;
+	free(request);
+	return -ENOMEM;
 }
 
 /* ---- events ---- */

@@ -65,7 +65,10 @@ static struct variable *variable_get(const struct replay *r, const struct frame 
 	variable->key = key;
 	variable->ndims = UNKNOWN_COUNT;
 	HASH_ADD(hh, f->object->variables, key, sizeof(variable->key), variable);
-	return variable;
+	if (hash_added(variable))
+		return variable;
+	free(variable);
+	return NULL;
 }
 
 /* 1 + its index; 0 without memory. */
@@ -86,7 +89,11 @@ static uint32_t name_number(struct replay *r, struct str name)
 	}
 	known->number = r->model->variables.n;
 	HASH_ADD_KEYPTR(hh, r->variable_names, known->name, name.len, known);
-	return known->number;
+	if (hash_added(known))
+		return known->number;
+	free(known);
+	r->model->variables.n--;
+	return 0;
 }
 
 static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
@@ -121,6 +128,10 @@ static int learn_dimension(const struct replay *r, struct frame *f, int64_t id, 
 			return -ENOMEM;
 		dimension->id = id;
 		HASH_ADD(hh, f->object->dimensions, id, sizeof(dimension->id), dimension);
+		if (!hash_added(dimension)) {
+			free(dimension);
+			return -ENOMEM;
+		}
 	}
 	dimension->fixed |= frame_row(r, f)->op == OP_META && length;
 	dimension->length = length;

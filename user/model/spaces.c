@@ -55,7 +55,10 @@ static struct sized *sized_find(const struct thread *thread, int64_t id)
 		return sized;
 	HASH_DEL(process->passing, sized);
 	HASH_ADD(hh, process->passing, id, sizeof(sized->id), sized);
-	return sized;
+	if (hash_added(sized))
+		return sized;
+	free(sized);
+	return NULL;
 }
 
 /* What nobody has used for long is taken for closed. */
@@ -95,6 +98,10 @@ static struct sized *sized_add(struct process *process, int64_t id, bool passing
 		HASH_ADD(hh, process->passing, id, sizeof(sized->id), sized);
 	else
 		HASH_ADD(hh, process->sized, id, sizeof(sized->id), sized);
+	if (!hash_added(sized)) {
+		free(sized);
+		return NULL;
+	}
 	forget_oldest(process);
 	return sized;
 }

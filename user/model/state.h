@@ -7,13 +7,13 @@
 #define IOPROBE_STATE_H
 
 #include <ioprobe/record.h>
-#include <uthash.h>
 
 #include "model/build.h"
 #include "model/model.h"
 #include "model/mounts.h"
 #include "spool/spool.h"
 #include "table/table.h"
+#include "util/hash.h"
 
 #define NEVER UINT64_MAX
 #define MAX_ROLES (ROLE_LAST + 1)

@@ -5,14 +5,13 @@
  */
 #include "sink/otf2_internal.h"
 #include "sink/utf8.h"
+#include "util/hash.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 #define NODE_MACHINE 0
 #define NODE_HOST 1

@@ -6,10 +6,10 @@
 #define IOPROBE_SINK_SUMMARY_INTERNAL_H
 
 #include "model/model.h"
+#include "util/hash.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <uthash.h>
 
 #define REPORT_FILES 10
 #define REPORT_OBJECTS 1000
