@@ -102,6 +102,7 @@ unit() {
 	ends 506; wait_for_phase n1 506 'done|failed'
 	verdict "unit, recorded" "$([ "$(phase n1 506)" = 'done' ] || state_value n1 506 message)"
 	services_stop
+	verdict "unit, the service ended" "$(grep -lsF "$SERVICE_DIR/n1.socket" /proc/[0-9]*/cmdline | while read -r p; do grep -qz serve "$p" && echo "$p"; done)"
 	calls=$(sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$TMP/calls" | sort -u)
 	# shellcheck disable=SC2046
 	allowed=$(filter_of $(sed -n 's/^SystemCallFilter=//p' "$UNIT"))
