@@ -263,6 +263,49 @@ static void test_not_inside(void **state)
 	assert_int_equal(placement_decide(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, CALL), 0, false, ALL_ARGS).kind, PLACED_SINGLE_STEP);
 }
 
+/* ---- a second place ---- */
+
+static void second(const uint8_t *code, size_t len, unsigned args, uint32_t offset, uint32_t frame)
+{
+	struct placement first = placement_decide(code, len, 0x401000, true, args);
+	struct second_entry found;
+
+	assert_true(placement_second(code, len, true, args, &first, &found));
+	assert_int_equal(found.offset, offset);
+	assert_int_equal(found.frame, frame);
+}
+
+static void no_second(const uint8_t *code, size_t len, bool whole_function, unsigned args)
+{
+	struct placement first = placement_decide(code, len, 0x401000, whole_function, args);
+	struct second_entry found;
+
+	assert_false(placement_second(code, len, whole_function, args, &first, &found));
+}
+
+static void test_second(void **state)
+{
+	(void)state;
+	second(CODE(0x41, 0x57, 0x41, 0x56, 0x41, 0x5e, 0x41, 0x5f, 0xc3), ALL_ARGS, 2, 8);     /* push r15; push r14 */
+	second(CODE(SUB, 0x31, 0xc0, ADD_RET), ALL_ARGS, 4, 0x18);                              /* sub $24, rsp; xor eax, eax */
+	second(CODE(0x90, 0x31, 0xc0, 0xc3), ALL_ARGS, 1, 0);                                   /* nop; xor eax, eax */
+	second(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x5d, 0xc3), ALL_ARGS, 0, 0);                 /* endbr64; push: moved */
+	second(CODE(0x48, 0x89, 0xfe, 0x31, 0xc0, 0xc3), RDI, 3, 0);                            /* mov rdi, rsi: not asked for */
+}
+
+static void test_no_second(void **state)
+{
+	(void)state;
+	no_second(CODE(0xc3), true, ALL_ARGS);                                                  /* ret */
+	no_second(CODE(0xe9, 0x10, 0x20, 0x00, 0x00), true, ALL_ARGS);                          /* jmp elsewhere */
+	no_second(CODE(0x48, 0x89, 0xfe, 0x31, 0xc0, 0xc3), true, RSI);                         /* mov rdi, rsi */
+	no_second(CODE(0x48, 0x89, 0x17, 0x31, 0xc0, 0xc3), true, ALL_ARGS);                    /* mov rdx, (rdi) */
+	no_second(CODE(0x55, 0x0f, 0x05, 0x5d, 0xc3), true, ALL_ARGS);                          /* push; syscall: refused */
+	no_second(CODE(0x55, 0xff, 0xc8, 0x75, 0xfc, 0x5d, 0xc3), true, ALL_ARGS);              /* push; dec eax; jne back to it */
+	no_second(CODE(0x55, 0x5d, 0xc3), false, ALL_ARGS);                                     /* not the whole function */
+	no_second(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, CALL), true, ALL_ARGS);      /* inside: plain probes anyway */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_branches_and_nops_at_entry),
 		cmocka_unit_test(test_inside),
 		cmocka_unit_test(test_not_inside),
+		cmocka_unit_test(test_second), cmocka_unit_test(test_no_second),
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_argument_registers),
 		cmocka_unit_test(test_stack_and_memory),

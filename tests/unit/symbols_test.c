@@ -17,9 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-#include "elf/symbols.h"
+#include "elf/switchers.h"
 
 #define COUNT(names) (sizeof(names) / sizeof((names)[0]))
 
@@ -312,6 +313,32 @@ static void test_no_elf_file(void **state)
 	unlink(path);
 }
 
+/* ---- stack switchers ---- */
+
+void (*volatile imported)(ucontext_t *, void (*)(void), int, ...) = makecontext;
+
+static void test_switchers(void **state)
+{
+	const char *const names[] = { "makecontext", "swapcontext", "no_such_function_here" };
+	bool mentioned[COUNT(names)];
+	struct elf_file *libc, *own;
+	uintptr_t bias;
+
+	(void)state;
+	libc = open_libc(&bias);
+	assert_int_equal(open_elf(&own, "/proc/self/exe"), 0);
+	elf_file_mentions(own, names, COUNT(names), mentioned);
+	assert_true(mentioned[0] && !mentioned[1] && !mentioned[2]);
+	elf_file_mentions(libc, names, COUNT(names), mentioned);
+	assert_true(mentioned[0] && mentioned[1] && !mentioned[2]);
+	assert_int_equal(elf_file_switching(own, "program"), SHARES_STACK);
+	assert_int_equal(elf_file_switching(own, "libcrypto.so.3"), SWITCHES_NO_STACKS);
+	assert_int_equal(elf_file_switching(libc, "libc.so.6"), SWITCHES_NO_STACKS);
+	assert_int_equal(elf_file_switching(libc, "_greenlet.cpython-311-x86_64-linux-gnu.so"), SHARES_STACK);
+	elf_file_destroy(own);
+	elf_file_destroy(libc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_own_executable),
 		cmocka_unit_test(test_static_executable),
 		cmocka_unit_test(test_no_elf_file),
+		cmocka_unit_test(test_switchers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -499,3 +499,44 @@ struct placement placement_decide(const uint8_t *bytes, size_t len, uint64_t vad
 		return at_entry(entry, why);
 	return (struct placement){ .kind = PLACED_MOVED, .offset = candidate.offset, .reason = loop_warning(&jumps) };
 }
+
+/* ---- a second place ---- */
+
+/* Bytes by which the first instruction lowers rsp; false if the arguments are not as they were behind it. */
+static bool passes_entry_on(const struct insn *insn, unsigned arg_regs, uint32_t *frame)
+{
+	int64_t change = -8;
+
+	if (emulation_of(insn) != EMULATED_PUSH && (is_transfer(insn) || emulation_of(insn) == REFUSED ||
+	    !stack_change(insn, &change) || !writes_own_frame_only(insn, 0) || writes_argument(insn, arg_regs)))
+		return false;
+	*frame = -change;
+	return change <= 0;
+}
+
+static bool find_second(const struct code *code, unsigned arg_regs, struct second_entry *second)
+{
+	struct insn insn;
+	struct jumps jumps;
+
+	if (!decode_at(code, 0, &insn) || !passes_entry_on(&insn, arg_regs, &second->frame))
+		return false;
+	second->offset = insn.decoded.length;
+	if (!decode_at(code, second->offset, &insn) || emulation_of(&insn) == REFUSED)
+		return false;
+	jumps = find_jumps(code, second->offset);
+	return !why_not_moved(&jumps, emulation_of(&insn));
+}
+
+bool placement_second(const uint8_t *bytes, size_t len, bool whole_function, unsigned arg_regs, const struct placement *first,
+		      struct second_entry *second)
+{
+	struct code code = { bytes, len };
+	struct insn insn;
+
+	*second = (struct second_entry){ 0 };
+	if (first->kind == PLACED_MOVED)
+		return decode_at(&code, 0, &insn) && emulation_of(&insn) != REFUSED;
+	return (first->kind == PLACED_ENTRY || first->kind == PLACED_SINGLE_STEP) && whole_function &&
+	       find_second(&code, arg_regs, second);
+}

@@ -31,4 +31,10 @@ struct placement {
  * arg_regs: bit i set if the i-th integer argument register must be intact at the probe (rdi rsi rdx rcx r8 r9). */
 struct placement placement_decide(const uint8_t *code, size_t len, uint64_t vaddr, bool whole_function, unsigned arg_regs);
 
+/* Another instruction where the entry can be seen, and no return: nobody who probes the entry by the placement above has a probe
+ * there. False if there is none. */
+struct second_entry { uint32_t offset, frame; };        /* as in struct placement */
+bool placement_second(const uint8_t *code, size_t len, bool whole_function, unsigned arg_regs, const struct placement *first,
+		      struct second_entry *second);
+
 #endif

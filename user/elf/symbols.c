@@ -296,6 +296,26 @@ void elf_file_objects(struct elf_file *file, const char *const *names, size_t n,
 	}
 }
 
+/* ---- mentions ---- */
+
+static void mark_mentions(const struct elf_symtab *table, const char *const *names, size_t n, bool *mentioned)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const char *name = elf_symtab_string(table, table->symbols[i].st_name);
+
+		for (size_t k = 0; k < n && name && name[0]; k++)
+			if (name[0] == names[k][0] && !mentioned[k] && same_name(name, names[k]))
+				mentioned[k] = true;
+	}
+}
+
+void elf_file_mentions(struct elf_file *file, const char *const *names, size_t n, bool *mentioned)
+{
+	memset(mentioned, 0, n * sizeof(*mentioned));
+	mark_mentions(&file->exported, names, n, mentioned);
+	mark_mentions(&file->all, names, n, mentioned);
+}
+
 /* ---- the file ---- */
 
 bool elf_file_is_static(struct elf_file *file)

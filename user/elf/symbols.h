@@ -49,6 +49,9 @@ bool elf_file_object(struct elf_file *file, const char *name, uint64_t *vaddr, u
  * defined here. */
 void elf_file_objects(struct elf_file *file, const char *const *names, size_t n, uint64_t *vaddr);
 
+/* Which of n names are symbols of the file, defined or imported. */
+void elf_file_mentions(struct elf_file *file, const char *const *names, size_t n, bool *mentioned);
+
 /* Reads up to len bytes of a loaded segment at a link-time address; bytes read or -errno. */
 long elf_file_read(struct elf_file *file, uint64_t vaddr, void *buf, size_t len);
 
