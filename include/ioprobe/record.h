@@ -105,6 +105,7 @@ enum iop_rec_type { IOP_RECORDS(IOP_RECORD_NUMBER) };
 /* iop_rec.flags */
 #define IOP_F_ABANDONED 0x01    /* EXIT: the frame was left without a return (longjmp, exception, thread exit); no ret, no args */
 #define IOP_F_STRINGS 0x02      /* strings or arrays follow args[] */
+#define IOP_F_UNSEEN 0x04       /* EXIT, with IOP_F_ABANDONED: sent at the entry, because the return of this call is not observed */
 #define IOP_F_NOT_HELD 0x10     /* MAP_EXEC: the code may run from now on, though its probes are not in place */
 #define IOP_F_SCAN 0x08         /* FD: found in /proc at attach; FORK: existed at attach */
 

@@ -283,6 +283,21 @@ static void numbers_used_again(void **state)
 
 /* ---- stacks ---- */
 
+/* Whether it failed and how much it moved is not known. */
+static void recorded_at_entry_only(void **state)
+{
+	(void)state;
+	sb_enter(&sb, 100, "fwrite", 10, 10, 0, ARGS(ARG(HANDLE, 0x500), ARG(SIZE, 2), ARG(ITEMS, 5)));
+	sb_unseen(&sb, 100, "fwrite", 10, 0);
+	sb_enter(&sb, 100, "fwrite", 20, 20, 0, ARGS(ARG(HANDLE, 0x500), ARG(SIZE, 2), ARG(ITEMS, 5)));
+	sb_abandoned(&sb, 100, "fwrite", 20, 30, 0);
+	expect("100 @10 enter fwrite\n100 @10 begin h0 m1 f0 10 #1\n100 @10 complete h0 ? #1\n100 @10 leave fwrite abandoned\n"
+	       "100 @20 enter fwrite\n100 @20 begin h0 m1 f0 10 #2\n100 @30 complete h0 ? #2\n100 @30 leave fwrite abandoned\n");
+	assert_int_equal(sb.model.totals.abandoned, 2);
+	assert_int_equal(sb.model.totals.unknown_sizes, 1);
+	assert_int_equal(sb.model.totals.failed_calls, 0);
+}
+
 static void nested_and_abandoned(void **state)
 {
 	(void)state;
@@ -667,6 +682,7 @@ int main(void)
 		TEST(mount_numbers_are_reused), TEST(mount_of_another_time),
 		TEST(open_write_close), TEST(failed_calls), TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates),
 		TEST(record_locks), TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
+		TEST(recorded_at_entry_only),
 		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close), TEST(stream_errors),
 		TEST(notes_and_end), TEST(other_streams), TEST(clock_read_first), TEST(malformed),

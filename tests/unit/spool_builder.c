@@ -184,6 +184,13 @@ void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t en
 	put(sb, &rec, sizeof(rec), IOP_REC_EXIT, IOP_F_ABANDONED, tid, noticed, true);
 }
 
+void sb_unseen(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, int depth)
+{
+	struct iop_rec_call rec = { .probe = row_of(sb, function)->id, .depth = depth, .enter_ns = enter };
+
+	put(sb, &rec, sizeof(rec), IOP_REC_EXIT, IOP_F_ABANDONED | IOP_F_UNSEEN, tid, enter, true);
+}
+
 struct requests_room { struct iop_rec_requests rec; struct iop_request_state v[16]; };
 
 static void requests(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const void *v,

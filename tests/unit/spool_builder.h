@@ -44,6 +44,8 @@ void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter,
 void sb_exit(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
 	     const struct sb_arg *out);
 void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t noticed, int depth);
+/* Of a call that is recorded at its entry only. */
+void sb_unseen(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, int depth);
 /* Before the call's own record: what became of its requests, or what it has begun. */
 void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_request_state *v, size_t n,
 		 uint32_t beyond);

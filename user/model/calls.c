@@ -337,9 +337,10 @@ static int call_exit(struct replay *r, struct thread *thread, const struct iop_r
 		return ret;
 	for (int i = 0; i < index; i++)
 		thread->frames[i].doubtful = false;     /* what lies below a living frame lives */
+	f = &thread->frames[index];
+	f->unseen = rec->rec.flags & IOP_F_UNSEEN;
 	if (rec->rec.flags & IOP_F_ABANDONED)
 		return call_abandon_to(r, thread, index, rec->rec.time_ns);
-	f = &thread->frames[index];
 	read_results(f, frame_info(r, f), rec);
 	outcome_set(r, f, rec);
 	return leave(r, thread);

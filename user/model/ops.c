@@ -170,13 +170,13 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle)
 {
 	struct model_event event = { .type = EV_COMPLETE };
-	bool data = frame_row(r, f)->op != OP_SYNC;
+	bool data = frame_row(r, f)->op != OP_SYNC, failed = f->failed || (f->abandoned && !f->unseen);
 
 	event.u.complete.handle = handle;
 	event.u.complete.matching_id = f->matching_id;
-	event.u.complete.failed = f->failed || f->abandoned;
+	event.u.complete.failed = failed;
 	event.u.complete.bytes = data ? bytes_moved(r, thread, f) : BYTES_UNKNOWN;
-	r->model->totals.unknown_sizes += data && !f->failed && !f->abandoned && event.u.complete.bytes == BYTES_UNKNOWN;
+	r->model->totals.unknown_sizes += data && !failed && event.u.complete.bytes == BYTES_UNKNOWN;
 	return call_event(r, thread, &event, f->leave_ns);
 }
 
@@ -521,7 +521,7 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 /* An operation that has begun: completed, issued, or given up. */
 static int end_operation(struct replay *r, struct thread *thread, struct frame *f)
 {
-	struct model_event event = { .type = f->failed || f->abandoned ? EV_CANCELLED : EV_ISSUED };
+	struct model_event event = { .type = f->failed || (f->abandoned && !f->unseen) ? EV_CANCELLED : EV_ISSUED };
 	int ret;
 
 	if (!non_blocking(r, f))

@@ -163,6 +163,7 @@ struct frame {
 	uint16_t probe;
 	bool complete;                  /* the outcome is known: a CALL record, or its EXIT was read */
 	bool failed, abandoned;
+	bool unseen;            /* abandoned, because its return was not observed: whether it failed is not known */
 	bool doubtful;                  /* records of the thread were lost since: may be gone already */
 	uint8_t unread;                 /* bits: arguments that could not be read */
 	uint64_t enter_ns, leave_ns;

@@ -352,6 +352,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "mapped_faults_left_out", "page faults were on files that a filter leaves out" },
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
 		{ "waits_not_followed", "calls that wait for requests were not looked at" },
+		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 		{ "late", "processes of the job ran already when its recording began" },
 		{ "foreign", "processes belong to another recording of the service, and are in its archive" },
