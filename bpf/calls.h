@@ -7,6 +7,7 @@
 #define IOPROBE_BPF_CALLS_H
 
 #include "describe.h"
+#include "stacks.h"
 #include "vectors.h"
 
 /* ---- records of a frame ---- */
@@ -174,7 +175,8 @@ __noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool str
 	return 0;
 }
 
-__noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, u64 now)
+/* unseen: its return could not be observed. */
+__noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool unseen, u64 now)
 {
 	u32 len;
 
@@ -186,7 +188,7 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, u64 
 		send_enter(t, f, depth, f->flags & FRAME_ARRAYS, now);
 	f->nargs = 0;
 	len = call_record(t, f, IOP_REC_EXIT, depth, 0);
-	rec_header((void *)t->scratch, t, IOP_REC_EXIT, IOP_F_ABANDONED, sizeof(struct iop_rec_call), now);
+	rec_header((void *)t->scratch, t, IOP_REC_EXIT, unseen ? IOP_F_ABANDONED | IOP_F_UNSEEN : IOP_F_ABANDONED, sizeof(struct iop_rec_call), now);
 	send(t, t->scratch, sizeof(struct iop_rec_call), false);
 	return len;
 }
@@ -212,7 +214,7 @@ __noinline bool abandon_top(struct thread *t, u64 now)
 	if (!f)
 		return false;
 	t->depth = top;
-	send_abandoned(t, f, top, now);
+	send_abandoned(t, f, top, false, now);
 	return true;
 }
 
@@ -227,13 +229,6 @@ __noinline int abandon_to(struct thread *t, u32 keep, u64 now)
 
 /* ---- frames that were left without a return ---- */
 
-static __always_inline bool on_altstack(struct task_struct *task, u64 sp)
-{
-	u64 base = BPF_CORE_READ(task, sas_ss_sp), size = BPF_CORE_READ(task, sas_ss_size);
-
-	return size && sp >= base && sp < base + size;
-}
-
 /* A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. Read only when it is asked:
  * reading user memory is dear. */
 static __always_inline bool is_trampoline(struct task_struct *task, u64 ra)
@@ -244,7 +239,8 @@ static __always_inline bool is_trampoline(struct task_struct *task, u64 ra)
 }
 
 /* Whether the frame at this index was left, seen from a call with this stack pointer. Stacks grow down: a frame whose return
- * address lies below the new call's was left (longjmp, exception). As the bodies of other loops over frames a function of its
+ * address lies below the new call's was left (longjmp, exception); sp 0: the call is on a stack of its own, which says nothing of
+ * the frames. As the bodies of other loops over frames a function of its
  * own, which the verifier looks at once and not for every frame. */
 __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 {
@@ -260,6 +256,8 @@ __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 		return false;
 	if (f->flags & FRAME_SYSCALL)
 		return true;
+	if (!sp)
+		return false;
 	if (alt && !(f->flags & FRAME_ALTSTACK))
 		return false;
 	if (sp < f->sp && (alt || !(f->flags & FRAME_ALTSTACK)))
@@ -272,6 +270,8 @@ __noinline u32 frames_alive(struct thread *t, u64 sp)
 {
 	u32 alive = t ? t->depth : 0;
 
+	if (t && stack_of(t, sp) == STACK_FOREIGN)
+		sp = 0;
 	for (int i = 0; i < MAX_DEPTH && t; i++) {
 		if (!alive || !frame_is_left(t, alive - 1, sp))
 			break;
@@ -329,7 +329,7 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 	top = frame_at(t, t->depth - 1);
 	if (!t->depth || !top)
 		return;
-	if (sp < top->sp && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))
+	if (sp < top->sp && at_home(t, sp) && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))
 		return;
 	abandon_to(t, frames_alive(t, sp), now ? now : bpf_ktime_get_ns());
 }

@@ -117,6 +117,21 @@ static __always_inline bool call_left_out(struct frame *f, const struct iop_desc
 	return true;
 }
 
+/* Of a call whose return is not observed only streams are counted: its duration, size and result are not known. */
+__noinline int unseen_left_out(struct thread *t, const struct iop_desc *desc)
+{
+	struct iop_left_out *counts;
+
+	if (!t || !desc || !filter_streams || !(desc->flags & IOP_D_DATA) || !(desc->flags & (IOP_D_STREAM_DATA | IOP_D_STREAM_BYTES)))
+		return 0;
+	counts = left_out_counts(slot_of(t), desc->layer, IOP_FILTER_STREAMS);
+	if (counts) {
+		__sync_fetch_and_add(&counts->calls, 1);
+		__sync_fetch_and_add(&counts->unknown, 1);
+	}
+	return 1;
+}
+
 /* ---- by file ---- */
 
 /* Whether the path that was copied to scratch, leaf first, is under this prefix: it ends with it, at a border of names. */

@@ -134,6 +134,8 @@ int unwinder_entry(struct pt_regs *ctx)
 	if (!t || !t->depth || is_foreign_link(t, bpf_get_attach_cookie(ctx)))
 		return 0;
 	prune(t, ctx->sp, 0);
+	if (returns_optional && stack_of(t, ctx->sp) == STACK_FOREIGN)
+		return 0;       /* no return address on that stack was touched */
 	request = (void *)t->scratch;
 	state.stack = ctx->sp;
 	request->n = 0;

@@ -69,13 +69,14 @@ struct signal_struct { atomic_t live; };
 struct xol_area { unsigned long vaddr; };
 struct uprobes_state { struct xol_area *xol_area; };
 struct mm_struct {
-	unsigned long env_start, env_end, start_stack;
+	unsigned long mmap_base, start_stack, env_start, env_end;
 	unsigned long saved_auxv[46];   /* or more */
 	struct uprobes_state uprobes_state;
 };
 typedef struct { unsigned int val; } kuid_t;
 struct cred { kuid_t uid; };
 struct thread_info { unsigned int status; };
+struct thread_struct { unsigned long fsbase; };
 struct bpf_local_storage;
 struct return_instance { unsigned long stack, orig_ret_vaddr; struct return_instance *next; };
 struct uprobe_task { struct return_instance *return_instances; };
@@ -88,6 +89,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	struct task_io_accounting ioac;
 	struct thread_info thread_info;
+	struct thread_struct thread;
 	int pid, tgid;
 	char comm[16];
 	int exit_code;
@@ -110,7 +112,7 @@ struct bpf_iter_meta { struct seq_file *seq; };
 struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
 
 /* mapped files */
-struct vm_area_struct { unsigned long vm_flags; struct file *vm_file; };
+struct vm_area_struct { unsigned long vm_start, vm_end, vm_flags; struct file *vm_file; };
 struct writeback_control { long nr_to_write; };
 
 /* sockets */

@@ -59,6 +59,31 @@ static __always_inline int no_return_call(struct thread *t, struct frame *f, con
 	return 1;
 }
 
+/* Waits in such calls are not followed: what they end is not known. */
+static __always_inline bool is_unfollowed_wait(struct thread *t, const struct iop_desc *desc)
+{
+	struct iop_demand *demand;
+
+	if (!(desc->requests & IOP_R_TAKES) || !(desc->requests & IOP_R_FILTER))
+		return false;
+	demand = demand_here(t);
+	if (demand && demand->outstanding > 0)
+		COUNT(t->recording, waits_not_followed, 1);
+	return true;
+}
+
+/* The last of a call whose return is not observed: it has begun, and that is all that is known of it. */
+static __always_inline int entry_only_call(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 now)
+{
+	t->depth--;
+	COUNT(t->recording, entry_only, 1);
+	if (desc->flags & IOP_D_STRINGS)
+		f->flags |= FRAME_ARRAYS;
+	if (!unseen_left_out(t, desc))
+		send_abandoned(t, f, t->depth, true, now);
+	return 1;
+}
+
 /* While a link for all takes over from the processes' own, both see the same calls. */
 static __always_inline bool is_other_link(struct thread *t, u64 cookie)
 {
@@ -77,6 +102,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;
 	struct frame *f;
+	bool observed;
 	u64 sp, now;
 
 	if (is_other_link(t, cookie))
@@ -91,14 +117,17 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return 1;
 	if (recording_by(t->recording)->any_turned_off && (desc->flags & flags_turned_off(t)))
 		return 1;
-	if (desc->requests & IOP_R_TAKES) {
+	observed = (desc->flags & IOP_D_NO_RETURN) || (!(cookie & IOP_COOKIE_ENTRY_ONLY) && return_is_observed(t, sp));
+	if (!observed && is_unfollowed_wait(t, desc))
+		return 1;
+	if (observed && (desc->requests & IOP_R_TAKES)) {
 		integer_arguments(ctx, t);
 		if (!take_requests(t, id, !!(cookie & IOP_COOKIE_NARROW), sp))
 			return 1;
 	}
 	if (desc->requests & IOP_R_DEMAND)
 		demand_probes(t, now);
-	f = push(t, now, desc->requests & IOP_R_TESTS);
+	f = push(t, now, observed && (desc->requests & IOP_R_TESTS));
 	if (!f)
 		return 1;
 	f->enter_ns = now;
@@ -106,8 +135,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	f->probe = id;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
-	f->flags = hijacks && !(desc->flags & IOP_D_NO_RETURN) ? FRAME_HIJACKED : 0;
-	if (desc->requests & IOP_R_TESTS)
+	f->flags = hijacks && observed && !(desc->flags & IOP_D_NO_RETURN) ? FRAME_HIJACKED : 0;
+	if (observed && (desc->requests & IOP_R_TESTS))
 		f->flags |= FRAME_TEST;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
@@ -118,6 +147,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	fetch_library_args(ctx, t, f, desc, sp);
 	if (desc->flags & IOP_D_NO_RETURN)
 		return no_return_call(t, f, desc, now);
+	if (!observed)
+		return entry_only_call(t, f, desc, now);
 	if (desc->flags & IOP_D_STRINGS)
 		send_enter(t, f, t->depth - 1, true, now);
 	return 0;
@@ -163,7 +194,7 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		index = find_frame(t, id, sp);
 		f = frame_at(t, index);
 		if (!f) {
-			if (!(desc->requests & IOP_R_TAKES))    /* those may be declined */
+			if (!(desc->requests & IOP_R_TAKES) && return_is_observed(t, sp))       /* else there may be none */
 				t->returns_without_frame++;
 			return 0;
 		}
@@ -188,26 +219,20 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 }
 
 /* Probes behind a function's prologue have its frame between the stack pointer and the return address, and a probe of their own
- * at the end. Returns 1 if no return probe is wanted. */
-static __always_inline int library_call(struct pt_regs *ctx, u64 cookie, bool is_return)
+ * at the end. */
+SEC("uprobe")
+int call_entry(struct pt_regs *ctx)
 {
-	u64 frame = cookie >> IOP_COOKIE_FRAME_SHIFT;
+	u64 cookie = bpf_get_attach_cookie(ctx), frame = cookie >> IOP_COOKIE_FRAME_SHIFT;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
 
 	if (!t || is_foreign_link(t, cookie))
-		return 1;
-	if ((cookie & IOP_COOKIE_EXIT) && is_other_link(t, cookie))
-		return 1;
-	if (is_return || (cookie & IOP_COOKIE_EXIT))
-		return leave_library_call(ctx, t, cookie, frame ? ctx->sp + frame : ctx->sp - 8) | (frame != 0);
-	return enter_library_call(ctx, t, cookie, task, !frame) | (frame != 0);
-}
-
-SEC("uprobe")
-int call_entry(struct pt_regs *ctx)
-{
-	library_call(ctx, bpf_get_attach_cookie(ctx), false);
+		return 0;
+	if (!(cookie & IOP_COOKIE_EXIT))
+		enter_library_call(ctx, t, cookie, task, !frame);
+	else if (!is_other_link(t, cookie))
+		leave_library_call(ctx, t, cookie, ctx->sp + frame);
 	return 0;
 }
 
@@ -243,14 +268,20 @@ static __always_inline bool run_context(u64 *cookie, bool *is_return)
 SEC("uprobe")
 int call_session(struct pt_regs *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
 	bool is_return;
 	u64 cookie;
 
+	if (!t)
+		return 1;
 	if (!run_context(&cookie, &is_return)) {
 		cookie = bpf_get_attach_cookie(ctx);
 		is_return = bpf_session_is_return();
 	}
-	return library_call(ctx, cookie, is_return);
+	if (is_foreign_link(t, cookie))
+		return 1;
+	return is_return ? leave_library_call(ctx, t, cookie, ctx->sp - 8) : enter_library_call(ctx, t, cookie, task, true);
 }
 
 #endif

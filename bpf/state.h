@@ -58,6 +58,7 @@ struct thread {
 	u64 frames_too_deep;
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
 	u64 slept_ns, sleeps_since_ns;
+	u64 home_low, home_size;                /* its stack (stacks.h); size 0: not known */
 	struct path_walk walk;
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
@@ -80,6 +81,7 @@ struct counters {
 	u64 no_process_slot;
 	u64 waits_not_followed; /* a wait called back the program, which waited; or there was no memory */
 	u64 privileged;         /* programs with other rights than their user's, not recorded */
+	u64 entry_only;         /* calls whose return was not to be observed: it may be another stack's */
 	u64 unread_environments; /* of new programs: whether they belong to the job could not be seen */
 };
 
@@ -149,6 +151,15 @@ struct {
 	__type(value, u32);
 } turned_off SEC(".maps");
 
+/* Processes in which no return address is touched: enum iop_entry_only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iop_process_key);
+	__type(value, u32);
+} entry_only SEC(".maps");
+
 /* By process: constants that its libraries make at run time, and that were not sent yet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -167,6 +178,7 @@ const volatile __u32 io_setup_nr = 206, io_destroy_nr = 207, io_getevents_nr = 2
 const volatile __u64 unwind_limit_ns = 2000000000;
 const volatile bool hold_at_seal = false;       /* programs are held at system calls: see code_sealed() */
 const volatile bool syscalls_traced = true;
+const volatile bool returns_optional = false;   /* a program may do without the return probe of a call */
 __u32 process_cursor;
 __u32 link_ids[32];       /* for the agents: which tracepoint links are held, by program */
 struct iop_recording recordings[IOP_MAX_RECORDINGS];

@@ -25,6 +25,7 @@ static __always_inline bool thread_join(struct thread *t, u32 recording)
 	t->seq = t->depth = t->process = t->group_ended = 0;
 	t->returns_without_frame = t->frames_too_deep = 0;
 	t->slept_ns = t->sleeps_since_ns = 0;
+	t->home_size = 0;
 	barrier();
 	t->recording = recording;
 	return true;
@@ -42,6 +43,21 @@ static __always_inline struct thread *thread_create(struct task_struct *task, u3
 	}
 	COUNT(recording, untracked, 1);
 	return 0;
+}
+
+/* A new process is on the stack of the thread that made it, and has the same memory. */
+static __always_inline void inherit_stacks(struct thread *child, struct thread *parent, u32 child_tgid)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct iop_process_key key = process_key(parent), child_key = { child_tgid, parent->recording };
+	u32 now = IOP_FROM_NOW;
+
+	if (!parent->home_size)
+		stack_elsewhere(parent, regs->sp);
+	child->home_low = parent->home_low;
+	child->home_size = parent->home_size;
+	if (recording_by(parent->recording)->any_entry_only && bpf_map_lookup_elem(&entry_only, &key))
+		bpf_map_update_elem(&entry_only, &child_key, &now, BPF_ANY);
 }
 
 /* A thread joins its process' slot; a process gets one of its own. */
@@ -64,6 +80,10 @@ int process_fork(u64 *ctx)
 	c = thread_create(child, t->recording);
 	if (c)
 		join_process(c, thread ? t : 0, child->tgid);
+	if (c && thread)
+		home_of_new_thread(c, parent);
+	else if (c)
+		inherit_stacks(c, t, child->tgid);
 	rec = (void *)t->scratch;
 	rec->child_tid = child->pid;
 	rec->child_tgid = child->tgid;
@@ -75,11 +95,23 @@ int process_fork(u64 *ctx)
 	return 0;
 }
 
+/* The agent knows the program that it launches before it is executed. */
+static __always_inline void entry_only_after_exec(struct iop_process_key *key)
+{
+	u32 *from = bpf_map_lookup_elem(&entry_only, key);
+
+	if (from && *from == IOP_FROM_NEXT_EXEC)
+		*from = IOP_FROM_NOW;
+	else
+		bpf_map_delete_elem(&entry_only, key);
+}
+
 /* Descriptors may have been closed by the exec, and the kernel has mapped code. */
 static __always_inline void new_program(struct thread *t)
 {
 	struct process *p = process_of(t);
 
+	t->home_size = 0;
 	if (!p)
 		return;
 	p->unprobed_code = 1;
@@ -101,6 +133,11 @@ static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_co
 	p = process_of(t);
 	if (group_dead && p)
 		p->owner = 0;
+	if (group_dead && recording_by(t->recording)->any_entry_only) {
+		struct iop_process_key key = process_key(t);
+
+		bpf_map_delete_elem(&entry_only, &key);
+	}
 }
 
 /* What a program does with rights that its user does not have is not the user's to see: for him the process ends here. */
@@ -176,6 +213,8 @@ int process_exec(u64 *ctx)
 	key = process_key(t);
 	if (recording_by(t->recording)->any_constants)
 		bpf_map_delete_elem(&constants, &key);          /* their addresses were the old program's */
+	if (recording_by(t->recording)->any_entry_only)
+		entry_only_after_exec(&key);
 	rec = (void *)t->scratch;
 	rec->old_tid = (u32)ctx[1];
 	n = bpf_probe_read_kernel_str(rec->path, PATH_ROOM, BPF_CORE_READ(bprm, filename));

@@ -156,6 +156,10 @@ _Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
 #define IOP_COOKIE_NARROW 0x40000       /* the library's requests are 32-bit numbers */
 #define IOP_COOKIE_EXIT 0x80000         /* of the two probes behind a prologue, the one where the function ends */
 #define IOP_COOKIE_SLOT_SHIFT 20        /* the recording's slot: links of others see the same calls, where they are for all */
+#define IOP_COOKIE_ENTRY_ONLY 0x4000000 /* at a place where the return is not to be observed */
 #define IOP_COOKIE_FRAME_SHIFT 32       /* above: behind a prologue, bytes from the stack pointer to the return address */
+
+/* Since when calls of a process are recorded at their entry only. */
+enum iop_entry_only { IOP_FROM_NOW = 1, IOP_FROM_NEXT_EXEC = 2 };
 
 #endif

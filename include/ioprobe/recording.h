@@ -27,9 +27,11 @@ struct iop_recording {
 	__u32 links_for_all;            /* links for all count, and those of a process' own no more */
 	__u32 any_turned_off;           /* the map turned_off was used */
 	__u32 any_constants;            /* so was constants */
+	__u32 any_entry_only;           /* so was entry_only */
+	__u32 all_entry_only;           /* no process has return probes any more */
 	struct iop_awaited awaited;
 };
-_Static_assert(sizeof(struct iop_recording) == 56 + sizeof(struct iop_awaited), "iop_recording");
+_Static_assert(sizeof(struct iop_recording) == 64 + sizeof(struct iop_awaited), "iop_recording");
 
 /* A process that the task iterator is to include. */
 struct iop_target {

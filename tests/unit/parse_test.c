@@ -48,9 +48,9 @@ static struct table_set tables(void)
 /* ---- plans ---- */
 
 static const struct plan_point points[] = {
-	{ 0, 5004, { PLACED_MOVED, 4, 0, 0, "a reason" }, "demo_open" },
-	{ 1, 6000, { PLACED_ENTRY, 0, 0, 0, NULL }, "demo_read" },
-	{ 2, 7010, { PLACED_INSIDE, 10, 90, 24, "a reason" }, "demo_close" },
+	{ 0, 5004, { PLACED_MOVED, 4, 0, 0, "a reason" }, 5000, 0, "demo_open" },
+	{ 1, 6000, { PLACED_ENTRY, 0, 0, 0, NULL }, 6002, 8, "demo_read" },
+	{ 2, 7010, { PLACED_INSIDE, 10, 90, 24, "a reason" }, 0, 0, "demo_close" },
 };
 static const struct plan_missing missing[] = { { 3, "another reason" } };
 static const struct plan_layer layers[] = { { 0, true, false, "1.2.3" }, { 1, false, true, "" } };
@@ -60,7 +60,7 @@ static void encode(char **bytes, size_t *len)
 	struct plan plan = {
 		.points = (struct plan_point *)points, .npoints = 3, .missing = (struct plan_missing *)missing, .nmissing = 1,
 		.layers = (struct plan_layer *)layers, .nlayers = 2, .comm_vaddr = { 1, 2, 3 }, .first_vaddr = 0x400000,
-		.rendezvous_offset = 99, .stripped_static = true,
+		.rendezvous_offset = 99, .stripped_static = true, .switching = SWITCHES_STACKS,
 	};
 	void *out;
 
@@ -89,6 +89,8 @@ static void test_plan_there_and_back(void **state)
 		assert_int_equal(plan.points[i].placement.offset, points[i].placement.offset);
 		assert_int_equal(plan.points[i].placement.exit_offset, points[i].placement.exit_offset);
 		assert_int_equal(plan.points[i].placement.frame, points[i].placement.frame);
+		assert_int_equal(plan.points[i].second_offset, points[i].second_offset);
+		assert_int_equal(plan.points[i].second_frame, points[i].second_frame);
 	}
 	assert_string_equal(plan.points[0].placement.reason, "a reason");
 	assert_null(plan.points[1].placement.reason);
@@ -97,6 +99,7 @@ static void test_plan_there_and_back(void **state)
 	assert_int_equal(plan.nlayers, 2);
 	assert_string_equal(plan.layers[0].version, "1.2.3");
 	assert_true(plan.layers[0].parallel && plan.layers[1].known_abi && plan.stripped_static);
+	assert_int_equal(plan.switching, SWITCHES_STACKS);
 	assert_int_equal(plan.comm_vaddr[2], 3);
 	assert_int_equal(plan.first_vaddr, 0x400000);
 	assert_int_equal(plan.rendezvous_offset, 99);
@@ -139,6 +142,7 @@ static void test_malformed_plans(void **state)
 	refused(offsetof(struct plan_wire, nconstants), 1, 4, "more entries");
 	refused(offsetof(struct plan_wire, texts_len), UINT32_MAX, 4, "more entries");
 	refused(offsetof(struct plan_wire, stripped_static), 2, 4, "rendezvous");
+	refused(offsetof(struct plan_wire, switching), SHARES_STACK + 1, 4, "stacks");
 	refused(offsetof(struct plan_wire, rendezvous_offset), FILE_SIZE, 8, "rendezvous");
 	refused(point + offsetof(struct plan_wire_point, row), 4 /* the system call */, 4, "not probed");
 	refused(point + offsetof(struct plan_wire_point, row), 5, 4, "not probed");
@@ -148,6 +152,8 @@ static void test_malformed_plans(void **state)
 	refused(point + offsetof(struct plan_wire_point, file_offset), FILE_SIZE, 8, "outside");
 	refused(point + offsetof(struct plan_wire_point, file_offset), UINT64_MAX, 8, "outside");
 	refused(point + offsetof(struct plan_wire_point, file_offset), 3 /* moved by 4 */, 8, "outside");
+	refused(point + offsetof(struct plan_wire_point, second_offset), FILE_SIZE, 8, "outside");
+	refused(point + offsetof(struct plan_wire_point, second_frame), UINT32_MAX, 4, "outside");
 	refused(point + offsetof(struct plan_wire_point, offset), UINT32_MAX, 4, "outside");
 	refused(point + offsetof(struct plan_wire_point, exit_offset), 8, 4, "exit");
 	refused(point + offsetof(struct plan_wire_point, frame), 8, 4, "exit");

@@ -135,12 +135,21 @@ static size_t sort_points(const struct attach_point *points, size_t n, struct at
 	return to;
 }
 
-static int attach_calls(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
+/* Points behind a prologue have plain probes in any case: the kernel would take what the stack pointer points to for a return
+ * address, if not for this process, then for another one that has links of its own to the same file. */
+static int attach_sessions(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
+{
+	int err = ncalls ? run(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, ncalls) : 0;
+
+	if (err || n == ncalls)
+		return err;
+	return run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points + ncalls, n - ncalls);
+}
+
+static int attach_pairs(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
 {
 	int err;
 
-	if (kernel_side_method(a->kernel) == ATTACH_SESSION)
-		return run(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, n);
 	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a
 	 * frame could not be given back to an unwinder. */
 	err = run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
@@ -159,8 +168,41 @@ static int attach_sorted(struct attachment *a, const struct attach_point *points
 	if (!sorted)
 		return -ENOMEM;
 	n = sort_points(points, n, sorted, &ncalls);
-	err = attach_calls(a, sorted, n, ncalls);
+	if (kernel_side_method(a->kernel) == ATTACH_SESSION)
+		err = attach_sessions(a, sorted, n, ncalls);
+	else
+		err = attach_pairs(a, sorted, n, ncalls);
 	free(sorted);
+	return err;
+}
+
+static bool to_second_place(const struct attach_point *point, struct attach_point *out)
+{
+	*out = *point;
+	out->cookie |= IOP_COOKIE_ENTRY_ONLY;
+	if (point->exit_offset)
+		return true;            /* a plain probe already */
+	out->offset = point->second_offset;
+	out->cookie |= (uint64_t)point->second_frame << IOP_COOKIE_FRAME_SHIFT;
+	return out->offset;
+}
+
+static int attach_second(struct attachment *a, const struct attach_point *points, size_t n)
+{
+	struct attach_point *second = calloc(n, sizeof(*second));
+	size_t to = 0;
+	int err;
+
+	if (!second)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (to_second_place(&points[i], &second[to]))
+			to++;
+		else
+			a->refused(a->arg, &points[i], -ENXIO);
+	}
+	err = to ? run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, second, to) : 0;
+	free(second);
 	return err;
 }
 
@@ -179,5 +221,7 @@ int attach_points(struct hold_server *server, struct links *links, const struct 
 		return run(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n);
 	if (what == ATTACH_RENDEZVOUS)
 		return run(&a, PROGRAM_RENDEZVOUS, TRACE_UPROBE_MULTI, false, points, n);
+	if (what == ATTACH_SECOND)
+		return attach_second(&a, points, n);
 	return attach_sorted(&a, points, n);
 }

@@ -117,7 +117,7 @@ int kernel_side_close_slot(struct programs *programs, uint32_t id)
 
 /* Maps with the id of a recording in their keys, and where. */
 static const struct { enum kernel_map map; size_t key_len, at; } keyed[] = {
-	{ MAP_TURNED_OFF, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16, 12 }, { MAP_LOOKED_AT, 24, 16 },
+	{ MAP_TURNED_OFF, 8, 4 }, { MAP_ENTRY_ONLY, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16, 12 }, { MAP_LOOKED_AT, 24, 16 },
 };
 
 static bool is_left(const struct programs *programs, const char *key, size_t at)
@@ -362,6 +362,17 @@ void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)
 		bpf_map_delete_elem(fd, &key);
 }
 
+void kernel_side_set_entry_only(struct kernel_side *kernel, pid_t tgid, enum iop_entry_only from)
+{
+	struct iop_process_key key = process_key(kernel, tgid);
+	uint32_t value = from;
+
+	if (!tgid || bpf_map_update_elem(map_of(kernel, MAP_ENTRY_ONLY), &key, &value, BPF_ANY))
+		kernel->recording->all_entry_only = 1;
+	else
+		kernel->recording->any_entry_only = 1;
+}
+
 void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino)
 {
 	struct { uint64_t dev, ino, recording; } key = { (uint64_t)major(dev) << 32 | minor(dev), ino, kernel->id };
@@ -536,7 +547,8 @@ uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(v
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
-	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, unread_environments; }
+	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
+			 unread_environments; }
 		*per_cpu;
 	uint32_t slot = slot_of(kernel);
 
@@ -554,6 +566,7 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 		counts->no_process_slot += per_cpu[i].no_process_slot;
 		counts->waits_not_followed += per_cpu[i].waits_not_followed;
 		counts->privileged += per_cpu[i].privileged;
+		counts->entry_only += per_cpu[i].entry_only;
 		counts->unread_environments += per_cpu[i].unread_environments;
 	}
 	counts->missed_programs = programs_missed(kernel->programs) - kernel->missed_before;

@@ -63,6 +63,9 @@ void kernel_side_links_for_all(struct kernel_side *kernel);
  * return. 0: none. */
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags);
 
+/* Calls of this process are recorded at their entry only, as are those of the processes that it forks; tgid 0: of all. */
+void kernel_side_set_entry_only(struct kernel_side *kernel, pid_t tgid, enum iop_entry_only from);
+
 /* Where the process has constants that are to be sent; NULL: they are not wanted any more. */
 void kernel_side_want_constants(struct kernel_side *kernel, pid_t tgid, const struct iop_constants *constants);
 /* Probes on demand: what the kernel side knows of a process that wants or has them. _demand and _end_demand return whether it
@@ -124,7 +127,7 @@ uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(v
 
 struct kernel_counts {
 	uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged,
-		unread_environments, missed_programs;
+		entry_only, unread_environments, missed_programs;
 };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);
 

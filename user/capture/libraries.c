@@ -105,7 +105,7 @@ static struct attach_point attach_point_of(const struct plan_point *point, enum 
 	uint64_t exit_offset = point->placement.exit_offset ?
 			       point->file_offset - point->placement.offset + point->placement.exit_offset : 0;
 
-	return (struct attach_point){ point->file_offset, exit_offset,
+	return (struct attach_point){ point->file_offset, exit_offset, point->second_offset, point->second_frame,
 				      cookie | (uint64_t)point->placement.frame << IOP_COOKIE_FRAME_SHIFT, point->function };
 }
 
@@ -227,6 +227,19 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 	return library_create(libraries, module->path, &file);
 }
 
+enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules)
+{
+	enum stack_switching switching = SWITCHES_NO_STACKS;
+
+	for (size_t i = 0; i < modules->n; i++) {
+		struct library *library = libraries_get(libraries, &modules->v[i]);
+
+		if (library && library->plan.switching > switching)
+			switching = library->plan.switching;
+	}
+	return switching;
+}
+
 /* ---- links ---- */
 
 struct refusal { struct libraries *libraries; const struct library *library; };
@@ -234,9 +247,15 @@ struct refusal { struct libraries *libraries; const struct library *library; };
 static void note_refused(void *arg, const struct attach_point *point, int err)
 {
 	struct refusal *refusal = arg;
+	enum point_group group = group_of(refusal->libraries, &refusal->libraries->set->rows[point->cookie & IOP_COOKIE_ROW]);
 	char reason[128];
 
-	snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
+	if (err == -ENXIO && (refusal->library->second_noted & 1u << group))
+		return;         /* with another process */
+	if (err == -ENXIO)
+		snprintf(reason, sizeof(reason), "in programs that switch stacks: nothing but its first instruction can be probed");
+	else
+		snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
 	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & IOP_COOKIE_ROW),
 		     refusal->library->path, point->function, reason);
 	refusal->libraries->missing++;
@@ -252,20 +271,36 @@ static int attach_group(struct libraries *libraries, struct library *library, en
 	return attach_points(libraries->server, links, libraries->kernel, what, path, pid, points, n, note_refused, &refusal);
 }
 
+static enum attach_what what_of(const struct libraries *libraries, enum point_group group, bool entries_only)
+{
+	if (group == POINTS_UNWIND)
+		return ATTACH_UNWINDER;
+	return entries_only || libraries->entries_only ? ATTACH_SECOND : ATTACH_CALLS;
+}
+
+static void attach_shared(struct libraries *libraries, struct library *library)
+{
+	attach_group(libraries, library, what_of(libraries, POINTS_SHARED, false), 0, library->points[POINTS_SHARED].v,
+		     library->points[POINTS_SHARED].n, &library->shared);
+}
+
 void library_attach_shared(struct libraries *libraries, struct library *library)
 {
 	if (library->shared_done)
 		return;
 	library->shared_done = true;
-	attach_group(libraries, library, ATTACH_CALLS, 0, library->points[POINTS_SHARED].v, library->points[POINTS_SHARED].n,
-		     &library->shared);
+	attach_shared(libraries, library);
 }
 
-int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid, struct links *links)
+int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
+		       bool switches_stacks, struct links *links)
 {
-	enum attach_what what = group == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS;
+	enum attach_what what = what_of(libraries, group, switches_stacks);
+	int err = attach_group(libraries, library, what, pid, library->points[group].v, library->points[group].n, links);
 
-	return attach_group(libraries, library, what, pid, library->points[group].v, library->points[group].n, links);
+	if (what == ATTACH_SECOND)
+		library->second_noted |= 1u << group;
+	return err;
 }
 
 static void attach_group_for_all(struct libraries *libraries, struct library *library, enum point_group group, struct links *links)
@@ -278,20 +313,25 @@ static void attach_group_for_all(struct libraries *libraries, struct library *li
 		points[k].cookie ^= IOP_COOKIE_OWN | IOP_COOKIE_FOR_ALL;
 	}
 	if (points)
-		attach_group(libraries, library, group == POINTS_UNWIND ? ATTACH_UNWINDER : ATTACH_CALLS, 0, points, n, links);
+		attach_group(libraries, library, what_of(libraries, group, false), 0, points, n, links);
 	free(points);
+}
+
+static void attach_calls_for_all(struct libraries *libraries, struct library *library)
+{
+	static const enum point_group order[] = { POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		attach_group_for_all(libraries, library, order[i], &library->shared);
 }
 
 void library_attach_for_all(struct libraries *libraries, struct library *library)
 {
-	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
-
 	if (library->for_all_done)
 		return;
 	library->for_all_done = true;
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		attach_group_for_all(libraries, library, order[i],
-				     order[i] == POINTS_UNWIND ? &library->shared_unwinders : &library->shared);
+	attach_group_for_all(libraries, library, POINTS_UNWIND, &library->shared_unwinders);
+	attach_calls_for_all(libraries, library);
 }
 
 void library_demand_for_all(struct libraries *libraries, struct library *library, bool on)
@@ -306,6 +346,21 @@ void libraries_attach_for_all(struct libraries *libraries)
 {
 	for (struct library *library = libraries->all; library; library = library->hh.next)
 		library_attach_for_all(libraries, library);
+}
+
+void libraries_stop_returns(struct libraries *libraries)
+{
+	libraries->entries_only = true;
+	for (struct library *library = libraries->all; library; library = library->hh.next) {
+		links_detach(libraries->server, &library->shared);
+		if (library->shared_done)
+			attach_shared(libraries, library);
+		if (library->for_all_done)
+			attach_calls_for_all(libraries, library);
+		links_detach(libraries->server, &library->demand);
+		if (library->demand_users)
+			attach_group_for_all(libraries, library, POINTS_DEMAND, &library->demand);
+	}
 }
 
 int library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links)

@@ -35,6 +35,7 @@ struct library {
 	bool shared_done;               /* attached for everybody */
 	bool for_all_done;              /* so are the points that otherwise each process has for itself */
 	bool rendezvous_done;           /* attached for everybody */
+	unsigned second_noted;          /* bits: groups of which points without a second place were noted */
 	struct links shared, shared_unwinders;
 	struct links demand;            /* of processes without links of their own, while there are any that want them: */
 	size_t demand_users;
@@ -50,6 +51,7 @@ struct libraries {
 	struct kernel_side *kernel;     /* before anything is attached; planning does without */
 	struct spool_writer *spool;
 	struct hold_server *server;
+	bool entries_only;              /* no return probes are attached any more */
 	size_t probes, missing, moved, single_stepped;
 	bool row_single_stepped[IOP_MAX_PROBES];        /* somewhere */
 };
@@ -66,15 +68,22 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 /* The same for an opened file, which it takes over; path is for messages and patterns. */
 struct library *libraries_get_file(struct libraries *libraries, const char *path, struct code_file *file);
 
+/* What any of these files does with stacks. */
+enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules);
+
 /* Attaches what is attached for everybody. */
 void library_attach_shared(struct libraries *libraries, struct library *library);
 /* Attaches one group of what belongs to one process; the links are the caller's. 0, or -errno (-ESRCH: it is gone). */
 int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
-		       struct links *links);
+		       bool switches_stacks, struct links *links);
+/* Waits until the process' code is the file's where points of this group were attached, 200 ms at most. */
+void library_await_original_code(const struct library *library, enum point_group group, pid_t pid, const struct proc_module *module);
 /* Attaches those groups for everybody instead; of one library, or of all that are known. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
 void libraries_attach_for_all(struct libraries *libraries);
 /* The group that is placed on demand, for everybody: a user more, or one less. */
+/* Replaces what is attached for everybody by probes of entries only; from now on all are. */
+void libraries_stop_returns(struct libraries *libraries);
 void library_demand_for_all(struct libraries *libraries, struct library *library, bool on);
 /* The rendezvous of a linker, for one process; with perf events for everybody, once. */
 int library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links);

@@ -30,6 +30,8 @@ struct candidate {
 	const struct elf_function *function;
 	uint16_t row;
 	struct placement placement;
+	bool has_second;
+	struct second_entry second;
 	uint64_t jumps_to;      /* link-time address, if the function is nothing but a jump; else 0 */
 	bool dropped;
 };
@@ -333,6 +335,15 @@ static struct placement place(struct planner *p, const struct elf_function *func
 	return placement;
 }
 
+static bool place_second(struct planner *p, const struct candidate *candidate, const uint8_t *code, size_t len, bool whole,
+			 struct second_entry *second)
+{
+	uint64_t vaddr = candidate->function->vaddr;
+
+	return placement_second(code, len, whole, argument_registers(&p->set->rows[candidate->row]), &candidate->placement, second) &&
+	       (!second->offset || !elf_file_code_begins_in(p->file, vaddr, vaddr + second->offset));
+}
+
 static int examine(struct planner *p, struct candidate *candidate)
 {
 	const struct elf_function *function = candidate->function;
@@ -349,6 +360,7 @@ static int examine(struct planner *p, struct candidate *candidate)
 	} else {
 		candidate->placement = place(p, function, code, len, whole && (size_t)len == want,
 					     argument_registers(&p->set->rows[candidate->row]));
+		candidate->has_second = place_second(p, candidate, code, len, whole && (size_t)len == want, &candidate->second);
 		candidate->jumps_to = jump_target(code, len, function->vaddr);
 	}
 	free(code);
@@ -445,7 +457,8 @@ static int hand_out(struct planner *p)
 			continue;
 		plan->points[plan->npoints++] = (struct plan_point){
 			candidate->row, candidate->function->file_offset + candidate->placement.offset, candidate->placement,
-			p->set->rows[candidate->row].name,
+			candidate->has_second ? candidate->function->file_offset + candidate->second.offset : 0,
+			candidate->second.frame, p->set->rows[candidate->row].name,
 		};
 	}
 	return 0;
@@ -472,6 +485,7 @@ static int make(struct planner *p)
 	if (err)
 		return err;
 	find_rendezvous(p);
+	p->plan->switching = elf_file_switching(p->file, p->name);
 	p->plan->first_vaddr = elf_file_first_vaddr(p->file);
 	p->plan->stripped_static = elf_file_is_static(p->file) && !elf_file_has_symtab(p->file) && !p->plan->npoints;
 	return 0;

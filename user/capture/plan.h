@@ -6,12 +6,15 @@
 #define IOPROBE_PLAN_H
 
 #include "elf/placement.h"
+#include "elf/switchers.h"
 #include "table/table.h"
 
 struct plan_point {
 	uint16_t row;                   /* probe id */
 	uint64_t file_offset;           /* of the probe, placement.offset included */
 	struct placement placement;
+	uint64_t second_offset;         /* file offset where only the entry is seen (placement_second), 0: none */
+	uint32_t second_frame;
 	const char *function;           /* its name: that of the row */
 };
 
@@ -44,6 +47,7 @@ struct plan {
 	size_t nconstants;              /* plan_constants_of() all layers, or 0 */
 	uint64_t first_vaddr;           /* elf_file_first_vaddr: load bias = module base - first_vaddr */
 	uint64_t rendezvous_offset;     /* file offset of _dl_debug_state where this is a dynamic linker, else 0 */
+	enum stack_switching switching;
 	bool stripped_static;           /* a static executable without symbols: its library calls cannot be seen */
 	char *texts;                    /* storage of reasons that are not static; NULL if there are none */
 };

@@ -119,7 +119,7 @@ static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 	bool pairs = method == ATTACH_MULTI || method == ATTACH_PERF;
 
 	bpf_program__set_autoload(skel->progs.call_session, method == ATTACH_SESSION);
-	bpf_program__set_autoload(skel->progs.call_entry, pairs);
+	bpf_program__set_autoload(skel->progs.call_entry, method != ATTACH_NONE);
 	bpf_program__set_autoload(skel->progs.call_return, pairs);
 	bpf_program__set_autoload(skel->progs.unwinder_entry, method != ATTACH_NONE);
 	bpf_program__set_autoload(skel->progs.linker_rendezvous, method != ATTACH_NONE);
@@ -210,6 +210,7 @@ static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 	const struct bpf_map *maps[KERNEL_MAPS] = {
 		[MAP_GLOBALS] = skel->maps.bss, [MAP_COUNTERS] = skel->maps.counters, [MAP_LEFT_OUT] = skel->maps.left_out,
 		[MAP_THREADS] = skel->maps.threads, [MAP_TARGETS] = skel->maps.targets, [MAP_TURNED_OFF] = skel->maps.turned_off,
+		[MAP_ENTRY_ONLY] = skel->maps.entry_only,
 		[MAP_CONSTANTS] = skel->maps.constants, [MAP_DEMANDS] = skel->maps.demands, [MAP_REQUESTS] = skel->maps.requests,
 		[MAP_HOLD_WORKS] = skel->maps.hold_works, [MAP_LOOKED_AT] = skel->maps.looked_at,
 		[MAP_MAPPED_FILES] = skel->maps.mapped_files,
@@ -268,6 +269,7 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	set_syscall_probes(programs, skel, set);
 	set_filter(skel, options->filter);
 	facts->layers = set->nlayers + 1;
+	skel->rodata->returns_optional = facts->method == ATTACH_SESSION;
 	skel->rodata->recognises = options->recognise;
 	skel->rodata->recording_slots = facts->slots;
 	skel->rodata->ring_count = facts->rings;

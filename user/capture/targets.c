@@ -36,6 +36,8 @@ struct target {
 	bool mpi;
 	bool demand;                    /* probes on demand are in place */
 	unsigned off;                   /* bits: groups that are turned off */
+	bool switches_stacks;           /* it gets no return probes */
+	bool new_program;               /* what the old one did does not count */
 	struct gaps unsettled;          /* until it is known whether the process was held meanwhile */
 	uint64_t unsettled_ns;          /* since when there are any */
 	uint64_t mapped_ns;             /* when code was mapped that was not yet looked at, 0: none */
@@ -112,7 +114,8 @@ static size_t demand_library(struct targets *targets, struct target *target, str
 	if (n && targets->for_all)
 		library_demand_for_all(&targets->libraries, library, on);
 	else if (n && on)
-		library_attach_own(&targets->libraries, library, POINTS_DEMAND, target->pid, &target->links[POINTS_DEMAND]);
+		library_attach_own(&targets->libraries, library, POINTS_DEMAND, target->pid, target->switches_stacks,
+				   &target->links[POINTS_DEMAND]);
 	return n;
 }
 
@@ -426,7 +429,8 @@ static int attach_own(struct targets *targets, struct target *target, struct lib
 		library_attach_for_all(&targets->libraries, library);
 	for (size_t i = 0; !targets->for_all && i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
 		if (!(target->off & 1u << order[i]))
-			err = library_attach_own(&targets->libraries, library, order[i], target->pid, &target->links[order[i]]);
+			err = library_attach_own(&targets->libraries, library, order[i], target->pid, target->switches_stacks,
+						 &target->links[order[i]]);
 	return err;
 }
 
@@ -492,6 +496,75 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 	}
 }
 
+/* ---- programs that switch stacks ---- */
+
+static const enum point_group own_calls[] = { POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES, POINTS_DEMAND };
+#define OWN_CALLS (sizeof(own_calls) / sizeof(own_calls[0]))
+
+/* Exchanges what is attached for this process alone. Returns whether anything was. */
+static bool replace_links_of(struct targets *targets, struct target *target)
+{
+	bool any = false;
+
+	for (size_t g = 0; g < OWN_CALLS; g++) {
+		enum point_group group = own_calls[g];
+
+		if (!target->links[group].n)
+			continue;
+		any = true;
+		links_detach(targets->server, &target->links[group]);
+		for (size_t i = 0; i < target->nseen; i++)
+			library_attach_own(&targets->libraries, target->seen[i].library, group, target->pid, target->switches_stacks,
+					   &target->links[group]);
+	}
+	return any;
+}
+
+/* Where return probes are links of their own no call can do without: then none has one. Always returns true. */
+static bool stop_returns(struct targets *targets)
+{
+	kernel_side_set_entry_only(targets->kernel, 0, IOP_FROM_NOW);
+	libraries_stop_returns(&targets->libraries);
+	links_detach(targets->server, &targets->replaced);
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		replace_links_of(targets, target);
+	return true;
+}
+
+/* What was detached may trap for a while. */
+static void await_original_code(struct targets *targets, struct target *target, const struct proc_modules *modules)
+{
+	for (size_t i = 0; i < modules->n; i++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
+
+		for (size_t g = 0; library && find_seen(target, library) && g < OWN_CALLS; g++)
+			library_await_original_code(library, own_calls[g], target->pid, &modules->v[i]);
+	}
+}
+
+/* Before anything more is attached for this process. */
+static void heed_switching(struct targets *targets, struct target *target, enum stack_switching switching,
+			   const struct proc_modules *modules)
+{
+	bool session = kernel_side_method(targets->kernel) == ATTACH_SESSION, replaced = false;
+	bool switches = switching != SWITCHES_NO_STACKS || (target->switches_stacks && !target->new_program);
+	bool changes = switches != target->switches_stacks;
+	uint64_t since_ns = monotonic_ns();
+
+	target->new_program = false;
+	target->switches_stacks = switches;
+	if (session && switching == SHARES_STACK)
+		kernel_side_set_entry_only(targets->kernel, target->pid, IOP_FROM_NOW);
+	if (!session && switches && !targets->libraries.entries_only)
+		replaced = stop_returns(targets);
+	else if (changes)
+		replaced = replace_links_of(targets, target);
+	if (switches && replaced)
+		await_original_code(targets, target, modules);
+	for (size_t i = 0; i < target->nseen && replaced; i++)
+		note_gaps(targets, target, target->seen[i].library, true, since_ns, "probes were replaced: the program switches stacks");
+}
+
 /* since_ns: from when on the process may have run without its probes, 0: it has not. held: that is known when it is released. */
 static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
 {
@@ -501,6 +574,7 @@ static int scan(struct targets *targets, struct target *target, bool held, uint6
 	target->mapped_ns = 0;
 	if (err)
 		return err;
+	heed_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
 	prepare_unwinder(targets, target);
 	for (size_t i = 0; i < modules.n; i++)
 		add_module(targets, target, &modules, &modules.v[i], since_ns, reason);
@@ -560,6 +634,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	for (size_t i = 0; i < target->nseen; i++)
 		target->seen[i].noted = false;
 	target->mpi = false;
+	target->new_program = true;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	settle_gaps(targets, target, 0);
@@ -686,6 +761,9 @@ void targets_prepare_executable(struct targets *targets, pid_t pid, const char *
 	library = libraries_get_file(&targets->libraries, path, &file);
 	if (!library || !library->plan.npoints)
 		return;
+	heed_switching(targets, target, library->plan.switching, &(struct proc_modules){ 0 });
+	if (library->plan.switching == SHARES_STACK)
+		kernel_side_set_entry_only(targets->kernel, pid, IOP_FROM_NEXT_EXEC);
 	library_attach_shared(&targets->libraries, library);
 	if (!find_seen(target, library) && remember(target, library))
 		attach_own(targets, target, library);
@@ -704,7 +782,8 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 	if (!on)
 		links_detach(targets->server, &target->links[group]);
 	for (size_t i = 0; i < target->nseen && on && !targets->for_all; i++)
-		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, &target->links[group]);
+		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, target->switches_stacks,
+				   &target->links[group]);
 }
 
 size_t targets_demand(struct targets *targets, pid_t pid, bool on)

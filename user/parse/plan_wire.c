@@ -52,7 +52,8 @@ static int encode_points(const struct plan *plan, struct plan_wire_point *to, st
 		to[i] = (struct plan_wire_point){
 			.file_offset = point->file_offset, .row = point->row, .kind = point->placement.kind,
 			.offset = point->placement.offset, .exit_offset = point->placement.exit_offset,
-			.frame = point->placement.frame,
+			.frame = point->placement.frame, .second_offset = point->second_offset,
+			.second_frame = point->second_frame,
 		};
 		err = texts_add(texts, point->placement.reason, &to[i].reason);
 	}
@@ -133,7 +134,7 @@ int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t
 {
 	struct plan_wire head = {
 		.npoints = plan->npoints, .nmissing = plan->nmissing, .nlayers = plan->nlayers, .nconstants = plan->nconstants,
-		.stripped_static = plan->stripped_static, .first_vaddr = plan->first_vaddr,
+		.stripped_static = plan->stripped_static, .switching = plan->switching, .first_vaddr = plan->first_vaddr,
 		.rendezvous_offset = plan->rendezvous_offset,
 	};
 	struct texts texts = { 0 };
@@ -217,7 +218,7 @@ static bool inside(const struct decoder *d, const struct plan_wire_point *point)
 
 	return point->offset <= MAX_MOVE && point->exit_offset <= MAX_MOVE && point->frame <= MAX_MOVE &&
 	       point->offset <= point->file_offset && point->file_offset < d->file_size &&
-	       entry + point->exit_offset < d->file_size;
+	       entry + point->exit_offset < d->file_size && point->second_offset < d->file_size && point->second_frame <= MAX_MOVE;
 }
 
 static int decode_point(struct decoder *d, const struct plan_wire_point *from, struct plan_point *to)
@@ -233,7 +234,8 @@ static int decode_point(struct decoder *d, const struct plan_wire_point *from, s
 	if (from->reason != PLAN_WIRE_NO_TEXT && from->reason >= d->head.texts_len)
 		return refuse(d, "a point's reason is not among the texts");
 	*to = (struct plan_point){
-		.row = from->row, .file_offset = from->file_offset, .function = d->set->rows[from->row].name,
+		.row = from->row, .file_offset = from->file_offset, .second_offset = from->second_offset,
+		.second_frame = from->second_frame, .function = d->set->rows[from->row].name,
 		.placement = { from->kind, from->offset, from->exit_offset, from->frame,
 			       from->reason == PLAN_WIRE_NO_TEXT ? NULL : d->plan->texts + from->reason },
 	};
@@ -322,6 +324,9 @@ static int decode_head(struct decoder *d)
 {
 	if (d->head.stripped_static > 1 || (d->head.rendezvous_offset && d->head.rendezvous_offset >= d->file_size))
 		return refuse(d, "its rendezvous is outside the file");
+	if (d->head.switching > SHARES_STACK)
+		return refuse(d, "it does with stacks what cannot be done");
+	d->plan->switching = d->head.switching;
 	d->plan->stripped_static = d->head.stripped_static;
 	d->plan->first_vaddr = d->head.first_vaddr;
 	d->plan->rendezvous_offset = d->head.rendezvous_offset;

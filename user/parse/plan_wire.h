@@ -9,7 +9,7 @@
 
 /* A header, then the arrays in the order of their counts, then the texts. */
 struct plan_wire {
-	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static;
+	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static, switching, pad;
 	uint64_t first_vaddr, rendezvous_offset;
 	uint64_t comm_vaddr[TABLE_COMM_KINDS];
 };
@@ -17,9 +17,10 @@ struct plan_wire {
 #define PLAN_WIRE_NO_TEXT UINT32_MAX
 
 struct plan_wire_point {
-	uint64_t file_offset;
-	uint32_t row, kind, offset, exit_offset, frame;
+	uint64_t file_offset, second_offset;
+	uint32_t row, kind, offset, exit_offset, frame, second_frame;
 	uint32_t reason;        /* where it begins among the texts, PLAN_WIRE_NO_TEXT: none */
+	uint32_t pad;
 };
 
 struct plan_wire_missing { uint32_t row, reason; };
@@ -30,8 +31,8 @@ struct plan_wire_layer {
 	char version[48];
 };
 
-_Static_assert(sizeof(struct plan_wire) == 64, "struct plan_wire");
-_Static_assert(sizeof(struct plan_wire_point) == 32, "struct plan_wire_point");
+_Static_assert(sizeof(struct plan_wire) == 72, "struct plan_wire");
+_Static_assert(sizeof(struct plan_wire_point) == 48, "struct plan_wire_point");
 _Static_assert(sizeof(struct plan_wire_missing) == 8, "struct plan_wire_missing");
 _Static_assert(sizeof(struct plan_wire_layer) == 56, "struct plan_wire_layer");
 
