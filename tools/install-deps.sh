@@ -24,7 +24,7 @@ debian_packages() {
 		libotf2-trace-dev libzydis-dev otf2-tools openmpi-bin libopenmpi-dev libnetcdf-mpi-dev"
 	wanted="libcmocka-dev python3 python3-otf2 python3-six strace g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py-mpi
 		python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev
-		munge slurmctld slurmd slurm-client"
+		munge slurmctld slurmd slurm-client libboost-context-dev python3-greenlet"
 	fuzzer=libclang-rt-dev
 }
 
@@ -39,7 +39,7 @@ fedora_packages() {
 		uthash-devel otf2-devel zydis-devel otf2 openmpi openmpi-devel netcdf-openmpi-devel"
 	wanted="libcmocka-devel python3 python3-otf2 python3-six strace gcc-c++ glibc-static libstdc++-static gcc-gfortran netcdf hdf5 cdo
 		python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs e2fsprogs util-linux procps-ng iproute netcdf-devel
-		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm"
+		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel python3-greenlet"
 	fuzzer=compiler-rt
 }
 

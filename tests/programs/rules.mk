@@ -7,6 +7,7 @@ C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inheri
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += locks aio numbered names mapper
 C_PROGRAMS += libaio uring sockets device faults
+C_PROGRAMS += coroutines coroutines_bare
 CXX_PROGRAMS := exceptions cancel
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
@@ -16,7 +17,8 @@ OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell 
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
-PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm)
+PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
+PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
 
 PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
 PROGRAM_CXXFLAGS := -std=gnu++17 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
@@ -62,6 +64,11 @@ $(P)/exceptions_static: tests/programs/exceptions.cc tests/programs/nest.h $(P)/
 	$(say) CXX $@
 	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -static-libgcc -static-libstdc++ -o $@ $< $(NEST) -lpthread
 
+$(P)/coroutines_boost: tests/programs/coroutines.cc tests/programs/nest.h $(P)/libnest.so
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -o $@ $< $(NEST) -lboost_context -lpthread
+
 $(P)/dlopen_hdf5: tests/programs/dlopen_hdf5.c tests/programs/golden.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
@@ -79,7 +86,7 @@ $(P)/parallel_nc $(P)/failures_mpi $(P)/cover_netcdf $(P)/monc: $(P)/%: tests/pr
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,NETCDF_CFLAGS) -o $@ $< $(call lazy,NETCDF_LIBS)
 
-$(P)/cover_hdf5: tests/programs/cover_hdf5.c
+$(P)/cover_hdf5 $(P)/coroutines_mpi: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) -o $@ $< $(call lazy,HDF5_LIBS)
