@@ -8,11 +8,11 @@
 # disk_use DIR: bytes on disk.
 disk_use() { du -s -B1 "$1" 2>/dev/null | cut -f 1; }
 
-# bounded NAME OPTION...: the program "numbered" under ioprobe, until the bound ends the recording; then the program is told to end.
+# bounded NAME OPTION...: the program "numbered_calls" under ioprobe, until the bound ends the recording; then the program is told to end.
 # The archive goes to OUTPUT; the largest disk use that was seen of that is in $TMP/NAME/use.
 bounded() {
 	local name=$1 dir=$TMP/$1 pid use most=0 i
-	limited 60 "$IOPROBE" -o "$OUTPUT" "${@:2}" -- "$P/numbered" "$dir/data" 2 "${PAUSE:-1000}" >"$dir/out" 2>"$dir/err" </dev/null & pid=$!
+	limited 60 "$IOPROBE" -o "$OUTPUT" "${@:2}" -- "$P/numbered_calls" "$dir/data" 2 "${PAUSE:-1000}" >"$dir/out" 2>"$dir/err" </dev/null & pid=$!
 	for ((i = 0; i < 2000; i++)); do
 		use=$(disk_use "$OUTPUT")
 		[ "${use:-0}" -gt "$most" ] && most=$use
@@ -121,7 +121,7 @@ by_policy() {
 	fresh policy >/dev/null && chmod 777 "$dir/data"
 	service_start n1 "record all" "max-size 1MiB" "layers posix" "exclude-path $dir/data/ticks.0,/proc" "keep yes" ||
 		{ not_ok policy "no service: $(tail -n 2 "$SERVICE_DIR/n1.log")"; return; }
-	(exec setpriv --reuid games --regid games --clear-groups "$P/numbered" "$dir/data" >"$dir/out" 2>"$dir/err") & program=$!
+	(exec setpriv --reuid games --regid games --clear-groups "$P/numbered_calls" "$dir/data" >"$dir/out" 2>"$dir/err") & program=$!
 	wait_for_file "$dir/data/ticks.0"
 	ask n1 start --job 77 --pid $program --uid "$(id -u games)" --gid "$(id -g games)" --timeout 5000 >"$dir/start" 2>&1
 	wait_for_phase n1 77 "done|failed|empty" 20

@@ -183,10 +183,10 @@ int budget_create(struct budget **out, const struct bounds *bounds, const struct
 		  char *err_text, size_t err_len)
 {
 	struct budget *b = calloc(1, sizeof(*b));
-	int err = b ? 0 : -ENOMEM;
+	int err;
 
-	if (err)
-		return err;
+	if (!b)
+		return -ENOMEM;
 	*b = (struct budget){ .bounds = bounds, .set = set, .spool = spool, .begin_bytes = spool_writer_raw_bytes(spool) };
 	err = set_limit(b);
 	if (err) {
