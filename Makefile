@@ -71,6 +71,12 @@ check:			## install what the tests need, run all tests (end-to-end tests need ro
 	$(Q)$(MAKE) --no-print-directory all unit-tests programs
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/run
 
+.PHONY: check-faults
+check-faults:		## faults at 200 random moments (FAULTS=n, SEED=n), full disks and the like; half an hour (root)
+	$(Q)tools/install-deps.sh --tests
+	$(Q)$(MAKE) --no-print-directory all programs
+	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/faults/run
+
 .PHONY: demo
 demo:			## install what the demo needs, trace a parallel netCDF program and show the result
 	$(Q)tools/install-deps.sh
