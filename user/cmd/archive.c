@@ -101,16 +101,17 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 }
 
 /* The archive is finished last: where it is, all is. */
-static int replay_into(struct spool_reader *spool, struct sinks *sinks, char *err, size_t err_len)
+static int replay_into(struct spool_reader *spool, struct sinks *sinks, const char *dir, char *err, size_t err_len)
 {
-	struct sink *order[] = { sinks->size, sinks->summary, sinks->collectives, sinks->otf2 };
+	struct sink *order[] = { sinks->summary, sinks->collectives, sinks->otf2 };
+	char reason[900] = "";
 	struct model model;
-	int ret = replay_run(spool, &model, order, 4, err, err_len);
+	int ret = replay_run(spool, &model, order, 3, reason, sizeof(reason));
 
-	if (ret == -ENOSPC && model.end.cut)
-		snprintf(err, err_len, "no archive can be made: --%s leaves no room for it", model.end.stopped_by);
 	if (ret && otf2_sink_error(sinks->otf2))
 		snprintf(err, err_len, "%s", otf2_sink_error(sinks->otf2));
+	else if (ret)
+		snprintf(err, err_len, "%s: %s", dir, reason);
 	model_deinit(&model);
 	return ret;
 }
@@ -126,7 +127,7 @@ static int write_all(struct spool_reader *spool, bool whole_job, const struct at
 	if (!ret && whole_job)
 		otf2_sink_whole_job(sinks.otf2);
 	if (!ret)
-		ret = replay_into(spool, &sinks, err, err_len);
+		ret = replay_into(spool, &sinks, attempt->out->path, err, err_len);
 	closed = side_files_close(&sides, !ret);
 	if (!ret && closed) {
 		snprintf(err, err_len, "%s: the files beside the archive cannot be written: %s", attempt->out->path, strerror(-closed));
