@@ -156,24 +156,26 @@ static void writer_free(struct spool_writer *writer)
 
 int spool_writer_status(struct spool_writer *writer, enum iop_rec_type type, uint64_t time_ns, const char *head)
 {
-	struct { struct spool_block_header header; struct iop_rec_text rec; char text[]; } *block;
-	size_t payload = SPOOL_STATUS_BYTES - sizeof(block->header), len = strlen(head);
+	size_t payload = SPOOL_STATUS_BYTES - sizeof(struct spool_block_header), len = strlen(head);
+	struct spool_block_header *header;
+	struct iop_rec_text *rec;
 	int err;
 
-	_Static_assert(sizeof(block->header) + sizeof(block->rec) + SPOOL_STATUS_TEXT_MAX <= SPOOL_STATUS_BYTES, "SPOOL_STATUS_TEXT_MAX");
+	_Static_assert(sizeof(*header) + sizeof(*rec) + SPOOL_STATUS_TEXT_MAX <= SPOOL_STATUS_BYTES, "SPOOL_STATUS_TEXT_MAX");
 	if (len > SPOOL_STATUS_TEXT_MAX)
 		return -E2BIG;
-	block = calloc(1, SPOOL_STATUS_BYTES);
-	if (!block)
+	header = calloc(1, SPOOL_STATUS_BYTES);
+	if (!header)
 		return -ENOMEM;
-	block->header = (struct spool_block_header){ .magic = SPOOL_BLOCK_MAGIC, .raw_len = payload, .stored_len = payload, .records = 1,
-						     .kind = SPOOL_STATUS_BLOCK };
-	block->rec.rec = (struct iop_rec){ .len = payload, .type = type, .time_ns = time_ns };
-	block->rec.text_len = len;
-	memcpy(block->text, head, len);
-	block->header.crc = spool_block_crc(&block->header, &block->rec);
-	err = write_at(writer->fd, block, SPOOL_STATUS_BYTES, sizeof(struct spool_file_header));
-	free(block);
+	*header = (struct spool_block_header){ .magic = SPOOL_BLOCK_MAGIC, .raw_len = payload, .stored_len = payload, .records = 1,
+					       .kind = SPOOL_STATUS_BLOCK };
+	rec = (struct iop_rec_text *)(header + 1);
+	rec->rec = (struct iop_rec){ .len = payload, .type = type, .time_ns = time_ns };
+	rec->text_len = len;
+	memcpy(rec->text, head, len);
+	header->crc = spool_block_crc(header, rec);
+	err = write_at(writer->fd, header, SPOOL_STATUS_BYTES, sizeof(struct spool_file_header));
+	free(header);
 	return err;
 }
 
