@@ -107,13 +107,29 @@ site longjmp '' "calls('nest_call') == 12" "abandoned('nest_call') == 11" "calls
 
 site killed DATA "calls('write') == 10" "calls('nest_call') == 1 and abandoned('nest_call') == 1" "stacks('read')[-1] == ('nest_call',)"
 
+# spool NAME EXPRESSION...: true of the records as they were captured (words in tests/lib/spool.py).
+spool() {
+	local text
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/spool.py" "$TMP/$1/trace/spool" "${@:2}" 2>&1) && ok "$1, records" || not_ok "$1, records" "$text"
+}
+
 # The fourth long name finds no room: what follows it must not be taken for it.
 names() {
 	fresh names >/dev/null
-	record names --probes "$TESTS/programs/names.probes" -- "$P/names"
-	contract names && expect names "calls('nest_names') == 2" "not has_file('*AAAAAAAA*')" "has_file('/to')"
+	record names --keep-spool --probes "$TESTS/programs/names.probes" -- "$P/names"
+	contract names && expect names "calls('nest_names') == 3" "not has_file('*AAAAAAAA*')" "has_file('/to')"
+	spool names "[1022, 1022, 1022, 0x8000, 64] in [lengths(r)[:5] for r in records(ENTER)]" \
+		"[6, 4, 5, 5, 0xffff] in [lengths(r)[:5] for r in records(ENTER)]"
 }
 names
+
+# Two threads that end at the same moment find none alive: one of them reports the end of the process.
+last_threads() {
+	fresh last_threads >/dev/null
+	record last_threads --keep-spool --layers posix -- "$P/last_threads"
+	spool last_threads "sum(ends().values()) == 301"
+}
+last_threads
 
 # Deeper than what can be recorded: the program must not notice, and what is missing must be counted.
 too_deep() {

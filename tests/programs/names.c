@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * names: calls nest_names with four names of 1022 characters, more than a record has room for, and with an array whose bytes are a name.
+ * names: calls nest_names with four names of 1022 characters, more than a record has room for, and with an array whose bytes are a
+ * name; with four short ones and the array; and with these and no array.
  */
 #include "golden.h"
 #include "nest.h"
@@ -25,5 +26,6 @@ int main(void)
 	memset(values, 'A', sizeof(values));
 	must(nest_names(long_name('b'), long_name('c'), long_name('d'), long_name('e'), values) != NULL, "nest_names");
 	must(nest_names("/short", "mode", "/from", "/to", values) != NULL, "nest_names");
+	must(nest_names("/short", "mode", "/from", "/null", NULL) == NULL, "nest_names");
 	return 0;
 }
