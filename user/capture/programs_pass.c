@@ -87,7 +87,7 @@ int programs_receive(int socket, struct programs **out, uint32_t *id)
 		return -errno;
 	n = fds_of(&message, &fds);
 	err = check(&packet, len, message.msg_flags, n);
-	programs = err ? NULL : programs_new();
+	programs = err || !fds ? NULL : programs_new();
 	if (!programs) {
 		while (n)
 			close(fds[--n]);
