@@ -1,5 +1,9 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """What a trace has of the program "numbered_calls" (tests/programs): each of its writes names itself by its offset."""
+import json
+import sys
+
 import otf2
 from otf2 import events as ev
 
@@ -17,3 +21,7 @@ def offsets(archive):
                 if attribute.name == "Offset" and ("/numbers." in name or not name):
                     found.setdefault(name, []).append(value)
     return found
+
+
+if __name__ == "__main__":
+    json.dump(offsets(sys.argv[1]), sys.stdout)
