@@ -87,7 +87,9 @@ static __always_inline int entry_only_call(struct thread *t, struct frame *f, co
 /* While a link for all takes over from the processes' own, both see the same calls. */
 static __always_inline bool is_other_link(struct thread *t, u64 cookie)
 {
-	return cookie & (recording_by(t->recording)->links_for_all ? IOP_COOKIE_OWN : IOP_COOKIE_FOR_ALL);
+	u32 number = cookie >> IOP_COOKIE_LIBRARY_SHIFT & IOP_MAX_LIBRARIES_FOR_ALL;
+
+	return cookie & (recording_by(t->recording)->libraries_for_all >> number & 1 ? IOP_COOKIE_OWN : IOP_COOKIE_FOR_ALL);
 }
 
 /* A link for all of another recording's. */

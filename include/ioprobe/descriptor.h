@@ -157,6 +157,8 @@ _Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
 #define IOP_COOKIE_EXIT 0x80000         /* of the two probes behind a prologue, the one where the function ends */
 #define IOP_COOKIE_SLOT_SHIFT 20        /* the recording's slot: links of others see the same calls, where they are for all */
 #define IOP_COOKIE_ENTRY_ONLY 0x4000000 /* at a place where the return is not to be observed */
+#define IOP_COOKIE_LIBRARY_SHIFT 27     /* the library's number in the recording: whether links for all count is decided for each */
+#define IOP_MAX_LIBRARIES_FOR_ALL 31    /* numbers begin with 1; those that have none (0) keep links of their own */
 #define IOP_COOKIE_FRAME_SHIFT 32       /* above: behind a prologue, bytes from the stack pointer to the return address */
 
 /* Since when calls of a process are recorded at their entry only. */

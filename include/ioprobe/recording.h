@@ -21,17 +21,18 @@ struct iop_recording {
 	__u32 id;                       /* threads with this id are recorded; 0: the slot is closed */
 	__u32 launch_tgid;              /* joins at its next exec; 0: none */
 	__u64 hold_limit_ns;            /* new programs wait so long for their probes at most, 0: not at all */
+	__u64 libraries_for_all;        /* bit per number: links for all count, and those of a process' own no more */
 	__u64 threads_taken;            /* by the task iterator; written by it */
 	__u64 server_beat_ns, recorder_beat_ns; /* CLOCK_MONOTONIC, every 20 ms, by the recorder and its hold server: 0 when it ended */
 	__u32 users_rights_only;        /* does not follow a user into setuid programs and the like */
-	__u32 links_for_all;            /* links for all count, and those of a process' own no more */
 	__u32 any_turned_off;           /* the map turned_off was used */
 	__u32 any_constants;            /* so was constants */
 	__u32 any_entry_only;           /* so was entry_only */
 	__u32 all_entry_only;           /* no process has return probes any more */
+	__u32 pad;
 	struct iop_awaited awaited;
 };
-_Static_assert(sizeof(struct iop_recording) == 64 + sizeof(struct iop_awaited), "iop_recording");
+_Static_assert(sizeof(struct iop_recording) == 72 + sizeof(struct iop_awaited), "iop_recording");
 
 /* A process that the task iterator is to include. */
 struct iop_target {

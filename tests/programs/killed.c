@@ -36,10 +36,11 @@ static void kill_one(const char *dir)
 	must(pid >= 0, "fork");
 	if (pid == 0) {
 		write_n(open_in(dir, "child"), 7, 9);
+		usleep(500000);         /* by then a forked process has probes of its own */
 		nest_call(block, NULL);
 		die("read returned");
 	}
-	usleep(300000);
+	usleep(1500000);
 	must(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid, "kill");
 	must(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "child was not killed");
 }

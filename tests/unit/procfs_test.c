@@ -257,9 +257,13 @@ static void test_family(void **state)
 
 	(void)state;
 	child = make_family(&to_end, &grandchild);
-	assert_int_equal(proc_descendants_read(getpid(), &pids, &n), 0);
+	assert_int_equal(proc_descendants_read((pid_t[]){ getpid() }, 1, &pids, &n), 0);
 	assert_true(contains(pids, n, child) && contains(pids, n, grandchild));
 	assert_false(contains(pids, n, getpid()) || contains(pids, n, getppid()));
+	free(pids);
+	assert_int_equal(proc_descendants_read((pid_t[]){ child, getpid() }, 2, &pids, &n), 0);
+	assert_true(contains(pids, n, grandchild));
+	assert_false(contains(pids, n, child) || contains(pids, n, getpid()));
 	free(pids);
 	assert_int_equal(proc_ids_read(getpid(), &ppid, &uid, &gid, &start), 0);
 	assert_int_equal(ppid, getppid());
@@ -280,7 +284,9 @@ static void test_family(void **state)
 	assert_int_equal(status, 0);
 	assert_false(proc_alive(child));
 	assert_int_equal(proc_ids_read(child, &ppid, &uid, &gid, &start), -ESRCH);
-	assert_int_equal(proc_descendants_read(child, &pids, &n), -ESRCH);
+	assert_int_equal(proc_descendants_read(&child, 1, &pids, &n), 0);
+	assert_int_equal(n, 0);
+	free(pids);
 }
 
 /* ---- descriptors ---- */

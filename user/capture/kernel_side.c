@@ -346,9 +346,9 @@ void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awa
 	__atomic_store_n(&kernel->recording->awaited.on, awaited->on, __ATOMIC_RELEASE);
 }
 
-void kernel_side_links_for_all(struct kernel_side *kernel)
+void kernel_side_links_for_all(struct kernel_side *kernel, unsigned library)
 {
-	kernel->recording->links_for_all = 1;
+	__atomic_fetch_or(&kernel->recording->libraries_for_all, 1ull << library, __ATOMIC_SEQ_CST);
 }
 
 void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)

@@ -56,8 +56,8 @@ void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awa
 /* Processes that map this file need no attention any more. dev as in stat(2). */
 void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino);
 
-/* From now on links for all count, and those of one process no more (IOP_COOKIE_OWN). */
-void kernel_side_links_for_all(struct kernel_side *kernel);
+/* From now on links for all to the library of this number count, and those of one process no more (IOP_COOKIE_OWN). */
+void kernel_side_links_for_all(struct kernel_side *kernel, unsigned library);
 
 /* Probes with these descriptor flags are being detached from a process: calls of theirs that are open will not be seen to
  * return. 0: none. */

@@ -83,7 +83,7 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 	switch (table_row_stream_flag(libraries->set, row)) {
 	case IOP_D_STREAM_BYTES: return POINTS_STREAM_BYTES;
 	case IOP_D_STREAM_DATA: return POINTS_STREAM_DATA;
-	default: return libraries->set->layers[row->layer].per_process ? POINTS_OWN : POINTS_SHARED;
+	default: return POINTS_OWN;
 	}
 }
 
@@ -92,16 +92,17 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 static uint64_t cookie_bits(const struct libraries *libraries, const struct library *library, const struct table_row *row)
 {
 	const struct table_layer *layer = &libraries->set->layers[row->layer];
+	uint64_t number = (uint64_t)library->number << IOP_COOKIE_LIBRARY_SHIFT;
 
 	for (size_t i = 0; i < layer->ncomms && !library->plan.comm_vaddr[TABLE_COMM_WORLD]; i++)
 		if (layer->comms[i].has_value)
-			return IOP_COOKIE_NARROW;
-	return 0;
+			return number | IOP_COOKIE_NARROW;
+	return number;
 }
 
-static struct attach_point attach_point_of(const struct plan_point *point, enum point_group group, uint64_t bits)
+static struct attach_point attach_point_of(const struct plan_point *point, uint64_t bits)
 {
-	uint64_t cookie = point->row | (group == POINTS_SHARED ? 0 : IOP_COOKIE_OWN) | bits;
+	uint64_t cookie = point->row | IOP_COOKIE_OWN | bits;
 	uint64_t exit_offset = point->placement.exit_offset ?
 			       point->file_offset - point->placement.offset + point->placement.exit_offset : 0;
 
@@ -116,13 +117,15 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 		if (!library->points[group].v)
 			return false;
 	}
+	if (library->plan.npoints && libraries->numbers < IOP_MAX_LIBRARIES_FOR_ALL)
+		library->number = ++libraries->numbers;
 	for (size_t i = 0; i < library->plan.npoints; i++) {
 		const struct plan_point *point = &library->plan.points[i];
 		const struct table_row *row = &libraries->set->rows[point->row];
 		enum point_group group = group_of(libraries, row);
 
 		library->points[group].v[library->points[group].n++] =
-			attach_point_of(point, group, cookie_bits(libraries, library, row));
+			attach_point_of(point, cookie_bits(libraries, library, row));
 		libraries->probes++;
 		libraries->moved += point->placement.kind == PLACED_MOVED;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
@@ -278,20 +281,6 @@ static enum attach_what what_of(const struct libraries *libraries, enum point_gr
 	return entries_only || libraries->entries_only ? ATTACH_SECOND : ATTACH_CALLS;
 }
 
-static void attach_shared(struct libraries *libraries, struct library *library)
-{
-	attach_group(libraries, library, what_of(libraries, POINTS_SHARED, false), 0, library->points[POINTS_SHARED].v,
-		     library->points[POINTS_SHARED].n, &library->shared);
-}
-
-void library_attach_shared(struct libraries *libraries, struct library *library)
-{
-	if (library->shared_done)
-		return;
-	library->shared_done = true;
-	attach_shared(libraries, library);
-}
-
 int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
 		       bool switches_stacks, struct links *links)
 {
@@ -327,9 +316,6 @@ static void attach_calls_for_all(struct libraries *libraries, struct library *li
 
 void library_attach_for_all(struct libraries *libraries, struct library *library)
 {
-	if (library->for_all_done)
-		return;
-	library->for_all_done = true;
 	attach_group_for_all(libraries, library, POINTS_UNWIND, &library->shared_unwinders);
 	attach_calls_for_all(libraries, library);
 }
@@ -342,20 +328,12 @@ void library_demand_for_all(struct libraries *libraries, struct library *library
 		links_detach(libraries->server, &library->demand);
 }
 
-void libraries_attach_for_all(struct libraries *libraries)
-{
-	for (struct library *library = libraries->all; library; library = library->hh.next)
-		library_attach_for_all(libraries, library);
-}
-
 void libraries_stop_returns(struct libraries *libraries)
 {
 	libraries->entries_only = true;
 	for (struct library *library = libraries->all; library; library = library->hh.next) {
 		links_detach(libraries->server, &library->shared);
-		if (library->shared_done)
-			attach_shared(libraries, library);
-		if (library->for_all_done)
+		if (library->for_all_ns)
 			attach_calls_for_all(libraries, library);
 		links_detach(libraries->server, &library->demand);
 		if (library->demand_users)

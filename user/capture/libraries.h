@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files with functions to probe, one per inode: planned once, attached once for everybody (netCDF, HDF5, MPI: few map them and
- * their calls are coarse) or once per process (libc and unwinders, which everybody maps).
+ * Files with functions to probe, one per inode: planned once, attached for each process that maps them, or for everybody.
  */
 #ifndef IOPROBE_LIBRARIES_H
 #define IOPROBE_LIBRARIES_H
@@ -18,13 +17,12 @@
 
 /* Points that are attached and detached together. */
 enum point_group {
-	POINTS_SHARED,                  /* for everybody */
-	POINTS_OWN,                     /* per process */
-	POINTS_STREAM_DATA,             /* per process; the cost ceiling may turn them off */
+	POINTS_OWN,
+	POINTS_STREAM_DATA,             /* the cost ceiling may turn them off */
 	POINTS_STREAM_BYTES,            /* the same, first: calls that move one byte each */
-	POINTS_UNWIND,                  /* per process */
-	POINTS_DEMAND,                  /* per process, on demand */
-	POINTS_LINKER,                  /* per process: a dynamic linker's rendezvous */
+	POINTS_UNWIND,
+	POINTS_DEMAND,                  /* on demand */
+	POINTS_LINKER,                  /* a dynamic linker's rendezvous */
 	POINT_GROUPS,
 };
 
@@ -32,8 +30,9 @@ struct library {
 	struct { uint64_t dev, ino; } key;
 	char *path;
 	struct plan plan;
-	bool shared_done;               /* attached for everybody */
-	bool for_all_done;              /* so are the points that otherwise each process has for itself */
+	unsigned number;                /* of the cookie, 0: it can have no links for everybody */
+	size_t owners;                  /* processes that have links of their own to it */
+	uint64_t for_all_ns;            /* since when links for everybody count, 0: processes have their own */
 	bool rendezvous_done;           /* attached for everybody */
 	unsigned second_noted;          /* bits: groups of which points without a second place were noted */
 	struct links shared, shared_unwinders;
@@ -52,6 +51,7 @@ struct libraries {
 	struct spool_writer *spool;
 	struct hold_server *server;
 	bool entries_only;              /* no return probes are attached any more */
+	unsigned numbers;               /* that were given to libraries */
 	size_t probes, missing, moved, single_stepped;
 	bool row_single_stepped[IOP_MAX_PROBES];        /* somewhere */
 };
@@ -71,16 +71,13 @@ struct library *libraries_get_file(struct libraries *libraries, const char *path
 /* What any of these files does with stacks. */
 enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules);
 
-/* Attaches what is attached for everybody. */
-void library_attach_shared(struct libraries *libraries, struct library *library);
 /* Attaches one group of what belongs to one process; the links are the caller's. 0, or -errno (-ESRCH: it is gone). */
 int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
 		       bool switches_stacks, struct links *links);
 /* Waits until the process' code is the file's where points of this group were attached, 200 ms at most. */
 void library_await_original_code(const struct library *library, enum point_group group, pid_t pid, const struct proc_module *module);
-/* Attaches those groups for everybody instead; of one library, or of all that are known. */
+/* Attaches those groups for everybody instead. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
-void libraries_attach_for_all(struct libraries *libraries);
 /* The group that is placed on demand, for everybody: a user more, or one less. */
 /* Replaces what is attached for everybody by probes of entries only; from now on all are. */
 void libraries_stop_returns(struct libraries *libraries);

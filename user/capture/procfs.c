@@ -211,54 +211,75 @@ int proc_threads_read(pid_t pid, pid_t **tids, size_t *n)
 	return numbers_read(path, tids, n);
 }
 
-struct family { pid_t pid, parent; bool descendant; };
+enum kinship { UNKNOWN, BEING_LOOKED_AT, ANCESTOR, DESCENDANT, OTHER };
+struct family { pid_t pid, parent; enum kinship kinship; };
 
-/* Parents may come after their children, so until nothing is added. */
-static size_t mark_descendants(struct family *all, size_t n, pid_t ancestor)
+static int by_pid(const void *a, const void *b)
 {
-	size_t found = 0, before;
+	const struct family *x = a, *y = b;
 
-	do {
-		before = found;
-		for (size_t i = 0; i < n; i++) {
-			bool child = all[i].parent == ancestor;
-
-			for (size_t j = 0; j < n && !child && !all[i].descendant; j++)
-				child = all[j].descendant && all[j].pid == all[i].parent;
-			if (child && !all[i].descendant && all[i].pid != ancestor) {
-				all[i].descendant = true;
-				found++;
-			}
-		}
-	} while (found != before);
-	return found;
+	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-int proc_descendants_read(pid_t pid, pid_t **pids, size_t *nout)
+static struct family *find_member(struct family *all, size_t n, pid_t pid)
+{
+	struct family wanted = { .pid = pid };
+
+	return bsearch(&wanted, all, n, sizeof(*all), by_pid);
+}
+
+/* Climbs to the first process of which it is known, and gives the answer to all on the way: none is passed more than twice. */
+static void find_kinship(struct family *all, size_t n, struct family *member)
+{
+	enum kinship found = OTHER;
+	struct family *at = member;
+
+	for (; at && at->kinship == UNKNOWN; at = find_member(all, n, at->parent))
+		at->kinship = BEING_LOOKED_AT;
+	if (at && (at->kinship == ANCESTOR || at->kinship == DESCENDANT))
+		found = DESCENDANT;
+	for (at = member; at && at->kinship == BEING_LOOKED_AT; at = find_member(all, n, at->parent))
+		at->kinship = found;
+}
+
+static int family_read(struct family **out, pid_t **pids, size_t *nout)
 {
 	struct proc_stat stat;
-	struct family *all;
-	pid_t *list;
 	size_t n, known = 0;
-	int err = stat_read(pid, &stat);
+	int err = numbers_read("/proc", pids, &n);
 
-	if (!err)
-		err = numbers_read("/proc", &list, &n);
 	if (err)
 		return err;
-	all = calloc(n + 1, sizeof(*all));
-	if (!all) {
-		free(list);
+	*out = calloc(n + 1, sizeof(**out));
+	if (!*out) {
+		free(*pids);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!stat_read(list[i], &stat))
-			all[known++] = (struct family){ list[i], stat.ppid, false };
-	*nout = mark_descendants(all, known, pid);
-	for (size_t i = 0, at = 0; i < known; i++)
-		if (all[i].descendant)
-			list[at++] = all[i].pid;
-	*pids = list;
+		if (!stat_read((*pids)[i], &stat))
+			(*out)[known++] = (struct family){ (*pids)[i], stat.ppid, UNKNOWN };
+	qsort(*out, known, sizeof(**out), by_pid);
+	*nout = known;
+	return 0;
+}
+
+int proc_descendants_read(const pid_t *ancestors, size_t nancestors, pid_t **pids, size_t *nout)
+{
+	struct family *all, *ancestor;
+	size_t n;
+	int err = family_read(&all, pids, &n);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < nancestors; i++)
+		if ((ancestor = find_member(all, n, ancestors[i])))
+			ancestor->kinship = ANCESTOR;
+	*nout = 0;
+	for (size_t i = 0; i < n; i++) {
+		find_kinship(all, n, &all[i]);
+		if (all[i].kinship == DESCENDANT)
+			(*pids)[(*nout)++] = all[i].pid;
+	}
 	free(all);
 	return 0;
 }

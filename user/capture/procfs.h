@@ -34,7 +34,8 @@ void proc_modules_free(struct proc_modules *modules);
 int proc_module_open(const struct proc_module *module, struct code_file *file);
 
 int proc_threads_read(pid_t pid, pid_t **tids, size_t *n);      /* free() */
-int proc_descendants_read(pid_t pid, pid_t **pids, size_t *n);  /* all levels, by one pass over /proc; free() */
+/* Of any of these, at all levels and without them, by one pass over /proc; free(). Of those that are gone: none. */
+int proc_descendants_read(const pid_t *ancestors, size_t nancestors, pid_t **pids, size_t *n);
 
 struct proc_fd {
 	int fd;

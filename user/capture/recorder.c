@@ -27,7 +27,7 @@
 
 /* ---- records ---- */
 
-static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t old_tid, uint64_t time_ns)
+static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t other, uint64_t time_ns)
 {
 	if (r->nnews == r->news_cap) {
 		size_t cap = r->news_cap ? r->news_cap * 2 : 64;
@@ -38,7 +38,7 @@ static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t old_tid,
 		r->news = news;
 		r->news_cap = cap;
 	}
-	r->news[r->nnews++] = (struct news){ type, pid, old_tid, time_ns };
+	r->news[r->nnews++] = (struct news){ type, pid, other, time_ns };
 }
 
 void recorder_on_record(void *arg, const struct iop_rec *rec)
@@ -54,7 +54,7 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 	switch (rec->type) {
 	case IOP_REC_FORK:
 		if (((const struct iop_rec_fork *)rec)->child_tgid != rec->tgid)
-			add_news(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, 0, rec->time_ns);
+			add_news(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, rec->tgid, rec->time_ns);
 		break;
 	case IOP_REC_TASK_EXIT:
 		if (((const struct iop_rec_task_exit *)rec)->group_dead)
@@ -73,13 +73,24 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 	spool_writer_append(r->spool, object_numbers_hide(&r->object_numbers, rec, &room));
 }
 
-/* A forked process that has become another program meanwhile has nothing left to be probed as what it was. */
-static bool execed_later(const struct recorder *r, size_t i)
+/* When a forked process has become another program meanwhile, or ended: nothing is left to be probed as what it was. 0: neither. */
+static uint64_t replaced_later(const struct recorder *r, size_t i)
 {
 	for (size_t k = i + 1; k < r->nnews; k++)
 		if (r->news[k].pid == r->news[i].pid && (r->news[k].type == IOP_REC_EXEC || r->news[k].type == IOP_REC_TASK_EXIT))
-			return true;
-	return false;
+			return r->news[k].time_ns;
+	return 0;
+}
+
+static void on_fork(struct recorder *r, size_t i)
+{
+	const struct news *fork = &r->news[i];
+	uint64_t until_ns = replaced_later(r, i);
+
+	if (until_ns)
+		targets_forked_briefly(r->targets, fork->pid, fork->other, fork->time_ns, until_ns);
+	else
+		targets_forked(r->targets, fork->pid, fork->other, fork->time_ns);
 }
 
 static int by_time(const void *a, const void *b)
@@ -96,14 +107,11 @@ static void do_news(struct recorder *r)
 	for (size_t i = 0; i < r->nnews; i++) {
 		struct news news = r->news[i];
 
-		if (news.type == IOP_REC_FORK && execed_later(r, i))
-			continue;
-
 		switch (news.type) {
-		case IOP_REC_FORK: targets_forked(r->targets, news.pid, news.time_ns); break;
+		case IOP_REC_FORK: on_fork(r, i); break;
 		case IOP_REC_EXEC:
 			demands_forget(r->demands, news.pid);
-			targets_execed(r->targets, news.pid, news.old_tid, news.time_ns);
+			targets_execed(r->targets, news.pid, news.other, news.time_ns);
 			break;
 		case IOP_REC_DEMAND: demands_place(r->demands, news.pid, news.time_ns); break;
 		case NEWS_NOT_HELD: targets_not_held(r->targets, news.pid, news.time_ns); break;
@@ -147,7 +155,7 @@ static void flush_spool(struct recorder *r)
 	note_free(&note);
 }
 
-static void round_of_records(struct recorder *r)
+void recorder_round(struct recorder *r)
 {
 	uint64_t time_ns = rings_drain(r->rings);
 	struct iop_rec rec = { .len = sizeof(rec), .type = IOP_REC_ROUND, .time_ns = time_ns };
@@ -184,7 +192,7 @@ static void reap(struct recorder *r)
 /* Its fork and exec records are in the rings already: those come first. */
 static void place_probes(struct recorder *r, const struct hold_notice *notice)
 {
-	round_of_records(r);
+	recorder_round(r);
 	targets_held(r->targets, notice->id.pid_tgid >> 32, notice->time_ns);
 	hold_server_release(r->server, &notice->id);
 }
@@ -284,7 +292,7 @@ static void loop(struct recorder *r)
 		epoll_wait(r->epoll_fd, events, 4, ROUND_MS);
 		on_notices(r);
 		on_signals(r);
-		round_of_records(r);
+		recorder_round(r);
 		if (monotonic_ns() - flushed_ns >= FLUSH_NS) {
 			left_out_note(r->left_out);
 			flush_spool(r);
@@ -370,7 +378,7 @@ static void note_end(struct recorder *r)
 static void finish(struct recorder *r)
 {
 	kernel_side_stop(r->kernel);
-	round_of_records(r);
+	recorder_round(r);
 	ceiling_destroy(r->ceiling);
 	r->ceiling = NULL;
 	left_out_note(r->left_out);

@@ -36,6 +36,7 @@ struct recorder_options {
 	struct program_options kernel;
 	const char *const *shared_mounts;       /* mount points of file systems that the nodes share */
 	size_t nshared_mounts;
+	bool no_shared_links;           /* no links for everybody, however many processes share a library */
 	struct recorder_prepared *prepared;     /* NULL: prepared here; it is taken over */
 	bool force;                     /* however many sets of programs are attached on this node */
 	struct spool_writer *spool;     /* where the records go; it is taken over */

@@ -156,7 +156,7 @@ static int open_kernel(struct recorder *r)
 		err = hold_server_start_heartbeat(r->server);
 	if (err)
 		return fail(r, err, "cannot start the hold server");
-	targets_begin(r->targets, r->kernel, r->server);
+	targets_begin(r->targets, r->kernel, r->server, !r->options->no_shared_links);
 	if (!kernel_side_follows_uring(r->kernel))
 		note_missing(r->spool, "POSIX", "io_uring", "*",
 			     "its tracepoints are missing or tell too little (Linux 6.0 is needed)");
@@ -233,20 +233,26 @@ static int attach_one(struct recorder *r, pid_t pid)
 	return err;
 }
 
-/* What descends from a process; once more if that brought something new, which may have forked before it was taken. */
-static void attach_descendants(struct recorder *r, pid_t pid)
+/* Attaching takes a while, in which the processes that are recorded already fill the rings. */
+static void attach_member(struct recorder *r, pid_t pid)
+{
+	if (may_attach(r, pid) && !attach_one(r, pid))
+		demands_place(r->demands, pid, 0);
+	recorder_round(r);
+}
+
+/* What descends from these; once more if that brought something new, which may have forked before it was taken. */
+static void attach_descendants(struct recorder *r, const pid_t *pids, size_t npids)
 {
 	pid_t *descendants;
 	size_t n, before;
 
 	for (int pass = 0; pass < 16; pass++) {
 		before = targets_count(r->targets).processes;
-		if (proc_descendants_read(pid, &descendants, &n))
+		if (proc_descendants_read(pids, npids, &descendants, &n))
 			return;
-		targets_expect(r->targets, n);
 		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is no loss */
-			if (may_attach(r, descendants[i]) && !attach_one(r, descendants[i]))
-				demands_place(r->demands, descendants[i], 0);
+			attach_member(r, descendants[i]);
 		free(descendants);
 		if (targets_count(r->targets).processes == before)
 			return;
@@ -256,15 +262,8 @@ static void attach_descendants(struct recorder *r, pid_t pid)
 /* Only the named process must exist. */
 static int attach_tree(struct recorder *r, pid_t pid)
 {
-	pid_t *descendants;
-	size_t n;
-	int err;
+	int err = may_attach(r, pid) ? targets_attach(r->targets, pid) : -EPERM;
 
-	if (!proc_descendants_read(pid, &descendants, &n)) {
-		targets_expect(r->targets, n + 1);
-		free(descendants);
-	}
-	err = may_attach(r, pid) ? targets_attach(r->targets, pid) : -EPERM;
 	if (err) {
 		snprintf(r->err, r->err_len, err == -ESRCH ? "cannot attach to process %d: it does not exist or has ended" :
 			 "cannot attach to process %d: %s", pid,
@@ -272,13 +271,12 @@ static int attach_tree(struct recorder *r, pid_t pid)
 		return err;
 	}
 	demands_place(r->demands, pid, 0);
-	attach_descendants(r, pid);
+	attach_descendants(r, &pid, 1);
 	return 0;
 }
 
 static int attach_running(struct recorder *r)
 {
-	targets_expect(r->targets, r->options->npids);
 	for (size_t i = 0; i < r->options->npids; i++) {
 		int err = attach_tree(r, r->options->pids[i]);
 
@@ -362,10 +360,9 @@ size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n)
 
 	r->foreign_now = 0;
 	for (size_t i = 0; i < n; i++)
-		if (may_attach(r, pids[i]) && !attach_one(r, pids[i])) {
-			demands_place(r->demands, pids[i], 0);
-			attach_descendants(r, pids[i]);
-		}
+		attach_member(r, pids[i]);
+	if (targets_count(r->targets).processes > before)
+		attach_descendants(r, pids, n);
 	if (r->foreign_now > r->foreign)
 		r->foreign = r->foreign_now;
 	return targets_count(r->targets).processes - before;

@@ -22,7 +22,7 @@
 
 /* What a drained record asks to be done; done after the round, when the rings are empty. */
 #define NEWS_NOT_HELD 255        /* beside the types of records */
-struct news { uint8_t type; pid_t pid, old_tid; uint64_t time_ns; };    /* old_tid: of an exec */
+struct news { uint8_t type; pid_t pid, other; uint64_t time_ns; };      /* other: of a fork the parent, of an exec the thread that called it */
 
 struct recorder {
 	const struct recorder_options *options;
@@ -71,6 +71,8 @@ size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n);
 
 /* ---- recorder.c ---- */
 
+/* Drains the rings and follows what they report. */
+void recorder_round(struct recorder *r);
 void recorder_on_record(void *arg, const struct iop_rec *rec);  /* a drained one; arg is the recorder */
 
 #endif

@@ -105,6 +105,16 @@ static int set_keep(struct settings *s, const char *value, char *err, size_t err
 	return -EINVAL;
 }
 
+static int set_shared_links(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	s->no_shared_links = !strcmp(value, "no");
+	if (s->no_shared_links || !strcmp(value, "yes"))
+		return 0;
+	snprintf(err, err_len, "--shared-links: '%.64s' is neither 'yes' (one link serves a library that more than 8 processes share) nor 'no'",
+		 value);
+	return -EINVAL;
+}
+
 int settings_set(struct settings *settings, const char *word, const char *value, char *err, size_t err_len)
 {
 	static const struct { const char *word; int (*set)(struct settings *, const char *, char *, size_t); } words[] = {
@@ -112,7 +122,7 @@ int settings_set(struct settings *settings, const char *word, const char *value,
 		{ "fd-kinds", set_kinds },      { "min-bytes", set_min_bytes }, { "min-duration", set_min_duration },
 		{ "max-size", set_max_size },   { "min-free", set_min_free },   { "stream-calls", set_stream_calls },
 		{ "max-rate", set_max_rate },   { "max-duration", set_duration }, { "shared-mount", add_shared_mount },
-		{ "keep", set_keep },
+		{ "keep", set_keep },           { "shared-links", set_shared_links },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

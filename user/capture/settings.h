@@ -20,10 +20,11 @@ struct settings {
 	char *shared_mounts[SETTINGS_MAX_MOUNTS];
 	size_t nshared_mounts;
 	bool keep_spool;
+	bool no_shared_links;           /* probes are never placed for everybody */
 };
 
 /* Words: layers path exclude-path fd-kinds min-duration min-bytes stream-calls max-size min-free max-rate max-duration shared-mount
- * keep. Returns 0; -ENOENT for another word; -EINVAL or -ENOMEM with one line in err, which begins with the word. */
+ * keep shared-links. Returns 0; -ENOENT for another word; -EINVAL or -ENOMEM with one line in err, which begins with the word. */
 int settings_set(struct settings *settings, const char *word, const char *value, char *err, size_t err_len);
 void settings_deinit(struct settings *settings);
 

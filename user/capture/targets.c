@@ -15,28 +15,13 @@
 #include "capture/gaps.h"
 #include "capture/libraries.h"
 #include "capture/notes.h"
+#include "capture/process_links.h"
 #include "capture/rings.h"
-
-/* Links to a process outlive its exec; what the spool is told of a library is about one program. */
-struct seen { struct library *library; bool noted; };
-
-/* Every link to a library makes each hit in every process dearer (60 ns here): for more processes than this, one link serves
- * all, although untraced processes then pay for it too. Both kinds at once would be the worst: in an untraced process the links
- * of the others do not decline the return probe. */
-#define MAX_OWN_LINKS 8
-
-/* Links that were replaced stay for this long: calls that are open return through them. */
-#define REPLACED_NS 1000000000ull
 
 struct target {
 	pid_t pid;
-	struct seen *seen;              /* libraries whose probes are in place, or that have none */
-	size_t nseen;
-	struct links links[POINT_GROUPS];       /* of the groups that belong to one process */
+	struct process_links links;     /* libraries whose probes are in place, or that have none */
 	bool mpi;
-	bool demand;                    /* probes on demand are in place */
-	unsigned off;                   /* bits: groups that are turned off */
-	bool switches_stacks;           /* it gets no return probes */
 	bool new_program;               /* what the old one did does not count */
 	struct gaps unsettled;          /* until it is known whether the process was held meanwhile */
 	uint64_t unsettled_ns;          /* since when there are any */
@@ -67,9 +52,7 @@ struct targets {
 	struct hold_server *server;
 	bool hold;                      /* new programs are held until they are probed */
 	bool rendezvous;                /* linkers are probed: to hold programs there, or to learn of mapped code */
-	bool for_all;                   /* processes have no links of their own any more */
-	struct links replaced;
-	uint64_t replaced_ns;
+	struct link_sharing sharing;
 	size_t processes;
 };
 
@@ -99,53 +82,23 @@ void targets_plan(struct targets *targets, pid_t pid)
 	proc_modules_free(&modules);
 }
 
-void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server)
+void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links)
 {
 	targets->kernel = targets->libraries.kernel = kernel;
 	targets->server = targets->libraries.server = server;
+	targets->sharing = (struct link_sharing){ .libraries = &targets->libraries, .kernel = kernel, .server = server, .allowed = shared_links };
 	targets->rendezvous = !kernel_side_traces_syscalls(kernel);
-}
-
-/* The probes on demand of one library. */
-static size_t demand_library(struct targets *targets, struct target *target, struct library *library, bool on)
-{
-	size_t n = library->points[POINTS_DEMAND].n;
-
-	if (n && targets->for_all)
-		library_demand_for_all(&targets->libraries, library, on);
-	else if (n && on)
-		library_attach_own(&targets->libraries, library, POINTS_DEMAND, target->pid, target->switches_stacks,
-				   &target->links[POINTS_DEMAND]);
-	return n;
-}
-
-static size_t demand_all(struct targets *targets, struct target *target, bool on)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < target->nseen; i++)
-		n += demand_library(targets, target, target->seen[i].library, on);
-	target->demand = on && n;
-	if (!on)
-		links_detach(targets->server, &target->links[POINTS_DEMAND]);
-	return n;
 }
 
 static void target_forget(struct targets *targets, struct target *target)
 {
-	if (target->demand)
-		demand_all(targets, target, false);
-	for (int group = 0; group < POINT_GROUPS; group++)
-		links_detach(targets->server, &target->links[group]);
-	if (target->off)
+	process_links_forget(&target->links);
+	if (target->links.off)
 		kernel_side_set_off(targets->kernel, target->pid, 0);
-	target->off = 0;
+	target->links.off = 0;
 	kernel_side_want_constants(targets->kernel, target->pid, NULL);
 	gaps_write(&target->unsettled, targets->spool, target->pid, 0);
 	target->mapped_ns = 0;
-	free(target->seen);
-	target->seen = NULL;
-	target->nseen = 0;
 	target->mpi = false;
 }
 
@@ -153,6 +106,7 @@ static void target_destroy(struct targets *targets, struct target *target)
 {
 	HASH_DEL(targets->all, target);
 	target_forget(targets, target);
+	process_links_deinit(&target->links);
 	free(target);
 }
 
@@ -172,11 +126,7 @@ void targets_detach_calls(struct targets *targets)
 {
 	if (!targets)
 		return;
-	for (struct target *target = targets->all; target; target = target->hh.next)
-		for (int group = 0; group < POINT_GROUPS; group++)
-			if (group != POINTS_UNWIND)
-				links_detach(targets->server, &target->links[group]);
-	links_detach(targets->server, &targets->replaced);
+	link_sharing_detach(&targets->sharing, false);
 	libraries_detach_calls(&targets->libraries);
 }
 
@@ -189,7 +139,7 @@ void targets_destroy(struct targets *targets)
 		return;
 	HASH_ITER(hh, targets->all, target, next)
 		target_destroy(targets, target);
-	links_detach(targets->server, &targets->replaced);
+	link_sharing_detach(&targets->sharing, true);
 	libraries_detach(&targets->libraries);
 	while ((watch = targets->mounts)) {
 		targets->mounts = watch->next;
@@ -199,29 +149,6 @@ void targets_destroy(struct targets *targets)
 	forget_early_ends(targets, UINT64_MAX);
 	libraries_deinit(&targets->libraries);
 	free(targets);
-}
-
-/* The new links are there before they count, and the old ones stay until the calls that they have seen begin are over. */
-static void replace_own_links(struct targets *targets)
-{
-	targets->for_all = true;
-	libraries_attach_for_all(&targets->libraries);
-	for (struct target *target = targets->all; target; target = target->hh.next)
-		for (size_t i = 0; target->demand && i < target->nseen; i++)
-			demand_library(targets, target, target->seen[i].library, true);
-	kernel_side_links_for_all(targets->kernel);
-	targets->replaced_ns = monotonic_ns();
-	for (struct target *target = targets->all; target; target = target->hh.next)
-		for (int group = 0; group < POINT_GROUPS; group++)
-			links_move(targets->server, &targets->replaced, &target->links[group]);
-}
-
-void targets_expect(struct targets *targets, size_t processes)
-{
-	bool only_for_all = kernel_side_method(targets->kernel) == ATTACH_PERF;         /* cannot be for one process */
-
-	if (!targets->for_all && (processes > MAX_OWN_LINKS || only_for_all))
-		replace_own_links(targets);
 }
 
 /* Whether the process of news of this time is known to have ended since. */
@@ -247,12 +174,12 @@ static struct target *target_get(struct targets *targets, pid_t pid, uint64_t si
 	if (!target)
 		return NULL;
 	target->pid = pid;
-	targets_expect(targets, HASH_COUNT(targets->all) + 1);
 	HASH_ADD_INT(targets->all, pid, target);
 	if (!hash_added(target)) {
 		free(target);
 		return NULL;
 	}
+	process_links_init(&target->links, &targets->sharing, pid);
 	targets->processes++;
 	return target;
 }
@@ -303,26 +230,6 @@ static void check_mounts(struct targets *targets)
 }
 
 /* ---- libraries of a process ---- */
-
-static struct seen *find_seen(const struct target *target, const struct library *library)
-{
-	for (size_t i = 0; i < target->nseen; i++)
-		if (target->seen[i].library == library)
-			return &target->seen[i];
-	return NULL;
-}
-
-/* NULL without memory: then it must not be attached, or it would be attached again. */
-static struct seen *remember(struct target *target, struct library *library)
-{
-	struct seen *seen = realloc(target->seen, (target->nseen + 1) * sizeof(*seen));
-
-	if (!seen)
-		return NULL;
-	target->seen = seen;
-	seen[target->nseen] = (struct seen){ library, false };
-	return &seen[target->nseen++];
-}
 
 /* A data object's address in the process: the first module in link order that defines it, so that the executable's copy wins. */
 static void find_communicators(struct targets *targets, const struct proc_modules *modules,
@@ -396,18 +303,29 @@ static void note_library(struct targets *targets, const struct target *target, c
 		want_constants(targets, target, layer->layer, modules);
 }
 
-static void note_gaps(struct targets *targets, struct target *target, const struct library *library, bool shared_was_there,
-		      uint64_t since_ns, const char *reason)
+#define ANY_LAYER "libraries"    /* of a process that could not be looked at */
+
+/* One for each layer that the library provides. */
+static void add_gaps(struct targets *targets, struct gaps *gaps, pid_t pid, const struct library *library, struct gap gap)
+{
+	for (size_t i = 0; i < library->plan.nlayers && gap.from_ns < gap.to_ns; i++) {
+		const struct table_layer *table = &targets->set->layers[library->plan.layers[i].layer];
+
+		gap.layer = table->name;
+		if (!table->off && table->paradigm[0])
+			gaps_add(gaps, targets->spool, pid, gap);
+	}
+}
+
+/* From since_ns, if that is not 0, until its probes were in place: those for everybody were so before it came. */
+static void note_gaps(struct targets *targets, struct target *target, const struct library *library, uint64_t since_ns,
+		      const char *reason)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	for (size_t i = 0; i < library->plan.nlayers && since_ns; i++) {
-		const struct table_layer *table = &targets->set->layers[library->plan.layers[i].layer];
-
-		if (table->off || !table->paradigm[0] || (!table->per_process && shared_was_there))
-			continue;
-		gaps_add(&target->unsettled, targets->spool, target->pid, (struct gap){ table->name, reason, since_ns, now_ns });
-	}
+	if (since_ns)
+		add_gaps(targets, &target->unsettled, target->pid, library,
+			 (struct gap){ NULL, reason, since_ns, library->for_all_ns ?: now_ns });
 	if (target->unsettled.n && !target->unsettled_ns)
 		target->unsettled_ns = now_ns;
 }
@@ -419,21 +337,6 @@ static void settle_gaps(struct targets *targets, struct target *target, uint64_t
 	target->unsettled_ns = 0;
 }
 
-/* The unwinder first: no return address is hijacked before it can be given back. */
-static int attach_own(struct targets *targets, struct target *target, struct library *library)
-{
-	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
-	int err = 0;
-
-	if (targets->for_all)
-		library_attach_for_all(&targets->libraries, library);
-	for (size_t i = 0; !targets->for_all && i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
-		if (!(target->off & 1u << order[i]))
-			err = library_attach_own(&targets->libraries, library, order[i], target->pid, target->switches_stacks,
-						 &target->links[order[i]]);
-	return err;
-}
-
 static bool is_mpi(const struct targets *targets, const struct library *library)
 {
 	for (size_t i = 0; i < library->plan.nlayers; i++)
@@ -442,37 +345,46 @@ static bool is_mpi(const struct targets *targets, const struct library *library)
 	return false;
 }
 
-static void add_module(struct targets *targets, struct target *target, const struct proc_modules *modules,
+/* False: the process has ended, and the file cannot be opened any more. */
+static bool add_module(struct targets *targets, struct target *target, const struct proc_modules *modules,
 		       const struct proc_module *module, uint64_t since_ns, const char *reason)
 {
 	struct library *library = libraries_get(&targets->libraries, module);
-	struct seen *seen = library ? find_seen(target, library) : NULL;
-	bool shared_was_there, attached = seen || (library && targets->for_all && library->for_all_done);
+	struct process_library *entry = library ? process_links_find(&target->links, library) : NULL;
+	bool attached = entry;
 
-	if (!library || (seen && seen->noted) || (!seen && !(seen = remember(target, library))))
-		return;
-	seen->noted = true;
+	if (!library)
+		return proc_alive(target->pid);
+	if ((entry && entry->noted) || (!entry && !(entry = process_links_add(&target->links, library))))
+		return true;
+	entry->noted = true;
 	if (targets->rendezvous && !attached)
-		library_attach_rendezvous(&targets->libraries, library, target->pid, &target->links[POINTS_LINKER]);
+		library_attach_rendezvous(&targets->libraries, library, target->pid, &entry->links[POINTS_LINKER]);
 	if (!library->plan.nlayers) {
 		kernel_side_looked_at(targets->kernel, module->dev, module->ino);
-		return;
+		return true;
 	}
-	shared_was_there = library->shared_done;
-	library_attach_shared(&targets->libraries, library);
 	if (attached)
 		since_ns = 0;   /* before its exec, or before it was mapped */
-	else if (attach_own(targets, target, library) == -ESRCH)
-		return;
-	if (target->demand)
-		demand_library(targets, target, library, true);
+	else
+		process_links_attach(&target->links, entry);    /* if it has ended meanwhile, this was a gap until its end */
 	for (size_t i = 0; i < library->plan.nlayers; i++)
 		note_library(targets, target, library, &library->plan.layers[i], modules);
-	note_gaps(targets, target, library, shared_was_there, since_ns, reason);
+	note_gaps(targets, target, library, since_ns, reason);
 	if (is_mpi(targets, library) && !target->mpi) {
 		target->mpi = true;
 		note_process(targets->spool, target->pid, true);
 	}
+	return true;
+}
+
+/* A file that the process is going to map: its probes are in place before that. */
+static void attach_before_mapped(struct target *target, struct library *library)
+{
+	struct process_library *entry = process_links_find(&target->links, library) ? NULL : process_links_add(&target->links, library);
+
+	if (entry)
+		process_links_attach(&target->links, entry);
 }
 
 /* glibc loads its unwinder when a thread is first cancelled: too late to attach then, so it is attached before it is mapped. */
@@ -490,44 +402,20 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 		if (code_file_open_in_root(&file, target->pid, places[i]))
 			continue;
 		library = libraries_get_file(&targets->libraries, places[i], &file);
-		if (library && !find_seen(target, library) && remember(target, library))
-			attach_own(targets, target, library);
+		if (library)
+			attach_before_mapped(target, library);
 		return;
 	}
 }
 
 /* ---- programs that switch stacks ---- */
 
-static const enum point_group own_calls[] = { POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES, POINTS_DEMAND };
-#define OWN_CALLS (sizeof(own_calls) / sizeof(own_calls[0]))
-
-/* Exchanges what is attached for this process alone. Returns whether anything was. */
-static bool replace_links_of(struct targets *targets, struct target *target)
-{
-	bool any = false;
-
-	for (size_t g = 0; g < OWN_CALLS; g++) {
-		enum point_group group = own_calls[g];
-
-		if (!target->links[group].n)
-			continue;
-		any = true;
-		links_detach(targets->server, &target->links[group]);
-		for (size_t i = 0; i < target->nseen; i++)
-			library_attach_own(&targets->libraries, target->seen[i].library, group, target->pid, target->switches_stacks,
-					   &target->links[group]);
-	}
-	return any;
-}
-
 /* Where return probes are links of their own no call can do without: then none has one. Always returns true. */
 static bool stop_returns(struct targets *targets)
 {
 	kernel_side_set_entry_only(targets->kernel, 0, IOP_FROM_NOW);
 	libraries_stop_returns(&targets->libraries);
-	links_detach(targets->server, &targets->replaced);
-	for (struct target *target = targets->all; target; target = target->hh.next)
-		replace_links_of(targets, target);
+	link_sharing_replace(&targets->sharing);
 	return true;
 }
 
@@ -537,8 +425,11 @@ static void await_original_code(struct targets *targets, struct target *target, 
 	for (size_t i = 0; i < modules->n; i++) {
 		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
 
-		for (size_t g = 0; library && find_seen(target, library) && g < OWN_CALLS; g++)
-			library_await_original_code(library, own_calls[g], target->pid, &modules->v[i]);
+		if (!library || !process_links_find(&target->links, library))
+			continue;
+		for (enum point_group group = 0; group < POINT_GROUPS; group++)
+			if (group != POINTS_UNWIND && group != POINTS_LINKER)
+				library_await_original_code(library, group, target->pid, &modules->v[i]);
 	}
 }
 
@@ -547,22 +438,22 @@ static void heed_switching(struct targets *targets, struct target *target, enum 
 			   const struct proc_modules *modules)
 {
 	bool session = kernel_side_method(targets->kernel) == ATTACH_SESSION, replaced = false;
-	bool switches = switching != SWITCHES_NO_STACKS || (target->switches_stacks && !target->new_program);
-	bool changes = switches != target->switches_stacks;
+	bool switches = switching != SWITCHES_NO_STACKS || (target->links.switches_stacks && !target->new_program);
+	bool changes = switches != target->links.switches_stacks;
 	uint64_t since_ns = monotonic_ns();
 
 	target->new_program = false;
-	target->switches_stacks = switches;
+	target->links.switches_stacks = switches;
 	if (session && switching == SHARES_STACK)
 		kernel_side_set_entry_only(targets->kernel, target->pid, IOP_FROM_NOW);
 	if (!session && switches && !targets->libraries.entries_only)
 		replaced = stop_returns(targets);
 	else if (changes)
-		replaced = replace_links_of(targets, target);
+		replaced = process_links_replace(&target->links);
 	if (switches && replaced)
 		await_original_code(targets, target, modules);
-	for (size_t i = 0; i < target->nseen && replaced; i++)
-		note_gaps(targets, target, target->seen[i].library, true, since_ns, "probes were replaced: the program switches stacks");
+	for (size_t i = 0; i < target->links.n && replaced; i++)
+		note_gaps(targets, target, target->links.v[i].library, since_ns, "probes were replaced: the program switches stacks");
 }
 
 /* since_ns: from when on the process may have run without its probes, 0: it has not. held: that is known when it is released. */
@@ -577,11 +468,12 @@ static int scan(struct targets *targets, struct target *target, bool held, uint6
 	heed_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
 	prepare_unwinder(targets, target);
 	for (size_t i = 0; i < modules.n; i++)
-		add_module(targets, target, &modules, &modules.v[i], since_ns, reason);
+		if (!add_module(targets, target, &modules, &modules.v[i], since_ns, reason))
+			err = -ESRCH;
 	proc_modules_free(&modules);
 	if (!held)
 		settle_gaps(targets, target, 0);
-	return 0;
+	return err;
 }
 
 /* ---- public ---- */
@@ -610,16 +502,42 @@ int targets_attach(struct targets *targets, pid_t pid)
 	return err;
 }
 
-void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns)
+static const char unprobed_fork[] = "a forked process ran before its own probes were in place";
+
+/* A process that nobody could look at has its parent's libraries; where that is unknown, too, nothing is known of it. */
+void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns)
+{
+	struct target *from, *target;
+	struct gaps gaps = { 0 };
+
+	HASH_FIND_INT(targets->all, &parent, from);
+	HASH_FIND_INT(targets->all, &pid, target);
+	for (size_t i = 0; from && i < from->links.n; i++) {
+		const struct library *library = from->links.v[i].library;
+		uint64_t to_ns = library->for_all_ns && library->for_all_ns < until_ns ? library->for_all_ns : until_ns;
+
+		if (target && process_links_find(&target->links, library))
+			continue;       /* it was looked at, as far as that */
+		add_gaps(targets, &gaps, pid, library, (struct gap){ NULL, unprobed_fork, since_ns, to_ns });
+	}
+	if (!from)
+		gaps_add(&gaps, targets->spool, pid, (struct gap){ ANY_LAYER, unprobed_fork, since_ns, until_ns });
+	gaps_write(&gaps, targets->spool, pid, 0);
+}
+
+void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid, since_ns);
 
-	if (!target)
-		return;
-	note_process(targets->spool, pid, false);
-	watch_mounts(targets, pid);
-	scan(targets, target, false, since_ns, "a forked process ran before its own probes were in place");
+	if (target) {
+		note_process(targets->spool, pid, false);
+		watch_mounts(targets, pid);
+	}
+	if (!target || scan(targets, target, false, since_ns, unprobed_fork))
+		targets_forked_briefly(targets, pid, parent, since_ns, monotonic_ns());
 }
+
+static const char unprobed_program[] = "a new program ran before its probes were in place";
 
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns)
 {
@@ -631,14 +549,15 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 		target_forget(targets, target); /* the links belonged to the leader that the exec replaced */
 	for (int group = 0; group < POINT_GROUPS; group++)
 		targets_switch(targets, pid, group, true);
-	for (size_t i = 0; i < target->nseen; i++)
-		target->seen[i].noted = false;
+	for (size_t i = 0; i < target->links.n; i++)
+		target->links.v[i].noted = false;
 	target->mpi = false;
 	target->new_program = true;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	settle_gaps(targets, target, 0);
-	scan(targets, target, targets->hold, since_ns, "a new program ran before its probes were in place");
+	if (scan(targets, target, targets->hold, since_ns, unprobed_program))
+		gaps_add(&target->unsettled, targets->spool, pid, (struct gap){ ANY_LAYER, unprobed_program, since_ns, monotonic_ns() });
 }
 
 static const char unprobed_library[] = "a library was used before its probes were in place";
@@ -699,8 +618,7 @@ void targets_step(struct targets *targets)
 		look_after_holds(targets, monotonic_ns());
 	if (targets->early_ends)
 		forget_early_ends(targets, monotonic_ns() - EARLY_END_NS);
-	if (targets->replaced.n && monotonic_ns() - targets->replaced_ns >= REPLACED_NS)
-		links_detach(targets->server, &targets->replaced);
+	link_sharing_step(&targets->sharing, monotonic_ns());
 }
 
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
@@ -737,6 +655,7 @@ void targets_hold(struct targets *targets)
 bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path)
 {
 	struct target *target = targets->rendezvous ? target_get(targets, pid, 0) : NULL;
+	struct process_library *entry;
 	struct library *library;
 	struct code_file file;
 	int err = targets->rendezvous ? code_file_open(&file, path) : 0;
@@ -746,8 +665,8 @@ bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path
 	if (!target || err)
 		return false;
 	library = libraries_get_file(&targets->libraries, path, &file);
-	return library && library->plan.rendezvous_offset && remember(target, library) &&
-	       !library_attach_rendezvous(&targets->libraries, library, pid, &target->links[POINTS_LINKER]);
+	entry = library && library->plan.rendezvous_offset ? process_links_add(&target->links, library) : NULL;
+	return entry && !library_attach_rendezvous(&targets->libraries, library, pid, &entry->links[POINTS_LINKER]);
 }
 
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path)
@@ -764,26 +683,21 @@ void targets_prepare_executable(struct targets *targets, pid_t pid, const char *
 	heed_switching(targets, target, library->plan.switching, &(struct proc_modules){ 0 });
 	if (library->plan.switching == SHARES_STACK)
 		kernel_side_set_entry_only(targets->kernel, pid, IOP_FROM_NEXT_EXEC);
-	library_attach_shared(&targets->libraries, library);
-	if (!find_seen(target, library) && remember(target, library))
-		attach_own(targets, target, library);
+	attach_before_mapped(target, library);
 }
 
 void targets_switch(struct targets *targets, pid_t pid, enum point_group group, bool on)
 {
 	struct target *target;
+	unsigned off;
 
 	HASH_FIND_INT(targets->all, &pid, target);
-	if (!target || on == !(target->off & 1u << group))
+	if (!target || on == !(target->links.off & 1u << group))
 		return;
-	target->off ^= 1u << group;
-	kernel_side_set_off(targets->kernel, pid, (target->off & 1u << POINTS_STREAM_DATA ? IOP_D_STREAM_DATA : 0) |
-			    (target->off & 1u << POINTS_STREAM_BYTES ? IOP_D_STREAM_BYTES : 0));
-	if (!on)
-		links_detach(targets->server, &target->links[group]);
-	for (size_t i = 0; i < target->nseen && on && !targets->for_all; i++)
-		library_attach_own(&targets->libraries, target->seen[i].library, group, pid, target->switches_stacks,
-				   &target->links[group]);
+	off = target->links.off ^ 1u << group;
+	kernel_side_set_off(targets->kernel, pid, (off & 1u << POINTS_STREAM_DATA ? IOP_D_STREAM_DATA : 0) |
+			    (off & 1u << POINTS_STREAM_BYTES ? IOP_D_STREAM_BYTES : 0));
+	process_links_switch(&target->links, group, on);
 }
 
 size_t targets_demand(struct targets *targets, pid_t pid, bool on)
@@ -791,7 +705,7 @@ size_t targets_demand(struct targets *targets, pid_t pid, bool on)
 	struct target *target;
 
 	HASH_FIND_INT(targets->all, &pid, target);
-	return target && target->demand != on ? demand_all(targets, target, on) : 0;
+	return target && target->links.demand != on ? process_links_demand(&target->links, on) : 0;
 }
 
 bool targets_row_single_stepped(const struct targets *targets, uint16_t row)

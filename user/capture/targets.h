@@ -17,20 +17,20 @@ int targets_create(struct targets **out, const struct table_set *set, const stru
 		   struct spool_writer *spool);
 /* Plans the libraries that a running process maps. Needs no kernel side, so it may be done while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
-/* The kernel side is there: everything below may be called. */
-void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server);
+/* The kernel side is there: everything below may be called. shared_links: links for everybody may serve libraries that many of the
+ * processes share. */
+void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links);
 void targets_detach_calls(struct targets *targets);     /* all but unwinders, which are detached last; NULL is fine */
 void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
-
-/* So many processes will come, as far as is known: decides how they are attached. */
-void targets_expect(struct targets *targets, size_t processes);
 
 /* A process that runs already: its threads are taken in, its descriptors and libraries recorded, its probes placed.
  * Returns 0, also for one that is recorded already, or -ESRCH if it is gone. */
 int targets_attach(struct targets *targets, pid_t pid);
 
 /* News from the kernel side. since_ns: from when on the process ran without its probes, unless it is held later. */
-void targets_forked(struct targets *targets, pid_t pid, uint64_t since_ns);
+void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns);
+/* The same of one that has ended or become another program until_ns, before anybody could look at it. */
+void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns);
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* nor will it be */

@@ -45,7 +45,7 @@ struct arguments {
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
 enum { OPT_MAX_OVERHEAD = 255, OPT_DURATION = 256, OPT_JSON, OPT_PROBES, OPT_KEEP_SPOOL, OPT_ATTACH, OPT_RING, OPT_LAYERS, OPT_PATH, OPT_EXCLUDE,
-       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE,
+       OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS, OPT_SHARED, OPT_SHARED_LINKS, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_NODE,
        OPT_ENV_FROM, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE, OPT_FORCE };
 
 static const struct argp_option options[] = {
@@ -81,6 +81,8 @@ static const struct argp_option options[] = {
 	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, 0, "Page faults on mapped files, and what the kernel writes back of them", 0 },
 	{ "shared-mount", OPT_SHARED, "PATH", 0, "The file system mounted on PATH is shared by the job's nodes, whatever its type (may be "
 	  "repeated)", 0 },
+	{ "shared-links", OPT_SHARED_LINKS, "yes|no", 0, "Let one link serve a library that more than 8 recorded processes share; it puts "
+	  "breakpoints into programs that are not recorded, too (default: yes)", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ "quiet", 'q', NULL, 0, "No messages but errors on stderr", 0 },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, 0, "Keep the records as they were captured, DIR/spool", 0 },
@@ -153,6 +155,7 @@ static bool parse_setting(int key, const char *arg, struct arguments *a, struct 
 		{ OPT_MIN_DURATION, "min-duration" }, { OPT_MIN_BYTES, "min-bytes" }, { OPT_STREAM_CALLS, "stream-calls" },
 		{ OPT_DURATION, "max-duration" }, { OPT_MAX_SIZE, "max-size" }, { OPT_MIN_FREE, "min-free" }, { OPT_MAX_RATE, "max-rate" },
 		{ OPT_SHARED, "shared-mount" }, { OPT_KEEP_SPOOL, "keep" },
+		{ OPT_SHARED_LINKS, "shared-links" },
 	};
 	char err[512];
 
@@ -330,6 +333,7 @@ static int record_to(struct arguments *a, const struct table_set *set, struct ou
 			    .mmap_faults = a->mmap_faults, .device = a->device },
 		.force = a->force,
 		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
+		.no_shared_links = a->settings.no_shared_links,
 		.ready = say_ready, .ready_arg = a,
 	};
 	int ret;

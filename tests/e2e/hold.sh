@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Programs that start are held until they are probed: without a breakpoint in others, without harm when the recorder is killed or
+# stopped, and what they ran unobserved is a gap.
+. "$(dirname "$0")/../lib/e2e.sh"
+IN_TEXT="$PYTHON $TESTS/lib/in_text.py"
+
+leaks() { dmesg 2>/dev/null | grep -c 'leaking uprobe'; }
+
+# starts FILE: a shell that starts two programs a round until the file is gone, each start's time on a line of FILE.starts.
+starts() {
+	touch "$1"
+	echo "while [ -e $1 ]; do date +%s.%N; /bin/true; done >$1.starts"
+}
+
+# longest FILE: seconds between two lines at most, those of the last two seconds that FILE has.
+longest() { awk '{ if (n && $1 - last > most) most = $1 - last; last = $1; n++ } END { printf "%.3f %d\n", most, n }' "$1"; }
+
+# A recorder that is killed leaves nothing: no wait, no process, no breakpoint.
+killed() {
+	local dir before recorder gone=no
+	dir=$(fresh killed)
+	before=$(leaks)
+	starts "$dir/data/go" >"$dir/loop.sh"
+	"$IOPROBE" -o "$dir/trace" -- sh "$dir/loop.sh" >"$dir/out" 2>"$dir/err" &
+	recorder=$!
+	wait_for_file "$dir/data/go.starts" || not_ok killed "the program did not start: $(said "$dir")"
+	sleep 1
+	kill -KILL $recorder
+	for _ in $(seq 20); do
+		sleep 0.05
+		case $(ps -o stat= -p $recorder) in '' | Z*) gone=yes; break ;; esac
+	done
+	verdict "killed, recorder gone" "$([ $gone = yes ] || ps -o stat=,wchan= -p $recorder)"
+	wait $recorder 2>/dev/null
+	tail -n 1 "$dir/data/go.starts" >"$dir/after"
+	sleep 2
+	cp "$dir/data/go.starts" "$dir/all"
+	rm "$dir/data/go"
+	sed -n "/$(cat "$dir/after")/,\$p" "$dir/all" >"$dir/after"
+	# 10 starts in the 2 s that the former one needed for each
+	verdict "killed, programs start" "$(longest "$dir/after" | awk '$1 > 1 || $2 < 10 { print "longest wait and starts: " $0 }')"
+	verdict "killed, nothing leaked" "$([ "$(leaks)" -le "$before" ] || dmesg | grep 'leaking uprobe' | tail -n 2)"
+	if limited 60 "$IOPROBE" recover "$dir/trace" >"$dir/out" 2>"$dir/err"; then contract killed; else
+		not_ok "killed, recover" "$(said "$dir")"; fi
+}
+
+# One that is stopped holds nobody for long.
+stopped() {
+	local dir recorder
+	dir=$(fresh stopped)
+	starts "$dir/data/go" >"$dir/loop.sh"
+	"$IOPROBE" -o "$dir/trace" -- sh "$dir/loop.sh" >"$dir/out" 2>"$dir/err" &
+	recorder=$!
+	wait_for_file "$dir/data/go.starts" || not_ok stopped "the program did not start: $(said "$dir")"
+	sleep 1
+	kill -STOP $recorder
+	sleep 0.3
+	tail -n 1 "$dir/data/go.starts" >"$dir/after"
+	sleep 1.5
+	cp "$dir/data/go.starts" "$dir/all"
+	kill -CONT $recorder
+	rm "$dir/data/go"
+	wait $recorder
+	STATUS=$?
+	sed -n "/$(cat "$dir/after")/,\$p" "$dir/all" >"$dir/after"
+	verdict "stopped, programs start" "$(longest "$dir/after" | awk '$1 > 0.6 || $2 < 10 { print "longest wait and starts: " $0 }')"
+	verdict "stopped, gap" "$(grep -q 'before its probes were in place' "$dir/out" || echo "none in the summary")"
+	verdict "stopped, status" "$([ $STATUS = 0 ] || echo "$STATUS")"
+	contract stopped
+}
+
+# A translator of programs reads the linker's text, breakpoints and all. It may not work before ours either: another recorder's.
+beside_valgrind() {
+	local i
+	have valgrind || { skip "texts, valgrind" "it is not installed"; return; }
+	[ -e "$TMP/valgrind_works" ] || { skip "texts, valgrind" "it does not work without a recording"; return; }
+	for ((i = 0; i < 5; i++)); do
+		limited 60 valgrind -q /bin/true >"$1/valgrind" 2>&1 || { not_ok "texts, valgrind" "$(tail -n 2 "$1/valgrind")"; return; }
+	done
+	ok "texts, valgrind"
+}
+
+# Others have no breakpoints; who is recorded has. in_text.py waits for what it is told to find.
+texts() {
+	local dir other mapped pid recorder libc hdf5 library i
+	dir=$(fresh texts)
+	libc=$(realpath "$(ldd /bin/true | awk '/libc\.so/ { print $3 }')")
+	hdf5=$(ldconfig -p | awk '/libhdf5_serial\.so/ { print $NF; exit }')
+	hdf5=${hdf5:+$(realpath "$hdf5")}
+	"$PYTHON" -c 'import time; time.sleep(60)' & other=$!
+	"$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); time.sleep(60)" & mapped=$!
+	"$IOPROBE" -o "$dir/trace" -- "$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); print('up', flush=True); time.sleep(60)" \
+		>"$dir/out" 2>"$dir/err" &
+	recorder=$!
+	wait_for_line "$dir/out" up || not_ok texts "the program did not start: $(said "$dir")"
+	pid=$(pgrep -P $recorder python)
+	for library in "$libc" ${hdf5:+"$hdf5"}; do
+		"$IOPROBE" probes --library "$library" >"$dir/probes" 2>/dev/null
+		verdict "texts, recorded $(basename "$library")" "$($IN_TEXT "$pid" "$library" "$dir/probes" some 2>&1)"
+		verdict "texts, others $(basename "$library")" "$({ $IN_TEXT "$other" "$library" "$dir/probes" none
+			$IN_TEXT "$mapped" "$library" "$dir/probes" none; } 2>&1)"
+	done
+	beside_valgrind "$dir"
+	kill $pid $other $mapped
+	wait $recorder $other $mapped 2>/dev/null
+}
+
+# More processes than have links of their own: each call is recorded once, or its process has a gap.
+forked() {
+	local dir=$1 others=$2 library other gaps
+	shift 2
+	dir=$(fresh "$dir")
+	library=$(realpath "$(ldd /bin/true | awk '/libc\.so/ { print $3 }')")
+	"$PYTHON" -c 'import time; time.sleep(60)' & other=$!
+	"$IOPROBE" probes --library "$library" >"$dir/probes" 2>/dev/null
+	"$IOPROBE" -o "$dir/trace" "$@" -- "$P/forked_streams" 24 300 >"$dir/out" 2>"$dir/err" &
+	wait_for_line "$dir/err" recording
+	sleep 0.6
+	verdict "$(basename "$dir"), others" "$($IN_TEXT $other "$library" "$dir/probes" "$others" 2>&1)"
+	wait $!
+	kill $other 2>/dev/null
+	contract "$(basename "$dir")" || return
+	gaps=$(grep -aoE 'ISOC of process [0-9]+' "$dir/trace/traces.otf2" | awk '{ printf "%s, ", $4 }')
+	expect "$(basename "$dir")" "all(len(select('fwrite', group=g)) <= 300 for g in groups)" "calls('fwrite') >= 300" \
+		"sum(len(select('fwrite', group=g)) < 300 and int(g.split('pid ')[1][:-1]) not in [$gaps] for g in groups) <= 1"
+}
+
+have valgrind && limited 60 valgrind -q /bin/true >/dev/null 2>&1 && touch "$TMP/valgrind_works"
+killed
+stopped
+texts
+forked forked_own none --shared-links no
+forked forked_shared any
