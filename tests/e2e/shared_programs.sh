@@ -54,7 +54,7 @@ rm "$DATA/go"
 begin again             # its slot, or another one, is free
 touch "$DATA/go"
 for i in 0 1 2 3 4 6 7 8 9; do own_calls "w$i" "== $WRITES"; done
-own_calls w5 "in range(1, $WRITES)"
+killed_archive_is w5 n1 w5 root "calls('pwrite64', path='$DATA/w5') in range(1, $WRITES)" "[f for f in files if '$DATA/' in f and '$DATA/w5' != f and '$DATA/go' != f] == []"
 own_calls again "== $WRITES"
 
 # The calls of a process that is recorded already are in one recording of the shared programs: another one takes a set of its own.

@@ -302,7 +302,7 @@ killed_recorder() {
 	touch "$TMP/killed_recorder/data/end"
 	job_ends "$JOB"
 	job_verdict killed_recorder "$JOB"
-	archive_is killed_recorder n1 "$JOB" games "$WRITES == 4000"
+	killed_archive_is killed_recorder n1 "$JOB" games "$WRITES == 4000"
 	verdict "killed_recorder, said" "$(state_value n1 "$JOB" message | grep -q 'ended from outside' || state_value n1 "$JOB" message)"
 	nodes_are_well killed_recorder
 }

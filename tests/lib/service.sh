@@ -79,8 +79,16 @@ print(s["pid"] if s["phase"] not in ("done", "empty", "failed") else "")' "$file
 	done
 }
 
-# archive_is NAME NODE ID USER EXPRESSION...: done, the user's alone, clean, and the expressions true of it.
-archive_is() {
+# killed_archive_is NAME NODE ID USER EXPRESSION...: as archive_is, of a recorder that was killed: it cannot know what was lost at last.
+killed_archive_is() {
+	clean_archive_is "$@" || return
+	verdict "$1, incomplete" "$(grep -q 'the recording is incomplete' "$TMP/$1/out" || grep -i lost "$TMP/$1/out")"
+}
+
+# archive_is NAME NODE ID USER EXPRESSION...: done, the user's alone, clean, and the expressions true of it; nothing was lost.
+archive_is() { clean_archive_is "$@" && lost_nothing "$1"; }
+
+clean_archive_is() {
 	local name=$1 dir foreign
 	wait_for_phase "$2" "$3" 'done|empty|failed' 40
 	dir=$(state_value "$2" "$3" output)
@@ -91,5 +99,5 @@ archive_is() {
 	foreign=$(find "$dir" ! -user "$4" -o -perm /077 2>&1 | head -n 3)
 	verdict "$name, owner" "$foreign$([[ $dir == "$SERVICE_DIR/archives/$4/"*.$2* ]] || echo "in $dir")"
 	mkdir -p "$TMP/$name" && rm -f "$TMP/$name/trace" && ln -s "$dir" "$TMP/$name/trace" && cp "$dir/summary.txt" "$TMP/$name/out"
-	contract "$name" && expect "$name" "${@:5}" && lost_nothing "$name"
+	contract "$name" && expect "$name" "${@:5}"
 }
