@@ -23,7 +23,7 @@ slurm_start "$TMP/c" "Prolog=$TMP/prolog" "Epilog=$TMP/epilog" >"$TMP/why" || { 
 echo "ready $SLURM_CONF $SERVICE_DIR"
 while read -r line; do
 	if [ "$line" = start_service ]; then
-		service_start n1 || echo "the service does not start" >&2
+		service_start n1 "record comment ioprobe" || echo "the service does not start" >&2
 		echo "${SERVICE_PID[n1]}"
 	fi
 done

@@ -87,7 +87,7 @@ class Fault:
         os.chmod(self.dir, 0o755)
         self.program = Program(settings.programs, self.dir)
         self.watch = Watch(self.program)
-        self.killed, self.made, self.detail = False, {}, "nothing recorded"
+        self.killed, self.made, self.recorded, self.detail = False, {}, False, "nothing recorded"
 
     def victim(self):
         raise NotImplementedError
@@ -131,7 +131,7 @@ class Fault:
             return False
         output.check_numbers(self.program.data, from_first)
         output.check_last(self.program.data, self.made)
-        self.detail = output.count()
+        self.detail, self.recorded = output.count(), any(output.numbers(self.program.data).values())
         return True
 
     def run(self):
@@ -352,6 +352,8 @@ def run_case(settings, results, case):
     results.verdict(name, reasons, fault.detail)
     if not reasons or not settings.keep:
         shutil.rmtree(fault.dir, ignore_errors=True)
+    return case.kind, fault.recorded
+
 
 
 def run(settings, results, random, n):
@@ -360,5 +362,15 @@ def run(settings, results, random, n):
     cases = draw_cases(random, n, kinds)
     with concurrent.futures.ThreadPoolExecutor(1) as alone, concurrent.futures.ThreadPoolExecutor(settings.jobs) as together:
         done = [(alone if case.kind == "slurm" else together).submit(run_case, settings, results, case) for case in cases]
-        for future in done:
-            future.result()
+        outcomes = [future.result() for future in done]
+    check_outcomes(results, [outcome for outcome in outcomes if outcome])
+
+
+def check_outcomes(results, outcomes):
+    """Faults before anything was recorded prove little: of many, most come later."""
+    for kind in sorted({kind for kind, _ in outcomes}):
+        recorded = [recorded for other, recorded in outcomes if other == kind]
+        if len(recorded) >= 4:
+            few = sum(recorded) < len(recorded) / 3
+            results.verdict(f"moments, {kind}, recorded", [f"only {sum(recorded)} of {len(recorded)} archives have calls"] if few else [],
+                            f"{sum(recorded)} of {len(recorded)} archives have calls")
