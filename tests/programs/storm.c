@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-#define ROUND (1 << 22)
+#define ROUND (1 << 20)
 
 static const char *dir;
 
@@ -27,7 +27,7 @@ static void *bytes(void *index)
 	snprintf(name, sizeof(name), "%s/bytes%ld", dir, (long)index);
 	file = fopen(name, "w");
 	must(file, "fopen");
-	for (; rounds < 600 && access(stop, F_OK); rounds++) {
+	for (; rounds < 2400 && access(stop, F_OK); rounds++) {
 		for (int i = 0; i < ROUND; i++)
 			fputc('x', file);
 		rewind(file);   /* the file stays small */
