@@ -47,5 +47,27 @@ killed() {
 		grep -q 'it has no end; what was lost in its last second is not known' "$TMP/killed/out" || grep -i 'lost' "$TMP/killed/out")"
 }
 
+# The exit record of the only target finds its ring full, because the recorder is stopped: the recording ends all the same.
+exit_lost() {
+	local dir target recorder i
+	dir=$(fresh exit_lost)
+	sh -c 'while [ ! -e "$0/go" ]; do sleep 0.1; done; exec dd if=/dev/zero of=/dev/null bs=1 count=200000' "$dir/data" \
+		2>"$dir/program.err" & target=$!
+	"$IOPROBE" --ring-size 1 --pid $target -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" 'recording' 30 || { not_ok exit_lost "not ready: $(said "$dir")"; kill $target $recorder; return; }
+	kill -STOP $recorder
+	touch "$dir/data/go"
+	end_of $target 60
+	kill -CONT $recorder
+	for ((i = 0; i < 600; i++)); do kill -0 $recorder 2>/dev/null || break; sleep 0.05; done
+	verdict "exit_lost, ends with its target" "$(kill -0 $recorder 2>/dev/null && echo 'it still records after 30 s')"
+	end_of $recorder 1
+	verdict "exit_lost, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
+	verdict "exit_lost, reported" "$(grep -q '1 processes ended without a record of their end' "$dir/out" ||
+		grep -i 'lost\|end' "$dir/out" | head -n 3)"
+	contract exit_lost
+}
+
 full_disk
 killed
+exit_lost

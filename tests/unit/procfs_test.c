@@ -276,10 +276,14 @@ static void test_family(void **state)
 	assert_int_equal(ppid, child);
 
 	assert_true(proc_alive(child) && proc_alive(grandchild));
+	assert_int_equal(proc_start_ticks(child), child_start);
+	assert_false(proc_ended(child, 0) || proc_ended(child, child_start));
+	assert_true(proc_ended(child, child_start + 1));        /* its pid was reused */
 	close(to_end);
 	siginfo_t info;
 	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
 	assert_false(proc_alive(child));        /* a zombie */
+	assert_true(proc_ended(child, 0) && proc_ended(child, child_start));
 	waitpid(child, &status, 0);
 	assert_int_equal(status, 0);
 	assert_false(proc_alive(child));
@@ -287,6 +291,45 @@ static void test_family(void **state)
 	assert_int_equal(proc_descendants_read(&child, 1, &pids, &n), 0);
 	assert_int_equal(n, 0);
 	free(pids);
+}
+
+static void *wait_for_byte(void *fd)
+{
+	char byte;
+
+	_exit(read(*(int *)fd, &byte, 1) != 0);
+}
+
+/* A process whose leader has ended is shown as a zombie, but its other threads may do I/O for long. */
+static void test_leader_ended(void **state)
+{
+	int end[2], status, rounds = 0;
+	char *text = NULL;
+	pthread_t thread;
+	size_t len;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(end), 0);
+	child = fork();
+	if (!child) {
+		close(end[1]);
+		pthread_create(&thread, NULL, wait_for_byte, &end[0]);
+		pthread_exit(NULL);
+	}
+	close(end[0]);
+	do {
+		free(text);
+		usleep(10000);
+		assert_int_equal(proc_text_read(child, "stat", &text, &len), 0);
+	} while (!strstr(text, ") Z ") && ++rounds < 1000);
+	assert_non_null(strstr(text, ") Z "));
+	free(text);
+	assert_true(proc_alive(child));
+	assert_false(proc_ended(child, proc_start_ticks(child)));
+	close(end[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(proc_ended(child, 0));
 }
 
 /* ---- descriptors ---- */
@@ -372,8 +415,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_modules), cmocka_unit_test(test_odd_paths), cmocka_unit_test(test_replaced_file),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_family), cmocka_unit_test(test_fds), cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_env),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_family), cmocka_unit_test(test_leader_ended),
+		cmocka_unit_test(test_fds), cmocka_unit_test(test_texts), cmocka_unit_test(test_env),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

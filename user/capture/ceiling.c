@@ -46,6 +46,7 @@ struct ceiling {
 	int8_t row_group[IOP_MAX_PROBES];       /* index in groups, -1 */
 	const struct table_set *set;
 	struct probe_cost cost;
+	size_t no_memory;               /* records of processes without an account for want of memory */
 };
 
 static int8_t group_index(const struct table_set *set, const struct table_row *row)
@@ -169,13 +170,12 @@ static struct account *account_of(struct ceiling *ceiling, const struct iop_rec 
 	HASH_FIND_INT(ceiling->accounts, &tgid, account);
 	if (!account) {
 		account = calloc(1, sizeof(*account));
-		if (!account)
-			return NULL;
-		account->tgid = tgid;
-		account->credit_ns = CREDIT_NS;
-		account->filled_ns = rec->time_ns;
-		HASH_ADD_INT(ceiling->accounts, tgid, account);
-		if (!hash_added(account)) {
+		if (account) {
+			*account = (struct account){ .tgid = tgid, .credit_ns = CREDIT_NS, .filled_ns = rec->time_ns };
+			HASH_ADD_INT(ceiling->accounts, tgid, account);
+		}
+		if (!account || !hash_added(account)) {
+			ceiling->no_memory++;
 			free(account);
 			return NULL;
 		}
@@ -226,11 +226,21 @@ void ceiling_count(struct ceiling *ceiling, const struct iop_rec *rec)
 	}
 }
 
+void ceiling_finish(struct ceiling *ceiling)
+{
+	while (ceiling->accounts)
+		forget(ceiling, ceiling->accounts, monotonic_ns());
+}
+
+size_t ceiling_no_memory(const struct ceiling *ceiling)
+{
+	return ceiling->no_memory;
+}
+
 void ceiling_destroy(struct ceiling *ceiling)
 {
 	if (!ceiling)
 		return;
-	while (ceiling->accounts)
-		forget(ceiling, ceiling->accounts, monotonic_ns());
+	ceiling_finish(ceiling);
 	free(ceiling);
 }

@@ -15,6 +15,9 @@ struct ceiling;
 int ceiling_create(struct ceiling **out, double percent, const struct table_set *set, struct targets *targets,
 		   const struct probe_cost *cost, struct spool_writer *spool);
 /* Notes what is still off. NULL is fine. */
+/* Reports the groups that are turned off still; nothing is counted from here on. */
+void ceiling_finish(struct ceiling *ceiling);
+size_t ceiling_no_memory(const struct ceiling *ceiling);        /* records of processes without an account for want of memory */
 void ceiling_destroy(struct ceiling *ceiling);
 
 /* For each record of a call. */

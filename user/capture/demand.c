@@ -29,6 +29,7 @@ struct demands {
 	const struct table_set *set;
 	struct spool_writer *spool;
 	uint64_t period_ns;     /* when it began */
+	size_t no_memory;       /* processes whose probes on demand stay in place, uncounted */
 };
 
 int demands_create(struct demands **out, struct kernel_side *kernel, struct targets *targets, const struct table_set *set,
@@ -90,11 +91,12 @@ void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
 	if (demand_find(demands, pid) || !targets_demand(demands->targets, pid, true))
 		return;
 	demand = calloc(1, sizeof(*demand));
-	if (!demand)
-		return;         /* the probes stay in place, and nothing counts */
-	demand->pid = pid;
-	HASH_ADD_INT(demands->all, pid, demand);
-	if (!hash_added(demand)) {
+	if (demand) {
+		demand->pid = pid;
+		HASH_ADD_INT(demands->all, pid, demand);
+	}
+	if (!demand || !hash_added(demand)) {
+		demands->no_memory++;
 		free(demand);
 		return;
 	}
@@ -150,4 +152,9 @@ void demands_step(struct demands *demands, uint64_t now_ns)
 		if (demand->busy >= PERIODS)
 			take_away(demands, demand);
 	}
+}
+
+size_t demands_no_memory(const struct demands *demands)
+{
+	return demands->no_memory;
 }

@@ -12,6 +12,7 @@
 struct demands;
 int demands_create(struct demands **out, struct kernel_side *kernel, struct targets *targets, const struct table_set *set,
 		   struct spool_writer *spool);         /* 0 or -ENOMEM */
+size_t demands_no_memory(const struct demands *demands);        /* processes whose idle calls are not counted for want of memory */
 void demands_destroy(struct demands *demands);          /* before the targets; NULL is fine */
 
 /* Places the probes in a process: it has called a function of such a layer at this time, or (0) was found running. */

@@ -100,7 +100,7 @@ const char *proc_env_get(const char *environ_text, size_t len, const char *name)
 
 /* ---- stat and status ---- */
 
-struct proc_stat { char state; pid_t ppid; uint64_t start_ticks; };
+struct proc_stat { char state; pid_t ppid; int threads; uint64_t start_ticks; };
 
 /* The fields of /proc/PID/stat behind the command name, which may contain anything. */
 static int stat_parse(const char *text, struct proc_stat *out)
@@ -108,8 +108,8 @@ static int stat_parse(const char *text, struct proc_stat *out)
 	const char *name_end = strrchr(text, ')');
 	unsigned long long start;
 
-	if (!name_end || sscanf(name_end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-				&out->state, &out->ppid, &start) != 3)
+	if (!name_end || sscanf(name_end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
+				&out->state, &out->ppid, &out->threads, &start) != 4)
 		return -EINVAL;
 	out->start_ticks = start;
 	return 0;
@@ -135,11 +135,34 @@ bool proc_initial_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE;
 }
 
+/* A leader that has ended is shown as a zombie while other threads run: the process lives until it alone is left. */
+static bool stat_alive(const struct proc_stat *stat)
+{
+	return (stat->state != 'Z' && stat->state != 'X') || stat->threads > 1;
+}
+
 bool proc_alive(pid_t pid)
 {
 	struct proc_stat stat;
 
-	return !stat_read(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
+	return !stat_read(pid, &stat) && stat_alive(&stat);
+}
+
+uint64_t proc_start_ticks(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return stat_read(pid, &stat) ? 0 : stat.start_ticks;
+}
+
+bool proc_ended(pid_t pid, uint64_t start_ticks)
+{
+	struct proc_stat stat;
+	int err = stat_read(pid, &stat);
+
+	if (err)
+		return err == -ESRCH || err == -ENOENT;
+	return !stat_alive(&stat) || (start_ticks && stat.start_ticks != start_ticks);
 }
 
 /* The real ids: whose process it is. */

@@ -33,8 +33,10 @@ static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t other, u
 		size_t cap = r->news_cap ? r->news_cap * 2 : 64;
 		struct news *news = realloc(r->news, cap * sizeof(*news));
 
-		if (!news)
+		if (!news) {
+			r->news_dropped++;
 			return;
+		}
 		r->news = news;
 		r->news_cap = cap;
 	}
@@ -127,7 +129,7 @@ static void do_news(struct recorder *r)
 
 static void note_losses(struct recorder *r, uint64_t now)
 {
-	struct kernel_counts counts;
+	struct kernel_counts counts = { 0 };
 	struct iop_rec_lost rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_LOST, .time_ns = now },
 				    .since_ns = r->lost_since_ns };
 
@@ -136,7 +138,26 @@ static void note_losses(struct recorder *r, uint64_t now)
 		r->lost_noted = counts.lost;
 		spool_writer_append(r->spool, &rec.rec);
 	}
+	r->may_miss_ends |= counts.lost || counts.missed_programs || r->news_dropped;
 	r->lost_since_ns = now;
+}
+
+/* Processes whose exit record did not fit into its ring: without them a recording of pids would never end. */
+static void end_unreported(struct recorder *r, uint64_t now_ns)
+{
+	struct iop_rec_task_exit rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_TASK_EXIT, .time_ns = now_ns }, .group_dead = 1 };
+	pid_t pid;
+
+	if (!r->may_miss_ends)
+		return;
+	while ((pid = targets_next_unreported_end(r->targets, now_ns))) {
+		rec.rec.tid = rec.rec.tgid = pid;
+		if (r->ceiling)
+			ceiling_count(r->ceiling, &rec.rec);
+		demands_forget(r->demands, pid);
+		targets_ended(r->targets, pid, now_ns);
+		r->unreported_ends++;
+	}
 }
 
 /* What was written is in the file from here on; of what a killed agent has not written this says at least how much it was. */
@@ -163,6 +184,7 @@ void recorder_round(struct recorder *r)
 	note_losses(r, time_ns);
 	spool_writer_append(r->spool, &rec);
 	do_news(r);
+	end_unreported(r, time_ns);
 	targets_step(r->targets);
 	if (r->ceiling)
 		ceiling_step(r->ceiling, time_ns);
@@ -356,6 +378,9 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)(counts.holds_late + hold_server_late(r->server)));
 	note_addf(&note, "entry_only", "%llu", (unsigned long long)counts.entry_only);
 	note_addf(&note, "late", "%zu", r->late);
+	note_addf(&note, "unreported_ends", "%zu", r->unreported_ends);
+	note_addf(&note, "no_memory", "%zu", r->news_dropped + targets.no_memory + demands_no_memory(r->demands) +
+		  (r->ceiling ? ceiling_no_memory(r->ceiling) : 0));
 	note_addf(&note, "foreign", "%zu", r->foreign);
 	note_addf(&note, "privileged", "%llu", (unsigned long long)counts.privileged);
 	note_addf(&note, "unread_environments", "%llu", (unsigned long long)counts.unread_environments);
@@ -379,8 +404,8 @@ static void finish(struct recorder *r)
 {
 	kernel_side_stop(r->kernel);
 	recorder_round(r);
-	ceiling_destroy(r->ceiling);
-	r->ceiling = NULL;
+	if (r->ceiling)
+		ceiling_finish(r->ceiling);
 	left_out_note(r->left_out);
 	check_bounds(r);
 	note_end(r);

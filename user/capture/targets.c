@@ -5,23 +5,22 @@
 #include "capture/targets.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "capture/gaps.h"
 #include "capture/libraries.h"
+#include "capture/mount_watches.h"
 #include "capture/notes.h"
 #include "capture/process_links.h"
 #include "capture/rings.h"
 
 struct target {
 	pid_t pid;
+	uint64_t start_ticks;           /* tells it from a later process with its pid, 0: unknown */
 	struct process_links links;     /* libraries whose probes are in place, or that have none */
 	bool mpi;
+	bool gone;                      /* it had ended when it was last looked for in /proc */
 	bool new_program;               /* what the old one did does not count */
 	struct gaps unsettled;          /* until it is known whether the process was held meanwhile */
 	uint64_t unsettled_ns;          /* since when there are any */
@@ -38,7 +37,8 @@ struct early_end { pid_t pid; uint64_t time_ns; UT_hash_handle hh; };
 /* No hold takes longer: what was not held until then ran. */
 #define HOLD_OVER_NS 3000000000ull
 
-struct mount_watch { char ns[64]; int fd; pid_t pid; struct mount_watch *next; };
+/* How often targets without an exit record are looked for in /proc: about 20 µs each. */
+#define CHECK_ENDS_NS 1000000000ull
 
 struct targets {
 	struct target *all;             /* uthash by pid */
@@ -53,7 +53,8 @@ struct targets {
 	bool hold;                      /* new programs are held until they are probed */
 	bool rendezvous;                /* linkers are probed: to hold programs there, or to learn of mapped code */
 	struct link_sharing sharing;
-	size_t processes;
+	size_t processes, no_memory;
+	uint64_t ends_checked_ns;
 };
 
 int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
@@ -133,7 +134,6 @@ void targets_detach_calls(struct targets *targets)
 void targets_destroy(struct targets *targets)
 {
 	struct target *target, *next;
-	struct mount_watch *watch;
 
 	if (!targets)
 		return;
@@ -141,11 +141,7 @@ void targets_destroy(struct targets *targets)
 		target_destroy(targets, target);
 	link_sharing_detach(&targets->sharing, true);
 	libraries_detach(&targets->libraries);
-	while ((watch = targets->mounts)) {
-		targets->mounts = watch->next;
-		close(watch->fd);
-		free(watch);
-	}
+	mount_watches_destroy(&targets->mounts);
 	forget_early_ends(targets, UINT64_MAX);
 	libraries_deinit(&targets->libraries);
 	free(targets);
@@ -171,62 +167,38 @@ static struct target *target_get(struct targets *targets, pid_t pid, uint64_t si
 	if (has_ended(targets, pid, since_ns))
 		return NULL;
 	target = calloc(1, sizeof(*target));
-	if (!target)
-		return NULL;
-	target->pid = pid;
-	HASH_ADD_INT(targets->all, pid, target);
-	if (!hash_added(target)) {
+	if (target) {
+		target->pid = pid;
+		HASH_ADD_INT(targets->all, pid, target);
+	}
+	if (!target || !hash_added(target)) {
+		targets->no_memory++;
 		free(target);
 		return NULL;
 	}
+	target->start_ticks = proc_start_ticks(pid);
 	process_links_init(&target->links, &targets->sharing, pid);
 	targets->processes++;
 	return target;
 }
 
-/* ---- mounts: noted once per namespace, and again when poll(2) says that it changed ---- */
+/* ---- mounts ---- */
 
 static void watch_mounts(struct targets *targets, pid_t pid)
 {
-	struct mount_watch *watch;
-	char ns[64], path[64];
-
-	if (proc_link_read(pid, "ns/mnt", ns, sizeof(ns)))
-		return;
-	for (watch = targets->mounts; watch; watch = watch->next)
-		if (!strcmp(watch->ns, ns))
-			return;
-	watch = calloc(1, sizeof(*watch));
-	if (!watch)
-		return;
-	memcpy(watch->ns, ns, sizeof(ns));
-	watch->pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
-	watch->fd = open(path, O_RDONLY | O_CLOEXEC);
-	watch->next = targets->mounts;
-	targets->mounts = watch;
-	note_mounts(targets->spool, pid);
+	targets->no_memory += mount_watches_add(&targets->mounts, targets->spool, pid) == -ENOMEM;
 }
 
-/* The process that the table was read from may be gone: any other of the namespace will do. */
-static pid_t process_in_namespace(struct targets *targets, const struct mount_watch *watch)
+/* The process that a table was read from may be gone: any other of its namespace will do. */
+static pid_t process_in_namespace(void *arg, const char *namespace)
 {
+	const struct targets *targets = arg;
 	char ns[64];
 
 	for (struct target *target = targets->all; target; target = target->hh.next)
-		if (!proc_link_read(target->pid, "ns/mnt", ns, sizeof(ns)) && !strcmp(ns, watch->ns))
+		if (!proc_link_read(target->pid, "ns/mnt", ns, sizeof(ns)) && !strcmp(ns, namespace))
 			return target->pid;
-	return watch->pid;
-}
-
-static void check_mounts(struct targets *targets)
-{
-	for (struct mount_watch *watch = targets->mounts; watch; watch = watch->next) {
-		struct pollfd poll_fd = { watch->fd, POLLPRI, 0 };
-
-		if (watch->fd >= 0 && poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLPRI | POLLERR)))
-			note_mounts(targets->spool, process_in_namespace(targets, watch));
-	}
+	return 0;
 }
 
 /* ---- libraries of a process ---- */
@@ -613,7 +585,7 @@ static void look_after_holds(struct targets *targets, uint64_t now_ns)
 
 void targets_step(struct targets *targets)
 {
-	check_mounts(targets);
+	mount_watches_check(targets->mounts, targets->spool, process_in_namespace, targets);
 	if (targets->hold)
 		look_after_holds(targets, monotonic_ns());
 	if (targets->early_ends)
@@ -634,16 +606,35 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 	HASH_FIND_INT(targets->early_ends, &pid, end);
 	if (!end) {
 		end = calloc(1, sizeof(*end));
-		if (!end)
-			return;
-		end->pid = pid;
-		HASH_ADD_INT(targets->early_ends, pid, end);
-		if (!hash_added(end)) {
+		if (end) {
+			end->pid = pid;
+			HASH_ADD_INT(targets->early_ends, pid, end);
+		}
+		if (!end || !hash_added(end)) {
+			targets->no_memory++;
 			free(end);
 			return;
 		}
 	}
 	end->time_ns = time_ns;
+}
+
+static void find_ended(struct targets *targets, uint64_t now_ns)
+{
+	if (now_ns - targets->ends_checked_ns < CHECK_ENDS_NS)
+		return;
+	targets->ends_checked_ns = now_ns;
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		target->gone = proc_ended(target->pid, target->start_ticks);
+}
+
+pid_t targets_next_unreported_end(struct targets *targets, uint64_t now_ns)
+{
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		if (target->gone)
+			return target->pid;
+	find_ended(targets, now_ns);
+	return 0;
 }
 
 void targets_hold(struct targets *targets)
@@ -723,6 +714,6 @@ struct targets_counts targets_count(const struct targets *targets)
 	return (struct targets_counts){
 		.processes = targets->processes, .libraries = HASH_COUNT(targets->libraries.all), .probes = targets->libraries.probes,
 		.missing = targets->libraries.missing, .moved = targets->libraries.moved,
-		.single_stepped = targets->libraries.single_stepped,
+		.single_stepped = targets->libraries.single_stepped, .no_memory = targets->no_memory,
 	};
 }

@@ -39,6 +39,9 @@ void targets_held(struct targets *targets, pid_t pid, uint64_t since_ns);
 /* It goes on; gave_up_ns: it did so before that, 0: it has waited. */
 void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns);
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns);
+/* Targets whose exit record was lost. Call it after a round, until it returns 0; then it looks for the targets in /proc, at most once
+ * a second. It returns those that had ended by then and of which the following round had no exit record either. */
+pid_t targets_next_unreported_end(struct targets *targets, uint64_t now_ns);
 
 /* New programs are held until they are probed. */
 void targets_hold(struct targets *targets);
@@ -55,7 +58,8 @@ size_t targets_demand(struct targets *targets, pid_t pid, bool on);
 bool targets_row_single_stepped(const struct targets *targets, uint16_t row);
 
 size_t targets_running(const struct targets *targets);
-struct targets_counts { size_t processes, libraries, probes, missing, moved, single_stepped; };
+/* no_memory: processes, early ends and mount namespaces that could not be kept track of. */
+struct targets_counts { size_t processes, libraries, probes, missing, moved, single_stepped, no_memory; };
 struct targets_counts targets_count(const struct targets *targets);
 /* Now and then: notes mount tables again if they changed, closes links that were replaced. */
 void targets_step(struct targets *targets);

@@ -354,6 +354,8 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "waits_not_followed", "calls that wait for requests were not looked at" },
 		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
 		{ "holds_late", "processes ran on before their probes were in place" },
+		{ "unreported_ends", "processes ended without a record of their end: when is not known" },
+		{ "no_memory", "processes or events were not kept track of for want of memory: probes or their overhead limit may be missing" },
 		{ "late", "processes of the job ran already when its recording began" },
 		{ "foreign", "processes belong to another recording of the service, and are in its archive" },
 		{ "privileged", "programs with more rights than the user's (setuid and the like) were not recorded" },
