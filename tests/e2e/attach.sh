@@ -155,8 +155,28 @@ storm() {
 	expect "$name" "calls('write', path='*/data/end') == 10" "calls('fputc') >= 1" "abandoned('write') == 0"
 }
 
+# A process that has ended, but that nobody has waited for: refused, instead of a recording that never ends.
+zombie() {
+	local dir text
+	dir=$(fresh zombie)
+	text=$(limited 60 "$PYTHON" - "$IOPROBE" "$dir/trace" 2>&1 <<-'END'
+		import subprocess, sys, time
+		program = subprocess.Popen(["/bin/true"])
+		while open(f"/proc/{program.pid}/stat").read().rpartition(")")[2].split()[0] != "Z":
+		    time.sleep(0.01)
+		try:
+		    done = subprocess.run([sys.argv[1], "--pid", str(program.pid), "-o", sys.argv[2]], capture_output=True, text=True, timeout=20)
+		    print("" if done.returncode == 1 and "it does not exist or has ended" in done.stderr else f"status {done.returncode}: {done.stderr}")
+		except subprocess.TimeoutExpired:
+		    print("the recording does not end")
+	END
+	)
+	verdict "zombie, refused" "$text"
+}
+
 running
 interrupted
+zombie
 storm ceiling 1
 storm no_ceiling 0 --max-overhead 0
 limited_time

@@ -182,13 +182,15 @@ class Agent(Fault):
     def finish(self):
         if not self.goes_on() and self.wait_agent(END_S) is None:
             self.reasons.append(f"the agent does not end: {kernel.thread_states(self.agent.pid)}")
-        if self.case.victim != "archiver" and (self.program.pid or self.program.find(2)):
+        if self.case.victim != "archiver" and (self.program.pid or self.program.find(20 if self.goes_on() else 2)):
             self.program.check_running(self.reasons)
             if not self.goes_on():
                 self.program.check_text(self.reasons)
         if self.program.pid or self.program.find(0.5):
             self.program.check_end(self.reasons)
             self.whole_run()
+        else:
+            self.program.tell_to_end()      # should it start after all
         if self.wait_agent(END_S) is None:
             self.reasons.append(f"the agent does not end: {kernel.thread_states(self.agent.pid)}")
         self.check_archive(from_first=self.launches)

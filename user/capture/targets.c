@@ -467,6 +467,8 @@ int targets_attach(struct targets *targets, pid_t pid)
 	watch_mounts(targets, pid);
 	note_scan(targets->spool, pid, targets->filter);
 	err = kernel_side_take(targets->kernel, pid);
+	if (!err && proc_ended(pid, 0)) /* its end was before that: no record of it will come */
+		err = -ESRCH;
 	if (!err)
 		err = scan(targets, target, false, 0, "");
 	if (err)
