@@ -78,7 +78,7 @@ def full_disk(settings, results, name, size):
     if status is not None:
         recording.check_program()
         complete = os.path.exists(os.path.join(recording.output, "traces.otf2"))
-        if status not in (0, 1) or (status == 0) != complete:
+        if status not in (0, 1) or (status == 0 and not complete):
             recording.reasons.append(f"status {status}, archive {'complete' if complete else 'missing'}: {recording.said[-200:]}")
         if status == 1 and not any(w in recording.said for w in ("No space", "space left")):
             recording.reasons.append(f"the reason is not said: {recording.said[-200:]}")
