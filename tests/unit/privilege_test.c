@@ -19,6 +19,7 @@
 #include "privilege/environment.h"
 #include "privilege/output.h"
 #include "privilege/worker.h"
+#include "spool/spool.h"
 
 #define NOBODY 65534
 
@@ -142,7 +143,7 @@ static void step_as_user(void **state)
 
 static void output_is_made_and_discarded(void **state)
 {
-	struct spool_writer *spool;
+	struct spool_writer *spool, *second = NULL;
 	struct identity who;
 	struct output out;
 	char err[512];
@@ -151,7 +152,9 @@ static void output_is_made_and_discarded(void **state)
 	identity_self(&who);
 	assert_int_equal(output_create(&out, &who, in_dir("new"), err, sizeof(err)), 0);
 	assert_int_equal(output_create_spool(&out, &spool, err, sizeof(err)), 0);
-	assert_int_equal(output_create_spool(&out, &spool, err, sizeof(err)), -EEXIST);
+	assert_int_equal(output_create_spool(&out, &second, err, sizeof(err)), -EEXIST);
+	assert_null(second);
+	spool_writer_destroy(spool);
 	output_discard(&out);
 	output_close(&out);
 	assert_int_equal(access(in_dir("new"), F_OK), -1);

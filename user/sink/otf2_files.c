@@ -12,7 +12,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 #define ANCHOR OTF2_ARCHIVE_NAME ".otf2"
+
+/* The library leaks its archive where it cannot read the anchor (OTF2 3.0.2): that is no leak of ours to be found. */
+static OTF2_Reader *open_reader(void)
+{
+	OTF2_Reader *reader;
+
+#ifdef __SANITIZE_ADDRESS__
+	__lsan_disable();
+#endif
+	reader = OTF2_Reader_Open(ANCHOR);
+#ifdef __SANITIZE_ADDRESS__
+	__lsan_enable();
+#endif
+	return reader;
+}
 
 /* The library opens by name: the directory becomes the current one for a moment. */
 static bool can_be_read(int dir)
@@ -22,7 +41,7 @@ static bool can_be_read(int dir)
 
 	otf2_library_watch();
 	if (here >= 0 && !fchdir(dir)) {
-		reader = OTF2_Reader_Open(ANCHOR);
+		reader = open_reader();
 		if (reader && OTF2_Reader_Close(reader) != OTF2_SUCCESS)
 			reader = NULL;
 		if (fchdir(here))
