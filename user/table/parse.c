@@ -398,7 +398,7 @@ static int check_layers(struct parser *p)
 
 static void *copy_array(const void *array, size_t n, size_t size, int *ret)
 {
-	void *copy = n ? malloc(n * size) : NULL;
+	void *copy = n ? malloc(parser_room(n) * size) : NULL;
 
 	if (n && !copy)
 		*ret = -ENOMEM;
@@ -428,7 +428,7 @@ static int copy_set(struct table_set *dst, const struct table_set *src)
 	table_set_init(dst);
 	dst->rows = copy_array(src->rows, src->nrows, sizeof(*src->rows), &ret);
 	dst->nrows = src->nrows;
-	dst->layers = src->nlayers ? calloc(src->nlayers, sizeof(*src->layers)) : NULL;
+	dst->layers = src->nlayers ? calloc(parser_room(src->nlayers), sizeof(*src->layers)) : NULL;
 	if (src->nlayers && !dst->layers)
 		return -ENOMEM;
 	dst->nlayers = src->nlayers;
