@@ -77,9 +77,11 @@ static void set_destroy(struct shared_set *set)
 
 static void drop_unused(struct shared *shared)
 {
-	for (struct shared_set **at = shared->newest ? &shared->newest->older : NULL; at && *at;) {
-		struct shared_set *set = *at;
+	struct shared_set **at, *set;
 
+	if (!shared->newest)
+		return;
+	for (at = &shared->newest->older; (set = *at);) {
 		if (is_used(set)) {
 			at = &set->older;
 			continue;
