@@ -24,7 +24,16 @@ verdict "no SUDO_*" "$(grep '^SUDO_' "$H.env")"
 ioprobe_sudo -o "$H/ids" -- sh -c 'id -u; id -g; id -G; grep -E "^(Cap|NoNewPrivs|SigIgn|SigBlk)" /proc/self/status' >"$H.ids" 2>"$H.err" </dev/null
 setpriv --reuid $ME --regid $MINE --init-groups sh -c 'id -u; id -g; id -G; grep -E "^(Cap|NoNewPrivs|SigIgn|SigBlk)" /proc/self/status' >"$H.plain" \
 	</dev/null
-verdict "ids, groups, capabilities and signals" "$(head -n "$(wc -l <"$H.plain")" "$H.ids" | diff - "$H.plain")"
+# Signals 32 and 33 are libc's own: make leaves them ignored, and a process with threads handles them, which its exec resets.
+without_libc_signals() {
+	local key value
+	while read -r key value; do
+		[ "$key" = SigIgn: ] && value=$(printf %016x $((0x$value & ~0x180000000)))
+		echo "$key $value"
+	done
+}
+verdict "ids, groups, capabilities and signals" "$(head -n "$(wc -l <"$H.plain")" "$H.ids" | without_libc_signals |
+	diff - <(without_libc_signals <"$H.plain"))"
 
 mkdir "$H/bin"
 printf '#!/bin/sh\necho "$MODULES"\n' >"$H/bin/of_a_module" && chmod 755 "$H/bin/of_a_module"
