@@ -142,7 +142,6 @@ int unwinder_entry(struct pt_regs *ctx)
 	collect_returns(t);
 	if (!request->n)
 		return 0;
-	COUNT(t->recording, unwinds, 1);
 	if (!ask_for_returns(t, request, &state) || !wait_for_agent(t, &state))
 		COUNT(t->recording, unwinds_late, 1);
 	return 0;

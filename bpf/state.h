@@ -75,8 +75,7 @@ struct process {
 struct counters {
 	u64 lost;               /* records that found their ring full */
 	u64 untracked;          /* threads for which no state could be allocated */
-	u64 unwinds;            /* unwinders that waited for return addresses */
-	u64 unwinds_late;       /* and did not get them in time */
+	u64 unwinds_late;       /* unwinders that did not get the return addresses in time */
 	u64 holds_late;         /* launched processes whose probes were not in place in time */
 	u64 no_process_slot;
 	u64 waits_not_followed; /* a wait called back the program, which waited; or there was no memory */

@@ -53,7 +53,7 @@ exit_lost() {
 	dir=$(fresh exit_lost)
 	sh -c 'while [ ! -e "$0/go" ]; do sleep 0.1; done; exec dd if=/dev/zero of=/dev/null bs=1 count=200000' "$dir/data" \
 		2>"$dir/program.err" & target=$!
-	"$IOPROBE" --ring-size 1 --pid $target -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	SLURM_CLUSTER_NAME=fjord "$IOPROBE" --ring-size 1 --pid $target -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" 'recording' 30 || { not_ok exit_lost "not ready: $(said "$dir")"; kill $target $recorder; return; }
 	kill -STOP $recorder
 	touch "$dir/data/go"
@@ -66,6 +66,9 @@ exit_lost() {
 	verdict "exit_lost, reported" "$(grep -q '1 processes ended without a record of their end' "$dir/out" ||
 		grep -i 'lost\|end' "$dir/out" | head -n 3)"
 	contract exit_lost
+	verdict "exit_lost, cluster and kernel" "$(archive=$dir/trace/traces.otf2
+		otf2-print -G "$archive" | grep -q '^SYSTEM_TREE_NODE .*Name: "fjord".*Class: "machine"' || echo 'the root node has another name.'
+		otf2-print -I "$archive" | grep -A 1 IOPROBE::KERNEL | grep -q "$(uname -r)" || echo 'no property KERNEL')"
 }
 
 full_disk

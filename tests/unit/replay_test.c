@@ -630,7 +630,7 @@ static void notes_and_end(void **state)
 	sb_text(&sb, IOP_REC_MISSING, 0, 5, "layer=HDF5\nlibrary=/l.so\nfunction=H5Fx\nreason=not there\n", NULL);
 	sb_text(&sb, IOP_REC_GAP, 100, 5, "layer=ISOC\npid=100\nfrom_ns=1\nto_ns=4\nreason=fork\n", NULL);
 	sb_text(&sb, IOP_REC_END, 0, 9, "reason=interrupted\nspool_dropped=3\nno_process_slot=2\nforeign=1\nunreported_ends=4\n"
-		"no_memory=5\n", NULL);
+		"no_memory=5\nprocesses_running=6\nprobes_single_stepped=7\n", NULL);
 	expect("");
 	assert_true(noted("HDF5: H5Fx of /l.so was not probed: not there"));
 	assert_true(noted("ISOC of process 100 was not observed between 1 and 4 ns: fork"));
@@ -638,6 +638,8 @@ static void notes_and_end(void **state)
 	assert_true(noted("2 processes found no free slot"));
 	assert_true(noted("1 processes belong to another recording of the service"));
 	assert_true(noted("4 processes ended without a record of their end"));
+	assert_true(noted("6 processes ran on when the recording ended"));
+	assert_true(noted("7 probes were on instructions that the kernel single-steps"));
 	assert_true(noted("5 processes or events were not kept track of for want of memory"));
 	assert_int_equal(sb.model.totals.lost_records, 3);
 	assert_true(sb.model.complete);

@@ -28,14 +28,6 @@ struct kernel_side {
 	uint64_t missed_before;                 /* runs of programs that were skipped before this recording began */
 };
 
-const char *attach_method_name(enum attach_method method)
-{
-	static const char *const names[] = { "uprobe_multi session links", "uprobe_multi entry and return links", "perf events",
-					     "system calls only" };
-
-	return names[method];
-}
-
 static int map_of(const struct kernel_side *kernel, enum kernel_map map)
 {
 	return kernel->programs->maps[map];
@@ -547,7 +539,7 @@ uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(v
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
-	struct { uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
+	struct { uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
 			 unread_environments; }
 		*per_cpu;
 	uint32_t slot = slot_of(kernel);
@@ -560,7 +552,6 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 	for (int i = 0; i < cpus && !err; i++) {
 		counts->lost += per_cpu[i].lost;
 		counts->untracked += per_cpu[i].untracked;
-		counts->unwinds += per_cpu[i].unwinds;
 		counts->unwinds_late += per_cpu[i].unwinds_late;
 		counts->holds_late += per_cpu[i].holds_late;
 		counts->no_process_slot += per_cpu[i].no_process_slot;

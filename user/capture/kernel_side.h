@@ -18,8 +18,6 @@
 
 struct kernel_side;
 
-const char *attach_method_name(enum attach_method method);
-
 struct kernel_options {
 	struct program_options programs;        /* of a set of one's own */
 	uint64_t hold_limit_ns;         /* new programs wait so long for their probes at most */
@@ -126,7 +124,7 @@ uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(v
 				  void *arg);
 
 struct kernel_counts {
-	uint64_t lost, untracked, unwinds, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged,
+	uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged,
 		entry_only, unread_environments, missed_programs;
 };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);

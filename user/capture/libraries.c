@@ -127,7 +127,6 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 		library->points[group].v[library->points[group].n++] =
 			attach_point_of(point, cookie_bits(libraries, library, row));
 		libraries->probes++;
-		libraries->moved += point->placement.kind == PLACED_MOVED;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
 		libraries->row_single_stepped[point->row] |= point->placement.kind == PLACED_SINGLE_STEP;
 	}

@@ -52,7 +52,7 @@ struct libraries {
 	struct hold_server *server;
 	bool entries_only;              /* no return probes are attached any more */
 	unsigned numbers;               /* that were given to libraries */
-	size_t probes, missing, moved, single_stepped;
+	size_t probes, missing, single_stepped;
 	bool row_single_stepped[IOP_MAX_PROBES];        /* somewhere */
 };
 

@@ -74,8 +74,8 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 
 /* ---- host and tables ---- */
 
-void note_host(struct spool_writer *spool, const char *host, const char *const *shared_mounts, size_t nshared_mounts,
-	       const struct bounds *bounds, int argc, char **argv)
+void note_host(struct spool_writer *spool, const char *host, const char *cluster, const char *const *shared_mounts,
+	       size_t nshared_mounts, const struct bounds *bounds)
 {
 	struct note note = { 0 };
 	struct utsname uts;
@@ -84,6 +84,8 @@ void note_host(struct spool_writer *spool, const char *host, const char *const *
 	clock_read(&clock);
 	uname(&uts);
 	note_add(&note, "host", host ? host : uts.nodename);
+	if (cluster && cluster[0])
+		note_add(&note, "machine", cluster);
 	note_add(&note, "kernel", uts.release);
 	note_add(&note, "version", IOPROBE_VERSION);
 	clock_note(&note, &clock);
@@ -97,8 +99,6 @@ void note_host(struct spool_writer *spool, const char *host, const char *const *
 		snprintf(key, sizeof(key), "shared_mount_%zu", i);
 		note_add(&note, key, shared_mounts[i]);
 	}
-	for (int i = 0; i < argc; i++)
-		note_add(&note, "arg", argv[i]);
 	note_write(&note, spool, IOP_REC_HOST, 0, NULL);
 }
 
@@ -133,11 +133,11 @@ static void add_job(struct note *note, const char *env, size_t len)
 /* The rank by precedence of the launchers; mpirun inside sbatch has a wrong SLURM_PROCID, so that comes last. */
 static void add_rank(struct note *note, const char *env, size_t len)
 {
-	static const char *const ranks[][3] = {
-		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI" },
-		{ "PMIX_RANK", "SLURM_NTASKS", "PMIx" },
-		{ "PMI_RANK", "PMI_SIZE", "PMI" },
-		{ "SLURM_PROCID", "SLURM_NTASKS", "SLURM" },
+	static const char *const ranks[][2] = {
+		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+		{ "PMIX_RANK", "SLURM_NTASKS" },
+		{ "PMI_RANK", "PMI_SIZE" },
+		{ "SLURM_PROCID", "SLURM_NTASKS" },
 	};
 
 	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
@@ -148,7 +148,6 @@ static void add_rank(struct note *note, const char *env, size_t len)
 		note_add(note, "rank", rank);
 		if (size)
 			note_add(note, "size", size);
-		note_add(note, "launcher", ranks[i][2]);
 		add_job(note, env, len);
 		return;
 	}
@@ -207,10 +206,8 @@ void note_process(struct spool_writer *spool, pid_t pid, bool mpi)
 	size_t len;
 
 	note_addf(&note, "pid", "%d", pid);
-	if (!proc_ids_read(pid, &ppid, &uid, &gid, &start)) {
+	if (!proc_ids_read(pid, &ppid, &uid, &gid, &start))
 		note_addf(&note, "ppid", "%d", ppid);
-		note_addf(&note, "uid", "%u", uid);
-	}
 	add_text(&note, pid, "comm");
 	add_text(&note, pid, "cmdline");
 	add_link(&note, pid, "exe", "exe");

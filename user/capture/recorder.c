@@ -372,7 +372,6 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "untracked_threads", "%llu", (unsigned long long)counts.untracked);
 	note_addf(&note, "no_process_slot", "%llu", (unsigned long long)counts.no_process_slot);
 	note_addf(&note, "missed_programs", "%llu", (unsigned long long)counts.missed_programs);
-	note_addf(&note, "unwinds", "%llu", (unsigned long long)counts.unwinds);
 	note_addf(&note, "unwinds_late", "%llu", (unsigned long long)counts.unwinds_late);
 	note_addf(&note, "returns_failed", "%llu", (unsigned long long)hold_server_returns_failed(r->server));
 	note_addf(&note, "holds_late", "%llu", (unsigned long long)(counts.holds_late + hold_server_late(r->server)));
@@ -387,13 +386,9 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
 	note_addf(&note, "device", "%d", r->options->kernel.device);
 	note_addf(&note, "waits_not_followed", "%llu", (unsigned long long)counts.waits_not_followed);
-	note_addf(&note, "processes", "%zu", targets.processes);
 	note_addf(&note, "processes_running", "%zu", targets_running(r->targets));
-	note_addf(&note, "probes", "%zu", targets.probes);
-	note_addf(&note, "probes_moved", "%zu", targets.moved);
 	note_addf(&note, "probes_single_stepped", "%zu", targets.single_stepped);
 	clock_note(&note, &clock);
-	note_add(&note, "method", attach_method_name(kernel_side_method(r->kernel)));
 	if (spool_writer_status(r->spool, IOP_REC_END, monotonic_ns(), note.text))
 		spool_writer_text(r->spool, IOP_REC_END, 0, monotonic_ns(), note.text, NULL);
 	note_free(&note);

@@ -241,7 +241,7 @@ static void want_constants(struct targets *targets, const struct target *target,
 	kernel_side_want_constants(targets->kernel, target->pid, &wanted);
 }
 
-static void note_library(struct targets *targets, const struct target *target, const struct library *library,
+static void note_library(struct targets *targets, const struct target *target,
 			 const struct plan_layer *layer, const struct proc_modules *modules)
 {
 	const struct table_layer *table = &targets->set->layers[layer->layer];
@@ -249,7 +249,6 @@ static void note_library(struct targets *targets, const struct target *target, c
 	struct note note = { 0 };
 
 	note_add(&note, "layer", table->name);
-	note_add(&note, "path", library->path);
 	if (layer->version[0])
 		note_add(&note, "version", layer->version);
 	note_add(&note, "parallel", layer->parallel ? "1" : "0");
@@ -341,7 +340,7 @@ static bool add_module(struct targets *targets, struct target *target, const str
 	else
 		process_links_attach(&target->links, entry);    /* if it has ended meanwhile, this was a gap until its end */
 	for (size_t i = 0; i < library->plan.nlayers; i++)
-		note_library(targets, target, library, &library->plan.layers[i], modules);
+		note_library(targets, target, &library->plan.layers[i], modules);
 	note_gaps(targets, target, library, since_ns, reason);
 	if (is_mpi(targets, library) && !target->mpi) {
 		target->mpi = true;
@@ -715,7 +714,7 @@ struct targets_counts targets_count(const struct targets *targets)
 {
 	return (struct targets_counts){
 		.processes = targets->processes, .libraries = HASH_COUNT(targets->libraries.all), .probes = targets->libraries.probes,
-		.missing = targets->libraries.missing, .moved = targets->libraries.moved,
+		.missing = targets->libraries.missing,
 		.single_stepped = targets->libraries.single_stepped, .no_memory = targets->no_memory,
 	};
 }

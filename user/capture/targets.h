@@ -59,7 +59,7 @@ bool targets_row_single_stepped(const struct targets *targets, uint16_t row);
 
 size_t targets_running(const struct targets *targets);
 /* no_memory: processes, early ends and mount namespaces that could not be kept track of. */
-struct targets_counts { size_t processes, libraries, probes, missing, moved, single_stepped, no_memory; };
+struct targets_counts { size_t processes, libraries, probes, missing, single_stepped, no_memory; };
 struct targets_counts targets_count(const struct targets *targets);
 /* Now and then: notes mount tables again if they changed, closes links that were replaced. */
 void targets_step(struct targets *targets);

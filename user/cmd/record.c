@@ -319,7 +319,7 @@ static int write_archive(const struct arguments *a, const struct output *out)
 	return 1;
 }
 
-static int record_to(struct arguments *a, const struct table_set *set, struct output *out, int argc, char **argv)
+static int record_to(struct arguments *a, const struct table_set *set, struct output *out)
 {
 	char err[1024] = "", spool[4200];
 	struct recorder_result result = { 0 };
@@ -328,7 +328,8 @@ static int record_to(struct arguments *a, const struct table_set *set, struct ou
 		.caller = &a->caller, .environment = a->environment, .duration_s = a->settings.duration_s,
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->command ? 0 : DEFAULT_MAX_OVERHEAD,
 		.job = a->job ? &a->members : NULL, .job_must_run = true, .idle_limit_s = JOB_IDLE_LIMIT_S,
-		.filter = &a->settings.filter, .bounds = &a->settings.bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .argc = argc, .argv = argv,
+		.filter = &a->settings.filter, .bounds = &a->settings.bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(),
+		.cluster = getenv("SLURM_CLUSTER_NAME"),
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
 		.force = a->force,
@@ -354,7 +355,7 @@ static int record_to(struct arguments *a, const struct table_set *set, struct ou
 	return exit_status(a, &result);
 }
 
-static int record(struct arguments *a, const struct table_set *set, int argc, char **argv)
+static int record(struct arguments *a, const struct table_set *set)
 {
 	struct output out;
 	char err[1024];
@@ -362,7 +363,7 @@ static int record(struct arguments *a, const struct table_set *set, int argc, ch
 
 	if (output_create(&out, &a->caller, a->dir, err, sizeof(err)))
 		return fail(err);
-	ret = record_to(a, set, &out, argc, argv);
+	ret = record_to(a, set, &out);
 	output_close(&out);
 	return ret;
 }
@@ -402,7 +403,7 @@ int cmd_record(int argc, char **argv)
 	}
 	table_set_init(&set);
 	ret = load_tables(&set, &a, err, sizeof(err));
-	ret = ret ? fail(err) : record(&a, &set, argc, argv);
+	ret = ret ? fail(err) : record(&a, &set);
 	table_set_deinit(&set);
 	environment_free(a.environment);
 	identity_deinit(&a.caller);

@@ -117,7 +117,7 @@ struct model {
 	MODEL_ARRAY(struct model_left_out, left_out);
 	MODEL_ARRAY(const char *, variables);           /* names of netCDF's variables, each once */
 	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
-	const char *machine_name, *host_name, *version; /* version: of the ioprobe that recorded */
+	const char *machine_name, *host_name, *kernel, *version;        /* kernel: its release; version: of the ioprobe that recorded */
 	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
 	uint32_t recording_tag;                         /* 31 bits that tell this recording from the others of its job */
 	struct model_clock clock_start, clock_end;      /* when the recording began and ended */

@@ -88,6 +88,7 @@ static int host(struct replay *r, const struct iop_rec_text *rec)
 	model->host_name = value_string(r, rec, "host");
 	model->machine_name = value_string(r, rec, "machine");
 	model->version = value_string(r, rec, "version");
+	model->kernel = value_string(r, rec, "kernel");
 	read_clock(rec, &model->clock_start);
 	model->end.max_bytes = number_or_zero(rec, "max_size");
 	model->end.min_free_bytes = number_or_zero(rec, "min_free");
@@ -355,6 +356,8 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 		{ "unreported_ends", "processes ended without a record of their end: when is not known" },
+		{ "processes_running", "processes ran on when the recording ended" },
+		{ "probes_single_stepped", "probes were on instructions that the kernel single-steps: their calls cost more" },
 		{ "no_memory", "processes or events were not kept track of for want of memory: probes or their overhead limit may be missing" },
 		{ "late", "processes of the job ran already when its recording began" },
 		{ "foreign", "processes belong to another recording of the service, and are in its archive" },

@@ -421,6 +421,7 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	options->idle_limit_s = json_number_value(json_object_get(r->job, "idle_limit"));
 	options->only_of = r->owner.uid;
 	options->host = *wire_text(r->job, "node") ? wire_text(r->job, "node") : NULL;
+	options->cluster = wire_text(r->job, "cluster");
 	json_object_set_new(r->job, "keep_spool", json_boolean(r->settings.keep_spool));        /* for who recovers it */
 	leave_shared(r, options);
 	ret = recorder_run(options, &result, err, sizeof(err));
@@ -437,14 +438,14 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	return finish(r, err);
 }
 
-static int serve_one_job(struct job_recorder *r, int argc, char **argv)
+static int serve_one_job(struct job_recorder *r)
 {
 	struct recorder_prepared prepared = { 0 };
 	struct recorder_options options = {
 		.set = &r->set, .filter = &r->settings.filter, .bounds = &r->settings.bounds, .duration_s = r->settings.duration_s,
 		.shared_mounts = (const char *const *)r->settings.shared_mounts, .nshared_mounts = r->settings.nshared_mounts, .no_shared_links = r->settings.no_shared_links,
 		.max_overhead_percent = r->max_overhead, .kernel = program_options(r),
-		.job = &r->members, .prepared = &prepared, .only_of = -1 /* whoever it will be */, .argc = argc, .argv = argv, .ready = on_ready, .ready_arg = r,
+		.job = &r->members, .prepared = &prepared, .only_of = -1 /* whoever it will be */, .ready = on_ready, .ready_arg = r,
 	};
 	char err[1024] = "";
 	int ret = load_tables(r, err, sizeof(err)), ended = 0;
@@ -548,7 +549,7 @@ int job_recorder_main(int argc, char **argv)
 	r->out.dir = r->out.above = -1;
 	block_signals();
 	table_set_init(&r->set);
-	ret = r->recover ? recover(r) : r->slots ? load_shared(r) : serve_one_job(r, argc, argv);
+	ret = r->recover ? recover(r) : r->slots ? load_shared(r) : serve_one_job(r);
 	table_set_deinit(&r->set);
 	output_close(&r->out);
 	identity_deinit(&r->owner);

@@ -88,6 +88,8 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 		error = set_text(s, "MATCHING_IDS", s->whole_job ? "unique in this archive" : "unique in the job");
 	if (!error && model->version)
 		error = set_text(s, "VERSION", model->version);
+	if (!error && model->kernel)
+		error = set_text(s, "KERNEL", model->kernel);
 	if (!error && model->end.stopped_by)
 		error = set_text(s, "STOPPED_BY", model->end.stopped_by);
 	if (!error && model->end.reason)
