@@ -140,6 +140,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 {
 	const struct iop_rec *rec;
 	size_t len;
+	bool cut;
 	int ret;
 
 	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
@@ -154,11 +155,14 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 		if (ret)
 			return ret;
 	}
-	if (ret == -EBADMSG)
+	cut = ret == -EBADMSG;
+	if (cut)
 		ret = model_note(r->model, "the spool is damaged or cut off; what came before is all there");
 	if (!ret)
 		ret = order_finish(order);
 	r->late += order_late(order);
+	if (cut)
+		r->model->complete = false;     /* END stands at the beginning of the file and is there all the same */
 	return ret;
 }
 
