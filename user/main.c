@@ -3,7 +3,10 @@
  * Picks the command; without one, ioprobe records.
  */
 #include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/launch.h"
 #include "cmd/cmd.h"
@@ -27,8 +30,18 @@ static const struct { const char *name; int (*run)(int argc, char **argv); } com
 	{ PARSE_COMMAND, parse_process_main },
 };
 
+/* A standard stream that is closed would be the number of the next file that is opened: messages would go into it. A launched program
+ * finds it closed as it was. */
+static void fill_standard_streams(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			_exit(1);
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_streams();
 	launch_keep_inherited();
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))

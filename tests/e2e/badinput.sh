@@ -122,3 +122,14 @@ full_sizes
 mkdir -p "$TMP/namespace"
 limited 30 unshare -p -f --mount-proc "$IOPROBE" -o "$TMP/namespace/trace" -- true >"$TMP/namespace/out" 2>"$TMP/namespace/err" </dev/null
 verdict "pid namespace" "$([ $? = 1 ] && grep -q 'pid namespace' "$TMP/namespace/err" && [ ! -e "$TMP/namespace/trace" ] || said "$TMP/namespace")"
+
+# Closed standard streams: no file of ours gets their numbers, and a message its place in it; the program finds them closed.
+closed_streams() {
+	local dir
+	dir=$(fresh closed_streams)
+	"$IOPROBE" -o "$dir/trace" -- sh -c '[ -e /proc/self/fd/0 ] || [ -e /proc/self/fd/1 ] || exit 4' <&- >&- 2>&-
+	STATUS=$?
+	verdict "closed streams, status" "$([ $STATUS = 4 ] || echo "status $STATUS")"
+	verdict "closed streams, archive" "$([ -s "$dir/trace/traces.otf2" ] && [ ! -e "$dir/trace/spool" ] || ls "$dir/trace")"
+}
+closed_streams
