@@ -25,6 +25,7 @@ struct held {
 	struct iop_hold_id id;
 	bool seized;            /* else it still spins and is released by an answer */
 	bool stopped, release;
+	bool ended;             /* killed while it was held */
 	int signal;             /* that was about to be delivered when it stopped */
 	struct held *next;
 };
@@ -101,22 +102,30 @@ static int on_probes(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* Whether it has stopped, or ended. */
-static bool has_stopped(struct held *held)
+/* Whether it has stopped, or been killed. A tracee that has been killed is its parent's to wait for only after its tracer has. */
+static void look_at(struct held *held)
 {
-	pid_t tid = (uint32_t)held->id.pid_tgid;
+	pid_t tid = (uint32_t)held->id.pid_tgid, found;
 	int status;
 
-	if (held->stopped)
-		return true;
-	switch (waitpid(tid, &status, __WALL | WNOHANG)) {
-	case 0: return false;
-	case -1: return true;
-	}
-	held->stopped = WIFSTOPPED(status);
+	if (!held->seized || held->ended)
+		return;
+	found = waitpid(tid, &status, __WALL | WNOHANG);
+	if (!found)
+		return;
+	held->stopped = found == tid && WIFSTOPPED(status);
+	held->ended = !held->stopped;
 	if (held->stopped)
 		held->signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
-	return true;
+}
+
+/* False: not yet. One that was killed just now cannot be detached, but will have ended soon. */
+static bool detach(struct held *held)
+{
+	look_at(held);
+	if (held->ended)
+		return true;
+	return held->stopped && !ptrace(PTRACE_DETACH, (pid_t)(uint32_t)held->id.pid_tgid, NULL, held->signal);
 }
 
 /* False: not yet. */
@@ -124,11 +133,9 @@ static bool let_go(struct holds *holds, struct held *held, bool late, uint64_t n
 {
 	uint64_t late_ns = late ? now_ns : 0;
 
-	if (held->seized && !has_stopped(held))
+	if (held->seized && !detach(held))
 		return false;
-	if (held->seized)
-		ptrace(PTRACE_DETACH, (pid_t)(uint32_t)held->id.pid_tgid, NULL, held->signal);
-	else if (!kernel_side_answer(holds->server->kernel, &held->id))
+	if (!held->seized && !kernel_side_answer(holds->server->kernel, &held->id))
 		late_ns = kernel_side_gave_up(holds->server->kernel, &held->id) ?: now_ns;
 	holds->server->counters->late += late && held->seized;
 	notify(holds, HOLD_ENDED, &held->id, late_ns);
@@ -144,7 +151,8 @@ static bool let_go_all(struct holds *holds, bool all, uint64_t now_ns)
 		struct held *held = *at;
 		bool late = !held->release && (all || now_ns > held->id.deadline_ns);
 
-		if ((late || held->release) && let_go(holds, held, late, now_ns)) {
+		look_at(held);
+		if ((late || held->release || held->ended) && let_go(holds, held, late, now_ns)) {
 			*at = held->next;
 			free(held);
 			continue;
