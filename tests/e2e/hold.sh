@@ -70,6 +70,50 @@ stopped() {
 	contract stopped
 }
 
+# started_without_parser NAME: records a shell that starts a new program, which waits because the parser of its file is stopped. Sets
+# recorder, server, parser and pid (the program's).
+started_without_parser() {
+	dir=$(fresh "$1")
+	mkfifo "$dir/data/go"
+	cp "$(command -v sleep)" "$dir/data/held"
+	echo "/bin/true; : >$dir/data/ready; read x <$dir/data/go; $dir/data/held 0 & echo \$! >$dir/data/pid; wait \$!
+		echo \$? >$dir/data/status" >"$dir/loop.sh"
+	"$IOPROBE" -o "$dir/trace" -- sh "$dir/loop.sh" >"$dir/out" 2>"$dir/err" &
+	recorder=$!
+	wait_for_file "$dir/data/ready" || not_ok "$1" "the program did not start: $(said "$dir")"
+	server=$(pgrep -P $recorder -x ioprobe-hold)
+	parser=$(pgrep -P $recorder -f 'parser-process 0$')
+	kill -STOP "$parser"
+	echo >"$dir/data/go"
+	wait_for_file "$dir/data/pid"
+	sleep 0.3
+	read -r pid <"$dir/data/pid"
+}
+
+# Its parent learns at once that a waiting program was killed.
+killed_while_held() {
+	local dir recorder server parser pid
+	started_without_parser killed_while_held
+	kill -KILL "$pid"
+	wait_for_file "$dir/data/status" 1
+	verdict killed_while_held "$([ "$(cat "$dir/data/status")" = 137 ] || ps -o pid=,stat=,args= -p "$pid")"
+	kill -CONT "$parser"
+	wait $recorder
+	contract killed_while_held
+}
+
+# A waiting program goes on when the process that let it wait is stopped.
+server_stopped() {
+	local dir recorder server parser pid
+	started_without_parser server_stopped
+	kill -STOP "$server"
+	wait_for_file "$dir/data/status" 8
+	verdict server_stopped "$([ "$(cat "$dir/data/status")" = 0 ] || ps -o pid=,stat=,args= -p "$pid")"
+	kill -CONT "$parser" "$server"
+	wait $recorder
+	contract server_stopped
+}
+
 # A translator of programs reads the linker's text, breakpoints and all. It may not work before ours either: another recorder's.
 beside_valgrind() {
 	local i
@@ -129,6 +173,8 @@ forked() {
 have valgrind && limited 60 valgrind -q /bin/true >/dev/null 2>&1 && touch "$TMP/valgrind_works"
 killed
 stopped
+killed_while_held
+server_stopped
 texts
 forked forked_own none --shared-links no
 forked forked_shared any

@@ -149,6 +149,15 @@ void hold_server_destroy(struct hold_server *server)
 	free(server);
 }
 
+/* Programs that the server holds are stopped by ptrace(2): nobody else can let them go while it is stopped itself (SIGSTOP). */
+static void continue_server(const struct hold_server *server)
+{
+	siginfo_t info = { 0 };
+
+	if (!waitid(P_PID, server->pid, &info, WSTOPPED | WNOHANG) && info.si_pid == server->pid)
+		kill(server->pid, SIGCONT);
+}
+
 static void *beat(void *arg)
 {
 	struct hold_server *server = arg;
@@ -156,6 +165,7 @@ static void *beat(void *arg)
 	hold_server_prefer_thread();
 	while (!server->stop) {
 		kernel_side_beat(server->kernel, KERNEL_BEAT_RECORDER, monotonic_ns());
+		continue_server(server);
 		poll(NULL, 0, HEARTBEAT_MS);
 	}
 	return NULL;
