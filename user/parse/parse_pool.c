@@ -25,6 +25,7 @@
 
 #define MAX_PROCESSES 4         /* at a time; the one that was idle for longest makes room */
 #define MAX_OWNERS 64           /* with failures: more are one user's doing */
+#define LOOK_NS 50000000ull     /* between looks at a process that has not answered */
 #define MAX_FAILURES 8          /* of one owner's files, in one recording */
 
 struct parse_process {
@@ -142,6 +143,25 @@ static int wait_until(int fd, short events, uint64_t deadline_ns)
 	return n < 0 && errno != EINTR ? -errno : 0;
 }
 
+/* A file's owner can stop the process that reads it, and must not make everybody wait for that. */
+static bool is_stopped(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, pid, &info, WSTOPPED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}
+
+/* Returns 0 when there may be something to read, -ECANCELED if the process was stopped, -ETIMEDOUT, or -errno. */
+static int wait_for_answer(const struct exchange *e)
+{
+	uint64_t look_ns = monotonic_ns() + LOOK_NS;
+	int err = wait_until(e->process->fd, POLLIN, look_ns < e->deadline_ns ? look_ns : e->deadline_ns);
+
+	if (!err && is_stopped(e->process->pid))
+		return -ECANCELED;
+	return err;
+}
+
 static int send_request(const struct exchange *e, enum parse_kind kind, int fd, const char *name)
 {
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
@@ -170,7 +190,7 @@ static int receive(const struct exchange *e, void *bytes, size_t len)
 		if (n >= 0)
 			return n ? -EBADMSG : -EPIPE;
 		if (errno == EAGAIN)
-			n = wait_until(e->process->fd, POLLIN, e->deadline_ns);
+			n = wait_for_answer(e);
 		else if (errno != EINTR)
 			return errno == ECONNRESET ? -EPIPE : -errno;
 		else
@@ -242,6 +262,8 @@ static int give_up(struct exchange *e, int err)
 		++*failures;
 	if (err == -ETIMEDOUT)
 		snprintf(e->err, e->err_len, "the parser did not answer within %llu s", PARSE_DEADLINE_NS / 1000000000);
+	else if (err == -ECANCELED)
+		snprintf(e->err, e->err_len, "the parser was stopped from outside, and was ended");
 	else if (err == -EBADMSG)
 		snprintf(e->err, e->err_len, "the parser's answer was malformed");
 	else if (err == -EPIPE)
