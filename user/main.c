@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/launch.h"
+#include "proc/launch.h"
 #include "cmd/cmd.h"
 #include "parse/parse.h"
 #include "service/job_recorder.h"

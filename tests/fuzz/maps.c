@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 
 int fuzz_maps(const uint8_t *data, size_t size)
 {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/replay.h"
-#include "sink/summary.h"
+#include "replay/replay.h"
+#include "sink/summary/summary.h"
 
 #define THREADS 8
 #define ROOM (1 << 20)

@@ -18,10 +18,10 @@
 
 #include "capture/bounds.h"
 #include "capture/budget.h"
-#include "capture/quantity.h"
+#include "util/quantity.h"
 #include "replay_fixture.h"
-#include "sink/archive_size.h"
-#include "sink/otf2.h"
+#include "sink/otf2/archive_size.h"
+#include "sink/otf2/otf2.h"
 
 #define KIB 1024ull
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/filter.h"
+#include "bpf/filter.h"
 
 static char err[512];
 

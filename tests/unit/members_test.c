@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "capture/members.h"
+#include "proc/members.h"
 
 static void test_ids(void **state)
 {

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "otf2_log_builder.h"
-#include "sink/otf2.h"
+#include "sink/otf2/otf2.h"
 
 #define T0 ((uint64_t)1000000)
 

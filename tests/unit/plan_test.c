@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/plan.h"
+#include "elf/plan.h"
 
 /* ---- the library ---- */
 

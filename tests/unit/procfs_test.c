@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 
 #define NOBODY 0x7ffffff0       /* above pid_max */
 

@@ -7,7 +7,7 @@
 #define SPOOL_BUILDER_H
 
 #include "model/model.h"
-#include "model/replay.h"
+#include "replay/replay.h"
 #include "spool/spool.h"
 #include "table/table.h"
 

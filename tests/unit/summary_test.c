@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/summary.h"
+#include "sink/summary/summary.h"
 
 enum { R_H5WRITE, R_PWRITE, R_READ, R_IREAD, R_WAIT, N_REGIONS };
 enum { P_POSIX, P_HDF5, P_MPIIO };

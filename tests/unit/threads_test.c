@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "replay_fixture.h"
-#include "sink/otf2.h"
-#include "sink/summary.h"
+#include "sink/otf2/otf2.h"
+#include "sink/summary/summary.h"
 
 #define THREADS 4000            /* 1 GiB if each had a buffer until the end */
 #define LIMIT_KIB (100 << 10)

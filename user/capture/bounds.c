@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/quantity.h"
+#include "util/quantity.h"
 
 #define MAX_RATE 1e12
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/attach.h"
-#include "capture/procfs.h"
-#include "capture/rings.h"
+#include "bpf/attach.h"
+#include "proc/procfs.h"
+#include "bpf/rings.h"
 
 #define BATCHES 5
 #define HITS 400                /* of a batch */

@@ -5,9 +5,9 @@
 #ifndef IOPROBE_CALIBRATE_H
 #define IOPROBE_CALIBRATE_H
 
-#include "capture/hold_server.h"
-#include "capture/kernel_side.h"
-#include "capture/links.h"
+#include "bpf/hold_server.h"
+#include "bpf/kernel_side.h"
+#include "bpf/links.h"
 
 struct probe_cost { uint64_t emulated_ns, single_stepped_ns; }; /* of one trap: a call has one at entry and one at return */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "capture/notes.h"
-#include "capture/rings.h"
+#include "bpf/rings.h"
 
 #define CREDIT_NS 200000000ll           /* a burst that is nobody's storm */
 #define TRY_NS (CREDIT_NS / 10)         /* a try may cost so much: what it finds out is whether the storm goes on */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "capture/notes.h"
-#include "capture/rings.h"
+#include "bpf/rings.h"
 
 #define PERIOD_NS 250000000ull
 #define IDLE_LIMIT 250          /* calls probed for nothing in a period: at 1 µs each, 0.1 % of the time */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "capture/notes.h"
-#include "capture/rings.h"
+#include "bpf/rings.h"
 
 struct left_out {
 	const struct filter *filter;

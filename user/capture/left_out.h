@@ -5,8 +5,8 @@
 #ifndef IOPROBE_LEFT_OUT_H
 #define IOPROBE_LEFT_OUT_H
 
-#include "capture/filter.h"
-#include "capture/kernel_side.h"
+#include "bpf/filter.h"
+#include "bpf/kernel_side.h"
 #include "spool/spool.h"
 
 struct left_out;

@@ -6,11 +6,11 @@
 #define IOPROBE_LIBRARIES_H
 
 
-#include "capture/attach.h"
-#include "capture/code_file.h"
-#include "capture/links.h"
-#include "capture/plan.h"
-#include "capture/procfs.h"
+#include "bpf/attach.h"
+#include "elf/code_file.h"
+#include "bpf/links.h"
+#include "elf/plan.h"
+#include "proc/procfs.h"
 #include "parse/parse.h"
 #include "spool/spool.h"
 #include "util/hash.h"

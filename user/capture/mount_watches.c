@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "capture/notes.h"
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 
 struct mount_watch { char ns[64]; int fd; pid_t pid; struct mount_watch *next; };
 

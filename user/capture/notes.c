@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "capture/clock.h"
-#include "capture/procfs.h"
-#include "capture/rings.h"
+#include "proc/procfs.h"
+#include "bpf/rings.h"
 
 #ifndef IOPROBE_VERSION
 #define IOPROBE_VERSION "0.1"

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 #include "capture/bounds.h"
-#include "capture/filter.h"
+#include "bpf/filter.h"
 #include "spool/spool.h"
 #include "table/table.h"
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "capture/rings.h"
+#include "bpf/rings.h"
 
 /* Every link to a library makes each hit in every process dearer (60 ns here): for more processes than this, one link serves
  * all, although untraced processes then pay for it too. Both kinds at once would be the worst: in an untraced process the links

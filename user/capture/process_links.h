@@ -7,7 +7,7 @@
 #define IOPROBE_PROCESS_LINKS_H
 
 #include "capture/libraries.h"
-#include "capture/links.h"
+#include "bpf/links.h"
 
 struct process_links;
 

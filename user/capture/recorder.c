@@ -18,7 +18,7 @@
 
 #include "capture/clock.h"
 #include "capture/notes.h"
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 
 #define ROUND_MS 20
 #define DETACH_LIMIT_MS 2000     /* for the kernel to remove its probes; longer only if a probed thread is stopped inside one */

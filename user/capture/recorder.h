@@ -12,9 +12,9 @@
 
 #include "capture/bounds.h"
 #include "capture/calibrate.h"
-#include "capture/hold_server.h"
-#include "capture/kernel_side.h"
-#include "capture/members.h"
+#include "bpf/hold_server.h"
+#include "bpf/kernel_side.h"
+#include "proc/members.h"
 #include "privilege/identity.h"
 
 struct recorder_options {

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #include "capture/notes.h"
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 
 #define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
 #define MAX_SETS 8              /* attached on a node, before one more needs --force; root may say another number */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "capture/bounds.h"
-#include "capture/filter.h"
+#include "bpf/filter.h"
 
 #define SETTINGS_MAX_MOUNTS 64
 

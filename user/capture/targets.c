@@ -13,7 +13,7 @@
 #include "capture/mount_watches.h"
 #include "capture/notes.h"
 #include "capture/process_links.h"
-#include "capture/rings.h"
+#include "bpf/rings.h"
 
 struct target {
 	pid_t pid;

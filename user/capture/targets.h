@@ -6,9 +6,9 @@
 #ifndef IOPROBE_TARGETS_H
 #define IOPROBE_TARGETS_H
 
-#include "capture/kernel_side.h"
+#include "bpf/kernel_side.h"
 #include "capture/libraries.h"
-#include "capture/links.h"
+#include "bpf/links.h"
 #include "spool/spool.h"
 
 struct targets;

@@ -14,8 +14,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "capture/kernel_side.h"
-#include "capture/procfs.h"
+#include "bpf/kernel_side.h"
+#include "proc/procfs.h"
 #include "elf/symbols.h"
 #include "privilege/capabilities.h"
 

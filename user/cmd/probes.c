@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 #include "cmd/cmd.h"
 #include "parse/parse.h"
 #include "table/table.h"

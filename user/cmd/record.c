@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 #include "capture/recorder.h"
 #include "capture/settings.h"
-#include "cmd/archive.h"
+#include "archive/archive.h"
 #include "privilege/capabilities.h"
 #include "privilege/environment.h"
 #include "privilege/output.h"

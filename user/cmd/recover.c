@@ -8,7 +8,7 @@
 #include <argp.h>
 #include <stdio.h>
 
-#include "cmd/archive.h"
+#include "archive/archive.h"
 
 struct arguments { const char *dir; bool json; };
 enum { OPT_JSON = 256 };

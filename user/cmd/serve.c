@@ -11,7 +11,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 #include "service/policy.h"
 #include "service/server.h"
 #include "service/state.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/otf2_library.h"
+#include "otf2/otf2_library.h"
 
 #define NODE_MACHINE 0
 #define NOTES_MAX 1000          /* the library searches its list of properties linearly */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sink/otf2_library.h"
+#include "otf2/otf2_library.h"
 
 /* ---- files ---- */
 

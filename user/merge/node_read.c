@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sink/otf2_library.h"
+#include "otf2/otf2_library.h"
 
 #define PROPERTY_NAME_MAX 64
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/summary_internal.h"
+#include "sink/summary/summary_report.h"
 
 struct sums {
 	struct summary_layer layers[64];

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "capture/code_file.h"
-#include "capture/plan.h"
+#include "elf/code_file.h"
+#include "elf/plan.h"
 
 /* The name by which the program runs as a parser: not for users. */
 #define PARSE_COMMAND "parser-process"

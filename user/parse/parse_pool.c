@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/rings.h"
+#include "bpf/rings.h"
 #include "parse/parse_wire.h"
 #include "parse/plan_wire.h"
 #include "parse/tables_wire.h"

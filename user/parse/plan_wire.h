@@ -5,7 +5,7 @@
 #ifndef IOPROBE_PLAN_WIRE_H
 #define IOPROBE_PLAN_WIRE_H
 
-#include "capture/plan.h"
+#include "elf/plan.h"
 
 /* A header, then the arrays in the order of their counts, then the texts. */
 struct plan_wire {

@@ -20,13 +20,13 @@
 
 #include "capture/recorder.h"
 #include "capture/settings.h"
-#include "cmd/archive.h"
+#include "archive/archive.h"
 #include "service/owner.h"
 #include "service/request.h"
 #include "service/service.h"
 #include "service/state.h"
 #include "service/wire.h"
-#include "sink/otf2.h"
+#include "sink/otf2/otf2.h"
 #include "spool/spool.h"
 
 #define SOCKET_FD 0     /* in the recorder */

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/members.h"
-#include "capture/procfs.h"
+#include "proc/members.h"
+#include "proc/procfs.h"
 #include "service/state.h"
 #include "service/wire.h"
 

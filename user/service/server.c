@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/rings.h"
+#include "bpf/rings.h"
 #include "service/clients.h"
 #include "service/job_recorder.h"
 #include "service/service.h"

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/members.h"
+#include "proc/members.h"
 #include "service/request.h"
 #include "service/state.h"
 #include "service/wire.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/kernel_side.h"
+#include "bpf/kernel_side.h"
 #include "service/job_recorder.h"
 #include "service/service.h"
 #include "service/wire.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/programs.h"
+#include "bpf/programs.h"
 #include "service/policy.h"
 
 struct shared_set;

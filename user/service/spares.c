@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/rings.h"
+#include "bpf/rings.h"
 #include "service/service.h"
 #include "service/wire.h"
 

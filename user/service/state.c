@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/procfs.h"
+#include "proc/procfs.h"
 #include "service/wire.h"
 
 bool state_is_final(const json_t *job)

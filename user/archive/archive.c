@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The end of every recording: one replay feeds the archive and the summary. It runs in a worker whose current directory is the
+ * recording's: libotf2 opens by name, and all names here are relative.
+ */
+#include "archive/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "replay/replay.h"
+#include "privilege/worker.h"
+#include "sink/otf2/archive_size.h"
+#include "sink/collectives.h"
+#include "sink/otf2/otf2.h"
+#include "sink/summary/summary.h"
+#include "spool/spool.h"
+
+#define LOCK_TRIES 100  /* of 50 ms */
+
+struct attempt { const struct output *out; const struct archive_options *options; };
+
+/* ---- the files beside an archive by which merge need not read events, and perhaps the summary's text ---- */
+
+enum { COLLECTIVES, SUMMARY, TEXT, NSIDES };
+
+struct side_files { FILE *v[NSIDES]; const char *names[NSIDES]; };
+
+/* Returns 0, or -errno of the first that could not be written. */
+static int side_files_close(struct side_files *sides, bool keep)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < NSIDES; i++) {
+		if (!sides->v[i])
+			continue;
+		if ((ferror(sides->v[i]) | fclose(sides->v[i])) && !error)
+			error = errno ? -errno : -EIO;
+		if (!keep || error)
+			unlink(sides->names[i]);
+	}
+	return error;
+}
+
+/* What a killed ioprobe left is replaced; links are not followed. */
+static int side_files_open(struct side_files *sides, const struct attempt *attempt, char *err, size_t err_len)
+{
+	*sides = (struct side_files){ .names = { "collectives.json", "summary.json", attempt->options->summary_file } };
+	for (size_t i = 0; i < NSIDES && sides->names[i]; i++) {
+		unlink(sides->names[i]);
+		sides->v[i] = fopen(sides->names[i], "wxe");
+		if (!sides->v[i]) {
+			int error = -errno;
+
+			snprintf(err, err_len, "%s/%s: cannot create it: %s", attempt->out->path, sides->names[i], strerror(-error));
+			return error;
+		}
+	}
+	return 0;
+}
+
+/* ---- replay ---- */
+
+struct sinks { struct sink *size, *otf2, *summary, *collectives; };
+
+/* What the recording's bounds are held against; the spool stays until the archive is whole. */
+static int size_sink_create(struct sink **out, bool whole_job)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	return archive_size_sink_create(out, stat(OUTPUT_SPOOL, &st) ? 0 : st.st_size,
+					statvfs(".", &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize, whole_job);
+}
+
+static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool whole_job, struct side_files *sides, FILE *text,
+			char *err, size_t err_len)
+{
+	int ret = otf2_sink_create_here(&sinks->otf2, attempt->out->path, err, err_len);
+
+	if (ret)
+		return ret;
+	ret = summary_sink_create(&sinks->summary, sides->v[TEXT] ? sides->v[TEXT] : text, attempt->options->json);
+	if (!ret)
+		ret = size_sink_create(&sinks->size, whole_job);
+	if (!ret)
+		ret = collectives_sink_create(&sinks->collectives, sides->v[COLLECTIVES]);
+	if (!ret)
+		summary_sink_also_json(sinks->summary, sides->v[SUMMARY]);
+	else
+		snprintf(err, err_len, "%s: the summary cannot be made: %s", attempt->out->path, strerror(-ret));
+	return ret;
+}
+
+/* The archive is finished last: where it is, all is. */
+static int replay_into(struct spool_reader *spool, struct sinks *sinks, const char *dir, char *err, size_t err_len)
+{
+	struct sink *order[] = { sinks->summary, sinks->collectives, sinks->otf2 };
+	char reason[900] = "";
+	struct model model;
+	int ret = replay_run(spool, &model, order, 3, reason, sizeof(reason));
+
+	if (ret && otf2_sink_error(sinks->otf2))
+		snprintf(err, err_len, "%s", otf2_sink_error(sinks->otf2));
+	else if (ret)
+		snprintf(err, err_len, "%s: %s", dir, reason);
+	model_deinit(&model);
+	return ret;
+}
+
+static int write_all(struct spool_reader *spool, bool whole_job, const struct attempt *attempt, FILE *text, char *err, size_t err_len)
+{
+	struct side_files sides = { 0 };
+	struct sinks sinks = { 0 };
+	int ret = side_files_open(&sides, attempt, err, err_len), closed;
+
+	if (!ret)
+		ret = create_sinks(&sinks, attempt, whole_job, &sides, text, err, err_len);
+	if (!ret && whole_job)
+		otf2_sink_whole_job(sinks.otf2);
+	if (!ret)
+		ret = replay_into(spool, &sinks, attempt->out->path, err, err_len);
+	closed = side_files_close(&sides, !ret);
+	if (!ret && closed) {
+		snprintf(err, err_len, "%s: the files beside the archive cannot be written: %s", attempt->out->path, strerror(-closed));
+		otf2_archive_remove(AT_FDCWD);
+		ret = closed;
+	}
+	archive_size_sink_destroy(sinks.size);
+	otf2_sink_destroy(sinks.otf2);
+	summary_sink_destroy(sinks.summary);
+	collectives_sink_destroy(sinks.collectives);
+	return ret;
+}
+
+/* ---- in the worker ---- */
+
+/* The archive has a file for each thread of the job open, more than the usual limit where there are many. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);       /* if not, the sink says which file could not be opened */
+}
+
+/* Twice over the spool: the first event needs to know what the last process is. */
+static bool is_whole_job(void)
+{
+	struct spool_reader *spool = NULL;
+	bool whole = false;
+
+	if (!spool_reader_open(&spool, OUTPUT_SPOOL) && replay_is_whole_job(spool, &whole))
+		whole = false;
+	spool_reader_destroy(spool);
+	return whole;
+}
+
+static int open_spool(struct spool_reader **spool, const struct attempt *attempt, char *err, size_t err_len)
+{
+	int ret = spool_reader_open(spool, OUTPUT_SPOOL);
+
+	if (ret)
+		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " cannot be read: %s", attempt->out->path,
+			 ret == -EINVAL ? "it is no spool of this version" : ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+	return ret;
+}
+
+/* The anchor is written last: without one that can be read, the rest is what an interrupted attempt left. */
+static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_len)
+{
+	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = here < 0 ? -errno : 0;
+
+	if (!ret && !attempt->options->replace && otf2_archive_is_complete(here)) {
+		snprintf(err, err_len, "%s/" OTF2_ARCHIVE_NAME ".otf2 exists and is complete: there is nothing to recover; to make it "
+			 "again from the spool, remove that file", attempt->out->path);
+		ret = -EEXIST;
+	} else {
+		ret = ret ? ret : otf2_archive_remove(here);
+		if (ret)
+			snprintf(err, err_len, "%s: cannot remove what an interrupted attempt left: %s", attempt->out->path,
+				 strerror(-ret));
+	}
+	if (here >= 0)
+		close(here);
+	return ret;
+}
+
+/* One that makes an archive here holds the lock until it has ended: a killed recorder's, or another user's command. Where the file
+ * system has no such locks, as some shared ones, there is none. */
+static int lock_directory(int here, const struct attempt *attempt, char *err, size_t err_len)
+{
+	const struct timespec pause = { 0, 50000000 };
+
+	for (int i = 0; flock(here, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; i++) {
+		if (i == LOCK_TRIES) {
+			snprintf(err, err_len, "%s: cannot make the archive: another process makes it, or holds a lock on the directory: "
+				 "wait until that has ended", attempt->out->path);
+			return -EBUSY;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
+{
+	const struct attempt *attempt = arg;
+	struct spool_reader *spool = NULL;
+	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);       /* open, and so locked, as long as this process lives */
+	int ret = lock_directory(here, attempt, err, err_len);
+
+	if (!ret)
+		ret = open_spool(&spool, attempt, err, err_len);
+	allow_many_files();
+	if (!ret)
+		ret = clear_leftovers(attempt, err, err_len);
+	if (!ret)
+		ret = write_all(spool, is_whole_job(), attempt, text, err, err_len);
+	spool_reader_destroy(spool);
+	if (!ret && !attempt->options->keep_spool)
+		unlink(OUTPUT_SPOOL);
+	return ret;
+}
+
+int archive_write(const struct output *out, const struct archive_options *options, char *err, size_t err_len)
+{
+	struct attempt attempt = { out, options };
+	struct worker worker = { .who = out->owner, .dir = out->dir, .limit_s = options->limit_s, .what = "making the archive",
+				 .run = run_attempt, .arg = &attempt };
+	char *text;
+	size_t len;
+	int ret = worker_run(&worker, &text, &len, err, err_len);
+
+	if (!ret && options->summary && (fwrite(text, 1, len, options->summary) != len || fflush(options->summary)))
+		fprintf(stderr, "ioprobe: the summary cannot be written: %s\n", strerror(errno));
+	free(text);
+	return ret;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The process and its two ends. It has a session of its own and blocks all signals, so what stops or interrupts the recorder leaves
+ * it alone; it ends when the recorder's end of the sockets is closed.
+ */
+#include "bpf/hold_server_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpf/rings.h"
+
+#define SERVER_NICE (-20)       /* programs wait for it, perhaps on the only processor */
+
+void hold_server_prefer_thread(void)
+{
+	struct sched_param first = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		setpriority(PRIO_PROCESS, 0, SERVER_NICE);
+}
+
+/* ---- the server's process ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* What it does not need must not stay open here: others wait for the end of our output, or for that of a socket. */
+static void close_others(const struct hold_server *server)
+{
+	int keep[KERNEL_SERVER_FDS + 3], null_fd = open("/dev/null", O_RDWR), next = 3;
+	size_t n = kernel_side_server_fds(server->kernel, keep);
+
+	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
+		dup2(null_fd, fd);
+	keep[n++] = server->hold_fd;
+	keep[n++] = server->link_fd;
+	if (server->mount_fd >= 0)
+		keep[n++] = server->mount_fd;
+	qsort(keep, n, sizeof(keep[0]), by_number);
+	for (size_t i = 0; i < n; i++) {
+		if (keep[i] > next)
+			syscall(SYS_close_range, next, keep[i] - 1, 0);         /* Linux 5.9 */
+		if (keep[i] >= next)
+			next = keep[i] + 1;
+	}
+	syscall(SYS_close_range, next, ~0u, 0);
+}
+
+static void run_server(struct hold_server *server)
+{
+	pthread_t links;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	setpriority(PRIO_PROCESS, 0, SERVER_NICE);
+	prctl(PR_SET_NAME, "ioprobe-hold");
+	close_others(server);
+	if (pthread_create(&links, NULL, links_serve, server))
+		_exit(1);
+	holds_serve(server);
+	pthread_join(links, NULL);      /* what it is placing will be in place, and can be removed */
+	_exit(0);
+}
+
+static int fork_server(struct hold_server *server)
+{
+	int hold[2], link[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, hold))
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link)) {
+		close(hold[0]), close(hold[1]);
+		return -errno;
+	}
+	server->pid = fork();
+	server->hold_fd = hold[server->pid == 0];
+	server->link_fd = link[server->pid == 0];
+	close(hold[server->pid != 0]);
+	close(link[server->pid != 0]);
+	if (!server->pid)
+		run_server(server);
+	return server->pid < 0 ? -errno : 0;
+}
+
+/* ---- the recorder's end ---- */
+
+int hold_server_create(struct hold_server **out, struct kernel_side *kernel)
+{
+	struct hold_server *server = calloc(1, sizeof(*server));
+	int err;
+
+	if (!server)
+		return -ENOMEM;
+	*server = (struct hold_server){ .kernel = kernel, .hold_fd = -1, .link_fd = -1 };
+	server->counters = mmap(NULL, sizeof(*server->counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (server->counters == MAP_FAILED) {
+		free(server);
+		return -ENOMEM;
+	}
+	server->mount_fd = links_mount();
+	err = fork_server(server);
+	if (err) {
+		hold_server_destroy(server);
+		return err;
+	}
+	*out = server;
+	return 0;
+}
+
+static void stop_heart(struct hold_server *server)
+{
+	server->stop = true;
+	if (server->beating)
+		pthread_join(server->heart, NULL);
+	server->beating = false;
+	kernel_side_beat(server->kernel, KERNEL_BEAT_RECORDER, 0);
+}
+
+void hold_server_destroy(struct hold_server *server)
+{
+	if (!server)
+		return;
+	stop_heart(server);
+	if (server->hold_fd >= 0)
+		close(server->hold_fd);
+	if (server->link_fd >= 0)
+		close(server->link_fd);
+	if (server->pid > 0)
+		waitpid(server->pid, NULL, 0);
+	if (server->mount_fd >= 0)
+		close(server->mount_fd);
+	munmap(server->counters, sizeof(*server->counters));
+	free(server);
+}
+
+/* Programs that the server holds are stopped by ptrace(2): nobody else can let them go while it is stopped itself (SIGSTOP). */
+static void continue_server(const struct hold_server *server)
+{
+	siginfo_t info = { 0 };
+
+	if (!waitid(P_PID, server->pid, &info, WSTOPPED | WNOHANG) && info.si_pid == server->pid)
+		kill(server->pid, SIGCONT);
+}
+
+static void *beat(void *arg)
+{
+	struct hold_server *server = arg;
+
+	hold_server_prefer_thread();
+	while (!server->stop) {
+		kernel_side_beat(server->kernel, KERNEL_BEAT_RECORDER, monotonic_ns());
+		continue_server(server);
+		poll(NULL, 0, HEARTBEAT_MS);
+	}
+	return NULL;
+}
+
+int hold_server_start_heartbeat(struct hold_server *server)
+{
+	int err = pthread_create(&server->heart, NULL, beat, server);
+
+	server->beating = !err;
+	return -err;
+}
+
+int hold_server_fd(const struct hold_server *server)
+{
+	return server->hold_fd;
+}
+
+bool hold_server_next(struct hold_server *server, struct hold_notice *notice)
+{
+	ssize_t n = recv(server->hold_fd, notice, sizeof(*notice), MSG_DONTWAIT);
+
+	if (n == sizeof(*notice))
+		return true;
+	notice->type = HOLD_SERVER_GONE;
+	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void hold_server_release(struct hold_server *server, const struct iop_hold_id *id)
+{
+	send(server->hold_fd, id, sizeof(*id), MSG_NOSIGNAL);
+}
+
+uint64_t hold_server_late(const struct hold_server *server)
+{
+	return server->counters->late;
+}
+
+uint64_t hold_server_returns_failed(const struct hold_server *server)
+{
+	return server->counters->returns_failed;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The thread of the hold server that waiting threads depend on. A thread that waits for probes is stopped by ptrace(2), because it
+ * must sleep: the kernel takes hundreds of milliseconds to place a probe in a program that spins. Unlike SIGSTOP that is invisible
+ * to its parent, and ends by itself if we die.
+ */
+#include "bpf/hold_server_internal.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpf/rings.h"
+
+#define RETRY_MS 1              /* while a thread is on its way into its stop */
+
+/* A thread on its way from request to release. */
+struct held {
+	struct iop_hold_id id;
+	bool seized;            /* else it still spins and is released by an answer */
+	bool stopped, release;
+	bool ended;             /* killed while it was held */
+	int signal;             /* that was about to be delivered when it stopped */
+	struct held *next;
+};
+
+struct holds {
+	struct hold_server *server;
+	struct ring_buffer *ring;
+	struct held *held;
+	bool over;              /* the recorder has gone */
+};
+
+/* ---- unwinders ---- */
+
+static bool write_return(const struct iop_return_request *request, size_t i)
+{
+	uint64_t value = request->slot[i].value;
+	struct iovec local = { &value, sizeof(value) };
+	struct iovec remote = { (void *)(uintptr_t)request->slot[i].address, sizeof(value) };
+
+	return process_vm_writev(request->id.pid_tgid >> 32, &local, 1, &remote, 1, 0) == sizeof(value);
+}
+
+/* The thread stands inside the unwinder's first instruction: its stack does not change while it waits. */
+size_t holds_give_returns(struct kernel_side *kernel, const struct iop_return_request *request)
+{
+	size_t n = request->n < IOP_MAX_RETURNS ? request->n : IOP_MAX_RETURNS, failed = 0;
+
+	if (monotonic_ns() >= request->id.deadline_ns || !kernel_side_begin_writing(kernel, &request->id))
+		return n;
+	for (size_t i = 0; i < n; i++)
+		failed += !write_return(request, i);
+	kernel_side_end_writing(kernel, &request->id);
+	return failed;
+}
+
+static int on_returns(void *arg, void *data, size_t size)
+{
+	struct holds *holds = arg;
+
+	if (size >= sizeof(struct iop_return_request))
+		holds->server->counters->returns_failed += holds_give_returns(holds->server->kernel, data);
+	return 0;
+}
+
+/* ---- new programs ---- */
+
+static void notify(struct holds *holds, enum hold_notice_type type, const struct iop_hold_id *id, uint64_t time_ns)
+{
+	struct hold_notice notice = { type, *id, time_ns };
+
+	/* A recorder that is stopped leaves them unread: then the notices of its longest silence are lost, as are the holds. */
+	send(holds->server->hold_fd, &notice, sizeof(notice), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* It stops before it runs any code of its own: it is on its way out of the kernel, or will be when it is answered. */
+static int on_probes(void *arg, void *data, size_t size)
+{
+	const struct iop_probe_request *request = data;
+	struct holds *holds = arg;
+	struct held *held = size < sizeof(*request) ? NULL : calloc(1, sizeof(*held));
+	pid_t tid = (uint32_t)request->id.pid_tgid;
+
+	if (!held)
+		return 0;       /* it goes on after the limit, and is counted */
+	held->id = request->id;
+	held->seized = !ptrace(PTRACE_SEIZE, tid, NULL, NULL);
+	if (held->seized) {
+		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+		kernel_side_answer(holds->server->kernel, &held->id);
+	}
+	held->next = holds->held;
+	holds->held = held;
+	notify(holds, HOLD_BEGAN, &held->id, request->since_ns);
+	return 0;
+}
+
+/* Whether it has stopped, or been killed. A tracee that has been killed is its parent's to wait for only after its tracer has. */
+static void look_at(struct held *held)
+{
+	pid_t tid = (uint32_t)held->id.pid_tgid, found;
+	int status;
+
+	if (!held->seized || held->ended)
+		return;
+	found = waitpid(tid, &status, __WALL | WNOHANG);
+	if (!found)
+		return;
+	held->stopped = found == tid && WIFSTOPPED(status);
+	held->ended = !held->stopped;
+	if (held->stopped)
+		held->signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
+}
+
+/* False: not yet. One that was killed just now cannot be detached, but will have ended soon. */
+static bool detach(struct held *held)
+{
+	look_at(held);
+	if (held->ended)
+		return true;
+	return held->stopped && !ptrace(PTRACE_DETACH, (pid_t)(uint32_t)held->id.pid_tgid, NULL, held->signal);
+}
+
+/* False: not yet. */
+static bool let_go(struct holds *holds, struct held *held, bool late, uint64_t now_ns)
+{
+	uint64_t late_ns = late ? now_ns : 0;
+
+	if (held->seized && !detach(held))
+		return false;
+	if (!held->seized && !kernel_side_answer(holds->server->kernel, &held->id))
+		late_ns = kernel_side_gave_up(holds->server->kernel, &held->id) ?: now_ns;
+	holds->server->counters->late += late && held->seized;
+	notify(holds, HOLD_ENDED, &held->id, late_ns);
+	return true;
+}
+
+/* Those that were released, and those that have waited for too long. Returns whether any is waiting for its stop. */
+static bool let_go_all(struct holds *holds, bool all, uint64_t now_ns)
+{
+	bool pending = false;
+
+	for (struct held **at = &holds->held; *at;) {
+		struct held *held = *at;
+		bool late = !held->release && (all || now_ns > held->id.deadline_ns);
+
+		look_at(held);
+		if ((late || held->release || held->ended) && let_go(holds, held, late, now_ns)) {
+			*at = held->next;
+			free(held);
+			continue;
+		}
+		pending |= late || held->release;
+		at = &held->next;
+	}
+	return pending;
+}
+
+static void read_releases(struct holds *holds)
+{
+	struct iop_hold_id id;
+	ssize_t n;
+
+	while ((n = recv(holds->server->hold_fd, &id, sizeof(id), MSG_DONTWAIT)) == sizeof(id))
+		for (struct held *held = holds->held; held; held = held->next)
+			if (held->id.word == id.word && held->id.slot == id.slot)
+				held->release = true;
+	holds->over |= !n;
+}
+
+/* ---- the thread ---- */
+
+static int open_rings(struct holds *holds)
+{
+	struct kernel_side *kernel = holds->server->kernel;
+
+	holds->ring = ring_buffer__new(kernel_side_return_requests_fd(kernel), on_returns, holds, NULL);
+	if (!holds->ring)
+		return -errno;
+	return ring_buffer__add(holds->ring, kernel_side_probe_requests_fd(kernel), on_probes, holds);
+}
+
+void *holds_serve(void *arg)
+{
+	struct holds holds = { .server = arg };
+	struct kernel_side *kernel = holds.server->kernel;
+	bool pending = false;
+
+	hold_server_prefer_thread();
+	if (open_rings(&holds))
+		return NULL;
+	while (!holds.over || holds.held) {
+		struct pollfd fds[] = { { ring_buffer__epoll_fd(holds.ring), POLLIN, 0 }, { holds.server->hold_fd, POLLIN, 0 } };
+		uint64_t now_ns = monotonic_ns();
+
+		kernel_side_beat(kernel, KERNEL_BEAT_SERVER, holds.over ? 0 : now_ns);
+		poll(fds, holds.over ? 1 : 2, pending ? RETRY_MS : HEARTBEAT_MS);
+		ring_buffer__consume(holds.ring);
+		if (!holds.over)
+			read_releases(&holds);
+		now_ns = monotonic_ns();
+		pending = let_go_all(&holds, holds.over || now_ns > kernel_side_last_beat(kernel) + HEARTBEAT_LIMIT_NS, now_ns);
+	}
+	kernel_side_beat(kernel, KERNEL_BEAT_SERVER, 0);
+	ring_buffer__consume(holds.ring);
+	ring_buffer__free(holds.ring);
+	return NULL;
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * A recording in its slot of a set of BPF programs: its rings, what the programs must know of it, and what they count for it.
+ */
+#include "bpf/kernel_side.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "bpf/programs.h"
+
+#define REQUEST_RING_BYTES (1 << 16)
+#define FIRST_ID IOP_MAX_RECORDINGS     /* of a set of one's own: slot 0, generation 1 */
+
+struct kernel_side {
+	struct programs *programs;
+	struct iop_recording *recording;        /* shared with the programs; NULL before they are loaded */
+	uint32_t id;
+	int ring_fds[MAX_RINGS + IOP_REQUEST_RINGS], rings_err;
+	uint64_t missed_before;                 /* runs of programs that were skipped before this recording began */
+};
+
+static int map_of(const struct kernel_side *kernel, enum kernel_map map)
+{
+	return kernel->programs->maps[map];
+}
+
+static bool is_shared(const struct kernel_side *kernel)
+{
+	return kernel->programs->facts.slots > 1;
+}
+
+static uint32_t slot_of(const struct kernel_side *kernel)
+{
+	return kernel->id & IOP_RECORDING_SLOT;
+}
+
+static struct iop_process_key process_key(const struct kernel_side *kernel, pid_t tgid)
+{
+	return (struct iop_process_key){ tgid, kernel->id };
+}
+
+/* ---- rings ---- */
+
+static size_t ring_places(const struct kernel_side *kernel)
+{
+	return kernel->programs->facts.rings + IOP_REQUEST_RINGS;
+}
+
+static int create_rings(struct kernel_side *kernel)
+{
+	const struct program_facts *facts = &kernel->programs->facts;
+
+	for (size_t i = 0; i < ring_places(kernel); i++) {
+		kernel->ring_fds[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ioprobe_ring", 0, 0,
+						     i < facts->rings ? facts->ring_bytes : REQUEST_RING_BYTES, NULL);
+		if (kernel->ring_fds[i] < 0)
+			return kernel->ring_fds[i];
+	}
+	return 0;
+}
+
+/* Each update waits for all running programs (15 ms), a batch does once (Linux 5.15). */
+static int put_rings(struct programs *programs, uint32_t slot, const int *fds)
+{
+	uint32_t keys[MAX_RINGS + IOP_REQUEST_RINGS], n = programs->facts.rings + IOP_REQUEST_RINGS;
+	int err = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = slot * n + i;
+	if (!bpf_map_update_batch(programs->maps[MAP_RINGS], keys, (void *)fds, &n, NULL))
+		return 0;
+	n = programs->facts.rings + IOP_REQUEST_RINGS;
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = bpf_map_update_elem(programs->maps[MAP_RINGS], &keys[i], &fds[i], BPF_ANY);
+	return err;
+}
+
+static void *put_own_rings(void *arg)
+{
+	struct kernel_side *kernel = arg;
+
+	kernel->rings_err = put_rings(kernel->programs, slot_of(kernel), kernel->ring_fds);
+	return NULL;
+}
+
+int kernel_side_close_slot(struct programs *programs, uint32_t id)
+{
+	uint32_t slot = id & IOP_RECORDING_SLOT;
+	int fds[MAX_RINGS + IOP_REQUEST_RINGS];
+
+	if (programs_recordings(programs)[slot].id != id)
+		return 0;
+	__atomic_store_n(&programs_recordings(programs)[slot].id, 0, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		fds[i] = programs->no_ring;
+	return put_rings(programs, slot, fds);
+}
+
+/* ---- begin and end ---- */
+
+/* Maps with the id of a recording in their keys, and where. */
+static const struct { enum kernel_map map; size_t key_len, at; } keyed[] = {
+	{ MAP_TURNED_OFF, 8, 4 }, { MAP_ENTRY_ONLY, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16, 12 }, { MAP_LOOKED_AT, 24, 16 },
+};
+
+static bool is_left(const struct programs *programs, const char *key, size_t at)
+{
+	uint32_t id;
+
+	memcpy(&id, key + at, sizeof(id));
+	return programs_recordings(programs)[id & IOP_RECORDING_SLOT].id != id;
+}
+
+#define MAX_SWEPT (1 << 18)     /* entries: others write meanwhile */
+
+/* What recordings left that have ended matches no other's keys, but takes room. */
+static void sweep(const struct programs *programs)
+{
+	for (size_t i = 0; i < sizeof(keyed) / sizeof(keyed[0]); i++) {
+		char key[2][24], *last = NULL;
+		int fd = programs->maps[keyed[i].map];
+
+		for (unsigned n = 0; n < MAX_SWEPT && !bpf_map_get_next_key(fd, last, key[n & 1]); n++) {
+			if (last && is_left(programs, last, keyed[i].at))
+				bpf_map_delete_elem(fd, last);
+			last = key[n & 1];
+		}
+		if (last && is_left(programs, last, keyed[i].at))
+			bpf_map_delete_elem(fd, last);
+	}
+}
+
+/* Counts of the slot's last recording. */
+static int clear_counts(const struct kernel_side *kernel)
+{
+	const struct program_facts *facts = &kernel->programs->facts;
+	uint32_t key = slot_of(kernel), first = key * facts->layers * IOP_FILTERS;
+	int cpus = libbpf_num_possible_cpus(), err;
+	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_left_out) + sizeof(struct kernel_counts)) : NULL;
+
+	if (!zeros)
+		return -ENOMEM;
+	err = bpf_map_update_elem(map_of(kernel, MAP_COUNTERS), &key, zeros, BPF_ANY);
+	for (key = first; key < first + facts->layers * IOP_FILTERS && !err; key++)
+		err = bpf_map_update_elem(map_of(kernel, MAP_LEFT_OUT), &key, zeros, BPF_ANY);
+	free(zeros);
+	return err;
+}
+
+/* From here on threads may have its id. */
+static void open_slot(struct kernel_side *kernel, const struct kernel_options *options)
+{
+	kernel->recording = &programs_recordings(kernel->programs)[slot_of(kernel)];
+	*kernel->recording = (struct iop_recording){ .hold_limit_ns = options->hold_limit_ns,
+						     .users_rights_only = options->users_rights_only };
+	kernel->missed_before = programs_missed(kernel->programs);
+	__atomic_store_n(&kernel->recording->id, kernel->id, __ATOMIC_SEQ_CST);
+}
+
+static struct kernel_side *kernel_side_new(struct programs *programs, uint32_t id)
+{
+	struct kernel_side *kernel = calloc(1, sizeof(*kernel));
+
+	if (!kernel)
+		return NULL;
+	*kernel = (struct kernel_side){ .programs = programs, .id = id };
+	for (size_t i = 0; i < sizeof(kernel->ring_fds) / sizeof(kernel->ring_fds[0]); i++)
+		kernel->ring_fds[i] = -1;
+	return kernel;
+}
+
+int kernel_side_open(struct kernel_side **out, struct programs *programs, uint32_t id, const struct kernel_options *options)
+{
+	struct kernel_side *kernel = kernel_side_new(programs, id);
+	int err = kernel ? create_rings(kernel) : -ENOMEM;
+
+	if (!kernel)
+		return err;
+	sweep(programs);
+	if (!err)
+		err = clear_counts(kernel);
+	if (!err)
+		err = put_rings(programs, slot_of(kernel), kernel->ring_fds);
+	if (err) {
+		kernel->programs = NULL;
+		kernel_side_destroy(kernel);
+		return err;
+	}
+	open_slot(kernel, options);
+	*out = kernel;
+	return 0;
+}
+
+/* The rings are put into their places while the programs are verified. */
+static int load_own(struct kernel_side *kernel, const struct table_set *set, const struct kernel_options *options, char *err_text,
+		    size_t err_len)
+{
+	pthread_t putting;
+	int err = create_rings(kernel);
+	bool threaded = !err && !pthread_create(&putting, NULL, put_own_rings, kernel);
+
+	if (!err && !threaded)
+		put_own_rings(kernel);
+	if (!err)
+		err = programs_load(kernel->programs, set, &options->programs, err_text, err_len);
+	if (threaded)
+		pthread_join(putting, NULL);
+	return err ? err : kernel->rings_err;
+}
+
+int kernel_side_create(struct kernel_side **out, const struct table_set *set, const struct kernel_options *options,
+		       char *err_text, size_t err_len)
+{
+	struct kernel_side *kernel = kernel_side_new(NULL, FIRST_ID);
+	int err = kernel ? programs_create(&kernel->programs, &options->programs) : -ENOMEM;
+
+	err_text[0] = 0;
+	if (!err)
+		err = load_own(kernel, set, options, err_text, err_len);
+	if (err) {
+		if (!err_text[0])
+			snprintf(err_text, err_len, "cannot make the BPF programs' rings: %s", err == -EPERM ?
+				 "needs root, or CAP_BPF and CAP_PERFMON" : strerror(-err));
+		kernel_side_destroy(kernel);
+		return err;
+	}
+	open_slot(kernel, options);
+	*out = kernel;
+	return 0;
+}
+
+void kernel_side_destroy(struct kernel_side *kernel)
+{
+	if (!kernel)
+		return;
+	if (kernel->recording)
+		kernel_side_stop(kernel);
+	for (size_t i = 0; i < sizeof(kernel->ring_fds) / sizeof(kernel->ring_fds[0]); i++)
+		if (kernel->ring_fds[i] >= 0)
+			close(kernel->ring_fds[i]);
+	programs_destroy(kernel->programs);
+	free(kernel);
+}
+
+int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_len)
+{
+	return programs_attach(kernel->programs, err_text, err_len);
+}
+
+static int run_iterator(const struct kernel_side *kernel, enum kernel_program program);
+
+void kernel_side_stop(struct kernel_side *kernel)
+{
+	programs_detach(kernel->programs);
+	kernel_side_close_slot(kernel->programs, kernel->id);
+	if (is_shared(kernel))
+		run_iterator(kernel, PROGRAM_DROP_THREADS);
+}
+
+/* ---- targets ---- */
+
+static int run_iterator(const struct kernel_side *kernel, enum kernel_program program)
+{
+	int link = bpf_link_create(kernel->programs->programs[program], 0, BPF_TRACE_ITER, NULL), fd, err = 0;
+	char buf[64];
+
+	if (link < 0)
+		return link;
+	fd = bpf_iter_create(link);
+	if (fd < 0)
+		err = fd;
+	else
+		while (read(fd, buf, sizeof(buf)) > 0)
+			;
+	if (fd >= 0)
+		close(fd);
+	close(link);
+	return err;
+}
+
+bool kernel_side_is_foreign(const struct kernel_side *kernel, pid_t tgid)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info), id = 0, *thread = NULL;
+	int pid_fd = is_shared(kernel) ? syscall(SYS_pidfd_open, tgid, 0) : -1;         /* Linux 5.3 */
+
+	if (pid_fd < 0)
+		return false;
+	if (!bpf_obj_get_info_by_fd(map_of(kernel, MAP_THREADS), &info, &len))
+		thread = calloc(1, info.value_size);
+	if (thread && !bpf_map_lookup_elem(map_of(kernel, MAP_THREADS), &pid_fd, thread))
+		id = *thread;   /* its first member */
+	free(thread);
+	close(pid_fd);
+	return id && id != kernel->id && programs_recordings(kernel->programs)[id & IOP_RECORDING_SLOT].id == id;
+}
+
+int kernel_side_take(struct kernel_side *kernel, pid_t tgid)
+{
+	struct iop_target target = { .recording = kernel->id, .taker = getpid() };
+	uint32_t key = tgid;
+	uint64_t before;
+	int err = kernel_side_is_foreign(kernel, tgid) ? -EBUSY : bpf_map_update_elem(map_of(kernel, MAP_TARGETS), &key, &target, BPF_NOEXIST);
+
+	if (err)
+		return err == -EEXIST ? 0 : err;
+	/* A thread that was not yet taken may have made one meanwhile: until a pass finds none. */
+	for (int pass = 0; pass < 64; pass++) {
+		before = kernel->recording->threads_taken;
+		err = run_iterator(kernel, PROGRAM_TAKE_THREADS);
+		if (err || kernel->recording->threads_taken == before)
+			break;
+	}
+	bpf_map_delete_elem(map_of(kernel, MAP_TARGETS), &key);
+	return err;
+}
+
+void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
+{
+	kernel->recording->launch_tgid = tgid;
+}
+
+void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awaited)
+{
+	struct iop_awaited entries = *awaited;
+
+	entries.on = 0;         /* a half of the entries is in more environments */
+	kernel->recording->awaited = entries;
+	__atomic_store_n(&kernel->recording->awaited.on, awaited->on, __ATOMIC_RELEASE);
+}
+
+void kernel_side_links_for_all(struct kernel_side *kernel, unsigned library)
+{
+	__atomic_fetch_or(&kernel->recording->libraries_for_all, 1ull << library, __ATOMIC_SEQ_CST);
+}
+
+void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)
+{
+	int fd = map_of(kernel, MAP_TURNED_OFF);
+	struct iop_process_key key = process_key(kernel, tgid);
+
+	if (flags && !bpf_map_update_elem(fd, &key, &flags, BPF_ANY))
+		kernel->recording->any_turned_off = 1;
+	else
+		bpf_map_delete_elem(fd, &key);
+}
+
+void kernel_side_set_entry_only(struct kernel_side *kernel, pid_t tgid, enum iop_entry_only from)
+{
+	struct iop_process_key key = process_key(kernel, tgid);
+	uint32_t value = from;
+
+	if (!tgid || bpf_map_update_elem(map_of(kernel, MAP_ENTRY_ONLY), &key, &value, BPF_ANY))
+		kernel->recording->all_entry_only = 1;
+	else
+		kernel->recording->any_entry_only = 1;
+}
+
+void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino)
+{
+	struct { uint64_t dev, ino, recording; } key = { (uint64_t)major(dev) << 32 | minor(dev), ino, kernel->id };
+	uint32_t done = 1;
+
+	bpf_map_update_elem(map_of(kernel, MAP_LOOKED_AT), &key, &done, BPF_ANY);
+}
+
+void kernel_side_want_constants(struct kernel_side *kernel, pid_t tgid, const struct iop_constants *constants)
+{
+	int fd = map_of(kernel, MAP_CONSTANTS);
+	struct iop_process_key key = process_key(kernel, tgid);
+
+	if (!constants)
+		bpf_map_delete_elem(fd, &key);
+	else if (!bpf_map_update_elem(fd, &key, constants, BPF_ANY))
+		kernel->recording->any_constants = 1;
+}
+
+void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand)
+{
+	struct iop_process_key key = process_key(kernel, tgid);
+
+	bpf_map_update_elem(map_of(kernel, MAP_DEMANDS), &key, demand, BPF_ANY);
+}
+
+bool kernel_side_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand)
+{
+	struct iop_process_key key = process_key(kernel, tgid);
+
+	return !bpf_map_lookup_elem(map_of(kernel, MAP_DEMANDS), &key, demand);
+}
+
+bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand)
+{
+	struct iop_process_key key = process_key(kernel, tgid);
+
+	return !bpf_map_lookup_and_delete_elem(map_of(kernel, MAP_DEMANDS), &key, demand);
+}
+
+void kernel_side_beat(struct kernel_side *kernel, enum kernel_beat whose, uint64_t now_ns)
+{
+	struct iop_recording *recording = kernel->recording;
+
+	__atomic_store_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns, now_ns, __ATOMIC_RELEASE);
+}
+
+uint64_t kernel_side_last_beat(const struct kernel_side *kernel)
+{
+	return __atomic_load_n(&kernel->recording->recorder_beat_ns, __ATOMIC_ACQUIRE);
+}
+
+static bool change_hold(struct kernel_side *kernel, const struct iop_hold_id *id, enum iop_hold_state from, enum iop_hold_state to)
+{
+	uint64_t generation = id->word & ~(uint64_t)IOP_HOLD_STATE, expected = generation | from;
+	struct iop_hold *hold = &programs_holds(kernel->programs)[id->slot % IOP_MAX_HOLDS];
+
+	return __atomic_compare_exchange_n(&hold->word, &expected, generation | to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+bool kernel_side_answer(struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_ANSWERED);
+}
+
+bool kernel_side_begin_writing(struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_WRITING);
+}
+
+void kernel_side_end_writing(struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	change_hold(kernel, id, IOP_HOLD_WRITING, IOP_HOLD_ANSWERED);
+}
+
+uint64_t kernel_side_gave_up(const struct kernel_side *kernel, const struct iop_hold_id *id)
+{
+	const struct iop_hold *hold = &programs_holds(kernel->programs)[id->slot % IOP_MAX_HOLDS];
+	uint64_t gave_up_ns = __atomic_load_n(&hold->gave_up_ns, __ATOMIC_ACQUIRE);
+
+	return hold->word >> 8 == id->word >> 8 ? gave_up_ns : 0;
+}
+
+/* ---- access ---- */
+
+bool kernel_side_traces_syscalls(const struct kernel_side *kernel) { return kernel->programs->facts.syscalls; }
+
+bool kernel_side_holds_at_seal(const struct kernel_side *kernel) { return kernel->programs->facts.holds_at_seal; }
+
+bool kernel_side_follows_uring(const struct kernel_side *kernel)
+{
+	return !kernel->programs->facts.uring_wanted || kernel->programs->facts.uring_followed;
+}
+
+enum attach_method kernel_side_method(const struct kernel_side *kernel) { return kernel->programs->facts.method; }
+size_t kernel_side_rings(const struct kernel_side *kernel) { return kernel->programs->facts.rings; }
+int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i) { return kernel->ring_fds[i]; }
+
+int kernel_side_probe_requests_fd(const struct kernel_side *kernel)
+{
+	return kernel->ring_fds[kernel->programs->facts.rings + IOP_RING_PROBES];
+}
+
+int kernel_side_return_requests_fd(const struct kernel_side *kernel)
+{
+	return kernel->ring_fds[kernel->programs->facts.rings + IOP_RING_RETURNS];
+}
+
+int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program)
+{
+	return kernel->programs->programs[program];
+}
+
+size_t kernel_side_program_ids(const struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
+{
+	return !kernel || is_shared(kernel) ? 0 : programs_ids(kernel->programs, 0, KERNEL_PROGRAMS, ids);
+}
+
+size_t kernel_side_close_call_programs(struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
+{
+	size_t n;
+
+	if (!kernel || is_shared(kernel))
+		return 0;
+	n = programs_ids(kernel->programs, PROGRAM_SESSION, PROGRAM_RETURN + 1, ids);
+	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RETURN; i++) {
+		if (kernel->programs->programs[i] >= 0)
+			close(kernel->programs->programs[i]);
+		kernel->programs->programs[i] = -1;
+	}
+	return n;
+}
+
+size_t kernel_side_server_fds(const struct kernel_side *kernel, int fds[KERNEL_SERVER_FDS])
+{
+	size_t n = 0;
+
+	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RENDEZVOUS; i++)
+		if (kernel->programs->programs[i] >= 0)
+			fds[n++] = kernel->programs->programs[i];
+	fds[n++] = kernel_side_probe_requests_fd(kernel);
+	fds[n++] = kernel_side_return_requests_fd(kernel);
+	return n;
+}
+
+uint64_t kernel_side_cookie(const struct kernel_side *kernel)
+{
+	return (uint64_t)slot_of(kernel) << IOP_COOKIE_SLOT_SHIFT;
+}
+
+uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
+				  void *arg)
+{
+	struct { uint64_t dev, ino; } key, *last = NULL;
+	struct { uint64_t reads, writes, written_back, left_out; } counts;
+	int fd = map_of(kernel, MAP_MAPPED_FILES);
+
+	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
+		struct mapped_file file = { .dev = key.dev, .ino = key.ino };
+
+		if (bpf_map_lookup_elem(fd, &key, &counts))
+			continue;
+		file.read_faults = counts.reads;
+		file.write_faults = counts.writes;
+		file.written_back = counts.written_back;
+		file.left_out = counts.left_out;
+		fn(arg, &file);
+	}
+	return programs_faults_missed(kernel->programs);
+}
+
+int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+	struct { uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
+			 unread_environments; }
+		*per_cpu;
+	uint32_t slot = slot_of(kernel);
+
+	memset(counts, 0, sizeof(*counts));
+	per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(map_of(kernel, MAP_COUNTERS), &slot, per_cpu);
+	for (int i = 0; i < cpus && !err; i++) {
+		counts->lost += per_cpu[i].lost;
+		counts->untracked += per_cpu[i].untracked;
+		counts->unwinds_late += per_cpu[i].unwinds_late;
+		counts->holds_late += per_cpu[i].holds_late;
+		counts->no_process_slot += per_cpu[i].no_process_slot;
+		counts->waits_not_followed += per_cpu[i].waits_not_followed;
+		counts->privileged += per_cpu[i].privileged;
+		counts->entry_only += per_cpu[i].entry_only;
+		counts->unread_environments += per_cpu[i].unread_environments;
+	}
+	counts->missed_programs = programs_missed(kernel->programs) - kernel->missed_before;
+	free(per_cpu);
+	return err;
+}
+
+int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+	struct iop_left_out *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+	uint32_t key = (slot_of(kernel) * kernel->programs->facts.layers + layer) * IOP_FILTERS + filter;
+
+	*sum = (struct iop_left_out){ 0 };
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(map_of(kernel, MAP_LEFT_OUT), &key, per_cpu);
+	for (int i = 0; i < cpus && !err; i++) {
+		sum->calls += per_cpu[i].calls;
+		sum->read_bytes += per_cpu[i].read_bytes;
+		sum->written_bytes += per_cpu[i].written_bytes;
+		sum->unknown += per_cpu[i].unknown;
+		sum->time_ns += per_cpu[i].time_ns;
+	}
+	free(per_cpu);
+	return err;
+}

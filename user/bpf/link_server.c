@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The thread of the hold server that makes links. In a process that dies while it places probes the kernel cannot take them back:
+ * it needs pages of the targets, which it does not get with a fatal signal pending ("leaking uprobe").
+ */
+#include "bpf/link_request.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define UPROBE_MULTI_RETURN 1
+
+/* linux/mount.h of Linux 5.2 */
+#define FSOPEN_CLOSE_ON_EXEC 1
+#define FSCONFIG_COMMAND_CREATE 6
+#define FSMOUNT_CLOSE_ON_EXEC 1
+
+/* The uprobe_multi part of union bpf_attr's link_create, which older headers lack (include/uapi/linux/bpf.h, Linux 6.6). */
+struct link_create_uprobe_multi {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t cnt, multi_flags, pid;
+	uint32_t pad;
+};
+
+/* ---- uprobe_multi ---- */
+
+static int create_multi(const struct link_request *request)
+{
+	struct link_create_uprobe_multi attr = {
+		.prog_fd = request->program_fd, .attach_type = request->attach_type, .path = (uintptr_t)request->path,
+		.offsets = (uintptr_t)request->v, .cookies = (uintptr_t)(request->v + request->n), .cnt = request->n,
+		.multi_flags = request->is_return ? UPROBE_MULTI_RETURN : 0, .pid = request->pid,
+	};
+	int fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, offsetof(struct link_create_uprobe_multi, pad));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- perf events, for kernels without uprobe_multi ---- */
+
+static int read_number(const char *path, const char *format, int *value)
+{
+	FILE *file = fopen(path, "re");
+	int n;
+
+	if (!file)
+		return -errno;
+	n = fscanf(file, format, value);
+	fclose(file);
+	return n == 1 ? 0 : -EINVAL;
+}
+
+/* An event with a pid sees one thread only: for more it is for all tasks on all CPUs. Tasks that are not traced leave the program
+ * at once. */
+static int create_perf(const struct link_request *request)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .config1 = (uintptr_t)request->path, .config2 = request->v[0] };
+	struct { uint32_t prog_fd, target_fd, attach_type, flags; uint64_t cookie; } link = { 0 };
+	int type = 0, bit = 0, fd, link_fd, err = read_number("/sys/bus/event_source/devices/uprobe/type", "%d", &type);
+
+	if (!err && request->is_return)
+		err = read_number("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d", &bit);
+	if (err)
+		return err;
+	attr.type = type;
+	attr.config = request->is_return ? 1ull << bit : 0;
+	fd = syscall(SYS_perf_event_open, &attr, request->pid ? request->pid : -1, request->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	link.prog_fd = request->program_fd;
+	link.target_fd = fd;
+	link.attach_type = BPF_PERF_EVENT;
+	link.cookie = request->v[1];
+	link_fd = syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
+	if (link_fd < 0)
+		link_fd = -errno;
+	close(fd);      /* the link keeps the event */
+	return link_fd;
+}
+
+/* ---- pins ---- */
+
+int links_mount(void)
+{
+	int context = syscall(SYS_fsopen, "bpf", FSOPEN_CLOSE_ON_EXEC), mount_fd;
+
+	if (context < 0)
+		return -errno;
+	mount_fd = syscall(SYS_fsconfig, context, FSCONFIG_COMMAND_CREATE, NULL, NULL, 0);
+	if (!mount_fd)
+		mount_fd = syscall(SYS_fsmount, context, FSMOUNT_CLOSE_ON_EXEC, 0);
+	if (mount_fd < 0)
+		mount_fd = -errno;
+	close(context);
+	return mount_fd;
+}
+
+/* By a path that leads through our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
+static int pin(const struct hold_server *server, int number, int fd)
+{
+	char path[64];
+	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, fd, 0 };
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%d", server->mount_fd, number);
+	err = syscall(SYS_bpf, BPF_OBJ_PIN, &attr, sizeof(attr)) ? -errno : 0;
+	close(fd);      /* without a pin this detaches it */
+	return err ? err : number;
+}
+
+/* ---- the thread ---- */
+
+static int create(const struct hold_server *server, const struct link_request *request)
+{
+	int fd = request->kind == LINK_PERF ? create_perf(request) : create_multi(request);
+
+	return fd < 0 || server->mount_fd < 0 ? fd : pin(server, request->number, fd);
+}
+
+static bool is_whole(const struct link_request *request, size_t size)
+{
+	return size >= sizeof(*request) && request->n <= LINK_MAX_POINTS && size == sizeof(*request) + request->n * 2 * sizeof(uint64_t);
+}
+
+void *links_serve(void *arg)
+{
+	struct hold_server *server = arg;
+	size_t room = sizeof(struct link_request) + LINK_MAX_POINTS * 2 * sizeof(uint64_t);
+	struct link_request *request = malloc(room);
+	ssize_t size;
+
+	while (request && (size = recv(server->link_fd, request, room, 0)) > 0) {
+		int result = is_whole(request, size) ? 0 : -EINVAL;
+
+		if (!result && request->kind == LINK_CLOSE) {
+			close(request->number);
+			continue;
+		}
+		if (!result && request->kind == LINK_RETIRE) {
+			close(request->program_fd);
+			continue;
+		}
+		if (!result)
+			result = create(server, request);
+		if (send(server->link_fd, &result, sizeof(result), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	free(request);
+	return NULL;
+}

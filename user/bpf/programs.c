@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Loading the BPF object and attaching its tracepoints. Features are found by trying, never by version. Once loaded, the object is
+ * nothing but descriptors, which can be passed to other processes.
+ */
+#include "bpf/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "bpf/tracepoints.h"
+#include "ioprobe.skel.h"
+#include "privilege/capabilities.h"
+
+#define DEFAULT_RING_BYTES_PER_CPU (8ull << 20)
+#define DEFAULT_RING_BYTES_MAX (128ull << 20)
+#define TRACE_UPROBE_MULTI 48   /* enum bpf_attach_type of newer headers than Debian 12's */
+#define TRACE_UPROBE_SESSION 57
+#define NO_RING_BYTES 4096
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+
+/* ---- rings ---- */
+
+static uint64_t power_of_two_below(uint64_t n)
+{
+	uint64_t p = 4096;
+
+	while (p * 2 <= n)
+		p *= 2;
+	return p;
+}
+
+static void choose_rings(struct program_facts *facts, const struct program_options *options)
+{
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t total = options->ring_bytes;
+
+	if (cpus < 1)
+		cpus = 1;
+	facts->rings = cpus < MAX_RINGS ? cpus : MAX_RINGS;
+	if (!total)
+		total = DEFAULT_RING_BYTES_PER_CPU * cpus;
+	if (!options->ring_bytes && total > DEFAULT_RING_BYTES_MAX)
+		total = DEFAULT_RING_BYTES_MAX;
+	facts->ring_bytes = power_of_two_below(total / facts->rings);
+}
+
+static int create_ring_map(struct programs *programs)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, of_rings);
+	const struct program_facts *facts = &programs->facts;
+
+	programs->no_ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ioprobe_no_ring", 0, 0, NO_RING_BYTES, NULL);
+	if (programs->no_ring < 0)
+		return programs->no_ring;
+	of_rings.inner_map_fd = programs->no_ring;
+	programs->maps[MAP_RINGS] = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "ioprobe_rings", sizeof(uint32_t), sizeof(uint32_t),
+						   facts->slots * (facts->rings + IOP_REQUEST_RINGS), &of_rings);
+	return programs->maps[MAP_RINGS] < 0 ? programs->maps[MAP_RINGS] : 0;
+}
+
+struct programs *programs_new(void)
+{
+	struct programs *programs = calloc(1, sizeof(*programs));
+
+	if (!programs)
+		return NULL;
+	programs->no_ring = programs->lock = -1;
+	for (size_t i = 0; i < KERNEL_MAPS; i++)
+		programs->maps[i] = -1;
+	for (size_t i = 0; i < KERNEL_PROGRAMS; i++)
+		programs->programs[i] = programs->links[i] = -1;
+	return programs;
+}
+
+int programs_create(struct programs **out, const struct program_options *options)
+{
+	struct programs *programs = programs_new();
+	int err;
+
+	if (!programs)
+		return -ENOMEM;
+	choose_rings(&programs->facts, options);
+	programs->facts.slots = options->slots ? options->slots : 1;
+	programs->lock = memfd_create("ioprobe-links", MFD_CLOEXEC);
+	err = programs->lock < 0 ? -errno : create_ring_map(programs);
+	if (err)
+		programs_destroy(programs);
+	else
+		*out = programs;
+	return err;
+}
+
+/* ---- load ---- */
+
+/* libbpf's own words of the last failure: the first line that names a reason. */
+static char libbpf_words[512];
+
+static int keep_libbpf_words(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN && !libbpf_words[0])
+		vsnprintf(libbpf_words, sizeof(libbpf_words), format, args);
+	libbpf_words[strcspn(libbpf_words, "\n")] = 0;
+	return 0;
+}
+
+static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
+{
+	bool pairs = method == ATTACH_MULTI || method == ATTACH_PERF;
+
+	bpf_program__set_autoload(skel->progs.call_session, method == ATTACH_SESSION);
+	bpf_program__set_autoload(skel->progs.call_entry, method != ATTACH_NONE);
+	bpf_program__set_autoload(skel->progs.call_return, pairs);
+	bpf_program__set_autoload(skel->progs.unwinder_entry, method != ATTACH_NONE);
+	bpf_program__set_autoload(skel->progs.linker_rendezvous, method != ATTACH_NONE);
+	if (method == ATTACH_PERF || method == ATTACH_NONE)
+		return;
+	bpf_program__set_expected_attach_type(skel->progs.call_session, TRACE_UPROBE_SESSION);
+	bpf_program__set_expected_attach_type(skel->progs.call_entry, TRACE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(skel->progs.call_return, TRACE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(skel->progs.unwinder_entry, TRACE_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(skel->progs.linker_rendezvous, TRACE_UPROBE_MULTI);
+}
+
+static void set_syscall_probes(struct programs *programs, struct ioprobe_bpf *skel, const struct table_set *set)
+{
+	size_t max = sizeof(skel->rodata->syscall_probe) / sizeof(skel->rodata->syscall_probe[0]);
+
+	programs->facts.syscalls = programs->facts.uring_wanted = false;
+	for (size_t nr = 0; nr < max; nr++)
+		skel->rodata->syscall_probe[nr] = UINT16_MAX;
+	for (size_t i = 0; i < set->nrows; i++) {
+		const struct table_row *row = &set->rows[i];
+
+		if (row->mods & MOD_POLLED) {
+			programs->facts.uring_wanted = !row->off;
+			skel->rodata->async_layer = row->layer;
+		}
+		if (row->syscall_nr < 0 || (size_t)row->syscall_nr >= max || row->off)
+			continue;
+		skel->rodata->syscall_probe[row->syscall_nr] = row->id;
+		programs->facts.syscalls = true;
+	}
+	programs->facts.holds_at_seal = programs->facts.syscalls && skel->rodata->syscall_probe[SYS_mprotect] == UINT16_MAX &&
+					libbpf_find_vmlinux_btf_id("bpf_task_work_schedule_resume_impl", BPF_TRACE_FENTRY) > 0;
+	skel->rodata->hold_at_seal = programs->facts.holds_at_seal;
+	if (programs->facts.holds_at_seal)
+		skel->rodata->syscall_probe[SYS_mprotect] = IOP_SYSCALL_SEALS_CODE;
+	skel->rodata->syscalls_traced = programs->facts.syscalls;
+	skel->rodata->fcntl_nr = SYS_fcntl;
+	skel->rodata->mmap_nr = SYS_mmap;
+	skel->rodata->io_setup_nr = SYS_io_setup;
+	skel->rodata->io_destroy_nr = SYS_io_destroy;
+	skel->rodata->io_submit_nr = SYS_io_submit;
+	skel->rodata->io_getevents_nr = SYS_io_getevents;
+	skel->rodata->io_pgetevents_nr = SYS_io_pgetevents;
+}
+
+static void set_filter(struct ioprobe_bpf *skel, const struct filter *filter)
+{
+	if (!filter)
+		return;
+	_Static_assert(sizeof(skel->rodata->path_filters) == sizeof(filter->paths), "path filters");
+	skel->rodata->filter_files = filter_by_file(filter);
+	skel->rodata->filter_kinds = filter->kinds ? filter->kinds : 0xffff;
+	skel->rodata->path_filter_count = filter->npaths;
+	memcpy(skel->rodata->path_filters, filter->paths, sizeof(filter->paths));
+	for (size_t i = 0; i < filter->npaths; i++)
+		skel->rodata->filter_wants_paths |= !filter->paths[i].exclude;
+	skel->rodata->filter_min_ns = filter->min_duration_ns;
+	skel->rodata->filter_min_bytes = filter->min_bytes;
+	skel->rodata->filter_streams = filter->count_streams;
+	skel->rodata->filter_calls = filter->min_duration_ns || filter->min_bytes || filter->count_streams;
+}
+
+static int fill_descriptors(struct ioprobe_bpf *skel, const struct table_set *set)
+{
+	int fd = bpf_map__fd(skel->maps.descriptors);
+
+	for (size_t i = 0; i < set->nrows; i++) {
+		const struct table_row *row = &set->rows[i];
+		struct iop_request_desc requests;
+		struct iop_desc desc;
+		uint32_t key = row->id;
+		int err;
+
+		table_row_descriptor(set, row, &desc);
+		err = bpf_map_update_elem(fd, &key, &desc, BPF_ANY);
+		if (!err && table_row_requests(set, row, &requests))
+			err = bpf_map_update_elem(bpf_map__fd(skel->maps.request_descriptors), &key, &requests, BPF_ANY);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Descriptors of our own: the object is closed afterwards. */
+static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
+{
+	const struct bpf_map *maps[KERNEL_MAPS] = {
+		[MAP_GLOBALS] = skel->maps.bss, [MAP_COUNTERS] = skel->maps.counters, [MAP_LEFT_OUT] = skel->maps.left_out,
+		[MAP_THREADS] = skel->maps.threads, [MAP_TARGETS] = skel->maps.targets, [MAP_TURNED_OFF] = skel->maps.turned_off,
+		[MAP_ENTRY_ONLY] = skel->maps.entry_only,
+		[MAP_CONSTANTS] = skel->maps.constants, [MAP_DEMANDS] = skel->maps.demands, [MAP_REQUESTS] = skel->maps.requests,
+		[MAP_HOLD_WORKS] = skel->maps.hold_works, [MAP_LOOKED_AT] = skel->maps.looked_at,
+		[MAP_MAPPED_FILES] = skel->maps.mapped_files,
+	};
+
+	for (size_t i = 0; i < KERNEL_MAPS; i++) {
+		if (!maps[i])
+			continue;
+		programs->maps[i] = fcntl(bpf_map__fd(maps[i]), F_DUPFD_CLOEXEC, 0);
+		if (programs->maps[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int keep_programs(struct programs *programs, struct ioprobe_bpf *skel)
+{
+	const struct bpf_program *loaded[KERNEL_PROGRAMS] = {
+		[PROGRAM_SESSION] = skel->progs.call_session, [PROGRAM_ENTRY] = skel->progs.call_entry,
+		[PROGRAM_RETURN] = skel->progs.call_return, [PROGRAM_UNWINDER] = skel->progs.unwinder_entry,
+		[PROGRAM_RENDEZVOUS] = skel->progs.linker_rendezvous, [PROGRAM_TAKE_THREADS] = skel->progs.take_threads,
+		[PROGRAM_DROP_THREADS] = skel->progs.drop_threads, [PROGRAM_PROCESS_EXIT] = skel->progs.process_exit,
+		[PROGRAM_PROCESS_EXEC] = skel->progs.process_exec, [PROGRAM_PROCESS_FORK] = skel->progs.process_fork,
+		[PROGRAM_SYSCALL_EXIT] = skel->progs.ioprobe_exit, [PROGRAM_SYSCALL_ENTER] = skel->progs.ioprobe_enter,
+		[PROGRAM_URING_COMPLETE] = skel->progs.uring_complete, [PROGRAM_URING_OVERFLOW] = skel->progs.uring_overflow,
+		[PROGRAM_URING_FAILED] = skel->progs.uring_failed, [PROGRAM_URING_SUBMIT] = skel->progs.uring_submit,
+		[PROGRAM_TASK_SWITCH] = skel->progs.task_switch, [PROGRAM_WRITTEN_BACK] = skel->progs.written_back,
+		[PROGRAM_PAGE_FAULT] = skel->progs.page_fault,
+	};
+
+	for (size_t i = 0; i < KERNEL_PROGRAMS; i++) {
+		if (bpf_program__fd(loaded[i]) < 0)
+			continue;       /* this kernel has it not, or it is not wanted */
+		programs->programs[i] = fcntl(bpf_program__fd(loaded[i]), F_DUPFD_CLOEXEC, 0);
+		if (programs->programs[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int programs_map(struct programs *programs)
+{
+	void *globals = mmap(NULL, sizeof(*programs->globals), PROT_READ | PROT_WRITE, MAP_SHARED, programs->maps[MAP_GLOBALS], 0);
+
+	if (globals == MAP_FAILED)
+		return -errno;
+	programs->globals = globals;
+	return 0;
+}
+
+static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, const struct table_set *set,
+			  const struct program_options *options)
+{
+	struct program_facts *facts = &programs->facts;
+
+	set_syscall_probes(programs, skel, set);
+	set_filter(skel, options->filter);
+	facts->layers = set->nlayers + 1;
+	skel->rodata->returns_optional = facts->method == ATTACH_SESSION;
+	skel->rodata->recognises = options->recognise;
+	skel->rodata->recording_slots = facts->slots;
+	skel->rodata->ring_count = facts->rings;
+	skel->rodata->ring_wakeup_bytes = facts->ring_bytes / 4;
+	skel->rodata->left_out_layers = facts->layers;
+	skel->rodata->sockets = options->sockets;
+	skel->rodata->device = options->device;
+	bpf_map__set_max_entries(skel->maps.left_out, facts->slots * facts->layers * IOP_FILTERS);
+}
+
+/* For a type that this kernel does not have, libbpf (before 1.4) goes through the modules' types, which only CAP_SYS_ADMIN may, and
+ * gives up if it may not. With the kernel's own types named as a file it does not look further; none of ours is a module's. */
+static struct ioprobe_bpf *open_skeleton(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+
+	if (!capability_has(CAP_SYS_ADMIN))
+		options.btf_custom_path = KERNEL_TYPES;
+	return ioprobe_bpf__open_opts(&options);
+}
+
+static int try_load(struct programs *programs, const struct table_set *set, const struct program_options *options)
+{
+	struct ioprobe_bpf *skel = open_skeleton();
+	int err;
+
+	if (!skel)
+		return -errno;
+	choose_programs(skel, programs->facts.method);
+	set_constants(programs, skel, set, options);
+	tracepoints_choose(skel, programs->facts.uring_wanted, options->device, options->mmap_faults);
+	err = bpf_map__reuse_fd(skel->maps.rings, programs->maps[MAP_RINGS]);
+	if (!err)
+		err = ioprobe_bpf__load(skel);
+	if (!err)
+		err = fill_descriptors(skel, set);
+	if (!err)
+		err = keep_maps(programs, skel);
+	if (!err)
+		err = keep_programs(programs, skel);
+	programs->facts.uring_followed = bpf_program__autoload(skel->progs.uring_submit);
+	ioprobe_bpf__destroy(skel);
+	return err ? err : programs_map(programs);
+}
+
+static const char *remedy(int err)
+{
+	if (access(KERNEL_TYPES, R_OK))
+		return "the kernel offers no BTF (CONFIG_DEBUG_INFO_BTF)";
+	if (err == -EPERM)
+		return "needs root, or CAP_BPF and CAP_PERFMON, and a kernel whose lockdown or security module allows it";
+	return libbpf_words[0] ? libbpf_words : strerror(-err);
+}
+
+int programs_load(struct programs *programs, const struct table_set *set, const struct program_options *options, char *err_text,
+		  size_t err_len)
+{
+	int err = 0;
+
+	libbpf_set_print(keep_libbpf_words);
+	for (int method = options->best_method; method <= ATTACH_NONE; method++) {
+		programs->facts.method = method;
+		libbpf_words[0] = 0;
+		err = try_load(programs, set, options);
+		if (!err || err == -EPERM)
+			break;          /* else the next one may do */
+	}
+	if (err)
+		snprintf(err_text, err_len, "cannot load the BPF programs: %s", remedy(err));
+	else
+		programs->facts.tables = programs_checksum(set);
+	return err;
+}
+
+uint64_t programs_checksum(const struct table_set *set)
+{
+	uint64_t sum = crc32(0, NULL, 0);
+
+	for (size_t i = 0; i < set->nrows; i++) {
+		struct iop_request_desc requests = { 0 };
+		uint8_t off = set->rows[i].off;
+		struct iop_desc desc;
+
+		table_row_descriptor(set, &set->rows[i], &desc);
+		table_row_requests(set, &set->rows[i], &requests);
+		sum = crc32(sum, &off, 1);
+		sum = crc32(sum, (const void *)&desc, sizeof(desc));
+		sum = crc32(sum, (const void *)&requests, sizeof(requests));
+		sum = crc32(sum, (const void *)set->rows[i].name, strlen(set->rows[i].name) + 1);
+	}
+	return set->nrows << 32 | sum;
+}
+
+static void close_all(int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+void programs_destroy(struct programs *programs)
+{
+	if (!programs)
+		return;
+	programs_detach(programs);
+	if (programs->globals)
+		munmap(programs->globals, sizeof(*programs->globals));
+	close_all(programs->maps, KERNEL_MAPS);
+	close_all(programs->programs, KERNEL_PROGRAMS);
+	close_all(&programs->no_ring, 1);
+	close_all(&programs->lock, 1);
+	free(programs);
+}
+
+/* ---- tracepoints: a link lives as long as anybody holds it ---- */
+
+/* Locks of this kind belong to the process, and end with it. */
+static void set_lock(const struct programs *programs, short type)
+{
+	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
+
+	while (programs->lock >= 0 && fcntl(programs->lock, F_SETLKW, &lock) && errno == EINTR)
+		;
+}
+
+static uint32_t link_id(int fd)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
+}
+
+/* Another recorder's link, or a new one. Ids are not reused before all others were. */
+static int hold_link(struct programs *programs, enum kernel_program program)
+{
+	uint32_t *id = &programs->globals->link_ids[program];
+	int fd = *id ? bpf_link_get_fd_by_id(*id) : -ENOENT;
+
+	if (fd >= 0)
+		return fd;
+	fd = bpf_raw_tracepoint_open(NULL, programs->programs[program]);
+	if (fd >= 0)
+		*id = link_id(fd);
+	return fd;
+}
+
+static bool is_wanted(const struct programs *programs, enum kernel_program program)
+{
+	bool of_syscalls = program == PROGRAM_SYSCALL_ENTER || program == PROGRAM_SYSCALL_EXIT;
+
+	return programs->programs[program] >= 0 && (!of_syscalls || programs->facts.syscalls);
+}
+
+static const char *program_name(const struct programs *programs, enum kernel_program program, struct bpf_prog_info *info)
+{
+	uint32_t len = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	return bpf_obj_get_info_by_fd(programs->programs[program], info, &len) ? "?" : info->name;
+}
+
+int programs_attach(struct programs *programs, char *err_text, size_t err_len)
+{
+	struct bpf_prog_info info;
+	int err = 0;
+
+	_Static_assert(KERNEL_PROGRAMS <= sizeof(programs->globals->link_ids) / sizeof(programs->globals->link_ids[0]), "link ids");
+	set_lock(programs, F_WRLCK);
+	for (int i = PROGRAM_TRACEPOINTS; i < KERNEL_PROGRAMS && !err; i++) {
+		if (!is_wanted(programs, i))
+			continue;
+		programs->links[i] = hold_link(programs, i);
+		if (programs->links[i] >= 0)
+			continue;
+		err = programs->links[i];
+		snprintf(err_text, err_len, "cannot attach to the tracepoint of %s: %s", program_name(programs, i, &info), strerror(-err));
+	}
+	set_lock(programs, F_UNLCK);
+	return err;
+}
+
+void programs_detach(struct programs *programs)
+{
+	set_lock(programs, F_WRLCK);
+	for (int i = KERNEL_PROGRAMS - 1; i >= PROGRAM_TRACEPOINTS; i--) {
+		if (programs->links[i] >= 0)
+			close(programs->links[i]);
+		programs->links[i] = -1;
+	}
+	set_lock(programs, F_UNLCK);
+}
+
+/* ---- what programs and recorders share ---- */
+
+struct iop_recording *programs_recordings(const struct programs *programs)
+{
+	return programs->globals->recordings;
+}
+
+struct iop_hold *programs_holds(const struct programs *programs)
+{
+	return (void *)programs->globals->holds;
+}
+
+size_t programs_ids(const struct programs *programs, enum kernel_program first, enum kernel_program end, uint32_t *ids)
+{
+	size_t n = 0;
+
+	for (enum kernel_program i = first; i < end; i++) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (programs->programs[i] >= 0 && !bpf_obj_get_info_by_fd(programs->programs[i], &info, &len))
+			ids[n++] = info.id;
+	}
+	return n;
+}
+
+uint64_t programs_faults_missed(const struct programs *programs)
+{
+	return programs->globals->mapped_faults_missed;
+}
+
+uint64_t programs_missed(const struct programs *programs)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < KERNEL_PROGRAMS; i++) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (programs->programs[i] >= 0 && !bpf_obj_get_info_by_fd(programs->programs[i], &info, &len))
+			missed += info.recursion_misses;
+	}
+	return missed;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * One libbpf consumer per ring; a round ends in each ring at the first record that is younger than the round.
+ */
+#include "bpf/rings.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+struct rings {
+	struct ring_buffer **v;
+	size_t n;
+	int epoll_fd;
+	uint64_t round_ns;
+	void (*record)(void *, const struct iop_rec *);
+	void *arg;
+};
+
+uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int one_record(void *arg, void *data, size_t size)
+{
+	struct rings *rings = arg;
+	const struct iop_rec *rec = data;
+
+	if (size < sizeof(*rec))
+		return 0;
+	rings->record(rings->arg, rec);
+	return rec->time_ns > rings->round_ns ? -EAGAIN : 0;
+}
+
+int rings_create(struct rings **out, const struct kernel_side *kernel, void (*record)(void *, const struct iop_rec *), void *arg)
+{
+	struct rings *rings = calloc(1, sizeof(*rings));
+	int err = -ENOMEM;
+
+	if (!rings)
+		return err;
+	rings->record = record;
+	rings->arg = arg;
+	rings->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	rings->v = calloc(kernel_side_rings(kernel), sizeof(*rings->v));
+	if (rings->epoll_fd < 0 || !rings->v)
+		goto fail;
+	for (size_t i = 0; i < kernel_side_rings(kernel); i++) {
+		struct epoll_event event = { .events = EPOLLIN };
+
+		rings->v[i] = ring_buffer__new(kernel_side_ring_fd(kernel, i), one_record, rings, NULL);
+		if (!rings->v[i] || epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, kernel_side_ring_fd(kernel, i), &event)) {
+			err = -errno;
+			goto fail;
+		}
+		rings->n = i + 1;
+	}
+	*out = rings;
+	return 0;
+fail:
+	rings_destroy(rings);
+	return err;
+}
+
+void rings_destroy(struct rings *rings)
+{
+	if (!rings)
+		return;
+	for (size_t i = 0; i < rings->n; i++)
+		ring_buffer__free(rings->v[i]);
+	free(rings->v);
+	if (rings->epoll_fd >= 0)
+		close(rings->epoll_fd);
+	free(rings);
+}
+
+int rings_poll_fd(const struct rings *rings)
+{
+	return rings->epoll_fd;
+}
+
+uint64_t rings_drain(struct rings *rings)
+{
+	rings->round_ns = monotonic_ns();
+	for (size_t i = 0; i < rings->n; i++)
+		ring_buffer__consume(rings->v[i]);
+	return rings->round_ns;
+}

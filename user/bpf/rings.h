@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Draining the rings in rounds: a round takes everything up to the moment it began, from every ring.
+ */
+#ifndef IOPROBE_RINGS_H
+#define IOPROBE_RINGS_H
+
+#include "bpf/kernel_side.h"
+
+struct rings;
+
+/* record is called for each record; it may keep nothing of it. */
+int rings_create(struct rings **out, const struct kernel_side *kernel, void (*record)(void *arg, const struct iop_rec *rec),
+		 void *arg);
+void rings_destroy(struct rings *rings);        /* NULL is fine */
+int rings_poll_fd(const struct rings *rings);   /* readable when a ring wants to be drained */
+/* Returns the round's time (CLOCK_MONOTONIC): every record with a smaller one that was sent has been delivered. */
+uint64_t rings_drain(struct rings *rings);
+
+uint64_t monotonic_ns(void);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * io_uring's tracepoints, by what the kernel's BTF says of them, and those of options.
+ */
+#include "bpf/tracepoints.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stdio.h>
+
+#include <ioprobe/descriptor.h>         /* for the skeleton's variables */
+#include <ioprobe/recording.h>
+#include <ioprobe/request.h>
+
+#include "ioprobe.skel.h"
+
+/* The number of a tracepoint's arguments, -1 if the kernel has no such tracepoint. */
+static int arguments_of(const struct btf *btf, const char *tracepoint)
+{
+	char name[128];
+	const struct btf_type *type;
+	int id;
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -1;
+	type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	type = type ? btf__type_by_id(btf, type->type) : NULL;          /* pointer to the function's type */
+	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
+	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;       /* the first one is the program's own */
+}
+
+/* The completion of Linux 6.0 to 6.9 has seven arguments, from 6.10 on three. Kernels before 6.0 tell less than is needed. */
+static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool wanted)
+{
+	int end = arguments_of(btf, "io_uring_complete");
+	const char *submit = "io_uring_submit_req";     /* Linux 6.5; io_uring_submit_sqe before that */
+	bool usable;
+
+	if (arguments_of(btf, submit) < 0)
+		submit = "io_uring_submit_sqe";
+	usable = wanted && arguments_of(btf, submit) >= 1 && (end == 3 || end == 7) &&
+		 btf__find_by_name_kind(btf, "io_cmd_data", BTF_KIND_STRUCT) > 0;
+	bpf_program__set_autoload(skel->progs.uring_submit, usable);
+	bpf_program__set_autoload(skel->progs.uring_complete, usable);
+	bpf_program__set_autoload(skel->progs.uring_failed, usable && arguments_of(btf, "io_uring_req_failed") == 3);
+	bpf_program__set_autoload(skel->progs.uring_overflow,
+				  usable && end == 3 && arguments_of(btf, "io_uring_cqe_overflow") == 5);
+	if (!usable)
+		return;
+	bpf_program__set_attach_target(skel->progs.uring_submit, 0, submit);
+	skel->rodata->uring_cqe_whole = end == 3;
+}
+
+void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool device, bool mmap_faults)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	choose_uring(skel, btf, uring);
+	bpf_program__set_autoload(skel->progs.task_switch, device);
+	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
+	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);
+	btf__free(btf);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The files that a process has mapped for execution: /proc/PID/maps, and each of those files by its mapping.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "proc/procfs.h"
+
+struct map_row {
+	uint64_t start, end, offset, dev, ino;
+	bool exec;
+	const char *path;
+};
+
+/* ---- one line ---- */
+
+/* Of a path the kernel escapes the newline only (seq_path with "\n"). */
+static void unescape_newlines(char *path)
+{
+	char *to = path;
+
+	for (const char *at = path; *at; at++) {
+		if (!strncmp(at, "\\012", 4)) {
+			*to++ = '\n';
+			at += 3;
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = 0;
+}
+
+static bool row_parse(char *line, struct map_row *row)
+{
+	unsigned long long start, end, offset, ino;
+	unsigned int dev_major, dev_minor;
+	int path = 0;
+	char mode[8];
+
+	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, mode, &offset, &dev_major, &dev_minor, &ino, &path) < 7 ||
+	    !path)
+		return false;
+	*row = (struct map_row){ start, end, offset, makedev(dev_major, dev_minor), ino, mode[2] == 'x', line + path };
+	unescape_newlines(line + path);
+	return true;
+}
+
+struct file_id { uint64_t dev, ino; };
+
+/* ---- which file it is ---- */
+
+static bool is_file(const struct proc_module *module, const struct code_file *file)
+{
+	return file->dev == module->dev && file->ino == module->ino;
+}
+
+/* By name the file is the mapped one only where the numbers agree that maps and stat(2) show. On btrfs and overlayfs they never
+ * do, as maps shows the super block's device: nothing is guessed there. */
+static int open_by_name(const struct proc_module *module, struct code_file *file)
+{
+	int err = module->path[0] == '/' ? code_file_open_in_root(file, module->pid, module->path) : -EPERM;
+
+	if (err)
+		return err == -ENOENT ? -EPERM : err;
+	if (is_file(module, file))
+		return 0;
+	code_file_close(file);
+	return -EPERM;
+}
+
+int proc_module_open(const struct proc_module *module, struct code_file *file)
+{
+	int err;
+
+	if (module->by_name)
+		return open_by_name(module, file);
+	err = code_file_open_mapped(file, module->pid, module->text_addr, module->text_addr + module->text_len);
+	if (err || is_file(module, file))
+		return err;
+	code_file_close(file);
+	return -ENOENT;         /* something else is mapped there by now */
+}
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), suffix_len = strlen(suffix);
+
+	return len > suffix_len && !strcmp(text + len - suffix_len, suffix);
+}
+
+/* A name that ends in " (deleted)" may be a file's own: then it still leads to the file. */
+static void find_deleted(struct proc_module *module)
+{
+	struct code_file file;
+
+	if (!has_suffix(module->path, " (deleted)"))
+		return;
+	module->deleted = true;
+	if (!code_file_open_in_root(&file, module->pid, module->path)) {
+		module->deleted = !is_file(module, &file);
+		code_file_close(&file);
+	}
+	if (module->deleted)
+		module->path[strlen(module->path) - strlen(" (deleted)")] = 0;
+}
+
+/* maps shows another device than stat(2) on some file systems; the same file must not be taken for two. */
+static void module_identify(struct proc_module *module)
+{
+	struct code_file file;
+	int err = code_file_open_mapped(&file, module->pid, module->text_addr, module->text_addr + module->text_len);
+
+	module->by_name = err == -EPERM || err == -EACCES;
+	if (!err) {
+		module->dev = file.dev;
+		module->ino = file.ino;
+		code_file_close(&file);
+	}
+	find_deleted(module);
+}
+
+/* ---- all lines ---- */
+
+static bool is_known(const struct proc_modules *modules, const struct map_row *row, const struct file_id *ids)
+{
+	for (size_t i = 0; i < modules->n; i++)
+		if (ids[i].dev == row->dev && ids[i].ino == row->ino)
+			return true;
+	return false;
+}
+
+static int module_add(struct proc_modules *modules, pid_t pid, const struct map_row *row, const struct map_row *first)
+{
+	struct proc_module *v = realloc(modules->v, (modules->n + 1) * sizeof(*v));
+	struct proc_module *module;
+
+	if (!v)
+		return -ENOMEM;
+	modules->v = v;
+	module = &v[modules->n];
+	*module = (struct proc_module){
+		.pid = pid, .base = first->start, .base_offset = first->offset, .dev = row->dev, .ino = row->ino,
+		.text_addr = row->start, .text_offset = row->offset, .text_len = row->end - row->start,
+	};
+	module->path = strdup(row->path);
+	if (!module->path)
+		return -ENOMEM;
+	module_identify(module);
+	modules->n++;
+	return 0;
+}
+
+/* The image of a library is a run of lines of the same file with ascending offsets; other mappings of the file, by a reader for
+ * instance, are no part of it. The text may begin in the file's first page, too. */
+static bool continues(const struct map_row *first, const struct map_row *previous, const struct map_row *row)
+{
+	if (!first->ino || row->ino != first->ino || row->dev != first->dev || row->offset < previous->offset)
+		return false;
+	return row->offset || (row->exec && !previous->exec);
+}
+
+static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct file_id **ids)
+{
+	struct map_row row, first = { 0 }, previous = { 0 };
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		struct file_id *grown;
+		int err;
+
+		if (!row_parse(line, &row))
+			return -EINVAL;
+		if (!continues(&first, &previous, &row))
+			first = row;
+		previous = row;
+		if (!row.exec || !row.ino || is_known(out, &row, *ids))
+			continue;
+		grown = realloc(*ids, (out->n + 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		*ids = grown;
+		grown[out->n] = (struct file_id){ row.dev, row.ino };
+		err = module_add(out, pid, &row, &first);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int proc_modules_parse(char *text, pid_t pid, struct proc_modules *out)
+{
+	struct file_id *ids = NULL;
+	int err;
+
+	*out = (struct proc_modules){ 0 };
+	err = parse_lines(text, pid, out, &ids);
+	free(ids);
+	if (err)
+		proc_modules_free(out);
+	return err;
+}
+
+int proc_modules_read(pid_t pid, struct proc_modules *out)
+{
+	char *text;
+	size_t len;
+	int err = proc_text_read(pid, "maps", &text, &len);
+
+	*out = (struct proc_modules){ 0 };
+	if (err)
+		return err;
+	err = proc_modules_parse(text, pid, out);
+	free(text);
+	return err;
+}
+
+void proc_modules_free(struct proc_modules *modules)
+{
+	for (size_t i = 0; i < modules->n; i++)
+		free(modules->v[i].path);
+	free(modules->v);
+	*modules = (struct proc_modules){ 0 };
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The stack of open calls of a thread, as the records tell it; Enter and Leave; what a loss of records does to it.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- events ---- */
+
+/* A location's clock may not run backwards. After a loss or an abandoned frame the earlier time is moved up to what was told
+ * already; elsewhere it would be a defect of the recording, which is counted. */
+static uint64_t location_time(struct replay *r, struct thread *thread, uint64_t time_ns)
+{
+	if (time_ns < thread->last_ns) {
+		r->backwards += !thread->disturbed;
+		time_ns = thread->last_ns;
+	}
+	return thread->last_ns = time_ns;
+}
+
+int call_event(struct replay *r, struct thread *thread, struct model_event *event, uint64_t time_ns)
+{
+	struct model *model = r->model;
+
+	if (thread->location == REF_NONE) {
+		thread->location = location_new(r, thread->process, thread->tid);
+		if (thread->location == REF_NONE)
+			return -ENOMEM;
+	}
+	event->location = thread->location;
+	event->time_ns = location_time(r, thread, time_ns);
+	model->locations.v[thread->location].used = true;
+	model->groups.v[thread->process->group].used = true;
+	if (event->time_ns < model->clock_begin_ns)
+		model->clock_begin_ns = event->time_ns;
+	if (event->time_ns > model->clock_end_ns)
+		model->clock_end_ns = event->time_ns;
+	for (size_t i = 0; i < r->nsinks; i++) {
+		int ret = r->sinks[i]->event(r->sinks[i], model, event);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- arguments ---- */
+
+bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value)
+{
+	int arg = frame_info(r, f)->arg[role];
+
+	if (arg < 0 || f->unread & 1 << arg)
+		return false;
+	*value = f->args[arg];
+	return true;
+}
+
+struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role)
+{
+	int arg = frame_info(r, f)->arg[role];
+
+	return arg < 0 ? (struct str){ 0 } : f->str[arg];
+}
+
+struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role)
+{
+	int arg = frame_info(r, f)->arg[role];
+	unsigned element = arg < 0 ? 0 : frame_info(r, f)->element[arg];
+
+	if (!element || !f->str[arg].p)
+		return (struct array){ 0 };
+	return (struct array){ .p = f->str[arg].p, .n = f->str[arg].len / element, .element = element };
+}
+
+int64_t array_value(const struct array *array, size_t i)
+{
+	int64_t value;
+	int32_t narrow;
+
+	if (array->element == sizeof(value)) {
+		memcpy(&value, array->p + i * sizeof(value), sizeof(value));
+		return value;
+	}
+	memcpy(&narrow, array->p + i * sizeof(narrow), sizeof(narrow));
+	return narrow;
+}
+
+uint64_t array_product(const struct array *array, uint64_t n, uint64_t product)
+{
+	if (n > array->n)
+		return BYTES_UNKNOWN;
+	for (size_t i = 0; i < n; i++)
+		product = shape_product(product, array_value(array, i));
+	return product;
+}
+
+static unsigned min(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* Strings stand behind the padded arguments: length, bytes. An unreadable one leaves what an earlier record had. */
+static void read_strings(struct frame *f, const struct row_info *info, const struct iop_rec_call *rec)
+{
+	const char *at = (const char *)&rec->args[IOP_MAX_ARGS], *end = (const char *)rec + rec->rec.len;
+
+	for (unsigned i = 0; i < info->nstrings && end - at >= 2; i++) {
+		uint16_t len;
+		bool truncated;
+
+		memcpy(&len, at, sizeof(len));
+		at += 2;
+		if (len == 0xffff)
+			continue;
+		truncated = len & 0x8000;
+		len &= 0x7fff;
+		if (len > end - at)
+			return;
+		if (!truncated)         /* a part of a path would be another path */
+			f->str[info->strings[i]] = (struct str){ at, len };
+		at += len;
+	}
+}
+
+/* Strings of an open call outlive its ENTER record. */
+static int keep_strings(struct frame *f, const struct row_info *info)
+{
+	size_t total = 0;
+	char *at;
+
+	for (unsigned i = 0; i < info->nstrings; i++)
+		total += f->str[info->strings[i]].len;
+	if (total > f->text_size) {
+		char *grown = realloc(f->text, total);
+
+		if (!grown)
+			return -ENOMEM;
+		f->text = grown;
+		f->text_size = total;
+	}
+	at = f->text;
+	for (unsigned i = 0; i < info->nstrings; i++) {
+		struct str *s = &f->str[info->strings[i]];
+
+		if (!s->p || !s->len)
+			continue;
+		memcpy(at, s->p, s->len);
+		s->p = at;
+		at += s->len;
+	}
+	return 0;
+}
+
+static void read_arguments(struct frame *f, const struct row_info *info, const struct iop_rec_call *rec)
+{
+	unsigned n = rec->nargs;
+
+	memcpy(f->args, rec->args, n * sizeof(f->args[0]));
+	f->unread = rec->arg_failed | (n < IOP_MAX_ARGS ? 0xff << n : 0);
+	if (rec->rec.flags & IOP_F_STRINGS)
+		read_strings(f, info, rec);
+}
+
+/* What an EXIT adds: the values of OUT arguments, or everything if it brings strings. */
+static void read_results(struct frame *f, const struct row_info *info, const struct iop_rec_call *rec)
+{
+	if (rec->rec.flags & IOP_F_STRINGS) {
+		read_arguments(f, info, rec);
+		return;
+	}
+	for (unsigned i = 0; i < info->nout; i++) {
+		unsigned bit = 1 << info->out[i];
+
+		f->unread |= bit;
+		if (i >= rec->nargs || rec->arg_failed & 1 << i)
+			continue;
+		f->args[info->out[i]] = rec->args[i];
+		f->unread &= ~bit;
+	}
+}
+
+/* ---- frames ---- */
+
+static struct frame *frame_push(struct thread *thread)
+{
+	struct frame *f;
+
+	if (thread->nframes == thread->cap) {
+		unsigned cap = thread->cap ? 2 * thread->cap : 8;
+
+		f = reallocarray(thread->frames, cap, sizeof(*f));
+		if (!f)
+			return NULL;
+		memset(f + thread->cap, 0, (cap - thread->cap) * sizeof(*f));
+		thread->frames = f;
+		thread->cap = cap;
+	}
+	f = &thread->frames[thread->nframes++];
+	*f = (struct frame){ .text = f->text, .text_size = f->text_size, .path = f->path, .path_size = f->path_size,
+			     .ref = REF_NONE, .file = REF_NONE, .comm = REF_NONE, .used = REF_NONE };
+	if (f->path)
+		f->path[0] = 0;
+	return f;
+}
+
+static void frame_pop(struct thread *thread)
+{
+	struct frame *f = &thread->frames[--thread->nframes];
+
+	object_release(f->object);
+	f->object = NULL;
+}
+
+/* Inquiries and the like teach the model and are nothing in the trace. */
+static bool quiet(const struct replay *r, const struct frame *f)
+{
+	return frame_row(r, f)->op == OP_LEARN;
+}
+
+static int enter_event(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	struct model_event event = { .type = EV_ENTER, .u.call.region = f->probe };
+
+	if (quiet(r, f))
+		return 0;
+	r->model->totals.calls++;
+	r->model->totals.system_calls += frame_layer(r, f)->syscalls;
+	return call_event(r, thread, &event, f->enter_ns);
+}
+
+static void add_mapping(const struct replay *r, const struct frame *f, struct model_event *event)
+{
+	int64_t bytes = 0, offset = 0;
+
+	frame_arg(r, f, ROLE_BYTES, &bytes);
+	frame_arg(r, f, ROLE_OFFSET, &offset);
+	event->u.call.maps = true;
+	event->u.call.mapped_handle = f->used;
+	event->u.call.mapped_bytes = bytes;
+	event->u.call.mapped_offset = offset;
+}
+
+static int leave_event(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
+				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
+
+	if (quiet(r, f))
+		return 0;
+	if (f->maps)
+		add_mapping(r, f, &event);
+	if (f->failed)
+		event.u.call.error = outcome_error(r, f);
+	r->model->totals.failed_calls += f->failed;
+	r->model->totals.abandoned += f->abandoned;
+	return call_event(r, thread, &event, f->leave_ns);
+}
+
+static int leave(struct replay *r, struct thread *thread)
+{
+	unsigned index = thread->nframes - 1;
+	int ret = op_leave(r, thread, index);
+
+	if (!ret)
+		ret = leave_event(r, thread, &thread->frames[index]);
+	if (index)
+		outcome_hand_up(r, &thread->frames[index - 1], &thread->frames[index]);
+	frame_pop(thread);
+	return ret;
+}
+
+int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint64_t time_ns)
+{
+	int ret = 0;
+
+	while (thread->nframes > keep && !ret) {
+		struct frame *f = &thread->frames[thread->nframes - 1];
+
+		f->abandoned = true;
+		f->leave_ns = time_ns;
+		ret = leave(r, thread);
+		thread->disturbed = true;
+	}
+	return ret;
+}
+
+static int call_enter(struct replay *r, struct thread *thread, const struct iop_rec_call *rec, bool complete)
+{
+	const struct row_info *info = &r->rows[rec->probe];
+	struct frame *f;
+	int ret;
+
+	/* Frames above this depth have gone: their EXIT was lost. */
+	if (thread->nframes > rec->depth) {
+		ret = call_abandon_to(r, thread, rec->depth, rec->enter_ns);
+		if (ret)
+			return ret;
+	}
+	f = frame_push(thread);
+	if (!f)
+		return -ENOMEM;
+	f->probe = rec->probe;
+	f->enter_ns = rec->enter_ns;
+	read_arguments(f, info, rec);
+	if (complete)
+		outcome_set(r, f, rec);
+	else if (keep_strings(f, info))
+		return -ENOMEM;
+	ret = enter_event(r, thread, f);
+	return ret ? ret : op_enter(r, thread, thread->nframes - 1);
+}
+
+/* The open frame of an EXIT record: of this function, entered at that very time. */
+static int frame_of_exit(const struct thread *thread, const struct iop_rec_call *rec)
+{
+	for (int i = thread->nframes - 1; i >= 0; i--)
+		if (thread->frames[i].probe == rec->probe && thread->frames[i].enter_ns == rec->enter_ns)
+			return i;
+	return -1;
+}
+
+static int call_exit(struct replay *r, struct thread *thread, const struct iop_rec_call *rec)
+{
+	int index = frame_of_exit(thread, rec), ret;
+	struct frame *f;
+
+	if (index < 0) {        /* its ENTER was lost */
+		r->orphans++;
+		return call_abandon_to(r, thread, min(thread->nframes, rec->depth), rec->rec.time_ns);
+	}
+	ret = call_abandon_to(r, thread, index + 1, rec->rec.time_ns);
+	if (ret)
+		return ret;
+	for (int i = 0; i < index; i++)
+		thread->frames[i].doubtful = false;     /* what lies below a living frame lives */
+	f = &thread->frames[index];
+	f->unseen = rec->rec.flags & IOP_F_UNSEEN;
+	if (rec->rec.flags & IOP_F_ABANDONED)
+		return call_abandon_to(r, thread, index, rec->rec.time_ns);
+	read_results(f, frame_info(r, f), rec);
+	outcome_set(r, f, rec);
+	return leave(r, thread);
+}
+
+int call_record(struct replay *r, struct thread *thread, const struct iop_rec_call *rec)
+{
+	int ret;
+
+	if (rec->probe >= r->set.nrows)
+		return replay_fail(r, -EINVAL, "call record of thread %u names probe %u, the tables have %zu", rec->rec.tid,
+				   rec->probe, r->set.nrows);
+	switch (rec->rec.type) {
+	case IOP_REC_ENTER:
+		ret = call_enter(r, thread, rec, false);
+		break;
+	case IOP_REC_EXIT:
+		ret = call_exit(r, thread, rec);
+		break;
+	default:
+		ret = call_enter(r, thread, rec, true);
+		if (!ret)
+			ret = leave(r, thread);
+	}
+	if (!(rec->rec.flags & IOP_F_ABANDONED) && rec->rec.time_ns >= thread->last_ns)
+		thread->disturbed = false;
+	return ret;
+}
+
+int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec)
+{
+	struct model_totals *totals = &r->model->totals;
+
+	if (!thread->nframes)
+		return 0;
+	thread->frames[thread->nframes - 1].device_bytes = rec->read_bytes;
+	thread->frames[thread->nframes - 1].wait_ns = rec->wait_ns;
+	totals->device_calls++;
+	totals->device_bytes += rec->read_bytes;
+	totals->device_wait_ns += rec->wait_ns;
+	return 0;
+}
+
+int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_t to_ns, uint32_t records)
+{
+	r->gap_records += records;
+	thread->disturbed = true;
+	thread->process->counts_comms = false;
+	for (unsigned i = 0; i < thread->nframes; i++)
+		thread->frames[i].doubtful = true;
+	if (r->loss_notes++ >= LOSS_NOTES_MAX)
+		return 0;
+	return model_note_exact(r->model, "%u records of thread %u (process %u) were lost between %llu and %llu ns", records,
+				thread->tid, thread->process->tgid, (unsigned long long)from_ns, (unsigned long long)to_ns);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What system calls do on descriptors. All is decided at the return, with the descriptor that the number was at the entry.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <otf2/OTF2_Definitions.h>
+#include <otf2/OTF2_Events.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
+
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use)
+{
+	*use = (struct fd_use){ .fd = -1, .handle = REF_NONE };
+	if (!frame_arg(r, f, role, &use->fd))
+		return 0;
+	use->fd = (int32_t)use->fd;
+	use->inc = fd_find(r, thread->process, use->fd, f->enter_ns);
+	if (!use->inc && (f->failed || use->fd < 0))
+		return 0;
+	if (!use->inc)
+		use->inc = fd_undescribed(thread->process, use->fd, f->enter_ns);
+	if (!use->inc)
+		return -ENOMEM;
+	use->handle = fd_handle(r, thread->process, use->fd, use->inc);
+	return use->handle == REF_NONE ? -ENOMEM : 0;
+}
+
+/* ---- made ---- */
+
+/* What open(2) was asked for; if that could not be read, the flags of the open file must do. */
+static int64_t open_flags(const struct replay *r, const struct frame *f, bool *known)
+{
+	int64_t flags = 0;
+
+	*known = frame_arg(r, f, ROLE_FLAGS, &flags);
+	if (!*known && frame_row(r, f)->op == OP_CREATE && frame_info(r, f)->arg[ROLE_FLAGS] < 0) {
+		*known = true;
+		flags = O_CREAT | O_WRONLY | O_TRUNC;
+	}
+	return flags;
+}
+
+static int opened(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	struct description d = { .file = REF_NONE, .mode = OTF2_IO_ACCESS_MODE_READ_WRITE };
+	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
+	struct incarnation *inc;
+	uint32_t creation = 0;
+	int64_t flags;
+	bool known;
+	int ret = op_path(r, thread, f);
+
+	if (ret)
+		return ret;
+	fd_take_hint(thread->process, f->ret, &d);
+	if (d.file == REF_NONE && f->path && f->path[0])
+		d.file = file_by_path(r, thread->process, f->path);
+	flags = open_flags(r, f, &known);
+	if (known) {
+		d.mode = flags_posix_mode(flags);
+		d.status_flags = flags_posix_status(flags);
+		creation = flags_posix_creation(flags);
+	}
+	file_was_made(r, thread, index, d.file, f->path);
+	def.file = d.file;
+	def.paradigm = fd_paradigm(r, d.file);
+	def.parent = parent_of(r, thread, index, d.file, f->path);
+	inc = fd_open(thread->process, f->ret, f->leave_ns);
+	if (!inc)
+		return -ENOMEM;
+	inc->file = d.file;
+	inc->mode = d.mode;
+	inc->status_flags = d.status_flags;
+	inc->ref = handle_new(r, &def);
+	return op_create_event(r, thread, f, inc->ref, d.mode, creation, d.status_flags);
+}
+
+/* The number that dup2 takes may be in use. */
+static int replaced(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
+{
+	struct incarnation *inc = fd_find(r, thread->process, fd, f->enter_ns);
+	uint32_t handle;
+
+	if (!inc)
+		return 0;
+	handle = fd_handle(r, thread->process, fd, inc);
+	inc->closed_ns = f->leave_ns;
+	locks_closed(thread->process, inc->file);
+	return op_destroy_event(r, thread, f, handle);
+}
+
+static int duplicated(struct replay *r, struct thread *thread, unsigned index, bool onto, bool cloexec)
+{
+	struct frame *f = &thread->frames[index];
+	struct model_event event = { .type = EV_DUPLICATE };
+	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
+	struct description d;
+	struct incarnation from, *inc;
+	struct fd_use old;
+	int ret;
+
+	fd_take_hint(thread->process, f->ret, &d);
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &old);
+	if (ret || !old.inc || old.fd == f->ret)
+		return ret;
+	from = *old.inc;
+	ret = onto ? replaced(r, thread, f, f->ret) : 0;
+	if (ret)
+		return ret;
+	if (fd_standard_name(f->ret))
+		def.name = fd_standard_name(f->ret);
+	def.file = from.file;
+	def.paradigm = fd_paradigm(r, from.file);
+	def.parent = parent_of(r, thread, index, from.file, NULL);
+	inc = fd_open(thread->process, f->ret, f->leave_ns);
+	if (!inc)
+		return -ENOMEM;
+	inc->file = from.file;
+	inc->mode = from.mode;
+	inc->status_flags = from.status_flags & ~OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
+	if (cloexec)
+		inc->status_flags |= OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
+	inc->ref = handle_new(r, &def);
+	event.u.duplicate.old_handle = from.ref;
+	event.u.duplicate.new_handle = inc->ref;
+	event.u.duplicate.status_flags = inc->status_flags;
+	return inc->ref == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
+}
+
+static int dup_call(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	int64_t flags = 0;
+
+	frame_arg(r, f, ROLE_FLAGS, &flags);
+	return duplicated(r, thread, index, frame_info(r, f)->arg[ROLE_HANDLE2] >= 0, flags & O_CLOEXEC);
+}
+
+/* ---- ended ---- */
+
+static int closed_one(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	struct fd_use use;
+	int ret;
+
+	/* Linux gives the number back even if the last write failed (close(2), notes): then it has ended without the event. */
+	if (f->failed && f->ret == -EBADF)
+		return 0;
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
+	if (ret || !use.inc)
+		return ret;
+	use.inc->closed_ns = f->leave_ns;
+	locks_closed(thread->process, use.inc->file);
+	return f->failed ? 0 : op_destroy_event(r, thread, f, use.handle);
+}
+
+static int set_cloexec(struct replay *r, struct thread *thread, const struct frame *f, const struct fd_use *use, bool on)
+{
+	struct model_event event = { .type = EV_STATUS_FLAGS };
+
+	if (on)
+		use->inc->status_flags |= OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
+	else
+		use->inc->status_flags &= ~OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
+	event.u.status.handle = use->handle;
+	event.u.status.status_flags = use->inc->status_flags;
+	return call_event(r, thread, &event, f->leave_ns);
+}
+
+static int closed_range(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	int64_t first = 0, last = 0, flags = 0;
+	int ret = 0;
+
+	if (f->failed || !frame_arg(r, f, ROLE_HANDLE, &first) || !frame_arg(r, f, ROLE_HANDLE2, &last))
+		return 0;
+	frame_arg(r, f, ROLE_FLAGS, &flags);
+	for (size_t fd = (uint32_t)first; fd < thread->process->nfds && fd <= (uint32_t)last && !ret; fd++) {
+		struct fd_use use = { .fd = fd, .inc = fd_find(r, thread->process, fd, f->enter_ns) };
+
+		if (!use.inc)
+			continue;
+		use.handle = fd_handle(r, thread->process, fd, use.inc);
+		if (flags & CLOSE_RANGE_CLOEXEC)
+			ret = set_cloexec(r, thread, f, &use, true);
+		else
+			ret = replaced(r, thread, f, fd);
+	}
+	return ret;
+}
+
+/* ---- used ---- */
+
+static int moved(struct replay *r, struct thread *thread, unsigned index, enum table_role role, uint8_t mode)
+{
+	struct frame *f = &thread->frames[index];
+	struct fd_use use;
+	int ret = fd_use(r, thread, f, role, &use);
+
+	if (ret || !use.inc)
+		return ret;
+	file_was_used(r, thread, index, use.inc->file);
+	ret = op_begin(r, thread, f, use.handle, mode);
+	return ret ? ret : op_complete(r, thread, f, use.handle);
+}
+
+/* The two operations of a copy overlap; both are told with the call's whole time. */
+static int copied(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	struct fd_use from, to;
+	uint64_t read_id;
+	int ret = fd_use(r, thread, f, ROLE_HANDLE, &from);
+
+	if (!ret)
+		ret = fd_use(r, thread, f, ROLE_HANDLE2, &to);
+	if (ret || !from.inc || !to.inc)
+		return ret;
+	ret = op_begin(r, thread, f, from.handle, OTF2_IO_OPERATION_MODE_READ);
+	read_id = f->matching_id;
+	if (!ret)
+		ret = op_begin(r, thread, f, to.handle, OTF2_IO_OPERATION_MODE_WRITE);
+	if (!ret)
+		ret = op_complete(r, thread, f, to.handle);
+	f->matching_id = read_id;
+	return ret ? ret : op_complete(r, thread, f, from.handle);
+}
+
+static int positioned(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	struct fd_use use;
+	int ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
+
+	return ret || !use.inc ? ret : op_seek(r, thread, f, use.handle);
+}
+
+static int set_status(struct replay *r, struct thread *thread, const struct frame *f, const struct fd_use *use, int64_t arg)
+{
+	/* fcntl(2): F_SETFL can change only these */
+	const uint32_t settable = OTF2_IO_STATUS_FLAG_APPEND | OTF2_IO_STATUS_FLAG_ASYNC | OTF2_IO_STATUS_FLAG_AVOID_CACHING |
+				  OTF2_IO_STATUS_FLAG_NO_ACCESS_TIME | OTF2_IO_STATUS_FLAG_NON_BLOCKING;
+	struct model_event event = { .type = EV_STATUS_FLAGS };
+
+	use->inc->status_flags = (use->inc->status_flags & ~settable) | (flags_posix_status(arg) & settable);
+	event.u.status.handle = use->handle;
+	event.u.status.status_flags = use->inc->status_flags;
+	return call_event(r, thread, &event, f->leave_ns);
+}
+
+static int controlled(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	struct fd_use use;
+	int64_t cmd, arg = 0;
+	int ret;
+
+	if (!frame_arg(r, f, ROLE_CMD, &cmd))
+		return 0;
+	if (lock_command(cmd))
+		return op_record_lock(r, thread, f);
+	if (f->failed)
+		return 0;
+	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)
+		return duplicated(r, thread, index, false, cmd == F_DUPFD_CLOEXEC);
+	if ((cmd != F_SETFL && cmd != F_SETFD) || !frame_arg(r, f, ROLE_ARG, &arg))
+		return 0;
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
+	if (ret || !use.inc)
+		return ret;
+	return cmd == F_SETFL ? set_status(r, thread, f, &use, arg) : set_cloexec(r, thread, f, &use, arg & FD_CLOEXEC);
+}
+
+/* What is mapped is told at the end of the call: OTF2 has no event for it. */
+static int mapped(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	struct fd_use use;
+	int ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
+
+	if (ret || !use.inc)
+		return ret;
+	f->used = use.handle;
+	f->maps = true;
+	return 0;
+}
+
+/* A call that failed says nothing but that; of data operations what was asked for is told. */
+static int descriptor_done(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+
+	switch (frame_row(r, f)->op) {
+	case OP_OPEN:
+	case OP_CREATE:
+		return opened(r, thread, index);
+	case OP_DUP:
+		return dup_call(r, thread, index);
+	case OP_SEEK:
+		return positioned(r, thread, f);
+	case OP_MAP:
+		return mapped(r, thread, index);
+	case OP_DELETE:
+	case OP_RENAME:
+		return op_delete(r, thread, f);
+	default:
+		return 0;
+	}
+}
+
+int op_descriptor(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+
+	switch (frame_row(r, f)->op) {
+	case OP_READ:
+		return moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_READ);
+	case OP_WRITE:
+		return moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_WRITE);
+	case OP_SYNC:
+		return moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_FLUSH);
+	case OP_COPY:
+		return copied(r, thread, index);
+	case OP_CLOSE:
+		return frame_row(r, f)->mods & MOD_RANGE ? closed_range(r, thread, f) : closed_one(r, thread, f);
+	case OP_LOCK:
+	case OP_UNLOCK:
+	case OP_TRYLOCK:
+		return op_flock(r, thread, f);
+	case OP_CONTROL:        /* of one that failed only a lock that was not granted is told */
+		return controlled(r, thread, index);
+	default:
+		return f->failed ? 0 : descriptor_done(r, thread, index);
+	}
+}

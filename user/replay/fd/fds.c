@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The descriptors of a process. A number is looked up at the time of a call's entry, in the last few open files that had it, so
+ * that threads that close, open and use the same number at once each get theirs.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <otf2/OTF2_Definitions.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FD (1 << 22)
+
+static struct fd_slot *slot_find(struct process *process, int64_t fd)
+{
+	return fd >= 0 && (uint64_t)fd < process->nfds ? process->fds[fd] : NULL;
+}
+
+static struct fd_slot *slot_get(struct process *process, int64_t fd)
+{
+	size_t wanted = process->nfds ? process->nfds : 64;
+	struct fd_slot **grown;
+
+	if (fd < 0 || fd >= MAX_FD)
+		return NULL;
+	while ((size_t)fd >= wanted)
+		wanted *= 2;
+	if (wanted > process->nfds) {
+		grown = reallocarray(process->fds, wanted, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		memset(grown + process->nfds, 0, (wanted - process->nfds) * sizeof(*grown));
+		process->fds = grown;
+		process->nfds = wanted;
+	}
+	if (!process->fds[fd])
+		process->fds[fd] = calloc(1, sizeof(struct fd_slot));
+	return process->fds[fd];
+}
+
+/* The newest that existed at that time; a closed one is still good while the close was running. */
+static struct incarnation *slot_at(struct fd_slot *slot, uint64_t time_ns)
+{
+	for (unsigned i = 0; i < slot->n; i++) {
+		if (slot->v[i].created_ns > time_ns)
+			continue;
+		return time_ns < slot->v[i].closed_ns ? &slot->v[i] : NULL;
+	}
+	return NULL;
+}
+
+static struct incarnation *slot_push(struct fd_slot *slot, uint64_t time_ns)
+{
+	if (slot->n == INCARNATIONS)
+		slot->n--;
+	memmove(slot->v + 1, slot->v, slot->n * sizeof(slot->v[0]));
+	slot->n++;
+	slot->v[0] = (struct incarnation){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE, .aio_ref = REF_NONE };
+	return &slot->v[0];
+}
+
+/* A description belongs to what is open; if it does not fit, something else was opened unseen. */
+static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
+{
+	struct description *hint = &slot->hint;
+	struct incarnation *inc = slot_at(slot, time_ns);
+
+	hint->valid = false;
+	if (inc && inc->file == REF_NONE) {
+		inc->file = hint->file;
+		if (inc->ref != REF_NONE)
+			r->model->handles.v[inc->ref].file = hint->file;
+		if (inc->aio_ref != REF_NONE)
+			r->model->handles.v[inc->aio_ref].file = hint->file;
+	}
+	if (inc && inc->file == hint->file)
+		return;
+	if (inc)
+		inc->closed_ns = hint->time_ns;
+	inc = slot_push(slot, slot->n ? hint->time_ns : 0);
+	inc->file = hint->file;
+	inc->mode = hint->mode;
+	inc->status_flags = hint->status_flags;
+}
+
+struct incarnation *fd_find(struct replay *r, struct process *process, int64_t fd, uint64_t time_ns)
+{
+	struct fd_slot *slot = slot_find(process, fd);
+
+	if (!slot)
+		return NULL;
+	if (slot->hint.valid && slot->hint.time_ns <= time_ns) {
+		apply_hint(r, slot, time_ns);
+		if (fd <= 2 && slot->n == 1 && !slot->v[0].created_ns)
+			object_on_descriptor(r, process, fd, slot->v[0].file);
+	}
+	return slot_at(slot, time_ns);
+}
+
+struct incarnation *fd_open(struct process *process, int64_t fd, uint64_t time_ns)
+{
+	struct fd_slot *slot = slot_get(process, fd);
+
+	return slot ? slot_push(slot, time_ns) : NULL;
+}
+
+struct incarnation *fd_undescribed(struct process *process, int64_t fd, uint64_t time_ns)
+{
+	struct fd_slot *slot = slot_get(process, fd);
+
+	return slot ? slot_push(slot, slot->n ? time_ns : 0) : NULL;
+}
+
+bool fd_take_hint(struct process *process, int64_t fd, struct description *out)
+{
+	struct fd_slot *slot = slot_find(process, fd);
+
+	if (!slot || !slot->hint.valid)
+		return false;
+	*out = slot->hint;
+	slot->hint.valid = false;
+	return true;
+}
+
+/* ---- descriptions ---- */
+
+static struct description describe(struct replay *r, struct process *process, const struct iop_rec_fd *rec)
+{
+	struct description d = {
+		.time_ns = rec->rec.time_ns, .valid = true, .file = file_described(r, process, rec),
+		.mode = flags_posix_mode(rec->f_flags), .status_flags = flags_posix_status(rec->f_flags),
+	};
+
+	if (rec->cloexec == 1)
+		d.status_flags |= OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
+	else if (!rec->cloexec)
+		d.status_flags &= ~OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
+	return d;
+}
+
+/* A scan reads /proc while the process runs: what the process' own calls told of a number is better. */
+static int scanned(struct replay *r, struct process *process, struct fd_slot *slot, const struct iop_rec_fd *rec)
+{
+	if (slot->n || slot->hint.valid)
+		return 0;
+	slot->hint = describe(r, process, rec);
+	apply_hint(r, slot, rec->rec.time_ns);
+	return fd_handle(r, process, rec->fd, &slot->v[0]) == REF_NONE ? -ENOMEM : 0;
+}
+
+int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec)
+{
+	struct fd_slot *slot = slot_get(process, rec->fd);
+
+	if (!slot)
+		return rec->fd < 0 || rec->fd >= MAX_FD ? 0 : -ENOMEM;
+	if (rec->rec.flags & IOP_F_SCAN)
+		return scanned(r, process, slot, rec);
+	slot->hint = describe(r, process, rec);
+	return slot->hint.file == REF_NONE ? -ENOMEM : 0;
+}
+
+/* ---- handles ---- */
+
+const char *fd_standard_name(int64_t fd)
+{
+	static const char *const standard[] = { "stdin", "stdout", "stderr" };
+
+	return fd >= 0 && fd <= 2 ? standard[fd] : NULL;
+}
+
+static const char *fd_name(struct replay *r, int64_t fd, const struct incarnation *inc)
+{
+	if (fd_standard_name(fd))
+		return fd_standard_name(fd);
+	return inc->file == REF_NONE ? model_stringf(r->model, "fd %lld", (long long)fd) : "";
+}
+
+uint32_t fd_paradigm(const struct replay *r, uint32_t file)
+{
+	bool socket = file != REF_NONE && r->files.v[file].socket && r->socket_paradigm != REF_NONE;
+
+	return socket ? r->socket_paradigm : r->fd_paradigm;
+}
+
+uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc)
+{
+	struct model_handle def = {
+		.file = inc->file, .paradigm = fd_paradigm(r, inc->file), .comm = REF_NONE, .parent = REF_NONE, .group = process->group,
+		.precreated = true, .pre_mode = inc->mode, .pre_status_flags = inc->status_flags,
+	};
+
+	if (inc->ref != REF_NONE)
+		return inc->ref;
+	def.name = fd_name(r, fd, inc);
+	if (def.file == REF_NONE)
+		r->undescribed++;
+	inc->ref = def.name ? handle_new(r, &def) : REF_NONE;
+	return inc->ref;
+}
+
+/* ---- processes ---- */
+
+int fd_inherit(struct replay *r, struct process *child, const struct process *parent)
+{
+	(void)r;
+	for (size_t fd = 0; fd < parent->nfds; fd++) {
+		const struct fd_slot *from = parent->fds[fd];
+		struct incarnation *inc;
+
+		if (!from || !from->n || from->v[0].closed_ns != NEVER)
+			continue;
+		inc = fd_open(child, fd, 0);
+		if (!inc)
+			return -ENOMEM;
+		*inc = from->v[0];
+		inc->created_ns = 0;
+		inc->ref = inc->aio_ref = REF_NONE;
+	}
+	return 0;
+}
+
+int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns)
+{
+	struct process *process = thread->process;
+	int ret = 0;
+
+	for (size_t fd = 0; fd < process->nfds && !ret; fd++) {
+		struct fd_slot *slot = process->fds[fd];
+		struct model_event event = { .type = EV_DESTROY };
+
+		if (slot)
+			slot->hint.valid = false;
+		if (!slot || !slot->n || slot->v[0].closed_ns != NEVER ||
+		    !(slot->v[0].status_flags & OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC))
+			continue;
+		slot->v[0].closed_ns = time_ns;
+		event.u.destroy.handle = slot->v[0].ref;
+		if (slot->v[0].ref != REF_NONE)
+			ret = call_event(r, thread, &event, time_ns);
+	}
+	return ret;
+}
+
+void fd_free(struct process *process)
+{
+	for (size_t fd = 0; fd < process->nfds; fd++)
+		free(process->fds[fd]);
+	free(process->fds);
+	process->fds = NULL;
+	process->nfds = 0;
+}

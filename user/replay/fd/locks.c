@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Locks on files: flock(2) and the record locks of fcntl(2) (lockf(3) calls that). An unlock does not say what kind of lock it
+ * gives back, so what a process was seen to lock is kept.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <otf2/OTF2_Events.h>
+#include <stdlib.h>
+#include <sys/file.h>
+
+#define TO_THE_END UINT64_MAX
+
+bool lock_command(int64_t cmd)
+{
+	return cmd == F_GETLK || cmd == F_SETLK || cmd == F_SETLKW || cmd == F_OFD_GETLK || cmd == F_OFD_SETLK ||
+	       cmd == F_OFD_SETLKW;
+}
+
+static int lock_event(struct replay *r, struct thread *thread, const struct frame *f, enum model_event_type type,
+		      const struct held_lock *lock)
+{
+	struct model_event event = { .type = type, .u.lock = { .handle = lock->handle, .kind = lock->kind } };
+
+	event.u.lock.ranged = lock->space != LOCK_OF_FILE && lock->last >= lock->first;
+	event.u.lock.offset = lock->first;
+	event.u.lock.bytes = lock->last == TO_THE_END ? 0 : lock->last - lock->first + 1;
+	return call_event(r, thread, &event, f->leave_ns);
+}
+
+/* ---- what is held ---- */
+
+static int add(struct process *process, const struct held_lock *lock)
+{
+	struct held_lock *held = malloc(sizeof(*held));
+
+	if (!held)
+		return -ENOMEM;
+	*held = *lock;
+	held->next = process->locks;
+	process->locks = held;
+	return 0;
+}
+
+static void remove_at(struct held_lock **at)
+{
+	struct held_lock *gone = *at;
+
+	*at = gone->next;
+	free(gone);
+}
+
+/* Whether both are of one owner on one file and have bytes in common. flock's belong to the open file behind a handle. */
+static bool meet(const struct held_lock *a, const struct held_lock *b)
+{
+	if (a->space != b->space || a->file != b->file || a->first > a->last || b->first > b->last)
+		return false;   /* an unknown range meets none */
+	return a->space == LOCK_OF_FILE ? a->handle == b->handle : a->first <= b->last && b->first <= a->last;
+}
+
+/* Takes this range out of all that is held: what lies before it and behind it stays. Adds up the kinds that were there (bits). */
+static int carve(struct process *process, const struct held_lock *range, unsigned *kinds)
+{
+	for (struct held_lock **at = &process->locks; *at;) {
+		struct held_lock *held = *at, rest = *held;
+
+		if (!meet(held, range)) {
+			at = &held->next;
+			continue;
+		}
+		*kinds |= 1u << held->kind;
+		if (held->first < range->first && held->last > range->last) {
+			rest.first = range->last + 1;
+			held->last = range->first - 1;
+			return add(process, &rest);     /* ranges that are held do not overlap: there is no other */
+		}
+		if (held->first < range->first) {
+			held->last = range->first - 1;
+			at = &held->next;
+		} else if (held->last > range->last) {
+			held->first = range->last + 1;
+			at = &held->next;
+		} else {
+			remove_at(at);
+		}
+	}
+	return 0;
+}
+
+void locks_closed(struct process *process, uint32_t file)
+{
+	for (struct held_lock **at = &process->locks; *at;)
+		if ((*at)->space == LOCK_OF_PROCESS && (*at)->file == file)
+			remove_at(at);
+		else
+			at = &(*at)->next;
+}
+
+void locks_free(struct process *process)
+{
+	while (process->locks)
+		remove_at(&process->locks);
+}
+
+/* ---- lock and unlock ---- */
+
+static int acquire(struct replay *r, struct thread *thread, const struct frame *f, const struct held_lock *lock)
+{
+	unsigned replaced = 0;
+	int ret = carve(thread->process, lock, &replaced);      /* a new kind takes the place of the old one */
+
+	if (!ret)
+		ret = add(thread->process, lock);
+	return ret ? ret : lock_event(r, thread, f, EV_LOCK, lock);
+}
+
+static bool is_unknown_range(const struct held_lock *lock)
+{
+	return lock->first > lock->last;
+}
+
+/* A range that begins at the descriptor's position (lockf): its kind is known if the process has but one kind of lock on the
+ * file. One such lock ends with it. */
+static unsigned kind_without_range(struct process *process, const struct held_lock *range)
+{
+	struct held_lock **same = NULL;
+	unsigned kinds = 0;
+
+	for (struct held_lock **at = &process->locks; *at; at = &(*at)->next) {
+		if ((*at)->space != range->space || (*at)->file != range->file)
+			continue;
+		kinds |= 1u << (*at)->kind;
+		if (is_unknown_range(*at))
+			same = at;
+	}
+	if (same)
+		remove_at(same);
+	return kinds & (kinds - 1) ? 0 : kinds;
+}
+
+/* One event for each kind of lock that is given back. */
+static int release(struct replay *r, struct thread *thread, const struct frame *f, struct held_lock *range)
+{
+	unsigned kinds = 0;
+	int ret = 0;
+
+	if (is_unknown_range(range))
+		kinds = kind_without_range(thread->process, range);
+	else
+		ret = carve(thread->process, range, &kinds);
+	r->unknown_unlocks += !kinds;
+	for (range->kind = 0; range->kind <= OTF2_LOCK_SHARED && !ret; range->kind++)
+		if (kinds & 1u << range->kind)
+			ret = lock_event(r, thread, f, EV_UNLOCK, range);
+	return ret;
+}
+
+/* The lock of a handle that was inherited or duplicated may be given back by another one of the same open file. */
+static void find_other_handle(const struct process *process, struct held_lock *range)
+{
+	const struct held_lock *other = NULL;
+
+	for (const struct held_lock *held = process->locks; held; held = held->next) {
+		if (held->space != LOCK_OF_FILE || held->file != range->file)
+			continue;
+		if (held->handle == range->handle)
+			return;
+		other = held;
+	}
+	if (other)
+		range->handle = other->handle;
+}
+
+int op_flock(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	struct held_lock lock = { .space = LOCK_OF_FILE, .last = TO_THE_END };
+	struct fd_use use;
+	int64_t cmd;
+	int ret;
+
+	if (!frame_arg(r, f, ROLE_CMD, &cmd) || (f->failed && !(cmd & LOCK_NB && f->ret == -EWOULDBLOCK)))
+		return 0;
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
+	if (ret || !use.inc)
+		return ret;
+	lock.handle = use.handle;
+	lock.file = use.inc->file;
+	lock.kind = cmd & LOCK_SH ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE;
+	if (f->failed)
+		return lock_event(r, thread, f, EV_TRYLOCK, &lock);
+	if (!(cmd & LOCK_UN))
+		return acquire(r, thread, f, &lock);
+	find_other_handle(thread->process, &lock);
+	return release(r, thread, f, &lock);
+}
+
+/* The bytes that a struct flock means (fcntl(2)). */
+static void range_of(int64_t start, int64_t len, struct held_lock *lock)
+{
+	if (start < 0 || (len < 0 && start + len < 0))
+		return;
+	lock->first = len < 0 ? start + len : start;
+	lock->last = (uint64_t)(len < 0 ? start : start + len) - 1;
+	if (!len)
+		lock->last = TO_THE_END;
+}
+
+/* 0: an event is due; -ENODATA: it cannot be said which. */
+static int record_lock_of(const struct replay *r, const struct frame *f, int64_t cmd, struct held_lock *lock, int16_t *type)
+{
+	int64_t word, start, len;
+
+	if (!frame_arg(r, f, ROLE_LOCK, &word) || !frame_arg(r, f, ROLE_OFFSET, &start) || !frame_arg(r, f, ROLE_BYTES, &len))
+		return -ENODATA;
+	*type = word & 0xffff;
+	lock->space = cmd == F_SETLK || cmd == F_SETLKW ? LOCK_OF_PROCESS : LOCK_OF_DESCRIPTION;
+	lock->kind = *type == F_RDLCK ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE;
+	lock->first = 1;        /* above last: an unknown range, for one that depends on the descriptor's position */
+	if ((word >> 16 & 0xffff) == SEEK_SET)
+		range_of(start, len, lock);
+	return 0;
+}
+
+int op_record_lock(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	struct held_lock lock = { 0 };
+	struct fd_use use;
+	int64_t cmd = 0;
+	int16_t type;
+	int ret;
+
+	frame_arg(r, f, ROLE_CMD, &cmd);
+	if (cmd == F_GETLK || cmd == F_OFD_GETLK || (f->failed && f->ret != -EAGAIN && f->ret != -EACCES))
+		return 0;       /* asks only; failed for another reason than that it is locked */
+	if (record_lock_of(r, f, cmd, &lock, &type)) {
+		r->unknown_locks++;
+		return 0;
+	}
+	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
+	if (ret || !use.inc)
+		return ret;
+	lock.handle = use.handle;
+	lock.file = use.inc->file;
+	if (f->failed)
+		return lock_event(r, thread, f, EV_TRYLOCK, &lock);
+	return type == F_UNLCK ? release(r, thread, f, &lock) : acquire(r, thread, f, &lock);
+}

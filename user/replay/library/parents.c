@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Parents of handles: the handle on top of the thread's stack, if it is on the same file. An outer call whose handle is still in
+ * the making gets its ref when the first handle below it needs one, outermost first, so that a parent's ref is the smaller one.
+ */
+#include "replay/state.h"
+
+#include <string.h>
+
+static const char *file_path(const struct replay *r, uint32_t file)
+{
+	return file == REF_NONE ? NULL : r->model->files.v[file].path;
+}
+
+static const char *frame_path(const struct frame *f)
+{
+	return f->path && f->path[0] ? f->path : NULL;
+}
+
+static bool same_path(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+/* Is a handle of this file, or of this path by words where the file is not known yet, on the file of the frame's handle? */
+static bool frame_on_file(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
+{
+	uint32_t mine = f->object ? f->object->file : f->file;
+	const char *my_path = f->makes ? frame_path(f) : NULL;
+
+	if (mine != REF_NONE && file != REF_NONE)
+		return mine == file;
+	return same_path(my_path, path) || same_path(file_path(r, mine), path) || same_path(my_path, file_path(r, file));
+}
+
+uint32_t parent_of(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path)
+{
+	while (index--) {
+		struct frame *f = &thread->frames[index];
+
+		if (f->doubtful)
+			return REF_NONE;
+		if (!f->makes && !f->object)
+			continue;
+		if (!frame_on_file(r, f, file, path))
+			return REF_NONE;
+		return f->makes ? frame_handle(r, thread, index) : object_handle(r, thread->process, f->object);
+	}
+	return REF_NONE;
+}
+
+/* The file that the nearest call of another library above is on, as the kernel told it. */
+static uint32_t enclosing_file(const struct replay *r, const struct thread *thread, unsigned index, uint32_t layer)
+{
+	while (index--) {
+		const struct frame *f = &thread->frames[index];
+
+		if (f->doubtful)
+			return REF_NONE;
+		if (frame_row(r, f)->layer == layer || (!f->makes && !f->object))
+			continue;
+		if (f->makes)
+			return f->resolved ? f->file : REF_NONE;
+		return f->object->file;
+	}
+	return REF_NONE;
+}
+
+/* The one open file of this layer on that file; NULL if there are several. */
+static struct object *root_on(const struct process *process, uint32_t layer, uint32_t file)
+{
+	struct object *found = NULL;
+
+	for (struct object *o = process->objects; o; o = o->hh.next) {
+		if (!o->root || o->key.layer != layer || o->file != file)
+			continue;
+		if (found)
+			return NULL;
+		found = o;
+	}
+	return found;
+}
+
+/* An identifier that a library made unseen (the group that H5Literate hands to netCDF's callback): it is in the file that the call
+ * above works on. Streams and other pointers are not: an error message may be printed anywhere. */
+void object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object)
+{
+	uint32_t layer = object->key.layer;
+	struct object *root;
+
+	if (r->set.layers[layer].handle_kind != HANDLE_ID || object->file != REF_NONE)
+		return;
+	object->file = enclosing_file(r, thread, index, layer);
+	root = object->file != REF_NONE ? root_on(thread->process, layer, object->file) : NULL;
+	if (root)
+		object->parent = root->ref;
+}
+
+static struct object *parent_object(struct replay *r, struct thread *thread, struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+	struct object *object;
+	int64_t value;
+
+	if (!frame_arg(r, f, ROLE_PARENT, &value))
+		return NULL;
+	value &= frame_layer(r, f)->handle_mask;
+	object = object_find(thread->process, row->layer, value);
+	if (object)
+		return object;
+	object = object_add(r, thread->process, row->layer, value);
+	if (object)
+		object_place(r, thread, f - thread->frames, object);
+	return object;
+}
+
+static const char *object_name(struct replay *r, const struct frame *f)
+{
+	struct str name = frame_string(r, f, ROLE_NAME);
+
+	return name.p ? model_string(r->model, name.p, name.len) : "";
+}
+
+uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	struct object *parent;
+	struct model_handle def;
+
+	if (f->ref != REF_NONE)
+		return f->ref;
+	parent = parent_object(r, thread, f);
+	if (parent && f->file == REF_NONE)
+		f->file = parent->file;
+	def = (struct model_handle){ .file = f->file, .comm = f->comm, .paradigm = frame_info(r, f)->paradigm,
+				     .group = thread->process->group };
+	def.parent = parent ? object_handle(r, thread->process, parent) : parent_of(r, thread, index, f->file, frame_path(f));
+	def.name = object_name(r, f);
+	if (!def.name)
+		return REF_NONE;
+	if (comm_is_shared(r, f->comm) && frame_path(f))
+		f->ref = handle_unified(r, thread->process, &def, f->path);
+	else
+		f->ref = handle_new(r, &def);
+	return f->ref;
+}
+
+static void set_file(struct replay *r, struct frame *f, uint32_t file, bool resolved)
+{
+	f->file = file;
+	f->resolved = resolved;
+	if (f->ref != REF_NONE && (resolved || r->model->handles.v[f->ref].file == REF_NONE))
+		r->model->handles.v[f->ref].file = file;
+}
+
+void frame_resolve(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+
+	if (!f->resolved && f->file == REF_NONE && frame_path(f))
+		set_file(r, f, file_by_path(r, thread->process, f->path), false);
+}
+
+static bool names_file(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
+{
+	const char *mine = frame_path(f);
+
+	if (!mine)      /* tmpfile and the like: whatever is made below it; a name inside a file is none of the file */
+		return frame_info(r, f)->arg[ROLE_PATH] < 0 && frame_info(r, f)->arg[ROLE_PARENT] < 0;
+	return same_path(mine, path) || same_path(path_last(mine), path_last(file_path(r, file)));
+}
+
+void file_was_made(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path)
+{
+	while (file != REF_NONE && index--) {
+		struct frame *f = &thread->frames[index];
+
+		if (f->makes && !f->resolved && !f->doubtful && names_file(r, f, file, path))
+			set_file(r, f, file, true);
+	}
+}
+
+/* Sockets and pipes are used inside calls on files too, but a stream may be on one. */
+static bool may_be_of(const struct replay *r, const struct object *object, uint32_t file, bool nearest)
+{
+	if (r->files.v[file].regular || !r->files.v[file].kernel)
+		return true;
+	return nearest && r->set.layers[object->key.layer].handle_kind == HANDLE_POINTER;
+}
+
+void file_was_used(struct replay *r, struct thread *thread, unsigned index, uint32_t file)
+{
+	bool nearest = true;
+
+	while (file != REF_NONE && index--) {
+		struct frame *f = &thread->frames[index];
+		struct object *object = f->object;
+
+		if (f->doubtful)
+			return;
+		if (f->makes && !f->resolved && frame_path(f) && names_file(r, f, file, NULL))
+			set_file(r, f, file, true);
+		if (!object)
+			continue;
+		if (object->file == REF_NONE && may_be_of(r, object, file, nearest)) {
+			object->file = file;
+			if (object->ref != REF_NONE)
+				r->model->handles.v[object->ref].file = file;
+		}
+		nearest = false;
+	}
+}

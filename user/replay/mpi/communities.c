@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Communicators that a program makes of others. The creation is collective over the parent, whose members make such calls in one
+ * order (MPI 4.0, 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of
+ * a process' calls were seen. Who becomes a member is in the arguments: the color of a split, the group (its size and the own
+ * rank).
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct count_key { uint32_t context; int32_t color; uint16_t probe, pad[3]; };
+struct comm_count { struct count_key key; unsigned n; UT_hash_handle hh; };
+
+/* Where creations are counted: every communicator is one, a copy too. community: REF_NONE for copies of the world. */
+struct comm_context { char *key; uint32_t index, community; UT_hash_handle hh; };
+
+/* rank: in the new communicator, where the call's group told it, else -1. */
+struct member { uint32_t group; int32_t order, rank; uint64_t enter_ns, leave_ns; };
+
+struct community {
+	uint32_t parent, ref;           /* community, REF_NONE the world; model comm, REF_NONE until a file is opened on it */
+	uint32_t job;
+	const struct creation *creation;
+	int32_t size;                   /* by its group, 0 if none told it */
+	const char *name;
+	bool known, partial;            /* communities_finish */
+	MODEL_ARRAY(struct member, members);
+};
+
+/* calls: of all colors */
+struct creation { char *key; unsigned calls; UT_hash_handle hh; };
+
+struct communities {
+	struct comm_context *contexts;
+	struct creation *creations;
+	MODEL_ARRAY(struct comm_context *, context_list);
+	MODEL_ARRAY(struct creation *, creation_list);
+	MODEL_ARRAY(struct community *, list);
+};
+
+/* ---- tables ---- */
+
+static struct communities *communities(struct replay *r)
+{
+	if (!r->communities)
+		r->communities = calloc(1, sizeof(*r->communities));
+	return r->communities;
+}
+
+static struct comm_context *context_get(struct communities *c, const char *key, bool *made)
+{
+	struct comm_context *context, **slot;
+
+	HASH_FIND_STR(c->contexts, key, context);
+	*made = !context;
+	if (context)
+		return context;
+	slot = MODEL_ADD(c->context_list);
+	context = slot ? calloc(1, sizeof(*context)) : NULL;
+	if (!context)
+		return NULL;
+	*slot = context;
+	context->key = strdup(key);
+	if (!context->key)
+		return NULL;
+	context->index = CONTEXT_OTHERS + c->context_list.n - 1;
+	context->community = REF_NONE;
+	HASH_ADD_KEYPTR(hh, c->contexts, context->key, strlen(context->key), context);
+	return hash_added(context) ? context : NULL;    /* the list owns it */
+}
+
+static struct creation *creation_get(struct communities *c, const char *key)
+{
+	struct creation *creation, **slot;
+
+	HASH_FIND_STR(c->creations, key, creation);
+	if (creation)
+		return creation;
+	slot = MODEL_ADD(c->creation_list);
+	creation = slot ? calloc(1, sizeof(*creation)) : NULL;
+	if (!creation)
+		return NULL;
+	*slot = creation;
+	creation->key = strdup(key);
+	if (!creation->key)
+		return NULL;
+	HASH_ADD_KEYPTR(hh, c->creations, creation->key, strlen(creation->key), creation);
+	return hash_added(creation) ? creation : NULL;
+}
+
+static struct community *community_new(struct communities *c)
+{
+	struct community **slot = MODEL_ADD(c->list), *community = slot ? calloc(1, sizeof(*community)) : NULL;
+
+	if (!community)
+		return NULL;
+	*slot = community;
+	community->parent = community->ref = REF_NONE;
+	return community;
+}
+
+static const struct comm_context *context_of(const struct replay *r, uint32_t context)
+{
+	return context < CONTEXT_OTHERS ? NULL : r->communities->context_list.v[context - CONTEXT_OTHERS];
+}
+
+/* ---- what a creating call says ---- */
+
+static unsigned nth_call(struct process *process, uint32_t context, uint16_t probe, int32_t color)
+{
+	struct count_key key = { context, color, probe, { 0 } };
+	struct comm_count *count;
+
+	HASH_FIND(hh, process->comm_counts, &key, sizeof(key), count);
+	if (!count) {
+		count = calloc(1, sizeof(*count));
+		if (!count)
+			return 0;
+		count->key = key;
+		HASH_ADD(hh, process->comm_counts, key, sizeof(count->key), count);
+		if (!hash_added(count)) {
+			free(count);
+			return 0;
+		}
+	}
+	return ++count->n;
+}
+
+/* A group as Open MPI has it: size and own rank, one behind the other; MPI_UNDEFINED, a negative number, for a stranger. */
+static bool group_of(const struct replay *r, const struct thread *thread, const struct frame *f, int32_t *size, int32_t *rank)
+{
+	int64_t value;
+
+	if (!thread->process->libraries[frame_row(r, f)->layer].known_abi || !frame_arg(r, f, ROLE_GROUP, &value))
+		return false;
+	*size = value & UINT32_MAX;
+	*rank = value >> 32;
+	return *size >= 0 && *rank < *size;
+}
+
+struct claim { int64_t color, order; int32_t size, rank; bool member, known; };
+
+/* Whether this process becomes a member, of which of the new communicators, and where in it. */
+static struct claim claim_of(const struct replay *r, const struct thread *thread, const struct frame *f, bool null)
+{
+	struct claim claim = { .rank = -1 };
+	bool colored = frame_arg(r, f, ROLE_COLOR, &claim.color),
+	     open_mpi = thread->process->libraries[frame_row(r, f)->layer].known_abi;
+	int64_t reorder;
+
+	claim.member = !null;
+	/* a grid or graph: those who get a communicator; in the parent's order, if the library may not change it, or is Open MPI */
+	if (frame_info(r, f)->arg[ROLE_ARG] >= 0) {
+		claim.known = frame_arg(r, f, ROLE_ARG, &reorder) && (!reorder || open_mpi) && thread->process->knows_null;
+		return claim;
+	}
+	if (frame_info(r, f)->arg[ROLE_GROUP] >= 0) {
+		claim.known = group_of(r, thread, f, &claim.size, &claim.rank);
+		claim.member = claim.rank >= 0;
+		return claim;
+	}
+	frame_arg(r, f, ROLE_KEY, &claim.order);
+	/* of the types of split only 0, MPI_COMM_TYPE_SHARED of Open MPI, makes one communicator of a node's processes */
+	claim.known = colored && (!(frame_row(r, f)->mods & MOD_NODE) || claim.color < 0 || (!claim.color && open_mpi));
+	claim.member = claim.color >= 0;
+	return claim;
+}
+
+static int add_member(struct replay *r, struct thread *thread, const struct frame *f, const struct comm_context *context,
+		      const struct claim *claim)
+{
+	struct community *community = r->communities->list.v[context->community];
+	struct member *member = MODEL_ADD(community->members);
+
+	if (!member)
+		return -ENOMEM;
+	*member = (struct member){ thread->process->group, claim->order, claim->rank, f->enter_ns, f->leave_ns };
+	if (claim->size && community->size && claim->size != community->size)
+		community->size = -1;
+	else if (claim->size)
+		community->size = claim->size;
+	return 0;
+}
+
+static int found_community(struct replay *r, struct process *process, struct comm_context *context, uint32_t parent,
+			   const struct creation *creation)
+{
+	const char *name = strchr(context->key, ' ') + 1;
+	struct community *community = community_new(r->communities);
+	struct job *job = job_of(r, process->group);
+
+	if (!community || !job)
+		return -ENOMEM;
+	context->community = r->communities->list.n - 1;
+	community->parent = parent;
+	community->creation = creation;
+	community->job = job - r->jobs.v;
+	community->name = model_string(r->model, name, strlen(name));
+	return community->name ? 0 : -ENOMEM;
+}
+
+/* The creation's name behind the job's number, the same in every process: its way down from the world. */
+static char *creation_name(struct replay *r, struct process *process, const struct frame *f, uint32_t from)
+{
+	const struct comm_context *parent = context_of(r, from);
+	const struct job *job = job_of(r, process->group);
+	int64_t tag = 0;
+	bool tagged = frame_info(r, f)->arg[ROLE_GROUP] >= 0 && frame_arg(r, f, ROLE_COLOR, &tag);
+	unsigned n = nth_call(process, from, f->probe, tag);
+	char *name;
+	int len;
+
+	if (!job || !n)
+		return NULL;
+	if (parent)
+		len = asprintf(&name, "%s/%s %u", parent->key, frame_row(r, f)->name, n);
+	else
+		len = asprintf(&name, "%zu MPI_COMM_WORLD/%s %u", (size_t)(job - r->jobs.v), frame_row(r, f)->name, n);
+	if (len >= 0 && tagged) {
+		char *untagged = name;
+
+		len = asprintf(&name, "%s tag %lld", untagged, (long long)tag);
+		free(untagged);
+	}
+	return len < 0 ? NULL : name;
+}
+
+/* A communicator of the same members is a context of its own. */
+static int copied(struct replay *r, uint32_t from, const char *name, uint32_t *to)
+{
+	const struct comm_context *parent = context_of(r, from);
+	bool made;
+	struct comm_context *context = context_get(r->communities, name, &made);
+
+	if (!context)
+		return -ENOMEM;
+	context->community = parent ? parent->community : REF_NONE;
+	*to = context->index;
+	return 0;
+}
+
+/* Of one creation each color makes a communicator. */
+static int joined(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, const struct creation *creation,
+		  const struct claim *claim, uint32_t *to)
+{
+	const struct comm_context *parent = context_of(r, from);
+	bool colored = frame_info(r, f)->arg[ROLE_COLOR] >= 0 && frame_info(r, f)->arg[ROLE_GROUP] < 0, made;
+	struct comm_context *context;
+	char *key;
+	int ret = 0;
+
+	if (asprintf(&key, colored ? "%s color %lld" : "%s", creation->key, (long long)claim->color) < 0)
+		return -ENOMEM;
+	context = context_get(r->communities, key, &made);
+	free(key);
+	if (!context)
+		return -ENOMEM;
+	if (made)
+		ret = found_community(r, thread->process, context, parent ? parent->community : REF_NONE, creation);
+	*to = context->index;
+	return ret ? ret : add_member(r, thread, f, context, claim);
+}
+
+static int create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, const struct claim *claim,
+		  uint32_t *to)
+{
+	struct creation *creation;
+	char *name = communities(r) ? creation_name(r, thread->process, f, from) : NULL;
+	int ret = 0;
+
+	if (!name)
+		return -ENOMEM;
+	if (!(frame_row(r, f)->mods & MOD_PART)) {
+		ret = copied(r, from, name, to);
+	} else {
+		creation = creation_get(r->communities, name);
+		ret = creation ? 0 : -ENOMEM;
+		if (creation)
+			creation->calls++;
+		if (creation && claim->known && claim->member)
+			ret = joined(r, thread, f, from, creation, claim, to);
+	}
+	free(name);
+	return ret;
+}
+
+int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to)
+{
+	bool part = frame_row(r, f)->mods & MOD_PART;
+	struct claim claim = claim_of(r, thread, f, null);
+
+	*to = REF_NONE;
+	if (part && (!claim.known || (claim.member && from != CONTEXT_SELF && !thread->process->counts_comms)))
+		r->unknown_creations++;
+	if (from != CONTEXT_SELF && thread->process->counts_comms)
+		return create(r, thread, f, from, &claim, to);
+	if (!part || (from == CONTEXT_SELF && claim.known && claim.member))
+		*to = from;
+	return 0;
+}
+
+uint32_t community_ref(struct replay *r, uint32_t context)
+{
+	uint32_t index = context_of(r, context)->community;
+	struct community *community;
+	struct model_comm *comm;
+
+	if (index == REF_NONE)
+		return COMMUNITY_WORLD;
+	community = r->communities->list.v[index];
+	if (community->ref != REF_NONE)
+		return community->ref;
+	comm = MODEL_ADD(r->model->comms);
+	if (!comm)
+		return REF_NONE;
+	comm->name = community->name;
+	comm->kind = COMM_KIND_OTHER;
+	return community->ref = r->model->comms.n - 1;
+}
+
+/* ---- the end: who they are ---- */
+
+/* Where a process is in the parent, -1 if it is no member of it. */
+static int64_t place_in(const struct replay *r, const struct community *c, uint32_t group)
+{
+	const struct community *parent = c->parent == REF_NONE ? NULL : r->communities->list.v[c->parent];
+	const struct model_group *g = &r->model->groups.v[group];
+
+	if (!parent)
+		return g->rank >= 0 && g->job == r->jobs.v[c->job].number ? g->rank : -1;
+	for (size_t i = 0; i < parent->members.n; i++)
+		if (parent->members.v[i].group == group)
+			return i;
+	return -1;
+}
+
+static size_t size_of_parent(const struct replay *r, const struct community *c)
+{
+	size_t n = 0;
+
+	if (c->parent != REF_NONE)
+		return r->communities->list.v[c->parent]->members.n;
+	for (size_t i = 0; i < r->model->groups.n; i++) {
+		const struct model_group *g = &r->model->groups.v[i];
+
+		n += g->rank >= 0 && g->job == r->jobs.v[c->job].number;
+	}
+	return n;
+}
+
+static bool parent_is_partial(const struct replay *r, const struct community *c)
+{
+	if (c->parent != REF_NONE)
+		return r->communities->list.v[c->parent]->partial;
+	return r->jobs.v[c->job].size > size_of_parent(r, c);
+}
+
+struct sorting { const struct replay *r; const struct community *c; };
+
+static int by_order(const void *a, const void *b, void *arg)
+{
+	const struct member *x = a, *y = b;
+	const struct sorting *s = arg;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return place_in(s->r, s->c, x->group) < place_in(s->r, s->c, y->group) ? -1 : 1;
+}
+
+/* What was taken for one creation must look like one: no process leaves it before all have entered, and nobody is in it twice. */
+static bool is_plausible(const struct replay *r, const struct community *c)
+{
+	uint64_t entered = 0, left = UINT64_MAX;
+
+	for (size_t i = 0; i < c->members.n; i++) {
+		const struct member *m = &c->members.v[i];
+
+		entered = m->enter_ns > entered ? m->enter_ns : entered;
+		left = m->leave_ns < left ? m->leave_ns : left;
+		if (place_in(r, c, m->group) < 0 || (c->size && m->rank >= c->size))
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (c->members.v[k].group == m->group || (m->rank >= 0 && c->members.v[k].rank == m->rank))
+				return false;
+	}
+	return entered <= left;
+}
+
+static void resolve(struct replay *r, struct community *c)
+{
+	struct sorting sorting = { r, c };
+
+	if (c->parent != REF_NONE && !r->communities->list.v[c->parent]->known)
+		return;
+	if (c->size < 0 || (c->size && c->members.n > (size_t)c->size) || !is_plausible(r, c))
+		return;
+	c->known = true;
+	c->partial = c->size ? c->members.n < (size_t)c->size :
+			       parent_is_partial(r, c) || c->creation->calls < size_of_parent(r, c);
+	qsort_r(c->members.v, c->members.n, sizeof(*c->members.v), by_order, &sorting);
+}
+
+static int define(struct replay *r, struct community *c)
+{
+	struct model_comm *comm = &r->model->comms.v[c->ref];
+
+	comm->members = calloc(c->members.n + 1, sizeof(*comm->members));
+	if (!comm->members)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->members.n; i++)
+		comm->members[comm->nmembers++] = c->members.v[i].group;
+	if (c->partial)
+		comm->name = model_stringf(r->model, "%s (members that were recorded)", comm->name);
+	if (comm->name && r->model->njobs > 1)
+		comm->name = model_stringf(r->model, "%s (job %u)", comm->name, r->jobs.v[c->job].number + 1);
+	return comm->name ? 0 : -ENOMEM;
+}
+
+/* Takes the definitions away whose members are unknown; the handles on them keep none. */
+static int drop_unknown(struct replay *r, size_t unknown)
+{
+	struct model *model = r->model;
+	uint32_t *refs = calloc(model->comms.n + 1, sizeof(*refs)), n = 0;
+
+	if (!refs)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->communities->list.n; i++)
+		if (r->communities->list.v[i]->ref != REF_NONE && !r->communities->list.v[i]->known)
+			refs[r->communities->list.v[i]->ref] = REF_NONE;
+	for (size_t i = 0; i < model->comms.n; i++) {
+		if (refs[i] == REF_NONE)
+			continue;
+		model->comms.v[n] = model->comms.v[i];
+		refs[i] = n++;
+	}
+	model->comms.n = n;
+	for (size_t i = 0; i < model->handles.n; i++)
+		if (model->handles.v[i].comm != REF_NONE)
+			model->handles.v[i].comm = refs[model->handles.v[i].comm];
+	free(refs);
+	return model_note(model, "%zu communicators: who their members are is unknown, their handles have none", unknown);
+}
+
+int communities_finish(struct replay *r)
+{
+	size_t unknown = 0;
+	int ret = 0;
+
+	for (size_t i = 0; r->communities && i < r->communities->list.n && !ret; i++) {
+		struct community *c = r->communities->list.v[i];
+
+		resolve(r, c);
+		if (c->ref == REF_NONE)
+			continue;
+		unknown += !c->known;
+		ret = c->known ? define(r, c) : 0;
+	}
+	if (!ret && unknown)
+		ret = drop_unknown(r, unknown);
+	if (!ret && r->unknown_creations)
+		ret = model_note(r->model,
+				 "%llu calls made communicators whose members are unknown: their process was not recorded from "
+				 "MPI_Init on, or lost records, or the arguments do not tell",
+				 (unsigned long long)r->unknown_creations);
+	return ret;
+}
+
+void communities_free_process(struct process *process)
+{
+	struct comm_count *count, *next;
+
+	HASH_ITER(hh, process->comm_counts, count, next) {
+		HASH_DEL(process->comm_counts, count);
+		free(count);
+	}
+	process->counts_comms = false;
+}
+
+void communities_free(struct replay *r)
+{
+	struct communities *c = r->communities;
+
+	if (!c)
+		return;
+	HASH_CLEAR(hh, c->contexts);
+	HASH_CLEAR(hh, c->creations);
+	for (size_t i = 0; i < c->context_list.n; i++) {
+		free(c->context_list.v[i] ? c->context_list.v[i]->key : NULL);
+		free(c->context_list.v[i]);
+	}
+	for (size_t i = 0; i < c->creation_list.n; i++) {
+		free(c->creation_list.v[i] ? c->creation_list.v[i]->key : NULL);
+		free(c->creation_list.v[i]);
+	}
+	for (size_t i = 0; i < c->list.n; i++) {
+		free(c->list.v[i] ? c->list.v[i]->members.v : NULL);
+		free(c->list.v[i]);
+	}
+	free(c->context_list.v);
+	free(c->creation_list.v);
+	free(c->list.v);
+	free(c);
+	r->communities = NULL;
+}

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What calls do on handles, whatever their layer: events of making, use and end, sizes; and the calls of library layers. What a
+ * call on a descriptor does is in fdops.c.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <otf2/OTF2_Definitions.h>
+#include <otf2/OTF2_Events.h>
+#include <string.h>
+
+/* ---- paths ---- */
+
+/* MPI-IO's way to name a file system's driver ("ufs:/data/f"), see the MPI standard, File Interoperability. */
+static struct str without_driver(struct str path)
+{
+	static const char *const drivers[] = {
+		"ufs", "nfs", "xfs", "pfs", "sfs", "piofs", "testfs", "ftp", "panfs", "lustre", "gpfs", "pvfs", "pvfs2", "zoidfs",
+		"gsiftp", "bgl", "bglockless", "ime", "daos", "quobyte",
+	};
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		size_t n = strlen(drivers[i]);
+
+		if (path.len > n + 1 && path.p[n] == ':' && !memcmp(path.p, drivers[i], n))
+			return (struct str){ path.p + n + 1, path.len - n - 1 };
+	}
+	return path;
+}
+
+static const char *path_base(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	struct incarnation *inc;
+	int64_t dirfd;
+
+	if (!frame_arg(r, f, ROLE_DIRFD, &dirfd) || (int32_t)dirfd == -100)     /* AT_FDCWD */
+		return thread->process->cwd;
+	inc = fd_find(r, thread->process, (int32_t)dirfd, f->enter_ns);
+	return inc && inc->file != REF_NONE ? r->model->files.v[inc->file].path : NULL;
+}
+
+int op_path(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct str path = frame_string(r, f, ROLE_PATH);
+
+	if (!path.p || !path.len)
+		return 0;
+	if (!strcmp(frame_layer(r, f)->paradigm, "MPI-IO"))
+		path = without_driver(path);
+	if (memmem(path.p, path.len, "://", 3))         /* an address of netCDF's, no path */
+		return path_absolute(&f->path, &f->path_size, NULL, path.p, path.len);
+	return path_absolute(&f->path, &f->path_size, path_base(r, thread, f), path.p, path.len);
+}
+
+/* ---- sizes: one rule for each kind of argument and result ---- */
+
+/* What stands at an offset behind an argument means what the table says only in libraries of the known ABI. */
+static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role,
+			int64_t *value)
+{
+	return thread->process->libraries[r->abi_layer[frame_row(r, f)->layer]].known_abi && frame_arg(r, f, role, value);
+}
+
+static uint64_t bytes_requested(const struct replay *r, const struct thread *thread, const struct frame *f)
+{
+	int64_t a, b;
+	uint64_t product;
+
+	if (f->listed)
+		return f->listed->bytes;
+	if (frame_arg(r, f, ROLE_BYTES, &a))
+		return a;
+	if (frame_arg(r, f, ROLE_SIZE, &a) && frame_arg(r, f, ROLE_ITEMS, &b))
+		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
+	if (frame_arg(r, f, ROLE_IOV, &a))
+		return a;
+	if (frame_arg(r, f, ROLE_COUNT, &a) && library_arg(r, thread, f, ROLE_DATATYPE, &b) && !shape_decides(r, f, a, b))
+		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
+	return frame_row(r, f)->result == RESULT_CHAR ? 1 : shape_bytes(r, thread, f);
+}
+
+static uint64_t bytes_moved(const struct replay *r, const struct thread *thread, const struct frame *f)
+{
+	int64_t size;
+
+	if (f->failed || f->abandoned)
+		return BYTES_UNKNOWN;
+	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have passed over blanks */
+		return 0;
+	if (frame_info(r, f)->arg[ROLE_MOVED] >= 0)
+		return frame_arg(r, f, ROLE_MOVED, &size) ? (uint64_t)size : BYTES_UNKNOWN;
+	switch (frame_row(r, f)->result) {
+	case RESULT_BYTES:      /* recv with MSG_TRUNC tells the length of a datagram of which less was moved */
+		return frame_layer(r, f)->sockets && (uint64_t)f->ret > f->request ? f->request : (uint64_t)f->ret;
+	case RESULT_ITEMS:
+		return frame_arg(r, f, ROLE_SIZE, &size) ? (uint64_t)f->ret * size : BYTES_UNKNOWN;
+	case RESULT_CHAR:
+		return 1;
+	case RESULT_STATUS:     /* in the status, else all or an error; what a size is made of may be known only now */
+		if (library_arg(r, thread, f, ROLE_STATUS, &size))
+			return size;
+		if (frame_info(r, f)->arg[ROLE_STATUS] >= 0)
+			return BYTES_UNKNOWN;
+		return f->request != BYTES_UNKNOWN ? f->request : bytes_requested(r, thread, f);
+	default:
+		return BYTES_UNKNOWN;
+	}
+}
+
+/* ---- events ---- */
+
+/* HDF5's _async calls name an event set; 0 (H5ES_NONE) makes them synchronous. */
+static bool non_blocking(const struct replay *r, const struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+	int64_t request;
+
+	if (f->listed)
+		return true;
+	if (!(row->mods & MOD_NONBLOCKING))
+		return false;
+	if (frame_info(r, f)->nout || !frame_arg(r, f, ROLE_REQUEST, &request))
+		return true;
+	return request != 0;
+}
+
+/* The function says it. Of a handle that was opened before the recording began only the communicator is unknown; one that was
+ * opened without a communicator (serially) has no collective operations. */
+static bool collective(const struct replay *r, const struct thread *thread, const struct frame *f, uint32_t ref)
+{
+	const struct model_handle *handle = &r->model->handles.v[ref];
+
+	if (!(frame_row(r, f)->mods & MOD_COLLECTIVE))
+		return false;
+	return handle->comm != REF_NONE || (handle->precreated && layer_parallel(r, thread->process, frame_row(r, f)->layer));
+}
+
+static uint64_t offset_of(const struct replay *r, const struct frame *f)
+{
+	int64_t offset;
+
+	if (f->listed)
+		return f->listed->offset;
+	/* -1 is the current position (preadv2), other negative ones are no offsets */
+	if (frame_row(r, f)->op == OP_SYNC || !frame_arg(r, f, ROLE_OFFSET, &offset) || offset < 0)
+		return OFFSET_UNKNOWN;
+	return offset;
+}
+
+int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode)
+{
+	struct model_event event = { .type = EV_BEGIN, .u.begin = { .handle = handle, .mode = mode, .offset = offset_of(r, f) } };
+
+	if (non_blocking(r, f))
+		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
+	if (collective(r, thread, f, handle))
+		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
+	f->begun = true;
+	f->mode = mode;
+	f->used = handle;
+	f->matching_id = ++r->matching_id;
+	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);
+	event.u.begin.bytes = f->request;
+	event.u.begin.variable = shape_variable(r, f);
+	event.u.begin.matching_id = f->matching_id;
+	return call_event(r, thread, &event, f->enter_ns);
+}
+
+int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle)
+{
+	struct model_event event = { .type = EV_COMPLETE };
+	bool data = frame_row(r, f)->op != OP_SYNC, failed = f->failed || (f->abandoned && !f->unseen);
+
+	event.u.complete.handle = handle;
+	event.u.complete.matching_id = f->matching_id;
+	event.u.complete.failed = failed;
+	event.u.complete.bytes = data ? bytes_moved(r, thread, f) : BYTES_UNKNOWN;
+	r->model->totals.unknown_sizes += data && !failed && event.u.complete.bytes == BYTES_UNKNOWN;
+	return call_event(r, thread, &event, f->leave_ns);
+}
+
+int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode,
+		    uint32_t creation, uint32_t status)
+{
+	struct model_event event = { .type = EV_CREATE, .u.create = { handle, mode, creation, status } };
+
+	return handle == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
+}
+
+int op_destroy_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle)
+{
+	struct model_event event = { .type = EV_DESTROY, .u.destroy.handle = handle };
+
+	return handle == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
+}
+
+static int delete_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t file)
+{
+	struct model_event event = { .type = EV_DELETE, .u.del = { .paradigm = frame_info(r, f)->paradigm, .file = file } };
+
+	return call_event(r, thread, &event, f->leave_ns);
+}
+
+int op_delete(struct replay *r, struct thread *thread, struct frame *f)
+{
+	uint32_t file;
+	int ret = op_path(r, thread, f);
+
+	if (ret || !f->path || !f->path[0])
+		return ret;
+	file = file_by_path(r, thread->process, f->path);
+	return file == REF_NONE ? -ENOMEM : delete_event(r, thread, f, file);
+}
+
+/* The position after the call, where the call or its arguments tell it. MPI counts in units of the view. */
+static uint64_t seek_result(const struct replay *r, const struct frame *f, int64_t request, uint8_t whence)
+{
+	if (frame_row(r, f)->result == RESULT_OFFSET)
+		return f->ret;
+	if (whence == OTF2_IO_SEEK_FROM_START && frame_layer(r, f)->klass == CLASS_SERIAL)
+		return request;
+	return OFFSET_UNKNOWN;
+}
+
+int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle)
+{
+	struct model_event event = { .type = EV_SEEK, .u.seek = { .handle = handle, .whence = OTF2_IO_SEEK_FROM_START } };
+	int64_t request = 0, whence;    /* rewind has neither argument */
+
+	if (frame_info(r, f)->arg[ROLE_OFFSET] >= 0 && !frame_arg(r, f, ROLE_OFFSET, &request))
+		return 0;
+	if (frame_arg(r, f, ROLE_WHENCE, &whence))
+		event.u.seek.whence = flags_whence(frame_layer(r, f), whence);
+	event.u.seek.request = request;
+	event.u.seek.result = seek_result(r, f, request, event.u.seek.whence);
+	return call_event(r, thread, &event, f->leave_ns);
+}
+
+/* ---- calls of libraries, at entry ---- */
+
+static bool object_key_value(const struct replay *r, const struct frame *f, uint64_t *value)
+{
+	const struct table_row *row = frame_row(r, f);
+	int64_t arg;
+
+	if (row->std_stream >= 0) {
+		*value = STANDARD_STREAM(row->std_stream);
+		return true;
+	}
+	if (!frame_info(r, f)->uses || !frame_arg(r, f, ROLE_HANDLE, &arg))
+		return false;
+	*value = arg & frame_layer(r, f)->handle_mask;
+	return true;
+}
+
+static void name_standard_stream(struct replay *r, struct thread *thread, struct object *object, int n, uint64_t time_ns)
+{
+	struct incarnation *inc = fd_find(r, thread->process, n, time_ns);
+
+	object->name = n ? "stdout" : "stdin";
+	object->mode = n ? OTF2_IO_ACCESS_MODE_WRITE_ONLY : OTF2_IO_ACCESS_MODE_READ_ONLY;
+	object->file = inc ? inc->file : REF_NONE;
+}
+
+/* A handle that nobody saw being made is taken for one that was there before, unless the call says that it is none. */
+static bool vouches(const struct replay *r, const struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+
+	if (row->mods & MOD_AT_ZERO || (f->complete && f->failed))
+		return false;
+	return !f->complete || row->op == OP_READ || row->op == OP_WRITE || row->op == OP_SYNC || row->op == OP_SEEK ||
+	       row->op == OP_CLOSE || row->op == OP_DUP || row->op == OP_LEARN;
+}
+
+static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+	struct object *object;
+	uint64_t value;
+
+	if (!object_key_value(r, f, &value))
+		return 0;
+	if (row->op == OP_SYNC && !value && frame_layer(r, f)->handle_kind == HANDLE_POINTER)   /* fflush(NULL): of all */
+		return 0;
+	object = object_find(thread->process, row->layer, value);
+	if (!object && !vouches(r, f))
+		return 0;
+	if (!object) {
+		object = object_add(r, thread->process, row->layer, value);
+		if (!object)
+			return -ENOMEM;
+		if (row->std_stream >= 0)
+			name_standard_stream(r, thread, object, row->std_stream, f->enter_ns);
+		object_place(r, thread, f - thread->frames, object);
+	}
+	object->holders++;
+	f->object = object;
+	return 0;
+}
+
+/* Functions of one library call each other (getline and getdelim): the outer one's operation stands for both. */
+static bool operation_is_inner(const struct replay *r, const struct thread *thread, unsigned index)
+{
+	const struct frame *f = &thread->frames[index];
+
+	while (index--) {
+		const struct frame *outer = &thread->frames[index];
+
+		if (outer->doubtful)
+			return false;
+		if (outer->begun && outer->object == f->object && frame_row(r, outer)->op == frame_row(r, f)->op)
+			return true;
+	}
+	return false;
+}
+
+/* The same for what makes a handle (nc_create and nc__create, tmpfile and fdopen): of one file, where both name it. */
+static bool making_is_inner(const struct replay *r, const struct thread *thread, unsigned index)
+{
+	const struct frame *f = &thread->frames[index];
+
+	if (frame_info(r, f)->arg[ROLE_PARENT] >= 0)
+		return false;
+	while (index--) {
+		const struct frame *outer = &thread->frames[index];
+		bool named = f->path && f->path[0] && outer->path && outer->path[0];
+
+		if (outer->doubtful)
+			return false;
+		if (!outer->makes || frame_row(r, outer)->layer != frame_row(r, f)->layer ||
+		    frame_info(r, outer)->arg[ROLE_PARENT] >= 0)
+			continue;
+		return !named || !strcmp(f->path, outer->path);
+	}
+	return false;
+}
+
+static int begin_on_object(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	const struct table_row *row = frame_row(r, f);
+	uint32_t handle;
+
+	if (!f->object || row->mods & MOD_COMPLETES || (f->complete && f->failed && non_blocking(r, f)) ||
+	    operation_is_inner(r, thread, index))
+		return 0;
+	handle = object_handle(r, thread->process, f->object);
+	if (handle == REF_NONE)
+		return -ENOMEM;
+	file_was_used(r, thread, index, f->object->file);
+	return op_begin(r, thread, f, handle, row->op == OP_READ ? OTF2_IO_OPERATION_MODE_READ :
+			row->op == OP_WRITE ? OTF2_IO_OPERATION_MODE_WRITE : OTF2_IO_OPERATION_MODE_FLUSH);
+}
+
+static int start_making(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	struct incarnation *inc;
+	int64_t fd;
+	int ret = op_path(r, thread, f);
+
+	if (ret)
+		return ret;
+	f->makes = !making_is_inner(r, thread, index);
+	if (!f->makes)
+		return 0;
+	if (frame_arg(r, f, ROLE_FD, &fd)) {
+		inc = fd_find(r, thread->process, (int32_t)fd, f->enter_ns);
+		f->file = inc ? inc->file : REF_NONE;
+		f->resolved = inc;
+	}
+	return op_comm_enter(r, thread, index);
+}
+
+int op_enter(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	const struct row_info *info = frame_info(r, f);
+	enum table_op op = frame_row(r, f)->op;
+	int ret;
+
+	if (info->fd && op == OP_QUEUE)
+		async_forget_submitted(r, thread);
+	if (info->paradigm == REF_NONE || info->fd)
+		return 0;
+	if (info->on_fd)
+		return aio_enter(r, thread, index);
+	if (info->makes)
+		return start_making(r, thread, index);
+	ret = hold_object(r, thread, f);
+	if (!ret && (op == OP_READ || op == OP_WRITE || op == OP_SYNC))
+		ret = begin_on_object(r, thread, index);
+	return ret;
+}
+
+/* ---- calls of libraries, at return ---- */
+
+static bool made_value(const struct replay *r, const struct frame *f, uint64_t *value)
+{
+	int64_t out;
+
+	if (frame_row(r, f)->result == RESULT_HANDLE)
+		*value = f->ret;
+	else if (!frame_info(r, f)->uses && frame_arg(r, f, ROLE_HANDLE, &out))
+		*value = out;
+	else
+		return false;
+	*value &= frame_layer(r, f)->handle_mask;
+	return true;
+}
+
+/* freopen: the stream that it was ends. */
+static int end_reopened(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct object *old;
+	uint64_t value;
+	int ret;
+
+	if (!object_key_value(r, f, &value))
+		return 0;
+	old = object_find(thread->process, frame_row(r, f)->layer, value) ?:
+		      object_add(r, thread->process, frame_row(r, f)->layer, value);
+	if (!old)
+		return -ENOMEM;
+	if (f->file == REF_NONE && (!f->path || !f->path[0]))
+		f->file = old->file;
+	ret = op_destroy_event(r, thread, f, object_handle(r, thread->process, old));
+	object_forget(thread->process, old);
+	return ret;
+}
+
+static void made_flags(const struct replay *r, const struct frame *f, uint8_t *mode, uint32_t *creation, uint32_t *status)
+{
+	int64_t flags = 0;
+	struct str stream_mode = frame_string(r, f, ROLE_STREAM_MODE);
+
+	*mode = OTF2_IO_ACCESS_MODE_READ_WRITE;
+	*creation = *status = 0;
+	if (frame_info(r, f)->arg[ROLE_STREAM_MODE] >= 0)
+		flags_stream(stream_mode, mode, creation, status);
+	else if (frame_arg(r, f, ROLE_FLAGS, &flags) || frame_row(r, f)->op == OP_CREATE)
+		flags_layer(frame_layer(r, f), flags, frame_row(r, f)->op == OP_CREATE, mode, creation, status);
+}
+
+static int made(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	uint32_t creation, status, ref;
+	struct object *object;
+	uint64_t value;
+	uint8_t mode;
+	int ret = end_reopened(r, thread, f);
+
+	if (ret)
+		return ret;
+	frame_resolve(r, thread, index);
+	ref = frame_handle(r, thread, index);
+	made_flags(r, f, &mode, &creation, &status);
+	ret = op_create_event(r, thread, f, ref, mode, creation, status);
+	if (ret || !made_value(r, f, &value))
+		return ret;
+	object = object_add(r, thread->process, frame_row(r, f)->layer, value);
+	if (!object)
+		return -ENOMEM;
+	object->ref = ref;
+	object->root = frame_info(r, f)->arg[ROLE_PARENT] < 0;
+	object->file = f->file;
+	object->comm = r->model->handles.v[ref].comm;
+	object->name = r->model->handles.v[ref].name;
+	object->mode = mode;
+	object->delete_on_close = status & OTF2_IO_STATUS_FLAG_DELETE_ON_CLOSE;
+	return 0;
+}
+
+static int duplicated(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct model_event event = { .type = EV_DUPLICATE };
+	struct model_handle def;
+	struct object *object;
+	uint64_t value;
+
+	if (!f->object || !made_value(r, f, &value))
+		return 0;
+	event.u.duplicate.old_handle = object_handle(r, thread->process, f->object);
+	def = (struct model_handle){ .name = f->object->name, .file = f->object->file, .paradigm = f->object->paradigm, .comm = REF_NONE,
+				     .parent = REF_NONE, .group = thread->process->group };
+	object = object_add(r, thread->process, frame_row(r, f)->layer, value);
+	if (!object || event.u.duplicate.old_handle == REF_NONE)
+		return -ENOMEM;
+	object->file = def.file;
+	object->name = def.name;
+	object->ref = event.u.duplicate.new_handle = handle_new(r, &def);
+	return object->ref == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
+}
+
+static int closed(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct object *object = f->object;
+	int ret = 0;
+
+	if (!object || object->closed)
+		return 0;
+	if (frame_row(r, f)->mods & MOD_AT_ZERO ? f->ret != 0 : object->references != 0) {
+		object->references -= object->references != 0;
+		return 0;
+	}
+	object->closed = true;  /* pclose calls fclose */
+	if (frame_row(r, f)->mods & MOD_DELETES && object->delete_on_close && object->file != REF_NONE)
+		ret = delete_event(r, thread, f, object->file);
+	if (!ret)
+		ret = op_destroy_event(r, thread, f, object_handle(r, thread->process, object));
+	if (frame_info(r, f)->sized)
+		space_forget(thread->process, object->key.value);
+	if (object_find(thread->process, object->key.layer, object->key.value) == object)
+		object_forget(thread->process, object);
+	return ret;
+}
+
+/* An operation that has begun: completed, issued, or given up. */
+static int end_operation(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct model_event event = { .type = f->failed || (f->abandoned && !f->unseen) ? EV_CANCELLED : EV_ISSUED };
+	int ret;
+
+	if (!non_blocking(r, f))
+		return op_complete(r, thread, f, f->used);
+	event.u.op.handle = f->used;
+	event.u.op.matching_id = f->matching_id;
+	if (event.type == EV_ISSUED && frame_info(r, f)->arg[ROLE_REQUEST] < 0 && f->object)
+		f->object->split_id = f->matching_id;
+	ret = call_event(r, thread, &event, f->leave_ns);
+	return ret || event.type != EV_ISSUED ? ret : request_issued(r, thread, f);
+}
+
+/* The _end of a split collective. */
+static int end_split(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct object *object = f->object;
+	int ret;
+
+	if (!object || !object->split_id)
+		return 0;
+	f->matching_id = object->split_id;
+	object->split_id = 0;
+	ret = op_complete(r, thread, f, object_handle(r, thread->process, object));
+	return ret;
+}
+
+static int library_leave(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	uint32_t handle;
+
+	switch (frame_row(r, f)->op) {
+	case OP_OPEN:
+	case OP_CREATE:
+		return f->makes ? made(r, thread, index) : 0;
+	case OP_DUP:
+		return duplicated(r, thread, f);
+	case OP_CLOSE:
+		return closed(r, thread, f);
+	case OP_DELETE:
+	case OP_RENAME:
+		return op_delete(r, thread, f);
+	case OP_SEEK:
+		handle = f->object ? object_handle(r, thread->process, f->object) : REF_NONE;
+		return handle == REF_NONE ? 0 : op_seek(r, thread, f, handle);
+	case OP_META:
+	case OP_LEARN:
+		return frame_info(r, f)->sized ? 0 : shape_learn(r, f);
+	default:
+		return 0;
+	}
+}
+
+static bool is_of_requests(enum table_op op)
+{
+	return op == OP_WAIT || op == OP_TEST || op == OP_CANCEL || op == OP_FREE;
+}
+
+int op_leave(struct replay *r, struct thread *thread, unsigned index)
+{
+	struct frame *f = &thread->frames[index];
+	const struct row_info *info = frame_info(r, f);
+	int ret = op_comm_leave(r, thread, f);
+
+	if (ret)
+		return ret;
+	if (info->paradigm == REF_NONE)
+		return 0;
+	if (info->fd && frame_row(r, f)->op == OP_QUEUE)
+		return async_submitted(r, thread, f);
+	if (info->fd)
+		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
+	if (f->begun && !f->failed && !f->abandoned && info->arg[ROLE_SPACE2] >= 0)
+		shape_rank_from_below(r, thread, index, space_rank(r, thread, f));
+	if (f->begun)
+		return end_operation(r, thread, f);
+	if (info->on_fd)
+		return aio_leave(r, thread, index);
+	if (is_of_requests(frame_row(r, f)->op))
+		return requests_leave(r, thread, f);
+	if (f->failed || f->abandoned)
+		return 0;
+	ret = info->sized ? space_learn(r, thread, f) : 0;
+	if (ret)
+		return ret;
+	return frame_row(r, f)->mods & MOD_COMPLETES ? end_split(r, thread, f) : library_leave(r, thread, index);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Whether a call failed, and its error: from its result, and where that says no more than that it failed, as with streams of ISO C,
+ * from the system calls inside it.
+ */
+#include "replay/state.h"
+
+static int64_t result_of(const struct table_row *row, int64_t ret)
+{
+	return row->result_int ? (int32_t)ret : ret;
+}
+
+static bool result_failed(const struct replay *r, const struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+	const struct table_layer *layer = frame_layer(r, f);
+
+	if (layer->syscalls)
+		return f->ret < 0 && f->ret >= -4095;
+	switch (row->result) {
+	case RESULT_STATUS:
+		return layer->success == SUCCESS_ZERO ? f->ret != 0 : layer->success == SUCCESS_NONNULL ? !f->ret : f->ret < 0;
+	case RESULT_HANDLE:
+		return layer->handle_kind == HANDLE_POINTER ? !f->ret : f->ret < 0;
+	case RESULT_POINTER:
+	case RESULT_SIZE:
+		return !f->ret;
+	case RESULT_BYTES:
+	case RESULT_OFFSET:
+	case RESULT_CHAR:
+	case RESULT_COUNT:
+	case RESULT_TYPE:
+	case RESULT_SPACE:
+	case RESULT_SELECTED:
+	case RESULT_EXTENT:
+	case RESULT_NDIMS:
+	case RESULT_VARIABLE:
+	case RESULT_CLASS:
+	case RESULT_EQUAL:
+	case RESULT_REFERENCES:
+		return f->ret < 0;
+	default:
+		return false;
+	}
+}
+
+/* errno is that of the last system call that failed in the call. The end of a file looks like an error, but its read found
+ * nothing more. */
+static void consult_inner(const struct replay *r, struct frame *f)
+{
+	const struct table_row *row = frame_row(r, f);
+
+	f->at_end = f->failed && row->op == OP_READ && f->inner_at_end;
+	if (f->at_end)
+		f->failed = false;
+	if (f->inner_error && row->result == RESULT_ITEMS && !f->ret)
+		f->failed = true;
+}
+
+void outcome_set(const struct replay *r, struct frame *f, const struct iop_rec_call *rec)
+{
+	const struct table_row *row = frame_row(r, f);
+
+	f->complete = true;
+	f->leave_ns = rec->rec.time_ns;
+	f->ret = result_of(row, rec->ret);
+	f->failed = !(row->mods & MOD_CALLBACK) && result_failed(r, f);
+	if (frame_layer(r, f)->sets_errno)
+		consult_inner(r, f);
+}
+
+void outcome_hand_up(const struct replay *r, struct frame *outer, const struct frame *f)
+{
+	if (!frame_layer(r, f)->syscalls) {
+		outer->inner_error = f->inner_error ? f->inner_error : outer->inner_error;
+		outer->inner_at_end = f->inner_at_end;
+		return;
+	}
+	if (f->failed)
+		outer->inner_error = -f->ret;
+	outer->inner_at_end = f->complete && frame_row(r, f)->op == OP_READ && !f->ret;
+}
+
+int32_t outcome_error(const struct replay *r, const struct frame *f)
+{
+	enum table_result result = frame_row(r, f)->result;
+
+	if (frame_layer(r, f)->syscalls)
+		return -f->ret;
+	if (frame_layer(r, f)->sets_errno)
+		return f->inner_error;
+	/* -1 is everybody's way to say that it failed, and no library's code */
+	return (result == RESULT_STATUS || result == RESULT_HANDLE) && f->ret != -1 ? f->ret : 0;
+}

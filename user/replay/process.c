@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Processes and threads: how they come, what they inherit, what an exec leaves of them, how they go. Numbers are used again: a
+ * fork makes a new process or thread even if the number is known.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct process *process_new(struct replay *r, uint32_t tgid)
+{
+	struct process *process = calloc(1, sizeof(*process)), *old;
+	struct model_group *group = process ? MODEL_ADD(r->model->groups) : NULL;
+	struct group_info *info = group ? MODEL_ADD(r->infos) : NULL;
+
+	if (!info) {
+		free(process);
+		return NULL;
+	}
+	group->tgid = tgid;
+	group->rank = group->launch_size = info->rank = info->size = -1;
+	info->parent = REF_NONE;
+	process->tgid = tgid;
+	process->group = r->model->groups.n - 1;
+	process->master_location = REF_NONE;
+	process->next = r->all_processes;
+	r->all_processes = process;
+	HASH_FIND(hh, r->processes, &tgid, sizeof(tgid), old);
+	if (old)
+		HASH_DEL(r->processes, old);
+	HASH_ADD(hh, r->processes, tgid, sizeof(process->tgid), process);
+	return hash_added(process) ? process : NULL;    /* the list of all owns it */
+}
+
+struct process *process_get(struct replay *r, uint32_t tgid)
+{
+	struct process *process;
+
+	HASH_FIND(hh, r->processes, &tgid, sizeof(tgid), process);
+	return process ?: process_new(r, tgid);
+}
+
+/* ---- threads ---- */
+
+static struct thread *thread_new(struct replay *r, uint32_t tid, struct process *process)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->process = process;
+	thread->location = REF_NONE;
+	if (tid == process->tgid) {
+		thread->location = process->master_location;
+		thread->last_ns = process->master_last_ns;
+	}
+	HASH_ADD(hh, r->threads, tid, sizeof(thread->tid), thread);
+	if (!hash_added(thread)) {
+		free(thread);
+		return NULL;
+	}
+	process->nthreads++;
+	return thread;
+}
+
+static void thread_free(struct replay *r, struct thread *thread)
+{
+	if (thread->tid == thread->process->tgid)
+		thread->process->master_last_ns = thread->last_ns;
+	if (r->cached_thread == thread)
+		r->cached_thread = NULL;
+	thread->process->nthreads--;
+	HASH_DEL(r->threads, thread);
+	for (unsigned i = 0; i < thread->nframes; i++)
+		object_release(thread->frames[i].object);
+	for (unsigned i = 0; i < thread->cap; i++) {
+		free(thread->frames[i].text);
+		free(thread->frames[i].path);
+	}
+	free(thread->frames);
+	free(thread->submitted.v);
+	free(thread->states.v);
+	free(thread);
+}
+
+/* A leader may be gone before its process is; the records of the last threads may come after the one that tells its end. */
+static int master_end(struct replay *r, struct process *process)
+{
+	uint32_t location = process->master_location;
+
+	if (!process->dead || process->nthreads)
+		return 0;
+	process->master_location = REF_NONE;
+	return location_thread_gone(r, location, process->master_last_ns);
+}
+
+int thread_end(struct replay *r, struct thread *thread, uint64_t time_ns)
+{
+	struct process *process = thread->process;
+	uint32_t location;
+	uint64_t last_ns;
+	int ret = call_abandon_to(r, thread, 0, time_ns);
+
+	location = thread->location != process->master_location ? thread->location : REF_NONE;
+	last_ns = thread->last_ns;
+	thread_free(r, thread);
+	if (!ret)
+		ret = location_thread_gone(r, location, last_ns);
+	return ret ? ret : master_end(r, process);
+}
+
+struct thread *thread_find(struct replay *r, uint32_t tid)
+{
+	struct thread *thread;
+
+	HASH_FIND(hh, r->threads, &tid, sizeof(tid), thread);
+	return thread;
+}
+
+struct thread *thread_get(struct replay *r, uint32_t tid, uint32_t tgid)
+{
+	struct thread *thread = r->cached_thread;
+	struct process *process;
+
+	if (thread && thread->tid == tid && thread->process->tgid == tgid)
+		return thread;
+	thread = thread_find(r, tid);
+	if (thread && thread->process->tgid != tgid) {
+		thread_end(r, thread, thread->last_rec_ns);
+		thread = NULL;
+	}
+	if (!thread) {
+		process = process_get(r, tgid);
+		if (process && process->dead)   /* its fork was not seen */
+			process = process_new(r, tgid);
+		thread = process ? thread_new(r, tid, process) : NULL;
+	}
+	return r->cached_thread = thread;
+}
+
+/* ---- fork ---- */
+
+static int set_cwd(struct process *process, const char *path)
+{
+	char *copy = path ? strdup(path) : NULL;
+
+	if (path && !copy)
+		return -ENOMEM;
+	free(process->cwd);
+	process->cwd = copy;
+	return 0;
+}
+
+static const char *comm_string(struct replay *r, const char *comm, size_t room)
+{
+	return comm[0] ? model_string(r->model, comm, strnlen(comm, room)) : NULL;
+}
+
+static int process_inherit(struct replay *r, struct process *child, const struct process *parent)
+{
+	r->infos.v[child->group].mntns = r->infos.v[parent->group].mntns;
+	r->infos.v[child->group].parent = parent->group;
+	memcpy(child->libraries, parent->libraries, sizeof(child->libraries));
+	if (set_cwd(child, parent->cwd) || fd_inherit(r, child, parent))
+		return -ENOMEM;
+	return object_inherit(r, child, parent);
+}
+
+static int found(struct replay *r, const struct iop_rec_fork *rec)
+{
+	struct thread *thread = thread_get(r, rec->child_tid, rec->child_tgid);
+
+	if (!thread)
+		return -ENOMEM;
+	if (rec->child_tid == rec->child_tgid && !r->infos.v[thread->process->group].comm)
+		r->infos.v[thread->process->group].comm = comm_string(r, rec->comm, sizeof(rec->comm));
+	return 0;
+}
+
+int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_fork *rec)
+{
+	struct process *process;
+	struct thread *old;
+	int ret;
+
+	if (!thread)
+		return found(r, rec);
+	process = thread->process;
+	if (rec->flags & IOP_FORK_UNTRACKED &&
+	    model_note(r->model, "no memory to trace thread %u of process %u", rec->child_tid, rec->child_tgid))
+		return -ENOMEM;
+	old = thread_find(r, rec->child_tid);
+	if (old && old != thread) {
+		ret = thread_end(r, old, rec->rec.time_ns);
+		if (ret)
+			return ret;
+	}
+	if (rec->child_tgid == process->tgid)
+		return thread_new(r, rec->child_tid, process) ? 0 : -ENOMEM;
+	process = process_new(r, rec->child_tgid);
+	if (!process || process_inherit(r, process, thread->process))
+		return -ENOMEM;
+	r->infos.v[process->group].comm = comm_string(r, rec->comm, sizeof(rec->comm));
+	return thread_new(r, rec->child_tid, process) ? 0 : -ENOMEM;
+}
+
+/* ---- exec ---- */
+
+/* The thread that calls exec takes the leader's number with it goes its sequence of records. */
+int process_exec_thread(struct replay *r, const struct iop_rec_exec *rec)
+{
+	struct thread *caller, *leader;
+	int ret;
+
+	if (rec->old_tid == rec->rec.tid)
+		return 0;
+	caller = thread_find(r, rec->old_tid);
+	leader = thread_get(r, rec->rec.tid, rec->rec.tgid);
+	if (!leader)
+		return -ENOMEM;
+	if (!caller || caller == leader)
+		return 0;
+	leader->last_seq = caller->last_seq;
+	leader->last_rec_ns = caller->last_rec_ns;
+	ret = thread_end(r, caller, rec->rec.time_ns);
+	return ret;
+}
+
+static int abandon_all(struct replay *r, struct process *process, uint64_t time_ns)
+{
+	int ret = 0;
+
+	for (struct thread *t = r->threads; t && !ret; t = t->hh.next)
+		if (t->process == process)
+			ret = call_abandon_to(r, t, 0, time_ns);
+	return ret;
+}
+
+int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_exec *rec)
+{
+	struct process *process = thread->process;
+	int ret = abandon_all(r, process, rec->rec.time_ns);
+
+	if (!ret)
+		ret = fd_exec(r, thread, rec->rec.time_ns);
+	requests_end(r, process);
+	object_free_all(process);
+	comms_free_process(process);
+	space_free(process);
+	memset(process->libraries, 0, sizeof(process->libraries));
+	if (rec->path_len) {
+		char *path = strndup(rec->path, rec->path_len);
+
+		if (!path)
+			return -ENOMEM;
+		r->infos.v[process->group].comm = comm_string(r, path_last(path), 15);
+		free(path);
+	}
+	return ret;
+}
+
+/* ---- the end ---- */
+
+static void process_die(struct replay *r, struct process *process)
+{
+	requests_end(r, process);
+	process->dead = true;
+	fd_free(process);
+	locks_free(process);
+	object_free_all(process);
+	comms_free_process(process);
+	space_free(process);
+	free(process->cwd);
+	process->cwd = NULL;
+}
+
+int process_task_exit(struct replay *r, struct thread *thread, const struct iop_rec_task_exit *rec)
+{
+	struct process *process = thread->process;
+	int ret;
+
+	r->model->totals.returns_without_frame += rec->returns_without_frame;
+	r->model->totals.frames_too_deep += rec->frames_too_deep;
+	ret = thread_end(r, thread, rec->rec.time_ns);
+	if (rec->group_dead)
+		process_die(r, process);
+	return ret ? ret : master_end(r, process);
+}
+
+int process_cwd(struct process *process, const struct iop_rec_fd *rec)
+{
+	char *path = path_from_names(rec->path, rec->path_len, rec->state & IOP_FD_TRUNCATED);
+	int ret = path ? set_cwd(process, path) : -ENOMEM;
+
+	free(path);
+	return ret;
+}
+
+void process_free_all(struct replay *r)
+{
+	struct thread *thread, *next_thread;
+	struct process *process;
+
+	HASH_ITER(hh, r->threads, thread, next_thread)
+		thread_free(r, thread);
+	HASH_CLEAR(hh, r->processes);
+	while ((process = r->all_processes)) {
+		r->all_processes = process->next;
+		process_die(r, process);
+		free(process);
+	}
+	free(r->infos.v);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The run of a replay: records from the spool, in time order, to whom they concern; losses; the definitions at the end.
+ */
+#include "replay/replay.h"
+#include "replay/order.h"
+#include "replay/state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int replay_fail(struct replay *r, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!r->failed)
+		vsnprintf(r->err, r->err_len, format, args);
+	va_end(args);
+	r->failed = true;
+	return error;
+}
+
+/* ---- records of threads ---- */
+
+/* 1: the record is to be read, 0: it comes too late, its place was counted as a loss. */
+static int check_sequence(struct replay *r, struct thread **thread, const struct iop_rec *rec)
+{
+	struct thread *t = *thread;
+	int ret = 0;
+
+	if (rec->seq == 1 && t->last_seq && rec->time_ns > t->last_rec_ns) {    /* the number is used again; nobody saw the end */
+		ret = thread_end(r, t, t->last_rec_ns);
+		t = *thread = ret ? NULL : thread_get(r, rec->tid, rec->tgid);
+		if (!t)
+			return ret ? ret : -ENOMEM;
+	}
+	if (rec->seq <= t->last_seq) {
+		r->late++;
+		return 0;
+	}
+	if (rec->seq > t->last_seq + 1)
+		ret = call_loss(r, t, t->last_rec_ns, rec->time_ns, rec->seq - t->last_seq - 1);
+	t->last_seq = rec->seq;
+	t->last_rec_ns = rec->time_ns;
+	return ret ? ret : 1;
+}
+
+static int thread_record(struct replay *r, const struct iop_rec *rec)
+{
+	struct thread *thread;
+	int ret = rec->type == IOP_REC_EXEC ? process_exec_thread(r, (const void *)rec) : 0;
+
+	thread = ret ? NULL : thread_get(r, rec->tid, rec->tgid);
+	if (!thread)
+		return ret ? ret : -ENOMEM;
+	ret = check_sequence(r, &thread, rec);
+	if (ret <= 0)
+		return ret;
+	switch (rec->type) {
+	case IOP_REC_CALL:
+	case IOP_REC_ENTER:
+	case IOP_REC_EXIT: return call_record(r, thread, (const void *)rec);
+	case IOP_REC_FD: return fd_record(r, thread->process, (const void *)rec);
+	case IOP_REC_CWD: return process_cwd(thread->process, (const void *)rec);
+	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
+	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
+	case IOP_REC_CONSTANTS: return space_constants(r, thread->process, (const void *)rec);
+	case IOP_REC_TASK_EXIT: return process_task_exit(r, thread, (const void *)rec);
+	case IOP_REC_ASYNC: return async_record(r, thread, (const void *)rec);
+	case IOP_REC_ASYNC_END: return async_end_record(r, thread, (const void *)rec);
+	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
+	case IOP_REC_DEVICE: return call_device(r, thread, (const void *)rec);
+	case IOP_REC_SOCKET: return socket_record(r, thread->process, (const void *)rec);
+	case IOP_REC_REQUESTS:
+	case IOP_REC_SUBMITTED: return requests_record(r, thread, (const void *)rec);
+	default: return 0;
+	}
+}
+
+/* What no thread has sent: found in /proc when the recording began, or ended in a worker of the kernel's. */
+static int scan_record(struct replay *r, const struct iop_rec *rec)
+{
+	struct process *process;
+
+	if (rec->type == IOP_REC_ASYNC_END)
+		return async_end_record(r, NULL, (const void *)rec);
+	process = process_get(r, rec->tgid);
+	if (!process)
+		return -ENOMEM;
+	if (process->dead)
+		return 0;
+	if (rec->type == IOP_REC_FORK)
+		return process_fork(r, NULL, (const void *)rec);
+	return rec->type == IOP_REC_FD ? fd_record(r, process, (const void *)rec) : 0;
+}
+
+/* Whether the trace has ended before this record, because there is no room for it. */
+static bool beyond_bound(struct replay *r)
+{
+	struct model_end *end = &r->model->end;
+
+	for (size_t i = 0; i < r->nsinks && !r->cut; i++) {
+		const char *bound = r->sinks[i]->full ? r->sinks[i]->full(r->sinks[i], r->model) : NULL;
+
+		if (!bound)
+			continue;
+		r->cut = true;
+		end->stopped_by = bound;
+		end->reason = model_stringf(r->model, "--%s left no room for more in the archive", bound);
+	}
+	end->cut += r->cut;
+	end->after_bound += r->cut;
+	return r->cut;
+}
+
+static int one_record(void *arg, const struct iop_rec *rec)
+{
+	struct replay *r = arg;
+
+	if (rec->time_ns > r->last_ns)
+		r->last_ns = rec->time_ns;
+	if (rec->type == IOP_REC_LOST) {
+		r->lost_records += ((const struct iop_rec_lost *)rec)->lost;
+		return 0;
+	}
+	if (rec->type >= IOP_REC_AGENT)
+		return text_record(r, (const void *)rec);
+	if (beyond_bound(r))
+		return 0;
+	return rec->seq ? thread_record(r, rec) : scan_record(r, rec);
+}
+
+/* ---- the spool ---- */
+
+static int read_spool(struct replay *r, struct spool_reader *spool, struct order *order)
+{
+	const struct iop_rec *rec;
+	size_t len;
+	bool cut;
+	int ret;
+
+	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
+		/* host and tables stand first and are needed by all that follows, whatever their time */
+		r->read_records += rec->type < IOP_REC_AGENT;
+		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
+			ret = one_record(r, rec);
+		else if (rec->type == IOP_REC_ROUND)
+			ret = order_round(order, rec->time_ns);
+		else
+			ret = order_add(order, rec, len);
+		if (ret)
+			return ret;
+	}
+	cut = ret == -EBADMSG;
+	if (cut)
+		ret = model_note(r->model, "the spool is damaged or cut off; what came before is all there");
+	if (!ret)
+		ret = order_finish(order);
+	r->late += order_late(order);
+	if (cut)
+		r->model->complete = false;     /* END stands at the beginning of the file and is there all the same */
+	return ret;
+}
+
+/* ---- the end ---- */
+
+static int abandon_open_calls(struct replay *r)
+{
+	int ret = 0;
+
+	for (struct thread *thread = r->threads; thread && !ret; thread = thread->hh.next)
+		ret = call_abandon_to(r, thread, 0, r->last_ns);
+	return ret;
+}
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Three views of one thing: gaps in the threads' sequences miss what a thread lost last; the counters of the rings miss what a killed
+ * agent had not written; the number of records that were written, less those that are there, is that. The first overlaps the others.
+ * What could not be written includes records of the agent's own. */
+static uint64_t lost_records(const struct replay *r)
+{
+	uint64_t gone = r->counted && r->written_records > r->read_records ? r->written_records - r->read_records : 0;
+
+	return greater(greater(r->lost_records, r->counted_lost) + greater(gone, r->dropped_records), r->gap_records);
+}
+
+static int count_note(struct replay *r, uint64_t n, const char *what)
+{
+	return n ? model_note(r->model, "%llu %s", (unsigned long long)n, what) : 0;
+}
+
+static int losses_digest(struct replay *r)
+{
+	if (!r->loss_notes)
+		return 0;
+	return model_digest(r->model, "%llu records are missing in %zu places; the archive's properties IOPROBE::NOTE_* tell where",
+			    (unsigned long long)r->gap_records, r->loss_notes);
+}
+
+static int requests_notes(struct replay *r)
+{
+	int ret = count_note(r, r->requests_open, "non-blocking operations are open: nobody was seen to wait for them");
+
+	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
+	ret = ret ? ret :
+		    count_note(r, r->requests_refused, "operations of lists that were refused are not told: some may have begun");
+	return ret ? ret :
+		     count_note(r, r->requests_beyond, "requests of long arrays were not looked at: operations of theirs are open");
+}
+
+static int finish_totals(struct replay *r)
+{
+	struct model *model = r->model;
+	int ret;
+
+	model->totals.lost_records = lost_records(r);
+	model->totals.late_records = r->late;
+	model->totals.returns_without_frame += r->orphans;
+	model->losses_counted = r->counted;
+	ret = losses_digest(r);
+	if (!ret && r->loss_notes > LOSS_NOTES_MAX)
+		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
+	ret = ret ? ret : notes_finish(r);
+	ret = ret ? ret : async_finish(r);
+	ret = ret ? ret : requests_notes(r);
+	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
+	ret = ret ? ret :
+		    count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
+	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks have no event: nobody was seen to lock what they gave back");
+	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
+}
+
+static void finish_clock(struct replay *r)
+{
+	struct model *model = r->model;
+
+	if (model->clock_begin_ns == UINT64_MAX)
+		model->clock_begin_ns = model->clock_end_ns = model->clock_start.monotonic_ns;
+	if (model->clock_start.realtime_ns)
+		model->realtime_at_begin_ns = model->clock_start.realtime_ns +
+					      (model->clock_begin_ns - model->clock_start.monotonic_ns);
+}
+
+static int finish(struct replay *r)
+{
+	int ret = abandon_open_calls(r);
+
+	for (struct process *process = r->all_processes; process; process = process->next)
+		requests_end(r, process);
+	if (!ret)
+		ret = ranks_finish(r);
+	if (!ret)
+		ret = comms_finish(r);
+	handles_finish(r);
+	if (!ret)
+		ret = files_finish(r);
+	if (!ret)
+		ret = finish_totals(r);
+	finish_clock(r);
+	for (size_t i = 0; i < r->nsinks && !ret; i++) {
+		ret = r->sinks[i]->finish(r->sinks[i], r->model);
+		if (ret)
+			replay_fail(r, ret, "the trace cannot be finished: %s", strerror(-ret));
+	}
+	return ret;
+}
+
+static void deinit(struct replay *r)
+{
+	async_free(r);
+	process_free_all(r);
+	comms_free(r);
+	files_free(r);
+	notes_free(r);
+	shapes_free(r);
+	table_set_deinit(&r->set);
+	free(r->jobs.v);
+	free(r->location_uses.v);
+	free(r->rows);
+}
+
+int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)
+{
+	struct replay r = { .model = model, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
+			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE,
+			    .polled_row = REF_NONE, .ended_row = REF_NONE };
+	struct order *order;
+	int ret;
+
+	memset(model, 0, sizeof(*model));
+	model->clock_begin_ns = UINT64_MAX;
+	table_set_init(&r.set);
+	order = order_create(one_record, &r);
+	ret = order ? read_spool(&r, spool, order) : -ENOMEM;
+	if (!ret)
+		ret = finish(&r);
+	if (ret)
+		replay_fail(&r, ret, "the records cannot be replayed: %s", strerror(-ret));
+	order_destroy(order);
+	deinit(&r);
+	return ret;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What definitions and inquiries tell of a file's variables and dimensions, and the sizes and names of operations that follow from
+ * it. What was not told is unknown; nothing is taken from elsewhere.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNKNOWN_COUNT (-1)
+
+struct variable {
+	uint64_t key;           /* handle (in netCDF-4 of the group), variable */
+	uint32_t name;          /* 1 + index in the model, 0 unknown */
+	int64_t type;
+	bool has_type;
+	int ndims;              /* UNKNOWN_COUNT */
+	unsigned ndims_known;   /* of dims[], from the first on */
+	int64_t dims[IOP_ARRAY_MAX];
+	UT_hash_handle hh;
+};
+
+/* A length that was asked for holds at that moment; one that was defined holds for ever, unless it is 0: unlimited. */
+struct dimension {
+	int64_t id;
+	uint64_t length, told_ns;
+	bool fixed;
+	UT_hash_handle hh;
+};
+
+/* ---- learning ---- */
+
+static bool variable_key(const struct replay *r, const struct frame *f, uint64_t *key)
+{
+	int64_t handle, variable;
+
+	if (!frame_arg(r, f, ROLE_HANDLE, &handle) || !frame_arg(r, f, ROLE_VARIABLE, &variable))
+		return false;
+	*key = (uint64_t)handle << 32 | (uint32_t)variable;
+	return true;
+}
+
+static struct variable *variable_find(const struct replay *r, const struct frame *f)
+{
+	struct variable *variable = NULL;
+	uint64_t key;
+
+	if (f->object && variable_key(r, f, &key))
+		HASH_FIND(hh, f->object->variables, &key, sizeof(key), variable);
+	return variable;
+}
+
+static struct variable *variable_get(const struct replay *r, const struct frame *f, uint64_t key)
+{
+	struct variable *variable = variable_find(r, f);
+
+	if (variable)
+		return variable;
+	variable = calloc(1, sizeof(*variable));
+	if (!variable)
+		return NULL;
+	variable->key = key;
+	variable->ndims = UNKNOWN_COUNT;
+	HASH_ADD(hh, f->object->variables, key, sizeof(variable->key), variable);
+	if (hash_added(variable))
+		return variable;
+	free(variable);
+	return NULL;
+}
+
+/* 1 + its index; 0 without memory. */
+static uint32_t name_number(struct replay *r, struct str name)
+{
+	struct variable_name *known;
+	const char **slot;
+
+	HASH_FIND(hh, r->variable_names, name.p, name.len, known);
+	if (known)
+		return known->number;
+	known = calloc(1, sizeof(*known));
+	slot = known ? MODEL_ADD(r->model->variables) : NULL;
+	if (!slot || !(known->name = *slot = model_string(r->model, name.p, name.len))) {
+		r->model->variables.n -= slot != NULL;
+		free(known);
+		return 0;
+	}
+	known->number = r->model->variables.n;
+	HASH_ADD_KEYPTR(hh, r->variable_names, known->name, name.len, known);
+	if (hash_added(known))
+		return known->number;
+	free(known);
+	r->model->variables.n--;
+	return 0;
+}
+
+static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
+{
+	struct variable *variable = variable_get(r, f, key);
+	struct str name = frame_string(r, f, ROLE_NAME);
+	struct array dims = frame_array(r, f, ROLE_DIMS);
+	int64_t ndims;
+
+	if (!variable)
+		return -ENOMEM;
+	if (name.p && name.len && !(variable->name = name_number(r, name)))
+		return -ENOMEM;
+	variable->has_type |= frame_arg(r, f, ROLE_TYPE, &variable->type);
+	if (frame_arg(r, f, ROLE_NDIMS, &ndims) && ndims >= 0 && ndims <= INT_MAX)
+		variable->ndims = ndims;
+	if (dims.p)
+		variable->ndims_known = dims.n < IOP_ARRAY_MAX ? dims.n : IOP_ARRAY_MAX;
+	for (unsigned i = 0; dims.p && i < variable->ndims_known; i++)
+		variable->dims[i] = array_value(&dims, i);
+	return 0;
+}
+
+static int learn_dimension(const struct replay *r, struct frame *f, int64_t id, uint64_t length)
+{
+	struct dimension *dimension;
+
+	HASH_FIND(hh, f->object->dimensions, &id, sizeof(id), dimension);
+	if (!dimension) {
+		dimension = calloc(1, sizeof(*dimension));
+		if (!dimension)
+			return -ENOMEM;
+		dimension->id = id;
+		HASH_ADD(hh, f->object->dimensions, id, sizeof(dimension->id), dimension);
+		if (!hash_added(dimension)) {
+			free(dimension);
+			return -ENOMEM;
+		}
+	}
+	dimension->fixed |= frame_row(r, f)->op == OP_META && length;
+	dimension->length = length;
+	dimension->told_ns = frame_row(r, f)->op == OP_META ? 0 : f->leave_ns;
+	return 0;
+}
+
+int shape_learn(struct replay *r, struct frame *f)
+{
+	int64_t id, length;
+	uint64_t key;
+
+	if (!f->object)
+		return 0;
+	if (frame_arg(r, f, ROLE_DIM, &id) && frame_arg(r, f, ROLE_LENGTH, &length))
+		return learn_dimension(r, f, id, length);
+	return variable_key(r, f, &key) ? learn_variable(r, f, key) : 0;
+}
+
+void shape_free(struct object *object)
+{
+	struct variable *variable, *next_variable;
+	struct dimension *dimension, *next_dimension;
+
+	HASH_ITER(hh, object->variables, variable, next_variable) {
+		HASH_DEL(object->variables, variable);
+		free(variable);
+	}
+	HASH_ITER(hh, object->dimensions, dimension, next_dimension) {
+		HASH_DEL(object->dimensions, dimension);
+		free(dimension);
+	}
+}
+
+/* ---- sizes ---- */
+
+uint64_t shape_product(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return a == BYTES_UNKNOWN || b == BYTES_UNKNOWN || __builtin_mul_overflow(a, b, &result) ? BYTES_UNKNOWN : result;
+}
+
+static uint64_t type_bytes(const struct replay *r, const struct thread *thread, const struct frame *f, int64_t type)
+{
+	const struct table_layer *layer = frame_layer(r, f);
+
+	for (size_t i = 0; i < layer->ntypes; i++)
+		if (!layer->types[i].symbol[0] && layer->types[i].value == (uint64_t)type)
+			return layer->types[i].bytes;
+	return frame_info(r, f)->sized ? space_type_bytes(thread, type) : BYTES_UNKNOWN;
+}
+
+static uint64_t dimension_length(const struct frame *f, int64_t id)
+{
+	struct dimension *dimension;
+
+	HASH_FIND(hh, f->object->dimensions, &id, sizeof(id), dimension);
+	return dimension && (dimension->fixed || dimension->told_ns >= f->enter_ns) ? dimension->length : BYTES_UNKNOWN;
+}
+
+static uint64_t whole_variable(const struct frame *f, const struct variable *variable)
+{
+	uint64_t elements = 1;
+
+	if (!variable || variable->ndims < 0 || (unsigned)variable->ndims > variable->ndims_known)
+		return variable && !variable->ndims ? 1 : BYTES_UNKNOWN;
+	for (int i = 0; i < variable->ndims; i++)
+		elements = shape_product(elements, dimension_length(f, variable->dims[i]));
+	return elements;
+}
+
+static uint64_t edges_product(const struct replay *r, const struct frame *f, const struct variable *variable)
+{
+	struct array edges = frame_array(r, f, ROLE_EDGES);
+
+	return variable && variable->ndims >= 0 ? array_product(&edges, variable->ndims, 1) : BYTES_UNKNOWN;
+}
+
+/* Elements of an array that the call moves. Without edges (a null pointer) it is the whole variable. */
+static uint64_t elements_moved(const struct replay *r, const struct thread *thread, const struct frame *f,
+			       const struct variable *variable)
+{
+	const struct table_row *row = frame_row(r, f);
+	int edges = frame_info(r, f)->arg[ROLE_EDGES];
+	int64_t count;
+
+	if (row->mods & MOD_SINGLE)
+		return 1;
+	if (row->mods & MOD_WHOLE || (edges >= 0 && !f->args[edges]))
+		return whole_variable(f, variable);
+	if (edges >= 0)
+		return edges_product(r, f, variable);
+	if (frame_info(r, f)->arg[ROLE_DATATYPE] >= 0)
+		return BYTES_UNKNOWN;
+	if (frame_info(r, f)->arg[ROLE_VARIABLE] < 0)
+		return space_elements(r, thread, f);
+	return frame_arg(r, f, ROLE_COUNT, &count) && count >= 0 ? (uint64_t)count : BYTES_UNKNOWN;
+}
+
+static uint64_t element_bytes(const struct replay *r, const struct thread *thread, const struct frame *f,
+			      const struct variable *variable)
+{
+	int64_t type;
+
+	if (frame_row(r, f)->element_bytes)
+		return frame_row(r, f)->element_bytes;
+	if (frame_arg(r, f, ROLE_TYPE, &type))
+		return type_bytes(r, thread, f, type);
+	return variable && variable->has_type ? type_bytes(r, thread, f, variable->type) : BYTES_UNKNOWN;
+}
+
+/* PnetCDF's flexible calls: a negative count or MPI_DATATYPE_NULL (no bytes) means values of the variable's own type. */
+bool shape_decides(const struct replay *r, const struct frame *f, int64_t count, int64_t type_bytes)
+{
+	return frame_info(r, f)->arg[ROLE_VARIABLE] >= 0 && (count < 0 || !type_bytes);
+}
+
+uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const struct frame *f)
+{
+	const struct variable *variable;
+
+	if (!f->object || (frame_info(r, f)->arg[ROLE_VARIABLE] < 0 && frame_info(r, f)->arg[ROLE_TYPE] < 0))
+		return BYTES_UNKNOWN;
+	variable = variable_find(r, f);
+	return shape_product(elements_moved(r, thread, f, variable), element_bytes(r, thread, f, variable));
+}
+
+/* A netCDF-4 variable is a dataset of as many dimensions: what a call on a variable does with its dataset tells how many. */
+void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned index, int rank)
+{
+	const char *layer = frame_layer(r, &thread->frames[index])->name;
+
+	while (rank >= 0 && index--) {
+		struct frame *f = &thread->frames[index];
+		struct variable *variable;
+		uint64_t key;
+
+		if (f->doubtful || (f->begun && strcmp(frame_layer(r, f)->variables_in, layer)))
+			return;
+		if (!f->begun || !f->object || !variable_key(r, f, &key))
+			continue;
+		variable = variable_get(r, f, key);
+		if (variable && variable->ndims < 0)
+			variable->ndims = rank;
+		return;
+	}
+}
+
+uint32_t shape_variable(const struct replay *r, const struct frame *f)
+{
+	const struct variable *variable = variable_find(r, f);
+
+	return variable ? variable->name : 0;
+}
+
+void shapes_free(struct replay *r)
+{
+	struct variable_name *known, *next;
+
+	HASH_ITER(hh, r->variable_names, known, next) {
+		HASH_DEL(r->variable_names, known);
+		free(known);
+	}
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The agent's text records: host, tables, processes, mounts, libraries; what could not be seen becomes notes.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE_ROOM 8192
+
+/* A value as a string of the model; NULL if it is absent or empty. */
+static const char *value_string(struct replay *r, const struct iop_rec_text *rec, const char *key)
+{
+	char value[VALUE_ROOM];
+
+	if (!text_value(rec, key, value, sizeof(value)) || !value[0])
+		return NULL;
+	return model_string(r->model, value, strlen(value));
+}
+
+static bool value_number(const struct iop_rec_text *rec, const char *key, uint64_t *number)
+{
+	char value[64], *end;
+
+	if (!text_value(rec, key, value, sizeof(value)) || !value[0] || value[0] == '-')
+		return false;
+	*number = strtoull(value, &end, 0);
+	return !*end;
+}
+
+static uint64_t number_or_zero(const struct iop_rec_text *rec, const char *key)
+{
+	uint64_t number = 0;
+
+	return value_number(rec, key, &number) ? number : 0;
+}
+
+/* ---- host and tables ---- */
+
+static uint64_t hash32(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * 1099511628211ull;   /* FNV-1a */
+	return hash;
+}
+
+static void read_clock(const struct iop_rec_text *rec, struct model_clock *clock)
+{
+	uint64_t synchronized;
+
+	clock->read = value_number(rec, "monotonic_ns", &clock->monotonic_ns) &&
+		      value_number(rec, "realtime_ns", &clock->realtime_ns);
+	clock->width_ns = number_or_zero(rec, "clock_width_ns");
+	clock->known = value_number(rec, "clock_synchronized", &synchronized);
+	clock->synchronized = clock->known && synchronized;
+	clock->error_ns = number_or_zero(rec, "clock_error_ns");
+	clock->max_error_ns = number_or_zero(rec, "clock_max_error_ns");
+}
+
+static int read_shared_mounts(struct replay *r, const struct iop_rec_text *rec)
+{
+	char key[32];
+
+	for (unsigned i = 0;; i++) {
+		const char *path, **slot;
+
+		snprintf(key, sizeof(key), "shared_mount_%u", i);
+		path = value_string(r, rec, key);
+		if (!path)
+			return 0;
+		slot = MODEL_ADD(r->model->shared_mounts);
+		if (!slot)
+			return -ENOMEM;
+		*slot = path;
+	}
+}
+
+static int host(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct model *model = r->model;
+	uint64_t hash = 14695981039346656037ull;
+
+	model->host_name = value_string(r, rec, "host");
+	model->machine_name = value_string(r, rec, "machine");
+	model->version = value_string(r, rec, "version");
+	model->kernel = value_string(r, rec, "kernel");
+	read_clock(rec, &model->clock_start);
+	model->end.max_bytes = number_or_zero(rec, "max_size");
+	model->end.min_free_bytes = number_or_zero(rec, "min_free");
+	if (model->host_name)
+		hash = hash32(hash, model->host_name, strlen(model->host_name));
+	hash = hash32(hash, &model->clock_start.realtime_ns, sizeof(model->clock_start.realtime_ns));
+	hash = hash32(hash, &model->clock_start.monotonic_ns, sizeof(model->clock_start.monotonic_ns));
+	/* never all ones, which OTF2 keeps for "undefined" */
+	model->recording_tag = (hash >> 32 ^ hash) & 0x7fffffff;
+	r->location_base = (uint64_t)model->recording_tag << 32;
+	return read_shared_mounts(r, rec);
+}
+
+static int table(struct replay *r, const struct iop_rec_text *rec)
+{
+	char name[256] = "table", *text;
+	size_t len;
+	const char *raw = text_raw(rec, &len);
+	int ret;
+
+	text_value(rec, "name", name, sizeof(name));
+	if (!raw)
+		return replay_fail(r, -EINVAL, "the table record '%s' of the recording has no text", name);
+	text = strndup(raw, len);
+	if (!text)
+		return -ENOMEM;
+	ret = rows_read(r, name, text);
+	free(text);
+	return ret;
+}
+
+/* ---- processes ---- */
+
+/* A node may be shared: then the recording is not of one batch job. */
+static void note_batch_job(struct replay *r, const char *job)
+{
+	if (!job || r->many_batch_jobs)
+		return;
+	r->many_batch_jobs = r->model->batch_job && strcmp(r->model->batch_job, job) != 0;
+	r->model->batch_job = r->many_batch_jobs ? NULL : job;
+}
+
+static int process(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct process *process = process_get(r, rec->rec.tgid);
+	struct group_info *info;
+	char cwd[VALUE_ROOM];
+	const char *text;
+	uint64_t number;
+
+	if (!process)
+		return -ENOMEM;
+	info = &r->infos.v[process->group];
+	text = value_string(r, rec, "comm");
+	info->comm = text ? text : info->comm;
+	text = value_string(r, rec, "mntns");
+	info->mntns = text ? text : info->mntns;
+	text = value_string(r, rec, "job");
+	info->job = text ? text : info->job;
+	if (value_number(rec, "size", &number)) {
+		struct job *job = job_of(r, process->group);
+
+		if (!job)
+			return -ENOMEM;
+		job->size = number;
+	}
+	if (value_number(rec, "rank", &number))
+		info->rank = number;
+	if (value_number(rec, "size", &number) && number)
+		info->size = number;
+	note_batch_job(r, value_string(r, rec, "batch_job"));
+	if (value_number(rec, "ppid", &number))
+		info->ppid = number;
+	if (value_number(rec, "mpi", &number))
+		info->mpi |= number;
+	/* what the process' own chdir told is newer than what was read of it */
+	if (!process->cwd && !process->dead && text_value(rec, "cwd", cwd, sizeof(cwd)) && cwd[0] == '/') {
+		process->cwd = strdup(cwd);
+		return process->cwd ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+static int mounts(struct replay *r, const struct iop_rec_text *rec)
+{
+	const char *ns = value_string(r, rec, "mntns"), *raw;
+	struct mount_table *entry;
+	struct mounts parsed;
+	size_t len;
+	int ret;
+
+	raw = text_raw(rec, &len);
+	ret = raw ? mounts_parse(&parsed, raw, len) : -EINVAL;
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret)
+		return model_note(r->model, "the mount table of process %u cannot be read", rec->rec.tgid);
+	entry = MODEL_ADD(r->mounts);
+	if (!entry) {
+		mounts_deinit(&parsed);
+		return -ENOMEM;
+	}
+	entry->ns = ns ? ns : "";
+	entry->time_ns = rec->rec.time_ns;
+	entry->mounts = parsed;
+	return 0;
+}
+
+static int layer_index(const struct replay *r, const char *name)
+{
+	for (size_t i = 0; i < r->set.nlayers; i++)
+		if (!strcmp(r->set.layers[i].name, name))
+			return i;
+	return -1;
+}
+
+static int library_comm(struct replay *r, const struct iop_rec_text *rec, struct process *process, const char *key,
+			enum table_comm_kind kind)
+{
+	uint64_t value;
+
+	return value_number(rec, key, &value) ? comm_known(r, process, value, kind) : 0;
+}
+
+static int library(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct process *process = process_get(r, rec->rec.tgid);
+	char name[64];
+	const char *version = value_string(r, rec, "version");
+	uint32_t paradigm;
+	int layer, ret;
+
+	if (!process)
+		return -ENOMEM;
+	if (process->dead || !text_value(rec, "layer", name, sizeof(name)) || (layer = layer_index(r, name)) < 0)
+		return 0;
+	process->libraries[layer].seen = true;
+	process->libraries[layer].parallel |= number_or_zero(rec, "parallel") != 0;
+	process->libraries[layer].known_abi |= number_or_zero(rec, "abi") != 0;
+	paradigm = r->layer_paradigm[layer];
+	if (paradigm != REF_NONE) {
+		r->model->paradigms.v[paradigm].parallel |= process->libraries[layer].parallel;
+		if (version)
+			r->model->paradigms.v[paradigm].version = version;
+	}
+	ret = library_comm(r, rec, process, "comm_world", TABLE_COMM_WORLD);
+	if (!ret)
+		ret = library_comm(r, rec, process, "comm_self", TABLE_COMM_SELF);
+	return ret ? ret : library_comm(r, rec, process, "comm_null", TABLE_COMM_NULL);
+}
+
+/* ---- what could not be seen ---- */
+
+static int missing(struct replay *r, const struct iop_rec_text *rec)
+{
+	char layer[64] = "?", library[VALUE_ROOM] = "?", function[256] = "?", reason[1024] = "unknown reason";
+
+	text_value(rec, "layer", layer, sizeof(layer));
+	text_value(rec, "library", library, sizeof(library));
+	text_value(rec, "function", function, sizeof(function));
+	text_value(rec, "reason", reason, sizeof(reason));
+	return note_missing_found(r, layer, library, function, reason);
+}
+
+static int gap(struct replay *r, const struct iop_rec_text *rec)
+{
+	char layer[64] = "?", reason[1024] = "unknown reason";
+
+	text_value(rec, "layer", layer, sizeof(layer));
+	text_value(rec, "reason", reason, sizeof(reason));
+	return note_gap_found(r, layer, number_or_zero(rec, "pid"), number_or_zero(rec, "from_ns"), number_or_zero(rec, "to_ns"),
+			      reason);
+}
+
+static struct model_left_out *left_out_get(struct replay *r, const char *filter, const char *layer)
+{
+	struct model_left_out *known;
+
+	for (size_t i = 0; i < r->model->left_out.n; i++) {
+		known = &r->model->left_out.v[i];
+		if (!strcmp(known->filter, filter) && !strcmp(known->layer ? known->layer : "", layer ? layer : ""))
+			return known;
+	}
+	known = MODEL_ADD(r->model->left_out);
+	if (known)
+		*known = (struct model_left_out){ .filter = filter, .layer = layer };
+	return known;
+}
+
+static int left_out(struct replay *r, const struct iop_rec_text *rec)
+{
+	const char *filter = value_string(r, rec, "filter"), *layer = value_string(r, rec, "layer");
+	struct model_left_out *sum = left_out_get(r, filter ? filter : "?", layer);
+	uint64_t calls = 0;
+
+	if (!sum)
+		return -ENOMEM;
+	sum->whole |= layer && !value_number(rec, "calls", &calls);
+	sum->calls += calls;
+	sum->read_bytes += number_or_zero(rec, "read_bytes");
+	sum->written_bytes += number_or_zero(rec, "written_bytes");
+	sum->unknown += number_or_zero(rec, "unknown");
+	sum->time_ns += number_or_zero(rec, "time_ns");
+	return 0;
+}
+
+/* A file is known by then: it was described when it was first seen. */
+static int mapped(struct replay *r, const struct iop_rec_text *rec)
+{
+	uint32_t file = file_of_inode(r, number_or_zero(rec, "dev"), number_or_zero(rec, "ino"));
+	unsigned long long reads = number_or_zero(rec, "read_faults"), writes = number_or_zero(rec, "write_faults");
+	struct model_file *f;
+
+	if (file == REF_NONE)
+		return model_note(r->model, "%llu page faults on a mapped file whose name is not known", reads + writes);
+	f = &r->model->files.v[file];
+	f->mapped = true;
+	f->read_faults = reads;
+	f->write_faults = writes;
+	f->pages_written_back = number_or_zero(rec, "written_back");
+	return 0;
+}
+
+static int end_count(struct replay *r, const struct iop_rec_text *rec, const char *key, const char *what)
+{
+	unsigned long long n = number_or_zero(rec, key);
+
+	return n ? model_note(r->model, "%llu %s", n, what) : 0;
+}
+
+/* Where the archive had to end earlier than the spool, that reason stays. */
+static void read_end(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct model_end *end = &r->model->end;
+
+	end->after_bound += number_or_zero(rec, "after_bound");
+	if (end->stopped_by)
+		return;
+	end->stopped_by = value_string(r, rec, "stopped_by");
+	end->reason = value_string(r, rec, "reason");
+}
+
+/* What the recorder had written and lost when it wrote this. */
+static int status(struct replay *r, const struct iop_rec_text *rec)
+{
+	r->counted = true;
+	r->written_records = number_or_zero(rec, "records");
+	r->counted_lost = number_or_zero(rec, "lost");
+	r->dropped_records = number_or_zero(rec, "spool_dropped");
+	return 0;
+}
+
+static int end(struct replay *r, const struct iop_rec_text *rec)
+{
+	static const struct { const char *key, *what; } counts[] = {
+		{ "spool_dropped", "records could not be written to the spool" },
+		{ "untracked_threads", "threads could not be traced for want of memory" },
+		{ "no_process_slot", "processes found no free slot: their descriptors were described at most when they were made" },
+		{ "missed_programs", "runs of probe programs were missed by the kernel" },
+		{ "unwinds_late", "unwinders did not get the return addresses in time" },
+		{ "returns_failed", "return addresses could not be given back to an unwinder" },
+		{ "mapped_faults_left_out", "page faults were on files that a filter leaves out" },
+		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
+		{ "waits_not_followed", "calls that wait for requests were not looked at" },
+		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
+		{ "holds_late", "processes ran on before their probes were in place" },
+		{ "unreported_ends", "processes ended without a record of their end: when is not known" },
+		{ "processes_running", "processes ran on when the recording ended" },
+		{ "probes_single_stepped", "probes were on instructions that the kernel single-steps: their calls cost more" },
+		{ "no_memory", "processes or events were not kept track of for want of memory: probes or their overhead limit may be missing" },
+		{ "late", "processes of the job ran already when its recording began" },
+		{ "foreign", "processes belong to another recording of the service, and are in its archive" },
+		{ "privileged", "programs with more rights than the user's (setuid and the like) were not recorded" },
+		{ "unread_environments", "new programs of the job's owner could not be told to be of the job or not" },
+	};
+	char remark[256];
+	int ret = 0;
+
+	r->model->complete = true;
+	read_end(r, rec);
+	r->model->device = number_or_zero(rec, "device");
+	read_clock(rec, &r->model->clock_end);
+	status(r, rec);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
+		ret = end_count(r, rec, counts[i].key, counts[i].what);
+	if (!ret && text_value(rec, "remark", remark, sizeof(remark)))
+		ret = model_note(r->model, "%s", remark);
+	return ret;
+}
+
+int text_record(struct replay *r, const struct iop_rec_text *rec)
+{
+	switch (rec->rec.type) {
+	case IOP_REC_HOST: return host(r, rec);
+	case IOP_REC_TABLE: return table(r, rec);
+	case IOP_REC_PROCESS: return process(r, rec);
+	case IOP_REC_MOUNTS: return mounts(r, rec);
+	case IOP_REC_LIBRARY: return library(r, rec);
+	case IOP_REC_MISSING: return missing(r, rec);
+	case IOP_REC_GAP: return gap(r, rec);
+	case IOP_REC_MAPPED: return mapped(r, rec);
+	case IOP_REC_STATUS: return status(r, rec);
+	case IOP_REC_END: return end(r, rec);
+	case IOP_REC_LEFT_OUT: return left_out(r, rec);
+	default: return 0;
+	}
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Sizes as libotf2 writes them: a record is a type, a length and its fields; integers are stored without leading zero bytes behind
+ * their length; a time has 9 bytes and is written if it differs from the location's last one. Room for the end of a call, an
+ * operation or a handle is set aside when it begins: it is written in any case.
+ */
+#include "sink/otf2/archive_size.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_BLOCK 4096
+#define BASE_BYTES (48u << 10)  /* global files, attributes, properties, summaries, directory */
+#define SLACK_BYTES (16u << 10) /* events of one record, definitions that are made at the end */
+#define RECORD_BYTES 2
+#define TIME_BYTES 9
+#define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition, directory entry */
+#define REGION_BYTES 96
+#define NOTE_BYTES 32           /* of a property, besides the text */
+#define ATTRIBUTES_BYTES 4      /* of a list, besides its members */
+
+#define LEAVE_RESERVE (TIME_BYTES + RECORD_BYTES + 3 + ATTRIBUTES_BYTES + 8)
+#define DESTROY_RESERVE (TIME_BYTES + RECORD_BYTES + 5)
+
+struct location { bool used; uint64_t last_ns; };
+
+struct archive_size_sink {
+	struct sink sink;       /* first: the public face */
+	uint64_t spool_bytes, free_bytes, event_bytes, reserved_bytes;
+	uint64_t table_strings; /* of the model's strings: function names, of which REGION_BYTES has those that are used */
+	uint64_t tag;           /* in each matching id, see otf2_events.c */
+	struct location *locations;
+	bool *regions;
+	size_t nlocations, nregions, locations_used, regions_used;
+};
+
+/* ---- events ---- */
+
+static unsigned integer_bytes(uint64_t value)
+{
+	return value && value != UINT64_MAX ? 2 + (63 - __builtin_clzll(value)) / 8 : 1;
+}
+
+static unsigned id_bytes(const struct archive_size_sink *s, uint64_t id)
+{
+	return integer_bytes(s->tag ? id << 31 | s->tag : id);
+}
+
+/* One member of an attribute list: its ref, its type, its value. */
+static unsigned attribute_bytes(uint64_t value)
+{
+	return 2 + 1 + integer_bytes(value);
+}
+
+static unsigned list_bytes(unsigned members)
+{
+	return members ? ATTRIBUTES_BYTES + members : 0;
+}
+
+static unsigned begin_bytes(const struct archive_size_sink *s, const struct model_event *e)
+{
+	unsigned attributes = 0;
+
+	if (e->u.begin.offset != OFFSET_UNKNOWN)
+		attributes += attribute_bytes(e->u.begin.offset);
+	if (e->u.begin.variable)
+		attributes += attribute_bytes(e->u.begin.variable);
+	return integer_bytes(e->u.begin.handle) + 1 + integer_bytes(e->u.begin.flags) + integer_bytes(e->u.begin.bytes) +
+	       id_bytes(s, e->u.begin.matching_id) + list_bytes(attributes);
+}
+
+static unsigned complete_bytes(const struct archive_size_sink *s, const struct model_event *e)
+{
+	return integer_bytes(e->u.complete.handle) + integer_bytes(e->u.complete.bytes) + id_bytes(s, e->u.complete.matching_id) +
+	       (e->u.complete.error ? ATTRIBUTES_BYTES + attribute_bytes(UINT32_MAX) : 0);
+}
+
+static unsigned leave_bytes(const struct model_event *e)
+{
+	unsigned attributes = 0;
+
+	if (e->u.call.failed)
+		attributes += attribute_bytes(UINT32_MAX);
+	if (e->u.call.abandoned)
+		attributes += attribute_bytes(1);
+	if (e->u.call.maps)
+		attributes += attribute_bytes(e->u.call.mapped_handle) + attribute_bytes(e->u.call.mapped_bytes) +
+			      attribute_bytes(e->u.call.mapped_offset);
+	if (e->u.call.device_bytes || e->u.call.wait_ns)
+		attributes += attribute_bytes(e->u.call.device_bytes) + attribute_bytes(e->u.call.wait_ns);
+	return 3 + list_bytes(attributes);
+}
+
+static unsigned lock_bytes(const struct model_event *e)
+{
+	return integer_bytes(e->u.lock.handle) + 1 +
+	       (e->u.lock.ranged ? list_bytes(attribute_bytes(e->u.lock.offset) + attribute_bytes(e->u.lock.bytes)) : 0);
+}
+
+static unsigned field_bytes(const struct archive_size_sink *s, const struct model_event *e)
+{
+	switch (e->type) {
+	case EV_ENTER: return 3;
+	case EV_LEAVE: return leave_bytes(e);
+	case EV_BEGIN: return begin_bytes(s, e);
+	case EV_COMPLETE: return complete_bytes(s, e);
+	case EV_ISSUED:
+	case EV_TEST:
+	case EV_CANCELLED: return integer_bytes(e->u.op.handle) + id_bytes(s, e->u.op.matching_id);
+	case EV_CREATE: return integer_bytes(e->u.create.handle) + 1 + integer_bytes(e->u.create.creation_flags) +
+			       integer_bytes(e->u.create.status_flags);
+	case EV_DESTROY: return integer_bytes(e->u.destroy.handle);
+	case EV_DUPLICATE: return integer_bytes(e->u.duplicate.new_handle) + integer_bytes(e->u.duplicate.old_handle) +
+				  integer_bytes(e->u.duplicate.status_flags);
+	case EV_STATUS_FLAGS: return integer_bytes(e->u.status.handle) + integer_bytes(e->u.status.status_flags);
+	case EV_DELETE: return 1 + integer_bytes(e->u.del.file);
+	case EV_SEEK: return integer_bytes(e->u.seek.handle) + integer_bytes(e->u.seek.request) + 1 + integer_bytes(e->u.seek.result);
+	case EV_LOCK:
+	case EV_UNLOCK:
+	case EV_TRYLOCK: return lock_bytes(e);
+	}
+	return 0;
+}
+
+/* What this event sets aside for the one that ends what it begins. */
+static uint64_t reserve_of(const struct archive_size_sink *s, const struct model_event *e)
+{
+	switch (e->type) {
+	case EV_ENTER: return LEAVE_RESERVE;
+	case EV_BEGIN: return TIME_BYTES + RECORD_BYTES + 5 + 9 + id_bytes(s, e->u.begin.matching_id);
+	case EV_CREATE:
+	case EV_DUPLICATE: return DESTROY_RESERVE;
+	default: return 0;
+	}
+}
+
+/* What this event uses of it. What is left over, of handles that existed at attach and the like, does not matter. */
+static uint64_t released_by(const struct archive_size_sink *s, const struct model_event *e)
+{
+	switch (e->type) {
+	case EV_LEAVE: return LEAVE_RESERVE;
+	case EV_COMPLETE: return TIME_BYTES + RECORD_BYTES + 5 + 9 + id_bytes(s, e->u.complete.matching_id);
+	case EV_CANCELLED: return TIME_BYTES + RECORD_BYTES + 5 + 9 + id_bytes(s, e->u.op.matching_id);
+	case EV_DESTROY: return DESTROY_RESERVE;
+	default: return 0;
+	}
+}
+
+static void add_event(struct archive_size_sink *s, const struct model_event *e)
+{
+	struct location *l = &s->locations[e->location];
+	uint64_t released = released_by(s, e);
+
+	s->event_bytes += RECORD_BYTES + field_bytes(s, e) + (e->time_ns != l->last_ns ? TIME_BYTES : 0);
+	s->reserved_bytes += reserve_of(s, e);
+	s->reserved_bytes -= released < s->reserved_bytes ? released : s->reserved_bytes;
+	l->last_ns = e->time_ns;
+}
+
+/* ---- definitions ---- */
+
+/* Each string of the model is written once at most, notes also to the files beside the archive. */
+static uint64_t definition_bytes(const struct archive_size_sink *s, const struct model *m)
+{
+	uint64_t bytes = BASE_BYTES + m->string_bytes - s->table_strings;
+
+	bytes += (uint64_t)s->locations_used * LOCATION_BYTES + (uint64_t)s->regions_used * REGION_BYTES;
+	bytes += m->groups.n * 64 + m->files.n * 80 + m->handles.n * 64 + m->comms.n * (64 + 6 * (uint64_t)m->groups.n);
+	bytes += m->paradigms.n * 48 + m->variables.n * 8 + m->left_out.n * 512 + m->shared_mounts.n * 48;
+	return bytes + m->nnotes * NOTE_BYTES + m->ndigest * 16;
+}
+
+/* An array that has the index; NULL without memory. New elements are zero. */
+static void *reach_index(void *v, size_t *n, size_t size, uint32_t index)
+{
+	size_t wanted = index + 1 > 2 * *n ? index + 64 : 2 * *n;
+	char *grown;
+
+	if (index < *n)
+		return v;
+	grown = realloc(v, wanted * size);
+	if (!grown)
+		return NULL;
+	memset(grown + *n * size, 0, (wanted - *n) * size);
+	*n = wanted;
+	return grown;
+}
+
+static int use_location(struct archive_size_sink *s, uint32_t location)
+{
+	struct location *v = reach_index(s->locations, &s->nlocations, sizeof(*v), location);
+
+	if (!v)
+		return -ENOMEM;
+	s->locations = v;
+	s->locations_used += !v[location].used;
+	v[location].used = true;
+	return 0;
+}
+
+static int use_region(struct archive_size_sink *s, uint32_t region)
+{
+	bool *v = reach_index(s->regions, &s->nregions, sizeof(*v), region);
+
+	if (!v)
+		return -ENOMEM;
+	s->regions = v;
+	s->regions_used += !v[region];
+	v[region] = true;
+	return 0;
+}
+
+/* ---- public ---- */
+
+uint64_t archive_size(const struct sink *sink, const struct model *model)
+{
+	const struct archive_size_sink *s = (const struct archive_size_sink *)sink;
+
+	return s->event_bytes + s->reserved_bytes + definition_bytes(s, model);
+}
+
+static int size_event(struct sink *sink, const struct model *model, const struct model_event *e)
+{
+	struct archive_size_sink *s = (struct archive_size_sink *)sink;
+	int error = use_location(s, e->location);
+
+	if (!s->table_strings)
+		s->table_strings = model->string_bytes;
+	if (!error && e->type == EV_ENTER)
+		error = use_region(s, e->u.call.region);
+	if (!error)
+		add_event(s, e);
+	return error;
+}
+
+/* Events take several times the bytes of their records in the spool. */
+static int size_finish(struct sink *sink, const struct model *model)
+{
+	const struct archive_size_sink *s = (const struct archive_size_sink *)sink;
+
+	return model->end.cut && s->event_bytes < s->spool_bytes ? -ENOSPC : 0;
+}
+
+static const char *size_full(const struct sink *sink, const struct model *model)
+{
+	const struct archive_size_sink *s = (const struct archive_size_sink *)sink;
+	const struct model_end *end = &model->end;
+	uint64_t bytes;
+
+	if (!end->max_bytes && !end->min_free_bytes)
+		return NULL;
+	bytes = archive_size(sink, model) + SLACK_BYTES;
+	if (end->max_bytes && s->spool_bytes + bytes > end->max_bytes)
+		return "max-size";
+	return end->min_free_bytes && bytes + end->min_free_bytes > s->free_bytes ? "min-free" : NULL;
+}
+
+int archive_size_sink_create(struct sink **out, uint64_t spool_bytes, uint64_t free_bytes, bool whole_job)
+{
+	struct archive_size_sink *s = calloc(1, sizeof(*s));
+
+	*out = NULL;
+	if (!s)
+		return -ENOMEM;
+	s->sink = (struct sink){ .event = size_event, .finish = size_finish, .full = size_full };
+	s->spool_bytes = spool_bytes;
+	s->free_bytes = free_bytes;
+	s->tag = whole_job ? 0 : 0x7fffffff;
+	*out = &s->sink;
+	return 0;
+}
+
+void archive_size_sink_destroy(struct sink *sink)
+{
+	struct archive_size_sink *s = (struct archive_size_sink *)sink;
+
+	if (!s)
+		return;
+	free(s->locations);
+	free(s->regions);
+	free(s);
+}

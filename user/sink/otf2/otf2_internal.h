@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * State shared by the files of the OTF2 sink: otf2.c (life of an archive), otf2_events.c (events), otf2_defs.c (definitions).
+ */
+#ifndef IOPROBE_SINK_OTF2_INTERNAL_H
+#define IOPROBE_SINK_OTF2_INTERNAL_H
+
+#include <otf2/otf2.h>
+
+#include "model/model.h"
+#include "sink/otf2/otf2.h"
+#include "otf2/otf2_library.h"
+
+/* Refs of the attributes; all are defined in every archive. */
+enum otf2_attribute {
+	ATTRIBUTE_OFFSET,       /* "Offset", uint64, on IoOperationBegin */
+	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call, or the Complete of an asynchronous one, if it is known */
+	ATTRIBUTE_FAILED,       /* "Failed", uint8 1, on the Leave of a failed call without a code */
+	ATTRIBUTE_ABANDONED,    /* "Abandoned", uint8 1, on the Leave of a call that was left without a return */
+	ATTRIBUTE_MAPPED_HANDLE,        /* "Mapped handle", I/O handle, */
+	ATTRIBUTE_MAPPED_BYTES,         /* "Mapped bytes", uint64, and */
+	ATTRIBUTE_MAPPED_OFFSET,        /* "Mapped offset", uint64, on the Leave of an mmap of a file */
+	ATTRIBUTE_DEVICE,       /* "Device read", uint64, and */
+	ATTRIBUTE_WAIT,         /* "I/O wait", uint64, on the Leave of a system call that was not served from memory */
+	ATTRIBUTE_VARIABLE,     /* "Variable", string, on IoOperationBegin of an operation on a variable whose name is known */
+	ATTRIBUTE_LOCK_OFFSET,  /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
+	ATTRIBUTE_LOCK_LENGTH,
+	ATTRIBUTE_COUNT,
+};
+
+/* One per model location, same index. */
+struct otf2_location {
+	OTF2_EvtWriter *writer;         /* NULL until its first event */
+	uint64_t last_ns;
+	uint64_t events;                /* as counted by the writer, valid after the event files are closed */
+	bool kept;                      /* gets a definition */
+	bool closed;                    /* nothing more can be written: the library would begin its file anew */
+};
+
+struct otf2_sink {
+	struct sink sink;               /* first: the public face */
+	char *dir;                      /* as messages name it */
+	char *path;                     /* as the library and the system get it */
+	OTF2_Archive *archive;
+	OTF2_AttributeList *attributes; /* reused; the library empties it with every event written */
+	struct otf2_location *locations;
+	size_t nlocations;
+	uint32_t *region_refs;          /* model region -> dense OTF2 ref in order of first use, REF_NONE if unused */
+	size_t nregion_refs;
+	uint32_t *regions;              /* the inverse */
+	uint32_t nregions, cap_regions;
+	uint32_t tag;                   /* of the recording, in every matching id */
+	bool whole_job;                 /* in none, then */
+	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there is none */
+	int error;                      /* first error as negative errno */
+	char message[512];
+};
+
+/* Notes the first error and returns it. */
+int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with what the library said of the call that returned code; action completes "cannot …". */
+int otf2_fail_library(struct otf2_sink *sink, OTF2_ErrorCode code, const char *action);
+
+/* Opens the location's writer if it has none and marks it as kept. */
+int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32_t location);
+
+int otf2_event(struct sink *sink, const struct model *model, const struct model_event *event);
+
+/* Opens a location for every member of a communicator, also where the rank has no events: the group needs a location to name. Where
+ * nothing has events, opens every location of the model. */
+int otf2_keep_members(struct otf2_sink *sink, const struct model *model);
+
+/* Writes all definitions; the locations' event counts are known. Returns 0 or -errno. */
+int otf2_definitions_write(struct otf2_sink *sink, const struct model *model);
+
+/* Losses, notes and totals as archive properties "IOPROBE::…". */
+int otf2_properties_write(struct otf2_sink *sink, const struct model *model);
+
+#endif

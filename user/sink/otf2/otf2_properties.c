@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What the reader of a trace must know besides its events, as archive properties "IOPROBE::…": losses, totals, notes.
+ */
+#include "sink/otf2/otf2_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NOTES_MAX 1000          /* the library searches its list of properties linearly */
+
+static int set_text(struct otf2_sink *s, const char *key, const char *value)
+{
+	OTF2_ErrorCode code = otf2_library_property(s->archive, key, value);
+
+	return code == OTF2_SUCCESS ? 0 : otf2_fail_library(s, code, "set an archive property");
+}
+
+static int set_number(struct otf2_sink *s, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return set_text(s, key, text);
+}
+
+static int set_notes(struct otf2_sink *s, const struct model *model)
+{
+	size_t n = model->nnotes < NOTES_MAX ? model->nnotes : NOTES_MAX;
+	int error = set_number(s, "NOTES", model->nnotes);
+
+	for (size_t i = 0; i < n && !error; i++) {
+		char key[24];
+
+		snprintf(key, sizeof(key), "NOTE_%04zu", i + 1);
+		error = set_text(s, key, model->notes[i]);
+	}
+	if (!error && model->nnotes > n)
+		error = set_number(s, "NOTES_OMITTED", model->nnotes - n);
+	return error;
+}
+
+/* One line each: the option, and of each layer what it left out. */
+static int set_left_out(struct otf2_sink *s, const struct model *model)
+{
+	int error = model->left_out.n ? set_number(s, "LEFT_OUT", model->left_out.n) : 0;
+
+	for (size_t i = 0; i < model->left_out.n && !error; i++) {
+		const struct model_left_out *l = &model->left_out.v[i];
+		char key[32], value[1536];
+
+		snprintf(key, sizeof(key), "LEFT_OUT_%04zu", i + 1);
+		if (!l->layer)
+			snprintf(value, sizeof(value), "%s", l->filter);
+		else if (l->whole)
+			snprintf(value, sizeof(value), "%s: %s: not probed", l->filter, l->layer);
+		else
+			snprintf(value, sizeof(value),
+				 "%s: %s: %" PRIu64 " calls, %" PRIu64 " bytes read, %" PRIu64 " bytes written, %" PRIu64
+				 " of unknown size, %" PRIu64 " ns",
+				 l->filter, l->layer, l->calls, l->read_bytes, l->written_bytes, l->unknown, l->time_ns);
+		error = set_text(s, key, value);
+	}
+	return error;
+}
+
+/* "monotonic_ns=… realtime_ns=… width_ns=… synchronized=yes|no|unknown error_ns=… max_error_ns=…" */
+static int set_clock(struct otf2_sink *s, const char *key, const struct model_clock *clock)
+{
+	char text[256];
+
+	if (!clock->read)
+		return 0;
+	snprintf(text, sizeof(text), OTF2_CLOCK_FORMAT, clock->monotonic_ns, clock->realtime_ns, clock->width_ns,
+		 !clock->known ? "unknown" : clock->synchronized ? "yes" : "no", clock->error_ns, clock->max_error_ns);
+	return set_text(s, key, text);
+}
+
+/* Whose recording it is, and how its times relate to those of other nodes. */
+static int set_origin(struct otf2_sink *s, const struct model *model)
+{
+	char tag[24];
+	int error = 0;
+
+	snprintf(tag, sizeof(tag), "%" PRIu32, model->recording_tag);
+	error = set_text(s, "RECORDING_TAG", tag);
+	if (!error)
+		error = set_text(s, "MATCHING_IDS", s->whole_job ? "unique in this archive" : "unique in the job");
+	if (!error && model->version)
+		error = set_text(s, "VERSION", model->version);
+	if (!error && model->kernel)
+		error = set_text(s, "KERNEL", model->kernel);
+	if (!error && model->end.stopped_by)
+		error = set_text(s, "STOPPED_BY", model->end.stopped_by);
+	if (!error && model->end.reason)
+		error = set_text(s, "END_REASON", model->end.reason);
+	if (!error && model->end.after_bound)
+		error = set_number(s, "RECORDS_AFTER_BOUND", model->end.after_bound);
+	if (!error && model->batch_job)
+		error = set_text(s, "BATCH_JOB", model->batch_job);
+	for (size_t i = 0; i < model->shared_mounts.n && !error; i++) {
+		char key[40];
+
+		snprintf(key, sizeof(key), "SHARED_MOUNT_%04zu", i + 1);
+		error = set_text(s, key, model->shared_mounts.v[i]);
+	}
+	if (!error)
+		error = set_clock(s, "CLOCK_START", &model->clock_start);
+	return error ? error : set_clock(s, "CLOCK_END", &model->clock_end);
+}
+
+int otf2_properties_write(struct otf2_sink *s, const struct model *model)
+{
+	const struct model_totals *t = &model->totals;
+	const struct { const char *key; uint64_t value; } numbers[] = {
+		{ "CALLS", t->calls },
+		{ "LOST_RECORDS", t->lost_records },
+		{ "LATE_RECORDS", t->late_records },
+		{ "ABANDONED_CALLS", t->abandoned },
+		{ "FAILED_CALLS", t->failed_calls },
+		{ "UNKNOWN_SIZES", t->unknown_sizes },
+		{ "RETURNS_WITHOUT_FRAME", t->returns_without_frame },
+		{ "FRAMES_TOO_DEEP", t->frames_too_deep },
+	};
+	int error = set_text(s, "RECORDING_COMPLETE", model->complete ? "yes" : "no");
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers) && !error; i++)
+		error = set_number(s, numbers[i].key, numbers[i].value);
+	if (!error && model->machine_name && OTF2_Archive_SetMachineName(s->archive, model->machine_name) != OTF2_SUCCESS)
+		error = otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "set the machine's name");
+	if (!error)
+		error = set_left_out(s, model);
+	if (!error)
+		error = set_origin(s, model);
+	return error ? error : set_notes(s, model);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The summary for people: a table of layers, a table of the busiest files, and what the trace does not have.
+ */
+#include "sink/summary/summary_report.h"
+#include "util/utf8.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_text(FILE *out, const char *text)
+{
+	char *printable = utf8_printable(text);
+
+	fputs(printable ? printable : "?", out);
+	free(printable);
+}
+
+struct cell { char text[64]; };
+
+static struct cell bytes_cell(uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = bytes;
+	struct cell cell;
+	size_t unit = 0;
+
+	while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(*units)) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(cell.text, sizeof(cell.text), "%.*f %s", unit ? 2 : 0, value, units[unit]);
+	return cell;
+}
+
+/* What operations moved; of unknown ones of them nobody knows how much, known ones are in bytes, the others failed. */
+static struct cell moved_cell(uint64_t operations, uint64_t bytes, uint64_t known, uint64_t unknown)
+{
+	struct cell cell = bytes_cell(bytes);
+	size_t len = strlen(cell.text);
+
+	if (!operations && !known)
+		strcpy(cell.text, "-");
+	else if (unknown && !known)
+		strcpy(cell.text, "unknown");
+	else if (unknown)
+		snprintf(cell.text + len, sizeof(cell.text) - len, " + %" PRIu64 " unknown", unknown);
+	return cell;
+}
+
+static struct cell read_cell(const struct summary_counts *c)
+{
+	return moved_cell(c->reads, c->bytes_read, c->known_reads, c->unknown_reads);
+}
+
+static struct cell written_cell(const struct summary_counts *c)
+{
+	return moved_cell(c->writes, c->bytes_written, c->known_writes, c->unknown_writes);
+}
+
+/* The widths of two columns over all rows. */
+struct widths { int read, written; };
+
+static void widen(struct widths *w, const struct summary_counts *c)
+{
+	int read = strlen(read_cell(c).text), written = strlen(written_cell(c).text);
+
+	w->read = read > w->read ? read : w->read;
+	w->written = written > w->written ? written : w->written;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static struct cell share_cell(const struct summary_layer *l)
+{
+	struct cell cell = { "-" };
+
+	if (l->time_ns && !l->os && !l->system_known)
+		strcpy(cell.text, "unknown");
+	else if (l->time_ns && !l->os)
+		snprintf(cell.text, sizeof(cell.text), "%.1f %%", 100.0 * l->system_ns / l->time_ns);
+	return cell;
+}
+
+/* ---- tables ---- */
+
+void summary_text_layers(FILE *out, const struct summary_report *r)
+{
+	struct widths w = { 12, 12 };
+
+	for (size_t i = 0; i < r->nlayers; i++)
+		widen(&w, &r->layers[i].counts);
+	fprintf(out, "%-10s %12s %10s %*s %*s %14s %15s\n", "layer", "calls", "failed", w.read, "read", w.written, "written",
+		"time", "in system calls");
+	for (size_t i = 0; i < r->nlayers; i++) {
+		const struct summary_layer *l = &r->layers[i];
+
+		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %*s %*s %12.6f s %15s\n", l->name, l->calls, l->failed, w.read,
+			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9, share_cell(l).text);
+	}
+	if (r->nlayers)
+		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over "
+		      "threads, and how much of it in recorded system calls\n", out);
+	fputc('\n', out);
+}
+
+static void print_file(FILE *out, const struct model *m, const struct summary_file *f, const struct widths *w)
+{
+	const struct model_file *file = f->file != REF_NONE ? &m->files.v[f->file] : NULL;
+
+	fprintf(out, "%*s %*s %10" PRIu64 " %10" PRIu64 "  %-8s %-8s %-10s ", w->read, read_cell(&f->counts).text, w->written,
+		written_cell(&f->counts).text, f->counts.reads, f->counts.writes, m->paradigms.v[f->paradigm].identification,
+		file ? summary_scope_name(file->scope) : "unknown", file && file->fs_type ? file->fs_type : "-");
+	print_text(out, file ? file->path : "(file unknown)");
+	if (file && file->mount_point) {
+		fputs(" (on ", out);
+		print_text(out, file->mount_point);
+		fputc(')', out);
+	}
+	fputc('\n', out);
+}
+
+static void print_special(FILE *out, const struct summary_report *r)
+{
+	if (r->nspecial)
+		fprintf(out, "pipes, sockets and the like: %zu, read %s, written %s\n", r->nspecial, read_cell(&r->special).text,
+			written_cell(&r->special).text);
+}
+
+static void print_files(FILE *out, const struct summary_report *r)
+{
+	struct widths w = { 12, 12 };
+
+	for (size_t i = 0; i < r->nfiles; i++)
+		widen(&w, &r->files[i].counts);
+	if (r->nfiles)
+		fprintf(out, "%*s %*s %10s %10s  %-8s %-8s %-10s %s\n", w.read, "read", w.written, "written", "reads", "writes",
+			"layer", "scope", "type", "file (mount point)");
+	for (size_t i = 0; i < r->nfiles; i++)
+		print_file(out, r->model, &r->files[i], &w);
+	if (r->files_total > r->nfiles)
+		fprintf(out, "and %zu more file%s\n", r->files_total - r->nfiles, plural(r->files_total - r->nfiles));
+	print_special(out, r);
+	if (r->nfiles || r->nspecial)
+		fputc('\n', out);
+}
+
+/* ---- what the trace does not have ---- */
+
+static void print_unknown_sizes(FILE *out, const struct summary_report *r)
+{
+	uint64_t total = 0;
+	bool first = true;
+
+	for (size_t i = 0; i < r->nlayers; i++)
+		total += r->layers[i].counts.unknown_reads + r->layers[i].counts.unknown_writes;
+	if (!total)
+		return;
+	fprintf(out, "operations of unknown size %" PRIu64 " (", total);
+	for (size_t i = 0; i < r->nlayers; i++) {
+		const struct summary_layer *l = &r->layers[i];
+		uint64_t unknown = l->counts.unknown_reads + l->counts.unknown_writes;
+
+		if (!unknown)
+			continue;
+		fprintf(out, "%s%s %" PRIu64, first ? "" : ", ", l->name, unknown);
+		first = false;
+	}
+	fputs(")\n", out);
+}
+
+/* Layers that the user did not want at all, in one line. */
+static void print_unwanted_layers(FILE *out, const struct model *m)
+{
+	const char *filter = NULL;
+
+	for (size_t i = 0; i < m->left_out.n; i++) {
+		const struct model_left_out *l = &m->left_out.v[i];
+
+		if (!l->whole)
+			continue;
+		if (filter)
+			fputs(", ", out);
+		else
+			print_text(out, "not recorded: ");
+		print_text(out, l->layer);
+		filter = l->filter;
+	}
+	if (!filter)
+		return;
+	fputs(" (", out);
+	print_text(out, filter);
+	fputs(")\n", out);
+}
+
+static bool left_something_out(const struct model *m, const struct model_left_out *filter)
+{
+	for (size_t i = 0; i < m->left_out.n; i++)
+		if (m->left_out.v[i].layer && !strcmp(m->left_out.v[i].filter, filter->filter))
+			return true;
+	return false;
+}
+
+static void print_left_out(FILE *out, const struct model *m)
+{
+	print_unwanted_layers(out, m);
+	for (size_t i = 0; i < m->left_out.n; i++) {
+		const struct model_left_out *l = &m->left_out.v[i];
+
+		if (l->whole || (!l->layer && left_something_out(m, l)))
+			continue;
+		fputs("left out by ", out);
+		print_text(out, l->filter);
+		if (!l->layer) {
+			fputs(": nothing\n", out);
+			continue;
+		}
+		fprintf(out, ": %s %" PRIu64 " call%s, read %s, written %s, %.6f s", l->layer, l->calls, plural(l->calls),
+			bytes_cell(l->read_bytes).text, bytes_cell(l->written_bytes).text, l->time_ns / 1e9);
+		if (l->unknown)
+			fprintf(out, ", %" PRIu64 " of unknown size", l->unknown);
+		fputc('\n', out);
+	}
+}
+
+static int by_faults(const void *a, const void *b)
+{
+	const struct model_file *x = *(const struct model_file *const *)a, *y = *(const struct model_file *const *)b;
+	uint64_t fx = x->write_faults + x->read_faults, fy = y->write_faults + y->read_faults;
+
+	return fx != fy ? (fx > fy ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+/* With --mmap-faults. */
+static void print_mapped(FILE *out, const struct model *m)
+{
+	const struct model_file **files = calloc(m->files.n + 1, sizeof(*files));
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->files.n && files; i++)
+		if (m->files.v[i].mapped)
+			files[n++] = &m->files.v[i];
+	if (n) {
+		qsort(files, n, sizeof(*files), by_faults);
+		fputs("read faults write faults written back  mapped file\n", out);
+	}
+	for (size_t i = 0; i < n && i < REPORT_FILES; i++) {
+		fprintf(out, "%11" PRIu64 " %12" PRIu64 " %12" PRIu64 "  ", files[i]->read_faults, files[i]->write_faults,
+			files[i]->pages_written_back);
+		print_text(out, files[i]->path);
+		fputc('\n', out);
+	}
+	if (n > REPORT_FILES)
+		fprintf(out, "and %zu more mapped file%s\n", n - REPORT_FILES, plural(n - REPORT_FILES));
+	if (n)
+		fputc('\n', out);
+	free(files);
+}
+
+static void print_device(FILE *out, const struct summary_report *r)
+{
+	const struct model_totals *t = &r->model->totals;
+	struct cell bytes = bytes_cell(r->model->totals.device_bytes);
+
+	if (!r->model->device && !t->device_calls)
+		return;
+	fprintf(out, "%" PRIu64 " of %" PRIu64 " system calls were not served from memory: they read %s from block devices, "
+		"and slept %.6f s for I/O\n\n", t->device_calls, t->system_calls, bytes.text, t->device_wait_ns / 1e9);
+}
+
+/* Only an end that a bound or the user's own limit has set: the other ones are no news. */
+static void print_end(FILE *out, const struct model_end *end)
+{
+	static const char *const early[] = { "max-size", "min-free", "max-rate", "duration", "fault" };
+
+	for (size_t i = 0; i < sizeof(early) / sizeof(*early) && end->stopped_by; i++) {
+		if (strcmp(early[i], end->stopped_by))
+			continue;
+		fprintf(out, "stopped by %s: %s\n", end->stopped_by, end->reason ? end->reason : "unknown reason");
+		break;
+	}
+	if (end->after_bound)
+		fprintf(out, "records after the bound, not recorded %" PRIu64 "\n", end->after_bound);
+}
+
+static void print_losses(FILE *out, const struct summary_report *r)
+{
+	const struct model_totals *t = &r->model->totals;
+	const struct { const char *name; uint64_t value; } lines[] = {
+		{ "records late", t->late_records },
+		{ "calls abandoned", t->abandoned },
+		{ "calls still open", r->open_calls },
+		{ "non-blocking operations not seen to end", r->open_operations },
+		{ "events unmatched", r->unmatched },
+		{ "returns without frame", t->returns_without_frame },
+		{ "calls nested too deep", t->frames_too_deep },
+	};
+
+	fprintf(out, "records lost %s%" PRIu64 "\n", r->model->complete ? "" : "at least ", t->lost_records);
+	if (!r->model->complete)
+		fprintf(out, "the recording is incomplete: it has no end; %s\n", r->model->losses_counted ?
+			"what was lost in its last second is not known" : "how much is missing is not known");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (lines[i].value)
+			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, lines[i].value);
+	print_unknown_sizes(out, r);
+	print_left_out(out, r->model);
+	print_end(out, &r->model->end);
+	for (size_t i = 0; i < r->model->ndigest; i++) {
+		fputs("note: ", out);
+		print_text(out, r->model->digest[i]);
+		fputc('\n', out);
+	}
+}
+
+static void print_head(FILE *out, const struct summary_report *r)
+{
+	const struct model *m = r->model;
+
+	fprintf(out, "%s: %" PRIu64 " rank%s", m->host_name ? m->host_name : "unknown host", r->ranks, plural(r->ranks));
+	if (m->njobs > 1)
+		fprintf(out, " in %zu jobs", m->njobs);
+	fprintf(out, ", %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n", r->processes, r->processes == 1 ? "" : "es",
+		r->threads, plural(r->threads),
+		m->clock_end_ns > m->clock_begin_ns ? (m->clock_end_ns - m->clock_begin_ns) / 1e9 : 0.0);
+}
+
+int summary_text_write(FILE *out, const struct summary_report *r)
+{
+	print_head(out, r);
+	summary_text_layers(out, r);
+	print_files(out, r);
+	print_mapped(out, r->model);
+	print_device(out, r);
+	print_losses(out, r);
+	return ferror(out) ? -EIO : 0;
+}
