@@ -127,7 +127,8 @@ TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHan
 
 # uthash's loops are told to cppcheck in plain words: expanded, they are beyond it.
 .PHONY: lint
-lint: build/ioprobe.skel.h build/builtin_tables.c	## cppcheck and clang-tidy, where installed
+lint: build/ioprobe.skel.h build/builtin_tables.c	## direction of the includes; cppcheck and clang-tidy, where installed
+	$(Q)tools/structure/check-includes
 	$(Q)if command -v cppcheck >/dev/null; then cppcheck --quiet --std=c11 --enable=warning,performance,portability \
 		-j "$$(nproc)" '-DHASH_ITER(hh,head,el,tmp)=while((el=(head)))' -D__x86_64__ \
 		--suppress=missingIncludeSystem --suppress=internalAstError --suppress=uninitdata --suppress=uninitStructMember \
