@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * numbered_calls DIR [THREADS [PAUSE_US [MAX]]]: numbers its calls, so that a trace shows which of them it has. Writes its pid to
+ * numbered_calls DIR [THREADS [PAUSE_US [MAX [wait]]]]: numbers its calls, so that a trace shows which of them it has. Writes its pid to
  * DIR/ready; then every thread writes 0, 1, 2, … of 8 bytes each by pwrite64 at offset 8 * number to DIR/numbers.THREAD, with an fputs
- * and fflush of a line to DIR/ticks.THREAD and a pause after every 64, until DIR/stop exists or MAX are written. Reads all back, and
- * prints "numbered THREADS TOTAL" if each has its number.
+ * and fflush of a line to DIR/ticks.THREAD and a pause after every 64, until DIR/stop exists or MAX are written; with "wait" it then
+ * waits for DIR/stop. Reads all back, and prints "numbered THREADS TOTAL" if each has its number.
  */
 #include "golden.h"
 
@@ -16,6 +16,7 @@ enum { BURST = 64, MAX_THREADS = 64 };
 static const char *dir;
 static unsigned pause_us = 1000;
 static long most = 1L << 24;
+static bool waits;
 
 static const char *thread_file(char *buf, const char *kind, long thread)
 {
@@ -56,6 +57,8 @@ static void *numbers(void *thread)
 	snprintf(stop, sizeof(stop), "%s/stop", dir);
 	for (; n < most && access(stop, F_OK); n += BURST)
 		burst(fd, ticks, n);
+	while (waits && access(stop, F_OK))
+		usleep(10000);
 	verify(fd, n);
 	must(fclose(ticks) == 0 && close(fd) == 0, "close");
 	return (void *)n;
@@ -73,10 +76,11 @@ int main(int argc, char **argv)
 	pthread_t threads[MAX_THREADS];
 	long n = argc > 2 ? atol(argv[2]) : 1, total = 0;
 
-	must(argc >= 2 && n > 0 && n <= MAX_THREADS, "usage: numbered_calls DIR [THREADS [PAUSE_US [MAX]]]");
+	must(argc >= 2 && n > 0 && n <= MAX_THREADS, "usage: numbered_calls DIR [THREADS [PAUSE_US [MAX [wait]]]]");
 	dir = argv[1];
 	pause_us = argc > 3 ? (unsigned)atoi(argv[3]) : pause_us;
 	most = argc > 4 ? atol(argv[4]) : most;
+	waits = argc > 5;
 	write_pid();
 	for (long i = 0; i < n; i++)
 		must(pthread_create(&threads[i], NULL, numbers, (void *)i) == 0, "pthread_create");

@@ -130,6 +130,7 @@ static void test_max_size(void **state)
 	assert_string_equal(budget_reached(budget, &reason), "max-size");
 	assert_string_equal(reason, "--max-size 1MiB was reached");
 	assert_int_equal(budget_refused(budget), 2);
+	assert_int_equal(budget_refused_since(budget), 1000 + n);
 	budget_destroy(budget);
 }
 
@@ -159,6 +160,7 @@ static void test_no_bound(void **state)
 	budget_step(budget, 5000000000ull);
 	assert_null(budget_reached(budget, &reason));
 	assert_int_equal(budget_refused(budget), 0);
+	assert_int_equal(budget_refused_since(budget), UINT64_MAX);
 	budget_destroy(budget);
 }
 
@@ -313,6 +315,27 @@ static void test_archive_min_free(void **state)
 	assert_true(sb.model.end.cut > 0);
 }
 
+/* Of two rings one was drained first: its thread's records are there, older ones of the other thread were refused. The trace ends where
+ * both are whole. */
+static void test_archive_refused(void **state)
+{
+	uint64_t bytes, size;
+
+	(void)state;
+	spool_of_writes(1, 1000, "");
+	sb_open(&sb, 2, 10, 20, 0, 5, "/scratch/a_file", 1);
+	for (uint64_t i = 0; i < 400; i++)
+		sb_call(&sb, 2, "pwrite64", 100 + 1000 * i, 600 + 1000 * i, 0, 4096, ARGS(ARG(HANDLE, 5), ARG(BYTES, 4096), ARG(OFFSET, 0)));
+	sb.seq[2] += 100;                       /* refused */
+	for (uint64_t i = 500; i < 600; i++)
+		sb_call(&sb, 2, "pwrite64", 100 + 1000 * i, 600 + 1000 * i, 0, 4096, ARGS(ARG(HANDLE, 5), ARG(BYTES, 4096), ARG(OFFSET, 0)));
+	sb_text(&sb, IOP_REC_END, 0, 20000000, "reason=x\nstopped_by=max-size\nafter_bound=100\nbound_ns=400600\n", NULL);
+	assert_int_equal(archive(directory(), 0, UINT64_MAX, &bytes, &size), 0);
+	assert_int_equal(sb.model.totals.lost_records, 0);
+	assert_int_equal(sb.model.totals.calls, 2 + 400 + 400);
+	assert_int_equal(sb.model.end.after_bound, 100 + 600 + 100);
+}
+
 /* Then the spool is worth more. */
 static void test_archive_no_room(void **state)
 {
@@ -335,6 +358,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_archive_size, sb_setup, end_spool),
 		cmocka_unit_test_setup_teardown(test_archive_cut, sb_setup, end_spool),
 		cmocka_unit_test_setup_teardown(test_archive_min_free, sb_setup, end_spool),
+		cmocka_unit_test_setup_teardown(test_archive_refused, sb_setup, end_spool),
 		cmocka_unit_test_setup_teardown(test_archive_no_room, sb_setup, end_spool),
 	};
 

@@ -15,7 +15,8 @@ struct rings {
 	struct ring_buffer **v;
 	size_t n;
 	int epoll_fd;
-	uint64_t round_ns;
+	uint64_t until_ns;              /* of the turn */
+	uint64_t drained_ns;            /* of the last round */
 	void (*record)(void *, const struct iop_rec *);
 	void *arg;
 };
@@ -36,7 +37,7 @@ static int one_record(void *arg, void *data, size_t size)
 	if (size < sizeof(*rec))
 		return 0;
 	rings->record(rings->arg, rec);
-	return rec->time_ns > rings->round_ns ? -EAGAIN : 0;
+	return rec->time_ns > rings->until_ns ? -EAGAIN : 0;
 }
 
 int rings_create(struct rings **out, const struct kernel_side *kernel, void (*record)(void *, const struct iop_rec *), void *arg)
@@ -48,6 +49,7 @@ int rings_create(struct rings **out, const struct kernel_side *kernel, void (*re
 		return err;
 	rings->record = record;
 	rings->arg = arg;
+	rings->drained_ns = monotonic_ns();
 	rings->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	rings->v = calloc(kernel_side_rings(kernel), sizeof(*rings->v));
 	if (rings->epoll_fd < 0 || !rings->v)
@@ -86,10 +88,20 @@ int rings_poll_fd(const struct rings *rings)
 	return rings->epoll_fd;
 }
 
-uint64_t rings_drain(struct rings *rings)
+static void drain_until(struct rings *rings, uint64_t until_ns)
 {
-	rings->round_ns = monotonic_ns();
+	rings->until_ns = until_ns;
 	for (size_t i = 0; i < rings->n; i++)
 		ring_buffer__consume(rings->v[i]);
-	return rings->round_ns;
+}
+
+uint64_t rings_drain(struct rings *rings, uint64_t slice_ns)
+{
+	uint64_t round_ns = monotonic_ns();
+
+	if (slice_ns && rings->drained_ns)
+		for (uint64_t t = rings->drained_ns + slice_ns; t < round_ns; t += slice_ns)
+			drain_until(rings, t);
+	drain_until(rings, round_ns);
+	return rings->drained_ns = round_ns;
 }

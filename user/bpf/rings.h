@@ -14,8 +14,10 @@ int rings_create(struct rings **out, const struct kernel_side *kernel, void (*re
 		 void *arg);
 void rings_destroy(struct rings *rings);        /* NULL is fine */
 int rings_poll_fd(const struct rings *rings);   /* readable when a ring wants to be drained */
-/* Returns the round's time (CLOCK_MONOTONIC): every record with a smaller one that was sent has been delivered. */
-uint64_t rings_drain(struct rings *rings);
+/* Returns the round's time (CLOCK_MONOTONIC): every record with a smaller one that was sent has been delivered. With slice_ns the rings
+ * are drained in turns of that length, so that records of several rings come in the order of time to within it; 0: one ring after the
+ * other. */
+uint64_t rings_drain(struct rings *rings, uint64_t slice_ns);
 
 uint64_t monotonic_ns(void);
 

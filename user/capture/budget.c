@@ -28,7 +28,7 @@ struct budget {
 	uint64_t drained_bytes;         /* these records in the spool, uncompressed */
 	uint64_t begin_bytes;           /* in the spool when the budget was made: tables, which are not in the archive */
 	uint64_t free_bytes;            /* when last seen */
-	uint64_t free_seen_ns, rate_since_ns, calls, calls_before, refused;
+	uint64_t free_seen_ns, rate_since_ns, calls, calls_before, refused, refused_since_ns;
 	const char *reached;
 	char reason[160];
 };
@@ -187,7 +187,8 @@ int budget_create(struct budget **out, const struct bounds *bounds, const struct
 
 	if (!b)
 		return -ENOMEM;
-	*b = (struct budget){ .bounds = bounds, .set = set, .spool = spool, .begin_bytes = spool_writer_raw_bytes(spool) };
+	*b = (struct budget){ .bounds = bounds, .set = set, .spool = spool, .begin_bytes = spool_writer_raw_bytes(spool),
+			      .refused_since_ns = UINT64_MAX };
 	err = set_limit(b);
 	if (err) {
 		snprintf(err_text, err_len, "--min-free: cannot ask for the output's free space: %s", strerror(-err));
@@ -222,6 +223,8 @@ bool budget_admits(struct budget *b, struct spool_writer *spool, const struct io
 		limit_reached(b);
 	}
 	b->refused++;
+	if (rec->time_ns < b->refused_since_ns)
+		b->refused_since_ns = rec->time_ns;
 	return false;
 }
 
@@ -248,4 +251,9 @@ const char *budget_reached(const struct budget *b, const char **reason)
 uint64_t budget_refused(const struct budget *b)
 {
 	return b->refused;
+}
+
+uint64_t budget_refused_since(const struct budget *b)
+{
+	return b->refused_since_ns;
 }

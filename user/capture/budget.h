@@ -31,6 +31,9 @@ void budget_step(struct budget *budget, uint64_t now_ns);
 /* The bound that was reached: "max-size", "min-free" or "max-rate", NULL if none; *reason is one line, valid as long as the budget. */
 const char *budget_reached(const struct budget *budget, const char **reason);
 uint64_t budget_refused(const struct budget *budget);   /* records that came after that */
+/* The time_ns of the oldest of them, UINT64_MAX if there are none. Several rings are drained in turn, so the spool may have records that
+ * are younger: the recording is whole up to this moment only. */
+uint64_t budget_refused_since(const struct budget *budget);
 
 /* An upper estimate of what a record adds to the archive, in bytes; row: of its probe, NULL for other records and unknown probes. */
 uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row *row);

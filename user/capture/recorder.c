@@ -21,6 +21,7 @@
 #include "proc/procfs.h"
 
 #define ROUND_MS 20
+#define BOUND_SLICE_NS 1000000ull       /* with a bound on what is written, rings are drained in turns of this length */
 #define DETACH_LIMIT_MS 2000     /* for the kernel to remove its probes; longer only if a probed thread is stopped inside one */
 #define SHARED_DETACH_MS 200     /* shared programs do not end with their links, so their end cannot be seen */
 #define FLUSH_NS 1000000000ull  /* what a killed agent may lose */
@@ -178,7 +179,8 @@ static void flush_spool(struct recorder *r)
 
 void recorder_round(struct recorder *r)
 {
-	uint64_t time_ns = rings_drain(r->rings);
+	bool bounded = r->bounds.max_bytes || r->bounds.min_free_bytes;
+	uint64_t time_ns = rings_drain(r->rings, bounded ? BOUND_SLICE_NS : 0);
 	struct iop_rec rec = { .len = sizeof(rec), .type = IOP_REC_ROUND, .time_ns = time_ns };
 
 	note_losses(r, time_ns);
@@ -365,6 +367,8 @@ static void note_end(struct recorder *r)
 	note_add(&note, "reason", r->reason ? r->reason : "failed");
 	note_add(&note, "stopped_by", r->stopped_by ? r->stopped_by : "failure");
 	note_addf(&note, "after_bound", "%llu", (unsigned long long)budget_refused(r->budget));
+	if (budget_refused(r->budget))
+		note_addf(&note, "bound_ns", "%llu", (unsigned long long)budget_refused_since(r->budget));
 	if (r->remark)
 		note_add(&note, "remark", r->remark);
 	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);

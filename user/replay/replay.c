@@ -98,6 +98,14 @@ static int scan_record(struct replay *r, const struct iop_rec *rec)
 	return rec->type == IOP_REC_FD ? fd_record(r, process, (const void *)rec) : 0;
 }
 
+/* Whether the recorder, at a bound, has refused records that are older than this one. */
+static bool after_refused(struct replay *r, const struct iop_rec *rec)
+{
+	r->bound_reached |= r->bound_ns && rec->time_ns >= r->bound_ns;
+	r->model->end.after_bound += r->bound_reached;
+	return r->bound_reached;
+}
+
 /* Whether the trace has ended before this record, because there is no room for it. */
 static bool beyond_bound(struct replay *r)
 {
@@ -129,7 +137,7 @@ static int one_record(void *arg, const struct iop_rec *rec)
 	}
 	if (rec->type >= IOP_REC_AGENT)
 		return text_record(r, (const void *)rec);
-	if (beyond_bound(r))
+	if (after_refused(r, rec) || beyond_bound(r))
 		return 0;
 	return rec->seq ? thread_record(r, rec) : scan_record(r, rec);
 }
@@ -146,6 +154,8 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
 		/* host and tables stand first and are needed by all that follows, whatever their time */
 		r->read_records += rec->type < IOP_REC_AGENT;
+		if (rec->type == IOP_REC_END)
+			r->bound_ns = text_bound_ns((const void *)rec);
 		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
 			ret = one_record(r, rec);
 		else if (rec->type == IOP_REC_ROUND)

@@ -242,6 +242,8 @@ struct replay {
 	size_t err_len;
 	bool failed;                    /* err was set */
 	bool cut;                       /* a sink is full: the trace has ended */
+	bool bound_reached;
+	uint64_t bound_ns;              /* the oldest record that the recorder refused at a bound is of then; 0: none */
 
 	struct table_set set;
 	struct row_info *rows;          /* of set.rows */
@@ -306,6 +308,7 @@ int ranks_finish(struct replay *r);                                     /* ranks
 
 /* ---- texts.c ---- */
 int text_record(struct replay *r, const struct iop_rec_text *rec);
+uint64_t text_bound_ns(const struct iop_rec_text *end);  /* of an END record: the time of the oldest record that a bound refused, 0: none */
 
 /* ---- notes.c ---- */
 int note_gap_found(struct replay *r, const char *layer, uint32_t pid, uint64_t from_ns, uint64_t to_ns, const char *reason);

@@ -379,6 +379,11 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 	return ret;
 }
 
+uint64_t text_bound_ns(const struct iop_rec_text *end)
+{
+	return number_or_zero(end, "bound_ns");
+}
+
 int text_record(struct replay *r, const struct iop_rec_text *rec)
 {
 	switch (rec->rec.type) {
