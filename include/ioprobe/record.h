@@ -83,6 +83,8 @@ typedef long long __s64;
 	X(LEFT_OUT, 74, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* where a spool without END has got to: how many records were written, lost and dropped so far (text) */ \
 	X(STATUS, 75, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* code that a process has mapped, for call sites: start, end, offset (hex), path, deleted, dev, ino, build_id, since_ns */ \
+	X(MAPPING, 76, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* page faults on one mapped file, with --mmap-faults */ \
 	X(MAPPED, 80, iop_rec_text, IOP_PAYLOAD_TEXT)
 

@@ -61,6 +61,7 @@ static void encode(char **bytes, size_t *len)
 		.points = (struct plan_point *)points, .npoints = 3, .missing = (struct plan_missing *)missing, .nmissing = 1,
 		.layers = (struct plan_layer *)layers, .nlayers = 2, .comm_vaddr = { 1, 2, 3 }, .first_vaddr = 0x400000,
 		.rendezvous_offset = 99, .stripped_static = true, .switching = SWITCHES_STACKS,
+		.build_id = { 0xab, 0xcd }, .build_id_len = 2,
 	};
 	void *out;
 
@@ -103,6 +104,8 @@ static void test_plan_there_and_back(void **state)
 	assert_int_equal(plan.comm_vaddr[2], 3);
 	assert_int_equal(plan.first_vaddr, 0x400000);
 	assert_int_equal(plan.rendezvous_offset, 99);
+	assert_int_equal(plan.build_id_len, 2);
+	assert_int_equal(plan.build_id[1], 0xcd);
 	assert_null(plan.constants);
 	plan_destroy(&plan);
 	table_set_deinit(&set);
@@ -142,6 +145,7 @@ static void test_malformed_plans(void **state)
 	refused(offsetof(struct plan_wire, nconstants), 1, 4, "more entries");
 	refused(offsetof(struct plan_wire, texts_len), UINT32_MAX, 4, "more entries");
 	refused(offsetof(struct plan_wire, stripped_static), 2, 4, "rendezvous");
+	refused(offsetof(struct plan_wire, build_id_len), BUILD_ID_MAX + 1, 4, "build-id");
 	refused(offsetof(struct plan_wire, switching), SHARES_STACK + 1, 4, "stacks");
 	refused(offsetof(struct plan_wire, rendezvous_offset), FILE_SIZE, 8, "rendezvous");
 	refused(point + offsetof(struct plan_wire_point, row), 4 /* the system call */, 4, "not probed");

@@ -10,6 +10,7 @@
 
 #include "capture/gaps.h"
 #include "capture/libraries.h"
+#include "capture/mappings.h"
 #include "capture/mount_watches.h"
 #include "capture/notes.h"
 #include "capture/process_links.h"
@@ -19,6 +20,7 @@ struct target {
 	pid_t pid;
 	uint64_t start_ticks;           /* tells it from a later process with its pid, 0: unknown */
 	struct process_links links;     /* libraries whose probes are in place, or that have none */
+	struct mappings mappings;       /* that were recorded of its program */
 	bool mpi;
 	bool gone;                      /* it had ended when it was last looked for in /proc */
 	bool new_program;               /* what the old one did does not count */
@@ -94,6 +96,7 @@ void targets_begin(struct targets *targets, struct kernel_side *kernel, struct h
 static void target_forget(struct targets *targets, struct target *target)
 {
 	process_links_forget(&target->links);
+	mappings_forget(&target->mappings);
 	if (target->links.off)
 		kernel_side_set_off(targets->kernel, target->pid, 0);
 	target->links.off = 0;
@@ -431,11 +434,13 @@ static void heed_switching(struct targets *targets, struct target *target, enum 
 static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
 {
 	struct proc_modules modules;
+	uint64_t mapped_ns = target->mapped_ns && target->mapped_ns < since_ns ? target->mapped_ns : since_ns;
 	int err = proc_modules_read(target->pid, &modules);
 
 	target->mapped_ns = 0;
 	if (err)
 		return err;
+	mappings_note(&target->mappings, targets->spool, &targets->libraries, &modules, target->pid, mapped_ns);
 	heed_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
 	prepare_unwinder(targets, target);
 	for (size_t i = 0; i < modules.n; i++)
@@ -524,6 +529,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 		targets_switch(targets, pid, group, true);
 	for (size_t i = 0; i < target->links.n; i++)
 		target->links.v[i].noted = false;
+	mappings_forget(&target->mappings);
 	target->mpi = false;
 	target->new_program = true;
 	note_process(targets->spool, pid, false);

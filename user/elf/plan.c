@@ -487,6 +487,7 @@ static int make(struct planner *p)
 	find_rendezvous(p);
 	p->plan->switching = elf_file_switching(p->file, p->name);
 	p->plan->first_vaddr = elf_file_first_vaddr(p->file);
+	p->plan->build_id_len = elf_file_build_id(p->file, p->plan->build_id);
 	p->plan->stripped_static = elf_file_is_static(p->file) && !elf_file_has_symtab(p->file) && !p->plan->npoints;
 	return 0;
 }

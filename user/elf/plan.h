@@ -5,6 +5,7 @@
 #ifndef IOPROBE_PLAN_H
 #define IOPROBE_PLAN_H
 
+#include "elf/build_id.h"
 #include "elf/placement.h"
 #include "elf/switchers.h"
 #include "table/table.h"
@@ -47,6 +48,8 @@ struct plan {
 	size_t nconstants;              /* plan_constants_of() all layers, or 0 */
 	uint64_t first_vaddr;           /* elf_file_first_vaddr: load bias = module base - first_vaddr */
 	uint64_t rendezvous_offset;     /* file offset of _dl_debug_state where this is a dynamic linker, else 0 */
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t build_id_len;            /* 0: it has none */
 	enum stack_switching switching;
 	bool stripped_static;           /* a static executable without symbols: its library calls cannot be seen */
 	char *texts;                    /* storage of reasons that are not static; NULL if there are none */

@@ -72,6 +72,21 @@ struct model_handle {
 	uint32_t pre_status_flags;      /* OTF2_IoStatusFlag */
 };
 
+/* A file of code that processes have mapped. */
+struct model_code_file {
+	const char *path;               /* in the mount namespace of its processes */
+	const char *build_id;           /* in hexadecimal digits, NULL if it has none or could not be read */
+	uint64_t dev, ino;
+	bool deleted;
+};
+
+/* An executable mapping of one. Of a forked process only those that its parent did not have, or that were read again. */
+struct model_mapping {
+	uint32_t group, code_file;      /* index in code_files */
+	uint64_t start, end, offset;    /* addresses, and the offset in the file at start */
+	uint64_t since_ns, noted_ns;    /* made between these times; since_ns 0: before the recording or at an unknown time */
+};
+
 /* What a filter of the recording left out of a layer. layer NULL: the filter by itself; whole: the layer was not probed at all. */
 struct model_left_out {
 	const char *filter, *layer;     /* filter: the option, as the user gave it */
@@ -115,6 +130,8 @@ struct model {
 	MODEL_ARRAY(struct model_handle, handles);
 	MODEL_ARRAY(struct model_comm, comms);
 	MODEL_ARRAY(struct model_left_out, left_out);
+	MODEL_ARRAY(struct model_code_file, code_files);
+	MODEL_ARRAY(struct model_mapping, mappings);    /* in the order in which they were recorded */
 	MODEL_ARRAY(const char *, variables);           /* names of netCDF's variables, each once */
 	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
 	const char *machine_name, *host_name, *kernel, *version;        /* kernel: its release; version: of the ioprobe that recorded */

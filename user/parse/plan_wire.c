@@ -142,6 +142,8 @@ int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t
 	int err = bytes ? encode_arrays(plan, &head, bytes + sizeof(head), &texts) : -ENOMEM;
 
 	memcpy(head.comm_vaddr, plan->comm_vaddr, sizeof(head.comm_vaddr));
+	head.build_id_len = plan->build_id_len;
+	memcpy(head.build_id, plan->build_id, sizeof(head.build_id));
 	if (!err)
 		err = join(&head, bytes, &texts, max_len, out, len);
 	if (err)
@@ -326,6 +328,10 @@ static int decode_head(struct decoder *d)
 		return refuse(d, "its rendezvous is outside the file");
 	if (d->head.switching > SHARES_STACK)
 		return refuse(d, "it does with stacks what cannot be done");
+	if (d->head.build_id_len > BUILD_ID_MAX)
+		return refuse(d, "its build-id is longer than a build-id can be");
+	d->plan->build_id_len = d->head.build_id_len;
+	memcpy(d->plan->build_id, d->head.build_id, sizeof(d->plan->build_id));
 	d->plan->switching = d->head.switching;
 	d->plan->stripped_static = d->head.stripped_static;
 	d->plan->first_vaddr = d->head.first_vaddr;

@@ -9,9 +9,10 @@
 
 /* A header, then the arrays in the order of their counts, then the texts. */
 struct plan_wire {
-	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static, switching, pad;
+	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static, switching, build_id_len;
 	uint64_t first_vaddr, rendezvous_offset;
 	uint64_t comm_vaddr[TABLE_COMM_KINDS];
+	uint8_t build_id[BUILD_ID_MAX];
 };
 
 #define PLAN_WIRE_NO_TEXT UINT32_MAX
@@ -31,7 +32,7 @@ struct plan_wire_layer {
 	char version[48];
 };
 
-_Static_assert(sizeof(struct plan_wire) == 72, "struct plan_wire");
+_Static_assert(sizeof(struct plan_wire) == 136, "struct plan_wire");
 _Static_assert(sizeof(struct plan_wire_point) == 48, "struct plan_wire_point");
 _Static_assert(sizeof(struct plan_wire_missing) == 8, "struct plan_wire_missing");
 _Static_assert(sizeof(struct plan_wire_layer) == 56, "struct plan_wire_layer");

@@ -125,12 +125,25 @@ static void module_identify(struct proc_module *module)
 
 /* ---- all lines ---- */
 
-static bool is_known(const struct proc_modules *modules, const struct map_row *row, const struct file_id *ids)
+/* The index of the row's file, the number of modules if it is a new one. */
+static size_t find_module(const struct proc_modules *modules, const struct map_row *row, const struct file_id *ids)
 {
-	for (size_t i = 0; i < modules->n; i++)
-		if (ids[i].dev == row->dev && ids[i].ino == row->ino)
-			return true;
-	return false;
+	size_t i = 0;
+
+	while (i < modules->n && (ids[i].dev != row->dev || ids[i].ino != row->ino))
+		i++;
+	return i;
+}
+
+static int mapping_add(struct proc_modules *modules, const struct map_row *row, size_t module)
+{
+	struct proc_mapping *v = reallocarray(modules->mappings, modules->nmappings + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	modules->mappings = v;
+	v[modules->nmappings++] = (struct proc_mapping){ row->start, row->end, row->offset, module };
+	return 0;
 }
 
 static int module_add(struct proc_modules *modules, pid_t pid, const struct map_row *row, const struct map_row *first)
@@ -170,6 +183,7 @@ static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct f
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		struct file_id *grown;
+		size_t module;
 		int err;
 
 		if (!row_parse(line, &row))
@@ -177,8 +191,15 @@ static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct f
 		if (!continues(&first, &previous, &row))
 			first = row;
 		previous = row;
-		if (!row.exec || !row.ino || is_known(out, &row, *ids))
+		if (!row.exec || !row.ino)
 			continue;
+		module = find_module(out, &row, *ids);
+		err = mapping_add(out, &row, module);
+		if (err || module < out->n) {
+			if (err)
+				return err;
+			continue;
+		}
 		grown = realloc(*ids, (out->n + 1) * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
@@ -223,5 +244,6 @@ void proc_modules_free(struct proc_modules *modules)
 	for (size_t i = 0; i < modules->n; i++)
 		free(modules->v[i].path);
 	free(modules->v);
+	free(modules->mappings);
 	*modules = (struct proc_modules){ 0 };
 }

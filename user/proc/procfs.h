@@ -24,7 +24,14 @@ struct proc_module {
 	bool by_name;           /* the mapping itself may not be opened (map_files needs privileges) */
 	bool deleted;
 };
-struct proc_modules { struct proc_module *v; size_t n; };
+/* One executable mapping of a module: a file may be mapped several times (dlmopen). */
+struct proc_mapping { uint64_t start, end, offset; size_t module; };
+struct proc_modules {
+	struct proc_module *v;
+	size_t n;
+	struct proc_mapping *mappings;  /* in order of address */
+	size_t nmappings;
+};
 int proc_modules_read(pid_t pid, struct proc_modules *out);     /* file-backed only; in order of address */
 /* The same from the text of /proc/PID/maps, which it changes; the mapped files are looked at in /proc/PID all the same. */
 int proc_modules_parse(char *text, pid_t pid, struct proc_modules *out);

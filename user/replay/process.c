@@ -3,6 +3,7 @@
  * Processes and threads: how they come, what they inherit, what an exec leaves of them, how they go. Numbers are used again: a
  * fork makes a new process or thread even if the number is known.
  */
+#include "replay/mappings.h"
 #include "replay/state.h"
 
 #include <errno.h>
@@ -164,7 +165,7 @@ static int process_inherit(struct replay *r, struct process *child, const struct
 	r->infos.v[child->group].mntns = r->infos.v[parent->group].mntns;
 	r->infos.v[child->group].parent = parent->group;
 	memcpy(child->libraries, parent->libraries, sizeof(child->libraries));
-	if (set_cwd(child, parent->cwd) || fd_inherit(r, child, parent))
+	if (set_cwd(child, parent->cwd) || mappings_inherit(child, parent) || fd_inherit(r, child, parent))
 		return -ENOMEM;
 	return object_inherit(r, child, parent);
 }
@@ -250,6 +251,7 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	object_free_all(process);
 	comms_free_process(process);
 	space_free(process);
+	mappings_drop(process);
 	memset(process->libraries, 0, sizeof(process->libraries));
 	if (rec->path_len) {
 		char *path = strndup(rec->path, rec->path_len);
@@ -273,6 +275,7 @@ static void process_die(struct replay *r, struct process *process)
 	object_free_all(process);
 	comms_free_process(process);
 	space_free(process);
+	mappings_drop(process);
 	free(process->cwd);
 	process->cwd = NULL;
 }

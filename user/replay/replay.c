@@ -3,6 +3,7 @@
  * The run of a replay: records from the spool, in time order, to whom they concern; losses; the definitions at the end.
  */
 #include "replay/replay.h"
+#include "replay/mappings.h"
 #include "replay/order.h"
 #include "replay/state.h"
 
@@ -290,6 +291,7 @@ static void deinit(struct replay *r)
 	comms_free(r);
 	files_free(r);
 	notes_free(r);
+	mappings_free(r);
 	shapes_free(r);
 	table_set_deinit(&r->set);
 	free(r->jobs.v);

@@ -140,6 +140,7 @@ struct process {
 	struct open_count *opens;       /* of unified handles, per paradigm and path */
 	struct held_lock *locks;
 	struct request *requests;
+	MODEL_ARRAY(uint32_t, mappings);        /* of its program: indexes in model.mappings */
 	struct library libraries[MAX_LAYERS];
 	unsigned nthreads;              /* in the table of threads */
 	uint32_t master_location;       /* REF_NONE */
@@ -277,6 +278,7 @@ struct replay {
 	MODEL_ARRAY(struct missing_sum, missing);
 	struct gap_process *gap_processes;
 	struct communities *communities;
+	struct code_file_entry *code_files;
 	uint64_t unknown_creations;     /* of communicators: calls */
 };
 

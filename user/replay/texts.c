@@ -2,6 +2,7 @@
  *
  * The agent's text records: host, tables, processes, mounts, libraries; what could not be seen becomes notes.
  */
+#include "replay/mappings.h"
 #include "replay/state.h"
 
 #include <errno.h>
@@ -170,6 +171,36 @@ static int process(struct replay *r, const struct iop_rec_text *rec)
 		return process->cwd ? 0 : -ENOMEM;
 	}
 	return 0;
+}
+
+static bool value_hex(const struct iop_rec_text *rec, const char *key, uint64_t *number)
+{
+	char value[64], *end;
+
+	if (!text_value(rec, key, value, sizeof(value)) || !value[0] || value[0] == '-')
+		return false;
+	*number = strtoull(value, &end, 16);
+	return !*end;
+}
+
+/* One that cannot be read is as good as none: addresses in it stay unknown. */
+static int mapping(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct process *process = process_get(r, rec->rec.tgid);
+	char path[VALUE_ROOM], build_id[256];
+	bool has_id = text_value(rec, "build_id", build_id, sizeof(build_id));
+	struct model_mapping mapping = { .since_ns = number_or_zero(rec, "since_ns"), .noted_ns = rec->rec.time_ns };
+	struct model_code_file file = {
+		.path = text_value(rec, "path", path, sizeof(path)) ? path : NULL, .build_id = has_id ? build_id : NULL,
+		.dev = number_or_zero(rec, "dev"), .ino = number_or_zero(rec, "ino"), .deleted = number_or_zero(rec, "deleted") != 0,
+	};
+
+	if (!process)
+		return -ENOMEM;
+	if (process->dead || !file.path || !value_hex(rec, "start", &mapping.start) || !value_hex(rec, "end", &mapping.end) ||
+	    !value_hex(rec, "offset", &mapping.offset) || mapping.start >= mapping.end)
+		return 0;
+	return mapping_add(r, process, &file, &mapping);
 }
 
 static int mounts(struct replay *r, const struct iop_rec_text *rec)
@@ -394,6 +425,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_LIBRARY: return library(r, rec);
 	case IOP_REC_MISSING: return missing(r, rec);
 	case IOP_REC_GAP: return gap(r, rec);
+	case IOP_REC_MAPPING: return mapping(r, rec);
 	case IOP_REC_MAPPED: return mapped(r, rec);
 	case IOP_REC_STATUS: return status(r, rec);
 	case IOP_REC_END: return end(r, rec);
