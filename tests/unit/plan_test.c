@@ -134,7 +134,8 @@ static void test_points(void **state)
 	assert_string_equal(point_of(&plan, "demo_two")->placement.reason, "another symbol inside");
 	assert_null(point_of(&plan, "demo_old"));       /* an alias */
 	assert_null(point_of(&plan, "demo_jump"));      /* goes on to demo_read, which has a point */
-	assert_int_equal(plan.nmissing, 2);
+	assert_int_equal(plan.nmissing, 3);
+	assert_string_equal(missing_reason(&set, &plan, "demo_jump"), PLAN_JUMPS);
 	assert_string_equal(missing_reason(&set, &plan, "demo_not_there"), "not in this file");
 	assert_non_null(strstr(missing_reason(&set, &plan, "demo_trap"), "refuses"));
 	plan_destroy(&plan);
@@ -178,7 +179,7 @@ static void test_by_content(void **state)
 
 	(void)state;
 	assert_int_equal(plan.npoints, 5);
-	assert_int_equal(plan.nmissing, 1);
+	assert_int_equal(plan.nmissing, 2);     /* demo_trap and demo_jump */
 	assert_null(missing_reason(&set, &plan, "demo_not_there"));
 	plan_destroy(&plan);
 	table_set_deinit(&set);

@@ -69,6 +69,9 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ LAYER "f read bytes -> sizes\n", "t:4:17: unknown result 'sizes'", -EINVAL },
 	{ LAYER "f read bytes -> bytes:short\n", "t:4:17: unknown kind 'short'", -EINVAL },
 	{ LAYER "f read bytes -> bytes more\n", "t:4:23: end of line expected, not 'more'", -EINVAL },
+	{ LAYER "f read bytes -> bytes since\n", "t:4:28: version expected", -EINVAL },
+	{ LAYER "f read bytes -> bytes since new\n", "t:4:29: unknown version 'new'", -EINVAL },
+	{ LAYER "f read bytes -> bytes since 1 since 2\n", "t:4:31: end of line expected, not 'since'", -EINVAL },
 	{ LAYER "f read ->\n", "t:4:10: result expected", -EINVAL },
 	{ LAYER "f\n", "t:4:2: operation expected", -EINVAL },
 	{ LAYER "f read\nf write\n", "t:5:1: function 'f' is in layer 'L' already", -EINVAL },
@@ -648,9 +651,35 @@ static void test_syscall_numbers(void **state)
 #endif
 }
 
+static void test_versions(void **state)
+{
+	static const struct { const char *row, *version; bool parallel, expected; } cases[] = {
+		{ "f read -> status since 1.10.3", "1.10.8", false, true }, { "f read -> status since 1.10.3", "1.10.2", false, false },
+		{ "f read -> status before 1.12", "1.11.9", false, true }, { "f read -> status before 1.12", "1.12.0", false, false },
+		{ "f read -> status since 1.10.3 before 2.0", "2.0.0", false, false }, { "f read -> status since 1.0", "", false, false },
+		{ "f read -> status", "", false, true }, { "f read -> status parallel", "1.0", false, false },
+		{ "f read -> status parallel since 1.0", "1.0", true, true }, { "f read -> status since 4", "10.1", false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct table_set set;
+		char text[256], err[256] = "";
+
+		snprintf(text, sizeof(text), LAYER "%s\n", cases[i].row);
+		table_set_init(&set);
+		if (table_parse(&set, "t", text, err, sizeof(err)))
+			fail_msg("%s", err);
+		if (table_row_expected(&set.rows[0], table_version(cases[i].version), cases[i].parallel) != cases[i].expected)
+			fail_msg("%s, version %s", cases[i].row, cases[i].version);
+		table_set_deinit(&set);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_row), cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_layer_properties), cmocka_unit_test(test_too_many_rows), cmocka_unit_test(test_file),
 		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_optional),

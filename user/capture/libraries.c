@@ -63,7 +63,7 @@ static void note_plan_missing(struct libraries *libraries, const struct library 
 	for (size_t i = 0; i < library->plan.nmissing; i++) {
 		const struct plan_missing *missing = &library->plan.missing[i];
 
-		if (!strcmp(missing->reason, PLAN_ABSENT))
+		if (!strcmp(missing->reason, PLAN_ABSENT) || !strcmp(missing->reason, PLAN_JUMPS))
 			continue;
 		note_missing(libraries->spool, layer_name(libraries, missing->row), library->path,
 			     libraries->set->rows[missing->row].name, missing->reason);

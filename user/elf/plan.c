@@ -369,8 +369,12 @@ static int examine(struct planner *p, struct candidate *candidate)
 
 /* ---- candidates ---- */
 
+/* Once for each row, of whose function there may be several versions. */
 static void add_missing(struct planner *p, uint16_t row, const char *reason)
 {
+	for (size_t i = 0; i < p->plan->nmissing; i++)
+		if (p->plan->missing[i].row == row)
+			return;
 	p->plan->missing[p->plan->nmissing++] = (struct plan_missing){ row, reason };
 }
 
@@ -382,13 +386,21 @@ static bool address_taken(const struct planner *p, uint64_t vaddr)
 	return false;
 }
 
+static bool is_expected(const struct planner *p, const struct table_row *row)
+{
+	for (size_t i = 0; i < p->plan->nlayers; i++)
+		if (p->plan->layers[i].layer == row->layer)
+			return table_row_expected(row, table_version(p->plan->layers[i].version), p->plan->layers[i].parallel);
+	return table_row_expected(row, 0, false);
+}
+
 /* Every version of a row's function at an address of its own. */
 static int add_row(struct planner *p, const struct table_row *row)
 {
 	const struct named *named = find_named(p, row->name);
 	int err = 0;
 
-	if (!named && p->match[row->layer] == BY_NAME)
+	if (!named && p->match[row->layer] == BY_NAME && is_expected(p, row))
 		add_missing(p, row->id, PLAN_ABSENT);
 	for (size_t i = 0; named && i < named->n && !err; i++) {
 		struct candidate *candidate = &p->candidates[p->ncandidates];
@@ -453,8 +465,12 @@ static int hand_out(struct planner *p)
 	for (size_t i = 0; i < p->ncandidates; i++) {
 		const struct candidate *candidate = &p->candidates[i];
 
-		if (candidate->dropped || goes_on_to_another(p, candidate))
+		if (candidate->dropped)
 			continue;
+		if (goes_on_to_another(p, candidate)) {
+			add_missing(p, candidate->row, PLAN_JUMPS);
+			continue;
+		}
 		plan->points[plan->npoints++] = (struct plan_point){
 			candidate->row, candidate->function->file_offset + candidate->placement.offset, candidate->placement,
 			candidate->has_second ? candidate->function->file_offset + candidate->second.offset : 0,

@@ -23,6 +23,7 @@ struct plan_point {
  * cannot be called in it either. */
 struct plan_missing { uint16_t row; const char *reason; };
 #define PLAN_ABSENT "not in this file"
+#define PLAN_JUMPS "only jumps to another function of the table, under whose name its calls are recorded"
 
 /* What one layer of the tables has in this file. */
 struct plan_layer {

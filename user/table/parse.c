@@ -227,6 +227,31 @@ static bool result_is_int(struct parser *p, enum table_result result)
 	}
 }
 
+/* [parallel] [since VERSION] [before VERSION] at the end of a row */
+static int parse_versions(struct parser *p, struct table_row *row)
+{
+	struct scan_word word, version;
+	uint32_t *to;
+	int ret;
+
+	while ((ret = scan_word(&p->scan, &word)) > 0) {
+		if (!strcmp(word.text, "parallel")) {
+			row->parallel_only = true;
+			continue;
+		}
+		to = !strcmp(word.text, "since") ? &row->since : !strcmp(word.text, "before") ? &row->before : NULL;
+		if (!to || *to)
+			return scan_error(&p->scan, p->scan.line, word.column, "end of line expected, not '%s'", word.text);
+		ret = parser_want(p, &version, "version");
+		if (ret)
+			return ret;
+		*to = table_version(version.text);
+		if (!*to)
+			return parser_unknown(p, &version, "version");
+	}
+	return ret;
+}
+
 /* RESULT[:KIND] behind "->" */
 static int parse_result(struct parser *p, struct table_row *row)
 {
@@ -250,7 +275,7 @@ static int parse_result(struct parser *p, struct table_row *row)
 		row->result_int = !strcmp(kind, "int");
 	if (parser_layer(p)->syscalls)
 		row->result_int = false;        /* the kernel returns a long */
-	return parser_want_end(p);
+	return parse_versions(p, row);
 }
 
 static int parse_args(struct parser *p, struct table_row *row)

@@ -48,6 +48,29 @@ const struct table_row *table_find(const struct table_set *set, const char *laye
 	return NULL;
 }
 
+uint32_t table_version(const char *text)
+{
+	uint32_t version = 0;
+
+	for (int shift = 24; shift >= 8 && *text >= '0' && *text <= '9'; shift -= 8) {
+		char *end;
+		unsigned long part = strtoul(text, &end, 10);
+
+		version |= (part < 255 ? part : 255) << shift;
+		text = *end == '.' ? end + 1 : end;
+	}
+	return version;
+}
+
+bool table_row_expected(const struct table_row *row, uint32_t version, bool parallel)
+{
+	if (row->parallel_only && !parallel)
+		return false;
+	if (!version)
+		return !row->since && !row->before;
+	return version >= row->since && (!row->before || version < row->before);
+}
+
 /* What a system call does that the kernel side must follow. */
 static unsigned syscall_flags(const struct table_row *row)
 {

@@ -199,6 +199,8 @@ struct table_row {
 	enum table_result result;
 	bool result_int;        /* the return value is a 32-bit int: only the low half of the record's ret counts, sign-extended */
 	uint16_t element_bytes; /* of one value in memory, told by the function's name; 0 unknown */
+	uint32_t since, before; /* versions of the library that have the function (table_version); 0: no such bound */
+	bool parallel_only;     /* only parallel builds of the library have it */
 	int8_t std_stream;      /* the handle is the process' stream: 0 stdin, 1 stdout; -1: it is an argument, or there is none */
 	uint8_t nargs;
 	struct table_arg args[TABLE_MAX_ARGS];
@@ -256,5 +258,12 @@ int table_row_arg(const struct table_row *row, enum table_role role);
 /* NULL if there is none. */
 const struct table_row *table_find(const struct table_set *set, const char *layer, const char *function);
 const char *table_op_name(enum table_op op);
+
+/* "1.10.8", as a number that grows with the version; 0 if the text does not begin with a number. */
+uint32_t table_version(const char *text);
+
+/* Whether a library of this version (table_version; 0: unknown) is expected to have the row's function: then it is missing if it is not
+ * there. Of a library of unknown version only functions without bounds are expected. */
+bool table_row_expected(const struct table_row *row, uint32_t version, bool parallel);
 
 #endif
