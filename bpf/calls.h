@@ -229,19 +229,42 @@ __noinline int abandon_to(struct thread *t, u32 keep, u64 now)
 
 /* ---- frames that were left without a return ---- */
 
-/* A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. Read only when it is asked:
- * reading user memory is dear. */
-static __always_inline bool is_trampoline(struct task_struct *task, u64 ra)
+/* Whether a return address is the kernel's, which a return probe has put in place of the real one. */
+static __always_inline bool is_trampoline(struct thread *t, struct task_struct *task, u64 ra)
 {
-	struct xol_area *area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+	struct xol_area *area;
 
-	return area && (BPF_CORE_READ(area, vaddr) & ~4095ull) == (ra & ~4095ull);
+	if (t->trampoline && ra == t->trampoline)
+		return true;
+	area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+	if (!area || (BPF_CORE_READ(area, vaddr) & ~4095ull) != (ra & ~4095ull))
+		return false;
+	t->trampoline = ra;
+	return true;
+}
+
+/* Whether something else is in a frame's stack slot than its return address: then the frame has ended, whatever the stack pointer.
+ * It tells what the stack pointer cannot: after a longjmp the program may call deeper than the frame was (glibc 2.41 makes its
+ * system calls two frames deeper than 2.36). It does not see a frame that was left and whose slot nobody has written to. */
+__noinline bool slot_changed(struct thread *t, u32 index)
+{
+	struct frame *f;
+	u64 ra = 0;
+
+	if (!t)
+		return false;
+	f = frame_at(t, index);
+	if (!f || (f->flags & FRAME_SYSCALL) || !f->ret)
+		return false;
+	if (bpf_probe_read_user(&ra, sizeof(ra), (void *)f->sp) || ra == f->ret)
+		return false;
+	return !is_trampoline(t, (void *)bpf_get_current_task(), ra);
 }
 
 /* Whether the frame at this index was left, seen from a call with this stack pointer. Stacks grow down: a frame whose return
- * address lies below the new call's was left (longjmp, exception); sp 0: the call is on a stack of its own, which says nothing of
- * the frames. As the bodies of other loops over frames a function of its
- * own, which the verifier looks at once and not for every frame. */
+ * address lies below the new call's was left (longjmp, exception); sp 0: the call is on a stack of its own, and its stack pointer
+ * says nothing of the frames. A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. As
+ * the bodies of other loops over frames a function of its own, which the verifier looks at once and not for every frame. */
 __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -254,7 +277,7 @@ __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 	f = frame_at(t, index);
 	if (!f)
 		return false;
-	if (f->flags & FRAME_SYSCALL)
+	if ((f->flags & FRAME_SYSCALL) || slot_changed(t, index))
 		return true;
 	if (!sp)
 		return false;
@@ -262,7 +285,7 @@ __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 		return false;
 	if (sp < f->sp && (alt || !(f->flags & FRAME_ALTSTACK)))
 		return false;
-	return sp != f->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)sp) || !is_trampoline(task, ra);
+	return sp != f->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)sp) || !is_trampoline(t, task, ra);
 }
 
 /* The number of frames that are still alive when a call enters with this stack pointer. */
@@ -329,7 +352,7 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 	top = frame_at(t, t->depth - 1);
 	if (!t->depth || !top)
 		return;
-	if (sp < top->sp && at_home(t, sp) && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)))
+	if (sp < top->sp && at_home(t, sp) && !(top->flags & (FRAME_SYSCALL | FRAME_ALTSTACK)) && !slot_changed(t, t->depth - 1))
 		return;
 	abandon_to(t, frames_alive(t, sp), now ? now : bpf_ktime_get_ns());
 }

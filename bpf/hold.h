@@ -6,6 +6,7 @@
 #ifndef IOPROBE_BPF_HOLD_H
 #define IOPROBE_BPF_HOLD_H
 
+#include "jumps.h"
 #include "wait.h"
 
 /* The dynamic linker's rendezvous with debuggers: libraries have been mapped and none of their code has run. For kernels and
@@ -90,11 +91,12 @@ __noinline int collect_return(struct thread *t, u32 index)
 		return 0;
 	asm volatile("" : "+r"(n));
 	f->flags &= ~FRAME_HIJACKED;
-	if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_trampoline((void *)bpf_get_current_task(), found))
+	if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_trampoline(t, (void *)bpf_get_current_task(), found))
 		return 0;
 	found = replaced_return(f->sp);
 	if (!found)
 		return 0;
+	f->ret = found;
 	request->slot[n].address = f->sp;
 	request->slot[n].value = found;
 	request->n = n + 1;
@@ -124,26 +126,43 @@ static __always_inline bool ask_for_returns(struct thread *t, struct iop_return_
 /* An unwinder (C++ exception, pthread_cancel, pthread_exit) knows nothing of the kernel's return trampoline: it would end the
  * program, or skip clean-up handlers. So the agent gives it the stack as the program made it. Frames that are left so are closed
  * as abandoned at the next call; a frame that lives on returns unseen. */
+static __always_inline void give_returns_back(struct thread *t, u64 sp)
+{
+	struct iop_return_request *request = (void *)t->scratch;
+	struct wait_state state;
+
+	if (returns_optional && stack_of(t, sp) == STACK_FOREIGN)
+		return;         /* no return address on that stack was touched */
+	state.stack = sp;
+	request->n = 0;
+	collect_returns(t);
+	if (!request->n)
+		return;
+	if (!ask_for_returns(t, request, &state) || !wait_for_agent(t, &state))
+		COUNT(t->recording, unwinds_late, 1);
+}
+
+/* What leaves frames without a return: see enum iop_unwind. */
 SEC("uprobe.s")
 int unwinder_entry(struct pt_regs *ctx)
 {
 	struct thread *t = thread_of(bpf_get_current_task_btf());
-	struct iop_return_request *request;
-	struct wait_state state;
+	u64 cookie = bpf_get_attach_cookie(ctx), sp = ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT);
+	u32 id = cookie & IOP_COOKIE_ROW;
+	struct iop_desc *desc;
 
-	if (!t || !t->depth || is_foreign_link(t, bpf_get_attach_cookie(ctx)))
+	if (!t || !t->depth || is_foreign_link(t, cookie))
 		return 0;
-	prune(t, ctx->sp, 0);
-	if (returns_optional && stack_of(t, ctx->sp) == STACK_FOREIGN)
-		return 0;       /* no return address on that stack was touched */
-	request = (void *)t->scratch;
-	state.stack = ctx->sp;
-	request->n = 0;
-	collect_returns(t);
-	if (!request->n)
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!desc)
 		return 0;
-	if (!ask_for_returns(t, request, &state) || !wait_for_agent(t, &state))
-		COUNT(t->recording, unwinds_late, 1);
+	if (desc->unwind == IOP_UNWIND_JUMPS) {
+		jump(t, ctx->di);
+		return 0;
+	}
+	prune(t, sp, 0);
+	if (desc->unwind == IOP_UNWIND_WALKS)
+		give_returns_back(t, sp);
 	return 0;
 }
 

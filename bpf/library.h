@@ -134,6 +134,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return 1;
 	f->enter_ns = now;
 	f->sp = sp;
+	if (bpf_probe_read_user(&f->ret, sizeof(f->ret), (void *)sp))
+		f->ret = 0;
 	f->probe = id;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;

@@ -34,7 +34,8 @@ enum frame_flags {
 
 struct frame {
 	u64 enter_ns;
-	u64 sp;                 /* at entry: the address of the return address */
+	u64 sp;                 /* at entry: the address of the return address, which is */
+	u64 ret;                /* 0: it could not be read */
 	u16 probe;
 	u16 flags;
 	u8 nargs;
@@ -59,6 +60,7 @@ struct thread {
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
 	u64 slept_ns, sleeps_since_ns;
 	u64 home_low, home_size;                /* its stack (stacks.h); size 0: not known */
+	u64 trampoline;                         /* where hijacked return addresses lead in this process, 0: not known yet */
 	struct path_walk walk;
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];

@@ -25,7 +25,7 @@ static __always_inline bool thread_join(struct thread *t, u32 recording)
 	t->seq = t->depth = t->process = t->group_ended = 0;
 	t->returns_without_frame = t->frames_too_deep = 0;
 	t->slept_ns = t->sleeps_since_ns = 0;
-	t->home_size = 0;
+	t->home_size = t->trampoline = 0;
 	barrier();
 	t->recording = recording;
 	return true;
@@ -111,7 +111,7 @@ static __always_inline void new_program(struct thread *t)
 {
 	struct process *p = process_of(t);
 
-	t->home_size = 0;
+	t->home_size = t->trampoline = 0;
 	if (!p)
 		return;
 	p->unprobed_code = 1;

@@ -35,7 +35,7 @@ enum iop_arg_kind {
 #define IOP_D_CLOSES_FD 0x0010  /* system call: forgets the descriptor in fd_arg */
 #define IOP_D_CHDIR 0x0020      /* system call: send CWD on success */
 #define IOP_D_NEEDS_FD 0x0040   /* system call: recorded only if fd_arg is >= 0 (mmap) */
-#define IOP_D_UNWIND 0x0080     /* an unwinder's entry: give back the return addresses of all open frames; sends nothing */
+#define IOP_D_UNWIND 0x0080     /* leaves frames without a return, see enum iop_unwind; sends nothing of itself */
 #define IOP_D_REPLACES_FD 0x0100 /* system call: on success forgets and describes the descriptor in ret (dup2, dup3) */
 #define IOP_D_CLOSES_RANGE 0x0200 /* system call close_range: forgets the descriptors from args[0] to args[1] */
 #define IOP_D_STREAM_DATA 0x0400 /* the cost ceiling may turn it off: data of a stream */
@@ -80,9 +80,17 @@ struct iop_desc {
 	__u8 layer;             /* index of its layer, for the counts of what is left out */
 	__u8 moved;             /* how its result tells the bytes that it moved: IOP_MOVED_* */
 	__u8 requests;          /* IOP_R_* */
-	__u8 pad[3];
+	__u8 unwind;            /* with IOP_D_UNWIND: enum iop_unwind */
+	__u8 pad[2];
 };
 _Static_assert(sizeof(struct iop_desc) == 36, "iop_desc");
+
+/* How a function leaves frames without a return. */
+enum iop_unwind {
+	IOP_UNWIND_WALKS,       /* an unwinder's entry: the return addresses of all open frames are given back first */
+	IOP_UNWIND_JUMPS,       /* longjmp: leaves the frames below the stack pointer in its first argument */
+	IOP_UNWIND_CATCHES,     /* an exception was caught: the frames below the stack pointer were left */
+};
 
 /* iop_desc.moved */
 #define IOP_MOVED_BYTES 0x01    /* the result is their number, negative: failed */

@@ -7,8 +7,8 @@ C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inheri
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += libaio uring sockets device faults
-C_PROGRAMS += coroutines coroutines_bare
-CXX_PROGRAMS := exceptions cancel
+C_PROGRAMS += coroutines coroutines_bare cancel_points
+CXX_PROGRAMS := exceptions cancel left
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
 OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes) \

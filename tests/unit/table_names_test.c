@@ -91,7 +91,7 @@ static void check_exported(const char *layer, const char *const *names)
 			fail_msg("%s: %s is not exported", layer, row->name);
 		checked++;
 	}
-	assert_true(checked > 3);
+	assert_true(checked > 0);
 	dlclose(library);
 }
 
@@ -103,6 +103,7 @@ static const char *const mpi_names[] = { "libmpi.so.40", "libmpi.so.12", "libmpi
 static const char *const pnetcdf_names[] = { "libpnetcdf.so.0d", "libpnetcdf.so.4", "libpnetcdf.so", NULL };
 static const char *const libc_names[] = { "libc.so.6", NULL };
 static const char *const unwind_names[] = { "libgcc_s.so.1", NULL };
+static const char *const catch_names[] = { "libstdc++.so.6", NULL };
 
 static void test_exported_netcdf(void **state) { (void)state; check_exported("netCDF", netcdf_names); }
 static void test_exported_netcdf_mpi(void **state) { (void)state; check_exported("netCDF", netcdf_mpi_names); }
@@ -113,6 +114,8 @@ static void test_exported_pnetcdf(void **state) { (void)state; check_exported("P
 static void test_exported_mpi(void **state) { (void)state; check_exported("MPI", mpi_names); }
 static void test_exported_libc(void **state) { (void)state; check_exported("ISOC", libc_names); }
 static void test_exported_unwind(void **state) { (void)state; check_exported("unwind", unwind_names); }
+static void test_exported_jump(void **state) { (void)state; check_exported("jump", libc_names); }
+static void test_exported_catch(void **state) { (void)state; check_exported("catch", catch_names); }
 
 /* Every exported function whose name begins so must be in the layer's table, but for the NULL-ended exceptions. */
 static size_t check_symbols(Elf *elf, Elf_Scn *section, const char *layer, const char *begin, const char *const *except)
@@ -217,7 +220,8 @@ int main(void)
 		cmocka_unit_test(test_exported_netcdf), cmocka_unit_test(test_exported_netcdf_mpi),
 		cmocka_unit_test(test_exported_hdf5), cmocka_unit_test(test_exported_hdf5_mpi),
 		cmocka_unit_test(test_exported_mpiio), cmocka_unit_test(test_exported_mpi), cmocka_unit_test(test_exported_libc),
-		cmocka_unit_test(test_exported_unwind), cmocka_unit_test(test_exported_pnetcdf),
+		cmocka_unit_test(test_exported_unwind), cmocka_unit_test(test_exported_jump), cmocka_unit_test(test_exported_catch),
+		cmocka_unit_test(test_exported_pnetcdf),
 		cmocka_unit_test(test_complete_mpiio), cmocka_unit_test(test_complete_netcdf), cmocka_unit_test(test_complete_hdf5),
 		cmocka_unit_test(test_complete_pnetcdf),
 	};

@@ -299,7 +299,8 @@ static void test_file(void **state)
 
 static void test_builtin_consistent(void **state)
 {
-	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "PnetCDF", "POSIX", "unwind" };
+	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "PnetCDF", "POSIX", "unwind",
+		"jump", "catch" };
 
 	(void)state;
 	assert_int_equal(builtin.nlayers, sizeof(layers) / sizeof(layers[0]));
@@ -524,6 +525,8 @@ static const struct { const char *layer, *function; unsigned flags, fd_arg, fd_a
 	{ "netCDF", "nc_def_var", IOP_D_STRINGS, IOP_NO_FD, IOP_NO_FD },
 	{ "ISOC", "fclose", 0, IOP_NO_FD, IOP_NO_FD },
 	{ "unwind", "_Unwind_RaiseException", IOP_D_UNWIND | IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
+	{ "jump", "longjmp", IOP_D_UNWIND | IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
+	{ "catch", "__cxa_begin_catch", IOP_D_UNWIND | IOP_D_NO_RETURN, IOP_NO_FD, IOP_NO_FD },
 };
 
 static void test_descriptors(void **state)
@@ -583,18 +586,21 @@ static void test_selected_layers(void **state)
 	table_set_init(&set);
 	assert_int_equal(table_parse_builtin(&set, err, sizeof(err)), 0);
 	assert_int_equal(table_set_select(&set, "posix,IsoC", err, sizeof(err)), 0);
-	assert_layers_on(&set, "ISOC POSIX unwind ");
+	assert_layers_on(&set, "ISOC POSIX unwind jump catch ");
 	assert_false(table_find(&set, "POSIX", "read")->off);
 	assert_true(table_find(&set, "MPI", "MPI_Comm_dup")->off);
 	assert_false(table_find(&set, "unwind", "_Unwind_Resume")->off);
 	assert_int_equal(table_set_select(&set, "mpiio", err, sizeof(err)), 0);
-	assert_layers_on(&set, "MPI-IO unwind ");
+	assert_layers_on(&set, "MPI-IO unwind jump catch ");
 	assert_true(table_find(&set, "POSIX", "read")->off);
 	assert_true(table_find(&set, "MPI", "MPI_Bcast")->off);
 	assert_false(table_find(&set, "MPI", "MPI_Comm_dup")->off);
 	assert_int_equal(table_set_select(&set, "posix,mp", err, sizeof(err)), -EINVAL);
 	assert_non_null(strstr(err, "no layer 'mp'"));
 	assert_null(strstr(err, "unwind"));
+	assert_int_equal(table_set_select(&set, "posix", err, sizeof(err)), 0);
+	assert_true(table_find(&set, "unwind", "_Unwind_Resume")->off);
+	assert_true(table_find(&set, "jump", "longjmp")->off);
 	table_set_deinit(&set);
 }
 

@@ -76,7 +76,7 @@ static void note_plan_missing(struct libraries *libraries, const struct library 
 
 static enum point_group group_of(const struct libraries *libraries, const struct table_row *row)
 {
-	if (row->op == OP_UNWIND)
+	if (table_row_is_internal(row))
 		return POINTS_UNWIND;
 	if (row->mods & MOD_ON_DEMAND)
 		return POINTS_DEMAND;

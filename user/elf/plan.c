@@ -150,7 +150,7 @@ static size_t count_defined(const struct planner *p, size_t layer, size_t *rows)
 
 /* By content: libraries of other names, and programs that have a library linked in. Not a file that needs the layer's own
  * library: it wraps the functions (as other tools' preloaded libraries do) and their calls would count twice. For the same
- * reason not a shared object with functions of the C library. */
+ * reason not a shared object with functions of the C library. Of what leaves frames a static program has only what it uses. */
 static enum match match_layer(const struct planner *p, size_t index)
 {
 	const struct table_layer *layer = &p->set->layers[index];
@@ -163,7 +163,7 @@ static enum match match_layer(const struct planner *p, size_t index)
 		return NO_MATCH;
 	if (matches(layer, p->name) || matches(layer, elf_file_soname(p->file)))
 		return BY_NAME;
-	enough = rows < ENOUGH_FUNCTIONS ? rows : ENOUGH_FUNCTIONS;
+	enough = table_layer_is_internal(p->set, index) ? 1 : rows < ENOUGH_FUNCTIONS ? rows : ENOUGH_FUNCTIONS;
 	if (defined < enough || needs_library_of(p, layer))
 		return NO_MATCH;
 	if (layer->per_process && layer->paradigm[0] && !elf_file_is_static(p->file))

@@ -27,10 +27,10 @@ static bool same_name(const char *a, const char *b, size_t b_len)
 }
 
 /* Never recorded, and needed by all. */
-static bool is_internal(const struct table_set *set, size_t layer)
+bool table_layer_is_internal(const struct table_set *set, size_t layer)
 {
 	for (size_t i = 0; i < set->nrows; i++)
-		if (set->rows[i].layer == layer && set->rows[i].op == OP_UNWIND)
+		if (set->rows[i].layer == layer && table_row_is_internal(&set->rows[i]))
 			return true;
 	return false;
 }
@@ -40,7 +40,7 @@ static int unknown_layer(const struct table_set *set, const char *name, size_t l
 	size_t at = snprintf(err, err_len, "--layers: no layer '%.*s'; there are", (int)len, name);
 
 	for (size_t i = 0; i < set->nlayers && at < err_len; i++)
-		if (!is_internal(set, i))
+		if (!table_layer_is_internal(set, i))
 			at += snprintf(err + at, err_len - at, " %s", set->layers[i].name);
 	return -EINVAL;
 }
@@ -48,7 +48,7 @@ static int unknown_layer(const struct table_set *set, const char *name, size_t l
 static int turn_on(struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
 {
 	for (size_t i = 0; i < set->nlayers; i++) {
-		if (is_internal(set, i) || !same_name(set->layers[i].name, name, len))
+		if (table_layer_is_internal(set, i) || !same_name(set->layers[i].name, name, len))
 			continue;
 		set->layers[i].off = false;
 		return 0;
@@ -56,18 +56,22 @@ static int turn_on(struct table_set *set, const char *name, size_t len, char *er
 	return unknown_layer(set, name, len, err, err_len);
 }
 
-/* Of layers that are off, parallel handles still need the calls that make and end communicators. */
+/* Of layers that are off, parallel handles still need the calls that make and end communicators. Where only system calls are
+ * recorded, nothing can be left without a return. */
 static void choose_rows(struct table_set *set)
 {
-	bool parallel = false;
+	bool parallel = false, libraries = false;
 
-	for (size_t i = 0; i < set->nlayers; i++)
+	for (size_t i = 0; i < set->nlayers; i++) {
 		parallel |= !set->layers[i].off && set->layers[i].paradigm[0] && !set->layers[i].syscalls &&
 			    !set->layers[i].per_process;
+		libraries |= !set->layers[i].off && !set->layers[i].syscalls && !table_layer_is_internal(set, i);
+	}
 	for (size_t i = 0; i < set->nrows; i++) {
 		const struct table_layer *layer = &set->layers[set->rows[i].layer];
 
-		set->rows[i].off = layer->off && !(parallel && layer->ncomms && set->rows[i].op != OP_REGION);
+		set->rows[i].off = table_row_is_internal(&set->rows[i]) ? !libraries :
+				   layer->off && !(parallel && layer->ncomms && set->rows[i].op != OP_REGION);
 	}
 }
 
@@ -76,7 +80,7 @@ int table_set_select(struct table_set *set, const char *names, char *err, size_t
 	int ret = 0;
 
 	for (size_t i = 0; i < set->nlayers; i++)
-		set->layers[i].off = !is_internal(set, i);
+		set->layers[i].off = !table_layer_is_internal(set, i);
 	while (*names && !ret) {
 		size_t len = strcspn(names, ",");
 

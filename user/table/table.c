@@ -71,6 +71,11 @@ bool table_row_expected(const struct table_row *row, uint32_t version, bool para
 	return version >= row->since && (!row->before || version < row->before);
 }
 
+bool table_row_is_internal(const struct table_row *row)
+{
+	return row->op == OP_UNWIND || row->op == OP_JUMP || row->op == OP_CATCH;
+}
+
 /* What a system call does that the kernel side must follow. */
 static unsigned syscall_flags(const struct table_row *row)
 {
@@ -268,8 +273,9 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 		desc->flags |= IOP_D_NO_RETURN;
 	if (row->mods & MOD_NESTED)
 		desc->flags |= IOP_D_NESTED;
-	if (row->op == OP_UNWIND)
+	if (table_row_is_internal(row))
 		desc->flags |= IOP_D_UNWIND | IOP_D_NO_RETURN;
+	desc->unwind = row->op == OP_JUMP ? IOP_UNWIND_JUMPS : row->op == OP_CATCH ? IOP_UNWIND_CATCHES : IOP_UNWIND_WALKS;
 	desc->layer = row->layer;
 	describe_moved(row, desc);
 	if (set->layers[row->layer].syscalls)

@@ -34,7 +34,7 @@ enum table_op {
 	OP_WAIT, OP_TEST, OP_CANCEL, OP_FREE,   /* of requests: what becomes of non-blocking operations */
 	OP_SUBMIT,      /* begins several non-blocking operations (lio_listio) */
 	OP_COMM,        /* makes a communicator out of another one, of the same members unless MOD_PART */
-	OP_UNWIND,      /* internal: an unwinder's entry, never recorded */
+	OP_UNWIND, OP_JUMP, OP_CATCH,   /* internal, never recorded: an unwinder's entry, longjmp, the end of an exception */
 	OP_LEARN,       /* answered from memory: no Enter and Leave, but what it tells of shapes and names is kept */
 };
 
@@ -242,6 +242,10 @@ int table_set_select(struct table_set *set, const char *names, char *err, size_t
 
 /* What the kernel side must know of a row. */
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc);
+
+/* Of functions that leave frames without a return (unwinders, longjmp): probed, never recorded, and needed by all layers. */
+bool table_row_is_internal(const struct table_row *row);
+bool table_layer_is_internal(const struct table_set *set, size_t layer);
 
 /* IOP_HAS_*: what a function with an argument of this kind has. */
 unsigned table_kind_has(enum iop_arg_kind kind);

@@ -13,7 +13,7 @@ const struct table_word table_words_op[] = {
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK },
 	{ "control", OP_CONTROL }, { "map", OP_MAP }, { "address", OP_ADDRESS }, { "queue", OP_QUEUE }, { "reap", OP_REAP },
 	{ "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL }, { "free", OP_FREE },
-	{ "submit", OP_SUBMIT }, { "comm", OP_COMM }, { "unwind", OP_UNWIND }, { "learn", OP_LEARN }, { NULL, 0 },
+	{ "submit", OP_SUBMIT }, { "comm", OP_COMM }, { "unwind", OP_UNWIND }, { "jump", OP_JUMP }, { "catch", OP_CATCH }, { "learn", OP_LEARN }, { NULL, 0 },
 };
 
 const struct table_word table_words_mod[] = {
