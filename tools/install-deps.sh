@@ -24,7 +24,7 @@ debian_packages() {
 		libotf2-trace-dev libzydis-dev otf2-tools openmpi-bin libopenmpi-dev libnetcdf-mpi-dev"
 	wanted="libcmocka-dev python3 python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py-mpi
 		python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev
-		munge slurmctld slurmd slurm-client libboost-context-dev python3-greenlet"
+		munge slurmctld slurmd slurm-client libboost-context-dev python3-greenlet musl-tools gcc-multilib bubblewrap"
 	fuzzer=libclang-rt-dev
 }
 
@@ -39,7 +39,7 @@ fedora_packages() {
 		uthash-devel otf2-devel zydis-devel otf2 openmpi openmpi-devel netcdf-openmpi-devel"
 	wanted="libcmocka-devel python3 python3-otf2 python3-six strace valgrind gcc-c++ glibc-static libstdc++-static gcc-gfortran netcdf hdf5 cdo
 		python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs e2fsprogs util-linux procps-ng iproute netcdf-devel
-		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel python3-greenlet"
+		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap"
 	fuzzer=compiler-rt
 }
 
@@ -62,7 +62,9 @@ rpm_missing() {
 deb_prepare() {
 	$sudo apt-get update -q </dev/null >/dev/null || echo "install-deps: apt-get update failed, trying with the old lists" >&2
 }
-deb_available() { apt-cache show --no-all-versions "$1" >/dev/null 2>&1; }
+# apt-cache shows packages too that cannot be installed: those of another suite that something refers to, those whose dependencies are
+# not there or are in conflict with what is chosen.
+deb_installable() { apt-get install -s -q --no-install-recommends "$@" </dev/null >/dev/null 2>&1; }
 deb_install() { $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" </dev/null; }
 
 # RHEL and its rebuilds have the -devel packages in CRB and the scientific ones in EPEL.
@@ -72,7 +74,7 @@ rpm_prepare() {
 	$sudo dnf config-manager --set-enabled crb </dev/null 2>/dev/null ||
 		$sudo dnf config-manager --set-enabled powertools </dev/null || true
 }
-rpm_available() { dnf -q list --available "$1" </dev/null >/dev/null 2>&1; }
+rpm_installable() { for p; do dnf -q list --available "$p" </dev/null >/dev/null 2>&1 || return 1; done; }
 rpm_install() { $sudo dnf install -q -y --setopt=install_weak_deps=False "$@" </dev/null; }
 
 # ---- main ----
@@ -113,13 +115,17 @@ fi
 
 echo "install-deps: installing" $missing $missing_wanted
 ${manager}_prepare
-for p in $missing_wanted; do
-	if ${manager}_available "$p"; then
-		missing="$missing $p"
-	else
-		echo "install-deps: $p is not available here, the tests that need it will be skipped" >&2
-	fi
-done
+if [ -z "$missing_wanted" ] || ${manager}_installable $missing $missing_wanted; then
+	missing="$missing $missing_wanted"
+else
+	for p in $missing_wanted; do
+		if ${manager}_installable $missing "$p"; then
+			missing="$missing $p"
+		else
+			echo "install-deps: $p cannot be installed here, the tests that need it will be skipped" >&2
+		fi
+	done
+fi
 [ -n "$missing" ] || exit 0
 log=$(mktemp) || fail "cannot make a temporary file"
 trap 'rm -f "$log"' EXIT
