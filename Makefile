@@ -161,7 +161,7 @@ $(B)/.requirements: Makefile
 	test -z "$$missing" || { echo "make: not found:$$missing; install with: sudo tools/install-deps.sh" >&2; exit 1; }
 	$(Q)touch $@
 
-$(B)/ioprobe: $(USER_OBJECTS)
+$(B)/ioprobe: $(USER_OBJECTS) $(B)/obj/version.o
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) $(LIBS)
 
@@ -174,6 +174,17 @@ $(B)/obj/builtin_tables.o: build/builtin_tables.c $(B)/.requirements
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Written only when it changes: one link for a commit.
+.PHONY: FORCE
+build/version.c: FORCE
+	$(Q)mkdir -p build
+	$(Q)echo 'extern const char ioprobe_version[]; const char ioprobe_version[] = "$(shell tools/version)";' > $@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(B)/obj/version.o: build/version.c $(B)/.requirements
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 build/builtin_tables.c: $(PROBE_TABLES) tools/embed-tables.sh
 	$(say) EMBED $@

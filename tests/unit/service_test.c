@@ -24,8 +24,6 @@
 #include "service/state.h"
 #include "service/wire.h"
 
-const char *argp_program_version = "ioprobe test";
-
 static char dir[] = "/tmp/service_test.XXXXXX";
 static struct server_options options = { .state_dir = dir };
 static struct service service;

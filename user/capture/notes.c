@@ -13,10 +13,7 @@
 #include "capture/clock.h"
 #include "proc/procfs.h"
 #include "bpf/rings.h"
-
-#ifndef IOPROBE_VERSION
-#define IOPROBE_VERSION "0.1"
-#endif
+#include "util/version.h"
 
 /* ---- text ---- */
 
@@ -87,7 +84,7 @@ void note_host(struct spool_writer *spool, const char *host, const char *cluster
 	if (cluster && cluster[0])
 		note_add(&note, "machine", cluster);
 	note_add(&note, "kernel", uts.release);
-	note_add(&note, "version", IOPROBE_VERSION);
+	note_add(&note, "version", ioprobe_version);
 	clock_note(&note, &clock);
 	if (bounds->max_bytes)
 		note_addf(&note, "max_size", "%llu", (unsigned long long)bounds->max_bytes);

@@ -3,9 +3,8 @@
  * What this kernel, its settings and our privileges allow: one line each, with the remedy. Everything is tried, nothing is inferred
  * from a version.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,8 +39,8 @@ static void check_capability(const struct capability_use *use)
 		say(OK, use->name, detail);
 		return;
 	}
-	snprintf(detail, sizeof(detail), "missing, is needed to %s; run as root (sudo), or give it to ioprobe (setcap, ambient capabilities)",
-		 use->purpose);
+	snprintf(detail, sizeof(detail),
+		 "missing, is needed to %s; run as root (sudo), or give it to ioprobe (setcap, ambient capabilities)", use->purpose);
 	say(use->required ? FAIL : NOTE, use->name, detail);
 }
 
@@ -175,23 +174,17 @@ static void check_linker(void)
 	close(fd);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void no_option(struct cli *cli, int key, const char *value, void *input)
 {
-	(void)state;
-	return key == ARGP_KEY_ARG && arg ? ARGP_ERR_UNKNOWN : key == ARGP_KEY_END || key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
+	(void)cli, (void)key, (void)value, (void)input;
 }
 
-int cmd_check(int argc, char **argv)
+static int run_check(struct cli *cli)
 {
-	static const struct argp argp = { NULL, parse,
-					  NULL, "What this host allows, one line each; exit status 1 if recording is impossible.",
-					  NULL, NULL,
-					  NULL };
 	struct utsname uts;
 	char missing[64];
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	cli_parse(cli, no_option, NULL);
 	uname(&uts);
 	say(!strcmp(uts.machine, "x86_64") ? OK : FAIL, "machine", uts.machine);
 	say(OK, "kernel", uts.release);
@@ -204,3 +197,13 @@ int cmd_check(int argc, char **argv)
 	check_linker();
 	return failed;
 }
+
+const struct cli_command command_check = {
+	.name = "check",
+	.summary = "Show what this host allows, and what to do about what it does not",
+	.usage = (const char *const []){ "", NULL },
+	.description = "Try everything that a recording needs of this kernel, its settings and the caller's privileges, and print "
+		"one line for each: ok; note (something cannot be recorded or costs more); or FAIL with the remedy.",
+	.statuses = "1 also if recording is impossible",
+	.run = run_check,
+};

@@ -3,9 +3,8 @@
  * ioprobe job start|stop|status|version: what a batch system's prolog and epilog, and users, say to the node's service. It never
  * waits longer than its limit: a job that is not recorded is better than one that does not start.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdint.h>
@@ -17,36 +16,12 @@
 
 #include "service/wire.h"
 
-#define DEFAULT_LIMIT_MS 90     /* of a prolog and an epilog */
-#define USER_LIMIT_MS 5000      /* of a user, who may get a recorder that has to be loaded first; and of status */
+#define PROLOG_LIMIT_MS 90      /* of a prolog and an epilog */
+#define USER_LIMIT_MS 5000
+#define MAX_LIMIT_MS 3600000
 
 struct arguments { const char *request, *socket; json_t *message; int limit_ms; bool json; };
 enum { OPT_SOCKET = 256, OPT_TIMEOUT, OPT_JSON, OPT_UID, OPT_GID, OPT_ENTRY, OPT_ALWAYS };
-
-static const struct argp_option options[] = {
-	{ "job", 'j', "ID", 0, "The job (default: $SLURM_HET_JOB_ID or $SLURM_JOB_ID)", 0 },
-	{ "socket", OPT_SOCKET, "PATH", 0, "Of the service (default: $IOPROBE_SOCKET or " DEFAULT_SOCKET ")", 0 },
-	{ "timeout", OPT_TIMEOUT, "MS", 0, "Longest wait for an answer (default: 90 for root, 5000 for users; status: 5000)", 0 },
-	{ "json", OPT_JSON, NULL, 0, "status: print JSON, one object per line", 0 },
-	{ NULL, 0, NULL, 0, "Of start; what is not given is taken from SLURM's variables:", 1 },
-	{ "uid", OPT_UID, "UID", 0, "The job's user (root only)", 1 },
-	{ "gid", OPT_GID, "GID", 0, "The job's group (root only)", 1 },
-	{ "entry", OPT_ENTRY, "NAME=VALUE", 0, "Recognise the job's programs by this in their environment (default: SLURM_JOB_ID=ID; may be "
-	  "repeated)", 1 },
-	{ "pid", 'p', "PID", 0, "Record this process and what descends from it instead (may be repeated)", 1 },
-	{ "always", OPT_ALWAYS, NULL, 0, "Whatever the policy says of this job (root only)", 1 },
-	{ 0 }
-};
-
-static void set_number(struct arguments *a, const char *key, const char *text, struct argp_state *state)
-{
-	char *end;
-	long long number = strtoll(text, &end, 10);
-
-	if (end == text || *end || number < 0 || number > UINT32_MAX)
-		argp_error(state, "--%s: '%s' is not a number", key, text);
-	json_object_set_new(a->message, key, json_integer(number));
-}
 
 static void append(struct arguments *a, const char *key, json_t *value)
 {
@@ -59,73 +34,52 @@ static void append(struct arguments *a, const char *key, json_t *value)
 	json_array_append_new(array, value);
 }
 
-static void add_pid(struct arguments *a, const char *text, struct argp_state *state)
+static void set_option(struct cli *cli, int key, const char *value, void *input)
 {
-	char *end;
-	long pid = strtol(text, &end, 10);
-
-	if (end == text || *end || pid <= 0 || pid > 4194304)
-		argp_error(state, "--pid: '%s' is not a process id", text);
-	append(a, "pids", json_integer(pid));
-}
-
-static void set_limit(struct arguments *a, const char *text, struct argp_state *state)
-{
-	char *end;
-	long limit = strtol(text, &end, 10);
-
-	if (end == text || *end || limit <= 0 || limit > 3600000)
-		argp_error(state, "--timeout: '%s' is not a number of milliseconds", text);
-	a->limit_ms = limit;
-}
-
-static void set_request(struct arguments *a, const char *word, struct argp_state *state)
-{
-	static const char *const requests[] = { "start", "stop", "status", "version" };
-
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]) && !a->request; i++)
-		if (!strcmp(word, requests[i])) {
-			a->request = word;
-			return;
-		}
-	argp_error(state, "unexpected '%s': give one of start, stop, status, version", word);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
+	struct arguments *a = input;
 
 	switch (key) {
-	case 'j': json_object_set_new(a->message, "job", json_string(arg)); break;
-	case 'p': add_pid(a, arg, state); break;
-	case OPT_SOCKET: a->socket = arg; break;
-	case OPT_TIMEOUT: set_limit(a, arg, state); break;
+	case 'j': json_object_set_new(a->message, "job", json_string(value)); break;
+	case 'p': append(a, "pids", json_integer(cli_pid(cli, "--pid", value))); break;
+	case OPT_SOCKET: a->socket = value; break;
+	case OPT_TIMEOUT: a->limit_ms = cli_number(cli, "--timeout", value); break;
 	case OPT_JSON: a->json = true; break;
-	case OPT_UID: set_number(a, "uid", arg, state); break;
-	case OPT_GID: set_number(a, "gid", arg, state); break;
+	case OPT_UID: json_object_set_new(a->message, "uid", json_integer(cli_number(cli, "--uid", value))); break;
+	case OPT_GID: json_object_set_new(a->message, "gid", json_integer(cli_number(cli, "--gid", value))); break;
 	case OPT_ENTRY:
-		if (!strchr(arg, '=') || strlen(arg) > 126)
-			argp_error(state, "--entry: '%s' is not NAME=VALUE of at most 126 bytes", arg);
-		append(a, "entries", json_string(arg));
+		if (!strchr(value, '=') || strlen(value) > 126)
+			cli_error(cli, "--entry: '%s' is not NAME=VALUE of at most 126 bytes", value);
+		append(a, "entries", json_string(value));
 		break;
 	case OPT_ALWAYS: json_object_set_new(a->message, "always", json_true()); break;
-	case ARGP_KEY_ARG: set_request(a, arg, state); break;
-	case ARGP_KEY_END:
-		if (!a->request)
-			argp_error(state, "nothing to do: give start, stop, status or version");
-		break;
-	default: return ARGP_ERR_UNKNOWN;
 	}
-	return 0;
 }
 
-static const struct argp argp = {
-	options, parse, "start\nstop\nstatus\nversion",
-	"Speaks to the node's service (ioprobe serve): for the prolog and epilog of a batch system, and for users who want their own processes "
-	"recorded. Exit status: 0, 1 (refused, or no service), 2 (usage).", NULL, NULL, NULL,
-};
+static void set_request(struct arguments *a, const struct cli *cli)
+{
+	static const char *const requests[] = { "start", "stop", "status", "version" };
+	const char *word = cli->operands[0];
+
+	if (!word)
+		cli_error(cli, "nothing to do: give start, stop, status or version");
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (!strcmp(word, requests[i]))
+			a->request = requests[i];
+	if (!a->request || cli->noperands > 1)
+		cli_error(cli, "unexpected '%s': give one of start, stop, status, version", a->request ? cli->operands[1] : word);
+	if (a->limit_ms < 0 || a->limit_ms > MAX_LIMIT_MS)
+		cli_error(cli, "--timeout: more than %d milliseconds", MAX_LIMIT_MS);
+}
 
 /* ---- the request ---- */
+
+/* A prolog must not hold the job up. Who waits at a terminal, or is no root, may get a recorder that has to be loaded first. */
+static int default_limit_ms(const struct arguments *a)
+{
+	bool prolog = !geteuid() && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO);
+
+	return prolog && strcmp(a->request, "status") ? PROLOG_LIMIT_MS : USER_LIMIT_MS;
+}
 
 /* The programs of a heterogeneous job's components all have the id of the first one; their prologs have each its own, and that
  * one. */
@@ -285,22 +239,51 @@ static int ask(const struct arguments *a)
 	return ret;
 }
 
-int cmd_job(int argc, char **argv)
+static int run_job(struct cli *cli)
 {
 	struct arguments a = { .socket = getenv("IOPROBE_SOCKET") ?: DEFAULT_SOCKET, .message = json_object() };
 	int ret;
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	cli_parse(cli, set_option, &a);
+	set_request(&a, cli);
 	if (!a.limit_ms)
-		a.limit_ms = geteuid() || !strcmp(a.request, "status") ? USER_LIMIT_MS : DEFAULT_LIMIT_MS;
+		a.limit_ms = default_limit_ms(&a);
 	complete(&a);
-	if (strcmp(a.request, "status") && strcmp(a.request, "version") && !*wire_text(a.message, "job")) {
-		fprintf(stderr, "ioprobe: no job: give --job ID, or call it where SLURM_JOB_ID is set\n");
-		ret = 2;
-	} else {
-		ret = ask(&a);
-	}
+	if (strcmp(a.request, "status") && strcmp(a.request, "version") && !*wire_text(a.message, "job"))
+		cli_error(cli, "no job: give --job ID, or call it where SLURM_JOB_ID is set");
+	ret = ask(&a);
 	json_decref(a.message);
 	return ret;
 }
+
+const struct cli_command command_job = {
+	.name = "job",
+	.summary = "Ask the node's service to start or stop recording a job, or for its status",
+	.usage = (const char *const []){
+		"start [--job ID | --pid PID...] [OPTION...]",
+		"stop [--job ID]",
+		"status [--job ID] [--json]",
+		"version",
+		NULL
+	},
+	.description = "Send a request to the node's service ('ioprobe serve'): for the prolog and epilog of a batch system, and "
+		"for users who want their own processes recorded. status prints one line for each job that the caller may see.",
+	.options = (const struct cli_option[]){
+		{ "job", 'j', "JOBID", "Name the job", "$SLURM_HET_JOB_ID or $SLURM_JOB_ID" },
+		{ "socket", OPT_SOCKET, "FILE", "Connect to this socket of the service", "$IOPROBE_SOCKET or " DEFAULT_SOCKET },
+		{ "timeout", OPT_TIMEOUT, "MS",
+		  "Wait at most MS milliseconds for an answer", "5000; 90 for root without a terminal, as in a prolog" },
+		{ "json", OPT_JSON, NULL, "Print the status as JSON, one object per line", NULL },
+		{ NULL, 0, NULL, "Options of 'start' (defaults come from the SLURM_* environment)", NULL },
+		{ "uid", OPT_UID, "UID", "Record for this user (root only)", NULL },
+		{ "gid", OPT_GID, "GID", "Record for this group (root only)", NULL },
+		{ "entry", OPT_ENTRY, "NAME=VALUE",
+		  "Recognise the job's programs by this entry of their environment; may be repeated", "SLURM_JOB_ID=ID" },
+		{ "pid", 'p', "PID", "Record this process and its descendants instead; may be repeated", NULL },
+		{ "always", OPT_ALWAYS, NULL, "Record the job whatever the policy says (root only)", NULL },
+		{ 0 }
+	},
+	.operand = "start|stop|status|version",
+	.statuses = "1 also if the service refuses the request or does not answer",
+	.run = run_job,
+};

@@ -2,7 +2,6 @@
  *
  * "ioprobe probes": the probe points of libraries or of a process' libraries, with file, offset and placement, and what has none.
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,7 +10,7 @@
 #include <string.h>
 
 #include "proc/procfs.h"
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 #include "parse/parse.h"
 #include "table/table.h"
 
@@ -24,58 +23,31 @@ struct options {
 
 /* ---- command line ---- */
 
-static void append(struct argp_state *state, const char ***list, size_t *n, const char *value)
+enum { OPT_LIBRARY = 256, OPT_PROBES, OPT_JSON };
+
+static void append(const char ***list, size_t *n, const char *value)
 {
 	const char **grown = realloc(*list, (*n + 1) * sizeof(*grown));
 
-	if (!grown)
-		argp_failure(state, 1, ENOMEM, "reading the command line");
+	if (!grown) {
+		fprintf(stderr, "ioprobe probes: out of memory\n");
+		exit(CLI_FAILED);
+	}
 	*list = grown;
 	grown[(*n)++] = value;
 }
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
+static void set_option(struct cli *cli, int key, const char *value, void *input)
 {
-	struct options *options = state->input;
-	char *end;
-	long pid;
+	struct options *options = input;
 
 	switch (key) {
-	case 'l':
-		append(state, &options->libraries, &options->nlibraries, value);
-		return 0;
-	case 'P':
-		append(state, &options->tables, &options->ntables, value);
-		return 0;
-	case 'p':
-		pid = strtol(value, &end, 10);
-		if (end == value || *end || pid <= 0 || pid > INT32_MAX)
-			argp_error(state, "%s: not a process id", value);
-		options->pid = pid;
-		return 0;
-	case 'j':
-		options->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "%s: unexpected argument", value);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	case OPT_LIBRARY: append(&options->libraries, &options->nlibraries, value); break;
+	case OPT_PROBES: append(&options->tables, &options->ntables, value); break;
+	case 'p': options->pid = cli_pid(cli, "--pid", value); break;
+	case OPT_JSON: options->json = true; break;
 	}
 }
-
-static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "library", 'l', "FILE", 0, "Show the probe points of this library or executable (may be repeated)", 0 },
-		{ "pid", 'p', "PID", 0, "Show those of everything that this process has mapped", 0 },
-		{ "probes", 'P', "FILE", 0, "Add a probe table (may be repeated)", 0 },
-		{ "json", 'j', NULL, 0, "Write JSON", 0 },
-		{ 0 },
-	},
-	.parser = parse_option,
-	.doc = "Show where ioprobe places its probes, and what it cannot probe. Without a library or process: the functions of the tables "
-	       "and the libraries that they are looked for in.",
-};
 
 /* ---- output: lines or JSON ---- */
 
@@ -348,16 +320,13 @@ static void finish(struct show *show)
 	}
 }
 
-int cmd_probes(int argc, char **argv)
+static int run_probes(struct cli *cli)
 {
 	struct options options = { 0 };
 	struct table_set set;
 	struct show show = { .set = &set };
-	static char name[] = "ioprobe probes";
 
-	argv[0] = name;
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	cli_parse(cli, set_option, &options);
 	if (read_tables(&set, &options)) {
 		show.status = 1;
 	} else {
@@ -370,3 +339,19 @@ int cmd_probes(int argc, char **argv)
 	free(options.tables);
 	return show.status;
 }
+
+const struct cli_command command_probes = {
+	.name = "probes",
+	.summary = "Show the probe points: function, file, offset, placement, and what is missing",
+	.usage = (const char *const []){ "[--library FILE | --pid PID] [OPTION...]", NULL },
+	.description = "Show where ioprobe places its probes, and what it cannot probe. Without a library or process: the "
+		"functions of the probe tables and the libraries in which they are looked for.",
+	.options = (const struct cli_option[]){
+		{ "library", OPT_LIBRARY, "FILE", "Show the probe points of this library or executable; may be repeated", NULL },
+		{ "pid", 'p', "PID", "Show the probe points of all files that this process has mapped", NULL },
+		{ "probes", OPT_PROBES, "FILE", "Add a probe table; may be repeated", NULL },
+		{ "json", OPT_JSON, NULL, "Print JSON", NULL },
+		{ 0 }
+	},
+	.run = run_probes,
+};

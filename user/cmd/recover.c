@@ -3,9 +3,8 @@
  * ioprobe recover DIR: the archive of a recording that was interrupted, from the records in DIR/spool, with the rights of DIR's
  * owner.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
-#include <argp.h>
 #include <stdio.h>
 
 #include "archive/archive.h"
@@ -13,29 +12,13 @@
 struct arguments { const char *dir; bool json; };
 enum { OPT_JSON = 256 };
 
-static const struct argp_option options[] = {
-	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
-	{ 0 }
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void set_option(struct cli *cli, int key, const char *value, void *input)
 {
-	struct arguments *a = state->input;
+	struct arguments *a = input;
 
-	switch (key) {
-	case OPT_JSON: a->json = true; break;
-	case ARGP_KEY_ARG:
-		if (a->dir)
-			argp_error(state, "more than one directory");
-		a->dir = arg;
-		break;
-	case ARGP_KEY_END:
-		if (!a->dir)
-			argp_error(state, "the directory of the recording is missing");
-		break;
-	default: return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
+	(void)cli, (void)value;
+	if (key == OPT_JSON)
+		a->json = true;
 }
 
 static int recover(const struct arguments *a)
@@ -55,16 +38,28 @@ static int recover(const struct arguments *a)
 	return ret ? 1 : 0;
 }
 
-int cmd_recover(int argc, char **argv)
+static int run_recover(struct cli *cli)
 {
-	static const struct argp argp = {
-		options, parse, "DIR", "Make DIR/traces.otf2 from the records of an interrupted recording, DIR/spool. What an interrupted "
-		"attempt left is replaced, a complete archive is not. As root: with the rights of the user that DIR belongs to.",
-		NULL, NULL, NULL,
-	};
 	struct arguments a = { 0 };
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	cli_parse(cli, set_option, &a);
+	if (cli->noperands != 1)
+		cli_error(cli, cli->noperands ? "more than one directory" : "the directory of the recording is missing");
+	a.dir = cli->operands[0];
 	return recover(&a);
 }
+
+const struct cli_command command_recover = {
+	.name = "recover",
+	.summary = "Make the archive of an interrupted recording",
+	.usage = (const char *const []){ "[--json] DIR", NULL },
+	.description = "Make DIR/traces.otf2 from the records of an interrupted recording, DIR/spool, and print the summary. What "
+		"an interrupted attempt left is replaced, a complete archive is not. As root it runs with the rights of the user "
+		"that DIR belongs to.",
+	.options = (const struct cli_option[]){
+		{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
+		{ 0 }
+	},
+	.operand = "DIR",
+	.run = run_recover,
+};

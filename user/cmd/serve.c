@@ -2,9 +2,8 @@
  *
  * ioprobe serve: the node's service, in the foreground.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,33 +19,21 @@
 struct arguments { struct server_options server; bool check; };
 enum { OPT_STATE = 256, OPT_SOCKET, OPT_NODE, OPT_CHECK };
 
-static const struct argp_option options[] = {
-	{ "policy", 'P', "FILE", 0, "Which jobs are recorded, where to, at what cost (default: those with the comment 'ioprobe')", 0 },
-	{ "state", OPT_STATE, "DIR", 0, "What the service keeps of its jobs (default: " DEFAULT_STATE_DIR ")", 0 },
-	{ "socket", OPT_SOCKET, "PATH", 0, "Where it listens (default: " DEFAULT_SOCKET ")", 0 },
-	{ "node", OPT_NODE, "NAME", 0, "Record only what SLURM started on this of its nodes, where several share a kernel", 0 },
-	{ "check-policy", OPT_CHECK, NULL, 0, "Only read the policy", 0 },
-	{ 0 }
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void set_option(struct cli *cli, int key, const char *value, void *input)
 {
-	struct arguments *a = state->input;
+	struct arguments *a = input;
 
 	switch (key) {
-	case 'P': a->server.policy_path = arg; break;
-	case OPT_STATE: a->server.state_dir = arg; break;
-	case OPT_SOCKET: a->server.socket_path = arg; break;
+	case 'P': a->server.policy_path = value; break;
+	case OPT_STATE: a->server.state_dir = value; break;
+	case OPT_SOCKET: a->server.socket_path = value; break;
 	case OPT_NODE:
-		if (!state_valid_id(arg))
-			argp_error(state, "--node: '%s' is not the name of a node", arg);
-		a->server.node = arg;
+		if (!state_valid_id(value))
+			cli_error(cli, "--node: '%s' is not the name of a node", value);
+		a->server.node = value;
 		break;
 	case OPT_CHECK: a->check = true; break;
-	case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); break;
-	default: return ARGP_ERR_UNKNOWN;
 	}
-	return 0;
 }
 
 static int fail(const char *message)
@@ -66,19 +53,13 @@ static int check_policy(const char *path)
 	return ret ? fail(err) : 0;
 }
 
-int cmd_serve(int argc, char **argv)
+static int run_serve(struct cli *cli)
 {
-	static const struct argp argp = {
-		options, parse, NULL, "The node's service: records the jobs that 'ioprobe job' names, each by a process of its own. Runs in the "
-		"foreground; SIGHUP reads the policy again, SIGTERM ends the service and leaves the recordings running. Exit status: 0, 1 (failed), "
-		"2 (usage), 78 (the policy is broken: starting again does not help).", NULL, NULL, NULL,
-	};
 	struct arguments a = { .server = { .socket_path = DEFAULT_SOCKET, .state_dir = DEFAULT_STATE_DIR } };
 	bool broken_policy = false;
 	char err[1024] = "";
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	cli_parse(cli, set_option, &a);
 	if (a.check)
 		return check_policy(a.server.policy_path);
 	if (geteuid())
@@ -93,3 +74,23 @@ int cmd_serve(int argc, char **argv)
 	fail(err);
 	return broken_policy ? EX_CONFIG : 1;
 }
+
+const struct cli_command command_serve = {
+	.name = "serve",
+	.summary = "Run the node's service, which records a batch system's jobs",
+	.usage = (const char *const []){ "[--policy FILE] [OPTION...]", "--check-policy --policy FILE", NULL },
+	.description = "Run the node's service in the foreground: it records the jobs that 'ioprobe job' names, each by a process "
+		"of its own. SIGHUP reads the policy again, SIGTERM ends the service and leaves the recordings running.",
+	.options = (const struct cli_option[]){
+		{ "policy", 'P', "FILE",
+		  "Read from FILE which jobs are recorded, where to, and at what cost", "jobs with the comment 'ioprobe'" },
+		{ "state", OPT_STATE, "DIR", "Keep the state of the jobs in DIR", DEFAULT_STATE_DIR },
+		{ "socket", OPT_SOCKET, "FILE", "Listen on this socket", DEFAULT_SOCKET },
+		{ "node", OPT_NODE, "NAME",
+		  "Record only what SLURM started on this of its nodes, where several share a kernel", NULL },
+		{ "check-policy", OPT_CHECK, NULL, "Only read the policy, and report what it says", NULL },
+		{ 0 }
+	},
+	.statuses = "78 (the policy is broken: starting again does not help)",
+	.run = run_serve,
+};

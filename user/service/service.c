@@ -4,7 +4,6 @@
  */
 #include "service/service.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +16,7 @@
 #include "service/request.h"
 #include "service/state.h"
 #include "service/wire.h"
+#include "util/version.h"
 
 void service_say(const char *format, ...)
 {
@@ -255,7 +255,7 @@ bool service_request(struct service *s, const json_t *message, const struct ucre
 	else if (!strcmp(request, "status"))
 		on_status(s, wire_text(message, "job"), peer, fd);
 	else if (!strcmp(request, "version"))
-		wire_answer(fd, true, "%s: %zu jobs are being recorded, %zu recorders are loaded and wait", argp_program_version,
+		wire_answer(fd, true, "ioprobe %s: %zu jobs are being recorded, %zu recorders are loaded and wait", ioprobe_version,
 			    s->jobs.n, spares_loaded(&s->spares));
 	else
 		wire_answer(fd, false, "unknown request '%.64s': this service knows start, stop, status and version", request);

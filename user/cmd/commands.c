@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * All commands, in the order in which the help lists them.
+ */
+#include "cmd/commands.h"
+
+#include <stddef.h>
+
+const struct cli_command *const cli_commands[] = {
+	&command_record,
+	&command_check,
+	&command_probes,
+	&command_recover,
+	&command_merge,
+	&command_serve,
+	&command_job,
+	NULL
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The commands, one file each.
+ */
+#ifndef IOPROBE_COMMANDS_H
+#define IOPROBE_COMMANDS_H
+
+#include "cmd/cli.h"
+
+extern const struct cli_command command_record;
+extern const struct cli_command command_check;
+extern const struct cli_command command_probes;
+extern const struct cli_command command_recover;
+extern const struct cli_command command_merge;
+extern const struct cli_command command_serve;
+extern const struct cli_command command_job;
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The options of "ioprobe record".
+ */
+#include "cmd/record_arguments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/kernel_side.h"
+
+enum {
+	OPT_NODE = 256, OPT_ENV_FROM,
+	OPT_JSON, OPT_KEEP_SPOOL,
+	OPT_DURATION, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE,
+	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
+	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_SHARED,
+	OPT_MAX_OVERHEAD, OPT_RING, OPT_ATTACH, OPT_SHARED_LINKS, OPT_FORCE,
+};
+
+const struct cli_option record_options[] = {
+	{ NULL, 0, NULL, "What to record, one of these or a program", NULL },
+	{ "pid", 'p', "PID[,PID...]", "Record running processes, their threads and descendants, until they end or ^C", NULL },
+	{ "job", 'j', "JOBID",
+	  "Record a SLURM job that runs on this node, with the steps that it starts later, until it had no process for 30 s or ^C",
+	  NULL },
+	{ "node", OPT_NODE, "NAME",
+	  "With --job: record only what SLURM started on this of its nodes, where several share a kernel", NULL },
+	{ "env-from", OPT_ENV_FROM, "PID",
+	  "With a program: run it in the environment with which this process of yours was started (PATH, LD_LIBRARY_PATH, "
+	  "modules)", "ioprobe's own, which sudo has cut" },
+
+	{ NULL, 0, NULL, "Output", NULL },
+	{ "output", 'o', "DIR",
+	  "Write the archive to DIR/traces.otf2; DIR is made as the calling user, or is an empty directory of "
+	  "that user", "ioprobe-NAME-TIME" },
+	{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
+	{ "keep-spool", OPT_KEEP_SPOOL, NULL, "Keep the records as they were captured, in DIR/spool", NULL },
+
+	{ NULL, 0, NULL, "Bounds, at which the recording ends and the program goes on", NULL },
+	{ "duration", OPT_DURATION, "SECONDS", "Record for SECONDS", "until the processes end" },
+	{ "max-size", OPT_MAX_SIZE, "SIZE",
+	  "Stop before records and archive together exceed SIZE: bytes, KiB, MiB, GiB, TiB", "no limit" },
+	{ "min-free", OPT_MIN_FREE, "SIZE",
+	  "Stop before the output's file system has less than SIZE free, the archive included", "no limit" },
+	{ "max-rate", OPT_MAX_RATE, "N", "Stop when more than N calls per second are recorded for a second", "no limit" },
+
+	{ NULL, 0, NULL, "Record less; what is excluded is counted", NULL },
+	{ "layers", OPT_LAYERS, "LIST",
+	  "Probe these layers only: netcdf, hdf5, mpiio, mpi, isoc, posix, or of your own tables", "all" },
+	{ "path", OPT_PATH, "PREFIX[,...]",
+	  "Of system calls on descriptors, record those on files below these directories", "all" },
+	{ "exclude-path", OPT_EXCLUDE, "PREFIX[,...]",
+	  "Of system calls on descriptors, do not record those on files below these directories", NULL },
+	{ "fd-kinds", OPT_FD_KINDS, "LIST",
+	  "Of system calls on descriptors, record those on: regular, directory, pipe, socket, char, block, other", "all" },
+	{ "min-duration", OPT_MIN_DURATION, "TIME",
+	  "Do not record leaf reads and writes shorter than TIME (10us, 1ms)", "record all" },
+	{ "min-bytes", OPT_MIN_BYTES, "SIZE",
+	  "Do not record leaf reads and writes that are known to move less than SIZE (4096, 64KiB)", "record all" },
+	{ "stream-calls", OPT_STREAM_CALLS, "record|count",
+	  "Record or only count leaf reads and writes of ISO C streams", "record" },
+
+	{ NULL, 0, NULL, "Record more", NULL },
+	{ "probes", OPT_PROBES, "FILE", "Add a probe table; may be repeated", NULL },
+	{ "sockets", OPT_SOCKETS, NULL, "Record sockets: connect, accept, send, receive, with their addresses", NULL },
+	{ "device", OPT_DEVICE, NULL,
+	  "Record for each system call whether it read from a block device or waited for I/O, or was served from memory", NULL },
+	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, "Record page faults on mapped files and their write-back by the kernel", NULL },
+	{ "shared-mount", OPT_SHARED, "DIR",
+	  "Treat the file system mounted on DIR as shared by the job's nodes, whatever its type; may be repeated", NULL },
+
+	{ NULL, 0, NULL, "Cost", NULL },
+	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT",
+	  "Detach probes on streams, and attach them again later, to keep their estimated cost below PERCENT of each process' "
+	  "time; 0: never", "2; 0 with a program" },
+	{ "ring-size", OPT_RING, "MIB", "Use MIB MiB of memory for all ring buffers together", "8 per CPU, at most 128" },
+	{ "attach", OPT_ATTACH, "session|multi|perf", "Attach library probes by this method", "the first that the kernel has" },
+	{ "shared-links", OPT_SHARED_LINKS, "yes|no",
+	  "Let one link serve a library that more than 8 recorded processes share; it puts breakpoints into programs that are not "
+	  "recorded, too", "yes" },
+	{ "force", OPT_FORCE, NULL,
+	  "Record although 8 recordings have BPF programs attached on this node, each of which costs every process 0.1 us per "
+	  "system call", NULL },
+	{ 0 }
+};
+
+static void add_pids(struct record_arguments *a, const char *text, const struct cli *cli)
+{
+	while (*text) {
+		char *end;
+		long pid = strtol(text, &end, 10);
+
+		if (end == text || pid <= 0 || pid > 4194304 || (*end && *end != ','))
+			cli_error(cli, "--pid: '%s' is not a process id", text);
+		if (a->npids == RECORD_MAX_PIDS)
+			cli_error(cli, "--pid: more than %d process ids", RECORD_MAX_PIDS);
+		a->pids[a->npids++] = pid;
+		text = *end ? end + 1 : end;
+	}
+}
+
+static void set_number(double *out, const char *option, const char *text, const struct cli *cli)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out > 0) || *out > 1e9)
+		cli_error(cli, "%s: '%s' is not a positive number", option, text);
+}
+
+static void set_share(double *out, const char *text, const struct cli *cli)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out >= 0 && *out <= 100))
+		cli_error(cli, "--max-overhead: '%s' is not a percentage", text);
+}
+
+static void set_method(struct record_arguments *a, const char *text, const struct cli *cli)
+{
+	static const char *const names[] = { [ATTACH_SESSION] = "session", [ATTACH_MULTI] = "multi", [ATTACH_PERF] = "perf" };
+
+	for (a->method = 0; a->method <= ATTACH_PERF; a->method++)
+		if (!strcmp(names[a->method], text))
+			return;
+	cli_error(cli, "--attach: unknown method '%s'", text);
+}
+
+/* What the service's policy sets by the same words. */
+static void set_setting(int key, const char *arg, struct record_arguments *a, const struct cli *cli)
+{
+	static const struct { int key; const char *word; } words[] = {
+		{ OPT_LAYERS, "layers" }, { OPT_PATH, "path" }, { OPT_EXCLUDE, "exclude-path" }, { OPT_FD_KINDS, "fd-kinds" },
+		{ OPT_MIN_DURATION, "min-duration" }, { OPT_MIN_BYTES, "min-bytes" }, { OPT_STREAM_CALLS, "stream-calls" },
+		{ OPT_DURATION, "max-duration" }, { OPT_MAX_SIZE, "max-size" }, { OPT_MIN_FREE, "min-free" }, { OPT_MAX_RATE, "max-rate" },
+		{ OPT_SHARED, "shared-mount" }, { OPT_KEEP_SPOOL, "keep" },
+		{ OPT_SHARED_LINKS, "shared-links" },
+	};
+	char err[512];
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (words[i].key != key)
+			continue;
+		if (settings_set(&a->settings, words[i].word, arg ? arg : "yes", err, sizeof(err)))
+			cli_error(cli, "%s", err);
+		return;
+	}
+}
+
+static void check_targets(struct record_arguments *a, const struct cli *cli)
+{
+	int given = !!a->npids + !!a->job + !!a->command;
+
+	if (given != 1)
+		cli_error(cli, given ? "--pid, --job and a PROGRAM exclude each other" :
+			   "nothing to record: give --pid PID, --job JOBID or -- PROGRAM");
+	if (a->job && members_of_slurm(&a->members, a->job, a->node))
+		cli_error(cli, "--job: '%s'%s%s is not a job id of SLURM", a->job, a->node ? " on node " : "",
+			   a->node ? a->node : "");
+	if (a->node && !a->job)
+		cli_error(cli, "--node is for --job");
+	if (a->env_from && !a->command)
+		cli_error(cli, "--env-from is for a PROGRAM");
+}
+
+static void set_output(struct record_arguments *a, const char *dir, const struct cli *cli)
+{
+	if ((size_t)snprintf(a->dir, sizeof(a->dir), "%s", dir) >= sizeof(a->dir))
+		cli_error(cli, "--output: the name is longer than %zu bytes", sizeof(a->dir) - 1);
+}
+
+static void add_table(struct record_arguments *a, const char *path, const struct cli *cli)
+{
+	if (a->ntables == sizeof(a->tables) / sizeof(a->tables[0]))
+		cli_error(cli, "--probes: too many tables");
+	a->tables[a->ntables++] = path;
+}
+
+static void set_option(struct cli *cli, int key, const char *value, void *input)
+{
+	struct record_arguments *a = input;
+	double number;
+
+	switch (key) {
+	case 'p': add_pids(a, value, cli); break;
+	case 'j': a->job = value; break;
+	case OPT_NODE: a->node = value; break;
+	case OPT_ENV_FROM: a->env_from = cli_pid(cli, "--env-from", value); break;
+	case 'o': set_output(a, value, cli); break;
+	case OPT_MAX_OVERHEAD: set_share(&a->max_overhead, value, cli); break;
+	case OPT_JSON: a->json = true; break;
+	case OPT_FORCE: a->force = true; break;
+	case OPT_SOCKETS: a->sockets = true; break;
+	case OPT_DEVICE: a->device = true; break;
+	case OPT_MMAP_FAULTS: a->mmap_faults = true; break;
+	case OPT_ATTACH: set_method(a, value, cli); break;
+	case OPT_RING: set_number(&number, "--ring-size", value, cli); a->ring_bytes = number * (1 << 20); break;
+	case OPT_PROBES: add_table(a, value, cli); break;
+	default: set_setting(key, value, a, cli);
+	}
+}
+
+/* Without the word "record" a program follows "--": a mistyped command is never launched. */
+static void set_command(struct record_arguments *a, const struct cli *cli)
+{
+	if (cli->noperands && cli->bare && !cli->after_dashes)
+		cli_error(cli, "unexpected '%s': a command stands before all options, a program to record after "
+			"'--'", cli->operands[0]);
+	a->command = cli->noperands ? cli->operands : NULL;
+}
+
+void record_arguments_parse(struct record_arguments *a, struct cli *cli)
+{
+	cli_parse(cli, set_option, a);
+	set_command(a, cli);
+	check_targets(a, cli);
+}

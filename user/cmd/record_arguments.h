@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What a recording is asked for on the command line.
+ */
+#ifndef IOPROBE_RECORD_ARGUMENTS_H
+#define IOPROBE_RECORD_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture/settings.h"
+#include "cmd/cli.h"
+#include "privilege/identity.h"
+#include "proc/members.h"
+
+#define RECORD_MAX_PIDS 4096
+
+struct record_arguments {
+	pid_t pids[RECORD_MAX_PIDS];
+	size_t npids;
+	const char *job, *node;
+	struct members members;
+	char **command, **environment;
+	pid_t env_from;                         /* 0: not given */
+	struct identity caller;
+	char dir[4096];
+	double max_overhead;                    /* < 0: not given */
+	const char *tables[64];
+	size_t ntables;
+	bool json, sockets, device, mmap_faults, force;
+	unsigned method;
+	uint64_t ring_bytes;
+	struct settings settings;
+};
+
+extern const struct cli_option record_options[];
+
+/* Fills *a, which is empty but for the defaults; ends the process after a mistake. */
+void record_arguments_parse(struct record_arguments *a, struct cli *cli);
+
+#endif
