@@ -16,18 +16,19 @@ refuses() {
 	else ok "$name"; fi
 }
 
-refuses "no arguments" 2 'usage|nothing to record' "$IOPROBE"
+refuses "no arguments" 2 'nothing to do' "$IOPROBE"
 refuses "unknown option" 2 'unrecognized|unknown|usage' "$IOPROBE" --no-such-option
 refuses "pid that is none" 2 'abc' "$IOPROBE" --pid abc
 refuses "pid zero" 2 '0' "$IOPROBE" --pid 0
 refuses "pid list with a hole" 2 'pid' "$IOPROBE" --pid 1,,2
 refuses "pid and command" 2 'pid' "$IOPROBE" --pid $$ -- true
 refuses "negative duration" 2 'duration' "$IOPROBE" --pid $$ --duration -1
+refuses "kernel thread" 1 'process 2: .*kernel' "$IOPROBE" --pid 2 -o "$D/a"
 refuses "no such process" 1 '4194303|process' "$IOPROBE" --pid 4194303 -o "$D/a"
 verdict "no such process, no folder left" "$(ls -d "$D/a" 2>/dev/null)"
-refuses "no such command" 1 'no-such-command' "$IOPROBE" -o "$D/b" -- no-such-command
+refuses "no such command" 127 'no-such-command' "$IOPROBE" -o "$D/b" -- no-such-command
 touch "$D/plain"
-refuses "not executable" 1 'plain' "$IOPROBE" -o "$D/c" -- "$D/plain"
+refuses "not executable" 126 'plain' "$IOPROBE" -o "$D/c" -- "$D/plain"
 
 mkdir "$D/full"
 echo keep >"$D/full/traces.otf2"

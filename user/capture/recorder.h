@@ -51,6 +51,7 @@ struct recorder_prepared { struct kernel_side *kernel; struct hold_server *serve
 
 struct recorder_result {
 	pid_t command_pid;              /* of the launched program, 0: none was started */
+	int launch_error;               /* -errno: why the program could not be executed; 0: it was, or there is another reason */
 	bool command_ended;             /* wait_status is valid */
 	int wait_status;
 	const char *stopped_by;         /* why the recording ended: "end", "signal", "duration", "max-size", …; NULL: an error */

@@ -308,16 +308,22 @@ static void hold_programs(struct recorder *r)
 	targets_hold(r->targets);
 }
 
+static int fail_launch(struct recorder *r, int err, const char *reason)
+{
+	r->result->launch_error = err;
+	snprintf(r->err, r->err_len, "cannot run %s: %s", r->options->command[0], reason);
+	return err;
+}
+
 static int launch_command(struct recorder *r)
 {
 	char path[4096], interpreter[4096];
 	const struct launch_program program = { path, r->options->command, r->options->environment, r->options->caller };
 	int err;
 
-	if (!launch_find(r->options->command[0], r->options->environment, r->options->caller, path, sizeof(path))) {
-		snprintf(r->err, r->err_len, "cannot run %s: command not found, or not executable by its user", r->options->command[0]);
-		return -ENOENT;
-	}
+	err = launch_find(r->options->command[0], r->options->environment, r->options->caller, path, sizeof(path));
+	if (err)
+		return fail_launch(r, err, err == -ENOENT ? "command not found" : err == -EACCES ? "its user may not execute it" : strerror(-err));
 	err = launch_prepare(&r->launch, &program);
 	if (err)
 		return fail(r, err, "cannot fork");
@@ -440,7 +446,7 @@ int recorder_start_targets(struct recorder *r)
 	err = launch_go(&r->launch);
 	if (err) {
 		r->launched = false;
-		snprintf(r->err, r->err_len, "cannot run %s: %s", r->options->command[0], strerror(-err));
+		return fail_launch(r, err, strerror(-err));
 	}
-	return err;
+	return 0;
 }

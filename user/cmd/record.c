@@ -141,7 +141,7 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 		fail(err);
 	if (ret && !result.records) {
 		output_discard(out);
-		return 1;
+		return !result.launch_error ? CLI_FAILED : result.launch_error == -ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_EXECUTE;
 	}
 	say_stopped(a, &result);
 	signal(SIGPIPE, SIG_IGN);       /* only now: the launched program would have inherited it */
@@ -180,6 +180,12 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 			 "cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' host ids");
 		return -EPERM;
 	}
+	for (size_t i = 0; i < a->npids; i++)
+		if (proc_is_kernel_thread(a->pids[i])) {
+			snprintf(err, err_len, "cannot record process %d: it is a thread of the kernel, which opens no files of its own; give "
+				 "the ids of user processes", a->pids[i]);
+			return -EINVAL;
+		}
 	return identity_caller(&a->caller, err, err_len) ?: environment_create(&a->environment, &a->caller, a->env_from, err, err_len);
 }
 

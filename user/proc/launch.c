@@ -162,38 +162,50 @@ void launch_cancel(struct launch *launch)
 	waitpid(launch->pid, NULL, 0);
 }
 
-static bool may_run(const char *path)
+/* Returns 0 or -errno. */
+static int check_executable(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
+	if (stat(path, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) && !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? 0 : -EACCES;
 }
 
-static bool search(const char *command, const char *dirs, char *path, size_t path_len)
+/* As a shell: the first that may be executed; -EACCES if one was found that may not. */
+static int search_path(const char *command, const char *dirs, char *path, size_t path_len)
 {
-	bool found = false;
+	int ret = -ENOENT;
 
-	while (dirs && !found) {
+	while (dirs) {
 		size_t len = strcspn(dirs, ":");
+		int err = -ENOENT;
 
 		/* an empty one is the current directory */
-		found = (size_t)snprintf(path, path_len, "%.*s%s%s", (int)len, dirs, len ? "/" : "", command) < path_len && may_run(path);
+		if ((size_t)snprintf(path, path_len, "%.*s%s%s", (int)len, dirs, len ? "/" : "", command) < path_len)
+			err = check_executable(path);
+		if (!err)
+			return 0;
+		if (err == -EACCES)
+			ret = err;
 		dirs = dirs[len] ? dirs + len + 1 : NULL;
 	}
-	return found;
+	return ret;
 }
 
-bool launch_find(const char *command, char *const *environment, const struct identity *who, char *path, size_t path_len)
+int launch_find(const char *command, char *const *environment, const struct identity *who, char *path, size_t path_len)
 {
 	struct identity_saved saved;
-	bool found;
+	int ret = *command ? identity_begin(who, &saved) : -ENOENT;
 
-	if (!*command || identity_begin(who, &saved))
-		return false;
-	if (strchr(command, '/'))
-		found = (size_t)snprintf(path, path_len, "%s", command) < path_len && may_run(path);
+	if (ret)
+		return ret;
+	if (!strchr(command, '/'))
+		ret = search_path(command, environment_value(environment, "PATH") ?: DEFAULT_PATH, path, path_len);
+	else if ((size_t)snprintf(path, path_len, "%s", command) >= path_len)
+		ret = -ENAMETOOLONG;
 	else
-		found = search(command, environment_value(environment, "PATH") ?: DEFAULT_PATH, path, path_len);
+		ret = check_executable(path);
 	identity_end(&saved);
-	return found;
+	return ret;
 }

@@ -31,7 +31,8 @@ int launch_prepare(struct launch *launch, const struct launch_program *program);
 int launch_go(struct launch *launch);
 /* It never runs the program. */
 void launch_cancel(struct launch *launch);
-/* The file that exec would find for command by PATH of environment, with the rights of who; false if none. */
-bool launch_find(const char *command, char *const *environment, const struct identity *who, char *path, size_t path_len);
+/* The file that exec would find for command by PATH of environment, with the rights of who. Returns 0; -ENOENT: there is none; -EACCES:
+ * only files that who may not execute; or -errno. */
+int launch_find(const char *command, char *const *environment, const struct identity *who, char *path, size_t path_len);
 
 #endif

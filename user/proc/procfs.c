@@ -100,7 +100,9 @@ const char *proc_env_get(const char *environ_text, size_t len, const char *name)
 
 /* ---- stat and status ---- */
 
-struct proc_stat { char state; pid_t ppid; int threads; uint64_t start_ticks; };
+#define PF_KTHREAD 0x00200000   /* linux/sched.h: the kernel shows it to all in proc_pid_stat(5) */
+
+struct proc_stat { char state; pid_t ppid; unsigned flags; int threads; uint64_t start_ticks; };
 
 /* The fields of /proc/PID/stat behind the command name, which may contain anything. */
 static int stat_parse(const char *text, struct proc_stat *out)
@@ -108,8 +110,8 @@ static int stat_parse(const char *text, struct proc_stat *out)
 	const char *name_end = strrchr(text, ')');
 	unsigned long long start;
 
-	if (!name_end || sscanf(name_end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
-				&out->state, &out->ppid, &out->threads, &start) != 4)
+	if (!name_end || sscanf(name_end + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
+				&out->state, &out->ppid, &out->flags, &out->threads, &start) != 5)
 		return -EINVAL;
 	out->start_ticks = start;
 	return 0;
@@ -146,6 +148,13 @@ bool proc_alive(pid_t pid)
 	struct proc_stat stat;
 
 	return !stat_read(pid, &stat) && stat_alive(&stat);
+}
+
+bool proc_is_kernel_thread(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return !stat_read(pid, &stat) && (stat.flags & PF_KTHREAD);
 }
 
 uint64_t proc_start_ticks(pid_t pid)

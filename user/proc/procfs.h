@@ -66,6 +66,7 @@ int proc_ids_read(pid_t pid, pid_t *ppid, uid_t *uid, gid_t *gid, uint64_t *star
  * (pid_namespaces(7)). */
 bool proc_initial_pid_namespace(void);
 bool proc_alive(pid_t pid);     /* exists and is no zombie; a process whose leader ended before its other threads is alive */
+bool proc_is_kernel_thread(pid_t pid);
 uint64_t proc_start_ticks(pid_t pid);   /* field 22 of proc_pid_stat(5), 0: cannot be read */
 /* Whether the process that had this pid and start time (0: any) has ended. False if that cannot be read. */
 bool proc_ended(pid_t pid, uint64_t start_ticks);

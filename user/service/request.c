@@ -234,6 +234,9 @@ int request_check_processes(json_t *job, uid_t uid, char *why, size_t why_len)
 		if (!is_own_process(pid, uid))
 			return refuse(&refusal, -EPERM, "process %d does not exist%s: name a running process", pid,
 				      uid ? " or is not yours" : "");
+		if (proc_is_kernel_thread(pid))
+			return refuse(&refusal, -EINVAL, "process %d is a thread of the kernel, which opens no files of its own: name a user process",
+				      pid);
 	}
 	if (!uid)
 		return 0;       /* a prolog names a job before its first process */

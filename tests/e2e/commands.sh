@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# The command line: help, did you mean, exit statuses.
+. "$(dirname "$0")/../lib/e2e.sh"
+D=$(fresh commands)
+export COLUMNS=80
+
+# status_of NAME STATUS COMMAND...: ends with this status; output in out and err.
+status_of() {
+	limited 60 "${@:3}" >"$D/out" 2>"$D/err" </dev/null
+	STATUS=$?
+	verdict "$1, status" "$([ $STATUS = "$2" ] || echo "$STATUS instead of $2: $(said "$D")")"
+}
+
+# says NAME FILE PATTERN
+says() { verdict "$1" "$(grep -Eq -- "$3" "$D/$2" || echo "no '$3' in: $(head -c 300 "$D/$2")")"; }
+
+help_texts() {
+	local command
+	status_of "help" 0 "$IOPROBE" help
+	cp "$D/out" "$D/overview"
+	for command in --help -h; do
+		status_of "$command" 0 "$IOPROBE" $command
+		verdict "$command, as help" "$(cmp "$D/out" "$D/overview" 2>&1)"
+	done
+	verdict "help, fits 80 columns" "$(awk 'length($0) > 80' "$D/overview")"
+	for command in $(sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p' "$D/overview"); do
+		[ "$command" != help ] || continue
+		status_of "help $command" 0 "$IOPROBE" help "$command"
+		cp "$D/out" "$D/help"
+		verdict "help $command, usage" "$(head -n 1 "$D/help" | grep -q "^Usage: ioprobe $command\( \|$\)" || head -n 1 "$D/help")"
+		verdict "help $command, fits 80 columns" "$(awk 'length($0) > 80' "$D/help")"
+		status_of "$command --help" 0 "$IOPROBE" "$command" --help
+		verdict "$command --help, as help" "$(cmp "$D/out" "$D/help" 2>&1)"
+		status_of "-h $command" 0 "$IOPROBE" -h "$command"
+		verdict "-h $command, as help" "$(cmp "$D/out" "$D/help" 2>&1)"
+		status_of "$command, unknown option" 2 "$IOPROBE" "$command" --no-such-option
+		says "$command, unknown option, said" err "^ioprobe $command: unknown option --no-such-option"
+		says "$command, unknown option, help" err "ioprobe help $command"
+	done
+	verdict "help, 7 commands at least" "$([ "$(sed -n '/^Commands:/,/^$/p' "$D/overview" | grep -c '^  [a-z]')" -ge 8 ] || echo fewer)"
+}
+
+# Every option that --help shows is in the table for manuals and completion, and short options mean one thing everywhere.
+table() {
+	status_of "table" 0 "$IOPROBE" help-table
+	verdict "table, short options" "$("$PYTHON" - "$D/out" <<-'END' 2>&1
+	import json, sys
+	table, seen = json.load(open(sys.argv[1])), {}
+	for command in table["commands"]:
+	    for option in command["options"] + table["options"]:
+	        if option["short"] and seen.setdefault(option["short"], option["name"]) != option["name"]:
+	            print(f"-{option['short']}: {seen[option['short']]} and {option['name']} of {command['name']}")
+	        if not option["help"] or option["help"].endswith(".") or not option["help"][0].isupper():
+	            print(f"{command['name']} --{option['name']}: help '{option['help']}'")
+	END
+	)"
+}
+
+mistakes() {
+	status_of "mistyped command" 2 "$IOPROBE" chekc
+	says "mistyped command, said" err "did you mean 'check'"
+	status_of "word that is no command" 2 "$IOPROBE" touch "$D/launched"
+	verdict "word that is no command, launches nothing" "$(ls "$D/launched" 2>/dev/null)"
+	status_of "command behind options" 2 "$IOPROBE" -o "$D/x" touch "$D/launched"
+	verdict "command behind options, launches nothing" "$(ls -d "$D/launched" "$D/x" 2>/dev/null)"
+	status_of "mistyped option" 2 "$IOPROBE" merge --ouput "$D/x" "$D"
+	says "mistyped option, said" err "did you mean --output"
+	status_of "ambiguous option" 2 "$IOPROBE" record --min 1 -- true
+	says "ambiguous option, said" err "--min-free or --min-duration or --min-bytes"
+	status_of "option without value" 2 "$IOPROBE" merge -o
+	says "option without value, said" err "--output DIR"
+	status_of "value without use" 2 "$IOPROBE" recover --json=3 "$D"
+	status_of "help of nothing" 2 "$IOPROBE" help nothing
+	status_of "unexpected operand" 2 "$IOPROBE" check now
+}
+
+recordings() {
+	status_of "record" 3 "$IOPROBE" record -o "$D/trace" -- sh -c 'exit 3'
+	contract "record" "$D/trace/traces.otf2"
+	status_of "record without dashes" 4 "$IOPROBE" -q record -o "$D/trace2" sh -c 'exit 4'
+	verdict "quiet, says nothing" "$(cat "$D/err")"
+	status_of "not found" 127 "$IOPROBE" -q -o "$D/trace3" -- no-such-program
+	says "not found, said" err "no-such-program: command not found"
+	touch "$D/plain"
+	status_of "not executable" 126 "$IOPROBE" record -o "$D/trace3" -- "$D/plain"
+	status_of "is a directory" 126 "$IOPROBE" record -o "$D/trace3" -- "$D"
+	verdict "not executable, no directory left" "$(ls -d "$D/trace3" 2>/dev/null)"
+	status_of "kernel thread" 1 "$IOPROBE" --pid 2 -o "$D/trace3"
+	says "kernel thread, said" err "process 2: .*kernel"
+}
+
+status_of "version" 0 "$IOPROBE" --version
+says "version, said" out "^ioprobe [0-9]+\\.[0-9]+"
+help_texts
+table
+mistakes
+recordings
