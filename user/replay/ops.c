@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What calls do on handles, whatever their layer: events of making, use and end, sizes; and the calls of library layers. What a
- * call on a descriptor does is in fdops.c.
+ * What the calls of library layers do on handles, at their entry and at their return. Calls on descriptors are in fdops.c.
  */
 #include "replay/state.h"
 
@@ -9,233 +8,6 @@
 #include <otf2/OTF2_Definitions.h>
 #include <otf2/OTF2_Events.h>
 #include <string.h>
-
-/* ---- paths ---- */
-
-/* MPI-IO's way to name a file system's driver ("ufs:/data/f"), see the MPI standard, File Interoperability. */
-static struct str without_driver(struct str path)
-{
-	static const char *const drivers[] = {
-		"ufs", "nfs", "xfs", "pfs", "sfs", "piofs", "testfs", "ftp", "panfs", "lustre", "gpfs", "pvfs", "pvfs2", "zoidfs",
-		"gsiftp", "bgl", "bglockless", "ime", "daos", "quobyte",
-	};
-
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
-		size_t n = strlen(drivers[i]);
-
-		if (path.len > n + 1 && path.p[n] == ':' && !memcmp(path.p, drivers[i], n))
-			return (struct str){ path.p + n + 1, path.len - n - 1 };
-	}
-	return path;
-}
-
-static const char *path_base(struct replay *r, struct thread *thread, const struct frame *f)
-{
-	struct incarnation *inc;
-	int64_t dirfd;
-
-	if (!frame_arg(r, f, ROLE_DIRFD, &dirfd) || (int32_t)dirfd == -100)     /* AT_FDCWD */
-		return thread->process->cwd;
-	inc = fd_find(r, thread->process, (int32_t)dirfd, f->enter_ns);
-	return inc && inc->file != REF_NONE ? r->model->files.v[inc->file].path : NULL;
-}
-
-int op_path(struct replay *r, struct thread *thread, struct frame *f)
-{
-	struct str path = frame_string(r, f, ROLE_PATH);
-
-	if (!path.p || !path.len)
-		return 0;
-	if (!strcmp(frame_layer(r, f)->paradigm, "MPI-IO"))
-		path = without_driver(path);
-	if (memmem(path.p, path.len, "://", 3))         /* an address of netCDF's, no path */
-		return path_absolute(&f->path, &f->path_size, NULL, path.p, path.len);
-	return path_absolute(&f->path, &f->path_size, path_base(r, thread, f), path.p, path.len);
-}
-
-/* ---- sizes: one rule for each kind of argument and result ---- */
-
-/* What stands at an offset behind an argument means what the table says only in libraries of the known ABI. */
-static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role,
-			int64_t *value)
-{
-	return thread->process->libraries[r->abi_layer[frame_row(r, f)->layer]].known_abi && frame_arg(r, f, role, value);
-}
-
-static uint64_t bytes_requested(const struct replay *r, const struct thread *thread, const struct frame *f)
-{
-	int64_t a, b;
-	uint64_t product;
-
-	if (f->listed)
-		return f->listed->bytes;
-	if (frame_arg(r, f, ROLE_BYTES, &a))
-		return a;
-	if (frame_arg(r, f, ROLE_SIZE, &a) && frame_arg(r, f, ROLE_ITEMS, &b))
-		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
-	if (frame_arg(r, f, ROLE_IOV, &a))
-		return a;
-	if (frame_arg(r, f, ROLE_COUNT, &a) && library_arg(r, thread, f, ROLE_DATATYPE, &b) && !shape_decides(r, f, a, b))
-		return __builtin_mul_overflow((uint64_t)a, (uint64_t)b, &product) ? BYTES_UNKNOWN : product;
-	return frame_row(r, f)->result == RESULT_CHAR ? 1 : shape_bytes(r, thread, f);
-}
-
-static uint64_t bytes_moved(const struct replay *r, const struct thread *thread, const struct frame *f)
-{
-	int64_t size;
-
-	if (f->failed || f->abandoned)
-		return BYTES_UNKNOWN;
-	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have passed over blanks */
-		return 0;
-	if (frame_info(r, f)->arg[ROLE_MOVED] >= 0)
-		return frame_arg(r, f, ROLE_MOVED, &size) ? (uint64_t)size : BYTES_UNKNOWN;
-	switch (frame_row(r, f)->result) {
-	case RESULT_BYTES:      /* recv with MSG_TRUNC tells the length of a datagram of which less was moved */
-		return frame_layer(r, f)->sockets && (uint64_t)f->ret > f->request ? f->request : (uint64_t)f->ret;
-	case RESULT_ITEMS:
-		return frame_arg(r, f, ROLE_SIZE, &size) ? (uint64_t)f->ret * size : BYTES_UNKNOWN;
-	case RESULT_CHAR:
-		return 1;
-	case RESULT_STATUS:     /* in the status, else all or an error; what a size is made of may be known only now */
-		if (library_arg(r, thread, f, ROLE_STATUS, &size))
-			return size;
-		if (frame_info(r, f)->arg[ROLE_STATUS] >= 0)
-			return BYTES_UNKNOWN;
-		return f->request != BYTES_UNKNOWN ? f->request : bytes_requested(r, thread, f);
-	default:
-		return BYTES_UNKNOWN;
-	}
-}
-
-/* ---- events ---- */
-
-/* HDF5's _async calls name an event set; 0 (H5ES_NONE) makes them synchronous. */
-static bool non_blocking(const struct replay *r, const struct frame *f)
-{
-	const struct table_row *row = frame_row(r, f);
-	int64_t request;
-
-	if (f->listed)
-		return true;
-	if (!(row->mods & MOD_NONBLOCKING))
-		return false;
-	if (frame_info(r, f)->nout || !frame_arg(r, f, ROLE_REQUEST, &request))
-		return true;
-	return request != 0;
-}
-
-/* The function says it. Of a handle that was opened before the recording began only the communicator is unknown; one that was
- * opened without a communicator (serially) has no collective operations. */
-static bool collective(const struct replay *r, const struct thread *thread, const struct frame *f, uint32_t ref)
-{
-	const struct model_handle *handle = &r->model->handles.v[ref];
-
-	if (!(frame_row(r, f)->mods & MOD_COLLECTIVE))
-		return false;
-	return handle->comm != REF_NONE || (handle->precreated && layer_parallel(r, thread->process, frame_row(r, f)->layer));
-}
-
-static uint64_t offset_of(const struct replay *r, const struct frame *f)
-{
-	int64_t offset;
-
-	if (f->listed)
-		return f->listed->offset;
-	/* -1 is the current position (preadv2), other negative ones are no offsets */
-	if (frame_row(r, f)->op == OP_SYNC || !frame_arg(r, f, ROLE_OFFSET, &offset) || offset < 0)
-		return OFFSET_UNKNOWN;
-	return offset;
-}
-
-int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode)
-{
-	struct model_event event = { .type = EV_BEGIN, .u.begin = { .handle = handle, .mode = mode, .offset = offset_of(r, f) } };
-
-	if (non_blocking(r, f))
-		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
-	if (collective(r, thread, f, handle))
-		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
-	f->begun = true;
-	f->mode = mode;
-	f->used = handle;
-	f->matching_id = ++r->matching_id;
-	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);
-	event.u.begin.bytes = f->request;
-	event.u.begin.variable = shape_variable(r, f);
-	event.u.begin.matching_id = f->matching_id;
-	return call_event(r, thread, &event, f->enter_ns);
-}
-
-int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle)
-{
-	struct model_event event = { .type = EV_COMPLETE };
-	bool data = frame_row(r, f)->op != OP_SYNC, failed = f->failed || (f->abandoned && !f->unseen);
-
-	event.u.complete.handle = handle;
-	event.u.complete.matching_id = f->matching_id;
-	event.u.complete.failed = failed;
-	event.u.complete.bytes = data ? bytes_moved(r, thread, f) : BYTES_UNKNOWN;
-	r->model->totals.unknown_sizes += data && !failed && event.u.complete.bytes == BYTES_UNKNOWN;
-	return call_event(r, thread, &event, f->leave_ns);
-}
-
-int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode,
-		    uint32_t creation, uint32_t status)
-{
-	struct model_event event = { .type = EV_CREATE, .u.create = { handle, mode, creation, status } };
-
-	return handle == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
-}
-
-int op_destroy_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle)
-{
-	struct model_event event = { .type = EV_DESTROY, .u.destroy.handle = handle };
-
-	return handle == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
-}
-
-static int delete_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t file)
-{
-	struct model_event event = { .type = EV_DELETE, .u.del = { .paradigm = frame_info(r, f)->paradigm, .file = file } };
-
-	return call_event(r, thread, &event, f->leave_ns);
-}
-
-int op_delete(struct replay *r, struct thread *thread, struct frame *f)
-{
-	uint32_t file;
-	int ret = op_path(r, thread, f);
-
-	if (ret || !f->path || !f->path[0])
-		return ret;
-	file = file_by_path(r, thread->process, f->path);
-	return file == REF_NONE ? -ENOMEM : delete_event(r, thread, f, file);
-}
-
-/* The position after the call, where the call or its arguments tell it. MPI counts in units of the view. */
-static uint64_t seek_result(const struct replay *r, const struct frame *f, int64_t request, uint8_t whence)
-{
-	if (frame_row(r, f)->result == RESULT_OFFSET)
-		return f->ret;
-	if (whence == OTF2_IO_SEEK_FROM_START && frame_layer(r, f)->klass == CLASS_SERIAL)
-		return request;
-	return OFFSET_UNKNOWN;
-}
-
-int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle)
-{
-	struct model_event event = { .type = EV_SEEK, .u.seek = { .handle = handle, .whence = OTF2_IO_SEEK_FROM_START } };
-	int64_t request = 0, whence;    /* rewind has neither argument */
-
-	if (frame_info(r, f)->arg[ROLE_OFFSET] >= 0 && !frame_arg(r, f, ROLE_OFFSET, &request))
-		return 0;
-	if (frame_arg(r, f, ROLE_WHENCE, &whence))
-		event.u.seek.whence = flags_whence(frame_layer(r, f), whence);
-	event.u.seek.request = request;
-	event.u.seek.result = seek_result(r, f, request, event.u.seek.whence);
-	return call_event(r, thread, &event, f->leave_ns);
-}
 
 /* ---- calls of libraries, at entry ---- */
 
@@ -343,7 +115,7 @@ static int begin_on_object(struct replay *r, struct thread *thread, unsigned ind
 	const struct table_row *row = frame_row(r, f);
 	uint32_t handle;
 
-	if (!f->object || row->mods & MOD_COMPLETES || (f->complete && f->failed && non_blocking(r, f)) ||
+	if (!f->object || row->mods & MOD_COMPLETES || (f->complete && f->failed && op_non_blocking(r, f)) ||
 	    operation_is_inner(r, thread, index))
 		return 0;
 	handle = object_handle(r, thread->process, f->object);
@@ -508,7 +280,7 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 	}
 	object->closed = true;  /* pclose calls fclose */
 	if (frame_row(r, f)->mods & MOD_DELETES && object->delete_on_close && object->file != REF_NONE)
-		ret = delete_event(r, thread, f, object->file);
+		ret = op_delete_event(r, thread, f, object->file);
 	if (!ret)
 		ret = op_destroy_event(r, thread, f, object_handle(r, thread->process, object));
 	if (frame_info(r, f)->sized)
@@ -524,7 +296,7 @@ static int end_operation(struct replay *r, struct thread *thread, struct frame *
 	struct model_event event = { .type = f->failed || (f->abandoned && !f->unseen) ? EV_CANCELLED : EV_ISSUED };
 	int ret;
 
-	if (!non_blocking(r, f))
+	if (!op_non_blocking(r, f))
 		return op_complete(r, thread, f, f->used);
 	event.u.op.handle = f->used;
 	event.u.op.matching_id = f->matching_id;

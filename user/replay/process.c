@@ -10,62 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct process *process_new(struct replay *r, uint32_t tgid)
-{
-	struct process *process = calloc(1, sizeof(*process)), *old;
-	struct model_group *group = process ? MODEL_ADD(r->model->groups) : NULL;
-	struct group_info *info = group ? MODEL_ADD(r->infos) : NULL;
-
-	if (!info) {
-		free(process);
-		return NULL;
-	}
-	group->tgid = tgid;
-	group->rank = group->launch_size = info->rank = info->size = -1;
-	info->parent = REF_NONE;
-	process->tgid = tgid;
-	process->group = r->model->groups.n - 1;
-	process->master_location = REF_NONE;
-	process->next = r->all_processes;
-	r->all_processes = process;
-	HASH_FIND(hh, r->processes, &tgid, sizeof(tgid), old);
-	if (old)
-		HASH_DEL(r->processes, old);
-	HASH_ADD(hh, r->processes, tgid, sizeof(process->tgid), process);
-	return hash_added(process) ? process : NULL;    /* the list of all owns it */
-}
-
-struct process *process_get(struct replay *r, uint32_t tgid)
-{
-	struct process *process;
-
-	HASH_FIND(hh, r->processes, &tgid, sizeof(tgid), process);
-	return process ?: process_new(r, tgid);
-}
-
 /* ---- threads ---- */
-
-static struct thread *thread_new(struct replay *r, uint32_t tid, struct process *process)
-{
-	struct thread *thread = calloc(1, sizeof(*thread));
-
-	if (!thread)
-		return NULL;
-	thread->tid = tid;
-	thread->process = process;
-	thread->location = REF_NONE;
-	if (tid == process->tgid) {
-		thread->location = process->master_location;
-		thread->last_ns = process->master_last_ns;
-	}
-	HASH_ADD(hh, r->threads, tid, sizeof(thread->tid), thread);
-	if (!hash_added(thread)) {
-		free(thread);
-		return NULL;
-	}
-	process->nthreads++;
-	return thread;
-}
 
 static void thread_free(struct replay *r, struct thread *thread)
 {
@@ -111,14 +56,6 @@ int thread_end(struct replay *r, struct thread *thread, uint64_t time_ns)
 	if (!ret)
 		ret = location_thread_gone(r, location, last_ns);
 	return ret ? ret : master_end(r, process);
-}
-
-struct thread *thread_find(struct replay *r, uint32_t tid)
-{
-	struct thread *thread;
-
-	HASH_FIND(hh, r->threads, &tid, sizeof(tid), thread);
-	return thread;
 }
 
 struct thread *thread_get(struct replay *r, uint32_t tid, uint32_t tgid)

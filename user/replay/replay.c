@@ -8,22 +8,8 @@
 #include "replay/state.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int replay_fail(struct replay *r, int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (!r->failed)
-		vsnprintf(r->err, r->err_len, format, args);
-	va_end(args);
-	r->failed = true;
-	return error;
-}
 
 /* ---- records of threads ---- */
 

@@ -282,11 +282,17 @@ struct replay {
 	uint64_t unknown_creations;     /* of communicators: calls */
 };
 
+/* ---- events.c ---- */
 int replay_fail(struct replay *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int call_event(struct replay *r, struct thread *thread, struct model_event *event, uint64_t time_ns);
+
+/* ---- registry.c: the _new ones return NULL without memory ---- */
+struct process *process_new(struct replay *r, uint32_t tgid);           /* replaces the process that had the number */
+struct process *process_get(struct replay *r, uint32_t tgid);           /* made if unknown */
+struct thread *thread_new(struct replay *r, uint32_t tid, struct process *process);
+struct thread *thread_find(struct replay *r, uint32_t tid);             /* NULL if unknown */
 
 /* ---- process.c ---- */
-struct process *process_get(struct replay *r, uint32_t tgid);           /* made if unknown */
-struct thread *thread_find(struct replay *r, uint32_t tid);             /* NULL if unknown */
 struct thread *thread_get(struct replay *r, uint32_t tid, uint32_t tgid);
 int process_exec_thread(struct replay *r, const struct iop_rec_exec *rec);      /* the calling thread becomes the leader */
 int thread_end(struct replay *r, struct thread *thread, uint64_t time_ns);
@@ -330,7 +336,6 @@ uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const 
 uint32_t shape_variable(const struct replay *r, const struct frame *f);         /* as in model_event */
 void shape_free(struct object *object);
 void shapes_free(struct replay *r);
-uint64_t shape_product(uint64_t a, uint64_t b);                                 /* BYTES_UNKNOWN if one is, or if it is too large */
 void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned index, int rank);
 
 /* ---- spaces.c: HDF5's dataspaces and types ---- */
@@ -347,8 +352,8 @@ int call_record(struct replay *r, struct thread *thread, const struct iop_rec_ca
 int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec);     /* of the innermost open call */
 int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_t to_ns, uint32_t records);
 int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint64_t time_ns);
-int call_event(struct replay *r, struct thread *thread, struct model_event *event, uint64_t time_ns);
 
+/* ---- frame.c: the arguments of an open call ---- */
 static inline const struct table_row *frame_row(const struct replay *r, const struct frame *f)
 {
 	return &r->set.rows[f->probe];
@@ -368,6 +373,7 @@ struct str frame_string(const struct replay *r, const struct frame *f, enum tabl
 struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role);
 int64_t array_value(const struct array *array, size_t i);      /* i < n */
 uint64_t array_product(const struct array *array, uint64_t n, uint64_t product);       /* of the first n; BYTES_UNKNOWN if one is missing */
+uint64_t size_product(uint64_t a, uint64_t b);                 /* BYTES_UNKNOWN if one is, or if it is too large */
 
 /* ---- outcome.c ---- */
 void outcome_set(const struct replay *r, struct frame *f, const struct iop_rec_call *rec);
@@ -377,18 +383,19 @@ int32_t outcome_error(const struct replay *r, const struct frame *f);   /* of a 
 /* ---- ops.c: what a call does, at its entry and at its return ---- */
 int op_enter(struct replay *r, struct thread *thread, unsigned index);
 int op_leave(struct replay *r, struct thread *thread, unsigned index);
-int op_descriptor(struct replay *r, struct thread *thread, unsigned index);     /* at the return; fdops.c */
+
+/* ---- op_events.c: events of operations on handles ---- */
 int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode);
 int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle);
 int op_create_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle, uint8_t mode,
 		    uint32_t creation, uint32_t status);
 int op_destroy_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
 int op_delete(struct replay *r, struct thread *thread, struct frame *f);
+int op_delete_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t file);
+bool op_non_blocking(const struct replay *r, const struct frame *f);    /* its operation may end after the call */
 int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
 /* The absolute path of the call's PATH argument into f->path; empty if it could not be read or there is none. */
 int op_path(struct replay *r, struct thread *thread, struct frame *f);
-int op_comm_enter(struct replay *r, struct thread *thread, unsigned index);     /* comms.c */
-int op_comm_leave(struct replay *r, struct thread *thread, struct frame *f);
 
 /* ---- async.c: libaio and io_uring ---- */
 int async_record(struct replay *r, struct thread *thread, const struct iop_rec_async *rec);
@@ -417,7 +424,10 @@ int aio_enter(struct replay *r, struct thread *thread, unsigned index);
 int aio_leave(struct replay *r, struct thread *thread, unsigned index);
 
 /* ---- fds.c ---- */
+struct fd_use { int64_t fd; struct incarnation *inc; uint32_t handle; };
 int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
+/* The descriptor of an argument; inc is NULL if there is none. A call that worked proves that it was open, described or not. */
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use);
 struct incarnation *fd_find(struct replay *r, struct process *process, int64_t fd, uint64_t time_ns);
 struct incarnation *fd_open(struct process *process, int64_t fd, uint64_t time_ns);     /* a new one */
 struct incarnation *fd_undescribed(struct process *process, int64_t fd, uint64_t time_ns);       /* used, so it was open */
@@ -430,9 +440,7 @@ int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns);
 void fd_free(struct process *process);
 
 /* ---- fdops.c ---- */
-struct fd_use { int64_t fd; struct incarnation *inc; uint32_t handle; };
-/* The descriptor of an argument; inc is NULL if there is none. A call that worked proves that it was open, described or not. */
-int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use);
+int op_descriptor(struct replay *r, struct thread *thread, unsigned index);     /* what a call on a descriptor does, at its return */
 
 /* ---- locks.c ---- */
 int op_flock(struct replay *r, struct thread *thread, const struct frame *f);           /* flock(2) */
@@ -476,6 +484,8 @@ char *path_from_names(const char *names, size_t len, bool truncated);   /* mallo
 const char *path_last(const char *path);
 
 /* ---- comms.c ---- */
+int op_comm_enter(struct replay *r, struct thread *thread, unsigned index);
+int op_comm_leave(struct replay *r, struct thread *thread, struct frame *f);
 int comm_known(struct replay *r, struct process *process, uint64_t value, enum table_comm_kind kind);
 bool comm_is_shared(const struct replay *r, uint32_t comm);              /* by several processes: not MPI_COMM_SELF */
 uint32_t handle_unified(struct replay *r, struct process *process, const struct model_handle *def, const char *path);

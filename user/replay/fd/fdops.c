@@ -15,23 +15,6 @@
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif
 
-int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use)
-{
-	*use = (struct fd_use){ .fd = -1, .handle = REF_NONE };
-	if (!frame_arg(r, f, role, &use->fd))
-		return 0;
-	use->fd = (int32_t)use->fd;
-	use->inc = fd_find(r, thread->process, use->fd, f->enter_ns);
-	if (!use->inc && (f->failed || use->fd < 0))
-		return 0;
-	if (!use->inc)
-		use->inc = fd_undescribed(thread->process, use->fd, f->enter_ns);
-	if (!use->inc)
-		return -ENOMEM;
-	use->handle = fd_handle(r, thread->process, use->fd, use->inc);
-	return use->handle == REF_NONE ? -ENOMEM : 0;
-}
-
 /* ---- made ---- */
 
 /* What open(2) was asked for; if that could not be read, the flags of the open file must do. */

@@ -251,3 +251,20 @@ void fd_free(struct process *process)
 	process->fds = NULL;
 	process->nfds = 0;
 }
+
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use)
+{
+	*use = (struct fd_use){ .fd = -1, .handle = REF_NONE };
+	if (!frame_arg(r, f, role, &use->fd))
+		return 0;
+	use->fd = (int32_t)use->fd;
+	use->inc = fd_find(r, thread->process, use->fd, f->enter_ns);
+	if (!use->inc && (f->failed || use->fd < 0))
+		return 0;
+	if (!use->inc)
+		use->inc = fd_undescribed(thread->process, use->fd, f->enter_ns);
+	if (!use->inc)
+		return -ENOMEM;
+	use->handle = fd_handle(r, thread->process, use->fd, use->inc);
+	return use->handle == REF_NONE ? -ENOMEM : 0;
+}

@@ -168,13 +168,6 @@ void shape_free(struct object *object)
 
 /* ---- sizes ---- */
 
-uint64_t shape_product(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return a == BYTES_UNKNOWN || b == BYTES_UNKNOWN || __builtin_mul_overflow(a, b, &result) ? BYTES_UNKNOWN : result;
-}
-
 static uint64_t type_bytes(const struct replay *r, const struct thread *thread, const struct frame *f, int64_t type)
 {
 	const struct table_layer *layer = frame_layer(r, f);
@@ -200,7 +193,7 @@ static uint64_t whole_variable(const struct frame *f, const struct variable *var
 	if (!variable || variable->ndims < 0 || (unsigned)variable->ndims > variable->ndims_known)
 		return variable && !variable->ndims ? 1 : BYTES_UNKNOWN;
 	for (int i = 0; i < variable->ndims; i++)
-		elements = shape_product(elements, dimension_length(f, variable->dims[i]));
+		elements = size_product(elements, dimension_length(f, variable->dims[i]));
 	return elements;
 }
 
@@ -257,7 +250,7 @@ uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const 
 	if (!f->object || (frame_info(r, f)->arg[ROLE_VARIABLE] < 0 && frame_info(r, f)->arg[ROLE_TYPE] < 0))
 		return BYTES_UNKNOWN;
 	variable = variable_find(r, f);
-	return shape_product(elements_moved(r, thread, f, variable), element_bytes(r, thread, f, variable));
+	return size_product(elements_moved(r, thread, f, variable), element_bytes(r, thread, f, variable));
 }
 
 /* A netCDF-4 variable is a dataset of as many dimensions: what a call on a variable does with its dataset tells how many. */

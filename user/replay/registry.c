@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Processes and threads by their numbers. A number is reused: a new process replaces the one that had it.
+ */
+#include "replay/state.h"
+
+#include <stdlib.h>
+
+struct process *process_new(struct replay *r, uint32_t tgid)
+{
+	struct process *process = calloc(1, sizeof(*process)), *old;
+	struct model_group *group = process ? MODEL_ADD(r->model->groups) : NULL;
+	struct group_info *info = group ? MODEL_ADD(r->infos) : NULL;
+
+	if (!info) {
+		free(process);
+		return NULL;
+	}
+	group->tgid = tgid;
+	group->rank = group->launch_size = info->rank = info->size = -1;
+	info->parent = REF_NONE;
+	process->tgid = tgid;
+	process->group = r->model->groups.n - 1;
+	process->master_location = REF_NONE;
+	process->next = r->all_processes;
+	r->all_processes = process;
+	HASH_FIND(hh, r->processes, &tgid, sizeof(tgid), old);
+	if (old)
+		HASH_DEL(r->processes, old);
+	HASH_ADD(hh, r->processes, tgid, sizeof(process->tgid), process);
+	return hash_added(process) ? process : NULL;    /* the list of all owns it */
+}
+
+struct process *process_get(struct replay *r, uint32_t tgid)
+{
+	struct process *process;
+
+	HASH_FIND(hh, r->processes, &tgid, sizeof(tgid), process);
+	return process ?: process_new(r, tgid);
+}
+
+struct thread *thread_new(struct replay *r, uint32_t tid, struct process *process)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->process = process;
+	thread->location = REF_NONE;
+	if (tid == process->tgid) {
+		thread->location = process->master_location;
+		thread->last_ns = process->master_last_ns;
+	}
+	HASH_ADD(hh, r->threads, tid, sizeof(thread->tid), thread);
+	if (!hash_added(thread)) {
+		free(thread);
+		return NULL;
+	}
+	process->nthreads++;
+	return thread;
+}
+
+struct thread *thread_find(struct replay *r, uint32_t tid)
+{
+	struct thread *thread;
+
+	HASH_FIND(hh, r->threads, &tid, sizeof(tid), thread);
+	return thread;
+}
