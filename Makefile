@@ -127,8 +127,9 @@ TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHan
 
 # uthash's loops are told to cppcheck in plain words: expanded, they are beyond it.
 .PHONY: lint
-lint: build/ioprobe.skel.h build/builtin_tables.c	## direction of the includes; cppcheck and clang-tidy, where installed
+lint: $(B)/ioprobe build/ioprobe.skel.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
 	$(Q)tools/structure/check-includes
+	$(Q)tools/structure/call-cycles $(B)/obj/user/model $(B)/obj/user/replay
 	$(Q)if command -v cppcheck >/dev/null; then cppcheck --quiet --std=c11 --enable=warning,performance,portability \
 		-j "$$(nproc)" '-DHASH_ITER(hh,head,el,tmp)=while((el=(head)))' -D__x86_64__ \
 		--suppress=missingIncludeSystem --suppress=internalAstError --suppress=uninitdata --suppress=uninitStructMember \
