@@ -98,6 +98,18 @@ static __always_inline bool is_foreign_link(struct thread *t, u64 cookie)
 	return (cookie >> IOP_COOKIE_SLOT_SHIFT & IOP_RECORDING_SLOT) != slot_of(t);
 }
 
+/* musl's sprintf and sscanf call vfprintf and vfscanf with a stream on their stack, which is no file. Between the stack pointer and
+ * the upper end of a thread's stack there is nothing else. */
+static __always_inline bool is_no_handle(struct thread *t, const struct iop_desc *desc, struct pt_regs *ctx)
+{
+	u64 handle;
+
+	if (!desc->heap_handle)
+		return false;
+	handle = integer_arguments(ctx, t)[(desc->heap_handle - 1) & (IOP_HEAP_HANDLES - 1)];
+	return handle > ctx->sp && stack_of(t, ctx->sp) == STACK_HOME && at_home(t, handle);
+}
+
 /* Returns 1 if no return probe is wanted. */
 static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, struct task_struct *task, bool hijacks)
 {
@@ -111,6 +123,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return 1;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
+		return 1;
+	if (is_no_handle(t, desc, ctx))
 		return 1;
 	sp = ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT);
 	now = bpf_ktime_get_ns();

@@ -66,6 +66,8 @@ struct iop_constants {
 #define IOP_HAS_CONSTANTS 0x20  /* arguments that may be constants which the library makes when it runs: those are sent before */
 #define IOP_HAS_PAYLOAD (IOP_HAS_ARRAYS | IOP_HAS_LATE | IOP_HAS_STRINGS)       /* something stands behind the arguments */
 
+#define IOP_HEAP_HANDLES 4      /* positions that iop_desc.heap_handle can name */
+
 struct iop_desc {
 	__u16 flags;            /* IOP_D_* */
 	__u8 nargs;             /* captured arguments */
@@ -81,7 +83,8 @@ struct iop_desc {
 	__u8 moved;             /* how its result tells the bytes that it moved: IOP_MOVED_* */
 	__u8 requests;          /* IOP_R_* */
 	__u8 unwind;            /* with IOP_D_UNWIND: enum iop_unwind */
-	__u8 pad[2];
+	__u8 heap_handle;       /* position of a handle that is none if it points into the caller's stack, plus 1; 0: has none */
+	__u8 pad;
 };
 _Static_assert(sizeof(struct iop_desc) == 36, "iop_desc");
 

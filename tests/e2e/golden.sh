@@ -71,6 +71,9 @@ golden streams "calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') =
 	"('POSIX', 'ISOC') in chains('*/data/stream')" "calls('write', under='fwrite') >= 1" \
 	"unknown('f*') == unknown('fgets') + unknown('fputs')"
 
+golden strings "calls('fprintf') + calls('__fprintf_chk') == 5" "calls('fopen') == 1 and calls('fclose') == 1" \
+	"layer_bytes('ISOC', '*/data/file')[1] == 25" "layer_bytes('POSIX', '*/data/file') == [32, 32]"
+
 golden static "written('write', path='*/data/stream') == 20160" "calls('openat', path='*/data/stream') == 2"
 
 golden killed "calls('write') == 10 and written('write') == 90" "abandoned('read') + failed('read') == 1" "len(groups_with('write')) == 2"

@@ -7,7 +7,7 @@ C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inheri
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += libaio uring sockets device faults
-C_PROGRAMS += coroutines coroutines_bare cancel_points
+C_PROGRAMS += coroutines coroutines_bare cancel_points strings
 CXX_PROGRAMS := exceptions cancel left
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
@@ -19,6 +19,10 @@ PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static e
 PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
+
+# The same programs with musl, dynamic and static.
+MUSL := $(addprefix $(P)/musl/,streams strings cancel_points)
+PROGRAMS += $(if $(shell command -v musl-gcc),$(MUSL) $(MUSL:%=%_static))
 
 PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
 PROGRAM_CXXFLAGS := -std=gnu++17 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs
@@ -53,6 +57,12 @@ $(addprefix $(P)/,$(C_PROGRAMS)): $(P)/%: tests/programs/%.c tests/programs/gold
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< $(if $(shell grep -l 'nest\.h' $<),$(NEST)) -lpthread
+
+$(MUSL) $(MUSL:%=%_static): $(P)/musl/%: tests/programs/golden.h tests/programs/nest.c
+	$(say) MUSL $@
+	$(Q)mkdir -p $(@D)
+	$(Q)musl-gcc $(PROGRAM_CFLAGS) $(if $(filter %_static,$@),-static) -o $@ tests/programs/$(*:_static=).c \
+		$(if $(filter cancel_points%,$*),tests/programs/nest.c) -lpthread
 
 $(addprefix $(P)/,$(CXX_PROGRAMS)): $(P)/%: tests/programs/%.cc tests/programs/nest.h $(P)/libnest.so
 	$(say) CXX $@

@@ -604,6 +604,23 @@ static void test_selected_layers(void **state)
 	table_set_deinit(&set);
 }
 
+/* A stream's handle may be none; that of stdout is not an argument. */
+static void test_heap_handles(void **state)
+{
+	static const struct { const char *layer, *function; uint8_t heap_handle; } rows[] = {
+		{ "ISOC", "fwrite", 4 }, { "ISOC", "fprintf", 1 }, { "ISOC", "printf", 0 }, { "ISOC", "fopen", 0 }, { "POSIX", "write", 0 },
+		{ "HDF5", "H5Dwrite", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct iop_desc desc;
+
+		table_row_descriptor(&builtin, row_of(rows[i].layer, rows[i].function), &desc);
+		assert_int_equal(desc.heap_handle, rows[i].heap_handle);
+	}
+}
+
 /* Where the kernel side finds the requests of a call, in captured arguments. */
 static void test_request_descriptors(void **state)
 {
@@ -691,7 +708,7 @@ int main(void)
 		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_optional),
 		cmocka_unit_test(test_paradigms), cmocka_unit_test(test_meanings), cmocka_unit_test(test_std_streams),
 		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_moved_bytes), cmocka_unit_test(test_selected_layers),
-		cmocka_unit_test(test_request_descriptors), cmocka_unit_test(test_syscall_numbers),
+		cmocka_unit_test(test_heap_handles), cmocka_unit_test(test_request_descriptors), cmocka_unit_test(test_syscall_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, load_builtin, unload_builtin);

@@ -186,6 +186,8 @@ static int parse_handles(struct parser *p)
 			layer->handle_int = true;
 		else if (!strcmp(word.text, "mask"))
 			ret = want_number(p, &layer->handle_mask, "mask");
+		else if (!strcmp(word.text, "heap"))
+			layer->handle_heap = true;
 		else
 			ret = parser_unknown(p, &word, "property of handles");
 		if (ret < 0)

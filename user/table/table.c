@@ -249,6 +249,17 @@ bool table_row_requests(const struct table_set *set, const struct table_row *row
 	return true;
 }
 
+/* Where a call has the handle that may be none, if that is a register. */
+static uint8_t heap_handle(const struct table_set *set, const struct table_row *row)
+{
+	int arg = set->layers[row->layer].handle_heap ? table_row_arg(row, ROLE_HANDLE) : -1;
+
+	for (int i = 0; i < row->nargs && arg >= 0; i++)
+		if (row->args[i].capture == arg && row->args[i].position < IOP_HEAP_HANDLES)
+			return row->args[i].position + 1;
+	return 0;
+}
+
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc)
 {
 	memset(desc, 0, sizeof(*desc));
@@ -277,6 +288,7 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 		desc->flags |= IOP_D_UNWIND | IOP_D_NO_RETURN;
 	desc->unwind = row->op == OP_JUMP ? IOP_UNWIND_JUMPS : row->op == OP_CATCH ? IOP_UNWIND_CATCHES : IOP_UNWIND_WALKS;
 	desc->layer = row->layer;
+	desc->heap_handle = heap_handle(set, row);
 	describe_moved(row, desc);
 	if (set->layers[row->layer].syscalls)
 		describe_syscall(row, desc);

@@ -160,6 +160,7 @@ struct table_layer {
 	enum table_success success;
 	enum table_handle_kind handle_kind;
 	bool handle_int;        /* handles are 32-bit ints */
+	bool handle_heap;       /* pointers into the caller's stack are no handles */
 	uint64_t handle_mask;   /* bits of a handle that name the file (netCDF: 0xffff0000), all ones by default */
 	char (*libraries)[64];  /* file name patterns, fnmatch(3) */
 	size_t nlibraries;
