@@ -37,6 +37,7 @@ BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin"; \
 	for t in bpftool /usr/lib/linux-tools*/*/bpftool /usr/lib/linux-tools-*/bpftool; do \
 		command -v $$t >/dev/null 2>&1 && $$t version >/dev/null 2>&1 && command -v $$t && break; done))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(patsubst ppc64le,powerpc,$(shell uname -m))))
+BPF_FORMS := 4 0         # of the object, beside the one of ioprobe.skel.h
 PACKAGES := libbpf libelf otf2 libzstd zlib jansson
 
 PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
@@ -192,12 +193,16 @@ build/builtin_tables.c: $(PROBE_TABLES) tools/embed-tables.sh
 	$(Q)mkdir -p build
 	$(Q)tools/embed-tables.sh $@ $(PROBE_TABLES)
 
-# v3: atomic compare and exchange of 32 bits (kernel 5.12).
-build/ioprobe.bpf.o: bpf/ioprobe.bpf.c $(B)/.requirements
-	$(say) BPF $<
-	$(Q)$(CLANG) -O2 -g -Wall -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iinclude -Ibpf -MMD -MP -c -o $@ $<
+# v3: atomic compare and exchange of 32 bits (kernel 5.12). In three forms, see bpf/wait.h; user/bpf/skeleton.c chooses.
+build/ioprobe-%.bpf.o: bpf/ioprobe.bpf.c $(B)/.requirements
+	$(say) BPF $@
+	$(Q)$(CLANG) -O2 -g -Wall -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -DIOP_TASK_WORK=$* -Iinclude -Ibpf -MMD -MP -c -o $@ $<
 
-build/ioprobe.skel.h: build/ioprobe.bpf.o
+build/ioprobe-%.skel.h: build/ioprobe-%.bpf.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name ioprobe_bpf_$* > $@
+
+build/ioprobe.skel.h: build/ioprobe-5.bpf.o $(BPF_FORMS:%=build/ioprobe-%.skel.h)
 	$(say) SKEL $@
 	$(Q)$(BPFTOOL) gen skeleton $< name ioprobe_bpf > $@
 

@@ -108,14 +108,14 @@ __noinline int aio_look(struct thread *t, u64 context, u64 now)
 	return 1;
 }
 
-/* A ring that the program never touched is emptied by system calls only: then their results are all. */
+/* A ring that the program never touched, where aio_look finds nothing, is emptied by system calls only: then their results are all. */
 __noinline int aio_reaped(struct thread *t, u64 context, u64 events, s64 count, u64 now)
 {
 	struct aio_context_key key = aio_key(t, context);
 	struct aio_walk walk = { .t = t, .context = context, .address = events, .now = now };
 	struct aio_context *known, fresh = { 0 };
 
-	if (!t || aio_look(t, context, now) || count <= 0)
+	if (!t)
 		return 0;
 	known = bpf_map_lookup_elem(&aio_contexts, &key);
 	if (known)
@@ -199,30 +199,40 @@ static __always_inline void aio_enter(struct thread *t, struct frame *f, u32 nr)
 	bpf_loop(count < AIO_SUBMIT_MAX ? count : AIO_SUBMIT_MAX, aio_iocb_step, &walk, 0);
 }
 
-static __always_inline void aio_made(struct thread *t, struct frame *f)
+/* Functions of their own: together they would take more stack than kernels before 6.13 have for a chain of calls. */
+__noinline int aio_made(struct thread *t, struct frame *f)
 {
 	struct aio_context fresh = { .known = 1 };
 	struct aio_context_key key;
 	u64 context = 0;
 
-	if (bpf_probe_read_user(&context, sizeof(context), (void *)f->args[0]))
-		return;
+	if (!t || !f || bpf_probe_read_user(&context, sizeof(context), (void *)f->args[0]))
+		return 0;
 	key = aio_key(t, context);
 	bpf_map_update_elem(&aio_contexts, &key, &fresh, BPF_ANY);
+	return 0;
+}
+
+__noinline int aio_destroyed(struct thread *t, u64 context)
+{
+	struct aio_context_key key;
+
+	if (!t)
+		return 0;
+	key = aio_key(t, context);
+	bpf_map_delete_elem(&aio_contexts, &key);
+	return 0;
 }
 
 static __always_inline void aio_leave(struct thread *t, struct frame *f, u32 nr, s64 ret, u64 now)
 {
-	struct aio_context_key key;
-
 	if (ret < 0)
 		return;
-	key = aio_key(t, f->args[0]);
 	if (nr == io_setup_nr)
 		aio_made(t, f);
 	else if (nr == io_destroy_nr)
-		bpf_map_delete_elem(&aio_contexts, &key);
-	else if (nr == io_getevents_nr || nr == io_pgetevents_nr)
+		aio_destroyed(t, f->args[0]);
+	else if ((nr == io_getevents_nr || nr == io_pgetevents_nr) && !aio_look(t, f->args[0], now) && ret)
 		aio_reaped(t, f->args[0], f->args[1], ret, now);
 }
 

@@ -25,7 +25,7 @@ static __always_inline u32 append_length(struct thread *t, u32 at, u16 length)
 {
 	if (at > STRINGS_ROOM - 8 - 2)
 		return 0;       /* cannot be: LENGTHS_ROOM */
-	asm volatile("" : "+r"(at));
+	barrier_var(at);
 	*(u16 *)(t->scratch + STRINGS_AT + at) = length;
 	return 2;
 }
@@ -38,7 +38,7 @@ static __always_inline u32 append_string(struct thread *t, u32 at, u64 pointer)
 
 	if (at > STRINGS_ROOM - LENGTHS_ROOM - STRING_ROOM - 2)
 		return append_length(t, at, TEXT_TRUNCATED);
-	asm volatile("" : "+r"(at));
+	barrier_var(at);
 	out = t->scratch + STRINGS_AT + at;
 	n = bpf_probe_read_user_str(out + 2, STRING_ROOM, (void *)pointer);
 	if (n <= 0)
@@ -56,7 +56,7 @@ static __always_inline u32 append_array(struct thread *t, u32 at, u64 pointer, b
 
 	if (at > STRINGS_ROOM - LENGTHS_ROOM - 8 * IOP_ARRAY_MAX - 2)
 		return append_length(t, at, TEXT_TRUNCATED);
-	asm volatile("" : "+r"(at));
+	barrier_var(at);
 	out = t->scratch + STRINGS_AT + at;
 	if (longs && !bpf_probe_read_user(out + 2, 8 * IOP_ARRAY_MAX, (void *)pointer)) {
 		*(u16 *)out = size;
@@ -124,7 +124,7 @@ __noinline u32 append_strings(struct thread *t, struct frame *f, const struct io
 	}
 	if (used > STRINGS_ROOM - 8)
 		return 0;
-	asm volatile("" : "+r"(used));
+	barrier_var(used);
 	__builtin_memset(t->scratch + STRINGS_AT + used, 0, 8);
 	return (used + 7) & ~7u;
 }
@@ -196,9 +196,10 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool
 /* The barrier keeps the compiler from forming the address before the check, which the verifier would refuse. */
 static __always_inline struct frame *frame_at(struct thread *t, u32 index)
 {
+	barrier_var(index);
 	if (index >= MAX_DEPTH)
 		return 0;
-	asm volatile("" : "+r"(index));
+	barrier_var(index);
 	return &t->frames[index];
 }
 
@@ -427,27 +428,26 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 /* Reads what OUT arguments point to. With `only`, keeps just those, as an EXIT record wants them. */
 static __always_inline void read_out_args(struct frame *f, const struct iop_desc *desc, bool only)
 {
-	u32 out = 0, failed = only ? 0 : f->arg_failed;
 
 	if (!(desc->has & IOP_HAS_OUT)) {
 		if (only)
 			f->arg_failed = f->nargs = 0;
 		return;
 	}
+	if (only)
+		f->arg_failed = f->nargs = 0;
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
-		u32 kind = desc->arg[i].kind, to = only ? out : i;
+		u32 kind = desc->arg[i].kind, to = only ? f->nargs : i;
 
 		if (i >= desc->nargs)
 			break;
 		if (kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT && kind != IOP_ARG_OUT_MMSG)
 			continue;
 		if (read_out_arg(f, i, to, kind, desc->arg[i].offset))
-			failed |= 1 << to;
-		out++;
+			f->arg_failed |= 1 << (to & (IOP_MAX_ARGS - 1));
+		if (only)
+			f->nargs++;
 	}
-	f->arg_failed = failed;
-	if (only)
-		f->nargs = out;
 }
 
 /* Sends the record of a call that returned: the frame is already popped, depth is the number of frames below it. */

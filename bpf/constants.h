@@ -14,7 +14,7 @@ __noinline u64 constant_at(struct thread *t, struct iop_constants *wanted, u32 i
 
 	if (!rec || !wanted || i >= IOP_MAX_CONSTANTS)
 		return 0;
-	asm volatile("" : "+r"(i));
+	barrier_var(i);
 	if (wanted->address[i] && bpf_probe_read_user(&value, sizeof(value), (void *)wanted->address[i]))
 		value = 0;
 	rec->value[i] = value;
@@ -24,13 +24,15 @@ __noinline u64 constant_at(struct thread *t, struct iop_constants *wanted, u32 i
 /* Before the library has started none of them is positive: then it is tried again at the next call. */
 __noinline int send_constants(struct thread *t, u64 now)
 {
-	struct iop_rec_constants *rec = t ? (void *)t->scratch : 0;
+	struct iop_rec_constants *rec;
 	struct iop_constants *wanted;
 	struct iop_process_key key;
 	u32 positive = 0, len;
 
-	if (!t || !rec)
+	if (!t)
 		return 0;
+	barrier_var(t);
+	rec = (void *)t->scratch;
 	key = process_key(t);
 	wanted = bpf_map_lookup_elem(&constants, &key);
 	if (!wanted)

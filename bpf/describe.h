@@ -35,7 +35,7 @@ __noinline int path_step(struct thread *t)
 	t->walk.truncated = 1;
 	if (used > PATH_ROOM - 256)
 		return 0;
-	asm volatile("" : "+r"(used));
+	barrier_var(used);
 	n = bpf_probe_read_kernel_str(t->scratch + sizeof(struct iop_rec_fd) + used, 256, LOAD(dentry, d_name.name));
 	if (n <= 0)
 		return 0;
@@ -179,11 +179,17 @@ __noinline int describe_cwd(struct thread *t, u64 now)
 static __always_inline u64 *known_word(struct thread *t, s32 fd)
 {
 	struct process *p;
+	u64 word;
 
 	if (fd < 0 || fd >= KNOWN_FDS)
 		return 0;
 	p = process_of(t);
-	return p ? &p->known[((u32)fd / 64) & (KNOWN_FDS / 64 - 1)] : 0;
+	if (!p)
+		return 0;
+	word = (u32)fd / 64;
+	barrier_var(p);
+	barrier_var(word);
+	return &p->known[word & (KNOWN_FDS / 64 - 1)];
 }
 
 /* The word of the same descriptors in left_out. */

@@ -14,7 +14,7 @@ extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 	({                                                                                                                \
 		typeof(p) p_ = (p);                                                                                       \
 		typeof(p_->member) v_;                                                                                    \
-		if (bpf_rdonly_cast)                                                                                      \
+		if (bpf_rdonly_cast && typed_loads)                                                                       \
 			v_ = ((typeof(p_))bpf_rdonly_cast(p_, bpf_core_type_id_kernel(typeof(*p_))))->member;             \
 		else                                                                                                      \
 			v_ = BPF_CORE_READ(p_, member);                                                                   \

@@ -148,7 +148,7 @@ __noinline int path_is_under(struct thread *t, u32 used, u32 i)
 	if (len < used && at > 0 && at < sizeof(t->scratch)) {
 		u32 before = at - 1;
 
-		asm volatile("" : "+r"(before));
+		barrier_var(before);
 		if (before >= sizeof(t->scratch) || t->scratch[before])
 			return 0;
 	}
@@ -157,7 +157,7 @@ __noinline int path_is_under(struct thread *t, u32 used, u32 i)
 
 		if (k >= len)
 			break;
-		asm volatile("" : "+r"(from));
+		barrier_var(from);
 		if (from >= sizeof(t->scratch) || t->scratch[from] != (u8)path_filters[i].tail[k])
 			return 0;
 	}

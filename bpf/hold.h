@@ -89,7 +89,7 @@ __noinline int collect_return(struct thread *t, u32 index)
 	n = request->n;
 	if (!f || !(f->flags & FRAME_HIJACKED) || n >= IOP_MAX_RETURNS)
 		return 0;
-	asm volatile("" : "+r"(n));
+	barrier_var(n);
 	f->flags &= ~FRAME_HIJACKED;
 	if (bpf_probe_read_user(&found, sizeof(found), (void *)f->sp) || !is_trampoline(t, (void *)bpf_get_current_task(), found))
 		return 0;

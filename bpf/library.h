@@ -265,10 +265,8 @@ int call_return(struct pt_regs *ctx)
 	return leave_library_call(ctx, t, cookie, ctx->sp - 8);
 }
 
-/* Linux 6.13: one program for entry and return; it may decline the return for this call. */
-extern bool bpf_session_is_return(void) __ksym;
-
-/* What the helpers for the cookie and the direction read too; each of the two calls costs as much as a look at the clock. */
+/* What bpf_get_attach_cookie and bpf_session_is_return read: each of the two calls costs as much as a look at the clock, and the second is
+ * declared differently from Linux 7.0 on. user/bpf/features.c looks for these types before it chooses sessions. */
 static __always_inline bool run_context(u64 *cookie, bool *is_return)
 {
 	struct bpf_uprobe_multi_run_ctx *run = 0;
@@ -293,11 +291,7 @@ int call_session(struct pt_regs *ctx)
 
 	if (!t)
 		return 1;
-	if (!run_context(&cookie, &is_return)) {
-		cookie = bpf_get_attach_cookie(ctx);
-		is_return = bpf_session_is_return();
-	}
-	if (is_foreign_link(t, cookie))
+	if (!run_context(&cookie, &is_return) || is_foreign_link(t, cookie))
 		return 1;
 	return is_return ? leave_library_call(ctx, t, cookie, ctx->sp - 8) : enter_library_call(ctx, t, cookie, task, true);
 }

@@ -150,8 +150,8 @@ __noinline int take_request(struct wait_list *w, u64 value, u32 index)
 		w->beyond++;
 		return 0;
 	}
-	asm volatile("" : "+r"(n));
-	asm volatile("" : "+r"(index));
+	barrier_var(n);
+	barrier_var(index);
 	if (w->filter)
 		bpf_map_delete_elem(&requests, &key);
 	w->value[n] = value;
@@ -172,12 +172,15 @@ static __always_inline u64 chunk_value(struct wait_list *w, u32 i)
 
 __noinline int take_chunk(struct wait_list *w, u32 first, u32 n)
 {
-	u32 size;
+	u64 size;
 
 	if (!w || n > CHUNK)
 		return 0;
 	size = n * (w->width == 4 ? 4 : 8);
-	if (size > sizeof(w->chunk) || !size)
+	if (!size)
+		return 0;
+	barrier_var(size);
+	if (size > sizeof(w->chunk))
 		return 0;
 	if (bpf_probe_read_user(w->chunk, size, (void *)(w->array + first * (u64)w->width)))
 		return 0;
@@ -266,13 +269,13 @@ __noinline int place_status(struct wait_list *w, u64 indices, u32 k)
 	if (!w || bpf_probe_read_user(&index, sizeof(index), (void *)(indices + 4ull * k)) || (u32)index >= REQUESTS_LOOKED_AT)
 		return 0;
 	at = index;
-	asm volatile("" : "+r"(at));
+	barrier_var(at);
 	if (at >= REQUESTS_LOOKED_AT)
 		return 0;
 	at = w->place[at];
 	if (at >= REQUESTS_TAKEN || at >= w->n || w->index[at] != index)
 		return 0;
-	asm volatile("" : "+r"(at));
+	barrier_var(at);
 	if (at < REQUESTS_TAKEN)
 		w->status[at] = k;
 	return 0;
@@ -418,12 +421,12 @@ __noinline int finish_request(struct thread *t, struct frame *f, struct wait_lis
 
 	if (!t || !f || !w || !rd || at >= REQUESTS_TAKEN)
 		return 0;
-	asm volatile("" : "+r"(at));
+	barrier_var(at);
 	rec = (void *)t->scratch;
 	n = rec->n;
 	if (n >= REQUESTS_PER_RECORD)
 		return 0;
-	asm volatile("" : "+r"(n));
+	barrier_var(n);
 	state = &rec->v[n];
 	state->request = w->value[at];
 	state->issued_ns = w->issued_ns[at];
@@ -516,7 +519,7 @@ __noinline int add_submitted(struct thread *t, const struct iop_request_desc *rd
 	n = rec->n;
 	if (n >= REQUESTS_PER_RECORD)
 		return 0;
-	asm volatile("" : "+r"(n));
+	barrier_var(n);
 	one = (void *)&rec->v[n];
 	one->request = block;
 	if (bpf_probe_read_user(&one->fd, sizeof(one->fd), (void *)(block + rd->block_fd)) ||

@@ -179,6 +179,7 @@ const volatile __u32 io_setup_nr = 206, io_destroy_nr = 207, io_getevents_nr = 2
 const volatile __u64 unwind_limit_ns = 2000000000;
 const volatile bool hold_at_seal = false;       /* programs are held at system calls: see code_sealed() */
 const volatile bool syscalls_traced = true;
+const volatile bool typed_loads = true;         /* FEATURE_TYPED_LOADS */
 const volatile bool returns_optional = false;   /* a program may do without the return probe of a call */
 __u32 process_cursor;
 __u32 link_ids[32];       /* for the agents: which tracepoint links are held, by program */

@@ -117,11 +117,22 @@ static __always_inline bool wait_for_agent(struct thread *t, struct wait_state *
 
 /* ---- a program whose probes are not yet in place ---- */
 
-/* Linux 6.18 runs a callback before a thread returns to its program, in which it may wait. */
+/* Task work: the kernel runs a callback before a thread returns to its program, in which the thread may wait. Linux 6.18 and 6.19 declare
+ * the kfunc with five arguments, 7.0 with four, and libbpf refuses a whole object for a declaration that differs, weak or not. So the object is
+ * compiled in three forms: IOP_TASK_WORK is the number of arguments, or 0 for kernels without it. */
 struct bpf_map { __u32 id; } __attribute__((preserve_access_index));
 struct bpf_task_work { __u64 opaque; } __attribute__((aligned(8)));
-extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map,
-					      int (*callback)(struct bpf_map *map, void *key, void *value), void *aux) __ksym __weak;
+typedef int (*task_work_callback)(struct bpf_map *map, void *key, void *value);
+#if IOP_TASK_WORK == 5
+extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map, task_work_callback callback,
+					      void *aux) __ksym;
+#define schedule_task_work(task, work, map, callback) bpf_task_work_schedule_resume_impl(task, work, map, callback, 0)
+#elif IOP_TASK_WORK == 4
+extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *work, void *map, task_work_callback callback) __ksym;
+#define schedule_task_work bpf_task_work_schedule_resume
+#elif IOP_TASK_WORK != 0
+#error "IOP_TASK_WORK is 5, 4 or 0"
+#endif
 
 /* Task work is refused for a map of which no descriptor is open. */
 struct hold_work { struct bpf_task_work work; struct wait_state state; };
@@ -162,6 +173,7 @@ static __always_inline bool ask_for_probes(struct thread *t, const struct iop_ho
 	return ring && !bpf_ringbuf_output(ring, &request, sizeof(request), BPF_RB_FORCE_WAKEUP);
 }
 
+#if IOP_TASK_WORK
 static int hold_before_return(struct bpf_map *map, void *key, void *value)
 {
 	struct hold_work *work = value;
@@ -181,15 +193,14 @@ static __always_inline bool hold_begin(struct thread *t, struct task_struct *tas
 	struct hold_work *work;
 	struct iop_hold_id id;
 
-	if (!bpf_task_work_schedule_resume_impl || !may_hold(t, task) ||
-	    !hold_claim(t, &id, recording_by(t->recording)->hold_limit_ns))
+	if (!may_hold(t, task) || !hold_claim(t, &id, recording_by(t->recording)->hold_limit_ns))
 		return false;
 	work = bpf_map_lookup_elem(&hold_works, &id.slot);
 	if (work) {
 		work->state.id = id;
 		work->state.stack = stack;
 	}
-	if (!work || bpf_task_work_schedule_resume_impl(task, &work->work, &hold_works, hold_before_return, 0)) {
+	if (!work || schedule_task_work(task, &work->work, &hold_works, hold_before_return)) {
 		hold_free(&id);
 		return false;
 	}
@@ -197,6 +208,12 @@ static __always_inline bool hold_begin(struct thread *t, struct task_struct *tas
 		hold_free(&id); /* the callback finds it and reports */
 	return true;
 }
+#else
+static __always_inline bool hold_begin(struct thread *t, struct task_struct *task, u64 stack)
+{
+	return false;
+}
+#endif
 
 static __always_inline void hold_until_probed(struct thread *t, struct task_struct *task, u64 stack)
 {
