@@ -108,7 +108,8 @@ __noinline int aio_look(struct thread *t, u64 context, u64 now)
 	return 1;
 }
 
-/* A ring that the program never touched, where aio_look finds nothing, is emptied by system calls only: then their results are all. */
+/* A ring that the program never touched, where aio_look finds nothing, is emptied by system calls only: then their results are
+ * all. */
 __noinline int aio_reaped(struct thread *t, u64 context, u64 events, s64 count, u64 now)
 {
 	struct aio_context_key key = aio_key(t, context);

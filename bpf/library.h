@@ -265,8 +265,8 @@ int call_return(struct pt_regs *ctx)
 	return leave_library_call(ctx, t, cookie, ctx->sp - 8);
 }
 
-/* What bpf_get_attach_cookie and bpf_session_is_return read: each of the two calls costs as much as a look at the clock, and the second is
- * declared differently from Linux 7.0 on. user/bpf/features.c looks for these types before it chooses sessions. */
+/* What bpf_get_attach_cookie and bpf_session_is_return read: each of the two calls costs as much as a look at the clock, and the
+ * second is declared differently from Linux 7.0 on. user/bpf/features.c looks for these types before it chooses sessions. */
 static __always_inline bool run_context(u64 *cookie, bool *is_return)
 {
 	struct bpf_uprobe_multi_run_ctx *run = 0;

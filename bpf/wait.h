@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Waiting for the agent, in sleepable programs that the scheduler may interrupt. A wait never begins without a fresh heartbeat of the
- * agent and ends 100 ms after the last one, or at its deadline. See DESIGN.md.
+ * Waiting for the agent, in sleepable programs that the scheduler may interrupt. A wait never begins without a fresh heartbeat of
+ * the agent and ends 100 ms after the last one, or at its deadline. See DESIGN.md.
  */
 #ifndef IOPROBE_BPF_WAIT_H
 #define IOPROBE_BPF_WAIT_H
@@ -117,9 +117,9 @@ static __always_inline bool wait_for_agent(struct thread *t, struct wait_state *
 
 /* ---- a program whose probes are not yet in place ---- */
 
-/* Task work: the kernel runs a callback before a thread returns to its program, in which the thread may wait. Linux 6.18 and 6.19 declare
- * the kfunc with five arguments, 7.0 with four, and libbpf refuses a whole object for a declaration that differs, weak or not. So the object is
- * compiled in three forms: IOP_TASK_WORK is the number of arguments, or 0 for kernels without it. */
+/* Task work: the kernel runs a callback before a thread returns to its program, in which the thread may wait. Linux 6.18 and 6.19
+ * declare the kfunc with five arguments, 7.0 with four, and libbpf refuses a whole object for a declaration that differs, weak or
+ * not. So the object is compiled in three forms: IOP_TASK_WORK is the number of arguments, or 0 for kernels without it. */
 struct bpf_map { __u32 id; } __attribute__((preserve_access_index));
 struct bpf_task_work { __u64 opaque; } __attribute__((aligned(8)));
 typedef int (*task_work_callback)(struct bpf_map *map, void *key, void *value);

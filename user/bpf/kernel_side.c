@@ -460,6 +460,7 @@ bool kernel_side_follows_uring(const struct kernel_side *kernel)
 }
 
 enum attach_method kernel_side_method(const struct kernel_side *kernel) { return kernel->programs->facts.method; }
+const char *kernel_side_refused(const struct kernel_side *kernel) { return kernel->programs->facts.refused; }
 size_t kernel_side_rings(const struct kernel_side *kernel) { return kernel->programs->facts.rings; }
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i) { return kernel->ring_fds[i]; }
 

@@ -88,6 +88,8 @@ uint64_t kernel_side_gave_up(const struct kernel_side *kernel, const struct iop_
 bool kernel_side_holds_at_seal(const struct kernel_side *kernel);
 
 enum attach_method kernel_side_method(const struct kernel_side *kernel);
+/* libbpf's words on programs that the kernel refused although its features allow them; "" if it took the best. */
+const char *kernel_side_refused(const struct kernel_side *kernel);
 /* Ids of the programs that end with this recording: none of those that it shares. Returns how many. */
 size_t kernel_side_program_ids(const struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS]);
 /* Closes the descriptors of those that see library calls: they end with their last link, and nothing can be attached to them

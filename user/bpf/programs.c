@@ -18,9 +18,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "bpf/features.h"
+#include "bpf/skeleton.h"
 #include "bpf/tracepoints.h"
 #include "ioprobe.skel.h"
-#include "privilege/capabilities.h"
 
 #define DEFAULT_RING_BYTES_PER_CPU (8ull << 20)
 #define DEFAULT_RING_BYTES_MAX (128ull << 20)
@@ -152,7 +153,7 @@ static void set_syscall_probes(struct programs *programs, struct ioprobe_bpf *sk
 		programs->facts.syscalls = true;
 	}
 	programs->facts.holds_at_seal = programs->facts.syscalls && skel->rodata->syscall_probe[SYS_mprotect] == UINT16_MAX &&
-					libbpf_find_vmlinux_btf_id("bpf_task_work_schedule_resume_impl", BPF_TRACE_FENTRY) > 0;
+					programs->facts.task_work_form;
 	skel->rodata->hold_at_seal = programs->facts.holds_at_seal;
 	if (programs->facts.holds_at_seal)
 		skel->rodata->syscall_probe[SYS_mprotect] = IOP_SYSCALL_SEALS_CODE;
@@ -270,6 +271,7 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	set_filter(skel, options->filter);
 	facts->layers = set->nlayers + 1;
 	skel->rodata->returns_optional = facts->method == ATTACH_SESSION;
+	skel->rodata->typed_loads = feature_available(FEATURE_TYPED_LOADS);
 	skel->rodata->recognises = options->recognise;
 	skel->rodata->recording_slots = facts->slots;
 	skel->rodata->ring_count = facts->rings;
@@ -280,20 +282,9 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	bpf_map__set_max_entries(skel->maps.left_out, facts->slots * facts->layers * IOP_FILTERS);
 }
 
-/* For a type that this kernel does not have, libbpf (before 1.4) goes through the modules' types, which only CAP_SYS_ADMIN may, and
- * gives up if it may not. With the kernel's own types named as a file it does not look further; none of ours is a module's. */
-static struct ioprobe_bpf *open_skeleton(void)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-
-	if (!capability_has(CAP_SYS_ADMIN))
-		options.btf_custom_path = KERNEL_TYPES;
-	return ioprobe_bpf__open_opts(&options);
-}
-
 static int try_load(struct programs *programs, const struct table_set *set, const struct program_options *options)
 {
-	struct ioprobe_bpf *skel = open_skeleton();
+	struct ioprobe_bpf *skel = skeleton_open(programs->facts.task_work_form);
 	int err;
 
 	if (!skel)
@@ -324,19 +315,67 @@ static const char *remedy(int err)
 	return libbpf_words[0] ? libbpf_words : strerror(-err);
 }
 
+/* Whether the kernel has what the method needs. */
+static bool is_possible(enum attach_method method)
+{
+	if (method == ATTACH_NONE)
+		return true;
+	if (!feature_available(FEATURE_SLEEPABLE_UPROBES) || !feature_available(FEATURE_ATTACH_COOKIE))
+		return false;
+	if (method == ATTACH_SESSION)
+		return feature_available(FEATURE_UPROBE_MULTI) && feature_available(FEATURE_UPROBE_SESSION);
+	if (method == ATTACH_MULTI)
+		return feature_available(FEATURE_UPROBE_MULTI) && feature_available(FEATURE_UPROBE_PROCESS);
+	return feature_available(FEATURE_UPROBE_EVENTS);
+}
+
+static int load_method(struct programs *programs, const struct table_set *set, const struct program_options *options,
+		       enum attach_method method)
+{
+	int err;
+
+	programs->facts.method = method;
+	programs->facts.task_work_form = feature_task_work_form();
+	libbpf_words[0] = 0;
+	err = try_load(programs, set, options);
+	if (err && err != -EPERM && programs->facts.task_work_form) {
+		programs->facts.task_work_form = 0;
+		err = try_load(programs, set, options);
+	}
+	return err;
+}
+
+/* What the features allow may still be refused by the verifier: then the next method may do, and what was refused is kept. */
+static int load_best(struct programs *programs, const struct table_set *set, const struct program_options *options)
+{
+	int err = -EOPNOTSUPP;
+
+	for (int method = options->best_method; method <= ATTACH_NONE; method++) {
+		if (!is_possible(method))
+			continue;
+		err = load_method(programs, set, options, method);
+		if (libbpf_words[0] && !programs->facts.refused[0])
+			snprintf(programs->facts.refused, sizeof(programs->facts.refused), "%s", libbpf_words);
+		if (!err || err == -EPERM)
+			break;
+	}
+	return err;
+}
+
 int programs_load(struct programs *programs, const struct table_set *set, const struct program_options *options, char *err_text,
 		  size_t err_len)
 {
-	int err = 0;
+	enum feature missing;
+	int err;
 
 	libbpf_set_print(keep_libbpf_words);
-	for (int method = options->best_method; method <= ATTACH_NONE; method++) {
-		programs->facts.method = method;
-		libbpf_words[0] = 0;
-		err = try_load(programs, set, options);
-		if (!err || err == -EPERM)
-			break;          /* else the next one may do */
+	missing = feature_missing();
+	if (missing < FEATURES) {
+		snprintf(err_text, err_len, "cannot record on this kernel: %s (%s) is not available: %s", feature_info(missing)->name,
+			 feature_info(missing)->since, feature_reason(missing));
+		return -EOPNOTSUPP;
 	}
+	err = load_best(programs, set, options);
 	if (err)
 		snprintf(err_text, err_len, "cannot load the BPF programs: %s", remedy(err));
 	else

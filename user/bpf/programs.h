@@ -60,6 +60,8 @@ struct programs {
 		bool syscalls;          /* some are wanted */
 		bool uring_wanted, uring_followed;
 		bool holds_at_seal;     /* new programs are held at a system call */
+		uint32_t task_work_form; /* of the BPF object (features.h) */
+		char refused[160];      /* libbpf's words where the kernel refused what its features allow; "" if it took the best */
 	} facts;
 	int maps[KERNEL_MAPS], programs[KERNEL_PROGRAMS];       /* -1: not loaded */
 	int no_ring;                    /* a ring that takes nothing, in the places of closed slots */

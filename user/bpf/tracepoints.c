@@ -13,6 +13,7 @@
 #include <ioprobe/recording.h>
 #include <ioprobe/request.h>
 
+#include "bpf/features.h"
 #include "ioprobe.skel.h"
 
 /* The number of a tracepoint's arguments, -1 if the kernel has no such tracepoint. */
@@ -30,17 +31,33 @@ static int arguments_of(const struct btf *btf, const char *tracepoint)
 	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;       /* the first one is the program's own */
 }
 
+/* Linux 6.5; io_uring_submit_sqe before that */
+static const char *submit_tracepoint(const struct btf *btf)
+{
+	return arguments_of(btf, "io_uring_submit_req") < 0 ? "io_uring_submit_sqe" : "io_uring_submit_req";
+}
+
 /* The completion of Linux 6.0 to 6.9 has seven arguments, from 6.10 on three. Kernels before 6.0 tell less than is needed. */
+bool tracepoints_have_uring(char *reason, size_t len)
+{
+	const struct btf *btf = feature_kernel_types();
+	int end = arguments_of(btf, "io_uring_complete");
+
+	if (end >= 0 && arguments_of(btf, submit_tracepoint(btf)) >= 1 && (end == 3 || end == 7) &&
+	    btf__find_by_name_kind(btf, "io_cmd_data", BTF_KIND_STRUCT) > 0)
+		return true;
+	if (end < 0)
+		snprintf(reason, len, "the kernel has no tracepoint io_uring_complete");
+	else
+		snprintf(reason, len, "the kernel's tracepoints of io_uring have too few arguments");
+	return false;
+}
+
 static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool wanted)
 {
 	int end = arguments_of(btf, "io_uring_complete");
-	const char *submit = "io_uring_submit_req";     /* Linux 6.5; io_uring_submit_sqe before that */
-	bool usable;
+	bool usable = wanted && feature_available(FEATURE_URING);
 
-	if (arguments_of(btf, submit) < 0)
-		submit = "io_uring_submit_sqe";
-	usable = wanted && arguments_of(btf, submit) >= 1 && (end == 3 || end == 7) &&
-		 btf__find_by_name_kind(btf, "io_cmd_data", BTF_KIND_STRUCT) > 0;
 	bpf_program__set_autoload(skel->progs.uring_submit, usable);
 	bpf_program__set_autoload(skel->progs.uring_complete, usable);
 	bpf_program__set_autoload(skel->progs.uring_failed, usable && arguments_of(btf, "io_uring_req_failed") == 3);
@@ -48,17 +65,14 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool w
 				  usable && end == 3 && arguments_of(btf, "io_uring_cqe_overflow") == 5);
 	if (!usable)
 		return;
-	bpf_program__set_attach_target(skel->progs.uring_submit, 0, submit);
+	bpf_program__set_attach_target(skel->progs.uring_submit, 0, submit_tracepoint(btf));
 	skel->rodata->uring_cqe_whole = end == 3;
 }
 
 void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool device, bool mmap_faults)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-
-	choose_uring(skel, btf, uring);
+	choose_uring(skel, feature_kernel_types(), uring);
 	bpf_program__set_autoload(skel->progs.task_switch, device);
 	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
 	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);
-	btf__free(btf);
 }

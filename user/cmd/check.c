@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "bpf/features.h"
 #include "bpf/kernel_side.h"
 #include "proc/procfs.h"
 #include "elf/symbols.h"
@@ -68,12 +69,24 @@ static void check_namespace(void)
 		say(FAIL, "pid namespace", "a container's: process ids mean something else to the kernel; run ioprobe on the host");
 }
 
-static void check_btf(void)
+/* Library calls can do without each of these, but not without one of the ways to attach. */
+static void check_feature(enum feature feature)
 {
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		say(FAIL, "kernel types (BTF)", "/sys/kernel/btf/vmlinux cannot be read; the kernel needs CONFIG_DEBUG_INFO_BTF=y");
-	else
-		say(OK, "kernel types (BTF)", "/sys/kernel/btf/vmlinux");
+	const struct feature_info *info = feature_info(feature);
+	char detail[512];
+
+	if (feature_available(feature)) {
+		say(OK, info->name, info->brings);
+		return;
+	}
+	snprintf(detail, sizeof(detail), "%s (%s); %s", feature_reason(feature), info->since, info->without);
+	say(info->required ? FAIL : NOTE, info->name, detail);
+}
+
+static void check_features(void)
+{
+	for (enum feature feature = 0; feature < FEATURES; feature++)
+		check_feature(feature);
 }
 
 static void check_lockdown(void)
@@ -110,23 +123,14 @@ static void check_method(const struct kernel_side *kernel)
 		break;
 	case ATTACH_PERF:
 		say(NOTE, "library probes", "perf events only: attach is slow, and every process that uses a probed library pays; "
-		    "Linux 6.6 or newer does better");
+		    "Linux 6.10 or newer does better");
 		break;
 	case ATTACH_NONE:
-		say(NOTE, "library probes",
-		    "none: this kernel has no sleepable uprobe programs (Linux 6.0), without which C++ exceptions through "
-		    "probed calls would end a program; only system calls are recorded");
+		say(NOTE, "library probes", "none: only system calls are recorded; Linux 6.0 or newer does better");
 		break;
 	}
-}
-
-static void check_uring(const struct kernel_side *kernel)
-{
-	if (kernel_side_follows_uring(kernel))
-		say(OK, "io_uring", "its operations can be followed");
-	else
-		say(NOTE, "io_uring",
-		    "its tracepoints are missing or tell too little: only its system calls are recorded (Linux 6.0 is needed)");
+	if (*kernel_side_refused(kernel))
+		say(NOTE, "library probes, refused", kernel_side_refused(kernel));
 }
 
 static void check_bpf(void)
@@ -144,7 +148,6 @@ static void check_bpf(void)
 	} else {
 		say(OK, "BPF programs", "load and pass the verifier");
 		check_method(kernel);
-		check_uring(kernel);
 		check_attach(kernel);
 		kernel_side_destroy(kernel);
 	}
@@ -190,10 +193,11 @@ static int run_check(struct cli *cli)
 	say(OK, "kernel", uts.release);
 	check_privileges();
 	check_namespace();
-	check_btf();
 	check_lockdown();
-	if (!capability_missing(missing, sizeof(missing)))
+	if (!capability_missing(missing, sizeof(missing))) {
+		check_features();
 		check_bpf();
+	}
 	check_linker();
 	return failed;
 }
