@@ -98,16 +98,30 @@ unit-tests: $(UNIT_TESTS)	## the executables of tests/unit
 include tests/programs/rules.mk
 include tests/fuzz/rules.mk
 
+.PHONY: manuals
+manuals: all		## the manual pages, in build/man
+	$(Q)tools/manual $(B)/ioprobe build/man
+
+.PHONY: completion
+completion: all		## of bash and zsh, in build/completion
+	$(Q)mkdir -p build/completion
+	$(Q)tools/completion $(B)/ioprobe bash > build/completion/ioprobe
+	$(Q)tools/completion $(B)/ioprobe zsh > build/completion/_ioprobe
+
 .PHONY: install
-install: all		## to $(DESTDIR)$(PREFIX)
+install: all manuals completion	## to $(DESTDIR)$(PREFIX)
 	$(say) INSTALL $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -D -m 755 $(B)/ioprobe $(DESTDIR)$(PREFIX)/bin/ioprobe
 	$(Q)$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/ioprobe/probes $(DESTDIR)$(PREFIX)/share/doc/ioprobe
 	$(Q)$(INSTALL) -m 644 $(PROBE_TABLES) $(wildcard probes/README.md) $(DESTDIR)$(PREFIX)/share/ioprobe/probes
 	$(Q)$(INSTALL) -m 644 LICENSE $(wildcard README.md) $(DESTDIR)$(PREFIX)/share/doc/ioprobe
-
+	$(Q)$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+	$(Q)$(INSTALL) -m 644 build/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	$(Q)$(INSTALL) -m 644 build/man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5
+	$(Q)$(INSTALL) -D -m 644 build/completion/ioprobe $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ioprobe
+	$(Q)$(INSTALL) -D -m 644 build/completion/_ioprobe $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ioprobe
 	$(Q)$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/ioprobe/slurm $(DESTDIR)$(PREFIX)/lib/systemd/system
-	$(Q)$(INSTALL) -m 644 tools/slurm/README.md $(DESTDIR)$(PREFIX)/share/ioprobe/slurm
+	$(Q)$(INSTALL) -m 644 tools/slurm/README.md tools/slurm/policy.md $(DESTDIR)$(PREFIX)/share/ioprobe/slurm
 	$(Q)for f in slurm/prolog slurm/epilog; do sed 's|@PREFIX@|$(PREFIX)|' tools/$$f > $(DESTDIR)$(PREFIX)/share/ioprobe/$$f && \
 		chmod 755 $(DESTDIR)$(PREFIX)/share/ioprobe/$$f || exit 1; done
 	$(Q)$(INSTALL) -m 644 tools/slurm/policy.example $(DESTDIR)$(PREFIX)/share/ioprobe/slurm/policy.example
@@ -116,6 +130,9 @@ install: all		## to $(DESTDIR)$(PREFIX)
 .PHONY: uninstall
 uninstall:		## remove what install put there
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/ioprobe $(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.service
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/share/man/man1/ioprobe.1 $(DESTDIR)$(PREFIX)/share/man/man1/ioprobe-*.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man5/ioprobe.*.5 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ioprobe \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ioprobe
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/ioprobe $(DESTDIR)$(PREFIX)/share/doc/ioprobe
 
 # The analyzer's path-sensitive rules do not see that a negative errno is not zero, nor through uthash's macros: left out, like what

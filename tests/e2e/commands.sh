@@ -90,9 +90,35 @@ recordings() {
 	says "kernel thread, said" err "process 2: .*kernel"
 }
 
+manuals() {
+	local page text
+	"$TESTS/../tools/manual" "$IOPROBE" "$D/man" 2>"$D/err" || { not_ok manuals "$(said "$D")"; return; }
+	verdict "manuals, one for each command" "$("$IOPROBE" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p' | while read -r command; do
+		[ "$command" = help ] || [ -s "$D/man/ioprobe-$command.1" ] || echo "no ioprobe-$command.1"; done)"
+	have man || { skip "manuals, warnings" "man is not installed"; return; }
+	for page in "$D"/man/*; do
+		text=$(LC_ALL=C.UTF-8 limited 60 man --warnings -l "$page" 2>&1 >"$D/page")
+		verdict "manuals, ${page##*/}" "$text$([ "$(wc -l <"$D/page")" -gt 15 ] || echo "only $(wc -l <"$D/page") lines")"
+	done
+}
+
+completion() {
+	local shell file=ioprobe
+	for shell in bash zsh; do
+		have $shell || { skip "completion, $shell" "$shell is not installed"; continue; }
+		[ $shell = bash ] || file=_ioprobe
+		mkdir -p "$D/$shell"
+		"$TESTS/../tools/completion" "$IOPROBE" $shell >"$D/$file" 2>"$D/err" || { not_ok "completion, $shell" "$(said "$D")"; continue; }
+		limited 400 "$PYTHON" "$TESTS/lib/shell_completion.py" $shell "$D/$file" "$D/$shell" >"$D/out" 2>&1
+		verdict "completion, $shell" "$(grep -v '^\([0-9]*\) of \1$' "$D/out"; grep -q ' of ' "$D/out" || echo 'did not end')"
+	done
+}
+
 status_of "version" 0 "$IOPROBE" --version
 says "version, said" out "^ioprobe [0-9]+\\.[0-9]+"
 help_texts
 table
 mistakes
+manuals
+completion
 recordings
