@@ -7,6 +7,7 @@
 
 #include "filter.h"
 #include "sockets.h"
+#include "tables.h"
 
 /* One name or one mount point further up. Returns 0 when the path is complete. A function of its own with its state in memory, so
  * that the verifier looks at it once and not at every combination of steps. */
@@ -183,7 +184,7 @@ static __always_inline u64 *known_word(struct thread *t, s32 fd)
 
 	if (fd < 0 || fd >= KNOWN_FDS)
 		return 0;
-	p = process_of(t);
+	p = table_of(t);
 	if (!p)
 		return 0;
 	word = (u32)fd / 64;
@@ -285,7 +286,7 @@ __noinline int forget_word(struct process *p, u32 w, u32 first, u32 last)
 
 static __always_inline void forget_range(struct thread *t, u32 first, u32 last)
 {
-	struct process *p = process_of(t);
+	struct process *p = table_of(t);
 
 	for (u32 w = 0; w < KNOWN_FDS / 64 && p; w++)
 		forget_word(p, w, first, last);

@@ -53,6 +53,8 @@ struct thread {
 	u32 seq;
 	u32 depth;
 	u32 process;            /* slot in processes, 0: none was free */
+	u32 table;              /* slot in processes for a descriptor table that is not the process' (tables.h), 0: it uses that */
+	u64 files;              /* the kernel's address of its descriptor table, 0: not looked at */
 	u32 group_ended;        /* of a leader: one of the process' last threads has reported its end */
 	u32 pad;
 	u64 returns_without_frame;
@@ -66,10 +68,11 @@ struct thread {
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
 };
 
-/* The descriptors of a process that were described already. */
+/* A process, or a descriptor table of some of its threads; which of its descriptors were described already. */
 struct process {
 	u64 owner;              /* id of the recording and, below it, tgid; free if 0, or if that recording has ended */
-	u32 unprobed_code, pad;      /* it has mapped code that the agent has not yet looked at for this process */
+	u32 unprobed_code;      /* it has mapped code that the agent has not yet looked at for this process */
+	u32 table_users;        /* threads, of a slot for a descriptor table of theirs */
 	u64 known[KNOWN_FDS / 64];
 	u64 left_out[KNOWN_FDS / 64];   /* those that the filter by file wants none of */
 };
@@ -261,6 +264,7 @@ __noinline bool process_claim(u32 slot, u32 recording, u32 tgid)
 	if (is_recording(owner >> 32) || __sync_val_compare_and_swap(&p->owner, owner, (u64)recording << 32 | tgid) != owner)
 		return false;
 	p->unprobed_code = 0;
+	p->table_users = 1;
 	forget_all_fds(p);
 	return true;
 }

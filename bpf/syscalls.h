@@ -120,6 +120,7 @@ int ioprobe_enter(u64 *ctx)
 		return 0;
 	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
 		return 0;       /* mmap of memory, not of a file */
+	table_check(t, task);
 	left_out = syscall_left_out(user, t, desc);
 	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
 	f = push(t, 0, left_out);

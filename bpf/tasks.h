@@ -22,7 +22,8 @@ static __always_inline bool thread_join(struct thread *t, u32 recording)
 		return true;
 	if (was == THREAD_DROPPED || __sync_val_compare_and_swap(&t->recording, was, THREAD_JOINS) != was)
 		return false;
-	t->seq = t->depth = t->process = t->group_ended = 0;
+	t->seq = t->depth = t->process = t->group_ended = t->table = 0;
+	t->files = 0;
 	t->returns_without_frame = t->frames_too_deep = 0;
 	t->slept_ns = t->sleeps_since_ns = 0;
 	t->home_size = t->trampoline = 0;
@@ -72,14 +73,17 @@ int process_fork(u64 *ctx)
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	struct thread *t = thread_of(bpf_get_current_task_btf()), *c;
 	struct iop_rec_fork *rec;
+	u32 table_flags;
 	bool thread;
 
 	if (!t)
 		return 0;
 	thread = child->tgid == parent->tgid;
 	c = thread_create(child, t->recording);
+	table_check(t, parent);
 	if (c)
 		join_process(c, thread ? t : 0, child->tgid);
+	table_flags = table_of_child(t, c, child, thread);
 	if (c && thread)
 		home_of_new_thread(c, parent);
 	else if (c)
@@ -87,8 +91,8 @@ int process_fork(u64 *ctx)
 	rec = (void *)t->scratch;
 	rec->child_tid = child->pid;
 	rec->child_tgid = child->tgid;
-	rec->flags = c ? 0 : IOP_FORK_UNTRACKED;
-	rec->pad = 0;
+	rec->flags = c ? table_flags : table_flags | IOP_FORK_UNTRACKED;
+	rec->table = 0;
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), child->comm);
 	rec_header(&rec->rec, t, IOP_REC_FORK, 0, sizeof(*rec), bpf_ktime_get_ns());
 	send(t, rec, sizeof(*rec), !thread);
@@ -112,10 +116,12 @@ static __always_inline void new_program(struct thread *t)
 	struct process *p = process_of(t);
 
 	t->home_size = t->trampoline = 0;
-	if (!p)
-		return;
-	p->unprobed_code = 1;
-	forget_all_fds(p);
+	t->files = (u64)bpf_get_current_task_btf()->files;
+	if (p)
+		p->unprobed_code = 1;
+	p = table_of(t);
+	if (p)
+		forget_all_fds(p);
 }
 
 /* A thread is not recorded any more. */
@@ -130,6 +136,7 @@ static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_co
 	rec->frames_too_deep = t->frames_too_deep;
 	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*rec), bpf_ktime_get_ns());
 	send(t, rec, sizeof(*rec), group_dead);
+	table_leave(t);
 	p = process_of(t);
 	if (group_dead && p)
 		p->owner = 0;
@@ -273,6 +280,7 @@ int take_threads(struct bpf_iter__task *ctx)
 	if (!target->process)
 		target->process = process_allocate(target->recording, tgid);
 	t->process = target->process;
+	table_of_found(t, task);
 	recording_by(target->recording)->threads_taken++;
 	return 0;
 }

@@ -52,6 +52,8 @@ typedef long long __s64;
 	X(DEVICE, 14, iop_rec_device, IOP_PAYLOAD_NONE) \
 	/* what a library's constants are in a process */ \
 	X(CONSTANTS, 15, iop_rec_constants, IOP_PAYLOAD_VALUES) \
+	/* from now on the thread has a copy of the descriptor table that it used, by unshare(2) and the like */ \
+	X(OWN_FILES, 17, iop_rec, IOP_PAYLOAD_NONE) \
 	/* what became of a call's requests, before its CALL or EXIT */ \
 	X(REQUESTS, 20, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
 	/* probes on demand are wanted in this process (for the agent) */ \
@@ -170,10 +172,12 @@ struct iop_rec_fork {
 	__u32 child_tid;
 	__u32 child_tgid;       /* equals rec.tgid for a thread */
 	__u32 flags;            /* IOP_FORK_* */
-	__u32 pad;
+	__u32 table;            /* with IOP_F_SCAN: a number of the thread's descriptor table if that is not its process', else 0 */
 	char comm[16];
 };
 #define IOP_FORK_UNTRACKED 0x01 /* no memory for the child's state: its calls are not recorded */
+#define IOP_FORK_OWN_FILES 0x02 /* a thread that does not share the descriptors of its maker: it has a copy */
+#define IOP_FORK_SHARED_FILES 0x04 /* a process that shares them */
 
 struct iop_rec_exec {
 	struct iop_rec rec;     /* tid is the new thread leader's */

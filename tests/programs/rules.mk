@@ -6,6 +6,7 @@ P := build/programs
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief evil storm forked_streams
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += locks aio numbered numbered_calls many_threads names mapper last_threads
+C_PROGRAMS += fd_tables
 C_PROGRAMS += libaio uring sockets device faults
 C_PROGRAMS += coroutines coroutines_bare cancel_points strings
 CXX_PROGRAMS := exceptions cancel left

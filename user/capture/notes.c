@@ -4,9 +4,11 @@
  */
 #include "capture/notes.h"
 
+#include <linux/kcmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -235,11 +237,27 @@ void note_mounts(struct spool_writer *spool, pid_t pid)
 
 /* ---- what exists at attach ---- */
 
-static void scan_thread(struct spool_writer *spool, pid_t pid, pid_t tid)
+static bool shares_files(pid_t tid, pid_t other)
+{
+	return syscall(SYS_kcmp, tid, other, KCMP_FILES, 0, 0) <= 0;    /* or it cannot be told */
+}
+
+/* A number for the descriptor table of a thread: 0, the one that most threads of a process share, or the first thread that has it. */
+static pid_t table_number(pid_t pid, const pid_t *tids, size_t i)
+{
+	if (shares_files(tids[i], pid))
+		return 0;
+	for (size_t k = 0; k < i; k++)
+		if (tids[k] != pid && shares_files(tids[i], tids[k]))
+			return tids[k];
+	return tids[i];
+}
+
+static void scan_thread(struct spool_writer *spool, pid_t pid, pid_t tid, uint32_t table)
 {
 	struct iop_rec_fork rec = {
 		.rec = { .len = sizeof(rec), .type = IOP_REC_FORK, .flags = IOP_F_SCAN, .tid = tid, .tgid = pid, .time_ns = monotonic_ns() },
-		.child_tid = tid, .child_tgid = pid,
+		.child_tid = tid, .child_tgid = pid, .table = table,
 	};
 	char *comm;
 	size_t len;
@@ -288,7 +306,7 @@ void note_scan(struct spool_writer *spool, pid_t pid, const struct filter *filte
 
 	if (!proc_threads_read(pid, &tids, &n)) {
 		for (size_t i = 0; i < n; i++)
-			scan_thread(spool, pid, tids[i]);
+			scan_thread(spool, pid, tids[i], table_number(pid, tids, i));
 		free(tids);
 	}
 	if (proc_fds_read(pid, &fds))

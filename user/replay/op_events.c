@@ -35,7 +35,7 @@ static const char *path_base(struct replay *r, struct thread *thread, const stru
 
 	if (!frame_arg(r, f, ROLE_DIRFD, &dirfd) || (int32_t)dirfd == -100)     /* AT_FDCWD */
 		return thread->process->cwd;
-	inc = fd_find(r, thread->process, (int32_t)dirfd, f->enter_ns);
+	inc = fd_find(r, thread->process, thread->table, (int32_t)dirfd, f->enter_ns);
 	return inc && inc->file != REF_NONE ? r->model->files.v[inc->file].path : NULL;
 }
 

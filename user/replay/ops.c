@@ -28,7 +28,7 @@ static bool object_key_value(const struct replay *r, const struct frame *f, uint
 
 static void name_standard_stream(struct replay *r, struct thread *thread, struct object *object, int n, uint64_t time_ns)
 {
-	struct incarnation *inc = fd_find(r, thread->process, n, time_ns);
+	struct incarnation *inc = fd_find(r, thread->process, thread->table, n, time_ns);
 
 	object->name = n ? "stdout" : "stdin";
 	object->mode = n ? OTF2_IO_ACCESS_MODE_WRITE_ONLY : OTF2_IO_ACCESS_MODE_READ_ONLY;
@@ -139,7 +139,7 @@ static int start_making(struct replay *r, struct thread *thread, unsigned index)
 	if (!f->makes)
 		return 0;
 	if (frame_arg(r, f, ROLE_FD, &fd)) {
-		inc = fd_find(r, thread->process, (int32_t)fd, f->enter_ns);
+		inc = fd_find(r, thread->process, thread->table, (int32_t)fd, f->enter_ns);
 		f->file = inc ? inc->file : REF_NONE;
 		f->resolved = inc;
 	}

@@ -29,6 +29,7 @@ static void thread_free(struct replay *r, struct thread *thread)
 	free(thread->frames);
 	free(thread->submitted.v);
 	free(thread->states.v);
+	fd_table_release(thread->table);
 	free(thread);
 }
 
@@ -102,7 +103,7 @@ static int process_inherit(struct replay *r, struct process *child, const struct
 	r->infos.v[child->group].mntns = r->infos.v[parent->group].mntns;
 	r->infos.v[child->group].parent = parent->group;
 	memcpy(child->libraries, parent->libraries, sizeof(child->libraries));
-	if (set_cwd(child, parent->cwd) || mappings_inherit(child, parent) || fd_inherit(r, child, parent))
+	if (set_cwd(child, parent->cwd) || mappings_inherit(child, parent))
 		return -ENOMEM;
 	return object_inherit(r, child, parent);
 }
@@ -115,7 +116,19 @@ static int found(struct replay *r, const struct iop_rec_fork *rec)
 		return -ENOMEM;
 	if (rec->child_tid == rec->child_tgid && !r->infos.v[thread->process->group].comm)
 		r->infos.v[thread->process->group].comm = comm_string(r, rec->comm, sizeof(rec->comm));
-	return 0;
+	return rec->table ? fd_table_found(r, thread, rec->table) : 0;
+}
+
+static int forked_table(struct fd_table **place, struct thread *maker, bool shared)
+{
+	return fd_table_set(place, shared ? fd_table_hold(maker->table) : fd_table_copy(maker->table));
+}
+
+static int forked_thread(struct replay *r, struct thread *maker, const struct iop_rec_fork *rec)
+{
+	struct thread *thread = thread_new(r, rec->child_tid, maker->process);
+
+	return thread ? forked_table(&thread->table, maker, !(rec->flags & IOP_FORK_OWN_FILES)) : -ENOMEM;
 }
 
 int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_fork *rec)
@@ -137,9 +150,10 @@ int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_f
 			return ret;
 	}
 	if (rec->child_tgid == process->tgid)
-		return thread_new(r, rec->child_tid, process) ? 0 : -ENOMEM;
+		return forked_thread(r, thread, rec);
 	process = process_new(r, rec->child_tgid);
-	if (!process || process_inherit(r, process, thread->process))
+	if (!process || process_inherit(r, process, thread->process) ||
+	    forked_table(&process->table, thread, rec->flags & IOP_FORK_SHARED_FILES))
 		return -ENOMEM;
 	r->infos.v[process->group].comm = comm_string(r, rec->comm, sizeof(rec->comm));
 	return thread_new(r, rec->child_tid, process) ? 0 : -ENOMEM;
@@ -163,7 +177,9 @@ int process_exec_thread(struct replay *r, const struct iop_rec_exec *rec)
 		return 0;
 	leader->last_seq = caller->last_seq;
 	leader->last_rec_ns = caller->last_rec_ns;
-	ret = thread_end(r, caller, rec->rec.time_ns);
+	ret = fd_table_set(&leader->table, fd_table_hold(caller->table));
+	if (!ret)
+		ret = thread_end(r, caller, rec->rec.time_ns);
 	return ret;
 }
 
@@ -182,6 +198,8 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	struct process *process = thread->process;
 	int ret = abandon_all(r, process, rec->rec.time_ns);
 
+	if (!ret)
+		ret = fd_table_exec(r, thread);
 	if (!ret)
 		ret = fd_exec(r, thread, rec->rec.time_ns);
 	requests_end(r, process);
@@ -207,7 +225,8 @@ static void process_die(struct replay *r, struct process *process)
 {
 	requests_end(r, process);
 	process->dead = true;
-	fd_free(process);
+	fd_table_release(process->table);
+	process->table = NULL;
 	locks_free(process);
 	object_free_all(process);
 	comms_free_process(process);

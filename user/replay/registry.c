@@ -9,16 +9,19 @@
 struct process *process_new(struct replay *r, uint32_t tgid)
 {
 	struct process *process = calloc(1, sizeof(*process)), *old;
+	struct fd_table *table = fd_table_new();
 	struct model_group *group = process ? MODEL_ADD(r->model->groups) : NULL;
 	struct group_info *info = group ? MODEL_ADD(r->infos) : NULL;
 
-	if (!info) {
+	if (!info || !table) {
+		fd_table_release(table);
 		free(process);
 		return NULL;
 	}
 	group->tgid = tgid;
 	group->rank = group->launch_size = info->rank = info->size = -1;
 	info->parent = REF_NONE;
+	process->table = table;
 	process->tgid = tgid;
 	process->group = r->model->groups.n - 1;
 	process->master_location = REF_NONE;
@@ -47,6 +50,7 @@ struct thread *thread_new(struct replay *r, uint32_t tid, struct process *proces
 		return NULL;
 	thread->tid = tid;
 	thread->process = process;
+	thread->table = fd_table_hold(process->table);
 	thread->location = REF_NONE;
 	if (tid == process->tgid) {
 		thread->location = process->master_location;
@@ -54,6 +58,7 @@ struct thread *thread_new(struct replay *r, uint32_t tid, struct process *proces
 	}
 	HASH_ADD(hh, r->threads, tid, sizeof(thread->tid), thread);
 	if (!hash_added(thread)) {
+		fd_table_release(thread->table);
 		free(thread);
 		return NULL;
 	}

@@ -51,9 +51,10 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_CALL:
 	case IOP_REC_ENTER:
 	case IOP_REC_EXIT: return call_record(r, thread, (const void *)rec);
-	case IOP_REC_FD: return fd_record(r, thread->process, (const void *)rec);
+	case IOP_REC_FD: return fd_record(r, thread->process, thread->table, (const void *)rec);
 	case IOP_REC_CWD: return process_cwd(thread->process, (const void *)rec);
 	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
+	case IOP_REC_OWN_FILES: return fd_table_unshare(thread);
 	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
 	case IOP_REC_CONSTANTS: return space_constants(r, thread->process, (const void *)rec);
 	case IOP_REC_TASK_EXIT: return process_task_exit(r, thread, (const void *)rec);
@@ -82,7 +83,7 @@ static int scan_record(struct replay *r, const struct iop_rec *rec)
 		return 0;
 	if (rec->type == IOP_REC_FORK)
 		return process_fork(r, NULL, (const void *)rec);
-	return rec->type == IOP_REC_FD ? fd_record(r, process, (const void *)rec) : 0;
+	return rec->type == IOP_REC_FD ? fd_record(r, process, process->table, (const void *)rec) : 0;
 }
 
 /* Whether the recorder, at a bound, has refused records that are older than this one. */

@@ -46,6 +46,7 @@ struct incarnation {
 	uint32_t status_flags;          /* OTF2 */
 	uint8_t mode;                   /* OTF2 */
 	uint32_t aio_ref;               /* the handle that POSIX asynchronous I/O has on it, REF_NONE */
+	uint32_t other_ref, other_group;        /* the handle of another process that shares the table, REF_NONE */
 };
 
 /* What an FD record said. */
@@ -64,6 +65,13 @@ struct fd_slot {
 	struct incarnation v[INCARNATIONS];     /* newest first */
 	unsigned n;
 	struct description hint;        /* not yet applied */
+};
+
+struct fd_table {
+	struct fd_slot **fds;
+	size_t nfds;
+	unsigned users;
+	uint32_t number;                /* of one that a scan found, 0 */
 };
 
 /* ---- library handles ---- */
@@ -128,8 +136,7 @@ struct process {
 	uint32_t tgid, group;
 	bool dead;
 	char *cwd;                      /* NULL unknown */
-	struct fd_slot **fds;
-	size_t nfds;
+	struct fd_table *table;         /* that its threads use unless they have one of their own */
 	struct object *objects;
 	struct comm_value *comms;
 	struct sized *sized, *passing;  /* HDF5's datasets, attributes, predefined types; dataspaces, types: by id (spaces.c) */
@@ -201,6 +208,7 @@ struct async_key { uint64_t key, context; uint32_t tgid, interface; };
 struct thread {
 	uint32_t tid, location;
 	struct process *process;
+	struct fd_table *table;
 	uint32_t last_seq;
 	uint64_t last_ns;               /* of the location's last event */
 	uint64_t last_rec_ns;
@@ -425,19 +433,28 @@ int aio_leave(struct replay *r, struct thread *thread, unsigned index);
 
 /* ---- fds.c ---- */
 struct fd_use { int64_t fd; struct incarnation *inc; uint32_t handle; };
-int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
+int fd_record(struct replay *r, struct process *process, struct fd_table *table, const struct iop_rec_fd *rec);
+struct incarnation *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns);
+struct incarnation *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns);     /* a new one */
+struct incarnation *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns);       /* used, so it was open */
 /* The descriptor of an argument; inc is NULL if there is none. A call that worked proves that it was open, described or not. */
 int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use);
-struct incarnation *fd_find(struct replay *r, struct process *process, int64_t fd, uint64_t time_ns);
-struct incarnation *fd_open(struct process *process, int64_t fd, uint64_t time_ns);     /* a new one */
-struct incarnation *fd_undescribed(struct process *process, int64_t fd, uint64_t time_ns);       /* used, so it was open */
 uint32_t fd_paradigm(const struct replay *r, uint32_t file);            /* of a descriptor of this file */
-bool fd_take_hint(struct process *process, int64_t fd, struct description *out);
+bool fd_take_hint(struct fd_table *table, int64_t fd, struct description *out);
 uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc);     /* pre-created if it has none */
 const char *fd_standard_name(int64_t fd);                               /* NULL for other than stdin, stdout, stderr */
-int fd_inherit(struct replay *r, struct process *child, const struct process *parent);
+int fd_inherit(struct fd_table *child, const struct fd_table *parent);  /* what is open there */
 int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns);
-void fd_free(struct process *process);
+
+/* ---- fd_tables.c: each has the users that hold it; the last one frees it ---- */
+struct fd_table *fd_table_new(void);                                    /* NULL without memory, as the next but one */
+struct fd_table *fd_table_hold(struct fd_table *table);
+struct fd_table *fd_table_copy(const struct fd_table *from);
+void fd_table_release(struct fd_table *table);                          /* NULL is fine */
+int fd_table_set(struct fd_table **place, struct fd_table *table);      /* takes over table; releases what was there. table NULL: -ENOMEM */
+int fd_table_unshare(struct thread *thread);                            /* from now on the thread has a copy */
+int fd_table_found(struct replay *r, struct thread *thread, uint32_t number);   /* by a scan: as other threads of this number */
+int fd_table_exec(struct replay *r, struct thread *thread);             /* the thread is the only one of its process now */
 
 /* ---- fdops.c ---- */
 int op_descriptor(struct replay *r, struct thread *thread, unsigned index);     /* what a call on a descriptor does, at its return */

@@ -25,13 +25,13 @@ static int make_handle(struct replay *r, struct thread *thread, unsigned index, 
 static int begin_on(struct replay *r, struct thread *thread, unsigned index, int64_t fd, uint8_t mode)
 {
 	struct frame *f = &thread->frames[index];
-	struct incarnation *inc = fd_find(r, thread->process, (int32_t)fd, f->enter_ns);
+	struct incarnation *inc = fd_find(r, thread->process, thread->table, (int32_t)fd, f->enter_ns);
 	int ret = 0;
 
 	if (!inc && f->complete)        /* a pipe is described when the library first uses it, perhaps before this call returns */
-		inc = fd_find(r, thread->process, (int32_t)fd, f->leave_ns);
+		inc = fd_find(r, thread->process, thread->table, (int32_t)fd, f->leave_ns);
 	if (!inc)
-		inc = fd_undescribed(thread->process, (int32_t)fd, f->enter_ns);
+		inc = fd_undescribed(thread->table, (int32_t)fd, f->enter_ns);
 	if (!inc)
 		return fd < 0 ? 0 : -ENOMEM;
 	if (inc->aio_ref == REF_NONE)

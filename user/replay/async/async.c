@@ -16,6 +16,7 @@ struct async_op {
 	uint64_t context, user_data, bytes, offset, begin_ns, matching_id;
 	uint64_t moved;                 /* by the ends that were parts */
 	struct process *process;
+	struct fd_table *table;         /* that its descriptor is in */
 	uint32_t tid, location;         /* of the submitter */
 	uint32_t handle;                /* REF_NONE: none is known, or it makes one */
 	uint8_t op, flags;
@@ -41,12 +42,18 @@ static struct async_op *find(struct replay *r, const struct async_key *key)
 	return op;
 }
 
+static void op_free(struct async_op *op)
+{
+	fd_table_release(op->table);
+	free(op);
+}
+
 static int forget(struct replay *r, struct async_op *op)
 {
 	uint32_t location = op->location;
 
 	HASH_DEL(r->async, op);
-	free(op);
+	op_free(op);
 	return location_release(r, location);
 }
 
@@ -100,8 +107,9 @@ static uint32_t layer_of_descriptors(const struct replay *r)
 	return 0;
 }
 
-static uint32_t handle_of(struct replay *r, struct process *process, const struct iop_rec_async *rec)
+static uint32_t handle_of(struct replay *r, struct thread *thread, const struct iop_rec_async *rec)
 {
+	struct process *process = thread->process;
 	struct incarnation *inc;
 	struct object *object;
 
@@ -109,7 +117,7 @@ static uint32_t handle_of(struct replay *r, struct process *process, const struc
 		object = rec->file ? object_find(process, layer_of_descriptors(r), rec->file) : NULL;
 		return object ? object_handle(r, process, object) : REF_NONE;
 	}
-	inc = fd_find(r, process, rec->fd, rec->rec.time_ns);
+	inc = fd_find(r, process, thread->table, rec->fd, rec->rec.time_ns);
 	return inc ? fd_handle(r, process, rec->fd, inc) : REF_NONE;
 }
 
@@ -209,6 +217,7 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 	op->offset = rec->offset < 0 || rec->op == IOP_ASYNC_SYNC ? OFFSET_UNKNOWN : (uint64_t)rec->offset;
 	op->begin_ns = rec->rec.time_ns;
 	op->process = thread->process;
+	op->table = fd_table_hold(thread->table);
 	op->tid = thread->tid;
 	op->location = REF_NONE;
 	op->op = rec->op;
@@ -216,11 +225,11 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 	op->fd = rec->fd;
 	op->handle = REF_NONE;
 	if (rec->op != IOP_ASYNC_OPEN && rec->op != IOP_ASYNC_OTHER && !(rec->flags & IOP_ASYNC_LEFT_OUT))
-		op->handle = handle_of(r, thread->process, rec);
+		op->handle = handle_of(r, thread, rec);
 	HASH_ADD(hh, r->async, key, sizeof(op->key), op);
 	if (hash_added(op))
 		return op;
-	free(op);
+	op_free(op);
 	return NULL;
 }
 
@@ -270,8 +279,8 @@ static int opened(struct replay *r, struct thread *thread, const struct async_op
 	struct model_event event = { .type = EV_CREATE };
 	struct incarnation *inc;
 
-	fd_take_hint(op->process, rec->res, &d);
-	inc = fd_open(op->process, rec->res, rec->rec.time_ns);
+	fd_take_hint(op->table, rec->res, &d);
+	inc = fd_open(op->table, rec->res, rec->rec.time_ns);
 	if (!inc)
 		return -ENOMEM;
 	def.file = inc->file = d.file;
@@ -292,7 +301,7 @@ static int closed(struct replay *r, struct thread *thread, const struct async_op
 		if (object)
 			object_forget(op->process, object);
 	} else {
-		inc = fd_find(r, op->process, op->fd, op->begin_ns);
+		inc = fd_find(r, op->process, op->table, op->fd, op->begin_ns);
 		if (inc && inc->ref == op->handle)
 			inc->closed_ns = rec->rec.time_ns;
 	}
@@ -331,7 +340,7 @@ static struct async_op *find_by_user_data(struct replay *r, const struct iop_rec
 /* It ended in a worker of the kernel's, most often because its submitter is no more: told on that one's location all the same. */
 static int ended_elsewhere(struct replay *r, struct async_op *op, const struct iop_rec_async_end *rec)
 {
-	struct thread gone = { .tid = op->tid, .process = op->process, .location = op->location };
+	struct thread gone = { .tid = op->tid, .process = op->process, .table = op->table, .location = op->location };
 	struct thread *submitter = thread_find(r, op->tid);
 	int ret;
 
@@ -412,6 +421,6 @@ void async_free(struct replay *r)
 
 	HASH_ITER(hh, r->async, op, next) {
 		HASH_DEL(r->async, op);
-		free(op);
+		op_free(op);
 	}
 }

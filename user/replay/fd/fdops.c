@@ -43,7 +43,7 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 
 	if (ret)
 		return ret;
-	fd_take_hint(thread->process, f->ret, &d);
+	fd_take_hint(thread->table, f->ret, &d);
 	if (d.file == REF_NONE && f->path && f->path[0])
 		d.file = file_by_path(r, thread->process, f->path);
 	flags = open_flags(r, f, &known);
@@ -56,7 +56,7 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 	def.file = d.file;
 	def.paradigm = fd_paradigm(r, d.file);
 	def.parent = parent_of(r, thread, index, d.file, f->path);
-	inc = fd_open(thread->process, f->ret, f->leave_ns);
+	inc = fd_open(thread->table, f->ret, f->leave_ns);
 	if (!inc)
 		return -ENOMEM;
 	inc->file = d.file;
@@ -69,7 +69,7 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 /* The number that dup2 takes may be in use. */
 static int replaced(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
 {
-	struct incarnation *inc = fd_find(r, thread->process, fd, f->enter_ns);
+	struct incarnation *inc = fd_find(r, thread->process, thread->table, fd, f->enter_ns);
 	uint32_t handle;
 
 	if (!inc)
@@ -90,7 +90,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	struct fd_use old;
 	int ret;
 
-	fd_take_hint(thread->process, f->ret, &d);
+	fd_take_hint(thread->table, f->ret, &d);
 	ret = fd_use(r, thread, f, ROLE_HANDLE, &old);
 	if (ret || !old.inc || old.fd == f->ret)
 		return ret;
@@ -103,7 +103,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	def.file = from.file;
 	def.paradigm = fd_paradigm(r, from.file);
 	def.parent = parent_of(r, thread, index, from.file, NULL);
-	inc = fd_open(thread->process, f->ret, f->leave_ns);
+	inc = fd_open(thread->table, f->ret, f->leave_ns);
 	if (!inc)
 		return -ENOMEM;
 	inc->file = from.file;
@@ -112,7 +112,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	if (cloexec)
 		inc->status_flags |= OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
 	inc->ref = handle_new(r, &def);
-	event.u.duplicate.old_handle = from.ref;
+	event.u.duplicate.old_handle = old.handle;
 	event.u.duplicate.new_handle = inc->ref;
 	event.u.duplicate.status_flags = inc->status_flags;
 	return inc->ref == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
@@ -166,8 +166,8 @@ static int closed_range(struct replay *r, struct thread *thread, const struct fr
 	if (f->failed || !frame_arg(r, f, ROLE_HANDLE, &first) || !frame_arg(r, f, ROLE_HANDLE2, &last))
 		return 0;
 	frame_arg(r, f, ROLE_FLAGS, &flags);
-	for (size_t fd = (uint32_t)first; fd < thread->process->nfds && fd <= (uint32_t)last && !ret; fd++) {
-		struct fd_use use = { .fd = fd, .inc = fd_find(r, thread->process, fd, f->enter_ns) };
+	for (size_t fd = (uint32_t)first; fd < thread->table->nfds && fd <= (uint32_t)last && !ret; fd++) {
+		struct fd_use use = { .fd = fd, .inc = fd_find(r, thread->process, thread->table, fd, f->enter_ns) };
 
 		if (!use.inc)
 			continue;

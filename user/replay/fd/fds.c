@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The descriptors of a process. A number is looked up at the time of a call's entry, in the last few open files that had it, so
+ * The descriptors of a table. A number is looked up at the time of a call's entry, in the last few open files that had it, so
  * that threads that close, open and use the same number at once each get theirs.
  */
 #include "replay/state.h"
@@ -12,31 +12,31 @@
 
 #define MAX_FD (1 << 22)
 
-static struct fd_slot *slot_find(struct process *process, int64_t fd)
+static struct fd_slot *slot_find(struct fd_table *table, int64_t fd)
 {
-	return fd >= 0 && (uint64_t)fd < process->nfds ? process->fds[fd] : NULL;
+	return fd >= 0 && (uint64_t)fd < table->nfds ? table->fds[fd] : NULL;
 }
 
-static struct fd_slot *slot_get(struct process *process, int64_t fd)
+static struct fd_slot *slot_get(struct fd_table *table, int64_t fd)
 {
-	size_t wanted = process->nfds ? process->nfds : 64;
+	size_t wanted = table->nfds ? table->nfds : 64;
 	struct fd_slot **grown;
 
 	if (fd < 0 || fd >= MAX_FD)
 		return NULL;
 	while ((size_t)fd >= wanted)
 		wanted *= 2;
-	if (wanted > process->nfds) {
-		grown = reallocarray(process->fds, wanted, sizeof(*grown));
+	if (wanted > table->nfds) {
+		grown = reallocarray(table->fds, wanted, sizeof(*grown));
 		if (!grown)
 			return NULL;
-		memset(grown + process->nfds, 0, (wanted - process->nfds) * sizeof(*grown));
-		process->fds = grown;
-		process->nfds = wanted;
+		memset(grown + table->nfds, 0, (wanted - table->nfds) * sizeof(*grown));
+		table->fds = grown;
+		table->nfds = wanted;
 	}
-	if (!process->fds[fd])
-		process->fds[fd] = calloc(1, sizeof(struct fd_slot));
-	return process->fds[fd];
+	if (!table->fds[fd])
+		table->fds[fd] = calloc(1, sizeof(struct fd_slot));
+	return table->fds[fd];
 }
 
 /* The newest that existed at that time; a closed one is still good while the close was running. */
@@ -56,7 +56,8 @@ static struct incarnation *slot_push(struct fd_slot *slot, uint64_t time_ns)
 		slot->n--;
 	memmove(slot->v + 1, slot->v, slot->n * sizeof(slot->v[0]));
 	slot->n++;
-	slot->v[0] = (struct incarnation){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE, .aio_ref = REF_NONE };
+	slot->v[0] = (struct incarnation){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE, .aio_ref = REF_NONE,
+					 .other_ref = REF_NONE };
 	return &slot->v[0];
 }
 
@@ -73,6 +74,8 @@ static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 			r->model->handles.v[inc->ref].file = hint->file;
 		if (inc->aio_ref != REF_NONE)
 			r->model->handles.v[inc->aio_ref].file = hint->file;
+		if (inc->other_ref != REF_NONE)
+			r->model->handles.v[inc->other_ref].file = hint->file;
 	}
 	if (inc && inc->file == hint->file)
 		return;
@@ -84,9 +87,9 @@ static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 	inc->status_flags = hint->status_flags;
 }
 
-struct incarnation *fd_find(struct replay *r, struct process *process, int64_t fd, uint64_t time_ns)
+struct incarnation *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
-	struct fd_slot *slot = slot_find(process, fd);
+	struct fd_slot *slot = slot_find(table, fd);
 
 	if (!slot)
 		return NULL;
@@ -98,23 +101,23 @@ struct incarnation *fd_find(struct replay *r, struct process *process, int64_t f
 	return slot_at(slot, time_ns);
 }
 
-struct incarnation *fd_open(struct process *process, int64_t fd, uint64_t time_ns)
+struct incarnation *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
-	struct fd_slot *slot = slot_get(process, fd);
+	struct fd_slot *slot = slot_get(table, fd);
 
 	return slot ? slot_push(slot, time_ns) : NULL;
 }
 
-struct incarnation *fd_undescribed(struct process *process, int64_t fd, uint64_t time_ns)
+struct incarnation *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
-	struct fd_slot *slot = slot_get(process, fd);
+	struct fd_slot *slot = slot_get(table, fd);
 
 	return slot ? slot_push(slot, slot->n ? time_ns : 0) : NULL;
 }
 
-bool fd_take_hint(struct process *process, int64_t fd, struct description *out)
+bool fd_take_hint(struct fd_table *table, int64_t fd, struct description *out)
 {
-	struct fd_slot *slot = slot_find(process, fd);
+	struct fd_slot *slot = slot_find(table, fd);
 
 	if (!slot || !slot->hint.valid)
 		return false;
@@ -149,9 +152,9 @@ static int scanned(struct replay *r, struct process *process, struct fd_slot *sl
 	return fd_handle(r, process, rec->fd, &slot->v[0]) == REF_NONE ? -ENOMEM : 0;
 }
 
-int fd_record(struct replay *r, struct process *process, const struct iop_rec_fd *rec)
+int fd_record(struct replay *r, struct process *process, struct fd_table *table, const struct iop_rec_fd *rec)
 {
-	struct fd_slot *slot = slot_get(process, rec->fd);
+	struct fd_slot *slot = slot_get(table, rec->fd);
 
 	if (!slot)
 		return rec->fd < 0 || rec->fd >= MAX_FD ? 0 : -ENOMEM;
@@ -184,27 +187,38 @@ uint32_t fd_paradigm(const struct replay *r, uint32_t file)
 	return socket ? r->socket_paradigm : r->fd_paradigm;
 }
 
+/* Handles belong to processes: each that shares the table has its own. Returns the place of this process' handle. */
+static uint32_t *handle_place(const struct replay *r, const struct process *process, struct incarnation *inc)
+{
+	if (inc->ref == REF_NONE || r->model->handles.v[inc->ref].group == process->group)
+		return &inc->ref;
+	if (inc->other_group != process->group)
+		inc->other_ref = REF_NONE;
+	inc->other_group = process->group;
+	return &inc->other_ref;
+}
+
 uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc)
 {
+	uint32_t *ref = handle_place(r, process, inc);
 	struct model_handle def = {
 		.file = inc->file, .paradigm = fd_paradigm(r, inc->file), .comm = REF_NONE, .parent = REF_NONE, .group = process->group,
 		.precreated = true, .pre_mode = inc->mode, .pre_status_flags = inc->status_flags,
 	};
 
-	if (inc->ref != REF_NONE)
-		return inc->ref;
+	if (*ref != REF_NONE)
+		return *ref;
 	def.name = fd_name(r, fd, inc);
 	if (def.file == REF_NONE)
 		r->undescribed++;
-	inc->ref = def.name ? handle_new(r, &def) : REF_NONE;
-	return inc->ref;
+	*ref = def.name ? handle_new(r, &def) : REF_NONE;
+	return *ref;
 }
 
-/* ---- processes ---- */
+/* ---- tables ---- */
 
-int fd_inherit(struct replay *r, struct process *child, const struct process *parent)
+int fd_inherit(struct fd_table *child, const struct fd_table *parent)
 {
-	(void)r;
 	for (size_t fd = 0; fd < parent->nfds; fd++) {
 		const struct fd_slot *from = parent->fds[fd];
 		struct incarnation *inc;
@@ -216,18 +230,18 @@ int fd_inherit(struct replay *r, struct process *child, const struct process *pa
 			return -ENOMEM;
 		*inc = from->v[0];
 		inc->created_ns = 0;
-		inc->ref = inc->aio_ref = REF_NONE;
+		inc->ref = inc->aio_ref = inc->other_ref = REF_NONE;
 	}
 	return 0;
 }
 
 int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns)
 {
-	struct process *process = thread->process;
+	struct fd_table *table = thread->table;
 	int ret = 0;
 
-	for (size_t fd = 0; fd < process->nfds && !ret; fd++) {
-		struct fd_slot *slot = process->fds[fd];
+	for (size_t fd = 0; fd < table->nfds && !ret; fd++) {
+		struct fd_slot *slot = table->fds[fd];
 		struct model_event event = { .type = EV_DESTROY };
 
 		if (slot)
@@ -236,20 +250,11 @@ int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns)
 		    !(slot->v[0].status_flags & OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC))
 			continue;
 		slot->v[0].closed_ns = time_ns;
-		event.u.destroy.handle = slot->v[0].ref;
-		if (slot->v[0].ref != REF_NONE)
+		event.u.destroy.handle = *handle_place(r, thread->process, &slot->v[0]);
+		if (event.u.destroy.handle != REF_NONE)
 			ret = call_event(r, thread, &event, time_ns);
 	}
 	return ret;
-}
-
-void fd_free(struct process *process)
-{
-	for (size_t fd = 0; fd < process->nfds; fd++)
-		free(process->fds[fd]);
-	free(process->fds);
-	process->fds = NULL;
-	process->nfds = 0;
 }
 
 int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use)
@@ -258,11 +263,11 @@ int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum 
 	if (!frame_arg(r, f, role, &use->fd))
 		return 0;
 	use->fd = (int32_t)use->fd;
-	use->inc = fd_find(r, thread->process, use->fd, f->enter_ns);
+	use->inc = fd_find(r, thread->process, thread->table, use->fd, f->enter_ns);
 	if (!use->inc && (f->failed || use->fd < 0))
 		return 0;
 	if (!use->inc)
-		use->inc = fd_undescribed(thread->process, use->fd, f->enter_ns);
+		use->inc = fd_undescribed(thread->table, use->fd, f->enter_ns);
 	if (!use->inc)
 		return -ENOMEM;
 	use->handle = fd_handle(r, thread->process, use->fd, use->inc);
