@@ -28,7 +28,7 @@ start_mapper() {
 
 # attach OPTION...: Sets RECORDER.
 attach() {
-	env "${ENVIRONMENT[@]}" "$IOPROBE" "$@" -o "$DIR/trace" >"$DIR/out" 2>"$DIR/err" & RECORDER=$!
+	env "${ENVIRONMENT[@]}" "$IOPROBE" "$@" -o "$DIR/trace" --summary "$DIR/out" >"$DIR/stdout" 2>"$DIR/err" & RECORDER=$!
 	wait_for_line "$DIR/err" 'recording' 60 && return 0
 	end_of $RECORDER 1
 	not_ok "${DIR##*/}" "not ready: $(said "$DIR")"

@@ -63,7 +63,7 @@ attach_case() {
 	pid=$!
 	wait_for_file "$TMP/$case/data/job.0.0"
 	sleep 1
-	limited 60 "$IOPROBE" -o "$TMP/$case/trace" --duration 1 --pid "$(pgrep -P "$pid" | head -n 1)" >"$TMP/$case/out" 2>"$TMP/$case/err"
+	limited 60 "$IOPROBE" -o "$TMP/$case/trace" --duration 1 --summary "$TMP/$case/out" --pid "$(pgrep -P "$pid" | head -n 1)" >/dev/null 2>"$TMP/$case/err"
 	kill "$(pgrep -P "$pid" | head -n 1)" 2>/dev/null
 	wait "$pid"
 	contract "$case" && expect "$case" "all(n > 100 for n in operations('POSIX', '*/data/job.0.0'))" "trace.open_operations <= 16" \

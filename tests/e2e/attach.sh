@@ -16,7 +16,7 @@ start_waiting() {
 # attach NAME OPTION...: a recorder in the background that is ready. Sets RECORDER.
 attach() {
 	# A shell's background jobs ignore ^C unless told otherwise.
-	env --default-signal=INT "$IOPROBE" "${@:2}" -o "$TMP/$1/trace" >"$TMP/$1/out" 2>"$TMP/$1/err" & RECORDER=$!
+	env --default-signal=INT "$IOPROBE" "${@:2}" -o "$TMP/$1/trace" --summary "$TMP/$1/out" >"$TMP/$1/stdout" 2>"$TMP/$1/err" & RECORDER=$!
 	wait_for_line "$TMP/$1/err" 'recording' 30 && return 0
 	end_of $RECORDER 1
 	not_ok "$1" "not ready: $(said "$TMP/$1")"

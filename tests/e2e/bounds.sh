@@ -16,7 +16,8 @@ disk_use() { du -s -B1 "$1" 2>/dev/null | cut -f 1; }
 # The archive goes to OUTPUT; the largest disk use that was seen of that is in $TMP/NAME/use.
 bounded() {
 	local name=$1 dir=$TMP/$1 pid use most=0 i
-	limited 60 "$IOPROBE" -o "$OUTPUT" "${@:2}" -- "$P/numbered_calls" "$dir/data" 2 "${PAUSE:-1000}" "${MOST:-16777216}" wait >"$dir/out" 2>"$dir/err" </dev/null & pid=$!
+	limited 60 "$IOPROBE" -o "$OUTPUT" --summary "$dir/out" "${@:2}" -- "$P/numbered_calls" "$dir/data" 2 "${PAUSE:-1000}" "${MOST:-16777216}" wait \
+		>"$dir/stdout" 2>"$dir/err" </dev/null & pid=$!
 	for ((i = 0; i < 2000; i++)); do
 		use=$(disk_use "$OUTPUT")
 		[ "${use:-0}" -gt "$most" ] && most=$use
@@ -26,10 +27,10 @@ bounded() {
 	end_of $pid 1
 	echo "$most" >"$dir/use"
 	verdict "$name, status of ioprobe" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
-	verdict "$name, the program goes on" "$(grep -q '^numbered' "$dir/out" && echo 'it has ended')"
+	verdict "$name, the program goes on" "$(grep -q '^numbered' "$dir/stdout" && echo 'it has ended')"
 	touch "$dir/data/stop"
-	wait_for_line "$dir/out" '^numbered 2 ' 20
-	verdict "$name, the program is unharmed" "$(grep -q '^numbered 2 ' "$dir/out" || said "$dir")"
+	wait_for_line "$dir/stdout" '^numbered 2 ' 20
+	verdict "$name, the program is unharmed" "$(grep -q '^numbered 2 ' "$dir/stdout" || said "$dir")"
 }
 
 # told NAME BOUND: on stderr in one line, in the summary, in the archive.

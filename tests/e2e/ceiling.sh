@@ -26,10 +26,9 @@ blow() {
 # recorded NAME MADE: a small part of what was made, and all other calls. From the summary: reading the trace of a storm takes long, and
 # attach.sh has one checked.
 recorded() {
-	verdict "$1, calls" "$(limited 20 "$PYTHON" - "$TMP/$1/out" "$2" 2>&1 <<-'END'
+	verdict "$1, calls" "$(limited 20 "$PYTHON" - "$TMP/$1/trace/summary.json" "$2" 2>&1 <<-'END'
 import json, sys
-text = open(sys.argv[1]).read()
-told, made = json.loads(text[text.index("{"):]), int(sys.argv[2])
+told, made = json.load(open(sys.argv[1])), int(sys.argv[2])
 calls = {l["name"]: l["calls"] for l in told["layers"]}
 ends = [f["writes"] for f in told["files"] if f["path"].endswith("/end")]
 good = 0 < calls["ISOC"] < made / 4 and ends and all(n == 10 for n in ends) and told["complete"]
@@ -50,7 +49,7 @@ attached() {
 	local name=$1 threads=$2 dir recorder
 	dir=$(fresh "$name")
 	start "$name" "$dir/data/a" "$threads" || return
-	"$IOPROBE" --pid $PID --max-overhead 2 --json -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	"$IOPROBE" --pid $PID --max-overhead 2 -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" recording || { touch "$dir/data/a/go" "$dir/data/a/stop"; end_of $PID; not_ok "$name" "$(said "$dir")"; return; }
 	blow "$dir/data/a"
 	end_of $PID 60
@@ -64,7 +63,7 @@ processes() {
 	local name=processes dir recorder pids=() pid
 	dir=$(fresh $name)
 	for data in a b c; do start $name "$dir/data/$data" || return; pids+=($PID); done
-	"$IOPROBE" --pid "$(IFS=,; echo "${pids[*]}")" --json -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	"$IOPROBE" --pid "$(IFS=,; echo "${pids[*]}")" -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" recording
 	blow "$dir"/data/[abc]
 	for pid in "${pids[@]}"; do end_of $pid 60; verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"; done
@@ -79,11 +78,11 @@ launched() {
 	dir=$(fresh "$name")
 	touch "$dir/data/go"
 	(sleep 2; touch "$dir/data/stop") &
-	limited 90 "$IOPROBE" --max-overhead 2 --json -o "$dir/trace" -- "$P/storm" "$dir/data" >"$dir/out" 2>"$dir/err" </dev/null
+	limited 90 "$IOPROBE" --max-overhead 2 -o "$dir/trace" --summary "$dir/out" -- "$P/storm" "$dir/data" >"$dir/stdout" 2>"$dir/err" </dev/null
 	verdict "$name, status" "$([ $? = 0 ] || said "$dir")"
 	wait
 	told "$name" "$(grep -ao "$NOTE" "$dir/trace/traces.otf2" | awk '{ print $4; exit }')"
-	recorded "$name" "$(head -n 1 "$dir/out")"
+	recorded "$name" "$(head -n 1 "$dir/stdout")"
 }
 
 attached thread 1

@@ -20,8 +20,8 @@ switches() {
 		not_ok "$name, same run" "status $plain without ioprobe: $(head -n 1 "$TMP/$name/plain_err")"
 	elif [ $STATUS != $plain ]; then
 		not_ok "$name, same run" "status $STATUS instead of $plain: $(said "$TMP/$name")"
-	elif ! head -n "$lines" "$TMP/$name/out" | cmp -s - "$TMP/$name/plain"; then
-		not_ok "$name, same run" "output differs: $(head -n "$lines" "$TMP/$name/out" | diff - "$TMP/$name/plain" | head -n 5)"
+	elif ! cmp -s "$TMP/$name/stdout" "$TMP/$name/plain"; then
+		not_ok "$name, same run" "output differs: $(diff "$TMP/$name/stdout" "$TMP/$name/plain" | head -n 5)"
 	else
 		ok "$name, same run"
 	fi
@@ -57,7 +57,7 @@ attached() {
 	dir=$(fresh attached)
 	"$P/coroutines_bare" "$dir/data" >"$dir/plain" 2>&1 & pid=$!
 	wait_for_file "$dir/data/ready" || { end_of $pid 1; not_ok attached "the program did not start"; return; }
-	limited 60 "$IOPROBE" --probes "$TESTS/programs/nest.probes" --pid $pid -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	limited 60 "$IOPROBE" --probes "$TESTS/programs/nest.probes" --pid $pid -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" 'recording' || not_ok attached "not ready: $(said "$dir")"
 	touch "$dir/data/go"
 	end_of $pid 30

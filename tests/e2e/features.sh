@@ -44,7 +44,7 @@ exceptions() {
 	IOPROBE_WITHOUT=$1 record "$name" --layers isoc,posix --probes "$TESTS/programs/nest.probes" -- "$P/exceptions"
 	plain=$(wc -l <"$TMP/$name/plain")
 	verdict "$name" "$([ $STATUS = $status ] || echo "status $STATUS instead of $status: $(said "$TMP/$name")"
-		head -n "$plain" "$TMP/$name/out" | diff "$TMP/$name/plain" - | head -n 5)"
+		head -n "$plain" "$TMP/$name/stdout" | diff "$TMP/$name/plain" - | head -n 5)"
 }
 
 # Nothing can be recorded: one line says why, and the program is not started.

@@ -14,13 +14,13 @@ filtered() {
 	shift
 	dir=$TMP/$name
 	rm -rf "$dir/data" && mkdir -p "$dir/data"
-	record "$name" --json "${options[@]}" -- "$P/$program" "$dir/data"
+	record "$name" "${options[@]}" -- "$P/$program" "$dir/data"
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
 	contract "$name" || return
 	expect "$name" "$@"
 	rm -rf "$dir/data" && mkdir "$dir/data"
 	limited 90 strace -f -qq -o "$dir/strace.log" -e "trace=$SYSCALLS" "$P/$program" "$dir/data" >/dev/null 2>"$dir/strace.err" </dev/null
-	text=$("$PYTHON" "$TESTS/lib/left_out.py" "$dir/out" "$dir/strace.log" 2>&1)
+	text=$("$PYTHON" "$TESTS/lib/left_out.py" "$dir/trace/summary.json" "$dir/strace.log" 2>&1)
 	verdict "$name, with what is left out as strace" "$text"
 }
 
@@ -59,7 +59,7 @@ filtered counted streams --stream-calls count -- "calls('write', under='fwrite')
 	"calls('fputc') == 0" "calls('fwrite') < 200" "calls('fflush') == 1 and calls('fseek') == 2"
 
 # counts NAME FILTER LAYER EXPRESSION: of the summary's entry e for what a filter left out of a layer.
-counts() { verdict "$1, counts" "$("$PYTHON" "$TESTS/lib/left_out.py" "$TMP/$1/out" "${@:2}" 2>&1)"; }
+counts() { verdict "$1, counts" "$("$PYTHON" "$TESTS/lib/left_out.py" "$TMP/$1/trace/summary.json" "${@:2}" 2>&1)"; }
 counts small --min-bytes POSIX "e['calls'] >= 4000 and e['bytes_written'] == 256000"
 counts path --path POSIX "e['bytes_written'] == 128000 and e['time_ns'] > 0"
 
@@ -93,7 +93,7 @@ running() {
 	dir=$(fresh running)
 	"$P/already_running" "$dir/data" 2>"$dir/program.err" & pid=$!
 	wait_for_file "$dir/data/ready" || { end_of $pid 1; not_ok running "the program did not start"; return; }
-	"$IOPROBE" --json --pid $pid --path "$dir/data/fd" -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	"$IOPROBE" --pid $pid --path "$dir/data/fd" -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" recording 30
 	touch "$dir/data/go"
 	end_of $pid 30

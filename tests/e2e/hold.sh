@@ -22,7 +22,7 @@ killed() {
 	dir=$(fresh killed)
 	before=$(leaks)
 	starts "$dir/data/go" >"$dir/loop.sh"
-	"$IOPROBE" -o "$dir/trace" -- sh "$dir/loop.sh" >"$dir/out" 2>"$dir/err" &
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh "$dir/loop.sh" >"$dir/stdout" 2>"$dir/err" &
 	recorder=$!
 	wait_for_file "$dir/data/go.starts" || not_ok killed "the program did not start: $(said "$dir")"
 	sleep 1
@@ -50,7 +50,7 @@ stopped() {
 	local dir recorder
 	dir=$(fresh stopped)
 	starts "$dir/data/go" >"$dir/loop.sh"
-	"$IOPROBE" -o "$dir/trace" -- sh "$dir/loop.sh" >"$dir/out" 2>"$dir/err" &
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh "$dir/loop.sh" >"$dir/stdout" 2>"$dir/err" &
 	recorder=$!
 	wait_for_file "$dir/data/go.starts" || not_ok stopped "the program did not start: $(said "$dir")"
 	sleep 1
@@ -78,7 +78,7 @@ started_without_parser() {
 	cp "$(command -v sleep)" "$dir/data/held"
 	echo "/bin/true; : >$dir/data/ready; read x <$dir/data/go; $dir/data/held 0 & echo \$! >$dir/data/pid; wait \$!
 		echo \$? >$dir/data/status" >"$dir/loop.sh"
-	"$IOPROBE" -o "$dir/trace" -- sh "$dir/loop.sh" >"$dir/out" 2>"$dir/err" &
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh "$dir/loop.sh" >"$dir/stdout" 2>"$dir/err" &
 	recorder=$!
 	wait_for_file "$dir/data/ready" || not_ok "$1" "the program did not start: $(said "$dir")"
 	server=$(pgrep -P $recorder -x ioprobe-hold)

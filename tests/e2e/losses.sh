@@ -53,7 +53,7 @@ exit_lost() {
 	dir=$(fresh exit_lost)
 	sh -c 'while [ ! -e "$0/go" ]; do sleep 0.1; done; exec dd if=/dev/zero of=/dev/null bs=1 count=200000' "$dir/data" \
 		2>"$dir/program.err" & target=$!
-	SLURM_CLUSTER_NAME=fjord "$IOPROBE" --ring-size 1 --pid $target -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	SLURM_CLUSTER_NAME=fjord "$IOPROBE" --ring-size 1 --pid $target -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" 'recording' 30 || { not_ok exit_lost "not ready: $(said "$dir")"; kill $target $recorder; return; }
 	kill -STOP $recorder
 	touch "$dir/data/go"

@@ -8,10 +8,10 @@ have mpirun || { skip all "no mpirun"; exit 0; }
 share() {
 	local name=$1 layer=$2 times
 	fresh "$name" >/dev/null
-	record "$name" --json -- "${@:3}" "$TMP/$name/data"
+	record "$name" -- "${@:3}" "$TMP/$name/data"
 	times=$("$PYTHON" -c 'import json, sys
 layer, = [l for l in json.load(open(sys.argv[1]))["layers"] if l["name"] == sys.argv[2]]
-print(layer["time_ns"], layer["system_time_ns"])' "$TMP/$name/out" "$layer") || { not_ok "$name" "no JSON: $(said "$TMP/$name")"; return; }
+print(layer["time_ns"], layer["system_time_ns"])' "$TMP/$name/trace/summary.json" "$layer") || { not_ok "$name" "no JSON: $(said "$TMP/$name")"; return; }
 	expect "$name" "time_ns('$layer') == ${times% *} and ${times% *} > ${times#* } > 0" "time_ns('$layer', 'POSIX') == ${times#* }"
 }
 share streams ISOC "$P/streams"

@@ -55,7 +55,7 @@ mpi_attached() {
 		not_ok mpi_attached "the program did not start: $(tail -n 3 "$dir/program.out")"
 		return
 	fi
-	"$IOPROBE" --pid $pid -o "$dir/trace" >"$dir/out" 2>"$dir/err" & recorder=$!
+	"$IOPROBE" --pid $pid -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" 'recording' 30
 	touch "$dir/data/go"
 	end_of $pid 30

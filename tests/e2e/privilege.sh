@@ -59,7 +59,7 @@ verdict "the program gets no capabilities" "$(grep -E '^Cap' "$H.out" | grep -v 
 contract capabilities "$H/caps/traces.otf2"
 if have setcap && setcap cap_bpf,cap_perfmon+ep "$TMP/ioprobe" 2>/dev/null; then
 	setpriv --reuid $ME --regid $MINE --clear-groups timeout 30 "$TMP/ioprobe" -o "$H/file" -- cat /etc/hostname >"$H.out" 2>"$H.err" </dev/null
-	verdict "capabilities of the file" "$([ $? = 0 ] && grep -q '^ISOC' "$H.out" && ! grep 'not probed' "$H.out" || cat "$H.err")"
+	verdict "capabilities of the file" "$([ $? = 0 ] && grep -q '^ISOC' "$H.err" && ! grep 'not probed' "$H.err" || cat "$H.err")"
 	setcap -r "$TMP/ioprobe"
 else
 	skip "capabilities of the file" "setcap does not work here"

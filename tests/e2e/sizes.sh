@@ -4,21 +4,20 @@
 # comments, and against what the files hold.
 . "$(dirname "$0")/../lib/e2e.sh"
 
-# sized NAME COMMAND...: records with a summary as JSON in out; fails unless all went well.
+# sized NAME COMMAND...: records; fails unless all went well.
 sized() {
 	local name=$1
 	[ -x "$P/${name%%.*}" ] || { skip "$name" "its library is not installed"; return 1; }
 	fresh "$name" >/dev/null
-	record "$name" --json -- "${@:2}"
+	record "$name" -- "${@:2}"
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
-	sed -i -n '/^{/,$p' "$TMP/$name/out"
 	contract "$name"
 }
 
 # objects NAME EXPRESSION...: true of the summary: layers and objects are dictionaries of counts by name, and by layer and name.
 objects() {
 	local text
-	text=$(limited 60 "$PYTHON" "$TESTS/lib/objects.py" "$TMP/$1/out" "${@:2}" 2>&1) && { ok "$1, objects"; return 0; }
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/objects.py" "$TMP/$1/trace/summary.json" "${@:2}" 2>&1) && { ok "$1, objects"; return 0; }
 	not_ok "$1, objects" "$text"
 }
 

@@ -186,7 +186,7 @@ running_job() {
 		"while [ ! -e $TMP/running_job/data/end ]; do sleep 0.1; done"
 	JOB=$(as games sbatch --parsable -D /tmp -o "$TMP/running_job/job.out" -N2 -n2 "$TMP/running_job/script")
 	wait_for_file "$TMP/running_job/data/started"
-	env --default-signal=INT "$IOPROBE" --job "$JOB" -o "$TMP/running_job/trace" >"$TMP/running_job/out" 2>"$TMP/running_job/err" & recorder=$!
+	env --default-signal=INT "$IOPROBE" --job "$JOB" -o "$TMP/running_job/trace" --summary "$TMP/running_job/out" >"$TMP/running_job/stdout" 2>"$TMP/running_job/err" & recorder=$!
 	wait_for_line "$TMP/running_job/err" 'recording' 30 || not_ok running_job "not ready: $(said "$TMP/running_job")"
 	touch "$TMP/running_job/data/go"
 	wait_for_file "$TMP/running_job/data/1/child" 20

@@ -31,11 +31,11 @@ fresh() { rm -rf "$TMP/$1"; mkdir -p "$TMP/$1/data"; echo "$TMP/$1"; }
 # The last lines of what a recorder said, for the reason of a failure.
 said() { tail -n 3 "$1/err" | cut -c 1-300; }
 
-# record NAME [OPTION...] -- COMMAND...: launches under ioprobe; the archive is in $TMP/NAME/trace, output in out and err beside it.
+# record NAME [OPTION...] -- COMMAND...: launches under ioprobe; the archive is in $TMP/NAME/trace, the summary in out, output in stdout and err.
 # Sets STATUS. The folder $TMP/NAME must exist (fresh).
 record() {
 	local dir=$TMP/$1
-	limited "${LIMIT:-90}" "$IOPROBE" -o "$dir/trace" "${@:2}" >"$dir/out" 2>"$dir/err" </dev/null
+	limited "${LIMIT:-90}" "$IOPROBE" -o "$dir/trace" --summary "$dir/out" "${@:2}" >"$dir/stdout" 2>"$dir/err" </dev/null
 	STATUS=$?
 }
 

@@ -56,7 +56,7 @@ static int side_files_open(struct side_files *sides, const struct attempt *attem
 	*sides = (struct side_files){ .names = { "collectives.json", "summary.json", attempt->options->summary_file } };
 	for (size_t i = 0; i < NSIDES && sides->names[i]; i++) {
 		unlink(sides->names[i]);
-		sides->v[i] = fopen(sides->names[i], "wxe");
+		sides->v[i] = fopen(sides->names[i], "w+xe");
 		if (!sides->v[i]) {
 			int error = -errno;
 
@@ -88,7 +88,7 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 
 	if (ret)
 		return ret;
-	ret = summary_sink_create(&sinks->summary, sides->v[TEXT] ? sides->v[TEXT] : text, attempt->options->json);
+	ret = summary_sink_create(&sinks->summary, sides->v[TEXT] ? sides->v[TEXT] : text, false);
 	if (!ret)
 		ret = size_sink_create(&sinks->size, whole_job);
 	if (!ret)
@@ -116,6 +116,21 @@ static int replay_into(struct spool_reader *spool, struct sinks *sinks, const ch
 	return ret;
 }
 
+/* What the worker hands over: the text, and if it is wanted a NUL and what is in summary.json. */
+static int add_json(FILE *text, FILE *json)
+{
+	char part[65536];
+	size_t n;
+
+	errno = 0;
+	if (fputc(0, text) == EOF || fflush(json) || fseek(json, 0, SEEK_SET))
+		return errno ? -errno : -EIO;
+	while ((n = fread(part, 1, sizeof(part), json)))
+		if (fwrite(part, 1, n, text) != n)
+			return errno ? -errno : -EIO;
+	return ferror(json) ? -EIO : 0;
+}
+
 static int write_all(struct spool_reader *spool, bool whole_job, const struct attempt *attempt, FILE *text, char *err, size_t err_len)
 {
 	struct side_files sides = { 0 };
@@ -128,6 +143,8 @@ static int write_all(struct spool_reader *spool, bool whole_job, const struct at
 		otf2_sink_whole_job(sinks.otf2);
 	if (!ret)
 		ret = replay_into(spool, &sinks, attempt->out->path, err, err_len);
+	if (!ret && attempt->options->json && add_json(text, sides.v[SUMMARY]))
+		fprintf(stderr, "ioprobe: %s/summary.json cannot be read\n", attempt->out->path);
 	closed = side_files_close(&sides, !ret);
 	if (!ret && closed) {
 		snprintf(err, err_len, "%s: the files beside the archive cannot be written: %s", attempt->out->path, strerror(-closed));
@@ -233,6 +250,13 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 	return ret;
 }
 
+/* An error stays in the stream (ferror), for its owner to report. */
+static void hand_over(FILE *to, const char *text, size_t len)
+{
+	if (to && fwrite(text, 1, len, to) == len)
+		fflush(to);
+}
+
 int archive_write(const struct output *out, const struct archive_options *options, char *err, size_t err_len)
 {
 	struct attempt attempt = { out, options };
@@ -242,8 +266,13 @@ int archive_write(const struct output *out, const struct archive_options *option
 	size_t len;
 	int ret = worker_run(&worker, &text, &len, err, err_len);
 
-	if (!ret && options->summary && (fwrite(text, 1, len, options->summary) != len || fflush(options->summary)))
-		fprintf(stderr, "ioprobe: the summary cannot be written: %s\n", strerror(errno));
+	if (!ret) {
+		size_t text_len = strnlen(text, len);
+
+		hand_over(options->text, text, text_len);
+		if (text_len < len)
+			hand_over(options->json, text + text_len + 1, len - text_len - 1);
+	}
 	free(text);
 	return ret;
 }

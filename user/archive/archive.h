@@ -12,9 +12,8 @@
 #include "privilege/output.h"
 
 struct archive_options {
-	bool json;                      /* the summary as JSON instead of text */
-	FILE *summary;                  /* where it is printed, or */
-	const char *summary_file;       /* the file below the directory that it is written to */
+	FILE *text, *json;              /* where the summary is written as text and as JSON, NULL: nowhere; see ferror() */
+	const char *summary_file;       /* a file below the directory that the text is written to instead, NULL: none */
 	bool keep_spool;
 	bool replace;                   /* also a complete archive, where the files beside it may not be */
 	unsigned limit_s;               /* given up after this time, 0: never */

@@ -103,13 +103,13 @@ static int fail(const char *message)
 }
 
 /* Archive and summary. The spool stays if there is no archive of it. */
-static int write_archive(const struct record_arguments *a, const struct output *out)
+static int write_archive(struct record_arguments *a, const struct output *out)
 {
-	const struct archive_options options = { .json = a->json, .summary = stdout, .keep_spool = a->settings.keep_spool };
+	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .keep_spool = a->settings.keep_spool };
 	char err[1024] = "";
 
 	if (!archive_write(out, &options, err, sizeof(err)))
-		return 0;
+		return summary_output_close(&a->summary, err, sizeof(err)) ? fail(err) : 0;
 	fail(err);
 	fprintf(stderr, "ioprobe: the records are kept in %s/" OUTPUT_SPOOL ": ioprobe recover %s\n", a->dir, a->dir);
 	return 1;
@@ -159,7 +159,11 @@ static int record(struct record_arguments *a, const struct table_set *set)
 
 	if (output_create(&out, &a->caller, a->dir, err, sizeof(err)))
 		return fail(err);
-	ret = record_to(a, set, &out);
+	ret = summary_output_open(&a->summary, &a->caller, cli_quiet(), err, sizeof(err));
+	if (ret)
+		output_discard(&out);
+	ret = ret ? fail(err) : record_to(a, set, &out);
+	summary_output_close(&a->summary, err, sizeof(err));
 	output_close(&out);
 	return ret;
 }

@@ -12,7 +12,7 @@
 
 enum {
 	OPT_NODE = 256, OPT_ENV_FROM,
-	OPT_JSON, OPT_KEEP_SPOOL,
+	OPT_SUMMARY, OPT_JSON, OPT_KEEP_SPOOL,
 	OPT_DURATION, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE,
 	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
 	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_SHARED,
@@ -35,7 +35,10 @@ const struct cli_option record_options[] = {
 	{ "output", 'o', "DIR",
 	  "Write the archive to DIR/traces.otf2; DIR is made as the calling user, or is an empty directory of "
 	  "that user", "ioprobe-NAME-TIME" },
-	{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
+	{ "summary", OPT_SUMMARY, "FILE", "Write the summary's text to FILE; 'none': nowhere", "stderr; nowhere with --quiet" },
+	{ "json", OPT_JSON, "[FILE]",
+	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, where there is no program, whose stdout "
+	  "it is", NULL },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, "Keep the records as they were captured, in DIR/spool", NULL },
 
 	{ NULL, 0, NULL, "Bounds, at which the recording ends and the program goes on", NULL },
@@ -162,6 +165,8 @@ static void check_targets(struct record_arguments *a, const struct cli *cli)
 			   a->node ? a->node : "");
 	if (a->node && !a->job)
 		cli_error(cli, "--node is for --job");
+	if (a->command && a->summary.want_json && !a->summary.json_file)
+		cli_error(cli, "--json needs a file where there is a PROGRAM, whose stdout is its own: --json=FILE");
 	if (a->env_from && !a->command)
 		cli_error(cli, "--env-from is for a PROGRAM");
 }
@@ -191,7 +196,8 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_ENV_FROM: a->env_from = cli_pid(cli, "--env-from", value); break;
 	case 'o': set_output(a, value, cli); break;
 	case OPT_MAX_OVERHEAD: set_share(&a->max_overhead, value, cli); break;
-	case OPT_JSON: a->json = true; break;
+	case OPT_SUMMARY: a->summary.text_file = value; break;
+	case OPT_JSON: a->summary.want_json = true; a->summary.json_file = value; break;
 	case OPT_FORCE: a->force = true; break;
 	case OPT_SOCKETS: a->sockets = true; break;
 	case OPT_DEVICE: a->device = true; break;

@@ -12,6 +12,7 @@
 
 #include "capture/settings.h"
 #include "cmd/cli.h"
+#include "cmd/summary_output.h"
 #include "privilege/identity.h"
 #include "proc/members.h"
 
@@ -29,7 +30,8 @@ struct record_arguments {
 	double max_overhead;                    /* < 0: not given */
 	const char *tables[64];
 	size_t ntables;
-	bool json, sockets, device, mmap_faults, force;
+	struct summary_output summary;
+	bool sockets, device, mmap_faults, force;
 	unsigned method;
 	uint64_t ring_bytes;
 	struct settings settings;

@@ -5,7 +5,9 @@
  */
 #include "cmd/commands.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "archive/archive.h"
 
@@ -23,7 +25,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 
 static int recover(const struct arguments *a)
 {
-	struct archive_options archive = { .json = a->json, .summary = stdout, .keep_spool = true };
+	struct archive_options archive = { .text = a->json ? NULL : stdout, .json = a->json ? stdout : NULL, .keep_spool = true };
 	struct identity owner = { 0 };
 	struct output out;
 	char err[1024] = "";
@@ -31,6 +33,10 @@ static int recover(const struct arguments *a)
 
 	if (!ret)
 		ret = archive_write(&out, &archive, err, sizeof(err));
+	if (!ret && (fflush(stdout) || ferror(stdout))) {
+		snprintf(err, sizeof(err), "the summary cannot be written to stdout: %s", strerror(errno));
+		ret = -EIO;
+	}
 	output_close(&out);
 	identity_deinit(&owner);
 	if (ret)
