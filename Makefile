@@ -78,6 +78,10 @@ check-faults:		## faults at 200 random moments (FAULTS=n, SEED=n), full disks an
 	$(Q)$(MAKE) --no-print-directory all programs
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/faults/run
 
+.PHONY: check-distributions
+check-distributions:	## builds, demo and tests in fresh Debian 12, 13 and sid (DISTRIBUTIONS="debian12 ..."); an hour (root)
+	$(Q)tests/distributions/run $(DISTRIBUTIONS)
+
 .PHONY: demo
 demo:			## install what the demo needs, trace a parallel netCDF program and show the result
 	$(Q)tools/install-deps.sh
