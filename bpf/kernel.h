@@ -69,7 +69,7 @@ struct signal_struct { atomic_t live; };
 struct xol_area { unsigned long vaddr; };
 struct uprobes_state { struct xol_area *xol_area; };
 struct mm_struct {
-	unsigned long mmap_base, start_stack, env_start, env_end;
+	unsigned long mmap_base, task_size, start_stack, env_start, env_end;
 	unsigned long saved_auxv[46];   /* or more */
 	struct uprobes_state uprobes_state;
 };

@@ -87,6 +87,8 @@ struct counters {
 	u64 privileged;         /* programs with other rights than their user's, not recorded */
 	u64 entry_only;         /* calls whose return was not to be observed: it may be another stack's */
 	u64 unread_environments; /* of new programs: whether they belong to the job could not be seen */
+	u64 compat_programs;    /* of the 32-bit ABIs (i386, x32), whose system calls have other numbers and arguments: not recorded */
+	u64 compat_calls;       /* system calls by the 32-bit entry whose numbers are recorded ones among the others */
 };
 
 struct {
@@ -243,6 +245,17 @@ static __always_inline struct process *process_of(struct thread *t)
 {
 	u32 slot = t->process;
 	return slot ? bpf_map_lookup_elem(&processes, &slot) : 0;
+}
+
+#define FOUR_GIB (1ull << 32)
+
+/* Of the program that this task's memory belongs to: of i386 or x32. Counted when it is seen first. */
+static __always_inline void count_compat(u32 recording, struct task_struct *task)
+{
+	u64 size = BPF_CORE_READ(task, mm, task_size);
+
+	if (size && size <= FOUR_GIB)
+		COUNT(recording, compat_programs, 1);
 }
 
 /* Functions of their own, so that the verifier looks at them once. */

@@ -113,8 +113,12 @@ int ioprobe_enter(u64 *ctx)
 		return 0;
 	task = bpf_get_current_task_btf();
 	t = thread_of(task);
-	if (!t || is_compat(task))
+	if (!t)
 		return 0;
+	if (is_compat(task)) {
+		COUNT(t->recording, compat_calls, 1);
+		return 0;
+	}
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;

@@ -217,6 +217,7 @@ int process_exec(u64 *ctx)
 		return 0;
 	}
 	new_program(t);
+	count_compat(t->recording, task);
 	key = process_key(t);
 	if (recording_by(t->recording)->any_constants)
 		bpf_map_delete_elem(&constants, &key);          /* their addresses were the old program's */
@@ -277,8 +278,10 @@ int take_threads(struct bpf_iter__task *ctx)
 	t = thread_create(task, target->recording);
 	if (!t)
 		return 0;
-	if (!target->process)
+	if (!target->process) {
 		target->process = process_allocate(target->recording, tgid);
+		count_compat(target->recording, task);
+	}
 	t->process = target->process;
 	table_of_found(t, task);
 	recording_by(target->recording)->threads_taken++;

@@ -8,7 +8,7 @@ C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += fd_tables
 C_PROGRAMS += libaio uring sockets device faults
-C_PROGRAMS += coroutines coroutines_bare cancel_points strings
+C_PROGRAMS += coroutines coroutines_bare cancel_points strings compat
 CXX_PROGRAMS := exceptions cancel left
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
@@ -20,6 +20,9 @@ PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static e
 PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
+
+# Of the 32-bit ABIs, where there is a compiler for them.
+PROGRAMS += $(if $(shell printf 'int main(void) { return 0; }' | $(CC) -m32 -x c -o /dev/null - 2>/dev/null && echo yes),$(P)/compat_i386)
 
 # The same programs with musl, dynamic and static.
 MUSL := $(addprefix $(P)/musl/,streams strings cancel_points)
@@ -58,6 +61,11 @@ $(addprefix $(P)/,$(C_PROGRAMS)): $(P)/%: tests/programs/%.c tests/programs/gold
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< $(if $(shell grep -l 'nest\.h' $<),$(NEST)) -lpthread
+
+$(P)/compat_i386: tests/programs/compat.c tests/programs/golden.h
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -m32 -o $@ $<
 
 $(MUSL) $(MUSL:%=%_static): $(P)/musl/%: tests/programs/golden.h tests/programs/nest.c
 	$(say) MUSL $@

@@ -541,7 +541,7 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 {
 	int cpus = libbpf_num_possible_cpus(), err;
 	struct { uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
-			 unread_environments; }
+			 unread_environments, compat_programs, compat_calls; }
 		*per_cpu;
 	uint32_t slot = slot_of(kernel);
 
@@ -560,6 +560,8 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 		counts->privileged += per_cpu[i].privileged;
 		counts->entry_only += per_cpu[i].entry_only;
 		counts->unread_environments += per_cpu[i].unread_environments;
+		counts->compat_programs += per_cpu[i].compat_programs;
+		counts->compat_calls += per_cpu[i].compat_calls;
 	}
 	counts->missed_programs = programs_missed(kernel->programs) - kernel->missed_before;
 	free(per_cpu);

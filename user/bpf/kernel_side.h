@@ -127,7 +127,7 @@ uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(v
 
 struct kernel_counts {
 	uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged,
-		entry_only, unread_environments, missed_programs;
+		entry_only, unread_environments, compat_programs, compat_calls, missed_programs;
 };
 int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts);
 

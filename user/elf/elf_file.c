@@ -327,8 +327,10 @@ static int check_header(struct elf_file *file, const char **reason)
 		*reason = "not an ELF file";
 		return -ENOEXEC;
 	}
-	if (n > EI_CLASS && header.e_ident[EI_CLASS] != ELFCLASS64)
-		*reason = "a 32-bit ELF file, or one of an unknown class";
+	if (n > EI_CLASS && header.e_ident[EI_CLASS] == ELFCLASS32)
+		*reason = "a 32-bit ELF file: 32-bit programs are not recorded, nor are their system calls";
+	else if (n > EI_CLASS && header.e_ident[EI_CLASS] != ELFCLASS64)
+		*reason = "an ELF file of an unknown class";
 	else if (n < (ssize_t)sizeof(header))
 		*reason = truncated;
 	else if (header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != MACHINE)

@@ -384,6 +384,8 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "mapped_faults_left_out", "page faults were on files that a filter leaves out" },
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
 		{ "waits_not_followed", "calls that wait for requests were not looked at" },
+		{ "compat_programs", "32-bit programs (i386, x32) ran: neither their system calls nor their library calls are recorded" },
+		{ "compat_calls", "or more system calls by the kernel's 32-bit entry are not recorded" },
 		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 		{ "unreported_ends", "processes ended without a record of their end: when is not known" },
