@@ -90,6 +90,21 @@ recordings() {
 	says "kernel thread, said" err "process 2: .*kernel"
 }
 
+# What the policy says, not only whether it can be read.
+policies() {
+	printf '%s\n' 'record user alice' 'record all' 'skip user root' 'output /site/%j' 'max-size 10GiB' 'max-jobs 8' >"$D/policy"
+	status_of "check-policy" 0 "$IOPROBE" serve --check-policy --policy "$D/policy"
+	says "check-policy, rule" out '^ +1 +record user alice$'
+	says "check-policy, rule that is never used" out 'never used: rule 2'
+	says "check-policy, setting" out '^ +max-jobs +8 \(4 of them for users\)$'
+	says "check-policy, recorder's setting" out '^ +max-size +10GiB$'
+	status_of "check-policy, default" 0 "$IOPROBE" serve --check-policy
+	says "check-policy, default rule" out 'record comment ioprobe'
+	echo 'record everything' >"$D/policy"
+	status_of "check-policy, mistake" 1 "$IOPROBE" serve --check-policy --policy "$D/policy"
+	says "check-policy, mistake, said" err "^ioprobe: $D/policy:1: "
+}
+
 manuals() {
 	local page text
 	"$TESTS/../tools/manual" "$IOPROBE" "$D/man" 2>"$D/err" || { not_ok manuals "$(said "$D")"; return; }
@@ -119,6 +134,7 @@ says "version, said" out "^ioprobe [0-9]+\\.[0-9]+"
 help_texts
 table
 mistakes
+policies
 manuals
 completion
 recordings

@@ -88,6 +88,15 @@ damaged_state() {
 	verdict "damaged_state" "$([ -e "$SERVICE_DIR/state-n1/jobs/505.json.damaged" ] && grep -q '505.json: cannot read the state' "$SERVICE_DIR/n1.log" || tail -n 1 "$SERVICE_DIR/n1.log")"
 }
 
+# One row for each job, with times and sizes, and the reason below it: 502 failed (archive_limit).
+job_table() {
+	ask n1 status >"$TMP/table" 2>&1
+	verdict "job_table, header" "$(head -n 1 "$TMP/table" | grep -Eq '^JOB +USER +PHASE +STARTED +TIME +RECORDS +SIZE +OUTPUT$' || head -n 1 "$TMP/table")"
+	verdict "job_table, row" "$(grep -Eq '^502 +games +failed +20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8} +[0-9]+:[0-9]{2}:[0-9]{2} +[1-9][0-9]* +[0-9.]+ ([KM]i)?B  /' "$TMP/table" ||
+		grep -A1 '^502' "$TMP/table")"
+	verdict "job_table, reason" "$(grep -A1 '^502 ' "$TMP/table" | tail -n 1 | grep -q '^ .*took longer than 2 s' || grep -A1 '^502' "$TMP/table")"
+}
+
 # What a whole recording calls must be in the unit's filter. (systemd 252 and later can say what its groups hold without a running systemd.)
 unit() {
 	local calls allowed level
@@ -130,4 +139,5 @@ service_start n1 'record comment ioprobe' 'spare 1'
 killed_archiving
 empty_directories
 damaged_state
+job_table
 unit

@@ -216,7 +216,7 @@ requests() {
 	job_starts "$JOB"
 	refused "requests, duplicate start" "being recorded already" ask n1 start --job "$JOB" --uid 5 --gid 60 --always
 	refused "requests, stop without start" "is not being recorded" ask n1 stop --job 4000000
-	refused "requests, no such job" "nothing is known of job 4000000" ask n1 status --job 4000000
+	refused "requests, no such job" "job 4000000 is not known" ask n1 status --job 4000000
 	refused "requests, another user's stop" "another user's" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" stop --job "$JOB"
 	refused "requests, another user's process" "not yours" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" start --pid $$
 	refused "requests, no id" "is no job id" ask n1 start --job ../x --uid 5 --gid 60 --always

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/job_status.h"
 #include "service/wire.h"
 
 #define PROLOG_LIMIT_MS 90      /* of a prolog and an epilog */
@@ -171,26 +172,24 @@ static int refuse(const char *socket, int err)
 	return 1;
 }
 
-static void print_status(const json_t *job, bool json)
+static void print_status(const json_t *job, bool json, bool first)
 {
-	if (json) {
-		json_dumpf(job, stdout, JSON_COMPACT | JSON_SORT_KEYS);
-		putchar('\n');
+	if (!json) {
+		job_status_print(job, first);
 		return;
 	}
-	printf("%-12s %-10s %-10s %s%s%s\n", wire_text(job, "id"), wire_text(job, "user"), wire_text(job, "phase"),
-	       strchr(wire_text(job, "output"), '%') ? "" : wire_text(job, "output"), *wire_text(job, "message") ? "  " : "",
-	       wire_text(job, "message"));
+	json_dumpf(job, stdout, JSON_COMPACT | JSON_SORT_KEYS);
+	putchar('\n');
 }
 
-static int take_answer(const json_t *answer, const struct arguments *a)
+static int take_answer(const json_t *answer, const struct arguments *a, bool first)
 {
 	bool ok = json_is_true(json_object_get(answer, "ok"));
 
 	if (!ok)
 		fprintf(stderr, "ioprobe: %s\n", wire_text(answer, "message"));
 	else if (!strcmp(a->request, "status"))
-		print_status(answer, a->json);
+		print_status(answer, a->json, first);
 	else
 		printf("%s\n", wire_text(answer, "message"));
 	return !ok;
@@ -210,7 +209,7 @@ static int take_answers(int fd, const struct arguments *a, bool *ended, int *ans
 			break;
 		*ended = json_is_true(json_object_get(answer, "end"));
 		if (!*ended) {
-			*ret |= take_answer(answer, a);
+			*ret |= take_answer(answer, a, !*answers);
 			++*answers;
 			*ended = !status || !json_is_true(json_object_get(answer, "ok"));
 		}
@@ -233,7 +232,7 @@ static int ask(const struct arguments *a)
 	if (err)
 		return refuse(a->socket, err);
 	if (!answers && !strcmp(a->request, "status") && json_object_get(a->message, "job")) {
-		fprintf(stderr, "ioprobe: nothing is known of job %s\n", wire_text(a->message, "job"));
+		fprintf(stderr, "ioprobe: job %s is not known to the service\n", wire_text(a->message, "job"));
 		return 1;
 	}
 	return ret;

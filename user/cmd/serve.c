@@ -45,12 +45,17 @@ static int fail(const char *message)
 static int check_policy(const char *path)
 {
 	struct policy policy = { 0 };
-	char err[512] = "no policy: give --policy FILE";
-	int ret = path ? policy_read(&policy, path, err, sizeof(err)) : 1;
+	char err[512] = "out of memory";
+	int ret = path ? policy_read(&policy, path, err, sizeof(err)) : policy_init(&policy);
 
-	if (path)
-		policy_deinit(&policy);
-	return ret ? fail(err) : 0;
+	if (!ret) {
+		printf("%s%s\n", path ? path : "The default policy", path ? ": no mistakes" : " (give a file by --policy):");
+		policy_print(&policy, stdout);
+	}
+	policy_deinit(&policy);
+	if (ret)
+		return fail(err);
+	return fflush(stdout) ? fail("cannot write to standard output") : 0;
 }
 
 static int run_serve(struct cli *cli)
@@ -78,7 +83,7 @@ static int run_serve(struct cli *cli)
 const struct cli_command command_serve = {
 	.name = "serve",
 	.summary = "Run the node's service, which records a batch system's jobs",
-	.usage = (const char *const []){ "[--policy FILE] [OPTION...]", "--check-policy --policy FILE", NULL },
+	.usage = (const char *const []){ "[--policy FILE] [OPTION...]", "--check-policy [--policy FILE]", NULL },
 	.description = "Run the node's service in the foreground: it records the jobs that 'ioprobe job' names, each by a process "
 		"of its own. SIGHUP reads the policy again, SIGTERM ends the service and leaves the recordings running.",
 	.options = (const struct cli_option[]){

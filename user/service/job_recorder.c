@@ -394,6 +394,20 @@ static int finish(struct job_recorder *r, const char *recording_error)
 	return failed(r, message);
 }
 
+static void note_result(struct job_recorder *r, const struct recorder_result *result)
+{
+	struct identity_saved saved;
+	struct stat st;
+
+	json_object_set_new(r->job, "records", json_integer(result->records));
+	json_object_set_new(r->job, "lost", json_integer(result->lost));
+	if (identity_begin(&r->owner, &saved))
+		return;
+	if (!fstatat(r->out.dir, OUTPUT_SPOOL, &st, AT_SYMLINK_NOFOLLOW))
+		json_object_set_new(r->job, "record_bytes", json_integer(st.st_size));
+	identity_end(&saved);
+}
+
 /* Processes that are in another recording of the shared programs can be recorded by others only. */
 static void leave_shared(const struct job_recorder *r, struct recorder_options *options)
 {
@@ -435,6 +449,7 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 		state_set(r->state, r->job, "empty", "no process of the job was seen on this node");
 		return 0;
 	}
+	note_result(r, &result);
 	return finish(r, err);
 }
 

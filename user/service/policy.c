@@ -37,6 +37,11 @@ static const struct { const char *name; bool words; } tests[] = {
 	[TEST_COMMENT] = { "comment", true }, [TEST_SAMPLE] = { "sample", true }, [TEST_ENV] = { "env", true },
 };
 
+const char *policy_test_name(enum policy_test test)
+{
+	return tests[test].name;
+}
+
 static int add_rule(struct policy *policy, const struct policy_rule *rule)
 {
 	struct policy_rule *grown = realloc(policy->rules, (policy->nrules + 1) * sizeof(*grown));

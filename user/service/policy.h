@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The site's policy: which jobs are recorded, where to, and how much that may cost. README has the grammar.
+ * The site's policy: which jobs are recorded, where to, and how much that may cost. tools/slurm/policy.md has the grammar.
  */
 #ifndef IOPROBE_POLICY_H
 #define IOPROBE_POLICY_H
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "service/state.h"
 
@@ -49,6 +50,11 @@ int policy_init(struct policy *policy);
  * the same. */
 int policy_read(struct policy *policy, const char *path, char *err, size_t err_len);
 void policy_deinit(struct policy *policy);
+
+/* "all", "user", … */
+const char *policy_test_name(enum policy_test test);
+/* Rules and settings as the service uses them, with notes on rules that cannot match. */
+void policy_print(const struct policy *policy, FILE *out);
 
 /* How many recordings that users started may run at once. */
 unsigned policy_user_jobs(const struct policy *policy);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proc/procfs.h"
@@ -105,11 +106,23 @@ json_t *state_load(const char *path)
 	return job;
 }
 
+static void note_time(json_t *job, const char *phase)
+{
+	json_t *times = json_object_get(job, "times");
+
+	if (!json_is_object(times)) {
+		times = json_object();
+		json_object_set_new(job, "times", times);
+	}
+	json_object_set_new(times, phase, json_integer(time(NULL)));
+}
+
 static void set(const char *path, json_t *job, const char *phase, const char *message, bool sync)
 {
 	json_t *text = json_string(message);
 	int err;
 
+	note_time(job, phase);
 	json_object_set_new(job, "phase", json_string(phase));
 	json_object_set_new(job, "message", text ? text : json_string("(not UTF-8)"));
 	err = save(path, job, sync);

@@ -6,7 +6,8 @@
  * A job is a JSON object: "id" (of the recording), "job" (the batch system's id), "by" (uid of the client that started it), "uid",
  * "gid", "user", "account", "comment", "cluster", "node", "work_dir", "entries" (of its programs' environment), "pids" (instead of
  * these), "output" (pattern, then directory), "site_len" and "made_len" (of it, owner.h), "log", "idle_limit" and "archive_limit"
- * (seconds), "phase", "message", "pid" and "start_ticks" (of the recorder), "recovered".
+ * (seconds), "phase", "message", "pid" and "start_ticks" (of the recorder), "recovered"; "times" (an object: when
+ * each phase began, in seconds of CLOCK_REALTIME), "records", "lost" and "record_bytes" (when the recording has ended).
  */
 #ifndef IOPROBE_STATE_H
 #define IOPROBE_STATE_H

@@ -5,6 +5,7 @@
 #include "util/quantity.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -43,4 +44,16 @@ bool quantity_ns(const char *text, uint64_t *out)
 	static const struct unit units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
 
 	return parse_quantity(text, units, sizeof(units) / sizeof(units[0]), out);
+}
+
+char *quantity_format_bytes(uint64_t bytes, char *text, size_t len)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = bytes;
+	size_t unit = 0;
+
+	for (; value >= 1024; unit++)
+		value /= 1024;
+	snprintf(text, len, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+	return text;
 }
