@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Reads the global definitions and the properties of an archive. Definitions of other recorders may come in any order of reference and
+ * with gaps; what refers to nothing is unknown.
+ */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <otf2/otf2.h>
+
+#include "otf2/otf2_library.h"
+#include "trace/layers.h"
+#include "trace/properties.h"
+
+struct reading { struct trace *trace; const char *problem; uint64_t max_ref; };
+
+void *trace_grow(void **v, size_t *n, size_t *cap, size_t size)
+{
+	if (*n == *cap) {
+		size_t more = *cap ? *cap * 2 : 64;
+		void *grown = realloc(*v, more * size);
+
+		if (!grown)
+			return NULL;
+		*v = grown;
+		*cap = more;
+	}
+	return memset((char *)*v + (*n)++ * size, 0, size);
+}
+
+/* A damaged reference must not take all memory: there cannot be more definitions than bytes in their file. */
+static uint64_t definition_bytes(const char *anchor)
+{
+	char path[4300];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%.*s.def", (int)(strlen(anchor) > 5 ? strlen(anchor) - 5 : 0), anchor);
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+/* Element ref of an array, made with all before it; NULL without memory or if ref is out of range. */
+static void *at(void **v, size_t *n, size_t *cap, size_t size, uint32_t ref, uint64_t max)
+{
+	if (ref >= max)
+		return NULL;
+	while (*n <= ref)
+		if (!trace_grow(v, n, cap, size))
+			return NULL;
+	return (char *)*v + (size_t)ref * size;
+}
+
+#define AT(array, ref) ({ \
+	typeof((array).v) slot_ = at((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v), ref, r->max_ref); \
+	if (!slot_) \
+		return stop(r, "a definition is out of range, or memory is short"); \
+	slot_; })
+
+static OTF2_CallbackCode stop(struct reading *r, const char *problem)
+{
+	r->problem = problem;
+	return OTF2_CALLBACK_INTERRUPT;
+}
+
+#define ON(name, ...) static OTF2_CallbackCode on_##name(void *data, __VA_ARGS__)
+
+ON(clock, uint64_t resolution, uint64_t begin, uint64_t length, uint64_t realtime)
+{
+	struct reading *r = data;
+
+	r->trace->resolution = resolution ? resolution : 1000000000;
+	r->trace->begin = begin;
+	r->trace->length = length;
+	r->trace->realtime_ns = realtime == OTF2_UNDEFINED_TIMESTAMP ? TRACE_UNKNOWN : realtime;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(string, OTF2_StringRef ref, const char *text)
+{
+	struct reading *r = data;
+	char **slot = AT(r->trace->strings, ref);
+
+	free(*slot);
+	*slot = strdup(text);
+	return *slot ? OTF2_CALLBACK_SUCCESS : stop(r, "out of memory");
+}
+
+ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_StringRef name, OTF2_IoParadigmClass class,
+   OTF2_IoParadigmFlag flags, uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types,
+   const OTF2_AttributeValue *values)
+{
+	struct reading *r = data;
+	struct trace_paradigm *p = AT(r->trace->paradigms, ref);
+
+	(void)class, (void)flags;
+	*p = (struct trace_paradigm){ trace_string(r->trace, name), NULL, layer_by_name(trace_string(r->trace, identification)) };
+	for (uint8_t i = 0; i < n; i++)
+		if (properties[i] == OTF2_IO_PARADIGM_PROPERTY_VERSION && types[i] == OTF2_TYPE_STRING)
+			p->version = trace_string(r->trace, values[i].stringRef);
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(tree_node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class, OTF2_SystemTreeNodeRef parent)
+{
+	struct reading *r = data;
+	struct trace_node *node = AT(r->trace->nodes, ref);
+
+	*node = (struct trace_node){ trace_string(r->trace, name), trace_string(r->trace, class), parent };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+/* Score-P has no property for it, but names its processes so. */
+static int64_t rank_of_name(const char *name)
+{
+	int64_t rank;
+
+	return name && sscanf(name, "MPI Rank %" SCNd64, &rank) == 1 ? rank : -1;
+}
+
+ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
+   OTF2_LocationGroupRef creator)
+{
+	struct reading *r = data;
+	struct trace_group *g = AT(r->trace->groups, ref);
+
+	(void)type, (void)creator;
+	*g = (struct trace_group){ trace_string(r->trace, name), parent, rank_of_name(trace_string(r->trace, name)), TRACE_UNKNOWN, TRACE_UNKNOWN };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+{
+	struct reading *r = data;
+	const char *text = trace_string(r->trace, name);
+	struct trace_group *g = group < r->trace->groups.n ? &r->trace->groups.v[group] : NULL;
+
+	if (!g || !text)
+		return OTF2_CALLBACK_SUCCESS;
+	if (!strcmp(text, OTF2_PROPERTY_RANK) && type == OTF2_TYPE_UINT32)
+		g->rank = value.uint32;
+	else if (!strcmp(text, "IOPROBE::BEGIN_NS") && type == OTF2_TYPE_UINT64)
+		g->begin_ns = value.uint64;
+	else if (!strcmp(text, "IOPROBE::END_NS") && type == OTF2_TYPE_UINT64)
+		g->end_ns = value.uint64;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(location, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
+{
+	struct reading *r = data;
+	struct trace_location *l;
+
+	if (type != OTF2_LOCATION_TYPE_CPU_THREAD)
+		return OTF2_CALLBACK_SUCCESS;
+	l = TRACE_ADD(r->trace->locations);
+	if (!l)
+		return stop(r, "out of memory");
+	*l = (struct trace_location){ .id = id, .events = events, .name = trace_string(r->trace, name), .group = group };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
+   OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
+{
+	struct reading *r = data;
+	struct trace_region *region = AT(r->trace->regions, ref);
+	const char *function = trace_string(r->trace, canonical), *said = trace_string(r->trace, description);
+
+	(void)flags, (void)file, (void)begin, (void)end;
+	region->name = trace_string(r->trace, name) ? trace_string(r->trace, name) : "?";
+	region->metadata = role == OTF2_REGION_ROLE_FILE_IO_METADATA;
+	region->io = region->metadata || role == OTF2_REGION_ROLE_FILE_IO;
+	region->layer = layer_by_name(said);
+	if (region->layer == LAYER_NONE || region->layer == LAYER_OTHER)
+		region->layer = layer_of_function(function ? function : region->name, region->io, paradigm == OTF2_PARADIGM_MPI);
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n,
+   const uint64_t *members)
+{
+	struct reading *r = data;
+	struct trace_members *group = AT(r->trace->members, ref);
+
+	(void)name, (void)paradigm, (void)flags, (void)members;
+	*group = (struct trace_members){ type == OTF2_GROUP_TYPE_COMM_SELF ? 1 : n, type == OTF2_GROUP_TYPE_COMM_LOCATIONS };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(comm, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+{
+	struct reading *r = data;
+	struct trace_comm *comm = AT(r->trace->comms, ref);
+
+	(void)parent, (void)flags;
+	*comm = (struct trace_comm){ trace_string(r->trace, name), group,
+				     group < r->trace->members.n ? r->trace->members.v[group].n : TRACE_NONE };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(attribute, OTF2_AttributeRef ref, OTF2_StringRef name, OTF2_StringRef description, OTF2_Type type)
+{
+	struct reading *r = data;
+	struct trace_attribute *a = AT(r->trace->attributes, ref);
+
+	(void)description;
+	*a = (struct trace_attribute){ trace_string(r->trace, name), type };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(source, OTF2_SourceCodeLocationRef ref, OTF2_StringRef file, uint32_t line)
+{
+	struct reading *r = data;
+	struct trace_site *site = AT(r->trace->sites, ref);
+
+	*site = (struct trace_site){ trace_string(r->trace, file), NULL, line };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(context, OTF2_CallingContextRef ref, OTF2_RegionRef region, OTF2_SourceCodeLocationRef source, OTF2_CallingContextRef parent)
+{
+	struct reading *r = data;
+	struct trace_context *context = AT(r->trace->contexts, ref);
+
+	*context = (struct trace_context){ region, source, parent };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_StringRef name, uint32_t scope, bool directory)
+{
+	struct trace_file *f = AT(r->trace->files, ref);
+
+	f->name = trace_string(r->trace, name);
+	f->scope = scope;
+	f->directory = directory;
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+{
+	return add_file(data, ref, name, scope, false);
+}
+
+ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+{
+	return add_file(data, ref, name, scope, true);
+}
+
+/* Lustre's stripe numbers are strings in other recorders' archives. */
+static uint64_t number(struct reading *r, OTF2_Type type, OTF2_AttributeValue value)
+{
+	const char *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
+
+	return type == OTF2_TYPE_UINT64 ? value.uint64 : type == OTF2_TYPE_UINT32 ? value.uint32 : text ? strtoull(text, NULL, 10) : 0;
+}
+
+ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+{
+	struct reading *r = data;
+	const char *key = trace_string(r->trace, name), *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
+	struct trace_file *f = file < r->trace->files.n ? &r->trace->files.v[file] : NULL;
+
+	if (!f || !key)
+		return OTF2_CALLBACK_SUCCESS;
+	if (!strcmp(key, "Mount Point"))
+		f->mount_point = text;
+	else if (!strcmp(key, "Mount Source"))
+		f->mount_source = text;
+	else if (!strcmp(key, "File system"))
+		f->fs_type = text;
+	else if (!strcmp(key, "Stripe Size"))
+		f->stripe_bytes = number(r, type, value);
+	else if (!strcmp(key, "Stripe Count"))
+		f->stripe_count = number(r, type, value);
+	else if (!strcmp(key, "Block Size"))
+		f->block_bytes = number(r, type, value);
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags,
+   OTF2_CommRef comm, OTF2_IoHandleRef parent)
+{
+	struct reading *r = data;
+	struct trace_handle *h = AT(r->trace->handles, ref);
+
+	(void)flags;
+	*h = (struct trace_handle){ trace_string(r->trace, name), file, paradigm, comm, parent };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
+{
+	OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
+
+	if (!c)
+		return NULL;
+#define SET(type, name) OTF2_GlobalDefReaderCallbacks_Set##type##Callback(c, on_##name)
+	SET(ClockProperties, clock);
+	SET(String, string);
+	SET(IoParadigm, io_paradigm);
+	SET(SystemTreeNode, tree_node);
+	SET(LocationGroup, group);
+	SET(LocationGroupProperty, group_property);
+	SET(Location, location);
+	SET(Region, region);
+	SET(Group, members);
+	SET(Comm, comm);
+	SET(Attribute, attribute);
+	SET(SourceCodeLocation, source);
+	SET(CallingContext, context);
+	SET(IoRegularFile, file);
+	SET(IoDirectory, directory);
+	SET(IoFileProperty, file_property);
+	SET(IoHandle, handle);
+#undef SET
+	return c;
+}
+
+static int read_definitions(struct reading *r, OTF2_Reader *reader, char *err, size_t err_len)
+{
+	OTF2_GlobalDefReaderCallbacks *callbacks = callbacks_new();
+	OTF2_GlobalDefReader *definitions = OTF2_Reader_GetGlobalDefReader(reader);
+	OTF2_ErrorCode code = OTF2_ERROR_INTEGRITY_FAULT;
+	uint64_t n;
+
+	if (callbacks && definitions)
+		code = OTF2_Reader_RegisterGlobalDefCallbacks(reader, definitions, callbacks, r);
+	if (code == OTF2_SUCCESS)
+		code = OTF2_Reader_ReadAllGlobalDefinitions(reader, definitions, &n);
+	if (callbacks)
+		OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
+	if (!r->problem && code == OTF2_SUCCESS)
+		return 0;
+	snprintf(err, err_len, "%s: cannot read its definitions: %s", r->trace->dir, r->problem ? r->problem : otf2_library_message(code));
+	return r->problem ? -EBADMSG : otf2_library_errno(code);
+}
+
+int trace_open(struct trace *trace, const char *dir, const char *anchor, char *err, size_t err_len)
+{
+	struct reading r = { trace, NULL, definition_bytes(anchor) };
+	OTF2_Reader *reader;
+	int ret;
+
+	memset(trace, 0, sizeof(*trace));
+	snprintf(trace->dir, sizeof(trace->dir), "%s", dir);
+	trace->anchor = anchor;
+	trace->resolution = 1000000000;
+	trace->realtime_ns = TRACE_UNKNOWN;
+	otf2_library_watch();
+	reader = OTF2_Reader_Open(anchor);
+	if (!reader) {
+		snprintf(err, err_len, "%s: cannot open it as an OTF2 archive: %s", dir, otf2_library_message(OTF2_ERROR_INTEGRITY_FAULT));
+		return -EBADMSG;
+	}
+	OTF2_Reader_SetSerialCollectiveCallbacks(reader);
+	ret = read_definitions(&r, reader, err, err_len);
+	if (!ret && (ret = trace_properties_read(trace, reader)))
+		snprintf(err, err_len, "%s: cannot read its properties: %s", dir, strerror(-ret));
+	OTF2_Reader_Close(reader);
+	return ret;
+}
+
+void trace_close(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->strings.n; i++)
+		free(trace->strings.v[i]);
+	free(trace->strings.v);
+	free(trace->regions.v);
+	free(trace->paradigms.v);
+	free(trace->files.v);
+	free(trace->handles.v);
+	free(trace->groups.v);
+	free(trace->locations.v);
+	free(trace->nodes.v);
+	free(trace->comms.v);
+	free(trace->members.v);
+	free(trace->attributes.v);
+	free(trace->sites.v);
+	free(trace->contexts.v);
+	free(trace->notes.v);
+	memset(trace, 0, sizeof(*trace));
+}

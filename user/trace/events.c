@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * OTF2's events become the visitor's: references are checked, times are nanoseconds since the trace's beginning, attributes are found.
+ */
+#include "trace/events.h"
+
+#define PROGRESS_EVERY 4096
+
+#define EVENT(name, ...) static OTF2_CallbackCode on_##name(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data, \
+							    OTF2_AttributeList *attributes, __VA_ARGS__)
+#define BEGIN_EVENT \
+	struct events_state *s = data; \
+	const uint64_t ns = trace_ns(s->trace, time); \
+	(void)location, (void)position, (void)attributes, (void)ns; \
+	if (!counted(s)) \
+		return OTF2_CALLBACK_INTERRUPT
+#define END_EVENT return OTF2_CALLBACK_SUCCESS
+
+static bool counted(struct events_state *s)
+{
+	if (++s->count % PROGRESS_EVERY == 0)
+		++*s->progress;
+	s->overrun = s->count > s->limit;
+	return !s->overrun;
+}
+
+static uint32_t checked(uint32_t ref, size_t n)
+{
+	return ref < n ? ref : TRACE_NONE;
+}
+
+static uint32_t handle_of(const struct events_state *s, uint32_t ref)
+{
+	return checked(ref, s->trace->handles.n);
+}
+
+static uint64_t known(uint64_t value)
+{
+	return value == OTF2_UNDEFINED_UINT64 ? TRACE_UNKNOWN : value;
+}
+
+/* The call site, TRACE_NONE if the event has none. */
+static uint32_t site_of(const struct events_state *s, OTF2_AttributeList *attributes)
+{
+	uint32_t n = OTF2_AttributeList_GetNumberOfElements(attributes);
+
+	for (uint32_t i = 0; i < n; i++) {
+		OTF2_AttributeRef ref;
+		OTF2_AttributeValue value;
+		OTF2_Type type;
+
+		if (OTF2_AttributeList_GetAttributeByIndex(attributes, i, &ref, &type, &value) != OTF2_SUCCESS)
+			continue;
+		if (type == OTF2_TYPE_SOURCE_CODE_LOCATION)
+			return checked(value.sourceCodeLocationRef, s->trace->sites.n);
+		if (type == OTF2_TYPE_CALLING_CONTEXT && value.callingContextRef < s->trace->contexts.n)
+			return value.callingContextRef | TRACE_SITE_CONTEXT;
+	}
+	return TRACE_NONE;
+}
+
+EVENT(enter, OTF2_RegionRef region)
+{
+	BEGIN_EVENT;
+	s->visitor->enter(s->worker, ns, checked(region, s->trace->regions.n), site_of(s, attributes));
+	END_EVENT;
+}
+
+EVENT(leave, OTF2_RegionRef region)
+{
+	BEGIN_EVENT;
+	struct trace_leave leave = { .mapped_handle = TRACE_NONE };
+	uint32_t n = OTF2_AttributeList_GetNumberOfElements(attributes);
+
+	for (uint32_t i = 0; i < n; i++) {
+		OTF2_AttributeRef ref;
+		OTF2_AttributeValue value;
+		OTF2_Type type;
+
+		if (OTF2_AttributeList_GetAttributeByIndex(attributes, i, &ref, &type, &value) != OTF2_SUCCESS)
+			continue;
+		if (ref == s->attributes.error && type == OTF2_TYPE_INT32) {
+			leave.error = value.int32;
+			leave.failed = true;
+		} else if (ref == s->attributes.failed) {
+			leave.failed = true;
+		} else if (ref == s->attributes.abandoned) {
+			leave.abandoned = true;
+		} else if (ref == s->attributes.mapped_handle) {
+			leave.mapped_handle = handle_of(s, value.ioHandleRef);
+		} else if (ref == s->attributes.mapped_bytes) {
+			leave.mapped_bytes = value.uint64;
+		}
+	}
+	s->visitor->leave(s->worker, ns, checked(region, s->trace->regions.n), &leave);
+	END_EVENT;
+}
+
+EVENT(begin, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperationFlag flags, uint64_t bytes, uint64_t id)
+{
+	BEGIN_EVENT;
+	struct trace_op op = {
+		.id = id, .bytes = known(bytes), .offset = TRACE_UNKNOWN, .handle = handle_of(s, handle),
+		.kind = mode == OTF2_IO_OPERATION_MODE_READ ? OP_READ : mode == OTF2_IO_OPERATION_MODE_WRITE ? OP_WRITE : OP_FLUSH,
+		.non_blocking = flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING, .collective = flags & OTF2_IO_OPERATION_FLAG_COLLECTIVE,
+	};
+
+	if (s->attributes.offset != TRACE_NONE)
+		OTF2_AttributeList_GetUint64(attributes, s->attributes.offset, &op.offset);
+	s->visitor->begin(s->worker, ns, &op);
+	END_EVENT;
+}
+
+EVENT(complete, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
+{
+	BEGIN_EVENT;
+	s->visitor->complete(s->worker, ns, handle_of(s, handle), id, known(bytes));
+	END_EVENT;
+}
+
+static void handle_event(struct events_state *s, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position)
+{
+	s->visitor->handle(s->worker, ns, event, handle_of(s, handle), other, position);
+}
+
+EVENT(create, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFlag creation, OTF2_IoStatusFlag status)
+{
+	BEGIN_EVENT;
+	(void)mode, (void)creation;
+	/* appended data goes to the end of the file, wherever that is */
+	handle_event(s, ns, HANDLE_CREATE, handle, TRACE_NONE, status & OTF2_IO_STATUS_FLAG_APPEND ? TRACE_UNKNOWN : 0);
+	END_EVENT;
+}
+
+EVENT(destroy, OTF2_IoHandleRef handle)
+{
+	BEGIN_EVENT;
+	handle_event(s, ns, HANDLE_DESTROY, handle, TRACE_NONE, TRACE_UNKNOWN);
+	END_EVENT;
+}
+
+EVENT(duplicate, OTF2_IoHandleRef old, OTF2_IoHandleRef new, OTF2_IoStatusFlag status)
+{
+	BEGIN_EVENT;
+	(void)status;
+	handle_event(s, ns, HANDLE_DUPLICATE, old, handle_of(s, new), TRACE_UNKNOWN);
+	END_EVENT;
+}
+
+EVENT(seek, OTF2_IoHandleRef handle, int64_t request, OTF2_IoSeekOption whence, uint64_t result)
+{
+	BEGIN_EVENT;
+	(void)request, (void)whence;
+	handle_event(s, ns, HANDLE_SEEK, handle, TRACE_NONE, known(result));
+	END_EVENT;
+}
+
+EVENT(lock, OTF2_IoHandleRef handle, OTF2_LockType type)
+{
+	BEGIN_EVENT;
+	(void)type;
+	handle_event(s, ns, HANDLE_LOCK, handle, TRACE_NONE, TRACE_UNKNOWN);
+	END_EVENT;
+}
+
+EVENT(unlock, OTF2_IoHandleRef handle, OTF2_LockType type)
+{
+	BEGIN_EVENT;
+	(void)type;
+	handle_event(s, ns, HANDLE_UNLOCK, handle, TRACE_NONE, TRACE_UNKNOWN);
+	END_EVENT;
+}
+
+EVENT(delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
+{
+	BEGIN_EVENT;
+	(void)paradigm;
+	handle_event(s, ns, HANDLE_DELETE, TRACE_NONE, checked(file, s->trace->files.n), TRACE_UNKNOWN);
+	END_EVENT;
+}
+
+/* Events that are counted only: the definition's number of events is of all of them. */
+#define COUNTED(name, ...) EVENT(name, __VA_ARGS__) { BEGIN_EVENT; END_EVENT; }
+COUNTED(issued, OTF2_IoHandleRef handle __attribute__((unused)), uint64_t id __attribute__((unused)))
+COUNTED(status, OTF2_IoHandleRef handle __attribute__((unused)), OTF2_IoStatusFlag flags __attribute__((unused)))
+
+OTF2_ErrorCode events_register(OTF2_Reader *reader, OTF2_EvtReader *events, struct events_state *state)
+{
+	OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
+	OTF2_ErrorCode code;
+
+	if (!c)
+		return OTF2_ERROR_MEM_ALLOC_FAILED;
+#define SET(type, name) OTF2_EvtReaderCallbacks_Set##type##Callback(c, on_##name)
+	SET(Enter, enter);
+	SET(Leave, leave);
+	SET(IoOperationBegin, begin);
+	SET(IoOperationComplete, complete);
+	SET(IoOperationIssued, issued);
+	SET(IoOperationTest, issued);
+	SET(IoOperationCancelled, issued);
+	SET(IoCreateHandle, create);
+	SET(IoDestroyHandle, destroy);
+	SET(IoDuplicateHandle, duplicate);
+	SET(IoSeek, seek);
+	SET(IoAcquireLock, lock);
+	SET(IoReleaseLock, unlock);
+	SET(IoTryLock, lock);
+	SET(IoDeleteFile, delete);
+	SET(IoChangeStatusFlags, status);
+#undef SET
+	code = OTF2_Reader_RegisterEvtCallbacks(reader, events, c, state);
+	OTF2_EvtReaderCallbacks_Delete(c);
+	return code;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What an archive says of its own completeness, and which attributes its events have.
+ */
+#include "trace/properties.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "otf2/otf2_library.h"
+
+#define MAX_NOTES 200
+
+/* The text is kept with the trace's strings. NULL if there is no such property. */
+static const char *property(struct trace *trace, OTF2_Reader *reader, const char *name)
+{
+	char full[64], *value = NULL, **kept;
+
+	snprintf(full, sizeof(full), "IOPROBE::%s", name);
+	if (OTF2_Reader_GetProperty(reader, full, &value) != OTF2_SUCCESS)
+		value = NULL;
+	otf2_library_watch();           /* an absent property is no failure */
+	if (!value)
+		return NULL;
+	kept = TRACE_ADD(trace->strings);
+	if (kept)
+		*kept = value;
+	else
+		free(value);
+	return kept ? value : NULL;
+}
+
+static uint64_t number(struct trace *trace, OTF2_Reader *reader, const char *name)
+{
+	const char *value = property(trace, reader, name);
+
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+static int read_notes(struct trace *trace, OTF2_Reader *reader)
+{
+	uint64_t n = number(trace, reader, "NOTES");
+
+	for (uint64_t i = 1; i <= n && i <= MAX_NOTES; i++) {
+		char key[40];
+		const char *text;
+
+		snprintf(key, sizeof(key), "NOTE_%04" PRIu64, i);
+		text = property(trace, reader, key);
+		if (text) {
+			const char **slot = TRACE_ADD(trace->notes);
+
+			if (!slot)
+				return -ENOMEM;
+			*slot = text;
+		}
+	}
+	return 0;
+}
+
+static void append(char *text, size_t len, const char *format, uint64_t n)
+{
+	size_t used = strlen(text);
+
+	if (used && used < len)
+		used += snprintf(text + used, len - used, ", ");
+	if (used < len)
+		snprintf(text + used, len - used, format, n);
+}
+
+static void describe_losses(struct trace *trace)
+{
+	char *text = trace->losses;
+	size_t len = sizeof(trace->losses);
+
+	if (!trace->complete)
+		append(text, len, "the recording broke off", 0);
+	if (trace->lost)
+		append(text, len, "%" PRIu64 " records lost", trace->lost);
+	if (trace->missing_ranks) {
+		append(text, len, "ranks missing: ", 0);
+		snprintf(text + strlen(text), len - strlen(text), "%.80s", trace->missing_ranks);
+	}
+	if (trace->filtered)
+		append(text, len, "%" PRIu64 " filters left calls out", trace->filtered);
+}
+
+/* Nanoseconds that a recorded call of a layer costs, IOPROBE::PROBE_NS_<layer>. */
+static void read_probe_costs(struct trace *trace, OTF2_Reader *reader)
+{
+	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
+		char key[48];
+
+		snprintf(key, sizeof(key), "PROBE_NS_%s", trace_layer_name(l));
+		trace->probe_ns[l] = number(trace, reader, key);
+	}
+}
+
+int trace_properties_read(struct trace *trace, OTF2_Reader *reader)
+{
+	char *creator = NULL, **kept;
+	const char *complete;
+
+	if (OTF2_Reader_GetCreator(reader, &creator) == OTF2_SUCCESS && creator) {
+		kept = TRACE_ADD(trace->strings);
+		if (!kept) {
+			free(creator);
+			return -ENOMEM;
+		}
+		trace->creator = *kept = creator;
+	}
+	otf2_library_watch();
+	complete = property(trace, reader, "RECORDING_COMPLETE");
+	trace->ours = complete != NULL;
+	trace->complete = !complete || !strcmp(complete, "yes");
+	trace->lost = number(trace, reader, "LOST_RECORDS");
+	trace->abandoned = number(trace, reader, "ABANDONED_CALLS");
+	trace->filtered = number(trace, reader, "LEFT_OUT");
+	trace->missing_ranks = property(trace, reader, "MISSING_RANKS");
+	trace->command = property(trace, reader, "COMMAND");
+	trace->version = property(trace, reader, "VERSION");
+	trace->kernel = property(trace, reader, "KERNEL");
+	read_probe_costs(trace, reader);
+	describe_losses(trace);
+	return read_notes(trace, reader);
+}
+
+void trace_find_attributes(const struct trace *trace, struct trace_attributes *found)
+{
+	struct { const char *name; uint32_t *ref; } wanted[] = {
+		{ "Offset", &found->offset }, { "errno", &found->error }, { "Failed", &found->failed }, { "Abandoned", &found->abandoned },
+		{ "Mapped handle", &found->mapped_handle }, { "Mapped bytes", &found->mapped_bytes }, { "Variable", &found->variable },
+	};
+
+	for (size_t w = 0; w < sizeof(wanted) / sizeof(*wanted); w++) {
+		*wanted[w].ref = TRACE_NONE;
+		for (uint32_t i = 0; i < trace->attributes.n; i++)
+			if (trace->attributes.v[i].name && !strcmp(trace->attributes.v[i].name, wanted[w].name))
+				*wanted[w].ref = i;
+	}
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * An OTF2 archive as the analysis needs it: definitions in arrays, names resolved, properties of the recording. Archives of ioprobe and
+ * of other recorders: a fact that the archive does not have is REF_NONE, TRACE_UNKNOWN or NULL, never a guess.
+ */
+#ifndef IOPROBE_TRACE_TRACE_H
+#define IOPROBE_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_NONE UINT32_MAX           /* no such reference */
+#define TRACE_UNKNOWN UINT64_MAX        /* bytes, offsets, times that the archive does not have */
+
+#define TRACE_ARRAY(type, name) struct { type *v; size_t n, cap; } name
+/* A new zeroed element at the end; NULL without memory. */
+#define TRACE_ADD(array) ((typeof((array).v))trace_grow((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v)))
+void *trace_grow(void **v, size_t *n, size_t *cap, size_t size);
+
+/* Layers of the I/O stack, from the program down. */
+enum trace_layer { LAYER_ADIOS, LAYER_NETCDF, LAYER_PNETCDF, LAYER_HDF5, LAYER_MPIIO, LAYER_ISOC, LAYER_AIO, LAYER_POSIX, LAYER_MPI, LAYER_OTHER,
+		   LAYER_NONE, LAYERS };
+const char *trace_layer_name(enum trace_layer layer);
+
+struct trace_region { const char *name; enum trace_layer layer; bool io, metadata; };
+struct trace_paradigm { const char *name, *version; enum trace_layer layer; };
+struct trace_file {
+	const char *name, *mount_point, *mount_source, *fs_type;        /* NULL if unknown */
+	uint32_t scope;                 /* system tree node, TRACE_NONE */
+	uint64_t stripe_bytes, stripe_count, block_bytes;               /* 0 if unknown */
+	bool directory;
+};
+struct trace_handle { const char *name; uint32_t file, paradigm, comm, parent; };
+struct trace_group { const char *name; uint32_t node; int64_t rank; uint64_t begin_ns, end_ns; };     /* rank -1: none; times TRACE_UNKNOWN */
+struct trace_location { uint64_t id, events; const char *name; uint32_t group; bool damaged, read; };
+struct trace_node { const char *name, *class; uint32_t parent; };
+struct trace_comm { const char *name; uint32_t group, members; };      /* members: TRACE_NONE if unknown */
+struct trace_members { uint32_t n; bool locations; };
+struct trace_attribute { const char *name; uint8_t type; };
+struct trace_site { const char *file, *function; uint32_t line; };      /* file may be a library's name where the source is not known */
+struct trace_context { uint32_t region, site, parent; };
+
+struct trace {
+	char dir[4096];                 /* as the user named the archive */
+	const char *anchor;             /* name of the anchor file in the current directory */
+	TRACE_ARRAY(char *, strings);
+	TRACE_ARRAY(struct trace_region, regions);
+	TRACE_ARRAY(struct trace_paradigm, paradigms);
+	TRACE_ARRAY(struct trace_file, files);
+	TRACE_ARRAY(struct trace_handle, handles);
+	TRACE_ARRAY(struct trace_group, groups);
+	TRACE_ARRAY(struct trace_location, locations);
+	TRACE_ARRAY(struct trace_node, nodes);
+	TRACE_ARRAY(struct trace_comm, comms);
+	TRACE_ARRAY(struct trace_members, members);
+	TRACE_ARRAY(struct trace_attribute, attributes);
+	TRACE_ARRAY(struct trace_site, sites);
+	TRACE_ARRAY(struct trace_context, contexts);
+	TRACE_ARRAY(const char *, notes);               /* of the recorder, one line each */
+	uint64_t begin, length, resolution;             /* clock: ticks; ticks per second */
+	uint64_t realtime_ns;                           /* CLOCK_REALTIME at begin, TRACE_UNKNOWN */
+	const char *creator, *command, *version, *kernel;
+	bool ours;                      /* recorded by ioprobe */
+	bool complete;                  /* the recorder says that the recording ended in order */
+	uint64_t lost, abandoned, filtered;
+	const char *missing_ranks;      /* as merge names them; NULL if none is known to be missing */
+	uint64_t probe_ns[LAYERS];      /* what a recorded call costs, as the recorder measured it; 0: not in the archive */
+	char losses[512];               /* the same as one line for people, "" if nothing is missing */
+};
+
+/* Attributes that the analysis reads, by the number that the archive gives them; TRACE_NONE. */
+struct trace_attributes { uint32_t offset, error, failed, abandoned, mapped_handle, mapped_bytes, variable; };
+void trace_find_attributes(const struct trace *trace, struct trace_attributes *found);
+
+/* Reads the global definitions and properties of the anchor in the current directory. dir: for messages. Returns 0, or -errno with one
+ * line in err. */
+int trace_open(struct trace *trace, const char *dir, const char *anchor, char *err, size_t err_len);
+void trace_close(struct trace *trace);
+
+static inline const char *trace_string(const struct trace *trace, uint32_t ref)
+{
+	return ref < trace->strings.n && trace->strings.v[ref] ? trace->strings.v[ref] : NULL;
+}
+
+/* Ticks to nanoseconds since the beginning of the trace. */
+static inline uint64_t trace_ns(const struct trace *trace, uint64_t ticks)
+{
+	uint64_t since = ticks > trace->begin ? ticks - trace->begin : 0;
+
+	return trace->resolution == 1000000000 ? since : (uint64_t)((double)since * 1e9 / (double)trace->resolution);
+}
+
+#endif
