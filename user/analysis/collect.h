@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * State of one thread that reads events: the call stack of the location at hand, and what it has gathered of all its locations. Shared by
+ * nest.c (the stack), patterns.c (operations on files) and collect.c (life).
+ */
+#ifndef IOPROBE_ANALYSIS_COLLECT_H
+#define IOPROBE_ANALYSIS_COLLECT_H
+
+#include <stdatomic.h>
+
+#include "analysis/facts.h"
+#include "trace/read.h"
+
+#define MAX_DEPTH 256
+#define MAX_IO_STATS 400000     /* of all threads: files beyond these are one entry, "other files" */
+#define MAX_CALL_STATS 1500000
+#define MAX_INSTANCES 2000000
+
+/* Many data calls below one call, as long as they have one size and one stride. */
+struct run { uint64_t n, size, same_size, last, stride, same_stride; };
+
+struct frame {
+	uint64_t begin_ns, child_ns, system_ns, mpi_ns, frames;
+	uint32_t region, site, handle, file, comm;
+	enum trace_layer layer;
+	enum call_class event;          /* what its events say, CLASS_NONE */
+	bool io, outer, in_init, collective, non_blocking, positioned, replayed;
+	enum trace_op_kind kind;
+	uint32_t ops;
+	uint64_t op_id, asked, moved, offset, unknown;
+	uint64_t below_n[DIRS], below_bytes[DIRS], below_ns, data_ns;
+	struct run run;
+};
+
+struct position { uint32_t epoch, root; uint64_t at; };
+
+struct collector {
+	struct facts *facts;
+	struct shared_counts { atomic_uint io, calls, instances; atomic_ullong merged, dropped; } *shared;
+	_Atomic uint32_t *handle_user;  /* by handle: 1 + the location that moved its position, UINT32_MAX for several */
+	struct trace *trace;
+	uint32_t location, epoch;
+	struct location_stat *stat;
+	struct frame stack[MAX_DEPTH];
+	unsigned depth, skipped;        /* skipped: frames deeper than the stack */
+	struct position *positions;     /* by handle */
+	struct io_stat *io;             /* hashes of the location at hand, and of all before it */
+	struct call_stat *calls;
+	TRACE_ARRAY(struct instance, instances);
+	struct size_times (*sizes)[DIRS][SIZE_BINS];
+	uint64_t size_counts[LAYERS][DIRS][SIZE_BINS];
+	uint64_t bin_ns;
+	bool failed;                    /* out of memory */
+};
+
+extern const struct trace_visitor collect_visitor;
+
+struct collector *collector_new(struct facts *facts, struct shared_counts *shared, _Atomic uint32_t *handle_user);
+void collector_free(struct collector *collector);       /* the hashes' elements are the facts' */
+
+struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer layer);
+
+/* patterns.c: a data operation of a frame that ends. */
+void collect_operation(struct collector *c, struct frame *f, uint64_t ns);
+/* Where an operation without an offset begins, from the position that its handle has. */
+void collect_position(struct collector *c, struct frame *f);
+void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position);
+
+#endif

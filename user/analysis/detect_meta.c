@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Calls that move no data: opens, look-ups, syncs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/detectors.h"
+#include "analysis/words.h"
+
+/* ---- metadata as a whole ---- */
+
+static uint64_t meta_ns(const struct location_stat *s, uint64_t *n)
+{
+	static const enum call_class meta[] = { CLASS_OPEN, CLASS_CLOSE, CLASS_STAT, CLASS_SEEK, CLASS_DELETE, CLASS_META };
+	uint64_t ns = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < sizeof(meta) / sizeof(*meta); i++) {
+		ns += s->class_ns[meta[i]];
+		*n += s->class_n[meta[i]];
+	}
+	return ns;
+}
+
+static void detect_metadata(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	uint32_t most = TRACE_NONE;
+	uint64_t most_ns = 0, n;
+	struct finding *f;
+
+	for (uint32_t i = 0; b && i < a->trace->locations.n; i++) {
+		const struct location_stat *s = &a->facts->locations[i];
+		uint64_t ns = meta_ns(s, &n);
+
+		if (!location_counts(a, i) || ns < a->thresholds.meta_share * s->io_ns || ns <= most_ns)
+			continue;
+		most = i;
+		most_ns = ns;
+	}
+	if (b && most != TRACE_NONE) {
+		most_ns = meta_ns(&a->facts->locations[most], &n);
+		builder_add(b, TRACE_NONE, most, &(struct evidence){ n, 0, most_ns, a->facts->locations[most].first_ns, a->facts->locations[most].last_ns,
+			saving_remove(a, a->facts->lowest, n, most_ns, "time of all metadata calls; some are needed") });
+	}
+	f = builder_finish(b, "%s", "");
+	if (!f)
+		return;
+	f->saving.low_ns = 0;
+	snprintf(f->evidence, sizeof(f->evidence), "%llu calls of the operating system open, close, look up or position files: %.0f %% of the I/O time",
+		 (unsigned long long)f->n, a->facts->locations[most].io_ns ? 100.0 * f->cost_ns / a->facts->locations[most].io_ns : 0.0);
+}
+
+const struct detector detector_P17 = {
+	.code = "P17", .title = "metadata takes much of the I/O time", .on = "POSIX", .needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_STAT) | CLASS_BIT(CLASS_SEEK) | CLASS_BIT(CLASS_DELETE),
+	.when = "calls that open, close, look up, position or remove files take meta_share of the I/O time of a rank",
+	.why = "metadata servers are shared by all jobs, and each call waits for an answer",
+	.topic = "metadata", .test = "reopen", .detect = detect_metadata,
+};
+
+/* ---- the same file opened again and again ---- */
+
+static bool reopen_fires(const struct analysis *a, const struct file_layer *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i]->meta[CLASS_OPEN].n >= a->thresholds.open_count)
+			return true;
+	return false;
+}
+
+/* Only the lookups with an open file behind them have the file; closing belongs to the opens. */
+static struct evidence reopen(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	uint64_t opens = s->meta[CLASS_OPEN].n, n = opens + s->meta[CLASS_CLOSE].n, ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns;
+
+	(void)f;
+	if (opens < 2)
+		return (struct evidence){ 0 };
+	return (struct evidence){ opens, 0, ns, 0, 0, saving_remove(a, a->facts->lowest, n, ns / opens * (opens - 1), "time of all opens but one") };
+}
+
+static void detect_reopen(struct analysis *a, const struct detector *d)
+{
+	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, reopen_fires, reopen }), "%s", "");
+
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "%llu opens of %zu file%s by %u rank%s or thread%s", (unsigned long long)f->n, f->nfiles,
+			 f->nfiles == 1 ? "" : "s", f->nlocations, f->nlocations == 1 ? "" : "s", f->nlocations == 1 ? "" : "s");
+}
+
+const struct detector detector_X07 = {
+	.code = "X07", .title = "a file is opened again and again", .on = "POSIX", .needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE),
+	.when = "one thread opens a data file at least open_count times",
+	.why = "each open and close is a request to the metadata server, and drops what a library had in its cache",
+	.topic = "reopen", .explains = "P17", .test = "reopen", .detect = detect_reopen,
+};
+
+/* ---- sync after every write ---- */
+
+static bool sync_fires(const struct analysis *a, const struct file_layer *f)
+{
+	uint64_t writes = f->sum.dir[DIR_WRITE].n, syncs = f->sum.syncs_after_write;
+
+	return syncs >= a->thresholds.sync_count && writes <= a->thresholds.sync_every * syncs;
+}
+
+static struct evidence syncs(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	uint64_t n = s->meta[CLASS_SYNC].n, ns = s->meta[CLASS_SYNC].ns;
+
+	(void)f;
+	if (n < 2)
+		return (struct evidence){ 0 };
+	return (struct evidence){ n, s->dir[DIR_WRITE].bytes, ns, s->dir[DIR_WRITE].first_ns, s->dir[DIR_WRITE].last_ns,
+				  { true, 0, saving_remove(a, a->facts->lowest, n, ns / n * (n - 1), "").high_ns,
+				    "time of all syncs but one; the data must still reach the disk" } };
+}
+
+static void detect_sync(struct analysis *a, const struct detector *d)
+{
+	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, sync_fires, syncs }), "%s", "");
+
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "%llu syncs of %zu file%s, each after few writes", (unsigned long long)f->n, f->nfiles,
+			 f->nfiles == 1 ? "" : "s");
+}
+
+const struct detector detector_X08 = {
+	.code = "X08", .title = "data is synced after every few writes", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_SYNC),
+	.when = "at least sync_count syncs of a data file follow a write, and there are at most sync_every writes for each",
+	.why = "a sync waits until the disk or server has the data: nothing is collected or overlapped",
+	.topic = "sync", .test = "sync_storm", .detect = detect_sync,
+};
+
+/* ---- look-ups that fail ---- */
+
+static void detect_search(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	struct finding *f;
+
+	for (uint32_t i = 0; b && i < a->trace->locations.n; i++) {
+		const struct location_stat *s = &a->facts->locations[i];
+
+		if (location_counts(a, i) && s->lookup_failed >= a->thresholds.lookup_failed_count &&
+		    s->lookup_failed >= a->thresholds.lookup_failed_share * s->lookups)
+			builder_add(b, TRACE_NONE, i, &(struct evidence){ s->lookup_failed, 0, s->lookup_failed_ns, s->first_ns, s->last_ns,
+				saving_remove(a, a->facts->lowest, s->lookup_failed, s->lookup_failed_ns, "time of the failed look-ups") });
+	}
+	f = builder_finish(b, "%s", "");
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "%llu opens, stats and accesses fail, most of all look-ups; the archive does not have their paths",
+			 (unsigned long long)f->n);
+}
+
+const struct detector detector_X29 = {
+	.code = "X29", .title = "files are searched for where they are not", .on = "POSIX", .needs = NEED_SYSTEM | NEED_ERRORS,
+	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_STAT),
+	.when = "at least lookup_failed_count opens, stats or accesses of one thread fail, and lookup_failed_share of all of them",
+	.why = "each miss is a request to the metadata server; long search paths multiply them by the number of ranks",
+	.topic = "search", .explains = "P17", .test = "search", .detect = detect_search,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * All detectors, in the order of the manual. This list makes the table, --explain and the list of tests. To add a finding: a struct detector in
+ * one of the detect_*.c files, its code here, a case of tests/planted named as its .test, and a line in tests/e2e/report*.sh.
+ */
+#ifndef IOPROBE_ANALYSIS_DETECTORS_H
+#define IOPROBE_ANALYSIS_DETECTORS_H
+
+#include "analysis/analysis.h"
+
+#define DETECTORS(X) \
+	X(P05) X(P06) X(P08) X(P09) X(P10) X(P11) X(P12) X(P17) X(P21) X(P22) X(M02) X(M03) X(S01) \
+	X(X04) X(X05) X(X07) X(X08) X(X18) X(X19) X(X29)
+
+#define X(code) extern const struct detector detector_##code;
+DETECTORS(X)
+#undef X
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * One pass over an archive: collectors in threads, their results in one order.
+ */
+#include "analysis/facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/classify.h"
+#include "analysis/collect.h"
+
+struct collector *collector_new(struct facts *facts, struct shared_counts *shared, _Atomic uint32_t *handle_user)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->facts = facts;
+	c->shared = shared;
+	c->handle_user = handle_user;
+	c->trace = facts->trace;
+	c->bin_ns = trace_ns(facts->trace, facts->trace->begin + facts->trace->length) / BINS + 1;
+	c->positions = calloc(facts->trace->handles.n + 1, sizeof(*c->positions));
+	c->sizes = calloc(FS_KINDS, sizeof(*c->sizes));
+	if (c->positions && c->sizes)
+		return c;
+	collector_free(c);
+	return NULL;
+}
+
+void collector_free(struct collector *c)
+{
+	if (!c)
+		return;
+	HASH_CLEAR(hh, c->io);
+	HASH_CLEAR(hh, c->calls);
+	free(c->positions);
+	free(c->sizes);
+	free(c->instances.v);
+	free(c);
+}
+
+/* ---- before the pass ---- */
+
+static enum trace_layer lowest_layer(const struct trace *t)
+{
+	enum trace_layer lowest = LAYER_ADIOS;
+
+	for (size_t i = 0; i < t->paradigms.n; i++)
+		if (t->paradigms.v[i].layer <= LAYER_POSIX && t->paradigms.v[i].layer > lowest)
+			lowest = t->paradigms.v[i].layer;
+	for (size_t i = 0; i < t->regions.n; i++)
+		if (t->regions.v[i].layer == LAYER_POSIX)
+			lowest = LAYER_POSIX;
+	return lowest;
+}
+
+static uint8_t fs_of(struct facts *f, const char *type)
+{
+	if (!type)
+		return FS_KINDS;
+	for (uint8_t i = 0; i < FS_KINDS; i++) {
+		if (!f->fs_names[i])
+			f->fs_names[i] = type;
+		if (!strcmp(f->fs_names[i], type))
+			return i;
+	}
+	return FS_KINDS;
+}
+
+static int prepare(struct facts *f)
+{
+	const struct trace *t = f->trace;
+	struct trace_attributes attributes;
+
+	f->region_class = calloc(t->regions.n + 1, sizeof(*f->region_class));
+	f->file_class = calloc(t->files.n + 1, sizeof(*f->file_class));
+	f->file_fs = calloc(t->files.n + 1, 1);
+	f->locations = calloc(t->locations.n + 1, sizeof(*f->locations));
+	f->sizes = calloc(FS_KINDS, sizeof(*f->sizes));
+	if (!f->region_class || !f->file_class || !f->file_fs || !f->locations || !f->sizes)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->regions.n; i++)
+		f->region_class[i] = classify_function(t->regions.v[i].name ? t->regions.v[i].name : "", t->regions.v[i].layer);
+	for (size_t i = 0; i < t->files.n; i++) {
+		f->file_class[i] = classify_file(&t->files.v[i]);
+		f->file_fs[i] = f->file_class[i] == FILE_DATA ? fs_of(f, t->files.v[i].fs_type ? t->files.v[i].fs_type : "unknown") : FS_KINDS;
+	}
+	f->lowest = lowest_layer(t);
+	trace_find_attributes(t, &attributes);
+	f->has_offsets = attributes.offset != TRACE_NONE;
+	f->has_errors = attributes.error != TRACE_NONE;
+	f->has_sites = t->sites.n || t->contexts.n;
+	return 0;
+}
+
+/* ---- after it ---- */
+
+static int io_order(const void *a, const void *b)
+{
+	const struct io_stat *x = *(struct io_stat *const *)a, *y = *(struct io_stat *const *)b;
+
+	if (x->key.file != y->key.file)
+		return x->key.file < y->key.file ? -1 : 1;
+	if (x->key.layer != y->key.layer)
+		return x->key.layer < y->key.layer ? -1 : 1;
+	return x->key.location < y->key.location ? -1 : x->key.location > y->key.location;
+}
+
+static int call_order(const void *a, const void *b)
+{
+	const struct call_stat *x = *(struct call_stat *const *)a, *y = *(struct call_stat *const *)b;
+
+	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+static int instance_order(const void *a, const void *b)
+{
+	const struct instance *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->ordinal != y->ordinal)
+		return x->ordinal < y->ordinal ? -1 : 1;
+	return x->location < y->location ? -1 : x->location > y->location;
+}
+
+static void add_sizes(struct facts *f, const struct collector *c)
+{
+	for (int fs = 0; fs < FS_KINDS; fs++)
+		for (int d = 0; d < DIRS; d++)
+			for (int b = 0; b < SIZE_BINS; b++) {
+				struct size_times *to = &f->sizes[fs][d][b];
+				const struct size_times *from = &c->sizes[fs][d][b];
+
+				for (int i = 0; i < TIME_BINS; i++)
+					to->n[i] += from->n[i];
+				to->count += from->count;
+				to->bytes += from->bytes;
+				to->ns += from->ns;
+			}
+	for (int l = 0; l < LAYERS; l++)
+		for (int d = 0; d < DIRS; d++)
+			for (int b = 0; b < SIZE_BINS; b++)
+				f->size_counts[l][d][b] += c->size_counts[l][d][b];
+}
+
+static int take(struct facts *f, struct collector *c)
+{
+	struct io_stat *io, *next_io;
+	struct call_stat *call, *next_call;
+
+	HASH_ITER(hh, c->io, io, next_io) {
+		struct io_stat **slot = TRACE_ADD(f->io);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = io;
+	}
+	HASH_ITER(hh, c->calls, call, next_call) {
+		struct call_stat **slot = TRACE_ADD(f->calls);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = call;
+	}
+	for (size_t i = 0; i < c->instances.n; i++) {
+		struct instance *slot = TRACE_ADD(f->instances);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = c->instances.v[i];
+	}
+	add_sizes(f, c);
+	return c->failed ? -ENOMEM : 0;
+}
+
+/* Positions that several locations moved were replayed wrongly on each of them. */
+static void mark_doubtful(struct facts *f, const _Atomic uint32_t *users)
+{
+	bool *shared = calloc(f->trace->files.n + 1, 1);
+
+	for (size_t h = 0; shared && h < f->trace->handles.n; h++)
+		if (users[h] == UINT32_MAX && f->trace->handles.v[h].file < f->trace->files.n)
+			shared[f->trace->handles.v[h].file] = true;
+	for (size_t i = 0; shared && i < f->io.n; i++)
+		if (f->io.v[i]->key.file < f->trace->files.n && shared[f->io.v[i]->key.file])
+			f->io.v[i]->dir[DIR_READ].doubtful = f->io.v[i]->dir[DIR_WRITE].doubtful = true;
+	free(shared);
+}
+
+static void count_trace(struct facts *f)
+{
+	const struct trace *t = f->trace;
+
+	f->wall_ns = trace_ns(t, t->begin + t->length);
+	for (size_t i = 0; i < t->groups.n; i++) {
+		f->nranks += t->groups.v[i].rank >= 0;
+		f->has_wall |= t->groups.v[i].begin_ns != TRACE_UNKNOWN;
+	}
+	for (size_t i = 0; i < t->nodes.n; i++)
+		f->nnodes += t->nodes.v[i].class && !strcmp(t->nodes.v[i].class, "node");
+	for (size_t i = 0; i < t->locations.n; i++)
+		f->damaged += t->locations.v[i].damaged || !t->locations.v[i].read;
+	for (size_t i = 0; i < f->io.n; i++)
+		for (int d = 0; d < DIRS && f->io.v[i]->key.layer == f->lowest && f->io.v[i]->key.file != TRACE_NONE; d++) {
+			const struct dir_stat *s = &f->io.v[i]->dir[d];
+
+			if (f->file_class[f->io.v[i]->key.file] != FILE_DATA)
+				continue;
+			f->offsets_known += s->positioned;
+			f->offsets_unknown += s->n - s->positioned;
+		}
+}
+
+static int gather(struct facts *f, void **collectors, unsigned n, const struct shared_counts *shared, const _Atomic uint32_t *users)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < n && !ret; i++)
+		ret = take(f, collectors[i]);
+	if (ret)
+		return ret;
+	qsort(f->io.v, f->io.n, sizeof(*f->io.v), io_order);
+	qsort(f->calls.v, f->calls.n, sizeof(*f->calls.v), call_order);
+	qsort(f->instances.v, f->instances.n, sizeof(*f->instances.v), instance_order);
+	f->merged_files = shared->merged;
+	f->dropped_instances = shared->dropped;
+	mark_doubtful(f, users);
+	count_trace(f);
+	return 0;
+}
+
+int facts_read(struct facts *f, struct trace *trace, unsigned nworkers, char *err, size_t err_len)
+{
+	struct shared_counts shared = { 0 };
+	_Atomic uint32_t *users = calloc(trace->handles.n + 1, sizeof(*users));
+	void **collectors = calloc(nworkers, sizeof(*collectors));
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	f->trace = trace;
+	ret = users && collectors ? prepare(f) : -ENOMEM;
+	for (unsigned i = 0; i < nworkers && !ret; i++)
+		if (!(collectors[i] = collector_new(f, &shared, users)))
+			ret = -ENOMEM;
+	if (!ret) {
+		ret = trace_read(trace, &collect_visitor, collectors, nworkers, err, err_len);
+		if (!ret && (ret = gather(f, collectors, nworkers, &shared, users)))
+			snprintf(err, err_len, "%.200s: out of memory", trace->dir);
+	} else {
+		snprintf(err, err_len, "%.200s: out of memory", trace->dir);
+	}
+	for (unsigned i = 0; collectors && i < nworkers; i++)
+		collector_free(collectors[i]);
+	free(collectors);
+	free(users);
+	return ret;
+}
+
+void facts_free(struct facts *f)
+{
+	for (size_t i = 0; i < f->io.n; i++) {
+		extents_free(f->io.v[i]->dir[DIR_READ].extents);
+		extents_free(f->io.v[i]->dir[DIR_WRITE].extents);
+		free(f->io.v[i]);
+	}
+	for (size_t i = 0; i < f->calls.n; i++)
+		free(f->calls.v[i]);
+	free(f->io.v);
+	free(f->calls.v);
+	free(f->instances.v);
+	free(f->region_class);
+	free(f->file_class);
+	free(f->file_fs);
+	free(f->locations);
+	free(f->sizes);
+	memset(f, 0, sizeof(*f));
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What one pass over an archive leaves behind: counts, bytes and times per file, location and layer, and per function and call site. All
+ * of it is sums, minima and maxima of single locations, so that the result does not depend on the number of threads.
+ */
+#ifndef IOPROBE_ANALYSIS_FACTS_H
+#define IOPROBE_ANALYSIS_FACTS_H
+
+#include "analysis/extents.h"
+#include "trace/trace.h"
+#include "util/hash.h"
+
+/* What a call does. */
+enum call_class {
+	CLASS_READ, CLASS_WRITE, CLASS_OPEN, CLASS_CLOSE, CLASS_STAT, CLASS_SEEK, CLASS_SYNC, CLASS_LOCK, CLASS_RESIZE, CLASS_DEFINE, CLASS_REDEFINE,
+	CLASS_ATTRIBUTE, CLASS_DELETE, CLASS_MAP, CLASS_INIT, CLASS_META, CLASS_NONE, CLASSES
+};
+const char *call_class_name(enum call_class class);
+
+enum file_class { FILE_DATA, FILE_LOG, FILE_SYSTEM, FILE_PROGRAM, FILE_SCRATCH, FILE_NONE, FILE_CLASSES };
+const char *file_class_name(enum file_class class);
+
+enum { DIR_READ, DIR_WRITE, DIRS };
+
+#define SMALL_BYTES (1024 * 1024)
+#define TINY_BYTES 4096
+#define NEAR_BYTES (1024 * 1024)        /* a forward jump up to this is no random access */
+#define BINS 256                /* of a location's time line */
+#define SIZE_BINS 32            /* powers of two */
+#define TIME_BINS 128           /* quarters of powers of two, of nanoseconds */
+#define FS_KINDS 4              /* file system types that are told apart by the cost model */
+
+/* Reads or writes of one location on one file at one layer. */
+struct dir_stat {
+	uint64_t n, bytes, asked, unknown, ns;
+	uint64_t small, small_bytes, small_ns, tiny, tiny_ns;
+	uint64_t positioned, sequential, near, random, random_ns, unaligned;   /* of those whose offset is known */
+	uint64_t again, again_bytes, again_ns;  /* data that this location has read or written before */
+	uint64_t collective, non_blocking, empty, empty_run, short_n;
+	uint64_t collective_ns, independent_ns;
+	uint64_t below_collective, below_collective_bytes;      /* inside a collective call of MPI-IO */
+	uint64_t nested, nested_bytes;  /* inside a call of an upper layer */
+	uint64_t first_ns, last_ns, max_ns, min_offset, end;
+	uint64_t last_end;              /* of the operation before */
+	bool doubtful;                  /* threads share the position that offsets were replayed from */
+	struct extents *extents;        /* NULL where they are not kept */
+};
+
+struct io_stat {
+	UT_hash_handle hh;
+	struct { uint32_t file, location, layer; } key;
+	struct dir_stat dir[DIRS];
+	struct { uint64_t n, ns, failed; } meta[CLASSES];
+	uint64_t calls, ns;             /* frames of this layer whose handle is on the file; those inside others of the layer are not counted twice */
+	/* work of this layer that calls of upper layers did not ask for */
+	uint64_t reads_in_write, reads_in_write_bytes, reads_in_write_ns;
+	uint64_t writes_in_create, writes_in_create_bytes, writes_in_create_ns;
+	uint64_t reads_in_define, reads_in_define_bytes, writes_in_define, writes_in_define_bytes, define_data_ns;
+	uint64_t meta_writes, meta_writes_ns, meta_reads, meta_reads_ns;        /* small, inside calls that are no data calls */
+	uint64_t syncs_after_write, since_sync;
+	uint64_t collectives;           /* ordinal of the next collective data call */
+};
+
+/* Calls of one function from one site on one file by one location. */
+struct call_stat {
+	UT_hash_handle hh;
+	struct { uint32_t region, file, site, location; } key;
+	enum call_class class;
+	uint64_t n, failed, ns, max_ns, own_ns, system_ns, mpi_ns, frames;      /* frames: recorded calls inside, this one included */
+	uint64_t asked[DIRS], below_n[DIRS], below_bytes[DIRS], below_ns;
+	uint64_t most_below, uniform, uniform_ns;       /* data calls below one call; calls whose many small data calls below are alike */
+	uint64_t outer_n, outer_ns, outer_data_ns;      /* of those that are in no other I/O call */
+	uint64_t collective, first_ns, last_ns;
+	int32_t error;
+};
+
+/* One rank's part of a collective data call. */
+struct instance {
+	uint32_t file, ordinal, location, region, comm;
+	uint64_t enter_ns, leave_ns, asked, system_ns, system_bytes, system_n;
+};
+
+struct location_stat {
+	uint64_t first_ns, last_ns, frames[LAYERS], events;
+	struct { uint64_t calls, failed, ns, system_ns, bytes[DIRS], unknown[DIRS]; } layer[LAYERS];
+	uint64_t io_ns;                 /* outermost I/O calls */
+	uint64_t class_ns[CLASSES], class_n[CLASSES];   /* calls of the lowest layer, by what they do */
+	uint64_t mpi_ns, library_ns, init_ns;   /* inside outermost I/O calls */
+	uint64_t abandoned, mismatched;
+	uint64_t lookup_failed, lookups, lookup_failed_ns;      /* opens, stats, accesses by name */
+	float busy[3][BINS];            /* ns of outermost reads, writes, others */
+	float data[BINS];               /* bytes of the lowest layer on data files */
+};
+
+/* Times of the lowest layer's data calls by size. */
+struct size_times { uint32_t n[TIME_BINS]; uint64_t count, bytes, ns; };
+
+struct facts {
+	struct trace *trace;
+	enum call_class *region_class;          /* by region: what its name says */
+	enum file_class *file_class;            /* by file */
+	uint8_t *file_fs;                       /* by file: index of its file system type, FS_KINDS if none */
+	const char *fs_names[FS_KINDS];
+	struct location_stat *locations;        /* by location */
+	TRACE_ARRAY(struct io_stat *, io);      /* ordered by file, layer, location */
+	TRACE_ARRAY(struct call_stat *, calls); /* ordered by region, file, site, location */
+	TRACE_ARRAY(struct instance, instances); /* ordered by file, ordinal, location */
+	struct size_times (*sizes)[DIRS][SIZE_BINS];    /* FS_KINDS */
+	uint64_t size_counts[LAYERS][DIRS][SIZE_BINS];
+	uint64_t merged_files, dropped_instances;       /* beyond the bounds of memory */
+	enum trace_layer lowest;                /* the layer whose operations are the lowest in this trace */
+	uint64_t offsets_known, offsets_unknown, unknown_sizes;
+	uint64_t wall_ns, nranks, nnodes, damaged;      /* wall: of the whole trace */
+	bool has_sites, has_errors, has_offsets, has_wall;
+};
+
+/* Reads the archive in the current directory. Returns 0, or -errno with one line in err. */
+int facts_read(struct facts *facts, struct trace *trace, unsigned nworkers, char *err, size_t err_len);
+void facts_free(struct facts *facts);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Evidence of many files and locations becomes one finding: its cost is that of the location that pays most, never a sum over ranks.
+ */
+#include "analysis/finding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct builder {
+	struct analysis *a;
+	const struct detector *detector;
+	struct evidence *locations;     /* by location; n 0: nothing of it */
+	TRACE_ARRAY(struct finding_file, files);
+	uint64_t n, bytes, begin_ns, end_ns;
+	bool unknown;                   /* a saving is not known */
+};
+
+const char *severity_name(enum severity severity)
+{
+	static const char *const names[] = { "note", "warn", "high" };
+
+	return names[severity];
+}
+
+/* ---- gathering ---- */
+
+struct builder *builder_new(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = calloc(1, sizeof(*b));
+
+	if (b)
+		b->locations = calloc(a->trace->locations.n + 1, sizeof(*b->locations));
+	if (!b || !b->locations) {
+		a->failed = true;
+		free(b);
+		return NULL;
+	}
+	b->a = a;
+	b->detector = d;
+	b->begin_ns = UINT64_MAX;
+	return b;
+}
+
+void builder_drop(struct builder *b)
+{
+	if (!b)
+		return;
+	free(b->locations);
+	free(b->files.v);
+	free(b);
+}
+
+static void add_file(struct builder *b, uint32_t file, const struct evidence *e)
+{
+	struct finding_file *f = b->files.n && b->files.v[b->files.n - 1].file == file ? &b->files.v[b->files.n - 1] : TRACE_ADD(b->files);
+
+	if (!f) {
+		b->a->failed = true;
+		return;
+	}
+	f->file = file;
+	f->n += e->n;
+	f->bytes += e->bytes;
+	f->ns += e->ns;
+}
+
+void builder_add(struct builder *b, uint32_t file, uint32_t location, const struct evidence *e)
+{
+	struct evidence *at = &b->locations[location];
+
+	if (!e->n)
+		return;
+	b->n += e->n;
+	b->bytes += e->bytes;
+	b->unknown |= !e->saving.known;
+	if (e->end_ns && e->begin_ns < b->begin_ns)
+		b->begin_ns = e->begin_ns;
+	if (e->end_ns > b->end_ns)
+		b->end_ns = e->end_ns;
+	at->n += e->n;
+	at->bytes += e->bytes;
+	at->ns += e->ns;
+	at->saving.low_ns += e->saving.known ? e->saving.low_ns : 0;
+	at->saving.high_ns += e->saving.known ? e->saving.high_ns : e->ns;
+	at->saving.basis = e->saving.basis;
+	if (file != TRACE_NONE)
+		add_file(b, file, e);
+}
+
+/* ---- the finding ---- */
+
+static uint64_t middle(const struct saving *s)
+{
+	return s->low_ns / 2 + s->high_ns / 2;
+}
+
+/* By the saving, not by the cost: what cannot be saved is no reason to act. */
+static enum severity judge(const struct analysis *a, const struct finding *f)
+{
+	const struct thresholds *t = &a->thresholds;
+	double wall = location_wall_ns(a, f->location) / 1e9, saved = middle(&f->saving) / 1e9;
+
+	if (saved < t->least_seconds)
+		return SEVERITY_NOTE;
+	if (saved >= t->high_seconds || (wall > 0 && saved >= t->high_share * wall))
+		return SEVERITY_HIGH;
+	return saved >= t->warn_seconds || (wall > 0 && saved >= t->warn_share * wall) ? SEVERITY_WARN : SEVERITY_NOTE;
+}
+
+static int more_time(const void *a, const void *b)
+{
+	const struct finding_file *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+static void take_files(struct builder *b, struct finding *f)
+{
+	qsort(b->files.v, b->files.n, sizeof(*b->files.v), more_time);
+	f->nfiles = b->files.n;
+	for (size_t i = 0; i < b->files.n && i < FINDING_FILES; i++)
+		f->files[i] = b->files.v[i];
+}
+
+static void take_locations(struct builder *b, struct finding *f)
+{
+	uint64_t most = 0;
+
+	f->location = TRACE_NONE;
+	f->locations = calloc(b->a->trace->locations.n + 1, sizeof(*f->locations));
+	for (uint32_t i = 0; f->locations && i < b->a->trace->locations.n; i++) {
+		const struct evidence *e = &b->locations[i];
+
+		if (!e->n)
+			continue;
+		f->locations[f->nlocations++] = i;
+		if (f->location == TRACE_NONE || e->ns > most) {
+			most = e->ns;
+			f->location = i;
+			f->saving = e->saving;
+		}
+	}
+	b->a->failed |= !f->locations;
+	f->cost_ns = most;
+	f->saving.known = !b->unknown;
+	if (f->saving.high_ns > most)
+		f->saving.high_ns = most;
+	if (f->saving.low_ns > f->saving.high_ns)
+		f->saving.low_ns = f->saving.high_ns;
+}
+
+static bool names_file(const struct finding *f, uint32_t file)
+{
+	for (size_t i = 0; i < f->nfiles && i < FINDING_FILES; i++)
+		if (f->files[i].file == file)
+			return true;
+	return !f->nfiles;
+}
+
+static void add_call(struct finding *f, const struct call_stat *c)
+{
+	struct finding_call new = { c->key.region, c->key.site, c->outer_n, c->outer_ns };
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < f->ncalls; i++)
+		if (f->calls[i].region == new.region && f->calls[i].site == new.site) {
+			new.n += f->calls[i].n;
+			new.ns += f->calls[i].ns;
+			memmove(&f->calls[i], &f->calls[i + 1], (f->ncalls - i - 1) * sizeof(*f->calls));
+			f->ncalls--;
+			break;
+		}
+	while (at < f->ncalls && f->calls[at].ns >= new.ns)
+		at++;
+	if (at == FINDING_CALLS)
+		return;
+	if (f->ncalls == FINDING_CALLS)
+		f->ncalls--;
+	memmove(&f->calls[at + 1], &f->calls[at], (f->ncalls - at) * sizeof(*f->calls));
+	f->calls[at] = new;
+	f->ncalls++;
+}
+
+/* The program's own calls on those files on the rank that pays most. */
+static void take_calls(struct builder *b, struct finding *f)
+{
+	const struct facts *facts = b->a->facts;
+
+	for (size_t i = 0; i < facts->calls.n; i++) {
+		const struct call_stat *c = facts->calls.v[i];
+
+		if (c->outer_n && c->key.location == f->location && CLASS_BIT(c->class) & b->detector->classes && names_file(f, c->key.file) &&
+		    c->key.region != TRACE_NONE)
+			add_call(f, c);
+	}
+}
+
+struct finding *builder_finish(struct builder *b, const char *format, ...)
+{
+	struct finding *f, **slot;
+	va_list ap;
+
+	if (!b)
+		return NULL;
+	f = b->n ? calloc(1, sizeof(*f)) : NULL;
+	slot = f ? TRACE_ADD(b->a->findings) : NULL;
+	if (b->n && !slot) {
+		b->a->failed = true;
+		free(f);
+		f = NULL;
+	}
+	if (f) {
+		*slot = f;
+		f->detector = b->detector;
+		f->n = b->n;
+		f->bytes = b->bytes;
+		f->begin_ns = b->begin_ns == UINT64_MAX ? 0 : b->begin_ns;
+		f->end_ns = b->end_ns;
+		take_files(b, f);
+		take_locations(b, f);
+		take_calls(b, f);
+		f->severity = judge(b->a, f);
+		va_start(ap, format);
+		vsnprintf(f->evidence, sizeof(f->evidence), format, ap);
+		va_end(ap);
+	}
+	builder_drop(b);
+	return f;
+}
+
+/* ---- order ---- */
+
+static bool lists(const char *codes, const char *code)
+{
+	size_t len = strlen(code);
+
+	for (const char *at = codes; at && *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (!strncmp(at, code, len) && (at[len] == ' ' || !at[len]))
+			return true;
+	return false;
+}
+
+static bool share_file(const struct finding *x, const struct finding *y)
+{
+	for (size_t i = 0; i < x->nfiles && i < FINDING_FILES; i++)
+		if (y->nfiles && names_file(y, x->files[i].file))
+			return true;
+	return !x->nfiles || !y->nfiles;
+}
+
+static void set_causes(struct analysis *a)
+{
+	for (size_t i = 0; i < a->findings.n; i++)
+		for (size_t j = 0; j < a->findings.n; j++) {
+			struct finding *cause = a->findings.v[i], *effect = a->findings.v[j];
+
+			/* a cause that costs little explains nothing that costs much */
+			if (i != j && cause->detector->explains && lists(cause->detector->explains, effect->detector->code) &&
+			    (cause->severity >= effect->severity || cause->detector->always_explains) && share_file(cause, effect) && !effect->cause && cause->cause != effect)
+				effect->cause = cause;
+		}
+}
+
+static int worse(const void *a, const void *b)
+{
+	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
+
+	if (!x->cause != !y->cause)
+		return x->cause ? 1 : -1;
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	if (middle(&x->saving) != middle(&y->saving))
+		return middle(&x->saving) > middle(&y->saving) ? -1 : 1;
+	return strcmp(x->detector->code, y->detector->code);
+}
+
+void findings_rank(struct analysis *a)
+{
+	set_causes(a);
+	if (a->findings.n)
+		qsort(a->findings.v, a->findings.n, sizeof(*a->findings.v), worse);
+}
+
+void finding_ranks(const struct analysis *a, const struct finding *f, char *text, size_t len)
+{
+	size_t used = 0;
+	int64_t first = -1, last = -1;
+
+	text[0] = 0;
+	for (uint32_t i = 0; i <= f->nlocations && used + 32 < len; i++) {
+		int64_t rank = i < f->nlocations ? location_rank(a, f->locations[i]) : -2;
+
+		if (rank == -1 || (rank == last && rank >= 0))
+			continue;
+		if (last >= 0 && rank == last + 1) {
+			last = rank;
+			continue;
+		}
+		if (last >= 0)
+			used += snprintf(text + used, len - used, last > first ? "%s%lld-%lld" : "%s%lld", used ? "," : "", (long long)first,
+					 (long long)last);
+		first = last = rank;
+	}
+	if (used + 32 >= len)
+		snprintf(text + used, len - used, ",...");
+	if (!text[0] && f->location != TRACE_NONE)
+		location_name(a, f->location, text, len);
+}
