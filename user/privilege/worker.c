@@ -79,7 +79,8 @@ static int confine(const struct worker *worker, int dir, pid_t parent)
 	int err;
 
 	setsid();       /* no terminal to push characters into */
-	setrlimit(RLIMIT_NPROC, &no_processes);
+	if (!worker->threads)
+		setrlimit(RLIMIT_NPROC, &no_processes);
 	err = identity_become(worker->who);
 	if (!err && fchdir(dir))
 		err = -errno;

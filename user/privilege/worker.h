@@ -6,6 +6,7 @@
 #ifndef IOPROBE_WORKER_H
 #define IOPROBE_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,6 +20,7 @@ struct worker {
 	/* Runs there. Returns 0 or -errno with one line in err; what it writes to text comes back. */
 	int (*run)(void *arg, FILE *text, char *err, size_t err_len);
 	void *arg;
+	bool threads;                   /* it may start threads: the limit on processes, which counts them, is not set to 0 */
 };
 
 /* Runs it and waits; it ends with the calling thread at the latest. Call it without other threads. Returns what run returned,
