@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The formats by name, and the pages of --explain.
+ */
+#include "report/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct report_format report_formats[] = {
+	{ "text", "a page for the terminal", report_write_text },
+	{ "json", "for programs; its schema is installed beside it", report_write_json },
+	{ "html", "one file for a browser, with figures", report_write_html },
+	{ "sarif", "for code review tools", report_write_sarif },
+	{ "csv", "statistics by file, rank and layer", report_write_csv },
+};
+const size_t nreport_formats = sizeof(report_formats) / sizeof(*report_formats);
+
+static void explain_one(FILE *out, const struct detector *d)
+{
+	fprintf(out, "%s: %s\n  on      %s\n  when    %s\n  why     %s\n", d->code, d->title, d->on, d->when, d->why);
+	if (d->explains)
+		fprintf(out, "  causes  %s on the same files\n", d->explains);
+}
+
+static void explain_thresholds(FILE *out)
+{
+	for (size_t i = 0; i < nthresholds; i++)
+		fprintf(out, "%-20s %10g  %s\n", threshold_list[i].name, threshold_list[i].value, threshold_list[i].text);
+}
+
+int report_explain(FILE *out, const char *code)
+{
+	const struct detector *d = detector_by_code(code);
+
+	if (d)
+		explain_one(out, d);
+	else if (!strcmp(code, "thresholds"))
+		explain_thresholds(out);
+	else if (!strcmp(code, "all"))
+		for (size_t i = 0; i < ndetectors; i++)
+			explain_one(out, detectors[i]);
+	else if (!strcmp(code, "list"))
+		for (size_t i = 0; i < ndetectors; i++)
+			fprintf(out, "%s  %s\n", detectors[i]->code, detectors[i]->title);
+	else
+		return -ENOENT;
+	return 0;
+}

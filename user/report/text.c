@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The page for a terminal: at most 60 lines of 100 columns.
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/words.h"
+#include "report/escape.h"
+#include "report/facts.h"
+
+#define MAX_FINDINGS 6
+#define MAX_FILES 5
+
+struct page { FILE *out; const struct analysis *a; const struct report_options *o; };
+
+static const char *paint(const struct page *p, const char *code)
+{
+	return p->o->color ? code : "";
+}
+
+/* ---- head ---- */
+
+static void write_head(const struct page *p)
+{
+	const struct analysis *a = p->a;
+	char name[128], wall[24], complete[640];
+
+	escape_terminal(name, sizeof(name), a->trace->dir, 50);
+	words_seconds(wall, sizeof(wall), a->facts->wall_ns);
+	report_completeness(a, complete, sizeof(complete));
+	fprintf(p->out, "ioprobe report  %s\n", name);
+	escape_terminal(name, sizeof(name), complete, 90);
+	fprintf(p->out, "trace    %s%s%s\n", report_is_complete(a) ? "" : paint(p, "\33[1m"), report_is_complete(a) ? complete : complete,
+		report_is_complete(a) ? "" : paint(p, "\33[0m"));
+	if (a->facts->nranks)
+		fprintf(p->out, "run      %s recorded, %" PRIu64 " rank%s on %" PRIu64 " node%s\n", wall, a->facts->nranks, a->facts->nranks == 1 ? "" : "s",
+			a->facts->nnodes, a->facts->nnodes == 1 ? "" : "s");
+	else
+		fprintf(p->out, "run      %s recorded, %zu process%s, no MPI ranks\n", wall, a->trace->groups.n, a->trace->groups.n == 1 ? "" : "es");
+	if (a->trace->command) {
+		escape_terminal(name, sizeof(name), a->trace->command, 90);
+		fprintf(p->out, "command  %s\n", name);
+	}
+}
+
+static void write_time(const struct page *p)
+{
+	const struct analysis *a = p->a;
+	const struct location_stat *s;
+	char name[80], io[24], text[24];
+	struct report_times t;
+	double share;
+
+	if (a->worst == TRACE_NONE) {
+		fprintf(p->out, "I/O time none: no I/O of files is recorded\n");
+		return;
+	}
+	s = &a->facts->locations[a->worst];
+	report_times(a, a->worst, &t);
+	location_name(a, a->worst, name, sizeof(name));
+	words_seconds(io, sizeof(io), s->io_ns);
+	share = a->worst_wall_ns ? 100.0 * s->io_ns / a->worst_wall_ns : 0;
+	fprintf(p->out, "I/O time %s, %s: %.1f %% of %s", io, name, share, a->facts->has_wall ? "its wall time" : "the span of its recorded calls");
+	words_seconds(text, sizeof(text), report_median_io(a));
+	fprintf(p->out, "; median %s", text);
+	if (share < 99.5)
+		fprintf(p->out, "; free I/O: at most %.2fx faster", 100 / (100 - share));
+	fprintf(p->out, "\n         of which");
+	for (unsigned i = 0; i < REPORT_TIMES; i++) {
+		words_seconds(text, sizeof(text), t.ns[i]);
+		if (t.ns[i])
+			fprintf(p->out, "%s %s %s", i ? "," : "", report_time_names[i], text);
+	}
+	fprintf(p->out, "\n");
+}
+
+static void write_layers(const struct page *p)
+{
+	fprintf(p->out, "\n%-9s %10s %8s %10s %10s %10s %9s\n", "layer", "calls", "failed", "read", "written", "time", "in system");
+	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
+		struct report_layer r;
+		char in[24], out[24], time[24];
+
+		if (!report_layer(p->a, l, &r))
+			continue;
+		words_bytes(in, sizeof(in), r.bytes[DIR_READ]);
+		words_bytes(out, sizeof(out), r.bytes[DIR_WRITE]);
+		words_seconds(time, sizeof(time), r.ns);
+		fprintf(p->out, "%-9s %10" PRIu64 " %8" PRIu64 " %10s %10s %10s", trace_layer_name(l), r.calls, r.failed, l == LAYER_MPI ? "-" : in,
+			l == LAYER_MPI ? "-" : out, time);
+		if (l == p->a->facts->lowest || !r.ns)
+			fprintf(p->out, " %9s", "-");
+		else
+			fprintf(p->out, " %7.1f %%", 100.0 * r.system_ns / r.ns);
+		fprintf(p->out, "%s\n", r.unknown ? "  some sizes unknown" : "");
+	}
+	fprintf(p->out, "each layer by itself (their bytes are the same bytes); time: outermost calls, summed over threads\n");
+}
+
+/* ---- findings ---- */
+
+static void write_where(const struct page *p, const struct finding *f)
+{
+	char name[200], ranks[120];
+
+	fprintf(p->out, "     ");
+	for (size_t i = 0; i < f->nfiles && i < 1; i++) {
+		escape_terminal(name, sizeof(name), file_name(p->a, f->files[i].file), 56);
+		fprintf(p->out, "%s", name);
+		if (f->nfiles > 1)
+			fprintf(p->out, " and %zu more", f->nfiles - 1);
+		fprintf(p->out, "; ");
+	}
+	finding_ranks(p->a, f, ranks, sizeof(ranks));
+	escape_terminal(name, sizeof(name), ranks, 30);
+	fprintf(p->out, "%s%s\n", p->a->facts->nranks && ranks[0] >= '0' && ranks[0] <= '9' ? "rank " : "", name);
+}
+
+static void write_calls(const struct page *p, const struct finding *f)
+{
+	char site[400], name[200];
+
+	for (unsigned i = 0; i < f->ncalls && i < 1; i++) {
+		site_text(p->a->trace, f->calls[i].site, site, sizeof(site));
+		escape_terminal(name, sizeof(name), site, 60);
+		fprintf(p->out, "     in  %s%s%s, %" PRIu64 " calls\n", p->a->trace->regions.v[f->calls[i].region].name, site[0] ? " at " : "", name,
+			f->calls[i].n);
+	}
+}
+
+static void write_finding(const struct page *p, const struct finding *f, unsigned number)
+{
+	static const char *const labels[] = { "note", "WARN", "HIGH" }, *const colors[] = { "", "\33[33m", "\33[1;31m" };
+	char cost[24], saving[80], heading[120];
+
+	words_seconds(cost, sizeof(cost), f->cost_ns);
+	report_saving(f, saving, sizeof(saving));
+	snprintf(heading, sizeof(heading), "%s (%s)", f->detector->title, f->detector->code);
+	fprintf(p->out, "%2u %s%s%s %-48s costs %s, %s\n", number, paint(p, colors[f->severity]), labels[f->severity], paint(p, f->severity ? "\33[0m" : ""),
+		heading, cost, saving);
+	fprintf(p->out, "     %s\n", f->evidence);
+	write_where(p, f);
+	write_calls(p, f);
+	if (f->cause)
+		fprintf(p->out, "     an effect of %s\n", f->cause->detector->code);
+}
+
+static void write_findings(const struct page *p)
+{
+	unsigned shown = 0;
+	size_t left = 0;
+
+	fprintf(p->out, "\n");
+	for (size_t i = 0; i < p->a->findings.n; i++) {
+		const struct finding *f = p->a->findings.v[i];
+
+		if (p->o->all || (f->severity > SEVERITY_NOTE && !f->cause && shown < MAX_FINDINGS))
+			write_finding(p, f, ++shown);
+		else
+			left++;
+	}
+	if (!shown)
+		fprintf(p->out, "Nothing costs enough to be worth a change.\n");
+	if (shown > 1)
+		fprintf(p->out, "savings overlap: they do not add up\n");
+	if (left)
+		fprintf(p->out, "%zu more note%s and effects: --all\n", left, left == 1 ? "" : "s");
+}
+
+/* ---- tail ---- */
+
+static void write_files(const struct page *p)
+{
+	struct report_file files[MAX_FILES];
+	size_t n = report_files(p->a, files, MAX_FILES);
+
+	if (n)
+		fprintf(p->out, "\n%-52s %6s %10s %10s %10s\n", "data file", "ranks", "read", "written", "time");
+	for (size_t i = 0; i < n; i++) {
+		char name[200], in[24], out[24], time[24];
+
+		escape_terminal(name, sizeof(name), file_name(p->a, files[i].file), 52);
+		words_bytes(in, sizeof(in), files[i].bytes[DIR_READ]);
+		words_bytes(out, sizeof(out), files[i].bytes[DIR_WRITE]);
+		words_seconds(time, sizeof(time), files[i].ns);
+		fprintf(p->out, "%-52s %6" PRIu64 " %10s %10s %10s\n", name, files[i].users, in, out, time);
+	}
+}
+
+/* Codes that lack the same facts stand together. */
+static void write_cannot_tell(const struct page *p)
+{
+	const struct analysis *a = p->a;
+	char missing[160], last[160] = "";
+
+	for (size_t i = 0; i < a->cannot_tell.n; i++) {
+		report_missing(a, a->cannot_tell.v[i], missing, sizeof(missing));
+		if (strcmp(missing, last))
+			fprintf(p->out, "%sno %s in this archive, cannot tell: %s", i ? "\n" : "", missing, a->cannot_tell.v[i]->code);
+		else
+			fprintf(p->out, ", %s", a->cannot_tell.v[i]->code);
+		snprintf(last, sizeof(last), "%s", missing);
+	}
+	if (a->cannot_tell.n)
+		fprintf(p->out, "\n");
+}
+
+static void write_limits(const struct page *p)
+{
+	const struct analysis *a = p->a;
+
+	fprintf(p->out, "\n");
+	write_cannot_tell(p);
+	if (a->trace->ours && !a->trace->probe_ns[LAYER_POSIX])
+		fprintf(p->out, "the archive has no calibration of the recorder's own cost: savings allow for 0.3 to 5 us a call\n");
+	if (!a->facts->has_sites)
+		fprintf(p->out, "no call sites in this archive\n");
+	if (a->facts->merged_files)
+		fprintf(p->out, "too many files: %" PRIu64 " look-ups of statistics went to \"other files\"\n", a->facts->merged_files);
+}
+
+int report_write_text(FILE *out, const struct analysis *a, const struct report_options *options)
+{
+	const struct page p = { out, a, options };
+
+	write_head(&p);
+	write_time(&p);
+	write_layers(&p);
+	write_findings(&p);
+	write_files(&p);
+	write_limits(&p);
+	return 0;
+}
