@@ -100,6 +100,7 @@ bench-merge: all programs	## what merging costs, up to 1024 nodes of 128 ranks (
 unit-tests: $(UNIT_TESTS)	## the executables of tests/unit
 
 include tests/programs/rules.mk
+include tests/planted/rules.mk
 include tests/fuzz/rules.mk
 
 .PHONY: manuals

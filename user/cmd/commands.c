@@ -12,6 +12,7 @@ const struct cli_command *const cli_commands[] = {
 	&command_probes,
 	&command_recover,
 	&command_merge,
+	&command_report,
 	&command_serve,
 	&command_job,
 	NULL

@@ -12,6 +12,7 @@ extern const struct cli_command command_check;
 extern const struct cli_command command_probes;
 extern const struct cli_command command_recover;
 extern const struct cli_command command_merge;
+extern const struct cli_command command_report;
 extern const struct cli_command command_serve;
 extern const struct cli_command command_job;
 

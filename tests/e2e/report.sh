@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# ioprobe report: each planted mistake is the first finding, with its file, and its clean twin has none that is high.
+. "$(dirname "$0")/../lib/e2e.sh"
+. "$(dirname "$0")/../lib/report.sh"
+
+posix=$P/planted_posix
+planted P06 small_writes small.dat -- "$posix"
+planted P05 small_reads small.dat -- "$posix"
+planted P11 random_reads random.dat -- "$posix"
+planted P12 random_writes random.dat -- "$posix"
+planted P09 read_again again.dat -- "$posix"
+planted P10 written_again again.dat -- "$posix"
+planted X08 sync_storm sync.dat note -- "$posix"        # what a sync costs is the file system's
+planted X07 reopen often.dat -- "$posix"
+planted X29 search - note -- "$posix"
+planted S01 streams_small stream.dat -- "$posix"
+
+if [ -x "$P/planted_hdf5" ]; then planted X05 fill fill.h5 note -- "$P/planted_hdf5"; else skip hdf5 "no serial HDF5"; fi

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Programs with one planted mistake each, and their clean twins: what "ioprobe report" is tested with.
+
+PLANTED := $(addprefix $(P)/planted_,posix mpi) $(if $(filter hdf5_sizes,$(OPTIONAL)),$(P)/planted_hdf5)
+PROGRAMS += $(PLANTED)
+programs: $(PLANTED)
+
+$(PLANTED): tests/planted/planted.h
+
+$(P)/planted_posix: tests/planted/posix.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -Itests/planted -o $@ $<
+
+$(P)/planted_mpi: tests/planted/mpi.c
+	$(say) MPICC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -Itests/planted -o $@ $<
+
+$(P)/planted_hdf5: tests/planted/hdf5.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -Itests/planted $(shell $(PKG_CONFIG) --cflags $(SERIAL_HDF5)) -o $@ $< \
+		$(shell $(PKG_CONFIG) --libs $(SERIAL_HDF5))

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * ioprobe report ARCHIVE: what is wrong with a run's I/O, what it costs, and what a change may save.
+ */
+#include "cmd/commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "privilege/identity.h"
+#include "privilege/worker.h"
+#include "report/report.h"
+
+#define ANCHOR "traces.otf2"
+#define MAX_WORKERS 64
+#define MAX_THRESHOLDS_FILE (1 << 20)
+#define STATUS_FOUND 1
+
+enum { OPT_FORMAT = 256, OPT_ALL, OPT_EXPLAIN, OPT_FAIL_ON, OPT_THRESHOLDS, OPT_FILE, OPT_RANK, OPT_FROM, OPT_TO };
+
+struct command {
+	const char *archive, *output, *explain, *thresholds_file;
+	const struct report_format *format;
+	enum severity fail_on;
+	bool fails;
+	struct report_options report;
+	struct analysis_options analysis;
+	struct thresholds thresholds;
+	char dir[4096], anchor[256];
+	unsigned workers;
+};
+
+/* ---- command line ---- */
+
+static const struct report_format *format_by_name(const char *name)
+{
+	for (size_t i = 0; i < nreport_formats; i++)
+		if (!strcmp(report_formats[i].name, name))
+			return &report_formats[i];
+	return NULL;
+}
+
+static void set_option(struct cli *cli, int key, const char *value, void *input)
+{
+	struct command *c = input;
+
+	switch (key) {
+	case OPT_ALL: c->report.all = true; break;
+	case OPT_EXPLAIN: c->explain = value; break;
+	case OPT_THRESHOLDS: c->thresholds_file = value; break;
+	case 'o': c->output = value; break;
+	case OPT_FORMAT:
+		c->format = format_by_name(value);
+		if (!c->format)
+			cli_error(cli, "--format %s: there is no such format", value);
+		break;
+	case OPT_FAIL_ON:
+		c->fails = true;
+		c->fail_on = !strcmp(value, "warn") ? SEVERITY_WARN : SEVERITY_HIGH;
+		if (strcmp(value, "high") && strcmp(value, "warn"))
+			cli_error(cli, "--fail-on %s: high or warn is expected", value);
+		break;
+	}
+}
+
+/* The directory, and the anchor file in it. Returns 0, or -errno with one line in err. */
+static int locate(struct command *c, char *err, size_t err_len)
+{
+	char copy[4096];
+	struct stat st;
+
+	if (strlen(c->archive) >= sizeof(copy) || stat(c->archive, &st)) {
+		snprintf(err, err_len, "%s: cannot open it: %s", c->archive, strlen(c->archive) >= sizeof(copy) ? "name too long" : strerror(errno));
+		return -ENOENT;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		snprintf(c->dir, sizeof(c->dir), "%s", c->archive);
+		snprintf(c->anchor, sizeof(c->anchor), ANCHOR);
+		return 0;
+	}
+	snprintf(copy, sizeof(copy), "%s", c->archive);
+	snprintf(c->anchor, sizeof(c->anchor), "%s", basename(copy));
+	snprintf(copy, sizeof(copy), "%s", c->archive);
+	snprintf(c->dir, sizeof(c->dir), "%s", dirname(copy));
+	return 0;
+}
+
+static int read_thresholds(struct command *c, char *err, size_t err_len)
+{
+	FILE *in = fopen(c->thresholds_file, "re");
+	char *text = in ? malloc(MAX_THRESHOLDS_FILE) : NULL;
+	size_t n = text ? fread(text, 1, MAX_THRESHOLDS_FILE, in) : 0;
+	int ret = 0;
+
+	if (!text) {
+		snprintf(err, err_len, "%s: cannot read the thresholds: %s", c->thresholds_file, strerror(errno));
+		ret = -EINVAL;
+	}
+	if (!ret)
+		ret = thresholds_read(&c->thresholds, text, n, c->thresholds_file, err, err_len);
+	free(text);
+	if (in)
+		fclose(in);
+	return ret;
+}
+
+/* ---- the work, in a process without rights: libotf2 may crash on a damaged archive ---- */
+
+/* The report's first byte says whether a finding is as severe as asked. */
+static int run(void *arg, FILE *text, char *err, size_t err_len)
+{
+	const struct command *c = arg;
+	struct analysis a = { .thresholds = c->thresholds, .options = c->analysis };
+	struct trace trace;
+	struct facts facts;
+	char found = 'n';
+	int ret = trace_open(&trace, c->archive, c->anchor, err, err_len);
+
+	if (!ret)
+		ret = facts_read(&facts, &trace, c->workers, err, err_len);
+	if (!ret)
+		ret = analysis_run(&a, &facts, err, err_len);
+	for (size_t i = 0; i < a.findings.n && !ret; i++)
+		if (a.findings.v[i]->severity >= c->fail_on && !a.findings.v[i]->cause)
+			found = 'y';
+	if (!ret) {
+		fputc(found, text);
+		ret = c->format->write(text, &a, &c->report);
+		if (ret)
+			snprintf(err, err_len, "%s: cannot write the report: %s", c->archive, strerror(-ret));
+	}
+	return ret;     /* the process ends here: nothing is freed */
+}
+
+/* Root reads an archive as the user who called sudo, else as its owner. */
+static int identity_for(struct identity *who, int dir, char *err, size_t err_len)
+{
+	struct stat st;
+	int ret = identity_caller(who, err, err_len);
+
+	if (ret || who->uid || fstat(dir, &st) || !st.st_uid)
+		return ret;
+	identity_deinit(who);
+	return identity_user(who, st.st_uid, st.st_gid);
+}
+
+static int write_output(const struct command *c, const struct identity *caller, const char *text, size_t len)
+{
+	struct identity_saved saved;
+	FILE *out = stdout;
+	int ret = 0;
+
+	if (c->output) {
+		ret = identity_begin(caller, &saved);
+		out = ret ? NULL : fopen(c->output, "we");
+		if (!ret && !out)
+			ret = -errno;
+		if (ret != -EPERM)
+			identity_end(&saved);
+	}
+	if (out && len && fwrite(text, 1, len, out) != len)
+		ret = -errno;
+	if (out && (fflush(out) || (out != stdout && fclose(out))) && !ret)
+		ret = -errno;
+	if (ret)
+		fprintf(stderr, "ioprobe: %s: cannot write the report: %s\n", c->output ? c->output : "standard output", strerror(-ret));
+	return ret;
+}
+
+static int report(struct command *c, char *err, size_t err_len)
+{
+	struct identity who = { 0 }, caller = { 0 };
+	struct worker worker = { .dir = -1, .what = "reading the archive", .run = run, .arg = c, .threads = true };
+	char *text = NULL;
+	size_t len = 0;
+	int ret = locate(c, err, err_len);
+
+	if (ret)
+		return ret;
+	worker.dir = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (worker.dir < 0) {
+		snprintf(err, err_len, "%s: cannot open it: %s", c->dir, strerror(errno));
+		return -errno;
+	}
+	ret = identity_for(&who, worker.dir, err, err_len);
+	if (!ret)
+		ret = identity_caller(&caller, err, err_len);
+	worker.who = &who;
+	if (!ret)
+		ret = worker_run(&worker, &text, &len, err, err_len);
+	close(worker.dir);
+	if (!ret && len)
+		ret = write_output(c, &caller, text + 1, len - 1) ? -EIO : c->fails && text[0] == 'y' ? STATUS_FOUND : 0;
+	free(text);
+	identity_deinit(&who);
+	identity_deinit(&caller);
+	return ret;
+}
+
+static int explain(const struct command *c)
+{
+	if (!report_explain(stdout, c->explain))
+		return 0;
+	fprintf(stderr, "ioprobe: --explain %s: there is no such finding; --explain list names all\n", c->explain);
+	return CLI_USAGE;
+}
+
+static int run_report(struct cli *cli)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct command c = { .format = &report_formats[0], .fail_on = SEVERITY_HIGH, .analysis = { .rank = -1 },
+			     .workers = cpus < 1 ? 1 : cpus > MAX_WORKERS ? MAX_WORKERS : cpus };
+	char err[4800] = "";
+	int ret;
+
+	thresholds_default(&c.thresholds);
+	cli_parse(cli, set_option, &c);
+	if (c.explain)
+		return explain(&c);
+	if (cli->noperands != 1)
+		cli_error(cli, "one archive is expected: a directory with traces.otf2, or an .otf2 file");
+	c.archive = cli->operands[0];
+	c.report.color = isatty(STDOUT_FILENO) && !c.output && !getenv("NO_COLOR");
+	ret = c.thresholds_file ? read_thresholds(&c, err, sizeof(err)) : 0;
+	if (!ret)
+		ret = report(&c, err, sizeof(err));
+	if (ret < 0 && err[0])
+		fprintf(stderr, "ioprobe: %s\n", err);
+	return ret ? CLI_FAILED : 0;
+}
+
+const struct cli_command command_report = {
+	.name = "report",
+	.summary = "Report what is wrong with a run's I/O, what it costs and what a change may save",
+	.usage = (const char *const []){ "[OPTION...] ARCHIVE", "--explain CODE", NULL },
+	.description = "Report what is wrong with the I/O of a recorded run, what it costs on the rank that pays most, and what a change "
+		"may save. ARCHIVE is a directory that ioprobe recorded or merged, or any .otf2 file with I/O records.\n\n"
+		"Neither root nor BPF is needed. Findings are ranked by what may be saved; a fact that the archive does not have is named, with the findings "
+		"that it leaves open. Under sudo the archive is read as the calling user, by root as its owner.",
+	.options = (const struct cli_option[]){
+		{ "format", OPT_FORMAT, "text|json|html|sarif|csv", "Write the report in this format", "text" },
+		{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },
+		{ "all", OPT_ALL, NULL, "Also show findings that cost little, and those that are effects of others", NULL },
+		{ "explain", OPT_EXPLAIN, "CODE", "Print what a finding means; CODE may be list, all or thresholds", NULL },
+		{ "fail-on", OPT_FAIL_ON, "high|warn", "Exit with status 1 if there is a finding of this severity", NULL },
+		{ "thresholds", OPT_THRESHOLDS, "FILE", "Read thresholds from a JSON file, such as an earlier report in JSON", NULL },
+		{ 0 }
+	},
+	.operand = "DIR",
+	.run = run_report,
+};
