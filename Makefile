@@ -163,6 +163,18 @@ lint: $(B)/ioprobe build/ioprobe.skel.h build/builtin_tables.c	## structure; cpp
 			$(call lazy,PACKAGE_CFLAGS)' sh; \
 		else echo 'lint: clang-tidy is not installed, skipped'; fi
 
+.PHONY: format
+format:			## what .clang-format would change in the lines that differ from BASE=main
+	$(Q)git clang-format --diff $(or $(BASE),main) -- bpf include user tests
+
+# A tarball has no history: its version is in .version.
+.PHONY: dist
+dist:			## build/ioprobe-VERSION.tar.gz of the last commit
+	$(Q)mkdir -p build/dist && tools/version > build/dist/.version
+	$(Q)version=$$(cat build/dist/.version) && git archive --format=tar --prefix="ioprobe-$$version/" -o "build/ioprobe-$$version.tar" HEAD && \
+		tar -rf "build/ioprobe-$$version.tar" -C build/dist --owner=0 --group=0 --transform="s|^|ioprobe-$$version/|" .version && \
+		gzip -nf "build/ioprobe-$$version.tar" && echo "build/ioprobe-$$version.tar.gz"
+
 .PHONY: clean
 clean:			## remove build/
 	$(Q)rm -rf build

@@ -134,8 +134,8 @@ static void refuse_long(const struct cli *cli, const struct getopt_tables *table
 			cli_error(cli, "--%s takes no value", name);
 		if (strncmp(tables->rows[i]->name, name, len))
 			continue;
-		snprintf(matches + strlen(matches), sizeof(matches) - strlen(matches), "%s--%s", n++ ? " or "
-			"" : "", tables->rows[i]->name);
+		snprintf(matches + strlen(matches), sizeof(matches) - strlen(matches), "%s--%s", n++ ? " or " : "",
+			 tables->rows[i]->name);
 	}
 	if (n)
 		cli_error(cli, "--%s can be %s", name, matches);
@@ -149,8 +149,8 @@ static void refuse_option(const struct cli *cli, const struct getopt_tables *tab
 
 	for (size_t i = 0; no_value && i < tables->n; i++)
 		if (tables->rows[i]->key == optopt)
-			cli_error(cli, "--%s needs a value: --%s "
-				"%s", tables->rows[i]->name, tables->rows[i]->name, tables->rows[i]->value);
+			cli_error(cli, "--%s needs a value: --%s %s", tables->rows[i]->name, tables->rows[i]->name,
+				  tables->rows[i]->value);
 	if (!strncmp(word, "--", 2))
 		refuse_long(cli, tables, word + 2);
 	cli_error(cli, "unknown option -%c", optopt);
