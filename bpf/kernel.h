@@ -94,6 +94,7 @@ struct task_struct {
 	char comm[16];
 	int exit_code;
 	unsigned int ptrace;
+	unsigned long long start_time, self_exec_id;
 	struct mm_struct *mm;
 	const struct cred *cred;
 	struct fs_struct *fs;

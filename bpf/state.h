@@ -56,7 +56,8 @@ struct thread {
 	u32 table;              /* slot in processes for a descriptor table that is not the process' (tables.h), 0: it uses that */
 	u64 files;              /* the kernel's address of its descriptor table, 0: not looked at */
 	u32 group_ended;        /* of a leader: one of the process' last threads has reported its end */
-	u32 pad;
+	u32 ended;              /* its end was reported */
+	u64 last_fork, last_exec;       /* of which the records were sent: see tasks.h */
 	u64 returns_without_frame;
 	u64 frames_too_deep;
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */

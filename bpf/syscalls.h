@@ -97,16 +97,13 @@ static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread
 	return files_left_out(t, desc, regs[source < 6 ? source : 5], regs[source2 < 6 ? source2 : 5]);
 }
 
-SEC("tp_btf/sys_enter")
-int ioprobe_enter(u64 *ctx)
+static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 {
-	u32 id = probe_of_syscall(ctx[1]);
-	struct pt_regs *user = (void *)ctx[0];
+	u32 id = probe_of_syscall(nr);
 	struct task_struct *task;
 	struct iop_desc *desc;
 	struct thread *t;
 	struct frame *f;
-	u64 nr = ctx[1];
 	bool left_out;
 
 	if (id >= IOP_SYSCALL_SEALS_CODE)
@@ -238,18 +235,15 @@ static __always_inline int code_sealed(struct pt_regs *user)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int ioprobe_exit(u64 *ctx)
+static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 {
-	struct pt_regs *user = (void *)ctx[0];
-	u64 nr = user->orig_ax, now;
 	u32 id = probe_of_syscall(nr), index;
 	struct iop_desc *desc;
 	struct thread *t;
 	struct frame *f;
 	s32 code_fd = -1;
-	s64 ret = ctx[1];
 	bool code;
+	u64 now;
 
 	if (id >= IOP_SYSCALL_SEALS_CODE)
 		return id == NO_SYSCALL_PROBE ? 0 : code_sealed(user);
@@ -280,6 +274,45 @@ int ioprobe_exit(u64 *ctx)
 	if (code && ret > 0)
 		code_mapped(t, ret, code_fd);
 	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int ioprobe_enter(u64 *ctx)
+{
+	return enter_syscall((void *)ctx[0], ctx[1]);
+}
+
+SEC("tp_btf/sys_exit")
+int ioprobe_exit(u64 *ctx)
+{
+	struct pt_regs *user = (void *)ctx[0];
+
+	return exit_syscall(user, user->orig_ax, ctx[1]);
+}
+
+/* The same by perf events on the tracepoints, for kernels (from 7.2 on) that preempt a raw tracepoint's program and skip its next
+ * run on that CPU meanwhile. The programs of perf events run with preemption disabled. System calls that no table names leave
+ * before the registers are looked for. */
+struct syscall_event { u64 common; s64 nr; u64 value; };        /* value: the result, or the first argument */
+
+SEC("tp/raw_syscalls/sys_enter")
+int ioprobe_enter_event(struct syscall_event *ctx)
+{
+	u64 nr = ctx->nr;
+
+	if (probe_of_syscall(nr) >= IOP_SYSCALL_SEALS_CODE)
+		return 0;
+	return enter_syscall((void *)bpf_task_pt_regs(bpf_get_current_task_btf()), nr);
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int ioprobe_exit_event(struct syscall_event *ctx)
+{
+	u64 nr = ctx->nr;
+
+	if (probe_of_syscall(nr) == NO_SYSCALL_PROBE)
+		return 0;
+	return exit_syscall((void *)bpf_task_pt_regs(bpf_get_current_task_btf()), nr, ctx->value);
 }
 
 #endif

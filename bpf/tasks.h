@@ -8,6 +8,10 @@
 #include "recognise.h"
 #include "wait.h"
 
+/* From Linux 7.2 on a raw tracepoint's program can be preempted, and the kernel skips its runs for others on that CPU until it has
+ * ended. There each program of this file is attached twice: what the first does not see is left to the second, and what it has
+ * seen is marked in the state of the thread. An event is lost only if both were skipped. */
+
 /* In place of a recording's id: ids have a generation from 1 on. */
 #define THREAD_JOINS 1
 #define THREAD_DROPPED 2
@@ -22,8 +26,8 @@ static __always_inline bool thread_join(struct thread *t, u32 recording)
 		return true;
 	if (was == THREAD_DROPPED || __sync_val_compare_and_swap(&t->recording, was, THREAD_JOINS) != was)
 		return false;
-	t->seq = t->depth = t->process = t->group_ended = t->table = 0;
-	t->files = 0;
+	t->seq = t->depth = t->process = t->group_ended = t->ended = t->table = 0;
+	t->files = t->last_fork = t->last_exec = 0;
 	t->returns_without_frame = t->frames_too_deep = 0;
 	t->slept_ns = t->sleeps_since_ns = 0;
 	t->home_size = t->trampoline = 0;
@@ -67,17 +71,16 @@ static __always_inline void join_process(struct thread *t, struct thread *leader
 	t->process = leader ? leader->process : process_allocate(t->recording, tgid);
 }
 
-SEC("tp_btf/sched_process_fork")
-int process_fork(u64 *ctx)
+static __always_inline int fork_process(struct task_struct *parent, struct task_struct *child)
 {
-	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	struct thread *t = thread_of(bpf_get_current_task_btf()), *c;
 	struct iop_rec_fork *rec;
 	u32 table_flags;
 	bool thread;
 
-	if (!t)
+	if (!t || t->last_fork == child->start_time)
 		return 0;
+	t->last_fork = child->start_time;
 	thread = child->tgid == parent->tgid;
 	c = thread_create(child, t->recording);
 	table_check(t, parent);
@@ -97,6 +100,18 @@ int process_fork(u64 *ctx)
 	rec_header(&rec->rec, t, IOP_REC_FORK, 0, sizeof(*rec), bpf_ktime_get_ns());
 	send(t, rec, sizeof(*rec), !thread);
 	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int process_fork(u64 *ctx)
+{
+	return fork_process((void *)ctx[0], (void *)ctx[1]);
+}
+
+SEC("tp_btf/sched_process_fork")
+int process_fork_2(u64 *ctx)
+{
+	return fork_process((void *)ctx[0], (void *)ctx[1]);
 }
 
 /* The agent knows the program that it launches before it is executed. */
@@ -153,6 +168,37 @@ static __always_inline bool is_privileged(u32 recording, struct linux_binprm *bp
 	return recording_by(recording)->users_rights_only && BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec);
 }
 
+/* Execs of privileged programs, which are not recorded. */
+struct exec_key { u64 start_time, exec; u64 tid; };
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct exec_key);
+	__type(value, u32);
+} turned_away SEC(".maps");
+
+static __always_inline struct exec_key exec_key(struct task_struct *task)
+{
+	return (struct exec_key){ task->start_time, task->self_exec_id, task->pid };
+}
+
+/* Whether the other program has seen this exec of a process that is not, or no longer, recorded. */
+static __always_inline bool is_turned_away(struct task_struct *task)
+{
+	struct exec_key key = exec_key(task);
+
+	return bpf_map_lookup_elem(&turned_away, &key);
+}
+
+static __always_inline void turn_away(struct task_struct *task, u32 recording)
+{
+	struct exec_key key = exec_key(task);
+	u32 seen = 1;
+
+	COUNT(recording, privileged, 1);
+	bpf_map_update_elem(&turned_away, &key, &seen, BPF_ANY);
+}
+
 /* A process that is not recorded may join a recording with its new program. Returns its state then. */
 static __always_inline struct thread *join_at_exec(struct task_struct *task, struct linux_binprm *bprm)
 {
@@ -162,7 +208,7 @@ static __always_inline struct thread *join_at_exec(struct task_struct *task, str
 	if (!recording) {
 		recording = recording_awaiting(task->cred->uid.val);
 		if (recording && is_privileged(recording, bprm)) {
-			COUNT(recording, privileged, 1);
+			turn_away(task, recording);
 			return 0;
 		}
 	}
@@ -195,23 +241,22 @@ __noinline bool is_static(struct thread *t)
 	return true;
 }
 
-SEC("tp_btf/sched_process_exec")
-int process_exec(u64 *ctx)
+static __always_inline int exec_process(struct linux_binprm *bprm, u32 old_tid)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct linux_binprm *bprm = (void *)ctx[2];
 	struct thread *t = thread_of(task);
 	struct iop_process_key key;
 	struct iop_rec_exec *rec;
 	long n;
 
-	if (!t)
+	if (!t && !is_turned_away(task))
 		t = join_at_exec(task, bprm);
-	if (!t)
+	if (!t || t->last_exec == task->self_exec_id)
 		return 0;
+	t->last_exec = task->self_exec_id;
 	abandon_to(t, 0, bpf_ktime_get_ns());
 	if (is_privileged(t->recording, bprm)) {
-		COUNT(t->recording, privileged, 1);
+		turn_away(task, t->recording);
 		leave(t, true, 0);
 		bpf_task_storage_delete(&threads, task);
 		return 0;
@@ -224,7 +269,7 @@ int process_exec(u64 *ctx)
 	if (recording_by(t->recording)->any_entry_only)
 		entry_only_after_exec(&key);
 	rec = (void *)t->scratch;
-	rec->old_tid = (u32)ctx[1];
+	rec->old_tid = old_tid;
 	n = bpf_probe_read_kernel_str(rec->path, PATH_ROOM, BPF_CORE_READ(bprm, filename));
 	rec->path_len = n > 0 ? (n - 1) & (PATH_ROOM - 1) : 0;
 	n = (sizeof(*rec) + rec->path_len + 7) & ~7u;
@@ -233,6 +278,18 @@ int process_exec(u64 *ctx)
 	if (hold_at_seal && recording_by(t->recording)->hold_limit_ns && is_static(t))
 		hold_until_probed(t, task, task->mm->start_stack);
 	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int process_exec(u64 *ctx)
+{
+	return exec_process((void *)ctx[2], ctx[1]);
+}
+
+SEC("tp_btf/sched_process_exec")
+int process_exec_2(u64 *ctx)
+{
+	return exec_process((void *)ctx[2], ctx[1]);
 }
 
 /* The kernel counts a thread out before it comes here, so two that end at once both find none alive: the first one reports. The
@@ -247,17 +304,29 @@ static __always_inline bool is_last_thread(struct task_struct *task, struct thre
 	return !__sync_val_compare_and_swap(leader ? &leader->group_ended : &t->group_ended, 0, 1);
 }
 
-SEC("tp_btf/sched_process_exit")
-int process_exit(u64 *ctx)
+static __always_inline int exit_thread(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
 
-	if (!t)
+	if (!t || t->ended)
 		return 0;
+	t->ended = 1;
 	abandon_to(t, 0, bpf_ktime_get_ns());
 	leave(t, is_last_thread(task, t), task->exit_code);
 	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int process_exit(u64 *ctx)
+{
+	return exit_thread();
+}
+
+SEC("tp_btf/sched_process_exit")
+int process_exit_2(u64 *ctx)
+{
+	return exit_thread();
 }
 
 /* Includes every thread of the target processes; run until it finds no new one. */

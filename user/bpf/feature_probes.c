@@ -222,5 +222,6 @@ const feature_probe feature_probes[FEATURES] = {
 	[FEATURE_ATTACH_COOKIE] = probe_attach_cookie, [FEATURE_SLEEPABLE_UPROBES] = probe_sleepable_uprobes,
 	[FEATURE_UPROBE_EVENTS] = probe_uprobe_events, [FEATURE_UPROBE_MULTI] = probe_uprobe_multi,
 	[FEATURE_UPROBE_PROCESS] = probe_uprobe_process, [FEATURE_UPROBE_SESSION] = probe_uprobe_session,
+	[FEATURE_ATOMIC_TRACEPOINTS] = probe_atomic_tracepoints, [FEATURE_SYSCALL_EVENTS] = probe_syscall_events,
 	[FEATURE_TYPED_LOADS] = probe_typed_loads, [FEATURE_TASK_WORK] = probe_task_work, [FEATURE_URING] = probe_uring,
 };

@@ -19,9 +19,11 @@ bool feature_refused(char *reason, size_t len, const char *action, int err);
 struct bpf_insn;
 int feature_load(enum bpf_prog_type type, int attach_type, unsigned flags, const struct bpf_insn *code, size_t n);
 
-/* In feature_links.c: they attach. */
+/* In feature_links.c and feature_syscalls.c: they attach. */
 bool probe_uprobe_multi(char *reason, size_t len);
 bool probe_uprobe_process(char *reason, size_t len);
 bool probe_uprobe_session(char *reason, size_t len);
+bool probe_atomic_tracepoints(char *reason, size_t len);
+bool probe_syscall_events(char *reason, size_t len);
 
 #endif

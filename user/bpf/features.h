@@ -26,6 +26,8 @@ enum feature {
 	FEATURE_UPROBE_PROCESS,         /* a link's pid means all threads of the process: Linux 6.10, commit 46ba0e49b642 */
 	FEATURE_UPROBE_SESSION,         /* Linux 6.13, commit d920179b3d48 */
 	/* others */
+	FEATURE_ATOMIC_TRACEPOINTS,     /* a raw tracepoint's program is not preempted: up to Linux 7.1 */
+	FEATURE_SYSCALL_EVENTS,         /* perf events on the tracepoints of system calls: CONFIG_FTRACE_SYSCALLS, and a tracefs to read */
 	FEATURE_TYPED_LOADS,            /* bpf_rdonly_cast: Linux 6.2, commit a35b9af4ec2c */
 	FEATURE_TASK_WORK,              /* Linux 6.18; other arguments from 7.0 on */
 	FEATURE_URING,                  /* io_uring's tracepoints with enough arguments: Linux 6.0 */

@@ -564,6 +564,7 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 		counts->compat_calls += per_cpu[i].compat_calls;
 	}
 	counts->missed_programs = programs_missed(kernel->programs) - kernel->missed_before;
+	counts->lost += counts->missed_programs;
 	free(per_cpu);
 	return err;
 }

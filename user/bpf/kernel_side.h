@@ -125,6 +125,8 @@ struct mapped_file { uint64_t dev, ino, read_faults, write_faults, written_back;
 uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
 				  void *arg);
 
+/* lost: records that found their ring full, and runs of programs that the kernel skipped (missed_programs): each would have sent
+ * one at most, of a recorded process or of none. */
 struct kernel_counts {
 	uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged,
 		entry_only, unread_environments, compat_programs, compat_calls, missed_programs;

@@ -20,6 +20,7 @@
 
 #include "bpf/features.h"
 #include "bpf/skeleton.h"
+#include "bpf/syscall_events.h"
 #include "bpf/tracepoints.h"
 #include "ioprobe.skel.h"
 
@@ -133,6 +134,21 @@ static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 	bpf_program__set_expected_attach_type(skel->progs.linker_rendezvous, TRACE_UPROBE_MULTI);
 }
 
+/* Programs of the tracepoints that every recording needs, in the form that misses nothing on this kernel. */
+static void choose_tracepoints(struct programs *programs, struct ioprobe_bpf *skel)
+{
+	bool preempted = !feature_available(FEATURE_ATOMIC_TRACEPOINTS), events = preempted && feature_available(FEATURE_SYSCALL_EVENTS);
+
+	programs->facts.syscall_events = events;
+	bpf_program__set_autoload(skel->progs.process_exit_2, preempted);
+	bpf_program__set_autoload(skel->progs.process_exec_2, preempted);
+	bpf_program__set_autoload(skel->progs.process_fork_2, preempted);
+	bpf_program__set_autoload(skel->progs.ioprobe_enter, !events);
+	bpf_program__set_autoload(skel->progs.ioprobe_exit, !events);
+	bpf_program__set_autoload(skel->progs.ioprobe_enter_event, events);
+	bpf_program__set_autoload(skel->progs.ioprobe_exit_event, events);
+}
+
 static void set_syscall_probes(struct programs *programs, struct ioprobe_bpf *skel, const struct table_set *set)
 {
 	size_t max = sizeof(skel->rodata->syscall_probe) / sizeof(skel->rodata->syscall_probe[0]);
@@ -229,13 +245,17 @@ static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 
 static int keep_programs(struct programs *programs, struct ioprobe_bpf *skel)
 {
+	bool events = programs->facts.syscall_events;
 	const struct bpf_program *loaded[KERNEL_PROGRAMS] = {
 		[PROGRAM_SESSION] = skel->progs.call_session, [PROGRAM_ENTRY] = skel->progs.call_entry,
 		[PROGRAM_RETURN] = skel->progs.call_return, [PROGRAM_UNWINDER] = skel->progs.unwinder_entry,
 		[PROGRAM_RENDEZVOUS] = skel->progs.linker_rendezvous, [PROGRAM_TAKE_THREADS] = skel->progs.take_threads,
 		[PROGRAM_DROP_THREADS] = skel->progs.drop_threads, [PROGRAM_PROCESS_EXIT] = skel->progs.process_exit,
 		[PROGRAM_PROCESS_EXEC] = skel->progs.process_exec, [PROGRAM_PROCESS_FORK] = skel->progs.process_fork,
-		[PROGRAM_SYSCALL_EXIT] = skel->progs.ioprobe_exit, [PROGRAM_SYSCALL_ENTER] = skel->progs.ioprobe_enter,
+		[PROGRAM_PROCESS_EXIT_2] = skel->progs.process_exit_2, [PROGRAM_PROCESS_EXEC_2] = skel->progs.process_exec_2,
+		[PROGRAM_PROCESS_FORK_2] = skel->progs.process_fork_2,
+		[PROGRAM_SYSCALL_EXIT] = events ? skel->progs.ioprobe_exit_event : skel->progs.ioprobe_exit,
+		[PROGRAM_SYSCALL_ENTER] = events ? skel->progs.ioprobe_enter_event : skel->progs.ioprobe_enter,
 		[PROGRAM_URING_COMPLETE] = skel->progs.uring_complete, [PROGRAM_URING_OVERFLOW] = skel->progs.uring_overflow,
 		[PROGRAM_URING_FAILED] = skel->progs.uring_failed, [PROGRAM_URING_SUBMIT] = skel->progs.uring_submit,
 		[PROGRAM_TASK_SWITCH] = skel->progs.task_switch, [PROGRAM_WRITTEN_BACK] = skel->progs.written_back,
@@ -290,6 +310,7 @@ static int try_load(struct programs *programs, const struct table_set *set, cons
 	if (!skel)
 		return -errno;
 	choose_programs(skel, programs->facts.method);
+	choose_tracepoints(programs, skel);
 	set_constants(programs, skel, set, options);
 	tracepoints_choose(skel, programs->facts.uring_wanted, options->device, options->mmap_faults);
 	err = bpf_map__reuse_fd(skel->maps.rings, programs->maps[MAP_RINGS]);
@@ -442,6 +463,18 @@ static uint32_t link_id(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
+static bool is_of_syscalls(enum kernel_program program)
+{
+	return program == PROGRAM_SYSCALL_ENTER || program == PROGRAM_SYSCALL_EXIT;
+}
+
+static int attach_tracepoint(const struct programs *programs, enum kernel_program program)
+{
+	if (is_of_syscalls(program) && programs->facts.syscall_events)
+		return syscall_events_attach(programs->programs[program], program == PROGRAM_SYSCALL_EXIT);
+	return bpf_raw_tracepoint_open(NULL, programs->programs[program]);
+}
+
 /* Another recorder's link, or a new one. Ids are not reused before all others were. */
 static int hold_link(struct programs *programs, enum kernel_program program)
 {
@@ -450,7 +483,7 @@ static int hold_link(struct programs *programs, enum kernel_program program)
 
 	if (fd >= 0)
 		return fd;
-	fd = bpf_raw_tracepoint_open(NULL, programs->programs[program]);
+	fd = attach_tracepoint(programs, program);
 	if (fd >= 0)
 		*id = link_id(fd);
 	return fd;
@@ -458,9 +491,7 @@ static int hold_link(struct programs *programs, enum kernel_program program)
 
 static bool is_wanted(const struct programs *programs, enum kernel_program program)
 {
-	bool of_syscalls = program == PROGRAM_SYSCALL_ENTER || program == PROGRAM_SYSCALL_EXIT;
-
-	return programs->programs[program] >= 0 && (!of_syscalls || programs->facts.syscalls);
+	return programs->programs[program] >= 0 && (!is_of_syscalls(program) || programs->facts.syscalls);
 }
 
 static const char *program_name(const struct programs *programs, enum kernel_program program, struct bpf_prog_info *info)
@@ -533,16 +564,31 @@ uint64_t programs_faults_missed(const struct programs *programs)
 	return programs->globals->mapped_faults_missed;
 }
 
+static uint64_t missed_by(const struct programs *programs, enum kernel_program program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return programs->programs[program] < 0 || bpf_obj_get_info_by_fd(programs->programs[program], &info, &len) ? 0 :
+		info.recursion_misses;
+}
+
+/* Of two that stand in for each other at most as many events are lost as the one that missed fewer. */
+static uint64_t missed_by_both(const struct programs *programs, enum kernel_program program, enum kernel_program second)
+{
+	uint64_t missed = missed_by(programs, program), missed_2 = missed_by(programs, second);
+
+	return programs->programs[second] >= 0 && missed_2 < missed ? missed_2 : missed;
+}
+
 uint64_t programs_missed(const struct programs *programs)
 {
 	uint64_t missed = 0;
 
-	for (size_t i = 0; i < KERNEL_PROGRAMS; i++) {
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof(info);
-
-		if (programs->programs[i] >= 0 && !bpf_obj_get_info_by_fd(programs->programs[i], &info, &len))
-			missed += info.recursion_misses;
-	}
-	return missed;
+	for (size_t i = 0; i < KERNEL_PROGRAMS; i++)
+		if (i < PROGRAM_PROCESS_EXIT || i > PROGRAM_PROCESS_FORK_2)
+			missed += missed_by(programs, i);
+	return missed + missed_by_both(programs, PROGRAM_PROCESS_EXIT, PROGRAM_PROCESS_EXIT_2) +
+	       missed_by_both(programs, PROGRAM_PROCESS_EXEC, PROGRAM_PROCESS_EXEC_2) +
+	       missed_by_both(programs, PROGRAM_PROCESS_FORK, PROGRAM_PROCESS_FORK_2);
 }

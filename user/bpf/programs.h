@@ -33,7 +33,9 @@ enum kernel_program {
 	PROGRAM_SESSION, PROGRAM_ENTRY, PROGRAM_RETURN, PROGRAM_UNWINDER, PROGRAM_RENDEZVOUS, PROGRAM_TAKE_THREADS,
 	PROGRAM_DROP_THREADS,
 	PROGRAM_TRACEPOINTS,
-	PROGRAM_PROCESS_EXIT = PROGRAM_TRACEPOINTS, PROGRAM_PROCESS_EXEC, PROGRAM_PROCESS_FORK, PROGRAM_SYSCALL_EXIT,
+	PROGRAM_PROCESS_EXIT = PROGRAM_TRACEPOINTS, PROGRAM_PROCESS_EXEC, PROGRAM_PROCESS_FORK,
+	PROGRAM_PROCESS_EXIT_2, PROGRAM_PROCESS_EXEC_2, PROGRAM_PROCESS_FORK_2,         /* the same again (bpf/tasks.h) */
+	PROGRAM_SYSCALL_EXIT,
 	PROGRAM_SYSCALL_ENTER, PROGRAM_URING_COMPLETE, PROGRAM_URING_OVERFLOW, PROGRAM_URING_FAILED, PROGRAM_URING_SUBMIT,
 	PROGRAM_TASK_SWITCH, PROGRAM_WRITTEN_BACK, PROGRAM_PAGE_FAULT, KERNEL_PROGRAMS
 };
@@ -59,6 +61,7 @@ struct programs {
 		uint64_t tables;        /* checksum of what was loaded of them */
 		bool syscalls;          /* some are wanted */
 		bool uring_wanted, uring_followed;
+		bool syscall_events;    /* system calls by perf events: the kernel preempts raw tracepoints */
 		bool holds_at_seal;     /* new programs are held at a system call */
 		uint32_t task_work_form; /* of the BPF object (features.h) */
 		char refused[160];      /* libbpf's words where the kernel refused what its features allow; "" if it took the best */
@@ -100,7 +103,8 @@ struct iop_hold *programs_holds(const struct programs *programs);               
 /* The kernel's ids of the programs from first up to end, those that are loaded. Returns how many. */
 size_t programs_ids(const struct programs *programs, enum kernel_program first, enum kernel_program end, uint32_t *ids);
 uint64_t programs_faults_missed(const struct programs *programs);               /* page faults that could not be attributed */
-/* Runs of tracepoint programs that the kernel skipped because one was already running on the CPU. */
+/* Runs of tracepoint programs that the kernel skipped because one was already running on the CPU, for whatever process: as many
+ * records may be missing, at most. */
 uint64_t programs_missed(const struct programs *programs);
 
 #endif

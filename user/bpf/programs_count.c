@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTER_PROGRAM "ioprobe_enter"
+#define ENTER_PROGRAM "ioprobe_enter"   /* and ioprobe_enter_event, of whose name the kernel keeps 15 letters */
+#define LINK_PERF_EVENT 7               /* enum bpf_link_type of Linux 5.15 */
 
 static bool is_enter(uint32_t program_id)
 {
@@ -22,7 +23,7 @@ static bool is_enter(uint32_t program_id)
 
 	if (fd < 0)
 		return false;
-	ours = !bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, ENTER_PROGRAM);
+	ours = !bpf_obj_get_info_by_fd(fd, &info, &len) && !strncmp(info.name, ENTER_PROGRAM, strlen(ENTER_PROGRAM));
 	close(fd);
 	return ours;
 }
@@ -37,7 +38,8 @@ static bool is_enter_link(uint32_t id)
 	if (fd < 0)
 		return false;           /* it has gone meanwhile */
 	ours = !bpf_obj_get_info_by_fd(fd, &info, &len) &&
-	       (info.type == BPF_LINK_TYPE_RAW_TRACEPOINT || info.type == BPF_LINK_TYPE_TRACING) && is_enter(info.prog_id);
+	       (info.type == BPF_LINK_TYPE_RAW_TRACEPOINT || info.type == BPF_LINK_TYPE_TRACING || info.type == LINK_PERF_EVENT) &&
+	       is_enter(info.prog_id);
 	close(fd);
 	return ours;
 }

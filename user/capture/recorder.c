@@ -139,7 +139,7 @@ static void note_losses(struct recorder *r, uint64_t now)
 		r->lost_noted = counts.lost;
 		spool_writer_append(r->spool, &rec.rec);
 	}
-	r->may_miss_ends |= counts.lost || counts.missed_programs || r->news_dropped;
+	r->may_miss_ends |= counts.lost || r->news_dropped;
 	r->lost_since_ns = now;
 }
 
