@@ -32,13 +32,14 @@ mpi_requests() {
 	tells mpi_requests '176 requests of long arrays were not looked at'
 }
 
-# While a process waits for messages only, its waits are not probed. What begins before they are probed again is open, and said to be: if the
-# recorder was fast enough, nothing is.
+# The waits of a process are probed from its first call of MPI-IO on, and not while it waits for messages only. What begins before they are
+# probed (again) is open, and said to be: how much that is, is decided by the machine's load and by how long MPI_File_open takes
+# (Open MPI 5: less than placing the probes). Most of the seven, on a machine that is not overloaded, are seen to end.
 mpi_storm() {
 	fresh mpi_storm >/dev/null
 	record mpi_storm -- "$P/mpi_storm" "$TMP/mpi_storm/data/file"
 	verdict "mpi_storm, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_storm")")"
-	contract mpi_storm && expect mpi_storm "ended('MPI_File_iwrite_at', 'MPI_Wait') in (6, 7)" "calls('MPI_Wait') in (6, 7)" \
+	contract mpi_storm && expect mpi_storm "0 < ended('MPI_File_iwrite_at', 'MPI_Wait') == calls('MPI_Wait') <= 7" \
 		"ended('MPI_File_iwrite_at', 'MPI_Wait') + left_open('MPI_File_iwrite_at') == 7" \
 		"layer_bytes('POSIX', '*/data/file')[1] == 700" \
 		"layer_bytes('MPI-IO', '*/data/file')[1] == 100 * ended('MPI_File_iwrite_at', 'MPI_Wait')"
