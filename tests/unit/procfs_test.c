@@ -71,7 +71,7 @@ static void test_modules(void **state)
 		dl_iterate_phdr(find_bias, &expected);
 		assert_int_equal(module->base - module->base_offset, expected.bias);
 		assert_int_equal(module->base_offset, 0);
-		assert_true(module->text_offset > 0);
+		assert_true(i == 1 || module->text_offset > 0);         /* gold puts the headers of a program into its code segment */
 		assert_false(module->deleted);
 		assert_int_equal(stat(module->path, &st), 0);
 		assert_int_equal(st.st_ino, module->ino);
