@@ -39,10 +39,10 @@ static uint64_t known(uint64_t value)
 	return value == OTF2_UNDEFINED_UINT64 ? TRACE_UNKNOWN : value;
 }
 
-/* The call site, TRACE_NONE if the event has none. */
+/* The call site: the line of the application where it is known, else the calling context. TRACE_NONE if the event has none. */
 static uint32_t site_of(const struct events_state *s, OTF2_AttributeList *attributes)
 {
-	uint32_t n = OTF2_AttributeList_GetNumberOfElements(attributes);
+	uint32_t n = OTF2_AttributeList_GetNumberOfElements(attributes), context = TRACE_NONE;
 
 	for (uint32_t i = 0; i < n; i++) {
 		OTF2_AttributeRef ref;
@@ -54,9 +54,9 @@ static uint32_t site_of(const struct events_state *s, OTF2_AttributeList *attrib
 		if (type == OTF2_TYPE_SOURCE_CODE_LOCATION)
 			return checked(value.sourceCodeLocationRef, s->trace->sites.n);
 		if (type == OTF2_TYPE_CALLING_CONTEXT && value.callingContextRef < s->trace->contexts.n)
-			return value.callingContextRef | TRACE_SITE_CONTEXT;
+			context = value.callingContextRef | TRACE_SITE_CONTEXT;
 	}
-	return TRACE_NONE;
+	return context;
 }
 
 EVENT(enter, OTF2_RegionRef region)
