@@ -226,7 +226,7 @@ unsigned analysis_facts(const struct analysis *a)
 /* A program without MPI-IO or ranks has no such problem; without offsets nobody can tell. */
 static bool is_question(unsigned missing)
 {
-	return missing & (NEED_OFFSETS | NEED_ERRORS | NEED_SYSTEM | NEED_BLOCKS | NEED_COMPUTE | NEED_MEMORY | NEED_HINTS | NEED_LOCKS);
+	return !(missing & (NEED_MPIIO | NEED_RANKS | NEED_UPPER | NEED_STRIPES));
 }
 
 static void run_detectors(struct analysis *a)

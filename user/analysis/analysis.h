@@ -63,13 +63,10 @@ struct file_layer {
 	struct io_stat sum;             /* counts; its key, hash handle and extents are not set */
 };
 
-struct analysis_options { const char *file; int64_t rank; double from_s, to_s; bool all; };
-
 struct analysis {
 	struct facts *facts;
 	struct trace *trace;
 	struct thresholds thresholds;
-	struct analysis_options options;
 	TRACE_ARRAY(struct file_layer, files);  /* by file, then layer */
 	TRACE_ARRAY(struct finding *, findings); /* worst first */
 	TRACE_ARRAY(const struct detector *, cannot_tell);

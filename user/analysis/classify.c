@@ -19,7 +19,7 @@ const char *call_class_name(enum call_class class)
 
 const char *file_class_name(enum file_class class)
 {
-	static const char *const names[FILE_CLASSES] = { "data", "log", "system", "program", "scratch", "none" };
+	static const char *const names[FILE_CLASSES] = { "data", "log", "system", "program", "scratch", "excluded", "none" };
 
 	return names[class];
 }

@@ -50,6 +50,7 @@ struct collector {
 	struct size_times (*sizes)[DIRS][SIZE_BINS];
 	uint64_t size_counts[LAYERS][DIRS][SIZE_BINS];
 	uint64_t bin_ns;
+	bool wanted;                    /* the location passes the filter */
 	bool failed;                    /* out of memory */
 };
 

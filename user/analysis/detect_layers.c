@@ -37,7 +37,7 @@ const struct detector detector_X04 = {
 	.classes = CLASS_BIT(CLASS_WRITE),
 	.when = "at least 10 reads of a data file are made inside writing calls of an upper layer, and their bytes are rmw_share of those written",
 	.why = "data sieving or a partly written chunk reads a whole block, changes it and writes it back, under a lock",
-	.topic = "rmw", .explains = "P05 P09 P11", .test = "rmw", .detect = detect_rmw,
+	.topic = "rmw", .explains = "P05 P06 P09 P10 P11 P12", .test = "rmw", .detect = detect_rmw,
 };
 
 /* ---- fill values ---- */
@@ -74,7 +74,7 @@ const struct detector detector_X05 = {
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_DEFINE) | CLASS_BIT(CLASS_RESIZE) | CLASS_BIT(CLASS_META),
 	.when = "at least 1 MiB of a data file are written inside calls that create or define variables, and fill_share of the data written later",
 	.why = "space is filled first and written over with data later: the same bytes go to disk twice",
-	.topic = "fill", .explains = "P10", .always_explains = true, .test = "fill", .detect = detect_fill,
+	.topic = "fill", .explains = "P10 P12 X01", .always_explains = true, .test = "fill", .detect = detect_fill,
 };
 
 /* ---- streams ---- */

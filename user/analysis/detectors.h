@@ -9,8 +9,9 @@
 #include "analysis/analysis.h"
 
 #define DETECTORS(X) \
-	X(P05) X(P06) X(P08) X(P09) X(P10) X(P11) X(P12) X(P17) X(P21) X(P22) X(M02) X(M03) X(S01) \
-	X(X04) X(X05) X(X07) X(X08) X(X18) X(X19) X(X29)
+	X(P05) X(P06) X(P07) X(P08) X(P09) X(P10) X(P11) X(P12) X(P17) X(P21) X(P22) X(M02) X(M03) X(M08) X(S01) \
+	X(X01) X(X02) X(X04) X(X05) X(X06) X(X07) X(X08) X(X10) X(X12) X(X13) X(X14) X(X15) X(X18) X(X19) X(X20) X(X23) X(X24) X(X25) \
+	X(X29) X(X30) X(X31) X(X32) X(X33) X(X34) X(X35)
 
 #define X(code) extern const struct detector detector_##code;
 DETECTORS(X)

@@ -5,6 +5,7 @@
 #include "analysis/facts.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,8 @@ static int prepare(struct facts *f)
 		f->region_class[i] = classify_function(t->regions.v[i].name ? t->regions.v[i].name : "", t->regions.v[i].layer);
 	for (size_t i = 0; i < t->files.n; i++) {
 		f->file_class[i] = classify_file(&t->files.v[i]);
+		if (f->filter.file && f->file_class[i] == FILE_DATA && (!t->files.v[i].name || fnmatch(f->filter.file, t->files.v[i].name, 0)))
+			f->file_class[i] = FILE_EXCLUDED;
 		f->file_fs[i] = f->file_class[i] == FILE_DATA ? fs_of(f, t->files.v[i].fs_type ? t->files.v[i].fs_type : "unknown") : FS_KINDS;
 	}
 	f->lowest = lowest_layer(t);
@@ -234,7 +237,7 @@ static int gather(struct facts *f, void **collectors, unsigned n, const struct s
 	return 0;
 }
 
-int facts_read(struct facts *f, struct trace *trace, unsigned nworkers, char *err, size_t err_len)
+int facts_read(struct facts *f, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, char *err, size_t err_len)
 {
 	struct shared_counts shared = { 0 };
 	_Atomic uint32_t *users = calloc(trace->handles.n + 1, sizeof(*users));
@@ -243,6 +246,7 @@ int facts_read(struct facts *f, struct trace *trace, unsigned nworkers, char *er
 
 	memset(f, 0, sizeof(*f));
 	f->trace = trace;
+	f->filter = *filter;
 	ret = users && collectors ? prepare(f) : -ENOMEM;
 	for (unsigned i = 0; i < nworkers && !ret; i++)
 		if (!(collectors[i] = collector_new(f, &shared, users)))

@@ -17,7 +17,7 @@ enum call_class {
 };
 const char *call_class_name(enum call_class class);
 
-enum file_class { FILE_DATA, FILE_LOG, FILE_SYSTEM, FILE_PROGRAM, FILE_SCRATCH, FILE_NONE, FILE_CLASSES };
+enum file_class { FILE_DATA, FILE_LOG, FILE_SYSTEM, FILE_PROGRAM, FILE_SCRATCH, FILE_EXCLUDED, FILE_NONE, FILE_CLASSES };
 const char *file_class_name(enum file_class class);
 
 enum { DIR_READ, DIR_WRITE, DIRS };
@@ -95,8 +95,16 @@ struct location_stat {
 /* Times of the lowest layer's data calls by size. */
 struct size_times { uint32_t n[TIME_BINS]; uint64_t count, bytes, ns; };
 
+/* What is judged; the calls around it are still read. */
+struct facts_filter {
+	const char *file;               /* pattern of fnmatch(3) for data files, NULL: all */
+	int64_t rank;                   /* -1: all */
+	uint64_t from_ns, to_ns;        /* calls that begin in this time, from the trace's beginning */
+};
+
 struct facts {
 	struct trace *trace;
+	struct facts_filter filter;
 	enum call_class *region_class;          /* by region: what its name says */
 	enum file_class *file_class;            /* by file */
 	uint8_t *file_fs;                       /* by file: index of its file system type, FS_KINDS if none */
@@ -115,7 +123,7 @@ struct facts {
 };
 
 /* Reads the archive in the current directory. Returns 0, or -errno with one line in err. */
-int facts_read(struct facts *facts, struct trace *trace, unsigned nworkers, char *err, size_t err_len);
+int facts_read(struct facts *facts, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, char *err, size_t err_len);
 void facts_free(struct facts *facts);
 
 #endif

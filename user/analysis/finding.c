@@ -253,15 +253,23 @@ static bool share_file(const struct finding *x, const struct finding *y)
 	return !x->nfiles || !y->nfiles;
 }
 
+/* A cause that costs little explains nothing that costs much, unless it is of the same bytes. */
+static bool explains(const struct finding *cause, const struct finding *effect)
+{
+	const struct detector *d = cause->detector;
+
+	return d->explains && lists(d->explains, effect->detector->code) && share_file(cause, effect) &&
+	       (cause->severity >= effect->severity ||
+		(d->always_explains && (cause->severity > SEVERITY_NOTE || cause->bytes * 2 >= effect->bytes)));
+}
+
 static void set_causes(struct analysis *a)
 {
 	for (size_t i = 0; i < a->findings.n; i++)
 		for (size_t j = 0; j < a->findings.n; j++) {
 			struct finding *cause = a->findings.v[i], *effect = a->findings.v[j];
 
-			/* a cause that costs little explains nothing that costs much */
-			if (i != j && cause->detector->explains && lists(cause->detector->explains, effect->detector->code) &&
-			    (cause->severity >= effect->severity || cause->detector->always_explains) && share_file(cause, effect) && !effect->cause && cause->cause != effect)
+			if (i != j && !effect->cause && cause->cause != effect && explains(cause, effect))
 				effect->cause = cause;
 		}
 }

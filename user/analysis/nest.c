@@ -284,6 +284,39 @@ static void hand_up(struct collector *c, const struct frame *f, uint64_t ns)
 		above->file = f->file;          /* a create or an open has its handle when it returns: its calls below have the file */
 }
 
+static bool is_judged(const struct collector *c, const struct frame *f)
+{
+	return c->wanted && f->begin_ns >= c->facts->filter.from_ns && f->begin_ns <= c->facts->filter.to_ns;
+}
+
+static void count_meta(struct collector *c, struct frame *f, enum call_class class, uint64_t took, const struct trace_leave *leave)
+{
+	struct io_stat *io = collect_io(c, f->file, f->layer);
+
+	if (!io)
+		return;
+	io->calls++;
+	io->ns += in_same_layer(c, f) ? 0 : took;
+	io->meta[class].n++;
+	io->meta[class].ns += took;
+	io->meta[class].failed += leave->failed;
+	if (class == CLASS_SYNC) {
+		io->syncs_after_write += io->since_sync > 0;
+		io->since_sync = 0;
+	}
+}
+
+static void count_frame(struct collector *c, struct frame *f, enum call_class class, uint64_t took, const struct trace_leave *leave)
+{
+	count_location(c, f, class, took, leave);
+	if (f->io && f->ops && f->kind != OP_FLUSH)
+		collect_operation(c, f, took);
+	if (f->io && f->file != TRACE_NONE)
+		count_meta(c, f, class, took, leave);
+	if (f->io || f->layer == LAYER_MPI)
+		count_call(c, f, class, took, leave);
+}
+
 static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave *leave)
 {
 	struct frame *f = &c->stack[c->depth - 1];
@@ -294,28 +327,8 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 		c->stat->abandoned++;
 		took = 0;               /* its end is when somebody noticed */
 	}
-	count_location(c, f, class, took, leave);
-	if (f->io) {
-		if (f->ops && f->kind != OP_FLUSH)
-			collect_operation(c, f, took);
-		if (f->file != TRACE_NONE) {
-			struct io_stat *io = collect_io(c, f->file, f->layer);
-
-			if (io) {
-				io->calls++;
-				io->ns += in_same_layer(c, f) ? 0 : took;
-				io->meta[class].n++;
-				io->meta[class].ns += took;
-				io->meta[class].failed += leave->failed;
-				if (class == CLASS_SYNC) {
-					io->syncs_after_write += io->since_sync > 0;
-					io->since_sync = 0;
-				}
-			}
-		}
-	}
-	if (f->io || f->layer == LAYER_MPI)
-		count_call(c, f, class, took, leave);
+	if (is_judged(c, f))
+		count_frame(c, f, class, took, leave);
 	c->depth--;
 	hand_up(c, f, took);
 }
@@ -348,6 +361,13 @@ static void on_leave(void *worker, uint64_t ns, uint32_t region, const struct tr
 	end_frame(c, ns, leave);
 }
 
+static int64_t rank_of(const struct trace *t, uint32_t location)
+{
+	uint32_t group = t->locations.v[location].group;
+
+	return group < t->groups.n ? t->groups.v[group].rank : -1;
+}
+
 static void on_location_begin(void *worker, uint32_t location)
 {
 	struct collector *c = worker;
@@ -356,6 +376,7 @@ static void on_location_begin(void *worker, uint32_t location)
 	c->epoch++;
 	c->depth = c->skipped = 0;
 	c->stat = &c->facts->locations[location];
+	c->wanted = c->facts->filter.rank < 0 || rank_of(c->trace, location) == c->facts->filter.rank;
 	c->stat->first_ns = UINT64_MAX;
 }
 

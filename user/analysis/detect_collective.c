@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Instances of collective data calls: who arrives when, and who makes the system calls.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/detectors.h"
+#include "analysis/words.h"
+
+#define SMALL_COLLECTIVE_BYTES 65536    /* of each rank; exchanging so little costs more than writing it */
+
+struct instance_sum { uint64_t n, members, asked, workers, system_n, system_bytes, last_enter, last_leave, first_enter, longest_system; };
+
+/* The instance that begins at index i; returns the index behind it. */
+static size_t instance_sum(const struct facts *f, size_t i, struct instance_sum *s)
+{
+	const struct instance *v = f->instances.v;
+	size_t j;
+
+	*s = (struct instance_sum){ .first_enter = UINT64_MAX };
+	for (j = i; j < f->instances.n && v[j].file == v[i].file && v[j].ordinal == v[i].ordinal; j++) {
+		s->members++;
+		s->asked += v[j].asked;
+		s->workers += v[j].system_bytes > 0;
+		s->system_n += v[j].system_n;
+		s->system_bytes += v[j].system_bytes;
+		s->last_enter = v[j].enter_ns > s->last_enter ? v[j].enter_ns : s->last_enter;
+		s->first_enter = v[j].enter_ns < s->first_enter ? v[j].enter_ns : s->first_enter;
+		s->last_leave = v[j].leave_ns > s->last_leave ? v[j].leave_ns : s->last_leave;
+		s->longest_system = v[j].system_ns > s->longest_system ? v[j].system_ns : s->longest_system;
+	}
+	return j;
+}
+
+/* ---- waiting for the last ---- */
+
+static void detect_wait(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	struct instance_sum s;
+	struct finding *f;
+
+	for (size_t i = 0, j; b && i < a->facts->instances.n; i = j) {
+		j = instance_sum(a->facts, i, &s);
+		for (size_t k = i; k < j && s.members > 1; k++) {
+			const struct instance *x = &a->facts->instances.v[k];
+			uint64_t until = s.last_enter < x->leave_ns ? s.last_enter : x->leave_ns, wait = until > x->enter_ns ? until - x->enter_ns : 0;
+
+			if (wait)
+				builder_add(b, x->file, x->location, &(struct evidence){ 1, x->asked, wait, x->enter_ns, x->leave_ns,
+					saving_at_most(wait, "time until the last rank arrives; the work before may have to be balanced") });
+		}
+	}
+	f = builder_finish(b, "%s", "");
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls ranks wait for one that comes later", (unsigned long long)f->n);
+}
+
+const struct detector detector_X10 = {
+	.code = "X10", .title = "ranks wait for the last one in collective I/O", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "in collective data calls: time from a rank's arrival until the last member's",
+	.why = "the call cannot go on without all ranks; the cause is before it",
+	.topic = "balance", .test = "late", .detect = detect_wait,
+};
+
+/* ---- one process does the work of a collective ---- */
+
+/* Small data: each rank could write its own without the others. Large data: as many workers as there are nodes. */
+static struct saving one_writer_saving(const struct instance_sum *s, uint64_t took, uint64_t nodes)
+{
+	uint64_t share = s->longest_system / s->members;
+
+	if (s->asked / s->members < SMALL_COLLECTIVE_BYTES)
+		return saving_at_most(took > share ? took - share : 0, "independent calls of each rank, if its share of the system calls is all they cost");
+	return saving_at_most(s->longest_system - s->longest_system / nodes, "one worker for each node; 0 on one node, unknown beyond");
+}
+
+static void detect_one_writer(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	uint64_t alone = 0, bytes = 0, nodes = a->facts->nnodes ? a->facts->nnodes : 1;
+	uint32_t worker = TRACE_NONE;
+	struct instance_sum s;
+	struct finding *f;
+	char text[24], name[128];
+
+	for (size_t i = 0, j; b && i < a->facts->instances.n; i = j) {
+		uint64_t took;
+
+		j = instance_sum(a->facts, i, &s);
+		took = s.last_leave > s.last_enter ? s.last_leave - s.last_enter : 0;
+		if (s.members < 2 || s.workers != 1 || s.system_bytes * 2 < s.asked || s.longest_system * 20 < took)
+			continue;
+		alone++;
+		bytes += s.system_bytes;
+		for (size_t k = i; k < j; k++) {
+			const struct instance *x = &a->facts->instances.v[k];
+
+			if (x->system_bytes)
+				worker = x->location;
+			builder_add(b, x->file, x->location, &(struct evidence){ 1, x->system_bytes, took < x->leave_ns - x->enter_ns ? took :
+				x->leave_ns - x->enter_ns, x->enter_ns, x->leave_ns, one_writer_saving(&s, took, nodes) });
+		}
+	}
+	if (!alone || bytes < a->thresholds.serial_bytes / 64) {
+		builder_drop(b);
+		return;
+	}
+	f = builder_finish(b, "%s", "");
+	if (!f)
+		return;
+	words_bytes(text, sizeof(text), bytes);
+	location_name(a, worker, name, sizeof(name));
+	snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls only %.60s makes system calls: %s; the others wait", (unsigned long long)alone, name,
+		 text);
+	if (nodes < 2 && f->severity == SEVERITY_NOTE && bytes >= a->thresholds.serial_bytes)
+		f->severity = SEVERITY_WARN;
+}
+
+const struct detector detector_X02 = {
+	.code = "X02", .title = "one process does the system calls of a collective", .on = "POSIX below MPI-IO",
+	.needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "in collective data calls of several ranks one process alone reads or writes the file, half of the bytes asked or more, and its system calls "
+		"take 5 % of the time after the last arrival; a warning from serial_bytes on",
+	.why = "the data of all ranks goes through one process; the hint for aggregators says how many there may be, this is how many there are",
+	.topic = "aggregators", .explains = "X19 P21 P22 P06", .test = "one_writer", .detect = detect_one_writer,
+};
+
+/* ---- a collective that was served as independent calls ---- */
+
+static void detect_degraded(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	struct instance_sum s;
+	struct finding *f;
+
+	for (size_t i = 0, j; b && i < a->facts->instances.n; i = j) {
+		j = instance_sum(a->facts, i, &s);
+		if (s.members < 2 || s.workers * 4 < s.members * 3 || !s.system_n || s.system_bytes / s.system_n >= 65536 || s.system_n < 2 * s.members)
+			continue;
+		for (size_t k = i; k < j; k++) {
+			const struct instance *x = &a->facts->instances.v[k];
+
+			builder_add(b, x->file, x->location, &(struct evidence){ x->system_n, x->system_bytes, x->system_ns, x->enter_ns, x->leave_ns,
+				saving_at_most(saving_larger(a, x->file, DIR_WRITE, x->system_n, x->system_bytes, x->system_ns).high_ns,
+					       "large requests in this trace") });
+		}
+	}
+	f = builder_finish(b, "%s", "");
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "inside collective calls most ranks make their own small requests: %llu", (unsigned long long)f->n);
+}
+
+const struct detector detector_X34 = {
+	.code = "X34", .title = "a collective call is served independently", .on = "POSIX below MPI-IO", .needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "in collective data calls three quarters of the members make requests of their own, of less than 64 KiB on average and more than one each",
+	.why = "the library decided against joining the ranks' data: each rank's pieces go to the file system one by one",
+	.topic = "collective_buffering", .explains = "P05 P06 P12", .test = "degraded", .detect = detect_degraded,
+};
+
+/* ---- slow with equal work ---- */
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A file's medians of bytes and time over its users. */
+static bool medians(const struct file_layer *f, uint64_t *bytes, uint64_t *ns)
+{
+	uint64_t *v = calloc(2 * f->n, sizeof(*v));
+
+	if (!v)
+		return false;
+	for (size_t i = 0; i < f->n; i++) {
+		v[i] = f->v[i]->dir[0].bytes + f->v[i]->dir[1].bytes;
+		v[f->n + i] = f->v[i]->dir[0].ns + f->v[i]->dir[1].ns;
+	}
+	qsort(v, f->n, sizeof(*v), ascending);
+	qsort(v + f->n, f->n, sizeof(*v), ascending);
+	*bytes = v[f->n / 2];
+	*ns = v[f->n + f->n / 2];
+	free(v);
+	return true;
+}
+
+static void detect_slow(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	struct finding *f;
+
+	for (size_t i = 0; b && i < a->files.n; i++) {
+		const struct file_layer *x = &a->files.v[i];
+		uint64_t bytes, ns;
+
+		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_DATA || x->n < 4 || !medians(x, &bytes, &ns) ||
+		    bytes < a->thresholds.imbalance_bytes)
+			continue;
+		for (size_t j = 0; j < x->n; j++) {
+			const struct dir_stat *r = &x->v[j]->dir[0], *w = &x->v[j]->dir[1];
+			uint64_t mine = r->bytes + w->bytes, took = r->ns + w->ns;
+
+			if (mine <= bytes + bytes / 10 && mine + bytes / 10 >= bytes && took >= 2 * ns)
+				builder_add(b, x->file, x->v[j]->key.location, &(struct evidence){ r->n + w->n, mine, took,
+					r->first_ns < w->first_ns ? r->first_ns : w->first_ns, r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
+					saving_at_most(took - ns, "this rank's time against the median") });
+		}
+	}
+	f = builder_finish(b, "%s", "");
+	if (f) {
+		f->inferred = true;
+		snprintf(f->evidence, sizeof(f->evidence), "%u of the ranks of a file take twice the median time for as many bytes", f->nlocations);
+	}
+}
+
+const struct detector detector_X25 = {
+	.code = "X25", .title = "a rank is slow with equal work", .on = "POSIX", .needs = NEED_SYSTEM | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "of at least 4 users of a data file one moves as many bytes as the median, within 10 %, in at least twice the median time",
+	.why = "its node, its path to the server, or the part of the file that it has is slower",
+	.topic = "slow_rank", .test = "synthetic_slow_rank", .detect = detect_slow,
+};

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Calls of upper layers that become many, larger or repeated calls below.
+ */
+#include <stdio.h>
+
+#include "analysis/detectors.h"
+#include "analysis/words.h"
+
+static const struct file_layer *above(const struct analysis *a, const struct file_layer *f, enum trace_layer layer)
+{
+	return file_layer_find(a, f->file, layer);
+}
+
+/* The statistics of a location on a file at a layer, NULL if it has none. */
+static const struct io_stat *of_location(const struct file_layer *f, uint32_t location)
+{
+	for (size_t i = 0; f && i < f->n; i++)
+		if (f->v[i]->key.location == location)
+			return f->v[i];
+	return NULL;
+}
+
+/* ---- amplification: bytes that all ranks asked for against bytes below ---- */
+
+static const struct file_layer *data_layer(const struct analysis *a, const struct file_layer *f)
+{
+	for (enum trace_layer l = 0; l < LAYER_ISOC; l++) {
+		const struct file_layer *x = above(a, f, l);
+
+		if (x && x->sum.dir[0].n + x->sum.dir[1].n)
+			return x;
+	}
+	return NULL;
+}
+
+static bool amplified_fires(const struct analysis *a, const struct file_layer *f)
+{
+	const struct file_layer *top = data_layer(a, f);
+	uint64_t asked, below, calls;
+
+	if (!top || top->sum.dir[0].unknown + top->sum.dir[1].unknown)
+		return false;
+	asked = top->sum.dir[0].asked + top->sum.dir[1].asked;
+	below = f->sum.dir[0].bytes + f->sum.dir[1].bytes;
+	calls = top->sum.dir[0].n + top->sum.dir[1].n;
+	return asked && below >= SMALL_BYTES && (below >= a->thresholds.amplified_bytes * asked ||
+	       f->sum.dir[0].n + f->sum.dir[1].n >= a->thresholds.amplified_calls * calls);
+}
+
+static struct evidence amplified(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	const struct dir_stat *r = &s->dir[0], *w = &s->dir[1];
+	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes;
+
+	return (struct evidence){ n, bytes, r->ns + w->ns, r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
+				  r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
+				  saving_at_most(saving_larger(a, f->file, w->bytes > r->bytes, n, bytes, r->ns + w->ns).high_ns,
+						 "large requests in this trace") };
+}
+
+static void detect_amplified(struct analysis *a, const struct detector *d)
+{
+	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, amplified_fires, amplified }), "%s", "");
+	const struct file_layer *low, *top;
+	char asked[24], moved[24];
+
+	if (!f)
+		return;
+	low = file_layer_find(a, f->files[0].file, a->facts->lowest);
+	top = data_layer(a, low);
+	words_bytes(asked, sizeof(asked), top->sum.dir[0].asked + top->sum.dir[1].asked);
+	words_bytes(moved, sizeof(moved), low->sum.dir[0].bytes + low->sum.dir[1].bytes);
+	snprintf(f->evidence, sizeof(f->evidence), "%llu %s operations ask for %s, %llu operations below move %s",
+		 (unsigned long long)(top->sum.dir[0].n + top->sum.dir[1].n), trace_layer_name(top->layer), asked,
+		 (unsigned long long)(low->sum.dir[0].n + low->sum.dir[1].n), moved);
+}
+
+const struct detector detector_X01 = {
+	.code = "X01", .title = "one call becomes many or larger ones below", .on = "a file's highest layer and POSIX", .needs = NEED_SYSTEM | NEED_UPPER,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "for each operation of a file's highest layer there are amplified_calls below, or for each byte asked amplified_bytes; both summed over all "
+		"ranks",
+	.why = "the layout in the file does not fit the order in which the program reads or writes",
+	.topic = "layout", .explains = "P05 P06 P09 P10 P11 P12 X04", .test = "strided", .detect = detect_amplified,
+};
+
+/* ---- strided from above ---- */
+
+static void detect_strided(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	uint64_t most = 0;
+	struct finding *f;
+
+	for (size_t i = 0; b && i < a->facts->calls.n; i++) {
+		const struct call_stat *c = a->facts->calls.v[i];
+		uint64_t n = c->below_n[0] + c->below_n[1], bytes = c->below_bytes[0] + c->below_bytes[1];
+
+		if (!c->uniform || c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA)
+			continue;
+		most = c->most_below > most ? c->most_below : most;
+		builder_add(b, c->key.file, c->key.location, &(struct evidence){ c->uniform, bytes, c->uniform_ns, c->first_ns, c->last_ns,
+			saving_larger(a, c->key.file, c->below_n[1] > 0, n, bytes, c->uniform_ns) });
+	}
+	f = builder_finish(b, "%s", "");
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "%llu calls each become up to %llu operations of one size at one distance",
+			 (unsigned long long)f->n, (unsigned long long)most);
+}
+
+const struct detector detector_X20 = {
+	.code = "X20", .title = "a call is served in many strided pieces", .on = "upper layers", .needs = NEED_SYSTEM | NEED_UPPER | NEED_OFFSETS,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "one call of an upper layer has at least 256 operations of less than 64 KiB below it, nine in ten of one size and at one distance",
+	.why = "the slab that is read or written lies across the order of the dimensions in the file",
+	.topic = "layout", .explains = "X01 P05 P06 P09 P10 P11 P12", .always_explains = true, .test = "strided", .detect = detect_strided,
+};
+
+/* ---- header relocation ---- */
+
+static bool header_fires(const struct analysis *a, const struct file_layer *f)
+{
+	const struct io_stat *s = &f->sum;
+
+	return s->reads_in_define_bytes >= a->thresholds.header_bytes && s->writes_in_define_bytes >= a->thresholds.header_bytes &&
+	       s->writes_in_define_bytes * 10 >= s->reads_in_define_bytes * 4;
+}
+
+static struct evidence header(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	uint64_t n = s->reads_in_define + s->writes_in_define;
+
+	(void)f;
+	return (struct evidence){ n, s->writes_in_define_bytes, s->define_data_ns, s->dir[DIR_READ].first_ns, s->dir[DIR_WRITE].last_ns,
+				  saving_remove(a, a->facts->lowest, n, s->define_data_ns, "time of these reads and writes") };
+}
+
+static void detect_header(struct analysis *a, const struct detector *d)
+{
+	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, header_fires, header }), "%s", "");
+	char bytes[24];
+
+	if (!f)
+		return;
+	words_bytes(bytes, sizeof(bytes), f->bytes);
+	snprintf(f->evidence, sizeof(f->evidence), "%s of data are read and written elsewhere while definitions end", bytes);
+}
+
+const struct detector detector_X13 = {
+	.code = "X13", .title = "the header grows and all data moves", .on = "POSIX below netCDF or PnetCDF", .needs = NEED_SYSTEM | NEED_UPPER,
+	.classes = CLASS_BIT(CLASS_DEFINE) | CLASS_BIT(CLASS_CLOSE),
+	.when = "inside calls that end definitions or close a file at least header_bytes of it are read, and written again",
+	.why = "new attributes or variables do not fit the space before the data, so the library copies the whole file",
+	.topic = "header", .explains = "P09 P10 P11 P12 P05 P06 X01 X04 X05 X23", .always_explains = true, .test = "header", .detect = detect_header,
+};
+
+/* ---- define mode again and again ---- */
+
+static void detect_define(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	struct finding *f;
+
+	for (size_t i = 0; b && i < a->files.n; i++) {
+		const struct file_layer *x = &a->files.v[i];
+
+		if (x->layer != LAYER_NETCDF && x->layer != LAYER_PNETCDF)
+			continue;
+		for (size_t j = 0; j < x->n; j++) {
+			uint64_t n = x->v[j]->meta[CLASS_DEFINE].n, ns = x->v[j]->meta[CLASS_DEFINE].ns;
+
+			if (n > a->thresholds.redefine_count)
+				builder_add(b, x->file, x->v[j]->key.location, &(struct evidence){ n, 0, ns, 0, 0,
+					saving_remove(a, x->layer, n, ns / n * (n - 1), "time of all ends of definitions but one") });
+		}
+	}
+	f = builder_finish(b, "%s", "");
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "definitions end %llu times", (unsigned long long)f->n);
+}
+
+const struct detector detector_X14 = {
+	.code = "X14", .title = "definitions are ended again and again", .on = "netCDF, PnetCDF", .needs = NEED_UPPER, .classes = CLASS_BIT(CLASS_DEFINE),
+	.when = "one thread ends the definitions of a file more than redefine_count times",
+	.why = "each end writes the header, and in a parallel file all ranks meet",
+	.topic = "define", .explains = "X08 X23", .test = "define", .detect = detect_define,
+};
+
+/* ---- metadata in small pieces ---- */
+
+static bool dribble_fires(const struct analysis *a, const struct file_layer *f)
+{
+	return f->sum.meta_writes >= 10 * a->thresholds.small_count && f->sum.meta_writes * 5 >= f->sum.dir[DIR_WRITE].n;
+}
+
+static struct evidence dribble(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	(void)f;
+	return (struct evidence){ s->meta_writes, 0, s->meta_writes_ns, s->dir[DIR_WRITE].first_ns, s->dir[DIR_WRITE].last_ns,
+				  saving_remove(a, a->facts->lowest, s->meta_writes, s->meta_writes_ns, "time of these writes") };
+}
+
+static void detect_dribble(struct analysis *a, const struct detector *d)
+{
+	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, dribble_fires, dribble }), "%s", "");
+
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence), "%llu small writes in calls that write no data of the program", (unsigned long long)f->n);
+}
+
+const struct detector detector_X23 = {
+	.code = "X23", .title = "a library writes its metadata in small pieces", .on = "POSIX below an upper layer", .needs = NEED_SYSTEM | NEED_UPPER,
+	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_ATTRIBUTE) | CLASS_BIT(CLASS_SYNC) | CLASS_BIT(CLASS_META),
+	.when = "at least ten times small_count writes of 64 KiB or less on a data file are made inside calls that write no data, a fifth of all writes",
+	.why = "object headers, indices and attributes go to the file one by one",
+	.topic = "metadata_blocks", .explains = "P06 P12 P10", .test = "attributes", .detect = detect_dribble,
+};
+
+/* ---- chunks read again ---- */
+
+static bool thrash_fires(const struct analysis *a, const struct file_layer *f)
+{
+	const struct dir_stat *r = &f->sum.dir[DIR_READ];
+
+	return above(a, f, LAYER_HDF5) && !r->doubtful && r->again_bytes >= a->thresholds.again_bytes && r->again * 2 >= r->n && r->nested == r->n;
+}
+
+static struct evidence thrash(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	const struct io_stat *upper = of_location(above(a, f, LAYER_HDF5), s->key.location);
+	const struct dir_stat *r = &s->dir[DIR_READ];
+	uint64_t ns = upper && r->n ? (uint64_t)((double)upper->dir[DIR_READ].ns * r->again / r->n) : r->again_ns;
+
+	return (struct evidence){ r->again, r->again_bytes, ns, r->first_ns, r->last_ns,
+				  { true, r->again_ns / 2, ns, "time of the repeated reads, up to that of the calls above them" } };
+}
+
+static void detect_thrash(struct analysis *a, const struct detector *d)
+{
+	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, thrash_fires, thrash }), "%s", "");
+	char bytes[24];
+
+	if (!f)
+		return;
+	words_bytes(bytes, sizeof(bytes), f->bytes);
+	f->inferred = true;
+	snprintf(f->evidence, sizeof(f->evidence), "HDF5 reads %s again that it has read before, in %llu requests", bytes, (unsigned long long)f->n);
+}
+
+const struct detector detector_X06 = {
+	.code = "X06", .title = "HDF5 reads the same chunks again and again", .on = "POSIX below HDF5", .needs = NEED_SYSTEM | NEED_UPPER | NEED_OFFSETS,
+	.classes = CLASS_BIT(CLASS_READ),
+	.when = "at least half of the reads below HDF5 on a file, and again_bytes, are of data that the same thread has read before",
+	.why = "the chunk cache is smaller than the chunks that one pass touches: each is read, and unpacked, once for every piece",
+	.topic = "chunk_cache", .explains = "P09 P05 P11 X01 X20 X33", .always_explains = true, .test = "chunks", .detect = detect_thrash,
+};
