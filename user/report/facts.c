@@ -24,6 +24,10 @@ void report_completeness(const struct analysis *a, char *text, size_t len)
 	for (size_t i = 0; i < a->trace->locations.n; i++)
 		for (int l = 0; l < LAYERS; l++)
 			calls += a->facts->locations[i].frames[l];
+	if (a->facts->filter.file || a->facts->filter.rank >= 0 || a->facts->filter.from_ns || a->facts->filter.to_ns != UINT64_MAX) {
+		text += n = snprintf(text, len, "only a part is judged (--file, --rank, --from, --to); ");
+		len -= n;
+	}
 	if (report_is_complete(a)) {
 		snprintf(text, len, "%" PRIu64 " calls, %s", calls, a->trace->ours ? "complete: the recorder lost nothing" :
 			 "whether it is complete is unknown: not recorded by ioprobe");
@@ -166,7 +170,7 @@ void report_missing(const struct analysis *a, const struct detector *d, char *te
 {
 	static const struct { enum need need; const char *name; } names[] = {
 		{ NEED_OFFSETS, "offsets" }, { NEED_ERRORS, "error codes" }, { NEED_SYSTEM, "system calls" }, { NEED_BLOCKS, "block or stripe sizes" },
-		{ NEED_COMPUTE, "the threads' CPU time" }, { NEED_MEMORY, "buffer addresses" }, { NEED_HINTS, "MPI-IO hints" },
+		{ NEED_COMPUTE, "CPU time of threads" }, { NEED_MEMORY, "buffer addresses" }, { NEED_HINTS, "MPI-IO hints" },
 		{ NEED_STRIPES, "stripes" }, { NEED_LOCKS, "locks" },
 	};
 	unsigned missing = d->needs & ~analysis_facts(a);

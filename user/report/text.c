@@ -70,10 +70,10 @@ static void write_time(const struct page *p)
 	if (share < 99.5)
 		fprintf(p->out, "; free I/O: at most %.2fx faster", 100 / (100 - share));
 	fprintf(p->out, "\n         of which");
-	for (unsigned i = 0; i < REPORT_TIMES; i++) {
+	for (unsigned i = 0, shown = 0; i < REPORT_TIMES; i++) {
 		words_seconds(text, sizeof(text), t.ns[i]);
 		if (t.ns[i])
-			fprintf(p->out, "%s %s %s", i ? "," : "", report_time_names[i], text);
+			fprintf(p->out, "%s %s %s", shown++ ? "," : "", report_time_names[i], text);
 	}
 	fprintf(p->out, "\n");
 }
