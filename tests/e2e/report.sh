@@ -16,4 +16,19 @@ planted X07 reopen often.dat -- "$posix"
 planted X29 search - note -- "$posix"
 planted S01 streams_small stream.dat -- "$posix"
 
-if [ -x "$P/planted_hdf5" ]; then planted X05 fill fill.h5 note -- "$P/planted_hdf5"; else skip hdf5 "no serial HDF5"; fi
+planted X15 locks locked.dat note -- "$posix"
+planted X32 chatter run.log -- "$posix"
+planted X31 resize - note -- "$posix"
+if [ -x "$P/planted_hdf5" ]; then
+	planted X05 fill fill.h5 note -- "$P/planted_hdf5"
+	planted X06 chunks chunks.h5 -- "$P/planted_hdf5"
+	planted X20 strided strided.h5 note -- "$P/planted_hdf5"
+else
+	skip hdf5 "no serial HDF5"
+fi
+if [ -x "$P/planted_netcdf" ]; then
+	planted X13 header header.nc -- "$P/planted_netcdf"
+	planted X14 define define.nc note -- "$P/planted_netcdf"
+else
+	skip netcdf "no serial netCDF"
+fi

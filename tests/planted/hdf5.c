@@ -6,7 +6,7 @@
 
 #include "planted.h"
 
-#define ROWS 4096
+#define ROWS 2048
 #define COLUMNS 2048
 
 /* The space is allocated, and filled, when the dataset is created; or it is not filled. */
@@ -29,9 +29,66 @@ static void fill(bool bad, const char *dir)
 	free(data);
 }
 
+/* Rows of a dataset whose chunks span all columns and 256 rows, with a cache that holds none of them, or all. */
+static void chunks(bool bad, const char *dir)
+{
+	hsize_t dims[2] = { 512, 1024 }, chunk[2] = { 256, 1024 }, start[2] = { 0, 0 }, row[2] = { 1, 1024 };
+	hid_t file = H5Fcreate(in(dir, "chunks.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
+	hid_t create = H5Pcreate(H5P_DATASET_CREATE), access = H5Pcreate(H5P_DATASET_ACCESS), memory = H5Screate_simple(2, row, NULL), set;
+	double *data = calloc(1024 * 1024, sizeof(*data));
+
+	CHECK(file >= 0 && data);
+	H5Pset_chunk(create, 2, chunk);
+	H5Pset_shuffle(create);         /* a filter: a chunk is read as a whole */
+	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+	H5Dclose(set);
+	H5Pset_chunk_cache(access, 521, bad ? 0 : 64 * MIB, 0.75);
+	set = H5Dopen2(file, "field", access);
+	for (hsize_t i = 0; i < 24; i++) {
+		start[0] = i;
+		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, row, NULL);
+		CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) >= 0);
+	}
+	H5Dclose(set);
+	H5Pclose(create);
+	H5Pclose(access);
+	H5Sclose(space);
+	H5Sclose(memory);
+	CHECK(H5Fclose(file) >= 0);
+	free(data);
+}
+
+/* A column of a contiguous dataset in one call, or rows with as many elements. */
+static void strided(bool bad, const char *dir)
+{
+	hsize_t dims[2] = { ROWS, COLUMNS }, start[2] = { 0, 0 }, column[2] = { ROWS, 1 }, rows[2] = { 2, COLUMNS };
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file, space = H5Screate_simple(2, dims, NULL);
+	hid_t memory = H5Screate_simple(2, bad ? column : rows, NULL), plist = H5Pcreate(H5P_DATASET_XFER), set;
+	double *data = calloc(ROWS * COLUMNS, sizeof(*data));
+
+	H5Pset_sieve_buf_size(fapl, 0); /* each piece is a request */
+	file = H5Fcreate(in(dir, "strided.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+	CHECK(file >= 0 && data);
+	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+	for (hsize_t i = 0; i < 10; i++) {
+		start[bad] = 2 * i;
+		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, bad ? column : rows, NULL);
+		CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, plist, data) >= 0);
+	}
+	H5Dclose(set);
+	H5Pclose(plist);
+	H5Pclose(fapl);
+	H5Sclose(space);
+	H5Sclose(memory);
+	CHECK(H5Fclose(file) >= 0);
+	free(data);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct planted cases[] = { { "fill", fill } };
+	static const struct planted cases[] = { { "fill", fill }, { "chunks", chunks }, { "strided", strided } };
 
 	return run_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));
 }

@@ -139,12 +139,57 @@ static void streams_small(bool bad, const char *dir)
 	CHECK(!fclose(f));
 }
 
+/* A lock around each small record, or one around all. */
+static void locks(bool bad, const char *dir)
+{
+	int fd = open_file(dir, "locked.dat", O_RDWR | O_CREAT);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	for (int i = 0; i < 20000; i++) {
+		lock.l_start = i * 64;
+		lock.l_len = 64;
+		lock.l_type = F_WRLCK;
+		if (bad || !i)
+			CHECK(!fcntl(fd, F_SETLK, &lock));
+		if (i < 10)
+			CHECK(pwrite(fd, block, MIB, (off_t)i * MIB) == MIB);
+		lock.l_type = F_UNLCK;
+		if (bad || !i)
+			CHECK(!fcntl(fd, F_SETLK, &lock));
+	}
+	close(fd);
+}
+
+static void chatter(bool bad, const char *dir)
+{
+	FILE *f = fopen(in(dir, "run.log"), "w");
+
+	CHECK(f);
+	for (int i = 0; i < 30000; i++) {
+		fprintf(f, "step %d done\n", i);
+		if (bad)
+			fflush(f);
+	}
+	CHECK(!fclose(f));
+}
+
+static void resize(bool bad, const char *dir)
+{
+	int fd = open_file(dir, "grows.dat", O_RDWR | O_CREAT);
+
+	for (int i = 1; i <= 20000 && bad; i++)
+		CHECK(!ftruncate(fd, (off_t)i * 4096));
+	if (!bad)
+		CHECK(!ftruncate(fd, 20000 * 4096));
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct planted cases[] = {
 		{ "small_writes", small_writes }, { "small_reads", small_reads }, { "random_reads", random_reads }, { "random_writes", random_writes },
 		{ "read_again", read_again }, { "written_again", written_again }, { "sync_storm", sync_storm }, { "reopen", reopen },
-		{ "search", search }, { "streams_small", streams_small },
+		{ "search", search }, { "streams_small", streams_small }, { "locks", locks }, { "chatter", chatter }, { "resize", resize },
 	};
 
 	memset(block, 1, sizeof(block));

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Programs with one planted mistake each, and their clean twins: what "ioprobe report" is tested with.
 
-PLANTED := $(addprefix $(P)/planted_,posix mpi) $(if $(filter hdf5_sizes,$(OPTIONAL)),$(P)/planted_hdf5)
+PLANTED := $(addprefix $(P)/planted_,posix mpi) $(if $(filter hdf5_sizes,$(OPTIONAL)),$(P)/planted_hdf5) \
+	$(if $(filter netcdf_sizes,$(OPTIONAL)),$(P)/planted_netcdf)
 PROGRAMS += $(PLANTED)
 programs: $(PLANTED)
 
@@ -22,3 +23,8 @@ $(P)/planted_hdf5: tests/planted/hdf5.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -Itests/planted $(shell $(PKG_CONFIG) --cflags $(SERIAL_HDF5)) -o $@ $< \
 		$(shell $(PKG_CONFIG) --libs $(SERIAL_HDF5))
+
+$(P)/planted_netcdf: tests/planted/netcdf.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -Itests/planted $(shell $(PKG_CONFIG) --cflags netcdf) -o $@ $< $(shell $(PKG_CONFIG) --libs netcdf)

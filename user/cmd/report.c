@@ -30,7 +30,7 @@ struct command {
 	enum severity fail_on;
 	bool fails;
 	struct report_options report;
-	struct analysis_options analysis;
+	struct facts_filter filter;
 	struct thresholds thresholds;
 	char dir[4096], anchor[256];
 	unsigned workers;
@@ -46,6 +46,16 @@ static const struct report_format *format_by_name(const char *name)
 	return NULL;
 }
 
+static uint64_t seconds(const struct cli *cli, const char *option, const char *value)
+{
+	char *end;
+	double s = strtod(value, &end);
+
+	if (end == value || *end || !(s >= 0) || s > 1e9)
+		cli_error(cli, "%s %s: seconds from the beginning of the trace are expected, such as 12.5", option, value);
+	return s * 1e9;
+}
+
 static void set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct command *c = input;
@@ -55,6 +65,10 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_EXPLAIN: c->explain = value; break;
 	case OPT_THRESHOLDS: c->thresholds_file = value; break;
 	case 'o': c->output = value; break;
+	case OPT_FILE: c->filter.file = value; break;
+	case OPT_RANK: c->filter.rank = cli_number(cli, "--rank", value); break;
+	case OPT_FROM: c->filter.from_ns = seconds(cli, "--from", value); break;
+	case OPT_TO: c->filter.to_ns = seconds(cli, "--to", value); break;
 	case OPT_FORMAT:
 		c->format = format_by_name(value);
 		if (!c->format)
@@ -116,14 +130,14 @@ static int read_thresholds(struct command *c, char *err, size_t err_len)
 static int run(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct command *c = arg;
-	struct analysis a = { .thresholds = c->thresholds, .options = c->analysis };
+	struct analysis a = { .thresholds = c->thresholds };
 	struct trace trace;
 	struct facts facts;
 	char found = 'n';
 	int ret = trace_open(&trace, c->archive, c->anchor, err, err_len);
 
 	if (!ret)
-		ret = facts_read(&facts, &trace, c->workers, err, err_len);
+		ret = facts_read(&facts, &trace, &c->filter, c->workers, err, err_len);
 	if (!ret)
 		ret = analysis_run(&a, &facts, err, err_len);
 	for (size_t i = 0; i < a.findings.n && !ret; i++)
@@ -214,7 +228,7 @@ static int explain(const struct command *c)
 static int run_report(struct cli *cli)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct command c = { .format = &report_formats[0], .fail_on = SEVERITY_HIGH, .analysis = { .rank = -1 },
+	struct command c = { .format = &report_formats[0], .fail_on = SEVERITY_HIGH, .filter = { NULL, -1, 0, UINT64_MAX },
 			     .workers = cpus < 1 ? 1 : cpus > MAX_WORKERS ? MAX_WORKERS : cpus };
 	char err[4800] = "";
 	int ret;
@@ -248,6 +262,10 @@ const struct cli_command command_report = {
 		{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },
 		{ "all", OPT_ALL, NULL, "Also show findings that cost little, and those that are effects of others", NULL },
 		{ "explain", OPT_EXPLAIN, "CODE", "Print what a finding means; CODE may be list, all or thresholds", NULL },
+		{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path fits this shell pattern", NULL },
+		{ "rank", OPT_RANK, "N", "Judge only calls of this MPI rank", NULL },
+		{ "from", OPT_FROM, "TIME", "Judge only calls that begin at this time or later, in seconds from the beginning of the trace", NULL },
+		{ "to", OPT_TO, "TIME", "Judge only calls that begin at this time or earlier, in seconds from the beginning of the trace", NULL },
 		{ "fail-on", OPT_FAIL_ON, "high|warn", "Exit with status 1 if there is a finding of this severity", NULL },
 		{ "thresholds", OPT_THRESHOLDS, "FILE", "Read thresholds from a JSON file, such as an earlier report in JSON", NULL },
 		{ 0 }
