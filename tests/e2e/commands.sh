@@ -129,6 +129,26 @@ completion() {
 	done
 }
 
+# The archiver waits up to 5 s for the directory's lock, which is held until the line is there.
+progress() {
+	local pid
+	have script || { skip "progress" "script is not installed"; return; }
+	status_of "progress, spool" 0 "$IOPROBE" -q record --keep-spool -o "$D/slow" -- true
+	rm -f "$D/slow/traces.otf2"
+	exec 8<"$D/slow"
+	flock 8
+	limited 60 script -qfc "'$IOPROBE' recover '$D/slow' 8<&-" "$D/typescript" >/dev/null 2>&1 </dev/null 8<&- & pid=$!
+	wait_for_line "$D/typescript" 'making the archive:\|another process makes it' 20
+	exec 8<&-
+	wait $pid
+	if grep -q 'another process makes it' "$D/typescript"; then
+		skip "progress" "this machine is too slow: the archiver did not get the lock in 5 s"
+	else
+		says "progress, said" typescript 'making the archive: +[0-9]+ s'
+		says "progress, then the summary" typescript 'records lost 0'
+	fi
+}
+
 status_of "version" 0 "$IOPROBE" --version
 says "version, said" out "^ioprobe [0-9]+\\.[0-9]+"
 help_texts
@@ -138,3 +158,4 @@ policies
 manuals
 completion
 recordings
+progress

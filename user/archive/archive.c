@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -26,7 +27,15 @@
 
 #define LOCK_TRIES 100  /* of 50 ms */
 
-struct attempt { const struct output *out; const struct archive_options *options; };
+struct attempt { const struct output *out; const struct archive_options *options; volatile struct worker_progress *progress; };
+
+static void set_progress(void *arg, uint64_t done, uint64_t total)
+{
+	const struct attempt *attempt = arg;
+
+	attempt->progress->done = done;
+	attempt->progress->total = total;
+}
 
 /* ---- the files beside an archive by which merge need not read events, and perhaps the summary's text ---- */
 
@@ -240,6 +249,8 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 	if (!ret)
 		ret = open_spool(&spool, attempt, err, err_len);
 	allow_many_files();
+	if (!ret && attempt->progress)
+		spool_reader_watch(spool, set_progress, arg);
 	if (!ret)
 		ret = clear_leftovers(attempt, err, err_len);
 	if (!ret)
@@ -259,9 +270,11 @@ static void hand_over(FILE *to, const char *text, size_t len)
 
 int archive_write(const struct output *out, const struct archive_options *options, char *err, size_t err_len)
 {
-	struct attempt attempt = { out, options };
+	struct worker_progress *progress = options->progress ? mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
+								    MAP_SHARED | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+	struct attempt attempt = { out, options, progress == MAP_FAILED ? NULL : progress };
 	struct worker worker = { .who = out->owner, .dir = out->dir, .limit_s = options->limit_s, .what = "making the archive",
-				 .run = run_attempt, .arg = &attempt };
+				 .run = run_attempt, .arg = &attempt, .progress = attempt.progress };
 	char *text;
 	size_t len;
 	int ret = worker_run(&worker, &text, &len, err, err_len);
@@ -274,5 +287,7 @@ int archive_write(const struct output *out, const struct archive_options *option
 			hand_over(options->json, text + text_len + 1, len - text_len - 1);
 	}
 	free(text);
+	if (progress != MAP_FAILED)
+		munmap(progress, sizeof(*progress));
 	return ret;
 }

@@ -17,6 +17,7 @@ struct archive_options {
 	bool keep_spool;
 	bool replace;                   /* also a complete archive, where the files beside it may not be */
 	unsigned limit_s;               /* given up after this time, 0: never */
+	bool progress;                  /* show on a terminal how far it is */
 };
 
 /* Replays the spool of out into traces.otf2 beside it and writes the summary, in a process that has its owner's rights and no

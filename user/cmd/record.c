@@ -105,7 +105,8 @@ static int fail(const char *message)
 /* Archive and summary. The spool stays if there is no archive of it. */
 static int write_archive(struct record_arguments *a, const struct output *out)
 {
-	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .keep_spool = a->settings.keep_spool };
+	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .keep_spool = a->settings.keep_spool,
+						.progress = !cli_quiet() };
 	char err[1024] = "";
 
 	if (!archive_write(out, &options, err, sizeof(err)))

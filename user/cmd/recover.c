@@ -25,7 +25,8 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 
 static int recover(const struct arguments *a)
 {
-	struct archive_options archive = { .text = a->json ? NULL : stdout, .json = a->json ? stdout : NULL, .keep_spool = true };
+	struct archive_options archive = { .text = a->json ? NULL : stdout, .json = a->json ? stdout : NULL, .keep_spool = true,
+					   .progress = !cli_quiet() };
 	struct identity owner = { 0 };
 	struct output out;
 	char err[1024] = "";

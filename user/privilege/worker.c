@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/progress.h"
+
 #define MAX_TEXT (256u << 20)
 #define KEPT 16         /* descriptors from here on are moved out of the way of the standard ones */
 
@@ -131,21 +133,41 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
 }
 
-/* Returns 0, -ETIMEDOUT after deadline_ms (0: none), or -ECANCELED if the other side closed. */
-static int receive(int fd, void *data, size_t len, int64_t deadline_ms)
+/* The caller's side of one worker. */
+struct waiter { const struct worker *worker; int fd; int64_t deadline_ms; struct progress progress; };  /* deadline_ms 0: none */
+
+static void show_progress(struct waiter *waiter)
+{
+	volatile struct worker_progress *shared = waiter->worker->progress;
+
+	if (shared)
+		progress_update(&waiter->progress, shared->done, shared->total);
+}
+
+/* Until the deadline (left < 0: there is none), and at most until progress is due. */
+static int wait_ms(const struct waiter *waiter, int64_t left)
+{
+	int64_t most = waiter->worker->progress ? PROGRESS_INTERVAL_MS : 1000000;
+
+	return left < 0 || left > most ? most : left;
+}
+
+/* Returns 0, -ETIMEDOUT after the deadline, or -ECANCELED if the other side closed. */
+static int receive(struct waiter *waiter, void *data, size_t len)
 {
 	char *at = data;
 
 	while (len) {
-		int64_t left = deadline_ms ? deadline_ms - now_ms() : -1;
-		struct pollfd ready = { fd, POLLIN, 0 };
+		int64_t left = waiter->deadline_ms ? waiter->deadline_ms - now_ms() : -1;
+		struct pollfd ready = { waiter->fd, POLLIN, 0 };
 		ssize_t n;
 
-		if (deadline_ms && left <= 0)
+		if (waiter->deadline_ms && left <= 0)
 			return -ETIMEDOUT;
-		if (poll(&ready, 1, left > 1000000 ? 1000000 : (int)left) <= 0)
+		show_progress(waiter);
+		if (poll(&ready, 1, wait_ms(waiter, left)) <= 0)
 			continue;
-		n = read(fd, at, len);
+		n = read(waiter->fd, at, len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -156,19 +178,19 @@ static int receive(int fd, void *data, size_t len, int64_t deadline_ms)
 	return 0;
 }
 
-static int receive_result(int fd, int64_t deadline_ms, struct result *result, char **text, char *err_text, size_t err_len)
+static int receive_result(struct waiter *waiter, struct result *result, char **text, char *err_text, size_t err_len)
 {
 	char line[1024] = "";
-	int err = receive(fd, result, sizeof(*result), deadline_ms);
+	int err = receive(waiter, result, sizeof(*result));
 
 	if (!err && (result->err_len >= sizeof(line) || result->text_len > MAX_TEXT))
 		err = -ECANCELED;
 	if (!err)
-		err = receive(fd, line, result->err_len, deadline_ms);
+		err = receive(waiter, line, result->err_len);
 	if (!err && !(*text = malloc(result->text_len + 1)))
 		err = -ENOMEM;
 	if (!err)
-		err = receive(fd, *text, result->text_len, deadline_ms);
+		err = receive(waiter, *text, result->text_len);
 	if (!err)
 		(*text)[result->text_len] = 0;
 	if (!err && result->status)
@@ -213,10 +235,13 @@ static void reap_soon(pid_t pid, int *status)
 /* With its result, or without one, the process has nothing more to do: killing it does not change how it ended by itself. */
 static int await(const struct worker *worker, pid_t pid, int fd, char **text, size_t *text_len, char *err_text, size_t err_len)
 {
-	int64_t deadline_ms = worker->limit_s ? now_ms() + 1000ll * worker->limit_s : 0;
+	struct waiter waiter = { .worker = worker, .fd = fd, .deadline_ms = worker->limit_s ? now_ms() + 1000ll * worker->limit_s : 0 };
 	struct result result = { 0 };
-	int err = receive_result(fd, deadline_ms, &result, text, err_text, err_len), status = 0;
+	int err, status = 0;
 
+	progress_begin(&waiter.progress, worker->what);
+	err = receive_result(&waiter, &result, text, err_text, err_len);
+	progress_end(&waiter.progress);
 	kill(pid, SIGKILL);
 	if (err == -ETIMEDOUT)
 		reap_soon(pid, &status);

@@ -8,9 +8,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "privilege/identity.h"
+
+struct worker_progress { uint64_t done, total; };       /* total 0: not known */
 
 struct worker {
 	const struct identity *who;
@@ -20,6 +23,8 @@ struct worker {
 	/* Runs there. Returns 0 or -errno with one line in err; what it writes to text comes back. */
 	int (*run)(void *arg, FILE *text, char *err, size_t err_len);
 	void *arg;
+	/* How far it is, in memory that is shared by mmap(2): run writes it, the caller's terminal shows it. NULL: nothing is shown. */
+	volatile struct worker_progress *progress;
 	bool threads;                   /* it may start threads: the limit on processes, which counts them, is not set to 0 */
 };
 

@@ -22,6 +22,8 @@ struct spool_reader {
 	size_t raw_cap, stored_cap;
 	size_t raw_len, at;     /* of the current block */
 	bool damaged;
+	void (*watch)(void *arg, uint64_t done, uint64_t total);
+	void *watch_arg;
 };
 
 /* Returns the bytes read, fewer than len only at the end of the file, or -errno. */
@@ -120,6 +122,21 @@ static int read_block(struct spool_reader *reader)
 	return 1;
 }
 
+void spool_reader_watch(struct spool_reader *reader, void (*function)(void *, uint64_t, uint64_t), void *arg)
+{
+	reader->watch = function;
+	reader->watch_arg = arg;
+}
+
+static void report_position(struct spool_reader *reader)
+{
+	off_t at = reader->watch ? lseek(reader->fd, 0, SEEK_CUR) : -1;
+	struct stat st;
+
+	if (at >= 0 && !fstat(reader->fd, &st))
+		reader->watch(reader->watch_arg, at, st.st_size);
+}
+
 /* ---- one record ---- */
 
 int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, size_t *len)
@@ -133,6 +150,7 @@ int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, s
 
 		while ((n = read_block(reader)) == 2)
 			;
+		report_position(reader);
 		reader->damaged = n == -EBADMSG;
 		if (n <= 0)
 			return n;

@@ -54,6 +54,9 @@ int spool_reader_of_records(struct spool_reader **out, const void *records, size
  * 1 for a record, 0 at the end, -EBADMSG if the rest of the file is damaged or cut off (all before was delivered). */
 int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, size_t *len);
 
+/* Calls function for each block that is read, with how many bytes of the file have been read and its length then. */
+void spool_reader_watch(struct spool_reader *reader, void (*function)(void *arg, uint64_t done, uint64_t total), void *arg);
+
 /* The length of a record in bytes, from its header. */
 size_t iop_rec_size(const struct iop_rec *rec);
 
