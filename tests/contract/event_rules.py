@@ -5,6 +5,7 @@
 from otf2_raw import EVENTS, UNDEFINED_32, UNDEFINED_64
 
 NON_BLOCKING, COLLECTIVE = 1, 2
+CONVERTING = {"HDF5"}           # values may be larger in the file than in memory
 NEVER, ACTIVE, DESTROYED = 0, 1, 2
 
 
@@ -343,7 +344,7 @@ class EventRules:
         if operation is None or size == UNDEFINED_64:
             return
         self.stats.moved(location.group, operation.handle, operation.mode, size)
-        if operation.size != UNDEFINED_64 and size > operation.size:
+        if operation.size != UNDEFINED_64 and size > operation.size and self.d.paradigm_name(operation.handle) not in CONVERTING:
             self.breach("operation-bytes", "operation %d, complete on location %d at %d, moved %d bytes, asked were %d" % (
                 number, ref, time, size, operation.size))
         if location.stack and number in location.stack[-1].begun:

@@ -11,13 +11,15 @@ UNDEFINED = (1 << 64) - 1
 
 class Call:
     """One Enter … Leave. bytes are what its I/O operations moved, also where another call completed them."""
-    __slots__ = ("name", "layer", "location", "group", "begin", "end", "parent", "attributes", "read", "written", "offsets", "unknown", "handles")
+    __slots__ = ("name", "layer", "location", "group", "begin", "end", "parent", "attributes", "read", "written", "asked", "collective",
+                 "offsets", "unknown", "handles")
 
     def __init__(self, region, location, begin, parent):
         self.name, self.layer, self.location, self.group = region.name, region.description, location, location.group.name
         self.begin, self.end, self.parent = begin, None, parent
         self.attributes, self.handles, self.offsets = {}, [], []
-        self.read = self.written = self.unknown = 0
+        self.read = self.written = self.asked = self.unknown = 0
+        self.collective = False
 
     @property
     def failed(self):
@@ -107,6 +109,9 @@ class Trace:
             if event.mode in (otf2.IoOperationMode.READ, otf2.IoOperationMode.WRITE):
                 self.handle_operations[event.handle][event.mode == otf2.IoOperationMode.WRITE] += 1
             self._use(call, event.handle)
+            if call:
+                call.collective |= bool(event.operation_flags & otf2.IoOperationFlag.COLLECTIVE)
+                call.asked += event.bytes_request if event.bytes_request != UNDEFINED else 0
             if call and "offset" in attributes:
                 call.offsets.append(attributes["offset"])
         elif isinstance(event, ev.IoOperationComplete):

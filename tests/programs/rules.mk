@@ -12,12 +12,12 @@ C_PROGRAMS += coroutines coroutines_bare cancel_points strings compat
 CXX_PROGRAMS := exceptions cancel left
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
-OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes) \
+OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes hdf5_objects) \
 	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf cover_pnetcdf)
 
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
-PROGRAMS += $(addprefix $(P)/,cover_mpiio cover_hdf5 cover_netcdf comms monc)
+PROGRAMS += $(addprefix $(P)/,collective cover_mpiio cover_hdf5 cover_netcdf comms monc)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
 
@@ -105,10 +105,11 @@ $(P)/parallel_nc $(P)/failures_mpi $(P)/cover_netcdf $(P)/monc: $(P)/%: tests/pr
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,NETCDF_CFLAGS) -o $@ $< $(call lazy,NETCDF_LIBS)
 
-$(P)/cover_hdf5 $(P)/coroutines_mpi: $(P)/%: tests/programs/%.c
+$(P)/cover_hdf5 $(P)/coroutines_mpi $(P)/collective: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) -o $@ $< $(call lazy,HDF5_LIBS)
+	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_CFLAGS)) -o $@ $< \
+		$(call lazy,HDF5_LIBS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_LIBS))
 
 $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
@@ -121,8 +122,8 @@ $(P)/mpiio_f: tests/programs/mpiio.f90
 	$(Q)$(MPIF90) -O2 -g -Wall -J$(@D) -o $@ $<
 
 $(P)/netcdf_sizes: LIBRARY = netcdf
-$(P)/hdf5_sizes: LIBRARY = $(SERIAL_HDF5)
-$(P)/netcdf_sizes $(P)/hdf5_sizes: $(P)/%: tests/programs/%.c tests/programs/golden.h
+$(P)/hdf5_sizes $(P)/hdf5_objects: LIBRARY = $(SERIAL_HDF5)
+$(P)/netcdf_sizes $(P)/hdf5_sizes $(P)/hdf5_objects: $(P)/%: tests/programs/%.c tests/programs/golden.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBRARY)) -o $@ $< $(shell $(PKG_CONFIG) --libs $(LIBRARY))

@@ -301,6 +301,7 @@ int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_
 	r->gap_records += records;
 	thread->disturbed = true;
 	thread->process->counts_comms = false;
+	thread->process->from_start = false;
 	for (unsigned i = 0; i < thread->nframes; i++)
 		thread->frames[i].doubtful = true;
 	if (r->loss_notes++ >= LOSS_NOTES_MAX)

@@ -147,6 +147,11 @@ void flags_layer(const struct table_layer *layer, int64_t flags, bool create, ui
 	}
 }
 
+bool flags_others_write(const struct table_layer *layer, int64_t flags)
+{
+	return has_flag(layer, "OTHERS_WRITE", flags);
+}
+
 uint8_t flags_whence(const struct table_layer *layer, int64_t whence)
 {
 	const struct table_flag *current = layer_flag(layer, "SEEK_CUR"), *end = layer_flag(layer, "SEEK_END");

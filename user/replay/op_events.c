@@ -101,6 +101,8 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 			return size;
 		if (frame_info(r, f)->arg[ROLE_STATUS] >= 0)
 			return BYTES_UNKNOWN;
+		if (frame_info(r, f)->sized && frame_info(r, f)->arg[ROLE_TYPE] >= 0)
+			return space_file_bytes(r, thread, f);
 		return f->request != BYTES_UNKNOWN ? f->request : bytes_requested(r, thread, f);
 	default:
 		return BYTES_UNKNOWN;
@@ -124,13 +126,15 @@ bool op_non_blocking(const struct replay *r, const struct frame *f)
 	return request != 0;
 }
 
-/* The function says it. Of a handle that was opened before the recording began only the communicator is unknown; one that was
+/* The function says it, or what was said before: HDF5's transfer property list, netCDF's mode of a variable. Of a handle that was opened before the recording began only the communicator is unknown; one that was
  * opened without a communicator (serially) has no collective operations. */
 static bool collective(const struct replay *r, const struct thread *thread, const struct frame *f, uint32_t ref)
 {
 	const struct model_handle *handle = &r->model->handles.v[ref];
 
-	if (!(frame_row(r, f)->mods & MOD_COLLECTIVE))
+	if (frame_info(r, f)->arg[ROLE_TRANSFER] >= 0)
+		return layer_parallel(r, thread->process, frame_row(r, f)->layer) && space_collective(r, thread, f);
+	if (!(frame_row(r, f)->mods & MOD_COLLECTIVE) && !shape_collective(r, f))
 		return false;
 	return handle->comm != REF_NONE || (handle->precreated && layer_parallel(r, thread->process, frame_row(r, f)->layer));
 }

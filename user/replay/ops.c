@@ -65,7 +65,8 @@ static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 			return -ENOMEM;
 		if (row->std_stream >= 0)
 			name_standard_stream(r, thread, object, row->std_stream, f->enter_ns);
-		object_place(r, thread, f - thread->frames, object);
+		if (object_place(r, thread, f - thread->frames, object))
+			return -ENOMEM;
 	}
 	object->holders++;
 	f->object = object;
@@ -216,6 +217,27 @@ static void made_flags(const struct replay *r, const struct frame *f, uint8_t *m
 		flags_layer(frame_layer(r, f), flags, frame_row(r, f)->op == OP_CREATE, mode, creation, status);
 }
 
+/* What HDF5's objects are called in their file, and what is known by that name. */
+static int made_inside(struct replay *r, struct thread *thread, struct frame *f, struct object *object)
+{
+	struct object *parent;
+	int64_t value;
+	int ret;
+
+	if (!frame_info(r, f)->sized)
+		return 0;
+	if (object->root) {
+		object->inner = strdup("");
+		object->others_write = frame_arg(r, f, ROLE_FLAGS, &value) && flags_others_write(frame_layer(r, f), value);
+		return object->inner ? 0 : -ENOMEM;
+	}
+	if (!frame_arg(r, f, ROLE_PARENT, &value))
+		return 0;
+	parent = object_find(thread->process, frame_row(r, f)->layer, value & frame_layer(r, f)->handle_mask);
+	ret = parent ? known_place(r, f, object, parent) : 0;
+	return ret ? ret : known_opened(r, thread, f, object);
+}
+
 static int made(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
@@ -242,6 +264,9 @@ static int made(struct replay *r, struct thread *thread, unsigned index)
 	object->comm = r->model->handles.v[ref].comm;
 	object->name = r->model->handles.v[ref].name;
 	object->mode = mode;
+	ret = made_inside(r, thread, f, object);
+	if (ret)
+		return ret;
 	object->delete_on_close = status & OTF2_IO_STATUS_FLAG_DELETE_ON_CLOSE;
 	return 0;
 }
@@ -303,6 +328,8 @@ static int end_operation(struct replay *r, struct thread *thread, struct frame *
 	if (event.type == EV_ISSUED && frame_info(r, f)->arg[ROLE_REQUEST] < 0 && f->object)
 		f->object->split_id = f->matching_id;
 	ret = call_event(r, thread, &event, f->leave_ns);
+	if (frame_info(r, f)->sized && frame_info(r, f)->arg[ROLE_TYPE] >= 0)
+		f->request = space_file_bytes(r, thread, f);    /* what will have been moved */
 	return ret || event.type != EV_ISSUED ? ret : request_issued(r, thread, f);
 }
 
@@ -340,8 +367,11 @@ static int library_leave(struct replay *r, struct thread *thread, unsigned index
 		handle = f->object ? object_handle(r, thread->process, f->object) : REF_NONE;
 		return handle == REF_NONE ? 0 : op_seek(r, thread, f, handle);
 	case OP_META:
+		if (frame_row(r, f)->mods & MOD_RENAMES && f->object)
+			known_renamed(thread->process, f->object);
+		/* fall through */
 	case OP_LEARN:
-		return frame_info(r, f)->sized ? 0 : shape_learn(r, f);
+		return frame_info(r, f)->sized ? 0 : shape_learn(r, thread, f);
 	default:
 		return 0;
 	}

@@ -31,6 +31,7 @@ static bool result_failed(const struct replay *r, const struct frame *f)
 	case RESULT_COUNT:
 	case RESULT_TYPE:
 	case RESULT_SPACE:
+	case RESULT_TRANSFER:
 	case RESULT_SELECTED:
 	case RESULT_EXTENT:
 	case RESULT_NDIMS:

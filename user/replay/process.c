@@ -208,6 +208,7 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	space_free(process);
 	mappings_drop(process);
 	memset(process->libraries, 0, sizeof(process->libraries));
+	process->from_start = true;
 	if (rec->path_len) {
 		char *path = strndup(rec->path, rec->path_len);
 

@@ -91,6 +91,11 @@ struct object {
 	bool closed;                    /* a call inside the one that closes it did so already */
 	struct variable *variables;     /* of a file: what is known of its variables and dimensions (shapes.c) */
 	struct dimension *dimensions;
+	struct object *in;              /* the file that it is in; NULL for a file, or unknown */
+	char *inner;                    /* its name in the file; "" for a file, NULL unknown */
+	struct sized *known;            /* of a file: what is known of its objects, by name (sizes/known.c) */
+	bool others_write;              /* a file that other processes may change meanwhile */
+	bool collective;                /* of a netCDF file: operations on variables without a mode of their own are */
 	uint64_t split_id;              /* operation of an unfinished split collective, 0 none */
 	UT_hash_handle hh;
 };
@@ -138,6 +143,9 @@ struct process {
 	char *cwd;                      /* NULL unknown */
 	struct fd_table *table;         /* that its threads use unless they have one of their own */
 	struct object *objects;
+	/* The object whose contents HDF5 last began to hand to the program's functions (H5Literate), where that is always the same. */
+	struct { struct object *file; char *inner; bool many_files, many_names; } iterated;
+	bool from_start;                /* every call since its exec was to be seen */
 	struct comm_value *comms;
 	struct sized *sized, *passing;  /* HDF5's datasets, attributes, predefined types; dataspaces, types: by id (spaces.c) */
 	struct comm_count *comm_counts;
@@ -336,11 +344,12 @@ void notes_free(struct replay *r);
 int rows_read(struct replay *r, const char *name, const char *text);    /* one more table */
 
 /* ---- shapes.c: sizes and names of variables, from what calls tell of them ---- */
-int shape_learn(struct replay *r, struct frame *f);     /* at the return of a call that worked */
+int shape_learn(struct replay *r, struct thread *thread, struct frame *f);      /* at the return of a call that worked */
 /* Whether the count and the size of a datatype that it was given say nothing, and the variable's shape does. */
 bool shape_decides(const struct replay *r, const struct frame *f, int64_t count, int64_t type_bytes);
 /* Bytes that the operation moves; BYTES_UNKNOWN. */
 uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const struct frame *f);
+bool shape_collective(const struct replay *r, const struct frame *f);          /* as nc_var_par_access has said */
 uint32_t shape_variable(const struct replay *r, const struct frame *f);         /* as in model_event */
 void shape_free(struct object *object);
 void shapes_free(struct replay *r);
@@ -351,7 +360,18 @@ int space_constants(struct replay *r, struct process *process, const struct iop_
 void space_forget(struct process *process, int64_t id);                         /* a handle that was closed */
 int space_learn(struct replay *r, struct thread *thread, struct frame *f);      /* at the return of a call that worked */
 uint64_t space_elements(const struct replay *r, const struct thread *thread, const struct frame *f);    /* BYTES_UNKNOWN */
-uint64_t space_type_bytes(const struct thread *thread, int64_t type);           /* BYTES_UNKNOWN */
+bool space_collective(const struct replay *r, const struct thread *thread, const struct frame *f);     /* as H5Pset_dxpl_mpio has said */
+/* ---- sizes/types.c: bytes of an element in memory, of all elements in the file; BYTES_UNKNOWN ---- */
+uint64_t space_type_bytes(const struct replay *r, const struct thread *thread, const struct frame *f, int64_t type);
+uint64_t space_file_bytes(const struct replay *r, const struct thread *thread, const struct frame *f);
+/* ---- sizes/known.c: objects of a file by name ---- */
+int known_place(struct replay *r, struct frame *f, struct object *object, struct object *parent);       /* one that was made below another */
+int known_opened(struct replay *r, struct thread *thread, const struct frame *f, const struct object *object);
+void known_renamed(struct process *process, const struct object *object);       /* names lead to other objects in the file of this one */
+void known_forget(struct object *file);
+int known_iterated(struct replay *r, struct process *process, const struct frame *f);
+int known_handed_over(struct process *process, struct object *object);         /* an id that nobody was seen to make */
+void known_iterated_free(struct process *process);
 int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f);             /* of the dataset, -1 unknown */
 void space_free(struct process *process);
 
@@ -483,7 +503,7 @@ bool layer_parallel(const struct replay *r, const struct process *process, uint3
 /* ---- parents.c ---- */
 uint32_t parent_of(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path);
 uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index);         /* of the handle in the making */
-void object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object);       /* one that is new to us */
+int object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object);       /* one that is new to us */
 void frame_resolve(struct replay *r, struct thread *thread, unsigned index);            /* its file, if not known yet */
 void file_was_made(struct replay *r, struct thread *thread, unsigned index, uint32_t file, const char *path);
 void file_was_used(struct replay *r, struct thread *thread, unsigned index, uint32_t file);
@@ -525,6 +545,7 @@ uint32_t flags_posix_status(int64_t flags);
 void flags_stream(struct str mode, uint8_t *access, uint32_t *creation, uint32_t *status);
 void flags_layer(const struct table_layer *layer, int64_t flags, bool create, uint8_t *access, uint32_t *creation,
 		 uint32_t *status);
+bool flags_others_write(const struct table_layer *layer, int64_t flags);        /* other processes may write the file meanwhile */
 uint8_t flags_whence(const struct table_layer *layer, int64_t whence);
 
 #endif

@@ -84,7 +84,7 @@ static int parse_ops(struct parser *p, struct table_row *row)
 static bool is_handle(enum table_role role)
 {
 	return role == ROLE_HANDLE || role == ROLE_HANDLE2 || role == ROLE_PARENT || role == ROLE_TYPE || role == ROLE_TYPE2 ||
-	       role == ROLE_SPACE || role == ROLE_SPACE2;
+	       role == ROLE_SPACE || role == ROLE_SPACE2 || role == ROLE_TRANSFER;
 }
 
 static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_arg_kind *kind)

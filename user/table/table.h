@@ -54,6 +54,7 @@ enum table_op {
 #define MOD_PART 0x1000         /* comm: of some of the members, by color or group */
 #define MOD_NODE 0x2000         /* … of those on one node */
 #define MOD_NATIVE 0x4000       /* makes of TYPE what it is in memory */
+#define MOD_RENAMES 0x10000     /* names in HANDLE's file may lead to other objects from now on */
 #define MOD_POLLED 0x8000       /* no call. queue: the kernel's polling thread takes an operation; meta: one on a descriptor ends */
 
 /* What an argument is to the model. */
@@ -83,6 +84,9 @@ enum table_role {
 	ROLE_TYPE,      /* of values: netCDF's nc_type, HDF5's type id */
 	ROLE_TYPE2,
 	ROLE_SPACE, ROLE_SPACE2,        /* HDF5's dataspaces: in memory, in the file */
+	ROLE_TRANSFER,  /* HDF5's property list of a transfer */
+	ROLE_LOCATION,  /* name, below PARENT, of the object that NAME belongs to */
+	ROLE_START, ROLE_STRIDE,        /* arrays: the first element of a hyperslab, distances between EDGES */
 	ROLE_BLOCK,     /* array: how many elements in each of EDGES, along each dimension */
 	ROLE_IOV, ROLE_IOVCNT,
 	ROLE_CMD, ROLE_ARG,
@@ -109,6 +113,7 @@ enum table_result {
 	RESULT_VARIABLE,        /* > 0: TYPE is of variable length */
 	RESULT_CLASS,   /* of TYPE (H5T_class_t) */
 	RESULT_EQUAL,   /* > 0: TYPE and TYPE2 are equal */
+	RESULT_TRANSFER,        /* a property list that was made */
 	RESULT_REFERENCES,      /* how often HANDLE must be closed now */
 	RESULT_COUNT,   /* >= 0 is success, not a number of bytes (fputs, fscanf) */
 };

@@ -21,6 +21,7 @@ const struct table_word table_words_mod[] = {
 	{ "nested", MOD_NESTED }, { "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES },
 	{ "range", MOD_RANGE }, { "on-demand", MOD_ON_DEMAND }, { "single", MOD_SINGLE }, { "whole", MOD_WHOLE },
 	{ "none", MOD_NONE }, { "part", MOD_PART }, { "node", MOD_NODE }, { "native", MOD_NATIVE }, { "polled", MOD_POLLED },
+	{ "renames", MOD_RENAMES },
 	{ "stdin", TABLE_WORD_STDIN }, { "stdout", TABLE_WORD_STDOUT }, { NULL, 0 },
 };
 
@@ -33,7 +34,8 @@ const struct table_word table_words_role[] = {
 	{ "request", ROLE_REQUEST }, { "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS },
 	{ "variable", ROLE_VARIABLE }, { "edges", ROLE_EDGES }, { "dims", ROLE_DIMS }, { "ndims", ROLE_NDIMS },
 	{ "dim", ROLE_DIM }, { "length", ROLE_LENGTH }, { "type", ROLE_TYPE }, { "type2", ROLE_TYPE2 },
-	{ "space", ROLE_SPACE }, { "space2", ROLE_SPACE2 }, { "block", ROLE_BLOCK },
+	{ "space", ROLE_SPACE }, { "space2", ROLE_SPACE2 }, { "block", ROLE_BLOCK }, { "start", ROLE_START }, { "stride", ROLE_STRIDE },
+	{ "transfer", ROLE_TRANSFER }, { "location", ROLE_LOCATION },
 	{ "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD }, { "arg", ROLE_ARG }, { "addr", ROLE_ADDR },
 	{ "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { "lock", ROLE_LOCK }, { "requests", ROLE_REQUESTS },
 	{ "statuses", ROLE_STATUSES }, { "indices", ROLE_INDICES }, { "outcount", ROLE_OUTCOUNT }, { "done", ROLE_DONE },
@@ -51,7 +53,7 @@ const struct table_word table_words_result[] = {
 	{ "items", RESULT_ITEMS }, { "offset", RESULT_OFFSET }, { "pointer", RESULT_POINTER }, { "char", RESULT_CHAR },
 	{ "type", RESULT_TYPE }, { "space", RESULT_SPACE }, { "size", RESULT_SIZE }, { "selected", RESULT_SELECTED },
 	{ "extent", RESULT_EXTENT }, { "ndims", RESULT_NDIMS }, { "variable", RESULT_VARIABLE },
-	{ "class", RESULT_CLASS }, { "equal", RESULT_EQUAL }, { "references", RESULT_REFERENCES },
+	{ "class", RESULT_CLASS }, { "equal", RESULT_EQUAL }, { "references", RESULT_REFERENCES }, { "transfer", RESULT_TRANSFER },
 	{ "count", RESULT_COUNT }, { NULL, 0 },
 };
 
@@ -78,6 +80,7 @@ enum iop_arg_kind table_role_kind(enum table_role role)
 	case ROLE_PATH2:
 	case ROLE_NAME:
 	case ROLE_STREAM_MODE:
+	case ROLE_LOCATION:
 		return IOP_ARG_STRING;
 	case ROLE_DIRFD:
 	case ROLE_DIRFD2:
@@ -94,6 +97,8 @@ enum iop_arg_kind table_role_kind(enum table_role role)
 		return IOP_ARG_INT;
 	case ROLE_EDGES:
 	case ROLE_BLOCK:
+	case ROLE_START:
+	case ROLE_STRIDE:
 		return IOP_ARG_LONGS;
 	case ROLE_DIMS:
 		return IOP_ARG_INTS;

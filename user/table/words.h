@@ -17,8 +17,8 @@ extern const struct table_word table_words_result[];    /* enum table_result */
 extern const struct table_word table_words_success[];   /* enum table_success */
 extern const struct table_word table_words_handles[];   /* enum table_handle_kind */
 
-#define TABLE_WORD_STDIN 0x10000
-#define TABLE_WORD_STDOUT 0x20000
+#define TABLE_WORD_STDIN 0x1000000
+#define TABLE_WORD_STDOUT 0x2000000
 
 /* The value of a word, or -1 if the array has none of that name. */
 int table_word_value(const struct table_word *words, const char *name);

@@ -57,6 +57,9 @@ void object_release(struct object *object)
 	if (!object || --object->holders)
 		return;
 	shape_free(object);
+	known_forget(object);
+	object_release(object->in);     /* a file is in none */
+	free(object->inner);
 	free(object);
 }
 
@@ -141,6 +144,7 @@ void object_free_all(struct process *process)
 {
 	struct object *object, *next;
 
+	known_iterated_free(process);
 	HASH_ITER(hh, process->objects, object, next)
 		object_forget(process, object);
 }

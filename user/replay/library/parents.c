@@ -83,17 +83,22 @@ static struct object *root_on(const struct process *process, uint32_t layer, uin
 
 /* An identifier that a library made unseen (the group that H5Literate hands to netCDF's callback): it is in the file that the call
  * above works on. Streams and other pointers are not: an error message may be printed anywhere. */
-void object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object)
+int object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object)
 {
 	uint32_t layer = object->key.layer;
 	struct object *root;
 
 	if (r->set.layers[layer].handle_kind != HANDLE_ID || object->file != REF_NONE)
-		return;
+		return 0;
 	object->file = enclosing_file(r, thread, index, layer);
 	root = object->file != REF_NONE ? root_on(thread->process, layer, object->file) : NULL;
 	if (root)
 		object->parent = root->ref;
+	if (root && root->inner && !object->in) {
+		object->in = root;
+		root->holders++;
+	}
+	return object->file == REF_NONE ? known_handed_over(thread->process, object) : 0;
 }
 
 static struct object *parent_object(struct replay *r, struct thread *thread, struct frame *f)
@@ -109,8 +114,8 @@ static struct object *parent_object(struct replay *r, struct thread *thread, str
 	if (object)
 		return object;
 	object = object_add(r, thread->process, row->layer, value);
-	if (object)
-		object_place(r, thread, f - thread->frames, object);
+	if (object && object_place(r, thread, f - thread->frames, object))
+		return NULL;
 	return object;
 }
 

@@ -17,6 +17,7 @@ struct variable {
 	uint32_t name;          /* 1 + index in the model, 0 unknown */
 	int64_t type;
 	bool has_type;
+	bool has_access, collective;    /* nc_var_par_access */
 	int ndims;              /* UNKNOWN_COUNT */
 	unsigned ndims_known;   /* of dims[], from the first on */
 	int64_t dims[IOP_ARRAY_MAX];
@@ -139,13 +140,53 @@ static int learn_dimension(const struct replay *r, struct frame *f, int64_t id, 
 	return 0;
 }
 
-int shape_learn(struct replay *r, struct frame *f)
+static bool has_object_of(const struct process *process, const struct replay *r, const char *layer, uint32_t file)
+{
+	for (const struct object *o = process->objects; o; o = o->hh.next)
+		if (o->root && o->file == file && !strcmp(r->set.layers[o->key.layer].name, layer))
+			return true;
+	return false;
+}
+
+/* nc_var_par_access: of one variable, or of all; files of other formats than netCDF-4 have one mode for all. */
+static int learn_access(struct replay *r, struct thread *thread, struct frame *f, int64_t mode)
+{
+	int64_t id;
+	uint64_t key;
+	struct variable *variable;
+
+	if (!variable_key(r, f, &key) || !frame_arg(r, f, ROLE_VARIABLE, &id))
+		return 0;
+	if (id >= 0 && has_object_of(thread->process, r, frame_layer(r, f)->variables_in, f->object->file)) {
+		variable = variable_get(r, f, key);
+		if (!variable)
+			return -ENOMEM;
+		variable->has_access = true;
+		variable->collective = mode;
+		return 0;
+	}
+	f->object->collective = mode;
+	for (variable = f->object->variables; variable; variable = variable->hh.next)
+		variable->has_access = false;
+	return 0;
+}
+
+bool shape_collective(const struct replay *r, const struct frame *f)
+{
+	const struct variable *variable = variable_find(r, f);
+
+	return variable && variable->has_access ? variable->collective : f->object && f->object->collective;
+}
+
+int shape_learn(struct replay *r, struct thread *thread, struct frame *f)
 {
 	int64_t id, length;
 	uint64_t key;
 
 	if (!f->object)
 		return 0;
+	if (frame_info(r, f)->arg[ROLE_CMD] >= 0)
+		return frame_arg(r, f, ROLE_CMD, &id) ? learn_access(r, thread, f, id) : 0;
 	if (frame_arg(r, f, ROLE_DIM, &id) && frame_arg(r, f, ROLE_LENGTH, &length))
 		return learn_dimension(r, f, id, length);
 	return variable_key(r, f, &key) ? learn_variable(r, f, key) : 0;
@@ -175,7 +216,7 @@ static uint64_t type_bytes(const struct replay *r, const struct thread *thread, 
 	for (size_t i = 0; i < layer->ntypes; i++)
 		if (!layer->types[i].symbol[0] && layer->types[i].value == (uint64_t)type)
 			return layer->types[i].bytes;
-	return frame_info(r, f)->sized ? space_type_bytes(thread, type) : BYTES_UNKNOWN;
+	return frame_info(r, f)->sized ? space_type_bytes(r, thread, f, type) : BYTES_UNKNOWN;
 }
 
 static uint64_t dimension_length(const struct frame *f, int64_t id)

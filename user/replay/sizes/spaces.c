@@ -3,14 +3,13 @@
  * HDF5's dataspaces and types, as the calls on them tell: how many elements an operation moves, and how large they are in memory.
  * What was not told is unknown.
  */
-#include "replay/state.h"
+#include "replay/sizes/sized.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKNOWN BYTES_UNKNOWN
 #define SPACE_ALL 0             /* H5S_ALL */
 #define SPACE_FIRST_ID 3        /* numbers below have a meaning of their own */
 #define CLASS_SCALAR 0          /* H5S_class_t */
@@ -18,30 +17,11 @@
 #define SELECT_SET 0            /* H5S_seloper_t */
 #define SELECT_APPEND 6
 #define SELECT_PREPEND 7
-#define VARIABLE_LENGTH (-1)    /* H5T_VARIABLE */
-#define CLASS_STRING 3          /* H5T_class_t */
-#define CLASS_VLEN 9
+#define TRANSFER_COLLECTIVE 1   /* H5FD_MPIO_COLLECTIVE */
 
 #define PASSING_MAX 16384       /* dataspaces and types of a process that are remembered */
 
-/* A dataspace, a type, or a dataset or attribute, which have both. Ids are unique in a process. */
-struct sized {
-	uint64_t id;
-	uint64_t extent;        /* elements; UNKNOWN */
-	uint64_t selected;      /* elements, unless all are */
-	uint64_t bytes;         /* of an element in memory */
-	uint64_t origin;        /* of a dataspace the dataset whose extent it is, of a native type what it was made of; 0 none */
-	int rank;               /* -1 unknown */
-	bool passing;           /* a dataspace or type of the program's: its close is not seen */
-	bool part;              /* selected counts, else extent */
-	bool predefined;        /* a predefined type, as it is: its native equivalent is as large */
-	bool string;            /* its native equivalent is the same */
-	bool variable;          /* values of variable length: their bytes are elsewhere */
-	UT_hash_handle hh;
-};
-
-/* Finding one makes it the youngest of its kind. */
-static struct sized *sized_find(const struct thread *thread, int64_t id)
+struct sized *sized_find(const struct thread *thread, int64_t id)
 {
 	struct process *process = thread->process;
 	struct sized *sized;
@@ -49,7 +29,7 @@ static struct sized *sized_find(const struct thread *thread, int64_t id)
 
 	HASH_FIND(hh, process->sized, &key, sizeof(key), sized);
 	if (sized)
-		return sized;
+		return sized->shared ?: sized;
 	HASH_FIND(hh, process->passing, &key, sizeof(key), sized);
 	if (!sized || !sized->hh.next)
 		return sized;
@@ -57,8 +37,19 @@ static struct sized *sized_find(const struct thread *thread, int64_t id)
 	HASH_ADD(hh, process->passing, id, sizeof(sized->id), sized);
 	if (hash_added(sized))
 		return sized;
-	free(sized);
+	sized_free(sized);
 	return NULL;
+}
+
+void sized_free(struct sized *sized)
+{
+	if (!sized)
+		return;
+	known_release(sized->shared);
+	members_release(sized->members);
+	free(sized->selection);
+	free(sized->name);
+	free(sized);
 }
 
 /* What nobody has used for long is taken for closed. */
@@ -69,7 +60,7 @@ static void forget_oldest(struct process *process)
 	if (HASH_COUNT(process->passing) <= PASSING_MAX)
 		return;
 	HASH_DEL(process->passing, oldest);
-	free(oldest);
+	sized_free(oldest);
 }
 
 void space_forget(struct process *process, int64_t id)
@@ -84,7 +75,7 @@ void space_forget(struct process *process, int64_t id)
 		HASH_FIND(hh, process->passing, &key, sizeof(key), sized);
 	if (sized && sized->passing)
 		HASH_DEL(process->passing, sized);
-	free(sized);
+	sized_free(sized);
 }
 
 static struct sized *sized_add(struct process *process, int64_t id, bool passing)
@@ -99,20 +90,19 @@ static struct sized *sized_add(struct process *process, int64_t id, bool passing
 	else
 		HASH_ADD(hh, process->sized, id, sizeof(sized->id), sized);
 	if (!hash_added(sized)) {
-		free(sized);
+		sized_free(sized);
 		return NULL;
 	}
 	forget_oldest(process);
 	return sized;
 }
 
-static struct sized *sized_get(const struct thread *thread, int64_t id, bool passing)
+struct sized *sized_get(const struct thread *thread, int64_t id, bool passing)
 {
 	return sized_find(thread, id) ?: sized_add(thread->process, id, passing);
 }
 
-/* A new id: what had it before is gone, seen or not. */
-static struct sized *sized_new(struct process *process, int64_t id, bool passing)
+struct sized *sized_new(struct process *process, int64_t id, bool passing)
 {
 	space_forget(process, id);
 	return sized_add(process, id, passing);
@@ -124,7 +114,7 @@ static void free_all(struct sized **head)
 
 	HASH_ITER(hh, *head, sized, next) {
 		HASH_DEL(*head, sized);
-		free(sized);
+		sized_free(sized);
 	}
 }
 
@@ -207,6 +197,7 @@ static int made_space(struct replay *r, struct thread *thread, struct frame *f)
 		copy_extent(space, from);
 		space->selected = from->selected;
 		space->part = from->part;
+		space->selection = selection_copy(from->selection);
 	} else if (frame_arg(r, f, ROLE_HANDLE, &value)) {
 		const struct sized *from = sized_get(thread, value, false);
 
@@ -220,40 +211,61 @@ static int made_space(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-static int made_type(struct replay *r, struct thread *thread, struct frame *f)
+/* A null pointer stands for ones. */
+static bool slab_part(const struct replay *r, const struct frame *f, enum table_role role, unsigned rank, int64_t *to)
 {
-	struct sized *type = sized_new(thread->process, f->ret, true);
-	const struct sized *from;
-	int64_t value;
+	struct array array = frame_array(r, f, role);
+	int64_t pointer;
 
-	if (!type)
-		return -ENOMEM;
-	if (frame_arg(r, f, ROLE_TYPE, &value) || frame_arg(r, f, ROLE_HANDLE, &value)) {
-		from = sized_find(thread, value);
-		/* a native type may be larger than the one in the file, unless that is a plain number */
-		if (from && (from->predefined || !(frame_row(r, f)->mods & MOD_NATIVE))) {
-			type->bytes = from->bytes;
-			type->predefined = from->predefined;
-		}
-		type->variable = from && from->variable;
-		type->origin = frame_row(r, f)->mods & MOD_NATIVE ? value : 0;
-	} else if (frame_arg(r, f, ROLE_BYTES, &value)) {
-		type->bytes = value;
-	} else {
-		type->variable = true;
+	if (frame_arg(r, f, role, &pointer) && !pointer) {
+		for (unsigned d = 0; d < rank; d++)
+			to[d] = 1;
+		return true;
 	}
-	return 0;
+	for (unsigned d = 0; d < rank && array.p && rank <= array.n; d++)
+		to[d] = array_value(&array, d);
+	return array.p && rank <= array.n;
+}
+
+static bool read_slab(const struct replay *r, const struct frame *f, int rank, struct hyperslab *slab)
+{
+	if (rank < 0 || rank > SELECTION_RANKS)
+		return false;
+	*slab = (struct hyperslab){ .rank = rank };
+	return slab_part(r, f, ROLE_START, rank, slab->start) && slab_part(r, f, ROLE_STRIDE, rank, slab->stride) &&
+	       slab_part(r, f, ROLE_EDGES, rank, slab->count) && slab_part(r, f, ROLE_BLOCK, rank, slab->block);
+}
+
+/* The selection, which is the caller's now. Empty if nothing is selected, NULL if it is not known by its elements. */
+static struct selection *selection_so_far(struct sized *space)
+{
+	struct selection *selection = space->selection;
+
+	space->selection = NULL;
+	return selection || !space->part || space->selected || space->rank < 0 ? selection : selection_empty(space->rank);
 }
 
 static void select_hyperslab(const struct replay *r, const struct frame *f, struct sized *space)
 {
+	struct selection *before = selection_so_far(space);
+	struct hyperslab slab;
+	bool known = read_slab(r, f, space->rank, &slab);
 	int64_t operation, no_block;
-	bool set = frame_arg(r, f, ROLE_CMD, &operation) && operation == SELECT_SET;
 
 	space->part = true;
 	space->selected = UNKNOWN;
-	if (!set || space->rank < 0)
+	if (!frame_arg(r, f, ROLE_CMD, &operation))
+		operation = -1;
+	if (operation != SELECT_SET) {
+		space->selection = known ? selection_combine(before, &slab, operation) : NULL;
+		if (space->selection)
+			space->selected = selection_elements(space->selection);
+		if (!known)
+			free(before);
 		return;
+	}
+	free(before);
+	space->selection = known ? selection_of(&slab) : NULL;
 	space->selected = dims_product(r, f, ROLE_EDGES, space->rank, 1);
 	if (!frame_arg(r, f, ROLE_BLOCK, &no_block) || no_block)        /* a null pointer: blocks of one */
 		space->selected = dims_product(r, f, ROLE_BLOCK, space->rank, space->selected);
@@ -266,6 +278,7 @@ static void select_elements(const struct replay *r, const struct frame *f, struc
 
 	space->part = true;
 	space->selected = UNKNOWN;
+	free(selection_so_far(space));
 	if (!frame_arg(r, f, ROLE_CMD, &operation))
 		return;
 	if (operation == SELECT_SET)
@@ -280,6 +293,7 @@ static void select_in(const struct replay *r, const struct thread *thread, const
 	uint64_t extent;
 
 	if (frame_row(r, f)->mods & (MOD_WHOLE | MOD_NONE)) {
+		free(selection_so_far(space));
 		space->part = frame_row(r, f)->mods & MOD_NONE;
 		space->selected = 0;
 	} else if (frame_info(r, f)->arg[ROLE_EDGES] >= 0) {
@@ -287,8 +301,10 @@ static void select_in(const struct replay *r, const struct thread *thread, const
 	} else if (frame_arg(r, f, ROLE_ITEMS, &value)) {
 		select_elements(r, f, space, value);
 	} else {
-		*space = (struct sized){ .id = space->id, .hh = space->hh, .extent = UNKNOWN, .selected = UNKNOWN, .bytes = UNKNOWN,
-					 .rank = -1, .part = true, .passing = space->passing };
+		free(selection_so_far(space));
+		space->extent = space->selected = UNKNOWN;
+		space->rank = -1;
+		space->part = true;
 		if (!read_dims(r, f, &value, &extent))
 			return;
 		set_extent(thread, space, value, extent);
@@ -296,10 +312,38 @@ static void select_in(const struct replay *r, const struct thread *thread, const
 	}
 }
 
+/* H5Pset_dxpl_mpio */
+static int transfer_changed(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct sized *list;
+	int64_t id, mode;
+
+	if (!frame_arg(r, f, ROLE_TRANSFER, &id) || !frame_arg(r, f, ROLE_CMD, &mode))
+		return 0;
+	list = sized_get(thread, id, true);
+	if (!list)
+		return -ENOMEM;
+	list->collective = mode == TRANSFER_COLLECTIVE;
+	return 0;
+}
+
+static int transfer_made(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct sized *list = sized_new(thread->process, f->ret, true);
+	const struct sized *from;
+	int64_t id;
+
+	if (!list)
+		return -ENOMEM;
+	from = frame_arg(r, f, ROLE_TRANSFER, &id) ? sized_find(thread, id) : NULL;
+	list->collective = from && from->collective;
+	return 0;
+}
+
 static int changed(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct sized *sized;
-	int64_t id, bytes;
+	int64_t id;
 
 	if (frame_arg(r, f, ROLE_SPACE, &id)) {
 		sized = sized_get(thread, id, true);
@@ -307,53 +351,34 @@ static int changed(struct replay *r, struct thread *thread, struct frame *f)
 			select_in(r, thread, f, sized);
 		return sized ? 0 : -ENOMEM;
 	}
-	if (frame_arg(r, f, ROLE_TYPE, &id)) {
-		sized = sized_get(thread, id, true);
-		if (!sized)
-			return -ENOMEM;
-		if (frame_arg(r, f, ROLE_TYPE2, &id)) {         /* a member */
-			const struct sized *member = sized_find(thread, id);
-
-			sized->variable |= member && member->variable;
-			return 0;
-		}
-		sized->predefined = false;
-		sized->bytes = UNKNOWN;
-		if (frame_arg(r, f, ROLE_BYTES, &bytes) && bytes == VARIABLE_LENGTH)
-			sized->variable = true;
-		else if (frame_arg(r, f, ROLE_BYTES, &bytes))
-			sized->bytes = bytes;
-		return 0;
-	}
+	if (frame_info(r, f)->arg[ROLE_TYPE] >= 0)
+		return type_changed(r, thread, f);
+	if (frame_info(r, f)->arg[ROLE_TRANSFER] >= 0)
+		return transfer_changed(r, thread, f);
 	/* H5Dset_extent */
-	if (frame_info(r, f)->arg[ROLE_DIMS] >= 0 && frame_arg(r, f, ROLE_HANDLE, &id) && (sized = sized_find(thread, id)))
+	if (frame_info(r, f)->arg[ROLE_DIMS] < 0)
+		return 0;
+	known_extent_changed(thread->process, f->object);
+	if (frame_arg(r, f, ROLE_HANDLE, &id) && (sized = sized_find(thread, id)))
 		sized->extent = dims_product(r, f, ROLE_DIMS, sized->rank, 1);
 	return 0;
 }
 
-static int told(struct replay *r, struct thread *thread, struct frame *f, enum table_role role)
+static int told(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct sized *sized;
 	struct array dims = frame_array(r, f, ROLE_DIMS);
 	int64_t id;
 
-	if (!frame_arg(r, f, role, &id))
+	if (!frame_arg(r, f, ROLE_SPACE, &id))
 		return 0;
 	sized = sized_get(thread, id, true);
 	if (!sized)
 		return -ENOMEM;
 	switch (frame_row(r, f)->result) {
-	case RESULT_SIZE:
-		sized->bytes = f->ret ? (uint64_t)f->ret : UNKNOWN;
-		break;
-	case RESULT_VARIABLE:
-		sized->variable |= f->ret > 0;
-		break;
-	case RESULT_CLASS:
-		sized->string = f->ret == CLASS_STRING;
-		sized->variable |= f->ret == CLASS_VLEN;
-		break;
 	case RESULT_SELECTED:
+		if (!sized->part || sized->selected != (uint64_t)f->ret)
+			free(selection_so_far(sized));
 		sized->part = true;
 		sized->selected = f->ret;
 		break;
@@ -364,26 +389,6 @@ static int told(struct replay *r, struct thread *thread, struct frame *f, enum t
 		set_extent(thread, sized, f->ret,
 			   dims.p && f->ret <= IOP_ARRAY_MAX ? array_product(&dims, f->ret, 1) : sized->extent);
 	}
-	return 0;
-}
-
-/* Equal types have equal sizes: netCDF finds out in this way what is in a file. */
-static int equal(struct replay *r, struct thread *thread, struct frame *f)
-{
-	struct sized *one, *other;
-	int64_t id, id2;
-
-	if (f->ret <= 0 || !frame_arg(r, f, ROLE_TYPE, &id) || !frame_arg(r, f, ROLE_TYPE2, &id2))
-		return 0;
-	one = sized_get(thread, id, true);
-	other = sized_get(thread, id2, true);
-	if (!one || !other)
-		return -ENOMEM;
-	if (one->bytes == UNKNOWN)
-		one->bytes = other->bytes;
-	else if (other->bytes == UNKNOWN)
-		other->bytes = one->bytes;
-	one->variable = other->variable = one->variable || other->variable;
 	return 0;
 }
 
@@ -402,11 +407,8 @@ static int made_with(struct replay *r, struct thread *thread, struct frame *f)
 	if (from)
 		copy_extent(made, from);
 	from = frame_arg(r, f, ROLE_TYPE, &id) ? sized_find(thread, id) : NULL;
-	if (!from)
-		return 0;
-	made->bytes = from->bytes;
-	made->predefined = from->predefined;
-	made->variable = from->variable;
+	if (from)
+		type_copy(made, from);
 	return 0;
 }
 
@@ -419,6 +421,9 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 	case OP_CREATE:
 		return made_with(r, thread, f);
 	case OP_LEARN:
+		if (frame_row(r, f)->mods & MOD_CALLBACK)
+			return known_iterated(r, thread->process, f);
+		break;
 	case OP_TRUNCATE:
 		break;
 	default:
@@ -428,9 +433,11 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 	case RESULT_SPACE:
 		return made_space(r, thread, f);
 	case RESULT_TYPE:
-		return made_type(r, thread, f);
+		return type_made(r, thread, f);
+	case RESULT_TRANSFER:
+		return transfer_made(r, thread, f);
 	case RESULT_EQUAL:
-		return equal(r, thread, f);
+		return types_equal(r, thread, f);
 	case RESULT_REFERENCES:
 		if (f->object)
 			f->object->references = f->ret - 1;
@@ -438,11 +445,11 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 	case RESULT_SIZE:
 	case RESULT_CLASS:
 	case RESULT_VARIABLE:
-		return told(r, thread, f, ROLE_TYPE);
+		return type_told(r, thread, f);
 	case RESULT_SELECTED:
 	case RESULT_EXTENT:
 	case RESULT_NDIMS:
-		return told(r, thread, f, ROLE_SPACE);
+		return told(r, thread, f);
 	default:
 		return changed(r, thread, f);
 	}
@@ -476,13 +483,13 @@ uint64_t space_elements(const struct replay *r, const struct thread *thread, con
 	return sized ? sized->extent : UNKNOWN;
 }
 
-uint64_t space_type_bytes(const struct thread *thread, int64_t type)
+bool space_collective(const struct replay *r, const struct thread *thread, const struct frame *f)
 {
-	const struct sized *sized = sized_find(thread, type);
+	const struct sized *list;
+	int64_t id;
 
-	if (sized && sized->bytes == UNKNOWN && sized->string && sized->origin && !sized->variable)
-		sized = sized_find(thread, sized->origin);
-	return sized && !sized->variable ? sized->bytes : UNKNOWN;
+	list = frame_arg(r, f, ROLE_TRANSFER, &id) ? sized_find(thread, id) : NULL;
+	return list && list->collective;
 }
 
 int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f)

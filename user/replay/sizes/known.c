@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What is known of the objects of a file, by their names: an object that is closed and opened again keeps its type and its extent
+ * for as long as the process has the file open.
+ */
+#include "replay/sizes/sized.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAX 65536         /* of one file */
+#define KIND_SHIFT 56           /* an id begins with the kind of the object: datasets and attributes may have the same name */
+
+/* ---- names ---- */
+
+static bool add_components(char *to, size_t size, size_t *len, struct str name)
+{
+	for (size_t at = 0, n; at < name.len; at += n + 1) {
+		const char *slash = memchr(name.p + at, '/', name.len - at);
+
+		n = slash ? (size_t)(slash - name.p) - at : name.len - at;
+		if (!n || (n == 1 && name.p[at] == '.'))
+			continue;
+		if (*len + 1 + n >= size)
+			return false;
+		to[(*len)++] = '/';
+		memcpy(to + *len, name.p + at, n);
+		*len += n;
+	}
+	return true;
+}
+
+/* The name in the file of what is called `name` below `location` below an object; NULL if it is not known. To be freed. */
+static char *inner_name(const struct object *parent, struct str location, struct str name)
+{
+	char text[1024];
+	size_t len = 0;
+	struct str base = { parent->inner, parent->inner ? strlen(parent->inner) : 0 };
+	struct str first = location.p ? location : name;
+
+	if (!first.len || first.p[0] != '/') {  /* relative */
+		if (!base.p || !add_components(text, sizeof(text), &len, base))
+			return NULL;
+	}
+	if ((location.p && !add_components(text, sizeof(text), &len, location)) || !add_components(text, sizeof(text), &len, name))
+		return NULL;
+	return strndup(text, len);
+}
+
+int known_place(struct replay *r, struct frame *f, struct object *object, struct object *parent)
+{
+	struct object *file = parent->root ? parent : parent->in;
+	struct str name = frame_string(r, f, ROLE_NAME), location = frame_string(r, f, ROLE_LOCATION);
+
+	if (!file || object->in)
+		return 0;
+	object->in = file;
+	file->holders++;
+	if (!name.p || (frame_info(r, f)->arg[ROLE_LOCATION] >= 0 && !location.p))
+		return 0;
+	object->inner = inner_name(parent, location, name);
+	return 0;
+}
+
+/* ---- what is known by a name ---- */
+
+void known_release(struct sized *shared)
+{
+	if (shared && !--shared->holders)
+		sized_free(shared);
+}
+
+static void unname(struct object *file, struct sized *known)
+{
+	HASH_DEL(file->known, known);
+	known_release(known);
+}
+
+void known_forget(struct object *file)
+{
+	struct sized *known, *next;
+
+	HASH_ITER(hh, file->known, known, next)
+		unname(file, known);
+}
+
+void known_renamed(struct process *process, const struct object *object)
+{
+	for (struct object *o = process->objects; o; o = o->hh.next)
+		if (o->root && o->key.layer == object->key.layer && (o->file == object->file || o == object->in))
+			known_forget(o);
+}
+
+/* Through another handle of the same file: what is known by that one's names is no longer right. */
+void known_extent_changed(struct process *process, const struct object *object)
+{
+	struct sized *known, *next;
+
+	for (struct object *o = object ? process->objects : NULL; o; o = o->hh.next) {
+		if (!o->root || o == object->in || o->key.layer != object->key.layer || o->file != object->file)
+			continue;
+		HASH_ITER(hh, o->known, known, next) {
+			known->extent = UNKNOWN;
+			unname(o, known);
+		}
+	}
+}
+
+static struct sized *name_new(struct object *file, const char *key, struct sized *of)
+{
+	struct sized *known = calloc(1, sizeof(*known));
+
+	if (!known)
+		return NULL;
+	*known = (struct sized){ .extent = UNKNOWN, .selected = UNKNOWN, .bytes = UNKNOWN, .rank = -1, .holders = 1, .name = strdup(key) };
+	if (known->name)
+		HASH_ADD_KEYPTR(hh, file->known, known->name, strlen(known->name), known);
+	if (!known->name || !hash_added(known)) {
+		sized_free(known);
+		return NULL;
+	}
+	type_copy(known, of);
+	known->extent = of->extent;
+	known->rank = of->rank;
+	return known;
+}
+
+/* The handle and its name share what is known from now on. */
+int known_opened(struct replay *r, struct thread *thread, const struct frame *f, const struct object *object)
+{
+	bool created = frame_row(r, f)->op == OP_CREATE;
+	struct sized *handle, *known;
+	char key[1100];
+
+	if (!object->inner || !object->in || object->in->others_write)
+		return 0;
+	snprintf(key, sizeof(key), "%d %s", (int)(object->key.value >> KIND_SHIFT), object->inner);
+	HASH_FIND(hh, object->in->known, key, strlen(key), known);
+	if (known && created) {
+		unname(object->in, known);
+		known = NULL;
+	}
+	if (!known && HASH_COUNT(object->in->known) >= NAMES_MAX)
+		return 0;
+	handle = sized_get(thread, f->ret, false);
+	if (!handle || handle->shared)
+		return handle ? 0 : -ENOMEM;
+	known = known ?: name_new(object->in, key, handle);
+	if (!known)
+		return -ENOMEM;
+	known->holders++;
+	handle->shared = known;
+	return 0;
+}
+
+/* ---- ids that HDF5 hands to the program's functions ---- */
+
+void known_iterated_free(struct process *process)
+{
+	object_release(process->iterated.file);
+	free(process->iterated.inner);
+	memset(&process->iterated, 0, sizeof(process->iterated));
+}
+
+int known_iterated(struct replay *r, struct process *process, const struct frame *f)
+{
+	struct object *object = f->object, *file = !object ? NULL : object->root ? object : object->in;
+	struct str name = frame_string(r, f, ROLE_NAME);
+	char *inner;
+
+	process->iterated.many_files |= !file || (process->iterated.file && process->iterated.file != file);
+	if (!file)
+		return 0;
+	inner = frame_info(r, f)->arg[ROLE_NAME] >= 0 && !name.p ? NULL : inner_name(object, (struct str){ 0 }, name);
+	process->iterated.many_names |= !inner || (process->iterated.inner && strcmp(process->iterated.inner, inner));
+	if (process->iterated.inner)
+		free(inner);
+	else
+		process->iterated.inner = inner;
+	if (process->iterated.file)
+		return 0;
+	process->iterated.file = file;
+	file->holders++;
+	return 0;
+}
+
+/* Every call that makes an id is recorded: in a process that was observed from its beginning an id of unknown origin is one that an
+ * iteration handed over, which is on the object that it was called for. */
+int known_handed_over(struct process *process, struct object *object)
+{
+	struct object *file = process->iterated.file;
+
+	if (!process->from_start || !file || process->iterated.many_files || object->in)
+		return 0;
+	object->in = file;
+	file->holders++;
+	object->file = file->file;
+	object->parent = file->ref;
+	if (!process->iterated.many_names && process->iterated.inner && !(object->inner = strdup(process->iterated.inner)))
+		return -ENOMEM;
+	return 0;
+}
