@@ -35,6 +35,35 @@ static __always_inline u64 *integer_arguments(struct pt_regs *ctx, struct thread
 	return regs;
 }
 
+/* Where handles are numbers nothing is behind them: the number itself is kept. A status begins with the bytes that were moved. The
+ * integer arguments are in scratch. */
+__noinline int set_narrow_arguments(struct thread *t, struct frame *f)
+{
+	struct iop_desc *desc;
+	u32 id = f ? f->probe : 0;
+	u64 *regs;
+
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (!t || !f || !desc)
+		return 0;
+	regs = (void *)t->scratch;
+	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
+		u32 kind = desc->arg[i].kind, offset = desc->arg[i].offset, source = desc->arg[i].source;
+
+		if (i >= desc->nargs)
+			break;
+		if (!offset || source >= 6)
+			continue;
+		if (kind == IOP_ARG_IN_VALUE || kind == IOP_ARG_IN_INT) {
+			f->args[i] = (u32)regs[source];
+			f->arg_failed &= ~(1 << i);
+		} else if (kind == IOP_ARG_OUT_VALUE) {
+			f->args[i] = regs[source] - offset;
+		}
+	}
+	return 0;
+}
+
 static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
 					       u64 sp)
 {
@@ -163,6 +192,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	if (desc->has & IOP_HAS_ARRAYS)
 		f->flags |= FRAME_ARRAYS;
 	fetch_library_args(ctx, t, f, desc, sp);
+	if (cookie & IOP_COOKIE_NARROW)
+		set_narrow_arguments(t, f);
 	if (desc->flags & IOP_D_NO_RETURN)
 		return no_return_call(t, f, desc, now);
 	if (!observed)

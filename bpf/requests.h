@@ -317,14 +317,16 @@ __noinline bool is_done(struct frame *f, struct wait_list *w, const struct iop_r
 static __always_inline void read_status(struct frame *f, struct wait_list *w, const struct iop_request_desc *rd, u32 at,
 					struct iop_request_state *state)
 {
-	u64 status = arg_of(f, rd->status);
+	bool narrow = w->width == 4 && rd->narrow_status_size;
+	u64 status = arg_of(f, rd->status), size = narrow ? rd->narrow_status_size : rd->status_size;
+	u64 bytes_at = narrow ? 0 : rd->status_bytes, cancelled_at = narrow ? rd->narrow_status_cancelled : rd->status_cancelled;
 
 	if (rd->many)
-		status = status ? status + (u64)w->status[at] * rd->status_size : 0;
-	if (!status || !rd->status_size)
+		status = status ? status + (u64)w->status[at] * size : 0;
+	if (!status || !size)
 		return;
-	if (!bpf_probe_read_user(&state->bytes, sizeof(state->bytes), (void *)(status + rd->status_bytes)) &&
-	    !bpf_probe_read_user(&state->cancelled, sizeof(state->cancelled), (void *)(status + rd->status_cancelled)))
+	if (!bpf_probe_read_user(&state->bytes, sizeof(state->bytes), (void *)(status + bytes_at)) &&
+	    !bpf_probe_read_user(&state->cancelled, sizeof(state->cancelled), (void *)(status + cancelled_at)))
 		state->state |= IOP_REQUEST_STATUS;
 }
 

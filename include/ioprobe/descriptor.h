@@ -153,8 +153,10 @@ struct iop_request_desc {
 	__u8 width;             /* bytes of a request, where the library's ABI does not say */
 	__u8 status_size, status_bytes, status_cancelled;       /* size of a status, and what is where in it */
 	__u8 block_fd, block_opcode, block_bytes, block_offset; /* what is where in a control block */
+	__u8 narrow_status_size, narrow_status_cancelled;       /* of a status, where requests are 32-bit numbers; its bytes are at 0 */
+	__u8 pad[2];
 };
-_Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
+_Static_assert(sizeof(struct iop_request_desc) == 20, "iop_request_desc");
 
 #define IOP_MAX_PROBES 4096
 #define IOP_SYSCALL_SEALS_CODE 0xfffe   /* instead of a row: of mprotect(2), where programs are held until they are probed */
@@ -164,7 +166,7 @@ _Static_assert(sizeof(struct iop_request_desc) == 16, "iop_request_desc");
 #define IOP_COOKIE_ROW 0xffff
 #define IOP_COOKIE_FOR_ALL 0x10000
 #define IOP_COOKIE_OWN 0x20000
-#define IOP_COOKIE_NARROW 0x40000       /* the library's requests are 32-bit numbers */
+#define IOP_COOKIE_NARROW 0x40000       /* the library's handles are 32-bit numbers: MPICH */
 #define IOP_COOKIE_EXIT 0x80000         /* of the two probes behind a prologue, the one where the function ends */
 #define IOP_COOKIE_SLOT_SHIFT 20        /* the recording's slot: links of others see the same calls, where they are for all */
 #define IOP_COOKIE_ENTRY_ONLY 0x4000000 /* at a place where the return is not to be observed */

@@ -3,6 +3,8 @@
 # Always built plainly (no sanitizer): they are what is observed, not what is tested.
 
 P := build/programs
+# MPICH beside Open MPI, under Debian's name of its compiler.
+MPICC_MPICH := $(shell command -v mpicc.mpich)
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief evil storm forked_streams
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += locks aio numbered numbered_calls many_threads names mapper last_threads
@@ -18,6 +20,7 @@ OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell 
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,collective cover_mpiio cover_hdf5 cover_netcdf comms monc)
+PROGRAMS += $(P)/mpi_sizes $(if $(MPICC_MPICH),$(P)/mpich/mpi_sizes)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
 
@@ -111,10 +114,15 @@ $(P)/cover_hdf5 $(P)/coroutines_mpi $(P)/collective: $(P)/%: tests/programs/%.c
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_CFLAGS)) -o $@ $< \
 		$(call lazy,HDF5_LIBS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_LIBS))
 
-$(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm: $(P)/%: tests/programs/%.c
+$(P)/mpi_sizes $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<
+
+$(P)/mpich/mpi_sizes: $(P)/mpich/%: tests/programs/%.c
+	$(say) MPICC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC_MPICH) $(PROGRAM_CFLAGS) -o $@ $<
 
 $(P)/mpiio_f: tests/programs/mpiio.f90
 	$(say) MPIF90 $@

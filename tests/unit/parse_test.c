@@ -53,13 +53,13 @@ static const struct plan_point points[] = {
 	{ 2, 7010, { PLACED_INSIDE, 10, 90, 24, "a reason" }, 0, 0, "demo_close" },
 };
 static const struct plan_missing missing[] = { { 3, "another reason" } };
-static const struct plan_layer layers[] = { { 0, true, false, "1.2.3" }, { 1, false, true, "" } };
+static const struct plan_layer layers[] = { { 0, true, false, false, "1.2.3" }, { 1, false, true, true, "" } };
 
 static void encode(char **bytes, size_t *len)
 {
 	struct plan plan = {
 		.points = (struct plan_point *)points, .npoints = 3, .missing = (struct plan_missing *)missing, .nmissing = 1,
-		.layers = (struct plan_layer *)layers, .nlayers = 2, .comm_vaddr = { 1, 2, 3 }, .first_vaddr = 0x400000,
+		.layers = (struct plan_layer *)layers, .nlayers = 2, .comm_vaddr = { 1, 2, 3 }, .known_abis = 5, .first_vaddr = 0x400000,
 		.rendezvous_offset = 99, .stripped_static = true, .switching = SWITCHES_STACKS,
 		.build_id = { 0xab, 0xcd }, .build_id_len = 2,
 	};
@@ -100,6 +100,7 @@ static void test_plan_there_and_back(void **state)
 	assert_int_equal(plan.nlayers, 2);
 	assert_string_equal(plan.layers[0].version, "1.2.3");
 	assert_true(plan.layers[0].parallel && plan.layers[1].known_abi && plan.stripped_static);
+	assert_true(plan.layers[1].narrow && !plan.layers[0].narrow && plan.known_abis == 5);
 	assert_int_equal(plan.switching, SWITCHES_STACKS);
 	assert_int_equal(plan.comm_vaddr[2], 3);
 	assert_int_equal(plan.first_vaddr, 0x400000);

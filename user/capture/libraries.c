@@ -87,15 +87,13 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 	}
 }
 
-/* Bits of the cookie that say what the library is like. A layer whose communicators are numbers, where its library exports none,
- * has requests that are numbers too. */
-static uint64_t cookie_bits(const struct libraries *libraries, const struct library *library, const struct table_row *row)
+/* Bits of the cookie that say what the library is like. */
+static uint64_t cookie_bits(const struct library *library, const struct table_row *row)
 {
-	const struct table_layer *layer = &libraries->set->layers[row->layer];
 	uint64_t number = (uint64_t)library->number << IOP_COOKIE_LIBRARY_SHIFT;
 
-	for (size_t i = 0; i < layer->ncomms && !library->plan.comm_vaddr[TABLE_COMM_WORLD]; i++)
-		if (layer->comms[i].has_value)
+	for (size_t i = 0; i < library->plan.nlayers; i++)
+		if (library->plan.layers[i].layer == row->layer && library->plan.layers[i].narrow)
 			return number | IOP_COOKIE_NARROW;
 	return number;
 }
@@ -125,7 +123,7 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 		enum point_group group = group_of(libraries, row);
 
 		library->points[group].v[library->points[group].n++] =
-			attach_point_of(point, cookie_bits(libraries, library, row));
+			attach_point_of(point, cookie_bits(library, row));
 		libraries->probes++;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
 		libraries->row_single_stepped[point->row] |= point->placement.kind == PLACED_SINGLE_STEP;

@@ -244,6 +244,18 @@ static void want_constants(struct targets *targets, const struct target *target,
 	kernel_side_want_constants(targets->kernel, target->pid, &wanted);
 }
 
+/* The numbers that tell the layer's ABI may be in another library than its functions (Open MPI 6). */
+static bool knows_abi(struct targets *targets, const struct proc_modules *modules, const struct plan_layer *layer)
+{
+	for (size_t m = 0; m < modules->n && !layer->known_abi; m++) {
+		const struct library *library = libraries_get(&targets->libraries, &modules->v[m]);
+
+		if (library && layer->layer < 64 && library->plan.known_abis >> layer->layer & 1)
+			return true;
+	}
+	return layer->known_abi;
+}
+
 static void note_library(struct targets *targets, const struct target *target,
 			 const struct plan_layer *layer, const struct proc_modules *modules)
 {
@@ -255,8 +267,10 @@ static void note_library(struct targets *targets, const struct target *target,
 	if (layer->version[0])
 		note_add(&note, "version", layer->version);
 	note_add(&note, "parallel", layer->parallel ? "1" : "0");
-	if (layer->known_abi)
+	if (knows_abi(targets, modules, layer))
 		note_add(&note, "abi", "1");
+	if (layer->narrow)
+		note_add(&note, "narrow", "1");
 	if (table->ncomms) {
 		uint64_t comms[TABLE_COMM_KINDS] = { 0 };
 

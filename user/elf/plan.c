@@ -86,7 +86,7 @@ static int index_functions(struct planner *p)
 
 static int find_functions(struct planner *p)
 {
-	const char **names = calloc(p->set->nrows + p->set->nlayers + 1, sizeof(*names));
+	const char **names = calloc(p->set->nrows + 2 * p->set->nlayers + 1, sizeof(*names));
 	size_t n = 0;
 	int err;
 
@@ -98,6 +98,9 @@ static int find_functions(struct planner *p)
 	for (size_t i = 0; i < p->set->nlayers; i++)
 		if (p->set->layers[i].parallel_symbol[0])
 			names[n++] = p->set->layers[i].parallel_symbol;
+	for (size_t i = 0; i < p->set->nlayers; i++)
+		if (p->set->layers[i].narrow_symbol[0])
+			names[n++] = p->set->layers[i].narrow_symbol;
 	names[n++] = RENDEZVOUS;
 	err = elf_file_functions(p->file, names, n, &p->functions, &p->nfunctions);
 	free(names);
@@ -283,6 +286,8 @@ static int find_layers(struct planner *p)
 
 		find_communicators(p, &p->set->layers[i]);
 		p->match[i] = match_layer(p, i);
+		if (i < 64 && has_abi(p, &p->set->layers[i]))
+			p->plan->known_abis |= 1ull << i;
 		if (find_constants(p, i))
 			return -ENOMEM;
 		if (p->match[i] == NO_MATCH)
@@ -290,6 +295,7 @@ static int find_layers(struct planner *p)
 		layer->layer = i;
 		layer->parallel = is_parallel(p, i);
 		layer->known_abi = has_abi(p, &p->set->layers[i]);
+		layer->narrow = p->set->layers[i].narrow_symbol[0] && find_named(p, p->set->layers[i].narrow_symbol);
 		read_version(p, &p->set->layers[i], layer);
 		p->plan->nlayers++;
 	}

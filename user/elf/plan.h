@@ -30,6 +30,7 @@ struct plan_layer {
 	uint16_t layer;                 /* index in table_set.layers */
 	bool parallel;                  /* its parallel_symbol is exported here, or the layer's class is parallel without one */
 	bool known_abi;                 /* table_layer.abi is there and holds */
+	bool narrow;                    /* table_layer.narrow_symbol is there: handles are 32-bit numbers */
 	char version[48];               /* "" if not known */
 };
 
@@ -43,6 +44,7 @@ struct plan {
 	/* link-time addresses of any layer's predefined communicators (table_layer.comms), 0 if not defined here; an executable
 	 * may hold the copy that counts (copy relocation) although it provides no layer */
 	uint64_t comm_vaddr[TABLE_COMM_KINDS];
+	uint64_t known_abis;            /* a bit for each of the first 64 layers: table_layer.abi holds here, although the layer may be elsewhere */
 	/* those of the predefined types that are symbols (table_layer.types), in the order of the tables, 0 if not defined here;
 	 * the same holds for them. NULL: none is. */
 	uint64_t *constants;

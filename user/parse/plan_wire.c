@@ -83,7 +83,7 @@ static void encode_layers(const struct plan *plan, struct plan_wire_layer *to)
 		const struct plan_layer *layer = &plan->layers[i];
 
 		to[i] = (struct plan_wire_layer){
-			.layer = layer->layer, .parallel = layer->parallel, .known_abi = layer->known_abi,
+			.layer = layer->layer, .parallel = layer->parallel, .known_abi = layer->known_abi, .narrow = layer->narrow,
 		};
 		for (size_t k = 0; k + 1 < sizeof(to[i].version) && is_printable(layer->version[k]); k++)
 			to[i].version[k] = layer->version[k];
@@ -141,6 +141,7 @@ int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t
 	char *bytes = malloc(sizeof(head) + arrays_len(&head));
 	int err = bytes ? encode_arrays(plan, &head, bytes + sizeof(head), &texts) : -ENOMEM;
 
+	head.known_abis = plan->known_abis;
 	memcpy(head.comm_vaddr, plan->comm_vaddr, sizeof(head.comm_vaddr));
 	head.build_id_len = plan->build_id_len;
 	memcpy(head.build_id, plan->build_id, sizeof(head.build_id));
@@ -299,9 +300,10 @@ static int decode_layers(struct decoder *d)
 		memcpy(&layer, d->layers + i * sizeof(layer), sizeof(layer));
 		if (layer.layer >= d->set->nlayers || d->set->layers[layer.layer].syscalls || (i && layer.layer <= to[-1].layer))
 			return refuse(d, "a layer that does not exist, or not in order");
-		if (layer.parallel > 1 || layer.known_abi > 1 || !is_version(layer.version, sizeof(layer.version)))
+		if (layer.parallel > 1 || layer.known_abi > 1 || layer.narrow > 1 || !is_version(layer.version, sizeof(layer.version)))
 			return refuse(d, "a layer's facts are none");
-		*to = (struct plan_layer){ .layer = layer.layer, .parallel = layer.parallel, .known_abi = layer.known_abi };
+		*to = (struct plan_layer){ .layer = layer.layer, .parallel = layer.parallel, .known_abi = layer.known_abi,
+					    .narrow = layer.narrow };
 		memcpy(to->version, layer.version, sizeof(to->version));
 		d->plan->nlayers++;
 	}
@@ -336,6 +338,7 @@ static int decode_head(struct decoder *d)
 	d->plan->stripped_static = d->head.stripped_static;
 	d->plan->first_vaddr = d->head.first_vaddr;
 	d->plan->rendezvous_offset = d->head.rendezvous_offset;
+	d->plan->known_abis = d->head.known_abis;
 	memcpy(d->plan->comm_vaddr, d->head.comm_vaddr, sizeof(d->plan->comm_vaddr));
 	return 0;
 }

@@ -10,7 +10,7 @@
 /* A header, then the arrays in the order of their counts, then the texts. */
 struct plan_wire {
 	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static, switching, build_id_len;
-	uint64_t first_vaddr, rendezvous_offset;
+	uint64_t first_vaddr, rendezvous_offset, known_abis;
 	uint64_t comm_vaddr[TABLE_COMM_KINDS];
 	uint8_t build_id[BUILD_ID_MAX];
 };
@@ -28,11 +28,11 @@ struct plan_wire_missing { uint32_t row, reason; };
 
 struct plan_wire_layer {
 	uint32_t layer;
-	uint8_t parallel, known_abi, pad[2];
+	uint8_t parallel, known_abi, narrow, pad;
 	char version[48];
 };
 
-_Static_assert(sizeof(struct plan_wire) == 136, "struct plan_wire");
+_Static_assert(sizeof(struct plan_wire) == 144, "struct plan_wire");
 _Static_assert(sizeof(struct plan_wire_point) == 48, "struct plan_wire_point");
 _Static_assert(sizeof(struct plan_wire_missing) == 8, "struct plan_wire_missing");
 _Static_assert(sizeof(struct plan_wire_layer) == 56, "struct plan_wire_layer");

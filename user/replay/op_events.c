@@ -58,7 +58,16 @@ int op_path(struct replay *r, struct thread *thread, struct frame *f)
 static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role,
 			int64_t *value)
 {
-	return thread->process->libraries[r->abi_layer[frame_row(r, f)->layer]].known_abi && frame_arg(r, f, role, value);
+	const struct library *library = &thread->process->libraries[r->abi_layer[frame_row(r, f)->layer]];
+
+	if (!frame_arg(r, f, role, value))
+		return false;
+	if (!library->narrow || r->abi_layer[frame_row(r, f)->layer] != frame_row(r, f)->layer)
+		return library->known_abi;
+	if (role == ROLE_DATATYPE)
+		return mpich_type_bytes(*value, value);
+	*value = mpich_status_bytes(*value);
+	return role == ROLE_STATUS;
 }
 
 static uint64_t bytes_requested(const struct replay *r, const struct thread *thread, const struct frame *f)

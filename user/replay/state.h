@@ -130,7 +130,7 @@ struct request_states { uint64_t enter_ns; uint16_t probe; struct iop_request_st
 
 /* ---- processes and threads ---- */
 
-struct library { bool seen, parallel, known_abi; };
+struct library { bool seen, parallel, known_abi, narrow; };      /* narrow: handles are 32-bit numbers, as MPICH's */
 /* context: where creations from it are counted, CONTEXT_… or one of communities.c */
 struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
 enum { CONTEXT_WORLD = TABLE_COMM_WORLD, CONTEXT_SELF = TABLE_COMM_SELF, CONTEXT_NULL = TABLE_COMM_NULL, CONTEXT_OTHERS };
@@ -519,6 +519,10 @@ void files_free(struct replay *r);
 int path_absolute(char **buf, size_t *size, const char *base, const char *path, size_t len);
 char *path_from_names(const char *names, size_t len, bool truncated);   /* malloc'ed; "b\0a\0" is /a/b */
 const char *path_last(const char *path);
+
+/* ---- mpi/mpich.c: its handles are 32-bit numbers ---- */
+bool mpich_type_bytes(int64_t datatype, int64_t *bytes);        /* false: a derived type, which does not tell it */
+uint64_t mpich_status_bytes(uint64_t word);                     /* the first 64 bits of a status */
 
 /* ---- comms.c ---- */
 int op_comm_enter(struct replay *r, struct thread *thread, unsigned index);

@@ -259,6 +259,7 @@ static int library(struct replay *r, const struct iop_rec_text *rec)
 	process->libraries[layer].seen = true;
 	process->libraries[layer].parallel |= number_or_zero(rec, "parallel") != 0;
 	process->libraries[layer].known_abi |= number_or_zero(rec, "abi") != 0;
+	process->libraries[layer].narrow |= number_or_zero(rec, "narrow") != 0;
 	paradigm = r->layer_paradigm[layer];
 	if (paradigm != REF_NONE) {
 		r->model->paradigms.v[paradigm].parallel |= process->libraries[layer].parallel;

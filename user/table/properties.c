@@ -371,6 +371,16 @@ static int parse_status(struct parser *p)
 	return want_offsets(p, to, 3, "size of a status, offsets of its bytes and of whether it was cancelled");
 }
 
+/* narrow SYMBOL SIZE CANCELLED */
+static int parse_narrow(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	uint8_t *const to[] = { &layer->narrow_status_size, &layer->narrow_status_cancelled };
+	int ret = want_text(p, layer->narrow_symbol, sizeof(layer->narrow_symbol), "symbol");
+
+	return ret ? ret : want_offsets(p, to, 2, "size of a status, offset of whether it was cancelled");
+}
+
 /* aiocb FD OPCODE BYTES OFFSET */
 static int parse_aiocb(struct parser *p)
 {
@@ -420,6 +430,7 @@ int parser_property(struct parser *p)
 		{ "flag", 0, parse_flag }, { "comm", 0, parse_comm },
 		{ "success", SEEN_SUCCESS, parse_success }, { "errno", SEEN_ERRNO, parse_errno },
 		{ "abi", 0, parse_abi_or_layer }, { "status", SEEN_STATUS, parse_status }, { "aiocb", SEEN_AIOCB, parse_aiocb },
+		{ "narrow", SEEN_NARROW, parse_narrow },
 		{ "list", 0, parse_list }, { "type", 0, parse_type },
 		{ "variables-in", SEEN_VARIABLES_IN, parse_variables_in },
 	};

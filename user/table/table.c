@@ -237,6 +237,7 @@ bool table_row_requests(const struct table_set *set, const struct table_row *row
 		.requests = arg_index(row, flags & IOP_R_ISSUES ? ROLE_REQUEST : ROLE_REQUESTS), .request = arg_index(row, ROLE_REQUEST),
 		.count = arg_index(row, ROLE_COUNT), .status = arg_index(row, ROLE_STATUS), .indices = arg_index(row, ROLE_INDICES),
 		.outcount = arg_index(row, ROLE_OUTCOUNT), .done = arg_index(row, ROLE_DONE), .width = request_width(row),
+		.narrow_status_size = layer->narrow_status_size, .narrow_status_cancelled = layer->narrow_status_cancelled,
 		.status_size = layer->status_size, .status_bytes = layer->status_bytes, .status_cancelled = layer->status_cancelled,
 	};
 	desc->block_fd = layer->block_fd;

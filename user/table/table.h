@@ -177,6 +177,8 @@ struct table_layer {
 	struct table_abi *abi;  /* all must hold for arguments with an offset to be believed */
 	size_t nabi;
 	char abi_layer[24];     /* "": the offsets of arguments mean what abi[] tells of this layer's library; else that layer's */
+	char narrow_symbol[64]; /* a library that defines it has handles that are 32-bit numbers (MPICH); "" if none has */
+	uint8_t narrow_status_size, narrow_status_cancelled;    /* of a status there, whose first 64 bits tell the bytes that were moved */
 	uint8_t status_size, status_bytes, status_cancelled;    /* of a status of that ABI; size 0: unknown */
 	uint8_t block_fd, block_opcode, block_bytes, block_offset;      /* offsets in a struct aiocb */
 	struct table_item *items;

@@ -184,12 +184,14 @@ static struct request *request_of_state(const struct replay *r, const struct thr
 static int request_done(struct replay *r, struct thread *thread, const struct frame *f, struct request *request,
 			const struct iop_request_state *state)
 {
-	bool status = state->state & IOP_REQUEST_STATUS && thread->process->libraries[frame_row(r, f)->layer].known_abi;
+	const struct library *library = &thread->process->libraries[frame_row(r, f)->layer];
+	bool status = state->state & IOP_REQUEST_STATUS && (library->known_abi || library->narrow);
+	bool cancelled = library->narrow ? state->cancelled & 1 : state->cancelled == 1;
 
-	if (status && request->cancel && state->cancelled == 1)
+	if (status && request->cancel && cancelled)
 		return request_cancelled(r, thread, f, request);
 	if (status)
-		return request_complete(r, thread, f, request, state->bytes, f->failed);
+		return request_complete(r, thread, f, request, library->narrow ? mpich_status_bytes(state->bytes) : state->bytes, f->failed);
 	/* a library without statuses moves all or fails */
 	return request_complete(r, thread, f, request, frame_layer(r, f)->status_size ? BYTES_UNKNOWN : request->asked, f->failed);
 }
