@@ -34,7 +34,7 @@ __noinline int path_step(struct thread *t)
 	if (dentry == parent && used)
 		return 0;       /* not below a mounted root: a detached tree */
 	t->walk.truncated = 1;
-	if (used > PATH_ROOM - 256)
+	if (used > PATH_ROOM)
 		return 0;
 	barrier_var(used);
 	n = bpf_probe_read_kernel_str(t->scratch + sizeof(struct iop_rec_fd) + used, 256, LOAD(dentry, d_name.name));
@@ -84,8 +84,8 @@ static __always_inline void send_description(struct thread *t, struct iop_rec_fd
 {
 	u32 len = rec->path_len;
 
-	if (len > PATH_ROOM)
-		len = PATH_ROOM;
+	if (len > PATH_ROOM + 256)
+		len = PATH_ROOM + 256;
 	len = (sizeof(*rec) + len + 7) & ~7u;
 	rec_header(&rec->rec, t, type, 0, len, now);
 	send(t, rec, len, false);

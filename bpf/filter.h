@@ -142,7 +142,7 @@ __noinline int path_is_under(struct thread *t, u32 used, u32 i)
 	if (!t || i >= IOP_MAX_PATH_FILTERS)
 		return 0;
 	len = path_filters[i].len;
-	if (len > used || used > PATH_ROOM || len > IOP_PATH_FILTER_LEN)
+	if (len > used || used > PATH_ROOM + 256 || len > IOP_PATH_FILTER_LEN)
 		return 0;
 	at = sizeof(struct iop_rec_fd) + used - len;
 	if (len < used && at > 0 && at < sizeof(t->scratch)) {
