@@ -25,7 +25,7 @@ debian_packages() {
 	wanted="libcmocka-dev python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py-mpi
 		python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev
 		munge slurmctld slurmd slurm-client libboost-context-dev python3-greenlet musl-tools gcc-multilib bubblewrap
-		man-db zsh mpich libmpich-dev"
+		man-db zsh mpich libmpich-dev python3-jsonschema"
 	fuzzer=libclang-rt-dev
 }
 
@@ -41,7 +41,7 @@ fedora_packages() {
 	wanted="libcmocka-devel python3-otf2 python3-six strace valgrind gcc-c++ glibc-static libstdc++-static gcc-gfortran netcdf hdf5 cdo
 		python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs e2fsprogs util-linux procps-ng iproute netcdf-devel
 		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap
-		man-db zsh mpich libmpich-dev"
+		man-db zsh mpich libmpich-dev python3-jsonschema"
 	fuzzer=compiler-rt
 }
 

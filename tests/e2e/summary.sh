@@ -60,3 +60,83 @@ if id games >/dev/null 2>&1; then
 	as_games --summary "$dir/home/text" -o "$dir/home/trace" -- true
 	verdict "sudo, a file" "$([ $STATUS = 0 ] && [ "$(stat -c %U "$dir/home/text")" = games ] && grep -q "$TEXT" "$dir/home/text" || said "$dir")"
 fi
+
+# ---- what it says ----
+
+# checked NAME EXPRESSION...: summary.json fits its schema, its sums agree, and these are true of it.
+checked() {
+	local text
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$1/trace/summary.json" "${@:2}" 2>&1) && { ok "$1, JSON"; return 0; }
+	not_ok "$1, JSON" "$text"
+	return 1
+}
+
+# A recording lasts from its begin to its end, however long nothing is called. The sleep is ended by a file, so that no time is guessed.
+dir=$(fresh silent)
+before=$(date +%s%N)
+"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c 'echo $$ >"$0/ready"; exec sleep 60' "$dir/data" >/dev/null 2>"$dir/err" & recorder=$!
+for _ in $(seq 400); do [ -s "$dir/data/ready" ] && break; sleep 0.05; done
+began=$(date +%s%N)
+sleep 1.5
+ended=$(date +%s%N)
+kill -TERM $recorder
+wait $recorder
+after=$(date +%s%N)
+kill "$(cat "$dir/data/ready")"
+contract silent
+checked silent "$((ended - began)) <= s['duration_ns'] <= $((after - before))" "s['stopped_by'] == 'signal'" \
+	"all(p['end_ns'] is None and p['exit_status'] is None for p in processes('*/sleep'))" \
+	"[q['path'].split('/')[-1] for q in one(processes('*/sleep'))['programs']] == ['sh', 'sleep']" \
+	"$((ended - began)) <= one(processes('*/sleep'))['wall_time_ns'] <= s['duration_ns']"
+verdict "silent, clock of the archive" "$(otf2-print -G "$dir/trace/traces.otf2" 2>&1 |
+	awk -v least=$((ended - began)) '/^CLOCK_PROPERTIES/ { sub(/.*Length: /, ""); if ($1 + 0 < least) print "length", $1 }')"
+
+# Processes: who they are, when they began and ended, and how.
+dir=$(fresh processes)
+record processes -- sh -c 'cat "$0" >/dev/null; sh -c "exit 3"; sh -c "kill -9 \$\$"; cd "$1"; cat /etc/hostname >/dev/null; exit 5' /etc/passwd "$dir/data"
+verdict "processes, status" "$([ $STATUS = 5 ] || echo "$STATUS: $(said "$dir")")"
+checked processes "s['processes'] == len([p for p in s['process_list'] if p['threads']])" \
+	"all(p['begin_ns'] <= p['end_ns'] <= s['duration_ns'] and p['end_ns'] - p['begin_ns'] == p['wall_time_ns'] for p in s['process_list'])" \
+	"all(0 <= p['io_time_ns'] <= p['wall_time_ns'] for p in s['process_list'])" \
+	"[p['command_line'] for p in processes('*/cat')] == ['cat /etc/passwd', 'cat /etc/hostname']" \
+	"[p['working_directory'] for p in processes('*/cat')] == ['$PWD', '$dir/data']" \
+	"sorted((p['exit_status'] or 0, p['signal'] or 0) for p in s['process_list'] if p not in processes('*/cat')) == [(0, 9), (3, 0), (5, 0)]" \
+	"all(p['uid'] == $(id -u) and p['user'] == '$(id -un)' for p in s['process_list'])" \
+	"{p['parent_pid'] for p in processes('*/cat')} <= {p['pid'] for p in s['process_list']}" \
+	"s['command_line'].endswith(\"$dir/data\") and '--summary' in s['command_line']" \
+	"all(len([m for m in s['mappings'] if m['process'] == p['index']]) >= 3 for p in processes('*/cat'))" \
+	"any(f['path'] == '$(realpath "$(command -v cat)")' and f['build_id'] == '$(readelf -n "$(realpath "$(command -v cat)")" | sed -n 's/.*Build ID: //p')' for f in s['code_files'])"
+
+# Files: all of them, with times, by layer and process; the text has few lines, and whole paths.
+dir=$(fresh files_of_a_program)
+deep=$dir/data/$(printf 'd%.0s' {1..200})/$(printf 'e%.0s' {1..200})
+while [ ${#deep} -lt 3700 ]; do deep=$deep/$(printf 'f%.0s' {1..200}); done
+mkdir -p "$deep"
+record files_of_a_program -- sh -c 'i=0; while [ $i -lt 40 ]; do echo $i >"$0/out.$i.dat"; i=$((i + 1)); done; echo 12345678 >"$1/g"; cat "$0"/out.*' "$dir/data" "$deep"
+checked files_of_a_program "len(files('$dir/data/out.*.dat')) == 40" \
+	"all(f['writes'] == 1 and f['reads'] == 2 and f['opens'] == 2 and f['time_ns'] > 0 for f in files('$dir/data/out.*'))" \
+	"all(sum(p['bytes_written'] for p in one(f['layers'])['processes']) == f['bytes_written'] for f in files('$dir/data/out.*'))" \
+	"one(files('$deep/g'))['bytes_written'] == 9" \
+	"[f['longest_time_ns'] for f in s['files']] == sorted((f['longest_time_ns'] for f in s['files']), reverse=True)"
+verdict "files, one line for all that differ in numbers" "$(grep -q " $dir/data/out\.\*\.dat (40 files)" "$dir/out" || head -n 20 "$dir/out")"
+verdict "files, a long path is whole" "$(grep -q " $deep/g (on " "$dir/out" || echo "not there: $(grep -o 'ffff/g.*' "$dir/out" | head -n 1)")"
+verdict "files, none of the system" "$(sed -n '/file (mount point)/,/^$/p' "$dir/out" | grep -E ' /(etc|proc|usr/lib)')"
+verdict "files, those are counted" "$(grep -Eq '^files of the system and libraries: [0-9]+, read ' "$dir/out" || echo 'not said')"
+record files_of_a_program --all-files -o "$dir/all" -- cat /etc/passwd
+verdict "files, all" "$(sed -n '/file (mount point)/,/^$/p' "$dir/out" | grep -q ' /etc/passwd (on ' || head -n 20 "$dir/out")"
+
+# The end of a stream's file is no failure, also where the system calls are not recorded.
+dir=$(fresh ends)
+seq 100 >"$dir/data/lines"
+record ends --layers isoc -- grep -c 1 "$dir/data/lines"
+record ends --layers isoc -o "$dir/trace2" -- sort "$dir/data/lines"
+rm -rf "$dir/trace" && mv "$dir/trace2" "$dir/trace"
+checked ends "layer('ISOC')['reads_failed'] == 0 and layer('ISOC')['reads'] > 0"
+if have mpirun && [ -x "$P/parallel_nc" ]; then
+	dir=$(fresh ranks)
+	record ranks -- mpirun -n 2 "$P/parallel_nc" "$dir/data/f.nc"
+	checked ranks "sorted(p['rank'] for p in processes('*/parallel_nc')) == [0, 1] and s['ranks'] == 2" \
+		"all(one([l for l in p['layers'] if l['name'] == 'netCDF'])['bytes_written'] > 0 for p in processes('*/parallel_nc'))" \
+		"{l['name'] for l in one(files('*/f.nc'))['layers']} >= {'netCDF', 'HDF5', 'MPI-IO', 'POSIX'}" \
+		"all(sorted(q['rank'] for q in l['processes']) == [0, 1] for l in one(files('*/f.nc'))['layers'] if l['name'] == 'netCDF')"
+fi

@@ -143,7 +143,11 @@ static void layers_are_counted(void **state)
 	assert_int_equal(integer(layer(root, "HDF5"), "bytes_written"), 0);
 	assert_int_equal(integer(layer(root, "HDF5"), "writes_of_unknown_size"), 1);
 	assert_int_equal(integer(layer(root, "HDF5"), "reads_of_unknown_size"), 0);
-	assert_int_equal(integer(layer(root, "POSIX"), "reads_of_unknown_size"), 0);    /* it failed */
+	assert_int_equal(integer(layer(root, "POSIX"), "reads"), 2);
+	assert_int_equal(integer(layer(root, "POSIX"), "reads_failed"), 1);
+	assert_int_equal(integer(layer(root, "POSIX"), "reads_of_unknown_size"), 1);    /* the one that is open */
+	assert_int_equal(integer(root, "failed_calls"), 1);
+	assert_int_equal(integer(root, "sizes_unknown"), 2);
 	assert_int_equal(integer(layer(root, "POSIX"), "calls"), 4);
 	assert_int_equal(integer(layer(root, "POSIX"), "failed"), 1);
 	assert_int_equal(integer(layer(root, "POSIX"), "bytes_written"), 150);
@@ -185,9 +189,40 @@ static void files_count_once(void **state)
 
 	(void)state;
 	assert_int_equal(json_array_size(json_object_get(root, "files")), 3);
-	assert_file(root, 0, "/data/mpi", "MPI-IO", 4096, "node");
-	assert_file(root, 1, "/data/a\\xff\\x0a.h5", "POSIX", 150, "shared");
+	assert_file(root, 0, "/data/a\\xff\\x0a.h5", "POSIX", 150, "shared");
+	assert_file(root, 1, "/data/mpi", "MPI-IO", 4096, "node");
 	assert_file(root, 2, NULL, "POSIX", 0, "unknown");
+	json_decref(root);
+}
+
+static const json_t *entry(const json_t *object, const char *list, size_t i)
+{
+	return json_array_get(json_object_get(object, list), i);
+}
+
+/* Of each file the time and the bytes of every layer, and of every process in it; of each process its layers. */
+static void files_and_processes_have_layers(void **state)
+{
+	json_t *root = parse(RUN(true));
+	const json_t *file = entry(root, "files", 0), *process = entry(root, "process_list", 0);
+
+	(void)state;
+	assert_int_equal(integer(file, "longest_time_ns"), 1000);
+	assert_int_equal(integer(file, "time_ns"), 150);
+	assert_int_equal(json_array_size(json_object_get(file, "layers")), 2);
+	assert_string_equal(json_string_value(json_object_get(entry(file, "layers", 0), "name")), "POSIX");
+	assert_int_equal(integer(entry(file, "layers", 0), "bytes_written"), 150);
+	assert_string_equal(json_string_value(json_object_get(entry(file, "layers", 1), "name")), "HDF5");
+	assert_int_equal(integer(entry(file, "layers", 1), "time_ns"), 1000);
+	assert_int_equal(integer(entry(entry(file, "layers", 1), "processes", 0), "rank"), 0);
+	assert_int_equal(integer(entry(entry(file, "layers", 1), "processes", 0), "writes_of_unknown_size"), 1);
+	assert_int_equal(integer(entry(root, "files", 1), "time_ns"), 110);             /* the wait is a part of it */
+	assert_int_equal(integer(process, "pid"), 10);
+	assert_int_equal(integer(process, "threads"), 2);
+	assert_int_equal(integer(process, "wall_time_ns"), 2000);
+	assert_int_equal(integer(process, "io_time_ns"), 1010);
+	assert_int_equal(json_array_size(json_object_get(process, "layers")), 4);
+	assert_int_equal(integer(entry(root, "process_list", 1), "io_time_ns"), 610);   /* a call is open */
 	json_decref(root);
 }
 
@@ -204,10 +239,11 @@ static void text_says_the_same(void **state)
 	(void)state;
 	assert_contains(text, "node1: 1 rank, 2 processes, 3 threads, 0.000002 s\n");
 	assert_contains(text, "HDF5                  2          0            -      unknown     0.000001 s          15.0 %\n");
-	assert_contains(text, "POSIX                 4          1          0 B        150 B     0.000000 s               -\n");
-	assert_contains(text, "    4.00 KiB            -          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
+	assert_contains(text, "rank: 0.000002 s, in I/O calls 50.5 %\n");
+	assert_contains(text, "POSIX                 4          1      unknown        150 B     0.000000 s               -\n");
+	assert_contains(text, "  0.000000 s     4.00 KiB            -          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
 	assert_contains(text, "nfs4       /data/a\\xff\\x0a.h5 (on /data)\n");
-	assert_contains(text, "records lost 7\ncalls still open 1\noperations of unknown size 1 (HDF5 1)\nnote: libc: fputs has no probe\n");
+	assert_contains(text, "records lost 7\ncalls still open 1\noperations of unknown size 2 (HDF5 1, POSIX 1)\nnote: libc: fputs has no probe\n");
 	free(text);
 }
 
@@ -355,6 +391,74 @@ static void pipes_are_one_line(void **state)
 	json_decref(root);
 }
 
+/* A file of each name is written and closed by one process; the summary's text. */
+static char *text_of_files(const char *const *names, size_t n, bool all)
+{
+	struct model_file *many = calloc(n, sizeof(*many));
+	struct model_handle *opened = calloc(n, sizeof(*opened));
+	struct model model = make_model();
+	struct sink *sink;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	model.files.v = many;
+	model.handles.v = opened;
+	model.files.n = model.handles.n = n;
+	assert_int_equal(summary_sink_create(&sink, out, false), 0);
+	if (all)
+		summary_sink_all_files(sink);
+	for (size_t i = 0; i < n; i++) {
+		const struct model_event events[] = { ENTER(0, 1000 * i, R_READ), BEGIN(0, 1000 * i, i, READ, 0, i), COMPLETE(0, 1000 * i + 999, i, 1, i),
+			LEAVE(0, 1000 * i + 999 - i, R_READ, false) };
+
+		many[i].path = names[i];
+		opened[i] = (struct model_handle){ .name = "", .file = i, .paradigm = P_POSIX, .comm = REF_NONE, .parent = REF_NONE };
+		for (int k = 0; k < 4; k++)
+			assert_int_equal(sink->event(sink, &model, &events[k]), 0);
+	}
+	assert_int_equal(sink->finish(sink, &model), 0);
+	summary_sink_destroy(sink);
+	fclose(out);
+	free(many);
+	free(opened);
+	return text;
+}
+
+static void many_files_are_few_lines(void **state)
+{
+	const char *names[130] = {
+		"/d/run7/a.001", "/d/run7/a.002", "/d/run7/a.17", "/d/run8/a.002", "/d/b.1", "/d/b.2", "/proc/self/maps", "/etc/passwd",
+		"/usr/lib/x.so.6", "/d/lib.so", "/etcetera", "/d/9.c*", "/d/9.d*",
+	};
+	char *words[100], *text;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {    /* names of letters: no pattern */
+		assert_true(asprintf(&words[i], "/w/%c%c%c", 'a' + i / 10, 'a' + i % 10, 'x') > 0);
+		names[13 + i] = words[i];
+	}
+	text = text_of_files(names, 113, false);
+	assert_contains(text, " /d/run*/a.* (4 files)\n");
+	assert_contains(text, " /d/b.1\n");
+	assert_contains(text, " /d/b.2\n");
+	assert_contains(text, " /d/9.c*\n");
+	assert_contains(text, " /w/* (100 files)\n");
+	assert_contains(text, " /etcetera\n");
+	assert_null(strstr(text, "/proc/self/maps"));
+	assert_null(strstr(text, "/etc/passwd"));
+	assert_null(strstr(text, ".so"));
+	assert_contains(text, "files of the system and libraries: 4, read 4 B, written -, 0.000004 s (--all-files lists them)\n");
+	free(text);
+	text = text_of_files(names, 10, true);
+	assert_contains(text, " /etc/passwd\n");
+	assert_contains(text, " /d/lib.so\n");
+	assert_null(strstr(text, "--all-files"));
+	free(text);
+	for (unsigned i = 0; i < 100; i++)
+		free(words[i]);
+}
+
 static void write_error_is_reported(void **state)
 {
 	struct model model = make_model();
@@ -377,6 +481,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layers_are_counted),
 		cmocka_unit_test(files_count_once),
+		cmocka_unit_test(files_and_processes_have_layers),
+		cmocka_unit_test(many_files_are_few_lines),
 		cmocka_unit_test(text_says_the_same),
 		cmocka_unit_test(empty_trace_without_end_does_not_say_that_nothing_was_lost),
 		cmocka_unit_test(unmatched_events_are_counted),

@@ -102,10 +102,12 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 		ret = size_sink_create(&sinks->size, whole_job);
 	if (!ret)
 		ret = collectives_sink_create(&sinks->collectives, sides->v[COLLECTIVES]);
-	if (!ret)
-		summary_sink_also_json(sinks->summary, sides->v[SUMMARY]);
-	else
+	if (ret)
 		snprintf(err, err_len, "%s: the summary cannot be made: %s", attempt->out->path, strerror(-ret));
+	else
+		summary_sink_also_json(sinks->summary, sides->v[SUMMARY]);
+	if (!ret && attempt->options->all_files)
+		summary_sink_all_files(sinks->summary);
 	return ret;
 }
 

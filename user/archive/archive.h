@@ -14,6 +14,7 @@
 struct archive_options {
 	FILE *text, *json;              /* where the summary is written as text and as JSON, NULL: nowhere; see ferror() */
 	const char *summary_file;       /* a file below the directory that the text is written to instead, NULL: none */
+	bool all_files;                 /* the text lists files of the system and libraries, too */
 	bool keep_spool;
 	bool replace;                   /* also a complete archive, where the files beside it may not be */
 	unsigned limit_s;               /* given up after this time, 0: never */

@@ -74,7 +74,7 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 /* ---- host and tables ---- */
 
 void note_host(struct spool_writer *spool, const char *host, const char *cluster, const char *const *shared_mounts,
-	       size_t nshared_mounts, const struct bounds *bounds)
+	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line)
 {
 	struct note note = { 0 };
 	struct utsname uts;
@@ -87,6 +87,8 @@ void note_host(struct spool_writer *spool, const char *host, const char *cluster
 		note_add(&note, "machine", cluster);
 	note_add(&note, "kernel", uts.release);
 	note_add(&note, "version", ioprobe_version);
+	if (command_line)
+		note_add(&note, "command", command_line);
 	clock_note(&note, &clock);
 	if (bounds->max_bytes)
 		note_addf(&note, "max_size", "%llu", (unsigned long long)bounds->max_bytes);
@@ -206,7 +208,7 @@ void note_process(struct spool_writer *spool, pid_t pid, bool mpi)
 
 	note_addf(&note, "pid", "%d", pid);
 	if (!proc_ids_read(pid, &ppid, &uid, &gid, &start))
-		note_addf(&note, "ppid", "%d", ppid);
+		note_addf(&note, "ppid", "%d", ppid), note_addf(&note, "uid", "%u", uid);
 	add_text(&note, pid, "comm");
 	add_text(&note, pid, "cmdline");
 	add_link(&note, pid, "exe", "exe");

@@ -169,6 +169,8 @@ static void flush_spool(struct recorder *r)
 
 	spool_writer_flush(r->spool);
 	kernel_side_counts(r->kernel, &counts);
+	if (r->begun_ns)
+		note_addf(&note, "begin_ns", "%llu", (unsigned long long)r->begun_ns);
 	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);
 	note_addf(&note, "lost", "%llu", (unsigned long long)counts.lost);
 	note_addf(&note, "spool_dropped", "%llu", (unsigned long long)spool_writer_dropped(r->spool));
@@ -364,6 +366,8 @@ static void note_end(struct recorder *r)
 	kernel_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
 	r->result->processes = targets.processes;
+	note_addf(&note, "begin_ns", "%llu", (unsigned long long)r->begun_ns);
+	note_addf(&note, "end_ns", "%llu", (unsigned long long)r->stopped_ns);
 	note_add(&note, "reason", r->reason ? r->reason : "failed");
 	note_add(&note, "stopped_by", r->stopped_by ? r->stopped_by : "failure");
 	note_addf(&note, "after_bound", "%llu", (unsigned long long)budget_refused(r->budget));
@@ -491,6 +495,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (!err) {
 		result->command_pid = r.launched ? r.launch.pid : 0;
 		loop(&r);
+		r.stopped_ns = monotonic_ns();
 		finish(&r);
 	} else if (r.launched) {
 		launch_cancel(&r.launch);

@@ -41,6 +41,7 @@ struct recorder_options {
 	bool force;                     /* however many sets of programs are attached on this node */
 	struct spool_writer *spool;     /* where the records go; it is taken over */
 	const char *host;               /* the node's name for the trace, NULL: the system's */
+	const char *command_line;       /* ioprobe's own, for the archive; NULL: none */
 	const char *cluster;            /* the batch system's name of the whole machine, NULL or "": unknown */
 	void (*ready)(void *arg, size_t processes, size_t probes);       /* called when recording has begun */
 	void *ready_arg;

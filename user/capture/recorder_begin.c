@@ -192,7 +192,8 @@ static int begin_spool(struct recorder *r)
 
 	if (r->options->bounds)
 		r->bounds = *r->options->bounds;
-	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts, &r->bounds);
+	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts, &r->bounds,
+		  r->options->command_line);
 	note_tables(r->spool, r->options->set);
 	spool_writer_flush(r->spool);   /* the budget needs to know what they take */
 	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);
@@ -396,11 +397,14 @@ static int attach_programs(struct recorder *r)
 static int await_job(struct recorder *r)
 {
 	struct iop_awaited awaited;
+	int err;
 
 	members_awaited(r->options->job, &awaited);
 	kernel_side_await(r->kernel, &awaited);
 	hold_programs(r);
-	return attach_programs(r);
+	err = attach_programs(r);
+	r->begun_ns = monotonic_ns();
+	return err;
 }
 
 static int attach_job(struct recorder *r)
@@ -429,6 +433,7 @@ static int start_recording(struct recorder *r)
 	if (r->options->job)
 		return r->options->job_must_run ? attach_job(r) : await_job(r);
 	err = attach_programs(r);
+	r->begun_ns = monotonic_ns();
 	if (!err)
 		err = r->options->command ? launch_command(r) : attach_running(r);
 	return err;
@@ -443,6 +448,7 @@ int recorder_start_targets(struct recorder *r)
 	r->options->ready(r->options->ready_arg, targets_running(r->targets), targets_count(r->targets).probes);
 	if (!r->launched)
 		return 0;
+	r->begun_ns = monotonic_ns();
 	err = launch_go(&r->launch);
 	if (err) {
 		r->launched = false;

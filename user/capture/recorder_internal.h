@@ -54,6 +54,7 @@ struct recorder {
 	size_t unreported_ends;         /* targets that ended without an exit record */
 	uint64_t faults_left_out;       /* on mapped files that the filter wants none of */
 	uint64_t lost_noted, lost_since_ns, end_ns;
+	uint64_t begun_ns, stopped_ns;  /* targets are recorded from the one to the other; 0: not yet */
 	const char *stopped_by, *reason, *remark;       /* why it ended, as a word and a line; what the user should know of that */
 	char *err;
 	size_t err_len;

@@ -105,8 +105,8 @@ static int fail(const char *message)
 /* Archive and summary. The spool stays if there is no archive of it. */
 static int write_archive(struct record_arguments *a, const struct output *out)
 {
-	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .keep_spool = a->settings.keep_spool,
-						.progress = !cli_quiet() };
+	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .all_files = a->all_files,
+						 .keep_spool = a->settings.keep_spool, .progress = !cli_quiet() };
 	char err[1024] = "";
 
 	if (!archive_write(out, &options, err, sizeof(err)))
@@ -126,7 +126,7 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->command ? 0 : DEFAULT_MAX_OVERHEAD,
 		.job = a->job ? &a->members : NULL, .job_must_run = true, .idle_limit_s = JOB_IDLE_LIMIT_S,
 		.filter = &a->settings.filter, .bounds = &a->settings.bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(),
-		.cluster = getenv("SLURM_CLUSTER_NAME"),
+		.cluster = getenv("SLURM_CLUSTER_NAME"), .command_line = a->command_line,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
 			    .mmap_faults = a->mmap_faults, .device = a->device },
 		.force = a->force,
@@ -194,6 +194,27 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 	return identity_caller(&a->caller, err, err_len) ?: environment_create(&a->environment, &a->caller, a->env_from, err, err_len);
 }
 
+/* Words with characters that a shell would interpret are quoted. NULL without memory. */
+static char *join_words(int argc, char **argv)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	for (int i = 0; out && i < argc; i++) {
+		bool plain = argv[i][0] && !argv[i][strcspn(argv[i], " \t\n\"'\\$`*?[]{}()<>|&;#~!")];
+
+		fputs(i ? plain ? " " : " '" : plain ? "" : "'", out);
+		for (const char *c = argv[i]; *c; c++)
+			*c == '\'' ? fputs("'\\''", out) : fputc(*c, out);
+		if (!plain)
+			fputc('\'', out);
+	}
+	if (out)
+		fclose(out);
+	return text;
+}
+
 static int run_record(struct cli *cli)
 {
 	static struct record_arguments a = { .max_overhead = -1 };
@@ -201,6 +222,7 @@ static int run_record(struct cli *cli)
 	char err[1024], name[64];
 	int ret;
 
+	a.command_line = join_words(cli->argc, cli->argv);
 	record_arguments_parse(&a, cli);
 	if (prepare(&a, err, sizeof(err)))
 		return fail(err);
@@ -214,6 +236,7 @@ static int run_record(struct cli *cli)
 	table_set_deinit(&set);
 	environment_free(a.environment);
 	identity_deinit(&a.caller);
+	free(a.command_line);
 	return ret;
 }
 

@@ -12,7 +12,7 @@
 
 enum {
 	OPT_NODE = 256, OPT_ENV_FROM,
-	OPT_SUMMARY, OPT_JSON, OPT_KEEP_SPOOL,
+	OPT_SUMMARY, OPT_ALL_FILES, OPT_JSON, OPT_KEEP_SPOOL,
 	OPT_DURATION, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE,
 	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
 	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_SHARED,
@@ -36,6 +36,7 @@ const struct cli_option record_options[] = {
 	  "Write the archive to DIR/traces.otf2; DIR is made as the calling user, or is an empty directory of "
 	  "that user", "ioprobe-NAME-TIME" },
 	{ "summary", OPT_SUMMARY, "FILE", "Write the summary's text to FILE; 'none': nowhere", "stderr; nowhere with --quiet" },
+	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too", NULL },
 	{ "json", OPT_JSON, "[FILE]",
 	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, where there is no program, whose stdout "
 	  "it is", NULL },
@@ -196,6 +197,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_ENV_FROM: a->env_from = cli_pid(cli, "--env-from", value); break;
 	case 'o': set_output(a, value, cli); break;
 	case OPT_MAX_OVERHEAD: set_share(&a->max_overhead, value, cli); break;
+	case OPT_ALL_FILES: a->all_files = true; break;
 	case OPT_SUMMARY: a->summary.text_file = value; break;
 	case OPT_JSON: a->summary.want_json = true; a->summary.json_file = value; break;
 	case OPT_FORCE: a->force = true; break;

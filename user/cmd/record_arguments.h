@@ -31,7 +31,8 @@ struct record_arguments {
 	const char *tables[64];
 	size_t ntables;
 	struct summary_output summary;
-	bool sockets, device, mmap_faults, force;
+	char *command_line;                     /* ioprobe's own */
+	bool all_files, sockets, device, mmap_faults, force;
 	unsigned method;
 	uint64_t ring_bytes;
 	struct settings settings;

@@ -11,22 +11,22 @@
 
 #include "archive/archive.h"
 
-struct arguments { const char *dir; bool json; };
-enum { OPT_JSON = 256 };
+struct arguments { const char *dir; bool json, all_files; };
+enum { OPT_JSON = 256, OPT_ALL_FILES };
 
 static void set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct arguments *a = input;
 
 	(void)cli, (void)value;
-	if (key == OPT_JSON)
-		a->json = true;
+	a->json |= key == OPT_JSON;
+	a->all_files |= key == OPT_ALL_FILES;
 }
 
 static int recover(const struct arguments *a)
 {
-	struct archive_options archive = { .text = a->json ? NULL : stdout, .json = a->json ? stdout : NULL, .keep_spool = true,
-					   .progress = !cli_quiet() };
+	struct archive_options archive = { .text = a->json ? NULL : stdout, .json = a->json ? stdout : NULL, .all_files = a->all_files,
+					   .keep_spool = true, .progress = !cli_quiet() };
 	struct identity owner = { 0 };
 	struct output out;
 	char err[1024] = "";
@@ -59,11 +59,12 @@ static int run_recover(struct cli *cli)
 const struct cli_command command_recover = {
 	.name = "recover",
 	.summary = "Make the archive of an interrupted recording",
-	.usage = (const char *const []){ "[--json] DIR", NULL },
+	.usage = (const char *const []){ "[--json|--all-files] DIR", NULL },
 	.description = "Make DIR/traces.otf2 from the records of an interrupted recording, DIR/spool, and print the summary. What "
 		"an interrupted attempt left is replaced, a complete archive is not. As root it runs with the rights of the user "
 		"that DIR belongs to.",
 	.options = (const struct cli_option[]){
+		{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the text, too", NULL },
 		{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
 		{ 0 }
 	},

@@ -153,6 +153,9 @@ void model_deinit(struct model *model)
 	free(model->comms.v);
 	free(model->shared_mounts.v);
 	free(model->left_out.v);
+	free(model->processes.v);
+	free(model->lifetimes.v);
+	free(model->programs.v);
 	free(model->code_files.v);
 	free(model->mappings.v);
 	free(model->variables.v);

@@ -72,6 +72,24 @@ struct model_handle {
 	uint32_t pre_status_flags;      /* OTF2_IoStatusFlag */
 };
 
+/* What is known of the life of a process; index as in groups. Times are CLOCK_MONOTONIC, strings NULL where unknown. */
+struct model_process {
+	uint64_t begin_ns;              /* its fork or first exec, or when it was first seen */
+	uint64_t end_ns;                /* 0: it ran on, or its end was not recorded */
+	bool was_running;               /* before the recording: begin_ns is when it was found */
+	bool has_status, has_uid;
+	int32_t status;                 /* as in wait(2) */
+	uint32_t ppid, uid;
+	const char *executable, *command_line, *directory;      /* of its last program; directory: when that was looked at */
+	const char *batch_job;
+};
+
+/* A program that a process became by exec. */
+struct model_program { uint32_t group; uint64_t begin_ns; const char *path; };
+
+/* Of the thread of a location; index as in locations. end_ns 0: it ran on, or its end was not recorded. */
+struct model_lifetime { uint64_t begin_ns, end_ns; };
+
 /* A file of code that processes have mapped. */
 struct model_code_file {
 	const char *path;               /* in the mount namespace of its processes */
@@ -125,6 +143,9 @@ struct model {
 	MODEL_ARRAY(struct model_paradigm, paradigms);
 	MODEL_ARRAY(struct model_group, groups);
 	MODEL_ARRAY(struct model_location, locations);
+	MODEL_ARRAY(struct model_process, processes);
+	MODEL_ARRAY(struct model_lifetime, lifetimes);
+	MODEL_ARRAY(struct model_program, programs);    /* in the order of their execs */
 	MODEL_ARRAY(struct model_region, regions);      /* index = probe id of the table row */
 	MODEL_ARRAY(struct model_file, files);
 	MODEL_ARRAY(struct model_handle, handles);
@@ -138,7 +159,9 @@ struct model {
 	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
 	uint32_t recording_tag;                         /* 31 bits that tell this recording from the others of its job */
 	struct model_clock clock_start, clock_end;      /* when the recording began and ended */
-	uint64_t clock_begin_ns, clock_end_ns;          /* CLOCK_MONOTONIC: of the first and last event */
+	const char *command_line;                       /* of the ioprobe that recorded, NULL if unknown */
+	uint64_t recording_begin_ns, recording_end_ns;  /* CLOCK_MONOTONIC, 0 if unknown; end: of a killed recording its last record */
+	uint64_t clock_begin_ns, clock_end_ns;          /* CLOCK_MONOTONIC: of recording, events and processes, from first to last */
 	uint64_t realtime_at_begin_ns;                  /* CLOCK_REALTIME at clock_begin_ns */
 	struct model_totals {
 		uint64_t calls, lost_records, late_records, abandoned, failed_calls;

@@ -11,12 +11,16 @@
 uint32_t location_new(struct replay *r, struct process *process, uint32_t tid)
 {
 	struct location_use *use = MODEL_ADD(r->location_uses);
-	struct model_location *location = use ? MODEL_ADD(r->model->locations) : NULL;
+	struct model_lifetime *life = use ? MODEL_ADD(r->model->lifetimes) : NULL;
+	struct model_location *location = life ? MODEL_ADD(r->model->locations) : NULL;
+	const struct thread *thread = thread_find(r, tid);
 
 	if (!location) {
 		r->location_uses.n -= use != NULL;
+		r->model->lifetimes.n -= life != NULL;
 		return REF_NONE;
 	}
+	life->begin_ns = thread && thread->process == process ? thread->begin_ns : r->model->processes.v[process->group].begin_ns;
 	/* Unique in the job: the high half is of this recording (host and start), the low half counts. Ranks would not do: which
 	 * process is a rank is often known only after its first events. */
 	location->id = r->location_base | (r->model->locations.n - 1);

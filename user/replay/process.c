@@ -98,8 +98,23 @@ static const char *comm_string(struct replay *r, const char *comm, size_t room)
 	return comm[0] ? model_string(r->model, comm, strnlen(comm, room)) : NULL;
 }
 
+/* Until it becomes another program, a child is its parent's. */
+static void inherit_program(struct replay *r, const struct process *child, const struct process *parent)
+{
+	struct model_process *life = &r->model->processes.v[child->group];
+	const struct model_process *from = &r->model->processes.v[parent->group];
+
+	life->executable = from->executable;
+	life->command_line = from->command_line;
+	life->batch_job = from->batch_job;
+	life->uid = from->uid;
+	life->has_uid = from->has_uid;
+	life->ppid = parent->tgid;
+}
+
 static int process_inherit(struct replay *r, struct process *child, const struct process *parent)
 {
+	inherit_program(r, child, parent);
 	r->infos.v[child->group].mntns = r->infos.v[parent->group].mntns;
 	r->infos.v[child->group].parent = parent->group;
 	memcpy(child->libraries, parent->libraries, sizeof(child->libraries));
@@ -114,6 +129,7 @@ static int found(struct replay *r, const struct iop_rec_fork *rec)
 
 	if (!thread)
 		return -ENOMEM;
+	r->model->processes.v[thread->process->group].was_running = true;
 	if (rec->child_tid == rec->child_tgid && !r->infos.v[thread->process->group].comm)
 		r->infos.v[thread->process->group].comm = comm_string(r, rec->comm, sizeof(rec->comm));
 	return rec->table ? fd_table_found(r, thread, rec->table) : 0;
@@ -155,6 +171,7 @@ int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_f
 	if (!process || process_inherit(r, process, thread->process) ||
 	    forked_table(&process->table, thread, rec->flags & IOP_FORK_SHARED_FILES))
 		return -ENOMEM;
+	r->model->processes.v[process->group].begin_ns = rec->rec.time_ns;
 	r->infos.v[process->group].comm = comm_string(r, rec->comm, sizeof(rec->comm));
 	return thread_new(r, rec->child_tid, process) ? 0 : -ENOMEM;
 }
@@ -193,6 +210,23 @@ static int abandon_all(struct replay *r, struct process *process, uint64_t time_
 	return ret;
 }
 
+/* What /proc tells of the new program comes with a PROCESS record; until then the old one's must not pass for it. */
+static int name_program(struct replay *r, struct process *process, const struct iop_rec_exec *rec)
+{
+	struct model_process *life = &r->model->processes.v[process->group];
+	struct model_program *program = MODEL_ADD(r->model->programs);
+	const char *path = rec->path_len ? model_string(r->model, rec->path, rec->path_len) : NULL;
+
+	if (!program || (rec->path_len && !path))
+		return -ENOMEM;
+	*program = (struct model_program){ process->group, rec->rec.time_ns, path };
+	life->executable = path;
+	life->command_line = NULL;
+	if (path)
+		r->infos.v[process->group].comm = comm_string(r, path_last(path), 15);
+	return 0;
+}
+
 int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_exec *rec)
 {
 	struct process *process = thread->process;
@@ -209,15 +243,7 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	mappings_drop(process);
 	memset(process->libraries, 0, sizeof(process->libraries));
 	process->from_start = true;
-	if (rec->path_len) {
-		char *path = strndup(rec->path, rec->path_len);
-
-		if (!path)
-			return -ENOMEM;
-		r->infos.v[process->group].comm = comm_string(r, path_last(path), 15);
-		free(path);
-	}
-	return ret;
+	return ret ? ret : name_program(r, process, rec);
 }
 
 /* ---- the end ---- */
@@ -244,9 +270,17 @@ int process_task_exit(struct replay *r, struct thread *thread, const struct iop_
 
 	r->model->totals.returns_without_frame += rec->returns_without_frame;
 	r->model->totals.frames_too_deep += rec->frames_too_deep;
+	if (thread->location != REF_NONE)
+		r->model->lifetimes.v[thread->location].end_ns = rec->rec.time_ns;
 	ret = thread_end(r, thread, rec->rec.time_ns);
-	if (rec->group_dead)
+	if (rec->group_dead) {
+		struct model_process *life = &r->model->processes.v[process->group];
+
+		life->end_ns = rec->rec.time_ns;
+		life->status = rec->exit_code;
+		life->has_status = true;
 		process_die(r, process);
+	}
 	return ret ? ret : master_end(r, process);
 }
 

@@ -12,8 +12,9 @@ struct process *process_new(struct replay *r, uint32_t tgid)
 	struct fd_table *table = fd_table_new();
 	struct model_group *group = process ? MODEL_ADD(r->model->groups) : NULL;
 	struct group_info *info = group ? MODEL_ADD(r->infos) : NULL;
+	struct model_process *life = info ? MODEL_ADD(r->model->processes) : NULL;
 
-	if (!info || !table) {
+	if (!life || !table) {
 		fd_table_release(table);
 		free(process);
 		return NULL;
@@ -22,6 +23,7 @@ struct process *process_new(struct replay *r, uint32_t tgid)
 	group->rank = group->launch_size = info->rank = info->size = -1;
 	info->parent = REF_NONE;
 	process->table = table;
+	life->begin_ns = r->last_ns;
 	process->tgid = tgid;
 	process->group = r->model->groups.n - 1;
 	process->master_location = REF_NONE;
@@ -49,6 +51,7 @@ struct thread *thread_new(struct replay *r, uint32_t tid, struct process *proces
 	if (!thread)
 		return NULL;
 	thread->tid = tid;
+	thread->begin_ns = tid == process->tgid ? r->model->processes.v[process->group].begin_ns : r->last_ns;
 	thread->process = process;
 	thread->table = fd_table_hold(process->table);
 	thread->location = REF_NONE;

@@ -240,8 +240,13 @@ static void finish_clock(struct replay *r)
 {
 	struct model *model = r->model;
 
+	if (model->recording_begin_ns && model->recording_begin_ns < model->clock_begin_ns)
+		model->clock_begin_ns = model->recording_begin_ns;
 	if (model->clock_begin_ns == UINT64_MAX)
 		model->clock_begin_ns = model->clock_end_ns = model->clock_start.monotonic_ns;
+	model->clock_end_ns = greater(model->clock_end_ns, model->recording_end_ns);
+	for (size_t i = 0; i < model->processes.n && model->recording_begin_ns; i++)
+		model->clock_end_ns = greater(model->clock_end_ns, model->processes.v[i].end_ns);
 	if (model->clock_start.realtime_ns)
 		model->realtime_at_begin_ns = model->clock_start.realtime_ns +
 					      (model->clock_begin_ns - model->clock_start.monotonic_ns);

@@ -186,6 +186,7 @@ struct frame {
 	int64_t ret;
 	int32_t inner_error;            /* errno of the last system call inside that failed, 0 none */
 	bool inner_at_end;              /* the last system call inside was a read that found nothing */
+	bool end_or_error;              /* the system call that would tell which may have been filtered */
 	bool at_end;                    /* so that this call found nothing either */
 	int64_t args[IOP_MAX_ARGS];
 	struct str str[IOP_MAX_ARGS];
@@ -218,6 +219,7 @@ struct thread {
 	struct process *process;
 	struct fd_table *table;
 	uint32_t last_seq;
+	uint64_t begin_ns;              /* when it was made, or first seen */
 	uint64_t last_ns;               /* of the location's last event */
 	uint64_t last_rec_ns;
 	bool disturbed;                 /* a loss or an abandoned frame explains a clock value that is too old */

@@ -90,6 +90,7 @@ static int host(struct replay *r, const struct iop_rec_text *rec)
 	model->machine_name = value_string(r, rec, "machine");
 	model->version = value_string(r, rec, "version");
 	model->kernel = value_string(r, rec, "kernel");
+	model->command_line = value_string(r, rec, "command");
 	read_clock(rec, &model->clock_start);
 	model->end.max_bytes = number_or_zero(rec, "max_size");
 	model->end.min_free_bytes = number_or_zero(rec, "min_free");
@@ -132,6 +133,27 @@ static void note_batch_job(struct replay *r, const char *job)
 	r->model->batch_job = r->many_batch_jobs ? NULL : job;
 }
 
+/* What a process that has ended left out of its record does not erase what an earlier one has. */
+static void read_life(struct replay *r, const struct iop_rec_text *rec, struct model_process *life)
+{
+	const struct { const char *key, **to; } texts[] = {
+		{ "exe", &life->executable }, { "cmdline", &life->command_line }, { "cwd", &life->directory }, { "batch_job", &life->batch_job },
+	};
+	uint64_t number;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char *text = value_string(r, rec, texts[i].key);
+
+		*texts[i].to = text ? text : *texts[i].to;
+	}
+	if (value_number(rec, "ppid", &number))
+		life->ppid = number;
+	if (value_number(rec, "uid", &number)) {
+		life->uid = number;
+		life->has_uid = true;
+	}
+}
+
 static int process(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct process *process = process_get(r, rec->rec.tgid);
@@ -160,7 +182,8 @@ static int process(struct replay *r, const struct iop_rec_text *rec)
 		info->rank = number;
 	if (value_number(rec, "size", &number) && number)
 		info->size = number;
-	note_batch_job(r, value_string(r, rec, "batch_job"));
+	read_life(r, rec, &r->model->processes.v[process->group]);
+	note_batch_job(r, r->model->processes.v[process->group].batch_job);
 	if (value_number(rec, "ppid", &number))
 		info->ppid = number;
 	if (value_number(rec, "mpi", &number))
@@ -367,6 +390,8 @@ static void read_end(struct replay *r, const struct iop_rec_text *rec)
 static int status(struct replay *r, const struct iop_rec_text *rec)
 {
 	r->counted = true;
+	if (value_number(rec, "begin_ns", &r->model->recording_begin_ns) && !number_or_zero(rec, "end_ns"))
+		r->model->recording_end_ns = rec->rec.time_ns;
 	r->written_records = number_or_zero(rec, "records");
 	r->counted_lost = number_or_zero(rec, "lost");
 	r->dropped_records = number_or_zero(rec, "spool_dropped");
@@ -402,6 +427,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 	int ret = 0;
 
 	r->model->complete = true;
+	r->model->recording_end_ns = number_or_zero(rec, "end_ns");
 	read_end(r, rec);
 	r->model->device = number_or_zero(rec, "device");
 	read_clock(rec, &r->model->clock_end);

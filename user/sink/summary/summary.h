@@ -13,6 +13,8 @@
 int summary_sink_create(struct sink **out_sink, FILE *out, bool json);
 /* Also writes it as JSON to file (not owned). */
 void summary_sink_also_json(struct sink *sink, FILE *file);
+/* The text lists files of the system (/proc, /sys, /etc) and libraries, too. */
+void summary_sink_all_files(struct sink *sink);
 void summary_sink_destroy(struct sink *sink);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Operations by file: the counts of handles, at the end, when it is known which file each of them is on.
+ * Operations by file: what processes did with handles, at the end, when it is known which file each of them is on.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sink/summary/summary_report.h"
 
@@ -22,101 +23,110 @@ void summary_add(struct summary_counts *to, const struct summary_counts *from)
 	to->known_writes += from->known_writes;
 	to->unknown_reads += from->unknown_reads;
 	to->unknown_writes += from->unknown_writes;
+	to->failed_reads += from->failed_reads;
+	to->failed_writes += from->failed_writes;
+	to->opens += from->opens;
+	to->time_ns += from->time_ns;
+	to->metadata_ns += from->metadata_ns;
 }
 
-static int by_file(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
-	const struct summary_file *x = a, *y = b;
+	const struct summary_part *x = a, *y = b;
 
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
-	return x->paradigm < y->paradigm ? -1 : x->paradigm > y->paradigm;
+	if (x->paradigm != y->paradigm)
+		return x->paradigm < y->paradigm ? -1 : 1;
+	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static int by_activity(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
 	const struct summary_file *x = a, *y = b;
 	uint64_t ax = summary_activity(&x->counts), ay = summary_activity(&y->counts);
 
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
 	if (ax != ay)
 		return ax > ay ? -1 : 1;
-	return by_file(a, b);
+	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* One entry per file and layer, sorted; returns their number. */
-static size_t merge_layers(struct summary_file *v, size_t n)
+/* One for each file, layer and process. */
+static void merge_parts(struct summary_report *r)
 {
 	size_t kept = 0;
 
-	if (n)
-		qsort(v, n, sizeof(*v), by_file);
-	for (size_t i = 0; i < n; i++) {
-		if (kept && !by_file(&v[kept - 1], &v[i]))
-			summary_add(&v[kept - 1].counts, &v[i].counts);
+	if (r->nparts)
+		qsort(r->parts, r->nparts, sizeof(*r->parts), by_place);
+	for (size_t i = 0; i < r->nparts; i++) {
+		if (kept && !by_place(&r->parts[kept - 1], &r->parts[i]))
+			summary_add(&r->parts[kept - 1].counts, &r->parts[i].counts);
 		else
-			v[kept++] = v[i];
+			r->parts[kept++] = r->parts[i];
 	}
-	return kept;
+	r->nparts = kept;
 }
 
 /* The same bytes pass every layer: a file counts once, at the system calls, or where those were not seen at its busiest layer. */
-static bool replaces(const struct model *model, const struct summary_file *old, const struct summary_file *new)
+static bool replaces(const struct model *model, const struct summary_file *old, uint32_t paradigm, const struct summary_counts *counts)
 {
-	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[new->paradigm].os;
+	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[paradigm].os;
 
-	return old_os != new_os ? new_os : summary_activity(&new->counts) > summary_activity(&old->counts);
+	if (!summary_activity(&old->counts) != !summary_activity(counts))
+		return summary_activity(counts) > 0;
+	return old_os != new_os ? new_os : summary_activity(counts) > summary_activity(&old->counts);
 }
 
-static size_t choose_layer(const struct model *model, struct summary_file *v, size_t n)
+/* The file whose parts begin at first. */
+static struct summary_file file_at(const struct summary_report *r, size_t first)
 {
-	size_t kept = 0;
+	const struct summary_part *parts = r->parts;
+	struct summary_file file = { .file = parts[first].file, .paradigm = parts[first].paradigm, .first = first };
+	size_t i = first;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!kept || v[kept - 1].file != v[i].file)
-			v[kept++] = v[i];
-		else if (replaces(model, &v[kept - 1], &v[i]))
-			v[kept - 1] = v[i];
+	while (i < r->nparts && parts[i].file == file.file) {
+		struct summary_counts layer = { 0 };
+		uint32_t paradigm = parts[i].paradigm;
+		bool only = i == first;
+
+		for (; i < r->nparts && parts[i].file == file.file && parts[i].paradigm == paradigm; i++)
+			summary_add(&layer, &parts[i].counts);
+		if (only || replaces(r->model, &file, paradigm, &layer)) {
+			file.paradigm = paradigm;
+			file.counts = layer;
+		}
+		file.time_ns = layer.time_ns > file.time_ns ? layer.time_ns : file.time_ns;
 	}
-	return kept;
+	file.nparts = i - first;
+	return file;
 }
 
 /* Pipes and the like have no file system below them: one line for all. */
-static size_t add_up_special(struct summary_report *r, size_t n)
+static void add_file(struct summary_report *r, const struct summary_file *file)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct summary_file *f = &r->files[i];
-
-		if (f->file == REF_NONE || !r->model->files.v[f->file].special) {
-			r->files[kept++] = *f;
-			continue;
-		}
-		summary_add(&r->special, &f->counts);
+	if (file->file == REF_NONE || !r->model->files.v[file->file].special) {
+		r->files[r->nfiles++] = *file;
+	} else if (summary_activity(&file->counts)) {
+		summary_add(&r->special, &file->counts);
 		r->nspecial++;
 	}
-	return kept;
 }
 
-int summary_files(struct summary_report *r, const struct summary_counts *handles, size_t n)
+int summary_files(struct summary_report *r)
 {
-	size_t kept = 0;
-
-	r->files = calloc(n + 1, sizeof(*r->files));
+	merge_parts(r);
+	r->files = calloc(r->nparts + 1, sizeof(*r->files));
 	if (!r->files)
 		return -ENOMEM;
-	for (size_t i = 0; i < n && i < r->model->handles.n; i++) {
-		const struct model_handle *h = &r->model->handles.v[i];
+	for (size_t i = 0; i < r->nparts;) {
+		const struct summary_file file = file_at(r, i);
 
-		if (summary_activity(&handles[i]))
-			r->files[kept++] = (struct summary_file){ h->file < r->model->files.n ? h->file : REF_NONE, h->paradigm,
-								  handles[i] };
+		add_file(r, &file);
+		i += file.nparts;
 	}
-	kept = choose_layer(r->model, r->files, merge_layers(r->files, kept));
-	kept = add_up_special(r, kept);
-	if (kept)
-		qsort(r->files, kept, sizeof(*r->files), by_activity);
-	r->files_total = kept;
-	r->nfiles = kept < REPORT_FILES ? kept : REPORT_FILES;
+	if (r->nfiles)
+		qsort(r->files, r->nfiles, sizeof(*r->files), by_time);
 	return 0;
 }

@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 static json_t *text(const char *value)
 {
@@ -37,7 +39,28 @@ static int put_counts(json_t *o, const struct summary_counts *c)
 	       put(o, "reads_of_known_size", number(c->known_reads)) |
 	       put(o, "writes_of_known_size", number(c->known_writes)) |
 	       put(o, "reads_of_unknown_size", number(c->unknown_reads)) |
-	       put(o, "writes_of_unknown_size", number(c->unknown_writes));
+	       put(o, "writes_of_unknown_size", number(c->unknown_writes)) |
+	       put(o, "reads_failed", number(c->failed_reads)) | put(o, "writes_failed", number(c->failed_writes));
+}
+
+/* Of calls on handles: not for variables, which are parts of a handle. */
+static int put_handle_counts(json_t *o, const struct summary_counts *c)
+{
+	return put_counts(o, c) | put(o, "opens", number(c->opens)) | put(o, "time_ns", number(c->time_ns)) |
+	       put(o, "metadata_time_ns", number(c->metadata_ns));
+}
+
+static json_t *layer_json(const struct summary_layer *total, const struct summary_layer *l)
+{
+	json_t *o = json_object();
+
+	if (put(o, "name", text(total->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
+	    put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) | put(o, "operating_system", json_boolean(total->os)) |
+	    put(o, "system_time_ns", total->system_known ? number(l->system_ns) : json_null())) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
 }
 
 static int put_layers(json_t *root, const struct summary_report *r)
@@ -45,17 +68,151 @@ static int put_layers(json_t *root, const struct summary_report *r)
 	json_t *array = json_array();
 	int error = 0;
 
-	for (size_t i = 0; i < r->nlayers && !error; i++) {
-		const struct summary_layer *l = &r->layers[i];
-		json_t *o = json_object();
-
-		error = put(o, "name", text(l->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
-			put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) |
-			put(o, "operating_system", json_boolean(l->os)) |
-			put(o, "system_time_ns", l->system_known ? number(l->system_ns) : json_null());
-		error |= json_array_append_new(array, o);
-	}
+	for (size_t i = 0; i < r->nlayers && !error; i++)
+		error = json_array_append_new(array, layer_json(&r->layers[i], &r->layers[i]));
 	return put(root, "layers", array) | error;
+}
+
+/* ---- processes ---- */
+
+/* NULL for a time that is not known; others count from the recording's begin. */
+static json_t *moment(const struct model *m, uint64_t time_ns)
+{
+	return !time_ns ? json_null() : number(time_ns > summary_begin_ns(m) ? time_ns - summary_begin_ns(m) : 0);
+}
+
+static json_t *user_name(const struct model_process *life)
+{
+	const struct passwd *entry = life->has_uid ? getpwuid(life->uid) : NULL;
+
+	return text(entry ? entry->pw_name : NULL);
+}
+
+static int put_life(json_t *o, const struct model *m, const struct model_process *life, size_t group)
+{
+	json_t *programs = json_array();
+	int error = put(o, "parent_pid", life->ppid ? number(life->ppid) : json_null()) | put(o, "executable", text(life->executable)) |
+		    put(o, "command_line", text(life->command_line)) | put(o, "working_directory", text(life->directory)) |
+		    put(o, "uid", life->has_uid ? number(life->uid) : json_null()) | put(o, "user", user_name(life)) |
+		    put(o, "batch_job", text(life->batch_job)) | put(o, "was_running", json_boolean(life->was_running)) |
+		    put(o, "begin_ns", moment(m, life->begin_ns)) | put(o, "end_ns", moment(m, life->end_ns)) |
+		    put(o, "exit_status", life->has_status && WIFEXITED(life->status) ? number(WEXITSTATUS(life->status)) : json_null()) |
+		    put(o, "signal", life->has_status && WIFSIGNALED(life->status) ? number(WTERMSIG(life->status)) : json_null());
+
+	for (size_t i = 0; i < m->programs.n; i++) {
+		const struct model_program *program = &m->programs.v[i];
+		json_t *entry = program->group == group ? json_object() : NULL;
+
+		if (program->group != group)
+			continue;
+		error |= put(entry, "path", text(program->path)) | put(entry, "begin_ns", moment(m, program->begin_ns));
+		error |= json_array_append_new(programs, entry);
+	}
+	return put(o, "programs", programs) | error;
+}
+
+static json_t *process_json(const struct summary_report *r, size_t i)
+{
+	const struct model *m = r->model;
+	const struct summary_process *p = &r->processes[i];
+	const struct model_group *group = &m->groups.v[i];
+	json_t *o = json_object(), *layers = json_array();
+	int error = put(o, "index", number(i)) | put(o, "pid", number(group->tgid)) | put(o, "name", text(group->name)) |
+		    put(o, "rank", group->rank >= 0 ? json_integer(group->rank) : json_null()) |
+		    put(o, "job", group->rank >= 0 ? number(group->job) : json_null()) | put(o, "launch", text(group->launch)) |
+		    put(o, "wall_time_ns", number(p->end_ns - p->begin_ns)) | put(o, "io_time_ns", number(p->io_ns)) |
+		    put(o, "threads", number(p->threads)) | put(o, "calls", number(p->calls));
+
+	if (i < m->processes.n)
+		error |= put_life(o, m, &m->processes.v[i], i);
+	for (size_t l = 0; l < r->nlayers; l++)
+		if (r->layers[l].index < p->nlayers && (p->layers[r->layers[l].index].calls || summary_activity(&p->layers[r->layers[l].index].counts)))
+			error |= json_array_append_new(layers, layer_json(&r->layers[l], &p->layers[r->layers[l].index]));
+	error |= put(o, "layers", layers);
+	if (!error)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+/* ---- files ---- */
+
+static int put_part(json_t *processes, const struct summary_report *r, const struct summary_part *part)
+{
+	const struct model_group *group = part->group < r->model->groups.n ? &r->model->groups.v[part->group] : NULL;
+	json_t *o = json_object();
+	int error = put(o, "process", number(part->group)) | put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
+		    put_handle_counts(o, &part->counts);
+
+	return json_array_append_new(processes, o) | error;
+}
+
+/* The parts of one layer; returns their number. */
+static size_t put_file_layer(json_t *layers, const struct summary_report *r, size_t first, size_t end, int *error)
+{
+	json_t *o = json_object(), *processes = json_array();
+	struct summary_counts sum = { 0 };
+	size_t i = first;
+
+	for (; i < end && r->parts[i].paradigm == r->parts[first].paradigm; i++) {
+		*error |= put_part(processes, r, &r->parts[i]);
+		summary_add(&sum, &r->parts[i].counts);
+	}
+	*error |= put(o, "name", text(r->model->paradigms.v[r->parts[first].paradigm].identification)) | put_handle_counts(o, &sum) |
+		  put(o, "processes", processes);
+	*error |= json_array_append_new(layers, o);
+	return i - first;
+}
+
+static json_t *file_json(const struct summary_report *r, size_t index)
+{
+	const struct summary_file *f = &r->files[index];
+	const struct model_file *file = f->file != REF_NONE ? &r->model->files.v[f->file] : NULL;
+	json_t *o = json_object(), *layers = json_array();
+	int error = put(o, "path", text(file ? file->path : NULL)) | put(o, "directory", json_boolean(file && file->directory)) |
+		    put(o, "mount_point", text(file ? file->mount_point : NULL)) |
+		    put(o, "mount_source", text(file ? file->mount_source : NULL)) |
+		    put(o, "file_system", text(file ? file->fs_type : NULL)) |
+		    put(o, "scope", text(file ? summary_scope_name(file->scope) : "unknown")) |
+		    put(o, "layer", text(r->model->paradigms.v[f->paradigm].identification)) | put_handle_counts(o, &f->counts) |
+		    put(o, "longest_time_ns", number(f->time_ns));
+
+	for (size_t i = 0; i < f->nparts;)
+		i += put_file_layer(layers, r, f->first + i, f->first + f->nparts, &error);
+	error |= put(o, "layers", layers);
+	if (!error)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+/* ---- code ---- */
+
+static json_t *code_file_json(const struct summary_report *r, size_t index)
+{
+	const struct model_code_file *file = &r->model->code_files.v[index];
+	json_t *o = json_object();
+
+	if (!(put(o, "path", text(file->path)) | put(o, "build_id", text(file->build_id)) | put(o, "device", number(file->dev)) |
+	      put(o, "inode", number(file->ino)) | put(o, "deleted", json_boolean(file->deleted))))
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static json_t *mapping_json(const struct summary_report *r, size_t index)
+{
+	const struct model_mapping *mapping = &r->model->mappings.v[index];
+	json_t *o = json_object();
+
+	if (!(put(o, "process", number(mapping->group)) | put(o, "code_file", number(mapping->code_file)) |
+	      put(o, "start", json_sprintf("0x%llx", (unsigned long long)mapping->start)) |
+	      put(o, "end", json_sprintf("0x%llx", (unsigned long long)mapping->end)) |
+	      put(o, "offset", json_sprintf("0x%llx", (unsigned long long)mapping->offset)) |
+	      put(o, "since_ns", moment(r->model, mapping->since_ns)) | put(o, "noted_ns", moment(r->model, mapping->noted_ns))))
+		return o;
+	json_decref(o);
+	return NULL;
 }
 
 static int put_special(json_t *root, const struct summary_report *r)
@@ -64,27 +221,6 @@ static int put_special(json_t *root, const struct summary_report *r)
 	int error = put(o, "count", number(r->nspecial)) | put_counts(o, &r->special);
 
 	return put(root, "pipes_and_sockets", o) | error;
-}
-
-static int put_files(json_t *root, const struct summary_report *r)
-{
-	json_t *array = json_array();
-	int error = 0;
-
-	for (size_t i = 0; i < r->nfiles && !error; i++) {
-		const struct summary_file *f = &r->files[i];
-		const struct model_file *file = f->file != REF_NONE ? &r->model->files.v[f->file] : NULL;
-		json_t *o = json_object();
-
-		error = put(o, "path", text(file ? file->path : NULL)) |
-			put(o, "mount_point", text(file ? file->mount_point : NULL)) |
-			put(o, "mount_source", text(file ? file->mount_source : NULL)) |
-			put(o, "file_system", text(file ? file->fs_type : NULL)) |
-			put(o, "scope", text(file ? summary_scope_name(file->scope) : "unknown")) |
-			put(o, "layer", text(r->model->paradigms.v[f->paradigm].identification)) | put_counts(o, &f->counts);
-		error |= json_array_append_new(array, o);
-	}
-	return put(root, "files", array) | put(root, "files_total", number(r->files_total)) | put_special(root, r) | error;
 }
 
 /* Nothing without --mmap-faults. */
@@ -143,6 +279,25 @@ static int put_objects(json_t *root, const struct summary_report *r)
 	return put(root, "objects", array) | put(root, "objects_total", number(r->objects_total)) | error;
 }
 
+/* The sums of the layers, as the text has them. */
+static uint64_t unknown_sizes(const struct summary_report *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->nlayers; i++)
+		sum += r->layers[i].counts.unknown_reads + r->layers[i].counts.unknown_writes;
+	return sum;
+}
+
+static uint64_t failed_calls(const struct summary_report *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->nlayers; i++)
+		sum += r->layers[i].failed;
+	return sum;
+}
+
 static int put_losses(json_t *root, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -155,12 +310,12 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	return error | put(root, "complete", json_boolean(r->model->complete)) | put(root, "stopped_by", text(end->stopped_by)) |
 	       put(root, "end_reason", text(end->reason)) | put(root, "records_after_bound", number(end->after_bound)) |
 	       put(root, "calls", number(t->calls)) |
-	       put(root, "failed_calls", number(t->failed_calls)) | put(root, "records_lost", number(t->lost_records)) |
+	       put(root, "failed_calls", number(failed_calls(r))) | put(root, "records_lost", number(t->lost_records)) |
 	       put(root, "records_lost_exact", json_boolean(r->model->complete)) |
 	       put(root, "records_late", number(t->late_records)) | put(root, "calls_abandoned", number(t->abandoned)) |
 	       put(root, "calls_open", number(r->open_calls)) |
 	       put(root, "operations_open", number(r->open_operations)) |
-	       put(root, "events_unmatched", number(r->unmatched)) | put(root, "sizes_unknown", number(t->unknown_sizes)) |
+	       put(root, "events_unmatched", number(r->unmatched)) | put(root, "sizes_unknown", number(unknown_sizes(r))) |
 	       put(root, "returns_without_frame", number(t->returns_without_frame)) |
 	       put(root, "frames_too_deep", number(t->frames_too_deep)) | put(root, "notes", notes);
 }
@@ -185,24 +340,93 @@ static int put_left_out(json_t *root, const struct model *m)
 	return put(root, "left_out", array) | error;
 }
 
-int summary_json_write(FILE *out, const struct summary_report *r)
+static int put_head(json_t *root, const struct summary_report *r)
 {
 	const struct model *m = r->model;
-	json_t *root = json_object();
 	uint64_t duration = m->clock_end_ns > m->clock_begin_ns ? m->clock_end_ns - m->clock_begin_ns : 0;
-	int error = put(root, "host", text(m->host_name)) | put(root, "machine", text(m->machine_name)) |
-		    put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
-		    put(root, "jobs", number(m->njobs)) |
-		    put(root, "processes", number(r->processes)) | put(root, "threads", number(r->threads)) |
-		    put_layers(root, r) | put_files(root, r) | put_objects(root, r) | put_mapped(root, m) | put_device(root, m) |
-		    put_losses(root, r) | put_left_out(root, m);
+
+	return put(root, "schema", json_string(SUMMARY_SCHEMA)) | put(root, "version", text(m->version)) | put(root, "host", text(m->host_name)) |
+	       put(root, "machine", text(m->machine_name)) | put(root, "kernel", text(m->kernel)) |
+	       put(root, "command_line", text(m->command_line)) | put(root, "batch_job", text(m->batch_job)) |
+	       put(root, "begin_realtime_ns", m->realtime_at_begin_ns ? number(m->realtime_at_begin_ns) : json_null()) |
+	       put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) | put(root, "jobs", number(m->njobs)) |
+	       put(root, "processes", number(r->nprocesses)) | put(root, "threads", number(r->threads));
+}
+
+/* ---- writing: lists may be long, so each of their entries is written and freed by itself ---- */
+
+static int dump(FILE *out, json_t *value, size_t flags)
+{
+	int error = !value ? -ENOMEM : json_dumpf(value, out, flags | JSON_ENCODE_ANY) ? write_error() : 0;
+
+	json_decref(value);
+	return error;
+}
+
+static int dump_members(FILE *out, json_t *root)
+{
+	const char *key;
+	json_t *value;
+	int error = 0;
+
+	json_object_foreach(root, key, value) {
+		if (error || fprintf(out, "  \"%s\": ", key) < 0)
+			return error ? error : write_error();
+		error = dump(out, json_incref(value), JSON_INDENT(2));
+		if (!error && fputs(",\n", out) == EOF)
+			error = write_error();
+	}
+	return error;
+}
+
+static int dump_list(FILE *out, const char *key, const struct summary_report *r, size_t n,
+		     json_t *(*entry)(const struct summary_report *r, size_t index))
+{
+	int error = fprintf(out, "  \"%s\": [", key) < 0 ? write_error() : 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		if (fputs(i ? ",\n    " : "\n    ", out) == EOF)
+			error = write_error();
+		if (!error)
+			error = dump(out, entry(r, i), JSON_COMPACT);
+	}
+	return !error && fputs(n ? "\n  ]" : "]", out) == EOF ? write_error() : error;
+}
+
+static int dump_lists(FILE *out, const struct summary_report *r)
+{
+	const struct { const char *key; size_t n; json_t *(*entry)(const struct summary_report *r, size_t index); } lists[] = {
+		{ "process_list", r->processes ? r->model->groups.n : 0, process_json }, { "files", r->nfiles, file_json },
+		{ "code_files", r->model->code_files.n, code_file_json }, { "mappings", r->model->mappings.n, mapping_json },
+	};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !error; i++) {
+		if (i && fputs(",\n", out) == EOF)
+			error = write_error();
+		if (!error)
+			error = dump_list(out, lists[i].key, r, lists[i].n, lists[i].entry);
+	}
+	return error;
+}
+
+int summary_json_write(FILE *out, const struct summary_report *r)
+{
+	json_t *root = json_object();
+	int error = put_head(root, r) | put_layers(root, r) | put(root, "files_total", number(r->nfiles)) | put_special(root, r) |
+		    put_objects(root, r) | put_mapped(root, r->model) | put_device(root, r->model) | put_losses(root, r) |
+		    put_left_out(root, r->model);
 
 	error = error ? -ENOMEM : 0;
 	errno = 0;
-	if (!error && json_dumpf(root, out, JSON_INDENT(2)))
+	if (!error && fputs("{\n", out) == EOF)
 		error = write_error();
+	if (!error)
+		error = dump_members(out, root);
 	json_decref(root);
-	if (!error && fputc('\n', out) == EOF)
+	if (!error)
+		error = dump_lists(out, r);
+	if (!error && fputs("\n}\n", out) == EOF)
 		error = write_error();
 	return error;
 }

@@ -11,18 +11,23 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define REPORT_FILES 10
+#define REPORT_LINES 10         /* of the text's table of files */
 #define REPORT_OBJECTS 1000
 
 struct summary_counts {
 	uint64_t reads, writes;                 /* operations begun */
 	uint64_t bytes_read, bytes_written;     /* moved, where known */
 	uint64_t known_reads, known_writes;     /* operations whose bytes are known */
-	uint64_t unknown_reads, unknown_writes; /* operations that moved data, nobody knows how much */
+	uint64_t unknown_reads, unknown_writes; /* operations that moved an unknown number of bytes, or whose end was not recorded */
+	uint64_t failed_reads, failed_writes;   /* operations that failed or were cancelled: with the two above, all that began */
+	uint64_t opens;                         /* handles made */
+	uint64_t time_ns;                       /* calls on handles, inclusive, outermost of the layer */
+	uint64_t metadata_ns;                   /* of that, in calls that move no data (open, close, seek, …) */
 };
 
 struct summary_layer {
 	const char *name;
+	uint32_t index;                 /* of the layer in summary_process.layers */
 	uint64_t calls, failed;
 	struct summary_counts counts;
 	uint64_t time_ns;               /* sum over threads of the outermost calls of the layer */
@@ -31,10 +36,25 @@ struct summary_layer {
 	bool os;                        /* these are the system calls */
 };
 
+/* What one process did through one layer with one file; parts of a file stand together, ordered by layer and process. */
+struct summary_part { uint32_t file, paradigm, group; struct summary_counts counts; };
+
 struct summary_file {
 	uint32_t file;                  /* ref, REF_NONE: operations on handles without a known file */
 	uint32_t paradigm;              /* whose operations these are: the system calls', else the library's with the most */
 	struct summary_counts counts;
+	uint64_t time_ns;               /* of the layer that took longest, over all processes */
+	size_t first, nparts;           /* index in summary_report.parts */
+};
+
+/* A location group. The model has more of it at the same index. */
+struct summary_process {
+	const struct summary_layer *layers;     /* by summary_layer.index; */
+	size_t nlayers;                         /* … those behind were not called */
+	uint64_t threads, calls;                /* threads: that called something */
+	uint64_t begin_ns, end_ns;              /* within the recording */
+	uint64_t io_ns;                         /* of the thread that spent most time in I/O calls */
+	bool seen;
 };
 
 /* A named thing inside a file: a dataset, a group, an attribute (by path, as it was opened), or a variable. */
@@ -51,17 +71,34 @@ struct summary_report {
 	const struct model *model;
 	const struct summary_layer *layers;
 	size_t nlayers;
-	struct summary_file *files;     /* busiest first, at most REPORT_FILES */
-	size_t nfiles, files_total;     /* of all that were read or written */
+	struct summary_file *files;     /* all on which there were operations or calls, the one that took longest first */
+	size_t nfiles;
+	struct summary_part *parts;     /* of all files, pipes and the like not included */
+	size_t nparts;
+	struct summary_process *processes;      /* index as model.groups */
+	bool all_files;                 /* the text shows those of the system and libraries, too */
 	struct summary_object *objects; /* busiest first, at most REPORT_OBJECTS */
 	size_t nobjects, objects_total;
 	struct summary_counts special;  /* of pipes, sockets and the like, which are no files */
 	size_t nspecial;
-	uint64_t ranks, processes, threads;
+	uint64_t ranks, nprocesses, threads;
 	uint64_t open_calls;            /* entered and not left */
 	uint64_t open_operations;       /* non-blocking ones whose end was not seen; their bytes count as unknown */
 	uint64_t unmatched;             /* events that end what never began */
 };
+
+/* The span of the recording, as far as it is known. */
+static inline uint64_t summary_begin_ns(const struct model *model)
+{
+	return model->recording_begin_ns && model->recording_begin_ns < model->clock_begin_ns ? model->recording_begin_ns : model->clock_begin_ns;
+}
+
+#define SUMMARY_SCHEMA "ioprobe summary 1"      /* the format of summary.json, see summary.schema.json */
+
+static inline bool summary_written(const struct summary_counts *counts)
+{
+	return counts->writes || counts->bytes_written;
+}
 
 /* Why writing to a stdio stream has just failed: what the system said, where it did. */
 static inline int write_error(void)
@@ -72,8 +109,8 @@ static inline int write_error(void)
 uint64_t summary_activity(const struct summary_counts *counts);
 void summary_add(struct summary_counts *to, const struct summary_counts *from);
 
-/* Fills the report's files from the counts of n handles. Returns 0 or -ENOMEM; free(files) in any case. */
-int summary_files(struct summary_report *report, const struct summary_counts *handles, size_t n);
+/* Fills the report's files from report->parts, which it sorts and adds up. Returns 0 or -ENOMEM; free(files) in any case. */
+int summary_files(struct summary_report *report);
 
 /* Fills the report's objects from the counts of n handles and of variables. Returns 0 or -ENOMEM; free in any case. */
 int summary_objects(struct summary_report *report, const struct summary_counts *handles, size_t n,
@@ -82,6 +119,15 @@ void summary_objects_free(struct summary_report *report);
 
 /* "shared", "node" or "unknown" for a scope. */
 const char *summary_scope_name(enum model_scope scope);
+
+/* The text's table of files (summary_groups.c): by time, many of a directory as one line. Returns 0 or -ENOMEM. */
+int summary_text_files(FILE *out, const struct summary_report *report);
+
+/* "12.3 MiB" */
+struct summary_cell { char text[64]; };
+struct summary_cell summary_read_cell(const struct summary_counts *counts);
+struct summary_cell summary_written_cell(const struct summary_counts *counts);
+void summary_print_text(FILE *out, const char *text);           /* with bytes that are no UTF-8 escaped */
 
 /* The table of layers alone, an empty line behind it. */
 void summary_text_layers(FILE *out, const struct summary_report *report);

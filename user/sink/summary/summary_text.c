@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary for people: a table of layers, a table of the busiest files, and what the trace does not have.
+ * The summary for people: wall times, a table of layers, a table of files (summary_groups.c), and what the trace does not have.
  */
 #include "sink/summary/summary_report.h"
 #include "util/utf8.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_text(FILE *out, const char *text)
+void summary_print_text(FILE *out, const char *text)
 {
 	char *printable = utf8_printable(text);
 
@@ -18,13 +18,11 @@ static void print_text(FILE *out, const char *text)
 	free(printable);
 }
 
-struct cell { char text[64]; };
-
-static struct cell bytes_cell(uint64_t bytes)
+static struct summary_cell bytes_cell(uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	double value = bytes;
-	struct cell cell;
+	struct summary_cell cell;
 	size_t unit = 0;
 
 	while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(*units)) {
@@ -36,9 +34,9 @@ static struct cell bytes_cell(uint64_t bytes)
 }
 
 /* What operations moved; of unknown ones of them nobody knows how much, known ones are in bytes, the others failed. */
-static struct cell moved_cell(uint64_t operations, uint64_t bytes, uint64_t known, uint64_t unknown)
+static struct summary_cell moved_cell(uint64_t operations, uint64_t bytes, uint64_t known, uint64_t unknown)
 {
-	struct cell cell = bytes_cell(bytes);
+	struct summary_cell cell = bytes_cell(bytes);
 	size_t len = strlen(cell.text);
 
 	if (!operations && !known)
@@ -50,12 +48,12 @@ static struct cell moved_cell(uint64_t operations, uint64_t bytes, uint64_t know
 	return cell;
 }
 
-static struct cell read_cell(const struct summary_counts *c)
+struct summary_cell summary_read_cell(const struct summary_counts *c)
 {
 	return moved_cell(c->reads, c->bytes_read, c->known_reads, c->unknown_reads);
 }
 
-static struct cell written_cell(const struct summary_counts *c)
+struct summary_cell summary_written_cell(const struct summary_counts *c)
 {
 	return moved_cell(c->writes, c->bytes_written, c->known_writes, c->unknown_writes);
 }
@@ -65,7 +63,7 @@ struct widths { int read, written; };
 
 static void widen(struct widths *w, const struct summary_counts *c)
 {
-	int read = strlen(read_cell(c).text), written = strlen(written_cell(c).text);
+	int read = strlen(summary_read_cell(c).text), written = strlen(summary_written_cell(c).text);
 
 	w->read = read > w->read ? read : w->read;
 	w->written = written > w->written ? written : w->written;
@@ -76,9 +74,9 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static struct cell share_cell(const struct summary_layer *l)
+static struct summary_cell share_cell(const struct summary_layer *l)
 {
-	struct cell cell = { "-" };
+	struct summary_cell cell = { "-" };
 
 	if (l->time_ns && !l->os && !l->system_known)
 		strcpy(cell.text, "unknown");
@@ -101,7 +99,7 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 		const struct summary_layer *l = &r->layers[i];
 
 		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %*s %*s %12.6f s %15s\n", l->name, l->calls, l->failed, w.read,
-			read_cell(&l->counts).text, w.written, written_cell(&l->counts).text, l->time_ns / 1e9, share_cell(l).text);
+			summary_read_cell(&l->counts).text, w.written, summary_written_cell(&l->counts).text, l->time_ns / 1e9, share_cell(l).text);
 	}
 	if (r->nlayers)
 		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over "
@@ -109,45 +107,21 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 	fputc('\n', out);
 }
 
-static void print_file(FILE *out, const struct model *m, const struct summary_file *f, const struct widths *w)
-{
-	const struct model_file *file = f->file != REF_NONE ? &m->files.v[f->file] : NULL;
-
-	fprintf(out, "%*s %*s %10" PRIu64 " %10" PRIu64 "  %-8s %-8s %-10s ", w->read, read_cell(&f->counts).text, w->written,
-		written_cell(&f->counts).text, f->counts.reads, f->counts.writes, m->paradigms.v[f->paradigm].identification,
-		file ? summary_scope_name(file->scope) : "unknown", file && file->fs_type ? file->fs_type : "-");
-	print_text(out, file ? file->path : "(file unknown)");
-	if (file && file->mount_point) {
-		fputs(" (on ", out);
-		print_text(out, file->mount_point);
-		fputc(')', out);
-	}
-	fputc('\n', out);
-}
-
 static void print_special(FILE *out, const struct summary_report *r)
 {
 	if (r->nspecial)
-		fprintf(out, "pipes, sockets and the like: %zu, read %s, written %s\n", r->nspecial, read_cell(&r->special).text,
-			written_cell(&r->special).text);
+		fprintf(out, "pipes, sockets and the like: %zu, read %s, written %s\n", r->nspecial, summary_read_cell(&r->special).text,
+			summary_written_cell(&r->special).text);
 }
 
-static void print_files(FILE *out, const struct summary_report *r)
+static int print_files(FILE *out, const struct summary_report *r)
 {
-	struct widths w = { 12, 12 };
+	int error = summary_text_files(out, r);
 
-	for (size_t i = 0; i < r->nfiles; i++)
-		widen(&w, &r->files[i].counts);
-	if (r->nfiles)
-		fprintf(out, "%*s %*s %10s %10s  %-8s %-8s %-10s %s\n", w.read, "read", w.written, "written", "reads", "writes",
-			"layer", "scope", "type", "file (mount point)");
-	for (size_t i = 0; i < r->nfiles; i++)
-		print_file(out, r->model, &r->files[i], &w);
-	if (r->files_total > r->nfiles)
-		fprintf(out, "and %zu more file%s\n", r->files_total - r->nfiles, plural(r->files_total - r->nfiles));
 	print_special(out, r);
 	if (r->nfiles || r->nspecial)
 		fputc('\n', out);
+	return error;
 }
 
 /* ---- what the trace does not have ---- */
@@ -187,14 +161,14 @@ static void print_unwanted_layers(FILE *out, const struct model *m)
 		if (filter)
 			fputs(", ", out);
 		else
-			print_text(out, "not recorded: ");
-		print_text(out, l->layer);
+			summary_print_text(out, "not recorded: ");
+		summary_print_text(out, l->layer);
 		filter = l->filter;
 	}
 	if (!filter)
 		return;
 	fputs(" (", out);
-	print_text(out, filter);
+	summary_print_text(out, filter);
 	fputs(")\n", out);
 }
 
@@ -215,7 +189,7 @@ static void print_left_out(FILE *out, const struct model *m)
 		if (l->whole || (!l->layer && left_something_out(m, l)))
 			continue;
 		fputs("left out by ", out);
-		print_text(out, l->filter);
+		summary_print_text(out, l->filter);
 		if (!l->layer) {
 			fputs(": nothing\n", out);
 			continue;
@@ -249,14 +223,14 @@ static void print_mapped(FILE *out, const struct model *m)
 		qsort(files, n, sizeof(*files), by_faults);
 		fputs("read faults write faults written back  mapped file\n", out);
 	}
-	for (size_t i = 0; i < n && i < REPORT_FILES; i++) {
+	for (size_t i = 0; i < n && i < REPORT_LINES; i++) {
 		fprintf(out, "%11" PRIu64 " %12" PRIu64 " %12" PRIu64 "  ", files[i]->read_faults, files[i]->write_faults,
 			files[i]->pages_written_back);
-		print_text(out, files[i]->path);
+		summary_print_text(out, files[i]->path);
 		fputc('\n', out);
 	}
-	if (n > REPORT_FILES)
-		fprintf(out, "and %zu more mapped file%s\n", n - REPORT_FILES, plural(n - REPORT_FILES));
+	if (n > REPORT_LINES)
+		fprintf(out, "and %zu more mapped file%s\n", n - REPORT_LINES, plural(n - REPORT_LINES));
 	if (n)
 		fputc('\n', out);
 	free(files);
@@ -265,7 +239,7 @@ static void print_mapped(FILE *out, const struct model *m)
 static void print_device(FILE *out, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
-	struct cell bytes = bytes_cell(r->model->totals.device_bytes);
+	struct summary_cell bytes = bytes_cell(r->model->totals.device_bytes);
 
 	if (!r->model->device && !t->device_calls)
 		return;
@@ -313,9 +287,46 @@ static void print_losses(FILE *out, const struct summary_report *r)
 	print_end(out, &r->model->end);
 	for (size_t i = 0; i < r->model->ndigest; i++) {
 		fputs("note: ", out);
-		print_text(out, r->model->digest[i]);
+		summary_print_text(out, r->model->digest[i]);
 		fputc('\n', out);
 	}
+}
+
+/* What part of its wall time a process was in I/O calls: that of its thread with most of it. */
+static double share_of_io(const struct summary_process *p)
+{
+	return p->end_ns > p->begin_ns ? 100.0 * p->io_ns / (p->end_ns - p->begin_ns) : 0;
+}
+
+/* Of the ranks, or where there are none of all processes: from which to which wall time and share of I/O. */
+static void print_wall_times(FILE *out, const struct summary_report *r)
+{
+	const struct summary_process *least = NULL, *most = NULL;
+	uint64_t shortest = UINT64_MAX, longest = 0;
+
+	for (size_t i = 0; i < r->model->groups.n; i++) {
+		const struct summary_process *p = &r->processes[i];
+		uint64_t wall_ns = p->end_ns - p->begin_ns;
+
+		if (!p->seen || (r->ranks && r->model->groups.v[i].rank < 0))
+			continue;
+		shortest = wall_ns < shortest ? wall_ns : shortest;
+		longest = wall_ns > longest ? wall_ns : longest;
+		least = !least || share_of_io(p) < share_of_io(least) ? p : least;
+		most = !most || share_of_io(p) > share_of_io(most) ? p : most;
+	}
+	if (!most)
+		return;
+	if (least == most) {
+		fprintf(out, "%s: %.6f s, in I/O calls %.1f %%\n\n", r->ranks ? "rank" : "process", longest / 1e9, share_of_io(most));
+		return;
+	}
+	fprintf(out, "%s: %.6f to %.6f s each, in I/O calls %.1f %% (", r->ranks ? "ranks" : "processes", shortest / 1e9, longest / 1e9,
+		share_of_io(least));
+	summary_print_text(out, r->model->groups.v[least - r->processes].name);
+	fprintf(out, ") to %.1f %% (", share_of_io(most));
+	summary_print_text(out, r->model->groups.v[most - r->processes].name);
+	fputs(")\n\n", out);
 }
 
 static void print_head(FILE *out, const struct summary_report *r)
@@ -325,18 +336,21 @@ static void print_head(FILE *out, const struct summary_report *r)
 	fprintf(out, "%s: %" PRIu64 " rank%s", m->host_name ? m->host_name : "unknown host", r->ranks, plural(r->ranks));
 	if (m->njobs > 1)
 		fprintf(out, " in %zu jobs", m->njobs);
-	fprintf(out, ", %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n", r->processes, r->processes == 1 ? "" : "es",
+	fprintf(out, ", %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n", r->nprocesses, r->nprocesses == 1 ? "" : "es",
 		r->threads, plural(r->threads),
 		m->clock_end_ns > m->clock_begin_ns ? (m->clock_end_ns - m->clock_begin_ns) / 1e9 : 0.0);
 }
 
 int summary_text_write(FILE *out, const struct summary_report *r)
 {
+	int error;
+
 	print_head(out, r);
+	print_wall_times(out, r);
 	summary_text_layers(out, r);
-	print_files(out, r);
+	error = print_files(out, r);
 	print_mapped(out, r->model);
 	print_device(out, r);
 	print_losses(out, r);
-	return ferror(out) ? -EIO : 0;
+	return error ? error : ferror(out) ? -EIO : 0;
 }
