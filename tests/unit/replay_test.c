@@ -614,6 +614,24 @@ static void stream_errors(void **state)
 	assert_int_equal(sb.model.totals.unknown_sizes, 1);
 }
 
+/* Where a filter may have excluded the system call that would tell, the end of a file is not taken for a failure. */
+static void stream_ends_with_a_filter(void **state)
+{
+	(void)state;
+	sb_text(&sb, IOP_REC_LEFT_OUT, 0, 1, "filter=--layers isoc\nlayer=POSIX\n", NULL);
+	sb_call(&sb, 100, "fopen", 2, 3, 0, 0x700, ARGS(STR(PATH, "/f"), STR(STREAM_MODE, "r")));
+	sb_call(&sb, 100, "fgetc", 10, 14, 0, 0xffffffff, ARGS(ARG(HANDLE, 0x700)));
+	sb_call(&sb, 100, "fgets", 20, 24, 0, 0, ARGS(ARG(HANDLE, 0x700)));
+	sb_call(&sb, 100, "fclose", 30, 36, 0, 0xffffffff, ARGS(ARG(HANDLE, 0x700)));
+	sb_replay(&sb);
+	assert_int_equal(sb.ret, 0);
+	assert_non_null(strstr(sb.events, " ? #1\n100 @14 leave fgetc\n"));
+	assert_non_null(strstr(sb.events, " ? #2\n100 @24 leave fgets\n"));
+	assert_non_null(strstr(sb.events, "100 @36 leave fclose failed 0\n"));
+	assert_int_equal(sb.model.totals.failed_calls, 1);
+	assert_int_equal(sb.model.totals.unknown_sizes, 2);
+}
+
 static void delete_on_close(void **state)
 {
 	(void)state;
@@ -691,7 +709,7 @@ int main(void)
 		TEST(record_locks), TEST(copies_and_names), TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
 		TEST(recorded_at_entry_only),
 		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),
-		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close), TEST(stream_errors),
+		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close), TEST(stream_errors), TEST(stream_ends_with_a_filter),
 		TEST(notes_and_end), TEST(other_streams), TEST(clock_read_first), TEST(malformed),
 	};
 

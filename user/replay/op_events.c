@@ -92,7 +92,7 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 {
 	int64_t size;
 
-	if (f->failed || f->abandoned)
+	if (f->failed || f->abandoned || f->end_or_error)
 		return BYTES_UNKNOWN;
 	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have passed over blanks */
 		return 0;

@@ -5,6 +5,8 @@
  */
 #include "replay/state.h"
 
+#include <string.h>
+
 static int64_t result_of(const struct table_row *row, int64_t ret)
 {
 	return row->result_int ? (int32_t)ret : ret;
@@ -45,6 +47,21 @@ static bool result_failed(const struct replay *r, const struct frame *f)
 	}
 }
 
+/* Whether a filter may have excluded system calls of a call. */
+static bool may_miss_system_calls(const struct replay *r)
+{
+	for (size_t i = 0; i < r->model->left_out.n; i++) {
+		const char *layer = r->model->left_out.v[i].layer;
+
+		if (!layer)
+			return true;
+		for (size_t l = 0; l < r->set.nlayers; l++)
+			if (r->set.layers[l].syscalls && !strcmp(r->set.layers[l].name, layer))
+				return true;
+	}
+	return false;
+}
+
 /* errno is that of the last system call that failed in the call. The end of a file looks like an error, but its read found
  * nothing more. */
 static void consult_inner(const struct replay *r, struct frame *f)
@@ -52,7 +69,8 @@ static void consult_inner(const struct replay *r, struct frame *f)
 	const struct table_row *row = frame_row(r, f);
 
 	f->at_end = f->failed && row->op == OP_READ && f->inner_at_end;
-	if (f->at_end)
+	f->end_or_error = f->failed && row->op == OP_READ && !f->at_end && !f->inner_error && may_miss_system_calls(r);
+	if (f->at_end || f->end_or_error)
 		f->failed = false;
 	if (f->inner_error && row->result == RESULT_ITEMS && !f->ret)
 		f->failed = true;
