@@ -30,7 +30,7 @@ recorded() {
 import json, sys
 told, made = json.load(open(sys.argv[1])), int(sys.argv[2])
 calls = {l["name"]: l["calls"] for l in told["layers"]}
-ends = [f["writes"] for f in told["files"] if f["path"].endswith("/end")]
+ends = [f["writes"] for f in told["files"] if (f["path"] or "").endswith("/end")]
 good = 0 < calls["ISOC"] < made / 4 and ends and all(n == 10 for n in ends) and told["complete"]
 print("" if good else f"{calls}, made {made}, writes to the end {ends}")
 	END
