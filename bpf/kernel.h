@@ -27,6 +27,7 @@ enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 
 #define ENOENT 2
+#define EBADF 9
 #define EINPROGRESS 115
 #define TS_COMPAT 2     /* thread_info.status: inside a 32-bit system call */
 

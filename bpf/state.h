@@ -45,6 +45,9 @@ struct frame {
 	u64 args[IOP_MAX_ARGS];
 };
 
+/* A system call on a descriptor, or one that closes or replaces it (fd_epochs.h). */
+struct fd_call { u32 index, epoch, flags; s32 fd; };
+
 /* A walk from a file up to the root of its mount namespace. */
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
@@ -64,6 +67,7 @@ struct thread {
 	u64 slept_ns, sleeps_since_ns;
 	u64 home_low, home_size;                /* its stack (stacks.h); size 0: not known */
 	u64 trampoline;                         /* where hijacked return addresses lead in this process, 0: not known yet */
+	struct fd_call fd_calls[2], fd_change;
 	struct path_walk walk;
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
@@ -74,6 +78,8 @@ struct process {
 	u64 owner;              /* id of the recording and, below it, tgid; free if 0, or if that recording has ended */
 	u32 unprobed_code;      /* it has mapped code that the agent has not yet looked at for this process */
 	u32 table_users;        /* threads, of a slot for a descriptor table of theirs */
+	u32 generation;         /* how often the slot was used */
+	u32 many_threads;       /* use its descriptors */
 	u64 known[KNOWN_FDS / 64];
 	u64 left_out[KNOWN_FDS / 64];   /* those that the filter by file wants none of */
 };
@@ -279,6 +285,8 @@ __noinline bool process_claim(u32 slot, u32 recording, u32 tgid)
 		return false;
 	p->unprobed_code = 0;
 	p->table_users = 1;
+	p->generation++;
+	p->many_threads = 0;
 	forget_all_fds(p);
 	return true;
 }

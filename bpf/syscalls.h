@@ -10,6 +10,7 @@
 #include "aio.h"
 #include "arguments.h"
 #include "device.h"
+#include "fd_epochs.h"
 #include "locks.h"
 #include "wait.h"
 
@@ -84,6 +85,32 @@ static __always_inline void before_fd_use(struct thread *t, struct frame *f, con
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
 }
 
+/* Calls that are left out are not counted: the reader would wait for them. */
+static __always_inline void fds_begin(struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	bool closes = desc->flags & IOP_D_CLOSES_FD, replaces = desc->flags & IOP_D_REPLACES_FD;
+
+	if (desc->fd_arg != IOP_NO_FD && !closes)
+		fd_call_begins(t, 0, fd_argument(f, desc->fd_arg));
+	if (desc->fd_arg2 != IOP_NO_FD && !replaces)
+		fd_call_begins(t, 1, fd_argument(f, desc->fd_arg2));
+	if (closes)
+		fd_change_begins(t, fd_argument(f, desc->fd_arg));
+	else if (replaces && fd_argument(f, desc->fd_arg) != fd_argument(f, desc->fd_arg2))
+		fd_change_begins(t, fd_argument(f, desc->fd_arg2));
+}
+
+/* close(2) gives the number back whatever it returns, unless it was none. */
+static __always_inline void fds_end(struct thread *t, struct frame *f, const struct iop_desc *desc, s64 ret, u64 now)
+{
+	if (t->fd_calls[0].index)
+		fd_call_ends(t, f, 0, now);
+	if (t->fd_calls[1].index)
+		fd_call_ends(t, f, 1, now);
+	if (t->fd_change.index)
+		fd_change_ends(t, f, desc->flags & IOP_D_CLOSES_FD ? ret != -EBADF : ret >= 0, now);
+}
+
 /* The registers are read before the descriptors are looked at, which takes the same room. */
 static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread *t, const struct iop_desc *desc)
 {
@@ -141,6 +168,8 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 		before_fd_use(t, f, desc);
 	if (desc->flags & IOP_D_CLOSES_FD)
 		forget_fd(t, fd_argument(f, desc->fd_arg));
+	if (!left_out)
+		fds_begin(t, f, desc);
 	f->enter_ns = bpf_ktime_get_ns();
 	if (desc->flags & IOP_D_AIO)
 		aio_enter(t, f, nr);
@@ -262,6 +291,7 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 		device_leave(t, bpf_get_current_task_btf(), now);
 	if (desc->flags & IOP_D_AIO)
 		aio_leave(t, f, nr, ret, now);
+	fds_end(t, f, desc, ret, now);
 	t->depth = index;
 	code = f->flags & FRAME_MAPS_CODE;
 	code_fd = f->sp;

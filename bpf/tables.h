@@ -79,8 +79,10 @@ static __always_inline u32 table_of_child(struct thread *t, struct thread *c, st
 		return shared ? IOP_FORK_SHARED_FILES : 0;
 	if (c && !shared)
 		table_begin(c, child->tgid);
+	p = shared ? table_of(t) : 0;
+	if (p)
+		p->many_threads = 1;
 	if (c && shared && t->table) {
-		p = table_of(t);
 		if (p)
 			__sync_fetch_and_add(&p->table_users, 1);
 		c->table = t->table;
@@ -91,6 +93,10 @@ static __always_inline u32 table_of_child(struct thread *t, struct thread *c, st
 /* A thread that existed before the recording. */
 static __always_inline void table_of_found(struct thread *t, struct task_struct *task)
 {
+	struct process *p = process_of(t);
+
+	if (p)
+		p->many_threads = 1;    /* or not: it costs little */
 	t->files = (u64)task->files;
 	if (t->files != (u64)task->group_leader->files && t->files && task->group_leader->files)
 		table_begin(t, task->tgid);

@@ -54,6 +54,8 @@ typedef long long __s64;
 	X(CONSTANTS, 15, iop_rec_constants, IOP_PAYLOAD_VALUES) \
 	/* from now on the thread has a copy of the descriptor table that it used, by unshare(2) and the like */ \
 	X(OWN_FILES, 17, iop_rec, IOP_PAYLOAD_NONE) \
+	/* before the CALL or EXIT of a call on a descriptor that was closed or replaced meanwhile, and of the call that did it */ \
+	X(FD_EPOCH, 18, iop_rec_fd_epoch, IOP_PAYLOAD_NONE) \
 	/* what became of a call's requests, before its CALL or EXIT */ \
 	X(REQUESTS, 20, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
 	/* probes on demand are wanted in this process (for the agent) */ \
@@ -194,6 +196,22 @@ struct iop_rec_task_exit {
 	__u64 frames_too_deep;  /* calls that were not recorded: nested deeper than the frame stack */
 };
 
+/* The epoch of a descriptor is how often it was closed or replaced while its table had several threads. Sent only where calls overlap a
+ * change: of a call on the descriptor, begun is the epoch at its entry and epoch the one at its return; of a change they are the epochs
+ * that it ends and begins, and running are the calls that were on the descriptor when it was done: each of these sends a record too. */
+struct iop_rec_fd_epoch {
+	struct iop_rec rec;
+	__u64 enter_ns;         /* of the call */
+	__s32 fd;
+	__u32 flags;            /* IOP_EPOCH_* */
+	__u32 begun, epoch;
+	__u32 running;
+	__u32 pad;
+};
+#define IOP_EPOCH_CHANGE 0x01   /* the call has closed or replaced the descriptor */
+#define IOP_EPOCH_DURING 0x02   /* the call began while another one did that … */
+#define IOP_EPOCH_NEXT 0x04     /* … and the descriptor was the next file already: the call belongs to begun + 1 */
+
 /* Addresses in network order, IPv4 in the first four bytes; a UNIX socket's name as in sockaddr_un (abstract ones begin with
  * NUL). */
 struct iop_rec_socket {
@@ -314,6 +332,7 @@ _Static_assert(sizeof(struct iop_rec) == 24, "iop_rec");
 _Static_assert(sizeof(struct iop_rec_call) == 48, "iop_rec_call");
 _Static_assert(sizeof(struct iop_rec_fd) == 72, "iop_rec_fd");
 _Static_assert(sizeof(struct iop_rec_fork) == 56, "iop_rec_fork");
+_Static_assert(sizeof(struct iop_rec_fd_epoch) == 56, "iop_rec_fd_epoch");
 _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
 _Static_assert(sizeof(struct iop_rec_socket) == 192, "iop_rec_socket");

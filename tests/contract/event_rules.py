@@ -44,12 +44,12 @@ CALL_EVENTS = METADATA_EVENTS - {"IoDestroyHandle"} | {"IoAcquireLock", "IoRelea
 
 class Frame:
     """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes; meets: collective handles
-    that it opened or closed."""
-    __slots__ = ("region", "blocking", "effects", "begun", "moved", "enter", "meets")
+    that it opened or closed; ended: an operation of its own has ended."""
+    __slots__ = ("region", "blocking", "effects", "begun", "moved", "enter", "meets", "ended")
 
     def __init__(self, region, enter):
         self.region, self.blocking, self.effects, self.begun, self.moved = region, [], [], set(), None
-        self.enter, self.meets = enter, ()
+        self.enter, self.meets, self.ended = enter, (), False
 
 
 class Operation:
@@ -123,12 +123,14 @@ class EventRules:
     # ---- calls ----
 
     def in_call(self, kind, location, ref, time):
-        """Handles end outside of calls, too: at an exec."""
+        """Handles end outside of calls, too: at an exec. One that was closed while calls were under way ends with the last of them."""
         if not location.stack:
             if kind in CALL_EVENTS:
                 self.breach("outside-call", "%s on location %d at %d is outside of a call" % (kind, ref, time))
             return
         frame = location.stack[-1]
+        if kind == "IoDestroyHandle" and frame.ended:
+            return
         if kind in METADATA_EVENTS:
             self.has_role(frame, FILE_IO_METADATA, kind)
         if kind in ("IoCreateHandle", "IoDestroyHandle", "IoDuplicateHandle", "IoDeleteFile"):
@@ -285,7 +287,7 @@ class EventRules:
             self.breach("ref-undefined", "IoDeleteFile of location %d at %d: file %d is not defined" % (ref, time, file))
         self.check_scope("IoDeleteFile", location, ref, time, file)
 
-    # ---- operations. Only the begin needs an active handle: another thread may close it while the operation is under way. ----
+    # ---- operations. A blocking one needs an active handle to its end, a non-blocking one may outlive the handle. ----
 
     def on_IoOperationBegin(self, location, ref, time, attributes, handle, mode, flags, size, number):
         if not self.use("IoOperationBegin", location, ref, time, handle):
@@ -337,7 +339,9 @@ class EventRules:
             self.breach("operation-order", "operation %d is tested on location %d at %d before it is issued" % (number, ref, time))
 
     def on_IoOperationComplete(self, location, ref, time, attributes, handle, size, number):
-        operation = self.finish("IoOperationComplete", ref, time, handle, number)
+        operation = self.finish("IoOperationComplete", location.group, ref, time, handle, number)
+        if location.stack:
+            location.stack[-1].ended = True
         if operation is not None and "errno" in attributes and (not operation.flags & NON_BLOCKING or size != UNDEFINED_64):
             self.breach("attribute", "operation %d, complete on location %d at %d, has an errno, but is blocking or moved bytes" % (
                 number, ref, time))
@@ -351,11 +355,11 @@ class EventRules:
             location.stack[-1].moved = size
 
     def on_IoOperationCancelled(self, location, ref, time, attributes, handle, number):
-        operation = self.finish("IoOperationCancelled", ref, time, handle, number)
+        operation = self.finish("IoOperationCancelled", location.group, ref, time, handle, number)
         if operation is not None and not operation.flags & NON_BLOCKING:
             self.breach("operation-order", "blocking operation %d is cancelled on location %d at %d" % (number, ref, time))
 
-    def finish(self, kind, ref, time, handle, number):
+    def finish(self, kind, group, ref, time, handle, number):
         operation = self.operation(kind, ref, time, handle, number)
         if operation is None:
             return None
@@ -365,6 +369,8 @@ class EventRules:
         elif operation.location != ref:
             self.breach("operation-location", "blocking operation %d began on location %d and ends on %d" % (
                 number, operation.location, ref))
+        elif self.handle_state(group, handle) == DESTROYED:
+            self.breach("handle-life", "%s of operation %d on location %d at %d: handle %d is destroyed already" % (kind, number, ref, time, handle))
         del self.operations[number]
         return operation
 

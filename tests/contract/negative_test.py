@@ -55,9 +55,23 @@ def clean_cancelled(t):
 
 @case(None)
 def clean_close_while_reading(t):
-    """Another thread may close a handle while an operation on it is under way."""
+    """Another thread may close a handle while an operation on it is under way: the handle ends with that."""
+    t.events[12] = [(30, "Enter", WRITE), (31, "IoOperationBegin", FD, 1, 0, 1, 9), (45, "IoOperationComplete", FD, 1, 9),
+                    (46, "IoDestroyHandle", FD), (46, "Leave", WRITE)]
+    t.replace(10, "IoDestroyHandle", FD)
+
+
+@case("handle-life")
+def complete_after_destroy(t):
     t.events[12] = [(30, "Enter", WRITE), (31, "IoOperationBegin", FD, 1, 0, 1, 9), (45, "IoOperationComplete", FD, 1, 9),
                     (46, "Leave", WRITE)]
+
+
+@case("region-role")
+def destroyed_before_the_operation_ends(t):
+    t.events[12] = [(30, "Enter", WRITE), (31, "IoOperationBegin", STDIN, 0, 0, 1, 9), (44, "IoDestroyHandle", FD),
+                    (45, "IoOperationComplete", STDIN, 1, 9), (46, "Leave", WRITE)]
+    t.replace(10, "IoDestroyHandle", FD)
 
 
 @case(None)

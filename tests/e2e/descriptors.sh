@@ -14,6 +14,30 @@ verdict "fd_tables, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "
 contract fd_tables && expect fd_tables "${TABLES[@]}"
 lost_nothing fd_tables
 
+# Calls overlap the dup2 that replaces their descriptor. Of each that did, which is counted, either file may be the true one; all others are
+# exact.
+fresh rotation >/dev/null
+record rotation -- "$P/rotation" "$TMP/rotation/data"
+verdict "rotation, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/rotation")")"
+contract rotation
+lost_nothing rotation
+verdict "rotation, bytes" "$(limited 60 "$PYTHON" - "$TMP/rotation" "$TESTS" 2>&1 <<-'END'
+	import re, sys
+	sys.path.insert(0, sys.argv[2] + "/lib")
+	import tracefile
+	out = open(sys.argv[1] + "/out").read()
+	sizes = {name: int(size) for name, size in re.findall(r"^(log\.\d+) (\d+)$", out, re.M)}
+	noted = sum(int(n) for n in re.findall(r"(\d+) calls were on descriptors that another thread closed or replaced", out))
+	words = tracefile.queries(tracefile.Trace(sys.argv[1] + "/trace/traces.otf2"))
+	traced = {name: words["layer_bytes"]("POSIX", "*/data/" + name)[1] for name in sizes}
+	wrong = {name: (sizes[name], traced[name]) for name in sizes if sizes[name] != traced[name]}
+	if len(sizes) != 40 or sum(sizes.values()) != 128000 or sum(traced.values()) != 128000:
+	    print("in all", len(sizes), sum(sizes.values()), sum(traced.values()))
+	if sum(abs(a - b) for a, b in wrong.values()) > 2 * 8 * noted:
+	    print("noted", noted, "wrong", wrong)
+END
+)"
+
 # The same with the threads there before the recording.
 attached() {
 	local dir=$TMP/attached program recorder

@@ -177,6 +177,8 @@ static int leave(struct replay *r, struct thread *thread)
 	unsigned index = thread->nframes - 1;
 	int ret = op_leave(r, thread, index);
 
+	if (!ret && thread->epochs.n)
+		ret = fd_epoch_leave(r, thread, &thread->frames[index]);
 	if (!ret)
 		ret = leave_event(r, thread, &thread->frames[index]);
 	if (index)

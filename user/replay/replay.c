@@ -54,6 +54,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_FD: return fd_record(r, thread->process, thread->table, (const void *)rec);
 	case IOP_REC_CWD: return process_cwd(thread->process, (const void *)rec);
 	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
+	case IOP_REC_FD_EPOCH: return fd_epoch_record(r, thread, (const void *)rec);
 	case IOP_REC_OWN_FILES: return fd_table_unshare(thread);
 	case IOP_REC_EXEC: return process_exec(r, thread, (const void *)rec);
 	case IOP_REC_CONSTANTS: return space_constants(r, thread->process, (const void *)rec);
@@ -229,6 +230,8 @@ static int finish_totals(struct replay *r)
 	ret = ret ? ret : notes_finish(r);
 	ret = ret ? ret : async_finish(r);
 	ret = ret ? ret : requests_notes(r);
+	ret = ret ? ret : count_note(r, r->overlapped, "calls were on descriptors that another thread closed or replaced meanwhile: "
+				     "they count for the file that it was when they began");
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
 	ret = ret ? ret :
 		    count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");

@@ -47,6 +47,9 @@ struct incarnation {
 	uint8_t mode;                   /* OTF2 */
 	uint32_t aio_ref;               /* the handle that POSIX asynchronous I/O has on it, REF_NONE */
 	uint32_t other_ref, other_group;        /* the handle of another process that shares the table, REF_NONE */
+	bool has_epoch, reserved;       /* reserved: used before the call that makes it has returned */
+	uint32_t epoch;                 /* of the descriptor (struct iop_rec_fd_epoch) */
+	uint32_t running;               /* calls that were on it when it ended: its handle is destroyed after them */
 };
 
 /* What an FD record said. */
@@ -60,12 +63,16 @@ struct description {
 /* The stream of a function that names none (printf): no address can be this. */
 #define STANDARD_STREAM(n) (UINT64_MAX - 1 - (n))
 
-#define INCARNATIONS 4
+#define INCARNATIONS 4                  /* that are kept, besides those on which calls are running */
 struct fd_slot {
-	struct incarnation v[INCARNATIONS];     /* newest first */
-	unsigned n;
+	struct incarnation *v;          /* newest first */
+	unsigned n, cap;
 	struct description hint;        /* not yet applied */
 };
+
+/* What a thread's records said of its next call: on a descriptor that was closed or replaced meanwhile. */
+#define FD_EPOCHS 3
+struct fd_epochs { struct iop_rec_fd_epoch v[FD_EPOCHS]; unsigned n; };
 
 struct fd_table {
 	struct fd_slot **fds;
@@ -218,6 +225,7 @@ struct thread {
 	uint32_t tid, location;
 	struct process *process;
 	struct fd_table *table;
+	struct fd_epochs epochs;
 	uint32_t last_seq;
 	uint64_t begin_ns;              /* when it was made, or first seen */
 	uint64_t last_ns;               /* of the location's last event */
@@ -282,6 +290,7 @@ struct replay {
 	MODEL_ARRAY(struct location_use, location_uses);        /* index as in model.locations */
 	uint64_t last_ns;               /* newest record */
 	uint64_t matching_id;
+	uint64_t overlapped;            /* calls on descriptors that were closed or replaced meanwhile */
 	uint64_t gap_records, lost_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
 	bool counted;                   /* a STATUS or END record was there, with these: */
 	uint64_t written_records, counted_lost, dropped_records;
@@ -454,17 +463,27 @@ int aio_enter(struct replay *r, struct thread *thread, unsigned index);
 int aio_leave(struct replay *r, struct thread *thread, unsigned index);
 
 /* ---- fds.c ---- */
-struct fd_use { int64_t fd; struct incarnation *inc; uint32_t handle; };
 int fd_record(struct replay *r, struct process *process, struct fd_table *table, const struct iop_rec_fd *rec);
+struct fd_slot *fd_slot(struct fd_table *table, int64_t fd);            /* NULL: never used */
+struct incarnation *fd_push(struct fd_slot *slot, uint64_t time_ns);
 struct incarnation *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns);
 struct incarnation *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns);     /* a new one */
 struct incarnation *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns);       /* used, so it was open */
-/* The descriptor of an argument; inc is NULL if there is none. A call that worked proves that it was open, described or not. */
-int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use);
 uint32_t fd_paradigm(const struct replay *r, uint32_t file);            /* of a descriptor of this file */
 bool fd_take_hint(struct fd_table *table, int64_t fd, struct description *out);
 uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc);     /* pre-created if it has none */
 const char *fd_standard_name(int64_t fd);                               /* NULL for other than stdin, stdout, stderr */
+/* ---- fd_epochs.c: calls on a descriptor that another thread closes or replaces meanwhile ---- */
+struct fd_use { int64_t fd; struct incarnation *inc; uint32_t handle; };
+/* The descriptor of an argument; inc is NULL if there is none. A call that worked proves that it was open, described or not. */
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use);
+int fd_epoch_record(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *rec);
+/* A call ends this open file. Returns whether calls are running on it still: then it is destroyed after them. */
+bool fd_epoch_end(struct thread *thread, const struct frame *f, int64_t fd, struct incarnation *inc);
+/* The open file that a call has put in its place, if other calls use it already; else NULL. *overlapped: calls may have begun on it. */
+struct incarnation *fd_epoch_made(struct thread *thread, const struct frame *f, int64_t fd, bool *overlapped);
+void fd_epoch_begun(struct thread *thread, const struct frame *f, int64_t fd, struct incarnation *inc);        /* a new one */
+int fd_epoch_leave(struct replay *r, struct thread *thread, const struct frame *f);    /* the call has returned */
 int fd_inherit(struct fd_table *child, const struct fd_table *parent);  /* what is open there */
 int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns);
 

@@ -23,12 +23,19 @@ struct fd_table *fd_table_hold(struct fd_table *table)
 	return table;
 }
 
+static void fd_slot_free(struct fd_slot *slot)
+{
+	if (slot)
+		free(slot->v);
+	free(slot);
+}
+
 void fd_table_release(struct fd_table *table)
 {
 	if (!table || --table->users)
 		return;
 	for (size_t fd = 0; fd < table->nfds; fd++)
-		free(table->fds[fd]);
+		fd_slot_free(table->fds[fd]);
 	free(table->fds);
 	free(table);
 }

@@ -66,28 +66,63 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 	return op_create_event(r, thread, f, inc->ref, d.mode, creation, d.status_flags);
 }
 
-/* The number that dup2 takes may be in use. */
-static int replaced(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
+/* What the number was ends. Returns the handle that this call destroys: none if other calls are running on it. */
+static int end_open_file(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd, uint32_t *destroyed)
 {
 	struct incarnation *inc = fd_find(r, thread->process, thread->table, fd, f->enter_ns);
 	uint32_t handle;
 
+	*destroyed = REF_NONE;
 	if (!inc)
 		return 0;
 	handle = fd_handle(r, thread->process, fd, inc);
 	inc->closed_ns = f->leave_ns;
 	locks_closed(thread->process, inc->file);
-	return op_destroy_event(r, thread, f, handle);
+	if (!fd_epoch_end(thread, f, fd, inc))
+		*destroyed = handle;
+	return handle == REF_NONE ? -ENOMEM : 0;
 }
 
+static int replaced(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
+{
+	uint32_t destroyed;
+	int ret = end_open_file(r, thread, f, fd, &destroyed);
+
+	return ret || destroyed == REF_NONE ? ret : op_destroy_event(r, thread, f, destroyed);
+}
+
+/* The handle of a duplicate; other calls may have used it already. */
+static struct incarnation *new_duplicate(struct replay *r, struct thread *thread, const struct frame *f, const struct model_handle *def,
+					 bool *overlapped)
+{
+	struct incarnation *inc = fd_epoch_made(thread, f, f->ret, overlapped);
+
+	if (!inc) {
+		inc = fd_open(thread->table, f->ret, f->leave_ns);
+		if (inc)
+			fd_epoch_begun(thread, f, f->ret, inc);
+	}
+	if (inc && inc->ref != REF_NONE) {
+		r->undescribed -= r->model->handles.v[inc->ref].file == REF_NONE;
+		r->model->handles.v[inc->ref] = *def;
+	} else if (inc) {
+		inc->ref = handle_new(r, def);
+	}
+	return inc && inc->ref != REF_NONE ? inc : NULL;
+}
+
+/* dup2 may take a number that is in use. Calls of other threads may be on the new file before it has returned, so the handle is there
+ * from its entry on then. */
 static int duplicated(struct replay *r, struct thread *thread, unsigned index, bool onto, bool cloexec)
 {
 	struct frame *f = &thread->frames[index];
 	struct model_event event = { .type = EV_DUPLICATE };
 	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
-	struct description d;
+	uint32_t destroyed = REF_NONE;
 	struct incarnation from, *inc;
+	struct description d;
 	struct fd_use old;
+	bool overlapped;
 	int ret;
 
 	fd_take_hint(thread->table, f->ret, &d);
@@ -95,7 +130,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	if (ret || !old.inc || old.fd == f->ret)
 		return ret;
 	from = *old.inc;
-	ret = onto ? replaced(r, thread, f, f->ret) : 0;
+	ret = onto ? end_open_file(r, thread, f, f->ret, &destroyed) : 0;
 	if (ret)
 		return ret;
 	if (fd_standard_name(f->ret))
@@ -103,7 +138,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	def.file = from.file;
 	def.paradigm = fd_paradigm(r, from.file);
 	def.parent = parent_of(r, thread, index, from.file, NULL);
-	inc = fd_open(thread->table, f->ret, f->leave_ns);
+	inc = new_duplicate(r, thread, f, &def, &overlapped);
 	if (!inc)
 		return -ENOMEM;
 	inc->file = from.file;
@@ -111,11 +146,13 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	inc->status_flags = from.status_flags & ~OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
 	if (cloexec)
 		inc->status_flags |= OTF2_IO_STATUS_FLAG_CLOSE_ON_EXEC;
-	inc->ref = handle_new(r, &def);
 	event.u.duplicate.old_handle = old.handle;
 	event.u.duplicate.new_handle = inc->ref;
 	event.u.duplicate.status_flags = inc->status_flags;
-	return inc->ref == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
+	ret = overlapped ? call_event(r, thread, &event, f->enter_ns) : 0;
+	if (!ret && destroyed != REF_NONE)
+		ret = op_destroy_event(r, thread, f, destroyed);
+	return ret || overlapped ? ret : call_event(r, thread, &event, f->leave_ns);
 }
 
 static int dup_call(struct replay *r, struct thread *thread, unsigned index)
@@ -142,7 +179,7 @@ static int closed_one(struct replay *r, struct thread *thread, const struct fram
 		return ret;
 	use.inc->closed_ns = f->leave_ns;
 	locks_closed(thread->process, use.inc->file);
-	return f->failed ? 0 : op_destroy_event(r, thread, f, use.handle);
+	return fd_epoch_end(thread, f, use.fd, use.inc) || f->failed ? 0 : op_destroy_event(r, thread, f, use.handle);
 }
 
 static int set_cloexec(struct replay *r, struct thread *thread, const struct frame *f, const struct fd_use *use, bool on)

@@ -12,7 +12,7 @@
 
 #define MAX_FD (1 << 22)
 
-static struct fd_slot *slot_find(struct fd_table *table, int64_t fd)
+struct fd_slot *fd_slot(struct fd_table *table, int64_t fd)
 {
 	return fd >= 0 && (uint64_t)fd < table->nfds ? table->fds[fd] : NULL;
 }
@@ -50,10 +50,19 @@ static struct incarnation *slot_at(struct fd_slot *slot, uint64_t time_ns)
 	return NULL;
 }
 
-static struct incarnation *slot_push(struct fd_slot *slot, uint64_t time_ns)
+struct incarnation *fd_push(struct fd_slot *slot, uint64_t time_ns)
 {
-	if (slot->n == INCARNATIONS)
+	while (slot->n >= INCARNATIONS && !slot->v[slot->n - 1].running)
 		slot->n--;
+	if (slot->n == slot->cap) {
+		unsigned cap = slot->cap ? 2 * slot->cap : INCARNATIONS;
+		struct incarnation *v = reallocarray(slot->v, cap, sizeof(*v));
+
+		if (!v)
+			return NULL;
+		slot->v = v;
+		slot->cap = cap;
+	}
 	memmove(slot->v + 1, slot->v, slot->n * sizeof(slot->v[0]));
 	slot->n++;
 	slot->v[0] = (struct incarnation){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE, .aio_ref = REF_NONE,
@@ -81,7 +90,9 @@ static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 		return;
 	if (inc)
 		inc->closed_ns = hint->time_ns;
-	inc = slot_push(slot, slot->n ? hint->time_ns : 0);
+	inc = fd_push(slot, slot->n ? hint->time_ns : 0);
+	if (!inc)
+		return;         /* its next user finds no memory either */
 	inc->file = hint->file;
 	inc->mode = hint->mode;
 	inc->status_flags = hint->status_flags;
@@ -89,7 +100,7 @@ static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 
 struct incarnation *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
-	struct fd_slot *slot = slot_find(table, fd);
+	struct fd_slot *slot = fd_slot(table, fd);
 
 	if (!slot)
 		return NULL;
@@ -105,19 +116,19 @@ struct incarnation *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns
 {
 	struct fd_slot *slot = slot_get(table, fd);
 
-	return slot ? slot_push(slot, time_ns) : NULL;
+	return slot ? fd_push(slot, time_ns) : NULL;
 }
 
 struct incarnation *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
 	struct fd_slot *slot = slot_get(table, fd);
 
-	return slot ? slot_push(slot, slot->n ? time_ns : 0) : NULL;
+	return slot ? fd_push(slot, slot->n ? time_ns : 0) : NULL;
 }
 
 bool fd_take_hint(struct fd_table *table, int64_t fd, struct description *out)
 {
-	struct fd_slot *slot = slot_find(table, fd);
+	struct fd_slot *slot = fd_slot(table, fd);
 
 	if (!slot || !slot->hint.valid)
 		return false;
@@ -149,7 +160,7 @@ static int scanned(struct replay *r, struct process *process, struct fd_slot *sl
 		return 0;
 	slot->hint = describe(r, process, rec);
 	apply_hint(r, slot, rec->rec.time_ns);
-	return fd_handle(r, process, rec->fd, &slot->v[0]) == REF_NONE ? -ENOMEM : 0;
+	return !slot->n || fd_handle(r, process, rec->fd, &slot->v[0]) == REF_NONE ? -ENOMEM : 0;
 }
 
 int fd_record(struct replay *r, struct process *process, struct fd_table *table, const struct iop_rec_fd *rec)
@@ -255,21 +266,4 @@ int fd_exec(struct replay *r, struct thread *thread, uint64_t time_ns)
 			ret = call_event(r, thread, &event, time_ns);
 	}
 	return ret;
-}
-
-int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use)
-{
-	*use = (struct fd_use){ .fd = -1, .handle = REF_NONE };
-	if (!frame_arg(r, f, role, &use->fd))
-		return 0;
-	use->fd = (int32_t)use->fd;
-	use->inc = fd_find(r, thread->process, thread->table, use->fd, f->enter_ns);
-	if (!use->inc && (f->failed || use->fd < 0))
-		return 0;
-	if (!use->inc)
-		use->inc = fd_undescribed(thread->table, use->fd, f->enter_ns);
-	if (!use->inc)
-		return -ENOMEM;
-	use->handle = fd_handle(r, thread->process, use->fd, use->inc);
-	return use->handle == REF_NONE ? -ENOMEM : 0;
 }

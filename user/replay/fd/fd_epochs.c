@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Calls on a descriptor that another thread closes or replaces meanwhile (log rotation by dup2). By times it cannot be told on which open
+ * file such a call was; the epochs that the BPF programs report of it and of the change do. A handle is destroyed when the last call
+ * that was running on it has ended, by that one.
+ */
+#include "replay/state.h"
+
+#include <errno.h>
+
+/* What was recorded of this call on this descriptor: of the change, or of a use. */
+static const struct iop_rec_fd_epoch *epoch_of(const struct thread *thread, const struct frame *f, int64_t fd, bool change)
+{
+	for (unsigned i = 0; i < thread->epochs.n; i++) {
+		const struct iop_rec_fd_epoch *e = &thread->epochs.v[i];
+
+		if (e->enter_ns == f->enter_ns && e->fd == fd && !(e->flags & IOP_EPOCH_CHANGE) == !change)
+			return e;
+	}
+	return NULL;
+}
+
+static struct incarnation *labelled(struct fd_slot *slot, uint32_t epoch)
+{
+	for (unsigned i = 0; i < slot->n; i++)
+		if (slot->v[i].has_epoch && slot->v[i].epoch == epoch)
+			return &slot->v[i];
+	return NULL;
+}
+
+static void label(struct incarnation *inc, uint32_t epoch)
+{
+	inc->has_epoch = true;
+	inc->epoch = epoch;
+}
+
+static struct incarnation *epoch_find(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
+{
+	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, false);
+	struct fd_slot *slot = e ? fd_slot(thread->table, fd) : NULL;
+	bool next = e && e->flags & IOP_EPOCH_NEXT;
+	struct incarnation *inc;
+
+	if (!slot)
+		return NULL;
+	fd_find(r, thread->process, thread->table, fd, f->enter_ns);    /* what was described is applied */
+	inc = labelled(slot, e->begun + next);
+	if (inc || f->failed || !next)
+		return inc;
+	/* The call that makes it has not returned, unless two are open: then the newer one is it. */
+	if (slot->n > 1 && slot->v[1].closed_ns == NEVER && !slot->v[0].has_epoch)
+		return &slot->v[0];
+	inc = fd_push(slot, f->enter_ns);
+	if (!inc)
+		return NULL;
+	inc->reserved = true;
+	label(inc, e->begun + 1);
+	return inc;
+}
+
+int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, struct fd_use *use)
+{
+	*use = (struct fd_use){ .fd = -1, .handle = REF_NONE };
+	if (!frame_arg(r, f, role, &use->fd))
+		return 0;
+	use->fd = (int32_t)use->fd;
+	use->inc = epoch_find(r, thread, f, use->fd);
+	if (!use->inc)
+		use->inc = fd_find(r, thread->process, thread->table, use->fd, f->enter_ns);
+	if (!use->inc && (f->failed || use->fd < 0))
+		return 0;
+	if (!use->inc)
+		use->inc = fd_undescribed(thread->table, use->fd, f->enter_ns);
+	if (!use->inc)
+		return -ENOMEM;
+	use->handle = fd_handle(r, thread->process, use->fd, use->inc);
+	return use->handle == REF_NONE ? -ENOMEM : 0;
+}
+
+bool fd_epoch_end(struct thread *thread, const struct frame *f, int64_t fd, struct incarnation *inc)
+{
+	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
+
+	if (!e)
+		return false;
+	label(inc, e->begun);
+	inc->running = e->running;
+	return e->running;
+}
+
+struct incarnation *fd_epoch_made(struct thread *thread, const struct frame *f, int64_t fd, bool *overlapped)
+{
+	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
+	struct fd_slot *slot = e ? fd_slot(thread->table, fd) : NULL;
+	struct incarnation *inc = slot ? labelled(slot, e->epoch) : NULL;
+
+	*overlapped = e;
+	if (!inc || !inc->reserved)
+		return NULL;
+	inc->reserved = false;
+	return inc;
+}
+
+void fd_epoch_begun(struct thread *thread, const struct frame *f, int64_t fd, struct incarnation *inc)
+{
+	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
+
+	if (e)
+		label(inc, e->epoch);
+}
+
+/* A call that ran across changes was counted by each of them. */
+static int release(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *e, const struct frame *f)
+{
+	struct fd_slot *slot = fd_slot(thread->table, e->fd);
+	int ret = 0;
+
+	for (unsigned i = 0; slot && i < slot->n && !ret; i++) {
+		struct incarnation *inc = &slot->v[i];
+
+		if (!inc->has_epoch || !inc->running || inc->epoch - e->begun >= e->epoch - e->begun || --inc->running)
+			continue;
+		if (inc->ref != REF_NONE)
+			ret = op_destroy_event(r, thread, f, fd_handle(r, thread->process, e->fd, inc));
+	}
+	return ret;
+}
+
+int fd_epoch_leave(struct replay *r, struct thread *thread, const struct frame *f)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < thread->epochs.n && !ret; i++) {
+		const struct iop_rec_fd_epoch *e = &thread->epochs.v[i];
+
+		if (e->flags & IOP_EPOCH_CHANGE || e->enter_ns != f->enter_ns)
+			continue;
+		r->overlapped++;
+		ret = release(r, thread, e, f);
+	}
+	if (thread->epochs.n && thread->epochs.v[0].enter_ns == f->enter_ns)
+		thread->epochs.n = 0;
+	return ret;
+}
+
+/* What is there of an earlier call: a filter has left that out. */
+int fd_epoch_record(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *rec)
+{
+	struct frame gone = { .leave_ns = rec->rec.time_ns };
+	int ret = 0;
+
+	if (thread->epochs.n && thread->epochs.v[0].enter_ns != rec->enter_ns) {
+		gone.enter_ns = thread->epochs.v[0].enter_ns;
+		ret = fd_epoch_leave(r, thread, &gone);
+	}
+	if (!ret && thread->epochs.n < FD_EPOCHS)
+		thread->epochs.v[thread->epochs.n++] = *rec;
+	return ret;
+}
