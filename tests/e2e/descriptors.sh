@@ -25,8 +25,8 @@ verdict "rotation, bytes" "$(limited 60 "$PYTHON" - "$TMP/rotation" "$TESTS" 2>&
 	import re, sys
 	sys.path.insert(0, sys.argv[2] + "/lib")
 	import tracefile
-	out = open(sys.argv[1] + "/out").read()
-	sizes = {name: int(size) for name, size in re.findall(r"^(log\.\d+) (\d+)$", out, re.M)}
+	printed, out = (open(sys.argv[1] + name).read() for name in ("/stdout", "/out"))
+	sizes = {name: int(size) for name, size in re.findall(r"^(log\.\d+) (\d+)$", printed, re.M)}
 	noted = sum(int(n) for n in re.findall(r"(\d+) calls were on descriptors that another thread closed or replaced", out))
 	words = tracefile.queries(tracefile.Trace(sys.argv[1] + "/trace/traces.otf2"))
 	traced = {name: words["layer_bytes"]("POSIX", "*/data/" + name)[1] for name in sizes}
@@ -44,7 +44,7 @@ attached() {
 	fresh attached >/dev/null
 	"$P/fd_tables" "$dir/data" wait >"$dir/program.out" 2>"$dir/program.err" </dev/null & program=$!
 	wait_for_line "$dir/program.out" '^ready'
-	limited 60 "$IOPROBE" -o "$dir/trace" --pid $program >"$dir/out" 2>"$dir/err" </dev/null & recorder=$!
+	limited 60 "$IOPROBE" -o "$dir/trace" --pid $program --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" </dev/null & recorder=$!
 	wait_for_line "$dir/err" '^ioprobe: recording'
 	touch "$dir/data/go"
 	end_of $program 20
