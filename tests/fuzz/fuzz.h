@@ -14,6 +14,7 @@
 	X(replay) \
 	X(table) \
 	X(elf) \
+	X(code) \
 	X(placement) \
 	X(plan) \
 	X(maps) \

@@ -13,6 +13,7 @@
 #ifndef IOPROBE_PARSE_H
 #define IOPROBE_PARSE_H
 
+#include <ioprobe/sites.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -38,6 +39,23 @@ int parse_plan(struct parse_pool *pool, const struct code_file *file, const char
 
 /* The dynamic linker that an executable asks for; "" if it asks for none. The same errors. */
 int parse_interpreter(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err, size_t err_len);
+
+/* The GNU build-id in hexadecimal digits, "" if it has none. The same errors. */
+int parse_build_id(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err, size_t err_len);
+
+/* The unwind rule of the return address at this offset of the file; never pending, never of the application. The same errors. */
+int parse_rule(struct parse_pool *pool, const struct code_file *file, uint64_t offset, struct iop_site_rule *rule, char *err,
+	       size_t err_len);
+
+/* Functions, files and lines at up to PARSE_MAX_PLACES offsets, as the text that code_parser.h describes; the caller's, nothing in
+ * it has been checked but that it has no 0. The same errors. */
+#define PARSE_MAX_PLACES 14
+int parse_symbols(struct parse_pool *pool, const struct code_file *file, const uint64_t *offsets, size_t n, char **text, char *err,
+		  size_t err_len);
+
+/* Hands a file with debug information to the process that reads `file`, which has wanted it by this key. fd stays the caller's; it
+ * must be one that the owner of `file` may read. The same errors. */
+int parse_debug_file(struct parse_pool *pool, const struct code_file *file, int fd, const char *key, char *err, size_t err_len);
 
 /* What such a process does: arguments as the pool gives them. Returns the exit status. */
 int parse_process_main(int argc, char **argv);

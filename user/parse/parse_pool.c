@@ -51,7 +51,7 @@ struct exchange {
 	enum parse_kind kind;
 	int fd;
 	const char *name;
-	uint64_t deadline_ns;
+	uint64_t limit_ns, deadline_ns;
 	char *err;
 	size_t err_len;
 };
@@ -237,12 +237,12 @@ static unsigned *failures_of(struct parse_pool *pool, uid_t uid)
 	return &pool->failures[pool->nowners++].n;
 }
 
-static void describe_end(int status, char *text, size_t len)
+static void describe_end(int status, bool symbols, char *text, size_t len)
 {
 	if (status == -1)
 		snprintf(text, len, "the parser does not end");
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		snprintf(text, len, "the parser needed more than %d s of CPU time", PARSE_CPU_S);
+		snprintf(text, len, "the parser needed more than %d s of CPU time", symbols ? PARSE_SYMBOLS_CPU_S : PARSE_CPU_S);
 	else if (WIFSIGNALED(status))
 		snprintf(text, len, "the parser was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) == PARSE_EXIT_CONFINE)
@@ -261,13 +261,14 @@ static int give_up(struct exchange *e, int err)
 	if (failures)
 		++*failures;
 	if (err == -ETIMEDOUT)
-		snprintf(e->err, e->err_len, "the parser did not answer within %llu s", PARSE_DEADLINE_NS / 1000000000);
+		snprintf(e->err, e->err_len, "the parser did not answer within %llu s",
+			 (unsigned long long)e->limit_ns / 1000000000);
 	else if (err == -ECANCELED)
 		snprintf(e->err, e->err_len, "the parser was stopped from outside, and was ended");
 	else if (err == -EBADMSG)
 		snprintf(e->err, e->err_len, "the parser's answer was malformed");
 	else if (err == -EPIPE)
-		describe_end(status, e->err, e->err_len);
+		describe_end(status, e->kind == PARSE_SYMBOLS, e->err, e->err_len);
 	else
 		snprintf(e->err, e->err_len, "the parser could not be asked: %s", strerror(-err));
 	return -EIO;
@@ -328,7 +329,8 @@ static int ask(struct exchange *e, uid_t uid, char **payload, size_t *len)
 	int err;
 
 	e->pool->last_id++;
-	e->deadline_ns = monotonic_ns() + PARSE_DEADLINE_NS;
+	e->limit_ns = e->kind == PARSE_SYMBOLS ? PARSE_SYMBOLS_DEADLINE_NS : PARSE_DEADLINE_NS;
+	e->deadline_ns = monotonic_ns() + e->limit_ns;
 	err = send_to_process(e, uid);
 	if (err)
 		return err;
@@ -401,6 +403,79 @@ int parse_interpreter(struct parse_pool *pool, const struct code_file *file, cha
 		memcpy(buf, payload, payload_len + 1);
 	free(payload);
 	return 0;
+}
+
+/* ---- unwind rules and symbols ---- */
+
+int parse_build_id(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err_text, size_t err_len)
+{
+	struct exchange e = { .pool = pool, .kind = PARSE_BUILD_ID, .name = "", .err = err_text, .err_len = err_len };
+	char *payload;
+	size_t payload_len;
+	int err = ask_about_file(&e, file, &payload, &payload_len);
+
+	buf[0] = 0;
+	if (err)
+		return err;
+	if (payload_len < len && strspn(payload, "0123456789abcdef") == payload_len)
+		memcpy(buf, payload, payload_len + 1);
+	free(payload);
+	return 0;
+}
+
+static bool is_rule(const struct iop_site_rule *rule)
+{
+	return rule->kind >= IOP_RULE_SP && rule->kind <= IOP_RULE_END && rule->bp_saved <= IOP_BP_AT_BP &&
+	       !(rule->flags & ~IOP_RULE_TRUNCATED);
+}
+
+int parse_rule(struct parse_pool *pool, const struct code_file *file, uint64_t offset, struct iop_site_rule *rule, char *err_text,
+	       size_t err_len)
+{
+	char name[24];
+	struct exchange e = { .pool = pool, .kind = PARSE_RULE, .name = name, .err = err_text, .err_len = err_len };
+	char *payload;
+	size_t len;
+	int err;
+
+	snprintf(name, sizeof(name), "%llx", (unsigned long long)offset);
+	err = ask_about_file(&e, file, &payload, &len);
+	if (err)
+		return err;
+	if (len == sizeof(*rule))
+		memcpy(rule, payload, len);
+	free(payload);
+	return len == sizeof(*rule) && is_rule(rule) ? 0 : give_up(&e, -EBADMSG);
+}
+
+int parse_symbols(struct parse_pool *pool, const struct code_file *file, const uint64_t *offsets, size_t n, char **text, char *err_text,
+		  size_t err_len)
+{
+	char name[sizeof(((struct parse_request *)0)->name)] = "";
+	struct exchange e = { .pool = pool, .kind = PARSE_SYMBOLS, .name = name, .err = err_text, .err_len = err_len };
+	size_t len, used = 0;
+	int err;
+
+	for (size_t i = 0; i < n && used + 18 < sizeof(name); i++)
+		used += snprintf(name + used, sizeof(name) - used, "%s%llx", i ? "," : "", (unsigned long long)offsets[i]);
+	err = ask_about_file(&e, file, text, &len);
+	if (!err && strlen(*text) != len) {
+		free(*text);
+		return give_up(&e, -EBADMSG);
+	}
+	return err;
+}
+
+int parse_debug_file(struct parse_pool *pool, const struct code_file *file, int fd, const char *key, char *err_text, size_t err_len)
+{
+	struct exchange e = { .pool = pool, .kind = PARSE_DEBUG_FILE, .name = key, .fd = fd, .err = err_text, .err_len = err_len };
+	char *payload;
+	size_t len;
+	int err = ask(&e, file->uid, &payload, &len);
+
+	if (!err)
+		free(payload);
+	return err;
 }
 
 void parse_pool_warm(struct parse_pool *pool)

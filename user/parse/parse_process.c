@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "elf/symbols.h"
+#include "parse/code_parser.h"
 #include "parse/confine.h"
 #include "parse/parse_wire.h"
 #include "parse/plan_wire.h"
@@ -23,7 +24,7 @@
 
 #define LOOK_AFTER_PARENT_MS 5000
 
-struct process { struct table_set set; bool has_tables; pid_t parent; };
+struct process { struct table_set set; bool has_tables; pid_t parent; struct code_parser code; };
 
 /* What is sent back. */
 struct answer { int status; void *payload; size_t len; };
@@ -111,6 +112,22 @@ static struct answer answer_interpreter(int fd)
 	return answer;
 }
 
+/* Unwind rules, symbols. */
+static struct answer answer_code(struct process *process, const struct parse_request *request, int fd)
+{
+	const char *reason = "out of memory";
+	struct answer answer = { 0 };
+	int err = 0;
+
+	switch (request->kind) {
+	case PARSE_BUILD_ID: err = code_parser_build_id(&process->code, fd, &answer.payload, &answer.len, &reason); break;
+	case PARSE_RULE: err = code_parser_rule(&process->code, fd, request->name, &answer.payload, &answer.len, &reason); break;
+	case PARSE_DEBUG_FILE: code_parser_add_debug_file(&process->code, fd, request->name); break;
+	case PARSE_SYMBOLS: err = code_parser_symbols(&process->code, fd, request->name, &answer.payload, &answer.len, &reason); break;
+	}
+	return err ? failed(err, reason) : answer;
+}
+
 static int take_tables(struct process *process, int fd)
 {
 	int err = process->has_tables ? -EEXIST : tables_wire_read(&process->set, fd);
@@ -125,18 +142,21 @@ static int handle(struct process *process, const struct parse_request *request, 
 	struct answer answer = { 0 };
 	bool sent;
 
-	confine_cpu(PARSE_CPU_S);
+	confine_cpu(request->kind == PARSE_SYMBOLS ? PARSE_SYMBOLS_CPU_S : PARSE_CPU_S);
 	if (request->kind == PARSE_TABLES)
 		return take_tables(process, fd) ? PARSE_EXIT_TABLES : -1;
 	if (request->kind == PARSE_PLAN && process->has_tables)
 		answer = answer_plan(process, fd, request->name);
 	else if (request->kind == PARSE_INTERPRETER)
 		answer = answer_interpreter(fd);
+	else if (request->kind >= PARSE_BUILD_ID && request->kind <= PARSE_SYMBOLS)
+		answer = answer_code(process, request, fd);
 	else
 		return PARSE_EXIT_REQUEST;
 	sent = send_answer(request->id, &answer);
 	free(answer.payload);
-	malloc_trim(0);
+	if (request->kind != PARSE_RULE)
+		malloc_trim(0);
 	return sent ? -1 : PARSE_EXIT_OK;       /* not sent: the agent is gone */
 }
 

@@ -18,11 +18,17 @@
 #define PARSE_MEMORY_BYTES (2ull << 30)
 #define PARSE_CPU_S 5                   /* for one request */
 #define PARSE_DEADLINE_NS 15000000000ull        /* for one request, whatever it waits for */
+#define PARSE_SYMBOLS_CPU_S 20          /* the same for PARSE_SYMBOLS: large programs have much debug information */
+#define PARSE_SYMBOLS_DEADLINE_NS 30000000000ull
 
 enum parse_kind {
 	PARSE_TABLES,           /* the tables of the recording, as tables_wire.h has them; no answer */
 	PARSE_PLAN,             /* answer: plan_wire.h */
 	PARSE_INTERPRETER,      /* answer: the path, without a 0 */
+	PARSE_BUILD_ID,         /* answer: in hexadecimal digits, without a 0 */
+	PARSE_RULE,             /* name: an offset of the file, hexadecimal; answer: struct iop_site_rule */
+	PARSE_DEBUG_FILE,       /* a file that PARSE_SYMBOLS has wanted, name: its key; empty answer */
+	PARSE_SYMBOLS,          /* name: offsets, hexadecimal, separated by commas; answer: see code_parser.h */
 };
 
 struct parse_request {
