@@ -7,6 +7,7 @@
 #define IOPROBE_BPF_CALLS_H
 
 #include "describe.h"
+#include "returns.h"
 #include "stacks.h"
 #include "vectors.h"
 
@@ -129,6 +130,13 @@ __noinline u32 append_strings(struct thread *t, struct frame *f, const struct io
 	return (used + 7) & ~7u;
 }
 
+static __always_inline void set_site(struct iop_rec_call *rec, u32 site)
+{
+	rec->site[0] = site;
+	rec->site[1] = site >> 8;
+	rec->site[2] = site >> 16;
+}
+
 static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 type, u32 depth, s64 ret)
 {
 	struct iop_rec_call *rec = (void *)t->scratch;
@@ -136,7 +144,7 @@ static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 typ
 	rec->probe = f->probe;
 	rec->depth = depth;
 	rec->arg_failed = f->arg_failed;
-	rec->pad[0] = rec->pad[1] = rec->pad[2] = 0;
+	set_site(rec, depth || !call_sites ? 0 : t->site);
 	rec->enter_ns = f->enter_ns;
 	rec->ret = ret;
 	rec->nargs = f->nargs;
@@ -229,20 +237,6 @@ __noinline int abandon_to(struct thread *t, u32 keep, u64 now)
 }
 
 /* ---- frames that were left without a return ---- */
-
-/* Whether a return address is the kernel's, which a return probe has put in place of the real one. */
-static __always_inline bool is_trampoline(struct thread *t, struct task_struct *task, u64 ra)
-{
-	struct xol_area *area;
-
-	if (t->trampoline && ra == t->trampoline)
-		return true;
-	area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
-	if (!area || (BPF_CORE_READ(area, vaddr) & ~4095ull) != (ra & ~4095ull))
-		return false;
-	t->trampoline = ra;
-	return true;
-}
 
 /* Whether something else is in a frame's stack slot than its return address: then the frame has ended, whatever the stack pointer.
  * It tells what the stack pointer cannot: after a longjmp the program may call deeper than the frame was (glibc 2.41 makes its

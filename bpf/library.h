@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "constants.h"
 #include "requests.h"
+#include "sites.h"
 
 /* The n-th integer argument, n >= 6, lies above the return address. */
 __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address, u32 offset)
@@ -139,6 +140,21 @@ static __always_inline bool is_no_handle(struct thread *t, const struct iop_desc
 	return handle > ctx->sp && stack_of(t, ctx->sp) == STACK_HOME && at_home(t, handle);
 }
 
+/* Behind a prologue rbp may be the function's own: there the walk begins in the function itself. Calls of single bytes are many, and
+ * say little. */
+static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct thread *t, u32 id, const struct iop_desc *desc, u64 sp,
+						     u64 now)
+{
+	if (!call_sites)
+		return;
+	if (desc->flags & IOP_D_STREAM_BYTES)
+		t->site = 0;
+	else if (sp == ctx->sp)
+		set_site_of_call(t, id, 0, sp, ctx->bp, now);
+	else
+		set_site_of_call(t, id, ctx->ip + 1, ctx->sp, ctx->bp, now);
+}
+
 /* Returns 1 if no return probe is wanted. */
 static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, struct task_struct *task, bool hijacks)
 {
@@ -187,6 +203,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		f->flags |= FRAME_TEST;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
+	set_site_of_library_call(ctx, t, id, desc, sp, now);
 	if ((desc->has & IOP_HAS_CONSTANTS) && recording_by(t->recording)->any_constants)
 		send_constants(t, now);
 	if (desc->has & IOP_HAS_ARRAYS)

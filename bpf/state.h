@@ -15,7 +15,7 @@
 #define STRING_ROOM 1024
 #define PATH_ROOM 4096
 #define PATH_MAX_NAMES 64
-#define KNOWN_FDS 4096
+#define KNOWN_FDS IOP_KNOWN_FDS
 #define MAX_PROCESSES 8192
 #define MAX_SYSCALLS 512
 #define NO_SYSCALL_PROBE 0xffff
@@ -48,6 +48,31 @@ struct frame {
 /* A system call on a descriptor, or one that closes or replaces it (fd_epochs.h). */
 struct fd_call { u32 index, epoch, flags; s32 fd; };
 
+/* ---- call sites (sites.h) ---- */
+
+#define SITE_CHAINS 4           /* a power of two */
+#define SITE_CHAIN_WORDS 20
+#define SITE_CHAIN_BYTES 4096   /* of stack that are compared */
+
+/* The words of the stack that led to a site: where they are the same again, so is the site. */
+struct site_chain {
+	u64 pc, sp, bp;
+	u64 value[SITE_CHAIN_WORDS];
+	u16 offset[SITE_CHAIN_WORDS];   /* from sp */
+	u32 node;               /* 0: none */
+	u32 image, words;
+	u16 need;               /* bytes from sp on that have all words */
+	bool absolute;          /* holds for this sp and bp only */
+};
+
+/* A walk up the stack of a call. */
+struct site_walk {
+	u64 now, sp, pc, cfa;
+	u64 bp, bp_at;          /* the caller's rbp: saved there, or the value if that is 0 */
+	u32 image, node, call, frames, application, chain;
+	bool cacheable, whole, renews;
+};
+
 /* A walk from a file up to the root of its mount namespace. */
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
@@ -69,6 +94,10 @@ struct thread {
 	u64 trampoline;                         /* where hijacked return addresses lead in this process, 0: not known yet */
 	struct fd_call fd_calls[2], fd_change;
 	struct path_walk walk;
+	u32 site;               /* of the outermost open call */
+	u32 pad2;
+	struct site_walk up;
+	struct site_chain chains[SITE_CHAINS];
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
 };
@@ -80,6 +109,8 @@ struct process {
 	u32 table_users;        /* threads, of a slot for a descriptor table of theirs */
 	u32 generation;         /* how often the slot was used */
 	u32 many_threads;       /* use its descriptors */
+	u32 image;              /* what addresses of its code mean (call sites), 0: they are just changing */
+	u32 pad;
 	u64 known[KNOWN_FDS / 64];
 	u64 left_out[KNOWN_FDS / 64];   /* those that the filter by file wants none of */
 };
@@ -192,8 +223,10 @@ const volatile __u64 unwind_limit_ns = 2000000000;
 const volatile bool hold_at_seal = false;       /* programs are held at system calls: see code_sealed() */
 const volatile bool syscalls_traced = true;
 const volatile bool typed_loads = true;         /* FEATURE_TYPED_LOADS */
+const volatile bool call_sites = false;
 const volatile bool returns_optional = false;   /* a program may do without the return probe of a call */
 __u32 process_cursor;
+__u32 last_image;
 __u32 link_ids[32];       /* for the agents: which tracepoint links are held, by program */
 struct iop_recording recordings[IOP_MAX_RECORDINGS];
 
@@ -287,6 +320,7 @@ __noinline bool process_claim(u32 slot, u32 recording, u32 tgid)
 	p->table_users = 1;
 	p->generation++;
 	p->many_threads = 0;
+	p->image = call_sites ? __sync_fetch_and_add(&last_image, 1) + 1 : 0;
 	forget_all_fds(p);
 	return true;
 }

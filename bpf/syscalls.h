@@ -12,6 +12,7 @@
 #include "device.h"
 #include "fd_epochs.h"
 #include "locks.h"
+#include "sites.h"
 #include "wait.h"
 
 static __always_inline u32 probe_of_syscall(u64 nr)
@@ -133,11 +134,15 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 	struct frame *f;
 	bool left_out;
 
-	if (id >= IOP_SYSCALL_SEALS_CODE)
+	if (id >= IOP_SYSCALL_SEALS_CODE && !changes_code(nr))
 		return 0;
 	task = bpf_get_current_task_btf();
 	t = thread_of(task);
 	if (!t)
+		return 0;
+	if (changes_code(nr) && !is_compat(task))
+		before_code_changes(user, t, nr);
+	if (call_sites && id >= IOP_SYSCALL_SEALS_CODE)
 		return 0;
 	if (is_compat(task)) {
 		COUNT(t->recording, compat_calls, 1);
@@ -162,6 +167,8 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 	f->arg_failed = 0;
 	f->sp = user->r8;       /* of mmap: the descriptor */
 	fetch_syscall_args(user, t, f, desc);
+	if (!left_out)
+		set_site_of_call(t, id, user->ip, user->sp, user->bp, 0);
 	if (nr == fcntl_nr)
 		fetch_flock(f, desc);
 	if (!left_out)
@@ -274,6 +281,8 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 	bool code;
 	u64 now;
 
+	if (changes_code(nr))
+		after_code_changed();
 	if (id >= IOP_SYSCALL_SEALS_CODE)
 		return id == NO_SYSCALL_PROBE ? 0 : code_sealed(user);
 	t = thread_of(bpf_get_current_task_btf());

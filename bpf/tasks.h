@@ -6,6 +6,7 @@
 #define IOPROBE_BPF_TASKS_H
 
 #include "recognise.h"
+#include "sites.h"
 #include "wait.h"
 
 /* From Linux 7.2 on a raw tracepoint's program can be preempted, and the kernel skips its runs for others on that CPU until it has
@@ -32,6 +33,8 @@ static __always_inline bool thread_join(struct thread *t, u32 recording)
 	t->returns_without_frame = t->frames_too_deep = 0;
 	t->slept_ns = t->sleeps_since_ns = 0;
 	t->home_size = t->trampoline = 0;
+	t->site = 0;
+	t->up.renews = false;
 	barrier();
 	t->recording = recording;
 	return true;
@@ -92,6 +95,8 @@ static __always_inline int fork_process(struct task_struct *parent, struct task_
 		home_of_new_thread(c, parent);
 	else if (c)
 		inherit_stacks(c, t, child->tgid);
+	if (c && !thread)
+		inherit_image(c, t);
 	rec = (void *)t->scratch;
 	rec->child_tid = child->pid;
 	rec->child_tgid = child->tgid;
@@ -133,8 +138,11 @@ static __always_inline void new_program(struct thread *t)
 
 	t->home_size = t->trampoline = 0;
 	t->files = (u64)bpf_get_current_task_btf()->files;
-	if (p)
+	t->up.renews = false;
+	if (p) {
 		p->unprobed_code = 1;
+		p->image = call_sites ? new_image() : 0;
+	}
 	p = table_of(t);
 	if (p)
 		forget_all_fds(p);

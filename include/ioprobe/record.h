@@ -52,6 +52,8 @@ typedef long long __s64;
 	X(DEVICE, 14, iop_rec_device, IOP_PAYLOAD_NONE) \
 	/* what a library's constants are in a process */ \
 	X(CONSTANTS, 15, iop_rec_constants, IOP_PAYLOAD_VALUES) \
+	/* a call site, before the first call from there */ \
+	X(SITE, 16, iop_rec_site, IOP_PAYLOAD_NONE) \
 	/* from now on the thread has a copy of the descriptor table that it used, by unshare(2) and the like */ \
 	X(OWN_FILES, 17, iop_rec, IOP_PAYLOAD_NONE) \
 	/* before the CALL or EXIT of a call on a descriptor that was closed or replaced meanwhile, and of the call that did it */ \
@@ -90,7 +92,13 @@ typedef long long __s64;
 	/* code that a process has mapped, for call sites: start, end, offset (hex), path, deleted, dev, ino, build_id, since_ns */ \
 	X(MAPPING, 76, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* page faults on one mapped file, with --mmap-faults */ \
-	X(MAPPED, 80, iop_rec_text, IOP_PAYLOAD_TEXT)
+	X(MAPPED, 80, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* where a file with code is mapped that has a call site */ \
+	X(CODE, 81, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* the callers of one call, found in a copy of its stack */ \
+	X(CALLERS, 82, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* function, file and line of one place in the code */ \
+	X(SYMBOL, 83, iop_rec_text, IOP_PAYLOAD_TEXT)
 
 /* What follows a record's struct, within its length. Records may be longer than that: later versions append. */
 enum iop_payload {
@@ -142,7 +150,7 @@ struct iop_rec_call {
 	__u8 nargs;
 	__u8 depth;             /* open recorded frames below this one */
 	__u8 arg_failed;
-	__u8 pad[3];
+	__u8 site[3];           /* of an outermost call: the number of its SITE record, lowest byte first; 0: none, or not known */
 	__u64 enter_ns;
 	__s64 ret;              /* raw return register; for system calls the negative errno on failure */
 	__u64 args[];
@@ -232,6 +240,19 @@ struct iop_rec_device {
 	__u64 read_bytes;       /* that it asked of block devices, read-ahead included */
 	__u64 wait_ns;          /* that it slept for I/O */
 };
+
+/* One frame of a call site: the return address pc, called from what the parent says. With IOP_SITE_CALL it has no frame of its own:
+ * it is the parent, and stands for one call, whose callers are in a CALLERS record. */
+struct iop_rec_site {
+	struct iop_rec rec;
+	__u32 id, parent;       /* parent 0: the frame that makes the call */
+	__u64 pc;
+	__u32 image;            /* of the process' code: fork inherits it, exec and the unmapping of code renew it */
+	__u32 flags;            /* IOP_SITE_* */
+};
+#define IOP_SITE_CALL 0x01
+#define IOP_SITE_WHOLE 0x02     /* nothing is to be known beyond this frame: the outermost one, or as many as are wanted */
+#define IOP_SITE_TRUNCATED 0x04 /* nothing can be known beyond it: no unwind information, or too many frames */
 
 /* The values of struct iop_constants, in its order; 0: not known. Sent before the first call that may use one. */
 struct iop_rec_constants {
@@ -337,6 +358,7 @@ _Static_assert(sizeof(struct iop_rec_exec) == 32, "iop_rec_exec");
 _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
 _Static_assert(sizeof(struct iop_rec_socket) == 192, "iop_rec_socket");
 _Static_assert(sizeof(struct iop_rec_device) == 40, "iop_rec_device");
+_Static_assert(sizeof(struct iop_rec_site) == 48, "iop_rec_site");
 _Static_assert(sizeof(struct iop_request_state) == 32, "iop_request_state");
 _Static_assert(sizeof(struct iop_submitted) == sizeof(struct iop_request_state), "iop_submitted");
 _Static_assert(sizeof(struct iop_rec_requests) == 40, "iop_rec_requests");

@@ -474,6 +474,25 @@ int kernel_side_return_requests_fd(const struct kernel_side *kernel)
 	return kernel->ring_fds[kernel->programs->facts.rings + IOP_RING_RETURNS];
 }
 
+int kernel_side_site_asks_fd(const struct kernel_side *kernel) { return map_of(kernel, MAP_SITE_ASKS); }
+
+int kernel_side_set_rule(const struct kernel_side *kernel, uint32_t image, uint64_t pc, const struct iop_site_rule *rule)
+{
+	struct iop_site_rule_key key = { pc, image, 0 };
+
+	return bpf_map_update_elem(map_of(kernel, MAP_SITE_RULES), &key, rule, BPF_ANY);
+}
+
+/* struct process of bpf/state.h */
+uint32_t kernel_side_image(const struct kernel_side *kernel, uint32_t process)
+{
+	struct { uint64_t owner; uint32_t unprobed_code, table_users, image, pad; uint64_t known[2 * IOP_KNOWN_FDS / 64]; } value;
+
+	return bpf_map_lookup_elem(map_of(kernel, MAP_PROCESSES), &process, &value) ? 0 : value.image;
+}
+
+struct iop_site_counts kernel_side_site_counts(const struct kernel_side *kernel) { return programs_site_counts(kernel->programs); }
+
 int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program)
 {
 	return kernel->programs->programs[program];

@@ -108,6 +108,13 @@ int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i);
 int kernel_side_probe_requests_fd(const struct kernel_side *kernel);
 int kernel_side_return_requests_fd(const struct kernel_side *kernel);
 
+/* Call sites (capture/sites.h): descriptors of the ring of asks and of the map of rules; the number that a process' code has now, by
+ * its slot, 0: it is just changing; what was counted. */
+int kernel_side_site_asks_fd(const struct kernel_side *kernel);
+int kernel_side_set_rule(const struct kernel_side *kernel, uint32_t image, uint64_t pc, const struct iop_site_rule *rule);
+uint32_t kernel_side_image(const struct kernel_side *kernel, uint32_t process);
+struct iop_site_counts kernel_side_site_counts(const struct kernel_side *kernel);
+
 /* Whether any system call is wanted. If not, their tracepoints are not attached, and mapped code is told by the dynamic linker's
  * probe. */
 bool kernel_side_traces_syscalls(const struct kernel_side *kernel);

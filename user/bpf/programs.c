@@ -29,6 +29,7 @@
 #define TRACE_UPROBE_MULTI 48   /* enum bpf_attach_type of newer headers than Debian 12's */
 #define TRACE_UPROBE_SESSION 57
 #define NO_RING_BYTES 4096
+#define SITE_RING_BYTES (1u << 20)      /* some 80 asks */
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 /* ---- rings ---- */
@@ -230,7 +231,8 @@ static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 		[MAP_ENTRY_ONLY] = skel->maps.entry_only,
 		[MAP_CONSTANTS] = skel->maps.constants, [MAP_DEMANDS] = skel->maps.demands, [MAP_REQUESTS] = skel->maps.requests,
 		[MAP_HOLD_WORKS] = skel->maps.hold_works, [MAP_LOOKED_AT] = skel->maps.looked_at,
-		[MAP_MAPPED_FILES] = skel->maps.mapped_files,
+		[MAP_MAPPED_FILES] = skel->maps.mapped_files, [MAP_PROCESSES] = skel->maps.processes,
+		[MAP_SITE_RULES] = skel->maps.site_rules, [MAP_SITE_ASKS] = skel->maps.site_asks,
 	};
 
 	for (size_t i = 0; i < KERNEL_MAPS; i++) {
@@ -282,6 +284,20 @@ int programs_map(struct programs *programs)
 	return 0;
 }
 
+static void set_call_sites(struct ioprobe_bpf *skel, unsigned frames)
+{
+	skel->rodata->call_sites = frames != 0;
+	skel->rodata->munmap_nr = SYS_munmap;
+	skel->rodata->execve_nr = SYS_execve;
+	skel->rodata->execveat_nr = SYS_execveat;
+	if (!frames)
+		return;
+	skel->rodata->site_application_frames = frames;
+	bpf_map__set_max_entries(skel->maps.site_rules, IOP_SITE_MAX_RULES);
+	bpf_map__set_max_entries(skel->maps.site_nodes, IOP_SITE_MAX_NODES);
+	bpf_map__set_max_entries(skel->maps.site_asks, SITE_RING_BYTES);
+}
+
 static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, const struct table_set *set,
 			  const struct program_options *options)
 {
@@ -299,6 +315,7 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	skel->rodata->left_out_layers = facts->layers;
 	skel->rodata->sockets = options->sockets;
 	skel->rodata->device = options->device;
+	set_call_sites(skel, options->call_sites);
 	bpf_map__set_max_entries(skel->maps.left_out, facts->slots * facts->layers * IOP_FILTERS);
 }
 
@@ -557,6 +574,15 @@ size_t programs_ids(const struct programs *programs, enum kernel_program first, 
 			ids[n++] = info.id;
 	}
 	return n;
+}
+
+struct iop_site_counts programs_site_counts(const struct programs *programs)
+{
+	struct iop_site_counts counts;
+
+	_Static_assert(sizeof(programs->globals->site_counts) == sizeof(counts), "site counts");
+	memcpy(&counts, &programs->globals->site_counts, sizeof(counts));
+	return counts;
 }
 
 uint64_t programs_faults_missed(const struct programs *programs)

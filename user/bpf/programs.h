@@ -8,6 +8,7 @@
 
 #include <ioprobe/recording.h>
 #include <ioprobe/request.h>
+#include <ioprobe/sites.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ enum attach_method {
 
 enum kernel_map {
 	MAP_GLOBALS, MAP_RINGS, MAP_COUNTERS, MAP_LEFT_OUT, MAP_THREADS, MAP_TARGETS, MAP_TURNED_OFF, MAP_ENTRY_ONLY, MAP_CONSTANTS,
-	MAP_DEMANDS, MAP_REQUESTS, MAP_HOLD_WORKS, MAP_LOOKED_AT, MAP_MAPPED_FILES, KERNEL_MAPS
+	MAP_DEMANDS, MAP_REQUESTS, MAP_HOLD_WORKS, MAP_LOOKED_AT, MAP_MAPPED_FILES, MAP_PROCESSES, MAP_SITE_RULES, MAP_SITE_ASKS, KERNEL_MAPS
 };
 
 /* Tracepoints in the order in which they are attached: a system call's exit before its enter, which would stay open otherwise. */
@@ -50,6 +51,7 @@ struct program_options {
 	bool mmap_faults;               /* page faults on mapped files are counted */
 	bool device;                    /* whether system calls waited for devices */
 	bool recognise;                 /* a job's processes are to be awaited */
+	unsigned call_sites;            /* frames of the application that are wanted of a call's chain, 0: no call sites */
 };
 
 #define MAX_RINGS 32
@@ -102,6 +104,7 @@ struct iop_recording *programs_recordings(const struct programs *programs);     
 struct iop_hold *programs_holds(const struct programs *programs);               /* IOP_MAX_HOLDS, the same */
 /* The kernel's ids of the programs from first up to end, those that are loaded. Returns how many. */
 size_t programs_ids(const struct programs *programs, enum kernel_program first, enum kernel_program end, uint32_t *ids);
+struct iop_site_counts programs_site_counts(const struct programs *programs);
 uint64_t programs_faults_missed(const struct programs *programs);               /* page faults that could not be attributed */
 /* Runs of tracepoint programs that the kernel skipped because one was already running on the CPU, for whatever process: as many
  * records may be missing, at most. */

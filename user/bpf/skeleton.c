@@ -13,6 +13,7 @@
 #include <ioprobe/descriptor.h>
 #include <ioprobe/recording.h>
 #include <ioprobe/request.h>
+#include <ioprobe/sites.h>
 
 #include "ioprobe.skel.h"
 #include "ioprobe-0.skel.h"

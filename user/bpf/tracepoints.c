@@ -12,6 +12,7 @@
 #include <ioprobe/descriptor.h>         /* for the skeleton's variables */
 #include <ioprobe/recording.h>
 #include <ioprobe/request.h>
+#include <ioprobe/sites.h>
 
 #include "bpf/features.h"
 #include "ioprobe.skel.h"

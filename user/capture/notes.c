@@ -74,7 +74,7 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 /* ---- host and tables ---- */
 
 void note_host(struct spool_writer *spool, const char *host, const char *cluster, const char *const *shared_mounts,
-	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line)
+	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line, unsigned call_sites)
 {
 	struct note note = { 0 };
 	struct utsname uts;
@@ -90,6 +90,8 @@ void note_host(struct spool_writer *spool, const char *host, const char *cluster
 	if (command_line)
 		note_add(&note, "command", command_line);
 	clock_note(&note, &clock);
+	if (call_sites)
+		note_addf(&note, "call_sites", "%u", call_sites);
 	if (bounds->max_bytes)
 		note_addf(&note, "max_size", "%llu", (unsigned long long)bounds->max_bytes);
 	if (bounds->min_free_bytes)

@@ -20,9 +20,9 @@ void note_free(struct note *note);
 
 /* host: the node's name, NULL: the system's. cluster: the name of the whole machine, NULL or "": unknown. shared_mounts: mount points
  * of file systems that are declared to be shared by the nodes. bounds: the archiver must keep them too. command_line: how the recording was
- * started, with its options; NULL: by the service. */
+ * started, with its options; NULL: by the service. call_sites: the frames of the application that are recorded, 0: none. */
 void note_host(struct spool_writer *spool, const char *host, const char *cluster, const char *const *shared_mounts,
-	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line);
+	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line, unsigned call_sites);
 void note_tables(struct spool_writer *spool, const struct table_set *set);
 /* exe, cmdline, cwd, rank variables; mpi: the process maps an MPI library. */
 void note_process(struct spool_writer *spool, pid_t pid, bool mpi);

@@ -193,6 +193,7 @@ void recorder_round(struct recorder *r)
 	if (r->ceiling)
 		ceiling_step(r->ceiling, time_ns);
 	demands_step(r->demands, time_ns);
+	sites_step(r->sites, r->spool);
 }
 
 /* ---- the loop ---- */
@@ -352,6 +353,22 @@ static void note_mapped(void *arg, const struct mapped_file *file)
 	note_free(&note);
 }
 
+static void note_sites(struct recorder *r, struct note *note)
+{
+	struct iop_site_counts kernel = kernel_side_site_counts(r->kernel);
+	struct sites_counts counts = sites_count(r->sites);
+
+	if (!r->sites)
+		return;
+	note_addf(note, "sites_full", "%llu", (unsigned long long)kernel.full);
+	note_addf(note, "sites_unasked", "%llu", (unsigned long long)kernel.unasked);
+	note_addf(note, "sites_unread", "%llu", (unsigned long long)kernel.unread);
+	note_addf(note, "sites_no_image", "%llu", (unsigned long long)kernel.no_image);
+	note_addf(note, "sites_gone", "%llu", (unsigned long long)counts.gone);
+	note_addf(note, "sites_no_file", "%llu", (unsigned long long)counts.no_file);
+	note_addf(note, "sites_unreadable", "%llu", (unsigned long long)counts.unreadable);
+}
+
 static void note_end(struct recorder *r)
 {
 	struct kernel_counts counts = { 0 };
@@ -398,6 +415,7 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "waits_not_followed", "%llu", (unsigned long long)counts.waits_not_followed);
 	note_addf(&note, "processes_running", "%zu", targets_running(r->targets));
 	note_addf(&note, "probes_single_stepped", "%zu", targets.single_stepped);
+	note_sites(r, &note);
 	clock_note(&note, &clock);
 	if (spool_writer_status(r->spool, IOP_REC_END, monotonic_ns(), note.text))
 		spool_writer_text(r->spool, IOP_REC_END, 0, monotonic_ns(), note.text, NULL);
@@ -413,6 +431,7 @@ static void finish(struct recorder *r)
 		ceiling_finish(r->ceiling);
 	left_out_note(r->left_out);
 	check_bounds(r);
+	sites_stop(r->sites, r->spool);
 	note_end(r);
 	r->result->stopped_by = r->stopped_by;
 	snprintf(r->result->reason, sizeof(r->result->reason), "%s", r->reason ? r->reason : "");
@@ -449,7 +468,11 @@ static int close_all(struct recorder *r, int err)
 	object_numbers_deinit(&r->object_numbers);
 	left_out_destroy(r->left_out);
 	demands_destroy(r->demands);
+	sites_stop(r->sites, NULL);
 	detach_all(r);
+	if (!err)
+		sites_symbolize(r->sites, r->spool);
+	sites_destroy(r->sites);
 	parse_pool_destroy(r->parsers);
 	rings_destroy(r->rings);
 	budget_destroy(r->budget);

@@ -165,6 +165,8 @@ static int open_kernel(struct recorder *r)
 		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)
 		err = demands_create(&r->demands, r->kernel, r->targets, r->options->set, r->spool);
+	if (!err && r->options->kernel.call_sites)
+		err = sites_create(&r->sites, r->kernel, r->options->set, r->options->kernel.call_sites);
 	if (!err)
 		err = watch(r, hold_server_fd(r->server));
 	if (!err)
@@ -193,7 +195,7 @@ static int begin_spool(struct recorder *r)
 	if (r->options->bounds)
 		r->bounds = *r->options->bounds;
 	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts, &r->bounds,
-		  r->options->command_line);
+		  r->options->command_line, r->options->kernel.call_sites);
 	note_tables(r->spool, r->options->set);
 	spool_writer_flush(r->spool);   /* the budget needs to know what they take */
 	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);

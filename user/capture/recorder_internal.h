@@ -16,6 +16,7 @@
 #include "capture/left_out.h"
 #include "bpf/links.h"
 #include "capture/recorder.h"
+#include "capture/sites.h"
 #include "bpf/rings.h"
 #include "capture/targets.h"
 #include "parse/parse.h"
@@ -37,6 +38,7 @@ struct recorder {
 	struct budget *budget;
 	struct left_out *left_out;
 	struct demands *demands;
+	struct sites *sites;            /* NULL: call sites are not recorded */
 	struct spool_writer *spool;
 	struct object_numbers object_numbers;
 	struct launch launch;

@@ -10,6 +10,8 @@
 
 #include "bpf/kernel_side.h"
 
+#define DEFAULT_SITE_FRAMES 4
+
 enum {
 	OPT_NODE = 256, OPT_ENV_FROM,
 	OPT_SUMMARY, OPT_ALL_FILES, OPT_JSON, OPT_KEEP_SPOOL,
@@ -17,6 +19,7 @@ enum {
 	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
 	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_SHARED,
 	OPT_MAX_OVERHEAD, OPT_RING, OPT_ATTACH, OPT_SHARED_LINKS, OPT_FORCE,
+	OPT_CALL_SITES, OPT_NO_CALL_SITES,
 };
 
 const struct cli_option record_options[] = {
@@ -72,6 +75,10 @@ const struct cli_option record_options[] = {
 	{ "device", OPT_DEVICE, NULL,
 	  "Record for each system call whether it read from a block device or waited for I/O, or was served from memory", NULL },
 	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, "Record page faults on mapped files and their write-back by the kernel", NULL },
+	{ "call-sites", OPT_CALL_SITES, "[N]",
+	  "Record from which lines of the program calls of libraries and system calls come, with the N innermost of its functions on the "
+	  "way to each (N: 4)", "off" },
+	{ "no-call-sites", OPT_NO_CALL_SITES, NULL, "Do not record from where calls come", NULL },
 	{ "shared-mount", OPT_SHARED, "DIR",
 	  "Treat the file system mounted on DIR as shared by the job's nodes, whatever its type; may be repeated", NULL },
 
@@ -121,6 +128,15 @@ static void set_share(double *out, const char *text, const struct cli *cli)
 	*out = strtod(text, &end);
 	if (end == text || *end || !(*out >= 0 && *out <= 100))
 		cli_error(cli, "--max-overhead: '%s' is not a percentage", text);
+}
+
+static void set_call_sites(struct record_arguments *a, const char *text, const struct cli *cli)
+{
+	uint32_t frames = text ? cli_number(cli, "--call-sites", text) : DEFAULT_SITE_FRAMES;
+
+	if (frames < 1 || frames > IOP_SITE_MAX_FRAMES)
+		cli_error(cli, "--call-sites: '%s' is not a number from 1 to %d", text, IOP_SITE_MAX_FRAMES);
+	a->call_sites = frames;
 }
 
 static void set_method(struct record_arguments *a, const char *text, const struct cli *cli)
@@ -204,6 +220,8 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_SOCKETS: a->sockets = true; break;
 	case OPT_DEVICE: a->device = true; break;
 	case OPT_MMAP_FAULTS: a->mmap_faults = true; break;
+	case OPT_CALL_SITES: set_call_sites(a, value, cli); break;
+	case OPT_NO_CALL_SITES: a->call_sites = 0; break;
 	case OPT_ATTACH: set_method(a, value, cli); break;
 	case OPT_RING: set_number(&number, "--ring-size", value, cli); a->ring_bytes = number * (1 << 20); break;
 	case OPT_PROBES: add_table(a, value, cli); break;

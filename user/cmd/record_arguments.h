@@ -33,6 +33,7 @@ struct record_arguments {
 	struct summary_output summary;
 	char *command_line;                     /* ioprobe's own */
 	bool all_files, sockets, device, mmap_faults, force;
+	unsigned call_sites;                    /* frames of the application, 0: not recorded */
 	unsigned method;
 	uint64_t ring_bytes;
 	struct settings settings;
