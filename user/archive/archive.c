@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "replay/replay.h"
+#include "replay/sites.h"
 #include "privilege/worker.h"
 #include "sink/otf2/archive_size.h"
 #include "sink/collectives.h"
@@ -112,12 +113,13 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 }
 
 /* The archive is finished last: where it is, all is. */
-static int replay_into(struct spool_reader *spool, struct sinks *sinks, const char *dir, char *err, size_t err_len)
+static int replay_into(struct spool_reader *spool, struct call_sites *sites, struct sinks *sinks, const char *dir, char *err,
+		       size_t err_len)
 {
 	struct sink *order[] = { sinks->summary, sinks->collectives, sinks->otf2 };
 	char reason[900] = "";
 	struct model model;
-	int ret = replay_run(spool, &model, order, 3, reason, sizeof(reason));
+	int ret = replay_run_with_sites(spool, sites, &model, order, 3, reason, sizeof(reason));
 
 	if (ret && otf2_sink_error(sinks->otf2))
 		snprintf(err, err_len, "%s", otf2_sink_error(sinks->otf2));
@@ -142,7 +144,8 @@ static int add_json(FILE *text, FILE *json)
 	return ferror(json) ? -EIO : 0;
 }
 
-static int write_all(struct spool_reader *spool, bool whole_job, const struct attempt *attempt, FILE *text, char *err, size_t err_len)
+static int write_all(struct spool_reader *spool, struct call_sites *sites, bool whole_job, const struct attempt *attempt, FILE *text,
+		     char *err, size_t err_len)
 {
 	struct side_files sides = { 0 };
 	struct sinks sinks = { 0 };
@@ -153,7 +156,7 @@ static int write_all(struct spool_reader *spool, bool whole_job, const struct at
 	if (!ret && whole_job)
 		otf2_sink_whole_job(sinks.otf2);
 	if (!ret)
-		ret = replay_into(spool, &sinks, attempt->out->path, err, err_len);
+		ret = replay_into(spool, sites, &sinks, attempt->out->path, err, err_len);
 	if (!ret && attempt->options->json && add_json(text, sides.v[SUMMARY]))
 		fprintf(stderr, "ioprobe: %s/summary.json cannot be read\n", attempt->out->path);
 	closed = side_files_close(&sides, !ret);
@@ -192,6 +195,20 @@ static bool is_whole_job(void)
 		whole = false;
 	spool_reader_destroy(spool);
 	return whole;
+}
+
+/* Where calls come from is at the spool's end. */
+static int read_sites(struct call_sites **sites, const struct attempt *attempt, char *err, size_t err_len)
+{
+	struct spool_reader *spool = NULL;
+	int ret = spool_reader_open(&spool, OUTPUT_SPOOL);
+
+	if (!ret)
+		ret = call_sites_read(sites, spool);
+	if (ret)
+		snprintf(err, err_len, "%s/" OUTPUT_SPOOL ": its call sites cannot be read: %s", attempt->out->path, strerror(-ret));
+	spool_reader_destroy(spool);
+	return ret;
 }
 
 static int open_spool(struct spool_reader **spool, const struct attempt *attempt, char *err, size_t err_len)
@@ -245,6 +262,7 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct attempt *attempt = arg;
 	struct spool_reader *spool = NULL;
+	struct call_sites *sites = NULL;
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);       /* open, and so locked, as long as this process lives */
 	int ret = lock_directory(here, attempt, err, err_len);
 
@@ -256,7 +274,10 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 	if (!ret)
 		ret = clear_leftovers(attempt, err, err_len);
 	if (!ret)
-		ret = write_all(spool, is_whole_job(), attempt, text, err, err_len);
+		ret = read_sites(&sites, attempt, err, err_len);
+	if (!ret)
+		ret = write_all(spool, sites, is_whole_job(), attempt, text, err, err_len);
+	call_sites_destroy(sites);
 	spool_reader_destroy(spool);
 	if (!ret && !attempt->options->keep_spool)
 		unlink(OUTPUT_SPOOL);

@@ -158,6 +158,9 @@ void model_deinit(struct model *model)
 	free(model->programs.v);
 	free(model->code_files.v);
 	free(model->mappings.v);
+	free(model->contexts.v);
+	free(model->code_lines.v);
+	free(model->sites.v);
 	free(model->variables.v);
 	free(model->notes);
 	free(model->digest);

@@ -105,6 +105,33 @@ struct model_mapping {
 	uint64_t since_ns, noted_ns;    /* made between these times; since_ns 0: before the recording or at an unknown time */
 };
 
+/* A line of a source file. */
+struct model_code_line { const char *file; uint32_t line; };
+
+/* A function on the way to a call, at one place in it, called from its parent: a tree from the outermost function inwards. What is not
+ * known is NULL or REF_NONE. */
+struct model_context {
+	uint32_t parent;                /* always a smaller ref; REF_NONE: the outermost that is known */
+	const char *function;           /* as its programmer writes it */
+	const char *module;             /* path of the file with its code */
+	uint64_t offset;                /* of the place in that file, where function or line is not known; else 0 */
+	uint32_t line;                  /* index in code_lines */
+	bool application;               /* not in a library that is looked through */
+};
+
+/* Where calls come from. callers: whether the chain is whole. */
+enum model_callers { CALLERS_WHOLE, CALLERS_TRUNCATED, CALLERS_UNKNOWN };     /* …: cannot be known; not yet known at that call */
+struct model_site {
+	uint32_t context;               /* of the call itself */
+	uint32_t application;           /* the innermost of the application; REF_NONE: none is known */
+	enum model_callers callers;
+};
+
+/* Recorded and not known, by reason. */
+struct model_site_counts {
+	uint64_t full, unasked, unread, no_image, gone, no_file, unreadable;
+};
+
 /* What a filter of the recording left out of a layer. layer NULL: the filter by itself; whole: the layer was not probed at all. */
 struct model_left_out {
 	const char *filter, *layer;     /* filter: the option, as the user gave it */
@@ -153,6 +180,11 @@ struct model {
 	MODEL_ARRAY(struct model_left_out, left_out);
 	MODEL_ARRAY(struct model_code_file, code_files);
 	MODEL_ARRAY(struct model_mapping, mappings);    /* in the order in which they were recorded */
+	MODEL_ARRAY(struct model_context, contexts);
+	MODEL_ARRAY(struct model_code_line, code_lines);
+	MODEL_ARRAY(struct model_site, sites);
+	unsigned call_sites;                            /* --call-sites: frames of the application, 0: not recorded */
+	struct model_site_counts site_counts;
 	MODEL_ARRAY(const char *, variables);           /* names of netCDF's variables, each once */
 	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
 	const char *machine_name, *host_name, *kernel, *version;        /* kernel: its release; version: of the ioprobe that recorded */
@@ -179,6 +211,7 @@ struct model {
 	struct model_end end;
 	struct model_strings *strings;
 	size_t string_bytes;            /* all strings together */
+	size_t site_string_bytes;       /* of these, the ones of call sites, which are there before the first event */
 };
 
 /* Everything a call says in its Enter … Leave, as the contract's table has it. Values of modes and flags are OTF2's enums. */
@@ -197,6 +230,7 @@ struct model_event {
 	union {
 		struct {
 			uint32_t region;
+			uint32_t site;          /* ENTER of an outermost call: 1 + its index in sites; 0: not known, or none */
 			int32_t error;          /* LEAVE: errno or the library's own code of a failed call, else 0 */
 			bool abandoned;         /* LEAVE: the call was left without a return; time_ns is when that was noticed */
 			bool failed;            /* LEAVE */

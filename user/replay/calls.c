@@ -2,6 +2,7 @@
  *
  * The stack of open calls of a thread, as the records tell it; Enter and Leave; what a loss of records does to it.
  */
+#include "replay/sites.h"
 #include "replay/state.h"
 
 #include <errno.h>
@@ -113,7 +114,7 @@ static struct frame *frame_push(struct thread *thread)
 	}
 	f = &thread->frames[thread->nframes++];
 	*f = (struct frame){ .text = f->text, .text_size = f->text_size, .path = f->path, .path_size = f->path_size,
-			     .ref = REF_NONE, .file = REF_NONE, .comm = REF_NONE, .used = REF_NONE };
+			     .ref = REF_NONE, .file = REF_NONE, .comm = REF_NONE, .used = REF_NONE, .site = REF_NONE };
 	if (f->path)
 		f->path[0] = 0;
 	return f;
@@ -135,7 +136,7 @@ static bool quiet(const struct replay *r, const struct frame *f)
 
 static int enter_event(struct replay *r, struct thread *thread, const struct frame *f)
 {
-	struct model_event event = { .type = EV_ENTER, .u.call.region = f->probe };
+	struct model_event event = { .type = EV_ENTER, .u.call = { .region = f->probe, .site = f->site + 1 } };  /* REF_NONE: 0 */
 
 	if (quiet(r, f))
 		return 0;
@@ -219,6 +220,8 @@ static int call_enter(struct replay *r, struct thread *thread, const struct iop_
 		return -ENOMEM;
 	f->probe = rec->probe;
 	f->enter_ns = rec->enter_ns;
+	if (!rec->depth)
+		f->site = call_sites_lookup(r->sites, rec);
 	read_arguments(f, info, rec);
 	if (complete)
 		outcome_set(r, f, rec);

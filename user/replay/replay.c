@@ -5,6 +5,7 @@
 #include "replay/replay.h"
 #include "replay/mappings.h"
 #include "replay/order.h"
+#include "replay/sites.h"
 #include "replay/state.h"
 
 #include <errno.h>
@@ -294,9 +295,10 @@ static void deinit(struct replay *r)
 	free(r->rows);
 }
 
-int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)
+int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks, size_t nsinks,
+			  char *err, size_t err_len)
 {
-	struct replay r = { .model = model, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
+	struct replay r = { .model = model, .sites = sites, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
 			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE,
 			    .polled_row = REF_NONE, .ended_row = REF_NONE };
 	struct order *order;
@@ -306,7 +308,11 @@ int replay_run(struct spool_reader *spool, struct model *model, struct sink **si
 	model->clock_begin_ns = UINT64_MAX;
 	table_set_init(&r.set);
 	order = order_create(one_record, &r);
-	ret = order ? read_spool(&r, spool, order) : -ENOMEM;
+	ret = order ? 0 : -ENOMEM;
+	if (!ret && sites)
+		ret = call_sites_build(sites, model);
+	if (!ret)
+		ret = read_spool(&r, spool, order);
 	if (!ret)
 		ret = finish(&r);
 	if (ret)
@@ -314,4 +320,9 @@ int replay_run(struct spool_reader *spool, struct model *model, struct sink **si
 	order_destroy(order);
 	deinit(&r);
 	return ret;
+}
+
+int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)
+{
+	return replay_run_with_sites(spool, NULL, model, sinks, nsinks, err, err_len);
 }

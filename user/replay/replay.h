@@ -12,6 +12,11 @@
  * The model is filled and owned by the caller (model_deinit). Returns 0, or a negative errno with one line in err. */
 int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len);
 
+/* The same with call sites (replay/sites.h) that were read from the same spool; NULL: none. They stay the caller's. */
+struct call_sites;
+int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks, size_t nsinks,
+			  char *err, size_t err_len);
+
 /* Reads the spool to its end: whether all ranks of every launch ran here, and no batch job that may have other nodes. What
  * cannot be known is no. Returns 0 or -ENOMEM. */
 int replay_is_whole_job(struct spool_reader *spool, bool *whole);

@@ -215,6 +215,7 @@ struct frame {
 	uint64_t request;
 	bool maps;                      /* it mapped a file: used is its handle */
 	uint64_t device_bytes, wait_ns; /* with --device */
+	uint32_t site;                  /* of an outermost call: model site, REF_NONE if not known */
 	const struct iop_submitted *listed;     /* one of several operations of this call, while it is told */
 };
 
@@ -263,6 +264,7 @@ struct missing_sum { const char *layer, *library, *reason; MODEL_ARRAY(const cha
 
 struct replay {
 	struct model *model;
+	const struct call_sites *sites;         /* NULL: none were recorded */
 	struct sink **sinks;
 	size_t nsinks;
 	char *err;

@@ -101,7 +101,7 @@ static unsigned lock_bytes(const struct model_event *e)
 static unsigned field_bytes(const struct archive_size_sink *s, const struct model_event *e)
 {
 	switch (e->type) {
-	case EV_ENTER: return 3;
+	case EV_ENTER: return 3 + (e->u.call.site ? list_bytes(2 * attribute_bytes(UINT32_MAX)) : 0);
 	case EV_LEAVE: return leave_bytes(e);
 	case EV_BEGIN: return begin_bytes(s, e);
 	case EV_COMPLETE: return complete_bytes(s, e);
@@ -163,11 +163,12 @@ static void add_event(struct archive_size_sink *s, const struct model_event *e)
 /* Each string of the model is written once at most, notes also to the files beside the archive. */
 static uint64_t definition_bytes(const struct archive_size_sink *s, const struct model *m)
 {
-	uint64_t bytes = BASE_BYTES + m->string_bytes - s->table_strings;
+	uint64_t bytes = BASE_BYTES + m->string_bytes - s->table_strings + m->site_string_bytes;
 
 	bytes += (uint64_t)s->locations_used * LOCATION_BYTES + (uint64_t)s->regions_used * REGION_BYTES;
 	bytes += m->groups.n * 64 + m->files.n * 80 + m->handles.n * 64 + m->comms.n * (64 + 6 * (uint64_t)m->groups.n);
 	bytes += m->paradigms.n * 48 + m->variables.n * 8 + m->left_out.n * 512 + m->shared_mounts.n * 48;
+	bytes += m->contexts.n * 48 + m->code_lines.n * 16 + m->sites.n * 1024; /* the last in the summary */
 	return bytes + m->nnotes * NOTE_BYTES + m->ndigest * 16;
 }
 

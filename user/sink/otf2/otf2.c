@@ -270,6 +270,7 @@ void otf2_sink_destroy(struct sink *sink)
 		OTF2_AttributeList_Delete(s->attributes);
 	free(s->locations);
 	free(s->region_refs);
+	otf2_sites_deinit(s);
 	free(s->regions);
 	free(s->dir);
 	free(s->path);

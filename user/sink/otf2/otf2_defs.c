@@ -3,7 +3,7 @@
  * The definitions of an archive, written when the replay is done: one walk over the model that runs twice, first to write every
  * string that the other definitions name, then to write those.
  */
-#include "sink/otf2/otf2_internal.h"
+#include "sink/otf2/otf2_definitions.h"
 #include "util/utf8.h"
 #include "util/hash.h"
 
@@ -21,28 +21,6 @@ struct string_entry {
 	uint32_t ref;
 	char text[];
 };
-
-struct definitions {
-	struct otf2_sink *sink;
-	const struct model *model;
-	OTF2_GlobalDefWriter *writer;
-	bool strings_only;              /* first pass */
-	OTF2_ErrorCode code;            /* first failure; nothing is written after it */
-	struct string_entry *strings;
-	uint32_t nstrings;
-	uint32_t *group_refs;           /* model group -> dense location group ref, REF_NONE if it is left out */
-	uint64_t *members;              /* scratch: one per group */
-	uint32_t *comm_index;           /* model group -> index in COMM_LOCATIONS, REF_NONE */
-	uint64_t *comm_locations;       /* location ids of the ranks, in rank order */
-	uint32_t ncomm_locations;
-};
-
-/* One definition in the second pass, nothing in the first or after a failure. The arguments are not evaluated in the first pass:
- * strings must be looked up before. */
-#define DEFINE(d, type, ...) do { \
-	if (!(d)->strings_only && (d)->code == OTF2_SUCCESS) \
-		(d)->code = otf2_library_checked(OTF2_GlobalDefWriter_Write##type((d)->writer, __VA_ARGS__)); \
-} while (0)
 
 /* ---- strings ---- */
 
@@ -89,6 +67,11 @@ static OTF2_StringRef string_ref(struct definitions *d, const char *text)
 	}
 	d->code = otf2_library_checked(OTF2_GlobalDefWriter_WriteString(d->writer, entry->ref, entry->text));
 	return entry->ref;
+}
+
+OTF2_StringRef otf2_string_ref(struct definitions *d, const char *text)
+{
+	return string_ref(d, text);
 }
 
 static void strings_free(struct definitions *d)
@@ -395,9 +378,12 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the part of the file that is locked", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_LOCK_LENGTH] = { "Lock Length", "Bytes of the part of the file that is locked, 0: up to its end",
 					    OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_SOURCE_CODE_LOCATION] = { "SOURCE_CODE_LOCATION", "Line of the application that the call comes from",
+						     OTF2_TYPE_SOURCE_CODE_LOCATION },
+		[ATTRIBUTE_CALLING_CONTEXT] = { "CALLING_CONTEXT", "Functions on the way to the call", OTF2_TYPE_CALLING_CONTEXT },
 	};
 
-	for (uint32_t i = 0; i < ATTRIBUTE_COUNT; i++) {
+	for (uint32_t i = 0; i < (d->model->call_sites ? ATTRIBUTE_COUNT : ATTRIBUTE_ALWAYS); i++) {
 		OTF2_StringRef name = string_ref(d, attributes[i].name), description = string_ref(d, attributes[i].description);
 
 		DEFINE(d, Attribute, i, name, description, attributes[i].type);
@@ -466,6 +452,7 @@ static void define_all(struct definitions *d)
 	define_system_tree(d);
 	define_locations(d);
 	define_regions(d);
+	otf2_define_contexts(d);
 	define_comms(d);
 	define_attributes(d);
 	define_files(d);

@@ -128,7 +128,7 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 
 	switch (e->type) {
 	case EV_ENTER:
-		return OTF2_EvtWriter_Enter(w, NULL, t, s->region_refs[e->u.call.region]);
+		return OTF2_EvtWriter_Enter(w, e->u.call.site ? s->attributes : NULL, t, s->region_refs[e->u.call.region]);
 	case EV_LEAVE:
 		return write_leave(s, w, t, e);
 	case EV_BEGIN:
@@ -187,12 +187,23 @@ static int prepare(struct otf2_sink *s, const struct model *model, const struct 
 	return error;
 }
 
+static int add_site(struct otf2_sink *s, const struct model *model, uint32_t site)
+{
+	OTF2_ErrorCode code;
+
+	if (otf2_sites_add(s, model, site, &code))
+		return otf2_fail(s, -ENOMEM, "%s: out of memory for %zu calling contexts", s->dir, model->contexts.n);
+	return code == OTF2_SUCCESS ? 0 : otf2_fail_library(s, code, "write the call site of an event");
+}
+
 int otf2_event(struct sink *sink, const struct model *model, const struct model_event *e)
 {
 	struct otf2_sink *s = (struct otf2_sink *)sink;
 	OTF2_ErrorCode code;
 	int error = prepare(s, model, e);
 
+	if (!error && e->type == EV_ENTER && e->u.call.site)
+		error = add_site(s, model, e->u.call.site);
 	if (error)
 		return error;
 	code = otf2_library_checked(write_event(s, s->locations[e->location].writer, e));

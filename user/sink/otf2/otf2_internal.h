@@ -11,7 +11,7 @@
 #include "sink/otf2/otf2.h"
 #include "otf2/otf2_library.h"
 
-/* Refs of the attributes; all are defined in every archive. */
+/* Refs of the attributes. */
 enum otf2_attribute {
 	ATTRIBUTE_OFFSET,       /* "Offset", uint64, on IoOperationBegin */
 	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call, or the Complete of an asynchronous one, if it is known */
@@ -25,8 +25,16 @@ enum otf2_attribute {
 	ATTRIBUTE_VARIABLE,     /* "Variable", string, on IoOperationBegin of an operation on a variable whose name is known */
 	ATTRIBUTE_LOCK_OFFSET,  /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
 	ATTRIBUTE_LOCK_LENGTH,
+	ATTRIBUTE_ALWAYS,       /* those before are defined in every archive, the others where call sites were recorded: */
+	ATTRIBUTE_SOURCE_CODE_LOCATION = ATTRIBUTE_ALWAYS,      /* line of the application, and */
+	ATTRIBUTE_CALLING_CONTEXT,      /* the chain of functions, on the Enter of an outermost call */
 	ATTRIBUTE_COUNT,
 };
+
+/* Of a model's array: its elements that are defined, in the order of their first use, and the ref of each, REF_NONE: not used. NULL:
+ * none is. */
+struct otf2_refs { uint32_t *ref, *v, n; };
+#define OTF2_MAX_CONTEXTS 4096  /* frames of a chain with all that is inlined: 2 * IOP_SITE_MAX_FRAMES addresses of up to 16 each */
 
 /* One per model location, same index. */
 struct otf2_location {
@@ -49,6 +57,7 @@ struct otf2_sink {
 	size_t nregion_refs;
 	uint32_t *regions;              /* the inverse */
 	uint32_t nregions, cap_regions;
+	struct otf2_refs contexts, lines;       /* of model.contexts and model.code_lines */
 	uint32_t tag;                   /* of the recording, in every matching id */
 	bool whole_job;                 /* in none, then */
 	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there is none */
@@ -66,6 +75,10 @@ int otf2_fail_library(struct otf2_sink *sink, OTF2_ErrorCode code, const char *a
 int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32_t location);
 
 int otf2_event(struct sink *sink, const struct model *model, const struct model_event *event);
+
+/* Adds the attributes of a call's site (as in its Enter) to the sink's list. Returns 0 or -ENOMEM; *code: what the library said. */
+int otf2_sites_add(struct otf2_sink *sink, const struct model *model, uint32_t site, OTF2_ErrorCode *code);
+void otf2_sites_deinit(struct otf2_sink *sink);
 
 /* Opens a location for every member of a communicator, also where the rank has no events: the group needs a location to name. Where
  * nothing has events, opens every location of the model. */

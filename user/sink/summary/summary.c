@@ -193,7 +193,7 @@ static int make_report(struct summary_sink *s, struct summary_report *r)
 static int summary_finish(struct sink *sink, const struct model *model)
 {
 	struct summary_sink *s = (struct summary_sink *)sink;
-	struct summary_report report = { .model = model, .unmatched = s->unmatched, .all_files = s->all_files };
+	struct summary_report report = { .model = model, .unmatched = s->unmatched, .all_files = s->all_files, .sites = s->sites };
 	int error = make_report(s, &report);
 
 	if (!error)
@@ -272,6 +272,7 @@ void summary_sink_destroy(struct sink *sink)
 	free(s->groups);
 	free(s->last_use);
 	free(s->locations);
+	summary_sites_destroy(s->sites);
 	free(s->region_layer);
 	free(s->layers);
 	free(s);

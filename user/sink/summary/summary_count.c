@@ -373,6 +373,8 @@ int summary_event(struct sink *sink, const struct model *model, const struct mod
 		return -EINVAL;
 	if (grow(&s->locations, &s->nlocations, e->location, sizeof(*s->locations), 0))
 		return -ENOMEM;
+	if (summary_sites_event(&s->sites, model, e))
+		return -ENOMEM;
 	l = &s->locations[e->location];
 	l->seen = true;
 	switch (e->type) {

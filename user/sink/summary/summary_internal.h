@@ -7,6 +7,7 @@
 
 #include "sink/summary/summary.h"
 #include "sink/summary/summary_report.h"
+#include "sink/summary/summary_sites.h"
 
 /* What one process did with one handle; key: handle, group. */
 struct use { uint64_t key; struct summary_counts counts; UT_hash_handle hh; };
@@ -48,6 +49,7 @@ struct summary_sink {
 	struct summary_variable *variables;
 	struct summary_counts no_variable;
 	struct pending *pending;
+	struct summary_sites *sites;    /* NULL: call sites were not recorded */
 	uint64_t unmatched;             /* leaves without their enter, ends of operations without a begin */
 };
 

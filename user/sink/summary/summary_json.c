@@ -415,7 +415,7 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 	json_t *root = json_object();
 	int error = put_head(root, r) | put_layers(root, r) | put(root, "files_total", number(r->nfiles)) | put_special(root, r) |
 		    put_objects(root, r) | put_mapped(root, r->model) | put_device(root, r->model) | put_losses(root, r) |
-		    put_left_out(root, r->model);
+		    put_left_out(root, r->model) | put(root, "call_sites", summary_sites_json(r->sites, r->model));
 
 	error = error ? -ENOMEM : 0;
 	errno = 0;

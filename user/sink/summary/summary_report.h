@@ -6,6 +6,7 @@
 #define IOPROBE_SINK_SUMMARY_REPORT_H
 
 #include "model/model.h"
+#include "sink/summary/summary_sites.h"
 #include "util/hash.h"
 
 #include <errno.h>
@@ -81,6 +82,7 @@ struct summary_report {
 	size_t nobjects, objects_total;
 	struct summary_counts special;  /* of pipes, sockets and the like, which are no files */
 	size_t nspecial;
+	struct summary_sites *sites;    /* NULL: call sites were not recorded */
 	uint64_t ranks, nprocesses, threads;
 	uint64_t open_calls;            /* entered and not left */
 	uint64_t open_operations;       /* non-blocking ones whose end was not seen; their bytes count as unknown */

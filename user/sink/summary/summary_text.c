@@ -351,6 +351,7 @@ int summary_text_write(FILE *out, const struct summary_report *r)
 	error = print_files(out, r);
 	print_mapped(out, r->model);
 	print_device(out, r);
+	summary_sites_text(out, r->sites, r->model);
 	print_losses(out, r);
 	return error ? error : ferror(out) ? -EIO : 0;
 }

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * What the records say of call sites: nodes of chains, callers that the agent found, where code was mapped, what lies there.
+ */
+#include "replay/sites_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_MODULE (1u << 16)
+
+/* ---- tables ---- */
+
+struct site_node *call_sites_node(const struct call_sites *sites, uint32_t id)
+{
+	struct site_node *node;
+
+	HASH_FIND(hh, sites->nodes, &id, sizeof(id), node);
+	return node;
+}
+
+struct site_symbol *call_sites_symbol(const struct call_sites *sites, uint32_t module, uint64_t offset)
+{
+	struct symbol_key key = { offset, module, 0 };
+	struct site_symbol *symbol;
+
+	HASH_FIND(hh, sites->symbols, &key, sizeof(key), symbol);
+	return symbol;
+}
+
+/* Parents have smaller numbers than their children: so chains end, whatever a damaged record says. */
+static int add_node(struct call_sites *sites, const struct iop_rec_site *rec)
+{
+	struct site_node *node;
+
+	if (!rec->id || rec->id > IOP_SITE_MAX_ID || rec->parent >= rec->id || call_sites_node(sites, rec->id))
+		return 0;
+	node = calloc(1, sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	*node = (struct site_node){ .id = rec->id, .parent = rec->parent, .pc = rec->pc, .image = rec->image, .site = REF_NONE,
+				    .call = rec->flags & IOP_SITE_CALL };
+	node->end = rec->flags & IOP_SITE_TRUNCATED ? CALLERS_TRUNCATED : rec->flags & IOP_SITE_WHOLE ? CALLERS_WHOLE : CALLERS_UNKNOWN;
+	HASH_ADD(hh, sites->nodes, id, sizeof(node->id), node);
+	if (hash_added(node))
+		return 0;
+	free(node);
+	return -ENOMEM;
+}
+
+static bool number(const struct iop_rec_text *rec, const char *key, int base, uint64_t *value)
+{
+	char text[32], *end;
+
+	if (!text_value(rec, key, text, sizeof(text)))
+		return false;
+	*value = strtoull(text, &end, base);
+	return end != text && !*end;
+}
+
+static enum model_callers end_of(const struct iop_rec_text *rec)
+{
+	char text[16] = "";
+
+	text_value(rec, "end", text, sizeof(text));
+	return !strcmp(text, "whole") ? CALLERS_WHOLE : !strcmp(text, "truncated") ? CALLERS_TRUNCATED : CALLERS_UNKNOWN;
+}
+
+/* The record may come before or after that of its site. */
+static int add_callers(struct call_sites *sites, const struct iop_rec_text *rec)
+{
+	struct site_callers *callers = calloc(1, sizeof(*callers));
+	char text[IOP_SITE_MAX_FRAMES * 18 + 2] = "", *at = text, *end;
+	uint64_t id = 0;
+
+	if (!callers)
+		return -ENOMEM;
+	number(rec, "site", 10, &id);
+	text_value(rec, "callers", text, sizeof(text));
+	callers->id = id;
+	callers->end = end_of(rec);
+	for (; callers->n < IOP_SITE_MAX_FRAMES && *at; at = *end == ',' ? end + 1 : end) {
+		callers->pc[callers->n] = strtoull(at, &end, 16);
+		if (end == at)
+			break;
+		callers->n++;
+	}
+	HASH_ADD(hh, sites->callers, id, sizeof(callers->id), callers);
+	if (hash_added(callers))
+		return 0;
+	free(callers);
+	return -ENOMEM;
+}
+
+/* ---- code ---- */
+
+static char *copy_text(const struct iop_rec_text *rec, const char *key)
+{
+	char text[4096];
+
+	return text_value(rec, key, text, sizeof(text)) ? strdup(text) : NULL;
+}
+
+static int set_module(struct call_sites *sites, uint32_t number, const struct iop_rec_text *rec)
+{
+	struct site_module_info *grown;
+	char flag[4] = "";
+
+	if (number >= sites->nmodules) {
+		grown = reallocarray(sites->modules, number + 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + sites->nmodules, 0, (number + 1 - sites->nmodules) * sizeof(*grown));
+		sites->modules = grown;
+		sites->nmodules = number + 1;
+	}
+	if (sites->modules[number].path)
+		return 0;
+	text_value(rec, "application", flag, sizeof(flag));
+	sites->modules[number] = (struct site_module_info){ .path = copy_text(rec, "path"), .application = flag[0] == '1' };
+	return 0;
+}
+
+static int add_code(struct call_sites *sites, const struct iop_rec_text *rec)
+{
+	uint64_t image, module;
+	struct site_code code, *grown;
+	int err;
+
+	if (!number(rec, "image", 10, &image) || !number(rec, "module", 10, &module) || !number(rec, "start", 16, &code.start) ||
+	    !number(rec, "end", 16, &code.end) || !number(rec, "offset", 16, &code.offset) || module >= MAX_MODULE)
+		return 0;
+	code.image = image;
+	code.module = module;
+	err = set_module(sites, module, rec);
+	if (err)
+		return err;
+	if (sites->ncode == sites->cap_code) {
+		size_t cap = sites->cap_code ? 2 * sites->cap_code : 64;
+
+		grown = reallocarray(sites->code, cap, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		sites->code = grown;
+		sites->cap_code = cap;
+	}
+	sites->code[sites->ncode++] = code;
+	return 0;
+}
+
+/* ---- symbols ---- */
+
+static char *numbered_text(const struct iop_rec_text *rec, const char *key, unsigned i)
+{
+	char name[32];
+	char *text;
+
+	snprintf(name, sizeof(name), "%s%u", key, i);
+	text = copy_text(rec, name);
+	if (text && !*text) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+static bool read_frame(const struct iop_rec_text *rec, unsigned i, struct site_symbol_frame *frame)
+{
+	char name[32], flag[4] = "";
+	uint64_t line = 0;
+
+	snprintf(name, sizeof(name), "line%u", i);
+	if (!number(rec, name, 10, &line))
+		return false;
+	snprintf(name, sizeof(name), "symbol%u", i);
+	text_value(rec, name, flag, sizeof(flag));
+	*frame = (struct site_symbol_frame){ .function = numbered_text(rec, "function", i), .file = numbered_text(rec, "file", i),
+					     .line = line, .symbol = flag[0] == '1' };
+	return true;
+}
+
+static int add_symbol(struct call_sites *sites, const struct iop_rec_text *rec)
+{
+	struct site_symbol *symbol;
+	uint64_t module, offset;
+
+	if (!number(rec, "module", 10, &module) || !number(rec, "offset", 16, &offset) || call_sites_symbol(sites, module, offset))
+		return 0;
+	symbol = calloc(1, sizeof(*symbol));
+	if (!symbol)
+		return -ENOMEM;
+	symbol->key = (struct symbol_key){ offset, module, 0 };
+	while (symbol->n < SITE_INLINED_MAX && read_frame(rec, symbol->n, &symbol->frames[symbol->n]))
+		symbol->n++;
+	HASH_ADD(hh, sites->symbols, key, sizeof(symbol->key), symbol);
+	if (hash_added(symbol))
+		return 0;
+	free(symbol);
+	return -ENOMEM;
+}
+
+/* ---- reading ---- */
+
+static void read_counts(struct call_sites *sites, const struct iop_rec_text *rec)
+{
+	struct model_site_counts *counts = &sites->counts;
+
+	number(rec, "sites_full", 10, &counts->full);
+	number(rec, "sites_unasked", 10, &counts->unasked);
+	number(rec, "sites_unread", 10, &counts->unread);
+	number(rec, "sites_no_image", 10, &counts->no_image);
+	number(rec, "sites_gone", 10, &counts->gone);
+	number(rec, "sites_no_file", 10, &counts->no_file);
+	number(rec, "sites_unreadable", 10, &counts->unreadable);
+}
+
+static int read_record(struct call_sites *sites, const struct iop_rec *rec)
+{
+	switch (rec->type) {
+	case IOP_REC_SITE: return add_node(sites, (const void *)rec);
+	case IOP_REC_CODE: return add_code(sites, (const void *)rec);
+	case IOP_REC_CALLERS: return add_callers(sites, (const void *)rec);
+	case IOP_REC_SYMBOL: return add_symbol(sites, (const void *)rec);
+	case IOP_REC_END: read_counts(sites, (const void *)rec); return 0;
+	default: return 0;
+	}
+}
+
+/* The HOST record is the first that is written; what stands in the file's head may come before it. */
+static bool says_host(const struct iop_rec *rec, uint64_t *frames)
+{
+	if (rec->type != IOP_REC_HOST)
+		return false;
+	*frames = 0;
+	number((const void *)rec, "call_sites", 10, frames);
+	return true;
+}
+
+int call_sites_read(struct call_sites **out, struct spool_reader *spool)
+{
+	struct call_sites *sites = calloc(1, sizeof(*sites));
+	const struct iop_rec *rec;
+	uint64_t frames = 0;
+	int err = 0;
+	size_t len;
+
+	*out = NULL;
+	if (!sites)
+		return -ENOMEM;
+	while (!err && spool_reader_next(spool, &rec, &len) == 1) {
+		if (says_host(rec, &frames) && !frames)
+			break;
+		err = read_record(sites, rec);
+	}
+	sites->frames = frames > IOP_SITE_MAX_FRAMES ? IOP_SITE_MAX_FRAMES : frames;
+	if (err || !sites->frames)
+		call_sites_destroy(sites);
+	else
+		*out = sites;
+	return err;
+}
+
+static void free_symbol(struct site_symbol *symbol)
+{
+	for (unsigned i = 0; i < symbol->n; i++) {
+		free(symbol->frames[i].function);
+		free(symbol->frames[i].file);
+	}
+	free(symbol);
+}
+
+#define FREE_ALL(head, type, free_one) do { \
+	struct type *element_, *next_; \
+	HASH_ITER(hh, head, element_, next_) { \
+		HASH_DEL(head, element_); \
+		free_one(element_); \
+	} \
+} while (0)
+
+void call_sites_destroy(struct call_sites *sites)
+{
+	if (!sites)
+		return;
+	FREE_ALL(sites->nodes, site_node, free);
+	FREE_ALL(sites->callers, site_callers, free);
+	FREE_ALL(sites->symbols, site_symbol, free_symbol);
+	for (size_t i = 0; i < sites->nmodules; i++)
+		free(sites->modules[i].path);
+	free(sites->modules);
+	free(sites->code);
+	free(sites);
+}
+
+uint32_t call_sites_lookup(const struct call_sites *sites, const struct iop_rec_call *rec)
+{
+	uint32_t id = rec->site[0] | rec->site[1] << 8 | rec->site[2] << 16;
+	const struct site_node *node = sites && id ? call_sites_node(sites, id) : NULL;
+
+	return node ? node->site : REF_NONE;
+}

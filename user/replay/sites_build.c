@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Chains of addresses become chains of functions and lines, each once: ranks that run the same program share them.
+ */
+#include "replay/sites_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/build.h"
+#include "symbol/demangle.h"
+
+#define LOOKED_THROUGH_SOURCE "/usr/include/"   /* inlined functions of libraries are not the application's */
+
+struct known_text { const char *text; UT_hash_handle hh; };
+struct line_key { const char *file; uint64_t line; };
+struct known_line { struct line_key key; uint32_t ref; UT_hash_handle hh; };
+struct context_key { const char *function, *module; uint64_t offset; uint32_t parent, line; };
+struct known_context { struct context_key key; uint32_t ref; UT_hash_handle hh; };
+struct site_key { uint32_t context, callers; };
+struct known_site { struct site_key key; uint32_t ref; UT_hash_handle hh; };
+
+/* Texts are the model's, each once, so that their addresses compare. */
+struct build {
+	struct model *model;
+	struct call_sites *sites;
+	struct known_text *texts;
+	struct known_line *lines;
+	struct known_context *contexts;
+	struct known_site *known_sites;
+	bool failed;                    /* no memory */
+};
+
+/* ---- each thing once ---- */
+
+static const char *text_once(struct build *b, const char *text)
+{
+	size_t len = strlen(text);
+	struct known_text *known;
+
+	HASH_FIND(hh, b->texts, text, len, known);
+	if (known)
+		return known->text;
+	known = calloc(1, sizeof(*known));
+	if (known)
+		known->text = model_string(b->model, text, len);
+	if (!known || !known->text) {
+		free(known);
+		b->failed = true;
+		return NULL;
+	}
+	HASH_ADD_KEYPTR(hh, b->texts, known->text, len, known);
+	b->failed |= !hash_added(known);
+	return known->text;
+}
+
+static uint32_t line_once(struct build *b, const char *file, uint32_t number)
+{
+	struct line_key key = { file, number };
+	struct model_code_line *line;
+	struct known_line *known;
+
+	if (!file || !number)
+		return REF_NONE;
+	HASH_FIND(hh, b->lines, &key, sizeof(key), known);
+	if (known)
+		return known->ref;
+	known = calloc(1, sizeof(*known));
+	line = known ? MODEL_ADD(b->model->code_lines) : NULL;
+	if (!line) {
+		free(known);
+		b->failed = true;
+		return REF_NONE;
+	}
+	*line = (struct model_code_line){ file, number };
+	known->key = key;
+	known->ref = b->model->code_lines.n - 1;
+	HASH_ADD(hh, b->lines, key, sizeof(known->key), known);
+	b->failed |= !hash_added(known);
+	return known->ref;
+}
+
+static uint32_t context_once(struct build *b, const struct model_context *wanted)
+{
+	struct context_key key;
+	struct model_context *context;
+	struct known_context *known;
+
+	memset(&key, 0, sizeof(key));
+	key = (struct context_key){ wanted->function, wanted->module, wanted->offset, wanted->parent, wanted->line };
+	HASH_FIND(hh, b->contexts, &key, sizeof(key), known);
+	if (known)
+		return known->ref;
+	known = calloc(1, sizeof(*known));
+	context = known ? MODEL_ADD(b->model->contexts) : NULL;
+	if (!context) {
+		free(known);
+		b->failed = true;
+		return REF_NONE;
+	}
+	*context = *wanted;
+	known->key = key;
+	known->ref = b->model->contexts.n - 1;
+	HASH_ADD(hh, b->contexts, key, sizeof(known->key), known);
+	b->failed |= !hash_added(known);
+	return known->ref;
+}
+
+/* ---- one address ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct site_code *x = a, *y = b;
+
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* A return address: it may lie behind the last byte. */
+static const struct site_code *code_of(const struct call_sites *sites, uint32_t image, uint64_t pc)
+{
+	size_t low = 0, high = sites->ncode;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct site_code *code = &sites->code[middle];
+
+		if (code->image < image || (code->image == image && code->end < pc))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < sites->ncode && sites->code[low].image == image && sites->code[low].start < pc ? &sites->code[low] : NULL;
+}
+
+static const char *function_name(struct build *b, const struct site_symbol_frame *frame)
+{
+	char *name = frame->function && frame->symbol ? demangle(frame->function) : NULL;
+	const char *text = frame->function ? text_once(b, name ? name : frame->function) : NULL;
+
+	free(name);
+	return text;
+}
+
+/* The frames at one address below what called it: what is inlined comes last. */
+static uint32_t add_symbol(struct build *b, uint32_t parent, const struct site_symbol *symbol, const struct site_module_info *module,
+			   uint64_t offset)
+{
+	for (unsigned i = symbol->n; i-- > 0;) {
+		const struct site_symbol_frame *frame = &symbol->frames[i];
+		struct model_context context = { .parent = parent, .function = function_name(b, frame), .offset = offset };
+
+		context.module = module->path ? text_once(b, module->path) : NULL;
+		context.line = line_once(b, frame->file ? text_once(b, frame->file) : NULL, frame->line);
+		context.application = module->application &&
+				      !(frame->file && !strncmp(frame->file, LOOKED_THROUGH_SOURCE, strlen(LOOKED_THROUGH_SOURCE)));
+		if (context.function && context.line != REF_NONE)
+			context.offset = 0;     /* several places of one line are one */
+		parent = context_once(b, &context);
+	}
+	return parent;
+}
+
+static uint32_t add_address(struct build *b, uint32_t parent, uint32_t image, uint64_t pc)
+{
+	struct model_context context = { .parent = parent, .line = REF_NONE, .offset = pc };
+	const struct site_code *code = code_of(b->sites, image, pc);
+	const struct site_module_info *module;
+	const struct site_symbol *symbol;
+	uint64_t offset;
+
+	if (!pc)
+		return parent;          /* the bottom of a coroutine's stack */
+	if (!code)
+		return context_once(b, &context);
+	module = &b->sites->modules[code->module];
+	offset = code->offset + (pc - code->start);
+	symbol = call_sites_symbol(b->sites, code->module, offset);
+	if (symbol && symbol->n)
+		return add_symbol(b, parent, symbol, module, offset);
+	context.module = module->path ? text_once(b, module->path) : NULL;
+	context.offset = offset;
+	context.application = module->application;
+	return context_once(b, &context);
+}
+
+/* ---- one site ---- */
+
+static uint32_t innermost_of_application(const struct model *model, uint32_t context)
+{
+	while (context != REF_NONE && !model->contexts.v[context].application)
+		context = model->contexts.v[context].parent;
+	return context;
+}
+
+static uint32_t site_once(struct build *b, uint32_t context, enum model_callers callers)
+{
+	struct site_key key = { context, callers };
+	struct known_site *known;
+	struct model_site *site;
+
+	HASH_FIND(hh, b->known_sites, &key, sizeof(key), known);
+	if (known)
+		return known->ref;
+	known = calloc(1, sizeof(*known));
+	site = known ? MODEL_ADD(b->model->sites) : NULL;
+	if (!site) {
+		free(known);
+		b->failed = true;
+		return REF_NONE;
+	}
+	*site = (struct model_site){ context, innermost_of_application(b->model, context), callers };
+	known->key = key;
+	known->ref = b->model->sites.n - 1;
+	HASH_ADD(hh, b->known_sites, key, sizeof(known->key), known);
+	b->failed |= !hash_added(known);
+	return known->ref;
+}
+
+/* From the outermost function inwards: a node's parent is the frame that it called. */
+static void build_site(struct build *b, struct site_node *node)
+{
+	const struct site_node *leaf = node->call ? call_sites_node(b->sites, node->parent) : node;
+	enum model_callers end = leaf ? leaf->end : CALLERS_UNKNOWN;
+	const struct site_callers *callers = NULL;
+	uint32_t context = REF_NONE;
+	unsigned frames = 0;
+
+	if (node->call) {
+		HASH_FIND(hh, b->sites->callers, &node->id, sizeof(node->id), callers);
+		end = callers ? callers->end : CALLERS_UNKNOWN;
+	}
+	for (unsigned i = callers ? callers->n : 0; i-- > 0;)
+		context = add_address(b, context, node->image, callers->pc[i]);
+	for (; leaf && frames <= IOP_SITE_MAX_FRAMES; leaf = call_sites_node(b->sites, leaf->parent), frames++)
+		context = add_address(b, context, leaf->image, leaf->pc);
+	if (context != REF_NONE)
+		node->site = site_once(b, context, end);
+}
+
+/* The agent's answer tells where a chain ends, for all calls from there. */
+static void mark_ends(struct call_sites *sites)
+{
+	for (const struct site_callers *callers = sites->callers; callers; callers = callers->hh.next) {
+		const struct site_node *call = callers->n ? NULL : call_sites_node(sites, callers->id);
+		struct site_node *node = call ? call_sites_node(sites, call->parent) : NULL;
+
+		if (node && node->end == CALLERS_UNKNOWN)
+			node->end = callers->end;
+	}
+}
+
+#define FREE_ALL(head, type) do { \
+	struct type *element_, *next_; \
+	HASH_ITER(hh, head, element_, next_) { \
+		HASH_DEL(head, element_); \
+		free(element_); \
+	} \
+} while (0)
+
+int call_sites_build(struct call_sites *sites, struct model *model)
+{
+	struct build build = { .model = model, .sites = sites };
+
+	model->call_sites = sites->frames;
+	model->site_counts = sites->counts;
+	mark_ends(sites);
+	if (sites->ncode)
+		qsort(sites->code, sites->ncode, sizeof(*sites->code), by_address);
+	for (struct site_node *node = sites->nodes; node && !build.failed; node = node->hh.next)
+		build_site(&build, node);
+	model->site_string_bytes = model->string_bytes;
+	FREE_ALL(build.texts, known_text);
+	FREE_ALL(build.lines, known_line);
+	FREE_ALL(build.contexts, known_context);
+	FREE_ALL(build.known_sites, known_site);
+	return build.failed ? -ENOMEM : 0;
+}
