@@ -13,7 +13,7 @@ PRE_CREATED = 1
 
 # definitions that count their refs from 0 without a gap: kinds that share one space of refs
 DENSE = [("String",), ("IoParadigm",), ("SystemTreeNode",), ("LocationGroup",), ("Region",), ("Group",), ("Comm",), ("Attribute",),
-         ("IoRegularFile", "IoDirectory"), ("IoHandle",)]
+         ("SourceCodeLocation",), ("CallingContext",), ("IoRegularFile", "IoDirectory"), ("IoHandle",)]
 
 # (kind, field) -> kinds it must refer to, and whether it may be undefined
 REFERENCES = {
@@ -25,6 +25,8 @@ REFERENCES = {
     "LocationGroupProperty": [("group", "LocationGroup", False), ("name", "String", False)],
     "Location": [("name", "String", False), ("group", "LocationGroup", False)],
     "Region": [("name", "String", False), ("canonical", "String", False), ("description", "String", True), ("file", "String", True)],
+    "SourceCodeLocation": [("file", "String", False)],
+    "CallingContext": [("region", "Region", False), ("location", "SourceCodeLocation", True), ("parent", "CallingContext", True)],
     "Group": [("name", "String", True)],
     "Comm": [("name", "String", True), ("group", "Group", False), ("parent", "Comm", True)],
     "IoRegularFile": [("name", "String", False), ("scope", "SystemTreeNode", True)],
@@ -36,7 +38,7 @@ REFERENCES = {
 }
 # The order in which they are written; kinds of one line may be mixed.
 ORDER = [("ClockProperties",), ("String",), ("Paradigm",), ("IoParadigm",), ("SystemTreeNode", "SystemTreeNodeDomain"), ("LocationGroup", "LocationGroupProperty"),
-         ("Location",), ("Region",), ("Group",), ("Comm",), ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
+         ("Location",), ("Region",), ("SourceCodeLocation",), ("CallingContext",), ("Group",), ("Comm",), ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
          ("IoHandle", "IoPreCreatedHandleState")]
 PLACE = {kind: i for i, kinds in enumerate(ORDER) for kind in kinds}
 
@@ -70,6 +72,7 @@ class Definitions:
         self.paradigms, self.regions = table("IoParadigm"), table("Region")
         self.nodes, self.groups = table("SystemTreeNode"), table("LocationGroup")
         self.locations, self.members, self.comms = table("Location"), table("Group"), table("Comm")
+        self.contexts, self.lines = table("CallingContext"), table("SourceCodeLocation")
         self.attributes, self.files, self.handles = table("Attribute"), table("IoFile"), table("IoHandle")
 
     def text(self, ref):

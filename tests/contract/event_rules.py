@@ -33,7 +33,7 @@ class IdSet:
 
 
 PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Variable": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"),
-                        "Failed": ("Leave",), "Abandoned": ("Leave",)}
+                        "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",), "CALLING_CONTEXT": ("Enter",)}
 
 # Roles of regions, and which one an event belongs into.
 FILE_IO, FILE_IO_METADATA = 27, 38
@@ -163,8 +163,21 @@ class EventRules:
     def on_Enter(self, location, ref, time, attributes, region):
         if region not in self.d.regions:
             self.breach("ref-undefined", "Enter of location %d at %d: region %d is not defined" % (ref, time, region))
+        self.check_site(location, ref, time, attributes)
         location.stack.append(Frame(region, time))
         self.stats.call(location.group, region)
+
+    def check_site(self, location, ref, time, attributes):
+        """Where a call comes from stands on outermost calls only; a line comes with the functions on the way."""
+        for name, table in (("SOURCE_CODE_LOCATION", self.d.lines), ("CALLING_CONTEXT", self.d.contexts)):
+            if not attributes or name not in attributes:
+                continue
+            if attributes[name] not in table:
+                self.breach("ref-undefined", "Enter of location %d at %d: %s %d is not defined" % (ref, time, name, attributes[name]))
+            if location.stack:
+                self.breach("attribute", "Enter of location %d at %d has the attribute %s, but is inside of a call" % (ref, time, name))
+            if "CALLING_CONTEXT" not in attributes:
+                self.breach("attribute", "Enter of location %d at %d has a line, but no calling context" % (ref, time))
 
     def on_Leave(self, location, ref, time, attributes, region):
         if region not in self.d.regions:

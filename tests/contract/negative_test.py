@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from trace_maker import (CLOSE, COLLECTIVE, DUP, FD, MPI, NON_BLOCKING, NONE, OPEN, S, STDIN, T0, TYPE_INT32, TYPE_STRING, TYPE_UINT8,
+from trace_maker import (CLOSE, COLLECTIVE, DUP, FD, MPI, NON_BLOCKING, NONE, OPEN, S, STDIN, T0, TYPE_CALLING_CONTEXT, TYPE_INT32,
+                         TYPE_SOURCE_CODE_LOCATION, TYPE_STRING, TYPE_UINT8,
                          TYPE_UINT64, UNKNOWN, WRITE, Trace)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -226,6 +227,37 @@ def attribute_undefined(t):
 @case("attribute")
 def attribute_of_another_type(t):
     t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {1: (TYPE_UINT64, 1)}))
+
+
+@case("ref-undefined")
+def context_undefined(t):
+    t.replace(10, "Enter", WRITE, by=(10, "Enter", WRITE, {4: (TYPE_CALLING_CONTEXT, 2)}))
+
+
+@case("ref-undefined")
+def parent_of_context_undefined(t):
+    t.change("CallingContext", 1, 4, 1)
+
+
+@case("ref-dense")
+def contexts_with_a_gap(t):
+    t.change("CallingContext", 1, 1, 2)
+
+
+@case("attribute")
+def context_on_leave(t):
+    t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {4: (TYPE_CALLING_CONTEXT, 1)}))
+
+
+@case("attribute")
+def line_without_context(t):
+    t.replace(10, "Enter", WRITE, by=(10, "Enter", WRITE, {3: (TYPE_SOURCE_CODE_LOCATION, 0)}))
+
+
+@case("attribute")
+def context_inside_of_a_call(t):
+    t.insert(10, 2, "Enter", WRITE, {4: (TYPE_CALLING_CONTEXT, 1)})
+    t.insert(10, 2, "Leave", WRITE)
 
 
 @case("attribute")

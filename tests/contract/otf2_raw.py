@@ -33,6 +33,8 @@ DEFINITIONS = {
     "LocationGroupProperty": "group name type value",
     "Location": "ref name type events group",
     "Region": "ref name canonical description role paradigm flags file begin end",
+    "SourceCodeLocation": "ref file line",
+    "CallingContext": "ref region location parent",
     "Group": "ref name type paradigm flags members",
     "Comm": "ref name group parent flags",
     "IoRegularFile": "ref name scope",
@@ -64,6 +66,8 @@ EVENTS = {
 
 INTEGER_FIELDS = {1: "uint8", 2: "uint16", 3: "uint32", 4: "uint64", 5: "int8", 6: "int16", 7: "int32", 8: "int64"}
 TYPE_STRING = 11
+REFERENCE_TYPES = range(11, 26)         # values that are refs of 32 bits, but for locations
+TYPE_LOCATION = 13
 
 
 def narrow_strings(fields):
@@ -89,7 +93,8 @@ class AttributeReader:
         for i in range(count):
             ref, kind, value = _otf2.AttributeList_GetAttributeByIndex(handle, i)
             kind = plain(kind)
-            result[ref] = (kind, getattr(value, INTEGER_FIELDS.get(kind, "uint64")))
+            number = getattr(value, INTEGER_FIELDS.get(kind, "uint64"))
+            result[ref] = (kind, number & UNDEFINED_32 if kind in REFERENCE_TYPES and kind != TYPE_LOCATION else number)
         return result
 
 

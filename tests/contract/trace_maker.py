@@ -11,12 +11,14 @@ T0 = 0x1122334455667700         # a pattern that is found in the file
 
 STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
            "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno",
-           "nfs", "relative/out", "close", "node2", "IOPROBE::RANK"]
+           "nfs", "relative/out", "close", "node2", "IOPROBE::RANK", "main.c", "SOURCE_CODE_LOCATION",
+           "CALLING_CONTEXT"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
 WRITE, OPEN, CLOSE = 0, 1, 2    # regions
 STDIN, MPI, FD, DUP = 0, 1, 2, 3
 NON_BLOCKING, COLLECTIVE = 1, 2
 TYPE_UINT8, TYPE_UINT32, TYPE_UINT64, TYPE_INT32, TYPE_STRING = 1, 3, 4, 7, 11
+TYPE_SOURCE_CODE_LOCATION, TYPE_CALLING_CONTEXT = 20, 21
 
 
 class Trace:
@@ -42,6 +44,9 @@ class Trace:
             ("Region", WRITE, S["write"], S["write"], S[""], 27, 0, 0, NONE, 0, 0),
             ("Region", OPEN, S["MPI_File_open"], S["MPI_File_open"], S[""], 38, 4, 0, NONE, 0, 0),
             ("Region", CLOSE, S["close"], S["close"], S[""], 38, 0, 0, NONE, 0, 0),
+            ("SourceCodeLocation", 0, S["main.c"], 12),
+            ("CallingContext", 0, CLOSE, NONE, NONE),
+            ("CallingContext", 1, CLOSE, 0, 0),
             ("Group", 0, S[""], 4, 4, 0, [10, 11]),
             ("Group", 1, S[""], 5, 4, 0, [0, 1]),
             ("Group", 2, S[""], 6, 4, 0, []),
@@ -49,6 +54,8 @@ class Trace:
             ("Attribute", 0, S["Offset"], S[""], TYPE_UINT64),
             ("Attribute", 1, S["Abandoned"], S[""], TYPE_UINT8),
             ("Attribute", 2, S["errno"], S[""], TYPE_INT32),
+            ("Attribute", 3, S["SOURCE_CODE_LOCATION"], S[""], TYPE_SOURCE_CODE_LOCATION),
+            ("Attribute", 4, S["CALLING_CONTEXT"], S[""], TYPE_CALLING_CONTEXT),
             ("IoRegularFile", 0, S["/data/out"], 1),
             ("IoFileProperty", 0, S["Mount Point"], TYPE_STRING, S["/"]),
             ("IoFileProperty", 0, S["File system"], TYPE_STRING, S["ext4"]),
@@ -62,7 +69,7 @@ class Trace:
         self.events = {
             10: [
                 (0, "Enter", OPEN), (1, "IoCreateHandle", FD, 2, 0, 0), (2, "IoCreateHandle", MPI, 2, 0, 0), (3, "Leave", OPEN),
-                (10, "Enter", WRITE), (10, "IoOperationBegin", FD, 1, 0, 100, 1, {0: (TYPE_UINT64, 4096)}),
+                (10, "Enter", WRITE, {3: (TYPE_SOURCE_CODE_LOCATION, 0), 4: (TYPE_CALLING_CONTEXT, 1)}), (10, "IoOperationBegin", FD, 1, 0, 100, 1, {0: (TYPE_UINT64, 4096)}),
                 (11, "IoOperationComplete", FD, 100, 1), (12, "Leave", WRITE),
                 (20, "Enter", WRITE), (20, "IoOperationBegin", MPI, 1, NON_BLOCKING, 5, 2), (21, "IoOperationIssued", MPI, 2),
                 (22, "Leave", WRITE),
@@ -164,8 +171,9 @@ class Trace:
         attributes = _otf2.AttributeList_New()
         if args and isinstance(args[-1], dict):
             for ref, (value_type, value) in args.pop().items():
-                add = {TYPE_UINT8: _otf2.AttributeList_AddUint8, TYPE_INT32: _otf2.AttributeList_AddInt32}.get(
-                    value_type, _otf2.AttributeList_AddUint64)
+                add = {TYPE_UINT8: _otf2.AttributeList_AddUint8, TYPE_INT32: _otf2.AttributeList_AddInt32,
+                       TYPE_SOURCE_CODE_LOCATION: _otf2.AttributeList_AddSourceCodeLocationRef,
+                       TYPE_CALLING_CONTEXT: _otf2.AttributeList_AddCallingContextRef}.get(value_type, _otf2.AttributeList_AddUint64)
                 add(attributes, ref, value)
         getattr(_otf2, "EvtWriter_" + kind)(writer, attributes, T0 + time, *args)
         _otf2.AttributeList_Delete(attributes)

@@ -190,7 +190,6 @@ static void define_locations(struct writing *w)
 
 static void define_regions(struct writing *w)
 {
-	OTF2_StringRef empty = string(w, "");
 	uint32_t next = 0;
 
 	for (size_t n = 0; n < w->m->nnodes; n++)
@@ -200,7 +199,38 @@ static void define_regions(struct writing *w)
 			if (w->m->maps[n].regions[i] != next)
 				continue;
 			DEFINE(w, Region, next, text(w, n, r->name), text(w, n, r->canonical), text(w, n, r->description), r->role,
-			       r->paradigm, OTF2_REGION_FLAG_NONE, empty, 0, 0);
+			       r->paradigm, OTF2_REGION_FLAG_NONE, text(w, n, r->file), 0, 0);
+			next++;
+		}
+}
+
+static void define_lines(struct writing *w)
+{
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].lines.n; i++)
+			if (w->m->maps[n].lines[i] == next) {
+				DEFINE(w, SourceCodeLocation, next, text(w, n, w->m->nodes[n].lines.v[i].file),
+				       w->m->nodes[n].lines.v[i].line);
+				next++;
+			}
+}
+
+static void define_contexts(struct writing *w)
+{
+	uint32_t next = 0;
+
+	for (size_t n = 0; n < w->m->nnodes; n++)
+		for (size_t i = 0; i < w->m->nodes[n].contexts.n; i++) {
+			const struct node_context *c = &w->m->nodes[n].contexts.v[i];
+			const struct node_map *map = &w->m->maps[n];
+
+			if (map->contexts[i] != next)
+				continue;
+			DEFINE(w, CallingContext, next, map->regions[c->region],
+			       c->line == REF_NONE ? OTF2_UNDEFINED_SOURCE_CODE_LOCATION : map->lines[c->line],
+			       c->parent == REF_NONE ? OTF2_UNDEFINED_CALLING_CONTEXT : map->contexts[c->parent]);
 			next++;
 		}
 }
@@ -337,6 +367,8 @@ static void define_all(struct writing *w)
 	define_groups(w);
 	define_locations(w);
 	define_regions(w);
+	define_lines(w);
+	define_contexts(w);
 	define_comms(w);
 	define_attributes(w);
 	define_files(w);

@@ -10,7 +10,7 @@
 
 #include "model/build.h"
 
-#define INDEX_WORDS 4
+#define INDEX_WORDS 5
 struct index_key { uint32_t v[INDEX_WORDS]; };  /* unused ones 0 */
 
 struct index_entry;

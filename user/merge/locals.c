@@ -121,6 +121,8 @@ static OTF2_ErrorCode write_maps(OTF2_DefWriter *writer, const struct node *node
 	const struct { OTF2_MappingType type; const uint32_t *refs; size_t n; } tables[] = {
 		{ OTF2_MAPPING_STRING, map->strings, node->strings.n },   /* of attributes */
 		{ OTF2_MAPPING_REGION, map->regions, node->regions.n },
+		{ OTF2_MAPPING_SOURCE_CODE_LOCATION, map->lines, node->lines.n },
+		{ OTF2_MAPPING_CALLING_CONTEXT, map->contexts, node->contexts.n },
 		{ OTF2_MAPPING_ATTRIBUTE, map->attributes, node->attributes.n },
 		{ OTF2_MAPPING_COMM, map->comms, node->comms.n }, { OTF2_MAPPING_IO_FILE, map->files, node->files.n },
 		{ OTF2_MAPPING_IO_HANDLE, map->handles, node->handles.n },

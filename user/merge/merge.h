@@ -17,7 +17,7 @@
 /* From a node's refs to those of the merged archive. Where the merged archive has no such thing yet, the ref is the next free
  * one: whoever walks over the nodes in their order defines what is new and passes over what is not. */
 struct node_map {
-	uint32_t *strings, *regions, *attributes, *groups, *comms, *files, *handles;
+	uint32_t *strings, *regions, *lines, *contexts, *attributes, *groups, *comms, *files, *handles;
 	bool *fileless;                 /* of handles: opened together, but on files of several nodes */
 	int64_t offset_start_ns, offset_end_ns;         /* to add to the node's times when its recording began and ended */
 };
@@ -54,7 +54,7 @@ struct merge {
 	MODEL_ARRAY(struct merged_group, groups);       /* by ref: ranks by launch and rank, then the others */
 	uint32_t nranks;
 	uint32_t unordered_comms;               /* over several nodes, not a world: whose order is not known */
-	uint32_t nregions, nattributes, nfiles, nhandles;
+	uint32_t nregions, nlines, ncontexts, nattributes, nfiles, nhandles;
 	uint32_t shared_files, node_files, unknown_files;       /* definitions by scope */
 	uint64_t joined_files;                  /* definitions of nodes that became one with another node's */
 	uint32_t joined_handles;                /* collective handles of several nodes */

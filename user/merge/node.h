@@ -17,7 +17,9 @@ struct node_paradigm { uint32_t identification, name, version; bool parallel, os
 /* rank and size -1: no rank, unknown. master: the location that stands for a rank in communicators. */
 struct node_group { uint32_t name, launch, master; int64_t rank, launch_size; };
 struct node_location { uint64_t id, events; uint32_t name, group; };
-struct node_region { uint32_t name, canonical, description, role, paradigm; };
+struct node_region { uint32_t name, canonical, description, role, paradigm, file; };
+struct node_line { uint32_t file, line; };              /* of source code */
+struct node_context { uint32_t region, line, parent; }; /* line and parent: REF_NONE; parent: always a smaller ref */
 struct node_attribute { uint32_t name, description, type; };
 struct node_file { uint32_t name, mount_point, mount_source, fs_type; enum model_scope scope; bool directory; };
 struct node_handle { uint32_t name, file, paradigm, comm, parent; bool precreated; uint8_t pre_mode; uint32_t pre_status_flags; };
@@ -59,6 +61,7 @@ struct node_head {
 #define NODE_ARRAYS(X) \
 	X(char, text) X(uint32_t, strings) X(struct node_paradigm, paradigms) X(struct node_group, groups) \
 	X(struct node_location, locations) X(struct node_region, regions) X(struct node_attribute, attributes) \
+	X(struct node_line, lines) X(struct node_context, contexts) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
 	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts)
 

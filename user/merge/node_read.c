@@ -165,8 +165,28 @@ ON(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OT
 	struct reading *r = data;
 	struct node_region *region = NEXT(r->node->regions, ref);
 
-	(void)flags, (void)file, (void)begin, (void)end;
-	*region = (struct node_region){ name, canonical, description, role, paradigm };
+	(void)flags, (void)begin, (void)end;
+	*region = (struct node_region){ name, canonical, description, role, paradigm, file };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(line, OTF2_SourceCodeLocationRef ref, OTF2_StringRef file, uint32_t number)
+{
+	struct reading *r = data;
+	struct node_line *line = NEXT(r->node->lines, ref);
+
+	*line = (struct node_line){ file, number };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
+ON(context, OTF2_CallingContextRef ref, OTF2_RegionRef region, OTF2_SourceCodeLocationRef line, OTF2_CallingContextRef parent)
+{
+	struct reading *r = data;
+	struct node_context *c = NEXT(r->node->contexts, ref);
+
+	*c = (struct node_context){ region, undefined_to_none(line), undefined_to_none(parent) };
+	if (region >= r->node->regions.n || (c->line != REF_NONE && line >= r->node->lines.n) || (c->parent != REF_NONE && parent >= ref))
+		return STOP(r, "a calling context refers to what is not defined before it");
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -284,6 +304,8 @@ static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
 	SET(LocationGroupProperty, group_property);
 	SET(Location, location);
 	SET(Region, region);
+	SET(SourceCodeLocation, line);
+	SET(CallingContext, context);
 	SET(Group, members);
 	SET(Comm, comm);
 	SET(Attribute, attribute);

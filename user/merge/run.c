@@ -203,6 +203,8 @@ static void map_deinit(struct node_map *map)
 {
 	free(map->strings);
 	free(map->regions);
+	free(map->lines);
+	free(map->contexts);
 	free(map->attributes);
 	free(map->groups);
 	free(map->comms);

@@ -27,7 +27,7 @@ static int map_init(struct node_map *map, const struct node *node)
 	struct { uint32_t **v; size_t n; } arrays[] = {
 		{ &map->strings, node->strings.n }, { &map->regions, node->regions.n }, { &map->attributes, node->attributes.n },
 		{ &map->groups, node->groups.n }, { &map->comms, node->comms.n }, { &map->files, node->files.n },
-		{ &map->handles, node->handles.n },
+		{ &map->handles, node->handles.n }, { &map->lines, node->lines.n }, { &map->contexts, node->contexts.n },
 	};
 
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
@@ -72,9 +72,40 @@ static int unify_regions(struct merge *m, struct index *index, size_t n)
 	for (size_t i = 0; i < node->regions.n && !ret; i++) {
 		const struct node_region *r = &node->regions.v[i];
 		struct index_key key = { { text_of(map, node, r->name), text_of(map, node, r->description), r->role,
-					   r->paradigm } };
+					   r->paradigm, text_of(map, node, r->file) } };
 
 		ret = assign(m, index, key, &m->nregions, &map->regions[i]);
+	}
+	return ret;
+}
+
+static int unify_lines(struct merge *m, struct index *index, size_t n)
+{
+	const struct node *node = &m->nodes[n];
+	struct node_map *map = &m->maps[n];
+	int ret = 0;
+
+	for (size_t i = 0; i < node->lines.n && !ret; i++) {
+		struct index_key key = { { text_of(map, node, node->lines.v[i].file), node->lines.v[i].line } };
+
+		ret = assign(m, index, key, &m->nlines, &map->lines[i]);
+	}
+	return ret;
+}
+
+/* A parent has its ref before its children. */
+static int unify_contexts(struct merge *m, struct index *index, size_t n)
+{
+	const struct node *node = &m->nodes[n];
+	struct node_map *map = &m->maps[n];
+	int ret = 0;
+
+	for (size_t i = 0; i < node->contexts.n && !ret; i++) {
+		const struct node_context *c = &node->contexts.v[i];
+		struct index_key key = { { map->regions[c->region], c->line == REF_NONE ? REF_NONE : map->lines[c->line],
+					   c->parent == REF_NONE ? REF_NONE : map->contexts[c->parent] } };
+
+		ret = assign(m, index, key, &m->ncontexts, &map->contexts[i]);
 	}
 	return ret;
 }
@@ -368,7 +399,7 @@ static int unify_files(struct merge *m, struct index *index, size_t n)
 
 int unify(struct merge *m)
 {
-	struct index regions = { 0 }, attributes = { 0 }, files = { 0 };
+	struct index regions = { 0 }, lines = { 0 }, contexts = { 0 }, attributes = { 0 }, files = { 0 };
 	int ret = 0;
 
 	m->maps = calloc(m->nnodes, sizeof(*m->maps));
@@ -378,10 +409,14 @@ int unify(struct merge *m)
 		ret = map_init(&m->maps[i], &m->nodes[i]) ? out_of_memory(m) : check_paradigms(m, i);
 		ret = ret ? ret : unify_strings(m, i);
 		ret = ret ? ret : unify_regions(m, &regions, i);
+		ret = ret ? ret : unify_lines(m, &lines, i);
+		ret = ret ? ret : unify_contexts(m, &contexts, i);
 		ret = ret ? ret : unify_attributes(m, &attributes, i);
 		ret = ret ? ret : unify_files(m, &files, i);
 	}
 	index_deinit(&regions);
+	index_deinit(&lines);
+	index_deinit(&contexts);
 	index_deinit(&attributes);
 	index_deinit(&files);
 	ret = ret ? ret : unify_groups(m);
