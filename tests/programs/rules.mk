@@ -47,6 +47,9 @@ HDF5_LIBS = $(shell $(HDF5_PC) $(PKG_CONFIG) --libs $$pc)
 MPICC ?= $(firstword $(shell command -v mpicc || ls /usr/lib64/openmpi/bin/mpicc 2>/dev/null) mpicc)
 MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpif90 2>/dev/null) mpif90)
 
+PROGRAMS += $(addprefix $(P)/,call_sites call_sites_nopie call_sites_static call_sites_bare call_sites_cxx libsites_first.so libsites_second.so)
+PROGRAMS += $(if $(shell command -v gfortran),$(P)/call_sites_fortran)
+
 .PHONY: programs
 programs: $(PROGRAMS)	## the golden programs of tests/programs
 
@@ -80,6 +83,44 @@ $(addprefix $(P)/,$(CXX_PROGRAMS)): $(P)/%: tests/programs/%.cc tests/programs/n
 	$(say) CXX $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -o $@ $< $(NEST) -lpthread
+
+# Without optimisation of calls into jumps: a function that jumps is not on the stack. bare: no unwind information at all.
+SITES_CFLAGS := $(PROGRAM_CFLAGS) -fno-optimize-sibling-calls
+
+$(P)/call_sites: tests/programs/call_sites.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SITES_CFLAGS) -o $@ $< -ldl -lpthread
+
+$(P)/call_sites_nopie: tests/programs/call_sites.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SITES_CFLAGS) -fno-pie -no-pie -o $@ $< -ldl -lpthread
+
+$(P)/call_sites_static: tests/programs/call_sites.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SITES_CFLAGS) -static -w -o $@ $< -ldl -lpthread
+
+$(P)/call_sites_bare: tests/programs/call_sites.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SITES_CFLAGS) -g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -o $@ $< -ldl -lpthread
+
+$(P)/call_sites_cxx: tests/programs/call_sites.cc
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -fno-optimize-sibling-calls -o $@ $<
+
+$(P)/call_sites_fortran: tests/programs/call_sites.f90
+	$(say) FC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)gfortran -O2 -g -fno-optimize-sibling-calls -J $(@D) -o $@ $<
+
+$(P)/libsites_first.so $(P)/libsites_second.so: $(P)/libsites_%.so: tests/programs/call_sites_library.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SITES_CFLAGS) $(if $(filter second,$*),-DSECOND) -fPIC -shared -o $@ $<
 
 # The unwinder inside the program itself, not in libgcc_s.
 $(P)/exceptions_static: tests/programs/exceptions.cc tests/programs/nest.h $(P)/libnest.so

@@ -1,0 +1,202 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# From which lines calls come (--call-sites): exact chains of functions and lines, whatever the program is built and run like.
+# How many calls come before the callers are known depends on the machine; those that are known must be right, and all are counted.
+. "$(dirname "$0")/../lib/e2e.sh"
+SOURCES=$TESTS/programs
+
+# sites NAME SOURCE COUNT CHAIN...: as in tests/lib/call_sites.py.
+sites() {
+	local name=$1 text
+	shift
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/call_sites.py" "$TMP/$name/trace/summary.json" "$SOURCES/$1" "${@:2}" 2>&1) &&
+		{ ok "$name, sites"; return 0; }
+	not_ok "$name, sites" "$text"
+}
+
+# chains ROUNDS [TAIL]: sets CHAINS to those of a number of rounds.
+chains() {
+	CHAINS+=("$((100 * $1)) put_one@write write_field@field outer@first a_round@outer $2"
+		"$((200 * $1)) put_one@write write_field@field outer@second a_round@outer $2"
+		"$((50 * $1)) put_one@write with_vla@vla outer@third a_round@outer $2"
+		"$((25 * $1)) put_one@write write_field@field aligned@aligned outer@fourth a_round@outer $2"
+		"$1 put_one@write write_field@field a_round@once $2")
+}
+
+# round NAME PROGRAM MODE ROUNDS TAIL: of call_sites.c, with all frames.
+round() {
+	local dir
+	dir=$(fresh "$1")
+	record "$1" --call-sites=16 -- "$P/$2" "$dir/data/out" "$3"
+	[ "$STATUS" = 0 ] || { not_ok "$1" "exit status $STATUS: $(said "$dir")"; return; }
+	CHAINS=()
+	chains "$4" "$5"
+	sites "$1" call_sites.c $((376 * $4)) "${CHAINS[@]}"
+	contract "$1"
+}
+
+round plain call_sites plain 4 'rounds@round main@main'
+round nopie call_sites_nopie plain 4 'rounds@round main@main'
+round static call_sites_static plain 4 'rounds@round main@main'
+round fork call_sites fork 16 'rounds@round in_thread run_children main'
+round thread call_sites thread 4 'rounds@round in_thread'
+round signal call_sites signal 4 'rounds@round on_signal'
+
+# exec renews all: the second program has other addresses.
+exec_in_place() {
+	local dir
+	dir=$(fresh exec)
+	record exec --call-sites=16 -- "$P/call_sites" "$dir/data/out" exec
+	CHAINS=()
+	chains 4 'rounds@round main@main'
+	chains 4 'rounds@round main@exec'
+	sites exec call_sites.c $((376 * 8)) "${CHAINS[@]}"
+	contract exec
+}
+
+# The file that ran is gone, and another one of its name must not be read.
+unlinked() {
+	local dir
+	dir=$(fresh unlink)
+	cp "$P/call_sites" "$dir/data/program"
+	record unlink --call-sites=16 -- "$dir/data/program" "$dir/data/out" unlink
+	CHAINS=()
+	chains 4 'rounds@round main@main'
+	sites unlink call_sites.c $((376 * 4)) "${CHAINS[@]}"
+}
+
+# Without debug information: its functions. With a separate file of it, by name: its lines.
+stripped() {
+	local dir text
+	have strip && have objcopy || { skip stripped "binutils are not installed"; return; }
+	dir=$(fresh stripped)
+	cp "$P/call_sites" "$dir/data/program"
+	strip --strip-debug "$dir/data/program"
+	record stripped --call-sites -- "$dir/data/program" "$dir/data/out" plain
+	text=$("$PYTHON" - "$dir/trace/summary.json" <<'END'
+import json, sys
+sites = json.load(open(sys.argv[1]))["call_sites"]["sites"]
+# put_one is inlined: only debug information knows of it
+rows = [s for s in sites if s["bytes_written"]]
+own = [[f["function"] for f in s["frames"] if f["application"]] for s in rows]
+if sum(s["calls"] for s in rows) != 1504:
+    print("%d calls" % sum(s["calls"] for s in rows))
+if any(f and f[0] not in ("write_field", "with_vla") for f in own) or any(not f and s["callers"] != "unknown" for f, s in zip(own, rows)):
+    print(own)
+if any(f["line"] for s in rows for f in s["frames"] if f["application"]):
+    print("lines without debug information")
+END
+)
+	verdict "stripped, functions" "$text"
+	dir=$(fresh debuglink)
+	cp "$P/call_sites" "$dir/data/program"
+	(cd "$dir/data" && objcopy --only-keep-debug program program.debug && strip program && objcopy --add-gnu-debuglink=program.debug program)
+	record debuglink --call-sites=16 -- "$dir/data/program" "$dir/data/out" plain
+	CHAINS=()
+	chains 4 'rounds@round main@main'
+	sites debuglink call_sites.c $((376 * 4)) "${CHAINS[@]}"
+	dir=$(fresh offsets)
+	cp "$P/call_sites" "$dir/data/program"
+	strip "$dir/data/program"
+	record offsets --call-sites -- "$dir/data/program" "$dir/data/out" plain
+	text=$("$PYTHON" "$TESTS/lib/call_site_offsets.py" "$dir/trace/summary.json" "$P/call_sites" 1504 write_field with_vla 2>&1)
+	verdict "offsets, of the functions" "$text"
+}
+
+# Libraries that come and go at the same addresses are never taken for each other.
+libraries() {
+	local dir text
+	dir=$(fresh dlopen)
+	record dlopen --call-sites=16 -- "$P/call_sites" "$dir/data/out" dlopen "$P/libsites_first.so" "$P/libsites_second.so"
+	text=$("$PYTHON" - "$dir/trace/summary.json" <<'END'
+import json, sys
+calls = {}
+for site in json.load(open(sys.argv[1]))["call_sites"]["sites"]:
+    function = next((f["function"] for f in site["frames"] if f["application"]), None)
+    if site["bytes_written"] and (function or site["callers"] == "unknown"):
+        calls[function] = calls.get(function, 0) + site["calls"]
+wrong = {f: n for f, n in calls.items() if f not in ("first_library", "second_library", None)}
+if wrong or any(calls.get(f, 0) > 50 for f in ("first_library", "second_library")) or sum(calls.values()) != 100:
+    print(calls)
+END
+)
+	verdict "dlopen, sites" "$text"
+}
+
+# No unwind information: a chain that ends, and says so.
+bare() {
+	local dir text
+	dir=$(fresh bare)
+	record bare --call-sites -- "$P/call_sites_bare" "$dir/data/out" plain
+	text=$("$PYTHON" - "$dir/trace/summary.json" <<'END'
+import json, sys
+sites = [s for s in json.load(open(sys.argv[1]))["call_sites"]["sites"] if s["bytes_written"]]
+rows = [s for s in sites if s["callers"] == "truncated"]
+if any(len([f for f in s["frames"] if f["application"]]) != 1 for s in rows) or sum(s["calls"] for s in sites) != 1504 or any(s["callers"] == "whole" for s in sites):
+    print([(s["calls"], s["callers"], [f["function"] for f in s["frames"]]) for s in sites])
+END
+)
+	verdict "bare, truncated" "$text"
+}
+
+# The agent is stopped while the program runs: its calls are counted, and nothing is made up.
+agent_stopped() {
+	local dir recorder
+	dir=$(fresh agent_stopped)
+	"$IOPROBE" -o "$dir/trace" --call-sites=16 -- sh -c "touch $dir/data/go; while [ -e $dir/data/go ]; do :; done; $P/call_sites $dir/data/out plain; \
+touch $dir/data/done" >"$dir/out" 2>"$dir/err" </dev/null &
+	recorder=$!
+	wait_for_file "$dir/data/go" || not_ok agent_stopped "the program did not start: $(said "$dir")"
+	kill -STOP $recorder
+	rm "$dir/data/go"
+	wait_for_file "$dir/data/done" 60
+	kill -CONT $recorder
+	wait $recorder
+	verdict "agent_stopped, calls" "$("$PYTHON" - "$dir/trace/summary.json" <<'END'
+import json, sys
+summary = json.load(open(sys.argv[1]))
+sites = [s for s in summary["call_sites"]["sites"] if s["bytes_written"] == 4 * s["calls"]]
+if sum(s["calls"] for s in sites) != 1504 and not summary["records_lost"]:
+    print(sum(s["calls"] for s in sites))
+END
+)"
+}
+
+exec_in_place
+unlinked
+stripped
+libraries
+bare
+agent_stopped
+
+cxx() {
+	local dir
+	dir=$(fresh cxx)
+	record cxx --call-sites=16 -- "$P/call_sites_cxx" "$dir/data/out"
+	sites cxx call_sites.cc 480 '200 PlotFile<double>::write@write dump@dump main@first' \
+		'280 PlotFile<double>::write@write dump@dump operator()@lambda main@second'
+	contract cxx
+}
+cxx
+
+fortran() {
+	local dir
+	[ -e "$P/call_sites_fortran" ] || { skip fortran "gfortran is not installed"; return; }
+	dir=$(fresh fortran)
+	record fortran --call-sites=16 -- "$P/call_sites_fortran" "$dir/data/out"
+	[ "$STATUS" = 0 ] || not_ok fortran "exit status $STATUS: $(said "$dir")"
+	sites fortran call_sites.f90 400 '160 writer::write_field@flush MAIN__@first main' '240 writer::write_field@flush MAIN__@second main'
+	contract fortran
+}
+fortran
+
+# Nothing of it without the option.
+off() {
+	local dir
+	dir=$(fresh off)
+	record off -- "$P/call_sites" "$dir/data/out" plain
+	verdict "off" "$("$PYTHON" -c "import json, sys; s = json.load(open(sys.argv[1])); s['call_sites'] is None or print(s['call_sites'])" \
+		"$dir/trace/summary.json" 2>&1)"
+	contract off
+}
+off
