@@ -43,6 +43,12 @@ else
 	skip foreign "python3-otf2: $(tail -n 1 "$foreign/err")"
 fi
 
+# Two runs of one program: the one with small writes has the finding.
+fresh large >/dev/null
+record large -- "$P/planted_posix" small_writes good "$TMP/large/data"
+limited 60 "$IOPROBE" diff "$hostile/plain" "$TMP/large/trace" >"$hostile/diff" 2>&1
+verdict diff "$(grep -q '^gone  P06' "$hostile/diff" && grep -q '^small.dat ' "$hostile/diff" || tail -n 5 "$hostile/diff")"
+
 # Root reads a user's archive as that user; without root it is as good.
 if id nobody >/dev/null 2>&1; then
 	cp -r "$hostile/plain" "$foreign/user" && chown -R nobody "$foreign/user" && chmod 700 "$foreign/user"

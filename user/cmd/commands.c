@@ -13,6 +13,7 @@ const struct cli_command *const cli_commands[] = {
 	&command_recover,
 	&command_merge,
 	&command_report,
+	&command_diff,
 	&command_serve,
 	&command_job,
 	NULL

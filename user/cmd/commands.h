@@ -13,6 +13,7 @@ extern const struct cli_command command_probes;
 extern const struct cli_command command_recover;
 extern const struct cli_command command_merge;
 extern const struct cli_command command_report;
+extern const struct cli_command command_diff;
 extern const struct cli_command command_serve;
 extern const struct cli_command command_job;
 

@@ -5,35 +5,30 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/trace_argument.h"
 #include "privilege/identity.h"
 #include "privilege/worker.h"
 #include "report/report.h"
 
-#define ANCHOR "traces.otf2"
-#define MAX_WORKERS 64
 #define MAX_THRESHOLDS_FILE (1 << 20)
 #define STATUS_FOUND 1
 
 enum { OPT_FORMAT = 256, OPT_ALL, OPT_EXPLAIN, OPT_FAIL_ON, OPT_THRESHOLDS, OPT_FILE, OPT_RANK, OPT_FROM, OPT_TO };
 
 struct command {
-	const char *archive, *output, *explain, *thresholds_file;
+	struct trace_argument archive;
+	const char *output, *explain, *thresholds_file;
 	const struct report_format *format;
 	enum severity fail_on;
 	bool fails;
 	struct report_options report;
 	struct facts_filter filter;
 	struct thresholds thresholds;
-	char dir[4096], anchor[256];
-	unsigned workers;
 };
 
 /* ---- command line ---- */
@@ -83,28 +78,6 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	}
 }
 
-/* The directory, and the anchor file in it. Returns 0, or -errno with one line in err. */
-static int locate(struct command *c, char *err, size_t err_len)
-{
-	char copy[4096];
-	struct stat st;
-
-	if (strlen(c->archive) >= sizeof(copy) || stat(c->archive, &st)) {
-		snprintf(err, err_len, "%s: cannot open it: %s", c->archive, strlen(c->archive) >= sizeof(copy) ? "name too long" : strerror(errno));
-		return -ENOENT;
-	}
-	if (S_ISDIR(st.st_mode)) {
-		snprintf(c->dir, sizeof(c->dir), "%s", c->archive);
-		snprintf(c->anchor, sizeof(c->anchor), ANCHOR);
-		return 0;
-	}
-	snprintf(copy, sizeof(copy), "%s", c->archive);
-	snprintf(c->anchor, sizeof(c->anchor), "%s", basename(copy));
-	snprintf(copy, sizeof(copy), "%s", c->archive);
-	snprintf(c->dir, sizeof(c->dir), "%s", dirname(copy));
-	return 0;
-}
-
 static int read_thresholds(struct command *c, char *err, size_t err_len)
 {
 	FILE *in = fopen(c->thresholds_file, "re");
@@ -134,10 +107,10 @@ static int run(void *arg, FILE *text, char *err, size_t err_len)
 	struct trace trace;
 	struct facts facts;
 	char found = 'n';
-	int ret = trace_open(&trace, c->archive, c->anchor, err, err_len);
+	int ret = trace_open(&trace, c->archive.name, c->archive.anchor, err, err_len);
 
 	if (!ret)
-		ret = facts_read(&facts, &trace, &c->filter, c->workers, err, err_len);
+		ret = facts_read(&facts, &trace, &c->filter, trace_argument_workers(), err, err_len);
 	if (!ret)
 		ret = analysis_run(&a, &facts, err, err_len);
 	for (size_t i = 0; i < a.findings.n && !ret; i++)
@@ -147,21 +120,9 @@ static int run(void *arg, FILE *text, char *err, size_t err_len)
 		fputc(found, text);
 		ret = c->format->write(text, &a, &c->report);
 		if (ret)
-			snprintf(err, err_len, "%s: cannot write the report: %s", c->archive, strerror(-ret));
+			snprintf(err, err_len, "%s: cannot write the report: %s", c->archive.name, strerror(-ret));
 	}
 	return ret;     /* the process ends here: nothing is freed */
-}
-
-/* Root reads an archive as the user who called sudo, else as its owner. */
-static int identity_for(struct identity *who, int dir, char *err, size_t err_len)
-{
-	struct stat st;
-	int ret = identity_caller(who, err, err_len);
-
-	if (ret || who->uid || fstat(dir, &st) || !st.st_uid)
-		return ret;
-	identity_deinit(who);
-	return identity_user(who, st.st_uid, st.st_gid);
 }
 
 static int write_output(const struct command *c, const struct identity *caller, const char *text, size_t len)
@@ -193,22 +154,17 @@ static int report(struct command *c, char *err, size_t err_len)
 	struct worker worker = { .dir = -1, .what = "reading the archive", .run = run, .arg = c, .threads = true };
 	char *text = NULL;
 	size_t len = 0;
-	int ret = locate(c, err, err_len);
+	int ret = trace_argument_locate(&c->archive, err, err_len);
 
-	if (ret)
-		return ret;
-	worker.dir = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (worker.dir < 0) {
-		snprintf(err, err_len, "%s: cannot open it: %s", c->dir, strerror(errno));
-		return -errno;
-	}
-	ret = identity_for(&who, worker.dir, err, err_len);
+	if (!ret)
+		ret = trace_argument_open(&c->archive, &worker.dir, &who, err, err_len);
 	if (!ret)
 		ret = identity_caller(&caller, err, err_len);
 	worker.who = &who;
 	if (!ret)
 		ret = worker_run(&worker, &text, &len, err, err_len);
-	close(worker.dir);
+	if (worker.dir >= 0)
+		close(worker.dir);
 	if (!ret && len)
 		ret = write_output(c, &caller, text + 1, len - 1) ? -EIO : c->fails && text[0] == 'y' ? STATUS_FOUND : 0;
 	free(text);
@@ -227,9 +183,7 @@ static int explain(const struct command *c)
 
 static int run_report(struct cli *cli)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct command c = { .format = &report_formats[0], .fail_on = SEVERITY_HIGH, .filter = { NULL, -1, 0, UINT64_MAX },
-			     .workers = cpus < 1 ? 1 : cpus > MAX_WORKERS ? MAX_WORKERS : cpus };
+	struct command c = { .format = &report_formats[0], .fail_on = SEVERITY_HIGH, .filter = { NULL, -1, 0, UINT64_MAX } };
 	char err[4800] = "";
 	int ret;
 
@@ -239,7 +193,7 @@ static int run_report(struct cli *cli)
 		return explain(&c);
 	if (cli->noperands != 1)
 		cli_error(cli, "one archive is expected: a directory with traces.otf2, or an .otf2 file");
-	c.archive = cli->operands[0];
+	c.archive.name = cli->operands[0];
 	c.report.color = isatty(STDOUT_FILENO) && !c.output && !getenv("NO_COLOR");
 	ret = c.thresholds_file ? read_thresholds(&c, err, sizeof(err)) : 0;
 	if (!ret)

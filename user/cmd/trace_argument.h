@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * An archive named on the command line: where it is, and whose rights it is read with.
+ */
+#ifndef IOPROBE_CMD_TRACE_ARGUMENT_H
+#define IOPROBE_CMD_TRACE_ARGUMENT_H
+
+#include <stddef.h>
+
+#include "privilege/identity.h"
+
+struct trace_argument {
+	const char *name;               /* as given: a directory, or the anchor file */
+	char dir[4096], anchor[256];    /* absolute directory, and the file in it */
+};
+
+/* Fills in dir and anchor. Returns 0, or -errno with one line in err. */
+int trace_argument_locate(struct trace_argument *argument, char *err, size_t err_len);
+
+/* Opens the directory. *who: the user who called sudo; for root the archive's owner; else the caller. Returns 0, or -errno with one line
+ * in err; *dir is -1 then. */
+int trace_argument_open(const struct trace_argument *argument, int *dir, struct identity *who, char *err, size_t err_len);
+
+unsigned trace_argument_workers(void);  /* threads to read with */
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Two runs side by side: layers, files, findings.
+ */
+#include "report/diff.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/words.h"
+#include "report/escape.h"
+#include "report/facts.h"
+
+#define MAX_FILES 2000
+#define SHOWN_FILES 15
+
+static void change(FILE *out, double before, double after)
+{
+	if (before == after)
+		fprintf(out, " %9s", "same");
+	else if (before <= 0)
+		fprintf(out, " %9s", "new");
+	else if (after <= 0)
+		fprintf(out, " %9s", "gone");
+	else if (after / before < 10)
+		fprintf(out, " %+8.0f%%", 100 * (after / before - 1));
+	else
+		fprintf(out, " %8.0fx", after / before);
+}
+
+static void run_line(FILE *out, const char *label, const struct analysis *a)
+{
+	char name[120], complete[640], io[24];
+
+	escape_terminal(name, sizeof(name), a->trace->dir, 50);
+	report_completeness(a, complete, sizeof(complete));
+	words_seconds(io, sizeof(io), a->worst == TRACE_NONE ? 0 : a->facts->locations[a->worst].io_ns);
+	fprintf(out, "%s  %s: %" PRIu64 " ranks, I/O time of the worst %s\n   %s\n", label, name, a->facts->nranks, io, complete);
+}
+
+static void layers(FILE *out, const struct analysis *a, const struct analysis *b)
+{
+	fprintf(out, "\n%-9s %10s %10s %9s %10s %10s %9s %10s %10s %9s\n", "layer", "calls A", "calls B", "", "bytes A", "bytes B", "", "time A", "time B", "");
+	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
+		struct report_layer x, y;
+		char bytes[2][24], time[2][24];
+
+		if (!report_layer(a, l, &x) + !report_layer(b, l, &y) == 2)
+			continue;
+		words_bytes(bytes[0], sizeof(bytes[0]), x.bytes[0] + x.bytes[1]);
+		words_bytes(bytes[1], sizeof(bytes[1]), y.bytes[0] + y.bytes[1]);
+		words_seconds(time[0], sizeof(time[0]), x.ns);
+		words_seconds(time[1], sizeof(time[1]), y.ns);
+		fprintf(out, "%-9s %10" PRIu64 " %10" PRIu64, trace_layer_name(l), x.calls, y.calls);
+		change(out, x.calls, y.calls);
+		fprintf(out, " %10s %10s", bytes[0], bytes[1]);
+		change(out, x.bytes[0] + x.bytes[1], y.bytes[0] + y.bytes[1]);
+		fprintf(out, " %10s %10s", time[0], time[1]);
+		change(out, x.ns, y.ns);
+		fputc('\n', out);
+	}
+}
+
+/* ---- files, by their last component: runs write to directories of their own ---- */
+
+struct file_pair { const char *name; const struct report_file *of[2]; uint64_t distance; };
+
+static const char *last_component(const struct analysis *a, const struct report_file *f)
+{
+	const char *name = file_name(a, f->file), *slash = strrchr(name, '/');
+
+	return slash && slash[1] ? slash + 1 : name;
+}
+
+static int farthest(const void *a, const void *b)
+{
+	const struct file_pair *x = a, *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance > y->distance ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static size_t pair_files(const struct analysis *const a[2], struct report_file *const files[2], const size_t n[2], struct file_pair *pairs)
+{
+	size_t np = 0;
+
+	for (size_t i = 0; i < n[0]; i++)
+		pairs[np++] = (struct file_pair){ last_component(a[0], &files[0][i]), { &files[0][i], NULL }, files[0][i].ns };
+	for (size_t i = 0; i < n[1]; i++) {
+		const char *name = last_component(a[1], &files[1][i]);
+		size_t p = 0;
+
+		while (p < n[0] && (pairs[p].of[1] || strcmp(pairs[p].name, name)))
+			p++;
+		if (p == n[0])
+			p = np++, pairs[p] = (struct file_pair){ .name = name };
+		pairs[p].of[1] = &files[1][i];
+	}
+	for (size_t i = 0; i < np; i++) {
+		uint64_t x = pairs[i].of[0] ? pairs[i].of[0]->ns : 0, y = pairs[i].of[1] ? pairs[i].of[1]->ns : 0;
+
+		pairs[i].distance = x > y ? x - y : y - x;
+	}
+	qsort(pairs, np, sizeof(*pairs), farthest);
+	return np;
+}
+
+static void file_lines(FILE *out, const struct file_pair *pairs, size_t n)
+{
+	fprintf(out, "\n%-40s %10s %10s %9s %10s %10s %9s\n", "data file (by name)", "bytes A", "bytes B", "", "time A", "time B", "");
+	for (size_t i = 0; i < n && i < SHOWN_FILES; i++) {
+		double bytes[2] = { 0 }, ns[2] = { 0 };
+		char name[200];
+
+		escape_terminal(name, sizeof(name), pairs[i].name, 40);
+		fprintf(out, "%-40s", name);
+		for (int k = 0; k < 2; k++)
+			if (pairs[i].of[k]) {
+				bytes[k] = pairs[i].of[k]->bytes[0] + pairs[i].of[k]->bytes[1];
+				ns[k] = pairs[i].of[k]->ns;
+			}
+		for (int k = 0; k < 2; k++) {
+			char text[24];
+
+			words_bytes(text, sizeof(text), bytes[k]);
+			fprintf(out, " %10s", pairs[i].of[k] ? text : "-");
+		}
+		change(out, bytes[0], bytes[1]);
+		for (int k = 0; k < 2; k++) {
+			char text[24];
+
+			words_seconds(text, sizeof(text), ns[k]);
+			fprintf(out, " %10s", pairs[i].of[k] ? text : "-");
+		}
+		change(out, ns[0], ns[1]);
+		fputc('\n', out);
+	}
+	if (n > SHOWN_FILES)
+		fprintf(out, "and %zu more\n", n - SHOWN_FILES);
+}
+
+static int files(FILE *out, const struct analysis *const a[2])
+{
+	struct report_file *list[2] = { calloc(MAX_FILES, sizeof(**list)), calloc(MAX_FILES, sizeof(**list)) };
+	struct file_pair *pairs = calloc(2 * MAX_FILES, sizeof(*pairs));
+	size_t n[2] = { 0 };
+
+	for (int k = 0; k < 2 && list[0] && list[1]; k++)
+		n[k] = report_files(a[k], list[k], MAX_FILES);
+	if (pairs && n[0] + n[1])
+		file_lines(out, pairs, pair_files(a, list, n, pairs));
+	free(pairs);
+	free(list[0]);
+	free(list[1]);
+	return pairs ? 0 : -ENOMEM;
+}
+
+/* ---- findings ---- */
+
+static const struct finding *finding_of(const struct analysis *a, const char *code)
+{
+	for (size_t i = 0; i < a->findings.n; i++)
+		if (!strcmp(a->findings.v[i]->detector->code, code) && a->findings.v[i]->severity > SEVERITY_NOTE && !a->findings.v[i]->cause)
+			return a->findings.v[i];
+	return NULL;
+}
+
+static void findings(FILE *out, const struct analysis *a, const struct analysis *b)
+{
+	fprintf(out, "\nfindings (notes and effects left out)\n");
+	for (size_t i = 0; i < ndetectors; i++) {
+		const struct finding *x = finding_of(a, detectors[i]->code), *y = finding_of(b, detectors[i]->code);
+		char before[24], after[24];
+
+		if (!x && !y)
+			continue;
+		words_seconds(before, sizeof(before), x ? x->cost_ns : 0);
+		words_seconds(after, sizeof(after), y ? y->cost_ns : 0);
+		fprintf(out, "%-5s %s %-50s cost %s -> %s\n", !y ? "gone" : !x ? "new" : "both", detectors[i]->code, detectors[i]->title, x ? before : "-",
+			y ? after : "-");
+	}
+}
+
+int report_write_diff(FILE *out, const struct analysis *a, const struct analysis *b)
+{
+	const struct analysis *const both[2] = { a, b };
+	int ret;
+
+	run_line(out, "A", a);
+	run_line(out, "B", b);
+	layers(out, a, b);
+	ret = files(out, both);
+	findings(out, a, b);
+	return ret;
+}
