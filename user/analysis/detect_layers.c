@@ -37,7 +37,7 @@ const struct detector detector_X04 = {
 	.classes = CLASS_BIT(CLASS_WRITE),
 	.when = "at least 10 reads of a data file are made inside writing calls of an upper layer, and their bytes are rmw_share of those written",
 	.why = "data sieving or a partly written chunk reads a whole block, changes it and writes it back, under a lock",
-	.topic = "rmw", .explains = "P05 P06 P09 P10 P11 P12", .test = "rmw", .detect = detect_rmw,
+	.topic = "rmw", .explains = "P05 P06 P09 P10 P11 P12 X01", .test = "rmw", .detect = detect_rmw,
 };
 
 /* ---- fill values ---- */

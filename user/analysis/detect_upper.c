@@ -82,7 +82,7 @@ const struct detector detector_X01 = {
 	.when = "for each operation of a file's highest layer there are amplified_calls below, or for each byte asked amplified_bytes; both summed over all "
 		"ranks",
 	.why = "the layout in the file does not fit the order in which the program reads or writes",
-	.topic = "layout", .explains = "P05 P06 P09 P10 P11 P12 X04", .test = "strided", .detect = detect_amplified,
+	.topic = "layout", .explains = "P05 P06 P09 P10 P11 P12", .test = "strided", .detect = detect_amplified,
 };
 
 /* ---- strided from above ---- */
