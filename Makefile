@@ -82,6 +82,10 @@ check-faults:		## faults at 200 random moments (FAULTS=n, SEED=n), full disks an
 check-distributions:	## builds, demo and tests in fresh Debian 12, 13 and sid (DISTRIBUTIONS="debian12 ..."); an hour (root)
 	$(Q)tests/distributions/run $(DISTRIBUTIONS)
 
+.PHONY: check-kernels
+check-kernels: all programs	## Debian's kernels in qemu: counts, streams, exceptions, attach (SERIES='6.1 7.2', RUNS=n, CPUS=n; root)
+	$(Q)tests/kernels/run
+
 .PHONY: demo
 demo:			## install what the demo needs, trace a parallel netCDF program and show the result
 	$(Q)tools/install-deps.sh

@@ -1,0 +1,51 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# What a guest of tests/kernels/run does, in a root file system of busybox, ioprobe and the test programs (/m). Prints "result NAME VALUE".
+cd /m
+echo 'root:x:0:0:root:/:/bin/sh' >/etc/passwd
+result() { echo "result $*"; }
+
+echo    # behind what the firmware has left on this line
+
+text=$(./ioprobe check)
+result method "$(echo "$text" | sed -n 's/.*library probes: \(uprobe_multi session\|uprobe_multi entry\|perf events\|none\).*/\1/p')"
+result calls "$(echo "$text" | grep -q '^ok    atomic-tracepoints' && echo raw tracepoints || echo perf events)"
+result refused "$(echo "$text" | sed -n 's/^FAIL  BPF programs: //p')"
+echo "$text" | grep -E '^(FAIL|note)'
+echo "$text" | grep -q '^FAIL  BPF programs' && exit
+
+# counts: 4000 writes of 64 bytes by 4 threads of 2 processes
+runs=0 exact=0 lost=0
+while [ $runs -lt "$RUNS" ]; do
+	runs=$((runs + 1))
+	rm -rf /tmp/t /tmp/d; mkdir /tmp/d
+	./ioprobe --layers posix -o /tmp/t -- ./writes4000 /tmp/d >/tmp/out 2>&1
+	[ "$(grep -c ' 62.50 KiB .* 1000 ' /tmp/out)" = 4 ] && exact=$((exact + 1))
+	grep -q 'records lost 0' /tmp/out || lost=$((lost + 1))
+done
+result counts "$exact of $runs"
+result lost "$lost of $runs"
+
+# streams: 358 calls on streams
+rm -rf /tmp/t /tmp/d; mkdir /tmp/d
+./ioprobe --layers isoc,posix -o /tmp/t -- ./streams /tmp/d >/tmp/out 2>&1
+result streams "$(awk '$1 == "ISOC" { print $2 }' /tmp/out) calls$(grep -q 'ISOC: .* in all:' /tmp/out && echo ', a gap')"
+grep -E '^(ISOC|note)' /tmp/out
+
+# exceptions through probed calls
+./exceptions >/tmp/plain; plain=$?
+rm -rf /tmp/t
+./ioprobe --layers isoc,posix --probes nest.probes -o /tmp/t -- ./exceptions >/tmp/o 2>/tmp/out
+status=$?
+result exceptions "$(if [ $plain = 42 ] && [ $status = 42 ] && cmp -s /tmp/plain /tmp/o; then echo same run; else echo "status $status, without ioprobe $plain"; fi)"
+
+# attach: 25 fwrites after it
+rm -rf /tmp/t /tmp/d; mkdir /tmp/d
+./already_running /tmp/d & pid=$!
+i=0; while [ ! -e /tmp/d/ready ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
+./ioprobe --layers isoc,posix --json=/tmp/json --pid $pid -o /tmp/t >/tmp/out 2>&1 & recorder=$!
+i=0; while ! grep -q recording /tmp/out && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
+touch /tmp/d/go
+wait $recorder
+result attach "$(if [ "$(grep -c ' 400 B .* 25  POSIX' /tmp/out)" = 3 ] && grep -q '^ISOC .* 400 B' /tmp/out; then echo exact; else echo 'not exact'; fi)"
+grep -E '^(ISOC|POSIX|records|note)|400 B' /tmp/out
