@@ -52,6 +52,22 @@ static void ends_in_another_thread(void **state)
 	assert_false(noted("open"));
 }
 
+/* A crash or an exception inside of the call that begins an operation, and one that fails after it has made system calls. */
+static void never_issued(void **state)
+{
+	(void)state;
+	sb_enter(&sb, 100, "MPI_File_iwrite_at_all", 10, 11, 0,
+		 ARGS(ARG(HANDLE, 0x900), ARG(OFFSET, 0), ARG(COUNT, 4), ARG(DATATYPE, 2), ARG(REQUEST, 0)));
+	sb_abandoned(&sb, 100, "MPI_File_iwrite_at_all", 10, 20, 0);
+	sb_enter(&sb, 100, "MPI_File_iwrite_at_all", 30, 31, 0,
+		 ARGS(ARG(HANDLE, 0x900), ARG(OFFSET, 0), ARG(COUNT, 4), ARG(DATATYPE, 2), ARG(REQUEST, 0)));
+	sb_exit(&sb, 100, "MPI_File_iwrite_at_all", 30, 32, 0, 13, NO_ARGS);
+	expect("100 @10 enter MPI_File_iwrite_at_all\n100 @10 begin h0 m1 f3 8 at 0 #1\n100 @20 leave MPI_File_iwrite_at_all abandoned\n"
+	       "100 @30 enter MPI_File_iwrite_at_all\n100 @30 begin h0 m1 f3 8 at 0 #2\n100 @32 issued h0 #2\n100 @32 cancelled h0 #2\n"
+	       "100 @32 leave MPI_File_iwrite_at_all failed 13\n");
+	assert_true(noted("1 non-blocking operations are open: the call that began them did not return"));
+}
+
 /* The library gives the request's memory to a new operation before the wait for the old one has returned. */
 static void value_used_again_at_once(void **state)
 {
@@ -317,7 +333,7 @@ static void lists(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(ends_in_another_thread), TEST(value_used_again_at_once), TEST(arrays), TEST(statuses), TEST(never_waited_for),
+		TEST(ends_in_another_thread), TEST(never_issued), TEST(value_used_again_at_once), TEST(arrays), TEST(statuses), TEST(never_waited_for),
 		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(all_of_a_file), TEST(posted_without_request),
 		TEST(aio_to_its_result),
 		TEST(aio_cancelled_and_failed), TEST(lists),

@@ -315,22 +315,38 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 	return ret;
 }
 
+/* The call that should issue it has ended otherwise. What a call that was left has begun may still be under way: it stays open, and is
+ * counted. What a call that failed has begun has ended with it; the format wants a cancelled operation to be issued. */
+static int end_unissued(struct replay *r, struct thread *thread, struct frame *f)
+{
+	struct model_event event = { .type = EV_ISSUED, .u.op = { f->used, f->matching_id } };
+	int ret;
+
+	if (f->abandoned) {
+		r->requests_left++;
+		return 0;
+	}
+	ret = call_event(r, thread, &event, f->leave_ns);
+	event.type = EV_CANCELLED;
+	return ret ? ret : call_event(r, thread, &event, f->leave_ns);
+}
+
 /* An operation that has begun: completed, issued, or given up. */
 static int end_operation(struct replay *r, struct thread *thread, struct frame *f)
 {
-	struct model_event event = { .type = f->failed || (f->abandoned && !f->unseen) ? EV_CANCELLED : EV_ISSUED };
+	struct model_event event = { .type = EV_ISSUED, .u.op = { f->used, f->matching_id } };
 	int ret;
 
 	if (!op_non_blocking(r, f))
 		return op_complete(r, thread, f, f->used);
-	event.u.op.handle = f->used;
-	event.u.op.matching_id = f->matching_id;
-	if (event.type == EV_ISSUED && frame_info(r, f)->arg[ROLE_REQUEST] < 0 && f->object)
+	if (f->failed || (f->abandoned && !f->unseen))
+		return end_unissued(r, thread, f);
+	if (frame_info(r, f)->arg[ROLE_REQUEST] < 0 && f->object)
 		f->object->split_id = f->matching_id;
 	ret = call_event(r, thread, &event, f->leave_ns);
 	if (frame_info(r, f)->sized && frame_info(r, f)->arg[ROLE_TYPE] >= 0)
 		f->request = space_file_bytes(r, thread, f);    /* what will have been moved */
-	return ret || event.type != EV_ISSUED ? ret : request_issued(r, thread, f);
+	return ret ? ret : request_issued(r, thread, f);
 }
 
 /* The _end of a split collective. */

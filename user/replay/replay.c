@@ -209,6 +209,7 @@ static int requests_notes(struct replay *r)
 {
 	int ret = count_note(r, r->requests_open, "non-blocking operations are open: nobody was seen to wait for them");
 
+	ret = ret ? ret : count_note(r, r->requests_left, "non-blocking operations are open: the call that began them did not return");
 	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
 	ret = ret ? ret :
 		    count_note(r, r->requests_refused, "operations of lists that were refused are not told: some may have begun");

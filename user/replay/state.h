@@ -297,7 +297,7 @@ struct replay {
 	bool counted;                   /* a STATUS or END record was there, with these: */
 	uint64_t written_records, counted_lost, dropped_records;
 	uint64_t read_records;          /* of the BPF programs, in the spool */
-	uint64_t requests_open, requests_freed, requests_beyond, requests_refused;
+	uint64_t requests_open, requests_left, requests_freed, requests_beyond, requests_refused;
 	struct async_op *async;
 	uint32_t polled_row, ended_row; /* regions: the kernel's polling thread takes an operation; one on handles ends. REF_NONE */
 	uint64_t async_unseen, async_unknown, async_nameless, async_other;
