@@ -20,7 +20,7 @@ OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell 
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,collective cover_mpiio cover_hdf5 cover_netcdf comms monc)
-PROGRAMS += $(P)/mpi_sizes $(if $(MPICC_MPICH),$(P)/mpich/mpi_sizes)
+PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes) $(if $(MPICC_MPICH),$(P)/mpich/mpi_sizes)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
 
@@ -149,13 +149,13 @@ $(P)/parallel_nc $(P)/failures_mpi $(P)/cover_netcdf $(P)/monc: $(P)/%: tests/pr
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,NETCDF_CFLAGS) -o $@ $< $(call lazy,NETCDF_LIBS)
 
-$(P)/cover_hdf5 $(P)/coroutines_mpi $(P)/collective: $(P)/%: tests/programs/%.c
+$(P)/cover_hdf5 $(P)/coroutines_mpi $(P)/collective $(P)/h5bench: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_CFLAGS)) -o $@ $< \
 		$(call lazy,HDF5_LIBS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_LIBS))
 
-$(P)/mpi_sizes $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm: $(P)/%: tests/programs/%.c
+$(P)/mdtest $(P)/mpi_sizes $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<
@@ -164,6 +164,12 @@ $(P)/mpich/mpi_sizes: $(P)/mpich/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC_MPICH) $(PROGRAM_CFLAGS) -o $@ $<
+
+$(P)/ior: tests/programs/ior.c
+	$(say) MPICC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) $(shell $(PKG_CONFIG) --exists pnetcdf && echo -DHAVE_PNETCDF \
+		$$($(PKG_CONFIG) --cflags pnetcdf)) -o $@ $< $(call lazy,HDF5_LIBS) $(shell $(PKG_CONFIG) --libs pnetcdf 2>/dev/null)
 
 $(P)/mpiio_f: tests/programs/mpiio.f90
 	$(say) MPIF90 $@
