@@ -77,7 +77,7 @@ launched() {
 	local name=$1 dir
 	dir=$(fresh "$name")
 	touch "$dir/data/go"
-	(sleep 2; touch "$dir/data/stop") &
+	(wait_for_file "$dir/data/ready" 60; sleep 2; touch "$dir/data/stop") &
 	limited 90 "$IOPROBE" --max-overhead 2 -o "$dir/trace" --summary "$dir/out" -- "$P/storm" "$dir/data" >"$dir/stdout" 2>"$dir/err" </dev/null
 	verdict "$name, status" "$([ $? = 0 ] || said "$dir")"
 	wait
