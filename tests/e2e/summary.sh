@@ -140,3 +140,13 @@ if have mpirun && [ -x "$P/parallel_nc" ]; then
 		"{l['name'] for l in one(files('*/f.nc'))['layers']} >= {'netCDF', 'HDF5', 'MPI-IO', 'POSIX'}" \
 		"all(sorted(q['rank'] for q in l['processes']) == [0, 1] for l in one(files('*/f.nc'))['layers'] if l['name'] == 'netCDF')"
 fi
+
+# The archive has the facts of each process as properties of its location group.
+dir=$(fresh properties)
+record properties -- sh -c 'exit 3'
+contract properties
+otf2-print -G "$dir/trace/traces.otf2" >"$dir/print" 2>&1
+for property in "Executable.*bin/" "Command Line.*sh -c exit 3" "Working Directory.*$PWD" "UID.*UINT64.* $(id -u)" "Begin.*UINT64" "End.*UINT64" \
+	"Wait Status.*UINT64.* 768"; do
+	verdict "properties, ${property%%.\**}" "$(grep -Eq "^LOCATION_GROUP_PROPERTY .*$property" "$dir/print" || grep '^LOCATION_GROUP_PROP' "$dir/print" | head -n 9)"
+done

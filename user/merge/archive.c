@@ -162,6 +162,34 @@ static void define_rank(struct writing *w, uint32_t ref, const struct merged_gro
 		DEFINE(w, LocationGroupProperty, ref, launch, OTF2_TYPE_STRING, value);
 }
 
+/* Moments are of the node's clock; the archive has one for all nodes. */
+static uint64_t property_number(const struct writing *w, uint32_t node, const struct node_property *property, const char *name)
+{
+	bool moment = !strcmp(name, "Begin") || !strcmp(name, "End") || !strcmp(name, "Found");
+
+	return moment ? (uint64_t)clocks_global(w->m, node, property->number) : property->number;
+}
+
+static void define_properties(struct writing *w)
+{
+	for (uint32_t n = 0; n < w->m->nnodes; n++) {
+		const struct node *node = &w->m->nodes[n];
+
+		for (size_t i = 0; i < node->properties.n; i++) {
+			const struct node_property *property = &node->properties.v[i];
+			uint32_t group = w->m->maps[n].groups[property->group];
+			OTF2_StringRef name = text(w, n, property->name);
+			OTF2_AttributeValue value = { 0 };
+
+			if (property->text != REF_NONE)
+				value.stringRef = text(w, n, property->text);
+			else
+				value.uint64 = property_number(w, n, property, node_string(node, property->name));
+			DEFINE(w, LocationGroupProperty, group, name, property->text != REF_NONE ? OTF2_TYPE_STRING : OTF2_TYPE_UINT64, value);
+		}
+	}
+}
+
 static void define_groups(struct writing *w)
 {
 	for (uint32_t i = 0; i < w->m->groups.n; i++) {
@@ -175,6 +203,7 @@ static void define_groups(struct writing *w)
 
 		define_rank(w, i, group, &w->m->nodes[group->node].groups.v[group->group]);
 	}
+	define_properties(w);
 }
 
 static void define_locations(struct writing *w)

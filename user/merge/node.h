@@ -16,6 +16,8 @@
 struct node_paradigm { uint32_t identification, name, version; bool parallel, os; };
 /* rank and size -1: no rank, unknown. master: the location that stands for a rank in communicators. */
 struct node_group { uint32_t name, launch, master; int64_t rank, launch_size; };
+/* Of a process; text REF_NONE: a number. */
+struct node_property { uint32_t group, name, text; uint64_t number; };
 struct node_location { uint64_t id, events; uint32_t name, group; };
 struct node_region { uint32_t name, canonical, description, role, paradigm, file; };
 struct node_line { uint32_t file, line; };              /* of source code */
@@ -63,7 +65,8 @@ struct node_head {
 	X(struct node_location, locations) X(struct node_region, regions) X(struct node_attribute, attributes) \
 	X(struct node_line, lines) X(struct node_context, contexts) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
-	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts)
+	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts) \
+	X(struct node_property, properties)
 
 struct node {
 	const char *dir;                /* as the user named it; not owned */

@@ -130,6 +130,15 @@ ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType
 	return OTF2_CALLBACK_SUCCESS;
 }
 
+static int add_property(struct node *node, const struct node_property *property)
+{
+	struct node_property *added = MODEL_ADD(node->properties);
+
+	if (added)
+		*added = *property;
+	return added ? 0 : -ENOMEM;
+}
+
 ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
 {
 	struct reading *r = data;
@@ -144,6 +153,10 @@ ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type t
 		g->launch_size = value.uint32;
 	else if (!strcmp(text, OTF2_PROPERTY_LAUNCH) && type == OTF2_TYPE_STRING)
 		g->launch = value.stringRef;
+	else if (type == OTF2_TYPE_STRING || type == OTF2_TYPE_UINT64)
+		return add_property(r->node, &(struct node_property){ group, name, type == OTF2_TYPE_STRING ? value.stringRef : REF_NONE,
+								      type == OTF2_TYPE_STRING ? 0 : value.uint64 }) ?
+		       STOP(r, "out of memory") : OTF2_CALLBACK_SUCCESS;
 	return OTF2_CALLBACK_SUCCESS;
 }
 

@@ -287,6 +287,43 @@ static void define_rank(struct definitions *d, uint32_t ref, const struct model_
 	}
 }
 
+static void define_text_property(struct definitions *d, uint32_t ref, const char *key, const char *text)
+{
+	OTF2_StringRef name;
+	OTF2_AttributeValue value;
+
+	if (!text)
+		return;
+	name = string_ref(d, key);
+	value = string_value(d, text);
+	DEFINE(d, LocationGroupProperty, ref, name, OTF2_TYPE_STRING, value);
+}
+
+static void define_number_property(struct definitions *d, uint32_t ref, const char *key, uint64_t number)
+{
+	OTF2_StringRef name = string_ref(d, key);
+	OTF2_AttributeValue value = { .uint64 = number };
+
+	DEFINE(d, LocationGroupProperty, ref, name, OTF2_TYPE_UINT64, value);
+}
+
+/* What is not known has no property: a process without an end ran on, or its end was not recorded. */
+static void define_process(struct definitions *d, uint32_t ref, const struct model_process *life)
+{
+	define_text_property(d, ref, "Executable", life->executable);
+	define_text_property(d, ref, "Command Line", life->command_line);
+	define_text_property(d, ref, "Working Directory", life->directory);
+	define_text_property(d, ref, "Batch Job", life->batch_job);
+	if (life->has_uid)
+		define_number_property(d, ref, "UID", life->uid);
+	if (life->begin_ns)
+		define_number_property(d, ref, life->was_running ? "Found" : "Begin", life->begin_ns);
+	if (life->end_ns)
+		define_number_property(d, ref, "End", life->end_ns);
+	if (life->has_status)
+		define_number_property(d, ref, "Wait Status", (uint32_t)life->status);
+}
+
 static void define_locations(struct definitions *d)
 {
 	const struct model *m = d->model;
@@ -301,6 +338,9 @@ static void define_locations(struct definitions *d)
 	for (size_t g = 0; g < m->groups.n; g++)
 		if (d->group_refs[g] != REF_NONE && m->groups.v[g].rank >= 0)
 			define_rank(d, d->group_refs[g], &m->groups.v[g]);
+	for (size_t g = 0; g < m->processes.n && g < m->groups.n; g++)
+		if (d->group_refs[g] != REF_NONE && m->recording_begin_ns)
+			define_process(d, d->group_refs[g], &m->processes.v[g]);
 	for (size_t l = 0; l < m->locations.n; l++) {
 		const struct model_location *location = &m->locations.v[l];
 
