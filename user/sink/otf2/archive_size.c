@@ -160,6 +160,13 @@ static void add_event(struct archive_size_sink *s, const struct model_event *e)
 
 /* ---- definitions ---- */
 
+/* summary.json, which has names and counts of every file, process and mapping. */
+static uint64_t summary_bytes(const struct model *m)
+{
+	return m->string_bytes + m->files.n * 1000 + m->handles.n * 350 + m->groups.n * 3000 + m->programs.n * 64 + m->mappings.n * 160 +
+	       m->code_files.n * 160;
+}
+
 /* Each string of the model is written once at most, notes also to the files beside the archive. */
 static uint64_t definition_bytes(const struct archive_size_sink *s, const struct model *m)
 {
@@ -169,7 +176,7 @@ static uint64_t definition_bytes(const struct archive_size_sink *s, const struct
 	bytes += m->groups.n * 192 + m->files.n * 80 + m->handles.n * 64 + m->comms.n * (64 + 6 * (uint64_t)m->groups.n);
 	bytes += m->paradigms.n * 48 + m->variables.n * 8 + m->left_out.n * 512 + m->shared_mounts.n * 48;
 	bytes += m->contexts.n * 48 + m->code_lines.n * 16 + m->sites.n * 1024; /* the last in the summary */
-	return bytes + m->nnotes * NOTE_BYTES + m->ndigest * 16;
+	return bytes + m->nnotes * NOTE_BYTES + m->ndigest * 16 + summary_bytes(m);
 }
 
 /* An array that has the index; NULL without memory. New elements are zero. */
