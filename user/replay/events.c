@@ -36,7 +36,7 @@ int call_event(struct replay *r, struct thread *thread, struct model_event *even
 	struct model *model = r->model;
 
 	if (thread->location == REF_NONE) {
-		thread->location = location_new(r, thread->process, thread->tid);
+		thread->location = location_new(r, thread->process, thread->tid, thread);
 		if (thread->location == REF_NONE)
 			return -ENOMEM;
 	}

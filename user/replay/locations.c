@@ -8,12 +8,11 @@
 
 #include <errno.h>
 
-uint32_t location_new(struct replay *r, struct process *process, uint32_t tid)
+uint32_t location_new(struct replay *r, struct process *process, uint32_t tid, const struct thread *thread)
 {
 	struct location_use *use = MODEL_ADD(r->location_uses);
 	struct model_lifetime *life = use ? MODEL_ADD(r->model->lifetimes) : NULL;
 	struct model_location *location = life ? MODEL_ADD(r->model->locations) : NULL;
-	const struct thread *thread = thread_find(r, tid);
 
 	if (!location) {
 		r->location_uses.n -= use != NULL;

@@ -332,7 +332,8 @@ int process_cwd(struct process *process, const struct iop_rec_fd *rec);
 void process_free_all(struct replay *r);
 
 /* ---- locations.c ---- */
-uint32_t location_new(struct replay *r, struct process *process, uint32_t tid);         /* REF_NONE without memory */
+/* thread: the one of that number, NULL if it is not known. REF_NONE without memory. */
+uint32_t location_new(struct replay *r, struct process *process, uint32_t tid, const struct thread *thread);
 /* An operation that may end after the thread that began it, on that one's location. location may be REF_NONE in the next three. */
 void location_hold(struct replay *r, uint32_t location);
 int location_release(struct replay *r, uint32_t location);

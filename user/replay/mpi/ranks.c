@@ -155,7 +155,7 @@ static int locate_ranks(struct replay *r)
 
 		if (located[p->group] || (model->groups.v[p->group].rank < 0 && !all))
 			continue;
-		location = location_new(r, p, p->tgid);
+		location = location_new(r, p, p->tgid, thread_find(r, p->tgid));
 		if (location == REF_NONE)
 			ret = -ENOMEM;
 		else
