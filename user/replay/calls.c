@@ -2,8 +2,14 @@
  *
  * The stack of open calls of a thread, as the records tell it; Enter and Leave; what a loss of records does to it.
  */
+#include "replay/calls.h"
+#include "replay/events.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
+#include "replay/ops.h"
+#include "replay/outcome.h"
 #include "replay/sites.h"
-#include "replay/state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
  *
  * Writes events of threads to the sinks, each at a time that its location's clock allows; the error that ends a replay.
  */
-#include "replay/state.h"
+#include "replay/events.h"
+#include "replay/locations.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * Files: one definition per path and device. Their mounts are looked up at the end, when all mount tables are known.
  */
-#include "replay/state.h"
+#include "replay/files.h"
 
 #include <errno.h>
 #include <stdio.h>

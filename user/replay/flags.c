@@ -2,7 +2,7 @@
  *
  * Open modes and flags of the layers to OTF2's enums, as OTF2's documentation of each flag has the equivalents.
  */
-#include "replay/state.h"
+#include "replay/flags.h"
 
 #include <fcntl.h>
 #include <otf2/OTF2_Definitions.h>

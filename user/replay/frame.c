@@ -2,7 +2,7 @@
  *
  * The arguments of an open call: values, strings and arrays, by the role that its table row gives them.
  */
-#include "replay/state.h"
+#include "replay/frame.h"
 
 #include <string.h>
 

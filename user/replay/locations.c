@@ -4,7 +4,7 @@
  * threads that live, not for all that ever lived: a thread's with the thread, unless operations that it began are under way; a
  * leader's with its process, as an exec makes another thread the leader.
  */
-#include "replay/state.h"
+#include "replay/locations.h"
 
 #include <errno.h>
 

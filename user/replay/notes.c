@@ -3,7 +3,8 @@
  * What could not be seen: each gap and each missing probe is a note of its own for the archive; for people those of one kind are
  * added up to one line at the end.
  */
-#include "replay/state.h"
+#include "replay/notes.h"
+#include "replay/files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,17 @@
  *
  * Events of operations on handles, whatever their layer: making, begin, completion, end, seek, deletion; their paths and sizes.
  */
-#include "replay/state.h"
+#include "replay/op_events.h"
+#include "replay/events.h"
+#include "replay/fd/fds.h"
+#include "replay/files.h"
+#include "replay/flags.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
+#include "replay/mpi/mpich.h"
+#include "replay/sizes/shapes.h"
+#include "replay/sizes/spaces.h"
+#include "replay/sizes/types.h"
 
 #include <errno.h>
 #include <otf2/OTF2_Definitions.h>

@@ -2,7 +2,23 @@
  *
  * What the calls of library layers do on handles, at their entry and at their return. Calls on descriptors are in fdops.c.
  */
-#include "replay/state.h"
+#include "replay/ops.h"
+#include "replay/async/aio.h"
+#include "replay/async/async.h"
+#include "replay/events.h"
+#include "replay/fd/fdops.h"
+#include "replay/fd/fds.h"
+#include "replay/flags.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
+#include "replay/library/parents.h"
+#include "replay/library/requests.h"
+#include "replay/mpi/comms.h"
+#include "replay/op_events.h"
+#include "replay/sizes/known.h"
+#include "replay/sizes/shapes.h"
+#include "replay/sizes/spaces.h"
+#include "replay/sizes/types.h"
 
 #include <errno.h>
 #include <otf2/OTF2_Definitions.h>

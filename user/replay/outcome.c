@@ -3,7 +3,8 @@
  * Whether a call failed, and its error: from its result, and where that says no more than that it failed, as with streams of ISO C,
  * from the system calls inside it.
  */
-#include "replay/state.h"
+#include "replay/outcome.h"
+#include "replay/frame.h"
 
 #include <string.h>
 

@@ -3,8 +3,19 @@
  * Processes and threads: how they come, what they inherit, what an exec leaves of them, how they go. Numbers are used again: a
  * fork makes a new process or thread even if the number is known.
  */
+#include "replay/process.h"
+#include "replay/calls.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/fd/fd_tables.h"
+#include "replay/fd/locks.h"
+#include "replay/files.h"
+#include "replay/library/handles.h"
+#include "replay/library/requests.h"
+#include "replay/locations.h"
 #include "replay/mappings.h"
-#include "replay/state.h"
+#include "replay/mpi/comms.h"
+#include "replay/registry.h"
+#include "replay/sizes/known.h"
 
 #include <errno.h>
 #include <stdlib.h>

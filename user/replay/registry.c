@@ -2,7 +2,8 @@
  *
  * Processes and threads by their numbers. A number is reused: a new process replaces the one that had it.
  */
-#include "replay/state.h"
+#include "replay/registry.h"
+#include "replay/fd/fd_tables.h"
 
 #include <stdlib.h>
 

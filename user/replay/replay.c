@@ -2,11 +2,28 @@
  *
  * The run of a replay: records from the spool, in time order, to whom they concern; losses; the definitions at the end.
  */
-#include "replay/replay.h"
+#include "replay/async/async.h"
+#include "replay/calls.h"
+#include "replay/events.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/fd/fd_tables.h"
+#include "replay/fd/fds.h"
+#include "replay/fd/sockets.h"
+#include "replay/files.h"
+#include "replay/library/handles.h"
+#include "replay/library/requests.h"
 #include "replay/mappings.h"
+#include "replay/mpi/comms.h"
+#include "replay/mpi/ranks.h"
+#include "replay/notes.h"
 #include "replay/order.h"
+#include "replay/process.h"
+#include "replay/registry.h"
+#include "replay/replay.h"
 #include "replay/sites.h"
-#include "replay/state.h"
+#include "replay/sizes/shapes.h"
+#include "replay/sizes/spaces.h"
+#include "replay/texts.h"
 
 #include <errno.h>
 #include <stdlib.h>

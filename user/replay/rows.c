@@ -2,7 +2,9 @@
  *
  * From the rows of the tables to regions, paradigms and look-ups that are ready for use.
  */
-#include "replay/state.h"
+#include "replay/rows.h"
+#include "replay/events.h"
+#include "replay/fd/fds.h"
 
 #include <errno.h>
 #include <stdlib.h>

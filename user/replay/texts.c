@@ -2,8 +2,15 @@
  *
  * The agent's text records: host, tables, processes, mounts, libraries; what could not be seen becomes notes.
  */
+#include "replay/texts.h"
+#include "replay/events.h"
+#include "replay/files.h"
 #include "replay/mappings.h"
-#include "replay/state.h"
+#include "replay/mpi/comms.h"
+#include "replay/mpi/ranks.h"
+#include "replay/notes.h"
+#include "replay/registry.h"
+#include "replay/rows.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,14 @@
  * Libraries that work on descriptors by requests: POSIX asynchronous I/O. A descriptor gets a handle of such a library's paradigm
  * with the first operation on it.
  */
-#include "replay/state.h"
+#include "replay/async/aio.h"
+#include "replay/events.h"
+#include "replay/fd/fds.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
+#include "replay/library/parents.h"
+#include "replay/library/requests.h"
+#include "replay/op_events.h"
 
 #include <aio.h>
 #include <errno.h>

@@ -3,7 +3,15 @@
  * Operations of libaio and io_uring: handed to the kernel by one call, ended elsewhere, often on another thread. They wait in a
  * table under the name by which the kernel tells their end.
  */
-#include "replay/state.h"
+#include "replay/async/async.h"
+#include "replay/events.h"
+#include "replay/fd/fd_tables.h"
+#include "replay/fd/fds.h"
+#include "replay/files.h"
+#include "replay/flags.h"
+#include "replay/library/handles.h"
+#include "replay/locations.h"
+#include "replay/registry.h"
 
 #include <errno.h>
 #include <otf2/OTF2_Definitions.h>

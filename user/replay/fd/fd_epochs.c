@@ -4,7 +4,10 @@
  * file such a call was; the epochs that the BPF programs report of it and of the change do. A handle is destroyed when the last call
  * that was running on it has ended, by that one.
  */
-#include "replay/state.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/fd/fds.h"
+#include "replay/frame.h"
+#include "replay/op_events.h"
 
 #include <errno.h>
 

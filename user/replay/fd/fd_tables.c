@@ -3,7 +3,9 @@
  * Descriptor tables: threads of a process share one, unless a thread was made without CLONE_FILES or called unshare(2); a process made
  * with CLONE_FILES shares that of its maker. A new table is a copy of the one that its maker used.
  */
-#include "replay/state.h"
+#include "replay/fd/fd_tables.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/fd/fds.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,17 @@
  *
  * What system calls do on descriptors. All is decided at the return, with the descriptor that the number was at the entry.
  */
-#include "replay/state.h"
+#include "replay/fd/fdops.h"
+#include "replay/events.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/fd/fds.h"
+#include "replay/fd/locks.h"
+#include "replay/files.h"
+#include "replay/flags.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
+#include "replay/library/parents.h"
+#include "replay/op_events.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,12 @@
  * The descriptors of a table. A number is looked up at the time of a call's entry, in the last few open files that had it, so
  * that threads that close, open and use the same number at once each get theirs.
  */
-#include "replay/state.h"
+#include "replay/fd/fds.h"
+#include "replay/events.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/files.h"
+#include "replay/flags.h"
+#include "replay/library/handles.h"
 
 #include <errno.h>
 #include <otf2/OTF2_Definitions.h>

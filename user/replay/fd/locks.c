@@ -3,7 +3,10 @@
  * Locks on files: flock(2) and the record locks of fcntl(2) (lockf(3) calls that). An unlock does not say what kind of lock it
  * gives back, so what a process was seen to lock is kept.
  */
-#include "replay/state.h"
+#include "replay/fd/locks.h"
+#include "replay/events.h"
+#include "replay/fd/fd_epochs.h"
+#include "replay/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>

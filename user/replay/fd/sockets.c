@@ -2,7 +2,8 @@
  *
  * What sockets are called: the name that /proc gives them, and the addresses that were seen last.
  */
-#include "replay/state.h"
+#include "replay/fd/sockets.h"
+#include "replay/files.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,9 @@
  * Handles of libraries: per process from the value that the program holds to the model's handle. Handles that were made before
  * anybody looked are defined as pre-created when they are first used.
  */
-#include "replay/state.h"
+#include "replay/library/handles.h"
+#include "replay/sizes/known.h"
+#include "replay/sizes/shapes.h"
 
 #include <errno.h>
 #include <otf2/OTF2_Definitions.h>

@@ -3,7 +3,12 @@
  * Parents of handles: the handle on top of the thread's stack, if it is on the same file. An outer call whose handle is still in
  * the making gets its ref when the first handle below it needs one, outermost first, so that a parent's ref is the smaller one.
  */
-#include "replay/state.h"
+#include "replay/library/parents.h"
+#include "replay/files.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
+#include "replay/mpi/comms.h"
+#include "replay/sizes/known.h"
 
 #include <string.h>
 

@@ -4,7 +4,10 @@
  * process. Its thread is where the end is told. An operation is found by its request; what nobody waits for stays open, and is
  * counted.
  */
-#include "replay/state.h"
+#include "replay/library/requests.h"
+#include "replay/events.h"
+#include "replay/frame.h"
+#include "replay/mpi/mpich.h"
 
 #include <errno.h>
 #include <otf2/OTF2_Events.h>

@@ -3,7 +3,11 @@
  * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF, or made of them (communities.c); and the handles
  * that the members of one open together, which are one definition.
  */
-#include "replay/state.h"
+#include "replay/mpi/comms.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
+#include "replay/mpi/communities.h"
+#include "replay/mpi/ranks.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,9 @@
  * a process' calls were seen. Who becomes a member is in the arguments: the color of a split, the group (its size and the own
  * rank).
  */
-#include "replay/state.h"
+#include "replay/mpi/communities.h"
+#include "replay/frame.h"
+#include "replay/mpi/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>

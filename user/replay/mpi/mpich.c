@@ -2,7 +2,7 @@
  *
  * MPICH's handles and statuses, which are the same in all libraries of the MPICH ABI Compatibility Initiative (mpi.h of MPICH 4).
  */
-#include "replay/state.h"
+#include "replay/mpi/mpich.h"
 
 #define KIND_MASK 0xff000000u
 #define BASIC_TYPE 0x4c000000u  /* bits 8 to 15 are its size */

@@ -3,7 +3,9 @@
  * Which processes are MPI ranks, and of which job: decided at the end, when all is known of them. A launcher's variables are
  * inherited, so the children of a rank claim to be it too.
  */
-#include "replay/state.h"
+#include "replay/mpi/ranks.h"
+#include "replay/locations.h"
+#include "replay/registry.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,6 +3,9 @@
  * What is known of the objects of a file, by their names: an object that is closed and opened again keeps its type and its extent
  * for as long as the process has the file open.
  */
+#include "replay/sizes/known.h"
+#include "replay/frame.h"
+#include "replay/library/handles.h"
 #include "replay/sizes/sized.h"
 
 #include <errno.h>

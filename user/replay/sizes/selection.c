@@ -2,6 +2,7 @@
  *
  * Selections of hyperslabs as lists of disjoint boxes, so that the number of elements in combined ones is exact.
  */
+#include "replay/frame.h"
 #include "replay/sizes/sized.h"
 
 #include <stdlib.h>

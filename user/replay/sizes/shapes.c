@@ -3,7 +3,10 @@
  * What definitions and inquiries tell of a file's variables and dimensions, and the sizes and names of operations that follow from
  * it. What was not told is unknown; nothing is taken from elsewhere.
  */
-#include "replay/state.h"
+#include "replay/sizes/shapes.h"
+#include "replay/frame.h"
+#include "replay/sizes/spaces.h"
+#include "replay/sizes/types.h"
 
 #include <errno.h>
 #include <limits.h>

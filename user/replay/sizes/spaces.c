@@ -3,6 +3,9 @@
  * HDF5's dataspaces and types, as the calls on them tell: how many elements an operation moves, and how large they are in memory.
  * What was not told is unknown.
  */
+#include "replay/sizes/spaces.h"
+#include "replay/frame.h"
+#include "replay/sizes/known.h"
 #include "replay/sizes/sized.h"
 
 #include <errno.h>

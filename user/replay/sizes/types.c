@@ -2,7 +2,10 @@
  *
  * HDF5's types, as the calls on them tell: how large a value is, and of which members a compound one consists.
  */
+#include "replay/sizes/types.h"
+#include "replay/frame.h"
 #include "replay/sizes/sized.h"
+#include "replay/sizes/spaces.h"
 
 #include <errno.h>
 #include <stdlib.h>

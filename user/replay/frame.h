@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The arguments of an open call.
+ */
+#ifndef IOPROBE_REPLAY_FRAME_H
+#define IOPROBE_REPLAY_FRAME_H
+
+#include "replay/state.h"
+
+static inline const struct table_row *frame_row(const struct replay *r, const struct frame *f)
+{
+	return &r->set.rows[f->probe];
+}
+static inline const struct row_info *frame_info(const struct replay *r, const struct frame *f)
+{
+	return &r->rows[f->probe];
+}
+static inline const struct table_layer *frame_layer(const struct replay *r, const struct frame *f)
+{
+	return &r->set.layers[frame_row(r, f)->layer];
+}
+/* The value of the argument with this role; false if there is none or it could not be read. */
+bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value);
+struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role);
+/* The elements of an array argument that were recorded; p is NULL if the argument is missing, unreadable or no array. */
+struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role);
+int64_t array_value(const struct array *array, size_t i);      /* i < n */
+uint64_t array_product(const struct array *array, uint64_t n, uint64_t product);       /* of the first n; BYTES_UNKNOWN if one is missing */
+uint64_t size_product(uint64_t a, uint64_t b);                 /* BYTES_UNKNOWN if one is, or if it is too large */
+
+#endif
