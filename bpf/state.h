@@ -9,6 +9,7 @@
 
 #include <ioprobe/demand.h>
 #include <ioprobe/descriptor.h>
+#include <ioprobe/process.h>
 #include <ioprobe/recording.h>
 
 #define MAX_DEPTH 24
@@ -100,19 +101,6 @@ struct thread {
 	struct site_chain chains[SITE_CHAINS];
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
-};
-
-/* A process, or a descriptor table of some of its threads; which of its descriptors were described already. */
-struct process {
-	u64 owner;              /* id of the recording and, below it, tgid; free if 0, or if that recording has ended */
-	u32 unprobed_code;      /* it has mapped code that the agent has not yet looked at for this process */
-	u32 table_users;        /* threads, of a slot for a descriptor table of theirs */
-	u32 generation;         /* how often the slot was used */
-	u32 many_threads;       /* use its descriptors */
-	u32 image;              /* what addresses of its code mean (call sites), 0: they are just changing */
-	u32 pad;
-	u64 known[KNOWN_FDS / 64];
-	u64 left_out[KNOWN_FDS / 64];   /* those that the filter by file wants none of */
 };
 
 struct counters {

@@ -34,8 +34,6 @@ struct iop_recording {
 };
 _Static_assert(sizeof(struct iop_recording) == 72 + sizeof(struct iop_awaited), "iop_recording");
 
-#define IOP_KNOWN_FDS 4096              /* descriptors of a process that are remembered as described */
-
 /* A process that the task iterator is to include. */
 struct iop_target {
 	__u32 recording;

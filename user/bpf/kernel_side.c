@@ -15,6 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <ioprobe/process.h>
+
 #include "bpf/programs.h"
 
 #define REQUEST_RING_BYTES (1 << 16)
@@ -483,10 +485,9 @@ int kernel_side_set_rule(const struct kernel_side *kernel, uint32_t image, uint6
 	return bpf_map_update_elem(map_of(kernel, MAP_SITE_RULES), &key, rule, BPF_ANY);
 }
 
-/* struct process of bpf/state.h */
 uint32_t kernel_side_image(const struct kernel_side *kernel, uint32_t process)
 {
-	struct { uint64_t owner; uint32_t unprobed_code, table_users, image, pad; uint64_t known[2 * IOP_KNOWN_FDS / 64]; } value;
+	struct process value;
 
 	return bpf_map_lookup_elem(map_of(kernel, MAP_PROCESSES), &process, &value) ? 0 : value.image;
 }
