@@ -4,8 +4,18 @@
 
 HOSTS=h$$       # prefix of the links and the network namespaces
 
+# Bridges of runs that were killed: a second one with this address would get the packets.
+remove_dead_bridges() {
+	local link pid
+	for link in $(ip -br link show type bridge | awk '$1 ~ /^h[0-9]+br$/ { print $1 }'); do
+		pid=${link#h}
+		[ -d "/proc/${pid%br}" ] || ip link del "$link"
+	done
+}
+
 hosts_up() {
 	local i
+	remove_dead_bridges
 	trap hosts_down EXIT
 	trap 'exit 143' TERM INT
 	ip link add ${HOSTS}br type bridge && ip addr add 10.79.0.1/24 dev ${HOSTS}br && ip link set ${HOSTS}br up || return 1
