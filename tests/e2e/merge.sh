@@ -16,10 +16,10 @@ for tool in mpirun ip nsenter; do have $tool || { skip all "no $tool"; exit 0; }
 mkdir -p "$TMP"/{shared,local,disk}
 mount -t tmpfs shared_by_all "$TMP/shared" || { skip all "cannot mount"; exit 0; }
 if ! hosts_up "mount -t tmpfs scratch '$TMP/local'"; then skip all "cannot make network namespaces"; exit 0; fi
-hosts_agent "$IOPROBE" -q --keep-spool --shared-mount "$TMP/shared" -o "$TMP/\$host" --
+hosts_agent "$IOPROBE" --keep-spool --shared-mount "$TMP/shared" -o "$TMP/\$host" --
 hosts_mpirun 4 "$P/two_scopes" "$TMP/shared/f" "$TMP/local/f"
 verdict "job on two hosts" "$([ $? = 0 ] || tail -n 3 "$TMP/mpirun.err" "$TMP"/n?.err)"
-wait_for_line "$TMP/n1.out" 'records lost' && wait_for_line "$TMP/n2.out" 'records lost' ||
+wait_for_line "$TMP/n1.err" 'records lost' && wait_for_line "$TMP/n2.err" 'records lost' ||
 	not_ok "recordings end" "$(tail -n 2 "$TMP"/n?.err)"
 contract n1 "$TMP/n1/traces.otf2" && contract n2 "$TMP/n2/traces.otf2" || exit 0
 
@@ -87,11 +87,11 @@ checks reversed "[n for n in stats['groups'] if n.startswith('MPI Rank')] == ['M
 
 # A parallel netCDF file on the shared file system, through four layers.
 if [ -x "$P/parallel_nc" ]; then
-	hosts_agent "$IOPROBE" -q --shared-mount "$TMP/shared" -o "$TMP/nc-\$host" --
+	hosts_agent "$IOPROBE" --shared-mount "$TMP/shared" -o "$TMP/nc-\$host" --
 	hosts_mpirun 2 "$P/parallel_nc" "$TMP/shared/a.nc" 1 1000
 	verdict "netCDF, job" "$([ $? = 0 ] || tail -n 3 "$TMP/mpirun.err")"
-	wait_for_line "$TMP/n1.out" 'records lost'
-	wait_for_line "$TMP/n2.out" 'records lost'
+	wait_for_line "$TMP/n1.err" 'records lost'
+	wait_for_line "$TMP/n2.err" 'records lost'
 	merge netcdf "$TMP/nc-n1" "$TMP/nc-n2"
 	contract netcdf "$TMP/netcdf/trace/traces.otf2"
 	expect netcdf "('POSIX', 'MPI-IO', 'HDF5', 'netCDF') in chains('*/shared/a.nc')" \
@@ -106,11 +106,11 @@ fi
 # Communicators of many makes, most of them over both hosts: one each, of all its members, and so are the handles on them.
 if [ -x "$P/comms" ]; then
 	mkdir "$TMP/shared/comms"
-	hosts_agent "$IOPROBE" -q --shared-mount "$TMP/shared" -o "$TMP/comms-\$host" --
+	hosts_agent "$IOPROBE" --shared-mount "$TMP/shared" -o "$TMP/comms-\$host" --
 	hosts_mpirun 4 "$P/comms" "$TMP/shared/comms"
 	verdict "communicators, job" "$([ $? = 0 ] || tail -n 3 "$TMP/mpirun.err")"
-	wait_for_line "$TMP/n1.out" 'records lost'
-	wait_for_line "$TMP/n2.out" 'records lost'
+	wait_for_line "$TMP/n1.err" 'records lost'
+	wait_for_line "$TMP/n2.err" 'records lost'
 	merge comms "$TMP/comms-n1" "$TMP/comms-n2"
 	checks comms "stats['communicators']['MPI_COMM_WORLD/MPI_Comm_split 1 color 0'] == ['MPI Rank 0', 'MPI Rank 2']" \
 		"stats['communicators']['MPI_COMM_WORLD/MPI_Comm_split 1 color 1'] == ['MPI Rank 1', 'MPI Rank 3']" \

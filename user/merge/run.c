@@ -150,7 +150,8 @@ struct map_head { int64_t offset_start_ns, offset_end_ns; uint64_t chunk_bytes; 
 
 /* The arrays of a map that local files need, with their lengths. */
 #define MAP_ARRAYS(map, node) { \
-	{ &(map)->strings, (node)->strings.n }, { &(map)->regions, (node)->regions.n }, { &(map)->attributes, (node)->attributes.n }, \
+	{ &(map)->strings, (node)->strings.n }, { &(map)->regions, (node)->regions.n }, { &(map)->lines, (node)->lines.n }, \
+	{ &(map)->contexts, (node)->contexts.n }, { &(map)->attributes, (node)->attributes.n }, \
 	{ &(map)->comms, (node)->comms.n }, { &(map)->files, (node)->files.n }, { &(map)->handles, (node)->handles.n } }
 struct map_array { uint32_t **v; size_t n; };
 
