@@ -240,7 +240,7 @@ __noinline int abandon_to(struct thread *t, u32 keep, u64 now)
 
 /* Whether something else is in a frame's stack slot than its return address: then the frame has ended, whatever the stack pointer.
  * It tells what the stack pointer cannot: after a longjmp the program may call deeper than the frame was (glibc 2.41 makes its
- * system calls two frames deeper than 2.36). It does not see a frame that was left and whose slot nobody has written to. */
+ * system calls two frames deeper than 2.36). A frame that was left is not recognised while its slot is unchanged. */
 __noinline bool slot_changed(struct thread *t, u32 index)
 {
 	struct frame *f;

@@ -86,7 +86,7 @@ static __always_inline void before_fd_use(struct thread *t, struct frame *f, con
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
 }
 
-/* Calls that are left out are not counted: the reader would wait for them. */
+/* Filtered calls are not counted: the reader would wait for them. */
 static __always_inline void fds_begin(struct thread *t, struct frame *f, const struct iop_desc *desc)
 {
 	bool closes = desc->flags & IOP_D_CLOSES_FD, replaces = desc->flags & IOP_D_REPLACES_FD;

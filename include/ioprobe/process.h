@@ -19,7 +19,7 @@ struct process {
 	__u32 image;	/* what addresses of its code mean (call sites), 0: they are just changing */
 	__u32 pad;
 	__u64 known[IOP_KNOWN_FDS / 64];
-	__u64 left_out[IOP_KNOWN_FDS / 64];   /* those that the filter by file wants none of */
+	__u64 left_out[IOP_KNOWN_FDS / 64];   /* descriptors that the filter by file excludes */
 };
 
 #endif

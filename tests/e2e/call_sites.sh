@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # From which lines calls come (--call-sites): exact chains of functions and lines, whatever the program is built and run like.
-# How many calls come before the callers are known depends on the machine; those that are known must be right, and all are counted.
+# How many calls come before the callers are known depends on the machine; known callers must be right, and all calls are counted.
 . "$(dirname "$0")/../lib/e2e.sh"
 SOURCES=$TESTS/programs
 
