@@ -15,6 +15,7 @@
 #include "proc/procfs.h"
 #include "capture/recorder.h"
 #include "cmd/record_arguments.h"
+#include "cmd/report_task.h"
 #include "archive/archive.h"
 #include "privilege/capabilities.h"
 #include "privilege/environment.h"
@@ -102,15 +103,40 @@ static int fail(const char *message)
 	return 1;
 }
 
-/* Archive and summary. The spool stays if there is no archive of it. */
+/* A report that cannot be made costs a message: the archive is there. */
+static int write_report(const struct record_arguments *a, const struct output *out)
+{
+	struct report_task task;
+	FILE *file = a->summary.report;
+	char err[1024] = "";
+	int ret = 0;
+
+	if (!file)
+		return 0;
+	report_task_init(&task, a->dir, out->dir);
+	task.options.color = file == stderr && isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+	if (a->summary.report_file)
+		task.format = report_format_of_file(a->summary.report_file);
+	if (report_task_run(&task, out->owner, err, sizeof(err)))
+		ret = fail(err);
+	else
+		fwrite(task.text, 1, task.len, file);   /* summary_output_close reports a failure */
+	free(task.text);
+	return ret;
+}
+
+/* Archive, summary and report. The spool stays if there is no archive of it. */
 static int write_archive(struct record_arguments *a, const struct output *out)
 {
 	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .all_files = a->all_files,
 						 .keep_spool = a->settings.keep_spool, .progress = !cli_quiet() };
 	char err[1024] = "";
 
-	if (!archive_write(out, &options, err, sizeof(err)))
-		return summary_output_close(&a->summary, err, sizeof(err)) ? fail(err) : 0;
+	if (!archive_write(out, &options, err, sizeof(err))) {
+		int ret = write_report(a, out);
+
+		return summary_output_close(&a->summary, err, sizeof(err)) ? fail(err) : ret;
+	}
 	fail(err);
 	fprintf(stderr, "ioprobe: the records are kept in %s/" OUTPUT_SPOOL ": ioprobe recover %s\n", a->dir, a->dir);
 	return 1;

@@ -14,7 +14,7 @@
 
 enum {
 	OPT_NODE = 256, OPT_ENV_FROM,
-	OPT_SUMMARY, OPT_ALL_FILES, OPT_JSON, OPT_KEEP_SPOOL,
+	OPT_SUMMARY, OPT_REPORT, OPT_ALL_FILES, OPT_JSON, OPT_KEEP_SPOOL,
 	OPT_DURATION, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE,
 	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
 	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_SHARED,
@@ -39,6 +39,9 @@ const struct cli_option record_options[] = {
 	  "Write the archive to DIR/traces.otf2; DIR is made as the calling user, or is an empty directory of "
 	  "that user", "ioprobe-NAME-TIME" },
 	{ "summary", OPT_SUMMARY, "FILE", "Write the summary's text to FILE; 'none': nowhere", "stderr; nowhere with --quiet" },
+	{ "report", OPT_REPORT, "[FILE]",
+	  "When the archive is written, write what 'ioprobe report' says of it to FILE, in the format of its name (.html, .json, .sarif, .csv, else "
+	  "text)", "no report; without FILE: stderr" },
 	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too", NULL },
 	{ "json", OPT_JSON, "[FILE]",
 	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, where there is no program, whose stdout "
@@ -216,6 +219,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_ALL_FILES: a->all_files = true; break;
 	case OPT_SUMMARY: a->summary.text_file = value; break;
 	case OPT_JSON: a->summary.want_json = true; a->summary.json_file = value; break;
+	case OPT_REPORT: a->summary.want_report = true; a->summary.report_file = value; break;
 	case OPT_FORCE: a->force = true; break;
 	case OPT_SOCKETS: a->sockets = true; break;
 	case OPT_DEVICE: a->device = true; break;

@@ -10,10 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/report_task.h"
 #include "cmd/trace_argument.h"
 #include "privilege/identity.h"
-#include "privilege/worker.h"
-#include "report/report.h"
 
 #define MAX_THRESHOLDS_FILE (1 << 20)
 #define STATUS_FOUND 1
@@ -23,23 +22,11 @@ enum { OPT_FORMAT = 256, OPT_ALL, OPT_EXPLAIN, OPT_FAIL_ON, OPT_THRESHOLDS, OPT_
 struct command {
 	struct trace_argument archive;
 	const char *output, *explain, *thresholds_file;
-	const struct report_format *format;
-	enum severity fail_on;
 	bool fails;
-	struct report_options report;
-	struct facts_filter filter;
-	struct thresholds thresholds;
+	struct report_task task;
 };
 
 /* ---- command line ---- */
-
-static const struct report_format *format_by_name(const char *name)
-{
-	for (size_t i = 0; i < nreport_formats; i++)
-		if (!strcmp(report_formats[i].name, name))
-			return &report_formats[i];
-	return NULL;
-}
 
 static uint64_t seconds(const struct cli *cli, const char *option, const char *value)
 {
@@ -56,22 +43,22 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	struct command *c = input;
 
 	switch (key) {
-	case OPT_ALL: c->report.all = true; break;
+	case OPT_ALL: c->task.options.all = true; break;
 	case OPT_EXPLAIN: c->explain = value; break;
 	case OPT_THRESHOLDS: c->thresholds_file = value; break;
 	case 'o': c->output = value; break;
-	case OPT_FILE: c->filter.file = value; break;
-	case OPT_RANK: c->filter.rank = cli_number(cli, "--rank", value); break;
-	case OPT_FROM: c->filter.from_ns = seconds(cli, "--from", value); break;
-	case OPT_TO: c->filter.to_ns = seconds(cli, "--to", value); break;
+	case OPT_FILE: c->task.filter.file = value; break;
+	case OPT_RANK: c->task.filter.rank = cli_number(cli, "--rank", value); break;
+	case OPT_FROM: c->task.filter.from_ns = seconds(cli, "--from", value); break;
+	case OPT_TO: c->task.filter.to_ns = seconds(cli, "--to", value); break;
 	case OPT_FORMAT:
-		c->format = format_by_name(value);
-		if (!c->format)
+		c->task.format = report_format_find(value);
+		if (!c->task.format)
 			cli_error(cli, "--format %s: there is no such format", value);
 		break;
 	case OPT_FAIL_ON:
 		c->fails = true;
-		c->fail_on = !strcmp(value, "warn") ? SEVERITY_WARN : SEVERITY_HIGH;
+		c->task.severity = !strcmp(value, "warn") ? SEVERITY_WARN : SEVERITY_HIGH;
 		if (strcmp(value, "high") && strcmp(value, "warn"))
 			cli_error(cli, "--fail-on %s: high or warn is expected", value);
 		break;
@@ -90,42 +77,16 @@ static int read_thresholds(struct command *c, char *err, size_t err_len)
 		ret = -EINVAL;
 	}
 	if (!ret)
-		ret = thresholds_read(&c->thresholds, text, n, c->thresholds_file, err, err_len);
+		ret = thresholds_read(&c->task.thresholds, text, n, c->thresholds_file, err, err_len);
 	free(text);
 	if (in)
 		fclose(in);
 	return ret;
 }
 
-/* ---- the work, in a process without rights: libotf2 may crash on a damaged archive ---- */
+/* ---- the report ---- */
 
-/* The report's first byte says whether a finding is as severe as asked. */
-static int run(void *arg, FILE *text, char *err, size_t err_len)
-{
-	const struct command *c = arg;
-	struct analysis a = { .thresholds = c->thresholds };
-	struct trace trace;
-	struct facts facts;
-	char found = 'n';
-	int ret = trace_open(&trace, c->archive.name, c->archive.anchor, err, err_len);
-
-	if (!ret)
-		ret = facts_read(&facts, &trace, &c->filter, trace_argument_workers(), err, err_len);
-	if (!ret)
-		ret = analysis_run(&a, &facts, err, err_len);
-	for (size_t i = 0; i < a.findings.n && !ret; i++)
-		if (a.findings.v[i]->severity >= c->fail_on && !a.findings.v[i]->cause)
-			found = 'y';
-	if (!ret) {
-		fputc(found, text);
-		ret = c->format->write(text, &a, &c->report);
-		if (ret)
-			snprintf(err, err_len, "%s: cannot write the report: %s", c->archive.name, strerror(-ret));
-	}
-	return ret;     /* the process ends here: nothing is freed */
-}
-
-static int write_output(const struct command *c, const struct identity *caller, const char *text, size_t len)
+static int write_output(const struct command *c, const struct identity *caller)
 {
 	struct identity_saved saved;
 	FILE *out = stdout;
@@ -139,7 +100,7 @@ static int write_output(const struct command *c, const struct identity *caller, 
 		if (ret != -EPERM)
 			identity_end(&saved);
 	}
-	if (out && len && fwrite(text, 1, len, out) != len)
+	if (out && c->task.len && fwrite(c->task.text, 1, c->task.len, out) != c->task.len)
 		ret = -errno;
 	if (out && (fflush(out) || (out != stdout && fclose(out))) && !ret)
 		ret = -errno;
@@ -151,23 +112,20 @@ static int write_output(const struct command *c, const struct identity *caller, 
 static int report(struct command *c, char *err, size_t err_len)
 {
 	struct identity who = { 0 }, caller = { 0 };
-	struct worker worker = { .dir = -1, .what = "reading the archive", .run = run, .arg = c, .threads = true };
-	char *text = NULL;
-	size_t len = 0;
 	int ret = trace_argument_locate(&c->archive, err, err_len);
 
+	c->task.anchor = c->archive.anchor;
 	if (!ret)
-		ret = trace_argument_open(&c->archive, &worker.dir, &who, err, err_len);
+		ret = trace_argument_open(&c->archive, &c->task.dir, &who, err, err_len);
 	if (!ret)
 		ret = identity_caller(&caller, err, err_len);
-	worker.who = &who;
 	if (!ret)
-		ret = worker_run(&worker, &text, &len, err, err_len);
-	if (worker.dir >= 0)
-		close(worker.dir);
-	if (!ret && len)
-		ret = write_output(c, &caller, text + 1, len - 1) ? -EIO : c->fails && text[0] == 'y' ? STATUS_FOUND : 0;
-	free(text);
+		ret = report_task_run(&c->task, &who, err, err_len);
+	if (c->task.dir >= 0)
+		close(c->task.dir);
+	if (!ret)
+		ret = write_output(c, &caller) ? -EIO : c->fails && c->task.found ? STATUS_FOUND : 0;
+	free(c->task.text);
 	identity_deinit(&who);
 	identity_deinit(&caller);
 	return ret;
@@ -183,18 +141,18 @@ static int explain(const struct command *c)
 
 static int run_report(struct cli *cli)
 {
-	struct command c = { .format = &report_formats[0], .fail_on = SEVERITY_HIGH, .filter = { NULL, -1, 0, UINT64_MAX } };
+	struct command c = { 0 };
 	char err[4800] = "";
 	int ret;
 
-	thresholds_default(&c.thresholds);
+	report_task_init(&c.task, NULL, -1);
 	cli_parse(cli, set_option, &c);
 	if (c.explain)
 		return explain(&c);
 	if (cli->noperands != 1)
 		cli_error(cli, "one archive is expected: a directory with traces.otf2, or an .otf2 file");
-	c.archive.name = cli->operands[0];
-	c.report.color = isatty(STDOUT_FILENO) && !c.output && !getenv("NO_COLOR");
+	c.archive.name = c.task.name = cli->operands[0];
+	c.task.options.color = isatty(STDOUT_FILENO) && !c.output && !getenv("NO_COLOR");
 	ret = c.thresholds_file ? read_thresholds(&c, err, sizeof(err)) : 0;
 	if (!ret)
 		ret = report(&c, err, sizeof(err));

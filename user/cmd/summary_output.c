@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Opens and closes the summary's files. They are the caller's, so nothing of them is opened with root's rights.
+ * Opens and closes the files of summary and report. They are the caller's, so nothing of them is opened with root's rights.
  */
 #include "cmd/summary_output.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int open_file(FILE **out, const char *name, const struct identity *who, char *err, size_t err_len)
+static int open_file(FILE **out, const char *what, const char *name, const struct identity *who, char *err, size_t err_len)
 {
 	struct identity_saved saved;
 	int fd, ret = identity_begin(who, &saved);
@@ -24,7 +24,7 @@ static int open_file(FILE **out, const char *name, const struct identity *who, c
 		close(fd);
 	}
 	if (ret)
-		snprintf(err, err_len, "cannot write the summary to %s: %s", name, strerror(-ret));
+		snprintf(err, err_len, "cannot write the %s to %s: %s", what, name, strerror(-ret));
 	return ret;
 }
 
@@ -33,17 +33,21 @@ int summary_output_open(struct summary_output *output, const struct identity *wh
 	int ret = 0;
 
 	if (output->text_file && strcmp(output->text_file, "none"))
-		ret = open_file(&output->text, output->text_file, who, err, err_len);
+		ret = open_file(&output->text, "summary", output->text_file, who, err, err_len);
 	else if (!output->text_file && !quiet && !(output->want_json && !output->json_file))
 		output->text = stderr;
 	if (!ret && output->want_json && !output->json_file)
 		output->json = stdout;
 	else if (!ret && output->want_json)
-		ret = open_file(&output->json, output->json_file, who, err, err_len);
+		ret = open_file(&output->json, "summary", output->json_file, who, err, err_len);
+	if (!ret && output->report_file)
+		ret = open_file(&output->report, "report", output->report_file, who, err, err_len);
+	else if (!ret && output->want_report)
+		output->report = stderr;
 	return ret;
 }
 
-static int close_one(FILE **file, const char *name, char *err, size_t err_len)
+static int close_one(FILE **file, const char *what, const char *name, char *err, size_t err_len)
 {
 	FILE *closing = *file;
 	bool failed;
@@ -57,16 +61,17 @@ static int close_one(FILE **file, const char *name, char *err, size_t err_len)
 	if (!failed)
 		return 0;
 	if (errno)
-		snprintf(err, err_len, "the summary cannot be written to %s: %s", name, strerror(errno));
+		snprintf(err, err_len, "the %s cannot be written to %s: %s", what, name, strerror(errno));
 	else                    /* an earlier write failed: its reason is gone */
-		snprintf(err, err_len, "the summary could not be written to %s", name);
+		snprintf(err, err_len, "the %s could not be written to %s", what, name);
 	return errno ? -errno : -EIO;
 }
 
 int summary_output_close(struct summary_output *output, char *err, size_t err_len)
 {
-	int text = close_one(&output->text, output->text_file ? output->text_file : "stderr", err, err_len);
-	int json = close_one(&output->json, output->json_file ? output->json_file : "stdout", err, err_len);
+	int text = close_one(&output->text, "summary", output->text_file ? output->text_file : "stderr", err, err_len);
+	int json = close_one(&output->json, "summary", output->json_file ? output->json_file : "stdout", err, err_len);
+	int report = close_one(&output->report, "report", output->report_file ? output->report_file : "stderr", err, err_len);
 
-	return text ? text : json;
+	return text ? text : json ? json : report;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Where the summary of a recording goes: the text to stderr, as stdout is the recorded program's; text or JSON to files.
+ * Where the summary and the report of a recording go: text to stderr, as stdout is the recorded program's, or to files.
  */
 #ifndef IOPROBE_SUMMARY_OUTPUT_H
 #define IOPROBE_SUMMARY_OUTPUT_H
@@ -15,7 +15,9 @@ struct summary_output {
 	const char *text_file;          /* --summary: a name, "none", or NULL: stderr */
 	bool want_json;                 /* --json */
 	const char *json_file;          /* --json=FILE, NULL: stdout, instead of the text */
-	FILE *text, *json;              /* open, or NULL: not wanted */
+	bool want_report;               /* --report */
+	const char *report_file;        /* --report=FILE, NULL: stderr */
+	FILE *text, *json, *report;              /* open, or NULL: not wanted */
 };
 
 /* Opens the files with the rights of who, before anything is recorded. quiet: no text on

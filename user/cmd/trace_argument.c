@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ANCHOR "traces.otf2"
 #define MAX_WORKERS 64
 
 static int make_absolute(struct trace_argument *a, const char *dir, char *err, size_t err_len)
@@ -40,7 +39,7 @@ int trace_argument_locate(struct trace_argument *a, char *err, size_t err_len)
 		snprintf(err, err_len, "%s: cannot open it: %s", a->name, strerror(strlen(a->name) >= sizeof(copy) ? ENAMETOOLONG : errno));
 		return -ENOENT;
 	}
-	snprintf(a->anchor, sizeof(a->anchor), ANCHOR);
+	snprintf(a->anchor, sizeof(a->anchor), TRACE_ANCHOR);
 	if (S_ISDIR(st.st_mode))
 		return make_absolute(a, a->name, err, err_len);
 	snprintf(copy, sizeof(copy), "%s", a->name);

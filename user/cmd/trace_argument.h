@@ -9,6 +9,8 @@
 
 #include "privilege/identity.h"
 
+#define TRACE_ANCHOR "traces.otf2"     /* of an archive that is named by its directory */
+
 struct trace_argument {
 	const char *name;               /* as given: a directory, or the anchor file */
 	char dir[4096], anchor[256];    /* absolute directory, and the file in it */

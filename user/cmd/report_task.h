@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Making a report: for "ioprobe report" and at the end of a recording.
+ */
+#ifndef IOPROBE_CMD_REPORT_TASK_H
+#define IOPROBE_CMD_REPORT_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/analysis.h"
+#include "privilege/identity.h"
+#include "report/report.h"
+
+struct report_task {
+	const char *name, *anchor;      /* the archive: for messages, and its anchor file below dir */
+	int dir;                        /* the archive's directory */
+	const struct report_format *format;
+	struct report_options options;
+	struct facts_filter filter;
+	struct thresholds thresholds;
+	enum severity severity;         /* which findings count for found */
+	/* Results: */
+	char *text;                     /* the report, to be freed */
+	size_t len;
+	bool found;                     /* a finding of this severity or a higher one */
+};
+
+/* The whole archive as text, with the default thresholds. */
+void report_task_init(struct report_task *task, const char *name, int dir);
+
+/* NULL if there is no such format. */
+const struct report_format *report_format_find(const char *name);
+
+/* The format that a file's name asks for by its end (.html, .json, .sarif, .csv), else text. */
+const struct report_format *report_format_of_file(const char *file);
+
+/* Reads the archive in a process with the rights of who, because libotf2 may crash on a damaged one. Call it without other threads. Returns 0,
+ * or -errno with one line in err. */
+int report_task_run(struct report_task *task, const struct identity *who, char *err, size_t err_len);
+
+#endif
