@@ -12,6 +12,8 @@ const struct cli_command *const cli_commands[] = {
 	&command_probes,
 	&command_recover,
 	&command_merge,
+	&command_stream,
+	&command_top,
 	&command_report,
 	&command_diff,
 	&command_serve,

@@ -12,6 +12,8 @@ extern const struct cli_command command_check;
 extern const struct cli_command command_probes;
 extern const struct cli_command command_recover;
 extern const struct cli_command command_merge;
+extern const struct cli_command command_stream;
+extern const struct cli_command command_top;
 extern const struct cli_command command_report;
 extern const struct cli_command command_diff;
 extern const struct cli_command command_serve;

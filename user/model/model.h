@@ -272,6 +272,9 @@ struct sink {
 	const char *(*full)(const struct sink *sink, const struct model *model);
 	/* No event will come for this location any more; 0 or a negative errno. NULL if the sink does not care. */
 	int (*location_end)(struct sink *sink, const struct model *model, uint32_t location);
+	/* All events before this time have been reported, except those of records that come too late (counted); 0 or a negative errno. NULL if the
+	 * sink does not care. */
+	int (*time)(struct sink *sink, const struct model *model, uint64_t complete_ns);
 };
 
 void model_deinit(struct model *model);

@@ -299,6 +299,11 @@ int order_round(struct order *order, uint64_t time_ns)
 	return leave_until(order, limit_ns);
 }
 
+uint64_t order_released_ns(const struct order *order)
+{
+	return order->released_ns;
+}
+
 int order_finish(struct order *order)
 {
 	return leave_until(order, UINT64_MAX);

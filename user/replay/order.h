@@ -25,6 +25,7 @@ int order_add(struct order *order, const struct iop_rec *rec, size_t len);
 /* All rings were drained up to this time. */
 int order_round(struct order *order, uint64_t time_ns);
 int order_finish(struct order *order);
+uint64_t order_released_ns(const struct order *order);  /* all records before this time have left */
 uint64_t order_late(const struct order *order);         /* records older than others that had left before */
 
 #endif

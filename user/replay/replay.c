@@ -151,6 +151,16 @@ static int one_record(void *arg, const struct iop_rec *rec)
 
 /* ---- the spool ---- */
 
+static int report_time(struct replay *r, const struct order *order)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < r->nsinks && !ret; i++)
+		if (r->sinks[i]->time)
+			ret = r->sinks[i]->time(r->sinks[i], r->model, order_released_ns(order));
+	return ret;
+}
+
 static int read_spool(struct replay *r, struct spool_reader *spool, struct order *order)
 {
 	const struct iop_rec *rec;
@@ -166,7 +176,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
 			ret = one_record(r, rec);
 		else if (rec->type == IOP_REC_ROUND)
-			ret = order_round(order, rec->time_ns);
+			ret = order_round(order, rec->time_ns) ?: report_time(r, order);
 		else
 			ret = order_add(order, rec, len);
 		if (ret)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -22,6 +23,9 @@ struct spool_reader {
 	size_t raw_cap, stored_cap;
 	size_t raw_len, at;     /* of the current block */
 	bool damaged;
+	off_t status;           /* where the status block is that was put off to the end, 0: none */
+	bool (*wait)(void *arg);        /* NULL: the file does not grow */
+	void *wait_arg;
 	void (*watch)(void *arg, uint64_t done, uint64_t total);
 	void *watch_arg;
 };
@@ -90,36 +94,94 @@ static int unpack(struct spool_reader *reader, const struct spool_block_header *
 	return !ZSTD_isError(len) && len == header->raw_len ? 0 : -EBADMSG;
 }
 
-/* 1 for a block, 2 for one to be skipped, 0 at the end. The sizes come from the file: the stored bytes are read before memory is taken for the raw ones,
- * so that a damaged header cannot ask for much. */
-static int read_block(struct spool_reader *reader)
+/* Reads a block at the file's position. 1 for a block, 2 for a status block that is half written, 0 at the end. The sizes come from the file: the stored
+ * bytes are read before memory is taken for the raw ones, so that a damaged header cannot ask for much. */
+static int read_block(struct spool_reader *reader, struct spool_block_header *header)
 {
-	struct spool_block_header header;
-	ssize_t n = reader->fd < 0 ? 0 : read_full(reader->fd, &header, sizeof(header));
+	ssize_t n = reader->fd < 0 ? 0 : read_full(reader->fd, header, sizeof(*header));
 	int err;
 
 	if (n <= 0)
 		return n;
-	if (n < (ssize_t)sizeof(header) || !header_is_sound(&header))
+	if (n < (ssize_t)sizeof(*header) || !header_is_sound(header))
 		return -EBADMSG;
-	err = reserve(&reader->stored, &reader->stored_cap, header.stored_len);
+	err = reserve(&reader->stored, &reader->stored_cap, header->stored_len);
 	if (err)
 		return err;
-	n = read_full(reader->fd, reader->stored, header.stored_len);
+	n = read_full(reader->fd, reader->stored, header->stored_len);
 	if (n < 0)
 		return n;
-	if ((size_t)n == header.stored_len && header.kind == SPOOL_STATUS_BLOCK && !checksum_fits(&header, reader->stored))
+	if ((size_t)n == header->stored_len && header->kind == SPOOL_STATUS_BLOCK && !checksum_fits(header, reader->stored))
 		return 2;
-	if ((size_t)n < header.stored_len || !checksum_fits(&header, reader->stored))
+	if ((size_t)n < header->stored_len || !checksum_fits(header, reader->stored))
 		return -EBADMSG;
-	err = reserve(&reader->raw, &reader->raw_cap, header.raw_len);
+	err = reserve(&reader->raw, &reader->raw_cap, header->raw_len);
 	if (!err)
-		err = unpack(reader, &header);
+		err = unpack(reader, header);
 	if (err)
 		return err;
-	reader->raw_len = header.raw_len;
+	reader->raw_len = header->raw_len;
 	reader->at = 0;
 	return 1;
+}
+
+/* The next block that is not to be skipped. */
+static int next_block(struct spool_reader *reader)
+{
+	struct spool_block_header header;
+	int n;
+
+	while ((n = read_block(reader, &header)) == 2)
+		;
+	return n;
+}
+
+/* Of a file that grows: waits for the next whole block. Its status block changes until the recording has ended, and is read last. */
+static int next_block_growing(struct spool_reader *reader)
+{
+	struct spool_block_header header;
+	bool grows = true;
+
+	while (reader->wait) {
+		off_t at = lseek(reader->fd, 0, SEEK_CUR);
+		int n = at < 0 ? -errno : read_block(reader, &header);
+
+		if ((n == 1 || n == 2) && header.kind == SPOOL_STATUS_BLOCK) {
+			reader->status = at;
+			continue;
+		}
+		if (n == 1 || (n < 0 && n != -EBADMSG))
+			return n;
+		if (!grows && n < 0)
+			return n;       /* a block that was cut off */
+		if (lseek(reader->fd, at, SEEK_SET) < 0)
+			return -errno;
+		if (!grows)
+			break;
+		grows = reader->wait(reader->wait_arg);         /* one more look after the last word */
+	}
+	reader->wait = NULL;
+	if (!reader->status || lseek(reader->fd, reader->status, SEEK_SET) < 0)
+		return 0;
+	reader->status = 0;
+	if (read_block(reader, &header) == 1 && lseek(reader->fd, 0, SEEK_END) >= 0)
+		return 1;
+	reader->raw_len = reader->at = 0;
+	return lseek(reader->fd, 0, SEEK_END) < 0 ? -errno : 0;
+}
+
+void spool_reader_follow(struct spool_reader *reader, bool (*wait)(void *), void *arg)
+{
+	reader->wait = wait;
+	reader->wait_arg = arg;
+}
+
+int spool_reader_has_writer(const struct spool_reader *reader)
+{
+	if (flock(reader->fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK ? 1 : -errno;
+	flock(reader->fd, LOCK_UN);
+	return 0;
 }
 
 void spool_reader_watch(struct spool_reader *reader, void (*function)(void *, uint64_t, uint64_t), void *arg)
@@ -146,10 +208,8 @@ int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, s
 	if (reader->damaged)
 		return -EBADMSG;
 	if (reader->at == reader->raw_len) {
-		int n;
+		int n = reader->wait ? next_block_growing(reader) : next_block(reader);
 
-		while ((n = read_block(reader)) == 2)
-			;
 		report_position(reader);
 		reader->damaged = n == -EBADMSG;
 		if (n <= 0)

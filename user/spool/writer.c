@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -193,6 +194,7 @@ int spool_writer_create_at(struct spool_writer **out, int dir, const char *path)
 	err = writer->fd < 0 ? -errno : 0;
 	if (err)
 		goto free;
+	flock(writer->fd, LOCK_EX | LOCK_NB);   /* who follows the file sees by it that it still grows (spool_reader_has_writer) */
 	err = write_file_header(writer);
 	if (!err)
 		err = spool_writer_status(writer, IOP_REC_STATUS, 0, "records=0\n");

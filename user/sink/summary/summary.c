@@ -261,6 +261,7 @@ void summary_sink_destroy(struct sink *sink)
 	}
 	HASH_ITER(hh, s->uses, use, next_use) {
 		HASH_DEL(s->uses, use);
+		free(use->reported);
 		free(use);
 	}
 	for (size_t i = 0; i < s->nlocations; i++) {
@@ -268,7 +269,7 @@ void summary_sink_destroy(struct sink *sink)
 		free(s->locations[i].blocking);
 	}
 	for (size_t i = 0; i < s->ngroups; i++)
-		free(s->groups[i].layers);
+		free(s->groups[i].layers), free(s->groups[i].reported);
 	free(s->groups);
 	free(s->last_use);
 	free(s->locations);

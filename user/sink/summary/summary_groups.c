@@ -3,6 +3,7 @@
  * The text's table of files: by time, without those of the system and libraries; files of a directory whose names differ in
  * numbers only are one line, and so are very many files of a directory.
  */
+#include "sink/summary/summary.h"
 #include "sink/summary/summary_report.h"
 
 #include <ctype.h>

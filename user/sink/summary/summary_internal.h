@@ -10,7 +10,11 @@
 #include "sink/summary/summary_sites.h"
 
 /* What one process did with one handle; key: handle, group. */
-struct use { uint64_t key; struct summary_counts counts; UT_hash_handle hh; };
+struct use {
+	uint64_t key;
+	struct summary_counts counts, *reported;        /* reported: to summary_sink_changes, NULL: nothing */
+	UT_hash_handle hh;
+};
 
 /* system_ns: of the calls inside that have ended; use: of the handle that the call is on, NULL if none is known */
 struct frame { uint32_t region; uint64_t enter_ns, system_ns; struct use *use; };
@@ -29,7 +33,10 @@ struct location_state {
 	bool seen;
 };
 
-struct group_state { struct summary_layer *layers; uint32_t nlayers; };
+struct group_state {
+	struct summary_layer *layers, *reported;        /* reported: to summary_sink_changes */
+	uint32_t nlayers, nreported;
+};
 
 struct summary_sink {
 	struct sink sink;               /* first: the public face */

@@ -3,6 +3,7 @@
  * The summary for programs: one JSON object with the text's content and exact numbers. Keys are stable; bytes that JSON cannot
  * carry in a path are written as \xHH.
  */
+#include "sink/summary/summary.h"
 #include "sink/summary/summary_report.h"
 #include "util/utf8.h"
 

@@ -6,6 +6,7 @@
 #define IOPROBE_SINK_SUMMARY_REPORT_H
 
 #include "model/model.h"
+#include "sink/summary/summary_counts.h"
 #include "sink/summary/summary_sites.h"
 #include "util/hash.h"
 
@@ -14,17 +15,6 @@
 
 #define REPORT_LINES 10         /* of the text's table of files */
 #define REPORT_OBJECTS 1000
-
-struct summary_counts {
-	uint64_t reads, writes;                 /* operations begun */
-	uint64_t bytes_read, bytes_written;     /* moved, where known */
-	uint64_t known_reads, known_writes;     /* operations whose bytes are known */
-	uint64_t unknown_reads, unknown_writes; /* operations that moved an unknown number of bytes, or whose end was not recorded */
-	uint64_t failed_reads, failed_writes;   /* operations that failed or were cancelled: with the two above, all that began */
-	uint64_t opens;                         /* handles made */
-	uint64_t time_ns;                       /* calls on handles, inclusive, outermost of the layer */
-	uint64_t metadata_ns;                   /* of that, in calls that move no data (open, close, seek, …) */
-};
 
 struct summary_layer {
 	const char *name;
@@ -119,8 +109,6 @@ int summary_objects(struct summary_report *report, const struct summary_counts *
 		    const struct summary_variable *variables);
 void summary_objects_free(struct summary_report *report);
 
-/* "shared", "node" or "unknown" for a scope. */
-const char *summary_scope_name(enum model_scope scope);
 
 /* The text's table of files (summary_groups.c): by time, many of a directory as one line. Returns 0 or -ENOMEM. */
 int summary_text_files(FILE *out, const struct summary_report *report);

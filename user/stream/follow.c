@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * One replay that waits at the end of the file for more.
+ */
+#include "stream/follow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "replay/replay.h"
+#include "spool/spool.h"
+
+#define SPOOL "spool"
+#define PAUSE_NS 100000000      /* the recorder writes a block each second, or when one is full */
+
+/* On a file system without locks it is not known whether the recorder still writes: the following goes on until it is interrupted. */
+static bool wait_for_more(void *arg)
+{
+	struct timespec pause = { 0, PAUSE_NS };
+
+	if (!spool_reader_has_writer(arg))
+		return false;
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+static int open_spool(struct spool_reader **spool, int dir, const char *name, char *err, size_t err_len)
+{
+	int ret = spool_reader_open_at(spool, dir, SPOOL);
+
+	if (!ret)
+		return 0;
+	if (ret == -ENOENT)
+		snprintf(err, err_len, "%s: cannot follow it: it has no records: it is no recording, or one that has ended (read its archive; record with "
+			 "--keep-spool to follow it later)", name);
+	else
+		snprintf(err, err_len, "%s/" SPOOL ": cannot follow it: %s", name,
+			 ret == -EINVAL ? "it is no spool of this version" : ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+	return ret;
+}
+
+int follow_recording(int dir, const char *name, struct live_output **outputs, size_t noutputs, uint64_t interval_ns, char *err, size_t err_len)
+{
+	struct spool_reader *spool = NULL;
+	struct sink *sink = NULL;
+	char reason[900] = "";
+	struct model model;
+	int ret = open_spool(&spool, dir, name, err, err_len);
+
+	if (ret)
+		return ret;
+	spool_reader_follow(spool, wait_for_more, spool);
+	ret = live_sink_create(&sink, outputs, noutputs, interval_ns);
+	if (!ret) {
+		ret = replay_run(spool, &model, &sink, 1, reason, sizeof(reason));
+		model_deinit(&model);
+	}
+	if (ret)
+		snprintf(err, err_len, "%s: %s", name, reason[0] ? reason : strerror(-ret));
+	for (size_t i = 0; i < noutputs && ret; i++)
+		if (outputs[i]->err[0])
+			snprintf(err, err_len, "%s", outputs[i]->err);
+	live_sink_destroy(sink);
+	spool_reader_destroy(spool);
+	return ret;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The store: an SQLite database that others may read while it is written.
+ */
+#include "stream/outputs.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "store_sql.h"
+
+#define STORE_VERSION 1
+#define BUSY_MS 10000           /* how long a reader may hold us up */
+
+enum statement { INSERT_PROCESS, INSERT_FILE, INSERT_CALLS, INSERT_OPERATIONS, INSERT_INTERVAL, STATEMENTS };
+
+static const char *const statement_text[STATEMENTS] = {
+	[INSERT_PROCESS] = "INSERT OR REPLACE INTO process VALUES(?,?,?,?,?)",
+	[INSERT_FILE] = "INSERT OR REPLACE INTO file VALUES(?,?,?,?,?,?,?)",
+	[INSERT_CALLS] = "INSERT INTO calls VALUES(?,?,?,?,?,?,?)",
+	[INSERT_OPERATIONS] = "INSERT INTO operations VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_INTERVAL] = "INSERT INTO interval VALUES(?,?,?,?,?,?)",
+};
+
+struct store {
+	struct live_output output;      /* first: the public face */
+	sqlite3 *db;
+	sqlite3_stmt *statements[STATEMENTS];
+	int64_t done;                   /* the last interval that is there, -1: none */
+	bool done_last;                 /* … and the one at the recording's end */
+	char file[256];
+};
+
+static int fail(struct store *s, const char *action)
+{
+	int code = sqlite3_extended_errcode(s->db);
+
+	snprintf(s->output.err, sizeof(s->output.err), "%s: cannot %s the store: %s", s->file, action, sqlite3_errmsg(s->db));
+	return (code & 0xff) == SQLITE_FULL ? -ENOSPC : (code & 0xff) == SQLITE_NOMEM ? -ENOMEM : -EIO;
+}
+
+static int run(struct store *s, const char *sql, const char *action)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, action);
+}
+
+/* The transaction that ends with the interval; definitions are in it, too. */
+static int in_transaction(struct store *s)
+{
+	return sqlite3_get_autocommit(s->db) ? run(s, "BEGIN IMMEDIATE", "write to") : 0;
+}
+
+static bool is_there(const struct store *s, const struct live_interval *interval)
+{
+	if (s->done_last)
+		return true;
+	return interval->last ? (int64_t)interval->number < s->done : (int64_t)interval->number <= s->done;
+}
+
+/* One value each: 'i' int64_t, 't' const char * or NULL, 'n' no value. */
+static int insert(struct store *s, enum statement which, const char *types, ...)
+{
+	sqlite3_stmt *statement = s->statements[which];
+	int ret = in_transaction(s), i = 0;
+	va_list values;
+
+	if (ret)
+		return ret;
+	va_start(values, types);
+	for (const char *t = types; *t; t++) {
+		i++;
+		if (*t == 'i')
+			sqlite3_bind_int64(statement, i, va_arg(values, int64_t));
+		else if (*t == 't')
+			sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_TRANSIENT);
+		else
+			sqlite3_bind_null(statement, i);
+	}
+	va_end(values);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		ret = fail(s, "write to");
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+	return ret;
+}
+
+/* ---- what is reported ---- */
+
+static int read_number(struct store *s, const char *sql, int64_t *number);
+
+/* Intervals of another length, or of another recording, do not add up with those that are there. */
+static int check_job(struct store *s, const struct live_job *job)
+{
+	int64_t begin_ns = job->begin_ns, interval_ns = job->interval_ns;
+	int ret = read_number(s, "SELECT begin_ns FROM job", &begin_ns);
+
+	if (!ret)
+		ret = read_number(s, "SELECT interval_ns FROM job", &interval_ns);
+	if (ret || (begin_ns == (int64_t)job->begin_ns && interval_ns == (int64_t)job->interval_ns))
+		return ret;
+	snprintf(s->output.err, sizeof(s->output.err), begin_ns == (int64_t)job->begin_ns ?
+		 "%s: the store has intervals of another length: give the same --interval, or another file" :
+		 "%s: it is the store of another recording: give another file", s->file);
+	return -EINVAL;
+}
+
+static int store_begin(struct live_output *output, const struct live_job *job)
+{
+	struct store *s = (struct store *)output;
+	sqlite3_stmt *statement;
+	int ret = check_job(s, job);
+
+	if (!ret)
+		ret = in_transaction(s);
+	if (ret)
+		return ret;
+	if (sqlite3_prepare_v2(s->db, "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns) SELECT ?,?,?,?,?,?,? "
+			       "WHERE NOT EXISTS (SELECT 1 FROM job)", -1, &statement, NULL) != SQLITE_OK)
+		return fail(s, "write to");
+	sqlite3_bind_text(statement, 1, job->host, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(statement, 2, job->kernel, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(statement, 3, job->version, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(statement, 4, job->batch_job, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(statement, 5, job->command_line, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(statement, 6, job->begin_ns);
+	sqlite3_bind_int64(statement, 7, job->interval_ns);
+	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(s, "write to");
+	sqlite3_finalize(statement);
+	return ret;
+}
+
+static int store_process(struct live_output *output, const struct live_process *p)
+{
+	return p->rank < 0 ? insert((struct store *)output, INSERT_PROCESS, "iintt", (int64_t)p->id, (int64_t)p->pid, p->name, p->executable) :
+		insert((struct store *)output, INSERT_PROCESS, "iiitt", (int64_t)p->id, (int64_t)p->pid, p->rank, p->name, p->executable);
+}
+
+static int store_file(struct live_output *output, const struct live_file *f)
+{
+	return insert((struct store *)output, INSERT_FILE, "ittttti", (int64_t)f->id, f->path, f->mount_point, f->mount_source, f->fs_type, f->scope,
+		      (int64_t)f->special);
+}
+
+static int store_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
+{
+	struct store *s = (struct store *)output;
+
+	if (is_there(s, interval))
+		return 0;
+	return insert(s, INSERT_CALLS, "iitiiii", (int64_t)interval->number, (int64_t)c->process, c->layer, (int64_t)c->added->calls,
+		      (int64_t)c->added->failed, (int64_t)c->added->time_ns, (int64_t)c->added->system_ns);
+}
+
+static int store_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
+{
+	struct store *s = (struct store *)output;
+	const struct summary_counts *a = o->added;
+
+	if (is_there(s, interval))
+		return 0;
+	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiii", (int64_t)interval->number, (int64_t)o->process, (int64_t)o->file, o->layer,
+		      (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read, (int64_t)a->bytes_written, (int64_t)a->known_reads,
+		      (int64_t)a->known_writes, (int64_t)a->unknown_reads, (int64_t)a->unknown_writes, (int64_t)a->failed_reads,
+		      (int64_t)a->failed_writes, (int64_t)a->opens, (int64_t)a->time_ns, (int64_t)a->metadata_ns);
+}
+
+static int store_interval(struct live_output *output, const struct live_interval *i)
+{
+	struct store *s = (struct store *)output;
+	int ret = is_there(s, i) ? 0 : insert(s, INSERT_INTERVAL, "iiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns, (int64_t)i->end_ns,
+					      (int64_t)i->open_calls, (int64_t)i->lag_ns);
+
+	if (!ret && !sqlite3_get_autocommit(s->db))
+		ret = run(s, "COMMIT", "write to");
+	return ret;
+}
+
+static int store_end(struct live_output *output, const struct live_end *end)
+{
+	struct store *s = (struct store *)output;
+	sqlite3_stmt *statement;
+	int ret = in_transaction(s);
+
+	if (ret)
+		return ret;
+	if (sqlite3_prepare_v2(s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=?", -1, &statement, NULL) != SQLITE_OK)
+		return fail(s, "write to");
+	sqlite3_bind_int64(statement, 1, end->end_ns);
+	sqlite3_bind_int64(statement, 2, end->complete);
+	sqlite3_bind_int64(statement, 3, end->records_lost);
+	sqlite3_bind_int64(statement, 4, end->records_after_bound);
+	sqlite3_bind_text(statement, 5, end->stopped_by, -1, SQLITE_TRANSIENT);
+	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(s, "write to");
+	sqlite3_finalize(statement);
+	return ret ? ret : run(s, "COMMIT", "write to");
+}
+
+/* ---- open and close ---- */
+
+/* A log beside the database needs memory that its users share, which hosts of a network file system do not. */
+static const char *journal_for(const char *dir)
+{
+	static const long shared[] = { 0x6969 /* NFS */, 0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */, 0x19830326 /* BeeGFS */, 0xff534d42 /* CIFS */,
+				       0xfe534d42 /* SMB2 */, 0x00c36400 /* Ceph */, 0x65735546 /* FUSE */ };
+	struct statfs fs;
+
+	if (statfs(dir, &fs))
+		return "PRAGMA journal_mode=TRUNCATE";
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+		if ((fs.f_type & 0xffffffff) == shared[i])
+			return "PRAGMA journal_mode=TRUNCATE";
+	return "PRAGMA journal_mode=WAL";
+}
+
+static int read_number(struct store *s, const char *sql, int64_t *number)
+{
+	sqlite3_stmt *statement;
+	int ret = 0;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return fail(s, "read");
+	switch (sqlite3_step(statement)) {
+	case SQLITE_ROW:
+		if (sqlite3_column_type(statement, 0) != SQLITE_NULL)
+			*number = sqlite3_column_int64(statement, 0);
+		break;
+	case SQLITE_DONE: break;
+	default: ret = fail(s, "read");
+	}
+	sqlite3_finalize(statement);
+	return ret;
+}
+
+static int check_version(struct store *s)
+{
+	int64_t version = 0, tables = 0;
+	int ret = read_number(s, "PRAGMA user_version", &version);
+
+	if (!ret)
+		ret = read_number(s, "SELECT count(*) FROM sqlite_master", &tables);
+	if (ret || version == STORE_VERSION || (!version && !tables))
+		return ret;
+	snprintf(s->output.err, sizeof(s->output.err), "%s: it is no store of this version of ioprobe: remove it, or give another file", s->file);
+	return -EINVAL;
+}
+
+static int open_store(struct store *s, const char *file)
+{
+	int64_t last = 0;
+	int ret = 0;
+
+	if (sqlite3_open_v2(file, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
+		return fail(s, "open");
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	ret = check_version(s);
+	if (!ret)
+		ret = run(s, journal_for("."), "open");
+	if (!ret)
+		ret = run(s, "PRAGMA synchronous=NORMAL", "open");
+	if (!ret)
+		ret = run(s, store_sql, "open");
+	if (!ret)
+		ret = read_number(s, "SELECT max(interval) FROM interval", &s->done);
+	if (!ret)
+		ret = read_number(s, "SELECT max(last) FROM interval", &last);
+	s->done_last = last;
+	for (int i = 0; i < STATEMENTS && !ret; i++)
+		if (sqlite3_prepare_v2(s->db, statement_text[i], -1, &s->statements[i], NULL) != SQLITE_OK)
+			ret = fail(s, "open");
+	return ret;
+}
+
+int live_store_create(struct live_output **output, const char *file, char *err, size_t err_len)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return -ENOMEM;
+	s->output = (struct live_output){ .begin = store_begin, .process = store_process, .file = store_file, .calls = store_calls,
+					  .operations = store_operations, .interval = store_interval, .end = store_end };
+	s->done = -1;
+	snprintf(s->file, sizeof(s->file), "%s", file);
+	ret = open_store(s, file);
+	if (!ret) {
+		*output = &s->output;
+		return 0;
+	}
+	snprintf(err, err_len, "%s", s->output.err);
+	live_store_destroy(&s->output);
+	return ret;
+}
+
+/* A transaction that is open is undone. */
+void live_store_destroy(struct live_output *output)
+{
+	struct store *s = (struct store *)output;
+
+	if (!s)
+		return;
+	for (int i = 0; i < STATEMENTS; i++)
+		sqlite3_finalize(s->statements[i]);
+	sqlite3_close(s->db);
+	free(s);
+}
