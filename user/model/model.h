@@ -82,6 +82,7 @@ struct model_process {
 	uint32_t ppid, uid;
 	const char *executable, *command_line, *directory;      /* of its last program; directory: when that was looked at */
 	const char *batch_job;
+	int64_t rank_claim;             /* 1 + the rank that its launcher gave it or its parent; 0: none, or it has no MPI. Who is the rank is decided at the end */
 };
 
 /* A program that a process became by exec. */

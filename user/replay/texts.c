@@ -195,6 +195,7 @@ static int process(struct replay *r, const struct iop_rec_text *rec)
 		info->ppid = number;
 	if (value_number(rec, "mpi", &number))
 		info->mpi |= number;
+	r->model->processes.v[process->group].rank_claim = info->mpi ? info->rank + 1 : 0;
 	/* what the process' own chdir told is newer than what was read of it */
 	if (!process->cwd && !process->dead && text_value(rec, "cwd", cwd, sizeof(cwd)) && cwd[0] == '/') {
 		process->cwd = strdup(cwd);

@@ -6,6 +6,7 @@
 #include "stream/live.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,6 +77,21 @@ static int grow(void **v, size_t *n, size_t *cap, size_t size, size_t index)
 
 /* ---- definitions ---- */
 
+/* Until the end of the recording, when names and ranks are decided: the program's name, and the rank that its launcher gave it. */
+static void name_process(struct live_process *process, const struct model_process *life, char *name, size_t len)
+{
+	const char *program = process->executable ? strrchr(process->executable, '/') : NULL;
+
+	if (process->name || !life)
+		return;
+	process->rank = life->rank_claim - 1;
+	process->name = name;
+	if (process->rank >= 0)
+		snprintf(name, len, "MPI Rank %lld", (long long)process->rank);
+	else
+		snprintf(name, len, "%.200s (pid %u)", program ? program + 1 : process->executable ?: "process", process->pid);
+}
+
 static int report_process(struct live_sink *s, uint32_t group)
 {
 	const struct model_group *g = &s->model->groups.v[group];
@@ -83,13 +99,15 @@ static int report_process(struct live_sink *s, uint32_t group)
 	struct live_process process = { group, g->tgid, g->rank, g->name, life ? life->executable : NULL };
 	struct known_process *known;
 	int ret = GROW(s->processes, group);
+	char name[256];
 
 	if (ret)
 		return ret;
+	name_process(&process, life, name, sizeof(name));
 	known = &s->processes.v[group];
-	if (known->reported && known->name == process.name && known->rank == process.rank && known->executable == process.executable)
+	if (known->reported && known->name == g->name && known->rank == process.rank && known->executable == process.executable)
 		return 0;
-	*known = (struct known_process){ process.name, process.executable, process.rank, true };
+	*known = (struct known_process){ g->name, process.executable, process.rank, true };
 	for (size_t i = 0; i < s->noutputs; i++)
 		if (s->outputs[i]->process)
 			ret = first_error(ret, s->outputs[i]->process(s->outputs[i], &process));

@@ -68,7 +68,7 @@ static int write_calls(struct live_output *output, const struct live_interval *i
 {
 	return write_line(output, json_pack("{ss sI sI ss sI sI sI sI}", "type", "calls", "interval", (json_int_t)interval->number, "process", (json_int_t)c->process,
 					    "layer", c->layer, "calls", (json_int_t)c->added->calls, "failed", (json_int_t)c->added->failed, "time_ns",
-					    (json_int_t)c->added->time_ns, "system_ns", (json_int_t)c->added->system_ns));
+					    (json_int_t)c->added->time_ns, "system_time_ns", (json_int_t)c->added->system_ns));
 }
 
 static int write_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
@@ -78,10 +78,10 @@ static int write_operations(struct live_output *output, const struct live_interv
 	return write_line(output, json_pack("{ss sI sI sI ss sI sI sI sI sI sI sI sI sI sI sI sI sI}", "type", "operations", "interval", (json_int_t)interval->number, "process",
 					    (json_int_t)o->process, "file", (json_int_t)o->file, "layer", o->layer,
 					    "reads", (json_int_t)a->reads, "writes", (json_int_t)a->writes, "bytes_read", (json_int_t)a->bytes_read,
-					    "bytes_written", (json_int_t)a->bytes_written, "known_reads", (json_int_t)a->known_reads, "known_writes",
-					    (json_int_t)a->known_writes, "unknown_reads", (json_int_t)a->unknown_reads, "unknown_writes",
-					    (json_int_t)a->unknown_writes, "failed_reads", (json_int_t)a->failed_reads, "failed_writes",
-					    (json_int_t)a->failed_writes, "opens", (json_int_t)a->opens, "time_ns", (json_int_t)a->time_ns, "metadata_ns",
+					    "bytes_written", (json_int_t)a->bytes_written, "reads_of_known_size", (json_int_t)a->known_reads, "writes_of_known_size",
+					    (json_int_t)a->known_writes, "reads_of_unknown_size", (json_int_t)a->unknown_reads, "writes_of_unknown_size",
+					    (json_int_t)a->unknown_writes, "reads_failed", (json_int_t)a->failed_reads, "writes_failed",
+					    (json_int_t)a->failed_writes, "opens", (json_int_t)a->opens, "time_ns", (json_int_t)a->time_ns, "metadata_time_ns",
 					    (json_int_t)a->metadata_ns));
 }
 

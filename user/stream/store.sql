@@ -8,10 +8,10 @@ CREATE TABLE IF NOT EXISTS process(process INTEGER PRIMARY KEY, pid INTEGER, ran
 CREATE TABLE IF NOT EXISTS file(file INTEGER PRIMARY KEY, path TEXT, mount_point TEXT, mount_source TEXT, file_system TEXT, scope TEXT, special INTEGER);
 CREATE TABLE IF NOT EXISTS interval(interval INTEGER, last INTEGER, begin_ns INTEGER, end_ns INTEGER, open_calls INTEGER, lag_ns INTEGER,
 	PRIMARY KEY(interval, last));
-CREATE TABLE IF NOT EXISTS calls(interval INTEGER, process INTEGER, layer TEXT, calls INTEGER, failed INTEGER, time_ns INTEGER, system_ns INTEGER);
+CREATE TABLE IF NOT EXISTS calls(interval INTEGER, process INTEGER, layer TEXT, calls INTEGER, failed INTEGER, time_ns INTEGER, system_time_ns INTEGER);
 CREATE TABLE IF NOT EXISTS operations(interval INTEGER, process INTEGER, file INTEGER, layer TEXT, reads INTEGER, writes INTEGER, bytes_read INTEGER,
-	bytes_written INTEGER, known_reads INTEGER, known_writes INTEGER, unknown_reads INTEGER, unknown_writes INTEGER, failed_reads INTEGER,
-	failed_writes INTEGER, opens INTEGER, time_ns INTEGER, metadata_ns INTEGER);
+	bytes_written INTEGER, reads_of_known_size INTEGER, writes_of_known_size INTEGER, reads_of_unknown_size INTEGER, writes_of_unknown_size INTEGER, reads_failed INTEGER,
+	writes_failed INTEGER, opens INTEGER, time_ns INTEGER, metadata_time_ns INTEGER);
 CREATE INDEX IF NOT EXISTS calls_by_process ON calls(process, interval);
 CREATE INDEX IF NOT EXISTS operations_by_process ON operations(process, interval);
 CREATE VIEW IF NOT EXISTS bandwidth AS SELECT interval, layer, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,

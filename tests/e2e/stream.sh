@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# All intervals of a stream add up to the summary, field by field: lines and store, followers that are killed and started again, a reader that does not read.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# conserved NAME STREAM
+conserved() {
+	local text
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$2" "$TMP/${1%%,*}/trace/summary.json" 2>&1) && { ok "$1, adds up"; return; }
+	not_ok "$1, adds up" "$text; $(cat "$TMP/${1%%,*}"/*.err 2>/dev/null | tail -n 3)"
+}
+
+# wait_for_spool DIR: the recording has begun. Its loops end with the recording's own limit.
+wait_for_spool() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		[ -e "$1/trace/spool" ] && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+follow() { limited 90 "$IOPROBE" stream --interval 200ms "$@"; }
+
+parallel() {
+	local dir recorder lines store top
+	dir=$(fresh parallel)
+	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- mpirun -n 4 "$P/parallel_nc" "$dir/data/f.nc" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	wait_for_spool "$dir" || { not_ok parallel "no recording: $(said "$dir")"; kill $recorder; return; }
+	follow "$dir/trace" >"$dir/lines" 2>"$dir/lines.err" & lines=$!
+	follow --store="$dir/live.db" "$dir/trace" 2>"$dir/store.err" & store=$!
+	limited 90 "$IOPROBE" top "$dir/trace" >"$dir/top" 2>"$dir/top.err" & top=$!
+	wait $recorder $lines $store $top
+	contract parallel
+	conserved "parallel, lines" "$dir/lines"
+	conserved "parallel, store" "$dir/live.db"
+	verdict "parallel, ranks are known before the end" "$(sed '/"last":true/,$d' "$dir/lines" | grep -c '"rank":3,"name":"MPI Rank 3"' | grep -qv '^0$' ||
+		grep '"type":"process"' "$dir/lines" | head -n 3)"
+	verdict "parallel, top" "$(for layer in netCDF HDF5 MPI-IO POSIX; do grep -q "^$layer " "$dir/top" || echo "$layer is missing"; done
+		grep -q '^the recording has ended: end; records lost 0' "$dir/top" || tail -n 1 "$dir/top"
+		awk 'length > 80 && !/ended/ { print "wider than 80 columns: " $0; exit }' "$dir/top")"
+	queries "$dir/live.db"
+}
+
+# The example queries of the guide.
+queries() {
+	local text
+	text=$("$PYTHON" - "$1" "$TESTS/../user/cmd/GUIDE.md" 2>&1 <<-'E'
+		import re, sqlite3, sys
+		db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+		found = re.findall(r"^    (SELECT .*?;)$", open(sys.argv[2], encoding="utf-8").read(), re.M | re.S)
+		for query in found:
+		    if not db.execute(query).fetchall():
+		        print("no rows:", query)
+		if len(found) < 3:
+		    print(len(found), "queries in the guide")
+	E
+	)
+	verdict "parallel, example queries" "$text"
+}
+
+# The follower of a store is killed at any moment; the next goes on, and nothing is there twice. What is left to do after the end is done then.
+killed() {
+	local dir recorder follower i
+	dir=$(fresh killed)
+	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- \
+		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do head -c 5000 /dev/zero >>"$0/f"; cat "$0/f" "$0/none" >/dev/null 2>&1; sleep 0.2; done' \
+		"$dir/data" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	wait_for_spool "$dir" || { not_ok killed "no recording: $(said "$dir")"; kill $recorder; return; }
+	for i in 1 2 3; do
+		"$IOPROBE" stream --interval 200ms --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err" & follower=$!
+		sleep 0.9
+		kill -KILL $follower 2>/dev/null
+		wait $follower 2>/dev/null
+	done
+	wait $recorder
+	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
+	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
+	verdict "killed, messages" "$(cat "$dir/store.err")"
+	conserved "killed, store" "$dir/live.db"
+	limited 60 "$IOPROBE" stream --interval 1s --store="$dir/live.db" "$dir/trace" 2>"$dir/other"
+	verdict "killed, another interval" "$(grep -q 'the store has intervals of another length: give the same --interval' "$dir/other" || cat "$dir/other")"
+}
+
+# A reader that does not read holds up its follower only.
+stalled() {
+	local dir
+	dir=$(fresh stalled)
+	mkfifo "$dir/fifo"
+	(sleep 30 >/dev/null & echo $! >"$dir/sleeper"; exec cat >"$dir/lines") <"$dir/fifo" & local reader=$!
+	kill -STOP $reader
+	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- sh -c 'for i in 1 2 3 4 5; do date; done' >"$dir/stdout" 2>"$dir/err" & local recorder=$!
+	wait_for_spool "$dir"
+	follow "$dir/trace" >"$dir/fifo" 2>"$dir/stream.err" & local follower=$!
+	wait $recorder
+	verdict "stalled, the recording ends" "$([ -s "$dir/trace/summary.json" ] || said "$dir")"
+	kill -CONT $reader
+	wait $follower $reader
+	kill "$(cat "$dir/sleeper")" 2>/dev/null
+	conserved "stalled, lines" "$dir/lines"
+}
+
+# refused NAME TEXT ARGUMENT...: status not 0, this text in one line on stderr.
+refused() {
+	local out status
+	out=$(limited 20 "$IOPROBE" "${@:3}" 2>&1 >/dev/null)
+	status=$?
+	verdict "refused, $1" "$([ $status != 0 ] && echo "$out" | grep -q -- "$2" || echo "status $status: $out")"
+}
+
+bad_input() {
+	fresh refused >/dev/null
+	mkdir "$TMP/refused/empty"
+	echo garbage >"$TMP/refused/data/spool"
+	echo garbage >"$TMP/refused/text.db"
+	refused "no recording" 'cannot follow it: it has no records' stream "$TMP/refused/empty"
+	refused "no spool" 'it is no spool of this version' top "$TMP/refused/data"
+	refused "no directory" 'No such file' stream "$TMP/refused/nowhere"
+	refused "no time" 'a time from 100ms to 3600s is expected' stream --interval 1 "$TMP/refused/empty"
+	refused "no store" 'not a database' stream --store="$TMP/refused/text.db" "$TMP/parallel/trace"
+	refused "store of another recording" 'it is the store of another recording' stream --interval 200ms --store="$TMP/killed/live.db" "$TMP/parallel/trace"
+	refused "relative store" 'an absolute path is expected' stream --store=x.db "$TMP/parallel/trace"
+}
+
+parallel
+killed
+stalled
+bad_input
