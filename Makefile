@@ -38,7 +38,7 @@ BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin"; \
 		command -v $$t >/dev/null 2>&1 && $$t version >/dev/null 2>&1 && command -v $$t && break; done))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(patsubst ppc64le,powerpc,$(shell uname -m))))
 BPF_FORMS := 4 0         # of the object, beside the one of ioprobe.skel.h
-PACKAGES := libbpf libelf libdw otf2 libzstd zlib jansson sqlite3
+PACKAGES := libbpf libelf libdw otf2 libzstd zlib jansson sqlite3 libmicrohttpd
 
 PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PACKAGE_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) $(shell $(PKG_CONFIG) --libs zydis 2>/dev/null || echo -lZydis)
@@ -154,7 +154,7 @@ TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHan
 
 # uthash's loops are told to cppcheck in plain words: expanded, they are beyond it.
 .PHONY: lint
-lint: $(B)/ioprobe build/ioprobe.skel.h build/store_sql.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
+lint: $(B)/ioprobe build/ioprobe.skel.h build/store_sql.h build/page_files.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
 	$(Q)tools/structure/check-includes
 	$(Q)tools/structure/call-cycles $(B)/obj/user/model
 	$(Q)tools/structure/call-cycles $(B)/obj/user/replay || echo 'lint: known: HDF5 sizes, to be ended'
@@ -206,7 +206,7 @@ $(B)/ioprobe: $(USER_OBJECTS) $(B)/obj/version.o
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) $(LIBS)
 
-$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/store_sql.h
+$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/store_sql.h build/page_files.h
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(call lazy,PACKAGE_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -232,10 +232,15 @@ build/builtin_tables.c: $(PROBE_TABLES) tools/embed-tables.sh
 	$(Q)mkdir -p build
 	$(Q)tools/embed-tables.sh $@ $(PROBE_TABLES)
 
-build/store_sql.h: user/stream/store.sql
+# Files that the program contains, as C strings: NAME=FILE is the array NAME.
+build/store_sql.h: user/stream/store.sql tools/embed-text.sh
 	$(say) EMBED $@
-	$(Q)mkdir -p build
-	$(Q){ echo 'static const char store_sql[] ='; sed -e 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
+	$(Q)tools/embed-text.sh $@ store_sql=$<
+
+PAGE := user/view/page
+build/page_files.h: $(wildcard $(PAGE)/*) tools/embed-text.sh
+	$(say) EMBED $@
+	$(Q)tools/embed-text.sh $@ page_html=$(PAGE)/page.html page_css=$(PAGE)/page.css page_js=$(PAGE)/page.js
 
 # v3: atomic compare and exchange of 32 bits (kernel 5.12). In three forms, see bpf/wait.h; user/bpf/skeleton.c chooses.
 build/ioprobe-%.bpf.o: bpf/ioprobe.bpf.c $(B)/.requirements

@@ -14,6 +14,7 @@ const struct cli_command *const cli_commands[] = {
 	&command_merge,
 	&command_stream,
 	&command_top,
+	&command_watch,
 	&command_report,
 	&command_diff,
 	&command_serve,

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// Draws the intervals that the server sends. All text from the recording is set as text, never as markup.
+"use strict";
+
+const KEPT = 900;
+// Okabe and Ito's colours, told apart with every kind of colour blindness; dashes tell them apart without colours.
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#999999"];
+const DASHES = ["", "6 3", "2 3", "8 3 2 3", "", "6 3", "2 3", "8 3 2 3"];
+const SVG = "http://www.w3.org/2000/svg";
+const byId = id => document.getElementById(id);
+
+let length = 1, intervals = [], layerNames = [], paused = false, ended = null;
+
+function unit(value, units, step) {
+	let i = 0;
+	while (value >= step && i < units.length - 1) {
+		value /= step;
+		i++;
+	}
+	return (value >= 100 || value === Math.floor(value) ? Math.round(value) : value.toFixed(value >= 10 ? 1 : 2)) + " " + units[i];
+}
+const bytes = value => unit(value, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
+const count = value => unit(value, ["", "k", "M", "G"], 1000).trim();
+const seconds = value => value >= 1 ? value.toFixed(2) + " s" : value >= 1e-3 ? (value * 1e3).toFixed(1) + " ms" : (value * 1e6).toFixed(0) + " µs";
+
+function element(name, attributes, text) {
+	const e = document.createElementNS(SVG, name);
+	for (const key in attributes)
+		e.setAttribute(key, attributes[key]);
+	if (text !== undefined)
+		e.textContent = text;
+	return e;
+}
+
+function shown() {
+	const n = Math.ceil(Number(byId("span").value) / length);
+	return intervals.slice(-n);
+}
+
+function layerOf(interval, name) {
+	return interval.layers.find(layer => layer.name === name);
+}
+
+function colourOf(name) {
+	return layerNames.indexOf(name) % COLOURS.length;
+}
+
+function legend(names) {
+	const div = document.createElement("div");
+	div.className = "legend";
+	for (const name of names) {
+		const item = document.createElement("span"), svg = element("svg", { viewBox: "0 0 26 10" }), i = colourOf(name);
+		svg.append(element("line", { x1: 0, y1: 5, x2: 26, y2: 5, stroke: COLOURS[i], "stroke-width": 3, "stroke-dasharray": DASHES[i] }));
+		item.append(svg, name);
+		div.append(item);
+	}
+	return div;
+}
+
+// One line per layer of what value(layer) says, per second.
+function drawChart(id, value, format) {
+	const data = shown(), width = 600, height = 170, left = 70, bottom = 20, top = 8;
+	const names = layerNames.filter(name => data.some(interval => value(layerOf(interval, name) || {}) > 0));
+	const rows = names.map(name => data.map(interval => (value(layerOf(interval, name) || {}) || 0) / length));
+	const most = Math.max(1, ...rows.flat());
+	const x = i => left + (width - left - 6) * (data.length < 2 ? 1 : i / (data.length - 1)), y = v => height - bottom - (height - bottom - top) * v / most;
+	const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": byId(id).parentNode.querySelector("h2").textContent });
+	for (const share of [0, 0.5, 1]) {
+		svg.append(element("line", { x1: left, x2: width - 6, y1: y(most * share), y2: y(most * share), stroke: "#8885" }));
+		svg.append(element("text", { x: left - 6, y: y(most * share) + 4, "text-anchor": "end" }, format(most * share)));
+	}
+	if (data.length) {
+		const time = interval => new Date(interval.begin * 1000).toLocaleTimeString();
+		svg.append(element("text", { x: left, y: height - 5 }, time(data[0])));
+		svg.append(element("text", { x: width - 6, y: height - 5, "text-anchor": "end" }, time(data[data.length - 1])));
+	}
+	rows.forEach((row, r) => {
+		const i = colourOf(names[r]);
+		svg.append(element("polyline", { points: row.map((v, k) => `${x(k)},${y(v)}`).join(" "), fill: "none", stroke: COLOURS[i], "stroke-width": 2,
+			"stroke-dasharray": DASHES[i] }));
+	});
+	byId(id).replaceChildren(svg, legend(names));
+}
+
+// Rank by time; the colour is the share of the interval in I/O calls. Lighter is more.
+function drawHeat() {
+	const data = shown(), rows = new Map();
+	data.forEach((interval, k) => interval.processes.forEach(([id, rank, name, time]) => {
+		if (!rows.has(id))
+			rows.set(id, { rank, name, times: [] });
+		rows.get(id).name = name;
+		rows.get(id).rank = rank;
+		rows.get(id).times[k] = time;
+	}));
+	const order = [...rows.values()].sort((a, b) => (a.rank < 0) - (b.rank < 0) || a.rank - b.rank || a.name.localeCompare(b.name)).slice(0, 256);
+	const canvas = byId("heat"), width = Math.max(1, data.length), height = Math.max(1, order.length);
+	canvas.width = width;
+	canvas.height = height;
+	const context = canvas.getContext("2d");
+	order.forEach((row, r) => row.times.forEach((time, k) => {
+		const share = Math.min(1, time / length);
+		context.fillStyle = `hsl(${250 - 200 * share} 80% ${15 + 65 * share}%)`;
+		context.fillRect(k, r, 1, 1);
+	}));
+	byId("heatnote").textContent = order.length ? `${order[0].name} at the top, ${order[order.length - 1].name} at the bottom; dark: little time in I/O calls, light: all of the interval` : "";
+}
+
+function fillTable(id, rows) {
+	byId(id).tBodies[0].replaceChildren(...rows.map(cells => {
+		const row = document.createElement("tr");
+		for (const cell of cells)
+			row.insertCell().textContent = cell;
+		return row;
+	}));
+}
+
+function draw() {
+	const last = intervals[intervals.length - 1];
+	drawChart("written", layer => layer.written, v => bytes(v) + "/s");
+	drawChart("read", layer => layer.read, v => bytes(v) + "/s");
+	drawChart("calls", layer => layer.calls, count);
+	drawHeat();
+	if (!last)
+		return;
+	fillTable("layers", last.layers.map(l => [l.name, count(l.calls / length), count(l.failed / length), bytes(l.read / length), bytes(l.written / length), l.unknown, seconds(l.time)]));
+	fillTable("processes", last.processes.slice(0, 10).map(([, , name, time]) => [name, seconds(time)]));
+	fillTable("files", last.files.map(([path, layer, read, written, time]) => [path, layer, bytes(read), bytes(written), seconds(time)]));
+	byId("state").textContent = (ended ? `the recording has ended; records lost ${ended.complete ? "" : "at least "}${ended.lost}` :
+		`${new Date(last.begin * 1000).toLocaleTimeString()}, ${last.open_calls} open calls, ${last.lag.toFixed(1)} s behind`) + (paused ? " (paused)" : "");
+}
+
+function take(message) {
+	if (message.type === "begin") {
+		length = message.interval;
+		byId("host").textContent = message.host + (message.batch_job ? `, job ${message.batch_job}` : "");
+		byId("command").textContent = message.command_line || "";
+	} else if (message.type === "interval") {
+		intervals.push(message);
+		intervals.splice(0, Math.max(0, intervals.length - KEPT));
+		for (const layer of message.layers)
+			if (!layerNames.includes(layer.name))
+				layerNames.push(layer.name);
+	} else if (message.type === "end") {
+		ended = message;
+	}
+}
+
+let pending = false;
+function drawSoon() {
+	if (pending || paused)
+		return;
+	pending = true;
+	requestAnimationFrame(() => { pending = false; draw(); });
+}
+
+const events = new EventSource("events" + location.search);
+events.onmessage = event => {
+	take(JSON.parse(event.data));
+	if (ended)
+		events.close();
+	drawSoon();
+};
+events.onerror = () => { if (!ended) byId("state").textContent = "the connection to ioprobe is lost"; };
+byId("span").onchange = draw;
+byId("pause").onclick = () => {
+	paused = !paused;
+	byId("pause").textContent = paused ? "Go on" : "Pause";
+	draw();
+};
