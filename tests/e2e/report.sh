@@ -32,3 +32,15 @@ if [ -x "$P/planted_netcdf" ]; then
 else
 	skip netcdf "no serial netCDF"
 fi
+
+# At the end of a recording: in the format of the file's name, or as text on stderr, also with --quiet.
+at_the_end() {
+	local dir
+	dir=$(fresh at_the_end)
+	limited 60 "$IOPROBE" record -q --report="$dir/report.json" -o "$dir/trace" -- dd if=/dev/zero "of=$dir/data/f" bs=47 count=20000 status=none >"$dir/out" 2>"$dir/err"
+	limited 60 "$IOPROBE" report --format json "$dir/trace" >"$dir/again.json"
+	verdict "at_the_end, file" "$(cmp "$dir/report.json" "$dir/again.json" 2>&1; [ -s "$dir/report.json" ] || said "$dir")"
+	limited 60 "$IOPROBE" record -q --report -o "$dir/second" -- dd if=/dev/zero "of=$dir/data/f" bs=47 count=20000 status=none >"$dir/out" 2>"$dir/err"
+	verdict "at_the_end, stderr" "$(grep -q '(P06)' "$dir/err" || said "$dir"; [ -s "$dir/out" ] && echo 'something on stdout')"
+}
+at_the_end

@@ -122,7 +122,41 @@ bad_input() {
 	refused "relative store" 'an absolute path is expected' stream --store=x.db "$TMP/parallel/trace"
 }
 
+# The recorder is killed: its followers see that nobody writes any more, and say that the end is missing.
+recorder_killed() {
+	local dir recorder follower
+	dir=$(fresh recorder_killed)
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done; echo >"$0/done"' \
+		"$dir/data" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	wait_for_spool "$dir" || { not_ok recorder_killed "no recording: $(said "$dir")"; kill $recorder; return; }
+	follow "$dir/trace" >"$dir/lines" 2>"$dir/stream.err" & follower=$!
+	sleep 1.5
+	kill -KILL $recorder
+	wait $recorder 2>/dev/null
+	wait $follower
+	verdict recorder_killed "$(tail -n 1 "$dir/lines" | grep -q '"type":"end".*"complete":false' || { tail -n 1 "$dir/lines"; cat "$dir/stream.err"; })"
+	wait_for_file "$dir/data/done"
+}
+
+# Without the token, and under another host's name, nobody gets anything; the page's figures are the summary's.
+watch() {
+	local dir recorder watcher text
+	dir=$(fresh watch)
+	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- sh -c 'for i in 1 2 3; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done' "$dir/data" \
+		>"$dir/stdout" 2>"$dir/err" & recorder=$!
+	wait_for_spool "$dir" || { not_ok watch "no recording: $(said "$dir")"; kill $recorder; return; }
+	"$IOPROBE" watch --interval 200ms "$dir/trace" >"$dir/address" 2>"$dir/watch.err" & watcher=$!
+	wait $recorder
+	wait_for_line "$dir/watch.err" 'the page stays' 30 || not_ok "watch, end" "$(cat "$dir/watch.err")"
+	text=$(limited 30 "$PYTHON" "$TESTS/lib/watch_page.py" "$(head -n 1 "$dir/address")" "$dir/trace/summary.json" 2>&1)
+	verdict watch "$text"
+	kill $watcher
+	wait $watcher 2>/dev/null
+}
+
 parallel
 killed
 stalled
+recorder_killed
+watch
 bad_input
