@@ -393,6 +393,129 @@ static void test_torn_status(void **state)
 	assert_int_equal(last, 0);
 }
 
+/* ---- a file that grows ---- */
+
+#define GROWING_BLOCKS 20
+#define GROWING_CALLS 50        /* of a block */
+#define GROWTH 997              /* bytes at a time: blocks and their headers are torn at all places */
+
+struct growing { int to; char *bytes; size_t len, at; unsigned waits; };
+
+static bool grow_file(void *arg)
+{
+	struct growing *g = arg;
+	size_t n = g->len - g->at < GROWTH ? g->len - g->at : GROWTH;
+
+	g->waits++;
+	assert_int_equal(write(g->to, g->bytes + g->at, n), n);
+	g->at += n;
+	return g->at < g->len;
+}
+
+static void read_whole(const char *path, struct growing *g)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+
+	fstat(fd, &st);
+	g->len = st.st_size;
+	g->bytes = malloc(g->len);
+	assert_int_equal(read(fd, g->bytes, g->len), g->len);
+	close(fd);
+}
+
+/* All records come once, in their order, whatever part of a block is there; the status comes last, as it is at the end. */
+static void test_growing(void **state)
+{
+	struct place *place = *state;
+	struct spool_writer *writer;
+	struct spool_reader *reader;
+	struct growing g = { .at = 16 };        /* the file's header is there */
+	const struct iop_rec *rec;
+	uint32_t n = 0, ends = 0;
+	size_t len;
+	int ret;
+
+	assert_int_equal(spool_writer_create(&writer, place->path), 0);
+	for (int block = 0; block < GROWING_BLOCKS; block++) {
+		append_calls(writer, 1 + block * GROWING_CALLS, 1 + (block + 1) * GROWING_CALLS, 3);
+		assert_int_equal(spool_writer_flush(writer), 0);
+	}
+	assert_int_equal(spool_writer_status(writer, IOP_REC_END, 9, "lost=0\n"), 0);
+	assert_int_equal(spool_writer_destroy(writer), 0);
+	read_whole(place->path, &g);
+	unlink(place->path);
+	g.to = open(place->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0600);
+	assert_int_equal(write(g.to, g.bytes, g.at), g.at);
+
+	assert_int_equal(spool_reader_open(&reader, place->path), 0);
+	spool_reader_follow(reader, grow_file, &g);
+	while ((ret = spool_reader_next(reader, &rec, &len)) == 1) {
+		assert_int_equal(ends, 0);
+		if (rec->type == IOP_REC_END)
+			ends++;
+		else
+			assert_int_equal(rec->seq, ++n);
+	}
+	assert_int_equal(ret, 0);
+	assert_int_equal(n, GROWING_BLOCKS * GROWING_CALLS);
+	assert_int_equal(ends, 1);
+	assert_true(g.waits > GROWING_BLOCKS);
+	spool_reader_destroy(reader);
+	close(g.to);
+	free(g.bytes);
+}
+
+/* The recorder died in the middle of a block. */
+static void test_growing_cut_off(void **state)
+{
+	struct place *place = *state;
+	struct spool_writer *writer;
+	struct spool_reader *reader;
+	struct growing g = { .at = 16 };
+	const struct iop_rec *rec;
+	uint32_t n = 0;
+	size_t len;
+	int ret;
+
+	assert_int_equal(spool_writer_create(&writer, place->path), 0);
+	append_calls(writer, 1, 101, 3);
+	assert_int_equal(spool_writer_flush(writer), 0);
+	append_calls(writer, 101, 201, 3);
+	assert_int_equal(spool_writer_destroy(writer), 0);
+	read_whole(place->path, &g);
+	g.len -= 10;
+	unlink(place->path);
+	g.to = open(place->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0600);
+	assert_int_equal(write(g.to, g.bytes, g.at), g.at);
+
+	assert_int_equal(spool_reader_open(&reader, place->path), 0);
+	spool_reader_follow(reader, grow_file, &g);
+	while ((ret = spool_reader_next(reader, &rec, &len)) == 1)
+		if (rec->type == IOP_REC_CALL)
+			assert_int_equal(rec->seq, ++n);
+	assert_int_equal(ret, -EBADMSG);
+	assert_int_equal(n, 100);
+	spool_reader_destroy(reader);
+	close(g.to);
+	free(g.bytes);
+}
+
+/* Who follows sees by the lock that there is a writer. */
+static void test_has_writer(void **state)
+{
+	struct place *place = *state;
+	struct spool_writer *writer;
+	struct spool_reader *reader;
+
+	assert_int_equal(spool_writer_create(&writer, place->path), 0);
+	assert_int_equal(spool_reader_open(&reader, place->path), 0);
+	assert_int_equal(spool_reader_has_writer(reader), 1);
+	assert_int_equal(spool_writer_destroy(writer), 0);
+	assert_int_equal(spool_reader_has_writer(reader), 0);
+	spool_reader_destroy(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +531,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_status_on_a_full_disk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_torn_status, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_growing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_growing_cut_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_has_writer, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

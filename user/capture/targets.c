@@ -396,6 +396,17 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 	}
 }
 
+/* Before any return probe: where a library besides glibc's has an unwinder, it may be mapped behind those with calls. */
+static void attach_unwinders(struct targets *targets, struct target *target, const struct proc_modules *modules)
+{
+	for (size_t i = 0; i < modules->n; i++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
+
+		if (library && library->plan.npoints && library->points[POINTS_UNWIND].n == library->plan.npoints)
+			attach_before_mapped(target, library);
+	}
+}
+
 /* ---- programs that switch stacks ---- */
 
 /* Where return probes are links of their own no call can do without: then none has one. Always returns true. */
@@ -457,6 +468,7 @@ static int scan(struct targets *targets, struct target *target, bool held, uint6
 	mappings_note(&target->mappings, targets->spool, &targets->libraries, &modules, target->pid, mapped_ns);
 	heed_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
 	prepare_unwinder(targets, target);
+	attach_unwinders(targets, target, &modules);
 	for (size_t i = 0; i < modules.n; i++)
 		if (!add_module(targets, target, &modules, &modules.v[i], since_ns, reason))
 			err = -ESRCH;

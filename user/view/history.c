@@ -14,8 +14,6 @@
 #include "util/hash.h"
 #include "util/utf8.h"
 
-#define MAX_LAYERS 32
-
 struct layer_sum { char name[32]; struct summary_calls calls; struct summary_counts counts; };
 /* Definitions stay, numbers are of one interval. */
 struct process_sum { uint32_t id; int64_t rank; char *name; uint64_t time_ns; UT_hash_handle hh; };
@@ -23,7 +21,7 @@ struct file_sum { uint32_t id; char *path; bool special; struct summary_counts c
 
 struct history {
 	struct live_output output;      /* first: the public face */
-	struct layer_sum layers[MAX_LAYERS];
+	struct layer_sum *layers;
 	size_t nlayers;
 	struct process_sum *processes;
 	struct file_sum *files;
@@ -125,13 +123,18 @@ static int on_file(struct live_output *output, const struct live_file *file)
 
 static struct layer_sum *layer_of(struct history *h, const char *name)
 {
+	struct layer_sum *grown;
+
 	for (size_t i = 0; i < h->nlayers; i++)
 		if (!strncmp(h->layers[i].name, name, sizeof(h->layers[i].name) - 1))
 			return &h->layers[i];
-	if (h->nlayers == MAX_LAYERS)
-		return &h->layers[MAX_LAYERS - 1];
-	snprintf(h->layers[h->nlayers].name, sizeof(h->layers[0].name), "%s", name);
-	return &h->layers[h->nlayers++];
+	grown = reallocarray(h->layers, h->nlayers + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	h->layers = grown;
+	grown[h->nlayers] = (struct layer_sum){ 0 };
+	snprintf(grown[h->nlayers].name, sizeof(grown->name), "%s", name);
+	return &grown[h->nlayers++];
 }
 
 /* Layers contain each other: a process' time is that of the layer with most. */
@@ -142,7 +145,7 @@ static int on_calls(struct live_output *output, const struct live_interval *inte
 	struct process_sum *p = process_of(h, c->process);
 
 	(void)interval;
-	if (!p)
+	if (!p || !layer)
 		return -ENOMEM;
 	layer->calls.calls += c->added->calls;
 	layer->calls.failed += c->added->failed;
@@ -159,7 +162,7 @@ static int on_operations(struct live_output *output, const struct live_interval 
 	struct file_sum *f = file_of(h, o->file);
 
 	(void)interval;
-	if (!f)
+	if (!f || !layer)
 		return -ENOMEM;
 	for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
 		((uint64_t *)&layer->counts)[i] += ((const uint64_t *)o->added)[i];
@@ -328,6 +331,7 @@ void history_destroy(struct history *h)
 	for (size_t i = 0; i < HISTORY_INTERVALS; i++)
 		free(h->texts[i]);
 	free(h->begin);
+	free(h->layers);
 	pthread_cond_destroy(&h->more);
 	pthread_mutex_destroy(&h->mutex);
 	free(h);

@@ -13,7 +13,6 @@
 #include "util/quantity.h"
 #include "util/utf8.h"
 
-#define MAX_LAYERS 32
 #define FIXED_LINES 6           /* heads and empty lines between the tables */
 
 struct layer_line { char name[32]; struct summary_calls calls; struct summary_counts counts; };
@@ -27,7 +26,7 @@ struct top {
 	unsigned columns, lines;
 	bool clear;
 	char *host;
-	struct layer_line layers[MAX_LAYERS];
+	struct layer_line *layers;
 	size_t nlayers;
 	struct process_line *processes;
 	struct file_line *files;
@@ -46,13 +45,18 @@ static int set_text(char **text, const char *value)
 
 static struct layer_line *layer_of(struct top *t, const char *name)
 {
+	struct layer_line *grown;
+
 	for (size_t i = 0; i < t->nlayers; i++)
 		if (!strncmp(t->layers[i].name, name, sizeof(t->layers[i].name) - 1))
 			return &t->layers[i];
-	if (t->nlayers == MAX_LAYERS)
+	grown = reallocarray(t->layers, t->nlayers + 1, sizeof(*grown));
+	if (!grown)
 		return NULL;
-	snprintf(t->layers[t->nlayers].name, sizeof(t->layers[0].name), "%s", name);
-	return &t->layers[t->nlayers++];
+	t->layers = grown;
+	grown[t->nlayers] = (struct layer_line){ 0 };
+	snprintf(grown[t->nlayers].name, sizeof(grown->name), "%s", name);
+	return &grown[t->nlayers++];
 }
 
 /* ---- what is reported ---- */
@@ -115,13 +119,11 @@ static int top_calls(struct live_output *output, const struct live_interval *int
 	struct process_line *process = process_of(t, c->process);
 
 	(void)interval;
-	if (!process)
+	if (!process || !layer)
 		return -ENOMEM;
 	process->calls += c->added->calls;
 	if (c->added->time_ns > process->time_ns)
 		process->time_ns = c->added->time_ns;   /* layers contain each other: of the one with most */
-	if (!layer)
-		return 0;
 	layer->calls.calls += c->added->calls;
 	layer->calls.failed += c->added->failed;
 	layer->calls.time_ns += c->added->time_ns;
@@ -135,11 +137,10 @@ static int top_operations(struct live_output *output, const struct live_interval
 	struct file_line *file = file_of(t, o->file);
 
 	(void)interval;
-	if (!file)
+	if (!file || !layer)
 		return -ENOMEM;
-	if (layer)
-		for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
-			((uint64_t *)&layer->counts)[i] += ((const uint64_t *)o->added)[i];
+	for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
+		((uint64_t *)&layer->counts)[i] += ((const uint64_t *)o->added)[i];
 	if (o->added->time_ns >= file->time_ns) {       /* the same bytes pass several layers: those of the one with most time */
 		file->time_ns = o->added->time_ns;
 		file->bytes_read = o->added->bytes_read;
@@ -313,6 +314,7 @@ void top_destroy(struct live_output *output)
 		free(f->path);
 		free(f);
 	}
+	free(t->layers);
 	free(t->host);
 	free(t);
 }
