@@ -16,7 +16,7 @@
 
 #define LEAST_INTERVAL_NS 100000000ull
 #define LONGEST_INTERVAL_NS 3600000000000ull
-#define NICE 10         /* programs that are recorded go first */
+#define NICE 10 /* programs that are recorded go first */
 
 uint64_t following_interval(const struct cli *cli, const char *value)
 {

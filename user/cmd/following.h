@@ -18,8 +18,8 @@ struct following {
 /* The text of --interval. Ends the process after a mistake. */
 uint64_t following_interval(const struct cli *cli, const char *value);
 
-/* Opens the recording's directory and gives up all rights but those of its owner (under sudo: of the calling user), for good: the records are theirs. The
- * current directory becomes the recording's. Returns 0, or -errno with one line in err. */
+/* Opens the recording's directory and gives up all rights but those of its owner (under sudo: of the calling user), for good:
+ * the records are theirs. The current directory becomes the recording's. Returns 0, or -errno with one line in err. */
 int following_open(struct following *following, char *err, size_t err_len);
 
 /* Runs until the recording ends. Returns an exit status; an error was printed. */

@@ -13,7 +13,11 @@
 
 void report_task_init(struct report_task *task, const char *name, int dir)
 {
-	*task = (struct report_task){ .name = name, .anchor = TRACE_ANCHOR, .dir = dir, .format = &report_formats[0], .severity = SEVERITY_HIGH,
+	*task = (struct report_task){ .name = name,
+				      .anchor = TRACE_ANCHOR,
+				      .dir = dir,
+				      .format = &report_formats[0],
+				      .severity = SEVERITY_HIGH,
 				      .filter = { NULL, -1, 0, UINT64_MAX } };
 	thresholds_default(&task->thresholds);
 }
@@ -57,12 +61,14 @@ static int make_report(void *arg, FILE *text, char *err, size_t err_len)
 	ret = task->format->write(text, &a, &task->options);
 	if (ret)
 		snprintf(err, err_len, "%s: cannot write the report: %s", task->name, strerror(-ret));
-	return ret;     /* the process ends here: nothing is freed */
+	return ret; /* the process ends here: nothing is freed */
 }
 
 int report_task_run(struct report_task *task, const struct identity *who, char *err, size_t err_len)
 {
-	struct worker worker = { .who = who, .dir = task->dir, .what = "reading the archive", .run = make_report, .arg = task, .threads = true };
+	struct worker worker = {
+		.who = who, .dir = task->dir, .what = "reading the archive", .run = make_report, .arg = task, .threads = true
+	};
 	int ret = worker_run(&worker, &task->text, &task->len, err, err_len);
 
 	if (ret || !task->len)

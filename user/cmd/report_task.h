@@ -13,17 +13,17 @@
 #include "report/report.h"
 
 struct report_task {
-	const char *name, *anchor;      /* the archive: for messages, and its anchor file below dir */
-	int dir;                        /* the archive's directory */
+	const char *name, *anchor; /* the archive: for messages, and its anchor file below dir */
+	int dir; /* the archive's directory */
 	const struct report_format *format;
 	struct report_options options;
 	struct facts_filter filter;
 	struct thresholds thresholds;
-	enum severity severity;         /* which findings count for found */
+	enum severity severity; /* which findings count for found */
 	/* Results: */
-	char *text;                     /* the report, to be freed */
+	char *text; /* the report, to be freed */
 	size_t len;
-	bool found;                     /* a finding of this severity or a higher one */
+	bool found; /* a finding of this severity or a higher one */
 };
 
 /* The whole archive as text, with the default thresholds. */
@@ -35,8 +35,8 @@ const struct report_format *report_format_find(const char *name);
 /* The format that a file's name asks for by its end (.html, .json, .sarif, .csv), else text. */
 const struct report_format *report_format_of_file(const char *file);
 
-/* Reads the archive in a process with the rights of who, because libotf2 may crash on a damaged one. Call it without other threads. Returns 0,
- * or -errno with one line in err. */
+/* Reads the archive in a process with the rights of who, because libotf2 may crash on a damaged one. Call it without other
+ * threads. Returns 0, or -errno with one line in err. */
 int report_task_run(struct report_task *task, const struct identity *who, char *err, size_t err_len);
 
 #endif

@@ -53,14 +53,12 @@ static int run_top(struct cli *cli)
 const struct cli_command command_top = {
 	.name = "top",
 	.summary = "Show what a recording does now, in a terminal",
-	.usage = (const char *const []){ "[OPTION...] DIR", NULL },
-	.description = "Follow a recording in DIR while it is made, and show a page for each interval: calls, failures and bandwidth by layer, the processes and files "
-		"with most time in I/O calls. It ends with the recording, or with ^C; the recording goes on.\n\n"
-		"Layers contain each other: the same bytes appear in each of them.",
-	.options = (const struct cli_option[]){
-		{ "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" },
-		{ 0 }
-	},
+	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
+	.description = "Follow a recording in DIR while it is made, and show a page for each interval: calls, failures and "
+		       "bandwidth by layer, the processes and files "
+		       "with most time in I/O calls. It ends with the recording, or with ^C; the recording goes on.\n\n"
+		       "Layers contain each other: the same bytes appear in each of them.",
+	.options = (const struct cli_option[]){ { "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" }, { 0 } },
 	.operand = "DIR",
 	.run = run_top,
 };

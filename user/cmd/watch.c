@@ -13,7 +13,10 @@
 
 enum { OPT_INTERVAL = 256, OPT_PORT };
 
-struct command { struct following following; uint32_t port; };
+struct command {
+	struct following following;
+	uint32_t port;
+};
 
 static void set_option(struct cli *cli, int key, const char *value, void *input)
 {
@@ -78,16 +81,17 @@ static int run_watch(struct cli *cli)
 const struct cli_command command_watch = {
 	.name = "watch",
 	.summary = "Show what a recording does now, on a page for the browser",
-	.usage = (const char *const []){ "[OPTION...] DIR", NULL },
-	.description = "Follow a recording in DIR while it is made, and serve a page on 127.0.0.1 that shows it: bandwidth and calls by layer, time in I/O calls by rank, "
-		"the busiest files. The page's address is printed; it contains a token without which nobody gets anything. The page stays when the recording "
-		"has ended, until ^C.\n\n"
-		"From another host: ssh -L PORT:127.0.0.1:PORT, with --port PORT.",
-	.options = (const struct cli_option[]){
-		{ "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" },
-		{ "port", OPT_PORT, "PORT", "Listen on this port of 127.0.0.1", "any that is free" },
-		{ 0 }
-	},
+	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
+	.description = "Follow a recording in DIR while it is made, and serve a page on 127.0.0.1 that shows it: bandwidth and "
+		       "calls by layer, time in I/O calls by rank, "
+		       "the busiest files. The page's address is printed; it contains a token without which nobody gets anything. "
+		       "The page stays when the recording "
+		       "has ended, until ^C.\n\n"
+		       "From another host: ssh -L PORT:127.0.0.1:PORT, with --port PORT.",
+	.options =
+		(const struct cli_option[]){ { "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" },
+					     { "port", OPT_PORT, "PORT", "Listen on this port of 127.0.0.1", "any that is free" },
+					     { 0 } },
 	.operand = "DIR",
 	.run = run_watch,
 };

@@ -82,7 +82,7 @@ struct model_process {
 	uint32_t ppid, uid;
 	const char *executable, *command_line, *directory;      /* of its last program; directory: when that was looked at */
 	const char *batch_job;
-	int64_t rank_claim;             /* 1 + the rank that its launcher gave it or its parent; 0: none, or it has no MPI. Who is the rank is decided at the end */
+	int64_t rank_claim;             /* 1 + the rank that its launcher gave it or its parent; 0: none, or it has no MPI */
 };
 
 /* A program that a process became by exec. */
@@ -273,8 +273,8 @@ struct sink {
 	const char *(*full)(const struct sink *sink, const struct model *model);
 	/* No event will come for this location any more; 0 or a negative errno. NULL if the sink does not care. */
 	int (*location_end)(struct sink *sink, const struct model *model, uint32_t location);
-	/* All events before this time have been reported, except those of records that come too late (counted); 0 or a negative errno. NULL if the
-	 * sink does not care. */
+	/* All events before this time have been reported, except those of records that come too late (counted); 0 or a negative errno.
+	 * NULL if the sink does not care. */
 	int (*time)(struct sink *sink, const struct model *model, uint64_t complete_ns);
 };
 

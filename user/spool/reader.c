@@ -94,8 +94,9 @@ static int unpack(struct spool_reader *reader, const struct spool_block_header *
 	return !ZSTD_isError(len) && len == header->raw_len ? 0 : -EBADMSG;
 }
 
-/* Reads a block at the file's position. 1 for a block, 2 for a status block that is half written, 0 at the end. The sizes come from the file: the stored
- * bytes are read before memory is taken for the raw ones, so that a damaged header cannot ask for much. */
+/* Reads a block at the file's position. 1 for a block, 2 for a status block that is half written, 0 at the end. The sizes come
+ * from the file: the stored bytes are read before memory is taken for the raw ones, so that a damaged header cannot ask for
+ * much. */
 static int read_block(struct spool_reader *reader, struct spool_block_header *header)
 {
 	ssize_t n = reader->fd < 0 ? 0 : read_full(reader->fd, header, sizeof(*header));
@@ -136,7 +137,8 @@ static int next_block(struct spool_reader *reader)
 	return n;
 }
 
-/* Of a file that grows: waits for the next whole block. Its status block changes until the recording has ended, and is read last. */
+/* Of a file that grows: waits for the next whole block. Its status block changes until the recording has ended, and is read
+ * last. */
 static int next_block_growing(struct spool_reader *reader)
 {
 	struct spool_block_header header;

@@ -54,8 +54,8 @@ int spool_reader_of_records(struct spool_reader **out, const void *records, size
  * 1 for a record, 0 at the end, -EBADMSG if the rest of the file is damaged or cut off (all before was delivered). */
 int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, size_t *len);
 
-/* The file still grows: where it ends, or in a block that is not whole yet, wait is called until it returns false; then what has come meanwhile is read, and at
- * last the status. Call it before the first record is read. */
+/* The file still grows: where it ends, or in a block that is not whole yet, wait is called until it returns false; then what
+ * has come meanwhile is read, and at last the status. Call it before the first record is read. */
 void spool_reader_follow(struct spool_reader *reader, bool (*wait)(void *arg), void *arg);
 /* Whether its recorder still writes: 1, 0, or -errno where the file system cannot tell. */
 int spool_reader_has_writer(const struct spool_reader *reader);

@@ -13,9 +13,10 @@
 #include "spool/spool.h"
 
 #define SPOOL "spool"
-#define PAUSE_NS 100000000      /* the recorder writes a block each second, or when one is full */
+#define PAUSE_NS 100000000 /* the recorder writes a block each second, or when one is full */
 
-/* On a file system without locks it is not known whether the recorder still writes: the following goes on until it is interrupted. */
+/* On a file system without locks it is not known whether the recorder still writes: the following goes on until it is
+ * interrupted. */
 static bool wait_for_more(void *arg)
 {
 	struct timespec pause = { 0, PAUSE_NS };
@@ -33,15 +34,21 @@ static int open_spool(struct spool_reader **spool, int dir, const char *name, ch
 	if (!ret)
 		return 0;
 	if (ret == -ENOENT)
-		snprintf(err, err_len, "%s: cannot follow it: it has no records: it is no recording, or one that has ended (read its archive; record with "
-			 "--keep-spool to follow it later)", name);
+		snprintf(err, err_len,
+			 "%s: cannot follow it: it has no records: it is no recording, or one that has ended (read its archive; "
+			 "record with "
+			 "--keep-spool to follow it later)",
+			 name);
 	else
 		snprintf(err, err_len, "%s/" SPOOL ": cannot follow it: %s", name,
-			 ret == -EINVAL ? "it is no spool of this version" : ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+			 ret == -EINVAL  ? "it is no spool of this version"
+			 : ret == -ELOOP ? "it is a symbolic link"
+					 : strerror(-ret));
 	return ret;
 }
 
-int follow_recording(int dir, const char *name, struct live_output **outputs, size_t noutputs, uint64_t interval_ns, char *err, size_t err_len)
+int follow_recording(int dir, const char *name, struct live_output **outputs, size_t noutputs, uint64_t interval_ns, char *err,
+		     size_t err_len)
 {
 	struct spool_reader *spool = NULL;
 	struct sink *sink = NULL;

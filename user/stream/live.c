@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Cuts the summary into intervals. A call or operation counts in the interval in which its record came: a call without recorded calls inside
- * when it ends, others when they begin (calls) and end (time).
+ * Cuts the summary into intervals. A call or operation counts in the interval in which its record came: a call without recorded
+ * calls inside when it ends, others when they begin (calls) and end (time).
  */
 #include "stream/live.h"
 
@@ -13,26 +13,36 @@
 
 #include "util/hash.h"
 
-#define NO_FILE 0x80000000u     /* with a handle's number: the id of a file that is not known */
+#define NO_FILE 0x80000000u /* with a handle's number: the id of a file that is not known */
 
-struct row_key { uint32_t process, file, paradigm; };
-struct row { struct row_key key; struct summary_counts added; UT_hash_handle hh; };
+struct row_key {
+	uint32_t process, file, paradigm;
+};
+struct row {
+	struct row_key key;
+	struct summary_counts added;
+	UT_hash_handle hh;
+};
 
 /* What was reported of a process, to see what is new. */
-struct known_process { const char *name, *executable; int64_t rank; bool reported; };
+struct known_process {
+	const char *name, *executable;
+	int64_t rank;
+	bool reported;
+};
 
 struct live_sink {
-	struct sink sink;               /* first: the public face */
+	struct sink sink; /* first: the public face */
 	struct sink *counter;
 	struct live_output **outputs;
 	size_t noutputs;
 	uint64_t interval_ns;
 	struct live_interval now;
 	bool begun;
-	const struct model *model;      /* during a call */
+	const struct model *model; /* during a call */
 	MODEL_ARRAY(struct known_process, processes);
-	MODEL_ARRAY(uint8_t, files);            /* by file: reported */
-	MODEL_ARRAY(uint8_t, handles);          /* by handle: reported as a file that is not known */
+	MODEL_ARRAY(uint8_t, files); /* by file: reported */
+	MODEL_ARRAY(uint8_t, handles); /* by handle: reported as a file that is not known */
 	struct row *rows;
 };
 
@@ -121,7 +131,9 @@ static int report_file_as(struct live_sink *s, uint32_t id, uint32_t ref)
 	int ret = 0;
 
 	if (f)
-		file = (struct live_file){ id, f->path, f->mount_point, f->mount_source, f->fs_type, summary_scope_name(f->scope), f->special };
+		file = (struct live_file){
+			id, f->path, f->mount_point, f->mount_source, f->fs_type, summary_scope_name(f->scope), f->special
+		};
 	for (size_t i = 0; i < s->noutputs; i++)
 		if (s->outputs[i]->file)
 			ret = first_error(ret, s->outputs[i]->file(s->outputs[i], &file));
@@ -208,7 +220,8 @@ static int on_operations(void *arg, uint32_t group, uint32_t handle, const struc
 
 static int report_row(struct live_sink *s, const struct row *row)
 {
-	struct live_operations operations = { row->key.process, row->key.file, s->model->paradigms.v[row->key.paradigm].identification, &row->added };
+	struct live_operations operations = { row->key.process, row->key.file,
+					      s->model->paradigms.v[row->key.paradigm].identification, &row->added };
 	int ret = row->key.process < s->model->groups.n ? report_process(s, row->key.process) : 0;
 
 	for (size_t i = 0; i < s->noutputs && !ret; i++)
@@ -249,8 +262,10 @@ static int close_interval(struct live_sink *s, bool last)
 static int begin(struct live_sink *s, uint64_t time_ns)
 {
 	const struct model *m = s->model;
-	struct live_job job = { m->host_name, m->kernel, m->version, m->batch_job, m->command_line,
-				epoch_ns(m, m->recording_begin_ns ? m->recording_begin_ns : time_ns), s->interval_ns };
+	struct live_job job = { m->host_name,    m->kernel,
+				m->version,      m->batch_job,
+				m->command_line, epoch_ns(m, m->recording_begin_ns ? m->recording_begin_ns : time_ns),
+				s->interval_ns };
 	uint64_t first_ns = job.begin_ns < epoch_ns(m, time_ns) ? job.begin_ns : epoch_ns(m, time_ns);
 	int ret = 0;
 
@@ -287,7 +302,7 @@ static int advance(struct live_sink *s, const struct model *model, uint64_t time
 static int live_event(struct sink *sink, const struct model *model, const struct model_event *e)
 {
 	struct live_sink *s = (struct live_sink *)sink;
-	int ret = e->type == EV_ENTER && s->begun ? 0 : advance(s, model, e->time_ns);  /* an Enter may be reported with its Leave */
+	int ret = e->type == EV_ENTER && s->begun ? 0 : advance(s, model, e->time_ns); /* an Enter may be reported with its Leave */
 
 	return ret ? ret : s->counter->event(s->counter, model, e);
 }
@@ -310,8 +325,8 @@ static int live_location_end(struct sink *sink, const struct model *model, uint3
 static int live_finish(struct sink *sink, const struct model *model)
 {
 	struct live_sink *s = (struct live_sink *)sink;
-	struct live_end end = { model->complete, model->totals.lost_records, model->end.after_bound, epoch_ns(model, model->clock_end_ns),
-				model->end.stopped_by };
+	struct live_end end = { model->complete, model->totals.lost_records, model->end.after_bound,
+				epoch_ns(model, model->clock_end_ns), model->end.stopped_by };
 	int ret = advance(s, model, model->clock_end_ns);
 
 	if (!ret)

@@ -14,8 +14,8 @@
 int live_ndjson_create(struct live_output **output, FILE *out);
 void live_ndjson_destroy(struct live_output *output);
 
-/* An SQLite database: store.sql. One transaction per interval, so that a follower that was killed goes on after the last whole one, and nothing is there
- * twice. Returns 0, or -errno with one line in err. */
+/* An SQLite database: store.sql. One transaction per interval, so that a follower that was killed goes on after the last whole
+ * one, and nothing is there twice. Returns 0, or -errno with one line in err. */
 int live_store_create(struct live_output **output, const char *file, char *err, size_t err_len);
 void live_store_destroy(struct live_output *output);
 

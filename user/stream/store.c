@@ -14,7 +14,7 @@
 #include "store_sql.h"
 
 #define STORE_VERSION 1
-#define BUSY_MS 10000           /* how long a reader may hold us up */
+#define BUSY_MS 10000 /* how long a reader may hold us up */
 
 enum statement { INSERT_PROCESS, INSERT_FILE, INSERT_CALLS, INSERT_OPERATIONS, INSERT_INTERVAL, STATEMENTS };
 
@@ -27,11 +27,11 @@ static const char *const statement_text[STATEMENTS] = {
 };
 
 struct store {
-	struct live_output output;      /* first: the public face */
+	struct live_output output; /* first: the public face */
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENTS];
-	int64_t done;                   /* the last interval that is there, -1: none */
-	bool done_last;                 /* … and the one at the recording's end */
+	int64_t done; /* the last interval that is there, -1: none */
+	bool done_last; /* … and the one at the recording's end */
 	char file[256];
 };
 
@@ -102,9 +102,11 @@ static int check_job(struct store *s, const struct live_job *job)
 		ret = read_number(s, "SELECT interval_ns FROM job", &interval_ns);
 	if (ret || (begin_ns == (int64_t)job->begin_ns && interval_ns == (int64_t)job->interval_ns))
 		return ret;
-	snprintf(s->output.err, sizeof(s->output.err), begin_ns == (int64_t)job->begin_ns ?
-		 "%s: the store has intervals of another length: give the same --interval, or another file" :
-		 "%s: it is the store of another recording: give another file", s->file);
+	snprintf(s->output.err, sizeof(s->output.err),
+		 begin_ns == (int64_t)job->begin_ns
+			 ? "%s: the store has intervals of another length: give the same --interval, or another file"
+			 : "%s: it is the store of another recording: give another file",
+		 s->file);
 	return -EINVAL;
 }
 
@@ -118,8 +120,11 @@ static int store_begin(struct live_output *output, const struct live_job *job)
 		ret = in_transaction(s);
 	if (ret)
 		return ret;
-	if (sqlite3_prepare_v2(s->db, "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns) SELECT ?,?,?,?,?,?,? "
-			       "WHERE NOT EXISTS (SELECT 1 FROM job)", -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(
+		    s->db,
+		    "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns) SELECT ?,?,?,?,?,?,? "
+		    "WHERE NOT EXISTS (SELECT 1 FROM job)",
+		    -1, &statement, NULL) != SQLITE_OK)
 		return fail(s, "write to");
 	sqlite3_bind_text(statement, 1, job->host, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_text(statement, 2, job->kernel, -1, SQLITE_TRANSIENT);
@@ -135,14 +140,16 @@ static int store_begin(struct live_output *output, const struct live_job *job)
 
 static int store_process(struct live_output *output, const struct live_process *p)
 {
-	return p->rank < 0 ? insert((struct store *)output, INSERT_PROCESS, "iintt", (int64_t)p->id, (int64_t)p->pid, p->name, p->executable) :
-		insert((struct store *)output, INSERT_PROCESS, "iiitt", (int64_t)p->id, (int64_t)p->pid, p->rank, p->name, p->executable);
+	return p->rank < 0 ? insert((struct store *)output, INSERT_PROCESS, "iintt", (int64_t)p->id, (int64_t)p->pid, p->name,
+				    p->executable)
+			   : insert((struct store *)output, INSERT_PROCESS, "iiitt", (int64_t)p->id, (int64_t)p->pid, p->rank,
+				    p->name, p->executable);
 }
 
 static int store_file(struct live_output *output, const struct live_file *f)
 {
-	return insert((struct store *)output, INSERT_FILE, "ittttti", (int64_t)f->id, f->path, f->mount_point, f->mount_source, f->fs_type, f->scope,
-		      (int64_t)f->special);
+	return insert((struct store *)output, INSERT_FILE, "ittttti", (int64_t)f->id, f->path, f->mount_point, f->mount_source,
+		      f->fs_type, f->scope, (int64_t)f->special);
 }
 
 static int store_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
@@ -151,8 +158,9 @@ static int store_calls(struct live_output *output, const struct live_interval *i
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_CALLS, "iitiiii", (int64_t)interval->number, (int64_t)c->process, c->layer, (int64_t)c->added->calls,
-		      (int64_t)c->added->failed, (int64_t)c->added->time_ns, (int64_t)c->added->system_ns);
+	return insert(s, INSERT_CALLS, "iitiiii", (int64_t)interval->number, (int64_t)c->process, c->layer,
+		      (int64_t)c->added->calls, (int64_t)c->added->failed, (int64_t)c->added->time_ns,
+		      (int64_t)c->added->system_ns);
 }
 
 static int store_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
@@ -162,17 +170,19 @@ static int store_operations(struct live_output *output, const struct live_interv
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiii", (int64_t)interval->number, (int64_t)o->process, (int64_t)o->file, o->layer,
-		      (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read, (int64_t)a->bytes_written, (int64_t)a->known_reads,
-		      (int64_t)a->known_writes, (int64_t)a->unknown_reads, (int64_t)a->unknown_writes, (int64_t)a->failed_reads,
-		      (int64_t)a->failed_writes, (int64_t)a->opens, (int64_t)a->time_ns, (int64_t)a->metadata_ns);
+	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiii", (int64_t)interval->number, (int64_t)o->process, (int64_t)o->file,
+		      o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read, (int64_t)a->bytes_written,
+		      (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads, (int64_t)a->unknown_writes,
+		      (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens, (int64_t)a->time_ns,
+		      (int64_t)a->metadata_ns);
 }
 
 static int store_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct store *s = (struct store *)output;
-	int ret = is_there(s, i) ? 0 : insert(s, INSERT_INTERVAL, "iiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns, (int64_t)i->end_ns,
-					      (int64_t)i->open_calls, (int64_t)i->lag_ns);
+	int ret = is_there(s, i) ? 0
+				 : insert(s, INSERT_INTERVAL, "iiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns,
+					  (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns);
 
 	if (!ret && !sqlite3_get_autocommit(s->db))
 		ret = run(s, "COMMIT", "write to");
@@ -187,7 +197,8 @@ static int store_end(struct live_output *output, const struct live_end *end)
 
 	if (ret)
 		return ret;
-	if (sqlite3_prepare_v2(s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=?", -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=?",
+			       -1, &statement, NULL) != SQLITE_OK)
 		return fail(s, "write to");
 	sqlite3_bind_int64(statement, 1, end->end_ns);
 	sqlite3_bind_int64(statement, 2, end->complete);
@@ -204,8 +215,10 @@ static int store_end(struct live_output *output, const struct live_end *end)
 /* A log beside the database needs memory that its users share, which hosts of a network file system do not. */
 static const char *journal_for(const char *dir)
 {
-	static const long shared[] = { 0x6969 /* NFS */, 0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */, 0x19830326 /* BeeGFS */, 0xff534d42 /* CIFS */,
-				       0xfe534d42 /* SMB2 */, 0x00c36400 /* Ceph */, 0x65735546 /* FUSE */ };
+	static const long shared[] = { 0x6969 /* NFS */,      0x0bd00bd0 /* Lustre */,
+				       0x47504653 /* GPFS */, 0x19830326 /* BeeGFS */,
+				       0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */,
+				       0x00c36400 /* Ceph */, 0x65735546 /* FUSE */ };
 	struct statfs fs;
 
 	if (statfs(dir, &fs))
@@ -244,7 +257,8 @@ static int check_version(struct store *s)
 		ret = read_number(s, "SELECT count(*) FROM sqlite_master", &tables);
 	if (ret || version == STORE_VERSION || (!version && !tables))
 		return ret;
-	snprintf(s->output.err, sizeof(s->output.err), "%s: it is no store of this version of ioprobe: remove it, or give another file", s->file);
+	snprintf(s->output.err, sizeof(s->output.err),
+		 "%s: it is no store of this version of ioprobe: remove it, or give another file", s->file);
 	return -EINVAL;
 }
 
@@ -281,8 +295,13 @@ int live_store_create(struct live_output **output, const char *file, char *err, 
 
 	if (!s)
 		return -ENOMEM;
-	s->output = (struct live_output){ .begin = store_begin, .process = store_process, .file = store_file, .calls = store_calls,
-					  .operations = store_operations, .interval = store_interval, .end = store_end };
+	s->output = (struct live_output){ .begin = store_begin,
+					  .process = store_process,
+					  .file = store_file,
+					  .calls = store_calls,
+					  .operations = store_operations,
+					  .interval = store_interval,
+					  .end = store_end };
 	s->done = -1;
 	snprintf(s->file, sizeof(s->file), "%s", file);
 	ret = open_store(s, file);

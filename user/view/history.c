@@ -14,21 +14,38 @@
 #include "util/hash.h"
 #include "util/utf8.h"
 
-struct layer_sum { char name[32]; struct summary_calls calls; struct summary_counts counts; };
+struct layer_sum {
+	char name[32];
+	struct summary_calls calls;
+	struct summary_counts counts;
+};
 /* Definitions stay, numbers are of one interval. */
-struct process_sum { uint32_t id; int64_t rank; char *name; uint64_t time_ns; UT_hash_handle hh; };
-struct file_sum { uint32_t id; char *path; bool special; struct summary_counts counts; char layer[32]; UT_hash_handle hh; };
+struct process_sum {
+	uint32_t id;
+	int64_t rank;
+	char *name;
+	uint64_t time_ns;
+	UT_hash_handle hh;
+};
+struct file_sum {
+	uint32_t id;
+	char *path;
+	bool special;
+	struct summary_counts counts;
+	char layer[32];
+	UT_hash_handle hh;
+};
 
 struct history {
-	struct live_output output;      /* first: the public face */
+	struct live_output output; /* first: the public face */
 	struct layer_sum *layers;
 	size_t nlayers;
 	struct process_sum *processes;
 	struct file_sum *files;
-	pthread_mutex_t mutex;          /* of all that follows */
+	pthread_mutex_t mutex; /* of all that follows */
 	pthread_cond_t more;
 	char *begin, *texts[HISTORY_INTERVALS];
-	uint64_t n;                     /* texts that were made: number k is in texts[k % HISTORY_INTERVALS], but 0 is begin */
+	uint64_t n; /* texts that were made: number k is in texts[k % HISTORY_INTERVALS], but 0 is begin */
 };
 
 static int set_text(char **text, const char *value)
@@ -65,9 +82,10 @@ static int publish(struct history *h, json_t *object)
 
 static int on_begin(struct live_output *output, const struct live_job *job)
 {
-	char *host = utf8_printable(job->host ?: "(unknown)"), *command = utf8_printable(job->command_line ?: ""), *batch = utf8_printable(job->batch_job ?: "");
-	json_t *o = json_pack("{ss ss* ss* ss* sf sf}", "type", "begin", "host", host, "command_line", command, "batch_job", batch, "begin",
-			      job->begin_ns / 1e9, "interval", job->interval_ns / 1e9);
+	char *host = utf8_printable(job->host ?: "(unknown)"), *command = utf8_printable(job->command_line ?: ""),
+	     *batch = utf8_printable(job->batch_job ?: "");
+	json_t *o = json_pack("{ss ss* ss* ss* sf sf}", "type", "begin", "host", host, "command_line", command, "batch_job", batch,
+			      "begin", job->begin_ns / 1e9, "interval", job->interval_ns / 1e9);
 
 	free(host), free(command), free(batch);
 	return publish((struct history *)output, o);
@@ -182,10 +200,12 @@ static json_t *layers_json(const struct history *h)
 	for (size_t i = 0; i < h->nlayers; i++) {
 		const struct layer_sum *l = &h->layers[i];
 
-		json_array_append_new(array, json_pack("{ss sI sI sI sI sI sf}", "name", l->name, "calls", (json_int_t)l->calls.calls, "failed",
-						       (json_int_t)l->calls.failed, "read", (json_int_t)l->counts.bytes_read, "written",
-						       (json_int_t)l->counts.bytes_written, "unknown",
-						       (json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time", l->calls.time_ns / 1e9));
+		json_array_append_new(array,
+				      json_pack("{ss sI sI sI sI sI sf}", "name", l->name, "calls", (json_int_t)l->calls.calls,
+						"failed", (json_int_t)l->calls.failed, "read", (json_int_t)l->counts.bytes_read,
+						"written", (json_int_t)l->counts.bytes_written, "unknown",
+						(json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time",
+						l->calls.time_ns / 1e9));
 	}
 	return array;
 }
@@ -216,7 +236,8 @@ static json_t *processes_json(const struct history *h)
 	if (v)
 		qsort(v, n, sizeof(*v), longest_process);
 	for (size_t i = 0; i < n && i < HISTORY_PROCESSES; i++)
-		json_array_append_new(array, json_pack("[IIsf]", (json_int_t)v[i]->id, (json_int_t)v[i]->rank, v[i]->name ?: "(unknown)", v[i]->time_ns / 1e9));
+		json_array_append_new(array, json_pack("[IIsf]", (json_int_t)v[i]->id, (json_int_t)v[i]->rank,
+						       v[i]->name ?: "(unknown)", v[i]->time_ns / 1e9));
 	free(v);
 	return array;
 }
@@ -233,8 +254,9 @@ static json_t *files_json(const struct history *h)
 	if (v)
 		qsort(v, n, sizeof(*v), longest_file);
 	for (size_t i = 0; i < n && i < HISTORY_FILES; i++)
-		json_array_append_new(array, json_pack("[ssIIf]", v[i]->path ?: "(unknown)", v[i]->layer, (json_int_t)v[i]->counts.bytes_read,
-						       (json_int_t)v[i]->counts.bytes_written, v[i]->counts.time_ns / 1e9));
+		json_array_append_new(array, json_pack("[ssIIf]", v[i]->path ?: "(unknown)", v[i]->layer,
+						       (json_int_t)v[i]->counts.bytes_read, (json_int_t)v[i]->counts.bytes_written,
+						       v[i]->counts.time_ns / 1e9));
 	free(v);
 	return array;
 }
@@ -252,8 +274,9 @@ static void clear_interval(struct history *h)
 static int on_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct history *h = (struct history *)output;
-	json_t *o = json_pack("{ss sf sI sf so so so}", "type", "interval", "begin", i->begin_ns / 1e9, "open_calls", (json_int_t)i->open_calls, "lag",
-			      i->lag_ns / 1e9, "layers", layers_json(h), "processes", processes_json(h), "files", files_json(h));
+	json_t *o = json_pack("{ss sf sI sf so so so}", "type", "interval", "begin", i->begin_ns / 1e9, "open_calls",
+			      (json_int_t)i->open_calls, "lag", i->lag_ns / 1e9, "layers", layers_json(h), "processes",
+			      processes_json(h), "files", files_json(h));
 
 	clear_interval(h);
 	return publish(h, o);
@@ -261,8 +284,9 @@ static int on_interval(struct live_output *output, const struct live_interval *i
 
 static int on_end(struct live_output *output, const struct live_end *end)
 {
-	return publish((struct history *)output, json_pack("{ss sf sb sI ss*}", "type", "end", "time", end->end_ns / 1e9, "complete", end->complete, "lost",
-							    (json_int_t)end->records_lost, "stopped_by", end->stopped_by));
+	return publish((struct history *)output,
+		       json_pack("{ss sf sb sI ss*}", "type", "end", "time", end->end_ns / 1e9, "complete", end->complete, "lost",
+				 (json_int_t)end->records_lost, "stopped_by", end->stopped_by));
 }
 
 /* ---- for readers ---- */
@@ -302,8 +326,13 @@ int history_create(struct history **history, struct live_output **output)
 
 	if (!h)
 		return -ENOMEM;
-	h->output = (struct live_output){ .begin = on_begin, .process = on_process, .file = on_file, .calls = on_calls, .operations = on_operations,
-					  .interval = on_interval, .end = on_end };
+	h->output = (struct live_output){ .begin = on_begin,
+					  .process = on_process,
+					  .file = on_file,
+					  .calls = on_calls,
+					  .operations = on_operations,
+					  .interval = on_interval,
+					  .end = on_end };
 	pthread_mutex_init(&h->mutex, NULL);
 	pthread_cond_init(&h->more, NULL);
 	*history = h;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Four resources: the page, its style, its script, and the intervals as server-sent events. The token keeps other users of the host out, the check of the
- * Host header keeps web sites out whose name resolves to 127.0.0.1.
+ * Four resources: the page, its style, its script, and the intervals as server-sent events. The token keeps other users of the
+ * host out, the check of the Host header keeps web sites out whose name resolves to 127.0.0.1.
  */
 #include "view/server.h"
 
@@ -17,7 +17,7 @@
 
 #define TOKEN_BYTES 16
 #define MAX_CONNECTIONS 16
-#define WAIT_MS 1000            /* then a comment keeps the connection, and shows that a browser has gone */
+#define WAIT_MS 1000 /* then a comment keeps the connection, and shows that a browser has gone */
 #define EVENT_BLOCK 65536
 
 struct view_server {
@@ -28,10 +28,18 @@ struct view_server {
 };
 
 /* One browser's events. */
-struct events { struct history *history; uint64_t next; char *text; size_t at, len; };
+struct events {
+	struct history *history;
+	uint64_t next;
+	char *text;
+	size_t at, len;
+};
 
 /* What tells nothing of a recording needs no token. */
-static const struct { const char *url, *type, *text; bool open; } files[] = {
+static const struct {
+	const char *url, *type, *text;
+	bool open;
+} files[] = {
 	{ "/", "text/html; charset=utf-8", page_html, false },
 	{ "/page.css", "text/css; charset=utf-8", page_css, true },
 	{ "/page.js", "text/javascript; charset=utf-8", page_js, true },
@@ -42,7 +50,8 @@ static const struct { const char *url, *type, *text; bool open; } files[] = {
 static bool next_event(struct events *e)
 {
 	char *data = history_next(e->history, &e->next, WAIT_MS);
-	int n = data ? asprintf(&e->text, "id: %llu\ndata: %s\n\n", (unsigned long long)e->next, data) : asprintf(&e->text, ": nothing new\n\n");
+	int n = data ? asprintf(&e->text, "id: %llu\ndata: %s\n\n", (unsigned long long)e->next, data)
+		     : asprintf(&e->text, ": nothing new\n\n");
 
 	if (n < 0)
 		e->text = NULL;
@@ -140,8 +149,8 @@ static struct MHD_Response *text_response(const char *text, const char *type)
 	return response;
 }
 
-static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url, const char *method, const char *version, const char *data,
-			      size_t *data_len, void **state)
+static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
+			      const char *version, const char *data, size_t *data_len, void **state)
 {
 	struct view_server *server = arg;
 	struct MHD_Response *response = NULL;
@@ -167,7 +176,8 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 	}
 	if (!response)
 		return MHD_NO;
-	MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+	MHD_add_response_header(response, "Content-Security-Policy",
+				"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
 				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
@@ -204,8 +214,9 @@ int view_server_start(struct view_server **out, struct history *history, uint16_
 	}
 	server->history = history;
 	errno = 0;
-	server->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL, NULL, answer, server,
-					  MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, MHD_OPTION_END);
+	server->daemon =
+		MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL, NULL, answer, server,
+				 MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
 		ret = errno ? -errno : -EIO;

@@ -13,15 +13,30 @@
 #include "util/quantity.h"
 #include "util/utf8.h"
 
-#define FIXED_LINES 6           /* heads and empty lines between the tables */
+#define FIXED_LINES 6 /* heads and empty lines between the tables */
 
-struct layer_line { char name[32]; struct summary_calls calls; struct summary_counts counts; };
+struct layer_line {
+	char name[32];
+	struct summary_calls calls;
+	struct summary_counts counts;
+};
 /* Definitions stay, numbers are of this interval. */
-struct process_line { uint32_t id; char *name; uint64_t calls, time_ns; UT_hash_handle hh; };
-struct file_line { uint32_t id; char *path; bool special; uint64_t reads, writes, bytes_read, bytes_written, time_ns; UT_hash_handle hh; };
+struct process_line {
+	uint32_t id;
+	char *name;
+	uint64_t calls, time_ns;
+	UT_hash_handle hh;
+};
+struct file_line {
+	uint32_t id;
+	char *path;
+	bool special;
+	uint64_t reads, writes, bytes_read, bytes_written, time_ns;
+	UT_hash_handle hh;
+};
 
 struct top {
-	struct live_output output;      /* first: the public face */
+	struct live_output output; /* first: the public face */
 	FILE *out;
 	unsigned columns, lines;
 	bool clear;
@@ -123,7 +138,7 @@ static int top_calls(struct live_output *output, const struct live_interval *int
 		return -ENOMEM;
 	process->calls += c->added->calls;
 	if (c->added->time_ns > process->time_ns)
-		process->time_ns = c->added->time_ns;   /* layers contain each other: of the one with most */
+		process->time_ns = c->added->time_ns; /* layers contain each other: of the one with most */
 	layer->calls.calls += c->added->calls;
 	layer->calls.failed += c->added->failed;
 	layer->calls.time_ns += c->added->time_ns;
@@ -141,7 +156,7 @@ static int top_operations(struct live_output *output, const struct live_interval
 		return -ENOMEM;
 	for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
 		((uint64_t *)&layer->counts)[i] += ((const uint64_t *)o->added)[i];
-	if (o->added->time_ns >= file->time_ns) {       /* the same bytes pass several layers: those of the one with most time */
+	if (o->added->time_ns >= file->time_ns) { /* the same bytes pass several layers: those of the one with most time */
 		file->time_ns = o->added->time_ns;
 		file->bytes_read = o->added->bytes_read;
 		file->bytes_written = o->added->bytes_written;
@@ -184,9 +199,9 @@ static void print_layers(const struct top *t, double seconds)
 	for (size_t i = 0; i < t->nlayers; i++) {
 		const struct layer_line *l = &t->layers[i];
 
-		fprintf(t->out, "%-10.10s %11.0f %8.0f %14s %14s %8.3f s\n", l->name, l->calls.calls / seconds, l->calls.failed / seconds,
-			rate(l->counts.bytes_read, seconds, read, sizeof(read)), rate(l->counts.bytes_written, seconds, written, sizeof(written)),
-			l->calls.time_ns / 1e9);
+		fprintf(t->out, "%-10.10s %11.0f %8.0f %14s %14s %8.3f s\n", l->name, l->calls.calls / seconds,
+			l->calls.failed / seconds, rate(l->counts.bytes_read, seconds, read, sizeof(read)),
+			rate(l->counts.bytes_written, seconds, written, sizeof(written)), l->calls.time_ns / 1e9);
 	}
 }
 
@@ -210,7 +225,8 @@ static void print_processes(const struct top *t, size_t lines)
 	qsort(v, n, sizeof(*v), processes_by_time);
 	fprintf(t->out, "\n%10s %12s  process\n", "time", "calls");
 	for (i = 0; i < n && i < lines && v[i]->calls; i++)
-		fprintf(t->out, "%8.3f s %12llu  %.*s\n", v[i]->time_ns / 1e9, (unsigned long long)v[i]->calls, (int)t->columns - 26, v[i]->name ?: "(unknown)");
+		fprintf(t->out, "%8.3f s %12llu  %.*s\n", v[i]->time_ns / 1e9, (unsigned long long)v[i]->calls,
+			(int)t->columns - 26, v[i]->name ?: "(unknown)");
 	free(v);
 }
 
@@ -229,7 +245,8 @@ static void print_files(const struct top *t, double seconds, size_t lines)
 	fprintf(t->out, "\n%10s %14s %14s  file\n", "time", "read", "written");
 	for (size_t i = 0; i < n && i < lines; i++)
 		fprintf(t->out, "%8.3f s %14s %14s  %s\n", v[i]->time_ns / 1e9, rate(v[i]->bytes_read, seconds, read, sizeof(read)),
-			rate(v[i]->bytes_written, seconds, written, sizeof(written)), tail(v[i]->path ?: "(unknown)", t->columns - 43));
+			rate(v[i]->bytes_written, seconds, written, sizeof(written)),
+			tail(v[i]->path ?: "(unknown)", t->columns - 43));
 	free(v);
 }
 
@@ -256,8 +273,8 @@ static int top_interval(struct live_output *output, const struct live_interval *
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	if (t->clear)
 		fputs("\033[H\033[J", t->out);
-	fprintf(t->out, "%.*s  %s + %g s  %llu open calls, %.1f s behind\n", (int)t->columns - 52, t->host ?: "", clock, seconds, (unsigned long long)i->open_calls,
-		i->lag_ns / 1e9);
+	fprintf(t->out, "%.*s  %s + %g s  %llu open calls, %.1f s behind\n", (int)t->columns - 52, t->host ?: "", clock, seconds,
+		(unsigned long long)i->open_calls, i->lag_ns / 1e9);
 	print_layers(t, seconds);
 	print_processes(t, room / 2);
 	print_files(t, seconds, room - room / 2);
@@ -275,8 +292,8 @@ static int top_end(struct live_output *output, const struct live_end *end)
 {
 	struct top *t = (struct top *)output;
 
-	fprintf(t->out, "the recording has ended%s%s; records lost %s%llu\n", end->stopped_by ? ": " : "", end->stopped_by ?: "", end->complete ? "" : "at least ",
-		(unsigned long long)end->records_lost);
+	fprintf(t->out, "the recording has ended%s%s; records lost %s%llu\n", end->stopped_by ? ": " : "", end->stopped_by ?: "",
+		end->complete ? "" : "at least ", (unsigned long long)end->records_lost);
 	return 0;
 }
 
@@ -286,8 +303,13 @@ int top_create(struct live_output **output, FILE *out, unsigned columns, unsigne
 
 	if (!t)
 		return -ENOMEM;
-	t->output = (struct live_output){ .begin = top_begin, .process = top_process, .file = top_file, .calls = top_calls, .operations = top_operations,
-					  .interval = top_interval, .end = top_end };
+	t->output = (struct live_output){ .begin = top_begin,
+					  .process = top_process,
+					  .file = top_file,
+					  .calls = top_calls,
+					  .operations = top_operations,
+					  .interval = top_interval,
+					  .end = top_end };
 	t->out = out;
 	t->columns = columns < 80 ? 80 : columns;
 	t->lines = lines < 16 ? 16 : lines;

@@ -9,8 +9,8 @@
 
 #include "stream/live.h"
 
-/* A page for each interval to out (not owned), columns wide and at most lines high. clear: the page replaces the one before, as on a terminal. Returns 0 or
- * -ENOMEM. */
+/* A page for each interval to out (not owned), columns wide and at most lines high. clear: the page replaces the one before,
+ * as on a terminal. Returns 0 or -ENOMEM. */
 int top_create(struct live_output **output, FILE *out, unsigned columns, unsigned lines, bool clear);
 void top_destroy(struct live_output *output);
 

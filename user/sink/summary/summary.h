@@ -35,8 +35,8 @@ struct summary_changes {
 	/* Operations of a process on a handle. Returns 0 or -errno. */
 	int (*operations)(void *arg, uint32_t group, uint32_t handle, const struct summary_counts *added);
 };
-/* Reports what was counted since the last call, so that all reports add up to the summary. last: no event follows; operations that have not ended count
- * as of unknown size, as in the summary. Returns 0 or -errno. */
+/* Reports what was counted since the last call, so that all reports add up to the summary. last: no event follows; operations
+ * that have not ended count as of unknown size, as in the summary. Returns 0 or -errno. */
 int summary_sink_changes(struct sink *sink, const struct model *model, bool last, const struct summary_changes *to);
 /* Calls that have begun and not ended. */
 uint64_t summary_sink_open_calls(const struct sink *sink);

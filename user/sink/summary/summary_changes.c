@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary piece by piece, while it is counted: what was added since the last look. So the pieces add up to the summary by construction.
+ * The summary piece by piece, while it is counted: what was added since the last look. So the pieces add up to the summary by
+ * construction.
  */
 #include "sink/summary/summary_internal.h"
 
