@@ -36,7 +36,8 @@ static __always_inline struct iop_rec_async *async_begin(struct thread *t, u8 in
 
 const volatile __u32 async_layer = 0;     /* whose calls left-out operations are counted with */
 
-/* What the filter by file wants none of is told all the same, so that its end finds it, but marked, and counted here. */
+/* An operation that the filter by file excludes is recorded all the same, so that its end finds it, but it is marked, and counted
+ * here. */
 static __always_inline void leave_out(struct thread *t, struct iop_rec_async *rec)
 {
 	struct iop_left_out *counts = left_out_counts(slot_of(t), async_layer, IOP_FILTER_FILE);
@@ -49,7 +50,7 @@ static __always_inline void leave_out(struct thread *t, struct iop_rec_async *re
 		__sync_fetch_and_add(&counts->unknown, 1);
 }
 
-/* Describes the descriptor, unless the filter by file wants none of it: then true. */
+/* Describes the descriptor, unless the filter by file excludes it: then true. */
 static __always_inline bool descriptor_left_out(struct thread *t, s32 fd)
 {
 	if (filter_files && (fd_state(t, fd) & FD_LEFT_OUT))

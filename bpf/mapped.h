@@ -16,7 +16,7 @@
 #define S_IFREG 0100000
 
 struct mapped_key { u64 dev, ino; };
-struct mapped_counts { u64 reads, writes, written_back, left_out; };    /* faults, faults, pages; a filter wants none of it */
+struct mapped_counts { u64 reads, writes, written_back, left_out; };    /* faults, faults, pages; filtered */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);

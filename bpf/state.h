@@ -29,7 +29,7 @@ enum frame_flags {
 	FRAME_HIJACKED = 16,    /* a return probe replaced the return address */
 	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
 	FRAME_TEST = 128,       /* may be left out at its return: the ENTERs of those below wait until then */
-	FRAME_LEFT_OUT = 64,    /* a filter wants none of it: counted at its return */
+	FRAME_LEFT_OUT = 64,    /* filtered: counted at its return */
 	FRAME_ARRAYS = 256,     /* array arguments go with its first record */
 };
 

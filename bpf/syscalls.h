@@ -192,7 +192,7 @@ static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *
 	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
 }
 
-/* A descriptor of a file that the filter wants none of is left out with the call that made it, unless the call ends a handle
+/* A descriptor of a file that the filter excludes is filtered with the call that made it, unless the call ends a handle
  * that the reader knows. */
 static __always_inline void after_new_fd(struct thread *t, struct frame *f, const struct iop_desc *desc, s32 fd, u64 now)
 {

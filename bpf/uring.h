@@ -150,7 +150,7 @@ __noinline u64 uring_registered_file(u64 context, u32 index)
 	return BPF_CORE_READ(node, file_ptr) & FILE_POINTER_MASK;
 }
 
-/* Returns whether the filter by file wants none of it. */
+/* Returns whether the filter by file excludes it. */
 __noinline int uring_describe_file(struct thread *t, u64 identity, u64 now)
 {
 	struct uring_file_key key = { .process = t ? process_number(t) : 0, .file = identity };
@@ -334,7 +334,8 @@ __noinline int uring_ends_elsewhere(u64 context, u64 request, const struct uring
 	return 0;
 }
 
-/* What an end does to the process' descriptors, before it is told. Returns whether the filter wants none of one that was made. */
+/* What an end does to the process' descriptors, before it is recorded. Returns whether the filter excludes a descriptor that was
+ * made. */
 static __always_inline bool uring_descriptors(struct thread *t, struct io_kiocb *req, u8 op, s32 res, u64 now)
 {
 	void *command = (void *)req + bpf_core_field_offset(struct io_kiocb, cmd);

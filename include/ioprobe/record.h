@@ -317,7 +317,7 @@ enum iop_async_op { IOP_ASYNC_OTHER, IOP_ASYNC_READ, IOP_ASYNC_WRITE, IOP_ASYNC_
 enum iop_async_interface { IOP_LIBAIO = 1, IOP_URING = 2 };
 #define IOP_ASYNC_REGISTERED 0x01 /* on, or of OPEN and CLOSE: to or of, a registered file */
 #define IOP_ASYNC_SILENT 0x02   /* its success is not told: no end may follow */
-#define IOP_ASYNC_LEFT_OUT 0x04 /* a filter wants none of it */
+#define IOP_ASYNC_LEFT_OUT 0x04 /* filtered */
 
 /* rec.seq is 0 where it ended outside of all traced threads (in a worker of the kernel's): tid and tgid are the submitter's. */
 struct iop_rec_async_end {
@@ -327,7 +327,7 @@ struct iop_rec_async_end {
 	__s64 res;              /* bytes, a descriptor, or a negative errno */
 	__u32 more;             /* 1: a part, further ends follow */
 	__u8 interface;
-	__u8 left_out;          /* a filter wants none of the descriptor that was made */
+	__u8 left_out;          /* the descriptor that was made is filtered */
 	__u8 pad[2];
 };
 

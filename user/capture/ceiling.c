@@ -13,7 +13,7 @@
 #include "capture/notes.h"
 #include "bpf/rings.h"
 
-#define CREDIT_NS 200000000ll           /* a burst that is nobody's storm */
+#define CREDIT_NS 200000000ll           /* a burst that needs no limit */
 #define TRY_NS (CREDIT_NS / 10)         /* a try may cost so much: what it finds out is whether the storm goes on */
 #define DEBT_NS 1000000000ll            /* no more is remembered: system calls alone may overdraw an account for ever */
 #define DETACH_NS 100000000ull          /* the kernel's grace periods, in which the probes of a group that went still trap */

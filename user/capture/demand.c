@@ -67,7 +67,7 @@ static struct demand *demand_find(struct demands *demands, pid_t pid)
 	return demand;
 }
 
-/* Operations that nobody will see end. */
+/* Operations whose end will not be recorded. */
 static void note_missed(struct demands *demands, pid_t pid, uint64_t from_ns, uint64_t to_ns, const char *reason)
 {
 	for (size_t i = 0; i < demands->set->nlayers; i++)

@@ -436,7 +436,7 @@ static void finish(struct recorder *r)
 	r->result->stopped_by = r->stopped_by;
 	snprintf(r->result->reason, sizeof(r->result->reason), "%s", r->reason ? r->reason : "");
 	if (r->raised)
-		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* nobody waits for the archive */
+		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* no program waits for the archive */
 }
 
 /* Unwinders are served until no call can be probed any more. Returns when the probes are gone, not only asked to go. */

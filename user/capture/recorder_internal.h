@@ -54,7 +54,7 @@ struct recorder {
 	size_t nnews, news_cap, news_dropped;   /* dropped: for want of memory */
 	bool may_miss_ends;             /* some record was lost: that may have been the exit of a target */
 	size_t unreported_ends;         /* targets that ended without an exit record */
-	uint64_t faults_left_out;       /* on mapped files that the filter wants none of */
+	uint64_t faults_left_out;       /* on mapped files that the filter excludes */
 	uint64_t lost_noted, lost_since_ns, end_ns;
 	uint64_t begun_ns, stopped_ns;  /* targets are recorded from the one to the other; 0: not yet */
 	const char *stopped_by, *reason, *remark;       /* why it ended, as a word and a line; what the user should know of that */

@@ -294,7 +294,7 @@ void sites_symbolize(struct sites *sites, struct spool_writer *spool)
 {
 	if (!sites)
 		return;
-	parse_pool_destroy(sites->parsers);     /* nobody waits for the answers any more: new processes have our priority */
+	parse_pool_destroy(sites->parsers);     /* the answers are not awaited any more: new processes have our priority */
 	sites->parsers = NULL;
 	if (parse_pool_create(&sites->parsers, sites->set))
 		return;

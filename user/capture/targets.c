@@ -508,7 +508,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 
 static const char unprobed_fork[] = "a forked process ran before its own probes were in place";
 
-/* A process that nobody could look at has its parent's libraries; where that is unknown, too, nothing is known of it. */
+/* A process that could not be read has its parent's libraries; if the parent is unknown, too, nothing is known of it. */
 void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns)
 {
 	struct target *from, *target;

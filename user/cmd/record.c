@@ -21,7 +21,7 @@
 #include "privilege/environment.h"
 #include "privilege/output.h"
 
-#define JOB_IDLE_LIMIT_S 30      /* from a step to the next, where nobody tells us of the job's end */
+#define JOB_IDLE_LIMIT_S 30      /* from a step to the next, where the end of the job is not reported */
 #define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
 
 /* ---- one recording ---- */

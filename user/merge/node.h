@@ -14,7 +14,7 @@
 #include "model/model.h"
 
 struct node_paradigm { uint32_t identification, name, version; bool parallel, os; };
-/* rank and size -1: no rank, unknown. master: the location that stands for a rank in communicators. */
+/* rank and size -1: no rank, unknown. master: the location that represents a rank in communicators. */
 struct node_group { uint32_t name, launch, master; int64_t rank, launch_size; };
 /* Of a process; text REF_NONE: a number. */
 struct node_property { uint32_t group, name, text; uint64_t number; };

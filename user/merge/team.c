@@ -127,7 +127,7 @@ static int lock_open(const char *dir, int flags)
 	return open(path, O_RDWR | flags | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-/* A folder with a lock that nobody holds is of a merge that was killed. Any other one is not ours. */
+/* A directory whose lock is free was left by a merge that was killed. Others are not ours. */
 static void remove_leftover(const char *dir)
 {
 	int fd = lock_open(dir, 0);

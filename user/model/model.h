@@ -49,7 +49,7 @@ struct model_location {
 	uint64_t id;                    /* unique over all nodes of the job */
 	uint32_t group;
 	uint32_t tid;
-	bool used;                      /* has events, or stands for a rank that has none */
+	bool used;                      /* has events, or represents a rank that has none */
 };
 
 struct model_region {
@@ -138,7 +138,7 @@ struct model_left_out {
 	const char *filter, *layer;     /* filter: the option, as the user gave it */
 	bool whole;
 	uint64_t calls, read_bytes, written_bytes;      /* moved, where known */
-	uint64_t unknown;               /* calls that moved data, nobody knows how much */
+	uint64_t unknown;               /* calls that moved an unknown amount of data */
 	uint64_t time_ns;
 };
 

@@ -45,7 +45,7 @@ int identity_user(struct identity *who, uid_t uid, gid_t gid);
 void identity_deinit(struct identity *who);
 
 /* The calling thread's rights on files become those of who, until identity_end: ids for the file system and groups, no capability
- * that overrides permissions. Only this thread changes, and nobody but root can signal it meanwhile. Returns 0 or -errno. */
+ * that overrides permissions. Only this thread changes, and only root can signal it meanwhile. Returns 0 or -errno. */
 int identity_begin(const struct identity *who, struct identity_saved *saved);
 void identity_end(struct identity_saved *saved);        /* ends the process if it cannot go back */
 

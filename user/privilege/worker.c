@@ -223,7 +223,7 @@ static void explain(const struct worker *worker, int err, int status, char *err_
 		snprintf(err_text, err_len, "%s: %s", worker->what, strerror(-err));
 }
 
-/* One that sleeps in a file system that does not answer cannot be killed: nobody waits longer for that. */
+/* One that sleeps in a file system that does not answer cannot be killed: the wait for it ends. */
 static void reap_soon(pid_t pid, int *status)
 {
 	const struct timespec pause = { 0, 10000000 };

@@ -51,7 +51,7 @@ static void name_standard_stream(struct replay *r, struct thread *thread, struct
 	object->file = inc ? inc->file : REF_NONE;
 }
 
-/* A handle that nobody saw being made is taken for one that was there before, unless the call says that it is none. */
+/* A handle whose creation was not recorded is taken for one that existed before, unless the call shows that it is no handle. */
 static bool vouches(const struct replay *r, const struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);

@@ -37,7 +37,7 @@ static int check_sequence(struct replay *r, struct thread **thread, const struct
 	struct thread *t = *thread;
 	int ret = 0;
 
-	if (rec->seq == 1 && t->last_seq && rec->time_ns > t->last_rec_ns) {    /* the number is used again; nobody saw the end */
+	if (rec->seq == 1 && t->last_seq && rec->time_ns > t->last_rec_ns) {    /* the tid is reused; the end was not recorded */
 		ret = thread_end(r, t, t->last_rec_ns);
 		t = *thread = ret ? NULL : thread_get(r, rec->tid, rec->tgid);
 		if (!t)

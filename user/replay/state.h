@@ -129,7 +129,7 @@ struct request {
 	uint64_t matching_id, asked;    /* bytes */
 	uint8_t mode;                   /* OTF2 */
 	bool cancel;                    /* the program has tried to cancel it */
-	bool freed;                     /* the program has given it away: nobody will wait for it */
+	bool freed;                     /* the program has freed it: no wait will follow */
 	UT_hash_handle hh;
 };
 

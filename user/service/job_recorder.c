@@ -537,7 +537,7 @@ static int open_recorded(struct job_recorder *r)
 
 static int recover(struct job_recorder *r)
 {
-	r->answered = true;     /* nobody asks */
+	r->answered = true;     /* there is no client */
 	r->state = strdup(r->recover);
 	r->job = state_load(r->recover);
 	if (!r->job || !r->state)

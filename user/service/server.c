@@ -127,7 +127,7 @@ static void on_answer(struct job *job)
 	job_answered(job);
 }
 
-/* A child that cannot be tracked is ended: nobody could stop it. */
+/* A child that cannot be tracked is ended: it could not be stopped later. */
 static void run_recovery(struct server *s, json_t *state, const char *path)
 {
 	pid_t pid = job_recorder_recover(path, STDERR_FILENO);

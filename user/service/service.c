@@ -72,7 +72,7 @@ static bool needs_own_programs(const struct service *s, const json_t *job)
 	return false;
 }
 
-/* It is tracked before it knows of the job: none can be left that nobody can stop. */
+/* It is tracked before it knows of the job: every recorder can be stopped. */
 static int hand_over(struct service *s, json_t *job, pid_t pid, int fd, int client_fd)
 {
 	bool own = needs_own_programs(s, job);

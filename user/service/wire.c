@@ -115,7 +115,7 @@ int wire_connect(const char *path, int timeout_ms)
 	return err;
 }
 
-/* A socket that nobody listens on is what a killed daemon left. */
+/* A socket without a listener was left by a killed daemon. */
 static int remove_stale(const char *path)
 {
 	int fd = wire_connect(path, 100);

@@ -116,7 +116,7 @@ void object_on_descriptor(struct replay *r, struct process *process, int64_t fd,
 	}
 }
 
-/* The file of an object that nobody saw being opened is found when it is used; what was opened in it before that is on it too. */
+/* If the opening of an object was not recorded, its file is found when it is used; objects that were opened in it before get the same file. */
 void handles_finish(struct replay *r)
 {
 	for (size_t i = 0; i < r->model->handles.n; i++) {

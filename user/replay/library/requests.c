@@ -34,7 +34,7 @@ static void request_forget(struct process *process, struct request *request)
 	free(request);
 }
 
-/* One that nobody was seen to wait for. */
+/* No wait or test on it was observed. */
 static void leave_open(struct replay *r, struct process *process, struct request *request)
 {
 	if (request->freed)

@@ -374,7 +374,7 @@ static int by_order(const void *a, const void *b, void *arg)
 	return place_in(s->r, s->c, x->group) < place_in(s->r, s->c, y->group) ? -1 : 1;
 }
 
-/* What was taken for one creation must look like one: no process leaves it before all have entered, and nobody is in it twice. */
+/* What was taken for one creation must look like one: no process leaves it before all have entered, and no process is in it twice. */
 static bool is_plausible(const struct replay *r, const struct community *c)
 {
 	uint64_t entered = 0, left = UINT64_MAX;

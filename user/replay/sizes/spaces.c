@@ -55,7 +55,7 @@ void sized_free(struct sized *sized)
 	free(sized);
 }
 
-/* What nobody has used for long is taken for closed. */
+/* A space that was not used for long is taken for closed. */
 static void forget_oldest(struct process *process)
 {
 	struct sized *oldest = process->passing;
@@ -214,7 +214,7 @@ static int made_space(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-/* A null pointer stands for ones. */
+/* A null pointer means ones. */
 static bool slab_part(const struct replay *r, const struct frame *f, enum table_role role, unsigned rank, int64_t *to)
 {
 	struct array array = frame_array(r, f, role);

@@ -104,7 +104,7 @@ static OTF2_AttributeValue string_value(struct definitions *d, const char *text)
 
 /* ---- which groups and locations there are ---- */
 
-/* The location that stands for a process: its main thread's, else its first; REF_NONE if it has none. In one pass for all groups:
+/* The location that represents a process: its main thread's, else its first; REF_NONE if it has none. In one pass for all groups:
  * a trace may have as many as the job has processes. */
 static uint32_t *master_locations(const struct model *model)
 {

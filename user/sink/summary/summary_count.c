@@ -230,7 +230,7 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 
 /* ---- operations ---- */
 
-/* Those of a variable; a place where nobody looks for an operation on none. */
+/* Counts of a variable; operations on no variable go to a dummy that is never read. */
 static struct summary_counts *variable_counts(struct summary_sink *s, uint32_t handle, uint32_t variable)
 {
 	uint64_t key = (uint64_t)handle << 32 | variable;

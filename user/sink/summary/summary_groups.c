@@ -119,7 +119,7 @@ static void blend(char *name, const char *path)
 			to += here, name += here, path += there;
 		} else {
 			*to++ = '*';
-			name += here ? here : 1;        /* a number, or the '*' that stands for it */
+			name += here ? here : 1;        /* a number, or the '*' in its place */
 			path += there;
 		}
 	}

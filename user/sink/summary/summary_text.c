@@ -33,7 +33,7 @@ static struct summary_cell bytes_cell(uint64_t bytes)
 	return cell;
 }
 
-/* What operations moved; of unknown ones of them nobody knows how much, known ones are in bytes, the others failed. */
+/* What operations moved: the bytes of those of known size, and the number of those of unknown size. The others failed. */
 static struct summary_cell moved_cell(uint64_t operations, uint64_t bytes, uint64_t known, uint64_t unknown)
 {
 	struct summary_cell cell = bytes_cell(bytes);
