@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# ioprobe report on MPI programs: each planted mistake is the first finding, with its file, and its clean twin has none that is high.
+# ioprobe report on MPI programs: each planted mistake is the first finding, with its file ("note": it is found, in any place),
+# and its clean twin has none that is high.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 have mpirun || { skip all "no mpirun"; exit 0; }

@@ -178,17 +178,21 @@ static void share_of_file(const struct analysis *a, size_t begin, size_t end, st
 
 static void write_shares(FILE *out, const struct analysis *a, uint32_t file, const struct rank_share *of)
 {
-	unsigned rows = 0;
+	unsigned rows = 0, more = 0;
 
 	fputs("<h3>", out);
 	escape_html(out, file_name(a, file));
 	fputs("</h3>\n<div class=wide><table><tr><th>Rank<th>Collective calls<th>Bytes asked<th>Bytes in its system calls<th>System calls<th>Time in them"
 	      "<th>Waited for others to arrive</tr>\n", out);
-	for (uint32_t i = 0; i < a->trace->locations.n && rows < MAX_ROWS; i++) {
+	for (uint32_t i = 0; i < a->trace->locations.n; i++) {
 		char name[128], asked[24], moved[24], time[24], wait[24];
 
 		if (!of[i].instances)
 			continue;
+		if (rows == MAX_ROWS) {
+			more++;
+			continue;
+		}
 		rows++;
 		location_name(a, i, name, sizeof(name));
 		words_bytes(asked, sizeof(asked), of[i].asked);
@@ -201,22 +205,29 @@ static void write_shares(FILE *out, const struct analysis *a, uint32_t file, con
 			moved, of[i].system_n, time, wait);
 	}
 	fputs("</table></div>\n", out);
+	if (more)
+		fprintf(out, "<p>and %u more ranks\n", more);
 }
 
 void figure_collectives(FILE *out, const struct analysis *a)
 {
 	const struct instance *v = a->facts->instances.v;
 	size_t n = a->facts->instances.n, j;
-	unsigned shown = 0;
+	unsigned shown = 0, more = 0;
 
 	if (!n)
 		return;
 	fputs("<h2>Who makes the system calls inside collective calls</h2>\n", out);
-	for (size_t i = 0; i < n && shown < MAX_CLASSES; i = j) {
-		struct rank_share *of = calloc(a->trace->locations.n + 1, sizeof(*of));
+	for (size_t i = 0; i < n; i = j) {
+		struct rank_share *of;
 
 		for (j = i; j < n && v[j].file == v[i].file; j++)
 			;
+		if (shown == MAX_CLASSES) {
+			more++;
+			continue;
+		}
+		of = calloc(a->trace->locations.n + 1, sizeof(*of));
 		if (!of)
 			return;
 		share_of_file(a, i, j, of);
@@ -224,4 +235,6 @@ void figure_collectives(FILE *out, const struct analysis *a)
 		free(of);
 		shown++;
 	}
+	if (more)
+		fprintf(out, "<p>and %u more files\n", more);
 }

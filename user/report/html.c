@@ -215,6 +215,8 @@ static void write_files(FILE *out, const struct analysis *a)
 		fputs("</tr>\n", out);
 	}
 	fputs("</table></div>\n", out);
+	if (n == MAX_FILES)
+		fprintf(out, "<p>at most the %d files with most time are listed\n", MAX_FILES);
 }
 
 static void write_limits(FILE *out, const struct analysis *a)
