@@ -21,10 +21,10 @@ static bool wait_for_more(void *arg)
 {
 	struct timespec pause = { 0, PAUSE_NS };
 
-	if (!spool_reader_has_writer(arg))
-		return false;
+	bool had_writer = spool_reader_has_writer(arg);
+
 	nanosleep(&pause, NULL);
-	return true;
+	return had_writer || spool_reader_has_writer(arg);      /* a recorder that begins has its file before its lock */
 }
 
 static int open_spool(struct spool_reader **spool, int dir, const char *name, char *err, size_t err_len)

@@ -213,7 +213,7 @@ static int store_end(struct live_output *output, const struct live_end *end)
 /* ---- open and close ---- */
 
 /* A log beside the database needs memory that its users share, which hosts of a network file system do not. */
-static const char *journal_for(const char *dir)
+static const char *journal_for(const char *file)
 {
 	static const long shared[] = { 0x6969 /* NFS */,      0x0bd00bd0 /* Lustre */,
 				       0x47504653 /* GPFS */, 0x19830326 /* BeeGFS */,
@@ -221,7 +221,7 @@ static const char *journal_for(const char *dir)
 				       0x00c36400 /* Ceph */, 0x65735546 /* FUSE */ };
 	struct statfs fs;
 
-	if (statfs(dir, &fs))
+	if (statfs(file, &fs))
 		return "PRAGMA journal_mode=TRUNCATE";
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
 		if ((fs.f_type & 0xffffffff) == shared[i])
@@ -272,7 +272,7 @@ static int open_store(struct store *s, const char *file)
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	ret = check_version(s);
 	if (!ret)
-		ret = run(s, journal_for("."), "open");
+		ret = run(s, journal_for(file), "open");
 	if (!ret)
 		ret = run(s, "PRAGMA synchronous=NORMAL", "open");
 	if (!ret)
