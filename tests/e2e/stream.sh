@@ -59,20 +59,31 @@ queries() {
 	verdict "parallel, example queries" "$text"
 }
 
+# intervals DB: how many are in the store.
+intervals() {
+	"$PYTHON" -c 'import sqlite3, sys; print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT count(*) FROM interval").fetchone()[0])' \
+		"$1" 2>/dev/null || echo 0
+}
+
 # The follower of a store is killed at any moment; the next goes on, and nothing is there twice. What is left to do after the end is done then.
 killed() {
-	local dir recorder follower i
+	local dir recorder follower i k had
 	dir=$(fresh killed)
 	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- \
 		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do head -c 5000 /dev/zero >>"$0/f"; cat "$0/f" "$0/none" >/dev/null 2>&1; sleep 0.2; done' \
 		"$dir/data" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok killed "no recording: $(said "$dir")"; kill $recorder; return; }
 	for i in 1 2 3; do
+		had=$(intervals "$dir/live.db")
 		"$IOPROBE" stream --interval 200ms --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err" & follower=$!
-		sleep 0.9
+		for ((k = 0; k < 100 && $(intervals "$dir/live.db") <= had; k++)); do
+			kill -0 $follower 2>/dev/null || break
+			sleep 0.05
+		done
 		kill -KILL $follower 2>/dev/null
 		wait $follower 2>/dev/null
 	done
+	verdict "killed, there is something to go on with" "$([ "$(intervals "$dir/live.db")" -ge 1 ] || cat "$dir/store.err")"
 	wait $recorder
 	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
 	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
@@ -122,7 +133,7 @@ bad_input() {
 	refused "relative store" 'an absolute path is expected' stream --store=x.db "$TMP/parallel/trace"
 }
 
-# The recorder is killed: its followers see that nobody writes any more, and say that the end is missing.
+# The recorder is killed: its followers detect that the spool has no writer, and report that the end is missing.
 recorder_killed() {
 	local dir recorder follower
 	dir=$(fresh recorder_killed)
@@ -138,7 +149,7 @@ recorder_killed() {
 	wait_for_file "$dir/data/done"
 }
 
-# Without the token, and under another host's name, nobody gets anything; the page's figures are the summary's.
+# Without the token, and under another host's name, every request is refused; the page's figures are the summary's.
 watch() {
 	local dir recorder watcher text
 	dir=$(fresh watch)

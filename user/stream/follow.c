@@ -20,11 +20,10 @@
 static bool wait_for_more(void *arg)
 {
 	struct timespec pause = { 0, PAUSE_NS };
-
 	bool had_writer = spool_reader_has_writer(arg);
 
 	nanosleep(&pause, NULL);
-	return had_writer || spool_reader_has_writer(arg);      /* a recorder that begins has its file before its lock */
+	return had_writer || spool_reader_has_writer(arg); /* a recorder that begins has its file before its lock */
 }
 
 static int open_spool(struct spool_reader **spool, int dir, const char *name, char *err, size_t err_len)

@@ -32,6 +32,7 @@ struct store {
 	sqlite3_stmt *statements[STATEMENTS];
 	int64_t done; /* the last interval that is there, -1: none */
 	bool done_last; /* … and the one at the recording's end */
+	bool ended; /* the recording's end is there, too: nothing can be added */
 	char file[256];
 };
 
@@ -138,8 +139,11 @@ static int store_begin(struct live_output *output, const struct live_job *job)
 	return ret;
 }
 
+/* A store that is whole has the last definitions: a replay would begin with the first ones again. */
 static int store_process(struct live_output *output, const struct live_process *p)
 {
+	if (((struct store *)output)->ended)
+		return 0;
 	return p->rank < 0 ? insert((struct store *)output, INSERT_PROCESS, "iintt", (int64_t)p->id, (int64_t)p->pid, p->name,
 				    p->executable)
 			   : insert((struct store *)output, INSERT_PROCESS, "iiitt", (int64_t)p->id, (int64_t)p->pid, p->rank,
@@ -148,6 +152,8 @@ static int store_process(struct live_output *output, const struct live_process *
 
 static int store_file(struct live_output *output, const struct live_file *f)
 {
+	if (((struct store *)output)->ended)
+		return 0;
 	return insert((struct store *)output, INSERT_FILE, "ittttti", (int64_t)f->id, f->path, f->mount_point, f->mount_source,
 		      f->fs_type, f->scope, (int64_t)f->special);
 }
@@ -264,7 +270,7 @@ static int check_version(struct store *s)
 
 static int open_store(struct store *s, const char *file)
 {
-	int64_t last = 0;
+	int64_t last = 0, ended = 0;
 	int ret = 0;
 
 	if (sqlite3_open_v2(file, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
@@ -281,7 +287,10 @@ static int open_store(struct store *s, const char *file)
 		ret = read_number(s, "SELECT max(interval) FROM interval", &s->done);
 	if (!ret)
 		ret = read_number(s, "SELECT max(last) FROM interval", &last);
+	if (!ret)
+		ret = read_number(s, "SELECT count(*) FROM job WHERE end_ns IS NOT NULL", &ended);
 	s->done_last = last;
+	s->ended = ended;
 	for (int i = 0; i < STATEMENTS && !ret; i++)
 		if (sqlite3_prepare_v2(s->db, statement_text[i], -1, &s->statements[i], NULL) != SQLITE_OK)
 			ret = fail(s, "open");
