@@ -84,7 +84,7 @@ const struct cli_command command_watch = {
 	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
 	.description = "Follow a recording in DIR while it is made, and serve a page on 127.0.0.1 that shows it: bandwidth and "
 		       "calls by layer, time in I/O calls by rank, "
-		       "the busiest files. The page's address is printed; it contains a token without which nobody gets anything. "
+		       "the busiest files. The page's address is printed; it contains a token, without which the server refuses every request. "
 		       "The page stays when the recording "
 		       "has ended, until ^C.\n\n"
 		       "From another host: ssh -L PORT:127.0.0.1:PORT, with --port PORT.",

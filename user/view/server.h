@@ -12,7 +12,7 @@
 
 struct view_server;
 
-/* Listens on 127.0.0.1, port 0: any that is free. Nobody gets anything without the token, which is in the page's address. It
+/* Listens on 127.0.0.1, port 0: any that is free. Every request needs the token, which is in the page's address. It
  * has threads of its own. Returns 0, or -errno with one line in err. */
 int view_server_start(struct view_server **server, struct history *history, uint16_t port, char *err, size_t err_len);
 void view_server_stop(struct view_server *server);
