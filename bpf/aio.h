@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * libaio. Submissions are read from io_submit's array. Ends are read from the context's ring of events, which programs may empty
- * without a system call: each look claims the events between what was claimed before and the ring's head. No event is overwritten
- * unseen, since only an io_submit, which looks first, can bring more operations into the ring than it has room for.
+ * libaio. Submissions are read from io_submit's array. Completions are read from the context's event ring, which programs may empty
+ * without a system call: each look claims the events between the last claimed one and the ring's head. No event is overwritten
+ * unseen, since only io_submit can bring more operations into the ring than it has room for, and it looks first.
  */
 #ifndef IOPROBE_BPF_AIO_H
 #define IOPROBE_BPF_AIO_H
@@ -27,7 +27,8 @@ struct user_iocb {
 struct user_io_event { u64 data, obj; s64 res, res2; };
 struct user_aio_ring { u32 id, nr, head, tail, magic, compat, incompat, header_length; };
 
-/* claimed: events since the context was made. known: false for one that was made before we looked, until its ring can be read. */
+/* claimed: number of events since the context was created. known: false for a context that was created before the recording, until
+ * its ring can be read. */
 struct aio_context_key { u64 process, context; };
 struct aio_context { u64 claimed; u32 known, pad; };
 struct {
@@ -37,7 +38,7 @@ struct {
 	__type(value, struct aio_context);
 } aio_contexts SEC(".maps");
 
-/* What a walk over events or iocbs goes by. */
+/* State of a walk over events or iocbs. */
 struct aio_walk { struct thread *t; u64 context, address, from, nr, now; };
 
 static __always_inline struct aio_context_key aio_key(struct thread *t, u64 context)
@@ -45,7 +46,7 @@ static __always_inline struct aio_context_key aio_key(struct thread *t, u64 cont
 	return (struct aio_context_key){ .process = t ? process_number(t) : 0, .context = context };
 }
 
-/* ---- ends ---- */
+/* ---- completions ---- */
 
 __noinline int aio_event(struct thread *t, u64 context, u64 address, u64 now)
 {
@@ -74,8 +75,8 @@ static long aio_event_step(u32 i, void *data)
 	return 0;
 }
 
-/* Tells the events that have left the ring since the last look. Returns whether the ring can be read: its page is in the
- * process' page table only if the program itself has ever touched it. */
+/* Sends the events that have left the ring since the last look. Returns whether the ring can be read: its page is in the process'
+ * page table only if the program itself has touched it. */
 __noinline int aio_look(struct thread *t, u64 context, u64 now)
 {
 	struct aio_context_key key = aio_key(t, context);
@@ -108,8 +109,8 @@ __noinline int aio_look(struct thread *t, u64 context, u64 now)
 	return 1;
 }
 
-/* A ring that the program never touched, where aio_look finds nothing, is emptied by system calls only: then their results are
- * all. */
+/* A ring that the program never touched, which aio_look cannot read, is emptied by system calls only: their results are
+ * complete. */
 __noinline int aio_reaped(struct thread *t, u64 context, u64 events, s64 count, u64 now)
 {
 	struct aio_context_key key = aio_key(t, context);
@@ -149,7 +150,7 @@ __noinline int aio_iocb(struct thread *t, u64 context, u64 slot, u64 now)
 
 	if (!t)
 		return 0;
-	/* what cannot be read is told as unknown, so that the array's order holds */
+	/* an unreadable iocb is sent with unknown values, so that the positions in the array stay right */
 	if (bpf_probe_read_user(&address, sizeof(address), (void *)slot) ||
 	    bpf_probe_read_user(&iocb, sizeof(iocb), (void *)address))
 		__builtin_memset(&iocb, 0xff, sizeof(iocb));
@@ -200,7 +201,7 @@ static __always_inline void aio_enter(struct thread *t, struct frame *f, u32 nr)
 	bpf_loop(count < AIO_SUBMIT_MAX ? count : AIO_SUBMIT_MAX, aio_iocb_step, &walk, 0);
 }
 
-/* Functions of their own: together they would take more stack than kernels before 6.13 have for a chain of calls. */
+/* Separate functions: inlined together they would use more stack than kernels before 6.13 allow for a chain of calls. */
 __noinline int aio_made(struct thread *t, struct frame *f)
 {
 	struct aio_context fresh = { .known = 1 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What is kept of a call's arguments, from the registers or stack words that they are passed in.
+ * Reads the captured arguments of a call from the registers or stack words in which they are passed.
  */
 #ifndef IOPROBE_BPF_ARGUMENTS_H
 #define IOPROBE_BPF_ARGUMENTS_H
 
 #include "calls.h"
 
-/* One argument of a call into its frame. Global, so that the verifier looks at it once and not at every combination. */
+/* Stores one argument of a call in its frame. A global function, so that the verifier checks it once and not for every combination
+ * of states. */
 __noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offset)
 {
 	s32 small = 0;
@@ -38,7 +39,7 @@ __noinline int set_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offse
 	return 0;
 }
 
-/* Most arguments are values: no call for them. */
+/* Most arguments are plain values: no function call for them. */
 static __always_inline void fetch_argument(struct frame *f, u32 i, u32 kind, u64 raw, u32 offset)
 {
 	if (kind == IOP_ARG_IN_INT || kind == IOP_ARG_IN_VALUE || kind == IOP_ARG_MSG)

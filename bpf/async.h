@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What libaio and io_uring share: the records of an operation that one call hands to the kernel and that ends later.
+ * Shared by libaio and io_uring: records of operations that one call submits to the kernel and that complete later.
  */
 #ifndef IOPROBE_BPF_ASYNC_H
 #define IOPROBE_BPF_ASYNC_H
@@ -8,7 +8,7 @@
 #include "calls.h"
 
 
-/* What goes on inside a call has the call's ENTER before it: to be done before the records below. */
+/* Records sent from inside a call must follow the call's ENTER: to be called before they are sent. */
 static __always_inline void announce_call(struct thread *t, u64 now)
 {
 	u32 depth = t->depth;
@@ -20,7 +20,7 @@ static __always_inline void announce_call(struct thread *t, u64 now)
 		send_enter(t, top, depth - 1, false, now);
 }
 
-/* The record of a begin, in the thread's scratch: its members are set before anything else is sent. */
+/* Prepares the record of a submission in the thread's scratch: its members must be set before any other record is built there. */
 static __always_inline struct iop_rec_async *async_begin(struct thread *t, u8 interface, u64 now)
 {
 	struct iop_rec_async *rec = (void *)t->scratch;
@@ -34,10 +34,10 @@ static __always_inline struct iop_rec_async *async_begin(struct thread *t, u8 in
 	return rec;
 }
 
-const volatile __u32 async_layer = 0;     /* whose calls left-out operations are counted with */
+const volatile __u32 async_layer = 0;     /* layer whose counts include filtered operations */
 
-/* An operation that the filter by file excludes is recorded all the same, so that its end finds it, but it is marked, and counted
- * here. */
+/* An operation on a file that the filter excludes is recorded all the same, so that its completion can be matched, but it is
+ * marked, and counted here. */
 static __always_inline void leave_out(struct thread *t, struct iop_rec_async *rec)
 {
 	struct iop_left_out *counts = left_out_counts(slot_of(t), async_layer, IOP_FILTER_FILE);
@@ -50,7 +50,7 @@ static __always_inline void leave_out(struct thread *t, struct iop_rec_async *re
 		__sync_fetch_and_add(&counts->unknown, 1);
 }
 
-/* Describes the descriptor, unless the filter by file excludes it: then true. */
+/* Describes the descriptor; returns true if the filter by file excludes it. */
 static __always_inline bool descriptor_left_out(struct thread *t, s32 fd)
 {
 	if (filter_files && (fd_state(t, fd) & FD_LEFT_OUT))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The stack of open calls of a thread: push at entry, pop at return, and what happens to frames that were left without a
- * return. A call without children becomes one CALL record; ENTER is sent when the first child enters.
+ * The stack of open calls of a thread: push at entry, pop at return, and removal of frames that were left without a return. A call
+ * without children becomes one CALL record; ENTER is sent when the first child enters.
  */
 #ifndef IOPROBE_BPF_CALLS_H
 #define IOPROBE_BPF_CALLS_H
@@ -16,22 +16,22 @@
 #define STRINGS_AT (sizeof(struct iop_rec_call) + 8 * IOP_MAX_ARGS)
 #define STRINGS_ROOM 4096
 #define MAX_CALL_LEN (STRINGS_AT + STRINGS_ROOM)
-#define LENGTHS_ROOM (2 * IOP_MAX_ARGS + 8)     /* kept free behind the last text: lengths without one, and the padding */
+#define LENGTHS_ROOM (2 * IOP_MAX_ARGS + 8)     /* reserved behind the last text: lengths without text, and the padding */
 #define TEXT_UNREADABLE 0xffff
 #define TEXT_TRUNCATED 0x8000
 
-/* A length without text. The reader finds one length per string and array argument, whatever could be kept of them. Returns the
- * bytes used. */
+/* Appends a length without text. The reader expects one length per string and array argument, even if no bytes could be stored.
+ * Returns the bytes used. */
 static __always_inline u32 append_length(struct thread *t, u32 at, u16 length)
 {
 	if (at > STRINGS_ROOM - 8 - 2)
-		return 0;       /* cannot be: LENGTHS_ROOM */
+		return 0;       /* unreachable: LENGTHS_ROOM */
 	barrier_var(at);
 	*(u16 *)(t->scratch + STRINGS_AT + at) = length;
 	return 2;
 }
 
-/* Writes one string at this place of the strings' room. Returns the bytes used. */
+/* Appends one string at this offset of the payload. Returns the bytes used. */
 static __always_inline u32 append_string(struct thread *t, u32 at, u64 pointer)
 {
 	u8 *out;
@@ -49,7 +49,8 @@ static __always_inline u32 append_string(struct thread *t, u32 at, u64 pointer)
 	return n + 2;
 }
 
-/* The same for the first elements of an array. It may end close to the end of what is mapped: then what is on its page. */
+/* Appends the first elements of an array. The array may end shortly before unmapped memory: then only the part on its page is
+ * read. */
 static __always_inline u32 append_array(struct thread *t, u32 at, u64 pointer, bool longs)
 {
 	u32 size = longs ? 8 * IOP_ARRAY_MAX : 4 * IOP_ARRAY_MAX, page = 4096 - (pointer & 4095);
@@ -65,7 +66,7 @@ static __always_inline u32 append_array(struct thread *t, u32 at, u64 pointer, b
 	}
 	if (page < size)
 		size = page;
-	size &= 8 * IOP_ARRAY_MAX - 1;  /* 0: all longs on one page, which were not to be read */
+	size &= 8 * IOP_ARRAY_MAX - 1;  /* 0: all longs are on one page, and reading them failed */
 	if (!size || bpf_probe_read_user(out + 2, size, (void *)pointer))
 		return append_length(t, at, TEXT_UNREADABLE);
 	*(u16 *)out = size;
@@ -82,7 +83,8 @@ static __always_inline bool is_late(u32 kind)
 	return kind == IOP_ARG_OUT_STRING || kind == IOP_ARG_OUT_LONGS || kind == IOP_ARG_OUT_INTS;
 }
 
-/* Returns the bytes used, 0 if the argument is neither string nor array. What the call fills in is nothing before its return. */
+/* Returns the bytes used, 0 if the argument is neither string nor array. An output argument has no contents before the call
+ * returns. */
 static __always_inline u32 append_payload(struct thread *t, u32 at, u64 pointer, u32 kind, bool returned)
 {
 	if (!is_array(kind) && kind != IOP_ARG_STRING && kind != IOP_ARG_OUT_STRING)
@@ -94,9 +96,9 @@ static __always_inline u32 append_payload(struct thread *t, u32 at, u64 pointer,
 	return append_string(t, at, pointer);
 }
 
-#define APPEND_RETURNED 16      /* with the index: the call has returned */
+#define APPEND_RETURNED 16      /* or'ed to the index: the call has returned */
 
-/* One argument of a call behind those that are there. Returns the bytes used by all. */
+/* Appends the payload of one argument. Returns the total bytes used. */
 __noinline u32 append_argument(struct thread *t, struct frame *f, const struct iop_desc *desc, u32 which, u32 used)
 {
 	u32 n, kind, i = which & (IOP_MAX_ARGS - 1);
@@ -153,7 +155,8 @@ static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 typ
 	return sizeof(*rec) + 8 * (f->nargs & 15);
 }
 
-/* Strings stand where the longest argument list ends, so move the list up against them: args[] is padded to its full length. */
+/* Strings are built behind the longest possible argument list, so the list is moved up against them and args[] is padded to its
+ * full length. */
 static __always_inline u32 call_record_strings(struct thread *t, struct frame *f, const struct iop_desc *desc, bool returned)
 {
 	struct iop_rec_call *rec = (void *)t->scratch;
@@ -183,7 +186,7 @@ __noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool str
 	return 0;
 }
 
-/* unseen: its return could not be observed. */
+/* unseen: its return cannot be observed. */
 __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool unseen, u64 now)
 {
 	u32 len;
@@ -201,7 +204,7 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool
 	return len;
 }
 
-/* The barrier keeps the compiler from forming the address before the check, which the verifier would refuse. */
+/* The barrier keeps the compiler from computing the address before the bounds check, which the verifier would reject. */
 static __always_inline struct frame *frame_at(struct thread *t, u32 index)
 {
 	barrier_var(index);
@@ -238,9 +241,9 @@ __noinline int abandon_to(struct thread *t, u32 keep, u64 now)
 
 /* ---- frames that were left without a return ---- */
 
-/* Whether something else is in a frame's stack slot than its return address: then the frame has ended, whatever the stack pointer.
- * It tells what the stack pointer cannot: after a longjmp the program may call deeper than the frame was (glibc 2.41 makes its
- * system calls two frames deeper than 2.36). A frame that was left is not recognised while its slot is unchanged. */
+/* Returns whether a frame's stack slot no longer holds its return address: then the frame has ended, whatever the stack pointer.
+ * This detects what the stack pointer cannot: after a longjmp the program may call deeper than the frame was (glibc 2.41 makes its
+ * system calls two frames deeper than 2.36). A frame that was left is not detected as long as its slot is unchanged. */
 __noinline bool slot_changed(struct thread *t, u32 index)
 {
 	struct frame *f;
@@ -256,10 +259,11 @@ __noinline bool slot_changed(struct thread *t, u32 index)
 	return !is_trampoline(t, (void *)bpf_get_current_task(), ra);
 }
 
-/* Whether the frame at this index was left, seen from a call with this stack pointer. Stacks grow down: a frame whose return
- * address lies below the new call's was left (longjmp, exception); sp 0: the call is on a stack of its own, and its stack pointer
- * says nothing of the frames. A tail call finds the caller's hijacked return address, a fresh call at the same depth a real one. As
- * the bodies of other loops over frames a function of its own, which the verifier looks at once and not for every frame. */
+/* Returns whether the frame at this index was left, seen from a call with this stack pointer. Stacks grow down: a frame whose
+ * return address lies below that of the new call was left (longjmp, exception). sp 0: the call is on a stack of its own, and
+ * its stack pointer does not compare with the frames. A tail call finds the caller's hijacked return address, a fresh call at
+ * the same depth a real one. A separate function, like other loop bodies over frames: the verifier checks it once and not for
+ * every frame. */
 __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -283,7 +287,7 @@ __noinline bool frame_is_left(struct thread *t, u32 index, u64 sp)
 	return sp != f->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)sp) || !is_trampoline(t, task, ra);
 }
 
-/* The number of frames that are still alive when a call enters with this stack pointer. */
+/* Returns the number of frames that are still alive when a call enters with this stack pointer. */
 __noinline u32 frames_alive(struct thread *t, u64 sp)
 {
 	u32 alive = t ? t->depth : 0;
@@ -322,7 +326,7 @@ __noinline bool frame_is_off(struct thread *t, u32 index, u32 off)
 	return desc && (desc->flags & off);
 }
 
-/* Calls that were open when their probes were taken away have no return: they are closed before anything enters below them. */
+/* Calls that were open when their probes were detached have no return: they are closed before anything enters below them. */
 __noinline int abandon_turned_off(struct thread *t, u64 now)
 {
 	u32 off = t ? flags_turned_off(t) : 0, keep = t ? t->depth : 0;
@@ -337,7 +341,7 @@ __noinline int abandon_turned_off(struct thread *t, u64 now)
 	return 0;
 }
 
-/* now: the time that the entering call's records will carry; 0: they will read the clock later. */
+/* now: time for the records of the entering call; 0: they read the clock later. */
 static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 {
 	struct frame *top;
@@ -354,7 +358,7 @@ static __always_inline void prune(struct thread *t, u64 sp, u64 now)
 
 /* ---- push and pop ---- */
 
-/* The ENTERs that wait below this depth. */
+/* Sends the pending ENTERs below this depth. */
 __noinline int send_enters(struct thread *t, u32 depth, u64 now)
 {
 	for (u32 i = 0; i < MAX_DEPTH; i++) {
@@ -368,8 +372,8 @@ __noinline int send_enters(struct thread *t, u32 depth, u64 now)
 	return 0;
 }
 
-/* The next frame, its parent's ENTER sent unless the call is left out. NULL if the stack is full: then the call is counted and not
- * recorded. */
+/* Returns the next frame, after sending its parent's ENTER unless the call is filtered. NULL if the stack is full: the call is
+ * counted and not recorded. */
 static __always_inline struct frame *push(struct thread *t, u64 now, bool left_out)
 {
 	u32 depth = t->depth;
@@ -395,7 +399,7 @@ static __always_inline struct frame *push(struct thread *t, u64 now, bool left_o
 	return f;
 }
 
-/* Replaces the pointer in slot `from` by what it points to, in slot `to`. Returns 1 if it cannot be read. */
+/* Stores the value that the pointer in slot `from` points to in slot `to`. Returns 1 if it cannot be read. */
 __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 offset)
 {
 	u64 value = 0;
@@ -407,7 +411,7 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 	from &= IOP_MAX_ARGS - 1;
 	to &= IOP_MAX_ARGS - 1;
 	if (kind == IOP_ARG_OUT_MMSG) {
-		value = messages_moved(f->args[from], f->sp);   /* the result: of a system call only */
+		value = messages_moved(f->args[from], f->sp);   /* needs the result: of a system call only */
 		bad = value == LENGTH_UNKNOWN;
 	} else if (kind == IOP_ARG_OUT_VALUE) {
 		bad = bpf_probe_read_user(&value, sizeof(value), (void *)(f->args[from] + offset));
@@ -419,7 +423,7 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 	return bad != 0;
 }
 
-/* Reads what OUT arguments point to. With `only`, keeps just those, as an EXIT record wants them. */
+/* Reads the targets of OUT arguments. With `only`, args[] then holds just those, as an EXIT record requires. */
 static __always_inline void read_out_args(struct frame *f, const struct iop_desc *desc, bool only)
 {
 
@@ -456,8 +460,7 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 	if (filter_calls && !entered && call_left_out(f, desc, ret, now))
 		return;
 	if (strings && entered) {
-		/* the strings' pointers are needed: an EXIT with strings carries all arguments, so that the reader can match
-		 * them */
+		/* keep the strings' pointers: an EXIT with strings carries all arguments, so that the reader can match them */
 		read_out_args(f, desc, false);
 	} else {
 		read_out_args(f, desc, entered);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Constants that a library makes when it starts (HDF5's predefined types): read and sent before the first call that may use one.
+ * Constants that a library creates when it initialises (HDF5's predefined types): read and sent before the first call that may use
+ * one.
  */
 #ifndef IOPROBE_BPF_CONSTANTS_H
 #define IOPROBE_BPF_CONSTANTS_H
@@ -21,7 +22,7 @@ __noinline u64 constant_at(struct thread *t, struct iop_constants *wanted, u32 i
 	return value > 0;
 }
 
-/* Before the library has started none of them is positive: then it is tried again at the next call. */
+/* Before the library has initialised none of them is positive: retry at the next call. */
 __noinline int send_constants(struct thread *t, u64 now)
 {
 	struct iop_rec_constants *rec;
@@ -48,7 +49,7 @@ __noinline int send_constants(struct thread *t, u64 now)
 		return 0;
 	len = sizeof(*rec) + 8 * (wanted->n & 127);
 	if (bpf_map_delete_elem(&constants, &key))
-		return 0;       /* another thread sends them */
+		return 0;       /* another thread is sending them */
 	rec_header(&rec->rec, t, IOP_REC_CONSTANTS, 0, len, now);
 	send(t, rec, len, false);
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From a descriptor number to file: path, mount, inode and open flags, from the kernel's own structures at that very moment.
+ * Describes the file behind a descriptor: path, mount, inode and open flags, read from the kernel's structures at the time of the
+ * call.
  */
 #ifndef IOPROBE_BPF_DESCRIBE_H
 #define IOPROBE_BPF_DESCRIBE_H
@@ -9,8 +10,8 @@
 #include "sockets.h"
 #include "tables.h"
 
-/* One name or one mount point further up. Returns 0 when the path is complete. A function of its own with its state in memory, so
- * that the verifier looks at it once and not at every combination of steps. */
+/* Walks one name or one mount point up. Returns 0 when the path is complete. A separate function with its state in memory, so that
+ * the verifier checks it once and not for every combination of steps. */
 __noinline int path_step(struct thread *t)
 {
 	struct dentry *dentry, *parent;
@@ -103,7 +104,7 @@ static __always_inline struct iop_rec_fd *description(struct thread *t, s32 fd)
 	return rec;
 }
 
-/* The open file behind a descriptor of the current task, NULL if there is none. */
+/* Returns the open file behind a descriptor of the current task, NULL if there is none. */
 static __always_inline struct file *file_of(s32 fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -117,7 +118,7 @@ static __always_inline struct file *file_of(s32 fd)
 
 enum fd_state { FD_TOLD = 1, FD_LEFT_OUT = 2 };
 
-/* A file that no descriptor need stand for. Returns FD_TOLD or FD_LEFT_OUT. */
+/* Describes a file that may have no descriptor. Returns FD_TOLD or FD_LEFT_OUT. */
 __noinline int describe_file(struct thread *t, u64 identity, u64 now)
 {
 	struct file *file = (void *)identity;
@@ -135,8 +136,8 @@ __noinline int describe_file(struct thread *t, u64 identity, u64 now)
 	return FD_TOLD;
 }
 
-/* now: of the call that it belongs to, so that a thread's records stay in the order of time. With `force` a file that the filter
- * wants none of is described too: a call that is recorded needs it. Returns bits of fd_state, 0 if there is no file. */
+/* now: time of the call that the record belongs to, so that the records of a thread stay in time order. With `force` a file that
+ * the filter excludes is described too, because a recorded call needs it. Returns bits of fd_state, 0 if there is no file. */
 __noinline int describe_fd(struct thread *t, s32 fd, u64 now, bool force)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -176,7 +177,7 @@ __noinline int describe_cwd(struct thread *t, u64 now)
 	return 1;
 }
 
-/* Descriptors beyond KNOWN_FDS, and those of a process without a slot, are described at their making only. */
+/* Descriptors beyond KNOWN_FDS, and those of a process without a slot, are described only when they are created. */
 static __always_inline u64 *known_word(struct thread *t, s32 fd)
 {
 	struct process *p;
@@ -193,7 +194,7 @@ static __always_inline u64 *known_word(struct thread *t, s32 fd)
 	return &p->known[word & (KNOWN_FDS / 64 - 1)];
 }
 
-/* The word of the same descriptors in left_out. */
+/* Returns the word for the same descriptors in left_out. */
 static __always_inline u64 *left_out_word(u64 *known)
 {
 	return known + KNOWN_FDS / 64;
@@ -210,7 +211,7 @@ static __always_inline void forget_fd(struct thread *t, s32 fd)
 		__sync_fetch_and_and(left_out_word(word), ~bit);
 }
 
-/* Descriptors without a bit cannot be left out. */
+/* Descriptors without a bit cannot be filtered. */
 static __always_inline int describe_new_fd(struct thread *t, s32 fd, u64 now, bool force)
 {
 	u64 *word = known_word(t, fd), bit = 1ull << (fd & 63);
@@ -223,8 +224,8 @@ static __always_inline int describe_new_fd(struct thread *t, s32 fd, u64 now, bo
 	return state;
 }
 
-/* Before a descriptor's first use in a call that is recorded: the ones that were open at attach, inherited ones, pipes, sockets,
- * received ones. */
+/* Called before a descriptor's first use in a recorded call: descriptors open at attach, inherited ones, pipes, sockets, received
+ * ones. */
 static __always_inline void describe_if_unknown(struct thread *t, s32 fd)
 {
 	u64 *word = known_word(t, fd);
@@ -240,8 +241,8 @@ static __always_inline bool is_told(struct thread *t, s32 fd)
 	return word && *word >> (fd & 63) & 1;
 }
 
-/* What the filter by file decided of a descriptor; decides it now if it must. FD_LEFT_OUT without FD_TOLD: the reader does not
- * know of it. */
+/* Returns the filter's decision for a descriptor, and decides now if needed. FD_LEFT_OUT without FD_TOLD: the descriptor was never
+ * described to the reader. */
 __noinline int fd_state(struct thread *t, s32 fd)
 {
 	u64 *word, bit = 1ull << (fd & 63);
@@ -261,7 +262,8 @@ __noinline int fd_state(struct thread *t, s32 fd)
 	return state;
 }
 
-/* Whether a system call on these descriptors is left out. What changes the life of a handle that the reader knows is not. */
+/* Returns whether a system call on these descriptors is filtered. A call that closes or changes a handle known to the reader is
+ * not. */
 static __always_inline bool files_left_out(struct thread *t, const struct iop_desc *desc, s32 fd, s32 fd2)
 {
 	int state = fd_state(t, fd);

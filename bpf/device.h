@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * With --device: whether a system call was served from memory. What it asked the block devices for is in the kernel's own account
- * of the task; how long it slept for I/O is measured where the scheduler takes the task off the processor and back.
+ * With --device: which system calls access block devices. The bytes requested from block devices are taken from the kernel's I/O
+ * accounting of the task; the time slept for I/O is measured at the scheduler's switch tracepoint.
  */
 #ifndef IOPROBE_BPF_DEVICE_H
 #define IOPROBE_BPF_DEVICE_H
@@ -21,7 +21,7 @@ static __always_inline void device_enter(struct thread *t, struct task_struct *t
 	t->slept_before_ns = t->slept_ns;
 }
 
-/* A call that neither read from a device nor waited costs no record. */
+/* No record for a call that neither read from a device nor waited. */
 static __always_inline void device_leave(struct thread *t, struct task_struct *task, u64 now)
 {
 	struct iop_rec_device *rec = (void *)t->scratch;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Sending records: header, sequence number, the CPU's ring, a wake-up when the ring fills, the count of what found it full.
+ * Sends records: header, sequence number, choice of the ring by CPU, wake-up when the ring fills, count of records dropped by a
+ * full ring.
  */
 #ifndef IOPROBE_BPF_EMIT_H
 #define IOPROBE_BPF_EMIT_H
 
 #include "state.h"
 
-/* A member of a kernel object by a plain load, which faults harmlessly, where the kernel can give a pointer its type (Linux
- * 6.2); a helper's call for every pointer on the way is what it costs otherwise, ten times as much. */
+/* Reads a member of a kernel object by a plain load, which faults harmlessly, where the kernel can give a pointer its type (Linux
+ * 6.2). Otherwise every pointer on the way costs a helper call, ten times as much. */
 extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 #define LOAD(p, member)                                                                                                   \
 	({                                                                                                                \
@@ -21,11 +22,11 @@ extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 		v_;                                                                                                       \
 	})
 
-#define WAKEUP_EVERY 32 /* records of a thread between looks at the ring's fill level */
+#define WAKEUP_EVERY 32 /* records of a thread between checks of the ring's fill level */
 
 static __always_inline void rec_header(struct iop_rec *rec, struct thread *t, u8 type, u8 flags, u32 len, u64 now)
 {
-	struct task_struct *task = bpf_get_current_task_btf();  /* two loads, where the helper for both is a call */
+	struct task_struct *task = bpf_get_current_task_btf();  /* two loads; the helper for both would be a call */
 
 	rec->len = len;
 	rec->type = type;
@@ -43,7 +44,7 @@ static __always_inline u64 wakeup_flags(struct thread *t, void *ring)
 	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
-/* A ring of the recording's, by its place among those of the slot. */
+/* Returns a ring of the recording by its index among those of the slot. */
 static __always_inline void *ring_at(u32 recording, u32 place)
 {
 	u32 index = (recording & IOP_RECORDING_SLOT) * (ring_count + IOP_REQUEST_RINGS) + place;
@@ -55,10 +56,11 @@ static __always_inline void *ring_here(u32 recording)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
-	return ring_at(recording, cpu < ring_count ? cpu : cpu % ring_count);   /* a division is dear, and most have a ring per CPU */
+	/* avoids a division: most machines have a ring per CPU */
+	return ring_at(recording, cpu < ring_count ? cpu : cpu % ring_count);
 }
 
-/* The sequence number is used up even if the ring is full: the gap tells the reader where. */
+/* The sequence number advances even if the ring is full: the gap shows the reader where records are missing. */
 static __always_inline void send(struct thread *t, void *rec, u32 len, bool urgent)
 {
 	void *ring = ring_here(t->recording);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which open file a call is on whose descriptor another thread closes or replaces meanwhile. Each descriptor of a table with several
- * threads has a word of the number of running calls, the number of calls that are just closing or replacing it, and an epoch: how often
- * that was done. One atomic operation changes one part and reads the others, so a change knows how many calls are running on what the
- * descriptor was, and each of these finds at its end that the epoch has changed. Only then records are sent (IOP_REC_FD_EPOCH).
+ * Decides which open file a call was on if another thread closes or replaces its descriptor during the call. Each descriptor of a
+ * table with several threads has a word that holds the number of running calls, the number of calls that are closing or replacing
+ * it, and an epoch: how often that was done. One atomic operation changes one part and reads the others, so a change knows how many
+ * calls are running on the old file, and each of these finds a different epoch at its end. Only then are records sent
+ * (IOP_REC_FD_EPOCH).
  */
 #ifndef IOPROBE_BPF_FD_EPOCHS_H
 #define IOPROBE_BPF_FD_EPOCHS_H
@@ -18,8 +19,8 @@
 #define CHANGING(word) ((u32)(word) >> 20)
 #define EPOCH(word) ((u32)((word) >> 32))
 
-/* key: generation of the table's slot, the slot, the descriptor. file: what the descriptor was when a change of it began. overtaken: a
- * call found the change already made. */
+/* key: generation of the table's slot, the slot, the descriptor. file: the file behind the descriptor when the running change
+ * began. overtaken: a call found the descriptor already changed. */
 struct fd_epoch { u64 key, word, file, overtaken; };
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -38,7 +39,7 @@ static __always_inline u64 fd_epoch_key(u32 generation, u32 slot, u32 fd)
 	return (u64)(generation & 0x3ffff) << 46 | (u64)(slot & 0x3fff) << 32 | fd;
 }
 
-/* Whether the table that the key names is no more. */
+/* Returns whether the table that the key names no longer exists. */
 static __always_inline bool fd_epoch_is_free(u64 key)
 {
 	u32 slot = key >> 32 & 0x3fff;
@@ -47,7 +48,7 @@ static __always_inline bool fd_epoch_is_free(u64 key)
 	return !p || !p->owner || (p->generation & 0x3ffff) != key >> 46;
 }
 
-/* Returns 1 + the index of the descriptor's word, 0 if it has none: its table has one thread, or there is no place. */
+/* Returns 1 + the index of the descriptor's word, 0 if it has none: its table has one thread, or the map is full. */
 __noinline u32 fd_epoch_find(struct thread *t, s32 fd)
 {
 	struct process *p;

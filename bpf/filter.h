@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the user does not want recorded is left out here, before a record is made of it, and counted. Without filters the verifier
- * removes all of it: the options are constants to it.
+ * Filters: excludes calls before a record is built for them, and counts them. The options are constants to the verifier: without
+ * filters it removes this code.
  */
 #ifndef IOPROBE_BPF_FILTER_H
 #define IOPROBE_BPF_FILTER_H
 
 #include "emit.h"
 
-const volatile bool filter_files = false;       /* any of the next four */
-const volatile bool filter_wants_paths = false; /* one that is not an exclusion is among path_filters */
+const volatile bool filter_files = false;       /* any of the next four is set */
+const volatile bool filter_wants_paths = false; /* path_filters has an entry that is not an exclusion */
 const volatile __u32 filter_kinds = 0xffff;     /* bit i_mode >> 12 */
 const volatile __u32 path_filter_count = 0;
 const volatile struct iop_path_filter path_filters[IOP_MAX_PATH_FILTERS];
-const volatile bool filter_calls = false;       /* any of the next three */
+const volatile bool filter_calls = false;       /* any of the next three is set */
 const volatile __u64 filter_min_ns = 0, filter_min_bytes = 0;
 const volatile bool filter_streams = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOP_FILTERS);       /* set before load: for each slot, and in it for each layer */
+	__uint(max_entries, IOP_FILTERS);       /* set before load: for each slot, and within it for each layer */
 	__type(key, u32);
 	__type(value, struct iop_left_out);
 } left_out SEC(".maps");
 
-const volatile __u32 left_out_layers = 1;       /* places for layers in a slot */
+const volatile __u32 left_out_layers = 1;       /* number of layers in a slot */
 
 /* ---- counting ---- */
 
 #define BYTES_UNKNOWN (-1)
 
-/* The bytes that a returned call moved. */
+/* Returns the bytes that a returned call moved. */
 static __always_inline s64 moved_bytes(struct frame *f, const struct iop_desc *desc, s64 ret)
 {
 	u32 size_arg = desc->moved >> IOP_MOVED_SIZE_SHIFT & (IOP_MAX_ARGS - 1);
@@ -72,7 +72,7 @@ __noinline int count_left_out(struct frame *f, const struct iop_desc *desc, u32 
 	return 0;
 }
 
-/* A call that was left out and never returned. */
+/* Counts a filtered call that never returned. */
 __noinline int count_abandoned(struct frame *f, u64 now)
 {
 	struct iop_left_out *counts;
@@ -93,7 +93,7 @@ __noinline int count_abandoned(struct frame *f, u64 now)
 
 /* ---- by duration and size ---- */
 
-/* Of a call without children. Those that failed stay where the result tells it. */
+/* For a call without children. Calls known to have failed are always recorded. */
 static __always_inline bool call_left_out(struct frame *f, const struct iop_desc *desc, s64 ret, u64 now)
 {
 	s64 bytes;
@@ -117,7 +117,7 @@ static __always_inline bool call_left_out(struct frame *f, const struct iop_desc
 	return true;
 }
 
-/* Of a call whose return is not observed only streams are counted: its duration, size and result are not known. */
+/* Of calls whose return is not observed only stream calls are filtered: duration, size and result of the others are unknown. */
 __noinline int unseen_left_out(struct thread *t, const struct iop_desc *desc)
 {
 	struct iop_left_out *counts;
@@ -134,7 +134,7 @@ __noinline int unseen_left_out(struct thread *t, const struct iop_desc *desc)
 
 /* ---- by file ---- */
 
-/* Whether the path that was copied to scratch, leaf first, is under this prefix: it ends with it, at a border of names. */
+/* Returns whether the path in scratch, leaf first, is under this prefix: it ends with the prefix, at a component boundary. */
 __noinline int path_is_under(struct thread *t, u32 used, u32 i)
 {
 	u32 len, at;
@@ -164,7 +164,7 @@ __noinline int path_is_under(struct thread *t, u32 used, u32 i)
 	return 1;
 }
 
-/* A path that is not known to its root is wanted: nobody knows. */
+/* A truncated path passes the filter: its root is unknown. */
 __noinline int is_wanted(struct thread *t, u32 i_mode, u32 path_len, u32 state)
 {
 	bool wanted = !filter_wants_paths || (state & IOP_FD_TRUNCATED);

@@ -9,8 +9,8 @@
 #include "jumps.h"
 #include "wait.h"
 
-/* The dynamic linker's rendezvous with debuggers: libraries have been mapped and none of their code has run. For kernels and
- * recordings in which the thread cannot be held at a system call. */
+/* The dynamic linker's rendezvous with debuggers: libraries have been mapped and none of their code has run. Used by kernels and
+ * recordings that cannot hold the thread at a system call. */
 SEC("uprobe.s")
 int linker_rendezvous(struct pt_regs *ctx)
 {
@@ -44,7 +44,7 @@ int linker_rendezvous(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Adds the frame at this index to the request in scratch if its slot holds the kernel's trampoline now. */
+/* Adds the frame at this index to the request in scratch if its slot currently holds the kernel's trampoline. */
 __noinline int collect_return(struct thread *t, u32 index)
 {
 	struct iop_return_request *request;
@@ -93,16 +93,16 @@ static __always_inline bool ask_for_returns(struct thread *t, struct iop_return_
 	return false;
 }
 
-/* An unwinder (C++ exception, pthread_cancel, pthread_exit) knows nothing of the kernel's return trampoline: it would end the
- * program, or skip clean-up handlers. So the agent gives it the stack as the program made it. Frames that are left so are closed
- * as abandoned at the next call; a frame that lives on returns unseen. */
+/* An unwinder (C++ exception, pthread_cancel, pthread_exit) does not know the kernel's return trampoline: it would terminate the
+ * program or skip clean-up handlers. So the agent first restores the return addresses on the stack. Frames that the unwinder leaves
+ * are closed as abandoned at the next call; the return of a frame that lives on is not observed. */
 static __always_inline void give_returns_back(struct thread *t, u64 sp)
 {
 	struct iop_return_request *request = (void *)t->scratch;
 	struct wait_state state;
 
 	if (returns_optional && stack_of(t, sp) == STACK_FOREIGN)
-		return;         /* no return address on that stack was touched */
+		return;         /* no return address on that stack was replaced */
 	state.stack = sp;
 	request->n = 0;
 	collect_returns(t);
@@ -112,7 +112,7 @@ static __always_inline void give_returns_back(struct thread *t, u64 sp)
 		COUNT(t->recording, unwinds_late, 1);
 }
 
-/* What leaves frames without a return: see enum iop_unwind. */
+/* Functions that leave frames without a return: see enum iop_unwind. */
 SEC("uprobe.s")
 int unwinder_entry(struct pt_regs *ctx)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The programs, by what they are attached to. All are generic: what they do with a call is in its descriptor.
+ * The BPF programs, by attach point. All are generic: the descriptor of a call decides what they do with it.
  */
 #include "kernel.h"
 

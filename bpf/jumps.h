@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Frames that longjmp leaves: it says where it goes, so they are closed before it does. Without this a later call that is deeper on
- * the stack, and leaves the slots of those frames as they are, would appear inside of them.
+ * Frames that longjmp leaves: they are closed before the jump, from its target. Otherwise a later call that is deeper on the stack
+ * and does not overwrite the slots of those frames would appear inside them.
  */
 #ifndef IOPROBE_BPF_JUMPS_H
 #define IOPROBE_BPF_JUMPS_H
@@ -14,8 +14,8 @@ static __always_inline bool is_jump_target(struct thread *t, struct task_struct 
 	return !(sp & 7) && (stack_of(t, sp) == STACK_HOME || on_altstack(task, sp));
 }
 
-/* The stack pointer in a jmp_buf: glibc's mangled, or musl's plain one. 0 if neither lies on a stack of this thread: then another
- * stack is meant (coroutines), on which no frame is. */
+/* Returns the stack pointer in a jmp_buf: glibc's mangled one, or musl's plain one. 0 if neither lies on a stack of this thread:
+ * the jump is to another stack (coroutines), which holds none of the frames. */
 __noinline u64 jump_target(struct thread *t, u64 jmp_buf)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -14,7 +14,7 @@ typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
-/* what libbpf's helper declarations name */
+/* types that libbpf's helper declarations use */
 typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
@@ -154,7 +154,7 @@ struct io_open { __u32 file_slot; };
 struct io_close { int fd; __u32 file_slot; };
 struct io_uring_cqe { __u64 user_data; __s32 res; __u32 flags; };
 struct io_uring_sqe { __u8 opcode, flags; __s32 fd; __u64 off, addr; __u32 len; __u64 user_data; };
-/* as they were before */
+/* before Linux 6.13 */
 struct io_fixed_file { unsigned long file_ptr; };
 struct io_file_table___before_6_13 { struct io_fixed_file *files; };
 struct io_ring_ctx___before_6_13 { struct io_file_table___before_6_13 file_table; unsigned int nr_user_files; };

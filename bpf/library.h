@@ -6,9 +6,9 @@
 #define IOPROBE_BPF_LIBRARY_H
 
 #include "arguments.h"
+#include "call_site.h"
 #include "constants.h"
 #include "requests.h"
-#include "sites.h"
 
 /* The n-th integer argument, n >= 6, lies above the return address. */
 __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address, u32 offset)
@@ -22,7 +22,7 @@ __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address,
 	return set_argument(f, i, kind, value, offset);
 }
 
-/* Into scratch: the context itself cannot be indexed. */
+/* Copied to scratch: the context itself cannot be indexed. */
 static __always_inline u64 *integer_arguments(struct pt_regs *ctx, struct thread *t)
 {
 	u64 *regs = (void *)t->scratch;
@@ -36,7 +36,7 @@ static __always_inline u64 *integer_arguments(struct pt_regs *ctx, struct thread
 	return regs;
 }
 
-/* Where handles are numbers nothing is behind them: the number itself is kept. A status begins with the bytes that were moved. The
+/* Where handles are numbers there is nothing to dereference: the number itself is kept. A status begins with the byte count. The
  * integer arguments are in scratch. */
 __noinline int set_narrow_arguments(struct thread *t, struct frame *f)
 {
@@ -89,7 +89,7 @@ static __always_inline int no_return_call(struct thread *t, struct frame *f, con
 	return 1;
 }
 
-/* Waits in such calls are not followed: what they end is not known. */
+/* Waits in such calls are not tracked: which requests they complete is unknown. */
 static __always_inline bool is_unfollowed_wait(struct thread *t, const struct iop_desc *desc)
 {
 	struct iop_demand *demand;
@@ -102,7 +102,7 @@ static __always_inline bool is_unfollowed_wait(struct thread *t, const struct io
 	return true;
 }
 
-/* The last of a call whose return is not observed: it has begun, and that is all that is known of it. */
+/* Ends the recording of a call whose return is not observed: only its begin is known. */
 static __always_inline int entry_only_call(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 now)
 {
 	t->depth--;
@@ -114,7 +114,7 @@ static __always_inline int entry_only_call(struct thread *t, struct frame *f, co
 	return 1;
 }
 
-/* While a link for all takes over from the processes' own, both see the same calls. */
+/* During the change from links per process to a link for all, both see the same calls. */
 static __always_inline bool is_other_link(struct thread *t, u64 cookie)
 {
 	u32 number = cookie >> IOP_COOKIE_LIBRARY_SHIFT & IOP_MAX_LIBRARIES_FOR_ALL;
@@ -122,14 +122,14 @@ static __always_inline bool is_other_link(struct thread *t, u64 cookie)
 	return cookie & (recording_by(t->recording)->libraries_for_all >> number & 1 ? IOP_COOKIE_OWN : IOP_COOKIE_FOR_ALL);
 }
 
-/* A link for all of another recording's. */
+/* A link for all that belongs to another recording. */
 static __always_inline bool is_foreign_link(struct thread *t, u64 cookie)
 {
 	return (cookie >> IOP_COOKIE_SLOT_SHIFT & IOP_RECORDING_SLOT) != slot_of(t);
 }
 
-/* musl's sprintf and sscanf call vfprintf and vfscanf with a stream on their stack, which is no file. Between the stack pointer and
- * the upper end of a thread's stack there is nothing else. */
+/* musl's sprintf and sscanf call vfprintf and vfscanf with a stream on their stack, which is not a file. An address between the
+ * stack pointer and the upper end of the thread's stack can be nothing else. */
 static __always_inline bool is_no_handle(struct thread *t, const struct iop_desc *desc, struct pt_regs *ctx)
 {
 	u64 handle;
@@ -140,8 +140,8 @@ static __always_inline bool is_no_handle(struct thread *t, const struct iop_desc
 	return handle > ctx->sp && stack_of(t, ctx->sp) == STACK_HOME && at_home(t, handle);
 }
 
-/* Behind a prologue rbp may be the function's own: there the walk begins in the function itself. Calls of single bytes are many, and
- * say little. */
+/* Behind a prologue rbp may already be the function's own: the walk then begins in the function itself. Calls on single bytes are
+ * frequent and carry little information: no call site for them. */
 static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct thread *t, u32 id, const struct iop_desc *desc, u64 sp,
 						     u64 now)
 {
@@ -155,7 +155,7 @@ static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct
 		set_site_of_call(t, id, ctx->ip + 1, ctx->sp, ctx->bp, now);
 }
 
-/* Returns 1 if no return probe is wanted. */
+/* Returns 1 if no return probe is needed. */
 static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, struct task_struct *task, bool hijacks)
 {
 	u32 id = cookie & IOP_COOKIE_ROW;
@@ -230,7 +230,7 @@ __noinline bool is_frame_of(struct thread *t, u32 index, u32 id, u64 sp)
 	return f && f->probe == id && f->sp == sp && !(f->flags & FRAME_SYSCALL);
 }
 
-/* The index of the frame that returns, found by function and stack pointer; MAX_DEPTH if there is none. */
+/* Returns the index of the frame that returns, found by function and stack pointer; MAX_DEPTH if there is none. */
 __noinline u32 find_frame(struct thread *t, u32 id, u64 sp)
 {
 	for (u32 i = 0; i < MAX_DEPTH && t; i++) {
@@ -260,7 +260,7 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		index = find_frame(t, id, sp);
 		f = frame_at(t, index);
 		if (!f) {
-			if (!(desc->requests & IOP_R_TAKES) && return_is_observed(t, sp))       /* else there may be none */
+			if (!(desc->requests & IOP_R_TAKES) && return_is_observed(t, sp))       /* otherwise there may be none */
 				t->returns_without_frame++;
 			return 0;
 		}
@@ -284,8 +284,8 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 	return 0;
 }
 
-/* Probes behind a function's prologue have its frame between the stack pointer and the return address, and a probe of their own
- * at the end. */
+/* Probes behind a function's prologue have the function's frame between the stack pointer and the return address, and a second
+ * probe at the function's end. */
 SEC("uprobe")
 int call_entry(struct pt_regs *ctx)
 {
@@ -295,6 +295,7 @@ int call_entry(struct pt_regs *ctx)
 
 	if (!t || is_foreign_link(t, cookie))
 		return 0;
+	t->hits++;
 	if (!(cookie & IOP_COOKIE_EXIT))
 		enter_library_call(ctx, t, cookie, task, !frame);
 	else if (!is_other_link(t, cookie))
@@ -310,11 +311,13 @@ int call_return(struct pt_regs *ctx)
 
 	if (!t || is_foreign_link(t, cookie) || is_other_link(t, cookie))
 		return 0;
+	t->hits++;
 	return leave_library_call(ctx, t, cookie, ctx->sp - 8);
 }
 
-/* What bpf_get_attach_cookie and bpf_session_is_return read: each of the two calls costs as much as a look at the clock, and the
- * second is declared differently from Linux 7.0 on. user/bpf/features.c looks for these types before it chooses sessions. */
+/* Reads what bpf_get_attach_cookie and bpf_session_is_return return: each of these calls costs as much as reading the clock,
+ * and the second one is declared differently from Linux 7.0 on. user/bpf/features.c looks for these types before it chooses
+ * sessions. */
 static __always_inline bool run_context(u64 *cookie, bool *is_return)
 {
 	struct bpf_uprobe_multi_run_ctx *run = 0;
@@ -341,6 +344,7 @@ int call_session(struct pt_regs *ctx)
 		return 1;
 	if (!run_context(&cookie, &is_return) || is_foreign_link(t, cookie))
 		return 1;
+	t->hits++;
 	return is_return ? leave_library_call(ctx, t, cookie, ctx->sp - 8) : enter_library_call(ctx, t, cookie, task, true);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Record locks: the struct flock of an fcntl is read where its command is a lock's. For all others the same argument is something
- * else.
+ * Record locks: reads the struct flock of an fcntl whose command is a lock command. For other commands the same argument has
+ * another meaning.
  */
 #ifndef IOPROBE_BPF_LOCKS_H
 #define IOPROBE_BPF_LOCKS_H
@@ -14,7 +14,7 @@ static __always_inline bool is_lock_command(u64 cmd)
 	return (cmd >= 5 && cmd <= 7) || (cmd >= 36 && cmd <= 38);
 }
 
-/* The arguments of this kind hold the pointer so far. */
+/* On entry the arguments of this kind hold the pointer. */
 __noinline int fetch_flock(struct frame *f, const struct iop_desc *desc)
 {
 	bool lock;

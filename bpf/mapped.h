@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * With --mmap-faults: page faults of traced threads on mapped files, and what the kernel writes back of these files later, in
- * counts that the agent reads at the end. Faults inside of system calls are left out: they may happen while another program of ours
+ * With --mmap-faults: page faults of traced threads on mapped files, and later write-back of these files by the kernel, in counters
+ * that the agent reads at the end. Faults inside system calls are not counted: they may occur while another BPF program of ours
  * runs.
  */
 #ifndef IOPROBE_BPF_MAPPED_H
@@ -16,7 +16,8 @@
 #define S_IFREG 0100000
 
 struct mapped_key { u64 dev, ino; };
-struct mapped_counts { u64 reads, writes, written_back, left_out; };    /* faults, faults, pages; filtered */
+/* page faults for reading and writing; pages written back; filtered */
+struct mapped_counts { u64 reads, writes, written_back, left_out; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -25,7 +26,7 @@ struct {
 	__type(value, struct mapped_counts);
 } mapped_files SEC(".maps");
 
-__u64 mapped_faults_missed;               /* the process' map of memory was locked, or the table was full */
+__u64 mapped_faults_missed;               /* faults not counted because the mmap lock was held or the table was full */
 
 struct mapped_fault { u64 file, flags; };
 
@@ -86,7 +87,7 @@ int page_fault(u64 *ctx)
 	return 0;
 }
 
-/* In the kernel's own threads, for the files that are known by now. */
+/* Runs in kernel threads; counts only files that are already in the table. */
 SEC("tp_btf/writeback_single_inode")
 int written_back(u64 *ctx)
 {

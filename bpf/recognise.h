@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Processes that join a recording at their exec, before the first instruction of the program: the launched one, and those of a job,
- * whoever started them. When several recordings wait for the same process, the one in the lowest slot has it.
+ * whichever process started them. If several recordings wait for the same process, the one in the lowest slot gets it.
  */
 #ifndef IOPROBE_BPF_RECOGNISE_H
 #define IOPROBE_BPF_RECOGNISE_H
 
 #include "state.h"
 
-#define MAX_PIECES (1 << 16)    /* the environment may have 2 MiB at most, mostly of short strings */
+#define MAX_PIECES (1 << 16)    /* an environment has at most 2 MiB, mostly short strings */
 
-const volatile bool recognises = false;         /* a recording may wait for a job's processes */
+const volatile bool recognises = false;         /* some recording may wait for a job's processes */
 
-/* A walk over the strings of an environment; long ones come in several pieces, of which only the first can be an entry. */
+/* State of a walk over the strings of an environment; long strings are read in several pieces, of which only the first can match an
+ * entry. */
 struct search {
 	u64 at, end;
 	u32 found;              /* bit per entry */
-	u32 inside;             /* a string: its beginning is passed */
-	u32 slot, pad;          /* of the recording that waits */
+	u32 inside;             /* inside a string, beyond its first piece */
+	u32 slot, pad;          /* slot of the recording that waits */
 	u64 piece[IOP_ENTRY_ROOM / 8];
 };
 
-/* Without branches, of which the verifier would follow every combination. */
+/* Without branches: the verifier would follow every combination of them. */
 static __always_inline u32 is_entry(const struct search *search, u32 index)
 {
 	struct iop_awaited *awaited = &recording_by(search->slot)->awaited;
@@ -45,12 +46,12 @@ static long search_step(u32 index, void *data)
 	for (u32 i = 0; i < IOP_MAX_AWAITED && !search->inside; i++)
 		search->found |= is_entry(search, i);
 	search->inside = n == sizeof(search->piece);
-	search->at += search->inside ? n - 1 : n;       /* its terminator is not the string's own, perhaps */
+	search->at += search->inside ? n - 1 : n;       /* a full piece may have been cut: its terminator is not the string's */
 	return 0;
 }
 
-/* Whether the new program has the entries that this recording waits for. A function of its own, so that the verifier looks at it once
- * and not for every slot. */
+/* Returns whether the new program's environment has the entries that this recording waits for. A separate function, so that the
+ * verifier checks it once and not for every slot. */
 __noinline int has_entries(u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -73,7 +74,7 @@ __noinline int is_awaited(u32 slot, u32 uid)
 	return recording->id && recording->awaited.on && recording->awaited.uid == uid && has_entries(slot);
 }
 
-/* The id of the recording that waits for a job's process like this one, 0: none. */
+/* Returns the id of the recording that waits for a job process like this one, 0 if none does. */
 static __always_inline u32 recording_awaiting(u32 uid)
 {
 	for (u32 slot = 0; slot < IOP_MAX_RECORDINGS && recognises; slot++) {
@@ -85,7 +86,7 @@ static __always_inline u32 recording_awaiting(u32 uid)
 	return 0;
 }
 
-/* The same for the program that a recorder launches: it has a set of its own, and the first slot. */
+/* The same for the program that a recorder launches: it has a set of programs of its own, and the first slot. */
 static __always_inline u32 recording_launching(u32 tgid)
 {
 	return recordings[0].launch_tgid == tgid ? recordings[0].id : 0;

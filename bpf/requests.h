@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Requests of non-blocking operations. A request is remembered when the call that makes it returns; a call that waits or tests is
+ * Requests of non-blocking operations. A request is remembered when the call that makes it returns. A call that waits or tests is
  * recorded only if it is given such a request, so that waiting for messages costs a look-up and no record.
  */
 #ifndef IOPROBE_BPF_REQUESTS_H
@@ -8,13 +8,14 @@
 
 #include "calls.h"
 
-#define REQUESTS_LOOKED_AT 512  /* of an array */
-#define REQUESTS_TAKEN 256      /* of these, those of operations on files */
+#define REQUESTS_LOOKED_AT 512  /* inspected elements of a request array */
+#define REQUESTS_TAKEN 256      /* tracked requests among them: those of operations on files */
 #define REQUESTS_PER_RECORD 128
 #define CHUNK 16
-#define STILL_IN_PROGRESS 115   /* EINPROGRESS, of aio_error */
+#define STILL_IN_PROGRESS 115   /* EINPROGRESS, from aio_error */
 
-/* Requests that have been made and that nobody has waited for. The value: the time of the record whose call made it. */
+/* Outstanding requests: made, and no wait or test on them observed yet. The value is the time of the record of the call that made
+ * it. */
 struct request_key { u64 value; struct iop_process_key process; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -24,7 +25,7 @@ struct {
 	__type(value, u64);
 } requests SEC(".maps");
 
-/* Processes that want, or have, the probes on waits and tests. */
+/* Processes that have, or have requested, probes on waits and tests. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
@@ -39,11 +40,11 @@ struct {
 	__type(value, struct iop_request_desc);
 } request_descriptors SEC(".maps");
 
-/* What a thread is waiting for. A request is taken out of the map while somebody waits for it: its value may be used for a new
- * one before the wait returns. */
+/* The requests that a thread waits for. A request is removed from the map during the wait: its value may be reused for a new
+ * request before the wait returns. */
 struct wait_list {
-	u64 sp;                         /* of the call; 0: none */
-	u64 since_ns;                   /* requests that are older do not count */
+	u64 sp;                         /* of the call; 0: not waiting */
+	u64 since_ns;                   /* requests older than this are ignored */
 	u32 depth, n, beyond, width, filter;
 	struct iop_process_key process;
 	u64 array;
@@ -70,7 +71,7 @@ static __always_inline struct iop_demand *demand_here(struct thread *t)
 
 /* ---- at the entry of any call of such a layer ---- */
 
-/* The first one asks for the probes. */
+/* The first call of a process requests the probes. */
 __noinline int demand_probes(struct thread *t, u64 now)
 {
 	struct iop_demand none = { 0 };
@@ -103,7 +104,7 @@ static __always_inline u64 read_request(u64 address, u32 width)
 	return value;
 }
 
-/* One that is made before the probes on waits are in place would never be seen to end: it is not remembered, and counted. */
+/* A request that is made before the probes on waits are in place would never be seen to complete: it is counted and not tracked. */
 __noinline int request_made(struct thread *t, struct frame *f, u32 id, u32 narrow, u64 now)
 {
 	struct iop_request_desc *desc = bpf_map_lookup_elem(&request_descriptors, &id);
@@ -122,14 +123,14 @@ __noinline int request_made(struct thread *t, struct frame *f, u32 id, u32 narro
 	key.value = read_request(f->args[arg], narrow ? 4 : desc->width);
 	if (!bpf_map_update_elem(&requests, &key, &now, BPF_NOEXIST))
 		__sync_fetch_and_add(&demand->outstanding, 1);
-	else if (bpf_map_update_elem(&requests, &key, &now, BPF_EXIST))  /* the end of the older one was not seen */
+	else if (bpf_map_update_elem(&requests, &key, &now, BPF_EXIST))  /* the completion of the older request was not seen */
 		__sync_fetch_and_add(&demand->missed, 1);
 	return 0;
 }
 
 /* ---- at the entry of a wait ---- */
 
-/* Takes this request if it is one of ours. */
+/* Takes this request out of the map if it is tracked. */
 __noinline int take_request(struct wait_list *w, u64 value, u32 index)
 {
 	struct request_key key = { .value = value };
@@ -163,7 +164,7 @@ __noinline int take_request(struct wait_list *w, u64 value, u32 index)
 	return 0;
 }
 
-/* The request at this place of the chunk. */
+/* Returns the request at this index of the chunk. */
 static __always_inline u64 chunk_value(struct wait_list *w, u32 i)
 {
 	i &= CHUNK - 1;
@@ -203,7 +204,7 @@ static __always_inline void take_array(struct wait_list *w, s32 count)
 		w->beyond += count - REQUESTS_LOOKED_AT;
 }
 
-/* The integer arguments were put into scratch. None of these functions has more than six. */
+/* The integer arguments are in scratch. None of these functions has more than six. */
 static __always_inline u64 argument_of(struct thread *t, const struct iop_desc *desc, u8 arg)
 {
 	u32 source = desc->arg[arg & (IOP_MAX_ARGS - 1)].source;
@@ -211,7 +212,7 @@ static __always_inline u64 argument_of(struct thread *t, const struct iop_desc *
 	return source < 6 ? ((u64 *)t->scratch)[source] : 0;
 }
 
-/* Whether the list is that of a wait further out, from which the program was called back: the inner one is not followed. */
+/* Returns whether the list belongs to an outer wait that called back into the program: the inner wait is not tracked. */
 static __always_inline bool is_waiting(struct thread *t, struct wait_list *w)
 {
 	struct frame *f = frame_at(t, w->depth);
@@ -219,7 +220,7 @@ static __always_inline bool is_waiting(struct thread *t, struct wait_list *w)
 	return w->sp && w->depth < t->depth && f && f->sp == w->sp;
 }
 
-/* Whether the call is to be recorded. Its integer arguments are in scratch. */
+/* Returns whether the call is to be recorded. Its integer arguments are in scratch. */
 __noinline int take_requests(struct thread *t, u32 id, u32 narrow, u64 sp)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
@@ -260,7 +261,7 @@ __noinline int take_requests(struct thread *t, u32 id, u32 narrow, u64 sp)
 
 /* ---- at the return of a wait ---- */
 
-/* Which status belongs to which request, where only those that have ended have one. */
+/* Maps statuses to requests where only completed requests have one. */
 __noinline int place_status(struct wait_list *w, u64 indices, u32 k)
 {
 	s32 index = -1;
@@ -300,7 +301,7 @@ static __always_inline u64 arg_of(struct frame *f, u8 arg)
 	return arg < IOP_MAX_ARGS ? f->args[arg] : 0;
 }
 
-/* A request that has ended is taken away from the program, or a flag says so where it is not. */
+/* A call either removes a completed request from the program (the value changes) or sets a flag. */
 __noinline bool is_done(struct frame *f, struct wait_list *w, const struct iop_request_desc *rd, u32 at)
 {
 	s32 flag = 0;
@@ -330,7 +331,7 @@ static __always_inline void read_status(struct frame *f, struct wait_list *w, co
 		state->state |= IOP_REQUEST_STATUS;
 }
 
-/* Puts a request that has not ended back, unless its value was used again meanwhile: then it has. */
+/* Puts a request that has not completed back into the map, unless its value was reused meanwhile: then it has completed. */
 __noinline int put_back(struct wait_list *w, u32 at)
 {
 	struct request_key key = { 0 };
@@ -346,9 +347,9 @@ __noinline int put_back(struct wait_list *w, u32 at)
 	return 0;
 }
 
-/* ---- tests: only the first of those that find the same ---- */
+/* ---- tests: only the first of those with the same result ---- */
 
-/* What a thread's last test of a request told. An entry that has been thrown out costs a record more. */
+/* Result of a thread's last test of a request. An entry that was evicted costs one more record. */
 struct test_key { u64 request; u32 tid, probe; u64 recording; };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -391,8 +392,9 @@ __noinline int put_all_back(struct wait_list *w)
 	return 0;
 }
 
-/* Whether nothing has changed since the last test of the same requests by this thread: then the call is over with this. A single
- * one is known by its address only, where the next operation may be: that one has ended is told each time. */
+/* Returns whether nothing has changed since the last test of the same requests by this thread: then the call is done and not
+ * recorded. A single request is identified only by its address, which the next operation may reuse, so each completion is
+ * recorded. */
 __noinline int test_repeats(struct thread *t, struct frame *f, u32 id, u32 takes, u64 ret)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
@@ -412,7 +414,7 @@ __noinline int test_repeats(struct thread *t, struct frame *f, u32 id, u32 takes
 	return 1;
 }
 
-/* The state of the request at this place of the list, at its place in the record. */
+/* Stores the state of the request at this index of the list in the record. */
 __noinline int finish_request(struct thread *t, struct frame *f, struct wait_list *w, u32 id, u32 at)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
@@ -468,8 +470,7 @@ __noinline int send_requests(struct thread *t, struct frame *f, u32 type, u32 be
 	return 0;
 }
 
-/* After an array that was too long for us nobody knows which requests are still there: all that were made before do not count
- * any more. */
+/* After an array that was too long it is unknown which requests are still outstanding: all that were made before are dropped. */
 static __always_inline void forget_requests(struct thread *t, u64 now)
 {
 	struct iop_demand *demand = demand_here(t);
@@ -480,7 +481,7 @@ static __always_inline void forget_requests(struct thread *t, u64 now)
 	demand->outstanding = 0;
 }
 
-/* Sends what became of the requests, ahead of the record of the call itself. */
+/* Sends the state of the requests before the record of the call itself. */
 __noinline int finish_requests(struct thread *t, struct frame *f, u32 id, u64 now)
 {
 	struct wait_list *w = bpf_task_storage_get(&wait_lists, bpf_get_current_task_btf(), 0, 0);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Return addresses that a return probe has replaced: the kernel keeps the real ones.
+ * Return addresses that a return probe has replaced: the kernel keeps the original ones.
  */
 #ifndef IOPROBE_BPF_RETURNS_H
 #define IOPROBE_BPF_RETURNS_H
 
 #include "state.h"
 
-/* Whether a return address is the kernel's, which a return probe has put in place of the real one. */
+/* Returns whether a return address is the kernel's trampoline, which a return probe puts in place of the original one. */
 static __always_inline bool is_trampoline(struct thread *t, struct task_struct *task, u64 ra)
 {
 	struct xol_area *area;
@@ -23,8 +23,8 @@ static __always_inline bool is_trampoline(struct thread *t, struct task_struct *
 
 #define MAX_RETURN_INSTANCES 64 /* the kernel's own limit of nested return probes */
 
-/* Of one of the kernel's return instances: the address that it replaced, if it did in the slot at sp; else 0, and the next one's
- * address in *next. */
+/* For one of the kernel's return instances: returns the address that it replaced if its slot is at sp, else 0 and the next instance
+ * in *next. */
 struct return_walk { u64 next; };
 __noinline u64 return_at(struct return_walk *walk, u64 sp)
 {
@@ -39,7 +39,7 @@ __noinline u64 return_at(struct return_walk *walk, u64 sp)
 	return 0;
 }
 
-/* The return address that a return probe replaced in the slot at sp: the kernel keeps it. 0 if it has none. */
+/* Returns the return address that a return probe replaced in the slot at sp; 0 if it was not replaced. */
 __noinline u64 replaced_return(u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

@@ -114,8 +114,8 @@ __noinline int send_site(struct thread *t, u32 id, u32 flags)
 	__builtin_memset(&rec, 0, sizeof(rec));
 	rec.id = id;
 	rec.parent = t->up.node;
-	rec.pc = t->up.pc;
-	rec.image = t->up.image;
+	rec.pc = flags & IOP_SITE_PYTHON ? t->up.pc & IOP_PYTHON_OFFSET : t->up.pc;
+	rec.image = flags & IOP_SITE_PAIR ? 0 : t->up.image & ~IOP_PYTHON_IMAGE;
 	rec.flags = flags;
 	rec_header(&rec.rec, t, IOP_REC_SITE, 0, sizeof(rec), t->up.now ? t->up.now : bpf_ktime_get_ns());
 	send(t, &rec, sizeof(rec), false);
@@ -132,12 +132,12 @@ static __always_inline u32 site_flags(struct thread *t, const struct iop_site_ru
 }
 
 /* The node of the return address at hand below the one where the walk is; made if there is none. Returns 0 where there is no room. */
-__noinline u32 site_node(struct thread *t, const struct iop_site_rule *rule)
+__noinline u32 site_node(struct thread *t, u32 flags)
 {
 	struct iop_site_node_key key;
 	u32 *known, id;
 
-	if (!t || !rule)
+	if (!t)
 		return 0;
 	key.pc = t->up.pc;
 	key.parent = t->up.node;
@@ -152,7 +152,7 @@ __noinline u32 site_node(struct thread *t, const struct iop_site_rule *rule)
 		known = bpf_map_lookup_elem(&site_nodes, &key); /* another thread was faster */
 		return known ? *known : 0;
 	}
-	send_site(t, id, site_flags(t, rule));
+	send_site(t, id, flags);
 	return id;
 }
 
@@ -228,7 +228,7 @@ __noinline int site_without_rule(struct thread *t)
 	key.pc = t->up.pc;
 	key.image = t->up.image;
 	key.pad = 0;
-	node = site_node(t, &pending);
+	node = site_node(t, site_flags(t, &pending));
 	call = node ? new_site_id() : 0;
 	if (!call || bpf_map_update_elem(&site_rules, &key, &pending, BPF_NOEXIST)) {
 		if (!bpf_map_lookup_elem(&site_rules, &key)) {
@@ -302,7 +302,8 @@ __noinline int site_step(struct thread *t)
 		return site_without_rule(t);
 	t->up.frames++;
 	t->up.application += rule->flags & IOP_RULE_APPLICATION;
-	t->up.node = site_node(t, rule);
+	t->up.node = site_node(t, site_flags(t, rule));
+	t->up.python |= !!(rule->flags & IOP_RULE_PYTHON);
 	if (!t->up.node) {
 		COUNT_SITE(full);
 		return 1;
@@ -341,9 +342,11 @@ __noinline u32 find_site(struct thread *t, u64 pc, u64 sp, u64 bp)
 	t->up.bp_at = 0;
 	t->up.pc = pc;
 	site = repeated_site(t);
-	if (site)
-		return site;
 	chain = chain_of(t);
+	if (site) {
+		t->up.python = chain->python;
+		return site;
+	}
 	chain->node = chain->words = chain->need = 0;
 	chain->absolute = false;
 	chain->image = t->up.image;
@@ -351,7 +354,7 @@ __noinline u32 find_site(struct thread *t, u64 pc, u64 sp, u64 bp)
 	chain->sp = sp;
 	chain->bp = bp;
 	t->up.cacheable = true;
-	t->up.whole = false;
+	t->up.whole = t->up.python = false;
 	t->up.node = t->up.call = t->up.frames = t->up.application = 0;
 	t->up.cfa = sp;
 	if (!pc) {
@@ -365,102 +368,12 @@ __noinline u32 find_site(struct thread *t, u64 pc, u64 sp, u64 bp)
 	for (u32 i = 0; i < IOP_SITE_MAX_FRAMES + 2; i++)       /* two trampolines more */
 		if (site_step(t))
 			break;
-	if (t->up.whole && t->up.cacheable)
+	t->up.python |= !t->up.whole;
+	if (t->up.whole && t->up.cacheable) {
 		chain_of(t)->node = t->up.node;
-	return t->up.call ? t->up.call : t->up.node;
-}
-
-/* now: the time of the records that this may send, 0: theirs. */
-static __always_inline void set_site_of_call(struct thread *t, u32 probe, u64 pc, u64 sp, u64 bp, u64 now)
-{
-	struct process *p;
-
-	if (!call_sites)
-		return;
-	t->site = 0;
-	if (t->depth != 1)
-		return;
-	p = process_of(t);
-	t->up.image = p ? p->image : 0;
-	t->up.now = now;
-	t->up.chain = pc ^ sp >> 4 ^ probe;
-	if (t->up.image)
-		t->site = find_site(t, pc, sp, bp);
-	else
-		COUNT_SITE(no_image);
-}
-
-/* ---- code that is mapped and unmapped ---- */
-
-static __always_inline u32 new_image(void)
-{
-	return __sync_fetch_and_add(&last_image, 1) + 1;
-}
-
-struct unmapped { u64 at; bool code; };
-
-static long look_at_area(struct task_struct *task, struct vm_area_struct *vma, struct unmapped *range)
-{
-	u64 flags = 0;
-
-	bpf_probe_read_kernel(&flags, sizeof(flags), &vma->vm_flags);
-	bpf_probe_read_kernel(&range->at, sizeof(range->at), &vma->vm_end);
-	range->code |= !!(flags & 4);   /* VM_EXEC */
-	return 0;
-}
-
-/* Whether code lies there; where the kernel cannot tell now it may. */
-__noinline bool unmaps_code(u64 start, u64 len)
-{
-	struct unmapped range = { start, false };
-
-	for (u32 i = 0; i < 8 && range.at < start + len && !range.code; i++) {
-		long found = bpf_find_vma(bpf_get_current_task_btf(), range.at, look_at_area, &range, 0);
-
-		if (found == -ENOENT)
-			range.at += 4096;
-		else if (found)
-			return true;
+		chain_of(t)->python = t->up.python;
 	}
-	return range.code;
-}
-
-static __always_inline bool changes_code(u64 nr)
-{
-	return call_sites && (nr == munmap_nr || nr == execve_nr || nr == execveat_nr);
-}
-
-/* At the entry of a system call: from here to its exit no address of code can be trusted. */
-static __always_inline void before_code_changes(struct pt_regs *user, struct thread *t, u64 nr)
-{
-	struct process *p = process_of(t);
-
-	if (!p || (nr == munmap_nr && !unmaps_code(user->di, user->si)))
-		return;
-	p->image = 0;
-	t->up.renews = true;
-}
-
-static __always_inline void after_code_changed(void)
-{
-	struct thread *t = thread_of(bpf_get_current_task_btf());
-	struct process *p;
-
-	if (!t || !t->up.renews)
-		return;
-	t->up.renews = false;
-	p = process_of(t);
-	if (p)
-		p->image = new_image();
-}
-
-/* A forked process has its parent's code, where its parent has it. */
-static __always_inline void inherit_image(struct thread *child, struct thread *parent)
-{
-	struct process *from = process_of(parent), *to = process_of(child);
-
-	if (call_sites && from && to)
-		to->image = from->image;
+	return t->up.call ? t->up.call : t->up.node;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The addresses of a socket, from the kernel's own structures, with --sockets: sent when it is first used and when they change.
+ * The addresses of a socket, read from the kernel's structures, with --sockets: sent when the socket is first used and when they
+ * change.
  */
 #ifndef IOPROBE_BPF_SOCKETS_H
 #define IOPROBE_BPF_SOCKETS_H
@@ -55,7 +56,7 @@ static __always_inline void inet_addresses(struct iop_rec_socket *rec, struct so
 	}
 }
 
-/* file: of a descriptor of the current task. Others than sockets are ignored. */
+/* file: of a descriptor of the current task. Files that are not sockets are ignored. */
 __noinline int describe_socket(struct thread *t, u64 address, u64 now)
 {
 	struct file *file = (void *)address;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which stack a call runs on. The kernel keeps the replaced return addresses of a thread in one list, and takes the newest for the
- * next return: that is right on one stack only. A program that switches stacks inside probed calls (coroutines: ucontext,
- * Boost.Context, Argobots) would go on at another call's return address. So return probes are taken on the thread's own stack,
- * its home, and on its signal stack; a call on any other stack is recorded at its entry only.
+ * Which stack a call runs on. The kernel keeps the replaced return addresses of a thread in one list and takes the newest for the
+ * next return, which is correct on one stack only. A program that switches stacks inside probed calls (coroutines: ucontext,
+ * Boost.Context, Argobots) would continue at another call's return address. So return probes are taken only on the thread's own
+ * stack, its home, and on its signal stack; a call on any other stack is recorded at its entry only.
  */
 #ifndef IOPROBE_BPF_STACKS_H
 #define IOPROBE_BPF_STACKS_H
 
 #include "state.h"
 
-/* Without a limit on stacks other memory is mapped from below, many terabytes away from the stack; this much of it is taken. */
+/* Without a limit on the stack size, memory is mapped from low addresses up, many terabytes away from the stack; this much below
+ * the stack counts as stack. */
 #define MAX_MAIN_STACK (1ull << 40)
 #define CLONE3_NR 435
 
@@ -26,7 +27,7 @@ static __always_inline bool on_altstack(struct task_struct *task, u64 sp)
 	return size && sp >= base && sp < base + size;
 }
 
-/* ---- where home is ---- */
+/* ---- the home stack ---- */
 
 static __always_inline void set_home(struct thread *t, u64 low, u64 high)
 {
@@ -34,7 +35,7 @@ static __always_inline void set_home(struct thread *t, u64 low, u64 high)
 	t->home_size = high > low ? high - low : 0;
 }
 
-/* The kernel maps nothing between mmap_base and the stack of the main thread, which may grow down to there. */
+/* The kernel maps nothing between mmap_base and the main thread's stack, which may grow down to there. */
 static __always_inline void find_main_stack(struct thread *t, struct task_struct *task)
 {
 	u64 high = BPF_CORE_READ(task, mm, start_stack), low = BPF_CORE_READ(task, mm, mmap_base);
@@ -53,7 +54,8 @@ static long stack_area(struct task_struct *task, struct vm_area_struct *vma, voi
 	return 0;
 }
 
-/* The C libraries put a thread's control block, to which its fs register points, at the top of its stack, and a guard below it. */
+/* The C libraries put a thread's control block, to which its fs register points, at the top of its stack, and a guard page below
+ * the stack. */
 static __always_inline void find_thread_stack(struct thread *t, struct task_struct *task, u64 sp)
 {
 	u64 block = BPF_CORE_READ(task, thread.fsbase);
@@ -63,7 +65,7 @@ static __always_inline void find_thread_stack(struct thread *t, struct task_stru
 		set_home(t, area.low, block);
 }
 
-/* A new thread of which clone3 says where its stack is. */
+/* A new thread whose stack is an argument of clone3. */
 static __always_inline void home_of_new_thread(struct thread *child, struct task_struct *parent)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(parent);
@@ -73,11 +75,11 @@ static __always_inline void home_of_new_thread(struct thread *child, struct task
 		set_home(child, stack.base, stack.base + stack.size);
 }
 
-/* ---- what may be done with a call ---- */
+/* ---- which calls may have a return probe ---- */
 
 enum stack_kind { STACK_FOREIGN, STACK_SIGNAL, STACK_HOME };
 
-/* Of a stack pointer that is not known to be at home. */
+/* For a stack pointer that is not known to be on the home stack. */
 __noinline int stack_elsewhere(struct thread *t, u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -109,7 +111,7 @@ static __always_inline bool is_entry_only(struct thread *t)
 	return bpf_map_lookup_elem(&entry_only, &key);
 }
 
-/* Whether a frame's replaced return address is not below this stack pointer: the kernel would forget it. */
+/* Returns whether a frame's replaced return address is not below this stack pointer: the kernel would discard it. */
 __noinline bool frame_would_be_lost(struct thread *t, u64 sp)
 {
 	for (u32 i = 0; i < MAX_DEPTH && t; i++) {
@@ -121,7 +123,8 @@ __noinline bool frame_would_be_lost(struct thread *t, u64 sp)
 	return false;
 }
 
-/* Whether a call with this stack pointer may have a return probe; without a choice it has one. */
+/* Returns whether a call with this stack pointer may have a return probe. Without the choice (returns_optional) it always has
+ * one. */
 static __always_inline bool return_is_observed(struct thread *t, u64 sp)
 {
 	enum stack_kind stack;

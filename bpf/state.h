@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Maps and the state of a traced thread: its stack of open calls, its sequence number, room to build a record.
- * A task without thread state, or with that of a recording that has ended, is not traced: that look-up is the first thing every
- * program does.
+ * Maps, and the state of a traced thread: its stack of open calls, its sequence number, room to build a record. A task without
+ * thread state, or with that of a recording that has ended, is not traced: every program makes this look-up first.
  */
 #ifndef IOPROBE_BPF_STATE_H
 #define IOPROBE_BPF_STATE_H
@@ -11,6 +10,7 @@
 #include <ioprobe/descriptor.h>
 #include <ioprobe/process.h>
 #include <ioprobe/recording.h>
+#include <ioprobe/sites.h>
 
 #define MAX_DEPTH 24
 #define STRING_ROOM 1024
@@ -24,19 +24,19 @@
 enum frame_flags {
 	FRAME_ENTERED = 1,      /* its ENTER record was sent */
 	FRAME_SYSCALL = 2,
-	FRAME_ALTSTACK = 4,     /* runs on a signal stack: stack pointers do not compare with frames below */
+	FRAME_ALTSTACK = 4,     /* runs on a signal stack: its stack pointer does not compare with those of frames below */
 	FRAME_LATE_STRINGS = 8, /* a string could not be read at entry */
 	FRAME_HIJACKED = 16,    /* a return probe replaced the return address */
 	FRAME_MAPS_CODE = 32,   /* an mmap with PROT_EXEC */
-	FRAME_TEST = 128,       /* may be left out at its return: the ENTERs of those below wait until then */
+	FRAME_TEST = 128,       /* may be filtered at its return: the ENTERs of frames below wait until then */
 	FRAME_LEFT_OUT = 64,    /* filtered: counted at its return */
-	FRAME_ARRAYS = 256,     /* array arguments go with its first record */
+	FRAME_ARRAYS = 256,     /* array arguments are sent with its first record */
 };
 
 struct frame {
 	u64 enter_ns;
-	u64 sp;                 /* at entry: the address of the return address, which is */
-	u64 ret;                /* 0: it could not be read */
+	u64 sp;                 /* at entry: address of the return address */
+	u64 ret;                /* the return address; 0: it could not be read */
 	u16 probe;
 	u16 flags;
 	u8 nargs;
@@ -64,6 +64,17 @@ struct site_chain {
 	u32 image, words;
 	u16 need;               /* bytes from sp on that have all words */
 	bool absolute;          /* holds for this sp and bp only */
+	bool python;
+};
+
+/* The frames of Python code of a call (python.h), innermost first. */
+struct python_frame { u64 code, instruction; bool entry; };
+struct python_walk {
+	u64 thread;             /* of the interpreter's, as it was found last */
+	u64 next;               /* the frame that is to be read */
+	u32 n;
+	u32 image;              /* of the process, while node keys have a code object's number */
+	struct python_frame frames[IOP_PYTHON_MAX_FRAMES];
 };
 
 /* A walk up the stack of a call. */
@@ -72,49 +83,54 @@ struct site_walk {
 	u64 bp, bp_at;          /* the caller's rbp: saved there, or the value if that is 0 */
 	u32 image, node, call, frames, application, chain;
 	bool cacheable, whole, renews;
+	bool python;            /* there may be frames of Python code */
 };
 
 /* A walk from a file up to the root of its mount namespace. */
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
 struct thread {
-	u32 recording;          /* its id; first, for the agent that looks whose a process is */
+	u32 recording;          /* its id; these four come first, for the agent (user/bpf/kernel_side.c) */
 	u32 seq;
 	u32 depth;
-	u32 process;            /* slot in processes, 0: none was free */
-	u32 table;              /* slot in processes for a descriptor table that is not the process' (tables.h), 0: it uses that */
-	u64 files;              /* the kernel's address of its descriptor table, 0: not looked at */
-	u32 group_ended;        /* of a leader: one of the process' last threads has reported its end */
+	u32 process;            /* slot in processes; 0: none was free */
+	u32 table; /* slot in processes of a descriptor table other than the process' (tables.h); 0: it uses that one */
+	u64 files;              /* kernel address of its descriptor table; 0: not yet read */
+	u32 group_ended;        /* for a leader: one of the process' last threads has reported the end of the process */
 	u32 ended;              /* its end was reported */
-	u64 last_fork, last_exec;       /* of which the records were sent: see tasks.h */
+	u64 last_fork, last_exec;       /* those whose records were sent last: see tasks.h */
 	u64 returns_without_frame;
 	u64 frames_too_deep;
+	u64 hits;               /* of probes */
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
 	u64 slept_ns, sleeps_since_ns;
 	u64 home_low, home_size;                /* its stack (stacks.h); size 0: not known */
-	u64 trampoline;                         /* where hijacked return addresses lead in this process, 0: not known yet */
+	u64 trampoline;                         /* return address of hijacked frames in this process; 0: not yet known */
 	struct fd_call fd_calls[2], fd_change;
 	struct path_walk walk;
 	u32 site;               /* of the outermost open call */
 	u32 pad2;
 	struct site_walk up;
+	struct python_walk python;
 	struct site_chain chains[SITE_CHAINS];
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
 };
 
 struct counters {
-	u64 lost;               /* records that found their ring full */
+	u64 lost;               /* records dropped by a full ring */
 	u64 untracked;          /* threads for which no state could be allocated */
-	u64 unwinds_late;       /* unwinders that did not get the return addresses in time */
+	u64 unwinds_late;       /* unwinders whose return addresses were not restored in time */
 	u64 holds_late;         /* launched processes whose probes were not in place in time */
 	u64 no_process_slot;
-	u64 waits_not_followed; /* a wait called back the program, which waited; or there was no memory */
-	u64 privileged;         /* programs with other rights than their user's, not recorded */
-	u64 entry_only;         /* calls whose return was not to be observed: it may be another stack's */
-	u64 unread_environments; /* of new programs: whether they belong to the job could not be seen */
-	u64 compat_programs;    /* of the 32-bit ABIs (i386, x32), whose system calls have other numbers and arguments: not recorded */
-	u64 compat_calls;       /* system calls by the 32-bit entry whose numbers are recorded ones among the others */
+	/* waits not tracked: an outer wait called back into the program, which waited again; or no memory */
+	u64 waits_not_followed;
+	u64 privileged;         /* set-uid and otherwise privileged programs, not recorded */
+	u64 entry_only;         /* calls recorded at entry only: their return might be on another stack */
+	u64 unread_environments; /* new programs whose environment could not be read: whether they belong to the job is unknown */
+	/* programs of the 32-bit ABIs (i386, x32), whose system calls have other numbers and arguments: not recorded */
+	u64 compat_programs;
+	u64 compat_calls;       /* system calls through the 32-bit entry that have recorded counterparts in the 64-bit ABI */
 };
 
 struct {
@@ -153,7 +169,7 @@ struct ring_map {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);                 /* set before load: the rings of all slots */
+	__uint(max_entries, 1);                 /* set before load: rings of all slots */
 	__type(key, u32);
 	__array(values, struct ring_map);
 } rings SEC(".maps");
@@ -165,7 +181,7 @@ struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
-/* Files whose code the agent has looked at: 1 if nothing more is to be done when a further process maps it. */
+/* Files whose code the agent has inspected: 1 if nothing more is to be done when another process maps it. */
 struct file_key { u64 dev, ino, recording; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -175,7 +191,7 @@ struct {
 	__type(value, u32);
 } looked_at SEC(".maps");
 
-/* By process: descriptor flags of probes that the cost ceiling has turned off. */
+/* By process: descriptor flags (IOP_D_*) of probes that the overhead limit has detached. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
@@ -183,7 +199,7 @@ struct {
 	__type(value, u32);
 } turned_off SEC(".maps");
 
-/* Processes in which no return address is touched: enum iop_entry_only. */
+/* Processes in which no return address is replaced: enum iop_entry_only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
@@ -192,7 +208,7 @@ struct {
 	__type(value, u32);
 } entry_only SEC(".maps");
 
-/* By process: constants that its libraries make at run time, and that were not sent yet. */
+/* By process: constants that its libraries create at run time and that were not yet sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
@@ -201,7 +217,7 @@ struct {
 	__type(value, struct iop_constants);
 } constants SEC(".maps");
 
-const volatile __u32 ring_count = 1;            /* of a slot, for records */
+const volatile __u32 ring_count = 1;            /* rings for records per slot */
 const volatile __u32 recording_slots = 1;
 const volatile __u32 ring_wakeup_bytes = 1 << 20;
 const volatile __u16 syscall_probe[MAX_SYSCALLS];
@@ -212,10 +228,10 @@ const volatile bool hold_at_seal = false;       /* programs are held at system c
 const volatile bool syscalls_traced = true;
 const volatile bool typed_loads = true;         /* FEATURE_TYPED_LOADS */
 const volatile bool call_sites = false;
-const volatile bool returns_optional = false;   /* a program may do without the return probe of a call */
+const volatile bool returns_optional = false;   /* a program can choose not to take the return probe of a call */
 __u32 process_cursor;
 __u32 last_image;
-__u32 link_ids[32];       /* for the agents: which tracepoint links are held, by program */
+__u32 link_ids[32];       /* for the agents: ids of the tracepoint links that are held, by program */
 struct iop_recording recordings[IOP_MAX_RECORDINGS];
 
 static __always_inline struct iop_recording *recording_by(u32 id)
@@ -248,7 +264,7 @@ static __always_inline struct iop_process_key process_key(struct thread *t)
 	return (struct iop_process_key){ .tgid = bpf_get_current_pid_tgid() >> 32, .recording = t->recording };
 }
 
-/* The same, in keys where it stands beside something else. */
+/* The same as a number, for composite keys. */
 static __always_inline u64 process_number(struct thread *t)
 {
 	return (u64)t->recording << 32 | bpf_get_current_pid_tgid() >> 32;
@@ -261,7 +277,7 @@ static __always_inline struct counters *counters_of(u32 recording)
 	return bpf_map_lookup_elem(&counters, &slot);
 }
 
-/* Atomic: sleepable programs are preempted, and programs of interrupts run inside others. */
+/* Atomic: sleepable programs can be preempted, and programs in interrupts run inside others. */
 #define COUNT(recording, member, n)                                            \
 	do {                                                                   \
 		struct counters *c_ = counters_of(recording);                  \
@@ -277,7 +293,7 @@ static __always_inline struct process *process_of(struct thread *t)
 
 #define FOUR_GIB (1ull << 32)
 
-/* Of the program that this task's memory belongs to: of i386 or x32. Counted when it is seen first. */
+/* For a program of the i386 or x32 ABI, by its memory descriptor. Counted once, when first seen. */
 static __always_inline void count_compat(u32 recording, struct task_struct *task)
 {
 	u64 size = BPF_CORE_READ(task, mm, task_size);
@@ -286,7 +302,7 @@ static __always_inline void count_compat(u32 recording, struct task_struct *task
 		COUNT(recording, compat_programs, 1);
 }
 
-/* Functions of their own, so that the verifier looks at them once. */
+/* Separate functions, so that the verifier checks them once. */
 __noinline int forget_all_fds(struct process *p)
 {
 	for (int w = 0; w < KNOWN_FDS / 64 && p; w++)
@@ -313,7 +329,7 @@ __noinline bool process_claim(u32 slot, u32 recording, u32 tgid)
 	return true;
 }
 
-/* Finds a free slot near the cursor. Two allocations may meet on one slot only if both see it free at once: the exchange
+/* Finds a free slot near the cursor. Two allocations collide only if both see the slot free at once: the compare-and-exchange
  * decides. */
 __noinline u32 process_allocate(u32 recording, u32 tgid)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * System calls: their entry and their exit, and what must be followed of them: descriptors, working directories, mapped code.
- * Raw tracepoints of all system calls: two links, gone in a moment, where 180 classic ones take ten seconds to detach. Every
- * system call of every process passes here, so those that no table names leave first.
+ * System calls: their entry and exit, and the state that they change: descriptors, working directories, mapped code. Raw
+ * tracepoints on all system calls: two links, detached in a moment, where 180 classic tracepoints take ten seconds. Every system
+ * call of every process runs this code, so calls that no table names leave first.
  */
 #ifndef IOPROBE_BPF_SYSCALLS_H
 #define IOPROBE_BPF_SYSCALLS_H
 
 #include "aio.h"
 #include "arguments.h"
+#include "call_site.h"
 #include "device.h"
 #include "fd_epochs.h"
 #include "locks.h"
-#include "sites.h"
 #include "wait.h"
 
 static __always_inline u32 probe_of_syscall(u64 nr)
@@ -86,7 +86,7 @@ static __always_inline void before_fd_use(struct thread *t, struct frame *f, con
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
 }
 
-/* Filtered calls are not counted: the reader would wait for them. */
+/* Filtered calls are not counted: the reader would wait for their records. */
 static __always_inline void fds_begin(struct thread *t, struct frame *f, const struct iop_desc *desc)
 {
 	bool closes = desc->flags & IOP_D_CLOSES_FD, replaces = desc->flags & IOP_D_REPLACES_FD;
@@ -101,7 +101,7 @@ static __always_inline void fds_begin(struct thread *t, struct frame *f, const s
 		fd_change_begins(t, fd_argument(f, desc->fd_arg2));
 }
 
-/* close(2) gives the number back whatever it returns, unless it was none. */
+/* close(2) frees the number whatever it returns, unless it was not open. */
 static __always_inline void fds_end(struct thread *t, struct frame *f, const struct iop_desc *desc, s64 ret, u64 now)
 {
 	if (t->fd_calls[0].index)
@@ -112,7 +112,7 @@ static __always_inline void fds_end(struct thread *t, struct frame *f, const str
 		fd_change_ends(t, f, desc->flags & IOP_D_CLOSES_FD ? ret != -EBADF : ret >= 0, now);
 }
 
-/* The registers are read before the descriptors are looked at, which takes the same room. */
+/* Reads the registers before it inspects the descriptors: both use the same scratch memory. */
 static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread *t, const struct iop_desc *desc)
 {
 	u32 source = desc->arg[desc->fd_arg & (IOP_MAX_ARGS - 1)].source,
@@ -155,7 +155,7 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 		return 0;       /* mmap of memory, not of a file */
 	table_check(t, task);
 	left_out = syscall_left_out(user, t, desc);
-	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are noticed here too */
+	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are detected here too */
 	f = push(t, 0, left_out);
 	if (!f)
 		return 0;
@@ -165,7 +165,7 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 		f->flags |= FRAME_LEFT_OUT;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
-	f->sp = user->r8;       /* of mmap: the descriptor */
+	f->sp = user->r8;       /* for mmap: the descriptor */
 	fetch_syscall_args(user, t, f, desc);
 	if (!left_out)
 		set_site_of_call(t, id, user->ip, user->sp, user->bp, 0);
@@ -192,8 +192,8 @@ static __always_inline bool makes_fd(const struct iop_desc *desc, struct frame *
 	return nr == fcntl_nr && (f->args[1] == 0 || f->args[1] == 1030);       /* F_DUPFD, F_DUPFD_CLOEXEC */
 }
 
-/* A descriptor of a file that the filter excludes is filtered with the call that made it, unless the call ends a handle
- * that the reader knows. */
+/* A descriptor of a file that the filter excludes is filtered together with the call that created it, unless the call also closes a
+ * handle known to the reader. */
 static __always_inline void after_new_fd(struct thread *t, struct frame *f, const struct iop_desc *desc, s32 fd, u64 now)
 {
 	bool replaces_known = filter_files && (desc->flags & IOP_D_REPLACES_FD) && is_told(t, fd);
@@ -201,7 +201,7 @@ static __always_inline void after_new_fd(struct thread *t, struct frame *f, cons
 	if (filter_files)
 		forget_fd(t, fd);
 	if (f->flags & FRAME_LEFT_OUT)
-		return;         /* a duplicate: looked at when it is used */
+		return;         /* a duplicate: inspected when it is used */
 	if (describe_new_fd(t, fd, now, replaces_known) == FD_LEFT_OUT)
 		f->flags |= FRAME_LEFT_OUT;
 }
@@ -222,7 +222,7 @@ static __always_inline void after_syscall(struct thread *t, struct frame *f, con
 		describe_cwd(t, now);
 }
 
-/* Whether the agent knows already that the file behind a descriptor needs no more. */
+/* Returns whether the agent has already decided that the file behind a descriptor needs no more work. */
 static __always_inline bool was_looked_at(struct thread *t, s32 fd)
 {
 	struct file *file = file_of(fd);
@@ -237,7 +237,7 @@ static __always_inline bool was_looked_at(struct thread *t, s32 fd)
 	return bpf_map_lookup_elem(&looked_at, &key) != 0;
 }
 
-/* Code was mapped from a file: the agent looks whether it has functions to probe. */
+/* Code was mapped from a file: the agent checks it for functions to probe. */
 __noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
 {
 	struct process *p;
@@ -251,8 +251,9 @@ __noinline int code_mapped(struct thread *t, u64 addr, s32 fd)
 	return 0;
 }
 
-/* A dynamic linker makes the relocated tables of what it has mapped read-only, when all is mapped and before any of its code runs:
- * here the thread is held. Unlike the linker's rendezvous with debuggers this needs no breakpoint and no particular linker. */
+/* A dynamic linker makes the relocated tables of the mapped libraries read-only when all are mapped and before any of their
+ * code runs: the thread is held here. Unlike the linker's rendezvous with debuggers this needs no breakpoint and no
+ * particular linker. */
 static __always_inline int code_sealed(struct pt_regs *user)
 {
 	struct task_struct *task;
@@ -293,6 +294,7 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 	f = frame_at(t, index);
 	if (!f || f->probe != id || !(f->flags & FRAME_SYSCALL))
 		return 0;
+	t->hits += 2;           /* its entry too */
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;
@@ -304,7 +306,7 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 	t->depth = index;
 	code = f->flags & FRAME_MAPS_CODE;
 	code_fd = f->sp;
-	f->sp = ret;            /* for what is read by the result */
+	f->sp = ret;            /* for values read according to the result */
 	after_syscall(t, f, desc, nr, ret, now);
 	if (f->flags & FRAME_LEFT_OUT)
 		count_left_out(f, desc, IOP_FILTER_FILE, ret, now);
@@ -329,9 +331,9 @@ int ioprobe_exit(u64 *ctx)
 	return exit_syscall(user, user->orig_ax, ctx[1]);
 }
 
-/* The same by perf events on the tracepoints, for kernels (from 7.2 on) that preempt a raw tracepoint's program and skip its next
- * run on that CPU meanwhile. The programs of perf events run with preemption disabled. System calls that no table names leave
- * before the registers are looked for. */
+/* The same with perf events on the tracepoints, for kernels (from 7.2 on) that can preempt a raw tracepoint's program and then skip
+ * its next run on that CPU. Programs of perf events run with preemption disabled. System calls that no table names leave before the
+ * registers are located. */
 struct syscall_event { u64 common; s64 nr; u64 value; };        /* value: the result, or the first argument */
 
 SEC("tp/raw_syscalls/sys_enter")

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Descriptor tables that belong to threads: made by clone(2) without CLONE_FILES, or by unshare(2). What was described of the descriptors
- * of such a table is kept in a slot of its own beside those of processes, which the threads that share it give back.
+ * Descriptor tables of threads: created by clone(2) without CLONE_FILES or by unshare(2). Such a table has a slot of its own beside
+ * those of processes for what was described of its descriptors; the last thread that uses it frees the slot.
  */
 #ifndef IOPROBE_BPF_TABLES_H
 #define IOPROBE_BPF_TABLES_H
 
 #include "emit.h"
 
-#define NO_TABLE_SLOT MAX_PROCESSES     /* its descriptors are described at their making only */
+#define NO_TABLE_SLOT MAX_PROCESSES     /* its descriptors are described only when they are created */
 
-/* What is known of the descriptors that this thread uses, NULL: nothing. */
+/* Returns the state of the descriptors that this thread uses; NULL if there is none. */
 static __always_inline struct process *table_of(struct thread *t)
 {
 	u32 slot = t->table ? t->table : t->process;
@@ -53,7 +53,7 @@ __noinline int table_unshared(struct thread *t)
 	return 0;
 }
 
-/* The thread's table may have become another one since its last call. Of the current task only. */
+/* The thread's table may have changed since its last call. For the current task only. */
 static __always_inline void table_check(struct thread *t, struct task_struct *task)
 {
 	u64 files = (u64)task->files;
@@ -90,13 +90,13 @@ static __always_inline u32 table_of_child(struct thread *t, struct thread *c, st
 	return shared ? 0 : IOP_FORK_OWN_FILES;
 }
 
-/* A thread that existed before the recording. */
+/* For a thread that existed before the recording. */
 static __always_inline void table_of_found(struct thread *t, struct task_struct *task)
 {
 	struct process *p = process_of(t);
 
 	if (p)
-		p->many_threads = 1;    /* or not: it costs little */
+		p->many_threads = 1;    /* perhaps it has not: the cost of assuming so is small */
 	t->files = (u64)task->files;
 	if (t->files != (u64)task->group_leader->files && t->files && task->group_leader->files)
 		table_begin(t, task->tgid);

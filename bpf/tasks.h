@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Threads and processes: how they begin, become another program, and end.
+ * Threads and processes: fork, exec and exit.
  */
 #ifndef IOPROBE_BPF_TASKS_H
 #define IOPROBE_BPF_TASKS_H
 
+#include "call_site.h"
 #include "recognise.h"
-#include "sites.h"
 #include "wait.h"
 
 /* From Linux 7.2 on a raw tracepoint's program can be preempted, and the kernel skips its runs for others on that CPU until it has
  * ended. There each program of this file is attached twice: what the first does not see is left to the second, and what it has
  * seen is marked in the state of the thread. An event is lost only if both were skipped. */
 
-/* In place of a recording's id: ids have a generation from 1 on. */
+/* Used in place of a recording's id: the generations in ids begin with 1. */
 #define THREAD_JOINS 1
 #define THREAD_DROPPED 2
 
-/* Nothing that a recording which has ended left in a thread may reach this one. False if the state is being freed just now
+/* Clears everything that an ended recording left in the thread. Returns false if the state is being freed concurrently
  * (drop_threads). */
 static __always_inline bool thread_join(struct thread *t, u32 recording)
 {
@@ -54,7 +54,7 @@ static __always_inline struct thread *thread_create(struct task_struct *task, u3
 	return 0;
 }
 
-/* A new process is on the stack of the thread that made it, and has the same memory. */
+/* A new process starts on a copy of the stack of the thread that created it, with the same addresses. */
 static __always_inline void inherit_stacks(struct thread *child, struct thread *parent, u32 child_tgid)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -69,7 +69,7 @@ static __always_inline void inherit_stacks(struct thread *child, struct thread *
 		bpf_map_update_elem(&entry_only, &child_key, &now, BPF_ANY);
 }
 
-/* A thread joins its process' slot; a process gets one of its own. */
+/* A thread joins its process' slot; a process gets a new one. */
 static __always_inline void join_process(struct thread *t, struct thread *leader, u32 tgid)
 {
 	t->process = leader ? leader->process : process_allocate(t->recording, tgid);
@@ -120,7 +120,7 @@ int process_fork_2(u64 *ctx)
 	return fork_process((void *)ctx[0], (void *)ctx[1]);
 }
 
-/* The agent knows the program that it launches before it is executed. */
+/* The agent configures the program that it launches before it is executed. */
 static __always_inline void entry_only_after_exec(struct iop_process_key *key)
 {
 	u32 *from = bpf_map_lookup_elem(&entry_only, key);
@@ -131,7 +131,7 @@ static __always_inline void entry_only_after_exec(struct iop_process_key *key)
 		bpf_map_delete_elem(&entry_only, key);
 }
 
-/* Descriptors may have been closed by the exec, and the kernel has mapped code. */
+/* The exec may have closed descriptors, and the kernel has mapped new code. */
 static __always_inline void new_program(struct thread *t)
 {
 	struct process *p = process_of(t);
@@ -148,18 +148,20 @@ static __always_inline void new_program(struct thread *t)
 		forget_all_fds(p);
 }
 
-/* A thread is not recorded any more. */
+/* Ends the recording of a thread. */
 static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_code)
 {
-	struct iop_rec_task_exit *rec = (void *)t->scratch;
+	struct iop_rec_task_exit_hits *all = (void *)t->scratch;
+	struct iop_rec_task_exit *rec = &all->exit;
 	struct process *p;
 
 	rec->group_dead = group_dead;
 	rec->exit_code = exit_code;
 	rec->returns_without_frame = t->returns_without_frame;
 	rec->frames_too_deep = t->frames_too_deep;
-	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*rec), bpf_ktime_get_ns());
-	send(t, rec, sizeof(*rec), group_dead);
+	all->hits = t->hits;
+	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*all), bpf_ktime_get_ns());
+	send(t, all, sizeof(*all), group_dead);
 	table_leave(t);
 	p = process_of(t);
 	if (group_dead && p)
@@ -171,7 +173,8 @@ static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_co
 	}
 }
 
-/* What a program does with rights that its user does not have is not the user's to see: for him the process ends here. */
+/* A user must not see what a program does with privileges that the user does not have: the process ends here for the user's
+ * recording. */
 static __always_inline bool is_privileged(u32 recording, struct linux_binprm *bprm)
 {
 	return recording_by(recording)->users_rights_only && BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec);
@@ -191,7 +194,7 @@ static __always_inline struct exec_key exec_key(struct task_struct *task)
 	return (struct exec_key){ task->start_time, task->self_exec_id, task->pid };
 }
 
-/* Whether the other program has seen this exec of a process that is not, or no longer, recorded. */
+/* Returns whether the other program has already handled this exec of a process that is not, or no longer, recorded. */
 static __always_inline bool is_turned_away(struct task_struct *task)
 {
 	struct exec_key key = exec_key(task);
@@ -208,7 +211,7 @@ static __always_inline void turn_away(struct task_struct *task, u32 recording)
 	bpf_map_update_elem(&turned_away, &key, &seen, BPF_ANY);
 }
 
-/* A process that is not recorded may join a recording with its new program. Returns its state then. */
+/* A process that is not recorded may join a recording at its exec. Returns its state if it does. */
 static __always_inline struct thread *join_at_exec(struct task_struct *task, struct linux_binprm *bprm)
 {
 	u32 recording = recording_launching(task->tgid);
@@ -233,7 +236,7 @@ static __always_inline struct thread *join_at_exec(struct task_struct *task, str
 #define AT_BASE 7
 #define AUXV_WORDS 46
 
-/* Whether the kernel has loaded no dynamic linker for the program: its first instruction is its own. */
+/* Returns whether the program has no dynamic linker: its first instruction is its own. */
 __noinline bool is_static(struct thread *t)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -274,7 +277,7 @@ static __always_inline int exec_process(struct linux_binprm *bprm, u32 old_tid)
 	count_compat(t->recording, task);
 	key = process_key(t);
 	if (recording_by(t->recording)->any_constants)
-		bpf_map_delete_elem(&constants, &key);          /* their addresses were the old program's */
+		bpf_map_delete_elem(&constants, &key);          /* their addresses belong to the old program */
 	if (recording_by(t->recording)->any_entry_only)
 		entry_only_after_exec(&key);
 	rec = (void *)t->scratch;
@@ -301,8 +304,8 @@ int process_exec_2(u64 *ctx)
 	return exec_process((void *)ctx[2], ctx[1]);
 }
 
-/* The kernel counts a thread out before it comes here, so two that end at once both find none alive: the first one reports. The
- * leader's state is there as long as any of its threads: it is not reaped before. */
+/* The kernel decrements the count of live threads before it comes here, so two that end at once both find zero: the first one
+ * reports. The leader's state exists as long as any of its threads: it is not reaped before. */
 static __always_inline bool is_last_thread(struct task_struct *task, struct thread *t)
 {
 	struct thread *leader;
@@ -366,7 +369,7 @@ int take_threads(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Frees what a recording that has ended left in the tasks that live on: without it they cost no more than others. */
+/* Frees the state that an ended recording left in living tasks: without it they cost no more than untraced ones. */
 SEC("iter/task")
 int drop_threads(struct bpf_iter__task *ctx)
 {

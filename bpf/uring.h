@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * io_uring, by the kernel's own tracepoints: an operation begins where the kernel takes it, in io_uring_enter or in the thread that
- * polls for submissions, and ends where its completion is posted, which may be in any thread of the process or in a worker.
+ * io_uring, through the kernel's tracepoints: an operation begins where the kernel takes the submission, in io_uring_enter or in
+ * the submission polling thread, and ends where its completion is posted, which may be in any thread of the process or in a kernel
+ * worker.
  */
 #ifndef IOPROBE_BPF_URING_H
 #define IOPROBE_BPF_URING_H
@@ -9,7 +10,7 @@
 #include "async.h"
 #include "tasks.h"
 
-/* enum io_uring_op, the ABI of linux/io_uring.h; newer ones than the headers of some systems know */
+/* enum io_uring_op, from the ABI in linux/io_uring.h: some operations are newer than the headers of some systems */
 enum {
 	URING_READV = 1, URING_WRITEV = 2, URING_FSYNC = 3, URING_READ_FIXED = 4, URING_WRITE_FIXED = 5, URING_SYNC_FILE_RANGE = 8,
 	URING_SENDMSG = 9, URING_RECVMSG = 10, URING_OPENAT = 18, URING_CLOSE = 19, URING_READ = 22, URING_WRITE = 23,
@@ -23,9 +24,9 @@ enum {
 #define URING_CQE_MORE 0x02             /* io_uring_cqe.flags */
 #define FILE_POINTER_MASK (~7ull)
 
-const volatile bool uring_cqe_whole;    /* io_uring_complete has a struct io_uring_cqe * (Linux 6.10), not its members */
+const volatile bool uring_cqe_whole;    /* io_uring_complete passes a struct io_uring_cqe * (Linux 6.10), not its members */
 
-/* Registered files that were described already, and what they were: the kernel uses a file's memory again. */
+/* Registered files that were already described, with their identity at that time: the kernel reuses a file's memory. */
 struct uring_file_key { u64 process, file; };
 struct uring_file { u64 ino, sb, left_out; };
 struct {
@@ -35,7 +36,7 @@ struct {
 	__type(value, struct uring_file);
 } uring_files SEC(".maps");
 
-/* Whose a context is, for operations that end where no thread of the process runs. */
+/* The owner of a context, for operations that complete where no thread of the process runs. */
 struct uring_owner { u32 recording; s32 tgid; };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -56,7 +57,7 @@ __noinline int uring_owned(struct thread *t, u64 context)
 	return 0;
 }
 
-/* Workers and polling threads are threads of the process that no fork told of. */
+/* Workers and polling threads are threads of the process without a fork event. */
 static __always_inline struct thread *thread_or_worker(struct task_struct *task)
 {
 	struct thread *t = thread_of(task), *leader;
@@ -72,7 +73,7 @@ static __always_inline struct thread *thread_or_worker(struct task_struct *task)
 	return t;
 }
 
-/* ---- what an operation is ---- */
+/* ---- properties of an operation ---- */
 
 static __always_inline u8 uring_op(u8 opcode)
 {
@@ -105,14 +106,14 @@ static __always_inline bool uring_on_socket(u8 opcode)
 	       opcode == URING_SEND_ZC || opcode == URING_SENDMSG_ZC;
 }
 
-/* The command's own part of the request, which the kernel has filled from the submission when it tells of it. */
+/* The command's own part of the request, which the kernel has filled from the submission before this tracepoint. */
 static __always_inline void uring_amounts(struct iop_rec_async *rec, u8 opcode, void *command, u32 flags)
 {
 	struct io_rw *rw = command;
 	struct io_sr_msg *message = command;
 
 	if (flags & URING_BUFFER_SELECT)
-		return;         /* as much as the buffer holds that the kernel will choose */
+		return;         /* as much as the buffer that the kernel will choose can hold */
 	if (opcode == URING_SENDMSG || opcode == URING_RECVMSG || opcode == URING_SENDMSG_ZC) {
 		rec->bytes = message_bytes((u64)BPF_CORE_READ(message, buf));
 	} else if (uring_on_socket(opcode)) {
@@ -165,7 +166,7 @@ __noinline int uring_describe_file(struct thread *t, u64 identity, u64 now)
 	return is.left_out;
 }
 
-/* ---- begin ---- */
+/* ---- submission ---- */
 
 __noinline int uring_begins(struct thread *t, u64 request, u8 opcode)
 {
@@ -237,7 +238,7 @@ int uring_submit(u64 *ctx)
 	return 0;
 }
 
-/* A submission that the kernel refuses while it reads it: the request is not filled, its end will be told like others. */
+/* A submission that the kernel rejects while reading it: the request is not filled in; its completion is reported like others. */
 __noinline int uring_refused(struct thread *t, u64 submission, u64 request)
 {
 	struct io_uring_sqe *sqe = (void *)submission;
@@ -291,7 +292,7 @@ int uring_failed(u64 *ctx)
 	return 0;
 }
 
-/* ---- end ---- */
+/* ---- completion ---- */
 
 struct uring_result { u64 user_data; s32 res; u32 flags; };
 
@@ -305,7 +306,7 @@ static __always_inline void uring_end_members(struct iop_rec_async_end *rec, u64
 	rec->more = !!(result->flags & URING_CQE_MORE);
 }
 
-/* In a worker of the kernel's, after the thread that submitted has ended: told on behalf of that one, if it is traced. */
+/* Completed in a kernel worker after the submitting thread has ended: recorded on behalf of that thread, if it is traced. */
 __noinline int uring_ends_elsewhere(u64 context, u64 request, const struct uring_result *result)
 {
 	struct io_kiocb *req = (void *)request;
@@ -334,8 +335,8 @@ __noinline int uring_ends_elsewhere(u64 context, u64 request, const struct uring
 	return 0;
 }
 
-/* What an end does to the process' descriptors, before it is recorded. Returns whether the filter excludes a descriptor that was
- * made. */
+/* Applies a completion's effects on the process' descriptors before the completion is recorded. Returns whether the filter excludes
+ * a new descriptor. */
 static __always_inline bool uring_descriptors(struct thread *t, struct io_kiocb *req, u8 op, s32 res, u64 now)
 {
 	void *command = (void *)req + bpf_core_field_offset(struct io_kiocb, cmd);
@@ -377,7 +378,7 @@ __noinline int uring_ends(u64 context, u64 request, const struct uring_result *r
 	uring_end_members(rec, context, request, result);
 	rec->left_out = unwanted;
 	if (request && op == IOP_ASYNC_WRITE)
-		rec->more = 0;          /* what follows a send without copy is a notice of its buffer */
+		rec->more = 0;          /* the second completion of a zero-copy send only releases its buffer */
 	send_async_end(t, rec);
 	return 0;
 }
@@ -403,7 +404,7 @@ int uring_complete(u64 *ctx)
 	return uring_ends(args[0], args[1], &result);
 }
 
-/* The ring of completions is full: the kernel keeps this one until there is room, and does not tell of it again. */
+/* The completion ring is full: the kernel keeps this completion until there is room and does not trace it again. */
 SEC("tp_btf/io_uring_cqe_overflow")
 int uring_overflow(u64 *ctx)
 {

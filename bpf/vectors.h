@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Bytes of what a program hands over in pieces: struct iovec, struct msghdr, struct mmsghdr.
+ * Byte counts of vectored I/O: struct iovec, struct msghdr, struct mmsghdr.
  */
 #ifndef IOPROBE_BPF_VECTORS_H
 #define IOPROBE_BPF_VECTORS_H
@@ -13,7 +13,7 @@ struct user_iovec { u64 base, len; };
 struct user_msghdr { u64 name; u32 name_len, pad; u64 iov, iovlen, control, controllen; u32 flags, pad2; };
 struct user_mmsghdr { struct user_msghdr header; u32 len, pad; };
 
-/* The sum of the lengths; unknown rather than part of it where there are too many or one cannot be read. */
+/* Returns the sum of the lengths; unknown, rather than a partial sum, if there are too many or one cannot be read. */
 __noinline u64 iovec_bytes(u64 address, u64 count)
 {
 	struct user_iovec iov;
@@ -40,7 +40,7 @@ __noinline u64 message_bytes(u64 address)
 	return iovec_bytes(message.iov, message.iovlen);
 }
 
-/* Moved by sendmmsg or recvmmsg. */
+/* Bytes moved by sendmmsg or recvmmsg. */
 __noinline u64 messages_moved(u64 address, u64 count)
 {
 	u64 sum = 0;

@@ -10,7 +10,7 @@
 #include <ioprobe/request.h>
 
 #define HEARTBEAT_LIMIT_NS 100000000ll
-#define BREATH_NS 100000        /* between points at which the scheduler may act */
+#define BREATH_NS 100000        /* interval between points at which the scheduler may run */
 #define CLAIM_TRIES 64
 
 struct iop_hold holds[IOP_MAX_HOLDS];
@@ -46,7 +46,7 @@ __noinline bool hold_claim_slot(struct iop_hold_id *id, u32 slot)
 	return true;
 }
 
-/* Finds a free entry. Returns false if there is none, or no hold server that could answer. */
+/* Claims a free entry. Returns false if there is none, or no hold server that could answer. */
 static __always_inline bool hold_claim(struct thread *t, struct iop_hold_id *id, u64 limit_ns)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -67,7 +67,7 @@ static __always_inline void hold_free(const struct iop_hold_id *id)
 	*(volatile u64 *)&hold_at(id->slot)->word = hold_word(id->word, IOP_HOLD_FREE);
 }
 
-/* The agent may have begun to write just now: then the thread goes on waiting. */
+/* The agent may just have begun to write: then the thread keeps waiting. */
 static __always_inline bool give_up(const struct iop_hold_id *id, u64 now)
 {
 	struct iop_hold *hold = hold_at(id->slot);
@@ -87,9 +87,9 @@ static long wait_step(u32 index, void *data)
 	if (word != state->id.word && word != hold_word(state->id.word, IOP_HOLD_WRITING))
 		return 1;
 	now = bpf_ktime_get_ns();
-	/* Reading through the page tables of a task is a point at which the scheduler may act, on kernels too that are not
-	 * preempted: the agent may be waiting for this very CPU. Not more often, because it takes the lock that the kernel
-	 * needs to place probes in this process. */
+	/* Reading through the page tables of a task is a scheduling point, also on non-preemptible kernels: the agent may be
+	 * waiting for this very CPU. Done rarely, because it takes the lock that the kernel needs to place probes in this
+	 * process. */
 	if (now - state->breath_ns > BREATH_NS) {
 		bpf_copy_from_user_task(&byte, 1, (void *)state->stack, bpf_get_current_task_btf(), 0);
 		state->breath_ns = now;
@@ -105,7 +105,7 @@ static __always_inline bool wait_for_agent(struct thread *t, struct wait_state *
 
 	state->breath_ns = bpf_ktime_get_ns();
 	state->recording = t->recording;
-	for (int i = 0; i < 64; i++)    /* a round takes some 50 ms of processor time: the last bound of all */
+	for (int i = 0; i < 64; i++)    /* one round takes some 50 ms of processor time: the final bound */
 		if (bpf_loop(1 << 20, wait_step, state, 0) < 1 << 20)
 			break;
 	word = *(volatile u64 *)&hold_at(state->id.slot)->word;
@@ -117,8 +117,8 @@ static __always_inline bool wait_for_agent(struct thread *t, struct wait_state *
 
 /* ---- a program whose probes are not yet in place ---- */
 
-/* Task work: the kernel runs a callback before a thread returns to its program, in which the thread may wait. Linux 6.18 and 6.19
- * declare the kfunc with five arguments, 7.0 with four, and libbpf refuses a whole object for a declaration that differs, weak or
+/* Task work: the kernel runs a callback before a thread returns to user space, in which the thread may wait. Linux 6.18 and 6.19
+ * declare the kfunc with five arguments, 7.0 with four, and libbpf rejects a whole object for a declaration that differs, weak or
  * not. So the object is compiled in three forms: IOP_TASK_WORK is the number of arguments, or 0 for kernels without it. */
 struct bpf_map { __u32 id; } __attribute__((preserve_access_index));
 struct bpf_task_work { __u64 opaque; } __attribute__((aligned(8)));
@@ -143,7 +143,7 @@ struct {
 	__type(value, struct hold_work);
 } hold_works SEC(".maps");
 
-/* The agent looks at code that the process has mapped. not_held: from now on it may run without its probes. */
+/* Asks the agent to inspect code that the process has mapped. not_held: from now on the code may run without its probes. */
 static __always_inline void report_mapped_code(struct thread *t, u64 addr, bool not_held)
 {
 	struct iop_rec_map *rec = (void *)t->scratch;
@@ -159,7 +159,8 @@ static __always_inline void hold_failed(struct thread *t)
 	report_mapped_code(t, 0, true);
 }
 
-/* A thread that another tracer has cannot be put to sleep; one that spins makes it slow to place its probes. */
+/* A thread that is traced by another tracer cannot be put to sleep, and one that spins would slow down the placement of its
+ * probes. */
 static __always_inline bool may_hold(struct thread *t, struct task_struct *task)
 {
 	return is_fresh(&recording_by(t->recording)->recorder_beat_ns, bpf_ktime_get_ns()) && !task->ptrace;
@@ -187,7 +188,7 @@ static int hold_before_return(struct bpf_map *map, void *key, void *value)
 	return 0;
 }
 
-/* The wait begins when the system call returns; the agent is asked already. */
+/* The wait begins when the system call returns; the request to the agent is already sent. */
 static __always_inline bool hold_begin(struct thread *t, struct task_struct *task, u64 stack)
 {
 	struct hold_work *work;

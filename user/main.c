@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The first thing of every process of ioprobe.
+ * Entry point of every ioprobe process.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,15 +12,18 @@
 #include "cmd/cli.h"
 #include "parse/parse.h"
 #include "service/job_recorder.h"
+#include "stream/follower.h"
+#include "util/limits.h"
 
-/* What ioprobe starts of itself; not for users. */
+/* Helper programs that ioprobe starts itself; not for users. */
 static const struct { const char *name; int (*run)(int argc, char **argv); } internal[] = {
 	{ RECORDER_COMMAND, job_recorder_main },
 	{ PARSE_COMMAND, parse_process_main },
+	{ FOLLOWER_COMMAND, follower_main },
 };
 
-/* A standard stream that is closed would be the number of the next file that is opened: messages would go into it. A launched program
- * finds it closed as it was. */
+/* If a standard stream is closed, the next opened file gets its number and messages would be written into it. A launched program
+ * still finds the stream closed. */
 static void fill_standard_streams(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
@@ -29,10 +33,16 @@ static void fill_standard_streams(void)
 
 int main(int argc, char **argv)
 {
+	char err[256];
+
 	fill_standard_streams();
 	launch_keep_inherited();
 	for (size_t i = 0; argc > 1 && i < sizeof(internal) / sizeof(internal[0]); i++)
 		if (!strcmp(argv[1], internal[i].name))
 			return internal[i].run(argc - 1, argv + 1);
+	if (limits_check_stack(err, sizeof(err))) {
+		fprintf(stderr, "ioprobe: %s\n", err);
+		return 1;
+	}
 	return cli_main(argc, argv);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * By what the kernel side recognises a job's processes when they start: their owner, and entries of their environment.
+ * How the BPF programs recognise a job's processes when they exec: by owner and by entries of their environment.
  */
 #ifndef IOPROBE_AWAITED_H
 #define IOPROBE_AWAITED_H
@@ -12,9 +12,9 @@
 
 struct iop_awaited {
 	__u32 uid;              /* real user id */
-	__u32 on;               /* 0: nobody is awaited */
-	/* "NAME=VALUE" with its NUL, and a mask with ones where it has bytes: an unused entry is in every environment. All must
-	 * be there. */
+	__u32 on;               /* 0: no job process is awaited */
+	/* "NAME=VALUE" with its NUL, and a mask with ones where it has bytes. The mask of an unused entry is zero, so every
+	 * environment matches it. A process matches if all entries are in its environment. */
 	struct { __u64 text[IOP_ENTRY_ROOM / 8], mask[IOP_ENTRY_ROOM / 8]; } entry[IOP_MAX_AWAITED];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the BPF programs must know of one probed function: made from a row of probes/, kept in a BPF array, found by the probe's
- * cookie (library functions) or through the system call's number. Everything else about an API stays in user space.
+ * What the BPF programs need to know about one probed function. Compiled from a row of probes/, kept in a BPF array, found by the
+ * probe's cookie (library functions) or by the system call's number. Everything else about an API stays in user space.
  */
 #ifndef IOPROBE_DESCRIPTOR_H
 #define IOPROBE_DESCRIPTOR_H
@@ -17,14 +17,14 @@ enum iop_arg_kind {
 	IOP_ARG_IN_INT,         /* pointer to a 32-bit int that is read at entry (MPI_File_close(MPI_File *) style) */
 	IOP_ARG_IN_VALUE,       /* pointer to a 64-bit value that is read at entry */
 	IOP_ARG_MSG,            /* pointer to a struct msghdr; the sum of its lengths is sent */
-	IOP_ARG_OUT_MMSG,       /* pointer to struct mmsghdrs; the bytes of as many as the result says are added up at return */
-	IOP_ARG_LONGS,          /* array of 64-bit values, nobody here knows how long: its first ones are sent */
-	IOP_ARG_INTS,           /* the same of 32-bit ints */
-	IOP_ARG_OUT_STRING,     /* a string, an array that the call fills in */
+	IOP_ARG_OUT_MMSG,       /* pointer to struct mmsghdrs; at return, the bytes of the first ret messages are added up */
+	IOP_ARG_LONGS,          /* array of 64-bit values of unknown length: its first elements are sent */
+	IOP_ARG_INTS,           /* array of 32-bit ints, likewise */
+	IOP_ARG_OUT_STRING,     /* a string or array that the call fills in */
 	IOP_ARG_OUT_LONGS,
 	IOP_ARG_OUT_INTS,
-	IOP_ARG_FLOCK,          /* fcntl's: pointer to a struct flock; a 64-bit word of it, read at entry if args[1] is a lock's */
-	IOP_ARG_IOV,            /* struct iovec array; its number of elements is the next argument; the sum of lengths is sent */
+	IOP_ARG_FLOCK, /* fcntl: pointer to a struct flock; one 64-bit word of it, read at entry if args[1] is a lock command */
+	IOP_ARG_IOV,            /* struct iovec array whose element count is the next argument; the sum of the lengths is sent */
 };
 
 /* iop_desc.flags */
@@ -32,22 +32,23 @@ enum iop_arg_kind {
 #define IOP_D_NESTED 0x0002     /* recorded only while another recorded call is open */
 #define IOP_D_STRINGS 0x0004    /* has STRING arguments: send ENTER at once */
 #define IOP_D_MAKES_FD 0x0008   /* system call: a return value >= 0 is a new descriptor: send FD before the call's record */
-#define IOP_D_CLOSES_FD 0x0010  /* system call: forgets the descriptor in fd_arg */
+#define IOP_D_CLOSES_FD 0x0010  /* system call: closes the descriptor in fd_arg */
 #define IOP_D_CHDIR 0x0020      /* system call: send CWD on success */
 #define IOP_D_NEEDS_FD 0x0040   /* system call: recorded only if fd_arg is >= 0 (mmap) */
-#define IOP_D_UNWIND 0x0080     /* leaves frames without a return, see enum iop_unwind; sends nothing of itself */
-#define IOP_D_REPLACES_FD 0x0100 /* system call: on success forgets and describes the descriptor in ret (dup2, dup3) */
-#define IOP_D_CLOSES_RANGE 0x0200 /* system call close_range: forgets the descriptors from args[0] to args[1] */
-#define IOP_D_STREAM_DATA 0x0400 /* the cost ceiling may turn it off: data of a stream */
-#define IOP_D_STREAM_BYTES 0x0800 /* the same: one byte of it */
-#define IOP_D_DATA 0x1000       /* moves data and changes nothing else: the filters by duration and size may leave it out */
-#define IOP_D_OF_FILE 0x2000    /* system call on the files behind its descriptors: the filter by file may leave it out */
+#define IOP_D_UNWIND 0x0080     /* leaves frames without a return, see enum iop_unwind; sends no record of its own */
+/* system call: on success the descriptor in ret refers to another file (dup2, dup3): it is closed and described again */
+#define IOP_D_REPLACES_FD 0x0100
+#define IOP_D_CLOSES_RANGE 0x0200 /* system call close_range: closes the descriptors from args[0] to args[1] */
+#define IOP_D_STREAM_DATA 0x0400 /* moves data of a stream: the overhead limit may detach its probe */
+#define IOP_D_STREAM_BYTES 0x0800 /* moves one byte of a stream: detached first */
+#define IOP_D_DATA 0x1000       /* moves data and has no other effect: the filters by duration and size may exclude it */
+#define IOP_D_OF_FILE 0x2000    /* system call on the files behind its descriptors: the filter by file may exclude it */
 #define IOP_D_ADDRESS 0x4000    /* system call: changes the addresses of the socket in fd_arg */
-#define IOP_D_AIO 0x8000        /* system call of libaio's: io_setup, io_submit, io_getevents, … */
+#define IOP_D_AIO 0x8000        /* system call of libaio: io_setup, io_submit, io_getevents, … */
 
-#define IOP_ARRAY_MAX 8         /* elements of an array that are sent at most */
+#define IOP_ARRAY_MAX 8         /* at most so many elements of an array are sent */
 
-/* Where a process has the constants of a layer: by process in a BPF map, until they were sent. */
+/* Addresses of a layer's constants in a process: kept in a BPF map by process until they have been sent. */
 #define IOP_MAX_CONSTANTS 96
 struct iop_constants {
 	__u32 layer;            /* index over all tables */
@@ -57,14 +58,14 @@ struct iop_constants {
 
 #define IOP_NO_FD 0xff
 
-/* iop_desc.has: most functions have none of these, and their calls are not searched for them */
+/* iop_desc.has: most functions have none of these, and the passes over their arguments are skipped. */
 #define IOP_HAS_OUT 0x01        /* OUT_* arguments */
 #define IOP_HAS_IOV 0x02        /* IOV arguments */
-#define IOP_HAS_ARRAYS 0x04     /* LONGS or INTS arguments: they go with the first record */
+#define IOP_HAS_ARRAYS 0x04     /* LONGS or INTS arguments: sent with the first record */
 #define IOP_HAS_LATE 0x08       /* OUT_STRING, OUT_LONGS or OUT_INTS arguments: everything is sent with the last record */
 #define IOP_HAS_STRINGS 0x10    /* STRING arguments */
-#define IOP_HAS_CONSTANTS 0x20  /* arguments that may be constants which the library makes when it runs: those are sent before */
-#define IOP_HAS_PAYLOAD (IOP_HAS_ARRAYS | IOP_HAS_LATE | IOP_HAS_STRINGS)       /* something stands behind the arguments */
+#define IOP_HAS_CONSTANTS 0x20  /* arguments that may be constants which the library creates at run time: those are sent first */
+#define IOP_HAS_PAYLOAD (IOP_HAS_ARRAYS | IOP_HAS_LATE | IOP_HAS_STRINGS)       /* a payload follows the arguments */
 
 #define IOP_HEAP_HANDLES 4      /* positions that iop_desc.heap_handle can name */
 
@@ -79,51 +80,53 @@ struct iop_desc {
 	} arg[IOP_MAX_ARGS];
 	__u8 fd_arg2;           /* a second descriptor (sendfile, copy_file_range), IOP_NO_FD if none */
 	__u8 has;               /* IOP_HAS_*: arguments that need more than a register */
-	__u8 layer;             /* index of its layer, for the counts of what is left out */
-	__u8 moved;             /* how its result tells the bytes that it moved: IOP_MOVED_* */
+	__u8 layer;             /* index of its layer, for the counts of filtered calls */
+	__u8 moved;             /* how to derive the number of bytes moved from the result: IOP_MOVED_* */
 	__u8 requests;          /* IOP_R_* */
 	__u8 unwind;            /* with IOP_D_UNWIND: enum iop_unwind */
-	__u8 heap_handle;       /* position of a handle that is none if it points into the caller's stack, plus 1; 0: has none */
+	/* 1 + position of a handle argument that is not a handle if it points into the caller's stack; 0: no such argument */
+	__u8 heap_handle;
 	__u8 pad;
 };
 _Static_assert(sizeof(struct iop_desc) == 36, "iop_desc");
 
 /* How a function leaves frames without a return. */
 enum iop_unwind {
-	IOP_UNWIND_WALKS,       /* an unwinder's entry: the return addresses of all open frames are given back first */
+	IOP_UNWIND_WALKS,       /* an unwinder's entry: first the return addresses of all open frames are restored */
 	IOP_UNWIND_JUMPS,       /* longjmp: leaves the frames below the stack pointer in its first argument */
 	IOP_UNWIND_CATCHES,     /* an exception was caught: the frames below the stack pointer were left */
 };
 
 /* iop_desc.moved */
-#define IOP_MOVED_BYTES 0x01    /* the result is their number, negative: failed */
-#define IOP_MOVED_ITEMS 0x02    /* … of items */
-#define IOP_MOVED_CHAR 0x03     /* one, unless the result is EOF */
-#define IOP_MOVED_HOW 0x03      /* the bits of the above; 0: not known */
+#define IOP_MOVED_BYTES 0x01    /* the result is the number of bytes; negative: failed */
+#define IOP_MOVED_ITEMS 0x02    /* the result is a number of items */
+#define IOP_MOVED_CHAR 0x03     /* one byte, unless the result is EOF */
+#define IOP_MOVED_HOW 0x03      /* mask of the above; 0: unknown */
 #define IOP_MOVED_INT 0x04      /* the result is a 32-bit int */
 #define IOP_MOVED_READ 0x08
 #define IOP_MOVED_WRITE 0x10
-#define IOP_MOVED_SIZE_SHIFT 5  /* above: of IOP_MOVED_ITEMS, the index in arg[] of an item's size */
+#define IOP_MOVED_SIZE_SHIFT 5  /* above these bits: with IOP_MOVED_ITEMS, the index in arg[] of the item size */
 
-/* Filters that leave calls out in the kernel. */
+/* Filters that the BPF programs apply. */
 enum iop_filter {
-	IOP_FILTER_FILE,        /* by what a descriptor refers to */
+	IOP_FILTER_FILE,        /* by the file, its path or its type */
 	IOP_FILTER_DURATION,
 	IOP_FILTER_BYTES,
-	IOP_FILTER_STREAMS,     /* stream calls without children, which are counted only */
-	IOP_FILTER_REPEATED,    /* tests of requests that found what the thread's one before found; always on */
+	IOP_FILTER_STREAMS,     /* stream calls without children, counted only */
+	IOP_FILTER_REPEATED,    /* repeated tests of the same requests with the same result; always on */
 	IOP_FILTERS,
 };
 
-/* What one filter left out of one layer. */
+/* Calls of one layer that one filter excluded. */
 struct iop_left_out {
 	__u64 calls;
 	__u64 read_bytes, written_bytes;        /* moved, where known */
-	__u64 unknown;                          /* calls that moved data, nobody knows how much */
+	__u64 unknown;                          /* calls that moved an unknown number of bytes */
 	__u64 time_ns;
 };
 
-/* A path prefix of the filter by file, as paths are sent: "b\0a\0" for /a/b. Paths under it end so. */
+/* A path prefix of the filter by file, in the form in which paths are sent: "b\0a\0" for /a/b. A path under the prefix ends with
+ * it. */
 #define IOP_MAX_PATH_FILTERS 16
 #define IOP_PATH_FILTER_LEN 508
 struct iop_path_filter {
@@ -132,49 +135,53 @@ struct iop_path_filter {
 	char tail[IOP_PATH_FILTER_LEN];
 };
 
-/* iop_desc.requests: what a call has to do with the requests of non-blocking operations; more is in its struct iop_request_desc. */
+/* iop_desc.requests: the role of a call for requests of non-blocking operations; details in its struct iop_request_desc. */
 #define IOP_R_TAKES 0x01        /* waits for, tests, cancels or frees requests */
-#define IOP_R_FILTER 0x02       /* … of which only those count that a call with IOP_R_ISSUES has made: others are not recorded */
+#define IOP_R_FILTER 0x02       /* … and is recorded only if one of them was made by a call with IOP_R_ISSUES */
 #define IOP_R_ISSUES 0x04       /* makes a request that calls with IOP_R_FILTER wait for */
-#define IOP_R_DEMAND 0x08       /* a call of a layer that has such functions: asks for their probes */
+#define IOP_R_DEMAND 0x08       /* belongs to a layer that has such functions: requests their probes */
 #define IOP_R_SUBMITS 0x10      /* begins several operations, given as an array of pointers to control blocks */
-#define IOP_R_TESTS 0x20        /* may be called again and again until something has ended */
+#define IOP_R_TESTS 0x20        /* may be called repeatedly until a request has completed */
 
-/* Where a call has its requests: indexes in args[], IOP_NO_ARG if it has no such argument. */
+/* Where the requests of a call are: indexes in args[], IOP_NO_ARG if it has no such argument. */
 #define IOP_NO_ARG 0xff
 struct iop_request_desc {
-	__u8 requests;          /* pointer to the first request, or to where the one is put that is made */
-	__u8 request;           /* the request itself */
-	__u8 count;             /* number of requests; none: one */
-	__u8 status;            /* pointer to the status, or to the first of as many as requests */
+	__u8 requests;          /* pointer to the first request, or to the place for the request that the call makes */
+	__u8 request;           /* the request itself, passed by value */
+	__u8 count;             /* number of requests; without this argument: one */
+	__u8 status;            /* pointer to the status, or to an array with one status per request */
 	__u8 indices, outcount; /* pointers: which requests the statuses belong to, and their number */
-	__u8 done;              /* pointer to an int: whether the request is done, where it is not taken away */
+	__u8 done;              /* pointer to an int that is set when the request has completed, for calls that keep the request */
 	__u8 many;              /* there is one status for each request */
-	__u8 width;             /* bytes of a request, where the library's ABI does not say */
-	__u8 status_size, status_bytes, status_cancelled;       /* size of a status, and what is where in it */
-	__u8 block_fd, block_opcode, block_bytes, block_offset; /* what is where in a control block */
-	__u8 narrow_status_size, narrow_status_cancelled;       /* of a status, where requests are 32-bit numbers; its bytes are at 0 */
+	__u8 width;             /* size of a request in bytes, where the library's ABI does not define it */
+	__u8 status_size, status_bytes, status_cancelled;       /* size of a status, and offsets in it */
+	__u8 block_fd, block_opcode, block_bytes, block_offset; /* offsets in a control block */
+	/* the same where requests are 32-bit numbers; the byte count is at offset 0 */
+	__u8 narrow_status_size, narrow_status_cancelled;
 	__u8 pad[2];
 };
 _Static_assert(sizeof(struct iop_request_desc) == 20, "iop_request_desc");
 
 #define IOP_MAX_PROBES 4096
-#define IOP_SYSCALL_SEALS_CODE 0xfffe   /* instead of a row: of mprotect(2), where programs are held until they are probed */
+#define IOP_SYSCALL_SEALS_CODE 0xfffe   /* pseudo row for mprotect(2), where programs are held until their probes are in place */
 
-/* A probe's cookie is its row. Of functions that each process has links of its own to, until there are too many processes for
- * that, a bit tells the one kind of link from the other: they see the same calls, and one of them must ignore them. */
+/* A probe's cookie holds its row. Functions have one link per process until there are too many processes, then one link for
+ * all. During the change both kinds see the same calls; a bit in the cookie distinguishes them, so that one of them can
+ * ignore the call. */
 #define IOP_COOKIE_ROW 0xffff
 #define IOP_COOKIE_FOR_ALL 0x10000
 #define IOP_COOKIE_OWN 0x20000
 #define IOP_COOKIE_NARROW 0x40000       /* the library's handles are 32-bit numbers: MPICH */
-#define IOP_COOKIE_EXIT 0x80000         /* of the two probes behind a prologue, the one where the function ends */
-#define IOP_COOKIE_SLOT_SHIFT 20        /* the recording's slot: links of others see the same calls, where they are for all */
-#define IOP_COOKIE_ENTRY_ONLY 0x4000000 /* at a place where the return is not to be observed */
-#define IOP_COOKIE_LIBRARY_SHIFT 27     /* the library's number in the recording: whether links for all count is decided for each */
-#define IOP_MAX_LIBRARIES_FOR_ALL 31    /* numbers begin with 1; those that have none (0) keep links of their own */
-#define IOP_COOKIE_FRAME_SHIFT 32       /* above: behind a prologue, bytes from the stack pointer to the return address */
+#define IOP_COOKIE_EXIT 0x80000         /* the second of the two probes behind a prologue, at the function's end */
+#define IOP_COOKIE_SLOT_SHIFT 20 /* the recording's slot: a link for all processes also sees calls of other recordings' processes */
+#define IOP_COOKIE_ENTRY_ONLY 0x4000000 /* placed where the return must not be observed */
+/* the library's number in the recording: whether its links for all are in use is decided per library */
+#define IOP_COOKIE_LIBRARY_SHIFT 27
+#define IOP_MAX_LIBRARIES_FOR_ALL 31    /* numbers begin with 1; a library without a number (0) keeps links per process */
+/* above these bits: for a probe behind a prologue, bytes from the stack pointer to the return address */
+#define IOP_COOKIE_FRAME_SHIFT 32
 
-/* Since when calls of a process are recorded at their entry only. */
+/* From when on the calls of a process are recorded at their entry only. */
 enum iop_entry_only { IOP_FROM_NOW = 1, IOP_FROM_NEXT_EXEC = 2 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a thread that waits inside a BPF program asks of the agent, and how the two agree on who acts: see bpf/DESIGN.md, "Waiting
- * for the agent".
+ * Requests of threads that wait inside a BPF program for the agent, and the protocol that decides who acts: see bpf/DESIGN.md,
+ * "Waiting for the agent".
  */
 #ifndef IOPROBE_REQUEST_H
 #define IOPROBE_REQUEST_H
@@ -12,15 +12,15 @@
  * of an earlier generation fails. */
 struct iop_hold {
 	__u64 word;
-	__u64 gave_up_ns;       /* CLOCK_MONOTONIC: when this generation gave up waiting, 0: it did not */
+	__u64 gave_up_ns;       /* CLOCK_MONOTONIC: when this generation gave up waiting; 0: it did not */
 };
 #define IOP_MAX_HOLDS 1024      /* a power of two */
 #define IOP_HOLD_STATE 0xff
 enum iop_hold_state {
 	IOP_HOLD_FREE,
 	IOP_HOLD_WAITING,       /* the thread may give up: to FREE */
-	IOP_HOLD_WRITING,       /* the agent is writing to its stack: it may not */
-	IOP_HOLD_ANSWERED,      /* the thread goes on and frees the entry */
+	IOP_HOLD_WRITING,       /* the agent is writing to the thread's stack: it may not give up */
+	IOP_HOLD_ANSWERED,      /* the thread continues and frees the entry */
 };
 
 struct iop_hold_id {
@@ -31,17 +31,17 @@ struct iop_hold_id {
 	__u32 pad;
 };
 
-/* Probes are wanted for code that the process has mapped and not run before since_ns. */
+/* Requests probes for code that the process has mapped and has not run before since_ns. */
 struct iop_probe_request {
 	struct iop_hold_id id;
 	__u64 since_ns;
 };
 
 #define IOP_MAX_RETURNS 24
-/* Return addresses that an unwinder needs back. */
+/* Return addresses that an unwinder needs restored. */
 struct iop_return_request {
 	struct iop_hold_id id;
-	__u64 n;                /* slots used */
+	__u64 n;                /* used slots */
 	struct { __u64 address, value; } slot[IOP_MAX_RETURNS];
 };
 _Static_assert(sizeof(struct iop_hold_id) == 32, "iop_hold_id");

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""merge.py [NODES RANKS [HANDLES]]: what merging costs, from 16 nodes up to NODES (1024) of RANKS (128): time and memory, by one and by two
-processes. The node archives are made from a recording of one rank (root); every result's structure is checked."""
+"""merge.py [NODES RANKS [HANDLES]]: what merging costs, from 16 nodes up to NODES (1024) of RANKS (128): time and memory. The node archives are made from a recording of one rank (root); every result's structure is checked."""
 import os
 import shutil
 import subprocess
@@ -45,15 +44,13 @@ def one(root, template, nodes, ranks, handles):
     made = os.path.join(root, "nodes")
     run([sys.executable, TOOL, "make", template, made, str(nodes), str(ranks), str(handles)])
     inputs = [os.path.join(made, "node-%d" % i) for i in range(nodes)]
-    for processes in (1, 2):
-        out = os.path.join(root, "out-%d" % processes)
-        launcher = ["mpirun", "-n", "2"] if processes > 1 else []
-        seconds, user, system, mib = measured(launcher + [IOPROBE, "merge", "-o", out] + inputs)
-        wrong = subprocess.run([sys.executable, TOOL, "check", out, template, str(nodes), str(ranks)], stdout=subprocess.PIPE,
-                               universal_newlines=True, timeout=3600)
-        print("| %d x %d | %d | %.2f | %.2f | %.2f | %.0f | %.1f | %s |" % (nodes, ranks, processes, seconds, user, system, mib, size_of(out),
-                                                                  "ok" if wrong.returncode == 0 else wrong.stdout.split("\n")[0]), flush=True)
-        shutil.rmtree(out)
+    out = os.path.join(root, "out")
+    seconds, user, system, mib = measured([IOPROBE, "merge", "-o", out] + inputs)
+    wrong = subprocess.run([sys.executable, TOOL, "check", out, template, str(nodes), str(ranks)], stdout=subprocess.PIPE,
+                           universal_newlines=True, timeout=3600)
+    print("| %d x %d | %.2f | %.2f | %.2f | %.0f | %.1f | %s |" % (nodes, ranks, seconds, user, system, mib, size_of(out),
+                                                         "ok" if wrong.returncode == 0 else wrong.stdout.split("\n")[0]), flush=True)
+    shutil.rmtree(out)
     shutil.rmtree(made)
 
 
@@ -62,8 +59,8 @@ def main():
     root = tempfile.mkdtemp(prefix="ioprobe-merge-")
     try:
         template = record(root)
-        print("| nodes x ranks | processes | seconds | user | system | MiB of the largest process | MiB of definitions | structure |")
-        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        print("| nodes x ranks | seconds | user | system | MiB of memory | MiB of definitions | structure |")
+        print("| --- | --- | --- | --- | --- | --- | --- |")
         nodes = 16
         while nodes < most:
             one(root, template, nodes, ranks, handles)

@@ -7,9 +7,9 @@ import argparse
 import json
 import os
 import resource
+import select
 import signal
 import sys
-import time
 
 sys.dont_write_bytecode = True
 try:
@@ -123,25 +123,24 @@ def run_limited(arguments):
 
 
 def wait_limited(child, timeout):
-    end, pause = time.monotonic() + timeout, 0.002
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            print("check_archive.py: stopped after %g s, see --timeout" % timeout, file=sys.stderr)
-            return UNUSABLE
-        time.sleep(pause)
-        pause = min(2 * pause, 0.1)
+    handle = os.pidfd_open(child)
+    try:
+        ended = select.select([handle], [], [], timeout)[0]
+    finally:
+        os.close(handle)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    if not ended:
+        print("check_archive.py: stopped after %g s, see --timeout" % timeout, file=sys.stderr)
+        return UNUSABLE
     if os.WIFSIGNALED(status):
         print("check_archive.py: the reader was killed by signal %d" % os.WTERMSIG(status), file=sys.stderr)
         return UNUSABLE
     return os.WEXITSTATUS(status)
 
 
-def parse_arguments():
+def parse_arguments(words=None):
     parser = argparse.ArgumentParser(description="Check an OTF2 archive against ioprobe's contract.")
     parser.add_argument("archive", help="anchor file, or the directory that has traces.otf2")
     parser.add_argument("--json", action="store_true", help="breaches and statistics as one JSON object")
@@ -155,7 +154,7 @@ def parse_arguments():
     parser.add_argument("--max-memory", type=int, default=4096, metavar="MIB", help="default 4096")
     parser.add_argument("--max-events", type=int, default=50000000, metavar="N", help="default 50 million")
     parser.add_argument("--max-lines", type=int, default=200, metavar="N", help="breaches that are listed, default 200")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     arguments.expect = [e for several in arguments.expect for e in several]
     return arguments
 

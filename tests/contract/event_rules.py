@@ -33,7 +33,8 @@ class IdSet:
 
 
 PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Variable": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"),
-                        "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",), "CALLING_CONTEXT": ("Enter",)}
+                        "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",), "CALLING_CONTEXT": ("Enter",),
+                        "Path": ("Leave",), "Directory": ("Leave",), "New Path": ("Leave",), "New Directory": ("Leave",)}
 
 # Roles of regions, and which one an event belongs into.
 FILE_IO, FILE_IO_METADATA = 27, 38
@@ -120,6 +121,17 @@ class EventRules:
             named[name] = value
         return named
 
+    def check_names(self, ref, time, attributes):
+        """A directory is where a relative path begins, and is absolute itself."""
+        for path, directory in (("Path", "Directory"), ("New Path", "New Directory")):
+            for name in (path, directory):
+                if name in attributes and attributes[name] not in self.d.strings:
+                    self.breach("ref-undefined", "Leave of location %d at %d: %s %d is not defined" % (ref, time, name, attributes[name]))
+            if directory not in attributes:
+                continue
+            if path not in attributes or (self.d.text(attributes[path]) or "").startswith("/"):
+                self.breach("attribute", "Leave of location %d at %d has a %s without a relative %s" % (ref, time, directory, path))
+
     # ---- calls ----
 
     def in_call(self, kind, location, ref, time):
@@ -191,6 +203,7 @@ class EventRules:
                 location.stack.pop()
         frame = location.stack.pop()
         abandoned = bool(attributes.get("Abandoned"))
+        self.check_names(ref, time, attributes)
         self.stats.leave(location.group, region, abandoned, "errno" in attributes or "Failed" in attributes)
         for meeting in () if abandoned else frame.meets:
             self.meetings.setdefault(meeting, []).append((frame.enter, time, location.group))

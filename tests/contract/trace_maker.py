@@ -12,7 +12,7 @@ T0 = 0x1122334455667700         # a pattern that is found in the file
 STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
            "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno",
            "nfs", "relative/out", "close", "node2", "IOPROBE::RANK", "main.c", "SOURCE_CODE_LOCATION",
-           "CALLING_CONTEXT"]
+           "CALLING_CONTEXT", "Directory", "Path"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
 WRITE, OPEN, CLOSE = 0, 1, 2    # regions
 STDIN, MPI, FD, DUP = 0, 1, 2, 3
@@ -56,6 +56,8 @@ class Trace:
             ("Attribute", 2, S["errno"], S[""], TYPE_INT32),
             ("Attribute", 3, S["SOURCE_CODE_LOCATION"], S[""], TYPE_SOURCE_CODE_LOCATION),
             ("Attribute", 4, S["CALLING_CONTEXT"], S[""], TYPE_CALLING_CONTEXT),
+            ("Attribute", 5, S["Directory"], S[""], TYPE_STRING),
+            ("Attribute", 6, S["Path"], S[""], TYPE_STRING),
             ("IoRegularFile", 0, S["/data/out"], 1),
             ("IoFileProperty", 0, S["Mount Point"], TYPE_STRING, S["/"]),
             ("IoFileProperty", 0, S["File system"], TYPE_STRING, S["ext4"]),
@@ -133,7 +135,7 @@ class Trace:
     # ---- writing ----
 
     def write(self, directory):
-        archive = _otf2.Archive_Open(directory, "traces", _otf2.FILEMODE_WRITE, 1 << 20, 1 << 22, _otf2.SUBSTRATE_POSIX,
+        archive = _otf2.Archive_Open(directory, "traces", _otf2.FILEMODE_WRITE, 1 << 18, 1 << 22, _otf2.SUBSTRATE_POSIX,
                                      _otf2.COMPRESSION_NONE)
         flush = _otf2.FlushCallbacks(pre_flush=lambda *_: _otf2.FLUSH, post_flush=None)
         _otf2.Archive_SetFlushCallbacks(archive, flush, None)
@@ -172,6 +174,7 @@ class Trace:
         if args and isinstance(args[-1], dict):
             for ref, (value_type, value) in args.pop().items():
                 add = {TYPE_UINT8: _otf2.AttributeList_AddUint8, TYPE_INT32: _otf2.AttributeList_AddInt32,
+                       TYPE_STRING: _otf2.AttributeList_AddStringRef,
                        TYPE_SOURCE_CODE_LOCATION: _otf2.AttributeList_AddSourceCodeLocationRef,
                        TYPE_CALLING_CONTEXT: _otf2.AttributeList_AddCallingContextRef}.get(value_type, _otf2.AttributeList_AddUint64)
                 add(attributes, ref, value)

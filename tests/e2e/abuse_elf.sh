@@ -130,6 +130,28 @@ stopped() {
 	verdict "stopped, no parser is left" "$(pgrep -f "^ioprobe parser-process $USER_ID")"
 }
 
+# A library that takes its parser's whole CPU limit is mapped; meanwhile another recorded program fills the rings several times over.
+slow() {
+	local writer n=400000
+	users_folder slow
+	as_user "$PYTHON" "$TESTS/lib/hostile_elf.py" slow "$DIR/data/libhdf5.so.5"
+	mkfifo "$DIR/fifo"
+	start_mapper "$DIR/data/mapper" -- "$DIR/data/libhdf5.so.5" || return
+	dd if="$DIR/fifo" of=/dev/null bs=1 count=$n 2>"$DIR/dd" & writer=$!
+	attach --pid "$PID,$writer" || { kill $writer; finish; return; }
+	touch "$DIR/data/go"
+	wait_for_file "$DIR/data/mapped"
+	head -c $n /dev/zero >"$DIR/fifo"
+	end_of $writer 60
+	touch "$DIR/data/end"
+	end_of $PID 60
+	end_of $RECORDER 60
+	verdict "slow, recorder" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$DIR")")"
+	lost_nothing slow
+	named "slow, the file is named" "libhdf5.so.5" 'more than 5 s of CPU time|not answer within 15 s'
+	verdict "slow, all writes" "$(grep -Eq " $n +POSIX .* /dev/null" "$DIR/out" || grep /dev/null "$DIR/out" || said "$DIR")"
+}
+
 # ---- files that are none ----
 
 # refused NAME PATTERN FILE: by one line at once.
@@ -162,4 +184,5 @@ hungry
 exchanged
 replaced
 stopped
+slow
 no_files

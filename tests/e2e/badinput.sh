@@ -23,6 +23,11 @@ refuses "pid zero" 2 '0' "$IOPROBE" --pid 0
 refuses "pid list with a hole" 2 'pid' "$IOPROBE" --pid 1,,2
 refuses "pid and command" 2 'pid' "$IOPROBE" --pid $$ -- true
 refuses "negative duration" 2 'duration' "$IOPROBE" --pid $$ --duration -1
+for option in --output --summary --json= --report= --probes; do
+	value=$([ "${option%=}" != "$option" ] || echo ' ')
+	refuses "empty name, ${option%=}" 2 "${option%=} '': the name is empty" "$IOPROBE" "$option" ${value:+""} -- true
+done
+refuses "empty name, merge" 2 "output '': the name is empty" "$IOPROBE" merge -o '' "$D"
 refuses "kernel thread" 1 'process 2: .*kernel' "$IOPROBE" --pid 2 -o "$D/a"
 refuses "no such process" 1 '4194303|process' "$IOPROBE" --pid 4194303 -o "$D/a"
 verdict "no such process, no folder left" "$(ls -d "$D/a" 2>/dev/null)"
@@ -48,6 +53,24 @@ refuses "recover of nothing" 1 'bad|spool|No such' "$IOPROBE" recover "$D/nowher
 mkdir "$D/noise"
 head -c 100000 /dev/urandom >"$D/noise/spool"
 refuses "recover of noise" 1 'spool|noise' "$IOPROBE" recover "$D/noise"
+
+# limit OPTION VALUE ARGUMENT...: with this limit (ulimit).
+limit() { (ulimit "$1" "$2" && exec "${@:3}"); }
+export -f limit
+for files in 4 12 40; do
+	refuses "$files open files" 1 "may have $files open files, and a recording needs 128 or more: .*ulimit -n 128" \
+		bash -c 'limit -n "$@"' - "$files" "$IOPROBE" -o "$D/g" -- true
+	verdict "$files open files, one line" "$([ "$(wc -l <"$D/err")" = 1 ] && [ ! -e "$D/g" ] || said "$D")"
+done
+refuses "stack of 64 KiB" 1 'limited to 64 KiB, and ioprobe needs 256 KiB: .*ulimit -s 256' \
+	bash -c 'limit -s "$@"' - 64 "$IOPROBE" -o "$D/g" -- true
+# What is said to be enough is enough; the program has the limits that ioprobe was started with.
+fresh limits >/dev/null
+limited 60 bash -c 'ulimit -n 128 -s 256; ulimit -S -n 100; exec "$@"' - "$IOPROBE" -o "$TMP/limits/trace" --report="$TMP/limits/report" -- \
+	sh -c 'ulimit -n; ulimit -s' >"$TMP/limits/out" 2>"$TMP/limits/err" </dev/null
+verdict "smallest limits, status" "$([ $? = 0 ] || said "$TMP/limits")"
+verdict "smallest limits, the program's" "$([ "$(head -n 2 "$TMP/limits/out" | tr '\n' ' ')" = '100 256 ' ] || cat "$TMP/limits/out")"
+contract limits
 
 # Another user can read the program; he must be told what is missing.
 cp "$IOPROBE" "$TMP/ioprobe" && chmod 755 "$TMP/ioprobe" && chmod 755 "$TMP"

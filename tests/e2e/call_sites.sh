@@ -162,9 +162,45 @@ END
 )"
 }
 
+# The debug file comes after the recording, the program has gone meanwhile: the same lines as with both.
+symbolized() {
+	local dir text
+	have strip && have objcopy || { skip symbolize "binutils are not installed"; return; }
+	dir=$(fresh symbolize)
+	cp "$P/call_sites" "$dir/data/program"
+	mkdir "$dir/debug"
+	objcopy --only-keep-debug "$dir/data/program" "$dir/debug/program.debug"
+	strip "$dir/data/program"
+	record symbolize --keep-spool --call-sites=16 -- "$dir/data/program" "$dir/data/out" plain
+	mv "$dir/data/program" "$dir/data/gone"
+	text=$("$IOPROBE" symbolize "$dir/trace" 2>&1 >/dev/null)
+	verdict "symbolize, nothing found" "$(grep -q 'no file with build-id [0-9a-f]* was found; .*--debug-dir' <<<"$text" || echo "$text")"
+	text=$("$IOPROBE" symbolize --debug-dir "$dir/debug" "$dir/trace" 2>&1 >/dev/null) || not_ok symbolize "$text"
+	CHAINS=()
+	chains 4 'rounds@round main@main'
+	sites symbolize call_sites.c $((376 * 4)) "${CHAINS[@]}"
+	contract symbolize
+	rm "$dir/trace/spool"
+	text=$("$IOPROBE" symbolize "$dir/trace" 2>&1) && text="status 0"
+	verdict "symbolize, no records" "$(grep -q 'spool does not exist: .*--keep-spool' <<<"$text" || echo "$text")"
+}
+
+# Chains of frames of all kinds, compared with what libdwfl sees of the same stacks. SEED=N takes other ones.
+random_chains() {
+	local dir text
+	dir=$(fresh random)
+	record random --call-sites=32 -- "$P/stack_witness" "$dir/data/seen" "$P/random_chains" "$dir/data/out" "${SEED:-1}" 1000
+	[ "$STATUS" = 0 ] || { not_ok random "exit status $STATUS: $(said "$dir")"; return; }
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/random_chains.py" "$dir/trace" "$dir/data/seen" "$P/random_chains" 2>&1) &&
+		{ ok "random, chains"; return; }
+	not_ok "random, chains" "SEED=${SEED:-1}: $text"
+}
+
 exec_in_place
 unlinked
 stripped
+symbolized
+random_chains
 libraries
 bare
 agent_stopped
@@ -189,6 +225,41 @@ fortran() {
 	contract fortran
 }
 fortran
+
+# Lines of Python code: each frame is the interpreter's own, not that of its loop.
+python_reads_frames() { "$PYTHON" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; }
+
+python_code() {
+	local dir main='main@round <module>@main'
+	python_reads_frames || { skip python "Python's version is not one whose frames are known"; return; }
+	dir=$(fresh python)
+	record python --call-sites=16 -- "$PYTHON" "$TESTS/programs/call_sites.py" "$dir/data/out"
+	[ "$STATUS" = 0 ] || not_ok python "exit status $STATUS: $(said "$dir")"
+	CHAINS=("4 Writer.__init__@constructor a_round@new $main" "40 Writer.put@put a_round@loop $main"
+		"20 Writer.put@put numbers@generator a_round@next $main" "12 Writer.put@put a_round@map $main"
+		"16 Writer.put@put a_round.<locals>.<lambda>@reduce a_round@reduce $main"
+		"12 a_round.<locals>.<lambda>@sorted a_round@sorted $main")
+	local i deep='deep@deep'
+	for ((i = 0; i <= 10; i++)); do
+		CHAINS+=("4 Writer.put@put $deep a_round@recursion $main")
+		deep="$deep deep@deeper"
+	done
+	sites python call_sites.py 148 "${CHAINS[@]}"
+	contract python
+}
+python_code
+
+# The application's line, not h5py's.
+h5py_code() {
+	local dir
+	python_reads_frames && "$PYTHON" -c 'import h5py' 2>/dev/null || { skip h5py "python3-h5py is not installed, or of another Python"; return; }
+	dir=$(fresh h5py)
+	record h5py --call-sites -- "$PYTHON" "$TESTS/programs/call_sites_h5py.py" "$dir/data/out.h5"
+	[ "$STATUS" = 0 ] || not_ok h5py "exit status $STATUS: $(said "$dir")"
+	sites h5py call_sites_h5py.py '120*512' '40 write_field@write outer@first <module>@round' '80 write_field@write outer@second <module>@round'
+	contract h5py
+}
+h5py_code
 
 # Nothing of it without the option.
 off() {

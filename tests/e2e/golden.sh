@@ -26,6 +26,13 @@ site() {
 	contract "$name" && expect "$name" "${@:3}"
 }
 
+# costs NAME: what recording costs is in the archive and the summary, and follows from the calls.
+costs() {
+	local text
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/recorder_costs.py" "$TMP/$1/trace/traces.otf2" "$TMP/$1/trace/summary.json" 2>&1)
+	verdict "$1, costs of recording" "$text"
+}
+
 golden writes4000 "calls('write', path='*/data/*') == 4000" "calls('write') == 4000" "written('write') == 256000" \
 	"[written('write', path='*/data/' + f) for f in ('main', 'thread0', 'thread1', 'child')] == [64000] * 4" \
 	"locations_with('write') == 4" "len(groups_with('write')) == 2" "calls('openat', path='*/data/*') == 4" \
@@ -39,6 +46,20 @@ golden failures "failed('write') == 2" "calls('write') == 3" "failed('read') == 
 	"[c.attributes.get('errno') for c in trace.calls if c.name == 'write' and c.failed] == [9, 9]" \
 	"[c.attributes.get('errno') for c in trace.calls if c.name == 'openat' and c.failed][-4:] == [2, 2, 17, 2]" \
 	"layer_bytes('POSIX', '*/data/file') == [0, 5]"
+
+golden lookups "[failed('openat', path=None), calls('fopen'), failed('fopen')] == [failed('openat'), 1, 1]" \
+	"[named('openat', '*/data/' + d + '/*') for d in 'abc'] == [[400, 400, 100], [350, 350, 50], [251, 251, 251]]" \
+	"[named(f, '*/data/c/*') for f in ('newfstatat', 'access', 'unlinkat', 'renameat', 'fopen')] == [[2, 1, 2], [2, 1, 2], [2, 1, 2], [1, 1, 1], [1, 1, 1]]" \
+	"named('faccessat*', '*/data/c/*') == [2, 1, 2]" "named('mkdir', '*/data/?') == [3, 0, 3]" "named('mkdirat', '*/data/b/../b') == [1, 1, 1]" \
+	"[c.attributes['new path'] for c in select('renameat')] == ['moved']" "[c.attributes['new directory'][-7:] for c in select('renameat')] == ['/data/b']" \
+	"named('rename', '*/data/a') == [1, 0, 1]" "[c.attributes['new path'][-7:] for c in select('rename')] == ['/data/z']" \
+	"not has_file('*missing*') and not has_file('*absent*')" "'path' not in select('openat', path='*/data/c/here')[0].attributes"
+text=$(limited 60 "$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/lookups/trace/summary.json" \
+	"[(d['calls'], d['failed'], d['paths'], d['paths_failed']) for d in s['names']['directories'] if d['path'].endswith(('/data/a', '/data/b', '/data/c'))] == [
+	  (400, 400, 100, 100), (350, 350, 50, 50), (260, 256, 252, 251)]" "s['names']['paths_unknown'] == 0" 2>&1)
+verdict "lookups, summary" "$text"
+grep -q "^calls on names .*/data/a 400, .*/data/b 350, .*/data/c 256)" "$TMP/lookups/out" && ok "lookups, text" ||
+	not_ok "lookups, text" "$(grep '^calls on names' "$TMP/lookups/out")"
 
 golden dup_inherit "calls('write', path='*/data/file') == 10" "written('write') == 100" "trace.duplicates == 6" \
 	"calls('dup') == 1 and calls('dup2') == 2 and calls('dup3') == 1 and good('fcntl') == 2" "calls('write', path='*/data/other') == 0"
@@ -97,8 +118,10 @@ late_library() {
 		"calls('fwrite') == 3 and written('fwrite') == 12" "('POSIX', 'HDF5') in chains('*/data/late.h5')" \
 		"layer_bytes('POSIX', '*/data/late.h5')[1] >= 40000" "written('H5Dwrite') in (0, 40000) and unknown('H5Dwrite') in (0, 5)"
 	lost_nothing dlopen_hdf5
+	costs dlopen_hdf5
 }
 late_library
+costs fork_exec
 
 site recursion '' "calls('nest_work') == 3" "calls('nest_deep') == 20" \
 	"all(f >= w for f, w in zip(ms('nest_work'), (60, 30, 10)))" \

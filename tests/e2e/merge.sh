@@ -30,8 +30,8 @@ merge() {
 	STATUS=$?
 }
 
-# nothing_left NAME: neither an archive nor a folder beside it.
-nothing_left() { ls -d "$TMP/$1/trace" "$TMP/$1"/trace.partial-* 2>/dev/null; }
+# nothing_left NAME: neither an archive nor a directory beside it.
+nothing_left() { ls -d "$TMP/$1/trace" "$TMP/$1/trace.partial" 2>/dev/null; }
 
 # refuses NAME PATTERN ARGUMENT...: status 1, one line that says why, nothing written.
 refuses() {
@@ -120,18 +120,6 @@ if [ -x "$P/comms" ]; then
 		('half0', 'half1', 'dup0', 'dup1', 'pair', 'group', 'grid', 'graph', 'world', 'copy', 'again0', 'again1', 'either0', 'either1')] == [1] * 14"
 fi
 
-# ---- several processes ----
-
-mkdir -p "$TMP/team"
-limited 60 mpirun -n 2 "$IOPROBE" merge -o "$TMP/team/trace" "$TMP/n1" "$TMP/n2" >"$TMP/team/out" 2>"$TMP/team/err" </dev/null
-verdict "two processes, status" "$([ $? = 0 ] || said "$TMP/team")"
-verdict "two processes, same result" "$(cmp "$TMP/both/trace/traces.def" "$TMP/team/trace/traces.def" 2>&1
-	diff -rq "$TMP/both/trace/traces" "$TMP/team/trace/traces" | head -n 2)$(ls -d "$TMP"/team/trace.partial-* 2>/dev/null)"
-mkdir -p "$TMP/team_fails"
-limited 60 mpirun -n 2 "$IOPROBE" merge -o "$TMP/team_fails/trace" "$TMP/n1" "$TMP/nowhere" >"$TMP/team_fails/out" 2>"$TMP/team_fails/err" </dev/null
-verdict "two processes, one fails" "$([ $? != 0 ] || echo 'status 0')$([ "$(grep -c '^ioprobe:.*nowhere' "$TMP/team_fails/err")" = 1 ] ||
-	said "$TMP/team_fails")$(nothing_left team_fails)"
-
 # ---- what is missing is said ----
 
 merge one "$TMP/n1"
@@ -189,7 +177,7 @@ refuses "of no job" 'nothing in it says of which job' "$TMP/n1" "$TMP/nojob/trac
 
 mkdir -p "$TMP/output/trace" && touch "$TMP/output/trace/mine"
 merge output "$TMP/n1" "$TMP/n2"
-verdict "output exists" "$([ $STATUS = 1 ] && grep -q 'not an empty folder' "$TMP/output/err" || said "$TMP/output")$(
+verdict "output exists" "$([ $STATUS = 1 ] && grep -q 'not an empty directory' "$TMP/output/err" || said "$TMP/output")$(
 	[ "$(ls "$TMP/output/trace")" = mine ] || echo 'the folder was changed')"
 mkdir -p "$TMP/empty/trace" && merge empty "$TMP/n1"
 verdict "output, an empty folder" "$([ -e "$TMP/empty/trace/traces.otf2" ] || said "$TMP/empty")"
@@ -218,22 +206,29 @@ stopped() {
 	local name=$1 signal=$2 pid
 	mkdir -p "$TMP/$name"
 	"$IOPROBE" merge -o "$TMP/$name/trace" "$TMP/n1" "$TMP/waits" >"$TMP/$name/out" 2>"$TMP/$name/err" </dev/null & pid=$!
-	wait_for_file "$TMP/$name/trace.partial-$pid/ready" 10 || not_ok "$name" "did not begin: $(said "$TMP/$name")"
+	wait_for_file "$TMP/$name/trace.partial/ioprobe-merge.lock" 10 || not_ok "$name" "did not begin: $(said "$TMP/$name")"
 	sleep 0.3
+	[ $# = 2 ] || "${@:3}"
 	kill -s "$signal" $pid
 	end_of $pid 10
 }
 cp -r "$TMP/n2" "$TMP/waits" && rm -f "$TMP/waits/collectives.json" && mkfifo "$TMP/waits/collectives.json"
-stopped terminated TERM
+second_merge() {
+	merge terminated "$TMP/n1" "$TMP/n2"
+	verdict "two at once" "$([ $STATUS = 1 ] && grep -q 'another merge writes there' "$TMP/terminated/err" || said "$TMP/terminated")$(
+		[ -d "$TMP/terminated/trace.partial" ] || echo 'the directory of the first is gone')"
+}
+stopped terminated TERM second_merge
 verdict "terminated" "$([ $STATUS = 1 ] || echo "status $STATUS")$(nothing_left terminated)"
 stopped killed KILL
 verdict "killed, no archive" "$([ ! -e "$TMP/killed/trace" ] || echo 'there is one')"
-mkdir -p "$TMP/killed/trace.partial-thesis" && touch "$TMP/killed/trace.partial-thesis/chapter"       # somebody's own
 merge killed "$TMP/n1" "$TMP/n2"
-says "killed" "removed $TMP/killed/trace.partial-"
-verdict "killed, merged again" "$(cmp "$TMP/killed/trace/traces.def" "$TMP/both/trace/traces.def" 2>&1)"
-verdict "killed, leftovers are removed" "$(cd "$TMP/killed" && [ "$(echo trace.partial-*/*)" = trace.partial-thesis/chapter ] ||
-	ls -d "$TMP"/killed/trace.partial-*)"
+says "killed" "removed $TMP/killed/trace.partial,"
+verdict "killed, merged again" "$(cmp "$TMP/killed/trace/traces.def" "$TMP/both/trace/traces.def" 2>&1)$(ls -d "$TMP/killed/trace.partial" 2>/dev/null)"
+mkdir -p "$TMP/own/trace.partial" && touch "$TMP/own/trace.partial/chapter"       # somebody's own
+merge own "$TMP/n1" "$TMP/n2"
+verdict "not a merge's" "$([ $STATUS = 1 ] && grep -q "not a merge's: remove it" "$TMP/own/err" || said "$TMP/own")$(
+	[ -e "$TMP/own/trace.partial/chapter" ] || echo 'it was removed')"
 limited 20 "$IOPROBE" --shared-mount relative -o "$TMP/x" -- true >/dev/null 2>"$TMP/err"
 verdict "usage, shared mount" "$([ $? = 2 ] && grep -q 'not an absolute path' "$TMP/err" || cat "$TMP/err")"
 
@@ -247,9 +242,5 @@ simulated() {
 	merge many "${dirs[@]}"
 	verdict "16 nodes, status" "$([ $STATUS = 0 ] || said "$TMP/many")"
 	verdict "16 nodes, structure" "$(limited 60 "$PYTHON" "$TESTS/lib/merge_nodes.py" check "$TMP/many/trace" "$TMP/n1" 16 8 2>&1)"
-	mkdir -p "$TMP/many2"
-	limited 60 mpirun -n 2 "$IOPROBE" merge -o "$TMP/many2/trace" "${dirs[@]}" >"$TMP/many2/out" 2>"$TMP/many2/err" </dev/null
-	verdict "16 nodes, two processes" "$([ $? = 0 ] || said "$TMP/many2")$(cmp "$TMP/many/trace/traces.def" "$TMP/many2/trace/traces.def" 2>&1)$(
-		diff -rq "$TMP/many/trace/traces" "$TMP/many2/trace/traces" | head -n 2)"
 }
 simulated

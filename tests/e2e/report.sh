@@ -1,35 +1,44 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# ioprobe report: each planted mistake is the first finding, with its file ("note": it is found, in any place),
-# and its clean twin has none that is high.
+# ioprobe report: each planted mistake is the first finding, with its file and line; programs without their mistakes have no high one.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 
 posix=$P/planted_posix
-planted P06 small_writes small.dat -- "$posix"
-planted P05 small_reads small.dat -- "$posix"
-planted P11 random_reads random.dat -- "$posix"
-planted P12 random_writes random.dat -- "$posix"
-planted P09 read_again again.dat -- "$posix"
-planted P10 written_again again.dat -- "$posix"
-planted X08 sync_storm sync.dat note -- "$posix"        # what a sync costs is the file system's
-planted X07 reopen often.dat -- "$posix"
-planted X29 search - note -- "$posix"
-planted S01 streams_small stream.dat -- "$posix"
-
-planted X15 locks locked.dat note -- "$posix"
-planted X32 chatter run.log -- "$posix"
-planted X31 resize - note -- "$posix"
+planted P06 small_writes small.dat - -- "$posix"
+planted P05 small_reads small.dat - -- "$posix"
+planted P11 random_reads random.dat - -- "$posix"
+planted P12 random_writes random.dat - -- "$posix"
+planted P09 read_again again.dat - -- "$posix"
+planted P10 written_again again.dat - -- "$posix"
+if [ "$(stat -f -c %T "$TMP")" = tmpfs ]; then skip sync_storm "tmpfs: a sync costs nothing"; else
+	planted X08 sync_storm sync.dat - -- "$posix"
+fi
+planted X07 reopen '*often.dat' - -- "$posix"
+planted P17 look_ups - - -- "$posix"            # a look-up has no handle: the archive does not say of which file
+planted X29 search - - -- "$posix"
+planted S01 streams_small stream.dat - -- "$posix"
+planted X15 locks locked.dat - -- "$posix"
+planted X32 chatter run.log - -- "$posix"
+planted X31 resize - - -- "$posix"
+planted X12 failing readonly.dat - -- "$posix"
+planted X35 mapped mapped.dat - note -- "$posix"        # always a note
+planted X27 creations - - -- "$posix"
+twins posix -- "$posix"
 if [ -x "$P/planted_hdf5" ]; then
-	planted X05 fill fill.h5 note -- "$P/planted_hdf5"
-	planted X06 chunks chunks.h5 -- "$P/planted_hdf5"
-	planted X20 strided strided.h5 note -- "$P/planted_hdf5"
+	planted X05 fill fill.h5 - -- "$P/planted_hdf5"
+	planted X06 chunks chunks.h5 - -- "$P/planted_hdf5"
+	planted X20 strided strided.h5 - -- "$P/planted_hdf5"
+	planted X23 attributes attributes.h5 - note -- "$P/planted_hdf5"
+	planted X33 compressed packed.h5 - note -- "$P/planted_hdf5"    # always a note
+	twins hdf5 -- "$P/planted_hdf5"
 else
 	skip hdf5 "no serial HDF5"
 fi
 if [ -x "$P/planted_netcdf" ]; then
-	planted X13 header header.nc -- "$P/planted_netcdf"
-	planted X14 define define.nc note -- "$P/planted_netcdf"
+	planted X13 header header.nc - -- "$P/planted_netcdf"
+	planted X14 define define.nc - -- "$P/planted_netcdf"
+	twins netcdf -- "$P/planted_netcdf"
 else
 	skip netcdf "no serial netCDF"
 fi
@@ -43,5 +52,14 @@ at_the_end() {
 	verdict "at_the_end, file" "$(cmp "$dir/report.json" "$dir/again.json" 2>&1; [ -s "$dir/report.json" ] || said "$dir")"
 	limited 60 "$IOPROBE" record -q --report -o "$dir/second" -- dd if=/dev/zero "of=$dir/data/f" bs=47 count=20000 status=none >"$dir/out" 2>"$dir/err"
 	verdict "at_the_end, stderr" "$(grep -q '(P06)' "$dir/err" || said "$dir"; [ -s "$dir/out" ] && echo 'something on stdout')"
+	# The old file stays until the new one is complete; what cannot be written is refused before anything is recorded.
+	mkdir "$dir/readonly" && echo old >"$dir/readonly/report.txt" && echo old >"$dir/kept.txt" && mount -t tmpfs -o ro none "$dir/readonly" 2>/dev/null ||
+		{ skip "at_the_end, refused" "no tmpfs can be mounted"; return; }
+	limited 60 "$IOPROBE" record -q --report="$dir/readonly/report.txt" -o "$dir/third" -- touch "$dir/ran" 2>"$dir/err"
+	umount "$dir/readonly"
+	verdict "at_the_end, refused" "$(grep -q 'cannot write the report to .*: Read-only' "$dir/err" || said "$dir"; [ ! -e "$dir/ran" ] || echo 'the program ran')"
+	limited 60 "$IOPROBE" record -q --report="$dir/kept.txt" -o "$dir/fourth" -- cp "$dir/kept.txt" "$dir/during" 2>"$dir/err"
+	verdict "at_the_end, replaced" "$(cmp "$dir/during" "$dir/readonly/report.txt" 2>&1; grep -q '^ioprobe report' "$dir/kept.txt" || said "$dir"
+		ls "$dir" | grep tmp)"
 }
 at_the_end

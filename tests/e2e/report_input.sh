@@ -36,7 +36,7 @@ if report_of empty; then verdict empty "$(check_report empty is 'codes == []' 'r
 foreign=$(fresh foreign)
 if limited 60 "$PYTHON" "$TESTS/lib/foreign_trace.py" "$foreign/trace" 2>"$foreign/err"; then
 	report_of foreign || not_ok foreign "$(cat "$foreign/report.err")"
-	verdict foreign "$(check_report foreign is 'codes[0] == "P06"' 'finding("P06")["files"][0]["path"] == "/scratch/out.dat"' \
+	verdict foreign "$(check_report foreign is 'codes[0] == "P16"' 'finding("P06")["cause"] == "P16"' 'finding("P06")["files"][0]["path"] == "/scratch/out.dat"' \
 		'finding("P06")["paid_by"] == "rank 1"' 'r["trace"]["ranks"] == 2' '"X12" in [c["code"] for c in r["cannot_tell"]]' \
 		'"unknown" in r["trace"]["completeness"]')"
 else

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # The node's service without a batch system: what comes of a recorder that is killed while its archive is made, of an archiver that takes too
-# long, of damaged states; and what the systemd unit allows.
+# long, of damaged states; what the systemd unit allows; and the socket and messages of a service manager.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/service.sh"
 
@@ -97,6 +97,18 @@ job_table() {
 	verdict "job_table, reason" "$(grep -A1 '^502 ' "$TMP/table" | tail -n 1 | grep -q '^ .*took longer than 2 s' || grep -A1 '^502' "$TMP/table")"
 }
 
+# The policy's stream: a store of the job's user that adds up to the summary. Its follower ends by itself.
+streamed() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
+			"$1/live.db" 2>/dev/null && break
+		sleep 0.05
+	done
+	verdict "stream, adds up" "$("$PYTHON" "$TESTS/lib/conservation.py" "$1/live.db" "$1/summary.json" 2>&1)"
+	verdict "stream, owner" "$(stat -c '%U' "$1/live.db" | grep -v '^games$')"
+}
+
 # What a whole recording calls must be in the unit's filter. (systemd 252 and later can say what its groups hold without a running systemd.)
 unit() {
 	local calls allowed level
@@ -106,10 +118,11 @@ unit() {
 	verdict "unit, exposure" "$(awk "BEGIN { exit !($level + 0 > 0 && $level + 0 <= 3.5) }" || echo "level '$level'")"
 	have strace || { skip "unit, system calls" "strace is not installed"; return; }
 	service_kill n1
-	IOPROBE_CALLS=$TMP/calls service_start n1
+	IOPROBE_CALLS=$TMP/calls service_start n1 'record comment ioprobe' 'spare 1' 'stream sqlite' 'stream-interval 200ms'
 	record_job 506 "$P/writes4000" "$TMP/data" || return
 	ends 506; wait_for_phase n1 506 'done|failed'
 	verdict "unit, recorded" "$([ "$(phase n1 506)" = 'done' ] || state_value n1 506 message)"
+	streamed "$(state_value n1 506 output)"
 	services_stop
 	verdict "unit, the service ended" "$(grep -lsF "$SERVICE_DIR/n1.socket" /proc/[0-9]*/cmdline | while read -r p; do grep -qz serve "$p" && echo "$p"; done)"
 	calls=$(sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$TMP/calls" | sort -u)
@@ -131,6 +144,61 @@ filter_of() {
 	done
 }
 
+# What a service manager would get: one line per message.
+MANAGER='import os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1])
+while True:
+    for line in s.recv(4096).decode().splitlines(): print(line, flush=True)
+    if line == "STOPPING=1": break'
+
+wait_for_socket() {
+	local i
+	for ((i = 0; i < 200; i++)); do [ ! -S "$1" ] || return 0; sleep 0.05; done
+}
+
+# told LINE TIMES
+told() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		grep -c "^$1\$" "$TMP/told" | grep -qx "$2" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# The socket is the manager's: a request waits until the service is there, and the service tells when it is ready, reads its policy, ends.
+manager() {
+	local manager=$TMP/manager activator
+	have systemd-socket-activate || { skip manager "no systemd-socket-activate"; return; }
+	"$PYTHON" -c "$MANAGER" "$manager" >"$TMP/told" 2>&1 & HELPERS+=($!)
+	wait_for_socket "$manager"
+	systemd-socket-activate --seqpacket -l "$SERVICE_DIR/n3.socket" -E NOTIFY_SOCKET="$manager" "$IOPROBE" serve --node n3 \
+		--policy "$SERVICE_DIR/n1.policy" --state "$SERVICE_DIR/state-n3" >"$TMP/manager.log" 2>&1 </dev/null & activator=$!
+	SERVICE_PID[n3]=$activator
+	wait_for_socket "$SERVICE_DIR/n3.socket"
+	verdict "manager, nothing runs before the first request" "$(tr '\0' ' ' </proc/$activator/cmdline | grep 'ioprobe serve --node n3 .*socket$')"
+	ask n3 version --timeout 10000 >"$TMP/version" 2>&1
+	verdict "manager, answered" "$(grep -q 'jobs are being recorded' "$TMP/version" || cat "$TMP/version" "$TMP/manager.log")"
+	verdict "manager, ready" "$(told READY=1 1 || cat "$TMP/told")"
+	kill -HUP $activator
+	verdict "manager, policy read again" "$(told READY=1 2 && grep -q '^MONOTONIC_USEC=[1-9]' "$TMP/told" && grep -qx RELOADING=1 "$TMP/told" || cat "$TMP/told")"
+	kill $activator; end_of $activator 10; unset 'SERVICE_PID[n3]'
+	verdict "manager, ends" "$(told STOPPING=1 1 || cat "$TMP/told")"
+	verdict "manager, its socket stays" "$([ -S "$SERVICE_DIR/n3.socket" ] || echo "removed")"
+	end_helpers
+}
+
+# What is no socket for packets is refused, and nothing is served.
+manager_wrong_socket() {
+	have systemd-socket-activate || return
+	systemd-socket-activate -l "$SERVICE_DIR/n4.socket" "$IOPROBE" serve --state "$SERVICE_DIR/state-n4" >"$TMP/wrong.log" 2>&1 </dev/null & HELPERS+=($!)
+	wait_for_socket "$SERVICE_DIR/n4.socket"
+	"$PYTHON" -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect(sys.argv[1]); s.recv(1)' "$SERVICE_DIR/n4.socket" >/dev/null 2>&1
+	end_of "${HELPERS[-1]}" 10
+	verdict "manager, wrong socket" "$(grep -q "cannot take the service manager's socket: .*ListenSequentialPacket" "$TMP/wrong.log" || cat "$TMP/wrong.log")"
+	HELPERS=()
+}
+
 mkdir -m 777 "$TMP/data"
 service_start n1 'record comment ioprobe' 'max-archive-time 2' 'spare 1' || { not_ok service "$(tail -n 2 "$SERVICE_DIR/n1.log")"; exit; }
 archive_limit
@@ -141,3 +209,5 @@ empty_directories
 damaged_state
 job_table
 unit
+manager
+manager_wrong_socket

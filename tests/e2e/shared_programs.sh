@@ -78,3 +78,22 @@ archive_is second n1 second root "calls('pwrite64', path='$DATA/first') == $WRIT
 
 left=$(links --alive $all $every)
 verdict "after the last one, tracepoints" "${left:+links $left are still attached}"
+
+# A new service knows nothing of the set of one that was killed. When it has, too, lost a recorder of that set, the slot is closed all the
+# same: no process is recorded for nobody while the other recordings of the set go on.
+rm "$DATA/go"
+begin lost
+begin other
+before=$(links --slots "$(recorder other)")
+service_kill n1
+service_start n1 || not_ok "service killed, another one" "$(tail -n 2 "$SERVICE_DIR/n1.log")"
+kill -KILL "$(recorder lost)"
+wait_for_phase n1 lost 'done|empty|failed'
+for ((i = 0; i < 100; i++)); do
+	after=$(links --slots "$(recorder other)")
+	[ "$(wc -w <<<"$after")" != 1 ] || break
+	sleep 0.05
+done
+verdict "service and recorder killed, slots" "$([ "$(wc -w <<<"$before")" -ge 2 ] && [ "$(wc -w <<<"$after")" = 1 ] || echo "open before: $before, after: $after")"
+touch "$DATA/go"
+own_calls other "== $WRITES"

@@ -25,7 +25,8 @@ follow() { limited 90 "$IOPROBE" stream --interval 200ms "$@"; }
 parallel() {
 	local dir recorder lines store top
 	dir=$(fresh parallel)
-	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- mpirun -n 4 "$P/parallel_nc" "$dir/data/f.nc" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream --stream=ldms:"$dir/ldms" --stream-events all --stream-interval 200ms -- \
+		mpirun -n 4 "$P/parallel_nc" "$dir/data/f.nc" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok parallel "no recording: $(said "$dir")"; kill $recorder; return; }
 	follow "$dir/trace" >"$dir/lines" 2>"$dir/lines.err" & lines=$!
 	follow --store="$dir/live.db" "$dir/trace" 2>"$dir/store.err" & store=$!
@@ -34,12 +35,15 @@ parallel() {
 	contract parallel
 	conserved "parallel, lines" "$dir/lines"
 	conserved "parallel, store" "$dir/live.db"
+	conserved "parallel, follower of the recording" "$dir/trace/live.db"
+	verdict "parallel, lines of the connector to LDMS" "$(limited 60 "$PYTHON" "$TESTS/lib/ldms_lines.py" "$dir/ldms" "$dir/trace/live.db" "$dir/trace/summary.json" 2>&1)"
+	verdict "parallel, the follower says nothing" "$(grep -e --stream "$dir/err")"
 	verdict "parallel, ranks are known before the end" "$(sed '/"last":true/,$d' "$dir/lines" | grep -c '"rank":3,"name":"MPI Rank 3"' | grep -qv '^0$' ||
 		grep '"type":"process"' "$dir/lines" | head -n 3)"
 	verdict "parallel, top" "$(for layer in netCDF HDF5 MPI-IO POSIX; do grep -q "^$layer " "$dir/top" || echo "$layer is missing"; done
 		grep -q '^the recording has ended: end; records lost 0' "$dir/top" || tail -n 1 "$dir/top"
 		awk 'length > 80 && !/ended/ { print "wider than 80 columns: " $0; exit }' "$dir/top")"
-	queries "$dir/live.db"
+	queries "$dir/trace/live.db"
 }
 
 # The example queries of the guide.
@@ -65,12 +69,13 @@ intervals() {
 		"$1" 2>/dev/null || echo 0
 }
 
-# The follower of a store is killed at any moment; the next goes on, and nothing is there twice. What is left to do after the end is done then.
+# The follower of a store is killed at any moment; the next goes on, and nothing is there twice. What is left to do after the end is done then. Calls that
+# wait longer than an interval, with and without calls inside, share their time among the intervals.
 killed() {
 	local dir recorder follower i k had
 	dir=$(fresh killed)
 	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- \
-		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do head -c 5000 /dev/zero >>"$0/f"; cat "$0/f" "$0/none" >/dev/null 2>&1; sleep 0.2; done' \
+		sh -c '(sleep 1; echo x) | cat >"$0/late"; (sleep 1; echo x) | sort >"$0/sorted"; for i in 1 2 3 4 5 6 7 8; do head -c 5000 /dev/zero >>"$0/f"; cat "$0/f" "$0/none" >/dev/null 2>&1; sleep 0.2; done' \
 		"$dir/data" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok killed "no recording: $(said "$dir")"; kill $recorder; return; }
 	for i in 1 2 3; do
@@ -89,8 +94,33 @@ killed() {
 	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
 	verdict "killed, messages" "$(cat "$dir/store.err")"
 	conserved "killed, store" "$dir/live.db"
+	follow --names hash --to "ndjson:$dir/hashed" --to "sqlite:$dir/hashed.db" "$dir/trace" 2>"$dir/hashed.err"
+	verdict "killed, names are hidden" "$(cat "$dir/hashed.err"; grep -la sorted "$dir/hashed" "$dir/hashed.db"; grep -q '"path":".*/[0-9a-f]\{16\}"' "$dir/hashed" ||
+		head -n 3 "$dir/hashed")"
+	one_fails "$dir"
 	limited 60 "$IOPROBE" stream --interval 1s --store="$dir/live.db" "$dir/trace" 2>"$dir/other"
 	verdict "killed, another interval" "$(grep -q 'the store has intervals of another length: give the same --interval' "$dir/other" || cat "$dir/other")"
+}
+
+# An output fails, the others are whole: a full disk, a reader on a socket that reads everything.
+one_fails() {
+	local dir=$1 reader status
+	limited 60 "$PYTHON" -c '
+import socket, sys
+listener = socket.socket(socket.AF_UNIX); listener.bind(sys.argv[1]); listener.listen()
+connection = listener.accept()[0]
+with open(sys.argv[2], "wb") as out:
+    while data := connection.recv(65536):
+        out.write(data)' "$dir/socket" "$dir/socket.lines" & reader=$!
+	wait_for_file "$dir/socket"
+	chmod 777 "$dir/socket"
+	follow --to ndjson:/dev/full --to "ndjson:unix:$dir/socket" --to "sqlite:$dir/beside.db" "$dir/trace" 2>"$dir/fails.err"
+	status=$?
+	wait $reader
+	verdict "killed, an output that fails is reported" "$([ $status = 1 ] && grep -q 'No space left' "$dir/fails.err" || echo "status $status: $(cat "$dir/fails.err")")"
+	cp "$dir/socket.lines" "$dir/socket.ndjson"
+	conserved "killed, socket" "$dir/socket.ndjson"
+	conserved "killed, the store beside it" "$dir/beside.db"
 }
 
 # A reader that does not read holds up its follower only.
@@ -130,6 +160,10 @@ bad_input() {
 	refused "no time" 'a time from 100ms to 3600s is expected' stream --interval 1 "$TMP/refused/empty"
 	refused "no store" 'not a database' stream --store="$TMP/refused/text.db" "$TMP/parallel/trace"
 	refused "store of another recording" 'it is the store of another recording' stream --interval 200ms --store="$TMP/killed/live.db" "$TMP/parallel/trace"
+	refused "no such output" 'there is no such output: one of ndjson, sqlite' stream --to kafka "$TMP/parallel/trace"
+	refused "stream to stdout" 'a file is needed' --stream=ndjson -- true
+	refused "no names" 'one of full, mount, hash is expected' stream --names none "$TMP/parallel/trace"
+	refused "watch, no store" 'it is no store of this version' watch "$TMP/refused/text.db"
 	refused "relative store" 'an absolute path is expected' stream --store=x.db "$TMP/parallel/trace"
 }
 
@@ -153,7 +187,9 @@ recorder_killed() {
 watch() {
 	local dir recorder watcher text
 	dir=$(fresh watch)
-	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- sh -c 'for i in 1 2 3; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done' "$dir/data" \
+	mkdir "$dir/prom"
+	chmod 777 "$dir/prom"
+	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream --stream="prometheus:$dir/prom/ioprobe.prom" --stream-interval 200ms -- sh -c 'for i in 1 2 3; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done' "$dir/data" \
 		>"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok watch "no recording: $(said "$dir")"; kill $recorder; return; }
 	"$IOPROBE" watch --interval 200ms "$dir/trace" >"$dir/address" 2>"$dir/watch.err" & watcher=$!
@@ -161,6 +197,30 @@ watch() {
 	wait_for_line "$dir/watch.err" 'the page stays' 30 || not_ok "watch, end" "$(cat "$dir/watch.err")"
 	text=$(limited 30 "$PYTHON" "$TESTS/lib/watch_page.py" "$(head -n 1 "$dir/address")" "$dir/trace/summary.json" 2>&1)
 	verdict watch "$text"
+	if have prometheus && have prometheus-node-exporter; then
+		verdict "watch, Prometheus" "$(limited 60 "$PYTHON" "$TESTS/lib/prometheus.py" "$(head -n 1 "$dir/address")" "$dir/prom/ioprobe.prom" \
+			"$dir/trace/summary.json" "$dir/prom" 2>&1)"
+	else
+		skip "watch, Prometheus" "prometheus and prometheus-node-exporter are not installed"
+	fi
+	if have chromium; then
+		verdict "watch, in a browser" "$(limited 60 "$PYTHON" "$TESTS/lib/browser.py" "$(head -n 1 "$dir/address")" "$dir/trace/live.db" "$dir/browser" 2>&1)"
+	else
+		skip "watch, in a browser" "chromium is not installed"
+	fi
+	kill $watcher
+	wait $watcher 2>/dev/null
+	past "$dir"
+}
+
+# Of the past the page shows the store, also where only that is left.
+past() {
+	local dir=$1 watcher
+	mkdir "$dir/past"
+	cp "$dir/trace/live.db" "$dir/past/live.db"
+	"$IOPROBE" watch "$dir/past" >"$dir/address" 2>"$dir/past.err" & watcher=$!
+	wait_for_line "$dir/past.err" 'the page stays' 30 || not_ok "watch, the past" "$(cat "$dir/past.err")"
+	verdict "watch, the past" "$(limited 30 "$PYTHON" "$TESTS/lib/watch_page.py" "$(head -n 1 "$dir/address")" "$dir/trace/summary.json" 2>&1)"
 	kill $watcher
 	wait $watcher 2>/dev/null
 }

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """bpf_links.py PID...: the ids of the tracepoint links that these processes hold, each once. --programs: of all their programs. --alive ID...:
-those of these links that the kernel still has."""
+those of these links that the kernel still has. --slots PID: the ids of the recordings whose slots are open in the set of programs that this
+process uses (by bpftool)."""
 import ctypes
 import glob
+import json
 import os
+import subprocess
 import sys
 
 SYS_BPF, BPF_LINK_GET_FD_BY_ID = 321, 30
@@ -31,7 +34,23 @@ def is_alive(link_id):
     return fd >= 0
 
 
-if sys.argv[1] == "--alive":
+def bpftool(*words):
+    path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+    return json.loads(subprocess.run(["bpftool", "-j", *words], env={"PATH": path}, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def open_slots(pid):
+    for map_id in ids([pid], "map_id"):
+        if bpftool("map", "show", "id", str(map_id))["name"].endswith(".bss"):
+            sections = bpftool("map", "dump", "id", str(map_id))[0]["formatted"]["value"]
+            variables = [v for section in sections.values() for v in section]
+            return [r["id"] for v in variables for r in v.get("recordings", ()) if r["id"]]
+    sys.exit(f"process {pid} uses no set of programs")
+
+
+if sys.argv[1] == "--slots":
+    print(*open_slots(sys.argv[2]))
+elif sys.argv[1] == "--alive":
     print(*[i for i in map(int, sys.argv[2:]) if is_alive(i)])
 elif sys.argv[1] == "--programs":
     print(*ids(sys.argv[2:], "prog_id"))

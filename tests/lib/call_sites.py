@@ -4,6 +4,7 @@
 # the call outwards, where NAME stands behind an @ in a comment of that line of SOURCE (FUNCTION alone: any line): N calls came from there.
 # COUNT is their sum. A call whose callers were not yet known counts for any chain that begins as its own: how many there are depends on
 # how fast the recorder was. Frames outside of SOURCE, which libraries have, are passed over. Exit status 0, or 1 with what differs.
+# COUNT as N*BYTES: writes of that many bytes are counted instead of calls, where a write is more than one call.
 import json
 import os
 import re
@@ -56,7 +57,8 @@ def main(summary, source, count, *chains):
     with open(summary) as f:
         sites = json.load(f)["call_sites"]
     lines = lines_of(source)
-    rows = [(s["calls"], s["callers"], chain_of(s, os.path.basename(source))) for s in sites["sites"] if s["bytes_written"]]
+    count, _, size = count.partition("*")
+    rows = [(s["bytes_written"] // int(size) if size else s["calls"], s["callers"], chain_of(s, os.path.basename(source))) for s in sites["sites"] if s["bytes_written"]]
     disturbed = {reason: n for reason, n in sites["incomplete"].items() if n}
     faults = list(differences(rows, int(count), [parse_chain(c, lines) for c in chains], disturbed))
     if faults:

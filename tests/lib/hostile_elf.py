@@ -2,7 +2,8 @@
 """hostile_elf.py KIND FILE [BYTES]: writes an ELF file that is meant to break its reader.
 
 strings: a library whose string table has BYTES, all of them a hole; chain: one whose hash chain never ends; small: of 32 bits;
-machine: for another machine; cut: a good file without its second half.
+machine: for another machine; cut: a good file without its second half; slow: a library with so many and so long names that reading
+them takes more than a parser's CPU limit.
 """
 import struct
 import sys
@@ -31,12 +32,30 @@ def library(path, size, dynamic):
         out.truncate(size)
 
 
+def slow(path):
+    names, length = 60000, 8 << 20
+    hash_at, strings = 0x1100, SYMBOLS + 24 * names
+    dynamic = [(DT_STRTAB, strings), (DT_STRSZ, length + 1), (DT_SYMTAB, SYMBOLS), (DT_HASH, hash_at), (DT_NULL, 0)]
+    entries = b''.join(struct.pack('<qQ', tag, value) for tag, value in dynamic)
+    with open(path, 'wb') as out:
+        out.write(header() + segment(1, 5, 0, strings + length + 1) + segment(2, 4, DYNAMIC, len(entries)))
+        out.seek(DYNAMIC)
+        out.write(entries)
+        out.seek(hash_at)
+        out.write(struct.pack('<II', 1, names))
+        out.seek(SYMBOLS)
+        out.write(struct.pack('<IBBHQQ', 0, 0x12, 0, 1, 0x1000, 1) * names)
+        out.write(b'n' * length + b'\0')
+
+
 def main(kind, path, size=64 << 30):
     if kind == 'strings':
         library(path, STRINGS + size, [(DT_STRTAB, STRINGS), (DT_STRSZ, size), (DT_SYMTAB, SYMBOLS), (DT_HASH, SYMBOLS - 0x100)])
     elif kind == 'chain':
         library(path, STRINGS + size, [(DT_STRTAB, STRINGS), (DT_STRSZ, 4096), (DT_SYMTAB, SYMBOLS),
                                        (DT_GNU_HASH, SYMBOLS - 0x100)])
+    elif kind == 'slow':
+        slow(path)
     elif kind == 'small':
         open(path, 'wb').write(header(machine=3, bits=1) + bytes(4096))
     elif kind == 'machine':

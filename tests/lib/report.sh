@@ -10,27 +10,41 @@ check_report() {
 	limited 20 "$PYTHON" "$TESTS/lib/report_check.py" "$TMP/$1/report.json" "${@:2}" 2>&1
 }
 
-# planted CODE CASE FILE [note] -- COMMAND...: the command gets the case, "bad" or "good", and a directory.
+# recorded NAME [OPTION...] -- COMMAND...: records and reports; status 1 after a line of failure.
+recorded() {
+	fresh "$1" >/dev/null
+	record "$@"
+	if [ $STATUS != 0 ]; then
+		not_ok "$1" "status $STATUS: $(said "$TMP/$1")"
+		return 1
+	fi
+	rm -rf "$TMP/$1/data"
+	report_of "$1" && return 0
+	not_ok "$1" "no report: $(cat "$TMP/$1/report.err")"
+	return 1
+}
+
+# planted CODE CASE FILE RANKS [note] -- COMMAND...: the command gets the case, "bad" and a directory. The first finding is CODE, in FILE, on RANKS ("-":
+# not checked), at a line of the program's source that is marked "planted: CASE". note: it may be one of little cost.
 planted() {
-	local code=$1 case=$2 file=$3 note= name reason
-	shift 3
+	local code=$1 case=$2 file=$3 ranks=$4 note= source
+	shift 4
 	[ "$1" = note ] && { note=note; shift; }
 	shift
-	for twin in bad good; do
-		name=$case-$twin
-		fresh "$name" >/dev/null
-		record "$name" -- "$@" "$case" $twin "$TMP/$name/data"
-		if [ $STATUS != 0 ]; then
-			not_ok "$name" "status $STATUS: $(said "$TMP/$name")"
-		elif ! report_of "$name"; then
-			not_ok "$name" "no report: $(cat "$TMP/$name/report.err")"
-		elif [ $twin = bad ]; then
-			reason=$(check_report "$name" found "$code" "$([ "$file" = - ] && echo - || echo "*/data/$file")" $note)
-			verdict "$name" "$reason"
-		else
-			reason=$(check_report "$name" clean "$code")
-			verdict "$name" "$reason"
-		fi
-		rm -rf "$TMP/$name/data"
-	done
+	source=${*: -1}
+	source=$TESTS/planted/${source##*/planted_}.c
+	case $file in -|'*'*) ;; *) file="*/data/$file" ;; esac
+	recorded "$case" --call-sites -- "$@" "$case" bad "$TMP/$case/data" || return
+	verdict "$case" "$(check_report "$case" found "$code" "$file" "$ranks" "$source" "$case" $note)"
+}
+
+# twins NAME [OPTION...] -- COMMAND...: all cases of a program without their mistakes: nothing is high; OPTION is for the report.
+twins() {
+	local name=$1 options=()
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	recorded "$name" -- "$@" all good "$TMP/$name/data" || return
+	report_of "$name" "${options[@]}"
+	verdict "$name" "$(check_report "$name" clean)"
 }

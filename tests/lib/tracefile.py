@@ -258,7 +258,17 @@ def queries(trace):
     def prop(path, name):
         return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
 
-    words = {f.__name__: f for f in (select, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
+    def named(region, under="*"):
+        """Calls on names in a directory: how many, how many of them failed, how many different paths. A path alone, if it is absolute."""
+        found = []
+        for c in select(region):
+            path, directory = c.attributes.get("path"), c.attributes.get("directory")
+            whole = path if directory is None else directory + "/" + path
+            if whole is not None and fnmatch.fnmatchcase(whole, under):
+                found.append((whole, c.failed))
+        return [len(found), sum(f for _, f in found), len({w for w, _ in found})]
+
+    words = {f.__name__: f for f in (named, select, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
                                      groups_with, locations_with, layer_bytes, operations, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms),

@@ -20,7 +20,7 @@ static void fill(bool bad, const char *dir)
 	CHECK(file >= 0 && data);
 	H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
 	H5Pset_fill_time(create, bad ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER);
-	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);    /* planted: fill */
 	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
 	H5Dclose(set);
 	H5Pclose(create);
@@ -48,7 +48,7 @@ static void chunks(bool bad, const char *dir)
 	for (hsize_t i = 0; i < 24; i++) {
 		start[0] = i;
 		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, row, NULL);
-		CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) >= 0);
+		CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) >= 0);  /* planted: chunks */
 	}
 	H5Dclose(set);
 	H5Pclose(create);
@@ -75,7 +75,7 @@ static void strided(bool bad, const char *dir)
 	for (hsize_t i = 0; i < 10; i++) {
 		start[bad] = 2 * i;
 		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, bad ? column : rows, NULL);
-		CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, plist, data) >= 0);
+		CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, plist, data) >= 0);       /* planted: strided */
 	}
 	H5Dclose(set);
 	H5Pclose(plist);
@@ -86,9 +86,61 @@ static void strided(bool bad, const char *dir)
 	free(data);
 }
 
+/* Data that the library packs: the time is the library's. */
+static void compressed(bool bad, const char *dir)
+{
+	hsize_t dims[2] = { 512, 1024 }, chunk[2] = { 512, 1024 };
+	hid_t file = H5Fcreate(in(dir, "packed.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
+	hid_t create = H5Pcreate(H5P_DATASET_CREATE);
+	double *data = calloc(512 * 1024, sizeof(*data));
+
+	CHECK(file >= 0 && data);
+	for (int i = 0; i < 512 * 1024; i++)
+		data[i] = i % 1000;
+	if (bad) {
+		H5Pset_chunk(create, 2, chunk);
+		H5Pset_deflate(create, 6);
+	}
+	for (int i = 0; i < 2; i++) {
+		hid_t set = H5Dcreate2(file, i ? "second" : "first", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+
+		CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);  /* planted: compressed */
+		CHECK(H5Dclose(set) >= 0);
+	}
+	H5Pclose(create);
+	H5Sclose(space);
+	CHECK(H5Fclose(file) >= 0);
+	free(data);
+}
+
+/* The library's own records go to the file one by one, since each is flushed; or at the end. */
+static void attributes(bool bad, const char *dir)
+{
+	hid_t file = H5Fcreate(in(dir, "attributes.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate(H5S_SCALAR);
+	char name[32];
+
+	CHECK(file >= 0);
+	for (int i = 0; i < 800; i++) {
+		hid_t group, attribute;
+
+		snprintf(name, sizeof(name), "group%d", i);
+		group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+		attribute = H5Acreate2(group, "units", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT);
+		CHECK(group >= 0 && H5Awrite(attribute, H5T_NATIVE_INT, &i) >= 0);
+		H5Aclose(attribute);
+		H5Gclose(group);
+		if (bad)
+			CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);    /* planted: attributes */
+	}
+	H5Sclose(space);
+	CHECK(H5Fclose(file) >= 0);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct planted cases[] = { { "fill", fill }, { "chunks", chunks }, { "strided", strided } };
+	static const struct planted cases[] = {
+		{ "fill", fill }, { "chunks", chunks }, { "strided", strided }, { "compressed", compressed }, { "attributes", attributes },
+	};
 
 	return run_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));
 }

@@ -26,9 +26,28 @@ static void independent_writes(bool bad, const char *dir)
 	for (int i = 0; i < n; i++) {
 		MPI_Offset at = ((MPI_Offset)i * size + rank) * bytes;
 
-		CHECK(!(bad ? MPI_File_write_at : MPI_File_write_at_all)(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+		if (bad)
+			CHECK(!MPI_File_write_at(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));    /* planted: independent_writes */
+		else
+			CHECK(!MPI_File_write_at_all(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
 	}
 	MPI_File_close(&f);
+}
+
+/* A file of so many MiB that nobody wrote: the first read of each page has its price. */
+static int make_holes(const char *dir, const char *name, int mib)
+{
+	int fd;
+
+	if (!rank) {
+		fd = open(in(dir, name), O_WRONLY | O_CREAT, 0644);
+		CHECK(fd >= 0 && !ftruncate(fd, (off_t)mib * MIB));
+		close(fd);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	fd = open(in(dir, name), O_RDONLY);
+	CHECK(fd >= 0);
+	return fd;
 }
 
 static void make_shared(const char *dir, const char *name, int mib)
@@ -54,7 +73,10 @@ static void independent_reads(bool bad, const char *dir)
 	for (int i = 0; i < n; i++) {
 		MPI_Offset at = ((MPI_Offset)i * size + rank) * bytes;
 
-		CHECK(!(bad ? MPI_File_read_at : MPI_File_read_at_all)(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+		if (bad)
+			CHECK(!MPI_File_read_at(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: independent_reads */
+		else
+			CHECK(!MPI_File_read_at_all(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
 	}
 	MPI_File_close(&f);
 }
@@ -66,20 +88,17 @@ static void unequal(bool bad, const char *dir)
 
 	CHECK(fd >= 0);
 	for (int i = 0; i < n; i++)
-		CHECK(pwrite(fd, block, MIB, ((off_t)rank * 128 + i) * MIB) == MIB);
+		CHECK(pwrite(fd, block, MIB, ((off_t)rank * 128 + i) * MIB) == MIB);    /* planted: unequal */
 	close(fd);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void unequal_reads(bool bad, const char *dir)
 {
-	int fd, n = bad ? (rank == 1 ? 100 : 10) : 32;
+	int fd = make_holes(dir, "shared.dat", 1024), n = bad ? (rank == 1 ? 250 : 50) : 100;
 
-	make_shared(dir, "shared.dat", 128);
-	fd = open(in(dir, "shared.dat"), O_RDONLY);
-	CHECK(fd >= 0);
 	for (int i = 0; i < n; i++)
-		CHECK(pread(fd, block, MIB, (off_t)(bad && rank == 1 ? i : rank * 32 + i) * MIB) == MIB);
+		CHECK(pread(fd, block, MIB, ((off_t)rank * 256 + i) * MIB) == MIB); /* planted: unequal_reads */
 	close(fd);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -97,7 +116,7 @@ static void serial(bool bad, const char *dir)
 		if (bad)
 			MPI_Gather(block, 4 * MIB, MPI_BYTE, all, 4 * MIB, MPI_BYTE, 0, MPI_COMM_WORLD);
 		if (bad && !rank)
-			CHECK(pwrite(fd, all, (size_t)size * 4 * MIB, (off_t)i * size * 4 * MIB) == (ssize_t)size * 4 * MIB);
+			CHECK(pwrite(fd, all, (size_t)size * 4 * MIB, (off_t)i * size * 4 * MIB) == (ssize_t)size * 4 * MIB); /* planted: serial */
 		if (!bad)
 			CHECK(pwrite(fd, block, 4 * MIB, ((off_t)i * size + rank) * 4 * MIB) == 4 * MIB);
 	}
@@ -108,14 +127,11 @@ static void serial(bool bad, const char *dir)
 /* All read all of it, or one reads and sends it. */
 static void read_by_all(bool bad, const char *dir)
 {
-	int fd;
+	int fd = make_holes(dir, "table.dat", 256);
 
-	make_shared(dir, "table.dat", 32);
-	fd = open(in(dir, "table.dat"), O_RDONLY);
-	CHECK(fd >= 0);
-	for (int i = 0; i < 32; i++) {
+	for (int i = 0; i < 256; i++) {
 		if (bad || !rank)
-			CHECK(pread(fd, block, MIB, (off_t)i * MIB) == MIB);
+			CHECK(pread(fd, block, MIB, (off_t)i * MIB) == MIB);    /* planted: read_by_all */
 		if (!bad)
 			MPI_Bcast(block, MIB, MPI_BYTE, 0, MPI_COMM_WORLD);
 	}
@@ -140,24 +156,96 @@ static void rmw(bool bad, const char *dir)
 	MPI_Type_commit(&every_second);
 	for (int i = 0; i < 4; i++) {
 		MPI_File_set_view(f, ((MPI_Offset)i * size + rank) * 4 * MIB, MPI_BYTE, every_second, "native", MPI_INFO_NULL);
-		CHECK(!MPI_File_write_at(f, 0, block, 512 * 4 * KIB, MPI_BYTE, MPI_STATUS_IGNORE));
+		CHECK(!MPI_File_write_at(f, 0, block, 512 * 4 * KIB, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: rmw */
 	}
 	MPI_Type_free(&every_second);
 	MPI_File_close(&f);
+}
+
+/* Rank 1 computes longer before each collective write, or all compute as long. */
+static void late(bool bad, const char *dir)
+{
+	MPI_File f = open_shared(dir, "shared.dat", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+
+	for (int i = 0; i < 6; i++) {
+		MPI_Offset at = ((MPI_Offset)i * size + rank) * 64 * KIB;
+
+		if (rank == 1 || !bad)
+			usleep(30000);
+		CHECK(!MPI_File_write_at_all(f, at, block, 64 * KIB, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: late */
+	}
+	MPI_File_close(&f);
+}
+
+/* Little data by collective calls goes through one process; or each rank writes its own. */
+static void one_writer(bool bad, const char *dir)
+{
+	MPI_File f = open_shared(dir, "shared.dat", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+	int n = bad ? 1000 : 4, bytes = bad ? 4 * KIB : MIB;
+
+	for (int i = 0; i < n; i++) {
+		MPI_Offset at = ((MPI_Offset)i * size + rank) * bytes;
+
+		if (bad)
+			CHECK(!MPI_File_write_at_all(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));        /* planted: one_writer */
+		else
+			CHECK(!MPI_File_write_at(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+	}
+	MPI_File_close(&f);
+}
+
+/* Collective writes of scattered blocks, which the library does not join because a hint forbids it; or it may. */
+static void degraded(bool bad, const char *dir)
+{
+	MPI_Datatype scattered;
+	MPI_Info info;
+	MPI_File f;
+
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "romio_cb_write", bad ? "disable" : "enable");
+	MPI_Info_set(info, "romio_ds_write", "disable");
+	CHECK(!MPI_File_open(MPI_COMM_WORLD, in(dir, "shared.dat"), MPI_MODE_CREATE | MPI_MODE_WRONLY, info, &f));
+	MPI_Type_vector(1024, 1 * KIB, size * KIB, MPI_BYTE, &scattered);
+	MPI_Type_commit(&scattered);
+	for (int i = 0; i < 8; i++) {
+		MPI_File_set_view(f, (MPI_Offset)i * size * MIB + rank * KIB, MPI_BYTE, scattered, "native", info);
+		CHECK(!MPI_File_write_at_all(f, 0, block, MIB, MPI_BYTE, MPI_STATUS_IGNORE));   /* planted: degraded */
+	}
+	MPI_Type_free(&scattered);
+	MPI_Info_free(&info);
+	MPI_File_close(&f);
+}
+
+/* In one job: the ranks of several launches would be told apart by their launch only. */
+static void run_all_cases(const struct planted *cases, size_t n, bool bad, const char *dir)
+{
+	for (size_t i = 0; i < n; i++) {
+		char own[4096];
+
+		snprintf(own, sizeof(own), "%s/%s", dir, cases[i].name);
+		CHECK(rank || !mkdir(own, 0755));
+		MPI_Barrier(MPI_COMM_WORLD);
+		cases[i].run(bad, own);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
 }
 
 int main(int argc, char **argv)
 {
 	static const struct planted cases[] = {
 		{ "independent_writes", independent_writes }, { "independent_reads", independent_reads }, { "unequal", unequal },
-		{ "unequal_reads", unequal_reads }, { "serial", serial }, { "read_by_all", read_by_all }, { "rmw", rmw },
+		{ "unequal_reads", unequal_reads }, { "serial", serial }, { "read_by_all", read_by_all }, { "rmw", rmw }, { "late", late },
+		{ "one_writer", one_writer }, { "degraded", degraded },
 	};
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	memset(block, 1, sizeof(block));
-	run_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));
+	if (argc == 4 && !strcmp(argv[1], "all"))
+		run_all_cases(cases, sizeof(cases) / sizeof(*cases), !strcmp(argv[2], "bad"), argv[3]);
+	else
+		run_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));
 	MPI_Finalize();
 	return 0;
 }

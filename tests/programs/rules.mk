@@ -7,7 +7,7 @@ P := build/programs
 MPICC_MPICH := $(shell command -v mpicc.mpich)
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief evil storm forked_streams
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
-C_PROGRAMS += locks aio numbered numbered_calls many_threads names mapper last_threads
+C_PROGRAMS += lookups locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += fd_tables rotation
 C_PROGRAMS += libaio uring sockets device faults
 C_PROGRAMS += coroutines coroutines_bare cancel_points strings compat
@@ -47,7 +47,7 @@ HDF5_LIBS = $(shell $(HDF5_PC) $(PKG_CONFIG) --libs $$pc)
 MPICC ?= $(firstword $(shell command -v mpicc || ls /usr/lib64/openmpi/bin/mpicc 2>/dev/null) mpicc)
 MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpif90 2>/dev/null) mpif90)
 
-PROGRAMS += $(addprefix $(P)/,call_sites call_sites_nopie call_sites_static call_sites_bare call_sites_cxx libsites_first.so libsites_second.so)
+PROGRAMS += $(addprefix $(P)/,call_sites call_sites_nopie call_sites_static call_sites_bare call_sites_cxx libsites_first.so libsites_second.so random_chains stack_witness)
 PROGRAMS += $(if $(shell command -v gfortran),$(P)/call_sites_fortran)
 
 .PHONY: programs
@@ -116,6 +116,17 @@ $(P)/call_sites_fortran: tests/programs/call_sites.f90
 	$(say) FC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)gfortran -O2 -g -fno-optimize-sibling-calls -J $(@D) -o $@ $<
+
+# Stripped: its places are offsets then.
+$(P)/random_chains: tests/programs/random_chains.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SITES_CFLAGS) -g0 -s -o $@ $<
+
+$(P)/stack_witness: tests/programs/stack_witness.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< -ldw
 
 $(P)/libsites_first.so $(P)/libsites_second.so: $(P)/libsites_%.so: tests/programs/call_sites_library.c
 	$(say) CC $@

@@ -119,7 +119,7 @@ static void answers(void **state)
 	assert_int_equal(code_parser_symbols(&parser, fd, offsets, &payload, &len, &reason), 0);
 	assert_int_equal(strlen(payload), len);
 	assert_non_null(strstr(payload, "frame\tanswers\t"));
-	assert_non_null(strstr(payload, "at\t8\t1\n"));
+	assert_non_null(strstr(payload, "at\t8\t1\t"));
 	free(payload);
 	assert_int_equal(code_parser_rule(&parser, fd, "8", &payload, &len, &reason), 0);
 	assert_int_equal(len, sizeof(struct iop_site_rule));

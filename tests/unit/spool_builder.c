@@ -385,7 +385,7 @@ static void begin(FILE *out, const struct model *model, const struct model_event
 	if (e->u.begin.offset != OFFSET_UNKNOWN)
 		fprintf(out, " at %llu", (unsigned long long)e->u.begin.offset);
 	if (e->u.begin.variable)
-		fprintf(out, " '%s'", model->variables.v[e->u.begin.variable - 1]);
+		fprintf(out, " '%s'", model->names.v[e->u.begin.variable - 1]);
 	fprintf(out, " #%llu", (unsigned long long)e->u.begin.matching_id);
 }
 

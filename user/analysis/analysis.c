@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Views on the facts that detectors share, and the run of all detectors.
+ * Views of the facts that several detectors use, and the run of all detectors.
  */
 #include "analysis/analysis.h"
 
@@ -47,8 +47,9 @@ static void sum_io(struct io_stat *to, const struct io_stat *s)
 	ADD(calls); ADD(ns);
 	ADD(reads_in_write); ADD(reads_in_write_bytes); ADD(reads_in_write_ns);
 	ADD(writes_in_create); ADD(writes_in_create_bytes); ADD(writes_in_create_ns);
-	ADD(reads_in_define); ADD(reads_in_define_bytes); ADD(writes_in_define); ADD(writes_in_define_bytes); ADD(define_data_ns);
-	ADD(meta_writes); ADD(meta_writes_ns); ADD(meta_reads); ADD(meta_reads_ns); ADD(syncs_after_write); ADD(collectives);
+	ADD(relocations); ADD(relocated_read); ADD(relocated_written); ADD(relocation_ns);
+	ADD(meta_writes); ADD(meta_writes_ns); ADD(meta_reads); ADD(meta_reads_ns); ADD(syncs_after_write); ADD(collectives); ADD(created); ADD(filled_again);
+	ADD(degraded); ADD(degraded_bytes); ADD(degraded_ns);
 #undef ADD
 }
 
@@ -131,8 +132,8 @@ uint64_t location_wall_ns(const struct analysis *a, uint32_t location)
 	const struct trace_group *g = group_of(a, location);
 	uint64_t first = UINT64_MAX, last = 0;
 
-	if (g && g->begin_ns != TRACE_UNKNOWN && g->end_ns != TRACE_UNKNOWN && g->end_ns > g->begin_ns)
-		return g->end_ns - g->begin_ns;
+	if (g && g->wall_ns)
+		return g->wall_ns;
 	for (size_t i = 0; g && i < a->trace->locations.n; i++) {
 		const struct location_stat *s = &a->facts->locations[i];
 
@@ -171,11 +172,31 @@ static void find_worst(struct analysis *a)
 	a->worst_wall_ns = a->worst == TRACE_NONE ? 0 : location_wall_ns(a, a->worst);
 }
 
+/* A line of the C library, where its debug information is installed: no line that a reader can change. */
+static bool is_libc(const struct trace_site *s)
+{
+	return s && s->file && (strstr(s->file, "../sysdeps/") == s->file || !strncmp(s->file, "./", 2));
+}
+
+/* The innermost caller that is not the C library's, or the innermost one. */
+static uint32_t own_context(const struct trace *t, uint32_t context)
+{
+	uint32_t at = context;
+
+	for (unsigned depth = 0; depth < 64 && at < t->contexts.n; depth++, at = t->contexts.v[at].parent) {
+		uint32_t site = t->contexts.v[at].site;
+
+		if (site < t->sites.n && t->sites.v[site].line && !is_libc(&t->sites.v[site]))
+			return at;
+	}
+	return context;
+}
+
 const struct trace_site *site_source(const struct trace *t, uint32_t site)
 {
 	if (site != TRACE_NONE && site & TRACE_SITE_CONTEXT)
-		site = t->contexts.v[site & ~TRACE_SITE_CONTEXT].site;
-	return site < t->sites.n ? &t->sites.v[site] : NULL;
+		site = t->contexts.v[own_context(t, site & ~TRACE_SITE_CONTEXT)].site;
+	return site < t->sites.n && !is_libc(&t->sites.v[site]) ? &t->sites.v[site] : NULL;
 }
 
 void site_text(const struct trace *t, uint32_t site, char *text, size_t len)
@@ -185,7 +206,7 @@ void site_text(const struct trace *t, uint32_t site, char *text, size_t len)
 
 	text[0] = 0;
 	if (site != TRACE_NONE && site & TRACE_SITE_CONTEXT) {
-		const struct trace_context *c = &t->contexts.v[site & ~TRACE_SITE_CONTEXT];
+		const struct trace_context *c = &t->contexts.v[own_context(t, site & ~TRACE_SITE_CONTEXT)];
 
 		function = c->region < t->regions.n ? t->regions.v[c->region].name : NULL;
 	}
@@ -223,7 +244,7 @@ unsigned analysis_facts(const struct analysis *a)
 	return have;
 }
 
-/* A program without MPI-IO or ranks has no such problem; without offsets nobody can tell. */
+/* A program without MPI-IO or ranks cannot have this problem; without offsets it cannot be determined. */
 static bool is_question(unsigned missing)
 {
 	return !(missing & (NEED_MPIIO | NEED_RANKS | NEED_UPPER | NEED_STRIPES));

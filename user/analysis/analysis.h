@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From facts to findings: what is wrong, what it costs on the rank that pays most, and what a change may save.
+ * From facts to findings: problems, their cost on the rank with the highest cost, and the possible saving of a change.
  */
 #ifndef IOPROBE_ANALYSIS_ANALYSIS_H
 #define IOPROBE_ANALYSIS_ANALYSIS_H
@@ -12,9 +12,9 @@
 enum severity { SEVERITY_NOTE, SEVERITY_WARN, SEVERITY_HIGH };
 const char *severity_name(enum severity severity);
 
-/* Facts that a detector needs; without them it cannot tell. */
+/* Facts that a detector needs to decide. */
 enum need { NEED_OFFSETS = 1, NEED_ERRORS = 2, NEED_SYSTEM = 4, NEED_MPIIO = 8, NEED_RANKS = 16, NEED_BLOCKS = 32, NEED_UPPER = 64, NEED_STRIPES = 128,
-	    NEED_COMPUTE = 256, NEED_MEMORY = 512, NEED_HINTS = 1024, NEED_LOCKS = 2048 };
+	    NEED_COMPUTE = 256, NEED_MEMORY = 512, NEED_HINTS = 1024, NEED_LOCKS = 2048, NEED_CHUNKS = 4096 };
 
 #define FINDING_FILES 3
 #define FINDING_CALLS 3
@@ -25,15 +25,15 @@ struct detector;
 
 struct finding_file { uint32_t file; uint64_t n, bytes, ns; };
 struct finding_call { uint32_t region, site; uint64_t n, ns; };
-struct saving { bool known; uint64_t low_ns, high_ns; const char *basis; };   /* not known: high_ns is the cost, a ceiling */
+struct saving { bool known; uint64_t low_ns, high_ns; const char *basis; };   /* not known: high_ns is the cost, an upper bound */
 
 struct finding {
 	const struct detector *detector;
 	enum severity severity;
-	bool inferred;                  /* not measured: the archive does not show the cause itself */
+	bool inferred;                  /* not measured: the cause itself is not visible in the archive */
 	const struct finding *cause;    /* another finding explains this one */
 	uint64_t n, bytes, cost_ns, begin_ns, end_ns;
-	uint32_t location;              /* that pays most */
+	uint32_t location;              /* with the highest cost */
 	uint32_t nlocations, *locations;
 	size_t nfiles;
 	struct finding_file files[FINDING_FILES];
@@ -43,11 +43,14 @@ struct finding {
 	char evidence[512];
 };
 
-/* One unit: what it finds, what it needs, and what to say. explains: codes of findings on the same files that it is the cause of. */
+/* A detector: what it finds, which facts it needs, and the texts of its finding. explains: codes of findings on the same files of
+ * which it is the cause. */
 struct detector {
 	const char *code, *title, *on, *when, *why, *topic, *explains, *test;
 	unsigned needs, classes;        /* classes: of the calls that are named as its sites */
 	bool always_explains;           /* also where it costs less than its effect */
+	bool names_payers;              /* not all that have some of it */
+	bool info, fine;                /* says what kind of I/O it is, no mistake: never more than a note; fine: nothing to change */
 	void (*detect)(struct analysis *a, const struct detector *d);
 };
 extern const struct detector *const detectors[];
@@ -60,7 +63,7 @@ struct file_layer {
 	enum trace_layer layer;
 	struct io_stat *const *v;
 	size_t n;
-	struct io_stat sum;             /* counts; its key, hash handle and extents are not set */
+	struct io_stat sum;             /* sums; key, hash handle and extents are not set */
 };
 
 struct analysis {
@@ -68,30 +71,30 @@ struct analysis {
 	struct trace *trace;
 	struct thresholds thresholds;
 	TRACE_ARRAY(struct file_layer, files);  /* by file, then layer */
-	TRACE_ARRAY(struct finding *, findings); /* worst first */
+	TRACE_ARRAY(struct finding *, findings); /* in order of severity */
 	TRACE_ARRAY(const struct detector *, cannot_tell);
 	struct cost_model models[FS_KINDS][DIRS];
 	uint64_t data_bytes[LAYERS][DIRS];      /* on data files */
-	uint32_t worst;                         /* location with most I/O time, TRACE_NONE */
+	uint32_t worst;                         /* location with the most I/O time, TRACE_NONE */
 	uint64_t worst_wall_ns;
 	bool failed;                            /* out of memory */
 };
 
 int analysis_run(struct analysis *a, struct facts *facts, char *err, size_t err_len);
 void analysis_free(struct analysis *a);
-unsigned analysis_facts(const struct analysis *a);     /* bits of enum need that the archive has */
+unsigned analysis_facts(const struct analysis *a);     /* bits of enum need that the archive contains */
 
-/* The wall time of a location's process: as recorded, or the span of its events. */
+/* Returns the wall time of a location's process: as recorded, or the span of its events. */
 uint64_t location_wall_ns(const struct analysis *a, uint32_t location);
-bool location_counts(const struct analysis *a, uint32_t location);      /* of a rank, or no location is */
+bool location_counts(const struct analysis *a, uint32_t location);      /* it belongs to a rank, or there are no ranks */
 /* "rank 2", "rank 2/Thread 3" or the process' name. */
 void location_name(const struct analysis *a, uint32_t location, char *name, size_t len);
 int64_t location_rank(const struct analysis *a, uint32_t location);
-/* "0-3,7" of the findings' ranks, or processes. */
+/* Formats the findings' ranks as "0-3,7", or processes. */
 void finding_ranks(const struct analysis *a, const struct finding *f, char *text, size_t len);
-/* The source of a call site, NULL if there is none. */
+/* Returns the source of a call site, NULL if unknown. */
 const struct trace_site *site_source(const struct trace *trace, uint32_t site);
-/* "file.c:12 in function", "" if there is none. */
+/* Formats "file.c:12 in function", "" if unknown. */
 void site_text(const struct trace *trace, uint32_t site, char *text, size_t len);
 const char *file_name(const struct analysis *a, uint32_t file);
 const struct file_layer *file_layer_find(const struct analysis *a, uint32_t file, enum trace_layer layer);
@@ -103,11 +106,14 @@ struct evidence { uint64_t n, bytes, ns, begin_ns, end_ns; struct saving saving;
 struct builder;
 struct builder *builder_new(struct analysis *a, const struct detector *d);
 void builder_add(struct builder *b, uint32_t file, uint32_t location, const struct evidence *e);
+/* A call that the evidence is of, named as a site; without any: all calls of the detector's classes on the files. */
+void builder_add_call(struct builder *b, const struct call_stat *c);
 /* Makes the finding and frees the builder; NULL if nothing was added. */
 struct finding *builder_finish(struct builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void builder_drop(struct builder *b);
 
-/* Each data file of a layer that fits: evidence of each location, if fires says so of their sum. Returns the builder, or NULL. */
+/* Applies a rule to each data file of matching layers: if fires accepts the sum, evidence is added for each location. Returns the
+ * builder, or NULL. */
 struct file_rule {
 	enum trace_layer layer;
 	bool (*fires)(const struct analysis *a, const struct file_layer *f);
@@ -115,14 +121,14 @@ struct file_rule {
 };
 struct builder *detect_files(struct analysis *a, const struct detector *d, const struct file_rule *rule);
 
-/* The time of n recorded calls of a layer that the recorder itself took: from, at least and at most. */
+/* Time that the recorder itself took for n recorded calls of a layer: lower and upper bound. */
 uint64_t probe_cost_low(const struct analysis *a, enum trace_layer layer, uint64_t n);
 uint64_t probe_cost_high(const struct analysis *a, enum trace_layer layer, uint64_t n);
-/* All of it can go, less the recorder's own. */
+/* The calls are removed completely; the recorder's own time is subtracted. */
 struct saving saving_remove(const struct analysis *a, enum trace_layer layer, uint64_t n, uint64_t ns, const char *basis);
 /* The bytes stay, in requests of 4 MiB. */
 struct saving saving_larger(const struct analysis *a, uint32_t file, int dir, uint64_t n, uint64_t bytes, uint64_t ns);
-/* Nothing, up to this. */
+/* Between nothing and this time. */
 struct saving saving_at_most(uint64_t ns, const char *basis);
 
 #endif

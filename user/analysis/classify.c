@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Names of functions and files. Events say most of what a call does; these tables have what no event says.
+ * Classifies functions and files by name, for what their events do not show.
  */
 #include "analysis/classify.h"
 
@@ -24,7 +24,7 @@ const char *file_class_name(enum file_class class)
 	return names[class];
 }
 
-/* Patterns of fnmatch(3); the first that fits. */
+/* Patterns of fnmatch(3); the first match decides. */
 static const struct { const char *pattern; enum call_class class; } functions[] = {
 	{ "nc_enddef", CLASS_DEFINE }, { "nc__enddef", CLASS_DEFINE }, { "ncmpi_enddef", CLASS_DEFINE }, { "ncmpi__enddef", CLASS_DEFINE },
 	{ "nc_redef", CLASS_REDEFINE }, { "ncmpi_redef", CLASS_REDEFINE },

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a function does, by its name, and what a file is for, by its path.
+ * Purpose of a function, by its name, and of a file, by its path.
  */
 #ifndef IOPROBE_ANALYSIS_CLASSIFY_H
 #define IOPROBE_ANALYSIS_CLASSIFY_H
 
 #include "analysis/facts.h"
 
-/* CLASS_NONE where the name does not say it. */
+/* Returns CLASS_NONE if the name is not in the table. */
 enum call_class classify_function(const char *name, enum trace_layer layer);
 enum file_class classify_file(const struct trace_file *file);
-/* A function that looks for a file by name (open, stat, access). */
+/* Returns whether a function looks up a file by name (open, stat, access). */
 bool looks_up_name(const char *name);
-/* Creates a file, or lays out its space. */
+/* Returns whether a function creates a file, or lays out its space. */
 bool creates_space(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * State of one thread that reads events: the call stack of the location at hand, and what it has gathered of all its locations. Shared by
- * nest.c (the stack), patterns.c (operations on files) and collect.c (life).
+ * State of one thread that reads events: the call stack of the current location, and the results of all its locations. Shared by
+ * nest.c (the stack), patterns.c (operations on files) and collect.c (lifetime).
  */
 #ifndef IOPROBE_ANALYSIS_COLLECT_H
 #define IOPROBE_ANALYSIS_COLLECT_H
@@ -12,11 +12,11 @@
 #include "trace/read.h"
 
 #define MAX_DEPTH 256
-#define MAX_IO_STATS 400000     /* of all threads: files beyond these are one entry, "other files" */
+#define MAX_IO_STATS 400000     /* over all threads: further files are combined in one entry, "other files" */
 #define MAX_CALL_STATS 1500000
 #define MAX_INSTANCES 2000000
 
-/* Many data calls below one call, as long as they have one size and one stride. */
+/* Data calls below one call, as long as they have the same size and stride. */
 struct run { uint64_t n, size, same_size, last, stride, same_stride; };
 
 struct frame {
@@ -24,10 +24,10 @@ struct frame {
 	uint32_t region, site, handle, file, comm;
 	enum trace_layer layer;
 	enum call_class event;          /* what its events say, CLASS_NONE */
-	bool io, outer, in_init, collective, non_blocking, positioned, replayed;
+	bool io, outer, in_init, collective, non_blocking, positioned, replayed, failed, creates;
 	enum trace_op_kind kind;
 	uint32_t ops;
-	uint64_t op_id, asked, moved, offset, unknown;
+	uint64_t op_id, op_bytes, asked, moved, assumed, offset, unknown;       /* assumed: asked, with a result that nobody asked for */
 	uint64_t below_n[DIRS], below_bytes[DIRS], below_ns, data_ns;
 	struct run run;
 };
@@ -44,7 +44,7 @@ struct collector {
 	struct frame stack[MAX_DEPTH];
 	unsigned depth, skipped;        /* skipped: frames deeper than the stack */
 	struct position *positions;     /* by handle */
-	struct io_stat *io;             /* hashes of the location at hand, and of all before it */
+	struct io_stat *io;             /* hash tables of the current location, and of all before it */
 	struct call_stat *calls;
 	TRACE_ARRAY(struct instance, instances);
 	struct size_times (*sizes)[DIRS][SIZE_BINS];
@@ -57,12 +57,14 @@ struct collector {
 extern const struct trace_visitor collect_visitor;
 
 struct collector *collector_new(struct facts *facts, struct shared_counts *shared, _Atomic uint32_t *handle_user);
-void collector_free(struct collector *collector);       /* the hashes' elements are the facts' */
+void collector_free(struct collector *collector);       /* the elements of the hash tables belong to the facts */
 
 struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer layer);
 
-/* patterns.c: a data operation of a frame that ends. */
+/* patterns.c: handles a data operation at the end of its frame. */
 void collect_operation(struct collector *c, struct frame *f, uint64_t ns);
+/* An outermost call that ends definitions or closes a file. */
+void collect_relocation(struct collector *c, const struct frame *f);
 /* Where an operation without an offset begins, from the position that its handle has. */
 void collect_position(struct collector *c, struct frame *f);
 void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Theil-Sen over the median times of the size classes: single slow requests (write-back, a busy machine) do not move it.
+ * Theil-Sen estimator over the median times of the size classes: insensitive to single slow requests (write-back, a busy machine).
  */
 #include "analysis/cost_model.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a request of some size costs in this trace: latency and bandwidth, fitted to the requests that it has.
+ * Cost of a request by size in this trace: latency and bandwidth, fitted to its requests.
  */
 #ifndef IOPROBE_ANALYSIS_COST_MODEL_H
 #define IOPROBE_ANALYSIS_COST_MODEL_H
@@ -11,7 +11,8 @@ struct cost_model { bool known; double latency_ns, ns_per_byte; };
 
 void size_times_add(struct size_times *times, uint64_t bytes, uint64_t ns);
 
-/* The model of a file system and direction. Not known where there are fewer than 30 requests, or their sizes span less than a factor 16. */
+/* Returns the model of a file system and direction. Unknown if there are fewer than 30 requests, or their sizes span less than a
+ * factor of 16. */
 struct cost_model cost_model_fit(const struct facts *facts, unsigned fs, int dir);
 
 #endif

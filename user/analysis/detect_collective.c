@@ -1,73 +1,86 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Instances of collective data calls: who arrives when, and who makes the system calls.
+ * Collective data calls: arrival times of the ranks, and the ranks that make the system calls.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/detectors.h"
+#include "analysis/instances.h"
 #include "analysis/words.h"
 
 #define SMALL_COLLECTIVE_BYTES 65536    /* of each rank; exchanging so little costs more than writing it */
 
-struct instance_sum { uint64_t n, members, asked, workers, system_n, system_bytes, last_enter, last_leave, first_enter, longest_system; };
+/* ---- waiting for the last ---- */
 
-/* The instance that begins at index i; returns the index behind it. */
-static size_t instance_sum(const struct facts *f, size_t i, struct instance_sum *s)
+/* Who is still in the call before this one is late because of that call, not of its own work. */
+static uint64_t wait_in(const struct instance *x, const struct instance_sum *s, uint64_t before)
 {
-	const struct instance *v = f->instances.v;
-	size_t j;
+	uint64_t until = s->last_enter < x->leave_ns ? s->last_enter : x->leave_ns, from = x->enter_ns > before ? x->enter_ns : before;
 
-	*s = (struct instance_sum){ .first_enter = UINT64_MAX };
-	for (j = i; j < f->instances.n && v[j].file == v[i].file && v[j].ordinal == v[i].ordinal; j++) {
-		s->members++;
-		s->asked += v[j].asked;
-		s->workers += v[j].system_bytes > 0;
-		s->system_n += v[j].system_n;
-		s->system_bytes += v[j].system_bytes;
-		s->last_enter = v[j].enter_ns > s->last_enter ? v[j].enter_ns : s->last_enter;
-		s->first_enter = v[j].enter_ns < s->first_enter ? v[j].enter_ns : s->first_enter;
-		s->last_leave = v[j].leave_ns > s->last_leave ? v[j].leave_ns : s->last_leave;
-		s->longest_system = v[j].system_ns > s->longest_system ? v[j].system_ns : s->longest_system;
-	}
-	return j;
+	return until > from ? until - from : 0;
 }
 
-/* ---- waiting for the last ---- */
+/* The rank that is last most often, of all counts in late. */
+static uint32_t latest(const struct analysis *a, const uint32_t *late, uint64_t *calls)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < a->trace->locations.n; i++)
+		most = late[i] > late[most] ? i : most;
+	*calls = late[most];
+	return most;
+}
 
 static void detect_wait(struct analysis *a, const struct detector *d)
 {
-	struct builder *b = builder_new(a, d);
+	uint32_t *late = calloc(a->trace->locations.n + 1, sizeof(*late));
+	struct builder *b = late ? builder_new(a, d) : NULL;
+	uint64_t before = 0, calls = 0, most;
 	struct instance_sum s;
 	struct finding *f;
+	char name[128];
 
 	for (size_t i = 0, j; b && i < a->facts->instances.n; i = j) {
-		j = instance_sum(a->facts, i, &s);
-		for (size_t k = i; k < j && s.members > 1; k++) {
-			const struct instance *x = &a->facts->instances.v[k];
-			uint64_t until = s.last_enter < x->leave_ns ? s.last_enter : x->leave_ns, wait = until > x->enter_ns ? until - x->enter_ns : 0;
+		const struct instance *v = a->facts->instances.v;
+		bool waits = false;
 
+		j = instance_sum(a->facts, i, &s);
+		before = i && v[i - 1].file == v[i].file ? before : 0;
+		for (size_t k = i; k < j && s.members > 1; k++) {
+			uint64_t wait = wait_in(&v[k], &s, before);
+
+			waits |= wait > 0;
 			if (wait)
-				builder_add(b, x->file, x->location, &(struct evidence){ 1, x->asked, wait, x->enter_ns, x->leave_ns,
+				builder_add(b, v[k].file, v[k].location, &(struct evidence){ 1, v[k].asked, wait, v[k].enter_ns, v[k].leave_ns,
 					saving_at_most(wait, "time until the last rank arrives; the work before may have to be balanced") });
 		}
+		for (size_t k = i; k < j && waits; k++)
+			late[v[k].location] += v[k].enter_ns == s.last_enter;
+		calls += waits;
+		before = s.last_leave;
 	}
 	f = builder_finish(b, "%s", "");
-	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls ranks wait for one that comes later", (unsigned long long)f->n);
+	if (f) {
+		location_name(a, latest(a, late, &most), name, sizeof(name));
+		snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
+			 (unsigned long long)calls, (unsigned long long)most, name);
+	}
+	a->failed |= !late;
+	free(late);
 }
 
 const struct detector detector_X10 = {
 	.code = "X10", .title = "ranks wait for the last one in collective I/O", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "in collective data calls: time from a rank's arrival until the last member's",
+	.when = "in collective data calls: time from a rank's arrival until the last member's; not the time in which a member is still in the call before",
 	.why = "the call cannot go on without all ranks; the cause is before it",
-	.topic = "balance", .test = "late", .detect = detect_wait,
+	.topic = "balance", .names_payers = true, .test = "late", .detect = detect_wait,
 };
 
 /* ---- one process does the work of a collective ---- */
 
-/* Small data: each rank could write its own without the others. Large data: as many workers as there are nodes. */
+/* Small data: each rank could write its own. Large data: one writer per node. */
 static struct saving one_writer_saving(const struct instance_sum *s, uint64_t took, uint64_t nodes)
 {
 	uint64_t share = s->longest_system / s->members;
@@ -125,10 +138,10 @@ const struct detector detector_X02 = {
 	.when = "in collective data calls of several ranks one process alone reads or writes the file, half of the bytes asked or more, and its system calls "
 		"take 5 % of the time after the last arrival; a warning from serial_bytes on",
 	.why = "the data of all ranks goes through one process; the hint for aggregators says how many there may be, this is how many there are",
-	.topic = "aggregators", .explains = "X19 P21 P22 P06", .test = "one_writer", .detect = detect_one_writer,
+	.topic = "aggregators", .explains = "X19 X10 P21 P18 P22 P06 P16", .test = "one_writer", .detect = detect_one_writer,
 };
 
-/* ---- a collective that was served as independent calls ---- */
+/* ---- a collective call that was executed as independent calls ---- */
 
 static void detect_degraded(struct analysis *a, const struct detector *d)
 {
@@ -158,10 +171,10 @@ const struct detector detector_X34 = {
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
 	.when = "in collective data calls three quarters of the members make requests of their own, of less than 64 KiB on average and more than one each",
 	.why = "the library decided against joining the ranks' data: each rank's pieces go to the file system one by one",
-	.topic = "collective_buffering", .explains = "P05 P06 P12", .test = "degraded", .detect = detect_degraded,
+	.topic = "collective_buffering", .explains = "X20 X01 X10 P05 P15 P06 P16 P12", .always_explains = true, .test = "degraded", .detect = detect_degraded,
 };
 
-/* ---- slow with equal work ---- */
+/* ---- ranks that are slow with equal work ---- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -170,7 +183,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A file's medians of bytes and time over its users. */
+/* Medians of a file's bytes and time over its users. */
 static bool medians(const struct file_layer *f, uint64_t *bytes, uint64_t *ns)
 {
 	uint64_t *v = calloc(2 * f->n, sizeof(*v));
@@ -214,6 +227,8 @@ static void detect_slow(struct analysis *a, const struct detector *d)
 	f = builder_finish(b, "%s", "");
 	if (f) {
 		f->inferred = true;
+		if (a->facts->nnodes < 2 && f->severity == SEVERITY_HIGH)
+			f->severity = SEVERITY_WARN;    /* other work of the node's CPUs looks the same */
 		snprintf(f->evidence, sizeof(f->evidence), "%u of the ranks of a file take twice the median time for as many bytes", f->nlocations);
 	}
 }
@@ -221,7 +236,8 @@ static void detect_slow(struct analysis *a, const struct detector *d)
 const struct detector detector_X25 = {
 	.code = "X25", .title = "a rank is slow with equal work", .on = "POSIX", .needs = NEED_SYSTEM | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "of at least 4 users of a data file one moves as many bytes as the median, within 10 %, in at least twice the median time",
+	.when = "of at least 4 users of a data file one moves as many bytes as the median, within 10 %, in at least twice the median time; at most a warning on one "
+		"node",
 	.why = "its node, its path to the server, or the part of the file that it has is slower",
 	.topic = "slow_rank", .test = "synthetic_slow_rank", .detect = detect_slow,
 };

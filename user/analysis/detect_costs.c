@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Where time goes that moves no data: locks, resizing, closing, failing, libraries, logs.
+ * Time spent without moving data: locks, resizing, closing, failing, libraries, logs.
  */
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- locks ---- */
 
-/* One pair for each open is what HDF5 and others do: not counted. */
+/* HDF5 and others lock once per open: these locks are not counted. */
 static uint64_t locks_beyond_opens(const struct io_stat *s)
 {
 	uint64_t pairs = 2 * s->meta[CLASS_OPEN].n, n = s->meta[CLASS_LOCK].n;
@@ -49,27 +49,25 @@ const struct detector detector_X15 = {
 	.topic = "locks", .test = "locks", .detect = detect_locks,
 };
 
-/* ---- classes of calls that take a share of the time ---- */
+/* ---- resizing ---- */
 
-static void detect_class(struct analysis *a, const struct detector *d, enum call_class class, double share, const char *format)
+/* By thread: archives do not say of which file. */
+static void detect_resize(struct analysis *a, const struct detector *d)
 {
 	struct builder *b = builder_new(a, d);
+	struct finding *f;
 
 	for (uint32_t i = 0; b && i < a->trace->locations.n; i++) {
 		const struct location_stat *s = &a->facts->locations[i];
+		uint64_t n = s->class_n[CLASS_RESIZE], ns = s->class_ns[CLASS_RESIZE];
 
-		if (location_counts(a, i) && s->class_n[class] >= 10 && s->class_ns[class] >= share * s->io_ns)
-			builder_add(b, TRACE_NONE, i, &(struct evidence){ s->class_n[class], 0, s->class_ns[class], s->first_ns, s->last_ns,
-				saving_remove(a, a->facts->lowest, s->class_n[class], s->class_ns[class], "time of these calls") });
+		if (location_counts(a, i) && n >= 10 && ns >= a->thresholds.resize_share * s->io_ns)
+			builder_add(b, TRACE_NONE, i, &(struct evidence){ n, 0, ns, s->first_ns, s->last_ns,
+				saving_remove(a, a->facts->lowest, n, ns / n * (n - 1), "time of all of these calls but one") });
 	}
-	struct finding *f = builder_finish(b, "%s", "");
+	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), format, (unsigned long long)f->n);
-}
-
-static void detect_resize(struct analysis *a, const struct detector *d)
-{
-	detect_class(a, d, CLASS_RESIZE, a->thresholds.resize_share, "%llu calls change the size of files, or reserve space");
+		snprintf(f->evidence, sizeof(f->evidence), "%llu calls change the size of files, or reserve space", (unsigned long long)f->n);
 }
 
 const struct detector detector_X31 = {
@@ -103,18 +101,42 @@ static struct evidence failing(const struct analysis *a, const struct file_layer
 	return (struct evidence){ n, 0, ns, 0, 0, saving_at_most(ns, "mean time of the calls on the file") };
 }
 
+/* Reads or writes, not only locks that are held or calls that ask whether it is a terminal. */
+static bool transfers_fail(const struct analysis *a)
+{
+	for (size_t i = 0; i < a->files.n; i++) {
+		const struct file_layer *f = &a->files.v[i];
+
+		if (f->layer == a->facts->lowest && a->facts->file_class[f->file] == FILE_DATA &&
+		    f->sum.meta[CLASS_READ].failed + f->sum.meta[CLASS_WRITE].failed >= a->thresholds.failed_count)
+			return true;
+	}
+	return false;
+}
+
 static void detect_failures(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, failures_fire, failing }), "%s", "");
+	struct builder *b = detect_files(a, d, &(struct file_rule){ a->facts->lowest, failures_fire, failing });
+	struct finding *f;
 
-	if (f)
+	for (size_t i = 0; b && i < a->facts->calls.n; i++) {
+		const struct call_stat *c = a->facts->calls.v[i];
+
+		if (c->failed && c->outer_n && c->key.file < a->trace->files.n && a->facts->file_class[c->key.file] == FILE_DATA)
+			builder_add_call(b, c);
+	}
+	f = builder_finish(b, "%s", "");
+	if (f) {
 		snprintf(f->evidence, sizeof(f->evidence), "%llu calls on open files fail", (unsigned long long)f->n);
+		if (f->severity == SEVERITY_NOTE && transfers_fail(a))
+			f->severity = SEVERITY_WARN;    /* by what it may mean, not by its cost */
+	}
 }
 
 const struct detector detector_X12 = {
 	.code = "X12", .title = "calls on a data file fail", .on = "POSIX", .needs = NEED_SYSTEM | NEED_ERRORS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_META) | CLASS_BIT(CLASS_LOCK),
-	.when = "at least failed_count calls on an open data file return an error",
+	.when = "at least failed_count calls on an open data file return an error; a warning if so many reads or writes do",
 	.why = "the program tries again, or ignores the error and loses data",
 	.topic = "failures", .test = "failing", .detect = detect_failures,
 };
@@ -187,7 +209,7 @@ const struct detector detector_X32 = {
 
 /* ---- time inside libraries ---- */
 
-/* Ranks wait for each other inside calls on a shared file: what is waiting and what is work cannot be told apart there. */
+/* Ranks wait for each other inside calls on a shared file: waiting and work cannot be distinguished there. */
 static bool is_shared(const struct analysis *a, uint32_t file)
 {
 	const struct file_layer *f = file_layer_find(a, file, LAYER_MPIIO);
@@ -213,6 +235,7 @@ static void detect_library(struct analysis *a, const struct detector *d)
 			continue;
 		builder_add(b, c->key.file, c->key.location, &(struct evidence){ c->n, c->asked[0] + c->asked[1], inside, c->first_ns, c->last_ns,
 			{ true, 0, saving_remove(a, layer, c->frames, inside, "").high_ns, "time outside of system calls; conversion or packing may be needed" } });
+		builder_add_call(b, c);
 	}
 	f = builder_finish(b, "%s", "");
 	if (!f)
@@ -232,7 +255,7 @@ const struct detector detector_X33 = {
 	.topic = "library", .test = "compressed", .detect = detect_library,
 };
 
-/* ---- what the trace cannot see ---- */
+/* ---- I/O that is not in the trace ---- */
 
 static void detect_blind(struct analysis *a, const struct detector *d)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The frame of all detectors that look at one data file after the other.
+ * Common part of all detectors that examine one data file after the other.
  */
 #include "analysis/analysis.h"
 

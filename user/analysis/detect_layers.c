@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What only the layers together show: work below that the call above did not ask for.
+ * Problems visible only across layers: I/O of a lower layer that the upper call did not request.
  */
 #include <stdio.h>
 
@@ -37,17 +37,32 @@ const struct detector detector_X04 = {
 	.classes = CLASS_BIT(CLASS_WRITE),
 	.when = "at least 10 reads of a data file are made inside writing calls of an upper layer, and their bytes are rmw_share of those written",
 	.why = "data sieving or a partly written chunk reads a whole block, changes it and writes it back, under a lock",
-	.topic = "rmw", .explains = "P05 P06 P09 P10 P11 P12 X01", .test = "rmw", .detect = detect_rmw,
+	.topic = "rmw", .explains = "P05 P15 P06 P16 P09 P10 P11 P12 X01", .always_explains = true, .test = "rmw", .detect = detect_rmw,
 };
 
 /* ---- fill values ---- */
+
+/* Bytes of the filled space that any rank wrote later; without offsets all of it. */
+static uint64_t filled_again(const struct file_layer *f)
+{
+	uint64_t bytes = f->sum.filled_again;
+	bool known = false;
+
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t j = 0; j < f->n && f->v[i]->filled; j++) {
+			known = true;
+			bytes += i == j ? 0 : extents_common(f->v[i]->filled, f->v[j]->dir[DIR_WRITE].extents);
+		}
+	return known ? bytes : f->sum.writes_in_create_bytes;
+}
 
 static bool fill_fires(const struct analysis *a, const struct file_layer *f)
 {
 	const struct dir_stat *w = &f->sum.dir[DIR_WRITE];
 	uint64_t data = w->bytes - f->sum.writes_in_create_bytes;
 
-	return f->sum.writes_in_create_bytes >= SMALL_BYTES && f->sum.writes_in_create_bytes >= a->thresholds.fill_share * data;
+	return f->sum.writes_in_create_bytes >= SMALL_BYTES && f->sum.writes_in_create_bytes >= a->thresholds.fill_share * data &&
+	       filled_again(f) * 2 >= f->sum.writes_in_create_bytes;
 }
 
 static struct evidence fill(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -72,7 +87,8 @@ static void detect_fill(struct analysis *a, const struct detector *d)
 const struct detector detector_X05 = {
 	.code = "X05", .title = "fill values are written", .on = "POSIX below HDF5 or netCDF", .needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_DEFINE) | CLASS_BIT(CLASS_RESIZE) | CLASS_BIT(CLASS_META),
-	.when = "at least 1 MiB of a data file are written inside calls that create or define variables, and fill_share of the data written later",
+	.when = "at least 1 MiB of a data file are written inside calls that create or define variables, and fill_share of the data written later; "
+		"half of them are written again",
 	.why = "space is filled first and written over with data later: the same bytes go to disk twice",
 	.topic = "fill", .explains = "P10 P12 X01", .always_explains = true, .test = "fill", .detect = detect_fill,
 };
@@ -114,5 +130,5 @@ const struct detector detector_S01 = {
 	.when = "stream operations on a data file are small_count or more, of less than stream_bytes on average, and have stream_share of all bytes on data "
 		"files",
 	.why = "the stream's buffer (4 KiB) sets the size of the requests, and every byte is copied once more",
-	.topic = "stream", .explains = "P05 P06", .test = "streams_small", .detect = detect_stream,
+	.topic = "stream", .explains = "P05 P15 P06 P16", .test = "streams_small", .detect = detect_stream,
 };

@@ -34,7 +34,7 @@ static void detect_metadata(struct analysis *a, const struct detector *d)
 		const struct location_stat *s = &a->facts->locations[i];
 		uint64_t ns = meta_ns(s, &n);
 
-		if (!location_counts(a, i) || ns < a->thresholds.meta_share * s->io_ns || ns <= most_ns)
+		if (!location_counts(a, i) || n < a->thresholds.meta_count || ns < a->thresholds.meta_share * s->io_ns || ns <= most_ns)
 			continue;
 		most = i;
 		most_ns = ns;
@@ -55,12 +55,12 @@ static void detect_metadata(struct analysis *a, const struct detector *d)
 const struct detector detector_P17 = {
 	.code = "P17", .title = "metadata takes much of the I/O time", .on = "POSIX", .needs = NEED_SYSTEM,
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_STAT) | CLASS_BIT(CLASS_SEEK) | CLASS_BIT(CLASS_DELETE),
-	.when = "calls that open, close, look up, position or remove files take meta_share of the I/O time of a rank",
+	.when = "at least meta_count calls of a rank open, close, look up, position or remove files, and take meta_share of its I/O time",
 	.why = "metadata servers are shared by all jobs, and each call waits for an answer",
-	.topic = "metadata", .test = "reopen", .detect = detect_metadata,
+	.topic = "metadata", .test = "look_ups", .detect = detect_metadata,
 };
 
-/* ---- the same file opened again and again ---- */
+/* ---- repeated opens of the same file ---- */
 
 static bool reopen_fires(const struct analysis *a, const struct file_layer *f)
 {
@@ -70,7 +70,7 @@ static bool reopen_fires(const struct analysis *a, const struct file_layer *f)
 	return false;
 }
 
-/* Only the lookups with an open file behind them have the file; closing belongs to the opens. */
+/* Only look-ups with a file behind them are assigned to a file; closes belong to the opens. */
 static struct evidence reopen(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	uint64_t opens = s->meta[CLASS_OPEN].n, n = opens + s->meta[CLASS_CLOSE].n, ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns;
@@ -95,7 +95,7 @@ const struct detector detector_X07 = {
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE),
 	.when = "one thread opens a data file at least open_count times",
 	.why = "each open and close is a request to the metadata server, and drops what a library had in its cache",
-	.topic = "reopen", .explains = "P17", .test = "reopen", .detect = detect_reopen,
+	.topic = "reopen", .explains = "P17", .always_explains = true, .test = "reopen", .detect = detect_reopen,
 };
 
 /* ---- sync after every write ---- */
@@ -161,5 +161,5 @@ const struct detector detector_X29 = {
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_STAT),
 	.when = "at least lookup_failed_count opens, stats or accesses of one thread fail, and lookup_failed_share of all of them",
 	.why = "each miss is a request to the metadata server; long search paths multiply them by the number of ranks",
-	.topic = "search", .explains = "P17", .test = "search", .detect = detect_search,
+	.topic = "search", .explains = "P17", .always_explains = true, .test = "search", .detect = detect_search,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * How MPI-IO is used, and how it serves collective calls.
+ * How the program uses MPI-IO, and how MPI-IO executes collective calls.
  */
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ static struct evidence independent(const struct analysis *a, const struct file_l
 	uint64_t n = d->n - d->collective, bytes = d->n ? d->bytes / d->n * n : 0;
 	struct saving saving = saving_larger(a, f->file, dir, n, bytes, d->independent_ns);
 
-	if (saving.known)       /* the exchange between ranks costs what this trace does not show */
+	if (saving.known)       /* the cost of exchanging data between ranks is not in this trace */
 		saving = saving_at_most(saving.high_ns, "large requests in this trace; the exchange between ranks is not subtracted");
 	return (struct evidence){ n, bytes, d->independent_ns, d->first_ns, d->last_ns, saving };
 }
@@ -70,12 +70,12 @@ const struct detector detector_M02 = {
 	.code = "M02", .title = "independent reads of a shared file", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_READ),
 	.when = "ranks that share a file make at least independent_count independent reads of it, and independent_share of all",
 	.why = "the MPI library cannot join what ranks ask for one by one",
-	.topic = "collective", .explains = "P05 P11 X18", .test = "independent_reads", .detect = detect_independent_reads,
+	.topic = "collective", .explains = "P05 P15 P11 X18", .test = "independent_reads", .detect = detect_independent_reads,
 };
 
 const struct detector detector_M03 = {
 	.code = "M03", .title = "independent writes to a shared file", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_WRITE),
 	.when = "as M02, for writes",
 	.why = "the MPI library cannot join what ranks ask for one by one, and their blocks conflict",
-	.topic = "collective", .explains = "P06 P12", .test = "independent_writes", .detect = detect_independent_writes,
+	.topic = "collective", .explains = "P06 P16 P12", .test = "independent_writes", .detect = detect_independent_writes,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Findings of other tools that need facts which no archive has today: they are named as open, not passed over.
+ * Findings of other tools that need facts which no archive contains today: reported as undetermined instead of being omitted.
  */
 #include "analysis/detectors.h"
 
@@ -14,10 +14,10 @@ const struct detector detector_P07 = {
 	.why = "direct I/O needs aligned buffers", .topic = "align", .test = "", .detect = nothing,
 };
 
-const struct detector detector_M08 = {
-	.code = "M08", .title = "fewer, more or as many collective buffering nodes as nodes (M08 to M10)", .on = "MPI-IO", .needs = NEED_HINTS | NEED_MPIIO,
-	.when = "never: needs the hints in use; X02 says who really does the system calls", .why = "each node's link should carry its share",
-	.topic = "aggregators", .test = "", .detect = nothing,
+const struct detector detector_X21 = {
+	.code = "X21", .title = "HDF5 reads a chunk in many small pieces", .on = "POSIX below HDF5", .needs = NEED_CHUNKS | NEED_UPPER,
+	.when = "never: needs the shapes of chunks and the size of their cache; X20 and X06 say what it costs",
+	.why = "a chunk larger than the cache is not kept: each piece is read by itself", .topic = "chunk_cache", .test = "", .detect = nothing,
 };
 
 const struct detector detector_X24 = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Work that is not shared evenly between ranks. Bytes are those that a rank asked for at the highest layer of a file: below collective
- * calls few ranks move the bytes of all, on purpose.
+ * Work that is unevenly distributed over ranks. Bytes are those requested at the highest layer of a file: below collective calls
+ * few ranks move the bytes of all, on purpose.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "analysis/detectors.h"
 #include "analysis/words.h"
 
-/* The highest layer that moved data of the file; a file's layers stand side by side. */
+/* Returns whether this is the highest layer that moved data of the file; a file's layers are adjacent. */
 static bool is_highest(const struct analysis *a, const struct file_layer *f)
 {
 	for (const struct file_layer *above = f; above > a->files.v && above[-1].file == f->file; above--)
@@ -20,7 +20,7 @@ static bool is_highest(const struct analysis *a, const struct file_layer *f)
 
 struct spread { uint64_t least, most, sum, least_ns, most_ns, sum_ns, ranks; uint32_t location; };
 
-/* Over all ranks: one without any is one with 0. */
+/* Over all ranks, including those without any. */
 static struct spread spread_of(const struct analysis *a, const struct file_layer *f, int dir)
 {
 	struct spread s = { .least = UINT64_MAX, .least_ns = UINT64_MAX, .location = TRACE_NONE };
@@ -60,7 +60,7 @@ static void detect_imbalance(struct analysis *a, const struct detector *d, int d
 		if (a->facts->file_class[f->file] != FILE_DATA || !is_highest(a, f))
 			continue;
 		s = spread_of(a, f, dir);
-		/* one rank alone on a file may be one file for each rank, or serial I/O (X19) */
+		/* a single rank on a file may mean one file per rank, or serial I/O (X19) */
 		if (s.ranks < 2 || s.most < a->thresholds.imbalance_bytes || s.most - s.least < a->thresholds.imbalance_share * s.most)
 			continue;
 		even_ns = s.sum_ns / a->facts->nranks;
@@ -98,20 +98,20 @@ const struct detector detector_P21 = {
 	.when = "the rank with most writes at least imbalance_bytes to a file of several writers, and the difference to the rank with least is "
 		"imbalance_share of it",
 	.why = "the others wait for the one with most at the next collective call",
-	.topic = "balance", .explains = "P18", .test = "unequal", .detect = detect_written,
+	.topic = "balance", .explains = "P18 P19", .test = "unequal", .detect = detect_written,
 };
 
 const struct detector detector_P22 = {
 	.code = "P22", .title = "ranks read unequal amounts of a shared file", .on = "the file's highest layer", .needs = NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ), .when = "as P21, for reads", .why = "the others wait for the one with most at the next collective call",
-	.topic = "balance", .test = "unequal_reads", .detect = detect_read,
+	.topic = "balance", .explains = "P18 P19", .test = "unequal_reads", .detect = detect_read,
 };
 
 /* ---- serial ---- */
 
-struct share { uint64_t bytes, ns; };
+struct share { uint64_t bytes, written, ns; };
 
-/* The bytes of each rank on data files, at each file's highest layer. */
+/* Returns the bytes of each rank on data files, at each file's highest layer. */
 static struct share *rank_bytes(struct analysis *a, uint64_t *sum)
 {
 	struct share *of = calloc(a->trace->locations.n + 1, sizeof(*of));
@@ -127,6 +127,7 @@ static struct share *rank_bytes(struct analysis *a, uint64_t *sum)
 			struct share *s = &of[f->v[j]->key.location];
 
 			s->bytes += f->v[j]->dir[0].bytes + f->v[j]->dir[1].bytes;
+			s->written += f->v[j]->dir[DIR_WRITE].bytes;
 			s->ns += f->v[j]->dir[0].ns + f->v[j]->dir[1].ns;
 			*sum += f->v[j]->dir[0].bytes + f->v[j]->dir[1].bytes;
 		}
@@ -175,8 +176,8 @@ static void detect_serial(struct analysis *a, const struct detector *d)
 			   (unsigned long long)a->facts->nranks);
 	if (f) {
 		f->inferred = true;
-		if (a->facts->nnodes < 2 && f->severity == SEVERITY_NOTE)
-			f->severity = SEVERITY_WARN;
+		if (a->facts->nnodes < 2 && f->severity == SEVERITY_NOTE && of[most].written * 2 > of[most].bytes)
+			f->severity = SEVERITY_WARN;    /* reads may be followed by a broadcast, which is right */
 	}
 	free(of);
 }

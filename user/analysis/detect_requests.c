@@ -7,7 +7,7 @@
 #include "analysis/detectors.h"
 #include "analysis/words.h"
 
-#define WITHOUT_MODEL_BYTES 65536       /* where no large request shows what is possible, only clearly small ones are reported */
+#define WITHOUT_MODEL_BYTES 65536 /* if no large request shows what is possible, only requests smaller than this are reported */
 
 /* ---- small ---- */
 
@@ -123,14 +123,14 @@ const struct detector detector_P11 = {
 	.when = "at least random_count reads of one thread on a data file, and random_share of those with a known offset, begin before the end of the read "
 		"before them or more than 1 MiB behind it",
 	.why = "read-ahead does not help, and a disk or server works block by block",
-	.topic = "random", .explains = "P05", .test = "random_reads", .detect = detect_random_reads,
+	.topic = "random", .explains = "P05 P15", .test = "random_reads", .detect = detect_random_reads,
 };
 
 const struct detector detector_P12 = {
 	.code = "P12", .title = "random writes", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_WRITE),
 	.when = "as P11, for writes",
 	.why = "the file system cannot join neighbouring requests, and may read blocks before it changes them",
-	.topic = "random", .explains = "P06", .test = "random_writes", .detect = detect_random_writes,
+	.topic = "random", .explains = "P06 P16", .test = "random_writes", .detect = detect_random_writes,
 };
 
 /* ---- alignment ---- */

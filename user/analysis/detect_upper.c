@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Calls of upper layers that become many, larger or repeated calls below.
+ * Calls of upper layers that cause many, larger or repeated calls in lower layers.
  */
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ static const struct file_layer *above(const struct analysis *a, const struct fil
 	return file_layer_find(a, f->file, layer);
 }
 
-/* The statistics of a location on a file at a layer, NULL if it has none. */
+/* Returns the statistics of a location on a file at a layer, NULL if there are none. */
 static const struct io_stat *of_location(const struct file_layer *f, uint32_t location)
 {
 	for (size_t i = 0; f && i < f->n; i++)
@@ -21,7 +21,7 @@ static const struct io_stat *of_location(const struct file_layer *f, uint32_t lo
 	return NULL;
 }
 
-/* ---- amplification: bytes that all ranks asked for against bytes below ---- */
+/* ---- amplification: bytes requested by all ranks compared with bytes moved below ---- */
 
 static const struct file_layer *data_layer(const struct analysis *a, const struct file_layer *f)
 {
@@ -82,10 +82,10 @@ const struct detector detector_X01 = {
 	.when = "for each operation of a file's highest layer there are amplified_calls below, or for each byte asked amplified_bytes; both summed over all "
 		"ranks",
 	.why = "the layout in the file does not fit the order in which the program reads or writes",
-	.topic = "layout", .explains = "P05 P06 P09 P10 P11 P12", .test = "strided", .detect = detect_amplified,
+	.topic = "layout", .explains = "P05 P15 P06 P16 P09 P10 P11 P12", .test = "synthetic_amplified", .detect = detect_amplified,
 };
 
-/* ---- strided from above ---- */
+/* ---- strided access requested from above ---- */
 
 static void detect_strided(struct analysis *a, const struct detector *d)
 {
@@ -102,6 +102,7 @@ static void detect_strided(struct analysis *a, const struct detector *d)
 		most = c->most_below > most ? c->most_below : most;
 		builder_add(b, c->key.file, c->key.location, &(struct evidence){ c->uniform, bytes, c->uniform_ns, c->first_ns, c->last_ns,
 			saving_larger(a, c->key.file, c->below_n[1] > 0, n, bytes, c->uniform_ns) });
+		builder_add_call(b, c);
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
@@ -114,7 +115,7 @@ const struct detector detector_X20 = {
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
 	.when = "one call of an upper layer has at least 256 operations of less than 64 KiB below it, nine in ten of one size and at one distance",
 	.why = "the slab that is read or written lies across the order of the dimensions in the file",
-	.topic = "layout", .explains = "X01 P05 P06 P09 P10 P11 P12", .always_explains = true, .test = "strided", .detect = detect_strided,
+	.topic = "layout", .explains = "X01 P05 P15 P06 P16 P09 P10 P11 P12", .always_explains = true, .test = "strided", .detect = detect_strided,
 };
 
 /* ---- header relocation ---- */
@@ -123,17 +124,14 @@ static bool header_fires(const struct analysis *a, const struct file_layer *f)
 {
 	const struct io_stat *s = &f->sum;
 
-	return s->reads_in_define_bytes >= a->thresholds.header_bytes && s->writes_in_define_bytes >= a->thresholds.header_bytes &&
-	       s->writes_in_define_bytes * 10 >= s->reads_in_define_bytes * 4;
+	return s->relocated_read >= a->thresholds.header_bytes && s->relocated_written >= a->thresholds.header_bytes;
 }
 
 static struct evidence header(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	uint64_t n = s->reads_in_define + s->writes_in_define;
-
 	(void)f;
-	return (struct evidence){ n, s->writes_in_define_bytes, s->define_data_ns, s->dir[DIR_READ].first_ns, s->dir[DIR_WRITE].last_ns,
-				  saving_remove(a, a->facts->lowest, n, s->define_data_ns, "time of these reads and writes") };
+	return (struct evidence){ s->relocations, s->relocated_written, s->relocation_ns, s->dir[DIR_READ].first_ns, s->dir[DIR_WRITE].last_ns,
+				  saving_remove(a, a->facts->lowest, s->relocations, s->relocation_ns, "time of these reads and writes") };
 }
 
 static void detect_header(struct analysis *a, const struct detector *d)
@@ -150,12 +148,12 @@ static void detect_header(struct analysis *a, const struct detector *d)
 const struct detector detector_X13 = {
 	.code = "X13", .title = "the header grows and all data moves", .on = "POSIX below netCDF or PnetCDF", .needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_DEFINE) | CLASS_BIT(CLASS_CLOSE),
-	.when = "inside calls that end definitions or close a file at least header_bytes of it are read, and written again",
+	.when = "one call that ends definitions or closes a file reads and writes again at least header_bytes of it, and half of what the file has",
 	.why = "new attributes or variables do not fit the space before the data, so the library copies the whole file",
-	.topic = "header", .explains = "P09 P10 P11 P12 P05 P06 X01 X04 X05 X23", .always_explains = true, .test = "header", .detect = detect_header,
+	.topic = "header", .explains = "P09 P10 P11 P12 P05 P15 P06 P16 X01 X04 X05 X23", .always_explains = true, .test = "header", .detect = detect_header,
 };
 
-/* ---- define mode again and again ---- */
+/* ---- repeated define mode ---- */
 
 static void detect_define(struct analysis *a, const struct detector *d)
 {
@@ -184,7 +182,7 @@ const struct detector detector_X14 = {
 	.code = "X14", .title = "definitions are ended again and again", .on = "netCDF, PnetCDF", .needs = NEED_UPPER, .classes = CLASS_BIT(CLASS_DEFINE),
 	.when = "one thread ends the definitions of a file more than redefine_count times",
 	.why = "each end writes the header, and in a parallel file all ranks meet",
-	.topic = "define", .explains = "X08 X23", .test = "define", .detect = detect_define,
+	.topic = "define", .explains = "X08 X23 X05 X01 P06 P16 P10 P12 X33", .always_explains = true, .test = "define", .detect = detect_define,
 };
 
 /* ---- metadata in small pieces ---- */
@@ -214,7 +212,7 @@ const struct detector detector_X23 = {
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_ATTRIBUTE) | CLASS_BIT(CLASS_SYNC) | CLASS_BIT(CLASS_META),
 	.when = "at least ten times small_count writes of 64 KiB or less on a data file are made inside calls that write no data, a fifth of all writes",
 	.why = "object headers, indices and attributes go to the file one by one",
-	.topic = "metadata_blocks", .explains = "P06 P12 P10", .test = "attributes", .detect = detect_dribble,
+	.topic = "metadata_blocks", .explains = "P06 P16 P12 P10 X01", .always_explains = true, .test = "attributes", .detect = detect_dribble,
 };
 
 /* ---- chunks read again ---- */
@@ -253,5 +251,5 @@ const struct detector detector_X06 = {
 	.classes = CLASS_BIT(CLASS_READ),
 	.when = "at least half of the reads below HDF5 on a file, and again_bytes, are of data that the same thread has read before",
 	.why = "the chunk cache is smaller than the chunks that one pass touches: each is read, and unpacked, once for every piece",
-	.topic = "chunk_cache", .explains = "P09 P05 P11 X01 X20 X33", .always_explains = true, .test = "chunks", .detect = detect_thrash,
+	.topic = "chunk_cache", .explains = "P09 P05 P15 P11 X01 X20 X33", .always_explains = true, .test = "chunks", .detect = detect_thrash,
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Sorted, disjoint ranges. Most programs go through a file in order: the last range grows.
+ * Sorted, disjoint ranges. Most programs access a file in order: the last range grows.
  */
 #include "analysis/extents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first range that ends at or behind begin. */
+/* Finds the first range that ends at or after begin. */
 static size_t find(const struct extents *e, uint64_t begin)
 {
 	size_t low = 0, high = e->n;

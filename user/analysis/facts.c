@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One pass over an archive: collectors in threads, their results in one order.
+ * One pass over an archive: collectors in threads; the results are merged in a fixed order.
  */
 #include "analysis/facts.h"
 
@@ -92,6 +92,8 @@ static int prepare(struct facts *f)
 			f->file_class[i] = FILE_EXCLUDED;
 		f->file_fs[i] = f->file_class[i] == FILE_DATA ? fs_of(f, t->files.v[i].fs_type ? t->files.v[i].fs_type : "unknown") : FS_KINDS;
 	}
+	for (size_t i = 0; i < t->groups.n; i++)
+		f->nranks += t->groups.v[i].rank >= 0;
 	f->lowest = lowest_layer(t);
 	trace_find_attributes(t, &attributes);
 	f->has_offsets = attributes.offset != TRACE_NONE;
@@ -181,7 +183,7 @@ static int take(struct facts *f, struct collector *c)
 	return c->failed ? -ENOMEM : 0;
 }
 
-/* Positions that several locations moved were replayed wrongly on each of them. */
+/* Positions that several locations moved cannot be replayed: each location saw only its own moves. */
 static void mark_doubtful(struct facts *f, const _Atomic uint32_t *users)
 {
 	bool *shared = calloc(f->trace->files.n + 1, 1);
@@ -201,8 +203,7 @@ static void count_trace(struct facts *f)
 
 	f->wall_ns = trace_ns(t, t->begin + t->length);
 	for (size_t i = 0; i < t->groups.n; i++) {
-		f->nranks += t->groups.v[i].rank >= 0;
-		f->has_wall |= t->groups.v[i].begin_ns != TRACE_UNKNOWN;
+		f->has_wall |= t->groups.v[i].wall_ns > 0;
 	}
 	for (size_t i = 0; i < t->nodes.n; i++)
 		f->nnodes += t->nodes.v[i].class && !strcmp(t->nodes.v[i].class, "node");
@@ -270,10 +271,13 @@ void facts_free(struct facts *f)
 	for (size_t i = 0; i < f->io.n; i++) {
 		extents_free(f->io.v[i]->dir[DIR_READ].extents);
 		extents_free(f->io.v[i]->dir[DIR_WRITE].extents);
+		extents_free(f->io.v[i]->filled);
 		free(f->io.v[i]);
 	}
-	for (size_t i = 0; i < f->calls.n; i++)
+	for (size_t i = 0; i < f->calls.n; i++) {
+		free(f->calls.v[i]->series);
 		free(f->calls.v[i]);
+	}
 	free(f->io.v);
 	free(f->calls.v);
 	free(f->instances.v);

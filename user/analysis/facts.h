@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What one pass over an archive leaves behind: counts, bytes and times per file, location and layer, and per function and call site. All
- * of it is sums, minima and maxima of single locations, so that the result does not depend on the number of threads.
+ * Results of one pass over an archive: counts, bytes and times per file, location and layer, and per function and call site. They
+ * are sums, minima and maxima per location, so they do not depend on the number of threads.
  */
 #ifndef IOPROBE_ANALYSIS_FACTS_H
 #define IOPROBE_ANALYSIS_FACTS_H
 
 #include "analysis/extents.h"
+#include "analysis/series.h"
 #include "trace/trace.h"
 #include "util/hash.h"
 
-/* What a call does. */
+/* Purpose of a call. */
 enum call_class {
 	CLASS_READ, CLASS_WRITE, CLASS_OPEN, CLASS_CLOSE, CLASS_STAT, CLASS_SEEK, CLASS_SYNC, CLASS_LOCK, CLASS_RESIZE, CLASS_DEFINE, CLASS_REDEFINE,
 	CLASS_ATTRIBUTE, CLASS_DELETE, CLASS_MAP, CLASS_INIT, CLASS_META, CLASS_NONE, CLASSES
@@ -24,26 +25,27 @@ enum { DIR_READ, DIR_WRITE, DIRS };
 
 #define SMALL_BYTES (1024 * 1024)
 #define TINY_BYTES 4096
-#define NEAR_BYTES (1024 * 1024)        /* a forward jump up to this is no random access */
-#define BINS 256                /* of a location's time line */
+#define NEAR_BYTES (1024 * 1024)        /* a forward jump up to this size does not count as random access */
+#define BINS 256                /* per location's time line */
 #define SIZE_BINS 32            /* powers of two */
 #define TIME_BINS 128           /* quarters of powers of two, of nanoseconds */
+#define SERIES_FROM 16
 #define FS_KINDS 4              /* file system types that are told apart by the cost model */
 
 /* Reads or writes of one location on one file at one layer. */
 struct dir_stat {
 	uint64_t n, bytes, asked, unknown, ns;
 	uint64_t small, small_bytes, small_ns, tiny, tiny_ns;
-	uint64_t positioned, sequential, near, random, random_ns, unaligned;   /* of those whose offset is known */
-	uint64_t again, again_bytes, again_ns;  /* data that this location has read or written before */
+	uint64_t positioned, sequential, near, random, random_ns, unaligned;   /* of operations with known offset */
+	uint64_t again, again_bytes, again_ns;  /* data that this location has already read or written */
 	uint64_t collective, non_blocking, empty, empty_run, short_n;
 	uint64_t collective_ns, independent_ns;
 	uint64_t below_collective, below_collective_bytes;      /* inside a collective call of MPI-IO */
 	uint64_t nested, nested_bytes;  /* inside a call of an upper layer */
 	uint64_t first_ns, last_ns, max_ns, min_offset, end;
-	uint64_t last_end;              /* of the operation before */
-	bool doubtful;                  /* threads share the position that offsets were replayed from */
-	struct extents *extents;        /* NULL where they are not kept */
+	uint64_t last_end;              /* of the previous operation */
+	bool doubtful;                  /* several threads share the position from which offsets were replayed */
+	struct extents *extents;        /* NULL if not tracked */
 };
 
 struct io_stat {
@@ -51,13 +53,18 @@ struct io_stat {
 	struct { uint32_t file, location, layer; } key;
 	struct dir_stat dir[DIRS];
 	struct { uint64_t n, ns, failed; } meta[CLASSES];
-	uint64_t calls, ns;             /* frames of this layer whose handle is on the file; those inside others of the layer are not counted twice */
-	/* work of this layer that calls of upper layers did not ask for */
+	/* frames of this layer whose handle is on the file; frames inside others of the layer are not counted again */
+	uint64_t calls, ns;
+	/* I/O of this layer that calls of upper layers did not request */
 	uint64_t reads_in_write, reads_in_write_bytes, reads_in_write_ns;
 	uint64_t writes_in_create, writes_in_create_bytes, writes_in_create_ns;
-	uint64_t reads_in_define, reads_in_define_bytes, writes_in_define, writes_in_define_bytes, define_data_ns;
+	uint64_t relocations, relocated_read, relocated_written, relocation_ns; /* operations inside calls that move all data of the file */
 	uint64_t meta_writes, meta_writes_ns, meta_reads, meta_reads_ns;        /* small, inside calls that are no data calls */
 	uint64_t syncs_after_write, since_sync;
+	struct extents *filled;         /* extents written while space was created; NULL without offsets */
+	uint64_t filled_again;          /* bytes of them that this location wrote later */
+	uint64_t created;               /* opens that may create the file */
+	uint64_t degraded, degraded_bytes, degraded_ns; /* independent operations of MPI-IO inside a collective data call of an upper layer */
 	uint64_t collectives;           /* ordinal of the next collective data call */
 };
 
@@ -68,13 +75,15 @@ struct call_stat {
 	enum call_class class;
 	uint64_t n, failed, ns, max_ns, own_ns, system_ns, mpi_ns, frames;      /* frames: recorded calls inside, this one included */
 	uint64_t asked[DIRS], below_n[DIRS], below_bytes[DIRS], below_ns;
-	uint64_t most_below, uniform, uniform_ns;       /* data calls below one call; calls whose many small data calls below are alike */
-	uint64_t outer_n, outer_ns, outer_data_ns;      /* of those that are in no other I/O call */
+	/* maximum of data calls below one call; calls with many small data calls below that are alike */
+	uint64_t most_below, uniform, uniform_ns;
+	uint64_t outer_n, outer_ns, outer_data_ns;      /* of calls that are not inside another I/O call */
 	uint64_t collective, first_ns, last_ns;
+	struct series *series;          /* of outermost reads and writes, from the SERIES_FROMth on; NULL */
 	int32_t error;
 };
 
-/* One rank's part of a collective data call. */
+/* One rank's participation in a collective data call. */
 struct instance {
 	uint32_t file, ordinal, location, region, comm;
 	uint64_t enter_ns, leave_ns, asked, system_ns, system_bytes, system_n;
@@ -84,7 +93,7 @@ struct location_stat {
 	uint64_t first_ns, last_ns, frames[LAYERS], events;
 	struct { uint64_t calls, failed, ns, system_ns, bytes[DIRS], unknown[DIRS]; } layer[LAYERS];
 	uint64_t io_ns;                 /* outermost I/O calls */
-	uint64_t class_ns[CLASSES], class_n[CLASSES];   /* calls of the lowest layer, by what they do */
+	uint64_t class_ns[CLASSES], class_n[CLASSES];   /* calls of the lowest layer, by class */
 	uint64_t mpi_ns, library_ns, init_ns;   /* inside outermost I/O calls */
 	uint64_t abandoned, mismatched;
 	uint64_t lookup_failed, lookups, lookup_failed_ns;      /* opens, stats, accesses by name */
@@ -95,17 +104,17 @@ struct location_stat {
 /* Times of the lowest layer's data calls by size. */
 struct size_times { uint32_t n[TIME_BINS]; uint64_t count, bytes, ns; };
 
-/* What is judged; the calls around it are still read. */
+/* Restricts what is judged; surrounding calls are still read. */
 struct facts_filter {
 	const char *file;               /* pattern of fnmatch(3) for data files, NULL: all */
 	int64_t rank;                   /* -1: all */
-	uint64_t from_ns, to_ns;        /* calls that begin in this time, from the trace's beginning */
+	uint64_t from_ns, to_ns;        /* calls that begin in this interval, relative to the beginning of the trace */
 };
 
 struct facts {
 	struct trace *trace;
 	struct facts_filter filter;
-	enum call_class *region_class;          /* by region: what its name says */
+	enum call_class *region_class;          /* by region: according to its name */
 	enum file_class *file_class;            /* by file */
 	uint8_t *file_fs;                       /* by file: index of its file system type, FS_KINDS if none */
 	const char *fs_names[FS_KINDS];
@@ -115,8 +124,8 @@ struct facts {
 	TRACE_ARRAY(struct instance, instances); /* ordered by file, ordinal, location */
 	struct size_times (*sizes)[DIRS][SIZE_BINS];    /* FS_KINDS */
 	uint64_t size_counts[LAYERS][DIRS][SIZE_BINS];
-	uint64_t merged_files, dropped_instances;       /* beyond the bounds of memory */
-	enum trace_layer lowest;                /* the layer whose operations are the lowest in this trace */
+	uint64_t merged_files, dropped_instances;       /* beyond the memory limits */
+	enum trace_layer lowest;                /* the lowest layer with operations in this trace */
 	uint64_t offsets_known, offsets_unknown, unknown_sizes;
 	uint64_t wall_ns, nranks, nnodes, damaged;      /* wall: of the whole trace */
 	bool has_sites, has_errors, has_offsets, has_wall;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Evidence of many files and locations becomes one finding: its cost is that of the location that pays most, never a sum over ranks.
+ * Combines evidence of many files and locations to one finding: its cost is that of the location with the highest cost, never a sum
+ * over ranks.
  */
 #include "analysis/finding.h"
 
@@ -9,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LITTLE_PART 10          /* names_payers: who pays less than a tenth of what the first one pays is not named */
+
 struct builder {
 	struct analysis *a;
 	const struct detector *detector;
-	struct evidence *locations;     /* by location; n 0: nothing of it */
+	struct evidence *locations;     /* a saving is unknown */
 	TRACE_ARRAY(struct finding_file, files);
+	TRACE_ARRAY(const struct call_stat *, calls);   /* those that the evidence is of; none: those of the detector's classes on the files */
 	uint64_t n, bytes, begin_ns, end_ns;
 	bool unknown;                   /* a saving is not known */
 };
@@ -25,7 +29,7 @@ const char *severity_name(enum severity severity)
 	return names[severity];
 }
 
-/* ---- gathering ---- */
+/* ---- collecting evidence ---- */
 
 struct builder *builder_new(struct analysis *a, const struct detector *d)
 {
@@ -50,6 +54,7 @@ void builder_drop(struct builder *b)
 		return;
 	free(b->locations);
 	free(b->files.v);
+	free(b->calls.v);
 	free(b);
 }
 
@@ -90,6 +95,15 @@ void builder_add(struct builder *b, uint32_t file, uint32_t location, const stru
 		add_file(b, file, e);
 }
 
+void builder_add_call(struct builder *b, const struct call_stat *c)
+{
+	const struct call_stat **slot = TRACE_ADD(b->calls);
+
+	b->a->failed |= !slot;
+	if (slot)
+		*slot = c;
+}
+
 /* ---- the finding ---- */
 
 static uint64_t middle(const struct saving *s)
@@ -97,7 +111,7 @@ static uint64_t middle(const struct saving *s)
 	return s->low_ns / 2 + s->high_ns / 2;
 }
 
-/* By the saving, not by the cost: what cannot be saved is no reason to act. */
+/* By the saving, not by the cost: time that cannot be saved is no reason to act. */
 static enum severity judge(const struct analysis *a, const struct finding *f)
 {
 	const struct thresholds *t = &a->thresholds;
@@ -138,7 +152,6 @@ static void take_locations(struct builder *b, struct finding *f)
 
 		if (!e->n)
 			continue;
-		f->locations[f->nlocations++] = i;
 		if (f->location == TRACE_NONE || e->ns > most) {
 			most = e->ns;
 			f->location = i;
@@ -146,6 +159,9 @@ static void take_locations(struct builder *b, struct finding *f)
 		}
 	}
 	b->a->failed |= !f->locations;
+	for (uint32_t i = 0; f->locations && i < b->a->trace->locations.n; i++)
+		if (b->locations[i].n && (!b->detector->names_payers || b->locations[i].ns >= most / LITTLE_PART))
+			f->locations[f->nlocations++] = i;
 	f->cost_ns = most;
 	f->saving.known = !b->unknown;
 	if (f->saving.high_ns > most)
@@ -186,12 +202,15 @@ static void add_call(struct finding *f, const struct call_stat *c)
 	f->ncalls++;
 }
 
-/* The program's own calls on those files on the rank that pays most. */
+/* Collects the program's own calls on those files, on the rank with the highest cost. */
 static void take_calls(struct builder *b, struct finding *f)
 {
 	const struct facts *facts = b->a->facts;
 
-	for (size_t i = 0; i < facts->calls.n; i++) {
+	for (size_t i = 0; i < b->calls.n; i++)
+		if (b->calls.v[i]->key.location == f->location)
+			add_call(f, b->calls.v[i]);
+	for (size_t i = 0; i < facts->calls.n && !b->calls.n; i++) {
 		const struct call_stat *c = facts->calls.v[i];
 
 		if (c->outer_n && c->key.location == f->location && CLASS_BIT(c->class) & b->detector->classes && names_file(f, c->key.file) &&
@@ -253,7 +272,7 @@ static bool share_file(const struct finding *x, const struct finding *y)
 	return !x->nfiles || !y->nfiles;
 }
 
-/* A cause that costs little explains nothing that costs much, unless it is of the same bytes. */
+/* A cheap cause does not explain an expensive effect, unless both concern the same bytes. */
 static bool explains(const struct finding *cause, const struct finding *effect)
 {
 	const struct detector *d = cause->detector;
@@ -282,8 +301,10 @@ static int worse(const void *a, const void *b)
 		return x->cause ? 1 : -1;
 	if (x->severity != y->severity)
 		return x->severity > y->severity ? -1 : 1;
-	if (middle(&x->saving) != middle(&y->saving))
-		return middle(&x->saving) > middle(&y->saving) ? -1 : 1;
+	if (x->detector->info != y->detector->info)
+		return x->detector->info ? 1 : -1;
+	if (x->cost_ns != y->cost_ns)
+		return x->cost_ns > y->cost_ns ? -1 : 1;
 	return strcmp(x->detector->code, y->detector->code);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Replays the nesting of calls of a location. What a call costs, and what it did, is known at its end; then it is added to its own
- * statistics and handed up to the call that it was made in.
+ * Replays the nesting of calls of a location. The cost and the effects of a call are known at its end; they are then added to its
+ * own statistics and to its caller.
  */
 #include "analysis/collect.h"
 
@@ -81,12 +81,13 @@ static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 	}
 	if (op->kind == OP_FLUSH)
 		return;
+	f->op_bytes = op->bytes;
 	if (op->bytes == TRACE_UNKNOWN)
 		f->unknown++;
 	else
 		f->asked += op->bytes;
 	if (op->non_blocking && op->bytes != TRACE_UNKNOWN)
-		f->moved += op->bytes;  /* what moved is known on whichever thread takes the result: what was asked counts */
+		f->moved += op->bytes;  /* the thread that takes the result may differ, so the requested bytes are counted */
 }
 
 static void on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id, uint64_t bytes)
@@ -100,6 +101,8 @@ static void on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id,
 		return;
 	if (bytes != TRACE_UNKNOWN)
 		f->moved += bytes;
+	else if (f->op_bytes != TRACE_UNKNOWN)
+		f->assumed += f->op_bytes;      /* MPI_STATUS_IGNORE: without an error the library moved what was asked */
 }
 
 /* ---- end ---- */
@@ -125,7 +128,7 @@ static bool in_same_layer(const struct collector *c, const struct frame *f)
 	return false;
 }
 
-/* Adds the span to the bins that it covers. */
+/* Adds the interval to the bins that it overlaps. */
 static void add_busy(const struct collector *c, float *bins, uint64_t begin, uint64_t end)
 {
 	uint64_t bin = begin / c->bin_ns;
@@ -138,7 +141,7 @@ static void add_busy(const struct collector *c, float *bins, uint64_t begin, uin
 	}
 }
 
-/* Its descriptor is a pipe or a socket, or unknown: waiting for somebody, no file I/O. */
+/* Its descriptor is a pipe or a socket, or unknown: communication, not file I/O. */
 static bool no_file(const struct collector *c, const struct frame *f)
 {
 	return f->ops && (f->file == TRACE_NONE || c->facts->file_class[f->file] == FILE_NONE);
@@ -194,7 +197,7 @@ static struct call_stat *call_stat(struct collector *c, const struct frame *f)
 	HASH_FIND(hh, c->calls, &key.key, sizeof(key.key), s);
 	if (s)
 		return s;
-	if (c->shared->calls >= MAX_CALL_STATS && f->file != TRACE_NONE) {      /* a new file: counted with the others */
+	if (c->shared->calls >= MAX_CALL_STATS && f->file != TRACE_NONE) {      /* a new file: combined with the others */
 		c->shared->merged++;
 		key.key.file = TRACE_NONE;
 		HASH_FIND(hh, c->calls, &key.key, sizeof(key.key), s);
@@ -214,6 +217,17 @@ static struct call_stat *call_stat(struct collector *c, const struct frame *f)
 	}
 	c->failed |= !s;
 	return s;
+}
+
+static void count_series(struct collector *c, struct call_stat *s, const struct frame *f, uint64_t ns)
+{
+	bool lowest = f->layer == c->facts->lowest;
+
+	if (!s->series)
+		s->series = calloc(1, sizeof(*s->series));
+	if (s->series)
+		series_add(s->series, ns, lowest ? f->moved : f->below_bytes[DIR_READ] + f->below_bytes[DIR_WRITE], f->asked);
+	c->failed |= !s->series;
 }
 
 static void count_call(struct collector *c, struct frame *f, enum call_class class, uint64_t ns, const struct trace_leave *leave)
@@ -247,6 +261,8 @@ static void count_call(struct collector *c, struct frame *f, enum call_class cla
 	if (f->outer) {
 		s->outer_n++;
 		s->outer_ns += ns;
+		if (f->ops && f->kind != OP_FLUSH && s->outer_n >= SERIES_FROM)
+			count_series(c, s, f, ns);
 		if (f->run.n >= 256 && f->run.same_size * 10 >= f->run.n * 9 && f->run.same_stride * 10 >= f->run.n * 9) {
 			s->uniform++;
 			s->uniform_ns += ns;
@@ -258,7 +274,7 @@ static void count_call(struct collector *c, struct frame *f, enum call_class cla
 		s->last_ns = f->begin_ns + ns;
 }
 
-/* To the call that it was made in. */
+/* Adds the results to the calling frame. */
 static void hand_up(struct collector *c, const struct frame *f, uint64_t ns)
 {
 	struct frame *above = c->depth ? &c->stack[c->depth - 1] : NULL;
@@ -281,7 +297,7 @@ static void hand_up(struct collector *c, const struct frame *f, uint64_t ns)
 		above->below_bytes[f->kind == OP_WRITE] += f->moved;
 	}
 	if (above->file == TRACE_NONE && f->io)
-		above->file = f->file;          /* a create or an open has its handle when it returns: its calls below have the file */
+		above->file = f->file; /* a create or open has its handle at its return: calls inside it already have the file */
 }
 
 static bool is_judged(const struct collector *c, const struct frame *f)
@@ -300,6 +316,7 @@ static void count_meta(struct collector *c, struct frame *f, enum call_class cla
 	io->meta[class].n++;
 	io->meta[class].ns += took;
 	io->meta[class].failed += leave->failed;
+	io->created += f->creates;
 	if (class == CLASS_SYNC) {
 		io->syncs_after_write += io->since_sync > 0;
 		io->since_sync = 0;
@@ -311,6 +328,8 @@ static void count_frame(struct collector *c, struct frame *f, enum call_class cl
 	count_location(c, f, class, took, leave);
 	if (f->io && f->ops && f->kind != OP_FLUSH)
 		collect_operation(c, f, took);
+	if (f->outer && (class == CLASS_DEFINE || class == CLASS_CLOSE) && f->layer < LAYER_MPIIO)
+		collect_relocation(c, f);
 	if (f->io && f->file != TRACE_NONE)
 		count_meta(c, f, class, took, leave);
 	if (f->io || f->layer == LAYER_MPI)
@@ -323,9 +342,12 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 	uint64_t took = ns > f->begin_ns ? ns - f->begin_ns : 0;
 	enum call_class class = class_of(c, f);
 
+	if (!leave->failed && !leave->abandoned)
+		f->moved += f->assumed;
+	f->failed = leave->failed;
 	if (leave->abandoned) {
 		c->stat->abandoned++;
-		took = 0;               /* its end is when somebody noticed */
+		took = 0;               /* abandoned: its end is only when that was detected */
 	}
 	if (is_judged(c, f))
 		count_frame(c, f, class, took, leave);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the operations on a file look like: sizes, order, repetition, and which call of an upper layer they were made for.
+ * Patterns of the operations on a file: sizes, order, repetition, and the call of an upper layer that caused them.
  */
 #include "analysis/collect.h"
 
@@ -56,7 +56,7 @@ static struct position *position_of(struct collector *c, uint32_t handle)
 		return NULL;
 	p = &c->positions[handle];
 	if (p->epoch != c->epoch)
-		return NULL;            /* nothing is known of it on this location */
+		return NULL;            /* unknown on this location */
 	return p->root == handle ? p : position_of(c, p->root);
 }
 
@@ -72,7 +72,7 @@ static void set_position(struct collector *c, uint32_t handle, uint64_t at)
 		p->at = at;
 }
 
-/* Another location that moves the same position makes both replays wrong. */
+/* A position that another location moves too makes both replays wrong. */
 static void note_user(struct collector *c, uint32_t handle)
 {
 	uint32_t none = 0, mine = c->location + 1;
@@ -94,7 +94,8 @@ void collect_position(struct collector *c, struct frame *f)
 
 void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position)
 {
-	static const enum call_class classes[] = { [HANDLE_CREATE] = CLASS_OPEN, [HANDLE_DESTROY] = CLASS_CLOSE, [HANDLE_DUPLICATE] = CLASS_META,
+	static const enum call_class classes[] = { [HANDLE_CREATE] = CLASS_OPEN, [HANDLE_CREATE_FILE] = CLASS_OPEN,
+						   [HANDLE_DESTROY] = CLASS_CLOSE, [HANDLE_DUPLICATE] = CLASS_META,
 						   [HANDLE_SEEK] = CLASS_SEEK, [HANDLE_LOCK] = CLASS_LOCK, [HANDLE_UNLOCK] = CLASS_LOCK,
 						   [HANDLE_DELETE] = CLASS_DELETE };
 	struct collector *c = worker;
@@ -104,6 +105,7 @@ void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, ui
 	c->stat->events++;
 	if (f) {
 		f->event = classes[event];
+		f->creates |= event == HANDLE_CREATE_FILE;
 		if (handle < c->trace->handles.n && f->file == TRACE_NONE && c->trace->handles.v[handle].file < c->trace->files.n) {
 			f->file = c->trace->handles.v[handle].file;
 			f->handle = handle;
@@ -113,7 +115,7 @@ void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, ui
 	}
 	if (handle >= c->trace->handles.n)
 		return;
-	if (event == HANDLE_CREATE) {
+	if (event == HANDLE_CREATE || event == HANDLE_CREATE_FILE) {
 		c->positions[handle] = (struct position){ c->epoch, handle, position };
 	} else if (event == HANDLE_SEEK) {
 		note_user(c, handle);
@@ -185,7 +187,7 @@ static void count_sizes(struct dir_stat *d, const struct frame *f, uint64_t ns)
 	d->collective_ns += f->collective ? ns : 0;
 	d->independent_ns += f->collective ? 0 : ns;
 	d->non_blocking += f->non_blocking;
-	if (f->unknown)
+	if (f->unknown || f->failed)
 		return;
 	if (f->moved < SMALL_BYTES) {
 		d->small++;
@@ -201,7 +203,7 @@ static void count_sizes(struct dir_stat *d, const struct frame *f, uint64_t ns)
 		d->empty++;
 }
 
-/* A call of an upper layer that this operation was made for: NULL if there is none. */
+/* Returns the outermost upper-layer call that caused this operation: NULL if there is none. */
 static struct frame *outermost(struct collector *c, const struct frame *f)
 {
 	for (struct frame *above = c->stack; above < f; above++)
@@ -210,19 +212,33 @@ static struct frame *outermost(struct collector *c, const struct frame *f)
 	return NULL;
 }
 
+/* Space that is filled, and what is written over it later. */
+static void count_filled(struct collector *c, struct io_stat *s, const struct frame *f, bool creates)
+{
+	struct extent range = { f->offset, f->offset + f->moved };
+
+	if (f->offset == TRACE_UNKNOWN || f->unknown || (!creates && !s->filled))
+		return;
+	if (!creates) {
+		s->filled_again += extents_common(s->filled, &(struct extents){ &range, 1, 1, false });
+		return;
+	}
+	if (!s->filled && !(s->filled = calloc(1, sizeof(*s->filled))))
+		c->failed = true;
+	else
+		extents_add(s->filled, range.begin, range.end);
+}
+
 static void count_cause(struct collector *c, struct io_stat *s, struct dir_stat *d, const struct frame *f, const struct frame *outer, uint64_t ns)
 {
-	bool write = f->kind == OP_WRITE, creates = false, defines = false;
+	bool write = f->kind == OP_WRITE, creates = false;
 
 	d->nested++;
 	d->nested_bytes += f->moved;
 	for (struct frame *above = c->stack; above < f; above++) {
-		enum call_class named = above->region == TRACE_NONE ? CLASS_NONE : c->facts->region_class[above->region];
-
 		if (!above->io)
 			continue;
 		creates |= above->region != TRACE_NONE && creates_space(c->trace->regions.v[above->region].name);
-		defines |= named == CLASS_DEFINE || named == CLASS_CLOSE;
 		if (above->layer == LAYER_MPIIO && above->collective) {
 			d->below_collective++;
 			d->below_collective_bytes += f->moved;
@@ -233,20 +249,34 @@ static void count_cause(struct collector *c, struct io_stat *s, struct dir_stat 
 		s->reads_in_write_bytes += f->moved;
 		s->reads_in_write_ns += ns;
 	}
+	if (write)
+		count_filled(c, s, f, creates);
 	if (write && creates) {
 		s->writes_in_create++;
 		s->writes_in_create_bytes += f->moved;
 		s->writes_in_create_ns += ns;
 	}
-	if (defines) {
-		*(write ? &s->writes_in_define : &s->reads_in_define) += 1;
-		*(write ? &s->writes_in_define_bytes : &s->reads_in_define_bytes) += f->moved;
-		s->define_data_ns += ns;
-	}
-	if (!outer->ops && f->moved <= TINY_BYTES * 16) {
+	if ((!outer->ops || outer->kind == OP_FLUSH) && f->moved <= TINY_BYTES * 16) {
 		*(write ? &s->meta_writes : &s->meta_reads) += 1;
 		*(write ? &s->meta_writes_ns : &s->meta_reads_ns) += ns;
 	}
+}
+
+/* A call that ends definitions, or closes the file, has read data and written as much: the most of what its rank has of the file. */
+void collect_relocation(struct collector *c, const struct frame *f)
+{
+	uint64_t read = f->below_bytes[DIR_READ], written = f->below_bytes[DIR_WRITE], members = f->comm == TRACE_NONE ? 1 : c->facts->nranks;
+	struct io_stat *s;
+
+	if (read < TINY_BYTES * 16 || written < TINY_BYTES * 16 || written * 10 < read * 4 || f->file == TRACE_NONE)
+		return;
+	s = collect_io(c, f->file, c->facts->lowest);
+	if (!s || s->dir[DIR_WRITE].end / (members ? members : 1) > 2 * written)
+		return;
+	s->relocations += f->below_n[DIR_READ] + f->below_n[DIR_WRITE];
+	s->relocated_read += read;
+	s->relocated_written += written;
+	s->relocation_ns += f->below_ns;
 }
 
 static void count_run(struct run *run, const struct frame *f)
@@ -306,6 +336,15 @@ static void count_lowest(struct collector *c, struct io_stat *s, struct dir_stat
 		size_times_add(&c->sizes[c->facts->file_fs[f->file]][f->kind == OP_WRITE][size_bin(f->moved)], f->moved, ns);
 }
 
+/* A collective data call of netCDF, PnetCDF or HDF5 stands above. */
+static bool below_collective(const struct collector *c, const struct frame *f)
+{
+	for (const struct frame *above = c->stack; above < f; above++)
+		if (above->io && above->collective && above->layer < LAYER_MPIIO && above->ops && above->kind != OP_FLUSH)
+			return true;
+	return false;
+}
+
 void collect_operation(struct collector *c, struct frame *f, uint64_t ns)
 {
 	struct position *p = f->replayed ? position_of(c, f->handle) : NULL;
@@ -328,4 +367,9 @@ void collect_operation(struct collector *c, struct frame *f, uint64_t ns)
 		count_lowest(c, s, d, f, ns);
 	if (f->layer == LAYER_MPIIO && f->collective)
 		count_instance(c, s, f, ns);
+	if (f->layer == LAYER_MPIIO && !f->collective && below_collective(c, f)) {
+		s->degraded++;
+		s->degraded_bytes += f->moved;
+		s->degraded_ns += ns;
+	}
 }

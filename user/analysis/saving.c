@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a change may save, from the same trace. Times in a trace are those of the recorded run: the recorder's own are subtracted, as it
- * measured them, or between bounds where the archive does not have them.
+ * Estimates the saving of a change from the same trace. Times in a trace are those of the recorded run: the recorder's own time is
+ * subtracted, as measured, or as a range if the archive does not contain it.
  */
 #include "analysis/analysis.h"
 
 #define LARGE_BYTES (4 * 1024 * 1024)
 
-/* Nanoseconds of a recorded call where the archive has no measurement: the range of the README's table, with room for slower machines. */
+/* Nanoseconds per recorded call if the archive contains no measurement: the range in the README's table, with a margin for slower
+ * machines. */
 static const struct { uint64_t low, high; } system_call = { 300, 1500 }, library_call = { 1000, 5000 };
 
 uint64_t probe_cost_low(const struct analysis *a, enum trace_layer layer, uint64_t n)

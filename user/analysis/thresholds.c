@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Defaults of thresholds, and their file: JSON, in the form that the JSON report writes.
+ * Default thresholds, and reading them from a file: JSON, in the form of the JSON report.
  */
 #include "analysis/thresholds.h"
 

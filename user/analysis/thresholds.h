@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The numbers that findings are judged by. One list makes the structure, its defaults, what --thresholds accepts and what the JSON report
- * has.
+ * The thresholds of findings. One list defines the struct, the defaults, the names that --thresholds accepts and the contents of
+ * the JSON report.
  */
 #ifndef IOPROBE_ANALYSIS_THRESHOLDS_H
 #define IOPROBE_ANALYSIS_THRESHOLDS_H
@@ -34,6 +34,7 @@
 	X(lookup_failed_count, 1000, "search storm: failed look-ups") \
 	X(lookup_failed_share, 0.5, "search storm: share of look-ups that fail") \
 	X(meta_share, 0.5, "metadata: share of a rank's I/O time") \
+	X(meta_count, 1000, "metadata: calls of a rank") \
 	X(create_count, 1000, "creation storm: files created") \
 	X(amplified_calls, 64, "amplification: calls below one call") \
 	X(amplified_bytes, 1.5, "amplification: bytes below for each byte asked") \
@@ -48,6 +49,15 @@
 	X(resize_share, 0.05, "resizing: share of a rank's I/O time") \
 	X(library_share, 0.9, "library time: share of a call's time outside of system calls and MPI") \
 	X(header_bytes, 1048576, "header relocation: bytes moved when definitions end") \
+	X(dominate_share, 0.1, "reads against writes: difference as a share of their sum") \
+	X(straggler_share, 0.15, "unequal ranks on a shared file: difference as a share of the sum") \
+	X(conflict_count, 100, "several writers of a block: writes to a file") \
+	X(conflict_share, 0.5, "several writers of a block: further writers for each block") \
+	X(place_share, 0.1, "wrong place: share of a rank's I/O time") \
+	X(meta_reads_count, 10, "HDF5 metadata by all ranks: small reads of each rank") \
+	X(decay_count, 200, "slower from call to call: calls from one site") \
+	X(decay_share, 0.5, "slower from call to call: growth as a share of the first quarter's median") \
+	X(above_share, 0.5, "time above the system: share of a rank's I/O time") \
 	X(log_count, 10000, "chatter: writes of less than 256 bytes to logs") \
 	X(failed_count, 100, "failing calls: on one file or of one function")
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Three digits are enough to act on.
+ * Formats numbers with three digits, which are enough to act on.
  */
 #include "analysis/words.h"
 

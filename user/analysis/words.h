@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Numbers for people, the same in every output and locale.
+ * Numbers in text for users, the same in every output and locale.
  */
 #ifndef IOPROBE_ANALYSIS_WORDS_H
 #define IOPROBE_ANALYSIS_WORDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The end of every recording: one replay feeds the archive and the summary. It runs in a worker whose current directory is the
- * recording's: libotf2 opens by name, and all names here are relative.
+ * Makes the archive at the end of every recording: one replay feeds the archive and the summary. It runs in a worker whose current
+ * directory is that of the recording: libotf2 opens files by name, and all names here are relative.
  */
 #include "archive/archive.h"
 
@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "archive/symbolize.h"
 #include "replay/replay.h"
 #include "replay/sites.h"
 #include "privilege/worker.h"
@@ -26,7 +27,7 @@
 #include "sink/summary/summary.h"
 #include "spool/spool.h"
 
-#define LOCK_TRIES 100  /* of 50 ms */
+#define LOCK_TRIES 100  /* 50 ms each */
 
 struct attempt { const struct output *out; const struct archive_options *options; volatile struct worker_progress *progress; };
 
@@ -38,13 +39,13 @@ static void set_progress(void *arg, uint64_t done, uint64_t total)
 	attempt->progress->total = total;
 }
 
-/* ---- the files beside an archive by which merge need not read events, and perhaps the summary's text ---- */
+/* ---- files beside an archive, from which merge gets what it needs without reading events; and perhaps the summary's text ---- */
 
 enum { COLLECTIVES, SUMMARY, TEXT, NSIDES };
 
 struct side_files { FILE *v[NSIDES]; const char *names[NSIDES]; };
 
-/* Returns 0, or -errno of the first that could not be written. */
+/* Returns 0, or the -errno of the first file that could not be written. */
 static int side_files_close(struct side_files *sides, bool keep)
 {
 	int error = 0;
@@ -60,7 +61,7 @@ static int side_files_close(struct side_files *sides, bool keep)
 	return error;
 }
 
-/* What a killed ioprobe left is replaced; links are not followed. */
+/* Files left by a killed ioprobe are replaced; links are not followed. */
 static int side_files_open(struct side_files *sides, const struct attempt *attempt, char *err, size_t err_len)
 {
 	*sides = (struct side_files){ .names = { "collectives.json", "summary.json", attempt->options->summary_file } };
@@ -81,7 +82,7 @@ static int side_files_open(struct side_files *sides, const struct attempt *attem
 
 struct sinks { struct sink *size, *otf2, *summary, *collectives; };
 
-/* What the recording's bounds are held against; the spool stays until the archive is whole. */
+/* Computes the size that is compared with the recording's limits; the spool is kept until the archive is complete. */
 static int size_sink_create(struct sink **out, bool whole_job)
 {
 	struct statvfs fs;
@@ -112,7 +113,7 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 	return ret;
 }
 
-/* The archive is finished last: where it is, all is. */
+/* The archive is finished last: if it exists, all files are complete. */
 static int replay_into(struct spool_reader *spool, struct call_sites *sites, struct sinks *sinks, const char *dir, char *err,
 		       size_t err_len)
 {
@@ -129,10 +130,10 @@ static int replay_into(struct spool_reader *spool, struct call_sites *sites, str
 	return ret;
 }
 
-/* What the worker hands over: the text, and if it is wanted a NUL and what is in summary.json. */
+/* The worker's output: the text, and if requested a NUL and the contents of summary.json. */
 static int add_json(FILE *text, FILE *json)
 {
-	char part[65536];
+	char part[8192];
 	size_t n;
 
 	errno = 0;
@@ -174,7 +175,7 @@ static int write_all(struct spool_reader *spool, struct call_sites *sites, bool 
 
 /* ---- in the worker ---- */
 
-/* The archive has a file for each thread of the job open, more than the usual limit where there are many. */
+/* The archive keeps a file open for each thread of the job, possibly more than the usual limit. */
 static void allow_many_files(void)
 {
 	struct rlimit limit;
@@ -182,10 +183,10 @@ static void allow_many_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
 	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);       /* if not, the sink says which file could not be opened */
+	setrlimit(RLIMIT_NOFILE, &limit);       /* if it fails, the sink reports which file could not be opened */
 }
 
-/* Twice over the spool: the first event needs to know what the last process is. */
+/* An extra pass over the spool: the first event depends on properties of the last process. */
 static bool is_whole_job(void)
 {
 	struct spool_reader *spool = NULL;
@@ -197,14 +198,17 @@ static bool is_whole_job(void)
 	return whole;
 }
 
-/* Where calls come from is at the spool's end. */
+/* Symbols of call sites are at the end of the spool. */
 static int read_sites(struct call_sites **sites, const struct attempt *attempt, char *err, size_t err_len)
 {
-	struct spool_reader *spool = NULL;
+	struct spool_reader *spool = NULL, *symbols = NULL;
 	int ret = spool_reader_open(&spool, OUTPUT_SPOOL);
 
 	if (!ret)
 		ret = call_sites_read(sites, spool);
+	if (!ret && *sites && !spool_reader_open(&symbols, SYMBOLIZE_FILE))
+		ret = call_sites_read_symbols(*sites, symbols);
+	spool_reader_destroy(symbols);
 	if (ret)
 		snprintf(err, err_len, "%s/" OUTPUT_SPOOL ": its call sites cannot be read: %s", attempt->out->path, strerror(-ret));
 	spool_reader_destroy(spool);
@@ -221,7 +225,7 @@ static int open_spool(struct spool_reader **spool, const struct attempt *attempt
 	return ret;
 }
 
-/* The anchor is written last: without one that can be read, the rest is what an interrupted attempt left. */
+/* The anchor file is written last: without a readable one, the other files are left over from an interrupted attempt. */
 static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_len)
 {
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = here < 0 ? -errno : 0;
@@ -241,8 +245,8 @@ static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_
 	return ret;
 }
 
-/* One that makes an archive here holds the lock until it has ended: a killed recorder's, or another user's command. Where the file
- * system has no such locks, as some shared ones, there is none. */
+/* A process that makes an archive here holds the lock until it ends: that of a killed recorder, or another user's command. Some
+ * shared file systems have no such locks: then it is not locked. */
 static int lock_directory(int here, const struct attempt *attempt, char *err, size_t err_len)
 {
 	const struct timespec pause = { 0, 50000000 };
@@ -263,7 +267,7 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 	const struct attempt *attempt = arg;
 	struct spool_reader *spool = NULL;
 	struct call_sites *sites = NULL;
-	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);       /* open, and so locked, as long as this process lives */
+	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* open, and therefore locked, for the lifetime of this process */
 	int ret = lock_directory(here, attempt, err, err_len);
 
 	if (!ret)
@@ -284,7 +288,7 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 	return ret;
 }
 
-/* An error stays in the stream (ferror), for its owner to report. */
+/* An error stays in the stream (ferror) and is reported by its owner. */
 static void hand_over(FILE *to, const char *text, size_t len)
 {
 	if (to && fwrite(text, 1, len, to) == len)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A link takes all its points or none, so a refused set is halved until the refused point stands alone.
+ * The kernel accepts all points of a link or none, so a refused set is halved until the refused point is isolated.
  */
 #include "bpf/attach.h"
 
@@ -34,7 +34,8 @@ static int create(const struct attachment *a, bool perf, const uint64_t *offsets
 	return links_create(a->server, a->links, &spec);
 }
 
-/* One link for all points, or by halves those that the kernel takes. Returns how many points were attached, or -errno. */
+/* Attaches all points with one link; if that is refused, those halves that the kernel accepts. Returns how many points were
+ * attached, or -errno. */
 static long attach_multi(const struct attachment *a, const struct attach_point *points, const uint64_t *offsets,
 			 const uint64_t *cookies, size_t n)
 {
@@ -44,7 +45,7 @@ static long attach_multi(const struct attachment *a, const struct attach_point *
 	if (!err)
 		return n;
 	if (err == -ESRCH || err == -EPIPE || err == -ENOMEM)
-		return err;     /* the process is gone, or the hold server */
+		return err;     /* the process has ended, or the hold server has */
 	if (n == 1) {
 		a->refused(a->arg, points, err);
 		return 0;
@@ -93,7 +94,7 @@ static long attach_all_perf(const struct attachment *a, const struct attach_poin
 
 static void refused_before(void *arg, const struct attach_point *point, int err)
 {
-	(void)arg, (void)point, (void)err;      /* told when its entry was refused */
+	(void)arg, (void)point, (void)err;      /* already reported when its entry was refused */
 }
 
 static int run(struct attachment *a, enum kernel_program program, uint32_t type, bool is_return,
@@ -112,8 +113,8 @@ static int run(struct attachment *a, enum kernel_program program, uint32_t type,
 	return attached ? 0 : -EINVAL;
 }
 
-/* The points of calls first, then those that have two plain probes instead of a return probe: their exits, so that no call is
- * seen whose return would not be, and their entries. Returns the number of all; *ncalls of the first kind. */
+/* Sorts the points: calls first, then those with two entry probes instead of a return probe: their exits, then their entries, so
+ * that no call is recorded whose return would be missed. Returns the total number; *ncalls of the first kind. */
 static size_t sort_points(const struct attach_point *points, size_t n, struct attach_point *sorted, size_t *ncalls)
 {
 	size_t to = 0;
@@ -135,8 +136,8 @@ static size_t sort_points(const struct attach_point *points, size_t n, struct at
 	return to;
 }
 
-/* Points behind a prologue have plain probes in any case: the kernel would take what the stack pointer points to for a return
- * address, if not for this process, then for another one that has links of its own to the same file. */
+/* Points behind a prologue always get entry probes: the kernel would take the word at the stack pointer for a return address, if
+ * not for this process, then for another one that has its own links to the same file. */
 static int attach_sessions(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
 {
 	int err = ncalls ? run(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, ncalls) : 0;
@@ -150,8 +151,8 @@ static int attach_pairs(struct attachment *a, const struct attach_point *points,
 {
 	int err;
 
-	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a
-	 * frame could not be given back to an unwinder. */
+	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a frame
+	 * could not be restored for an unwinder. */
 	err = run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
 	if (err || !ncalls)
 		return err;
@@ -181,7 +182,7 @@ static bool to_second_place(const struct attach_point *point, struct attach_poin
 	*out = *point;
 	out->cookie |= IOP_COOKIE_ENTRY_ONLY;
 	if (point->exit_offset)
-		return true;            /* a plain probe already */
+		return true;            /* already an entry probe */
 	out->offset = point->second_offset;
 	out->cookie |= (uint64_t)point->second_frame << IOP_COOKIE_FRAME_SHIFT;
 	return out->offset;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Probes of features that only a link shows: Linux 6.1 loads programs for uprobe_multi and refuses each link. The links are
- * refused by every kernel, but with another error by one that knows them; only the threads of a process need a link that works.
+ * Tests of features that only show when a link is created: Linux 6.1 loads programs for uprobe_multi but refuses each link. The
+ * test links are invalid for every kernel, but a kernel that supports the type returns another error; only the test for all threads
+ * of a process needs a working link.
  */
 #include "bpf/feature_probes.h"
 
@@ -37,7 +38,7 @@ static int create_link(int program, uint32_t type, const char *path, uint64_t of
 	return fd < 0 ? -errno : fd;
 }
 
-/* A directory has no code: EBADF from a kernel that knows the type of link. */
+/* The target is a directory, which has no code: EBADF from a kernel that supports this type of link. */
 static bool knows_links(uint32_t type, const char *action, char *reason, size_t len)
 {
 	static const struct bpf_insn code[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
@@ -59,7 +60,7 @@ bool probe_uprobe_multi(char *reason, size_t len)
 
 /* ---- sessions ---- */
 
-/* Whether the kernel's structure has this member. */
+/* Returns whether the kernel's structure has this member. */
 static bool has_member(const struct btf *types, const char *structure, const char *member)
 {
 	int id = btf__find_by_name_kind(types, structure, BTF_KIND_STRUCT);
@@ -71,7 +72,7 @@ static bool has_member(const struct btf *types, const char *structure, const cha
 	return false;
 }
 
-/* Where the program finds the cookie and the direction of a call (run_context() in bpf/library.h). */
+/* Checks the offsets at which the program finds the cookie and the direction of a call (run_context() in bpf/library.h). */
 static bool has_run_context(char *reason, size_t len)
 {
 	const struct btf *types = feature_kernel_types();
@@ -126,7 +127,7 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Counts its runs in the array's only element. */
+/* Loads a program that counts its runs in the array's only element. */
 static int load_counter(int array)
 {
 	const struct bpf_insn code[] = {
@@ -145,7 +146,7 @@ static void *call_probed(void *arg)
 	return arg;
 }
 
-/* Whether a link with our pid sees a call of another thread of ours: 1 or 0, or -errno. */
+/* Returns whether a link with this process' pid sees a call of another thread: 1 or 0, or -errno. */
 static int sees_thread(int array, int program)
 {
 	struct own_offset own = { .address = (uintptr_t)feature_probed_function };
@@ -167,7 +168,7 @@ static int sees_thread(int array, int program)
 	return err ? err : runs > 0;
 }
 
-/* Not tried where there are sessions, which are younger: a link that works takes some 40 ms to remove. */
+/* Skipped if sessions are available, which are newer: a working link takes some 40 ms to remove. */
 bool probe_uprobe_process(char *reason, size_t len)
 {
 	int array, program, seen;

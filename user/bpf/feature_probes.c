@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One function per feature: a map that is made, a program of a few instructions that is loaded, a declaration that is looked up in
- * the kernel's types.
+ * One function per feature: creates a map, loads a program of a few instructions, or looks up a declaration in the kernel's BTF.
  */
 #include "bpf/feature_probes.h"
 
@@ -19,7 +18,7 @@
 #define TASK_WORK_4 "bpf_task_work_schedule_resume"
 #define TASK_WORK_5 "bpf_task_work_schedule_resume_impl"
 
-/* linux/bpf.h of Linux 5.17 and 5.18, for the headers of older systems */
+/* linux/bpf.h of Linux 5.17 and 5.18, missing in headers of older systems */
 #define HELPER_LOOP 181
 #define HELPER_COPY_FROM_USER_TASK 191
 
@@ -45,7 +44,7 @@ int feature_load(enum bpf_prog_type type, int attach_type, unsigned flags, const
 	return bpf_prog_load(type, "ioprobe_feature", "Dual BSD/GPL", code, n, &options);
 }
 
-/* ---- the kernel's types ---- */
+/* ---- the kernel's BTF ---- */
 
 const struct btf *feature_kernel_types(void)
 {
@@ -68,7 +67,7 @@ static bool probe_btf(char *reason, size_t len)
 	return true;
 }
 
-/* The type of a kernel function, NULL if the kernel has none of this name. */
+/* Returns the type of a kernel function, NULL if there is no such function. */
 static const struct btf_type *function_type(const char *name)
 {
 	const struct btf *types = feature_kernel_types();
@@ -95,7 +94,7 @@ static bool probe_typed_loads(char *reason, size_t len)
 	return has_function("bpf_rdonly_cast", reason, len);
 }
 
-/* From 7.0 on the kernel's types have both names, but only the one with four arguments can be called. */
+/* From 7.0 on the kernel's BTF has both names, but only the one with four arguments can be called. */
 unsigned feature_task_work_form(void)
 {
 	const struct btf_type *four, *five;
@@ -139,7 +138,7 @@ static bool probe_ring_buffer(char *reason, size_t len)
 	return true;
 }
 
-/* A map of this type must say what its keys and values are. */
+/* A map of this type must declare its key and value types. */
 static int task_storage_map(struct btf *types)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_NO_PREALLOC);
@@ -192,7 +191,7 @@ static bool probe_attach_cookie(char *reason, size_t len)
 	return has_helper(BPF_FUNC_get_attach_cookie, "bpf_get_attach_cookie", reason, len);
 }
 
-/* With the helper that lets a waiting thread be scheduled (bpf/wait.h). */
+/* With the helper that allows scheduling of a waiting thread (bpf/wait.h). */
 static bool probe_sleepable_uprobes(char *reason, size_t len)
 {
 	static const struct bpf_insn code[] = {

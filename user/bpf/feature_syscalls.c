@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * How system calls can be recorded. The kernel skips a raw tracepoint's program that is still running on the CPU. Up to Linux 7.1
- * it runs with preemption disabled, so that none is; whether it does is read from the kernel's own counter, inside such a program.
+ * Determines how system calls can be recorded. The kernel skips a raw tracepoint's program if it is already running on the CPU. Up
+ * to Linux 7.1 such programs run with preemption disabled, so this cannot happen; whether it can is read from the kernel's
+ * preemption counter inside such a program.
  */
 #include "bpf/feature_probes.h"
 
@@ -15,10 +16,10 @@
 #include "bpf/syscall_events.h"
 
 #define COUNTER "__preempt_count"
-#define NEED_RESCHED 0x80000000u        /* a flag in the counter */
+#define NEED_RESCHED 0x80000000u        /* a flag in the preemption counter */
 #define SEEN (1ull << 32)
 
-/* At our own next system call: array[0] = SEEN | the counter. */
+/* Loads a program that runs at our next system call: array[0] = SEEN | counter. */
 static int load_reader(int array, int counter)
 {
 	const struct bpf_insn code[] = {
@@ -38,7 +39,7 @@ static int load_reader(int array, int counter)
 	return feature_load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0, code, sizeof(code) / sizeof(code[0]));
 }
 
-/* The counter as a program on sys_enter finds it, or -errno. */
+/* Returns the counter as seen by a program on sys_enter, or -errno. */
 static int64_t read_counter(int array, int program)
 {
 	uint64_t value = 0;
@@ -68,7 +69,7 @@ static int64_t counter_in_program(int counter)
 	return value;
 }
 
-/* Programs of this kind may sleep where their tracepoints can be preempted. */
+/* Programs of this type may be sleepable on kernels whose tracepoints can be preempted. */
 static bool may_sleep(void)
 {
 	static const struct bpf_insn code[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
@@ -79,7 +80,7 @@ static bool may_sleep(void)
 	return fd >= 0;
 }
 
-/* Kernels that do not declare the counter so (6.2 to 6.14) are older than the change; without CONFIG_KALLSYMS_ALL it cannot be
+/* Kernels that do not declare the counter (6.2 to 6.14) are older than the change; without CONFIG_KALLSYMS_ALL it cannot be
  * read. */
 bool probe_atomic_tracepoints(char *reason, size_t len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The list of features and their results. The probes are in feature_probes.c.
+ * The list of features and their results. The tests are in feature_probes.c.
  */
 #include "bpf/features.h"
 
@@ -52,7 +52,7 @@ const struct feature_info *feature_info(enum feature feature)
 	return &infos[feature];
 }
 
-/* Not read where the program has more rights than its caller. */
+/* The variable is ignored if the program has more privileges than its caller. */
 static bool is_excluded(const char *name)
 {
 	const char *list = secure_getenv("IOPROBE_WITHOUT");

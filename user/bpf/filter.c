@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Filters from options. A path is kept as the kernel side sees paths: its names from the leaf to the root.
+ * Parses filters from options. A path is stored in the form that the BPF programs use: its names from the leaf to the root.
  */
 #include "bpf/filter.h"
 
@@ -14,7 +14,7 @@
 
 #include "util/quantity.h"
 
-/* What readers are told is cut where it does not fit. */
+/* The description for readers is truncated if it is too long. */
 static void add_text(struct filter *filter, enum iop_filter which, const char *option, const char *value)
 {
 	char *text = filter->text[which];
@@ -43,7 +43,7 @@ size_t path_reverse(char *out, size_t room, const char *path)
 	return used;
 }
 
-/* Adds the names of rest to the path in out, which has room. -EINVAL: ".." of what does not exist. */
+/* Appends the names of rest to the path in out. -EINVAL: ".." in the part that does not exist. */
 static int append_names(char *out, size_t room, char *rest)
 {
 	char *save;
@@ -61,7 +61,7 @@ static int append_names(char *out, size_t room, char *rest)
 	return 0;
 }
 
-/* Symbolic links are followed as far as the path exists, since the kernel's paths have none; the rest may be made later. */
+/* Symbolic links are resolved as far as the path exists, since the kernel's paths contain none; the rest may be created later. */
 static int resolve(const char *given, char *out)
 {
 	char head[PATH_MAX], rest[PATH_MAX] = "";
@@ -108,7 +108,7 @@ static int add_path(struct filter *filter, const char *given, bool exclude, char
 	return 0;
 }
 
-/* Calls of one item of a list after the other. */
+/* Calls item for each item of a list. */
 static int for_each(const char *list, int (*item)(struct filter *, const char *, bool, char *, size_t), struct filter *filter,
 		    bool flag, char *err, size_t err_len)
 {
@@ -132,7 +132,7 @@ int filter_add_paths(struct filter *filter, const char *list, bool exclude, char
 	return ret;
 }
 
-/* ---- kinds ---- */
+/* ---- types of files ---- */
 
 static int add_kind(struct filter *filter, const char *name, bool unused, char *err, size_t err_len)
 {

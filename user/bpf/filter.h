@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the user wants recorded: filters that the kernel side applies, in the form that it takes. What they leave out is counted
- * there.
+ * Filters of the user, in the form that the BPF programs apply them. Excluded calls are counted there.
  */
 #ifndef IOPROBE_FILTER_H
 #define IOPROBE_FILTER_H
@@ -18,22 +17,22 @@ struct filter {
 	size_t npaths;
 	uint64_t min_duration_ns, min_bytes;
 	bool count_streams;
-	char text[IOP_FILTERS][1024];           /* the options that made it, "" if there is none: what readers are told */
-	char layers[1024];                      /* --layers as given, "" if not; its effect is in the tables (table_set_select) */
+	char text[IOP_FILTERS][1024];           /* the options that define it, for readers; "" if there are none */
+	char layers[1024];                      /* --layers as given, "" if not; it takes effect in the tables (table_set_select) */
 };
 
-/* Each takes an option's value as the user gave it. Returns 0, or -EINVAL with one line in err. */
+/* Each parses an option's value as the user wrote it. Returns 0, or -EINVAL with one line in err. */
 int filter_add_paths(struct filter *filter, const char *list, bool exclude, char *err, size_t err_len);
 int filter_set_kinds(struct filter *filter, const char *list, char *err, size_t err_len);
 int filter_set_min_duration(struct filter *filter, const char *text, char *err, size_t err_len);        /* 10us, 1.5ms, 2s */
 int filter_set_min_bytes(struct filter *filter, const char *text, char *err, size_t err_len);           /* 4096, 4KiB, 1M */
 int filter_set_stream_calls(struct filter *filter, const char *text, char *err, size_t err_len);        /* record, count */
 
-/* "/a/b" to "b\0a\0", as the kernel side sends paths. Returns the length. */
+/* Converts "/a/b" to "b\0a\0", the form in which BPF programs send paths. Returns the length. */
 size_t path_reverse(char *out, size_t room, const char *path);
 
 bool filter_by_file(const struct filter *filter);
-/* The decision of the kernel side for a descriptor that is found in /proc; path is NULL if it has none there. */
+/* Makes the BPF programs' decision for a descriptor found in /proc; path is NULL if it has none there. */
 bool filter_wants_file(const struct filter *filter, mode_t mode, const char *path);
 
 #endif

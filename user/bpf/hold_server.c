@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The process and its two ends. It has a session of its own and blocks all signals, so what stops or interrupts the recorder leaves
- * it alone; it ends when the recorder's end of the sockets is closed.
+ * Starts the hold server and communicates with it. The process has a session of its own and blocks all signals, so that signals to
+ * the recorder do not affect it; it ends when the recorder's end of the sockets is closed.
  */
 #include "bpf/hold_server_internal.h"
 
@@ -31,14 +31,14 @@ void hold_server_prefer_thread(void)
 		setpriority(PRIO_PROCESS, 0, SERVER_NICE);
 }
 
-/* ---- the server's process ---- */
+/* ---- in the server process ---- */
 
 static int by_number(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
 
-/* What it does not need must not stay open here: others wait for the end of our output, or for that of a socket. */
+/* Descriptors it does not need must be closed: others wait for end of file on our output, or on a socket. */
 static void close_others(const struct hold_server *server)
 {
 	int keep[KERNEL_SERVER_FDS + 3], null_fd = open("/dev/null", O_RDWR), next = 3;
@@ -75,6 +75,7 @@ static void run_server(struct hold_server *server)
 		_exit(1);
 	holds_serve(server);
 	pthread_join(links, NULL);      /* what it is placing will be in place, and can be removed */
+	kernel_side_leave_slot(server->kernel);
 	_exit(0);
 }
 
@@ -98,7 +99,7 @@ static int fork_server(struct hold_server *server)
 	return server->pid < 0 ? -errno : 0;
 }
 
-/* ---- the recorder's end ---- */
+/* ---- in the recorder ---- */
 
 int hold_server_create(struct hold_server **out, struct kernel_side *kernel)
 {
@@ -149,7 +150,8 @@ void hold_server_destroy(struct hold_server *server)
 	free(server);
 }
 
-/* Programs that the server holds are stopped by ptrace(2): nobody else can let them go while it is stopped itself (SIGSTOP). */
+/* Programs held by the server are stopped by ptrace(2): no other process can release them while the server itself is stopped
+ * (SIGSTOP). */
 static void continue_server(const struct hold_server *server)
 {
 	siginfo_t info = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A small process beside the recorder that does what must not stop half-way when the recorder is killed or stopped: it places
- * probes, holds new programs until they are probed, and gives unwinders their return addresses back. See bpf/DESIGN.md.
+ * A small process beside the recorder for work that must not stop half-way when the recorder is killed or stopped: it places
+ * probes, holds new programs until their probes are in place, and restores return addresses for unwinders. See bpf/DESIGN.md.
  */
 #ifndef IOPROBE_HOLD_SERVER_H
 #define IOPROBE_HOLD_SERVER_H
@@ -14,25 +14,26 @@
 
 struct hold_server;
 
-/* Forks: the caller has no other threads yet, and the programs are loaded. 0 or -errno. */
+/* Forks: the caller must not have other threads yet, and the programs must be loaded. Returns 0 or -errno. */
 int hold_server_create(struct hold_server **out, struct kernel_side *kernel);
-/* Held programs go on, links that are left are detached. NULL is fine. */
+/* Releases held programs and detaches remaining links. NULL is allowed. */
 void hold_server_destroy(struct hold_server *server);
 
-/* A heartbeat of the recorder's own, in a thread: programs are held only while it comes. 0 or -errno; ends with the server. */
+/* Starts the recorder's heartbeat, in a thread: programs are held only while it beats. Ends with the server. Returns 0 or
+ * -errno. */
 int hold_server_start_heartbeat(struct hold_server *server);
 
 enum hold_notice_type {
-	HOLD_BEGAN,             /* a thread waits for probes since time_ns */
-	HOLD_ENDED,             /* it goes on; time_ns: it did so before it was released, 0: it waited until then */
+	HOLD_BEGAN,             /* a thread has been waiting for probes since time_ns */
+	HOLD_ENDED,             /* it continues; time_ns: if it did so before it was released, else 0 */
 	HOLD_SERVER_GONE,
 };
 struct hold_notice { enum hold_notice_type type; struct iop_hold_id id; uint64_t time_ns; };
 
 int hold_server_fd(const struct hold_server *server);   /* readable when there are notices */
-bool hold_server_next(struct hold_server *server, struct hold_notice *notice);   /* false: none */
+bool hold_server_next(struct hold_server *server, struct hold_notice *notice);   /* false: there is none */
 void hold_server_release(struct hold_server *server, const struct iop_hold_id *id);
-uint64_t hold_server_late(const struct hold_server *server);            /* programs that went on before they were released */
-uint64_t hold_server_returns_failed(const struct hold_server *server);  /* return addresses that could not be written */
+uint64_t hold_server_late(const struct hold_server *server);            /* programs that continued before they were released */
+uint64_t hold_server_returns_failed(const struct hold_server *server);  /* return addresses that could not be restored */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The thread of the hold server that waiting threads depend on. A thread that waits for probes is stopped by ptrace(2), because it
- * must sleep: the kernel takes hundreds of milliseconds to place a probe in a program that spins. Unlike SIGSTOP that is invisible
- * to its parent, and ends by itself if we die.
+ * The thread of the hold server that serves waiting threads. A thread that waits for probes is stopped by ptrace(2), because it
+ * must sleep: the kernel takes hundreds of milliseconds to place a probe in a program that spins. Unlike SIGSTOP, ptrace is
+ * invisible to the thread's parent, and ends by itself if the server dies.
  */
 #include "bpf/hold_server_internal.h"
 
@@ -18,15 +18,15 @@
 
 #include "bpf/rings.h"
 
-#define RETRY_MS 1              /* while a thread is on its way into its stop */
+#define RETRY_MS 1              /* while a thread is about to stop */
 
-/* A thread on its way from request to release. */
+/* A thread between its request and its release. */
 struct held {
 	struct iop_hold_id id;
 	bool seized;            /* else it still spins and is released by an answer */
 	bool stopped, release;
 	bool ended;             /* killed while it was held */
-	int signal;             /* that was about to be delivered when it stopped */
+	int signal;             /* signal that was about to be delivered when it stopped */
 	struct held *next;
 };
 
@@ -34,7 +34,7 @@ struct holds {
 	struct hold_server *server;
 	struct ring_buffer *ring;
 	struct held *held;
-	bool over;              /* the recorder has gone */
+	bool over;              /* the recorder has ended */
 };
 
 /* ---- unwinders ---- */
@@ -48,7 +48,7 @@ static bool write_return(const struct iop_return_request *request, size_t i)
 	return process_vm_writev(request->id.pid_tgid >> 32, &local, 1, &remote, 1, 0) == sizeof(value);
 }
 
-/* The thread stands inside the unwinder's first instruction: its stack does not change while it waits. */
+/* The thread is inside the unwinder's first instruction: its stack does not change while it waits. */
 size_t holds_give_returns(struct kernel_side *kernel, const struct iop_return_request *request)
 {
 	size_t n = request->n < IOP_MAX_RETURNS ? request->n : IOP_MAX_RETURNS, failed = 0;
@@ -76,11 +76,11 @@ static void notify(struct holds *holds, enum hold_notice_type type, const struct
 {
 	struct hold_notice notice = { type, *id, time_ns };
 
-	/* A recorder that is stopped leaves them unread: then the notices of its longest silence are lost, as are the holds. */
+	/* a stopped recorder does not read notices: those of its longest silence are lost, together with the holds */
 	send(holds->server->hold_fd, &notice, sizeof(notice), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* It stops before it runs any code of its own: it is on its way out of the kernel, or will be when it is answered. */
+/* Stops the thread before it runs any code of its own: it is returning from the kernel, or will be when it is answered. */
 static int on_probes(void *arg, void *data, size_t size)
 {
 	const struct iop_probe_request *request = data;
@@ -89,7 +89,7 @@ static int on_probes(void *arg, void *data, size_t size)
 	pid_t tid = (uint32_t)request->id.pid_tgid;
 
 	if (!held)
-		return 0;       /* it goes on after the limit, and is counted */
+		return 0;       /* it continues after the time limit, and is counted */
 	held->id = request->id;
 	held->seized = !ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 	if (held->seized) {
@@ -102,7 +102,7 @@ static int on_probes(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* Whether it has stopped, or been killed. A tracee that has been killed is its parent's to wait for only after its tracer has. */
+/* Checks whether it has stopped, or been killed. A killed tracee can be reaped by its parent only after its tracer has done so. */
 static void look_at(struct held *held)
 {
 	pid_t tid = (uint32_t)held->id.pid_tgid, found;
@@ -119,7 +119,7 @@ static void look_at(struct held *held)
 		held->signal = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
 }
 
-/* False: not yet. One that was killed just now cannot be detached, but will have ended soon. */
+/* Returns false if it cannot be detached yet. A tracee that was just killed cannot be detached, but will have ended soon. */
 static bool detach(struct held *held)
 {
 	look_at(held);
@@ -128,7 +128,7 @@ static bool detach(struct held *held)
 	return held->stopped && !ptrace(PTRACE_DETACH, (pid_t)(uint32_t)held->id.pid_tgid, NULL, held->signal);
 }
 
-/* False: not yet. */
+/* Returns false if it cannot be released yet. */
 static bool let_go(struct holds *holds, struct held *held, bool late, uint64_t now_ns)
 {
 	uint64_t late_ns = late ? now_ns : 0;
@@ -142,7 +142,7 @@ static bool let_go(struct holds *holds, struct held *held, bool late, uint64_t n
 	return true;
 }
 
-/* Those that were released, and those that have waited for too long. Returns whether any is waiting for its stop. */
+/* Releases threads whose probes are in place, and those that have waited too long. Returns whether any has not stopped yet. */
 static bool let_go_all(struct holds *holds, bool all, uint64_t now_ns)
 {
 	bool pending = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A recording in its slot of a set of BPF programs: its rings, what the programs must know of it, and what they count for it.
+ * A recording in its slot of a set of BPF programs: its rings, its configuration and its counters.
  */
 #include "bpf/kernel_side.h"
 
@@ -20,7 +20,7 @@
 #include "bpf/programs.h"
 
 #define REQUEST_RING_BYTES (1 << 16)
-#define FIRST_ID IOP_MAX_RECORDINGS     /* of a set of one's own: slot 0, generation 1 */
+#define FIRST_ID IOP_MAX_RECORDINGS     /* in a set of the recording's own: slot 0, generation 1 */
 
 struct kernel_side {
 	struct programs *programs;
@@ -70,7 +70,7 @@ static int create_rings(struct kernel_side *kernel)
 	return 0;
 }
 
-/* Each update waits for all running programs (15 ms), a batch does once (Linux 5.15). */
+/* Each single update waits for all running programs (15 ms); a batch waits once (Linux 5.15). */
 static int put_rings(struct programs *programs, uint32_t slot, const int *fds)
 {
 	uint32_t keys[MAX_RINGS + IOP_REQUEST_RINGS], n = programs->facts.rings + IOP_REQUEST_RINGS;
@@ -94,14 +94,31 @@ static void *put_own_rings(void *arg)
 	return NULL;
 }
 
+/* Whether it had not been ended before. */
+static bool end_id(struct iop_recording *recording, uint32_t id)
+{
+	return __atomic_compare_exchange_n(&recording->id, &id, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+void kernel_side_leave_slot(struct kernel_side *kernel)
+{
+	struct iop_recording *recording = kernel->recording;
+
+	if (!is_shared(kernel) || __atomic_load_n(&recording->id, __ATOMIC_SEQ_CST) != kernel->id)
+		return;
+	recording->left_id = kernel->id;        /* before the id: who gives slots away looks at both */
+	end_id(recording, kernel->id);
+}
+
 int kernel_side_close_slot(struct programs *programs, uint32_t id)
 {
 	uint32_t slot = id & IOP_RECORDING_SLOT;
+	struct iop_recording *recording = &programs_recordings(programs)[slot];
 	int fds[MAX_RINGS + IOP_REQUEST_RINGS];
 
-	if (programs_recordings(programs)[slot].id != id)
+	if (!end_id(recording, id) && __atomic_load_n(&recording->left_id, __ATOMIC_SEQ_CST) != id)
 		return 0;
-	__atomic_store_n(&programs_recordings(programs)[slot].id, 0, __ATOMIC_SEQ_CST);
+	recording->left_id = 0;
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		fds[i] = programs->no_ring;
 	return put_rings(programs, slot, fds);
@@ -109,7 +126,7 @@ int kernel_side_close_slot(struct programs *programs, uint32_t id)
 
 /* ---- begin and end ---- */
 
-/* Maps with the id of a recording in their keys, and where. */
+/* Maps whose keys contain the id of a recording, and its offset. */
 static const struct { enum kernel_map map; size_t key_len, at; } keyed[] = {
 	{ MAP_TURNED_OFF, 8, 4 }, { MAP_ENTRY_ONLY, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16, 12 }, { MAP_LOOKED_AT, 24, 16 },
 };
@@ -122,9 +139,9 @@ static bool is_left(const struct programs *programs, const char *key, size_t at)
 	return programs_recordings(programs)[id & IOP_RECORDING_SLOT].id != id;
 }
 
-#define MAX_SWEPT (1 << 18)     /* entries: others write meanwhile */
+#define MAX_SWEPT (1 << 18)     /* limit on entries: others may add some concurrently */
 
-/* What recordings left that have ended matches no other's keys, but takes room. */
+/* Entries of ended recordings match no key of others, but occupy space. */
 static void sweep(const struct programs *programs)
 {
 	for (size_t i = 0; i < sizeof(keyed) / sizeof(keyed[0]); i++) {
@@ -141,7 +158,7 @@ static void sweep(const struct programs *programs)
 	}
 }
 
-/* Counts of the slot's last recording. */
+/* Clears the counters of the slot's previous recording. */
 static int clear_counts(const struct kernel_side *kernel)
 {
 	const struct program_facts *facts = &kernel->programs->facts;
@@ -158,7 +175,7 @@ static int clear_counts(const struct kernel_side *kernel)
 	return err;
 }
 
-/* From here on threads may have its id. */
+/* From here on threads may get this id. */
 static void open_slot(struct kernel_side *kernel, const struct kernel_options *options)
 {
 	kernel->recording = &programs_recordings(kernel->programs)[slot_of(kernel)];
@@ -202,7 +219,7 @@ int kernel_side_open(struct kernel_side **out, struct programs *programs, uint32
 	return 0;
 }
 
-/* The rings are put into their places while the programs are verified. */
+/* The rings are put into the map while the programs are verified. */
 static int load_own(struct kernel_side *kernel, const struct table_set *set, const struct kernel_options *options, char *err_text,
 		    size_t err_len)
 {
@@ -289,20 +306,32 @@ static int run_iterator(const struct kernel_side *kernel, enum kernel_program pr
 	return err;
 }
 
-bool kernel_side_is_foreign(const struct kernel_side *kernel, pid_t tgid)
+/* What the programs know of a process' first thread: the first members of its struct thread. */
+struct thread_head { uint32_t recording, seq, depth, process; };
+
+static struct thread_head thread_head_of(const struct kernel_side *kernel, pid_t tgid)
 {
+	int pid_fd = syscall(SYS_pidfd_open, tgid, 0);          /* Linux 5.3 */
+	struct thread_head head = { 0 };
 	struct bpf_map_info info = { 0 };
-	uint32_t len = sizeof(info), id = 0, *thread = NULL;
-	int pid_fd = is_shared(kernel) ? syscall(SYS_pidfd_open, tgid, 0) : -1;         /* Linux 5.3 */
+	uint32_t len = sizeof(info);
+	void *thread = NULL;
 
 	if (pid_fd < 0)
-		return false;
+		return head;
 	if (!bpf_obj_get_info_by_fd(map_of(kernel, MAP_THREADS), &info, &len))
 		thread = calloc(1, info.value_size);
 	if (thread && !bpf_map_lookup_elem(map_of(kernel, MAP_THREADS), &pid_fd, thread))
-		id = *thread;   /* its first member */
+		memcpy(&head, thread, sizeof(head));
 	free(thread);
 	close(pid_fd);
+	return head;
+}
+
+bool kernel_side_is_foreign(const struct kernel_side *kernel, pid_t tgid)
+{
+	uint32_t id = is_shared(kernel) ? thread_head_of(kernel, tgid).recording : 0;
+
 	return id && id != kernel->id && programs_recordings(kernel->programs)[id & IOP_RECORDING_SLOT].id == id;
 }
 
@@ -315,7 +344,7 @@ int kernel_side_take(struct kernel_side *kernel, pid_t tgid)
 
 	if (err)
 		return err == -EEXIST ? 0 : err;
-	/* A thread that was not yet taken may have made one meanwhile: until a pass finds none. */
+	/* a thread that was not yet included may have created one meanwhile: repeat until a pass finds none */
 	for (int pass = 0; pass < 64; pass++) {
 		before = kernel->recording->threads_taken;
 		err = run_iterator(kernel, PROGRAM_TAKE_THREADS);
@@ -335,7 +364,7 @@ void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awa
 {
 	struct iop_awaited entries = *awaited;
 
-	entries.on = 0;         /* a half of the entries is in more environments */
+	entries.on = 0;         /* half-written entries would match more environments */
 	kernel->recording->awaited = entries;
 	__atomic_store_n(&kernel->recording->awaited.on, awaited->on, __ATOMIC_RELEASE);
 }
@@ -490,6 +519,23 @@ uint32_t kernel_side_image(const struct kernel_side *kernel, uint32_t process)
 	struct process value;
 
 	return bpf_map_lookup_elem(map_of(kernel, MAP_PROCESSES), &process, &value) ? 0 : value.image;
+}
+
+uint32_t kernel_side_image_of(const struct kernel_side *kernel, pid_t tgid, uint32_t *process)
+{
+	struct thread_head head = thread_head_of(kernel, tgid);
+
+	*process = head.process;
+	return head.recording == kernel->id && head.process ? kernel_side_image(kernel, head.process) : 0;
+}
+
+int kernel_side_set_python(const struct kernel_side *kernel, uint32_t image, const struct iop_python *python)
+{
+	int err = bpf_map_update_elem(map_of(kernel, MAP_SITE_PYTHONS), &image, python, BPF_ANY);
+
+	if (!err)
+		programs_look_for_python(kernel->programs);
+	return err;
 }
 
 struct iop_site_counts kernel_side_site_counts(const struct kernel_side *kernel) { return programs_site_counts(kernel->programs); }

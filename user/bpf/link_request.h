@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the recorder asks of the thread of the hold server that makes links. Requests are answered in order by a number or -errno;
- * LINK_CLOSE and LINK_RETIRE are not.
+ * Requests of the recorder to the hold server's thread that makes links. They are answered in order by a number or -errno;
+ * LINK_CLOSE and LINK_RETIRE are not answered.
  */
 #ifndef IOPROBE_LINK_REQUEST_H
 #define IOPROBE_LINK_REQUEST_H
@@ -11,8 +11,8 @@
 
 enum link_request_kind {
 	LINK_MULTI, LINK_PERF,
-	LINK_CLOSE,             /* number: of a descriptor that is not pinned */
-	LINK_RETIRE,            /* program_fd: no more links are made to it */
+	LINK_CLOSE,             /* number: that of a descriptor that is not pinned */
+	LINK_RETIRE,            /* program_fd: no more links will be made to it */
 };
 
 struct link_request {
@@ -21,7 +21,7 @@ struct link_request {
 	uint32_t attach_type, is_return;
 	int32_t pid;
 	uint32_t n;
-	int32_t number;         /* the pin's name */
+	int32_t number;         /* name of the pin */
 	char path[68];
 	uint64_t v[];           /* n offsets, n cookies */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The thread of the hold server that makes links. In a process that dies while it places probes the kernel cannot take them back:
- * it needs pages of the targets, which it does not get with a fatal signal pending ("leaking uprobe").
+ * The thread of the hold server that makes links. If a process dies while it places probes the kernel cannot remove them: that
+ * needs pages of the targets, which cannot be allocated with a fatal signal pending ("leaking uprobe").
  */
 #include "bpf/link_request.h"
 
@@ -22,7 +22,7 @@
 #define FSCONFIG_COMMAND_CREATE 6
 #define FSMOUNT_CLOSE_ON_EXEC 1
 
-/* The uprobe_multi part of union bpf_attr's link_create, which older headers lack (include/uapi/linux/bpf.h, Linux 6.6). */
+/* The uprobe_multi part of union bpf_attr's link_create, which older headers do not have (include/uapi/linux/bpf.h, Linux 6.6). */
 struct link_create_uprobe_multi {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -103,7 +103,7 @@ int links_mount(void)
 	return mount_fd;
 }
 
-/* By a path that leads through our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
+/* Pins through a path that contains our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
 static int pin(const struct hold_server *server, int number, int fd)
 {
 	char path[64];
@@ -112,7 +112,7 @@ static int pin(const struct hold_server *server, int number, int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%d", server->mount_fd, number);
 	err = syscall(SYS_bpf, BPF_OBJ_PIN, &attr, sizeof(attr)) ? -errno : 0;
-	close(fd);      /* without a pin this detaches it */
+	close(fd);      /* if it could not be pinned this detaches it */
 	return err ? err : number;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The recorder's side of links: asking for them, unlinking their pins.
+ * The recorder's side of links: requests to the link server, unlinking of pins.
  */
 #include "bpf/links.h"
 
@@ -18,7 +18,7 @@
 
 #include "bpf/link_request.h"
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static bool send_request(struct hold_server *server, struct link_request *request, const struct link_spec *spec)
 {
@@ -31,7 +31,7 @@ static bool send_request(struct hold_server *server, struct link_request *reques
 	return sendmsg(server->link_fd, &message, MSG_NOSIGNAL) > 0;
 }
 
-/* The server opens our files by our number in /proc. */
+/* The server opens the recorder's files through its /proc directory. */
 static int translate_path(const char *path, char *out, size_t len)
 {
 	static const char self[] = "/proc/self/";
@@ -76,7 +76,7 @@ int links_create(struct hold_server *server, struct links *links, const struct l
 	if (err)
 		return err;
 	if (!send_request(server, &request, spec) || recv(server->link_fd, &link, sizeof(link), 0) != sizeof(link))
-		return -EPIPE;  /* the server has gone: the recording ends */
+		return -EPIPE;  /* the server has ended: the recording ends */
 	if (link < 0)
 		return link;
 	err = append(links, link);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Probe links. The hold server makes them and pins them in a BPF file system that is mounted nowhere: unlinking the pin, or the end of
- * recorder and server, leaves the detaching to the kernel's workers. See bpf/DESIGN.md, "How links end".
+ * Probe links. The hold server makes them and pins them in a BPF file system outside the mount tree: unlinking the pin, or the end
+ * of recorder and server, leaves detaching to the kernel's workers. See bpf/DESIGN.md, "How links end".
  */
 #ifndef IOPROBE_LINKS_H
 #define IOPROBE_LINKS_H
@@ -13,15 +13,15 @@
 
 struct hold_server;
 struct kernel_side;
-struct links { int *v; size_t n; };     /* numbers of pins, or of the server's descriptors where it cannot pin */
+struct links { int *v; size_t n; };     /* names of pins, or numbers of the server's descriptors if it cannot pin */
 
 #define LINK_MAX_POINTS 4096
 
-/* One link: n points of a file for one program. pid: of one process, 0: of all. */
+/* One link: n points of a file for one program. pid: for one process, 0: for all. */
 struct link_spec {
-	bool perf;              /* a perf event, of one point; else uprobe_multi */
+	bool perf;              /* a perf event, with one point; else uprobe_multi */
 	bool is_return;
-	int program_fd;         /* opened before the server began */
+	int program_fd;         /* opened before the server was started */
 	uint32_t attach_type;
 	const char *path;       /* as the recorder would open it */
 	pid_t pid;
@@ -32,14 +32,14 @@ struct link_spec {
 int links_create(struct hold_server *server, struct links *links, const struct link_spec *spec);        /* 0 or -errno */
 /* Moves all of them; those that no memory can be had for are detached. */
 void links_move(struct hold_server *server, struct links *to, struct links *from);
-/* Detaches all and empties the set, which stays usable. Does not wait: probes may still trap for some 100 ms. */
+/* Detaches all and empties the set, which stays usable. Does not wait: probes may trap for some 100 ms more. */
 void links_detach(struct hold_server *server, struct links *links);
 
-/* The server closes its descriptors of the programs that see calls, behind everything that was asked of it before. */
+/* The server closes its descriptors of the programs for library calls, after all earlier requests. */
 void links_retire_calls(struct hold_server *server, const struct kernel_side *kernel);
 
-/* Waits until programs of which no descriptor is open are gone, that is, until their links are detached. Returns whether they are,
- * after limit_ms at most. */
+/* Waits until programs without open descriptors are gone, that is, until their links are detached. Returns whether they are, after
+ * limit_ms at most. */
 bool links_wait_gone(const uint32_t *program_ids, size_t n, unsigned limit_ms);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Loading the BPF object and attaching its tracepoints. Features are found by trying, never by version. Once loaded, the object is
- * nothing but descriptors, which can be passed to other processes.
+ * Loads the BPF object and attaches its tracepoints. Features are found by trying, never by version. Once loaded, the object
+ * consists only of descriptors, which can be passed to other processes.
  */
 #include "bpf/programs.h"
 
@@ -29,7 +29,7 @@
 #define TRACE_UPROBE_MULTI 48   /* enum bpf_attach_type of newer headers than Debian 12's */
 #define TRACE_UPROBE_SESSION 57
 #define NO_RING_BYTES 4096
-#define SITE_RING_BYTES (1u << 20)      /* some 80 asks */
+#define SITE_RING_BYTES (1u << 20)      /* some 80 requests */
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 /* ---- rings ---- */
@@ -106,7 +106,7 @@ int programs_create(struct programs **out, const struct program_options *options
 
 /* ---- load ---- */
 
-/* libbpf's own words of the last failure: the first line that names a reason. */
+/* libbpf's message for the last failure: the first line with a reason. */
 static char libbpf_words[512];
 
 static int keep_libbpf_words(enum libbpf_print_level level, const char *format, va_list args)
@@ -135,7 +135,7 @@ static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 	bpf_program__set_expected_attach_type(skel->progs.linker_rendezvous, TRACE_UPROBE_MULTI);
 }
 
-/* Programs of the tracepoints that every recording needs, in the form that misses nothing on this kernel. */
+/* Selects the programs of the tracepoints that every recording needs, in the form that misses no event on this kernel. */
 static void choose_tracepoints(struct programs *programs, struct ioprobe_bpf *skel)
 {
 	bool preempted = !feature_available(FEATURE_ATOMIC_TRACEPOINTS), events = preempted && feature_available(FEATURE_SYSCALL_EVENTS);
@@ -222,7 +222,7 @@ static int fill_descriptors(struct ioprobe_bpf *skel, const struct table_set *se
 	return 0;
 }
 
-/* Descriptors of our own: the object is closed afterwards. */
+/* Duplicates the descriptors: the object is closed afterwards. */
 static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 {
 	const struct bpf_map *maps[KERNEL_MAPS] = {
@@ -233,6 +233,7 @@ static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 		[MAP_HOLD_WORKS] = skel->maps.hold_works, [MAP_LOOKED_AT] = skel->maps.looked_at,
 		[MAP_MAPPED_FILES] = skel->maps.mapped_files, [MAP_PROCESSES] = skel->maps.processes,
 		[MAP_SITE_RULES] = skel->maps.site_rules, [MAP_SITE_ASKS] = skel->maps.site_asks,
+		[MAP_SITE_PYTHONS] = skel->maps.site_pythons,
 	};
 
 	for (size_t i = 0; i < KERNEL_MAPS; i++) {
@@ -266,7 +267,7 @@ static int keep_programs(struct programs *programs, struct ioprobe_bpf *skel)
 
 	for (size_t i = 0; i < KERNEL_PROGRAMS; i++) {
 		if (bpf_program__fd(loaded[i]) < 0)
-			continue;       /* this kernel has it not, or it is not wanted */
+			continue;       /* not supported by this kernel, or not needed */
 		programs->programs[i] = fcntl(bpf_program__fd(loaded[i]), F_DUPFD_CLOEXEC, 0);
 		if (programs->programs[i] < 0)
 			return -errno;
@@ -295,6 +296,8 @@ static void set_call_sites(struct ioprobe_bpf *skel, unsigned frames)
 	skel->rodata->site_application_frames = frames;
 	bpf_map__set_max_entries(skel->maps.site_rules, IOP_SITE_MAX_RULES);
 	bpf_map__set_max_entries(skel->maps.site_nodes, IOP_SITE_MAX_NODES);
+	bpf_map__set_max_entries(skel->maps.site_pythons, IOP_SITE_MAX_PYTHONS);
+	bpf_map__set_max_entries(skel->maps.site_codes, IOP_SITE_MAX_CODES);
 	bpf_map__set_max_entries(skel->maps.site_asks, SITE_RING_BYTES);
 }
 
@@ -353,7 +356,7 @@ static const char *remedy(int err)
 	return libbpf_words[0] ? libbpf_words : strerror(-err);
 }
 
-/* Whether the kernel has what the method needs. */
+/* Returns whether the kernel has what the method needs. */
 static bool is_possible(enum attach_method method)
 {
 	if (method == ATTACH_NONE)
@@ -383,7 +386,7 @@ static int load_method(struct programs *programs, const struct table_set *set, c
 	return err;
 }
 
-/* What the features allow may still be refused by the verifier: then the next method may do, and what was refused is kept. */
+/* The verifier may refuse what the features allow: then the next method is tried, and the message is kept. */
 static int load_best(struct programs *programs, const struct table_set *set, const struct program_options *options)
 {
 	int err = -EOPNOTSUPP;
@@ -461,9 +464,9 @@ void programs_destroy(struct programs *programs)
 	free(programs);
 }
 
-/* ---- tracepoints: a link lives as long as anybody holds it ---- */
+/* ---- tracepoints: a link lives as long as some process holds it ---- */
 
-/* Locks of this kind belong to the process, and end with it. */
+/* Locks of this type belong to the process, and end with it. */
 static void set_lock(const struct programs *programs, short type)
 {
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
@@ -492,7 +495,7 @@ static int attach_tracepoint(const struct programs *programs, enum kernel_progra
 	return bpf_raw_tracepoint_open(NULL, programs->programs[program]);
 }
 
-/* Another recorder's link, or a new one. Ids are not reused before all others were. */
+/* Returns another recorder's link, or a new one. Ids are not reused until all others have been used. */
 static int hold_link(struct programs *programs, enum kernel_program program)
 {
 	uint32_t *id = &programs->globals->link_ids[program];
@@ -550,7 +553,7 @@ void programs_detach(struct programs *programs)
 	set_lock(programs, F_UNLCK);
 }
 
-/* ---- what programs and recorders share ---- */
+/* ---- memory shared by programs and recorders ---- */
 
 struct iop_recording *programs_recordings(const struct programs *programs)
 {
@@ -585,6 +588,11 @@ struct iop_site_counts programs_site_counts(const struct programs *programs)
 	return counts;
 }
 
+void programs_look_for_python(const struct programs *programs)
+{
+	__atomic_store_n(&programs->globals->python_images, 1, __ATOMIC_RELAXED);
+}
+
 uint64_t programs_faults_missed(const struct programs *programs)
 {
 	return programs->globals->mapped_faults_missed;
@@ -599,7 +607,7 @@ static uint64_t missed_by(const struct programs *programs, enum kernel_program p
 		info.recursion_misses;
 }
 
-/* Of two that stand in for each other at most as many events are lost as the one that missed fewer. */
+/* Of two programs that back each other up, the number of lost events is at most that of the one that missed fewer. */
 static uint64_t missed_by_both(const struct programs *programs, enum kernel_program program, enum kernel_program second)
 {
 	uint64_t missed = missed_by(programs, program), missed_2 = missed_by(programs, second);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * How many sets of our programs every system call of this node runs: by the kernel's list of links, which knows those in containers
- * too, and none of a recorder that died.
+ * Counts the sets of ioprobe programs that every system call of this node runs, in the kernel's list of links: it includes those in
+ * containers, and none of a recorder that died.
  */
 #include "bpf/programs.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTER_PROGRAM "ioprobe_enter"   /* and ioprobe_enter_event, of whose name the kernel keeps 15 letters */
+#define ENTER_PROGRAM "ioprobe_enter"   /* and ioprobe_enter_event: the kernel keeps only 15 characters of the name */
 #define LINK_PERF_EVENT 7               /* enum bpf_link_type of Linux 5.15 */
 
 static bool is_enter(uint32_t program_id)
@@ -36,7 +36,7 @@ static bool is_enter_link(uint32_t id)
 	bool ours;
 
 	if (fd < 0)
-		return false;           /* it has gone meanwhile */
+		return false;           /* it ended meanwhile */
 	ours = !bpf_obj_get_info_by_fd(fd, &info, &len) &&
 	       (info.type == BPF_LINK_TYPE_RAW_TRACEPOINT || info.type == BPF_LINK_TYPE_TRACING || info.type == LINK_PERF_EVENT) &&
 	       is_enter(info.prog_id);

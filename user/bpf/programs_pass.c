@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A set of programs on its way to another process: one packet with the facts and, beside them, the descriptors that there are.
+ * Passes a set of programs to another process: one packet with the facts and the existing descriptors.
  */
 #include "bpf/programs.h"
 
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define MAGIC 0x696f7073
-#define MAX_FDS (2 + KERNEL_MAPS + KERNEL_PROGRAMS)     /* SCM_RIGHTS takes 253 */
+#define MAX_FDS (2 + KERNEL_MAPS + KERNEL_PROGRAMS)     /* SCM_RIGHTS allows 253 */
 
-struct packet { uint32_t magic, id, maps, programs; struct program_facts facts; };    /* bits: which descriptors there are */
+struct packet { uint32_t magic, id, maps, programs; struct program_facts facts; };    /* bits: which descriptors exist */
 _Static_assert(KERNEL_MAPS <= 32 && KERNEL_PROGRAMS <= 32, "bits");
 
 static size_t add_fds(int *to, size_t n, const int *fds, size_t count, uint32_t *present)

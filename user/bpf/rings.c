@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One libbpf consumer per ring; a round ends in each ring at the first record that is younger than the round.
+ * One libbpf consumer per ring; in each ring a round ends at the first record that is newer than the round.
  */
 #include "bpf/rings.h"
 
@@ -15,8 +15,8 @@ struct rings {
 	struct ring_buffer **v;
 	size_t n;
 	int epoll_fd;
-	uint64_t until_ns;              /* of the turn */
-	uint64_t drained_ns;            /* of the last round */
+	uint64_t until_ns;              /* end of the current turn */
+	uint64_t drained_ns;            /* time of the last round */
 	void (*record)(void *, const struct iop_rec *);
 	void *arg;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The object is compiled for each declaration of the kernel's task work function (bpf/wait.h). The forms differ in the code of a
- * few functions only: maps, programs and variables are the same, so one skeleton serves all.
+ * The object is compiled once for each declaration of the kernel's task work function (bpf/wait.h). The variants differ only in the
+ * code of a few functions: maps, programs and variables are the same, so one skeleton serves all.
  */
 #include "bpf/skeleton.h"
 
@@ -34,8 +34,8 @@ static const void *form_bytes(unsigned task_work_form, size_t *size)
 	return task_work_form == 4 ? ioprobe_bpf_4__elf_bytes(size) : ioprobe_bpf_0__elf_bytes(size);
 }
 
-/* For a type that this kernel does not have, libbpf (before 1.4) goes through the modules' types, which only CAP_SYS_ADMIN may, and
- * gives up if it may not. With the kernel's own types named as a file it does not look further; none of ours is a module's. */
+/* For a type that this kernel does not have, libbpf (before 1.4) searches the BTF of modules, which requires CAP_SYS_ADMIN, and
+ * fails without it. If the kernel's own BTF is given as a file it searches no further; none of our types belongs to a module. */
 struct ioprobe_bpf *skeleton_open(unsigned task_work_form)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The number of a tracepoint stands in tracefs, which may be mounted nowhere: then in one of our own that nobody else sees. The
- * event is opened on one CPU; its program runs on all, because the kernel keeps the programs with the tracepoint.
+ * The number of a tracepoint is in tracefs; if that is not mounted, an instance outside the mount tree is used. The event is opened
+ * on one CPU; its program runs on all, because the kernel attaches the programs to the tracepoint.
  */
 #include "bpf/syscall_events.h"
 
@@ -48,7 +48,7 @@ static int open_tracefs(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The number in this file below tracefs, or -errno. */
+/* Returns the number in this file below tracefs, or -errno. */
 static int read_number(const char *path)
 {
 	int tracefs = open_tracefs(), fd;

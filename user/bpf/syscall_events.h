@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Whether their numbers can be read. Returns 0 or -errno. */
+/* Checks whether their numbers can be read. Returns 0 or -errno. */
 int syscall_events_find(void);
 
 /* Attaches the program to the exit, or the entry, of every system call. Returns the link's descriptor or -errno. */

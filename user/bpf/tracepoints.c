@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * io_uring's tracepoints, by what the kernel's BTF says of them, and those of options.
+ * io_uring's tracepoints, according to the kernel's BTF, and tracepoints that depend on options.
  */
 #include "bpf/tracepoints.h"
 
@@ -17,7 +17,7 @@
 #include "bpf/features.h"
 #include "ioprobe.skel.h"
 
-/* The number of a tracepoint's arguments, -1 if the kernel has no such tracepoint. */
+/* Returns the number of a tracepoint's arguments, -1 if there is no such tracepoint. */
 static int arguments_of(const struct btf *btf, const char *tracepoint)
 {
 	char name[128];
@@ -29,7 +29,7 @@ static int arguments_of(const struct btf *btf, const char *tracepoint)
 	type = id > 0 ? btf__type_by_id(btf, id) : NULL;
 	type = type ? btf__type_by_id(btf, type->type) : NULL;          /* pointer to the function's type */
 	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
-	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;       /* the first one is the program's own */
+	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;       /* without the first one, the program's context */
 }
 
 /* Linux 6.5; io_uring_submit_sqe before that */
@@ -38,7 +38,7 @@ static const char *submit_tracepoint(const struct btf *btf)
 	return arguments_of(btf, "io_uring_submit_req") < 0 ? "io_uring_submit_sqe" : "io_uring_submit_req";
 }
 
-/* The completion of Linux 6.0 to 6.9 has seven arguments, from 6.10 on three. Kernels before 6.0 tell less than is needed. */
+/* The completion has seven arguments in Linux 6.0 to 6.9, three from 6.10 on. Kernels before 6.0 pass too little information. */
 bool tracepoints_have_uring(char *reason, size_t len)
 {
 	const struct btf *btf = feature_kernel_types();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Bounds from options.
+ * Parses size and rate limits from options.
  */
 #include "capture/bounds.h"
 

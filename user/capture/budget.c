@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The estimate is what libotf2 3.0 writes for a call with large values (offsets beyond 4 GiB, a job of several nodes); measured are
- * 46 to 59 bytes for a write. The archiver has the last word: it knows the true size and ends the archive earlier if need be.
+ * The estimate is what libotf2 3.0 writes for a call with large values (offsets beyond 4 GiB, a job of several nodes); a write was
+ * measured at 46 to 59 bytes. The archiver decides in the end: it knows the true size and ends the archive earlier if necessary.
  */
 #include "capture/budget.h"
 
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BLOCK 4096                         /* a file takes whole blocks */
+#define FILE_BLOCK 4096                         /* file sizes are rounded up to whole blocks */
 #define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition */
 #define PROCESS_BYTES 512
 #define RESERVE_BYTES (80u << 10)               /* definitions and files of every archive, the spool's last records */
-#define SMALLEST_GAIN 4096                      /* a flush must bring so much, or the bound is reached */
+#define SMALLEST_GAIN 4096                      /* if a flush frees less than this, the limit is reached */
 #define FREE_INTERVAL_NS 100000000ull
 #define RATE_INTERVAL_NS 1000000000ull
 
@@ -23,11 +23,11 @@ struct budget {
 	const struct bounds *bounds;
 	const struct table_set *set;
 	const struct spool_writer *spool;
-	uint64_t limit;                 /* of spool and archive together, less the reserve; UINT64_MAX: none */
-	uint64_t archive_bytes;         /* estimated, of drained records */
-	uint64_t drained_bytes;         /* these records in the spool, uncompressed */
-	uint64_t begin_bytes;           /* in the spool when the budget was made: tables, which are not in the archive */
-	uint64_t free_bytes;            /* when last seen */
+	uint64_t limit;                 /* for spool and archive together, less the reserve; UINT64_MAX: none */
+	uint64_t archive_bytes;         /* estimate for the drained records */
+	uint64_t drained_bytes;         /* size of the drained records in the spool, uncompressed */
+	uint64_t begin_bytes;           /* spool size when the budget was created: tables, which are not in the archive */
+	uint64_t free_bytes;            /* at the last check */
 	uint64_t free_seen_ns, rate_since_ns, calls, calls_before, refused, refused_since_ns;
 	const char *reached;
 	char reason[160];
@@ -81,7 +81,7 @@ uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row 
 {
 	uint64_t bytes = record_bytes(rec, row);
 
-	if (rec->seq == 1)      /* a thread's first */
+	if (rec->seq == 1)      /* first record of a thread */
 		bytes += LOCATION_BYTES + (rec->tid == rec->tgid ? PROCESS_BYTES : 0);
 	return bytes;
 }
@@ -96,7 +96,8 @@ static const struct table_row *row_of(const struct budget *b, const struct iop_r
 	return probe < b->set->nrows ? &b->set->rows[probe] : NULL;
 }
 
-/* What the agent wrote by itself (processes, libraries, descriptors found at attach) takes about as much in the archive. */
+/* Records that the agent writes itself (processes, libraries, descriptors found at attach) take about the same space in the
+ * archive. */
 static uint64_t agent_bytes(const struct budget *b)
 {
 	return spool_writer_raw_bytes(b->spool) - b->begin_bytes - b->drained_bytes;
@@ -107,13 +108,13 @@ static uint64_t archive_bytes(const struct budget *b)
 	return b->archive_bytes + agent_bytes(b);
 }
 
-/* The records that are not written yet count as if they could not be compressed. */
+/* Records that are not yet written are counted as incompressible. */
 static uint64_t used_bytes(const struct budget *b)
 {
 	return spool_writer_bytes(b->spool) + spool_writer_pending(b->spool) + archive_bytes(b);
 }
 
-/* ---- bounds ---- */
+/* ---- limits ---- */
 
 __attribute__((format(printf, 3, 4)))
 static void reach(struct budget *b, const char *bound, const char *format, ...)
@@ -133,7 +134,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Free space is what spool and archive may still take; what the spool has taken already is not free any more. */
+/* Spool and archive may use the free space, of which the spool has already used some. */
 static int set_limit(struct budget *b)
 {
 	uint64_t size = b->bounds->max_bytes ? b->bounds->max_bytes : UINT64_MAX, space = UINT64_MAX;

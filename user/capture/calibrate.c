@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Two empty functions, one that begins with an instruction which the kernel emulates, one with one that it single-steps. We are not
- * traced ourselves, so what is measured is the trap and the programs' first look.
+ * Two empty functions: the first instruction of one is emulated by the kernel, that of the other is single-stepped. The agent is
+ * not traced itself, so the measured cost is that of the trap and of the programs' first look-up.
  */
 #include "capture/calibrate.h"
 
@@ -14,8 +14,8 @@
 #include "bpf/rings.h"
 
 #define BATCHES 5
-#define HITS 400                /* of a batch */
-#define SINGLE_STEPPED_HITS 40  /* ten times as dear */
+#define HITS 400                /* per batch */
+#define SINGLE_STEPPED_HITS 40  /* ten times as expensive */
 
 void calibrate_emulated(void);
 void calibrate_single_stepped(void);
@@ -23,8 +23,7 @@ __asm__(".text\n"
 	"calibrate_emulated:\n\tpush %rbp\n\tpop %rbp\n\tret\n"
 	"calibrate_single_stepped:\n\tmov %rsp, %rax\n\tret\n");
 
-/* The file offset of one of our own instructions. */
-static int own_offset(const struct proc_modules *modules, const void *function, uint64_t *offset)
+int calibrate_own_offset(const struct proc_modules *modules, const void *function, uint64_t *offset)
 {
 	uint64_t address = (uintptr_t)function;
 
@@ -44,7 +43,7 @@ static void ignore_refusal(void *arg, const struct attach_point *point, int err)
 	(void)arg, (void)point, (void)err;
 }
 
-/* The best of several batches: what disturbs only makes it longer. */
+/* Returns the minimum over several batches: disturbances only make a batch longer. */
 static uint64_t time_hits(void (*function)(void), int hits)
 {
 	uint64_t best = UINT64_MAX;
@@ -64,10 +63,10 @@ static uint64_t time_hits(void (*function)(void), int hits)
 static int attach_both(struct hold_server *server, struct links *links, const struct kernel_side *kernel, const struct proc_modules *modules)
 {
 	struct attach_point points[] = { { .function = "calibration" }, { .function = "calibration" } };
-	int err = own_offset(modules, (const void *)calibrate_emulated, &points[0].offset);
+	int err = calibrate_own_offset(modules, (const void *)calibrate_emulated, &points[0].offset);
 
 	if (!err)
-		err = own_offset(modules, (const void *)calibrate_single_stepped, &points[1].offset);
+		err = calibrate_own_offset(modules, (const void *)calibrate_single_stepped, &points[1].offset);
 	if (!err)
 		err = attach_points(server, links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2, ignore_refusal, NULL);
 	return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A process has an account: time fills it, hits empty it. When it is overdrawn the costliest group that may go goes, and comes back
- * for a try when the debt is paid and a pause is over that grows while the storm lasts. System calls are never turned off: they
- * tell most.
+ * Overhead limit: a token bucket per process. When it runs dry, the most expensive optional probe group is detached; it is
+ * re-attached on probation when the bucket has recovered and a back-off time is over, which grows while the load lasts. Probes on
+ * system calls are never detached: they carry most of the information.
  */
 #include "capture/ceiling.h"
 
@@ -13,16 +13,16 @@
 #include "capture/notes.h"
 #include "bpf/rings.h"
 
-#define CREDIT_NS 200000000ll           /* a burst that needs no limit */
-#define TRY_NS (CREDIT_NS / 10)         /* a try may cost so much: what it finds out is whether the storm goes on */
-#define DEBT_NS 1000000000ll            /* no more is remembered: system calls alone may overdraw an account for ever */
-#define DETACH_NS 100000000ull          /* the kernel's grace periods, in which the probes of a group that went still trap */
+#define CREDIT_NS 200000000ll           /* bucket size: shorter bursts are not limited */
+#define TRY_NS (CREDIT_NS / 10)         /* tokens for a probation period: enough to find out whether the load persists */
+#define DEBT_NS 1000000000ll            /* the deficit is capped: system calls alone may exceed the limit permanently */
+#define DETACH_NS 100000000ull          /* grace periods of the kernel, in which the probes of a detached group still trap */
 #define FIRST_PAUSE_NS 1000000000ull
 #define LONGEST_PAUSE_NS 60000000000ull
-#define SYSCALL_NS 500                  /* enter and exit with a record; the benchmark's figure */
-#define PROGRAM_NS 300                  /* what the programs add to the two traps of a library call */
+#define SYSCALL_NS 500                  /* enter and exit with one record; from the benchmark */
+#define PROGRAM_NS 300                  /* what the BPF programs add to the two traps of a library call */
 
-/* Groups in the order in which they go. */
+/* Groups in the order in which they are detached. */
 static const enum point_group groups[] = { POINTS_STREAM_BYTES, POINTS_STREAM_DATA };
 static const char *const group_names[] = { "stream calls that move one byte", "reads and writes of streams" };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
@@ -30,9 +30,9 @@ static const char *const group_names[] = { "stream calls that move one byte", "r
 struct account {
 	pid_t tgid;
 	int64_t credit_ns;
-	uint64_t filled_ns;             /* when time was last credited */
+	uint64_t filled_ns;             /* when tokens were last added */
 	uint64_t spent_ns[GROUPS];      /* since then, by group */
-	uint64_t calm_ns;               /* until then hits are those of a group that is just going */
+	uint64_t calm_ns;               /* until then, hits may come from a group that is being detached */
 	struct { bool off; uint64_t since_ns, until_ns, pause_ns; } group[GROUPS];
 	UT_hash_handle hh;
 };
@@ -43,10 +43,10 @@ struct ceiling {
 	struct targets *targets;
 	struct spool_writer *spool;
 	uint64_t row_ns[IOP_MAX_PROBES];
-	int8_t row_group[IOP_MAX_PROBES];       /* index in groups, -1 */
+	int8_t row_group[IOP_MAX_PROBES];       /* index in groups, -1: not in a group */
 	const struct table_set *set;
 	struct probe_cost cost;
-	size_t no_memory;               /* records of processes without an account for want of memory */
+	size_t no_memory;               /* records of processes that have no bucket for want of memory */
 };
 
 static int8_t group_index(const struct table_set *set, const struct table_row *row)
@@ -76,7 +76,7 @@ int ceiling_create(struct ceiling **out, double percent, const struct table_set 
 	return 0;
 }
 
-/* ---- turning off and on ---- */
+/* ---- detaching and re-attaching ---- */
 
 static void note_off(const struct ceiling *ceiling, const struct account *account, size_t g, uint64_t now_ns)
 {
@@ -92,7 +92,7 @@ static void turn_off(struct ceiling *ceiling, struct account *account, size_t g,
 	uint64_t pause = account->group[g].pause_ns * 2;
 
 	if (!pause || now_ns - account->group[g].until_ns > LONGEST_PAUSE_NS)
-		pause = FIRST_PAUSE_NS;         /* a new storm */
+		pause = FIRST_PAUSE_NS;         /* a new burst */
 	account->group[g].pause_ns = pause < LONGEST_PAUSE_NS ? pause : LONGEST_PAUSE_NS;
 	account->group[g].off = true;
 	account->group[g].since_ns = now_ns;
@@ -110,7 +110,7 @@ static void turn_on(struct ceiling *ceiling, struct account *account, size_t g)
 		account->credit_ns = TRY_NS;
 }
 
-/* The group that costs most; none if streams are not what costs. */
+/* Returns the most expensive group that is attached, -1 if none has cost anything. */
 static int costliest(const struct account *account)
 {
 	int worst = -1;
@@ -122,8 +122,8 @@ static int costliest(const struct account *account)
 	return worst;
 }
 
-/* As long as the kernel takes to remove the probes, the process goes on trapping at its present rate. Threads add up, as their
- * hits do. */
+/* Until the kernel has removed the probes, the process keeps trapping at its current rate. The cost is summed over threads, as
+ * their hits are. */
 static int64_t detach_cost(uint64_t spent_ns, uint64_t interval_ns)
 {
 	return interval_ns ? (int64_t)((double)DETACH_NS * spent_ns / interval_ns) : 0;
@@ -138,7 +138,7 @@ static void settle(struct ceiling *ceiling, struct account *account, uint64_t no
 	account->filled_ns = now_ns;
 	if (account->credit_ns > CREDIT_NS)
 		account->credit_ns = CREDIT_NS;
-	/* Debt alone is no reason: what goes must be a storm itself. */
+	/* a deficit alone is not enough: the group itself must exceed the income */
 	if (account->credit_ns < 0 && worst >= 0 && now_ns >= account->calm_ns && account->spent_ns[worst] > income) {
 		turn_off(ceiling, account, worst, now_ns);
 		account->credit_ns -= detach_cost(account->spent_ns[worst], interval);

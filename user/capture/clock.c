@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads the wall clock between two readings of the monotonic one; of several tries the closest counts.
+ * Reads the wall clock between two readings of the monotonic clock; of several attempts the one with the shortest interval is used.
  */
 #include "capture/clock.h"
 
@@ -37,7 +37,7 @@ void clock_read(struct clock_reading *reading)
 
 	*reading = (struct clock_reading){ 0 };
 	read_pair(reading);
-	if (adjtimex(&t) < 0)           /* a seccomp filter may refuse it */
+	if (adjtimex(&t) < 0)           /* a seccomp filter may forbid it */
 		return;
 	reading->known = true;
 	reading->synchronized = !(t.status & STA_UNSYNC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One entry per process whose probes on demand are in place. The kernel side counts its requests that are outstanding and the calls
- * that were probed for nothing.
+ * One entry per process whose probes on demand are in place. The BPF programs count its outstanding requests and the probed calls
+ * without a tracked request.
  */
 #include "capture/demand.h"
 
@@ -12,13 +12,13 @@
 #include "bpf/rings.h"
 
 #define PERIOD_NS 250000000ull
-#define IDLE_LIMIT 250          /* calls probed for nothing in a period: at 1 µs each, 0.1 % of the time */
-#define PERIODS 3               /* in a row: a burst between two operations is no reason to miss the second one */
+#define IDLE_LIMIT 250          /* probed calls without a tracked request per period: at 1 µs each, 0.1 % of the time */
+#define PERIODS 3               /* consecutive ones: one burst between two operations must not make the second one unobserved */
 
 struct demand {
 	pid_t pid;
-	uint64_t idle;          /* at the begin of the period */
-	unsigned busy;          /* periods in a row with many calls for nothing */
+	uint64_t idle;          /* at the beginning of the period */
+	unsigned busy;          /* consecutive periods with many such calls */
 	UT_hash_handle hh;
 };
 
@@ -28,8 +28,8 @@ struct demands {
 	struct targets *targets;
 	const struct table_set *set;
 	struct spool_writer *spool;
-	uint64_t period_ns;     /* when it began */
-	size_t no_memory;       /* processes whose probes on demand stay in place, uncounted */
+	uint64_t period_ns;     /* beginning of the current period */
+	size_t no_memory;       /* processes whose probes on demand stay in place for want of memory */
 };
 
 int demands_create(struct demands **out, struct kernel_side *kernel, struct targets *targets, const struct table_set *set,
@@ -67,7 +67,7 @@ static struct demand *demand_find(struct demands *demands, pid_t pid)
 	return demand;
 }
 
-/* Operations whose end will not be recorded. */
+/* Notes operations whose completion will not be recorded. */
 static void note_missed(struct demands *demands, pid_t pid, uint64_t from_ns, uint64_t to_ns, const char *reason)
 {
 	for (size_t i = 0; i < demands->set->nlayers; i++)
@@ -75,7 +75,7 @@ static void note_missed(struct demands *demands, pid_t pid, uint64_t from_ns, ui
 			note_gap(demands->spool, pid, demands->set->layers[i].name, from_ns, to_ns, reason);
 }
 
-/* While the probes were in place: the kernel side had no room. */
+/* The same for operations that the BPF programs had no room for while the probes were in place. */
 static void note_last(struct demands *demands, pid_t pid, const struct iop_demand *last)
 {
 	if (last->missed && last->since_ns)
@@ -120,7 +120,7 @@ void demands_forget(struct demands *demands, pid_t pid)
 		note_last(demands, pid, &last);
 }
 
-/* What is outstanding is waited for with the probes in place: the kernel side's account is closed before they go. */
+/* Closes the BPF programs' counters first: if requests are still outstanding then, the probes stay. */
 static void take_away(struct demands *demands, struct demand *demand)
 {
 	struct iop_demand last = { 0 };

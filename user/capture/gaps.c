@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A short list per process; most are empty.
+ * A short list per process; usually empty.
  */
 #include "capture/gaps.h"
 

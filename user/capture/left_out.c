@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The kernel side's sums per layer and filter; what came since the last look goes to the spool.
+ * Counters of the BPF programs per layer and filter; the increase since the last look is written to the spool.
  */
 #include "capture/left_out.h"
 
@@ -18,7 +18,7 @@ struct left_out {
 	struct iop_left_out noted[];    /* by layer and filter */
 };
 
-/* Not an option: who waits by asking asks millions of times. */
+/* IOP_FILTER_REPEATED is not an option: programs that poll for completion test millions of times. */
 static const char *text_of(const struct filter *filter, int which)
 {
 	return which == IOP_FILTER_REPEATED ? "repetition (a test of requests that found what the one before found)" :
@@ -30,7 +30,7 @@ static void add_number(struct note *note, const char *key, uint64_t value)
 	note_addf(note, key, "%llu", (unsigned long long)value);
 }
 
-/* layer NULL: the filter by itself; counts NULL: all of the layer. */
+/* layer NULL: describes the filter itself; counts NULL: the filter excludes the whole layer. */
 static void write_note(struct spool_writer *spool, const char *filter, const char *layer, const struct iop_left_out *counts)
 {
 	struct note note = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From a file's plan to attached links. What is missing or refused is noted once per file.
+ * From the plan of a file to attached links. Probes that are missing or refused are noted once per file.
  */
 #include "capture/libraries.h"
 
@@ -87,7 +87,7 @@ static enum point_group group_of(const struct libraries *libraries, const struct
 	}
 }
 
-/* Bits of the cookie that say what the library is like. */
+/* Returns the bits of the cookie for the library's ABI. */
 static uint64_t cookie_bits(const struct library *library, const struct table_row *row)
 {
 	uint64_t number = (uint64_t)library->number << IOP_COOKIE_LIBRARY_SHIFT;
@@ -146,7 +146,7 @@ static void note_unread(struct libraries *libraries, const char *path, const cha
 	note_missing(libraries->spool, "*", path, "*", text);
 }
 
-/* Code may be mapped from files that are no ELF files at all; those provide nothing. */
+/* Code may be mapped from files that are not ELF files; those have no functions to probe. */
 static void plan_file(struct libraries *libraries, struct library *library)
 {
 	char reason[512];
@@ -157,8 +157,8 @@ static void plan_file(struct libraries *libraries, struct library *library)
 		note_unread(libraries, library->path, "its symbols could not be read", reason);
 }
 
-/* Takes the file over; its fd is -1 if it could not be opened. A file that cannot be read stays known with an empty plan, so that
- * it is noted once. */
+/* Takes ownership of the file; its fd is -1 if it could not be opened. A file that cannot be read is kept with an empty plan, so
+ * that it is noted only once. */
 static struct library *library_create(struct libraries *libraries, const char *path, struct code_file *file)
 {
 	struct library *library = calloc(1, sizeof(*library));
@@ -204,7 +204,8 @@ struct library *libraries_get_file(struct libraries *libraries, const char *path
 	return library;
 }
 
-/* Devices and what is no regular file otherwise provide nothing. What is no longer mapped may come again: it is not remembered. */
+/* Devices and other files that are not regular have no functions to probe. A file that is no longer mapped may be mapped again: it
+ * is not remembered. */
 struct library *libraries_get(struct libraries *libraries, const struct proc_module *module)
 {
 	struct library *library = find_library(libraries, module->dev, module->ino);
@@ -251,7 +252,7 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 	char reason[128];
 
 	if (err == -ENXIO && (refusal->library->second_noted & 1u << group))
-		return;         /* with another process */
+		return;         /* noted with another process */
 	if (err == -ENXIO)
 		snprintf(reason, sizeof(reason), "in programs that switch stacks: nothing but its first instruction can be probed");
 	else

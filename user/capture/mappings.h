@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The code that a process has mapped, as MAPPING records: for call sites, an address is a place in a file only by its mapping.
+ * Writes the code mappings of a process as MAPPING records: call sites need them to turn an address into a place in a file.
  */
 #ifndef IOPROBE_MAPPINGS_H
 #define IOPROBE_MAPPINGS_H
@@ -9,15 +9,15 @@
 #include "proc/procfs.h"
 #include "spool/spool.h"
 
-/* What was recorded of one program of a process. */
+/* Mappings that were already recorded for one program of a process. */
 struct mapping_key { uint64_t start, end, offset, dev, ino; };
 struct mappings { struct mapping_key *v; size_t n; };
 
-/* Records those mappings that were not recorded before. since_ns: the earliest time at which the new ones can have been made, 0:
+/* Records the mappings that were not recorded before. since_ns: earliest time at which the new ones can have been created, 0:
  * before the recording. Without memory a mapping is recorded again the next time. */
 void mappings_note(struct mappings *known, struct spool_writer *spool, struct libraries *libraries,
 		   const struct proc_modules *modules, pid_t pid, uint64_t since_ns);
-/* The process has become another program, or has ended. */
+/* The process has executed another program, or has ended. */
 void mappings_forget(struct mappings *known);
 
 #endif

@@ -10,12 +10,12 @@
 
 #include "spool/spool.h"
 
-struct mount_watch;     /* a list; empty: NULL */
+struct mount_watch;     /* a list; NULL if empty */
 
-/* Writes the table of the process' namespace, if that is new, and watches it from then on. Returns 0, also for a process that is
- * gone, or -ENOMEM: the table was written, but its changes will not be seen. */
+/* Writes the mount table of the process' namespace, if it is new, and watches it from then on. Returns 0, also for a process that
+ * has ended, or -ENOMEM: the table was written, but changes will not be seen. */
 int mount_watches_add(struct mount_watch **watches, struct spool_writer *spool, pid_t pid);
-/* Writes the tables that changed. find: a process of the namespace (as readlink shows it), 0: none is known. */
+/* Writes the tables that changed. find: returns a process of the namespace (named as by readlink), 0 if none is known. */
 void mount_watches_check(const struct mount_watch *watches, struct spool_writer *spool, pid_t (*find)(void *arg, const char *namespace),
 			 void *arg);
 void mount_watches_destroy(struct mount_watch **watches);

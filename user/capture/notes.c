@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Text records of the agent; a process that ends while it is being read leaves out what could not be read.
+ * Text records of the agent. If a process ends while it is being read, the keys that could not be read are missing.
  */
 #include "capture/notes.h"
 
@@ -117,7 +117,7 @@ void note_tables(struct spool_writer *spool, const struct table_set *set)
 
 /* ---- processes ---- */
 
-/* The launch that a rank belongs to: several may run at once, each with a rank 0. */
+/* The launch that a rank belongs to: several launches may run at once, each with a rank 0. */
 static void add_job(struct note *note, const char *env, size_t len)
 {
 	const char *space = proc_env_get(env, len, "PMIX_NAMESPACE"), *job = proc_env_get(env, len, "SLURM_JOB_ID");
@@ -133,7 +133,8 @@ static void add_job(struct note *note, const char *env, size_t len)
 		note_add(note, "job", job);
 }
 
-/* The rank by precedence of the launchers; mpirun inside sbatch has a wrong SLURM_PROCID, so that comes last. */
+/* The rank, from the launchers' variables in order of precedence; under mpirun inside sbatch SLURM_PROCID is wrong, so it comes
+ * last. */
 static void add_rank(struct note *note, const char *env, size_t len)
 {
 	static const char *const ranks[][2] = {
@@ -156,7 +157,7 @@ static void add_rank(struct note *note, const char *env, size_t len)
 	}
 }
 
-/* The batch system's job: all launches of a job have it. */
+/* The batch system's job id, common to all launches of a job. */
 static void add_batch_job(struct note *note, const char *env, size_t len)
 {
 	static const char *const systems[][2] = {
@@ -239,14 +240,15 @@ void note_mounts(struct spool_writer *spool, pid_t pid)
 	free(text);
 }
 
-/* ---- what exists at attach ---- */
+/* ---- state at attach ---- */
 
 static bool shares_files(pid_t tid, pid_t other)
 {
-	return syscall(SYS_kcmp, tid, other, KCMP_FILES, 0, 0) <= 0;    /* or it cannot be told */
+	return syscall(SYS_kcmp, tid, other, KCMP_FILES, 0, 0) <= 0;    /* or unknown */
 }
 
-/* A number for the descriptor table of a thread: 0, the one that most threads of a process share, or the first thread that has it. */
+/* Returns a number for the descriptor table of a thread: 0 for the one that most threads of a process share, else the tid of the
+ * first thread that uses it. */
 static pid_t table_number(pid_t pid, const pid_t *tids, size_t i)
 {
 	if (shares_files(tids[i], pid))
@@ -320,7 +322,7 @@ void note_scan(struct spool_writer *spool, pid_t pid, const struct filter *filte
 	proc_fds_free(&fds);
 }
 
-/* ---- what could not be seen ---- */
+/* ---- what was not observed ---- */
 
 void note_missing(struct spool_writer *spool, const char *layer, const char *library, const char *function, const char *reason)
 {

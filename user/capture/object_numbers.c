@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A hash table from addresses to numbers; nothing is ever deleted from it but all at once.
+ * A hash table from addresses to numbers; single entries are never deleted, only all at once.
  */
 #include "capture/object_numbers.h"
 
@@ -58,7 +58,7 @@ uint64_t object_number(struct object_numbers *object_numbers, uint64_t address)
 
 static void hide_async(struct object_numbers *object_numbers, struct iop_rec_async *rec)
 {
-	if (rec->interface == IOP_URING) {      /* libaio's are addresses of the program's own */
+	if (rec->interface == IOP_URING) {      /* libaio's keys are addresses of the program itself */
 		rec->key = object_number(object_numbers, rec->key);
 		rec->context = object_number(object_numbers, rec->context);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Numbers for kernel objects. The BPF programs tell io_uring's requests, rings and registered files apart by their addresses; a spool
- * is the user's, and where the kernel has its objects is none of his business. So each address becomes a number of the recording
- * before it is written: 1, 2, 3, … in the order in which they are first met.
+ * Numbers for kernel objects. The BPF programs identify io_uring's requests, rings and registered files by address. A spool belongs
+ * to the user, and kernel addresses must not be disclosed, so each address is replaced before it is written by a number of the
+ * recording: 1, 2, 3, … in order of first appearance.
  */
 #ifndef IOPROBE_OBJECT_NUMBERS_H
 #define IOPROBE_OBJECT_NUMBERS_H
@@ -15,9 +15,9 @@ struct numbered_object { uint64_t address, number; };
 struct object_numbers {             /* all 0: empty */
 	struct numbered_object *v;     /* open addressing */
 	size_t n, cap;          /* cap is a power of 2 */
-	uint64_t last;          /* the last number given */
+	uint64_t last;          /* the last number used */
 };
-union object_numbers_room {         /* for any record of the BPF programs */
+union object_numbers_room {         /* for any BPF record */
 	struct iop_rec rec;
 	struct iop_rec_async async;
 	struct iop_rec_async_end end;
@@ -25,14 +25,14 @@ union object_numbers_room {         /* for any record of the BPF programs */
 	char bytes[1 << 16];
 };
 
-/* The kernel uses an object's memory again, so there are as many addresses as there were objects at once. At this many all are
- * forgotten; numbers are never given twice. */
+/* The kernel reuses an object's memory, so there are as many addresses as there were objects at the same time. At this many all are
+ * dropped; numbers are never reused. */
 #define OBJECT_NUMBERS_MAX (1u << 20)
 
-/* The number of an address, always the same one; 0 of 0, and without memory. */
+/* Returns the number of an address, always the same one; 0 for 0, and without memory. */
 uint64_t object_number(struct object_numbers *object_numbers, uint64_t address);
 
-/* The record as it may be written: itself, or a copy in room if it has addresses of the kernel. */
+/* Returns the record as it may be written: itself, or a copy in room if it contains kernel addresses. */
 const struct iop_rec *object_numbers_hide(struct object_numbers *object_numbers, const struct iop_rec *rec, union object_numbers_room *room);
 
 void object_numbers_deinit(struct object_numbers *object_numbers);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Whether a process still runs into breakpoints that are being detached: its code is compared with the file's.
+ * Detects whether a process still hits breakpoints that are being detached: compares its code with the file's.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One entry per process and library. When links for everybody take over, their probes are in place before they count.
+ * One entry per process and library. When links for all replace links per process, they are attached before they are used.
  */
 #include "capture/process_links.h"
 
@@ -9,12 +9,12 @@
 
 #include "bpf/rings.h"
 
-/* Every link to a library makes each hit in every process dearer (60 ns here): for more processes than this, one link serves
- * all, although untraced processes then pay for it too. Both kinds at once would be the worst: in an untraced process the links
- * of the others do not decline the return probe. */
+/* Every link to a library makes each hit in every process more expensive (60 ns here): for more processes than this, one link
+ * serves all, although untraced processes then pay for it too. Both kinds at once would be the worst: in an untraced process the
+ * links of others would not decline the return probe. */
 #define MAX_OWN_LINKS 8
 
-/* Longer than most calls: one that lasts longer is recorded as abandoned. */
+/* Longer than most calls: a call that lasts longer is recorded as abandoned. */
 #define REPLACED_NS 10000000000ull
 
 void process_links_init(struct process_links *links, struct link_sharing *sharing, pid_t pid)
@@ -97,12 +97,12 @@ size_t process_links_demand(struct process_links *links, bool on)
 	return n;
 }
 
-/* ---- links for everybody ---- */
+/* ---- links for all ---- */
 
 static bool wants_links_for_all(const struct link_sharing *sharing, const struct library *library)
 {
 	if (kernel_side_method(sharing->kernel) == ATTACH_PERF)
-		return true;    /* cannot be for one process */
+		return true;    /* cannot be attached for one process */
 	return sharing->allowed && library->number && library->owners >= MAX_OWN_LINKS;
 }
 
@@ -132,7 +132,7 @@ static void attach_for_all(struct link_sharing *sharing, struct library *library
 
 /* ---- one process ---- */
 
-/* The unwinder first: no return address is hijacked before it can be given back. */
+/* The unwinder first: no return address may be replaced before it can be restored. */
 static int attach_own(struct process_links *links, struct process_library *entry)
 {
 	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };

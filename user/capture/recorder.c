@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The main loop of a recording: drain the rings into the spool, follow processes and libraries, stop when it is time.
+ * The main loop of a recording: drains the rings into the spool, follows processes and libraries, stops on time.
  */
 #include "capture/recorder_internal.h"
 
@@ -24,7 +24,9 @@
 #define BOUND_SLICE_NS 1000000ull       /* with a bound on what is written, rings are drained in turns of this length */
 #define DETACH_LIMIT_MS 2000     /* for the kernel to remove its probes; longer only if a probed thread is stopped inside one */
 #define SHARED_DETACH_MS 200     /* shared programs do not end with their links, so their end cannot be seen */
+#define COSTS_LIMIT_NS 500000000ull     /* that the end of a recording waits for them */
 #define FLUSH_NS 1000000000ull  /* what a killed agent may lose */
+#define FOLLOWED_FLUSH_NS 200000000ull  /* what a follower is behind */
 
 /* ---- records ---- */
 
@@ -47,8 +49,10 @@ static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t other, u
 void recorder_on_record(void *arg, const struct iop_rec *rec)
 {
 	struct recorder *r = arg;
-	union object_numbers_room room;
+	static union object_numbers_room room;  /* 64 KiB are much of a small stack; one thread drains */
 
+	if (probe_costs_take(r->costs, rec))
+		return;
 	if (!budget_admits(r->budget, r->spool, rec))
 		return;
 	r->result->records++;
@@ -76,7 +80,8 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 	spool_writer_append(r->spool, object_numbers_hide(&r->object_numbers, rec, &room));
 }
 
-/* When a forked process has become another program meanwhile, or ended: nothing is left to be probed as what it was. 0: neither. */
+/* If a forked process has executed another program or ended since, its old program needs no probes any more. Returns the time of
+ * that event, 0: neither. */
 static uint64_t replaced_later(const struct recorder *r, size_t i)
 {
 	for (size_t k = i + 1; k < r->nnews; k++)
@@ -103,29 +108,37 @@ static int by_time(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* They come from several rings. */
+static void do_one(struct recorder *r, size_t i)
+{
+	struct news news = r->news[i];
+
+	switch (news.type) {
+	case IOP_REC_FORK: on_fork(r, i); break;
+	case IOP_REC_EXEC:
+		demands_forget(r->demands, news.pid);
+		targets_execed(r->targets, news.pid, news.other, news.time_ns);
+		break;
+	case IOP_REC_DEMAND: demands_place(r->demands, news.pid, news.time_ns); break;
+	case NEWS_NOT_HELD: targets_not_held(r->targets, news.pid, news.time_ns); break;
+	case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
+	case IOP_REC_TASK_EXIT:
+		demands_forget(r->demands, news.pid);
+		targets_ended(r->targets, news.pid, news.time_ns);
+		break;
+	}
+}
+
+/* Events come from several rings. Those that are drained while one is handled are appended, and handled in the next round. */
 static void do_news(struct recorder *r)
 {
-	qsort(r->news, r->nnews, sizeof(*r->news), by_time);
-	for (size_t i = 0; i < r->nnews; i++) {
-		struct news news = r->news[i];
+	size_t n = r->nnews;
 
-		switch (news.type) {
-		case IOP_REC_FORK: on_fork(r, i); break;
-		case IOP_REC_EXEC:
-			demands_forget(r->demands, news.pid);
-			targets_execed(r->targets, news.pid, news.other, news.time_ns);
-			break;
-		case IOP_REC_DEMAND: demands_place(r->demands, news.pid, news.time_ns); break;
-		case NEWS_NOT_HELD: targets_not_held(r->targets, news.pid, news.time_ns); break;
-		case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
-		case IOP_REC_TASK_EXIT:
-			demands_forget(r->demands, news.pid);
-			targets_ended(r->targets, news.pid, news.time_ns);
-			break;
-		}
-	}
-	r->nnews = 0;
+	qsort(r->news, n, sizeof(*r->news), by_time);
+	for (size_t i = 0; i < n; i++)
+		do_one(r, i);
+	r->nnews -= n;
+	if (n)
+		memmove(r->news, r->news + n, r->nnews * sizeof(*r->news));
 }
 
 static void note_losses(struct recorder *r, uint64_t now)
@@ -143,7 +156,7 @@ static void note_losses(struct recorder *r, uint64_t now)
 	r->lost_since_ns = now;
 }
 
-/* Processes whose exit record did not fit into its ring: without them a recording of pids would never end. */
+/* Processes whose exit record was dropped by a full ring: without this a recording of pids would never end. */
 static void end_unreported(struct recorder *r, uint64_t now_ns)
 {
 	struct iop_rec_task_exit rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_TASK_EXIT, .time_ns = now_ns }, .group_dead = 1 };
@@ -161,7 +174,8 @@ static void end_unreported(struct recorder *r, uint64_t now_ns)
 	}
 }
 
-/* What was written is in the file from here on; of what a killed agent has not written this says at least how much it was. */
+/* Flushed records survive the agent. The STATUS record gives a lower bound for what an agent that is killed later had not
+ * written. */
 static void flush_spool(struct recorder *r)
 {
 	struct kernel_counts counts = { 0 };
@@ -179,7 +193,17 @@ static void flush_spool(struct recorder *r)
 	note_free(&note);
 }
 
-void recorder_round(struct recorder *r)
+static void flush_when_due(struct recorder *r)
+{
+	if (monotonic_ns() - r->flushed_ns < (r->options->followed ? FOLLOWED_FLUSH_NS : FLUSH_NS))
+		return;
+	left_out_note(r->left_out);
+	flush_spool(r);
+	r->flushed_ns = monotonic_ns();
+}
+
+/* Returns the round's time. */
+static uint64_t drain(struct recorder *r)
 {
 	bool bounded = r->bounds.max_bytes || r->bounds.min_free_bytes;
 	uint64_t time_ns = rings_drain(r->rings, bounded ? BOUND_SLICE_NS : 0);
@@ -187,6 +211,21 @@ void recorder_round(struct recorder *r)
 
 	note_losses(r, time_ns);
 	spool_writer_append(r->spool, &rec);
+	return time_ns;
+}
+
+void recorder_drain(void *arg)
+{
+	struct recorder *r = arg;
+
+	drain(r);
+	flush_when_due(r);
+}
+
+void recorder_round(struct recorder *r)
+{
+	uint64_t time_ns = drain(r);
+
 	do_news(r);
 	end_unreported(r, time_ns);
 	targets_step(r->targets);
@@ -194,11 +233,12 @@ void recorder_round(struct recorder *r)
 		ceiling_step(r->ceiling, time_ns);
 	demands_step(r->demands, time_ns);
 	sites_step(r->sites, r->spool);
+	probe_costs_step(r->costs, r->spool, false);
 }
 
 /* ---- the loop ---- */
 
-/* by: a word for programs, which the archive and the summary have as STOPPED_BY. */
+/* by: keyword for STOPPED_BY in archive and summary. */
 static void stop(struct recorder *r, const char *by, const char *reason)
 {
 	r->stop = true;
@@ -216,11 +256,12 @@ static void reap(struct recorder *r)
 
 /* ---- programs that wait for their probes ---- */
 
-/* Its fork and exec records are in the rings already: those come first. */
+/* Its fork and exec records are already in the rings: those are processed first. */
 static void place_probes(struct recorder *r, const struct hold_notice *notice)
 {
 	recorder_round(r);
 	targets_held(r->targets, notice->id.pid_tgid >> 32, notice->time_ns);
+	sites_prepare(r->sites, notice->id.pid_tgid >> 32);
 	hold_server_release(r->server, &notice->id);
 }
 
@@ -237,7 +278,7 @@ static void on_notices(struct recorder *r)
 	}
 }
 
-/* The terminal's interrupt reaches the launched program too: the first one is its own affair. */
+/* The terminal's interrupt reaches the launched program too, which handles it: the first one is ignored here. */
 static void on_signals(struct recorder *r)
 {
 	struct signalfd_siginfo info;
@@ -252,7 +293,7 @@ static void on_signals(struct recorder *r)
 	}
 }
 
-/* ---- a job: its processes come and go by steps ---- */
+/* ---- a job: its processes come and go with its steps ---- */
 
 static void rescan_job(struct recorder *r)
 {
@@ -296,7 +337,7 @@ static void check_end(struct recorder *r)
 		stop(r, "end", "all processes ended");
 }
 
-/* Overrides the reason of an end that was met in the same round: what a bound refused is missing in any case. */
+/* Overrides another reason to stop in the same round: the records that the limit refused are missing in any case. */
 static void check_bounds(struct recorder *r)
 {
 	const char *reason, *bound = budget_reached(r->budget, &reason);
@@ -307,12 +348,13 @@ static void check_bounds(struct recorder *r)
 
 static void loop(struct recorder *r)
 {
-	uint64_t begin_ns = monotonic_ns(), flushed_ns = begin_ns;
+	uint64_t begin_ns = monotonic_ns();
 	uint64_t limit_ns = r->options->duration_s > 0 ? (uint64_t)(r->options->duration_s * 1e9) : 0;
 
 	if (r->options->job && !r->options->job_must_run)
-		rescan_job(r);          /* what began before we did */
-	flush_spool(r);                 /* who is recorded, and by what tables, is there from the start */
+		rescan_job(r);          /* processes that were started before */
+	flush_spool(r);                 /* the recorded processes and the tables are in the file from the start */
+	r->flushed_ns = monotonic_ns();
 	while (!r->stop) {
 		struct epoll_event events[4];
 
@@ -320,11 +362,7 @@ static void loop(struct recorder *r)
 		on_notices(r);
 		on_signals(r);
 		recorder_round(r);
-		if (monotonic_ns() - flushed_ns >= FLUSH_NS) {
-			left_out_note(r->left_out);
-			flush_spool(r);
-			flushed_ns = monotonic_ns();
-		}
+		flush_when_due(r);
 		check_end(r);
 		if (limit_ns && monotonic_ns() - begin_ns >= limit_ns)
 			stop(r, "duration", "the duration is over");
@@ -364,6 +402,7 @@ static void note_sites(struct recorder *r, struct note *note)
 	note_addf(note, "sites_unasked", "%llu", (unsigned long long)kernel.unasked);
 	note_addf(note, "sites_unread", "%llu", (unsigned long long)kernel.unread);
 	note_addf(note, "sites_no_image", "%llu", (unsigned long long)kernel.no_image);
+	note_addf(note, "sites_no_python", "%llu", (unsigned long long)kernel.no_python);
 	note_addf(note, "sites_gone", "%llu", (unsigned long long)counts.gone);
 	note_addf(note, "sites_no_file", "%llu", (unsigned long long)counts.no_file);
 	note_addf(note, "sites_unreadable", "%llu", (unsigned long long)counts.unreadable);
@@ -422,11 +461,26 @@ static void note_end(struct recorder *r)
 	note_free(&note);
 }
 
+/* A short program may have ended before its recording's costs were known. */
+static void finish_costs(struct recorder *r)
+{
+	uint64_t until_ns = monotonic_ns() + COSTS_LIMIT_NS;
+
+	while (!probe_costs_step(r->costs, r->spool, true) && monotonic_ns() < until_ns) {
+		poll(NULL, 0, 1);
+		recorder_round(r);
+	}
+	probe_costs_stop(r->costs);
+}
+
 /* Detaches first, so that the last rounds find an end. */
 static void finish(struct recorder *r)
 {
+	finish_costs(r);
 	kernel_side_stop(r->kernel);
 	recorder_round(r);
+	while (r->nnews)        /* drained while the others were dealt with; no more will come */
+		do_news(r);
 	if (r->ceiling)
 		ceiling_finish(r->ceiling);
 	left_out_note(r->left_out);
@@ -439,7 +493,7 @@ static void finish(struct recorder *r)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* no program waits for the archive */
 }
 
-/* Unwinders are served until no call can be probed any more. Returns when the probes are gone, not only asked to go. */
+/* Unwinders are served until no call can be probed any more. Returns when the probes are removed, not merely requested to be. */
 static void detach_all(struct recorder *r)
 {
 	uint32_t ids[KERNEL_PROGRAMS];
@@ -465,6 +519,7 @@ static int close_all(struct recorder *r, int err)
 	int spool_err;
 
 	ceiling_destroy(r->ceiling);
+	probe_costs_destroy(r->costs);
 	object_numbers_deinit(&r->object_numbers);
 	left_out_destroy(r->left_out);
 	demands_destroy(r->demands);
@@ -517,6 +572,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		err = recorder_start_targets(&r);
 	if (!err) {
 		result->command_pid = r.launched ? r.launch.pid : 0;
+		probe_costs_begin(r.costs, r.kernel, r.server);
 		loop(&r);
 		r.stopped_ns = monotonic_ns();
 		finish(&r);

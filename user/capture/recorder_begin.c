@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The beginning of a recording: programs are loaded, rings and spool opened, then running processes, a launched program or a batch
- * job are taken in.
+ * The beginning of a recording: loads the programs, opens rings and spool, then includes running processes, a launched program or a
+ * batch job.
  */
 #include "capture/recorder_internal.h"
 
@@ -19,8 +19,8 @@
 #include "capture/notes.h"
 #include "proc/procfs.h"
 
-#define LAUNCH_NICE (-20)       /* launched programs wait for us, perhaps on the only processor */
-#define MAX_SETS 8              /* attached on a node, before one more needs --force; root may say another number */
+#define LAUNCH_NICE (-20)       /* launched programs wait for the agent, perhaps on the only processor */
+#define MAX_SETS 8              /* attached on a node, before another one needs --force; root may set another number */
 #define MAX_SETS_VARIABLE "IOPROBE_MAX_SETS"
 #define HOLD_LIMIT_NS 2000000000ull
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
@@ -32,7 +32,7 @@ static int fail(struct recorder *r, int err, const char *what)
 	return err;
 }
 
-/* ---- what a recording is made of ---- */
+/* ---- resources of a recording ---- */
 
 static int watch(struct recorder *r, int fd)
 {
@@ -117,7 +117,7 @@ void recorder_discard(struct recorder_prepared *prepared)
 	*prepared = (struct recorder_prepared){ 0 };
 }
 
-/* Nothing else touches targets and spool meanwhile. */
+/* No other thread uses targets and spool meanwhile. */
 static void *plan_libraries(void *arg)
 {
 	struct recorder *r = arg;
@@ -127,7 +127,7 @@ static void *plan_libraries(void *arg)
 	return NULL;
 }
 
-/* The verifier takes its time, in which libraries can be read. */
+/* The verifier takes long; libraries are read in the meantime. */
 static int load_programs(struct recorder *r)
 {
 	pthread_t planning;
@@ -171,6 +171,8 @@ static int open_kernel(struct recorder *r)
 		err = watch(r, hold_server_fd(r->server));
 	if (!err)
 		err = watch(r, rings_poll_fd(r->rings));
+	if (!err)
+		parse_pool_set_work(r->parsers, rings_poll_fd(r->rings), recorder_drain, r);
 	return err ? fail(r, err, "cannot set up the rings") : 0;
 }
 
@@ -197,7 +199,7 @@ static int begin_spool(struct recorder *r)
 	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts, &r->bounds,
 		  r->options->command_line, r->options->kernel.call_sites);
 	note_tables(r->spool, r->options->set);
-	spool_writer_flush(r->spool);   /* the budget needs to know what they take */
+	spool_writer_flush(r->spool);   /* the budget needs to know the size of the tables */
 	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);
 	return err ? fail(r, err, "cannot begin") : 0;
 }
@@ -208,6 +210,7 @@ int recorder_open(struct recorder *r)
 
 	if (err)
 		return fail(r, err, "cannot begin");
+	r->costs = probe_costs_create(r->options->set, r->options->filter);
 	err = begin_spool(r);
 	if (!err)
 		err = open_kernel(r);
@@ -216,7 +219,7 @@ int recorder_open(struct recorder *r)
 
 /* ---- targets ---- */
 
-/* With rights of its own beyond the user's, its folder in /proc is root's. */
+/* A process with privileges that the user does not have has a directory in /proc that belongs to root. */
 static bool may_attach(const struct recorder *r, pid_t pid)
 {
 	char path[64];
@@ -226,7 +229,7 @@ static bool may_attach(const struct recorder *r, pid_t pid)
 	return !r->options->only_of || (!stat(path, &st) && st.st_uid == r->options->only_of);
 }
 
-/* One that another recording has is counted each time that it is found. */
+/* A process that belongs to another recording is counted each time that it is found. */
 static int attach_one(struct recorder *r, pid_t pid)
 {
 	int err = targets_attach(r->targets, pid);
@@ -235,7 +238,7 @@ static int attach_one(struct recorder *r, pid_t pid)
 	return err;
 }
 
-/* Attaching takes a while, in which the processes that are recorded already fill the rings. */
+/* Attaching takes a while, during which recorded processes already fill the rings. */
 static void attach_member(struct recorder *r, pid_t pid)
 {
 	if (may_attach(r, pid) && !attach_one(r, pid))
@@ -243,7 +246,7 @@ static void attach_member(struct recorder *r, pid_t pid)
 	recorder_round(r);
 }
 
-/* What descends from these; once more if that brought something new, which may have forked before it was taken. */
+/* Attaches descendants; again if that found new ones, which may have forked before they were attached. */
 static void attach_descendants(struct recorder *r, const pid_t *pids, size_t npids)
 {
 	pid_t *descendants;
@@ -253,7 +256,7 @@ static void attach_descendants(struct recorder *r, const pid_t *pids, size_t npi
 		before = targets_count(r->targets).processes;
 		if (proc_descendants_read(pids, npids, &descendants, &n))
 			return;
-		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is no loss */
+		for (size_t i = 0; i < n; i++)  /* one that has ended meanwhile is not an error */
 			attach_member(r, descendants[i]);
 		free(descendants);
 		if (targets_count(r->targets).processes == before)
@@ -288,7 +291,7 @@ static int attach_running(struct recorder *r)
 	return 0;
 }
 
-/* Scripts have none: then it is the usual one. */
+/* Scripts have none: then the usual one is used. */
 static void interpreter_of(struct recorder *r, const char *path, char *buf, size_t len)
 {
 	struct code_file file;
@@ -303,7 +306,8 @@ static void interpreter_of(struct recorder *r, const char *path, char *buf, size
 		snprintf(buf, len, "%s", DEFAULT_INTERPRETER);
 }
 
-/* New programs wait for their probes, perhaps on our only processor: without the privilege they wait longer. */
+/* New programs wait for their probes, perhaps on the agent's only processor: without the privilege to raise its priority they wait
+ * longer. */
 static void hold_programs(struct recorder *r)
 {
 	r->old_nice = getpriority(PRIO_PROCESS, 0);
@@ -361,7 +365,8 @@ bool recorder_has_foreign(const struct recorder_options *options, const struct r
 	return false;
 }
 
-/* Those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many were new. */
+/* Attaches processes that already run, or whose exec could not be matched. One that has ended meanwhile is not an error. Returns
+ * the number of new ones. */
 size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n)
 {
 	size_t before = targets_count(r->targets).processes;
@@ -383,7 +388,7 @@ static int max_sets(void)
 	return number && atoi(number) > 0 ? atoi(number) : MAX_SETS;
 }
 
-/* Every set costs every system call of the node: alone, a recording pays with one of its own, up to a number of them. */
+/* Every set of programs costs every system call of the node. A single recording uses a set of its own, up to a number of sets. */
 static int attach_programs(struct recorder *r)
 {
 	int sets = r->prepared.shared || r->options->force ? 0 : programs_count_attached();
@@ -395,7 +400,7 @@ static int attach_programs(struct recorder *r)
 	return -EUSERS;
 }
 
-/* Whoever starts before this is found in /proc afterwards, whoever starts later by the kernel side. */
+/* Processes that start before this are found in /proc afterwards, those that start later by the BPF programs. */
 static int await_job(struct recorder *r)
 {
 	struct iop_awaited awaited;
@@ -413,7 +418,7 @@ static int attach_job(struct recorder *r)
 {
 	pid_t *pids;
 	size_t n;
-	int err = recorder_find_members(r, &pids, &n);   /* the owner too */
+	int err = recorder_find_members(r, &pids, &n);   /* finds the owner too */
 
 	if (!err && !n) {
 		snprintf(r->err, r->err_len, "cannot record job %s: no process on this node belongs to it", r->options->job->job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The state of a recording, shared by its beginning (recorder_begin.c) and what follows (recorder.c).
+ * The state of a recording, shared by its beginning (recorder_begin.c) and its main loop (recorder.c).
  */
 #ifndef IOPROBE_RECORDER_INTERNAL_H
 #define IOPROBE_RECORDER_INTERNAL_H
@@ -12,6 +12,7 @@
 #include "capture/demand.h"
 #include "bpf/hold_server.h"
 #include "capture/object_numbers.h"
+#include "capture/probe_costs.h"
 #include "proc/launch.h"
 #include "capture/left_out.h"
 #include "bpf/links.h"
@@ -21,9 +22,9 @@
 #include "capture/targets.h"
 #include "parse/parse.h"
 
-/* What a drained record asks to be done; done after the round, when the rings are empty. */
-#define NEWS_NOT_HELD 255        /* beside the types of records */
-struct news { uint8_t type; pid_t pid, other; uint64_t time_ns; };      /* other: of a fork the parent, of an exec the thread that called it */
+/* Events derived from drained records; handled after the round, when the rings are empty. */
+#define NEWS_NOT_HELD 255        /* in addition to the record types */
+struct news { uint8_t type; pid_t pid, other; uint64_t time_ns; }; /* other: the parent of a fork, the thread that called exec */
 
 struct recorder {
 	const struct recorder_options *options;
@@ -34,6 +35,7 @@ struct recorder {
 	struct hold_server *server;
 	struct targets *targets;
 	struct ceiling *ceiling;        /* NULL: none */
+	struct probe_costs *costs;      /* NULL: not measured */
 	struct bounds bounds;
 	struct budget *budget;
 	struct left_out *left_out;
@@ -44,40 +46,41 @@ struct recorder {
 	struct launch launch;
 	struct recorder_prepared prepared;
 	bool launched, raised, stop;
-	uint64_t empty_since_ns, unread_environments;   /* of a job */
-	size_t late;                    /* processes of a job that ran already, though it was awaited */
-	size_t foreign, foreign_now;    /* processes that another recording has: most of a search, those of this one */
+	uint64_t empty_since_ns, unread_environments;   /* for a job */
+	size_t late;                    /* processes of the awaited job that were already running */
+	size_t foreign, foreign_now;    /* processes that belong to another recording: maximum over all searches, current search */
 	unsigned interrupts;
 	int epoll_fd, signal_fd, old_nice;
 	sigset_t old_mask;
 	struct news *news;
-	size_t nnews, news_cap, news_dropped;   /* dropped: for want of memory */
-	bool may_miss_ends;             /* some record was lost: that may have been the exit of a target */
+	size_t nnews, news_cap, news_dropped;   /* dropped: out of memory */
+	bool may_miss_ends;             /* some record was lost: it may have been the exit of a target */
 	size_t unreported_ends;         /* targets that ended without an exit record */
-	uint64_t faults_left_out;       /* on mapped files that the filter excludes */
-	uint64_t lost_noted, lost_since_ns, end_ns;
-	uint64_t begun_ns, stopped_ns;  /* targets are recorded from the one to the other; 0: not yet */
-	const char *stopped_by, *reason, *remark;       /* why it ended, as a word and a line; what the user should know of that */
+	uint64_t faults_left_out;       /* on mapped files that are filtered */
+	uint64_t lost_noted, lost_since_ns, flushed_ns, end_ns;
+	uint64_t begun_ns, stopped_ns;  /* targets are recorded between these times; 0: not yet */
+	const char *stopped_by, *reason, *remark;       /* why it ended, as a keyword and a line; a remark for the user */
 	char *err;
 	size_t err_len;
 };
 
 /* ---- recorder_begin.c: 0, or -errno with err filled ---- */
 
-int recorder_open(struct recorder *r);                  /* signals, spool, kernel side, ceiling */
-int recorder_start_targets(struct recorder *r);         /* they are recorded from here on */
+int recorder_open(struct recorder *r);                  /* signals, spool, BPF programs, overhead limit */
+int recorder_start_targets(struct recorder *r);         /* targets are recorded from here on */
 
-/* The job's processes that run now; free(*pids). */
+/* Finds the job's processes that run now; the caller frees *pids. */
 int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n);
 
-/* Takes in those that run already, or whose exec could not be judged. One that has ended meanwhile is no loss. Returns how many
- * were new. */
+/* Attaches processes that already run, or whose exec could not be matched. One that has ended meanwhile is not an error. Returns
+ * the number of new ones. */
 size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n);
 
 /* ---- recorder.c ---- */
 
-/* Drains the rings and follows what they report. */
+/* Drains the rings and handles the events in the records. */
 void recorder_round(struct recorder *r);
-void recorder_on_record(void *arg, const struct iop_rec *rec);  /* a drained one; arg is the recorder */
+void recorder_drain(void *arg);                         /* only drains them, while something else is awaited; arg is the recorder */
+void recorder_on_record(void *arg, const struct iop_rec *rec);  /* for each drained record; arg is the recorder */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One row per word.
+ * One row per option word.
  */
 #include "capture/settings.h"
 
@@ -13,7 +13,7 @@
 
 static int set_layers(struct settings *s, const char *value, char *err, size_t err_len)
 {
-	(void)err, (void)err_len;       /* whether there are such layers is known when the tables are loaded */
+	(void)err, (void)err_len;       /* whether such layers exist is known when the tables are loaded */
 	snprintf(s->filter.layers, sizeof(s->filter.layers), "%s", value);
 	return 0;
 }
@@ -76,7 +76,7 @@ static int set_duration(struct settings *s, const char *value, char *err, size_t
 	return 0;
 }
 
-/* As the mount tables have it: absolute, without slashes at the end. */
+/* In the form of mount tables: absolute, without trailing slashes. */
 static int add_shared_mount(struct settings *s, const char *value, char *err, size_t err_len)
 {
 	size_t len = strlen(value);
@@ -115,6 +115,42 @@ static int set_shared_links(struct settings *s, const char *value, char *err, si
 	return -EINVAL;
 }
 
+static int add_stream(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	if (s->nstreams == SETTINGS_MAX_STREAMS) {
+		snprintf(err, err_len, "--stream: more than %d outputs", SETTINGS_MAX_STREAMS);
+		return -EINVAL;
+	}
+	s->streams[s->nstreams] = strdup(value);
+	if (!s->streams[s->nstreams]) {
+		snprintf(err, err_len, "--stream: out of memory");
+		return -ENOMEM;
+	}
+	s->nstreams++;
+	return 0;
+}
+
+static int set_stream_interval(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	(void)err, (void)err_len;
+	snprintf(s->stream_interval, sizeof(s->stream_interval), "%s", value);
+	return 0;
+}
+
+static int set_stream_names(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	(void)err, (void)err_len;
+	snprintf(s->stream_names, sizeof(s->stream_names), "%s", value);
+	return 0;
+}
+
+static int set_stream_events(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	(void)err, (void)err_len;
+	snprintf(s->stream_events, sizeof(s->stream_events), "%s", value);
+	return 0;
+}
+
 int settings_set(struct settings *settings, const char *word, const char *value, char *err, size_t err_len)
 {
 	static const struct { const char *word; int (*set)(struct settings *, const char *, char *, size_t); } words[] = {
@@ -123,6 +159,8 @@ int settings_set(struct settings *settings, const char *word, const char *value,
 		{ "max-size", set_max_size },   { "min-free", set_min_free },   { "stream-calls", set_stream_calls },
 		{ "max-rate", set_max_rate },   { "max-duration", set_duration }, { "shared-mount", add_shared_mount },
 		{ "keep", set_keep },           { "shared-links", set_shared_links },
+		{ "stream", add_stream },       { "stream-interval", set_stream_interval }, { "stream-names", set_stream_names },
+		{ "stream-events", set_stream_events },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -135,4 +173,6 @@ void settings_deinit(struct settings *settings)
 {
 	while (settings->nshared_mounts)
 		free(settings->shared_mounts[--settings->nshared_mounts]);
+	while (settings->nstreams)
+		free(settings->streams[--settings->nstreams]);
 }

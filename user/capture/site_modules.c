@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files are held open from their first call site to the end of the recording, so that their symbols are those of the code that ran.
+ * Files are kept open from their first call site to the end of the recording, so that their symbols belong to the code that ran.
  */
 #include "capture/site_modules.h"
 
@@ -28,7 +28,7 @@ static void module_free(struct site_module *module)
 }
 
 /* Takes the file over. */
-static int module_add(struct site_modules *modules, const struct table_set *set, const char *path, struct code_file *file)
+static int module_add(struct site_modules *modules, const char *path, struct code_file *file)
 {
 	struct site_module **grown = reallocarray(modules->v, modules->n + 1, sizeof(*grown)), *module;
 
@@ -43,13 +43,13 @@ static int module_add(struct site_modules *modules, const struct table_set *set,
 		return -ENOMEM;
 	}
 	module->file = *file;
-	module->application = !packages_look_through(set, path);
+	module->application = !packages_look_through(modules->set, path);
 	modules->v[modules->n] = module;
 	return modules->n++;
 }
 
 /* Its number, or -errno. */
-static int module_of(struct site_modules *modules, const struct table_set *set, const struct proc_module *mapped)
+static int module_of(struct site_modules *modules, const struct proc_module *mapped)
 {
 	struct code_file file;
 	int err = proc_module_open(mapped, &file);
@@ -62,7 +62,7 @@ static int module_of(struct site_modules *modules, const struct table_set *set, 
 		code_file_close(&file);
 		return i;
 	}
-	return module_add(modules, set, mapped->path, &file);
+	return module_add(modules, mapped->path, &file);
 }
 
 /* ---- images ---- */
@@ -105,38 +105,76 @@ static void add_mapping(struct site_image *image, const struct proc_module *mapp
 }
 
 /* Modules that were not yet known in this image. */
-static void add_mapped(struct site_modules *modules, const struct table_set *set, struct site_image *image,
-		       const struct proc_modules *mapped)
+static void add_mapped(struct site_modules *modules, struct site_image *image, const struct proc_modules *mapped)
 {
 	for (size_t i = 0; i < mapped->n; i++) {
 		const struct proc_module *m = &mapped->v[i];
-		int module = m->text_len && !find_mapping(image, m->text_addr + 1) ? module_of(modules, set, m) : -ENOENT;
+		int module = m->text_len && !find_mapping(image, m->text_addr + 1) ? module_of(modules, m) : -ENOENT;
 
 		if (module >= 0)
 			add_mapping(image, m, module);
 	}
 }
 
+/* ---- files ---- */
+
+static void ask_about(struct site_modules *modules, struct site_module *module)
+{
+	char reason[256] = "";
+
+	module->asked = true;
+	if (parse_build_id(modules->parsers, &module->file, module->build_id, sizeof(module->build_id), reason, sizeof(reason)) ||
+	    (python_is_interpreter(module->path) &&
+	     parse_python(modules->parsers, &module->file, &module->python, reason, sizeof(reason))))
+		module->reason = strdup(reason);
+}
+
+/* The programs read frames of Python code from then on. */
+static void find_python(struct site_modules *modules, struct site_image *image)
+{
+	for (; image->searched < image->n; image->searched++) {
+		const struct site_mapping *mapping = &image->v[image->searched];
+		struct site_module *module = modules->v[mapping->module];
+		struct iop_python layout;
+
+		if (!module->asked && python_is_interpreter(module->path))
+			ask_about(modules, module);
+		if (!module->python.known)
+			continue;
+		layout = module->python.layout;
+		layout.runtime += mapping->start - mapping->offset;
+		kernel_side_set_python(modules->kernel, image->image, &layout);
+	}
+}
+
 /* The process' code is read, then whether it was that of the image all the time. Returns 0 or -errno. */
-static int read_image(struct site_modules *modules, const struct kernel_side *kernel, const struct table_set *set,
-		      struct site_image *image, const struct iop_site_ask *ask)
+static int read_image(struct site_modules *modules, struct site_image *image, pid_t tgid, uint32_t process)
 {
 	size_t before = image->n;
 	struct proc_modules mapped;
-	int err = proc_modules_read(ask->tgid, &mapped);
+	int err = proc_modules_read(tgid, &mapped);
 
 	if (err)
 		return err;
-	add_mapped(modules, set, image, &mapped);
+	add_mapped(modules, image, &mapped);
 	proc_modules_free(&mapped);
-	if (kernel_side_image(kernel, ask->process) == ask->image)
+	if (kernel_side_image(modules->kernel, process) == image->image) {
+		find_python(modules, image);
 		return 0;
+	}
 	image->n = before;
 	return -ESTALE;
 }
 
-struct site_mapping *site_modules_find(struct site_modules *modules, const struct kernel_side *kernel, const struct table_set *set,
-				       const struct iop_site_ask *ask, uint64_t pc, bool *gone)
+void site_modules_prepare(struct site_modules *modules, pid_t tgid, uint32_t process, uint32_t image)
+{
+	struct site_image *new_image = image_of(modules, image);
+
+	if (new_image && !new_image->n)
+		read_image(modules, new_image, tgid, process);  /* if not, it is tried again at the first question */
+}
+
+struct site_mapping *site_modules_find(struct site_modules *modules, const struct iop_site_ask *ask, uint64_t pc, bool *gone)
 {
 	struct site_image *image = image_of(modules, ask->image);
 	struct site_mapping *mapping = image ? find_mapping(image, pc) : NULL;
@@ -144,7 +182,7 @@ struct site_mapping *site_modules_find(struct site_modules *modules, const struc
 	*gone = !image;
 	if (!image || mapping)
 		return mapping;
-	*gone = read_image(modules, kernel, set, image, ask) != 0;
+	*gone = read_image(modules, image, ask->tgid, ask->process) != 0;
 	return *gone ? NULL : find_mapping(image, pc);
 }
 
@@ -164,16 +202,7 @@ void site_modules_deinit(struct site_modules *modules)
 
 /* ---- rules ---- */
 
-static void read_build_id(struct site_module *module, struct parse_pool *parsers)
-{
-	char reason[256] = "";
-
-	module->asked = true;
-	if (parse_build_id(parsers, &module->file, module->build_id, sizeof(module->build_id), reason, sizeof(reason)))
-		module->reason = strdup(reason);
-}
-
-const struct site_place *site_modules_place(struct site_module *module, struct parse_pool *parsers, uint64_t offset)
+const struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset)
 {
 	struct site_place *place;
 	char reason[256] = "";
@@ -182,17 +211,17 @@ const struct site_place *site_modules_place(struct site_module *module, struct p
 	if (place)
 		return place;
 	if (!module->asked)
-		read_build_id(module, parsers);
+		ask_about(modules, module);
 	place = module->reason ? NULL : calloc(1, sizeof(*place));
 	if (!place)
 		return NULL;
 	place->offset = offset;
-	if (parse_rule(parsers, &module->file, offset, &place->rule, reason, sizeof(reason))) {
+	if (parse_rule(modules->parsers, &module->file, offset, &place->rule, reason, sizeof(reason))) {
 		module->reason = strdup(reason);
 		free(place);
 		return NULL;
 	}
-	place->rule.flags |= module->application ? IOP_RULE_APPLICATION : 0;
+	place->rule.flags |= (module->application ? IOP_RULE_APPLICATION : 0) | (module->python.known ? IOP_RULE_PYTHON : 0);
 	HASH_ADD(hh, module->places, offset, sizeof(place->offset), place);
 	if (hash_added(place))
 		return place;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What is mapped where: the files with code that call sites were found in, and their places in each process' code.
+ * Code mappings for call sites: the files in which call sites were found, and their addresses in each process.
  */
 #ifndef IOPROBE_SITE_MODULES_H
 #define IOPROBE_SITE_MODULES_H
@@ -13,9 +13,10 @@
 #include "bpf/kernel_side.h"
 #include "elf/code_file.h"
 #include "parse/parse.h"
+#include "symbol/python.h"
 #include "util/hash.h"
 
-#define SITE_MAX_MODULES 2048   /* descriptors that are held */
+#define SITE_MAX_MODULES 2048   /* descriptors that are kept open */
 #define SITE_BUILD_ID_TEXT 129
 
 /* One place in a file: a return address. */
@@ -24,10 +25,12 @@ struct site_place { uint64_t offset; struct iop_site_rule rule; UT_hash_handle h
 struct site_module {
 	struct code_file file;
 	char *path;
-	char build_id[SITE_BUILD_ID_TEXT];      /* "" if it has none */
-	char *reason;                   /* why it cannot be read, NULL: it can, as far as is known */
+	char build_id[SITE_BUILD_ID_TEXT];      /* "" if the file has none */
+	char *reason;                   /* why it cannot be read, NULL: readable as far as is known */
 	bool application;
-	bool asked;                     /* for its build-id */
+	bool asked;                     /* for its build-id, and what it has of Python */
+	bool python_noted;
+	struct python_file python;
 	struct site_place *places;
 };
 
@@ -38,10 +41,14 @@ struct site_image {
 	uint32_t image;
 	struct site_mapping *v;
 	size_t n;
+	size_t searched;                /* of these, for a Python interpreter */
 	UT_hash_handle hh;
 };
 
 struct site_modules {
+	const struct kernel_side *kernel;
+	const struct table_set *set;
+	struct parse_pool *parsers;
 	struct site_module **v;
 	size_t n;
 	struct site_image *images;
@@ -51,11 +58,13 @@ void site_modules_deinit(struct site_modules *modules);
 
 /* The mapping of an address, NULL if it is in none. What is mapped now is read from /proc where the address is new; *gone: it could not
  * be, because the process has ended, or its code is not that of the image any more. */
-struct site_mapping *site_modules_find(struct site_modules *modules, const struct kernel_side *kernel, const struct table_set *set,
-				       const struct iop_site_ask *ask, uint64_t pc, bool *gone);
+struct site_mapping *site_modules_find(struct site_modules *modules, const struct iop_site_ask *ask, uint64_t pc, bool *gone);
+
+/* Reads what a process maps before it has called anything: process is its slot, image the number of its code. */
+void site_modules_prepare(struct site_modules *modules, pid_t tgid, uint32_t process, uint32_t image);
 
 /* The rule of a return address in a module, with IOP_RULE_APPLICATION where it is due. NULL: the file cannot be read (module->reason),
  * or there is no memory. */
-const struct site_place *site_modules_place(struct site_module *module, struct parse_pool *parsers, uint64_t offset);
+const struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The parser process reads the files; here its answers are checked and written, and the debug files that it wants are found.
+ * The parser process reads the files. This file finds the debug files that it requests, and checks and writes its answers.
  */
 #include "capture/site_symbols.h"
 
@@ -19,7 +19,7 @@
 #include "symbol/symbols_of_file.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
-#define MAX_WANTS 4             /* of one module: its debug file, and that file's shared part */
+#define MAX_WANTS 4             /* per module: its debug file, and that file's shared part */
 
 struct request {
 	struct site_module *module;
@@ -33,7 +33,7 @@ struct request {
 
 /* ---- separate debug files ---- */
 
-/* What the module's owner may read, and everybody else. The file is checked by build-id or checksum in the parser process. */
+/* Opens a file that the module's owner may read. The parser process verifies it by build-id or checksum. */
 static int open_debug_file(const struct site_module *module, const char *path)
 {
 	struct code_file file;
@@ -62,7 +62,7 @@ static int find_by_build_id(const struct site_module *module, const char *key)
 	return open_debug_file(module, path);
 }
 
-/* The name is the file's: only its last component is used, except below the directory of debug files. */
+/* The name comes from the file: only its last component is used, except below the directory of debug files. */
 static int find_by_name(const struct site_module *module, const char *name)
 {
 	static const char *const before[] = { "", "", DEBUG_DIRECTORY }, *const between[] = { "/", "/.debug/", "/" };
@@ -90,7 +90,7 @@ static bool was_tried(struct request *r, const char *key)
 	return false;
 }
 
-/* Returns whether a file was handed over. */
+/* Returns whether a file was passed on. */
 static bool supply(struct request *r, const char *key, const char *name)
 {
 	bool supplied;
@@ -152,6 +152,7 @@ static void begin_place(struct request *r, struct place_note *place, char **fiel
 	note_addf(&place->note, "module", "%u", r->number);
 	note_addf(&place->note, "offset", "%llx", strtoull(fields[1], NULL, 16) + 1);   /* the return address */
 	note_add(&place->note, "lines", strcmp(fields[2], "1") ? "0" : "1");
+	note_addf(&place->note, "address", "%llx", strtoull(fields[3], NULL, 16));
 }
 
 static void add_frame(struct place_note *place, char **fields)
@@ -174,7 +175,7 @@ static void write_places(struct request *r, char *text)
 	char *fields[5], *save = NULL;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (!strncmp(line, "at\t", 3) && split(line, fields, 3) == 3)
+		if (!strncmp(line, "at\t", 3) && split(line, fields, 4) == 4)
 			begin_place(r, &place, fields);
 		else if (!strncmp(line, "frame\t", 6) && split(line, fields, 5) == 5)
 			add_frame(&place, fields);
@@ -230,7 +231,7 @@ void site_symbols_write(struct site_module *module, uint32_t number, struct pars
 
 	HASH_SORT(module->places, by_offset);
 	for (place = module->places; place && !err; place = place->hh.next) {
-		offsets[n++] = place->offset - 1;       /* the call: behind it another line may begin */
+		offsets[n++] = place->offset - 1;       /* the call instruction: the next one may belong to another line */
 		if (n < PARSE_MAX_PLACES && place->hh.next)
 			continue;
 		err = ask(&r, offsets, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Functions and lines of the places in one module, as SYMBOL records.
+ * Writes functions and lines of the places in one module, as SYMBOL records.
  */
 #ifndef IOPROBE_SITE_SYMBOLS_H
 #define IOPROBE_SITE_SYMBOLS_H
@@ -8,8 +8,8 @@
 #include "capture/site_modules.h"
 #include "spool/spool.h"
 
-/* Separate debug files are looked for as gdb does: below /usr/lib/debug by build-id, or by the name that the file states, there and
- * beside it. One is used if the module's owner may read it. */
+/* Separate debug files are looked up as by gdb: below /usr/lib/debug by build-id, or by the name in the file, there and beside it.
+ * A debug file is used only if the module's owner may read it. */
 void site_symbols_write(struct site_module *module, uint32_t number, struct parse_pool *parsers, struct spool_writer *spool);
 
 #endif

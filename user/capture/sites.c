@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The thread that answers: an unwind rule for the address that was met, and for all others up the same stack, of which the question
- * has a copy. So a new chain is asked for once, and its first call has all its callers.
+ * The thread that answers requests of the BPF programs: an unwind rule for the new address and for all others up the same stack, of
+ * which the request has a copy. So a new chain needs one request, and its first call gets all its callers.
  */
 #include "capture/sites.h"
 
@@ -20,16 +20,16 @@
 #include "capture/site_symbols.h"
 
 #define POLL_MS 50
+#define PREPARE_MS 200
 #define SITES_NICE (-20)
 
-/* A record that is to be written. */
+/* A record to be written. */
 struct site_note { enum iop_rec_type type; uint32_t tgid; struct note note; struct site_note *next; };
 
 struct sites {
 	const struct kernel_side *kernel;
-	const struct table_set *set;
 	unsigned frames;
-	struct parse_pool *parsers;
+	pthread_mutex_t work;           /* of modules */
 	struct site_modules modules;
 	struct ring_buffer *ring;
 	struct sites_counts counts;
@@ -46,7 +46,7 @@ static void queue(struct sites *sites, enum iop_rec_type type, uint32_t tgid, st
 	struct site_note *entry = malloc(sizeof(*entry));
 
 	if (!entry) {
-		note_free(note);        /* its calls have unknown callers */
+		note_free(note);        /* out of memory: its calls have unknown callers */
 		return;
 	}
 	*entry = (struct site_note){ type, tgid, *note, NULL };
@@ -95,12 +95,33 @@ static void note_mapping(struct sites *sites, const struct iop_site_ask *ask, st
 		note_add(&note, "build_id", module->build_id);
 	if (module->reason)
 		note_add(&note, "unreadable", module->reason);
+	if (module->python.known)
+		note_addf(&note, "python_loop", "%llx-%llx", (unsigned long long)module->python.loop,
+			  (unsigned long long)module->python.loop_end);
 	queue(sites, IOP_REC_CODE, ask->tgid, &note);
+}
+
+/* Python of a version whose frames are laid out in an unknown way. */
+static void note_unknown_python(struct sites *sites, struct site_module *module)
+{
+	uint32_t version = module->python.version;
+	struct note note = { 0 };
+
+	if (module->python_noted || !version || module->python.known)
+		return;
+	module->python_noted = true;
+	note_add(&note, "layer", "*");
+	note_add(&note, "library", module->path);
+	note_add(&note, "function", "*");
+	note_addf(&note, "reason", "its Python code is shown as the interpreter's: --call-sites reads the frames of Python 3.11 to 3.13, not of %s%u.%u",
+		  version == PYTHON_OLD ? "those before " : "", version == PYTHON_OLD ? 3 : version >> 24,
+		  version == PYTHON_OLD ? 11 : version >> 16 & 0xff);
+	queue(sites, IOP_REC_MISSING, 0, &note);
 }
 
 /* ---- rules ---- */
 
-/* The rule of an address in the process that asked. What has none ends its chain. */
+/* Returns the rule of an address in the requesting process. An address without a rule ends its chain. */
 static struct iop_site_rule rule_of(struct sites *sites, const struct iop_site_ask *ask, uint64_t pc)
 {
 	struct iop_site_rule none = { .kind = IOP_RULE_END, .flags = IOP_RULE_TRUNCATED };
@@ -110,19 +131,20 @@ static struct iop_site_rule rule_of(struct sites *sites, const struct iop_site_a
 
 	if (!pc)
 		return (struct iop_site_rule){ .kind = IOP_RULE_END };  /* the bottom of a stack, as coroutines make it */
-	mapping = site_modules_find(&sites->modules, sites->kernel, sites->set, ask, pc, &gone);
+	mapping = site_modules_find(&sites->modules, ask, pc, &gone);
 	if (!mapping) {
 		sites->counts.gone += gone;
 		sites->counts.no_file += !gone;
 		return none;
 	}
-	place = site_modules_place(sites->modules.v[mapping->module], sites->parsers, mapping->offset + (pc - mapping->start));
+	place = site_modules_place(&sites->modules, sites->modules.v[mapping->module], mapping->offset + (pc - mapping->start));
 	note_mapping(sites, ask, mapping);
+	note_unknown_python(sites, sites->modules.v[mapping->module]);
 	sites->counts.unreadable += !place;
 	return place ? place->rule : none;
 }
 
-/* ---- the walk, as bpf/sites.h has it, in the copy of the stack ---- */
+/* ---- the walk of bpf/sites.h, on the copy of the stack ---- */
 
 enum walk_end { END_WHOLE, END_TRUNCATED, END_UNKNOWN };
 
@@ -130,7 +152,7 @@ struct site_walk {
 	const struct iop_site_ask *ask;
 	uint64_t pc, cfa, bp, bp_at;
 	unsigned frames, application;
-	size_t n;               /* addresses with their rules, the asked one first */
+	size_t n;               /* addresses with their rules, the requested one first */
 	struct { uint64_t pc; struct iop_site_rule rule; } v[IOP_SITE_MAX_FRAMES + 1];
 };
 
@@ -210,7 +232,7 @@ static void note_callers(struct sites *sites, const struct site_walk *walk, enum
 	queue(sites, IOP_REC_CALLERS, walk->ask->tgid, &note);
 }
 
-/* The rule that was asked for comes last: with it the next walk goes on, and finds the others. */
+/* The requested rule is written last: with it the next walk goes on, and finds the others. */
 static int on_ask(void *arg, void *data, size_t size)
 {
 	const struct iop_site_ask *ask = data;
@@ -226,7 +248,9 @@ static int on_ask(void *arg, void *data, size_t size)
 	walk.bp_at = ask->bp_at;
 	walk.frames = ask->frames;
 	walk.application = ask->application;
+	pthread_mutex_lock(&sites->work);
 	end = walk_up(sites, &walk);
+	pthread_mutex_unlock(&sites->work);
 	note_callers(sites, &walk, end);
 	for (size_t i = walk.n; i-- > 0;)
 		kernel_side_set_rule(sites->kernel, ask->image, walk.v[i].pc, &walk.v[i].rule);
@@ -235,6 +259,25 @@ static int on_ask(void *arg, void *data, size_t size)
 
 /* ---- life ---- */
 
+void sites_prepare(struct sites *sites, pid_t pid)
+{
+	struct timespec until;
+	uint32_t process, image;
+
+	if (!sites)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += PREPARE_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	if (pthread_mutex_timedlock(&sites->work, &until))
+		return;
+	image = kernel_side_image_of(sites->kernel, pid, &process);
+	if (image)
+		site_modules_prepare(&sites->modules, pid, process, image);
+	pthread_mutex_unlock(&sites->work);
+}
+
 /* The program calls on while it is asked who calls: answers take microseconds, waiting for a processor milliseconds. Priorities are
  * those of threads, and the parser processes inherit this one's. */
 static void *serve(void *arg)
@@ -242,7 +285,7 @@ static void *serve(void *arg)
 	struct sites *sites = arg;
 
 	setpriority(PRIO_PROCESS, gettid(), SITES_NICE);        /* as far as we may */
-	parse_pool_warm(sites->parsers);
+	parse_pool_warm(sites->modules.parsers);
 	while (!__atomic_load_n(&sites->stop, __ATOMIC_ACQUIRE))
 		ring_buffer__poll(sites->ring, POLL_MS);
 	ring_buffer__consume(sites->ring);
@@ -257,11 +300,13 @@ int sites_create(struct sites **out, const struct kernel_side *kernel, const str
 	if (!sites)
 		return -ENOMEM;
 	sites->kernel = kernel;
-	sites->set = set;
+	sites->modules.kernel = kernel;
+	sites->modules.set = set;
 	sites->frames = frames;
 	sites->last = &sites->notes;
 	pthread_mutex_init(&sites->lock, NULL);
-	err = parse_pool_create(&sites->parsers, set);
+	pthread_mutex_init(&sites->work, NULL);
+	err = parse_pool_create(&sites->modules.parsers, set);
 	if (!err) {
 		sites->ring = ring_buffer__new(kernel_side_site_asks_fd(kernel), on_ask, sites, NULL);
 		err = sites->ring ? -pthread_create(&sites->thread, NULL, serve, sites) : -errno;
@@ -294,12 +339,12 @@ void sites_symbolize(struct sites *sites, struct spool_writer *spool)
 {
 	if (!sites)
 		return;
-	parse_pool_destroy(sites->parsers);     /* the answers are not awaited any more: new processes have our priority */
-	sites->parsers = NULL;
-	if (parse_pool_create(&sites->parsers, sites->set))
+	parse_pool_destroy(sites->modules.parsers);     /* the answers are not awaited any more: new processes have our priority */
+	sites->modules.parsers = NULL;
+	if (parse_pool_create(&sites->modules.parsers, sites->modules.set))
 		return;
 	for (size_t i = 0; i < sites->modules.n; i++)
-		site_symbols_write(sites->modules.v[i], i, sites->parsers, spool);
+		site_symbols_write(sites->modules.v[i], i, sites->modules.parsers, spool);
 }
 
 void sites_destroy(struct sites *sites)
@@ -315,8 +360,9 @@ void sites_destroy(struct sites *sites)
 		free(entry);
 	}
 	site_modules_deinit(&sites->modules);
-	parse_pool_destroy(sites->parsers);
+	parse_pool_destroy(sites->modules.parsers);
 	pthread_mutex_destroy(&sites->lock);
+	pthread_mutex_destroy(&sites->work);
 	free(sites);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One entry per process; scanning its mappings finds the libraries that came since the last time.
+ * One entry per process; a scan of its mappings finds the libraries that were added since the last one.
  */
 #include "capture/targets.h"
 
@@ -18,28 +18,28 @@
 
 struct target {
 	pid_t pid;
-	uint64_t start_ticks;           /* tells it from a later process with its pid, 0: unknown */
-	struct process_links links;     /* libraries whose probes are in place, or that have none */
-	struct mappings mappings;       /* that were recorded of its program */
+	uint64_t start_ticks;           /* distinguishes it from a later process with the same pid, 0: unknown */
+	struct process_links links;     /* libraries that were processed: probes placed, or none needed */
+	struct mappings mappings;       /* recorded mappings of its program */
 	bool mpi;
-	bool gone;                      /* it had ended when it was last looked for in /proc */
-	bool new_program;               /* what the old one did does not count */
-	struct gaps unsettled;          /* until it is known whether the process was held meanwhile */
+	bool gone;                      /* it had ended when it was last looked up in /proc */
+	bool new_program;               /* events of the old program are ignored */
+	struct gaps unsettled;          /* until it is known whether the process was held */
 	uint64_t unsettled_ns;          /* since when there are any */
-	uint64_t mapped_ns;             /* when code was mapped that was not yet looked at, 0: none */
+	uint64_t mapped_ns;             /* when code was mapped that was not yet inspected, 0: none */
 	UT_hash_handle hh;
 };
 
-/* A process whose end was read before its beginning, which another ring still had. */
+/* A process whose end was read before its beginning, which was in another ring. */
 struct early_end { pid_t pid; uint64_t time_ns; UT_hash_handle hh; };
 #define EARLY_END_NS 10000000000ull
 
-/* A process that maps code is held before the code runs, usually within this time; then that is the moment to look at it. */
+/* A process that maps code is usually held within this time, before the code runs; its mappings are then inspected. */
 #define HELD_SOON_NS 50000000ull
-/* No hold takes longer: what was not held until then ran. */
+/* No hold lasts longer: a process that was not held by then has run. */
 #define HOLD_OVER_NS 3000000000ull
 
-/* How often targets without an exit record are looked for in /proc: about 20 µs each. */
+/* How often targets without an exit record are looked up in /proc: about 20 µs each. */
 #define CHECK_ENDS_NS 1000000000ull
 
 struct targets {
@@ -52,7 +52,7 @@ struct targets {
 	struct early_end *early_ends;
 	struct mount_watch *mounts;
 	struct hold_server *server;
-	bool hold;                      /* new programs are held until they are probed */
+	bool hold;                      /* new programs are held until their probes are placed */
 	bool rendezvous;                /* linkers are probed: to hold programs there, or to learn of mapped code */
 	struct link_sharing sharing;
 	size_t processes, no_memory;
@@ -150,7 +150,7 @@ void targets_destroy(struct targets *targets)
 	free(targets);
 }
 
-/* Whether the process of news of this time is known to have ended since. */
+/* Returns whether the process of an event at this time is known to have ended since. */
 static bool has_ended(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct early_end *end;
@@ -159,7 +159,7 @@ static bool has_ended(struct targets *targets, pid_t pid, uint64_t since_ns)
 	return end && since_ns && since_ns < end->time_ns;
 }
 
-/* NULL for one that has ended. since_ns: 0 if it surely runs. */
+/* Returns NULL for a process that has ended. since_ns: 0 if it certainly runs. */
 static struct target *target_get(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target;
@@ -192,7 +192,7 @@ static void watch_mounts(struct targets *targets, pid_t pid)
 	targets->no_memory += mount_watches_add(&targets->mounts, targets->spool, pid) == -ENOMEM;
 }
 
-/* The process that a table was read from may be gone: any other of its namespace will do. */
+/* The process from which a table was read may have ended: any other one of its namespace is suitable. */
 static pid_t process_in_namespace(void *arg, const char *namespace)
 {
 	const struct targets *targets = arg;
@@ -206,7 +206,8 @@ static pid_t process_in_namespace(void *arg, const char *namespace)
 
 /* ---- libraries of a process ---- */
 
-/* A data object's address in the process: the first module in link order that defines it, so that the executable's copy wins. */
+/* Finds the address of a data object in the process: the first module in link order that defines it, so that the executable's copy
+ * is preferred. */
 static void find_communicators(struct targets *targets, const struct proc_modules *modules,
 			       uint64_t comms[TABLE_COMM_KINDS])
 {
@@ -223,7 +224,7 @@ static void find_communicators(struct targets *targets, const struct proc_module
 	}
 }
 
-/* The types that a library predefines when it runs: the kernel side reads their numbers when they are there. */
+/* Types that a library predefines at run time: the BPF programs read their ids when the library has initialised. */
 static void want_constants(struct targets *targets, const struct target *target, size_t index, const struct proc_modules *modules)
 {
 	const struct table_layer *table = &targets->set->layers[index];
@@ -244,7 +245,7 @@ static void want_constants(struct targets *targets, const struct target *target,
 	kernel_side_want_constants(targets->kernel, target->pid, &wanted);
 }
 
-/* The numbers that tell the layer's ABI may be in another library than its functions (Open MPI 6). */
+/* The symbols that identify the layer's ABI may be in another library than its functions (Open MPI 6). */
 static bool knows_abi(struct targets *targets, const struct proc_modules *modules, const struct plan_layer *layer)
 {
 	for (size_t m = 0; m < modules->n && !layer->known_abi; m++) {
@@ -275,7 +276,7 @@ static void note_library(struct targets *targets, const struct target *target,
 		uint64_t comms[TABLE_COMM_KINDS] = { 0 };
 
 		find_communicators(targets, modules, comms);
-		for (size_t i = 0; i < table->ncomms; i++) {    /* constants of the layer's ABI, where no symbol says it */
+		for (size_t i = 0; i < table->ncomms; i++) {    /* constants of the layer's ABI, if there is no symbol */
 			const struct table_comm *comm = &table->comms[i];
 
 			if (comm->has_value && !comms[comm->kind])
@@ -291,9 +292,9 @@ static void note_library(struct targets *targets, const struct target *target,
 		want_constants(targets, target, layer->layer, modules);
 }
 
-#define ANY_LAYER "libraries"    /* of a process that could not be looked at */
+#define ANY_LAYER "libraries"    /* for a process that could not be inspected */
 
-/* One for each layer that the library provides. */
+/* Adds a gap for each layer that the library provides. */
 static void add_gaps(struct targets *targets, struct gaps *gaps, pid_t pid, const struct library *library, struct gap gap)
 {
 	for (size_t i = 0; i < library->plan.nlayers && gap.from_ns < gap.to_ns; i++) {
@@ -305,7 +306,7 @@ static void add_gaps(struct targets *targets, struct gaps *gaps, pid_t pid, cons
 	}
 }
 
-/* From since_ns, if that is not 0, until its probes were in place: those for everybody were so before it came. */
+/* Notes the gap from since_ns, if that is not 0, until the library's probes were in place; probes for all were in place before. */
 static void note_gaps(struct targets *targets, struct target *target, const struct library *library, uint64_t since_ns,
 		      const char *reason)
 {
@@ -318,7 +319,7 @@ static void note_gaps(struct targets *targets, struct target *target, const stru
 		target->unsettled_ns = now_ns;
 }
 
-/* ran_ns: since when the process ran code that was not looked at, UINT64_MAX: it has not. */
+/* ran_ns: since when the process has run code that was not inspected, UINT64_MAX: it has not. */
 static void settle_gaps(struct targets *targets, struct target *target, uint64_t ran_ns)
 {
 	gaps_write(&target->unsettled, targets->spool, target->pid, ran_ns);
@@ -333,7 +334,7 @@ static bool is_mpi(const struct targets *targets, const struct library *library)
 	return false;
 }
 
-/* False: the process has ended, and the file cannot be opened any more. */
+/* Returns false if the process has ended and the file can no longer be opened. */
 static bool add_module(struct targets *targets, struct target *target, const struct proc_modules *modules,
 		       const struct proc_module *module, uint64_t since_ns, const char *reason)
 {
@@ -355,7 +356,7 @@ static bool add_module(struct targets *targets, struct target *target, const str
 	if (attached)
 		since_ns = 0;   /* before its exec, or before it was mapped */
 	else
-		process_links_attach(&target->links, entry);    /* if it has ended meanwhile, this was a gap until its end */
+		process_links_attach(&target->links, entry);    /* if the process ends meanwhile, this was a gap until its end */
 	for (size_t i = 0; i < library->plan.nlayers; i++)
 		note_library(targets, target, &library->plan.layers[i], modules);
 	note_gaps(targets, target, library, since_ns, reason);
@@ -366,7 +367,7 @@ static bool add_module(struct targets *targets, struct target *target, const str
 	return true;
 }
 
-/* A file that the process is going to map: its probes are in place before that. */
+/* For a file that the process is going to map: its probes are placed before that. */
 static void attach_before_mapped(struct target *target, struct library *library)
 {
 	struct process_library *entry = process_links_find(&target->links, library) ? NULL : process_links_add(&target->links, library);
@@ -396,7 +397,8 @@ static void prepare_unwinder(struct targets *targets, struct target *target)
 	}
 }
 
-/* Before any return probe: where a library besides glibc's has an unwinder, it may be mapped behind those with calls. */
+/* Called before any return probe is placed: if a library other than glibc's has an unwinder, it may be mapped behind libraries with
+ * calls. */
 static void attach_unwinders(struct targets *targets, struct target *target, const struct proc_modules *modules)
 {
 	for (size_t i = 0; i < modules->n; i++) {
@@ -409,7 +411,8 @@ static void attach_unwinders(struct targets *targets, struct target *target, con
 
 /* ---- programs that switch stacks ---- */
 
-/* Where return probes are links of their own no call can do without: then none has one. Always returns true. */
+/* Where return probes are links of their own, no call can go without one: then return probes are disabled altogether. Always
+ * returns true. */
 static bool stop_returns(struct targets *targets)
 {
 	kernel_side_set_entry_only(targets->kernel, 0, IOP_FROM_NOW);
@@ -418,7 +421,7 @@ static bool stop_returns(struct targets *targets)
 	return true;
 }
 
-/* What was detached may trap for a while. */
+/* Detached probes may trap for a while. */
 static void await_original_code(struct targets *targets, struct target *target, const struct proc_modules *modules)
 {
 	for (size_t i = 0; i < modules->n; i++) {
@@ -432,7 +435,7 @@ static void await_original_code(struct targets *targets, struct target *target, 
 	}
 }
 
-/* Before anything more is attached for this process. */
+/* Called before anything more is attached for this process. */
 static void heed_switching(struct targets *targets, struct target *target, enum stack_switching switching,
 			   const struct proc_modules *modules)
 {
@@ -455,7 +458,8 @@ static void heed_switching(struct targets *targets, struct target *target, enum 
 		note_gaps(targets, target, target->links.v[i].library, since_ns, "probes were replaced: the program switches stacks");
 }
 
-/* since_ns: from when on the process may have run without its probes, 0: it has not. held: that is known when it is released. */
+/* since_ns: time from which the process may have run without its probes, 0: it has not. held: this will be known when it is
+ * released. */
 static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
 {
 	struct proc_modules modules;
@@ -497,7 +501,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 	watch_mounts(targets, pid);
 	note_scan(targets->spool, pid, targets->filter);
 	err = kernel_side_take(targets->kernel, pid);
-	if (!err && proc_ended(pid, 0)) /* its end was before that: no record of it will come */
+	if (!err && proc_ended(pid, 0)) /* it had ended before: there will be no exit record */
 		err = -ESRCH;
 	if (!err)
 		err = scan(targets, target, false, 0, "");
@@ -508,7 +512,8 @@ int targets_attach(struct targets *targets, pid_t pid)
 
 static const char unprobed_fork[] = "a forked process ran before its own probes were in place";
 
-/* A process that could not be read has its parent's libraries; if the parent is unknown, too, nothing is known of it. */
+/* A process that could not be read is assumed to have its parent's libraries; if the parent is unknown too, so are its
+ * libraries. */
 void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns)
 {
 	struct target *from, *target;
@@ -521,7 +526,7 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 		uint64_t to_ns = library->for_all_ns && library->for_all_ns < until_ns ? library->for_all_ns : until_ns;
 
 		if (target && process_links_find(&target->links, library))
-			continue;       /* it was looked at, as far as that */
+			continue;       /* its code was inspected up to this library */
 		add_gaps(targets, &gaps, pid, library, (struct gap){ NULL, unprobed_fork, since_ns, to_ns });
 	}
 	if (!from)
@@ -604,7 +609,7 @@ void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
 		settle_gaps(targets, target, gave_up_ns ? gave_up_ns : UINT64_MAX);
 }
 
-/* Code that was mapped a while ago and whose process was not held: a library without relocated tables to seal, or one that is
+/* Code that was mapped a while ago by a process that was not held: a library without relocated tables to seal, or one that is
  * mapped slowly. */
 static void look_after_holds(struct targets *targets, uint64_t now_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The processes that are recorded and the libraries that they map: what was planned for each file, which links are in place, and
- * what the spool was told about it.
+ * The recorded processes and the libraries that they map: the plan of each file, the attached links, and what has been written to
+ * the spool about them.
  */
 #ifndef IOPROBE_TARGETS_H
 #define IOPROBE_TARGETS_H
@@ -15,53 +15,54 @@ struct targets;
 
 int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
 		   struct spool_writer *spool);
-/* Plans the libraries that a running process maps. Needs no kernel side, so it may be done while the programs are verified. */
+/* Plans the libraries that a running process maps. Needs no kernel side, so it may run while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
-/* The kernel side is there: everything below may be called. shared_links: links for everybody may serve libraries that many of the
- * processes share. */
+/* To be called once the kernel side is available; all functions below need it. shared_links: links for all may be used for
+ * libraries that many of the processes share. */
 void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links);
-void targets_detach_calls(struct targets *targets);     /* all but unwinders, which are detached last; NULL is fine */
-void targets_destroy(struct targets *targets);          /* detaches everything; NULL is fine */
+void targets_detach_calls(struct targets *targets);     /* all except unwinders, which are detached last; NULL is allowed */
+void targets_destroy(struct targets *targets);          /* detaches everything; NULL is allowed */
 
-/* A process that runs already: its threads are taken in, its descriptors and libraries recorded, its probes placed.
- * Returns 0, also for one that is recorded already, or -ESRCH if it is gone. */
+/* Includes a running process: its threads and descriptors are recorded, its probes placed. Returns 0, also for one that is already
+ * recorded, or -ESRCH if it has ended. */
 int targets_attach(struct targets *targets, pid_t pid);
 
-/* News from the kernel side. since_ns: from when on the process ran without its probes, unless it is held later. */
+/* Events from the BPF programs. since_ns: time from which the process ran without its probes, unless it is held later. */
 void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns);
-/* The same of one that has ended or become another program until_ns, before anybody could look at it. */
+/* The same for a process that ended or executed another program at until_ns, before it could be inspected. */
 void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns);
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
-void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* nor will it be */
-/* It waits since then: places its probes. */
+void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* and will not be held */
+/* The process has been waiting since then: places its probes. */
 void targets_held(struct targets *targets, pid_t pid, uint64_t since_ns);
-/* It goes on; gave_up_ns: it did so before that, 0: it has waited. */
+/* The process continues; gave_up_ns: when it stopped waiting, 0: it was released. */
 void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns);
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns);
-/* Targets whose exit record was lost. Call it after a round, until it returns 0; then it looks for the targets in /proc, at most once
- * a second. It returns those that had ended by then and of which the following round had no exit record either. */
+/* Targets whose exit record was lost. To be called after a round, until it returns 0; it then looks up the targets in /proc, at
+ * most once a second. Returns those that had ended and had no exit record in the following round either. */
 pid_t targets_next_unreported_end(struct targets *targets, uint64_t now_ns);
 
-/* New programs are held until they are probed. */
+/* From now on new programs are held until their probes are placed. */
 void targets_hold(struct targets *targets);
-/* Where that takes a probe in the dynamic linker: places it for a process that is about to run this one. False if it cannot. */
+/* If holding needs a probe in the dynamic linker: places it for a process that is about to run this one. Returns false if that
+ * fails. */
 bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path);
-/* An executable that the launched process is about to run: probes it before its first instruction (static executables). */
+/* Probes an executable that the launched process is about to run before its first instruction (static executables). */
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path);
 
-/* Turns a group of a process' own probes off, or on again. */
+/* Detaches or re-attaches a group of a process' own probes. */
 void targets_switch(struct targets *targets, pid_t pid, enum point_group group, bool on);
-/* Places the probes on demand in a process, or takes them away. Returns how many there are. */
+/* Places or removes the probes on demand in a process. Returns their number. */
 size_t targets_demand(struct targets *targets, pid_t pid, bool on);
-/* Whether some library's probe of this row had to be put on an instruction that the kernel single-steps. */
+/* Returns whether the probe of this row had to be placed on an instruction that the kernel single-steps, in some library. */
 bool targets_row_single_stepped(const struct targets *targets, uint16_t row);
 
 size_t targets_running(const struct targets *targets);
-/* no_memory: processes, early ends and mount namespaces that could not be kept track of. */
+/* no_memory: processes, early ends and mount namespaces that could not be tracked. */
 struct targets_counts { size_t processes, libraries, probes, missing, single_stepped, no_memory; };
 struct targets_counts targets_count(const struct targets *targets);
-/* Now and then: notes mount tables again if they changed, closes links that were replaced. */
+/* To be called periodically: records changed mount tables, closes links that were replaced. */
 void targets_step(struct targets *targets);
 
 #endif

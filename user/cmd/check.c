@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What this kernel, its settings and our privileges allow: one line each, with the remedy. Everything is tried, nothing is inferred
- * from a version.
+ * Checks the kernel, its settings and the caller's privileges: one line each, with the remedy. Every feature is tried; nothing is
+ * inferred from a version.
  */
 #include "cmd/commands.h"
 
@@ -69,7 +69,7 @@ static void check_namespace(void)
 		say(FAIL, "pid namespace", "a container's: process ids mean something else to the kernel; run ioprobe on the host");
 }
 
-/* Library calls can do without each of these, but not without one of the ways to attach. */
+/* Each of these is optional for library calls, but at least one of the ways to attach is required. */
 static void check_feature(enum feature feature)
 {
 	const struct feature_info *info = feature_info(feature);

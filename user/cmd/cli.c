@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From argv to a command, its options and its operands.
+ * Parses argv into a command, its options and its operands.
  */
 #include "cmd/cli.h"
 
@@ -31,7 +31,7 @@ bool cli_quiet(void)
 	return quiet;
 }
 
-/* ---- mistakes ---- */
+/* ---- usage errors ---- */
 
 static void print_command(const struct cli *cli)
 {
@@ -79,7 +79,7 @@ uint32_t cli_number(const struct cli *cli, const char *option, const char *text)
 
 /* ---- options ---- */
 
-/* What getopt_long wants, of the command's options and the global ones. */
+/* Tables for getopt_long, with the command's options and the global ones. */
 struct getopt_tables {
 	const struct cli_option *rows[MAX_OPTIONS];
 	struct option longs[MAX_OPTIONS + 1];
@@ -120,7 +120,7 @@ static const char *next_option(void *arg, size_t i)
 	return i < tables->n ? tables->rows[i]->name : NULL;
 }
 
-/* --NAME, --NAME=VALUE or an abbreviation that getopt_long did not take. */
+/* Rejects --NAME, --NAME=VALUE or an abbreviation that getopt_long did not accept. */
 static void refuse_long(const struct cli *cli, const struct getopt_tables *tables, const char *word)
 {
 	int len = strcspn(word, "=");
@@ -156,6 +156,15 @@ static void refuse_option(const struct cli *cli, const struct getopt_tables *tab
 	cli_error(cli, "unknown option -%c", optopt);
 }
 
+/* As the shell makes it of a variable that is not set. No file has this name. */
+static void refuse_empty_name(const struct cli *cli, const struct getopt_tables *tables, int key)
+{
+	for (size_t i = 0; i < tables->n; i++)
+		if (tables->rows[i]->key == key && tables->rows[i]->value && strstr("[FILE] [DIR]", tables->rows[i]->value))
+			cli_error(cli, "--%s '': the name is empty; give --%s %s, or leave the option out", tables->rows[i]->name,
+				  tables->rows[i]->name, tables->rows[i]->value);
+}
+
 /* false: not a global option. */
 static bool take_global(const struct cli_command *command, int key)
 {
@@ -177,7 +186,7 @@ void cli_parse(struct cli *cli, void (*set)(struct cli *, int, const char *, voi
 	const char *last_value = NULL;
 	int key;
 
-	/* '+': stop at the first operand; ':': the messages are ours */
+	/* '+': stop at the first operand; ':': messages are printed here */
 	strcpy(tables.shorts, cli->command->stops_at_operand ? "+:" : ":");
 	add_options(&tables, cli->command->options);
 	add_options(&tables, cli_global_options);
@@ -185,6 +194,8 @@ void cli_parse(struct cli *cli, void (*set)(struct cli *, int, const char *, voi
 	while ((key = getopt_long(cli->argc, cli->argv, tables.shorts, tables.longs, NULL)) != -1) {
 		if (key == '?' || key == ':')
 			refuse_option(cli, &tables, key == ':');
+		if (optarg && !*optarg)
+			refuse_empty_name(cli, &tables, key);
 		if (!take_global(cli->command, key))
 			set(cli, key, optarg, input);
 		last_value = optarg;
@@ -212,7 +223,7 @@ static const struct cli_command *find_command(const char *name)
 	return NULL;
 }
 
-/* A word is never taken for a program to launch: who mistypes a command must not start something. */
+/* An unknown word is never taken for a program to launch: a mistyped command must not start anything. */
 static void refuse_command(const char *word)
 {
 	const char *meant = cli_nearest(word, next_command, NULL);
@@ -236,7 +247,7 @@ static int show_help(int argc, char **argv)
 	return fflush(stdout) ? CLI_FAILED : 0;
 }
 
-/* Global options before the command; help is shown when it is known of what. Returns the number of words. */
+/* Parses global options before the command; help is shown once the command is known. Returns the number of words. */
 static int take_leading(int argc, char **argv, bool *help)
 {
 	int i = 1;

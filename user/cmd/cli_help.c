@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The help, as wide as the terminal, and the table from which tools/manual makes manual pages and completion.
+ * The help text, wrapped to the terminal's width, and the table from which tools/manual makes manual pages and completion.
  */
 #include "cmd/cli.h"
 
@@ -14,7 +14,7 @@
 #define MIN_WIDTH 40
 #define MAX_WIDTH 110   /* longer lines are hard to read */
 #define DEFAULT_WIDTH 80
-#define MAX_LEFT 30     /* of the column with the names; longer names have a line of their own */
+#define MAX_LEFT 30     /* width of the column with the names; a longer name gets a line of its own */
 
 static const char overview[] =
 	"Record what a running, unmodified parallel program does with its files, on every layer at once, as an OTF2 archive and a "
@@ -37,7 +37,7 @@ static int terminal_width(void)
 	return width < MIN_WIDTH ? MIN_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : width;
 }
 
-/* Prints one paragraph; the cursor is at column, further lines begin at indent. */
+/* Prints one paragraph; the cursor is at column, continuation lines begin at indent. */
 static void print_wrapped(const char *text, int column, int indent)
 {
 	int width = terminal_width(), at = column;
@@ -75,7 +75,7 @@ static void print_usage(const char *name, const char *const *lines)
 	}
 }
 
-/* "-o, --output DIR", without the indent. Returns its length. */
+/* Formats "-o, --output DIR", without the indent. Returns its length. */
 static int option_text(const struct cli_option *row, char *text, size_t len)
 {
 	char letter[5] = "    ";

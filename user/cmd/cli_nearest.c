@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * "Did you mean": the known name that a mistyped word is nearest to.
+ * "Did you mean": finds the known name that is closest to a mistyped word.
  */
 #include "cmd/cli.h"
 
@@ -14,7 +14,7 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and exchanges of neighbours that make a of b (optimal string alignment). */
+/* Returns the number of insertions, deletions, replacements and transpositions that turn a into b (optimal string alignment). */
 static int distance(const char *a, const char *b)
 {
 	int table[MAX_WORD + 1][MAX_WORD + 1], rows = strlen(a), columns = strlen(b);

@@ -11,6 +11,7 @@ const struct cli_command *const cli_commands[] = {
 	&command_check,
 	&command_probes,
 	&command_recover,
+	&command_symbolize,
 	&command_merge,
 	&command_stream,
 	&command_top,

@@ -11,6 +11,7 @@ extern const struct cli_command command_record;
 extern const struct cli_command command_check;
 extern const struct cli_command command_probes;
 extern const struct cli_command command_recover;
+extern const struct cli_command command_symbolize;
 extern const struct cli_command command_merge;
 extern const struct cli_command command_stream;
 extern const struct cli_command command_top;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe diff A B: what changed from one recorded run to another.
+ * ioprobe diff A B: compares two recorded runs.
  */
 #include "cmd/commands.h"
 
@@ -32,7 +32,7 @@ static int analyse(const struct trace_argument *argument, struct analysis *a, ch
 	return ret ? ret : analysis_run(a, &facts[turn], err, err_len);
 }
 
-/* In the directory of the first archive. The process ends here: nothing is freed. */
+/* Runs in the directory of the first archive. The process ends here: nothing is freed. */
 static int run(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct pair *pair = arg;

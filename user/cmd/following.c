@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From the name of a recording to its records, without root's rights.
+ * Opens a recording that is followed, and drops privileges.
  */
 #include "cmd/following.h"
 
@@ -12,19 +12,32 @@
 
 #include "privilege/identity.h"
 #include "stream/follow.h"
-#include "util/quantity.h"
+#include "stream/follower.h"
 
-#define LEAST_INTERVAL_NS 100000000ull
-#define LONGEST_INTERVAL_NS 3600000000000ull
-#define NICE 10 /* programs that are recorded go first */
+#define NICE 10 /* lower priority than the recorded programs */
 
-uint64_t following_interval(const struct cli *cli, const char *value)
+uint64_t following_interval(const struct cli *cli, const char *option, const char *value)
 {
 	uint64_t ns;
 
-	if (!quantity_ns(value, &ns) || ns < LEAST_INTERVAL_NS || ns > LONGEST_INTERVAL_NS)
-		cli_error(cli, "--interval %s: a time from 100ms to 3600s is expected, such as 1s", value);
+	if (!follower_interval(value, &ns))
+		cli_error(cli, "%s %s: a time from 100ms to 3600s is expected, such as 1s", option, value);
 	return ns;
+}
+
+enum live_names following_names(const struct cli *cli, const char *option, const char *value)
+{
+	enum live_names names;
+
+	if (!follower_names(value, &names))
+		cli_error(cli, "%s %s: one of full, mount, hash is expected", option, value);
+	return names;
+}
+
+void following_events(const struct cli *cli, const char *option, const char *value, struct live_options *options)
+{
+	if (!follower_events(value, options))
+		cli_error(cli, "%s %s: one of none, errors, slow=TIME (slow=10ms), 1/N, all is expected", option, value);
 }
 
 int following_open(struct following *f, char *err, size_t err_len)
@@ -53,7 +66,7 @@ int following_run(struct following *f, struct live_output **outputs, size_t nout
 {
 	char err[4800] = "";
 
-	if (!follow_recording(f->dir, f->recording.name, outputs, noutputs, f->interval_ns, err, sizeof(err)))
+	if (!follow_recording(f->dir, f->recording.name, outputs, noutputs, &f->options, err, sizeof(err)))
 		return 0;
 	fprintf(stderr, "ioprobe: %s\n", err);
 	return CLI_FAILED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe job start|stop|status|version: what a batch system's prolog and epilog, and users, say to the node's service. It never
- * waits longer than its limit: a job that is not recorded is better than one that does not start.
+ * ioprobe job start|stop|status|version: requests to the node's service from a batch system's prolog and epilog, and from users.
+ * Never waits longer than its time limit: starting the job is more important than recording it.
  */
 #include "cmd/commands.h"
 
@@ -17,7 +17,7 @@
 #include "cmd/job_status.h"
 #include "service/wire.h"
 
-#define PROLOG_LIMIT_MS 90      /* of a prolog and an epilog */
+#define PROLOG_LIMIT_MS 90      /* for a prolog or epilog */
 #define USER_LIMIT_MS 5000
 #define MAX_LIMIT_MS 3600000
 
@@ -74,7 +74,7 @@ static void set_request(struct arguments *a, const struct cli *cli)
 
 /* ---- the request ---- */
 
-/* A prolog must not hold the job up. Who waits at a terminal, or is no root, may get a recorder that has to be loaded first. */
+/* A prolog must not delay the job. At a terminal, or for other users than root, there is time to load a recorder. */
 static int default_limit_ms(const struct arguments *a)
 {
 	bool prolog = !geteuid() && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO);
@@ -82,14 +82,14 @@ static int default_limit_ms(const struct arguments *a)
 	return prolog && strcmp(a->request, "status") ? PROLOG_LIMIT_MS : USER_LIMIT_MS;
 }
 
-/* The programs of a heterogeneous job's components all have the id of the first one; their prologs have each its own, and that
- * one. */
+/* The programs of all components of a heterogeneous job have the id of the first one; each component's prolog has its own id, and
+ * that one. */
 static const char *job_id(void)
 {
 	return getenv("SLURM_HET_JOB_ID") ?: getenv("SLURM_JOB_ID");
 }
 
-/* Variables of slurmd's prologs, see the "Prolog and Epilog Guide"; in a job itself they have the same names. */
+/* Variables in slurmd's prologs, see the "Prolog and Epilog Guide"; they have the same names in a job. */
 static void add_environment(json_t *message)
 {
 	static const struct { const char *key, *name; bool number; } variables[] = {
@@ -110,7 +110,7 @@ static void add_environment(json_t *message)
 	}
 }
 
-/* Without a job, processes have a name of their own, and are their owner's. */
+/* Recordings of processes without a job get a name of their own, and belong to the processes' owner. */
 static void name_processes(json_t *message)
 {
 	long long pid = json_integer_value(json_array_get(json_object_get(message, "pids"), 0));
@@ -195,7 +195,7 @@ static int take_answer(const json_t *answer, const struct arguments *a, bool fir
 	return !ok;
 }
 
-/* One answer, or packets of a status until the one with "end". Returns 0 or -errno; *ended: the service has said all. */
+/* Reads one answer, or the packets of a status up to the one with "end". Returns 0 or -errno; *ended: the answer is complete. */
 static int take_answers(int fd, const struct arguments *a, bool *ended, int *answers, int *ret)
 {
 	bool status = !strcmp(a->request, "status");
@@ -227,7 +227,7 @@ static int ask(const struct arguments *a)
 		return refuse(a->socket, fd);
 	err = wire_send(fd, a->message);
 	if (!err || err == -EPIPE)
-		err = take_answers(fd, a, &ended, &answers, &ret);      /* a refused connection has its answer before the request */
+		err = take_answers(fd, a, &ended, &answers, &ret);      /* a refused connection is answered before the request */
 	close(fd);
 	if (err)
 		return refuse(a->socket, err);

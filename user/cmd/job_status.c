@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The table of jobs.
+ * Prints the table of jobs.
  */
 #include "cmd/job_status.h"
 
@@ -18,7 +18,7 @@ static int64_t phase_time(const json_t *job, const char *phase)
 	return json_integer_value(json_object_get(json_object_get(job, "times"), phase));
 }
 
-/* When the recording began; before that, when it was asked for. 0: a service of an older version did not write it down. */
+/* Returns when the recording began; before that, when it was requested. 0: written by an older version of the service. */
 static int64_t start_time(const json_t *job)
 {
 	int64_t recording = phase_time(job, "recording");
@@ -46,7 +46,7 @@ static const char *format_start(const json_t *job, char *text, size_t len)
 	return text;
 }
 
-/* How long was recorded, or is recorded by now. */
+/* Formats the duration of the recording so far. */
 static const char *format_duration(const json_t *job, char *text, size_t len)
 {
 	int64_t start = start_time(job), end = end_time(job), seconds = end - start;
@@ -74,7 +74,7 @@ static const char *format_size(const json_t *job, char *text, size_t len)
 	return bytes ? quantity_format_bytes(json_integer_value(bytes), text, len) : "-";
 }
 
-/* Paths and messages contain names that users chose: no control characters of them reach the terminal. */
+/* Paths and messages contain names chosen by users: their control characters must not reach the terminal. */
 static char *printable(const json_t *job, const char *key, char *text, size_t len)
 {
 	snprintf(text, len, "%s", wire_text(job, key));

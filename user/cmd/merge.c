@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe merge -o DIR NODE_DIR…: one archive of a job from those of its nodes.
+ * ioprobe merge -o DIR NODE_DIR…: merges the archives of a job's nodes into one.
  */
 #include "cmd/commands.h"
 
@@ -48,8 +48,7 @@ const struct cli_command command_merge = {
 	.usage = (const char *const []){ "[--json] [--same-job] -o DIR NODE_DIR...", NULL },
 	.description = "Make one archive of a job from those that ioprobe recorded on its nodes: one system tree, ranks over all "
 		"nodes, one definition of what the nodes share. Events are linked, not rewritten.\n\n"
-		"Under mpirun or srun the processes share the work. Under sudo it runs as the calling user; root merges archives "
-		"of root's only.",
+		"Under sudo it runs as the calling user; root merges archives of root's only.",
 	.options = (const struct cli_option[]){
 		{ "output", 'o', "DIR", "Write the archive to DIR/traces.otf2; DIR must not exist, or be empty", NULL },
 		{ "json", OPT_JSON, NULL, "Print what was merged as JSON", NULL },

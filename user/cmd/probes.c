@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * "ioprobe probes": the probe points of libraries or of a process' libraries, with file, offset and placement, and what has none.
+ * "ioprobe probes": lists the probe points of libraries or of a process' libraries, with file, offset and placement, and the
+ * functions without one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -82,7 +83,7 @@ static const char *placement_word(enum placement_kind kind)
 	return words[kind];
 }
 
-/* JSON knows only UTF-8; a path of other bytes keeps its place with each of them as \xHH. */
+/* JSON requires UTF-8; other bytes of a path are written as \xHH. */
 static json_t *json_text(const char *text)
 {
 	json_t *value = json_string(text);
@@ -167,7 +168,7 @@ static json_t *json_plan(const struct table_set *set, const struct plan *plan, c
 	return file;
 }
 
-/* ---- what to show ---- */
+/* ---- selection ---- */
 
 struct show { const struct table_set *set; struct parse_pool *parsers; json_t *json; int status; };      /* json NULL: lines */
 
@@ -184,7 +185,7 @@ static void complain(struct show *show, const char *path, const char *action, co
 	show->status = 1;
 }
 
-/* Of what a process has mapped, files that are no ELF files provide nothing; one that was asked for is refused. */
+/* A mapped file that is not an ELF file is skipped; a file named by the user is refused. */
 static void show_file(struct show *show, const struct code_file *file, const char *path, bool wanted)
 {
 	struct plan plan;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The main job: record running processes (--pid) or a launched program, then write archive and summary.
+ * Records running processes (--pid) or a launched program, then writes archive and summary.
  */
 #include "cmd/commands.h"
 
@@ -15,18 +15,29 @@
 #include "proc/procfs.h"
 #include "capture/recorder.h"
 #include "cmd/record_arguments.h"
+#include "cmd/replace_file.h"
 #include "cmd/report_task.h"
 #include "archive/archive.h"
 #include "privilege/capabilities.h"
 #include "privilege/environment.h"
 #include "privilege/output.h"
+#include "stream/follower.h"
+#include "util/limits.h"
 
-#define JOB_IDLE_LIMIT_S 30      /* from a step to the next, where the end of the job is not reported */
-#define DEFAULT_MAX_OVERHEAD 2  /* percent, of a job that runs already; who launches a program wants all of it */
+#define JOB_IDLE_LIMIT_S 30      /* from one step to the next, if the end of the job is not reported */
+#define DEFAULT_MAX_OVERHEAD 2  /* percent, for a job that already runs; a program launched by ioprobe has no limit */
+
+#define STREAM_WAIT_MS 10000            /* at the end, when everything else is done */
 
 /* ---- one recording ---- */
 
-/* A capability to read any file is not the caller's to read one with. */
+struct recording {
+	const struct record_arguments *arguments;
+	struct output *out;
+	struct follower follower;
+};
+
+/* A file capability to read any file must not be used to read files for the caller. */
 static int load_table(struct table_set *set, const struct record_arguments *a, const char *path, char *err, size_t err_len)
 {
 	struct identity_saved saved;
@@ -57,9 +68,32 @@ static int load_tables(struct table_set *set, const struct record_arguments *a, 
 	return ret;
 }
 
+/* A stream that cannot be started only causes a message. */
+static void start_stream(struct recording *recording)
+{
+	const struct settings *settings = &recording->arguments->settings;
+	const struct follower_options options = { (const char *const *)settings->streams, settings->nstreams,
+						  settings->stream_interval[0] ? settings->stream_interval : NULL,
+						  settings->stream_names[0] ? settings->stream_names : NULL,
+						  settings->stream_events[0] ? settings->stream_events : NULL };
+	int ret = settings->nstreams ? follower_start(&recording->follower, &options, recording->out) : 0;
+
+	if (ret)
+		fprintf(stderr, "ioprobe: --stream: no process can be started: %s; the recording goes on\n", strerror(-ret));
+}
+
+static void finish_stream(struct recording *recording)
+{
+	if (follower_finish(&recording->follower, STREAM_WAIT_MS) == -ETIMEDOUT)
+		fprintf(stderr, "ioprobe: --stream: process %d is still writing what was recorded, and goes on\n", recording->follower.pid);
+}
+
 static void say_ready(void *arg, size_t processes, size_t probes)
 {
-	const struct record_arguments *a = arg;
+	struct recording *recording = arg;
+	const struct record_arguments *a = recording->arguments;
+
+	start_stream(recording);
 
 	if (cli_quiet())
 		return;
@@ -81,7 +115,8 @@ static int exit_status(const struct record_arguments *a, const struct recorder_r
 	return WIFSIGNALED(result->wait_status) ? 128 + WTERMSIG(result->wait_status) : WEXITSTATUS(result->wait_status);
 }
 
-/* Also with --quiet: what follows is not in the trace. A program that still runs has no status: ours is that of the recording. */
+/* Also printed with --quiet: calls after this point are not in the trace. A program that still runs has no exit status: that of the
+ * recording is returned. */
 static void say_stopped(const struct record_arguments *a, const struct recorder_result *result)
 {
 	const char *reason = result->reason[0] ? result->reason : "the recording failed";
@@ -103,29 +138,35 @@ static int fail(const char *message)
 	return 1;
 }
 
-/* A report that cannot be made costs a message: the archive is there. */
+/* A report that cannot be made only causes a message: the archive exists. */
 static int write_report(const struct record_arguments *a, const struct output *out)
 {
+	const char *name = a->summary.report_file;
 	struct report_task task;
-	FILE *file = a->summary.report;
-	char err[1024] = "";
-	int ret = 0;
+	char err[5200] = "";
+	int ret;
 
-	if (!file)
+	if (!a->summary.want_report)
 		return 0;
 	report_task_init(&task, a->dir, out->dir);
-	task.options.color = file == stderr && isatty(STDERR_FILENO) && !getenv("NO_COLOR");
-	if (a->summary.report_file)
-		task.format = report_format_of_file(a->summary.report_file);
+	task.options.color = !name && isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+	if (name)
+		task.format = report_format_of_file(name);
 	if (report_task_run(&task, out->owner, err, sizeof(err)))
 		ret = fail(err);
+	else if (name)
+		ret = replace_file(name, &a->caller, task.text, task.len);
 	else
-		fwrite(task.text, 1, task.len, file);   /* summary_output_close reports a failure */
+		ret = fwrite(task.text, 1, task.len, stderr) == task.len ? 0 : -errno;
 	free(task.text);
+	if (ret < 0) {
+		snprintf(err, sizeof(err), "the report cannot be written to %s: %s", name ? name : "stderr", strerror(-ret));
+		ret = fail(err);
+	}
 	return ret;
 }
 
-/* Archive, summary and report. The spool stays if there is no archive of it. */
+/* Writes archive, summary and report. The spool is kept if there is no archive. */
 static int write_archive(struct record_arguments *a, const struct output *out)
 {
 	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .all_files = a->all_files,
@@ -146,6 +187,7 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 {
 	char err[1024] = "", spool[4200];
 	struct recorder_result result = { 0 };
+	struct recording recording = { a, out, { 0 } };
 	struct recorder_options recorder = {
 		.set = set, .spool_path = spool, .pids = a->pids, .npids = a->npids, .command = a->command,
 		.caller = &a->caller, .environment = a->environment, .duration_s = a->settings.duration_s,
@@ -158,7 +200,7 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 		.force = a->force,
 		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
 		.no_shared_links = a->settings.no_shared_links,
-		.ready = say_ready, .ready_arg = a,
+		.followed = a->settings.nstreams > 0, .ready = say_ready, .ready_arg = &recording,
 	};
 	int ret;
 
@@ -167,13 +209,16 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 	if (ret)
 		fail(err);
 	if (ret && !result.records) {
+		follower_discard(&recording.follower, out);
 		output_discard(out);
 		return !result.launch_error ? CLI_FAILED : result.launch_error == -ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_EXECUTE;
 	}
 	say_stopped(a, &result);
 	signal(SIGPIPE, SIG_IGN);       /* only now: the launched program would have inherited it */
-	/* An error at the end of a recording leaves what was recorded. */
-	if (write_archive(a, out) || ret)
+	/* After an error the records up to then are still archived. */
+	ret |= write_archive(a, out);
+	finish_stream(&recording);
+	if (ret)
 		return 1;
 	return exit_status(a, &result);
 }
@@ -195,7 +240,7 @@ static int record(struct record_arguments *a, const struct table_set *set)
 	return ret;
 }
 
-/* What is needed of the caller and of this process. */
+/* Checks requirements on the caller and on this process. */
 static int prepare(struct record_arguments *a, char *err, size_t err_len)
 {
 	char missing[64];
@@ -206,6 +251,8 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 			 "tells what each is for", missing, strchr(missing, ',') ? "are" : "is");
 		return -EPERM;
 	}
+	if (limits_raise_files(err, err_len))
+		return -EMFILE;
 	if (!proc_initial_pid_namespace()) {
 		snprintf(err, err_len,
 			 "cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' host ids");
@@ -220,7 +267,7 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 	return identity_caller(&a->caller, err, err_len) ?: environment_create(&a->environment, &a->caller, a->env_from, err, err_len);
 }
 
-/* Words with characters that a shell would interpret are quoted. NULL without memory. */
+/* Joins words; words with characters that are special in a shell are quoted. NULL without memory. */
 static char *join_words(int argc, char **argv)
 {
 	char *text = NULL;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "bpf/kernel_side.h"
+#include "cmd/following.h"
+#include "stream/outputs.h"
 
 #define DEFAULT_SITE_FRAMES 4
 
@@ -17,6 +19,7 @@ enum {
 	OPT_SUMMARY, OPT_REPORT, OPT_ALL_FILES, OPT_JSON, OPT_KEEP_SPOOL,
 	OPT_DURATION, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE,
 	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
+	OPT_STREAM, OPT_STREAM_INTERVAL, OPT_STREAM_NAMES, OPT_STREAM_EVENTS,
 	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_SHARED,
 	OPT_MAX_OVERHEAD, OPT_RING, OPT_ATTACH, OPT_SHARED_LINKS, OPT_FORCE,
 	OPT_CALL_SITES, OPT_NO_CALL_SITES,
@@ -47,6 +50,15 @@ const struct cli_option record_options[] = {
 	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, where there is no program, whose stdout "
 	  "it is", NULL },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, "Keep the records as they were captured, in DIR/spool", NULL },
+
+	{ NULL, 0, NULL, "While it runs: see 'ioprobe stream'", NULL },
+	{ "stream", OPT_STREAM, "[OUTPUT]",
+	  "Write what each interval adds to OUTPUT, by a process of its own; may be repeated", "off; without OUTPUT: sqlite, DIR/live.db" },
+	{ "stream-interval", OPT_STREAM_INTERVAL, "TIME", "Length of an interval", "1s" },
+	{ "stream-events", OPT_STREAM_EVENTS, "none|errors|slow=TIME|1/N|all", "Also stream calls one by one, as --events of 'ioprobe stream'",
+	  "none; all with ldms" },
+	{ "stream-names", OPT_STREAM_NAMES, "full|mount|hash",
+	  "Stream files' names in full, their mount points only, or these with a hash of the name", "full" },
 
 	{ NULL, 0, NULL, "Bounds, at which the recording ends and the program goes on", NULL },
 	{ "duration", OPT_DURATION, "SECONDS", "Record for SECONDS", "until the processes end" },
@@ -152,7 +164,7 @@ static void set_method(struct record_arguments *a, const char *text, const struc
 	cli_error(cli, "--attach: unknown method '%s'", text);
 }
 
-/* What the service's policy sets by the same words. */
+/* Options that are also words of the service's policy. */
 static void set_setting(int key, const char *arg, struct record_arguments *a, const struct cli *cli)
 {
 	static const struct { int key; const char *word; } words[] = {
@@ -161,6 +173,8 @@ static void set_setting(int key, const char *arg, struct record_arguments *a, co
 		{ OPT_DURATION, "max-duration" }, { OPT_MAX_SIZE, "max-size" }, { OPT_MIN_FREE, "min-free" }, { OPT_MAX_RATE, "max-rate" },
 		{ OPT_SHARED, "shared-mount" }, { OPT_KEEP_SPOOL, "keep" },
 		{ OPT_SHARED_LINKS, "shared-links" },
+		{ OPT_STREAM, "stream" }, { OPT_STREAM_INTERVAL, "stream-interval" }, { OPT_STREAM_NAMES, "stream-names" },
+		{ OPT_STREAM_EVENTS, "stream-events" },
 	};
 	char err[512];
 
@@ -171,6 +185,25 @@ static void set_setting(int key, const char *arg, struct record_arguments *a, co
 			cli_error(cli, "%s", err);
 		return;
 	}
+}
+
+static void set_stream(int key, const char *value, struct record_arguments *a, const struct cli *cli)
+{
+	char err[512];
+
+	if (key == OPT_STREAM && !value)
+		value = "sqlite";
+	if (key == OPT_STREAM && !live_output_valid(value, err, sizeof(err)))
+		cli_error(cli, "--stream=%s", err);
+	if (key == OPT_STREAM && live_output_is_stdout(value))
+		cli_error(cli, "--stream=%s: a file is needed: %s:/PATH", value, value);
+	if (key == OPT_STREAM_EVENTS)
+		following_events(cli, "--stream-events", value, &(struct live_options){ 0 });
+	if (key == OPT_STREAM_INTERVAL)
+		following_interval(cli, "--stream-interval", value);
+	if (key == OPT_STREAM_NAMES)
+		following_names(cli, "--stream-names", value);
+	set_setting(key, value, a, cli);
 }
 
 static void check_targets(struct record_arguments *a, const struct cli *cli)
@@ -229,11 +262,15 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_ATTACH: set_method(a, value, cli); break;
 	case OPT_RING: set_number(&number, "--ring-size", value, cli); a->ring_bytes = number * (1 << 20); break;
 	case OPT_PROBES: add_table(a, value, cli); break;
+	case OPT_STREAM:
+	case OPT_STREAM_INTERVAL:
+	case OPT_STREAM_EVENTS:
+	case OPT_STREAM_NAMES: set_stream(key, value, a, cli); break;
 	default: set_setting(key, value, a, cli);
 	}
 }
 
-/* Without the word "record" a program follows "--": a mistyped command is never launched. */
+/* Without the command "record" a program must follow "--": a mistyped command is never launched. */
 static void set_command(struct record_arguments *a, const struct cli *cli)
 {
 	if (cli->noperands && cli->bare && !cli->after_dashes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a recording is asked for on the command line.
+ * Command-line arguments of a recording.
  */
 #ifndef IOPROBE_RECORD_ARGUMENTS_H
 #define IOPROBE_RECORD_ARGUMENTS_H
@@ -33,7 +33,7 @@ struct record_arguments {
 	struct summary_output summary;
 	char *command_line;                     /* ioprobe's own */
 	bool all_files, sockets, device, mmap_faults, force;
-	unsigned call_sites;                    /* frames of the application, 0: not recorded */
+	unsigned call_sites;                    /* number of application frames, 0: not recorded */
 	unsigned method;
 	uint64_t ring_bytes;
 	struct settings settings;
@@ -41,7 +41,7 @@ struct record_arguments {
 
 extern const struct cli_option record_options[];
 
-/* Fills *a, which is empty but for the defaults; ends the process after a mistake. */
+/* Fills *a, which must be empty except for the defaults; exits after a usage error. */
 void record_arguments_parse(struct record_arguments *a, struct cli *cli);
 
 #endif

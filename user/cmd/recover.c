@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe recover DIR: the archive of a recording that was interrupted, from the records in DIR/spool, with the rights of DIR's
+ * ioprobe recover DIR: makes the archive of an interrupted recording, from the records in DIR/spool, with the rights of DIR's
  * owner.
  */
 #include "cmd/commands.h"

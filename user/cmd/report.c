@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe report ARCHIVE: what is wrong with a run's I/O, what it costs, and what a change may save.
+ * ioprobe report ARCHIVE: reports the problems of a run's I/O, their cost, and the possible saving of a change.
  */
 #include "cmd/commands.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads an archive and writes its report, in a process without rights.
+ * Reads an archive and writes its report, in an unprivileged process.
  */
 #include "cmd/report_task.h"
 
@@ -38,7 +38,7 @@ const struct report_format *report_format_of_file(const char *file)
 	return format ? format : &report_formats[0];
 }
 
-/* The first byte of the text says whether a finding is as severe as asked. */
+/* The first byte of the text shows whether a finding has at least the requested severity. */
 static int make_report(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct report_task *task = arg;

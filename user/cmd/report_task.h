@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Making a report: for "ioprobe report" and at the end of a recording.
+ * Makes a report: for "ioprobe report" and at the end of a recording.
  */
 #ifndef IOPROBE_CMD_REPORT_TASK_H
 #define IOPROBE_CMD_REPORT_TASK_H
@@ -19,23 +19,23 @@ struct report_task {
 	struct report_options options;
 	struct facts_filter filter;
 	struct thresholds thresholds;
-	enum severity severity; /* which findings count for found */
+	enum severity severity; /* lowest severity for found */
 	/* Results: */
 	char *text; /* the report, to be freed */
 	size_t len;
-	bool found; /* a finding of this severity or a higher one */
+	bool found; /* there is a finding of this severity or a higher one */
 };
 
-/* The whole archive as text, with the default thresholds. */
+/* Defaults: the whole archive as text, with the default thresholds. */
 void report_task_init(struct report_task *task, const char *name, int dir);
 
-/* NULL if there is no such format. */
+/* Returns NULL if there is no such format. */
 const struct report_format *report_format_find(const char *name);
 
-/* The format that a file's name asks for by its end (.html, .json, .sarif, .csv), else text. */
+/* Returns the format for a file name's suffix (.html, .json, .sarif, .csv), else text. */
 const struct report_format *report_format_of_file(const char *file);
 
-/* Reads the archive in a process with the rights of who, because libotf2 may crash on a damaged one. Call it without other
+/* Reads the archive in a process with the rights of who, because libotf2 may crash on a damaged one. Must be called without other
  * threads. Returns 0, or -errno with one line in err. */
 int report_task_run(struct report_task *task, const struct identity *who, char *err, size_t err_len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe serve: the node's service, in the foreground.
+ * ioprobe serve: runs the node's service in the foreground.
  */
 #include "cmd/commands.h"
 
@@ -15,6 +15,7 @@
 #include "service/server.h"
 #include "service/state.h"
 #include "service/wire.h"
+#include "util/limits.h"
 
 struct arguments { struct server_options server; bool check; };
 enum { OPT_STATE = 256, OPT_SOCKET, OPT_NODE, OPT_CHECK };
@@ -71,8 +72,10 @@ static int run_serve(struct cli *cli)
 		return fail("cannot serve: needs root");
 	if (!proc_initial_pid_namespace())
 		return fail("cannot serve from inside a pid namespace (container): run ioprobe on the host");
+	if (limits_raise_files(err, sizeof(err)))
+		return fail(err);
 	if (!strcmp(a.server.socket_path, DEFAULT_SOCKET))
-		mkdir("/run/ioprobe", 0755);    /* systemd has made it already */
+		mkdir("/run/ioprobe", 0755);    /* under systemd it already exists */
 	umask(022);
 	if (!server_run(&a.server, &broken_policy, err, sizeof(err)))
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Opens and closes the files of summary and report. They are the caller's, so nothing of them is opened with root's rights.
+ * Opens and closes the files of the summary. They are the caller's, so nothing of them is opened with root's rights.
  */
 #include "cmd/summary_output.h"
 
@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cmd/replace_file.h"
 
 static int open_file(FILE **out, const char *what, const char *name, const struct identity *who, char *err, size_t err_len)
 {
@@ -40,10 +42,8 @@ int summary_output_open(struct summary_output *output, const struct identity *wh
 		output->json = stdout;
 	else if (!ret && output->want_json)
 		ret = open_file(&output->json, "summary", output->json_file, who, err, err_len);
-	if (!ret && output->report_file)
-		ret = open_file(&output->report, "report", output->report_file, who, err, err_len);
-	else if (!ret && output->want_report)
-		output->report = stderr;
+	if (!ret && output->report_file && (ret = replace_file_check(output->report_file, who)))
+		snprintf(err, err_len, "cannot write the report to %s: %s", output->report_file, strerror(-ret));
 	return ret;
 }
 
@@ -62,7 +62,7 @@ static int close_one(FILE **file, const char *what, const char *name, char *err,
 		return 0;
 	if (errno)
 		snprintf(err, err_len, "the %s cannot be written to %s: %s", what, name, strerror(errno));
-	else                    /* an earlier write failed: its reason is gone */
+	else                    /* an earlier write failed: its errno is no longer available */
 		snprintf(err, err_len, "the %s could not be written to %s", what, name);
 	return errno ? -errno : -EIO;
 }
@@ -71,7 +71,6 @@ int summary_output_close(struct summary_output *output, char *err, size_t err_le
 {
 	int text = close_one(&output->text, "summary", output->text_file ? output->text_file : "stderr", err, err_len);
 	int json = close_one(&output->json, "summary", output->json_file ? output->json_file : "stdout", err, err_len);
-	int report = close_one(&output->report, "report", output->report_file ? output->report_file : "stderr", err, err_len);
 
-	return text ? text : json ? json : report;
+	return text ? text : json;
 }

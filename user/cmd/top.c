@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe top DIR: what a recording does now, in a terminal.
+ * ioprobe top DIR: shows the current activity of a recording on a terminal.
  */
 #include "cmd/commands.h"
 
@@ -18,12 +18,12 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	struct following *f = input;
 
 	if (key == OPT_INTERVAL)
-		f->interval_ns = following_interval(cli, value);
+		f->options.interval_ns = following_interval(cli, "--interval", value);
 }
 
 static int run_top(struct cli *cli)
 {
-	struct following following = { .dir = -1, .interval_ns = 1000000000 };
+	struct following following = { .dir = -1, .options = { .interval_ns = 1000000000 } };
 	struct winsize size = { .ws_col = 80, .ws_row = 40 };
 	struct live_output *output = NULL;
 	char err[4800] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Finds and opens an archive that was named on the command line.
+ * Finds and opens an archive named on the command line.
  */
 #include "cmd/trace_argument.h"
 

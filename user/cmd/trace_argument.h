@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * An archive named on the command line: where it is, and whose rights it is read with.
+ * An archive named on the command line: its location, and the identity with which it is read.
  */
 #ifndef IOPROBE_CMD_TRACE_ARGUMENT_H
 #define IOPROBE_CMD_TRACE_ARGUMENT_H
@@ -9,20 +9,20 @@
 
 #include "privilege/identity.h"
 
-#define TRACE_ANCHOR "traces.otf2"     /* of an archive that is named by its directory */
+#define TRACE_ANCHOR "traces.otf2"     /* if the archive is named by its directory */
 
 struct trace_argument {
-	const char *name;               /* as given: a directory, or the anchor file */
+	const char *name;               /* as given by the user: a directory, or the anchor file */
 	char dir[4096], anchor[256];    /* absolute directory, and the file in it */
 };
 
 /* Fills in dir and anchor. Returns 0, or -errno with one line in err. */
 int trace_argument_locate(struct trace_argument *argument, char *err, size_t err_len);
 
-/* Opens the directory. *who: the user who called sudo; for root the archive's owner; else the caller. Returns 0, or -errno with one line
- * in err; *dir is -1 then. */
+/* Opens the directory. *who: the user who called sudo; for root the archive's owner; else the caller. Returns 0, or -errno with one
+ * line in err; *dir is then -1. */
 int trace_argument_open(const struct trace_argument *argument, int *dir, struct identity *who, char *err, size_t err_len);
 
-unsigned trace_argument_workers(void);  /* threads to read with */
+unsigned trace_argument_workers(void);  /* number of threads to read with */
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe watch DIR: what a recording does now, on a page for the browser.
+ * ioprobe watch DIR: shows the current activity of a recording on a page for the browser.
  */
 #include "cmd/commands.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/following.h"
+#include "stream/follower.h"
+#include "stream/store_read.h"
 #include "view/server.h"
 
 enum { OPT_INTERVAL = 256, OPT_PORT };
@@ -23,7 +26,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	struct command *c = input;
 
 	switch (key) {
-	case OPT_INTERVAL: c->following.interval_ns = following_interval(cli, value); break;
+	case OPT_INTERVAL: c->following.options.interval_ns = following_interval(cli, "--interval", value); break;
 	case OPT_PORT:
 		c->port = cli_number(cli, "--port", value);
 		if (c->port > 65535)
@@ -32,19 +35,46 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	}
 }
 
+/* A store is read at once; DIR of a recording that has ended has one if it was streamed. */
+static const char *store_of(const struct command *c)
+{
+	const char *file = c->following.recording.anchor;
+
+	if (strcmp(file, TRACE_ANCHOR))
+		return file;
+	return faccessat(c->following.dir, "spool", F_OK, AT_SYMLINK_NOFOLLOW) &&
+			       !faccessat(c->following.dir, FOLLOWER_STORE, F_OK, 0)
+		       ? FOLLOWER_STORE
+		       : NULL;
+}
+
+static int fill(struct command *c, struct live_output **outputs)
+{
+	const char *store = store_of(c);
+	char err[4800] = "";
+
+	if (!store)
+		return following_run(&c->following, outputs, 2);
+	if (!store_read(store, c->following.recording.name, HISTORY_INTERVALS - 2, outputs, 2, err, sizeof(err)))
+		return 0;
+	fprintf(stderr, "ioprobe: %s\n", err);
+	return CLI_FAILED;
+}
+
 /* The page stays when the recording has ended. */
-static int serve(struct command *c, struct history *history, struct live_output *output, char *err, size_t err_len)
+static int serve(struct command *c, struct history *history, struct metrics *metrics, struct live_output **outputs, char *err,
+		 size_t err_len)
 {
 	struct view_server *server;
 	char address[128];
-	int ret = view_server_start(&server, history, c->port, err, err_len);
+	int ret = view_server_start(&server, history, metrics, c->port, err, err_len);
 
 	if (ret)
 		return ret;
 	view_server_address(server, address, sizeof(address));
 	printf("%s\n", address);
 	fflush(stdout);
-	ret = following_run(&c->following, &output, 1);
+	ret = fill(c, outputs);
 	if (!ret && !cli_quiet())
 		fprintf(stderr, "ioprobe: the recording has ended; the page stays until ^C\n");
 	while (!ret)
@@ -55,9 +85,10 @@ static int serve(struct command *c, struct history *history, struct live_output 
 
 static int run_watch(struct cli *cli)
 {
-	struct command c = { .following = { .dir = -1, .interval_ns = 1000000000 } };
+	struct command c = { .following = { .dir = -1, .options = { .interval_ns = 1000000000 } } };
 	struct history *history = NULL;
-	struct live_output *output;
+	struct metrics *metrics = NULL;
+	struct live_output *outputs[2];
 	char err[4800] = "";
 	int ret;
 
@@ -66,27 +97,31 @@ static int run_watch(struct cli *cli)
 		cli_error(cli, "one recording is expected: the directory that it is written to");
 	c.following.recording.name = cli->operands[0];
 	ret = following_open(&c.following, err, sizeof(err));
-	if (!ret && history_create(&history, &output)) {
+	if (!ret && (history_create(&history, &outputs[0]) || metrics_create(&metrics, &outputs[1]))) {
 		snprintf(err, sizeof(err), "out of memory");
 		ret = -1;
 	}
 	if (!ret)
-		ret = serve(&c, history, output, err, sizeof(err));
+		ret = serve(&c, history, metrics, outputs, err, sizeof(err));
 	if (err[0])
 		fprintf(stderr, "ioprobe: %s\n", err);
 	history_destroy(history);
+	metrics_destroy(metrics);
 	return ret ? CLI_FAILED : 0;
 }
 
 const struct cli_command command_watch = {
 	.name = "watch",
 	.summary = "Show what a recording does now, on a page for the browser",
-	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
+	.usage = (const char *const[]){ "[OPTION...] DIR", "[OPTION...] STORE", NULL },
 	.description = "Follow a recording in DIR while it is made, and serve a page on 127.0.0.1 that shows it: bandwidth and "
 		       "calls by layer, time in I/O calls by rank, "
-		       "the busiest files. The page's address is printed; it contains a token, without which the server refuses every request. "
+		       "the busiest files. The page's address is printed; it contains a token, without which the server refuses "
+		       "every request. "
 		       "The page stays when the recording "
 		       "has ended, until ^C.\n\n"
+		       "Of a STORE (ioprobe record --stream, ioprobe stream --store) it shows the past; of DIR, too, if only its "
+		       "store is there.\n\n"
 		       "From another host: ssh -L PORT:127.0.0.1:PORT, with --port PORT.",
 	.options =
 		(const struct cli_option[]){ { "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" },

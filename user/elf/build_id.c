@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Looks for the build-id in the notes of an ELF file's segments.
+ * Finds the build-id in the note segments of an ELF file.
  */
 #include "elf/build_id.h"
 
@@ -11,7 +11,7 @@
 
 #define MAX_NOTES_BYTES (64u << 10)
 
-/* One segment of notes; what does not fit into it is damaged, and ends the search. */
+/* Searches one note segment; a note that exceeds the segment is damaged and ends the search. */
 static size_t find_in_notes(const uint8_t *notes, size_t len, size_t align, uint8_t id[BUILD_ID_MAX])
 {
 	size_t at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The build-id of an ELF file: what tells one build of a file from another, whatever its name.
+ * The build-id of an ELF file: identifies a build, whatever the file's name.
  */
 #ifndef IOPROBE_BUILD_ID_H
 #define IOPROBE_BUILD_ID_H
@@ -10,10 +10,10 @@
 
 #include "elf/symbols.h"
 
-#define BUILD_ID_MAX 64         /* bytes; linkers make 8 to 20, --build-id=0x… any number */
+#define BUILD_ID_MAX 64         /* bytes; linkers generate 8 to 20, --build-id=0x… any number */
 
-/* The file's NT_GNU_BUILD_ID note as its program headers show it. Returns its length in bytes, 0 if there is none, or none of at
- * most BUILD_ID_MAX bytes. */
+/* Reads the file's NT_GNU_BUILD_ID note from its program headers. Returns its length in bytes, 0 if there is none, or only longer
+ * ones than BUILD_ID_MAX. */
 size_t elf_file_build_id(struct elf_file *file, uint8_t id[BUILD_ID_MAX]);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Opens files with code by name or by mapping.
+ * Opens code files by name or through a mapping.
  */
 #include "elf/code_file.h"
 
@@ -15,8 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Takes the descriptor over, or the errno of its open. Attributes come from the cache: a file server that hangs, or a user's FUSE
- * daemon, must not block the agent. */
+/* Takes ownership of the descriptor, or the errno of its open. Attributes come from the cache: a file server that hangs, or a
+ * user's FUSE daemon, must not block the agent. */
 static int identify(struct code_file *file, int fd)
 {
 	struct statx st;
@@ -54,7 +54,7 @@ int code_file_open_in_root(struct code_file *file, pid_t pid, const char *path)
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
-	for (int tries = 0; tries < 8; tries++) {       /* EAGAIN: a rename went on while ".." was resolved */
+	for (int tries = 0; tries < 8; tries++) {       /* EAGAIN: concurrent rename while ".." was resolved */
 		fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 		if (fd >= 0 || errno != EAGAIN)
 			break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Opens ELF files. Dynamic symbols are found as the dynamic linker finds them, by PT_DYNAMIC, so that files without sections are
- * read, too; sections serve the static symbol table only.
+ * Opens ELF files. Dynamic symbols are found as the dynamic linker finds them, through PT_DYNAMIC, so that files without sections
+ * can be read, too; sections are used only for the static symbol table.
  */
 #include "elf/elf_file.h"
 
@@ -79,7 +79,7 @@ static int read_segments(struct elf_file *file)
 
 /* ---- dynamic section ---- */
 
-/* Whether len bytes at an offset may be read. The headers' numbers are the file's own claims: a sparse file can have any size. */
+/* Returns whether len bytes at an offset may be read. The numbers in the headers are untrusted: a sparse file can have any size. */
 static bool may_read(struct elf_file *file, uint64_t offset, uint64_t len)
 {
 	if (len > ELF_FILE_MAX_TABLE_BYTES)
@@ -87,7 +87,7 @@ static bool may_read(struct elf_file *file, uint64_t offset, uint64_t len)
 	return offset <= file->size && len <= file->size - offset && len <= ELF_FILE_MAX_TABLE_BYTES;
 }
 
-/* libelf's result is NULL for a damaged table, too: that one is not there, but one without memory must not pass for it. */
+/* libelf returns NULL for a damaged table, which counts as missing, but also if it is out of memory, which must not. */
 static Elf_Data *check_memory(struct elf_file *file, Elf_Data *data)
 {
 	file->no_memory |= !data && errno == ENOMEM;
@@ -102,7 +102,7 @@ static Elf_Data *read_chunk(struct elf_file *file, uint64_t offset, uint64_t len
 	return check_memory(file, elf_getdata_rawchunk(file->elf, offset, len, type));
 }
 
-/* len bytes at a link-time address, clipped to its segment; *len is what there is. NULL if there is nothing. */
+/* Returns len bytes at a link-time address, clipped to its segment; *len is the available length. NULL if there are none. */
 static const void *chunk(struct elf_file *file, uint64_t vaddr, size_t *len, size_t element)
 {
 	uint64_t offset, left;
@@ -143,9 +143,9 @@ static void read_dynamic(struct elf_file *file)
 	file->ndynamic = n;
 }
 
-/* ---- how many dynamic symbols there are: only the hash tables say it ---- */
+/* ---- the number of dynamic symbols: only contained in the hash tables ---- */
 
-/* The chain of a symbol ends with an entry whose lowest bit is set. 0 if none is in the file. */
+/* A chain ends with an entry whose lowest bit is set. Returns 0 if there is no such entry in the file. */
 static size_t gnu_hash_chain_end(struct elf_file *file, uint64_t chains, uint32_t first, uint32_t symbol)
 {
 	uint32_t entries[1024];
@@ -206,7 +206,7 @@ const char *elf_symtab_string(const struct elf_symtab *table, uint64_t at)
 	return at < table->strings_len ? table->strings + at : NULL;
 }
 
-/* Cuts what follows the last 0, so that every string ends inside. */
+/* Cuts off everything after the last NUL, so that every string is terminated. */
 static void end_strings(struct elf_symtab *table)
 {
 	const char *last = table->strings ? memrchr(table->strings, 0, table->strings_len) : NULL;
@@ -313,7 +313,7 @@ static int read_interpreter(struct elf_file *file)
 
 static const char truncated[] = "a damaged ELF file: it ends before its tables do";
 
-/* Before libelf sees anything of it. */
+/* Called before libelf processes the file. */
 static int check_header(struct elf_file *file, const char **reason)
 {
 	Elf64_Ehdr header;
@@ -342,7 +342,7 @@ static int check_header(struct elf_file *file, const char **reason)
 	return file->type ? 0 : -EINVAL;
 }
 
-/* The last page may be longer than the file: it can be mapped all the same. */
+/* The last page may extend beyond the end of the file: it can still be mapped. */
 static bool has_all_segments(const struct elf_file *file)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE), size = (file->size + page - 1) & ~(page - 1);
@@ -379,7 +379,7 @@ static int open_tables(struct elf_file *file, const char **reason)
 {
 	int err;
 
-	/* Reads by pread, not by mmap: a file that is being replaced on a network file system must not kill us by SIGBUS. */
+	/* read by pread, not by mmap: a file that is being replaced on a network file system must not kill the process by SIGBUS */
 	elf_version(EV_CURRENT);
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	err = !file->elf ? -EINVAL : read_tables(file);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Where to put a probe in a function, x86-64. What the kernel emulates and what it refuses is decided in its arch/x86/kernel/uprobes.c.
+ * Chooses the place of a probe in a function, x86-64. arch/x86/kernel/uprobes.c of the kernel decides which instructions are
+ * emulated and which are refused.
  */
 #include "elf/placement.h"
 
 #include <Zydis/Zydis.h>
 
-/* What an instruction is to a uprobe. */
+/* How the kernel handles an instruction under a uprobe. */
 enum emulation {
-	EMULATED_PUSH,          /* push of a register, as a whole instruction of one byte or with REX.B alone */
+	EMULATED_PUSH,          /* push of a register, as an instruction of one byte or with REX.B only */
 	EMULATED_BRANCH,        /* jmp, call, jcc, all relative; nop */
-	EMULATED_LATELY,        /* multi-byte nop: since Linux 6.18, single-stepped before */
+	EMULATED_LATELY,        /* multi-byte nop: emulated since Linux 6.18, single-stepped before */
 	SINGLE_STEPPED,
 	REFUSED,
 };
@@ -41,9 +42,9 @@ static bool decode_at(const struct code *code, size_t at, struct insn *insn)
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), insn->bytes, code->len - at, &insn->decoded, insn->operands));
 }
 
-/* ---- what the kernel does with an instruction ---- */
+/* ---- how the kernel handles an instruction ---- */
 
-/* Segment and lock prefixes are refused, but for fs and gs. Those are the overrides that mean nothing in 64-bit mode. */
+/* Segment and lock prefixes are refused, except fs and gs. These are the overrides without effect in 64-bit mode. */
 static bool has_refused_prefix(const struct insn *insn)
 {
 	for (unsigned i = 0; i < insn->decoded.raw.prefix_count; i++) {
@@ -63,7 +64,7 @@ static bool has_operand_size_prefix(const struct insn *insn)
 	return false;
 }
 
-/* Traps, system calls and privileged instructions; EVEX (AVX-512) is not among the kernel's good opcodes. */
+/* Traps, system calls and privileged instructions; EVEX (AVX-512) is not among the opcodes that the kernel accepts. */
 static bool is_refused(const struct insn *insn)
 {
 	const ZydisDecodedInstruction *decoded = &insn->decoded;
@@ -101,7 +102,7 @@ static bool is_emulated_push(const struct insn *insn)
 	return decoded->length == 1 || (decoded->length == 2 && insn->bytes[0] == 0x41);
 }
 
-/* "nop" with REX.B is xchg r8, rax. With 66 a branch opcode is refused, and 66 90 with it, before Linux 6.18. */
+/* "nop" with REX.B is xchg r8, rax. With prefix 66 a branch opcode is refused; so is 66 90 before Linux 6.18. */
 static enum emulation emulation_of(const struct insn *insn)
 {
 	const ZydisDecodedInstruction *decoded = &insn->decoded;
@@ -122,7 +123,7 @@ static enum emulation emulation_of(const struct insn *insn)
 	return SINGLE_STEPPED;
 }
 
-/* ---- what an instruction does to the state that a probe reads ---- */
+/* ---- effects of an instruction on the state that a probe reads ---- */
 
 static int argument_register(ZydisRegister reg)
 {
@@ -146,8 +147,8 @@ static const char *register_obstacle(ZydisRegister reg, unsigned arg_regs)
 	return argument >= 0 && (arg_regs & 1u << argument) ? "argument register written" : NULL;
 }
 
-/* Why the probe may not come after this instruction; NULL if it may. Memory: what an argument points to, the return address and arguments
- * on the stack must be as they were at the entry. */
+/* Returns why the probe may not be placed behind this instruction; NULL if it may. Memory must be as at the entry too: targets of
+ * pointer arguments, the return address and arguments on the stack. */
 static const char *obstacle(const struct insn *insn, unsigned arg_regs)
 {
 	switch (insn->decoded.meta.category) {
@@ -180,16 +181,16 @@ static const char *obstacle(const struct insn *insn, unsigned arg_regs)
 	return NULL;
 }
 
-/* ---- what may jump back ---- */
+/* ---- jumps back to the probe ---- */
 
 struct jumps {
-	bool undecodable;       /* somewhere in the function */
+	bool undecodable;       /* part of the function could not be decoded */
 	bool to_entry, into_prologue;   /* to offset 0; to an offset in (0, probe] */
 	bool indirect;          /* jmp through a register or memory */
-	bool leaves;            /* a conditional branch out of the function, as to a part that the compiler put elsewhere */
+	bool leaves; /* a conditional branch out of the function, for instance to a part that the compiler placed elsewhere */
 };
 
-/* The offset that an instruction refers to relative to itself: a branch target, or an address relative to rip. */
+/* Finds the target that an instruction refers to relative to itself: a branch target, or an address relative to rip. */
 static bool relative_target(const ZydisDecodedInstruction *decoded, size_t at, int64_t *target)
 {
 	for (int i = 0; i < 2; i++) {
@@ -213,7 +214,7 @@ static void note_jump(struct jumps *jumps, const ZydisDecodedInstruction *decode
 		jumps->indirect |= decoded->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 		return;
 	}
-	/* A call of the entry is recursion and a call like any other. */
+	/* a call of the entry is recursion, an ordinary call */
 	jumps->to_entry |= branch && target == 0 && decoded->meta.category != ZYDIS_CATEGORY_CALL;
 	jumps->into_prologue |= target > 0 && target <= probe;
 	jumps->leaves |= decoded->meta.category == ZYDIS_CATEGORY_COND_BR && (target < 0 || target >= (int64_t)len);
@@ -235,9 +236,10 @@ static struct jumps find_jumps(const struct code *code, uint32_t probe)
 	return jumps;
 }
 
-/* Whether something may come to (entry, probe] on another way than from the entry. Two ways cannot be seen here: a jump table may lead
- * to the head of a loop, and a part of the function that lies elsewhere may jump back. Neither can lead to a push of the prologue or
- * before it: the stack would be one word deeper with each round. To any other instruction they could, so then the probe stays. */
+/* Returns why control might reach (entry, probe] on another path than from the entry. Two kinds of paths cannot be detected: a jump
+ * table may lead to the head of a loop, and a part of the function that lies elsewhere may jump back. Neither can lead to a push of
+ * the prologue or before it: the stack would grow by one word in each iteration. They could lead to any other instruction; then the
+ * probe is not moved. */
 static const char *why_not_moved(const struct jumps *jumps, enum emulation emulation)
 {
 	if (jumps->undecodable)
@@ -257,7 +259,7 @@ static const char *why_not_moved(const struct jumps *jumps, enum emulation emula
  * return probe is impossible then, since the kernel takes what rsp points to for the return address. But where all ways
  * out lead over one emulated instruction before the epilogue, a second probe there sees the return as well. */
 
-/* What the instruction adds to rsp; false if that is not known. */
+/* Computes how the instruction changes rsp; returns false if that is unknown. */
 static bool stack_change(const struct insn *insn, int64_t *change)
 {
 	const ZydisDecodedInstruction *decoded = &insn->decoded;
@@ -282,7 +284,7 @@ static bool stack_change(const struct insn *insn, int64_t *change)
 	return true;
 }
 
-/* Whether all that it writes to memory is the function's own frame, below the return address. */
+/* Returns whether all its memory writes go to the function's own frame, below the return address. */
 static bool writes_own_frame_only(const struct insn *insn, int64_t frame)
 {
 	for (unsigned i = 0; i < insn->decoded.operand_count; i++) {
@@ -338,7 +340,8 @@ static bool is_transfer(const struct insn *insn)
 	}
 }
 
-/* The first emulated instruction, the arguments still in their registers; its place and the frame go into *inside. */
+/* Finds the first emulated instruction at which the arguments are still in their registers; its place and the frame are stored in
+ * *inside. */
 static bool find_inside_entry(const struct code *code, unsigned arg_regs, struct placement *inside)
 {
 	struct insn insn;
@@ -358,7 +361,7 @@ static bool find_inside_entry(const struct code *code, unsigned arg_regs, struct
 	return false;
 }
 
-/* The only return of the function, and the last conditional branch before it with nothing between them but the epilogue. */
+/* Finds the only return of the function, and the last conditional branch before it with only the epilogue between them. */
 static bool find_inside_exit(const struct code *code, struct placement *inside, size_t *ret)
 {
 	struct insn insn;
@@ -387,8 +390,8 @@ static bool find_inside_exit(const struct code *code, struct placement *inside, 
 	return found;
 }
 
-/* A branch that is taken must not come back to the probe, which would see two returns: it leads to a call at the very end of the function,
- * one that does not return (__stack_chk_fail). */
+/* A taken branch must not come back to the probe, which would see two returns: it must lead to a call at the very end of the
+ * function that does not return (__stack_chk_fail). */
 static bool exit_falls_through(const struct code *code, const struct placement *inside)
 {
 	struct insn insn;
@@ -399,7 +402,7 @@ static bool exit_falls_through(const struct code *code, const struct placement *
 	       insn.decoded.meta.category == ZYDIS_CATEGORY_CALL && target + insn.decoded.length == (int64_t)code->len;
 }
 
-/* Whether control can only come to the probes, and only leave the function, on the ways that were looked at. */
+/* Returns whether control can reach the probes, and leave the function, only on the inspected paths. */
 static bool inside_is_sound(const struct code *code, const struct placement *inside, size_t ret)
 {
 	ZydisDecodedInstruction decoded;
@@ -464,7 +467,7 @@ static struct placement at_entry(enum emulation entry, const char *reason)
 	return (struct placement){ .kind = PLACED_SINGLE_STEP, .reason = reason };
 }
 
-/* A function whose loop begins at its entry is entered anew with each round, wherever the probe is. */
+/* A function whose loop begins at its entry triggers the probe in each iteration, wherever the probe is. */
 static const char *loop_warning(const struct jumps *jumps)
 {
 	return jumps->to_entry ? "branch back to the entry: each such round counts as a call" : NULL;
@@ -502,7 +505,7 @@ struct placement placement_decide(const uint8_t *bytes, size_t len, uint64_t vad
 
 /* ---- a second place ---- */
 
-/* Bytes by which the first instruction lowers rsp; false if the arguments are not as they were behind it. */
+/* Computes the bytes by which the first instruction lowers rsp; returns false if the arguments are not intact behind it. */
 static bool passes_entry_on(const struct insn *insn, unsigned arg_regs, uint32_t *frame)
 {
 	int64_t change = -8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From tables and one ELF file to probe points: which layers the file provides, one point for every address, none that counts a
- * call twice.
+ * From tables and one ELF file to probe points: finds the layers that the file provides, with one point per address and no point
+ * that counts a call twice.
  */
 #include "elf/plan.h"
 
@@ -17,12 +17,12 @@
 
 #define RENDEZVOUS "_dl_debug_state"
 
-/* A file of another name provides a layer if it defines so many of its functions (or all, where the layer has fewer). */
+/* A file of another name provides a layer if it defines at least this many of its functions (or all, if the layer has fewer). */
 #define ENOUGH_FUNCTIONS 5
-/* Functions larger than this are not read whole. */
+/* Functions larger than this are not read completely. */
 #define LARGE_FUNCTION (1u << 20)
 
-/* What a layer has in this file. */
+/* How a layer was found in this file. */
 enum match { NO_MATCH, BY_NAME, BY_CONTENT };
 
 /* A function that may get a point. */
@@ -32,11 +32,11 @@ struct candidate {
 	struct placement placement;
 	bool has_second;
 	struct second_entry second;
-	uint64_t jumps_to;      /* link-time address, if the function is nothing but a jump; else 0 */
+	uint64_t jumps_to;      /* link-time address, if the function consists only of a jump; else 0 */
 	bool dropped;
 };
 
-/* The functions of the file by name; several versions follow each other. */
+/* The functions of the file by name; several versions are adjacent. */
 struct named { const char *name; const struct elf_function *first; size_t n; UT_hash_handle hh; };
 
 struct planner {
@@ -115,7 +115,7 @@ static const struct named *find_named(const struct planner *p, const char *name)
 	return named;
 }
 
-/* ---- which layers ---- */
+/* ---- layers ---- */
 
 static bool matches(const struct table_layer *layer, const char *name)
 {
@@ -136,7 +136,7 @@ static bool needs_library_of(const struct planner *p, const struct table_layer *
 	return false;
 }
 
-/* How many of a layer's rows the file defines, and how many rows there are. */
+/* Counts how many of a layer's rows the file defines, and its rows. */
 static size_t count_defined(const struct planner *p, size_t layer, size_t *rows)
 {
 	size_t defined = 0;
@@ -151,9 +151,9 @@ static size_t count_defined(const struct planner *p, size_t layer, size_t *rows)
 	return defined;
 }
 
-/* By content: libraries of other names, and programs that have a library linked in. Not a file that needs the layer's own
- * library: it wraps the functions (as other tools' preloaded libraries do) and their calls would count twice. For the same
- * reason not a shared object with functions of the C library. Of what leaves frames a static program has only what it uses. */
+/* By content: libraries with other names, and programs that are linked statically with a library. Not a file that needs the layer's
+ * own library: it wraps the functions (as preloaded libraries of other tools do), and calls would be counted twice. For the same
+ * reason not a shared object with functions of the C library. A static program has only those unwind functions that it uses. */
 static enum match match_layer(const struct planner *p, size_t index)
 {
 	const struct table_layer *layer = &p->set->layers[index];
@@ -174,9 +174,10 @@ static enum match match_layer(const struct planner *p, size_t index)
 	return BY_CONTENT;
 }
 
-/* ---- what is known of a layer ---- */
+/* ---- properties of a layer ---- */
 
-/* "HDF5 library version 1.10.8" has 1.10.8: the first word that begins with a digit. A text without one is taken as it is. */
+/* "HDF5 library version 1.10.8" gives 1.10.8: the first word that begins with a digit. A text without such a word is used
+ * unchanged. */
 static void version_from_text(char *version, size_t len, const char *text)
 {
 	size_t start = 0, n;
@@ -223,7 +224,7 @@ size_t plan_constants_of(const struct table_set *set, size_t layer)
 	return n;
 }
 
-/* In the library itself, and in an executable, which may have copies. */
+/* Searches the library itself, and an executable, which may have copies. */
 static int find_constants(struct planner *p, size_t index)
 {
 	const struct table_layer *layer = &p->set->layers[index];
@@ -243,7 +244,7 @@ static int find_constants(struct planner *p, size_t index)
 	return 0;
 }
 
-/* The numbers by which the table knows the ABI are in the file, as the linker left them. */
+/* Returns whether the numbers by which the table identifies the ABI are in the file, as the linker stored them. */
 static bool has_abi(const struct planner *p, const struct table_layer *layer)
 {
 	for (size_t i = 0; i < layer->nabi; i++) {
@@ -257,7 +258,8 @@ static bool has_abi(const struct planner *p, const struct table_layer *layer)
 	return layer->nabi > 0;
 }
 
-/* What a program needs says nothing of a library that is linked into it: that one counts as serial, which claims less. */
+/* The libraries that a program needs do not show whether a library linked into it is parallel: it counts as serial, which claims
+ * less. */
 static bool is_parallel(const struct planner *p, size_t index)
 {
 	const struct table_layer *layer = &p->set->layers[index];
@@ -314,7 +316,8 @@ static unsigned argument_registers(const struct table_row *row)
 	return registers;
 }
 
-/* A function that only jumps on to another one of the same signature: getc to _IO_getc. 0 if it is none. */
+/* Finds the target of a function that only jumps to another one of the same signature: getc to _IO_getc. Returns 0 if it does
+ * not. */
 static uint64_t jump_target(const uint8_t *code, size_t len, uint64_t vaddr)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -375,7 +378,7 @@ static int examine(struct planner *p, struct candidate *candidate)
 
 /* ---- candidates ---- */
 
-/* Once for each row, of whose function there may be several versions. */
+/* Adds one entry per row, even if the function has several versions. */
 static void add_missing(struct planner *p, uint16_t row, const char *reason)
 {
 	for (size_t i = 0; i < p->plan->nmissing; i++)
@@ -400,7 +403,7 @@ static bool is_expected(const struct planner *p, const struct table_row *row)
 	return table_row_expected(row, 0, false);
 }
 
-/* Every version of a row's function at an address of its own. */
+/* Adds every version of a row's function that has an address of its own. */
 static int add_row(struct planner *p, const struct table_row *row)
 {
 	const struct named *named = find_named(p, row->name);
@@ -432,7 +435,7 @@ static int find_candidates(struct planner *p)
 {
 	int err = 0;
 
-	/* A function belongs to as many rows as have its name, one per layer at most. */
+	/* a function belongs to every row with its name, at most one per layer */
 	p->candidates = calloc(p->nfunctions * (p->set->nlayers + 1) + 1, sizeof(*p->candidates));
 	p->plan->missing = calloc(p->set->nrows + 1, sizeof(*p->plan->missing));
 	if (!p->candidates || !p->plan->missing)
@@ -443,7 +446,7 @@ static int find_candidates(struct planner *p)
 	return err;
 }
 
-/* Whether a call of the candidate is seen at another one's point anyway. */
+/* Returns whether a call of the candidate is observed at another candidate's point anyway. */
 static bool goes_on_to_another(const struct planner *p, const struct candidate *candidate)
 {
 	for (size_t i = 0; candidate->jumps_to && i < p->ncandidates; i++) {

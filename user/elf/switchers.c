@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The table of known stack switchers. The first row that fits a file decides.
+ * The table of known stack switchers. The first matching row decides.
  */
 #include "elf/switchers.h"
 
@@ -10,15 +10,15 @@ enum which_files { ANY_FILE, EXECUTABLE, STATIC_EXECUTABLE };
 
 static const struct switcher {
 	const char *file;       /* pattern; NULL: any */
-	const char *symbol;     /* that it imports, or has in itself; NULL: any file of that name */
+	const char *symbol;     /* that it imports or defines; NULL: any file of that name */
 	enum which_files which;
 	enum stack_switching switching;
 } switchers[] = {
-	/* They import it for functions that programs hardly use (ASYNC_start_job, synctasks of the server). */
+	/* imported for functions that programs hardly use (ASYNC_start_job, synctasks of the server) */
 	{ "libcrypto.so*", NULL, ANY_FILE, SWITCHES_NO_STACKS },
 	{ "libglusterfs.so*", NULL, ANY_FILE, SWITCHES_NO_STACKS },
 	{ NULL, "ASYNC_start_job", EXECUTABLE, SWITCHES_NO_STACKS },
-	/* The C libraries, which have the functions for others. */
+	/* the C libraries, which provide the functions */
 	{ "libc.so.6", NULL, ANY_FILE, SWITCHES_NO_STACKS },
 	{ "libc-2.*.so", NULL, ANY_FILE, SWITCHES_NO_STACKS },
 	{ "libc.musl-*.so*", NULL, ANY_FILE, SWITCHES_NO_STACKS },
@@ -27,13 +27,13 @@ static const struct switcher {
 	{ "*greenlet*.so", NULL, ANY_FILE, SHARES_STACK },              /* Python */
 	{ "continuation.so", NULL, ANY_FILE, SHARES_STACK },            /* Ruby's callcc */
 	{ NULL, "stacklet_new", ANY_FILE, SHARES_STACK },               /* PyPy */
-	{ NULL, "runtime.mcall", STATIC_EXECUTABLE, SHARES_STACK },     /* Go, whose stacks lie around the thread's control block */
-	{ NULL, "makecontext", EXECUTABLE, SHARES_STACK },              /* a stack may be an array of main, as in makecontext(3) */
+	{ NULL, "runtime.mcall", STATIC_EXECUTABLE, SHARES_STACK },     /* Go, whose stacks are around the thread's control block */
+	{ NULL, "makecontext", EXECUTABLE, SHARES_STACK },              /* a stack may be an array in main, as in makecontext(3) */
 
 	{ NULL, "makecontext", ANY_FILE, SWITCHES_STACKS },
 	{ NULL, "swapcontext", ANY_FILE, SWITCHES_STACKS },
 	{ NULL, "setcontext", ANY_FILE, SWITCHES_STACKS },
-	{ NULL, "jump_fcontext", ANY_FILE, SWITCHES_STACKS },           /* Boost.Context, and who has a copy of it */
+	{ NULL, "jump_fcontext", ANY_FILE, SWITCHES_STACKS },           /* Boost.Context, and copies of it */
 	{ NULL, "ontop_fcontext", ANY_FILE, SWITCHES_STACKS },
 	{ NULL, "make_fcontext", ANY_FILE, SWITCHES_STACKS },
 	{ NULL, "ABT_init", ANY_FILE, SWITCHES_STACKS },                /* Argobots */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which files switch stacks inside a thread (coroutines), by their names and symbols.
+ * Detects files that switch stacks inside a thread (coroutines), by name and symbols.
  */
 #ifndef IOPROBE_SWITCHERS_H
 #define IOPROBE_SWITCHERS_H
@@ -9,8 +9,8 @@
 
 enum stack_switching {
 	SWITCHES_NO_STACKS,
-	SWITCHES_STACKS,        /* coroutines have stacks of their own, outside of the thread's */
-	SHARES_STACK,           /* coroutines may run on parts of the thread's own stack, or on copies that are exchanged there */
+	SWITCHES_STACKS,        /* coroutines have their own stacks, outside the thread's */
+	SHARES_STACK,           /* coroutines may run on parts of the thread's own stack, or on copies that are swapped in */
 };
 
 /* name: the file's last path component. */

@@ -11,19 +11,19 @@
 #include "elf/elf_file.h"
 #include "util/hash.h"
 
-#define VERSION_HIDDEN 0x8000   /* of a .gnu.version entry: not the default version of its name */
+#define VERSION_HIDDEN 0x8000   /* in a .gnu.version entry: not the default version of its name */
 
 struct wanted {
 	const char *name;
 	bool global;            /* found as a global symbol */
-	size_t nlocal;          /* addresses of local symbols of this name */
+	size_t nlocal;          /* number of addresses of local symbols with this name */
 	UT_hash_handle hh;
 };
 
 struct found { struct elf_function function; struct wanted *wanted; bool local; size_t order; };
 struct result { struct found *v; size_t n, cap; };
 
-/* ---- the wanted names ---- */
+/* ---- names to look up ---- */
 
 static int wanted_create(struct wanted **set, struct wanted **storage, const char *const *names, size_t n)
 {
@@ -45,7 +45,7 @@ static int wanted_create(struct wanted **set, struct wanted **storage, const cha
 	return 0;
 }
 
-/* Names of .symtab may carry their version: "fopen@@GLIBC_2.2.5", "fopen@GLIBC_2.2.5" for an old one. */
+/* Names in .symtab may include their version: "fopen@@GLIBC_2.2.5", or "fopen@GLIBC_2.2.5" for an old one. */
 static struct wanted *wanted_find(struct wanted *set, const char *name, bool *old_version)
 {
 	const char *at = strchr(name, '@');
@@ -84,7 +84,7 @@ static bool same_function(const struct found *a, const struct found *b)
 	return a->wanted == b->wanted && a->function.vaddr == b->function.vaddr;
 }
 
-/* Exported symbols are in .symtab again. */
+/* Exported symbols occur in .symtab again. */
 static bool is_duplicate(const struct result *result, const struct found *found)
 {
 	for (size_t i = 0; i < result->n; i++)
@@ -96,7 +96,7 @@ static bool is_duplicate(const struct result *result, const struct found *found)
 static int result_add(struct result *result, const struct found *found)
 {
 	if ((found->local && found->wanted->nlocal > 1) || is_duplicate(result, found))
-		return 0;       /* two local ones are as good as a thousand: none of them counts */
+		return 0;       /* two local ones are already ambiguous: none of them is used */
 	if (result->n == ELF_FILE_MAX_FUNCTIONS)
 		return -E2BIG;
 	if (result->n == result->cap) {
@@ -153,8 +153,8 @@ static int consider_all(const struct elf_file *file, const struct elf_symtab *ta
 
 /* ---- functions ---- */
 
-/* A local function counts only where no global one has its name and it is the only one: hidden functions of a library that was
- * linked in are local, but so is any static function of the same name. */
+/* A local function is used only if there is no global one of its name and it is the only local one: hidden functions of a
+ * statically linked library are local, but so is any static function of the same name. */
 static bool counts(const struct found *found)
 {
 	return !found->local || (!found->wanted->global && found->wanted->nlocal == 1);
@@ -220,7 +220,7 @@ static void collect_entries(struct elf_file *file, const struct elf_symtab *tabl
 			file->entries[file->nentries++] = table->symbols[i].st_value;
 }
 
-/* Without memory for the list the answer is yes: nothing is proven then. */
+/* If there is no memory for the list the answer is yes: nothing is proven then. */
 bool elf_file_code_begins_in(struct elf_file *file, uint64_t after, uint64_t upto)
 {
 	size_t low = 0, high;
@@ -246,7 +246,7 @@ bool elf_file_code_begins_in(struct elf_file *file, uint64_t after, uint64_t upt
 
 /* ---- objects ---- */
 
-/* The name of a defined data object, NULL if the symbol is none. */
+/* Returns the name of a defined data object, NULL if the symbol is not one. */
 static const char *object_name(const struct elf_symtab *table, const Elf64_Sym *symbol)
 {
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF)
@@ -254,7 +254,7 @@ static const char *object_name(const struct elf_symtab *table, const Elf64_Sym *
 	return elf_symtab_string(table, symbol->st_name);
 }
 
-/* In .symtab a version may follow. */
+/* In .symtab a version may follow the name. */
 static bool same_name(const char *candidate, const char *name)
 {
 	size_t len = strlen(name);
@@ -324,7 +324,7 @@ bool elf_file_is_static(struct elf_file *file)
 
 	if (file->interpreter || file->nneeded)
 		return false;
-	/* The dynamic linker has neither of them, too, but is no executable by its flags. */
+	/* the dynamic linker has neither as well, but its flags do not mark it as an executable */
 	return file->type == ET_EXEC || (elf_file_dynamic_value(file, DT_FLAGS_1, &flags) && (flags & DF_1_PIE));
 }
 

@@ -22,7 +22,7 @@
 
 static int copy_by_hand(int from, int to, uint64_t *bytes)
 {
-	char buffer[65536];
+	char buffer[16384];
 
 	for (;;) {
 		ssize_t n = read(from, buffer, sizeof(buffer));

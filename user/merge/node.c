@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The life of a node's definitions, their strings, and their way from one process to another.
+ * Strings and end of a node's definitions.
  */
 #include "merge/node.h"
 
@@ -46,54 +46,4 @@ uint32_t node_string_add(struct node *node, const char *text)
 	memcpy(node->text.v + node->text.n, text, len);
 	node->text.n += len;
 	return node->strings.n - 1;
-}
-
-/* ---- between processes of one launch: the same program, the same machine ---- */
-
-#define MAGIC 0x31656d6e6f706f69ull
-
-static int save_array(FILE *out, const void *v, uint64_t n, size_t size)
-{
-	return fwrite(&n, sizeof(n), 1, out) == 1 && (!n || fwrite(v, size, n, out) == n) ? 0 : -EIO;
-}
-
-int node_save(const struct node *node, FILE *out)
-{
-	uint64_t magic = MAGIC;
-	int ret = fwrite(&magic, sizeof(magic), 1, out) == 1 && fwrite(&node->head, sizeof(node->head), 1, out) == 1 ? 0 : -EIO;
-
-#define X(type, name) ret = ret ? ret : save_array(out, node->name.v, node->name.n, sizeof(*node->name.v));
-	NODE_ARRAYS(X)
-#undef X
-	return ret;
-}
-
-static int load_array(FILE *in, void **v, size_t *n, size_t size)
-{
-	uint64_t count;
-
-	if (fread(&count, sizeof(count), 1, in) != 1)
-		return -EBADMSG;
-	*v = count ? reallocarray(NULL, count, size) : NULL;
-	if (count && !*v)
-		return -ENOMEM;
-	*n = count;
-	return !count || fread(*v, size, count, in) == count ? 0 : -EBADMSG;
-}
-
-int node_load(struct node *node, FILE *in)
-{
-	uint64_t magic;
-	int ret;
-
-	memset(node, 0, sizeof(*node));
-	ret = fread(&magic, sizeof(magic), 1, in) == 1 && magic == MAGIC && fread(&node->head, sizeof(node->head), 1, in) == 1 ?
-	      0 : -EBADMSG;
-#define X(type, name) ret = ret ? ret : load_array(in, (void **)&node->name.v, &node->name.n, sizeof(*node->name.v)); \
-	node->name.cap = node->name.n;
-	NODE_ARRAYS(X)
-#undef X
-	if (ret)
-		node_deinit(node);
-	return ret;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What merge knows of one node's archive: its definitions, its properties and its side files, no event. Flat arrays, so that a
- * process can hand it to another one as it is. Names are refs of the node's own strings; REF_NONE where there is none.
+ * What merge knows of one node's archive: its definitions, its properties and its side files, no event. Names are refs of the node's own strings; REF_NONE where there is none.
  */
 #ifndef IOPROBE_MERGE_NODE_H
 #define IOPROBE_MERGE_NODE_H
@@ -79,10 +78,6 @@ struct node {
 /* Reads DIR/traces.otf2 and what stands beside it. 0, or -errno with one line in err; then nothing is kept. */
 int node_read(struct node *node, const char *dir, char *err, size_t err_len);
 void node_deinit(struct node *node);
-
-/* Between processes. 0 or -errno (-EBADMSG: not what node_save wrote). */
-int node_save(const struct node *node, FILE *out);
-int node_load(struct node *node, FILE *in);
 
 /* One more string; its ref, REF_NONE without memory. */
 uint32_t node_string_add(struct node *node, const char *text);

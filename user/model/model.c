@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The life of a model: its strings, its arrays, its notes.
+ * The lifetime of a model: strings, arrays, notes.
  */
 #include "model/build.h"
 
@@ -88,7 +88,7 @@ void *model_grow(void **v, size_t *n, size_t *cap, size_t size)
 	return grown + (*n)++ * size;
 }
 
-/* There may be one for every process: room is doubled where the number is a power of two. */
+/* There may be one line for every process: capacity is doubled whenever the number is a power of two. */
 static int line_add(const char ***lines, size_t *n, const char *line)
 {
 	const char **grown = *lines;
@@ -153,6 +153,7 @@ void model_deinit(struct model *model)
 	free(model->comms.v);
 	free(model->shared_mounts.v);
 	free(model->left_out.v);
+	free(model->gaps.v);
 	free(model->processes.v);
 	free(model->lifetimes.v);
 	free(model->programs.v);
@@ -161,7 +162,8 @@ void model_deinit(struct model *model)
 	free(model->contexts.v);
 	free(model->code_lines.v);
 	free(model->sites.v);
-	free(model->variables.v);
+	free(model->names.v);
+	free(model->costs.v);
 	free(model->notes);
 	free(model->digest);
 	for (; model->strings; model->strings = next) {

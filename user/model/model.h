@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The definitions of a trace as the replay finds them, and the events that it tells its sinks. A sink sees events in time order
- * per location while definitions grow; when the replay is done the definitions are complete and may be written.
- * Refs are indexes into the arrays below: dense, 0..n-1.
+ * The definitions of a trace as the replay finds them, and the events that it passes to the sinks. A sink receives events in time
+ * order per location while definitions grow; when the replay is done the definitions are complete and may be written. Refs are
+ * indexes into the arrays below: dense, 0..n-1.
  */
 #ifndef IOPROBE_MODEL_H
 #define IOPROBE_MODEL_H
@@ -19,7 +19,7 @@
 
 /* All strings are owned by the model and live as long as it. */
 
-struct model_paradigm { const char *identification, *name, *version; bool parallel, os; };  /* version NULL if not seen */
+struct model_paradigm { const char *identification, *name, *version; bool parallel, os; };  /* version NULL if unknown */
 
 enum model_scope { SCOPE_UNKNOWN, SCOPE_SHARED, SCOPE_NODE };
 struct model_file {
@@ -28,9 +28,9 @@ struct model_file {
 	enum model_scope scope;
 	const char *mount_point, *mount_source, *fs_type;       /* NULL if unknown */
 	uint64_t dev, ino;              /* 0 if unknown */
-	bool mapped;                    /* with --mmap-faults: it was, and these are counts of page faults and of pages */
+	bool mapped;                    /* mapped, with --mmap-faults; counts of page faults and of pages: */
 	uint64_t read_faults, write_faults, pages_written_back;
-	bool special;                   /* a pipe, a socket or the like: no file of a file system */
+	bool special;                   /* a pipe, a socket or the like: not in a file system */
 };
 
 /* A process or rank: a location group. */
@@ -39,9 +39,9 @@ struct model_group {
 	int64_t rank;                   /* -1: not an MPI rank */
 	uint32_t tgid;
 	bool used;                      /* has at least one location with events */
-	uint32_t job;                   /* of a rank: 0, 1, …: which launch, ranks are unique in a job only */
-	const char *launch;             /* of a rank: the launcher's name of the launch, the same on all its nodes; NULL if unknown */
-	int64_t launch_size;            /* of a rank: ranks of the launch on all nodes, -1 if unknown */
+	uint32_t job;                   /* of a rank: 0, 1, …: number of the launch; ranks are unique within a launch only */
+	const char *launch;             /* of a rank: the launcher's name of the launch, the same on all nodes; NULL if unknown */
+	int64_t launch_size;            /* of a rank: number of ranks of the launch on all nodes, -1 if unknown */
 };
 
 struct model_location {
@@ -49,7 +49,7 @@ struct model_location {
 	uint64_t id;                    /* unique over all nodes of the job */
 	uint32_t group;
 	uint32_t tid;
-	bool used;                      /* has events, or represents a rank that has none */
+	bool used;                      /* has events, or represents a rank without events */
 };
 
 struct model_region {
@@ -59,92 +59,102 @@ struct model_region {
 	bool io;                        /* false: plain region (MPI communication) */
 };
 
-/* Modes and flags are in OTF2's own encoding, so that sinks need no tables. */
+/* Modes and flags are in OTF2's encoding, so that sinks need no tables. */
 struct model_handle {
 	const char *name;               /* of the object, or of stdin/stdout/stderr; "" if none */
 	uint32_t file;                  /* REF_NONE if unknown */
 	uint32_t paradigm;
 	uint32_t comm;                  /* REF_NONE */
 	uint32_t parent;                /* REF_NONE; always a smaller ref */
-	uint32_t group;                 /* the location group that saw it first */
+	uint32_t group;                 /* the location group that used it first */
 	bool precreated;
 	uint8_t pre_mode;               /* OTF2_IoAccessMode */
 	uint32_t pre_status_flags;      /* OTF2_IoStatusFlag */
 };
 
-/* What is known of the life of a process; index as in groups. Times are CLOCK_MONOTONIC, strings NULL where unknown. */
+/* Lifetime and properties of a process; same index as in groups. Times are CLOCK_MONOTONIC; strings are NULL if unknown. */
 struct model_process {
-	uint64_t begin_ns;              /* its fork or first exec, or when it was first seen */
-	uint64_t end_ns;                /* 0: it ran on, or its end was not recorded */
+	uint64_t begin_ns;              /* time of its fork or first exec, or when it was first observed */
+	uint64_t end_ns;                /* 0: still running at the end, or its end was not recorded */
 	bool was_running;               /* before the recording: begin_ns is when it was found */
 	bool has_status, has_uid;
 	int32_t status;                 /* as in wait(2) */
 	uint32_t ppid, uid;
+	bool has_probe_hits, hits_missing;      /* all of its threads have reported theirs; one has not: */
+	uint64_t probe_hits;            /* entries and returns of probed functions, and of system calls */
 	const char *executable, *command_line, *directory;      /* of its last program; directory: when that was looked at */
 	const char *batch_job;
-	int64_t rank_claim;             /* 1 + the rank that its launcher gave it or its parent; 0: none, or it has no MPI */
+	/* 1 + the rank that the launcher assigned to it or its parent; 0: none, or the process does not use MPI */
+	int64_t rank_claim;
 };
 
-/* A program that a process became by exec. */
+/* A program that a process executed. */
 struct model_program { uint32_t group; uint64_t begin_ns; const char *path; };
 
-/* Of the thread of a location; index as in locations. end_ns 0: it ran on, or its end was not recorded. */
+/* Lifetime of a location's thread; same index as in locations. end_ns 0: still running at the end, or its end was not recorded. */
 struct model_lifetime { uint64_t begin_ns, end_ns; };
 
-/* A file of code that processes have mapped. */
+/* A code file that processes have mapped. */
 struct model_code_file {
 	const char *path;               /* in the mount namespace of its processes */
-	const char *build_id;           /* in hexadecimal digits, NULL if it has none or could not be read */
+	const char *build_id;           /* hexadecimal digits; NULL if there is none or it could not be read */
 	uint64_t dev, ino;
 	bool deleted;
 };
 
-/* An executable mapping of one. Of a forked process only those that its parent did not have, or that were read again. */
+/* An executable mapping of a code file. Of a forked process only those that its parent did not have, or that were read again. */
 struct model_mapping {
 	uint32_t group, code_file;      /* index in code_files */
 	uint64_t start, end, offset;    /* addresses, and the offset in the file at start */
-	uint64_t since_ns, noted_ns;    /* made between these times; since_ns 0: before the recording or at an unknown time */
+	uint64_t since_ns, noted_ns;    /* created between these times; since_ns 0: before the recording or at an unknown time */
 };
 
 /* A line of a source file. */
 struct model_code_line { const char *file; uint32_t line; };
 
-/* A function on the way to a call, at one place in it, called from its parent: a tree from the outermost function inwards. What is not
- * known is NULL or REF_NONE. */
+/* A function in the chain of calls, at one place in it, called from its parent: a tree from the outermost function inwards. Unknown
+ * members are NULL or REF_NONE. */
 struct model_context {
-	uint32_t parent;                /* always a smaller ref; REF_NONE: the outermost that is known */
-	const char *function;           /* as its programmer writes it */
+	uint32_t parent;                /* always a smaller ref; REF_NONE: the outermost known function */
+	const char *function;           /* as in the source */
 	const char *module;             /* path of the file with its code */
-	uint64_t offset;                /* of the place in that file, where function or line is not known; else 0 */
+	uint64_t offset;                /* of the place in that file if function or line is unknown; else 0 */
 	uint32_t line;                  /* index in code_lines */
-	bool application;               /* not in a library that is looked through */
+	bool application;               /* not in a library whose frames are skipped */
 };
 
-/* Where calls come from. callers: whether the chain is whole. */
-enum model_callers { CALLERS_WHOLE, CALLERS_TRUNCATED, CALLERS_UNKNOWN };     /* …: cannot be known; not yet known at that call */
+/* Call sites. callers: whether the chain is complete. */
+enum model_callers { CALLERS_WHOLE, CALLERS_TRUNCATED, CALLERS_UNKNOWN }; /* …: cannot be determined; not yet known at that call */
 struct model_site {
 	uint32_t context;               /* of the call itself */
-	uint32_t application;           /* the innermost of the application; REF_NONE: none is known */
+	uint32_t application;           /* the innermost frame of the application; REF_NONE: unknown */
 	enum model_callers callers;
 };
 
-/* Recorded and not known, by reason. */
+/* Calls that were recorded without a call site, by reason. */
 struct model_site_counts {
-	uint64_t full, unasked, unread, no_image, gone, no_file, unreadable;
+	uint64_t full, unasked, unread, no_image, no_python, gone, no_file, unreadable;
 };
 
-/* What a filter of the recording left out of a layer. layer NULL: the filter by itself; whole: the layer was not probed at all. */
+/* Calls of a layer that a filter of the recording excluded. layer NULL: the filter itself; whole: the layer was not probed at
+ * all. */
 struct model_left_out {
-	const char *filter, *layer;     /* filter: the option, as the user gave it */
+	const char *filter, *layer;     /* filter: the option, as the user wrote it */
 	bool whole;
-	uint64_t calls, read_bytes, written_bytes;      /* moved, where known */
+	uint64_t calls, read_bytes, written_bytes;      /* if known */
 	uint64_t unknown;               /* calls that moved an unknown amount of data */
 	uint64_t time_ns;
 };
 
+/* A span in which a layer of a process was not observed. */
+struct model_gap { uint32_t tgid; const char *layer, *reason; uint64_t from_ns, to_ns; };
+
 /* Members are refs of model_group (ranks), in rank order. world and self are at most one each. */
 enum model_comm_kind { COMM_KIND_WORLD, COMM_KIND_SELF, COMM_KIND_OTHER };
 struct model_comm { const char *name; enum model_comm_kind kind; uint32_t *members; size_t nmembers; };
+
+/* What a recorded call of a layer costs, as measured when the recording began; inside_ns: of that, between the call's own times. */
+struct model_cost { const char *layer; uint64_t total_ns, inside_ns; };
 
 /* How the node's clocks stood at one moment; known, …: what its kernel said of the wall clock's synchronisation. */
 struct model_clock {
@@ -154,13 +164,13 @@ struct model_clock {
 	uint64_t error_ns, max_error_ns;
 };
 
-/* The recording's end. Of a bound (max-size, min-free) the archiver must know too: it ends the archive earlier if that would exceed
- * it. */
+/* The end of the recording. The archiver must observe the limits (max-size, min-free) too: it ends the archive earlier if
+ * necessary. */
 struct model_end {
-	uint64_t max_bytes, min_free_bytes;     /* bounds of the recording: spool and archive together, free space; 0: none */
-	const char *stopped_by, *reason;        /* a word ("end", "signal", "duration", "max-size", …) and a line; NULL if unknown */
-	uint64_t after_bound;                   /* records that came after a bound was reached: neither recorded nor lost */
-	uint64_t cut;                           /* of these, the ones that are in the spool and had no room in the archive */
+	uint64_t max_bytes, min_free_bytes;     /* limits of the recording: spool and archive together, free space; 0: none */
+	const char *stopped_by, *reason; /* a keyword ("end", "signal", "duration", "max-size", …) and a line; NULL if unknown */
+	uint64_t after_bound;                   /* records after a limit was reached: neither recorded nor lost */
+	uint64_t cut;                           /* of these, records in the spool for which the archive had no room */
 };
 
 struct model_strings;           /* owner of all strings */
@@ -179,6 +189,7 @@ struct model {
 	MODEL_ARRAY(struct model_handle, handles);
 	MODEL_ARRAY(struct model_comm, comms);
 	MODEL_ARRAY(struct model_left_out, left_out);
+	MODEL_ARRAY(struct model_gap, gaps);
 	MODEL_ARRAY(struct model_code_file, code_files);
 	MODEL_ARRAY(struct model_mapping, mappings);    /* in the order in which they were recorded */
 	MODEL_ARRAY(struct model_context, contexts);
@@ -186,34 +197,42 @@ struct model {
 	MODEL_ARRAY(struct model_site, sites);
 	unsigned call_sites;                            /* --call-sites: frames of the application, 0: not recorded */
 	struct model_site_counts site_counts;
-	MODEL_ARRAY(const char *, variables);           /* names of netCDF's variables, each once */
+	MODEL_ARRAY(const char *, names);               /* that events refer to, each once: of netCDF's variables, paths of calls on names */
 	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
+	MODEL_ARRAY(struct model_cost, costs);          /* empty: not measured */
+	uint64_t nested_cost_ns, single_step_cost_ns;   /* in addition, of a call with recorded calls inside; of one that the kernel single-steps */
 	const char *machine_name, *host_name, *kernel, *version;        /* kernel: its release; version: of the ioprobe that recorded */
 	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
-	uint32_t recording_tag;                         /* 31 bits that tell this recording from the others of its job */
-	struct model_clock clock_start, clock_end;      /* when the recording began and ended */
-	const char *command_line;                       /* of the ioprobe that recorded, NULL if unknown */
-	uint64_t recording_begin_ns, recording_end_ns;  /* CLOCK_MONOTONIC, 0 if unknown; end: of a killed recording its last record */
-	uint64_t clock_begin_ns, clock_end_ns;          /* CLOCK_MONOTONIC: of recording, events and processes, from first to last */
+	uint32_t recording_tag;                         /* 31 bits that distinguish this recording from the others of its job */
+	struct model_clock clock_start, clock_end;      /* at the begin and at the end of the recording */
+	const char *command_line;                       /* of the recording ioprobe, NULL if unknown */
+	/* CLOCK_MONOTONIC, 0 if unknown; end: of a killed recording its last record */
+	uint64_t recording_begin_ns, recording_end_ns;
+	uint64_t clock_begin_ns, clock_end_ns; /* CLOCK_MONOTONIC: first and last time of recording, events and processes */
 	uint64_t realtime_at_begin_ns;                  /* CLOCK_REALTIME at clock_begin_ns */
 	struct model_totals {
 		uint64_t calls, lost_records, late_records, abandoned, failed_calls;
 		uint64_t returns_without_frame, frames_too_deep, unknown_sizes;
+		uint64_t names_unknown;         /* paths of calls on names that could not be read or kept */
 		uint64_t system_calls, device_calls, device_bytes, device_wait_ns;      /* with --device: not served from memory */
 	} totals;                       /* unknown_sizes: operations */
-	size_t njobs;                   /* launches that ranks belong to */
+	size_t njobs;                   /* number of launches with ranks */
 	const char **notes;             /* one line each: probes that could not be placed, gaps, places of losses */
 	size_t nnotes;
-	const char **digest;            /* the same for people: notes of one kind are one line */
+	const char **digest;            /* the same for users: notes of one kind are summed up in one line */
 	size_t ndigest;
 	bool device;                    /* --device was given */
-	bool complete;                  /* the spool has its END record: without it totals.lost_records is a lower bound, and */
-	bool losses_counted;            /* … was still right a second before the recording broke off */
+	bool complete;                  /* the spool has an END record: without it totals.lost_records is a lower bound, and */
+	bool losses_counted;            /* … was still exact within the last second before the recording broke off */
 	struct model_end end;
 	struct model_strings *strings;
-	size_t string_bytes;            /* all strings together */
-	size_t site_string_bytes;       /* of these, the ones of call sites, which are there before the first event */
+	size_t string_bytes;            /* total size of all strings */
+	size_t site_string_bytes;       /* of these, strings of call sites, which exist before the first event */
 };
+
+/* What a call was asked to do by name, as the program gave it: 1 + index in model.names, 0: none, or not known. Directories are absolute, and
+ * are those that relative paths begin in. */
+struct model_names { uint32_t path, directory, new_path, new_directory; };
 
 /* Everything a call says in its Enter … Leave, as the contract's table has it. Values of modes and flags are OTF2's enums. */
 enum model_event_type {
@@ -227,18 +246,19 @@ enum model_event_type {
 struct model_event {
 	enum model_event_type type;
 	uint32_t location;              /* index in model.locations */
-	uint64_t time_ns;               /* never less than the location's previous event */
+	uint64_t time_ns;               /* not less than that of the location's previous event */
 	union {
 		struct {
 			uint32_t region;
-			uint32_t site;          /* ENTER of an outermost call: 1 + its index in sites; 0: not known, or none */
+			uint32_t site;          /* ENTER of an outermost call: 1 + its index in sites; 0: unknown or none */
 			int32_t error;          /* LEAVE: errno or the library's own code of a failed call, else 0 */
-			bool abandoned;         /* LEAVE: the call was left without a return; time_ns is when that was noticed */
+			bool abandoned;         /* LEAVE: the call was left without a return; time_ns is when that was detected */
 			bool failed;            /* LEAVE */
 			bool maps;              /* LEAVE: these bytes of the handle's file were mapped to memory */
 			uint32_t mapped_handle;
 			uint64_t mapped_bytes, mapped_offset;
 			uint64_t device_bytes, wait_ns; /* LEAVE, with --device: read from block devices, slept for I/O */
+			struct model_names names;       /* LEAVE of a call on names; an open that succeeded has a handle instead */
 		} call;                                                         /* ENTER LEAVE */
 		struct { uint32_t handle; uint8_t mode; uint32_t creation_flags, status_flags; } create;
 		struct { uint32_t handle; } destroy;
@@ -253,13 +273,13 @@ struct model_event {
 			uint32_t handle;
 			uint64_t bytes, matching_id;
 			bool failed;            /* or the call was left */
-			int32_t error;          /* errno of a failed asynchronous operation: of others the LEAVE has it */
+			int32_t error;          /* errno of a failed asynchronous operation: for others it is in the LEAVE */
 		} complete;
 		struct {
 			uint32_t handle;
 			uint8_t kind;           /* OTF2_LockType */
-			bool ranged;            /* a part of the file: */
-			uint64_t offset, bytes; /* bytes 0: to the end of the file, whatever that will be */
+			bool ranged;            /* on a part of the file: */
+			uint64_t offset, bytes; /* bytes 0: to the end of the file, wherever that is later */
 		} lock;                                                         /* LOCK UNLOCK TRYLOCK */
 	} u;
 };
@@ -268,13 +288,13 @@ struct model_event {
 struct sink {
 	int (*event)(struct sink *sink, const struct model *model, const struct model_event *event);
 	int (*finish)(struct sink *sink, const struct model *model);    /* definitions are complete */
-	/* NULL: never full. Asked before each record: the bound of the recording that leaves no room for more events ("max-size"),
-	 * NULL if there is room. The trace then ends there. */
+	/* NULL: no limit. Called before each record: returns the limit of the recording that leaves no room for more events
+	 * ("max-size"), NULL if there is room. Otherwise the trace ends there. */
 	const char *(*full)(const struct sink *sink, const struct model *model);
-	/* No event will come for this location any more; 0 or a negative errno. NULL if the sink does not care. */
+	/* No more events will come for this location. Returns 0 or a negative errno. May be NULL. */
 	int (*location_end)(struct sink *sink, const struct model *model, uint32_t location);
-	/* All events before this time have been reported, except those of records that come too late (counted); 0 or a negative errno.
-	 * NULL if the sink does not care. */
+	/* All events before this time have been reported, except those of late records (counted). Returns 0 or a negative errno.
+	 * May be NULL. */
 	int (*time)(struct sink *sink, const struct model *model, uint64_t complete_ns);
 };
 

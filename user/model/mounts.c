@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads the text of /proc/PID/mountinfo, see proc(5), and tells file systems that nodes share from those of one node.
+ * Parses the text of /proc/PID/mountinfo, see proc(5), and distinguishes file systems that nodes share from local ones.
  */
 #include "model/mounts.h"
 
@@ -156,7 +156,7 @@ const struct mount_row *mounts_by_id(const struct mounts *mounts, uint32_t id)
 	return NULL;
 }
 
-/* How much of the path a mount point covers; 0 if it is no part of it. */
+/* Returns how much of the path a mount point covers; 0 if it is not a prefix of it. */
 static size_t covers(const char *mount_point, const char *path)
 {
 	size_t len = strlen(mount_point);
@@ -184,7 +184,7 @@ const struct mount_row *mounts_by_path(const struct mounts *mounts, const char *
 
 /* ---- scope ---- */
 
-/* Network and cluster file systems. FUSE file systems are listed by their subtype, behind "fuse.". */
+/* Network and cluster file systems. FUSE file systems are listed by their subtype, after "fuse.". */
 static const char *const shared_types[] = {
 	"nfs", "nfs4", "lustre", "gpfs", "beegfs", "fhgfs", "ceph", "cephfs", "cifs", "smb2", "smb3", "smbfs", "9p", "virtiofs",
 	"glusterfs", "orangefs", "pvfs2", "panfs", "wekafs", "afs", "openafs", "coda", "gfs", "gfs2", "ocfs2", "dvs", "daos",
@@ -192,7 +192,7 @@ static const char *const shared_types[] = {
 	"fuse.juicefs", "fuse.s3fs", "fuse.gcsfuse", "fuse.mfs",
 };
 
-/* An overlay is a node's own view, whatever lies below: its changes are not seen elsewhere. */
+/* An overlay is local to a node, whatever its layers are: its changes are not visible on other nodes. */
 static const char *const node_types[] = {
 	"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "reiserfs", "nilfs2", "minix",
 	"vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfsplus", "udf", "iso9660", "squashfs", "erofs", "cramfs", "romfs", "fuseblk",

@@ -19,10 +19,11 @@ struct mounts { struct mount_row *v; size_t n; };
 int mounts_parse(struct mounts *out, const char *text, size_t len);    /* 0, -EINVAL (nothing kept), -ENOMEM */
 void mounts_deinit(struct mounts *mounts);
 const struct mount_row *mounts_by_id(const struct mounts *mounts, uint32_t id);          /* NULL if unknown */
-const struct mount_row *mounts_by_path(const struct mounts *mounts, const char *path);   /* longest mount point, the last of equals */
+/* the longest mount point, the last of equal ones */
+const struct mount_row *mounts_by_path(const struct mounts *mounts, const char *path);
 
-/* Shared by the nodes of a job, or local to one: from the file system's type (nfs, lustre, gpfs, … are shared; ext4, xfs, tmpfs, …
- * local; FUSE by its subtype, overlay by its layers) and its source. Unknown where it cannot be told. */
+/* Returns whether a file system is shared by the nodes of a job or local to one: from its type (nfs, lustre, gpfs, … are shared;
+ * ext4, xfs, tmpfs, … local; FUSE by its subtype, overlay by its layers) and its source. Unknown if it cannot be determined. */
 enum model_scope mount_scope(const struct mount_row *row);
 
 #endif

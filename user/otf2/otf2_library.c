@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * How the OTF2 library is used for writing, by the sink and by merge: its messages, its memory, when it flushes.
+ * Use of the OTF2 library for writing, by the sink and by merge: error messages, memory, flush policy.
  */
 #include "otf2/otf2_library.h"
 #include "util/utf8.h"
@@ -11,7 +11,7 @@
 
 /* ---- errors ---- */
 
-/* 0 for success. */
+/* Returns 0 for success. */
 static int errno_of(OTF2_ErrorCode code)
 {
 	switch (code) {
@@ -33,8 +33,8 @@ static int errno_of(OTF2_ErrorCode code)
 	}
 }
 
-/* The library reports through one process-wide callback; without it it would print. The first message of a failure has the
- * cause ("No space left on device"), the ones after it only say who gave up. */
+/* The library reports errors through one process-wide callback; without it it would print them. The first message of a failure
+ * contains the cause ("No space left on device"), later ones only show where it propagated. */
 static _Thread_local struct otf2_failure {
 	OTF2_ErrorCode code;
 	char text[256];
@@ -87,7 +87,7 @@ int otf2_library_errno(OTF2_ErrorCode code)
 
 /* ---- memory and flush policy ---- */
 
-/* One chunk per buffer: the library asks for a second one, is refused, and flushes. Kept over flushes, so that a flush costs
+/* One chunk per buffer: the library requests a second one, which is refused, and flushes. Kept over flushes, so that a flush causes
  * no page faults. Without this every location would grow to 128 MiB before its first flush. */
 struct buffer_memory { void *chunk; bool taken; };
 
@@ -131,7 +131,7 @@ static OTF2_FlushType pre_flush(void *data, OTF2_FileType type, OTF2_LocationRef
 	return OTF2_FLUSH;
 }
 
-/* No post-flush callback, so no BufferFlush events: flushes here are the replay's, not the program's. */
+/* No post-flush callback, so no BufferFlush events: the flushes are the replay's, not the program's. */
 static const OTF2_FlushCallbacks flush_callbacks = { .otf2_pre_flush = pre_flush };
 static const OTF2_MemoryCallbacks memory_callbacks = { .otf2_allocate = chunk_allocate, .otf2_free_all = chunks_free };
 
@@ -151,7 +151,7 @@ OTF2_Archive *otf2_library_create(const char *dir, const char *name, uint64_t ev
 	return NULL;
 }
 
-/* Reachable from here, so that tools which look for leaks find no accident. */
+/* Reachable from here, so that leak checkers do not report it. */
 void otf2_library_leak(OTF2_Archive *archive)
 {
 	static struct leaked { OTF2_Archive *archive; struct leaked *next; } *all;
@@ -184,4 +184,12 @@ OTF2_ErrorCode otf2_library_property(OTF2_Archive *archive, const char *key, con
 	code = OTF2_Archive_SetProperty(archive, name, *printable ? printable : " ", true);
 	free(printable);
 	return code;
+}
+
+const char *otf2_layer_key(char *key, size_t len, const char *prefix, const char *layer)
+{
+	snprintf(key, len, "%s%s", prefix, layer);
+	for (char *c = key; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ? *c : '_';
+	return key;
 }

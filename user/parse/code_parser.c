@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Requests about code: finds the file among those that are open, asks user/symbol, writes the answer.
+ * Requests about code: finds the file among the open ones, calls user/symbol, writes the answer.
  */
 #include "parse/code_parser.h"
 
@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbol/python.h"
 #include "symbol/symbols_of_file.h"
 #include "symbol/unwind.h"
 
-#define MAX_TEXT 1024           /* of one field */
+#define MAX_TEXT 1024           /* per field */
 
 /* ---- files ---- */
 
@@ -106,6 +107,20 @@ int code_parser_rule(struct code_parser *parser, int fd, const char *offset, voi
 	return 0;
 }
 
+int code_parser_python(int fd, void **payload, size_t *len, const char **reason)
+{
+	struct python_file *file = malloc(sizeof(*file));
+	int err = file ? python_file_read(file, fd, reason) : -ENOMEM;
+
+	if (err) {
+		free(file);
+		return err;
+	}
+	*payload = file;
+	*len = sizeof(*file);
+	return 0;
+}
+
 /* ---- symbols ---- */
 
 static void write_field(FILE *out, const char *text, char end)
@@ -123,7 +138,7 @@ void code_parser_add_debug_file(struct code_parser *parser, int fd, const char *
 		close(file->fd);
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	snprintf(file->key, sizeof(file->key), "%s", key);
-	symbols_of_file_destroy(parser->symbols);       /* it did without */
+	symbols_of_file_destroy(parser->symbols);       /* works without */
 	parser->symbols = NULL;
 }
 
@@ -186,8 +201,10 @@ static void write_place(FILE *out, struct symbols_of_file *symbols, uint64_t off
 {
 	struct symbol_frame frames[SYMBOL_MAX_FRAMES];
 	size_t n = symbols_of_file_at(symbols, offset, frames);
+	uint64_t address = 0;
 
-	fprintf(out, "at\t%llx\t%d\n", (unsigned long long)offset, symbols_of_file_has_lines(symbols));
+	symbols_of_file_address(symbols, offset, &address);
+	fprintf(out, "at\t%llx\t%d\t%llx\n", (unsigned long long)offset, symbols_of_file_has_lines(symbols), (unsigned long long)address);
 	for (size_t i = 0; i < n; i++) {
 		fputs("frame\t", out);
 		write_field(out, frames[i].function, '\t');

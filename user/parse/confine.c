@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The order matters: what needs rights comes before they are given up, and setuid(2) makes a process dumpable again.
+ * The order matters: steps that need privileges come before these are dropped, and setuid(2) makes a process dumpable again.
  */
 #include "parse/confine.h"
 
@@ -25,7 +25,7 @@
 #define ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* Sanitizers reserve terabytes of addresses and read /proc. */
+/* Sanitizers reserve terabytes of address space and read /proc. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true
 #else
@@ -34,7 +34,7 @@
 
 #define MAX_FILES 16
 
-/* When memory is short, the kernel takes a parser before any program of users and before the agent. */
+/* When memory runs out, the kernel should kill a parser before any program of users and before the agent. */
 static void prefer_for_oom(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ static void prefer_for_oom(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "1000", 4) < 0)
-		errno = 0;      /* then it is taken like any other */
+		errno = 0;      /* not critical: it is then treated like any other process */
 	close(fd);
 }
 
@@ -77,19 +77,19 @@ void confine_cpu(unsigned seconds)
 
 	if (getrusage(RUSAGE_SELF, &usage) || getrlimit(RLIMIT_CPU, &limit))
 		return;
-	limit.rlim_cur = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 2 + seconds;   /* what the fractions make, rounded up */
+	limit.rlim_cur = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 2 + seconds;   /* rounds up the fractions */
 	if (limit.rlim_max != RLIM_INFINITY && limit.rlim_cur > limit.rlim_max)
 		limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_CPU, &limit);
 }
 
-/* -EPERM for who may not change users. */
+/* Returns -EPERM if changing users is not permitted. */
 static int change_user(uid_t uid)
 {
 	if (uid == 0 || uid == (uid_t)-1)
 		uid = NOBODY;
 	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(uid, uid, uid))
-		return errno == EINVAL ? -EPERM : -errno;       /* EINVAL: a user namespace that lacks this user */
+		return errno == EINVAL ? -EPERM : -errno;       /* EINVAL: a user namespace without this user */
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static int drop_capabilities(void)
 
 /* ---- system calls ---- */
 
-/* What reading a descriptor, memory, and answering take. Nothing opens, connects, executes or signals. */
+/* Needed to read a descriptor, allocate memory and answer. None of them opens, connects, executes or signals. */
 static const uint16_t allowed[] = {
 	SYS_read, SYS_pread64, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_fcntl, SYS_close, SYS_recvmsg, SYS_sendto, SYS_sendmsg,
 #ifdef SYS_poll
@@ -120,7 +120,7 @@ static const uint16_t allowed[] = {
 };
 #define NALLOWED (sizeof(allowed) / sizeof(allowed[0]))
 
-/* Others fail with EPERM: a C library that tries something new goes on without it. -ENOSYS where there is no seccomp. */
+/* Other system calls fail with EPERM: a C library that tries a newer one can fall back. Returns -ENOSYS without seccomp. */
 static int filter_syscalls(void)
 {
 #ifdef ARCH
@@ -161,6 +161,6 @@ int confine(uid_t uid, int last_fd, unsigned long long memory_bytes)
 		return err;
 	if (!SANITIZED)
 		filtered = !filter_syscalls();
-	/* Root that may not change users, as in some containers, can open what is root's: only the filter stands before that. */
+	/* root without the right to change users, as in some containers, can open root's files: only the filter prevents that */
 	return user && !geteuid() && !filtered ? user : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The agent's side: starts parser processes, asks them, ends those that do not answer.
+ * The agent's side: starts parser processes, sends requests, kills processes that do not answer.
  */
 #include "parse/parse.h"
 
@@ -23,14 +23,13 @@
 #include "parse/plan_wire.h"
 #include "parse/tables_wire.h"
 
-#define MAX_PROCESSES 4         /* at a time; the one that was idle for longest makes room */
-#define MAX_OWNERS 64           /* with failures: more are one user's doing */
-#define LOOK_NS 50000000ull     /* between looks at a process that has not answered */
-#define MAX_FAILURES 8          /* of one owner's files, in one recording */
+#define MAX_PROCESSES 4         /* at a time; the one that was idle longest is replaced */
+#define MAX_OWNERS 64           /* owners with failures: a larger number can only be caused by one user */
+#define MAX_FAILURES 8          /* per owner of files, in one recording */
 
 struct parse_process {
 	pid_t pid;              /* 0: none */
-	uid_t uid;              /* whose files it reads; root's and nobody's have a process each, although both run as nobody */
+	uid_t uid; /* owner of the files that it reads; root's and nobody's have one process each, although both run as nobody */
 	int fd;
 	uint64_t used_ns;
 };
@@ -42,9 +41,10 @@ struct parse_pool {
 	struct { uid_t uid; unsigned n; } failures[MAX_OWNERS];
 	size_t nowners;
 	uint64_t last_id;
+	struct { int fd; void (*fn)(void *arg); void *arg; } work;      /* fn NULL: none */
 };
 
-/* One request on its way. */
+/* One request in progress. */
 struct exchange {
 	struct parse_pool *pool;
 	struct parse_process *process;
@@ -78,7 +78,7 @@ static int start(struct parse_process *process, uid_t uid)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &all);
-	/* In a session of its own: the terminal's ^C is the agent's affair. */
+	/* in a session of its own: the agent handles the terminal's ^C */
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	err = posix_spawn(&process->pid, "/proc/self/exe", &actions, &attributes, argv, envp);
 	posix_spawn_file_actions_destroy(&actions);
@@ -94,7 +94,7 @@ static int start(struct parse_process *process, uid_t uid)
 	return 0;
 }
 
-/* Ends it for certain. Returns its wait status, -1 if it is stuck in the kernel: then init reaps it after us. */
+/* Kills the process. Returns its wait status, -1 if it is stuck in the kernel: then init reaps it later. */
 static int end(struct parse_process *process)
 {
 	int status = -1;
@@ -131,19 +131,7 @@ static struct parse_process *make_room(struct parse_pool *pool)
 
 /* ---- requests ---- */
 
-static int wait_until(int fd, short events, uint64_t deadline_ns)
-{
-	struct pollfd ready = { fd, events, 0 };
-	uint64_t now = monotonic_ns();
-	int n;
-
-	if (now >= deadline_ns)
-		return -ETIMEDOUT;
-	n = poll(&ready, 1, (deadline_ns - now) / 1000000 + 1);
-	return n < 0 && errno != EINTR ? -errno : 0;
-}
-
-/* A file's owner can stop the process that reads it, and must not make everybody wait for that. */
+/* The owner of a file can stop the process that reads it; this must not delay all others. */
 static bool is_stopped(pid_t pid)
 {
 	siginfo_t info = { 0 };
@@ -151,15 +139,19 @@ static bool is_stopped(pid_t pid)
 	return !waitid(P_PID, pid, &info, WSTOPPED | WNOHANG | WNOWAIT) && info.si_pid == pid;
 }
 
-/* Returns 0 when there may be something to read, -ECANCELED if the process was stopped, -ETIMEDOUT, or -errno. */
+/* Returns 0 when there may be data to read, -ECANCELED if the process was stopped, -ETIMEDOUT, or -errno. */
 static int wait_for_answer(const struct exchange *e)
 {
-	uint64_t look_ns = monotonic_ns() + LOOK_NS;
-	int err = wait_until(e->process->fd, POLLIN, look_ns < e->deadline_ns ? look_ns : e->deadline_ns);
+	const struct parse_pool *pool = e->pool;
+	struct pollfd ready[] = { { e->process->fd, POLLIN, 0 }, { pool->work.fn ? pool->work.fd : -1, POLLIN, 0 } };
 
-	if (!err && is_stopped(e->process->pid))
-		return -ECANCELED;
-	return err;
+	if (monotonic_ns() >= e->deadline_ns)
+		return -ETIMEDOUT;
+	if (poll(ready, 2, PARSE_WORK_MS) < 0 && errno != EINTR)
+		return -errno;
+	if (pool->work.fn && !ready[0].revents)
+		pool->work.fn(pool->work.arg);
+	return is_stopped(e->process->pid) ? -ECANCELED : 0;
 }
 
 static int send_request(const struct exchange *e, enum parse_kind kind, int fd, const char *name)
@@ -178,7 +170,7 @@ static int send_request(const struct exchange *e, enum parse_kind kind, int fd, 
 	return sendmsg(e->process->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* One packet of exactly len bytes. -EPIPE if the process ended, -EBADMSG for another packet. */
+/* Receives one packet of exactly len bytes. -EPIPE if the process ended, -EBADMSG for another length. */
 static int receive(const struct exchange *e, void *bytes, size_t len)
 {
 	ssize_t n;
@@ -225,7 +217,7 @@ static int receive_answer(const struct exchange *e, struct parse_answer *answer,
 
 /* ---- failures ---- */
 
-/* NULL where there are too many owners with failures. */
+/* Returns NULL if there are too many owners with failures. */
 static unsigned *failures_of(struct parse_pool *pool, uid_t uid)
 {
 	for (size_t i = 0; i < pool->nowners; i++)
@@ -251,8 +243,8 @@ static void describe_end(int status, bool symbols, char *text, size_t len)
 		snprintf(text, len, "the parser ended with status %d", WEXITSTATUS(status));
 }
 
-/* The process is of no more use; the next file of this owner has a new one. One that ended by itself keeps its status: SIGKILL
- * comes too late for it. */
+/* The process is discarded; the next file of this owner gets a new one. A process that ended by itself keeps its status: SIGKILL
+ * comes too late. */
 static int give_up(struct exchange *e, int err)
 {
 	unsigned *failures = failures_of(e->pool, e->process->uid);
@@ -281,7 +273,7 @@ static bool may_start(struct parse_pool *pool, uid_t uid)
 	return failures && *failures < MAX_FAILURES;
 }
 
-/* The owner's process, started if there is none. */
+/* Returns the owner's process; starts it if needed. */
 static int choose_process(struct exchange *e, uid_t uid)
 {
 	int err;
@@ -304,7 +296,7 @@ static int choose_process(struct exchange *e, uid_t uid)
 	return err ? give_up(e, err) : 0;
 }
 
-/* One that ended while it had nothing to do is replaced: this file is not to blame. */
+/* A process that ended while idle is replaced: this file is not the cause. */
 static int send_to_process(struct exchange *e, uid_t uid)
 {
 	for (int tries = 0; ; tries++) {
@@ -321,8 +313,8 @@ static int send_to_process(struct exchange *e, uid_t uid)
 	}
 }
 
-/* Returns 0, or the status of the answer with its reason in err, or -EIO. *payload is the caller's, ends with a 0 behind its len
- * bytes, and nothing in it has been checked. */
+/* Returns 0, or the status in the answer with its reason in err, or -EIO. The caller owns *payload, which has a NUL after its len
+ * bytes and is not validated. */
 static int ask(struct exchange *e, uid_t uid, char **payload, size_t *len)
 {
 	struct parse_answer answer;
@@ -448,6 +440,22 @@ int parse_rule(struct parse_pool *pool, const struct code_file *file, uint64_t o
 	return len == sizeof(*rule) && is_rule(rule) ? 0 : give_up(&e, -EBADMSG);
 }
 
+int parse_python(struct parse_pool *pool, const struct code_file *file, struct python_file *out, char *err_text, size_t err_len)
+{
+	struct exchange e = { .pool = pool, .kind = PARSE_PYTHON, .name = "", .err = err_text, .err_len = err_len };
+	char *payload;
+	size_t len;
+	int err = ask_about_file(&e, file, &payload, &len);
+
+	*out = (struct python_file){ 0 };
+	if (err)
+		return err;
+	if (len == sizeof(*out))
+		memcpy(out, payload, len);
+	free(payload);
+	return len == sizeof(*out) && (!out->known || python_file_is_valid(out)) ? 0 : give_up(&e, -EBADMSG);
+}
+
 int parse_symbols(struct parse_pool *pool, const struct code_file *file, const uint64_t *offsets, size_t n, char **text, char *err_text,
 		  size_t err_len)
 {
@@ -483,7 +491,14 @@ void parse_pool_warm(struct parse_pool *pool)
 	char reason[128];
 	struct exchange e = { .pool = pool, .err = reason, .err_len = sizeof(reason) };
 
-	choose_process(&e, 0);          /* if not, the first file says why */
+	choose_process(&e, 0);          /* if that fails, the first file reports the reason */
+}
+
+void parse_pool_set_work(struct parse_pool *pool, int fd, void (*work)(void *arg), void *arg)
+{
+	pool->work.fd = fd;
+	pool->work.fn = work;
+	pool->work.arg = arg;
 }
 
 int parse_pool_create(struct parse_pool **out, const struct table_set *set)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The parser process: gives up its rights before it reads anything, then answers one request after the other until the agent's
- * end of the socket closes.
+ * The parser process: drops its privileges before it reads anything, then answers one request after the other until the agent
+ * closes the socket.
  */
 #include "parse/parse.h"
 
@@ -26,12 +26,12 @@
 
 struct process { struct table_set set; bool has_tables; pid_t parent; struct code_parser code; };
 
-/* What is sent back. */
+/* The answer to a request. */
 struct answer { int status; void *payload; size_t len; };
 
 /* ---- packets ---- */
 
-/* Returns 1, 0 at the end, or -errno; *fd is the request's descriptor, the caller's. */
+/* Returns 1, 0 at the end, or -errno; *fd is the request's descriptor, owned by the caller. */
 static int receive(struct parse_request *request, int *fd)
 {
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
@@ -122,6 +122,7 @@ static struct answer answer_code(struct process *process, const struct parse_req
 	switch (request->kind) {
 	case PARSE_BUILD_ID: err = code_parser_build_id(&process->code, fd, &answer.payload, &answer.len, &reason); break;
 	case PARSE_RULE: err = code_parser_rule(&process->code, fd, request->name, &answer.payload, &answer.len, &reason); break;
+	case PARSE_PYTHON: err = code_parser_python(fd, &answer.payload, &answer.len, &reason); break;
 	case PARSE_DEBUG_FILE: code_parser_add_debug_file(&process->code, fd, request->name); break;
 	case PARSE_SYMBOLS: err = code_parser_symbols(&process->code, fd, request->name, &answer.payload, &answer.len, &reason); break;
 	}
@@ -136,7 +137,7 @@ static int take_tables(struct process *process, int fd)
 	return err;
 }
 
-/* Returns the exit status with which the process must end, -1 to go on. */
+/* Returns the exit status if the process must end, -1 to continue. */
 static int handle(struct process *process, const struct parse_request *request, int fd)
 {
 	struct answer answer = { 0 };
@@ -157,10 +158,10 @@ static int handle(struct process *process, const struct parse_request *request, 
 	free(answer.payload);
 	if (request->kind != PARSE_RULE)
 		malloc_trim(0);
-	return sent ? -1 : PARSE_EXIT_OK;       /* not sent: the agent is gone */
+	return sent ? -1 : PARSE_EXIT_OK;       /* send failed: the agent has ended */
 }
 
-/* The socket closes with the agent, unless one of the agent's children has a copy of it. */
+/* The socket closes when the agent ends, unless one of the agent's children has a copy of it. */
 static bool wait_for_request(const struct process *process)
 {
 	struct pollfd ready = { PARSE_SOCKET_FD, POLLIN, 0 };
@@ -203,5 +204,5 @@ int parse_process_main(int argc, char **argv)
 	if (confine(uid, PARSE_SOCKET_FD, PARSE_MEMORY_BYTES))
 		return PARSE_EXIT_CONFINE;
 	table_set_init(&process.set);
-	_exit(serve(&process));         /* the kernel frees all of it */
+	_exit(serve(&process));         /* the kernel frees everything */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Plans to bytes and back. What comes back may have been made by whoever made the file.
+ * Serialises plans and validates them. The bytes may have been crafted by the author of the file.
  */
 #include "parse/plan_wire.h"
 
@@ -10,13 +10,13 @@
 #include <string.h>
 
 #define MAX_TEXTS (64u << 10)
-#define MAX_MOVE (1u << 20)     /* bytes inside one function */
+#define MAX_MOVE (1u << 20)     /* bytes within one function */
 
-/* ---- to bytes ---- */
+/* ---- serialisation ---- */
 
 struct texts { char *v; size_t len; };
 
-/* The same reasons come again and again: each is there once. */
+/* Interns texts: the same reasons occur many times. */
 static int texts_add(struct texts *texts, const char *text, uint32_t *at)
 {
 	size_t len = text ? strlen(text) + 1 : 0;
@@ -76,7 +76,7 @@ static bool is_printable(char c)
 	return c >= 0x20 && c < 0x7f;
 }
 
-/* A version is bytes of the file: only what can be written is handed on. */
+/* A version string consists of bytes from the file: only printable characters are passed on. */
 static void encode_layers(const struct plan *plan, struct plan_wire_layer *to)
 {
 	for (size_t i = 0; i < plan->nlayers; i++) {
@@ -153,13 +153,13 @@ int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t
 	return err;
 }
 
-/* ---- and back ---- */
+/* ---- validation ---- */
 
 struct decoder {
 	const struct table_set *set;
 	uint64_t file_size;
 	struct plan_wire head;
-	const char *points, *missing, *layers, *constants, *texts;      /* of any alignment */
+	const char *points, *missing, *layers, *constants, *texts;      /* unaligned */
 	struct plan *plan;
 	const char *wrong;
 };
@@ -170,7 +170,7 @@ static int refuse(struct decoder *d, const char *wrong)
 	return -EBADMSG;
 }
 
-/* Counts are bounded before they are multiplied. */
+/* Counts are checked before they are multiplied. */
 static int split(struct decoder *d, const char *bytes, size_t len)
 {
 	size_t nconstants = plan_constants_of(d->set, d->set->nlayers);
@@ -192,7 +192,7 @@ static int split(struct decoder *d, const char *bytes, size_t len)
 	return 0;
 }
 
-/* They end up in messages and in the archive. */
+/* They are used in messages and in the archive. */
 static int decode_texts(struct decoder *d)
 {
 	if (!d->head.texts_len)
@@ -214,7 +214,7 @@ static bool is_probed_row(const struct decoder *d, uint32_t row)
 	return row < d->set->nrows && !d->set->rows[row].off && !d->set->layers[d->set->rows[row].layer].syscalls;
 }
 
-/* Every address of a probe that is computed from the point must be inside the file (libraries.c, attach_point_of). */
+/* Every probe address computed from the point must be inside the file (libraries.c, attach_point_of). */
 static bool inside(const struct decoder *d, const struct plan_wire_point *point)
 {
 	uint64_t entry = point->file_offset - point->offset;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A plan as bytes. Both sides are the same program with the same tables, so rows and layers are numbers.
+ * Serialised plans. Both sides are the same program with the same tables, so rows and layers are numbers.
  */
 #ifndef IOPROBE_PLAN_WIRE_H
 #define IOPROBE_PLAN_WIRE_H
 
 #include "elf/plan.h"
 
-/* A header, then the arrays in the order of their counts, then the texts. */
+/* A header, followed by the arrays in the order of their counts, then the texts. */
 struct plan_wire {
 	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static, switching, build_id_len;
 	uint64_t first_vaddr, rendezvous_offset, known_abis;
@@ -20,7 +20,7 @@ struct plan_wire {
 struct plan_wire_point {
 	uint64_t file_offset, second_offset;
 	uint32_t row, kind, offset, exit_offset, frame, second_frame;
-	uint32_t reason;        /* where it begins among the texts, PLAN_WIRE_NO_TEXT: none */
+	uint32_t reason;        /* offset in the texts, PLAN_WIRE_NO_TEXT: none */
 	uint32_t pad;
 };
 
@@ -37,11 +37,11 @@ _Static_assert(sizeof(struct plan_wire_point) == 48, "struct plan_wire_point");
 _Static_assert(sizeof(struct plan_wire_missing) == 8, "struct plan_wire_missing");
 _Static_assert(sizeof(struct plan_wire_layer) == 56, "struct plan_wire_layer");
 
-/* *out is the caller's to free. Returns 0, -ENOMEM, or -E2BIG if the plan is larger than max_len. */
+/* The caller frees *out. Returns 0, -ENOMEM, or -E2BIG if the plan is larger than max_len. */
 int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t *len);
 
-/* Validates everything: bytes of any content give a plan whose rows, layers and texts exist and whose offsets are inside the file,
- * or -EBADMSG with the reason (static text) in *wrong, or -ENOMEM. set must outlive the plan. */
+/* Validates everything: any input yields either a plan whose rows, layers and texts exist and whose offsets are inside the file, or
+ * -EBADMSG with the reason (static text) in *wrong, or -ENOMEM. set must outlive the plan. */
 int plan_wire_decode(const void *bytes, size_t len, const struct table_set *set, uint64_t file_size, struct plan *out,
 		     const char **wrong);
 

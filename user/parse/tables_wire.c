@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Layout: NAME 0 TEXT 0 for every source, a 0 instead of a further name, then one byte for each row (1: off) and for each layer.
+ * Layout: NAME NUL TEXT NUL for every source, a NUL instead of another name, then one byte for each row (1: off) and for each
+ * layer.
  */
 #include "parse/tables_wire.h"
 
@@ -50,7 +51,7 @@ int tables_wire_write(const struct table_set *set, int fd)
 	return err;
 }
 
-/* Where the next text begins; NULL if this one has no end. */
+/* Returns the beginning of the next text; NULL if this one is not terminated. */
 static const char *after(const char *text, const char *end)
 {
 	const char *zero = memchr(text, 0, end - text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The tables of a recording as bytes: the sources' names and texts, parsed again on the other side, and which rows are off.
+ * Serialised tables of a recording: names and texts of the sources, which are parsed again by the receiver, and which rows are off.
  */
 #ifndef IOPROBE_TABLES_WIRE_H
 #define IOPROBE_TABLES_WIRE_H
@@ -9,10 +9,10 @@
 
 #define TABLES_WIRE_MAX_BYTES (64ull << 20)
 
-/* Writes the tables to fd, from its beginning. Returns 0 or -errno. */
+/* Writes the tables at the beginning of fd. Returns 0 or -errno. */
 int tables_wire_write(const struct table_set *set, int fd);
 
-/* Reads them into set, which is initialized and empty. Returns 0 or -errno (-EBADMSG: the bytes are not those of a set). */
+/* Reads them into set, which must be initialised and empty. Returns 0 or -errno (-EBADMSG: not the bytes of a set). */
 int tables_wire_read(struct table_set *set, int fd);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * By raw system calls, which change the calling thread only and may be made after a fork. tests/e2e/privilege.sh records with the
- * required ones alone.
+ * Uses raw system calls, which change the calling thread only and are safe after a fork. tests/e2e/privilege.sh records with the
+ * required capabilities alone.
  */
 #include "privilege/capabilities.h"
 
@@ -73,6 +73,6 @@ int capabilities_drop_all(void)
 {
 	static const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
 
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);        /* a kernel without them has none */
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);        /* fails on kernels without ambient capabilities */
 	return capabilities_set(none);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Capabilities of the calling thread: which of those that ioprobe uses it has, and giving them up. See capabilities(7).
+ * Capabilities of the calling thread: queries the ones that ioprobe uses, and drops them. See capabilities(7).
  */
 #ifndef IOPROBE_CAPABILITIES_H
 #define IOPROBE_CAPABILITIES_H
@@ -9,29 +9,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One that ioprobe uses. */
+/* A capability that ioprobe uses. */
 struct capability_use {
 	int number;             /* CAP_… */
 	const char *name;
-	bool required;          /* nothing can be recorded without it */
+	bool required;          /* without it nothing can be recorded */
 	const char *purpose;    /* completes "is needed to …" */
 };
 
 extern const struct capability_use capability_uses[];
 extern const size_t ncapability_uses;
 
-/* Whether it is effective. */
+/* Returns whether it is effective. */
 bool capability_has(int number);
 
-/* The required ones that are missing, as "CAP_BPF, CAP_PERFMON"; false if none is. */
+/* Writes the required ones that are missing, as "CAP_BPF, CAP_PERFMON"; returns false if none is. */
 bool capability_missing(char *names, size_t len);
 
-/* Sets of the calling thread. Return 0 or -errno. */
+/* Capability sets of the calling thread. Return 0 or -errno. */
 int capabilities_get(struct __user_cap_data_struct *caps);
 int capabilities_set(const struct __user_cap_data_struct *caps);
-/* No longer effective: those that override permissions and ownership of files; they stay permitted. */
+/* Clears from the effective set those that override file permissions and ownership; they stay permitted. */
 int capabilities_drop_file_overrides(void);
-/* For good: effective, permitted, inheritable and ambient. */
+/* Irrevocably: effective, permitted, inheritable and ambient sets. */
 int capabilities_drop_all(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * sudo(8) replaces what names the user, and drops PATH, LD_LIBRARY_PATH and the variables of modules. The first is put right from
- * the system's entry of the user, the rest can only come from a process that has it.
+ * sudo(8) replaces the variables that name the user, and drops PATH, LD_LIBRARY_PATH and the variables of environment modules. The
+ * former are restored from the user's passwd entry; the latter can only be taken from a process that has them.
  */
 #include "privilege/environment.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_BYTES (8u << 20)    /* of an environment; the kernel allows a quarter of the stack's limit, 2 MiB by default */
+#define MAX_BYTES (8u << 20)    /* size of an environment; the kernel allows a quarter of the stack limit, 2 MiB by default */
 
 extern char **environ;
 
@@ -49,7 +49,7 @@ static int list_add_value(struct list *list, const char *name, const char *value
 	return asprintf(&text, "%s=%s", name, value) < 0 ? -ENOMEM : list_add(list, text);
 }
 
-/* ---- ours ---- */
+/* ---- the own environment ---- */
 
 static bool is_named(const char *entry, const char *name)
 {
@@ -58,7 +58,8 @@ static bool is_named(const char *entry, const char *name)
 	return !strncmp(entry, name, len) && entry[len] == '=';
 }
 
-/* What says who the user is, and that sudo was called: a program that asks should see its user, and act as if he had called it. */
+/* Variables that name the user, or show that sudo was used: a program that reads them should see its user, as if started
+ * directly. */
 static bool is_replaced(const char *entry)
 {
 	static const char *const names[] = { "HOME", "USER", "LOGNAME", "USERNAME", "SHELL", "MAIL" };
@@ -92,9 +93,10 @@ static int copy_ours(struct list *list, const struct identity *who)
 	return err || who->own ? err : add_user(list, who);
 }
 
-/* ---- another process' ---- */
+/* ---- the environment of another process ---- */
 
-/* A process with more rights than its user has an environ of root's: it is none of his. -EPERM: not of who. */
+/* The environ file of a process with privileges beyond its user's belongs to root and must not be disclosed. -EPERM: not a process
+ * of who. */
 static int open_environ(pid_t pid, const struct identity *who)
 {
 	struct identity_saved saved;
@@ -141,7 +143,7 @@ static int copy_from(struct list *list, pid_t pid, const struct identity *who)
 	if (fd >= 0)
 		close(fd);
 	if (len == 0)
-		err = -ENODATA;         /* a kernel thread, or one that has just ended */
+		err = -ENODATA;         /* a kernel thread, or a process that has just ended */
 	else if (len < 0)
 		err = len;
 	else

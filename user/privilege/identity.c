@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Single steps change the file system ids and groups of the calling thread only (raw system calls: glibc's wrappers would change
- * all threads, by a signal). Changes for good go through glibc, in a process with one thread.
+ * Temporary changes affect the file system ids and groups of the calling thread only (raw system calls: glibc's wrappers would
+ * change all threads, by a signal). Permanent changes go through glibc, in a process with one thread.
  */
 #include "privilege/identity.h"
 
@@ -20,7 +20,7 @@
 
 #include "privilege/capabilities.h"
 
-#define OVERFLOW_GID 65534      /* of nobody, as in /proc/sys/kernel/overflowgid */
+#define OVERFLOW_GID 65534      /* of the user nobody, as in /proc/sys/kernel/overflowgid */
 
 /* ---- who ---- */
 
@@ -58,7 +58,7 @@ int identity_self(struct identity *who)
 	return read_groups(&who->groups, &who->ngroups);
 }
 
-/* getgrouplist says how many there are when the room is too small. */
+/* getgrouplist returns the required size if the room is too small. */
 static int list_groups(struct identity *who)
 {
 	int room = 64, n;
@@ -114,7 +114,7 @@ void identity_deinit(struct identity *who)
 	who->ngroups = 0;
 }
 
-/* ---- the user who called sudo ---- */
+/* ---- the user who ran sudo ---- */
 
 static bool number_of(const char *text, uint32_t *number)
 {
@@ -129,7 +129,7 @@ static bool number_of(const char *text, uint32_t *number)
 	return !*end && !errno && n < UINT32_MAX;
 }
 
-/* Several names may share a number: SUDO_USER decides where it has this one. */
+/* Several names may share a uid: SUDO_USER is preferred if it has this one. */
 static const struct passwd *entry_of_sudo(uid_t uid)
 {
 	const char *name = getenv("SUDO_USER");
@@ -167,21 +167,21 @@ int identity_caller(struct identity *who, char *err, size_t err_len)
 	} else {
 		ret = resolve(who, entry, uid, -1);
 		if (!ret && number_of(getenv("SUDO_GID"), &gid) && has_group(who, gid))
-			who->gid = gid;         /* newgrp before sudo */
+			who->gid = gid;         /* newgrp was used before sudo */
 	}
 	if (ret)
 		snprintf(err, err_len, "cannot find the groups of the calling user: %s", strerror(-ret));
 	return ret;
 }
 
-/* ---- for a step ---- */
+/* ---- temporary changes ---- */
 
 static int set_groups_of_thread(const gid_t *groups, size_t n)
 {
 	return syscall(SYS_setgroups, n, groups) ? -errno : 0;
 }
 
-/* setfsuid reports no errors: a second call tells what the first one did. */
+/* setfsuid reports no errors: a second call returns the result of the first. */
 static int set_file_ids(uid_t uid, gid_t gid)
 {
 	setfsgid(gid);
@@ -229,10 +229,10 @@ void identity_end(struct identity_saved *saved)
 	free(saved->groups);
 	saved->groups = NULL;
 	if (err)
-		abort();        /* going on with a user's rights in part would be worse */
+		abort();        /* continuing with part of a user's rights would be worse */
 }
 
-/* ---- for good ---- */
+/* ---- permanent changes ---- */
 
 int identity_become(const struct identity *who)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Directories are made and opened one name at a time, with the owner's rights, never through a link in the last component.
+ * Directories are created and opened one component at a time, with the owner's rights, never through a link in the last component.
  */
 #include "privilege/output.h"
 
@@ -22,7 +22,7 @@
 
 static int is_empty(int dir)
 {
-	int copy = openat(dir, ".", OPEN_DIRECTORY);    /* with a position of its own */
+	int copy = openat(dir, ".", OPEN_DIRECTORY);    /* with a file position of its own */
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
 	bool empty = true;
@@ -41,10 +41,10 @@ static int is_empty(int dir)
 	return empty ? 0 : -ENOTEMPTY;
 }
 
-/* Reasons that are no errno; explain() makes -EPERM of them. */
+/* Errors that are not an errno; explain() converts them to -EPERM. */
 enum { FOREIGN = -5000, OPEN_TO_OTHERS };
 
-/* Root must be the only one who can change names in a directory that root writes to. */
+/* In a directory that root writes to, only root may be able to change names. */
 static int check_owner(int dir, const struct identity *owner)
 {
 	struct stat st;
@@ -58,7 +58,7 @@ static int check_owner(int dir, const struct identity *owner)
 	return 0;
 }
 
-/* Rights of the user, and the one to write where only the site may. */
+/* Rights of the user, plus the right to write where only the site may. */
 static int override_permissions(void)
 {
 	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
@@ -68,7 +68,8 @@ static int override_permissions(void)
 	return err ? err : capabilities_set(caps);
 }
 
-/* Between identity_begin and identity_end. What root makes for itself, nobody else may write to, whatever the umask. */
+/* Call between identity_begin and identity_end. A directory that root creates for itself is not writable by others, whatever the
+ * umask. */
 static int make_directory(const struct identity *owner, int above, const char *name, mode_t mode, bool more)
 {
 	int err;
@@ -93,7 +94,7 @@ int output_make_directory(const struct identity *owner, int above, const char *n
 	return err;
 }
 
-/* Between identity_begin and identity_end. The directory is the one that was made, or one that the owner has exchanged it for. */
+/* Call between identity_begin and identity_end. The directory is the created one, or one by which its owner has replaced it. */
 static int open_new(struct output *out, const char *name)
 {
 	int err;
@@ -112,7 +113,7 @@ static void close_above(struct output *out)
 	out->above = -1;
 }
 
-/* Between identity_begin and identity_end. above is open only if the directory was made here. */
+/* Call between identity_begin and identity_end. above is open only if the directory was created here. */
 static int give_up(struct output *out, int err)
 {
 	if (out->above >= 0)
@@ -142,7 +143,7 @@ int output_create_at(struct output *out, const struct identity *owner, int above
 	if (err)
 		close_above(out);
 	else if (more)
-		override_permissions();         /* if not, the next step fails */
+		override_permissions();         /* if that fails, so does the next step */
 	err = err ? err : open_new(out, name);
 	err = err ? give_up(out, err) : 0;
 	identity_end(&saved);
@@ -184,7 +185,8 @@ static int explain(const char *action, const struct output *out, int err, char *
 	return err;
 }
 
-/* Splits path into what is above, opened, and the last name in out->name ("." for a path that ends in none). */
+/* Splits path into its parent directory, which is opened, and the last component in out->name ("." if the path has no last
+ * component). */
 static int open_above(struct output *out)
 {
 	char above[sizeof(out->path)], *slash;
@@ -216,7 +218,7 @@ static int create(struct output *out)
 	made = make_directory(out->owner, out->above, out->name, 0777, false);
 	err = made && made != -EEXIST ? made : open_new(out, out->name);
 	if (made)
-		close_above(out);       /* it was there, and stays */
+		close_above(out);       /* it existed before, and stays */
 	if (!err && faccessat(out->dir, ".", W_OK, AT_EACCESS))
 		err = -errno;
 	return err ? give_up(out, err) : 0;
@@ -236,7 +238,7 @@ int output_create(struct output *out, const struct identity *owner, const char *
 	return explain("record to", out, err, err_text, err_len);
 }
 
-/* ---- an earlier one ---- */
+/* ---- an existing directory ---- */
 
 static int open_existing(struct output *out, const char *path)
 {
@@ -244,7 +246,7 @@ static int open_existing(struct output *out, const char *path)
 
 	snprintf(stripped, sizeof(stripped), "%s", path);
 	for (size_t len = strlen(stripped); len > 1 && stripped[len - 1] == '/'; len--)
-		stripped[len - 1] = 0;          /* with a slash at its end a link would be followed */
+		stripped[len - 1] = 0;          /* with a trailing slash a link would be followed */
 	out->dir = open(stripped, OPEN_DIRECTORY);
 	return out->dir < 0 ? -errno : 0;
 }
@@ -289,7 +291,7 @@ int output_open_as_owner(struct output *out, struct identity *owner, const char 
 	return explain("write to", out, err, err_text, err_len);
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 int output_create_spool(const struct output *out, struct spool_writer **spool, char *err_text, size_t err_len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The result comes back over one pipe, in full or not at all; what the C library or a sanitizer has to say over another one, which
- * never blocks, without the characters that a terminal would obey.
+ * The result is returned over one pipe, completely or not at all. Messages of the C library or a sanitizer are returned over
+ * another, non-blocking pipe, without terminal control characters.
  */
 #include "privilege/worker.h"
 
@@ -22,7 +22,7 @@
 #include "util/progress.h"
 
 #define MAX_TEXT (256u << 20)
-#define KEPT 16         /* descriptors from here on are moved out of the way of the standard ones */
+#define KEPT 16         /* lower descriptors are moved, so that they do not collide with the standard ones */
 
 struct result { int32_t status; uint32_t err_len; uint64_t text_len; };
 
@@ -45,7 +45,7 @@ static int send_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* Of all descriptors it keeps the directory and the two pipes. Returns the one for results, and the directory in *dir. */
+/* Closes all descriptors except the directory and the two pipes. Returns the one for results, and the directory in *dir. */
 static int keep_descriptors(int *dir, int results, int complaints)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -74,13 +74,13 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The death signal is last: a change of ids clears it. */
+/* The death signal is set last: a change of ids clears it. */
 static int confine(const struct worker *worker, int dir, pid_t parent)
 {
 	const struct rlimit no_processes = { 0, 0 };
 	int err;
 
-	setsid();       /* no terminal to push characters into */
+	setsid();       /* without a controlling terminal it cannot inject input into one */
 	if (!worker->threads)
 		setrlimit(RLIMIT_NPROC, &no_processes);
 	err = identity_become(worker->who);
@@ -144,7 +144,7 @@ static void show_progress(struct waiter *waiter)
 		progress_update(&waiter->progress, shared->done, shared->total);
 }
 
-/* Until the deadline (left < 0: there is none), and at most until progress is due. */
+/* Returns the time until the deadline (left < 0: none), at most until progress is due. */
 static int wait_ms(const struct waiter *waiter, int64_t left)
 {
 	int64_t most = waiter->worker->progress ? PROGRESS_INTERVAL_MS : 1000000;
@@ -152,7 +152,7 @@ static int wait_ms(const struct waiter *waiter, int64_t left)
 	return left < 0 || left > most ? most : left;
 }
 
-/* Returns 0, -ETIMEDOUT after the deadline, or -ECANCELED if the other side closed. */
+/* Returns 0, -ETIMEDOUT after the deadline, or -ECANCELED if the worker closed the pipe. */
 static int receive(struct waiter *waiter, void *data, size_t len)
 {
 	char *at = data;
@@ -223,7 +223,7 @@ static void explain(const struct worker *worker, int err, int status, char *err_
 		snprintf(err_text, err_len, "%s: %s", worker->what, strerror(-err));
 }
 
-/* One that sleeps in a file system that does not answer cannot be killed: the wait for it ends. */
+/* A worker that sleeps in an unresponsive file system cannot be killed: the wait is limited. */
 static void reap_soon(pid_t pid, int *status)
 {
 	const struct timespec pause = { 0, 10000000 };
@@ -232,7 +232,7 @@ static void reap_soon(pid_t pid, int *status)
 		nanosleep(&pause, NULL);
 }
 
-/* With its result, or without one, the process has nothing more to do: killing it does not change how it ended by itself. */
+/* After the pipe is closed, with or without a result, the worker has nothing left to do: killing it does not change its result. */
 static int await(const struct worker *worker, pid_t pid, int fd, char **text, size_t *text_len, char *err_text, size_t err_len)
 {
 	struct waiter waiter = { .worker = worker, .fd = fd, .deadline_ms = worker->limit_s ? now_ms() + 1000ll * worker->limit_s : 0 };
@@ -276,7 +276,7 @@ int worker_run(const struct worker *worker, char **text, size_t *text_len, char 
 		snprintf(err_text, err_len, "%s: %s", worker->what, strerror(-err));
 		return err;
 	}
-	fflush(NULL);           /* nothing of ours is written twice */
+	fflush(NULL);           /* buffered output must not be written twice */
 	pid = fork();
 	if (!pid)
 		run_worker(worker, parent, results[1], complaints[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Two pipes: one that the child waits on, one that carries the errno of a failed exec and closes at a good one.
+ * Two pipes: one that the child waits on, one that carries the errno of a failed exec and is closed by a successful one.
  */
 #include "proc/launch.h"
 
@@ -20,12 +20,13 @@
 #include "privilege/capabilities.h"
 #include "privilege/environment.h"
 
-#define DEFAULT_PATH "/bin:/usr/bin"    /* as execvp(3) has it */
+#define DEFAULT_PATH "/bin:/usr/bin"    /* as in execvp(3) */
 
-static struct { struct sigaction xfsz; sigset_t mask; struct rlimit core; } inherited;
+static struct { struct sigaction xfsz; sigset_t mask; struct rlimit core, files; } inherited;
 
-/* The kernel makes a process that was started with capabilities of its file undumpable: then its /proc is root's, by which descriptors are
- * named for probes. Its user still cannot trace it without the same capabilities (ptrace(2)), but would get its cores. */
+/* The kernel makes a process with file capabilities undumpable: its /proc directory then belongs to root, but probes need it to
+ * refer to descriptors by path. Even if dumpable, its user cannot trace it without the same capabilities (ptrace(2)), but would get
+ * its core dumps. */
 static void open_own_proc(void)
 {
 	const struct rlimit none = { 0, inherited.core.rlim_max };
@@ -41,12 +42,13 @@ void launch_keep_inherited(void)
 	sigaction(SIGXFSZ, &ignore, &inherited.xfsz);
 	sigprocmask(SIG_SETMASK, NULL, &inherited.mask);
 	getrlimit(RLIMIT_CORE, &inherited.core);
+	getrlimit(RLIMIT_NOFILE, &inherited.files);
 	open_own_proc();
 }
 
-/* ---- in the child: system calls only, other threads may have held any lock when it was forked ---- */
+/* ---- in the child: system calls only, since other threads may have held any lock at the fork ---- */
 
-/* Capabilities are given to ioprobe, not to what it launches. A program of root's has root's. */
+/* Capabilities are granted to ioprobe, not to the programs that it launches. Root's programs keep root's. */
 static int become(const struct identity *who)
 {
 	if (!who->own && (syscall(SYS_setgroups, who->ngroups, who->groups) || syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
@@ -55,7 +57,7 @@ static int become(const struct identity *who)
 	return who->uid ? capabilities_drop_all() : 0;
 }
 
-/* A file that is no program is a script of the shell's, as with execvp. */
+/* A file without a valid executable format is run as a shell script, as by execvp. */
 static int execute(const struct launch_program *program, char **shell_argv)
 {
 	execve(program->path, program->argv, program->environment);
@@ -75,6 +77,7 @@ static void run_child(int wait_fd, int error_fd, const struct launch_program *pr
 	sigaction(SIGXFSZ, &inherited.xfsz, NULL);
 	sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
 	setrlimit(RLIMIT_CORE, &inherited.core);
+	setrlimit(RLIMIT_NOFILE, &inherited.files);
 	err = become(program->who);
 	if (!err)
 		err = execute(program, shell_argv);
@@ -147,7 +150,7 @@ int launch_go(struct launch *launch)
 	if (write(launch->go_fd, "", 1) != 1)
 		err = -errno;
 	else if (read(launch->error_fd, &err, sizeof(err)) != sizeof(err))
-		err = 0;        /* closed by a good exec */
+		err = 0;        /* closed by a successful exec */
 	close(launch->go_fd);
 	close(launch->error_fd);
 	if (err)
@@ -172,7 +175,7 @@ static int check_executable(const char *path)
 	return S_ISREG(st.st_mode) && !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? 0 : -EACCES;
 }
 
-/* As a shell: the first that may be executed; -EACCES if one was found that may not. */
+/* As in a shell: the first executable file; -EACCES if only files without execute permission were found. */
 static int search_path(const char *command, const char *dirs, char *path, size_t path_len)
 {
 	int ret = -ENOENT;
@@ -181,7 +184,7 @@ static int search_path(const char *command, const char *dirs, char *path, size_t
 		size_t len = strcspn(dirs, ":");
 		int err = -ENOENT;
 
-		/* an empty one is the current directory */
+		/* an empty entry means the current directory */
 		if ((size_t)snprintf(path, path_len, "%.*s%s%s", (int)len, dirs, len ? "/" : "", command) < path_len)
 			err = check_executable(path);
 		if (!err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Starting the program to record: it waits before its exec until it is told to go, and runs as the user who called.
+ * Starts the program to record: the child waits before its exec until it is released, and runs as the calling user.
  */
 #ifndef IOPROBE_LAUNCH_H
 #define IOPROBE_LAUNCH_H
@@ -11,28 +11,28 @@
 
 #include "privilege/identity.h"
 
-/* All that the program needs; nothing is looked up after the fork. */
+/* Everything the child needs; nothing is looked up after the fork. */
 struct launch_program {
-	const char *path;               /* as launch_find found it */
+	const char *path;               /* from launch_find */
 	char *const *argv, *const *environment;         /* NULL-terminated */
 	const struct identity *who;
 };
 
 struct launch { pid_t pid; int go_fd, error_fd; };
 
-/* For main, first of all. SIGXFSZ is ignored, so that a limit on the size of files is an error (EFBIG) and no death. A process with
- * capabilities of its file may use its own /proc, and dumps no core for its user. Launched programs get what was inherited: that
- * signal, the signal mask, the limit on cores. */
+/* To be called first in main. SIGXFSZ is ignored, so that exceeding the file size limit is an error (EFBIG) instead of death. A
+ * process with file capabilities may use its own /proc, and dumps no core for its user. Launched programs get the inherited
+ * settings: that signal, the signal mask, the limits on cores and on open files. */
 void launch_keep_inherited(void);
 
-/* Forks. The child waits. Other threads may exist: the child makes system calls only. Returns 0 or -errno. */
+/* Forks; the child waits. Other threads may exist: the child only makes system calls. Returns 0 or -errno. */
 int launch_prepare(struct launch *launch, const struct launch_program *program);
-/* Lets it exec. Returns 0, or the -errno of its exec (then it is gone). */
+/* Lets the child exec. Returns 0, or the -errno of its exec (the child has then exited). */
 int launch_go(struct launch *launch);
-/* It never runs the program. */
+/* Ends the child without executing the program. */
 void launch_cancel(struct launch *launch);
-/* The file that exec would find for command by PATH of environment, with the rights of who. Returns 0; -ENOENT: there is none; -EACCES:
- * only files that who may not execute; or -errno. */
+/* Finds the file that exec would run for command, by PATH of environment, with the rights of who. Returns 0; -ENOENT: not found;
+ * -EACCES: only files that who may not execute; or -errno. */
 int launch_find(const char *command, char *const *environment, const struct identity *who, char *path, size_t path_len);
 
 #endif

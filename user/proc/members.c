@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One pass over /proc. The environment is that of the program's start (proc(5)), so a program that changes its own stays in.
+ * Finds a job's processes in one pass over /proc. The environment is the initial one (proc(5)), so a program that changes its own
+ * environment is still matched.
  */
 #include "proc/members.h"
 
@@ -17,7 +18,7 @@
 
 int members_add_entry(struct members *members, const char *entry)
 {
-	/* One byte less than the kernel side compares: it tells a long string's piece by its full length. */
+	/* one byte less than the BPF programs compare: they recognise a piece of a longer string by its full length */
 	if (members->nentries == IOP_MAX_AWAITED || strlen(entry) + 1 >= IOP_ENTRY_ROOM)
 		return -E2BIG;
 	strcpy(members->entries[members->nentries++], entry);
@@ -43,9 +44,9 @@ int members_of_slurm(struct members *members, const char *job, const char *node)
 	return members_add_entry(members, entry);
 }
 
-/* ---- who belongs to it ---- */
+/* ---- matching ---- */
 
-/* A path's component, which must end where the name does: job_1 is not in job_12. */
+/* Matches a whole path component: job_1 does not match job_12. */
 static bool has_component(const char *path, const char *end, const char *name)
 {
 	size_t len = strlen(name);
@@ -58,8 +59,8 @@ static bool has_component(const char *path, const char *end, const char *name)
 	return false;
 }
 
-/* Lines "7:freezer:/slurm_n1/uid_5/job_2/step_0" (v1) or "0::/system.slice/n1_slurmstepd.scope/job_2/step_0/user/task_0" (v2);
- * the node is in their names only where several daemons share a kernel. */
+/* Lines "7:freezer:/slurm_n1/uid_5/job_2/step_0" (v1) or "0::/system.slice/n1_slurmstepd.scope/job_2/step_0/user/task_0" (v2); they
+ * contain the node only where several daemons share a kernel. */
 bool members_cgroup_has(const struct members *members, const char *text)
 {
 	char job[80], v1[96], v2[96];
@@ -109,7 +110,7 @@ static bool has_entries(const struct members *members, pid_t pid)
 	return members->nentries && found == members->nentries;
 }
 
-/* Root's own programs in the job (a sudo, a daemon's step manager) do not make root its owner. */
+/* Root's own programs in the job (sudo, a step manager) do not make root its owner. */
 static int learn_owner(struct members *members, uid_t uid)
 {
 	if (members->uid == MEMBERS_ANY_USER || (!members->uid && uid))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which processes belong to a batch job: by entries of their environment, which the batch system sets and children inherit, or by
- * the cgroup that it put them into. What descends from them belongs to it too.
+ * Matches processes to a batch job: by environment entries, which the batch system sets and children inherit, or by the cgroup that
+ * it created. Descendants belong to the job too.
  */
 #ifndef IOPROBE_MEMBERS_H
 #define IOPROBE_MEMBERS_H
@@ -14,27 +14,27 @@
 #define MEMBERS_ANY_USER ((uid_t)-1)
 
 struct members {
-	uid_t uid;                      /* the job's owner; MEMBERS_ANY_USER: not known yet */
-	char entries[IOP_MAX_AWAITED][IOP_ENTRY_ROOM];  /* NAME=VALUE: all must be there */
+	uid_t uid;                      /* the job's owner; MEMBERS_ANY_USER: not yet known */
+	char entries[IOP_MAX_AWAITED][IOP_ENTRY_ROOM];  /* NAME=VALUE: all must be present */
 	size_t nentries;
-	char job[64];                   /* SLURM's id of the job, for its cgroup; "": only the environment counts */
-	char node[64];                  /* SLURM's name of this node, where several share a kernel; "": any */
+	char job[64];                   /* SLURM's job id, for the cgroup; "": match by environment only */
+	char node[64];                  /* SLURM's name of this node, if several share a kernel; "": any */
 };
 
-/* A job of SLURM on this node (NULL: the only one). Returns 0, or -EINVAL if the id is none or something is too long. */
+/* A SLURM job on this node (NULL: the only one). Returns 0, or -EINVAL if the id is invalid or a name is too long. */
 int members_of_slurm(struct members *members, const char *job, const char *node);
 int members_add_entry(struct members *members, const char *entry);      /* 0, or -E2BIG */
 
-/* Those that run now, ours excepted; free(). With MEMBERS_ANY_USER the owner is found and set: -EPERM if several users'
- * processes claim to be of the job. Returns 0 or -errno. */
+/* Finds those that run now, except ioprobe's own; the caller frees *pids. With MEMBERS_ANY_USER the owner is determined and set:
+ * -EPERM if processes of several users match. Returns 0 or -errno. */
 int members_find(struct members *members, pid_t **pids, size_t *n);
-/* Finds one of them, whichever comes first in /proc. Returns 0, -ESRCH if none runs, or -errno. */
+/* Finds one of them, the first in the order of /proc. Returns 0, -ESRCH if none runs, or -errno. */
 int members_find_first(struct members *members, pid_t *pid);
 
-/* In the form that the kernel side compares. */
+/* Converts to the form that the BPF programs compare. */
 void members_awaited(const struct members *members, struct iop_awaited *awaited);
 
-/* Whether the text, a process' cgroup file, puts it into the job. */
+/* Returns whether the text of a process' cgroup file places it in the job. */
 bool members_cgroup_has(const struct members *members, const char *cgroup_text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The files that a process has mapped for execution: /proc/PID/maps, and each of those files by its mapping.
+ * The files that a process has mapped for execution: parses /proc/PID/maps and opens each file through its mapping.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ struct map_row {
 
 /* ---- one line ---- */
 
-/* Of a path the kernel escapes the newline only (seq_path with "\n"). */
+/* In a path the kernel escapes only the newline (seq_path with "
+ * "). */
 static void unescape_newlines(char *path)
 {
 	char *to = path;
@@ -51,15 +52,15 @@ static bool row_parse(char *line, struct map_row *row)
 
 struct file_id { uint64_t dev, ino; };
 
-/* ---- which file it is ---- */
+/* ---- identification of the file ---- */
 
 static bool is_file(const struct proc_module *module, const struct code_file *file)
 {
 	return file->dev == module->dev && file->ino == module->ino;
 }
 
-/* By name the file is the mapped one only where the numbers agree that maps and stat(2) show. On btrfs and overlayfs they never
- * do, as maps shows the super block's device: nothing is guessed there. */
+/* Opening by name is accepted only if device and inode in maps equal those of stat(2). On btrfs and overlayfs they never do, since
+ * maps shows the super block's device: no guess is made there. */
 static int open_by_name(const struct proc_module *module, struct code_file *file)
 {
 	int err = module->path[0] == '/' ? code_file_open_in_root(file, module->pid, module->path) : -EPERM;
@@ -82,7 +83,7 @@ int proc_module_open(const struct proc_module *module, struct code_file *file)
 	if (err || is_file(module, file))
 		return err;
 	code_file_close(file);
-	return -ENOENT;         /* something else is mapped there by now */
+	return -ENOENT;         /* another file is mapped there now */
 }
 
 static bool has_suffix(const char *text, const char *suffix)
@@ -92,7 +93,7 @@ static bool has_suffix(const char *text, const char *suffix)
 	return len > suffix_len && !strcmp(text + len - suffix_len, suffix);
 }
 
-/* A name that ends in " (deleted)" may be a file's own: then it still leads to the file. */
+/* A name that ends in " (deleted)" may be the file's real name: then it can be opened. */
 static void find_deleted(struct proc_module *module)
 {
 	struct code_file file;
@@ -108,7 +109,7 @@ static void find_deleted(struct proc_module *module)
 		module->path[strlen(module->path) - strlen(" (deleted)")] = 0;
 }
 
-/* maps shows another device than stat(2) on some file systems; the same file must not be taken for two. */
+/* maps shows another device than stat(2) on some file systems; one file must not be mistaken for two. */
 static void module_identify(struct proc_module *module)
 {
 	struct code_file file;
@@ -125,7 +126,7 @@ static void module_identify(struct proc_module *module)
 
 /* ---- all lines ---- */
 
-/* The index of the row's file, the number of modules if it is a new one. */
+/* Returns the index of the row's file, or the number of modules if the file is new. */
 static size_t find_module(const struct proc_modules *modules, const struct map_row *row, const struct file_id *ids)
 {
 	size_t i = 0;
@@ -167,8 +168,8 @@ static int module_add(struct proc_modules *modules, pid_t pid, const struct map_
 	return 0;
 }
 
-/* The image of a library is a run of lines of the same file with ascending offsets; other mappings of the file, by a reader for
- * instance, are no part of it. The text may begin in the file's first page, too. */
+/* The image of a library is a sequence of lines of the same file with ascending offsets; other mappings of the file, by a reader
+ * for instance, do not belong to it. The text segment may begin in the file's first page, too. */
 static bool continues(const struct map_row *first, const struct map_row *previous, const struct map_row *row)
 {
 	if (!first->ino || row->ino != first->ino || row->dev != first->dev || row->offset < previous->offset)

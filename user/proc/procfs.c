@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads /proc/PID, see proc(5). A process may end at any moment: what could be read until then is not handed out.
+ * Reads /proc/PID, see proc(5). A process may end at any time: a partial result is never returned.
  */
 #include "proc/procfs.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- text files ---- */
 
-/* A process that is gone shows as a missing file or as ESRCH. */
+/* For a process that has ended the kernel returns a missing file or ESRCH. */
 static int gone(int err)
 {
 	return err == ENOENT ? -ESRCH : -err;
@@ -100,11 +100,11 @@ const char *proc_env_get(const char *environ_text, size_t len, const char *name)
 
 /* ---- stat and status ---- */
 
-#define PF_KTHREAD 0x00200000   /* linux/sched.h: the kernel shows it to all in proc_pid_stat(5) */
+#define PF_KTHREAD 0x00200000   /* linux/sched.h; visible in proc_pid_stat(5) */
 
 struct proc_stat { char state; pid_t ppid; unsigned flags; int threads; uint64_t start_ticks; };
 
-/* The fields of /proc/PID/stat behind the command name, which may contain anything. */
+/* Parses the fields of /proc/PID/stat after the command name, which may contain any characters. */
 static int stat_parse(const char *text, struct proc_stat *out)
 {
 	const char *name_end = strrchr(text, ')');
@@ -137,7 +137,7 @@ bool proc_initial_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE;
 }
 
-/* A leader that has ended is shown as a zombie while other threads run: the process lives until it alone is left. */
+/* A leader that has exited is shown as a zombie while other threads run: the process lives until the leader alone is left. */
 static bool stat_alive(const struct proc_stat *stat)
 {
 	return (stat->state != 'Z' && stat->state != 'X') || stat->threads > 1;
@@ -174,7 +174,7 @@ bool proc_ended(pid_t pid, uint64_t start_ticks)
 	return !stat_alive(&stat) || (start_ticks && stat.start_ticks != start_ticks);
 }
 
-/* The real ids: whose process it is. */
+/* Returns the real ids. */
 int proc_ids_read(pid_t pid, pid_t *ppid, uid_t *uid, gid_t *gid, uint64_t *start_ticks)
 {
 	const char *uids, *gids;
@@ -197,7 +197,7 @@ int proc_ids_read(pid_t pid, pid_t *ppid, uid_t *uid, gid_t *gid, uint64_t *star
 	return err;
 }
 
-/* ---- numbered entries of a folder ---- */
+/* ---- numbered entries of a directory ---- */
 
 static int numbers_read(const char *path, int **out, size_t *nout)
 {
@@ -260,7 +260,8 @@ static struct family *find_member(struct family *all, size_t n, pid_t pid)
 	return bsearch(&wanted, all, n, sizeof(*all), by_pid);
 }
 
-/* Climbs to the first process of which it is known, and gives the answer to all on the way: none is passed more than twice. */
+/* Climbs to the first process whose answer is known, and stores the answer for all on the way: no process is visited more than
+ * twice. */
 static void find_kinship(struct family *all, size_t n, struct family *member)
 {
 	enum kinship found = OTHER;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Whether a spool has a whole job, so that its archive will not be merged with those of other nodes.
+ * Decides whether a spool holds a whole job, so that its archive will not be merged with those of other nodes.
  */
 #include "replay/replay.h"
 #include "util/hash.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A launch by name, or with a rank's number behind it. */
+/* A launch by name, or a rank: the launch's name followed by the rank's number. */
 struct seen { char name[320]; long size; long ranks; UT_hash_handle hh; };
 
 static struct seen *seen_get(struct seen **all, const char *name, bool *is_new)
@@ -32,7 +32,7 @@ static struct seen *seen_get(struct seen **all, const char *name, bool *is_new)
 	return NULL;
 }
 
-/* A process is told of anew with each program that it becomes: ranks count once. */
+/* A process has a PROCESS record for each program that it executes: a rank counts once. */
 static int note_rank(struct seen **launches, struct seen **ranks, const struct iop_rec_text *rec)
 {
 	char launch[256] = "", rank[32], size[32], name[320];
@@ -91,5 +91,5 @@ int replay_is_whole_job(struct spool_reader *spool, bool *whole)
 	*whole = !ret && !batch && all_complete(launches);
 	seen_free(launches);
 	seen_free(ranks);
-	return ret == -EBADMSG ? 0 : ret;       /* cut off: what came after is not known */
+	return ret == -EBADMSG ? 0 : ret;       /* truncated spool: later records are unknown */
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The stack of open calls of a thread, as the records tell it; Enter and Leave; what a loss of records does to it.
+ * The stack of open calls of a thread, rebuilt from the records; Enter and Leave events; handling of lost records.
  */
 #include "replay/calls.h"
+#include "replay/call_names.h"
 #include "replay/events.h"
 #include "replay/fd/fd_epochs.h"
 #include "replay/frame.h"
@@ -22,7 +23,7 @@ static unsigned min(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Strings stand behind the padded arguments: length, bytes. An unreadable one leaves what an earlier record had. */
+/* The strings follow the padded arguments: length, bytes. If one is unreadable, the string of an earlier record is kept. */
 static void read_strings(struct frame *f, const struct row_info *info, const struct iop_rec_call *rec)
 {
 	const char *at = (const char *)&rec->args[IOP_MAX_ARGS], *end = (const char *)rec + rec->rec.len;
@@ -39,13 +40,13 @@ static void read_strings(struct frame *f, const struct row_info *info, const str
 		len &= 0x7fff;
 		if (len > end - at)
 			return;
-		if (!truncated)         /* a part of a path would be another path */
+		if (!truncated)         /* part of a path would name another file */
 			f->str[info->strings[i]] = (struct str){ at, len };
 		at += len;
 	}
 }
 
-/* Strings of an open call outlive its ENTER record. */
+/* Copies the strings of an open call, which are needed after its ENTER record is gone. */
 static int keep_strings(struct frame *f, const struct row_info *info)
 {
 	size_t total = 0;
@@ -84,7 +85,7 @@ static void read_arguments(struct frame *f, const struct row_info *info, const s
 		read_strings(f, info, rec);
 }
 
-/* What an EXIT adds: the values of OUT arguments, or everything if it brings strings. */
+/* Adds the values of an EXIT: OUT arguments only, or all arguments if it has strings. */
 static void read_results(struct frame *f, const struct row_info *info, const struct iop_rec_call *rec)
 {
 	if (rec->rec.flags & IOP_F_STRINGS) {
@@ -134,7 +135,7 @@ static void frame_pop(struct thread *thread)
 	f->object = NULL;
 }
 
-/* Inquiries and the like teach the model and are nothing in the trace. */
+/* Returns whether a call only updates the model and is not written to the trace (inquiries and the like). */
 static bool quiet(const struct replay *r, const struct frame *f)
 {
 	return frame_row(r, f)->op == OP_LEARN;
@@ -174,6 +175,8 @@ static int leave_event(struct replay *r, struct thread *thread, const struct fra
 		add_mapping(r, f, &event);
 	if (f->failed)
 		event.u.call.error = outcome_error(r, f);
+	if (call_names_add(r, thread, f, &event))
+		return -ENOMEM;
 	r->model->totals.failed_calls += f->failed;
 	r->model->totals.abandoned += f->abandoned;
 	return call_event(r, thread, &event, f->leave_ns);
@@ -215,7 +218,7 @@ static int call_enter(struct replay *r, struct thread *thread, const struct iop_
 	struct frame *f;
 	int ret;
 
-	/* Frames above this depth have gone: their EXIT was lost. */
+	/* frames at or above this depth are gone: their EXIT was lost */
 	if (thread->nframes > rec->depth) {
 		ret = call_abandon_to(r, thread, rec->depth, rec->enter_ns);
 		if (ret)
@@ -237,7 +240,7 @@ static int call_enter(struct replay *r, struct thread *thread, const struct iop_
 	return ret ? ret : op_enter(r, thread, thread->nframes - 1);
 }
 
-/* The open frame of an EXIT record: of this function, entered at that very time. */
+/* Returns the index of the open frame of an EXIT record: same function, same time of entry. */
 static int frame_of_exit(const struct thread *thread, const struct iop_rec_call *rec)
 {
 	for (int i = thread->nframes - 1; i >= 0; i--)
@@ -259,7 +262,7 @@ static int call_exit(struct replay *r, struct thread *thread, const struct iop_r
 	if (ret)
 		return ret;
 	for (int i = 0; i < index; i++)
-		thread->frames[i].doubtful = false;     /* what lies below a living frame lives */
+		thread->frames[i].doubtful = false;     /* frames below a living frame are alive */
 	f = &thread->frames[index];
 	f->unseen = rec->rec.flags & IOP_F_UNSEEN;
 	if (rec->rec.flags & IOP_F_ABANDONED)

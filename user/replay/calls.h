@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The stack of open calls of a thread, as the records tell it; Enter and Leave; what a loss of records does to it.
+ * The stack of open calls of a thread, rebuilt from the records; Enter and Leave events; handling of lost records.
  */
 #ifndef IOPROBE_REPLAY_CALLS_H
 #define IOPROBE_REPLAY_CALLS_H
@@ -8,7 +8,7 @@
 #include "replay/state.h"
 
 int call_record(struct replay *r, struct thread *thread, const struct iop_rec_call *rec);
-int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec);     /* of the innermost open call */
+int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec); /* charged to the innermost open call */
 int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_t to_ns, uint32_t records);
 int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint64_t time_ns);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Writes events of threads to the sinks, each at a time that its location's clock allows; the error that ends a replay.
+ * Writes events of threads to the sinks with timestamps that never decrease per location; sets the error that ends a replay.
  */
 #include "replay/events.h"
 #include "replay/locations.h"
@@ -21,8 +21,8 @@ int replay_fail(struct replay *r, int error, const char *format, ...)
 	return error;
 }
 
-/* A location's clock may not run backwards. After a loss or an abandoned frame the earlier time is moved up to what was told
- * already; elsewhere it would be a defect of the recording, which is counted. */
+/* Timestamps of a location must not decrease. After a loss or an abandoned frame an earlier time is raised to that of the last
+ * event; elsewhere it would be a defect of the recording, and is counted. */
 static uint64_t location_time(struct replay *r, struct thread *thread, uint64_t time_ns)
 {
 	if (time_ns < thread->last_ns) {

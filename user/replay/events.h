@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Writes events of threads to the sinks, each at a time that its location's clock allows; the error that ends a replay.
+ * Writes events of threads to the sinks with timestamps that never decrease per location; sets the error that ends a replay.
  */
 #ifndef IOPROBE_REPLAY_EVENTS_H
 #define IOPROBE_REPLAY_EVENTS_H

@@ -63,7 +63,7 @@ int path_absolute(char **buf, size_t *size, const char *base, const char *path, 
 		*buf = grown;
 		*size = room;
 	}
-	if (!absolute && !base) {       /* relative to a folder that is not known */
+	if (!absolute && !base) {       /* relative to an unknown directory */
 		memcpy(*buf, path, len);
 		(*buf)[len] = 0;
 		return 0;
@@ -170,7 +170,7 @@ static uint32_t file_on_device(struct replay *r, struct path_entry *entry, uint6
 	return ref;
 }
 
-/* Pipes and the like are named as the kernel shows them in /proc. NULL for what has a path. */
+/* Pipes and the like are named as the kernel shows them in /proc. Returns NULL for a file with a path. */
 static char *special_name(const struct iop_rec_fd *rec)
 {
 	bool nameless = rec->path_len <= 1 || !rec->path[0];
@@ -236,26 +236,27 @@ uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino)
 
 /* ---- mounts ---- */
 
-/* On these stat(2) shows a device of its own for each volume or file, mountinfo the super block's. */
+/* File systems on which stat(2) shows a device number per volume or file, and mountinfo that of the super block. */
 static bool has_other_numbers(const char *fs_type)
 {
 	return !strcmp(fs_type, "btrfs") || !strcmp(fs_type, "bcachefs") || !strcmp(fs_type, "overlay") || !strcmp(fs_type, "aufs");
 }
 
-/* The kernel gives a mount's number to another one as soon as it is free: the file system must be the file's. */
+/* Mount ids are reused as soon as they are free: the mount must be of the file's file system. */
 static bool is_mount_of(const struct mount_row *row, const struct file_info *info)
 {
 	return (row->dev_major == info->dev_major && row->dev_minor == info->dev_minor) ||
 	       (info->scanned && has_other_numbers(row->fs_type));
 }
 
-/* How far a table is from the moment at which the file was described: the last one before that was true, one after it may be. */
+/* Returns the distance between a mount table and the time at which the file was described. A table read before is preferred, the
+ * latest one first; a table read after may be wrong. */
 static uint64_t distance(const struct mount_table *table, uint64_t time_ns)
 {
 	return table->time_ns <= time_ns ? (time_ns - table->time_ns) / 2 : UINT64_MAX / 2 + (table->time_ns - time_ns) / 2;
 }
 
-/* Numbers are unique over all mount namespaces of the kernel at a time. NULL: unknown. */
+/* Mount ids are unique over all mount namespaces of the kernel at one time. Returns NULL if the mount is unknown. */
 static const struct mount_row *mount_of_id(const struct replay *r, const char *ns, const struct file_info *info)
 {
 	const struct mount_row *best = NULL;
@@ -306,7 +307,8 @@ static const struct mount_row *mount_of_file(const struct replay *r, size_t i)
 	return mount_of_path(r, ns, path);
 }
 
-/* Whoever records may know better than the file system's type tells: a FUSE file system, a bind mount, a site's own. */
+/* Mounts that the user or the site declared shared, where the type of the file system does not show it: FUSE, bind mounts, file
+ * systems of a site. */
 static bool is_declared_shared(const struct replay *r, const struct mount_row *row)
 {
 	for (size_t i = 0; i < r->model->shared_mounts.n; i++)
@@ -315,7 +317,7 @@ static bool is_declared_shared(const struct replay *r, const struct mount_row *r
 	return false;
 }
 
-/* A wrong path must not go unnoticed: its files would count as a node's own. */
+/* A mistyped path must not go unnoticed: its files would count as local to the node. */
 static int check_shared_mounts(struct replay *r)
 {
 	int ret = 0;

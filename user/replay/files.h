@@ -8,11 +8,12 @@
 #include "replay/state.h"
 
 uint32_t file_described(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
-uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino);      /* as the kernel described it; REF_NONE */
+/* by the numbers that the kernel reported; REF_NONE if unknown */
+uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino);
 uint32_t file_by_path(struct replay *r, struct process *process, const char *path);
 int files_finish(struct replay *r);
 void files_free(struct replay *r);
-/* Puts the absolute form of path into *buf (grown as needed): relative to base, "." and ".." resolved by words alone. */
+/* Puts the absolute form of path into *buf (grown as needed): relative to base; "." and ".." are resolved lexically. */
 int path_absolute(char **buf, size_t *size, const char *base, const char *path, size_t len);
 char *path_from_names(const char *names, size_t len, bool truncated);   /* malloc'ed; "b\0a\0" is /a/b */
 const char *path_last(const char *path);

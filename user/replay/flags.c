@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Open modes and flags of the layers to OTF2's enums, as OTF2's documentation of each flag has the equivalents.
+ * Open modes and flags of the layers to OTF2's enums; the equivalents are those in OTF2's documentation of each flag.
  */
 #include "replay/flags.h"
 
@@ -22,7 +22,7 @@ uint8_t flags_posix_mode(int64_t flags)
 	}
 }
 
-/* The first line whose bits are all there takes them away: O_SYNC contains O_DSYNC, O_TMPFILE contains O_DIRECTORY. */
+/* The first line whose bits are all set consumes them: O_SYNC contains O_DSYNC, O_TMPFILE contains O_DIRECTORY. */
 struct bits { int64_t posix; uint32_t otf2; };
 
 static uint32_t map_bits(const struct bits *bits, size_t n, int64_t flags)
@@ -123,7 +123,7 @@ static uint8_t layer_access(const struct table_layer *layer, uint64_t flags)
 	return OTF2_IO_ACCESS_MODE_READ_WRITE;
 }
 
-/* What a library creates it may write, whatever its flags say of access. */
+/* A library may write a file that it creates, whatever its access flags. */
 void flags_layer(const struct table_layer *layer, int64_t flags, bool create, uint8_t *access, uint32_t *creation, uint32_t *status)
 {
 	static const struct { const char *name; uint32_t creation, status; } names[] = {
@@ -136,7 +136,7 @@ void flags_layer(const struct table_layer *layer, int64_t flags, bool create, ui
 	*access = create ? OTF2_IO_ACCESS_MODE_READ_WRITE : layer_access(layer, flags);
 	if (create)
 		*creation |= OTF2_IO_CREATION_FLAG_CREATE;
-	/* a library that can be told not to overwrite, but not to truncate, truncates what it creates (nc_create) */
+	/* a library with a flag against overwriting but none for truncation truncates the files that it creates (nc_create) */
 	if (create && layer_flag(layer, "EXCL") && !layer_flag(layer, "TRUNC") && !has_flag(layer, "EXCL", flags))
 		*creation |= OTF2_IO_CREATION_FLAG_TRUNCATE;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -13,7 +13,7 @@ uint32_t flags_posix_status(int64_t flags);
 void flags_stream(struct str mode, uint8_t *access, uint32_t *creation, uint32_t *status);
 void flags_layer(const struct table_layer *layer, int64_t flags, bool create, uint8_t *access, uint32_t *creation,
 		 uint32_t *status);
-bool flags_others_write(const struct table_layer *layer, int64_t flags);        /* other processes may write the file meanwhile */
+bool flags_others_write(const struct table_layer *layer, int64_t flags); /* other processes may write the file at the same time */
 uint8_t flags_whence(const struct table_layer *layer, int64_t whence);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The arguments of an open call: values, strings and arrays, by the role that its table row gives them.
+ * The arguments of an open call: values, strings and arrays, by the role that the table row assigns.
  */
 #include "replay/frame.h"
 

@@ -19,13 +19,13 @@ static inline const struct table_layer *frame_layer(const struct replay *r, cons
 {
 	return &r->set.layers[frame_row(r, f)->layer];
 }
-/* The value of the argument with this role; false if there is none or it could not be read. */
+/* Reads the value of the argument with this role. Returns false if there is none or it could not be read. */
 bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value);
 struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role);
-/* The elements of an array argument that were recorded; p is NULL if the argument is missing, unreadable or no array. */
+/* Returns the recorded elements of an array argument; p is NULL if the argument is missing, unreadable or not an array. */
 struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role);
 int64_t array_value(const struct array *array, size_t i);      /* i < n */
 uint64_t array_product(const struct array *array, uint64_t n, uint64_t product);       /* of the first n; BYTES_UNKNOWN if one is missing */
-uint64_t size_product(uint64_t a, uint64_t b);                 /* BYTES_UNKNOWN if one is, or if it is too large */
+uint64_t size_product(uint64_t a, uint64_t b);                 /* BYTES_UNKNOWN if either is, or if the product overflows */
 
 #endif

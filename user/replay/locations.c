@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Locations: where the events of a thread stand. One ends when nothing more can come for it, so that sinks need memory for the
- * threads that live, not for all that ever lived: a thread's with the thread, unless operations that it began are under way; a
- * leader's with its process, as an exec makes another thread the leader.
+ * Locations, OTF2's streams of events, one per thread. A location is closed as soon as no more events can come for it, so that the
+ * sinks need memory for the living threads only: with its thread, unless operations that it began are pending; a leader's with its
+ * process, because an exec makes another thread the leader.
  */
 #include "replay/locations.h"
 
@@ -20,8 +20,8 @@ uint32_t location_new(struct replay *r, struct process *process, uint32_t tid, c
 		return REF_NONE;
 	}
 	life->begin_ns = thread && thread->process == process ? thread->begin_ns : r->model->processes.v[process->group].begin_ns;
-	/* Unique in the job: the high half is of this recording (host and start), the low half counts. Ranks would not do: which
-	 * process is a rank is often known only after its first events. */
+	/* Unique in the job: the high half identifies this recording (host and start), the low half counts. Ranks are not suitable:
+	 * the rank of a process is often known only after its first events. */
 	location->id = r->location_base | (r->model->locations.n - 1);
 	location->group = process->group;
 	location->tid = tid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The code that processes have mapped: MAPPING records. A forked process begins with its parent's mappings, an exec drops them.
+ * Code mappings of processes, from MAPPING records. A forked process begins with its parent's mappings, an exec drops them.
  */
 #include "replay/mappings.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The same file in many processes is one; key: what tells files apart. */
+/* A file that is mapped by many processes has one entry; key: its identity. */
 struct code_file_entry { const char *key; uint32_t index; UT_hash_handle hh; };
 
 static int code_file_add(struct replay *r, const char *key, const struct model_code_file *file, uint32_t *index)

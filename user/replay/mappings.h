@@ -7,10 +7,10 @@
 
 #include "replay/state.h"
 
-/* A MAPPING record; group and code_file are set here; strings are copied. */
+/* Adds a MAPPING record; group and code_file are set here; strings are copied. */
 int mapping_add(struct replay *r, struct process *process, const struct model_code_file *file, const struct model_mapping *mapping);
-/* The newest mapping of the process' program that covers the address, of those that were read so far; NULL if none does. Of code
- * that was just mapped the record may still come: it is written when the agent has read the process' maps. Valid until the next
+/* Returns the newest mapping of the process' program that covers the address, among the records read so far; NULL if none does. The
+ * record of recently mapped code may still follow: it is written when the agent has read the process' maps. Valid until the next
  * mapping is added. */
 const struct model_mapping *mapping_find(const struct replay *r, const struct process *process, uint64_t address);
 int mappings_inherit(struct process *child, const struct process *parent);      /* at a fork */

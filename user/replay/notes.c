@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What could not be seen: each gap and each missing probe is a note of its own for the archive; for people those of one kind are
- * added up to one line at the end.
+ * Notes on what was not observed. The archive has one note per gap and per missing probe; in the text for users those of one kind
+ * are summed up in one line at the end.
  */
 #include "replay/notes.h"
 #include "replay/files.h"
@@ -58,10 +58,15 @@ static int gap_process(struct replay *r, struct gap_sum *sum, uint32_t pid)
 int note_gap_found(struct replay *r, const char *layer, uint32_t pid, uint64_t from_ns, uint64_t to_ns, const char *reason)
 {
 	struct gap_sum *sum = gap_sum_get(r, layer, reason);
+	struct model_gap *gap;
 
 	if (!sum || gap_process(r, sum, pid))
 		return -ENOMEM;
 	sum->total_ns += to_ns > from_ns ? to_ns - from_ns : 0;
+	gap = MODEL_ADD(r->model->gaps);
+	if (!gap)
+		return -ENOMEM;
+	*gap = (struct model_gap){ pid, sum->layer, sum->reason, from_ns, to_ns };
 	return model_note_exact(r->model, "%s of process %u was not observed between %llu and %llu ns: %s", layer, pid,
 				(unsigned long long)from_ns, (unsigned long long)to_ns, reason);
 }
@@ -139,7 +144,7 @@ static char *list_functions(const struct missing_sum *sum)
 	return NULL;
 }
 
-/* Layer and function "*" stand for all that the library has. */
+/* Layer and function "*" mean all functions of the library. */
 static int missing_digest(struct replay *r, const struct missing_sum *sum)
 {
 	const char *library = path_last(sum->library), *layer = sum->layer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What could not be seen: each gap and each missing probe is a note of its own for the archive; for people those of one kind are
- * added up to one line at the end.
+ * Notes on what was not observed. The archive has one note per gap and per missing probe; in the text for users those of one kind
+ * are summed up in one line at the end.
  */
 #ifndef IOPROBE_REPLAY_NOTES_H
 #define IOPROBE_REPLAY_NOTES_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Events of operations on handles, whatever their layer: making, begin, completion, end, seek, deletion; their paths and sizes.
+ * Events of operations on handles in all layers: creation, begin, completion, close, seek, deletion; their paths and sizes.
  */
 #include "replay/op_events.h"
+#include "replay/call_names.h"
 #include "replay/events.h"
-#include "replay/fd/fds.h"
 #include "replay/files.h"
 #include "replay/flags.h"
 #include "replay/frame.h"
 #include "replay/library/handles.h"
 #include "replay/mpi/mpich.h"
+#include "replay/sizes/elements.h"
 #include "replay/sizes/shapes.h"
-#include "replay/sizes/spaces.h"
 #include "replay/sizes/types.h"
 
 #include <errno.h>
@@ -21,50 +21,21 @@
 
 /* ---- paths ---- */
 
-/* MPI-IO's way to name a file system's driver ("ufs:/data/f"), see the MPI standard, File Interoperability. */
-static struct str without_driver(struct str path)
-{
-	static const char *const drivers[] = {
-		"ufs", "nfs", "xfs", "pfs", "sfs", "piofs", "testfs", "ftp", "panfs", "lustre", "gpfs", "pvfs", "pvfs2", "zoidfs",
-		"gsiftp", "bgl", "bglockless", "ime", "daos", "quobyte",
-	};
-
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
-		size_t n = strlen(drivers[i]);
-
-		if (path.len > n + 1 && path.p[n] == ':' && !memcmp(path.p, drivers[i], n))
-			return (struct str){ path.p + n + 1, path.len - n - 1 };
-	}
-	return path;
-}
-
-static const char *path_base(struct replay *r, struct thread *thread, const struct frame *f)
-{
-	struct incarnation *inc;
-	int64_t dirfd;
-
-	if (!frame_arg(r, f, ROLE_DIRFD, &dirfd) || (int32_t)dirfd == -100)     /* AT_FDCWD */
-		return thread->process->cwd;
-	inc = fd_find(r, thread->process, thread->table, (int32_t)dirfd, f->enter_ns);
-	return inc && inc->file != REF_NONE ? r->model->files.v[inc->file].path : NULL;
-}
-
 int op_path(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct str path = frame_string(r, f, ROLE_PATH);
 
 	if (!path.p || !path.len)
 		return 0;
-	if (!strcmp(frame_layer(r, f)->paradigm, "MPI-IO"))
-		path = without_driver(path);
+	path = name_without_driver(r, f, path);
 	if (memmem(path.p, path.len, "://", 3))         /* an address of netCDF's, no path */
 		return path_absolute(&f->path, &f->path_size, NULL, path.p, path.len);
-	return path_absolute(&f->path, &f->path_size, path_base(r, thread, f), path.p, path.len);
+	return path_absolute(&f->path, &f->path_size, name_directory(r, thread, f, ROLE_DIRFD), path.p, path.len);
 }
 
 /* ---- sizes: one rule for each kind of argument and result ---- */
 
-/* What stands at an offset behind an argument means what the table says only in libraries of the known ABI. */
+/* A value at an offset behind an argument has the meaning in the table only in libraries of the known ABI. */
 static bool library_arg(const struct replay *r, const struct thread *thread, const struct frame *f, enum table_role role,
 			int64_t *value)
 {
@@ -104,18 +75,19 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 
 	if (f->failed || f->abandoned || f->end_or_error)
 		return BYTES_UNKNOWN;
-	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have passed over blanks */
+	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have skipped blanks */
 		return 0;
 	if (frame_info(r, f)->arg[ROLE_MOVED] >= 0)
 		return frame_arg(r, f, ROLE_MOVED, &size) ? (uint64_t)size : BYTES_UNKNOWN;
 	switch (frame_row(r, f)->result) {
-	case RESULT_BYTES:      /* recv with MSG_TRUNC tells the length of a datagram of which less was moved */
+	case RESULT_BYTES:      /* recv with MSG_TRUNC returns the length of a datagram even if fewer bytes were moved */
 		return frame_layer(r, f)->sockets && (uint64_t)f->ret > f->request ? f->request : (uint64_t)f->ret;
 	case RESULT_ITEMS:
 		return frame_arg(r, f, ROLE_SIZE, &size) ? (uint64_t)f->ret * size : BYTES_UNKNOWN;
 	case RESULT_CHAR:
 		return 1;
-	case RESULT_STATUS:     /* in the status, else all or an error; what a size is made of may be known only now */
+	/* the status has the size; else the call moved all or failed; the operands of a size may be known only now */
+	case RESULT_STATUS:
 		if (library_arg(r, thread, f, ROLE_STATUS, &size))
 			return size;
 		if (frame_info(r, f)->arg[ROLE_STATUS] >= 0)
@@ -130,7 +102,7 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 
 /* ---- events ---- */
 
-/* HDF5's _async calls name an event set; 0 (H5ES_NONE) makes them synchronous. */
+/* HDF5's _async calls take an event set; 0 (H5ES_NONE) makes them synchronous. */
 bool op_non_blocking(const struct replay *r, const struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
@@ -145,8 +117,9 @@ bool op_non_blocking(const struct replay *r, const struct frame *f)
 	return request != 0;
 }
 
-/* The function says it, or what was said before: HDF5's transfer property list, netCDF's mode of a variable. Of a handle that was opened before the recording began only the communicator is unknown; one that was
- * opened without a communicator (serially) has no collective operations. */
+/* Whether an operation is collective: by its function, or by earlier settings (HDF5's transfer property list, netCDF's access mode
+ * of a variable). A handle that was opened before the recording has an unknown communicator; one that was opened without a
+ * communicator (serially) has no collective operations. */
 static bool collective(const struct replay *r, const struct thread *thread, const struct frame *f, uint32_t ref)
 {
 	const struct model_handle *handle = &r->model->handles.v[ref];
@@ -164,7 +137,7 @@ static uint64_t offset_of(const struct replay *r, const struct frame *f)
 
 	if (f->listed)
 		return f->listed->offset;
-	/* -1 is the current position (preadv2), other negative ones are no offsets */
+	/* -1 is the current position (preadv2); other negative values are not offsets */
 	if (frame_row(r, f)->op == OP_SYNC || !frame_arg(r, f, ROLE_OFFSET, &offset) || offset < 0)
 		return OFFSET_UNKNOWN;
 	return offset;
@@ -235,7 +208,7 @@ int op_delete(struct replay *r, struct thread *thread, struct frame *f)
 	return file == REF_NONE ? -ENOMEM : op_delete_event(r, thread, f, file);
 }
 
-/* The position after the call, where the call or its arguments tell it. MPI counts in units of the view. */
+/* Returns the position after the call, if the call or its arguments contain it. MPI counts in units of the view. */
 static uint64_t seek_result(const struct replay *r, const struct frame *f, int64_t request, uint8_t whence)
 {
 	if (frame_row(r, f)->result == RESULT_OFFSET)

@@ -14,9 +14,9 @@ int op_create_event(struct replay *r, struct thread *thread, const struct frame 
 int op_destroy_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
 int op_delete(struct replay *r, struct thread *thread, struct frame *f);
 int op_delete_event(struct replay *r, struct thread *thread, const struct frame *f, uint32_t file);
-bool op_non_blocking(const struct replay *r, const struct frame *f);    /* its operation may end after the call */
+bool op_non_blocking(const struct replay *r, const struct frame *f);    /* its operation may complete after the call */
 int op_seek(struct replay *r, struct thread *thread, const struct frame *f, uint32_t handle);
-/* The absolute path of the call's PATH argument into f->path; empty if it could not be read or there is none. */
+/* Puts the absolute path of the call's PATH argument into f->path; empty if it could not be read or there is none. */
 int op_path(struct replay *r, struct thread *thread, struct frame *f);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the calls of library layers do on handles, at their entry and at their return. Calls on descriptors are in fdops.c.
+ * Operations of library calls on handles, at entry and at return. Calls on descriptors are in fdops.c.
  */
 #include "replay/ops.h"
 #include "replay/async/aio.h"
@@ -16,6 +16,8 @@
 #include "replay/mpi/comms.h"
 #include "replay/op_events.h"
 #include "replay/sizes/known.h"
+#include "replay/sizes/sized.h"
+#include "replay/sizes/elements.h"
 #include "replay/sizes/shapes.h"
 #include "replay/sizes/spaces.h"
 #include "replay/sizes/types.h"
@@ -51,7 +53,7 @@ static void name_standard_stream(struct replay *r, struct thread *thread, struct
 	object->file = inc ? inc->file : REF_NONE;
 }
 
-/* A handle whose creation was not recorded is taken for one that existed before, unless the call shows that it is no handle. */
+/* A handle whose creation was not recorded is assumed to have existed before, unless the call shows that it is not a handle. */
 static bool vouches(const struct replay *r, const struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
@@ -70,7 +72,7 @@ static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 
 	if (!object_key_value(r, f, &value))
 		return 0;
-	if (row->op == OP_SYNC && !value && frame_layer(r, f)->handle_kind == HANDLE_POINTER)   /* fflush(NULL): of all */
+	if (row->op == OP_SYNC && !value && frame_layer(r, f)->handle_kind == HANDLE_POINTER)   /* fflush(NULL): all streams */
 		return 0;
 	object = object_find(thread->process, row->layer, value);
 	if (!object && !vouches(r, f))
@@ -89,7 +91,7 @@ static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-/* Functions of one library call each other (getline and getdelim): the outer one's operation stands for both. */
+/* Functions of one library call each other (getline and getdelim): only the outer call's operation is recorded. */
 static bool operation_is_inner(const struct replay *r, const struct thread *thread, unsigned index)
 {
 	const struct frame *f = &thread->frames[index];
@@ -105,7 +107,8 @@ static bool operation_is_inner(const struct replay *r, const struct thread *thre
 	return false;
 }
 
-/* The same for what makes a handle (nc_create and nc__create, tmpfile and fdopen): of one file, where both name it. */
+/* The same for calls that create a handle (nc_create and nc__create, tmpfile and fdopen): if both name a file it must be the same
+ * one. */
 static bool making_is_inner(const struct replay *r, const struct thread *thread, unsigned index)
 {
 	const struct frame *f = &thread->frames[index];
@@ -200,7 +203,7 @@ static bool made_value(const struct replay *r, const struct frame *f, uint64_t *
 	return true;
 }
 
-/* freopen: the stream that it was ends. */
+/* freopen: closes the previous stream. */
 static int end_reopened(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct object *old;
@@ -233,7 +236,7 @@ static void made_flags(const struct replay *r, const struct frame *f, uint8_t *m
 		flags_layer(frame_layer(r, f), flags, frame_row(r, f)->op == OP_CREATE, mode, creation, status);
 }
 
-/* What HDF5's objects are called in their file, and what is known by that name. */
+/* Names of HDF5 objects inside their file, and the properties known for that name. */
 static int made_inside(struct replay *r, struct thread *thread, struct frame *f, struct object *object)
 {
 	struct object *parent;
@@ -325,14 +328,14 @@ static int closed(struct replay *r, struct thread *thread, struct frame *f)
 	if (!ret)
 		ret = op_destroy_event(r, thread, f, object_handle(r, thread->process, object));
 	if (frame_info(r, f)->sized)
-		space_forget(thread->process, object->key.value);
+		sized_forget(thread->process, object->key.value);
 	if (object_find(thread->process, object->key.layer, object->key.value) == object)
 		object_forget(thread->process, object);
 	return ret;
 }
 
-/* The call that should issue it has ended otherwise. What a call that was left has begun may still be under way: it stays open, and is
- * counted. What a call that failed has begun has ended with it; the format wants a cancelled operation to be issued. */
+/* Ends an operation whose issuing call did not return normally. If the call was left, the operation may be pending: it stays open
+ * and is counted. If the call failed, the operation ended with it; OTF2 requires that a cancelled operation has been issued. */
 static int end_unissued(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct model_event event = { .type = EV_ISSUED, .u.op = { f->used, f->matching_id } };
@@ -347,7 +350,7 @@ static int end_unissued(struct replay *r, struct thread *thread, struct frame *f
 	return ret ? ret : call_event(r, thread, &event, f->leave_ns);
 }
 
-/* An operation that has begun: completed, issued, or given up. */
+/* Ends a begun operation: completed, issued or cancelled. */
 static int end_operation(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct model_event event = { .type = EV_ISSUED, .u.op = { f->used, f->matching_id } };
@@ -361,11 +364,11 @@ static int end_operation(struct replay *r, struct thread *thread, struct frame *
 		f->object->split_id = f->matching_id;
 	ret = call_event(r, thread, &event, f->leave_ns);
 	if (frame_info(r, f)->sized && frame_info(r, f)->arg[ROLE_TYPE] >= 0)
-		f->request = space_file_bytes(r, thread, f);    /* what will have been moved */
+		f->request = space_file_bytes(r, thread, f);    /* bytes that will be moved */
 	return ret ? ret : request_issued(r, thread, f);
 }
 
-/* The _end of a split collective. */
+/* The _end call of a split collective. */
 static int end_split(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct object *object = f->object;

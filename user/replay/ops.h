@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a call does, at its entry and at its return.
+ * Operations of calls, at entry and at return.
  */
 #ifndef IOPROBE_REPLAY_OPS_H
 #define IOPROBE_REPLAY_OPS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Records wait in chunks of memory, their keys in an array that is sorted by merging its natural runs: each ring is in order
- * already. A chunk is used again when its last record has left, so memory is bounded by what comes within a quarter of a second.
+ * Records wait in chunks of memory, their keys in an array that is sorted by merging its natural runs: each ring is already in
+ * order. A chunk is reused when its last record has been released, so memory is bounded by the records of a quarter of a second.
  */
 #include "replay/order.h"
 #include "util/hash.h"
@@ -65,7 +65,7 @@ static void free_threads(struct order *order)
 	order->cached = NULL;
 }
 
-/* Chunks that are still referred to belong to entries; each is freed with its last one. */
+/* A chunk is freed with the last entry that refers to it. */
 static void release(struct order *order, struct chunk *chunk)
 {
 	if (--chunk->live || chunk == order->chunk)
@@ -103,7 +103,7 @@ uint64_t order_late(const struct order *order)
 	return order->late;
 }
 
-/* ---- taking records ---- */
+/* ---- adding records ---- */
 
 static struct chunk *chunk_for(struct order *order, size_t len)
 {
@@ -151,7 +151,7 @@ static struct newest *newest_of(struct order *order, uint32_t tid)
 	return order->cached = thread;
 }
 
-/* Some programs read the clock first and send other records before the one that carries it. */
+/* Some BPF programs read the clock first and send other records before the record with that time. */
 static int key_time(struct order *order, const struct iop_rec *rec, uint64_t *time_ns)
 {
 	struct newest *thread;
@@ -248,7 +248,7 @@ static void merge(struct entry *out, const struct entry *a, size_t na, const str
 	memcpy(out + na, b, nb * sizeof(*b));
 }
 
-/* Merges neighbouring runs into the spare array. Returns the number of runs that were there. */
+/* Merges neighbouring runs into the second array. Returns the number of runs before the pass. */
 static size_t merge_pass(struct order *order)
 {
 	size_t runs = 0, start = 0;
@@ -292,7 +292,7 @@ int order_round(struct order *order, uint64_t time_ns)
 {
 	uint64_t limit_ns = time_ns > ORDER_SLACK_NS ? time_ns - ORDER_SLACK_NS : 0;
 
-	/* Some rounds at a time: what stays behind is merged with what is new each time. */
+	/* Several rounds at a time: records that are kept are merged with the new ones each time. */
 	if (limit_ns < order->released_ns + ORDER_SLACK_NS / 4)
 		return 0;
 	order->released_ns = limit_ns;

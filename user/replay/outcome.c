@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Whether a call failed, and its error: from its result, and where that says no more than that it failed, as with streams of ISO C,
- * from the system calls inside it.
+ * Whether a call failed, and its error: from its result, or, if the result only shows that it failed (ISO C streams), from the
+ * system calls inside it.
  */
 #include "replay/outcome.h"
 #include "replay/frame.h"
@@ -48,7 +48,7 @@ static bool result_failed(const struct replay *r, const struct frame *f)
 	}
 }
 
-/* Whether a filter may have excluded system calls of a call. */
+/* Returns whether a filter may have excluded system calls inside a call. */
 static bool may_miss_system_calls(const struct replay *r)
 {
 	for (size_t i = 0; i < r->model->left_out.n; i++) {
@@ -63,8 +63,7 @@ static bool may_miss_system_calls(const struct replay *r)
 	return false;
 }
 
-/* errno is that of the last system call that failed in the call. The end of a file looks like an error, but its read found
- * nothing more. */
+/* errno is that of the last failed system call inside. End of file looks like an error, but then the last read returned 0. */
 static void consult_inner(const struct replay *r, struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
@@ -109,6 +108,6 @@ int32_t outcome_error(const struct replay *r, const struct frame *f)
 		return -f->ret;
 	if (frame_layer(r, f)->sets_errno)
 		return f->inner_error;
-	/* -1 is everybody's way to say that it failed, and no library's code */
+	/* -1 is the usual result of a failed call, not an error code of a library */
 	return (result == RESULT_STATUS || result == RESULT_HANDLE) && f->ret != -1 ? f->ret : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Processes and threads: how they come, what they inherit, what an exec leaves of them, how they go. Numbers are used again: a
- * fork makes a new process or thread even if the number is known.
+ * Processes and threads: creation, inheritance, exec and exit. Pids and tids are reused: a fork creates a new process or thread
+ * even if its number is known.
  */
 #include "replay/process.h"
 #include "replay/calls.h"
@@ -16,6 +16,7 @@
 #include "replay/mpi/comms.h"
 #include "replay/registry.h"
 #include "replay/sizes/known.h"
+#include "replay/sizes/sized.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static void thread_free(struct replay *r, struct thread *thread)
 	free(thread);
 }
 
-/* A leader may be gone before its process is; the records of the last threads may come after the one that tells its end. */
+/* A leader may exit before its process; records of the last threads may come after the record of the process' end. */
 static int master_end(struct replay *r, struct process *process)
 {
 	uint32_t location = process->master_location;
@@ -84,7 +85,7 @@ struct thread *thread_get(struct replay *r, uint32_t tid, uint32_t tgid)
 	}
 	if (!thread) {
 		process = process_get(r, tgid);
-		if (process && process->dead)   /* its fork was not seen */
+		if (process && process->dead)   /* its fork was not recorded */
 			process = process_new(r, tgid);
 		thread = process ? thread_new(r, tid, process) : NULL;
 	}
@@ -109,7 +110,7 @@ static const char *comm_string(struct replay *r, const char *comm, size_t room)
 	return comm[0] ? model_string(r->model, comm, strnlen(comm, room)) : NULL;
 }
 
-/* Until it becomes another program, a child is its parent's. */
+/* A child runs its parent's program until it executes another one. */
 static void inherit_program(struct replay *r, const struct process *child, const struct process *parent)
 {
 	struct model_process *life = &r->model->processes.v[child->group];
@@ -189,7 +190,7 @@ int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_f
 
 /* ---- exec ---- */
 
-/* The thread that calls exec takes the leader's number with it goes its sequence of records. */
+/* The thread that calls exec becomes the leader and gets its tid; its sequence of records continues. */
 int process_exec_thread(struct replay *r, const struct iop_rec_exec *rec)
 {
 	struct thread *caller, *leader;
@@ -221,7 +222,8 @@ static int abandon_all(struct replay *r, struct process *process, uint64_t time_
 	return ret;
 }
 
-/* What /proc tells of the new program comes with a PROCESS record; until then the old one's must not pass for it. */
+/* Properties of the new program that are read from /proc come with a PROCESS record; until then those of the old program must not
+ * be used. */
 static int name_program(struct replay *r, struct process *process, const struct iop_rec_exec *rec)
 {
 	struct model_process *life = &r->model->processes.v[process->group];
@@ -248,9 +250,10 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	if (!ret)
 		ret = fd_exec(r, thread, rec->rec.time_ns);
 	requests_end(r, process);
+	known_iterated_free(process);
 	object_free_all(process);
 	comms_free_process(process);
-	space_free(process);
+	sized_free_all(process);
 	mappings_drop(process);
 	memset(process->libraries, 0, sizeof(process->libraries));
 	process->from_start = true;
@@ -266,12 +269,23 @@ static void process_die(struct replay *r, struct process *process)
 	fd_table_release(process->table);
 	process->table = NULL;
 	locks_free(process);
+	known_iterated_free(process);
 	object_free_all(process);
 	comms_free_process(process);
-	space_free(process);
+	sized_free_all(process);
 	mappings_drop(process);
 	free(process->cwd);
 	process->cwd = NULL;
+}
+
+/* Records of older versions have none. */
+static void add_probe_hits(struct model_process *life, const struct iop_rec_task_exit *rec)
+{
+	bool counted = rec->rec.len >= sizeof(struct iop_rec_task_exit_hits);
+
+	life->hits_missing |= !counted;
+	life->probe_hits += counted ? ((const struct iop_rec_task_exit_hits *)rec)->hits : 0;
+	life->has_probe_hits = rec->group_dead && !life->hits_missing;
 }
 
 int process_task_exit(struct replay *r, struct thread *thread, const struct iop_rec_task_exit *rec)
@@ -279,6 +293,7 @@ int process_task_exit(struct replay *r, struct thread *thread, const struct iop_
 	struct process *process = thread->process;
 	int ret;
 
+	add_probe_hits(&r->model->processes.v[process->group], rec);
 	r->model->totals.returns_without_frame += rec->returns_without_frame;
 	r->model->totals.frames_too_deep += rec->frames_too_deep;
 	if (thread->location != REF_NONE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Processes and threads by their numbers. A number is reused: a new process replaces the one that had it.
+ * Processes and threads by pid and tid. Numbers are reused: a new process replaces the previous one with the same number.
  */
 #include "replay/registry.h"
 #include "replay/fd/fd_tables.h"
@@ -34,7 +34,7 @@ struct process *process_new(struct replay *r, uint32_t tgid)
 	if (old)
 		HASH_DEL(r->processes, old);
 	HASH_ADD(hh, r->processes, tgid, sizeof(process->tgid), process);
-	return hash_added(process) ? process : NULL;    /* the list of all owns it */
+	return hash_added(process) ? process : NULL;    /* owned by the list of all processes */
 }
 
 struct process *process_get(struct replay *r, uint32_t tgid)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The run of a replay: records from the spool, in time order, to whom they concern; losses; the definitions at the end.
+ * Runs a replay: passes the spool's records in time order to their handlers; accounts for losses; writes the definitions at the
+ * end.
  */
 #include "replay/async/async.h"
+#include "replay/call_names.h"
 #include "replay/calls.h"
 #include "replay/events.h"
 #include "replay/fd/fd_epochs.h"
@@ -15,6 +17,7 @@
 #include "replay/mappings.h"
 #include "replay/mpi/comms.h"
 #include "replay/mpi/ranks.h"
+#include "replay/names.h"
 #include "replay/notes.h"
 #include "replay/order.h"
 #include "replay/process.h"
@@ -31,13 +34,14 @@
 
 /* ---- records of threads ---- */
 
-/* 1: the record is to be read, 0: it comes too late, its place was counted as a loss. */
+/* Returns 1 to process the record, 0 to skip it (its gap was already counted as lost), or -errno. */
 static int check_sequence(struct replay *r, struct thread **thread, const struct iop_rec *rec)
 {
 	struct thread *t = *thread;
 	int ret = 0;
 
-	if (rec->seq == 1 && t->last_seq && rec->time_ns > t->last_rec_ns) {    /* the tid is reused; the end was not recorded */
+	/* the tid is reused; the end of the previous thread was not recorded */
+	if (rec->seq == 1 && t->last_seq && rec->time_ns > t->last_rec_ns) {
 		ret = thread_end(r, t, t->last_rec_ns);
 		t = *thread = ret ? NULL : thread_get(r, rec->tid, rec->tgid);
 		if (!t)
@@ -88,7 +92,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	}
 }
 
-/* What no thread has sent: found in /proc when the recording began, or ended in a worker of the kernel's. */
+/* Records without a sequence number: state found in /proc at attach, and io_uring completions posted by kernel workers. */
 static int scan_record(struct replay *r, const struct iop_rec *rec)
 {
 	struct process *process;
@@ -105,6 +109,11 @@ static int scan_record(struct replay *r, const struct iop_rec *rec)
 	return rec->type == IOP_REC_FD ? fd_record(r, process, process->table, (const void *)rec) : 0;
 }
 
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Whether the recorder, at a bound, has refused records that are older than this one. */
 static bool after_refused(struct replay *r, const struct iop_rec *rec)
 {
@@ -113,7 +122,7 @@ static bool after_refused(struct replay *r, const struct iop_rec *rec)
 	return r->bound_reached;
 }
 
-/* Whether the trace has ended before this record, because there is no room for it. */
+/* Returns whether the trace ended before this record, because a size limit was reached. */
 static bool beyond_bound(struct replay *r)
 {
 	struct model_end *end = &r->model->end;
@@ -155,6 +164,8 @@ static int report_time(struct replay *r, const struct order *order)
 {
 	int ret = 0;
 
+	r->model->totals.lost_records = greater(r->lost_records, r->gap_records);       /* so far */
+
 	for (size_t i = 0; i < r->nsinks && !ret; i++)
 		if (r->sinks[i]->time)
 			ret = r->sinks[i]->time(r->sinks[i], r->model, order_released_ns(order));
@@ -169,7 +180,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 	int ret;
 
 	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
-		/* host and tables stand first and are needed by all that follows, whatever their time */
+		/* HOST and TABLE records come first; all others depend on them, so they are processed at once, without ordering */
 		r->read_records += rec->type < IOP_REC_AGENT;
 		if (rec->type == IOP_REC_END)
 			r->bound_ns = text_bound_ns((const void *)rec);
@@ -189,7 +200,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 		ret = order_finish(order);
 	r->late += order_late(order);
 	if (cut)
-		r->model->complete = false;     /* END stands at the beginning of the file and is there all the same */
+		r->model->complete = false;     /* END is in the head of the file and is read even if the rest is damaged */
 	return ret;
 }
 
@@ -202,11 +213,6 @@ static int abandon_open_calls(struct replay *r)
 	for (struct thread *thread = r->threads; thread && !ret; thread = thread->hh.next)
 		ret = call_abandon_to(r, thread, 0, r->last_ns);
 	return ret;
-}
-
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 /* Three views of one thing: gaps in the threads' sequences miss what a thread lost last; the counters of the rings miss what a killed
@@ -257,6 +263,7 @@ static int finish_totals(struct replay *r)
 	if (!ret && r->loss_notes > LOSS_NOTES_MAX)
 		ret = model_note_exact(model, "%zu further losses are not listed", r->loss_notes - LOSS_NOTES_MAX);
 	ret = ret ? ret : notes_finish(r);
+	ret = ret ? ret : call_names_finish(r);
 	ret = ret ? ret : async_finish(r);
 	ret = ret ? ret : requests_notes(r);
 	ret = ret ? ret : count_note(r, r->overlapped, "calls were on descriptors that another thread closed or replaced meanwhile: "
@@ -316,7 +323,7 @@ static void deinit(struct replay *r)
 	files_free(r);
 	notes_free(r);
 	mappings_free(r);
-	shapes_free(r);
+	names_free(r);
 	table_set_deinit(&r->set);
 	free(r->jobs.v);
 	free(r->location_uses.v);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Replay: the records of a spool become definitions and events. Knows tables and the model, nothing of BPF; needs no privileges.
+ * Replay: turns the records of a spool into definitions and events. Depends on the probe tables and the model, not on BPF; needs no
+ * privileges.
  */
 #ifndef IOPROBE_REPLAY_H
 #define IOPROBE_REPLAY_H
@@ -8,17 +9,17 @@
 #include "model/model.h"
 #include "spool/spool.h"
 
-/* Reads the spool to its end (or to its last whole block) and tells every event to each sink in turn, then calls their finish.
- * The model is filled and owned by the caller (model_deinit). Returns 0, or a negative errno with one line in err. */
+/* Reads the spool to its end (or to its last intact block) and passes every event to each sink in turn, then calls their finish.
+ * The model is filled here and owned by the caller (model_deinit). Returns 0, or a negative errno with one line in err. */
 int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len);
 
-/* The same with call sites (replay/sites.h) that were read from the same spool; NULL: none. They stay the caller's. */
+/* The same with call sites (replay/sites.h) that were read from the same spool; NULL: none. The caller keeps ownership. */
 struct call_sites;
 int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks, size_t nsinks,
 			  char *err, size_t err_len);
 
-/* Reads the spool to its end: whether all ranks of every launch ran here, and no batch job that may have other nodes. What
- * cannot be known is no. Returns 0 or -ENOMEM. */
+/* Reads the spool to its end. *whole is set if all ranks of every launch ran here, and no batch job that may use other nodes; if
+ * this cannot be determined it is false. Returns 0 or -ENOMEM. */
 int replay_is_whole_job(struct spool_reader *spool, bool *whole);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From the rows of the tables to regions, paradigms and look-ups that are ready for use.
+ * Converts the rows of the tables to regions, paradigms and precomputed look-ups.
  */
 #include "replay/rows.h"
 #include "replay/events.h"

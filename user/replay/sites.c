@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the records say of call sites: nodes of chains, callers that the agent found, where code was mapped, what lies there.
+ * Reads the records of call sites: nodes of chains, callers that the agent found, code mappings, symbols.
  */
 #include "replay/sites_internal.h"
 
@@ -30,18 +30,20 @@ struct site_symbol *call_sites_symbol(const struct call_sites *sites, uint32_t m
 	return symbol;
 }
 
-/* Parents have smaller numbers than their children: so chains end, whatever a damaged record says. */
+/* A parent's number is smaller than its children's: so chains end, even in a damaged spool. */
 static int add_node(struct call_sites *sites, const struct iop_rec_site *rec)
 {
 	struct site_node *node;
 
-	if (!rec->id || rec->id > IOP_SITE_MAX_ID || rec->parent >= rec->id || call_sites_node(sites, rec->id))
+	if (!rec->id || rec->id > IOP_SITE_MAX_ID || rec->parent >= rec->id ||
+	    ((rec->flags & IOP_SITE_PAIR) && rec->pc >= rec->id) || call_sites_node(sites, rec->id))
 		return 0;
 	node = calloc(1, sizeof(*node));
 	if (!node)
 		return -ENOMEM;
 	*node = (struct site_node){ .id = rec->id, .parent = rec->parent, .pc = rec->pc, .image = rec->image, .site = REF_NONE,
-				    .call = rec->flags & IOP_SITE_CALL };
+				    .call = rec->flags & IOP_SITE_CALL, .python = rec->flags & IOP_SITE_PYTHON,
+				    .entry = rec->flags & IOP_SITE_ENTRY, .pair = rec->flags & IOP_SITE_PAIR };
 	node->end = rec->flags & IOP_SITE_TRUNCATED ? CALLERS_TRUNCATED : rec->flags & IOP_SITE_WHOLE ? CALLERS_WHOLE : CALLERS_UNKNOWN;
 	HASH_ADD(hh, sites->nodes, id, sizeof(node->id), node);
 	if (hash_added(node))
@@ -68,7 +70,7 @@ static enum model_callers end_of(const struct iop_rec_text *rec)
 	return !strcmp(text, "whole") ? CALLERS_WHOLE : !strcmp(text, "truncated") ? CALLERS_TRUNCATED : CALLERS_UNKNOWN;
 }
 
-/* The record may come before or after that of its site. */
+/* The record may come before or after the record of its site. */
 static int add_callers(struct call_sites *sites, const struct iop_rec_text *rec)
 {
 	struct site_callers *callers = calloc(1, sizeof(*callers));
@@ -103,6 +105,17 @@ static char *copy_text(const struct iop_rec_text *rec, const char *key)
 	return text_value(rec, key, text, sizeof(text)) ? strdup(text) : NULL;
 }
 
+static void read_python_loop(const struct iop_rec_text *rec, struct site_module_info *module)
+{
+	unsigned long long begin, end;
+	char text[64];
+
+	if (!text_value(rec, "python_loop", text, sizeof(text)) || sscanf(text, "%llx-%llx", &begin, &end) != 2)
+		return;
+	module->python_loop = begin;
+	module->python_loop_end = end;
+}
+
 static int set_module(struct call_sites *sites, uint32_t number, const struct iop_rec_text *rec)
 {
 	struct site_module_info *grown;
@@ -119,7 +132,9 @@ static int set_module(struct call_sites *sites, uint32_t number, const struct io
 	if (sites->modules[number].path)
 		return 0;
 	text_value(rec, "application", flag, sizeof(flag));
-	sites->modules[number] = (struct site_module_info){ .path = copy_text(rec, "path"), .application = flag[0] == '1' };
+	sites->modules[number] = (struct site_module_info){ .path = copy_text(rec, "path"), .build_id = copy_text(rec, "build_id"),
+							   .application = flag[0] == '1' };
+	read_python_loop(rec, &sites->modules[number]);
 	return 0;
 }
 
@@ -184,7 +199,7 @@ static bool read_frame(const struct iop_rec_text *rec, unsigned i, struct site_s
 static int add_symbol(struct call_sites *sites, const struct iop_rec_text *rec)
 {
 	struct site_symbol *symbol;
-	uint64_t module, offset;
+	uint64_t module, offset, address = 0;
 
 	if (!number(rec, "module", 10, &module) || !number(rec, "offset", 16, &offset) || call_sites_symbol(sites, module, offset))
 		return 0;
@@ -192,6 +207,8 @@ static int add_symbol(struct call_sites *sites, const struct iop_rec_text *rec)
 	if (!symbol)
 		return -ENOMEM;
 	symbol->key = (struct symbol_key){ offset, module, 0 };
+	number(rec, "address", 16, &address);
+	symbol->address = address;
 	while (symbol->n < SITE_INLINED_MAX && read_frame(rec, symbol->n, &symbol->frames[symbol->n]))
 		symbol->n++;
 	HASH_ADD(hh, sites->symbols, key, sizeof(symbol->key), symbol);
@@ -211,6 +228,7 @@ static void read_counts(struct call_sites *sites, const struct iop_rec_text *rec
 	number(rec, "sites_unasked", 10, &counts->unasked);
 	number(rec, "sites_unread", 10, &counts->unread);
 	number(rec, "sites_no_image", 10, &counts->no_image);
+	number(rec, "sites_no_python", 10, &counts->no_python);
 	number(rec, "sites_gone", 10, &counts->gone);
 	number(rec, "sites_no_file", 10, &counts->no_file);
 	number(rec, "sites_unreadable", 10, &counts->unreadable);
@@ -220,6 +238,7 @@ static int read_record(struct call_sites *sites, const struct iop_rec *rec)
 {
 	switch (rec->type) {
 	case IOP_REC_SITE: return add_node(sites, (const void *)rec);
+	case IOP_REC_PYTHON_CODE: return call_sites_add_python_code(sites, (const void *)rec);
 	case IOP_REC_CODE: return add_code(sites, (const void *)rec);
 	case IOP_REC_CALLERS: return add_callers(sites, (const void *)rec);
 	case IOP_REC_SYMBOL: return add_symbol(sites, (const void *)rec);
@@ -228,7 +247,7 @@ static int read_record(struct call_sites *sites, const struct iop_rec *rec)
 	}
 }
 
-/* The HOST record is the first that is written; what stands in the file's head may come before it. */
+/* HOST is the first record that is written; records in the file's head may come before it. */
 static bool says_host(const struct iop_rec *rec, uint64_t *frames)
 {
 	if (rec->type != IOP_REC_HOST)
@@ -271,6 +290,62 @@ static void free_symbol(struct site_symbol *symbol)
 	free(symbol);
 }
 
+static void forget_symbol(struct call_sites *sites, const struct iop_rec_text *rec)
+{
+	struct site_symbol *symbol;
+	uint64_t module, offset;
+
+	if (!number(rec, "module", 10, &module) || !number(rec, "offset", 16, &offset))
+		return;
+	symbol = call_sites_symbol(sites, module, offset);
+	if (!symbol)
+		return;
+	HASH_DEL(sites->symbols, symbol);
+	free_symbol(symbol);
+}
+
+int call_sites_read_symbols(struct call_sites *sites, struct spool_reader *symbols)
+{
+	const struct iop_rec *rec;
+	int err = 0;
+	size_t len;
+
+	while (!err && spool_reader_next(symbols, &rec, &len) == 1) {
+		if (rec->type != IOP_REC_SYMBOL)
+			continue;
+		forget_symbol(sites, (const void *)rec);
+		err = add_symbol(sites, (const void *)rec);
+	}
+	return err;
+}
+
+static int by_module(const void *a, const void *b)
+{
+	const struct call_site_place *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+struct call_site_place *call_sites_places(const struct call_sites *sites, size_t *n)
+{
+	struct call_site_place *places = calloc(HASH_COUNT(sites->symbols) + 1, sizeof(*places));
+
+	*n = 0;
+	for (const struct site_symbol *symbol = sites->symbols; symbol && places; symbol = symbol->hh.next) {
+		const struct site_module_info *module = symbol->key.module < sites->nmodules ? &sites->modules[symbol->key.module] : NULL;
+
+		if (!module || !module->path)
+			continue;
+		places[(*n)++] = (struct call_site_place){ module->path, module->build_id, symbol->key.module, symbol->key.offset,
+							   symbol->address, symbol->n && symbol->frames[0].line };
+	}
+	if (places)
+		qsort(places, *n, sizeof(*places), by_module);
+	return places;
+}
+
 #define FREE_ALL(head, type, free_one) do { \
 	struct type *element_, *next_; \
 	HASH_ITER(hh, head, element_, next_) { \
@@ -286,8 +361,11 @@ void call_sites_destroy(struct call_sites *sites)
 	FREE_ALL(sites->nodes, site_node, free);
 	FREE_ALL(sites->callers, site_callers, free);
 	FREE_ALL(sites->symbols, site_symbol, free_symbol);
-	for (size_t i = 0; i < sites->nmodules; i++)
+	FREE_ALL(sites->python_codes, site_python_code, call_sites_free_python_code);
+	for (size_t i = 0; i < sites->nmodules; i++) {
 		free(sites->modules[i].path);
+		free(sites->modules[i].build_id);
+	}
 	free(sites->modules);
 	free(sites->code);
 	free(sites);

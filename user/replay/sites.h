@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Call sites: the numbers in the records of calls become contexts of the model. Functions and lines are written at the end of a
- * recording, but the first event needs them: so they are read from the spool before the replay.
+ * Call sites: maps the numbers in the records of calls to contexts of the model. Functions and lines are written at the end of a
+ * recording but the first event needs them: they are read from the spool before the replay.
  */
 #ifndef IOPROBE_REPLAY_SITES_H
 #define IOPROBE_REPLAY_SITES_H
@@ -11,15 +11,23 @@
 
 struct call_sites;
 
-/* Reads to the spool's end if call sites were recorded, else the first records only: then *out is NULL. A damaged rest counts as the
- * end. Returns 0 or -ENOMEM. */
+/* Reads to the spool's end if call sites were recorded, else only the first records: then *out is NULL. Damage ends the reading
+ * like the end of the file. Returns 0 or -ENOMEM. */
 int call_sites_read(struct call_sites **out, struct spool_reader *spool);
-void call_sites_destroy(struct call_sites *sites);      /* NULL is fine */
+void call_sites_destroy(struct call_sites *sites);      /* NULL is allowed */
+
+/* Functions and lines that were looked up later (archive/symbolize.h): they replace the recording's. Returns 0 or -ENOMEM. */
+int call_sites_read_symbols(struct call_sites *sites, struct spool_reader *symbols);
+
+/* A place in a file of code that call sites have. lines: its line is known. address: link-time, of the call, 0: not known. */
+struct call_site_place { const char *path, *build_id; uint32_t module; uint64_t offset, address; bool lines; };
+/* All of them, by module; texts live as long as the sites. The array is the caller's; NULL without memory. */
+struct call_site_place *call_sites_places(const struct call_sites *sites, size_t *n);
 
 /* Fills model->contexts, code_lines and sites. Returns 0 or -ENOMEM. */
 int call_sites_build(struct call_sites *sites, struct model *model);
 
-/* The model's site of a number in a call's record, REF_NONE if it is not known. sites may be NULL. */
+/* Returns the model's site for the number in a call's record, REF_NONE if unknown. sites may be NULL. */
 uint32_t call_sites_lookup(const struct call_sites *sites, const struct iop_rec_call *rec);
 
 #endif

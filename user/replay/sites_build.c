@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Chains of addresses become chains of functions and lines, each once: ranks that run the same program share them.
+ * Converts chains of addresses to chains of functions and lines, without duplicates: ranks that run the same program share them.
  */
 #include "replay/sites_internal.h"
 
@@ -11,7 +11,7 @@
 #include "model/build.h"
 #include "symbol/demangle.h"
 
-#define LOOKED_THROUGH_SOURCE "/usr/include/"   /* inlined functions of libraries are not the application's */
+#define LOOKED_THROUGH_SOURCE "/usr/include/"   /* functions inlined from library headers do not belong to the application */
 
 struct known_text { const char *text; UT_hash_handle hh; };
 struct line_key { const char *file; uint64_t line; };
@@ -21,7 +21,7 @@ struct known_context { struct context_key key; uint32_t ref; UT_hash_handle hh; 
 struct site_key { uint32_t context, callers; };
 struct known_site { struct site_key key; uint32_t ref; UT_hash_handle hh; };
 
-/* Texts are the model's, each once, so that their addresses compare. */
+/* Strings are interned in the model, so that their addresses can be compared. */
 struct build {
 	struct model *model;
 	struct call_sites *sites;
@@ -29,10 +29,10 @@ struct build {
 	struct known_line *lines;
 	struct known_context *contexts;
 	struct known_site *known_sites;
-	bool failed;                    /* no memory */
+	bool failed;                    /* out of memory */
 };
 
-/* ---- each thing once ---- */
+/* ---- interning ---- */
 
 static const char *text_once(struct build *b, const char *text)
 {
@@ -109,32 +109,6 @@ static uint32_t context_once(struct build *b, const struct model_context *wanted
 
 /* ---- one address ---- */
 
-static int by_address(const void *a, const void *b)
-{
-	const struct site_code *x = a, *y = b;
-
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* A return address: it may lie behind the last byte. */
-static const struct site_code *code_of(const struct call_sites *sites, uint32_t image, uint64_t pc)
-{
-	size_t low = 0, high = sites->ncode;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct site_code *code = &sites->code[middle];
-
-		if (code->image < image || (code->image == image && code->end < pc))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < sites->ncode && sites->code[low].image == image && sites->code[low].start < pc ? &sites->code[low] : NULL;
-}
-
 static const char *function_name(struct build *b, const struct site_symbol_frame *frame)
 {
 	char *name = frame->function && frame->symbol ? demangle(frame->function) : NULL;
@@ -144,7 +118,7 @@ static const char *function_name(struct build *b, const struct site_symbol_frame
 	return text;
 }
 
-/* The frames at one address below what called it: what is inlined comes last. */
+/* Adds the frames at one address below their caller: inlined functions come last. */
 static uint32_t add_symbol(struct build *b, uint32_t parent, const struct site_symbol *symbol, const struct site_module_info *module,
 			   uint64_t offset)
 {
@@ -157,7 +131,7 @@ static uint32_t add_symbol(struct build *b, uint32_t parent, const struct site_s
 		context.application = module->application &&
 				      !(frame->file && !strncmp(frame->file, LOOKED_THROUGH_SOURCE, strlen(LOOKED_THROUGH_SOURCE)));
 		if (context.function && context.line != REF_NONE)
-			context.offset = 0;     /* several places of one line are one */
+			context.offset = 0;     /* several addresses of one line are one context */
 		parent = context_once(b, &context);
 	}
 	return parent;
@@ -166,7 +140,7 @@ static uint32_t add_symbol(struct build *b, uint32_t parent, const struct site_s
 static uint32_t add_address(struct build *b, uint32_t parent, uint32_t image, uint64_t pc)
 {
 	struct model_context context = { .parent = parent, .line = REF_NONE, .offset = pc };
-	const struct site_code *code = code_of(b->sites, image, pc);
+	const struct site_code *code = call_sites_code(b->sites, image, pc);
 	const struct site_module_info *module;
 	const struct site_symbol *symbol;
 	uint64_t offset;
@@ -219,28 +193,37 @@ static uint32_t site_once(struct build *b, uint32_t context, enum model_callers 
 	return known->ref;
 }
 
-/* From the outermost function inwards: a node's parent is the frame that it called. */
-static void build_site(struct build *b, struct site_node *node)
+/* A line of Python code; the code object may have been lost. */
+static uint32_t add_python(struct build *b, uint32_t parent, const struct site_frame *frame)
 {
-	const struct site_node *leaf = node->call ? call_sites_node(b->sites, node->parent) : node;
-	enum model_callers end = leaf ? leaf->end : CALLERS_UNKNOWN;
-	const struct site_callers *callers = NULL;
-	uint32_t context = REF_NONE;
-	unsigned frames = 0;
+	struct model_context context = { .parent = parent, .line = REF_NONE, .application = call_sites_python_is_application(frame->python) };
+	char *file = call_sites_python_text(&frame->python->file), *name = call_sites_python_text(&frame->python->name);
+	uint32_t number = call_sites_python_line(frame->python, frame->pc);
 
-	if (node->call) {
-		HASH_FIND(hh, b->sites->callers, &node->id, sizeof(node->id), callers);
-		end = callers ? callers->end : CALLERS_UNKNOWN;
-	}
-	for (unsigned i = callers ? callers->n : 0; i-- > 0;)
-		context = add_address(b, context, node->image, callers->pc[i]);
-	for (; leaf && frames <= IOP_SITE_MAX_FRAMES; leaf = call_sites_node(b->sites, leaf->parent), frames++)
-		context = add_address(b, context, leaf->image, leaf->pc);
-	if (context != REF_NONE)
-		node->site = site_once(b, context, end);
+	context.function = name ? text_once(b, name) : NULL;
+	context.module = file ? text_once(b, file) : NULL;
+	context.line = line_once(b, context.module, number);
+	context.offset = number ? 0 : frame->pc;
+	free(file);
+	free(name);
+	return context_once(b, &context);
 }
 
-/* The agent's answer tells where a chain ends, for all calls from there. */
+/* From the outermost function inwards: a context's parent is the frame that called it. */
+static void build_site(struct build *b, struct site_node *node)
+{
+	static _Thread_local struct site_chain chain;
+	uint32_t context = REF_NONE;
+
+	call_sites_chain(b->sites, node, &chain);
+	for (unsigned i = chain.n; i-- > 0;)
+		context = chain.v[i].python ? add_python(b, context, &chain.v[i]) :
+					      add_address(b, context, chain.v[i].image, chain.v[i].pc);
+	if (context != REF_NONE)
+		node->site = site_once(b, context, chain.callers);
+}
+
+/* The agent's answer shows where a chain ends, for all calls from there. */
 static void mark_ends(struct call_sites *sites)
 {
 	for (const struct site_callers *callers = sites->callers; callers; callers = callers->hh.next) {
@@ -267,8 +250,7 @@ int call_sites_build(struct call_sites *sites, struct model *model)
 	model->call_sites = sites->frames;
 	model->site_counts = sites->counts;
 	mark_ends(sites);
-	if (sites->ncode)
-		qsort(sites->code, sites->ncode, sizeof(*sites->code), by_address);
+	call_sites_sort_code(sites);
 	for (struct site_node *node = sites->nodes; node && !build.failed; node = node->hh.next)
 		build_site(&build, node);
 	model->site_string_bytes = model->string_bytes;

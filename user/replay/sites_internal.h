@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Call sites as they were read (sites.c), from which contexts are made (sites_build.c).
+ * Call sites as read by sites.c; sites_build.c converts them to contexts.
  */
 #ifndef IOPROBE_REPLAY_SITES_INTERNAL_H
 #define IOPROBE_REPLAY_SITES_INTERNAL_H
@@ -10,14 +10,18 @@
 #include "replay/sites.h"
 #include "util/hash.h"
 
-#define SITE_INLINED_MAX 16     /* frames at one place */
+#define SITE_INLINED_MAX 16     /* frames at one address */
 
-/* call: of one call, whose frames are the parent's and whose callers are in site_callers. site: its index in the model. */
+#define SITE_MAX_CHAIN (2 * IOP_SITE_MAX_FRAMES + IOP_PYTHON_MAX_FRAMES)
+
+/* call: of one call, whose frames are the parent's and whose callers are in site_callers. python: image is a code object's number and pc
+ * an offset in it. pair: a call's frames of machine code are the parent's, of Python code those of node pc. site: its index in the
+ * model. */
 struct site_node {
 	uint32_t id, parent, image;
 	uint64_t pc;
 	enum model_callers end;
-	bool call;
+	bool call, python, entry, pair;
 	uint32_t site;
 	UT_hash_handle hh;
 };
@@ -29,21 +33,26 @@ struct site_callers {
 	UT_hash_handle hh;
 };
 struct site_code { uint32_t image, module; uint64_t start, end, offset; };
-struct site_module_info { char *path; bool application; };
+struct site_module_info { char *path, *build_id; bool application; uint64_t python_loop, python_loop_end; };
+struct site_bytes { uint8_t *v; size_t n; uint8_t kind; };      /* kind: bytes of a character */
+struct site_python_code { uint32_t id; int32_t first_line; struct site_bytes file, name, lines; UT_hash_handle hh; };
 struct symbol_key { uint64_t offset; uint32_t module, pad; };
 struct site_symbol_frame { char *function, *file; uint32_t line; bool symbol; };
 struct site_symbol {
 	struct symbol_key key;
+	uint64_t address;       /* link-time, 0: not known */
 	unsigned n;
 	struct site_symbol_frame frames[SITE_INLINED_MAX];
 	UT_hash_handle hh;
 };
 
 struct call_sites {
-	unsigned frames;        /* of the application */
+	unsigned frames;        /* frames of the application */
 	struct site_node *nodes;
 	struct site_callers *callers;
 	struct site_symbol *symbols;
+	struct site_python_code *python_codes;
+	size_t python_bytes;
 	struct site_code *code;
 	size_t ncode, cap_code;
 	struct site_module_info *modules;
@@ -52,6 +61,29 @@ struct call_sites {
 };
 
 struct site_node *call_sites_node(const struct call_sites *sites, uint32_t id);
+/* ---- sites_chain.c ---- */
+
+/* python: NULL for machine code, else pc is an offset in this code. */
+struct site_frame { uint64_t pc; uint32_t image; bool entry; const struct site_python_code *python; };
+struct site_chain { struct site_frame v[SITE_MAX_CHAIN]; unsigned n; enum model_callers callers; };
+
+/* The frames of a call, innermost first. */
+void call_sites_chain(const struct call_sites *sites, const struct site_node *node, struct site_chain *chain);
+void call_sites_sort_code(struct call_sites *sites);    /* before these: */
+/* Where a return address lies, NULL: in no file. It may lie behind the last byte. */
+const struct site_code *call_sites_code(const struct call_sites *sites, uint32_t image, uint64_t pc);
+
+/* ---- sites_python.c ---- */
+
+struct site_python_code *call_sites_python_code(const struct call_sites *sites, uint32_t id);
+int call_sites_add_python_code(struct call_sites *sites, const struct iop_rec_python_code *rec);
+void call_sites_free_python_code(struct site_python_code *code);
+char *call_sites_python_text(const struct site_bytes *text);    /* in UTF-8; free(). NULL: it is not known */
+uint32_t call_sites_python_line(const struct site_python_code *code, uint32_t offset); /* 0: not known */
+bool call_sites_python_is_application(const struct site_python_code *code);
+
+/* ---- sites.c ---- */
+
 struct site_symbol *call_sites_symbol(const struct call_sites *sites, uint32_t module, uint64_t offset);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The agent's text records: host, tables, processes, mounts, libraries; what could not be seen becomes notes.
+ * The agent's text records: host, tables, processes, mounts, libraries, and notes on what was not observed.
  */
 #include "replay/texts.h"
 #include "replay/events.h"
@@ -19,7 +19,7 @@
 
 #define VALUE_ROOM 8192
 
-/* A value as a string of the model; NULL if it is absent or empty. */
+/* Returns a value as a string of the model; NULL if it is absent or empty. */
 static const char *value_string(struct replay *r, const struct iop_rec_text *rec, const char *key)
 {
 	char value[VALUE_ROOM];
@@ -105,7 +105,7 @@ static int host(struct replay *r, const struct iop_rec_text *rec)
 		hash = hash32(hash, model->host_name, strlen(model->host_name));
 	hash = hash32(hash, &model->clock_start.realtime_ns, sizeof(model->clock_start.realtime_ns));
 	hash = hash32(hash, &model->clock_start.monotonic_ns, sizeof(model->clock_start.monotonic_ns));
-	/* never all ones, which OTF2 keeps for "undefined" */
+	/* never all ones, which OTF2 reserves for "undefined" */
 	model->recording_tag = (hash >> 32 ^ hash) & 0x7fffffff;
 	r->location_base = (uint64_t)model->recording_tag << 32;
 	return read_shared_mounts(r, rec);
@@ -131,7 +131,7 @@ static int table(struct replay *r, const struct iop_rec_text *rec)
 
 /* ---- processes ---- */
 
-/* A node may be shared: then the recording is not of one batch job. */
+/* On a shared node the processes may belong to several batch jobs: then the recording is assigned to none. */
 static void note_batch_job(struct replay *r, const char *job)
 {
 	if (!job || r->many_batch_jobs)
@@ -140,7 +140,7 @@ static void note_batch_job(struct replay *r, const char *job)
 	r->model->batch_job = r->many_batch_jobs ? NULL : job;
 }
 
-/* What a process that has ended left out of its record does not erase what an earlier one has. */
+/* A key that is absent from the record of an ended process does not erase the value of an earlier record. */
 static void read_life(struct replay *r, const struct iop_rec_text *rec, struct model_process *life)
 {
 	const struct { const char *key, **to; } texts[] = {
@@ -196,7 +196,7 @@ static int process(struct replay *r, const struct iop_rec_text *rec)
 	if (value_number(rec, "mpi", &number))
 		info->mpi |= number;
 	r->model->processes.v[process->group].rank_claim = info->mpi ? info->rank + 1 : 0;
-	/* what the process' own chdir told is newer than what was read of it */
+	/* a cwd set by the process' own chdir is newer than the one read from /proc */
 	if (!process->cwd && !process->dead && text_value(rec, "cwd", cwd, sizeof(cwd)) && cwd[0] == '/') {
 		process->cwd = strdup(cwd);
 		return process->cwd ? 0 : -ENOMEM;
@@ -214,7 +214,7 @@ static bool value_hex(const struct iop_rec_text *rec, const char *key, uint64_t 
 	return !*end;
 }
 
-/* One that cannot be read is as good as none: addresses in it stay unknown. */
+/* A mapping that cannot be read is ignored: addresses in it stay unknown. */
 static int mapping(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct process *process = process_get(r, rec->rec.tgid);
@@ -303,6 +303,30 @@ static int library(struct replay *r, const struct iop_rec_text *rec)
 	return ret ? ret : library_comm(r, rec, process, "comm_null", TABLE_COMM_NULL);
 }
 
+/* ---- what recorded calls cost ---- */
+
+static int costs(struct replay *r, const struct iop_rec_text *rec)
+{
+	for (unsigned i = 0; i < MAX_LAYERS; i++) {
+		unsigned long long total_ns, inside_ns;
+		struct model_cost *cost;
+		char key[16], value[256];
+		int used;
+
+		snprintf(key, sizeof(key), "layer_%u", i);
+		if (!text_value(rec, key, value, sizeof(value)) || sscanf(value, "%llu %llu %n", &total_ns, &inside_ns, &used) < 2)
+			continue;
+		cost = MODEL_ADD(r->model->costs);
+		if (!cost || !(cost->layer = model_string(r->model, value + used, strlen(value + used))))
+			return -ENOMEM;
+		cost->total_ns = total_ns;
+		cost->inside_ns = inside_ns;
+	}
+	r->model->nested_cost_ns = number_or_zero(rec, "nested_ns");
+	r->model->single_step_cost_ns = number_or_zero(rec, "single_step_ns");
+	return 0;
+}
+
 /* ---- what could not be seen ---- */
 
 static int missing(struct replay *r, const struct iop_rec_text *rec)
@@ -326,30 +350,36 @@ static int gap(struct replay *r, const struct iop_rec_text *rec)
 			      reason);
 }
 
+/* layer "": the filter by itself. */
 static struct model_left_out *left_out_get(struct replay *r, const char *filter, const char *layer)
 {
 	struct model_left_out *known;
 
 	for (size_t i = 0; i < r->model->left_out.n; i++) {
 		known = &r->model->left_out.v[i];
-		if (!strcmp(known->filter, filter) && !strcmp(known->layer ? known->layer : "", layer ? layer : ""))
+		if (!strcmp(known->filter, filter) && !strcmp(known->layer ? known->layer : "", layer))
 			return known;
 	}
 	known = MODEL_ADD(r->model->left_out);
-	if (known)
-		*known = (struct model_left_out){ .filter = filter, .layer = layer };
-	return known;
+	if (!known)
+		return NULL;
+	*known = (struct model_left_out){ .filter = model_string(r->model, filter, strlen(filter)),
+					  .layer = layer[0] ? model_string(r->model, layer, strlen(layer)) : NULL };
+	return known->filter && (known->layer || !layer[0]) ? known : NULL;
 }
 
 static int left_out(struct replay *r, const struct iop_rec_text *rec)
 {
-	const char *filter = value_string(r, rec, "filter"), *layer = value_string(r, rec, "layer");
-	struct model_left_out *sum = left_out_get(r, filter ? filter : "?", layer);
+	char filter[8192] = "?", layer[64] = "";
+	struct model_left_out *sum;
 	uint64_t calls = 0;
 
+	text_value(rec, "filter", filter, sizeof(filter));
+	text_value(rec, "layer", layer, sizeof(layer));
+	sum = left_out_get(r, filter, layer);
 	if (!sum)
 		return -ENOMEM;
-	sum->whole |= layer && !value_number(rec, "calls", &calls);
+	sum->whole |= layer[0] && !value_number(rec, "calls", &calls);
 	sum->calls += calls;
 	sum->read_bytes += number_or_zero(rec, "read_bytes");
 	sum->written_bytes += number_or_zero(rec, "written_bytes");
@@ -358,7 +388,7 @@ static int left_out(struct replay *r, const struct iop_rec_text *rec)
 	return 0;
 }
 
-/* A file is known by then: it was described when it was first seen. */
+/* The file is already known: it was described when it was first used. */
 static int mapped(struct replay *r, const struct iop_rec_text *rec)
 {
 	uint32_t file = file_of_inode(r, number_or_zero(rec, "dev"), number_or_zero(rec, "ino"));
@@ -382,7 +412,7 @@ static int end_count(struct replay *r, const struct iop_rec_text *rec, const cha
 	return n ? model_note(r->model, "%llu %s", n, what) : 0;
 }
 
-/* Where the archive had to end earlier than the spool, that reason stays. */
+/* If the archive ended before the spool, that reason is kept. */
 static void read_end(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct model_end *end = &r->model->end;
@@ -394,7 +424,7 @@ static void read_end(struct replay *r, const struct iop_rec_text *rec)
 	end->reason = value_string(r, rec, "reason");
 }
 
-/* What the recorder had written and lost when it wrote this. */
+/* Numbers of records that the recorder had written and lost at this time. */
 static int status(struct replay *r, const struct iop_rec_text *rec)
 {
 	r->counted = true;
@@ -460,6 +490,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_PROCESS: return process(r, rec);
 	case IOP_REC_MOUNTS: return mounts(r, rec);
 	case IOP_REC_LIBRARY: return library(r, rec);
+	case IOP_REC_COSTS: return r->model->costs.n ? 0 : costs(r, rec);
 	case IOP_REC_MISSING: return missing(r, rec);
 	case IOP_REC_GAP: return gap(r, rec);
 	case IOP_REC_MAPPING: return mapping(r, rec);

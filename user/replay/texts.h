@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The agent's text records: host, tables, processes, mounts, libraries; what could not be seen becomes notes.
+ * The agent's text records: host, tables, processes, mounts, libraries, and notes on what was not observed.
  */
 #ifndef IOPROBE_REPLAY_TEXTS_H
 #define IOPROBE_REPLAY_TEXTS_H
@@ -8,6 +8,7 @@
 #include "replay/state.h"
 
 int text_record(struct replay *r, const struct iop_rec_text *rec);
-uint64_t text_bound_ns(const struct iop_rec_text *end);  /* of an END record: the time of the oldest record that a bound refused, 0: none */
+/* for an END record: time of the oldest record that was refused at a limit, 0: none */
+uint64_t text_bound_ns(const struct iop_rec_text *end);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "util/utf8.h"
 
-/* A cell that begins with one of = + - @ would be a formula in a spreadsheet. */
+/* A cell that begins with one of = + - @ would be evaluated as a formula by a spreadsheet. */
 static void cell(FILE *out, const char *text)
 {
 	char *printable = utf8_printable(text ? text : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Two runs side by side: layers, files, findings.
+ * Compares two runs: layers, files, findings.
  */
 #include "report/diff.h"
 
@@ -63,7 +63,7 @@ static void layers(FILE *out, const struct analysis *a, const struct analysis *b
 	}
 }
 
-/* ---- files, by their last component: runs write to directories of their own ---- */
+/* ---- files, matched by their last component, because runs write to different directories ---- */
 
 struct file_pair { const char *name; const struct report_file *of[2]; uint64_t distance; };
 

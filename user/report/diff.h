@@ -9,8 +9,8 @@
 
 #include "analysis/analysis.h"
 
-/* Calls, bytes and times of layers and files of a and b, findings that are gone and new. Files pair by the last component of their path:
- * runs write to directories of their own. Returns 0 or -ENOMEM. */
+/* Writes calls, bytes and times of layers and files of a and b, and findings that disappeared or are new. Files are matched by the
+ * last component of their path, because runs write to different directories. Returns 0 or -ENOMEM. */
 int report_write_diff(FILE *out, const struct analysis *a, const struct analysis *b);
 
 #endif

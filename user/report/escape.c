@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Escapes for terminals and browsers.
+ * Escapes text for terminals and browsers.
  */
 #include "report/escape.h"
 
@@ -18,7 +18,7 @@ static size_t columns(const char *text)
 	return n;
 }
 
-/* The byte at column n. */
+/* Returns the byte at column n. */
 static const char *column(const char *text, size_t n)
 {
 	for (; *text; text++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Figures that several formats show.
+ * Figures that are used by several formats.
  */
 #include "report/facts.h"
 
@@ -67,7 +67,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Each rank by its busiest thread. */
+/* Each rank is represented by its busiest thread. */
 uint64_t report_median_io(const struct analysis *a)
 {
 	size_t ngroups = a->trace->groups.n, n = 0;
@@ -171,7 +171,7 @@ void report_missing(const struct analysis *a, const struct detector *d, char *te
 	static const struct { enum need need; const char *name; } names[] = {
 		{ NEED_OFFSETS, "offsets" }, { NEED_ERRORS, "error codes" }, { NEED_SYSTEM, "system calls" }, { NEED_BLOCKS, "block or stripe sizes" },
 		{ NEED_COMPUTE, "CPU time of threads" }, { NEED_MEMORY, "buffer addresses" }, { NEED_HINTS, "MPI-IO hints" },
-		{ NEED_STRIPES, "stripes" }, { NEED_LOCKS, "locks" },
+		{ NEED_STRIPES, "stripes" }, { NEED_LOCKS, "locks" }, { NEED_CHUNKS, "shapes of chunks" },
 	};
 	unsigned missing = d->needs & ~analysis_facts(a);
 

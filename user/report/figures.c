@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * SVG by hand: rectangles and text.
+ * Writes SVG directly: rectangles and text.
  */
 #include "report/figures.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <stdio.h>
 
 #include "analysis/words.h"
 #include "report/escape.h"
@@ -54,14 +55,11 @@ void figure_times(FILE *out, const struct analysis *a)
 
 /* ---- ranks over time ---- */
 
-static void timeline_row(FILE *out, const struct analysis *a, uint32_t location, unsigned row)
+static void timeline_row(FILE *out, const struct analysis *a, const char *name, float *const busy[3], double threads, unsigned row)
 {
 	static const char *const kinds[] = { "read", "write", "metadata" };
-	const struct location_stat *s = &a->facts->locations[location];
-	double bin = (double)a->facts->wall_ns / BINS + 1, step = (double)(WIDTH - LABEL) / BINS;
-	char name[128];
+	double bin = ((double)a->facts->wall_ns / BINS + 1) * threads, step = (double)(WIDTH - LABEL) / BINS;
 
-	location_name(a, location, name, sizeof(name));
 	fprintf(out, "<text x=0 y=%u>", row * ROW + 11);
 	escape_html(out, name);
 	fputs("</text>", out);
@@ -69,7 +67,7 @@ static void timeline_row(FILE *out, const struct analysis *a, uint32_t location,
 		double y = (row + 1) * ROW - 1;
 
 		for (unsigned k = 0; k < 3; k++) {
-			double height = (ROW - 2) * s->busy[k][b] / bin;
+			double height = (ROW - 2) * busy[k][b] / bin;
 
 			if (height < 0.2)
 				continue;
@@ -81,42 +79,76 @@ static void timeline_row(FILE *out, const struct analysis *a, uint32_t location,
 	fputc('\n', out);
 }
 
-/* The rows with most I/O, in the order of the archive: all, where they are few. */
-static uint64_t least_shown(const struct analysis *a)
+struct row { uint32_t location; uint64_t ns; };
+
+static int more_io(const void *a, const void *b)
 {
-	uint64_t low = 0, high = UINT64_MAX;
+	const struct row *x = a, *y = b;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2, n = 0;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->location < y->location ? -1 : x->location > y->location;
+}
 
-		for (uint32_t i = 0; i < a->trace->locations.n; i++)
-			n += location_counts(a, i) && a->facts->locations[i].io_ns > middle;
-		if (n > MAX_ROWS)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+static int in_order(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->location < y->location ? -1 : x->location > y->location;
+}
+
+/* All threads with I/O, those with most of it first; then the shown ones in the archive's order. Returns how many there are. */
+static size_t list_rows(const struct analysis *a, struct row *rows, size_t *shown)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < a->trace->locations.n; i++)
+		if (location_counts(a, i) && a->facts->locations[i].io_ns)
+			rows[n++] = (struct row){ i, a->facts->locations[i].io_ns };
+	qsort(rows, n, sizeof(*rows), more_io);
+	*shown = n > MAX_ROWS ? MAX_ROWS - 1 : n;
+	qsort(rows, *shown, sizeof(*rows), in_order);
+	return n;
+}
+
+static void timeline_others(FILE *out, const struct analysis *a, const struct row *rows, size_t n, unsigned row)
+{
+	float sum[3][BINS] = { { 0 } };
+	char name[40];
+
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < 3; k++)
+			for (unsigned b = 0; b < BINS; b++)
+				sum[k][b] += a->facts->locations[rows[i].location].busy[k][b];
+	snprintf(name, sizeof(name), "mean of %zu others", n);
+	timeline_row(out, a, name, (float *const[]){ sum[0], sum[1], sum[2] }, n, row);
 }
 
 void figure_timeline(FILE *out, const struct analysis *a)
 {
-	uint64_t least = least_shown(a);
-	unsigned rows = 0, row = 0;
-	char wall[24];
+	struct row *rows = calloc(a->trace->locations.n + 1, sizeof(*rows));
+	size_t shown = 0, n = rows ? list_rows(a, rows, &shown) : 0;
+	unsigned height = (shown + (n > shown)) * ROW;
+	char wall[24], name[128];
 
-	for (uint32_t i = 0; i < a->trace->locations.n; i++)
-		rows += location_counts(a, i) && a->facts->locations[i].io_ns > least;
-	if (!rows)
+	if (!n) {
+		free(rows);
 		return;
+	}
 	words_seconds(wall, sizeof(wall), a->facts->wall_ns);
 	fprintf(out, "<h2>I/O over time</h2>\n<p>Share of each 1/%d of %s that a thread spent in outermost calls: read (blue, at the bottom), write (orange), "
 		"others (green).</p>\n<div class=wide><svg viewBox=\"0 0 %d %u\" width=%d role=img aria-label=\"I/O of ranks over time\">\n", BINS, wall, WIDTH,
-		rows * ROW + 16, WIDTH);
-	for (uint32_t i = 0; i < a->trace->locations.n; i++)
-		if (location_counts(a, i) && a->facts->locations[i].io_ns > least)
-			timeline_row(out, a, i, row++);
-	fprintf(out, "<text x=%d y=%u>0 s</text><text x=%d y=%u text-anchor=end>%s</text></svg></div>\n", LABEL, rows * ROW + 13, WIDTH, rows * ROW + 13, wall);
+		height + 16, WIDTH);
+	for (size_t i = 0; i < shown; i++) {
+		struct location_stat *s = &a->facts->locations[rows[i].location];
+
+		location_name(a, rows[i].location, name, sizeof(name));
+		timeline_row(out, a, name, (float *const[]){ s->busy[0], s->busy[1], s->busy[2] }, 1, i);
+	}
+	if (n > shown)
+		timeline_others(out, a, rows + shown, n - shown, shown);
+	fprintf(out, "<text x=%d y=%u>0 s</text><text x=%d y=%u text-anchor=end>%s</text></svg></div>\n", LABEL, height + 13, WIDTH, height + 13, wall);
+	free(rows);
 }
 
 /* ---- sizes ---- */
@@ -153,7 +185,7 @@ void figure_sizes(FILE *out, const struct analysis *a)
 
 struct rank_share { uint64_t instances, asked, system_bytes, system_n, system_ns, wait_ns; };
 
-/* All instances of one file; the time until the last member arrives is waiting for ranks. */
+/* All instances of one file; the time until the last member arrives counts as waiting. */
 static void share_of_file(const struct analysis *a, size_t begin, size_t end, struct rank_share *of)
 {
 	for (size_t i = begin, j; i < end; i = j) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One file for a browser: no script, no request (its content security policy forbids both), readable on paper. Names come from the traced
- * job and are escaped.
+ * A single file for a browser: no scripts, no requests (its content security policy forbids both), printable. Names come from the
+ * traced job and are escaped.
  */
 #include "report/report.h"
 
@@ -124,6 +124,13 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 {
 	char cost[24], saving[80], ranks[200];
 
+	if (f->detector->info) {
+		fprintf(out, "<article class=info id=f%u><h3><span class=tag>info</span> %s <small>%s</small></h3><p>", number, f->detector->title,
+			f->detector->code);
+		escape_html(out, f->evidence);
+		fputs("</p></article>\n", out);
+		return;
+	}
 	words_seconds(cost, sizeof(cost), f->cost_ns);
 	report_saving(f, saving, sizeof(saving));
 	finding_ranks(a, f, ranks, sizeof(ranks));
@@ -157,7 +164,7 @@ static void write_findings(FILE *out, const struct analysis *a, const struct rep
 		const struct finding *f = a->findings.v[i];
 
 		if (!o->all && (f->severity == SEVERITY_NOTE || f->cause))
-			left++;
+			left += !f->detector->info;
 		else
 			write_finding(out, a, f, ++shown);
 	}

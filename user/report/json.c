@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The report for programs; its schema is user/report/report.schema.json. Times are seconds, sizes bytes.
+ * The report for programs; the schema is user/report/report.schema.json. Times are in seconds, sizes in bytes.
  */
 #include "report/report.h"
 
@@ -12,7 +12,7 @@
 
 #define MAX_FILES 1000
 
-/* jansson refuses what is not UTF-8. */
+/* jansson rejects invalid UTF-8. */
 static json_t *text(const char *from)
 {
 	char *printable = from ? utf8_printable(from) : NULL;

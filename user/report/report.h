@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * An analysis as text, JSON, HTML, SARIF or CSV.
+ * Writes an analysis as text, JSON, HTML, SARIF or CSV.
  */
 #ifndef IOPROBE_REPORT_REPORT_H
 #define IOPROBE_REPORT_REPORT_H
@@ -13,7 +13,7 @@ struct report_options { bool all, color; unsigned width; };
 
 struct report_format {
 	const char *name, *help;
-	/* Returns 0 or -errno; what it wrote to out is lost then. */
+	/* Returns 0 or -errno; the output is then incomplete and must be discarded. */
 	int (*write)(FILE *out, const struct analysis *a, const struct report_options *options);
 };
 extern const struct report_format report_formats[];
@@ -25,7 +25,7 @@ int report_write_sarif(FILE *out, const struct analysis *a, const struct report_
 int report_write_csv(FILE *out, const struct analysis *a, const struct report_options *options);
 int report_write_json(FILE *out, const struct analysis *a, const struct report_options *options);
 
-/* The page of --explain: of one detector, or the list of all (code NULL), or of the thresholds ("thresholds"). Returns 0, or -ENOENT. */
+/* The page of --explain: of one detector, or the list of all (code NULL), or of the thresholds ("thresholds"), or what tests them ("tests"). Returns 0, or -ENOENT. */
 int report_explain(FILE *out, const char *code);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Findings as SARIF 2.1.0, which code review tools show beside the lines. A finding without a known line has no location.
+ * Findings as SARIF 2.1.0, which code review tools show next to the source lines. A finding without a known line has no location.
  */
 #include "report/report.h"
 
@@ -29,7 +29,7 @@ static json_t *rules(void)
 	return list;
 }
 
-/* SARIF wants a URI reference: characters that mean something there are escaped. */
+/* SARIF requires a URI reference: reserved characters are escaped. */
 static json_t *uri(const char *path)
 {
 	char out[1024];

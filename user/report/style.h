@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The page's style sheet. Colours are Okabe and Ito's, which colour-blind readers can tell apart; no meaning is in colour alone.
+ * The page's style sheet. The colours are those of Okabe and Ito, which colour-blind readers can distinguish; no information is in
+ * colour alone.
  */
 #ifndef IOPROBE_REPORT_STYLE_H
 #define IOPROBE_REPORT_STYLE_H

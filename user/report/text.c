@@ -137,6 +137,10 @@ static void write_finding(const struct page *p, const struct finding *f, unsigne
 	static const char *const labels[] = { "note", "WARN", "HIGH" }, *const colors[] = { "", "\33[33m", "\33[1;31m" };
 	char cost[24], saving[80], heading[120];
 
+	if (f->detector->info) {
+		fprintf(p->out, "%2u info %s (%s)\n     %s\n", number, f->detector->title, f->detector->code, f->evidence);
+		return;
+	}
 	words_seconds(cost, sizeof(cost), f->cost_ns);
 	report_saving(f, saving, sizeof(saving));
 	snprintf(heading, sizeof(heading), "%s (%s)", f->detector->title, f->detector->code);
@@ -161,7 +165,7 @@ static void write_findings(const struct page *p)
 		if (p->o->all || (f->severity > SEVERITY_NOTE && !f->cause && shown < MAX_FINDINGS))
 			write_finding(p, f, ++shown);
 		else
-			left++;
+			left += !f->detector->info;
 	}
 	if (!shown)
 		fprintf(p->out, "Nothing costs enough to be worth a change.\n");
@@ -169,6 +173,18 @@ static void write_findings(const struct page *p)
 		fprintf(p->out, "savings overlap: they do not add up\n");
 	if (left)
 		fprintf(p->out, "%zu more note%s and effects: --all\n", left, left == 1 ? "" : "s");
+}
+
+/* What needs no change, so that nobody changes it. */
+static void write_fine(const struct page *p)
+{
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < p->a->findings.n; i++)
+		if (p->a->findings.v[i]->detector->fine)
+			fprintf(p->out, "%s%s", shown++ ? "; " : "fine     ", p->a->findings.v[i]->detector->title);
+	if (shown)
+		fprintf(p->out, "\n");
 }
 
 /* ---- tail ---- */
@@ -191,7 +207,7 @@ static void write_files(const struct page *p)
 	}
 }
 
-/* Codes that lack the same facts stand together. */
+/* Codes that lack the same facts are listed together. */
 static void write_cannot_tell(const struct page *p)
 {
 	const struct analysis *a = p->a;
@@ -231,6 +247,7 @@ int report_write_text(FILE *out, const struct analysis *a, const struct report_o
 	write_time(&p);
 	write_layers(&p);
 	write_findings(&p);
+	write_fine(&p);
 	write_files(&p);
 	write_limits(&p);
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A list in the order of arrival; there are few.
+ * A list in the order of arrival; there are few clients.
  */
 #include "service/clients.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define USER_LIMIT_NS 1000000000ull     /* from connecting to asking */
+#define USER_LIMIT_NS 1000000000ull     /* from connection to request */
 #define ROOT_LIMIT_NS 2000000000ull
 
 static size_t *count_of(struct clients *clients, const struct ucred *peer)
@@ -17,7 +17,7 @@ static size_t *count_of(struct clients *clients, const struct ucred *peer)
 	return peer->uid ? &clients->nusers : &clients->nroot;
 }
 
-/* Returns the descriptor. */
+/* Returns the client's descriptor. */
 static int unlink_client(struct clients *clients, struct client **at)
 {
 	struct client *client = *at;
@@ -109,7 +109,7 @@ static void refill(struct budget *budget, uint64_t now_ns)
 	budget->at_ns = now_ns;
 }
 
-/* A user who is not in the list has a full budget, so the fullest one makes room for another. */
+/* A user without an entry has a full budget, so the fullest entry can be replaced. */
 static struct budget *budget_of(struct clients *clients, uid_t uid, uint64_t now_ns)
 {
 	struct budget *fullest = clients->budgets, *budget;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Prepare; wait for the job; record it into its user's folder; make the archive, as that user and behind everybody else.
+ * Prepares a recording, waits for the job, records it into a directory of its user, and makes the archive with that user's rights
+ * and at idle priority.
  */
 #include "service/job_recorder.h"
 
@@ -28,11 +29,13 @@
 #include "service/wire.h"
 #include "sink/otf2/otf2.h"
 #include "spool/spool.h"
+#include "stream/follower.h"
+#include "util/limits.h"
 
 #define SOCKET_FD 0     /* in the recorder */
 #define MAX_TABLES 64
 
-/* ---- starting one: a program of its own, so that it has nothing of the service's ---- */
+/* ---- start: a program of its own, which inherits nothing from the service ---- */
 
 static pid_t start(char *const *argv, int socket_fd, int log_fd)
 {
@@ -56,7 +59,7 @@ static pid_t start(char *const *argv, int socket_fd, int log_fd)
 	_exit(127);
 }
 
-/* slots NULL: it records; else it loads programs for so many. */
+/* slots NULL: it records; else it loads programs for this many recordings. */
 static pid_t start_for(const struct policy *policy, const char *slots, int log_fd, int *fd)
 {
 	char ring[32], overhead[32],
@@ -116,16 +119,17 @@ struct job_recorder {
 	double ring_mib, max_overhead;
 	const char *tables[MAX_TABLES], *recover;
 	size_t ntables;
-	unsigned slots;                 /* load programs for so many; 0: record */
+	unsigned slots;                 /* load programs for this many recordings; 0: record */
 	struct settings settings;
 	struct table_set set;
-	struct programs *programs;      /* shared ones, with our id in them; NULL: none */
+	struct programs *programs;      /* shared ones, with this recording's id in them; NULL: none */
 	uint32_t id;
-	bool answered_programs, own;    /* they came, or will not; not for this job */
+	bool answered_programs, own;    /* answered_programs: they came, or will not; own: this job must not use them */
 	json_t *job;
 	char *state;
 	struct identity owner;
 	struct output out;
+	struct follower follower;
 	struct owner_place place;
 	char spool[4200];
 	struct members members;
@@ -221,7 +225,7 @@ static void say_loaded(void)
 	json_decref(message);
 }
 
-/* A stop that comes while we are not recording yet, or not any more, waits for its turn. */
+/* A stop request before or after the recording is deferred. */
 static void block_signals(void)
 {
 	sigset_t mask;
@@ -279,7 +283,7 @@ static int take_message(struct job_recorder *r)
 	return err;
 }
 
-/* The set of programs is no JSON. Returns 0, or -ENODATA: the service does not want us any more. */
+/* The set of programs is sent without JSON. Returns 0, or -ENODATA: the service closed the connection. */
 static int receive_one(struct job_recorder *r)
 {
 	char first;
@@ -307,9 +311,10 @@ static int name_members(struct job_recorder *r)
 	return 0;
 }
 
-/* Nothing was recorded: nothing is left, and the state names no directory. */
+/* Nothing was recorded: removes the output, and the directory from the state. */
 static void discard_output(struct job_recorder *r)
 {
+	follower_discard(&r->follower, &r->out);
 	output_discard(&r->out);
 	owner_remove_empty(&r->owner, r->out.path, &r->place);
 	json_object_del(r->job, "output");
@@ -331,20 +336,34 @@ static int make_output(struct job_recorder *r, struct spool_writer **spool, char
 	return err;
 }
 
+/* A stream that cannot be made costs a message. */
+static void start_stream(struct job_recorder *r)
+{
+	const struct settings *s = &r->settings;
+	const struct follower_options options = { (const char *const *)s->streams, s->nstreams, s->stream_interval[0] ? s->stream_interval : NULL,
+						  s->stream_names[0] ? s->stream_names : NULL,
+						  s->stream_events[0] ? s->stream_events : NULL };
+	int ret = s->nstreams ? follower_start(&r->follower, &options, &r->out) : 0;
+
+	if (ret)
+		fprintf(stderr, "ioprobe: stream: no process can be started: %s; the recording goes on\n", strerror(-ret));
+}
+
 static void on_ready(void *arg, size_t processes, size_t probes)
 {
 	struct job_recorder *r = arg;
 	char message[4200];
 
 	(void)processes, (void)probes;
+	start_stream(r);
 	snprintf(message, sizeof(message), "recording to %s", r->out.path);
 	answer(r, true, message);
 	state_set(r->state, r->job, "recording", "");
 }
 
-/* ---- afterwards ---- */
+/* ---- after the recording ---- */
 
-/* Each of these may be refused; then it is only less polite. */
+/* Each of these may fail; then the archiver only competes more with other programs. */
 static void step_back(void)
 {
 	struct sched_param none = { 0 };
@@ -354,7 +373,7 @@ static void step_back(void)
 	syscall(SYS_ioprio_set, 1, 0, 3 << 13);         /* IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE */
 }
 
-/* Where the records of a failed attempt are, as they are now: their user may have removed or exchanged them. */
+/* Describes where the records of a failed attempt are at present: their user may have removed or replaced them. */
 static void describe_records(const struct job_recorder *r, char *text, size_t len)
 {
 	struct identity_saved saved;
@@ -408,7 +427,7 @@ static void note_result(struct job_recorder *r, const struct recorder_result *re
 	identity_end(&saved);
 }
 
-/* Processes that are in another recording of the shared programs can be recorded by others only. */
+/* Processes that belong to another recording of the shared programs can only be recorded with a set of its own. */
 static void leave_shared(const struct job_recorder *r, struct recorder_options *options)
 {
 	if (!options->prepared->shared || (!r->own && !recorder_has_foreign(options, options->prepared)))
@@ -429,6 +448,7 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	if (make_output(r, &options->spool, err, sizeof(err)))
 		return failed(r, err);
 	options->spool_path = r->spool;
+	options->followed = r->settings.nstreams > 0;
 	options->job = r->npids ? NULL : &r->members;
 	options->pids = r->pids;
 	options->npids = r->npids;
@@ -436,7 +456,7 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	options->only_of = r->owner.uid;
 	options->host = *wire_text(r->job, "node") ? wire_text(r->job, "node") : NULL;
 	options->cluster = wire_text(r->job, "cluster");
-	json_object_set_new(r->job, "keep_spool", json_boolean(r->settings.keep_spool));        /* for who recovers it */
+	json_object_set_new(r->job, "keep_spool", json_boolean(r->settings.keep_spool));        /* for a later recovery */
 	leave_shared(r, options);
 	ret = recorder_run(options, &result, err, sizeof(err));
 	if (!ret && recorder_stopped_early(&result))
@@ -460,7 +480,7 @@ static int serve_one_job(struct job_recorder *r)
 		.set = &r->set, .filter = &r->settings.filter, .bounds = &r->settings.bounds, .duration_s = r->settings.duration_s,
 		.shared_mounts = (const char *const *)r->settings.shared_mounts, .nshared_mounts = r->settings.nshared_mounts, .no_shared_links = r->settings.no_shared_links,
 		.max_overhead_percent = r->max_overhead, .kernel = program_options(r),
-		.job = &r->members, .prepared = &prepared, .only_of = -1 /* whoever it will be */, .ready = on_ready, .ready_arg = r,
+		.job = &r->members, .prepared = &prepared, .only_of = -1 /* not known yet */, .ready = on_ready, .ready_arg = r,
 	};
 	char err[1024] = "";
 	int ret = load_tables(r, err, sizeof(err)), ended = 0;
@@ -480,7 +500,7 @@ static int serve_one_job(struct job_recorder *r)
 	return ret ? failed(r, err) : record(r, &options);
 }
 
-/* ---- for all ---- */
+/* ---- loading shared programs ---- */
 
 static int load_shared(struct job_recorder *r)
 {
@@ -501,9 +521,9 @@ static int load_shared(struct job_recorder *r)
 	return ret != 0;
 }
 
-/* ---- after the death of another one ---- */
+/* ---- recovery after the death of a recorder ---- */
 
-/* The spool is removed when all else is written: an archive without one was finished before its recorder was ended. */
+/* The spool is removed last: an archive without a spool was complete before its recorder was killed. */
 static int recover_without_spool(struct job_recorder *r)
 {
 	struct stat st;
@@ -557,8 +577,10 @@ int job_recorder_main(int argc, char **argv)
 	};
 	static const struct argp argp = { options, parse, NULL, "A process of ioprobe serve.", NULL, NULL, NULL };
 	struct job_recorder *r = calloc(1, sizeof(*r));
+	char reason[256];
 	int ret;
 
+	limits_raise_files(reason, sizeof(reason));     /* the service has refused to start with too few */
 	if (!r || argp_parse(&argp, argc, argv, 0, NULL, r))
 		return 1;
 	r->out.dir = r->out.above = -1;

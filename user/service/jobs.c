@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A list; there are few.
+ * A list; there are few jobs.
  */
 #include "service/jobs.h"
 
@@ -165,7 +165,7 @@ static int newest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* How many of the same client's ended later: v is sorted, newest first. */
+/* Returns how many entries of the same client ended later: v is sorted, newest first. */
 static size_t count_newer(const struct ended *v, size_t i)
 {
 	size_t n = 0;

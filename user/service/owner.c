@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Directories are made one by one below an open one, never through a link. Where the user may not make one, he gets one all the
- * same: then the directory above is the site's.
+ * Directories are created one by one below an open one, never through a link. A directory that the user has no right to create is
+ * created by root, owned by the user, if the directory above belongs to the site.
  */
 #include "service/owner.h"
 
@@ -33,7 +33,7 @@ static int add(char *path, size_t len, const char *text)
 	return (size_t)snprintf(path + used, len - used, "%s", text) < len - used ? 0 : -ENAMETOOLONG;
 }
 
-/* Names come from the batch system: none may be a path. */
+/* Names come from the batch system: none may contain a path. */
 static int add_name(char *path, size_t len, const char *name)
 {
 	return state_valid_name(name) ? add(path, len, name) : -EINVAL;
@@ -51,7 +51,7 @@ static int add_value(char *path, size_t len, char letter, const struct identity 
 	}
 }
 
-/* What is up to the last slash. */
+/* Returns the length of the part before the last slash. */
 static size_t above_len(const char *path, size_t len)
 {
 	while (len && path[len - 1] != '/')
@@ -59,7 +59,7 @@ static size_t above_len(const char *path, size_t len)
 	return len;
 }
 
-/* *fixed: the length of what must exist; *letter: of the value that is missing, if one is. */
+/* *fixed: the length of the part that must exist; *letter: the placeholder without a value, if there is one. */
 static int expand(char *path, size_t len, size_t *fixed, size_t *site, char *letter, const struct identity *owner, const json_t *job)
 {
 	const char *pattern = wire_text(job, "output");
@@ -101,11 +101,11 @@ static void explain_name(const json_t *job, char letter, int err, char *err_text
 		 remedy);
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
-#define FOREIGN (-5000)         /* no errno: the directory belongs to another user */
+#define FOREIGN (-5000)         /* not an errno: the directory belongs to another user */
 
-/* Of a path of the site's, root may help, and root opens what is above; all else is the user's. */
+/* In a path of the site, root may help, and root opens the directories above; everywhere else the user's rights apply. */
 struct maker { const struct identity *owner; struct owner_place *place; bool site; };
 
 static int open_directory(const struct maker *maker, int dir, const char *path, int flags)
@@ -123,7 +123,7 @@ static int open_directory(const struct maker *maker, int dir, const char *path, 
 	return fd;
 }
 
-/* Whoever owns a directory can exchange what is below it: another user must not own one on the way to this user's. */
+/* The owner of a directory can replace anything below it: no other user may own a directory above this user's. */
 static int check_owner(const struct maker *maker, int dir, bool shared)
 {
 	struct stat st;
@@ -139,7 +139,7 @@ static void note_made(const struct maker *maker, size_t at)
 		maker->place->made = at;
 }
 
-/* One on the way: the site's, which root makes, or the user's. Returns its descriptor. */
+/* Creates one directory on the way: a site's one, made by root, or the user's. Returns its descriptor. */
 static int make_one(const struct maker *maker, int dir, const char *name, size_t at)
 {
 	bool shared = maker->site && at < maker->place->site;
@@ -160,7 +160,7 @@ static int make_one(const struct maker *maker, int dir, const char *name, size_t
 	return err ? err : fd;
 }
 
-/* The last component; path has room for the number. */
+/* Creates the last component; path has room for the number. */
 static int make_last(const struct maker *maker, struct output *out, int dir, char *path, size_t len, size_t at)
 {
 	size_t end = strlen(path);
@@ -222,7 +222,7 @@ int owner_make_directory(const struct identity *owner, const json_t *job, struct
 	}
 	place->made = SIZE_MAX;
 	maker.site = fixed > 0;
-	if (!fixed) {           /* %w: all of it with the user's rights */
+	if (!fixed) {           /* %w: the whole path with the user's rights */
 		fixed = strlen(wire_text(job, "work_dir")) + 1;
 		place->site = 0;
 	}
@@ -238,7 +238,7 @@ int owner_make_directory(const struct identity *owner, const json_t *job, struct
 	return err < -4095 ? -EPERM : err;
 }
 
-/* ---- removing it ---- */
+/* ---- removal ---- */
 
 static int remove_as(const struct identity *owner, const char *path)
 {
@@ -252,7 +252,7 @@ static int remove_as(const struct identity *owner, const char *path)
 	return err;
 }
 
-/* Root removes only names in the site's own directories, on the way to which nothing is a user's. */
+/* Root removes only names in the site's own directories, none of which is below a user's directory. */
 void owner_remove_empty(const struct identity *owner, const char *path, const struct owner_place *place)
 {
 	char at[sizeof(((struct output *)0)->path)];
@@ -264,7 +264,7 @@ void owner_remove_empty(const struct identity *owner, const char *path, const st
 
 		if (err == -EACCES && above <= place->site)
 			err = rmdir(at) ? -errno : 0;
-		if (err && err != -ENOENT && err != -ENAMETOOLONG)         /* these: this one was not made */
+		if (err && err != -ENOENT && err != -ENAMETOOLONG)         /* these: the directory was not created here */
 			return;
 		at[above ? above - 1 : 0] = 0;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Lines of words, "#" begins a comment. Nothing of a file with a mistake is used.
+ * Lines of words; "#" begins a comment. A file with an error is rejected as a whole.
  */
 #include "service/policy.h"
 
@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "capture/settings.h"
+#include "stream/follower.h"
+#include "stream/outputs.h"
 #include "table/table.h"
 
 #define MAX_WORDS 64
@@ -19,7 +21,7 @@
 
 struct words { char *v[MAX_WORDS]; size_t n; };
 
-/* All words for recorders so far, to see whether they go together. */
+/* All settings for recorders so far, to check their combination. */
 struct sum { struct settings settings; unsigned layers_line; };
 
 struct context { struct policy *policy; const char *path; unsigned line; char *err; size_t err_len; struct sum *sum; };
@@ -128,7 +130,7 @@ static int parse_output(const struct context *c, const char *pattern)
 	return 0;
 }
 
-/* Words with one number; whole: an unsigned, else a double. */
+/* Settings with one number; whole: an unsigned, else a double. */
 static const struct { const char *name; size_t at; double max; bool whole; } numbers[] = {
 	{ "max-overhead", offsetof(struct policy, max_overhead_percent), 100, false },
 	{ "idle-limit", offsetof(struct policy, idle_limit_s), 1e9, false },
@@ -141,7 +143,7 @@ static const struct { const char *name; size_t at; double max; bool whole; } num
 	{ "reserved-jobs", offsetof(struct policy, reserved_jobs), 1000, true },
 };
 
-/* Returns 0, -ENOENT if the word has no number, or -EINVAL with a line in err. */
+/* Returns 0, -ENOENT if the setting is not a number, or -EINVAL with a line in err. */
 static int parse_numbers(const struct context *c, const char *name, const char *value)
 {
 	double number;
@@ -181,6 +183,19 @@ static bool all_absolute(const char *paths)
 	return true;
 }
 
+static bool valid_stream(const char *name, const char *value, char *why, size_t why_len)
+{
+	enum live_names names;
+	uint64_t ns;
+
+	snprintf(why, why_len, "not a value of %s: %.100s", name, value);
+	if (!strcmp(name, "stream"))
+		return live_output_valid(value, why, why_len) && !live_output_is_stdout(value);
+	if (!strcmp(name, "stream-events"))
+		return follower_events(value, &(struct live_options){ 0 });
+	return strcmp(name, "stream-interval") ? strcmp(name, "stream-names") || follower_names(value, &names) : follower_interval(value, &ns);
+}
+
 /* What the command line knows as options of the same names. Each recorder gets the words as they are. */
 static int parse_recorder_setting(const struct context *c, const char *name, const char *value)
 {
@@ -192,6 +207,8 @@ static int parse_recorder_setting(const struct context *c, const char *name, con
 		return wrong(c, "unknown word", name);
 	if (err)
 		return wrong(c, why + 2, "");   /* without the hyphens of the option */
+	if (!valid_stream(name, value, why, sizeof(why)))
+		return wrong(c, why, "");
 	if ((!strcmp(name, "path") || !strcmp(name, "exclude-path")) && !all_absolute(value))
 		return wrong(c, "not an absolute path", value);
 	if (!strcmp(name, "layers"))
@@ -225,7 +242,7 @@ static int parse_setting(const struct context *c, const char *name, const char *
 	return parse_recorder_setting(c, name, value);
 }
 
-/* Layers may be of the policy's own tables: known at the end. */
+/* Layers may be defined by the policy's own tables: checked at the end. */
 static int check_layers(const struct context *c)
 {
 	const struct policy *p = c->policy;
@@ -361,7 +378,7 @@ static bool matches_word(const struct policy_rule *rule, const char *text)
 	return false;
 }
 
-/* A comment has words of its own, separated by blanks, commas or semicolons. */
+/* A comment consists of words separated by blanks, commas or semicolons. */
 static bool matches_comment(const struct policy_rule *rule, const char *comment)
 {
 	char *copy = strdup(comment), *save = NULL;
@@ -373,7 +390,7 @@ static bool matches_comment(const struct policy_rule *rule, const char *comment)
 	return found;
 }
 
-/* FNV-1a with a last mix: neighbouring job ids are spread, and all nodes of a job decide alike. */
+/* FNV-1a with a final mix: consecutive job ids are spread evenly, and all nodes of a job decide alike. */
 static double share_of(const json_t *job)
 {
 	const char *texts[] = { text_of(job, "cluster"), "/", text_of(job, "job") };
@@ -396,7 +413,7 @@ static bool matches(const struct policy_rule *rule, const json_t *job)
 	case TEST_ACCOUNT: return matches_word(rule, text_of(job, "account"));
 	case TEST_COMMENT: return matches_comment(rule, text_of(job, "comment"));
 	case TEST_SAMPLE: return share_of(job) < rule->percent;
-	case TEST_ENV: return true;     /* its programs are looked at when they start */
+	case TEST_ENV: return true;     /* checked when its programs start */
 	}
 	return false;
 }

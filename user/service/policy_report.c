@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A policy as the service understands it, for who wrote it.
+ * Prints a policy as the service interprets it, for its author.
  */
 #include "service/policy.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The job object is built anew, field by field: a field that is not named here cannot come from a client.
+ * The job object is built from scratch, field by field: a client cannot set any other field.
  */
 #include "service/request.h"
 
@@ -110,7 +110,7 @@ static int copy_pids(json_t *job, const json_t *message, size_t max, const struc
 	return 0;
 }
 
-/* ---- who may give which ---- */
+/* ---- fields by privilege of the client ---- */
 
 static int fill_for_root(json_t *job, const json_t *message, const struct request_site *site, const struct refusal *refusal)
 {
@@ -138,7 +138,7 @@ static int fill_for_user(json_t *job, const json_t *message, const struct ucred 
 	return copy_pids(job, message, REQUEST_MAX_USER_PIDS, refusal);
 }
 
-/* By what its programs are recognised, unless the request names that, or processes. */
+/* Adds the environment entries by which the job's programs are recognised, unless the request has entries or processes. */
 static int name_entries(json_t *job, const struct request_site *site)
 {
 	json_t *entries = json_object_get(job, "entries");
@@ -190,8 +190,8 @@ json_t *request_job(const json_t *message, const struct ucred *peer, const struc
 
 /* ---- processes ---- */
 
-/* The descriptor comes first: what is then found in /proc is of the process that it stands for, as long as that one lives. A
- * process with other rights than its user's is root's in /proc. */
+/* The pidfd is opened first: what is then read from /proc belongs to the process that it refers to, as long as that one lives. The
+ * /proc directory of a process with privileges beyond its user's belongs to root. */
 static bool is_own_process(pid_t pid, uid_t uid)
 {
 	int fd = syscall(SYS_pidfd_open, pid, 0);
@@ -239,7 +239,7 @@ int request_check_processes(json_t *job, uid_t uid, char *why, size_t why_len)
 				      pid);
 	}
 	if (!uid)
-		return 0;       /* a prolog names a job before its first process */
+		return 0;       /* a prolog announces a job before its first process */
 	if (!first)
 		first = first_of_job(job, uid);
 	if (!first || !is_own_process(first, uid))

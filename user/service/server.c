@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One thread, one poll(2): the socket, clients that have not asked yet, recorders that have not answered yet, recorders that may
- * end.
+ * One thread, one poll(2) loop: the socket, clients that have not sent a request, recorders that have not answered, recorders that
+ * may end.
  */
 #include "service/server.h"
 
@@ -21,6 +21,7 @@
 #include "bpf/rings.h"
 #include "service/clients.h"
 #include "service/job_recorder.h"
+#include "service/manager.h"
 #include "service/service.h"
 #include "service/state.h"
 #include "service/wire.h"
@@ -33,6 +34,7 @@ struct server {
 	struct service service;
 	struct clients clients;
 	int listen_fd, signal_fd;
+	bool own_socket;        /* opened here, not by the service manager */
 	uint64_t forgot_ns;
 	bool stop;
 };
@@ -52,7 +54,7 @@ static void accept_one(struct server *s, int fd)
 	close(fd);
 }
 
-/* All that wait, within bounds: a user's connections must not stand before root's. */
+/* Accepts all waiting connections, up to a limit: users' connections must not delay root's. */
 static void on_connections(struct server *s)
 {
 	for (int i = 0; i < MAX_ACCEPTED; i++) {
@@ -92,8 +94,8 @@ static void on_client(struct server *s, const struct ucred *peer, int fd)
 		close(fd);
 }
 
-/* Each asks once. Root's requests are answered first, and then a few of users': what has come from root meanwhile is seen after
- * these. */
+/* Each client sends one request. Root's requests are answered first, then a few of users'; root's requests that arrive meanwhile
+ * are seen in the next turn. */
 static void serve_clients(struct server *s)
 {
 	struct ucred peer;
@@ -108,14 +110,14 @@ static void serve_clients(struct server *s)
 
 /* ---- recorders ---- */
 
-/* The socket does not block: a child of a dead recorder can hold its other end. */
+/* The socket is non-blocking: a child of a dead recorder may keep its other end open. */
 static void on_answer(struct job *job)
 {
 	json_t *message = NULL;
 	int err = wire_receive(job->fd, WIRE_MAX_BYTES, &message);
 
 	if (!err && json_is_true(json_object_get(message, "loaded"))) {
-		json_decref(message);   /* it got its job before we had read that */
+		json_decref(message);   /* it got its job before this was read */
 		return;
 	}
 	if (err)
@@ -127,7 +129,7 @@ static void on_answer(struct job *job)
 	job_answered(job);
 }
 
-/* A child that cannot be tracked is ended: it could not be stopped later. */
+/* A child that cannot be tracked is killed: it could not be stopped later. */
 static void run_recovery(struct server *s, json_t *state, const char *path)
 {
 	pid_t pid = job_recorder_recover(path, STDERR_FILENO);
@@ -159,7 +161,7 @@ static void start_recovery(struct server *s, json_t *state, const char *path)
 	run_recovery(s, state, path);
 }
 
-/* What it left in its state says how it ended. */
+/* The recorder's state file contains how it ended. */
 static void on_end(struct server *s, struct job *job)
 {
 	char path[4200];
@@ -232,10 +234,13 @@ static void on_signals(struct server *s)
 	struct signalfd_siginfo info;
 
 	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGHUP)
+		if (info.ssi_signo == SIGHUP) {
+			manager_reloading();
 			reload(s);
-		else if (info.ssi_signo != SIGCHLD)
+			manager_ready();
+		} else if (info.ssi_signo != SIGCHLD) {
 			s->stop = true;
+		}
 	}
 }
 
@@ -269,7 +274,8 @@ static void loop(struct server *s)
 {
 	while (!s->stop) {
 		if (!starting(s))
-			spares_fill(&s->service.spares, &s->service.policy, &s->service.shared);        /* not while a job waits for its own */
+			/* not while a job waits for its recorder */
+			spares_fill(&s->service.spares, &s->service.policy, &s->service.shared);
 		wait_for_something(s);
 		on_connections(s);
 		serve_clients(s);
@@ -285,7 +291,7 @@ static void loop(struct server *s)
 	}
 }
 
-/* ---- begin and end ---- */
+/* ---- start and end ---- */
 
 static void set_aside(const char *path)
 {
@@ -309,7 +315,7 @@ static void readopt(struct server *s, json_t *state, pid_t pid, int pid_fd)
 		    strerror(-err));
 }
 
-/* Recorders that still run are ours again; what others left is finished. */
+/* Recorders of an earlier service that still run are adopted; recordings of dead ones are recovered. */
 static int take_over(void *arg, const char *path, json_t *state)
 {
 	struct server *s = arg;
@@ -362,7 +368,23 @@ static int make_folders(const char *state_dir, char *err_text, size_t err_len)
 	return 0;
 }
 
-/* *broken: it is the policy. */
+static int open_socket(struct server *s, char *err_text, size_t err_len)
+{
+	const char *path = s->service.options->socket_path;
+
+	s->listen_fd = manager_take_socket(err_text, err_len);
+	if (s->listen_fd != -ENOENT)
+		return s->listen_fd < 0 ? s->listen_fd : 0;
+	s->own_socket = true;
+	s->listen_fd = wire_listen(path);
+	if (s->listen_fd >= 0)
+		return 0;
+	snprintf(err_text, err_len, "cannot listen on %s: %s: give another one with --socket", path,
+		 s->listen_fd == -EADDRINUSE ? "another service does" : strerror(-s->listen_fd));
+	return s->listen_fd;
+}
+
+/* *broken: the policy has an error. */
 static int open_all(struct server *s, bool *broken, char *err_text, size_t err_len)
 {
 	const struct server_options *options = s->service.options;
@@ -376,11 +398,10 @@ static int open_all(struct server *s, bool *broken, char *err_text, size_t err_l
 		return err;
 	gethostname(s->service.host, sizeof(s->service.host) - 1);
 	s->service.host[strcspn(s->service.host, ".")] = 0;
-	s->listen_fd = wire_listen(options->socket_path);
-	err = s->listen_fd < 0 ? s->listen_fd : open_signals(s);
-	if (err)
-		snprintf(err_text, err_len, "cannot listen on %s: %s: give another one with --socket", options->socket_path,
-			 err == -EADDRINUSE ? "another service does" : strerror(-err));
+	err = open_signals(s);
+	if (!err)
+		return open_socket(s, err_text, err_len);
+	snprintf(err_text, err_len, "cannot serve: signalfd: %s: raise the limit of open files", strerror(-err));
 	return err;
 }
 
@@ -392,9 +413,12 @@ int server_run(const struct server_options *options, bool *broken_policy, char *
 	if (!err) {
 		jobs_states(options->state_dir, take_over, &s);
 		shared_load(&s.service.shared, &s.service.policy);
-		service_say("serving on %s", options->socket_path);
+		service_say("serving on %s", s.own_socket ? options->socket_path : "the service manager's socket");
+		manager_ready();
 		loop(&s);
-		unlink(options->socket_path);
+		manager_stopping();
+		if (s.own_socket)
+			unlink(options->socket_path);
 		service_say("ends; %zu recordings go on", s.service.jobs.n);
 	}
 	spares_drop(&s.service.spares);

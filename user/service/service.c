@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Requests: who may ask for what, and what comes of it.
+ * Handles requests: checks permissions and carries them out.
  */
 #include "service/service.h"
 
@@ -32,7 +32,7 @@ void service_say(const char *format, ...)
 
 /* ---- start ---- */
 
-/* Adds what only the service decides. A variable that the policy's rule wants is one more entry. */
+/* Adds the fields that only the service sets. A variable that the policy's rule requires is one more entry. */
 static int complete(const struct service *s, json_t *job, const char *wanted, char *why, size_t why_len)
 {
 	bool by_user = json_integer_value(json_object_get(job, "by"));
@@ -54,7 +54,7 @@ static int complete(const struct service *s, json_t *job, const char *wanted, ch
 	return 0;
 }
 
-/* The last loaded recorder is for root: a prolog waits for its answer, a user's command can. */
+/* The last standby recorder is kept for root: a prolog waits for the answer; a user's command can wait longer. */
 static pid_t take_recorder(struct service *s, bool by_user, int *fd)
 {
 	if (by_user && s->spares.n < 2)
@@ -62,7 +62,8 @@ static pid_t take_recorder(struct service *s, bool by_user, int *fd)
 	return spares_take(&s->spares, &s->policy, &s->shared, fd);
 }
 
-/* A user's own recording beside another one of the same job: its processes can be in one recording of the shared programs only. */
+/* A user's own recording beside another one of the same job needs its own programs: a process can be in only one recording of the
+ * shared programs. */
 static bool needs_own_programs(const struct service *s, const json_t *job)
 {
 	for (const struct job *other = s->jobs.first; other; other = other->next)
@@ -72,7 +73,7 @@ static bool needs_own_programs(const struct service *s, const json_t *job)
 	return false;
 }
 
-/* It is tracked before it knows of the job: every recorder can be stopped. */
+/* The recorder is tracked before it gets the job: every recorder can be stopped. */
 static int hand_over(struct service *s, json_t *job, pid_t pid, int fd, int client_fd)
 {
 	bool own = needs_own_programs(s, job);
@@ -136,8 +137,8 @@ static int check_room(const struct service *s, const json_t *job, uid_t uid, cha
 	return err;
 }
 
-/* Who is not root speaks for himself, and only of his own processes. Returns the job, or NULL with a line in why; *declined: by the
- * policy's rules, which is no failure. */
+/* Clients other than root may only name their own processes. Returns the job, or NULL with a line in why; *declined: by the
+ * policy's rules, which is not an error. */
 static json_t *accept_job(struct service *s, const json_t *message, const struct ucred *peer, bool *declined, char *why, size_t why_len)
 {
 	const struct request_site site = { s->options->node, s->host, s->policy.cluster };
@@ -183,7 +184,7 @@ static bool may(const struct ucred *peer, const json_t *job)
 	return !peer->uid || peer->uid == (uid_t)json_integer_value(json_object_get(job, "uid"));
 }
 
-/* A user's own recording comes before root's of the same job. */
+/* A user's own recording takes precedence over root's of the same job. */
 static struct job *find_for(const struct service *s, const char *id, const struct ucred *peer)
 {
 	char own[2 * STATE_ID_ROOM];
@@ -223,7 +224,7 @@ static int send_status(void *arg, const char *path, json_t *job)
 	return wire_send(to->fd, job);
 }
 
-/* Without it a client cannot tell the end from a service that died. */
+/* Without it a client cannot distinguish the end from a service that died. */
 static void send_end(int fd)
 {
 	json_t *end = json_pack("{s:b, s:b}", "ok", 1, "end", 1);

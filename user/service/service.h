@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the service is made of, and what it does on a request.
+ * The state of the service, and its requests.
  */
 #ifndef IOPROBE_SERVICE_H
 #define IOPROBE_SERVICE_H
@@ -21,14 +21,14 @@ struct service {
 	struct jobs jobs;
 	struct shared shared;
 	struct spares spares;
-	char host[256];         /* this host's name without its domain */
+	char host[256];         /* host name without its domain */
 };
 
-/* Answers a client's request, or leaves that to a recorder, which then has the descriptor. Returns whether the client is done
- * with. */
+/* Answers a client's request, or passes the descriptor on to a recorder, which answers. Returns whether the client can be
+ * dropped. */
 bool service_request(struct service *service, const json_t *message, const struct ucred *peer, int fd);
 
-/* Writes one line to the log; what would begin another one is replaced. */
+/* Writes one line to the log; characters that would start another line are replaced. */
 void service_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A slot belongs to a recorder from its start to its end, whether it records or waits.
+ * A slot belongs to a recorder from its start to its end, whether it is recording or waiting.
  */
 #include "service/shared.h"
 
@@ -15,11 +15,11 @@
 #include "service/service.h"
 #include "service/wire.h"
 
-struct holder { pid_t pid; uint32_t id; int fd; };      /* pid 0: the slot is free; fd: to a recorder that waits for the set, -1 */
+struct holder { pid_t pid; uint32_t id; int fd; };      /* pid 0: free slot; fd: to a recorder that waits for the set, -1 */
 
 struct shared_set {
 	struct programs *programs;      /* NULL: not loaded */
-	int loader_fd;                  /* -1: it has answered, or failed */
+	int loader_fd;                  /* -1: the loader has answered, or failed */
 	bool failed;
 	unsigned slots;
 	struct holder holders[IOP_MAX_RECORDINGS];
@@ -91,7 +91,7 @@ static void drop_unused(struct shared *shared)
 	}
 }
 
-/* Recorders that are waiting and those of the policy's limit. */
+/* Returns the slots needed: for standby recorders and for the policy's limit. */
 static unsigned slots_of(const struct policy *policy)
 {
 	unsigned slots = policy->max_jobs + policy->spare + 1;
@@ -137,7 +137,7 @@ static void tell_own(int fd)
 	json_decref(message);
 }
 
-/* One that cannot be reached has ended, and is seen to. */
+/* A recorder that cannot be reached has ended; its exit is handled elsewhere. */
 static void give_now(struct shared *shared, struct shared_set *set, struct holder *holder, int fd)
 {
 	holder->id = new_id(shared, holder - set->holders);

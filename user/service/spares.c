@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Oldest first.
+ * A list, oldest first.
  */
 #include "service/spares.h"
 
@@ -51,7 +51,7 @@ pid_t spares_take(struct spares *spares, const struct policy *policy, struct sha
 	return spare.pid;
 }
 
-/* Being loaded is all that one says before it has a job. */
+/* A standby recorder sends only one message before it has a job: that it is loaded. */
 void spares_check(struct spares *spares)
 {
 	for (size_t i = 0; i < spares->n; i++) {

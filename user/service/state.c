@@ -141,7 +141,7 @@ void state_begin(const char *path, json_t *job)
 	set(path, job, "starting", "", false);
 }
 
-/* ---- the recorder's process: a number is used again, with another start time ---- */
+/* ---- the recorder's process: a pid is reused, with another start time ---- */
 
 static int64_t start_of(pid_t pid)
 {

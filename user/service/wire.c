@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * SOCK_SEQPACKET keeps the bounds of messages, see unix(7).
+ * SOCK_SEQPACKET preserves message boundaries, see unix(7).
  */
 #include "service/wire.h"
 
@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The service empties it in one pass, so that a user who fills it delays root's connection by milliseconds. */
+/* The service empties it in one pass, so that a user who fills it delays root's connection only by milliseconds. */
 #define BACKLOG 512
 
 int wire_send(int fd, const json_t *message)
@@ -46,7 +46,7 @@ void wire_make_printable(char *text)
 	for (unsigned char *at = (unsigned char *)text; *at; at++) {
 		if (*at < ' ' || *at == 0x7f || (*at >= 0x80 && !utf8))
 			*at = '?';
-		else if (*at == 0xc2 && at[1] < 0xa0)   /* U+0080 to U+009F: a terminal obeys them too */
+		else if (*at == 0xc2 && at[1] < 0xa0)   /* U+0080 to U+009F: terminals interpret them too */
 			*at = at[1] = '?';
 	}
 }
@@ -107,7 +107,7 @@ int wire_connect(const char *path, int timeout_ms)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));         /* of connect(2) too, where the backlog is full */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* also limits connect(2) when the backlog is full */
 	if (!connect(fd, (struct sockaddr *)&address, sizeof(address)))
 		return fd;
 	err = -errno;
@@ -115,7 +115,7 @@ int wire_connect(const char *path, int timeout_ms)
 	return err;
 }
 
-/* A socket without a listener was left by a killed daemon. */
+/* A socket without a listener was left behind by a killed service. */
 static int remove_stale(const char *path)
 {
 	int fd = wire_connect(path, 100);

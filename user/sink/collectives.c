@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Follows the open calls of each thread; a call in which a collective handle was made or ended is a meeting of its ranks.
+ * Follows the open calls of each thread; a call that opened or closed a collective handle is a synchronisation point of its ranks.
  */
 #include "sink/collectives.h"
 
@@ -12,12 +12,12 @@
 
 struct meeting { uint32_t ranks; uint64_t last_enter_ns, first_leave_ns; };
 struct collective { struct meeting opened, closed; };
-/* handle: that the call made or ended, REF_NONE if none. One is enough: a call of a library opens one file. */
+/* handle: that the call opened or closed, REF_NONE if none. One is enough: a library call opens one file. */
 struct open_call { uint64_t enter_ns; uint32_t handle; bool closes; };
 struct location { MODEL_ARRAY(struct open_call, calls); };
 
 struct collectives_sink {
-	struct sink sink;               /* first: the public face */
+	struct sink sink;               /* first member: the public interface */
 	FILE *out;
 	MODEL_ARRAY(struct location, locations);
 	MODEL_ARRAY(struct collective, handles);

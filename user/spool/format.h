@@ -11,15 +11,16 @@
 
 #define SPOOL_MAGIC "ioprobe\n"
 #define SPOOL_VERSION 1
-#define SPOOL_BYTE_ORDER 0x01020304u    /* as the writer's host stores it */
+#define SPOOL_BYTE_ORDER 0x01020304u    /* in the writer's byte order */
 #define SPOOL_BLOCK_MAGIC 0x424f4f49u   /* "IOOB" */
-#define SPOOL_BLOCK_BYTES (256u << 10)  /* of records; a single record may make a larger block */
-#define SPOOL_BLOCK_MAX_BYTES (1u << 30)        /* what no block exceeds */
+#define SPOOL_BLOCK_BYTES (256u << 10)  /* size of the records in a block; a larger record makes a larger block */
+#define SPOOL_BLOCK_MAX_BYTES (1u << 30)        /* upper limit for a block */
 #define SPOOL_LEVEL 1                   /* of zstd */
 
-/* The first block of a file is written with it and overwritten in place: it holds one text record that says how the recording
- * stands, STATUS and at last END. So both need no room when the disk is full or the file may not grow (on a file system that copies
- * on write they may). It is never compressed. A kill may leave it half written: then its checksum does not fit, and it is skipped. */
+/* The first block of a file is created together with it and overwritten in place: it holds one text record with the progress of the
+ * recording, STATUS and finally END. So neither needs space when the disk is full or the file may not grow (except on a
+ * copy-on-write file system). It is never compressed. A kill may leave it half written: then its checksum does not match, and it is
+ * skipped. */
 #define SPOOL_STATUS_BLOCK 1u           /* spool_block_header.kind */
 #define SPOOL_STATUS_BYTES 8192u        /* of the block, its header included */
 
@@ -31,8 +32,8 @@ struct spool_file_header {
 
 struct spool_block_header {
 	uint32_t magic;
-	uint32_t raw_len;       /* bytes of records */
-	uint32_t stored_len;    /* bytes that follow; equal to raw_len: stored as they are */
+	uint32_t raw_len;       /* size of the records */
+	uint32_t stored_len;    /* bytes that follow; equal to raw_len: not compressed */
 	uint32_t records;
 	uint32_t kind;          /* 0, or SPOOL_STATUS_BLOCK */
 	uint32_t crc;           /* CRC-32 of the fields above and the stored bytes */

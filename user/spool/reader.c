@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads a spool block by block and hands out its records. Every length is checked before it is believed: a spool may come from a
- * crashed machine.
+ * Reads a spool block by block and returns its records. Every length is validated before use: a spool may come from a crashed
+ * machine.
  */
 #include "spool/spool.h"
 
@@ -21,16 +21,16 @@ struct spool_reader {
 	ZSTD_DCtx *zstd;
 	char *raw, *stored;
 	size_t raw_cap, stored_cap;
-	size_t raw_len, at;     /* of the current block */
+	size_t raw_len, at;     /* in the current block */
 	bool damaged;
-	off_t status;           /* where the status block is that was put off to the end, 0: none */
+	off_t status;           /* offset of the status block, which is read last, 0: none */
 	bool (*wait)(void *arg);        /* NULL: the file does not grow */
 	void *wait_arg;
 	void (*watch)(void *arg, uint64_t done, uint64_t total);
 	void *watch_arg;
 };
 
-/* Returns the bytes read, fewer than len only at the end of the file, or -errno. */
+/* Returns the number of bytes read, less than len only at the end of the file, or -errno. */
 static ssize_t read_full(int fd, void *data, size_t len)
 {
 	size_t done = 0;
@@ -71,7 +71,7 @@ static bool header_is_sound(const struct spool_block_header *header)
 	       header->stored_len <= header->raw_len;
 }
 
-/* A fuzzer's input does not get past a checksum by chance: the macro is libFuzzer's own for what must be skipped then. */
+/* A fuzzer's input does not pass a checksum by chance; libFuzzer defines this macro for checks to be skipped. */
 static bool checksum_fits(const struct spool_block_header *header, const void *stored)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -94,9 +94,9 @@ static int unpack(struct spool_reader *reader, const struct spool_block_header *
 	return !ZSTD_isError(len) && len == header->raw_len ? 0 : -EBADMSG;
 }
 
-/* Reads a block at the file's position. 1 for a block, 2 for a status block that is half written, 0 at the end. The sizes come
- * from the file: the stored bytes are read before memory is taken for the raw ones, so that a damaged header cannot ask for
- * much. */
+/* Reads a block at the file's position. Returns 1 for a block, 2 for a half-written status block, 0 at the end. The sizes come from
+ * the file: the stored bytes are read before memory is allocated for the raw ones, so that a damaged header cannot cause a large
+ * allocation. */
 static int read_block(struct spool_reader *reader, struct spool_block_header *header)
 {
 	ssize_t n = reader->fd < 0 ? 0 : read_full(reader->fd, header, sizeof(*header));
@@ -126,7 +126,7 @@ static int read_block(struct spool_reader *reader, struct spool_block_header *he
 	return 1;
 }
 
-/* The next block that is not to be skipped. */
+/* Reads the next block that is not skipped. */
 static int next_block(struct spool_reader *reader)
 {
 	struct spool_block_header header;
@@ -137,7 +137,7 @@ static int next_block(struct spool_reader *reader)
 	return n;
 }
 
-/* Of a file that grows: waits for the next whole block. Its status block changes until the recording has ended, and is read
+/* For a growing file: waits for the next complete block. Its status block changes until the recording has ended, and is read
  * last. */
 static int next_block_growing(struct spool_reader *reader)
 {
@@ -155,12 +155,12 @@ static int next_block_growing(struct spool_reader *reader)
 		if (n == 1 || (n < 0 && n != -EBADMSG))
 			return n;
 		if (!grows && n < 0)
-			return n;       /* a block that was cut off */
+			return n;       /* a truncated block */
 		if (lseek(reader->fd, at, SEEK_SET) < 0)
 			return -errno;
 		if (!grows)
 			break;
-		grows = reader->wait(reader->wait_arg);         /* one more look after the last word */
+		grows = reader->wait(reader->wait_arg);         /* read once more after the writer has finished */
 	}
 	reader->wait = NULL;
 	if (!reader->status || lseek(reader->fd, reader->status, SEEK_SET) < 0)
@@ -243,7 +243,7 @@ static int read_file_header(int fd)
 	return 0;
 }
 
-/* Not blocked by a FIFO of that name. */
+/* O_NONBLOCK: must not block if the name is a FIFO. */
 static int open_regular(int dir, const char *path)
 {
 	int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

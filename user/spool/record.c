@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What makes a record whole, checked once when it is read: whoever gets one from the reader relies on it.
+ * Validates each record once when it is read: users of the reader rely on it.
  */
 #include "spool/spool.h"
 
@@ -29,7 +29,7 @@ static bool call_fits(const struct iop_rec_call *rec, size_t room)
 	return !(rec->rec.flags & IOP_F_STRINGS) || rec->nargs == IOP_MAX_ARGS;
 }
 
-/* room: bytes behind the record's struct. */
+/* room: bytes after the record's struct. */
 static bool payload_fits(const struct iop_rec *rec, size_t room)
 {
 	switch (contracts[rec->type].payload) {
@@ -39,12 +39,13 @@ static bool payload_fits(const struct iop_rec *rec, size_t room)
 	case IOP_PAYLOAD_NAME: return ((const struct iop_rec_socket *)rec)->name_len <= sizeof(((struct iop_rec_socket *)0)->name);
 	case IOP_PAYLOAD_VALUES: return ((const struct iop_rec_constants *)rec)->n <= room / sizeof(__s64);
 	case IOP_PAYLOAD_REQUESTS: return ((const struct iop_rec_requests *)rec)->n <= room / sizeof(struct iop_request_state);
+	case IOP_PAYLOAD_PIECE: return ((const struct iop_rec_python_code *)rec)->len <= room;
 	case IOP_PAYLOAD_TEXT: return ((const struct iop_rec_text *)rec)->text_len <= room;
 	default: return true;
 	}
 }
 
-/* A later version's record is skipped by its length; of the agent's it may be a text. */
+/* A record of a later version is skipped by its length; the agent's ones may be text. */
 static bool may_be_text(uint8_t type)
 {
 	return contracts[type].name ? contracts[type].payload == IOP_PAYLOAD_TEXT : type >= IOP_REC_AGENT;

@@ -14,7 +14,7 @@ static bool needs_escape(unsigned char c)
 	return c < 0x20 || c == '\\' || c == 0x7f;
 }
 
-/* Whole escapes only; always ended by a NUL where there is room for one. Returns the bytes written without it. */
+/* Writes complete escapes only, and a terminating NUL if there is room for one. Returns the number of bytes without it. */
 size_t text_escape(char *dst, size_t dst_len, const char *src)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -64,7 +64,7 @@ static void unescape(char *dst, size_t dst_len, const char *src, size_t len)
 
 /* ---- values ---- */
 
-/* The next line of [*at, end) without its end; false at the first empty line and at the end of the text. */
+/* Finds the next line of [*at, end) without its newline; returns false at the first empty line and at the end of the text. */
 static bool next_line(const char **at, const char *end, const char **line, size_t *len)
 {
 	const char *newline = *at < end ? memchr(*at, '\n', end - *at) : NULL;
@@ -96,7 +96,7 @@ const char *text_raw(const struct iop_rec_text *rec, size_t *len)
 
 	while (next_line(&at, end, &line, &line_len))
 		;
-	/* Stopped at an empty line, or at the end of a text that has none. */
+	/* at an empty line, or at the end of a text without one */
 	if (line == end)
 		return NULL;
 	*len = end - at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Appends records to a spool file, block by block. A block that cannot be written whole leaves no trace but its count.
+ * Appends records to a spool file, block by block. A block that cannot be written completely is removed and counted.
  */
 #include "spool/spool.h"
 
@@ -17,8 +17,8 @@
 
 struct spool_writer {
 	int fd;
-	int error;              /* the first one met */
-	uint64_t file_bytes;    /* up to the last whole block */
+	int error;              /* the first error */
+	uint64_t file_bytes;    /* up to the last complete block */
 	uint64_t dropped;
 	uint64_t raw_bytes;     /* appended so far */
 	ZSTD_CCtx *zstd;
@@ -49,7 +49,7 @@ static int write_at(int fd, const void *data, size_t len, uint64_t offset)
 	return 0;
 }
 
-/* A half-written block is cut off. Where even that fails the next block overwrites it, and a reader stops there. */
+/* A half-written block is truncated. If even that fails the next block overwrites it, and a reader stops there. */
 static int write_block(struct spool_writer *writer, size_t len)
 {
 	int err = write_at(writer->fd, writer->stored, len, writer->file_bytes);
@@ -92,7 +92,7 @@ static int reserve_stored(struct spool_writer *writer)
 	return 0;
 }
 
-/* A large text must not cost memory for the rest of the run. */
+/* Frees large buffers: one large text must not use memory for the rest of the run. */
 static void shrink(struct spool_writer *writer)
 {
 	char *raw;
@@ -194,7 +194,8 @@ int spool_writer_create_at(struct spool_writer **out, int dir, const char *path)
 	err = writer->fd < 0 ? -errno : 0;
 	if (err)
 		goto free;
-	flock(writer->fd, LOCK_EX | LOCK_NB);   /* who follows the file sees by it that it still grows (spool_reader_has_writer) */
+	/* readers that follow the file use it to detect whether the file still grows (spool_reader_has_writer) */
+	flock(writer->fd, LOCK_EX | LOCK_NB);
 	err = write_file_header(writer);
 	if (!err)
 		err = spool_writer_status(writer, IOP_REC_STATUS, 0, "records=0\n");
@@ -233,7 +234,7 @@ int spool_writer_flush(struct spool_writer *writer)
 	return err;
 }
 
-/* Room for one more record of len bytes, or NULL: then it is counted as dropped. */
+/* Returns room for one more record of len bytes, or NULL: then the record is counted as dropped. */
 static char *record_room(struct spool_writer *writer, size_t len, int *flush_error)
 {
 	*flush_error = writer->raw_len + len > SPOOL_BLOCK_BYTES ? spool_writer_flush(writer) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One replay that waits at the end of the file for more.
+ * One replay that waits for more data at the end of the file.
  */
 #include "stream/follow.h"
 
@@ -13,9 +13,9 @@
 #include "spool/spool.h"
 
 #define SPOOL "spool"
-#define PAUSE_NS 100000000 /* the recorder writes a block each second, or when one is full */
+#define PAUSE_NS 100000000 /* the recorder writes a block every second, or when one is full */
 
-/* On a file system without locks it is not known whether the recorder still writes: the following goes on until it is
+/* On a file system without locks it is unknown whether the recorder is still writing: then following continues until it is
  * interrupted. */
 static bool wait_for_more(void *arg)
 {
@@ -23,7 +23,7 @@ static bool wait_for_more(void *arg)
 	bool had_writer = spool_reader_has_writer(arg);
 
 	nanosleep(&pause, NULL);
-	return had_writer || spool_reader_has_writer(arg); /* a recorder that begins has its file before its lock */
+	return had_writer || spool_reader_has_writer(arg); /* a starting recorder creates its file before it locks it */
 }
 
 static int open_spool(struct spool_reader **spool, int dir, const char *name, char *err, size_t err_len)
@@ -46,8 +46,8 @@ static int open_spool(struct spool_reader **spool, int dir, const char *name, ch
 	return ret;
 }
 
-int follow_recording(int dir, const char *name, struct live_output **outputs, size_t noutputs, uint64_t interval_ns, char *err,
-		     size_t err_len)
+int follow_recording(int dir, const char *name, struct live_output **outputs, size_t noutputs, const struct live_options *options,
+		     char *err, size_t err_len)
 {
 	struct spool_reader *spool = NULL;
 	struct sink *sink = NULL;
@@ -58,16 +58,18 @@ int follow_recording(int dir, const char *name, struct live_output **outputs, si
 	if (ret)
 		return ret;
 	spool_reader_follow(spool, wait_for_more, spool);
-	ret = live_sink_create(&sink, outputs, noutputs, interval_ns);
+	ret = live_sink_create(&sink, outputs, noutputs, options);
 	if (!ret) {
 		ret = replay_run(spool, &model, &sink, 1, reason, sizeof(reason));
 		model_deinit(&model);
 	}
 	if (ret)
 		snprintf(err, err_len, "%s: %s", name, reason[0] ? reason : strerror(-ret));
-	for (size_t i = 0; i < noutputs && ret; i++)
-		if (outputs[i]->err[0])
-			snprintf(err, err_len, "%s", outputs[i]->err);
+	for (size_t i = 0; i < noutputs; i++)
+		if (outputs[i]->failed) {
+			snprintf(err, err_len, "%s", outputs[i]->err[0] ? outputs[i]->err : strerror(-outputs[i]->failed));
+			ret = outputs[i]->failed;
+		}
 	live_sink_destroy(sink);
 	spool_reader_destroy(spool);
 	return ret;

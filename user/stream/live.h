@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A recording while it is made: the summary, interval by interval. All intervals of a recording add up to its summary.json.
+ * The summary of a running recording, interval by interval. All intervals of a recording add up to its summary.json.
  */
 #ifndef IOPROBE_STREAM_LIVE_H
 #define IOPROBE_STREAM_LIVE_H
@@ -11,45 +11,113 @@
 #include "model/model.h"
 #include "sink/summary/summary.h"
 
-/* Times are nanoseconds since 1970 by the clock of the recording's host, strings are valid during the call only; NULL: not
- * known. */
+/* How file names are reported: in full; the mount point only; the mount point and a hash of the path. Except for full, directories
+ * and command lines of programs are not reported either. */
+enum live_names { LIVE_NAMES_FULL, LIVE_NAMES_MOUNT, LIVE_NAMES_HASH };
+
+/* Which calls are reported one by one. */
+enum live_events { LIVE_EVENTS_NONE, LIVE_EVENTS_ERRORS, LIVE_EVENTS_SLOW, LIVE_EVENTS_SAMPLE, LIVE_EVENTS_ALL };
+
+struct live_options {
+	uint64_t interval_ns;
+	enum live_names names;
+	enum live_events events;
+	uint64_t slow_ns; /* of LIVE_EVENTS_SLOW: those that took so long */
+	uint64_t sample; /* of LIVE_EVENTS_SAMPLE: one of so many */
+};
+
+/* Times are nanoseconds since 1970 by the clock of the recording's host, strings are valid during the call only; NULL: unknown. */
 
 struct live_job {
 	const char *host, *kernel, *version, *batch_job, *command_line;
 	uint64_t begin_ns, interval_ns;
 };
 
-/* Rank, name and executable may become known late: the last definition of an id counts. */
+/* Rank, name and executable may become known late: the last definition of an id is valid. */
 struct live_process {
 	uint32_t id, pid;
 	int64_t rank; /* -1: not an MPI rank */
 	const char *name, *executable;
+	int64_t uid; /* -1: not known */
+	uint64_t begin_ns; /* of the process, or when it was first seen; 0: not known */
+	const char *batch_job;
 };
 
-/* Two ids may turn out to be the same file: operations on a handle whose file is not known yet have an id of their own, whose
- * path may come later. */
+/* Two ids may turn out to be the same file: operations on a handle whose file is unknown get an id of their own, whose path may be
+ * reported later. */
 struct live_file {
 	uint32_t id;
 	const char *path, *mount_point, *mount_source, *fs_type, *scope;
 	bool special; /* a pipe, a socket or the like */
 };
 
+/* interval: the one that the row belongs to. If it is earlier than the reported one: time of a call that was not known then,
+ * because calls without recorded calls inside are recorded when they end. */
 struct live_calls {
-	uint32_t process;
+	uint64_t interval;
+	const struct live_process *process;
 	const char *layer;
 	const struct summary_calls *added;
 };
 struct live_operations {
-	uint32_t process, file;
+	uint64_t interval;
+	const struct live_process *process;
+	const struct live_file *file;
 	const char *layer;
 	const struct summary_counts *added;
+	uint64_t longest_ns; /* of the calls that ended in the interval */
+};
+
+enum live_op { LIVE_OP_OTHER, LIVE_OP_OPEN, LIVE_OP_READ, LIVE_OP_WRITE, LIVE_OP_CLOSE, LIVE_OP_FLUSH };
+
+/* What Darshan's connector to LDMS would publish with the event, see stream/darshan.h. -1: does not apply, or not known. */
+struct live_darshan {
+	const char *module; /* NULL: it would publish nothing, the other members mean nothing */
+	const char *record; /* the record's name */
+	uint64_t record_id;
+	int64_t max_byte, switches, flushes, off, len;
+	uint64_t cnt, total_ns;
+};
+
+/* A call, or one operation of it. */
+struct live_event {
+	const struct live_process *process;
+	const struct live_file *file; /* NULL: on none, or not known */
+	const char *name; /* of the object in the file, or of a standard stream; NULL */
+	uint32_t tid;
+	const char *layer, *call;
+	enum live_op op;
+	uint64_t begin_ns, end_ns;
+	uint64_t offset, asked, moved; /* OFFSET_UNKNOWN, BYTES_UNKNOWN */
+	bool failed;
+	int32_t error; /* errno or the library's own code; 0: none, or not known */
+	uint64_t weight; /* so many calls it stands for */
+	struct live_darshan darshan;
+	char record_room[8400];
+};
+
+/* "open", …; "other". */
+const char *live_op_name(enum live_op op);
+
+/* Calls that a filter of the recording skipped: counted in the kernel, about once per second. */
+struct live_skipped {
+	const char *filter, *layer;
+	uint64_t calls, bytes_read, bytes_written, calls_of_unknown_size, time_ns;
+};
+
+/* An interval in which a layer of a process was not observed; reported at its end. */
+struct live_gap {
+	uint32_t pid;
+	const char *layer, *reason;
+	uint64_t begin_ns, end_ns;
 };
 
 struct live_interval {
-	uint64_t number; /* begin_ns / interval_ns: the same for the same recording, whoever follows it */
+	uint64_t number; /* begin_ns / interval_ns: the same for the same recording, for every follower */
 	uint64_t begin_ns, end_ns;
-	uint64_t open_calls; /* begun and not ended */
-	uint64_t lag_ns; /* from its end until now */
+	uint64_t open_calls; /* begun and not returned */
+	uint64_t records_lost; /* increase since the previous interval, as far as noticed */
+	uint64_t lag_ns; /* from the end of the interval until now */
 	bool last;
 };
 
@@ -59,7 +127,7 @@ struct live_end {
 	const char *stopped_by;
 };
 
-/* Where it goes. Functions return 0, or -errno with one line in *err, which ends the following; a function that is NULL is not
+/* Where it goes. Functions return 0, or -errno with one line in *err, which ends the output; a function that is NULL is not
  * called. */
 struct live_output {
 	int (*begin)(struct live_output *output, const struct live_job *job);
@@ -68,14 +136,20 @@ struct live_output {
 	int (*calls)(struct live_output *output, const struct live_interval *interval, const struct live_calls *calls);
 	int (*operations)(struct live_output *output, const struct live_interval *interval,
 			  const struct live_operations *operations);
-	/* All of the interval was reported: it may be kept for good. */
+	/* A call that ended in this interval, before the interval's other rows. */
+	int (*event)(struct live_output *output, const struct live_interval *interval, const struct live_event *event);
+	int (*skipped)(struct live_output *output, const struct live_interval *interval, const struct live_skipped *skipped);
+	int (*gap)(struct live_output *output, const struct live_interval *interval, const struct live_gap *gap);
+	/* The interval is complete: it may be committed. */
 	int (*interval)(struct live_output *output, const struct live_interval *interval);
 	int (*end)(struct live_output *output, const struct live_end *end);
+	void (*destroy)(struct live_output *output);
 	char err[512];
+	int failed; /* the -errno of a function: it is not called any more, others go on */
 };
 
 /* A sink for replay_run that reports to the outputs, which stay the caller's. Returns 0 or -ENOMEM. */
-int live_sink_create(struct sink **out, struct live_output **outputs, size_t noutputs, uint64_t interval_ns);
+int live_sink_create(struct sink **out, struct live_output **outputs, size_t noutputs, const struct live_options *options);
 void live_sink_destroy(struct sink *sink);
 
 #endif

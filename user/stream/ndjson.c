@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Lines of JSON. Fields are only ever added; the first line has the version.
+ * Lines of JSON. Fields are only added, never removed; the first line contains the version.
  */
 #include "stream/outputs.h"
 
@@ -16,7 +16,7 @@
 struct ndjson {
 	struct live_output output;
 	FILE *out;
-}; /* output first: the public face */
+}; /* output must be first: the public interface */
 
 static json_t *text(const char *value)
 {
@@ -27,7 +27,7 @@ static json_t *text(const char *value)
 	return json;
 }
 
-/* Seconds with nine digits: a double cannot hold nanoseconds since 1970. */
+/* Seconds with nine digits: a double is too imprecise for nanoseconds since 1970. */
 static json_t *seconds(uint64_t ns)
 {
 	return json_sprintf("%llu.%09llu", (unsigned long long)(ns / 1000000000), (unsigned long long)(ns % 1000000000));
@@ -57,9 +57,11 @@ static int write_begin(struct live_output *output, const struct live_job *job)
 
 static int write_process(struct live_output *output, const struct live_process *p)
 {
-	return write_line(output, json_pack("{ss sI sI so so so}", "type", "process", "process", (json_int_t)p->id, "pid",
+	return write_line(output, json_pack("{ss sI sI so so so so so}", "type", "process", "process", (json_int_t)p->id, "pid",
 					    (json_int_t)p->pid, "rank", p->rank >= 0 ? json_integer(p->rank) : json_null(), "name",
-					    text(p->name), "executable", text(p->executable)));
+					    text(p->name), "executable", text(p->executable), "uid",
+					    p->uid >= 0 ? json_integer(p->uid) : json_null(), "begin",
+					    p->begin_ns ? seconds(p->begin_ns) : json_null()));
 }
 
 static int write_file(struct live_output *output, const struct live_file *f)
@@ -70,36 +72,85 @@ static int write_file(struct live_output *output, const struct live_file *f)
 				    text(f->fs_type), "scope", text(f->scope), "special", f->special));
 }
 
+static json_t *sizes_json(const uint64_t *sizes)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < SUMMARY_SIZES; i++)
+		json_array_append_new(array, json_integer((json_int_t)sizes[i]));
+	return array;
+}
+
 static int write_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
-	return write_line(output, json_pack("{ss sI sI ss sI sI sI sI}", "type", "calls", "interval", (json_int_t)interval->number,
-					    "process", (json_int_t)c->process, "layer", c->layer, "calls",
-					    (json_int_t)c->added->calls, "failed", (json_int_t)c->added->failed, "time_ns",
-					    (json_int_t)c->added->time_ns, "system_time_ns", (json_int_t)c->added->system_ns));
+	const struct summary_calls *a = c->added;
+
+	(void)interval;
+	return write_line(output, json_pack("{ss sI sI ss sI sI sI sI sI sI so so}", "type", "calls", "interval",
+					    (json_int_t)c->interval, "process", (json_int_t)c->process->id, "layer", c->layer,
+					    "calls", (json_int_t)a->calls, "failed", (json_int_t)a->failed, "time_ns",
+					    (json_int_t)a->time_ns, "system_time_ns", (json_int_t)a->system_ns, "longest_call_ns",
+					    (json_int_t)a->longest_ns, "open_calls", (json_int_t)a->open_calls, "read_sizes",
+					    sizes_json(a->sizes.read), "write_sizes", sizes_json(a->sizes.written)));
 }
 
 static int write_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
 {
 	const struct summary_counts *a = o->added;
 
+	(void)interval;
 	return write_line(output,
-			  json_pack("{ss sI sI sI ss sI sI sI sI sI sI sI sI sI sI sI sI sI}", "type", "operations", "interval",
-				    (json_int_t)interval->number, "process", (json_int_t)o->process, "file", (json_int_t)o->file,
+			  json_pack("{ss sI sI sI ss sI sI sI sI sI sI sI sI sI sI sI sI sI sI}", "type", "operations", "interval",
+				    (json_int_t)o->interval, "process", (json_int_t)o->process->id, "file", (json_int_t)o->file->id,
 				    "layer", o->layer, "reads", (json_int_t)a->reads, "writes", (json_int_t)a->writes, "bytes_read",
 				    (json_int_t)a->bytes_read, "bytes_written", (json_int_t)a->bytes_written, "reads_of_known_size",
 				    (json_int_t)a->known_reads, "writes_of_known_size", (json_int_t)a->known_writes,
 				    "reads_of_unknown_size", (json_int_t)a->unknown_reads, "writes_of_unknown_size",
 				    (json_int_t)a->unknown_writes, "reads_failed", (json_int_t)a->failed_reads, "writes_failed",
 				    (json_int_t)a->failed_writes, "opens", (json_int_t)a->opens, "time_ns", (json_int_t)a->time_ns,
-				    "metadata_time_ns", (json_int_t)a->metadata_ns));
+				    "metadata_time_ns", (json_int_t)a->metadata_ns, "longest_call_ns", (json_int_t)o->longest_ns));
+}
+
+static json_t *known(uint64_t value, uint64_t unknown)
+{
+	return value == unknown ? json_null() : json_integer((json_int_t)value);
+}
+
+static int write_event(struct live_output *output, const struct live_interval *interval, const struct live_event *e)
+{
+	return write_line(output, json_pack("{ss sI sI sI ss ss ss so so so so so so sI sb so sI}", "type", "event", "interval",
+					    (json_int_t)interval->number, "process", (json_int_t)e->process->id, "tid",
+					    (json_int_t)e->tid, "layer", e->layer, "call", e->call, "op", live_op_name(e->op),
+					    "file", e->file ? json_integer(e->file->id) : json_null(), "name", text(e->name),
+					    "offset", known(e->offset, OFFSET_UNKNOWN), "asked", known(e->asked, BYTES_UNKNOWN),
+					    "moved", known(e->moved, BYTES_UNKNOWN), "begin", seconds(e->begin_ns), "duration_ns",
+					    (json_int_t)(e->end_ns - e->begin_ns), "failed", e->failed, "error",
+					    e->error ? json_integer(e->error) : json_null(), "weight", (json_int_t)e->weight));
+}
+
+static int write_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *s)
+{
+	return write_line(output, json_pack("{ss sI so so sI sI sI sI sI}", "type", "skipped", "interval",
+					    (json_int_t)interval->number, "filter", text(s->filter), "layer", text(s->layer),
+					    "calls", (json_int_t)s->calls, "bytes_read", (json_int_t)s->bytes_read, "bytes_written",
+					    (json_int_t)s->bytes_written, "calls_of_unknown_size",
+					    (json_int_t)s->calls_of_unknown_size, "time_ns", (json_int_t)s->time_ns));
+}
+
+static int write_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)
+{
+	return write_line(output, json_pack("{ss sI sI so so so so}", "type", "gap", "interval", (json_int_t)interval->number,
+					    "pid", (json_int_t)g->pid, "layer", text(g->layer), "begin", seconds(g->begin_ns),
+					    "end", seconds(g->end_ns), "reason", text(g->reason)));
 }
 
 static int write_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct ndjson *n = (struct ndjson *)output;
-	int ret = write_line(output, json_pack("{ss sI so so sI sI sb}", "type", "interval", "interval", (json_int_t)i->number,
+	int ret = write_line(output, json_pack("{ss sI so so sI sI sI sb}", "type", "interval", "interval", (json_int_t)i->number,
 					       "begin", seconds(i->begin_ns), "end", seconds(i->end_ns), "open_calls",
-					       (json_int_t)i->open_calls, "lag_ns", (json_int_t)i->lag_ns, "last", i->last));
+					       (json_int_t)i->open_calls, "records_lost", (json_int_t)i->records_lost, "lag_ns",
+					       (json_int_t)i->lag_ns, "last", i->last));
 
 	if (!ret && fflush(n->out)) {
 		ret = -errno;
@@ -115,25 +166,32 @@ static int write_end(struct live_output *output, const struct live_end *end)
 					    (json_int_t)end->records_after_bound, "stopped_by", text(end->stopped_by)));
 }
 
-int live_ndjson_create(struct live_output **output, FILE *out)
+static void ndjson_destroy(struct live_output *output)
+{
+	live_output_close(((struct ndjson *)output)->out);
+	free(output);
+}
+
+int live_ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
 	struct ndjson *n = calloc(1, sizeof(*n));
+	int ret = n ? live_output_open(&n->out, where, err, err_len) : -ENOMEM;
 
-	if (!n)
-		return -ENOMEM;
+	if (ret) {
+		free(n);
+		return ret;
+	}
 	n->output = (struct live_output){ .begin = write_begin,
 					  .process = write_process,
 					  .file = write_file,
 					  .calls = write_calls,
 					  .operations = write_operations,
+					  .event = write_event,
+					  .skipped = write_skipped,
+					  .gap = write_gap,
 					  .interval = write_interval,
-					  .end = write_end };
-	n->out = out;
+					  .end = write_end,
+					  .destroy = ndjson_destroy };
 	*output = &n->output;
 	return 0;
-}
-
-void live_ndjson_destroy(struct live_output *output)
-{
-	free(output);
 }

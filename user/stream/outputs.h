@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Where a stream goes. Each output is one file; the owner destroys it.
+ * Destinations of a stream: a table of the kinds of outputs. Each kind is one file.
  */
 #ifndef IOPROBE_STREAM_OUTPUTS_H
 #define IOPROBE_STREAM_OUTPUTS_H
@@ -10,13 +10,41 @@
 
 #include "stream/live.h"
 
-/* One JSON object per line, to out (not owned). Flushed after each interval. Returns 0 or -ENOMEM. */
-int live_ndjson_create(struct live_output **output, FILE *out);
-void live_ndjson_destroy(struct live_output *output);
+struct live_output_kind {
+	const char *name;
+	const char *where; /* what may follow the name and a colon, for messages */
+	const char *default_where; /* NULL: one must be given */
+	bool text; /* lines, which may go to a socket, too */
+	bool events; /* it is made of events: they are all wanted unless others are asked for */
+	/* where: an absolute path, a word that the kind knows, or default_where. Returns 0, or -errno with one line in err. */
+	int (*create)(struct live_output **output, const char *where, char *err, size_t err_len);
+};
 
-/* An SQLite database: store.sql. One transaction per interval, so that a follower that was killed goes on after the last whole
- * one, and nothing is there twice. Returns 0, or -errno with one line in err. */
-int live_store_create(struct live_output **output, const char *file, char *err, size_t err_len);
-void live_store_destroy(struct live_output *output);
+extern const struct live_output_kind live_output_kinds[]; /* the last one has no name */
+
+/* Creates the output described by "KIND" or "KIND:WHERE"; the owner calls its destroy(). Returns 0, or -errno with one line
+ * in err. */
+int live_output_create(struct live_output **output, const char *text, char *err, size_t err_len);
+/* Whether the text describes an output; else one line is in err. Touches no file. */
+bool live_output_valid(const char *text, char *err, size_t err_len);
+
+bool live_output_is_stdout(const char *text);
+bool live_output_wants_events(const char *text);
+
+/* For kinds that write text: "-" is stdout, "unix:/PATH" a socket on which a reader listens, else an absolute path. Returns 0, or -errno with one line in err. */
+int live_output_open(FILE **out, const char *where, char *err, size_t err_len);
+void live_output_close(FILE *out);
+
+/* ---- the kinds ---- */
+
+/* One JSON object per line. Flushed after each interval. */
+int live_ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len);
+/* An SQLite database: store.sql. One transaction per interval, so that a follower that was killed continues after the last complete
+ * one, without duplicates. */
+int live_store_create(struct live_output **output, const char *where, char *err, size_t err_len);
+/* The lines of Darshan's connector to LDMS. */
+int live_ldms_create(struct live_output **output, const char *where, char *err, size_t err_len);
+/* A file of metrics in Prometheus' text format, replaced at each interval. */
+int live_textfile_create(struct live_output **output, const char *where, char *err, size_t err_len);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The store: an SQLite database that others may read while it is written.
+ * The store: an SQLite database that can be read while it is written.
  */
 #include "stream/outputs.h"
 
@@ -13,26 +13,41 @@
 
 #include "store_sql.h"
 
-#define STORE_VERSION 1
-#define BUSY_MS 10000 /* how long a reader may hold us up */
+#define STORE_VERSION 2
+#define BUSY_MS 10000 /* longest time to wait for a reader */
 
-enum statement { INSERT_PROCESS, INSERT_FILE, INSERT_CALLS, INSERT_OPERATIONS, INSERT_INTERVAL, STATEMENTS };
+enum statement {
+	INSERT_PROCESS,
+	INSERT_FILE,
+	INSERT_CALLS,
+	INSERT_SIZES,
+	INSERT_OPERATIONS,
+	INSERT_EVENT,
+	INSERT_SKIPPED,
+	INSERT_GAP,
+	INSERT_INTERVAL,
+	STATEMENTS
+};
 
 static const char *const statement_text[STATEMENTS] = {
-	[INSERT_PROCESS] = "INSERT OR REPLACE INTO process VALUES(?,?,?,?,?)",
+	[INSERT_PROCESS] = "INSERT OR REPLACE INTO process VALUES(?,?,?,?,?,?,?)",
 	[INSERT_FILE] = "INSERT OR REPLACE INTO file VALUES(?,?,?,?,?,?,?)",
-	[INSERT_CALLS] = "INSERT INTO calls VALUES(?,?,?,?,?,?,?)",
-	[INSERT_OPERATIONS] = "INSERT INTO operations VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_INTERVAL] = "INSERT INTO interval VALUES(?,?,?,?,?,?)",
+	[INSERT_CALLS] = "INSERT INTO calls VALUES(?,?,?,?,?,?,?,?,?)",
+	[INSERT_SIZES] = "INSERT INTO sizes VALUES(?,?,?,?,?,?)",
+	[INSERT_OPERATIONS] = "INSERT INTO operations VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_EVENT] = "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_SKIPPED] = "INSERT INTO skipped VALUES(?,?,?,?,?,?,?,?)",
+	[INSERT_GAP] = "INSERT INTO gap VALUES(?,?,?,?,?,?)",
+	[INSERT_INTERVAL] = "INSERT INTO interval VALUES(?,?,?,?,?,?,?)",
 };
 
 struct store {
-	struct live_output output; /* first: the public face */
+	struct live_output output; /* first member: the public interface */
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENTS];
-	int64_t done; /* the last interval that is there, -1: none */
-	bool done_last; /* … and the one at the recording's end */
-	bool ended; /* the recording's end is there, too: nothing can be added */
+	int64_t done; /* the last interval in the database, -1: none */
+	bool done_last; /* … including the one at the end of the recording */
+	bool ended; /* the end of the recording is in the database, too: nothing can be added */
 	char file[256];
 };
 
@@ -49,7 +64,7 @@ static int run(struct store *s, const char *sql, const char *action)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, action);
 }
 
-/* The transaction that ends with the interval; definitions are in it, too. */
+/* Runs statements in the transaction of the current interval, which includes definitions. */
 static int in_transaction(struct store *s)
 {
 	return sqlite3_get_autocommit(s->db) ? run(s, "BEGIN IMMEDIATE", "write to") : 0;
@@ -62,7 +77,7 @@ static bool is_there(const struct store *s, const struct live_interval *interval
 	return interval->last ? (int64_t)interval->number < s->done : (int64_t)interval->number <= s->done;
 }
 
-/* One value each: 'i' int64_t, 't' const char * or NULL, 'n' no value. */
+/* Types of the values: 'i' int64_t, 't' const char * or NULL, 'n' unknown int64_t. */
 static int insert(struct store *s, enum statement which, const char *types, ...)
 {
 	sqlite3_stmt *statement = s->statements[which];
@@ -79,7 +94,7 @@ static int insert(struct store *s, enum statement which, const char *types, ...)
 		else if (*t == 't')
 			sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_TRANSIENT);
 		else
-			sqlite3_bind_null(statement, i);
+			(void)va_arg(values, int64_t), sqlite3_bind_null(statement, i);
 	}
 	va_end(values);
 	if (sqlite3_step(statement) != SQLITE_DONE)
@@ -93,7 +108,7 @@ static int insert(struct store *s, enum statement which, const char *types, ...)
 
 static int read_number(struct store *s, const char *sql, int64_t *number);
 
-/* Intervals of another length, or of another recording, do not add up with those that are there. */
+/* Intervals of another length, or of another recording, cannot be added to the existing ones. */
 static int check_job(struct store *s, const struct live_job *job)
 {
 	int64_t begin_ns = job->begin_ns, interval_ns = job->interval_ns;
@@ -139,15 +154,13 @@ static int store_begin(struct live_output *output, const struct live_job *job)
 	return ret;
 }
 
-/* A store that is whole has the last definitions: a replay would begin with the first ones again. */
+/* A complete store has the final definitions, but a replay begins with the early ones: these are not stored again. */
 static int store_process(struct live_output *output, const struct live_process *p)
 {
 	if (((struct store *)output)->ended)
 		return 0;
-	return p->rank < 0 ? insert((struct store *)output, INSERT_PROCESS, "iintt", (int64_t)p->id, (int64_t)p->pid, p->name,
-				    p->executable)
-			   : insert((struct store *)output, INSERT_PROCESS, "iiitt", (int64_t)p->id, (int64_t)p->pid, p->rank,
-				    p->name, p->executable);
+	return insert((struct store *)output, INSERT_PROCESS, p->rank < 0 ? "iinttii" : "iiittii", (int64_t)p->id, (int64_t)p->pid,
+		      p->rank, p->name, p->executable, p->uid, (int64_t)p->begin_ns);
 }
 
 static int store_file(struct live_output *output, const struct live_file *f)
@@ -158,15 +171,31 @@ static int store_file(struct live_output *output, const struct live_file *f)
 		      f->fs_type, f->scope, (int64_t)f->special);
 }
 
+/* One row per size class with operations. */
+static int store_sizes(struct store *s, const struct live_calls *c)
+{
+	const struct summary_sizes *sizes = &c->added->sizes;
+	int ret = 0;
+
+	for (int i = 0; i < SUMMARY_SIZES && !ret; i++)
+		if (sizes->read[i] || sizes->written[i])
+			ret = insert(s, INSERT_SIZES, i < SUMMARY_SIZES - 1 ? "iitiii" : "iitnii", (int64_t)c->interval,
+				     (int64_t)c->process->id, c->layer, (int64_t)summary_size_limit(i), (int64_t)sizes->read[i],
+				     (int64_t)sizes->written[i]);
+	return ret;
+}
+
 static int store_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
 	struct store *s = (struct store *)output;
+	const struct summary_calls *a = c->added;
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_CALLS, "iitiiii", (int64_t)interval->number, (int64_t)c->process, c->layer,
-		      (int64_t)c->added->calls, (int64_t)c->added->failed, (int64_t)c->added->time_ns,
-		      (int64_t)c->added->system_ns);
+	return insert(s, INSERT_CALLS, "iitiiiiii", (int64_t)c->interval, (int64_t)c->process->id, c->layer, (int64_t)a->calls,
+		      (int64_t)a->failed, (int64_t)a->time_ns, (int64_t)a->system_ns, (int64_t)a->longest_ns,
+		      (int64_t)a->open_calls)
+		       ?: store_sizes(s, c);
 }
 
 static int store_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
@@ -176,19 +205,59 @@ static int store_operations(struct live_output *output, const struct live_interv
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiii", (int64_t)interval->number, (int64_t)o->process, (int64_t)o->file,
-		      o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read, (int64_t)a->bytes_written,
-		      (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads, (int64_t)a->unknown_writes,
-		      (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens, (int64_t)a->time_ns,
-		      (int64_t)a->metadata_ns);
+	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiiii", (int64_t)o->interval, (int64_t)o->process->id,
+		      (int64_t)o->file->id, o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read,
+		      (int64_t)a->bytes_written, (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads,
+		      (int64_t)a->unknown_writes, (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens,
+		      (int64_t)a->time_ns, (int64_t)a->metadata_ns, (int64_t)o->longest_ns);
+}
+
+/* Numbers that are not known, or of no call that Darshan's connector would publish, are NULL. */
+static int store_event(struct live_output *output, const struct live_interval *interval, const struct live_event *e)
+{
+	struct store *s = (struct store *)output;
+	const struct live_darshan *d = &e->darshan;
+	char types[] = "iiiiitttitiiiiiittiiiiii";
+
+	if (is_there(s, interval))
+		return 0;
+	types[8] = e->file ? 'i' : 'n';
+	types[10] = e->offset == OFFSET_UNKNOWN ? 'n' : 'i';
+	types[11] = e->asked == BYTES_UNKNOWN ? 'n' : 'i';
+	types[12] = e->moved == BYTES_UNKNOWN ? 'n' : 'i';
+	return insert(s, INSERT_EVENT, types, (int64_t)interval->number, (int64_t)e->end_ns, (int64_t)(e->end_ns - e->begin_ns),
+		      (int64_t)e->process->id, (int64_t)e->tid, e->layer, e->call, live_op_name(e->op),
+		      (int64_t)(e->file ? e->file->id : 0), e->name, (int64_t)e->offset, (int64_t)e->asked, (int64_t)e->moved,
+		      (int64_t)e->failed, (int64_t)e->error, (int64_t)e->weight, d->module, d->module ? d->record : NULL,
+		      (int64_t)d->record_id, d->max_byte, d->switches, d->flushes, (int64_t)d->cnt, (int64_t)d->total_ns);
+}
+
+static int store_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *k)
+{
+	struct store *s = (struct store *)output;
+
+	if (is_there(s, interval))
+		return 0;
+	return insert(s, INSERT_SKIPPED, "ittiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
+		      (int64_t)k->bytes_read, (int64_t)k->bytes_written, (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns);
+}
+
+static int store_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)
+{
+	struct store *s = (struct store *)output;
+
+	if (is_there(s, interval))
+		return 0;
+	return insert(s, INSERT_GAP, "iitiit", (int64_t)interval->number, (int64_t)g->pid, g->layer, (int64_t)g->begin_ns,
+		      (int64_t)g->end_ns, g->reason);
 }
 
 static int store_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct store *s = (struct store *)output;
 	int ret = is_there(s, i) ? 0
-				 : insert(s, INSERT_INTERVAL, "iiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns,
-					  (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns);
+				 : insert(s, INSERT_INTERVAL, "iiiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns,
+					  (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns, (int64_t)i->records_lost);
 
 	if (!ret && !sqlite3_get_autocommit(s->db))
 		ret = run(s, "COMMIT", "write to");
@@ -218,7 +287,7 @@ static int store_end(struct live_output *output, const struct live_end *end)
 
 /* ---- open and close ---- */
 
-/* A log beside the database needs memory that its users share, which hosts of a network file system do not. */
+/* The write-ahead log needs memory shared by all users of the database, which hosts of a network file system do not have. */
 static const char *journal_for(const char *file)
 {
 	static const long shared[] = { 0x6969 /* NFS */,      0x0bd00bd0 /* Lustre */,
@@ -297,6 +366,17 @@ static int open_store(struct store *s, const char *file)
 	return ret;
 }
 
+/* An open transaction is rolled back. */
+static void store_destroy(struct live_output *output)
+{
+	struct store *s = (struct store *)output;
+
+	for (int i = 0; i < STATEMENTS; i++)
+		sqlite3_finalize(s->statements[i]);
+	sqlite3_close(s->db);
+	free(s);
+}
+
 int live_store_create(struct live_output **output, const char *file, char *err, size_t err_len)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -309,8 +389,12 @@ int live_store_create(struct live_output **output, const char *file, char *err, 
 					  .file = store_file,
 					  .calls = store_calls,
 					  .operations = store_operations,
+					  .event = store_event,
+					  .skipped = store_skipped,
+					  .gap = store_gap,
 					  .interval = store_interval,
-					  .end = store_end };
+					  .end = store_end,
+					  .destroy = store_destroy };
 	s->done = -1;
 	snprintf(s->file, sizeof(s->file), "%s", file);
 	ret = open_store(s, file);
@@ -319,19 +403,6 @@ int live_store_create(struct live_output **output, const char *file, char *err, 
 		return 0;
 	}
 	snprintf(err, err_len, "%s", s->output.err);
-	live_store_destroy(&s->output);
+	store_destroy(&s->output);
 	return ret;
-}
-
-/* A transaction that is open is undone. */
-void live_store_destroy(struct live_output *output)
-{
-	struct store *s = (struct store *)output;
-
-	if (!s)
-		return;
-	for (int i = 0; i < STATEMENTS; i++)
-		sqlite3_finalize(s->statements[i]);
-	sqlite3_close(s->db);
-	free(s);
 }

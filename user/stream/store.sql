@@ -1,17 +1,30 @@
 -- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 -- The store of a recording, live.db. Times are nanoseconds since 1970. Rows are what an interval adds: sums over intervals are those of summary.json.
 -- Layers contain each other: bytes and times of different layers are never to be added up.
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 CREATE TABLE IF NOT EXISTS job(host TEXT, kernel TEXT, version TEXT, batch_job TEXT, command_line TEXT, begin_ns INTEGER, interval_ns INTEGER,
 	end_ns INTEGER, complete INTEGER, records_lost INTEGER, records_after_bound INTEGER, stopped_by TEXT);
-CREATE TABLE IF NOT EXISTS process(process INTEGER PRIMARY KEY, pid INTEGER, rank INTEGER, name TEXT, executable TEXT);
+CREATE TABLE IF NOT EXISTS process(process INTEGER PRIMARY KEY, pid INTEGER, rank INTEGER, name TEXT, executable TEXT, uid INTEGER, begin_ns INTEGER);
 CREATE TABLE IF NOT EXISTS file(file INTEGER PRIMARY KEY, path TEXT, mount_point TEXT, mount_source TEXT, file_system TEXT, scope TEXT, special INTEGER);
 CREATE TABLE IF NOT EXISTS interval(interval INTEGER, last INTEGER, begin_ns INTEGER, end_ns INTEGER, open_calls INTEGER, lag_ns INTEGER,
-	PRIMARY KEY(interval, last));
-CREATE TABLE IF NOT EXISTS calls(interval INTEGER, process INTEGER, layer TEXT, calls INTEGER, failed INTEGER, time_ns INTEGER, system_time_ns INTEGER);
+	records_lost INTEGER, PRIMARY KEY(interval, last));
+CREATE TABLE IF NOT EXISTS calls(interval INTEGER, process INTEGER, layer TEXT, calls INTEGER, failed INTEGER, time_ns INTEGER, system_time_ns INTEGER,
+	longest_call_ns INTEGER, open_calls INTEGER);
 CREATE TABLE IF NOT EXISTS operations(interval INTEGER, process INTEGER, file INTEGER, layer TEXT, reads INTEGER, writes INTEGER, bytes_read INTEGER,
 	bytes_written INTEGER, reads_of_known_size INTEGER, writes_of_known_size INTEGER, reads_of_unknown_size INTEGER, writes_of_unknown_size INTEGER, reads_failed INTEGER,
-	writes_failed INTEGER, opens INTEGER, time_ns INTEGER, metadata_time_ns INTEGER);
+	writes_failed INTEGER, opens INTEGER, time_ns INTEGER, metadata_time_ns INTEGER, longest_call_ns INTEGER);
+-- Operations of known size: of at most up_to bytes and more than the size before, NULL: of more than 1 GiB.
+CREATE TABLE IF NOT EXISTS sizes(interval INTEGER, process INTEGER, layer TEXT, up_to INTEGER, reads INTEGER, writes INTEGER);
+-- Calls one by one, as --events asks; each stands for weight calls. From module on: what Darshan's connector to LDMS publishes, see darshan_data.
+CREATE TABLE IF NOT EXISTS event(interval INTEGER, time_ns INTEGER, duration_ns INTEGER, process INTEGER, tid INTEGER, layer TEXT, call TEXT, op TEXT,
+	file INTEGER, name TEXT, "offset" INTEGER, asked INTEGER, moved INTEGER, failed INTEGER, error INTEGER, weight INTEGER,
+	module TEXT, record TEXT, record_id INTEGER, max_byte INTEGER, switches INTEGER, flushes INTEGER, cnt INTEGER, total_ns INTEGER);
+CREATE INDEX IF NOT EXISTS event_by_process ON event(process, time_ns);
+-- Calls that a filter of the recording skipped.
+CREATE TABLE IF NOT EXISTS skipped(interval INTEGER, filter TEXT, layer TEXT, calls INTEGER, bytes_read INTEGER, bytes_written INTEGER,
+	calls_of_unknown_size INTEGER, time_ns INTEGER);
+-- Spans in which a layer of a process was not observed.
+CREATE TABLE IF NOT EXISTS gap(interval INTEGER, pid INTEGER, layer TEXT, begin_ns INTEGER, end_ns INTEGER, reason TEXT);
 CREATE INDEX IF NOT EXISTS calls_by_process ON calls(process, interval);
 CREATE INDEX IF NOT EXISTS operations_by_process ON operations(process, interval);
 CREATE VIEW IF NOT EXISTS bandwidth AS SELECT interval, layer, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
@@ -20,3 +33,12 @@ CREATE VIEW IF NOT EXISTS rank_time AS SELECT rank, interval, layer, sum(time_ns
 	FROM calls JOIN process USING (process) WHERE rank IS NOT NULL GROUP BY rank, interval, layer;
 CREATE VIEW IF NOT EXISTS top_files AS SELECT path, layer, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written, sum(reads) AS reads,
 	sum(writes) AS writes, sum(time_ns) AS time_ns FROM operations JOIN file USING (file) GROUP BY path, layer;
+-- The columns of the Darshan connector's table in DSOS, for its scripts; with --events all its rows, too. record_id is text: it has 64 bits and no sign.
+CREATE VIEW IF NOT EXISTS darshan_data AS SELECT max(uid, 0) AS uid, CASE op WHEN 'open' THEN coalesce(executable, 'N/A') ELSE 'N/A' END AS exe,
+	coalesce(nullif(CAST(batch_job AS INTEGER), 0), pid) AS job_id, coalesce(rank, 0) AS rank, host AS ProducerName,
+	CASE op WHEN 'open' THEN record ELSE 'N/A' END AS file, printf('%u', record_id) AS record_id, module, CASE op WHEN 'open' THEN 'MET' ELSE 'MOD' END AS type,
+	max_byte, switches, flushes, cnt, CASE op WHEN 'flush' THEN 'write' ELSE op END AS op, -1 AS pt_sel, -1 AS irreg_hslab, -1 AS reg_hslab, -1 AS ndims, -1 AS npoints,
+	CASE WHEN op IN ('read', 'write') AND module IN ('POSIX', 'STDIO', 'MPIIO') THEN coalesce("offset", -1) ELSE -1 END AS off,
+	CASE WHEN op IN ('read', 'write') THEN coalesce(CASE module WHEN 'MPIIO' THEN asked ELSE moved END, -1) WHEN op = 'flush' THEN 0 ELSE -1 END AS len,
+	max(time_ns - duration_ns - process.begin_ns, 0) / 1e9 AS start, duration_ns / 1e9 AS dur, total_ns / 1e9 AS total, time_ns / 1000 / 1e6 AS timestamp
+	FROM event JOIN process USING (process), job WHERE module IS NOT NULL;

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SYMBOL 4096         /* longer ones are left alone: demangled, they can be much longer still */
+#define MAX_SYMBOL 4096         /* longer symbols are not demangled: the result can be even longer */
 
 typedef char *cxa_demangle(const char *name, char *buf, size_t *len, int *status);
 
-/* Itanium C++ ABI, 3.4. A C program has no C++ library otherwise. */
+/* Itanium C++ ABI, 3.4. A C program is not linked with a C++ library. */
 static cxa_demangle *find_cxa_demangle(void)
 {
 	static cxa_demangle *found;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The table of packages that are looked through. The libraries of the layers come from the probe tables.
+ * The table of packages whose frames are skipped. The libraries of the layers come from the probe tables.
  */
 #include "symbol/packages.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-/* Patterns of a path's last component, or of the whole path where they have a slash. */
+/* Patterns for a path's last component, or for the whole path if they contain a slash. */
 static const char *const patterns[] = {
-	/* the C library, of which parts were libraries of their own before glibc 2.34; the dynamic linker */
+	/* the C library, some parts of which were separate libraries before glibc 2.34; the dynamic linker */
 	"libc.so*", "libc-2.*.so", "libpthread*.so*", "librt*.so*", "libm.so*", "libm-2.*.so", "libdl*.so*", "libanl*.so*", "ld-linux*.so*",
 	"ld-2.*.so", "ld-musl-*.so*", "libc.musl-*.so*",
-	/* other languages' run times */
+	/* run-time libraries of other languages */
 	"libgfortran.so*", "libquadmath.so*", "libifcore*.so*", "libifport*.so*", "libimf.so*", "libsvml.so*", "libflang*.so*", "libFortran*.so*",
 	"libnvf.so*", "libpgf90*.so*", "libstdc++.so*", "libc++*.so*", "libgcc_s.so*", "libgomp.so*", "libiomp*.so*", "libomp.so*",
 	"libtbb*.so*", "python[23]*", "libpython*.so*", "libgnat*.so*", "libjulia*.so*", "libjvm.so*", "libjava.so*", "libnio.so*", "perl", "libperl.so*",
@@ -20,7 +20,7 @@ static const char *const patterns[] = {
 	"libhdf5_*.so*", "libhdf5hl_*.so*", "libnetcdff.so*", "libnetcdf_c++*.so*", "libnetcdf-cxx*.so*", "libmpi_*.so*", "libmpicxx.so*",
 	"libmpifort.so*", "libmpichf90.so*", "libmpichcxx.so*", "libopen-rte.so*", "libopen-pal.so*", "libprrte.so*", "libpmix.so*", "libevent*.so*",
 	"libhwloc.so*", "libuc[pstm].so*", "libfabric.so*", "*/openmpi*/*.so", "*/pmix*/*.so",
-	/* Python's: of its own library and of packages that read and write data */
+	/* Python: its own library, and packages that read and write data */
 	"*/lib-dynload/*.so", "*/h5py/*.so", "*/netCDF4/*.so", "*/mpi4py/*.so", "*/numpy/*.so", "*/torch/*.so*", "*/zarr/*.so", "*/pandas/*.so",
 	"*/numcodecs/*.so",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Code that is not the application's: a call that comes from there is shown at the first frame outside of it.
+ * Code that does not belong to the application: a call from there is attributed to the first frame outside.
  */
 #ifndef IOPROBE_PACKAGES_H
 #define IOPROBE_PACKAGES_H
@@ -9,7 +9,7 @@
 
 #include "table/table.h"
 
-/* Whether the file is a library of the layers in the tables, a language's run time, or a binding; by its path. */
+/* Returns whether the file at this path is a library of the layers in the tables, a language's run-time library, or a binding. */
 bool packages_look_through(const struct table_set *set, const char *path);
 
 #endif

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define MAX_DEPTH 64            /* of DIEs that are descended into: a crafted file must not overflow the stack */
-#define MAX_DIES 2000000        /* that are looked at for one place */
+#define MAX_DEPTH 64            /* nesting of DIEs: a crafted file must not overflow the stack */
+#define MAX_DIES 2000000        /* inspected per place */
 #define MAX_NAME 1024
 
 struct symbols_of_file {
@@ -31,7 +31,7 @@ struct symbols_of_file {
 	find_debug_file *find;
 	void *arg;
 	bool in_alternate;
-	char *texts[SYMBOL_MAX_FRAMES];         /* names that were put together */
+	char *texts[SYMBOL_MAX_FRAMES];         /* names that were composed */
 };
 
 /* ---- separate debug files ---- */
@@ -49,7 +49,7 @@ static bool same_build_id(int fd, const struct debug_wanted *wanted)
 
 static bool same_checksum(int fd, uint32_t checksum)
 {
-	unsigned char buf[65536];
+	unsigned char buf[8192];
 	uint32_t sum = 0;
 	off_t at = 0;
 	ssize_t n;
@@ -87,14 +87,14 @@ static void want_shared_part(struct symbols_of_file *symbols, struct debug_wante
 	wanted->shared_part = true;
 	if (symbols->in_alternate)
 		return;
-	symbols->in_alternate = true;   /* the next line would come here again if there were no debug information yet */
+	symbols->in_alternate = true;   /* the next line would recurse if there were no debug information yet */
 	dwarf = dwfl_module_getdwarf(symbols->module, &bias);
 	symbols->in_alternate = false;
 	if (dwarf)
 		set_build_id(wanted, bits, dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits));
 }
 
-/* Called by libdwfl. A link without checksum is one to the part that several files share. */
+/* Called by libdwfl. A link without checksum refers to the part that several files share. */
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *module_name, Dwarf_Addr base, const char *file_name,
 			  const char *link, GElf_Word checksum, char **debug_file_name)
 {
@@ -124,7 +124,7 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *modu
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
 {
 	(void)module, (void)userdata, (void)name, (void)base, (void)file_name, (void)elf;
-	return -1;      /* the file is there already */
+	return -1;      /* the file is already present */
 }
 
 /* ---- open ---- */
@@ -189,7 +189,7 @@ struct scopes {
 	Dwarf_Addr address;
 	Dwarf_Die path[MAX_DEPTH];
 	unsigned depth;
-	unsigned dies;          /* looked at */
+	unsigned dies;          /* number of inspected DIEs */
 };
 
 static bool holds_functions(int tag)
@@ -203,7 +203,8 @@ static bool holds_functions(int tag)
 	}
 }
 
-/* Appends the function at the address and all around it. Addresses lead; where a DIE has none, its children are looked at. */
+/* Appends the function at the address and all enclosing ones. Addresses guide the search; the children of a DIE without addresses
+ * are inspected. */
 static bool find_function(struct scopes *scopes, Dwarf_Die *parent)
 {
 	Dwarf_Die child;
@@ -227,7 +228,7 @@ static bool find_function(struct scopes *scopes, Dwarf_Die *parent)
 	return false;
 }
 
-/* Appends what is inlined at the address, one in the other. */
+/* Appends the functions inlined at the address, from the outermost inwards. */
 static void find_inlined(struct scopes *scopes)
 {
 	Dwarf_Die child;
@@ -259,7 +260,7 @@ static void append(char *name, const char *part)
 	snprintf(name + used, MAX_NAME - used, "%s%s", used ? "::" : "", part);
 }
 
-/* The declaration says in which class or namespace a function is: an inlined instance, or a definition outside of them, does not. */
+/* The declaration contains the class or namespace of a function: an inlined instance, or a definition outside of it, does not. */
 static Dwarf_Die *declaration(Dwarf_Die *die, Dwarf_Die *out)
 {
 	Dwarf_Attribute attribute;
@@ -353,7 +354,7 @@ static size_t frames_of_scopes(struct symbols_of_file *symbols, struct scopes *s
 	return n;
 }
 
-/* Not every compiler lists its units' addresses (.debug_aranges). */
+/* Not every compiler emits the addresses of its units (.debug_aranges). */
 static Dwarf_Die *find_unit(struct symbols_of_file *symbols, Dwarf_Addr address, Dwarf_Die *room)
 {
 	Dwarf_Off next, at = 0;
@@ -375,14 +376,14 @@ static size_t frame_of_symbol(struct symbols_of_file *symbols, Dwarf_Addr addres
 	GElf_Sym symbol;
 	const char *name = dwfl_module_addrinfo(symbols->module, address + symbols->elf_bias, &offset, &symbol, NULL, NULL, NULL);
 
-	/* One without size, far before the place, need not be of this function. */
+	/* a symbol without size, far before the place, may be another function */
 	if (!name || !*name || !symbol.st_size || offset >= symbol.st_size)
 		return 0;
 	*frame = (struct symbol_frame){ .function = name, .mangled = true };
 	return 1;
 }
 
-static bool address_of(Elf *elf, uint64_t offset, Dwarf_Addr *address)
+static bool address_of(Elf *elf, uint64_t offset, uint64_t *address)
 {
 	size_t n = 0;
 
@@ -399,16 +400,28 @@ static bool address_of(Elf *elf, uint64_t offset, Dwarf_Addr *address)
 	return false;
 }
 
-/* elf_bias and dwarf_bias lead from addresses in the files to libdwfl's. */
+bool symbols_of_file_address(const struct symbols_of_file *symbols, uint64_t offset, uint64_t *address)
+{
+	return symbols->elf && address_of(symbols->elf, offset, address);
+}
+
 size_t symbols_of_file_at(struct symbols_of_file *symbols, uint64_t offset, struct symbol_frame frames[SYMBOL_MAX_FRAMES])
+{
+	uint64_t address;
+
+	free_texts(symbols);
+	return symbols_of_file_address(symbols, offset, &address) ? symbols_of_file_at_address(symbols, address, frames) : 0;
+}
+
+/* elf_bias and dwarf_bias lead from addresses in the files to libdwfl's. */
+size_t symbols_of_file_at_address(struct symbols_of_file *symbols, uint64_t address, struct symbol_frame frames[SYMBOL_MAX_FRAMES])
 {
 	static _Thread_local struct scopes scopes;
 	Dwarf_Die unit_room, *unit;
-	Dwarf_Addr address;
 	size_t n = 0;
 
 	free_texts(symbols);
-	if (!symbols->elf || !address_of(symbols->elf, offset, &address))
+	if (!symbols->elf)
 		return 0;
 	scopes.address = address + symbols->elf_bias - symbols->dwarf_bias;
 	scopes.depth = scopes.dies = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What compilers write into call frame information for x86-64 fits into 16 bytes; all else ends a chain.
+ * The rules that compilers write into call frame information for x86-64 fit into 16 bytes; any other rule ends a chain.
  */
 #include "symbol/unwind.h"
 
@@ -19,7 +19,7 @@
 struct unwind_file {
 	Elf *elf;
 	Dwarf_CFI *eh_frame, *debug_frame;
-	Dwarf *dwarf;           /* of .debug_frame, which it owns */
+	Dwarf *dwarf;           /* for .debug_frame, which it owns */
 	bool looked_for_debug_frame;
 };
 
@@ -94,7 +94,7 @@ static bool fits(uint64_t number)
 	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
 }
 
-/* A register and an offset, however that is written. */
+/* Matches a register and an offset in any of their encodings. */
 static bool base_register(const Dwarf_Op *op, unsigned *reg, int32_t *offset)
 {
 	uint64_t number;
@@ -124,7 +124,7 @@ static bool cfa_rule(Dwarf_Frame *frame, struct iop_site_rule *rule)
 		rule->kind = reg == REGISTER_SP ? IOP_RULE_SP : IOP_RULE_BP;
 		return true;
 	}
-	/* the caller's stack pointer, kept by a function that has realigned its own */
+	/* the caller's stack pointer, saved by a function that has realigned its own */
 	if (n == 2 && base_register(&ops[0], &reg, &rule->deref) && reg == REGISTER_BP && ops[1].atom == DW_OP_deref) {
 		rule->kind = IOP_RULE_BP_DEREF;
 		rule->cfa = 0;
@@ -133,7 +133,7 @@ static bool cfa_rule(Dwarf_Frame *frame, struct iop_site_rule *rule)
 	return false;
 }
 
-/* Where the caller's rbp is. */
+/* Finds where the caller's rbp is. */
 static bool bp_rule(Dwarf_Frame *frame, struct iop_site_rule *rule)
 {
 	Dwarf_Op mem[3], *ops;
@@ -150,6 +150,12 @@ static bool bp_rule(Dwarf_Frame *frame, struct iop_site_rule *rule)
 		rule->bp_saved = IOP_BP_AT_CFA;
 		rule->bp = n == 1 ? 0 : ops[1].number;
 		return n == 1 || fits(ops[1].number);
+	}
+	/* An expression begins with the CFA on its stack (DWARF 5, 6.4.2.3 DW_CFA_expression), which such a one leaves alone: functions
+	 * that have realigned their stack save rbp so. */
+	if (n == 2 && ops[0].atom == DW_OP_call_frame_cfa) {
+		ops++;
+		n--;
 	}
 	rule->bp_saved = IOP_BP_AT_BP;
 	return n == 1 && base_register(&ops[0], &reg, &rule->bp) && reg == REGISTER_BP;
@@ -188,7 +194,7 @@ static struct iop_site_rule rule_of_frame(Dwarf_Frame *frame)
 	return cfa_rule(frame, &rule) && bp_rule(frame, &rule) ? rule : truncated;
 }
 
-/* Some files have it there only (-fno-asynchronous-unwind-tables -g). */
+/* Some files have it only there (-fno-asynchronous-unwind-tables -g). */
 static Dwarf_CFI *debug_frame(struct unwind_file *file)
 {
 	if (file->looked_for_debug_frame)
@@ -205,7 +211,7 @@ struct iop_site_rule unwind_file_rule(struct unwind_file *file, uint64_t offset)
 	Dwarf_Frame *frame = NULL;
 	uint64_t address;
 
-	/* The call's own address: behind it another function may begin. */
+	/* the call's own address: the next instruction may belong to another function */
 	if (!offset || !unwind_file_address(file, offset - 1, &address))
 		return rule;
 	if ((!file->eh_frame || dwarf_cfi_addrframe(file->eh_frame, address, &frame)) &&

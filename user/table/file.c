@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Probe tables of a site, read from files.
+ * Reads a site's probe tables from files.
  */
 #include "table/table.h"
 

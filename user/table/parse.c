@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The parser of probe tables (grammar: probes/README.md). It works on a copy of the set, which takes the set's place when the whole
- * text was understood.
+ * The parser of probe tables (grammar: probes/README.md). It works on a copy of the set, which replaces the set when the whole text
+ * was parsed successfully.
  */
 #include "table/builtin.h"
 #include "table/parser.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONAL "optional/"    /* folder of the tables that are used when they are asked for */
+#define OPTIONAL "optional/"    /* directory of the tables that are used only on request */
 
 /* ---- layers ---- */
 
@@ -96,7 +96,7 @@ static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_
 	return 0;
 }
 
-/* out: and in: say that the argument points to the value. */
+/* out: and in: mean that the argument points to the value. */
 static int through_pointer(struct parser *p, const struct scan_word *word, bool out, struct table_arg *arg)
 {
 	static const struct { enum iop_arg_kind kind, in, out; } kinds[] = {
@@ -115,7 +115,7 @@ static int through_pointer(struct parser *p, const struct scan_word *word, bool 
 	return scan_error(&p->scan, p->scan.line, word->column, "'%s' cannot be read through a pointer", word->text);
 }
 
-/* +OFFSET behind an argument that is read through a pointer */
+/* +OFFSET after an argument that is read through a pointer */
 static int parse_offset(struct parser *p, const struct scan_word *word, char *text, struct table_arg *arg)
 {
 	char *plus = strchr(text, '+'), *end;
@@ -191,7 +191,7 @@ static int add_capture(struct parser *p, struct table_row *row, const struct sca
 	return 0;
 }
 
-/* CAPTURE[&CAPTURE…]: of one argument several values may be wanted, a pointer and what it points to. */
+/* CAPTURE[&CAPTURE…]: several values of one argument may be captured, a pointer and its target. */
 static int add_arg(struct parser *p, struct table_row *row, const struct scan_word *word, uint8_t *position, int8_t *captured)
 {
 	bool fp = !strncmp(word->text, "fp", 2) && (!word->text[2] || word->text[2] == '-');
@@ -209,7 +209,7 @@ static int add_arg(struct parser *p, struct table_row *row, const struct scan_wo
 	return ret;
 }
 
-/* C's habit. */
+/* The default in C. */
 static bool result_is_int(struct parser *p, enum table_result result)
 {
 	switch (result) {
@@ -252,7 +252,7 @@ static int parse_versions(struct parser *p, struct table_row *row)
 	return ret;
 }
 
-/* RESULT[:KIND] behind "->" */
+/* RESULT[:KIND] after "->" */
 static int parse_result(struct parser *p, struct table_row *row)
 {
 	struct scan_word word;
@@ -295,7 +295,7 @@ static int parse_args(struct parser *p, struct table_row *row)
 	return ret;
 }
 
-/* What no single word shows to be wrong. */
+/* Checks errors that no single word shows. */
 static int check_row(struct parser *p, const struct table_row *row)
 {
 	const struct table_arg *iov = NULL;
@@ -356,7 +356,7 @@ static int parse_function(struct parser *p, const struct scan_word *name, uint16
 	return ret ? ret : check_row(p, row);
 }
 
-/* NAME with what one item of its list puts in the place of "{LIST}". */
+/* Builds NAME with "{LIST}" replaced by one item of its list. */
 static int substitute(struct parser *p, const struct scan_word *name, const char *open, const char *close, const char *item,
 		      struct scan_word *out)
 {
@@ -367,7 +367,7 @@ static int substitute(struct parser *p, const struct scan_word *name, const char
 					    scan_error(&p->scan, p->scan.line, name->column, "name '%s' is too long", name->text);
 }
 
-/* A name with "{LIST}" is a row for each name of the list: the rest of the line is read as often. */
+/* A name with "{LIST}" makes a row for each name of the list: the rest of the line is parsed once per name. */
 static int parse_row(struct parser *p, const struct scan_word *name)
 {
 	const char *open = strchr(name->text, '{'), *close = open ? strchr(open, '}') : NULL, *rest = p->scan.at;
@@ -408,7 +408,7 @@ static int parse_line(struct parser *p, bool indented)
 	return strcmp(word.text, "layer") ? parse_row(p, &word) : parse_layer(p);
 }
 
-/* A layer whose functions could never be found is a mistake. */
+/* A layer whose functions can never be found is an error. */
 static int check_layers(struct parser *p)
 {
 	for (size_t i = p->old_layers; i < p->set.nlayers; i++) {
@@ -463,7 +463,7 @@ static int copy_set(struct table_set *dst, const struct table_set *src)
 	return ret;
 }
 
-/* The copy, which is complete, takes the place of the set; the set's sources and the new one stay with it. */
+/* The copy is complete and replaces the set; the set's sources and the new one are kept with it. */
 static int commit(struct parser *p, struct table_set *set, const char *source_name, const char *text)
 {
 	struct table_source *source = parser_append((void **)&set->sources, &set->nsources, sizeof(*source));

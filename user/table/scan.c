@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Words of a table's text: separated by blanks, a quoted one may contain them, '#' begins a comment. Errors name their place.
+ * Splits the text of a table into words, separated by blanks; a quoted word may contain blanks, '#' begins a comment. Error
+ * messages contain their position.
  */
 #include "table/scan.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Words of a table's text: separated by blanks, a quoted one may contain them, '#' begins a comment. Errors name their place.
+ * Splits the text of a table into words, separated by blanks; a quoted word may contain blanks, '#' begins a comment. Error
+ * messages contain their position.
  */
 #ifndef IOPROBE_TABLE_SCAN_H
 #define IOPROBE_TABLE_SCAN_H
@@ -22,10 +23,10 @@ struct scan_word {
 	bool quoted;
 };
 
-/* The next word of this line: 1, 0 at the end of the line, -EINVAL (message written). */
+/* Reads the next word of this line. Returns 1, 0 at the end of the line, or -EINVAL (message written). */
 int scan_word(struct scan *scan, struct scan_word *word);
 
-/* The next line, true if there is one; *indented if it begins with a blank. Call it before the first word, too. */
+/* Moves to the next line; returns false at the end. *indented: it begins with a blank. To be called before the first word, too. */
 bool scan_line(struct scan *scan, bool *indented);
 
 /* Writes "NAME:LINE:COLUMN: …" and returns -EINVAL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which layers of the tables a recording wants.
+ * Selects the layers of a recording.
  */
 #include "table/table.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "MPI-IO" and "mpiio" are the same. */
+/* Ignores case and hyphens: "MPI-IO" equals "mpiio". */
 static bool same_name(const char *a, const char *b, size_t b_len)
 {
 	const char *end = b + b_len;
@@ -26,7 +26,7 @@ static bool same_name(const char *a, const char *b, size_t b_len)
 	}
 }
 
-/* Never recorded, and needed by all. */
+/* Never recorded, but needed by all layers. */
 bool table_layer_is_internal(const struct table_set *set, size_t layer)
 {
 	for (size_t i = 0; i < set->nrows; i++)
@@ -56,8 +56,8 @@ static int turn_on(struct table_set *set, const char *name, size_t len, char *er
 	return unknown_layer(set, name, len, err, err_len);
 }
 
-/* Of layers that are off, parallel handles still need the calls that make and end communicators. Where only system calls are
- * recorded, nothing can be left without a return. */
+/* If a layer is off, parallel handles still need its calls that create and free communicators. If only system calls are recorded,
+ * no frame can be left without a return. */
 static void choose_rows(struct table_set *set)
 {
 	bool parallel = false, libraries = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Names of system calls to this machine's numbers, from the C library's header; calls newer than Linux 5.0, which have one number
- * on all machines, are numbered here where the header is older than they are.
+ * Converts names of system calls to this machine's numbers, by the C library's header. Calls newer than Linux 5.0, which have the
+ * same number on all machines, are defined here in case the header is older.
  */
 #include "table/syscalls.h"
 
@@ -25,7 +25,7 @@ static const struct { const char *name; int number; } numbers[] = {
 	HAS(recvmsg), HAS(sendmmsg), HAS(recvmmsg), HAS(eventfd2), HAS(timerfd_create), HAS(signalfd4), HAS(epoll_create1),
 	HAS(epoll_ctl),
 	HAS(epoll_pwait), HAS(inotify_init1), HAS(inotify_add_watch), HAS(ppoll), HAS(pselect6),
-	/* to the disk */
+	/* synchronisation to disk */
 	HAS(fsync), HAS(fdatasync), HAS(sync_file_range), HAS(syncfs), HAS(sync), HAS(msync), HAS(truncate), HAS(ftruncate),
 	HAS(fallocate),
 	HAS(readahead),
@@ -45,7 +45,7 @@ static const struct { const char *name; int number; } numbers[] = {
 	HAS(lremovexattr), HAS(fremovexattr), HAS(quotactl), HAS(fanotify_init), HAS(fanotify_mark),
 	/* processes */
 	HAS(execve), HAS(execveat), HAS(clone), HAS(exit), HAS(exit_group),
-	/* names that not every machine has */
+	/* names that do not exist on every machine */
 #ifdef SYS_newfstatat
 	HAS(newfstatat),
 #endif

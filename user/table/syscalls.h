@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Names of system calls to this machine's numbers.
+ * Converts names of system calls to this machine's numbers.
  */
 #ifndef IOPROBE_TABLE_SYSCALLS_H
 #define IOPROBE_TABLE_SYSCALLS_H
 
-/* The number of a system call that works on files, descriptors or paths; -1 if this machine has none of that name. */
+/* Returns the number of a system call on files, descriptors or paths; -1 if this machine has none of that name. */
 int syscall_number(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The set of probe tables: its life, look-ups, and the kernel descriptor that is made of a row.
+ * The set of probe tables: lifetime, look-ups, and conversion of a row to a descriptor for the BPF programs.
  */
 #include "table/table.h"
 
@@ -76,7 +76,7 @@ bool table_row_is_internal(const struct table_row *row)
 	return row->op == OP_UNWIND || row->op == OP_JUMP || row->op == OP_CATCH;
 }
 
-/* What a system call does that the kernel side must follow. */
+/* Returns the flags for effects of a system call that the BPF programs must follow. */
 static unsigned syscall_flags(const struct table_row *row)
 {
 	switch (row->op) {
@@ -110,7 +110,7 @@ static __u8 fd_arg(const struct table_row *row, enum table_role handle, enum tab
 	return arg < 0 ? IOP_NO_FD : arg;
 }
 
-/* A system call whose descriptors are those of the files that it works on, and which changes nothing else. */
+/* Returns whether a system call only operates on the files behind its descriptors and changes nothing else. */
 static bool is_of_file(const struct table_row *row)
 {
 	return table_row_arg(row, ROLE_HANDLE) >= 0 && row->op != OP_OPEN && row->op != OP_CREATE && row->op != OP_CHDIR &&
@@ -121,14 +121,14 @@ static void describe_syscall(const struct table_row *row, struct iop_desc *desc)
 {
 	desc->flags |= syscall_flags(row);
 	if (row->mods & MOD_RANGE)
-		return; /* its ends need not be open */
+		return; /* its arguments need not be open descriptors */
 	desc->fd_arg = fd_arg(row, ROLE_HANDLE, ROLE_DIRFD);
 	desc->fd_arg2 = fd_arg(row, ROLE_HANDLE2, ROLE_DIRFD2);
 	if (is_of_file(row))
 		desc->flags |= IOP_D_OF_FILE;
 }
 
-/* Moves data, and no other call or rank has a part in it. */
+/* Returns whether a call moves data, and no other call or rank takes part in it. */
 static bool is_data(const struct table_row *row)
 {
 	return (row->op == OP_READ || row->op == OP_WRITE || row->op == OP_COPY) &&
@@ -195,7 +195,7 @@ static bool has_requests(const struct table_row *row)
 	return row->op == OP_WAIT || row->op == OP_TEST || row->op == OP_CANCEL || row->op == OP_FREE;
 }
 
-/* What the kernel side does with requests: only of those that are given by address, as MPI and PnetCDF do. */
+/* Returns how the BPF programs handle requests: only those passed by address, as in MPI and PnetCDF. */
 static uint8_t request_flags(const struct table_set *set, const struct table_row *row)
 {
 	uint8_t flags = row->op == OP_SUBMIT ? IOP_R_SUBMITS : row->op == OP_TEST ? IOP_R_TESTS : 0;
@@ -250,7 +250,7 @@ bool table_row_requests(const struct table_set *set, const struct table_row *row
 	return true;
 }
 
-/* Where a call has the handle that may be none, if that is a register. */
+/* Returns the position of a handle argument that may not be a handle, if that is a register. */
 static uint8_t heap_handle(const struct table_set *set, const struct table_row *row)
 {
 	int arg = set->layers[row->layer].handle_heap ? table_row_arg(row, ROLE_HANDLE) : -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The words of the probe tables' grammar and what they stand for (probes/README.md explains each).
+ * The keywords of the probe tables' grammar and their values (probes/README.md explains each).
  */
 #include "table/words.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The words of the probe tables' grammar and what they stand for.
+ * The keywords of the probe tables' grammar and their values.
  */
 #ifndef IOPROBE_TABLE_WORDS_H
 #define IOPROBE_TABLE_WORDS_H
@@ -20,10 +20,10 @@ extern const struct table_word table_words_handles[];   /* enum table_handle_kin
 #define TABLE_WORD_STDIN 0x1000000
 #define TABLE_WORD_STDOUT 0x2000000
 
-/* The value of a word, or -1 if the array has none of that name. */
+/* Returns the value of a keyword, or -1 if it is not in the array. */
 int table_word_value(const struct table_word *words, const char *name);
 
-/* The kind of value that an argument with this role is by default; layers' handles aside. */
+/* Returns the default kind of value for an argument with this role, except handles of layers. */
 enum iop_arg_kind table_role_kind(enum table_role role);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads the global definitions and the properties of an archive. Definitions of other recorders may come in any order of reference and
- * with gaps; what refers to nothing is unknown.
+ * Reads the global definitions and the properties of an archive. Definitions of other recorders may come in any order of reference
+ * and with gaps; a dangling reference is treated as unknown.
  */
 #include "trace/trace.h"
 
@@ -34,7 +34,7 @@ void *trace_grow(void **v, size_t *n, size_t *cap, size_t size)
 	return memset((char *)*v + (*n)++ * size, 0, size);
 }
 
-/* A damaged reference must not take all memory: there cannot be more definitions than bytes in their file. */
+/* A damaged reference must not exhaust memory: there cannot be more definitions than bytes in their file. */
 static uint64_t definition_bytes(const char *anchor)
 {
 	char path[4300];
@@ -44,7 +44,7 @@ static uint64_t definition_bytes(const char *anchor)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/* Element ref of an array, made with all before it; NULL without memory or if ref is out of range. */
+/* Returns element ref of an array, created together with all before it; NULL without memory or if ref is out of range. */
 static void *at(void **v, size_t *n, size_t *cap, size_t size, uint32_t ref, uint64_t max)
 {
 	if (ref >= max)
@@ -114,7 +114,7 @@ ON(tree_node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef cl
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Score-P has no property for it, but names its processes so. */
+/* Score-P has no property for the rank, but names its processes by it. */
 static int64_t rank_of_name(const char *name)
 {
 	int64_t rank;
@@ -129,7 +129,7 @@ ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType
 	struct trace_group *g = AT(r->trace->groups, ref);
 
 	(void)type, (void)creator;
-	*g = (struct trace_group){ trace_string(r->trace, name), parent, rank_of_name(trace_string(r->trace, name)), TRACE_UNKNOWN, TRACE_UNKNOWN };
+	*g = (struct trace_group){ trace_string(r->trace, name), parent, rank_of_name(trace_string(r->trace, name)), TRACE_UNKNOWN, TRACE_UNKNOWN, 0 };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -143,9 +143,9 @@ ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type t
 		return OTF2_CALLBACK_SUCCESS;
 	if (!strcmp(text, OTF2_PROPERTY_RANK) && type == OTF2_TYPE_UINT32)
 		g->rank = value.uint32;
-	else if (!strcmp(text, "IOPROBE::BEGIN_NS") && type == OTF2_TYPE_UINT64)
-		g->begin_ns = value.uint64;
-	else if (!strcmp(text, "IOPROBE::END_NS") && type == OTF2_TYPE_UINT64)
+	else if (!strcmp(text, "Begin") && type == OTF2_TYPE_UINT64)
+		g->begin_ns = value.uint64;     /* ticks, until all definitions are read */
+	else if (!strcmp(text, "End") && type == OTF2_TYPE_UINT64)
 		g->end_ns = value.uint64;
 	return OTF2_CALLBACK_SUCCESS;
 }
@@ -251,7 +251,7 @@ ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef sc
 	return add_file(data, ref, name, scope, true);
 }
 
-/* Lustre's stripe numbers are strings in other recorders' archives. */
+/* Lustre's stripe numbers are strings in archives of other recorders. */
 static uint64_t number(struct reading *r, OTF2_Type type, OTF2_AttributeValue value)
 {
 	const char *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
@@ -340,6 +340,19 @@ static int read_definitions(struct reading *r, OTF2_Reader *reader, char *err, s
 	return r->problem ? -EBADMSG : otf2_library_errno(code);
 }
 
+/* A process may have begun before the first event, which is time 0: its wall time is of the ticks. */
+static void convert_times(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->groups.n; i++) {
+		struct trace_group *g = &trace->groups.v[i];
+
+		if (g->begin_ns != TRACE_UNKNOWN && g->end_ns != TRACE_UNKNOWN && g->end_ns > g->begin_ns)
+			g->wall_ns = trace_ns(trace, trace->begin + (g->end_ns - g->begin_ns));
+		g->begin_ns = g->begin_ns == TRACE_UNKNOWN ? TRACE_UNKNOWN : trace_ns(trace, g->begin_ns);
+		g->end_ns = g->end_ns == TRACE_UNKNOWN ? TRACE_UNKNOWN : trace_ns(trace, g->end_ns);
+	}
+}
+
 int trace_open(struct trace *trace, const char *dir, const char *anchor, char *err, size_t err_len)
 {
 	struct reading r = { trace, NULL, definition_bytes(anchor) };
@@ -359,6 +372,7 @@ int trace_open(struct trace *trace, const char *dir, const char *anchor, char *e
 	}
 	OTF2_Reader_SetSerialCollectiveCallbacks(reader);
 	ret = read_definitions(&r, reader, err, err_len);
+	convert_times(trace);
 	if (!ret && (ret = trace_properties_read(trace, reader)))
 		snprintf(err, err_len, "%s: cannot read its properties: %s", dir, strerror(-ret));
 	OTF2_Reader_Close(reader);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * OTF2's events become the visitor's: references are checked, times are nanoseconds since the trace's beginning, attributes are found.
+ * Converts OTF2's events to the visitor's: references are checked, times are nanoseconds since the beginning of the trace,
+ * attributes are looked up.
  */
 #include "trace/events.h"
 
@@ -39,7 +40,7 @@ static uint64_t known(uint64_t value)
 	return value == OTF2_UNDEFINED_UINT64 ? TRACE_UNKNOWN : value;
 }
 
-/* The call site: the line of the application where it is known, else the calling context. TRACE_NONE if the event has none. */
+/* Returns the call site: the application's source line if known, else the calling context. TRACE_NONE if the event has none. */
 static uint32_t site_of(const struct events_state *s, OTF2_AttributeList *attributes)
 {
 	uint32_t n = OTF2_AttributeList_GetNumberOfElements(attributes), context = TRACE_NONE;
@@ -126,9 +127,9 @@ static void handle_event(struct events_state *s, uint64_t ns, enum trace_handle_
 EVENT(create, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFlag creation, OTF2_IoStatusFlag status)
 {
 	BEGIN_EVENT;
-	(void)mode, (void)creation;
+	(void)mode;
 	/* appended data goes to the end of the file, wherever that is */
-	handle_event(s, ns, HANDLE_CREATE, handle, TRACE_NONE, status & OTF2_IO_STATUS_FLAG_APPEND ? TRACE_UNKNOWN : 0);
+	handle_event(s, ns, creation & OTF2_IO_CREATION_FLAG_CREATE ? HANDLE_CREATE_FILE : HANDLE_CREATE, handle, TRACE_NONE, status & OTF2_IO_STATUS_FLAG_APPEND ? TRACE_UNKNOWN : 0);
 	END_EVENT;
 }
 
@@ -179,7 +180,7 @@ EVENT(delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
 	END_EVENT;
 }
 
-/* Events that are counted only: the definition's number of events is of all of them. */
+/* Events that are only counted: the definition's number of events includes them. */
 #define COUNTED(name, ...) EVENT(name, __VA_ARGS__) { BEGIN_EVENT; END_EVENT; }
 COUNTED(issued, OTF2_IoHandleRef handle __attribute__((unused)), uint64_t id __attribute__((unused)))
 COUNTED(status, OTF2_IoHandleRef handle __attribute__((unused)), OTF2_IoStatusFlag flags __attribute__((unused)))

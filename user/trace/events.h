@@ -17,7 +17,7 @@ struct events_state {
 	void *worker;
 	struct trace_attributes attributes;
 	atomic_ullong *progress;
-	uint64_t count, limit;          /* events read; more than this many cannot be in the file */
+	uint64_t count, limit;          /* events read; the file cannot contain more than limit */
 	bool overrun;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The layers that the analysis tells apart, by the names that recorders give them.
+ * The layers that the analysis distinguishes, by the names that recorders use for them.
  */
 #include "trace/layers.h"
 
@@ -27,7 +27,7 @@ enum trace_layer layer_by_name(const char *name)
 	return !strncasecmp(name, "ADIOS", 5) ? LAYER_ADIOS : LAYER_OTHER;
 }
 
-/* Other recorders' regions name no layer: the prefix of the function does. */
+/* Regions of other recorders do not name a layer: the function's prefix identifies it. */
 enum trace_layer layer_of_function(const char *function, bool io, bool mpi)
 {
 	static const struct { const char *prefix; enum trace_layer layer; } prefixes[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What an archive says of its own completeness, and which attributes its events have.
+ * Reads an archive's information on its own completeness, and the attributes of its events.
  */
 #include "trace/properties.h"
 
@@ -14,7 +14,7 @@
 
 #define MAX_NOTES 200
 
-/* The text is kept with the trace's strings. NULL if there is no such property. */
+/* The text is stored with the trace's strings. Returns NULL if there is no such property. */
 static const char *property(struct trace *trace, OTF2_Reader *reader, const char *name)
 {
 	char full[64], *value = NULL, **kept;
@@ -22,7 +22,7 @@ static const char *property(struct trace *trace, OTF2_Reader *reader, const char
 	snprintf(full, sizeof(full), "IOPROBE::%s", name);
 	if (OTF2_Reader_GetProperty(reader, full, &value) != OTF2_SUCCESS)
 		value = NULL;
-	otf2_library_watch();           /* an absent property is no failure */
+	otf2_library_watch();           /* a missing property is not an error */
 	if (!value)
 		return NULL;
 	kept = TRACE_ADD(trace->strings);
@@ -88,14 +88,14 @@ static void describe_losses(struct trace *trace)
 		append(text, len, "%" PRIu64 " filters left calls out", trace->filtered);
 }
 
-/* Nanoseconds that a recorded call of a layer costs, IOPROBE::PROBE_NS_<layer>. */
+/* Cost of a recorded call of a layer in nanoseconds, IOPROBE::PROBE_NS_<layer>. */
 static void read_probe_costs(struct trace *trace, OTF2_Reader *reader)
 {
 	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
+		const char *layer = l == LAYER_ADIOS ? "ADIOS2" : trace_layer_name(l);
 		char key[48];
 
-		snprintf(key, sizeof(key), "PROBE_NS_%s", trace_layer_name(l));
-		trace->probe_ns[l] = number(trace, reader, key);
+		trace->probe_ns[l] = number(trace, reader, otf2_layer_key(key, sizeof(key), "PROBE_NS_", layer));
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Worker threads, each with an OTF2 reader of its own: readers share nothing, so none waits for another. The library may loop for ever
- * in a damaged file: a file cannot have more events than bytes, and a process that works without progress is ended.
+ * Worker threads, each with its own OTF2 reader: readers share nothing, so they do not wait for each other. The library may loop
+ * forever in a damaged file: a file cannot have more events than bytes, and a process that consumes CPU time without progress is
+ * terminated.
  */
 #include "trace/read.h"
 
@@ -21,12 +22,12 @@
 #include "otf2/otf2_library.h"
 #include "trace/events.h"
 
-#define NO_PROGRESS_S 30        /* CPU time of the process, not of the clock: a busy machine is no damage */
+#define NO_PROGRESS_S 30        /* CPU time of the process, not wall time: a busy machine does not mean damage */
 
 struct shared {
 	struct trace *trace;
 	const struct trace_visitor *visitor;
-	atomic_size_t next;             /* location to read */
+	atomic_size_t next;             /* next location to read */
 	atomic_ullong progress;         /* locations begun and blocks of events */
 	atomic_int error;
 	atomic_bool done;
@@ -48,7 +49,7 @@ static uint64_t event_file_bytes(const struct trace *trace, uint64_t id)
 	return stat(path, &st) ? UINT64_MAX : (uint64_t)st.st_size;
 }
 
-/* The mapping tables and clock offset of a merged archive are in its local definitions; an archive may have none. */
+/* The mapping tables and clock offset of a merged archive are in its local definitions, which an archive may not have. */
 static void read_local_definitions(OTF2_Reader *reader, uint64_t id)
 {
 	OTF2_DefReader *definitions = OTF2_Reader_GetDefReader(reader, id);
@@ -73,7 +74,7 @@ static void read_location(struct worker *w, OTF2_Reader *reader, uint32_t index)
 	trace_find_attributes(s->trace, &state.attributes);
 	otf2_library_watch();
 	read_local_definitions(reader, location->id);
-	otf2_library_watch();           /* absent local definitions are no failure */
+	otf2_library_watch();           /* missing local definitions are not an error */
 	s->visitor->location_begin(w->data, index);
 	if (!location->events && state.limit == UINT64_MAX)
 		code = OTF2_SUCCESS;    /* a location without events may have no file */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads the events of an archive, locations in parallel: a location is read from its first event to its last by one thread.
+ * Reads the events of an archive, locations in parallel: each location is read from its first to its last event by one thread.
  */
 #ifndef IOPROBE_TRACE_READ_H
 #define IOPROBE_TRACE_READ_H
@@ -8,18 +8,19 @@
 #include "trace/trace.h"
 
 enum trace_op_kind { OP_READ, OP_WRITE, OP_FLUSH };
-enum trace_handle_event { HANDLE_CREATE, HANDLE_DESTROY, HANDLE_DUPLICATE, HANDLE_SEEK, HANDLE_LOCK, HANDLE_UNLOCK, HANDLE_DELETE };
+enum trace_handle_event { HANDLE_CREATE, HANDLE_CREATE_FILE, HANDLE_DESTROY, HANDLE_DUPLICATE, HANDLE_SEEK, HANDLE_LOCK, HANDLE_UNLOCK, HANDLE_DELETE };
 
 struct trace_op {
-	uint64_t id, bytes, offset;     /* bytes asked, offset: TRACE_UNKNOWN */
+	uint64_t id, bytes, offset;     /* requested bytes, offset: TRACE_UNKNOWN */
 	uint32_t handle;
 	enum trace_op_kind kind;
 	bool non_blocking, collective;
 };
 
-struct trace_leave { int32_t error; bool failed, abandoned; uint64_t mapped_bytes; uint32_t mapped_handle; };  /* TRACE_NONE: maps nothing */
+/* TRACE_NONE: no mapping */
+struct trace_leave { int32_t error; bool failed, abandoned; uint64_t mapped_bytes; uint32_t mapped_handle; };
 
-/* What a reader of events implements; ns: nanoseconds since the beginning of the trace; region, handle: valid or TRACE_NONE. */
+/* Implemented by a consumer of events; ns: nanoseconds since the beginning of the trace; region, handle: valid or TRACE_NONE. */
 struct trace_visitor {
 	void (*location_begin)(void *worker, uint32_t location);
 	void (*location_end)(void *worker, uint32_t location);
@@ -27,11 +28,12 @@ struct trace_visitor {
 	void (*leave)(void *worker, uint64_t ns, uint32_t region, const struct trace_leave *leave);
 	void (*begin)(void *worker, uint64_t ns, const struct trace_op *op);
 	void (*complete)(void *worker, uint64_t ns, uint32_t handle, uint64_t id, uint64_t bytes);
-	/* other: the new handle of a duplicate, the file of a delete; position: a seek's result, else TRACE_UNKNOWN */
+	/* other: the new handle of a duplicate, the file of a delete; position: a seek's result, else TRACE_UNKNOWN; an open that may create a file is
+	 * HANDLE_CREATE_FILE */
 	void (*handle)(void *worker, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position);
 };
 
-/* A site of a call: a source code location, or a calling context with this bit. */
+/* A call site: a source code location, or a calling context if this bit is set. */
 #define TRACE_SITE_CONTEXT 0x80000000u
 
 /* Reads all locations with nworkers threads; workers: one pointer per thread. Sets the locations' read and damaged. Returns 0, or -errno

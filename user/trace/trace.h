@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * An OTF2 archive as the analysis needs it: definitions in arrays, names resolved, properties of the recording. Archives of ioprobe and
- * of other recorders: a fact that the archive does not have is REF_NONE, TRACE_UNKNOWN or NULL, never a guess.
+ * An OTF2 archive in the form that the analysis needs: definitions in arrays, names resolved, properties of the recording. Reads
+ * archives of ioprobe and of other recorders: a value that the archive does not contain is TRACE_NONE, TRACE_UNKNOWN or NULL, never
+ * a guess.
  */
 #ifndef IOPROBE_TRACE_TRACE_H
 #define IOPROBE_TRACE_TRACE_H
@@ -11,10 +12,10 @@
 #include <stdint.h>
 
 #define TRACE_NONE UINT32_MAX           /* no such reference */
-#define TRACE_UNKNOWN UINT64_MAX        /* bytes, offsets, times that the archive does not have */
+#define TRACE_UNKNOWN UINT64_MAX        /* bytes, offsets, times that the archive does not contain */
 
 #define TRACE_ARRAY(type, name) struct { type *v; size_t n, cap; } name
-/* A new zeroed element at the end; NULL without memory. */
+/* Appends a zeroed element and returns it; NULL without memory. */
 #define TRACE_ADD(array) ((typeof((array).v))trace_grow((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v)))
 void *trace_grow(void **v, size_t *n, size_t *cap, size_t size);
 
@@ -32,13 +33,13 @@ struct trace_file {
 	bool directory;
 };
 struct trace_handle { const char *name; uint32_t file, paradigm, comm, parent; };
-struct trace_group { const char *name; uint32_t node; int64_t rank; uint64_t begin_ns, end_ns; };     /* rank -1: none; times TRACE_UNKNOWN */
+struct trace_group { const char *name; uint32_t node; int64_t rank; uint64_t begin_ns, end_ns, wall_ns; };    /* rank -1: none; times: TRACE_UNKNOWN, wall 0 */
 struct trace_location { uint64_t id, events; const char *name; uint32_t group; bool damaged, read; };
 struct trace_node { const char *name, *class; uint32_t parent; };
 struct trace_comm { const char *name; uint32_t group, members; };      /* members: TRACE_NONE if unknown */
 struct trace_members { uint32_t n; bool locations; };
 struct trace_attribute { const char *name; uint8_t type; };
-struct trace_site { const char *file, *function; uint32_t line; };      /* file may be a library's name where the source is not known */
+struct trace_site { const char *file, *function; uint32_t line; };      /* file may be a library's name if the source is unknown */
 struct trace_context { uint32_t region, site, parent; };
 
 struct trace {
@@ -62,14 +63,14 @@ struct trace {
 	uint64_t realtime_ns;                           /* CLOCK_REALTIME at begin, TRACE_UNKNOWN */
 	const char *creator, *command, *version, *kernel;
 	bool ours;                      /* recorded by ioprobe */
-	bool complete;                  /* the recorder says that the recording ended in order */
+	bool complete;                  /* the recording ended in order, according to the recorder */
 	uint64_t lost, abandoned, filtered;
-	const char *missing_ranks;      /* as merge names them; NULL if none is known to be missing */
-	uint64_t probe_ns[LAYERS];      /* what a recorded call costs, as the recorder measured it; 0: not in the archive */
-	char losses[512];               /* the same as one line for people, "" if nothing is missing */
+	const char *missing_ranks;      /* as listed by merge; NULL if none is known to be missing */
+	uint64_t probe_ns[LAYERS];      /* cost of a recorded call, measured by the recorder; 0: not in the archive */
+	char losses[512];               /* losses in one line for users, "" if nothing is missing */
 };
 
-/* Attributes that the analysis reads, by the number that the archive gives them; TRACE_NONE. */
+/* Attributes that the analysis reads, by their refs in the archive; TRACE_NONE. */
 struct trace_attributes { uint32_t offset, error, failed, abandoned, mapped_handle, mapped_bytes, variable; };
 void trace_find_attributes(const struct trace *trace, struct trace_attributes *found);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Hash tables: uthash, told not to end the process when memory is short. An element that cannot be added is not in the table then:
- * hash_added says so after each HASH_ADD…, and the caller frees the element and fails with -ENOMEM.
+ * Hash tables: uthash, configured not to abort the process when memory runs out. An element that could not be added is not in the
+ * table: check hash_added after each HASH_ADD…; if it is false, free the element and fail with -ENOMEM.
  */
 #ifndef IOPROBE_HASH_H
 #define IOPROBE_HASH_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The line is written over itself; the terminal's own codes are not needed, so a dumb one will do.
+ * The line is overwritten by carriage return, without terminal escape codes, so that it works on dumb terminals.
  */
 #include "util/progress.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A number and its unit, from one table for each kind.
+ * Parses and formats a number with a unit, from one table for each kind.
  */
 #include "util/quantity.h"
 

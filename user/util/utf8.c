@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * UTF-8: is it valid, and a printable form of what is not.
+ * UTF-8 validation, and a printable form of invalid bytes.
  */
 #include "util/utf8.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the valid UTF-8 sequence at p, 0 if there is none. */
+/* Returns the length of the valid UTF-8 sequence at p, 0 if there is none. */
 static size_t utf8_length(const unsigned char *p)
 {
 	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;

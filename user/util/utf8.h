@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Paths are bytes, but JSON and the Python readers of OTF2 take UTF-8 only.
+ * Paths may contain any bytes, but JSON and the Python readers of OTF2 accept UTF-8 only.
  */
 #ifndef IOPROBE_SINK_UTF8_H
 #define IOPROBE_SINK_UTF8_H
@@ -9,7 +9,7 @@
 
 bool utf8_valid(const char *text);
 
-/* A copy with control characters and bytes that are no valid UTF-8 written as \xHH. free(); NULL if out of memory. */
+/* Returns a copy with control characters and invalid UTF-8 bytes written as \xHH, which the caller frees; NULL if out of memory. */
 char *utf8_printable(const char *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * For whatever is linked without build/version.o: the tests.
+ * Default version for programs that are linked without build/version.o: the tests.
  */
 #include "util/version.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Adds an interval up to what a page shows of it, and keeps the text of the last ones.
+ * Converts an interval to what a page shows, and keeps the text of the last intervals.
  */
 #include "view/history.h"
 
@@ -11,55 +11,28 @@
 #include <string.h>
 #include <time.h>
 
-#include "util/hash.h"
+#include "stream/sums.h"
 #include "util/utf8.h"
 
-struct layer_sum {
-	char name[32];
-	struct summary_calls calls;
-	struct summary_counts counts;
-};
-/* Definitions stay, numbers are of one interval. */
-struct process_sum {
-	uint32_t id;
-	int64_t rank;
-	char *name;
-	uint64_t time_ns;
-	UT_hash_handle hh;
-};
-struct file_sum {
-	uint32_t id;
-	char *path;
-	bool special;
-	struct summary_counts counts;
-	char layer[32];
-	UT_hash_handle hh;
+/* Of the recording so far. */
+struct total {
+	uint64_t calls, failed, time_ns, bytes_read, bytes_written;
+	struct summary_sizes sizes;
 };
 
 struct history {
-	struct live_output output; /* first: the public face */
-	struct layer_sum *layers;
-	size_t nlayers;
-	struct process_sum *processes;
-	struct file_sum *files;
-	pthread_mutex_t mutex; /* of all that follows */
+	struct live_output output; /* first member: the public interface */
+	struct sums sums;
+	struct total *totals; /* as sums.layers */
+	size_t ntotals;
+	uint64_t interval_ns;
+	pthread_mutex_t mutex; /* protects all members below */
 	pthread_cond_t more;
 	char *begin, *texts[HISTORY_INTERVALS];
-	uint64_t n; /* texts that were made: number k is in texts[k % HISTORY_INTERVALS], but 0 is begin */
+	uint64_t n; /* number of texts so far: number k is in texts[k % HISTORY_INTERVALS], except 0, which is begin */
 };
 
-static int set_text(char **text, const char *value)
-{
-	char *copy = utf8_printable(value ? value : "(unknown)");
-
-	if (!copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 0;
-}
-
-/* Takes the object. */
+/* Takes ownership of the object. */
 static int publish(struct history *h, json_t *object)
 {
 	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -87,198 +60,158 @@ static int on_begin(struct live_output *output, const struct live_job *job)
 	json_t *o = json_pack("{ss ss* ss* ss* sf sf}", "type", "begin", "host", host, "command_line", command, "batch_job", batch,
 			      "begin", job->begin_ns / 1e9, "interval", job->interval_ns / 1e9);
 
+	((struct history *)output)->interval_ns = job->interval_ns;
 	free(host), free(command), free(batch);
 	return publish((struct history *)output, o);
 }
 
-static struct process_sum *process_of(struct history *h, uint32_t id)
-{
-	struct process_sum *p;
-
-	HASH_FIND(hh, h->processes, &id, sizeof(id), p);
-	if (p || !(p = calloc(1, sizeof(*p))))
-		return p;
-	p->id = id;
-	HASH_ADD(hh, h->processes, id, sizeof(p->id), p);
-	if (hash_added(p))
-		return p;
-	free(p);
-	return NULL;
-}
-
-static struct file_sum *file_of(struct history *h, uint32_t id)
-{
-	struct file_sum *f;
-
-	HASH_FIND(hh, h->files, &id, sizeof(id), f);
-	if (f || !(f = calloc(1, sizeof(*f))))
-		return f;
-	f->id = id;
-	HASH_ADD(hh, h->files, id, sizeof(f->id), f);
-	if (hash_added(f))
-		return f;
-	free(f);
-	return NULL;
-}
-
-static int on_process(struct live_output *output, const struct live_process *process)
-{
-	struct process_sum *p = process_of((struct history *)output, process->id);
-
-	if (p)
-		p->rank = process->rank;
-	return p ? set_text(&p->name, process->name) : -ENOMEM;
-}
-
-static int on_file(struct live_output *output, const struct live_file *file)
-{
-	struct file_sum *f = file_of((struct history *)output, file->id);
-
-	if (f)
-		f->special = file->special;
-	return f ? set_text(&f->path, file->path) : -ENOMEM;
-}
-
-static struct layer_sum *layer_of(struct history *h, const char *name)
-{
-	struct layer_sum *grown;
-
-	for (size_t i = 0; i < h->nlayers; i++)
-		if (!strncmp(h->layers[i].name, name, sizeof(h->layers[i].name) - 1))
-			return &h->layers[i];
-	grown = reallocarray(h->layers, h->nlayers + 1, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	h->layers = grown;
-	grown[h->nlayers] = (struct layer_sum){ 0 };
-	snprintf(grown[h->nlayers].name, sizeof(grown->name), "%s", name);
-	return &grown[h->nlayers++];
-}
-
-/* Layers contain each other: a process' time is that of the layer with most. */
 static int on_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
-	struct history *h = (struct history *)output;
-	struct layer_sum *layer = layer_of(h, c->layer);
-	struct process_sum *p = process_of(h, c->process);
-
-	(void)interval;
-	if (!p || !layer)
-		return -ENOMEM;
-	layer->calls.calls += c->added->calls;
-	layer->calls.failed += c->added->failed;
-	layer->calls.time_ns += c->added->time_ns;
-	if (c->added->time_ns > p->time_ns)
-		p->time_ns = c->added->time_ns;
-	return 0;
+	return sums_add_calls(&((struct history *)output)->sums, interval, c);
 }
 
 static int on_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
 {
-	struct history *h = (struct history *)output;
-	struct layer_sum *layer = layer_of(h, o->layer);
-	struct file_sum *f = file_of(h, o->file);
-
-	(void)interval;
-	if (!f || !layer)
-		return -ENOMEM;
-	for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
-		((uint64_t *)&layer->counts)[i] += ((const uint64_t *)o->added)[i];
-	if (o->added->time_ns >= f->counts.time_ns) {
-		f->counts = *o->added;
-		snprintf(f->layer, sizeof(f->layer), "%s", o->layer);
-	}
-	return 0;
+	return sums_add_operations(&((struct history *)output)->sums, interval, o);
 }
 
 /* ---- an interval ---- */
+
+static json_t *numbers_json(const uint64_t *v, size_t n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, json_integer((json_int_t)v[i]));
+	return array;
+}
 
 static json_t *layers_json(const struct history *h)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < h->nlayers; i++) {
-		const struct layer_sum *l = &h->layers[i];
+	for (size_t i = 0; i < h->sums.nlayers; i++) {
+		const struct sums_layer *l = &h->sums.layers[i];
 
 		json_array_append_new(array,
-				      json_pack("{ss sI sI sI sI sI sf}", "name", l->name, "calls", (json_int_t)l->calls.calls,
-						"failed", (json_int_t)l->calls.failed, "read", (json_int_t)l->counts.bytes_read,
-						"written", (json_int_t)l->counts.bytes_written, "unknown",
-						(json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time",
-						l->calls.time_ns / 1e9));
+				      json_pack("{ss sI sI sI sI sI sf sf sI}", "name", l->name, "calls",
+						(json_int_t)l->calls.calls, "failed", (json_int_t)l->calls.failed, "read",
+						(json_int_t)l->counts.bytes_read, "written", (json_int_t)l->counts.bytes_written,
+						"unknown", (json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time",
+						(int64_t)l->calls.time_ns / 1e9, "longest", l->calls.longest_ns / 1e9, "open",
+						(json_int_t)l->calls.open_calls));
 	}
 	return array;
 }
 
-static int longest_process(const void *a, const void *b)
+static int add_totals(struct history *h)
 {
-	const struct process_sum *x = *(void *const *)a, *y = *(void *const *)b;
+	struct total *grown = reallocarray(h->totals, h->sums.nlayers + 1, sizeof(*grown));
 
-	return x->time_ns < y->time_ns ? 1 : x->time_ns > y->time_ns ? -1 : 0;
+	if (!grown)
+		return -ENOMEM;
+	h->totals = grown;
+	for (; h->ntotals < h->sums.nlayers; h->ntotals++)
+		grown[h->ntotals] = (struct total){ 0 };
+	for (size_t i = 0; i < h->ntotals; i++) {
+		const struct sums_layer *l = &h->sums.layers[i];
+		const uint64_t *sizes = (const uint64_t *)&l->calls.sizes;
+
+		grown[i].calls += l->calls.calls;
+		grown[i].failed += l->calls.failed;
+		grown[i].time_ns += l->calls.time_ns;
+		grown[i].bytes_read += l->counts.bytes_read;
+		grown[i].bytes_written += l->counts.bytes_written;
+		for (size_t k = 0; k < sizeof(l->calls.sizes) / sizeof(*sizes); k++)
+			((uint64_t *)&grown[i].sizes)[k] += sizes[k];
+	}
+	for (size_t i = 0; i < h->sums.nearlier; i++)
+		grown[h->sums.earlier[i].layer].time_ns += h->sums.earlier[i].time_ns;
+	return 0;
 }
 
-static int longest_file(const void *a, const void *b)
+static json_t *totals_json(const struct history *h)
 {
-	const struct file_sum *x = *(void *const *)a, *y = *(void *const *)b;
+	json_t *array = json_array();
 
-	return x->counts.time_ns < y->counts.time_ns ? 1 : x->counts.time_ns > y->counts.time_ns ? -1 : 0;
+	for (size_t i = 0; i < h->ntotals; i++) {
+		const struct total *t = &h->totals[i];
+
+		json_array_append_new(array, json_pack("{ss sI sI sI sI sI so so}", "name", h->sums.layers[i].name, "calls",
+						       (json_int_t)t->calls, "failed", (json_int_t)t->failed, "time_ns",
+						       (json_int_t)t->time_ns, "read", (json_int_t)t->bytes_read, "written",
+						       (json_int_t)t->bytes_written, "read_sizes",
+						       numbers_json(t->sizes.read, SUMMARY_SIZES), "write_sizes",
+						       numbers_json(t->sizes.written, SUMMARY_SIZES)));
+	}
+	return array;
 }
 
+/* The last one may be the sum of all beyond the limit, id -1. */
 static json_t *processes_json(const struct history *h)
 {
-	const struct process_sum **v = calloc(HASH_COUNT(h->processes) + 1, sizeof(*v));
-	json_t *array = v ? json_array() : NULL;
-	size_t n = 0;
+	size_t n;
+	const struct sums_process **v = sums_processes(&h->sums, HISTORY_PROCESSES, &n);
+	json_t *array = json_array();
 
-	for (const struct process_sum *p = h->processes; p && v; p = p->hh.next)
-		if (p->time_ns)
-			v[n++] = p;
-	if (v)
-		qsort(v, n, sizeof(*v), longest_process);
-	for (size_t i = 0; i < n && i < HISTORY_PROCESSES; i++)
-		json_array_append_new(array, json_pack("[IIsf]", (json_int_t)v[i]->id, (json_int_t)v[i]->rank,
-						       v[i]->name ?: "(unknown)", v[i]->time_ns / 1e9));
+	for (size_t i = 0; i < n && v && v[i]->time_ns; i++)
+		json_array_append_new(
+			array, json_pack("[IIsf]", (json_int_t)v[i]->id, (json_int_t)v[i]->rank, v[i]->name, v[i]->time_ns / 1e9));
+	if (h->sums.other_processes)
+		json_array_append_new(array, json_pack("[IIsf]", (json_int_t)-1, (json_int_t)-1, "others",
+						       sums_other_process_ns(&h->sums) / 1e9));
 	free(v);
 	return array;
+}
+
+static json_t *file_json(const struct history *h, const char *path, uint32_t layer, const struct summary_counts *counts)
+{
+	return json_pack("[ssIIf]", path, h->sums.layers[layer].name, (json_int_t)counts->bytes_read,
+			 (json_int_t)counts->bytes_written, counts->time_ns / 1e9);
 }
 
 static json_t *files_json(const struct history *h)
 {
-	const struct file_sum **v = calloc(HASH_COUNT(h->files) + 1, sizeof(*v));
-	json_t *array = v ? json_array() : NULL;
-	size_t n = 0;
+	size_t n;
+	const struct sums_file **v = sums_files(&h->sums, HISTORY_FILES, &n);
+	uint32_t others = sums_other_files_layer(&h->sums);
+	json_t *array = json_array();
 
-	for (const struct file_sum *f = h->files; f && v; f = f->hh.next)
-		if (!f->special && (f->counts.time_ns || f->counts.reads || f->counts.writes))
-			v[n++] = f;
-	if (v)
-		qsort(v, n, sizeof(*v), longest_file);
-	for (size_t i = 0; i < n && i < HISTORY_FILES; i++)
-		json_array_append_new(array, json_pack("[ssIIf]", v[i]->path ?: "(unknown)", v[i]->layer,
-						       (json_int_t)v[i]->counts.bytes_read, (json_int_t)v[i]->counts.bytes_written,
-						       v[i]->counts.time_ns / 1e9));
+	for (size_t i = 0; i < n && v; i++) {
+		uint32_t layer = sums_file_layer(v[i]);
+
+		json_array_append_new(array, file_json(h, v[i]->path, layer, &v[i]->by_layer[layer]));
+	}
+	if (others != UINT32_MAX)
+		json_array_append_new(array, file_json(h, "others", others, &h->sums.other_files_by_layer[others]));
 	free(v);
 	return array;
 }
 
-static void clear_interval(struct history *h)
+/* Seconds to be added to earlier intervals. */
+static json_t *earlier_json(const struct history *h)
 {
-	for (size_t i = 0; i < h->nlayers; i++)
-		h->layers[i].calls = (struct summary_calls){ 0 }, h->layers[i].counts = (struct summary_counts){ 0 };
-	for (struct process_sum *p = h->processes; p; p = p->hh.next)
-		p->time_ns = 0;
-	for (struct file_sum *f = h->files; f; f = f->hh.next)
-		f->counts = (struct summary_counts){ 0 };
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < h->sums.nearlier; i++) {
+		const struct sums_earlier *e = &h->sums.earlier[i];
+
+		json_array_append_new(array, json_pack("[fsf]", e->interval * h->interval_ns / 1e9, h->sums.layers[e->layer].name,
+						       e->time_ns / 1e9));
+	}
+	return array;
 }
 
 static int on_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct history *h = (struct history *)output;
-	json_t *o = json_pack("{ss sf sI sf so so so}", "type", "interval", "begin", i->begin_ns / 1e9, "open_calls",
-			      (json_int_t)i->open_calls, "lag", i->lag_ns / 1e9, "layers", layers_json(h), "processes",
-			      processes_json(h), "files", files_json(h));
+	json_t *o = add_totals(h) ? NULL
+				  : json_pack("{ss sf sI sI sf so so so so so}", "type", "interval", "begin", i->begin_ns / 1e9,
+					      "open_calls", (json_int_t)i->open_calls, "lost", (json_int_t)i->records_lost, "lag",
+					      i->lag_ns / 1e9, "layers", layers_json(h), "totals", totals_json(h), "processes",
+					      processes_json(h), "files", files_json(h), "earlier", earlier_json(h));
 
-	clear_interval(h);
+	sums_clear(&h->sums);
 	return publish(h, o);
 }
 
@@ -326,13 +259,9 @@ int history_create(struct history **history, struct live_output **output)
 
 	if (!h)
 		return -ENOMEM;
-	h->output = (struct live_output){ .begin = on_begin,
-					  .process = on_process,
-					  .file = on_file,
-					  .calls = on_calls,
-					  .operations = on_operations,
-					  .interval = on_interval,
-					  .end = on_end };
+	h->output = (struct live_output){
+		.begin = on_begin, .calls = on_calls, .operations = on_operations, .interval = on_interval, .end = on_end
+	};
 	pthread_mutex_init(&h->mutex, NULL);
 	pthread_cond_init(&h->more, NULL);
 	*history = h;
@@ -342,25 +271,13 @@ int history_create(struct history **history, struct live_output **output)
 
 void history_destroy(struct history *h)
 {
-	struct process_sum *p, *next_process;
-	struct file_sum *f, *next_file;
-
 	if (!h)
 		return;
-	HASH_ITER(hh, h->processes, p, next_process) {
-		HASH_DEL(h->processes, p);
-		free(p->name);
-		free(p);
-	}
-	HASH_ITER(hh, h->files, f, next_file) {
-		HASH_DEL(h->files, f);
-		free(f->path);
-		free(f);
-	}
+	sums_deinit(&h->sums);
+	free(h->totals);
 	for (size_t i = 0; i < HISTORY_INTERVALS; i++)
 		free(h->texts[i]);
 	free(h->begin);
-	free(h->layers);
 	pthread_cond_destroy(&h->more);
 	pthread_mutex_destroy(&h->mutex);
 	free(h);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Four resources: the page, its style, its script, and the intervals as server-sent events. The token keeps other users of the
+ * Five resources: the page, its style, its script, the intervals as server-sent events, and metrics. The token keeps other users of the
  * host out, the check of the Host header keeps web sites out whose name resolves to 127.0.0.1.
  */
 #include "view/server.h"
@@ -17,17 +17,18 @@
 
 #define TOKEN_BYTES 16
 #define MAX_CONNECTIONS 16
-#define WAIT_MS 1000 /* then a comment keeps the connection, and shows that a browser has gone */
+#define WAIT_MS 1000 /* then a comment is sent, which keeps the connection alive and detects a browser that has gone */
 #define EVENT_BLOCK 65536
 
 struct view_server {
 	struct MHD_Daemon *daemon;
 	struct history *history;
+	struct metrics *metrics;
 	uint16_t port;
 	char token[2 * TOKEN_BYTES + 1];
 };
 
-/* One browser's events. */
+/* The event stream of one browser. */
 struct events {
 	struct history *history;
 	uint64_t next;
@@ -35,7 +36,7 @@ struct events {
 	size_t at, len;
 };
 
-/* What tells nothing of a recording needs no token. */
+/* Resources without information on a recording need no token. */
 static const struct {
 	const char *url, *type, *text;
 	bool open;
@@ -88,7 +89,7 @@ static void free_events(void *arg)
 	free(e);
 }
 
-/* A browser that was cut off asks for what follows the last event that it has. */
+/* A browser that reconnects requests the events after the last one it received. */
 static struct MHD_Response *events_response(struct view_server *server, struct MHD_Connection *connection)
 {
 	const char *last = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID");
@@ -119,7 +120,7 @@ static bool is_our_host(const struct view_server *server, struct MHD_Connection 
 	return host && (!strcmp(host, address) || !strcmp(host, name));
 }
 
-/* In a time that does not depend on where the first difference is. */
+/* Compares in constant time. */
 static bool has_token(const struct view_server *server, struct MHD_Connection *connection)
 {
 	const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
@@ -149,6 +150,18 @@ static struct MHD_Response *text_response(const char *text, const char *type)
 	return response;
 }
 
+static struct MHD_Response *metrics_response(struct view_server *server)
+{
+	char *text = metrics_text(server->metrics);
+	struct MHD_Response *response = text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+	if (!response)
+		free(text);
+	else
+		MHD_add_response_header(response, "Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+	return response;
+}
+
 static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
 			      const char *version, const char *data, size_t *data_len, void **state)
 {
@@ -166,6 +179,8 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 		response = text_response("GET only\n", "text/plain");
 	} else if (!strcmp(url, "/events")) {
 		response = events_response(server, connection);
+	} else if (!strcmp(url, "/metrics")) {
+		response = metrics_response(server);
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !response; i++)
 		if (!strcmp(url, files[i].url))
@@ -200,7 +215,8 @@ static int make_token(char *token)
 	return 0;
 }
 
-int view_server_start(struct view_server **out, struct history *history, uint16_t port, char *err, size_t err_len)
+int view_server_start(struct view_server **out, struct history *history, struct metrics *metrics, uint16_t port, char *err,
+		      size_t err_len)
 {
 	struct view_server *server = calloc(1, sizeof(*server));
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -213,6 +229,7 @@ int view_server_start(struct view_server **out, struct history *history, uint16_
 		return ret;
 	}
 	server->history = history;
+	server->metrics = metrics;
 	errno = 0;
 	server->daemon =
 		MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL, NULL, answer, server,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Libraries that work on descriptors by requests: POSIX asynchronous I/O. A descriptor gets a handle of such a library's paradigm
- * with the first operation on it.
+ * POSIX asynchronous I/O, and other libraries that use requests on descriptors. A descriptor gets a handle in such a library's
+ * paradigm with the first operation on it.
  */
 #include "replay/async/aio.h"
 #include "replay/events.h"
@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <otf2/OTF2_Events.h>
 
-/* Nobody makes or closes such a handle: it is there as long as anybody uses it. */
+/* There is no call that creates or closes such a handle: it exists as long as it is used. */
 static int make_handle(struct replay *r, struct thread *thread, unsigned index, struct incarnation *inc)
 {
 	struct model_handle def = {
@@ -35,7 +35,7 @@ static int begin_on(struct replay *r, struct thread *thread, unsigned index, int
 	struct incarnation *inc = fd_find(r, thread->process, thread->table, (int32_t)fd, f->enter_ns);
 	int ret = 0;
 
-	if (!inc && f->complete)        /* a pipe is described when the library first uses it, perhaps before this call returns */
+	if (!inc && f->complete) /* a pipe is described at its first use by the library, which may be before this call returns */
 		inc = fd_find(r, thread->process, thread->table, (int32_t)fd, f->leave_ns);
 	if (!inc)
 		inc = fd_undescribed(thread->table, (int32_t)fd, f->enter_ns);
@@ -63,8 +63,8 @@ int aio_enter(struct replay *r, struct thread *thread, unsigned index)
 
 /* ---- lio_listio ---- */
 
-/* All begin with the call; each is told as if a call of its own had begun it. What the model gave it is kept in place of what
- * was asked. */
+/* All operations begin with the call; each is written as if a call of its own had begun it. Afterwards opcode, fd and offset of the
+ * element hold whether it has begun, its handle and its matching id, for issue_listed. */
 static int begin_listed(struct replay *r, struct thread *thread, unsigned index, struct iop_submitted *one)
 {
 	struct frame *f = &thread->frames[index];
@@ -86,7 +86,7 @@ static int begin_listed(struct replay *r, struct thread *thread, unsigned index,
 	return 0;
 }
 
-/* All are issued when it returns. */
+/* All operations are issued at the return. */
 static int issue_listed(struct replay *r, struct thread *thread, unsigned index, const struct iop_submitted *one)
 {
 	struct frame *f = &thread->frames[index];
@@ -112,7 +112,7 @@ static int submitted_all(struct replay *r, struct thread *thread, unsigned index
 	if (f->abandoned || list->enter_ns != f->enter_ns || list->probe != f->probe)
 		return 0;
 	frame_arg(r, f, ROLE_CMD, &mode);
-	if (f->failed && mode != LIO_WAIT) {    /* which of them were taken is not said */
+	if (f->failed && mode != LIO_WAIT) {    /* unknown which of them were accepted */
 		r->requests_refused += list->n;
 		return 0;
 	}
@@ -123,14 +123,14 @@ static int submitted_all(struct replay *r, struct thread *thread, unsigned index
 	return ret;
 }
 
-/* ---- what became of an operation ---- */
+/* ---- completion ---- */
 
 static int asked(struct replay *r, struct thread *thread, const struct frame *f, struct request *request)
 {
 	switch (f->ret) {
 	case EINPROGRESS: return request_test(r, thread, f, request);
 	case ECANCELED: return request_cancelled(r, thread, f, request);
-	default: return 0;      /* it has ended: its result is still to be taken */
+	default: return 0;      /* completed: its result has not yet been fetched */
 	}
 }
 

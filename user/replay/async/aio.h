@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Libraries that work on descriptors by requests.
+ * Libraries that use requests on descriptors.
  */
 #ifndef IOPROBE_REPLAY_ASYNC_AIO_H
 #define IOPROBE_REPLAY_ASYNC_AIO_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Operations of libaio and io_uring: handed to the kernel by one call, ended elsewhere, often on another thread. They wait in a
- * table under the name by which the kernel tells their end.
+ * Operations of libaio and io_uring: submitted by one call and completed elsewhere, often on another thread. Pending operations are
+ * kept in a table by the key that the kernel uses for the completion.
  */
 #include "replay/async/async.h"
 #include "replay/events.h"
@@ -22,11 +22,11 @@
 struct async_op {
 	struct async_key key;
 	uint64_t context, user_data, bytes, offset, begin_ns, matching_id;
-	uint64_t moved;                 /* by the ends that were parts */
+	uint64_t moved;                 /* by partial completions */
 	struct process *process;
-	struct fd_table *table;         /* that its descriptor is in */
+	struct fd_table *table;         /* the table with its descriptor */
 	uint32_t tid, location;         /* of the submitter */
-	uint32_t handle;                /* REF_NONE: none is known, or it makes one */
+	uint32_t handle;                /* REF_NONE: unknown, or the operation creates it */
 	uint8_t op, flags;
 	int32_t fd;
 	bool begun, issued;
@@ -34,7 +34,7 @@ struct async_op {
 	UT_hash_handle hh;
 };
 
-/* libaio names operations by addresses of the process, io_uring by addresses of the kernel. */
+/* libaio identifies operations by addresses of the process, io_uring by addresses of the kernel. */
 static struct async_key key_of(const struct iop_rec *rec, uint64_t key, uint64_t context, uint8_t interface)
 {
 	if (interface == IOP_URING)
@@ -129,7 +129,7 @@ static uint32_t handle_of(struct replay *r, struct thread *thread, const struct 
 	return inc ? fd_handle(r, process, rec->fd, inc) : REF_NONE;
 }
 
-/* What the kernel does in no call stands in a region of no length. */
+/* Operations of the kernel outside any call are put in a region of zero length. */
 static int region_event(struct replay *r, struct thread *thread, uint32_t row, uint64_t time_ns, enum model_event_type type)
 {
 	struct model_event event = { .type = type, .u.call.region = row };
@@ -152,7 +152,7 @@ static int taken_by_kernel(struct replay *r, struct thread *thread, struct async
 	return !ret && alone ? region_event(r, thread, r->polled_row, op->begin_ns, EV_LEAVE) : ret;
 }
 
-/* The first operations of the io_submit that is running, which were accepted. issued_ns 0: one ends already. */
+/* Begins the first operations of the running io_submit, which were accepted. issued_ns 0: one of them completes already. */
 static int begin_listed(struct replay *r, struct thread *thread, unsigned until, uint64_t issued_ns)
 {
 	int ret = 0;
@@ -174,7 +174,7 @@ static int begin_listed(struct replay *r, struct thread *thread, unsigned until,
 	return ret;
 }
 
-/* io_submit says at its return how many it has accepted. */
+/* The number of accepted operations is known only when io_submit returns. */
 static int list(struct thread *thread, struct async_op *op)
 {
 	struct async_key *key = MODEL_ADD(thread->submitted);
@@ -210,7 +210,7 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 	struct async_key key = key_of(&rec->rec, rec->key, rec->context, rec->interface);
 	struct async_op *op = find(r, &key);
 
-	if (op) {       /* the name is used again: it ended, unseen */
+	if (op) {       /* the key was reused: the operation completed unobserved */
 		r->async_unseen += op->matching_id && !(op->flags & IOP_ASYNC_SILENT);
 		if (forget(r, op))
 			return NULL;
@@ -246,7 +246,7 @@ int async_record(struct replay *r, struct thread *thread, const struct iop_rec_a
 	struct async_op *op;
 
 	r->async_other += rec->op == IOP_ASYNC_OTHER;
-	if (rec->op == IOP_ASYNC_OTHER && rec->interface == IOP_URING)  /* whose end is not told */
+	if (rec->op == IOP_ASYNC_OTHER && rec->interface == IOP_URING)  /* its completion is not reported */
 		return 0;
 	if (rec->interface == IOP_LIBAIO && !thread->nframes)   /* the ENTER of its io_submit was lost */
 		return 0;
@@ -257,7 +257,7 @@ int async_record(struct replay *r, struct thread *thread, const struct iop_rec_a
 	return rec->interface == IOP_LIBAIO ? list(thread, op) : taken_by_kernel(r, thread, op);
 }
 
-/* ---- end ---- */
+/* ---- completion ---- */
 
 static int operation_ended(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
 {
@@ -336,7 +336,7 @@ static int ended(struct replay *r, struct thread *thread, const struct async_op 
 	return op->handle == REF_NONE ? 0 : handle_ended(r, thread, op, rec);
 }
 
-/* Without the request's address: the oldest with this user data. */
+/* Without the request's address: finds the oldest operation with this user data. */
 static struct async_op *find_by_user_data(struct replay *r, const struct iop_rec_async_end *rec)
 {
 	for (struct async_op *op = r->async; op; op = op->hh.next)
@@ -345,7 +345,7 @@ static struct async_op *find_by_user_data(struct replay *r, const struct iop_rec
 	return NULL;
 }
 
-/* It ended in a worker of the kernel's, most often because its submitter is no more: told on that one's location all the same. */
+/* Completed in a kernel worker, usually because the submitter has exited: written to the submitter's location all the same. */
 static int ended_elsewhere(struct replay *r, struct async_op *op, const struct iop_rec_async_end *rec)
 {
 	struct thread gone = { .tid = op->tid, .process = op->process, .table = op->table, .location = op->location };
@@ -373,7 +373,7 @@ int async_end_record(struct replay *r, struct thread *thread, const struct iop_r
 		r->async_unknown += rec->key && rec->rec.seq;
 		return 0;
 	}
-	if (!op->begun) {       /* it ends before its io_submit has returned: it and those before it were accepted */
+	if (!op->begun) {       /* completed before io_submit has returned: it and those before it were accepted */
 		submitter = thread_find(r, op->tid);
 		ret = submitter ? begin_listed(r, submitter, op->index + 1, 0) : 0;
 	}

@@ -8,8 +8,10 @@
 #include "replay/state.h"
 
 int async_record(struct replay *r, struct thread *thread, const struct iop_rec_async *rec);
-int async_end_record(struct replay *r, struct thread *thread, const struct iop_rec_async_end *rec);     /* thread NULL: its submitter's */
-void async_forget_submitted(struct replay *r, struct thread *thread);  /* io_submit is entered: what was left by one whose return was lost */
+/* thread NULL: the submitter's */
+int async_end_record(struct replay *r, struct thread *thread, const struct iop_rec_async_end *rec);
+/* at the entry of io_submit: drops operations of an earlier one whose return was lost */
+void async_forget_submitted(struct replay *r, struct thread *thread);
 int async_submitted(struct replay *r, struct thread *thread, const struct frame *f);    /* io_submit returned, or was left */
 int async_file(struct replay *r, struct process *process, const struct iop_rec_fd *rec);
 int async_finish(struct replay *r);

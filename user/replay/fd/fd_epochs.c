@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Calls on a descriptor that another thread closes or replaces meanwhile (log rotation by dup2). By times it cannot be told on which open
- * file such a call was; the epochs that the BPF programs report of it and of the change do. A handle is destroyed when the last call
- * that was running on it has ended, by that one.
+ * Calls on a descriptor that another thread closes or replaces during the call (log rotation by dup2). Times cannot show on which
+ * open file such a call was; the epochs that the BPF programs record for the call and for the change do. A handle is destroyed when
+ * the last call running on it has ended, by that call.
  */
 #include "replay/fd/fd_epochs.h"
 #include "replay/fd/fds.h"
@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* What was recorded of this call on this descriptor: of the change, or of a use. */
+/* Returns the epoch record of this call on this descriptor, as a change or as a use. */
 static const struct iop_rec_fd_epoch *epoch_of(const struct thread *thread, const struct frame *f, int64_t fd, bool change)
 {
 	for (unsigned i = 0; i < thread->epochs.n; i++) {
@@ -46,11 +46,11 @@ static struct incarnation *epoch_find(struct replay *r, struct thread *thread, c
 
 	if (!slot)
 		return NULL;
-	fd_find(r, thread->process, thread->table, fd, f->enter_ns);    /* what was described is applied */
+	fd_find(r, thread->process, thread->table, fd, f->enter_ns);    /* applies a pending description */
 	inc = labelled(slot, e->begun + next);
 	if (inc || f->failed || !next)
 		return inc;
-	/* The call that makes it has not returned, unless two are open: then the newer one is it. */
+	/* The call that creates it has not returned, unless two are open: then the newer one is meant. */
 	if (slot->n > 1 && slot->v[1].closed_ns == NEVER && !slot->v[0].has_epoch)
 		return &slot->v[0];
 	inc = fd_push(slot, f->enter_ns);
@@ -112,7 +112,7 @@ void fd_epoch_begun(struct thread *thread, const struct frame *f, int64_t fd, st
 		label(inc, e->epoch);
 }
 
-/* A call that ran across changes was counted by each of them. */
+/* A call during several changes was counted by each of them. */
 static int release(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *e, const struct frame *f)
 {
 	struct fd_slot *slot = fd_slot(thread->table, e->fd);
@@ -146,7 +146,7 @@ int fd_epoch_leave(struct replay *r, struct thread *thread, const struct frame *
 	return ret;
 }
 
-/* What is there of an earlier call: a filter has left that out. */
+/* A record of an earlier call is still there: that call was filtered. */
 int fd_epoch_record(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *rec)
 {
 	struct frame gone = { .leave_ns = rec->rec.time_ns };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Descriptor tables: threads of a process share one, unless a thread was made without CLONE_FILES or called unshare(2); a process made
- * with CLONE_FILES shares that of its maker. A new table is a copy of the one that its maker used.
+ * Descriptor tables: the threads of a process share one, unless a thread was created without CLONE_FILES or called unshare(2); a
+ * process created with CLONE_FILES shares that of its creator. A new table is a copy of the creator's.
  */
 #include "replay/fd/fd_tables.h"
 #include "replay/fd/fd_epochs.h"
@@ -78,7 +78,7 @@ int fd_table_found(struct replay *r, struct thread *thread, uint32_t number)
 	return fd_table_set(&thread->table, table);
 }
 
-/* The other threads are gone by then: a table that has further users is shared with another process, and execve(2) unshares it. */
+/* The other threads have ended: a table with further users is shared with another process, and execve(2) unshares it. */
 int fd_table_exec(struct replay *r, struct thread *thread)
 {
 	struct process *process = thread->process;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What system calls do on descriptors. All is decided at the return, with the descriptor that the number was at the entry.
+ * Operations of system calls on descriptors. All are decided at the return, for the file that the descriptor referred to at the
+ * entry.
  */
 #include "replay/fd/fdops.h"
 #include "replay/events.h"
@@ -25,9 +26,9 @@
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif
 
-/* ---- made ---- */
+/* ---- open ---- */
 
-/* What open(2) was asked for; if that could not be read, the flags of the open file must do. */
+/* Returns the flags passed to open(2); if they could not be read, those of the open file. */
 static int64_t open_flags(const struct replay *r, const struct frame *f, bool *known)
 {
 	int64_t flags = 0;
@@ -76,7 +77,8 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 	return op_create_event(r, thread, f, inc->ref, d.mode, creation, d.status_flags);
 }
 
-/* What the number was ends. Returns the handle that this call destroys: none if other calls are running on it. */
+/* Ends the open file that the number referred to. Returns the handle that this call destroys: none if other calls are running on
+ * it. */
 static int end_open_file(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd, uint32_t *destroyed)
 {
 	struct incarnation *inc = fd_find(r, thread->process, thread->table, fd, f->enter_ns);
@@ -101,7 +103,7 @@ static int replaced(struct replay *r, struct thread *thread, const struct frame 
 	return ret || destroyed == REF_NONE ? ret : op_destroy_event(r, thread, f, destroyed);
 }
 
-/* The handle of a duplicate; other calls may have used it already. */
+/* Returns the open file of a duplicate; other calls may have used it already. */
 static struct incarnation *new_duplicate(struct replay *r, struct thread *thread, const struct frame *f, const struct model_handle *def,
 					 bool *overlapped)
 {
@@ -121,8 +123,8 @@ static struct incarnation *new_duplicate(struct replay *r, struct thread *thread
 	return inc && inc->ref != REF_NONE ? inc : NULL;
 }
 
-/* dup2 may take a number that is in use. Calls of other threads may be on the new file before it has returned, so the handle is there
- * from its entry on then. */
+/* dup2 may replace a descriptor that is in use. Calls of other threads may use the new file before dup2 has returned: then the
+ * handle exists from the entry of dup2 on. */
 static int duplicated(struct replay *r, struct thread *thread, unsigned index, bool onto, bool cloexec)
 {
 	struct frame *f = &thread->frames[index];
@@ -174,14 +176,14 @@ static int dup_call(struct replay *r, struct thread *thread, unsigned index)
 	return duplicated(r, thread, index, frame_info(r, f)->arg[ROLE_HANDLE2] >= 0, flags & O_CLOEXEC);
 }
 
-/* ---- ended ---- */
+/* ---- close ---- */
 
 static int closed_one(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	struct fd_use use;
 	int ret;
 
-	/* Linux gives the number back even if the last write failed (close(2), notes): then it has ended without the event. */
+	/* Linux frees the number even if the last write failed (close(2), notes): the file is then closed without an event. */
 	if (f->failed && f->ret == -EBADF)
 		return 0;
 	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
@@ -227,7 +229,7 @@ static int closed_range(struct replay *r, struct thread *thread, const struct fr
 	return ret;
 }
 
-/* ---- used ---- */
+/* ---- use ---- */
 
 static int moved(struct replay *r, struct thread *thread, unsigned index, enum table_role role, uint8_t mode)
 {
@@ -242,7 +244,7 @@ static int moved(struct replay *r, struct thread *thread, unsigned index, enum t
 	return ret ? ret : op_complete(r, thread, f, use.handle);
 }
 
-/* The two operations of a copy overlap; both are told with the call's whole time. */
+/* The two operations of a copy overlap: each is written with the duration of the whole call. */
 static int copied(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
@@ -308,7 +310,7 @@ static int controlled(struct replay *r, struct thread *thread, unsigned index)
 	return cmd == F_SETFL ? set_status(r, thread, f, &use, arg) : set_cloexec(r, thread, f, &use, arg & FD_CLOEXEC);
 }
 
-/* What is mapped is told at the end of the call: OTF2 has no event for it. */
+/* Mappings are written at the end of the call: OTF2 has no event for them. */
 static int mapped(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
@@ -322,7 +324,8 @@ static int mapped(struct replay *r, struct thread *thread, unsigned index)
 	return 0;
 }
 
-/* A call that failed says nothing but that; of data operations what was asked for is told. */
+/* Writes the operation of a call at its return. A failed call has no operation; a failed data operation is written with the
+ * requested size. */
 static int descriptor_done(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
@@ -364,7 +367,7 @@ int op_descriptor(struct replay *r, struct thread *thread, unsigned index)
 	case OP_UNLOCK:
 	case OP_TRYLOCK:
 		return op_flock(r, thread, f);
-	case OP_CONTROL:        /* of one that failed only a lock that was not granted is told */
+	case OP_CONTROL:        /* of failed calls only a refused lock is written */
 		return controlled(r, thread, index);
 	default:
 		return f->failed ? 0 : descriptor_done(r, thread, index);

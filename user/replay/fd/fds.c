@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The descriptors of a table. A number is looked up at the time of a call's entry, in the last few open files that had it, so
- * that threads that close, open and use the same number at once each get theirs.
+ * The descriptors of a table. A number is looked up at the time of a call's entry among its last few open files, so that threads
+ * that close, open and use the same number concurrently each get the right file.
  */
 #include "replay/fd/fds.h"
 #include "replay/events.h"
@@ -44,7 +44,7 @@ static struct fd_slot *slot_get(struct fd_table *table, int64_t fd)
 	return table->fds[fd];
 }
 
-/* The newest that existed at that time; a closed one is still good while the close was running. */
+/* Returns the newest generation that existed at that time; a closed one is still valid while the close was running. */
 static struct incarnation *slot_at(struct fd_slot *slot, uint64_t time_ns)
 {
 	for (unsigned i = 0; i < slot->n; i++) {
@@ -75,7 +75,7 @@ struct incarnation *fd_push(struct fd_slot *slot, uint64_t time_ns)
 	return &slot->v[0];
 }
 
-/* A description belongs to what is open; if it does not fit, something else was opened unseen. */
+/* A description belongs to the current open file; if it does not fit, another file was opened unobserved. */
 static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 {
 	struct description *hint = &slot->hint;
@@ -97,7 +97,7 @@ static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 		inc->closed_ns = hint->time_ns;
 	inc = fd_push(slot, slot->n ? hint->time_ns : 0);
 	if (!inc)
-		return;         /* its next user finds no memory either */
+		return;         /* out of memory; its next user fails too */
 	inc->file = hint->file;
 	inc->mode = hint->mode;
 	inc->status_flags = hint->status_flags;
@@ -158,7 +158,7 @@ static struct description describe(struct replay *r, struct process *process, co
 	return d;
 }
 
-/* A scan reads /proc while the process runs: what the process' own calls told of a number is better. */
+/* A scan reads /proc while the process runs: information from the process' own calls is preferred. */
 static int scanned(struct replay *r, struct process *process, struct fd_slot *slot, const struct iop_rec_fd *rec)
 {
 	if (slot->n || slot->hint.valid)
@@ -203,7 +203,7 @@ uint32_t fd_paradigm(const struct replay *r, uint32_t file)
 	return socket ? r->socket_paradigm : r->fd_paradigm;
 }
 
-/* Handles belong to processes: each that shares the table has its own. Returns the place of this process' handle. */
+/* Handles belong to processes: each process that shares the table has its own. Returns where this process' handle is stored. */
 static uint32_t *handle_place(const struct replay *r, const struct process *process, struct incarnation *inc)
 {
 	if (inc->ref == REF_NONE || r->model->handles.v[inc->ref].group == process->group)

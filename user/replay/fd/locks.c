@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Locks on files: flock(2) and the record locks of fcntl(2) (lockf(3) calls that). An unlock does not say what kind of lock it
- * gives back, so what a process was seen to lock is kept.
+ * File locks: flock(2) and the record locks of fcntl(2) (used by lockf(3)). An unlock does not contain the kind of the lock that it
+ * releases, so the locks that a process acquired are kept here.
  */
 #include "replay/fd/locks.h"
 #include "replay/events.h"
@@ -33,7 +33,7 @@ static int lock_event(struct replay *r, struct thread *thread, const struct fram
 	return call_event(r, thread, &event, f->leave_ns);
 }
 
-/* ---- what is held ---- */
+/* ---- held locks ---- */
 
 static int add(struct process *process, const struct held_lock *lock)
 {
@@ -55,15 +55,17 @@ static void remove_at(struct held_lock **at)
 	free(gone);
 }
 
-/* Whether both are of one owner on one file and have bytes in common. flock's belong to the open file behind a handle. */
+/* Returns whether both belong to one owner on one file and overlap. flock(2) locks belong to the open file description behind a
+ * handle. */
 static bool meet(const struct held_lock *a, const struct held_lock *b)
 {
 	if (a->space != b->space || a->file != b->file || a->first > a->last || b->first > b->last)
-		return false;   /* an unknown range meets none */
+		return false;   /* an unknown range overlaps none */
 	return a->space == LOCK_OF_FILE ? a->handle == b->handle : a->first <= b->last && b->first <= a->last;
 }
 
-/* Takes this range out of all that is held: what lies before it and behind it stays. Adds up the kinds that were there (bits). */
+/* Removes this range from all held locks; the parts before and behind it stay held. Sets the bits of the kinds that were
+ * removed. */
 static int carve(struct process *process, const struct held_lock *range, unsigned *kinds)
 {
 	for (struct held_lock **at = &process->locks; *at;) {
@@ -77,7 +79,7 @@ static int carve(struct process *process, const struct held_lock *range, unsigne
 		if (held->first < range->first && held->last > range->last) {
 			rest.first = range->last + 1;
 			held->last = range->first - 1;
-			return add(process, &rest);     /* ranges that are held do not overlap: there is no other */
+			return add(process, &rest);     /* held ranges do not overlap: there is no other */
 		}
 		if (held->first < range->first) {
 			held->last = range->first - 1;
@@ -112,7 +114,7 @@ void locks_free(struct process *process)
 static int acquire(struct replay *r, struct thread *thread, const struct frame *f, const struct held_lock *lock)
 {
 	unsigned replaced = 0;
-	int ret = carve(thread->process, lock, &replaced);      /* a new kind takes the place of the old one */
+	int ret = carve(thread->process, lock, &replaced);      /* a new lock replaces one of another kind */
 
 	if (!ret)
 		ret = add(thread->process, lock);
@@ -124,8 +126,8 @@ static bool is_unknown_range(const struct held_lock *lock)
 	return lock->first > lock->last;
 }
 
-/* A range that begins at the descriptor's position (lockf): its kind is known if the process has but one kind of lock on the
- * file. One such lock ends with it. */
+/* A range that begins at the descriptor's position (lockf): its kind is known if the process holds only one kind of lock on the
+ * file. Returns it and removes one such lock. */
 static unsigned kind_without_range(struct process *process, const struct held_lock *range)
 {
 	struct held_lock **same = NULL;
@@ -143,7 +145,7 @@ static unsigned kind_without_range(struct process *process, const struct held_lo
 	return kinds & (kinds - 1) ? 0 : kinds;
 }
 
-/* One event for each kind of lock that is given back. */
+/* Writes one event for each kind of lock that is released. */
 static int release(struct replay *r, struct thread *thread, const struct frame *f, struct held_lock *range)
 {
 	unsigned kinds = 0;
@@ -160,7 +162,7 @@ static int release(struct replay *r, struct thread *thread, const struct frame *
 	return ret;
 }
 
-/* The lock of a handle that was inherited or duplicated may be given back by another one of the same open file. */
+/* A lock may be released through an inherited or duplicated handle of the same open file description. */
 static void find_other_handle(const struct process *process, struct held_lock *range)
 {
 	const struct held_lock *other = NULL;
@@ -199,7 +201,7 @@ int op_flock(struct replay *r, struct thread *thread, const struct frame *f)
 	return release(r, thread, f, &lock);
 }
 
-/* The bytes that a struct flock means (fcntl(2)). */
+/* Computes the byte range of a struct flock (fcntl(2)). */
 static void range_of(int64_t start, int64_t len, struct held_lock *lock)
 {
 	if (start < 0 || (len < 0 && start + len < 0))
@@ -210,7 +212,7 @@ static void range_of(int64_t start, int64_t len, struct held_lock *lock)
 		lock->last = TO_THE_END;
 }
 
-/* 0: an event is due; -ENODATA: it cannot be said which. */
+/* Returns 0 if an event is to be written, -ENODATA if it is unknown which one. */
 static int record_lock_of(const struct replay *r, const struct frame *f, int64_t cmd, struct held_lock *lock, int16_t *type)
 {
 	int64_t word, start, len;
@@ -220,7 +222,7 @@ static int record_lock_of(const struct replay *r, const struct frame *f, int64_t
 	*type = word & 0xffff;
 	lock->space = cmd == F_SETLK || cmd == F_SETLKW ? LOCK_OF_PROCESS : LOCK_OF_DESCRIPTION;
 	lock->kind = *type == F_RDLCK ? OTF2_LOCK_SHARED : OTF2_LOCK_EXCLUSIVE;
-	lock->first = 1;        /* above last: an unknown range, for one that depends on the descriptor's position */
+	lock->first = 1;        /* above last: an unknown range, which depends on the descriptor's position */
 	if ((word >> 16 & 0xffff) == SEEK_SET)
 		range_of(start, len, lock);
 	return 0;
@@ -236,7 +238,7 @@ int op_record_lock(struct replay *r, struct thread *thread, const struct frame *
 
 	frame_arg(r, f, ROLE_CMD, &cmd);
 	if (cmd == F_GETLK || cmd == F_OFD_GETLK || (f->failed && f->ret != -EAGAIN && f->ret != -EACCES))
-		return 0;       /* asks only; failed for another reason than that it is locked */
+		return 0;       /* an inquiry, or failed for another reason than a conflicting lock */
 	if (record_lock_of(r, f, cmd, &lock, &type)) {
 		r->unknown_locks++;
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What sockets are called: the name that /proc gives them, and the addresses that were seen last.
+ * Names of sockets: the name in /proc, and the addresses that were last seen.
  */
 #include "replay/fd/sockets.h"
 #include "replay/files.h"
@@ -39,7 +39,7 @@ static const char *inet_label(struct replay *r, const char *name, const struct i
 	return model_stringf(r->model, "%s %s %s > %s", name, protocol(rec), local, address(peer, rec, rec->peer, rec->peer_port));
 }
 
-/* An abstract name is shown as ss(8) and netstat(8) do, with '@' for its first NUL. */
+/* An abstract name is shown as by ss(8) and netstat(8), with '@' for its first NUL. */
 static const char *unix_label(struct replay *r, const char *name, const struct iop_rec_socket *rec)
 {
 	char path[sizeof(rec->name) + 1] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What sockets are called: the name that /proc gives them, and the addresses that were seen last.
+ * Names of sockets: the name in /proc, and the addresses that were last seen.
  */
 #ifndef IOPROBE_REPLAY_FD_SOCKETS_H
 #define IOPROBE_REPLAY_FD_SOCKETS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Handles of libraries: per process from the value that the program holds to the model's handle. Handles that were made before
- * anybody looked are defined as pre-created when they are first used.
+ * Handles of libraries: per process, from the program's value to the model's handle. Handles that were created before the recording
+ * are defined as pre-created at their first use.
  */
 #include "replay/library/handles.h"
-#include "replay/sizes/known.h"
+#include "replay/sizes/sized.h"
 #include "replay/sizes/shapes.h"
 
 #include <errno.h>
@@ -59,8 +59,8 @@ void object_release(struct object *object)
 	if (!object || --object->holders)
 		return;
 	shape_free(object);
-	known_forget(object);
-	object_release(object->in);     /* a file is in none */
+	names_forget(object);
+	object_release(object->in);     /* NULL for a file */
 	free(object->inner);
 	free(object);
 }
@@ -75,7 +75,7 @@ struct object *object_add(struct replay *r, struct process *process, uint32_t la
 {
 	struct object *object = object_find(process, layer, value);
 
-	if (object)     /* its close was not seen, and the value is used again */
+	if (object)     /* its close was not recorded, and the value is reused */
 		object_forget(process, object);
 	object = calloc(1, sizeof(*object));
 	if (!object)
@@ -116,7 +116,8 @@ void object_on_descriptor(struct replay *r, struct process *process, int64_t fd,
 	}
 }
 
-/* If the opening of an object was not recorded, its file is found when it is used; objects that were opened in it before get the same file. */
+/* If the opening of an object was not recorded, its file is determined at its use; objects that were opened in it before get the
+ * same file. */
 void handles_finish(struct replay *r)
 {
 	for (size_t i = 0; i < r->model->handles.n; i++) {
@@ -146,7 +147,6 @@ void object_free_all(struct process *process)
 {
 	struct object *object, *next;
 
-	known_iterated_free(process);
 	HASH_ITER(hh, process->objects, object, next)
 		object_forget(process, object);
 }

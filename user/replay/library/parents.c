@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Parents of handles: the handle on top of the thread's stack, if it is on the same file. An outer call whose handle is still in
- * the making gets its ref when the first handle below it needs one, outermost first, so that a parent's ref is the smaller one.
+ * Parents of handles: the innermost handle on the thread's stack of calls, if it is on the same file. An outer call that is still
+ * creating its handle gets the ref when the first handle below it needs one, outermost first, so that a parent's ref is smaller
+ * than its children's.
  */
 #include "replay/library/parents.h"
 #include "replay/files.h"
@@ -27,7 +28,8 @@ static bool same_path(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-/* Is a handle of this file, or of this path by words where the file is not known yet, on the file of the frame's handle? */
+/* Returns whether a handle of this file, or of this path (compared lexically if the file is not yet known), is on the file of the
+ * frame's handle. */
 static bool frame_on_file(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
 {
 	uint32_t mine = f->object ? f->object->file : f->file;
@@ -54,7 +56,7 @@ uint32_t parent_of(struct replay *r, struct thread *thread, unsigned index, uint
 	return REF_NONE;
 }
 
-/* The file that the nearest call of another library above is on, as the kernel told it. */
+/* Returns the file of the nearest enclosing call of another library, as reported by the kernel. */
 static uint32_t enclosing_file(const struct replay *r, const struct thread *thread, unsigned index, uint32_t layer)
 {
 	while (index--) {
@@ -71,7 +73,7 @@ static uint32_t enclosing_file(const struct replay *r, const struct thread *thre
 	return REF_NONE;
 }
 
-/* The one open file of this layer on that file; NULL if there are several. */
+/* Returns the only open file handle of this layer on that file; NULL if there are several. */
 static struct object *root_on(const struct process *process, uint32_t layer, uint32_t file)
 {
 	struct object *found = NULL;
@@ -86,8 +88,8 @@ static struct object *root_on(const struct process *process, uint32_t layer, uin
 	return found;
 }
 
-/* An identifier that a library made unseen (the group that H5Literate hands to netCDF's callback): it is in the file that the call
- * above works on. Streams and other pointers are not: an error message may be printed anywhere. */
+/* Determines the file of an identifier that a library created unobserved (the group that H5Literate passes to netCDF's callback):
+ * it is that of the enclosing call. Not for streams and other pointers: an error message may be printed anywhere. */
 int object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object)
 {
 	uint32_t layer = object->key.layer;
@@ -175,7 +177,7 @@ static bool names_file(const struct replay *r, const struct frame *f, uint32_t f
 {
 	const char *mine = frame_path(f);
 
-	if (!mine)      /* tmpfile and the like: whatever is made below it; a name inside a file is none of the file */
+	if (!mine)      /* tmpfile and the like: any file that is opened inside; a name inside a file is not a file's */
 		return frame_info(r, f)->arg[ROLE_PATH] < 0 && frame_info(r, f)->arg[ROLE_PARENT] < 0;
 	return same_path(mine, path) || same_path(path_last(mine), path_last(file_path(r, file)));
 }
@@ -190,7 +192,7 @@ void file_was_made(struct replay *r, struct thread *thread, unsigned index, uint
 	}
 }
 
-/* Sockets and pipes are used inside calls on files too, but a stream may be on one. */
+/* Sockets and pipes are also used inside calls on files, but a stream may be on one. */
 static bool may_be_of(const struct replay *r, const struct object *object, uint32_t file, bool nearest)
 {
 	if (r->files.v[file].regular || !r->files.v[file].kernel)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Non-blocking operations between the call that began them and the one that ends them, which may be made by any thread of the
- * process. Its thread is where the end is told. An operation is found by its request; what nobody waits for stays open, and is
- * counted.
+ * Non-blocking operations, between the call that began them and the one that completes them, which may be made by any thread of the
+ * process; the completion is written on that thread. An operation is found by its request. Operations that are never waited for
+ * stay open and are counted.
  */
 #include "replay/library/requests.h"
 #include "replay/events.h"
@@ -34,7 +34,7 @@ static void request_forget(struct process *process, struct request *request)
 	free(request);
 }
 
-/* No wait or test on it was observed. */
+/* No wait or test on it was observed: the operation stays open. */
 static void leave_open(struct replay *r, struct process *process, struct request *request)
 {
 	if (request->freed)
@@ -48,7 +48,7 @@ int request_add(struct replay *r, struct process *process, uint32_t layer, uint6
 {
 	struct request *request = request_find(process, layer, value, scope);
 
-	if (request)    /* the value is used again */
+	if (request)    /* the value is reused */
 		leave_open(r, process, request);
 	request = calloc(1, sizeof(*request));
 	if (!request)
@@ -119,8 +119,8 @@ static bool is_made(const struct row_info *info)
 
 #define UNNAMED_REQUEST (1ull << 63)    /* no request number of a library has this bit */
 
-/* The program passed NULL in place of the request's address (PnetCDF allows it): nothing names the operation, so only a wait or
- * cancel for all operations of its file can end it. */
+/* The program passed NULL in place of the request's address (PnetCDF allows it): there is no request to identify the operation by,
+ * so only a wait or cancel for all operations of its file can end it. */
 static int unnamed_request_issued(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	int64_t scope;
@@ -130,8 +130,8 @@ static int unnamed_request_issued(struct replay *r, struct thread *thread, const
 	return request_add(r, thread->process, frame_row(r, f)->layer, UNNAMED_REQUEST | f->matching_id, scope, f);
 }
 
-/* Requests of libraries whose waits the kernel side filters are known by low word and time of making, numbers by the file that
- * they are unique in, addresses by themselves; of a set of operations (HDF5's event sets) each one is in the scope of the set. */
+/* Identifies the operation. Requests that the BPF programs filter: by low word and time of creation; request numbers: by the file
+ * in which they are unique; addresses: by themselves; members of a set (HDF5's event sets): in the scope of the set. */
 int request_issued(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
@@ -149,7 +149,7 @@ int request_issued(struct replay *r, struct thread *thread, const struct frame *
 	return request_add(r, thread->process, row->layer, value, scope, f);
 }
 
-/* ---- what became of the requests of a call ---- */
+/* ---- state of the requests of a call ---- */
 
 int requests_record(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec)
 {
@@ -182,8 +182,8 @@ static struct request *request_of_state(const struct replay *r, const struct thr
 	return request_find(thread->process, frame_row(r, f)->layer, (int32_t)state->request, scope);
 }
 
-/* What a status says is to be believed in libraries of the known ABI. Open MPI 4.1 leaves _cancelled as it was where nobody can
- * cancel, as in MPI-IO: so it counts only where somebody tried to, and if it is a truth value. */
+/* Statuses are evaluated only in libraries of the known ABI. Open MPI 4.1 leaves _cancelled unchanged where operations cannot be
+ * cancelled, as in MPI-IO: so it is used only after an attempt to cancel, and if it is 0 or 1. */
 static int request_done(struct replay *r, struct thread *thread, const struct frame *f, struct request *request,
 			const struct iop_request_state *state)
 {
@@ -195,7 +195,7 @@ static int request_done(struct replay *r, struct thread *thread, const struct fr
 		return request_cancelled(r, thread, f, request);
 	if (status)
 		return request_complete(r, thread, f, request, library->narrow ? mpich_status_bytes(state->bytes) : state->bytes, f->failed);
-	/* a library without statuses moves all or fails */
+	/* a library without statuses moves all bytes or fails */
 	return request_complete(r, thread, f, request, frame_layer(r, f)->status_size ? BYTES_UNKNOWN : request->asked, f->failed);
 }
 
@@ -218,7 +218,7 @@ static int one_state(struct replay *r, struct thread *thread, const struct frame
 	return op == OP_CANCEL ? 0 : request_test(r, thread, f, request);
 }
 
-/* mode -1: of all modes. */
+/* mode -1: all modes. */
 static int end_scope(struct replay *r, struct thread *thread, const struct frame *f, uint64_t scope, int mode)
 {
 	struct request *request, *next;
@@ -235,9 +235,9 @@ static int end_scope(struct replay *r, struct thread *thread, const struct frame
 	return ret;
 }
 
-/* The end or cancellation of all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their
- * number), or the end of those of a set (H5ESwait, which tells how many are still under way). A call that fails does not say
- * what became of them: PnetCDF leaves them pending if it was made in the wrong data mode. */
+/* Ends or cancels all operations of a file (PnetCDF's NC_REQ_ALL, NC_GET_REQ_ALL, NC_PUT_REQ_ALL in place of their number), or
+ * those of a set (H5ESwait, which returns how many are still in progress). If the call fails the state of the operations is
+ * unknown: PnetCDF leaves them pending if it was called in the wrong data mode. */
 static int end_all(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	enum table_op op = frame_row(r, f)->op;

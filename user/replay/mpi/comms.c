@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF, or made of them (communities.c); and the handles
- * that the members of one open together, which are one definition.
+ * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF or derived from them (communities.c); and handles
+ * that the members of a communicator open together, which share one definition.
  */
 #include "replay/mpi/comms.h"
 #include "replay/frame.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each job has its world; there is one self. */
+/* There is one world per job, and one self. */
 static uint32_t comm_get(struct replay *r, uint32_t group, bool self)
 {
 	struct job *job = self ? NULL : job_of(r, group);
@@ -38,7 +38,7 @@ bool comm_is_shared(const struct replay *r, uint32_t comm)
 	return comm != REF_NONE && r->model->comms.v[comm].kind != COMM_KIND_SELF;
 }
 
-/* Where communicators are 32-bit numbers the rest of the register is not theirs. */
+/* Communicators that are 32-bit numbers use only the low half of the register. */
 static uint64_t narrowed(const struct process *process, uint64_t value)
 {
 	return process->narrow_comms ? value & UINT32_MAX : value;
@@ -90,7 +90,7 @@ int comm_known(struct replay *r, struct process *process, uint64_t value, enum t
 	return value_set(process, value, kind);
 }
 
-/* Predefined constants that are numbers, 32 bits wide; REF_NONE for none. */
+/* Predefined constants that are 32-bit numbers; REF_NONE for other values. */
 static uint32_t comm_constant(const struct replay *r, uint64_t value)
 {
 	for (size_t l = 0; l < r->set.nlayers; l++) {
@@ -103,7 +103,7 @@ static uint32_t comm_constant(const struct replay *r, uint64_t value)
 	return REF_NONE;
 }
 
-/* Only a process with a rank of its own can be a member of the world that is defined. */
+/* Only a process with a unique rank can be a member of the world that is defined. */
 static bool is_member(const struct replay *r, const struct process *process)
 {
 	const struct group_info *info = &r->infos.v[process->group];
@@ -126,7 +126,7 @@ static uint32_t comm_of(struct replay *r, struct process *process, uint64_t valu
 
 /* ---- calls ---- */
 
-/* An enclosing handle in the making is opened over the same communicator, if its library can. */
+/* The handle of an enclosing call is opened over the same communicator, if its library supports that. */
 static void hand_up(struct replay *r, struct thread *thread, unsigned index, uint32_t comm)
 {
 	while (index--) {
@@ -153,7 +153,7 @@ int op_comm_enter(struct replay *r, struct thread *thread, unsigned index)
 	return 0;
 }
 
-/* From here on the process' own values are known, the constant among them. */
+/* From here on the process' own values are used, including the constant. */
 static void adopt_constants(struct replay *r, struct process *process, uint64_t value)
 {
 	for (size_t l = 0; !process->comms && comm_constant(r, value) != REF_NONE && l < r->set.nlayers; l++) {
@@ -165,7 +165,8 @@ static void adopt_constants(struct replay *r, struct process *process, uint64_t 
 	}
 }
 
-/* A communicator was made of another one. Where it is not known which, its value must not be taken for another's. */
+/* Records the creation of a communicator from another one. If that one is unknown, the new value must still not be mistaken for a
+ * known communicator. */
 static int made_comm(struct replay *r, struct thread *thread, struct frame *f, uint64_t from)
 {
 	struct process *process = thread->process;
@@ -205,7 +206,7 @@ int op_comm_leave(struct replay *r, struct thread *thread, struct frame *f)
 		thread->process->counts_comms &= row->op != OP_COMM;
 		return 0;
 	}
-	if (row->op == OP_COMM && !names_one)   /* the library begins */
+	if (row->op == OP_COMM && !names_one)   /* initialisation of the library */
 		thread->process->counts_comms = true;
 	else if (row->op == OP_COMM)
 		return made_comm(r, thread, f, from);
@@ -313,7 +314,7 @@ static int find_members(struct replay *r, struct job *job)
 	return world->name ? 0 : -ENOMEM;
 }
 
-/* Every job has its world, whether or not a file was opened on it. */
+/* Every job has a world, even if no file was opened on it. */
 int comms_finish(struct replay *r)
 {
 	int ret = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Communicators that a program makes of others. The creation is collective over the parent, whose members make such calls in one
- * order (MPI 4.0, 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of
- * a process' calls were seen. Who becomes a member is in the arguments: the color of a split, the group (its size and the own
- * rank).
+ * Derived communicators. The creation is collective over the parent, whose members make such calls in the same order (MPI 4.0,
+ * 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of a process'
+ * calls were recorded. The arguments determine the members: the color of a split, or the group (its size and the own rank).
  */
 #include "replay/mpi/communities.h"
 #include "replay/frame.h"
@@ -16,23 +15,24 @@
 struct count_key { uint32_t context; int32_t color; uint16_t probe, pad[3]; };
 struct comm_count { struct count_key key; unsigned n; UT_hash_handle hh; };
 
-/* Where creations are counted: every communicator is one, a copy too. community: REF_NONE for copies of the world. */
+/* Creations are counted per communicator, including duplicates. community: REF_NONE for duplicates of the world. */
 struct comm_context { char *key; uint32_t index, community; UT_hash_handle hh; };
 
-/* rank: in the new communicator, where the call's group told it, else -1. */
+/* rank: in the new communicator, if the call's group contained it, else -1. */
 struct member { uint32_t group; int32_t order, rank; uint64_t enter_ns, leave_ns; };
 
 struct community {
-	uint32_t parent, ref;           /* community, REF_NONE the world; model comm, REF_NONE until a file is opened on it */
+	/* parent: derived communicator, REF_NONE for the world; ref: model comm, REF_NONE until a file is opened on it */
+	uint32_t parent, ref;
 	uint32_t job;
 	const struct creation *creation;
-	int32_t size;                   /* by its group, 0 if none told it */
+	int32_t size;                   /* from its group, 0 if unknown */
 	const char *name;
-	bool known, partial;            /* communities_finish */
+	bool known, partial;            /* set by communities_finish */
 	MODEL_ARRAY(struct member, members);
 };
 
-/* calls: of all colors */
+/* calls: with all colors */
 struct creation { char *key; unsigned calls; UT_hash_handle hh; };
 
 struct communities {
@@ -71,7 +71,7 @@ static struct comm_context *context_get(struct communities *c, const char *key, 
 	context->index = CONTEXT_OTHERS + c->context_list.n - 1;
 	context->community = REF_NONE;
 	HASH_ADD_KEYPTR(hh, c->contexts, context->key, strlen(context->key), context);
-	return hash_added(context) ? context : NULL;    /* the list owns it */
+	return hash_added(context) ? context : NULL;    /* owned by the list */
 }
 
 static struct creation *creation_get(struct communities *c, const char *key)
@@ -109,7 +109,7 @@ static const struct comm_context *context_of(const struct replay *r, uint32_t co
 	return context < CONTEXT_OTHERS ? NULL : r->communities->context_list.v[context - CONTEXT_OTHERS];
 }
 
-/* ---- what a creating call says ---- */
+/* ---- evaluation of a creating call ---- */
 
 static unsigned nth_call(struct process *process, uint32_t context, uint16_t probe, int32_t color)
 {
@@ -131,7 +131,8 @@ static unsigned nth_call(struct process *process, uint32_t context, uint16_t pro
 	return ++count->n;
 }
 
-/* A group as Open MPI has it: size and own rank, one behind the other; MPI_UNDEFINED, a negative number, for a stranger. */
+/* Reads a group in Open MPI's layout: size, then own rank, which is MPI_UNDEFINED, a negative number, for a process outside the
+ * group. */
 static bool group_of(const struct replay *r, const struct thread *thread, const struct frame *f, int32_t *size, int32_t *rank)
 {
 	int64_t value;
@@ -145,7 +146,7 @@ static bool group_of(const struct replay *r, const struct thread *thread, const 
 
 struct claim { int64_t color, order; int32_t size, rank; bool member, known; };
 
-/* Whether this process becomes a member, of which of the new communicators, and where in it. */
+/* Determines whether this process becomes a member, of which of the new communicators, and at which rank. */
 static struct claim claim_of(const struct replay *r, const struct thread *thread, const struct frame *f, bool null)
 {
 	struct claim claim = { .rank = -1 };
@@ -154,7 +155,8 @@ static struct claim claim_of(const struct replay *r, const struct thread *thread
 	int64_t reorder;
 
 	claim.member = !null;
-	/* a grid or graph: those who get a communicator; in the parent's order, if the library may not change it, or is Open MPI */
+	/* a grid or graph: its members are the processes that get a communicator, in the parent's order if the library must not
+	 * reorder them or is Open MPI */
 	if (frame_info(r, f)->arg[ROLE_ARG] >= 0) {
 		claim.known = frame_arg(r, f, ROLE_ARG, &reorder) && (!reorder || open_mpi) && thread->process->knows_null;
 		return claim;
@@ -165,7 +167,7 @@ static struct claim claim_of(const struct replay *r, const struct thread *thread
 		return claim;
 	}
 	frame_arg(r, f, ROLE_KEY, &claim.order);
-	/* of the types of split only 0, MPI_COMM_TYPE_SHARED of Open MPI, makes one communicator of a node's processes */
+	/* of the split types only 0, Open MPI's MPI_COMM_TYPE_SHARED, makes one communicator of a node's processes */
 	claim.known = colored && (!(frame_row(r, f)->mods & MOD_NODE) || claim.color < 0 || (!claim.color && open_mpi));
 	claim.member = claim.color >= 0;
 	return claim;
@@ -204,7 +206,7 @@ static int found_community(struct replay *r, struct process *process, struct com
 	return community->name ? 0 : -ENOMEM;
 }
 
-/* The creation's name behind the job's number, the same in every process: its way down from the world. */
+/* Returns a name of the creation that is the same in every process: the job's number and the path of creations from the world. */
 static char *creation_name(struct replay *r, struct process *process, const struct frame *f, uint32_t from)
 {
 	const struct comm_context *parent = context_of(r, from);
@@ -230,7 +232,7 @@ static char *creation_name(struct replay *r, struct process *process, const stru
 	return len < 0 ? NULL : name;
 }
 
-/* A communicator of the same members is a context of its own. */
+/* A duplicate with the same members is a context of its own. */
 static int copied(struct replay *r, uint32_t from, const char *name, uint32_t *to)
 {
 	const struct comm_context *parent = context_of(r, from);
@@ -244,7 +246,7 @@ static int copied(struct replay *r, uint32_t from, const char *name, uint32_t *t
 	return 0;
 }
 
-/* Of one creation each color makes a communicator. */
+/* Each color of a creation makes a communicator. */
 static int joined(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, const struct creation *creation,
 		  const struct claim *claim, uint32_t *to)
 {
@@ -323,9 +325,9 @@ uint32_t community_ref(struct replay *r, uint32_t context)
 	return community->ref = r->model->comms.n - 1;
 }
 
-/* ---- the end: who they are ---- */
+/* ---- the end: members ---- */
 
-/* Where a process is in the parent, -1 if it is no member of it. */
+/* Returns the rank of a process in the parent, -1 if it is not a member. */
 static int64_t place_in(const struct replay *r, const struct community *c, uint32_t group)
 {
 	const struct community *parent = c->parent == REF_NONE ? NULL : r->communities->list.v[c->parent];
@@ -374,7 +376,7 @@ static int by_order(const void *a, const void *b, void *arg)
 	return place_in(s->r, s->c, x->group) < place_in(s->r, s->c, y->group) ? -1 : 1;
 }
 
-/* What was taken for one creation must look like one: no process leaves it before all have entered, and no process is in it twice. */
+/* Checks a creation for consistency: no process leaves it before all have entered, and no process is in it twice. */
 static bool is_plausible(const struct replay *r, const struct community *c)
 {
 	uint64_t entered = 0, left = UINT64_MAX;
@@ -423,7 +425,7 @@ static int define(struct replay *r, struct community *c)
 	return comm->name ? 0 : -ENOMEM;
 }
 
-/* Takes the definitions away whose members are unknown; the handles on them keep none. */
+/* Removes the definitions with unknown members; handles on them have no communicator. */
 static int drop_unknown(struct replay *r, size_t unknown)
 {
 	struct model *model = r->model;

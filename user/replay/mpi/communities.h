@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Communicators that a program makes of others. The creation is collective over the parent, whose members make such calls in one
- * order (MPI 4.0, 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of
- * a process' calls were seen. Who becomes a member is in the arguments: the color of a split, the group (its size and the own
- * rank).
+ * Derived communicators. The creation is collective over the parent, whose members make such calls in the same order (MPI 4.0,
+ * 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of a process'
+ * calls were recorded. The arguments determine the members: the color of a split, or the group (its size and the own rank).
  */
 #ifndef IOPROBE_REPLAY_MPI_COMMUNITIES_H
 #define IOPROBE_REPLAY_MPI_COMMUNITIES_H
 
 #include "replay/state.h"
 
-/* from and *to are contexts. null: the call gave MPI_COMM_NULL */
+/* from and *to are contexts. null: the call returned MPI_COMM_NULL. */
 int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to);
 uint32_t community_ref(struct replay *r, uint32_t context);             /* model comm, or COMMUNITY_WORLD */
 int communities_finish(struct replay *r);

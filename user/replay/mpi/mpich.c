@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * MPICH's handles and statuses, which are the same in all libraries of the MPICH ABI Compatibility Initiative (mpi.h of MPICH 4).
+ * MPICH's handles and statuses, which are shared by all libraries of the MPICH ABI Compatibility Initiative (mpi.h of MPICH 4).
  */
 #include "replay/mpi/mpich.h"
 
@@ -13,7 +13,7 @@ bool mpich_type_bytes(int64_t datatype, int64_t *bytes)
 	return (datatype & KIND_MASK) == BASIC_TYPE;
 }
 
-/* count_lo, then count_hi_and_cancelled: the lowest bit says whether it was cancelled. */
+/* Layout: count_lo, then count_hi_and_cancelled, whose lowest bit is the cancelled flag. */
 uint64_t mpich_status_bytes(uint64_t word)
 {
 	return (word >> 33) << 32 | (uint32_t)word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Which processes are MPI ranks, and of which job: decided at the end, when all is known of them. A launcher's variables are
- * inherited, so the children of a rank claim to be it too.
+ * Determines which processes are MPI ranks, and of which job, at the end, when all their properties are known. The launcher's
+ * environment variables are inherited, so the children of a rank have them too.
  */
 #include "replay/mpi/ranks.h"
 #include "replay/locations.h"
@@ -25,7 +25,7 @@ struct job *job_of(struct replay *r, uint32_t group)
 	return job;
 }
 
-/* ---- who is a rank ---- */
+/* ---- ranks ---- */
 
 struct claim { uint32_t group, job; int64_t rank; };
 
@@ -40,7 +40,7 @@ static int by_place(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* A rank has loaded the MPI library: wrapper shells have the variables only. Returns the number of claims, or -ENOMEM. */
+/* A rank has loaded the MPI library: wrapper shells only have the variables. Returns the number of claims, or -ENOMEM. */
 static int collect(struct replay *r, struct claim *claims)
 {
 	int n = 0;
@@ -69,7 +69,7 @@ static bool is_child_of(const struct replay *r, uint32_t group, uint32_t parent)
 	return info->ppid && info->ppid == r->model->groups.v[parent].tgid;
 }
 
-/* Of several processes with one rank: the first that is no other's child. */
+/* Of several processes with the same rank: the first one that is not a descendant of another. */
 static uint32_t choose(const struct replay *r, const struct claim *claims, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static uint32_t choose(const struct replay *r, const struct claim *claims, int n
 	return claims[0].group;
 }
 
-/* Returns the number of claims that were turned down. */
+/* Returns the number of rejected claims. */
 static int assign(struct replay *r, const struct claim *claims, int n)
 {
 	int turned_down = 0;
@@ -103,7 +103,7 @@ static int assign(struct replay *r, const struct claim *claims, int n)
 	return turned_down;
 }
 
-/* Jobs are numbered as their first ranks appeared. */
+/* Jobs are numbered in the order in which their first ranks appeared. */
 static void number_jobs(struct replay *r)
 {
 	struct model *model = r->model;
@@ -141,8 +141,8 @@ static int name_groups(struct replay *r)
 	return 0;
 }
 
-/* A communicator names its members by their locations: a rank without events needs one too. Where nothing was called at all, every
- * process gets one: readers refuse an archive without locations. */
+/* A communicator lists its members by their locations: a rank without events needs one too. If no calls were recorded at all, every
+ * process gets a location: readers reject an archive without locations. */
 static int locate_ranks(struct replay *r)
 {
 	struct model *model = r->model;
@@ -167,7 +167,7 @@ static int locate_ranks(struct replay *r)
 	return ret;
 }
 
-/* Of a recording that saw no process, for the same reason. */
+/* The same for a recording without processes. */
 static int stand_in(struct replay *r)
 {
 	const struct process *process = r->all_processes ? r->all_processes : process_get(r, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What is known of the objects of a file, by their names: an object that is closed and opened again keeps its type and its extent
- * for as long as the process has the file open.
+ * Known properties of the objects of a file, by name: an object that is closed and opened again keeps its type and extent as long
+ * as the process has the file open.
  */
 #include "replay/sizes/known.h"
 #include "replay/frame.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define NAMES_MAX 65536         /* of one file */
-#define KIND_SHIFT 56           /* an id begins with the kind of the object: datasets and attributes may have the same name */
+#define KIND_SHIFT 56           /* a key begins with the kind of the object: datasets and attributes may have the same name */
 
 /* ---- names ---- */
 
@@ -35,7 +35,7 @@ static bool add_components(char *to, size_t size, size_t *len, struct str name)
 	return true;
 }
 
-/* The name in the file of what is called `name` below `location` below an object; NULL if it is not known. To be freed. */
+/* Returns the name inside the file of `name` relative to `location` relative to an object; NULL if unknown. To be freed. */
 static char *inner_name(const struct object *parent, struct str location, struct str name)
 {
 	char text[1024];
@@ -67,36 +67,17 @@ int known_place(struct replay *r, struct frame *f, struct object *object, struct
 	return 0;
 }
 
-/* ---- what is known by a name ---- */
-
-void known_release(struct sized *shared)
-{
-	if (shared && !--shared->holders)
-		sized_free(shared);
-}
-
-static void unname(struct object *file, struct sized *known)
-{
-	HASH_DEL(file->known, known);
-	known_release(known);
-}
-
-void known_forget(struct object *file)
-{
-	struct sized *known, *next;
-
-	HASH_ITER(hh, file->known, known, next)
-		unname(file, known);
-}
+/* ---- properties by name ---- */
 
 void known_renamed(struct process *process, const struct object *object)
 {
 	for (struct object *o = process->objects; o; o = o->hh.next)
 		if (o->root && o->key.layer == object->key.layer && (o->file == object->file || o == object->in))
-			known_forget(o);
+			names_forget(o);
 }
 
-/* Through another handle of the same file: what is known by that one's names is no longer right. */
+/* The extent was changed through another handle of the same file: the properties known by that handle's names are no longer
+ * valid. */
 void known_extent_changed(struct process *process, const struct object *object)
 {
 	struct sized *known, *next;
@@ -106,7 +87,7 @@ void known_extent_changed(struct process *process, const struct object *object)
 			continue;
 		HASH_ITER(hh, o->known, known, next) {
 			known->extent = UNKNOWN;
-			unname(o, known);
+			name_forget(o, known);
 		}
 	}
 }
@@ -124,13 +105,13 @@ static struct sized *name_new(struct object *file, const char *key, struct sized
 		sized_free(known);
 		return NULL;
 	}
-	type_copy(known, of);
+	sized_copy_type(known, of);
 	known->extent = of->extent;
 	known->rank = of->rank;
 	return known;
 }
 
-/* The handle and its name share what is known from now on. */
+/* From now on the handle and its name share their properties. */
 int known_opened(struct replay *r, struct thread *thread, const struct frame *f, const struct object *object)
 {
 	bool created = frame_row(r, f)->op == OP_CREATE;
@@ -142,7 +123,7 @@ int known_opened(struct replay *r, struct thread *thread, const struct frame *f,
 	snprintf(key, sizeof(key), "%d %s", (int)(object->key.value >> KIND_SHIFT), object->inner);
 	HASH_FIND(hh, object->in->known, key, strlen(key), known);
 	if (known && created) {
-		unname(object->in, known);
+		name_forget(object->in, known);
 		known = NULL;
 	}
 	if (!known && HASH_COUNT(object->in->known) >= NAMES_MAX)
@@ -158,7 +139,7 @@ int known_opened(struct replay *r, struct thread *thread, const struct frame *f,
 	return 0;
 }
 
-/* ---- ids that HDF5 hands to the program's functions ---- */
+/* ---- ids that HDF5 passes to callbacks ---- */
 
 void known_iterated_free(struct process *process)
 {
@@ -189,8 +170,8 @@ int known_iterated(struct replay *r, struct process *process, const struct frame
 	return 0;
 }
 
-/* Every call that makes an id is recorded: in a process that was observed from its beginning an id of unknown origin is one that an
- * iteration handed over, which is on the object that it was called for. */
+/* Every call that creates an id is recorded: in a process that was observed from its start, an id of unknown origin was passed to a
+ * callback by an iteration, and is on the object of that iteration. */
 int known_handed_over(struct process *process, struct object *object)
 {
 	struct object *file = process->iterated.file;

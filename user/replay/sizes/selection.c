@@ -11,7 +11,7 @@
 #define BOXES_MAX 512
 enum { SELECT_OR = 1, SELECT_AND, SELECT_XOR, SELECT_NOTB, SELECT_NOTA };       /* H5S_seloper_t */
 
-struct box { int64_t first[SELECTION_RANKS], end[SELECTION_RANKS]; };   /* end: behind the last one */
+struct box { int64_t first[SELECTION_RANKS], end[SELECTION_RANKS]; };   /* end: behind the last element */
 struct selection { unsigned rank, n; struct box v[]; };
 
 static struct selection *selection_new(unsigned rank)
@@ -23,7 +23,7 @@ static struct selection *selection_new(unsigned rank)
 	return selection;
 }
 
-/* Most are small. */
+/* Shrinks the allocation: most selections are small. */
 static struct selection *fitted(struct selection *selection)
 {
 	return selection ? realloc(selection, sizeof(*selection) + selection->n * sizeof(selection->v[0])) ?: selection : NULL;
@@ -37,14 +37,14 @@ static bool add_box(struct selection *to, const struct box *box)
 	return true;
 }
 
-/* Blocks that touch each other are one. */
+/* Merges adjacent blocks. */
 static bool normalize(struct hyperslab *slab, uint64_t *boxes)
 {
 	*boxes = 1;
 	for (unsigned d = 0; d < slab->rank; d++) {
 		if (slab->count[d] < 0 || slab->block[d] < 0 || slab->start[d] < 0 || slab->stride[d] < 0)
 			return false;
-		if (slab->count[d] > 1 && slab->stride[d] < slab->block[d])     /* they would overlap: HDF5 refuses it */
+		if (slab->count[d] > 1 && slab->stride[d] < slab->block[d])     /* overlapping blocks: HDF5 rejects them */
 			return false;
 		if (slab->count[d] > 1 && slab->stride[d] == slab->block[d] &&
 		    !__builtin_mul_overflow(slab->block[d], slab->count[d], &slab->block[d]))
@@ -99,7 +99,8 @@ static bool intersect(const struct box *a, const struct box *b, unsigned rank, s
 	return true;
 }
 
-/* What is in a and not in b: along each dimension the parts before and behind b, then what is left of a lies inside of b there. */
+/* Computes a minus b: along each dimension the parts before and behind b; the remaining part of a then lies inside b in that
+ * dimension. */
 static bool subtract_box(const struct box *a, const struct box *b, unsigned rank, struct selection *out)
 {
 	struct box rest = *a, common;
@@ -149,7 +150,7 @@ static bool add_all(struct selection *to, const struct selection *from)
 	return true;
 }
 
-/* Their difference added to a, which holds none of it. */
+/* Adds minuend minus subtrahend to a, which must not contain any of it. */
 static struct selection *add_difference(const struct selection *a, const struct selection *minuend, const struct selection *subtrahend)
 {
 	struct selection *out = a ? selection_copy(a) : NULL, *difference = subtract(minuend, subtrahend);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What definitions and inquiries tell of a file's variables and dimensions, and the sizes and names of operations that follow from
- * it. What was not told is unknown; nothing is taken from elsewhere.
+ * Properties of a file's variables and dimensions from definitions and inquiries, and the sizes and names of operations that follow
+ * from them. Properties that were not recorded are unknown; none are guessed.
  */
 #include "replay/sizes/shapes.h"
 #include "replay/frame.h"
-#include "replay/sizes/spaces.h"
+#include "replay/names.h"
+#include "replay/sizes/elements.h"
 #include "replay/sizes/types.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ struct variable {
 	UT_hash_handle hh;
 };
 
-/* A length that was asked for holds at that moment; one that was defined holds for ever, unless it is 0: unlimited. */
+/* A length from an inquiry is valid at that moment; a length from a definition is always valid, unless it is 0: unlimited. */
 struct dimension {
 	int64_t id;
 	uint64_t length, told_ns;
@@ -35,7 +36,7 @@ struct dimension {
 	UT_hash_handle hh;
 };
 
-/* ---- learning ---- */
+/* ---- recording properties ---- */
 
 static bool variable_key(const struct replay *r, const struct frame *f, uint64_t *key)
 {
@@ -75,31 +76,6 @@ static struct variable *variable_get(const struct replay *r, const struct frame 
 	return NULL;
 }
 
-/* 1 + its index; 0 without memory. */
-static uint32_t name_number(struct replay *r, struct str name)
-{
-	struct variable_name *known;
-	const char **slot;
-
-	HASH_FIND(hh, r->variable_names, name.p, name.len, known);
-	if (known)
-		return known->number;
-	known = calloc(1, sizeof(*known));
-	slot = known ? MODEL_ADD(r->model->variables) : NULL;
-	if (!slot || !(known->name = *slot = model_string(r->model, name.p, name.len))) {
-		r->model->variables.n -= slot != NULL;
-		free(known);
-		return 0;
-	}
-	known->number = r->model->variables.n;
-	HASH_ADD_KEYPTR(hh, r->variable_names, known->name, name.len, known);
-	if (hash_added(known))
-		return known->number;
-	free(known);
-	r->model->variables.n--;
-	return 0;
-}
-
 static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
 {
 	struct variable *variable = variable_get(r, f, key);
@@ -109,7 +85,7 @@ static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
 
 	if (!variable)
 		return -ENOMEM;
-	if (name.p && name.len && !(variable->name = name_number(r, name)))
+	if (name.p && name.len && !(variable->name = name_number(r, name.p, name.len)))
 		return -ENOMEM;
 	variable->has_type |= frame_arg(r, f, ROLE_TYPE, &variable->type);
 	if (frame_arg(r, f, ROLE_NDIMS, &ndims) && ndims >= 0 && ndims <= INT_MAX)
@@ -151,7 +127,7 @@ static bool has_object_of(const struct process *process, const struct replay *r,
 	return false;
 }
 
-/* nc_var_par_access: of one variable, or of all; files of other formats than netCDF-4 have one mode for all. */
+/* nc_var_par_access: for one variable, or for all; file formats other than netCDF-4 have one mode for all variables. */
 static int learn_access(struct replay *r, struct thread *thread, struct frame *f, int64_t mode)
 {
 	int64_t id;
@@ -248,7 +224,7 @@ static uint64_t edges_product(const struct replay *r, const struct frame *f, con
 	return variable && variable->ndims >= 0 ? array_product(&edges, variable->ndims, 1) : BYTES_UNKNOWN;
 }
 
-/* Elements of an array that the call moves. Without edges (a null pointer) it is the whole variable. */
+/* Returns the number of array elements that the call moves. Without edges (a null pointer) it is the whole variable. */
 static uint64_t elements_moved(const struct replay *r, const struct thread *thread, const struct frame *f,
 			       const struct variable *variable)
 {
@@ -281,7 +257,7 @@ static uint64_t element_bytes(const struct replay *r, const struct thread *threa
 	return variable && variable->has_type ? type_bytes(r, thread, f, variable->type) : BYTES_UNKNOWN;
 }
 
-/* PnetCDF's flexible calls: a negative count or MPI_DATATYPE_NULL (no bytes) means values of the variable's own type. */
+/* PnetCDF's flexible calls: with a negative count or MPI_DATATYPE_NULL (no size) the values have the variable's own type. */
 bool shape_decides(const struct replay *r, const struct frame *f, int64_t count, int64_t type_bytes)
 {
 	return frame_info(r, f)->arg[ROLE_VARIABLE] >= 0 && (count < 0 || !type_bytes);
@@ -297,7 +273,8 @@ uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const 
 	return size_product(elements_moved(r, thread, f, variable), element_bytes(r, thread, f, variable));
 }
 
-/* A netCDF-4 variable is a dataset of as many dimensions: what a call on a variable does with its dataset tells how many. */
+/* A netCDF-4 variable is a dataset with the same number of dimensions: the rank is taken from the call's inner call on the
+ * dataset. */
 void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned index, int rank)
 {
 	const char *layer = frame_layer(r, &thread->frames[index])->name;
@@ -323,14 +300,4 @@ uint32_t shape_variable(const struct replay *r, const struct frame *f)
 	const struct variable *variable = variable_find(r, f);
 
 	return variable ? variable->name : 0;
-}
-
-void shapes_free(struct replay *r)
-{
-	struct variable_name *known, *next;
-
-	HASH_ITER(hh, r->variable_names, known, next) {
-		HASH_DEL(r->variable_names, known);
-		free(known);
-	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * HDF5's dataspaces and types, as the calls on them tell: how many elements an operation moves, and how large they are in memory.
- * What was not told is unknown.
+ * HDF5's dataspaces and transfer property lists: derives extents and selections from the calls on them. Properties that were not
+ * recorded are unknown.
  */
 #include "replay/sizes/spaces.h"
 #include "replay/frame.h"
@@ -13,119 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACE_ALL 0             /* H5S_ALL */
-#define SPACE_FIRST_ID 3        /* numbers below have a meaning of their own */
 #define CLASS_SCALAR 0          /* H5S_class_t */
 #define CLASS_NULL 2
 #define SELECT_SET 0            /* H5S_seloper_t */
 #define SELECT_APPEND 6
 #define SELECT_PREPEND 7
 #define TRANSFER_COLLECTIVE 1   /* H5FD_MPIO_COLLECTIVE */
-
-#define PASSING_MAX 16384       /* dataspaces and types of a process that are remembered */
-
-struct sized *sized_find(const struct thread *thread, int64_t id)
-{
-	struct process *process = thread->process;
-	struct sized *sized;
-	uint64_t key = id;
-
-	HASH_FIND(hh, process->sized, &key, sizeof(key), sized);
-	if (sized)
-		return sized->shared ?: sized;
-	HASH_FIND(hh, process->passing, &key, sizeof(key), sized);
-	if (!sized || !sized->hh.next)
-		return sized;
-	HASH_DEL(process->passing, sized);
-	HASH_ADD(hh, process->passing, id, sizeof(sized->id), sized);
-	if (hash_added(sized))
-		return sized;
-	sized_free(sized);
-	return NULL;
-}
-
-void sized_free(struct sized *sized)
-{
-	if (!sized)
-		return;
-	known_release(sized->shared);
-	members_release(sized->members);
-	free(sized->selection);
-	free(sized->name);
-	free(sized);
-}
-
-/* A space that was not used for long is taken for closed. */
-static void forget_oldest(struct process *process)
-{
-	struct sized *oldest = process->passing;
-
-	if (HASH_COUNT(process->passing) <= PASSING_MAX)
-		return;
-	HASH_DEL(process->passing, oldest);
-	sized_free(oldest);
-}
-
-void space_forget(struct process *process, int64_t id)
-{
-	struct sized *sized;
-	uint64_t key = id;
-
-	HASH_FIND(hh, process->sized, &key, sizeof(key), sized);
-	if (sized)
-		HASH_DEL(process->sized, sized);
-	else
-		HASH_FIND(hh, process->passing, &key, sizeof(key), sized);
-	if (sized && sized->passing)
-		HASH_DEL(process->passing, sized);
-	sized_free(sized);
-}
-
-static struct sized *sized_add(struct process *process, int64_t id, bool passing)
-{
-	struct sized *sized = calloc(1, sizeof(*sized));
-
-	if (!sized)
-		return NULL;
-	*sized = (struct sized){ .id = id, .extent = UNKNOWN, .selected = UNKNOWN, .bytes = UNKNOWN, .rank = -1, .passing = passing };
-	if (passing)
-		HASH_ADD(hh, process->passing, id, sizeof(sized->id), sized);
-	else
-		HASH_ADD(hh, process->sized, id, sizeof(sized->id), sized);
-	if (!hash_added(sized)) {
-		sized_free(sized);
-		return NULL;
-	}
-	forget_oldest(process);
-	return sized;
-}
-
-struct sized *sized_get(const struct thread *thread, int64_t id, bool passing)
-{
-	return sized_find(thread, id) ?: sized_add(thread->process, id, passing);
-}
-
-struct sized *sized_new(struct process *process, int64_t id, bool passing)
-{
-	space_forget(process, id);
-	return sized_add(process, id, passing);
-}
-
-static void free_all(struct sized **head)
-{
-	struct sized *sized, *next;
-
-	HASH_ITER(hh, *head, sized, next) {
-		HASH_DEL(*head, sized);
-		sized_free(sized);
-	}
-}
-
-void space_free(struct process *process)
-{
-	free_all(&process->sized);
-	free_all(&process->passing);
-}
 
 int space_constants(struct replay *r, struct process *process, const struct iop_rec_constants *rec)
 {
@@ -144,7 +37,7 @@ int space_constants(struct replay *r, struct process *process, const struct iop_
 	return 0;
 }
 
-/* ---- learning ---- */
+/* ---- recording properties ---- */
 
 static uint64_t dims_product(const struct replay *r, const struct frame *f, enum table_role role, int64_t rank, uint64_t product)
 {
@@ -166,7 +59,7 @@ static void set_extent(const struct thread *thread, struct sized *sized, int ran
 	origin->extent = extent;
 }
 
-/* ndims and dims of the call: where dims are all there, the extent. */
+/* Reads ndims and dims of the call, and the extent if all dims are known. */
 static bool read_dims(const struct replay *r, const struct frame *f, int64_t *rank, uint64_t *extent)
 {
 	if (!frame_arg(r, f, ROLE_NDIMS, rank) || *rank < 0 || *rank > INT_MAX)
@@ -175,7 +68,7 @@ static bool read_dims(const struct replay *r, const struct frame *f, int64_t *ra
 	return true;
 }
 
-/* What a new dataspace, dataset or attribute takes over. */
+/* Properties of a new dataspace, dataset or attribute that come from its dataspace. */
 static void copy_extent(struct sized *to, const struct sized *from)
 {
 	to->extent = from->extent;
@@ -214,7 +107,7 @@ static int made_space(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-/* A null pointer means ones. */
+/* A null pointer means all ones. */
 static bool slab_part(const struct replay *r, const struct frame *f, enum table_role role, unsigned rank, int64_t *to)
 {
 	struct array array = frame_array(r, f, role);
@@ -239,7 +132,7 @@ static bool read_slab(const struct replay *r, const struct frame *f, int rank, s
 	       slab_part(r, f, ROLE_EDGES, rank, slab->count) && slab_part(r, f, ROLE_BLOCK, rank, slab->block);
 }
 
-/* The selection, which is the caller's now. Empty if nothing is selected, NULL if it is not known by its elements. */
+/* Returns the current selection, now owned by the caller. Empty if nothing is selected, NULL if its elements are unknown. */
 static struct selection *selection_so_far(struct sized *space)
 {
 	struct selection *selection = space->selection;
@@ -395,7 +288,7 @@ static int told(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-/* A dataset or attribute that was made with a type and a space. */
+/* A dataset or attribute was created with a type and a dataspace. */
 static int made_with(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct sized *made, *from;
@@ -411,7 +304,7 @@ static int made_with(struct replay *r, struct thread *thread, struct frame *f)
 		copy_extent(made, from);
 	from = frame_arg(r, f, ROLE_TYPE, &id) ? sized_find(thread, id) : NULL;
 	if (from)
-		type_copy(made, from);
+		sized_copy_type(made, from);
 	return 0;
 }
 
@@ -419,7 +312,7 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 {
 	switch (frame_row(r, f)->op) {
 	case OP_OPEN:
-		space_forget(thread->process, f->ret);
+		sized_forget(thread->process, f->ret);
 		return 0;
 	case OP_CREATE:
 		return made_with(r, thread, f);
@@ -456,53 +349,4 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 	default:
 		return changed(r, thread, f);
 	}
-}
-
-/* ---- sizes ---- */
-
-static uint64_t selected(const struct thread *thread, int64_t space)
-{
-	const struct sized *sized = space >= SPACE_FIRST_ID ? sized_find(thread, space) : NULL;
-
-	return !sized ? UNKNOWN : sized->part ? sized->selected : sized->extent;
-}
-
-/* As many elements are selected in memory as in the file; whichever is known will do. */
-uint64_t space_elements(const struct replay *r, const struct thread *thread, const struct frame *f)
-{
-	const struct sized *sized;
-	int64_t space = SPACE_ALL, file_space = SPACE_ALL, handle;
-	uint64_t n = UNKNOWN;
-
-	if ((frame_info(r, f)->arg[ROLE_SPACE] >= 0 && !frame_arg(r, f, ROLE_SPACE, &space)) ||
-	    (frame_info(r, f)->arg[ROLE_SPACE2] >= 0 && !frame_arg(r, f, ROLE_SPACE2, &file_space)))
-		return UNKNOWN;
-	n = selected(thread, space);
-	if (n == UNKNOWN)
-		n = selected(thread, file_space);
-	if (n != UNKNOWN || space != SPACE_ALL || file_space != SPACE_ALL || !frame_arg(r, f, ROLE_HANDLE, &handle))
-		return n;
-	sized = sized_find(thread, handle);
-	return sized ? sized->extent : UNKNOWN;
-}
-
-bool space_collective(const struct replay *r, const struct thread *thread, const struct frame *f)
-{
-	const struct sized *list;
-	int64_t id;
-
-	list = frame_arg(r, f, ROLE_TRANSFER, &id) ? sized_find(thread, id) : NULL;
-	return list && list->collective;
-}
-
-int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f)
-{
-	const struct sized *sized = NULL;
-	int64_t id;
-
-	if (frame_arg(r, f, ROLE_HANDLE, &id))
-		sized = sized_find(thread, id);
-	if ((!sized || sized->rank < 0) && frame_arg(r, f, ROLE_SPACE2, &id) && id >= SPACE_FIRST_ID)
-		sized = sized_find(thread, id);
-	return sized ? sized->rank : -1;
 }

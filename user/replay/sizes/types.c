@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * HDF5's types, as the calls on them tell: how large a value is, and of which members a compound one consists.
+ * HDF5's types, from the calls on them: the size of a value, and the members of a compound type.
  */
 #include "replay/sizes/types.h"
 #include "replay/frame.h"
 #include "replay/sizes/sized.h"
-#include "replay/sizes/spaces.h"
+#include "replay/sizes/elements.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,30 +15,9 @@
 #define CLASS_STRING 3          /* H5T_class_t */
 #define CLASS_COMPOUND 6
 #define CLASS_VLEN 9
-#define ORIGINS_MAX 8           /* a type of a type of a … */
+#define ORIGINS_MAX 8           /* limit for chains of derived types */
 
 /* ---- members of compound types ---- */
-
-struct members *members_hold(struct members *members)
-{
-	if (members)
-		members->holders++;
-	return members;
-}
-
-void members_release(struct members *members)
-{
-	struct member *next;
-
-	if (!members || --members->holders)
-		return;
-	for (struct member *m = members->first; m; m = next) {
-		next = m->next;
-		members_release(m->members);
-		free(m);
-	}
-	free(members);
-}
 
 static struct member *member_new(const char *name, size_t len)
 {
@@ -59,7 +38,7 @@ static const struct member *member_find(const struct members *members, const str
 	return NULL;
 }
 
-/* A list of its own for a type that is about to get another member: copies keep the old one. */
+/* Copies the list for a type that is about to get another member: copies of the type keep the old list. */
 static struct members *members_own(struct members *members)
 {
 	struct members *own = calloc(1, sizeof(*own));
@@ -96,7 +75,7 @@ static int add_member(struct sized *type, struct str name, const struct sized *o
 	return 0;
 }
 
-/* Bytes in memory of the members that the file's type has too: only these are moved. */
+/* Returns the bytes in memory of the members that the file's type has too: only these are moved. */
 static uint64_t selected_bytes(const struct members *memory, const struct members *file)
 {
 	uint64_t sum = 0;
@@ -115,20 +94,9 @@ static uint64_t selected_bytes(const struct members *memory, const struct member
 	return sum;
 }
 
-/* ---- learning ---- */
+/* ---- recording properties ---- */
 
-void type_copy(struct sized *to, const struct sized *from)
-{
-	members_release(to->members);
-	to->members = members_hold(from->members);
-	to->bytes = from->bytes;
-	to->predefined = from->predefined;
-	to->string = from->string;
-	to->compound = from->compound;
-	to->variable = from->variable;
-}
-
-/* A native type may be larger than the one in the file, unless that is a plain number. */
+/* A native type may be larger than the type in the file, unless that is a plain number. */
 static void made_of(struct sized *type, const struct sized *from, bool native)
 {
 	struct sized copy = { .bytes = UNKNOWN };
@@ -136,15 +104,15 @@ static void made_of(struct sized *type, const struct sized *from, bool native)
 	if (!from)
 		return;
 	if (from->predefined || !native) {
-		type_copy(type, from);
+		sized_copy_type(type, from);
 		return;
 	}
 	copy.compound = from->compound;
 	copy.variable = from->variable;
-	type_copy(type, &copy);
+	sized_copy_type(type, &copy);
 }
 
-/* H5Tcreate, H5Tvlen_create (nothing is captured), H5Tarray_create2 (base and dimensions) */
+/* H5Tcreate, H5Tvlen_create (no captured arguments), H5Tarray_create2 (base and dimensions). */
 static void made_anew(struct replay *r, struct frame *f, struct sized *type)
 {
 	int64_t class = -1, bytes;
@@ -166,7 +134,7 @@ static void made_array(struct replay *r, struct frame *f, struct sized *type, co
 	if (!base || !frame_arg(r, f, ROLE_NDIMS, &rank) || rank < 0)
 		return;
 	type->variable = base->variable;
-	type->compound = base->compound;        /* which members of it are moved is not followed */
+	type->compound = base->compound;        /* which members of it are moved is not tracked */
 	type->bytes = array_product(&dims, rank, base->bytes);
 }
 
@@ -190,7 +158,7 @@ int type_made(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-/* The dataset or attribute whose type this is, or is made of, unchanged; NULL. */
+/* Returns the dataset or attribute from which this type was obtained or derived unchanged; NULL if there is none. */
 static struct sized *owner(const struct thread *thread, const struct sized *type, bool native)
 {
 	for (int i = 0; type && i < ORIGINS_MAX; i++) {
@@ -283,7 +251,7 @@ int type_told(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-/* Equal types have equal sizes: netCDF finds out in this way what is in a file. */
+/* Equal types have equal sizes: netCDF identifies the types in a file by comparing them. */
 int types_equal(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct sized *one, *other;
@@ -312,7 +280,7 @@ static const struct sized *object_of(const struct replay *r, const struct thread
 	return frame_arg(r, f, ROLE_HANDLE, &handle) ? sized_find(thread, handle) : NULL;
 }
 
-/* A compound type moves those of its members that the file's type has, too. */
+/* Of a compound type only those members are moved that the file's type has too. */
 uint64_t space_type_bytes(const struct replay *r, const struct thread *thread, const struct frame *f, int64_t id)
 {
 	const struct sized *type = sized_find(thread, id), *object = object_of(r, thread, f);
@@ -326,7 +294,8 @@ uint64_t space_type_bytes(const struct replay *r, const struct thread *thread, c
 	return object && type->members && object->members ? selected_bytes(type->members, object->members) : UNKNOWN;
 }
 
-/* An object whose type is not known, because it was opened before the recording: plain values are taken to be as large in the file. */
+/* The type of an object that was opened before the recording is unknown: plain values are assumed to have the same size in the
+ * file. */
 uint64_t space_file_bytes(const struct replay *r, const struct thread *thread, const struct frame *f)
 {
 	const struct sized *object = object_of(r, thread, f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Bytes of an element in memory, of all elements in the file; BYTES_UNKNOWN.
+ * Size of an element in memory, and of all elements in the file; BYTES_UNKNOWN.
  */
 #ifndef IOPROBE_REPLAY_SIZES_TYPES_H
 #define IOPROBE_REPLAY_SIZES_TYPES_H

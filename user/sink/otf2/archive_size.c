@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Sizes as libotf2 writes them: a record is a type, a length and its fields; integers are stored without leading zero bytes behind
- * their length; a time has 9 bytes and is written if it differs from the location's last one. Room for the end of a call, an
- * operation or a handle is set aside when it begins: it is written in any case.
+ * Sizes as libotf2 writes them: a record consists of a type, a length and its fields; integers are stored without leading zero
+ * bytes after their length; a time has 9 bytes and is written if it differs from the location's last one. Room for the end of a
+ * call, an operation or a handle is reserved when it begins: the end is always written.
  */
 #include "sink/otf2/archive_size.h"
 
@@ -12,13 +12,13 @@
 
 #define FILE_BLOCK 4096
 #define BASE_BYTES (48u << 10)  /* global files, attributes, properties, summaries, directory */
-#define SLACK_BYTES (16u << 10) /* events of one record, definitions that are made at the end */
+#define SLACK_BYTES (16u << 10) /* events of one record, definitions that are created at the end */
 #define RECORD_BYTES 2
 #define TIME_BYTES 9
 #define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition, directory entry */
 #define REGION_BYTES 96
-#define NOTE_BYTES 32           /* of a property, besides the text */
-#define ATTRIBUTES_BYTES 4      /* of a list, besides its members */
+#define NOTE_BYTES 32           /* per property, besides the text */
+#define ATTRIBUTES_BYTES 4      /* per list, besides its members */
 
 #define LEAVE_RESERVE (TIME_BYTES + RECORD_BYTES + 3 + ATTRIBUTES_BYTES + 8)
 #define DESTROY_RESERVE (TIME_BYTES + RECORD_BYTES + 5)
@@ -26,10 +26,11 @@
 struct location { bool used; uint64_t last_ns; };
 
 struct archive_size_sink {
-	struct sink sink;       /* first: the public face */
+	struct sink sink;       /* first member: the public interface */
 	uint64_t spool_bytes, free_bytes, event_bytes, reserved_bytes;
-	uint64_t table_strings; /* of the model's strings: function names, of which REGION_BYTES has those that are used */
-	uint64_t tag;           /* in each matching id, see otf2_events.c */
+	/* size of the model's strings at the start: function names; REGION_BYTES includes those that are used */
+	uint64_t table_strings;
+	uint64_t tag;           /* part of each matching id, see otf2_events.c */
 	struct location *locations;
 	bool *regions;
 	size_t nlocations, nregions, locations_used, regions_used;
@@ -47,7 +48,7 @@ static unsigned id_bytes(const struct archive_size_sink *s, uint64_t id)
 	return integer_bytes(s->tag ? id << 31 | s->tag : id);
 }
 
-/* One member of an attribute list: its ref, its type, its value. */
+/* A member of an attribute list: ref, type, value. */
 static unsigned attribute_bytes(uint64_t value)
 {
 	return 2 + 1 + integer_bytes(value);
@@ -76,8 +77,14 @@ static unsigned complete_bytes(const struct archive_size_sink *s, const struct m
 	       (e->u.complete.error ? ATTRIBUTES_BYTES + attribute_bytes(UINT32_MAX) : 0);
 }
 
+static unsigned name_bytes(uint32_t name)
+{
+	return name ? attribute_bytes(name) : 0;
+}
+
 static unsigned leave_bytes(const struct model_event *e)
 {
+	const struct model_names *names = &e->u.call.names;
 	unsigned attributes = 0;
 
 	if (e->u.call.failed)
@@ -89,6 +96,8 @@ static unsigned leave_bytes(const struct model_event *e)
 			      attribute_bytes(e->u.call.mapped_offset);
 	if (e->u.call.device_bytes || e->u.call.wait_ns)
 		attributes += attribute_bytes(e->u.call.device_bytes) + attribute_bytes(e->u.call.wait_ns);
+	attributes += name_bytes(names->path) + name_bytes(names->directory) + name_bytes(names->new_path) +
+		      name_bytes(names->new_directory);
 	return 3 + list_bytes(attributes);
 }
 
@@ -123,7 +132,7 @@ static unsigned field_bytes(const struct archive_size_sink *s, const struct mode
 	return 0;
 }
 
-/* What this event sets aside for the one that ends what it begins. */
+/* Returns the bytes that this event reserves for the event that ends what it begins. */
 static uint64_t reserve_of(const struct archive_size_sink *s, const struct model_event *e)
 {
 	switch (e->type) {
@@ -135,7 +144,8 @@ static uint64_t reserve_of(const struct archive_size_sink *s, const struct model
 	}
 }
 
-/* What this event uses of it. What is left over, of handles that existed at attach and the like, does not matter. */
+/* Returns the bytes of the reservation that this event uses. Reservations that are never used, for instance of handles that existed
+ * at attach, do not matter. */
 static uint64_t released_by(const struct archive_size_sink *s, const struct model_event *e)
 {
 	switch (e->type) {
@@ -160,26 +170,26 @@ static void add_event(struct archive_size_sink *s, const struct model_event *e)
 
 /* ---- definitions ---- */
 
-/* summary.json, which has names and counts of every file, process and mapping. */
+/* summary.json, which contains names and counts of every file, process and mapping. */
 static uint64_t summary_bytes(const struct model *m)
 {
 	return m->string_bytes + m->files.n * 1000 + m->handles.n * 350 + m->groups.n * 3000 + m->programs.n * 64 + m->mappings.n * 160 +
 	       m->code_files.n * 160;
 }
 
-/* Each string of the model is written once at most, notes also to the files beside the archive. */
+/* Each string of the model is written at most once, notes also to the files beside the archive. */
 static uint64_t definition_bytes(const struct archive_size_sink *s, const struct model *m)
 {
 	uint64_t bytes = BASE_BYTES + m->string_bytes - s->table_strings + m->site_string_bytes;
 
 	bytes += (uint64_t)s->locations_used * LOCATION_BYTES + (uint64_t)s->regions_used * REGION_BYTES;
 	bytes += m->groups.n * 192 + m->files.n * 80 + m->handles.n * 64 + m->comms.n * (64 + 6 * (uint64_t)m->groups.n);
-	bytes += m->paradigms.n * 48 + m->variables.n * 8 + m->left_out.n * 512 + m->shared_mounts.n * 48;
+	bytes += m->paradigms.n * 48 + m->names.n * 8 + m->left_out.n * 512 + m->shared_mounts.n * 48;
 	bytes += m->contexts.n * 48 + m->code_lines.n * 16 + m->sites.n * 1024; /* the last in the summary */
 	return bytes + m->nnotes * NOTE_BYTES + m->ndigest * 16 + summary_bytes(m);
 }
 
-/* An array that has the index; NULL without memory. New elements are zero. */
+/* Returns an array that includes the index; NULL without memory. New elements are zero. */
 static void *reach_index(void *v, size_t *n, size_t size, uint32_t index)
 {
 	size_t wanted = index + 1 > 2 * *n ? index + 64 : 2 * *n;
@@ -242,7 +252,7 @@ static int size_event(struct sink *sink, const struct model *model, const struct
 	return error;
 }
 
-/* Events take several times the bytes of their records in the spool. */
+/* Events need several times the bytes of their records in the spool. */
 static int size_finish(struct sink *sink, const struct model *model)
 {
 	const struct archive_size_sink *s = (const struct archive_size_sink *)sink;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The life of one OTF2 archive: opening, the memory and flush policy, closing in the order that leaves no anchor behind a
- * broken archive, removal of what was written when it cannot be finished.
+ * The lifetime of an OTF2 archive: opening, the memory and flush policy, closing in an order that leaves no anchor file for an
+ * incomplete archive, and removal of the files if it cannot be finished.
  */
 #include "sink/otf2/otf2_internal.h"
 
@@ -114,7 +114,7 @@ static int location_close(struct otf2_sink *s, struct otf2_location *l)
 	return 0;
 }
 
-/* The library keeps a chunk of memory and a descriptor for each location that is open. */
+/* The library keeps a chunk of memory and a descriptor for each open location. */
 static int otf2_location_end(struct sink *sink, const struct model *model, uint32_t location)
 {
 	struct otf2_sink *s = (struct otf2_sink *)sink;
@@ -135,7 +135,7 @@ static int close_events(struct otf2_sink *s)
 	return error;
 }
 
-/* Readers log an error for every location without a .def file, be it empty. */
+/* Readers log an error for every location without a .def file, even an empty one. */
 static int write_local_definitions(struct otf2_sink *s, const struct model *model)
 {
 	OTF2_ErrorCode code = otf2_library_checked(OTF2_Archive_CloseEvtFiles(s->archive));
@@ -167,8 +167,8 @@ static void remove_files(const struct otf2_sink *s)
 	close(dir);
 }
 
-/* Closing is the only way to give the library's memory back, and writes an anchor: it goes first. After a failure the library uses
- * buffers that it has freed: then the archive is not touched any more. */
+/* Closing is the only way to free the library's memory, and it writes an anchor file: that is removed first. After an error the
+ * library uses buffers that it has freed: then the archive is not touched any more. */
 static void archive_abandon(struct otf2_sink *s)
 {
 	if (!s->archive)

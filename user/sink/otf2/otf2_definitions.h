@@ -12,24 +12,24 @@ struct definitions {
 	const struct model *model;
 	OTF2_GlobalDefWriter *writer;
 	bool strings_only;              /* first pass */
-	OTF2_ErrorCode code;            /* first failure; nothing is written after it */
+	OTF2_ErrorCode code;            /* first error; nothing is written after it */
 	struct string_entry *strings;
 	uint32_t nstrings;
-	uint32_t *group_refs;           /* model group -> dense location group ref, REF_NONE if it is left out */
+	uint32_t *group_refs;           /* model group -> dense location group ref, REF_NONE if it is not written */
 	uint64_t *members;              /* scratch: one per group */
 	uint32_t *comm_index;           /* model group -> index in COMM_LOCATIONS, REF_NONE */
 	uint64_t *comm_locations;       /* location ids of the ranks, in rank order */
 	uint32_t ncomm_locations;
 };
 
-/* One definition in the second pass, nothing in the first or after a failure. The arguments are not evaluated in the first pass:
- * strings must be looked up before. */
+/* Writes one definition in the second pass; does nothing in the first or after an error. The arguments are not evaluated in the
+ * first pass: strings must be looked up before. */
 #define DEFINE(d, type, ...) do { \
 	if (!(d)->strings_only && (d)->code == OTF2_SUCCESS) \
 		(d)->code = otf2_library_checked(OTF2_GlobalDefWriter_Write##type((d)->writer, __VA_ARGS__)); \
 } while (0)
 
-/* The ref of a text; written in the first pass. */
+/* Returns the ref of a text, which is written in the first pass. */
 OTF2_StringRef otf2_string_ref(struct definitions *d, const char *text);
 
 /* Functions, lines and calling contexts that events refer to. */

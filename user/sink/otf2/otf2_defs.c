@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The definitions of an archive, written when the replay is done: one walk over the model that runs twice, first to write every
- * string that the other definitions name, then to write those.
+ * Writes the definitions of an archive when the replay is done: one walk over the model that runs twice, first to write every
+ * string that other definitions refer to, then to write those.
  */
 #include "sink/otf2/otf2_definitions.h"
 #include "util/utf8.h"
@@ -26,7 +26,7 @@ struct string_entry {
 
 static OTF2_StringRef string_ref(struct definitions *d, const char *text);
 
-/* A path may have any bytes; a string that readers cannot decode makes them refuse the archive. */
+/* A path may contain any bytes; readers reject an archive with a string that they cannot decode. */
 static OTF2_StringRef escaped_string_ref(struct definitions *d, const char *text)
 {
 	char *escaped = utf8_printable(text);
@@ -84,12 +84,12 @@ static void strings_free(struct definitions *d)
 	}
 }
 
-/* Events refer to names of variables by index, long before this: they are the first strings. Names that differ in bytes which
+/* Events refer to names of variables and to paths by index, long before this: they are the first strings. Names that differ in bytes which
  * readers cannot decode may look the same. */
-static void define_variables(struct definitions *d)
+static void define_names(struct definitions *d)
 {
-	for (size_t i = 0; i < d->model->variables.n && d->code == OTF2_SUCCESS; i++) {
-		char *name = utf8_printable(d->model->variables.v[i]);
+	for (size_t i = 0; i < d->model->names.n && d->code == OTF2_SUCCESS; i++) {
+		char *name = utf8_printable(d->model->names.v[i]);
 
 		d->code = name ? otf2_library_checked(OTF2_GlobalDefWriter_WriteString(d->writer, d->nstrings++, name)) :
 				 OTF2_ERROR_ENOMEM;
@@ -102,10 +102,10 @@ static OTF2_AttributeValue string_value(struct definitions *d, const char *text)
 	return (OTF2_AttributeValue){ .stringRef = string_ref(d, text) };
 }
 
-/* ---- which groups and locations there are ---- */
+/* ---- selection of groups and locations ---- */
 
-/* The location that represents a process: its main thread's, else its first; REF_NONE if it has none. In one pass for all groups:
- * a trace may have as many as the job has processes. */
+/* Finds the location that represents each process: its main thread's, else its first; REF_NONE if it has none. In one pass for all
+ * groups: a trace may have as many as the job has processes. */
 static uint32_t *master_locations(const struct model *model)
 {
 	uint32_t *masters = malloc((model->groups.n + 1) * sizeof(*masters));
@@ -123,7 +123,7 @@ static uint32_t *master_locations(const struct model *model)
 	return masters;
 }
 
-/* Readers refuse an archive without locations: where there were no events, all stay. */
+/* Readers reject an archive without locations: if there were no events, all are kept. */
 static int keep_any(struct otf2_sink *s, const struct model *model)
 {
 	int error = 0;
@@ -176,8 +176,8 @@ static int by_rank(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Numbers the groups that are kept, and the ranks among them by job and rank: an index is the rank where there is one job and all
- * its ranks were seen. */
+/* Numbers the groups that are kept, and the ranks among them by job and rank: the index equals the rank if there is one job and all
+ * its ranks were observed. */
 static int number_groups(struct definitions *d)
 {
 	const struct model *m = d->model;
@@ -203,7 +203,7 @@ static int number_groups(struct definitions *d)
 	for (uint32_t r = 0; r < nranks; r++) {
 		uint32_t master = masters[ranks[r].group];
 
-		/* A location that is not kept has no definition: another one of the group stands in. */
+		/* a location that is not kept has no definition: another one of the group is used */
 		for (uint32_t l = 0; !kept(d, master) && l < m->locations.n; l++)
 			if (m->locations.v[l].group == ranks[r].group && kept(d, l))
 				master = l;
@@ -268,7 +268,7 @@ static void define_system_tree(struct definitions *d)
 	DEFINE(d, SystemTreeNodeDomain, NODE_HOST, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
 }
 
-/* What archives of several nodes are merged by. */
+/* Properties for merging archives of several nodes. */
 static void define_rank(struct definitions *d, uint32_t ref, const struct model_group *group)
 {
 	OTF2_StringRef rank = string_ref(d, OTF2_PROPERTY_RANK), size = string_ref(d, OTF2_PROPERTY_SIZE);
@@ -307,7 +307,7 @@ static void define_number_property(struct definitions *d, uint32_t ref, const ch
 	DEFINE(d, LocationGroupProperty, ref, name, OTF2_TYPE_UINT64, value);
 }
 
-/* What is not known has no property: a process without an end ran on, or its end was not recorded. */
+/* An unknown value has no property: a process without an end was still running, or its end was not recorded. */
 static void define_process(struct definitions *d, uint32_t ref, const struct model_process *life)
 {
 	define_text_property(d, ref, "Executable", life->executable);
@@ -320,6 +320,8 @@ static void define_process(struct definitions *d, uint32_t ref, const struct mod
 		define_number_property(d, ref, life->was_running ? "Found" : "Begin", life->begin_ns);
 	if (life->end_ns)
 		define_number_property(d, ref, "End", life->end_ns);
+	if (life->has_probe_hits)
+		define_number_property(d, ref, "Probe Hits", life->probe_hits);
 	if (life->has_status)
 		define_number_property(d, ref, "Wait Status", (uint32_t)life->status);
 }
@@ -418,6 +420,10 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the part of the file that is locked", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_LOCK_LENGTH] = { "Lock Length", "Bytes of the part of the file that is locked, 0: up to its end",
 					    OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_PATH] = { "Path", "Path that the call was given, as it was given", OTF2_TYPE_STRING },
+		[ATTRIBUTE_DIRECTORY] = { "Directory", "Directory that the path begins in", OTF2_TYPE_STRING },
+		[ATTRIBUTE_NEW_PATH] = { "New Path", "Second path that the call was given", OTF2_TYPE_STRING },
+		[ATTRIBUTE_NEW_DIRECTORY] = { "New Directory", "Directory that the second path begins in", OTF2_TYPE_STRING },
 		[ATTRIBUTE_SOURCE_CODE_LOCATION] = { "SOURCE_CODE_LOCATION", "Line of the application that the call comes from",
 						     OTF2_TYPE_SOURCE_CODE_LOCATION },
 		[ATTRIBUTE_CALLING_CONTEXT] = { "CALLING_CONTEXT", "Functions on the way to the call", OTF2_TYPE_CALLING_CONTEXT },
@@ -499,7 +505,7 @@ static void define_all(struct definitions *d)
 	define_handles(d);
 }
 
-/* The clock must hold every event. Where the model's span is narrower it is widened, and the wall clock time moved with it. */
+/* The clock range must include every event. If the model's range is smaller it is extended, and the wall clock time is adjusted. */
 static void define_clock(struct definitions *d)
 {
 	const struct model *m = d->model;
@@ -516,7 +522,7 @@ static void define_clock(struct definitions *d)
 								    realtime ? realtime : OTF2_UNDEFINED_TIMESTAMP);
 }
 
-/* Arrays that are indexed by what the model has; sized once, freed by the caller. */
+/* Arrays indexed by elements of the model; allocated once, freed by the caller. */
 static int definitions_init(struct definitions *d)
 {
 	size_t n = d->model->groups.n + 1;
@@ -553,7 +559,7 @@ int otf2_definitions_write(struct otf2_sink *s, const struct model *model)
 	error = definitions_init(&d);
 	if (!error) {
 		define_clock(&d);
-		define_variables(&d);
+		define_names(&d);
 		d.strings_only = true;
 		define_all(&d);
 		d.strings_only = false;

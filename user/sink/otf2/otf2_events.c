@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Events of the model become events of the archive, one function call each; nothing is allocated per event.
+ * Converts events of the model to events of the archive, one function call each; no allocation per event.
  */
 #include "sink/otf2/otf2_internal.h"
 
@@ -13,14 +13,14 @@ static uint64_t bytes_of(uint64_t bytes)
 	return bytes == BYTES_UNKNOWN ? OTF2_UNDEFINED_UINT64 : bytes;
 }
 
-/* Matching ids are unique in the model; the tag makes them so over all archives of a job of many nodes, whose events merge does not
- * rewrite. It is in the low bits: the library leaves out leading zeros. */
+/* Matching ids are unique in the model; the tag makes them unique over all archives of a job on many nodes, because merge does not
+ * rewrite events. It is in the low bits: the library does not store leading zeros. */
 static uint64_t matching_id(const struct otf2_sink *s, uint64_t id)
 {
 	return s->whole_job ? id : id << 31 | s->tag;
 }
 
-/* Regions get their refs in the order of their first use, so that unused ones (most rows of a table) leave no gap. */
+/* Regions get their refs in the order of first use, so that unused ones (most rows of a table) leave no gap. */
 static int region_define(struct otf2_sink *s, const struct model *model, uint32_t region)
 {
 	if (region >= model->regions.n)
@@ -60,6 +60,21 @@ static OTF2_ErrorCode add_mapping(OTF2_AttributeList *a, const struct model_even
 	return code == OTF2_SUCCESS ? OTF2_AttributeList_AddUint64(a, ATTRIBUTE_MAPPED_OFFSET, e->u.call.mapped_offset) : code;
 }
 
+/* Refs of names are 1 + index, and they are the archive's first strings. */
+static OTF2_ErrorCode add_names(OTF2_AttributeList *a, const struct model_names *names)
+{
+	const struct { enum otf2_attribute attribute; uint32_t name; } v[] = {
+		{ ATTRIBUTE_PATH, names->path }, { ATTRIBUTE_DIRECTORY, names->directory },
+		{ ATTRIBUTE_NEW_PATH, names->new_path }, { ATTRIBUTE_NEW_DIRECTORY, names->new_directory },
+	};
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v) && code == OTF2_SUCCESS; i++)
+		if (v[i].name)
+			code = OTF2_AttributeList_AddStringRef(a, v[i].attribute, v[i].name - 1);
+	return code;
+}
+
 static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
 {
 	OTF2_AttributeList *a = s->attributes;
@@ -77,6 +92,8 @@ static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_DEVICE, e->u.call.device_bytes);
 	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_WAIT, e->u.call.wait_ns);
+	if (code == OTF2_SUCCESS)
+		code = add_names(a, &e->u.call.names);
 	return code == OTF2_SUCCESS ? OTF2_EvtWriter_Leave(w, a, t, s->region_refs[e->u.call.region]) : code;
 }
 
@@ -164,7 +181,7 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 	return OTF2_ERROR_INVALID_ARGUMENT;
 }
 
-/* What must be true before an event may be written: an open writer, a known region, a time that does not go back. */
+/* Preconditions for writing an event: an open writer, a defined region, a time that does not decrease. */
 static int prepare(struct otf2_sink *s, const struct model *model, const struct model_event *e)
 {
 	int error = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The files of an archive in a directory: whether they are complete, and their removal.
+ * The files of an archive in a directory: check for completeness, and removal.
  */
 #include "sink/otf2/otf2.h"
 #include "otf2/otf2_library.h"
@@ -18,7 +18,7 @@
 
 #define ANCHOR OTF2_ARCHIVE_NAME ".otf2"
 
-/* The library leaks its archive where it cannot read the anchor (OTF2 3.0.2): that is no leak of ours to be found. */
+/* The library leaks its archive object if it cannot read the anchor file (OTF2 3.0.2): excluded from leak detection. */
 static OTF2_Reader *open_reader(void)
 {
 	OTF2_Reader *reader;
@@ -33,7 +33,7 @@ static OTF2_Reader *open_reader(void)
 	return reader;
 }
 
-/* The library opens by name: the directory becomes the current one for a moment. */
+/* The library opens by name: the directory temporarily becomes the current one. */
 static bool can_be_read(int dir)
 {
 	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * State shared by the files of the OTF2 sink: otf2.c (life of an archive), otf2_events.c (events), otf2_defs.c (definitions).
+ * State shared by the files of the OTF2 sink: otf2.c (lifetime of an archive), otf2_events.c (events), otf2_defs.c (definitions).
  */
 #ifndef IOPROBE_SINK_OTF2_INTERNAL_H
 #define IOPROBE_SINK_OTF2_INTERNAL_H
@@ -21,20 +21,24 @@ enum otf2_attribute {
 	ATTRIBUTE_MAPPED_BYTES,         /* "Mapped bytes", uint64, and */
 	ATTRIBUTE_MAPPED_OFFSET,        /* "Mapped offset", uint64, on the Leave of an mmap of a file */
 	ATTRIBUTE_DEVICE,       /* "Device read", uint64, and */
-	ATTRIBUTE_WAIT,         /* "I/O wait", uint64, on the Leave of a system call that was not served from memory */
+	ATTRIBUTE_WAIT,         /* "I/O wait", uint64, on the Leave of a system call that read from a device or waited */
 	ATTRIBUTE_VARIABLE,     /* "Variable", string, on IoOperationBegin of an operation on a variable whose name is known */
 	ATTRIBUTE_LOCK_OFFSET,  /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
 	ATTRIBUTE_LOCK_LENGTH,
+	ATTRIBUTE_PATH,         /* "Path" and "Directory", strings, on the Leave of a call on a name: as given, and where a relative one begins; */
+	ATTRIBUTE_DIRECTORY,
+	ATTRIBUTE_NEW_PATH,     /* "New Path", "New Directory": the second one of a call on two (rename, link) */
+	ATTRIBUTE_NEW_DIRECTORY,
 	ATTRIBUTE_ALWAYS,       /* those before are defined in every archive, the others where call sites were recorded: */
 	ATTRIBUTE_SOURCE_CODE_LOCATION = ATTRIBUTE_ALWAYS,      /* line of the application, and */
 	ATTRIBUTE_CALLING_CONTEXT,      /* the chain of functions, on the Enter of an outermost call */
 	ATTRIBUTE_COUNT,
 };
 
-/* Of a model's array: its elements that are defined, in the order of their first use, and the ref of each, REF_NONE: not used. NULL:
- * none is. */
+/* Refs for a model's array: its used elements in the order of first use, and the ref of each, REF_NONE: unused. NULL: none is
+ * used. */
 struct otf2_refs { uint32_t *ref, *v, n; };
-#define OTF2_MAX_CONTEXTS 4096  /* frames of a chain with all that is inlined: 2 * IOP_SITE_MAX_FRAMES addresses of up to 16 each */
+#define OTF2_MAX_CONTEXTS 4096  /* frames of a chain including inlined ones: 2 * IOP_SITE_MAX_FRAMES addresses with up to 16 each */
 
 /* One per model location, same index. */
 struct otf2_location {
@@ -42,33 +46,33 @@ struct otf2_location {
 	uint64_t last_ns;
 	uint64_t events;                /* as counted by the writer, valid after the event files are closed */
 	bool kept;                      /* gets a definition */
-	bool closed;                    /* nothing more can be written: the library would begin its file anew */
+	bool closed;                    /* finished: the library would overwrite its file */
 };
 
 struct otf2_sink {
-	struct sink sink;               /* first: the public face */
-	char *dir;                      /* as messages name it */
-	char *path;                     /* as the library and the system get it */
+	struct sink sink;               /* first member: the public interface */
+	char *dir;                      /* as shown in messages */
+	char *path;                     /* as passed to the library and to system calls */
 	OTF2_Archive *archive;
 	OTF2_AttributeList *attributes; /* reused; the library empties it with every event written */
 	struct otf2_location *locations;
 	size_t nlocations;
 	uint32_t *region_refs;          /* model region -> dense OTF2 ref in order of first use, REF_NONE if unused */
 	size_t nregion_refs;
-	uint32_t *regions;              /* the inverse */
+	uint32_t *regions;              /* OTF2 ref -> model region */
 	uint32_t nregions, cap_regions;
 	struct otf2_refs contexts, lines;       /* of model.contexts and model.code_lines */
 	uint32_t tag;                   /* of the recording, in every matching id */
-	bool whole_job;                 /* in none, then */
-	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there is none */
-	int error;                      /* first error as negative errno */
+	bool whole_job;                 /* then the tag is not used */
+	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there are none */
+	int error;                      /* first error, a negative errno */
 	char message[512];
 };
 
-/* Notes the first error and returns it. */
+/* Records the first error and returns it. */
 int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same with what the library said of the call that returned code; action completes "cannot …". */
+/* The same with the library's description of code; action completes "cannot …". */
 int otf2_fail_library(struct otf2_sink *sink, OTF2_ErrorCode code, const char *action);
 
 /* Opens the location's writer if it has none and marks it as kept. */
@@ -76,12 +80,12 @@ int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32
 
 int otf2_event(struct sink *sink, const struct model *model, const struct model_event *event);
 
-/* Adds the attributes of a call's site (as in its Enter) to the sink's list. Returns 0 or -ENOMEM; *code: what the library said. */
+/* Adds the attributes of a call's site (as in its Enter) to the sink's list. Returns 0 or -ENOMEM; *code: the library's result. */
 int otf2_sites_add(struct otf2_sink *sink, const struct model *model, uint32_t site, OTF2_ErrorCode *code);
 void otf2_sites_deinit(struct otf2_sink *sink);
 
-/* Opens a location for every member of a communicator, also where the rank has no events: the group needs a location to name. Where
- * nothing has events, opens every location of the model. */
+/* Opens a location for every member of a communicator, even if the rank has no events: the group definition refers to a location.
+ * If there are no events at all, opens every location of the model. */
 int otf2_keep_members(struct otf2_sink *sink, const struct model *model);
 
 /* Writes all definitions; the locations' event counts are known. Returns 0 or -errno. */

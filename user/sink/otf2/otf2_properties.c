@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the reader of a trace must know besides its events, as archive properties "IOPROBE::…": losses, totals, notes.
+ * Information on a trace besides its events, as archive properties "IOPROBE::…": losses, totals, notes.
  */
 #include "sink/otf2/otf2_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define NOTES_MAX 1000          /* the library searches its list of properties linearly */
+#define NOTES_MAX 1000          /* the library searches its property list linearly */
 
 static int set_text(struct otf2_sink *s, const char *key, const char *value)
 {
@@ -40,7 +40,7 @@ static int set_notes(struct otf2_sink *s, const struct model *model)
 	return error;
 }
 
-/* One line each: the option, and of each layer what it left out. */
+/* One line each: the option, and the calls of each layer that it excluded. */
 static int set_left_out(struct otf2_sink *s, const struct model *model)
 {
 	int error = model->left_out.n ? set_number(s, "LEFT_OUT", model->left_out.n) : 0;
@@ -76,7 +76,7 @@ static int set_clock(struct otf2_sink *s, const char *key, const struct model_cl
 	return set_text(s, key, text);
 }
 
-/* Whose recording it is, and how its times relate to those of other nodes. */
+/* The recording's origin, and how its times relate to those of other nodes. */
 static int set_origin(struct otf2_sink *s, const struct model *model)
 {
 	char tag[24];
@@ -109,6 +109,26 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 	return error ? error : set_clock(s, "CLOCK_END", &model->clock_end);
 }
 
+/* What a recorded call costs, by layer: in all, and between its own times. */
+static int set_costs(struct otf2_sink *s, const struct model *model)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < model->costs.n && !error; i++) {
+		const struct model_cost *cost = &model->costs.v[i];
+		char key[300];
+
+		error = set_number(s, otf2_layer_key(key, sizeof(key), "PROBE_NS_", cost->layer), cost->total_ns);
+		if (!error)
+			error = set_number(s, otf2_layer_key(key, sizeof(key), "PROBE_INSIDE_NS_", cost->layer), cost->inside_ns);
+	}
+	if (!error && model->costs.n)
+		error = set_number(s, "PROBE_NS_NESTED", model->nested_cost_ns);
+	if (!error && model->costs.n)
+		error = set_number(s, "PROBE_NS_SINGLE_STEP", model->single_step_cost_ns);
+	return error;
+}
+
 int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 {
 	const struct model_totals *t = &model->totals;
@@ -132,5 +152,7 @@ int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 		error = set_left_out(s, model);
 	if (!error)
 		error = set_origin(s, model);
+	if (!error)
+		error = set_costs(s, model);
 	return error ? error : set_notes(s, model);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Where calls come from: two attributes on the Enter of an outermost call, which refer to definitions of lines and calling contexts.
+ * Call sites: two attributes on the Enter of an outermost call, which refer to definitions of lines and calling contexts.
  * CallingContextEnter events exclude Enter events in a trace (OTF2_Events.h), so those are not used.
  */
 #include "sink/otf2/otf2_definitions.h"
@@ -12,7 +12,7 @@
 
 #include "util/hash.h"
 
-/* Refs in the order of first use, as those of regions. */
+/* Refs are assigned in the order of first use, like those of regions. */
 static int refs_init(struct otf2_refs *refs, size_t n)
 {
 	if (refs->ref || !n)
@@ -34,7 +34,7 @@ static uint32_t ref_of(struct otf2_refs *refs, uint32_t index)
 	return refs->ref[index];
 }
 
-/* A parent's ref is smaller. */
+/* A parent's ref is smaller than its child's. */
 static uint32_t context_ref(struct otf2_sink *s, const struct model *model, uint32_t context)
 {
 	uint32_t outer[OTF2_MAX_CONTEXTS], n = 0;
@@ -87,8 +87,8 @@ static OTF2_StringRef function_name(struct definitions *d, const struct model_co
 	return otf2_string_ref(d, place);
 }
 
-/* Functions of the program are regions, which no event names; their refs follow those that events do. Functions of one name in
- * different files are different. Without a name the place stands for the function. */
+/* Functions of the program are regions to which no event refers; their refs follow those of regions with events. Functions with the
+ * same name in different files are distinct. If the name is unknown the address is used as name. */
 static uint32_t define_function(struct definitions *d, struct function_entry **known, const struct model_context *c)
 {
 	const char *file = c->line == REF_NONE ? c->module : d->model->code_lines.v[c->line].file;
@@ -115,7 +115,7 @@ static uint32_t define_function(struct definitions *d, struct function_entry **k
 	return entry->ref;
 }
 
-/* Regions come before what refers to them. */
+/* Regions are written before the definitions that refer to them. */
 void otf2_define_contexts(struct definitions *d)
 {
 	const struct otf2_sink *s = d->sink;

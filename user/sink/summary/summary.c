@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What was counted is condensed to a report at the end. A handle's file may be found late: files are added up then only.
+ * Condenses the counters to a report at the end. The file of a handle may become known late: files are added up only then.
  */
 #include "sink/summary/summary_internal.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the report needs of it stays. */
+/* Keeps what the report needs. */
 static int summary_location_end(struct sink *sink, const struct model *model, uint32_t location)
 {
 	struct summary_sink *s = (struct summary_sink *)sink;
@@ -25,7 +25,7 @@ static int summary_location_end(struct sink *sink, const struct model *model, ui
 
 /* ---- the end ---- */
 
-/* The span of a process within the recording; of one whose end is not known, up to the recording's end. */
+/* The lifetime of a process within the recording; if its end is unknown, up to the end of the recording. */
 static void find_span(const struct model *m, size_t group, struct summary_process *p)
 {
 	const struct model_process *life = group < m->processes.n ? &m->processes.v[group] : NULL;
@@ -63,6 +63,7 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 		p->nlayers = g < s->ngroups ? s->groups[g].nlayers : 0;
 		for (size_t i = 0; i < p->nlayers; i++)
 			p->calls += p->layers[i].calls;
+		summary_costs_process(s, m, p);
 		find_span(m, g, p);
 		r->nprocesses += p->seen;
 		r->ranks += p->seen && m->groups.v[g].rank >= 0;
@@ -70,11 +71,19 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 	return 0;
 }
 
-/* The layer of a handle, in all processes and in one. */
+/* Returns the layer of a handle, in all processes and in one. */
 static struct summary_layer *layer_of_use(struct summary_sink *s, const struct model *model, const struct use *use, uint32_t *layer)
 {
 	*layer = summary_layer_by_name(s, model->paradigms.v[model->handles.v[use->key >> 32].paradigm].identification);
 	return *layer == REF_NONE ? NULL : summary_layer_in_group(s, (uint32_t)use->key, *layer);
+}
+
+static void add_sizes(struct summary_sizes *to, const struct summary_sizes *from)
+{
+	for (int i = 0; i < SUMMARY_SIZES; i++) {
+		to->read[i] += from->read[i];
+		to->written[i] += from->written[i];
+	}
 }
 
 static int add_up_layers(struct summary_sink *s, const struct model *model)
@@ -97,6 +106,8 @@ static int add_up_layers(struct summary_sink *s, const struct model *model)
 			s->layers[i].failed += own->failed;
 			s->layers[i].time_ns += own->time_ns;
 			s->layers[i].system_ns += own->system_ns;
+			s->layers[i].longest_ns = own->longest_ns > s->layers[i].longest_ns ? own->longest_ns : s->layers[i].longest_ns;
+			add_sizes(&s->layers[i].sizes, &own->sizes);
 			summary_add(&s->layers[i].counts, &own->counts);
 		}
 	return 0;
@@ -111,12 +122,12 @@ static int list_parts(const struct summary_sink *s, struct summary_report *r)
 		const struct model_handle *h = &r->model->handles.v[use->key >> 32];
 
 		r->parts[r->nparts++] = (struct summary_part){ h->file < r->model->files.n ? h->file : REF_NONE, h->paradigm,
-							       (uint32_t)use->key, use->counts };
+							       (uint32_t)use->key, use->counts, use->longest_ns };
 	}
 	return 0;
 }
 
-/* Counts by handle over all processes, for the objects. free() */
+/* Returns counts by handle over all processes, for the objects; the caller frees them. */
 static struct summary_counts *counts_by_handle(const struct summary_sink *s, const struct model *model)
 {
 	struct summary_counts *handles = calloc(model->handles.n + 1, sizeof(*handles));
@@ -126,7 +137,7 @@ static struct summary_counts *counts_by_handle(const struct summary_sink *s, con
 	return handles;
 }
 
-/* From top to bottom of the stack; what others add stands between netCDF's libraries and HDF5. */
+/* From top to bottom of the stack; layers from other tables are between netCDF's libraries and HDF5. */
 static int place_of(const char *name)
 {
 	static const char *const above[] = { "netCDF", "PnetCDF" };
@@ -141,7 +152,7 @@ static int place_of(const char *name)
 	return 2;
 }
 
-/* Stable: layers in one place keep the order in which they appeared. Nothing refers to a layer's index any more. */
+/* Stable: layers at the same place keep the order in which they appeared. Indexes of layers are not used after this. */
 static void sort_layers(struct summary_sink *s)
 {
 	for (uint32_t i = 1; i < s->nlayers; i++) {
@@ -154,7 +165,7 @@ static void sort_layers(struct summary_sink *s)
 	}
 }
 
-/* Whether all system calls were wanted. */
+/* Returns whether all system calls were recorded. */
 static bool has_system_time(const struct model *model)
 {
 	for (size_t i = 0; i < model->left_out.n; i++) {
@@ -170,7 +181,7 @@ static bool has_system_time(const struct model *model)
 static int make_report(struct summary_sink *s, struct summary_report *r)
 {
 	struct summary_counts *handles;
-	int error = summary_count_open(s, r);
+	int error = summary_count_open(s, r->model, r);
 
 	if (!error)
 		error = add_up_layers(s, r->model);
@@ -182,18 +193,21 @@ static int make_report(struct summary_sink *s, struct summary_report *r)
 	if (!error)
 		error = handles ? summary_objects(r, handles, r->model->handles.n, s->variables) : -ENOMEM;
 	free(handles);
+	summary_costs_layers(s, r->model);
+	error = error ? error : count_members(s, r);
 	sort_layers(s);
 	for (size_t i = 0; i < s->nlayers; i++)
 		s->layers[i].system_known = has_system_time(r->model);
 	r->layers = s->layers;
 	r->nlayers = s->nlayers;
-	return error ? error : count_members(s, r);
+	return error;
 }
 
 static int summary_finish(struct sink *sink, const struct model *model)
 {
 	struct summary_sink *s = (struct summary_sink *)sink;
-	struct summary_report report = { .model = model, .unmatched = s->unmatched, .all_files = s->all_files, .sites = s->sites };
+	struct summary_report report = { .model = model, .unmatched = s->unmatched, .all_files = s->all_files, .sites = s->sites,
+					 .names = s->names };
 	int error = make_report(s, &report);
 
 	if (!error)
@@ -261,20 +275,23 @@ void summary_sink_destroy(struct sink *sink)
 	}
 	HASH_ITER(hh, s->uses, use, next_use) {
 		HASH_DEL(s->uses, use);
-		free(use->reported);
+		free(use->changes);
 		free(use);
 	}
 	for (size_t i = 0; i < s->nlocations; i++) {
 		free(s->locations[i].frames);
 		free(s->locations[i].blocking);
 	}
+	summary_changes_free(s);
 	for (size_t i = 0; i < s->ngroups; i++)
-		free(s->groups[i].layers), free(s->groups[i].reported);
+		free(s->groups[i].layers);
 	free(s->groups);
 	free(s->last_use);
 	free(s->locations);
 	summary_sites_destroy(s->sites);
+	summary_names_destroy(s->names);
 	free(s->region_layer);
+	free(s->paradigm_layer);
 	free(s->layers);
 	free(s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary at the end of a recording: per layer calls, bytes and time, the busiest files with their mounts, losses and
- * probes that could not be placed; as text for people or as JSON for programs.
+ * The summary at the end of a recording: calls, bytes and time per layer, the busiest files with their mounts, losses and probes
+ * that could not be placed; as text for users or as JSON for programs.
  */
 #ifndef IOPROBE_SINK_SUMMARY_H
 #define IOPROBE_SINK_SUMMARY_H
@@ -14,31 +14,46 @@
 int summary_sink_create(struct sink **out_sink, FILE *out, bool json);
 /* Also writes it as JSON to file (not owned). */
 void summary_sink_also_json(struct sink *sink, FILE *file);
-/* The text lists files of the system (/proc, /sys, /etc) and libraries, too. */
+/* The text includes system files (/proc, /sys, /etc) and libraries. */
 void summary_sink_all_files(struct sink *sink);
 void summary_sink_destroy(struct sink *sink);
 
-/* "shared", "node" or "unknown" for a scope. */
+/* Returns "shared", "node" or "unknown" for a scope. */
 const char *summary_scope_name(enum model_scope scope);
 
-/* ---- for those who follow a recording ---- */
+/* ---- for following a recording ---- */
 
-/* A sink that writes nothing: only for summary_sink_changes. */
+/* A sink that writes nothing: for summary_sink_changes only. */
 int summary_sink_create_counter(struct sink **out_sink);
 
-/* What was added since the last call. */
-struct summary_calls { uint64_t calls, failed, time_ns, system_ns; };
+/* What an interval adds: nothing but numbers. A call's time is that within the interval. longest_ns: of the calls that ended in it, all of their
+ * time; open_calls: at its end, the only one that does not add up (and longest_ns, whose maximum is the summary's). */
+struct summary_calls {
+	uint64_t calls, failed, time_ns, system_ns, longest_ns, open_calls;
+	struct summary_sizes sizes;
+};
+/* Time from one moment to another, before the current interval, of a call that was not known then. */
+struct summary_earlier {
+	uint32_t group, handle;         /* handle: only without a layer */
+	const char *layer;              /* NULL: of operations on the handle */
+	uint64_t from_ns, to_ns;
+	bool system;                    /* of the layer's time in system calls, not of its time */
+	bool metadata;                  /* the operation's time is that of metadata, too */
+};
 struct summary_changes {
 	void *arg;
 	/* Calls of a layer in a process. Returns 0 or -errno. */
 	int (*calls)(void *arg, uint32_t group, const char *layer, const struct summary_calls *added);
 	/* Operations of a process on a handle. Returns 0 or -errno. */
-	int (*operations)(void *arg, uint32_t group, uint32_t handle, const struct summary_counts *added);
+	int (*operations)(void *arg, uint32_t group, uint32_t handle, const struct summary_counts *added, uint64_t longest_ns);
+	/* Returns 0 or -errno. */
+	int (*earlier)(void *arg, const struct summary_earlier *earlier);
 };
-/* Reports what was counted since the last call, so that all reports add up to the summary. last: no event follows; operations
- * that have not ended count as of unknown size, as in the summary. Returns 0 or -errno. */
-int summary_sink_changes(struct sink *sink, const struct model *model, bool last, const struct summary_changes *to);
-/* Calls that have begun and not ended. */
+/* Reports what the interval adds that ends at end_ns, where the next begins, so that all reports add up to the summary. last: no event
+ * follows; operations that have not ended count as of unknown size, as in the summary. Returns 0 or -errno. */
+int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t end_ns, bool last, const struct summary_changes *to);
+/* Calls that have begun and not ended, as far as their begin was recorded: that of a call without recorded calls inside is recorded with its
+ * end. */
 uint64_t summary_sink_open_calls(const struct sink *sink);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Counts calls, bytes and time per process and layer, and per process and handle, while events pass.
+ * Counts calls, bytes and time per process and layer, and per process and handle, as events arrive.
  */
 #include "sink/summary/summary_internal.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- growing arrays ---- */
 
-/* Makes room for index; new elements are filled with fill. */
+/* Makes room for index; new elements are initialised with fill. */
 static int grow(void *array, size_t *n, size_t index, size_t size, int fill)
 {
 	void **base = array;
@@ -40,7 +40,7 @@ static int grow32(void *array, uint32_t *n, size_t index, size_t size)
 	return error;
 }
 
-/* Not a reason to end a replay: the archive is worth more than this table. Counted, and shown. */
+/* Not a reason to end a replay: the archive is more important than this table. Counted and shown. */
 static int unmatched(struct summary_sink *s)
 {
 	s->unmatched++;
@@ -77,7 +77,7 @@ static int layer_of_region(struct summary_sink *s, const struct model *model, ui
 	for (size_t i = 0; !s->layers[*layer].calls && i < model->paradigms.n; i++)
 		if (!strcmp(model->paradigms.v[i].identification, s->layers[*layer].name))
 			s->layers[*layer].os = model->paradigms.v[i].os;
-	s->layers[*layer].calls = 1;    /* looked up; counted by process, added up at the end */
+	s->layers[*layer].calls = 1;    /* marks it as used; calls are counted by process and added up at the end */
 	return 0;
 }
 
@@ -110,7 +110,7 @@ static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t gro
 	if (grow(&s->last_use, &s->nlast_use, handle, sizeof(*s->last_use), 0))
 		return NULL;
 	if (s->last_use[handle] && s->last_use[handle]->key == key)
-		return s->last_use[handle];
+		return summary_use_changed(s, s->last_use[handle]) ? NULL : s->last_use[handle];
 	HASH_FIND(hh, s->uses, &key, sizeof(key), use);
 	if (!use) {
 		use = calloc(1, sizeof(*use));
@@ -123,10 +123,12 @@ static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t gro
 			return NULL;
 		}
 	}
-	return s->last_use[handle] = use;
+	s->last_use[handle] = use;
+	return summary_use_changed(s, use) ? NULL : use;
 }
 
-/* The use of a handle by the location's process; the innermost open call is on it, unless it is known to be on another one. */
+/* Returns the use of a handle by the location's process, and assigns it to the innermost open call unless that is known to be on
+ * another handle. */
 static struct use *use_here(struct summary_sink *s, const struct model *model, uint32_t location, uint32_t handle)
 {
 	struct location_state *l = &s->locations[location];
@@ -171,31 +173,43 @@ static int count_enter(struct summary_sink *s, const struct model *model, struct
 	if (!own)
 		return -ENOMEM;
 	own->calls++;
-	l->frames[l->nframes++] = (struct frame){ e->u.call.region, e->time_ns, 0, NULL };
+	l->frames[l->nframes++] = (struct frame){ .region = e->u.call.region, .enter_ns = e->time_ns };
+	summary_costs_enter(s, l, layer);
 	if (model->regions.v[e->u.call.region].io && !l->io_frames++)
 		l->io_since_ns = e->time_ns;
 	return 0;
 }
 
-static bool is_outermost(const struct summary_sink *s, const struct location_state *l, uint32_t layer)
+bool summary_is_outermost(const struct summary_sink *s, const struct location_state *l, uint32_t frame, uint32_t layer)
 {
-	for (uint32_t i = 0; i < l->nframes; i++)
+	for (uint32_t i = 0; i < frame; i++)
 		if (s->region_layer[l->frames[i].region] == layer)
 			return false;
 	return true;
 }
 
-/* The outermost call of a layer that is known to be on a handle: those inside of it must not count again. */
-static bool is_outermost_use(const struct summary_sink *s, const struct location_state *l, uint32_t layer)
+bool summary_is_outermost_use(const struct summary_sink *s, const struct location_state *l, uint32_t frame, uint32_t layer)
 {
-	for (uint32_t i = 0; i < l->nframes; i++)
+	for (uint32_t i = 0; i < frame; i++)
 		if (l->frames[i].use && s->region_layer[l->frames[i].region] == layer)
 			return false;
 	return true;
 }
 
 /* Operations that the call began and that did not end in it: what they moved is not known. */
-static void forget_operations(struct location_state *l);
+static int forget_operations(struct summary_sink *s, struct location_state *l);
+
+static void count_use_time(const struct summary_sink *s, const struct model *model, const struct location_state *l, const struct frame *frame,
+			   uint32_t layer, uint64_t time_ns)
+{
+	struct use *use = frame->use;
+
+	use->longest_ns = time_ns > use->longest_ns ? time_ns : use->longest_ns;
+	if (!summary_is_outermost_use(s, l, l->nframes, layer))
+		return;
+	use->counts.time_ns += time_ns;
+	use->counts.metadata_ns += model->regions.v[frame->region].metadata ? time_ns : 0;
+}
 
 static int count_leave(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
 {
@@ -212,25 +226,25 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 	time_ns = e->time_ns - frame->enter_ns;
 	system_ns = s->layers[layer].os ? time_ns : frame->system_ns;
 	own->failed += e->u.call.failed;
+	if (e->u.call.names.path && s->layers[layer].os && summary_names_add(&s->names, model, &e->u.call.names, e->u.call.failed))
+		return -ENOMEM;
 	if (l->nframes)
 		l->frames[l->nframes - 1].system_ns += system_ns;
-	if (is_outermost(s, l, layer)) {
+	if (summary_is_outermost(s, l, l->nframes, layer)) {
 		own->time_ns += time_ns;
 		own->system_ns += system_ns;
 	}
-	if (frame->use && is_outermost_use(s, l, layer)) {
-		frame->use->counts.time_ns += time_ns;
-		frame->use->counts.metadata_ns += model->regions.v[frame->region].metadata ? time_ns : 0;
-	}
+	own->longest_ns = time_ns > own->longest_ns ? time_ns : own->longest_ns;
+	if (frame->use)
+		count_use_time(s, model, l, frame, layer, time_ns);
 	if (model->regions.v[frame->region].io && !--l->io_frames)
 		l->io_ns += e->time_ns - l->io_since_ns;
-	forget_operations(l);
-	return 0;
+	return summary_call_ended(s, model, e->location, time_ns) ?: forget_operations(s, l);
 }
 
 /* ---- operations ---- */
 
-/* Counts of a variable; operations on no variable go to a dummy that is never read. */
+/* Returns the counts of a variable; operations on no variable are counted in a dummy that is never read. */
 static struct summary_counts *variable_counts(struct summary_sink *s, uint32_t handle, uint32_t variable)
 {
 	uint64_t key = (uint64_t)handle << 32 | variable;
@@ -269,7 +283,25 @@ static void count_in(struct summary_counts *c, uint8_t mode, enum end end, uint6
 	}
 }
 
-static int count_end(struct summary_sink *s, const struct operation *op, enum end end, uint64_t bytes)
+static int count_size(struct summary_sink *s, const struct model *model, const struct operation *op, uint64_t bytes)
+{
+	uint32_t paradigm = model->handles.v[op->handle].paradigm;
+	struct summary_layer *own;
+	unsigned size = summary_size_class(bytes);
+
+	if (grow(&s->paradigm_layer, &s->nparadigms, paradigm, sizeof(*s->paradigm_layer), 0xff))
+		return -ENOMEM;
+	if (s->paradigm_layer[paradigm] == REF_NONE)
+		s->paradigm_layer[paradigm] = summary_layer_by_name(s, model->paradigms.v[paradigm].identification);
+	own = s->paradigm_layer[paradigm] != REF_NONE ? summary_layer_in_group(s, (uint32_t)op->use->key, s->paradigm_layer[paradigm]) : NULL;
+	if (!own)
+		return -ENOMEM;
+	own->sizes.read[size] += op->mode == OTF2_IO_OPERATION_MODE_READ;
+	own->sizes.written[size] += op->mode == OTF2_IO_OPERATION_MODE_WRITE;
+	return 0;
+}
+
+static int count_end(struct summary_sink *s, const struct model *model, const struct operation *op, enum end end, uint64_t bytes)
 {
 	struct summary_counts *variable = variable_counts(s, op->handle, op->variable);
 
@@ -277,16 +309,20 @@ static int count_end(struct summary_sink *s, const struct operation *op, enum en
 		return -ENOMEM;
 	count_in(&op->use->counts, op->mode, end, bytes);
 	count_in(variable, op->mode, end, bytes);
-	return 0;
+	return summary_use_changed(s, op->use) ?: end == END_KNOWN ? count_size(s, model, op, bytes) : 0;
 }
 
-static void forget_operations(struct location_state *l)
+static int forget_operations(struct summary_sink *s, struct location_state *l)
 {
-	for (; l->nblocking && l->blocking[l->nblocking - 1].depth > l->nframes; l->nblocking--) {
+	int ret = 0;
+
+	for (; l->nblocking && l->blocking[l->nblocking - 1].depth > l->nframes && !ret; l->nblocking--) {
 		const struct operation *op = &l->blocking[l->nblocking - 1].op;
 
 		count_in(&op->use->counts, op->mode, END_UNKNOWN, 0);
+		ret = summary_use_changed(s, op->use);
 	}
+	return ret;
 }
 
 static int pending_add(struct summary_sink *s, const struct operation *op)
@@ -303,7 +339,7 @@ static int pending_add(struct summary_sink *s, const struct operation *op)
 	return -ENOMEM;
 }
 
-/* Takes out the operation that ends here; false if its begin was not seen. */
+/* Removes the operation that completes here; returns false if its begin was not observed. */
 static bool operation_take(struct summary_sink *s, struct location_state *l, uint64_t id, struct operation *op)
 {
 	struct pending *p;
@@ -344,7 +380,7 @@ static int count_begin(struct summary_sink *s, const struct model *model, struct
 	return error;
 }
 
-static int count_complete(struct summary_sink *s, struct location_state *l, const struct model_event *e)
+static int count_complete(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
 {
 	struct operation op;
 
@@ -353,15 +389,15 @@ static int count_complete(struct summary_sink *s, struct location_state *l, cons
 	if (l->nframes && !l->frames[l->nframes - 1].use)
 		l->frames[l->nframes - 1].use = op.use;         /* a call that waited for it */
 	if (e->u.complete.bytes != BYTES_UNKNOWN)
-		return count_end(s, &op, END_KNOWN, e->u.complete.bytes);
-	return count_end(s, &op, e->u.complete.failed ? END_FAILED : END_UNKNOWN, 0);
+		return count_end(s, model, &op, END_KNOWN, e->u.complete.bytes);
+	return count_end(s, model, &op, e->u.complete.failed ? END_FAILED : END_UNKNOWN, 0);
 }
 
-static int count_cancelled(struct summary_sink *s, struct location_state *l, const struct model_event *e)
+static int count_cancelled(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
 {
 	struct operation op;
 
-	return operation_take(s, l, e->u.op.matching_id, &op) ? count_end(s, &op, END_FAILED, 0) : unmatched(s);
+	return operation_take(s, l, e->u.op.matching_id, &op) ? count_end(s, model, &op, END_FAILED, 0) : unmatched(s);
 }
 
 int summary_event(struct sink *sink, const struct model *model, const struct model_event *e)
@@ -384,24 +420,24 @@ int summary_event(struct sink *sink, const struct model *model, const struct mod
 	case EV_DESTROY: return count_handle(s, model, e->location, e->u.destroy.handle, false);
 	case EV_SEEK: return count_handle(s, model, e->location, e->u.seek.handle, false);
 	case EV_BEGIN: return count_begin(s, model, l, e);
-	case EV_COMPLETE: return count_complete(s, l, e);
-	case EV_CANCELLED: return count_cancelled(s, l, e);
+	case EV_COMPLETE: return count_complete(s, model, l, e);
+	case EV_CANCELLED: return count_cancelled(s, model, l, e);
 	default: return 0;
 	}
 }
 
 /* ---- the end ---- */
 
-int summary_count_open(struct summary_sink *s, struct summary_report *report)
+int summary_count_open(struct summary_sink *s, const struct model *model, struct summary_report *report)
 {
 	int error = 0;
 
 	for (const struct pending *p = s->pending; p && !error; p = p->hh.next) {
-		error = count_end(s, &p->op, END_UNKNOWN, 0);
+		error = count_end(s, model, &p->op, END_UNKNOWN, 0);
 		report->open_operations++;
 	}
 	for (size_t l = 0; l < s->nlocations; l++)
 		for (uint32_t i = 0; i < s->locations[l].nblocking && !error; i++)
-			error = count_end(s, &s->locations[l].blocking[i].op, END_UNKNOWN, 0);
+			error = count_end(s, model, &s->locations[l].blocking[i].op, END_UNKNOWN, 0);
 	return error;
 }

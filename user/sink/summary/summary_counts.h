@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What is counted of operations on a handle, a file, a variable.
+ * Counters for the operations on a handle, a file or a variable.
  */
 #ifndef IOPROBE_SINK_SUMMARY_COUNTS_H
 #define IOPROBE_SINK_SUMMARY_COUNTS_H
@@ -9,15 +9,41 @@
 
 struct summary_counts {
 	uint64_t reads, writes; /* operations begun */
-	uint64_t bytes_read, bytes_written; /* moved, where known */
+	uint64_t bytes_read, bytes_written; /* if known */
 	uint64_t known_reads, known_writes; /* operations whose bytes are known */
 	uint64_t unknown_reads,
-		unknown_writes; /* operations that moved an unknown number of bytes, or whose end was not recorded */
-	uint64_t failed_reads, failed_writes; /* operations that failed or were cancelled: with the two above, all that began */
-	uint64_t opens; /* handles made */
-	uint64_t time_ns; /* calls on handles, inclusive, outermost of the layer */
+		unknown_writes; /* operations that moved an unknown number of bytes, or whose completion was not recorded */
+	/* operations that failed or were cancelled: together with the two above, all that began */
+	uint64_t failed_reads, failed_writes;
+	uint64_t opens; /* created handles */
+	uint64_t time_ns; /* duration of calls on handles: inclusive, outermost calls of the layer only */
 	uint64_t metadata_ns; /* of that, in calls that move no data (open, close, seek, …) */
 };
+
+/* Operations of known size by size: up to 100 bytes, 1 KiB, 10 KiB, 100 KiB, 1 MiB, 4 MiB, 10 MiB, 100 MiB, 1 GiB, and above, as
+ * Darshan counts them. */
+#define SUMMARY_SIZES 10
+struct summary_sizes {
+	uint64_t read[SUMMARY_SIZES], written[SUMMARY_SIZES];
+};
+
+/* The largest of a class; of the last one there is none. */
+static inline uint64_t summary_size_limit(unsigned class)
+{
+	static const uint64_t most[SUMMARY_SIZES] = { 100,     1 << 10,  10 << 10,  100 << 10, 1 << 20,
+						      4 << 20, 10 << 20, 100 << 20, 1 << 30,   UINT64_MAX };
+
+	return most[class];
+}
+
+static inline unsigned summary_size_class(uint64_t bytes)
+{
+	unsigned i = 0;
+
+	while (i < SUMMARY_SIZES - 1 && bytes > summary_size_limit(i))
+		i++;
+	return i;
+}
 
 #define SUMMARY_NCOUNTS (sizeof(struct summary_counts) / sizeof(uint64_t)) /* it is nothing but numbers that add up */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Operations by file: what processes did with handles, at the end, when it is known which file each of them is on.
+ * Adds up operations by file, at the end, when the file of each handle is known.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static int by_time(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* One for each file, layer and process. */
+/* Merges entries with the same file, layer and process. */
 static void merge_parts(struct summary_report *r)
 {
 	size_t kept = 0;
@@ -61,15 +61,20 @@ static void merge_parts(struct summary_report *r)
 	if (r->nparts)
 		qsort(r->parts, r->nparts, sizeof(*r->parts), by_place);
 	for (size_t i = 0; i < r->nparts; i++) {
-		if (kept && !by_place(&r->parts[kept - 1], &r->parts[i]))
-			summary_add(&r->parts[kept - 1].counts, &r->parts[i].counts);
-		else
-			r->parts[kept++] = r->parts[i];
+		struct summary_part *last = kept ? &r->parts[kept - 1] : NULL, *next = &r->parts[i];
+
+		if (!last || by_place(last, next)) {
+			r->parts[kept++] = *next;
+			continue;
+		}
+		summary_add(&last->counts, &next->counts);
+		last->longest_ns = next->longest_ns > last->longest_ns ? next->longest_ns : last->longest_ns;
 	}
 	r->nparts = kept;
 }
 
-/* The same bytes pass every layer: a file counts once, at the system calls, or where those were not seen at its busiest layer. */
+/* The same bytes pass through every layer: a file is listed once, at the system calls, or if those were not recorded at its busiest
+ * layer. */
 static bool replaces(const struct model *model, const struct summary_file *old, uint32_t paradigm, const struct summary_counts *counts)
 {
 	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[paradigm].os;
@@ -79,7 +84,7 @@ static bool replaces(const struct model *model, const struct summary_file *old, 
 	return old_os != new_os ? new_os : summary_activity(counts) > summary_activity(&old->counts);
 }
 
-/* The file whose parts begin at first. */
+/* Makes the entry of the file whose parts begin at first. */
 static struct summary_file file_at(const struct summary_report *r, size_t first)
 {
 	const struct summary_part *parts = r->parts;
@@ -103,7 +108,7 @@ static struct summary_file file_at(const struct summary_report *r, size_t first)
 	return file;
 }
 
-/* Pipes and the like have no file system below them: one line for all. */
+/* Pipes and the like are not in a file system: one line for all. */
 static void add_file(struct summary_report *r, const struct summary_file *file)
 {
 	if (file->file == REF_NONE || !r->model->files.v[file->file].special) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The text's table of files: by time, without those of the system and libraries; files of a directory whose names differ in
- * numbers only are one line, and so are very many files of a directory.
+ * The text's table of files: sorted by time, without system files and libraries. Files of a directory whose names differ only in
+ * numbers share one line, and so do very many files of a directory.
  */
 #include "sink/summary/summary.h"
 #include "sink/summary/summary_report.h"
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN_FILES 4         /* so many names that differ in numbers only are one line */
-#define DIRECTORY_LINES 20      /* a directory with more lines than this becomes one */
+#define PATTERN_FILES 4         /* at least this many names that differ only in numbers share one line */
+#define DIRECTORY_LINES 20      /* a directory with more lines than this is condensed to one */
 #define NUMBER_MARK '\1'
 
-/* A line of the table; name is what its files have in common. */
+/* A line of the table; name is the common part of its files' names. */
 struct line {
 	char *key, *name;
 	const struct summary_file *first;
@@ -72,9 +72,9 @@ static bool is_shown(const struct summary_report *r, const struct summary_file *
 	return summary_written(&file->counts) || !is_library(r, file);
 }
 
-/* ---- names that have something in common ---- */
+/* ---- common parts of names ---- */
 
-/* The path with a mark in place of each number. */
+/* The path with each number replaced by a mark. */
 static char *pattern_key(const char *path, const char *layer)
 {
 	char *key = malloc(strlen(path) + strlen(layer) + 2), *to = key;
@@ -103,7 +103,7 @@ static size_t number_len(const char *text)
 	return len;
 }
 
-/* Puts '*' for each number of name in which path, of the same pattern, differs. name gets no longer. */
+/* Replaces each number of name that differs from path, of the same pattern, by '*'. name does not get longer. */
 static void blend(char *name, const char *path)
 {
 	char *to = name;
@@ -119,7 +119,7 @@ static void blend(char *name, const char *path)
 			to += here, name += here, path += there;
 		} else {
 			*to++ = '*';
-			name += here ? here : 1;        /* a number, or the '*' in its place */
+			name += here ? here : 1;        /* a number, or the '*' that replaces it */
 			path += there;
 		}
 	}
@@ -152,7 +152,7 @@ static struct line *line_get(struct line **all, struct lines *lines, char *key)
 	return hash_added(line) ? line : NULL;
 }
 
-/* One line for each pattern. */
+/* Makes one line for each pattern. */
 static int group_by_pattern(const struct summary_report *r, struct lines *patterns, struct line **all)
 {
 	for (size_t i = 0; i < r->nfiles; i++) {
@@ -170,7 +170,7 @@ static int group_by_pattern(const struct summary_report *r, struct lines *patter
 	return 0;
 }
 
-/* The directory of a name, with its last '/', as a key. */
+/* Returns the directory of a name, with its final '/', as a key. */
 static char *directory_key(const char *name, const char *layer)
 {
 	const char *slash = strrchr(name, '/');
@@ -180,7 +180,7 @@ static char *directory_key(const char *name, const char *layer)
 	return asprintf(&key, "%.*s\n%s", len, name, layer) < 0 ? NULL : key;
 }
 
-/* ---- from lines to lines ---- */
+/* ---- condensing lines ---- */
 
 static void lines_free(struct lines *lines, struct line **all)
 {
@@ -208,7 +208,7 @@ static int line_add(struct lines *lines, const char *name, const struct summary_
 	return line->name ? 0 : -ENOMEM;
 }
 
-/* Patterns with few files fall apart again. */
+/* Splits patterns with few files into single files. */
 static int split_patterns(const struct summary_report *r, struct lines *to, struct lines *patterns, struct line **all)
 {
 	int error = 0;
@@ -251,7 +251,7 @@ static void add_line(struct line *to, const struct line *from)
 	to->files += from->files;
 }
 
-/* Directories with very many lines become one line each. */
+/* Condenses directories with very many lines to one line each. */
 static int group_by_directory(const struct summary_report *r, struct lines *to, const struct lines *from)
 {
 	struct lines directories;
@@ -262,7 +262,7 @@ static int group_by_directory(const struct summary_report *r, struct lines *to, 
 		line = line_get(&all, &directories, directory_key(from->v[i].name, layer_of(r, &from->v[i])));
 		error = line ? 0 : -ENOMEM;
 		if (line)
-			line->wanted = ++line->counts.opens > DIRECTORY_LINES;  /* counts lines, for now */
+			line->wanted = ++line->counts.opens > DIRECTORY_LINES;  /* counts lines temporarily */
 	}
 	for (size_t i = 0; i < directories.n; i++)
 		directories.v[i].counts.opens = 0;

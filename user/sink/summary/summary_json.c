@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary for programs: one JSON object with the text's content and exact numbers. Keys are stable; bytes that JSON cannot
- * carry in a path are written as \xHH.
+ * The summary for programs: one JSON object with the content of the text and exact numbers. Keys are stable; bytes of a path that
+ * JSON cannot represent are written as \xHH.
  */
 #include "sink/summary/summary.h"
 #include "sink/summary/summary_report.h"
@@ -27,7 +27,7 @@ static json_t *number(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
-/* Takes the value; a NULL one (out of memory) makes the result negative. */
+/* Takes ownership of the value; NULL (out of memory) makes the result negative. */
 static int put(json_t *object, const char *key, json_t *value)
 {
 	return json_object_set_new(object, key, value);
@@ -44,11 +44,23 @@ static int put_counts(json_t *o, const struct summary_counts *c)
 	       put(o, "reads_failed", number(c->failed_reads)) | put(o, "writes_failed", number(c->failed_writes));
 }
 
-/* Of calls on handles: not for variables, which are parts of a handle. */
+/* Counters of calls on handles: not for variables, which are parts of a handle. */
 static int put_handle_counts(json_t *o, const struct summary_counts *c)
 {
 	return put_counts(o, c) | put(o, "opens", number(c->opens)) | put(o, "time_ns", number(c->time_ns)) |
 	       put(o, "metadata_time_ns", number(c->metadata_ns));
+}
+
+static json_t *sizes_json(const uint64_t *sizes)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < SUMMARY_SIZES; i++)
+		if (json_array_append_new(array, number(sizes[i]))) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
 }
 
 static json_t *layer_json(const struct summary_layer *total, const struct summary_layer *l)
@@ -57,7 +69,10 @@ static json_t *layer_json(const struct summary_layer *total, const struct summar
 
 	if (put(o, "name", text(total->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
 	    put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) | put(o, "operating_system", json_boolean(total->os)) |
-	    put(o, "system_time_ns", total->system_known ? number(l->system_ns) : json_null())) {
+	    put(o, "system_time_ns", total->system_known ? number(l->system_ns) : json_null()) |
+	    put(o, "longest_call_ns", number(l->longest_ns)) | put(o, "read_sizes", sizes_json(l->sizes.read)) |
+	    put(o, "write_sizes", sizes_json(l->sizes.written)) |
+	    (total == l ? put(o, "recorder_time_ns", l->recorder_known ? number(l->recorder_ns) : json_null()) : 0)) {
 		json_decref(o);
 		return NULL;
 	}
@@ -76,7 +91,7 @@ static int put_layers(json_t *root, const struct summary_report *r)
 
 /* ---- processes ---- */
 
-/* NULL for a time that is not known; others count from the recording's begin. */
+/* JSON null for an unknown time; others are relative to the begin of the recording. */
 static json_t *moment(const struct model *m, uint64_t time_ns)
 {
 	return !time_ns ? json_null() : number(time_ns > summary_begin_ns(m) ? time_ns - summary_begin_ns(m) : 0);
@@ -95,6 +110,7 @@ static int put_life(json_t *o, const struct model *m, const struct model_process
 	int error = put(o, "parent_pid", life->ppid ? number(life->ppid) : json_null()) | put(o, "executable", text(life->executable)) |
 		    put(o, "command_line", text(life->command_line)) | put(o, "working_directory", text(life->directory)) |
 		    put(o, "uid", life->has_uid ? number(life->uid) : json_null()) | put(o, "user", user_name(life)) |
+		    put(o, "probe_hits", life->has_probe_hits ? number(life->probe_hits) : json_null()) |
 		    put(o, "batch_job", text(life->batch_job)) | put(o, "was_running", json_boolean(life->was_running)) |
 		    put(o, "begin_ns", moment(m, life->begin_ns)) | put(o, "end_ns", moment(m, life->end_ns)) |
 		    put(o, "exit_status", life->has_status && WIFEXITED(life->status) ? number(WEXITSTATUS(life->status)) : json_null()) |
@@ -122,7 +138,8 @@ static json_t *process_json(const struct summary_report *r, size_t i)
 		    put(o, "rank", group->rank >= 0 ? json_integer(group->rank) : json_null()) |
 		    put(o, "job", group->rank >= 0 ? number(group->job) : json_null()) | put(o, "launch", text(group->launch)) |
 		    put(o, "wall_time_ns", number(p->end_ns - p->begin_ns)) | put(o, "io_time_ns", number(p->io_ns)) |
-		    put(o, "threads", number(p->threads)) | put(o, "calls", number(p->calls));
+		    put(o, "threads", number(p->threads)) | put(o, "calls", number(p->calls)) |
+		    put(o, "recorder_time_ns", p->recorder_known ? number(p->recorder_ns) : json_null());
 
 	if (i < m->processes.n)
 		error |= put_life(o, m, &m->processes.v[i], i);
@@ -143,12 +160,12 @@ static int put_part(json_t *processes, const struct summary_report *r, const str
 	const struct model_group *group = part->group < r->model->groups.n ? &r->model->groups.v[part->group] : NULL;
 	json_t *o = json_object();
 	int error = put(o, "process", number(part->group)) | put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
-		    put_handle_counts(o, &part->counts);
+		    put_handle_counts(o, &part->counts) | put(o, "longest_call_ns", number(part->longest_ns));
 
 	return json_array_append_new(processes, o) | error;
 }
 
-/* The parts of one layer; returns their number. */
+/* Writes the parts of one layer; returns their number. */
 static size_t put_file_layer(json_t *layers, const struct summary_report *r, size_t first, size_t end, int *error)
 {
 	json_t *o = json_object(), *processes = json_array();
@@ -224,7 +241,7 @@ static int put_special(json_t *root, const struct summary_report *r)
 	return put(root, "pipes_and_sockets", o) | error;
 }
 
-/* Nothing without --mmap-faults. */
+/* Omitted without --mmap-faults. */
 static int put_mapped(json_t *root, const struct model *m)
 {
 	json_t *array = json_array();
@@ -247,7 +264,7 @@ static int put_mapped(json_t *root, const struct model *m)
 	return error;
 }
 
-/* Nothing without --device. */
+/* Omitted without --device. */
 static int put_device(json_t *root, const struct model *m)
 {
 	const struct model_totals *t = &m->totals;
@@ -278,6 +295,22 @@ static int put_objects(json_t *root, const struct summary_report *r)
 		error |= json_array_append_new(array, o);
 	}
 	return put(root, "objects", array) | put(root, "objects_total", number(r->objects_total)) | error;
+}
+
+static int put_costs(json_t *root, const struct model *m)
+{
+	json_t *o = json_object(), *layers = json_array();
+	int error = put(o, "measured", json_boolean(m->costs.n)) | put(o, "nested_ns", number(m->nested_cost_ns)) |
+		    put(o, "single_step_ns", number(m->single_step_cost_ns));
+
+	for (size_t i = 0; i < m->costs.n; i++) {
+		json_t *layer = json_object();
+
+		error |= put(layer, "layer", text(m->costs.v[i].layer)) | put(layer, "call_ns", number(m->costs.v[i].total_ns)) |
+			 put(layer, "inside_ns", number(m->costs.v[i].inside_ns));
+		error |= json_array_append_new(layers, layer);
+	}
+	return put(o, "layers", layers) | put(root, "recorder_costs", o) | error;
 }
 
 /* The sums of the layers, as the text has them. */
@@ -354,7 +387,7 @@ static int put_head(json_t *root, const struct summary_report *r)
 	       put(root, "processes", number(r->nprocesses)) | put(root, "threads", number(r->threads));
 }
 
-/* ---- writing: lists may be long, so each of their entries is written and freed by itself ---- */
+/* ---- writing: lists may be long, so their entries are written and freed one by one ---- */
 
 static int dump(FILE *out, json_t *value, size_t flags)
 {
@@ -416,7 +449,8 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 	json_t *root = json_object();
 	int error = put_head(root, r) | put_layers(root, r) | put(root, "files_total", number(r->nfiles)) | put_special(root, r) |
 		    put_objects(root, r) | put_mapped(root, r->model) | put_device(root, r->model) | put_losses(root, r) |
-		    put_left_out(root, r->model) | put(root, "call_sites", summary_sites_json(r->sites, r->model));
+		    put_left_out(root, r->model) | put_costs(root, r->model) | put(root, "names", summary_names_json(r->names, r->model)) |
+		    put(root, "call_sites", summary_sites_json(r->sites, r->model));
 
 	error = error ? -ENOMEM : 0;
 	errno = 0;

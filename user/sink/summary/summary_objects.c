@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Operations by what they are on inside a file: datasets, groups and attributes, which have handles below their file's, and
- * variables.
+ * Operations by object inside a file: datasets, groups and attributes, which have handles below their file's, and variables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 
 #include "sink/summary/summary_report.h"
 
-/* The handle that this one was opened in; NULL for a file's, whose parent is of another layer. */
+/* Returns the handle in which this one was opened; NULL for a file, whose parent belongs to another layer. */
 static const struct model_handle *container(const struct model *model, const struct model_handle *handle)
 {
 	const struct model_handle *parent = handle->parent < model->handles.n ? &model->handles.v[handle->parent] : NULL;
@@ -17,7 +16,7 @@ static const struct model_handle *container(const struct model *model, const str
 	return parent && parent->paradigm == handle->paradigm ? parent : NULL;
 }
 
-/* "group/dataset" from the names by which they were opened, one in the other. NULL without memory. */
+/* Returns "group/dataset" from the names by which they were opened. NULL without memory. */
 static char *object_path(const struct model *model, const struct model_handle *handle)
 {
 	char *path = strdup(handle->name), *longer;
@@ -77,11 +76,11 @@ static int collect(struct summary_report *r, const struct summary_counts *handle
 			error = add(r, handle, object_path(model, handle), &handles[i]);
 	}
 	for (const struct summary_variable *v = variables; v && !error; v = v->hh.next)
-		error = add(r, &model->handles.v[v->key >> 32], strdup(model->variables.v[(uint32_t)v->key - 1]), &v->counts);
+		error = add(r, &model->handles.v[v->key >> 32], strdup(model->names.v[(uint32_t)v->key - 1]), &v->counts);
 	return error;
 }
 
-/* One entry per file, layer and name. */
+/* Merges entries with the same file, layer and name. */
 static void merge(struct summary_report *r)
 {
 	size_t kept = 0;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the summary counts (summary.c), condensed to a report that summary_text.c and summary_json.c write.
+ * The counters of the summary (summary.c), condensed to a report that summary_text.c and summary_json.c write.
  */
 #ifndef IOPROBE_SINK_SUMMARY_REPORT_H
 #define IOPROBE_SINK_SUMMARY_REPORT_H
 
 #include "model/model.h"
 #include "sink/summary/summary_counts.h"
+#include "sink/summary/summary_names.h"
 #include "sink/summary/summary_sites.h"
 #include "util/hash.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#define REPORT_LINES 10         /* of the text's table of files */
+#define REPORT_LINES 10         /* in the text's table of files */
 #define REPORT_OBJECTS 1000
 
 struct summary_layer {
@@ -23,32 +24,38 @@ struct summary_layer {
 	struct summary_counts counts;
 	uint64_t time_ns;               /* sum over threads of the outermost calls of the layer */
 	uint64_t system_ns;             /* of that, in system calls */
+	uint64_t longest_ns;            /* of a call */
+	struct summary_sizes sizes;
 	bool system_known;              /* they were all recorded: else it is not known */
 	bool os;                        /* these are the system calls */
+	bool recorder_known;            /* what recorded calls cost was measured: */
+	uint64_t recorder_ns;           /* of time_ns, about, is ioprobe's own */
 };
 
 /* What one process did through one layer with one file; parts of a file stand together, ordered by layer and process. */
-struct summary_part { uint32_t file, paradigm, group; struct summary_counts counts; };
+struct summary_part { uint32_t file, paradigm, group; struct summary_counts counts; uint64_t longest_ns; };
 
 struct summary_file {
 	uint32_t file;                  /* ref, REF_NONE: operations on handles without a known file */
-	uint32_t paradigm;              /* whose operations these are: the system calls', else the library's with the most */
+	uint32_t paradigm;              /* the layer of these operations: system calls, else the library with the most operations */
 	struct summary_counts counts;
-	uint64_t time_ns;               /* of the layer that took longest, over all processes */
+	uint64_t time_ns;               /* in the layer that took longest, over all processes */
 	size_t first, nparts;           /* index in summary_report.parts */
 };
 
-/* A location group. The model has more of it at the same index. */
+/* A location group. The model has more information at the same index. */
 struct summary_process {
-	const struct summary_layer *layers;     /* by summary_layer.index; */
-	size_t nlayers;                         /* … those behind were not called */
-	uint64_t threads, calls;                /* threads: that called something */
+	const struct summary_layer *layers;     /* indexed by summary_layer.index */
+	size_t nlayers;                         /* the layers beyond were not called */
+	uint64_t threads, calls;                /* threads: those with calls */
 	uint64_t begin_ns, end_ns;              /* within the recording */
 	uint64_t io_ns;                         /* of the thread that spent most time in I/O calls */
+	bool recorder_known;
+	uint64_t recorder_ns;                   /* what its recorded calls cost it, about */
 	bool seen;
 };
 
-/* A named thing inside a file: a dataset, a group, an attribute (by path, as it was opened), or a variable. */
+/* A named object in a file: a dataset, a group, an attribute (by path, as it was opened), or a variable. */
 struct summary_object {
 	uint32_t file, paradigm;        /* refs; file REF_NONE if unknown */
 	char *name;                     /* owned */
@@ -62,24 +69,25 @@ struct summary_report {
 	const struct model *model;
 	const struct summary_layer *layers;
 	size_t nlayers;
-	struct summary_file *files;     /* all on which there were operations or calls, the one that took longest first */
+	struct summary_file *files;     /* all files with operations or calls, in descending order of time */
 	size_t nfiles;
-	struct summary_part *parts;     /* of all files, pipes and the like not included */
+	struct summary_part *parts;     /* of all files, without pipes and the like */
 	size_t nparts;
 	struct summary_process *processes;      /* index as model.groups */
-	bool all_files;                 /* the text shows those of the system and libraries, too */
+	bool all_files;                 /* the text includes system files and libraries */
 	struct summary_object *objects; /* busiest first, at most REPORT_OBJECTS */
 	size_t nobjects, objects_total;
-	struct summary_counts special;  /* of pipes, sockets and the like, which are no files */
+	struct summary_counts special;  /* of pipes, sockets and the like, which are not files */
 	size_t nspecial;
 	struct summary_sites *sites;    /* NULL: call sites were not recorded */
+	struct summary_names *names;    /* NULL: there was no system call on a name */
 	uint64_t ranks, nprocesses, threads;
 	uint64_t open_calls;            /* entered and not left */
-	uint64_t open_operations;       /* non-blocking ones whose end was not seen; their bytes count as unknown */
-	uint64_t unmatched;             /* events that end what never began */
+	uint64_t open_operations; /* non-blocking operations whose completion was not observed; their bytes count as unknown */
+	uint64_t unmatched;             /* events that end something without a recorded begin */
 };
 
-/* The span of the recording, as far as it is known. */
+/* The time span of the recording, as far as it is known. */
 static inline uint64_t summary_begin_ns(const struct model *model)
 {
 	return model->recording_begin_ns && model->recording_begin_ns < model->clock_begin_ns ? model->recording_begin_ns : model->clock_begin_ns;
@@ -92,7 +100,7 @@ static inline bool summary_written(const struct summary_counts *counts)
 	return counts->writes || counts->bytes_written;
 }
 
-/* Why writing to a stdio stream has just failed: what the system said, where it did. */
+/* Returns why writing to a stdio stream has just failed: errno if it was set. */
 static inline int write_error(void)
 {
 	return errno ? -errno : -EIO;
@@ -101,25 +109,27 @@ static inline int write_error(void)
 uint64_t summary_activity(const struct summary_counts *counts);
 void summary_add(struct summary_counts *to, const struct summary_counts *from);
 
-/* Fills the report's files from report->parts, which it sorts and adds up. Returns 0 or -ENOMEM; free(files) in any case. */
+/* Fills the report's files from report->parts, which it sorts and adds up. Returns 0 or -ENOMEM; the caller frees files in any
+ * case. */
 int summary_files(struct summary_report *report);
 
-/* Fills the report's objects from the counts of n handles and of variables. Returns 0 or -ENOMEM; free in any case. */
+/* Fills the report's objects from the counts of n handles and of variables. Returns 0 or -ENOMEM; the caller frees them in any
+ * case. */
 int summary_objects(struct summary_report *report, const struct summary_counts *handles, size_t n,
 		    const struct summary_variable *variables);
 void summary_objects_free(struct summary_report *report);
 
 
-/* The text's table of files (summary_groups.c): by time, many of a directory as one line. Returns 0 or -ENOMEM. */
+/* The text's table of files (summary_groups.c): sorted by time, many files of a directory in one line. Returns 0 or -ENOMEM. */
 int summary_text_files(FILE *out, const struct summary_report *report);
 
 /* "12.3 MiB" */
 struct summary_cell { char text[64]; };
 struct summary_cell summary_read_cell(const struct summary_counts *counts);
 struct summary_cell summary_written_cell(const struct summary_counts *counts);
-void summary_print_text(FILE *out, const char *text);           /* with bytes that are no UTF-8 escaped */
+void summary_print_text(FILE *out, const char *text);           /* bytes that are not UTF-8 are escaped */
 
-/* The table of layers alone, an empty line behind it. */
+/* Writes the table of layers only, followed by an empty line. */
 void summary_text_layers(FILE *out, const struct summary_report *report);
 int summary_text_write(FILE *out, const struct summary_report *report);
 int summary_json_write(FILE *out, const struct summary_report *report);

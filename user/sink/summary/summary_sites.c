@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Counts by the innermost context of the application, whole chains apart from those whose callers are not known. Every outermost call
- * is in one row, so that the rows' calls are all outermost calls.
+ * Counts by the innermost context of the application; complete chains are kept apart from those with unknown callers. Every
+ * outermost call is counted in exactly one row.
  */
 #include "sink/summary/summary_sites.h"
 
@@ -17,14 +17,14 @@
 #define TEXT_ROWS 15
 #define TEXT_CALLERS 3
 
-/* context: of the application, else of the call itself; REF_NONE: no site is known. */
+/* context: of the application, else of the call itself; REF_NONE: the site is unknown. */
 struct row_key { uint32_t context, callers; };
 struct row {
 	struct row_key key;
 	uint64_t calls, time_ns, reads, writes, bytes_read, bytes_written, unknown;     /* unknown: operations of unknown size */
-	uint32_t file;                  /* of its operations, REF_NONE: none yet */
+	uint32_t file;                  /* file of its operations, REF_NONE: none yet */
 	bool several_files;
-	uint64_t worst_ns;              /* of the process that spent most here */
+	uint64_t worst_ns;              /* of the process that spent most time here */
 	uint32_t worst_group;
 	UT_hash_handle hh;
 };
@@ -127,7 +127,7 @@ static void note_file(struct row *row, uint32_t file)
 		row->file = file;
 }
 
-/* Only those of the outermost call itself: what it calls moves the same bytes again. */
+/* Counts only operations of the outermost call itself: its inner calls move the same bytes again. */
 static int on_begin(struct summary_sites *s, const struct model *model, struct location *l, const struct model_event *e)
 {
 	struct operation *operation;
@@ -354,7 +354,7 @@ static json_t *frame_json(const struct model *model, const struct model_context 
 	return NULL;
 }
 
-/* From the place itself outwards. */
+/* From the call site outwards. */
 static json_t *frames_json(const struct model *model, uint32_t context)
 {
 	json_t *array = json_array();
@@ -393,8 +393,9 @@ static json_t *row_json(const struct model *model, const struct row *row)
 
 static json_t *counts_json(const struct model_site_counts *c)
 {
-	return json_pack("{sIsIsIsIsIsIsI}", "no_room", (json_int_t)c->full, "not_asked", (json_int_t)c->unasked, "stack_unreadable",
-			 (json_int_t)c->unread, "code_changing", (json_int_t)c->no_image, "process_gone", (json_int_t)c->gone,
+	return json_pack("{sIsIsIsIsIsIsIsI}", "no_room", (json_int_t)c->full, "not_asked", (json_int_t)c->unasked, "stack_unreadable",
+			 (json_int_t)c->unread, "code_changing", (json_int_t)c->no_image,
+			 "python_unreadable", (json_int_t)c->no_python, "process_gone", (json_int_t)c->gone,
 			 "code_in_no_file", (json_int_t)c->no_file, "file_unreadable", (json_int_t)c->unreadable);
 }
 

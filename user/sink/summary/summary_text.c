@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary for people: wall times, a table of layers, a table of files (summary_groups.c), and what the trace does not have.
+ * The summary for users: wall times, a table of layers, a table of files (summary_groups.c), and what was not recorded.
  */
 #include "sink/summary/summary_report.h"
 #include "util/utf8.h"
@@ -33,7 +33,7 @@ static struct summary_cell bytes_cell(uint64_t bytes)
 	return cell;
 }
 
-/* What operations moved: the bytes of those of known size, and the number of those of unknown size. The others failed. */
+/* Bytes moved by operations of known size, and number of operations of unknown size. The other operations failed. */
 static struct summary_cell moved_cell(uint64_t operations, uint64_t bytes, uint64_t known, uint64_t unknown)
 {
 	struct summary_cell cell = bytes_cell(bytes);
@@ -87,6 +87,23 @@ static struct summary_cell share_cell(const struct summary_layer *l)
 
 /* ---- tables ---- */
 
+/* Where calls are short most of their time may be this. */
+static void print_costs(FILE *out, const struct summary_report *r)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < r->nlayers; i++) {
+		const struct summary_layer *l = &r->layers[i];
+
+		if (!l->recorder_known || !l->recorder_ns)
+			continue;
+		fprintf(out, "%s%s %.6f s", first ? "of which ioprobe about: " : ", ", l->name, l->recorder_ns / 1e9);
+		first = false;
+	}
+	if (!first)
+		fputc('\n', out);
+}
+
 void summary_text_layers(FILE *out, const struct summary_report *r)
 {
 	struct widths w = { 12, 12 };
@@ -104,6 +121,7 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 	if (r->nlayers)
 		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over "
 		      "threads, and how much of it in recorded system calls\n", out);
+	print_costs(out, r);
 	fputc('\n', out);
 }
 
@@ -124,7 +142,7 @@ static int print_files(FILE *out, const struct summary_report *r)
 	return error;
 }
 
-/* ---- what the trace does not have ---- */
+/* ---- what was not recorded ---- */
 
 static void print_unknown_sizes(FILE *out, const struct summary_report *r)
 {
@@ -148,7 +166,7 @@ static void print_unknown_sizes(FILE *out, const struct summary_report *r)
 	fputs(")\n", out);
 }
 
-/* Layers that the user did not want at all, in one line. */
+/* Layers that were not selected at all, in one line. */
 static void print_unwanted_layers(FILE *out, const struct model *m)
 {
 	const char *filter = NULL;
@@ -247,7 +265,7 @@ static void print_device(FILE *out, const struct summary_report *r)
 		"and slept %.6f s for I/O\n\n", t->device_calls, t->system_calls, bytes.text, t->device_wait_ns / 1e9);
 }
 
-/* Only an end that a bound or the user's own limit has set: the other ones are no news. */
+/* Prints only an end caused by a limit: the other reasons are obvious to the user. */
 static void print_end(FILE *out, const struct model_end *end)
 {
 	static const char *const early[] = { "max-size", "min-free", "max-rate", "duration", "fault" };
@@ -292,13 +310,13 @@ static void print_losses(FILE *out, const struct summary_report *r)
 	}
 }
 
-/* What part of its wall time a process was in I/O calls: that of its thread with most of it. */
+/* Returns the share of its wall time that a process spent in I/O calls: that of its thread with the largest one. */
 static double share_of_io(const struct summary_process *p)
 {
 	return p->end_ns > p->begin_ns ? 100.0 * p->io_ns / (p->end_ns - p->begin_ns) : 0;
 }
 
-/* Of the ranks, or where there are none of all processes: from which to which wall time and share of I/O. */
+/* For the ranks, or without ranks for all processes: range of wall time and of the share of I/O. */
 static void print_wall_times(FILE *out, const struct summary_report *r)
 {
 	const struct summary_process *least = NULL, *most = NULL;
@@ -349,6 +367,7 @@ int summary_text_write(FILE *out, const struct summary_report *r)
 	print_wall_times(out, r);
 	summary_text_layers(out, r);
 	error = print_files(out, r);
+	summary_names_text(out, r->names);
 	print_mapped(out, r->model);
 	print_device(out, r);
 	summary_sites_text(out, r->sites, r->model);

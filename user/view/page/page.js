@@ -9,7 +9,10 @@ const DASHES = ["", "6 3", "2 3", "8 3 2 3", "", "6 3", "2 3", "8 3 2 3"];
 const SVG = "http://www.w3.org/2000/svg";
 const byId = id => document.getElementById(id);
 
-let length = 1, intervals = [], layerNames = [], paused = false, ended = null;
+const SIZES = ["≤ 100 B", "≤ 1 KiB", "≤ 10 KiB", "≤ 100 KiB", "≤ 1 MiB", "≤ 4 MiB", "≤ 10 MiB", "≤ 100 MiB", "≤ 1 GiB", "> 1 GiB"];
+
+// range: [first, last] begin of the intervals to show, null: the newest ones.
+let length = 1, intervals = [], layerNames = [], paused = false, ended = null, range = null, lost = 0;
 
 function unit(value, units, step) {
 	let i = 0;
@@ -34,7 +37,9 @@ function element(name, attributes, text) {
 
 function shown() {
 	const n = Math.ceil(Number(byId("span").value) / length);
-	return intervals.slice(-n);
+	if (range)
+		return intervals.filter(interval => interval.begin >= range[0] && interval.begin <= range[1]);
+	return n ? intervals.slice(-n) : intervals;
 }
 
 function layerOf(interval, name) {
@@ -42,7 +47,7 @@ function layerOf(interval, name) {
 }
 
 function colourOf(name) {
-	return layerNames.indexOf(name) % COLOURS.length;
+	return Math.max(0, layerNames.includes(name) ? layerNames.indexOf(name) : ["in flight", "failed"].indexOf(name)) % COLOURS.length;
 }
 
 function legend(names) {
@@ -57,13 +62,19 @@ function legend(names) {
 	return div;
 }
 
+const WIDTH = 600, LEFT = 70, RIGHT = 6;
+
 // One line per layer of what value(layer) says, per second.
-function drawChart(id, value, format) {
-	const data = shown(), width = 600, height = 170, left = 70, bottom = 20, top = 8;
+function drawLayers(id, value, format) {
+	const data = shown();
 	const names = layerNames.filter(name => data.some(interval => value(layerOf(interval, name) || {}) > 0));
-	const rows = names.map(name => data.map(interval => (value(layerOf(interval, name) || {}) || 0) / length));
-	const most = Math.max(1, ...rows.flat());
-	const x = i => left + (width - left - 6) * (data.length < 2 ? 1 : i / (data.length - 1)), y = v => height - bottom - (height - bottom - top) * v / most;
+	drawChart(id, data, names, names.map(name => data.map(interval => (value(layerOf(interval, name) || {}) || 0) / length)), format);
+}
+
+function drawChart(id, data, names, rows, format) {
+	const width = WIDTH, height = 170, left = LEFT, bottom = 20, top = 8;
+	const most = rows.flat().reduce((a, b) => Math.max(a, b), 1);
+	const x = i => left + (width - left - RIGHT) * (data.length < 2 ? 1 : i / (data.length - 1)), y = v => height - bottom - (height - bottom - top) * v / most;
 	const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": byId(id).parentNode.querySelector("h2").textContent });
 	for (const share of [0, 0.5, 1]) {
 		svg.append(element("line", { x1: left, x2: width - 6, y1: y(most * share), y2: y(most * share), stroke: "#8885" }));
@@ -114,19 +125,43 @@ function fillTable(id, rows) {
 	}));
 }
 
+function drawFlight() {
+	const data = shown();
+	const failed = interval => interval.layers.reduce((sum, layer) => sum + layer.failed, 0) / length;
+	drawChart("flight", data, ["in flight", "failed"], [data.map(interval => interval.open_calls), data.map(failed)], count);
+}
+
+function drawSizes(totals) {
+	const used = SIZES.map((_, i) => i).filter(i => totals.some(layer => layer.read_sizes[i] + layer.write_sizes[i]));
+	const head = byId("sizes").tHead.rows[0];
+	head.replaceChildren(...["layer", ...used.map(i => SIZES[i])].map(text => {
+		const cell = document.createElement("th");
+		cell.textContent = text;
+		return cell;
+	}));
+	const rows = totals.flatMap(layer => [[layer.name + " reads", layer.read_sizes], [layer.name + " writes", layer.write_sizes]]);
+	fillTable("sizes", rows.filter(([, sizes]) => sizes.some(n => n)).map(([name, sizes]) => [name, ...used.map(i => sizes[i] ? count(sizes[i]) : "-")]));
+}
+
 function draw() {
 	const last = intervals[intervals.length - 1];
-	drawChart("written", layer => layer.written, v => bytes(v) + "/s");
-	drawChart("read", layer => layer.read, v => bytes(v) + "/s");
-	drawChart("calls", layer => layer.calls, count);
+	drawLayers("written", layer => layer.written, v => bytes(v) + "/s");
+	drawLayers("read", layer => layer.read, v => bytes(v) + "/s");
+	drawLayers("calls", layer => layer.calls, count);
+	drawFlight();
 	drawHeat();
+	byId("whole").hidden = !range;
 	if (!last)
 		return;
-	fillTable("layers", last.layers.map(l => [l.name, count(l.calls / length), count(l.failed / length), bytes(l.read / length), bytes(l.written / length), l.unknown, seconds(l.time)]));
+	fillTable("layers", last.layers.map(l => [l.name, count(l.calls / length), count(l.failed / length), bytes(l.read / length), bytes(l.written / length), l.unknown, seconds(l.time), seconds(l.longest), l.open]));
+	fillTable("totals", last.totals.map(l => [l.name, l.calls, l.failed, bytes(l.read), bytes(l.written), seconds(l.time_ns / 1e9)]));
+	// Exact numbers, for programs that look at the page.
+	byId("totals").dataset.totals = JSON.stringify(last.totals);
+	drawSizes(last.totals);
 	fillTable("processes", last.processes.slice(0, 10).map(([, , name, time]) => [name, seconds(time)]));
 	fillTable("files", last.files.map(([path, layer, read, written, time]) => [path, layer, bytes(read), bytes(written), seconds(time)]));
 	byId("state").textContent = (ended ? `the recording has ended; records lost ${ended.complete ? "" : "at least "}${ended.lost}` :
-		`${new Date(last.begin * 1000).toLocaleTimeString()}, ${last.open_calls} open calls, ${last.lag.toFixed(1)} s behind`) + (paused ? " (paused)" : "");
+		`${new Date(last.begin * 1000).toLocaleTimeString()}, ${last.open_calls} open calls, ${last.lag.toFixed(1)} s behind${lost ? `, at least ${lost} records lost` : ""}`) + (paused ? " (paused)" : "");
 }
 
 function take(message) {
@@ -136,6 +171,12 @@ function take(message) {
 		byId("command").textContent = message.command_line || "";
 	} else if (message.type === "interval") {
 		intervals.push(message);
+		lost += message.lost;
+		for (const [begin, name, time] of message.earlier) {
+			const layer = layerOf(intervals.find(interval => Math.abs(interval.begin - begin) < length / 2) || { layers: [] }, name);
+			if (layer)
+				layer.time += time;
+		}
 		intervals.splice(0, Math.max(0, intervals.length - KEPT));
 		for (const layer of message.layers)
 			if (!layerNames.includes(layer.name))
@@ -161,7 +202,27 @@ events.onmessage = event => {
 	drawSoon();
 };
 events.onerror = () => { if (!ended) byId("state").textContent = "the connection to ioprobe is lost"; };
-byId("span").onchange = draw;
+byId("span").onchange = () => { range = null; draw(); };
+byId("whole").onclick = () => { range = null; draw(); };
+
+// A drag over a chart chooses the range that all charts show.
+for (const chart of document.querySelectorAll(".chart")) {
+	let from = null;
+	const at = event => {
+		const box = chart.firstChild.getBoundingClientRect(), data = shown();
+		const share = ((event.clientX - box.left) / box.width * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
+		return data.length ? data[Math.round(Math.min(1, Math.max(0, share)) * (data.length - 1))].begin : null;
+	};
+	chart.onpointerdown = event => { from = event.button ? null : at(event); };
+	chart.onpointerup = event => {
+		const to = from === null ? null : at(event);
+		if (to !== null && to !== from) {
+			range = [Math.min(from, to), Math.max(from, to)];
+			draw();
+		}
+		from = null;
+	};
+}
 byId("pause").onclick = () => {
 	paused = !paused;
 	byId("pause").textContent = paused ? "Go on" : "Pause";

@@ -1,0 +1,330 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""The detectors of "ioprobe report" on runs that no test machine has (Lustre, many nodes, slow ranks): each must find its cause in the archive that has
+it, and not in the one without. And the table of detectors against the tests: each names a planted program or a case of this file.
+
+Needs no root. IOPROBE names the executable."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+IOPROBE = os.environ.get("IOPROBE", os.path.join(TESTS, "..", "build", "ioprobe"))
+sys.path.insert(0, os.path.join(TESTS, "lib"))
+from synthetic_trace import KIB, MIB, Run       # noqa: E402  pylint: disable=wrong-import-position
+
+LUSTRE = {"File_system": "lustre", "Stripe_Size": MIB, "Stripe_Count": 4}
+
+
+def synthetic_writes(bad, directory):
+    with Run(directory) as run:
+        file, r = run.file("/data/a"), run.rank(0)
+        r.open(file)
+        for i in range(200):
+            r.write(file, i * MIB if bad else i * 977 % 200 * 3 * MIB, MIB)
+            if not bad:
+                r.read(file, i * 977 % 200 * 3 * MIB, MIB)
+
+
+def synthetic_reads(bad, directory):
+    with Run(directory) as run:
+        file, r = run.file("/data/a"), run.rank(0)
+        r.open(file)
+        for i in range(200):
+            r.read(file, i * MIB if bad else i * 977 % 200 * 3 * MIB, MIB)
+            if not bad:
+                r.write(file, i * 977 % 200 * 3 * MIB, MIB)
+
+
+def synthetic_shared_small(bad, directory):
+    with Run(directory, ranks=4) as run:
+        file = run.file("/data/shared")
+        own = [run.file(f"/data/own{i}") for i in range(4)]
+        for i in range(4):
+            r = run.rank(i)
+            target = file if bad else own[i]
+            r.open(target)
+            for k in range(100):
+                r.write(target, (k * 4 + i) * 512, 512, us=100)
+            for k in range(100):
+                r.read(target, (k * 4 + i) * 512, 512, us=100)
+
+
+def synthetic_stragglers(bad, directory):
+    with Run(directory, ranks=4) as run:
+        file = run.file("/data/shared")
+        for i in range(4):
+            r = run.rank(i)
+            r.open(file)
+            for k in range(40 if bad and i == 2 else 10):
+                r.write(file, (i * 100 + k) * MIB, MIB, us=1000)
+
+
+def synthetic_no_mpiio(bad, directory):
+    with Run(directory, ranks=2) as run:
+        file = run.file("/data/shared")
+        for i in range(2):
+            run.rank(i).open(file)
+            if not bad:
+                run.rank(i).open(file, layer="MPI-IO", name="MPI_File_open")
+            run.rank(i).write(file, i * MIB, MIB)
+
+
+def mpiio(directory, collective, blocking=True):
+    with Run(directory, ranks=2) as run:
+        file = run.file("/data/shared")
+        for i in range(2):
+            r = run.rank(i)
+            r.open(file, layer="MPI-IO", name="MPI_File_open")
+            for mode in ("read", "write") if blocking else ():
+                r.data(mode, file, i * MIB, MIB, layer="MPI-IO", name=f"MPI_File_{mode}_at" + "_all" * collective, collective=collective)
+
+
+def synthetic_mpiio(bad, directory):
+    mpiio(directory, False, bad)
+
+
+def synthetic_mpiio_collective(bad, directory):
+    mpiio(directory, bad)
+
+
+def synthetic_unaligned(bad, directory):
+    with Run(directory) as run:
+        file, r = run.file("/lustre/a", **LUSTRE), run.rank(0)
+        r.open(file)
+        for i in range(120):
+            r.write(file, i * MIB + (512 if bad else 0), MIB, us=1000)
+
+
+def aggregators(directory, workers, ranks=8, nodes=2, requests=1):
+    """Collective writes of 1 MiB of each rank; workers: rank -> share of the bytes in its system calls."""
+    with Run(directory, ranks=ranks, nodes=nodes) as run:
+        file = run.file("/lustre/shared", **LUSTRE)
+        for i in range(ranks):
+            r = run.rank(i)
+            r.open(file, layer="MPI-IO", name="MPI_File_open")
+            r.open(file)
+            for step in range(10):
+                size = int(workers.get(i, 0) * ranks * MIB)
+                r.until(100000 * (step + 1))
+
+                def system_calls(r=r, size=size, step=step, i=i):
+                    for k in range(requests if size else 0):
+                        r.write(file, step * ranks * MIB + i * MIB + k * size // requests, size // requests, us=5000 * size / MIB / requests)
+                r.data("write", file, (step * ranks + i) * MIB, MIB, layer="MPI-IO", name="MPI_File_write_at_all", collective=True, below=system_calls)
+                r.until(100000 * (step + 1) + 60000)
+
+
+def synthetic_aggregators(bad, directory):
+    aggregators(directory, {0: 1} if bad else {0: 0.5, 4: 0.5})
+
+
+def synthetic_aggregators_many(bad, directory):
+    aggregators(directory, {i: 1 / 8 for i in range(8)} if bad else {0: 0.5, 4: 0.5})
+
+
+def synthetic_aggregators_equal(bad, directory):
+    aggregators(directory, {0: 0.5, 4: 0.5} if bad else {0: 1})
+
+
+def synthetic_degraded_above(bad, directory):
+    with Run(directory, ranks=2) as run:
+        file = run.file("/data/shared.nc")
+        for i in range(2):
+            r = run.rank(i)
+            r.open(file, layer="PnetCDF", name="ncmpi_create")
+            r.open(file, layer="MPI-IO", name="MPI_File_open")
+            for k in range(20):
+                at = (k * 2 + i) * MIB
+                r.data("write", file, at, MIB, layer="PnetCDF", name="ncmpi_put_vara_all", collective=True, below=lambda r=r, at=at: r.data(
+                    "write", file, at, MIB, us=1000, layer="MPI-IO", name="MPI_File_write_at", collective=not bad))
+
+
+def synthetic_local(bad, directory):
+    with Run(directory, ranks=2, nodes=2) as run:
+        files = [run.file("/tmp/restart.dat", node=i, File_system="ext4") for i in range(2)] if bad else [run.file("/tmp/restart.dat")] * 2
+        run.rank(0).open(files[0])
+        run.rank(0).write(files[0], 0, MIB)
+        run.rank(1).open(files[1])
+        run.rank(1).read(files[1], 0, MIB)
+
+
+def synthetic_conflict(bad, directory):
+    with Run(directory, ranks=4) as run:
+        file = run.file("/lustre/shared", **LUSTRE)
+        for i in range(4):
+            r = run.rank(i)
+            r.open(file)
+            for k in range(64):
+                r.write(file, (k * 4 + i) * 64 * KIB if bad else (i * 64 + k) * MIB, 64 * KIB if bad else MIB, us=1000)
+
+
+def synthetic_metadata(bad, directory):
+    with Run(directory, ranks=4) as run:
+        file = run.file("/data/shared.h5")
+        for i in range(4):
+            r = run.rank(i)
+            r.open(file, layer="HDF5", name="H5Fopen")
+            r.open(file, layer="MPI-IO", name="MPI_File_open")
+            r.open(file)
+            for k in range(20 if bad or not i else 1):
+                r.begin("H5Dopen2", "HDF5")
+                r.data("read", file, k * 512, 512, layer="MPI-IO", name="MPI_File_read_at", below=lambda r=r, k=k: r.read(file, k * 512, 512, us=1000))
+                r.end(100)
+
+
+def synthetic_decay(bad, directory):
+    with Run(directory) as run:
+        file, r = run.file("/data/a.h5"), run.rank(0)
+        r.open(file, layer="HDF5", name="H5Fcreate")
+        r.open(file)
+        for i in range(400):
+            r.data("write", file, i * KIB, KIB, layer="HDF5", name="H5Dwrite", us=10, below=lambda i=i: [
+                r.read(file, k * 4 * KIB, 4 * KIB, us=5) for k in range(1 + (i // 20 if bad else 0))])
+
+
+def synthetic_place(bad, directory):
+    with Run(directory, ranks=2) as run:
+        scratch = run.file("/scratch/a", **LUSTRE)
+        home = run.file("/home/user/b", File_system="nfs4" if bad else "lustre")
+        for i in range(2):
+            for file in (scratch, home):
+                run.rank(i).open(file)
+                for k in range(20):
+                    run.rank(i).write(file, (k * 2 + i) * MIB, MIB, us=1000)
+
+
+def synthetic_slow_rank(bad, directory):
+    with Run(directory, ranks=4, nodes=4) as run:
+        file = run.file("/data/shared")
+        for i in range(4):
+            run.rank(i).open(file)
+            for k in range(20):
+                run.rank(i).write(file, (i * 20 + k) * MIB, MIB, us=3000 if bad and i == 3 else 1000)
+
+
+def synthetic_close(bad, directory):
+    with Run(directory) as run:
+        file, r = run.file("/data/a"), run.rank(0)
+        r.open(file)
+        for k in range(20):
+            r.write(file, k * MIB, MIB, us=100)
+        r.close(file, us=5000 if bad else 10)
+
+
+def synthetic_above(bad, directory):
+    with Run(directory) as run:
+        file, r = run.file("/data/a.h5"), run.rank(0)
+        r.open(file, layer="HDF5", name="H5Fcreate")
+        r.open(file)
+        for k in range(20):
+            r.data("write", file, k * MIB, MIB, layer="HDF5", name="H5Dwrite", us=5000 if bad else 10,
+                   below=lambda k=k: r.write(file, k * MIB, MIB, us=1000))
+
+
+def synthetic_amplified(bad, directory):
+    with Run(directory) as run:
+        file, r = run.file("/data/a.h5"), run.rank(0)
+        r.open(file, layer="HDF5", name="H5Fcreate")
+        r.open(file)
+        for k in range(4):
+            r.data("write", file, k * MIB, MIB, layer="HDF5", name="H5Dwrite", below=lambda k=k: [
+                r.write(file, (i * 977 % 100) * MIB, (MIB if not bad else 16 * KIB), us=100) for i in range(100 if bad else 1)])
+
+
+# Codes, case, and what must hold of the finding f of each code in the archive that has the cause.
+CASES = [
+    (("P01", "P03", "P14"), synthetic_writes, lambda f: f["severity"] == "note"),
+    (("P02", "P04", "P13"), synthetic_reads, lambda f: f["severity"] == "note"),
+    (("P15", "P16"), synthetic_shared_small, lambda f: f["files"][0]["path"] == "/data/shared" and f["ranks"] == "0-3" and f["operations"] == 400),
+    (("P18", "P19"), synthetic_stragglers, lambda f: f["paid_by"] == "rank 2"),
+    (("M01",), synthetic_no_mpiio, lambda f: f["severity"] == "note"),
+    (("M04", "M05"), synthetic_mpiio_collective, lambda f: f["operations"] == 2),
+    (("M06", "M07"), synthetic_mpiio, lambda f: f["operations"] == 2),
+    (("P08",), synthetic_unaligned, lambda f: f["operations"] == 120 and f["severity"] == "high"),
+    (("X16", "M08"), synthetic_aggregators, lambda f: f["paid_by"] == "rank 0" and (f["code"] == "M08" or f["severity"] == "high")),
+    (("M09",), synthetic_aggregators_many, lambda f: "8 aggregators on 2 nodes" in f["evidence"]),
+    (("M10",), synthetic_aggregators_equal, lambda f: "2 aggregators on 2 nodes" in f["evidence"]),
+    (("X03",), synthetic_degraded_above, lambda f: f["operations"] == 40 and f["severity"] == "high"),
+    (("X11",), synthetic_local, lambda f: f["severity"] == "warn" and len(f["files"]) == 2),
+    (("X17",), synthetic_conflict, lambda f: f["ranks"] == "0-3" and f["severity"] == "high"),
+    (("X22",), synthetic_metadata, lambda f: f["ranks"] == "0-3" and f["calls"][0]["function"] == "H5Dopen2" and f["severity"] == "high"),
+    (("X26",), synthetic_decay, lambda f: f["operations"] == 400 and f["confidence"] == "measured" and f["severity"] == "high"),
+    (("X28",), synthetic_place, lambda f: f["files"][0]["path"] == "/home/user/b" and f["severity"] == "high"),
+    (("X25",), synthetic_slow_rank, lambda f: f["paid_by"] == "rank 3" and f["severity"] == "high"),
+    (("X30",), synthetic_close, lambda f: f["operations"] == 1),
+    (("X01",), synthetic_amplified, lambda f: f["operations"] == 400),
+    (("X09",), synthetic_above, lambda f: f["severity"] == "note"),
+]
+# Detectors that need facts which no archive has.
+NEVER = {"P07", "X21", "X24"}
+
+
+def report(directory):
+    done = subprocess.run([IOPROBE, "report", "--format", "json", directory], capture_output=True, timeout=60, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode()[:200])
+    return {f["code"]: f for f in json.loads(done.stdout)["findings"]}
+
+
+def check_case(root, codes, case, holds):
+    found = {}
+    for bad in (True, False):
+        directory = os.path.join(root, f"{case.__name__}_{bad}")
+        case(bad, directory)
+        found[bad] = report(directory)
+    reasons = [f"{code} is not found: {sorted(found[True])}" for code in codes if code not in found[True]]
+    reasons += [f"{code} is wrong: {found[True][code]}" for code in codes if code in found[True] and not holds(found[True][code])]
+    reasons += [f"{code} is found without its cause: {found[False][code]}" for code in codes if code in found[False]]
+    return reasons
+
+
+def planted_rows():
+    rows = set()
+    for suite in os.listdir(os.path.join(TESTS, "e2e")):
+        if suite.startswith("report"):
+            with open(os.path.join(TESTS, "e2e", suite), encoding="utf-8") as file:
+                rows.update(re.findall(r"^\s*planted (\w+) (\w+)", file.read(), re.M))
+    return rows
+
+
+def check_table():
+    """Each detector's test exists; causes are codes of detectors."""
+    reasons, rows = [], planted_rows()
+    cases = {(code, case.__name__) for codes, case, _ in CASES for code in codes}
+    lines = subprocess.run([IOPROBE, "report", "--explain", "tests"], capture_output=True, text=True, timeout=20, check=True).stdout.splitlines()
+    codes = {line.split()[0] for line in lines}
+    for line in lines:
+        code, test, *explained = line.split()
+        if test == "-" and code not in NEVER:
+            reasons.append(f"{code} names no test")
+        elif test != "-" and (code, test) not in rows | cases:
+            reasons.append(f"{code}: there is no row or case {test} for it")
+        reasons += [f"{code} explains {other}, which is no detector" for other in explained if other not in codes]
+    reasons += [f"{code} is tested, but in no table" for code, _ in rows | cases if code not in codes]
+    return reasons if len(lines) > 50 else reasons + ["no table"]
+
+
+def main():
+    root = tempfile.mkdtemp(prefix="ioprobe-findings-")
+    passed = failed = 0
+    try:
+        for name, run in [("table", check_table)] + [(case.__name__, lambda row=row: check_case(root, *row)) for row in CASES for case in row[1:2]]:
+            try:
+                reasons = run()
+            except RuntimeError as error:
+                reasons = [str(error)]
+            print("not ok" if reasons else "ok", name, *reasons[:3])
+            passed, failed = passed + (not reasons), failed + bool(reasons)
+    finally:
+        shutil.rmtree(root)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The measuring process is a fork of the recorder that calls empty functions and makes system calls in batches; the best batch counts, since
+ * what disturbs only makes it longer. How much of a call's cost is between its own two time stamps is seen in its records.
+ */
+#include "capture/probe_costs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpf/attach.h"
+#include "bpf/rings.h"
+#include "capture/calibrate.h"
+#include "capture/notes.h"
+
+#define BATCHES 5
+#define HITS 60                 /* of a batch: 5 batches of 16 kinds take some 10 ms */
+#define SAMPLES (BATCHES * HITS)
+#define MAX_KINDS 16
+#define LIVES_NS 2000000000ull  /* a machine on which it takes longer has no time to measure */
+#define DELAY_NS 300000000ull
+#define NICE 10
+
+/* One empty function for each kind, the last two not empty. */
+#define FUNCTION_BYTES 32
+extern const char probe_cost_functions[], probe_cost_single_stepped[], probe_cost_nested[];
+extern int probe_cost_fd;
+int probe_cost_fd = -1;
+__asm__(".text\n.balign 32\nprobe_cost_functions:\n"
+	".rept 16\n.balign 32\n\tpush %rbp\n\tpop %rbp\n\tret\n.endr\n"
+	".balign 32\nprobe_cost_single_stepped:\n\tmov %rsp, %rax\n\tret\n"
+	".balign 32\nprobe_cost_nested:\n\tpush %rbp\n\tmov probe_cost_fd(%rip), %edi\n\tlea probe_cost_functions(%rip), %rsi\n"
+	"\tmov $1, %edx\n\tmov $1, %eax\n\tsyscall\n\tpop %rbp\n\tret\n");
+
+/* What is measured; total_ns: 0 unknown. */
+struct kind {
+	const struct table_row *row;    /* that the calls are recorded by */
+	const char *function;
+	uint64_t total_ns;              /* of a call; of a nested one with its system call */
+	uint32_t inside[SAMPLES];       /* its durations as recorded */
+	unsigned n;
+};
+
+struct probe_costs {
+	const struct table_set *set;
+	struct kernel_side *kernel;
+	struct hold_server *server;
+	struct links links;
+	struct kind kinds[MAX_KINDS + 3];       /* libraries', single-stepped, nested, system call */
+	unsigned nlibraries, nkinds;
+	const struct table_row *write;
+	uint64_t bare_ns, begin_ns, deadline_ns;        /* begin_ns: of measuring, 0: not yet */
+	volatile uint64_t *totals;      /* shared with the measuring process, as kinds */
+	uint64_t *memory;               /* that pointer arguments point to */
+	pid_t pid;                      /* 0: none, or it was waited for */
+	uint32_t tgid;                  /* of the same, also afterwards: its records may still be in the rings; 0: none */
+	uint64_t gone_ns;               /* when it was waited for: later records with its number are another process'; 0: not yet */
+	int go;
+	unsigned rounds;                /* since its end */
+	bool done;
+};
+
+/* ---- what to measure ---- */
+
+static bool has_registers_only(const struct iop_desc *desc)
+{
+	for (unsigned i = 0; i < desc->nargs; i++)
+		if (desc->arg[i].source >= 6)
+			return false;
+	return true;
+}
+
+static bool is_measurable(const struct table_set *set, const struct table_row *row)
+{
+	struct iop_desc desc;
+
+	if (row->off || row->syscall_nr >= 0 || table_row_is_internal(row) || row->op == OP_LEARN)
+		return false;
+	table_row_descriptor(set, row, &desc);
+	return !(desc.flags & (IOP_D_NO_RETURN | IOP_D_NESTED | IOP_D_UNWIND)) && !(desc.requests & ~IOP_R_DEMAND) && !desc.heap_handle &&
+	       has_registers_only(&desc);
+}
+
+/* A function that moves data, as most calls do; any other if there is none. */
+static const struct table_row *row_of_layer(const struct table_set *set, size_t layer)
+{
+	const struct table_row *best = NULL;
+
+	for (size_t i = 0; i < set->nrows; i++) {
+		const struct table_row *row = &set->rows[i];
+
+		if (row->layer != layer || !is_measurable(set, row))
+			continue;
+		if ((row->op == OP_READ || row->op == OP_WRITE) && !(row->mods & MOD_NONBLOCKING))
+			return row;
+		best = best ? best : row;
+	}
+	return best;
+}
+
+static void add_kind(struct probe_costs *c, const struct table_row *row, const char *function)
+{
+	c->kinds[c->nkinds++] = (struct kind){ .row = row, .function = function };
+}
+
+static void choose_kinds(struct probe_costs *c)
+{
+	for (size_t layer = 0; layer < c->set->nlayers && c->nkinds < MAX_KINDS; layer++) {
+		const struct table_row *row = c->set->layers[layer].syscalls ? NULL : row_of_layer(c->set, layer);
+
+		if (row)
+			add_kind(c, row, probe_cost_functions + FUNCTION_BYTES * c->nkinds);
+	}
+	c->nlibraries = c->nkinds;
+	if (c->nlibraries) {
+		add_kind(c, c->kinds[0].row, probe_cost_single_stepped);
+		add_kind(c, c->kinds[0].row, probe_cost_nested);
+	}
+	for (size_t i = 0; i < c->set->nrows && !c->write; i++)
+		if (c->set->rows[i].syscall_nr == SYS_write && !c->set->rows[i].off)
+			add_kind(c, c->write = &c->set->rows[i], NULL);
+}
+
+/* ---- the calls ---- */
+
+static void write_byte(void)
+{
+	syscall(SYS_write, probe_cost_fd, probe_cost_functions, 1);
+}
+
+/* Whatever an argument points to is zero; other arguments are 1. */
+static void arguments_of(const struct probe_costs *c, const struct table_row *row, uint64_t args[6])
+{
+	struct iop_desc desc;
+
+	table_row_descriptor(c->set, row, &desc);
+	for (unsigned i = 0; i < 6; i++)
+		args[i] = 1;
+	for (unsigned i = 0; i < desc.nargs; i++)
+		if (desc.arg[i].kind != IOP_ARG_VALUE && desc.arg[i].kind != IOP_ARG_INT)
+			args[desc.arg[i].source] = (uintptr_t)c->memory;
+}
+
+static uint64_t time_kind(const struct probe_costs *c, const struct kind *kind)
+{
+	void (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) =
+		(void (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))(uintptr_t)kind->function;
+	uint64_t args[6], best = UINT64_MAX;
+
+	c->memory[0] = 0;       /* the page is there: a probe that reads from one that is not takes long */
+	arguments_of(c, kind->row, args);
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t begin = monotonic_ns(), took;
+
+		for (int i = 0; i < HITS; i++)
+			if (function)
+				function(args[0], args[1], args[2], args[3], args[4], args[5]);
+			else
+				write_byte();
+		took = (monotonic_ns() - begin) / HITS;
+		best = took < best ? took : best;
+	}
+	return best;
+}
+
+/* In the measuring process; of a process with several threads it is a copy of one: nothing that takes a lock. */
+static void measure(const struct probe_costs *c, pid_t recorder)
+{
+	uint64_t go;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	if (getppid() != recorder || read(c->go, &go, sizeof(go)) != sizeof(go))
+		_exit(1);
+	for (unsigned i = 0; i < c->nkinds; i++)
+		c->totals[i] = time_kind(c, &c->kinds[i]);
+	_exit(0);
+}
+
+/* ---- life ---- */
+
+struct probe_costs *probe_costs_create(const struct table_set *set, const struct filter *filter)
+{
+	struct probe_costs *c = NULL;
+
+	if (filter && (filter_by_file(filter) || filter->min_duration_ns || filter->min_bytes || filter->count_streams))
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->set = set;
+	c->go = eventfd(0, EFD_CLOEXEC);
+	c->totals = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	probe_cost_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (c->totals == MAP_FAILED || c->go < 0 || probe_cost_fd < 0) {
+		probe_costs_destroy(c);
+		return NULL;
+	}
+	c->memory = (uint64_t *)c->totals + 512;
+	choose_kinds(c);
+	c->bare_ns = c->write ? time_kind(c, &c->kinds[c->nkinds - 1]) : 0;
+	return c;
+}
+
+void probe_costs_stop(struct probe_costs *c)
+{
+	if (!c)
+		return;
+	if (c->pid) {
+		struct iop_demand demand;
+
+		kernel_side_end_demand(c->kernel, c->pid, &demand);     /* of its calls of MPI-IO */
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+		c->gone_ns = monotonic_ns();
+		c->pid = 0;
+	}
+	if (c->server)
+		links_detach(c->server, &c->links);
+	c->done = true;
+}
+
+void probe_costs_destroy(struct probe_costs *c)
+{
+	if (!c)
+		return;
+	probe_costs_stop(c);
+	if (c->totals != MAP_FAILED)
+		munmap((void *)c->totals, 8192);
+	if (c->go >= 0)
+		close(c->go);
+	if (probe_cost_fd >= 0)
+		close(probe_cost_fd);
+	probe_cost_fd = -1;
+	free(c);
+}
+
+static void ignore_refusal(void *arg, const struct attach_point *point, int err)
+{
+	(void)arg, (void)point, (void)err;
+}
+
+static int attach(struct probe_costs *c)
+{
+	struct attach_point points[MAX_KINDS + 3] = { { 0 } };
+	struct proc_modules modules;
+	size_t n = 0;
+	int err = proc_modules_read(getpid(), &modules);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < c->nkinds && !err; i++) {
+		if (!c->kinds[i].function)
+			continue;
+		points[n].function = "calibration";
+		points[n].cookie = c->kinds[i].row->id;
+		err = calibrate_own_offset(&modules, c->kinds[i].function, &points[n++].offset);
+	}
+	proc_modules_free(&modules);
+	return err ? err : attach_points(c->server, &c->links, c->kernel, ATTACH_CALLS, "/proc/self/exe", c->pid, points, n, ignore_refusal, NULL);
+}
+
+void probe_costs_begin(struct probe_costs *c, struct kernel_side *kernel, struct hold_server *server)
+{
+	if (!c)
+		return;
+	c->kernel = kernel;
+	c->server = server;
+	c->begin_ns = monotonic_ns() + DELAY_NS;
+	c->done = kernel_side_method(kernel) == ATTACH_NONE || !c->nkinds;
+}
+
+static void begin(struct probe_costs *c)
+{
+	const uint64_t go = 1;
+	pid_t recorder = getpid();
+
+	c->pid = fork();
+	if (!c->pid)
+		measure(c, recorder);
+	c->tgid = c->pid > 0 ? c->pid : 0;
+	c->deadline_ns = monotonic_ns() + LIVES_NS;
+	if (c->pid < 0 || attach(c) || kernel_side_take(c->kernel, c->pid) || write(c->go, &go, sizeof(go)) != sizeof(go)) {
+		c->pid = c->pid < 0 ? 0 : c->pid;
+		probe_costs_stop(c);
+	}
+}
+
+/* ---- the records ---- */
+
+static void add_duration(struct kind *kind, const struct iop_rec_call *call)
+{
+	uint64_t ns = call->rec.time_ns - call->enter_ns;
+
+	if (kind->n < SAMPLES)
+		kind->inside[kind->n++] = ns < UINT32_MAX ? ns : UINT32_MAX;
+}
+
+/* The calls of one kind come together, in the order of the kinds; the nested ones in two records, which nobody needs. */
+bool probe_costs_take(struct probe_costs *c, const struct iop_rec *rec)
+{
+	const struct iop_rec_call *call = (const void *)rec;
+
+	if (!c || !c->tgid || rec->tgid != c->tgid || (c->gone_ns && rec->time_ns > c->gone_ns))
+		return false;
+	for (unsigned i = 0; i < c->nkinds && rec->type == IOP_REC_CALL && !call->depth; i++) {
+		struct kind *kind = &c->kinds[i];
+
+		if (kind->row->id != call->probe || kind->n == SAMPLES)
+			continue;
+		add_duration(kind, call);
+		break;
+	}
+	return true;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Of a call that does nothing. A quarter is shorter: those above may have been disturbed. */
+static uint64_t inside_ns(struct kind *kind)
+{
+	if (!kind->n)
+		return 0;
+	qsort(kind->inside, kind->n, sizeof(kind->inside[0]), ascending);
+	return kind->inside[kind->n / 4];
+}
+
+static uint64_t difference(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void note_layer(const struct probe_costs *c, struct note *note, size_t layer, uint64_t total_ns, uint64_t inside)
+{
+	char key[32];
+
+	snprintf(key, sizeof(key), "layer_%zu", layer);
+	note_addf(note, key, "%llu %llu %s", (unsigned long long)total_ns, (unsigned long long)(inside < total_ns ? inside : total_ns),
+		  c->set->layers[layer].name);
+}
+
+/* Of a layer all of whose functions are out of reach here (nested ones, those with many arguments) the first library's stands. */
+static struct kind *kind_of_layer(struct probe_costs *c, size_t layer)
+{
+	for (unsigned i = 0; i < c->nlibraries; i++)
+		if (c->kinds[i].row->layer == layer)
+			return &c->kinds[i];
+	return &c->kinds[0];
+}
+
+/* Not one of unwinders and the like alone. */
+static bool has_calls(const struct table_set *set, size_t layer)
+{
+	for (size_t i = 0; i < set->nrows; i++)
+		if (set->rows[i].layer == layer && !table_row_is_internal(&set->rows[i]))
+			return true;
+	return false;
+}
+
+static void note_costs(struct probe_costs *c, struct spool_writer *spool)
+{
+	struct kind *call = &c->kinds[c->nkinds - 1], *library = c->kinds, *single = &c->kinds[c->nlibraries];
+	struct note note = { 0 };
+
+	for (size_t layer = 0; layer < c->set->nlayers; layer++) {
+		struct kind *kind = kind_of_layer(c, layer);
+
+		if (!has_calls(c->set, layer))
+			continue;
+		if (!c->set->layers[layer].syscalls && c->nlibraries)
+			note_layer(c, &note, layer, kind->total_ns, inside_ns(kind));
+		else if (c->set->layers[layer].syscalls && c->write)
+			note_layer(c, &note, layer, difference(call->total_ns, c->bare_ns), difference(inside_ns(call), c->bare_ns));
+	}
+	if (c->nlibraries)
+		note_addf(&note, "single_step_ns", "%llu", (unsigned long long)difference(single->total_ns, library->total_ns));
+	if (c->nlibraries && c->write)
+		note_addf(&note, "nested_ns", "%llu",
+			  (unsigned long long)difference(single[1].total_ns, library->total_ns + call->total_ns));
+	if (note.text)
+		spool_writer_text(spool, IOP_REC_COSTS, 0, monotonic_ns(), note.text, NULL);
+	note_free(&note);
+}
+
+static bool has_ended(const struct probe_costs *c, bool *well)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, c->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+		return false;
+	*well = info.si_code == CLD_EXITED && !info.si_status;
+	return true;
+}
+
+/* Its number belongs to it until it is waited for: not before a whole round has come after its end. */
+bool probe_costs_step(struct probe_costs *c, struct spool_writer *spool, bool last)
+{
+	bool well = false;
+
+	if (!c || c->done)
+		return true;
+	if (!c->pid) {
+		if (c->begin_ns && (last || monotonic_ns() >= c->begin_ns))
+			begin(c);
+		return c->done;
+	}
+	if (!has_ended(c, &well)) {
+		if (monotonic_ns() > c->deadline_ns)
+			probe_costs_stop(c);
+		return c->done;
+	}
+	if (c->rounds++ < 1)
+		return false;
+	for (unsigned i = 0; i < c->nkinds; i++)
+		c->kinds[i].total_ns = c->totals[i];
+	if (well)
+		note_costs(c, spool);
+	probe_costs_stop(c);
+	return true;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The lines of Darshan's connector to LDMS, one per event, for the standard input of ldmsd_stream_publish or ldms_msg_publish. The store
+ * behind it checks the types of values: seconds need six digits behind the point, all other numbers none.
+ */
+#include "stream/outputs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_ROOM 4095 /* of those programs */
+
+struct ldms {
+	struct live_output output; /* first: the public face */
+	FILE *out;
+	char *host;
+	int64_t job; /* of the recording; 0: none */
+	uint64_t too_long; /* lines that were not written */
+};
+
+/* JSON's escapes. Bytes that are no UTF-8 pass as they are, as the connector has them. Returns false if there is no room. */
+static bool escape(char *out, size_t room, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		size_t need = *c == '"' || *c == '\\' ? 2 : *c < 0x20 ? 6 : 1;
+
+		if (need >= room)
+			return false;
+		snprintf(out, room, need == 6 ? "\\u%04x" : need == 2 ? "\\%c" : "%c", *c);
+		out += need;
+		room -= need;
+	}
+	*out = 0;
+	return true;
+}
+
+/* The batch system's number, as the connector reads it: the digits in front. */
+static int64_t job_number(const char *batch_job)
+{
+	return batch_job ? atoll(batch_job) : 0;
+}
+
+static int ldms_begin(struct live_output *output, const struct live_job *job)
+{
+	struct ldms *l = (struct ldms *)output;
+
+	free(l->host);
+	l->host = strdup(job->host ? job->host : "unknown");
+	l->job = job_number(job->batch_job);
+	return l->host ? 0 : -ENOMEM;
+}
+
+static int format(const struct ldms *l, const struct live_event *e, const char *exe, const char *file, char *line, size_t room)
+{
+	const struct live_process *p = e->process;
+	const struct live_darshan *d = &e->darshan;
+	bool met = e->op == LIVE_OP_OPEN;
+	int64_t job = job_number(p->batch_job);
+	uint64_t begin_ns = p->begin_ns && p->begin_ns < e->begin_ns ? p->begin_ns : e->begin_ns;
+
+	return snprintf(line, room,
+			"{\"schema\":\"%s\", \"uid\":%" PRId64 ", \"exe\":\"%s\",\"job_id\":%" PRId64 ",\"rank\":%" PRId64
+			",\"ProducerName\":\"%s\",\"file\":\"%s\",\"record_id\":%" PRIu64
+			",\"module\":\"%s\",\"type\":\"%s\",\"max_byte\":%" PRId64 ",\"switches\":%" PRId64 ",\"flushes\":%" PRId64
+			",\"cnt\":%" PRIu64 ",\"op\":\"%s\",\"seg\":[{\"pt_sel\":-1,\"irreg_hslab\":-1,"
+			"\"reg_hslab\":-1,\"ndims\":-1,\"npoints\":-1,\"off\":%" PRId64 ",\"len\":%" PRId64
+			",\"start\":%0.6f,\"dur\":%0.6f,\"total\":%0.6f,\"timestamp\":%" PRIu64 ".%.6" PRIu64 "}]}\n",
+			met ? "darshan_data" : "N/A", p->uid > 0 ? p->uid : 0, met ? exe : "N/A",
+			job      ? job
+			: l->job ? l->job
+				 : (int64_t)p->pid,
+			p->rank > 0 ? p->rank : 0, l->host, met ? file : "N/A", d->record_id, d->module, met ? "MET" : "MOD",
+			d->max_byte, d->switches, d->flushes, d->cnt, e->op == LIVE_OP_FLUSH ? "write" : live_op_name(e->op),
+			d->off, d->len, (e->begin_ns - begin_ns) / 1e9, (e->end_ns - e->begin_ns) / 1e9, d->total_ns / 1e9,
+			e->end_ns / 1000000000, e->end_ns % 1000000000 / 1000);
+}
+
+static int ldms_event(struct live_output *output, const struct live_interval *interval, const struct live_event *e)
+{
+	struct ldms *l = (struct ldms *)output;
+	char exe[LINE_ROOM], file[LINE_ROOM], line[LINE_ROOM];
+	int len;
+
+	(void)interval;
+	if (!e->darshan.module)
+		return 0;
+	len = escape(exe, sizeof(exe), e->process->executable ? e->process->executable : "N/A") &&
+			      escape(file, sizeof(file), e->darshan.record)
+		      ? format(l, e, exe, file, line, sizeof(line))
+		      : LINE_ROOM;
+	if (len >= LINE_ROOM) {
+		l->too_long++;
+		return 0;
+	}
+	if (fwrite(line, 1, len, l->out) == (size_t)len)
+		return 0;
+	snprintf(output->err, sizeof(output->err), "cannot write the stream: %s", strerror(errno));
+	return errno ? -errno : -EIO;
+}
+
+static int ldms_interval(struct live_output *output, const struct live_interval *interval)
+{
+	(void)interval;
+	if (!fflush(((struct ldms *)output)->out))
+		return 0;
+	snprintf(output->err, sizeof(output->err), "cannot write the stream: %s", strerror(errno));
+	return errno ? -errno : -EIO;
+}
+
+static int ldms_end(struct live_output *output, const struct live_end *end)
+{
+	const struct ldms *l = (const struct ldms *)output;
+
+	(void)end;
+	if (l->too_long)
+		fprintf(stderr,
+			"ioprobe: ldms: %" PRIu64 " events were not written: their names make lines of more than %d bytes\n",
+			l->too_long, LINE_ROOM);
+	return 0;
+}
+
+static void ldms_destroy(struct live_output *output)
+{
+	struct ldms *l = (struct ldms *)output;
+
+	live_output_close(l->out);
+	free(l->host);
+	free(l);
+}
+
+int live_ldms_create(struct live_output **output, const char *where, char *err, size_t err_len)
+{
+	struct ldms *l = calloc(1, sizeof(*l));
+	int ret = l ? live_output_open(&l->out, where, err, err_len) : -ENOMEM;
+
+	if (ret) {
+		free(l);
+		return ret;
+	}
+	l->output = (struct live_output){
+		.begin = ldms_begin, .event = ldms_event, .interval = ldms_interval, .end = ldms_end, .destroy = ldms_destroy
+	};
+	*output = &l->output;
+	return 0;
+}
