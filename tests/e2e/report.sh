@@ -51,7 +51,9 @@ at_the_end() {
 	limited 60 "$IOPROBE" report --format json "$dir/trace" >"$dir/again.json"
 	verdict "at_the_end, file" "$(cmp "$dir/report.json" "$dir/again.json" 2>&1; [ -s "$dir/report.json" ] || said "$dir")"
 	limited 60 "$IOPROBE" record -q --report -o "$dir/second" -- dd if=/dev/zero "of=$dir/data/f" bs=47 count=20000 status=none >"$dir/out" 2>"$dir/err"
-	verdict "at_the_end, stderr" "$(grep -q '(P06)' "$dir/err" || said "$dir"; [ -s "$dir/out" ] && echo 'something on stdout')"
+	# Not by a finding: whether the writes cost enough to be one depends on the machine.
+	verdict "at_the_end, stderr" "$(grep -q "^ioprobe report .*/second" "$dir/err" && grep -q "/data/f .* 918 KiB" "$dir/err" || cat "$dir/err"
+		[ -s "$dir/out" ] && echo 'something on stdout')"
 	# The old file stays until the new one is complete; what cannot be written is refused before anything is recorded.
 	mkdir "$dir/readonly" && echo old >"$dir/readonly/report.txt" && echo old >"$dir/kept.txt" && mount -t tmpfs -o ro none "$dir/readonly" 2>/dev/null ||
 		{ skip "at_the_end, refused" "no tmpfs can be mounted"; return; }

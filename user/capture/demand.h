@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Probes that are placed on demand: on functions that programs call far more often for messages than for files (MPI_Wait,
- * MPI_Test). A process gets them with its first call of MPI-IO. They are detached when they cost time and no operation is in
- * progress.
+ * MPI_Test). A process gets them while it is held at its start, or with its first call of MPI-IO. They are detached when they cost
+ * time and no operation is in progress.
  */
 #ifndef IOPROBE_DEMANDS_H
 #define IOPROBE_DEMANDS_H
@@ -15,7 +15,8 @@ int demands_create(struct demands **out, struct kernel_side *kernel, struct targ
 size_t demands_no_memory(const struct demands *demands);        /* processes that have no entry for want of memory */
 void demands_destroy(struct demands *demands);          /* to be called before targets_destroy; NULL is allowed */
 
-/* Places the probes in a process that has called a function of such a layer at this time, or (0) was found running. */
+/* Places the probes in a process that has called a function of such a layer at this time, or (0) was found running or is held.
+ * Without such a library nothing is done. */
 void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns);
 /* The process has ended or executed another program. */
 void demands_forget(struct demands *demands, pid_t pid);

@@ -256,11 +256,13 @@ static void reap(struct recorder *r)
 
 /* ---- programs that wait for their probes ---- */
 
-/* Its fork and exec records are already in the rings: those are processed first. */
+/* Its fork and exec records are already in the rings: those are processed first. Probes on demand are placed too: a program may
+ * begin operations right after its first call of MPI-IO. */
 static void place_probes(struct recorder *r, const struct hold_notice *notice)
 {
 	recorder_round(r);
 	targets_held(r->targets, notice->id.pid_tgid >> 32, notice->time_ns);
+	demands_place(r->demands, notice->id.pid_tgid >> 32, 0);
 	sites_prepare(r->sites, notice->id.pid_tgid >> 32);
 	hold_server_release(r->server, &notice->id);
 }
