@@ -29,6 +29,9 @@ enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 #define ENOENT 2
 #define EBADF 9
 #define EINPROGRESS 115
+#define S_IFMT 0170000
+#define S_IFDIR 0040000
+#define S_IFREG 0100000
 #define TS_COMPAT 2     /* thread_info.status: inside a 32-bit system call */
 
 /* x86-64; the layout is ABI, so not relocated */

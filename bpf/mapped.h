@@ -12,8 +12,6 @@
 #define FAULT_WRITE 2                   /* x86's error code */
 #define VM_EXEC 4
 #define VM_SHARED 8
-#define S_IFMT 0170000
-#define S_IFREG 0100000
 
 struct mapped_key { u64 dev, ino; };
 /* page faults for reading and writing; pages written back; filtered */

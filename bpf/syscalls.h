@@ -78,9 +78,22 @@ static __always_inline s32 fd_argument(struct frame *f, u32 index)
 	return index < IOP_MAX_ARGS ? (s32)f->args[index] : -1;
 }
 
+/* Returns whether a call on a name has an excluded file in place of its directory: fstat(3) is newfstatat(fd, "", AT_EMPTY_PATH).
+ * No path begins in that file, and its description would bring a handle of it, and its close, into the archive. An excluded
+ * directory is described: nothing else tells the reader where the path begins. */
+static __always_inline bool names_excluded_file(struct thread *t, const struct iop_desc *desc, s32 fd)
+{
+	struct file *file;
+
+	if (!filter_files || (desc->flags & (IOP_D_OF_FILE | IOP_D_MAKES_FD | IOP_D_CHDIR)))
+		return false;
+	file = file_of(fd);
+	return file && (LOAD(LOAD(file, f_inode), i_mode) & S_IFMT) != S_IFDIR && fd_state(t, fd) == FD_LEFT_OUT;
+}
+
 static __always_inline void before_fd_use(struct thread *t, struct frame *f, const struct iop_desc *desc)
 {
-	if (desc->fd_arg != IOP_NO_FD)
+	if (desc->fd_arg != IOP_NO_FD && !names_excluded_file(t, desc, fd_argument(f, desc->fd_arg)))
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg));
 	if (desc->fd_arg2 != IOP_NO_FD)
 		describe_if_unknown(t, fd_argument(f, desc->fd_arg2));
