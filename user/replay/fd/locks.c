@@ -204,10 +204,10 @@ int op_flock(struct replay *r, struct thread *thread, const struct frame *f)
 /* Computes the byte range of a struct flock (fcntl(2)). */
 static void range_of(int64_t start, int64_t len, struct held_lock *lock)
 {
-	if (start < 0 || (len < 0 && start + len < 0))
+	if (start < 0 || (len < 0 && start + len < 0) || (len > 0 && start > INT64_MAX - (len - 1)))
 		return;
 	lock->first = len < 0 ? start + len : start;
-	lock->last = (uint64_t)(len < 0 ? start : start + len) - 1;
+	lock->last = (len < 0 ? (uint64_t)start : (uint64_t)start + len) - 1;
 	if (!len)
 		lock->last = TO_THE_END;
 }
