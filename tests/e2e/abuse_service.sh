@@ -67,7 +67,7 @@ always() {
 }
 
 forged_line() {
-	refused "forged_line" "is no job id" nobody_asks n1 start --job $'x\nioprobe: job 1: done'
+	refused "forged_line" "is not a job id" nobody_asks n1 start --job $'x\nioprobe: job 1: done'
 	client n1 send '{"request": "stop\nioprobe: job 1: done", "job": "a\nioprobe: job 1: done"}' >/dev/null 2>&1
 	client n1 send '{"request": "stop", "job": "a\nioprobe: job 1: done"}' >/dev/null 2>&1
 	verdict "forged_line, log" "$(grep '^ioprobe: job 1: done' "$SERVICE_DIR/n1.log")"

@@ -94,7 +94,7 @@ for program in libaio uring; do
 	record "$case" --exclude-path "$TMP/$case/data" -- "$P/$program" "$TMP/$case/data"
 	contract "$case" && expect "$case" "operations('POSIX', '*/data/data') == [0, 0]" "not has_file('*/data/data')"
 	lost_nothing "$case"
-	verdict "$case, counted" "$(grep -Eq '^left out by --exclude-path .*: POSIX [0-9]+ calls, .* unknown size' "$TMP/$case/out" ||
+	verdict "$case, counted" "$(grep -Eq '^excluded by --exclude-path .*: POSIX [0-9]+ calls, .* unknown size' "$TMP/$case/out" ||
 		grep 'left out' "$TMP/$case/out" || echo 'not counted')"
 	verdict "$case, nothing unexplained" "$(grep 'began before the recording' "$TMP/$case/out")"
 done

@@ -148,7 +148,7 @@ storm() {
 	end_of $PID 30
 	verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"
 	end_of $RECORDER 60
-	verdict "$name, turned off" "$([ "$(grep -c 'turned off to keep the cost ceiling' "$DIR/out")" = "$expected" ] || echo "$(grep -c 'turned off' "$DIR/out") notes")"
+	verdict "$name, turned off" "$([ "$(grep -c 'turned off to keep the overhead limit' "$DIR/out")" = "$expected" ] || echo "$(grep -c 'turned off' "$DIR/out") notes")"
 	lost_nothing "$name"
 	[ "$expected" = 1 ] || return 0         # the trace of a whole storm takes long to check
 	contract "$name" || return

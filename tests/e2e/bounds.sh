@@ -36,7 +36,7 @@ bounded() {
 # told NAME BOUND: on stderr in one line, in the summary, in the archive.
 told() {
 	local name=$1 dir=$TMP/$1 lines
-	lines=$(grep -c "ioprobe: --$2 .*goes on without being recorded; allow more" "$dir/err")
+	lines=$(grep -c "ioprobe: --$2 .*continues without being recorded; allow more" "$dir/err")
 	verdict "$name, message" "$([ "$lines" = 1 ] || echo "$lines lines: $(said "$dir")")"
 	verdict "$name, summary" "$(grep -q "^stopped by $2: --$2 " "$dir/out" || echo 'the summary does not name the bound')"
 	verdict "$name, summary for programs" "$(limited 20 "$PYTHON" - "$OUTPUT/summary.json" "$2" 2>&1 <<-'END'

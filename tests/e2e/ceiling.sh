@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# The cost ceiling: storms of stream calls are turned off, and the trace says which, of which process, from when to when.
+# The overhead limit: storms of stream calls are turned off, and the trace says which, of which process, from when to when.
 . "$(dirname "$0")/../lib/e2e.sh"
 
-NOTE='ISOC of process [0-9]* was not observed between [0-9]* and [0-9]* ns: stream calls that move one byte were turned off to keep the cost ceiling of 2 %'
+NOTE='ISOC of process [0-9]* was not observed between [0-9]* and [0-9]* ns: stream calls that move one byte were turned off to keep the overhead limit of 2 %'
 
 # start NAME FOLDER [THREADS]: a storm that waits. Sets PID.
 start() {

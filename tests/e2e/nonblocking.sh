@@ -26,9 +26,9 @@ mpi_requests() {
 	verdict "mpi_requests, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_requests")")"
 	contract mpi_requests && expect mpi_requests "${MPI_REQUESTS[@]}"
 	lost_nothing mpi_requests
-	tells mpi_requests 'non-blocking operations are open: nobody was seen to wait for them'
+	tells mpi_requests 'non-blocking operations are open: no wait or test on them was observed'
 	tells mpi_requests '2 non-blocking operations are open: their requests were freed'
-	tells mpi_requests 'left out by repetition.*: MPI-IO'
+	tells mpi_requests 'excluded by repetition.*: MPI-IO'
 	tells mpi_requests '176 requests of long arrays were not looked at'
 }
 
@@ -43,7 +43,7 @@ mpi_storm() {
 		"ended('MPI_File_iwrite_at', 'MPI_Wait') + left_open('MPI_File_iwrite_at') == 7" \
 		"layer_bytes('POSIX', '*/data/file')[1] == 700" \
 		"layer_bytes('MPI-IO', '*/data/file')[1] == 100 * ended('MPI_File_iwrite_at', 'MPI_Wait')"
-	grep -q 'seen to wait for them' "$TMP/mpi_storm/out" && tells mpi_storm 'before the probes on their completion were in place'
+	grep -q 'no wait or test on them was observed' "$TMP/mpi_storm/out" && tells mpi_storm 'before the probes on waits were in place'
 }
 
 # The files are open before anybody looks, and one operation is under way: nothing is known of its begin, so nothing is said of its end.
@@ -88,7 +88,7 @@ aio() {
 		"ended('aio_write', 'aio_return', elsewhere=True) == 1" "sorted(offsets('lio_listio', '*/data/many')) == list(range(200))" \
 		"creates['AIO'] == 0 and destroys['AIO'] == 0" "failed('aio_return') == 4" "trace.counts['IoOperationIssued'] == 219"
 	lost_nothing aio
-	tells aio '1 non-blocking operations are open: nobody was seen to wait for them'
+	tells aio '1 non-blocking operations are open: no wait or test on them was observed'
 	rm -rf "$TMP/aio/data" && mkdir "$TMP/aio/data"
 	same_as_strace aio "$P/aio" "$TMP/aio/data"
 }

@@ -224,7 +224,7 @@ requests() {
 	refused "requests, no such job" "job 4000000 is not known" ask n1 status --job 4000000
 	refused "requests, another user's stop" "another user's" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" stop --job "$JOB"
 	refused "requests, another user's process" "not yours" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" start --pid $$
-	refused "requests, no id" "is no job id" ask n1 start --job ../x --uid 5 --gid 60 --always
+	refused "requests, no id" "is not a job id" ask n1 start --job ../x --uid 5 --gid 60 --always
 	refused "requests, no user" "user and group are missing" ask n1 start --job 4000001 --always
 	refused "requests, no message" "no message" "$PYTHON" -c 'import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1]); s.send(b"\x00{"); sys.exit(s.recv(9999).decode())' "$SERVICE_DIR/n1.socket"

@@ -155,7 +155,7 @@ bad_input() {
 	echo garbage >"$TMP/refused/data/spool"
 	echo garbage >"$TMP/refused/text.db"
 	refused "no recording" 'cannot follow it: it has no records' stream "$TMP/refused/empty"
-	refused "no spool" 'it is no spool of this version' top "$TMP/refused/data"
+	refused "no spool" 'it is not a spool of this version' top "$TMP/refused/data"
 	refused "no directory" 'No such file' stream "$TMP/refused/nowhere"
 	refused "no time" 'a time from 100ms to 3600s is expected' stream --interval 1 "$TMP/refused/empty"
 	refused "no store" 'not a database' stream --store="$TMP/refused/text.db" "$TMP/parallel/trace"
@@ -163,7 +163,7 @@ bad_input() {
 	refused "no such output" 'there is no such output: one of ndjson, sqlite' stream --to kafka "$TMP/parallel/trace"
 	refused "stream to stdout" 'a file is needed' --stream=ndjson -- true
 	refused "no names" 'one of full, mount, hash is expected' stream --names none "$TMP/parallel/trace"
-	refused "watch, no store" 'it is no store of this version' watch "$TMP/refused/text.db"
+	refused "watch, no store" 'it is not a store of this version' watch "$TMP/refused/text.db"
 	refused "relative store" 'an absolute path is expected' stream --store=x.db "$TMP/parallel/trace"
 }
 

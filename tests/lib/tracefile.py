@@ -182,7 +182,7 @@ def queries(trace):
                    for a, b, was_cancelled in trace.ends)
 
     def left_open(begun_by):
-        """Operations that such calls began and nobody was seen to end."""
+        """Operations that such calls began and whose end was not observed."""
         return sum(bool(call) and fnmatch.fnmatchcase(call.name, begun_by) for call, *_ in trace._operations.values())
 
     def ms(region):

@@ -385,7 +385,7 @@ static void unknown_version(void **state)
 {
 	(void)state;
 	nodes[1].head.version = REF_NONE;
-	refused(job_check(&m, true), "dir1: it does not say which version");
+	refused(job_check(&m, true), "dir1: the version of ioprobe");
 }
 
 static void one_node_twice(void **state)
@@ -409,7 +409,7 @@ static void other_jobs(void **state)
 	nodes[1].groups.v[0].launch = nodes[1].groups.v[1].launch = str(&nodes[1], "M");
 	refused(job_check(&m, false), "dir1 with dir0: they are of different jobs, M and L");
 	nodes[1].groups.v[0].launch = nodes[1].groups.v[1].launch = REF_NONE;
-	refused(job_check(&m, false), "dir1: nothing in it says of which job");
+	refused(job_check(&m, false), "dir1: it names no job");
 	assert_int_equal(job_check(&m, true), 0);
 }
 
@@ -436,7 +436,7 @@ static void sizes_differ(void **state)
 {
 	(void)state;
 	nodes[1].groups.v[0].launch_size = 7;
-	refused(unify(&m), "rank 2 says that its launch has 7 ranks, others say 6");
+	refused(unify(&m), "rank 2 reports a launch of 7 ranks, others report 6");
 }
 
 static void other_tables(void **state)

@@ -147,7 +147,7 @@ static void test_malformed_plans(void **state)
 	refused(offsetof(struct plan_wire, texts_len), UINT32_MAX, 4, "more entries");
 	refused(offsetof(struct plan_wire, stripped_static), 2, 4, "rendezvous");
 	refused(offsetof(struct plan_wire, build_id_len), BUILD_ID_MAX + 1, 4, "build-id");
-	refused(offsetof(struct plan_wire, switching), SHARES_STACK + 1, 4, "stacks");
+	refused(offsetof(struct plan_wire, switching), SHARES_STACK + 1, 4, "stack switching");
 	refused(offsetof(struct plan_wire, rendezvous_offset), FILE_SIZE, 8, "rendezvous");
 	refused(point + offsetof(struct plan_wire_point, row), 4 /* the system call */, 4, "not probed");
 	refused(point + offsetof(struct plan_wire_point, row), 5, 4, "not probed");

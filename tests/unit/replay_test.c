@@ -91,7 +91,7 @@ static void failed_calls(void **state)
 	       "100 @110 enter write\n100 @110 begin h1 m1 f0 5 #1\n100 @120 complete h1 ? #1\n100 @120 leave write failed 9\n");
 	assert_string_equal(handle(0)->name, "fd 9");
 	assert_true(handle(0)->precreated);
-	assert_true(noted("1 descriptors were used that nobody described"));
+	assert_true(noted("1 descriptors without a description were used"));
 	assert_int_equal(sb.model.totals.failed_calls, 4);
 }
 
@@ -195,7 +195,7 @@ static void record_locks(void **state)
 	       "100 @36 enter fcntl\n100 @37 lock h0 k0\n100 @37 leave fcntl\n"
 	       "100 @38 enter fcntl\n100 @39 unlock h0 k0\n100 @39 leave fcntl\n"
 	       "100 @40 enter fcntl\n100 @41 leave fcntl failed 4\n");
-	assert_true(noted("2 unlocks have no event"));
+	assert_true(noted("2 unlocks without a matching recorded lock"));
 }
 
 static void copies_and_names(void **state)
@@ -658,7 +658,7 @@ static void notes_and_end(void **state)
 	assert_true(noted("4 processes ended without a record of their end"));
 	assert_true(noted("6 processes ran on when the recording ended"));
 	assert_true(noted("7 probes were on instructions that the kernel single-steps"));
-	assert_true(noted("5 processes or events were not kept track of for want of memory"));
+	assert_true(noted("5 processes or events were not tracked for want of memory"));
 	assert_int_equal(sb.model.totals.lost_records, 3);
 	assert_true(sb.model.complete);
 }

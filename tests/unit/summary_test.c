@@ -324,7 +324,8 @@ static void operations_without_a_size(void **state)
 	assert_contains(text, "HDF5                  2          1            -      unknown     0.000000 s           0.0 %\n");
 	assert_contains(text, "MPI-IO                1          0      unknown            -     0.000000 s           0.0 %\n");
 	assert_contains(text, "POSIX                 1          1          0 B            -     0.000000 s               -\n");
-	assert_contains(text, "non-blocking operations not seen to end 1\noperations of unknown size 2 (HDF5 1, MPI-IO 1)\n");
+	assert_contains(text, "non-blocking operations without an observed end 1\noperations of unknown size 2 (HDF5 1, MPI-IO "
+		"1)\n");
 	free(text);
 }
 

@@ -89,7 +89,8 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ LAYER "f read iov bytes\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
 	{ LAYER "f read bytes iov\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
 	{ LAYER "f read iov - iovcnt\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
-	{ LAYER "f region,callback out:bytes\n", "t:4:1: 'f': the return of a callback row is not seen, nor its out arguments", -EINVAL },
+	{ LAYER "f region,callback out:bytes\n", "t:4:1: 'f': the return of a callback row is not probed, nor are its out "
+		"arguments", -EINVAL },
 	{ LAYER "f read addr addr addr addr addr addr addr addr addr\n", "t:4:48: 'f' captures more than 8 arguments", -EINVAL },
 	{ LAYER "f read - - - - - - - - - - - - - - - - -\n", "t:4:40: 'f' has more than 16 arguments", -EINVAL },
 	{ LAYER "  colour red\n", "t:4:3: unknown property 'colour'", -EINVAL },
@@ -105,7 +106,7 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ LAYER "  flag EXCL -1\n", "t:4:13: '-1' is no number", -EINVAL },
 	{ LAYER "  comm universe value:1\n", "t:4:8: unknown communicator 'universe'", -EINVAL },
 	{ LAYER "  comm world valeu:1\n", "t:4:14: unknown constant 'valeu:1'", -EINVAL },
-	{ "layer L\n  libraries x.so\nf read handle\n", "t:3:8: layer 'L' says nothing of its handles", -EINVAL },
+	{ "layer L\n  libraries x.so\nf read handle\n", "t:3:8: layer 'L' does not define its handles", -EINVAL },
 	{ "\nlayer L\n  success zero\n", "t:2:1: layer 'L' has neither libraries nor syscalls", -EINVAL },
 	{ "f read\n", "t:1:1: function 'f' before the first layer", -EINVAL },
 	{ "  success zero\n", "t:1:3: property 'success' before the first layer", -EINVAL },

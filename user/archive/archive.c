@@ -221,7 +221,8 @@ static int open_spool(struct spool_reader **spool, const struct attempt *attempt
 
 	if (ret)
 		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " cannot be read: %s", attempt->out->path,
-			 ret == -EINVAL ? "it is no spool of this version" : ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+			 ret == -EINVAL ? "it is not a spool of this version" : ret == -ELOOP ? "it is a symbolic "
+				"link" : strerror(-ret));
 	return ret;
 }
 
@@ -237,7 +238,7 @@ static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_
 	} else {
 		ret = ret ? ret : otf2_archive_remove(here);
 		if (ret)
-			snprintf(err, err_len, "%s: cannot remove what an interrupted attempt left: %s", attempt->out->path,
+			snprintf(err, err_len, "%s: cannot remove the files of an interrupted attempt: %s", attempt->out->path,
 				 strerror(-ret));
 	}
 	if (here >= 0)

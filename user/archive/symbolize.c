@@ -193,7 +193,8 @@ static size_t look_up(const struct module *module, const struct call_site_place 
 static void report_module(FILE *text, const struct module *module, size_t places, size_t missing, bool opened)
 {
 	if (!module->build_id[0])
-		fprintf(text, "%s: %zu places without line: it has no build-id, by which its file could be told from others\n", module->path, places);
+		fprintf(text, "%s: %zu places without line: it has no build-id to identify its debug file "
+			"by\n", module->path, places);
 	else if (!opened)
 		fprintf(text, "%s: %zu places without line: no file with build-id %s was found; give the directory that has its debug file: --debug-dir DIR\n",
 			module->path, places, module->build_id);
@@ -257,7 +258,8 @@ static int read_sites(struct call_sites **sites, const struct task *task, char *
 	spool_reader_destroy(spool);
 	if (ret)
 		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " cannot be read: %s", task->out->path,
-			 ret == -EINVAL ? "it is no spool of this version" : ret == -ELOOP ? "it is a symbolic link" : strerror(-ret));
+			 ret == -EINVAL ? "it is not a spool of this version" : ret == -ELOOP ? "it is a symbolic "
+				"link" : strerror(-ret));
 	else if (!*sites)
 		snprintf(err, err_len, "%s: nothing to look up: it was recorded without --call-sites", task->out->path);
 	return ret ? ret : *sites ? 0 : -ENODATA;

@@ -189,6 +189,6 @@ bool probe_uprobe_process(char *reason, size_t len)
 	if (seen < 0)
 		return feature_refused(reason, len, "cannot attach a uprobe_multi link to a process", seen);
 	if (!seen)
-		snprintf(reason, len, "a uprobe_multi link of a process sees only its first thread");
+		snprintf(reason, len, "a uprobe_multi link of a process is hit only by its first thread");
 	return seen;
 }

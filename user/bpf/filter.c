@@ -166,7 +166,7 @@ int filter_set_kinds(struct filter *filter, const char *list, char *err, size_t 
 int filter_set_min_duration(struct filter *filter, const char *text, char *err, size_t err_len)
 {
 	if (!quantity_ns(text, &filter->min_duration_ns)) {
-		snprintf(err, err_len, "--min-duration: '%s' is no time with its unit (ns, us, ms, s)", text);
+		snprintf(err, err_len, "--min-duration: '%s' is not a time with a unit (ns, us, ms, s)", text);
 		return -EINVAL;
 	}
 	filter->text[IOP_FILTER_DURATION][0] = 0;
@@ -177,7 +177,7 @@ int filter_set_min_duration(struct filter *filter, const char *text, char *err, 
 int filter_set_min_bytes(struct filter *filter, const char *text, char *err, size_t err_len)
 {
 	if (!quantity_bytes(text, &filter->min_bytes)) {
-		snprintf(err, err_len, "--min-bytes: '%s' is no number of bytes (4096, 4KiB, 1M)", text);
+		snprintf(err, err_len, "--min-bytes: '%s' is not a number of bytes (4096, 4KiB, 1M)", text);
 		return -EINVAL;
 	}
 	filter->text[IOP_FILTER_BYTES][0] = 0;

@@ -82,7 +82,7 @@ static void note_off(const struct ceiling *ceiling, const struct account *accoun
 {
 	char reason[160];
 
-	snprintf(reason, sizeof(reason), "%s were turned off to keep the cost ceiling of %g %%", group_names[g],
+	snprintf(reason, sizeof(reason), "%s were turned off to keep the overhead limit of %g %%", group_names[g],
 		 ceiling->share * 100);
 	note_gap(ceiling->spool, account->tgid, "ISOC", account->group[g].since_ns, now_ns, reason);
 }

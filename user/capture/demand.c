@@ -80,7 +80,7 @@ static void note_last(struct demands *demands, pid_t pid, const struct iop_deman
 {
 	if (last->missed && last->since_ns)
 		note_missed(demands, pid, last->since_ns, monotonic_ns(),
-			    "too many non-blocking operations were outstanding: some are not seen to end");
+			    "too many non-blocking operations were outstanding: completions of some are not recorded");
 }
 
 void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
@@ -105,7 +105,8 @@ void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
 	kernel_side_set_demand(demands->kernel, pid, &placed);
 	if (before.missed)
 		note_missed(demands, pid, wanted_ns ?: placed.since_ns, placed.since_ns,
-			    "non-blocking operations that began before the probes on their completion were in place are not seen to end");
+			    "completions of non-blocking operations that began before the probes on waits were in place are not "
+				"recorded");
 }
 
 void demands_forget(struct demands *demands, pid_t pid)

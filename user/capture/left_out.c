@@ -21,7 +21,7 @@ struct left_out {
 /* IOP_FILTER_REPEATED is not an option: programs that poll for completion test millions of times. */
 static const char *text_of(const struct filter *filter, int which)
 {
-	return which == IOP_FILTER_REPEATED ? "repetition (a test of requests that found what the one before found)" :
+	return which == IOP_FILTER_REPEATED ? "repetition (tests of requests with the same result as the test before)" :
 					      filter->text[which];
 }
 

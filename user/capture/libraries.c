@@ -71,7 +71,7 @@ static void note_plan_missing(struct libraries *libraries, const struct library 
 	}
 	if (library->plan.stripped_static)
 		note_missing(libraries->spool, "*", library->path, "*",
-			     "static executable without symbols: its library calls cannot be seen");
+			     "static executable without symbols: its library calls cannot be recorded");
 }
 
 static enum point_group group_of(const struct libraries *libraries, const struct table_row *row)
@@ -254,7 +254,7 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 	if (err == -ENXIO && (refusal->library->second_noted & 1u << group))
 		return;         /* noted with another process */
 	if (err == -ENXIO)
-		snprintf(reason, sizeof(reason), "in programs that switch stacks: nothing but its first instruction can be probed");
+		snprintf(reason, sizeof(reason), "in programs that switch stacks: only its first instruction can be probed");
 	else
 		snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
 	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & IOP_COOKIE_ROW),

@@ -291,7 +291,8 @@ static void on_signals(struct recorder *r)
 		else if (info.ssi_signo == SIGINT && r->launched && !r->interrupts++)
 			continue;
 		else
-			stop(r, "signal", r->options->job && info.ssi_signo == SIGTERM ? "told that the job ended" : "interrupted");
+			stop(r, "signal", r->options->job && info.ssi_signo == SIGTERM ? "the end of the job was "
+				"reported" : "interrupted");
 	}
 }
 
@@ -328,7 +329,7 @@ static void check_job(struct recorder *r)
 	if (!limit_ns || now - r->empty_since_ns < limit_ns)
 		return;
 	stop(r, "idle-limit", "the job's processes were gone for the idle limit");
-	r->remark = "nobody said that the job ended: its processes were gone for the idle limit";
+	r->remark = "no end of the job was reported: its processes were gone for the idle limit";
 }
 
 static void check_end(struct recorder *r)

@@ -159,7 +159,7 @@ static int open_kernel(struct recorder *r)
 	targets_begin(r->targets, r->kernel, r->server, !r->options->no_shared_links);
 	if (!kernel_side_follows_uring(r->kernel))
 		note_missing(r->spool, "POSIX", "io_uring", "*",
-			     "its tracepoints are missing or tell too little (Linux 6.0 is needed)");
+			     "its tracepoints are missing or lack arguments (Linux 6.0 is needed)");
 	err = rings_create(&r->rings, r->kernel, recorder_on_record, r);
 	if (!err)
 		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);

@@ -66,7 +66,7 @@ static void check_namespace(void)
 	if (proc_initial_pid_namespace())
 		say(OK, "pid namespace", "the initial one");
 	else
-		say(FAIL, "pid namespace", "a container's: process ids mean something else to the kernel; run ioprobe on the host");
+		say(FAIL, "pid namespace", "a container's: the kernel reports other process ids; run ioprobe on the host");
 }
 
 /* Each of these is optional for library calls, but at least one of the ways to attach is required. */
@@ -122,11 +122,11 @@ static void check_method(const struct kernel_side *kernel)
 		say(OK, "library probes", "uprobe_multi entry and return links (Linux 6.13 would pair them)");
 		break;
 	case ATTACH_PERF:
-		say(NOTE, "library probes", "perf events only: attach is slow, and every process that uses a probed library pays; "
-		    "Linux 6.10 or newer does better");
+		say(NOTE, "library probes", "perf events only: attach is slow, and every process that uses a probed library is "
+			"slowed; use Linux 6.10 or newer");
 		break;
 	case ATTACH_NONE:
-		say(NOTE, "library probes", "none: only system calls are recorded; Linux 6.0 or newer does better");
+		say(NOTE, "library probes", "none: only system calls are recorded; use Linux 6.0 or newer");
 		break;
 	}
 	if (*kernel_side_refused(kernel))
@@ -204,7 +204,7 @@ static int run_check(struct cli *cli)
 
 const struct cli_command command_check = {
 	.name = "check",
-	.summary = "Show what this host allows, and what to do about what it does not",
+	.summary = "Show what this host allows, with a remedy for each restriction",
 	.usage = (const char *const []){ "", NULL },
 	.description = "Try everything that a recording needs of this kernel, its settings and the caller's privileges, and print "
 		"one line for each: ok; note (something cannot be recorded or costs more); or FAIL with the remedy.",

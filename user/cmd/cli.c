@@ -161,7 +161,7 @@ static void refuse_empty_name(const struct cli *cli, const struct getopt_tables 
 {
 	for (size_t i = 0; i < tables->n; i++)
 		if (tables->rows[i]->key == key && tables->rows[i]->value && strstr("[FILE] [DIR]", tables->rows[i]->value))
-			cli_error(cli, "--%s '': the name is empty; give --%s %s, or leave the option out", tables->rows[i]->name,
+			cli_error(cli, "--%s '': the name is empty; give --%s %s, or remove the option", tables->rows[i]->name,
 				  tables->rows[i]->name, tables->rows[i]->value);
 }
 

@@ -161,7 +161,7 @@ static const char *reason_of(int err)
 	case -ENOENT:
 	case -ECONNREFUSED: return "no service listens there: start 'ioprobe serve', or give its --socket";
 	case -ENODATA:
-	case -ECONNRESET: return "the service hung up without an answer: try again, its log says why";
+	case -ECONNRESET: return "the service closed the connection without an answer: try again; the reason is in its log";
 	default: return strerror(-err);
 	}
 }
@@ -279,7 +279,7 @@ const struct cli_command command_job = {
 		{ "entry", OPT_ENTRY, "NAME=VALUE",
 		  "Recognise the job's programs by this entry of their environment; may be repeated", "SLURM_JOB_ID=ID" },
 		{ "pid", 'p', "PID", "Record this process and its descendants instead; may be repeated", NULL },
-		{ "always", OPT_ALWAYS, NULL, "Record the job whatever the policy says (root only)", NULL },
+		{ "always", OPT_ALWAYS, NULL, "Record the job even if the policy excludes it (root only)", NULL },
 		{ 0 }
 	},
 	.operand = "start|stop|status|version",

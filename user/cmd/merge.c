@@ -44,16 +44,16 @@ static int run_merge(struct cli *cli)
 
 const struct cli_command command_merge = {
 	.name = "merge",
-	.summary = "Make one archive of a job from those of its nodes",
+	.summary = "Merge the archives of a job's nodes into one",
 	.usage = (const char *const []){ "[--json] [--same-job] -o DIR NODE_DIR...", NULL },
-	.description = "Make one archive of a job from those that ioprobe recorded on its nodes: one system tree, ranks over all "
-		"nodes, one definition of what the nodes share. Events are linked, not rewritten.\n\n"
+	.description = "Merge the archives that ioprobe recorded on a job's nodes into one: one system tree, ranks over all "
+		"nodes, one definition of each shared file. Events are linked, not rewritten.\n\n"
 		"Under sudo it runs as the calling user; root merges archives of root's only.",
 	.options = (const struct cli_option[]){
 		{ "output", 'o', "DIR", "Write the archive to DIR/traces.otf2; DIR must not exist, or be empty", NULL },
-		{ "json", OPT_JSON, NULL, "Print what was merged as JSON", NULL },
+		{ "json", OPT_JSON, NULL, "Print a summary of the merge as JSON", NULL },
 		{ "same-job", OPT_SAME_JOB, NULL,
-		  "Take the archives for those of one job even if they do not name the same job", NULL },
+		  "Merge the archives even if they do not name the same job", NULL },
 		{ 0 }
 	},
 	.operand = "DIR",

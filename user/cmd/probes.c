@@ -198,7 +198,7 @@ static void show_file(struct show *show, const struct code_file *file, const cha
 		return;
 	}
 	if (wanted && !plan.npoints && !plan.nmissing && !plan.stripped_static)
-		fprintf(stderr, "ioprobe: %s: has none of the tables' functions\n", path);
+		fprintf(stderr, "ioprobe: %s: it defines no function of the probe tables\n", path);
 	if (!show->json)
 		print_plan(show->set, &plan, path);
 	else if (wanted || plan.npoints || plan.nmissing || plan.stripped_static)
@@ -343,10 +343,10 @@ static int run_probes(struct cli *cli)
 
 const struct cli_command command_probes = {
 	.name = "probes",
-	.summary = "Show the probe points: function, file, offset, placement, and what is missing",
+	.summary = "Show the probe points: function, file, offset, placement, and missing functions",
 	.usage = (const char *const []){ "[--library FILE | --pid PID] [OPTION...]", NULL },
-	.description = "Show where ioprobe places its probes, and what it cannot probe. Without a library or process: the "
-		"functions of the probe tables and the libraries in which they are looked for.",
+	.description = "Show where ioprobe places its probes, and the functions that it cannot probe. Without a library or "
+		"process: the functions of the probe tables and the libraries that are searched for them.",
 	.options = (const struct cli_option[]){
 		{ "library", OPT_LIBRARY, "FILE", "Show the probe points of this library or executable; may be repeated", NULL },
 		{ "pid", 'p', "PID", "Show the probe points of all files that this process has mapped", NULL },

@@ -85,7 +85,8 @@ static void start_stream(struct recording *recording)
 static void finish_stream(struct recording *recording)
 {
 	if (follower_finish(&recording->follower, STREAM_WAIT_MS) == -ETIMEDOUT)
-		fprintf(stderr, "ioprobe: --stream: process %d is still writing what was recorded, and goes on\n", recording->follower.pid);
+		fprintf(stderr, "ioprobe: --stream: process %d has not written all intervals yet, and "
+			"continues\n", recording->follower.pid);
 }
 
 static void say_ready(void *arg, size_t processes, size_t probes)
@@ -124,7 +125,7 @@ static void say_stopped(const struct record_arguments *a, const struct recorder_
 			     "; allow more, or record less (--path, --min-bytes, --stream-calls=count)" : "";
 
 	if (a->command && result->command_pid && !result->command_ended)
-		fprintf(stderr, "ioprobe: %s: %s (pid %d) goes on without being "
+		fprintf(stderr, "ioprobe: %s: %s (pid %d) continues without being "
 			"recorded%s\n", reason, a->command[0], result->command_pid,
 			remedy);
 	else if (*remedy)
@@ -247,8 +248,7 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 
 	if (capability_missing(missing, sizeof(missing))) {
 		snprintf(err, err_len, "cannot record: needs root (sudo ioprobe …) or capabilities, of which %s %s missing; "
-			 "'ioprobe check' "
-			 "tells what each is for", missing, strchr(missing, ',') ? "are" : "is");
+			 "'ioprobe check' lists what each is needed for", missing, strchr(missing, ',') ? "are" : "is");
 		return -EPERM;
 	}
 	if (limits_raise_files(err, err_len))
@@ -260,8 +260,8 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 	}
 	for (size_t i = 0; i < a->npids; i++)
 		if (proc_is_kernel_thread(a->pids[i])) {
-			snprintf(err, err_len, "cannot record process %d: it is a thread of the kernel, which opens no files of its own; give "
-				 "the ids of user processes", a->pids[i]);
+			snprintf(err, err_len, "cannot record process %d: it is a kernel thread; give the ids of user "
+				"processes", a->pids[i]);
 			return -EINVAL;
 		}
 	return identity_caller(&a->caller, err, err_len) ?: environment_create(&a->environment, &a->caller, a->env_from, err, err_len);
@@ -325,7 +325,7 @@ const struct cli_command command_record = {
 	.description = "Record what running processes, a SLURM job or a launched program do with their files, on every layer: "
 		"netCDF, PnetCDF, HDF5, MPI-IO, ISO C streams, POSIX. When the recording ends, write an OTF2 archive and print a "
 		"summary.\n\n"
-		"The program runs as the user who called sudo. The word 'record' may be left out before an option or before '-- "
+		"The program runs as the user who called sudo. The word 'record' may be omitted before an option or before '-- "
 		"PROGRAM'.",
 	.options = record_options,
 	.operand = "PROGRAM",

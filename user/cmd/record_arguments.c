@@ -32,35 +32,38 @@ const struct cli_option record_options[] = {
 	  "Record a SLURM job that runs on this node, with the steps that it starts later, until it had no process for 30 s or ^C",
 	  NULL },
 	{ "node", OPT_NODE, "NAME",
-	  "With --job: record only what SLURM started on this of its nodes, where several share a kernel", NULL },
+	  "With --job: record only processes that SLURM started as this node, where several nodes share a kernel", NULL },
 	{ "env-from", OPT_ENV_FROM, "PID",
 	  "With a program: run it in the environment with which this process of yours was started (PATH, LD_LIBRARY_PATH, "
-	  "modules)", "ioprobe's own, which sudo has cut" },
+	  "modules)", "ioprobe's own, which sudo has reduced" },
 
 	{ NULL, 0, NULL, "Output", NULL },
 	{ "output", 'o', "DIR",
 	  "Write the archive to DIR/traces.otf2; DIR is made as the calling user, or is an empty directory of "
 	  "that user", "ioprobe-NAME-TIME" },
-	{ "summary", OPT_SUMMARY, "FILE", "Write the summary's text to FILE; 'none': nowhere", "stderr; nowhere with --quiet" },
+	{ "summary", OPT_SUMMARY, "FILE", "Write the summary's text to FILE; 'none': do not write it", "stderr; nowhere with "
+		"--quiet" },
 	{ "report", OPT_REPORT, "[FILE]",
-	  "When the archive is written, write what 'ioprobe report' says of it to FILE, in the format of its name (.html, .json, .sarif, .csv, else "
+	  "When the archive is written, write the text of 'ioprobe report' to FILE, in the format of its name (.html, .json, "
+		  ".sarif, .csv, else "
 	  "text)", "no report; without FILE: stderr" },
 	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too", NULL },
 	{ "json", OPT_JSON, "[FILE]",
-	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, where there is no program, whose stdout "
-	  "it is", NULL },
+	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, if no program is launched, "
+		  "which would own stdout", NULL },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, "Keep the records as they were captured, in DIR/spool", NULL },
 
 	{ NULL, 0, NULL, "While it runs: see 'ioprobe stream'", NULL },
 	{ "stream", OPT_STREAM, "[OUTPUT]",
-	  "Write what each interval adds to OUTPUT, by a process of its own; may be repeated", "off; without OUTPUT: sqlite, DIR/live.db" },
+	  "Write each interval to OUTPUT, by a separate process; may be repeated", "off; without OUTPUT: sqlite, DIR/live.db" },
 	{ "stream-interval", OPT_STREAM_INTERVAL, "TIME", "Length of an interval", "1s" },
-	{ "stream-events", OPT_STREAM_EVENTS, "none|errors|slow=TIME|1/N|all", "Also stream calls one by one, as --events of 'ioprobe stream'",
+	{ "stream-events", OPT_STREAM_EVENTS, "none|errors|slow=TIME|1/N|all", "Also stream single calls, as --events of "
+		"'ioprobe stream'",
 	  "none; all with ldms" },
 	{ "stream-names", OPT_STREAM_NAMES, "full|mount|hash",
 	  "Stream files' names in full, their mount points only, or these with a hash of the name", "full" },
 
-	{ NULL, 0, NULL, "Bounds, at which the recording ends and the program goes on", NULL },
+	{ NULL, 0, NULL, "Bounds at which the recording ends and the program continues", NULL },
 	{ "duration", OPT_DURATION, "SECONDS", "Record for SECONDS", "until the processes end" },
 	{ "max-size", OPT_MAX_SIZE, "SIZE",
 	  "Stop before records and archive together exceed SIZE: bytes, KiB, MiB, GiB, TiB", "no limit" },
@@ -72,11 +75,11 @@ const struct cli_option record_options[] = {
 	{ "layers", OPT_LAYERS, "LIST",
 	  "Probe these layers only: netcdf, hdf5, mpiio, mpi, isoc, posix, or of your own tables", "all" },
 	{ "path", OPT_PATH, "PREFIX[,...]",
-	  "Of system calls on descriptors, record those on files below these directories", "all" },
+	  "Record system calls on descriptors only for files below these directories", "all" },
 	{ "exclude-path", OPT_EXCLUDE, "PREFIX[,...]",
-	  "Of system calls on descriptors, do not record those on files below these directories", NULL },
+	  "Do not record system calls on descriptors of files below these directories", NULL },
 	{ "fd-kinds", OPT_FD_KINDS, "LIST",
-	  "Of system calls on descriptors, record those on: regular, directory, pipe, socket, char, block, other", "all" },
+	  "Record system calls only on these kinds of descriptors: regular, directory, pipe, socket, char, block, other", "all" },
 	{ "min-duration", OPT_MIN_DURATION, "TIME",
 	  "Do not record leaf reads and writes shorter than TIME (10us, 1ms)", "record all" },
 	{ "min-bytes", OPT_MIN_BYTES, "SIZE",
@@ -91,11 +94,11 @@ const struct cli_option record_options[] = {
 	  "Record for each system call whether it read from a block device or waited for I/O, or was served from memory", NULL },
 	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, "Record page faults on mapped files and their write-back by the kernel", NULL },
 	{ "call-sites", OPT_CALL_SITES, "[N]",
-	  "Record from which lines of the program calls of libraries and system calls come, with the N innermost of its functions on the "
-	  "way to each (N: 4)", "off" },
-	{ "no-call-sites", OPT_NO_CALL_SITES, NULL, "Do not record from where calls come", NULL },
+	  "Record the line of the program that each library call and system call comes from, with up to N of its callers (N: "
+		  "4)", "off" },
+	{ "no-call-sites", OPT_NO_CALL_SITES, NULL, "Do not record call sites", NULL },
 	{ "shared-mount", OPT_SHARED, "DIR",
-	  "Treat the file system mounted on DIR as shared by the job's nodes, whatever its type; may be repeated", NULL },
+	  "Treat the file system mounted on DIR as shared by the job's nodes, regardless of its type; may be repeated", NULL },
 
 	{ NULL, 0, NULL, "Cost", NULL },
 	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT",
@@ -219,7 +222,7 @@ static void check_targets(struct record_arguments *a, const struct cli *cli)
 	if (a->node && !a->job)
 		cli_error(cli, "--node is for --job");
 	if (a->command && a->summary.want_json && !a->summary.json_file)
-		cli_error(cli, "--json needs a file where there is a PROGRAM, whose stdout is its own: --json=FILE");
+		cli_error(cli, "--json needs a file with a PROGRAM, which owns stdout: --json=FILE");
 	if (a->env_from && !a->command)
 		cli_error(cli, "--env-from is for a PROGRAM");
 }

@@ -60,8 +60,9 @@ const struct cli_command command_recover = {
 	.name = "recover",
 	.summary = "Make the archive of an interrupted recording",
 	.usage = (const char *const []){ "[--json|--all-files] DIR", NULL },
-	.description = "Make DIR/traces.otf2 from the records of an interrupted recording, DIR/spool, and print the summary. What "
-		"an interrupted attempt left is replaced, a complete archive is not. As root it runs with the rights of the user "
+	.description = "Make DIR/traces.otf2 from the records of an interrupted recording, DIR/spool, and print the summary. "
+		"Files of an interrupted attempt are replaced, a complete archive is not. As root it runs with the rights of the "
+		"user "
 		"that DIR belongs to.",
 	.options = (const struct cli_option[]){
 		{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the text, too", NULL },

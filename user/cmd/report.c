@@ -34,7 +34,7 @@ static uint64_t seconds(const struct cli *cli, const char *option, const char *v
 	double s = strtod(value, &end);
 
 	if (end == value || *end || !(s >= 0) || s > 1e9)
-		cli_error(cli, "%s %s: seconds from the beginning of the trace are expected, such as 12.5", option, value);
+		cli_error(cli, "%s %s: seconds from the start of the trace are expected, such as 12.5", option, value);
 	return s * 1e9;
 }
 
@@ -163,21 +163,24 @@ static int run_report(struct cli *cli)
 
 const struct cli_command command_report = {
 	.name = "report",
-	.summary = "Report what is wrong with a run's I/O, what it costs and what a change may save",
+	.summary = "Report the I/O problems of a run, their costs and possible savings",
 	.usage = (const char *const []){ "[OPTION...] ARCHIVE", "--explain CODE", NULL },
-	.description = "Report what is wrong with the I/O of a recorded run, what it costs on the rank that pays most, and what a change "
-		"may save. ARCHIVE is a directory that ioprobe recorded or merged, or any .otf2 file with I/O records.\n\n"
-		"Neither root nor BPF is needed. Findings are ranked by what may be saved; a fact that the archive does not have is named, with the findings "
-		"that it leaves open. Under sudo the archive is read as the calling user, by root as its owner.",
+	.description = "Report the I/O problems of a recorded run, the cost of each on its slowest rank, and what a change may "
+		"save. ARCHIVE is a directory that ioprobe recorded or merged, or any .otf2 file with I/O records.\n\n"
+		"Neither root nor BPF is needed. Findings are ranked by what may be saved; a fact that is missing in the archive "
+		"is named, with the findings that need it. Under sudo the archive is read as the calling user, by root as its "
+		"owner.",
 	.options = (const struct cli_option[]){
 		{ "format", OPT_FORMAT, "text|json|html|sarif|csv", "Write the report in this format", "text" },
 		{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },
 		{ "all", OPT_ALL, NULL, "Also show findings that cost little, and those that are effects of others", NULL },
-		{ "explain", OPT_EXPLAIN, "CODE", "Print what a finding means; CODE may be list, all or thresholds", NULL },
+		{ "explain", OPT_EXPLAIN, "CODE", "Explain a finding; CODE may be list, all or thresholds", NULL },
 		{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path fits this shell pattern", NULL },
 		{ "rank", OPT_RANK, "N", "Judge only calls of this MPI rank", NULL },
-		{ "from", OPT_FROM, "TIME", "Judge only calls that begin at this time or later, in seconds from the beginning of the trace", NULL },
-		{ "to", OPT_TO, "TIME", "Judge only calls that begin at this time or earlier, in seconds from the beginning of the trace", NULL },
+		{ "from", OPT_FROM, "TIME", "Judge only calls that begin at this time or later, in seconds from the start of the "
+			"trace", NULL },
+		{ "to", OPT_TO, "TIME", "Judge only calls that begin at this time or earlier, in seconds from the start of the "
+			"trace", NULL },
 		{ "fail-on", OPT_FAIL_ON, "high|warn", "Exit with status 1 if there is a finding of this severity", NULL },
 		{ "thresholds", OPT_THRESHOLDS, "FILE", "Read thresholds from a JSON file, such as an earlier report in JSON", NULL },
 		{ 0 }

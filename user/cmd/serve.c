@@ -91,14 +91,15 @@ const struct cli_command command_serve = {
 		"of its own. SIGHUP reads the policy again, SIGTERM ends the service and leaves the recordings running.",
 	.options = (const struct cli_option[]){
 		{ "policy", 'P', "FILE",
-		  "Read from FILE which jobs are recorded, where to, and at what cost", "jobs with the comment 'ioprobe'" },
+		  "Read the policy from FILE: which jobs are recorded, to which directory, with which limits", "jobs with the "
+			  "comment 'ioprobe'" },
 		{ "state", OPT_STATE, "DIR", "Keep the state of the jobs in DIR", DEFAULT_STATE_DIR },
 		{ "socket", OPT_SOCKET, "FILE", "Listen on this socket", DEFAULT_SOCKET },
 		{ "node", OPT_NODE, "NAME",
-		  "Record only what SLURM started on this of its nodes, where several share a kernel", NULL },
-		{ "check-policy", OPT_CHECK, NULL, "Only read the policy, and report what it says", NULL },
+		  "Record only processes that SLURM started as this node, where several nodes share a kernel", NULL },
+		{ "check-policy", OPT_CHECK, NULL, "Check the policy, print its rules and settings, and exit", NULL },
 		{ 0 }
 	},
-	.statuses = "78 (the policy is broken: starting again does not help)",
+	.statuses = "78 (the policy is invalid: a restart does not help)",
 	.run = run_serve,
 };

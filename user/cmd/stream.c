@@ -92,22 +92,22 @@ static int run_stream(struct cli *cli)
 
 const struct cli_command command_stream = {
 	.name = "stream",
-	.summary = "Write what a recording sees, interval by interval, while it is made",
+	.summary = "Write the calls, bytes and times of each interval while a recording runs",
 	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
 	.description =
-		"Follow a recording in DIR while it is made, and write what each interval adds: calls and time per process and "
+		"Follow a running recording in DIR, and write for each interval: calls and time per process and "
 		"layer, operations and bytes "
 		"per process, file and layer. All intervals add up to the recording's summary. It ends with the recording.\n\n"
-		"The output is lines of JSON on stdout, or an SQLite store that others may read while it is written. A follower of "
-		"a store that was killed and is "
-		"started again goes on after the last interval that is there; nothing is there twice. Neither recorder nor program "
+		"The output is lines of JSON on stdout, or an SQLite store that others may read while it is written. A follower "
+		"that was killed and is started again continues after the last interval in the store; no interval is stored "
+		"twice. Neither recorder nor program "
 		"waits for it. Under sudo it runs as "
 		"the calling user, by root as the owner of DIR.",
 	.options =
 		(const struct cli_option[]){
 			{ "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" },
 			{ "events", OPT_EVENTS, "none|errors|slow=TIME|1/N|all",
-			  "Also write calls one by one: those that failed, those that took TIME (10ms), one of N, all",
+			  "Also write single calls: failed ones (errors), those that took TIME (slow=10ms), one of N (1/N), all",
 			  "none; all with --to ldms" },
 			{ "names", OPT_NAMES, "full|mount|hash",
 			  "Write files' names in full, their mount points only, or these with a hash of the name", "full" },

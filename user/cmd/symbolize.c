@@ -77,11 +77,12 @@ const struct cli_command command_symbolize = {
 	.name = "symbolize",
 	.summary = "Look up lines of call sites after the recording, from debug files",
 	.usage = (const char *const []){ "[--debug-dir DIR] [--json] DIR", NULL },
-	.description = "Look up functions and lines of the call sites (--call-sites) that had none when the recording ended, and make "
-		"the archive in DIR anew with them. It needs the records (record --keep-spool), but neither the process nor its program "
-		"file: a debug file with the same build-id is enough. Debug files are looked for below the directory of --debug-dir (.build-id/ab/cdef.debug, "
+	.description = "Look up functions and lines of the call sites (--call-sites) that had none when the recording ended, and "
+		"rewrite the archive in DIR with them. It needs the records (record --keep-spool), but neither the process nor "
+		"its executable: a debug file with the same build-id is enough. Debug files are looked for below the directory "
+		"of --debug-dir (.build-id/ab/cdef.debug, "
 		"or by the program's name), /usr/lib/debug, and beside the program. As root it runs with the rights of the user that DIR "
-		"belongs to. Prints the summary; what was not found is on stderr.",
+		"belongs to. Prints the summary, and on stderr the places that were not found.",
 	.options = (const struct cli_option[]){
 		{ "debug-dir", OPT_DEBUG_DIR, "DIR", "Look for debug files in DIR, then in /usr/lib/debug and beside the program", NULL },
 		{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },

@@ -52,9 +52,9 @@ static int run_top(struct cli *cli)
 
 const struct cli_command command_top = {
 	.name = "top",
-	.summary = "Show what a recording does now, in a terminal",
+	.summary = "Show the current I/O of a recording in a terminal",
 	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
-	.description = "Follow a recording in DIR while it is made, and show a page for each interval: calls, failures and "
+	.description = "Follow a running recording in DIR, and show a page for each interval: calls, failures and "
 		       "bandwidth by layer, the processes and files "
 		       "with most time in I/O calls. It ends with the recording, or with ^C; the recording goes on.\n\n"
 		       "Layers contain each other: the same bytes appear in each of them.",

@@ -112,9 +112,9 @@ static int run_watch(struct cli *cli)
 
 const struct cli_command command_watch = {
 	.name = "watch",
-	.summary = "Show what a recording does now, on a page for the browser",
+	.summary = "Show the current I/O of a recording in a browser",
 	.usage = (const char *const[]){ "[OPTION...] DIR", "[OPTION...] STORE", NULL },
-	.description = "Follow a recording in DIR while it is made, and serve a page on 127.0.0.1 that shows it: bandwidth and "
+	.description = "Follow a running recording in DIR, and serve a page on 127.0.0.1 that shows: bandwidth and "
 		       "calls by layer, time in I/O calls by rank, "
 		       "the busiest files. The page's address is printed; it contains a token, without which the server refuses "
 		       "every request. "

@@ -37,7 +37,7 @@ static int check_versions(struct merge *m)
 		const char *other = node_string(node, node->head.version);
 
 		if (node->head.version == REF_NONE)
-			return merge_fail(m, -EINVAL, "cannot merge %s: it does not say which version of ioprobe recorded it",
+			return merge_fail(m, -EINVAL, "cannot merge %s: the version of ioprobe that recorded it is missing",
 					  node->dir);
 		if (strcmp(version, other) != 0)
 			return merge_fail(m, -EINVAL,
@@ -157,8 +157,7 @@ static int check_job(struct merge *m)
 
 		if (!name && m->nnodes > 1)
 			ret = merge_fail(m, -EINVAL,
-					 "cannot merge %s: nothing in it says of which job it is (--same-job: it is of that of the "
-					 "others)",
+					 "cannot merge %s: it names no job (--same-job: merge it as part of the others' job)",
 					 m->nodes[i].dir);
 		else if (!known[i])
 			ret = merge_fail(m, -EINVAL, "cannot merge %s with %s: they are of different jobs, %s and %s",

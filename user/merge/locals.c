@@ -181,7 +181,7 @@ static int link_location(const struct node *node, uint64_t id, const char *def, 
 		ret = same_file(def, to, &ignored);
 	}
 	if (ret)
-		snprintf(err, err_len, "cannot take over %s: %s", from, strerror(-ret));
+		snprintf(err, err_len, "cannot include %s: %s", from, strerror(-ret));
 	return ret;
 }
 

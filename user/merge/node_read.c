@@ -199,7 +199,7 @@ ON(context, OTF2_CallingContextRef ref, OTF2_RegionRef region, OTF2_SourceCodeLo
 
 	*c = (struct node_context){ region, undefined_to_none(line), undefined_to_none(parent) };
 	if (region >= r->node->regions.n || (c->line != REF_NONE && line >= r->node->lines.n) || (c->parent != REF_NONE && parent >= ref))
-		return STOP(r, "a calling context refers to what is not defined before it");
+		return STOP(r, "a calling context refers to a definition that does not precede it");
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -559,7 +559,7 @@ static int read_properties(struct reading *r)
 	for (size_t i = 0; i < NODE_TOTALS; i++)
 		head->totals[i] = number_property(r, node_total_names[i]);
 	if (!clock_property(r, "CLOCK_START", &head->start) && !head->start.read)
-		fail(r, -EINVAL, "it does not say how its clock stood (CLOCK_START)");
+		fail(r, -EINVAL, "its clock reading (CLOCK_START) is missing");
 	clock_property(r, "CLOCK_END", &head->end);
 	return r->error ? r->error : read_all_lines(r);
 }

@@ -119,7 +119,8 @@ static void print_handles(FILE *out, const struct merge *m)
 	fprintf(out, "handles %u: %u opened by ranks of several nodes together\n", m->nhandles, m->joined_handles);
 	if (m->unmatched_handles)
 		fprintf(out,
-			"note: %u collective handles are seen on one node only, or could not be matched with those of the others\n",
+			"note: %u collective handles are recorded on one node only, or could not be matched with those of the "
+			"others\n",
 			m->unmatched_handles);
 	if (m->unordered_comms)
 		fprintf(out, "note: %u communicators over several nodes: their members stand in the order of MPI_COMM_WORLD, which need not be "
@@ -177,7 +178,7 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 		fprintf(out, "note: %" PRIu64 " node%s recorded a whole job: matching ids are unique for each thread only\n",
 			local_ids, plural(local_ids));
 	if (left_out)
-		fprintf(out, "left out by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out,
+		fprintf(out, "excluded by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out,
 			plural(left_out));
 	if (notes)
 		fprintf(out, "notes of the nodes: %" PRIu64 ", in the archive's properties IOPROBE::NOTE_*\n", notes);
@@ -208,7 +209,7 @@ void report_warnings(FILE *err, const struct merge *m)
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (!m->nodes[i].head.complete)
-			fprintf(err, "ioprobe: the recording of node %s was interrupted: what came after is missing\n",
+			fprintf(err, "ioprobe: the recording of node %s was interrupted: later records are missing\n",
 				merge_host(m, i));
 	if (missing)
 		fprintf(err, "ioprobe: ranks are missing: %s\n", missing);

@@ -183,8 +183,8 @@ static int join_launch(struct merge *m, const struct claim *claim)
 		return 0;
 	if (launch->size >= 0 && launch->size != g->launch_size)
 		return merge_fail(m, -EINVAL,
-				  "cannot merge %s: rank %" PRId64 " says that its launch has %" PRId64
-				  " ranks, others say %" PRId64,
+				  "cannot merge %s: rank %" PRId64 " reports a launch of %" PRId64
+				  " ranks, others report %" PRId64,
 				  m->nodes[claim->node].dir, g->rank, g->launch_size, launch->size);
 	launch->size = g->launch_size;
 	return 0;

@@ -183,7 +183,7 @@ static int split(struct decoder *d, const char *bytes, size_t len)
 	    (head->nconstants && head->nconstants != nconstants) || head->texts_len > MAX_TEXTS)
 		return refuse(d, "it has more entries than there can be");
 	if (len != sizeof(*head) + arrays_len(head) + head->texts_len)
-		return refuse(d, "its length is not that of its entries");
+		return refuse(d, "its length does not match its entries");
 	d->points = bytes + sizeof(*head);
 	d->missing = d->points + head->npoints * sizeof(struct plan_wire_point);
 	d->layers = d->missing + head->nmissing * sizeof(struct plan_wire_missing);
@@ -301,7 +301,7 @@ static int decode_layers(struct decoder *d)
 		if (layer.layer >= d->set->nlayers || d->set->layers[layer.layer].syscalls || (i && layer.layer <= to[-1].layer))
 			return refuse(d, "a layer that does not exist, or not in order");
 		if (layer.parallel > 1 || layer.known_abi > 1 || layer.narrow > 1 || !is_version(layer.version, sizeof(layer.version)))
-			return refuse(d, "a layer's facts are none");
+			return refuse(d, "a layer's facts are invalid");
 		*to = (struct plan_layer){ .layer = layer.layer, .parallel = layer.parallel, .known_abi = layer.known_abi,
 					    .narrow = layer.narrow };
 		memcpy(to->version, layer.version, sizeof(to->version));
@@ -329,7 +329,7 @@ static int decode_head(struct decoder *d)
 	if (d->head.stripped_static > 1 || (d->head.rendezvous_offset && d->head.rendezvous_offset >= d->file_size))
 		return refuse(d, "its rendezvous is outside the file");
 	if (d->head.switching > SHARES_STACK)
-		return refuse(d, "it does with stacks what cannot be done");
+		return refuse(d, "its kind of stack switching is unknown");
 	if (d->head.build_id_len > BUILD_ID_MAX)
 		return refuse(d, "its build-id is longer than a build-id can be");
 	d->plan->build_id_len = d->head.build_id_len;

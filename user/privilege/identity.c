@@ -155,7 +155,8 @@ int identity_caller(struct identity *who, char *err, size_t err_len)
 
 	err[0] = 0;
 	if (text && !number_of(text, &uid)) {
-		snprintf(err, err_len, "cannot act for the user who called sudo: SUDO_UID is no user id; unset it, or call sudo");
+		snprintf(err, err_len, "cannot act for the user who called sudo: SUDO_UID is not a user id; unset it, or call "
+			"sudo");
 		return -EINVAL;
 	}
 	if (!uid)

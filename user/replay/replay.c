@@ -195,7 +195,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 	}
 	cut = ret == -EBADMSG;
 	if (cut)
-		ret = model_note(r->model, "the spool is damaged or cut off; what came before is all there");
+		ret = model_note(r->model, "the spool is damaged or cut off; all records before that place are in the archive");
 	if (!ret)
 		ret = order_finish(order);
 	r->late += order_late(order);
@@ -240,14 +240,15 @@ static int losses_digest(struct replay *r)
 
 static int requests_notes(struct replay *r)
 {
-	int ret = count_note(r, r->requests_open, "non-blocking operations are open: nobody was seen to wait for them");
+	int ret = count_note(r, r->requests_open, "non-blocking operations are open: no wait or test on them was observed");
 
 	ret = ret ? ret : count_note(r, r->requests_left, "non-blocking operations are open: the call that began them did not return");
 	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
 	ret = ret ? ret :
-		    count_note(r, r->requests_refused, "operations of lists that were refused are not told: some may have begun");
+		    count_note(r, r->requests_refused, "operations of refused lists are not recorded: some may have begun");
 	return ret ? ret :
-		     count_note(r, r->requests_beyond, "requests of long arrays were not looked at: operations of theirs are open");
+		     count_note(r, r->requests_beyond, "requests beyond the first 512 of an array were not inspected: their "
+			"operations may be open");
 }
 
 static int finish_totals(struct replay *r)
@@ -267,11 +268,11 @@ static int finish_totals(struct replay *r)
 	ret = ret ? ret : async_finish(r);
 	ret = ret ? ret : requests_notes(r);
 	ret = ret ? ret : count_note(r, r->overlapped, "calls were on descriptors that another thread closed or replaced meanwhile: "
-				     "they count for the file that it was when they began");
-	ret = ret ? ret : count_note(r, r->undescribed, "descriptors were used that nobody described");
+				     "they count for the file that the descriptor had when they began");
+	ret = ret ? ret : count_note(r, r->undescribed, "descriptors without a description were used");
 	ret = ret ? ret :
 		    count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
-	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks have no event: nobody was seen to lock what they gave back");
+	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks without a matching recorded lock: no event written");
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }
 

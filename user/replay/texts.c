@@ -445,9 +445,9 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "missed_programs", "runs of probe programs were missed by the kernel" },
 		{ "unwinds_late", "unwinders did not get the return addresses in time" },
 		{ "returns_failed", "return addresses could not be given back to an unwinder" },
-		{ "mapped_faults_left_out", "page faults were on files that a filter leaves out" },
+		{ "mapped_faults_left_out", "page faults were on files that a filter excludes" },
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
-		{ "waits_not_followed", "calls that wait for requests were not looked at" },
+		{ "waits_not_followed", "calls that wait for requests were not inspected" },
 		{ "compat_programs", "32-bit programs (i386, x32) ran: neither their system calls nor their library calls are recorded" },
 		{ "compat_calls", "or more system calls by the kernel's 32-bit entry are not recorded" },
 		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
@@ -455,11 +455,12 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "unreported_ends", "processes ended without a record of their end: when is not known" },
 		{ "processes_running", "processes ran on when the recording ended" },
 		{ "probes_single_stepped", "probes were on instructions that the kernel single-steps: their calls cost more" },
-		{ "no_memory", "processes or events were not kept track of for want of memory: probes or their overhead limit may be missing" },
+		{ "no_memory", "processes or events were not tracked for want of memory: probes or their overhead limit may be "
+			"missing" },
 		{ "late", "processes of the job ran already when its recording began" },
 		{ "foreign", "processes belong to another recording of the service, and are in its archive" },
 		{ "privileged", "programs with more rights than the user's (setuid and the like) were not recorded" },
-		{ "unread_environments", "new programs of the job's owner could not be told to be of the job or not" },
+		{ "unread_environments", "new programs of the job's owner could not be assigned to a job" },
 	};
 	char remark[256];
 	int ret = 0;

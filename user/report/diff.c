@@ -170,7 +170,7 @@ static const struct finding *finding_of(const struct analysis *a, const char *co
 
 static void findings(FILE *out, const struct analysis *a, const struct analysis *b)
 {
-	fprintf(out, "\nfindings (notes and effects left out)\n");
+	fprintf(out, "\nfindings (without notes and effects)\n");
 	for (size_t i = 0; i < ndetectors; i++) {
 		const struct finding *x = finding_of(a, detectors[i]->code), *y = finding_of(b, detectors[i]->code);
 		char before[24], after[24];

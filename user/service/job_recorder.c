@@ -552,7 +552,7 @@ static int open_recorded(struct job_recorder *r)
 	r->place.made = json_is_integer(made) ? (size_t)json_integer_value(made) : SIZE_MAX;
 	if (fstatat(r->out.dir, OUTPUT_SPOOL, &st, AT_SYMLINK_NOFOLLOW))
 		return recover_without_spool(r);
-	return finish(r, "the recorder was ended from outside: what it had recorded until then is in the archive");
+	return finish(r, "the recorder was ended from outside: the records until then are in the archive");
 }
 
 static int recover(struct job_recorder *r)

@@ -84,10 +84,10 @@ static int expand(char *path, size_t len, size_t *fixed, size_t *site, char *let
 static void explain_name(const json_t *job, char letter, int err, char *err_text, size_t err_len)
 {
 	static const struct { char letter; const char *what, *remedy; } values[] = {
-		{ 'u', "the user's name", "rename the user, or leave %u out of the policy's output" },
+		{ 'u', "the user's name", "rename the user, or remove %u from the policy's output" },
 		{ 'n', "the node's name", "start the service with --node" },
 		{ 'c', "the cluster's name", "give 'cluster NAME' in the policy" },
-		{ 'w', "the working directory", "leave %w out of the policy's output" },
+		{ 'w', "the working directory", "remove %w from the policy's output" },
 	};
 	const char *what = "a name", *remedy = "correct the policy's output";
 

@@ -123,7 +123,7 @@ static int parse_output(const struct context *c, const char *pattern)
 		if (!at[1] || !strchr("ujncw%", at[1]) || (at[1] == 'w' && at != pattern))
 			return wrong(c, "output knows %u %j %n %c, and %w at its beginning", pattern);
 	if (!strstr(pattern, "%j"))
-		return wrong(c, "output needs %j: each job has a folder of its own", pattern);
+		return wrong(c, "output needs %j: each job has its own directory", pattern);
 	if (strlen(pattern) >= sizeof(c->policy->output))
 		return wrong(c, "output is too long", "");
 	strcpy(c->policy->output, pattern);
@@ -169,7 +169,7 @@ static int parse_numbers(const struct context *c, const char *name, const char *
 static int parse_cluster(const struct context *c, const char *value)
 {
 	if (!state_valid_name(value))
-		return wrong(c, "cluster is no name that can be part of a path", value);
+		return wrong(c, "cluster is not a name that can be part of a path", value);
 	strcpy(c->policy->cluster, value);
 	return 0;
 }

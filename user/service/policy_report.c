@@ -33,7 +33,7 @@ static void print_rules(const struct policy *policy, FILE *out)
 			all = i + 1;
 	}
 	if (!policy->nrules)
-		fprintf(out, "      note: there is no rule: no job is recorded, but for those that are started with --always or by users\n");
+		fprintf(out, "      note: there is no rule: no job is recorded, except those started with --always or by users\n");
 	else if (!all)
 		fprintf(out, "      a job that no rule matches is not recorded\n");
 }

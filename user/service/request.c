@@ -53,7 +53,7 @@ static int copy_text(json_t *job, const json_t *message, const char *key, const 
 	if (!value)
 		return 0;
 	if (!json_is_string(value) || json_string_length(value) >= MAX_TEXT)
-		return refuse(refusal, -EINVAL, "job %s: its %s is no text of less than %d bytes: correct the request",
+		return refuse(refusal, -EINVAL, "job %s: its %s is not a text of less than %d bytes: correct the request",
 			      wire_text(job, "job"), key, MAX_TEXT);
 	return json_object_set(job, key, value) ? -ENOMEM : 0;
 }
@@ -130,7 +130,8 @@ static int fill_for_user(json_t *job, const json_t *message, const struct ucred 
 			 const struct refusal *refusal)
 {
 	if (json_is_true(json_object_get(message, "always")))
-		return refuse(refusal, -EPERM, "job %s: --always is for root: leave it out, users' requests need no rule of the policy",
+		return refuse(refusal, -EPERM, "job %s: --always is for root: remove it, users' requests need no rule of the "
+			"policy",
 			      wire_text(job, "job"));
 	json_object_set_new(job, "uid", json_integer(peer->uid));
 	json_object_set_new(job, "gid", json_integer(peer->gid));
@@ -162,7 +163,8 @@ static int fill(json_t *job, const json_t *message, const struct ucred *peer, co
 		return err;
 	request_recording_id(id, sizeof(id), wire_text(job, "job"), peer->uid);
 	if (!state_valid_id(wire_text(job, "job")) || !state_valid_id(id))
-		return refuse(refusal, -EINVAL, "'%.64s' is no job id: give at most %d of the characters a-z A-Z 0-9 . _ @ + - [ ]",
+		return refuse(refusal, -EINVAL, "'%.64s' is not a job id: give at most %d of the characters a-z A-Z 0-9 . _ @ + "
+			"- [ ]",
 			      wire_text(job, "job"), STATE_ID_ROOM - 1 - (peer->uid ? 12 : 0));
 	json_object_set_new(job, "id", json_string(id));
 	json_object_set_new(job, "by", json_integer(peer->uid));
@@ -235,7 +237,7 @@ int request_check_processes(json_t *job, uid_t uid, char *why, size_t why_len)
 			return refuse(&refusal, -EPERM, "process %d does not exist%s: name a running process", pid,
 				      uid ? " or is not yours" : "");
 		if (proc_is_kernel_thread(pid))
-			return refuse(&refusal, -EINVAL, "process %d is a thread of the kernel, which opens no files of its own: name a user process",
+			return refuse(&refusal, -EINVAL, "process %d is a kernel thread: name a user process",
 				      pid);
 	}
 	if (!uid)

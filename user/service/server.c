@@ -86,7 +86,7 @@ static void on_client(struct server *s, const struct ucred *peer, int fd)
 	if (err == -EMSGSIZE)
 		wire_answer(fd, false, "the request is longer than %zu bytes: name fewer processes", limit);
 	else if (err)
-		wire_answer(fd, false, "the request is no message of this version: use the ioprobe of the service's version");
+		wire_answer(fd, false, "the request is not a message of this version: use the ioprobe of the service's version");
 	else
 		done = on_request(s, message, peer, fd);
 	json_decref(message);

@@ -34,13 +34,13 @@ static int open_spool(struct spool_reader **spool, int dir, const char *name, ch
 		return 0;
 	if (ret == -ENOENT)
 		snprintf(err, err_len,
-			 "%s: cannot follow it: it has no records: it is no recording, or one that has ended (read its archive; "
+			 "%s: cannot follow it: it has no records: it is not a recording, or it has ended (read its archive; "
 			 "record with "
 			 "--keep-spool to follow it later)",
 			 name);
 	else
 		snprintf(err, err_len, "%s/" SPOOL ": cannot follow it: %s", name,
-			 ret == -EINVAL  ? "it is no spool of this version"
+			 ret == -EINVAL  ? "it is not a spool of this version"
 			 : ret == -ELOOP ? "it is a symbolic link"
 					 : strerror(-ret));
 	return ret;

@@ -333,7 +333,7 @@ static int check_version(struct store *s)
 	if (ret || version == STORE_VERSION || (!version && !tables))
 		return ret;
 	snprintf(s->output.err, sizeof(s->output.err),
-		 "%s: it is no store of this version of ioprobe: remove it, or give another file", s->file);
+		 "%s: it is not a store of this version of ioprobe: remove it, or give another file", s->file);
 	return -EINVAL;
 }
 

@@ -300,7 +300,7 @@ static int check_version(struct reader *r)
 	sqlite3_finalize(row);
 	if (version == STORE_VERSION)
 		return 0;
-	snprintf(r->err, r->err_len, "%s: it is no store of this version of ioprobe", r->name);
+	snprintf(r->err, r->err_len, "%s: it is not a store of this version of ioprobe", r->name);
 	return -EINVAL;
 }
 

@@ -36,7 +36,7 @@ int unwind_file_open(struct unwind_file **out, int fd, const char **reason)
 	file->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header) || header.e_machine != EM_X86_64 ||
 	    gelf_getclass(file->elf) != ELFCLASS64) {
-		*reason = "it is no ELF file of this architecture";
+		*reason = "it is not an ELF file of this architecture";
 		unwind_file_destroy(file);
 		return -ENOEXEC;
 	}

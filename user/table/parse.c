@@ -90,7 +90,7 @@ static bool is_handle(enum table_role role)
 static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_arg_kind *kind)
 {
 	if (!(p->seen & SEEN_HANDLES))
-		return scan_error(&p->scan, p->scan.line, word->column, "layer '%s' says nothing of its handles",
+		return scan_error(&p->scan, p->scan.line, word->column, "layer '%s' does not define its handles",
 				  parser_layer(p)->name);
 	*kind = parser_layer(p)->handle_int ? IOP_ARG_INT : IOP_ARG_VALUE;
 	return 0;
@@ -314,7 +314,8 @@ static int check_row(struct parser *p, const struct table_row *row)
 	if (has & IOP_HAS_LATE && has & IOP_HAS_STRINGS)
 		return scan_error(&p->scan, row->line, 1, "'%s': strings are read either at the entry or at the return", row->name);
 	if (has & (IOP_HAS_OUT | IOP_HAS_LATE) && row->mods & MOD_CALLBACK)
-		return scan_error(&p->scan, row->line, 1, "'%s': the return of a callback row is not seen, nor its out arguments",
+		return scan_error(&p->scan, row->line, 1, "'%s': the return of a callback row is not probed, nor are its out "
+			"arguments",
 				  row->name);
 	return 0;
 }

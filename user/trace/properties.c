@@ -85,7 +85,7 @@ static void describe_losses(struct trace *trace)
 		snprintf(text + strlen(text), len - strlen(text), "%.80s", trace->missing_ranks);
 	}
 	if (trace->filtered)
-		append(text, len, "%" PRIu64 " filters left calls out", trace->filtered);
+		append(text, len, "%" PRIu64 " filters excluded calls", trace->filtered);
 }
 
 /* Cost of a recorded call of a layer in nanoseconds, IOPROBE::PROBE_NS_<layer>. */

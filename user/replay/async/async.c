@@ -416,10 +416,10 @@ int async_finish(struct replay *r)
 		open += op->matching_id && !(op->flags & IOP_ASYNC_SILENT);
 	}
 	ret = note(r, open, "were under way at the end");
-	ret = ret ? ret : note(r, silent, "are told no success, as the program asked (IOSQE_CQE_SKIP_SUCCESS)");
+	ret = ret ? ret : note(r, silent, "have no completion if they succeed, as the program asked (IOSQE_CQE_SKIP_SUCCESS)");
 	ret = ret ? ret : note(r, r->async_unseen, "ended unseen");
 	ret = ret ? ret : note(r, r->async_unknown, "ended that began before the recording");
-	ret = ret ? ret : note(r, r->async_nameless, "named no descriptor that is known");
+	ret = ret ? ret : note(r, r->async_nameless, "were on unknown descriptors");
 	return ret ? ret : note(r, r->async_other, "are counted only: they move no data of a file (polls, time-outs, names, …)");
 }
 

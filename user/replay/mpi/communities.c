@@ -447,7 +447,7 @@ static int drop_unknown(struct replay *r, size_t unknown)
 		if (model->handles.v[i].comm != REF_NONE)
 			model->handles.v[i].comm = refs[model->handles.v[i].comm];
 	free(refs);
-	return model_note(model, "%zu communicators: who their members are is unknown, their handles have none", unknown);
+	return model_note(model, "%zu communicators have unknown members: their handles have no communicator", unknown);
 }
 
 int communities_finish(struct replay *r)
@@ -469,7 +469,7 @@ int communities_finish(struct replay *r)
 	if (!ret && r->unknown_creations)
 		ret = model_note(r->model,
 				 "%llu calls made communicators whose members are unknown: their process was not recorded from "
-				 "MPI_Init on, or lost records, or the arguments do not tell",
+				 "MPI_Init on, or lost records, or the arguments do not identify them",
 				 (unsigned long long)r->unknown_creations);
 	return ret;
 }

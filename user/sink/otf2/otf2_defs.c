@@ -148,7 +148,7 @@ int otf2_keep_members(struct otf2_sink *s, const struct model *model)
 			uint32_t group = comm->members[m];
 
 			if (group >= model->groups.n || masters[group] == REF_NONE || model->groups.v[group].rank < 0)
-				error = otf2_fail(s, -EINVAL, "%s: member %zu of communicator %s is no rank with a location",
+				error = otf2_fail(s, -EINVAL, "%s: member %zu of communicator %s is not a rank with a location",
 						  s->dir, m, comm->name);
 			else
 				error = otf2_location_open(s, model, masters[group]);
@@ -406,27 +406,28 @@ static void define_attributes(struct definitions *d)
 	static const struct { const char *name, *description; OTF2_Type type;
 	} attributes[ATTRIBUTE_COUNT] = {
 		[ATTRIBUTE_OFFSET] = { "Offset", "File offset in bytes at which the operation begins", OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_ERRNO] = { "errno", "Error code of a failed call: errno, or the library's own code", OTF2_TYPE_INT32 },
+		[ATTRIBUTE_ERRNO] = { "errno", "Error code of a failed call: errno or the library's error code", OTF2_TYPE_INT32 },
 		[ATTRIBUTE_FAILED] = { "Failed", "1: the call failed and gave no error code", OTF2_TYPE_UINT8 },
 		[ATTRIBUTE_ABANDONED] = { "Abandoned", "1: the call was left without a return, the time is when that was noticed",
 					  OTF2_TYPE_UINT8 },
 		[ATTRIBUTE_MAPPED_HANDLE] = { "Mapped handle", "Handle whose file the call mapped to memory", OTF2_TYPE_IO_HANDLE },
 		[ATTRIBUTE_MAPPED_BYTES] = { "Mapped bytes", "Length of the mapping", OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_MAPPED_OFFSET] = { "Mapped offset", "Where in the file the mapping begins, in bytes", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_MAPPED_OFFSET] = { "Mapped offset", "File offset of the mapping in bytes", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_DEVICE] = { "Device read", "Bytes that the system call asked of block devices, read-ahead included",
 				       OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_WAIT] = { "I/O wait", "Nanoseconds that the system call slept for I/O", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_VARIABLE] = { "Variable", "Name of the variable that the operation is on", OTF2_TYPE_STRING },
-		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the part of the file that is locked", OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_LOCK_LENGTH] = { "Lock Length", "Bytes of the part of the file that is locked, 0: up to its end",
+		[ATTRIBUTE_LOCK_OFFSET] = { "Lock Offset", "First byte of the locked range", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_LOCK_LENGTH] = { "Lock Length", "Length of the locked range in bytes, 0: to the end of the file",
 					    OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_PATH] = { "Path", "Path that the call was given, as it was given", OTF2_TYPE_STRING },
-		[ATTRIBUTE_DIRECTORY] = { "Directory", "Directory that the path begins in", OTF2_TYPE_STRING },
-		[ATTRIBUTE_NEW_PATH] = { "New Path", "Second path that the call was given", OTF2_TYPE_STRING },
-		[ATTRIBUTE_NEW_DIRECTORY] = { "New Directory", "Directory that the second path begins in", OTF2_TYPE_STRING },
+		[ATTRIBUTE_PATH] = { "Path", "Path argument of the call, unchanged", OTF2_TYPE_STRING },
+		[ATTRIBUTE_DIRECTORY] = { "Directory", "Directory that the path is relative to", OTF2_TYPE_STRING },
+		[ATTRIBUTE_NEW_PATH] = { "New Path", "Second path argument of the call", OTF2_TYPE_STRING },
+		[ATTRIBUTE_NEW_DIRECTORY] = { "New Directory", "Directory that the second path is relative to", OTF2_TYPE_STRING },
 		[ATTRIBUTE_SOURCE_CODE_LOCATION] = { "SOURCE_CODE_LOCATION", "Line of the application that the call comes from",
 						     OTF2_TYPE_SOURCE_CODE_LOCATION },
-		[ATTRIBUTE_CALLING_CONTEXT] = { "CALLING_CONTEXT", "Functions on the way to the call", OTF2_TYPE_CALLING_CONTEXT },
+		[ATTRIBUTE_CALLING_CONTEXT] = { "CALLING_CONTEXT", "Chain of functions that led to the "
+			"call", OTF2_TYPE_CALLING_CONTEXT },
 	};
 
 	for (uint32_t i = 0; i < (d->model->call_sites ? ATTRIBUTE_COUNT : ATTRIBUTE_ALWAYS); i++) {

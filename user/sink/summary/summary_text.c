@@ -287,7 +287,7 @@ static void print_losses(FILE *out, const struct summary_report *r)
 		{ "records late", t->late_records },
 		{ "calls abandoned", t->abandoned },
 		{ "calls still open", r->open_calls },
-		{ "non-blocking operations not seen to end", r->open_operations },
+		{ "non-blocking operations without an observed end", r->open_operations },
 		{ "events unmatched", r->unmatched },
 		{ "returns without frame", t->returns_without_frame },
 		{ "calls nested too deep", t->frames_too_deep },
