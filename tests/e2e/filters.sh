@@ -122,6 +122,6 @@ refused() {
 }
 refused --layers posix,nfs "no layer 'nfs'"
 refused --fd-kinds tape "unknown kind 'tape'"
-refused --min-duration 5 "no time with its unit"
-refused --min-bytes -1 "no number of bytes"
+refused --min-duration 5 "not a time with a unit"
+refused --min-bytes -1 "not a number of bytes"
 refused --path '' "cannot be used"

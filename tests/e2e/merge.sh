@@ -173,7 +173,7 @@ says told 'ranks are missing: 2-3 of 4 \(job 1\)'
 checks told "'MPI Rank 0 (job 1)' in stats['groups'] and 'MPI Rank 0 (job 2)' in stats['groups']" \
 	"stats['communicators']['MPI_COMM_WORLD (job 2)'] == ['MPI Rank 0 (job 2)']"
 fresh nojob >/dev/null && record nojob -- sh -c "echo 1 >'$TMP/nojob/data/x'"
-refuses "of no job" 'nothing in it says of which job' "$TMP/n1" "$TMP/nojob/trace"
+refuses "of no job" 'it names no job' "$TMP/n1" "$TMP/nojob/trace"
 
 mkdir -p "$TMP/output/trace" && touch "$TMP/output/trace/mine"
 merge output "$TMP/n1" "$TMP/n2"

@@ -29,7 +29,7 @@ mpi_requests() {
 	tells mpi_requests 'non-blocking operations are open: no wait or test on them was observed'
 	tells mpi_requests '2 non-blocking operations are open: their requests were freed'
 	tells mpi_requests 'excluded by repetition.*: MPI-IO'
-	tells mpi_requests '176 requests of long arrays were not looked at'
+	tells mpi_requests '176 requests beyond the first 512 of an array were not inspected'
 }
 
 # The waits of a process are probed from its first call of MPI-IO on, and not while it waits for messages only. What begins before they are

@@ -206,7 +206,7 @@ static void print_left_out(FILE *out, const struct model *m)
 
 		if (l->whole || (!l->layer && left_something_out(m, l)))
 			continue;
-		fputs("left out by ", out);
+		fputs("excluded by ", out);
 		summary_print_text(out, l->filter);
 		if (!l->layer) {
 			fputs(": nothing\n", out);
