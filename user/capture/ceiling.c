@@ -78,13 +78,22 @@ int ceiling_create(struct ceiling **out, double percent, const struct table_set 
 
 /* ---- detaching and re-attaching ---- */
 
+/* Returns the layer of the group's functions. */
+static const char *layer_of(const struct ceiling *ceiling, size_t g)
+{
+	for (size_t i = 0; i < ceiling->set->nrows; i++)
+		if (ceiling->row_group[i] == (int8_t)g)
+			return ceiling->set->layers[ceiling->set->rows[i].layer].name;
+	return "";
+}
+
 static void note_off(const struct ceiling *ceiling, const struct account *account, size_t g, uint64_t now_ns)
 {
 	char reason[160];
 
 	snprintf(reason, sizeof(reason), "%s were turned off to keep the overhead limit of %g %%", group_names[g],
 		 ceiling->share * 100);
-	note_gap(ceiling->spool, account->tgid, "ISOC", account->group[g].since_ns, now_ns, reason);
+	note_gap(ceiling->spool, account->tgid, layer_of(ceiling, g), account->group[g].since_ns, now_ns, reason);
 }
 
 static void turn_off(struct ceiling *ceiling, struct account *account, size_t g, uint64_t now_ns)
