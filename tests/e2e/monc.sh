@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # The case of Tschüter et al., Euro-Par 2018, section 5: what its figures 6 to 9 show must be in the archive.
 . "$(dirname "$0")/../lib/e2e.sh"
+. "$(dirname "$0")/../lib/report.sh"
 have mpirun || { skip all "no mpirun"; exit 0; }
 
 # The share of system calls in the summary, against the archive's calls.
@@ -44,6 +45,20 @@ expect monc "[calls('MPI_File_write_at_all', f'MPI Rank {r}') for r in (1, 3, 5)
 	"('MPI_File_write_at_all', 'H5Dwrite', 'nc_put_vara_double') in stacks('pwrite64')" \
 	"[sum(c.written for c in select('pwrite*', path=$dump, group=f'MPI Rank {r}', under='MPI_File_write_at_all')) >= $bytes
 	for r in (1, 3, 5)].count(True) == 1"
+
+# The same in the report's figures.
+report_of monc
+verdict "monc, report" "$(check_report monc is \
+	"r['figures']['accesses']['files'][0]['path'].endswith('/data/dump.nc')" \
+	"r['figures']['accesses']['files'][0]['calls']['netCDF'] == 3 * ($puts + 3)" \
+	"{'HDF5', 'MPI-IO', 'POSIX'} < set(r['figures']['accesses']['files'][0]['calls'])" \
+	"[h['layer'] for h in r['figures']['handles']['handles'][:4]] == ['netCDF', 'HDF5', 'MPI-IO', 'POSIX']" \
+	"[h['depth'] for h in r['figures']['handles']['handles'][:4]] == [0, 1, 2, 3]" \
+	"r['figures']['handles']['handles'][0]['calls'] == {'open': 1, 'read': 0, 'write': $puts, 'close': 1, 'other': 0}" \
+	"(r['figures']['stacks']['function'], r['figures']['stacks']['ranks']) == ('MPI_File_write_at_all', 3)" \
+	"[[n > 0 for n in f['calls']] for f in r['figures']['stacks']['stacks'] if f['function'].startswith('pwrite')] == [[True, False]]" \
+	"[(n['ranks'], n['ranks_with_system_calls']) for n in r['figures']['nodes']['nodes']] == [(3, 1)]" \
+	"sum(n['bytes_moved'] for n in r['figures']['nodes']['ranks']) >= $bytes")"
 
 if "$PYTHON" -c 'import h5py' 2>/dev/null; then
 	text=$("$PYTHON" - "$TMP/monc/data/dump.nc" $steps <<-'PYTHON'

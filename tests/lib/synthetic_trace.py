@@ -57,9 +57,11 @@ class Rank:
         self.writer = run.trace.event_writer("Master thread", group=group)
         self.stack = []
 
-    def handle(self, file, layer):
+    def handle(self, file, layer, parent=None):
+        """parent: the layer whose handle on the file uses this one."""
         if (file, layer) not in self.handles:
-            self.handles[file, layer] = self.run.definitions.io_handle(file=file, name="", io_paradigm=self.run.paradigms[layer])
+            self.handles[file, layer] = self.run.definitions.io_handle(file=file, name="", io_paradigm=self.run.paradigms[layer],
+                                                                       parent=self.handle(file, parent) if parent else None)
         return self.handles[file, layer]
 
     def wait(self, microseconds):
@@ -76,15 +78,22 @@ class Rank:
         self.wait(microseconds)
         self.writer.leave(self.t, self.stack.pop())
 
-    def open(self, file, layer="POSIX", name="openat", create=False, us=1):
+    def open(self, file, layer="POSIX", name="openat", create=False, us=1, parent=None, below=None):
+        """parent: the layer whose handle on the file uses this one; below: a function of no arguments that makes the calls inside."""
         self.begin(name, layer)
-        self.handles.pop((file, layer), None)
+        if not parent and not below:
+            self.handles.pop((file, layer), None)
+        self.handle(file, layer, parent)
+        if below:
+            below()
         flags = IoCreationFlag.CREATE if create else IoCreationFlag.NONE
         self.writer.io_create_handle(self.t, self.handle(file, layer), IoAccessMode.READ_WRITE, flags, IoStatusFlag.NONE)
         self.end(us)
 
-    def close(self, file, layer="POSIX", name="close", us=1):
+    def close(self, file, layer="POSIX", name="close", us=1, below=None):
         self.begin(name, layer)
+        if below:
+            below()
         self.writer.io_destroy_handle(self.t, self.handle(file, layer))
         self.end(us)
 

@@ -21,6 +21,7 @@ enum need { NEED_OFFSETS = 1, NEED_ERRORS = 2, NEED_SYSTEM = 4, NEED_MPIIO = 8, 
 #define CLASS_BIT(class) (1u << (class))
 
 struct analysis;
+struct detail;
 struct detector;
 
 struct finding_file { uint32_t file; uint64_t n, bytes, ns; };
@@ -73,6 +74,7 @@ struct analysis {
 	TRACE_ARRAY(struct file_layer, files);  /* by file, then layer */
 	TRACE_ARRAY(struct finding *, findings); /* in order of severity */
 	TRACE_ARRAY(const struct detector *, cannot_tell);
+	const struct detail *detail;            /* NULL: the second pass was not made */
 	struct cost_model models[FS_KINDS][DIRS];
 	uint64_t data_bytes[LAYERS][DIRS];      /* on data files */
 	uint32_t worst;                         /* location with the most I/O time, TRACE_NONE */

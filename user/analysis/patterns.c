@@ -106,7 +106,8 @@ void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, ui
 	if (f) {
 		f->event = classes[event];
 		f->creates |= event == HANDLE_CREATE_FILE;
-		if (handle < c->trace->handles.n && f->file == TRACE_NONE && c->trace->handles.v[handle].file < c->trace->files.n) {
+		/* not f->file: a create has that of the first call inside it until its own handle is there */
+		if (handle < c->trace->handles.n && f->handle == TRACE_NONE && c->trace->handles.v[handle].file < c->trace->files.n) {
 			f->file = c->trace->handles.v[handle].file;
 			f->handle = handle;
 		} else if (event == HANDLE_DELETE && other < c->trace->files.n) {

@@ -17,7 +17,7 @@
 #define MAX_THRESHOLDS_FILE (1 << 20)
 #define STATUS_FOUND 1
 
-enum { OPT_FORMAT = 256, OPT_ALL, OPT_EXPLAIN, OPT_FAIL_ON, OPT_THRESHOLDS, OPT_FILE, OPT_RANK, OPT_FROM, OPT_TO };
+enum { OPT_FORMAT = 256, OPT_ALL, OPT_EXPLAIN, OPT_FAIL_ON, OPT_THRESHOLDS, OPT_FILE, OPT_RANK, OPT_FROM, OPT_TO, OPT_FIGURES };
 
 struct command {
 	struct trace_argument archive;
@@ -44,6 +44,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 
 	switch (key) {
 	case OPT_ALL: c->task.options.all = true; break;
+	case OPT_FIGURES: c->task.options.figures = true; break;
 	case OPT_EXPLAIN: c->explain = value; break;
 	case OPT_THRESHOLDS: c->thresholds_file = value; break;
 	case 'o': c->output = value; break;
@@ -174,6 +175,8 @@ const struct cli_command command_report = {
 		{ "format", OPT_FORMAT, "text|json|html|sarif|csv", "Write the report in this format", "text" },
 		{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },
 		{ "all", OPT_ALL, NULL, "Also show findings that cost little, and those that are effects of others", NULL },
+		{ "figures", OPT_FIGURES, NULL, "Append to the text: calls per file and layer, handles of a thread, stacks during a "
+		  "collective call, its system calls by node (JSON and HTML always have them)", NULL },
 		{ "explain", OPT_EXPLAIN, "CODE", "Explain a finding; CODE may be list, all or thresholds", NULL },
 		{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path fits this shell pattern", NULL },
 		{ "rank", OPT_RANK, "N", "Judge only calls of this MPI rank", NULL },

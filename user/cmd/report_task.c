@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/detail.h"
 #include "cmd/trace_argument.h"
 #include "privilege/worker.h"
 
@@ -43,6 +44,7 @@ static int make_report(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct report_task *task = arg;
 	struct analysis a = { .thresholds = task->thresholds };
+	struct detail detail;
 	struct trace trace;
 	struct facts facts;
 	char found = 'n';
@@ -52,6 +54,10 @@ static int make_report(void *arg, FILE *text, char *err, size_t err_len)
 		ret = facts_read(&facts, &trace, &task->filter, trace_argument_workers(), err, err_len);
 	if (!ret)
 		ret = analysis_run(&a, &facts, err, err_len);
+	if (!ret && (task->format->shows_figures || task->options.figures)) {
+		ret = detail_read(&detail, &a, err, err_len);
+		a.detail = &detail;
+	}
 	for (size_t i = 0; i < a.findings.n && !ret; i++)
 		if (a.findings.v[i]->severity >= task->severity && !a.findings.v[i]->cause)
 			found = 'y';

@@ -249,7 +249,7 @@ void figure_collectives(FILE *out, const struct analysis *a)
 
 	if (!n)
 		return;
-	fputs("<h2>Who makes the system calls inside collective calls</h2>\n", out);
+	fputs("<h2>Collective calls file by file</h2>\n", out);
 	for (size_t i = 0; i < n; i = j) {
 		struct rank_share *of;
 

@@ -8,11 +8,11 @@
 #include <string.h>
 
 const struct report_format report_formats[] = {
-	{ "text", "a page for the terminal", report_write_text },
-	{ "json", "for programs; its schema is installed beside it", report_write_json },
-	{ "html", "one file for a browser, with figures", report_write_html },
-	{ "sarif", "for code review tools", report_write_sarif },
-	{ "csv", "statistics by file, rank and layer", report_write_csv },
+	{ "text", "a page for the terminal", report_write_text, false },
+	{ "json", "for programs; its schema is installed beside it", report_write_json, true },
+	{ "html", "one file for a browser, with figures", report_write_html, true },
+	{ "sarif", "for code review tools", report_write_sarif, false },
+	{ "csv", "statistics by file, rank and layer", report_write_csv, false },
 };
 const size_t nreport_formats = sizeof(report_formats) / sizeof(*report_formats);
 

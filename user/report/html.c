@@ -14,6 +14,7 @@
 #include "report/facts.h"
 #include "report/figures.h"
 #include "report/style.h"
+#include "report/views.h"
 
 #define MAX_FILES 30
 
@@ -260,6 +261,7 @@ int report_write_html(FILE *out, const struct analysis *a, const struct report_o
 	write_layers(out, a);
 	figure_sizes(out, a);
 	write_files(out, a);
+	report_views_html(out, a);
 	figure_collectives(out, a);
 	write_limits(out, a);
 	fputs("</body></html>\n", out);

@@ -6,36 +6,13 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 
 #include "report/facts.h"
-#include "util/utf8.h"
+#include "report/json_values.h"
+#include "report/views.h"
 
 #define MAX_FILES 1000
-
-/* jansson rejects invalid UTF-8. */
-static json_t *text(const char *from)
-{
-	char *printable = from ? utf8_printable(from) : NULL;
-	json_t *value = printable ? json_string(printable) : json_null();
-
-	free(printable);
-	return value;
-}
-
-static json_t *seconds(uint64_t ns)
-{
-	return json_real(ns / 1e9);
-}
-
-static json_t *location(const struct analysis *a, uint32_t index)
-{
-	char name[128];
-
-	if (index == TRACE_NONE)
-		return json_null();
-	location_name(a, index, name, sizeof(name));
-	return text(name);
-}
 
 static json_t *trace_object(const struct analysis *a)
 {
@@ -44,9 +21,9 @@ static json_t *trace_object(const struct analysis *a)
 
 	report_completeness(a, complete, sizeof(complete));
 	for (size_t i = 0; i < a->trace->notes.n; i++)
-		json_array_append_new(notes, text(a->trace->notes.v[i]));
-	return json_pack("{s:o, s:b, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o}", "archive", text(a->trace->dir), "complete",
-			 report_is_complete(a), "completeness", text(complete), "creator", text(a->trace->creator), "command", text(a->trace->command),
+		json_array_append_new(notes, json_text(a->trace->notes.v[i]));
+	return json_pack("{s:o, s:b, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o}", "archive", json_text(a->trace->dir), "complete",
+			 report_is_complete(a), "completeness", json_text(complete), "creator", json_text(a->trace->creator), "command", json_text(a->trace->command),
 			 "seconds", a->facts->wall_ns / 1e9, "ranks", (json_int_t)a->facts->nranks, "nodes", (json_int_t)a->facts->nnodes,
 			 "damaged_threads", (json_int_t)a->facts->damaged, "lost_records", (json_int_t)a->trace->lost, "call_sites", a->facts->has_sites,
 			 "wall_time_of_ranks", a->facts->has_wall, "recorder_cost_known", a->trace->probe_ns[LAYER_POSIX] > 0, "notes", notes);
@@ -60,10 +37,10 @@ static json_t *time_object(const struct analysis *a)
 	if (a->worst != TRACE_NONE)
 		report_times(a, a->worst, &t);
 	for (unsigned i = 0; i < REPORT_TIMES; i++)
-		json_object_set_new(of, report_time_names[i], seconds(t.ns[i]));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "worst", location(a, a->worst), "io_seconds",
-			 seconds(a->worst == TRACE_NONE ? 0 : a->facts->locations[a->worst].io_ns), "wall_seconds", seconds(a->worst_wall_ns),
-			 "median_io_seconds", seconds(report_median_io(a)), "of", of);
+		json_object_set_new(of, report_time_names[i], json_seconds(t.ns[i]));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "worst", json_location(a, a->worst), "io_seconds",
+			 json_seconds(a->worst == TRACE_NONE ? 0 : a->facts->locations[a->worst].io_ns), "wall_seconds", json_seconds(a->worst_wall_ns),
+			 "median_io_seconds", json_seconds(report_median_io(a)), "of", of);
 }
 
 static json_t *layers_array(const struct analysis *a)
@@ -76,8 +53,8 @@ static json_t *layers_array(const struct analysis *a)
 		if (report_layer(a, l, &r))
 			json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "name", trace_layer_name(l), "calls",
 				(json_int_t)r.calls, "failed", (json_int_t)r.failed, "bytes_read", (json_int_t)r.bytes[DIR_READ], "bytes_written",
-				(json_int_t)r.bytes[DIR_WRITE], "operations_of_unknown_size", (json_int_t)r.unknown, "seconds", seconds(r.ns),
-				"system_seconds", l == a->facts->lowest ? json_null() : seconds(r.system_ns)));
+				(json_int_t)r.bytes[DIR_WRITE], "operations_of_unknown_size", (json_int_t)r.unknown, "seconds", json_seconds(r.ns),
+				"system_seconds", l == a->facts->lowest ? json_null() : json_seconds(r.system_ns)));
 	}
 	return list;
 }
@@ -89,8 +66,8 @@ static json_t *files_of(const struct analysis *a, const struct finding *f)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < f->nfiles && i < FINDING_FILES; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I, s:I, s:o}", "path", text(file_name(a, f->files[i].file)), "operations",
-			(json_int_t)f->files[i].n, "bytes", (json_int_t)f->files[i].bytes, "seconds", seconds(f->files[i].ns)));
+		json_array_append_new(list, json_pack("{s:o, s:I, s:I, s:o}", "path", json_text(file_name(a, f->files[i].file)), "operations",
+			(json_int_t)f->files[i].n, "bytes", (json_int_t)f->files[i].bytes, "seconds", json_seconds(f->files[i].ns)));
 	return list;
 }
 
@@ -102,8 +79,8 @@ static json_t *calls_of(const struct analysis *a, const struct finding *f)
 		char site[600];
 
 		site_text(a->trace, f->calls[i].site, site, sizeof(site));
-		json_array_append_new(list, json_pack("{s:o, s:o, s:I, s:o}", "function", text(a->trace->regions.v[f->calls[i].region].name), "site",
-			site[0] ? text(site) : json_null(), "calls", (json_int_t)f->calls[i].n, "seconds", seconds(f->calls[i].ns)));
+		json_array_append_new(list, json_pack("{s:o, s:o, s:I, s:o}", "function", json_text(a->trace->regions.v[f->calls[i].region].name), "site",
+			site[0] ? json_text(site) : json_null(), "calls", (json_int_t)f->calls[i].n, "seconds", json_seconds(f->calls[i].ns)));
 	}
 	return list;
 }
@@ -115,11 +92,11 @@ static json_t *finding_object(const struct analysis *a, const struct finding *f)
 	finding_ranks(a, f, ranks, sizeof(ranks));
 	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:o}",
 			 "code", f->detector->code, "title", f->detector->title, "severity", severity_name(f->severity), "confidence",
-			 f->inferred ? "inferred" : "measured", "cause", f->cause ? text(f->cause->detector->code) : json_null(), "evidence",
-			 text(f->evidence), "ranks", text(ranks), "operations", (json_int_t)f->n, "bytes", (json_int_t)f->bytes, "cost_seconds",
-			 seconds(f->cost_ns), "paid_by", location(a, f->location), "from_seconds", seconds(f->begin_ns), "to_seconds", seconds(f->end_ns),
-			 "saving", "known", f->saving.known, "low_seconds", seconds(f->saving.low_ns), "high_seconds", seconds(f->saving.high_ns),
-			 "basis", text(f->saving.basis), "files", files_of(a, f), "calls", calls_of(a, f));
+			 f->inferred ? "inferred" : "measured", "cause", f->cause ? json_text(f->cause->detector->code) : json_null(), "evidence",
+			 json_text(f->evidence), "ranks", json_text(ranks), "operations", (json_int_t)f->n, "bytes", (json_int_t)f->bytes, "cost_seconds",
+			 json_seconds(f->cost_ns), "paid_by", json_location(a, f->location), "from_seconds", json_seconds(f->begin_ns), "to_seconds", json_seconds(f->end_ns),
+			 "saving", "known", f->saving.known, "low_seconds", json_seconds(f->saving.low_ns), "high_seconds", json_seconds(f->saving.high_ns),
+			 "basis", json_text(f->saving.basis), "files", files_of(a, f), "calls", calls_of(a, f));
 }
 
 static json_t *cannot_tell(const struct analysis *a)
@@ -142,10 +119,10 @@ static json_t *files_array(const struct analysis *a)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "path", text(file_name(a, files[i].file)), "layer",
+		json_array_append_new(list, json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "path", json_text(file_name(a, files[i].file)), "layer",
 			trace_layer_name(files[i].layer), "users", (json_int_t)files[i].users, "reads", (json_int_t)files[i].n[0], "writes",
 			(json_int_t)files[i].n[1], "bytes_read", (json_int_t)files[i].bytes[0], "bytes_written", (json_int_t)files[i].bytes[1],
-			"seconds", seconds(files[i].ns)));
+			"seconds", json_seconds(files[i].ns)));
 	free(files);
 	return list;
 }
@@ -167,9 +144,9 @@ int report_write_json(FILE *out, const struct analysis *a, const struct report_o
 	(void)options;
 	for (size_t i = 0; i < a->findings.n; i++)
 		json_array_append_new(findings, finding_object(a, a->findings.v[i]));
-	root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "trace", trace_object(a), "time", time_object(a), "layers",
-			 layers_array(a), "findings", findings, "cannot_tell", cannot_tell(a), "files", files_array(a), "thresholds",
-			 thresholds_object(a));
+	root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "trace", trace_object(a), "time", time_object(a), "layers",
+			 layers_array(a), "findings", findings, "cannot_tell", cannot_tell(a), "files", files_array(a), "figures",
+			 report_views_json(a), "thresholds", thresholds_object(a));
 	if (root)
 		ret = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) || fputc('\n', out) == EOF ? -EIO : 0;
 	json_decref(root);

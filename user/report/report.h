@@ -9,12 +9,13 @@
 
 #include "analysis/analysis.h"
 
-struct report_options { bool all, color; unsigned width; };
+struct report_options { bool all, color, figures; };      /* figures: append those of views.h to the text */
 
 struct report_format {
 	const char *name, *help;
 	/* Returns 0 or -errno; the output is then incomplete and must be discarded. */
 	int (*write)(FILE *out, const struct analysis *a, const struct report_options *options);
+	bool shows_figures;             /* always; text only with the option */
 };
 extern const struct report_format report_formats[];
 extern const size_t nreport_formats;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The page for a terminal: at most 60 lines of 100 columns.
+ * The page for a terminal: at most 60 lines of 100 columns; behind it, on request, the figures as tables.
  */
 #include "report/report.h"
 
@@ -11,6 +11,7 @@
 #include "analysis/words.h"
 #include "report/escape.h"
 #include "report/facts.h"
+#include "report/views.h"
 
 #define MAX_FINDINGS 6
 #define MAX_FILES 5
@@ -250,5 +251,7 @@ int report_write_text(FILE *out, const struct analysis *a, const struct report_o
 	write_fine(&p);
 	write_files(&p);
 	write_limits(&p);
+	if (options->figures)
+		report_views_text(out, a);
 	return 0;
 }

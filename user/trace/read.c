@@ -127,7 +127,8 @@ static void *work(void *arg)
 
 	while (reader && !s->error && (i = s->next++) < s->trace->locations.n) {
 		s->progress++;
-		read_location(w, reader, i);
+		if (!s->visitor->selects || s->visitor->selects(w->data, i))
+			read_location(w, reader, i);
 	}
 	if (reader)
 		OTF2_Reader_Close(reader);

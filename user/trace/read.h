@@ -22,6 +22,7 @@ struct trace_leave { int32_t error; bool failed, abandoned; uint64_t mapped_byte
 
 /* Implemented by a consumer of events; ns: nanoseconds since the beginning of the trace; region, handle: valid or TRACE_NONE. */
 struct trace_visitor {
+	bool (*selects)(void *worker, uint32_t location);       /* false: the location is not read; NULL: all are */
 	void (*location_begin)(void *worker, uint32_t location);
 	void (*location_end)(void *worker, uint32_t location);
 	void (*enter)(void *worker, uint64_t ns, uint32_t region, uint32_t site);
