@@ -95,6 +95,8 @@ typedef long long __s64;
 	X(MAPPING, 76, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* what a recorded call costs on this host: layer_N=NS INSIDE_NS NAME, single_step_ns, nested_ns */ \
 	X(COSTS, 88, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* the wall clock was set: the clocks afterwards; since_ns: when it was last seen unchanged */ \
+	X(CLOCK, 100, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* page faults on one mapped file, with --mmap-faults */ \
 	X(MAPPED, 80, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* address at which a file with a call site is mapped */ \

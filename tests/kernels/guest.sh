@@ -49,3 +49,9 @@ touch /tmp/d/go
 wait $recorder
 result attach "$(if [ "$(grep -c ' 400 B .* 25  POSIX' /tmp/out)" = 3 ] && grep -q '^ISOC .* 400 B' /tmp/out; then echo exact; else echo 'not exact'; fi)"
 grep -E '^(ISOC|POSIX|records|note)|400 B' /tmp/out
+
+# clock: the wall clock is set an hour forward while a program sleeps
+rm -rf /tmp/t
+./ioprobe --layers posix --json=/tmp/json -o /tmp/t -- /bin/busybox sh -c 'sleep 1; date -s @$(($(date +%s) + 3600)) >/tmp/o; sleep 1' >/tmp/out 2>&1
+step=$(sed -n '/"clock_steps"/,/\]/s/.*"step_ns": \([0-9]*\),*/\1/p' /tmp/json)
+result clock "$(if [ "${step:-0}" -gt 3598000000000 ] && [ "$step" -lt 3602000000000 ]; then echo one step; else echo "steps: $step"; fi)"

@@ -66,6 +66,9 @@ static struct model_file files[] = {
 	{ .path = "/tmp", .directory = true, .scope = SCOPE_NODE, .mount_point = "/", .mount_source = "/dev/vda1", .fs_type = "ext4", .dev = 1,
 	  .ino = 3 },
 };
+static struct model_clock_step clock_steps[] = {
+	{ .since_ns = 40, .at = { .read = true, .monotonic_ns = 50, .realtime_ns = 4, .width_ns = 2 }, .step_ns = -60000000000ll },
+};
 static struct model_handle handles[N_HANDLES] = {
 	[H_STDOUT] = { "stdout", 2, P_POSIX, REF_NONE, REF_NONE, 2, true, OTF2_IO_ACCESS_MODE_WRITE_ONLY, OTF2_IO_STATUS_FLAG_APPEND },
 	[H_MPI] = { "", 0, P_MPIIO, 0, REF_NONE, 2, false, 0, 0 },
@@ -90,6 +93,7 @@ static struct model make_model(void)
 		.totals = { .calls = 9, .lost_records = 3, .abandoned = 1, .failed_calls = 2 },
 		.notes = notes, .nnotes = 2, .complete = true,
 		.version = "0.1", .batch_job = "SLURM job 5", .recording_tag = 77,
+		.clock_steps = ARRAY(clock_steps),
 		.clock_start = { true, 1, 1001, 20, true, true, 300, 4000 }, .clock_end = { true, 2, 1002, 21, false, false, 0, 0 },
 	};
 }
@@ -304,6 +308,8 @@ static void archive_is_read_back(void **state)
 			"monotonic_ns=1 realtime_ns=1001 width_ns=20 synchronized=yes error_ns=300 max_error_ns=4000");
 	assert_property(reader, "IOPROBE::CLOCK_END",
 			"monotonic_ns=2 realtime_ns=1002 width_ns=21 synchronized=unknown error_ns=0 max_error_ns=0");
+	assert_property(reader, "IOPROBE::CLOCK_STEPS", "1");
+	assert_property(reader, "IOPROBE::CLOCK_STEP_0001", "step_ns=-60000000000 since_ns=40 monotonic_ns=50 realtime_ns=4 width_ns=2");
 	assert_property(reader, "IOPROBE::NOTES", "2");
 	assert_property(reader, "IOPROBE::NOTE_0001", "libc: no probe on fputs:\\x0arefused");
 	OTF2_Reader_Close(reader);

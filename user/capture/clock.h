@@ -24,4 +24,19 @@ void clock_read(struct clock_reading *reading);
  * clock_max_error_ns. */
 void clock_note(struct note *note, const struct clock_reading *reading);
 
+struct spool_writer;
+
+/* Notices when the wall clock is set: by a program, a leap second, or after a suspend. CLOCK_MONOTONIC is slewed like CLOCK_REALTIME,
+ * so the difference of the two changes only then. */
+struct clock_watch {
+	int fd;                         /* readable when the clock was set; -1: none */
+	uint64_t checked_ns;            /* CLOCK_MONOTONIC; the clock had not been set until then */
+};
+
+/* Returns 0 or -errno. To be opened before the recording's first reading of the clocks. */
+int clock_watch_open(struct clock_watch *watch);
+/* Writes a CLOCK record if the clock was set since the last call. */
+void clock_watch_step(struct clock_watch *watch, struct spool_writer *spool);
+void clock_watch_close(struct clock_watch *watch);
+
 #endif

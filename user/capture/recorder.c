@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/clock.h"
 #include "capture/notes.h"
 #include "proc/procfs.h"
 
@@ -206,9 +205,11 @@ static void flush_when_due(struct recorder *r)
 static uint64_t drain(struct recorder *r)
 {
 	bool bounded = r->bounds.max_bytes || r->bounds.min_free_bytes;
-	uint64_t time_ns = rings_drain(r->rings, bounded ? BOUND_SLICE_NS : 0);
-	struct iop_rec rec = { .len = sizeof(rec), .type = IOP_REC_ROUND, .time_ns = time_ns };
+	uint64_t time_ns;
+	struct iop_rec rec = { .len = sizeof(rec), .type = IOP_REC_ROUND };
 
+	clock_watch_step(&r->clock, r->spool);          /* before the records of this round, which are later */
+	rec.time_ns = time_ns = rings_drain(r->rings, bounded ? BOUND_SLICE_NS : 0);
 	note_losses(r, time_ns);
 	spool_writer_append(r->spool, &rec);
 	return time_ns;
@@ -535,6 +536,7 @@ static int close_all(struct recorder *r, int err)
 	rings_destroy(r->rings);
 	budget_destroy(r->budget);
 	spool_err = spool_writer_destroy(r->spool);
+	clock_watch_close(&r->clock);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
 	if (r->epoll_fd >= 0)
@@ -560,7 +562,8 @@ bool recorder_stopped_early(const struct recorder_result *result)
 
 int recorder_run(const struct recorder_options *options, struct recorder_result *result, char *err_text, size_t err_len)
 {
-	struct recorder r = { .options = options, .result = result, .signal_fd = -1, .epoll_fd = -1, .err = err_text, .err_len = err_len };
+	struct recorder r = { .options = options, .result = result, .signal_fd = -1, .epoll_fd = -1, .clock = { .fd = -1 },
+			      .err = err_text, .err_len = err_len };
 	int err;
 
 	r.spool = options->spool;

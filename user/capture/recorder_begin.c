@@ -211,6 +211,11 @@ int recorder_open(struct recorder *r)
 	if (err)
 		return fail(r, err, "cannot begin");
 	r->costs = probe_costs_create(r->options->set, r->options->filter);
+	err = clock_watch_open(&r->clock);
+	if (!err)
+		err = watch(r, r->clock.fd);
+	if (err)
+		return fail(r, err, "cannot watch the wall clock");
 	err = begin_spool(r);
 	if (!err)
 		err = open_kernel(r);

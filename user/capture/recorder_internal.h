@@ -9,6 +9,7 @@
 
 #include "capture/budget.h"
 #include "capture/ceiling.h"
+#include "capture/clock.h"
 #include "capture/demand.h"
 #include "bpf/hold_server.h"
 #include "capture/object_numbers.h"
@@ -41,6 +42,7 @@ struct recorder {
 	struct left_out *left_out;
 	struct demands *demands;
 	struct sites *sites;            /* NULL: call sites are not recorded */
+	struct clock_watch clock;
 	struct spool_writer *spool;
 	struct object_numbers object_numbers;
 	struct launch launch;

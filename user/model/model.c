@@ -154,6 +154,7 @@ void model_deinit(struct model *model)
 	free(model->shared_mounts.v);
 	free(model->left_out.v);
 	free(model->gaps.v);
+	free(model->clock_steps.v);
 	free(model->processes.v);
 	free(model->lifetimes.v);
 	free(model->programs.v);
@@ -171,4 +172,16 @@ void model_deinit(struct model *model)
 		free(model->strings);
 	}
 	memset(model, 0, sizeof(*model));
+}
+
+uint64_t model_realtime_ns(const struct model *model, uint64_t monotonic_ns)
+{
+	const struct model_clock *clock = &model->clock_start;
+
+	for (size_t i = model->clock_steps.n; i > 0; i--)
+		if (monotonic_ns >= model->clock_steps.v[i - 1].at.monotonic_ns) {
+			clock = &model->clock_steps.v[i - 1].at;
+			break;
+		}
+	return clock->realtime_ns + monotonic_ns - clock->monotonic_ns;
 }

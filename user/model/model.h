@@ -164,6 +164,13 @@ struct model_clock {
 	uint64_t error_ns, max_error_ns;
 };
 
+/* The wall clock was set at a moment between since_ns and at.monotonic_ns (CLOCK_MONOTONIC), forward by step_ns. */
+struct model_clock_step {
+	uint64_t since_ns;
+	struct model_clock at;                  /* the clocks afterwards */
+	int64_t step_ns;
+};
+
 /* The end of the recording. The archiver must observe the limits (max-size, min-free) too: it ends the archive earlier if
  * necessary. */
 struct model_end {
@@ -205,6 +212,7 @@ struct model {
 	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
 	uint32_t recording_tag;                         /* 31 bits that distinguish this recording from the others of its job */
 	struct model_clock clock_start, clock_end;      /* at the begin and at the end of the recording */
+	MODEL_ARRAY(struct model_clock_step, clock_steps);      /* in the order of time */
 	const char *command_line;                       /* of the recording ioprobe, NULL if unknown */
 	/* CLOCK_MONOTONIC, 0 if unknown; end: of a killed recording its last record */
 	uint64_t recording_begin_ns, recording_end_ns;
@@ -299,5 +307,9 @@ struct sink {
 };
 
 void model_deinit(struct model *model);
+
+/* The wall clock of the recording's host at a time of CLOCK_MONOTONIC, as far as its steps are known: in nanoseconds since 1970, or the same
+ * time if the recording has no reading of the clocks. Between since_ns and at of a step it is the clock from before the step. */
+uint64_t model_realtime_ns(const struct model *model, uint64_t monotonic_ns);
 
 #endif

@@ -251,6 +251,17 @@ static int requests_notes(struct replay *r)
 			"operations may be open");
 }
 
+static int clock_note(struct replay *r)
+{
+	const struct model *model = r->model;
+	int64_t sum_ns = 0;
+
+	for (size_t i = 0; i < model->clock_steps.n; i++)
+		sum_ns += model->clock_steps.v[i].step_ns;
+	return model->clock_steps.n ? model_note(r->model, "the wall clock was set %zu times during the recording, by %+.6f s in all: "
+						 "durations are not affected", model->clock_steps.n, sum_ns / 1e9) : 0;
+}
+
 static int finish_totals(struct replay *r)
 {
 	struct model *model = r->model;
@@ -273,6 +284,7 @@ static int finish_totals(struct replay *r)
 	ret = ret ? ret :
 		    count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
 	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks without a matching recorded lock: no event written");
+	ret = ret ? ret : clock_note(r);
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }
 
@@ -288,8 +300,7 @@ static void finish_clock(struct replay *r)
 	for (size_t i = 0; i < model->processes.n && model->recording_begin_ns; i++)
 		model->clock_end_ns = greater(model->clock_end_ns, model->processes.v[i].end_ns);
 	if (model->clock_start.realtime_ns)
-		model->realtime_at_begin_ns = model->clock_start.realtime_ns +
-					      (model->clock_begin_ns - model->clock_start.monotonic_ns);
+		model->realtime_at_begin_ns = model_realtime_ns(model, model->clock_begin_ns);
 }
 
 static int finish(struct replay *r)

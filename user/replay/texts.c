@@ -70,6 +70,23 @@ static void read_clock(const struct iop_rec_text *rec, struct model_clock *clock
 	clock->max_error_ns = number_or_zero(rec, "clock_max_error_ns");
 }
 
+/* The steps are in the model before any later event. */
+static int clock_step(struct replay *r, const struct iop_rec_text *rec)
+{
+	struct model *model = r->model;
+	struct model_clock_step step = { .since_ns = number_or_zero(rec, "since_ns") }, *added;
+
+	read_clock(rec, &step.at);
+	if (!step.at.read || !model->clock_start.read)
+		return 0;
+	step.step_ns = (int64_t)(step.at.realtime_ns - model_realtime_ns(model, step.at.monotonic_ns));
+	added = MODEL_ADD(model->clock_steps);
+	if (!added)
+		return -ENOMEM;
+	*added = step;
+	return 0;
+}
+
 static int read_shared_mounts(struct replay *r, const struct iop_rec_text *rec)
 {
 	char key[32];
@@ -499,6 +516,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_STATUS: return status(r, rec);
 	case IOP_REC_END: return end(r, rec);
 	case IOP_REC_LEFT_OUT: return left_out(r, rec);
+	case IOP_REC_CLOCK: return clock_step(r, rec);
 	default: return 0;
 	}
 }

@@ -42,7 +42,8 @@ struct live_sink {
 	MODEL_ARRAY(uint8_t, handles); /* by handle: reported as an unknown file */
 	MODEL_ARRAY(struct model_left_out, skipped); /* increments already reported, per entry of the model's */
 	struct live_rows rows;
-	size_t ngaps; /* that were reported */
+	size_t ngaps, nsteps; /* that were reported */
+	uint64_t end_ns; /* of the current interval, as steady_ns counts */
 	uint64_t lost; /* the same */
 	uint64_t nevents; /* that were looked at */
 };
@@ -67,14 +68,21 @@ static int first_failure(const struct live_sink *s)
 	return s->noutputs ? s->outputs[0]->failed : 0;
 }
 
-static uint64_t epoch_ns(const struct model *model, uint64_t monotonic_ns)
+/* The wall clock as if no one had set it since the recording began: intervals are divided by it, so that they have one length and none
+ * comes twice. */
+static uint64_t steady_ns(const struct model *model, uint64_t monotonic_ns)
 {
 	return model->clock_start.realtime_ns + monotonic_ns - model->clock_start.monotonic_ns;
 }
 
-static uint64_t monotonic_ns(const struct model *model, uint64_t epoch_ns)
+static uint64_t monotonic_ns(const struct model *model, uint64_t steady_ns)
 {
-	return epoch_ns + model->clock_start.monotonic_ns - model->clock_start.realtime_ns;
+	return steady_ns + model->clock_start.monotonic_ns - model->clock_start.realtime_ns;
+}
+
+static uint64_t steady_to_epoch_ns(const struct model *model, uint64_t steady_ns)
+{
+	return model_realtime_ns(model, monotonic_ns(model, steady_ns));
 }
 
 static uint64_t wall_ns(void)
@@ -133,7 +141,7 @@ static struct live_process describe_process(const struct live_sink *s, uint32_t 
 	if (life) {
 		process.executable = life->executable;
 		process.uid = life->has_uid ? (int64_t)life->uid : -1;
-		process.begin_ns = life->begin_ns ? epoch_ns(s->model, life->begin_ns) : 0;
+		process.begin_ns = life->begin_ns ? model_realtime_ns(s->model, life->begin_ns) : 0;
 		process.batch_job = life->batch_job;
 	}
 	if (!g)
@@ -312,7 +320,7 @@ static int add_earlier(struct live_sink *s, const struct summary_earlier *earlie
 static int on_earlier(void *arg, const struct summary_earlier *earlier)
 {
 	struct live_sink *s = arg;
-	uint64_t from_ns = epoch_ns(s->model, earlier->from_ns), to_ns = epoch_ns(s->model, earlier->to_ns);
+	uint64_t from_ns = steady_ns(s->model, earlier->from_ns), to_ns = steady_ns(s->model, earlier->to_ns);
 	uint64_t number = from_ns / s->options.interval_ns;
 	int ret = 0;
 
@@ -395,7 +403,8 @@ static int report_skipped(struct live_sink *s, size_t index)
 
 static int report_gap(struct live_sink *s, const struct model_gap *g)
 {
-	struct live_gap gap = { g->tgid, g->layer, g->reason, epoch_ns(s->model, g->from_ns), epoch_ns(s->model, g->to_ns) };
+	struct live_gap gap = { g->tgid, g->layer, g->reason, model_realtime_ns(s->model, g->from_ns),
+				model_realtime_ns(s->model, g->to_ns) };
 	int ret = 0;
 
 	if (!ret)
@@ -403,7 +412,23 @@ static int report_gap(struct live_sink *s, const struct model_gap *g)
 	return ret;
 }
 
-/* Reports what was not recorded in the interval. */
+/* Without a call for some time, an interval may be closed when later steps are known. */
+static bool is_over(const struct live_sink *s, const struct model_clock_step *step)
+{
+	return s->now.last || steady_ns(s->model, step->at.monotonic_ns) < s->end_ns;
+}
+
+static int report_step(struct live_sink *s, const struct model_clock_step *step)
+{
+	struct live_clock_step reported = { step->at.realtime_ns, step->step_ns, step->at.monotonic_ns - step->since_ns };
+	int ret = 0;
+
+	if (!ret)
+		ret = REPORT(s, clock_step, &s->now, &reported);
+	return ret;
+}
+
+/* Reports what was not recorded in the interval, and steps of the clock. */
 static int report_missing(struct live_sink *s)
 {
 	int ret = 0;
@@ -412,6 +437,8 @@ static int report_missing(struct live_sink *s)
 		ret = report_skipped(s, i);
 	while (s->ngaps < s->model->gaps.n && !ret)
 		ret = report_gap(s, &s->model->gaps.v[s->ngaps++]);
+	while (s->nsteps < s->model->clock_steps.n && !ret && is_over(s, &s->model->clock_steps.v[s->nsteps]))
+		ret = report_step(s, &s->model->clock_steps.v[s->nsteps++]);
 	s->now.records_lost = s->model->totals.lost_records - s->lost;
 	s->lost = s->model->totals.lost_records;
 	return ret;
@@ -420,13 +447,13 @@ static int report_missing(struct live_sink *s)
 static int close_interval(struct live_sink *s, bool last)
 {
 	const struct summary_changes changes = { s, on_calls, on_operations, on_earlier };
-	uint64_t wall = wall_ns();
+	uint64_t wall = wall_ns(), ended = steady_to_epoch_ns(s->model, s->end_ns);
 	int ret;
 
 	s->now.last = last;
 	s->now.open_calls = summary_sink_open_calls(s->counter);
-	s->now.lag_ns = wall > s->now.end_ns ? wall - s->now.end_ns : 0;
-	ret = summary_sink_changes(s->counter, s->model, monotonic_ns(s->model, s->now.end_ns), last, &changes);
+	s->now.lag_ns = wall > ended ? wall - ended : 0;
+	ret = summary_sink_changes(s->counter, s->model, monotonic_ns(s->model, s->end_ns), last, &changes);
 	if (!ret)
 		ret = report_rows(s);
 	if (!ret)
@@ -434,6 +461,14 @@ static int close_interval(struct live_sink *s, bool last)
 	if (!ret)
 		ret = REPORT(s, interval, &s->now);
 	return ret;
+}
+
+static void set_interval(struct live_sink *s, uint64_t number)
+{
+	s->end_ns = (number + 1) * s->options.interval_ns;
+	s->now.number = number;
+	s->now.begin_ns = steady_to_epoch_ns(s->model, number * s->options.interval_ns);
+	s->now.end_ns = s->now.begin_ns + s->options.interval_ns;
 }
 
 static int begin(struct live_sink *s, uint64_t time_ns)
@@ -444,15 +479,13 @@ static int begin(struct live_sink *s, uint64_t time_ns)
 				m->version,
 				m->batch_job,
 				s->options.names == LIVE_NAMES_FULL ? m->command_line : NULL,
-				epoch_ns(m, m->recording_begin_ns ? m->recording_begin_ns : time_ns),
+				model_realtime_ns(m, m->recording_begin_ns ? m->recording_begin_ns : time_ns),
 				s->options.interval_ns };
-	uint64_t first_ns = job.begin_ns < epoch_ns(m, time_ns) ? job.begin_ns : epoch_ns(m, time_ns);
+	uint64_t first_ns = m->recording_begin_ns && m->recording_begin_ns < time_ns ? m->recording_begin_ns : time_ns;
 	int ret = 0;
 
 	s->begun = true;
-	s->now.number = first_ns / s->options.interval_ns;
-	s->now.begin_ns = s->now.number * s->options.interval_ns;
-	s->now.end_ns = s->now.begin_ns + s->options.interval_ns;
+	set_interval(s, steady_ns(m, first_ns) / s->options.interval_ns);
 	if (!ret)
 		ret = REPORT(s, begin, &job);
 	return ret;
@@ -461,17 +494,15 @@ static int begin(struct live_sink *s, uint64_t time_ns)
 /* Closes the intervals that end at or before this time. */
 static int advance(struct live_sink *s, const struct model *model, uint64_t time_ns)
 {
-	uint64_t now_ns = epoch_ns(model, time_ns);
+	uint64_t now_ns = steady_ns(model, time_ns);
 	int ret = 0;
 
 	s->model = model;
 	if (!s->begun)
 		ret = begin(s, time_ns);
-	while (!ret && now_ns >= s->now.end_ns) {
+	while (!ret && now_ns >= s->end_ns) {
 		ret = close_interval(s, false);
-		s->now.number++;
-		s->now.begin_ns = s->now.end_ns;
-		s->now.end_ns += s->options.interval_ns;
+		set_interval(s, s->now.number + 1);
 	}
 	return ret;
 }
@@ -547,8 +578,8 @@ static int on_ended_call(void *arg, const struct ended_call *call)
 	event.layer = m->regions.v[call->region].paradigm;
 	event.call = m->regions.v[call->region].name;
 	event.op = call->op == LIVE_OP_OTHER && is_flush(event.call) ? LIVE_OP_FLUSH : call->op;
-	event.begin_ns = epoch_ns(m, call->begin_ns);
-	event.end_ns = epoch_ns(m, call->end_ns);
+	event.begin_ns = steady_ns(m, call->begin_ns);
+	event.end_ns = steady_ns(m, call->end_ns);
 	event.offset = call->offset;
 	event.asked = call->asked;
 	event.moved = call->moved;
@@ -556,6 +587,8 @@ static int on_ended_call(void *arg, const struct ended_call *call)
 	event.error = call->error;
 	if (!ret)
 		ret = darshan_count(s->darshan, &event);
+	event.end_ns = model_realtime_ns(m, call->end_ns);
+	event.begin_ns = event.end_ns - (call->end_ns - call->begin_ns); /* the clock may have been set in between */
 	if (ret || !is_wanted(s, call, &event.weight))
 		return ret;
 	return report_event(s, &event);
@@ -595,7 +628,7 @@ static int live_finish(struct sink *sink, const struct model *model)
 {
 	struct live_sink *s = (struct live_sink *)sink;
 	struct live_end end = { model->complete, model->totals.lost_records, model->end.after_bound,
-				epoch_ns(model, model->clock_end_ns), model->end.stopped_by };
+				model_realtime_ns(model, model->clock_end_ns), model->end.stopped_by };
 	int ret = advance(s, model, model->clock_end_ns);
 
 	if (!ret)

@@ -112,9 +112,17 @@ struct live_gap {
 	uint64_t begin_ns, end_ns;
 };
 
+/* The wall clock of the recording's host was set, forward by step_ns, in the last uncertain_ns before time_ns (by the new clock). */
+struct live_clock_step {
+	uint64_t time_ns;
+	int64_t step_ns;
+	uint64_t uncertain_ns;
+};
+
+/* Intervals have one length and consecutive numbers, also when the clock is set. */
 struct live_interval {
-	uint64_t number; /* begin_ns / interval_ns: the same for the same recording, for every follower */
-	uint64_t begin_ns, end_ns;
+	uint64_t number; /* begin_ns / interval_ns by the clock as the recording began with it: the same for every follower */
+	uint64_t begin_ns, end_ns; /* by the clock at its begin */
 	uint64_t open_calls; /* begun and not returned */
 	uint64_t records_lost; /* increase since the previous interval, as far as noticed */
 	uint64_t lag_ns; /* from the end of the interval until now */
@@ -140,6 +148,7 @@ struct live_output {
 	int (*event)(struct live_output *output, const struct live_interval *interval, const struct live_event *event);
 	int (*skipped)(struct live_output *output, const struct live_interval *interval, const struct live_skipped *skipped);
 	int (*gap)(struct live_output *output, const struct live_interval *interval, const struct live_gap *gap);
+	int (*clock_step)(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *step);
 	/* The interval is complete: it may be committed. */
 	int (*interval)(struct live_output *output, const struct live_interval *interval);
 	int (*end)(struct live_output *output, const struct live_end *end);

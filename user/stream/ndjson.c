@@ -144,6 +144,13 @@ static int write_gap(struct live_output *output, const struct live_interval *int
 					    "end", seconds(g->end_ns), "reason", text(g->reason)));
 }
 
+static int write_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *s)
+{
+	return write_line(output, json_pack("{ss sI so sI sI}", "type", "clock_step", "interval", (json_int_t)interval->number, "time",
+					    seconds(s->time_ns), "step_ns", (json_int_t)s->step_ns, "uncertain_ns",
+					    (json_int_t)s->uncertain_ns));
+}
+
 static int write_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct ndjson *n = (struct ndjson *)output;
@@ -189,6 +196,7 @@ int live_ndjson_create(struct live_output **output, const char *where, char *err
 					  .event = write_event,
 					  .skipped = write_skipped,
 					  .gap = write_gap,
+					  .clock_step = write_clock_step,
 					  .interval = write_interval,
 					  .end = write_end,
 					  .destroy = ndjson_destroy };

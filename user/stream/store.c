@@ -25,6 +25,7 @@ enum statement {
 	INSERT_EVENT,
 	INSERT_SKIPPED,
 	INSERT_GAP,
+	INSERT_CLOCK_STEP,
 	INSERT_INTERVAL,
 	STATEMENTS
 };
@@ -38,6 +39,7 @@ static const char *const statement_text[STATEMENTS] = {
 	[INSERT_EVENT] = "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_SKIPPED] = "INSERT INTO skipped VALUES(?,?,?,?,?,?,?,?)",
 	[INSERT_GAP] = "INSERT INTO gap VALUES(?,?,?,?,?,?)",
+	[INSERT_CLOCK_STEP] = "INSERT INTO clock_step VALUES(?,?,?,?)",
 	[INSERT_INTERVAL] = "INSERT INTO interval VALUES(?,?,?,?,?,?,?)",
 };
 
@@ -252,6 +254,16 @@ static int store_gap(struct live_output *output, const struct live_interval *int
 		      (int64_t)g->end_ns, g->reason);
 }
 
+static int store_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *step)
+{
+	struct store *s = (struct store *)output;
+
+	if (is_there(s, interval))
+		return 0;
+	return insert(s, INSERT_CLOCK_STEP, "iiii", (int64_t)interval->number, (int64_t)step->time_ns, step->step_ns,
+		      (int64_t)step->uncertain_ns);
+}
+
 static int store_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct store *s = (struct store *)output;
@@ -392,6 +404,7 @@ int live_store_create(struct live_output **output, const char *file, char *err, 
 					  .event = store_event,
 					  .skipped = store_skipped,
 					  .gap = store_gap,
+					  .clock_step = store_clock_step,
 					  .interval = store_interval,
 					  .end = store_end,
 					  .destroy = store_destroy };

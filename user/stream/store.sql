@@ -25,6 +25,9 @@ CREATE TABLE IF NOT EXISTS skipped(interval INTEGER, filter TEXT, layer TEXT, ca
 	calls_of_unknown_size INTEGER, time_ns INTEGER);
 -- Spans in which a layer of a process was not observed.
 CREATE TABLE IF NOT EXISTS gap(interval INTEGER, pid INTEGER, layer TEXT, begin_ns INTEGER, end_ns INTEGER, reason TEXT);
+-- The wall clock was set, forward by step_ns, in the last uncertain_ns before time_ns (by the new clock). Intervals have one length and consecutive
+-- numbers nevertheless: interval * job.interval_ns is their begin by the clock as the recording began with it, interval.begin_ns by the clock then.
+CREATE TABLE IF NOT EXISTS clock_step(interval INTEGER, time_ns INTEGER, step_ns INTEGER, uncertain_ns INTEGER);
 CREATE INDEX IF NOT EXISTS calls_by_process ON calls(process, interval);
 CREATE INDEX IF NOT EXISTS operations_by_process ON operations(process, interval);
 CREATE VIEW IF NOT EXISTS bandwidth AS SELECT interval, layer, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,

@@ -25,7 +25,6 @@ struct history {
 	struct sums sums;
 	struct total *totals; /* as sums.layers */
 	size_t ntotals;
-	uint64_t interval_ns;
 	pthread_mutex_t mutex; /* protects all members below */
 	pthread_cond_t more;
 	char *begin, *texts[HISTORY_INTERVALS];
@@ -60,7 +59,6 @@ static int on_begin(struct live_output *output, const struct live_job *job)
 	json_t *o = json_pack("{ss ss* ss* ss* sf sf}", "type", "begin", "host", host, "command_line", command, "batch_job", batch,
 			      "begin", job->begin_ns / 1e9, "interval", job->interval_ns / 1e9);
 
-	((struct history *)output)->interval_ns = job->interval_ns;
 	free(host), free(command), free(batch);
 	return publish((struct history *)output, o);
 }
@@ -196,7 +194,7 @@ static json_t *earlier_json(const struct history *h)
 	for (size_t i = 0; i < h->sums.nearlier; i++) {
 		const struct sums_earlier *e = &h->sums.earlier[i];
 
-		json_array_append_new(array, json_pack("[fsf]", e->interval * h->interval_ns / 1e9, h->sums.layers[e->layer].name,
+		json_array_append_new(array, json_pack("[Isf]", (json_int_t)e->interval, h->sums.layers[e->layer].name,
 						       e->time_ns / 1e9));
 	}
 	return array;
@@ -206,7 +204,8 @@ static int on_interval(struct live_output *output, const struct live_interval *i
 {
 	struct history *h = (struct history *)output;
 	json_t *o = add_totals(h) ? NULL
-				  : json_pack("{ss sf sI sI sf so so so so so}", "type", "interval", "begin", i->begin_ns / 1e9,
+				  : json_pack("{ss sI sf sI sI sf so so so so so}", "type", "interval", "number",
+					      (json_int_t)i->number, "begin", i->begin_ns / 1e9,
 					      "open_calls", (json_int_t)i->open_calls, "lost", (json_int_t)i->records_lost, "lag",
 					      i->lag_ns / 1e9, "layers", layers_json(h), "totals", totals_json(h), "processes",
 					      processes_json(h), "files", files_json(h), "earlier", earlier_json(h));

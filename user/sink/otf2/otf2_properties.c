@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define NOTES_MAX 1000          /* the library searches its property list linearly */
+#define CLOCK_STEPS_MAX 100     /* that are listed */
 
 static int set_text(struct otf2_sink *s, const char *key, const char *value)
 {
@@ -76,6 +77,26 @@ static int set_clock(struct otf2_sink *s, const char *key, const struct model_cl
 	return set_text(s, key, text);
 }
 
+/* How often the wall clock was set during the recording, and the clocks after each time. Ticks are CLOCK_MONOTONIC, which no step
+ * changes. */
+static int set_clock_steps(struct otf2_sink *s, const struct model *model)
+{
+	size_t n = model->clock_steps.n < CLOCK_STEPS_MAX ? model->clock_steps.n : CLOCK_STEPS_MAX;
+	int error = model->clock_steps.n ? set_number(s, "CLOCK_STEPS", model->clock_steps.n) : 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		const struct model_clock_step *step = &model->clock_steps.v[i];
+		char key[32], text[256];
+
+		snprintf(key, sizeof(key), "CLOCK_STEP_%04zu", i + 1);
+		snprintf(text, sizeof(text), "step_ns=%" PRId64 " since_ns=%" PRIu64 " monotonic_ns=%" PRIu64 " realtime_ns=%" PRIu64
+			 " width_ns=%" PRIu64, step->step_ns, step->since_ns, step->at.monotonic_ns, step->at.realtime_ns,
+			 step->at.width_ns);
+		error = set_text(s, key, text);
+	}
+	return error;
+}
+
 /* The recording's origin, and how its times relate to those of other nodes. */
 static int set_origin(struct otf2_sink *s, const struct model *model)
 {
@@ -106,7 +127,9 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 	}
 	if (!error)
 		error = set_clock(s, "CLOCK_START", &model->clock_start);
-	return error ? error : set_clock(s, "CLOCK_END", &model->clock_end);
+	if (!error)
+		error = set_clock(s, "CLOCK_END", &model->clock_end);
+	return error ? error : set_clock_steps(s, model);
 }
 
 /* What a recorded call costs, by layer: in all, and between its own times. */

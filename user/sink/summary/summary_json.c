@@ -374,6 +374,23 @@ static int put_left_out(json_t *root, const struct model *m)
 	return put(root, "left_out", array) | error;
 }
 
+/* Moments count from the begin of the recording, like all others. */
+static int put_clock_steps(json_t *root, const struct model *m)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < m->clock_steps.n; i++) {
+		const struct model_clock_step *step = &m->clock_steps.v[i];
+		json_t *o = json_object();
+
+		error |= put(o, "step_ns", json_integer(step->step_ns)) | put(o, "since_ns", moment(m, step->since_ns)) |
+			 put(o, "until_ns", moment(m, step->at.monotonic_ns)) | put(o, "realtime_ns", number(step->at.realtime_ns));
+		error |= json_array_append_new(array, o);
+	}
+	return put(root, "clock_steps", array) | error;
+}
+
 static int put_head(json_t *root, const struct summary_report *r)
 {
 	const struct model *m = r->model;
@@ -383,6 +400,7 @@ static int put_head(json_t *root, const struct summary_report *r)
 	       put(root, "machine", text(m->machine_name)) | put(root, "kernel", text(m->kernel)) |
 	       put(root, "command_line", text(m->command_line)) | put(root, "batch_job", text(m->batch_job)) |
 	       put(root, "begin_realtime_ns", m->realtime_at_begin_ns ? number(m->realtime_at_begin_ns) : json_null()) |
+	       put_clock_steps(root, m) |
 	       put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) | put(root, "jobs", number(m->njobs)) |
 	       put(root, "processes", number(r->nprocesses)) | put(root, "threads", number(r->threads));
 }

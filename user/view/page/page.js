@@ -11,7 +11,7 @@ const byId = id => document.getElementById(id);
 
 const SIZES = ["≤ 100 B", "≤ 1 KiB", "≤ 10 KiB", "≤ 100 KiB", "≤ 1 MiB", "≤ 4 MiB", "≤ 10 MiB", "≤ 100 MiB", "≤ 1 GiB", "> 1 GiB"];
 
-// range: [first, last] begin of the intervals to show, null: the newest ones.
+// range: [first, last] number of the intervals to show, null: the newest ones.
 let length = 1, intervals = [], layerNames = [], paused = false, ended = null, range = null, lost = 0;
 
 function unit(value, units, step) {
@@ -38,7 +38,7 @@ function element(name, attributes, text) {
 function shown() {
 	const n = Math.ceil(Number(byId("span").value) / length);
 	if (range)
-		return intervals.filter(interval => interval.begin >= range[0] && interval.begin <= range[1]);
+		return intervals.filter(interval => interval.number >= range[0] && interval.number <= range[1]);
 	return n ? intervals.slice(-n) : intervals;
 }
 
@@ -172,8 +172,8 @@ function take(message) {
 	} else if (message.type === "interval") {
 		intervals.push(message);
 		lost += message.lost;
-		for (const [begin, name, time] of message.earlier) {
-			const layer = layerOf(intervals.find(interval => Math.abs(interval.begin - begin) < length / 2) || { layers: [] }, name);
+		for (const [number, name, time] of message.earlier) {
+			const layer = layerOf(intervals.find(interval => interval.number === number) || { layers: [] }, name);
 			if (layer)
 				layer.time += time;
 		}
@@ -211,7 +211,7 @@ for (const chart of document.querySelectorAll(".chart")) {
 	const at = event => {
 		const box = chart.firstChild.getBoundingClientRect(), data = shown();
 		const share = ((event.clientX - box.left) / box.width * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
-		return data.length ? data[Math.round(Math.min(1, Math.max(0, share)) * (data.length - 1))].begin : null;
+		return data.length ? data[Math.round(Math.min(1, Math.max(0, share)) * (data.length - 1))].number : null;
 	};
 	chart.onpointerdown = event => { from = event.button ? null : at(event); };
 	chart.onpointerup = event => {
