@@ -20,6 +20,7 @@
 #include "proc/procfs.h"
 
 #define ROUND_MS 20
+#define LOSSES_NS 20000000ull   /* how often the kernel is asked for its counters: 15 system calls */
 #define BOUND_SLICE_NS 1000000ull       /* with a bound on what is written, rings are drained in turns of this length */
 #define DETACH_LIMIT_MS 2000     /* for the kernel to remove its probes; longer only if a probed thread is stopped inside one */
 #define SHARED_DETACH_MS 200     /* shared programs do not end with their links, so their end cannot be seen */
@@ -140,12 +141,14 @@ static void do_news(struct recorder *r)
 		memmove(r->news, r->news + n, r->nnews * sizeof(*r->news));
 }
 
-static void note_losses(struct recorder *r, uint64_t now)
+static void note_losses(struct recorder *r, uint64_t now, bool last)
 {
 	struct kernel_counts counts = { 0 };
 	struct iop_rec_lost rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_LOST, .time_ns = now },
 				    .since_ns = r->lost_since_ns };
 
+	if (!last && now - r->lost_since_ns < LOSSES_NS)
+		return;
 	if (!kernel_side_counts(r->kernel, &counts) && counts.lost > r->lost_noted) {
 		rec.lost = counts.lost - r->lost_noted;
 		r->lost_noted = counts.lost;
@@ -210,7 +213,7 @@ static uint64_t drain(struct recorder *r)
 
 	clock_watch_step(&r->clock, r->spool);          /* before the records of this round, which are later */
 	rec.time_ns = time_ns = rings_drain(r->rings, bounded ? BOUND_SLICE_NS : 0);
-	note_losses(r, time_ns);
+	note_losses(r, time_ns, r->stopped_ns);
 	spool_writer_append(r->spool, &rec);
 	return time_ns;
 }
@@ -310,10 +313,13 @@ static void rescan_job(struct recorder *r)
 	free(pids);
 }
 
-static void check_unread(struct recorder *r)
+static void check_unread(struct recorder *r, uint64_t now_ns)
 {
 	struct kernel_counts counts;
 
+	if (now_ns - r->unread_checked_ns < LOSSES_NS)
+		return;
+	r->unread_checked_ns = now_ns;
 	if (kernel_side_counts(r->kernel, &counts) || counts.unread_environments == r->unread_environments)
 		return;
 	r->unread_environments = counts.unread_environments;
@@ -324,7 +330,7 @@ static void check_job(struct recorder *r)
 {
 	uint64_t now = monotonic_ns(), limit_ns = r->options->idle_limit_s * 1e9;
 
-	check_unread(r);
+	check_unread(r, now);
 	if (targets_running(r->targets) || !r->empty_since_ns)
 		r->empty_since_ns = now;
 	if (!limit_ns || now - r->empty_since_ns < limit_ns)

@@ -48,7 +48,7 @@ struct recorder {
 	struct launch launch;
 	struct recorder_prepared prepared;
 	bool launched, raised, stop;
-	uint64_t empty_since_ns, unread_environments;   /* for a job */
+	uint64_t empty_since_ns, unread_environments, unread_checked_ns;   /* for a job */
 	size_t late;                    /* processes of the awaited job that were already running */
 	size_t foreign, foreign_now;    /* processes that belong to another recording: maximum over all searches, current search */
 	unsigned interrupts;
