@@ -153,8 +153,8 @@ hang_up() {
 	"$PYTHON" "$TESTS/lib/service_client.py" "$SERVICE_DIR/deaf.socket" hang-up "$TMP/deaf" >/dev/null 2>&1 &
 	HELPERS+=($!)
 	wait_for_file "$TMP/deaf" 10
-	refused "hang_up, start" "hung up without an answer" ask deaf start --job 1 --uid 5 --gid 5
-	refused "hang_up, status" "hung up without an answer" ask deaf status
+	refused "hang_up, start" "closed the connection without an answer" ask deaf start --job 1 --uid 5 --gid 5
+	refused "hang_up, status" "closed the connection without an answer" ask deaf status
 	end_helpers
 }
 

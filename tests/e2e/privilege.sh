@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# What ioprobe runs with and gives on: the launched program is as its user started it, capabilities stand in for root, what goes on without
+# What ioprobe runs with and gives on: the launched program is as its user started it, capabilities replace root, what continues without
 # being recorded is named, and interrupted archives are made again.
 . "$(dirname "$0")/../lib/e2e.sh"
 have setpriv || { skip all "no setpriv"; exit 0; }

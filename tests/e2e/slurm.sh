@@ -279,7 +279,7 @@ killed_service() {
 	job_ends "$JOB"
 	job_verdict killed "$JOB"
 	archive_is killed n1 "$JOB" games "$WRITES == 8000"
-	[ "${1:-}" != forgotten ] || verdict "killed, said" "$(grep -q 'nobody said that the job ended' "$TMP/killed/out" || echo "not in the summary")"
+	[ "${1:-}" != forgotten ] || verdict "killed, said" "$(grep -q 'no end of the job was reported' "$TMP/killed/out" || echo "not in the summary")"
 	nodes_are_well killed
 	[ "${1:-}" != forgotten ] || service_start n1
 }
