@@ -170,11 +170,34 @@ forked() {
 		"sum(len(select('fwrite', group=g)) < 300 and int(g.split('pid ')[1][:-1]) not in [$gaps] for g in groups) <= 1"
 }
 
+# All links of a program that starts are made with one request to the hold server, or two if its file was read between fork and exec.
+one_request() {
+	local dir recorder server tracer links requests
+	have strace || { skip one_request "strace is not installed"; return; }
+	dir=$(fresh one_request)
+	mkfifo "$dir/data/go"
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c ": >$dir/data/ready; read x <$dir/data/go; /bin/ls /; exit 0" \
+		>"$dir/stdout" 2>"$dir/err" &
+	recorder=$!
+	wait_for_file "$dir/data/ready" || not_ok one_request "the program did not start: $(said "$dir")"
+	server=$(pgrep -P $recorder -x ioprobe-hold)
+	strace -f -e trace=recvfrom,bpf -o "$dir/log" -p "$server" 2>"$dir/strace" &
+	tracer=$!
+	wait_for_line "$dir/strace" attached || not_ok one_request "strace: $(cat "$dir/strace")"
+	echo >"$dir/data/go"
+	wait $recorder
+	wait $tracer
+	links=$(grep -c 'BPF_LINK_CREATE' "$dir/log")
+	requests=$(grep -c 'recvfrom.*"\\0\\0\\0\\0' "$dir/log")         # LINK_MULTI
+	verdict one_request "$([ "$requests" -ge 1 ] && [ "$links" -ge $((3 * requests)) ] || echo "$links links by $requests requests")"
+}
+
 have valgrind && limited 60 valgrind -q /bin/true >/dev/null 2>&1 && touch "$TMP/valgrind_works"
 killed
 stopped
 killed_while_held
 server_stopped
+one_request
 texts
 forked forked_own none --shared-links no
 forked forked_shared any

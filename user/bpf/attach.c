@@ -1,117 +1,244 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The kernel accepts all points of a link or none, so a refused set is halved until the refused point is isolated.
+ * From points to links. The kernel accepts all points of a link or none, so a refused set is halved until the refused point is
+ * isolated.
  */
 #include "bpf/attach.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TRACE_UPROBE_MULTI 48
 #define TRACE_UPROBE_SESSION 57
-struct attachment {
-	struct hold_server *server;
-	struct links *links;
-	const struct kernel_side *kernel;
-	const char *path;
-	pid_t pid;
-	int program_fd;
-	uint32_t attach_type;
-	bool is_return;
-	void (*refused)(void *, const struct attach_point *, int);
+#define NO_GROUP SIZE_MAX
+
+/* One link, or its halves if the kernel refuses it. */
+struct attach_step {
+	struct link_spec spec;          /* path, offsets and cookies belong to the step */
+	struct attach_point *points;    /* for messages */
+	char path[64];
+	/* Links of a group are made only if something of the group that it needs was attached: no return probe without an entry. */
+	size_t group, needs;
+	attach_refused *refused;
 	void *arg;
 };
 
-/* ---- uprobe_multi ---- */
+/* What is common to the links of one file. */
+struct attachment {
+	struct attachments *all;
+	struct links *links;
+	const char *path;
+	pid_t pid;
+	attach_refused *refused;
+	void *arg;
+};
 
-static int create(const struct attachment *a, bool perf, const uint64_t *offsets, const uint64_t *cookies, size_t n)
+/* ---- steps ---- */
+
+static void step_deinit(struct attach_step *step)
 {
-	struct link_spec spec = {
-		.perf = perf, .is_return = a->is_return, .program_fd = a->program_fd, .attach_type = a->attach_type, .path = a->path,
-		.pid = a->pid, .offsets = offsets, .cookies = cookies, .n = n,
-	};
-
-	return links_create(a->server, a->links, &spec);
+	free((void *)step->spec.offsets);
+	free(step->points);
 }
 
-/* Attaches all points with one link; if that is refused, those halves that the kernel accepts. Returns how many points were
- * attached, or -errno. */
-static long attach_multi(const struct attachment *a, const struct attach_point *points, const uint64_t *offsets,
-			 const uint64_t *cookies, size_t n)
+static bool step_copy_points(struct attach_step *step, const struct attach_point *points, size_t n, uint64_t cookie_bits)
 {
-	int err = create(a, false, offsets, cookies, n);
-	long left, right;
+	uint64_t *numbers = calloc(2 * n, sizeof(*numbers));
 
-	if (!err)
+	step->points = calloc(n, sizeof(*step->points));
+	step->spec.offsets = numbers;
+	if (!numbers || !step->points)
+		return false;
+	memcpy(step->points, points, n * sizeof(*points));
+	for (size_t i = 0; i < n; i++) {
+		numbers[i] = points[i].offset;
+		numbers[n + i] = points[i].cookie | cookie_bits;
+	}
+	step->spec.cookies = numbers + n;
+	step->spec.n = n;
+	return true;
+}
+
+static bool reserve_step(struct attachments *all)
+{
+	size_t cap = all->cap ? all->cap * 2 : 32;
+	struct attach_step *v;
+
+	if (all->n < all->cap)
+		return true;
+	v = realloc(all->v, cap * sizeof(*v));
+	if (!v)
+		return false;
+	all->v = v;
+	all->cap = cap;
+	return true;
+}
+
+static bool add_step(const struct attachment *a, struct attach_step step, const struct attach_point *points, size_t n)
+{
+	struct attachments *all = a->all;
+
+	step.spec.pid = a->pid;
+	step.spec.links = a->links;
+	step.refused = a->refused;
+	step.arg = a->arg;
+	snprintf(step.path, sizeof(step.path), "%s", a->path);
+	if (step_copy_points(&step, points, n, kernel_side_cookie(all->kernel)) && reserve_step(all)) {
+		all->v[all->n++] = step;
+		return true;
+	}
+	step_deinit(&step);
+	for (size_t i = 0; i < n; i++)
+		a->refused(a->arg, &points[i], -ENOMEM);
+	return false;
+}
+
+/* Adds one link for all points; perf events have one point each. Returns the group's number. */
+static size_t add_group(const struct attachment *a, enum kernel_program program, uint32_t type, bool is_return,
+			const struct attach_point *points, size_t n, size_t needs)
+{
+	struct attachments *all = a->all;
+	struct attach_step step = {
+		.group = all->groups++, .needs = needs,
+		.spec = { .perf = kernel_side_method(all->kernel) == ATTACH_PERF, .is_return = is_return, .attach_type = type,
+			  .program_fd = kernel_side_program_fd(all->kernel, program) },
+	};
+	size_t at_once = step.spec.perf ? 1 : n;
+
+	for (size_t i = 0; i < n && step.spec.program_fd >= 0; i += at_once)
+		if (!add_step(a, step, points + i, at_once))
+			break;
+	return step.group;
+}
+
+/* ---- placing ---- */
+
+/* Returns how many points of the range were attached, or -errno. */
+static long place_range(struct attachments *all, const struct attach_step *step, size_t first, size_t n)
+{
+	struct link_spec spec = step->spec;
+	long left, right;
+	int err;
+
+	spec.path = step->path;
+	spec.offsets += first;
+	spec.cookies += first;
+	spec.n = n;
+	if (links_create(all->server, &spec, 1, &err))
 		return n;
-	if (err == -ESRCH || err == -EPIPE || err == -ENOMEM)
+	if (err == -ESRCH || err == -EPIPE)
 		return err;     /* the process has ended, or the hold server has */
 	if (n == 1) {
-		a->refused(a->arg, points, err);
+		step->refused(step->arg, &step->points[first], err);
 		return 0;
 	}
-	left = attach_multi(a, points, offsets, cookies, n / 2);
+	left = place_range(all, step, first, n / 2);
 	if (left < 0)
 		return left;
-	right = attach_multi(a, points + n / 2, offsets + n / 2, cookies + n / 2, n - n / 2);
+	right = place_range(all, step, first + n / 2, n - n / 2);
 	return right < 0 ? right : left + right;
 }
 
-static long attach_all_multi(const struct attachment *a, const struct attach_point *points, size_t n)
+/* The link was refused as a whole. */
+static long place_parts(struct attachments *all, const struct attach_step *step, int err)
 {
-	uint64_t *offsets = calloc(n, sizeof(*offsets)), *cookies = calloc(n, sizeof(*cookies));
-	long attached = -ENOMEM;
+	size_t n = step->spec.n;
+	long left, right;
 
-	for (size_t i = 0; i < n && offsets && cookies; i++) {
-		offsets[i] = points[i].offset;
-		cookies[i] = points[i].cookie | kernel_side_cookie(a->kernel);
+	if (err == -ESRCH || err == -EPIPE)
+		return err;
+	if (n == 1) {
+		step->refused(step->arg, step->points, err);
+		return 0;
 	}
-	if (offsets && cookies)
-		attached = attach_multi(a, points, offsets, cookies, n);
-	free(offsets);
-	free(cookies);
-	return attached;
+	left = place_range(all, step, 0, n / 2);
+	right = left < 0 ? left : place_range(all, step, n / 2, n - n / 2);
+	return right < 0 ? right : left + right;
 }
 
-/* ---- perf events, for kernels without uprobe_multi ---- */
+/* What is known while links are made. */
+struct placing {
+	size_t *attached;       /* points of each group */
+	pid_t gone;             /* this process has ended: it gets no more links */
+};
 
-static long attach_all_perf(const struct attachment *a, const struct attach_point *points, size_t n)
+static bool is_skipped(const struct placing *placing, const struct attach_step *step)
 {
-	long attached = 0;
+	return (step->needs != NO_GROUP && !placing->attached[step->needs]) || (placing->gone && step->spec.pid == placing->gone);
+}
 
-	for (size_t i = 0; i < n; i++) {
-		int err = create(a, true, &points[i].offset, &points[i].cookie, 1);
+/* Copies the links that may be made next. Returns their number. A group's links stand directly behind those that they need: whether
+ * they can be made is known when it is their turn. */
+static size_t next_specs(const struct attachments *all, const struct placing *placing, size_t *first, struct link_spec *specs)
+{
+	size_t n = 0;
 
-		if (err)
-			a->refused(a->arg, &points[i], err);
+	while (*first < all->n && is_skipped(placing, &all->v[*first]))
+		++*first;
+	for (size_t i = *first; i < all->n && (!placing->gone || all->v[i].spec.pid != placing->gone); i++) {
+		specs[n] = all->v[i].spec;
+		specs[n++].path = all->v[i].path;
+	}
+	return n;
+}
+
+static int place_all(struct attachments *all, struct placing *placing, struct link_spec *specs)
+{
+	size_t i = 0, n;
+
+	while ((n = next_specs(all, placing, &i, specs))) {
+		int err;
+		size_t made = links_create(all->server, specs, n, &err);
+		long parts;
+
+		for (; made; made--, i++)
+			placing->attached[all->v[i].group] += all->v[i].spec.n;
+		if (!err)
+			continue;
+		parts = place_parts(all, &all->v[i], err);
+		if (parts == -ESRCH && all->v[i].spec.pid)
+			placing->gone = all->v[i].spec.pid;
+		else if (parts < 0)
+			return parts;
 		else
-			attached++;
+			placing->attached[all->v[i].group] += parts;
+		i++;
 	}
-	return attached;
+	return placing->gone ? -ESRCH : 0;
 }
 
-/* ---- the set ---- */
-
-static void refused_before(void *arg, const struct attach_point *point, int err)
+static void clear(struct attachments *all)
 {
-	(void)arg, (void)point, (void)err;      /* already reported when its entry was refused */
+	for (size_t i = 0; i < all->n; i++)
+		step_deinit(&all->v[i]);
+	free(all->v);
+	*all = (struct attachments){ .server = all->server, .kernel = all->kernel };
 }
 
-static int run(struct attachment *a, enum kernel_program program, uint32_t type, bool is_return,
-	       const struct attach_point *points, size_t n)
+int attachments_place(struct attachments *all)
 {
-	long attached;
+	struct placing placing = { .attached = calloc(all->groups + 1, sizeof(*placing.attached)) };
+	size_t total = 0;
+	struct link_spec *specs = calloc(all->n + 1, sizeof(*specs));
+	bool any = all->groups;
+	int err = -ENOMEM;
 
-	a->program_fd = kernel_side_program_fd(a->kernel, program);
-	a->attach_type = type;
-	a->is_return = is_return;
-	if (a->program_fd < 0)
-		return -EOPNOTSUPP;
-	attached = kernel_side_method(a->kernel) == ATTACH_PERF ? attach_all_perf(a, points, n) : attach_all_multi(a, points, n);
-	if (attached < 0)
-		return attached;
-	return attached ? 0 : -EINVAL;
+	if (placing.attached && specs)
+		err = place_all(all, &placing, specs);
+	for (size_t i = 0; i < all->n && err == -ENOMEM; i++)
+		for (size_t k = 0; k < all->v[i].spec.n; k++)
+			all->v[i].refused(all->v[i].arg, &all->v[i].points[k], err);
+	for (size_t i = 0; i < all->groups && placing.attached; i++)
+		total += placing.attached[i];
+	free(placing.attached);
+	free(specs);
+	clear(all);
+	return err ? err : any && !total ? -EINVAL : 0;
 }
+
+/* ---- the links of a file ---- */
 
 /* Sorts the points: calls first, then those with two entry probes instead of a return probe: their exits, then their entries, so
  * that no call is recorded whose return would be missed. Returns the total number; *ncalls of the first kind. */
@@ -138,43 +265,53 @@ static size_t sort_points(const struct attach_point *points, size_t n, struct at
 
 /* Points behind a prologue always get entry probes: the kernel would take the word at the stack pointer for a return address, if
  * not for this process, then for another one that has its own links to the same file. */
-static int attach_sessions(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
+static void add_sessions(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
 {
-	int err = ncalls ? run(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, ncalls) : 0;
+	size_t calls = NO_GROUP;
 
-	if (err || n == ncalls)
-		return err;
-	return run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points + ncalls, n - ncalls);
+	if (ncalls)
+		calls = add_group(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, ncalls, NO_GROUP);
+	if (n > ncalls)
+		add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points + ncalls, n - ncalls, calls);
 }
 
-static int attach_pairs(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
+static void refused_before(void *arg, const struct attach_point *point, int err)
 {
-	int err;
+	(void)arg, (void)point, (void)err;      /* already reported when its entry was refused */
+}
 
-	/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a frame
-	 * could not be restored for an unwinder. */
-	err = run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n);
-	if (err || !ncalls)
-		return err;
+/* Entries first: a frame without its return probe is closed as abandoned, while a hijacked return address without a frame could not
+ * be restored for an unwinder. */
+static void add_pairs(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
+{
+	size_t entries = add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
+
 	a->refused = refused_before;
-	return run(a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, ncalls);
+	if (ncalls)
+		add_group(a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, ncalls, entries);
 }
 
-static int attach_sorted(struct attachment *a, const struct attach_point *points, size_t n)
+static void refuse_all(const struct attachment *a, const struct attach_point *points, size_t n, int err)
+{
+	for (size_t i = 0; i < n; i++)
+		a->refused(a->arg, &points[i], err);
+}
+
+static void add_calls(struct attachment *a, const struct attach_point *points, size_t n)
 {
 	struct attach_point *sorted = calloc(2 * n, sizeof(*sorted));
-	size_t ncalls;
-	int err;
+	size_t ncalls, nsorted;
 
-	if (!sorted)
-		return -ENOMEM;
-	n = sort_points(points, n, sorted, &ncalls);
-	if (kernel_side_method(a->kernel) == ATTACH_SESSION)
-		err = attach_sessions(a, sorted, n, ncalls);
+	if (!sorted) {
+		refuse_all(a, points, n, -ENOMEM);
+		return;
+	}
+	nsorted = sort_points(points, n, sorted, &ncalls);
+	if (kernel_side_method(a->all->kernel) == ATTACH_SESSION)
+		add_sessions(a, sorted, nsorted, ncalls);
 	else
-		err = attach_pairs(a, sorted, n, ncalls);
+		add_pairs(a, sorted, nsorted, ncalls);
 	free(sorted);
-	return err;
 }
 
 static bool to_second_place(const struct attach_point *point, struct attach_point *out)
@@ -188,41 +325,50 @@ static bool to_second_place(const struct attach_point *point, struct attach_poin
 	return out->offset;
 }
 
-static int attach_second(struct attachment *a, const struct attach_point *points, size_t n)
+static void add_second(struct attachment *a, const struct attach_point *points, size_t n)
 {
 	struct attach_point *second = calloc(n, sizeof(*second));
 	size_t to = 0;
-	int err;
 
-	if (!second)
-		return -ENOMEM;
+	if (!second) {
+		refuse_all(a, points, n, -ENOMEM);
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (to_second_place(&points[i], &second[to]))
 			to++;
 		else
 			a->refused(a->arg, &points[i], -ENXIO);
 	}
-	err = to ? run(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, second, to) : 0;
+	if (to)
+		add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, second, to, NO_GROUP);
 	free(second);
-	return err;
+}
+
+void attachments_add(struct attachments *all, struct links *links, enum attach_what what, const char *path, pid_t pid,
+		     const struct attach_point *points, size_t n, attach_refused *refused, void *arg)
+{
+	struct attachment a = { .all = all, .links = links, .path = path, .pid = pid, .refused = refused, .arg = arg };
+
+	if (!n)
+		return;
+	if (kernel_side_method(all->kernel) == ATTACH_NONE)
+		refuse_all(&a, points, n, -EOPNOTSUPP);
+	else if (what == ATTACH_UNWINDER)
+		add_group(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
+	else if (what == ATTACH_RENDEZVOUS)
+		add_group(&a, PROGRAM_RENDEZVOUS, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
+	else if (what == ATTACH_SECOND)
+		add_second(&a, points, n);
+	else
+		add_calls(&a, points, n);
 }
 
 int attach_points(struct hold_server *server, struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
-		  const struct attach_point *points, size_t n,
-		  void (*refused)(void *, const struct attach_point *, int), void *arg)
+		  const struct attach_point *points, size_t n, attach_refused *refused, void *arg)
 {
-	struct attachment a = { .server = server, .links = links, .kernel = kernel, .path = path, .pid = pid, .refused = refused, .arg = arg };
+	struct attachments all = { .server = server, .kernel = kernel };
 
-	if (kernel_side_method(kernel) == ATTACH_NONE)
-		for (size_t i = 0; i < n; i++)
-			refused(arg, &points[i], -EOPNOTSUPP);
-	if (!n || kernel_side_method(kernel) == ATTACH_NONE)
-		return 0;
-	if (what == ATTACH_UNWINDER)
-		return run(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n);
-	if (what == ATTACH_RENDEZVOUS)
-		return run(&a, PROGRAM_RENDEZVOUS, TRACE_UPROBE_MULTI, false, points, n);
-	if (what == ATTACH_SECOND)
-		return attach_second(&a, points, n);
-	return attach_sorted(&a, points, n);
+	attachments_add(&all, links, what, path, pid, points, n, refused, arg);
+	return attachments_place(&all);
 }

@@ -31,11 +31,27 @@ enum attach_what {
 	ATTACH_RENDEZVOUS,      /* the dynamic linker's */
 };
 
-/* Attaches to a file for one process without its later children (pid > 0), or for all processes (pid 0). Points that the kernel
- * refuses are reported to refused and skipped (-ENXIO: no second place); the others are attached. Returns 0, or -errno if nothing
- * could be attached. */
+/* Probes that are placed together: links are made in the order in which they were added, with as few requests as possible.
+ * Initialise with { 0 }; empty again after attachments_place. */
+struct attachments {
+	struct hold_server *server;
+	const struct kernel_side *kernel;
+	struct attach_step *v;
+	size_t n, cap, groups;
+};
+
+typedef void attach_refused(void *arg, const struct attach_point *point, int err);
+
+/* Adds the points of a file for one process without its later children (pid > 0), or for all processes (pid 0). Points that the kernel
+ * refuses are reported to refused and skipped (-ENXIO: no second place); the others are attached. links and arg must stay
+ * valid until the probes are placed; path and points are copied. */
+void attachments_add(struct attachments *attachments, struct links *links, enum attach_what what, const char *path, pid_t pid,
+		     const struct attach_point *points, size_t n, attach_refused *refused, void *arg);
+/* Returns 0, or -errno if nothing could be attached or the rest could not (-ESRCH: the process has ended). */
+int attachments_place(struct attachments *attachments);
+
+/* Both at once. */
 int attach_points(struct hold_server *server, struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
-		  const struct attach_point *points, size_t n,
-		  void (*refused)(void *arg, const struct attach_point *point, int err), void *arg);
+		  const struct attach_point *points, size_t n, attach_refused *refused, void *arg);
 
 #endif

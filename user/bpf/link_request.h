@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Requests of the recorder to the hold server's thread that makes links. They are answered in order by a number or -errno;
- * LINK_CLOSE and LINK_RETIRE are not answered.
+ * Requests of the recorder to the hold server's thread that makes links. A message holds several, one behind the other. The server
+ * makes the links in order and stops at the first one that fails: later ones may depend on it (a return probe needs its unwinder). The
+ * answer is an array of int: for each link that was tried its number, or -errno of the last one. LINK_CLOSE and LINK_RETIRE are
+ * not answered; each is a message of its own.
  */
 #ifndef IOPROBE_LINK_REQUEST_H
 #define IOPROBE_LINK_REQUEST_H
@@ -25,5 +27,15 @@ struct link_request {
 	char path[68];
 	uint64_t v[];           /* n offsets, n cookies */
 };
+
+_Static_assert(sizeof(struct link_request) % sizeof(uint64_t) == 0, "requests in a message are aligned");
+
+#define LINK_MESSAGE_BYTES (LINK_MAX_POINTS * 2 * sizeof(uint64_t) + 16384)     /* of one message; the kernel allows 212 KiB */
+#define LINK_MESSAGE_LINKS 512
+
+static inline size_t link_request_size(uint32_t npoints)
+{
+	return sizeof(struct link_request) + npoints * 2 * sizeof(uint64_t);
+}
 
 #endif

@@ -125,34 +125,57 @@ static int create(const struct hold_server *server, const struct link_request *r
 	return fd < 0 || server->mount_fd < 0 ? fd : pin(server, request->number, fd);
 }
 
-static bool is_whole(const struct link_request *request, size_t size)
+/* Returns the request at the beginning of the rest of a message, NULL if that is not a whole one. */
+static const struct link_request *request_at(const char *rest, size_t len)
 {
-	return size >= sizeof(*request) && request->n <= LINK_MAX_POINTS && size == sizeof(*request) + request->n * 2 * sizeof(uint64_t);
+	const struct link_request *request = (const void *)rest;
+
+	if (len < sizeof(*request) || request->n > LINK_MAX_POINTS || len < link_request_size(request->n))
+		return NULL;
+	return request;
+}
+
+/* Returns the number of results. */
+static size_t create_all(const struct hold_server *server, const char *message, size_t len, int *results)
+{
+	size_t n = 0;
+
+	while (len && n < LINK_MESSAGE_LINKS) {
+		const struct link_request *request = request_at(message, len);
+
+		results[n] = request ? create(server, request) : -EINVAL;
+		if (results[n++] < 0)
+			break;
+		message += link_request_size(request->n);
+		len -= link_request_size(request->n);
+	}
+	return n;
+}
+
+/* Returns whether the recorder can go on. */
+static bool serve(const struct hold_server *server, const char *message, size_t len)
+{
+	const struct link_request *request = request_at(message, len);
+	int results[LINK_MESSAGE_LINKS];
+	size_t n;
+
+	if (request && request->kind == LINK_CLOSE)
+		return close(request->number), true;
+	if (request && request->kind == LINK_RETIRE)
+		return close(request->program_fd), true;
+	n = create_all(server, message, len, results);
+	return send(server->link_fd, results, n * sizeof(int), MSG_NOSIGNAL) >= 0;
 }
 
 void *links_serve(void *arg)
 {
 	struct hold_server *server = arg;
-	size_t room = sizeof(struct link_request) + LINK_MAX_POINTS * 2 * sizeof(uint64_t);
-	struct link_request *request = malloc(room);
-	ssize_t size;
+	char *message = malloc(LINK_MESSAGE_BYTES);
+	ssize_t len;
 
-	while (request && (size = recv(server->link_fd, request, room, 0)) > 0) {
-		int result = is_whole(request, size) ? 0 : -EINVAL;
-
-		if (!result && request->kind == LINK_CLOSE) {
-			close(request->number);
-			continue;
-		}
-		if (!result && request->kind == LINK_RETIRE) {
-			close(request->program_fd);
-			continue;
-		}
-		if (!result)
-			result = create(server, request);
-		if (send(server->link_fd, &result, sizeof(result), MSG_NOSIGNAL) < 0)
+	while (message && (len = recv(server->link_fd, message, LINK_MESSAGE_BYTES, 0)) > 0)
+		if (!serve(server, message, len))
 			break;
-	}
-	free(request);
+	free(message);
 	return NULL;
 }

@@ -12,24 +12,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bpf/link_request.h"
 
 /* ---- requests ---- */
-
-static bool send_request(struct hold_server *server, struct link_request *request, const struct link_spec *spec)
-{
-	struct iovec parts[] = {
-		{ request, sizeof(*request) },
-		{ (void *)spec->offsets, request->n * sizeof(uint64_t) }, { (void *)spec->cookies, request->n * sizeof(uint64_t) },
-	};
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 3 };
-
-	return sendmsg(server->link_fd, &message, MSG_NOSIGNAL) > 0;
-}
 
 /* The server opens the recorder's files through its /proc directory. */
 static int translate_path(const char *path, char *out, size_t len)
@@ -65,24 +53,80 @@ static void detach_one(struct hold_server *server, int link)
 	unlinkat(server->mount_fd, name, 0);
 }
 
-int links_create(struct hold_server *server, struct links *links, const struct link_spec *spec)
+/* Writes the request of one link. Returns 0 or -errno. */
+static int fill_request(struct hold_server *server, struct link_request *request, const struct link_spec *spec)
 {
-	struct link_request request = {
+	*request = (struct link_request){
 		.kind = spec->perf ? LINK_PERF : LINK_MULTI, .program_fd = spec->program_fd, .attach_type = spec->attach_type,
 		.is_return = spec->is_return, .pid = spec->pid, .n = spec->n, .number = ++server->last_pin,
 	};
-	int err = spec->n > LINK_MAX_POINTS ? -E2BIG : translate_path(spec->path, request.path, sizeof(request.path)), link;
+	memcpy(request->v, spec->offsets, spec->n * sizeof(uint64_t));
+	memcpy(request->v + spec->n, spec->cookies, spec->n * sizeof(uint64_t));
+	return translate_path(spec->path, request->path, sizeof(request->path));
+}
 
-	if (err)
-		return err;
-	if (!send_request(server, &request, spec) || recv(server->link_fd, &link, sizeof(link), 0) != sizeof(link))
-		return -EPIPE;  /* the server has ended: the recording ends */
-	if (link < 0)
-		return link;
-	err = append(links, link);
-	if (err)
-		detach_one(server, link);
-	return err;
+/* Fills a message with the requests of the first links. Returns their number, which is 0 if the first cannot be asked for: *err. */
+static size_t fill_message(struct hold_server *server, const struct link_spec *specs, size_t n, char *message, size_t *len, int *err)
+{
+	size_t i;
+
+	*len = 0;
+	*err = 0;
+	for (i = 0; i < n && i < LINK_MESSAGE_LINKS; i++) {
+		size_t size = link_request_size(specs[i].n);
+
+		if (specs[i].n > LINK_MAX_POINTS)
+			*err = -E2BIG;
+		else if (*len + size > LINK_MESSAGE_BYTES)
+			break;
+		else
+			*err = fill_request(server, (void *)(message + *len), &specs[i]);
+		if (*err)
+			break;
+		*len += size;
+	}
+	if (i)
+		*err = 0;       /* it is met again as the first one of the next message */
+	return i;
+}
+
+/* Adds the links that were made to their sets. Returns their number; *err is the failure of the next one. */
+static size_t take_answer(struct hold_server *server, const struct link_spec *specs, const int *answer, size_t n, int *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		*err = answer[i] < 0 ? answer[i] : append(specs[i].links, answer[i]);
+		if (!*err)
+			continue;
+		for (size_t k = i; k < n; k++)          /* no memory for them: they are detached again */
+			if (answer[k] >= 0)
+				detach_one(server, answer[k]);
+		return i;
+	}
+	return n;
+}
+
+size_t links_create(struct hold_server *server, const struct link_spec *specs, size_t n, int *err)
+{
+	char *message = malloc(LINK_MESSAGE_BYTES);
+	size_t made = 0;
+
+	*err = message ? 0 : -ENOMEM;
+	while (made < n && !*err) {
+		int answer[LINK_MESSAGE_LINKS];
+		size_t len, asked = fill_message(server, specs + made, n - made, message, &len, err);
+		ssize_t got;
+
+		if (!asked)
+			break;
+		if (send(server->link_fd, message, len, MSG_NOSIGNAL) < 0 ||
+		    (got = recv(server->link_fd, answer, sizeof(answer), 0)) < (ssize_t)sizeof(int)) {
+			*err = -EPIPE;  /* the recording ends */
+			break;
+		}
+		made += take_answer(server, specs + made, answer, got / sizeof(int), err);
+	}
+	free(message);
+	return made;
 }
 
 void links_detach(struct hold_server *server, struct links *links)

@@ -27,9 +27,12 @@ struct link_spec {
 	pid_t pid;
 	const uint64_t *offsets, *cookies;
 	size_t n;
+	struct links *links;    /* to which it is added */
 };
 
-int links_create(struct hold_server *server, struct links *links, const struct link_spec *spec);        /* 0 or -errno */
+/* Makes links in this order, with one request to the server for as many as fit into a message. Stops at the first one that fails.
+ * Returns how many were made; *err is that failure (-errno, -EPIPE: the server has ended), or 0. */
+size_t links_create(struct hold_server *server, const struct link_spec *specs, size_t n, int *err);
 /* Moves all of them; those that no memory can be had for are detached. */
 void links_move(struct hold_server *server, struct links *to, struct links *from);
 /* Detaches all and empties the set, which stays usable. Does not wait: probes may trap for some 100 ms more. */

@@ -83,12 +83,12 @@ static void note_last(struct demands *demands, pid_t pid, const struct iop_deman
 			    "too many non-blocking operations were outstanding: completions of some are not recorded");
 }
 
-void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
+void demands_placed(struct demands *demands, pid_t pid, uint64_t wanted_ns)
 {
 	struct iop_demand before = { 0 }, placed = { 0 };
 	struct demand *demand;
 
-	if (demand_find(demands, pid) || !targets_demand(demands->targets, pid, true))
+	if (demand_find(demands, pid))
 		return;
 	demand = calloc(1, sizeof(*demand));
 	if (demand) {
@@ -107,6 +107,12 @@ void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
 		note_missed(demands, pid, wanted_ns ?: placed.since_ns, placed.since_ns,
 			    "completions of non-blocking operations that began before the probes on waits were in place are not "
 				"recorded");
+}
+
+void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns)
+{
+	if (!demand_find(demands, pid) && targets_demand(demands->targets, pid, true))
+		demands_placed(demands, pid, wanted_ns);
 }
 
 void demands_forget(struct demands *demands, pid_t pid)

@@ -15,9 +15,11 @@ int demands_create(struct demands **out, struct kernel_side *kernel, struct targ
 size_t demands_no_memory(const struct demands *demands);        /* processes that have no entry for want of memory */
 void demands_destroy(struct demands *demands);          /* to be called before targets_destroy; NULL is allowed */
 
-/* Places the probes in a process that has called a function of such a layer at this time, or (0) was found running or is held.
- * Without such a library nothing is done. */
+/* Places the probes in a process that has called a function of such a layer at this time, or (0) was found running. Without such a
+ * library nothing is done. */
 void demands_place(struct demands *demands, pid_t pid, uint64_t wanted_ns);
+/* They have just been placed, while the process was held. */
+void demands_placed(struct demands *demands, pid_t pid, uint64_t wanted_ns);
 /* The process has ended or executed another program. */
 void demands_forget(struct demands *demands, pid_t pid);
 /* Detaches probes that cost time and have no operation to observe. To be called often. */

@@ -16,6 +16,13 @@ void libraries_init(struct libraries *libraries, const struct table_set *set, st
 	*libraries = (struct libraries){ .set = set, .parsers = parsers, .spool = spool };
 }
 
+void libraries_begin(struct libraries *libraries, struct kernel_side *kernel, struct hold_server *server)
+{
+	libraries->kernel = kernel;
+	libraries->server = server;
+	libraries->pending = (struct attachments){ .kernel = kernel, .server = server };
+}
+
 static void library_destroy(struct library *library)
 {
 	plan_destroy(&library->plan);
@@ -167,6 +174,7 @@ static struct library *library_create(struct libraries *libraries, const char *p
 		code_file_close(file);
 		return NULL;
 	}
+	library->libraries = libraries;
 	library->key.dev = file->dev;
 	library->key.ino = file->ino;
 	library->file = *file;
@@ -243,33 +251,35 @@ enum stack_switching libraries_switching(struct libraries *libraries, const stru
 
 /* ---- links ---- */
 
-struct refusal { struct libraries *libraries; const struct library *library; };
-
 static void note_refused(void *arg, const struct attach_point *point, int err)
 {
-	struct refusal *refusal = arg;
-	enum point_group group = group_of(refusal->libraries, &refusal->libraries->set->rows[point->cookie & IOP_COOKIE_ROW]);
+	struct library *library = arg;
+	struct libraries *libraries = library->libraries;
+	enum point_group group = group_of(libraries, &libraries->set->rows[point->cookie & IOP_COOKIE_ROW]);
 	char reason[128];
 
-	if (err == -ENXIO && (refusal->library->second_noted & 1u << group))
+	if (err == -ENXIO && (library->second_noted & 1u << group))
 		return;         /* noted with another process */
 	if (err == -ENXIO)
 		snprintf(reason, sizeof(reason), "in programs that switch stacks: only its first instruction can be probed");
 	else
 		snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
-	note_missing(refusal->libraries->spool, layer_name(refusal->libraries, point->cookie & IOP_COOKIE_ROW),
-		     refusal->library->path, point->function, reason);
-	refusal->libraries->missing++;
+	note_missing(libraries->spool, layer_name(libraries, point->cookie & IOP_COOKIE_ROW), library->path, point->function, reason);
+	libraries->missing++;
 }
 
-static int attach_group(struct libraries *libraries, struct library *library, enum attach_what what, pid_t pid,
-			const struct attach_point *points, size_t n, struct links *links)
+static void attach_group(struct libraries *libraries, struct library *library, enum attach_what what, pid_t pid,
+			 const struct attach_point *points, size_t n, struct links *links)
 {
-	struct refusal refusal = { libraries, library };
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", library->file.fd);
-	return attach_points(libraries->server, links, libraries->kernel, what, path, pid, points, n, note_refused, &refusal);
+	attachments_add(&libraries->pending, links, what, path, pid, points, n, note_refused, library);
+}
+
+int libraries_place(struct libraries *libraries)
+{
+	return libraries->pending.groups ? attachments_place(&libraries->pending) : 0;
 }
 
 static enum attach_what what_of(const struct libraries *libraries, enum point_group group, bool entries_only)
@@ -279,15 +289,14 @@ static enum attach_what what_of(const struct libraries *libraries, enum point_gr
 	return entries_only || libraries->entries_only ? ATTACH_SECOND : ATTACH_CALLS;
 }
 
-int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
-		       bool switches_stacks, struct links *links)
+void library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
+			bool switches_stacks, struct links *links)
 {
 	enum attach_what what = what_of(libraries, group, switches_stacks);
-	int err = attach_group(libraries, library, what, pid, library->points[group].v, library->points[group].n, links);
 
+	attach_group(libraries, library, what, pid, library->points[group].v, library->points[group].n, links);
 	if (what == ATTACH_SECOND)
 		library->second_noted |= 1u << group;
-	return err;
 }
 
 static void attach_group_for_all(struct libraries *libraries, struct library *library, enum point_group group, struct links *links)
@@ -339,13 +348,13 @@ void libraries_stop_returns(struct libraries *libraries)
 	}
 }
 
-int library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links)
+void library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links)
 {
 	struct attach_point point = { .offset = library->plan.rendezvous_offset, .function = "_dl_debug_state" };
 	bool for_all = kernel_side_method(libraries->kernel) == ATTACH_PERF;
 
 	if (!point.offset || (for_all && library->rendezvous_done))
-		return 0;
+		return;
 	library->rendezvous_done = for_all;
-	return attach_group(libraries, library, ATTACH_RENDEZVOUS, pid, &point, 1, for_all ? &library->shared : links);
+	attach_group(libraries, library, ATTACH_RENDEZVOUS, pid, &point, 1, for_all ? &library->shared : links);
 }

@@ -26,8 +26,11 @@ enum point_group {
 	POINT_GROUPS,
 };
 
+struct libraries;
+
 struct library {
 	struct { uint64_t dev, ino; } key;
+	struct libraries *libraries;
 	char *path;
 	struct plan plan;
 	unsigned number;                /* for the cookie, 0: links for all are not possible */
@@ -47,9 +50,10 @@ struct libraries {
 	struct library *all;            /* uthash by key */
 	const struct table_set *set;
 	struct parse_pool *parsers;
-	struct kernel_side *kernel;     /* set before anything is attached; planning works without */
+	struct kernel_side *kernel;     /* NULL until libraries_begin; planning works without */
 	struct spool_writer *spool;
 	struct hold_server *server;
+	struct attachments pending;     /* probes that are asked for; libraries_place places them */
 	bool entries_only;              /* no more return probes are attached */
 	unsigned numbers;               /* numbers given to libraries */
 	size_t probes, missing, single_stepped;
@@ -58,6 +62,7 @@ struct libraries {
 
 void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
 		    struct spool_writer *spool);
+void libraries_begin(struct libraries *libraries, struct kernel_side *kernel, struct hold_server *server);
 void libraries_detach_calls(struct libraries *libraries); /* links for all, except unwinders */
 void libraries_detach(struct libraries *libraries);       /* unwinders too */
 void libraries_deinit(struct libraries *libraries);
@@ -71,18 +76,25 @@ struct library *libraries_get_file(struct libraries *libraries, const char *path
 /* Returns how any of these files switches stacks. */
 enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules);
 
-/* Attaches one group for one process; the links belong to the caller. Returns 0 or -errno (-ESRCH: the process has ended). */
-int library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
-		       bool switches_stacks, struct links *links);
-/* Waits at most 200 ms until the process' code equals the file's at the points of this group. */
-void library_await_original_code(const struct library *library, enum point_group group, pid_t pid, const struct proc_module *module);
-/* Attaches these groups for all processes instead. */
+/* ---- The functions below only ask for probes: libraries_place places them, in the order in which they were asked for. ---- */
+
+/* One group for one process; the links belong to the caller and must stay where they are until libraries_place. */
+void library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
+			bool switches_stacks, struct links *links);
+/* All groups but the on-demand one, for all processes. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
 /* One user more, or one less, of the on-demand group that is attached for all. */
+void library_demand_for_all(struct libraries *libraries, struct library *library, bool on);
 /* Replaces the probes attached for all by entry probes; from now on no return probes are attached. */
 void libraries_stop_returns(struct libraries *libraries);
-void library_demand_for_all(struct libraries *libraries, struct library *library, bool on);
-/* Attaches to the rendezvous of a linker for one process; with perf events for all, once. */
-int library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links);
+/* The rendezvous of a linker for one process; with perf events for all, once. */
+void library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links);
+
+/* Places the probes that were asked for, with one request to the hold server. Returns 0 or -errno (-ESRCH: the process has
+ * ended). */
+int libraries_place(struct libraries *libraries);
+
+/* Waits at most 200 ms until the process' code equals the file's at the points of this group. */
+void library_await_original_code(const struct library *library, enum point_group group, pid_t pid, const struct proc_module *module);
 
 #endif

@@ -31,8 +31,9 @@ void process_links_forget(struct process_links *links)
 		process_links_demand(links, false);
 	for (size_t i = 0; i < links->n; i++) {
 		for (int group = 0; group < POINT_GROUPS; group++)
-			links_detach(links->sharing->server, &links->v[i].links[group]);
-		links->v[i].library->owners -= links->v[i].own;
+			links_detach(links->sharing->server, &links->v[i]->links[group]);
+		links->v[i]->library->owners -= links->v[i]->own;
+		free(links->v[i]);
 	}
 	free(links->v);
 	links->v = NULL;
@@ -53,20 +54,23 @@ void process_links_deinit(struct process_links *links)
 struct process_library *process_links_find(const struct process_links *links, const struct library *library)
 {
 	for (size_t i = 0; i < links->n; i++)
-		if (links->v[i].library == library)
-			return &links->v[i];
+		if (links->v[i]->library == library)
+			return links->v[i];
 	return NULL;
 }
 
 struct process_library *process_links_add(struct process_links *links, struct library *library)
 {
-	struct process_library *v = realloc(links->v, (links->n + 1) * sizeof(*v));
+	struct process_library **v = realloc(links->v, (links->n + 1) * sizeof(*v));
 
 	if (!v)
 		return NULL;
 	links->v = v;
-	v[links->n] = (struct process_library){ .library = library };
-	return &v[links->n++];
+	v[links->n] = calloc(1, sizeof(**v));
+	if (!v[links->n])
+		return NULL;
+	v[links->n]->library = library;
+	return v[links->n++];
 }
 
 /* ---- probes on demand ---- */
@@ -89,9 +93,9 @@ size_t process_links_demand(struct process_links *links, bool on)
 	size_t n = 0;
 
 	for (size_t i = 0; i < links->n; i++) {
-		n += demand_library(links, &links->v[i], on);
+		n += demand_library(links, links->v[i], on);
 		if (!on)
-			links_detach(links->sharing->server, &links->v[i].links[POINTS_DEMAND]);
+			links_detach(links->sharing->server, &links->v[i]->links[POINTS_DEMAND]);
 	}
 	links->demand = on && n;
 	return n;
@@ -113,15 +117,18 @@ static void replace_own_links(struct process_links *links, struct process_librar
 			links_move(links->sharing->server, &links->sharing->replaced, &entry->links[group]);
 }
 
+/* Unwinders that were asked for before are placed before. */
 static void attach_for_all(struct link_sharing *sharing, struct library *library)
 {
 	struct process_library *entry;
 
+	libraries_place(sharing->libraries);
 	library_attach_for_all(sharing->libraries, library);
 	library->for_all_ns = monotonic_ns();
 	for (struct process_links *links = sharing->all; links; links = links->next)
 		if (links->demand && (entry = process_links_find(links, library)))
 			demand_library(links, entry, true);
+	libraries_place(sharing->libraries);
 	kernel_side_links_for_all(sharing->kernel, library->number);
 	library->for_all_ns = monotonic_ns();
 	sharing->replaced_ns = library->for_all_ns;
@@ -133,44 +140,40 @@ static void attach_for_all(struct link_sharing *sharing, struct library *library
 /* ---- one process ---- */
 
 /* The unwinder first: no return address may be replaced before it can be restored. */
-static int attach_own(struct process_links *links, struct process_library *entry)
+static void attach_own(struct process_links *links, struct process_library *entry)
 {
 	static const enum point_group order[] = { POINTS_UNWIND, POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES };
 	struct library *library = entry->library;
-	int err = 0;
 
 	if (!entry->own && library->plan.npoints) {
 		entry->own = true;
 		library->owners++;
 	}
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && err != -ESRCH; i++)
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		if (!(links->off & 1u << order[i]))
-			err = library_attach_own(links->sharing->libraries, library, order[i], links->pid, links->switches_stacks,
-						 &entry->links[order[i]]);
-	return err;
+			library_attach_own(links->sharing->libraries, library, order[i], links->pid, links->switches_stacks,
+					   &entry->links[order[i]]);
 }
 
-int process_links_attach(struct process_links *links, struct process_library *entry)
+void process_links_attach(struct process_links *links, struct process_library *entry)
 {
 	struct library *library = entry->library;
-	int err = 0;
 
 	if (!library->for_all_ns && library->plan.npoints && wants_links_for_all(links->sharing, library)) {
 		attach_for_all(links->sharing, library);
-		return 0;
+		return;
 	}
 	if (!library->for_all_ns)
-		err = attach_own(links, entry);
-	if (!err && links->demand)
+		attach_own(links, entry);
+	if (links->demand)
 		demand_library(links, entry, true);
-	return err;
 }
 
 void process_links_switch(struct process_links *links, enum point_group group, bool on)
 {
 	links->off ^= 1u << group;
 	for (size_t i = 0; i < links->n; i++) {
-		struct process_library *entry = &links->v[i];
+		struct process_library *entry = links->v[i];
 
 		if (!on)
 			links_detach(links->sharing->server, &entry->links[group]);
@@ -178,6 +181,7 @@ void process_links_switch(struct process_links *links, enum point_group group, b
 			library_attach_own(links->sharing->libraries, entry->library, group, links->pid, links->switches_stacks,
 					   &entry->links[group]);
 	}
+	libraries_place(links->sharing->libraries);
 }
 
 bool process_links_replace(struct process_links *links)
@@ -186,7 +190,7 @@ bool process_links_replace(struct process_links *links)
 	bool any = false;
 
 	for (size_t i = 0; i < links->n; i++) {
-		struct process_library *entry = &links->v[i];
+		struct process_library *entry = links->v[i];
 
 		for (size_t g = 0; g < sizeof(calls) / sizeof(calls[0]); g++) {
 			if (!entry->links[calls[g]].n)
@@ -197,6 +201,7 @@ bool process_links_replace(struct process_links *links)
 					   &entry->links[calls[g]]);
 		}
 	}
+	libraries_place(links->sharing->libraries);
 	return any;
 }
 
@@ -205,6 +210,7 @@ bool process_links_replace(struct process_links *links)
 void link_sharing_replace(struct link_sharing *sharing)
 {
 	links_detach(sharing->server, &sharing->replaced);
+	libraries_place(sharing->libraries);    /* what is for all */
 	for (struct process_links *links = sharing->all; links; links = links->next)
 		process_links_replace(links);
 }
@@ -221,6 +227,6 @@ void link_sharing_detach(struct link_sharing *sharing, bool unwinders)
 		for (size_t i = 0; i < links->n; i++)
 			for (int group = 0; group < POINT_GROUPS; group++)
 				if (unwinders || group != POINTS_UNWIND)
-					links_detach(sharing->server, &links->v[i].links[group]);
+					links_detach(sharing->server, &links->v[i]->links[group]);
 	links_detach(sharing->server, &sharing->replaced);
 }

@@ -26,6 +26,8 @@ struct link_sharing {
 struct process_library {
 	struct library *library;
 	bool noted;
+	bool found;                     /* by the current search: is noted when all probes are in place */
+	bool before;                    /* had its probes before the current search */
 	bool own;                       /* has had its own links */
 	struct links links[POINT_GROUPS];
 };
@@ -33,7 +35,7 @@ struct process_library {
 struct process_links {
 	struct link_sharing *sharing;
 	pid_t pid;
-	struct process_library *v;
+	struct process_library **v;
 	size_t n;
 	bool demand;                    /* probes on demand are in place */
 	unsigned off;                   /* bits: groups that are detached by the overhead limit */
@@ -47,13 +49,11 @@ void process_links_deinit(struct process_links *links);
 void process_links_forget(struct process_links *links);
 
 struct process_library *process_links_find(const struct process_links *links, const struct library *library);
-/* Returns NULL without memory: the library must then not be attached, or it would be attached again. Pointers to other entries
- * become invalid. */
+/* Returns NULL without memory: the library must then not be attached, or it would be attached again. */
 struct process_library *process_links_add(struct process_links *links, struct library *library);
-/* Places the probes of one library; on-demand probes only if they are in place elsewhere. Returns 0 or -errno (-ESRCH: the process
- * has ended). */
-int process_links_attach(struct process_links *links, struct process_library *entry);
-/* Places or removes the probes on demand. Returns their number. */
+/* Asks for the probes of one library, for libraries_place; on-demand probes only if they are in place elsewhere. */
+void process_links_attach(struct process_links *links, struct process_library *entry);
+/* Asks for the probes on demand, for libraries_place, or removes them. Returns their number. */
 size_t process_links_demand(struct process_links *links, bool on);
 /* Replaces what is attached for this process alone, according to the current switches_stacks and the libraries' entries_only.
  * Returns whether anything was attached. */

@@ -264,10 +264,12 @@ static void reap(struct recorder *r)
  * begin operations right after its first call of MPI-IO. */
 static void place_probes(struct recorder *r, const struct hold_notice *notice)
 {
+	pid_t pid = notice->id.pid_tgid >> 32;
+
 	recorder_round(r);
-	targets_held(r->targets, notice->id.pid_tgid >> 32, notice->time_ns);
-	demands_place(r->demands, notice->id.pid_tgid >> 32, 0);
-	sites_prepare(r->sites, notice->id.pid_tgid >> 32);
+	if (targets_held(r->targets, pid, notice->time_ns))
+		demands_placed(r->demands, pid, 0);
+	sites_prepare(r->sites, pid);
 	hold_server_release(r->server, &notice->id);
 }
 

@@ -87,8 +87,9 @@ void targets_plan(struct targets *targets, pid_t pid)
 
 void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links)
 {
-	targets->kernel = targets->libraries.kernel = kernel;
-	targets->server = targets->libraries.server = server;
+	targets->kernel = kernel;
+	targets->server = server;
+	libraries_begin(&targets->libraries, kernel, server);
 	targets->sharing = (struct link_sharing){ .libraries = &targets->libraries, .kernel = kernel, .server = server, .allowed = shared_links };
 	targets->rendezvous = !kernel_side_traces_syscalls(kernel);
 }
@@ -334,40 +335,51 @@ static bool is_mpi(const struct targets *targets, const struct library *library)
 	return false;
 }
 
-/* Returns false if the process has ended and the file can no longer be opened. */
-static bool add_module(struct targets *targets, struct target *target, const struct proc_modules *modules,
-		       const struct proc_module *module, uint64_t since_ns, const char *reason)
+/* Asks for the probes of a mapped file. Returns false if the process has ended and the file can no longer be opened. */
+static bool add_module(struct targets *targets, struct target *target, const struct proc_module *module)
 {
 	struct library *library = libraries_get(&targets->libraries, module);
 	struct process_library *entry = library ? process_links_find(&target->links, library) : NULL;
-	bool attached = entry;
+	bool before = entry;
 
 	if (!library)
 		return proc_alive(target->pid);
 	if ((entry && entry->noted) || (!entry && !(entry = process_links_add(&target->links, library))))
 		return true;
-	entry->noted = true;
-	if (targets->rendezvous && !attached)
+	entry->noted = entry->found = true;
+	entry->before = before;
+	if (targets->rendezvous && !before)
 		library_attach_rendezvous(&targets->libraries, library, target->pid, &entry->links[POINTS_LINKER]);
+	if (library->plan.nlayers && !before)
+		process_links_attach(&target->links, entry);    /* if the process ends meanwhile, this was a gap until its end */
+	return true;
+}
+
+/* Notes a file whose probes are in place. */
+static void note_module(struct targets *targets, struct target *target, const struct proc_modules *modules,
+			const struct proc_module *module, uint64_t since_ns, const char *reason)
+{
+	struct library *library = libraries_get(&targets->libraries, module);
+	struct process_library *entry = library ? process_links_find(&target->links, library) : NULL;
+
+	if (!entry || !entry->found)
+		return;
+	entry->found = false;
 	if (!library->plan.nlayers) {
 		kernel_side_looked_at(targets->kernel, module->dev, module->ino);
-		return true;
+		return;
 	}
-	if (attached)
-		since_ns = 0;   /* before its exec, or before it was mapped */
-	else
-		process_links_attach(&target->links, entry);    /* if the process ends meanwhile, this was a gap until its end */
 	for (size_t i = 0; i < library->plan.nlayers; i++)
 		note_library(targets, target, &library->plan.layers[i], modules);
-	note_gaps(targets, target, library, since_ns, reason);
+	/* those that were in place before its exec, or before the file was mapped, leave no gap */
+	note_gaps(targets, target, library, entry->before ? 0 : since_ns, reason);
 	if (is_mpi(targets, library) && !target->mpi) {
 		target->mpi = true;
 		note_process(targets->spool, target->pid, true);
 	}
-	return true;
 }
 
-/* For a file that the process is going to map: its probes are placed before that. */
+/* Asks for the probes of a file that the process is going to map: they are placed before that. */
 static void attach_before_mapped(struct target *target, struct library *library)
 {
 	struct process_library *entry = process_links_find(&target->links, library) ? NULL : process_links_add(&target->links, library);
@@ -455,12 +467,12 @@ static void heed_switching(struct targets *targets, struct target *target, enum 
 	if (switches && replaced)
 		await_original_code(targets, target, modules);
 	for (size_t i = 0; i < target->links.n && replaced; i++)
-		note_gaps(targets, target, target->links.v[i].library, since_ns, "probes were replaced: the program switches stacks");
+		note_gaps(targets, target, target->links.v[i]->library, since_ns, "probes were replaced: the program switches stacks");
 }
 
 /* since_ns: time from which the process may have run without its probes, 0: it has not. held: this will be known when it is
- * released. */
-static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
+ * released. demanded: if not NULL, probes on demand are placed, too; their number. */
+static int scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason, size_t *demanded)
 {
 	struct proc_modules modules;
 	uint64_t mapped_ns = target->mapped_ns && target->mapped_ns < since_ns ? target->mapped_ns : since_ns;
@@ -474,12 +486,22 @@ static int scan(struct targets *targets, struct target *target, bool held, uint6
 	prepare_unwinder(targets, target);
 	attach_unwinders(targets, target, &modules);
 	for (size_t i = 0; i < modules.n; i++)
-		if (!add_module(targets, target, &modules, &modules.v[i], since_ns, reason))
+		if (!add_module(targets, target, &modules.v[i]))
 			err = -ESRCH;
+	if (demanded && !target->links.demand)
+		*demanded = process_links_demand(&target->links, true);
+	libraries_place(&targets->libraries);
+	for (size_t i = 0; i < modules.n; i++)
+		note_module(targets, target, &modules, &modules.v[i], since_ns, reason);
 	proc_modules_free(&modules);
 	if (!held)
 		settle_gaps(targets, target, 0);
 	return err;
+}
+
+static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
+{
+	return scan_for(targets, target, held, since_ns, reason, NULL);
 }
 
 /* ---- public ---- */
@@ -522,7 +544,7 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 	HASH_FIND_INT(targets->all, &parent, from);
 	HASH_FIND_INT(targets->all, &pid, target);
 	for (size_t i = 0; from && i < from->links.n; i++) {
-		const struct library *library = from->links.v[i].library;
+		const struct library *library = from->links.v[i]->library;
 		uint64_t to_ns = library->for_all_ns && library->for_all_ns < until_ns ? library->for_all_ns : until_ns;
 
 		if (target && process_links_find(&target->links, library))
@@ -559,7 +581,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	for (int group = 0; group < POINT_GROUPS; group++)
 		targets_switch(targets, pid, group, true);
 	for (size_t i = 0; i < target->links.n; i++)
-		target->links.v[i].noted = false;
+		target->links.v[i]->noted = false;
 	mappings_forget(&target->mappings);
 	target->mpi = false;
 	target->new_program = true;
@@ -592,12 +614,14 @@ void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 	scan(targets, target, false, since_ns, unprobed_library);
 }
 
-void targets_held(struct targets *targets, pid_t pid, uint64_t since_ns)
+size_t targets_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid, since_ns);
+	size_t demanded = 0;
 
 	if (target)
-		scan(targets, target, true, since_ns, unprobed_library);
+		scan_for(targets, target, true, since_ns, unprobed_library, &demanded);
+	return demanded;
 }
 
 void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
@@ -695,7 +719,9 @@ bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path
 		return false;
 	library = libraries_get_file(&targets->libraries, path, &file);
 	entry = library && library->plan.rendezvous_offset ? process_links_add(&target->links, library) : NULL;
-	return entry && !library_attach_rendezvous(&targets->libraries, library, pid, &entry->links[POINTS_LINKER]);
+	if (entry)
+		library_attach_rendezvous(&targets->libraries, library, pid, &entry->links[POINTS_LINKER]);
+	return entry && !libraries_place(&targets->libraries);
 }
 
 void targets_prepare_executable(struct targets *targets, pid_t pid, const char *path)
@@ -713,6 +739,7 @@ void targets_prepare_executable(struct targets *targets, pid_t pid, const char *
 	if (library->plan.switching == SHARES_STACK)
 		kernel_side_set_entry_only(targets->kernel, pid, IOP_FROM_NEXT_EXEC);
 	attach_before_mapped(target, library);
+	libraries_place(&targets->libraries);
 }
 
 void targets_switch(struct targets *targets, pid_t pid, enum point_group group, bool on)
@@ -732,9 +759,12 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 size_t targets_demand(struct targets *targets, pid_t pid, bool on)
 {
 	struct target *target;
+	size_t n;
 
 	HASH_FIND_INT(targets->all, &pid, target);
-	return target && target->links.demand != on ? process_links_demand(&target->links, on) : 0;
+	n = target && target->links.demand != on ? process_links_demand(&target->links, on) : 0;
+	libraries_place(&targets->libraries);
+	return n;
 }
 
 bool targets_row_single_stepped(const struct targets *targets, uint16_t row)

@@ -34,8 +34,8 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* and will not be held */
-/* The process has been waiting since then: places its probes. */
-void targets_held(struct targets *targets, pid_t pid, uint64_t since_ns);
+/* The process has been waiting since then: places its probes, with those on demand. Returns the number of the latter. */
+size_t targets_held(struct targets *targets, pid_t pid, uint64_t since_ns);
 /* The process continues; gave_up_ns: when it stopped waiting, 0: it was released. */
 void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns);
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns);
