@@ -92,6 +92,12 @@ golden streams "calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') =
 	"('POSIX', 'ISOC') in chains('*/data/stream')" "calls('write', under='fwrite') >= 1" \
 	"unknown('f*') == unknown('fgets') + unknown('fputs')"
 
+# Each standard stream is one handle, however a call names it; freopen makes another.
+golden standard "[[h.file.name.rsplit('/', 1)[1] for h in trace.handles if h.io_paradigm.identification == 'ISOC' and h.name == n] for n in ('stdin', 'stdout', 'stderr')] == [['null'], ['stdout'], ['err']]" \
+	"layer_bytes('ISOC', '*/stdout') == [0, 25]" "layer_bytes('ISOC', '*/err') == [0, 5]" "layer_bytes('ISOC', '*/data/reopened') == [0, 8]" \
+	"layer_bytes('POSIX', '*/stdout') == [0, 30]" "layer_bytes('POSIX', '*/data/reopened') == [0, 8]" \
+	"len([h for h in trace.handles if h.io_paradigm.identification == 'ISOC']) == 4"
+
 golden strings "calls('fprintf') + calls('__fprintf_chk') == 5" "calls('fopen') == 1 and calls('fclose') == 1" \
 	"layer_bytes('ISOC', '*/data/file')[1] == 25" "layer_bytes('POSIX', '*/data/file') == [32, 32]"
 

@@ -41,6 +41,8 @@ __asm__(".text\n"
 	".size demo_two, .-demo_two\n.size demo_two_inner, .-demo_two_inner\n");
 
 int demo_world, demo_parallel_build_symbol(void);
+int demo_stream[4];
+void *demo_pointer = (void *)0x1234, *demo_empty;
 int demo_parallel_build_symbol(void) { return 1; }
 const char demo_version[] = "DEMO3 library version 3.14.1-2, a good one";
 
@@ -145,7 +147,8 @@ static void test_points(void **state)
 static void test_layer_facts(void **state)
 {
 	struct table_set set = parse("parallel-if defines:demo_parallel_build_symbol\n  libraries libdemo.so*\n  version demo_version\n"
-				     "  comm world symbol:demo_world\n  comm self symbol:demo_nowhere");
+				     "  comm world symbol:demo_world\n  comm self symbol:demo_nowhere\n"
+				     "  stream stdin symbol:demo_stream\n  stream stdout pointer:demo_pointer\n  stream stderr pointer:demo_empty");
 	struct plan plan = plan_self(&set, "libdemo.so.3");
 	struct link_map *map;
 	Dl_info info;
@@ -157,6 +160,9 @@ static void test_layer_facts(void **state)
 	assert_string_equal(plan.layers[0].version, "3.14.1-2");
 	assert_int_equal(plan.comm_vaddr[TABLE_COMM_WORLD], (uintptr_t)&demo_world - map->l_addr);
 	assert_int_equal(plan.comm_vaddr[TABLE_COMM_SELF], 0);
+	assert_int_equal(plan.stream_vaddr[TABLE_STDIN], (uintptr_t)demo_stream - map->l_addr);
+	assert_int_equal(plan.stream_vaddr[TABLE_STDOUT], 0x1234);
+	assert_int_equal(plan.stream_vaddr[TABLE_STDERR], 0);
 	assert_false(plan.stripped_static);
 	assert_int_equal(plan.rendezvous_offset, 0);
 	plan_destroy(&plan);

@@ -404,6 +404,48 @@ static void stream_of_before(void **state)
 	assert_true(handle(0)->precreated);
 }
 
+/* After an attach calls may come before the addresses of the standard streams are known. A child has its parent's streams. */
+static void standard_streams(void **state)
+{
+	(void)state;
+	sb_fd(&sb, 100, 5, 1, "/log", O_WRONLY, IOP_F_SCAN);
+	sb_call(&sb, 100, "fputc", 10, 11, 0, 'x', ARGS(ARG(HANDLE, 0x700)));
+	sb_text(&sb, IOP_REC_LIBRARY, 100, 12, "layer=ISOC\nstdin=0x600\nstdout=0x700\nstderr=0x800\n", NULL);
+	sb_call(&sb, 100, "puts", 20, 21, 0, 4, NO_ARGS);
+	sb_call(&sb, 100, "fputc", 22, 23, 0, 'x', ARGS(ARG(HANDLE, 0x800)));
+	sb_fork(&sb, 100, 30, 200);
+	sb_call(&sb, 200, "fputc", 40, 41, 0, 'x', ARGS(ARG(HANDLE, 0x700)));
+	sb_call(&sb, 200, "puts", 42, 43, 0, 4, NO_ARGS);
+	sb_call(&sb, 100, "freopen", 50, 51, 0, 0x600, ARGS(ARG(HANDLE, 0x600), STR(PATH, "/in"), STR(STREAM_MODE, "r")));
+	expect("100 @10 enter fputc\n100 @10 begin h1 m1 f0 1 #1\n100 @11 complete h1 1 #1\n100 @11 leave fputc\n"
+	       "100 @20 enter puts\n100 @20 begin h1 m1 f0 ? #2\n100 @21 complete h1 ? #2\n100 @21 leave puts\n"
+	       "100 @22 enter fputc\n100 @22 begin h2 m1 f0 1 #3\n100 @23 complete h2 1 #3\n100 @23 leave fputc\n"
+	       "200 @40 enter fputc\n200 @40 begin h3 m1 f0 1 #4\n200 @41 complete h3 1 #4\n200 @41 leave fputc\n"
+	       "200 @42 enter puts\n200 @42 begin h3 m1 f0 ? #5\n200 @43 complete h3 ? #5\n200 @43 leave puts\n"
+	       "100 @50 enter freopen\n100 @51 destroy h4\n100 @51 create h5 m0 c0 s0\n100 @51 leave freopen\n");
+	expect_handle(1, "/log", "ISOC", -1);
+	assert_string_equal(handle(1)->name, "stdout");
+	assert_string_equal(handle(2)->name, "stderr");
+	expect_handle(3, "/log", "ISOC", -1);
+	assert_string_equal(handle(4)->name, "stdin");
+	expect_handle(5, "/in", "ISOC", -1);
+}
+
+/* musl's freopen opens another stream, flushes and closes it. */
+static void stream_in_freopen(void **state)
+{
+	(void)state;
+	sb_enter(&sb, 100, "freopen", 10, 10, 0, ARGS(ARG(HANDLE, 0x700), STR(PATH, "/g"), STR(STREAM_MODE, "w")));
+	sb_call(&sb, 100, "fopen", 11, 12, 1, 0x900, ARGS(STR(PATH, "/g"), STR(STREAM_MODE, "w")));
+	sb_enter(&sb, 100, "fclose", 13, 13, 1, ARGS(ARG(HANDLE, 0x900)));
+	sb_call(&sb, 100, "fflush", 14, 15, 2, 0, ARGS(ARG(HANDLE, 0x900)));
+	sb_exit(&sb, 100, "fclose", 13, 16, 1, 0, NO_ARGS);
+	sb_exit(&sb, 100, "freopen", 10, 20, 0, 0x700, NO_ARGS);
+	expect("100 @10 enter freopen\n100 @11 enter fopen\n100 @12 leave fopen\n"
+	       "100 @13 enter fclose\n100 @14 enter fflush\n100 @15 leave fflush\n100 @16 leave fclose\n"
+	       "100 @20 destroy h0\n100 @20 create h1 m1 c3 s0\n100 @20 leave freopen\n");
+}
+
 static void other_streams(void **state)
 {
 	(void)state;
@@ -710,7 +752,7 @@ int main(void)
 		TEST(recorded_at_entry_only),
 		TEST(losses), TEST(records_out_of_order), TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(delete_on_close), TEST(stream_errors), TEST(stream_ends_with_a_filter),
-		TEST(notes_and_end), TEST(other_streams), TEST(clock_read_first), TEST(malformed),
+		TEST(notes_and_end), TEST(standard_streams), TEST(stream_in_freopen), TEST(other_streams), TEST(clock_read_first), TEST(malformed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,9 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ LAYER "  flag EXCL -1\n", "t:4:13: '-1' is no number", -EINVAL },
 	{ LAYER "  comm universe value:1\n", "t:4:8: unknown communicator 'universe'", -EINVAL },
 	{ LAYER "  comm world valeu:1\n", "t:4:14: unknown constant 'valeu:1'", -EINVAL },
+	{ LAYER "  stream stdlog symbol:s\n", "t:4:10: unknown stream 'stdlog'", -EINVAL },
+	{ LAYER "  stream stdin value:1\n", "t:4:16: unknown place 'value:1'", -EINVAL },
+	{ LAYER "  stream stdin symbol:\n", "t:4:16: unknown place 'symbol:'", -EINVAL },
 	{ "layer L\n  libraries x.so\nf read handle\n", "t:3:8: layer 'L' does not define its handles", -EINVAL },
 	{ "\nlayer L\n  success zero\n", "t:2:1: layer 'L' has neither libraries nor syscalls", -EINVAL },
 	{ "f read\n", "t:1:1: function 'f' before the first layer", -EINVAL },
@@ -179,7 +182,8 @@ static void test_layer_properties(void **state)
 	table_set_init(&set);
 	assert_int_equal(table_parse(&set, "t",
 		"layer L\n  libraries a.so b-*.so\n  paradigm ID \"A name\" parallel-if needs:libmpi*\n  handles id int mask 0xff00\n"
-		"  success nonnull\n  flag EXCL 0x10\n  comm self value:5\n  comm world symbol:s\n  version v\n", err, sizeof(err)), 0);
+		"  success nonnull\n  flag EXCL 0x10\n  comm self value:5\n  comm world symbol:s\n  version v\n"
+		"  stream stdout symbol:o\n  stream stderr pointer:e\n", err, sizeof(err)), 0);
 	assert_int_equal(table_parse(&set, "u", "layer L\n  libraries c.so\nf close handle -> handle\n", err, sizeof(err)), 0);
 	assert_int_equal(table_parse(&set, "u", "layer L\n  success zero\n", err, sizeof(err)), -EINVAL);
 	assert_int_equal(set.nlayers, 1);
@@ -200,6 +204,9 @@ static void test_layer_properties(void **state)
 	assert_string_equal(layer->libraries[2], "c.so");
 	assert_int_equal(layer->nflags, 1);
 	assert_true(layer->flags[0].value == 0x10);
+	assert_int_equal(layer->nstreams, 2);
+	assert_true(layer->streams[0].number == TABLE_STDOUT && !layer->streams[0].pointer && !strcmp(layer->streams[0].symbol, "o"));
+	assert_true(layer->streams[1].number == TABLE_STDERR && layer->streams[1].pointer && !strcmp(layer->streams[1].symbol, "e"));
 	assert_int_equal(layer->ncomms, 2);
 	assert_true(layer->comms[0].kind == TABLE_COMM_SELF && layer->comms[0].has_value && layer->comms[0].value == 5);
 	assert_true(layer->comms[1].kind == TABLE_COMM_WORLD && !layer->comms[1].has_value && !strcmp(layer->comms[1].symbol, "s"));

@@ -225,6 +225,25 @@ static void find_communicators(struct targets *targets, const struct proc_module
 	}
 }
 
+/* The same for standard streams. */
+static void note_streams(struct targets *targets, const struct proc_modules *modules, struct note *note)
+{
+	static const char *const keys[TABLE_STREAMS] = { "stdin", "stdout", "stderr" };
+	uint64_t streams[TABLE_STREAMS] = { 0 };
+
+	for (size_t m = 0; m < modules->n; m++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[m]);
+
+		for (int n = 0; n < TABLE_STREAMS && library; n++)
+			if (!streams[n] && library->plan.stream_vaddr[n])
+				streams[n] = library->plan.stream_vaddr[n] + modules->v[m].base - modules->v[m].base_offset -
+					     library->plan.first_vaddr;
+	}
+	for (int n = 0; n < TABLE_STREAMS; n++)
+		if (streams[n])
+			note_addf(note, keys[n], "0x%llx", (unsigned long long)streams[n]);
+}
+
 /* Types that a library predefines at run time: the BPF programs read their ids when the library has initialised. */
 static void want_constants(struct targets *targets, const struct target *target, size_t index, const struct proc_modules *modules)
 {
@@ -287,6 +306,8 @@ static void note_library(struct targets *targets, const struct target *target,
 			if (comms[k])
 				note_addf(&note, keys[k], "0x%llx", (unsigned long long)comms[k]);
 	}
+	if (table->nstreams)
+		note_streams(targets, modules, &note);
 	spool_writer_text(targets->spool, IOP_REC_LIBRARY, target->pid, monotonic_ns(), note.text, NULL);
 	note_free(&note);
 	if (table->ntypes && table->types[0].symbol[0])

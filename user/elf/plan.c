@@ -215,6 +215,34 @@ static void find_communicators(const struct planner *p, const struct table_layer
 	}
 }
 
+/* Returns where the linker has put the stream; 0 if that is not known: a pointer in .bss is filled in when the program starts. */
+static uint64_t stream_vaddr(const struct planner *p, const struct table_stream *stream)
+{
+	uint64_t vaddr, size, pointer = 0;
+
+	if (!elf_file_object(p->file, stream->symbol, &vaddr, &size))
+		return 0;
+	if (!stream->pointer)
+		return vaddr;
+	return elf_file_read(p->file, vaddr, &pointer, sizeof(pointer)) == sizeof(pointer) ? pointer : 0;
+}
+
+/* Only in the C library itself, or where an executable may have a copy: other libraries may have symbols of these names. */
+static void find_streams(const struct planner *p, size_t index)
+{
+	const struct table_layer *layer = &p->set->layers[index];
+	bool executable = elf_file_interpreter(p->file) || elf_file_is_static(p->file);
+
+	if (p->match[index] == NO_MATCH && !executable)
+		return;
+	for (size_t i = 0; i < layer->nstreams; i++) {
+		uint64_t *vaddr = &p->plan->stream_vaddr[layer->streams[i].number];
+
+		if (!*vaddr)
+			*vaddr = stream_vaddr(p, &layer->streams[i]);
+	}
+}
+
 size_t plan_constants_of(const struct table_set *set, size_t layer)
 {
 	size_t n = 0;
@@ -290,6 +318,7 @@ static int find_layers(struct planner *p)
 		p->match[i] = match_layer(p, i);
 		if (i < 64 && has_abi(p, &p->set->layers[i]))
 			p->plan->known_abis |= 1ull << i;
+		find_streams(p, i);
 		if (find_constants(p, i))
 			return -ENOMEM;
 		if (p->match[i] == NO_MATCH)

@@ -44,6 +44,8 @@ struct plan {
 	/* link-time addresses of any layer's predefined communicators (table_layer.comms), 0 if not defined here; an executable may
 	 * have the effective copy (copy relocation) although it provides no layer */
 	uint64_t comm_vaddr[TABLE_COMM_KINDS];
+	/* the same for standard streams (table_layer.streams) */
+	uint64_t stream_vaddr[TABLE_STREAMS];
 	/* a bit for each of the first 64 layers: table_layer.abi matches here, although the layer may be in another file */
 	uint64_t known_abis;
 	/* the same for those predefined types that are symbols (table_layer.types), in the order of the tables, 0 if not defined

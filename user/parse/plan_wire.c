@@ -143,6 +143,7 @@ int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t
 
 	head.known_abis = plan->known_abis;
 	memcpy(head.comm_vaddr, plan->comm_vaddr, sizeof(head.comm_vaddr));
+	memcpy(head.stream_vaddr, plan->stream_vaddr, sizeof(head.stream_vaddr));
 	head.build_id_len = plan->build_id_len;
 	memcpy(head.build_id, plan->build_id, sizeof(head.build_id));
 	if (!err)
@@ -340,6 +341,7 @@ static int decode_head(struct decoder *d)
 	d->plan->rendezvous_offset = d->head.rendezvous_offset;
 	d->plan->known_abis = d->head.known_abis;
 	memcpy(d->plan->comm_vaddr, d->head.comm_vaddr, sizeof(d->plan->comm_vaddr));
+	memcpy(d->plan->stream_vaddr, d->head.stream_vaddr, sizeof(d->plan->stream_vaddr));
 	return 0;
 }
 

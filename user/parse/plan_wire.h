@@ -12,6 +12,7 @@ struct plan_wire {
 	uint32_t npoints, nmissing, nlayers, nconstants, texts_len, stripped_static, switching, build_id_len;
 	uint64_t first_vaddr, rendezvous_offset, known_abis;
 	uint64_t comm_vaddr[TABLE_COMM_KINDS];
+	uint64_t stream_vaddr[TABLE_STREAMS];
 	uint8_t build_id[BUILD_ID_MAX];
 };
 
@@ -32,7 +33,7 @@ struct plan_wire_layer {
 	char version[48];
 };
 
-_Static_assert(sizeof(struct plan_wire) == 144, "struct plan_wire");
+_Static_assert(sizeof(struct plan_wire) == 168, "struct plan_wire");
 _Static_assert(sizeof(struct plan_wire_point) == 48, "struct plan_wire_point");
 _Static_assert(sizeof(struct plan_wire_missing) == 8, "struct plan_wire_missing");
 _Static_assert(sizeof(struct plan_wire_layer) == 56, "struct plan_wire_layer");

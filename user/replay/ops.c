@@ -13,6 +13,7 @@
 #include "replay/library/handles.h"
 #include "replay/library/parents.h"
 #include "replay/library/requests.h"
+#include "replay/library/streams.h"
 #include "replay/mpi/comms.h"
 #include "replay/op_events.h"
 #include "replay/sizes/known.h"
@@ -29,7 +30,7 @@
 
 /* ---- calls of libraries, at entry ---- */
 
-static bool object_key_value(const struct replay *r, const struct frame *f, uint64_t *value)
+static bool object_key_value(const struct replay *r, const struct thread *thread, const struct frame *f, uint64_t *value)
 {
 	const struct table_row *row = frame_row(r, f);
 	int64_t arg;
@@ -40,17 +41,8 @@ static bool object_key_value(const struct replay *r, const struct frame *f, uint
 	}
 	if (!frame_info(r, f)->uses || !frame_arg(r, f, ROLE_HANDLE, &arg))
 		return false;
-	*value = arg & frame_layer(r, f)->handle_mask;
+	*value = stream_key(thread->process, row->layer, arg & frame_layer(r, f)->handle_mask);
 	return true;
-}
-
-static void name_standard_stream(struct replay *r, struct thread *thread, struct object *object, int n, uint64_t time_ns)
-{
-	struct incarnation *inc = fd_find(r, thread->process, thread->table, n, time_ns);
-
-	object->name = n ? "stdout" : "stdin";
-	object->mode = n ? OTF2_IO_ACCESS_MODE_WRITE_ONLY : OTF2_IO_ACCESS_MODE_READ_ONLY;
-	object->file = inc ? inc->file : REF_NONE;
 }
 
 /* A handle whose creation was not recorded is assumed to have existed before, unless the call shows that it is not a handle. */
@@ -64,25 +56,43 @@ static bool vouches(const struct replay *r, const struct frame *f)
 	       row->op == OP_CLOSE || row->op == OP_DUP || row->op == OP_LEARN;
 }
 
+/* Returns whether a call flushes or closes a handle that was made inside the same call of its layer, and so has none here
+ * (making_is_inner): musl's freopen opens a second stream and closes it. */
+static bool closes_inner(const struct replay *r, const struct thread *thread, const struct frame *f, uint64_t value)
+{
+	bool closes = frame_row(r, f)->op == OP_CLOSE || frame_row(r, f)->op == OP_SYNC;
+	unsigned index = f - thread->frames;
+	uint64_t own;
+
+	while (closes && index--) {
+		const struct frame *outer = &thread->frames[index];
+
+		if (outer->doubtful)
+			return false;
+		if (outer->makes && frame_row(r, outer)->layer == frame_row(r, f)->layer)
+			return !object_key_value(r, thread, outer, &own) || own != value;
+	}
+	return false;
+}
+
 static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
 	struct object *object;
 	uint64_t value;
 
-	if (!object_key_value(r, f, &value))
+	if (!object_key_value(r, thread, f, &value))
 		return 0;
 	if (row->op == OP_SYNC && !value && frame_layer(r, f)->handle_kind == HANDLE_POINTER)   /* fflush(NULL): all streams */
 		return 0;
 	object = object_find(thread->process, row->layer, value);
-	if (!object && !vouches(r, f))
+	if (!object && (!vouches(r, f) || closes_inner(r, thread, f, value)))
 		return 0;
 	if (!object) {
 		object = object_add(r, thread->process, row->layer, value);
 		if (!object)
 			return -ENOMEM;
-		if (row->std_stream >= 0)
-			name_standard_stream(r, thread, object, row->std_stream, f->enter_ns);
+		stream_describe(r, thread->process, thread->table, object, f->enter_ns);
 		if (object_place(r, thread, f - thread->frames, object))
 			return -ENOMEM;
 	}
@@ -189,7 +199,7 @@ int op_enter(struct replay *r, struct thread *thread, unsigned index)
 
 /* ---- calls of libraries, at return ---- */
 
-static bool made_value(const struct replay *r, const struct frame *f, uint64_t *value)
+static bool made_value(const struct replay *r, const struct thread *thread, const struct frame *f, uint64_t *value)
 {
 	int64_t out;
 
@@ -199,7 +209,7 @@ static bool made_value(const struct replay *r, const struct frame *f, uint64_t *
 		*value = out;
 	else
 		return false;
-	*value &= frame_layer(r, f)->handle_mask;
+	*value = stream_key(thread->process, frame_row(r, f)->layer, *value & frame_layer(r, f)->handle_mask);
 	return true;
 }
 
@@ -210,12 +220,15 @@ static int end_reopened(struct replay *r, struct thread *thread, struct frame *f
 	uint64_t value;
 	int ret;
 
-	if (!object_key_value(r, f, &value))
+	if (!object_key_value(r, thread, f, &value))
 		return 0;
-	old = object_find(thread->process, frame_row(r, f)->layer, value) ?:
-		      object_add(r, thread->process, frame_row(r, f)->layer, value);
-	if (!old)
-		return -ENOMEM;
+	old = object_find(thread->process, frame_row(r, f)->layer, value);
+	if (!old) {
+		old = object_add(r, thread->process, frame_row(r, f)->layer, value);
+		if (!old)
+			return -ENOMEM;
+		stream_describe(r, thread->process, thread->table, old, f->enter_ns);
+	}
 	if (f->file == REF_NONE && (!f->path || !f->path[0]))
 		f->file = old->file;
 	ret = op_destroy_event(r, thread, f, object_handle(r, thread->process, old));
@@ -272,7 +285,7 @@ static int made(struct replay *r, struct thread *thread, unsigned index)
 	ref = frame_handle(r, thread, index);
 	made_flags(r, f, &mode, &creation, &status);
 	ret = op_create_event(r, thread, f, ref, mode, creation, status);
-	if (ret || !made_value(r, f, &value))
+	if (ret || !made_value(r, thread, f, &value))
 		return ret;
 	object = object_add(r, thread->process, frame_row(r, f)->layer, value);
 	if (!object)
@@ -297,7 +310,7 @@ static int duplicated(struct replay *r, struct thread *thread, struct frame *f)
 	struct object *object;
 	uint64_t value;
 
-	if (!f->object || !made_value(r, f, &value))
+	if (!f->object || !made_value(r, thread, f, &value))
 		return 0;
 	event.u.duplicate.old_handle = object_handle(r, thread->process, f->object);
 	def = (struct model_handle){ .name = f->object->name, .file = f->object->file, .paradigm = f->object->paradigm, .comm = REF_NONE,

@@ -61,7 +61,7 @@ struct description {
 	bool valid;
 };
 
-/* Pseudo address of the stream of a function without a stream argument (printf); no real stream has such an address. */
+/* Pseudo address of a standard stream, for functions without a stream argument (printf) too; no real stream has such an address. */
 #define STANDARD_STREAM(n) (UINT64_MAX - 1 - (n))
 
 #define INCARNATIONS 4                  /* generations that are kept, besides those with running calls */
@@ -138,7 +138,10 @@ struct request_states { uint64_t enter_ns; uint16_t probe; struct iop_request_st
 
 /* ---- processes and threads ---- */
 
-struct library { bool seen, parallel, known_abi, narrow; };      /* narrow: handles are 32-bit numbers, as MPICH's */
+struct library {
+	bool seen, parallel, known_abi, narrow;         /* narrow: handles are 32-bit numbers, as MPICH's */
+	uint64_t streams[TABLE_STREAMS];                /* addresses of the standard streams, 0 unknown */
+};
 /* context: counts the communicators created from it; CONTEXT_… or an index of communities.c. */
 struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
 enum { CONTEXT_WORLD = TABLE_COMM_WORLD, CONTEXT_SELF = TABLE_COMM_SELF, CONTEXT_NULL = TABLE_COMM_NULL, CONTEXT_OTHERS };

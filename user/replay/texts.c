@@ -5,6 +5,7 @@
 #include "replay/texts.h"
 #include "replay/events.h"
 #include "replay/files.h"
+#include "replay/library/streams.h"
 #include "replay/mappings.h"
 #include "replay/mpi/comms.h"
 #include "replay/mpi/ranks.h"
@@ -292,6 +293,16 @@ static int library_comm(struct replay *r, const struct iop_rec_text *rec, struct
 	return value_number(rec, key, &value) ? comm_known(r, process, value, kind) : 0;
 }
 
+static void library_streams(struct replay *r, const struct iop_rec_text *rec, struct process *process, uint32_t layer)
+{
+	static const char *const keys[TABLE_STREAMS] = { "stdin", "stdout", "stderr" };
+	uint64_t address;
+
+	for (unsigned n = 0; n < TABLE_STREAMS; n++)
+		if (value_number(rec, keys[n], &address))
+			stream_learn(r, process, layer, n, address, rec->rec.time_ns);
+}
+
 static int library(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct process *process = process_get(r, rec->rec.tgid);
@@ -307,6 +318,7 @@ static int library(struct replay *r, const struct iop_rec_text *rec)
 	process->libraries[layer].seen = true;
 	process->libraries[layer].parallel |= number_or_zero(rec, "parallel") != 0;
 	process->libraries[layer].known_abi |= number_or_zero(rec, "abi") != 0;
+	library_streams(r, rec, process, layer);
 	process->libraries[layer].narrow |= number_or_zero(rec, "narrow") != 0;
 	paradigm = r->layer_paradigm[layer];
 	if (paradigm != REF_NONE) {

@@ -441,6 +441,7 @@ static int copy_layer(struct table_layer *dst, const struct table_layer *src)
 	dst->libraries = copy_array(src->libraries, src->nlibraries, sizeof(*src->libraries), &ret);
 	dst->flags = copy_array(src->flags, src->nflags, sizeof(*src->flags), &ret);
 	dst->comms = copy_array(src->comms, src->ncomms, sizeof(*src->comms), &ret);
+	dst->streams = copy_array(src->streams, src->nstreams, sizeof(*src->streams), &ret);
 	dst->abi = copy_array(src->abi, src->nabi, sizeof(*src->abi), &ret);
 	dst->types = copy_array(src->types, src->ntypes, sizeof(*src->types), &ret);
 	dst->items = copy_array(src->items, src->nitems, sizeof(*src->items), &ret);

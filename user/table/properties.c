@@ -244,6 +244,34 @@ static int parse_comm(struct parser *p)
 	return number(p, &word, text, &comm->value);
 }
 
+/* stream stdin|stdout|stderr symbol:NAME|pointer:NAME */
+static int parse_stream(struct parser *p)
+{
+	struct table_layer *layer = parser_layer(p);
+	struct table_stream *stream = parser_append((void **)&layer->streams, &layer->nstreams, sizeof(*stream));
+	static const char *const names[TABLE_STREAMS] = { "stdin", "stdout", "stderr" };
+	struct scan_word word;
+	const char *symbol;
+	int ret = stream ? parser_want(p, &word, "stdin, stdout or stderr") : -ENOMEM;
+
+	if (ret)
+		return ret;
+	while (stream->number < TABLE_STREAMS && strcmp(word.text, names[stream->number]))
+		stream->number++;
+	if (stream->number == TABLE_STREAMS)
+		return parser_unknown(p, &word, "stream");
+	ret = parser_want(p, &word, "symbol:NAME or pointer:NAME");
+	if (ret)
+		return ret;
+	symbol = parser_after(word.text, "symbol:");
+	stream->pointer = !symbol;
+	symbol = symbol ? symbol : parser_after(word.text, "pointer:");
+	if (!symbol || !*symbol || strlen(symbol) >= sizeof(stream->symbol))
+		return parser_unknown(p, &word, "place");
+	strcpy(stream->symbol, symbol);
+	return 0;
+}
+
 /* abi SYMBOL+OFFSET NUMBER */
 static int parse_abi(struct parser *p)
 {
@@ -427,7 +455,7 @@ int parser_property(struct parser *p)
 		{ "libraries", 0, parse_libraries }, { "syscalls", SEEN_SYSCALLS, parse_syscalls },
 		{ "per-process", SEEN_PER_PROCESS, parse_per_process }, { "version", SEEN_VERSION, parse_version },
 		{ "paradigm", SEEN_PARADIGM, parse_paradigm }, { "handles", SEEN_HANDLES, parse_handles },
-		{ "flag", 0, parse_flag }, { "comm", 0, parse_comm },
+		{ "flag", 0, parse_flag }, { "comm", 0, parse_comm }, { "stream", 0, parse_stream },
 		{ "success", SEEN_SUCCESS, parse_success }, { "errno", SEEN_ERRNO, parse_errno },
 		{ "abi", 0, parse_abi_or_layer }, { "status", SEEN_STATUS, parse_status }, { "aiocb", SEEN_AIOCB, parse_aiocb },
 		{ "narrow", SEEN_NARROW, parse_narrow },

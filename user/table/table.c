@@ -18,6 +18,7 @@ void table_set_deinit(struct table_set *set)
 		free(set->layers[i].libraries);
 		free(set->layers[i].flags);
 		free(set->layers[i].comms);
+		free(set->layers[i].streams);
 		free(set->layers[i].abi);
 		free(set->layers[i].items);
 		free(set->layers[i].types);

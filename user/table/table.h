@@ -139,6 +139,15 @@ struct table_comm {
 	bool has_value;
 };
 
+/* A standard stream of a C library: a symbol that is the stream (glibc's _IO_2_1_stdout_), or a pointer to it that the linker has
+ * filled in (musl's stdout). */
+enum { TABLE_STDIN, TABLE_STDOUT, TABLE_STDERR, TABLE_STREAMS };
+struct table_stream {
+	uint8_t number;         /* TABLE_STDIN, … */
+	bool pointer;
+	char symbol[32];
+};
+
 /* An item of a list: each one replaces "{LIST}" in a function's name. */
 struct table_item {
 	char list[16], text[20];
@@ -176,6 +185,8 @@ struct table_layer {
 	size_t nflags;
 	struct table_comm *comms;
 	size_t ncomms;
+	struct table_stream *streams;
+	size_t nstreams;
 	bool on_demand;         /* it has rows with MOD_ON_DEMAND */
 	struct table_abi *abi;  /* all must match for arguments with an offset to be used */
 	size_t nabi;

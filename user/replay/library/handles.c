@@ -93,6 +93,17 @@ struct object *object_add(struct replay *r, struct process *process, uint32_t la
 	return NULL;
 }
 
+bool object_rename(struct process *process, struct object *object, uint64_t value)
+{
+	HASH_DEL(process->objects, object);
+	object->key.value = value;
+	HASH_ADD(hh, process->objects, key, sizeof(object->key), object);
+	if (hash_added(object))
+		return true;
+	object_release(object);
+	return false;
+}
+
 uint32_t object_handle(struct replay *r, struct process *process, struct object *object)
 {
 	struct model_handle def = {

@@ -12,6 +12,7 @@ uint32_t handle_new(struct replay *r, const struct model_handle *def);
 struct object *object_find(struct process *process, uint32_t layer, uint64_t value);
 struct object *object_of_ref(struct process *process, uint32_t ref);    /* NULL if the process has no such handle */
 struct object *object_add(struct replay *r, struct process *process, uint32_t layer, uint64_t value);
+bool object_rename(struct process *process, struct object *object, uint64_t value);     /* false: no memory, it is released */
 void object_forget(struct process *process, struct object *object);
 void object_release(struct object *object);
 uint32_t object_handle(struct replay *r, struct process *process, struct object *object);
