@@ -226,7 +226,7 @@ requests() {
 	refused "requests, another user's process" "not yours" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" start --pid $$
 	refused "requests, no id" "is not a job id" ask n1 start --job ../x --uid 5 --gid 60 --always
 	refused "requests, no user" "user and group are missing" ask n1 start --job 4000001 --always
-	refused "requests, no message" "no message" "$PYTHON" -c 'import socket, sys
+	refused "requests, no message" "not a message" "$PYTHON" -c 'import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1]); s.send(b"\x00{"); sys.exit(s.recv(9999).decode())' "$SERVICE_DIR/n1.socket"
 	verdict "requests, another user sees nothing" "$(as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status | grep games)"
 	verdict "requests, its user sees it" "$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status --job "$JOB" | grep -q recording || echo "not seen")"
