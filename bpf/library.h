@@ -217,6 +217,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return entry_only_call(t, f, desc, now);
 	if (desc->flags & IOP_D_STRINGS)
 		send_enter(t, f, t->depth - 1, true, now);
+	else if (desc->requests & IOP_R_AT_ENTRY)
+		send_requests_begun(t, f, id, now);
 	return 0;
 }
 
@@ -276,8 +278,6 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 	}
 	if (desc->requests & IOP_R_TAKES)
 		finish_requests(t, f, id, now);
-	if (desc->requests & IOP_R_SUBMITS)
-		send_submitted(t, f, id, now);
 	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
 		request_made(t, f, id, !!(cookie & IOP_COOKIE_NARROW), now);
 	send_return(t, f, desc, index, ctx->ax, now);

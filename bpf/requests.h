@@ -507,7 +507,7 @@ __noinline int finish_requests(struct thread *t, struct frame *f, u32 id, u64 no
 	return 0;
 }
 
-/* ---- at the return of a call that begins several operations ---- */
+/* ---- at the entry of a call whose operations other threads of the process carry out ---- */
 
 __noinline int add_submitted(struct thread *t, const struct iop_request_desc *rd, u64 list, u32 i)
 {
@@ -553,6 +553,20 @@ __noinline int send_submitted(struct thread *t, struct frame *f, u32 id, u64 now
 			send_requests(t, f, IOP_REC_SUBMITTED, 0, now);
 	}
 	send_requests(t, f, IOP_REC_SUBMITTED, count > REQUESTS_LOOKED_AT ? count - REQUESTS_LOOKED_AT : 0, now);
+	return 0;
+}
+
+/* The records must come before those of the system calls that a helper thread makes for the operations, perhaps before the call
+ * returns. */
+__noinline int send_requests_begun(struct thread *t, struct frame *f, u32 id, u64 now)
+{
+	struct iop_desc *desc = bpf_map_lookup_elem(&descriptors, &id);
+
+	if (!t || !f || !desc)
+		return 0;
+	send_enter(t, f, t->depth - 1, false, now);
+	if (desc->requests & IOP_R_SUBMITS)
+		send_submitted(t, f, id, now);
 	return 0;
 }
 

@@ -142,6 +142,7 @@ struct iop_path_filter {
 #define IOP_R_DEMAND 0x08       /* belongs to a layer that has such functions: requests their probes */
 #define IOP_R_SUBMITS 0x10      /* begins several operations, given as an array of pointers to control blocks */
 #define IOP_R_TESTS 0x20        /* may be called repeatedly until a request has completed */
+#define IOP_R_AT_ENTRY 0x40     /* another thread may carry out what it begins before it returns: sent at the entry */
 
 /* Where the requests of a call are: indexes in args[], IOP_NO_ARG if it has no such argument. */
 #define IOP_NO_ARG 0xff

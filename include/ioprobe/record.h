@@ -62,7 +62,7 @@ typedef long long __s64;
 	X(REQUESTS, 20, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
 	/* probes on demand are requested for this process (for the agent) */ \
 	X(DEMAND, 21, iop_rec, IOP_PAYLOAD_NONE) \
-	/* operations that a call has begun, before its CALL or EXIT: elements are iop_submitted */ \
+	/* operations that a call begins, after its ENTER (in old records before its CALL or EXIT): elements are iop_submitted */ \
 	X(SUBMITTED, 22, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
 	/* a piece of a Python code object's file name, name or line table, before the first SITE record of that code */ \
 	X(PYTHON_CODE, 24, iop_rec_python_code, IOP_PAYLOAD_PIECE) \

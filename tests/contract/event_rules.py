@@ -32,7 +32,7 @@ class IdSet:
         return new
 
 
-PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Variable": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"),
+PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Request": ("IoOperationBegin",), "Variable": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"),
                         "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",), "CALLING_CONTEXT": ("Enter",),
                         "Path": ("Leave",), "Directory": ("Leave",), "New Path": ("Leave",), "New Directory": ("Leave",)}
 
@@ -327,6 +327,7 @@ class EventRules:
         else:
             frame = location.stack[-1]
             self.has_role(frame, FILE_IO, "IoOperationBegin")
+            self.check_request(ref, time, attributes, handle, mode, size)
             frame.begun.add(number)
             if not flags & NON_BLOCKING:
                 frame.blocking.append(number)
@@ -337,6 +338,20 @@ class EventRules:
             counts[location.group] = counts.get(location.group, 0) + 1
         self.operations[number] = Operation(handle, ref, mode, flags, size)
         self.stats.begun(location.group, handle, mode)
+
+    def check_request(self, ref, time, attributes, handle, mode, size):
+        """What a helper thread carries out is under way, was begun by another thread, and is the same on the same file."""
+        if not attributes or "Request" not in attributes:
+            return
+        number = attributes["Request"]
+        request = self.operations.get(number)
+        if request is None or not request.flags & NON_BLOCKING:
+            self.breach("request", "location %d carries out operation %d at %d, which is %s" % (
+                ref, number, time, "blocking" if request else "not under way"))
+        elif request.location == ref or (request.mode, request.size) != (mode, size) or \
+                self.d.handles[request.handle]["file"] != self.d.handles[handle]["file"]:
+            self.breach("request", "location %d carries out operation %d at %d, but on the same thread, on another file, in another mode "
+                        "or size" % (ref, number, time))
 
     def operation(self, kind, ref, time, handle, number):
         self.known_handle(kind, ref, time, handle)

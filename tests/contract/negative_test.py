@@ -265,6 +265,51 @@ def offset_on_leave(t):
     t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {0: (TYPE_UINT64, 1)}))
 
 
+def carry_out(t, location=12, size=5, request=2, mode=1, handle=FD):
+    """An operation for the non-blocking one (2: a write of 5 bytes on MPI, from 20 to 32)."""
+    at = t.find(location, "Enter", WRITE) if location == 12 else t.find(location, "Enter", CLOSE)
+    t.events[location][at:at] = [(25, "Enter", WRITE), (25, "IoOperationBegin", handle, mode, 0, size, 9, {7: (TYPE_UINT64, request)}),
+                                 (26, "IoOperationComplete", handle, 1, 9), (26, "Leave", WRITE)]
+
+
+@case(None)
+def clean_carried_out(t):
+    carry_out(t)
+
+
+@case("request")
+def carried_out_by_the_same_thread(t):
+    carry_out(t, location=10)
+
+
+@case("request")
+def carried_out_in_another_size(t):
+    carry_out(t, size=6)
+
+
+@case("request")
+def carried_out_in_another_mode(t):
+    carry_out(t, mode=0)
+
+
+@case("request")
+def carried_out_on_another_file(t):
+    carry_out(t, handle=STDIN)
+
+
+@case("request")
+def blocking_operation_carried_out(t):
+    carry_out(t, request=1)
+
+
+@case("request")
+def carried_out_after_its_end(t):
+    carry_out(t)
+    t.replace(12, "IoOperationComplete", MPI)
+    t.insert(12, 24, "IoOperationTest", MPI, 2)
+    t.insert(12, 24, "IoOperationComplete", MPI, UNKNOWN, 2)
+
+
 @case("attribute")
 def directory_without_path(t):
     t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {5: (TYPE_STRING, 0)}))

@@ -67,8 +67,23 @@ mpi_attached() {
 	lost_nothing mpi_attached
 }
 
+# Open MPI's component vulcan, the default for interleaved data, hands the data of collective writes to aio: every system call has a
+# request, and through it the collective call above it.
+mpi_collective_by_aio() {
+	fresh mpi_collective_by_aio >/dev/null
+	record mpi_collective_by_aio -- mpirun --mca io ompio --mca fcoll vulcan -n 2 "$P/ior" MPIIO-C "$TMP/mpi_collective_by_aio/data/file" 1 33554432 33554432
+	verdict "mpi_collective_by_aio, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_collective_by_aio")")"
+	contract mpi_collective_by_aio && expect mpi_collective_by_aio "layer_bytes('POSIX', '*/data/file') == [67108864, 67108864]" \
+		"carried_out('pwrite64', 'aio_write') == calls('aio_write') == calls('pwrite64', path='*/data/file') > 0" \
+		"sum(c.written for c, _ in trace.carried_out) == 67108864" \
+		"all(r.above() == ['MPI_File_write_at_all'] and r.group == c.group and r.location != c.location for c, r in trace.carried_out)"
+	lost_nothing mpi_collective_by_aio
+	verdict "mpi_collective_by_aio, every request joined" "$(grep -E 'requests of asynchronous|belong to no recorded' "$TMP/mpi_collective_by_aio/out")"
+}
+
 if have mpirun; then
 	mpi_requests
+	mpi_collective_by_aio
 	mpi_attached
 	mpi_storm
 else
@@ -86,9 +101,12 @@ aio() {
 		"ended('*', 'aio_*', cancelled=True) == 2 and ended('aio_read', 'aio_cancel', cancelled=True) == 1" \
 		"ended('lio_listio', 'aio_return') == 208 and ended('aio_*', 'aio_return') == 8" "trace.open_operations == 1" \
 		"ended('aio_write', 'aio_return', elsewhere=True) == 1" "sorted(offsets('lio_listio', '*/data/many')) == list(range(200))" \
-		"creates['AIO'] == 0 and destroys['AIO'] == 0" "failed('aio_return') == 4" "trace.counts['IoOperationIssued'] == 219"
+		"creates['AIO'] == 0 and destroys['AIO'] == 0" "failed('aio_return') == 4" "trace.counts['IoOperationIssued'] == 219" \
+		"[carried_out(*c) for c in (('pwrite64', 'aio_write'), ('fsync', 'aio_fsync'), ('*', 'aio_read'), ('*', 'lio_listio'))] == [5, 1, 4, 208]" \
+		"len(trace.carried_out) == 218 and all(not c.above() for c, _ in trace.carried_out)"
 	lost_nothing aio
 	tells aio '1 non-blocking operations are open: no wait or test on them was observed'
+	verdict "aio, every request joined" "$(grep -E 'requests of asynchronous|belong to no recorded' "$TMP/aio/out")"
 	rm -rf "$TMP/aio/data" && mkdir "$TMP/aio/data"
 	same_as_strace aio "$P/aio" "$TMP/aio/data"
 }

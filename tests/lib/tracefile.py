@@ -47,6 +47,7 @@ class Trace:
         self.operation_errors, self.moved_to_other_threads = collections.Counter(), 0   # of asynchronous ones
         self.created = {}               # path -> creation and status flags when it was last opened
         self.ends = []                  # of operations: (call that began it, call that ended it, whether it was cancelled)
+        self.begun, self.carried_out = {}, []   # matching id -> call; (call of a helper thread, call that made the request)
         self._operations, self._stacks = {}, collections.defaultdict(list)
         with otf2.reader.open(path) as reader:
             self._definitions(reader)
@@ -106,6 +107,9 @@ class Trace:
             self._use(call, event.handle)
         elif isinstance(event, ev.IoOperationBegin):
             self._operations[event.matching_id] = (call, event.mode, event.handle, location)
+            self.begun[event.matching_id] = call
+            if "request" in attributes:
+                self.carried_out.append((call, self.begun[attributes["request"]]))
             if event.mode in (otf2.IoOperationMode.READ, otf2.IoOperationMode.WRITE):
                 self.handle_operations[event.handle][event.mode == otf2.IoOperationMode.WRITE] += 1
             self._use(call, event.handle)
@@ -180,6 +184,10 @@ def queries(trace):
         return sum(bool(a and b) and fnmatch.fnmatchcase(a.name, begun_by) and fnmatch.fnmatchcase(b.name, ended_by)
                    and was_cancelled == cancelled and elsewhere in (None, a.location != b.location)
                    for a, b, was_cancelled in trace.ends)
+
+    def carried_out(by, begun_by):
+        """Operations of helper threads' calls for operations that such calls began."""
+        return sum(bool(a and b) and fnmatch.fnmatchcase(a.name, by) and fnmatch.fnmatchcase(b.name, begun_by) for a, b in trace.carried_out)
 
     def left_open(begun_by):
         """Operations that such calls began and whose end was not observed."""
@@ -268,7 +276,7 @@ def queries(trace):
                 found.append((whole, c.failed))
         return [len(found), sum(f for _, f in found), len({w for w, _ in found})]
 
-    words = {f.__name__: f for f in (named, select, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
+    words = {f.__name__: f for f in (named, select, carried_out, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
                                      groups_with, locations_with, layer_bytes, operations, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms),

@@ -387,6 +387,8 @@ static void begin(FILE *out, const struct model *model, const struct model_event
 	if (e->u.begin.variable)
 		fprintf(out, " '%s'", model->names.v[e->u.begin.variable - 1]);
 	fprintf(out, " #%llu", (unsigned long long)e->u.begin.matching_id);
+	if (e->u.begin.request)
+		fprintf(out, " for #%llu", (unsigned long long)e->u.begin.request);
 }
 
 static int write_event(struct sink *sink, const struct model *model, const struct model_event *e)

@@ -274,8 +274,14 @@ struct model_event {
 		struct { uint32_t handle, status_flags; } status;
 		struct { uint32_t paradigm, file; } del;
 		struct { uint32_t handle; int64_t request; uint8_t whence; uint64_t result; } seek;
-		struct { uint32_t handle; uint8_t mode; uint32_t flags; uint64_t bytes, matching_id, offset; uint32_t variable; } begin;
-										/* variable: 1 + its index, 0 none or unknown */
+		struct {
+			uint32_t handle;
+			uint8_t mode;
+			uint32_t flags;
+			uint64_t bytes, matching_id, offset;
+			uint64_t request;       /* matching id of the request that this operation of a helper thread carries out, 0: none */
+			uint32_t variable;      /* 1 + its index, 0 none or unknown */
+		} begin;
 		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */
 		struct {
 			uint32_t handle;

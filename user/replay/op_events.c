@@ -3,6 +3,7 @@
  * Events of operations on handles in all layers: creation, begin, completion, close, seek, deletion; their paths and sizes.
  */
 #include "replay/op_events.h"
+#include "replay/async/helpers.h"
 #include "replay/call_names.h"
 #include "replay/events.h"
 #include "replay/files.h"
@@ -143,6 +144,18 @@ static uint64_t offset_of(const struct replay *r, const struct frame *f)
 	return offset;
 }
 
+/* Returns the matching id of the request of asynchronous I/O that a system call carries out, 0 if it does not. */
+static uint64_t request_carried_out(struct replay *r, struct thread *thread, const struct frame *f, uint64_t offset)
+{
+	struct helper_work work = { .offset = offset, .bytes = f->request, .mode = f->mode };
+	int64_t fd;
+
+	if (!frame_arg(r, f, ROLE_HANDLE, &fd))
+		return 0;
+	work.fd = fd;
+	return helper_request(r, thread, f, &work);
+}
+
 int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode)
 {
 	struct model_event event = { .type = EV_BEGIN, .u.begin = { .handle = handle, .mode = mode, .offset = offset_of(r, f) } };
@@ -154,12 +167,14 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 	f->begun = true;
 	f->mode = mode;
 	f->used = handle;
-	f->matching_id = ++r->matching_id;
+	f->matching_id = f->reserved_id ? f->reserved_id : ++r->matching_id;
 	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);
 	event.u.begin.bytes = f->request;
 	event.u.begin.variable = shape_variable(r, f);
 	event.u.begin.matching_id = f->matching_id;
-	return call_event(r, thread, &event, f->enter_ns);
+	if (frame_info(r, f)->fd)
+		event.u.begin.request = request_carried_out(r, thread, f, event.u.begin.offset);
+	return call_event(r, thread, &event, f->reserved_id && thread->last_ns > f->enter_ns ? thread->last_ns : f->enter_ns);
 }
 
 int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle)

@@ -446,6 +446,9 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
 	if (f->begun && !f->failed && !f->abandoned && info->arg[ROLE_SPACE2] >= 0)
 		shape_rank_from_below(r, thread, index, space_rank(r, thread, f));
+	ret = info->on_fd ? aio_begin(r, thread, index) : 0;
+	if (ret)
+		return ret;
 	if (f->begun)
 		return end_operation(r, thread, f);
 	if (info->on_fd)

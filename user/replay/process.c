@@ -4,6 +4,7 @@
  * even if its number is known.
  */
 #include "replay/process.h"
+#include "replay/async/helpers.h"
 #include "replay/calls.h"
 #include "replay/fd/fd_epochs.h"
 #include "replay/fd/fd_tables.h"
@@ -156,7 +157,10 @@ static int forked_thread(struct replay *r, struct thread *maker, const struct io
 {
 	struct thread *thread = thread_new(r, rec->child_tid, maker->process);
 
-	return thread ? forked_table(&thread->table, maker, !(rec->flags & IOP_FORK_OWN_FILES)) : -ENOMEM;
+	if (!thread)
+		return -ENOMEM;
+	helper_thread_made(r, maker, thread);
+	return forked_table(&thread->table, maker, !(rec->flags & IOP_FORK_OWN_FILES));
 }
 
 int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_fork *rec)
@@ -250,6 +254,7 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	if (!ret)
 		ret = fd_exec(r, thread, rec->rec.time_ns);
 	requests_end(r, process);
+	helper_forget_all(process);
 	known_iterated_free(process);
 	object_free_all(process);
 	comms_free_process(process);
@@ -265,6 +270,7 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 static void process_die(struct replay *r, struct process *process)
 {
 	requests_end(r, process);
+	helper_forget_all(process);
 	process->dead = true;
 	fd_table_release(process->table);
 	process->table = NULL;

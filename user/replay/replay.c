@@ -3,7 +3,9 @@
  * Runs a replay: passes the spool's records in time order to their handlers; accounts for losses; writes the definitions at the
  * end.
  */
+#include "replay/async/aio.h"
 #include "replay/async/async.h"
+#include "replay/async/helpers.h"
 #include "replay/call_names.h"
 #include "replay/calls.h"
 #include "replay/events.h"
@@ -86,8 +88,8 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
 	case IOP_REC_DEVICE: return call_device(r, thread, (const void *)rec);
 	case IOP_REC_SOCKET: return socket_record(r, thread->process, (const void *)rec);
-	case IOP_REC_REQUESTS:
-	case IOP_REC_SUBMITTED: return requests_record(r, thread, (const void *)rec);
+	case IOP_REC_REQUESTS: return requests_record(r, thread, (const void *)rec);
+	case IOP_REC_SUBMITTED: return aio_submitted(r, thread, (const void *)rec);
 	default: return 0;
 	}
 }
@@ -277,6 +279,7 @@ static int finish_totals(struct replay *r)
 	ret = ret ? ret : notes_finish(r);
 	ret = ret ? ret : call_names_finish(r);
 	ret = ret ? ret : async_finish(r);
+	ret = ret ? ret : helpers_finish(r);
 	ret = ret ? ret : requests_notes(r);
 	ret = ret ? ret : count_note(r, r->overlapped, "calls were on descriptors that another thread closed or replaced meanwhile: "
 				     "they count for the file that the descriptor had when they began");

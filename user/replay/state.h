@@ -167,6 +167,8 @@ struct process {
 	struct open_count *opens;       /* number of opens of unified handles, per paradigm and path */
 	struct held_lock *locks;
 	struct request *requests;
+	struct helper_wait *helper_waits;       /* requests that helper threads carry out (async/helpers.c), … */
+	struct helper_queue *helper_queues;     /* … and those not yet joined to a system call, by what they ask for */
 	MODEL_ARRAY(uint32_t, mappings);        /* of its current program: indexes in model.mappings */
 	struct library libraries[MAX_LAYERS];
 	unsigned nthreads;              /* in the table of threads */
@@ -217,6 +219,7 @@ struct frame {
 	bool begun;
 	uint8_t mode;                   /* OTF2 */
 	uint64_t matching_id;
+	uint64_t reserved_id;           /* matching id that its next operation gets, 0: a new one */
 	uint64_t request;
 	bool maps;                      /* maps a file; used is the file's handle */
 	uint64_t device_bytes, wait_ns; /* with --device */
@@ -227,8 +230,14 @@ struct frame {
 /* Identifies an operation of libaio or io_uring (async.c). */
 struct async_key { uint64_t key, context; uint32_t tgid, interface; };
 
+/* Who made a thread; MAKER_UNKNOWN: it existed before it was observed. */
+enum thread_maker { MAKER_UNKNOWN, MAKER_PROGRAM, MAKER_LIBRARY };
+
 struct thread {
 	uint32_t tid, location;
+	enum thread_maker maker;
+	/* its last system call for a request (async/helpers.c); again: the next one may repeat it */
+	struct { uint64_t matching_id, bytes; int32_t fd; uint32_t mode; bool again; } helping;
 	struct process *process;
 	struct fd_table *table;
 	struct fd_epochs epochs;
@@ -303,6 +312,7 @@ struct replay {
 	uint64_t written_records, counted_lost, dropped_records;
 	uint64_t read_records;          /* BPF records in the spool */
 	uint64_t requests_open, requests_left, requests_freed, requests_beyond, requests_refused;
+	uint64_t requests_not_joined, helper_calls_not_joined;  /* async/helpers.c */
 	struct async_op *async;
 	/* regions for operations taken by the kernel's polling thread, and for their completion on handles; REF_NONE */
 	uint32_t polled_row, ended_row;

@@ -196,11 +196,23 @@ static bool has_requests(const struct table_row *row)
 	return row->op == OP_WAIT || row->op == OP_TEST || row->op == OP_CANCEL || row->op == OP_FREE;
 }
 
+/* Returns whether a library's threads carry out the call's operations with system calls. */
+static bool has_helpers(const struct table_set *set, const struct table_row *row)
+{
+	const struct table_layer *layer = &set->layers[row->layer];
+
+	if (layer->handle_kind != HANDLE_FD || layer->syscalls)
+		return false;
+	return row->op == OP_SUBMIT || (row->mods & MOD_NONBLOCKING && (row->op == OP_READ || row->op == OP_WRITE || row->op == OP_SYNC));
+}
+
 /* Returns how the BPF programs handle requests: only those passed by address, as in MPI and PnetCDF. */
 static uint8_t request_flags(const struct table_set *set, const struct table_row *row)
 {
 	uint8_t flags = row->op == OP_SUBMIT ? IOP_R_SUBMITS : row->op == OP_TEST ? IOP_R_TESTS : 0;
 
+	if (has_helpers(set, row))
+		flags |= IOP_R_AT_ENTRY;
 	if (has_requests(row) && (table_row_arg(row, ROLE_REQUESTS) >= 0 || table_row_arg(row, ROLE_DONE) >= 0))
 		flags |= IOP_R_TAKES;
 	if (row->mods & MOD_ON_DEMAND)

@@ -7,7 +7,11 @@
 
 #include "replay/state.h"
 
+/* A SUBMITTED record: operations that the thread's call begins. Returns 0 or -ENOMEM. */
+int aio_submitted(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec);
 int aio_enter(struct replay *r, struct thread *thread, unsigned index);
+/* Writes the begin of the call's operation, unless the call failed. Returns 0 or -errno. */
+int aio_begin(struct replay *r, struct thread *thread, unsigned index);
 int aio_leave(struct replay *r, struct thread *thread, unsigned index);
 
 #endif

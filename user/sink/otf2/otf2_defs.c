@@ -424,6 +424,7 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_DIRECTORY] = { "Directory", "Directory that the path is relative to", OTF2_TYPE_STRING },
 		[ATTRIBUTE_NEW_PATH] = { "New Path", "Second path argument of the call", OTF2_TYPE_STRING },
 		[ATTRIBUTE_NEW_DIRECTORY] = { "New Directory", "Directory that the second path is relative to", OTF2_TYPE_STRING },
+		[ATTRIBUTE_REQUEST] = { "Request", "Matching id of the non-blocking operation that this one carries out", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_SOURCE_CODE_LOCATION] = { "SOURCE_CODE_LOCATION", "Line of the application that the call comes from",
 						     OTF2_TYPE_SOURCE_CODE_LOCATION },
 		[ATTRIBUTE_CALLING_CONTEXT] = { "CALLING_CONTEXT", "Chain of functions that led to the "

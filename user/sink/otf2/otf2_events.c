@@ -106,6 +106,8 @@ static OTF2_ErrorCode write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_OFFSET, e->u.begin.offset);
 	if (code == OTF2_SUCCESS && e->u.begin.variable)
 		code = OTF2_AttributeList_AddStringRef(a, ATTRIBUTE_VARIABLE, e->u.begin.variable - 1);
+	if (code == OTF2_SUCCESS && e->u.begin.request)
+		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_REQUEST, matching_id(s, e->u.begin.request));
 	if (code != OTF2_SUCCESS)
 		return code;
 	return OTF2_EvtWriter_IoOperationBegin(w, a, t, e->u.begin.handle, e->u.begin.mode, e->u.begin.flags,

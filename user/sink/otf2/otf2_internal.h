@@ -29,6 +29,7 @@ enum otf2_attribute {
 	ATTRIBUTE_DIRECTORY,
 	ATTRIBUTE_NEW_PATH,     /* "New Path", "New Directory": the second one of a call on two (rename, link) */
 	ATTRIBUTE_NEW_DIRECTORY,
+	ATTRIBUTE_REQUEST,      /* "Request", uint64, on IoOperationBegin of a helper thread: matching id of the request's operation */
 	ATTRIBUTE_ALWAYS,       /* those before are defined in every archive, the others where call sites were recorded: */
 	ATTRIBUTE_SOURCE_CODE_LOCATION = ATTRIBUTE_ALWAYS,      /* line of the application, and */
 	ATTRIBUTE_CALLING_CONTEXT,      /* the chain of functions, on the Enter of an outermost call */
