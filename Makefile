@@ -38,7 +38,7 @@ BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin"; \
 		command -v $$t >/dev/null 2>&1 && $$t version >/dev/null 2>&1 && command -v $$t && break; done))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(patsubst ppc64le,powerpc,$(shell uname -m))))
 BPF_FORMS := 4 0         # of the object, beside the one of ioprobe.skel.h
-PACKAGES := libbpf libelf libdw otf2 libzstd zlib jansson sqlite3 libmicrohttpd libsystemd
+PACKAGES := libbpf libelf libdw otf2 libzstd zlib jansson sqlite3 libmicrohttpd libsystemd gnutls
 
 PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PACKAGE_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) $(shell $(PKG_CONFIG) --libs zydis 2>/dev/null || echo -lZydis)

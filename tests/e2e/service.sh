@@ -109,6 +109,33 @@ streamed() {
 	verdict "stream, owner" "$(stat -c '%U' "$1/live.db" | grep -v '^games$')"
 }
 
+# The policy's collector: it runs as another user, and gets the job with a token that the service made.
+collector() {
+	mkdir "$TMP/stores"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+		-keyout "$TMP/site.key" -out "$TMP/site.pem" 2>"$TMP/openssl" || { not_ok collector "$(tail -n 1 "$TMP/openssl")"; return 1; }
+	head -c 64 /dev/urandom >"$TMP/secret"
+	cp "$TMP/secret" "$TMP/collector.secret"
+	chmod 600 "$TMP/secret" "$TMP/collector.secret"
+	chmod 755 "$TMP"
+	chown nobody "$TMP/collector.secret" "$TMP/site.key" "$TMP/stores"
+	setpriv --reuid=nobody --clear-groups "$IOPROBE" collect --secret "$TMP/collector.secret" --certificate "$TMP/site.pem" --key "$TMP/site.key" --address localhost \
+		--port 0 "$TMP/stores" >"$TMP/port" 2>"$TMP/collector.err" </dev/null & HELPERS+=($!)
+	wait_for_line "$TMP/port" '^port' || { not_ok collector "$(cat "$TMP/collector.err")"; return 1; }
+}
+
+# collected SUMMARY: the job's store adds up, too.
+collected() {
+	local i store=$TMP/stores/--506-$(id -u games).db
+	for ((i = 0; i < 200; i++)); do
+		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
+			"$store" 2>/dev/null && break
+		sleep 0.05
+	done
+	verdict "collect, adds up" "$("$PYTHON" "$TESTS/lib/conservation.py" "$store" "$1" 2>&1; cat "$TMP/collector.err")"
+	end_helpers
+}
+
 # What a whole recording calls must be in the unit's filter. (systemd 252 and later can say what its groups hold without a running systemd.)
 unit() {
 	local calls allowed level
@@ -118,11 +145,14 @@ unit() {
 	verdict "unit, exposure" "$(awk "BEGIN { exit !($level + 0 > 0 && $level + 0 <= 3.5) }" || echo "level '$level'")"
 	have strace || { skip "unit, system calls" "strace is not installed"; return; }
 	service_kill n1
-	IOPROBE_CALLS=$TMP/calls service_start n1 'record comment ioprobe' 'spare 1' 'stream sqlite' 'stream-interval 200ms'
+	collector || return
+	IOPROBE_CALLS=$TMP/calls service_start n1 'record comment ioprobe' 'spare 1' 'stream sqlite' 'stream-interval 200ms' \
+		"stream collect:localhost:$(sed -n 's/^port //p' "$TMP/port")" "collect-secret $TMP/secret" "collect-ca $TMP/site.pem"
 	record_job 506 "$P/writes4000" "$TMP/data" || return
 	ends 506; wait_for_phase n1 506 'done|failed'
 	verdict "unit, recorded" "$([ "$(phase n1 506)" = 'done' ] || state_value n1 506 message)"
 	streamed "$(state_value n1 506 output)"
+	collected "$(state_value n1 506 output)/summary.json"
 	services_stop
 	verdict "unit, the service ended" "$(grep -lsF "$SERVICE_DIR/n1.socket" /proc/[0-9]*/cmdline | while read -r p; do grep -qz serve "$p" && echo "$p"; done)"
 	calls=$(sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$TMP/calls" | sort -u)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Usage: conservation.py STREAM SUMMARY.json
 
-Whether all intervals of a stream (lines of JSON, or an SQLite store whose name ends in .db) add up to the summary, field by field: per process and
+Whether all intervals of a stream (lines of JSON, or an SQLite store whose name ends in .db: of a job's store the
+recording that has the summary's processes) add up to the summary, field by field: per process and
 layer, per file, layer and process; sizes, longest calls, what filters skipped, losses. No interval has more time in calls than it is long, times the
 threads. Prints what differs; status 1 then."""
 import collections
@@ -19,13 +20,15 @@ LIMITS = [100, 1 << 10, 10 << 10, 100 << 10, 1 << 20, 4 << 20, 10 << 20, 100 << 
 SIZES = [(way, i) for way in ("read", "written") for i in range(len(LIMITS))]
 
 
-def rows_of_store(name):
+def rows_of_store(name, pids):
     db = sqlite3.connect(f"file:{name}?mode=ro", uri=True)
     db.row_factory = sqlite3.Row
+    node, = {row["node"] for row in db.execute("SELECT node, pid FROM process") if row["pid"] in pids}
     for table in ("process", "file", "calls", "sizes", "operations", "skipped", "interval"):
-        for row in db.execute(f"SELECT * FROM {table}"):
-            yield {"type": table, **dict(row)}
-    for row in db.execute("SELECT complete, records_lost FROM job"):
+        for row in map(dict, db.execute(f"SELECT * FROM {table}")):
+            if row.get("node", row.get("process", row.get("file", 0)) >> 32) == node:
+                yield {"type": table, **row, **{key: row[key] - (node << 32) for key in ("process", "file") if key in row}}
+    for row in db.execute("SELECT complete, records_lost FROM job WHERE node = ? AND end_ns IS NOT NULL", (node,)):
         yield {"type": "end", **dict(row)}
 
 
@@ -45,7 +48,7 @@ def longest(sums, key, row):
 
 
 class Stream:
-    def __init__(self, name):
+    def __init__(self, name, pids):
         self.calls = collections.defaultdict(collections.Counter)       # process, layer
         self.layers = collections.defaultdict(collections.Counter)      # process, layer
         self.files = collections.defaultdict(collections.Counter)       # path, layer, process
@@ -55,7 +58,7 @@ class Stream:
         self.lost, self.length = 0, 0
         paths, operations, intervals = {}, [], []
         self.processes, self.ended = {}, False
-        for row in rows_of_store(name) if name.endswith(".db") else rows_of_lines(name):
+        for row in rows_of_store(name, pids) if name.endswith(".db") else rows_of_lines(name):
             if row["type"] == "process":
                 self.processes[row["process"]] = row
             elif row["type"] == "file":
@@ -105,9 +108,9 @@ def compare(what, stream, summary, fields, errors):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    stream = Stream(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         summary = json.load(file)
+    stream = Stream(sys.argv[1], {process["pid"] for process in summary["process_list"]})
     errors = stream.errors
     calls, layers, files, sizes, skipped = (collections.defaultdict(collections.Counter) for _ in range(5))
     threads = {}

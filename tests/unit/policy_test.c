@@ -166,6 +166,7 @@ static void test_mistakes(void **state)
 		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x", "max-overhead 101",
 		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers", "stream-calls none",
 		"path relative", "exclude-path /a,b", "shared-mount relative", "keep perhaps", "fd-kinds tape", "nothing 1", "cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
+		"collect-ca relative", "collect-secret x", "stream collect:host", "stream collect:host:0", "stream collect::1",
 	};
 
 	(void)state;
@@ -183,11 +184,28 @@ static void test_mistakes(void **state)
 	}
 }
 
+/* A collector needs a secret and a certificate, wherever in the policy they are. */
+static void test_collector(void **state)
+{
+	static const char all[] = "stream collect:login1:4790\ncollect-secret /etc/secret\ncollect-ca /etc/ca.pem\n";
+	struct policy policy;
+	char err[512] = "";
+
+	(void)state;
+	assert_int_equal(read_text(&policy, all, err, sizeof(err)), 0);
+	assert_int_equal(policy.nsettings, 3);
+	policy_deinit(&policy);
+	assert_int_not_equal(read_text(&policy, "collect-ca /etc/ca.pem\nstream collect:login1:4790\n", err, sizeof(err)), 0);
+	assert_non_null(strstr(err, ": stream collect:login1:4790 needs collect-secret and collect-ca"));
+	policy_deinit(&policy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_rule_decides), cmocka_unit_test(test_default_and_empty), cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_settings), cmocka_unit_test(test_recorder_settings), cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_collector),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

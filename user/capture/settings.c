@@ -144,6 +144,26 @@ static int set_stream_names(struct settings *s, const char *value, char *err, si
 	return 0;
 }
 
+static int set_file(char *file, size_t len, const char *word, const char *value, char *err, size_t err_len)
+{
+	if (*value != '/' || strlen(value) >= len) {
+		snprintf(err, err_len, "--%s: an absolute path is expected: %.200s", word, value);
+		return -EINVAL;
+	}
+	strcpy(file, value);
+	return 0;
+}
+
+static int set_collect_secret(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	return set_file(s->collect_secret, sizeof(s->collect_secret), "collect-secret", value, err, err_len);
+}
+
+static int set_collect_ca(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	return set_file(s->collect_ca, sizeof(s->collect_ca), "collect-ca", value, err, err_len);
+}
+
 static int set_stream_events(struct settings *s, const char *value, char *err, size_t err_len)
 {
 	(void)err, (void)err_len;
@@ -160,7 +180,7 @@ int settings_set(struct settings *settings, const char *word, const char *value,
 		{ "max-rate", set_max_rate },   { "max-duration", set_duration }, { "shared-mount", add_shared_mount },
 		{ "keep", set_keep },           { "shared-links", set_shared_links },
 		{ "stream", add_stream },       { "stream-interval", set_stream_interval }, { "stream-names", set_stream_names },
-		{ "stream-events", set_stream_events },
+		{ "stream-events", set_stream_events }, { "collect-secret", set_collect_secret }, { "collect-ca", set_collect_ca },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

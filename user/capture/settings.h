@@ -23,12 +23,14 @@ struct settings {
 	char *streams[SETTINGS_MAX_STREAMS];    /* outputs of the stream (stream/outputs.h); none: it is not streamed */
 	size_t nstreams;
 	char stream_interval[32], stream_names[8], stream_events[64];   /* "": the default */
+	char collect_secret[1024], collect_ca[1024];    /* files, for outputs collect:HOST:PORT; "": none */
 	bool keep_spool;
 	bool no_shared_links;           /* probes are never placed for all processes */
 };
 
 /* Words: layers path exclude-path fd-kinds min-duration min-bytes stream-calls max-size min-free max-rate max-duration shared-mount
- * keep shared-links; stream stream-interval stream-names stream-events, whose values are not checked here. Returns 0; -ENOENT for an
+ * keep shared-links; collect-secret collect-ca; stream stream-interval stream-names stream-events, whose values are not checked
+ * here. Returns 0; -ENOENT for an
  * unknown word; -EINVAL or -ENOMEM with one line in err that begins with the word. */
 int settings_set(struct settings *settings, const char *word, const char *value, char *err, size_t err_len);
 void settings_deinit(struct settings *settings);

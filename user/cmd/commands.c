@@ -14,6 +14,7 @@ const struct cli_command *const cli_commands[] = {
 	&command_symbolize,
 	&command_merge,
 	&command_stream,
+	&command_collect,
 	&command_top,
 	&command_watch,
 	&command_report,

@@ -14,6 +14,7 @@ extern const struct cli_command command_recover;
 extern const struct cli_command command_symbolize;
 extern const struct cli_command command_merge;
 extern const struct cli_command command_stream;
+extern const struct cli_command command_collect;
 extern const struct cli_command command_top;
 extern const struct cli_command command_watch;
 extern const struct cli_command command_report;

@@ -114,8 +114,8 @@ const struct cli_command command_stream = {
 			{ "store", OPT_STORE, "[FILE]", "Write to an SQLite database, the same as --to sqlite[:FILE]",
 			  "FILE: DIR/live.db" },
 			{ "to", OPT_TO, "OUTPUT",
-			  "Write to ndjson[:FILE] (lines of JSON), sqlite[:FILE], prometheus:FILE or ldms[:FILE] (the lines of Darshan's "
-			  "connector to LDMS); FILE is an absolute path, without it: stdout or DIR/live.db. May be "
+			  "Write to ndjson[:FILE] (lines of JSON), sqlite[:FILE], prometheus:FILE, collect:HOST:PORT (see 'ioprobe "
+			  "help collect') or ldms[:FILE] (the lines of Darshan's connector to LDMS); FILE is an absolute path, without it: stdout or DIR/live.db. May be "
 			  "repeated",
 			  "ndjson" },
 			{ 0 } },

@@ -30,6 +30,7 @@
 #include "sink/otf2/otf2.h"
 #include "spool/spool.h"
 #include "stream/follower.h"
+#include "stream/token.h"
 #include "util/limits.h"
 
 #define SOCKET_FD 0     /* in the recorder */
@@ -336,6 +337,23 @@ static int make_output(struct job_recorder *r, struct spool_writer **spool, char
 	return err;
 }
 
+/* The follower's environment proves to a collector which job it belongs to; the follower is the user's and never reads the secret. */
+static void set_token(const struct job_recorder *r)
+{
+	char name[TOKEN_ROOM], token[TOKEN_ROOM] = "", err[512] = "its cluster or job is no name that can be part of a path";
+	const char *cluster = wire_text(r->job, "cluster");
+	struct token_secret secret;
+
+	if (!r->settings.collect_secret[0])
+		return;
+	snprintf(name, sizeof(name), "%s/%s/%u", *cluster ? cluster : "-", wire_text(r->job, "job"), r->owner.uid);
+	if (token_secret_read(&secret, r->settings.collect_secret, err, sizeof(err)) || !token_make(token, sizeof(token), &secret, name))
+		fprintf(stderr, "ioprobe: stream: the job gets no token for the collector: %s\n", err);
+	setenv(TOKEN_VARIABLE, token, 1);
+	setenv(TOKEN_CA_VARIABLE, r->settings.collect_ca, 1);
+	explicit_bzero(&secret, sizeof(secret));
+}
+
 /* A stream that cannot be made costs a message. */
 static void start_stream(struct job_recorder *r)
 {
@@ -343,7 +361,10 @@ static void start_stream(struct job_recorder *r)
 	const struct follower_options options = { (const char *const *)s->streams, s->nstreams, s->stream_interval[0] ? s->stream_interval : NULL,
 						  s->stream_names[0] ? s->stream_names : NULL,
 						  s->stream_events[0] ? s->stream_events : NULL };
-	int ret = s->nstreams ? follower_start(&r->follower, &options, &r->out) : 0;
+	int ret;
+
+	set_token(r);
+	ret = s->nstreams ? follower_start(&r->follower, &options, &r->out) : 0;
 
 	if (ret)
 		fprintf(stderr, "ioprobe: stream: no process can be started: %s; the recording goes on\n", strerror(-ret));

@@ -264,6 +264,19 @@ static int check_layers(const struct context *c)
 	return err;
 }
 
+/* A collector is given what proves the job and what it is recognised by. */
+static int check_collect(const struct context *c)
+{
+	const struct settings *s = &c->sum->settings;
+
+	for (size_t i = 0; i < s->nstreams; i++)
+		if (!strncmp(s->streams[i], "collect:", 8) && (!s->collect_secret[0] || !s->collect_ca[0])) {
+			snprintf(c->err, c->err_len, "%s: stream %.200s needs collect-secret and collect-ca", c->path, s->streams[i]);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 static int parse_line(const struct context *c, char *line)
 {
 	struct words words = { .n = 0 };
@@ -325,6 +338,8 @@ int policy_read(struct policy *policy, const char *path, char *err_text, size_t 
 	}
 	if (!err)
 		err = check_layers(&c);
+	if (!err)
+		err = check_collect(&c);
 	if (!err && ferror(file)) {
 		err = -EIO;
 		snprintf(err_text, err_len, "%s cannot be read: %s", path, strerror(errno));

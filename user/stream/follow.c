@@ -5,14 +5,19 @@
 #include "stream/follow.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "replay/replay.h"
+#include "spool/format.h"
 #include "spool/spool.h"
 
 #define SPOOL "spool"
+#define HEAD_BYTES ((off_t)(sizeof(struct spool_file_header) + SPOOL_STATUS_BYTES))
+#define BEGIN_TRIES 50 /* pauses that a new file may be without a head */
 #define PAUSE_NS 100000000 /* the recorder writes a block every second, or when one is full */
 
 /* On a file system without locks it is unknown whether the recorder is still writing: then following continues until it is
@@ -26,9 +31,28 @@ static bool wait_for_more(void *arg)
 	return had_writer || spool_reader_has_writer(arg); /* a starting recorder creates its file before it locks it */
 }
 
+static bool is_over(void *spool)
+{
+	return !spool_reader_has_writer(spool);
+}
+
+/* A starting recorder creates its file before it writes the head. */
+static int open_begun(struct spool_reader **spool, int dir)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+	struct stat st;
+	int ret = spool_reader_open_at(spool, dir, SPOOL);
+
+	for (int i = 0; i < BEGIN_TRIES && ret == -EINVAL && !fstatat(dir, SPOOL, &st, AT_SYMLINK_NOFOLLOW) && st.st_size < HEAD_BYTES; i++) {
+		nanosleep(&pause, NULL);
+		ret = spool_reader_open_at(spool, dir, SPOOL);
+	}
+	return ret;
+}
+
 static int open_spool(struct spool_reader **spool, int dir, const char *name, char *err, size_t err_len)
 {
-	int ret = spool_reader_open_at(spool, dir, SPOOL);
+	int ret = open_begun(spool, dir);
 
 	if (!ret)
 		return 0;
@@ -58,6 +82,10 @@ int follow_recording(int dir, const char *name, struct live_output **outputs, si
 	if (ret)
 		return ret;
 	spool_reader_follow(spool, wait_for_more, spool);
+	for (size_t i = 0; i < noutputs; i++) {
+		outputs[i]->recording_over = is_over;
+		outputs[i]->over_arg = spool;
+	}
 	ret = live_sink_create(&sink, outputs, noutputs, options);
 	if (!ret) {
 		ret = replay_run(spool, &model, &sink, 1, reason, sizeof(reason));

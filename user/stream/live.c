@@ -480,7 +480,8 @@ static int begin(struct live_sink *s, uint64_t time_ns)
 				m->batch_job,
 				s->options.names == LIVE_NAMES_FULL ? m->command_line : NULL,
 				model_realtime_ns(m, m->recording_begin_ns ? m->recording_begin_ns : time_ns),
-				s->options.interval_ns };
+				s->options.interval_ns,
+				m->recording_tag };
 	uint64_t first_ns = m->recording_begin_ns && m->recording_begin_ns < time_ns ? m->recording_begin_ns : time_ns;
 	int ret = 0;
 

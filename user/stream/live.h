@@ -30,7 +30,8 @@ struct live_options {
 
 struct live_job {
 	const char *host, *kernel, *version, *batch_job, *command_line;
-	uint64_t begin_ns, interval_ns;
+	uint64_t begin_ns, interval_ns; /* begin_ns: as far as it is known to the follower now */
+	uint32_t recording; /* distinguishes recordings of a host: the same for every follower */
 };
 
 /* Rank, name and executable may become known late: the last definition of an id is valid. */
@@ -153,6 +154,9 @@ struct live_output {
 	int (*interval)(struct live_output *output, const struct live_interval *interval);
 	int (*end)(struct live_output *output, const struct live_end *end);
 	void (*destroy)(struct live_output *output);
+	/* Set by follow_recording: whether the recording has ended, so that an output does not wait for long any more; NULL: not known. */
+	bool (*recording_over)(void *over_arg);
+	void *over_arg;
 	char err[512];
 	int failed; /* the -errno of a function: it is not called any more, others go on */
 };

@@ -16,7 +16,29 @@
 struct ndjson {
 	struct live_output output;
 	FILE *out;
+	const struct live_lines *to; /* whoever gets the lines of an interval; NULL: out is a file */
+	void *arg;
+	char *text; /* of out, with to */
+	size_t len;
 }; /* output must be first: the public interface */
+
+/* Hands over the lines so far. */
+static int hand_over(struct live_output *output, enum live_lines_kind kind, const struct live_interval *interval)
+{
+	struct ndjson *n = (struct ndjson *)output;
+	char *text;
+
+	if (!n->to)
+		return 0;
+	fclose(n->out);
+	text = n->text;
+	n->out = open_memstream(&n->text, &n->len);
+	if (!n->out) {
+		free(text);
+		return -ENOMEM;
+	}
+	return n->to->lines(n->arg, kind, interval, text, strlen(text));
+}
 
 static json_t *text(const char *value)
 {
@@ -49,10 +71,12 @@ static int write_line(struct live_output *output, json_t *line)
 
 static int write_begin(struct live_output *output, const struct live_job *job)
 {
-	return write_line(output, json_pack("{ss ss so so so so so so sI}", "type", "begin", "format", STREAM_FORMAT, "host",
+	return write_line(output, json_pack("{ss ss so so so so so so sI sI}", "type", "begin", "format", STREAM_FORMAT, "host",
 					    text(job->host), "kernel", text(job->kernel), "version", text(job->version),
 					    "batch_job", text(job->batch_job), "command_line", text(job->command_line), "time",
-					    seconds(job->begin_ns), "interval_ns", (json_int_t)job->interval_ns));
+					    seconds(job->begin_ns), "interval_ns", (json_int_t)job->interval_ns,
+					    "recording", (json_int_t)job->recording))
+		       ?: hand_over(output, LIVE_LINES_BEGIN, NULL);
 }
 
 static int write_process(struct live_output *output, const struct live_process *p)
@@ -116,16 +140,28 @@ static json_t *known(uint64_t value, uint64_t unknown)
 	return value == unknown ? json_null() : json_integer((json_int_t)value);
 }
 
+/* For a store that is made of the lines; the number is text: it has 64 bits and no sign. */
+static json_t *darshan_json(const struct ndjson *n, const struct live_darshan *d)
+{
+	if (!n->to || !d->module)
+		return NULL;
+	return json_pack("{ss so so sI sI sI sI sI}", "module", d->module, "record", text(d->record), "record_id",
+			 json_sprintf("%llu", (unsigned long long)d->record_id), "max_byte", (json_int_t)d->max_byte, "switches",
+			 (json_int_t)d->switches, "flushes", (json_int_t)d->flushes, "cnt", (json_int_t)d->cnt, "total_ns",
+			 (json_int_t)d->total_ns);
+}
+
 static int write_event(struct live_output *output, const struct live_interval *interval, const struct live_event *e)
 {
-	return write_line(output, json_pack("{ss sI sI sI ss ss ss so so so so so so sI sb so sI}", "type", "event", "interval",
+	return write_line(output, json_pack("{ss sI sI sI ss ss ss so so so so so so sI sb so sI so*}", "type", "event", "interval",
 					    (json_int_t)interval->number, "process", (json_int_t)e->process->id, "tid",
 					    (json_int_t)e->tid, "layer", e->layer, "call", e->call, "op", live_op_name(e->op),
 					    "file", e->file ? json_integer(e->file->id) : json_null(), "name", text(e->name),
 					    "offset", known(e->offset, OFFSET_UNKNOWN), "asked", known(e->asked, BYTES_UNKNOWN),
 					    "moved", known(e->moved, BYTES_UNKNOWN), "begin", seconds(e->begin_ns), "duration_ns",
 					    (json_int_t)(e->end_ns - e->begin_ns), "failed", e->failed, "error",
-					    e->error ? json_integer(e->error) : json_null(), "weight", (json_int_t)e->weight));
+					    e->error ? json_integer(e->error) : json_null(), "weight", (json_int_t)e->weight,
+					    "darshan", darshan_json((struct ndjson *)output, &e->darshan)));
 }
 
 static int write_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *s)
@@ -163,31 +199,31 @@ static int write_interval(struct live_output *output, const struct live_interval
 		ret = -errno;
 		snprintf(output->err, sizeof(output->err), "cannot write the stream: %s", strerror(-ret));
 	}
-	return ret;
+	return ret ? ret : hand_over(output, LIVE_LINES_INTERVAL, i);
 }
 
 static int write_end(struct live_output *output, const struct live_end *end)
 {
 	return write_line(output, json_pack("{ss so sb sI sI so}", "type", "end", "time", seconds(end->end_ns), "complete",
 					    end->complete, "records_lost", (json_int_t)end->records_lost, "records_after_bound",
-					    (json_int_t)end->records_after_bound, "stopped_by", text(end->stopped_by)));
+					    (json_int_t)end->records_after_bound, "stopped_by", text(end->stopped_by)))
+		       ?: hand_over(output, LIVE_LINES_END, NULL);
 }
 
 static void ndjson_destroy(struct live_output *output)
 {
-	live_output_close(((struct ndjson *)output)->out);
-	free(output);
+	struct ndjson *n = (struct ndjson *)output;
+
+	live_output_close(n->out);
+	if (n->to) {
+		free(n->text);
+		n->to->destroy(n->arg);
+	}
+	free(n);
 }
 
-int live_ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len)
+static void set_functions(struct ndjson *n)
 {
-	struct ndjson *n = calloc(1, sizeof(*n));
-	int ret = n ? live_output_open(&n->out, where, err, err_len) : -ENOMEM;
-
-	if (ret) {
-		free(n);
-		return ret;
-	}
 	n->output = (struct live_output){ .begin = write_begin,
 					  .process = write_process,
 					  .file = write_file,
@@ -200,6 +236,35 @@ int live_ndjson_create(struct live_output **output, const char *where, char *err
 					  .interval = write_interval,
 					  .end = write_end,
 					  .destroy = ndjson_destroy };
+}
+
+int live_ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len)
+{
+	struct ndjson *n = calloc(1, sizeof(*n));
+	int ret = n ? live_output_open(&n->out, where, err, err_len) : -ENOMEM;
+
+	if (ret) {
+		free(n);
+		return ret;
+	}
+	set_functions(n);
+	*output = &n->output;
+	return 0;
+}
+
+int live_lines_create(struct live_output **output, const struct live_lines *to, void *arg)
+{
+	struct ndjson *n = calloc(1, sizeof(*n));
+
+	if (n)
+		n->out = open_memstream(&n->text, &n->len);
+	if (!n || !n->out) {
+		free(n);
+		return -ENOMEM;
+	}
+	set_functions(n);
+	n->to = to;
+	n->arg = arg;
 	*output = &n->output;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -15,10 +16,11 @@
 #define UNIX "unix:" /* a socket on which a reader listens */
 
 const struct live_output_kind live_output_kinds[] = {
-	{ "ndjson", "an absolute path or unix:/PATH", "-", true, false, live_ndjson_create },
-	{ "sqlite", "an absolute path", "live.db", false, false, live_store_create },
-	{ "ldms", "an absolute path or unix:/PATH", "-", true, true, live_ldms_create },
-	{ "prometheus", "an absolute path", NULL, false, false, live_textfile_create },
+	{ "ndjson", "an absolute path or unix:/PATH", "-", WHERE_TEXT, false, live_ndjson_create },
+	{ "sqlite", "an absolute path", "live.db", WHERE_FILE, false, live_store_create },
+	{ "ldms", "an absolute path or unix:/PATH", "-", WHERE_TEXT, true, live_ldms_create },
+	{ "prometheus", "an absolute path", NULL, WHERE_FILE, false, live_textfile_create },
+	{ "collect", "HOST:PORT", NULL, WHERE_HOST, false, live_collect_create },
 	{ 0 },
 };
 
@@ -43,6 +45,16 @@ static void list_kinds(char *text, size_t len)
 		used += snprintf(text + used, len - used, "%s%s", used ? ", " : "", kind->name);
 }
 
+static bool valid_where(const struct live_output_kind *kind, const char *where)
+{
+	const char *colon = strrchr(where, ':');
+
+	if (kind->where_kind == WHERE_HOST)
+		return colon && colon > where && colon - where < 256 && strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
+		       strtoul(colon + 1, NULL, 10) - 1 < 65535;
+	return where[0] == '/' || (kind->where_kind == WHERE_TEXT && !strncmp(where, UNIX "/", strlen(UNIX) + 1));
+}
+
 bool live_output_valid(const char *text, char *err, size_t err_len)
 {
 	const char *where = NULL;
@@ -54,7 +66,7 @@ bool live_output_valid(const char *text, char *err, size_t err_len)
 		snprintf(err, err_len,
 			 "%.200s: there is no such output: one of %s is expected, and where it needs one a file: %s:/PATH", text,
 			 names, live_output_kinds[0].name);
-	else if (where ? where[0] != '/' && (!kind->text || strncmp(where, UNIX "/", strlen(UNIX) + 1)) : !kind->default_where)
+	else if (where ? !valid_where(kind, where) : !kind->default_where)
 		snprintf(err, err_len, "%.200s: %s is expected after %s:", text, kind->where, kind->name);
 	else
 		return true;

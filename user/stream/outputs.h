@@ -10,11 +10,14 @@
 
 #include "stream/live.h"
 
+/* What follows the kind's name: lines may go to a socket, too. */
+enum live_where { WHERE_FILE, WHERE_TEXT, WHERE_HOST };
+
 struct live_output_kind {
 	const char *name;
 	const char *where; /* what may follow the name and a colon, for messages */
 	const char *default_where; /* NULL: one must be given */
-	bool text; /* lines, which may go to a socket, too */
+	enum live_where where_kind;
 	bool events; /* it is made of events: they are all wanted unless others are asked for */
 	/* where: an absolute path, a word that the kind knows, or default_where. Returns 0, or -errno with one line in err. */
 	int (*create)(struct live_output **output, const char *where, char *err, size_t err_len);
@@ -39,9 +42,29 @@ void live_output_close(FILE *out);
 
 /* One JSON object per line. Flushed after each interval. */
 int live_ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len);
+/* The same lines for a caller: those of the begin, of each interval with the definitions before it, and of the end. */
+enum live_lines_kind { LIVE_LINES_BEGIN, LIVE_LINES_INTERVAL, LIVE_LINES_END };
+struct live_lines {
+	/* interval: of LIVE_LINES_INTERVAL; text is malloc'ed and becomes the callee's. Returns 0, or -errno with a line in the output's err. */
+	int (*lines)(void *arg, enum live_lines_kind kind, const struct live_interval *interval, char *text, size_t len);
+	void (*destroy)(void *arg);
+};
+int live_lines_create(struct live_output **output, const struct live_lines *to, void *arg);
+/* To "ioprobe collect" at HOST[:PORT], see collect_client.c. */
+int live_collect_create(struct live_output **output, const char *where, char *err, size_t err_len);
 /* An SQLite database: store.sql. One transaction per interval, so that a follower that was killed continues after the last complete
  * one, without duplicates. */
 int live_store_create(struct live_output **output, const char *where, char *err, size_t err_len);
+/* The same for the recordings of a job's nodes: each has an output of its own on the one file. */
+int live_store_create_many(struct live_output **output, const char *file, char *err, size_t err_len);
+
+/* What a store had of a recording when begin() was called: its last interval, -1 for none; whether it is the recording's last one; whether its
+ * end is there, too. */
+struct live_done {
+	int64_t interval;
+	bool last, ended;
+};
+void live_store_done(const struct live_output *output, struct live_done *done);
 /* The lines of Darshan's connector to LDMS. */
 int live_ldms_create(struct live_output **output, const char *where, char *err, size_t err_len);
 /* A file of metrics in Prometheus' text format, replaced at each interval. */

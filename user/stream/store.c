@@ -13,7 +13,7 @@
 
 #include "store_sql.h"
 
-#define STORE_VERSION 2
+#define STORE_VERSION 3
 #define BUSY_MS 10000 /* longest time to wait for a reader */
 
 enum statement {
@@ -31,22 +31,24 @@ enum statement {
 };
 
 static const char *const statement_text[STATEMENTS] = {
-	[INSERT_PROCESS] = "INSERT OR REPLACE INTO process VALUES(?,?,?,?,?,?,?)",
+	[INSERT_PROCESS] = "INSERT OR REPLACE INTO process VALUES(?,?,?,?,?,?,?,?)",
 	[INSERT_FILE] = "INSERT OR REPLACE INTO file VALUES(?,?,?,?,?,?,?)",
 	[INSERT_CALLS] = "INSERT INTO calls VALUES(?,?,?,?,?,?,?,?,?)",
 	[INSERT_SIZES] = "INSERT INTO sizes VALUES(?,?,?,?,?,?)",
 	[INSERT_OPERATIONS] = "INSERT INTO operations VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_EVENT] = "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_SKIPPED] = "INSERT INTO skipped VALUES(?,?,?,?,?,?,?,?)",
-	[INSERT_GAP] = "INSERT INTO gap VALUES(?,?,?,?,?,?)",
-	[INSERT_CLOCK_STEP] = "INSERT INTO clock_step VALUES(?,?,?,?)",
-	[INSERT_INTERVAL] = "INSERT INTO interval VALUES(?,?,?,?,?,?,?)",
+	[INSERT_SKIPPED] = "INSERT INTO skipped VALUES(?,?,?,?,?,?,?,?,?)",
+	[INSERT_GAP] = "INSERT INTO gap VALUES(?,?,?,?,?,?,?)",
+	[INSERT_CLOCK_STEP] = "INSERT INTO clock_step VALUES(?,?,?,?,?)",
+	[INSERT_INTERVAL] = "INSERT INTO interval VALUES(?,?,?,?,?,?,?,?)",
 };
 
 struct store {
 	struct live_output output; /* first member: the public interface */
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENTS];
+	bool many; /* recordings of many nodes are in the database */
+	int64_t node; /* the number of this recording in it */
 	int64_t done; /* the last interval in the database, -1: none */
 	bool done_last; /* … including the one at the end of the recording */
 	bool ended; /* the end of the recording is in the database, too: nothing can be added */
@@ -110,39 +112,79 @@ static int insert(struct store *s, enum statement which, const char *types, ...)
 
 static int read_number(struct store *s, const char *sql, int64_t *number);
 
-/* Intervals of another length, or of another recording, cannot be added to the existing ones. */
-static int check_job(struct store *s, const struct live_job *job)
+/* Of processes and files, unique over all nodes. */
+static int64_t store_id(const struct store *s, uint32_t id)
 {
-	int64_t begin_ns = job->begin_ns, interval_ns = job->interval_ns;
-	int ret = read_number(s, "SELECT begin_ns FROM job", &begin_ns);
+	return s->node << 32 | id;
+}
 
-	if (!ret)
-		ret = read_number(s, "SELECT interval_ns FROM job", &interval_ns);
-	if (ret || (begin_ns == (int64_t)job->begin_ns && interval_ns == (int64_t)job->interval_ns))
-		return ret;
+static int check_interval(struct store *s, const struct live_job *job, int64_t interval_ns)
+{
+	if (interval_ns == (int64_t)job->interval_ns)
+		return 0;
 	snprintf(s->output.err, sizeof(s->output.err),
-		 begin_ns == (int64_t)job->begin_ns
-			 ? "%s: the store has intervals of another length: give the same --interval, or another file"
-			 : "%s: it is the store of another recording: give another file",
-		 s->file);
+		 "%s: the store has intervals of another length: give the same --interval, or another file", s->file);
 	return -EINVAL;
 }
 
-static int store_begin(struct live_output *output, const struct live_job *job)
+/* Finds the recording in the store; one that is not there gets the next number. *found: it is there. */
+static int find_node(struct store *s, const struct live_job *job, bool *found)
 {
-	struct store *s = (struct store *)output;
 	sqlite3_stmt *statement;
-	int ret = check_job(s, job);
+	int64_t count = 0, interval_ns = job->interval_ns;
+	int ret = read_number(s, "SELECT count(*) FROM job", &count);
 
 	if (!ret)
-		ret = in_transaction(s);
+		ret = read_number(s, "SELECT interval_ns FROM job", &interval_ns);
+	if (!ret && sqlite3_prepare_v2(s->db, "SELECT node FROM job WHERE host IS ? AND recording = ?", -1, &statement, NULL) != SQLITE_OK)
+		ret = fail(s, "read");
 	if (ret)
 		return ret;
-	if (sqlite3_prepare_v2(
-		    s->db,
-		    "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns) SELECT ?,?,?,?,?,?,? "
-		    "WHERE NOT EXISTS (SELECT 1 FROM job)",
-		    -1, &statement, NULL) != SQLITE_OK)
+	sqlite3_bind_text(statement, 1, job->host, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(statement, 2, job->recording);
+	*found = sqlite3_step(statement) == SQLITE_ROW;
+	s->node = *found ? sqlite3_column_int64(statement, 0) : count;
+	sqlite3_finalize(statement);
+	if (*found || !count || s->many)
+		return check_interval(s, job, interval_ns);
+	snprintf(s->output.err, sizeof(s->output.err), "%s: it is the store of another recording: give another file", s->file);
+	return -EINVAL;
+}
+
+static int read_node_number(struct store *s, const char *sql, int64_t *number)
+{
+	char *text = sqlite3_mprintf("%s WHERE node = %lld", sql, (long long)s->node);
+	int ret = text ? read_number(s, text, number) : -ENOMEM;
+
+	sqlite3_free(text);
+	return ret;
+}
+
+static int read_done(struct store *s)
+{
+	int64_t last = 0, ended = 0;
+	int ret = read_node_number(s, "SELECT max(interval) FROM interval", &s->done);
+
+	if (!ret)
+		ret = read_node_number(s, "SELECT max(last) FROM interval", &last);
+	if (!ret)
+		ret = read_node_number(s, "SELECT count(end_ns) FROM job", &ended);
+	s->done_last = last;
+	s->ended = ended;
+	return ret;
+}
+
+static int add_node(struct store *s, const struct live_job *job)
+{
+	sqlite3_stmt *statement;
+	int ret = in_transaction(s);
+
+	if (ret)
+		return ret;
+	if (sqlite3_prepare_v2(s->db,
+			       "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns, node, recording) "
+			       "VALUES(?,?,?,?,?,?,?,?,?)",
+			       -1, &statement, NULL) != SQLITE_OK)
 		return fail(s, "write to");
 	sqlite3_bind_text(statement, 1, job->host, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_text(statement, 2, job->kernel, -1, SQLITE_TRANSIENT);
@@ -151,25 +193,47 @@ static int store_begin(struct live_output *output, const struct live_job *job)
 	sqlite3_bind_text(statement, 5, job->command_line, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(statement, 6, job->begin_ns);
 	sqlite3_bind_int64(statement, 7, job->interval_ns);
+	sqlite3_bind_int64(statement, 8, s->node);
+	sqlite3_bind_int64(statement, 9, job->recording);
 	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(s, "write to");
 	sqlite3_finalize(statement);
-	return ret;
+	/* others must not give the number away to another recording */
+	return !ret && s->many ? run(s, "COMMIT", "write to") : ret;
+}
+
+static int store_begin(struct live_output *output, const struct live_job *job)
+{
+	struct store *s = (struct store *)output;
+	bool found = false;
+	int ret = s->many ? in_transaction(s) : 0;
+
+	if (!ret)
+		ret = find_node(s, job, &found);
+	if (!ret)
+		ret = read_done(s);
+	if (!ret && found)
+		return s->many ? run(s, "COMMIT", "write to") : 0;
+	return ret ? ret : add_node(s, job);
 }
 
 /* A complete store has the final definitions, but a replay begins with the early ones: these are not stored again. */
 static int store_process(struct live_output *output, const struct live_process *p)
 {
-	if (((struct store *)output)->ended)
+	struct store *s = (struct store *)output;
+
+	if (s->ended)
 		return 0;
-	return insert((struct store *)output, INSERT_PROCESS, p->rank < 0 ? "iinttii" : "iiittii", (int64_t)p->id, (int64_t)p->pid,
-		      p->rank, p->name, p->executable, p->uid, (int64_t)p->begin_ns);
+	return insert(s, INSERT_PROCESS, p->rank < 0 ? "iinttiii" : "iiittiii", store_id(s, p->id), (int64_t)p->pid,
+		      p->rank, p->name, p->executable, p->uid, (int64_t)p->begin_ns, s->node);
 }
 
 static int store_file(struct live_output *output, const struct live_file *f)
 {
-	if (((struct store *)output)->ended)
+	struct store *s = (struct store *)output;
+
+	if (s->ended)
 		return 0;
-	return insert((struct store *)output, INSERT_FILE, "ittttti", (int64_t)f->id, f->path, f->mount_point, f->mount_source,
+	return insert(s, INSERT_FILE, "ittttti", store_id(s, f->id), f->path, f->mount_point, f->mount_source,
 		      f->fs_type, f->scope, (int64_t)f->special);
 }
 
@@ -182,7 +246,7 @@ static int store_sizes(struct store *s, const struct live_calls *c)
 	for (int i = 0; i < SUMMARY_SIZES && !ret; i++)
 		if (sizes->read[i] || sizes->written[i])
 			ret = insert(s, INSERT_SIZES, i < SUMMARY_SIZES - 1 ? "iitiii" : "iitnii", (int64_t)c->interval,
-				     (int64_t)c->process->id, c->layer, (int64_t)summary_size_limit(i), (int64_t)sizes->read[i],
+				     store_id(s, c->process->id), c->layer, (int64_t)summary_size_limit(i), (int64_t)sizes->read[i],
 				     (int64_t)sizes->written[i]);
 	return ret;
 }
@@ -194,7 +258,7 @@ static int store_calls(struct live_output *output, const struct live_interval *i
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_CALLS, "iitiiiiii", (int64_t)c->interval, (int64_t)c->process->id, c->layer, (int64_t)a->calls,
+	return insert(s, INSERT_CALLS, "iitiiiiii", (int64_t)c->interval, store_id(s, c->process->id), c->layer, (int64_t)a->calls,
 		      (int64_t)a->failed, (int64_t)a->time_ns, (int64_t)a->system_ns, (int64_t)a->longest_ns,
 		      (int64_t)a->open_calls)
 		       ?: store_sizes(s, c);
@@ -207,8 +271,8 @@ static int store_operations(struct live_output *output, const struct live_interv
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiiii", (int64_t)o->interval, (int64_t)o->process->id,
-		      (int64_t)o->file->id, o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read,
+	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiiii", (int64_t)o->interval, store_id(s, o->process->id),
+		      store_id(s, o->file->id), o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read,
 		      (int64_t)a->bytes_written, (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads,
 		      (int64_t)a->unknown_writes, (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens,
 		      (int64_t)a->time_ns, (int64_t)a->metadata_ns, (int64_t)o->longest_ns);
@@ -228,8 +292,8 @@ static int store_event(struct live_output *output, const struct live_interval *i
 	types[11] = e->asked == BYTES_UNKNOWN ? 'n' : 'i';
 	types[12] = e->moved == BYTES_UNKNOWN ? 'n' : 'i';
 	return insert(s, INSERT_EVENT, types, (int64_t)interval->number, (int64_t)e->end_ns, (int64_t)(e->end_ns - e->begin_ns),
-		      (int64_t)e->process->id, (int64_t)e->tid, e->layer, e->call, live_op_name(e->op),
-		      (int64_t)(e->file ? e->file->id : 0), e->name, (int64_t)e->offset, (int64_t)e->asked, (int64_t)e->moved,
+		      store_id(s, e->process->id), (int64_t)e->tid, e->layer, e->call, live_op_name(e->op),
+		      e->file ? store_id(s, e->file->id) : 0, e->name, (int64_t)e->offset, (int64_t)e->asked, (int64_t)e->moved,
 		      (int64_t)e->failed, (int64_t)e->error, (int64_t)e->weight, d->module, d->module ? d->record : NULL,
 		      (int64_t)d->record_id, d->max_byte, d->switches, d->flushes, (int64_t)d->cnt, (int64_t)d->total_ns);
 }
@@ -240,8 +304,9 @@ static int store_skipped(struct live_output *output, const struct live_interval 
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_SKIPPED, "ittiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
-		      (int64_t)k->bytes_read, (int64_t)k->bytes_written, (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns);
+	return insert(s, INSERT_SKIPPED, "ittiiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
+		      (int64_t)k->bytes_read, (int64_t)k->bytes_written, (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns,
+		      s->node);
 }
 
 static int store_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)
@@ -250,8 +315,8 @@ static int store_gap(struct live_output *output, const struct live_interval *int
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_GAP, "iitiit", (int64_t)interval->number, (int64_t)g->pid, g->layer, (int64_t)g->begin_ns,
-		      (int64_t)g->end_ns, g->reason);
+	return insert(s, INSERT_GAP, "iitiiti", (int64_t)interval->number, (int64_t)g->pid, g->layer, (int64_t)g->begin_ns,
+		      (int64_t)g->end_ns, g->reason, s->node);
 }
 
 static int store_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *step)
@@ -260,19 +325,23 @@ static int store_clock_step(struct live_output *output, const struct live_interv
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_CLOCK_STEP, "iiii", (int64_t)interval->number, (int64_t)step->time_ns, step->step_ns,
-		      (int64_t)step->uncertain_ns);
+	return insert(s, INSERT_CLOCK_STEP, "iiiii", (int64_t)interval->number, (int64_t)step->time_ns, step->step_ns,
+		      (int64_t)step->uncertain_ns, s->node);
 }
 
 static int store_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct store *s = (struct store *)output;
 	int ret = is_there(s, i) ? 0
-				 : insert(s, INSERT_INTERVAL, "iiiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns,
-					  (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns, (int64_t)i->records_lost);
+				 : insert(s, INSERT_INTERVAL, "iiiiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns,
+					  (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns, (int64_t)i->records_lost, s->node);
 
 	if (!ret && !sqlite3_get_autocommit(s->db))
 		ret = run(s, "COMMIT", "write to");
+	if (!ret && !is_there(s, i)) {
+		s->done = i->number;
+		s->done_last = i->last;
+	}
 	return ret;
 }
 
@@ -284,7 +353,7 @@ static int store_end(struct live_output *output, const struct live_end *end)
 
 	if (ret)
 		return ret;
-	if (sqlite3_prepare_v2(s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=?",
+	if (sqlite3_prepare_v2(s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=? WHERE node=?",
 			       -1, &statement, NULL) != SQLITE_OK)
 		return fail(s, "write to");
 	sqlite3_bind_int64(statement, 1, end->end_ns);
@@ -292,6 +361,7 @@ static int store_end(struct live_output *output, const struct live_end *end)
 	sqlite3_bind_int64(statement, 3, end->records_lost);
 	sqlite3_bind_int64(statement, 4, end->records_after_bound);
 	sqlite3_bind_text(statement, 5, end->stopped_by, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(statement, 6, s->node);
 	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(s, "write to");
 	sqlite3_finalize(statement);
 	return ret ? ret : run(s, "COMMIT", "write to");
@@ -351,7 +421,6 @@ static int check_version(struct store *s)
 
 static int open_store(struct store *s, const char *file)
 {
-	int64_t last = 0, ended = 0;
 	int ret = 0;
 
 	if (sqlite3_open_v2(file, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
@@ -361,17 +430,9 @@ static int open_store(struct store *s, const char *file)
 	if (!ret)
 		ret = run(s, journal_for(file), "open");
 	if (!ret)
-		ret = run(s, "PRAGMA synchronous=NORMAL", "open");
+		ret = run(s, s->many ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", "open");
 	if (!ret)
 		ret = run(s, store_sql, "open");
-	if (!ret)
-		ret = read_number(s, "SELECT max(interval) FROM interval", &s->done);
-	if (!ret)
-		ret = read_number(s, "SELECT max(last) FROM interval", &last);
-	if (!ret)
-		ret = read_number(s, "SELECT count(*) FROM job WHERE end_ns IS NOT NULL", &ended);
-	s->done_last = last;
-	s->ended = ended;
 	for (int i = 0; i < STATEMENTS && !ret; i++)
 		if (sqlite3_prepare_v2(s->db, statement_text[i], -1, &s->statements[i], NULL) != SQLITE_OK)
 			ret = fail(s, "open");
@@ -389,7 +450,7 @@ static void store_destroy(struct live_output *output)
 	free(s);
 }
 
-int live_store_create(struct live_output **output, const char *file, char *err, size_t err_len)
+static int create(struct live_output **output, const char *file, bool many, char *err, size_t err_len)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	int ret;
@@ -409,6 +470,7 @@ int live_store_create(struct live_output **output, const char *file, char *err, 
 					  .end = store_end,
 					  .destroy = store_destroy };
 	s->done = -1;
+	s->many = many;
 	snprintf(s->file, sizeof(s->file), "%s", file);
 	ret = open_store(s, file);
 	if (!ret) {
@@ -418,4 +480,21 @@ int live_store_create(struct live_output **output, const char *file, char *err, 
 	snprintf(err, err_len, "%s", s->output.err);
 	store_destroy(&s->output);
 	return ret;
+}
+
+int live_store_create(struct live_output **output, const char *file, char *err, size_t err_len)
+{
+	return create(output, file, false, err, err_len);
+}
+
+int live_store_create_many(struct live_output **output, const char *file, char *err, size_t err_len)
+{
+	return create(output, file, true, err, err_len);
+}
+
+void live_store_done(const struct live_output *output, struct live_done *done)
+{
+	const struct store *s = (const struct store *)output;
+
+	*done = (struct live_done){ s->done, s->done_last, s->ended };
 }

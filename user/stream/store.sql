@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
--- The store of a recording, live.db. Times are nanoseconds since 1970. Rows are what an interval adds: sums over intervals are those of summary.json.
+-- The store of a recording, live.db, or of all recordings of a job (ioprobe collect): node is their number, 0 in the former. Times are nanoseconds since 1970. Rows are what an interval adds: sums over intervals are those of summary.json.
 -- Layers contain each other: bytes and times of different layers are never to be added up.
-PRAGMA user_version = 2;
-CREATE TABLE IF NOT EXISTS job(host TEXT, kernel TEXT, version TEXT, batch_job TEXT, command_line TEXT, begin_ns INTEGER, interval_ns INTEGER,
-	end_ns INTEGER, complete INTEGER, records_lost INTEGER, records_after_bound INTEGER, stopped_by TEXT);
-CREATE TABLE IF NOT EXISTS process(process INTEGER PRIMARY KEY, pid INTEGER, rank INTEGER, name TEXT, executable TEXT, uid INTEGER, begin_ns INTEGER);
+PRAGMA user_version = 3;
+CREATE TABLE IF NOT EXISTS job(node INTEGER PRIMARY KEY, host TEXT, kernel TEXT, version TEXT, batch_job TEXT, command_line TEXT, begin_ns INTEGER, interval_ns INTEGER,
+	recording INTEGER, end_ns INTEGER, complete INTEGER, records_lost INTEGER, records_after_bound INTEGER, stopped_by TEXT);
+-- Numbers of processes and files are different on each node.
+CREATE TABLE IF NOT EXISTS process(process INTEGER PRIMARY KEY, pid INTEGER, rank INTEGER, name TEXT, executable TEXT, uid INTEGER, begin_ns INTEGER,
+	node INTEGER);
 CREATE TABLE IF NOT EXISTS file(file INTEGER PRIMARY KEY, path TEXT, mount_point TEXT, mount_source TEXT, file_system TEXT, scope TEXT, special INTEGER);
 CREATE TABLE IF NOT EXISTS interval(interval INTEGER, last INTEGER, begin_ns INTEGER, end_ns INTEGER, open_calls INTEGER, lag_ns INTEGER,
-	records_lost INTEGER, PRIMARY KEY(interval, last));
+	records_lost INTEGER, node INTEGER, PRIMARY KEY(interval, last, node));
 CREATE TABLE IF NOT EXISTS calls(interval INTEGER, process INTEGER, layer TEXT, calls INTEGER, failed INTEGER, time_ns INTEGER, system_time_ns INTEGER,
 	longest_call_ns INTEGER, open_calls INTEGER);
 CREATE TABLE IF NOT EXISTS operations(interval INTEGER, process INTEGER, file INTEGER, layer TEXT, reads INTEGER, writes INTEGER, bytes_read INTEGER,
@@ -22,12 +24,13 @@ CREATE TABLE IF NOT EXISTS event(interval INTEGER, time_ns INTEGER, duration_ns 
 CREATE INDEX IF NOT EXISTS event_by_process ON event(process, time_ns);
 -- Calls that a filter of the recording skipped.
 CREATE TABLE IF NOT EXISTS skipped(interval INTEGER, filter TEXT, layer TEXT, calls INTEGER, bytes_read INTEGER, bytes_written INTEGER,
-	calls_of_unknown_size INTEGER, time_ns INTEGER);
+	calls_of_unknown_size INTEGER, time_ns INTEGER, node INTEGER);
 -- Spans in which a layer of a process was not observed.
-CREATE TABLE IF NOT EXISTS gap(interval INTEGER, pid INTEGER, layer TEXT, begin_ns INTEGER, end_ns INTEGER, reason TEXT);
+CREATE TABLE IF NOT EXISTS gap(interval INTEGER, pid INTEGER, layer TEXT, begin_ns INTEGER, end_ns INTEGER, reason TEXT,
+	node INTEGER);
 -- The wall clock was set, forward by step_ns, in the last uncertain_ns before time_ns (by the new clock). Intervals have one length and consecutive
 -- numbers nevertheless: interval * job.interval_ns is their begin by the clock as the recording began with it, interval.begin_ns by the clock then.
-CREATE TABLE IF NOT EXISTS clock_step(interval INTEGER, time_ns INTEGER, step_ns INTEGER, uncertain_ns INTEGER);
+CREATE TABLE IF NOT EXISTS clock_step(interval INTEGER, time_ns INTEGER, step_ns INTEGER, uncertain_ns INTEGER, node INTEGER);
 CREATE INDEX IF NOT EXISTS calls_by_process ON calls(process, interval);
 CREATE INDEX IF NOT EXISTS operations_by_process ON operations(process, interval);
 CREATE VIEW IF NOT EXISTS bandwidth AS SELECT interval, layer, sum(bytes_read) AS bytes_read, sum(bytes_written) AS bytes_written,
@@ -44,4 +47,4 @@ CREATE VIEW IF NOT EXISTS darshan_data AS SELECT max(uid, 0) AS uid, CASE op WHE
 	CASE WHEN op IN ('read', 'write') AND module IN ('POSIX', 'STDIO', 'MPIIO') THEN coalesce("offset", -1) ELSE -1 END AS off,
 	CASE WHEN op IN ('read', 'write') THEN coalesce(CASE module WHEN 'MPIIO' THEN asked ELSE moved END, -1) WHEN op = 'flush' THEN 0 ELSE -1 END AS len,
 	max(time_ns - duration_ns - process.begin_ns, 0) / 1e9 AS start, duration_ns / 1e9 AS dur, total_ns / 1e9 AS total, time_ns / 1000 / 1e6 AS timestamp
-	FROM event JOIN process USING (process), job WHERE module IS NOT NULL;
+	FROM event JOIN process USING (process) JOIN job USING (node) WHERE module IS NOT NULL;

@@ -1,0 +1,217 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# ioprobe collect: the streams of four nodes (directories here) over TLS into one store, with a collector that is killed; strangers get nothing.
+. "$(dirname "$0")/../lib/e2e.sh"
+NOBODY=65534
+D=$(fresh collect)
+COLLECTOR=
+
+# certificate NAME: a self-signed one for localhost.
+certificate() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+		-keyout "$D/$1.key" -out "$D/$1.pem" 2>>"$D/openssl"
+}
+
+prepare() {
+	certificate site && certificate other || return 1
+	head -c 64 /dev/urandom >"$D/secret"
+	head -c 64 /dev/urandom >"$D/other.secret"
+	chmod 600 "$D/secret" "$D/other.secret"
+	mkdir "$D/stores"
+	chown $NOBODY "$D/secret" "$D/stores" "$D/site.key"
+	chmod 755 "$TMP" "$D"
+	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token cluster/4711/1000)
+}
+
+# start PORT: sets PORT and COLLECTOR.
+start() {
+	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" --key "$D/site.key" --address localhost --port "$1" \
+		"$D/stores" >"$D/port" 2>>"$D/collector.err" & COLLECTOR=$!
+	wait_for_line "$D/port" '^port' 20 || { not_ok collector "does not start: $(cat "$D/collector.err")"; return 1; }
+	PORT=$(sed -n 's/^port //p' "$D/port")
+}
+
+stop() {
+	kill "-$1" $COLLECTOR 2>/dev/null
+	wait $COLLECTOR 2>/dev/null
+}
+
+# deliver N [OPTION...]: follows the recording of a node, with the job's token.
+deliver() {
+	IOPROBE_COLLECT_TOKEN=${USE_TOKEN-$TOKEN} IOPROBE_COLLECT_CA=${USE_CA-$D/site.pem} limited 120 "$IOPROBE" stream --interval 200ms "${@:2}" --to "collect:${HOST-localhost}:$PORT" "$D/node$1" \
+		2>"$D/follower$1.err"
+}
+
+record_nodes() {
+	local n
+	for n in 1 2 3 4; do
+		mkdir -p "$D/data/$n"
+		limited 120 "$IOPROBE" -o "$D/node$n" --summary "$D/out$n" --keep-spool -- \
+			sh -c 'for i in 1 2 3 4 5 6 7 8; do head -c $((1000 * '$n')) /dev/zero >>"$0/f$i"; cat "$0/f$i" "$0/none" >/dev/null 2>&1; sleep 0.3; done' "$D/data/$n" \
+			>"$D/stdout$n" 2>"$D/record$n.err" &
+		RECORDERS+=($!)
+	done
+	for n in 1 2 3 4; do
+		wait_for_file "$D/node$n/spool"
+	done
+}
+
+# rows TABLE: how many are in the job's store.
+rows() {
+	"$PYTHON" -c 'import sqlite3, sys; print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute(f"SELECT count(*) FROM {sys.argv[2]}").fetchone()[0])' \
+		"$STORE" "$1" 2>/dev/null || echo 0
+}
+
+# The collector is killed three times while the followers deliver; each time it goes on where its store ends.
+four_nodes() {
+	local n i had followers=() RECORDERS=()
+	STORE=$D/stores/cluster-4711-1000.db
+	record_nodes
+	for n in 1 2 3 4; do
+		deliver $n --events all & followers+=($!)
+	done
+	for n in 1 2 3; do
+		had=$(rows interval)
+		for ((i = 0; i < 200 && $(rows interval) <= had; i++)); do sleep 0.05; done
+		verdict "four nodes, the collector has more before it is killed ($n)" "$([ "$(rows interval)" -gt "$had" ] || cat "$D/collector.err")"
+		stop KILL
+		start "$PORT" || return
+	done
+	wait "${RECORDERS[@]}"
+	wait "${followers[@]}"
+	verdict "four nodes, followers" "$(cat "$D"/follower?.err)"
+	verdict "four nodes, collector" "$(cat "$D/collector.err")"
+	for n in 1 2 3 4; do
+		verdict "four nodes, node $n adds up" "$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$STORE" "$D/node$n/summary.json" 2>&1)"
+	done
+	verdict "four nodes, one recording each" "$([ "$(rows job)" = 4 ] || echo "$(rows job) of them")"
+	verdict "four nodes, no store but the job's" "$(ls "$D/stores" | grep -v '^cluster-4711-1000.db')"
+	verdict "four nodes, mode of the store" "$(stat -c %a "$STORE" | grep -v '^600$')"
+	same_as_own_store
+	again
+}
+
+# What was collected of a node is what a store of its own has: rows, events and Darshan's columns, too.
+same_as_own_store() {
+	limited 60 "$IOPROBE" stream --interval 200ms --events all --to "sqlite:$D/own.db" "$D/node1" 2>"$D/own.err"
+	verdict "four nodes, as a store of its own" "$(cat "$D/own.err"; "$PYTHON" - "$D/own.db" "$STORE" 2>&1 <<-'E'
+		import sqlite3, sys
+		own, job = (sqlite3.connect(f"file:{name}?mode=ro", uri=True) for name in sys.argv[1:])
+		recording, = own.execute("SELECT recording FROM job").fetchone()
+		(node,), = job.execute("SELECT node FROM job WHERE recording = ?", (recording,)).fetchall()
+		at, found = node << 32, 0
+		for table in ("process", "file", "calls", "sizes", "operations", "event", "skipped", "gap", "interval"):
+		    names = [row[1] for row in own.execute(f"PRAGMA table_info({table})") if row[1] not in ("node", "lag_ns")]
+		    columns = ", ".join(f'"{name}"' for name in names)
+		    moved = ", ".join(f'"{name}" - {at}' if name in ("process", "file") else f'"{name}"' for name in names)
+		    where = f"node = {node}" if "node" in [row[1] for row in job.execute(f"PRAGMA table_info({table})")] else \
+		        f'"{"process" if "process" in names else "file"}" >> 32 = {node}'
+		    mine = sorted(own.execute(f"SELECT {columns} FROM {table}").fetchall(), key=repr)
+		    theirs = sorted(job.execute(f"SELECT {moved} FROM {table} WHERE {where}").fetchall(), key=repr)
+		    found += len(mine)
+		    if mine != theirs:
+		        different = [(a, b) for a, b in zip(mine, theirs) if a != b][:1]
+		        print(f"{table}: {len(mine)} rows, {len(theirs)} collected: {different}")
+		darshan = own.execute("SELECT count(*) FROM darshan_data").fetchone()[0], job.execute("SELECT count(*) FROM darshan_data").fetchone()[0]
+		if not 0 < darshan[0] < darshan[1]:
+		    print("rows of darshan_data:", darshan)
+		if not found:
+		    print("nothing was compared")
+	E
+	)"
+}
+
+# All of it once more: nothing is there twice.
+again() {
+	local had
+	had="$(rows interval) $(rows calls) $(rows event)"
+	deliver 2 --events all
+	verdict "again, follower" "$(cat "$D/follower2.err")"
+	verdict "again, nothing twice" "$([ "$had" = "$(rows interval) $(rows calls) $(rows event)" ] || echo "$had, now $(rows interval) $(rows calls) $(rows event)")"
+	verdict "again, shown" "$(limited 20 "$IOPROBE" watch "$STORE" 2>"$D/watch.err" >"$D/address" & wait_for_line "$D/watch.err" 'the page stays' 15 || cat "$D/watch.err"; kill $! 2>/dev/null)"
+}
+
+# refused NAME TEXT: the follower fails with this text; nothing of it is in a store.
+refused() {
+	deliver 3 && not_ok "$1" "it was delivered"
+	verdict "$1" "$(grep -q -- "$2" "$D/follower3.err" || cat "$D/follower3.err")"
+}
+
+strangers() {
+	local before
+	before=$(ls "$D/stores" | tr '\n' ' ')
+	USE_TOKEN=$("$IOPROBE" collect --secret "$D/other.secret" --token cluster/4711/1000) refused "token of another secret" 'were not delivered: its token is not valid here'
+	USE_TOKEN=${TOKEN/4711/4712} refused "token of another job" 'its token is not valid here'
+	USE_TOKEN= refused "no token" 'there is no token in IOPROBE_COLLECT_TOKEN'
+	USE_CA=/dev/null refused "no certificate" "cannot read the site's certificate"
+	verdict "strangers leave nothing" "$([ "$before" = "$(ls "$D/stores" | tr '\n' ' ')" ] || ls "$D/stores")"
+	verdict "a client without TLS" "$("$PYTHON" - "$PORT" 2>&1 <<-'E'
+		import socket, sys
+		with socket.create_connection(("localhost", int(sys.argv[1])), 10) as s:
+		    s.sendall(b'{"type":"hello"}\n' * 100)
+		    s.settimeout(20)
+		    try:
+		        while answer := s.recv(1000):
+		            if b"{" in answer:
+		                print(answer)
+		    except ConnectionResetError:
+		        pass
+	E
+	)"
+	garbage
+}
+
+# With a valid token: lines that are none of a stream, an interval without end.
+garbage() {
+	verdict "garbage with a valid token" "$("$PYTHON" - "$PORT" "$D/site.pem" "$TOKEN" 2>&1 <<-'E'
+		import json, socket, ssl, sys
+		port, certificate, token = sys.argv[1:]
+		context = ssl.create_default_context(cafile=certificate)
+		begin = {"type": "begin", "host": "x", "kernel": None, "version": None, "batch_job": None, "command_line": None, "time": "1.000000000", "interval_ns": 200000000,
+		         "recording": 1}
+		def ask(*lines):
+		    with context.wrap_socket(socket.create_connection(("localhost", int(port)), 10), server_hostname="localhost") as s:
+		        for line in lines:
+		            s.sendall((line if isinstance(line, str) else json.dumps(line, separators=(",", ":"))).encode() + b"\n")
+		        s.settimeout(20)
+		        text = b""
+		        while part := s.recv(4096):
+		            text += part
+		        return [json.loads(line) for line in text.decode().splitlines()]
+		hello = {"type": "hello", "format": "ioprobe collect 1", "token": token}
+		interval = {"type": "interval", "interval": 5, "begin": "1.000000000", "end": "1.200000000", "open_calls": 0, "records_lost": 0, "lag_ns": 0, "last": False}
+		for name, wanted, lines in (("no JSON", "no JSON", ["{"]), ("another format", "does not speak", [{**hello, "format": "x"}]),
+		                            ("no begin", "begin is not valid", [hello, {"type": "begin"}]),
+		                            ("another length", "another length", [hello, {**begin, "interval_ns": 1}]),
+		                            ("no row", "not valid", [hello, begin, {"type": "calls"}, interval]),
+		                            ("no line", "not valid", [hello, begin, "]", interval])):
+		    answers = ask(*lines)
+		    if not answers or answers[-1]["type"] != "refused" or wanted not in answers[-1]["reason"]:
+		        print(name, answers)
+	E
+	)"
+}
+
+# The collector is gone and stays so: the recording's follower counts what it could not deliver.
+down() {
+	stop TERM
+	verdict "collector, end" "$(grep -v 'connection closed: ' "$D/collector.err")"
+	HOST=localhost IOPROBE_COLLECT_GRACE_S=1 refused "collector is down" '[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: Connection refused'
+}
+
+bad_input() {
+	local out
+	for case in "root|--secret $D/secret --certificate $D/site.pem --key $D/site.key $D/stores|not as root" "open secret|--secret $D/site.pem --token a/b/1|others than its owner" \
+		"no name|--secret $D/secret --token a/b|CLUSTER/JOB/UID is expected" "no secret|$D/stores|--secret FILE is needed"; do
+		IFS='|' read -r name words text <<<"$case"
+		# shellcheck disable=SC2086
+		out=$(limited 20 "$IOPROBE" collect $words 2>&1)
+		verdict "refused, $name" "$(echo "$out" | grep -q -e "$text" || echo "$out")"
+	done
+}
+
+have openssl || { skip collect "openssl is not installed"; exit 0; }
+prepare || { not_ok prepare "$(tail -n 2 "$D/openssl")"; exit 0; }
+start 0 && four_nodes && strangers && down
+bad_input
+[ -z "$COLLECTOR" ] || stop KILL

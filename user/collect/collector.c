@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * One thread waits for all connections. A connection that says nothing valid for HELLO_MS is closed; one whose follower is busy stays open as
+ * long as it likes, for a job may be silent for hours.
+ */
+#include "collect/collector.h"
+
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/session.h"
+
+#define HELLO_MS 30000
+#define SWEEP_MS 1000
+#define EVENTS 64
+#define ANSWER_MOST 65536 /* bytes that a follower has not read */
+#define REPORTS_PER_S 1
+
+struct connection {
+	struct connection *prev, *next;
+	int fd;
+	gnutls_session_t tls;
+	struct session *session;
+	bool shaken, known, closing; /* known: it has had an answer; closing: when the answer is sent */
+	uint64_t begun_ms;
+	char *answer;
+	size_t answer_len, sent;
+	char peer[64];
+};
+
+struct collector {
+	const struct collector_options *options;
+	const struct token_secret *secret;
+	gnutls_certificate_credentials_t credentials;
+	int listen_fd, signal_fd, epoll_fd;
+	struct connection *connections;
+	unsigned n;
+	uint64_t reported_ms, unreported; /* of refusals */
+	char *err;
+	size_t err_len;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+/* A stranger who tries often does not fill the log. */
+static void report(struct collector *c, const struct connection *k, const char *reason)
+{
+	uint64_t now = now_ms();
+
+	if (now - c->reported_ms < 1000 / REPORTS_PER_S) {
+		c->unreported++;
+		return;
+	}
+	fprintf(stderr, "ioprobe collect: %s: connection closed: %s", k->peer, reason);
+	if (c->unreported)
+		fprintf(stderr, " (%llu others are not listed)", (unsigned long long)c->unreported);
+	fputc('\n', stderr);
+	c->reported_ms = now;
+	c->unreported = 0;
+}
+
+/* ---- a connection ---- */
+
+static void connection_destroy(struct collector *c, struct connection *k)
+{
+	if (k->prev)
+		k->prev->next = k->next;
+	else
+		c->connections = k->next;
+	if (k->next)
+		k->next->prev = k->prev;
+	c->n--;
+	gnutls_deinit(k->tls);
+	close(k->fd);
+	session_destroy(k->session);
+	free(k->answer);
+	free(k);
+}
+
+static void watch_connection(struct collector *c, struct connection *k, bool write)
+{
+	struct epoll_event event = { .events = EPOLLIN | (write ? EPOLLOUT : 0), .data.ptr = k };
+
+	epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, k->fd, &event);
+}
+
+static bool wants_again(ssize_t ret)
+{
+	return ret == GNUTLS_E_AGAIN || ret == GNUTLS_E_INTERRUPTED;
+}
+
+/* Returns false if the connection is to be closed. */
+static bool send_answer(struct collector *c, struct connection *k)
+{
+	while (k->sent < k->answer_len) {
+		ssize_t sent = gnutls_record_send(k->tls, k->answer + k->sent, k->answer_len - k->sent);
+
+		if (sent == GNUTLS_E_INTERRUPTED)
+			continue;
+		if (sent == GNUTLS_E_AGAIN) {
+			watch_connection(c, k, true);
+			return true;
+		}
+		if (sent < 0)
+			return false;
+		k->sent += sent;
+	}
+	free(k->answer);
+	k->answer = NULL;
+	k->answer_len = k->sent = 0;
+	watch_connection(c, k, false);
+	return !k->closing;
+}
+
+/* TLS asks for the same bytes again after an interrupted send: they are only appended to. */
+static bool add_answer(struct connection *k, char *answer)
+{
+	size_t len = answer ? strlen(answer) : 0;
+	char *grown;
+
+	if (!len) {
+		free(answer);
+		return true;
+	}
+	grown = k->answer_len + len <= ANSWER_MOST ? realloc(k->answer, k->answer_len + len) : NULL;
+	if (grown) {
+		memcpy(grown + k->answer_len, answer, len);
+		k->answer = grown;
+		k->answer_len += len;
+	}
+	free(answer);
+	return grown != NULL;
+}
+
+static bool receive(struct collector *c, struct connection *k)
+{
+	static char room[65536];
+
+	while (!k->closing) {
+		ssize_t got = gnutls_record_recv(k->tls, room, sizeof(room));
+		char *answer = NULL;
+
+		if (wants_again(got))
+			return true;
+		if (got <= 0)
+			return false; /* the follower goes; what it had not completed is not kept */
+		k->closing = !session_take(k->session, room, got, &answer);
+		k->known |= answer != NULL;
+		if (k->closing)
+			report(c, k, session_reason(k->session));
+		if (!add_answer(k, answer) || !send_answer(c, k))
+			return false;
+	}
+	return true;
+}
+
+/* Returns false if the connection is to be closed. */
+static bool serve(struct collector *c, struct connection *k)
+{
+	if (!k->shaken) {
+		int ret = gnutls_handshake(k->tls);
+
+		if (wants_again(ret)) {
+			watch_connection(c, k, gnutls_record_get_direction(k->tls));
+			return true;
+		}
+		if (ret < 0 && !gnutls_error_is_fatal(ret))
+			return true;
+		if (ret < 0) {
+			report(c, k, gnutls_strerror(ret));
+			return false;
+		}
+		k->shaken = true;
+		watch_connection(c, k, false);
+	}
+	if (k->answer_len && !send_answer(c, k))
+		return false;
+	return receive(c, k);
+}
+
+/* ---- the listener ---- */
+
+static struct connection *connection_create(struct collector *c, int fd)
+{
+	struct connection *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->fd = fd;
+	k->begun_ms = now_ms();
+	k->session = session_create(c->secret, c->options->directory);
+	if (!k->session || gnutls_init(&k->tls, GNUTLS_SERVER | GNUTLS_NONBLOCK) < 0) {
+		session_destroy(k->session);
+		free(k);
+		return NULL;
+	}
+	gnutls_set_default_priority(k->tls);
+	gnutls_credentials_set(k->tls, GNUTLS_CRD_CERTIFICATE, c->credentials);
+	gnutls_certificate_server_set_request(k->tls, GNUTLS_CERT_IGNORE);
+	gnutls_transport_set_int(k->tls, fd);
+	k->next = c->connections;
+	if (k->next)
+		k->next->prev = k;
+	c->connections = k;
+	c->n++;
+	return k;
+}
+
+static void accept_one(struct collector *c)
+{
+	struct sockaddr_storage address;
+	socklen_t len = sizeof(address);
+	int fd = accept4(c->listen_fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct epoll_event event = { .events = EPOLLIN };
+	struct connection *k;
+
+	if (fd < 0)
+		return;
+	k = c->n < c->options->most ? connection_create(c, fd) : NULL;
+	if (!k) {
+		close(fd);      /* the follower tries again */
+		c->unreported++;
+		return;
+	}
+	if (getnameinfo((struct sockaddr *)&address, len, k->peer, sizeof(k->peer), NULL, 0, NI_NUMERICHOST))
+		strcpy(k->peer, "(unknown)");
+	event.data.ptr = k;
+	if (epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		connection_destroy(c, k);
+}
+
+static void close_strangers(struct collector *c)
+{
+	uint64_t now = now_ms();
+	struct connection *next;
+
+	for (struct connection *k = c->connections; k; k = next) {
+		next = k->next;
+		if (k->known || now - k->begun_ms < HELLO_MS)
+			continue;
+		report(c, k, "it did not introduce itself in time");
+		connection_destroy(c, k);
+	}
+}
+
+/* ---- begin and end ---- */
+
+static int fail(struct collector *c, const char *what, const char *why, int ret)
+{
+	snprintf(c->err, c->err_len, "%s: %s", what, why);
+	return ret;
+}
+
+static int open_listener(struct collector *c)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+	struct addrinfo *found = NULL;
+	char port[8];
+	int error, one = 1;
+
+	snprintf(port, sizeof(port), "%u", c->options->port);
+	error = getaddrinfo(c->options->address, port, &hints, &found);
+	if (error)
+		return fail(c, c->options->address ?: "address", gai_strerror(error), -EINVAL);
+	c->listen_fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listen_fd >= 0)
+		setsockopt(c->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	error = c->listen_fd < 0 || bind(c->listen_fd, found->ai_addr, found->ai_addrlen) || listen(c->listen_fd, SOMAXCONN) ? errno : 0;
+	freeaddrinfo(found);
+	return error ? fail(c, "cannot listen for followers", strerror(error), -error) : 0;
+}
+
+static int open_credentials(struct collector *c)
+{
+	int ret = gnutls_certificate_allocate_credentials(&c->credentials);
+
+	if (ret >= 0)
+		ret = gnutls_certificate_set_x509_key_file(c->credentials, c->options->certificate, c->options->key, GNUTLS_X509_FMT_PEM);
+	return ret >= 0 ? 0 : fail(c, "cannot use the certificate and its key", gnutls_strerror(ret), -EINVAL);
+}
+
+static int open_events(struct collector *c)
+{
+	struct epoll_event listener = { .events = EPOLLIN, .data.ptr = &c->listen_fd }, signals = { .events = EPOLLIN, .data.ptr = &c->signal_fd };
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	c->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->signal_fd < 0 || c->epoll_fd < 0 || epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->listen_fd, &listener) ||
+	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->signal_fd, &signals))
+		return fail(c, "cannot wait for followers", strerror(errno), -errno);
+	return 0;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t len = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &len))
+		return 0;
+	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port :
+						    ((struct sockaddr_in *)&address)->sin_port);
+}
+
+static void loop(struct collector *c)
+{
+	struct epoll_event events[EVENTS];
+	uint64_t swept_ms = now_ms();
+
+	for (;;) {
+		int n = epoll_wait(c->epoll_fd, events, EVENTS, SWEEP_MS);
+
+		for (int i = 0; i < n; i++) {
+			if (events[i].data.ptr == &c->signal_fd)
+				return;
+			if (events[i].data.ptr == &c->listen_fd)
+				accept_one(c);
+			else if (!serve(c, events[i].data.ptr))
+				connection_destroy(c, events[i].data.ptr);
+		}
+		if (now_ms() - swept_ms < SWEEP_MS)
+			continue;
+		close_strangers(c);
+		swept_ms = now_ms();
+	}
+}
+
+int collector_run(const struct collector_options *options, const struct token_secret *secret, void (*ready)(uint16_t port), char *err,
+		  size_t err_len)
+{
+	struct collector c = { .options = options, .secret = secret, .listen_fd = -1, .signal_fd = -1, .epoll_fd = -1, .err = err,
+			       .err_len = err_len };
+	int ret = open_credentials(&c);
+
+	if (!ret)
+		ret = open_listener(&c);
+	if (!ret)
+		ret = open_events(&c);
+	if (!ret) {
+		ready(port_of(c.listen_fd));
+		loop(&c);
+	}
+	while (c.connections)
+		connection_destroy(&c, c.connections);
+	if (c.credentials)
+		gnutls_certificate_free_credentials(c.credentials);
+	for (int *fd = (int[]){ c.listen_fd, c.signal_fd, c.epoll_fd, -2 }; *fd != -2; fd++)
+		if (*fd >= 0)
+			close(*fd);
+	return ret;
+}

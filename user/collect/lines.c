@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Lines come from another host: every member is checked. A type that is not known is of a later version, and is skipped.
+ */
+#include "collect/lines.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads members; bad: one was missing or of another type. */
+struct members {
+	const json_t *line;
+	bool bad;
+};
+
+static uint64_t number(struct members *m, const char *key)
+{
+	const json_t *value = json_object_get(m->line, key);
+
+	m->bad |= !json_is_integer(value);
+	return (uint64_t)json_integer_value(value);
+}
+
+static uint64_t number_or(struct members *m, const char *key, uint64_t otherwise)
+{
+	return json_is_null(json_object_get(m->line, key)) ? otherwise : number(m, key);
+}
+
+static bool boolean(struct members *m, const char *key)
+{
+	const json_t *value = json_object_get(m->line, key);
+
+	m->bad |= !json_is_boolean(value);
+	return json_is_true(value);
+}
+
+static const char *text(struct members *m, const char *key)
+{
+	const char *value = json_string_value(json_object_get(m->line, key));
+
+	m->bad |= !value;
+	return value ? value : "";
+}
+
+static const char *text_or_null(struct members *m, const char *key)
+{
+	return json_is_null(json_object_get(m->line, key)) ? NULL : text(m, key);
+}
+
+/* Seconds with nine digits behind the point. */
+static uint64_t time_ns(struct members *m, const char *key)
+{
+	unsigned long long seconds = 0;
+	unsigned nanoseconds = 0;
+
+	m->bad |= sscanf(text(m, key), "%10llu.%9u", &seconds, &nanoseconds) != 2 || seconds > 9000000000ull;
+	return seconds * 1000000000ull + nanoseconds;
+}
+
+/* ---- one function per type ---- */
+
+typedef int take_fn(struct live_output *output, const struct live_interval *now, struct members *m);
+
+static int take_begin(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_job job = { text_or_null(m, "host"),      text_or_null(m, "kernel"),       text_or_null(m, "version"),
+				text_or_null(m, "batch_job"), text_or_null(m, "command_line"), time_ns(m, "time"),
+				number(m, "interval_ns"),   number(m, "recording") };
+
+	(void)now;
+	return m->bad || !job.interval_ns ? -EBADMSG : output->begin(output, &job) ?: LINES_BEGIN;
+}
+
+static int take_process(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_process p = { .id = number(m, "process"),
+				  .pid = number(m, "pid"),
+				  .rank = (int64_t)number_or(m, "rank", -1),
+				  .name = text_or_null(m, "name"),
+				  .executable = text_or_null(m, "executable"),
+				  .uid = (int64_t)number_or(m, "uid", -1) };
+
+	(void)now;
+	if (!json_is_null(json_object_get(m->line, "begin")))
+		p.begin_ns = time_ns(m, "begin");
+	return m->bad ? -EBADMSG : output->process(output, &p) ?: LINES_OTHER;
+}
+
+static int take_file(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_file f = { number(m, "file"),
+			       text_or_null(m, "path"),
+			       text_or_null(m, "mount_point"),
+			       text_or_null(m, "mount_source"),
+			       text_or_null(m, "file_system"),
+			       text_or_null(m, "scope"),
+			       boolean(m, "special") };
+
+	(void)now;
+	return m->bad ? -EBADMSG : output->file(output, &f) ?: LINES_OTHER;
+}
+
+static void read_sizes(struct members *m, const char *key, uint64_t *sizes)
+{
+	const json_t *array = json_object_get(m->line, key);
+
+	m->bad |= json_array_size(array) != SUMMARY_SIZES;
+	for (size_t i = 0; i < SUMMARY_SIZES; i++) {
+		m->bad |= !json_is_integer(json_array_get(array, i));
+		sizes[i] = json_integer_value(json_array_get(array, i));
+	}
+}
+
+static int take_calls(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_process p = { .id = number(m, "process") };
+	struct summary_calls a = { .calls = number(m, "calls"),
+				   .failed = number(m, "failed"),
+				   .time_ns = number(m, "time_ns"),
+				   .system_ns = number(m, "system_time_ns"),
+				   .longest_ns = number(m, "longest_call_ns"),
+				   .open_calls = number(m, "open_calls") };
+	struct live_calls c = { number(m, "interval"), &p, text(m, "layer"), &a };
+
+	read_sizes(m, "read_sizes", a.sizes.read);
+	read_sizes(m, "write_sizes", a.sizes.written);
+	return m->bad ? -EBADMSG : output->calls(output, now, &c) ?: LINES_OTHER;
+}
+
+static int take_operations(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_process p = { .id = number(m, "process") };
+	struct live_file f = { .id = number(m, "file") };
+	struct summary_counts a = { .reads = number(m, "reads"),
+				    .writes = number(m, "writes"),
+				    .bytes_read = number(m, "bytes_read"),
+				    .bytes_written = number(m, "bytes_written"),
+				    .known_reads = number(m, "reads_of_known_size"),
+				    .known_writes = number(m, "writes_of_known_size"),
+				    .unknown_reads = number(m, "reads_of_unknown_size"),
+				    .unknown_writes = number(m, "writes_of_unknown_size"),
+				    .failed_reads = number(m, "reads_failed"),
+				    .failed_writes = number(m, "writes_failed"),
+				    .opens = number(m, "opens"),
+				    .time_ns = number(m, "time_ns"),
+				    .metadata_ns = number(m, "metadata_time_ns") };
+	struct live_operations o = { number(m, "interval"), &p, &f, text(m, "layer"), &a, number(m, "longest_call_ns") };
+
+	return m->bad ? -EBADMSG : output->operations(output, now, &o) ?: LINES_OTHER;
+}
+
+static enum live_op op_of(const char *name)
+{
+	for (enum live_op op = LIVE_OP_OTHER; op <= LIVE_OP_FLUSH; op++)
+		if (!strcmp(name, live_op_name(op)))
+			return op;
+	return LIVE_OP_OTHER;
+}
+
+static void read_darshan(struct members *m, struct live_darshan *darshan)
+{
+	struct members d = { json_object_get(m->line, "darshan"), false };
+
+	if (!d.line)
+		return;
+	*darshan = (struct live_darshan){ .module = text(&d, "module"),
+					  .record = text_or_null(&d, "record"),
+					  .record_id = strtoull(text(&d, "record_id"), NULL, 10),
+					  .max_byte = (int64_t)number(&d, "max_byte"),
+					  .switches = (int64_t)number(&d, "switches"),
+					  .flushes = (int64_t)number(&d, "flushes"),
+					  .cnt = number(&d, "cnt"),
+					  .total_ns = number(&d, "total_ns") };
+	m->bad |= d.bad;
+}
+
+static int take_event(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_process p = { .id = number(m, "process") };
+	struct live_file f = { .id = number_or(m, "file", 0) };
+	struct live_event e = { .process = &p,
+				.file = json_is_null(json_object_get(m->line, "file")) ? NULL : &f,
+				.name = text_or_null(m, "name"),
+				.tid = number(m, "tid"),
+				.layer = text(m, "layer"),
+				.call = text(m, "call"),
+				.op = op_of(text(m, "op")),
+				.begin_ns = time_ns(m, "begin"),
+				.offset = number_or(m, "offset", OFFSET_UNKNOWN),
+				.asked = number_or(m, "asked", BYTES_UNKNOWN),
+				.moved = number_or(m, "moved", BYTES_UNKNOWN),
+				.failed = boolean(m, "failed"),
+				.error = number_or(m, "error", 0),
+				.weight = number(m, "weight") };
+
+	e.end_ns = e.begin_ns + number(m, "duration_ns");
+	read_darshan(m, &e.darshan);
+	return m->bad ? -EBADMSG : output->event(output, now, &e) ?: LINES_OTHER;
+}
+
+static int take_skipped(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_skipped s = { text_or_null(m, "filter"),
+				  text_or_null(m, "layer"),
+				  number(m, "calls"),
+				  number(m, "bytes_read"),
+				  number(m, "bytes_written"),
+				  number(m, "calls_of_unknown_size"),
+				  number(m, "time_ns") };
+
+	return m->bad ? -EBADMSG : output->skipped(output, now, &s) ?: LINES_OTHER;
+}
+
+static int take_gap(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_gap g = { number(m, "pid"), text_or_null(m, "layer"), text_or_null(m, "reason"), time_ns(m, "begin"),
+			      time_ns(m, "end") };
+
+	return m->bad ? -EBADMSG : output->gap(output, now, &g) ?: LINES_OTHER;
+}
+
+static int take_clock_step(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_clock_step s = { time_ns(m, "time"), (int64_t)number(m, "step_ns"), number(m, "uncertain_ns") };
+
+	return m->bad ? -EBADMSG : output->clock_step(output, now, &s) ?: LINES_OTHER;
+}
+
+static int take_interval(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_interval i;
+
+	(void)now;
+	return !lines_interval(&i, m->line) ? -EBADMSG : output->interval(output, &i) ?: LINES_INTERVAL;
+}
+
+static int take_end(struct live_output *output, const struct live_interval *now, struct members *m)
+{
+	struct live_end e = { boolean(m, "complete"), number(m, "records_lost"), number(m, "records_after_bound"), time_ns(m, "time"),
+			      text_or_null(m, "stopped_by") };
+
+	(void)now;
+	return m->bad ? -EBADMSG : output->end(output, &e) ?: LINES_END;
+}
+
+bool lines_interval(struct live_interval *interval, const json_t *line)
+{
+	struct members m = { line, false };
+
+	if (strcmp(text(&m, "type"), "interval"))
+		return false;
+	*interval = (struct live_interval){ number(&m, "interval"),   time_ns(&m, "begin"),      time_ns(&m, "end"),
+					    number(&m, "open_calls"), number(&m, "records_lost"), number(&m, "lag_ns"),
+					    boolean(&m, "last") };
+	return !m.bad;
+}
+
+int lines_take(struct live_output *output, const struct live_interval *now, const json_t *line)
+{
+	static const struct {
+		const char *type;
+		take_fn *take;
+	} types[] = { { "begin", take_begin },           { "process", take_process }, { "file", take_file },       { "calls", take_calls },
+		      { "operations", take_operations }, { "event", take_event },     { "skipped", take_skipped }, { "gap", take_gap },
+		      { "clock_step", take_clock_step }, { "interval", take_interval }, { "end", take_end } };
+	struct members m = { line, false };
+	const char *type = text(&m, "type");
+
+	if (m.bad)
+		return -EBADMSG;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(type, types[i].type))
+			return types[i].take(output, now, &m);
+	return LINES_OTHER;
+}
