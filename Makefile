@@ -78,6 +78,12 @@ check-faults:		## faults at 200 random moments (FAULTS=n, SEED=n), full disks an
 	$(Q)$(MAKE) --no-print-directory all programs
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/faults/run
 
+.PHONY: check-browser
+check-browser:		## reports in Chromium at two widths and printed; pictures in build/browser (root)
+	$(Q)tools/install-deps.sh --tests
+	$(Q)$(MAKE) --no-print-directory all programs
+	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) IMAGES=$(CURDIR)/$(B)/browser tests/run e2e/report_page
+
 .PHONY: check-distributions
 check-distributions:	## builds, demo and tests in fresh Debian 12, 13 and sid (DISTRIBUTIONS="debian12 ..."); an hour (root)
 	$(Q)tests/distributions/run $(DISTRIBUTIONS)

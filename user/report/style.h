@@ -8,7 +8,7 @@
 
 static const char report_style[] =
 	":root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;max-width:1100px;margin:1em auto;padding:0 1em}"
-	"h1{font-size:1.4em}h2{font-size:1.15em;border-bottom:1px solid #999;margin-top:1.6em}h3{font-size:1em;margin:.2em 0}"
+	"h1,h2,h3,p,li{overflow-wrap:anywhere}h1{font-size:1.4em}h2{font-size:1.15em;border-bottom:1px solid #999;margin-top:1.6em}h3{font-size:1em;margin:.2em 0}"
 	"small{font-weight:normal;opacity:.75;overflow-wrap:anywhere}dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em;margin:.4em 0}"
 	"dt{opacity:.75}dd{margin:0;overflow-wrap:anywhere}code{overflow-wrap:anywhere}article{border:1px solid #999;border-left:8px solid #999;"
 	"padding:.5em 1em;margin:.6em 0;break-inside:avoid}article p{margin:.3em 0}.high{border-left-color:#d55e00}.warn{border-left-color:#e69f00}"
@@ -23,7 +23,8 @@ static const char report_style[] =
 	/* kinds of calls on handles: enum detail_kind */
 	".k0{fill:#56b4e9}.k1{fill:#0072b2}.k2{fill:#e69f00}.k3{fill:#009e73}.k4{fill:#999}.node{fill:#0072b2}.rank{fill:#56b4e9}"
 	".d1{padding-left:1.6em}.d2{padding-left:2.6em}.d3{padding-left:3.6em}.d4{padding-left:4.6em}.d5{padding-left:5.6em}.d6{padding-left:6.6em}"
-	".d7{padding-left:7.6em}.d8{padding-left:8.6em}td:first-child{min-width:5em}"
-	"@media print{body{max-width:none;font-size:10pt}.wide{overflow:visible}.wide svg{max-width:100%}svg,tr{break-inside:avoid}}";
+	".d7{padding-left:7.6em}.d8{padding-left:8.6em}td:first-child{min-width:5em}th.n{white-space:normal}"
+	"@media print{body{max-width:none;font-size:10pt}.wide{overflow:visible}.wide svg{max-width:100%}svg,tr{break-inside:avoid}table{font-size:8pt}"
+	"td,th{padding:.1em .25em}.n{white-space:normal}td:first-child{min-width:0}}";
 
 #endif
