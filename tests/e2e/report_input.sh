@@ -10,10 +10,13 @@ mkdir -p "$hostile/data/<"                      # the name has a slash: "<" is a
 record hostile -- "$P/planted_posix" small_writes bad "$hostile/data"
 mv "$hostile/trace" "$hostile/plain"
 cat >"$hostile/writes.py" <<'PYTHON'
-import os, sys
+import os, sys, threading
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 for _ in range(3000):
     os.write(fd, b"x" * 100)
+other = threading.Thread(target=os.pwrite, args=(fd, b"x" * 100, 0))
+other.start()
+other.join()
 PYTHON
 record hostile -- "$PYTHON" "$hostile/writes.py" "$hostile/data/$name"
 if [ $STATUS = 0 ]; then

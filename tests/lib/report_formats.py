@@ -5,6 +5,7 @@ archive has a file whose name has markup and an escape character. Prints what is
 import csv
 import html.parser
 import json
+import re
 import subprocess
 import sys
 
@@ -59,6 +60,10 @@ except jsonschema.ValidationError as error:
     print("json:", error.message[:200])
 if not any(NAME in f["path"] for f in data["files"]):
     print(f"json: the file is missing: {data['files']}")
+if any(NAME in f["path"] and f["users"] != 1 for f in data["files"]):
+    print(f"json: two threads of one process are not one user: {data['files']}")
+if not re.search("^data file +processes +read ", text, re.M) or "ranks" in text.split("data file")[1]:
+    print("text: ranks of a run without ranks")
 
 page = Page()
 page.feed(report("--format", "html", "--all"))

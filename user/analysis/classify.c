@@ -72,7 +72,11 @@ static const struct { const char *pattern; enum file_class class; } paths[] = {
 	{ "/proc", FILE_SYSTEM }, { "/sys", FILE_SYSTEM }, { "/run/*", FILE_SYSTEM }, { "/var/lib/*", FILE_SYSTEM },
 	{ "/usr/*", FILE_PROGRAM }, { "/lib/*", FILE_PROGRAM }, { "/lib64/*", FILE_PROGRAM }, { "/bin/*", FILE_PROGRAM },
 	{ "*.so", FILE_PROGRAM }, { "*.so.*", FILE_PROGRAM }, { "*.py", FILE_PROGRAM }, { "*.pyc", FILE_PROGRAM }, { "*/site-packages/*", FILE_PROGRAM },
-	{ "*/dist-packages/*", FILE_PROGRAM }, { "*.mo", FILE_PROGRAM },
+	{ "*/dist-packages/*", FILE_PROGRAM }, { "*/site-packages", FILE_PROGRAM }, { "*/dist-packages", FILE_PROGRAM }, { "*.mo", FILE_PROGRAM },
+	/* interpreters that users install: pyenv, conda, virtual environments */
+	{ "*/.pyenv/*", FILE_PROGRAM }, { "*/lib/python[23].*", FILE_PROGRAM }, { "*/lib64/python[23].*", FILE_PROGRAM },
+	{ "*/lib/python[23][0-9]*.zip", FILE_PROGRAM }, { "*/__pycache__/*", FILE_PROGRAM }, { "*/pyvenv.cfg", FILE_PROGRAM },
+	{ "*/conda-meta/*", FILE_PROGRAM },
 	{ "*/ompi.*", FILE_SCRATCH }, { "*/pmix*", FILE_SCRATCH }, { "*/prte.*", FILE_SCRATCH }, { "*/.lockdirs/*", FILE_SCRATCH },
 	{ "*vader_segment*", FILE_SCRATCH },
 	{ "*.log", FILE_LOG }, { "*.out", FILE_LOG }, { "*.err", FILE_LOG }, { "*/stdout*", FILE_LOG }, { "*/stderr*", FILE_LOG },

@@ -118,12 +118,33 @@ static int more_time(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
+const char *report_users_name(const struct analysis *a)
+{
+	return a->facts->nranks ? "ranks" : "processes";
+}
+
+/* Ranks or processes, not threads. seen: by group, the last file in whose users it was counted. */
+static uint64_t count_users(const struct analysis *a, const struct file_layer *f, uint32_t *seen)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t group = a->trace->locations.v[f->v[i]->key.location].group;
+
+		n += group >= a->trace->groups.n || seen[group] != f->file + 1;
+		if (group < a->trace->groups.n)
+			seen[group] = f->file + 1;
+	}
+	return n;
+}
+
 size_t report_files(const struct analysis *a, struct report_file *files, size_t max)
 {
 	struct report_file *all = calloc(a->files.n + 1, sizeof(*all));
+	uint32_t *seen = calloc(a->trace->groups.n + 1, sizeof(*seen));
 	size_t n = 0;
 
-	for (size_t i = 0; all && i < a->files.n; i++) {
+	for (size_t i = 0; all && seen && i < a->files.n; i++) {
 		const struct file_layer *f = &a->files.v[i];
 
 		if (a->facts->file_class[f->file] != FILE_DATA)
@@ -134,7 +155,7 @@ size_t report_files(const struct analysis *a, struct report_file *files, size_t 
 			else
 				continue;
 		}
-		all[n] = (struct report_file){ .file = f->file, .layer = f->layer, .users = f->n, .ns = f->sum.ns };
+		all[n] = (struct report_file){ .file = f->file, .layer = f->layer, .ns = f->sum.ns };
 		for (int d = 0; d < DIRS; d++) {
 			all[n].bytes[d] = f->sum.dir[d].bytes;
 			all[n].n[d] = f->sum.dir[d].n;
@@ -144,9 +165,12 @@ size_t report_files(const struct analysis *a, struct report_file *files, size_t 
 	if (n)
 		qsort(all, n, sizeof(*all), more_time);
 	n = n < max ? n : max;
-	if (all)
-		memcpy(files, all, n * sizeof(*files));
+	for (size_t i = 0; i < n; i++) {
+		files[i] = all[i];
+		files[i].users = count_users(a, file_layer_find(a, all[i].file, all[i].layer), seen);
+	}
 	free(all);
+	free(seen);
 	return n;
 }
 

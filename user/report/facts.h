@@ -21,7 +21,8 @@ uint64_t report_median_io(const struct analysis *a);    /* ns, over ranks or pro
 struct report_layer { uint64_t calls, failed, ns, system_ns, bytes[DIRS], unknown; };
 bool report_layer(const struct analysis *a, enum trace_layer layer, struct report_layer *r);    /* false: no calls */
 
-/* Data files in descending order of time on their highest layer. */
+/* Data files in descending order of time on their highest layer; users: ranks, or processes where there are no ranks. */
+const char *report_users_name(const struct analysis *a);        /* "ranks", "processes" */
 struct report_file { uint32_t file; uint64_t users, bytes[DIRS], n[DIRS], ns; enum trace_layer layer; };
 size_t report_files(const struct analysis *a, struct report_file *files, size_t max);
 

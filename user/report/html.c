@@ -62,8 +62,11 @@ static void write_run(FILE *out, const struct analysis *a)
 	escape_html(out, complete);
 	fputs("</p>\n<dl>", out);
 	words_seconds(text, sizeof(text), a->facts->wall_ns);
-	fprintf(out, "<dt>Recorded</dt><dd>%s, %" PRIu64 " ranks, %" PRIu64 " node%s</dd>", text, a->facts->nranks, a->facts->nnodes,
-		a->facts->nnodes == 1 ? "" : "s");
+	if (a->facts->nranks)
+		fprintf(out, "<dt>Recorded</dt><dd>%s, %" PRIu64 " rank%s on %" PRIu64 " node%s</dd>", text, a->facts->nranks, a->facts->nranks == 1 ? "" : "s",
+			a->facts->nnodes, a->facts->nnodes == 1 ? "" : "s");
+	else
+		fprintf(out, "<dt>Recorded</dt><dd>%s, %zu process%s, no MPI ranks</dd>", text, a->trace->groups.n, a->trace->groups.n == 1 ? "" : "es");
 	if (a->trace->command) {
 		fputs("<dt>Command</dt><dd>", out);
 		escape_html(out, a->trace->command);
@@ -142,7 +145,7 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 	fputs(".</p><dl>", out);
 	write_files_of(out, a, f);
 	write_calls_of(out, a, f);
-	fprintf(out, "<dt>Ranks</dt><dd>");
+	fprintf(out, "<dt>%s</dt><dd>", a->facts->nranks ? "Ranks" : "Processes");
 	escape_html(out, ranks);
 	fputs("</dd><dt>Why</dt><dd>", out);
 	escape_html(out, f->detector->why);
@@ -209,7 +212,8 @@ static void write_files(FILE *out, const struct analysis *a)
 	struct report_file files[MAX_FILES];
 	size_t n = report_files(a, files, MAX_FILES);
 
-	fputs("<h2>Data files</h2>\n<div class=wide><table><tr><th>File<th>Layer<th>Ranks<th>Read<th>Written<th>Reads<th>Writes<th>Time</tr>\n", out);
+	fprintf(out, "<h2>Data files</h2>\n<div class=wide><table><tr><th>File<th>Layer<th>%s<th>Read<th>Written<th>Reads<th>Writes<th>Time</tr>\n",
+		a->facts->nranks ? "Ranks" : "Processes");
 	for (size_t i = 0; i < n; i++) {
 		fputs("<tr>", out);
 		cell_text(out, file_name(a, files[i].file));

@@ -196,7 +196,7 @@ static void write_files(const struct page *p)
 	size_t n = report_files(p->a, files, MAX_FILES);
 
 	if (n)
-		fprintf(p->out, "\n%-52s %6s %10s %10s %10s\n", "data file", "ranks", "read", "written", "time");
+		fprintf(p->out, "\n%-52s %9s %10s %10s %10s\n", "data file", report_users_name(p->a), "read", "written", "time");
 	for (size_t i = 0; i < n; i++) {
 		char name[200], in[24], out[24], time[24];
 
@@ -204,7 +204,7 @@ static void write_files(const struct page *p)
 		words_bytes(in, sizeof(in), files[i].bytes[DIR_READ]);
 		words_bytes(out, sizeof(out), files[i].bytes[DIR_WRITE]);
 		words_seconds(time, sizeof(time), files[i].ns);
-		fprintf(p->out, "%-52s %6" PRIu64 " %10s %10s %10s\n", name, files[i].users, in, out, time);
+		fprintf(p->out, "%-52s %9" PRIu64 " %10s %10s %10s\n", name, files[i].users, in, out, time);
 	}
 }
 
