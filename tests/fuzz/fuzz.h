@@ -22,6 +22,7 @@
 	X(wire) \
 	X(policy) \
 	X(sides) \
+	X(collect) \
 	X(node)
 
 #define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
