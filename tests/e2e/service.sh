@@ -136,6 +136,41 @@ collected() {
 	end_helpers
 }
 
+# metric NAME[{LABEL}]: of the service's file; its node is n1.
+metric() { sed -n "s/^ioprobe_service_$1{node=\"n1\"${2:+,$2}} //p" "$TMP/metrics/ioprobe.prom" 2>/dev/null; }
+
+# The service's own metrics: requests and recordings by what became of them, records as in the state. In a directory that others can change nothing is
+# written.
+own_metrics() {
+	local i
+	mkdir "$TMP/metrics"
+	chmod 777 "$TMP/metrics"
+	service_kill n1
+	service_start n1 'record comment ioprobe' 'spare 1' "metrics $TMP/metrics/ioprobe.prom"
+	verdict "metrics, unsafe directory" "$(ls "$TMP/metrics"; grep -q 'metrics/ioprobe.prom: cannot write the service.s metrics: its directory' "$SERVICE_DIR/n1.log" ||
+		tail -n 2 "$SERVICE_DIR/n1.log")"
+	chmod 755 "$TMP/metrics"
+	record_job 507 "$PYTHON" -c "$(many_writes 10)" || return
+	ask n1 start --job 507 --uid "$(id -u games)" --gid "$(id -g games)" --always >/dev/null 2>&1
+	ask n1 start --job 508 --uid "$(id -u games)" --gid "$(id -g games)" >/dev/null 2>&1
+	ends 507; wait_for_phase n1 507 'done|failed'
+	for ((i = 0; i < 200; i++)); do
+		[ "$(metric recordings_total 'result="done"') $(metric standby_recorders)" = "1 1" ] && break
+		sleep 0.05
+	done
+	verdict "metrics" "$([ "$(metric requests_total 'result="accepted"') $(metric requests_total 'result="refused"') $(metric requests_total 'result="declined"') \
+$(metric recordings) $(metric recordings_total 'result="done"') $(metric recordings_total 'result="empty"') $(metric recordings_total 'result="failed"')" = "1 1 1 0 1 0 0" ] ||
+		grep -v '^#' "$TMP/metrics/ioprobe.prom")"
+	verdict "metrics, records" "$([ "$(metric records_total) $(metric lost_records_total) $(metric record_bytes_total)" = \
+		"$(state_value n1 507 records) $(state_value n1 507 lost) $(state_value n1 507 record_bytes)" ] && [ "$(metric records_total)" -ge 10 ] ||
+		grep record "$TMP/metrics/ioprobe.prom")"
+	if have promtool; then
+		verdict "metrics, promtool" "$(promtool check metrics <"$TMP/metrics/ioprobe.prom" 2>&1)"
+	else
+		skip "metrics, promtool" "prometheus is not installed"
+	fi
+}
+
 # What a whole recording calls must be in the unit's filter. (systemd 252 and later can say what its groups hold without a running systemd.)
 unit() {
 	local calls allowed level
@@ -238,6 +273,7 @@ killed_archiving
 empty_directories
 damaged_state
 job_table
+own_metrics
 unit
 manager
 manager_wrong_socket

@@ -166,6 +166,7 @@ static void test_mistakes(void **state)
 		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x", "max-overhead 101",
 		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers", "stream-calls none",
 		"path relative", "exclude-path /a,b", "shared-mount relative", "keep perhaps", "fd-kinds tape", "nothing 1", "cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
+		"metrics relative.prom", "metrics /a/b", "metrics",
 		"collect-ca relative", "collect-secret x", "stream collect:host", "stream collect:host:0", "stream collect::1",
 	};
 

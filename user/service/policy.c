@@ -174,6 +174,16 @@ static int parse_cluster(const struct context *c, const char *value)
 	return 0;
 }
 
+static int parse_metrics(const struct context *c, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (*value != '/' || len < 7 || len >= sizeof(c->policy->metrics) || strcmp(value + len - 5, ".prom"))
+		return wrong(c, "metrics needs the absolute path of a file *.prom", value);
+	strcpy(c->policy->metrics, value);
+	return 0;
+}
+
 /* Recorders start in another directory. */
 static bool all_absolute(const char *paths)
 {
@@ -233,6 +243,8 @@ static int parse_setting(const struct context *c, const char *name, const char *
 		return parse_output(c, value);
 	if (!strcmp(name, "cluster"))
 		return parse_cluster(c, value);
+	if (!strcmp(name, "metrics"))
+		return parse_metrics(c, value);
 	if (!strcmp(name, "users")) {
 		p->users = !strcmp(value, "yes");
 		return p->users || !strcmp(value, "no") ? 0 : wrong(c, "users is yes or no", value);

@@ -31,6 +31,7 @@ struct policy {
 	size_t nrules;
 	char output[4096];              /* pattern: %u %j %n %c %w */
 	char cluster[STATE_NAME_ROOM];  /* the site's name for %c; "": the name in root's requests */
+	char metrics[4096];             /* file for the service's own metrics; "": none */
 	double max_overhead_percent, ring_mib;
 	double idle_limit_s, user_idle_limit_s, max_archive_s;  /* 0: no limit */
 	unsigned spare;

@@ -65,6 +65,8 @@ void policy_print(const struct policy *policy, FILE *out)
 	fprintf(out, "Settings:\n  %-18s %s\n", "output", policy->output);
 	if (policy->cluster[0])
 		fprintf(out, "  %-18s %s\n", "cluster", policy->cluster);
+	if (policy->metrics[0])
+		fprintf(out, "  %-18s %s\n", "metrics", policy->metrics);
 	print_jobs(policy, out);
 	if (policy->max_overhead_percent > 0)
 		fprintf(out, "  %-18s %g %%\n", "max-overhead", policy->max_overhead_percent);

@@ -28,6 +28,7 @@
 
 #define MAX_ACCEPTED 1024       /* connections per turn of the loop: more than the backlog */
 #define MAX_USER_REQUESTS 4     /* per turn of the loop */
+#define METRICS_INTERVAL_NS 1000000000ull
 #define FORGET_INTERVAL_NS 600000000000ull
 
 struct server {
@@ -35,7 +36,9 @@ struct server {
 	struct clients clients;
 	int listen_fd, signal_fd;
 	bool own_socket;        /* opened here, not by the service manager */
-	uint64_t forgot_ns;
+	uint64_t forgot_ns, metrics_ns;
+	size_t metrics_jobs, metrics_standby;   /* in the file of metrics */
+	int metrics_failed;
 	bool stop;
 };
 
@@ -178,6 +181,8 @@ static void on_end(struct server *s, struct job *job)
 		start_recovery(s, state, path);
 	else
 		service_say("job %s: %s %s", wire_text(state, "id"), wire_text(state, "phase"), wire_text(state, "message"));
+	if (state && state_is_final(state))
+		service_counts_end(&s->service.counts, state);
 	json_decref(state);
 }
 
@@ -210,6 +215,36 @@ static void serve_recorders(struct server *s)
 
 /* ---- the loop ---- */
 
+/* A file that cannot be written is reported once. */
+static void write_metrics(struct server *s)
+{
+	struct service *service = &s->service;
+	size_t standby = spares_loaded(&service->spares);
+	char err[4700];
+	int ret;
+
+	service->counts.changed |= service->jobs.n != s->metrics_jobs || standby != s->metrics_standby;
+	if (!service->policy.metrics[0] || !service->counts.changed || monotonic_ns() - s->metrics_ns < METRICS_INTERVAL_NS)
+		return;
+	s->metrics_ns = monotonic_ns();
+	s->metrics_jobs = service->jobs.n;
+	s->metrics_standby = standby;
+	service->counts.changed = false;
+	ret = service_metrics_write(service->policy.metrics, service->options->node ? service->options->node : service->host,
+				    &service->counts, service->jobs.n, standby, err, sizeof(err));
+	if (ret && !s->metrics_failed)
+		service_say("%s", err);
+	s->metrics_failed = ret;
+}
+
+/* Milliseconds until something is to be done without an event. */
+static int longest_wait(const struct server *s)
+{
+	if (s->clients.first)
+		return 250;
+	return s->service.policy.metrics[0] && s->service.counts.changed ? METRICS_INTERVAL_NS / 1000000 : 60000;
+}
+
 static void reload(struct server *s)
 {
 	struct policy policy = { 0 };
@@ -226,6 +261,8 @@ static void reload(struct server *s)
 	s->service.policy = policy;
 	spares_drop(&s->service.spares);
 	shared_load(&s->service.shared, &s->service.policy);
+	s->service.counts.changed = true;
+	s->metrics_failed = 0;
 	service_say("the policy was read again");
 }
 
@@ -259,7 +296,7 @@ static void wait_for_something(struct server *s)
 		fds[n++] = (struct pollfd){ job->pid_fd, POLLIN, 0 };
 		fds[n++] = (struct pollfd){ job->fd, POLLIN, 0 };
 	}
-	poll(fds, n, s->clients.first ? 250 : 60000);
+	poll(fds, n, longest_wait(s));
 }
 
 static bool starting(const struct server *s)
@@ -284,6 +321,7 @@ static void loop(struct server *s)
 		reap(s);
 		shared_check(&s->service.shared);
 		spares_check(&s->service.spares);
+		write_metrics(s);
 		if (monotonic_ns() - s->forgot_ns > FORGET_INTERVAL_NS) {
 			jobs_forget(s->service.options->state_dir);
 			s->forgot_ns = monotonic_ns();
@@ -410,6 +448,7 @@ int server_run(const struct server_options *options, bool *broken_policy, char *
 	struct server s = { .service.options = options, .listen_fd = -1, .signal_fd = -1 };
 	int err = open_all(&s, broken_policy, err_text, err_len);
 
+	s.service.counts.changed = true;
 	if (!err) {
 		jobs_states(options->state_dir, take_over, &s);
 		shared_load(&s.service.shared, &s.service.policy);

@@ -171,6 +171,8 @@ static bool on_start(struct service *s, const json_t *message, const struct ucre
 		answered = false;
 	else
 		wire_answer(fd, false, "%s", why);
+	*(declined ? &s->counts.declined : answered ? &s->counts.refused : &s->counts.accepted) += 1;
+	s->counts.changed = true;
 	if (answered && !declined)
 		service_say("uid %u: cannot start a recording: %s", peer->uid, why);
 	json_decref(job);

@@ -12,6 +12,7 @@
 #include "service/jobs.h"
 #include "service/policy.h"
 #include "service/server.h"
+#include "service/metrics_file.h"
 #include "service/shared.h"
 #include "service/spares.h"
 
@@ -21,6 +22,7 @@ struct service {
 	struct jobs jobs;
 	struct shared shared;
 	struct spares spares;
+	struct service_counts counts;
 	char host[256];         /* host name without its domain */
 };
 

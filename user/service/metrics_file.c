@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The path is walked without following links, component by component: what is checked is what is written to.
+ */
+#include "service/metrics_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void service_counts_end(struct service_counts *counts, const json_t *state)
+{
+	const char *phase = json_string_value(json_object_get(state, "phase"));
+
+	counts->changed = true;
+	if (!phase)
+		return;
+	*(!strcmp(phase, "done") ? &counts->done : !strcmp(phase, "empty") ? &counts->empty : &counts->failed) += 1;
+	counts->records += json_integer_value(json_object_get(state, "records"));
+	counts->lost += json_integer_value(json_object_get(state, "lost"));
+	counts->record_bytes += json_integer_value(json_object_get(state, "record_bytes"));
+}
+
+/* ---- the directory ---- */
+
+/* In a directory with the sticky bit others can make files of their own, but not replace root's. */
+static bool is_safe(int fd, bool last)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_uid)
+		return false;
+	return !(st.st_mode & 022) || (!last && (st.st_mode & S_ISVTX));
+}
+
+/* Returns the file's directory, or -errno; *name: the file's name in it. */
+static int open_directory(const char *file, const char **name)
+{
+	int dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *slash;
+
+	for (file++; dir >= 0 && (slash = strchr(file, '/')); file = slash + 1) {
+		char part[256];
+		int above = dir;
+
+		if (slash == file)
+			continue;
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - file), file);
+		dir = is_safe(above, false) ? openat(above, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (dir < 0 && !is_safe(above, false))
+			errno = EPERM;
+		close(above);
+	}
+	if (dir < 0)
+		return -errno;
+	*name = file;
+	if (is_safe(dir, true))
+		return dir;
+	close(dir);
+	return -EPERM;
+}
+
+/* ---- the file ---- */
+
+static void metric(FILE *out, const char *name, const char *type, const char *help)
+{
+	fprintf(out, "# HELP ioprobe_service_%s %s\n# TYPE ioprobe_service_%s %s\n", name, help, name, type);
+}
+
+static void value(FILE *out, const char *name, const char *node, const char *label, uint64_t number)
+{
+	fprintf(out, "ioprobe_service_%s{node=\"%s\"%s} %" PRIu64 "\n", name, node, label, number);
+}
+
+static void print(FILE *out, const char *node, const struct service_counts *c, size_t recordings, size_t standby)
+{
+	metric(out, "recordings", "gauge", "Jobs that are being recorded or archived.");
+	value(out, "recordings", node, "", recordings);
+	metric(out, "standby_recorders", "gauge", "Recorders that are loaded and wait for a job.");
+	value(out, "standby_recorders", node, "", standby);
+	metric(out, "requests_total", "counter", "Requests to record a job; declined: by the policy's rules.");
+	value(out, "requests_total", node, ",result=\"accepted\"", c->accepted);
+	value(out, "requests_total", node, ",result=\"declined\"", c->declined);
+	value(out, "requests_total", node, ",result=\"refused\"", c->refused);
+	metric(out, "recordings_total", "counter", "Recordings that have ended; empty: no process of the job was seen.");
+	value(out, "recordings_total", node, ",result=\"done\"", c->done);
+	value(out, "recordings_total", node, ",result=\"empty\"", c->empty);
+	value(out, "recordings_total", node, ",result=\"failed\"", c->failed);
+	metric(out, "records_total", "counter", "Records of recordings that have ended.");
+	value(out, "records_total", node, "", c->records);
+	metric(out, "lost_records_total", "counter", "Records that were lost in these.");
+	value(out, "lost_records_total", node, "", c->lost);
+	metric(out, "record_bytes_total", "counter", "Bytes of these records on disk, before the archives were made of them.");
+	value(out, "record_bytes_total", node, "", c->record_bytes);
+}
+
+/* The collector reads *.prom only. */
+static int write_file(int dir, const char *name, const char *text, size_t len)
+{
+	char next[300];
+	int fd, ret = 0;
+
+	if (snprintf(next, sizeof(next), "%s.next", name) >= (int)sizeof(next))
+		return -ENAMETOOLONG;
+	unlinkat(dir, next, 0);
+	fd = openat(dir, next, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	errno = 0;
+	if (write(fd, text, len) != (ssize_t)len)
+		ret = errno ? -errno : -ENOSPC;
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && renameat(dir, next, dir, name))
+		ret = -errno;
+	if (ret)
+		unlinkat(dir, next, 0);
+	return ret;
+}
+
+int service_metrics_write(const char *file, const char *node, const struct service_counts *counts, size_t recordings, size_t standby,
+			  char *err, size_t err_len)
+{
+	char *text = NULL;
+	const char *name;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int dir = open_directory(file, &name), ret = dir < 0 ? dir : 0;
+
+	if (out)
+		print(out, node, counts, recordings, standby);
+	if (!ret && (!out || fclose(out)))
+		ret = -ENOMEM;
+	else if (ret && out)
+		fclose(out);
+	if (!ret)
+		ret = write_file(dir, name, text, len);
+	if (ret)
+		snprintf(err, err_len, "%s: cannot write the service's metrics: %s", file,
+			 ret == -EPERM ? "its directory, or one above it, can be changed by others than root: give another one" : strerror(-ret));
+	if (dir >= 0)
+		close(dir);
+	free(text);
+	return ret;
+}
