@@ -162,7 +162,7 @@ TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHan
 
 # uthash's loops are told to cppcheck in plain words: expanded, they are beyond it.
 .PHONY: lint
-lint: $(B)/ioprobe build/ioprobe.skel.h build/store_sql.h build/page_files.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
+lint: $(B)/ioprobe build/ioprobe.skel.h build/store_sql.h build/page_files.h build/advice_files.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
 	$(Q)tools/structure/check-includes
 	$(Q)tools/structure/call-cycles $(B)/obj/user/model
 	$(Q)tools/structure/call-cycles $(B)/obj/user/replay
@@ -214,7 +214,7 @@ $(B)/ioprobe: $(USER_OBJECTS) $(B)/obj/version.o
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) $(LIBS)
 
-$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/store_sql.h build/page_files.h
+$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/store_sql.h build/page_files.h build/advice_files.h
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(call lazy,PACKAGE_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -249,6 +249,11 @@ PAGE := user/view/page
 build/page_files.h: $(wildcard $(PAGE)/*) tools/embed-text.sh
 	$(say) EMBED $@
 	$(Q)tools/embed-text.sh $@ page_html=$(PAGE)/page.html page_css=$(PAGE)/page.css page_js=$(PAGE)/page.js
+
+ADVICE := $(sort $(wildcard advice/*.c advice/*.f90 advice/*.py advice/*.sh))
+build/advice_files.h: $(ADVICE) tools/embed-advice.sh
+	$(say) EMBED $@
+	$(Q)tools/embed-advice.sh $@ $(ADVICE)
 
 # v3: atomic compare and exchange of 32 bits (kernel 5.12). In three forms, see bpf/wait.h; user/bpf/skeleton.c chooses.
 build/ioprobe-%.bpf.o: bpf/ioprobe.bpf.c $(B)/.requirements

@@ -80,14 +80,14 @@ const struct detector detector_P09 = {
 	.code = "P09", .title = "the same data is read again", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_READ),
 	.when = "one thread reads at least again_bytes of a data file again, and again_share of the extent that it has read",
 	.why = "the data was in the program's memory once; a cache that is too small, or a scan from the start for each step, fetches it again",
-	.topic = "again", .explains = "P05 P15 P11", .test = "read_again", .detect = detect_read_again,
+	.topic = "read_again", .explains = "P05 P15 P11", .test = "read_again", .detect = detect_read_again,
 };
 
 const struct detector detector_P10 = {
 	.code = "P10", .title = "the same data is written again", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_WRITE),
 	.when = "as P09, for writes",
 	.why = "only the last write counts; those before cost the same",
-	.topic = "again", .explains = "P06 P16 P12", .test = "written_again", .detect = detect_written_again,
+	.topic = "written_again", .explains = "P06 P16 P12", .test = "written_again", .detect = detect_written_again,
 };
 
 /* ---- all ranks read the same ---- */

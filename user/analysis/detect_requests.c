@@ -59,7 +59,7 @@ const struct detector detector_P05 = {
 	.when = "at least small_count reads of less than 1 MiB on a data file, and small_share of its reads; without a large request to compare with, "
 		"only reads of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
-	.topic = "small", .test = "small_reads", .detect = detect_small_reads,
+	.topic = "small_reads", .test = "small_reads", .detect = detect_small_reads,
 };
 
 const struct detector detector_P06 = {
@@ -67,7 +67,7 @@ const struct detector detector_P06 = {
 	.when = "at least small_count writes of less than 1 MiB on a data file, and small_share of its writes; without a large request to compare with, "
 		"only writes of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
-	.topic = "small", .test = "small_writes", .detect = detect_small_writes,
+	.topic = "small_writes", .test = "small_writes", .detect = detect_small_writes,
 };
 
 /* ---- random ---- */
@@ -123,14 +123,14 @@ const struct detector detector_P11 = {
 	.when = "at least random_count reads of one thread on a data file, and random_share of those with a known offset, begin before the end of the read "
 		"before them or more than 1 MiB behind it",
 	.why = "read-ahead does not help, and a disk or server works block by block",
-	.topic = "random", .explains = "P05 P15", .test = "random_reads", .detect = detect_random_reads,
+	.topic = "random_reads", .explains = "P05 P15", .test = "random_reads", .detect = detect_random_reads,
 };
 
 const struct detector detector_P12 = {
 	.code = "P12", .title = "random writes", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_WRITE),
 	.when = "as P11, for writes",
 	.why = "the file system cannot join neighbouring requests, and may read blocks before it changes them",
-	.topic = "random", .explains = "P06 P16", .test = "random_writes", .detect = detect_random_writes,
+	.topic = "random_writes", .explains = "P06 P16", .test = "random_writes", .detect = detect_random_writes,
 };
 
 /* ---- alignment ---- */

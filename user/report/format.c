@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/advice.h"
+
 const struct report_format report_formats[] = {
 	{ "text", "a page for the terminal", report_write_text, false },
 	{ "json", "for programs; its schema is installed beside it", report_write_json, true },
@@ -16,11 +18,24 @@ const struct report_format report_formats[] = {
 };
 const size_t nreport_formats = sizeof(report_formats) / sizeof(*report_formats);
 
+static void explain_advice(FILE *out, const struct advice *advice)
+{
+	const char *line = advice->text, *end;
+
+	fprintf(out, "  do      %s%s\n", advice_interface_name(advice), !strcmp(advice->language, "sh") ? ", in a shell" : "");
+	for (; *line; line = end + 1) {
+		end = strchr(line, '\n');
+		fprintf(out, "          %.*s\n", (int)(end - line), line);
+	}
+}
+
 static void explain_one(FILE *out, const struct detector *d)
 {
 	fprintf(out, "%s: %s\n  on      %s\n  when    %s\n  why     %s\n", d->code, d->title, d->on, d->when, d->why);
 	if (d->explains)
 		fprintf(out, "  causes  %s on the same files\n", d->explains);
+	for (const struct advice *advice = advice_next(d->topic, NULL); advice; advice = advice_next(d->topic, advice))
+		explain_advice(out, advice);
 }
 
 static void explain_thresholds(FILE *out)

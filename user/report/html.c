@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/words.h"
+#include "report/advice.h"
 #include "report/escape.h"
 #include "report/facts.h"
 #include "report/figures.h"
@@ -124,6 +125,22 @@ static void write_calls_of(FILE *out, const struct analysis *a, const struct fin
 	fputs("</dd>", out);
 }
 
+static void write_advice(FILE *out, const struct analysis *a, const struct finding *f)
+{
+	const struct advice *list[ADVICE_MAX];
+	size_t n = advice_of_finding(a, f, list);
+
+	if (!n)
+		return;
+	fputs("<dt>Change</dt><dd>", out);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, "%s:<pre>", advice_interface_name(list[i]));
+		escape_html(out, list[i]->text);
+		fputs("</pre>", out);
+	}
+	fputs("</dd>", out);
+}
+
 static void write_finding(FILE *out, const struct analysis *a, const struct finding *f, unsigned number)
 {
 	char cost[24], saving[80], ranks[200];
@@ -149,13 +166,16 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 	escape_html(out, ranks);
 	fputs("</dd><dt>Why</dt><dd>", out);
 	escape_html(out, f->detector->why);
+	fputs("</dd>", out);
+	write_advice(out, a, f);
 	if (f->saving.basis) {
-		fputs("</dd><dt>Saving from</dt><dd>", out);
+		fputs("<dt>Saving from</dt><dd>", out);
 		escape_html(out, f->saving.basis);
+		fputs("</dd>", out);
 	}
 	if (f->cause)
-		fprintf(out, "</dd><dt>Effect of</dt><dd>%s", f->cause->detector->code);
-	fprintf(out, "</dd><dt>Confidence</dt><dd>%s</dd></dl></article>\n", f->inferred ? "inferred" : "measured");
+		fprintf(out, "<dt>Effect of</dt><dd>%s</dd>", f->cause->detector->code);
+	fprintf(out, "<dt>Confidence</dt><dd>%s</dd></dl></article>\n", f->inferred ? "inferred" : "measured");
 }
 
 static void write_findings(FILE *out, const struct analysis *a, const struct report_options *o)

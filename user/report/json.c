@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "report/advice.h"
 #include "report/facts.h"
 #include "report/json_values.h"
 #include "report/views.h"
@@ -85,18 +86,31 @@ static json_t *calls_of(const struct analysis *a, const struct finding *f)
 	return list;
 }
 
+static json_t *advice_array(const struct analysis *a, const struct finding *f)
+{
+	const struct advice *advice[ADVICE_MAX];
+	size_t n = advice_of_finding(a, f, advice);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "interface", advice_interface_name(advice[i]), "language",
+						      advice[i]->language, "text", advice[i]->text));
+	return list;
+}
+
 static json_t *finding_object(const struct analysis *a, const struct finding *f)
 {
 	char ranks[200];
 
 	finding_ranks(a, f, ranks, sizeof(ranks));
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:o}",
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:o, s:o}",
 			 "code", f->detector->code, "title", f->detector->title, "severity", severity_name(f->severity), "confidence",
 			 f->inferred ? "inferred" : "measured", "cause", f->cause ? json_text(f->cause->detector->code) : json_null(), "evidence",
 			 json_text(f->evidence), "ranks", json_text(ranks), "operations", (json_int_t)f->n, "bytes", (json_int_t)f->bytes, "cost_seconds",
 			 json_seconds(f->cost_ns), "paid_by", json_location(a, f->location), "from_seconds", json_seconds(f->begin_ns), "to_seconds", json_seconds(f->end_ns),
 			 "saving", "known", f->saving.known, "low_seconds", json_seconds(f->saving.low_ns), "high_seconds", json_seconds(f->saving.high_ns),
-			 "basis", json_text(f->saving.basis), "files", files_of(a, f), "calls", calls_of(a, f));
+			 "basis", json_text(f->saving.basis), "files", files_of(a, f), "calls", calls_of(a, f), "advice",
+			 advice_array(a, f));
 }
 
 static json_t *cannot_tell(const struct analysis *a)

@@ -10,7 +10,7 @@ static const char report_style[] =
 	":root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;max-width:1100px;margin:1em auto;padding:0 1em}"
 	"h1,h2,h3,p,li{overflow-wrap:anywhere}h1{font-size:1.4em}h2{font-size:1.15em;border-bottom:1px solid #999;margin-top:1.6em}h3{font-size:1em;margin:.2em 0}"
 	"small{font-weight:normal;opacity:.75;overflow-wrap:anywhere}dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em;margin:.4em 0}"
-	"dt{opacity:.75}dd{margin:0;overflow-wrap:anywhere}code{overflow-wrap:anywhere}article{border:1px solid #999;border-left:8px solid #999;"
+	"pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.1em 0 .5em}dt{opacity:.75}dd{margin:0;overflow-wrap:anywhere}code{overflow-wrap:anywhere}article{border:1px solid #999;border-left:8px solid #999;"
 	"padding:.5em 1em;margin:.6em 0;break-inside:avoid}article p{margin:.3em 0}.high{border-left-color:#d55e00}.warn{border-left-color:#e69f00}"
 	".tag{border:1px solid;padding:0 .4em;text-transform:uppercase;font-size:.8em}.bad{border:3px double;padding:.4em;font-weight:bold}"
 	"table{border-collapse:collapse;font-size:.92em}td,th{padding:.15em .6em;text-align:left;border-bottom:1px solid #9996;overflow-wrap:anywhere}"

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "analysis/words.h"
+#include "report/advice.h"
 #include "report/escape.h"
 #include "report/facts.h"
 #include "report/views.h"
 
-#define MAX_FINDINGS 6
+#define MAX_FINDINGS 5
 #define MAX_FILES 5
 
 struct page { FILE *out; const struct analysis *a; const struct report_options *o; };
@@ -133,6 +134,19 @@ static void write_calls(const struct page *p, const struct finding *f)
 	}
 }
 
+/* What the first change does; the snippets are in the other formats, and on the page of --explain. */
+static void write_advice(const struct page *p, const struct finding *f)
+{
+	const struct advice *list[ADVICE_MAX];
+	char title[200], text[200];
+
+	if (!advice_of_finding(p->a, f, list))
+		return;
+	advice_title(list[0], title, sizeof(title));
+	escape_terminal(text, sizeof(text), title, 91 - strlen(advice_interface_name(list[0])));
+	fprintf(p->out, "     do  %s (%s)\n", text, advice_interface_name(list[0]));
+}
+
 static void write_finding(const struct page *p, const struct finding *f, unsigned number)
 {
 	static const char *const labels[] = { "note", "WARN", "HIGH" }, *const colors[] = { "", "\33[33m", "\33[1;31m" };
@@ -150,6 +164,7 @@ static void write_finding(const struct page *p, const struct finding *f, unsigne
 	fprintf(p->out, "     %s\n", f->evidence);
 	write_where(p, f);
 	write_calls(p, f);
+	write_advice(p, f);
 	if (f->cause)
 		fprintf(p->out, "     an effect of %s\n", f->cause->detector->code);
 }

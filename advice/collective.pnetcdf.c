@@ -1,0 +1,2 @@
+/* Collective: the library combines the ranks' pieces. Reading: ncmpi_get_vara_double_all. */
+ncmpi_put_vara_double_all(ncid, varid, (MPI_Offset[]){ first_row, 0 }, (MPI_Offset[]){ rows, columns }, values);

@@ -1,0 +1,2 @@
+# One assignment for many rows.
+variable[first_row:first_row + rows, :] = values

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The variables of snippets for ISO C.
+ */
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+
+struct row { char text[47]; };
+
+static void run(void (*snippet)(const char *path, FILE *file, struct row *rows, size_t n), const char *path)
+{
+	static struct row rows[1000];
+	FILE *file = fopen(path, "w");
+
+	if (!file || fwrite(rows, sizeof(*rows), 1000, file) != 1000 || fclose(file) || !(file = fopen(path, "r+")))
+		err(1, "%s", path);
+	snippet(path, file, rows, 1000);
+	if (fclose(file))
+		err(1, "%s", path);
+}
+
+#define SNIPPET(name) static void advice_##name(const char *path __attribute__((unused)), FILE *file __attribute__((unused)), struct row *rows __attribute__((unused)), \
+				       size_t n __attribute__((unused)))
+#define RUN(name) run(advice_##name, argv[1])

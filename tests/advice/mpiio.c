@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * The variables of snippets for MPI-IO. An error ends the program, also one of files.
+ */
+#include <mpi.h>
+#include <stdio.h>
+
+struct variables { MPI_Comm comm; const char *path; MPI_File file; MPI_Offset offset; double values[1000]; };
+
+static void run(int (*snippet)(struct variables *v, int rank, int nranks), const char *path)
+{
+	static struct variables v;
+	int rank, nranks;
+
+	v.comm = MPI_COMM_WORLD;
+	v.path = path;
+	MPI_Comm_rank(v.comm, &rank);
+	MPI_Comm_size(v.comm, &nranks);
+	MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
+	MPI_File_open(v.comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &v.file);
+	v.offset = rank * (MPI_Offset)sizeof(v.values);
+	MPI_File_write_at(v.file, v.offset, v.values, 1000, MPI_DOUBLE, MPI_STATUS_IGNORE);
+	MPI_Barrier(v.comm);
+	snippet(&v, rank, nranks);
+	MPI_File_close(&v.file);
+	MPI_Barrier(v.comm);
+}
+
+#define SNIPPET(name) static int advice_##name(struct variables *v, int rank __attribute__((unused)), int nranks __attribute__((unused)))
+#define BEFORE \
+	MPI_Comm comm __attribute__((unused)) = v->comm; \
+	const char *path __attribute__((unused)) = v->path; \
+	double *values __attribute__((unused)) = v->values; \
+	const int n __attribute__((unused)) = 1000, pieces __attribute__((unused)) = 10; \
+	MPI_Offset offset __attribute__((unused)) = v->offset; \
+	MPI_File file __attribute__((unused)) = v->file, old = v->file; \
+	MPI_Datatype type __attribute__((unused)); \
+	MPI_Info info; \
+	MPI_Info_create(&info);
+#define AFTER \
+	MPI_Info_free(&info); \
+	if (file != old) \
+		MPI_File_close(&file); \
+	return 0;
+#define RUN(name) run(advice_##name, argv[1])
+#define BEGIN MPI_Init(&argc, &argv);
+#define END MPI_Finalize();
