@@ -52,7 +52,7 @@ ALL_CPPFLAGS = -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -Ibuild $(CPPFLAGS)
 ALL_LDFLAGS = $(if $(SANITIZE),$(sanitizers)) $(LDFLAGS)
 LIBS = -lpthread -lm
 
-USER_SOURCES := $(sort $(shell find user -name '*.c'))
+USER_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/report/advice/*'))
 USER_OBJECTS := $(USER_SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/builtin_tables.o
 LIBRARY_OBJECTS := $(filter-out $(B)/obj/user/main.o,$(USER_OBJECTS))
 PROBE_TABLES := $(sort $(wildcard probes/*.probes probes/optional/*.probes))
@@ -250,7 +250,7 @@ build/page_files.h: $(wildcard $(PAGE)/*) tools/embed-text.sh
 	$(say) EMBED $@
 	$(Q)tools/embed-text.sh $@ page_html=$(PAGE)/page.html page_css=$(PAGE)/page.css page_js=$(PAGE)/page.js
 
-ADVICE := $(sort $(wildcard advice/*.c advice/*.f90 advice/*.py advice/*.sh))
+ADVICE := $(sort $(foreach type,c f90 py sh,$(wildcard user/report/advice/*.$(type))))
 build/advice_files.h: $(ADVICE) tools/embed-advice.sh
 	$(say) EMBED $@
 	$(Q)tools/embed-advice.sh $@ $(ADVICE)

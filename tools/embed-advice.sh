@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Usage: tools/embed-advice.sh OUT.h FILE...
-# Writes the snippets of advice/ (TOPIC.INTERFACE.LANGUAGE) as the rows of a table: topic, interface, language, text.
+# Writes the snippets of user/report/advice/ (TOPIC.INTERFACE.LANGUAGE) as the rows of a table: topic, interface, language, text.
 
 set -eu
 if [ $# -lt 2 ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Every snippet of advice/ is compiled with warnings as errors and run where the platform has its library, on two ranks where it is parallel; MPI-IO accepts the
+"""Every snippet of user/report/advice/ is compiled with warnings as errors and run where the platform has its library, on two ranks where it is parallel; MPI-IO accepts the
 hints; every snippet belongs to a detector. Then the choice: a report proposes the interface that the program used, environments only of libraries that it used,
 stripes only on Lustre.
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 TESTS = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-ADVICE = os.path.join(TESTS, "..", "advice")
+ADVICE = os.path.join(TESTS, "..", "user", "report", "advice")
 IOPROBE = os.environ.get("IOPROBE", os.path.join(TESTS, "..", "build", "ioprobe"))
 sys.path.insert(0, os.path.join(TESTS, "lib"))
 from synthetic_trace import MIB, Run       # noqa: E402  pylint: disable=wrong-import-position

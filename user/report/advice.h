@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What to change: snippets of the directory advice/, chosen for the libraries, the language and the file system of a finding.
+ * What to change: snippets of advice/, chosen for the libraries, the language and the file system of a finding.
  */
 #ifndef IOPROBE_REPORT_ADVICE_H
 #define IOPROBE_REPORT_ADVICE_H
