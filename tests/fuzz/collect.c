@@ -20,9 +20,10 @@ static bool send_text(struct session *session, const char *text, size_t len)
 	return goes_on;
 }
 
-static bool introduce(struct session *session, const struct token_secret *secret, bool begin)
+static void introduce(struct session *session, const struct token_secret *secret, bool begin)
 {
-	static const char first[] = "{\"type\":\"begin\",\"time\":\"1700000000.000000000\",\"interval_ns\":1000000000,\"recording\":7}\n";
+	static const char first[] = "{\"type\":\"begin\",\"host\":null,\"kernel\":null,\"version\":null,\"batch_job\":null,\"command_line\":null,"
+		"\"time\":\"1700000000.000000000\",\"interval_ns\":1000000000,\"recording\":7}\n";
 	char token[TOKEN_ROOM], hello[TOKEN_ROOM + 100];
 
 	if (!token_make(token, sizeof(token), secret, "c/1/1000"))
@@ -30,7 +31,8 @@ static bool introduce(struct session *session, const struct token_secret *secret
 	snprintf(hello, sizeof(hello), "{\"format\":\"ioprobe collect 1\",\"token\":\"%s\"}\n", token);
 	if (!send_text(session, hello, strlen(hello)))
 		abort();
-	return !begin || send_text(session, first, strlen(first));
+	if (begin && !send_text(session, first, strlen(first)))
+		abort();
 }
 
 int fuzz_collect(const uint8_t *data, size_t size)
@@ -45,8 +47,9 @@ int fuzz_collect(const uint8_t *data, size_t size)
 	session = session_create(&secret, fuzz_directory());
 	if (!session)
 		return 0;
-	if (data[0] % 3 == 0 || introduce(session, &secret, data[0] % 3 == 2))
-		send_text(session, (const char *)data + 1, size - 1);
+	if (data[0] % 3)
+		introduce(session, &secret, data[0] % 3 == 2);
+	send_text(session, (const char *)data + 1, size - 1);
 	session_destroy(session);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", fuzz_directory(), files[i]);
