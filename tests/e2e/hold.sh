@@ -171,12 +171,13 @@ forked() {
 }
 
 # All links of a program that starts are made with one request to the hold server, or two if its file was read between fork and exec.
+# When the program has ended the server opens each of them, to detach it itself.
 one_request() {
-	local dir recorder server tracer links requests
+	local dir recorder server tracer links=0 requests reaped i
 	have strace || { skip one_request "strace is not installed"; return; }
 	dir=$(fresh one_request)
 	mkfifo "$dir/data/go"
-	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c ": >$dir/data/ready; read x <$dir/data/go; /bin/ls /; exit 0" \
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c ": >$dir/data/ready; read x <$dir/data/go; /bin/ls /; read x <$dir/data/go" \
 		>"$dir/stdout" 2>"$dir/err" &
 	recorder=$!
 	wait_for_file "$dir/data/ready" || not_ok one_request "the program did not start: $(said "$dir")"
@@ -185,11 +186,18 @@ one_request() {
 	tracer=$!
 	wait_for_line "$dir/strace" attached || not_ok one_request "strace: $(cat "$dir/strace")"
 	echo >"$dir/data/go"
-	wait $recorder
-	wait $tracer
-	links=$(grep -c 'BPF_LINK_CREATE' "$dir/log")
+	for ((i = 0; i < 200; i++)); do
+		links=$(grep -c 'BPF_LINK_CREATE' "$dir/log")
+		reaped=$(grep -c 'BPF_OBJ_GET,' "$dir/log")
+		[ "$links" = 0 ] || [ "$reaped" -lt "$links" ] || break
+		sleep 0.05
+	done
 	requests=$(grep -c 'recvfrom.*"\\0\\0\\0\\0' "$dir/log")         # LINK_MULTI
 	verdict one_request "$([ "$requests" -ge 1 ] && [ "$links" -ge $((3 * requests)) ] || echo "$links links by $requests requests")"
+	verdict "one_request, reaped" "$([ "$reaped" = "$links" ] || echo "$reaped of $links links")"
+	echo >"$dir/data/go"
+	wait $recorder
+	wait $tracer
 }
 
 have valgrind && limited 60 valgrind -q /bin/true >/dev/null 2>&1 && touch "$TMP/valgrind_works"

@@ -41,13 +41,14 @@ static int by_number(const void *a, const void *b)
 /* Descriptors it does not need must be closed: others wait for end of file on our output, or on a socket. */
 static void close_others(const struct hold_server *server)
 {
-	int keep[KERNEL_SERVER_FDS + 3], null_fd = open("/dev/null", O_RDWR), next = 3;
+	int keep[KERNEL_SERVER_FDS + 4], null_fd = open("/dev/null", O_RDWR), next = 3;
 	size_t n = kernel_side_server_fds(server->kernel, keep);
 
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
 		dup2(null_fd, fd);
 	keep[n++] = server->hold_fd;
 	keep[n++] = server->link_fd;
+	keep[n++] = server->reap_fd;
 	if (server->mount_fd >= 0)
 		keep[n++] = server->mount_fd;
 	qsort(keep, n, sizeof(keep[0]), by_number);
@@ -62,7 +63,8 @@ static void close_others(const struct hold_server *server)
 
 static void run_server(struct hold_server *server)
 {
-	pthread_t links;
+	pthread_t links, reapers[LINK_REAPERS];
+	size_t nreapers = 0;
 	sigset_t all;
 
 	sigfillset(&all);
@@ -73,27 +75,39 @@ static void run_server(struct hold_server *server)
 	close_others(server);
 	if (pthread_create(&links, NULL, links_serve, server))
 		_exit(1);
+	while (nreapers < LINK_REAPERS && !pthread_create(&reapers[nreapers], NULL, links_reaper, server))
+		nreapers++;     /* without any, what is left is detached when the file system goes */
 	holds_serve(server);
 	pthread_join(links, NULL);      /* what it is placing will be in place, and can be removed */
+	while (nreapers)
+		pthread_join(reapers[--nreapers], NULL);
 	kernel_side_leave_slot(server->kernel);
 	_exit(0);
 }
 
+static void close_pairs(int pairs[][2], int n)
+{
+	while (n--)
+		close(pairs[n][0]), close(pairs[n][1]);
+}
+
 static int fork_server(struct hold_server *server)
 {
-	int hold[2], link[2];
+	int pairs[3][2], *const ends[3] = { &server->hold_fd, &server->link_fd, &server->reap_fd };
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, hold))
-		return -errno;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link)) {
-		close(hold[0]), close(hold[1]);
-		return -errno;
+	for (int i = 0; i < 3; i++) {
+		int err = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pairs[i]) ? -errno : 0;
+
+		if (!err)
+			continue;
+		close_pairs(pairs, i);
+		return err;
 	}
 	server->pid = fork();
-	server->hold_fd = hold[server->pid == 0];
-	server->link_fd = link[server->pid == 0];
-	close(hold[server->pid != 0]);
-	close(link[server->pid != 0]);
+	for (int i = 0; i < 3; i++) {
+		*ends[i] = pairs[i][server->pid == 0];
+		close(pairs[i][server->pid != 0]);
+	}
 	if (!server->pid)
 		run_server(server);
 	return server->pid < 0 ? -errno : 0;
@@ -108,7 +122,7 @@ int hold_server_create(struct hold_server **out, struct kernel_side *kernel)
 
 	if (!server)
 		return -ENOMEM;
-	*server = (struct hold_server){ .kernel = kernel, .hold_fd = -1, .link_fd = -1 };
+	*server = (struct hold_server){ .kernel = kernel, .hold_fd = -1, .link_fd = -1, .reap_fd = -1 };
 	server->counters = mmap(NULL, sizeof(*server->counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (server->counters == MAP_FAILED) {
 		free(server);
@@ -142,6 +156,8 @@ void hold_server_destroy(struct hold_server *server)
 		close(server->hold_fd);
 	if (server->link_fd >= 0)
 		close(server->link_fd);
+	if (server->reap_fd >= 0)
+		close(server->reap_fd);
 	if (server->pid > 0)
 		waitpid(server->pid, NULL, 0);
 	if (server->mount_fd >= 0)

@@ -19,17 +19,21 @@ struct hold_server {
 	struct kernel_side *kernel;
 	struct hold_counters *counters; /* mapped by both processes */
 	pid_t pid;
-	int hold_fd, link_fd;           /* this process' ends of the sockets */
+	int hold_fd, link_fd, reap_fd;  /* this process' ends of the sockets */
 	int mount_fd;                   /* -1: links cannot be pinned, the server keeps their descriptors */
 	int last_pin;                   /* name of the newest pin */
 	pthread_t heart;
 	bool beating;
 	atomic_bool stop;
+	atomic_bool ending;             /* in the server: the recorder has closed its sockets */
 };
 
-/* The two threads of the server; both end with the recorder. */
+#define LINK_REAPERS 32         /* nearly always asleep, in a grace period of the kernel */
+
+/* The threads of the server; all end with the recorder. There are LINK_REAPERS of the last kind. */
 void *holds_serve(void *server);
 void *links_serve(void *server);
+void *links_reaper(void *server);
 
 /* Raises the calling thread's priority above that of programs, which may spin on this CPU while they wait for it, or keep all CPUs
  * busy. Without the privilege it has no effect. */

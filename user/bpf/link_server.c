@@ -13,9 +13,13 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define UPROBE_MULTI_RETURN 1
+
+#define REAP_AT_ONCE 2          /* by one thread: each takes 50 to 200 ms, and a recording waits for them at its end */
+#define REAP_GRACE_NS 50000000
 
 /* linux/mount.h of Linux 5.2 */
 #define FSOPEN_CLOSE_ON_EXEC 1
@@ -103,14 +107,19 @@ int links_mount(void)
 	return mount_fd;
 }
 
-/* Pins through a path that contains our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
+/* Through our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
+static void pin_path(const struct hold_server *server, int number, char *path, size_t len)
+{
+	snprintf(path, len, "/proc/self/fd/%d/%d", server->mount_fd, number);
+}
+
 static int pin(const struct hold_server *server, int number, int fd)
 {
 	char path[64];
 	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, fd, 0 };
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%d", server->mount_fd, number);
+	pin_path(server, number, path, sizeof(path));
 	err = syscall(SYS_bpf, BPF_OBJ_PIN, &attr, sizeof(attr)) ? -errno : 0;
 	close(fd);      /* if it could not be pinned this detaches it */
 	return err ? err : number;
@@ -176,6 +185,54 @@ void *links_serve(void *arg)
 	while (message && (len = recv(server->link_fd, message, LINK_MESSAGE_BYTES, 0)) > 0)
 		if (!serve(server, message, len))
 			break;
+	server->ending = true;
 	free(message);
+	return NULL;
+}
+
+/* ---- the reapers ---- */
+
+/* Returns a descriptor of the link, whose pin is removed, or -1. */
+static int unpin(const struct hold_server *server, int number)
+{
+	char path[64];
+	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, 0, 0 };
+	int fd;
+
+	if (server->mount_fd < 0)
+		return number;
+	pin_path(server, number, path, sizeof(path));
+	fd = server->ending ? -1 : syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
+	unlink(path);
+	return fd;
+}
+
+/* Waits for the first one; takes those that wait behind it, too. Returns 0 when the recorder has ended. */
+static size_t next_to_reap(const struct hold_server *server, int *fds)
+{
+	size_t n = 0;
+	int number;
+
+	while (n < REAP_AT_ONCE && recv(server->reap_fd, &number, sizeof(number), n ? MSG_DONTWAIT : 0) == sizeof(number))
+		fds[n++] = unpin(server, number);
+	return n;
+}
+
+/* The kernel drops the reference of a pin up to a grace period of RCU after unlink(2). Whoever drops the last reference detaches: that is
+ * this thread only if it waits so long. */
+void *links_reaper(void *arg)
+{
+	const struct timespec grace = { 0, REAP_GRACE_NS };
+	struct hold_server *server = arg;
+	int fds[REAP_AT_ONCE];
+	size_t n;
+
+	while ((n = next_to_reap(server, fds))) {
+		if (!server->ending)
+			nanosleep(&grace, NULL);
+		while (n--)
+			if (fds[n] >= 0)
+				close(fds[n]);
+	}
 	return NULL;
 }

@@ -137,6 +137,16 @@ void links_detach(struct hold_server *server, struct links *links)
 	*links = (struct links){ 0 };
 }
 
+/* A reaper that cannot keep up must not delay the recorder: then the kernel's workers detach. */
+void links_reap(struct hold_server *server, struct links *links)
+{
+	for (size_t i = 0; i < links->n; i++)
+		if (send(server->reap_fd, &links->v[i], sizeof(int), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+			detach_one(server, links->v[i]);
+	free(links->v);
+	*links = (struct links){ 0 };
+}
+
 void links_move(struct hold_server *server, struct links *to, struct links *from)
 {
 	while (from->n && !append(to, from->v[from->n - 1]))

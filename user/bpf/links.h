@@ -37,6 +37,9 @@ size_t links_create(struct hold_server *server, const struct link_spec *specs, s
 void links_move(struct hold_server *server, struct links *to, struct links *from);
 /* Detaches all and empties the set, which stays usable. Does not wait: probes may trap for some 100 ms more. */
 void links_detach(struct hold_server *server, struct links *links);
+/* The same for links of a process that has ended: threads of the server detach them, so that no kernel worker does, which at its
+ * priority keeps the lock that new links need for 10 to 100 ms on a busy machine. */
+void links_reap(struct hold_server *server, struct links *links);
 
 /* The server closes its descriptors of the programs for library calls, after all earlier requests. */
 void links_retire_calls(struct hold_server *server, const struct kernel_side *kernel);

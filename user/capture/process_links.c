@@ -25,24 +25,26 @@ void process_links_init(struct process_links *links, struct link_sharing *sharin
 	sharing->all = links;
 }
 
-void process_links_forget(struct process_links *links)
+void process_links_forget(struct process_links *links, bool ended)
 {
-	if (links->demand)
-		process_links_demand(links, false);
+	void (*detach)(struct hold_server *, struct links *) = ended ? links_reap : links_detach;
+
 	for (size_t i = 0; i < links->n; i++) {
 		for (int group = 0; group < POINT_GROUPS; group++)
-			links_detach(links->sharing->server, &links->v[i]->links[group]);
+			detach(links->sharing->server, &links->v[i]->links[group]);
 		links->v[i]->library->owners -= links->v[i]->own;
-		free(links->v[i]);
 	}
+	if (links->demand)
+		process_links_demand(links, false);
+	while (links->n)
+		free(links->v[--links->n]);
 	free(links->v);
 	links->v = NULL;
-	links->n = 0;
 }
 
 void process_links_deinit(struct process_links *links)
 {
-	process_links_forget(links);
+	process_links_forget(links, false);
 	if (links->prev)
 		links->prev->next = links->next;
 	else

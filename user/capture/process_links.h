@@ -45,8 +45,8 @@ struct process_links {
 
 void process_links_init(struct process_links *links, struct link_sharing *sharing, pid_t pid);
 void process_links_deinit(struct process_links *links);
-/* Detaches everything: an exec has replaced the leader that the links belonged to, or the process has ended. */
-void process_links_forget(struct process_links *links);
+/* Detaches everything. ended: the process has ended, or an exec has replaced the leader that the links belonged to. */
+void process_links_forget(struct process_links *links, bool ended);
 
 struct process_library *process_links_find(const struct process_links *links, const struct library *library);
 /* Returns NULL without memory: the library must then not be attached, or it would be attached again. */

@@ -94,9 +94,9 @@ void targets_begin(struct targets *targets, struct kernel_side *kernel, struct h
 	targets->rendezvous = !kernel_side_traces_syscalls(kernel);
 }
 
-static void target_forget(struct targets *targets, struct target *target)
+static void target_forget(struct targets *targets, struct target *target, bool ended)
 {
-	process_links_forget(&target->links);
+	process_links_forget(&target->links, ended);
 	mappings_forget(&target->mappings);
 	if (target->links.off)
 		kernel_side_set_off(targets->kernel, target->pid, 0);
@@ -107,10 +107,10 @@ static void target_forget(struct targets *targets, struct target *target)
 	target->mpi = false;
 }
 
-static void target_destroy(struct targets *targets, struct target *target)
+static void target_destroy(struct targets *targets, struct target *target, bool ended)
 {
 	HASH_DEL(targets->all, target);
-	target_forget(targets, target);
+	target_forget(targets, target, ended);
 	process_links_deinit(&target->links);
 	free(target);
 }
@@ -142,7 +142,7 @@ void targets_destroy(struct targets *targets)
 	if (!targets)
 		return;
 	HASH_ITER(hh, targets->all, target, next)
-		target_destroy(targets, target);
+		target_destroy(targets, target, false);
 	link_sharing_detach(&targets->sharing, true);
 	libraries_detach(&targets->libraries);
 	mount_watches_destroy(&targets->mounts);
@@ -549,7 +549,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 	if (!err)
 		err = scan(targets, target, false, 0, "");
 	if (err)
-		target_destroy(targets, target);
+		target_destroy(targets, target, err == -ESRCH);
 	return err;
 }
 
@@ -598,7 +598,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	if (!target)
 		return;
 	if (old_tid != pid)
-		target_forget(targets, target); /* the links belonged to the leader that the exec replaced */
+		target_forget(targets, target, true);   /* the links belonged to the leader that the exec replaced */
 	for (int group = 0; group < POINT_GROUPS; group++)
 		targets_switch(targets, pid, group, true);
 	for (size_t i = 0; i < target->links.n; i++)
@@ -683,7 +683,7 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target) {
-		target_destroy(targets, target);
+		target_destroy(targets, target, true);
 		return;
 	}
 	HASH_FIND_INT(targets->early_ends, &pid, end);
