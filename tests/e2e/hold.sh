@@ -70,6 +70,41 @@ stopped() {
 	contract stopped
 }
 
+# A program is launched only when it can be held: however late the hold server begins, the first calls are recorded.
+late_server() {
+	local dir
+	dir=$(fresh late_server)
+	LD_PRELOAD=$P/liblate_setsid.so limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- env -u LD_PRELOAD "$P/lookups" "$dir/data" \
+		>"$dir/stdout" 2>"$dir/err"
+	verdict "late_server, held" "$(grep -E 'ran on before|was not observed' "$dir/out")"
+	contract late_server && expect late_server "named('fopen', '*/data/c/*') == [1, 1, 1]" && lost_nothing late_server
+}
+
+# A library that was loaded while its program could not be held, and a program that has ended before the library could be inspected: a gap.
+ended_unseen() {
+	local dir recorder program lib
+	lib=$(ldconfig -p | awk '/libhdf5_serial\.so|libhdf5\.so/ { print $NF; exit }')
+	[ -n "$lib" ] || { skip ended_unseen "no serial HDF5 library"; return; }
+	dir=$(fresh ended_unseen)
+	mkfifo "$dir/data/go"
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- "$PYTHON" -c "import ctypes, os; print(os.getpid(), file=open('$dir/data/pid', 'w'), flush=True)
+open('$dir/data/go').read(); ctypes.CDLL('$lib').H5open()" >"$dir/stdout" 2>"$dir/err" &
+	recorder=$!
+	wait_for_line "$dir/data/pid" . || not_ok ended_unseen "the program did not start: $(said "$dir")"
+	read -r program <"$dir/data/pid"
+	kill -STOP $recorder
+	sleep 0.3       # until its heartbeat is too old
+	echo >"$dir/data/go"
+	for _ in $(seq 200); do
+		[ "$(ps -o stat= -p "$program" | cut -c 1)" = Z ] && break
+		sleep 0.05
+	done
+	kill -CONT $recorder
+	wait $recorder
+	verdict "ended_unseen, gap" "$(grep -q '^note: libraries: 1 process, .* a library was used before its probes were in place' "$dir/out" || grep note "$dir/out")"
+	contract ended_unseen
+}
+
 # started_without_parser NAME: records a shell that starts a new program, which waits because the parser of its file is stopped. Sets
 # recorder, server, parser and pid (the program's).
 started_without_parser() {
@@ -203,6 +238,8 @@ one_request() {
 have valgrind && limited 60 valgrind -q /bin/true >/dev/null 2>&1 && touch "$TMP/valgrind_works"
 killed
 stopped
+late_server
+ended_unseen
 killed_while_held
 server_stopped
 one_request

@@ -17,7 +17,7 @@ SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial ||
 OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes hdf5_objects) \
 	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf cover_pnetcdf)
 
-PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so \
+PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so liblate_setsid.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,collective cover_mpiio cover_hdf5 cover_netcdf comms monc)
 PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes) $(if $(MPICC_MPICH),$(P)/mpich/mpi_sizes)
@@ -59,6 +59,11 @@ $(P)/libnest.so: tests/programs/nest.c tests/programs/nest.h
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -fPIC -shared -fexceptions -Wl,-soname,libnest.so -o $@ $<
 
 $(P)/libexchange.so: tests/programs/exchange.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -fPIC -shared -o $@ $< -ldl
+
+$(P)/liblate_setsid.so: tests/programs/late_setsid.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -fPIC -shared -o $@ $< -ldl

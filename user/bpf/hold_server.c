@@ -21,6 +21,7 @@
 
 #include "bpf/rings.h"
 
+#define FIRST_BEAT_NS 2000000000ull
 #define SERVER_NICE (-20)       /* programs wait for it, perhaps on the only processor */
 
 void hold_server_prefer_thread(void)
@@ -195,6 +196,19 @@ int hold_server_start_heartbeat(struct hold_server *server)
 
 	server->beating = !err;
 	return -err;
+}
+
+bool hold_server_await(const struct hold_server *server)
+{
+	const struct kernel_side *kernel = server->kernel;
+	const uint64_t end_ns = monotonic_ns() + FIRST_BEAT_NS;
+
+	while (!kernel_side_last_beat(kernel, KERNEL_BEAT_SERVER) || !kernel_side_last_beat(kernel, KERNEL_BEAT_RECORDER)) {
+		if (monotonic_ns() > end_ns)
+			return false;
+		poll(NULL, 0, 1);
+	}
+	return true;
 }
 
 int hold_server_fd(const struct hold_server *server)

@@ -23,6 +23,9 @@ void hold_server_destroy(struct hold_server *server);
  * -errno. */
 int hold_server_start_heartbeat(struct hold_server *server);
 
+/* Waits, 2 s at most, until server and recorder beat: a program that starts before is not held. Returns whether they do. */
+bool hold_server_await(const struct hold_server *server);
+
 enum hold_notice_type {
 	HOLD_BEGAN,             /* a thread has been waiting for probes since time_ns */
 	HOLD_ENDED,             /* it continues; time_ns: if it did so before it was released, else 0 */

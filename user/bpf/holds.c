@@ -199,6 +199,7 @@ void *holds_serve(void *arg)
 	while (!holds.over || holds.held) {
 		struct pollfd fds[] = { { ring_buffer__epoll_fd(holds.ring), POLLIN, 0 }, { holds.server->hold_fd, POLLIN, 0 } };
 		uint64_t now_ns = monotonic_ns();
+		bool stale;
 
 		kernel_side_beat(kernel, KERNEL_BEAT_SERVER, holds.over ? 0 : now_ns);
 		poll(fds, holds.over ? 1 : 2, pending ? RETRY_MS : HEARTBEAT_MS);
@@ -206,7 +207,8 @@ void *holds_serve(void *arg)
 		if (!holds.over)
 			read_releases(&holds);
 		now_ns = monotonic_ns();
-		pending = let_go_all(&holds, holds.over || now_ns > kernel_side_last_beat(kernel) + HEARTBEAT_LIMIT_NS, now_ns);
+		stale = now_ns > kernel_side_last_beat(kernel, KERNEL_BEAT_RECORDER) + HEARTBEAT_LIMIT_NS;
+		pending = let_go_all(&holds, holds.over || stale, now_ns);
 	}
 	kernel_side_beat(kernel, KERNEL_BEAT_SERVER, 0);
 	ring_buffer__consume(holds.ring);

@@ -443,9 +443,11 @@ void kernel_side_beat(struct kernel_side *kernel, enum kernel_beat whose, uint64
 	__atomic_store_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns, now_ns, __ATOMIC_RELEASE);
 }
 
-uint64_t kernel_side_last_beat(const struct kernel_side *kernel)
+uint64_t kernel_side_last_beat(const struct kernel_side *kernel, enum kernel_beat whose)
 {
-	return __atomic_load_n(&kernel->recording->recorder_beat_ns, __ATOMIC_ACQUIRE);
+	const struct iop_recording *recording = kernel->recording;
+
+	return __atomic_load_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns, __ATOMIC_ACQUIRE);
 }
 
 static bool change_hold(struct kernel_side *kernel, const struct iop_hold_id *id, enum iop_hold_state from, enum iop_hold_state to)

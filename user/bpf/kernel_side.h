@@ -79,7 +79,7 @@ bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_d
  * the server's does. */
 enum kernel_beat { KERNEL_BEAT_SERVER, KERNEL_BEAT_RECORDER };
 void kernel_side_beat(struct kernel_side *kernel, enum kernel_beat whose, uint64_t now_ns);
-uint64_t kernel_side_last_beat(const struct kernel_side *kernel);       /* the recorder's */
+uint64_t kernel_side_last_beat(const struct kernel_side *kernel, enum kernel_beat whose);       /* 0: none yet, or it has ended */
 /* Ends the wait of a thread that sent a request. Returns false if it no longer waits. */
 bool kernel_side_answer(struct kernel_side *kernel, const struct iop_hold_id *id);
 /* Begins writing to the stack of a waiting thread, which then waits until kernel_side_answer. Returns false if it no longer waits:

@@ -318,6 +318,7 @@ static void hold_programs(struct recorder *r)
 	r->old_nice = getpriority(PRIO_PROCESS, 0);
 	r->raised = !setpriority(PRIO_PROCESS, 0, LAUNCH_NICE);
 	targets_hold(r->targets);
+	hold_server_await(r->server);   /* if it fails, the programs are not held, and BPF reports it */
 }
 
 static int fail_launch(struct recorder *r, int err, const char *reason)

@@ -27,6 +27,7 @@ struct target {
 	struct gaps unsettled;          /* until it is known whether the process was held */
 	uint64_t unsettled_ns;          /* since when there are any */
 	uint64_t mapped_ns;             /* when code was mapped that was not yet inspected, 0: none */
+	uint64_t scanned_ns;            /* what was mapped before has been inspected */
 	UT_hash_handle hh;
 };
 
@@ -94,8 +95,20 @@ void targets_begin(struct targets *targets, struct kernel_side *kernel, struct h
 	targets->rendezvous = !kernel_side_traces_syscalls(kernel);
 }
 
+#define ANY_LAYER "libraries"    /* for a process that could not be inspected */
+
+static const char unprobed_library[] = "a library was used before its probes were in place";
+
+/* It is not known of which layers the code was that a process has run since. */
+static void add_unread_gap(struct targets *targets, struct target *target, uint64_t since_ns, const char *reason)
+{
+	gaps_add(&target->unsettled, targets->spool, target->pid, (struct gap){ ANY_LAYER, reason, since_ns, monotonic_ns() });
+}
+
 static void target_forget(struct targets *targets, struct target *target, bool ended)
 {
+	if (target->mapped_ns)
+		add_unread_gap(targets, target, target->mapped_ns, unprobed_library);
 	process_links_forget(&target->links, ended);
 	mappings_forget(&target->mappings);
 	if (target->links.off)
@@ -314,8 +327,6 @@ static void note_library(struct targets *targets, const struct target *target,
 		want_constants(targets, target, layer->layer, modules);
 }
 
-#define ANY_LAYER "libraries"    /* for a process that could not be inspected */
-
 /* Adds a gap for each layer that the library provides. */
 static void add_gaps(struct targets *targets, struct gaps *gaps, pid_t pid, const struct library *library, struct gap gap)
 {
@@ -497,11 +508,13 @@ static int scan_for(struct targets *targets, struct target *target, bool held, u
 {
 	struct proc_modules modules;
 	uint64_t mapped_ns = target->mapped_ns && target->mapped_ns < since_ns ? target->mapped_ns : since_ns;
+	uint64_t now_ns = monotonic_ns();
 	int err = proc_modules_read(target->pid, &modules);
 
 	target->mapped_ns = 0;
 	if (err)
 		return err;
+	target->scanned_ns = now_ns;
 	mappings_note(&target->mappings, targets->spool, &targets->libraries, &modules, target->pid, mapped_ns);
 	heed_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
 	prepare_unwinder(targets, target);
@@ -523,6 +536,16 @@ static int scan_for(struct targets *targets, struct target *target, bool held, u
 static int scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
 {
 	return scan_for(targets, target, held, since_ns, reason, NULL);
+}
+
+/* The same; if the process has ended before it could be inspected, all that it has run since is a gap. */
+static void scan_or_gap(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
+{
+	if (!scan(targets, target, held, since_ns, reason))
+		return;
+	add_unread_gap(targets, target, since_ns, reason);
+	if (!held)
+		settle_gaps(targets, target, 0);
 }
 
 /* ---- public ---- */
@@ -609,19 +632,16 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	settle_gaps(targets, target, 0);
-	if (scan(targets, target, targets->hold, since_ns, unprobed_program))
-		gaps_add(&target->unsettled, targets->spool, pid, (struct gap){ ANY_LAYER, unprobed_program, since_ns, monotonic_ns() });
+	scan_or_gap(targets, target, targets->hold, since_ns, unprobed_program);
 }
-
-static const char unprobed_library[] = "a library was used before its probes were in place";
 
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid, since_ns);
 
 	if (target && !targets->hold)
-		scan(targets, target, false, since_ns, unprobed_library);
-	else if (target && !target->mapped_ns)
+		scan_or_gap(targets, target, false, since_ns, unprobed_library);
+	else if (target && !target->mapped_ns && since_ns > target->scanned_ns)
 		target->mapped_ns = since_ns;
 }
 
@@ -629,10 +649,12 @@ void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid, since_ns);
 
-	if (!target)
+	if (!target) {
+		note_gap(targets->spool, pid, ANY_LAYER, since_ns, monotonic_ns(), unprobed_library);
 		return;
+	}
 	settle_gaps(targets, target, since_ns);
-	scan(targets, target, false, since_ns, unprobed_library);
+	scan_or_gap(targets, target, false, since_ns, unprobed_library);
 }
 
 size_t targets_held(struct targets *targets, pid_t pid, uint64_t since_ns)
@@ -660,7 +682,7 @@ static void look_after_holds(struct targets *targets, uint64_t now_ns)
 {
 	for (struct target *target = targets->all; target; target = target->hh.next) {
 		if (target->mapped_ns && now_ns > target->mapped_ns + HELD_SOON_NS)
-			scan(targets, target, true, target->mapped_ns, unprobed_library);
+			scan_or_gap(targets, target, true, target->mapped_ns, unprobed_library);
 		if (target->unsettled_ns && now_ns > target->unsettled_ns + HOLD_OVER_NS)
 			settle_gaps(targets, target, 0);
 	}

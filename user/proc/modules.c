@@ -235,7 +235,7 @@ int proc_modules_read(pid_t pid, struct proc_modules *out)
 	*out = (struct proc_modules){ 0 };
 	if (err)
 		return err;
-	err = proc_modules_parse(text, pid, out);
+	err = len ? proc_modules_parse(text, pid, out) : -ESRCH;        /* empty: it has ended, and waits for its parent */
 	free(text);
 	return err;
 }
