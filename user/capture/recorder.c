@@ -505,7 +505,8 @@ static void finish(struct recorder *r)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* no program waits for the archive */
 }
 
-/* Unwinders are served until no call can be probed any more. Returns when the probes are removed, not merely requested to be. */
+/* The slot is closed: unwinders are no longer served. So what places return probes goes first. Returns when the probes are removed, not
+ * merely requested to be. */
 static void detach_all(struct recorder *r)
 {
 	uint32_t ids[KERNEL_PROGRAMS];
