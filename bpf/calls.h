@@ -423,10 +423,39 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 	return bad != 0;
 }
 
-/* Reads the targets of OUT arguments. With `only`, args[] then holds just those, as an EXIT record requires. */
-static __always_inline void read_out_args(struct frame *f, const struct iop_desc *desc, bool only)
-{
+#define LENGTH_ROOM 4096
 
+/* Stores the length of the string that slot `from` points to in slot `to`. A line without a newline at its end may contain a NUL: its
+ * length is unknown. Returns 1 if there is no length. */
+__noinline int read_length(struct thread *t, struct frame *f, u32 from, u32 to, u32 kind)
+{
+	u32 last;
+	long n;
+
+	if (!t || !f)
+		return 0;
+	from &= IOP_MAX_ARGS - 1;
+	to &= IOP_MAX_ARGS - 1;
+	n = bpf_probe_read_user_str(t->scratch, LENGTH_ROOM, (void *)f->args[from]);
+	f->args[to] = 0;
+	if (n <= 0 || n >= LENGTH_ROOM)
+		return 1;
+	last = (u32)(n - 2) & (LENGTH_ROOM - 1);
+	barrier_var(last);
+	if (kind == IOP_ARG_OUT_LINE && (n < 2 || t->scratch[last & (LENGTH_ROOM - 1)] != '\n'))
+		return 1;
+	f->args[to] = kind == IOP_ARG_OUT_PUTS ? n : n - 1;
+	return 0;
+}
+
+static __always_inline bool is_length(u32 kind)
+{
+	return kind == IOP_ARG_OUT_LENGTH || kind == IOP_ARG_OUT_LINE || kind == IOP_ARG_OUT_PUTS;
+}
+
+/* Reads the targets of OUT arguments. With `only`, args[] then holds just those, as an EXIT record requires. */
+static __always_inline void read_out_args(struct thread *t, struct frame *f, const struct iop_desc *desc, bool only)
+{
 	if (!(desc->has & IOP_HAS_OUT)) {
 		if (only)
 			f->arg_failed = f->nargs = 0;
@@ -439,9 +468,9 @@ static __always_inline void read_out_args(struct frame *f, const struct iop_desc
 
 		if (i >= desc->nargs)
 			break;
-		if (kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT && kind != IOP_ARG_OUT_MMSG)
+		if (!is_length(kind) && kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT && kind != IOP_ARG_OUT_MMSG)
 			continue;
-		if (read_out_arg(f, i, to, kind, desc->arg[i].offset))
+		if (is_length(kind) ? read_length(t, f, i, to, kind) : read_out_arg(f, i, to, kind, desc->arg[i].offset))
 			f->arg_failed |= 1 << (to & (IOP_MAX_ARGS - 1));
 		if (only)
 			f->nargs++;
@@ -461,9 +490,9 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 		return;
 	if (strings && entered) {
 		/* keep the strings' pointers: an EXIT with strings carries all arguments, so that the reader can match them */
-		read_out_args(f, desc, false);
+		read_out_args(t, f, desc, false);
 	} else {
-		read_out_args(f, desc, entered);
+		read_out_args(t, f, desc, entered);
 	}
 	len = call_record(t, f, type, depth, ret);
 	if (strings)

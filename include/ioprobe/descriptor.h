@@ -25,6 +25,9 @@ enum iop_arg_kind {
 	IOP_ARG_OUT_INTS,
 	IOP_ARG_FLOCK, /* fcntl: pointer to a struct flock; one 64-bit word of it, read at entry if args[1] is a lock command */
 	IOP_ARG_IOV,            /* struct iovec array whose element count is the next argument; the sum of the lengths is sent */
+	IOP_ARG_OUT_LENGTH,     /* a C string whose length is sent, read at return; unreadable beyond 4094 bytes */
+	IOP_ARG_OUT_LINE,       /* the same for a string that ends with a newline; unreadable if it does not */
+	IOP_ARG_OUT_PUTS,       /* the length of a string and of a newline behind it */
 };
 
 /* iop_desc.flags */

@@ -60,7 +60,7 @@ static int read_layers(struct replay *r)
 
 static bool is_out(enum iop_arg_kind kind)
 {
-	return kind == IOP_ARG_OUT_INT || kind == IOP_ARG_OUT_VALUE || kind == IOP_ARG_OUT_MMSG;
+	return table_kind_has(kind) & IOP_HAS_OUT;
 }
 
 static uint8_t element_bytes(enum iop_arg_kind kind)

@@ -167,6 +167,9 @@ unsigned table_kind_has(enum iop_arg_kind kind)
 	case IOP_ARG_OUT_INT:
 	case IOP_ARG_OUT_VALUE:
 	case IOP_ARG_OUT_MMSG:
+	case IOP_ARG_OUT_LENGTH:
+	case IOP_ARG_OUT_LINE:
+	case IOP_ARG_OUT_PUTS:
 		return IOP_HAS_OUT;
 	case IOP_ARG_IOV:
 		return IOP_HAS_IOV;

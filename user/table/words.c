@@ -45,7 +45,8 @@ const struct table_word table_words_role[] = {
 const struct table_word table_words_kind[] = {
 	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV },
 	{ "longs", IOP_ARG_LONGS }, { "ints", IOP_ARG_INTS }, { "flock", IOP_ARG_FLOCK },
-	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG }, { NULL, 0 },
+	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG },
+	{ "length", IOP_ARG_OUT_LENGTH }, { "line", IOP_ARG_OUT_LINE }, { "puts", IOP_ARG_OUT_PUTS }, { NULL, 0 },
 };
 
 const struct table_word table_words_result[] = {
