@@ -92,6 +92,12 @@ check-distributions:	## builds, demo and tests in fresh Debian 12, 13 and sid (D
 check-kernels: all programs	## Debian's kernels in qemu: counts, streams, exceptions, attach (SERIES='6.1 7.2', RUNS=n, CPUS=n; root)
 	$(Q)tests/kernels/run
 
+.PHONY: check-servers
+check-servers:		## Prometheus and VictoriaMetrics scrape a recording; queries of the dashboards (root)
+	$(Q)tools/install-deps.sh --tests
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)IOPROBE=$(B)/ioprobe tests/servers/run
+
 .PHONY: demo
 demo:			## install what the demo needs, trace a parallel netCDF program and show the result
 	$(Q)tools/install-deps.sh
@@ -139,6 +145,7 @@ install: all manuals completion	## to $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -m 644 tools/slurm/README.md tools/slurm/policy.md $(DESTDIR)$(PREFIX)/share/ioprobe/slurm
 	$(Q)for f in slurm/prolog slurm/epilog; do sed 's|@PREFIX@|$(PREFIX)|' tools/$$f > $(DESTDIR)$(PREFIX)/share/ioprobe/$$f && \
 		chmod 755 $(DESTDIR)$(PREFIX)/share/ioprobe/$$f || exit 1; done
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ioprobe/grafana tools/grafana/*.json
 	$(Q)$(INSTALL) -m 644 tools/slurm/policy.example $(DESTDIR)$(PREFIX)/share/ioprobe/slurm/policy.example
 	$(Q)for f in ioprobe.service ioprobe.socket; do \
 		sed 's|@PREFIX@|$(PREFIX)|' tools/systemd/$$f > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$f || exit 1; done

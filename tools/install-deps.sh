@@ -25,7 +25,7 @@ debian_packages() {
 	wanted="libcmocka-dev python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py-mpi
 		python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev libnetcdff-dev python3-netcdf4
 		munge slurmctld slurmd slurm-client libboost-context-dev python3-greenlet musl-tools gcc-multilib bubblewrap
-		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter openssl chromium"
+		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter victoria-metrics openssl chromium"
 	fuzzer=libclang-rt-dev
 }
 

@@ -169,6 +169,9 @@ $(metric recordings) $(metric recordings_total 'result="done"') $(metric recordi
 	else
 		skip "metrics, promtool" "prometheus is not installed"
 	fi
+	have prometheus && have prometheus-node-exporter || { skip "metrics, dashboard" "prometheus and prometheus-node-exporter are not installed"; return; }
+	mkdir "$TMP/prometheus"
+	verdict "metrics, dashboard" "$(limited 90 "$PYTHON" "$TESTS/lib/prometheus.py" --dashboard ioprobe-service.json "$TMP/metrics/ioprobe.prom" "$TMP/prometheus" 2>&1)"
 }
 
 # What a whole recording calls must be in the unit's filter. (systemd 252 and later can say what its groups hold without a running systemd.)

@@ -203,6 +203,7 @@ watch() {
 	else
 		skip "watch, Prometheus" "prometheus and prometheus-node-exporter are not installed"
 	fi
+	verdict "watch, queries of the dashboard" "$(limited 30 "$PYTHON" "$TESTS/lib/dashboards.py" "$dir/trace/live.db" 2>&1)"
 	if have chromium; then
 		verdict "watch, in a browser" "$(limited 60 "$PYTHON" "$TESTS/lib/browser.py" "$(head -n 1 "$dir/address")" "$dir/trace/live.db" "$dir/browser" 2>&1)"
 	else

@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Usage: prometheus.py ADDRESS FILE.prom SUMMARY.json DIR
+"""Usage: prometheus.py ADDRESS FILE.prom SUMMARY.json DIR [SERVER]
+       prometheus.py --dashboard NAME FILE.prom DIR [SERVER]
 
-A real Prometheus scrapes /metrics of "ioprobe watch" at ADDRESS, and a real node_exporter that has FILE.prom: what either knows of calls, bytes, sizes and
-losses must be the summary's. promtool checks the file. Prints what is wrong; status 1 then."""
+A real server (prometheus, or victoria-metrics) scrapes /metrics of "ioprobe watch" at ADDRESS, and a real node_exporter that has FILE.prom: what either
+knows of calls, bytes, sizes and losses must be the summary's, and each query of the Grafana dashboard must have an answer. promtool checks the file. With
+--dashboard, only FILE.prom is scraped and the queries of that dashboard are run. Prints what is wrong; status 1 then."""
+import contextlib
 import json
 import os
 import signal
@@ -14,15 +17,17 @@ import time
 import urllib.parse
 import urllib.request
 
-CONFIG = """
-global: {{scrape_interval: 250ms, scrape_timeout: 250ms}}
-scrape_configs:
-  - job_name: watch
+import dashboards
+
+SCRAPE = """
+  - job_name: {job}
+    scrape_interval: 250ms
+    scrape_timeout: 250ms
+    static_configs: [{{targets: ["{target}"]}}]
+"""
+TOKEN = """
     metrics_path: /metrics
     params: {{token: ["{token}"]}}
-    static_configs: [{{targets: ["{watch}"]}}]
-  - job_name: textfile
-    static_configs: [{{targets: ["127.0.0.1:{exporter}"]}}]
 """
 
 
@@ -41,8 +46,43 @@ def query(port, expression):
         return []
 
 
-def start(log, *words):
-    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+def server_command(server, directory, port):
+    if server == "victoria-metrics":
+        return ["victoria-metrics", f"-promscrape.config={directory}/scrape.yml", f"-storageDataPath={directory}/data-{server}",
+                f"-httpListenAddr=127.0.0.1:{port}", "-search.latencyOffset=0s", "-search.disableCache"]
+    return ["prometheus", f"--config.file={directory}/scrape.yml", f"--storage.tsdb.path={directory}/data-{server}", f"--web.listen-address=127.0.0.1:{port}"]
+
+
+@contextlib.contextmanager
+def servers(directory, server, text, watch):
+    """Port of a server that scrapes node_exporter with the file, and the page if there is one."""
+    port, exporter = free_port(), free_port()
+    config = "scrape_configs:" + SCRAPE.format(job="textfile", target=f"127.0.0.1:{exporter}")
+    if watch:
+        address = urllib.parse.urlsplit(watch)
+        config += SCRAPE.format(job="watch", target=address.netloc) + TOKEN.format(token=urllib.parse.parse_qs(address.query)["token"][0])
+    with open(f"{directory}/scrape.yml", "w", encoding="utf-8") as file:
+        file.write(config)
+    commands = (["prometheus-node-exporter", "--collector.disable-defaults", "--collector.textfile",
+                 f"--collector.textfile.directory={os.path.dirname(text)}", f"--web.listen-address=127.0.0.1:{exporter}"],
+                server_command(server, directory, port))
+    with open(f"{directory}/log", "ab") as log:
+        running = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log) for command in commands]
+    try:
+        yield port
+    finally:
+        for process in running:
+            process.send_signal(signal.SIGTERM)
+        for process in running:
+            process.wait(30)
+
+
+def wait_for(port, expression, results, errors):
+    for _ in range(300):
+        if len(query(port, expression)) == results:
+            return
+        time.sleep(0.1)
+    errors.append(f"{expression}: {query(port, expression)} after 30 s")
 
 
 def compare(port, job, summary, errors):
@@ -59,41 +99,59 @@ def compare(port, job, summary, errors):
         sizes = known(f'ioprobe_operation_size_bytes_count{{{selector},direction="{way}"}}')
         for layer in summary["layers"]:
             wanted = layer["bytes_read" if way == "read" else "bytes_written"]
-            if found.get(layer["name"], 0) != wanted or sizes[layer["name"]] != sum(layer[f"{way}_sizes"]):
+            if found.get(layer["name"], 0) != wanted or sizes.get(layer["name"]) != sum(layer[f"{way}_sizes"]):
                 errors.append(f"{job}: {layer['name']} {way}: {found} bytes, {sizes} operations, in the summary {layer}")
     lost = query(port, f"ioprobe_lost_records_total{{{selector}}}")
     if [float(row["value"][1]) for row in lost] != [summary["records_lost"]]:
         errors.append(f"{job}: lost {lost}, in the summary {summary['records_lost']}")
 
 
-def main():
-    address, text, directory, errors = urllib.parse.urlsplit(sys.argv[1]), sys.argv[2], sys.argv[4], []
-    with open(sys.argv[3], encoding="utf-8") as file:
-        summary = json.load(file)
+def ask_dashboard(port, name, errors):
+    """Rates need two samples: the first of a series may just have come."""
+    for title, expression in dashboards.promql(name):
+        for _ in range(50):
+            found = query(port, expression)
+            if found:
+                break
+            time.sleep(0.1)
+        else:
+            errors.append(f"{name}: {title}: no answer to {expression}")
+
+
+def check_text(text, errors):
     with open(text, encoding="utf-8") as file:
         checked = subprocess.run(["promtool", "check", "metrics"], stdin=file, capture_output=True, text=True, check=False)
     if checked.returncode or checked.stderr:
         errors.append(f"promtool: {checked.stdout} {checked.stderr}")
-    port, exporter = free_port(), free_port()
-    with open(f"{directory}/prometheus.yml", "w", encoding="utf-8") as file:
-        file.write(CONFIG.format(token=urllib.parse.parse_qs(address.query)["token"][0], watch=address.netloc, exporter=exporter))
-    with open(f"{directory}/log", "wb") as log:
-        servers = [start(log, "prometheus-node-exporter", "--collector.disable-defaults", "--collector.textfile",
-                         f"--collector.textfile.directory={os.path.dirname(text)}", f"--web.listen-address=127.0.0.1:{exporter}"),
-                   start(log, "prometheus", f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data",
-                         f"--web.listen-address=127.0.0.1:{port}")]
-        try:
-            for _ in range(300):
-                if len(query(port, "ioprobe_recording_ended == 1")) == 2:
-                    break
-                time.sleep(0.1)
-            compare(port, "watch", summary, errors)
-            compare(port, "textfile", summary, errors)
-        finally:
-            for server in servers:
-                server.send_signal(signal.SIGTERM)
-            for server in servers:
-                server.wait(30)
+
+
+def check_recording(address, text, summary_file, directory, server, errors):
+    with open(summary_file, encoding="utf-8") as file:
+        summary = json.load(file)
+    with servers(directory, server, text, address) as port:
+        wait_for(port, "ioprobe_recording_ended == 1", 2, errors)
+        compare(port, "watch", summary, errors)
+        compare(port, "textfile", summary, errors)
+        ask_dashboard(port, "ioprobe-prometheus.json", errors)
+
+
+def check_dashboard(name, text, directory, server, errors):
+    with servers(directory, server, text, None) as port:
+        wait_for(port, "ioprobe_service_recordings", 1, errors)
+        ask_dashboard(port, name, errors)
+
+
+def main():
+    arguments, errors = sys.argv[1:], []
+    server = arguments.pop() if len(arguments) == 5 else "prometheus"
+    if len(arguments) != 4:
+        sys.exit(__doc__)
+    if arguments[0] == "--dashboard":
+        check_text(arguments[2], errors)
+        check_dashboard(*arguments[1:], server, errors)
+    else:
+        check_text(arguments[1], errors)
+        check_recording(*arguments, server, errors)
     print("\n".join(errors[:10]))
     sys.exit(bool(errors))
 
