@@ -112,6 +112,10 @@ bench: all benchmarks	## what tracing costs on this machine (root)
 bench-merge: all programs	## what merging costs, up to 1024 nodes of 128 ranks (root)
 	$(Q)IOPROBE=$(B)/ioprobe /usr/bin/python3 tests/bench/merge.py
 
+.PHONY: bench-follow
+bench-follow: all	## what following a recording costs: CPU, memory, lag (root)
+	$(Q)IOPROBE=$(B)/ioprobe /usr/bin/python3 tests/bench/follow.py
+
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS)	## the executables of tests/unit
 

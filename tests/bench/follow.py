@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What following a recording costs: CPU time per call and memory of a follower that writes a store, of a recording of CALLS calls (2000000) that has
+ended; and the lag of each interval of 200 ms of one that runs SECONDS (30) at about 100000 calls per second. Needs root; IOPROBE names the program."""
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import tempfile
+
+IOPROBE = os.environ.get("IOPROBE", "build/ioprobe")
+CALLS, SECONDS = int(os.environ.get("CALLS", 2000000)), int(os.environ.get("SECONDS", 30))
+FAST = f"import os\nf = os.open('/dev/null', os.O_WRONLY)\nfor _ in range({CALLS}): os.write(f, b'x' * 100)"
+PACED = f"""import os, time
+f, begin = os.open('/dev/null', os.O_WRONLY), time.monotonic()
+for turn in range({SECONDS * 100}):
+    for _ in range(1000): os.write(f, b'x' * 100)
+    time.sleep(max(0, begin + (turn + 1) / 100 - time.monotonic()))"""
+
+
+def record(directory, program, *options):
+    subprocess.run([IOPROBE, "--quiet", "--layers", "posix", "-o", directory, *options, "--", "/usr/bin/python3", "-c", program], check=True,
+                   stdout=subprocess.DEVNULL)
+    with open(f"{directory}/summary.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def cost(work):
+    summary = record(f"{work}/fast", FAST, "--keep-spool")
+    subprocess.run([IOPROBE, "stream", "--to", f"sqlite:{work}/fast.db", f"{work}/fast"], check=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([IOPROBE, "stream", "--to", f"sqlite:{work}/again.db", f"{work}/fast"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    with subprocess.Popen([IOPROBE, "stream", "--to", f"sqlite:{work}/third.db", f"{work}/fast"]) as follower:
+        peak = os.wait4(follower.pid, 0)[2].ru_maxrss / 1024
+        follower.returncode = 0
+    print(f"| CPU time of the follower per call | {seconds / summary['calls'] * 1e6:.2f} us | {summary['calls']} calls, {summary['records_lost']} records lost |")
+    print(f"| memory of the follower | {peak:.0f} MiB | at its peak |")
+
+
+def lag(work):
+    summary = record(f"{work}/paced", PACED, f"--stream=sqlite:{work}/paced.db", "--stream-interval", "200ms")
+    db = sqlite3.connect(f"{work}/paced.db")
+    lags = sorted(row[0] / 1e9 for row in db.execute("SELECT lag_ns FROM interval WHERE NOT last"))
+    rate = summary["calls"] / (summary["duration_ns"] / 1e9)
+    print(f"| lag of an interval, 99th percentile | {lags[int(len(lags) * 0.99)]:.2f} s | median {lags[len(lags) // 2]:.2f} s; {len(lags)} intervals, "
+          f"{rate:.0f} calls per second, {summary['records_lost']} records lost |")
+
+
+def main():
+    print("| following | cost | |\n| --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as work:
+        cost(work)
+        lag(work)
+    print(f"\n{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}")
+
+
+main()
