@@ -279,6 +279,7 @@ build/ioprobe.skel.h: build/ioprobe-5.bpf.o $(BPF_FORMS:%=build/ioprobe-%.skel.h
 	$(say) SKEL $@
 	$(Q)$(BPFTOOL) gen skeleton $< name ioprobe_bpf > $@
 
+$(B)/tests/kafka_test: LIBS += -lrdkafka
 $(B)/tests/%_test: $(B)/obj/tests/unit/%_test.o $(UNIT_HELPERS) $(LIBRARY_OBJECTS)
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)

@@ -196,7 +196,7 @@ garbage() {
 down() {
 	stop TERM
 	verdict "collector, end" "$(grep -v 'connection closed: ' "$D/collector.err")"
-	HOST=localhost IOPROBE_COLLECT_GRACE_S=1 refused "collector is down" '[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: Connection refused'
+	HOST=localhost IOPROBE_STREAM_GRACE_S=1 refused "collector is down" '[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: Connection refused'
 }
 
 bad_input() {

@@ -160,7 +160,7 @@ bad_input() {
 	refused "no time" 'a time from 100ms to 3600s is expected' stream --interval 1 "$TMP/refused/empty"
 	refused "no store" 'not a database' stream --store="$TMP/refused/text.db" "$TMP/parallel/trace"
 	refused "store of another recording" 'it is the store of another recording' stream --interval 200ms --store="$TMP/killed/live.db" "$TMP/parallel/trace"
-	refused "no such output" 'there is no such output: one of ndjson, sqlite' stream --to kafka "$TMP/parallel/trace"
+	refused "no such output" 'there is no such output: one of ndjson, sqlite' stream --to nowhere "$TMP/parallel/trace"
 	refused "stream to stdout" 'a file is needed' --stream=ndjson -- true
 	refused "no names" 'one of full, mount, hash is expected' stream --names none "$TMP/parallel/trace"
 	refused "watch, no store" 'it is not a store of this version' watch "$TMP/refused/text.db"

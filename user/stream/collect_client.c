@@ -19,12 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "stream/grace.h"
 #include "stream/token.h"
 
 #define FORMAT "ioprobe collect 1"
 #define PENDING_MOST (8u << 20) /* bytes */
-#define GRACE_S 60
-#define GRACE_VARIABLE "IOPROBE_COLLECT_GRACE_S"
 #define RETRY_NS 1000000000ull
 #define PAUSE_NS 100000000
 #define ANSWER_S 20 /* for one answer; the collector commits to a disk */
@@ -50,8 +49,8 @@ struct client {
 	struct batch *first, **end;
 	size_t pending;
 	struct live_done have; /* of the collector's store, when the connection was made */
-	uint64_t tried_ns, over_ns; /* CLOCK_MONOTONIC: the last attempt to connect; the recording was over, 0: not yet */
-	uint64_t grace_ns; /* after the end of the recording */
+	uint64_t tried_ns; /* CLOCK_MONOTONIC: the last attempt to connect */
+	struct grace grace;
 	uint64_t delivered, undelivered; /* intervals */
 	bool refused;
 	char reason[300]; /* why it is not connected */
@@ -270,13 +269,6 @@ static void drop_all(struct client *c)
 		drop_first(c, false);
 }
 
-static bool time_is_up(struct client *c, bool ended)
-{
-	if (!c->over_ns && (ended || (c->output->recording_over && c->output->recording_over(c->output->over_arg))))
-		c->over_ns = now_ns();
-	return c->refused || (c->over_ns && now_ns() - c->over_ns >= c->grace_ns);
-}
-
 /* ended: no more lines will come. */
 static void deliver_pending(struct client *c, bool ended)
 {
@@ -287,7 +279,7 @@ static void deliver_pending(struct client *c, bool ended)
 			drop_first(c, true);
 			continue;
 		}
-		if (time_is_up(c, ended)) {
+		if (c->refused || grace_is_up(&c->grace, c->output, ended)) {
 			drop_all(c);
 			return;
 		}
@@ -352,8 +344,7 @@ static int refuse(const char *where, const char *why, char *err, size_t err_len)
 
 static int set_up(struct client *c, const char *where, char *err, size_t err_len)
 {
-	const char *token = getenv(TOKEN_VARIABLE), *ca = getenv(TOKEN_CA_VARIABLE), *grace = getenv(GRACE_VARIABLE);
-	const char *colon = strrchr(where, ':');
+	const char *token = getenv(TOKEN_VARIABLE), *ca = getenv(TOKEN_CA_VARIABLE), *colon = strrchr(where, ':');
 	int ret;
 
 	if (!token || !*token || strlen(token) >= sizeof(c->token))
@@ -361,7 +352,7 @@ static int set_up(struct client *c, const char *where, char *err, size_t err_len
 			      err_len);
 	if (!ca)
 		return refuse(where, TOKEN_CA_VARIABLE " does not name the file with the site's certificate", err, err_len);
-	c->grace_ns = (grace ? strtoull(grace, NULL, 10) : GRACE_S) * 1000000000ull;
+	grace_init(&c->grace);
 	strcpy(c->token, token);
 	snprintf(c->host, sizeof(c->host), "%.*s", (int)(colon - where), where);
 	snprintf(c->port, sizeof(c->port), "%.5s", colon + 1);

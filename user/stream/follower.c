@@ -73,7 +73,8 @@ static char **environment(char **room, size_t max)
 	size_t n = 0;
 
 	for (char **entry = environ; *entry && n + 1 < max; entry++) {
-		bool keep = !strncmp(*entry, "DARSHAN_LDMS_", 13) || !strncmp(*entry, "IOPROBE_COLLECT_", 16);
+		bool keep = !strncmp(*entry, "DARSHAN_LDMS_", 13) || !strncmp(*entry, "IOPROBE_COLLECT_", 16) ||
+			    !strncmp(*entry, "IOPROBE_STREAM_", 15);
 
 		for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 			keep |= !strncmp(*entry, kept[i], strlen(kept[i])) && (*entry)[strlen(kept[i])] == '=';

@@ -21,6 +21,7 @@ const struct live_output_kind live_output_kinds[] = {
 	{ "ldms", "an absolute path or unix:/PATH", "-", WHERE_TEXT, true, live_ldms_create },
 	{ "prometheus", "an absolute path", NULL, WHERE_FILE, false, live_textfile_create },
 	{ "collect", "HOST:PORT", NULL, WHERE_HOST, false, live_collect_create },
+	{ "kafka", "an absolute path of a file with librdkafka's properties", NULL, WHERE_FILE, false, live_kafka_create },
 	{ 0 },
 };
 

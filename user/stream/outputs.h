@@ -52,6 +52,8 @@ struct live_lines {
 int live_lines_create(struct live_output **output, const struct live_lines *to, void *arg);
 /* To "ioprobe collect" at HOST[:PORT], see collect_client.c. */
 int live_collect_create(struct live_output **output, const char *where, char *err, size_t err_len);
+/* To Apache Kafka; where: a file with the properties of librdkafka, and ioprobe.topic. */
+int live_kafka_create(struct live_output **output, const char *where, char *err, size_t err_len);
 /* An SQLite database: store.sql. One transaction per interval, so that a follower that was killed continues after the last complete
  * one, without duplicates. */
 int live_store_create(struct live_output **output, const char *where, char *err, size_t err_len);
