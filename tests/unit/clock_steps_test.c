@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Steps of the wall clock during a recording: times are mapped piecewise, intervals stay of one length and in order, nothing is
- * counted twice. The wall clock is 101 s + CLOCK_MONOTONIC, is set 60 s back between 1.4 s and 1.5 s, and 3600 s forward between 2.9 s and 3.1 s.
+ * counted twice. The wall clock is 101 s + CLOCK_MONOTONIC, is set 60 s back between 1.4 s and 1.5 s, and 3600 s forward between
+ * 2.9 s and 3.1 s.
  */
 #include "replay_fixture.h"
 
@@ -134,10 +135,12 @@ static void intervals_of_a_store(void **state)
 	expect_rows(file, "SELECT begin_ns / 1000000 FROM interval ORDER BY rowid", "101000 102000 43000 44000 3645000 ");
 	expect_rows(file, "SELECT end_ns - begin_ns FROM interval GROUP BY 1", "1000000000 ");
 	expect_rows(file,
-		    "SELECT printf('%d/%d/%d/%d', interval, time_ns / 1000000, step_ns / 1000000, uncertain_ns / 1000000) FROM clock_step",
+		    "SELECT printf('%d/%d/%d/%d', interval, time_ns / 1000000, step_ns / 1000000, uncertain_ns / 1000000) "
+		    "FROM clock_step",
 		    "102/42500/-60000/100 104/3644100/3600000/200 ");
 	expect_rows(file,
-		    "SELECT printf('%d+%d', time_ns / 1000000, duration_ns / 1000000) FROM event WHERE call = 'write' ORDER BY rowid",
+		    "SELECT printf('%d+%d', time_ns / 1000000, duration_ns / 1000000) FROM event WHERE call = 'write' "
+		    "ORDER BY rowid",
 		    "101300+100 42600+300 43300+100 3645300+100 ");
 	expect_rows(file, "SELECT printf('%d:%d:%d', interval, sum(calls), sum(time_ns) / 1000000) FROM calls GROUP BY interval",
 		    "101:2:110 102:1:300 103:1:100 105:1:100 ");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A stream to librdkafka's own mock cluster of three brokers: what a consumer gets are the lines that a file gets, once and in order, also with
- * errors and an outage; what was not delivered is counted.
+ * A stream to librdkafka's own mock cluster of three brokers: what a consumer gets are the lines that a file gets, once and in
+ * order, also with errors and an outage; what was not delivered is counted.
  */
 #include "replay_fixture.h"
 
@@ -48,7 +48,8 @@ static int setup(void **state)
 	out = fopen(properties, "w");
 	if (!out)
 		return -1;
-	fprintf(out, "# of this test\n bootstrap.servers = %s\nioprobe.topic=io\nretry.backoff.ms=50\n", rd_kafka_mock_cluster_bootstraps(cluster));
+	fprintf(out, "# of this test\n bootstrap.servers = %s\nioprobe.topic=io\nretry.backoff.ms=50\n",
+		rd_kafka_mock_cluster_bootstraps(cluster));
 	fclose(out);
 	return sb_setup(state);
 }
@@ -165,7 +166,7 @@ static void mask_lags(char *text)
 {
 	static const char key[] = "\"lag_ns\":";
 
-	for (char *at = text; (at = strstr(at, key)); ) {
+	for (char *at = text; (at = strstr(at, key));) {
 		size_t digits;
 
 		at += sizeof(key) - 1;
@@ -196,7 +197,7 @@ static void expect_all(void)
 	mask_lags(expected);
 	mask_lags(got);
 	assert_string_equal(got, expected);
-	assert_int_equal(messages, INTERVALS + 3);      /* begin, the intervals, the last one, end */
+	assert_int_equal(messages, INTERVALS + 3); /* begin, the intervals, the last one, end */
 	free(expected);
 	free(got);
 }
@@ -271,8 +272,10 @@ static void down_for_good(void **state)
 
 static void wrong_properties(void **state)
 {
-	static const char *const lines[][2] = { { "no.such.property=1\n", ":1: No such configuration property" }, { "# c\nx\n", ":2: NAME=VALUE is expected" },
-						{ "linger.ms=many\n", ":1: Invalid value" }, { "acks=0\n", "cannot produce to Kafka" } };
+	static const char *const lines[][2] = { { "no.such.property=1\n", ":1: No such configuration property" },
+						{ "# c\nx\n", ":2: NAME=VALUE is expected" },
+						{ "linger.ms=many\n", ":1: Invalid value" },
+						{ "acks=0\n", "cannot produce to Kafka" } };
 	char err[512];
 
 	(void)state;

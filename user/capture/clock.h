@@ -26,8 +26,8 @@ void clock_note(struct note *note, const struct clock_reading *reading);
 
 struct spool_writer;
 
-/* Notices when the wall clock is set: by a program, a leap second, or after a suspend. CLOCK_MONOTONIC is slewed like CLOCK_REALTIME,
- * so the difference of the two changes only then. */
+/* Notices when the wall clock is set: by a program, a leap second, or after a suspend. CLOCK_MONOTONIC is slewed like
+ * CLOCK_REALTIME, so the difference of the two changes only then. */
 struct clock_watch {
 	int fd;                         /* readable when the clock was set; -1: none */
 	uint64_t checked_ns;            /* CLOCK_MONOTONIC; the clock had not been set until then */

@@ -117,16 +117,20 @@ const struct cli_command command_collect = {
 	.summary = "Receive the streams of jobs' nodes, into one store per job",
 	.usage = (const char *const[]){ "--secret FILE --certificate FILE --key FILE [OPTION...] DIR",
 					"--secret FILE --token CLUSTER/JOB/UID", NULL },
-	.description =
-		"Receive over TLS what followers with '--to collect:HOST:PORT' send, and write it to a store per job, "
-		"DIR/CLUSTER-JOB-UID.db, which 'ioprobe watch' shows and which has the same tables as the store of one recording. An "
-		"interval is confirmed when it is on disk, and is in the store once, however often it was sent. It runs until it is "
-		"interrupted, as a user of its own.\n\n"
-		"A follower proves with a token that it belongs to a job: the service makes it (policy: collect-secret) with the same "
-		"secret that the collector has. With --token, print such a token. Followers recognise the collector by its certificate.",
+	.description = "Receive over TLS what followers with '--to collect:HOST:PORT' send, and write it to a store per job, "
+		       "DIR/CLUSTER-JOB-UID.db, which 'ioprobe watch' shows and which has the same tables as the store of one "
+		       "recording. An "
+		       "interval is confirmed when it is on disk, and is in the store once, however often it was sent. It runs "
+		       "until it is "
+		       "interrupted, as a user of its own.\n\n"
+		       "A follower proves with a token that it belongs to a job: the service makes it (policy: collect-secret) "
+		       "with the same "
+		       "secret that the collector has. With --token, print such a token. Followers recognise the collector by its "
+		       "certificate.",
 	.options =
 		(const struct cli_option[]){
-			{ "secret", OPT_SECRET, "FILE", "Verify tokens with the secret in FILE: at least 32 bytes, mode 0600", NULL },
+			{ "secret", OPT_SECRET, "FILE", "Verify tokens with the secret in FILE: at least 32 bytes, mode 0600",
+			  NULL },
 			{ "certificate", OPT_CERTIFICATE, "FILE", "Use the TLS certificate in FILE (PEM)", NULL },
 			{ "key", OPT_KEY, "FILE", "Use the private key of the certificate in FILE (PEM)", NULL },
 			{ "address", OPT_ADDRESS, "HOST", "Listen on this address only", "all addresses of the host" },

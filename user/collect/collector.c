@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One thread waits for all connections. A connection that says nothing valid for HELLO_MS is closed; one whose follower is busy stays open as
- * long as it likes, for a job may be silent for hours.
+ * One thread waits for all connections. A connection that says nothing valid for HELLO_MS is closed; one whose follower is busy
+ * stays open as long as it likes, for a job may be silent for hours.
  */
 #include "collect/collector.h"
 
@@ -235,7 +235,7 @@ static void accept_one(struct collector *c)
 		return;
 	k = c->n < c->options->most ? connection_create(c, fd) : NULL;
 	if (!k) {
-		close(fd);      /* the follower tries again */
+		close(fd); /* the follower tries again */
 		c->unreported++;
 		return;
 	}
@@ -282,7 +282,8 @@ static int open_listener(struct collector *c)
 	c->listen_fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->listen_fd >= 0)
 		setsockopt(c->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	error = c->listen_fd < 0 || bind(c->listen_fd, found->ai_addr, found->ai_addrlen) || listen(c->listen_fd, SOMAXCONN) ? errno : 0;
+	error = c->listen_fd < 0 || bind(c->listen_fd, found->ai_addr, found->ai_addrlen) || listen(c->listen_fd, SOMAXCONN) ? errno
+															     : 0;
 	freeaddrinfo(found);
 	return error ? fail(c, "cannot listen for followers", strerror(error), -error) : 0;
 }
@@ -292,13 +293,15 @@ static int open_credentials(struct collector *c)
 	int ret = gnutls_certificate_allocate_credentials(&c->credentials);
 
 	if (ret >= 0)
-		ret = gnutls_certificate_set_x509_key_file(c->credentials, c->options->certificate, c->options->key, GNUTLS_X509_FMT_PEM);
+		ret = gnutls_certificate_set_x509_key_file(c->credentials, c->options->certificate, c->options->key,
+							   GNUTLS_X509_FMT_PEM);
 	return ret >= 0 ? 0 : fail(c, "cannot use the certificate and its key", gnutls_strerror(ret), -EINVAL);
 }
 
 static int open_events(struct collector *c)
 {
-	struct epoll_event listener = { .events = EPOLLIN, .data.ptr = &c->listen_fd }, signals = { .events = EPOLLIN, .data.ptr = &c->signal_fd };
+	struct epoll_event listener = { .events = EPOLLIN, .data.ptr = &c->listen_fd },
+			   signals = { .events = EPOLLIN, .data.ptr = &c->signal_fd };
 	sigset_t mask;
 
 	sigemptyset(&mask);
@@ -321,8 +324,8 @@ static uint16_t port_of(int fd)
 
 	if (getsockname(fd, (struct sockaddr *)&address, &len))
 		return 0;
-	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port :
-						    ((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+						   : ((struct sockaddr_in *)&address)->sin_port);
 }
 
 static void loop(struct collector *c)
@@ -348,10 +351,15 @@ static void loop(struct collector *c)
 	}
 }
 
-int collector_run(const struct collector_options *options, const struct token_secret *secret, void (*ready)(uint16_t port), char *err,
-		  size_t err_len)
+int collector_run(const struct collector_options *options, const struct token_secret *secret, void (*ready)(uint16_t port),
+		  char *err, size_t err_len)
 {
-	struct collector c = { .options = options, .secret = secret, .listen_fd = -1, .signal_fd = -1, .epoll_fd = -1, .err = err,
+	struct collector c = { .options = options,
+			       .secret = secret,
+			       .listen_fd = -1,
+			       .signal_fd = -1,
+			       .epoll_fd = -1,
+			       .err = err,
 			       .err_len = err_len };
 	int ret = open_credentials(&c);
 

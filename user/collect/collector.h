@@ -18,8 +18,9 @@ struct collector_options {
 	unsigned most; /* connections at a time */
 };
 
-/* Serves until SIGTERM or SIGINT. ready: called with the port when followers may connect. Returns 0, or -errno with one line in err. */
-int collector_run(const struct collector_options *options, const struct token_secret *secret, void (*ready)(uint16_t port), char *err,
-		  size_t err_len);
+/* Serves until SIGTERM or SIGINT. ready: called with the port when followers may connect. Returns 0, or -errno with one line in
+ * err. */
+int collector_run(const struct collector_options *options, const struct token_secret *secret, void (*ready)(uint16_t port),
+		  char *err, size_t err_len);
 
 #endif

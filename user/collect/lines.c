@@ -68,7 +68,7 @@ static int take_begin(struct live_output *output, const struct live_interval *no
 {
 	struct live_job job = { text_or_null(m, "host"),      text_or_null(m, "kernel"),       text_or_null(m, "version"),
 				text_or_null(m, "batch_job"), text_or_null(m, "command_line"), time_ns(m, "time"),
-				number(m, "interval_ns"),   number(m, "recording") };
+				number(m, "interval_ns"),     number(m, "recording") };
 
 	(void)now;
 	return m->bad || !job.interval_ns ? -EBADMSG : output->begin(output, &job) ?: LINES_BEGIN;
@@ -203,12 +203,8 @@ static int take_event(struct live_output *output, const struct live_interval *no
 
 static int take_skipped(struct live_output *output, const struct live_interval *now, struct members *m)
 {
-	struct live_skipped s = { text_or_null(m, "filter"),
-				  text_or_null(m, "layer"),
-				  number(m, "calls"),
-				  number(m, "bytes_read"),
-				  number(m, "bytes_written"),
-				  number(m, "calls_of_unknown_size"),
+	struct live_skipped s = { text_or_null(m, "filter"), text_or_null(m, "layer"),   number(m, "calls"),
+				  number(m, "bytes_read"),   number(m, "bytes_written"), number(m, "calls_of_unknown_size"),
 				  number(m, "time_ns") };
 
 	return m->bad ? -EBADMSG : output->skipped(output, now, &s) ?: LINES_OTHER;
@@ -239,8 +235,8 @@ static int take_interval(struct live_output *output, const struct live_interval 
 
 static int take_end(struct live_output *output, const struct live_interval *now, struct members *m)
 {
-	struct live_end e = { boolean(m, "complete"), number(m, "records_lost"), number(m, "records_after_bound"), time_ns(m, "time"),
-			      text_or_null(m, "stopped_by") };
+	struct live_end e = { boolean(m, "complete"), number(m, "records_lost"), number(m, "records_after_bound"),
+			      time_ns(m, "time"), text_or_null(m, "stopped_by") };
 
 	(void)now;
 	return m->bad ? -EBADMSG : output->end(output, &e) ?: LINES_END;
@@ -252,7 +248,7 @@ bool lines_interval(struct live_interval *interval, const json_t *line)
 
 	if (strcmp(text(&m, "type"), "interval"))
 		return false;
-	*interval = (struct live_interval){ number(&m, "interval"),   time_ns(&m, "begin"),      time_ns(&m, "end"),
+	*interval = (struct live_interval){ number(&m, "interval"),   time_ns(&m, "begin"),       time_ns(&m, "end"),
 					    number(&m, "open_calls"), number(&m, "records_lost"), number(&m, "lag_ns"),
 					    boolean(&m, "last") };
 	return !m.bad;
@@ -263,9 +259,17 @@ int lines_take(struct live_output *output, const struct live_interval *now, cons
 	static const struct {
 		const char *type;
 		take_fn *take;
-	} types[] = { { "begin", take_begin },           { "process", take_process }, { "file", take_file },       { "calls", take_calls },
-		      { "operations", take_operations }, { "event", take_event },     { "skipped", take_skipped }, { "gap", take_gap },
-		      { "clock_step", take_clock_step }, { "interval", take_interval }, { "end", take_end } };
+	} types[] = { { "begin", take_begin },
+		      { "process", take_process },
+		      { "file", take_file },
+		      { "calls", take_calls },
+		      { "operations", take_operations },
+		      { "event", take_event },
+		      { "skipped", take_skipped },
+		      { "gap", take_gap },
+		      { "clock_step", take_clock_step },
+		      { "interval", take_interval },
+		      { "end", take_end } };
 	struct members m = { line, false };
 	const char *type = text(&m, "type");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Lines are kept until an interval is complete, then written in one transaction: no follower holds the database of others while its lines
- * are on their way, and of an interval all or nothing is there.
+ * Lines are kept until an interval is complete, then written in one transaction: no follower holds the database of others while
+ * its lines are on their way, and of an interval all or nothing is there.
  */
 #include "collect/session.h"
 
@@ -118,8 +118,8 @@ static int take_begin(struct session *s, const json_t *line)
 	if (ret == LINES_BEGIN) {
 		live_store_done(s->store, &done);
 		s->state = ROWS;
-		return answer(s, json_pack("{ss sI sb sb}", "type", "have", "interval", (json_int_t)done.interval, "last", done.last, "ended",
-					   done.ended));
+		return answer(s, json_pack("{ss sI sb sb}", "type", "have", "interval", (json_int_t)done.interval, "last",
+					   done.last, "ended", done.ended));
 	}
 	return refuse(s, true, ret < 0 && ret != -EBADMSG ? s->store->err : "the line with the recording's begin is not valid");
 }
@@ -164,8 +164,9 @@ static int take_interval(struct session *s)
 	s->len = 0;
 	if (ret)
 		return ret;
-	return answer(s, type == LINES_END ? json_pack("{ss sb}", "type", "ack", "end", 1) :
-					     json_pack("{ss sI sb}", "type", "ack", "interval", (json_int_t)now.number, "last", now.last));
+	return answer(s, type == LINES_END
+				 ? json_pack("{ss sb}", "type", "ack", "end", 1)
+				 : json_pack("{ss sI sb}", "type", "ack", "interval", (json_int_t)now.number, "last", now.last));
 }
 
 static bool may_end_interval(const char *line, size_t len)
@@ -185,7 +186,9 @@ static int take_line(struct session *s)
 	if (s->state == ROWS)
 		return may_end_interval(s->lines + s->line, s->len - s->line) ? take_interval(s) : 0;
 	line = json_loadb(s->lines, s->len, 0, NULL);
-	ret = !line ? refuse(s, true, "its first lines are no JSON") : s->state == HELLO ? take_hello(s, line) : take_begin(s, line);
+	ret = !line               ? refuse(s, true, "its first lines are no JSON")
+	      : s->state == HELLO ? take_hello(s, line)
+				  : take_begin(s, line);
 	json_decref(line);
 	s->len = 0;
 	return ret;

@@ -16,8 +16,8 @@ struct session;
 struct session *session_create(const struct token_secret *secret, const char *directory);
 void session_destroy(struct session *session);
 
-/* Takes bytes in the order in which they came. *answer: lines for the follower, which the caller frees; NULL: none. Returns false if the
- * connection must be closed when the answer is sent; the reason is in session_reason. */
+/* Takes bytes in the order in which they came. *answer: lines for the follower, which the caller frees; NULL: none. Returns false
+ * if the connection must be closed when the answer is sent; the reason is in session_reason. */
 bool session_take(struct session *session, const char *bytes, size_t len, char **answer);
 const char *session_reason(const struct session *session);
 

@@ -238,8 +238,8 @@ struct model {
 	size_t site_string_bytes;       /* of these, strings of call sites, which exist before the first event */
 };
 
-/* What a call was asked to do by name, as the program gave it: 1 + index in model.names, 0: none, or not known. Directories are absolute, and
- * are those that relative paths begin in. */
+/* What a call was asked to do by name, as the program gave it: 1 + index in model.names, 0: none, or not known. Directories are
+ * absolute, and are those that relative paths begin in. */
 struct model_names { uint32_t path, directory, new_path, new_directory; };
 
 /* Everything a call says in its Enter … Leave, as the contract's table has it. Values of modes and flags are OTF2's enums. */
@@ -314,8 +314,9 @@ struct sink {
 
 void model_deinit(struct model *model);
 
-/* The wall clock of the recording's host at a time of CLOCK_MONOTONIC, as far as its steps are known: in nanoseconds since 1970, or the same
- * time if the recording has no reading of the clocks. Between since_ns and at of a step it is the clock from before the step. */
+/* The wall clock of the recording's host at a time of CLOCK_MONOTONIC, as far as its steps are known: in nanoseconds since 1970, or
+ * the same time if the recording has no reading of the clocks. Between since_ns and at of a step it is the clock from before the
+ * step. */
 uint64_t model_realtime_ns(const struct model *model, uint64_t monotonic_ns);
 
 #endif

@@ -123,28 +123,38 @@ static int write_file(int dir, const char *name, const char *text, size_t len)
 	return ret;
 }
 
-int service_metrics_write(const char *file, const char *node, const struct service_counts *counts, size_t recordings, size_t standby,
-			  char *err, size_t err_len)
+static char *text_of(const char *node, const struct service_counts *counts, size_t recordings, size_t standby, size_t *len)
 {
 	char *text = NULL;
-	const char *name;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	int dir = open_directory(file, &name), ret = dir < 0 ? dir : 0;
+	FILE *out = open_memstream(&text, len);
 
-	if (out)
-		print(out, node, counts, recordings, standby);
-	if (!ret && (!out || fclose(out)))
-		ret = -ENOMEM;
-	else if (ret && out)
-		fclose(out);
-	if (!ret)
-		ret = write_file(dir, name, text, len);
-	if (ret)
-		snprintf(err, err_len, "%s: cannot write the service's metrics: %s", file,
-			 ret == -EPERM ? "its directory, or one above it, can be changed by others than root: give another one" : strerror(-ret));
+	if (!out)
+		return NULL;
+	print(out, node, counts, recordings, standby);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int fail(const char *file, int error, char *err, size_t err_len)
+{
+	snprintf(err, err_len, "%s: cannot write the service's metrics: %s", file,
+		 error == -EPERM ? "its directory, or one above it, can be changed by others than root: give another one" :
+				   strerror(-error));
+	return error;
+}
+
+int service_metrics_write(const char *file, const char *node, const struct service_counts *counts, size_t recordings,
+			  size_t standby, char *err, size_t err_len)
+{
+	size_t len = 0;
+	char *text = text_of(node, counts, recordings, standby, &len);
+	const char *name;
+	int dir = text ? open_directory(file, &name) : -ENOMEM, ret = dir < 0 ? dir : write_file(dir, name, text, len);
+
 	if (dir >= 0)
 		close(dir);
 	free(text);
-	return ret;
+	return ret ? fail(file, ret, err, err_len) : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Delivers the lines of each interval to "ioprobe collect" over TLS. The collector confirms an interval when it is in its store; what is not
- * confirmed is sent again over the next connection, and the collector says which intervals it has. Unconfirmed lines wait in memory; beyond
- * PENDING_MOST the follower waits, for the spool has them anyway. When the recording has ended, it tries for a minute and then counts what
- * was not delivered.
+ * Delivers the lines of each interval to "ioprobe collect" over TLS. The collector confirms an interval when it is in its store;
+ * what is not confirmed is sent again over the next connection, and the collector says which intervals it has. Unconfirmed lines
+ * wait in memory; beyond PENDING_MOST the follower waits, for the spool has them anyway. When the recording has ended, it tries
+ * for a minute and then counts what was not delivered.
  */
 #include "stream/outputs.h"
 
@@ -211,8 +211,9 @@ static bool introduce(struct client *c)
 	json_decref(hello);
 	if (!answer)
 		return false;
-	c->have = (struct live_done){ json_integer_value(json_object_get(answer, "interval")),
-				      json_is_true(json_object_get(answer, "last")), json_is_true(json_object_get(answer, "ended")) };
+	c->have =
+		(struct live_done){ json_integer_value(json_object_get(answer, "interval")),
+				    json_is_true(json_object_get(answer, "last")), json_is_true(json_object_get(answer, "ended")) };
 	json_decref(answer);
 	return true;
 }
@@ -294,7 +295,8 @@ static int report_undelivered(struct client *c)
 	if (!c->undelivered && !c->refused)
 		return 0;
 	snprintf(c->output->err, sizeof(c->output->err), "collector %.100s:%s: %llu of %llu intervals were not delivered: %.250s",
-		 c->host, c->port, (unsigned long long)c->undelivered, (unsigned long long)(c->delivered + c->undelivered), c->reason);
+		 c->host, c->port, (unsigned long long)c->undelivered, (unsigned long long)(c->delivered + c->undelivered),
+		 c->reason);
 	return -EIO;
 }
 
@@ -312,7 +314,11 @@ static int on_lines(void *arg, enum live_lines_kind kind, const struct live_inte
 		free(text);
 		return -ENOMEM;
 	}
-	*b = (struct batch){ .kind = kind, .number = interval ? interval->number : 0, .last = interval && interval->last, .text = text, .len = len };
+	*b = (struct batch){ .kind = kind,
+			     .number = interval ? interval->number : 0,
+			     .last = interval && interval->last,
+			     .text = text,
+			     .len = len };
 	*c->end = b;
 	c->end = &b->next;
 	c->pending += len;
@@ -348,8 +354,9 @@ static int set_up(struct client *c, const char *where, char *err, size_t err_len
 	int ret;
 
 	if (!token || !*token || strlen(token) >= sizeof(c->token))
-		return refuse(where, "there is no token in " TOKEN_VARIABLE " (the service makes one per job; see 'ioprobe help collect')", err,
-			      err_len);
+		return refuse(where,
+			      "there is no token in " TOKEN_VARIABLE " (the service makes one per job; see 'ioprobe help collect')",
+			      err, err_len);
 	if (!ca)
 		return refuse(where, TOKEN_CA_VARIABLE " does not name the file with the site's certificate", err, err_len);
 	grace_init(&c->grace);
@@ -361,7 +368,8 @@ static int set_up(struct client *c, const char *where, char *err, size_t err_len
 		ret = gnutls_certificate_set_x509_trust_file(c->credentials, ca, GNUTLS_X509_FMT_PEM);
 	if (ret > 0)
 		return 0;
-	snprintf(err, err_len, "%.300s: cannot read the site's certificate: %s", ca, ret ? gnutls_strerror(ret) : "there is none in it");
+	snprintf(err, err_len, "%.300s: cannot read the site's certificate: %s", ca,
+		 ret ? gnutls_strerror(ret) : "there is none in it");
 	return -EINVAL;
 }
 
@@ -369,10 +377,10 @@ int live_collect_create(struct live_output **output, const char *where, char *er
 {
 	static const struct live_lines functions = { on_lines, client_destroy };
 	struct client *c = calloc(1, sizeof(*c));
-	int ret = c ? 0 : -ENOMEM;
+	int ret;
 
-	if (ret)
-		return ret;
+	if (!c)
+		return -ENOMEM;
 	signal(SIGPIPE, SIG_IGN);
 	c->fd = -1;
 	c->end = &c->first;

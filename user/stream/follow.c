@@ -43,7 +43,8 @@ static int open_begun(struct spool_reader **spool, int dir)
 	struct stat st;
 	int ret = spool_reader_open_at(spool, dir, SPOOL);
 
-	for (int i = 0; i < BEGIN_TRIES && ret == -EINVAL && !fstatat(dir, SPOOL, &st, AT_SYMLINK_NOFOLLOW) && st.st_size < HEAD_BYTES; i++) {
+	for (int i = 0;
+	     i < BEGIN_TRIES && ret == -EINVAL && !fstatat(dir, SPOOL, &st, AT_SYMLINK_NOFOLLOW) && st.st_size < HEAD_BYTES; i++) {
 		nanosleep(&pause, NULL);
 		ret = spool_reader_open_at(spool, dir, SPOOL);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * How long an output that delivers to another host keeps trying: as long as the recording runs, for the spool has what is not delivered;
- * then for a grace period.
+ * How long an output that delivers to another host keeps trying: as long as the recording runs, for the spool has what is not
+ * delivered; then for a grace period.
  */
 #ifndef IOPROBE_STREAM_GRACE_H
 #define IOPROBE_STREAM_GRACE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Produces the lines of each interval to Apache Kafka, by librdkafka's idempotent producer. The library is loaded when an output needs it: in
- * the follower, which has the user's rights, and never in a recorder. A full queue makes the follower wait, for the spool has what is not
- * delivered.
+ * Produces the lines of each interval to Apache Kafka, by librdkafka's idempotent producer. The library is loaded when an output
+ * needs it: in the follower, which has the user's rights, and never in a recorder. A full queue makes the follower wait, for the
+ * spool has what is not delivered.
  */
 #include "stream/outputs.h"
 
@@ -21,9 +21,10 @@
 #define POLL_MS 100
 
 #define FUNCTIONS(X) \
-	X(rd_kafka_conf_new) X(rd_kafka_conf_destroy) X(rd_kafka_conf_set) X(rd_kafka_conf_set_opaque) X(rd_kafka_conf_set_dr_msg_cb) \
-	X(rd_kafka_conf_set_error_cb) X(rd_kafka_conf_set_log_cb) X(rd_kafka_new) X(rd_kafka_destroy) X(rd_kafka_producev) X(rd_kafka_poll) \
-	X(rd_kafka_outq_len) X(rd_kafka_err2str) X(rd_kafka_purge) X(rd_kafka_fatal_error)
+	X(rd_kafka_conf_new) \
+	X(rd_kafka_conf_destroy) X(rd_kafka_conf_set) X(rd_kafka_conf_set_opaque) X(rd_kafka_conf_set_dr_msg_cb) \
+		X(rd_kafka_conf_set_error_cb) X(rd_kafka_conf_set_log_cb) X(rd_kafka_new) X(rd_kafka_destroy) X(rd_kafka_producev) \
+			X(rd_kafka_poll) X(rd_kafka_outq_len) X(rd_kafka_err2str) X(rd_kafka_purge) X(rd_kafka_fatal_error)
 
 struct library {
 #define MEMBER(name) typeof(&name) name;
@@ -51,10 +52,11 @@ static int load_library(struct library *library, char *err, size_t err_len)
 
 #define LOAD(name) library->name = handle ? (typeof(library->name))dlsym(handle, #name) : NULL;
 	FUNCTIONS(LOAD)
-#define IS_THERE(name) && library->name
+#define IS_THERE(name) &&library->name
 	if (handle FUNCTIONS(IS_THERE))
 		return 0;
-	snprintf(err, err_len, "kafka: cannot load " LIBRARY ": %.300s: install librdkafka1 (librdkafka)", handle ? "it is too old" : dlerror());
+	snprintf(err, err_len, "kafka: cannot load " LIBRARY ": %.300s: install librdkafka1 (librdkafka)",
+		 handle ? "it is too old" : dlerror());
 	return -ENOENT;
 }
 
@@ -96,7 +98,8 @@ static int wrong(const char *file, unsigned line, const char *why, char *err, si
 }
 
 /* NAME=VALUE; blanks around either, empty lines and those that begin with # mean nothing. */
-static int read_property(struct kafka *k, rd_kafka_conf_t *conf, const char *file, unsigned number, char *line, char *err, size_t err_len)
+static int read_property(struct kafka *k, rd_kafka_conf_t *conf, const char *file, unsigned number, char *line, char *err,
+			 size_t err_len)
 {
 	char why[300], *name = line + strspn(line, " \t"), *value = strchr(name, '='), *end;
 
@@ -144,7 +147,9 @@ static int read_properties(struct kafka *k, rd_kafka_conf_t *conf, const char *f
 /* The file's come first: the producer stays idempotent, and nothing times out as long as there is hope. */
 static int set_properties(struct kafka *k, rd_kafka_conf_t *conf, const char *file, char *err, size_t err_len)
 {
-	static const char *const before[][2] = { { "client.id", "ioprobe" }, { "linger.ms", "100" }, { "queue.buffering.max.kbytes", "8192" } };
+	static const char *const before[][2] = { { "client.id", "ioprobe" },
+						 { "linger.ms", "100" },
+						 { "queue.buffering.max.kbytes", "8192" } };
 	static const char *const after[][2] = { { "enable.idempotence", "true" }, { "message.timeout.ms", "0" } };
 	char why[300];
 	int ret;
@@ -183,7 +188,8 @@ static void give_up(struct kafka *k)
 		;
 }
 
-/* type, interval and part are headers: consumers that get an interval again, from a follower that was started again, recognise it. */
+/* type, interval and part are headers: consumers that get an interval again, from a follower that was started again, recognise it.
+ * */
 static void produce(struct kafka *k, const char *type, uint64_t part, const char *text, size_t len)
 {
 	char interval[24], part_text[24];
@@ -195,7 +201,8 @@ static void produce(struct kafka *k, const char *type, uint64_t part, const char
 	while (!k->over) {
 		error = k->library.rd_kafka_producev(k->handle, RD_KAFKA_V_TOPIC(k->topic), RD_KAFKA_V_KEY(k->key, strlen(k->key)),
 						     RD_KAFKA_V_VALUE((void *)text, len), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-						     RD_KAFKA_V_HEADER("type", type, -1), RD_KAFKA_V_HEADER("interval", interval, -1),
+						     RD_KAFKA_V_HEADER("type", type, -1),
+						     RD_KAFKA_V_HEADER("interval", interval, -1),
 						     RD_KAFKA_V_HEADER("part", part_text, -1), RD_KAFKA_V_END);
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
 			break;
@@ -243,7 +250,9 @@ static int finish(struct kafka *k)
 
 static int on_lines(void *arg, enum live_lines_kind kind, const struct live_interval *interval, char *text, size_t len)
 {
-	static const char *const types[] = { [LIVE_LINES_BEGIN] = "begin", [LIVE_LINES_INTERVAL] = "interval", [LIVE_LINES_END] = "end" };
+	static const char *const types[] = {
+		[LIVE_LINES_BEGIN] = "begin", [LIVE_LINES_INTERVAL] = "interval", [LIVE_LINES_END] = "end"
+	};
 	struct kafka *k = arg;
 
 	if (kind == LIVE_LINES_BEGIN)
@@ -277,7 +286,7 @@ static int open_producer(struct kafka *k, const char *file, char *err, size_t er
 	if (!ret) {
 		k->handle = k->library.rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof(why));
 		if (k->handle)
-			return 0;       /* it has taken conf */
+			return 0; /* it has taken conf */
 		snprintf(err, err_len, "%.200s: cannot produce to Kafka: %.250s", file, why);
 		ret = -EINVAL;
 	}

@@ -68,8 +68,8 @@ static int first_failure(const struct live_sink *s)
 	return s->noutputs ? s->outputs[0]->failed : 0;
 }
 
-/* The wall clock as if no one had set it since the recording began: intervals are divided by it, so that they have one length and none
- * comes twice. */
+/* The wall clock as if no one had set it since the recording began: intervals are divided by it, so that they have one length and
+ * none comes twice. */
 static uint64_t steady_ns(const struct model *model, uint64_t monotonic_ns)
 {
 	return model->clock_start.realtime_ns + monotonic_ns - model->clock_start.monotonic_ns;

@@ -113,7 +113,8 @@ struct live_gap {
 	uint64_t begin_ns, end_ns;
 };
 
-/* The wall clock of the recording's host was set, forward by step_ns, in the last uncertain_ns before time_ns (by the new clock). */
+/* The wall clock of the recording's host was set, forward by step_ns, in the last uncertain_ns before time_ns (by the new clock).
+ * */
 struct live_clock_step {
 	uint64_t time_ns;
 	int64_t step_ns;
@@ -154,7 +155,8 @@ struct live_output {
 	int (*interval)(struct live_output *output, const struct live_interval *interval);
 	int (*end)(struct live_output *output, const struct live_end *end);
 	void (*destroy)(struct live_output *output);
-	/* Set by follow_recording: whether the recording has ended, so that an output does not wait for long any more; NULL: not known. */
+	/* Set by follow_recording: whether the recording has ended, so that an output does not wait for long any more; NULL: not
+	 * known. */
 	bool (*recording_over)(void *over_arg);
 	void *over_arg;
 	char err[512];

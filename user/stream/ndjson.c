@@ -71,11 +71,11 @@ static int write_line(struct live_output *output, json_t *line)
 
 static int write_begin(struct live_output *output, const struct live_job *job)
 {
-	return write_line(output, json_pack("{ss ss so so so so so so sI sI}", "type", "begin", "format", STREAM_FORMAT, "host",
-					    text(job->host), "kernel", text(job->kernel), "version", text(job->version),
-					    "batch_job", text(job->batch_job), "command_line", text(job->command_line), "time",
-					    seconds(job->begin_ns), "interval_ns", (json_int_t)job->interval_ns,
-					    "recording", (json_int_t)job->recording))
+	return write_line(output,
+			  json_pack("{ss ss so so so so so so sI sI}", "type", "begin", "format", STREAM_FORMAT, "host",
+				    text(job->host), "kernel", text(job->kernel), "version", text(job->version), "batch_job",
+				    text(job->batch_job), "command_line", text(job->command_line), "time", seconds(job->begin_ns),
+				    "interval_ns", (json_int_t)job->interval_ns, "recording", (json_int_t)job->recording))
 		       ?: hand_over(output, LIVE_LINES_BEGIN, NULL);
 }
 
@@ -182,8 +182,8 @@ static int write_gap(struct live_output *output, const struct live_interval *int
 
 static int write_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *s)
 {
-	return write_line(output, json_pack("{ss sI so sI sI}", "type", "clock_step", "interval", (json_int_t)interval->number, "time",
-					    seconds(s->time_ns), "step_ns", (json_int_t)s->step_ns, "uncertain_ns",
+	return write_line(output, json_pack("{ss sI so sI sI}", "type", "clock_step", "interval", (json_int_t)interval->number,
+					    "time", seconds(s->time_ns), "step_ns", (json_int_t)s->step_ns, "uncertain_ns",
 					    (json_int_t)s->uncertain_ns));
 }
 

@@ -34,7 +34,8 @@ bool live_output_valid(const char *text, char *err, size_t err_len);
 bool live_output_is_stdout(const char *text);
 bool live_output_wants_events(const char *text);
 
-/* For kinds that write text: "-" is stdout, "unix:/PATH" a socket on which a reader listens, else an absolute path. Returns 0, or -errno with one line in err. */
+/* For kinds that write text: "-" is stdout, "unix:/PATH" a socket on which a reader listens, else an absolute path. Returns 0, or
+ * -errno with one line in err. */
 int live_output_open(FILE **out, const char *where, char *err, size_t err_len);
 void live_output_close(FILE *out);
 
@@ -45,7 +46,8 @@ int live_ndjson_create(struct live_output **output, const char *where, char *err
 /* The same lines for a caller: those of the begin, of each interval with the definitions before it, and of the end. */
 enum live_lines_kind { LIVE_LINES_BEGIN, LIVE_LINES_INTERVAL, LIVE_LINES_END };
 struct live_lines {
-	/* interval: of LIVE_LINES_INTERVAL; text is malloc'ed and becomes the callee's. Returns 0, or -errno with a line in the output's err. */
+	/* interval: of LIVE_LINES_INTERVAL; text is malloc'ed and becomes the callee's. Returns 0, or -errno with a line in the
+	 * output's err. */
 	int (*lines)(void *arg, enum live_lines_kind kind, const struct live_interval *interval, char *text, size_t len);
 	void (*destroy)(void *arg);
 };
@@ -60,8 +62,8 @@ int live_store_create(struct live_output **output, const char *where, char *err,
 /* The same for the recordings of a job's nodes: each has an output of its own on the one file. */
 int live_store_create_many(struct live_output **output, const char *file, char *err, size_t err_len);
 
-/* What a store had of a recording when begin() was called: its last interval, -1 for none; whether it is the recording's last one; whether its
- * end is there, too. */
+/* What a store had of a recording when begin() was called: its last interval, -1 for none; whether it is the recording's last one;
+ * whether its end is there, too. */
 struct live_done {
 	int64_t interval;
 	bool last, ended;

@@ -136,7 +136,8 @@ static int find_node(struct store *s, const struct live_job *job, bool *found)
 
 	if (!ret)
 		ret = read_number(s, "SELECT interval_ns FROM job", &interval_ns);
-	if (!ret && sqlite3_prepare_v2(s->db, "SELECT node FROM job WHERE host IS ? AND recording = ?", -1, &statement, NULL) != SQLITE_OK)
+	if (!ret &&
+	    sqlite3_prepare_v2(s->db, "SELECT node FROM job WHERE host IS ? AND recording = ?", -1, &statement, NULL) != SQLITE_OK)
 		ret = fail(s, "read");
 	if (ret)
 		return ret;
@@ -181,10 +182,11 @@ static int add_node(struct store *s, const struct live_job *job)
 
 	if (ret)
 		return ret;
-	if (sqlite3_prepare_v2(s->db,
-			       "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns, node, recording) "
-			       "VALUES(?,?,?,?,?,?,?,?,?)",
-			       -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(
+		    s->db,
+		    "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns, node, recording) "
+		    "VALUES(?,?,?,?,?,?,?,?,?)",
+		    -1, &statement, NULL) != SQLITE_OK)
 		return fail(s, "write to");
 	sqlite3_bind_text(statement, 1, job->host, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_text(statement, 2, job->kernel, -1, SQLITE_TRANSIENT);
@@ -223,8 +225,8 @@ static int store_process(struct live_output *output, const struct live_process *
 
 	if (s->ended)
 		return 0;
-	return insert(s, INSERT_PROCESS, p->rank < 0 ? "iinttiii" : "iiittiii", store_id(s, p->id), (int64_t)p->pid,
-		      p->rank, p->name, p->executable, p->uid, (int64_t)p->begin_ns, s->node);
+	return insert(s, INSERT_PROCESS, p->rank < 0 ? "iinttiii" : "iiittiii", store_id(s, p->id), (int64_t)p->pid, p->rank,
+		      p->name, p->executable, p->uid, (int64_t)p->begin_ns, s->node);
 }
 
 static int store_file(struct live_output *output, const struct live_file *f)
@@ -233,8 +235,8 @@ static int store_file(struct live_output *output, const struct live_file *f)
 
 	if (s->ended)
 		return 0;
-	return insert(s, INSERT_FILE, "ittttti", store_id(s, f->id), f->path, f->mount_point, f->mount_source,
-		      f->fs_type, f->scope, (int64_t)f->special);
+	return insert(s, INSERT_FILE, "ittttti", store_id(s, f->id), f->path, f->mount_point, f->mount_source, f->fs_type, f->scope,
+		      (int64_t)f->special);
 }
 
 /* One row per size class with operations. */
@@ -333,8 +335,9 @@ static int store_interval(struct live_output *output, const struct live_interval
 {
 	struct store *s = (struct store *)output;
 	int ret = is_there(s, i) ? 0
-				 : insert(s, INSERT_INTERVAL, "iiiiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns,
-					  (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns, (int64_t)i->records_lost, s->node);
+				 : insert(s, INSERT_INTERVAL, "iiiiiiii", (int64_t)i->number, (int64_t)i->last,
+					  (int64_t)i->begin_ns, (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns,
+					  (int64_t)i->records_lost, s->node);
 
 	if (!ret && !sqlite3_get_autocommit(s->db))
 		ret = run(s, "COMMIT", "write to");
@@ -353,8 +356,9 @@ static int store_end(struct live_output *output, const struct live_end *end)
 
 	if (ret)
 		return ret;
-	if (sqlite3_prepare_v2(s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=? WHERE node=?",
-			       -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(
+		    s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=? WHERE node=?",
+		    -1, &statement, NULL) != SQLITE_OK)
 		return fail(s, "write to");
 	sqlite3_bind_int64(statement, 1, end->end_ns);
 	sqlite3_bind_int64(statement, 2, end->complete);

@@ -26,10 +26,12 @@ static const char *const table_text[TABLES] = {
 		"sum(reads_of_known_size), sum(writes_of_known_size), sum(reads_of_unknown_size), sum(writes_of_unknown_size), "
 		"sum(reads_failed), sum(writes_failed), sum(opens), sum(time_ns), sum(metadata_time_ns), max(longest_call_ns) "
 		"FROM operations GROUP BY g, process, layer, file ORDER BY g",
-	[INTERVALS] = "SELECT interval/?1 AS g, min(begin_ns), max(end_ns), max(open_calls), sum(records_lost), max(lag_ns), max(last) FROM "
-		      "(SELECT interval, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns, sum(open_calls) AS open_calls, "
-		      "sum(records_lost) AS records_lost, max(lag_ns) AS lag_ns, max(last) AS last FROM interval GROUP BY interval) "
-		      "GROUP BY g ORDER BY g",
+	[INTERVALS] =
+		"SELECT interval/?1 AS g, min(begin_ns), max(end_ns), max(open_calls), sum(records_lost), max(lag_ns), max(last) "
+		"FROM "
+		"(SELECT interval, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns, sum(open_calls) AS open_calls, "
+		"sum(records_lost) AS records_lost, max(lag_ns) AS lag_ns, max(last) AS last FROM interval GROUP BY interval) "
+		"GROUP BY g ORDER BY g",
 };
 
 struct reader {
@@ -271,11 +273,13 @@ static int read_store(struct reader *r, size_t most)
 	if (!ret)
 		ret = prepare(r, "SELECT path, mount_point, special FROM file WHERE file = ?", &r->file);
 	if (!ret)
-		ret = prepare(r,
-			      "SELECT CASE count(*) WHEN 1 THEN max(host) ELSE count(*) || ' nodes' END, max(kernel), max(version), "
-			      "max(batch_job), max(command_line), min(begin_ns), max(interval_ns), max(end_ns), min(coalesce(complete, 0)), "
-			      "sum(records_lost), sum(records_after_bound), max(stopped_by) FROM job",
-			      &row);
+		ret = prepare(
+			r,
+			"SELECT CASE count(*) WHEN 1 THEN max(host) ELSE count(*) || ' nodes' END, max(kernel), max(version), "
+			"max(batch_job), max(command_line), min(begin_ns), max(interval_ns), max(end_ns), min(coalesce(complete, "
+			"0)), "
+			"sum(records_lost), sum(records_after_bound), max(stopped_by) FROM job",
+			&row);
 	if (!ret && (sqlite3_step(row) != SQLITE_ROW || sqlite3_column_type(row, 5) == SQLITE_NULL)) {
 		snprintf(r->err, r->err_len, "%s: the store is empty: its recording had not begun", r->name);
 		ret = -ENODATA;

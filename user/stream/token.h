@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The token with which the follower of a job may write to the store that "ioprobe collect" keeps of that job: "CLUSTER/JOB/UID/MAC". The
- * service makes it and the collector verifies it, both with the site's secret.
+ * The token with which the follower of a job may write to the store that "ioprobe collect" keeps of that job:
+ * "CLUSTER/JOB/UID/MAC". The service makes it and the collector verifies it, both with the site's secret.
  */
 #ifndef IOPROBE_STREAM_TOKEN_H
 #define IOPROBE_STREAM_TOKEN_H
@@ -19,7 +19,8 @@ struct token_secret {
 	size_t len;
 };
 
-/* Reads the site's secret: at least 32 bytes, in a file that no one but its owner can read. Returns 0, or -errno with one line in err. */
+/* Reads the site's secret: at least 32 bytes, in a file that no one but its owner can read. Returns 0, or -errno with one line in
+ * err. */
 int token_secret_read(struct token_secret *secret, const char *file, char *err, size_t err_len);
 
 /* name: "CLUSTER/JOB/UID", names that can be part of a path, and a number. Returns false if it is none. */
