@@ -7,14 +7,16 @@ SERVICE_DIR=
 COMMON_CALLS=read,write,close,openat,poll,mmap,munmap,mprotect,brk,ioctl,lseek,newfstatat,fstat,getdents64,rt_sigaction,rt_sigprocmask,futex,readlink,pread64
 
 # service_start NODE [POLICY-LINE...]: in SERVICE_DIR; archives go to SERVICE_DIR/archives/USER/JOB.NODE. IOPROBE_CALLS: a file for its system calls,
-# but for the most common ones (-D: the service stays our child, and gets our signals).
+# but for the most common ones (-D: the service stays our child, and gets our signals). A sanitized program must not look for leaks then: LeakSanitizer
+# cannot attach to a traced process, and spins at its end.
 service_start() {
 	local node=$1
 	mkdir -p "$SERVICE_DIR/archives"
 	if [ $# -gt 1 ] || [ ! -e "$SERVICE_DIR/$node.policy" ]; then
 		printf '%s\n' "output $SERVICE_DIR/archives/%u/%j.%n" "${@:2}" >"$SERVICE_DIR/$node.policy"
 	fi
-	setpriv --bounding-set "$(service_capabilities)" -- ${IOPROBE_CALLS:+strace -D -f -qq --seccomp-bpf -e "trace=!$COMMON_CALLS" -o "$IOPROBE_CALLS"} "$IOPROBE" serve --node "$node" --policy "$SERVICE_DIR/$node.policy" --state "$SERVICE_DIR/state-$node" \
+	${IOPROBE_CALLS:+env "ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"} \
+		setpriv --bounding-set "$(service_capabilities)" -- ${IOPROBE_CALLS:+strace -D -f -qq --seccomp-bpf -e "trace=!$COMMON_CALLS" -o "$IOPROBE_CALLS"} "$IOPROBE" serve --node "$node" --policy "$SERVICE_DIR/$node.policy" --state "$SERVICE_DIR/state-$node" \
 		--socket "$SERVICE_DIR/$node.socket" >>"$SERVICE_DIR/$node.log" 2>&1 </dev/null &
 	SERVICE_PID[$node]=$!
 	service_answers "$node"
