@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Programs that start: one after the other, many at once, the ranks of a job; bare, recorded, recorded with --lazy-streams, under strace."""
+import os
+import re
+import shutil
+import subprocess
+
+import stats
+import variants
+
+STARTS = os.path.abspath(f"{variants.BENCH}/starts")
+TRUE = "/bin/true"
+LIMIT_S = 240
+RECORD = [variants.IOPROBE, "record", "--summary", "none", "-o", "TRACE"]
+WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--"], "lazy": [*RECORD, "--lazy-streams", "--"], "strace": ["strace", "-f", "-qq", "-o", "/dev/null"]}
+ADDED_MS = {"ioprobe": 2, "lazy": 1}    # targets for each start of a row of single starts
+AT_ONCE_S = 1                           # for 256 at once
+MPIRUN = 1.3                            # times bare
+
+
+def rows(quick):
+    """name, starts, at once, program, judged"""
+    mpirun = shutil.which("mpirun")
+    found = [("starts one by one", 200 if quick else 1000, 1, [TRUE], "each"), ("64 starts at once", 64, 64, [TRUE], None),
+             ("256 starts at once", 256, 256, [TRUE], "at once")]
+    if mpirun:
+        found.append(("mpirun -n 64", 1, 1, [mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "64", TRUE], "mpirun"))
+    return found
+
+
+def once(folder, wrapper, row):
+    _, starts, at_once, program, _ = row
+    trace = f"{folder}/starts"
+    shutil.rmtree(trace, ignore_errors=True)
+    command = [*[trace if word == "TRACE" else word for word in wrapper], STARTS, str(starts), str(at_once), *program]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise variants.Failed(f"starts: not done within {LIMIT_S} s") from error
+    finally:
+        shutil.rmtree(trace, ignore_errors=True)
+    seconds = re.search(rb"^([\d.]+)$", done.stdout, re.M)
+    if done.returncode or not seconds:
+        raise variants.Failed(f"starts: status {done.returncode}")
+    return float(seconds.group(1))
+
+
+def judge(row, figures):
+    bare = figures["bare"].median
+    if row[4] == "each":
+        return "; ".join(f"{name} " + stats.judge_limit((figures[name].median - bare) / row[1] * 1e3, limit, "ms")
+                         for name, limit in ADDED_MS.items())
+    if row[4] == "at once":
+        return stats.judge_limit(figures["ioprobe"].median, AT_ONCE_S, "s")
+    return stats.judge_limit(figures["ioprobe"].median / bare, MPIRUN, "x bare") if row[4] else ""
+
+
+def starting(folder, quick):
+    names = [name for name in WRAPPERS if name != "strace" or "strace" not in variants.missing_rivals()]
+    lines, result = [], {}
+    for row in rows(quick):
+        seconds = {name: [] for name in names}
+        for i in range(2 if quick else 5):
+            for name in names if i % 2 == 0 else reversed(names):
+                if name != "strace" or i < 2:
+                    seconds[name].append(once(folder, WRAPPERS[name], row))
+        figures = {name: stats.Figure(values) for name, values in seconds.items()}
+        verdict = judge(row, figures)
+        lines.append([row[0], *[f"{figures[name].median:.2f} s ({figures[name].low:.2f}–{figures[name].high:.2f})" for name in names], verdict])
+        result[row[0]] = {"starts": row[1], "at_once": row[2], "seconds": {name: f.json() for name, f in figures.items()}, "target": verdict}
+    return result, stats.table(["programs that start", *names, "target"], lines)
+
+
+SECTIONS = {"starts": starting}
