@@ -97,3 +97,18 @@ done
 verdict "service and recorder killed, slots" "$([ "$(wc -w <<<"$before")" -ge 2 ] && [ "$(wc -w <<<"$after")" = 1 ] || echo "open before: $before, after: $after")"
 touch "$DATA/go"
 own_calls other "== $WRITES"
+
+# With perf events, too, each recording of a set has its own probes: a hit carries the number of the recording that it is for.
+IOPROBE_WITHOUT=uprobe-multi service_start n2 "spare 2" "max-jobs 4" "layers posix,isoc" || not_ok "perf, service" "$(tail -n 2 "$SERVICE_DIR/n2.log")"
+programs=()
+for name in p0 p1; do
+	mkdir "$TMP/$name"
+	"$P/already_running" "$TMP/$name" &
+	programs+=($!)
+	wait_for_file "$TMP/$name/ready"
+	text=$(ask n2 start --job $name --uid 0 --gid 0 --always --timeout 15000 --pid $! 2>&1)
+	[[ $text == 'recording to '* ]] || not_ok "perf, $name, begins" "$text"
+done
+touch "$TMP/p0/go" "$TMP/p1/go"
+wait "${programs[@]}"
+for name in p0 p1; do archive_is $name n2 $name root "calls('fwrite', path='$TMP/$name/stream') == 25"; done
