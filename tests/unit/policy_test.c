@@ -141,7 +141,7 @@ static void test_settings(void **state)
 static void test_recorder_settings(void **state)
 {
 	static const char *const wanted[] = {
-		"max-size=1GiB", "min-free=10G", "max-duration=3600", "max-rate=1e6", "layers=posix,mpiio", "stream-calls=count", "path=/a,/b",
+		"max-size=1GiB", "min-free=10G", "max-duration=3600", "max-rate=1e6", "layers=posix,mpiio", "stream-calls=count", "lazy-streams=yes", "path=/a,/b",
 		"exclude-path=/a/x", "shared-mount=/lustre", "keep=yes",
 	};
 	struct policy policy;
@@ -164,7 +164,7 @@ static void test_mistakes(void **state)
 	static const char *const lines[] = {
 		"record", "record some", "record all of", "record user", "record sample", "record sample 5", "record sample -1%", "record env A",
 		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x", "max-overhead 101",
-		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers", "stream-calls none",
+		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers", "stream-calls none", "lazy-streams maybe",
 		"path relative", "exclude-path /a,b", "shared-mount relative", "keep perhaps", "fd-kinds tape", "nothing 1", "cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
 		"metrics relative.prom", "metrics /a/b", "metrics",
 		"collect-ca relative", "collect-secret x", "stream collect:host", "stream collect:host:0", "stream collect::1",

@@ -66,7 +66,8 @@ static int fill_request(struct hold_server *server, struct link_request *request
 }
 
 /* Fills a message with the requests of the first links. Returns their number, which is 0 if the first cannot be asked for: *err. */
-static size_t fill_message(struct hold_server *server, const struct link_spec *specs, size_t n, char *message, size_t *len, int *err)
+static size_t fill_message(struct hold_server *server, const struct link_spec *specs, size_t n, char *message, size_t *len,
+			   int *err)
 {
 	size_t i;
 

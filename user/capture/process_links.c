@@ -179,7 +179,7 @@ void process_links_switch(struct process_links *links, enum point_group group, b
 
 		if (!on)
 			links_detach(links->sharing->server, &entry->links[group]);
-		else if (!entry->library->for_all_ns)
+		else if (!entry->library->for_all_ns && !entry->postponed)
 			library_attach_own(links->sharing->libraries, entry->library, group, links->pid, links->switches_stacks,
 					   &entry->links[group]);
 	}

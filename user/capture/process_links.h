@@ -29,6 +29,7 @@ struct process_library {
 	bool found;                     /* by the current search: is noted when all probes are in place */
 	bool before;                    /* had its probes before the current search */
 	bool own;                       /* has had its own links */
+	bool postponed;                 /* has no probes yet: those of streams wait until the process has lived a while */
 	struct links links[POINT_GROUPS];
 };
 

@@ -493,6 +493,7 @@ static void finish(struct recorder *r)
 	recorder_round(r);
 	while (r->nnews)        /* drained while the others were dealt with; no more will come */
 		do_news(r);
+	targets_finish(r->targets, r->stopped_ns);
 	if (r->ceiling)
 		ceiling_finish(r->ceiling);
 	left_out_note(r->left_out);

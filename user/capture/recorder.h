@@ -38,6 +38,7 @@ struct recorder_options {
 	const char *const *shared_mounts;       /* mount points of file systems that are shared by the nodes */
 	size_t nshared_mounts;
 	bool no_shared_links;           /* no links for all, however many processes share a library */
+	bool lazy_streams;              /* processes that live less than 10 ms have no probes on streams */
 	struct recorder_prepared *prepared;     /* NULL: prepared here; ownership is taken */
 	bool force;                     /* attach, however many sets of programs are attached on this node */
 	struct spool_writer *spool;     /* where the records go; ownership is taken */

@@ -156,7 +156,7 @@ static int open_kernel(struct recorder *r)
 		err = hold_server_start_heartbeat(r->server);
 	if (err)
 		return fail(r, err, "cannot start the hold server");
-	targets_begin(r->targets, r->kernel, r->server, !r->options->no_shared_links);
+	targets_begin(r->targets, r->kernel, r->server, !r->options->no_shared_links, r->options->lazy_streams);
 	if (!kernel_side_follows_uring(r->kernel))
 		note_missing(r->spool, "POSIX", "io_uring", "*",
 			     "its tracepoints are missing or lack arguments (Linux 6.0 is needed)");

@@ -115,6 +115,15 @@ static int set_shared_links(struct settings *s, const char *value, char *err, si
 	return -EINVAL;
 }
 
+static int set_lazy_streams(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	s->lazy_streams = !strcmp(value, "yes");
+	if (s->lazy_streams || !strcmp(value, "no"))
+		return 0;
+	snprintf(err, err_len, "--lazy-streams: '%.64s' is neither 'yes' (no probes on streams in a process' first 10 ms) nor 'no'", value);
+	return -EINVAL;
+}
+
 static int add_stream(struct settings *s, const char *value, char *err, size_t err_len)
 {
 	if (s->nstreams == SETTINGS_MAX_STREAMS) {
@@ -178,7 +187,7 @@ int settings_set(struct settings *settings, const char *word, const char *value,
 		{ "fd-kinds", set_kinds },      { "min-bytes", set_min_bytes }, { "min-duration", set_min_duration },
 		{ "max-size", set_max_size },   { "min-free", set_min_free },   { "stream-calls", set_stream_calls },
 		{ "max-rate", set_max_rate },   { "max-duration", set_duration }, { "shared-mount", add_shared_mount },
-		{ "keep", set_keep },           { "shared-links", set_shared_links },
+		{ "keep", set_keep },           { "shared-links", set_shared_links }, { "lazy-streams", set_lazy_streams },
 		{ "stream", add_stream },       { "stream-interval", set_stream_interval }, { "stream-names", set_stream_names },
 		{ "stream-events", set_stream_events }, { "collect-secret", set_collect_secret }, { "collect-ca", set_collect_ca },
 	};

@@ -26,10 +26,11 @@ struct settings {
 	char collect_secret[1024], collect_ca[1024];    /* files, for outputs collect:HOST:PORT; "": none */
 	bool keep_spool;
 	bool no_shared_links;           /* probes are never placed for all processes */
+	bool lazy_streams;              /* probes on streams only in processes that live longer than 10 ms */
 };
 
 /* Words: layers path exclude-path fd-kinds min-duration min-bytes stream-calls max-size min-free max-rate max-duration shared-mount
- * keep shared-links; collect-secret collect-ca; stream stream-interval stream-names stream-events, whose values are not checked
+ * keep shared-links lazy-streams; collect-secret collect-ca; stream stream-interval stream-names stream-events, whose values are not checked
  * here. Returns 0; -ENOENT for an
  * unknown word; -EINVAL or -ENOMEM with one line in err that begins with the word. */
 int settings_set(struct settings *settings, const char *word, const char *value, char *err, size_t err_len);

@@ -28,6 +28,8 @@ struct target {
 	uint64_t unsettled_ns;          /* since when there are any */
 	uint64_t mapped_ns;             /* when code was mapped that was not yet inspected, 0: none */
 	uint64_t scanned_ns;            /* what was mapped before has been inspected */
+	bool ran;                       /* it was released since it executed its program, or not held */
+	uint64_t postponed_ns;          /* since when it runs without probes on streams, 0: it does not */
 	UT_hash_handle hh;
 };
 
@@ -43,6 +45,9 @@ struct early_end { pid_t pid; uint64_t time_ns; UT_hash_handle hh; };
 /* How often targets without an exit record are looked up in /proc: about 20 µs each. */
 #define CHECK_ENDS_NS 1000000000ull
 
+/* With lazy streams: how long a process must live before its C library is probed. */
+#define POSTPONED_NS 10000000ull
+
 struct targets {
 	struct target *all;             /* uthash by pid */
 	struct libraries libraries;
@@ -54,6 +59,7 @@ struct targets {
 	struct mount_watch *mounts;
 	struct hold_server *server;
 	bool hold;                      /* new programs are held until their probes are placed */
+	bool lazy_streams;              /* short-lived processes do without probes on streams */
 	bool rendezvous;                /* linkers are probed: to hold programs there, or to learn of mapped code */
 	struct link_sharing sharing;
 	size_t processes, no_memory;
@@ -86,9 +92,11 @@ void targets_plan(struct targets *targets, pid_t pid)
 	proc_modules_free(&modules);
 }
 
-void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links)
+void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links,
+		   bool lazy_streams)
 {
 	targets->kernel = kernel;
+	targets->lazy_streams = lazy_streams;
 	targets->server = server;
 	libraries_begin(&targets->libraries, kernel, server);
 	targets->sharing = (struct link_sharing){ .libraries = &targets->libraries, .kernel = kernel, .server = server, .allowed = shared_links };
@@ -105,8 +113,43 @@ static void add_unread_gap(struct targets *targets, struct target *target, uint6
 	gaps_add(&target->unsettled, targets->spool, target->pid, (struct gap){ ANY_LAYER, reason, since_ns, monotonic_ns() });
 }
 
+/* Adds a gap for each layer that the library provides. */
+static void add_gaps(struct targets *targets, struct gaps *gaps, pid_t pid, const struct library *library, struct gap gap)
+{
+	for (size_t i = 0; i < library->plan.nlayers && gap.from_ns < gap.to_ns; i++) {
+		const struct table_layer *table = &targets->set->layers[library->plan.layers[i].layer];
+
+		gap.layer = table->name;
+		if (!table->off && table->paradigm[0])
+			gaps_add(gaps, targets->spool, pid, gap);
+	}
+}
+
+static const char postponed[] = "probes on streams are placed when a process has lived 10 ms (--lazy-streams)";
+
+/* The time without probes on streams is over: they have been placed, or the program has ended. */
+static void end_postponed(struct targets *targets, struct target *target, bool placed, uint64_t to_ns)
+{
+	struct gaps gaps = { 0 };
+
+	for (size_t i = 0; i < target->links.n; i++) {
+		struct process_library *entry = target->links.v[i];
+		uint64_t all_ns = entry->library->for_all_ns;
+
+		if (!entry->postponed || (placed && !entry->found))
+			continue;
+		if (target->postponed_ns)
+			add_gaps(targets, &gaps, target->pid, entry->library,
+				 (struct gap){ NULL, postponed, target->postponed_ns, all_ns && all_ns < to_ns ? all_ns : to_ns });
+		entry->postponed = !placed;
+	}
+	gaps_write(&gaps, targets->spool, target->pid, 0);
+	target->postponed_ns = 0;
+}
+
 static void target_forget(struct targets *targets, struct target *target, bool ended)
 {
+	end_postponed(targets, target, false, monotonic_ns());
 	if (target->mapped_ns)
 		add_unread_gap(targets, target, target->mapped_ns, unprobed_library);
 	process_links_forget(&target->links, ended);
@@ -327,18 +370,6 @@ static void note_library(struct targets *targets, const struct target *target,
 		want_constants(targets, target, layer->layer, modules);
 }
 
-/* Adds a gap for each layer that the library provides. */
-static void add_gaps(struct targets *targets, struct gaps *gaps, pid_t pid, const struct library *library, struct gap gap)
-{
-	for (size_t i = 0; i < library->plan.nlayers && gap.from_ns < gap.to_ns; i++) {
-		const struct table_layer *table = &targets->set->layers[library->plan.layers[i].layer];
-
-		gap.layer = table->name;
-		if (!table->off && table->paradigm[0])
-			gaps_add(gaps, targets->spool, pid, gap);
-	}
-}
-
 /* Notes the gap from since_ns, if that is not 0, until the library's probes were in place; probes for all were in place before. */
 static void note_gaps(struct targets *targets, struct target *target, const struct library *library, uint64_t since_ns,
 		      const char *reason)
@@ -367,22 +398,48 @@ static bool is_mpi(const struct targets *targets, const struct library *library)
 	return false;
 }
 
-/* Asks for the probes of a mapped file. Returns false if the process has ended and the file can no longer be opened. */
-static bool add_module(struct targets *targets, struct target *target, const struct proc_module *module)
+static bool has_streams(const struct library *library)
+{
+	return library->points[POINTS_STREAM_DATA].n || library->points[POINTS_STREAM_BYTES].n;
+}
+
+/* With lazy streams, a process that has just begun goes without probes if it has nothing but the C library's: beside a library of
+ * parallel I/O they cost little. */
+static bool is_postponed(struct targets *targets, const struct target *target, const struct proc_modules *modules, uint64_t from_ns)
+{
+	if (!targets->lazy_streams || !from_ns || monotonic_ns() - from_ns >= POSTPONED_NS)
+		return false;
+	for (size_t i = 0; i < modules->n; i++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
+		struct process_library *entry = library ? process_links_find(&target->links, library) : NULL;
+
+		if (library && library->plan.nlayers && (!has_streams(library) || (entry && !entry->postponed)))
+			return false;
+	}
+	return true;
+}
+
+/* Asks for the probes of a mapped file, or postpones those on streams. Returns false if the process has ended and the file can no
+ * longer be opened. */
+static bool add_module(struct targets *targets, struct target *target, const struct proc_module *module, bool postpone)
 {
 	struct library *library = libraries_get(&targets->libraries, module);
 	struct process_library *entry = library ? process_links_find(&target->links, library) : NULL;
-	bool before = entry;
+	bool known = entry;
 
 	if (!library)
 		return proc_alive(target->pid);
 	if ((entry && entry->noted) || (!entry && !(entry = process_links_add(&target->links, library))))
 		return true;
-	entry->noted = entry->found = true;
-	entry->before = before;
-	if (targets->rendezvous && !before)
+	if (targets->rendezvous && !known)
 		library_attach_rendezvous(&targets->libraries, library, target->pid, &entry->links[POINTS_LINKER]);
-	if (library->plan.nlayers && !before)
+	if (postpone && has_streams(library) && !library->for_all_ns) {
+		entry->postponed = true;
+		return true;
+	}
+	entry->noted = entry->found = true;
+	entry->before = known;
+	if (library->plan.nlayers && (!known || entry->postponed))
 		process_links_attach(&target->links, entry);    /* if the process ends meanwhile, this was a gap until its end */
 	return true;
 }
@@ -453,6 +510,21 @@ static void attach_unwinders(struct targets *targets, struct target *target, con
 	}
 }
 
+/* Asks for the probes of all mapped files that have none. Returns 0 or -ESRCH. */
+static int add_modules(struct targets *targets, struct target *target, const struct proc_modules *modules, bool postpone)
+{
+	int err = 0;
+
+	if (!postpone) {
+		prepare_unwinder(targets, target);
+		attach_unwinders(targets, target, modules);
+	}
+	for (size_t i = 0; i < modules->n; i++)
+		if (!add_module(targets, target, &modules->v[i], postpone))
+			err = -ESRCH;
+	return err;
+}
+
 /* ---- programs that switch stacks ---- */
 
 /* Where return probes are links of their own, no call can go without one: then return probes are disabled altogether. Always
@@ -503,28 +575,34 @@ static void heed_switching(struct targets *targets, struct target *target, enum 
 }
 
 /* since_ns: time from which the process may have run without its probes, 0: it has not. held: this will be known when it is
- * released. demanded: if not NULL, probes on demand are placed, too; their number. */
-static int scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason, size_t *demanded)
+ * released. demanded: if not NULL, it is held now: probes on demand are placed, too; their number. */
+static int scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason,
+		    size_t *demanded)
 {
 	struct proc_modules modules;
 	uint64_t mapped_ns = target->mapped_ns && target->mapped_ns < since_ns ? target->mapped_ns : since_ns;
 	uint64_t now_ns = monotonic_ns();
 	int err = proc_modules_read(target->pid, &modules);
+	uint64_t from_ns = target->postponed_ns ?: since_ns;    /* since when it runs */
+	bool fresh = held && !target->ran;                      /* it will run when it has been held */
+	bool postpone;
 
 	target->mapped_ns = 0;
 	if (err)
 		return err;
 	target->scanned_ns = now_ns;
 	mappings_note(&target->mappings, targets->spool, &targets->libraries, &modules, target->pid, mapped_ns);
-	heed_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
-	prepare_unwinder(targets, target);
-	attach_unwinders(targets, target, &modules);
-	for (size_t i = 0; i < modules.n; i++)
-		if (!add_module(targets, target, &modules.v[i]))
-			err = -ESRCH;
+	postpone = is_postponed(targets, target, &modules, fresh ? monotonic_ns() : from_ns);
+	if (!postpone)
+		heed_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
+	err = add_modules(targets, target, &modules, postpone);
 	if (demanded && !target->links.demand)
 		*demanded = process_links_demand(&target->links, true);
 	libraries_place(&targets->libraries);
+	if (!postpone)
+		end_postponed(targets, target, true, monotonic_ns());
+	else
+		target->postponed_ns = fresh ? monotonic_ns() : from_ns;
 	for (size_t i = 0; i < modules.n; i++)
 		note_module(targets, target, &modules, &modules.v[i], since_ns, reason);
 	proc_modules_free(&modules);
@@ -589,9 +667,10 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 	HASH_FIND_INT(targets->all, &pid, target);
 	for (size_t i = 0; from && i < from->links.n; i++) {
 		const struct library *library = from->links.v[i]->library;
+		const struct process_library *entry = target ? process_links_find(&target->links, library) : NULL;
 		uint64_t to_ns = library->for_all_ns && library->for_all_ns < until_ns ? library->for_all_ns : until_ns;
 
-		if (target && process_links_find(&target->links, library))
+		if (entry && !entry->postponed)
 			continue;       /* its code was inspected up to this library */
 		add_gaps(targets, &gaps, pid, library, (struct gap){ NULL, unprobed_fork, since_ns, to_ns });
 	}
@@ -605,6 +684,7 @@ void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t s
 	struct target *target = target_get(targets, pid, since_ns);
 
 	if (target) {
+		target->ran = true;
 		note_process(targets->spool, pid, false);
 		watch_mounts(targets, pid);
 	}
@@ -620,6 +700,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 
 	if (!target)
 		return;
+	end_postponed(targets, target, false, since_ns);
 	if (old_tid != pid)
 		target_forget(targets, target, true);   /* the links belonged to the leader that the exec replaced */
 	for (int group = 0; group < POINT_GROUPS; group++)
@@ -629,6 +710,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	mappings_forget(&target->mappings);
 	target->mpi = false;
 	target->new_program = true;
+	target->ran = false;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	settle_gaps(targets, target, 0);
@@ -653,6 +735,7 @@ void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 		note_gap(targets->spool, pid, ANY_LAYER, since_ns, monotonic_ns(), unprobed_library);
 		return;
 	}
+	target->ran = true;
 	settle_gaps(targets, target, since_ns);
 	scan_or_gap(targets, target, false, since_ns, unprobed_library);
 }
@@ -672,8 +755,12 @@ void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
 	struct target *target;
 
 	HASH_FIND_INT(targets->all, &pid, target);
-	if (target)
-		settle_gaps(targets, target, gave_up_ns ? gave_up_ns : UINT64_MAX);
+	if (!target)
+		return;
+	target->ran = true;
+	settle_gaps(targets, target, gave_up_ns ? gave_up_ns : UINT64_MAX);
+	if (gave_up_ns && gave_up_ns < target->postponed_ns)
+		target->postponed_ns = gave_up_ns;
 }
 
 /* Code that was mapped a while ago by a process that was not held: a library without relocated tables to seal, or one that is
@@ -681,10 +768,23 @@ void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
 static void look_after_holds(struct targets *targets, uint64_t now_ns)
 {
 	for (struct target *target = targets->all; target; target = target->hh.next) {
-		if (target->mapped_ns && now_ns > target->mapped_ns + HELD_SOON_NS)
+		if (target->mapped_ns && now_ns > target->mapped_ns + HELD_SOON_NS) {
+			target->ran = true;
 			scan_or_gap(targets, target, true, target->mapped_ns, unprobed_library);
+		}
 		if (target->unsettled_ns && now_ns > target->unsettled_ns + HOLD_OVER_NS)
 			settle_gaps(targets, target, 0);
+	}
+}
+
+/* A program that will be held is probed then. */
+static void place_postponed(struct targets *targets, uint64_t now_ns)
+{
+	for (struct target *target = targets->all; target; target = target->hh.next) {
+		bool runs = target->ran || !targets->hold;
+
+		if (target->postponed_ns && now_ns > target->postponed_ns + (runs ? POSTPONED_NS : HOLD_OVER_NS))
+			scan(targets, target, false, 0, "");
 	}
 }
 
@@ -693,6 +793,8 @@ void targets_step(struct targets *targets)
 	mount_watches_check(targets->mounts, targets->spool, process_in_namespace, targets);
 	if (targets->hold)
 		look_after_holds(targets, monotonic_ns());
+	if (targets->lazy_streams)
+		place_postponed(targets, monotonic_ns());
 	if (targets->early_ends)
 		forget_early_ends(targets, monotonic_ns() - EARLY_END_NS);
 	link_sharing_step(&targets->sharing, monotonic_ns());
@@ -705,6 +807,7 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target) {
+		end_postponed(targets, target, false, time_ns);
 		target_destroy(targets, target, true);
 		return;
 	}
@@ -722,6 +825,12 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 		}
 	}
 	end->time_ns = time_ns;
+}
+
+void targets_finish(struct targets *targets, uint64_t time_ns)
+{
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		end_postponed(targets, target, false, time_ns);
 }
 
 static void find_ended(struct targets *targets, uint64_t now_ns)

@@ -200,7 +200,7 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 			    .mmap_faults = a->mmap_faults, .device = a->device, .call_sites = a->call_sites },
 		.force = a->force,
 		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
-		.no_shared_links = a->settings.no_shared_links,
+		.no_shared_links = a->settings.no_shared_links, .lazy_streams = a->settings.lazy_streams,
 		.followed = a->settings.nstreams > 0, .ready = say_ready, .ready_arg = &recording,
 	};
 	int ret;

@@ -21,7 +21,7 @@ enum {
 	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
 	OPT_STREAM, OPT_STREAM_INTERVAL, OPT_STREAM_NAMES, OPT_STREAM_EVENTS,
 	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_MMAP_FAULTS, OPT_SHARED,
-	OPT_MAX_OVERHEAD, OPT_RING, OPT_ATTACH, OPT_SHARED_LINKS, OPT_FORCE,
+	OPT_MAX_OVERHEAD, OPT_RING, OPT_ATTACH, OPT_SHARED_LINKS, OPT_LAZY_STREAMS, OPT_FORCE,
 	OPT_CALL_SITES, OPT_NO_CALL_SITES,
 };
 
@@ -109,6 +109,9 @@ const struct cli_option record_options[] = {
 	{ "shared-links", OPT_SHARED_LINKS, "yes|no",
 	  "Let one link serve a library that more than 8 recorded processes share; it puts breakpoints into programs that are not "
 	  "recorded, too", "yes" },
+	{ "lazy-streams", OPT_LAZY_STREAMS, NULL,
+	  "Place probes on ISO C streams only when a process has lived 10 ms; a shorter-lived one has none, which is reported. For programs "
+	  "that start many others", NULL },
 	{ "force", OPT_FORCE, NULL,
 	  "Record although 8 recordings have BPF programs attached on this node, each of which costs every process 0.1 us per "
 	  "system call", NULL },
@@ -175,7 +178,7 @@ static void set_setting(int key, const char *arg, struct record_arguments *a, co
 		{ OPT_MIN_DURATION, "min-duration" }, { OPT_MIN_BYTES, "min-bytes" }, { OPT_STREAM_CALLS, "stream-calls" },
 		{ OPT_DURATION, "max-duration" }, { OPT_MAX_SIZE, "max-size" }, { OPT_MIN_FREE, "min-free" }, { OPT_MAX_RATE, "max-rate" },
 		{ OPT_SHARED, "shared-mount" }, { OPT_KEEP_SPOOL, "keep" },
-		{ OPT_SHARED_LINKS, "shared-links" },
+		{ OPT_SHARED_LINKS, "shared-links" }, { OPT_LAZY_STREAMS, "lazy-streams" },
 		{ OPT_STREAM, "stream" }, { OPT_STREAM_INTERVAL, "stream-interval" }, { OPT_STREAM_NAMES, "stream-names" },
 		{ OPT_STREAM_EVENTS, "stream-events" },
 	};

@@ -500,6 +500,7 @@ static int serve_one_job(struct job_recorder *r)
 	struct recorder_options options = {
 		.set = &r->set, .filter = &r->settings.filter, .bounds = &r->settings.bounds, .duration_s = r->settings.duration_s,
 		.shared_mounts = (const char *const *)r->settings.shared_mounts, .nshared_mounts = r->settings.nshared_mounts, .no_shared_links = r->settings.no_shared_links,
+		.lazy_streams = r->settings.lazy_streams,
 		.max_overhead_percent = r->max_overhead, .kernel = program_options(r),
 		.job = &r->members, .prepared = &prepared, .only_of = -1 /* not known yet */, .ready = on_ready, .ready_arg = r,
 	};
