@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import stats
@@ -10,7 +11,7 @@ import variants
 
 STARTS = os.path.abspath(f"{variants.BENCH}/starts")
 TRUE = "/bin/true"
-LIMIT_S = 240
+LIMIT_S = 90
 RECORD = [variants.IOPROBE, "record", "--summary", "none", "-o", "TRACE"]
 WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--"], "lazy": [*RECORD, "--lazy-streams", "--"], "strace": ["strace", "-f", "-qq", "-o", "/dev/null"]}
 ADDED_MS = {"ioprobe": 2, "lazy": 1}    # targets for each start of a row of single starts
@@ -33,15 +34,18 @@ def once(folder, wrapper, row):
     trace = f"{folder}/starts"
     shutil.rmtree(trace, ignore_errors=True)
     command = [*[trace if word == "TRACE" else word for word in wrapper], STARTS, str(starts), str(at_once), *program]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False)
-    except subprocess.TimeoutExpired as error:
+        text = child.communicate(timeout=LIMIT_S)[0]
+    except subprocess.TimeoutExpired as error:      # the launcher, too
+        os.killpg(child.pid, signal.SIGTERM)
         raise variants.Failed(f"starts: not done within {LIMIT_S} s") from error
     finally:
+        child.wait(30)
         shutil.rmtree(trace, ignore_errors=True)
-    seconds = re.search(rb"^([\d.]+)$", done.stdout, re.M)
-    if done.returncode or not seconds:
-        raise variants.Failed(f"starts: status {done.returncode}")
+    seconds = re.search(rb"^([\d.]+)$", text, re.M)
+    if child.returncode or not seconds:
+        raise variants.Failed(f"starts: status {child.returncode}")
     return float(seconds.group(1))
 
 
@@ -55,17 +59,25 @@ def judge(row, figures):
     return stats.judge_limit(figures["ioprobe"].median / bare, MPIRUN, "x bare") if row[4] else ""
 
 
+def measure(folder, row, names, quick):
+    seconds = {name: [] for name in names}
+    for i in range(2 if quick else 5):
+        for name in names if i % 2 == 0 else reversed(names):
+            if name != "strace" or i < 2:
+                seconds[name].append(once(folder, WRAPPERS[name], row))
+    figures = {name: stats.Figure(values) for name, values in seconds.items()}
+    return figures, judge(row, figures)
+
+
 def starting(folder, quick):
     names = [name for name in WRAPPERS if name != "strace" or "strace" not in variants.missing_rivals()]
     lines, result = [], {}
     for row in rows(quick):
-        seconds = {name: [] for name in names}
-        for i in range(2 if quick else 5):
-            for name in names if i % 2 == 0 else reversed(names):
-                if name != "strace" or i < 2:
-                    seconds[name].append(once(folder, WRAPPERS[name], row))
-        figures = {name: stats.Figure(values) for name, values in seconds.items()}
-        verdict = judge(row, figures)
+        try:
+            figures, verdict = measure(folder, row, names, quick)
+        except variants.Failed as error:
+            lines.append([row[0], *["-"] * len(names), f"not measured: {error}"])
+            continue
         lines.append([row[0], *[f"{figures[name].median:.2f} s ({figures[name].low:.2f}–{figures[name].high:.2f})" for name in names], verdict])
         result[row[0]] = {"starts": row[1], "at_once": row[2], "seconds": {name: f.json() for name, f in figures.items()}, "target": verdict}
     return result, stats.table(["programs that start", *names, "target"], lines)
