@@ -24,6 +24,7 @@ REFERENCES = {
     "LocationGroup": [("name", "String", False), ("node", "SystemTreeNode", False)],
     "LocationGroupProperty": [("group", "LocationGroup", False), ("name", "String", False)],
     "Location": [("name", "String", False), ("group", "LocationGroup", False)],
+    "LocationProperty": [("location", "Location", False), ("name", "String", False)],
     "Region": [("name", "String", False), ("canonical", "String", False), ("description", "String", True), ("file", "String", True)],
     "SourceCodeLocation": [("file", "String", False)],
     "CallingContext": [("region", "Region", False), ("location", "SourceCodeLocation", True), ("parent", "CallingContext", True)],
@@ -38,7 +39,7 @@ REFERENCES = {
 }
 # The order in which they are written; kinds of one line may be mixed.
 ORDER = [("ClockProperties",), ("String",), ("Paradigm",), ("IoParadigm",), ("SystemTreeNode", "SystemTreeNodeDomain"), ("LocationGroup", "LocationGroupProperty"),
-         ("Location",), ("Region",), ("SourceCodeLocation",), ("CallingContext",), ("Group",), ("Comm",), ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
+         ("Location", "LocationProperty"), ("Region",), ("SourceCodeLocation",), ("CallingContext",), ("Group",), ("Comm",), ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
          ("IoHandle", "IoPreCreatedHandleState")]
 PLACE = {kind: i for i, kinds in enumerate(ORDER) for kind in kinds}
 
@@ -62,7 +63,7 @@ class Definitions:
         self.by_space = {}
         self.file_properties = {}
         self.domains = {}
-        self.group_properties = {}
+        self.group_properties, self.location_properties = {}, {}
         self.precreated = {}
         self.clock = None
         for kind, fields in archive.order:
@@ -101,6 +102,8 @@ class Definitions:
         elif kind == "IoFileProperty":
             if fields["type"] == otf2_raw.TYPE_STRING:
                 self.file_properties.setdefault(fields["file"], {})[fields["name"]] = fields["value"]
+        elif kind == "LocationProperty":
+            self.location_properties.setdefault(fields["location"], {})[fields["name"]] = fields["value"]
         elif kind == "LocationGroupProperty":
             self.group_properties.setdefault(fields["group"], {})[fields["name"]] = fields["value"]
         elif kind == "IoPreCreatedHandleState":
@@ -182,6 +185,11 @@ class Definitions:
         for ref, location in self.locations.items():
             if location["type"] != CPU_THREAD:
                 self.breach("location", "location %d is no thread of a CPU" % ref)
+            moments = {self.text(name): value for name, value in self.location_properties.get(ref, {}).items()}
+            if "Begin" in moments and "Found" in moments:
+                self.breach("lifetime", "location %d has a begin, but was found" % ref)
+            if moments.get("End", otf2_raw.UNDEFINED_64) < moments.get("Begin", moments.get("Found", 0)):
+                self.breach("lifetime", "location %d ends before it begins" % ref)
 
     def _check_regions(self):
         for ref, region in self.regions.items():

@@ -265,6 +265,31 @@ def offset_on_leave(t):
     t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {0: (TYPE_UINT64, 1)}))
 
 
+def live(t, *moments):
+    at = t.definition("Location", 12) + 1
+    t.definitions[at:at] = [("LocationProperty", 12, S[name], TYPE_UINT64, T0 + time) for name, time in moments]
+
+
+@case(None)
+def clean_lifetime(t):
+    live(t, ("Begin", 20), ("End", 40))
+
+
+@case("lifetime")
+def end_before_begin(t):
+    live(t, ("Begin", 20), ("End", 19))
+
+
+@case("lifetime")
+def end_before_found(t):
+    live(t, ("Found", 20), ("End", 19))
+
+
+@case("lifetime")
+def found_and_begun(t):
+    live(t, ("Begin", 20), ("Found", 20))
+
+
 def carry_out(t, location=12, size=5, request=2, mode=1, handle=FD):
     """An operation for the non-blocking one (2: a write of 5 bytes on MPI, from 20 to 32)."""
     at = t.find(location, "Enter", WRITE) if location == 12 else t.find(location, "Enter", CLOSE)

@@ -32,6 +32,7 @@ DEFINITIONS = {
     "LocationGroup": "ref name type node creator",
     "LocationGroupProperty": "group name type value",
     "Location": "ref name type events group",
+    "LocationProperty": "location name type value",
     "Region": "ref name canonical description role paradigm flags file begin end",
     "SourceCodeLocation": "ref file line",
     "CallingContext": "ref region location parent",

@@ -12,7 +12,7 @@ T0 = 0x1122334455667700         # a pattern that is found in the file
 STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
            "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno",
            "nfs", "relative/out", "close", "node2", "IOPROBE::RANK", "main.c", "SOURCE_CODE_LOCATION",
-           "CALLING_CONTEXT", "Directory", "Path", "Request"]
+           "CALLING_CONTEXT", "Directory", "Path", "Request", "Begin", "Found", "End"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
 WRITE, OPEN, CLOSE = 0, 1, 2    # regions
 STDIN, MPI, FD, DUP = 0, 1, 2, 3
@@ -188,8 +188,11 @@ class Trace:
         for kind, *args in self.definitions:
             if kind == "Location" and args[3] is None:
                 args[3] = len(self.events[args[0]])
-            if kind in ("IoFileProperty", "LocationGroupProperty"):
+            if kind in ("IoFileProperty", "LocationGroupProperty", "LocationProperty"):
                 value = _otf2.AttributeValue()
-                value.stringRef = args[3]       # the union's half that a uint32 has, too
+                if args[2] == TYPE_UINT64:
+                    value.uint64 = args[3]
+                else:
+                    value.stringRef = args[3]   # the union's half that a uint32 has, too
                 args[2:] = [_otf2.Type(args[2]), value]
             getattr(_otf2, "GlobalDefWriter_Write" + kind)(writer, *args)

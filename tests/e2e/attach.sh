@@ -36,7 +36,8 @@ running() {
 		"calls('fwrite') == 25 and written('fwrite') == 400" "calls('write', path='*/data/stream') == 25" \
 		"calls('lseek', path='*/data/fd') == 1" "calls('read', path='*/data/fd') == 5 and read('read', path='*/data/fd') == 80" \
 		"precreated('*/data/fd') == 1 and precreated('*/data/stream') >= 1 and precreated('*/data/thread') == 1" \
-		"calls('fclose') == 1" "locations_with('write') == 2" "stacks('write') == [(), ('fflush',)]"
+		"calls('fclose') == 1" "locations_with('write') == 2" "stacks('write') == [(), ('fflush',)]" \
+		"alive('Found') == len(trace.locations) == 2 and not any('Begin' in m for m in trace.moments.values())"
 	lost_nothing running
 }
 

@@ -19,6 +19,6 @@ expect comms "members('*/data/world') == [0, 1, 2, 3] and members('*/data/copy')
 	"[members(f'*/data/self{r}') for r in range(4)] == ['self'] * 4" \
 	"[members(f'*/data/{n}') for n in ('either0', 'either1', 'merged')] == [None] * 3" \
 	"written('MPI_File_write_at_all', path='*/data/*') == 0 and unknown('MPI_File_write_at_all') == 49" \
-	"calls('MPI_File_open') == 49 and calls('MPI_Comm_split') == 16 and calls('MPI_Init') == 4" \
+	"calls('MPI_File_open') == 49 and calls('MPI_Comm_split') == 16 and calls('MPI_Init') == 4 and good('MPI_Finalize') == 4" \
 	"sum(layer_bytes('POSIX', '*/data/*')) == 49 * 4" \
 	"'MPI_COMM_WORLD/MPI_Comm_split 1 color 0/MPI_Comm_dup 1/MPI_Comm_split 1 color 2' in comm_names"

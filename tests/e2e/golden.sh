@@ -35,11 +35,12 @@ costs() {
 
 golden writes4000 "calls('write', path='*/data/*') == 4000" "calls('write') == 4000" "written('write') == 256000" \
 	"[written('write', path='*/data/' + f) for f in ('main', 'thread0', 'thread1', 'child')] == [64000] * 4" \
-	"locations_with('write') == 4" "len(groups_with('write')) == 2" "calls('openat', path='*/data/*') == 4" \
+	"alive() == len(trace.locations) == 4" "locations_with('write') == 4" "len(groups_with('write')) == 2" "calls('openat', path='*/data/*') == 4" \
 	"failed('write') == 0" "sorted(calls('write', g) for g in groups_with('write')) == [1000, 3000]"
 
 golden fork_exec "calls('write', path='*/data/shared') == 65" "written('write') == 2080" "failed('write') == 2" \
-	"len(groups_with('write')) == 3" "layer_bytes('POSIX', '*/data/shared') == [0, 2080]" "has_file('*/data/private')"
+	"len(groups_with('write')) == 3" "layer_bytes('POSIX', '*/data/shared') == [0, 2080]" "has_file('*/data/private')" \
+	"programs('*') == ['exe', 'exe', 'fork_exec'] and alive() == len(trace.locations) == 3"
 
 golden failures "failed('write') == 2" "calls('write') == 3" "failed('read') == 1" "failed('close') == 1" "failed('unlink') == 1" \
 	"failed('lseek') == 1" "calls('fopen') == 1 and failed('fopen') == 1" "len(deletes) == 0" \

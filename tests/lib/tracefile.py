@@ -48,11 +48,13 @@ class Trace:
         self.created = {}               # path -> creation and status flags when it was last opened
         self.ends = []                  # of operations: (call that began it, call that ended it, whether it was cancelled)
         self.begun, self.carried_out = {}, []   # matching id -> call; (call of a helper thread, call that made the request)
+        self.span = {}                  # location -> times of its first and last event
         self._operations, self._stacks = {}, collections.defaultdict(list)
         with otf2.reader.open(path) as reader:
             self._definitions(reader)
             for location, event in reader.events:
                 self.counts[type(event).__name__] += 1
+                self.span[location] = (self.span.get(location, (event.time,))[0], event.time)
                 self._event(location, event)
         self.open_operations = len(self._operations)
 
@@ -68,6 +70,13 @@ class Trace:
         for p in d.io_file_properties:
             value = p.value.value if hasattr(p.value, "value") else p.value
             self.properties[p.io_file.name][p.name] = value
+        self.moments = collections.defaultdict(dict)    # location -> name -> time
+        for p in d.location_properties:
+            self.moments[p.location][p.name] = int(p.value.value if hasattr(p.value, "value") else p.value)
+        self.group_properties = collections.defaultdict(dict)
+        for p in d.location_group_properties:
+            value = p.value.value if hasattr(p.value, "value") else p.value
+            self.group_properties[p.location_group.name][p.name] = value
         self.paradigms = [p.identification for p in d.io_paradigms]
         self.precreated = [s.io_handle for s in d.io_pre_created_handle_states]
 
@@ -208,6 +217,16 @@ def queries(trace):
     def locations_with(region):
         return len({c.location for c in select(region)})
 
+    def alive(begin="Begin", end="End"):
+        """Locations whose thread began, or was found, before its first event and ended after its last one."""
+        return sum(m.get(begin, UNDEFINED) <= trace.span[where][0] and m.get(end, -1) >= trace.span[where][1]
+                   for where, m in trace.moments.items() if where in trace.span)
+
+    def programs(group):
+        """The programs that such processes executed: their last names, in the order in which they began."""
+        return [name.rsplit("/", 1)[-1] for g, p in sorted(trace.group_properties.items()) if fnmatch.fnmatchcase(g, group)
+                for _, name in sorted((int(p[k + " Begin"]), str(p[k])) for k in p if k.startswith("Program ") and k.count(" ") == 1)]
+
     def layer_bytes(paradigm, path="*"):
         chosen = [b for h, b in trace.handle_bytes.items()
                   if h.io_paradigm.identification == paradigm and fnmatch.fnmatchcase(h.file.name if h.file else "", path)]
@@ -276,7 +295,7 @@ def queries(trace):
                 found.append((whole, c.failed))
         return [len(found), sum(f for _, f in found), len({w for w, _ in found})]
 
-    words = {f.__name__: f for f in (named, select, carried_out, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
+    words = {f.__name__: f for f in (named, select, carried_out, alive, programs, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
                                      groups_with, locations_with, layer_bytes, operations, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms),

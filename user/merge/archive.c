@@ -165,7 +165,8 @@ static void define_rank(struct writing *w, uint32_t ref, const struct merged_gro
 /* Moments are of the node's clock; the archive has one for all nodes. */
 static uint64_t property_number(const struct writing *w, uint32_t node, const struct node_property *property, const char *name)
 {
-	bool moment = !strcmp(name, "Begin") || !strcmp(name, "End") || !strcmp(name, "Found");
+	const char *last = strrchr(name, ' ');  /* Program 0001 Begin */
+	bool moment = !strcmp(name, "Begin") || !strcmp(name, "End") || !strcmp(name, "Found") || (last && !strcmp(last, " Begin"));
 
 	return moment ? (uint64_t)clocks_global(w->m, node, property->number) : property->number;
 }
@@ -206,15 +207,33 @@ static void define_groups(struct writing *w)
 	define_properties(w);
 }
 
+/* Writes the moments of one location, the next ones of its node. */
+static void define_moments(struct writing *w, size_t n, size_t location, size_t *next)
+{
+	const struct node *node = &w->m->nodes[n];
+
+	for (; *next < node->moments.n && node->moments.v[*next].location == location; ++*next) {
+		const struct node_moment *moment = &node->moments.v[*next];
+		OTF2_StringRef name = text(w, n, moment->name);
+		OTF2_AttributeValue value = { .uint64 = clocks_global(w->m, n, moment->time_ns) };
+
+		DEFINE(w, LocationProperty, node->locations.v[location].id, name, OTF2_TYPE_UINT64, value);
+	}
+}
+
 static void define_locations(struct writing *w)
 {
-	for (size_t n = 0; n < w->m->nnodes; n++)
+	for (size_t n = 0; n < w->m->nnodes; n++) {
+		size_t next = 0;
+
 		for (size_t i = 0; i < w->m->nodes[n].locations.n; i++) {
 			const struct node_location *l = &w->m->nodes[n].locations.v[i];
 
 			DEFINE(w, Location, l->id, text(w, n, l->name), OTF2_LOCATION_TYPE_CPU_THREAD, l->events,
 			       w->m->maps[n].groups[l->group]);
+			define_moments(w, n, i, &next);
 		}
+	}
 }
 
 static void define_regions(struct writing *w)

@@ -17,6 +17,7 @@ struct node_paradigm { uint32_t identification, name, version; bool parallel, os
 struct node_group { uint32_t name, launch, master; int64_t rank, launch_size; };
 /* Of a process; text REF_NONE: a number. */
 struct node_property { uint32_t group, name, text; uint64_t number; };
+struct node_moment { uint32_t location, name; uint64_t time_ns; };      /* of a thread: property of a location, by its index */
 struct node_location { uint64_t id, events; uint32_t name, group; };
 struct node_region { uint32_t name, canonical, description, role, paradigm, file; };
 struct node_line { uint32_t file, line; };              /* of source code */
@@ -65,7 +66,7 @@ struct node_head {
 	X(struct node_line, lines) X(struct node_context, contexts) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
 	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts) \
-	X(struct node_property, properties)
+	X(struct node_property, properties) X(struct node_moment, moments)
 
 struct node {
 	const char *dir;                /* as the user named it; not owned */

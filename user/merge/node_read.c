@@ -172,6 +172,24 @@ ON(location, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type, u
 	return OTF2_CALLBACK_SUCCESS;
 }
 
+/* Properties follow their location. */
+ON(location_property, OTF2_LocationRef id, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+{
+	struct reading *r = data;
+	size_t n = r->node->locations.n;
+	struct node_moment *moment;
+
+	if (type != OTF2_TYPE_UINT64)
+		return OTF2_CALLBACK_SUCCESS;
+	if (!n || r->node->locations.v[n - 1].id != id)
+		return STOP(r, "a property of a location does not follow it");
+	moment = MODEL_ADD(r->node->moments);
+	if (!moment)
+		return STOP(r, "out of memory");
+	*moment = (struct node_moment){ n - 1, name, value.uint64 };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
 ON(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
    OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
 {
@@ -315,6 +333,7 @@ static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
 	SET(SystemTreeNode, tree_node);
 	SET(LocationGroup, group);
 	SET(LocationGroupProperty, group_property);
+	SET(LocationProperty, location_property);
 	SET(Location, location);
 	SET(Region, region);
 	SET(SourceCodeLocation, line);

@@ -91,8 +91,9 @@ struct model_process {
 /* A program that a process executed. */
 struct model_program { uint32_t group; uint64_t begin_ns; const char *path; };
 
-/* Lifetime of a location's thread; same index as in locations. end_ns 0: still running at the end, or its end was not recorded. */
-struct model_lifetime { uint64_t begin_ns, end_ns; };
+/* Lifetime of a location's thread; same index as in locations. was_running: its creation was not observed, begin_ns is when it was found.
+ * end_ns 0: still running at the end, or its end was not recorded. */
+struct model_lifetime { uint64_t begin_ns, end_ns; bool was_running; };
 
 /* A code file that processes have mapped. */
 struct model_code_file {

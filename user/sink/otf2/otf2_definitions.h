@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Shared by the files that write definitions: otf2_defs.c and, for call sites, otf2_sites.c.
+ * Shared by the files that write definitions: otf2_defs.c; for processes and threads otf2_processes.c, for call sites otf2_sites.c.
  */
 #ifndef IOPROBE_SINK_OTF2_DEFINITIONS_H
 #define IOPROBE_SINK_OTF2_DEFINITIONS_H
 
 #include "sink/otf2/otf2_internal.h"
+
+/* Refs of the system tree's nodes. */
+#define OTF2_NODE_MACHINE 0
+#define OTF2_NODE_HOST 1
 
 struct definitions {
 	struct otf2_sink *sink;
@@ -31,6 +35,13 @@ struct definitions {
 
 /* Returns the ref of a text, which is written in the first pass. */
 OTF2_StringRef otf2_string_ref(struct definitions *d, const char *text);
+OTF2_AttributeValue otf2_string_value(struct definitions *d, const char *text);
+
+/* Whether a location of the model gets a definition. */
+bool otf2_location_kept(const struct definitions *d, size_t location);
+
+/* Location groups and locations with their properties. */
+void otf2_define_locations(struct definitions *d);
 
 /* Functions, lines and calling contexts that events refer to. */
 void otf2_define_contexts(struct definitions *d);

@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
-#define NODE_MACHINE 0
-#define NODE_HOST 1
-
 struct string_entry {
 	UT_hash_handle hh;
 	uint32_t ref;
@@ -97,7 +93,7 @@ static void define_names(struct definitions *d)
 	}
 }
 
-static OTF2_AttributeValue string_value(struct definitions *d, const char *text)
+OTF2_AttributeValue otf2_string_value(struct definitions *d, const char *text)
 {
 	return (OTF2_AttributeValue){ .stringRef = string_ref(d, text) };
 }
@@ -158,11 +154,6 @@ int otf2_keep_members(struct otf2_sink *s, const struct model *model)
 	return error ? error : keep_any(s, model);
 }
 
-static bool kept(const struct definitions *d, size_t location)
-{
-	return location < d->sink->nlocations && d->sink->locations[location].kept;
-}
-
 struct rank_of { int64_t rank; uint32_t job, group; };
 
 static int by_rank(const void *a, const void *b)
@@ -189,7 +180,7 @@ static int number_groups(struct definitions *d)
 	for (size_t g = 0; g < m->groups.n && !error; g++)
 		d->group_refs[g] = d->comm_index[g] = REF_NONE;
 	for (size_t l = 0; l < m->locations.n && !error; l++)
-		if (kept(d, l))
+		if (otf2_location_kept(d, l))
 			d->group_refs[m->locations.v[l].group] = 0;
 	for (uint32_t g = 0; g < m->groups.n && !error; g++) {
 		if (d->group_refs[g] == REF_NONE)
@@ -204,8 +195,8 @@ static int number_groups(struct definitions *d)
 		uint32_t master = masters[ranks[r].group];
 
 		/* a location that is not kept has no definition: another one of the group is used */
-		for (uint32_t l = 0; !kept(d, master) && l < m->locations.n; l++)
-			if (m->locations.v[l].group == ranks[r].group && kept(d, l))
+		for (uint32_t l = 0; !otf2_location_kept(d, master) && l < m->locations.n; l++)
+			if (m->locations.v[l].group == ranks[r].group && otf2_location_kept(d, l))
 				master = l;
 		d->comm_index[ranks[r].group] = r;
 		d->comm_locations[r] = m->locations.v[master].id;
@@ -247,7 +238,7 @@ static void define_paradigms(struct definitions *d)
 		OTF2_StringRef name = string_ref(d, p->name ? p->name : p->identification);
 
 		if (p->version)
-			version = string_value(d, p->version);
+			version = otf2_string_value(d, p->version);
 		DEFINE(d, IoParadigm, i, identification, name,
 		       p->parallel ? OTF2_IO_PARADIGM_CLASS_PARALLEL : OTF2_IO_PARADIGM_CLASS_SERIAL,
 		       p->os ? OTF2_IO_PARADIGM_FLAG_OS : OTF2_IO_PARADIGM_FLAG_NONE, p->version ? 1 : 0, &property, &type,
@@ -262,96 +253,10 @@ static void define_system_tree(struct definitions *d)
 	OTF2_StringRef node = string_ref(d, host);
 	OTF2_StringRef machine_class = string_ref(d, "machine"), node_class = string_ref(d, "node");
 
-	DEFINE(d, SystemTreeNode, NODE_MACHINE, machine, machine_class, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
-	DEFINE(d, SystemTreeNodeDomain, NODE_MACHINE, OTF2_SYSTEM_TREE_DOMAIN_MACHINE);
-	DEFINE(d, SystemTreeNode, NODE_HOST, node, node_class, NODE_MACHINE);
-	DEFINE(d, SystemTreeNodeDomain, NODE_HOST, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
-}
-
-/* Properties for merging archives of several nodes. */
-static void define_rank(struct definitions *d, uint32_t ref, const struct model_group *group)
-{
-	OTF2_StringRef rank = string_ref(d, OTF2_PROPERTY_RANK), size = string_ref(d, OTF2_PROPERTY_SIZE);
-	OTF2_AttributeValue value = { .uint32 = group->rank };
-
-	DEFINE(d, LocationGroupProperty, ref, rank, OTF2_TYPE_UINT32, value);
-	if (group->launch_size > 0) {
-		value.uint32 = group->launch_size;
-		DEFINE(d, LocationGroupProperty, ref, size, OTF2_TYPE_UINT32, value);
-	}
-	if (group->launch) {
-		OTF2_StringRef launch = string_ref(d, OTF2_PROPERTY_LAUNCH);
-
-		value = string_value(d, group->launch);
-		DEFINE(d, LocationGroupProperty, ref, launch, OTF2_TYPE_STRING, value);
-	}
-}
-
-static void define_text_property(struct definitions *d, uint32_t ref, const char *key, const char *text)
-{
-	OTF2_StringRef name;
-	OTF2_AttributeValue value;
-
-	if (!text)
-		return;
-	name = string_ref(d, key);
-	value = string_value(d, text);
-	DEFINE(d, LocationGroupProperty, ref, name, OTF2_TYPE_STRING, value);
-}
-
-static void define_number_property(struct definitions *d, uint32_t ref, const char *key, uint64_t number)
-{
-	OTF2_StringRef name = string_ref(d, key);
-	OTF2_AttributeValue value = { .uint64 = number };
-
-	DEFINE(d, LocationGroupProperty, ref, name, OTF2_TYPE_UINT64, value);
-}
-
-/* An unknown value has no property: a process without an end was still running, or its end was not recorded. */
-static void define_process(struct definitions *d, uint32_t ref, const struct model_process *life)
-{
-	define_text_property(d, ref, "Executable", life->executable);
-	define_text_property(d, ref, "Command Line", life->command_line);
-	define_text_property(d, ref, "Working Directory", life->directory);
-	define_text_property(d, ref, "Batch Job", life->batch_job);
-	if (life->has_uid)
-		define_number_property(d, ref, "UID", life->uid);
-	if (life->begin_ns)
-		define_number_property(d, ref, life->was_running ? "Found" : "Begin", life->begin_ns);
-	if (life->end_ns)
-		define_number_property(d, ref, "End", life->end_ns);
-	if (life->has_probe_hits)
-		define_number_property(d, ref, "Probe Hits", life->probe_hits);
-	if (life->has_status)
-		define_number_property(d, ref, "Wait Status", (uint32_t)life->status);
-}
-
-static void define_locations(struct definitions *d)
-{
-	const struct model *m = d->model;
-
-	for (size_t g = 0; g < m->groups.n; g++) {
-		if (d->group_refs[g] == REF_NONE)
-			continue;
-		OTF2_StringRef name = string_ref(d, m->groups.v[g].name);
-		DEFINE(d, LocationGroup, d->group_refs[g], name, OTF2_LOCATION_GROUP_TYPE_PROCESS, NODE_HOST,
-		       OTF2_UNDEFINED_LOCATION_GROUP);
-	}
-	for (size_t g = 0; g < m->groups.n; g++)
-		if (d->group_refs[g] != REF_NONE && m->groups.v[g].rank >= 0)
-			define_rank(d, d->group_refs[g], &m->groups.v[g]);
-	for (size_t g = 0; g < m->processes.n && g < m->groups.n; g++)
-		if (d->group_refs[g] != REF_NONE && m->recording_begin_ns)
-			define_process(d, d->group_refs[g], &m->processes.v[g]);
-	for (size_t l = 0; l < m->locations.n; l++) {
-		const struct model_location *location = &m->locations.v[l];
-
-		if (!kept(d, l))
-			continue;
-		OTF2_StringRef name = string_ref(d, location->name);
-		DEFINE(d, Location, location->id, name, OTF2_LOCATION_TYPE_CPU_THREAD, d->sink->locations[l].events,
-		       d->group_refs[location->group]);
-	}
+	DEFINE(d, SystemTreeNode, OTF2_NODE_MACHINE, machine, machine_class, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+	DEFINE(d, SystemTreeNodeDomain, OTF2_NODE_MACHINE, OTF2_SYSTEM_TREE_DOMAIN_MACHINE);
+	DEFINE(d, SystemTreeNode, OTF2_NODE_HOST, node, node_class, OTF2_NODE_MACHINE);
+	DEFINE(d, SystemTreeNodeDomain, OTF2_NODE_HOST, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
 }
 
 static void define_regions(struct definitions *d)
@@ -442,7 +347,7 @@ static void define_file_property(struct definitions *d, uint32_t file, const cha
 {
 	if (value) {
 		OTF2_StringRef key = string_ref(d, name);
-		OTF2_AttributeValue text = string_value(d, value);
+		OTF2_AttributeValue text = otf2_string_value(d, value);
 
 		DEFINE(d, IoFileProperty, file, key, OTF2_TYPE_STRING, text);
 	}
@@ -461,7 +366,7 @@ static void define_files(struct definitions *d)
 	for (uint32_t i = 0; i < d->model->files.n; i++) {
 		const struct model_file *f = &d->model->files.v[i];
 		OTF2_StringRef name = string_ref(d, f->path);
-		OTF2_SystemTreeNodeRef scope = f->scope == SCOPE_SHARED ? NODE_MACHINE : f->scope == SCOPE_NODE ? NODE_HOST :
+		OTF2_SystemTreeNodeRef scope = f->scope == SCOPE_SHARED ? OTF2_NODE_MACHINE : f->scope == SCOPE_NODE ? OTF2_NODE_HOST :
 					       OTF2_UNDEFINED_SYSTEM_TREE_NODE;
 
 		if (f->directory)
@@ -498,7 +403,7 @@ static void define_all(struct definitions *d)
 {
 	define_paradigms(d);
 	define_system_tree(d);
-	define_locations(d);
+	otf2_define_locations(d);
 	define_regions(d);
 	otf2_define_contexts(d);
 	define_comms(d);
