@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * State of one thread that reads events: the call stack of the current location, and the results of all its locations. Shared by
- * nest.c (the stack), patterns.c (operations on files) and collect.c (lifetime).
+ * nest.c (the stack), patterns.c (operations on files), carried.c (operations for other threads) and facts.c (lifetime).
  */
 #ifndef IOPROBE_ANALYSIS_COLLECT_H
 #define IOPROBE_ANALYSIS_COLLECT_H
@@ -29,8 +29,13 @@ struct frame {
 	uint32_t ops;
 	uint64_t op_id, op_bytes, asked, moved, assumed, offset, unknown;       /* assumed: asked, with a result that nobody asked for */
 	uint64_t below_n[DIRS], below_bytes[DIRS], below_ns, data_ns;
+	uint64_t request;               /* that it carries out, TRACE_UNKNOWN */
+	size_t first_request;           /* requests made before it */
 	struct run run;
 };
+
+/* An operation that a thread carried out for a request. */
+struct carried { uint64_t id, ns, bytes; };
 
 struct position { uint32_t epoch, root; uint64_t at; };
 
@@ -47,6 +52,8 @@ struct collector {
 	struct io_stat *io;             /* hash tables of the current location, and of all before it */
 	struct call_stat *calls;
 	TRACE_ARRAY(struct instance, instances);
+	TRACE_ARRAY(uint64_t, made);    /* ids of requests made in collective calls, in order */
+	TRACE_ARRAY(struct carried, carried);
 	struct size_times (*sizes)[DIRS][SIZE_BINS];
 	uint64_t size_counts[LAYERS][DIRS][SIZE_BINS];
 	uint64_t bin_ns;
@@ -60,6 +67,12 @@ struct collector *collector_new(struct facts *facts, struct shared_counts *share
 void collector_free(struct collector *collector);       /* the elements of the hash tables belong to the facts */
 
 struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer layer);
+
+/* carried.c. A request that a call has made; an operation that carries one out, at its end; after the pass: adds these operations to
+ * the instances of the calls that made their requests. Returns 0 or -ENOMEM. */
+void collect_request_made(struct collector *c, uint64_t id);
+void collect_request_carried_out(struct collector *c, const struct frame *f, uint64_t ns);
+int carried_join(struct collector *const *collectors, unsigned n);
 
 /* patterns.c: handles a data operation at the end of its frame. */
 void collect_operation(struct collector *c, struct frame *f, uint64_t ns);

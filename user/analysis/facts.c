@@ -41,6 +41,8 @@ void collector_free(struct collector *c)
 	free(c->positions);
 	free(c->sizes);
 	free(c->instances.v);
+	free(c->made.v);
+	free(c->carried.v);
 	free(c);
 }
 
@@ -222,7 +224,7 @@ static void count_trace(struct facts *f)
 
 static int gather(struct facts *f, void **collectors, unsigned n, const struct shared_counts *shared, const _Atomic uint32_t *users)
 {
-	int ret = 0;
+	int ret = carried_join((struct collector *const *)collectors, n);
 
 	for (unsigned i = 0; i < n && !ret; i++)
 		ret = take(f, collectors[i]);

@@ -86,7 +86,9 @@ struct call_stat {
 /* One rank's participation in a collective data call. */
 struct instance {
 	uint32_t file, ordinal, location, region, comm;
-	uint64_t enter_ns, leave_ns, asked, system_ns, system_bytes, system_n;
+	uint64_t enter_ns, leave_ns, asked;
+	uint64_t system_ns, system_bytes, system_n;     /* system calls with data, also those of other threads for requests made in the call: */
+	size_t first_request, end_request;      /* used while they are joined (carried.c) */
 };
 
 struct location_stat {

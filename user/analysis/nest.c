@@ -47,7 +47,8 @@ static void on_enter(void *worker, uint64_t ns, uint32_t region, uint32_t site)
 	f->region = region;
 	f->site = site;
 	f->handle = f->file = f->comm = TRACE_NONE;
-	f->offset = TRACE_UNKNOWN;
+	f->offset = f->request = TRACE_UNKNOWN;
+	f->first_request = c->made.n;
 	f->event = CLASS_NONE;
 	f->frames = 1;
 	f->layer = region == TRACE_NONE ? LAYER_NONE : c->trace->regions.v[region].layer;
@@ -73,6 +74,7 @@ static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 		f->file = file_of(c, op->handle);
 		f->op_id = op->id;
 		f->offset = op->offset;
+		f->request = op->request;
 		f->collective = op->collective;
 		f->non_blocking = op->non_blocking;
 		f->comm = op->handle < c->trace->handles.n ? c->trace->handles.v[op->handle].comm : TRACE_NONE;
@@ -81,6 +83,8 @@ static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 	}
 	if (op->kind == OP_FLUSH)
 		return;
+	if (f->layer == LAYER_AIO)
+		collect_request_made(c, op->id);
 	f->op_bytes = op->bytes;
 	if (op->bytes == TRACE_UNKNOWN)
 		f->unknown++;

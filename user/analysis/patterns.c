@@ -313,7 +313,8 @@ static void count_instance(struct collector *c, struct io_stat *s, const struct 
 	*i = (struct instance){ .file = f->file, .ordinal = s->collectives++, .location = c->location, .region = f->region, .comm = f->comm,
 				.enter_ns = f->begin_ns, .leave_ns = f->begin_ns + ns, .asked = f->asked, .system_ns = f->below_ns,
 				.system_bytes = f->below_bytes[DIR_READ] + f->below_bytes[DIR_WRITE],
-				.system_n = f->below_n[DIR_READ] + f->below_n[DIR_WRITE] };
+				.system_n = f->below_n[DIR_READ] + f->below_n[DIR_WRITE],
+				.first_request = f->first_request, .end_request = c->made.n };
 }
 
 static void count_lowest(struct collector *c, struct io_stat *s, struct dir_stat *d, struct frame *f, uint64_t ns)
@@ -323,6 +324,7 @@ static void count_lowest(struct collector *c, struct io_stat *s, struct dir_stat
 	uint64_t block = file->stripe_bytes ? file->stripe_bytes : file->block_bytes, bin = f->begin_ns / c->bin_ns;
 	bool data = c->facts->file_class[f->file] == FILE_DATA;
 
+	collect_request_carried_out(c, f, ns);
 	if (outer) {
 		count_cause(c, s, d, f, outer, ns);
 		count_run(&outer->run, f);

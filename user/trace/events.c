@@ -101,13 +101,15 @@ EVENT(begin, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperatio
 {
 	BEGIN_EVENT;
 	struct trace_op op = {
-		.id = id, .bytes = known(bytes), .offset = TRACE_UNKNOWN, .handle = handle_of(s, handle),
+		.id = id, .bytes = known(bytes), .offset = TRACE_UNKNOWN, .request = TRACE_UNKNOWN, .handle = handle_of(s, handle),
 		.kind = mode == OTF2_IO_OPERATION_MODE_READ ? OP_READ : mode == OTF2_IO_OPERATION_MODE_WRITE ? OP_WRITE : OP_FLUSH,
 		.non_blocking = flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING, .collective = flags & OTF2_IO_OPERATION_FLAG_COLLECTIVE,
 	};
 
 	if (s->attributes.offset != TRACE_NONE)
 		OTF2_AttributeList_GetUint64(attributes, s->attributes.offset, &op.offset);
+	if (s->attributes.request != TRACE_NONE)
+		OTF2_AttributeList_GetUint64(attributes, s->attributes.request, &op.request);
 	s->visitor->begin(s->worker, ns, &op);
 	END_EVENT;
 }

@@ -12,6 +12,7 @@ enum trace_handle_event { HANDLE_CREATE, HANDLE_CREATE_FILE, HANDLE_DESTROY, HAN
 
 struct trace_op {
 	uint64_t id, bytes, offset;     /* requested bytes, offset: TRACE_UNKNOWN */
+	uint64_t request;               /* id of the operation that this one carries out for another thread, TRACE_UNKNOWN: none */
 	uint32_t handle;
 	enum trace_op_kind kind;
 	bool non_blocking, collective;
