@@ -56,6 +56,13 @@ checks() {
 
 events_of() { limited 60 "$PYTHON" "$TESTS/contract/check_archive.py" "$1" | sed -n 's/.*clean, \([0-9]*\) events.*/\1/p'; }
 
+# cost_of NAME...: what a system call costs to record, the most of these archives.
+cost_of() {
+	for name in "$@"; do
+		otf2-print -I "$TMP/$name/traces.otf2" | sed -n '/^Property name.*IOPROBE::PROBE_NS_POSIX$/{n; s/.* //p}'
+	done | sort -n | tail -n 1
+}
+
 # ---- two nodes, one job ----
 
 merge both "$TMP/n1" "$TMP/n2"
@@ -71,8 +78,11 @@ checks both "ranks == 4" \
 	"[f['scope'] for f in files('*/shared/f')] == ['machine']" "len(files('*/shared/f.[0-3]')) == 4" \
 	"chain('POSIX>MPI-IO', '*/shared/f', 'MPI Rank 0') and chain('POSIX>MPI-IO', '*/shared/f', 'MPI Rank 3')" \
 	"property('MERGED_NODES') == '2' and property('COLLECTIVES_CHECKED') == '2' and property('COLLECTIVES_VIOLATED') == '0'" \
-	"property('MISSING_RANKS') is None and lost == 0"
-expect both "len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO' and h.file.name.endswith('/shared/f')]) == 1" \
+	"property('MISSING_RANKS') is None and lost == 0" "property('PROBE_NS_POSIX') == '$(cost_of n1 n2)'" "int(property('PROBE_INSIDE_NS_MPI_IO')) > 0"
+expect both "[name for l, m in trace.moments.items() if l in trace.span and l.group.name.startswith('MPI Rank') and l.name == 'Master thread'
+	for name, good in (('Begin', m['Begin'] <= trace.span[l][0]), ('End', trace.span[l][1] <= m['End'])) if not good] == []" \
+	"sum(l.group.name.startswith('MPI Rank') and 'End' in m for l, m in trace.moments.items() if l.name == 'Master thread') == 4" \
+	"programs('MPI Rank *') == ['two_scopes'] * 4" "len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO' and h.file.name.endswith('/shared/f')]) == 1" \
 	"len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO']) == 5" \
 	"[calls('MPI_File_write_at_all', 'MPI Rank %d' % r) for r in range(4)] == [3] * 4" \
 	"[calls('MPI_File_open', 'MPI Rank %d' % r) for r in range(4)] == [2] * 4" \

@@ -544,6 +544,35 @@ static void set_clocks(struct writing *w)
 		set_number(w, "COLLECTIVES_LEAST_SLACK_NS", c->slack_ns);
 }
 
+static const struct node_cost *find_cost(const struct node *node, const char *name)
+{
+	for (size_t i = 0; i < node->costs.n; i++)
+		if (!strcmp(node_string(node, node->costs.v[i].name), name))
+			return &node->costs.v[i];
+	return NULL;
+}
+
+/* The most that a recorded call costs on any node; only if all nodes have measured it. */
+static void set_costs(struct writing *w)
+{
+	const struct node *first = &w->m->nodes[0];
+
+	for (size_t i = 0; i < first->costs.n; i++) {
+		const char *name = node_string(first, first->costs.v[i].name);
+		uint64_t most = first->costs.v[i].ns;
+		size_t known = 1;
+
+		for (size_t n = 1; n < w->m->nnodes; n++) {
+			const struct node_cost *cost = find_cost(&w->m->nodes[n], name);
+
+			known += cost != NULL;
+			most = cost && cost->ns > most ? cost->ns : most;
+		}
+		if (known == w->m->nnodes)
+			set_number(w, name, most);
+	}
+}
+
 static void set_properties(struct writing *w)
 {
 	const struct merge *m = w->m;
@@ -569,6 +598,7 @@ static void set_properties(struct writing *w)
 		set_text(w, "MISSING_RANKS", missing);
 	free(missing);
 	set_clocks(w);
+	set_costs(w);
 	set_shared_mounts(w);
 	set_notes(w);
 }

@@ -19,6 +19,8 @@ struct node_group { uint32_t name, launch, master; int64_t rank, launch_size; };
 struct node_property { uint32_t group, name, text; uint64_t number; };
 struct node_moment { uint32_t location, name; uint64_t time_ns; };      /* of a thread: property of a location, by its index */
 struct node_location { uint64_t id, events; uint32_t name, group; };
+/* What a recorded call costs there: the name of an archive property without IOPROBE::, and its value. */
+struct node_cost { uint32_t name; uint64_t ns; };
 struct node_region { uint32_t name, canonical, description, role, paradigm, file; };
 struct node_line { uint32_t file, line; };              /* of source code */
 struct node_context { uint32_t region, line, parent; }; /* line and parent: REF_NONE; parent: always a smaller ref */
@@ -66,7 +68,7 @@ struct node_head {
 	X(struct node_line, lines) X(struct node_context, contexts) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
 	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts) \
-	X(struct node_property, properties) X(struct node_moment, moments)
+	X(struct node_property, properties) X(struct node_moment, moments) X(struct node_cost, costs)
 
 struct node {
 	const char *dir;                /* as the user named it; not owned */

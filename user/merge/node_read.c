@@ -559,6 +559,29 @@ static bool has_local_ids(struct reading *r)
 	return local;
 }
 
+/* IOPROBE::PROBE_NS_LAYER and its relatives, as many as there are layers. */
+static int read_costs(struct reading *r)
+{
+	uint32_t n = 0;
+	char **names = NULL;
+
+	if (OTF2_Reader_GetPropertyNames(r->reader, &n, &names) != OTF2_SUCCESS)
+		return fail(r, -EBADMSG, "its properties cannot be listed");
+	for (uint32_t i = 0; i < n && !r->error; i++) {
+		struct node_cost *cost;
+
+		if (strncmp(names[i], "IOPROBE::PROBE_", 15))
+			continue;
+		cost = MODEL_ADD(r->node->costs);
+		if (!cost || (cost->name = node_string_add(r->node, names[i] + 9)) == REF_NONE)
+			fail(r, -ENOMEM, "out of memory");
+		else
+			cost->ns = number_property(r, names[i] + 9);
+	}
+	free(names);
+	return r->error;
+}
+
 static int read_properties(struct reading *r)
 {
 	struct node_head *head = &r->node->head;
@@ -580,6 +603,8 @@ static int read_properties(struct reading *r)
 	if (!clock_property(r, "CLOCK_START", &head->start) && !head->start.read)
 		fail(r, -EINVAL, "its clock reading (CLOCK_START) is missing");
 	clock_property(r, "CLOCK_END", &head->end);
+	if (!r->error)
+		read_costs(r);
 	return r->error ? r->error : read_all_lines(r);
 }
 

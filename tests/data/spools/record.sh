@@ -44,6 +44,7 @@ waiting() {
 
 for name in writes4000 fork_exec dup_inherit signals locks copies streams deleted; do launched $name -- "$P/$name" data; done
 for name in aio libaio uring; do launched $name -- "$P/$name" data; done
+launched aio_joined -- "$P/aio" data    # by a later version: see README.md
 launched uring_sqpoll -- "$P/uring" data sqpoll
 launched longjmp --probes nest.probes -- "$P/longjmp"
 launched too_deep --probes nest.probes -- "$P/recursion" deep
