@@ -17,6 +17,7 @@ fi
 planted X07 reopen '*often.dat' - -- "$posix"
 planted P17 look_ups - - -- "$posix"            # a look-up has no handle: the archive does not say of which file
 planted X29 search - - -- "$posix"
+verdict "search, directory" "$(check_report search is "'most often (20000 times) in $TMP/search/data/d/d/' in finding('X29')['evidence']")"
 planted S01 streams_small stream.dat - -- "$posix"
 planted X15 locks locked.dat - -- "$posix"
 planted X32 chatter run.log - -- "$posix"

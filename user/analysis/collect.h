@@ -54,6 +54,7 @@ struct collector {
 	TRACE_ARRAY(struct instance, instances);
 	TRACE_ARRAY(uint64_t, made);    /* ids of requests made in collective calls, in order */
 	TRACE_ARRAY(struct carried, carried);
+	struct lookup *lookups;         /* lookups.c */
 	struct size_times (*sizes)[DIRS][SIZE_BINS];
 	uint64_t size_counts[LAYERS][DIRS][SIZE_BINS];
 	uint64_t bin_ns;
@@ -67,6 +68,11 @@ struct collector *collector_new(struct facts *facts, struct shared_counts *share
 void collector_free(struct collector *collector);       /* the elements of the hash tables belong to the facts */
 
 struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer layer);
+
+/* lookups.c. A look-up that failed; after the pass: the paths and the most frequent directory of each location. Returns 0 or -ENOMEM. */
+void collect_lookup_failed(struct collector *c, const struct trace_leave *leave);
+int lookups_take(struct collector *c);
+void lookups_free(struct collector *c);
 
 /* carried.c. A request that a call has made; an operation that carries one out, at its end; after the pass: adds these operations to
  * the instances of the calls that made their requests. Returns 0 or -ENOMEM. */

@@ -137,6 +137,20 @@ const struct detector detector_X08 = {
 
 /* ---- look-ups that fail ---- */
 
+/* Old archives, and those of other recorders, have no paths. */
+static void name_search(const struct analysis *a, struct finding *f)
+{
+	const struct location_stat *s = &a->facts->locations[f->location];
+
+	if (s->missed_in)
+		snprintf(f->evidence, sizeof(f->evidence), "%llu opens, stats and accesses fail, most of all look-ups; one thread asks for %llu different paths, "
+			 "most often (%llu times) in %.300s", (unsigned long long)f->n, (unsigned long long)s->missed_paths, (unsigned long long)s->missed_n,
+			 s->missed_in[0] ? s->missed_in : "its working directory");
+	else
+		snprintf(f->evidence, sizeof(f->evidence), "%llu opens, stats and accesses fail, most of all look-ups; the archive does not have their paths",
+			 (unsigned long long)f->n);
+}
+
 static void detect_search(struct analysis *a, const struct detector *d)
 {
 	struct builder *b = builder_new(a, d);
@@ -152,8 +166,7 @@ static void detect_search(struct analysis *a, const struct detector *d)
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu opens, stats and accesses fail, most of all look-ups; the archive does not have their paths",
-			 (unsigned long long)f->n);
+		name_search(a, f);
 }
 
 const struct detector detector_X29 = {

@@ -38,6 +38,7 @@ void collector_free(struct collector *c)
 		return;
 	HASH_CLEAR(hh, c->io);
 	HASH_CLEAR(hh, c->calls);
+	lookups_free(c);
 	free(c->positions);
 	free(c->sizes);
 	free(c->instances.v);
@@ -227,7 +228,7 @@ static int gather(struct facts *f, void **collectors, unsigned n, const struct s
 	int ret = carried_join((struct collector *const *)collectors, n);
 
 	for (unsigned i = 0; i < n && !ret; i++)
-		ret = take(f, collectors[i]);
+		ret = lookups_take(collectors[i]) ?: take(f, collectors[i]);
 	if (ret)
 		return ret;
 	qsort(f->io.v, f->io.n, sizeof(*f->io.v), io_order);
@@ -286,6 +287,8 @@ void facts_free(struct facts *f)
 	free(f->region_class);
 	free(f->file_class);
 	free(f->file_fs);
+	for (size_t i = 0; f->locations && i < f->trace->locations.n; i++)
+		free(f->locations[i].missed_in);
 	free(f->locations);
 	free(f->sizes);
 	memset(f, 0, sizeof(*f));

@@ -99,6 +99,8 @@ struct location_stat {
 	uint64_t mpi_ns, library_ns, init_ns;   /* inside outermost I/O calls */
 	uint64_t abandoned, mismatched;
 	uint64_t lookup_failed, lookups, lookup_failed_ns;      /* opens, stats, accesses by name */
+	uint64_t missed_paths, missed_n;        /* different paths of those that failed; how many failed in the directory with most: */
+	char *missed_in;                        /* NULL: no path is known */
 	float busy[3][BINS];            /* ns of outermost reads, writes, others */
 	float data[BINS];               /* bytes of the lowest layer on data files */
 };

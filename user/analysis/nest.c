@@ -174,6 +174,8 @@ static void count_location(struct collector *c, struct frame *f, enum call_class
 			s->lookups++;
 			s->lookup_failed += leave->failed;
 			s->lookup_failed_ns += leave->failed ? ns : 0;
+			if (leave->failed)
+				collect_lookup_failed(c, leave);
 		}
 	}
 	if (!f->outer || no_file(c, f))
@@ -361,7 +363,7 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 
 static void on_leave(void *worker, uint64_t ns, uint32_t region, const struct trace_leave *leave)
 {
-	static const struct trace_leave lost = { .abandoned = true, .mapped_handle = TRACE_NONE };
+	static const struct trace_leave lost = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE, .directory = TRACE_NONE };
 	struct collector *c = worker;
 	unsigned at = c->depth;
 
@@ -409,7 +411,7 @@ static void on_location_begin(void *worker, uint32_t location)
 /* Calls that had not returned when the recording ended have no duration. */
 static void on_location_end(void *worker, uint32_t location)
 {
-	static const struct trace_leave unfinished = { .abandoned = true, .mapped_handle = TRACE_NONE };
+	static const struct trace_leave unfinished = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE, .directory = TRACE_NONE };
 	struct collector *c = worker;
 
 	(void)location;

@@ -70,7 +70,7 @@ EVENT(enter, OTF2_RegionRef region)
 EVENT(leave, OTF2_RegionRef region)
 {
 	BEGIN_EVENT;
-	struct trace_leave leave = { .mapped_handle = TRACE_NONE };
+	struct trace_leave leave = { .mapped_handle = TRACE_NONE, .path = TRACE_NONE, .directory = TRACE_NONE };
 	uint32_t n = OTF2_AttributeList_GetNumberOfElements(attributes);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -91,6 +91,10 @@ EVENT(leave, OTF2_RegionRef region)
 			leave.mapped_handle = handle_of(s, value.ioHandleRef);
 		} else if (ref == s->attributes.mapped_bytes) {
 			leave.mapped_bytes = value.uint64;
+		} else if (ref == s->attributes.path && type == OTF2_TYPE_STRING) {
+			leave.path = checked(value.stringRef, s->trace->strings.n);
+		} else if (ref == s->attributes.directory && type == OTF2_TYPE_STRING) {
+			leave.directory = checked(value.stringRef, s->trace->strings.n);
 		}
 	}
 	s->visitor->leave(s->worker, ns, checked(region, s->trace->regions.n), &leave);

@@ -133,7 +133,7 @@ void trace_find_attributes(const struct trace *trace, struct trace_attributes *f
 	struct { const char *name; uint32_t *ref; } wanted[] = {
 		{ "Offset", &found->offset }, { "errno", &found->error }, { "Failed", &found->failed }, { "Abandoned", &found->abandoned },
 		{ "Mapped handle", &found->mapped_handle }, { "Mapped bytes", &found->mapped_bytes }, { "Variable", &found->variable },
-		{ "Request", &found->request },
+		{ "Request", &found->request }, { "Path", &found->path }, { "Directory", &found->directory },
 	};
 
 	for (size_t w = 0; w < sizeof(wanted) / sizeof(*wanted); w++) {

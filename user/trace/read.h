@@ -18,8 +18,8 @@ struct trace_op {
 	bool non_blocking, collective;
 };
 
-/* TRACE_NONE: no mapping */
-struct trace_leave { int32_t error; bool failed, abandoned; uint64_t mapped_bytes; uint32_t mapped_handle; };
+/* mapped_handle TRACE_NONE: no mapping. path, directory: strings, what a call on a name was given and where a relative path begins; TRACE_NONE */
+struct trace_leave { int32_t error; bool failed, abandoned; uint64_t mapped_bytes; uint32_t mapped_handle, path, directory; };
 
 /* Implemented by a consumer of events; ns: nanoseconds since the beginning of the trace; region, handle: valid or TRACE_NONE. */
 struct trace_visitor {
