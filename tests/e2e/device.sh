@@ -34,3 +34,11 @@ contract faults && expect faults "prop('*/data/shared', 'Mapped Write Faults') =
 	"prop('*/data/private', 'Mapped Write Faults') == [0]" "1 <= prop('*/data/private', 'Mapped Read Faults')[0] <= 3"
 if [ -b "$source" ]; then expect faults "prop('*/data/shared', 'Mapped Pages Written Back')[0] >= 16"; fi
 lost_nothing faults
+
+# Shared memory that the kernel keeps as files of its own is no file of a mount, and not /dev/zero.
+fresh memory >/dev/null
+record memory --mmap-faults -- "$P/memory"
+contract memory && expect memory "[prop(n + ':*', 'Mapped Write Faults') for n in ('memfd:own', 'shared_memory', 'SYSV00000000')] == [[2], [3], [1]]" \
+	"layer_bytes('POSIX', 'memfd:own:*') == [0, 3]" "not has_file('/memfd*') and not has_file('/SYSV*') and not has_file('/dev/zero')" \
+	"scope('memfd:own:*') == [None] and prop('memfd:own:*', 'Mount Point') == [None]"
+lost_nothing memory

@@ -13,6 +13,8 @@
 #define MAGIC_PIPE 0x50495045
 #define MAGIC_SOCKET 0x534f434b
 #define MAGIC_ANON_INODE 0x09041934
+#define MAGIC_TMPFS 0x01021994
+#define MAGIC_HUGETLBFS 0x958458f6
 
 /* ---- paths ---- */
 
@@ -170,6 +172,24 @@ static uint32_t file_on_device(struct replay *r, struct path_entry *entry, uint6
 	return ref;
 }
 
+/* Memory that the kernel keeps as deleted files of a mount of its own: memfd_create(2), shared memory of System V, shared anonymous
+ * mappings ("dev/zero": no file's name has a slash). Several may have one name, so the inode is added. Returns NULL for others. */
+static char *memory_name(const struct iop_rec_fd *rec)
+{
+	bool in_memory = S_ISREG(rec->i_mode) && (rec->sb_magic == MAGIC_TMPFS || rec->sb_magic == MAGIC_HUGETLBFS);
+	size_t len = strnlen(rec->path, rec->path_len);
+	char *name = NULL;
+	int n = 0;
+
+	if (!in_memory || !(rec->state & IOP_FD_DELETED) || len + 1 != rec->path_len)
+		return NULL;
+	if (!strncmp(rec->path, "memfd:", 6) || !strncmp(rec->path, "SYSV", 4))
+		n = asprintf(&name, "%.*s:[%llu]", (int)len, rec->path, (unsigned long long)rec->ino);
+	else if (!strcmp(rec->path, "dev/zero") || !strcmp(rec->path, "anon_hugepage"))
+		n = asprintf(&name, "shared_memory:[%llu]", (unsigned long long)rec->ino);
+	return n < 0 ? NULL : name;
+}
+
 /* Pipes and the like are named as the kernel shows them in /proc. Returns NULL for a file with a path. */
 static char *special_name(const struct iop_rec_fd *rec)
 {
@@ -183,6 +203,8 @@ static char *special_name(const struct iop_rec_fd *rec)
 		n = asprintf(&name, "socket:[%llu]", (unsigned long long)rec->ino);
 	else if (rec->sb_magic == MAGIC_ANON_INODE || (nameless && !(rec->i_mode & S_IFMT)))
 		n = asprintf(&name, "anon_inode:%.*s", (int)strnlen(rec->path, rec->path_len), rec->path);
+	else
+		name = memory_name(rec);
 	return n < 0 ? NULL : name;
 }
 
