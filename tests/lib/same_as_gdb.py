@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Usage: same_as_gdb.py IOPROBE DIR TOP PROGRAM ARGUMENT...
+
+Records the program with call sites, then runs it again in gdb, which stops at the same calls: the TOP sites with most calls must be chains of callers that gdb
+finds, each as often. Calls whose callers were not yet known are the only difference that is allowed, and there must be as many of them. The program must make the
+same calls in every run. Prints what differs, status 1 then; else one line on stderr."""
+import collections
+import json
+import os
+import subprocess
+import sys
+
+import otf2
+
+NUMBERS = "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"
+SYSTEM = "POSIX"
+ROOTS = ("__libc_start_call_main", "start_thread")      # a chain with one of them is whole
+
+
+def frames_of(context):
+    """From the innermost: (name, is it the C library's)."""
+    while context is not None:
+        source = context.source_code_location
+        file = source.file if source is not None else ""
+        name = context.region.name
+        yield name, file.startswith(("./", "../")) or name.startswith(("libc.so", "ld-linux"))
+        context = context.parent
+
+
+def read_sites(archive, program):
+    """{(function, layer, frames)}: calls, of whole chains; {function: calls} of others; the recorded functions of libraries."""
+    sites, cut, layers = collections.Counter(), collections.Counter(), {}
+    with otf2.reader.open(archive) as reader:
+        for location, event in reader.events:
+            if not isinstance(event, otf2.events.Enter) or program not in location.group.name:
+                continue
+            name, layer = event.region.name, event.region.description
+            layers[name] = layer
+            contexts = [value for a, value in (event.attributes or {}).items() if a.name == "CALLING_CONTEXT"]
+            frames = list(frames_of(contexts[0])) if contexts else []
+            own = tuple(frame for frame, libc in frames if not libc)
+            if own and own[-1].startswith((program, "_start")) and any(frame in ROOTS for frame, _ in frames):
+                sites[name, layer, own] += 1
+            elif contexts or location.group.name:
+                cut[name] += 1
+    return sites, cut, {name for name, layer in layers.items() if layer not in (SYSTEM, "MPI")}
+
+
+def numbers_of(names):
+    found = {}
+    with open(NUMBERS, encoding="utf-8") as file:
+        for line in file:
+            words = line.split()
+            if len(words) == 3 and words[1].startswith("__NR_") and words[1][5:] in names:
+                found[words[2]] = words[1][5:]
+    return found
+
+
+def run_gdb(directory, wanted, command):
+    with open(f"{directory}/wanted.json", "w", encoding="utf-8") as file:
+        json.dump(wanted, file)
+    environment = {**os.environ, "WANTED": f"{directory}/wanted.json", "STOPS": f"{directory}/stops.json"}
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_stops.py")
+    done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", *command], capture_output=True, text=True, timeout=300, env=environment, check=False)
+    try:
+        with open(f"{directory}/stops.json", encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        raise RuntimeError(f"gdb: {(done.stderr + done.stdout)[-400:]}") from None
+
+
+def same(recorded, seen):
+    """Chains from the innermost frame; a recorded frame has a function or, without debug information, module and offset."""
+    return len(recorded) == len(seen) and all(frame in (function, where) or frame.split("(")[0] == function.split("(")[0]
+                                              for frame, (function, where) in zip(recorded, seen))
+
+
+def main():
+    ioprobe, directory, top, command = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+    program = os.path.basename(command[0])
+    subprocess.run([ioprobe, "record", "-q", "--call-sites=16", "-o", f"{directory}/trace", "--", *command], stdout=subprocess.DEVNULL, timeout=100, check=True)
+    sites, cut, recorded = read_sites(f"{directory}/trace/traces.otf2", program)
+    chosen = sites.most_common(top)
+    functions = {name for (name, layer, _), _ in chosen if layer != SYSTEM}
+    syscalls = {name for (name, layer, _), _ in chosen if layer == SYSTEM}
+    stops = run_gdb(directory, {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)}, command)
+    errors, more = [], collections.Counter()
+    if len(chosen) < top:
+        errors.append(f"only {len(chosen)} sites have known callers")
+    for (name, _, frames), calls in chosen:
+        found = sum(n for what, chain, n in stops if what == name and same(frames, chain))
+        more[name] += found - calls
+        if not calls <= found <= calls + cut[name] or more[name] > cut[name]:
+            errors.append(f"{name} from {' < '.join(frames)}: {calls} calls and {cut[name]} with unknown callers; gdb found {found}")
+            errors += [f"gdb: {chain}" for what, chain, _ in stops if what == name][:2]
+    if errors:
+        print("\n".join(errors))
+        sys.exit(1)
+    print(f"{len(chosen)} sites, {sum(n for _, n in chosen)} calls; gdb found {sum(more.values())} more, whose callers were not yet known", file=sys.stderr)
+
+
+main()
