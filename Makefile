@@ -111,7 +111,7 @@ demo:			## install what the demo needs, trace a parallel netCDF program and show
 	$(Q)tools/demo.sh
 
 .PHONY: bench
-bench: all benchmarks	## what tracing costs on this machine (root)
+bench: all benchmarks programs	## what tracing costs on this machine (root)
 	$(Q)IOPROBE=$(B)/ioprobe tests/bench/run
 
 .PHONY: bench-merge
