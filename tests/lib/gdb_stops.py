@@ -61,10 +61,15 @@ def count(what, frame):
 
 class Function(gdb.Breakpoint):
     def stop(self):
-        frame = gdb.newest_frame()
-        while frame.type() == gdb.INLINE_FRAME:         # a function may begin with the code of another one
+        """A function may begin with inlined code of others, which gdb shows as frames above it, or not."""
+        newest = frame = gdb.newest_frame()
+        for _ in range(4):
+            if frame is None or plain(frame.name() or "") == self.location:
+                break
             frame = frame.older()
-        count(self.location, frame.older())
+        else:
+            frame = newest
+        count(self.location, (frame or newest).older())
         return False
 
 
@@ -78,8 +83,8 @@ def on_stop(event):
             count(WANTED["syscalls"].get(str(number), str(number)), gdb.newest_frame())
 
 
-def on_exit(_):
-    state["running"] = False
+def on_exit(event):
+    state["running"], state["status"] = False, getattr(event, "exit_code", None)
 
 
 state = {"entered": set(), "running": True}
@@ -97,4 +102,4 @@ gdb.execute("run", to_string=True)
 while state["running"]:
     gdb.execute("continue", to_string=True)
 with open(os.environ["STOPS"], "w", encoding="utf-8") as file:
-    json.dump([[*json.loads(key), n] for key, n in counts.items()], file)
+    json.dump({"status": state["status"], "stops": [[*json.loads(key), n] for key, n in counts.items()]}, file)

@@ -65,9 +65,12 @@ def run_gdb(directory, wanted, command):
     done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", *command], capture_output=True, text=True, timeout=300, env=environment, check=False)
     try:
         with open(f"{directory}/stops.json", encoding="utf-8") as file:
-            return json.load(file)
+            result = json.load(file)
     except FileNotFoundError:
         raise RuntimeError(f"gdb: {(done.stderr + done.stdout)[-400:]}") from None
+    if result["status"]:
+        raise RuntimeError(f"{command[0]} ended in gdb with status {result['status']}: its calls are not all there")
+    return result["stops"]
 
 
 def same(recorded, seen):
