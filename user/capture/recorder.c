@@ -133,12 +133,13 @@ static void do_news(struct recorder *r)
 {
 	size_t n = r->nnews;
 
+	if (!n)
+		return;         /* qsort(3) must not get NULL */
 	qsort(r->news, n, sizeof(*r->news), by_time);
 	for (size_t i = 0; i < n; i++)
 		do_one(r, i);
 	r->nnews -= n;
-	if (n)
-		memmove(r->news, r->news + n, r->nnews * sizeof(*r->news));
+	memmove(r->news, r->news + n, r->nnews * sizeof(*r->news));
 }
 
 static void note_losses(struct recorder *r, uint64_t now, bool last)
