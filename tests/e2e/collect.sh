@@ -25,6 +25,7 @@ prepare() {
 
 # start PORT: sets PORT and COLLECTOR.
 start() {
+	rm -f "$D/port"        # the one of the collector before
 	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" --key "$D/site.key" --address localhost --port "$1" \
 		"$D/stores" >"$D/port" 2>>"$D/collector.err" & COLLECTOR=$!
 	wait_for_line "$D/port" '^port' 20 || { not_ok collector "does not start: $(cat "$D/collector.err")"; return 1; }
@@ -123,12 +124,16 @@ same_as_own_store() {
 
 # All of it once more: nothing is there twice.
 again() {
-	local had
+	local had watcher
 	had="$(rows interval) $(rows calls) $(rows event)"
 	deliver 2 --events all
 	verdict "again, follower" "$(cat "$D/follower2.err")"
 	verdict "again, nothing twice" "$([ "$had" = "$(rows interval) $(rows calls) $(rows event)" ] || echo "$had, now $(rows interval) $(rows calls) $(rows event)")"
-	verdict "again, shown" "$(limited 20 "$IOPROBE" watch "$STORE" 2>"$D/watch.err" >"$D/address" & wait_for_line "$D/watch.err" 'the page stays' 15 || cat "$D/watch.err"; kill $! 2>/dev/null)"
+	"$IOPROBE" watch "$STORE" >"$D/address" 2>"$D/watch.err" & watcher=$!
+	verdict "again, shown" "$(wait_for_line "$D/watch.err" 'the page stays' || cat "$D/watch.err")"
+	kill $watcher
+	wait $watcher 2>/dev/null
+	return 0
 }
 
 # refused NAME TEXT: the follower fails with this text; nothing of it is in a store.
@@ -215,3 +220,4 @@ prepare || { not_ok prepare "$(tail -n 2 "$D/openssl")"; exit 0; }
 start 0 && four_nodes && strangers && down
 bad_input
 [ -z "$COLLECTOR" ] || stop KILL
+exit 0
