@@ -155,7 +155,7 @@ __noinline int aio_iocb(struct thread *t, u64 context, u64 slot, u64 now)
 	    bpf_probe_read_user(&iocb, sizeof(iocb), (void *)address))
 		__builtin_memset(&iocb, 0xff, sizeof(iocb));
 	else
-		unwanted = descriptor_left_out(t, iocb.fd);
+		unwanted = descriptor_excluded(t, iocb.fd);
 	rec = async_begin(t, IOP_LIBAIO, now);
 	rec->key = address;
 	rec->context = context;

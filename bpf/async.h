@@ -40,7 +40,7 @@ const volatile __u32 async_layer = 0;     /* layer whose counts include filtered
  * marked, and counted here. */
 static __always_inline void leave_out(struct thread *t, struct iop_rec_async *rec)
 {
-	struct iop_left_out *counts = left_out_counts(slot_of(t), async_layer, IOP_FILTER_FILE);
+	struct iop_excluded *counts = excluded_counts(slot_of(t), async_layer, IOP_FILTER_FILE);
 
 	rec->flags |= IOP_ASYNC_LEFT_OUT;
 	if (!counts)
@@ -51,7 +51,7 @@ static __always_inline void leave_out(struct thread *t, struct iop_rec_async *re
 }
 
 /* Describes the descriptor; returns true if the filter by file excludes it. */
-static __always_inline bool descriptor_left_out(struct thread *t, s32 fd)
+static __always_inline bool descriptor_excluded(struct thread *t, s32 fd)
 {
 	if (filter_files && (fd_state(t, fd) & FD_LEFT_OUT))
 		return true;

@@ -374,7 +374,7 @@ __noinline int send_enters(struct thread *t, u32 depth, u64 now)
 
 /* Returns the next frame, after sending its parent's ENTER unless the call is filtered. NULL if the stack is full: the call is
  * counted and not recorded. */
-static __always_inline struct frame *push(struct thread *t, u64 now, bool left_out)
+static __always_inline struct frame *push(struct thread *t, u64 now, bool excluded)
 {
 	u32 depth = t->depth;
 	struct frame *parent, *f;
@@ -384,7 +384,7 @@ static __always_inline struct frame *push(struct thread *t, u64 now, bool left_o
 		return 0;
 	}
 	parent = depth ? frame_at(t, depth - 1) : 0;
-	if (parent && !left_out && !(parent->flags & FRAME_ENTERED)) {
+	if (parent && !excluded && !(parent->flags & FRAME_ENTERED)) {
 		now = now ? now : bpf_ktime_get_ns();
 		if (parent->flags & FRAME_TEST)
 			send_enters(t, depth, now);
@@ -486,7 +486,7 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 	u8 type = entered ? IOP_REC_EXIT : IOP_REC_CALL;
 	u32 len;
 
-	if (filter_calls && !entered && call_left_out(f, desc, ret, now))
+	if (filter_calls && !entered && call_excluded(f, desc, ret, now))
 		return;
 	if (strings && entered) {
 		/* keep the strings' pointers: an EXIT with strings carries all arguments, so that the reader can match them */

@@ -194,8 +194,8 @@ static __always_inline u64 *known_word(struct thread *t, s32 fd)
 	return &p->known[word & (KNOWN_FDS / 64 - 1)];
 }
 
-/* Returns the word for the same descriptors in left_out. */
-static __always_inline u64 *left_out_word(u64 *known)
+/* Returns the word for the same descriptors in excluded. */
+static __always_inline u64 *excluded_word(u64 *known)
 {
 	return known + KNOWN_FDS / 64;
 }
@@ -208,7 +208,7 @@ static __always_inline void forget_fd(struct thread *t, s32 fd)
 		return;
 	__sync_fetch_and_and(word, ~bit);
 	if (filter_files)
-		__sync_fetch_and_and(left_out_word(word), ~bit);
+		__sync_fetch_and_and(excluded_word(word), ~bit);
 }
 
 /* Descriptors without a bit cannot be filtered. */
@@ -220,7 +220,7 @@ static __always_inline int describe_new_fd(struct thread *t, s32 fd, u64 now, bo
 	if (word && (state & FD_TOLD))
 		__sync_fetch_and_or(word, bit);
 	if (word && filter_files && (state & FD_LEFT_OUT))
-		__sync_fetch_and_or(left_out_word(word), bit);
+		__sync_fetch_and_or(excluded_word(word), bit);
 	return state;
 }
 
@@ -253,18 +253,18 @@ __noinline int fd_state(struct thread *t, s32 fd)
 	word = known_word(t, fd);
 	if (!word)
 		return 0;
-	if (!((*word | *left_out_word(word)) & bit))
+	if (!((*word | *excluded_word(word)) & bit))
 		describe_new_fd(t, fd, bpf_ktime_get_ns(), false);
 	if (*word & bit)
 		state |= FD_TOLD;
-	if (*left_out_word(word) & bit)
+	if (*excluded_word(word) & bit)
 		state |= FD_LEFT_OUT;
 	return state;
 }
 
 /* Returns whether a system call on these descriptors is filtered. A call that closes or changes a handle known to the reader is
  * not. */
-static __always_inline bool files_left_out(struct thread *t, const struct iop_desc *desc, s32 fd, s32 fd2)
+static __always_inline bool files_excluded(struct thread *t, const struct iop_desc *desc, s32 fd, s32 fd2)
 {
 	int state = fd_state(t, fd);
 
@@ -282,7 +282,7 @@ static __always_inline bool files_left_out(struct thread *t, const struct iop_de
 __noinline int forget_word(struct process *p, u32 w, u32 first, u32 last)
 {
 	if (p && w < KNOWN_FDS / 64 && w >= first / 64 && w <= last / 64)
-		p->known[w] = p->left_out[w] = 0;
+		p->known[w] = p->excluded[w] = 0;
 	return 0;
 }
 

@@ -21,10 +21,10 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOP_FILTERS);       /* set before load: for each slot, and within it for each layer */
 	__type(key, u32);
-	__type(value, struct iop_left_out);
-} left_out SEC(".maps");
+	__type(value, struct iop_excluded);
+} excluded SEC(".maps");
 
-const volatile __u32 left_out_layers = 1;       /* number of layers in a slot */
+const volatile __u32 excluded_layers = 1;       /* number of layers in a slot */
 
 /* ---- counting ---- */
 
@@ -45,17 +45,17 @@ static __always_inline s64 moved_bytes(struct frame *f, const struct iop_desc *d
 	}
 }
 
-static __always_inline struct iop_left_out *left_out_counts(u32 slot, u32 layer, u32 filter)
+static __always_inline struct iop_excluded *excluded_counts(u32 slot, u32 layer, u32 filter)
 {
-	u32 key = (slot * left_out_layers + layer) * IOP_FILTERS + filter;
+	u32 key = (slot * excluded_layers + layer) * IOP_FILTERS + filter;
 
-	return bpf_map_lookup_elem(&left_out, &key);
+	return bpf_map_lookup_elem(&excluded, &key);
 }
 
 /* Atomic: a program may be preempted by another one on its CPU. */
-__noinline int count_left_out(struct frame *f, const struct iop_desc *desc, u32 filter, s64 ret, u64 now)
+__noinline int count_excluded(struct frame *f, const struct iop_desc *desc, u32 filter, s64 ret, u64 now)
 {
-	struct iop_left_out *counts = f && desc ? left_out_counts(f->slot, desc->layer, filter) : 0;
+	struct iop_excluded *counts = f && desc ? excluded_counts(f->slot, desc->layer, filter) : 0;
 	s64 bytes;
 
 	if (!counts || !f || !desc)
@@ -75,7 +75,7 @@ __noinline int count_left_out(struct frame *f, const struct iop_desc *desc, u32 
 /* Counts a filtered call that never returned. */
 __noinline int count_abandoned(struct frame *f, u64 now)
 {
-	struct iop_left_out *counts;
+	struct iop_excluded *counts;
 	struct iop_desc *desc;
 	u32 id;
 
@@ -83,7 +83,7 @@ __noinline int count_abandoned(struct frame *f, u64 now)
 		return 0;
 	id = f->probe;
 	desc = bpf_map_lookup_elem(&descriptors, &id);
-	counts = desc ? left_out_counts(f->slot, desc->layer, f->flags & FRAME_TEST ? IOP_FILTER_REPEATED : IOP_FILTER_FILE) : 0;
+	counts = desc ? excluded_counts(f->slot, desc->layer, f->flags & FRAME_TEST ? IOP_FILTER_REPEATED : IOP_FILTER_FILE) : 0;
 	if (counts) {
 		__sync_fetch_and_add(&counts->calls, 1);
 		__sync_fetch_and_add(&counts->time_ns, now - f->enter_ns);
@@ -94,37 +94,37 @@ __noinline int count_abandoned(struct frame *f, u64 now)
 /* ---- by duration and size ---- */
 
 /* For a call without children. Calls known to have failed are always recorded. */
-static __always_inline bool call_left_out(struct frame *f, const struct iop_desc *desc, s64 ret, u64 now)
+static __always_inline bool call_excluded(struct frame *f, const struct iop_desc *desc, s64 ret, u64 now)
 {
 	s64 bytes;
 
 	if (!(desc->flags & IOP_D_DATA))
 		return false;
 	if (filter_streams && (desc->flags & (IOP_D_STREAM_DATA | IOP_D_STREAM_BYTES))) {
-		count_left_out(f, desc, IOP_FILTER_STREAMS, ret, now);
+		count_excluded(f, desc, IOP_FILTER_STREAMS, ret, now);
 		return true;
 	}
 	if ((desc->moved & IOP_MOVED_HOW) == IOP_MOVED_BYTES && (desc->moved & IOP_MOVED_INT ? (s32)ret < 0 : ret < 0))
 		return false;
 	if (now - f->enter_ns < filter_min_ns) {
-		count_left_out(f, desc, IOP_FILTER_DURATION, ret, now);
+		count_excluded(f, desc, IOP_FILTER_DURATION, ret, now);
 		return true;
 	}
 	bytes = moved_bytes(f, desc, ret);
 	if (bytes == BYTES_UNKNOWN || bytes >= filter_min_bytes)
 		return false;
-	count_left_out(f, desc, IOP_FILTER_BYTES, ret, now);
+	count_excluded(f, desc, IOP_FILTER_BYTES, ret, now);
 	return true;
 }
 
 /* Of calls whose return is not observed only stream calls are filtered: duration, size and result of the others are unknown. */
-__noinline int unseen_left_out(struct thread *t, const struct iop_desc *desc)
+__noinline int unseen_excluded(struct thread *t, const struct iop_desc *desc)
 {
-	struct iop_left_out *counts;
+	struct iop_excluded *counts;
 
 	if (!t || !desc || !filter_streams || !(desc->flags & IOP_D_DATA) || !(desc->flags & (IOP_D_STREAM_DATA | IOP_D_STREAM_BYTES)))
 		return 0;
-	counts = left_out_counts(slot_of(t), desc->layer, IOP_FILTER_STREAMS);
+	counts = excluded_counts(slot_of(t), desc->layer, IOP_FILTER_STREAMS);
 	if (counts) {
 		__sync_fetch_and_add(&counts->calls, 1);
 		__sync_fetch_and_add(&counts->unknown, 1);

@@ -109,7 +109,7 @@ static __always_inline int entry_only_call(struct thread *t, struct frame *f, co
 	COUNT(t->recording, entry_only, 1);
 	if (desc->flags & IOP_D_STRINGS)
 		f->flags |= FRAME_ARRAYS;
-	if (!unseen_left_out(t, desc))
+	if (!unseen_excluded(t, desc))
 		send_abandoned(t, f, t->depth, true, now);
 	return 1;
 }
@@ -271,7 +271,7 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 	t->depth = index;
 	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
 		if (test_repeats(t, f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
-			count_left_out(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);
+			count_excluded(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);
 			return 0;
 		}
 		send_enters(t, index, now);

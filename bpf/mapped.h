@@ -15,7 +15,7 @@
 
 struct mapped_key { u64 dev, ino; };
 /* page faults for reading and writing; pages written back; filtered */
-struct mapped_counts { u64 reads, writes, written_back, left_out; };
+struct mapped_counts { u64 reads, writes, written_back, excluded; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -46,7 +46,7 @@ static __always_inline struct mapped_counts *mapped_file(struct thread *t, struc
 	bpf_map_update_elem(&mapped_files, key, &none, BPF_NOEXIST);
 	counts = bpf_map_lookup_elem(&mapped_files, key);
 	if (describe_file(t, (u64)file, bpf_ktime_get_ns()) == FD_LEFT_OUT && counts)
-		counts->left_out = 1;
+		counts->excluded = 1;
 	return counts;
 }
 

@@ -25,11 +25,11 @@ struct search {
 /* Without branches: the verifier would follow every combination of them. */
 static __always_inline u32 is_entry(const struct search *search, u32 index)
 {
-	struct iop_awaited *awaited = &recording_by(search->slot)->awaited;
+	struct iop_job_matcher *job_matcher = &recording_by(search->slot)->job_matcher;
 	u64 differs = 0;
 
 	for (u32 i = 0; i < IOP_ENTRY_ROOM / 8; i++)
-		differs |= (search->piece[i] ^ awaited->entry[index].text[i]) & awaited->entry[index].mask[i];
+		differs |= (search->piece[i] ^ job_matcher->entry[index].text[i]) & job_matcher->entry[index].mask[i];
 	return (u32)!differs << index;
 }
 
@@ -67,11 +67,11 @@ __noinline int has_entries(u32 slot)
 	return 0;
 }
 
-__noinline int is_awaited(u32 slot, u32 uid)
+__noinline int is_job_matcher(u32 slot, u32 uid)
 {
 	struct iop_recording *recording = recording_by(slot);
 
-	return recording->id && recording->awaited.on && recording->awaited.uid == uid && has_entries(slot);
+	return recording->id && recording->job_matcher.on && recording->job_matcher.uid == uid && has_entries(slot);
 }
 
 /* Returns the id of the recording that waits for a job process like this one, 0 if none does. */
@@ -80,7 +80,7 @@ static __always_inline u32 recording_awaiting(u32 uid)
 	for (u32 slot = 0; slot < IOP_MAX_RECORDINGS && recognises; slot++) {
 		if (slot >= recording_slots)
 			break;
-		if (is_awaited(slot, uid))
+		if (is_job_matcher(slot, uid))
 			return recordings[slot].id;
 	}
 	return 0;

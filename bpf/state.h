@@ -90,7 +90,7 @@ struct site_walk {
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
 struct thread {
-	u32 recording;          /* its id; these four come first, for the agent (user/bpf/kernel_side.c) */
+	u32 recording;          /* its id; these four come first, for the agent (user/bpf/bpf_side.c) */
 	u32 seq;
 	u32 depth;
 	u32 process;            /* slot in processes; 0: none was free */
@@ -306,7 +306,7 @@ static __always_inline void count_compat(u32 recording, struct task_struct *task
 __noinline int forget_all_fds(struct process *p)
 {
 	for (int w = 0; w < KNOWN_FDS / 64 && p; w++)
-		p->known[w] = p->left_out[w] = 0;
+		p->known[w] = p->excluded[w] = 0;
 	return 0;
 }
 

@@ -126,7 +126,7 @@ static __always_inline void fds_end(struct thread *t, struct frame *f, const str
 }
 
 /* Reads the registers before it inspects the descriptors: both use the same scratch memory. */
-static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread *t, const struct iop_desc *desc)
+static __always_inline bool syscall_excluded(struct pt_regs *user, struct thread *t, const struct iop_desc *desc)
 {
 	u32 source = desc->arg[desc->fd_arg & (IOP_MAX_ARGS - 1)].source,
 	    source2 = desc->arg[desc->fd_arg2 & (IOP_MAX_ARGS - 1)].source;
@@ -135,7 +135,7 @@ static __always_inline bool syscall_left_out(struct pt_regs *user, struct thread
 	if (!filter_files || !(desc->flags & IOP_D_OF_FILE))
 		return false;
 	syscall_registers(user, regs);
-	return files_left_out(t, desc, regs[source < 6 ? source : 5], regs[source2 < 6 ? source2 : 5]);
+	return files_excluded(t, desc, regs[source < 6 ? source : 5], regs[source2 < 6 ? source2 : 5]);
 }
 
 static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
@@ -145,7 +145,7 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 	struct iop_desc *desc;
 	struct thread *t;
 	struct frame *f;
-	bool left_out;
+	bool excluded;
 
 	if (id >= IOP_SYSCALL_SEALS_CODE && !changes_code(nr))
 		return 0;
@@ -167,33 +167,33 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 	if ((desc->flags & IOP_D_NEEDS_FD) && (s32)user->r8 < 0)
 		return 0;       /* mmap of memory, not of a file */
 	table_check(t, task);
-	left_out = syscall_left_out(user, t, desc);
+	excluded = syscall_excluded(user, t, desc);
 	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are detected here too */
-	f = push(t, 0, left_out);
+	f = push(t, 0, excluded);
 	if (!f)
 		return 0;
 	f->probe = id;
 	f->flags = nr == mmap_nr && (user->dx & PROT_EXEC) ? FRAME_SYSCALL | FRAME_MAPS_CODE : FRAME_SYSCALL;
-	if (left_out)
+	if (excluded)
 		f->flags |= FRAME_LEFT_OUT;
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
 	f->sp = user->r8;       /* for mmap: the descriptor */
 	fetch_syscall_args(user, t, f, desc);
-	if (!left_out)
+	if (!excluded)
 		set_site_of_call(t, id, user->ip, user->sp, user->bp, 0);
 	if (nr == fcntl_nr)
 		fetch_flock(f, desc);
-	if (!left_out)
+	if (!excluded)
 		before_fd_use(t, f, desc);
 	if (desc->flags & IOP_D_CLOSES_FD)
 		forget_fd(t, fd_argument(f, desc->fd_arg));
-	if (!left_out)
+	if (!excluded)
 		fds_begin(t, f, desc);
 	f->enter_ns = bpf_ktime_get_ns();
 	if (desc->flags & IOP_D_AIO)
 		aio_enter(t, f, nr);
-	if (device && !left_out)
+	if (device && !excluded)
 		device_enter(t, task);
 	return 0;
 }
@@ -322,7 +322,7 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 	f->sp = ret;            /* for values read according to the result */
 	after_syscall(t, f, desc, nr, ret, now);
 	if (f->flags & FRAME_LEFT_OUT)
-		count_left_out(f, desc, IOP_FILTER_FILE, ret, now);
+		count_excluded(f, desc, IOP_FILTER_FILE, ret, now);
 	else
 		send_return(t, f, desc, index, ret, now);
 	if (code && ret > 0)

@@ -28,7 +28,7 @@ const volatile bool uring_cqe_whole;    /* io_uring_complete passes a struct io_
 
 /* Registered files that were already described, with their identity at that time: the kernel reuses a file's memory. */
 struct uring_file_key { u64 process, file; };
-struct uring_file { u64 ino, sb, left_out; };
+struct uring_file { u64 ino, sb, excluded; };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -160,10 +160,10 @@ __noinline int uring_describe_file(struct thread *t, u64 identity, u64 now)
 	struct uring_file *was = bpf_map_lookup_elem(&uring_files, &key);
 
 	if (was && was->ino == is.ino && was->sb == is.sb)
-		return was->left_out;
-	is.left_out = t && describe_file(t, identity, now) == FD_LEFT_OUT;
+		return was->excluded;
+	is.excluded = t && describe_file(t, identity, now) == FD_LEFT_OUT;
 	bpf_map_update_elem(&uring_files, &key, &is, BPF_ANY);
-	return is.left_out;
+	return is.excluded;
 }
 
 /* ---- submission ---- */
@@ -200,7 +200,7 @@ __noinline int uring_begins(struct thread *t, u64 request, u8 opcode)
 	if (file)
 		unwanted = uring_describe_file(t, file, now);
 	else if (!slot && op != IOP_ASYNC_OTHER && op != IOP_ASYNC_OPEN)
-		unwanted = descriptor_left_out(t, fd);
+		unwanted = descriptor_excluded(t, fd);
 	if (op == IOP_ASYNC_CLOSE && !slot)
 		forget_fd(t, fd);
 	now = bpf_ktime_get_ns();
@@ -258,7 +258,7 @@ __noinline int uring_refused(struct thread *t, u64 submission, u64 request)
 	if (file)
 		unwanted = uring_describe_file(t, file, bpf_ktime_get_ns());
 	else if (!registered)
-		unwanted = descriptor_left_out(t, fd);
+		unwanted = descriptor_excluded(t, fd);
 	now = bpf_ktime_get_ns();
 	announce_call(t, now);
 	rec = async_begin(t, IOP_URING, now);
@@ -376,7 +376,7 @@ __noinline int uring_ends(u64 context, u64 request, const struct uring_result *r
 	announce_call(t, now);
 	rec = async_end(t, IOP_URING, now);
 	uring_end_members(rec, context, request, result);
-	rec->left_out = unwanted;
+	rec->excluded = unwanted;
 	if (request && op == IOP_ASYNC_WRITE)
 		rec->more = 0;          /* the second completion of a zero-copy send only releases its buffer */
 	send_async_end(t, rec);

@@ -121,7 +121,7 @@ enum iop_filter {
 };
 
 /* Calls of one layer that one filter excluded. */
-struct iop_left_out {
+struct iop_excluded {
 	__u64 calls;
 	__u64 read_bytes, written_bytes;        /* moved, where known */
 	__u64 unknown;                          /* calls that moved an unknown number of bytes */

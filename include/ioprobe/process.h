@@ -19,7 +19,7 @@ struct process {
 	__u32 image; /* generation of its address space, for addresses of code (call sites); 0: code mappings are being changed */
 	__u32 pad;
 	__u64 known[IOP_KNOWN_FDS / 64];
-	__u64 left_out[IOP_KNOWN_FDS / 64];   /* bit per descriptor: excluded by the filter by file */
+	__u64 excluded[IOP_KNOWN_FDS / 64];   /* bit per descriptor: excluded by the filter by file */
 };
 
 #endif

@@ -363,7 +363,7 @@ struct iop_rec_async_end {
 	__s64 res;              /* bytes, a descriptor, or a negative errno */
 	__u32 more;             /* 1: a partial completion, more follow */
 	__u8 interface;
-	__u8 left_out;          /* the new descriptor is filtered */
+	__u8 excluded;          /* the new descriptor is filtered */
 	__u8 pad[2];
 };
 

@@ -5,7 +5,7 @@
 #ifndef IOPROBE_RECORDING_H
 #define IOPROBE_RECORDING_H
 
-#include <ioprobe/awaited.h>
+#include <ioprobe/job_matcher.h>
 
 /* An id is a slot with a generation above it. Each use of a slot has a new id, so that task and map entries of an ended recording
  * match no running one. 0: none. */
@@ -31,9 +31,9 @@ struct iop_recording {
 	__u32 any_entry_only;           /* the map entry_only is in use */
 	__u32 all_entry_only;           /* return probes are disabled in all processes */
 	__u32 left_id;                  /* set by the hold server of a recorder that died: it closed the slot, the rings are still in their places */
-	struct iop_awaited awaited;
+	struct iop_job_matcher job_matcher;
 };
-_Static_assert(sizeof(struct iop_recording) == 72 + sizeof(struct iop_awaited), "iop_recording");
+_Static_assert(sizeof(struct iop_recording) == 72 + sizeof(struct iop_job_matcher), "iop_recording");
 
 /* A process that the task iterator is to include. */
 struct iop_target {

@@ -125,7 +125,7 @@ static void test_settings(void **state)
 				   err, sizeof(err)), 0);
 	assert_string_equal(policy.output, "%w/io.%j");
 	assert_true(policy.max_overhead_percent == 1.5 && policy.idle_limit_s == 7 && policy.ring_mib == 2);
-	assert_true(policy.spare == 3 && policy.max_jobs == 4 && !policy.users && policy.ntables == 2);
+	assert_true(policy.standby_recorder == 3 && policy.max_jobs == 4 && !policy.users && policy.ntables == 2);
 	assert_string_equal(policy.tables[1], "/b");
 	assert_true(policy.max_jobs_per_user == 4 && policy_user_jobs(&policy) == 2 && policy.user_idle_limit_s == 60);
 	policy_deinit(&policy);

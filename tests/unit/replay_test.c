@@ -305,7 +305,7 @@ static void nested_and_abandoned(void **state)
 	sb_enter(&sb, 100, "fwrite", 14, 20, 1, ARGS(ARG(HANDLE, 0x500), ARG(SIZE, 2), ARG(ITEMS, 5)));
 	sb_abandoned(&sb, 100, "fwrite", 14, 30, 1);
 	sb_abandoned(&sb, 100, "fflush", 10, 31, 0);
-	/* the kernel side reads the clock for the next call before it sends what was left */
+	/* the BPF side reads the clock for the next call before it sends what was left */
 	sb_call(&sb, 100, "fwrite", 29, 40, 0, 3, ARGS(ARG(HANDLE, 0x500), ARG(SIZE, 2), ARG(ITEMS, 5)));
 	sb_enter(&sb, 100, "fflush", 50, 55, 0, ARGS(ARG(HANDLE, 0x500)));
 	expect("100 @10 enter fflush\n100 @10 begin h0 m2 f0 ? #1\n"

@@ -197,7 +197,7 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 	{ "ISOC", "fsetpos", OP_SEEK, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_OFFSET, 1, IOP_ARG_IN_VALUE } } },
 	{ "POSIX", "pwritev2", OP_WRITE, 0, RESULT_BYTES, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_IOV, 1, IOP_ARG_IOV },
 		{ ROLE_IOVCNT, 2, IOP_ARG_VALUE }, { ROLE_OFFSET, 3, IOP_ARG_VALUE } } },
-	/* the kernel side looks at the third value of mmap and the second of fcntl */
+	/* the BPF side looks at the third value of mmap and the second of fcntl */
 	{ "POSIX", "mmap", OP_MAP, 0, RESULT_POINTER, false, { { ROLE_ADDR, 0, IOP_ARG_VALUE }, { ROLE_BYTES, 1, IOP_ARG_VALUE },
 		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_FLAGS, 3, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_INT }, { ROLE_OFFSET, 5, IOP_ARG_VALUE } } },
 	{ "POSIX", "fcntl", OP_CONTROL, 0, RESULT_COUNT, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_CMD, 1, IOP_ARG_INT },
@@ -304,7 +304,7 @@ static void test_descriptors(void **state)
 	}
 }
 
-/* How the kernel side finds the bytes of a call that a filter leaves out. */
+/* How the BPF side finds the bytes of a call that a filter leaves out. */
 static void test_moved_bytes(void **state)
 {
 	static const struct { const char *layer, *function; unsigned moved; unsigned size_arg; } moved[] = {
@@ -382,7 +382,7 @@ static void test_heap_handles(void **state)
 	}
 }
 
-/* Where the kernel side finds the requests of a call, in captured arguments. */
+/* Where the BPF side finds the requests of a call, in captured arguments. */
 static void test_request_descriptors(void **state)
 {
 	struct iop_request_desc d;

@@ -85,7 +85,7 @@ static bool add_step(const struct attachment *a, struct attach_step step, const 
 	step.refused = a->refused;
 	step.arg = a->arg;
 	snprintf(step.path, sizeof(step.path), "%s", a->path);
-	if (step_copy_points(&step, points, n, kernel_side_cookie(all->kernel)) && reserve_step(all)) {
+	if (step_copy_points(&step, points, n, bpf_side_cookie(all->kernel)) && reserve_step(all)) {
 		all->v[all->n++] = step;
 		return true;
 	}
@@ -102,8 +102,8 @@ static size_t add_group(const struct attachment *a, enum kernel_program program,
 	struct attachments *all = a->all;
 	struct attach_step step = {
 		.group = all->groups++, .needs = needs,
-		.spec = { .perf = kernel_side_method(all->kernel) == ATTACH_PERF, .is_return = is_return, .attach_type = type,
-			  .program_fd = kernel_side_program_fd(all->kernel, program) },
+		.spec = { .perf = bpf_side_method(all->kernel) == ATTACH_PERF, .is_return = is_return, .attach_type = type,
+			  .program_fd = bpf_side_program_fd(all->kernel, program) },
 	};
 	size_t at_once = step.spec.perf ? 1 : n;
 
@@ -307,7 +307,7 @@ static void add_calls(struct attachment *a, const struct attach_point *points, s
 		return;
 	}
 	nsorted = sort_points(points, n, sorted, &ncalls);
-	if (kernel_side_method(a->all->kernel) == ATTACH_SESSION)
+	if (bpf_side_method(a->all->kernel) == ATTACH_SESSION)
 		add_sessions(a, sorted, nsorted, ncalls);
 	else
 		add_pairs(a, sorted, nsorted, ncalls);
@@ -352,7 +352,7 @@ void attachments_add(struct attachments *all, struct links *links, enum attach_w
 
 	if (!n)
 		return;
-	if (kernel_side_method(all->kernel) == ATTACH_NONE)
+	if (bpf_side_method(all->kernel) == ATTACH_NONE)
 		refuse_all(&a, points, n, -EOPNOTSUPP);
 	else if (what == ATTACH_UNWINDER)
 		add_group(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
@@ -364,7 +364,8 @@ void attachments_add(struct attachments *all, struct links *links, enum attach_w
 		add_calls(&a, points, n);
 }
 
-int attach_points(struct hold_server *server, struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
+int attach_points(struct hold_server *server, struct links *links, const struct bpf_side *kernel, enum attach_what what,
+		  const char *path, pid_t pid,
 		  const struct attach_point *points, size_t n, attach_refused *refused, void *arg)
 {
 	struct attachments all = { .server = server, .kernel = kernel };

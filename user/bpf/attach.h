@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "bpf/hold_server.h"
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "bpf/links.h"
 
 struct attach_point {
@@ -35,7 +35,7 @@ enum attach_what {
  * Initialise with { 0 }; empty again after attachments_place. */
 struct attachments {
 	struct hold_server *server;
-	const struct kernel_side *kernel;
+	const struct bpf_side *kernel;
 	struct attach_step *v;
 	size_t n, cap, groups;
 };
@@ -51,7 +51,8 @@ void attachments_add(struct attachments *attachments, struct links *links, enum 
 int attachments_place(struct attachments *attachments);
 
 /* Both at once. */
-int attach_points(struct hold_server *server, struct links *links, const struct kernel_side *kernel, enum attach_what what, const char *path, pid_t pid,
+int attach_points(struct hold_server *server, struct links *links, const struct bpf_side *kernel, enum attach_what what,
+		  const char *path, pid_t pid,
 		  const struct attach_point *points, size_t n, attach_refused *refused, void *arg);
 
 #endif

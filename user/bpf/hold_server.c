@@ -43,7 +43,7 @@ static int by_number(const void *a, const void *b)
 static void close_others(const struct hold_server *server)
 {
 	int keep[KERNEL_SERVER_FDS + 4], null_fd = open("/dev/null", O_RDWR), next = 3;
-	size_t n = kernel_side_server_fds(server->kernel, keep);
+	size_t n = bpf_side_server_fds(server->kernel, keep);
 
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
 		dup2(null_fd, fd);
@@ -82,7 +82,7 @@ static void run_server(struct hold_server *server)
 	pthread_join(links, NULL);      /* what it is placing will be in place, and can be removed */
 	while (nreapers)
 		pthread_join(reapers[--nreapers], NULL);
-	kernel_side_leave_slot(server->kernel);
+	bpf_side_leave_slot(server->kernel);
 	_exit(0);
 }
 
@@ -116,7 +116,7 @@ static int fork_server(struct hold_server *server)
 
 /* ---- in the recorder ---- */
 
-int hold_server_create(struct hold_server **out, struct kernel_side *kernel)
+int hold_server_create(struct hold_server **out, struct bpf_side *kernel)
 {
 	struct hold_server *server = calloc(1, sizeof(*server));
 	int err;
@@ -145,7 +145,7 @@ static void stop_heart(struct hold_server *server)
 	if (server->beating)
 		pthread_join(server->heart, NULL);
 	server->beating = false;
-	kernel_side_beat(server->kernel, KERNEL_BEAT_RECORDER, 0);
+	bpf_side_beat(server->kernel, KERNEL_BEAT_RECORDER, 0);
 }
 
 void hold_server_destroy(struct hold_server *server)
@@ -183,7 +183,7 @@ static void *beat(void *arg)
 
 	hold_server_prefer_thread();
 	while (!server->stop) {
-		kernel_side_beat(server->kernel, KERNEL_BEAT_RECORDER, monotonic_ns());
+		bpf_side_beat(server->kernel, KERNEL_BEAT_RECORDER, monotonic_ns());
 		continue_server(server);
 		poll(NULL, 0, HEARTBEAT_MS);
 	}
@@ -200,10 +200,10 @@ int hold_server_start_heartbeat(struct hold_server *server)
 
 bool hold_server_await(const struct hold_server *server)
 {
-	const struct kernel_side *kernel = server->kernel;
+	const struct bpf_side *kernel = server->kernel;
 	const uint64_t end_ns = monotonic_ns() + FIRST_BEAT_NS;
 
-	while (!kernel_side_last_beat(kernel, KERNEL_BEAT_SERVER) || !kernel_side_last_beat(kernel, KERNEL_BEAT_RECORDER)) {
+	while (!bpf_side_last_beat(kernel, KERNEL_BEAT_SERVER) || !bpf_side_last_beat(kernel, KERNEL_BEAT_RECORDER)) {
 		if (monotonic_ns() > end_ns)
 			return false;
 		poll(NULL, 0, 1);

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 
 struct hold_server;
 
 /* Forks: the caller must not have other threads yet, and the programs must be loaded. Returns 0 or -errno. */
-int hold_server_create(struct hold_server **out, struct kernel_side *kernel);
+int hold_server_create(struct hold_server **out, struct bpf_side *kernel);
 /* Releases held programs and detaches remaining links. NULL is allowed. */
 void hold_server_destroy(struct hold_server *server);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Shared by the recorder and its hold server: two sockets, the memory of the kernel side, counters.
+ * Shared by the recorder and its hold server: two sockets, the memory of the BPF side, counters.
  */
 #ifndef IOPROBE_HOLD_SERVER_INTERNAL_H
 #define IOPROBE_HOLD_SERVER_INTERNAL_H
@@ -16,7 +16,7 @@
 struct hold_counters { atomic_ullong late, returns_failed; };
 
 struct hold_server {
-	struct kernel_side *kernel;
+	struct bpf_side *kernel;
 	struct hold_counters *counters; /* mapped by both processes */
 	pid_t pid;
 	int hold_fd, link_fd, reap_fd;  /* this process' ends of the sockets */
@@ -40,7 +40,7 @@ void *links_reaper(void *server);
 void hold_server_prefer_thread(void);
 
 /* Handles one request: writes the addresses if the thread still waits. Returns how many were not written. */
-size_t holds_give_returns(struct kernel_side *kernel, const struct iop_return_request *request);
+size_t holds_give_returns(struct bpf_side *kernel, const struct iop_return_request *request);
 
 int links_mount(void);          /* mounts a BPF file system outside the mount tree; returns a descriptor or -errno */
 

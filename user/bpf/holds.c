@@ -49,15 +49,15 @@ static bool write_return(const struct iop_return_request *request, size_t i)
 }
 
 /* The thread is inside the unwinder's first instruction: its stack does not change while it waits. */
-size_t holds_give_returns(struct kernel_side *kernel, const struct iop_return_request *request)
+size_t holds_give_returns(struct bpf_side *kernel, const struct iop_return_request *request)
 {
 	size_t n = request->n < IOP_MAX_RETURNS ? request->n : IOP_MAX_RETURNS, failed = 0;
 
-	if (monotonic_ns() >= request->id.deadline_ns || !kernel_side_begin_writing(kernel, &request->id))
+	if (monotonic_ns() >= request->id.deadline_ns || !bpf_side_begin_writing(kernel, &request->id))
 		return n;
 	for (size_t i = 0; i < n; i++)
 		failed += !write_return(request, i);
-	kernel_side_end_writing(kernel, &request->id);
+	bpf_side_end_writing(kernel, &request->id);
 	return failed;
 }
 
@@ -94,7 +94,7 @@ static int on_probes(void *arg, void *data, size_t size)
 	held->seized = !ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 	if (held->seized) {
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-		kernel_side_answer(holds->server->kernel, &held->id);
+		bpf_side_answer(holds->server->kernel, &held->id);
 	}
 	held->next = holds->held;
 	holds->held = held;
@@ -135,8 +135,8 @@ static bool let_go(struct holds *holds, struct held *held, bool late, uint64_t n
 
 	if (held->seized && !detach(held))
 		return false;
-	if (!held->seized && !kernel_side_answer(holds->server->kernel, &held->id))
-		late_ns = kernel_side_gave_up(holds->server->kernel, &held->id) ?: now_ns;
+	if (!held->seized && !bpf_side_answer(holds->server->kernel, &held->id))
+		late_ns = bpf_side_gave_up(holds->server->kernel, &held->id) ?: now_ns;
 	holds->server->counters->late += late && held->seized;
 	notify(holds, HOLD_ENDED, &held->id, late_ns);
 	return true;
@@ -179,18 +179,18 @@ static void read_releases(struct holds *holds)
 
 static int open_rings(struct holds *holds)
 {
-	struct kernel_side *kernel = holds->server->kernel;
+	struct bpf_side *kernel = holds->server->kernel;
 
-	holds->ring = ring_buffer__new(kernel_side_return_requests_fd(kernel), on_returns, holds, NULL);
+	holds->ring = ring_buffer__new(bpf_side_return_requests_fd(kernel), on_returns, holds, NULL);
 	if (!holds->ring)
 		return -errno;
-	return ring_buffer__add(holds->ring, kernel_side_probe_requests_fd(kernel), on_probes, holds);
+	return ring_buffer__add(holds->ring, bpf_side_probe_requests_fd(kernel), on_probes, holds);
 }
 
 void *holds_serve(void *arg)
 {
 	struct holds holds = { .server = arg };
-	struct kernel_side *kernel = holds.server->kernel;
+	struct bpf_side *kernel = holds.server->kernel;
 	bool pending = false;
 
 	hold_server_prefer_thread();
@@ -201,16 +201,16 @@ void *holds_serve(void *arg)
 		uint64_t now_ns = monotonic_ns();
 		bool stale;
 
-		kernel_side_beat(kernel, KERNEL_BEAT_SERVER, holds.over ? 0 : now_ns);
+		bpf_side_beat(kernel, KERNEL_BEAT_SERVER, holds.over ? 0 : now_ns);
 		poll(fds, holds.over ? 1 : 2, pending ? RETRY_MS : HEARTBEAT_MS);
 		ring_buffer__consume(holds.ring);
 		if (!holds.over)
 			read_releases(&holds);
 		now_ns = monotonic_ns();
-		stale = now_ns > kernel_side_last_beat(kernel, KERNEL_BEAT_RECORDER) + HEARTBEAT_LIMIT_NS;
+		stale = now_ns > bpf_side_last_beat(kernel, KERNEL_BEAT_RECORDER) + HEARTBEAT_LIMIT_NS;
 		pending = let_go_all(&holds, holds.over || stale, now_ns);
 	}
-	kernel_side_beat(kernel, KERNEL_BEAT_SERVER, 0);
+	bpf_side_beat(kernel, KERNEL_BEAT_SERVER, 0);
 	ring_buffer__consume(holds.ring);
 	ring_buffer__free(holds.ring);
 	return NULL;

@@ -157,10 +157,10 @@ void links_move(struct hold_server *server, struct links *to, struct links *from
 
 /* ---- the end ---- */
 
-void links_retire_calls(struct hold_server *server, const struct kernel_side *kernel)
+void links_retire_calls(struct hold_server *server, const struct bpf_side *kernel)
 {
 	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RETURN; i++) {
-		struct link_request request = { .kind = LINK_RETIRE, .program_fd = kernel_side_program_fd(kernel, i) };
+		struct link_request request = { .kind = LINK_RETIRE, .program_fd = bpf_side_program_fd(kernel, i) };
 
 		if (request.program_fd >= 0)
 			send(server->link_fd, &request, sizeof(request), MSG_NOSIGNAL);

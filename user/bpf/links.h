@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct hold_server;
-struct kernel_side;
+struct bpf_side;
 struct links { int *v; size_t n; };     /* names of pins, or numbers of the server's descriptors if it cannot pin */
 
 #define LINK_MAX_POINTS 4096
@@ -42,7 +42,7 @@ void links_detach(struct hold_server *server, struct links *links);
 void links_reap(struct hold_server *server, struct links *links);
 
 /* The server closes its descriptors of the programs for library calls, after all earlier requests. */
-void links_retire_calls(struct hold_server *server, const struct kernel_side *kernel);
+void links_retire_calls(struct hold_server *server, const struct bpf_side *kernel);
 
 /* Waits until programs without open descriptors are gone, that is, until their links are detached. Returns whether they are, after
  * limit_ms at most. */

@@ -226,7 +226,7 @@ static int fill_descriptors(struct ioprobe_bpf *skel, const struct table_set *se
 static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 {
 	const struct bpf_map *maps[KERNEL_MAPS] = {
-		[MAP_GLOBALS] = skel->maps.bss, [MAP_COUNTERS] = skel->maps.counters, [MAP_LEFT_OUT] = skel->maps.left_out,
+		[MAP_GLOBALS] = skel->maps.bss, [MAP_COUNTERS] = skel->maps.counters, [MAP_LEFT_OUT] = skel->maps.excluded,
 		[MAP_THREADS] = skel->maps.threads, [MAP_TARGETS] = skel->maps.targets, [MAP_TURNED_OFF] = skel->maps.turned_off,
 		[MAP_ENTRY_ONLY] = skel->maps.entry_only,
 		[MAP_CONSTANTS] = skel->maps.constants, [MAP_DEMANDS] = skel->maps.demands, [MAP_REQUESTS] = skel->maps.requests,
@@ -315,11 +315,11 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	skel->rodata->recording_slots = facts->slots;
 	skel->rodata->ring_count = facts->rings;
 	skel->rodata->ring_wakeup_bytes = facts->ring_bytes / 4;
-	skel->rodata->left_out_layers = facts->layers;
+	skel->rodata->excluded_layers = facts->layers;
 	skel->rodata->sockets = options->sockets;
 	skel->rodata->device = options->device;
 	set_call_sites(skel, options->call_sites);
-	bpf_map__set_max_entries(skel->maps.left_out, facts->slots * facts->layers * IOP_FILTERS);
+	bpf_map__set_max_entries(skel->maps.excluded, facts->slots * facts->layers * IOP_FILTERS);
 }
 
 static int try_load(struct programs *programs, const struct table_set *set, const struct program_options *options)

@@ -40,7 +40,7 @@ static int one_record(void *arg, void *data, size_t size)
 	return rec->time_ns > rings->until_ns ? -EAGAIN : 0;
 }
 
-int rings_create(struct rings **out, const struct kernel_side *kernel, void (*record)(void *, const struct iop_rec *), void *arg)
+int rings_create(struct rings **out, const struct bpf_side *kernel, void (*record)(void *, const struct iop_rec *), void *arg)
 {
 	struct rings *rings = calloc(1, sizeof(*rings));
 	int err = -ENOMEM;
@@ -51,14 +51,14 @@ int rings_create(struct rings **out, const struct kernel_side *kernel, void (*re
 	rings->arg = arg;
 	rings->drained_ns = monotonic_ns();
 	rings->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	rings->v = calloc(kernel_side_rings(kernel), sizeof(*rings->v));
+	rings->v = calloc(bpf_side_rings(kernel), sizeof(*rings->v));
 	if (rings->epoll_fd < 0 || !rings->v)
 		goto fail;
-	for (size_t i = 0; i < kernel_side_rings(kernel); i++) {
+	for (size_t i = 0; i < bpf_side_rings(kernel); i++) {
 		struct epoll_event event = { .events = EPOLLIN };
 
-		rings->v[i] = ring_buffer__new(kernel_side_ring_fd(kernel, i), one_record, rings, NULL);
-		if (!rings->v[i] || epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, kernel_side_ring_fd(kernel, i), &event)) {
+		rings->v[i] = ring_buffer__new(bpf_side_ring_fd(kernel, i), one_record, rings, NULL);
+		if (!rings->v[i] || epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, bpf_side_ring_fd(kernel, i), &event)) {
 			err = -errno;
 			goto fail;
 		}

@@ -5,12 +5,12 @@
 #ifndef IOPROBE_RINGS_H
 #define IOPROBE_RINGS_H
 
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 
 struct rings;
 
 /* record is called for each record, which is valid during the call only. */
-int rings_create(struct rings **out, const struct kernel_side *kernel, void (*record)(void *arg, const struct iop_rec *rec),
+int rings_create(struct rings **out, const struct bpf_side *kernel, void (*record)(void *arg, const struct iop_rec *rec),
 		 void *arg);
 void rings_destroy(struct rings *rings);        /* NULL is fine */
 int rings_poll_fd(const struct rings *rings);   /* readable when a ring wants to be drained */

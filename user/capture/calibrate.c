@@ -60,7 +60,8 @@ static uint64_t time_hits(void (*function)(void), int hits)
 	return best;
 }
 
-static int attach_both(struct hold_server *server, struct links *links, const struct kernel_side *kernel, const struct proc_modules *modules)
+static int attach_both(struct hold_server *server, struct links *links, const struct bpf_side *kernel,
+		       const struct proc_modules *modules)
 {
 	struct attach_point points[] = { { .function = "calibration" }, { .function = "calibration" } };
 	int err = calibrate_own_offset(modules, (const void *)calibrate_emulated, &points[0].offset);
@@ -72,13 +73,13 @@ static int attach_both(struct hold_server *server, struct links *links, const st
 	return err;
 }
 
-int calibrate_probe_cost(const struct kernel_side *kernel, struct hold_server *server, struct probe_cost *cost)
+int calibrate_probe_cost(const struct bpf_side *kernel, struct hold_server *server, struct probe_cost *cost)
 {
 	struct proc_modules modules;
 	struct links links = { 0 };
 	int err;
 
-	if (kernel_side_method(kernel) == ATTACH_NONE)
+	if (bpf_side_method(kernel) == ATTACH_NONE)
 		return -EOPNOTSUPP;
 	err = proc_modules_read(getpid(), &modules);
 	if (err)

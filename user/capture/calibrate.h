@@ -6,7 +6,7 @@
 #define IOPROBE_CALIBRATE_H
 
 #include "bpf/hold_server.h"
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "bpf/links.h"
 #include "proc/procfs.h"
 
@@ -14,7 +14,7 @@ struct probe_cost { uint64_t emulated_ns, single_stepped_ns; }; /* per trap: a c
 
 /* Takes a few milliseconds; afterwards the kernel needs about a hundred to remove the probes, asynchronously. Returns 0 or -errno
  * (no library probes on this kernel). */
-int calibrate_probe_cost(const struct kernel_side *kernel, struct hold_server *server, struct probe_cost *cost);
+int calibrate_probe_cost(const struct bpf_side *kernel, struct hold_server *server, struct probe_cost *cost);
 
 /* The file offset of one of our own instructions. Returns 0 or -ENOENT. */
 int calibrate_own_offset(const struct proc_modules *modules, const void *function, uint64_t *offset);

@@ -24,7 +24,7 @@ struct demand {
 
 struct demands {
 	struct demand *all;     /* uthash by pid */
-	struct kernel_side *kernel;
+	struct bpf_side *kernel;
 	struct targets *targets;
 	const struct table_set *set;
 	struct spool_writer *spool;
@@ -32,7 +32,7 @@ struct demands {
 	size_t no_memory;       /* processes whose probes on demand stay in place for want of memory */
 };
 
-int demands_create(struct demands **out, struct kernel_side *kernel, struct targets *targets, const struct table_set *set,
+int demands_create(struct demands **out, struct bpf_side *kernel, struct targets *targets, const struct table_set *set,
 		   struct spool_writer *spool)
 {
 	struct demands *demands = calloc(1, sizeof(*demands));
@@ -100,9 +100,9 @@ void demands_placed(struct demands *demands, pid_t pid, uint64_t wanted_ns)
 		free(demand);
 		return;
 	}
-	kernel_side_demand(demands->kernel, pid, &before);
+	bpf_side_demand(demands->kernel, pid, &before);
 	placed.since_ns = monotonic_ns();
-	kernel_side_set_demand(demands->kernel, pid, &placed);
+	bpf_side_set_demand(demands->kernel, pid, &placed);
 	if (before.missed)
 		note_missed(demands, pid, wanted_ns ?: placed.since_ns, placed.since_ns,
 			    "completions of non-blocking operations that began before the probes on waits were in place are not "
@@ -123,7 +123,7 @@ void demands_forget(struct demands *demands, pid_t pid)
 	if (demand)
 		demand_destroy(demands, demand);
 	targets_demand(demands->targets, pid, false);
-	if (kernel_side_end_demand(demands->kernel, pid, &last))
+	if (bpf_side_end_demand(demands->kernel, pid, &last))
 		note_last(demands, pid, &last);
 }
 
@@ -132,8 +132,8 @@ static void take_away(struct demands *demands, struct demand *demand)
 {
 	struct iop_demand last = { 0 };
 
-	if (kernel_side_end_demand(demands->kernel, demand->pid, &last) && last.outstanding > 0) {
-		kernel_side_set_demand(demands->kernel, demand->pid, &last);
+	if (bpf_side_end_demand(demands->kernel, demand->pid, &last) && last.outstanding > 0) {
+		bpf_side_set_demand(demands->kernel, demand->pid, &last);
 		return;
 	}
 	note_last(demands, demand->pid, &last);
@@ -152,7 +152,7 @@ void demands_step(struct demands *demands, uint64_t now_ns)
 		struct iop_demand now = { 0 };
 		uint64_t idle;
 
-		kernel_side_demand(demands->kernel, demand->pid, &now);
+		bpf_side_demand(demands->kernel, demand->pid, &now);
 		idle = now.idle - demand->idle;
 		demand->idle = now.idle;
 		demand->busy = idle > IDLE_LIMIT && now.outstanding <= 0 ? demand->busy + 1 : 0;

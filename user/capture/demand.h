@@ -10,7 +10,7 @@
 #include "capture/targets.h"
 
 struct demands;
-int demands_create(struct demands **out, struct kernel_side *kernel, struct targets *targets, const struct table_set *set,
+int demands_create(struct demands **out, struct bpf_side *kernel, struct targets *targets, const struct table_set *set,
 		   struct spool_writer *spool);         /* 0 or -ENOMEM */
 size_t demands_no_memory(const struct demands *demands);        /* processes that have no entry for want of memory */
 void demands_destroy(struct demands *demands);          /* to be called before targets_destroy; NULL is allowed */

@@ -16,7 +16,7 @@ void libraries_init(struct libraries *libraries, const struct table_set *set, st
 	*libraries = (struct libraries){ .set = set, .parsers = parsers, .spool = spool };
 }
 
-void libraries_begin(struct libraries *libraries, struct kernel_side *kernel, struct hold_server *server)
+void libraries_begin(struct libraries *libraries, struct bpf_side *kernel, struct hold_server *server)
 {
 	libraries->kernel = kernel;
 	libraries->server = server;
@@ -351,7 +351,7 @@ void libraries_stop_returns(struct libraries *libraries)
 void library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links)
 {
 	struct attach_point point = { .offset = library->plan.rendezvous_offset, .function = "_dl_debug_state" };
-	bool for_all = kernel_side_method(libraries->kernel) == ATTACH_PERF;
+	bool for_all = bpf_side_method(libraries->kernel) == ATTACH_PERF;
 
 	if (!point.offset || (for_all && library->rendezvous_done))
 		return;

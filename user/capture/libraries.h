@@ -50,7 +50,7 @@ struct libraries {
 	struct library *all;            /* uthash by key */
 	const struct table_set *set;
 	struct parse_pool *parsers;
-	struct kernel_side *kernel;     /* NULL until libraries_begin; planning works without */
+	struct bpf_side *kernel;     /* NULL until libraries_begin; planning works without */
 	struct spool_writer *spool;
 	struct hold_server *server;
 	struct attachments pending;     /* probes that are asked for; libraries_place places them */
@@ -62,7 +62,7 @@ struct libraries {
 
 void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
 		    struct spool_writer *spool);
-void libraries_begin(struct libraries *libraries, struct kernel_side *kernel, struct hold_server *server);
+void libraries_begin(struct libraries *libraries, struct bpf_side *kernel, struct hold_server *server);
 void libraries_detach_calls(struct libraries *libraries); /* links for all, except unwinders */
 void libraries_detach(struct libraries *libraries);       /* unwinders too */
 void libraries_deinit(struct libraries *libraries);

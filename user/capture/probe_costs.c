@@ -54,7 +54,7 @@ struct kind {
 
 struct probe_costs {
 	const struct table_set *set;
-	struct kernel_side *kernel;
+	struct bpf_side *kernel;
 	struct hold_server *server;
 	struct links links;
 	struct kind kinds[MAX_KINDS + 3];       /* libraries', single-stepped, nested, system call */
@@ -220,7 +220,7 @@ void probe_costs_stop(struct probe_costs *c)
 	if (c->pid) {
 		struct iop_demand demand;
 
-		kernel_side_end_demand(c->kernel, c->pid, &demand);     /* of its calls of MPI-IO */
+		bpf_side_end_demand(c->kernel, c->pid, &demand);     /* of its calls of MPI-IO */
 		kill(c->pid, SIGKILL);
 		waitpid(c->pid, NULL, 0);
 		c->gone_ns = monotonic_ns();
@@ -271,14 +271,14 @@ static int attach(struct probe_costs *c)
 	return err ? err : attach_points(c->server, &c->links, c->kernel, ATTACH_CALLS, "/proc/self/exe", c->pid, points, n, ignore_refusal, NULL);
 }
 
-void probe_costs_begin(struct probe_costs *c, struct kernel_side *kernel, struct hold_server *server)
+void probe_costs_begin(struct probe_costs *c, struct bpf_side *kernel, struct hold_server *server)
 {
 	if (!c)
 		return;
 	c->kernel = kernel;
 	c->server = server;
 	c->begin_ns = monotonic_ns() + DELAY_NS;
-	c->done = kernel_side_method(kernel) == ATTACH_NONE || !c->nkinds;
+	c->done = bpf_side_method(kernel) == ATTACH_NONE || !c->nkinds;
 }
 
 static void begin(struct probe_costs *c)
@@ -291,7 +291,7 @@ static void begin(struct probe_costs *c)
 		measure(c, recorder);
 	c->tgid = c->pid > 0 ? c->pid : 0;
 	c->deadline_ns = monotonic_ns() + LIVES_NS;
-	if (c->pid < 0 || attach(c) || kernel_side_take(c->kernel, c->pid) || write(c->go, &go, sizeof(go)) != sizeof(go)) {
+	if (c->pid < 0 || attach(c) || bpf_side_take(c->kernel, c->pid) || write(c->go, &go, sizeof(go)) != sizeof(go)) {
 		c->pid = c->pid < 0 ? 0 : c->pid;
 		probe_costs_stop(c);
 	}

@@ -11,7 +11,7 @@
 
 #include "bpf/filter.h"
 #include "bpf/hold_server.h"
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "spool/spool.h"
 
 struct probe_costs;
@@ -23,7 +23,7 @@ void probe_costs_destroy(struct probe_costs *costs);
 
 /* The recording has begun. What follows takes the recorder some milliseconds: it is put off until programs that were launched have their
  * probes. */
-void probe_costs_begin(struct probe_costs *costs, struct kernel_side *kernel, struct hold_server *server);
+void probe_costs_begin(struct probe_costs *costs, struct bpf_side *kernel, struct hold_server *server);
 /* Whether the record is one of the calls that were made to be measured: it belongs to no target. */
 bool probe_costs_take(struct probe_costs *costs, const struct iop_rec *rec);
 /* After each round; last: the recording is about to end. When all is measured it is noted. Returns whether there is nothing more to wait for. */

@@ -107,7 +107,7 @@ size_t process_links_demand(struct process_links *links, bool on)
 
 static bool wants_links_for_all(const struct link_sharing *sharing, const struct library *library)
 {
-	if (kernel_side_method(sharing->kernel) == ATTACH_PERF)
+	if (bpf_side_method(sharing->kernel) == ATTACH_PERF)
 		return true;    /* cannot be attached for one process */
 	return sharing->allowed && library->number && library->owners >= MAX_OWN_LINKS;
 }
@@ -131,7 +131,7 @@ static void attach_for_all(struct link_sharing *sharing, struct library *library
 		if (links->demand && (entry = process_links_find(links, library)))
 			demand_library(links, entry, true);
 	libraries_place(sharing->libraries);
-	kernel_side_links_for_all(sharing->kernel, library->number);
+	bpf_side_links_for_all(sharing->kernel, library->number);
 	library->for_all_ns = monotonic_ns();
 	sharing->replaced_ns = library->for_all_ns;
 	for (struct process_links *links = sharing->all; links; links = links->next)

@@ -14,7 +14,7 @@ struct process_links;
 /* Shared by all processes of a recording. */
 struct link_sharing {
 	struct libraries *libraries;
-	struct kernel_side *kernel;
+	struct bpf_side *kernel;
 	struct hold_server *server;
 	bool allowed;                   /* links for all are allowed */
 	struct process_links *all;

@@ -30,20 +30,20 @@
 
 /* ---- records ---- */
 
-static void add_news(struct recorder *r, uint8_t type, pid_t pid, pid_t other, uint64_t time_ns)
+static void add_event(struct recorder *r, uint8_t type, pid_t pid, pid_t other, uint64_t time_ns)
 {
-	if (r->nnews == r->news_cap) {
-		size_t cap = r->news_cap ? r->news_cap * 2 : 64;
-		struct news *news = realloc(r->news, cap * sizeof(*news));
+	if (r->nevents == r->events_cap) {
+		size_t cap = r->events_cap ? r->events_cap * 2 : 64;
+		struct process_event *event = realloc(r->events, cap * sizeof(*event));
 
-		if (!news) {
-			r->news_dropped++;
+		if (!event) {
+			r->events_dropped++;
 			return;
 		}
-		r->news = news;
-		r->news_cap = cap;
+		r->events = event;
+		r->events_cap = cap;
 	}
-	r->news[r->nnews++] = (struct news){ type, pid, other, time_ns };
+	r->events[r->nevents++] = (struct process_event){ type, pid, other, time_ns };
 }
 
 void recorder_on_record(void *arg, const struct iop_rec *rec)
@@ -56,23 +56,23 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 	if (!budget_admits(r->budget, r->spool, rec))
 		return;
 	r->result->records++;
-	if (r->ceiling)
-		ceiling_count(r->ceiling, rec);
+	if (r->overhead)
+		overhead_limit_count(r->overhead, rec);
 	switch (rec->type) {
 	case IOP_REC_FORK:
 		if (((const struct iop_rec_fork *)rec)->child_tgid != rec->tgid)
-			add_news(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, rec->tgid, rec->time_ns);
+			add_event(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, rec->tgid, rec->time_ns);
 		break;
 	case IOP_REC_TASK_EXIT:
 		if (((const struct iop_rec_task_exit *)rec)->group_dead)
-			add_news(r, rec->type, rec->tgid, 0, rec->time_ns);
+			add_event(r, rec->type, rec->tgid, 0, rec->time_ns);
 		break;
 	case IOP_REC_EXEC:
-		add_news(r, rec->type, rec->tgid, ((const struct iop_rec_exec *)rec)->old_tid, rec->time_ns);
+		add_event(r, rec->type, rec->tgid, ((const struct iop_rec_exec *)rec)->old_tid, rec->time_ns);
 		break;
 	case IOP_REC_MAP_EXEC:
 	case IOP_REC_DEMAND:
-		add_news(r, rec->flags & IOP_F_NOT_HELD ? NEWS_NOT_HELD : rec->type, rec->tgid, 0, rec->time_ns);
+		add_event(r, rec->flags & IOP_F_NOT_HELD ? EVENT_NOT_HELD : rec->type, rec->tgid, 0, rec->time_ns);
 		break;
 	default:
 		break;
@@ -84,15 +84,16 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
  * that event, 0: neither. */
 static uint64_t replaced_later(const struct recorder *r, size_t i)
 {
-	for (size_t k = i + 1; k < r->nnews; k++)
-		if (r->news[k].pid == r->news[i].pid && (r->news[k].type == IOP_REC_EXEC || r->news[k].type == IOP_REC_TASK_EXIT))
-			return r->news[k].time_ns;
+	for (size_t k = i + 1; k < r->nevents; k++)
+		if (r->events[k].pid == r->events[i].pid && (r->events[k].type == IOP_REC_EXEC ||
+							     r->events[k].type == IOP_REC_TASK_EXIT))
+			return r->events[k].time_ns;
 	return 0;
 }
 
 static void on_fork(struct recorder *r, size_t i)
 {
-	const struct news *fork = &r->news[i];
+	const struct process_event *fork = &r->events[i];
 	uint64_t until_ns = replaced_later(r, i);
 
 	if (until_ns)
@@ -103,43 +104,43 @@ static void on_fork(struct recorder *r, size_t i)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct news *x = a, *y = b;
+	const struct process_event *x = a, *y = b;
 
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
 static void do_one(struct recorder *r, size_t i)
 {
-	struct news news = r->news[i];
+	struct process_event event = r->events[i];
 
-	switch (news.type) {
+	switch (event.type) {
 	case IOP_REC_FORK: on_fork(r, i); break;
 	case IOP_REC_EXEC:
-		demands_forget(r->demands, news.pid);
-		targets_execed(r->targets, news.pid, news.other, news.time_ns);
+		demands_forget(r->demands, event.pid);
+		targets_execed(r->targets, event.pid, event.other, event.time_ns);
 		break;
-	case IOP_REC_DEMAND: demands_place(r->demands, news.pid, news.time_ns); break;
-	case NEWS_NOT_HELD: targets_not_held(r->targets, news.pid, news.time_ns); break;
-	case IOP_REC_MAP_EXEC: targets_mapped(r->targets, news.pid, news.time_ns); break;
+	case IOP_REC_DEMAND: demands_place(r->demands, event.pid, event.time_ns); break;
+	case EVENT_NOT_HELD: targets_not_held(r->targets, event.pid, event.time_ns); break;
+	case IOP_REC_MAP_EXEC: targets_mapped(r->targets, event.pid, event.time_ns); break;
 	case IOP_REC_TASK_EXIT:
-		demands_forget(r->demands, news.pid);
-		targets_ended(r->targets, news.pid, news.time_ns);
+		demands_forget(r->demands, event.pid);
+		targets_ended(r->targets, event.pid, event.time_ns);
 		break;
 	}
 }
 
 /* Events come from several rings. Those that are drained while one is handled are appended, and handled in the next round. */
-static void do_news(struct recorder *r)
+static void handle_events(struct recorder *r)
 {
-	size_t n = r->nnews;
+	size_t n = r->nevents;
 
 	if (!n)
 		return;         /* qsort(3) must not get NULL */
-	qsort(r->news, n, sizeof(*r->news), by_time);
+	qsort(r->events, n, sizeof(*r->events), by_time);
 	for (size_t i = 0; i < n; i++)
 		do_one(r, i);
-	r->nnews -= n;
-	memmove(r->news, r->news + n, r->nnews * sizeof(*r->news));
+	r->nevents -= n;
+	memmove(r->events, r->events + n, r->nevents * sizeof(*r->events));
 }
 
 static void note_losses(struct recorder *r, uint64_t now, bool last)
@@ -150,12 +151,12 @@ static void note_losses(struct recorder *r, uint64_t now, bool last)
 
 	if (!last && now - r->lost_since_ns < LOSSES_NS)
 		return;
-	if (!kernel_side_counts(r->kernel, &counts) && counts.lost > r->lost_noted) {
+	if (!bpf_side_counts(r->kernel, &counts) && counts.lost > r->lost_noted) {
 		rec.lost = counts.lost - r->lost_noted;
 		r->lost_noted = counts.lost;
 		spool_writer_append(r->spool, &rec.rec);
 	}
-	r->may_miss_ends |= counts.lost || r->news_dropped;
+	r->may_miss_ends |= counts.lost || r->events_dropped;
 	r->lost_since_ns = now;
 }
 
@@ -169,8 +170,8 @@ static void end_unreported(struct recorder *r, uint64_t now_ns)
 		return;
 	while ((pid = targets_next_unreported_end(r->targets, now_ns))) {
 		rec.rec.tid = rec.rec.tgid = pid;
-		if (r->ceiling)
-			ceiling_count(r->ceiling, &rec.rec);
+		if (r->overhead)
+			overhead_limit_count(r->overhead, &rec.rec);
 		demands_forget(r->demands, pid);
 		targets_ended(r->targets, pid, now_ns);
 		r->unreported_ends++;
@@ -185,7 +186,7 @@ static void flush_spool(struct recorder *r)
 	struct note note = { 0 };
 
 	spool_writer_flush(r->spool);
-	kernel_side_counts(r->kernel, &counts);
+	bpf_side_counts(r->kernel, &counts);
 	if (r->begun_ns)
 		note_addf(&note, "begin_ns", "%llu", (unsigned long long)r->begun_ns);
 	note_addf(&note, "records", "%llu", (unsigned long long)r->result->records);
@@ -200,7 +201,7 @@ static void flush_when_due(struct recorder *r)
 {
 	if (monotonic_ns() - r->flushed_ns < (r->options->followed ? FOLLOWED_FLUSH_NS : FLUSH_NS))
 		return;
-	left_out_note(r->left_out);
+	excluded_note(r->excluded);
 	flush_spool(r);
 	r->flushed_ns = monotonic_ns();
 }
@@ -231,11 +232,11 @@ void recorder_round(struct recorder *r)
 {
 	uint64_t time_ns = drain(r);
 
-	do_news(r);
+	handle_events(r);
 	end_unreported(r, time_ns);
 	targets_step(r->targets);
-	if (r->ceiling)
-		ceiling_step(r->ceiling, time_ns);
+	if (r->overhead)
+		overhead_limit_step(r->overhead, time_ns);
 	demands_step(r->demands, time_ns);
 	sites_step(r->sites, r->spool);
 	probe_costs_step(r->costs, r->spool, false);
@@ -310,9 +311,9 @@ static void rescan_job(struct recorder *r)
 	pid_t *pids;
 	size_t n;
 
-	if (recorder_find_members(r, &pids, &n))
+	if (recorder_find_job_processes(r, &pids, &n))
 		return;
-	r->late += recorder_attach_members(r, pids, n);
+	r->late += recorder_attach_job_processes(r, pids, n);
 	free(pids);
 }
 
@@ -323,7 +324,7 @@ static void check_unread(struct recorder *r, uint64_t now_ns)
 	if (now_ns - r->unread_checked_ns < LOSSES_NS)
 		return;
 	r->unread_checked_ns = now_ns;
-	if (kernel_side_counts(r->kernel, &counts) || counts.unread_environments == r->unread_environments)
+	if (bpf_side_counts(r->kernel, &counts) || counts.unread_environments == r->unread_environments)
 		return;
 	r->unread_environments = counts.unread_environments;
 	rescan_job(r);
@@ -391,8 +392,8 @@ static void note_mapped(void *arg, const struct mapped_file *file)
 	struct recorder *r = arg;
 	struct note note = { 0 };
 
-	if (file->left_out) {
-		r->faults_left_out += file->read_faults + file->write_faults;
+	if (file->excluded) {
+		r->faults_excluded += file->read_faults + file->write_faults;
 		return;
 	}
 	note_addf(&note, "dev", "%llu", (unsigned long long)file->dev);
@@ -406,7 +407,7 @@ static void note_mapped(void *arg, const struct mapped_file *file)
 
 static void note_sites(struct recorder *r, struct note *note)
 {
-	struct iop_site_counts kernel = kernel_side_site_counts(r->kernel);
+	struct iop_site_counts kernel = bpf_side_site_counts(r->kernel);
 	struct sites_counts counts = sites_count(r->sites);
 
 	if (!r->sites)
@@ -428,11 +429,11 @@ static void note_end(struct recorder *r)
 	struct note note = { 0 };
 	struct clock_reading clock;
 
-	note_addf(&note, "mapped_faults_missed", "%llu", (unsigned long long)kernel_side_mapped_files(r->kernel, note_mapped, r));
-	note_addf(&note, "mapped_faults_left_out", "%llu", (unsigned long long)r->faults_left_out);
+	note_addf(&note, "mapped_faults_missed", "%llu", (unsigned long long)bpf_side_mapped_files(r->kernel, note_mapped, r));
+	note_addf(&note, "mapped_faults_left_out", "%llu", (unsigned long long)r->faults_excluded);
 	spool_writer_flush(r->spool);   /* what does not fit is counted below */
 	clock_read(&clock);
-	kernel_side_counts(r->kernel, &counts);
+	bpf_side_counts(r->kernel, &counts);
 	r->result->lost = counts.lost;
 	r->result->processes = targets.processes;
 	note_addf(&note, "begin_ns", "%llu", (unsigned long long)r->begun_ns);
@@ -457,8 +458,8 @@ static void note_end(struct recorder *r)
 	note_addf(&note, "compat_calls", "%llu", (unsigned long long)counts.compat_calls);
 	note_addf(&note, "late", "%zu", r->late);
 	note_addf(&note, "unreported_ends", "%zu", r->unreported_ends);
-	note_addf(&note, "no_memory", "%zu", r->news_dropped + targets.no_memory + demands_no_memory(r->demands) +
-		  (r->ceiling ? ceiling_no_memory(r->ceiling) : 0));
+	note_addf(&note, "no_memory", "%zu", r->events_dropped + targets.no_memory + demands_no_memory(r->demands) +
+		  (r->overhead ? overhead_limit_no_memory(r->overhead) : 0));
 	note_addf(&note, "foreign", "%zu", r->foreign);
 	note_addf(&note, "privileged", "%llu", (unsigned long long)counts.privileged);
 	note_addf(&note, "unread_environments", "%llu", (unsigned long long)counts.unread_environments);
@@ -490,14 +491,14 @@ static void finish_costs(struct recorder *r)
 static void finish(struct recorder *r)
 {
 	finish_costs(r);
-	kernel_side_stop(r->kernel);
+	bpf_side_stop(r->kernel);
 	recorder_round(r);
-	while (r->nnews)        /* drained while the others were dealt with; no more will come */
-		do_news(r);
+	while (r->nevents)        /* drained while the others were dealt with; no more will come */
+		handle_events(r);
 	targets_finish(r->targets, r->stopped_ns);
-	if (r->ceiling)
-		ceiling_finish(r->ceiling);
-	left_out_note(r->left_out);
+	if (r->overhead)
+		overhead_limit_finish(r->overhead);
+	excluded_note(r->excluded);
 	check_bounds(r);
 	sites_stop(r->sites, r->spool);
 	note_end(r);
@@ -517,15 +518,15 @@ static void detach_all(struct recorder *r)
 	targets_detach_calls(r->targets);
 	if (r->server)
 		links_retire_calls(r->server, r->kernel);
-	n = kernel_side_close_call_programs(r->kernel, ids);
+	n = bpf_side_close_call_programs(r->kernel, ids);
 	if (n)
 		links_wait_gone(ids, n, DETACH_LIMIT_MS);
 	else
 		poll(NULL, 0, SHARED_DETACH_MS);
 	targets_destroy(r->targets);
-	n = kernel_side_program_ids(r->kernel, ids);
+	n = bpf_side_program_ids(r->kernel, ids);
 	hold_server_destroy(r->server);
-	kernel_side_destroy(r->kernel);
+	bpf_side_destroy(r->kernel);
 	links_wait_gone(ids, n, DETACH_LIMIT_MS);
 }
 
@@ -533,10 +534,10 @@ static int close_all(struct recorder *r, int err)
 {
 	int spool_err;
 
-	ceiling_destroy(r->ceiling);
+	overhead_limit_destroy(r->overhead);
 	probe_costs_destroy(r->costs);
 	object_numbers_deinit(&r->object_numbers);
-	left_out_destroy(r->left_out);
+	excluded_destroy(r->excluded);
 	demands_destroy(r->demands);
 	sites_stop(r->sites, NULL);
 	detach_all(r);
@@ -553,7 +554,7 @@ static int close_all(struct recorder *r, int err)
 	if (r->epoll_fd >= 0)
 		close(r->epoll_fd);
 	sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
-	free(r->news);
+	free(r->events);
 	if (!err && spool_err) {
 		snprintf(r->err, r->err_len, "cannot write %s: %s", r->options->spool_path, strerror(-spool_err));
 		err = spool_err;

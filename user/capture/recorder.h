@@ -13,8 +13,8 @@
 #include "capture/bounds.h"
 #include "capture/calibrate.h"
 #include "bpf/hold_server.h"
-#include "bpf/kernel_side.h"
-#include "proc/members.h"
+#include "bpf/bpf_side.h"
+#include "proc/job_processes.h"
 #include "privilege/identity.h"
 
 struct recorder_options {
@@ -52,7 +52,7 @@ struct recorder_options {
 
 /* Preparation that takes long, does not depend on the targets and costs other processes nothing: loading the programs, measuring
  * the cost of a probe. */
-struct recorder_prepared { struct kernel_side *kernel; struct hold_server *server; struct probe_cost cost; bool measured, shared; };
+struct recorder_prepared { struct bpf_side *kernel; struct hold_server *server; struct probe_cost cost; bool measured, shared; };
 
 struct recorder_result {
 	pid_t command_pid;              /* of the launched program, 0: not started */

@@ -69,18 +69,18 @@ static struct kernel_options kernel_options(const struct recorder_options *optio
 	return wanted;
 }
 
-static int load_kernel(const struct recorder_options *options, struct kernel_side **kernel, char *err_text, size_t err_len)
+static int load_kernel(const struct recorder_options *options, struct bpf_side **kernel, char *err_text, size_t err_len)
 {
 	struct kernel_options wanted = kernel_options(options);
 
-	return kernel_side_create(kernel, options->set, &wanted, err_text, err_len);
+	return bpf_side_create(kernel, options->set, &wanted, err_text, err_len);
 }
 
-static int open_shared(const struct recorder_options *options, struct programs *programs, uint32_t id, struct kernel_side **kernel,
+static int open_shared(const struct recorder_options *options, struct programs *programs, uint32_t id, struct bpf_side **kernel,
 		       char *err_text, size_t err_len)
 {
 	struct kernel_options wanted = kernel_options(options);
-	int err = kernel_side_open(kernel, programs, id, &wanted);
+	int err = bpf_side_open(kernel, programs, id, &wanted);
 
 	if (!err)
 		return 0;
@@ -113,7 +113,7 @@ int recorder_prepare(const struct recorder_options *options, struct programs *pr
 void recorder_discard(struct recorder_prepared *prepared)
 {
 	hold_server_destroy(prepared->server);
-	kernel_side_destroy(prepared->kernel);
+	bpf_side_destroy(prepared->kernel);
 	*prepared = (struct recorder_prepared){ 0 };
 }
 
@@ -157,12 +157,12 @@ static int open_kernel(struct recorder *r)
 	if (err)
 		return fail(r, err, "cannot start the hold server");
 	targets_begin(r->targets, r->kernel, r->server, !r->options->no_shared_links, r->options->lazy_streams);
-	if (!kernel_side_follows_uring(r->kernel))
+	if (!bpf_side_follows_uring(r->kernel))
 		note_missing(r->spool, "POSIX", "io_uring", "*",
 			     "its tracepoints are missing or lack arguments (Linux 6.0 is needed)");
 	err = rings_create(&r->rings, r->kernel, recorder_on_record, r);
 	if (!err)
-		err = left_out_create(&r->left_out, r->options->filter, r->kernel, r->options->set, r->spool);
+		err = excluded_create(&r->excluded, r->options->filter, r->kernel, r->options->set, r->spool);
 	if (!err)
 		err = demands_create(&r->demands, r->kernel, r->targets, r->options->set, r->spool);
 	if (!err && r->options->kernel.call_sites)
@@ -176,7 +176,7 @@ static int open_kernel(struct recorder *r)
 	return err ? fail(r, err, "cannot set up the rings") : 0;
 }
 
-static int open_ceiling(struct recorder *r)
+static int open_overhead_limit(struct recorder *r)
 {
 	struct probe_cost cost = r->prepared.cost;
 	int err = 0;
@@ -186,7 +186,8 @@ static int open_ceiling(struct recorder *r)
 	if (!r->options->prepared)
 		err = calibrate_probe_cost(r->kernel, r->server, &cost);
 	if (!err)
-		err = ceiling_create(&r->ceiling, r->options->max_overhead_percent, r->options->set, r->targets, &cost, r->spool);
+		err = overhead_limit_create(&r->overhead, r->options->max_overhead_percent, r->options->set, r->targets, &cost,
+					    r->spool);
 	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
 }
 
@@ -219,7 +220,7 @@ int recorder_open(struct recorder *r)
 	err = begin_spool(r);
 	if (!err)
 		err = open_kernel(r);
-	return err ? err : open_ceiling(r);
+	return err ? err : open_overhead_limit(r);
 }
 
 /* ---- targets ---- */
@@ -340,7 +341,7 @@ static int launch_command(struct recorder *r)
 	err = launch_prepare(&r->launch, &program);
 	if (err)
 		return fail(r, err, "cannot fork");
-	kernel_side_take_at_exec(r->kernel, r->launch.pid);
+	bpf_side_take_at_exec(r->kernel, r->launch.pid);
 	hold_programs(r);       /* after the fork */
 	interpreter_of(r, path, interpreter, sizeof(interpreter));
 	if (!targets_prepare_linker(r->targets, r->launch.pid, interpreter))
@@ -351,9 +352,9 @@ static int launch_command(struct recorder *r)
 	return 0;
 }
 
-int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n)
+int recorder_find_job_processes(struct recorder *r, pid_t **pids, size_t *n)
 {
-	int err = members_find(r->options->job, pids, n);
+	int err = job_processes_find(r->options->job, pids, n);
 
 	if (err == -EPERM)
 		snprintf(r->err, r->err_len, "cannot record job %s: processes of several users claim to belong to it",
@@ -366,14 +367,14 @@ int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n)
 bool recorder_has_foreign(const struct recorder_options *options, const struct recorder_prepared *prepared)
 {
 	for (size_t i = 0; i < options->npids; i++)
-		if (kernel_side_is_foreign(prepared->kernel, options->pids[i]))
+		if (bpf_side_is_foreign(prepared->kernel, options->pids[i]))
 			return true;
 	return false;
 }
 
 /* Attaches processes that already run, or whose exec could not be matched. One that has ended meanwhile is not an error. Returns
  * the number of new ones. */
-size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n)
+size_t recorder_attach_job_processes(struct recorder *r, const pid_t *pids, size_t n)
 {
 	size_t before = targets_count(r->targets).processes;
 
@@ -400,7 +401,7 @@ static int attach_programs(struct recorder *r)
 	int sets = r->prepared.shared || r->options->force ? 0 : programs_count_attached();
 
 	if (sets < max_sets())
-		return kernel_side_attach(r->kernel, r->err, r->err_len);
+		return bpf_side_attach(r->kernel, r->err, r->err_len);
 	snprintf(r->err, r->err_len, "cannot begin: %d recordings have BPF programs attached on this node, and each costs every process 0.1 µs "
 		 "per system call: wait until one ends, record through the service (ioprobe job start), or use --force", sets);
 	return -EUSERS;
@@ -409,11 +410,11 @@ static int attach_programs(struct recorder *r)
 /* Processes that start before this are found in /proc afterwards, those that start later by the BPF programs. */
 static int await_job(struct recorder *r)
 {
-	struct iop_awaited awaited;
+	struct iop_job_matcher job_matcher;
 	int err;
 
-	members_awaited(r->options->job, &awaited);
-	kernel_side_await(r->kernel, &awaited);
+	members_job_matcher(r->options->job, &job_matcher);
+	bpf_side_await(r->kernel, &job_matcher);
 	hold_programs(r);
 	err = attach_programs(r);
 	r->begun_ns = monotonic_ns();
@@ -424,7 +425,7 @@ static int attach_job(struct recorder *r)
 {
 	pid_t *pids;
 	size_t n;
-	int err = recorder_find_members(r, &pids, &n);   /* finds the owner too */
+	int err = recorder_find_job_processes(r, &pids, &n);   /* finds the owner too */
 
 	if (!err && !n) {
 		snprintf(r->err, r->err_len, "cannot record job %s: no process on this node belongs to it", r->options->job->job);
@@ -434,7 +435,7 @@ static int attach_job(struct recorder *r)
 		return err;
 	err = await_job(r);
 	if (!err)
-		recorder_attach_members(r, pids, n);
+		recorder_attach_job_processes(r, pids, n);
 	free(pids);
 	return err;
 }

@@ -8,14 +8,14 @@
 #include <signal.h>
 
 #include "capture/budget.h"
-#include "capture/ceiling.h"
+#include "capture/overhead_limit.h"
 #include "capture/clock.h"
 #include "capture/demand.h"
 #include "bpf/hold_server.h"
 #include "capture/object_numbers.h"
 #include "capture/probe_costs.h"
 #include "proc/launch.h"
-#include "capture/left_out.h"
+#include "capture/excluded.h"
 #include "bpf/links.h"
 #include "capture/recorder.h"
 #include "capture/sites.h"
@@ -24,22 +24,23 @@
 #include "parse/parse.h"
 
 /* Events derived from drained records; handled after the round, when the rings are empty. */
-#define NEWS_NOT_HELD 255        /* in addition to the record types */
-struct news { uint8_t type; pid_t pid, other; uint64_t time_ns; }; /* other: the parent of a fork, the thread that called exec */
+#define EVENT_NOT_HELD 255        /* in addition to the record types */
+/* other: the parent of a fork, the thread that called exec */
+struct process_event { uint8_t type; pid_t pid, other; uint64_t time_ns; };
 
 struct recorder {
 	const struct recorder_options *options;
 	struct recorder_result *result;
-	struct kernel_side *kernel;
+	struct bpf_side *kernel;
 	struct rings *rings;
 	struct parse_pool *parsers;
 	struct hold_server *server;
 	struct targets *targets;
-	struct ceiling *ceiling;        /* NULL: none */
+	struct overhead_limit *overhead;        /* NULL: none */
 	struct probe_costs *costs;      /* NULL: not measured */
 	struct bounds bounds;
 	struct budget *budget;
-	struct left_out *left_out;
+	struct excluded *excluded;
 	struct demands *demands;
 	struct sites *sites;            /* NULL: call sites are not recorded */
 	struct clock_watch clock;
@@ -54,11 +55,11 @@ struct recorder {
 	unsigned interrupts;
 	int epoll_fd, signal_fd, old_nice;
 	sigset_t old_mask;
-	struct news *news;
-	size_t nnews, news_cap, news_dropped;   /* dropped: out of memory */
+	struct process_event *events;
+	size_t nevents, events_cap, events_dropped;   /* dropped: out of memory */
 	bool may_miss_ends;             /* some record was lost: it may have been the exit of a target */
 	size_t unreported_ends;         /* targets that ended without an exit record */
-	uint64_t faults_left_out;       /* on mapped files that are filtered */
+	uint64_t faults_excluded;       /* on mapped files that are filtered */
 	uint64_t lost_noted, lost_since_ns, flushed_ns, end_ns;
 	uint64_t begun_ns, stopped_ns;  /* targets are recorded between these times; 0: not yet */
 	const char *stopped_by, *reason, *remark;       /* why it ended, as a keyword and a line; a remark for the user */
@@ -72,11 +73,11 @@ int recorder_open(struct recorder *r);                  /* signals, spool, BPF p
 int recorder_start_targets(struct recorder *r);         /* targets are recorded from here on */
 
 /* Finds the job's processes that run now; the caller frees *pids. */
-int recorder_find_members(struct recorder *r, pid_t **pids, size_t *n);
+int recorder_find_job_processes(struct recorder *r, pid_t **pids, size_t *n);
 
 /* Attaches processes that already run, or whose exec could not be matched. One that has ended meanwhile is not an error. Returns
  * the number of new ones. */
-size_t recorder_attach_members(struct recorder *r, const pid_t *pids, size_t n);
+size_t recorder_attach_job_processes(struct recorder *r, const pid_t *pids, size_t n);
 
 /* ---- recorder.c ---- */
 

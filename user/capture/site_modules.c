@@ -143,7 +143,7 @@ static void find_python(struct site_modules *modules, struct site_image *image)
 			continue;
 		layout = module->python.layout;
 		layout.runtime += mapping->start - mapping->offset;
-		kernel_side_set_python(modules->kernel, image->image, &layout);
+		bpf_side_set_python(modules->kernel, image->image, &layout);
 	}
 }
 
@@ -158,7 +158,7 @@ static int read_image(struct site_modules *modules, struct site_image *image, pi
 		return err;
 	add_mapped(modules, image, &mapped);
 	proc_modules_free(&mapped);
-	if (kernel_side_image(modules->kernel, process) == image->image) {
+	if (bpf_side_image(modules->kernel, process) == image->image) {
 		find_python(modules, image);
 		return 0;
 	}

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "elf/code_file.h"
 #include "parse/parse.h"
 #include "symbol/python.h"
@@ -46,7 +46,7 @@ struct site_image {
 };
 
 struct site_modules {
-	const struct kernel_side *kernel;
+	const struct bpf_side *kernel;
 	const struct table_set *set;
 	struct parse_pool *parsers;
 	struct site_module **v;

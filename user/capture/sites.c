@@ -27,7 +27,7 @@
 struct site_note { enum iop_rec_type type; uint32_t tgid; struct note note; struct site_note *next; };
 
 struct sites {
-	const struct kernel_side *kernel;
+	const struct bpf_side *kernel;
 	unsigned frames;
 	pthread_mutex_t work;           /* of modules */
 	struct site_modules modules;
@@ -253,7 +253,7 @@ static int on_ask(void *arg, void *data, size_t size)
 	pthread_mutex_unlock(&sites->work);
 	note_callers(sites, &walk, end);
 	for (size_t i = walk.n; i-- > 0;)
-		kernel_side_set_rule(sites->kernel, ask->image, walk.v[i].pc, &walk.v[i].rule);
+		bpf_side_set_rule(sites->kernel, ask->image, walk.v[i].pc, &walk.v[i].rule);
 	return 0;
 }
 
@@ -272,7 +272,7 @@ void sites_prepare(struct sites *sites, pid_t pid)
 	until.tv_nsec %= 1000000000;
 	if (pthread_mutex_timedlock(&sites->work, &until))
 		return;
-	image = kernel_side_image_of(sites->kernel, pid, &process);
+	image = bpf_side_image_of(sites->kernel, pid, &process);
 	if (image)
 		site_modules_prepare(&sites->modules, pid, process, image);
 	pthread_mutex_unlock(&sites->work);
@@ -292,7 +292,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-int sites_create(struct sites **out, const struct kernel_side *kernel, const struct table_set *set, unsigned frames)
+int sites_create(struct sites **out, const struct bpf_side *kernel, const struct table_set *set, unsigned frames)
 {
 	struct sites *sites = calloc(1, sizeof(*sites));
 	int err;
@@ -308,7 +308,7 @@ int sites_create(struct sites **out, const struct kernel_side *kernel, const str
 	pthread_mutex_init(&sites->work, NULL);
 	err = parse_pool_create(&sites->modules.parsers, set);
 	if (!err) {
-		sites->ring = ring_buffer__new(kernel_side_site_asks_fd(kernel), on_ask, sites, NULL);
+		sites->ring = ring_buffer__new(bpf_side_site_asks_fd(kernel), on_ask, sites, NULL);
 		err = sites->ring ? -pthread_create(&sites->thread, NULL, serve, sites) : -errno;
 		sites->started = sites->ring && !err;
 	}

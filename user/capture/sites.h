@@ -6,13 +6,13 @@
 #ifndef IOPROBE_SITES_CAPTURE_H
 #define IOPROBE_SITES_CAPTURE_H
 
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "spool/spool.h"
 
 struct sites;
 
 /* frames: number of application frames, as configured in the programs. set must outlive the sites. Returns 0 or -errno. */
-int sites_create(struct sites **out, const struct kernel_side *kernel, const struct table_set *set, unsigned frames);
+int sites_create(struct sites **out, const struct bpf_side *kernel, const struct table_set *set, unsigned frames);
 void sites_destroy(struct sites *sites);        /* NULL is allowed */
 
 /* A process that waits for its probes: what is to be known of its code before its first call is read now. Waits PREPARE_MS at most for

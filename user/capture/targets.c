@@ -51,7 +51,7 @@ struct early_end { pid_t pid; uint64_t time_ns; UT_hash_handle hh; };
 struct targets {
 	struct target *all;             /* uthash by pid */
 	struct libraries libraries;
-	struct kernel_side *kernel;
+	struct bpf_side *kernel;
 	const struct table_set *set;
 	const struct filter *filter;
 	struct spool_writer *spool;
@@ -92,7 +92,7 @@ void targets_plan(struct targets *targets, pid_t pid)
 	proc_modules_free(&modules);
 }
 
-void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links,
+void targets_begin(struct targets *targets, struct bpf_side *kernel, struct hold_server *server, bool shared_links,
 		   bool lazy_streams)
 {
 	targets->kernel = kernel;
@@ -100,7 +100,7 @@ void targets_begin(struct targets *targets, struct kernel_side *kernel, struct h
 	targets->server = server;
 	libraries_begin(&targets->libraries, kernel, server);
 	targets->sharing = (struct link_sharing){ .libraries = &targets->libraries, .kernel = kernel, .server = server, .allowed = shared_links };
-	targets->rendezvous = !kernel_side_traces_syscalls(kernel);
+	targets->rendezvous = !bpf_side_traces_syscalls(kernel);
 }
 
 #define ANY_LAYER "libraries"    /* for a process that could not be inspected */
@@ -155,9 +155,9 @@ static void target_forget(struct targets *targets, struct target *target, bool e
 	process_links_forget(&target->links, ended);
 	mappings_forget(&target->mappings);
 	if (target->links.off)
-		kernel_side_set_off(targets->kernel, target->pid, 0);
+		bpf_side_set_off(targets->kernel, target->pid, 0);
 	target->links.off = 0;
-	kernel_side_want_constants(targets->kernel, target->pid, NULL);
+	bpf_side_want_constants(targets->kernel, target->pid, NULL);
 	gaps_write(&target->unsettled, targets->spool, target->pid, 0);
 	target->mapped_ns = 0;
 	target->mpi = false;
@@ -318,7 +318,7 @@ static void want_constants(struct targets *targets, const struct target *target,
 			if (!wanted.address[i] && library->plan.constants[first + i])
 				wanted.address[i] = bias + library->plan.constants[first + i];
 	}
-	kernel_side_want_constants(targets->kernel, target->pid, &wanted);
+	bpf_side_want_constants(targets->kernel, target->pid, &wanted);
 }
 
 /* The symbols that identify the layer's ABI may be in another library than its functions (Open MPI 6). */
@@ -455,7 +455,7 @@ static void note_module(struct targets *targets, struct target *target, const st
 		return;
 	entry->found = false;
 	if (!library->plan.nlayers) {
-		kernel_side_looked_at(targets->kernel, module->dev, module->ino);
+		bpf_side_looked_at(targets->kernel, module->dev, module->ino);
 		return;
 	}
 	for (size_t i = 0; i < library->plan.nlayers; i++)
@@ -531,7 +531,7 @@ static int add_modules(struct targets *targets, struct target *target, const str
  * returns true. */
 static bool stop_returns(struct targets *targets)
 {
-	kernel_side_set_entry_only(targets->kernel, 0, IOP_FROM_NOW);
+	bpf_side_set_entry_only(targets->kernel, 0, IOP_FROM_NOW);
 	libraries_stop_returns(&targets->libraries);
 	link_sharing_replace(&targets->sharing);
 	return true;
@@ -555,7 +555,7 @@ static void await_original_code(struct targets *targets, struct target *target, 
 static void heed_switching(struct targets *targets, struct target *target, enum stack_switching switching,
 			   const struct proc_modules *modules)
 {
-	bool session = kernel_side_method(targets->kernel) == ATTACH_SESSION, replaced = false;
+	bool session = bpf_side_method(targets->kernel) == ATTACH_SESSION, replaced = false;
 	bool switches = switching != SWITCHES_NO_STACKS || (target->links.switches_stacks && !target->new_program);
 	bool changes = switches != target->links.switches_stacks;
 	uint64_t since_ns = monotonic_ns();
@@ -563,7 +563,7 @@ static void heed_switching(struct targets *targets, struct target *target, enum 
 	target->new_program = false;
 	target->links.switches_stacks = switches;
 	if (session && switching == SHARES_STACK)
-		kernel_side_set_entry_only(targets->kernel, target->pid, IOP_FROM_NOW);
+		bpf_side_set_entry_only(targets->kernel, target->pid, IOP_FROM_NOW);
 	if (!session && switches && !targets->libraries.entries_only)
 		replaced = stop_returns(targets);
 	else if (changes)
@@ -636,7 +636,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target)
 		return 0;
-	if (kernel_side_is_foreign(targets->kernel, pid))
+	if (bpf_side_is_foreign(targets->kernel, pid))
 		return -EBUSY;
 	target = target_get(targets, pid, 0);
 	if (!target)
@@ -644,7 +644,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	note_scan(targets->spool, pid, targets->filter);
-	err = kernel_side_take(targets->kernel, pid);
+	err = bpf_side_take(targets->kernel, pid);
 	if (!err && proc_ended(pid, 0)) /* it had ended before: there will be no exit record */
 		err = -ESRCH;
 	if (!err)
@@ -854,7 +854,7 @@ pid_t targets_next_unreported_end(struct targets *targets, uint64_t now_ns)
 void targets_hold(struct targets *targets)
 {
 	targets->hold = true;
-	targets->rendezvous = !kernel_side_holds_at_seal(targets->kernel);
+	targets->rendezvous = !bpf_side_holds_at_seal(targets->kernel);
 }
 
 bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path)
@@ -889,7 +889,7 @@ void targets_prepare_executable(struct targets *targets, pid_t pid, const char *
 		return;
 	heed_switching(targets, target, library->plan.switching, &(struct proc_modules){ 0 });
 	if (library->plan.switching == SHARES_STACK)
-		kernel_side_set_entry_only(targets->kernel, pid, IOP_FROM_NEXT_EXEC);
+		bpf_side_set_entry_only(targets->kernel, pid, IOP_FROM_NEXT_EXEC);
 	attach_before_mapped(target, library);
 	libraries_place(&targets->libraries);
 }
@@ -903,7 +903,7 @@ void targets_switch(struct targets *targets, pid_t pid, enum point_group group, 
 	if (!target || on == !(target->links.off & 1u << group))
 		return;
 	off = target->links.off ^ 1u << group;
-	kernel_side_set_off(targets->kernel, pid, (off & 1u << POINTS_STREAM_DATA ? IOP_D_STREAM_DATA : 0) |
+	bpf_side_set_off(targets->kernel, pid, (off & 1u << POINTS_STREAM_DATA ? IOP_D_STREAM_DATA : 0) |
 			    (off & 1u << POINTS_STREAM_BYTES ? IOP_D_STREAM_BYTES : 0));
 	process_links_switch(&target->links, group, on);
 }

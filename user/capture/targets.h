@@ -6,7 +6,7 @@
 #ifndef IOPROBE_TARGETS_H
 #define IOPROBE_TARGETS_H
 
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "capture/libraries.h"
 #include "bpf/links.h"
 #include "spool/spool.h"
@@ -17,10 +17,11 @@ int targets_create(struct targets **out, const struct table_set *set, const stru
 		   struct spool_writer *spool);
 /* Plans the libraries that a running process maps. Needs no kernel side, so it may run while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
-/* To be called once the kernel side is available; all functions below need it. shared_links: links for all may be used for
+/* To be called once the BPF side is available; all functions below need it. shared_links: links for all may be used for
  * libraries that many of the processes share. lazy_streams: new processes that have nothing but the C library's streams to probe are
  * probed when they have lived 10 ms; until then they have a gap. */
-void targets_begin(struct targets *targets, struct kernel_side *kernel, struct hold_server *server, bool shared_links, bool lazy_streams);
+void targets_begin(struct targets *targets, struct bpf_side *kernel, struct hold_server *server, bool shared_links,
+		   bool lazy_streams);
 /* The recording ends at this time: notes what running processes did without their probes until then. */
 void targets_finish(struct targets *targets, uint64_t time_ns);
 void targets_detach_calls(struct targets *targets);     /* all except unwinders, which are detached last; NULL is allowed */

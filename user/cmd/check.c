@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "bpf/features.h"
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "proc/procfs.h"
 #include "elf/symbols.h"
 #include "privilege/capabilities.h"
@@ -102,19 +102,19 @@ static void check_lockdown(void)
 		fclose(file);
 }
 
-static void check_attach(struct kernel_side *kernel)
+static void check_attach(struct bpf_side *kernel)
 {
 	char err[512];
 
-	if (kernel_side_attach(kernel, err, sizeof(err)))
+	if (bpf_side_attach(kernel, err, sizeof(err)))
 		say(FAIL, "system calls and processes", err);
 	else
 		say(OK, "system calls and processes", "their tracepoints can be attached");
 }
 
-static void check_method(const struct kernel_side *kernel)
+static void check_method(const struct bpf_side *kernel)
 {
-	switch (kernel_side_method(kernel)) {
+	switch (bpf_side_method(kernel)) {
 	case ATTACH_SESSION:
 		say(OK, "library probes", "uprobe_multi session links");
 		break;
@@ -129,27 +129,27 @@ static void check_method(const struct kernel_side *kernel)
 		say(NOTE, "library probes", "none: only system calls are recorded; use Linux 6.0 or newer");
 		break;
 	}
-	if (*kernel_side_refused(kernel))
-		say(NOTE, "library probes, refused", kernel_side_refused(kernel));
+	if (*bpf_side_refused(kernel))
+		say(NOTE, "library probes, refused", bpf_side_refused(kernel));
 }
 
 static void check_bpf(void)
 {
 	struct kernel_options options = { .programs = { .ring_bytes = 64 << 10, .recognise = true } };
-	struct kernel_side *kernel;
+	struct bpf_side *kernel;
 	struct table_set set;
 	char err[1024];
 
 	table_set_init(&set);
 	if (table_parse_builtin(&set, err, sizeof(err))) {
 		say(FAIL, "probe tables", err);
-	} else if (kernel_side_create(&kernel, &set, &options, err, sizeof(err))) {
+	} else if (bpf_side_create(&kernel, &set, &options, err, sizeof(err))) {
 		say(FAIL, "BPF programs", err);
 	} else {
 		say(OK, "BPF programs", "load and pass the verifier");
 		check_method(kernel);
 		check_attach(kernel);
-		kernel_side_destroy(kernel);
+		bpf_side_destroy(kernel);
 	}
 	table_set_deinit(&set);
 }

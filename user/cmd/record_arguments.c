@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "cmd/following.h"
 #include "stream/outputs.h"
 
@@ -219,7 +219,7 @@ static void check_targets(struct record_arguments *a, const struct cli *cli)
 	if (given != 1)
 		cli_error(cli, given ? "--pid, --job and a PROGRAM exclude each other" :
 			   "nothing to record: give --pid PID, --job JOBID or -- PROGRAM");
-	if (a->job && members_of_slurm(&a->members, a->job, a->node))
+	if (a->job && job_processes_of_slurm(&a->members, a->job, a->node))
 		cli_error(cli, "--job: '%s'%s%s is not a job id of SLURM", a->job, a->node ? " on node " : "",
 			   a->node ? a->node : "");
 	if (a->node && !a->job)

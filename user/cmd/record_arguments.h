@@ -14,7 +14,7 @@
 #include "cmd/cli.h"
 #include "cmd/summary_output.h"
 #include "privilege/identity.h"
-#include "proc/members.h"
+#include "proc/job_processes.h"
 
 #define RECORD_MAX_PIDS 4096
 

@@ -486,23 +486,23 @@ static void set_lines(struct writing *w, size_t n, const char *name, const uint3
 static void set_notes(struct writing *w)
 {
 	const struct merge *m = w->m;
-	uint64_t notes = 0, left_out = 0, total_notes = 0, total_left_out = 0;
+	uint64_t notes = 0, excluded = 0, total_notes = 0, total_excluded = 0;
 
 	for (size_t n = 0; n < m->nnodes; n++) {
 		const struct node *node = &m->nodes[n];
 
 		total_notes += node->head.nnotes;
-		total_left_out += node->head.nleft_out;
+		total_excluded += node->head.nexcluded;
 		set_lines(w, n, "NOTE", node->notes.v, node->notes.n, &notes);
-		set_lines(w, n, "LEFT_OUT", node->left_out.v, node->left_out.n, &left_out);
+		set_lines(w, n, "LEFT_OUT", node->excluded.v, node->excluded.n, &excluded);
 	}
 	set_number(w, "NOTES", total_notes);
 	if (total_notes > notes)
 		set_number(w, "NOTES_OMITTED", total_notes - notes);
-	if (total_left_out)
-		set_number(w, "LEFT_OUT", total_left_out);
-	if (total_left_out > left_out)
-		set_number(w, "LEFT_OUT_OMITTED", total_left_out - left_out);
+	if (total_excluded)
+		set_number(w, "LEFT_OUT", total_excluded);
+	if (total_excluded > excluded)
+		set_number(w, "LEFT_OUT_OMITTED", total_excluded - excluded);
 }
 
 /* Declared on any node; each once. */

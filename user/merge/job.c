@@ -140,17 +140,17 @@ static const char *job_name(const struct node *node)
 /* Nodes need not share a name with the first one: a launch may use a part of the job's nodes. */
 static int check_job(struct merge *m)
 {
-	bool *known = calloc(m->nnodes, sizeof(*known)), news = known;
+	bool *known = calloc(m->nnodes, sizeof(*known)), event = known;
 	int ret = known ? 0 : merge_fail(m, -ENOMEM, "out of memory");
 
 	if (known)
 		known[0] = true;
-	while (news) {
-		news = false;
+	while (event) {
+		event = false;
 		for (size_t i = 1; i < m->nnodes; i++)
 			for (size_t k = 0; k < m->nnodes && !known[i]; k++)
 				if (known[k] && shares_a_name(&m->nodes[i], &m->nodes[k]))
-					known[i] = news = true;
+					known[i] = event = true;
 	}
 	for (size_t i = 0; i < m->nnodes && !ret; i++) {
 		const char *name = job_name(&m->nodes[i]), *first = job_name(&m->nodes[0]);

@@ -58,7 +58,7 @@ struct node_head {
 	bool local_ids;                                 /* its matching ids are unique in its archive only */
 	bool uses_mpi;
 	bool has_collectives, has_summary;              /* the side files are there */
-	uint64_t totals[NODE_TOTALS], nnotes, nleft_out; /* lines that the archive has, not all may be in notes and left_out */
+	uint64_t totals[NODE_TOTALS], nnotes, nexcluded; /* lines that the archive has, not all may be in notes and excluded */
 	uint64_t threads, processes, ranks;
 };
 
@@ -67,7 +67,7 @@ struct node_head {
 	X(struct node_location, locations) X(struct node_region, regions) X(struct node_attribute, attributes) \
 	X(struct node_line, lines) X(struct node_context, contexts) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
-	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, left_out) X(uint32_t, shared_mounts) \
+	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, excluded) X(uint32_t, shared_mounts) \
 	X(struct node_property, properties) X(struct node_moment, moments) X(struct node_cost, costs)
 
 struct node {

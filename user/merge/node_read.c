@@ -534,17 +534,17 @@ static int read_lines(struct reading *r, const char *name, uint64_t n, struct li
 static int read_all_lines(struct reading *r)
 {
 	struct node *node = r->node;
-	struct lines notes = { 0 }, left_out = { 0 }, shared = { 0 };
+	struct lines notes = { 0 }, excluded = { 0 }, shared = { 0 };
 
 	node->head.nnotes = number_property(r, "NOTES");
-	node->head.nleft_out = number_property(r, "LEFT_OUT");
+	node->head.nexcluded = number_property(r, "LEFT_OUT");
 	if (!read_lines(r, "NOTE", node->head.nnotes, &notes))
-		read_lines(r, "LEFT_OUT", node->head.nleft_out, &left_out);
+		read_lines(r, "LEFT_OUT", node->head.nexcluded, &excluded);
 	read_lines(r, "SHARED_MOUNT", UINT64_MAX, &shared);
 	node->notes.v = notes.v;
 	node->notes.n = notes.n;
-	node->left_out.v = left_out.v;
-	node->left_out.n = left_out.n;
+	node->excluded.v = excluded.v;
+	node->excluded.n = excluded.n;
 	node->shared_mounts.v = shared.v;
 	node->shared_mounts.n = shared.n;
 	return r->error;

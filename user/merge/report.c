@@ -158,13 +158,13 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 		{ TOTAL_LATE, "records late" }, { TOTAL_ABANDONED, "calls abandoned" },
 		{ TOTAL_RETURNS_WITHOUT_FRAME, "returns without frame" }, { TOTAL_FRAMES_TOO_DEEP, "calls nested too deep" },
 	};
-	uint64_t notes = 0, left_out = 0, local_ids = 0;
+	uint64_t notes = 0, excluded = 0, local_ids = 0;
 	bool complete = true;
 
 	for (size_t i = 0; i < m->nnodes; i++) {
 		complete &= m->nodes[i].head.complete;
 		notes += m->nodes[i].head.nnotes;
-		left_out += m->nodes[i].head.nleft_out;
+		excluded += m->nodes[i].head.nexcluded;
 		local_ids += m->nodes[i].head.local_ids;
 	}
 	fprintf(out, "records lost %s%" PRIu64 "\n", complete ? "" : "at least ", s->totals[TOTAL_LOST]);
@@ -177,9 +177,9 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 	if (local_ids && m->nnodes > 1)
 		fprintf(out, "note: %" PRIu64 " node%s recorded a whole job: matching ids are unique for each thread only\n",
 			local_ids, plural(local_ids));
-	if (left_out)
-		fprintf(out, "excluded by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", left_out,
-			plural(left_out));
+	if (excluded)
+		fprintf(out, "excluded by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", excluded,
+			plural(excluded));
 	if (notes)
 		fprintf(out, "notes of the nodes: %" PRIu64 ", in the archive's properties IOPROBE::NOTE_*\n", notes);
 }

@@ -152,7 +152,7 @@ void model_deinit(struct model *model)
 	free(model->handles.v);
 	free(model->comms.v);
 	free(model->shared_mounts.v);
-	free(model->left_out.v);
+	free(model->excluded.v);
 	free(model->gaps.v);
 	free(model->clock_steps.v);
 	free(model->processes.v);

@@ -139,7 +139,7 @@ struct model_site_counts {
 
 /* Calls of a layer that a filter of the recording excluded. layer NULL: the filter itself; whole: the layer was not probed at
  * all. */
-struct model_left_out {
+struct model_excluded {
 	const char *filter, *layer;     /* filter: the option, as the user wrote it */
 	bool whole;
 	uint64_t calls, read_bytes, written_bytes;      /* if known */
@@ -196,7 +196,7 @@ struct model {
 	MODEL_ARRAY(struct model_file, files);
 	MODEL_ARRAY(struct model_handle, handles);
 	MODEL_ARRAY(struct model_comm, comms);
-	MODEL_ARRAY(struct model_left_out, left_out);
+	MODEL_ARRAY(struct model_excluded, excluded);
 	MODEL_ARRAY(struct model_gap, gaps);
 	MODEL_ARRAY(struct model_code_file, code_files);
 	MODEL_ARRAY(struct model_mapping, mappings);    /* in the order in which they were recorded */

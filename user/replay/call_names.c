@@ -35,7 +35,7 @@ struct str name_without_driver(const struct replay *r, const struct frame *f, st
 
 const char *name_directory(struct replay *r, struct thread *thread, const struct frame *f, enum table_role dirfd)
 {
-	struct incarnation *inc;
+	struct open_file *inc;
 	int64_t fd;
 
 	if (!frame_arg(r, f, dirfd, &fd) || (int32_t)fd == AT_FDCWD)

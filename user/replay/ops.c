@@ -159,7 +159,7 @@ static int begin_on_object(struct replay *r, struct thread *thread, unsigned ind
 static int start_making(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
-	struct incarnation *inc;
+	struct open_file *inc;
 	int64_t fd;
 	int ret = op_path(r, thread, f);
 

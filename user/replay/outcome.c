@@ -51,8 +51,8 @@ static bool result_failed(const struct replay *r, const struct frame *f)
 /* Returns whether a filter may have excluded system calls inside a call. */
 static bool may_miss_system_calls(const struct replay *r)
 {
-	for (size_t i = 0; i < r->model->left_out.n; i++) {
-		const char *layer = r->model->left_out.v[i].layer;
+	for (size_t i = 0; i < r->model->excluded.n; i++) {
+		const char *layer = r->model->excluded.v[i].layer;
 
 		if (!layer)
 			return true;

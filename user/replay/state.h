@@ -40,7 +40,7 @@ struct row_info {
 /* ---- descriptors ---- */
 
 /* One open file behind a descriptor number (a file-descriptor generation), from the creating call to the end of the closing one. */
-struct incarnation {
+struct open_file {
 	uint64_t created_ns, closed_ns; /* 0: before the recording; NEVER: open */
 	uint32_t ref;                   /* model handle, REF_NONE until first used */
 	uint32_t file;
@@ -66,7 +66,7 @@ struct description {
 
 #define INCARNATIONS 4                  /* generations that are kept, besides those with running calls */
 struct fd_slot {
-	struct incarnation *v;          /* newest first */
+	struct open_file *v;          /* newest first */
 	unsigned n, cap;
 	struct description hint;        /* not yet applied */
 };
@@ -142,7 +142,7 @@ struct library {
 	bool seen, parallel, known_abi, narrow;         /* narrow: handles are 32-bit numbers, as MPICH's */
 	uint64_t streams[TABLE_STREAMS];                /* addresses of the standard streams, 0 unknown */
 };
-/* context: counts the communicators created from it; CONTEXT_… or an index of communities.c. */
+/* context: counts the communicators created from it; CONTEXT_… or an index of derived_comms.c. */
 struct comm_value { uint64_t value; uint32_t context; UT_hash_handle hh; };
 enum { CONTEXT_WORLD = TABLE_COMM_WORLD, CONTEXT_SELF = TABLE_COMM_SELF, CONTEXT_NULL = TABLE_COMM_NULL, CONTEXT_OTHERS };
 #define COMMUNITY_WORLD (REF_NONE - 1)
@@ -323,7 +323,7 @@ struct replay {
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
 	struct gap_process *gap_processes;
-	struct communities *communities;
+	struct derived_comms *derived_comms;
 	struct code_file_entry *code_files;
 	uint64_t unknown_creations;     /* calls that created a communicator that could not be identified */
 };

@@ -380,32 +380,32 @@ static int gap(struct replay *r, const struct iop_rec_text *rec)
 }
 
 /* layer "": the filter by itself. */
-static struct model_left_out *left_out_get(struct replay *r, const char *filter, const char *layer)
+static struct model_excluded *excluded_get(struct replay *r, const char *filter, const char *layer)
 {
-	struct model_left_out *known;
+	struct model_excluded *known;
 
-	for (size_t i = 0; i < r->model->left_out.n; i++) {
-		known = &r->model->left_out.v[i];
+	for (size_t i = 0; i < r->model->excluded.n; i++) {
+		known = &r->model->excluded.v[i];
 		if (!strcmp(known->filter, filter) && !strcmp(known->layer ? known->layer : "", layer))
 			return known;
 	}
-	known = MODEL_ADD(r->model->left_out);
+	known = MODEL_ADD(r->model->excluded);
 	if (!known)
 		return NULL;
-	*known = (struct model_left_out){ .filter = model_string(r->model, filter, strlen(filter)),
+	*known = (struct model_excluded){ .filter = model_string(r->model, filter, strlen(filter)),
 					  .layer = layer[0] ? model_string(r->model, layer, strlen(layer)) : NULL };
 	return known->filter && (known->layer || !layer[0]) ? known : NULL;
 }
 
-static int left_out(struct replay *r, const struct iop_rec_text *rec)
+static int excluded(struct replay *r, const struct iop_rec_text *rec)
 {
 	char filter[8192] = "?", layer[64] = "";
-	struct model_left_out *sum;
+	struct model_excluded *sum;
 	uint64_t calls = 0;
 
 	text_value(rec, "filter", filter, sizeof(filter));
 	text_value(rec, "layer", layer, sizeof(layer));
-	sum = left_out_get(r, filter, layer);
+	sum = excluded_get(r, filter, layer);
 	if (!sum)
 		return -ENOMEM;
 	sum->whole |= layer[0] && !value_number(rec, "calls", &calls);
@@ -527,7 +527,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_MAPPED: return mapped(r, rec);
 	case IOP_REC_STATUS: return status(r, rec);
 	case IOP_REC_END: return end(r, rec);
-	case IOP_REC_LEFT_OUT: return left_out(r, rec);
+	case IOP_REC_LEFT_OUT: return excluded(r, rec);
 	case IOP_REC_CLOCK: return clock_step(r, rec);
 	default: return 0;
 	}

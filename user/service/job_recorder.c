@@ -307,7 +307,7 @@ static int name_members(struct job_recorder *r)
 	r->members = (struct members){ .uid = r->owner.uid };
 	snprintf(r->members.job, sizeof(r->members.job), "%s", wire_text(r->job, "job"));
 	for (size_t i = 0; i < json_array_size(entries); i++)
-		if (members_add_entry(&r->members, json_string_value(json_array_get(entries, i)) ?: ""))
+		if (job_processes_add_entry(&r->members, json_string_value(json_array_get(entries, i)) ?: ""))
 			return -E2BIG;
 	return 0;
 }

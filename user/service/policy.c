@@ -137,7 +137,7 @@ static const struct { const char *name; size_t at; double max; bool whole; } num
 	{ "user-idle-limit", offsetof(struct policy, user_idle_limit_s), 1e9, false },
 	{ "max-archive-time", offsetof(struct policy, max_archive_s), 1e9, false },
 	{ "ring-size", offsetof(struct policy, ring_mib), 4096, false },
-	{ "spare", offsetof(struct policy, spare), 1000, true },
+	{ "spare", offsetof(struct policy, standby_recorder), 1000, true },
 	{ "max-jobs", offsetof(struct policy, max_jobs), 1000, true },
 	{ "max-jobs-per-user", offsetof(struct policy, max_jobs_per_user), 1000, true },
 	{ "reserved-jobs", offsetof(struct policy, reserved_jobs), 1000, true },
@@ -314,7 +314,7 @@ static int parse_line(const struct context *c, char *line)
 static void set_defaults(struct policy *policy)
 {
 	*policy = (struct policy){ .output = DEFAULT_OUTPUT, .max_overhead_percent = 2, .idle_limit_s = 3600, .user_idle_limit_s = 60,
-				   .max_archive_s = 3600, .spare = 1, .max_jobs = 16, .max_jobs_per_user = 4,
+				   .max_archive_s = 3600, .standby_recorder = 1, .max_jobs = 16, .max_jobs_per_user = 4,
 				   .reserved_jobs = POLICY_HALF, .users = true };
 }
 

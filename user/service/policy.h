@@ -34,7 +34,7 @@ struct policy {
 	char metrics[4096];             /* file for the service's own metrics; "": none */
 	double max_overhead_percent, ring_mib;
 	double idle_limit_s, user_idle_limit_s, max_archive_s;  /* 0: no limit */
-	unsigned spare;
+	unsigned standby_recorder;
 	unsigned max_jobs;              /* at the same time */
 	unsigned max_jobs_per_user;     /* of these, started by one user */
 	unsigned reserved_jobs;         /* of max_jobs, reserved for root; POLICY_HALF: half of them */

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proc/members.h"
+#include "proc/job_processes.h"
 #include "proc/procfs.h"
 #include "service/state.h"
 #include "service/wire.h"
@@ -218,9 +218,9 @@ static pid_t first_of_job(const json_t *job, uid_t uid)
 
 	snprintf(members.job, sizeof(members.job), "%s", wire_text(job, "job"));
 	for (size_t i = 0; i < json_array_size(entries); i++)
-		if (members_add_entry(&members, json_string_value(json_array_get(entries, i))))
+		if (job_processes_add_entry(&members, json_string_value(json_array_get(entries, i))))
 			return 0;
-	return members_find_first(&members, &pid) ? 0 : pid;
+	return job_processes_find_first(&members, &pid) ? 0 : pid;
 }
 
 int request_check_processes(json_t *job, uid_t uid, char *why, size_t why_len)

@@ -191,7 +191,7 @@ static void reap(struct server *s)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-		spares_ended(&s->service.spares, pid);
+		standby_ended(&s->service.standby, pid);
 		shared_ended(&s->service.shared, pid);
 	}
 }
@@ -219,7 +219,7 @@ static void serve_recorders(struct server *s)
 static void write_metrics(struct server *s)
 {
 	struct service *service = &s->service;
-	size_t standby = spares_loaded(&service->spares);
+	size_t standby = standby_loaded(&service->standby);
 	char err[4700];
 	int ret;
 
@@ -259,7 +259,7 @@ static void reload(struct server *s)
 	}
 	policy_deinit(&s->service.policy);
 	s->service.policy = policy;
-	spares_drop(&s->service.spares);
+	standby_drop(&s->service.standby);
 	shared_load(&s->service.shared, &s->service.policy);
 	s->service.counts.changed = true;
 	s->metrics_failed = 0;
@@ -283,7 +283,7 @@ static void on_signals(struct server *s)
 
 static void wait_for_something(struct server *s)
 {
-	struct pollfd fds[3 + CLIENTS_MAX + MAX_SPARES + 2 * JOBS_MAX];
+	struct pollfd fds[3 + CLIENTS_MAX + MAX_STANDBY + 2 * JOBS_MAX];
 	size_t n = 0;
 
 	fds[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
@@ -291,7 +291,7 @@ static void wait_for_something(struct server *s)
 	fds[n++] = shared_poll(&s->service.shared);
 	for (struct client *client = s->clients.first; client; client = client->next)
 		fds[n++] = (struct pollfd){ client->fd, POLLIN, 0 };
-	n += spares_poll(&s->service.spares, fds + n);
+	n += standby_poll(&s->service.standby, fds + n);
 	for (struct job *job = s->service.jobs.first; job; job = job->next) {
 		fds[n++] = (struct pollfd){ job->pid_fd, POLLIN, 0 };
 		fds[n++] = (struct pollfd){ job->fd, POLLIN, 0 };
@@ -312,7 +312,7 @@ static void loop(struct server *s)
 	while (!s->stop) {
 		if (!starting(s))
 			/* not while a job waits for its recorder */
-			spares_fill(&s->service.spares, &s->service.policy, &s->service.shared);
+			standby_fill(&s->service.standby, &s->service.policy, &s->service.shared);
 		wait_for_something(s);
 		on_connections(s);
 		serve_clients(s);
@@ -320,7 +320,7 @@ static void loop(struct server *s)
 		on_signals(s);
 		reap(s);
 		shared_check(&s->service.shared);
-		spares_check(&s->service.spares);
+		standby_check(&s->service.standby);
 		write_metrics(s);
 		if (monotonic_ns() - s->forgot_ns > FORGET_INTERVAL_NS) {
 			jobs_forget(s->service.options->state_dir);
@@ -460,7 +460,7 @@ int server_run(const struct server_options *options, bool *broken_policy, char *
 			unlink(options->socket_path);
 		service_say("ends; %zu recordings go on", s.service.jobs.n);
 	}
-	spares_drop(&s.service.spares);
+	standby_drop(&s.service.standby);
 	shared_deinit(&s.service.shared);
 	clients_deinit(&s.clients);
 	jobs_deinit(&s.service.jobs);

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proc/members.h"
+#include "proc/job_processes.h"
 #include "service/request.h"
 #include "service/state.h"
 #include "service/wire.h"
@@ -57,9 +57,9 @@ static int complete(const struct service *s, json_t *job, const char *wanted, ch
 /* The last standby recorder is kept for root: a prolog waits for the answer; a user's command can wait longer. */
 static pid_t take_recorder(struct service *s, bool by_user, int *fd)
 {
-	if (by_user && s->spares.n < 2)
+	if (by_user && s->standby.n < 2)
 		return shared_start_recorder(&s->shared, &s->policy, fd);
-	return spares_take(&s->spares, &s->policy, &s->shared, fd);
+	return standby_take(&s->standby, &s->policy, &s->shared, fd);
 }
 
 /* A user's own recording beside another one of the same job needs its own programs: a process can be in only one recording of the
@@ -259,7 +259,7 @@ bool service_request(struct service *s, const json_t *message, const struct ucre
 		on_status(s, wire_text(message, "job"), peer, fd);
 	else if (!strcmp(request, "version"))
 		wire_answer(fd, true, "ioprobe %s: %zu jobs are being recorded, %zu recorders are loaded and wait", ioprobe_version,
-			    s->jobs.n, spares_loaded(&s->spares));
+			    s->jobs.n, standby_loaded(&s->standby));
 	else
 		wire_answer(fd, false, "unknown request '%.64s': this service knows start, stop, status and version", request);
 	return true;

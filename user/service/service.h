@@ -14,14 +14,14 @@
 #include "service/server.h"
 #include "service/metrics_file.h"
 #include "service/shared.h"
-#include "service/spares.h"
+#include "service/standby.h"
 
 struct service {
 	const struct server_options *options;
 	struct policy policy;
 	struct jobs jobs;
 	struct shared shared;
-	struct spares spares;
+	struct standby standby;
 	struct service_counts counts;
 	char host[256];         /* host name without its domain */
 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "service/job_recorder.h"
 #include "service/service.h"
 #include "service/wire.h"
@@ -44,7 +44,7 @@ static uint32_t new_id(struct shared *shared, size_t slot)
 
 static void release(struct shared_set *set, struct holder *holder)
 {
-	int err = set->programs ? kernel_side_close_slot(set->programs, holder->id) : 0;
+	int err = set->programs ? bpf_side_close_slot(set->programs, holder->id) : 0;
 
 	if (err)
 		service_say("cannot drop the rings of recorder %d: %s: their memory is freed when the slot is used again", holder->pid,
@@ -94,7 +94,7 @@ static void drop_unused(struct shared *shared)
 /* Returns the slots needed: for standby recorders and for the policy's limit. */
 static unsigned slots_of(const struct policy *policy)
 {
-	unsigned slots = policy->max_jobs + policy->spare + 1;
+	unsigned slots = policy->max_jobs + policy->standby_recorder + 1;
 
 	return slots < 2 ? 2 : slots < IOP_MAX_RECORDINGS ? slots : IOP_MAX_RECORDINGS;
 }

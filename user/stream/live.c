@@ -40,7 +40,7 @@ struct live_sink {
 	MODEL_ARRAY(struct known_process, processes);
 	MODEL_ARRAY(uint8_t, files); /* by file: reported */
 	MODEL_ARRAY(uint8_t, handles); /* by handle: reported as an unknown file */
-	MODEL_ARRAY(struct model_left_out, skipped); /* increments already reported, per entry of the model's */
+	MODEL_ARRAY(struct model_excluded, skipped); /* increments already reported, per entry of the model's */
 	struct live_rows rows;
 	size_t ngaps, nsteps; /* that were reported */
 	uint64_t end_ns; /* of the current interval, as steady_ns counts */
@@ -380,8 +380,8 @@ static int report_rows(struct live_sink *s)
 /* The model contains a running total: reports its increase. */
 static int report_skipped(struct live_sink *s, size_t index)
 {
-	const struct model_left_out *now = &s->model->left_out.v[index];
-	struct model_left_out *then;
+	const struct model_excluded *now = &s->model->excluded.v[index];
+	struct model_excluded *then;
 	struct live_skipped skipped = { .filter = now->filter, .layer = now->layer };
 	int ret = GROW(s->skipped, index);
 
@@ -433,7 +433,7 @@ static int report_missing(struct live_sink *s)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < s->model->left_out.n && !ret; i++)
+	for (size_t i = 0; i < s->model->excluded.n && !ret; i++)
 		ret = report_skipped(s, i);
 	while (s->ngaps < s->model->gaps.n && !ret)
 		ret = report_gap(s, &s->model->gaps.v[s->ngaps++]);

@@ -18,7 +18,7 @@
 #include <otf2/OTF2_Events.h>
 
 /* There is no call that creates or closes such a handle: it exists as long as it is used. */
-static int make_handle(struct replay *r, struct thread *thread, unsigned index, struct incarnation *inc)
+static int make_handle(struct replay *r, struct thread *thread, unsigned index, struct open_file *inc)
 {
 	struct model_handle def = {
 		.name = "", .file = inc->file, .comm = REF_NONE, .paradigm = frame_info(r, &thread->frames[index])->paradigm,
@@ -33,7 +33,7 @@ static int make_handle(struct replay *r, struct thread *thread, unsigned index, 
 static int begin_on(struct replay *r, struct thread *thread, unsigned index, int64_t fd, uint8_t mode)
 {
 	struct frame *f = &thread->frames[index];
-	struct incarnation *inc = fd_find(r, thread->process, thread->table, (int32_t)fd, f->enter_ns);
+	struct open_file *inc = fd_find(r, thread->process, thread->table, (int32_t)fd, f->enter_ns);
 	int ret = 0;
 
 	if (!inc && f->leave_ns) /* a pipe is described at its first use by the library, which may be before this call returns */

@@ -118,7 +118,7 @@ static uint32_t layer_of_descriptors(const struct replay *r)
 static uint32_t handle_of(struct replay *r, struct thread *thread, const struct iop_rec_async *rec)
 {
 	struct process *process = thread->process;
-	struct incarnation *inc;
+	struct open_file *inc;
 	struct object *object;
 
 	if (rec->flags & IOP_ASYNC_REGISTERED) {
@@ -285,7 +285,7 @@ static int opened(struct replay *r, struct thread *thread, const struct async_op
 	struct model_handle def = { .name = "", .comm = REF_NONE, .parent = REF_NONE, .paradigm = r->fd_paradigm,
 				    .group = op->process->group };
 	struct model_event event = { .type = EV_CREATE };
-	struct incarnation *inc;
+	struct open_file *inc;
 
 	fd_take_hint(op->table, rec->res, &d);
 	inc = fd_open(op->table, rec->res, rec->rec.time_ns);
@@ -301,7 +301,7 @@ static int opened(struct replay *r, struct thread *thread, const struct async_op
 static int closed(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
 {
 	struct model_event event = { .type = EV_DESTROY, .u.destroy.handle = op->handle };
-	struct incarnation *inc;
+	struct open_file *inc;
 
 	if (op->flags & IOP_ASYNC_REGISTERED) {
 		struct object *object = object_of_ref(op->process, op->handle);
@@ -332,7 +332,7 @@ static int ended(struct replay *r, struct thread *thread, const struct async_op 
 	if (rec->res < 0 || op->process->dead)
 		return 0;
 	if (op->op == IOP_ASYNC_OPEN)
-		return rec->left_out || op->flags & IOP_ASYNC_REGISTERED ? 0 : handle_ended(r, thread, op, rec);
+		return rec->excluded || op->flags & IOP_ASYNC_REGISTERED ? 0 : handle_ended(r, thread, op, rec);
 	return op->handle == REF_NONE ? 0 : handle_ended(r, thread, op, rec);
 }
 

@@ -23,7 +23,7 @@ static const struct iop_rec_fd_epoch *epoch_of(const struct thread *thread, cons
 	return NULL;
 }
 
-static struct incarnation *labelled(struct fd_slot *slot, uint32_t epoch)
+static struct open_file *labelled(struct fd_slot *slot, uint32_t epoch)
 {
 	for (unsigned i = 0; i < slot->n; i++)
 		if (slot->v[i].has_epoch && slot->v[i].epoch == epoch)
@@ -31,18 +31,18 @@ static struct incarnation *labelled(struct fd_slot *slot, uint32_t epoch)
 	return NULL;
 }
 
-static void label(struct incarnation *inc, uint32_t epoch)
+static void label(struct open_file *inc, uint32_t epoch)
 {
 	inc->has_epoch = true;
 	inc->epoch = epoch;
 }
 
-static struct incarnation *epoch_find(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
+static struct open_file *epoch_find(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
 {
 	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, false);
 	struct fd_slot *slot = e ? fd_slot(thread->table, fd) : NULL;
 	bool next = e && e->flags & IOP_EPOCH_NEXT;
-	struct incarnation *inc;
+	struct open_file *inc;
 
 	if (!slot)
 		return NULL;
@@ -80,7 +80,7 @@ int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum 
 	return use->handle == REF_NONE ? -ENOMEM : 0;
 }
 
-bool fd_epoch_end(struct thread *thread, const struct frame *f, int64_t fd, struct incarnation *inc)
+bool fd_epoch_end(struct thread *thread, const struct frame *f, int64_t fd, struct open_file *inc)
 {
 	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
 
@@ -91,11 +91,11 @@ bool fd_epoch_end(struct thread *thread, const struct frame *f, int64_t fd, stru
 	return e->running;
 }
 
-struct incarnation *fd_epoch_made(struct thread *thread, const struct frame *f, int64_t fd, bool *overlapped)
+struct open_file *fd_epoch_made(struct thread *thread, const struct frame *f, int64_t fd, bool *overlapped)
 {
 	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
 	struct fd_slot *slot = e ? fd_slot(thread->table, fd) : NULL;
-	struct incarnation *inc = slot ? labelled(slot, e->epoch) : NULL;
+	struct open_file *inc = slot ? labelled(slot, e->epoch) : NULL;
 
 	*overlapped = e;
 	if (!inc || !inc->reserved)
@@ -104,7 +104,7 @@ struct incarnation *fd_epoch_made(struct thread *thread, const struct frame *f, 
 	return inc;
 }
 
-void fd_epoch_begun(struct thread *thread, const struct frame *f, int64_t fd, struct incarnation *inc)
+void fd_epoch_begun(struct thread *thread, const struct frame *f, int64_t fd, struct open_file *inc)
 {
 	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
 
@@ -119,7 +119,7 @@ static int release(struct replay *r, struct thread *thread, const struct iop_rec
 	int ret = 0;
 
 	for (unsigned i = 0; slot && i < slot->n && !ret; i++) {
-		struct incarnation *inc = &slot->v[i];
+		struct open_file *inc = &slot->v[i];
 
 		if (!inc->has_epoch || !inc->running || inc->epoch - e->begun >= e->epoch - e->begun || --inc->running)
 			continue;

@@ -46,7 +46,7 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
 	struct frame *f = &thread->frames[index];
 	struct description d = { .file = REF_NONE, .mode = OTF2_IO_ACCESS_MODE_READ_WRITE };
 	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
-	struct incarnation *inc;
+	struct open_file *inc;
 	uint32_t creation = 0;
 	int64_t flags;
 	bool known;
@@ -81,7 +81,7 @@ static int opened(struct replay *r, struct thread *thread, unsigned index)
  * it. */
 static int end_open_file(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd, uint32_t *destroyed)
 {
-	struct incarnation *inc = fd_find(r, thread->process, thread->table, fd, f->enter_ns);
+	struct open_file *inc = fd_find(r, thread->process, thread->table, fd, f->enter_ns);
 	uint32_t handle;
 
 	*destroyed = REF_NONE;
@@ -104,10 +104,11 @@ static int replaced(struct replay *r, struct thread *thread, const struct frame 
 }
 
 /* Returns the open file of a duplicate; other calls may have used it already. */
-static struct incarnation *new_duplicate(struct replay *r, struct thread *thread, const struct frame *f, const struct model_handle *def,
+static struct open_file *new_duplicate(struct replay *r, struct thread *thread, const struct frame *f,
+				       const struct model_handle *def,
 					 bool *overlapped)
 {
-	struct incarnation *inc = fd_epoch_made(thread, f, f->ret, overlapped);
+	struct open_file *inc = fd_epoch_made(thread, f, f->ret, overlapped);
 
 	if (!inc) {
 		inc = fd_open(thread->table, f->ret, f->leave_ns);
@@ -131,7 +132,7 @@ static int duplicated(struct replay *r, struct thread *thread, unsigned index, b
 	struct model_event event = { .type = EV_DUPLICATE };
 	struct model_handle def = { .name = "", .comm = REF_NONE, .group = thread->process->group };
 	uint32_t destroyed = REF_NONE;
-	struct incarnation from, *inc;
+	struct open_file from, *inc;
 	struct description d;
 	struct fd_use old;
 	bool overlapped;

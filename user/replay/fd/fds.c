@@ -45,7 +45,7 @@ static struct fd_slot *slot_get(struct fd_table *table, int64_t fd)
 }
 
 /* Returns the newest generation that existed at that time; a closed one is still valid while the close was running. */
-static struct incarnation *slot_at(struct fd_slot *slot, uint64_t time_ns)
+static struct open_file *slot_at(struct fd_slot *slot, uint64_t time_ns)
 {
 	for (unsigned i = 0; i < slot->n; i++) {
 		if (slot->v[i].created_ns > time_ns)
@@ -55,13 +55,13 @@ static struct incarnation *slot_at(struct fd_slot *slot, uint64_t time_ns)
 	return NULL;
 }
 
-struct incarnation *fd_push(struct fd_slot *slot, uint64_t time_ns)
+struct open_file *fd_push(struct fd_slot *slot, uint64_t time_ns)
 {
 	while (slot->n >= INCARNATIONS && !slot->v[slot->n - 1].running)
 		slot->n--;
 	if (slot->n == slot->cap) {
 		unsigned cap = slot->cap ? 2 * slot->cap : INCARNATIONS;
-		struct incarnation *v = reallocarray(slot->v, cap, sizeof(*v));
+		struct open_file *v = reallocarray(slot->v, cap, sizeof(*v));
 
 		if (!v)
 			return NULL;
@@ -70,7 +70,8 @@ struct incarnation *fd_push(struct fd_slot *slot, uint64_t time_ns)
 	}
 	memmove(slot->v + 1, slot->v, slot->n * sizeof(slot->v[0]));
 	slot->n++;
-	slot->v[0] = (struct incarnation){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE, .aio_ref = REF_NONE,
+	slot->v[0] = (struct open_file){ .created_ns = time_ns, .closed_ns = NEVER, .ref = REF_NONE, .file = REF_NONE,
+					.aio_ref = REF_NONE,
 					 .other_ref = REF_NONE };
 	return &slot->v[0];
 }
@@ -79,7 +80,7 @@ struct incarnation *fd_push(struct fd_slot *slot, uint64_t time_ns)
 static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 {
 	struct description *hint = &slot->hint;
-	struct incarnation *inc = slot_at(slot, time_ns);
+	struct open_file *inc = slot_at(slot, time_ns);
 
 	hint->valid = false;
 	if (inc && inc->file == REF_NONE) {
@@ -103,7 +104,7 @@ static void apply_hint(struct replay *r, struct fd_slot *slot, uint64_t time_ns)
 	inc->status_flags = hint->status_flags;
 }
 
-struct incarnation *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns)
+struct open_file *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
 	struct fd_slot *slot = fd_slot(table, fd);
 
@@ -117,14 +118,14 @@ struct incarnation *fd_find(struct replay *r, struct process *process, struct fd
 	return slot_at(slot, time_ns);
 }
 
-struct incarnation *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns)
+struct open_file *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
 	struct fd_slot *slot = slot_get(table, fd);
 
 	return slot ? fd_push(slot, time_ns) : NULL;
 }
 
-struct incarnation *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns)
+struct open_file *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns)
 {
 	struct fd_slot *slot = slot_get(table, fd);
 
@@ -189,7 +190,7 @@ const char *fd_standard_name(int64_t fd)
 	return fd >= 0 && fd <= 2 ? standard[fd] : NULL;
 }
 
-static const char *fd_name(struct replay *r, int64_t fd, const struct incarnation *inc)
+static const char *fd_name(struct replay *r, int64_t fd, const struct open_file *inc)
 {
 	if (fd_standard_name(fd))
 		return fd_standard_name(fd);
@@ -204,7 +205,7 @@ uint32_t fd_paradigm(const struct replay *r, uint32_t file)
 }
 
 /* Handles belong to processes: each process that shares the table has its own. Returns where this process' handle is stored. */
-static uint32_t *handle_place(const struct replay *r, const struct process *process, struct incarnation *inc)
+static uint32_t *handle_place(const struct replay *r, const struct process *process, struct open_file *inc)
 {
 	if (inc->ref == REF_NONE || r->model->handles.v[inc->ref].group == process->group)
 		return &inc->ref;
@@ -214,7 +215,7 @@ static uint32_t *handle_place(const struct replay *r, const struct process *proc
 	return &inc->other_ref;
 }
 
-uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc)
+uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct open_file *inc)
 {
 	uint32_t *ref = handle_place(r, process, inc);
 	struct model_handle def = {
@@ -237,7 +238,7 @@ int fd_inherit(struct fd_table *child, const struct fd_table *parent)
 {
 	for (size_t fd = 0; fd < parent->nfds; fd++) {
 		const struct fd_slot *from = parent->fds[fd];
-		struct incarnation *inc;
+		struct open_file *inc;
 
 		if (!from || !from->n || from->v[0].closed_ns != NEVER)
 			continue;

@@ -10,13 +10,13 @@
 
 int fd_record(struct replay *r, struct process *process, struct fd_table *table, const struct iop_rec_fd *rec);
 struct fd_slot *fd_slot(struct fd_table *table, int64_t fd);            /* NULL: never used */
-struct incarnation *fd_push(struct fd_slot *slot, uint64_t time_ns);
-struct incarnation *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns);
-struct incarnation *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns);     /* a new generation */
-struct incarnation *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns);       /* in use, so it was open */
+struct open_file *fd_push(struct fd_slot *slot, uint64_t time_ns);
+struct open_file *fd_find(struct replay *r, struct process *process, struct fd_table *table, int64_t fd, uint64_t time_ns);
+struct open_file *fd_open(struct fd_table *table, int64_t fd, uint64_t time_ns);     /* a new generation */
+struct open_file *fd_undescribed(struct fd_table *table, int64_t fd, uint64_t time_ns);       /* in use, so it was open */
 uint32_t fd_paradigm(const struct replay *r, uint32_t file);            /* of a descriptor of this file */
 bool fd_take_hint(struct fd_table *table, int64_t fd, struct description *out);
-uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct incarnation *inc);     /* pre-created if it has none */
+uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct open_file *inc); /* pre-created if it has none */
 const char *fd_standard_name(int64_t fd);                               /* NULL except for stdin, stdout, stderr */
 
 #endif

@@ -20,7 +20,7 @@ uint64_t stream_key(const struct process *process, uint32_t layer, uint64_t valu
 void stream_describe(struct replay *r, struct process *process, struct fd_table *table, struct object *object, uint64_t time_ns)
 {
 	uint64_t n = STANDARD_STREAM(0) - object->key.value;
-	struct incarnation *inc;
+	struct open_file *inc;
 
 	if (n >= TABLE_STREAMS)
 		return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF or derived from them (communities.c); and handles
+ * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF or derived from them (derived_comms.c); and handles
  * that the members of a communicator open together, which share one definition.
  */
 #include "replay/mpi/comms.h"
 #include "replay/frame.h"
 #include "replay/library/handles.h"
-#include "replay/mpi/communities.h"
+#include "replay/mpi/derived_comms.h"
 #include "replay/mpi/ranks.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static uint32_t comm_of(struct replay *r, struct process *process, uint64_t valu
 		return REF_NONE;
 	if (context < CONTEXT_OTHERS)
 		return comm_get(r, process->group, context == CONTEXT_SELF);
-	ref = community_ref(r, context);
+	ref = derived_comm_ref(r, context);
 	return ref == COMMUNITY_WORLD ? comm_get(r, process->group, false) : ref;
 }
 
@@ -185,7 +185,7 @@ static int made_comm(struct replay *r, struct thread *thread, struct frame *f, u
 	null = result && result->context == CONTEXT_NULL;
 	known = value_find(process, from);
 	if (known && known->context != CONTEXT_NULL && is_member(r, process))
-		ret = community_create(r, thread, f, known->context, null, &context);
+		ret = derived_comm_create(r, thread, f, known->context, null, &context);
 	if (ret || null)
 		return ret;
 	if (context != REF_NONE)
@@ -327,7 +327,7 @@ int comms_finish(struct replay *r)
 	for (size_t i = 0; i < r->jobs.n && !ret; i++)
 		if (r->jobs.v[i].world != REF_NONE)
 			ret = find_members(r, &r->jobs.v[i]);
-	return ret ? ret : communities_finish(r);
+	return ret ? ret : derived_comms_finish(r);
 }
 
 void comms_free_process(struct process *process)
@@ -343,14 +343,14 @@ void comms_free_process(struct process *process)
 		HASH_DEL(process->opens, count);
 		free(count);
 	}
-	communities_free_process(process);
+	derived_comms_free_process(process);
 }
 
 void comms_free(struct replay *r)
 {
 	struct unified *u, *next;
 
-	communities_free(r);
+	derived_comms_free(r);
 	HASH_ITER(hh, r->unified, u, next) {
 		HASH_DEL(r->unified, u);
 		free(u->refs);

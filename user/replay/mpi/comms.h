@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF or derived from them (communities.c); and handles
+ * Communicators: which of a process' values are MPI_COMM_WORLD, MPI_COMM_SELF or derived from them (derived_comms.c); and handles
  * that the members of a communicator open together, which share one definition.
  */
 #ifndef IOPROBE_REPLAY_MPI_COMMS_H

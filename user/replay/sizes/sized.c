@@ -10,14 +10,14 @@
 
 #define PASSING_MAX 16384       /* dataspaces and types that are kept per process */
 
-struct members *members_hold(struct members *members)
+struct members *job_processes_hold(struct members *members)
 {
 	if (members)
 		members->holders++;
 	return members;
 }
 
-void members_release(struct members *members)
+void job_processes_release(struct members *members)
 {
 	struct member *next;
 
@@ -25,7 +25,7 @@ void members_release(struct members *members)
 		return;
 	for (struct member *m = members->first; m; m = next) {
 		next = m->next;
-		members_release(m->members);
+		job_processes_release(m->members);
 		free(m);
 	}
 	free(members);
@@ -56,7 +56,7 @@ void sized_free(struct sized *sized)
 	if (!sized)
 		return;
 	sized_release(sized->shared);
-	members_release(sized->members);
+	job_processes_release(sized->members);
 	free(sized->selection);
 	free(sized->name);
 	free(sized);
@@ -158,8 +158,8 @@ void names_forget(struct object *file)
 
 void sized_copy_type(struct sized *to, const struct sized *from)
 {
-	members_release(to->members);
-	to->members = members_hold(from->members);
+	job_processes_release(to->members);
+	to->members = job_processes_hold(from->members);
 	to->bytes = from->bytes;
 	to->predefined = from->predefined;
 	to->string = from->string;

@@ -42,12 +42,12 @@ static int set_notes(struct otf2_sink *s, const struct model *model)
 }
 
 /* One line each: the option, and the calls of each layer that it excluded. */
-static int set_left_out(struct otf2_sink *s, const struct model *model)
+static int set_excluded(struct otf2_sink *s, const struct model *model)
 {
-	int error = model->left_out.n ? set_number(s, "LEFT_OUT", model->left_out.n) : 0;
+	int error = model->excluded.n ? set_number(s, "LEFT_OUT", model->excluded.n) : 0;
 
-	for (size_t i = 0; i < model->left_out.n && !error; i++) {
-		const struct model_left_out *l = &model->left_out.v[i];
+	for (size_t i = 0; i < model->excluded.n && !error; i++) {
+		const struct model_excluded *l = &model->excluded.v[i];
 		char key[32], value[1536];
 
 		snprintf(key, sizeof(key), "LEFT_OUT_%04zu", i + 1);
@@ -172,7 +172,7 @@ int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 	if (!error && model->machine_name && OTF2_Archive_SetMachineName(s->archive, model->machine_name) != OTF2_SUCCESS)
 		error = otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "set the machine's name");
 	if (!error)
-		error = set_left_out(s, model);
+		error = set_excluded(s, model);
 	if (!error)
 		error = set_origin(s, model);
 	if (!error)

@@ -168,8 +168,8 @@ static void sort_layers(struct summary_sink *s)
 /* Returns whether all system calls were recorded. */
 static bool has_system_time(const struct model *model)
 {
-	for (size_t i = 0; i < model->left_out.n; i++) {
-		const struct model_left_out *l = &model->left_out.v[i];
+	for (size_t i = 0; i < model->excluded.n; i++) {
+		const struct model_excluded *l = &model->excluded.v[i];
 
 		for (size_t p = 0; l->layer && (l->whole || l->calls) && p < model->paradigms.n; p++)
 			if (model->paradigms.v[p].os && !strcmp(model->paradigms.v[p].identification, l->layer))

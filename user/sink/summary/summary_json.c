@@ -354,13 +354,13 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	       put(root, "frames_too_deep", number(t->frames_too_deep)) | put(root, "notes", notes);
 }
 
-static int put_left_out(json_t *root, const struct model *m)
+static int put_excluded(json_t *root, const struct model *m)
 {
 	json_t *array = json_array();
 	int error = 0;
 
-	for (size_t i = 0; i < m->left_out.n && !error; i++) {
-		const struct model_left_out *l = &m->left_out.v[i];
+	for (size_t i = 0; i < m->excluded.n && !error; i++) {
+		const struct model_excluded *l = &m->excluded.v[i];
 		json_t *o = json_object();
 
 		error = put(o, "filter", text(l->filter)) | put(o, "layer", text(l->layer)) |
@@ -467,7 +467,8 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 	json_t *root = json_object();
 	int error = put_head(root, r) | put_layers(root, r) | put(root, "files_total", number(r->nfiles)) | put_special(root, r) |
 		    put_objects(root, r) | put_mapped(root, r->model) | put_device(root, r->model) | put_losses(root, r) |
-		    put_left_out(root, r->model) | put_costs(root, r->model) | put(root, "names", summary_names_json(r->names, r->model)) |
+		    put_excluded(root, r->model) | put_costs(root, r->model) | put(root, "names", summary_names_json(r->names,
+			    r->model)) |
 		    put(root, "call_sites", summary_sites_json(r->sites, r->model));
 
 	error = error ? -ENOMEM : 0;

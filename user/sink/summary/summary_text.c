@@ -171,8 +171,8 @@ static void print_unwanted_layers(FILE *out, const struct model *m)
 {
 	const char *filter = NULL;
 
-	for (size_t i = 0; i < m->left_out.n; i++) {
-		const struct model_left_out *l = &m->left_out.v[i];
+	for (size_t i = 0; i < m->excluded.n; i++) {
+		const struct model_excluded *l = &m->excluded.v[i];
 
 		if (!l->whole)
 			continue;
@@ -190,19 +190,19 @@ static void print_unwanted_layers(FILE *out, const struct model *m)
 	fputs(")\n", out);
 }
 
-static bool left_something_out(const struct model *m, const struct model_left_out *filter)
+static bool left_something_out(const struct model *m, const struct model_excluded *filter)
 {
-	for (size_t i = 0; i < m->left_out.n; i++)
-		if (m->left_out.v[i].layer && !strcmp(m->left_out.v[i].filter, filter->filter))
+	for (size_t i = 0; i < m->excluded.n; i++)
+		if (m->excluded.v[i].layer && !strcmp(m->excluded.v[i].filter, filter->filter))
 			return true;
 	return false;
 }
 
-static void print_left_out(FILE *out, const struct model *m)
+static void print_excluded(FILE *out, const struct model *m)
 {
 	print_unwanted_layers(out, m);
-	for (size_t i = 0; i < m->left_out.n; i++) {
-		const struct model_left_out *l = &m->left_out.v[i];
+	for (size_t i = 0; i < m->excluded.n; i++) {
+		const struct model_excluded *l = &m->excluded.v[i];
 
 		if (l->whole || (!l->layer && left_something_out(m, l)))
 			continue;
@@ -301,7 +301,7 @@ static void print_losses(FILE *out, const struct summary_report *r)
 		if (lines[i].value)
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, lines[i].value);
 	print_unknown_sizes(out, r);
-	print_left_out(out, r->model);
+	print_excluded(out, r->model);
 	print_end(out, &r->model->end);
 	for (size_t i = 0; i < r->model->ndigest; i++) {
 		fputs("note: ", out);

@@ -6,7 +6,7 @@
 #ifndef IOPROBE_MEMBERS_H
 #define IOPROBE_MEMBERS_H
 
-#include <ioprobe/awaited.h>
+#include <ioprobe/job_matcher.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -22,19 +22,19 @@ struct members {
 };
 
 /* A SLURM job on this node (NULL: the only one). Returns 0, or -EINVAL if the id is invalid or a name is too long. */
-int members_of_slurm(struct members *members, const char *job, const char *node);
-int members_add_entry(struct members *members, const char *entry);      /* 0, or -E2BIG */
+int job_processes_of_slurm(struct members *members, const char *job, const char *node);
+int job_processes_add_entry(struct members *members, const char *entry);      /* 0, or -E2BIG */
 
 /* Finds those that run now, except ioprobe's own; the caller frees *pids. With MEMBERS_ANY_USER the owner is determined and set:
  * -EPERM if processes of several users match. Returns 0 or -errno. */
-int members_find(struct members *members, pid_t **pids, size_t *n);
+int job_processes_find(struct members *members, pid_t **pids, size_t *n);
 /* Finds one of them, the first in the order of /proc. Returns 0, -ESRCH if none runs, or -errno. */
-int members_find_first(struct members *members, pid_t *pid);
+int job_processes_find_first(struct members *members, pid_t *pid);
 
 /* Converts to the form that the BPF programs compare. */
-void members_awaited(const struct members *members, struct iop_awaited *awaited);
+void members_job_matcher(const struct members *members, struct iop_job_matcher *job_matcher);
 
 /* Returns whether the text of a process' cgroup file places it in the job. */
-bool members_cgroup_has(const struct members *members, const char *cgroup_text);
+bool job_processes_cgroup_has(const struct members *members, const char *cgroup_text);
 
 #endif

@@ -10,10 +10,10 @@
 #include "replay/state.h"
 
 /* from and *to are contexts. null: the call returned MPI_COMM_NULL. */
-int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to);
-uint32_t community_ref(struct replay *r, uint32_t context);             /* model comm, or COMMUNITY_WORLD */
-int communities_finish(struct replay *r);
-void communities_free(struct replay *r);
-void communities_free_process(struct process *process);
+int derived_comm_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to);
+uint32_t derived_comm_ref(struct replay *r, uint32_t context);             /* model comm, or COMMUNITY_WORLD */
+int derived_comms_finish(struct replay *r);
+void derived_comms_free(struct replay *r);
+void derived_comms_free_process(struct process *process);
 
 #endif

@@ -13,22 +13,22 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "proc/members.h"
+#include "proc/job_processes.h"
 
 static void test_ids(void **state)
 {
 	struct members members;
 
 	(void)state;
-	assert_int_equal(members_of_slurm(&members, "123", NULL), 0);
+	assert_int_equal(job_processes_of_slurm(&members, "123", NULL), 0);
 	assert_int_equal(members.nentries, 1);
 	assert_string_equal(members.entries[0], "SLURM_JOB_ID=123");
-	assert_int_equal(members_of_slurm(&members, "123", "n1"), 0);
+	assert_int_equal(job_processes_of_slurm(&members, "123", "n1"), 0);
 	assert_string_equal(members.entries[1], "SLURMD_NODENAME=n1");
-	assert_int_not_equal(members_of_slurm(&members, "", NULL), 0);
-	assert_int_not_equal(members_of_slurm(&members, "12a", NULL), 0);
-	assert_int_not_equal(members_of_slurm(&members, "-1", NULL), 0);
-	assert_int_not_equal(members_of_slurm(&members, "12345678901", NULL), 0);
+	assert_int_not_equal(job_processes_of_slurm(&members, "", NULL), 0);
+	assert_int_not_equal(job_processes_of_slurm(&members, "12a", NULL), 0);
+	assert_int_not_equal(job_processes_of_slurm(&members, "-1", NULL), 0);
+	assert_int_not_equal(job_processes_of_slurm(&members, "12345678901", NULL), 0);
 }
 
 static void test_cgroups(void **state)
@@ -50,8 +50,8 @@ static void test_cgroups(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct members members;
 
-		assert_int_equal(members_of_slurm(&members, "12", cases[i].node), 0);
-		if (members_cgroup_has(&members, cases[i].text) != cases[i].in)
+		assert_int_equal(job_processes_of_slurm(&members, "12", cases[i].node), 0);
+		if (job_processes_cgroup_has(&members, cases[i].text) != cases[i].in)
 			fail_msg("node %s: %s", cases[i].node ? cases[i].node : "any", cases[i].text);
 	}
 }
@@ -74,8 +74,8 @@ static bool found(pid_t pid, const char *job, const char *node)
 	pid_t *pids;
 	size_t n;
 
-	assert_int_equal(members_of_slurm(&members, job, node), 0);
-	assert_int_equal(members_find(&members, &pids, &n), 0);
+	assert_int_equal(job_processes_of_slurm(&members, job, node), 0);
+	assert_int_equal(job_processes_find(&members, &pids, &n), 0);
 	for (size_t i = 0; i < n; i++)
 		in |= pids[i] == pid;
 	if (in)
@@ -101,32 +101,33 @@ static void test_environment(void **state)
 	assert_false(found(pid, "4100000077", NULL));
 }
 
-static void test_awaited(void **state)
+static void test_job_matcher(void **state)
 {
-	struct iop_awaited awaited;
+	struct iop_job_matcher job_matcher;
 	struct members members;
 	char entry[200];
 
 	(void)state;
-	assert_int_equal(members_of_slurm(&members, "7", NULL), 0);
+	assert_int_equal(job_processes_of_slurm(&members, "7", NULL), 0);
 	memset(entry, 'x', sizeof(entry));
 	entry[1] = '=';
 	entry[126] = 0;
-	assert_int_equal(members_add_entry(&members, entry), 0);
+	assert_int_equal(job_processes_add_entry(&members, entry), 0);
 	entry[126] = 'x';
 	entry[127] = 0;
-	assert_int_not_equal(members_add_entry(&members, entry), 0);
-	members_awaited(&members, &awaited);
-	assert_true(awaited.on);
-	assert_memory_equal(awaited.entry[0].text, "SLURM_JOB_ID=7", 15);
-	assert_memory_equal(awaited.entry[0].mask, "\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\0", 16);
-	assert_int_equal(awaited.entry[2].mask[0], 0);
+	assert_int_not_equal(job_processes_add_entry(&members, entry), 0);
+	members_job_matcher(&members, &job_matcher);
+	assert_true(job_matcher.on);
+	assert_memory_equal(job_matcher.entry[0].text, "SLURM_JOB_ID=7", 15);
+	assert_memory_equal(job_matcher.entry[0].mask, "\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\0", 16);
+	assert_int_equal(job_matcher.entry[2].mask[0], 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ids), cmocka_unit_test(test_cgroups), cmocka_unit_test(test_environment), cmocka_unit_test(test_awaited),
+		cmocka_unit_test(test_ids), cmocka_unit_test(test_cgroups), cmocka_unit_test(test_environment),
+			cmocka_unit_test(test_job_matcher),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

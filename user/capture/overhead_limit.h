@@ -9,20 +9,21 @@
 #include "capture/calibrate.h"
 #include "capture/targets.h"
 
-struct ceiling;
+struct overhead_limit;
 
 /* percent: of a process' time. Returns 0 or -errno. */
-int ceiling_create(struct ceiling **out, double percent, const struct table_set *set, struct targets *targets,
+int overhead_limit_create(struct overhead_limit **out, double percent, const struct table_set *set, struct targets *targets,
 		   const struct probe_cost *cost, struct spool_writer *spool);
 /* NULL is allowed. */
 /* Records the groups that are still detached; hits are not counted after this call. */
-void ceiling_finish(struct ceiling *ceiling);
-size_t ceiling_no_memory(const struct ceiling *ceiling);        /* records of processes that have no bucket for want of memory */
-void ceiling_destroy(struct ceiling *ceiling);
+void overhead_limit_finish(struct overhead_limit *overhead);
+/* records of processes that have no bucket for want of memory */
+size_t overhead_limit_no_memory(const struct overhead_limit *overhead);
+void overhead_limit_destroy(struct overhead_limit *overhead);
 
 /* To be called for each record of a call. */
-void ceiling_count(struct ceiling *ceiling, const struct iop_rec *rec);
+void overhead_limit_count(struct overhead_limit *overhead, const struct iop_rec *rec);
 /* To be called periodically: detaches and re-attaches groups. */
-void ceiling_step(struct ceiling *ceiling, uint64_t now_ns);
+void overhead_limit_step(struct overhead_limit *overhead, uint64_t now_ns);
 
 #endif

@@ -4,7 +4,7 @@
  * 6.4.2): the n-th call of a function on a communicator is the same creation in every process, provided that all of a process'
  * calls were recorded. The arguments determine the members: the color of a split, or the group (its size and the own rank).
  */
-#include "replay/mpi/communities.h"
+#include "replay/mpi/derived_comms.h"
 #include "replay/frame.h"
 #include "replay/mpi/ranks.h"
 
@@ -15,13 +15,13 @@
 struct count_key { uint32_t context; int32_t color; uint16_t probe, pad[3]; };
 struct comm_count { struct count_key key; unsigned n; UT_hash_handle hh; };
 
-/* Creations are counted per communicator, including duplicates. community: REF_NONE for duplicates of the world. */
-struct comm_context { char *key; uint32_t index, community; UT_hash_handle hh; };
+/* Creations are counted per communicator, including duplicates. derived communicator: REF_NONE for duplicates of the world. */
+struct comm_context { char *key; uint32_t index, derived_comm; UT_hash_handle hh; };
 
 /* rank: in the new communicator, if the call's group contained it, else -1. */
 struct member { uint32_t group; int32_t order, rank; uint64_t enter_ns, leave_ns; };
 
-struct community {
+struct derived_comm {
 	/* parent: derived communicator, REF_NONE for the world; ref: model comm, REF_NONE until a file is opened on it */
 	uint32_t parent, ref;
 	uint32_t job;
@@ -35,24 +35,24 @@ struct community {
 /* calls: with all colors */
 struct creation { char *key; unsigned calls; UT_hash_handle hh; };
 
-struct communities {
+struct derived_comms {
 	struct comm_context *contexts;
 	struct creation *creations;
 	MODEL_ARRAY(struct comm_context *, context_list);
 	MODEL_ARRAY(struct creation *, creation_list);
-	MODEL_ARRAY(struct community *, list);
+	MODEL_ARRAY(struct derived_comm *, list);
 };
 
 /* ---- tables ---- */
 
-static struct communities *communities(struct replay *r)
+static struct derived_comms *derived_comms(struct replay *r)
 {
-	if (!r->communities)
-		r->communities = calloc(1, sizeof(*r->communities));
-	return r->communities;
+	if (!r->derived_comms)
+		r->derived_comms = calloc(1, sizeof(*r->derived_comms));
+	return r->derived_comms;
 }
 
-static struct comm_context *context_get(struct communities *c, const char *key, bool *made)
+static struct comm_context *context_get(struct derived_comms *c, const char *key, bool *made)
 {
 	struct comm_context *context, **slot;
 
@@ -69,12 +69,12 @@ static struct comm_context *context_get(struct communities *c, const char *key, 
 	if (!context->key)
 		return NULL;
 	context->index = CONTEXT_OTHERS + c->context_list.n - 1;
-	context->community = REF_NONE;
+	context->derived_comm = REF_NONE;
 	HASH_ADD_KEYPTR(hh, c->contexts, context->key, strlen(context->key), context);
 	return hash_added(context) ? context : NULL;    /* owned by the list */
 }
 
-static struct creation *creation_get(struct communities *c, const char *key)
+static struct creation *creation_get(struct derived_comms *c, const char *key)
 {
 	struct creation *creation, **slot;
 
@@ -93,20 +93,20 @@ static struct creation *creation_get(struct communities *c, const char *key)
 	return hash_added(creation) ? creation : NULL;
 }
 
-static struct community *community_new(struct communities *c)
+static struct derived_comm *derived_comm_new(struct derived_comms *c)
 {
-	struct community **slot = MODEL_ADD(c->list), *community = slot ? calloc(1, sizeof(*community)) : NULL;
+	struct derived_comm **slot = MODEL_ADD(c->list), *derived_comm = slot ? calloc(1, sizeof(*derived_comm)) : NULL;
 
-	if (!community)
+	if (!derived_comm)
 		return NULL;
-	*slot = community;
-	community->parent = community->ref = REF_NONE;
-	return community;
+	*slot = derived_comm;
+	derived_comm->parent = derived_comm->ref = REF_NONE;
+	return derived_comm;
 }
 
 static const struct comm_context *context_of(const struct replay *r, uint32_t context)
 {
-	return context < CONTEXT_OTHERS ? NULL : r->communities->context_list.v[context - CONTEXT_OTHERS];
+	return context < CONTEXT_OTHERS ? NULL : r->derived_comms->context_list.v[context - CONTEXT_OTHERS];
 }
 
 /* ---- evaluation of a creating call ---- */
@@ -176,34 +176,34 @@ static struct claim claim_of(const struct replay *r, const struct thread *thread
 static int add_member(struct replay *r, struct thread *thread, const struct frame *f, const struct comm_context *context,
 		      const struct claim *claim)
 {
-	struct community *community = r->communities->list.v[context->community];
-	struct member *member = MODEL_ADD(community->members);
+	struct derived_comm *derived_comm = r->derived_comms->list.v[context->derived_comm];
+	struct member *member = MODEL_ADD(derived_comm->members);
 
 	if (!member)
 		return -ENOMEM;
 	*member = (struct member){ thread->process->group, claim->order, claim->rank, f->enter_ns, f->leave_ns };
-	if (claim->size && community->size && claim->size != community->size)
-		community->size = -1;
+	if (claim->size && derived_comm->size && claim->size != derived_comm->size)
+		derived_comm->size = -1;
 	else if (claim->size)
-		community->size = claim->size;
+		derived_comm->size = claim->size;
 	return 0;
 }
 
-static int found_community(struct replay *r, struct process *process, struct comm_context *context, uint32_t parent,
+static int found_derived_comm(struct replay *r, struct process *process, struct comm_context *context, uint32_t parent,
 			   const struct creation *creation)
 {
 	const char *name = strchr(context->key, ' ') + 1;
-	struct community *community = community_new(r->communities);
+	struct derived_comm *derived_comm = derived_comm_new(r->derived_comms);
 	struct job *job = job_of(r, process->group);
 
-	if (!community || !job)
+	if (!derived_comm || !job)
 		return -ENOMEM;
-	context->community = r->communities->list.n - 1;
-	community->parent = parent;
-	community->creation = creation;
-	community->job = job - r->jobs.v;
-	community->name = model_string(r->model, name, strlen(name));
-	return community->name ? 0 : -ENOMEM;
+	context->derived_comm = r->derived_comms->list.n - 1;
+	derived_comm->parent = parent;
+	derived_comm->creation = creation;
+	derived_comm->job = job - r->jobs.v;
+	derived_comm->name = model_string(r->model, name, strlen(name));
+	return derived_comm->name ? 0 : -ENOMEM;
 }
 
 /* Returns a name of the creation that is the same in every process: the job's number and the path of creations from the world. */
@@ -237,11 +237,11 @@ static int copied(struct replay *r, uint32_t from, const char *name, uint32_t *t
 {
 	const struct comm_context *parent = context_of(r, from);
 	bool made;
-	struct comm_context *context = context_get(r->communities, name, &made);
+	struct comm_context *context = context_get(r->derived_comms, name, &made);
 
 	if (!context)
 		return -ENOMEM;
-	context->community = parent ? parent->community : REF_NONE;
+	context->derived_comm = parent ? parent->derived_comm : REF_NONE;
 	*to = context->index;
 	return 0;
 }
@@ -258,12 +258,12 @@ static int joined(struct replay *r, struct thread *thread, const struct frame *f
 
 	if (asprintf(&key, colored ? "%s color %lld" : "%s", creation->key, (long long)claim->color) < 0)
 		return -ENOMEM;
-	context = context_get(r->communities, key, &made);
+	context = context_get(r->derived_comms, key, &made);
 	free(key);
 	if (!context)
 		return -ENOMEM;
 	if (made)
-		ret = found_community(r, thread->process, context, parent ? parent->community : REF_NONE, creation);
+		ret = found_derived_comm(r, thread->process, context, parent ? parent->derived_comm : REF_NONE, creation);
 	*to = context->index;
 	return ret ? ret : add_member(r, thread, f, context, claim);
 }
@@ -272,7 +272,7 @@ static int create(struct replay *r, struct thread *thread, const struct frame *f
 		  uint32_t *to)
 {
 	struct creation *creation;
-	char *name = communities(r) ? creation_name(r, thread->process, f, from) : NULL;
+	char *name = derived_comms(r) ? creation_name(r, thread->process, f, from) : NULL;
 	int ret = 0;
 
 	if (!name)
@@ -280,7 +280,7 @@ static int create(struct replay *r, struct thread *thread, const struct frame *f
 	if (!(frame_row(r, f)->mods & MOD_PART)) {
 		ret = copied(r, from, name, to);
 	} else {
-		creation = creation_get(r->communities, name);
+		creation = creation_get(r->derived_comms, name);
 		ret = creation ? 0 : -ENOMEM;
 		if (creation)
 			creation->calls++;
@@ -291,7 +291,7 @@ static int create(struct replay *r, struct thread *thread, const struct frame *f
 	return ret;
 }
 
-int community_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to)
+int derived_comm_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, bool null, uint32_t *to)
 {
 	bool part = frame_row(r, f)->mods & MOD_PART;
 	struct claim claim = claim_of(r, thread, f, null);
@@ -306,31 +306,31 @@ int community_create(struct replay *r, struct thread *thread, const struct frame
 	return 0;
 }
 
-uint32_t community_ref(struct replay *r, uint32_t context)
+uint32_t derived_comm_ref(struct replay *r, uint32_t context)
 {
-	uint32_t index = context_of(r, context)->community;
-	struct community *community;
+	uint32_t index = context_of(r, context)->derived_comm;
+	struct derived_comm *derived_comm;
 	struct model_comm *comm;
 
 	if (index == REF_NONE)
 		return COMMUNITY_WORLD;
-	community = r->communities->list.v[index];
-	if (community->ref != REF_NONE)
-		return community->ref;
+	derived_comm = r->derived_comms->list.v[index];
+	if (derived_comm->ref != REF_NONE)
+		return derived_comm->ref;
 	comm = MODEL_ADD(r->model->comms);
 	if (!comm)
 		return REF_NONE;
-	comm->name = community->name;
+	comm->name = derived_comm->name;
 	comm->kind = COMM_KIND_OTHER;
-	return community->ref = r->model->comms.n - 1;
+	return derived_comm->ref = r->model->comms.n - 1;
 }
 
 /* ---- the end: members ---- */
 
 /* Returns the rank of a process in the parent, -1 if it is not a member. */
-static int64_t place_in(const struct replay *r, const struct community *c, uint32_t group)
+static int64_t place_in(const struct replay *r, const struct derived_comm *c, uint32_t group)
 {
-	const struct community *parent = c->parent == REF_NONE ? NULL : r->communities->list.v[c->parent];
+	const struct derived_comm *parent = c->parent == REF_NONE ? NULL : r->derived_comms->list.v[c->parent];
 	const struct model_group *g = &r->model->groups.v[group];
 
 	if (!parent)
@@ -341,12 +341,12 @@ static int64_t place_in(const struct replay *r, const struct community *c, uint3
 	return -1;
 }
 
-static size_t size_of_parent(const struct replay *r, const struct community *c)
+static size_t size_of_parent(const struct replay *r, const struct derived_comm *c)
 {
 	size_t n = 0;
 
 	if (c->parent != REF_NONE)
-		return r->communities->list.v[c->parent]->members.n;
+		return r->derived_comms->list.v[c->parent]->members.n;
 	for (size_t i = 0; i < r->model->groups.n; i++) {
 		const struct model_group *g = &r->model->groups.v[i];
 
@@ -355,14 +355,14 @@ static size_t size_of_parent(const struct replay *r, const struct community *c)
 	return n;
 }
 
-static bool parent_is_partial(const struct replay *r, const struct community *c)
+static bool parent_is_partial(const struct replay *r, const struct derived_comm *c)
 {
 	if (c->parent != REF_NONE)
-		return r->communities->list.v[c->parent]->partial;
+		return r->derived_comms->list.v[c->parent]->partial;
 	return r->jobs.v[c->job].size > size_of_parent(r, c);
 }
 
-struct sorting { const struct replay *r; const struct community *c; };
+struct sorting { const struct replay *r; const struct derived_comm *c; };
 
 static int by_order(const void *a, const void *b, void *arg)
 {
@@ -377,7 +377,7 @@ static int by_order(const void *a, const void *b, void *arg)
 }
 
 /* Checks a creation for consistency: no process leaves it before all have entered, and no process is in it twice. */
-static bool is_plausible(const struct replay *r, const struct community *c)
+static bool is_plausible(const struct replay *r, const struct derived_comm *c)
 {
 	uint64_t entered = 0, left = UINT64_MAX;
 
@@ -395,11 +395,11 @@ static bool is_plausible(const struct replay *r, const struct community *c)
 	return entered <= left;
 }
 
-static void resolve(struct replay *r, struct community *c)
+static void resolve(struct replay *r, struct derived_comm *c)
 {
 	struct sorting sorting = { r, c };
 
-	if (c->parent != REF_NONE && !r->communities->list.v[c->parent]->known)
+	if (c->parent != REF_NONE && !r->derived_comms->list.v[c->parent]->known)
 		return;
 	if (c->size < 0 || (c->size && c->members.n > (size_t)c->size) || !is_plausible(r, c))
 		return;
@@ -409,7 +409,7 @@ static void resolve(struct replay *r, struct community *c)
 	qsort_r(c->members.v, c->members.n, sizeof(*c->members.v), by_order, &sorting);
 }
 
-static int define(struct replay *r, struct community *c)
+static int define(struct replay *r, struct derived_comm *c)
 {
 	struct model_comm *comm = &r->model->comms.v[c->ref];
 
@@ -433,9 +433,9 @@ static int drop_unknown(struct replay *r, size_t unknown)
 
 	if (!refs)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->communities->list.n; i++)
-		if (r->communities->list.v[i]->ref != REF_NONE && !r->communities->list.v[i]->known)
-			refs[r->communities->list.v[i]->ref] = REF_NONE;
+	for (size_t i = 0; i < r->derived_comms->list.n; i++)
+		if (r->derived_comms->list.v[i]->ref != REF_NONE && !r->derived_comms->list.v[i]->known)
+			refs[r->derived_comms->list.v[i]->ref] = REF_NONE;
 	for (size_t i = 0; i < model->comms.n; i++) {
 		if (refs[i] == REF_NONE)
 			continue;
@@ -450,13 +450,13 @@ static int drop_unknown(struct replay *r, size_t unknown)
 	return model_note(model, "%zu communicators have unknown members: their handles have no communicator", unknown);
 }
 
-int communities_finish(struct replay *r)
+int derived_comms_finish(struct replay *r)
 {
 	size_t unknown = 0;
 	int ret = 0;
 
-	for (size_t i = 0; r->communities && i < r->communities->list.n && !ret; i++) {
-		struct community *c = r->communities->list.v[i];
+	for (size_t i = 0; r->derived_comms && i < r->derived_comms->list.n && !ret; i++) {
+		struct derived_comm *c = r->derived_comms->list.v[i];
 
 		resolve(r, c);
 		if (c->ref == REF_NONE)
@@ -474,7 +474,7 @@ int communities_finish(struct replay *r)
 	return ret;
 }
 
-void communities_free_process(struct process *process)
+void derived_comms_free_process(struct process *process)
 {
 	struct comm_count *count, *next;
 
@@ -485,9 +485,9 @@ void communities_free_process(struct process *process)
 	process->counts_comms = false;
 }
 
-void communities_free(struct replay *r)
+void derived_comms_free(struct replay *r)
 {
-	struct communities *c = r->communities;
+	struct derived_comms *c = r->derived_comms;
 
 	if (!c)
 		return;
@@ -509,5 +509,5 @@ void communities_free(struct replay *r)
 	free(c->creation_list.v);
 	free(c->list.v);
 	free(c);
-	r->communities = NULL;
+	r->derived_comms = NULL;
 }

@@ -6,16 +6,16 @@
 #define IOPROBE_LEFT_OUT_H
 
 #include "bpf/filter.h"
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 #include "spool/spool.h"
 
-struct left_out;
+struct excluded;
 
 /* Writes which filters are active. Returns 0 or -ENOMEM. */
-int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel,
+int excluded_create(struct excluded **out, const struct filter *filter, const struct bpf_side *kernel,
 		    const struct table_set *set, struct spool_writer *spool);
-void left_out_destroy(struct left_out *left_out);       /* NULL is allowed, here and below */
+void excluded_destroy(struct excluded *excluded);       /* NULL is allowed, here and below */
 /* Writes the calls that were excluded since the last time. */
-void left_out_note(struct left_out *left_out);
+void excluded_note(struct excluded *excluded);
 
 #endif

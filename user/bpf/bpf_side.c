@@ -2,7 +2,7 @@
  *
  * A recording in its slot of a set of BPF programs: its rings, its configuration and its counters.
  */
-#include "bpf/kernel_side.h"
+#include "bpf/bpf_side.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,7 +22,7 @@
 #define REQUEST_RING_BYTES (1 << 16)
 #define FIRST_ID IOP_MAX_RECORDINGS     /* in a set of the recording's own: slot 0, generation 1 */
 
-struct kernel_side {
+struct bpf_side {
 	struct programs *programs;
 	struct iop_recording *recording;        /* shared with the programs; NULL before they are loaded */
 	uint32_t id;
@@ -30,34 +30,34 @@ struct kernel_side {
 	uint64_t missed_before;                 /* runs of programs that were skipped before this recording began */
 };
 
-static int map_of(const struct kernel_side *kernel, enum kernel_map map)
+static int map_of(const struct bpf_side *kernel, enum kernel_map map)
 {
 	return kernel->programs->maps[map];
 }
 
-static bool is_shared(const struct kernel_side *kernel)
+static bool is_shared(const struct bpf_side *kernel)
 {
 	return kernel->programs->facts.slots > 1;
 }
 
-static uint32_t slot_of(const struct kernel_side *kernel)
+static uint32_t slot_of(const struct bpf_side *kernel)
 {
 	return kernel->id & IOP_RECORDING_SLOT;
 }
 
-static struct iop_process_key process_key(const struct kernel_side *kernel, pid_t tgid)
+static struct iop_process_key process_key(const struct bpf_side *kernel, pid_t tgid)
 {
 	return (struct iop_process_key){ tgid, kernel->id };
 }
 
 /* ---- rings ---- */
 
-static size_t ring_places(const struct kernel_side *kernel)
+static size_t ring_places(const struct bpf_side *kernel)
 {
 	return kernel->programs->facts.rings + IOP_REQUEST_RINGS;
 }
 
-static int create_rings(struct kernel_side *kernel)
+static int create_rings(struct bpf_side *kernel)
 {
 	const struct program_facts *facts = &kernel->programs->facts;
 
@@ -88,7 +88,7 @@ static int put_rings(struct programs *programs, uint32_t slot, const int *fds)
 
 static void *put_own_rings(void *arg)
 {
-	struct kernel_side *kernel = arg;
+	struct bpf_side *kernel = arg;
 
 	kernel->rings_err = put_rings(kernel->programs, slot_of(kernel), kernel->ring_fds);
 	return NULL;
@@ -100,7 +100,7 @@ static bool end_id(struct iop_recording *recording, uint32_t id)
 	return __atomic_compare_exchange_n(&recording->id, &id, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-void kernel_side_leave_slot(struct kernel_side *kernel)
+void bpf_side_leave_slot(struct bpf_side *kernel)
 {
 	struct iop_recording *recording = kernel->recording;
 
@@ -110,7 +110,7 @@ void kernel_side_leave_slot(struct kernel_side *kernel)
 	end_id(recording, kernel->id);
 }
 
-int kernel_side_close_slot(struct programs *programs, uint32_t id)
+int bpf_side_close_slot(struct programs *programs, uint32_t id)
 {
 	uint32_t slot = id & IOP_RECORDING_SLOT;
 	struct iop_recording *recording = &programs_recordings(programs)[slot];
@@ -128,7 +128,8 @@ int kernel_side_close_slot(struct programs *programs, uint32_t id)
 
 /* Maps whose keys contain the id of a recording, and its offset. */
 static const struct { enum kernel_map map; size_t key_len, at; } keyed[] = {
-	{ MAP_TURNED_OFF, 8, 4 }, { MAP_ENTRY_ONLY, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16, 12 }, { MAP_LOOKED_AT, 24, 16 },
+	{ MAP_TURNED_OFF, 8, 4 }, { MAP_ENTRY_ONLY, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16,
+		12 }, { MAP_LOOKED_AT, 24, 16 },
 };
 
 static bool is_left(const struct programs *programs, const char *key, size_t at)
@@ -159,12 +160,12 @@ static void sweep(const struct programs *programs)
 }
 
 /* Clears the counters of the slot's previous recording. */
-static int clear_counts(const struct kernel_side *kernel)
+static int clear_counts(const struct bpf_side *kernel)
 {
 	const struct program_facts *facts = &kernel->programs->facts;
 	uint32_t key = slot_of(kernel), first = key * facts->layers * IOP_FILTERS;
 	int cpus = libbpf_num_possible_cpus(), err;
-	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_left_out) + sizeof(struct kernel_counts)) : NULL;
+	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_excluded) + sizeof(struct kernel_counts)) : NULL;
 
 	if (!zeros)
 		return -ENOMEM;
@@ -176,7 +177,7 @@ static int clear_counts(const struct kernel_side *kernel)
 }
 
 /* From here on threads may get this id. */
-static void open_slot(struct kernel_side *kernel, const struct kernel_options *options)
+static void open_slot(struct bpf_side *kernel, const struct kernel_options *options)
 {
 	kernel->recording = &programs_recordings(kernel->programs)[slot_of(kernel)];
 	*kernel->recording = (struct iop_recording){ .hold_limit_ns = options->hold_limit_ns,
@@ -185,21 +186,21 @@ static void open_slot(struct kernel_side *kernel, const struct kernel_options *o
 	__atomic_store_n(&kernel->recording->id, kernel->id, __ATOMIC_SEQ_CST);
 }
 
-static struct kernel_side *kernel_side_new(struct programs *programs, uint32_t id)
+static struct bpf_side *bpf_side_new(struct programs *programs, uint32_t id)
 {
-	struct kernel_side *kernel = calloc(1, sizeof(*kernel));
+	struct bpf_side *kernel = calloc(1, sizeof(*kernel));
 
 	if (!kernel)
 		return NULL;
-	*kernel = (struct kernel_side){ .programs = programs, .id = id };
+	*kernel = (struct bpf_side){ .programs = programs, .id = id };
 	for (size_t i = 0; i < sizeof(kernel->ring_fds) / sizeof(kernel->ring_fds[0]); i++)
 		kernel->ring_fds[i] = -1;
 	return kernel;
 }
 
-int kernel_side_open(struct kernel_side **out, struct programs *programs, uint32_t id, const struct kernel_options *options)
+int bpf_side_open(struct bpf_side **out, struct programs *programs, uint32_t id, const struct kernel_options *options)
 {
-	struct kernel_side *kernel = kernel_side_new(programs, id);
+	struct bpf_side *kernel = bpf_side_new(programs, id);
 	int err = kernel ? create_rings(kernel) : -ENOMEM;
 
 	if (!kernel)
@@ -211,7 +212,7 @@ int kernel_side_open(struct kernel_side **out, struct programs *programs, uint32
 		err = put_rings(programs, slot_of(kernel), kernel->ring_fds);
 	if (err) {
 		kernel->programs = NULL;
-		kernel_side_destroy(kernel);
+		bpf_side_destroy(kernel);
 		return err;
 	}
 	open_slot(kernel, options);
@@ -220,7 +221,7 @@ int kernel_side_open(struct kernel_side **out, struct programs *programs, uint32
 }
 
 /* The rings are put into the map while the programs are verified. */
-static int load_own(struct kernel_side *kernel, const struct table_set *set, const struct kernel_options *options, char *err_text,
+static int load_own(struct bpf_side *kernel, const struct table_set *set, const struct kernel_options *options, char *err_text,
 		    size_t err_len)
 {
 	pthread_t putting;
@@ -236,10 +237,10 @@ static int load_own(struct kernel_side *kernel, const struct table_set *set, con
 	return err ? err : kernel->rings_err;
 }
 
-int kernel_side_create(struct kernel_side **out, const struct table_set *set, const struct kernel_options *options,
+int bpf_side_create(struct bpf_side **out, const struct table_set *set, const struct kernel_options *options,
 		       char *err_text, size_t err_len)
 {
-	struct kernel_side *kernel = kernel_side_new(NULL, FIRST_ID);
+	struct bpf_side *kernel = bpf_side_new(NULL, FIRST_ID);
 	int err = kernel ? programs_create(&kernel->programs, &options->programs) : -ENOMEM;
 
 	err_text[0] = 0;
@@ -249,7 +250,7 @@ int kernel_side_create(struct kernel_side **out, const struct table_set *set, co
 		if (!err_text[0])
 			snprintf(err_text, err_len, "cannot make the BPF programs' rings: %s", err == -EPERM ?
 				 "needs root, or CAP_BPF and CAP_PERFMON" : strerror(-err));
-		kernel_side_destroy(kernel);
+		bpf_side_destroy(kernel);
 		return err;
 	}
 	open_slot(kernel, options);
@@ -257,12 +258,12 @@ int kernel_side_create(struct kernel_side **out, const struct table_set *set, co
 	return 0;
 }
 
-void kernel_side_destroy(struct kernel_side *kernel)
+void bpf_side_destroy(struct bpf_side *kernel)
 {
 	if (!kernel)
 		return;
 	if (kernel->recording)
-		kernel_side_stop(kernel);
+		bpf_side_stop(kernel);
 	for (size_t i = 0; i < sizeof(kernel->ring_fds) / sizeof(kernel->ring_fds[0]); i++)
 		if (kernel->ring_fds[i] >= 0)
 			close(kernel->ring_fds[i]);
@@ -270,24 +271,24 @@ void kernel_side_destroy(struct kernel_side *kernel)
 	free(kernel);
 }
 
-int kernel_side_attach(struct kernel_side *kernel, char *err_text, size_t err_len)
+int bpf_side_attach(struct bpf_side *kernel, char *err_text, size_t err_len)
 {
 	return programs_attach(kernel->programs, err_text, err_len);
 }
 
-static int run_iterator(const struct kernel_side *kernel, enum kernel_program program);
+static int run_iterator(const struct bpf_side *kernel, enum kernel_program program);
 
-void kernel_side_stop(struct kernel_side *kernel)
+void bpf_side_stop(struct bpf_side *kernel)
 {
 	programs_detach(kernel->programs);
-	kernel_side_close_slot(kernel->programs, kernel->id);
+	bpf_side_close_slot(kernel->programs, kernel->id);
 	if (is_shared(kernel))
 		run_iterator(kernel, PROGRAM_DROP_THREADS);
 }
 
 /* ---- targets ---- */
 
-static int run_iterator(const struct kernel_side *kernel, enum kernel_program program)
+static int run_iterator(const struct bpf_side *kernel, enum kernel_program program)
 {
 	int link = bpf_link_create(kernel->programs->programs[program], 0, BPF_TRACE_ITER, NULL), fd, err = 0;
 	char buf[64];
@@ -309,7 +310,7 @@ static int run_iterator(const struct kernel_side *kernel, enum kernel_program pr
 /* What the programs know of a process' first thread: the first members of its struct thread. */
 struct thread_head { uint32_t recording, seq, depth, process; };
 
-static struct thread_head thread_head_of(const struct kernel_side *kernel, pid_t tgid)
+static struct thread_head thread_head_of(const struct bpf_side *kernel, pid_t tgid)
 {
 	int pid_fd = syscall(SYS_pidfd_open, tgid, 0);          /* Linux 5.3 */
 	struct thread_head head = { 0 };
@@ -328,19 +329,20 @@ static struct thread_head thread_head_of(const struct kernel_side *kernel, pid_t
 	return head;
 }
 
-bool kernel_side_is_foreign(const struct kernel_side *kernel, pid_t tgid)
+bool bpf_side_is_foreign(const struct bpf_side *kernel, pid_t tgid)
 {
 	uint32_t id = is_shared(kernel) ? thread_head_of(kernel, tgid).recording : 0;
 
 	return id && id != kernel->id && programs_recordings(kernel->programs)[id & IOP_RECORDING_SLOT].id == id;
 }
 
-int kernel_side_take(struct kernel_side *kernel, pid_t tgid)
+int bpf_side_take(struct bpf_side *kernel, pid_t tgid)
 {
 	struct iop_target target = { .recording = kernel->id, .taker = getpid() };
 	uint32_t key = tgid;
 	uint64_t before;
-	int err = kernel_side_is_foreign(kernel, tgid) ? -EBUSY : bpf_map_update_elem(map_of(kernel, MAP_TARGETS), &key, &target, BPF_NOEXIST);
+	int err = bpf_side_is_foreign(kernel, tgid) ? -EBUSY : bpf_map_update_elem(map_of(kernel, MAP_TARGETS), &key, &target,
+		BPF_NOEXIST);
 
 	if (err)
 		return err == -EEXIST ? 0 : err;
@@ -355,26 +357,26 @@ int kernel_side_take(struct kernel_side *kernel, pid_t tgid)
 	return err;
 }
 
-void kernel_side_take_at_exec(struct kernel_side *kernel, pid_t tgid)
+void bpf_side_take_at_exec(struct bpf_side *kernel, pid_t tgid)
 {
 	kernel->recording->launch_tgid = tgid;
 }
 
-void kernel_side_await(struct kernel_side *kernel, const struct iop_awaited *awaited)
+void bpf_side_await(struct bpf_side *kernel, const struct iop_job_matcher *job_matcher)
 {
-	struct iop_awaited entries = *awaited;
+	struct iop_job_matcher entries = *job_matcher;
 
 	entries.on = 0;         /* half-written entries would match more environments */
-	kernel->recording->awaited = entries;
-	__atomic_store_n(&kernel->recording->awaited.on, awaited->on, __ATOMIC_RELEASE);
+	kernel->recording->job_matcher = entries;
+	__atomic_store_n(&kernel->recording->job_matcher.on, job_matcher->on, __ATOMIC_RELEASE);
 }
 
-void kernel_side_links_for_all(struct kernel_side *kernel, unsigned library)
+void bpf_side_links_for_all(struct bpf_side *kernel, unsigned library)
 {
 	__atomic_fetch_or(&kernel->recording->libraries_for_all, 1ull << library, __ATOMIC_SEQ_CST);
 }
 
-void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)
+void bpf_side_set_off(struct bpf_side *kernel, pid_t tgid, uint32_t flags)
 {
 	int fd = map_of(kernel, MAP_TURNED_OFF);
 	struct iop_process_key key = process_key(kernel, tgid);
@@ -385,7 +387,7 @@ void kernel_side_set_off(struct kernel_side *kernel, pid_t tgid, uint32_t flags)
 		bpf_map_delete_elem(fd, &key);
 }
 
-void kernel_side_set_entry_only(struct kernel_side *kernel, pid_t tgid, enum iop_entry_only from)
+void bpf_side_set_entry_only(struct bpf_side *kernel, pid_t tgid, enum iop_entry_only from)
 {
 	struct iop_process_key key = process_key(kernel, tgid);
 	uint32_t value = from;
@@ -396,7 +398,7 @@ void kernel_side_set_entry_only(struct kernel_side *kernel, pid_t tgid, enum iop
 		kernel->recording->any_entry_only = 1;
 }
 
-void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t ino)
+void bpf_side_looked_at(struct bpf_side *kernel, uint64_t dev, uint64_t ino)
 {
 	struct { uint64_t dev, ino, recording; } key = { (uint64_t)major(dev) << 32 | minor(dev), ino, kernel->id };
 	uint32_t done = 1;
@@ -404,7 +406,7 @@ void kernel_side_looked_at(struct kernel_side *kernel, uint64_t dev, uint64_t in
 	bpf_map_update_elem(map_of(kernel, MAP_LOOKED_AT), &key, &done, BPF_ANY);
 }
 
-void kernel_side_want_constants(struct kernel_side *kernel, pid_t tgid, const struct iop_constants *constants)
+void bpf_side_want_constants(struct bpf_side *kernel, pid_t tgid, const struct iop_constants *constants)
 {
 	int fd = map_of(kernel, MAP_CONSTANTS);
 	struct iop_process_key key = process_key(kernel, tgid);
@@ -415,42 +417,44 @@ void kernel_side_want_constants(struct kernel_side *kernel, pid_t tgid, const st
 		kernel->recording->any_constants = 1;
 }
 
-void kernel_side_set_demand(struct kernel_side *kernel, pid_t tgid, const struct iop_demand *demand)
+void bpf_side_set_demand(struct bpf_side *kernel, pid_t tgid, const struct iop_demand *demand)
 {
 	struct iop_process_key key = process_key(kernel, tgid);
 
 	bpf_map_update_elem(map_of(kernel, MAP_DEMANDS), &key, demand, BPF_ANY);
 }
 
-bool kernel_side_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand)
+bool bpf_side_demand(struct bpf_side *kernel, pid_t tgid, struct iop_demand *demand)
 {
 	struct iop_process_key key = process_key(kernel, tgid);
 
 	return !bpf_map_lookup_elem(map_of(kernel, MAP_DEMANDS), &key, demand);
 }
 
-bool kernel_side_end_demand(struct kernel_side *kernel, pid_t tgid, struct iop_demand *demand)
+bool bpf_side_end_demand(struct bpf_side *kernel, pid_t tgid, struct iop_demand *demand)
 {
 	struct iop_process_key key = process_key(kernel, tgid);
 
 	return !bpf_map_lookup_and_delete_elem(map_of(kernel, MAP_DEMANDS), &key, demand);
 }
 
-void kernel_side_beat(struct kernel_side *kernel, enum kernel_beat whose, uint64_t now_ns)
+void bpf_side_beat(struct bpf_side *kernel, enum kernel_beat whose, uint64_t now_ns)
 {
 	struct iop_recording *recording = kernel->recording;
 
-	__atomic_store_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns, now_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns, now_ns,
+			 __ATOMIC_RELEASE);
 }
 
-uint64_t kernel_side_last_beat(const struct kernel_side *kernel, enum kernel_beat whose)
+uint64_t bpf_side_last_beat(const struct bpf_side *kernel, enum kernel_beat whose)
 {
 	const struct iop_recording *recording = kernel->recording;
 
-	return __atomic_load_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(whose == KERNEL_BEAT_SERVER ? &recording->server_beat_ns : &recording->recorder_beat_ns,
+			       __ATOMIC_ACQUIRE);
 }
 
-static bool change_hold(struct kernel_side *kernel, const struct iop_hold_id *id, enum iop_hold_state from, enum iop_hold_state to)
+static bool change_hold(struct bpf_side *kernel, const struct iop_hold_id *id, enum iop_hold_state from, enum iop_hold_state to)
 {
 	uint64_t generation = id->word & ~(uint64_t)IOP_HOLD_STATE, expected = generation | from;
 	struct iop_hold *hold = &programs_holds(kernel->programs)[id->slot % IOP_MAX_HOLDS];
@@ -458,22 +462,22 @@ static bool change_hold(struct kernel_side *kernel, const struct iop_hold_id *id
 	return __atomic_compare_exchange_n(&hold->word, &expected, generation | to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-bool kernel_side_answer(struct kernel_side *kernel, const struct iop_hold_id *id)
+bool bpf_side_answer(struct bpf_side *kernel, const struct iop_hold_id *id)
 {
 	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_ANSWERED);
 }
 
-bool kernel_side_begin_writing(struct kernel_side *kernel, const struct iop_hold_id *id)
+bool bpf_side_begin_writing(struct bpf_side *kernel, const struct iop_hold_id *id)
 {
 	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_WRITING);
 }
 
-void kernel_side_end_writing(struct kernel_side *kernel, const struct iop_hold_id *id)
+void bpf_side_end_writing(struct bpf_side *kernel, const struct iop_hold_id *id)
 {
 	change_hold(kernel, id, IOP_HOLD_WRITING, IOP_HOLD_ANSWERED);
 }
 
-uint64_t kernel_side_gave_up(const struct kernel_side *kernel, const struct iop_hold_id *id)
+uint64_t bpf_side_gave_up(const struct bpf_side *kernel, const struct iop_hold_id *id)
 {
 	const struct iop_hold *hold = &programs_holds(kernel->programs)[id->slot % IOP_MAX_HOLDS];
 	uint64_t gave_up_ns = __atomic_load_n(&hold->gave_up_ns, __ATOMIC_ACQUIRE);
@@ -483,55 +487,55 @@ uint64_t kernel_side_gave_up(const struct kernel_side *kernel, const struct iop_
 
 /* ---- access ---- */
 
-bool kernel_side_traces_syscalls(const struct kernel_side *kernel) { return kernel->programs->facts.syscalls; }
+bool bpf_side_traces_syscalls(const struct bpf_side *kernel) { return kernel->programs->facts.syscalls; }
 
-bool kernel_side_holds_at_seal(const struct kernel_side *kernel) { return kernel->programs->facts.holds_at_seal; }
+bool bpf_side_holds_at_seal(const struct bpf_side *kernel) { return kernel->programs->facts.holds_at_seal; }
 
-bool kernel_side_follows_uring(const struct kernel_side *kernel)
+bool bpf_side_follows_uring(const struct bpf_side *kernel)
 {
 	return !kernel->programs->facts.uring_wanted || kernel->programs->facts.uring_followed;
 }
 
-enum attach_method kernel_side_method(const struct kernel_side *kernel) { return kernel->programs->facts.method; }
-const char *kernel_side_refused(const struct kernel_side *kernel) { return kernel->programs->facts.refused; }
-size_t kernel_side_rings(const struct kernel_side *kernel) { return kernel->programs->facts.rings; }
-int kernel_side_ring_fd(const struct kernel_side *kernel, size_t i) { return kernel->ring_fds[i]; }
+enum attach_method bpf_side_method(const struct bpf_side *kernel) { return kernel->programs->facts.method; }
+const char *bpf_side_refused(const struct bpf_side *kernel) { return kernel->programs->facts.refused; }
+size_t bpf_side_rings(const struct bpf_side *kernel) { return kernel->programs->facts.rings; }
+int bpf_side_ring_fd(const struct bpf_side *kernel, size_t i) { return kernel->ring_fds[i]; }
 
-int kernel_side_probe_requests_fd(const struct kernel_side *kernel)
+int bpf_side_probe_requests_fd(const struct bpf_side *kernel)
 {
 	return kernel->ring_fds[kernel->programs->facts.rings + IOP_RING_PROBES];
 }
 
-int kernel_side_return_requests_fd(const struct kernel_side *kernel)
+int bpf_side_return_requests_fd(const struct bpf_side *kernel)
 {
 	return kernel->ring_fds[kernel->programs->facts.rings + IOP_RING_RETURNS];
 }
 
-int kernel_side_site_asks_fd(const struct kernel_side *kernel) { return map_of(kernel, MAP_SITE_ASKS); }
+int bpf_side_site_asks_fd(const struct bpf_side *kernel) { return map_of(kernel, MAP_SITE_ASKS); }
 
-int kernel_side_set_rule(const struct kernel_side *kernel, uint32_t image, uint64_t pc, const struct iop_site_rule *rule)
+int bpf_side_set_rule(const struct bpf_side *kernel, uint32_t image, uint64_t pc, const struct iop_site_rule *rule)
 {
 	struct iop_site_rule_key key = { pc, image, 0 };
 
 	return bpf_map_update_elem(map_of(kernel, MAP_SITE_RULES), &key, rule, BPF_ANY);
 }
 
-uint32_t kernel_side_image(const struct kernel_side *kernel, uint32_t process)
+uint32_t bpf_side_image(const struct bpf_side *kernel, uint32_t process)
 {
 	struct process value;
 
 	return bpf_map_lookup_elem(map_of(kernel, MAP_PROCESSES), &process, &value) ? 0 : value.image;
 }
 
-uint32_t kernel_side_image_of(const struct kernel_side *kernel, pid_t tgid, uint32_t *process)
+uint32_t bpf_side_image_of(const struct bpf_side *kernel, pid_t tgid, uint32_t *process)
 {
 	struct thread_head head = thread_head_of(kernel, tgid);
 
 	*process = head.process;
-	return head.recording == kernel->id && head.process ? kernel_side_image(kernel, head.process) : 0;
+	return head.recording == kernel->id && head.process ? bpf_side_image(kernel, head.process) : 0;
 }
 
-int kernel_side_set_python(const struct kernel_side *kernel, uint32_t image, const struct iop_python *python)
+int bpf_side_set_python(const struct bpf_side *kernel, uint32_t image, const struct iop_python *python)
 {
 	int err = bpf_map_update_elem(map_of(kernel, MAP_SITE_PYTHONS), &image, python, BPF_ANY);
 
@@ -540,19 +544,19 @@ int kernel_side_set_python(const struct kernel_side *kernel, uint32_t image, con
 	return err;
 }
 
-struct iop_site_counts kernel_side_site_counts(const struct kernel_side *kernel) { return programs_site_counts(kernel->programs); }
+struct iop_site_counts bpf_side_site_counts(const struct bpf_side *kernel) { return programs_site_counts(kernel->programs); }
 
-int kernel_side_program_fd(const struct kernel_side *kernel, enum kernel_program program)
+int bpf_side_program_fd(const struct bpf_side *kernel, enum kernel_program program)
 {
 	return kernel->programs->programs[program];
 }
 
-size_t kernel_side_program_ids(const struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
+size_t bpf_side_program_ids(const struct bpf_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
 {
 	return !kernel || is_shared(kernel) ? 0 : programs_ids(kernel->programs, 0, KERNEL_PROGRAMS, ids);
 }
 
-size_t kernel_side_close_call_programs(struct kernel_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
+size_t bpf_side_close_call_programs(struct bpf_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
 {
 	size_t n;
 
@@ -567,28 +571,28 @@ size_t kernel_side_close_call_programs(struct kernel_side *kernel, uint32_t ids[
 	return n;
 }
 
-size_t kernel_side_server_fds(const struct kernel_side *kernel, int fds[KERNEL_SERVER_FDS])
+size_t bpf_side_server_fds(const struct bpf_side *kernel, int fds[KERNEL_SERVER_FDS])
 {
 	size_t n = 0;
 
 	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RENDEZVOUS; i++)
 		if (kernel->programs->programs[i] >= 0)
 			fds[n++] = kernel->programs->programs[i];
-	fds[n++] = kernel_side_probe_requests_fd(kernel);
-	fds[n++] = kernel_side_return_requests_fd(kernel);
+	fds[n++] = bpf_side_probe_requests_fd(kernel);
+	fds[n++] = bpf_side_return_requests_fd(kernel);
 	return n;
 }
 
-uint64_t kernel_side_cookie(const struct kernel_side *kernel)
+uint64_t bpf_side_cookie(const struct bpf_side *kernel)
 {
 	return (uint64_t)slot_of(kernel) << IOP_COOKIE_SLOT_SHIFT;
 }
 
-uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
+uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
 				  void *arg)
 {
 	struct { uint64_t dev, ino; } key, *last = NULL;
-	struct { uint64_t reads, writes, written_back, left_out; } counts;
+	struct { uint64_t reads, writes, written_back, excluded; } counts;
 	int fd = map_of(kernel, MAP_MAPPED_FILES);
 
 	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
@@ -599,13 +603,13 @@ uint64_t kernel_side_mapped_files(const struct kernel_side *kernel, void (*fn)(v
 		file.read_faults = counts.reads;
 		file.write_faults = counts.writes;
 		file.written_back = counts.written_back;
-		file.left_out = counts.left_out;
+		file.excluded = counts.excluded;
 		fn(arg, &file);
 	}
 	return programs_faults_missed(kernel->programs);
 }
 
-int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *counts)
+int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
 	struct { uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
@@ -637,13 +641,13 @@ int kernel_side_counts(const struct kernel_side *kernel, struct kernel_counts *c
 	return err;
 }
 
-int kernel_side_left_out(const struct kernel_side *kernel, size_t layer, enum iop_filter filter, struct iop_left_out *sum)
+int bpf_side_excluded(const struct bpf_side *kernel, size_t layer, enum iop_filter filter, struct iop_excluded *sum)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
-	struct iop_left_out *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+	struct iop_excluded *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
 	uint32_t key = (slot_of(kernel) * kernel->programs->facts.layers + layer) * IOP_FILTERS + filter;
 
-	*sum = (struct iop_left_out){ 0 };
+	*sum = (struct iop_excluded){ 0 };
 	if (!per_cpu)
 		return -ENOMEM;
 	err = bpf_map_lookup_elem(map_of(kernel, MAP_LEFT_OUT), &key, per_cpu);

@@ -3,7 +3,7 @@
  * Finds a job's processes in one pass over /proc. The environment is the initial one (proc(5)), so a program that changes its own
  * environment is still matched.
  */
-#include "proc/members.h"
+#include "proc/job_processes.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 #include "proc/procfs.h"
 
-int members_add_entry(struct members *members, const char *entry)
+int job_processes_add_entry(struct members *members, const char *entry)
 {
 	/* one byte less than the BPF programs compare: they recognise a piece of a longer string by its full length */
 	if (members->nentries == IOP_MAX_AWAITED || strlen(entry) + 1 >= IOP_ENTRY_ROOM)
@@ -25,7 +25,7 @@ int members_add_entry(struct members *members, const char *entry)
 	return 0;
 }
 
-int members_of_slurm(struct members *members, const char *job, const char *node)
+int job_processes_of_slurm(struct members *members, const char *job, const char *node)
 {
 	char entry[IOP_ENTRY_ROOM];
 	int err;
@@ -36,12 +36,12 @@ int members_of_slurm(struct members *members, const char *job, const char *node)
 		return -EINVAL;
 	strcpy(members->job, job);
 	snprintf(entry, sizeof(entry), "SLURM_JOB_ID=%s", job);
-	err = members_add_entry(members, entry);
+	err = job_processes_add_entry(members, entry);
 	if (err || !node)
 		return err;
 	strcpy(members->node, node);
 	snprintf(entry, sizeof(entry), "SLURMD_NODENAME=%s", node);
-	return members_add_entry(members, entry);
+	return job_processes_add_entry(members, entry);
 }
 
 /* ---- matching ---- */
@@ -61,7 +61,7 @@ static bool has_component(const char *path, const char *end, const char *name)
 
 /* Lines "7:freezer:/slurm_n1/uid_5/job_2/step_0" (v1) or "0::/system.slice/n1_slurmstepd.scope/job_2/step_0/user/task_0" (v2); they
  * contain the node only where several daemons share a kernel. */
-bool members_cgroup_has(const struct members *members, const char *text)
+bool job_processes_cgroup_has(const struct members *members, const char *text)
 {
 	char job[80], v1[96], v2[96];
 
@@ -87,7 +87,7 @@ static bool in_cgroup(const struct members *members, pid_t pid)
 	size_t len;
 
 	if (!proc_text_read(pid, "cgroup", &text, &len)) {
-		in = members_cgroup_has(members, text);
+		in = job_processes_cgroup_has(members, text);
 		free(text);
 	}
 	return in;
@@ -174,12 +174,12 @@ static int find(struct members *members, pid_t **pids, size_t *n, size_t max)
 	return 0;
 }
 
-int members_find(struct members *members, pid_t **pids, size_t *n)
+int job_processes_find(struct members *members, pid_t **pids, size_t *n)
 {
 	return find(members, pids, n, SIZE_MAX);
 }
 
-int members_find_first(struct members *members, pid_t *pid)
+int job_processes_find_first(struct members *members, pid_t *pid)
 {
 	pid_t *pids;
 	size_t n;
@@ -192,11 +192,11 @@ int members_find_first(struct members *members, pid_t *pid)
 	return n ? 0 : -ESRCH;
 }
 
-void members_awaited(const struct members *members, struct iop_awaited *awaited)
+void members_job_matcher(const struct members *members, struct iop_job_matcher *job_matcher)
 {
-	*awaited = (struct iop_awaited){ .uid = members->uid, .on = members->nentries > 0 };
+	*job_matcher = (struct iop_job_matcher){ .uid = members->uid, .on = members->nentries > 0 };
 	for (size_t i = 0; i < members->nentries; i++) {
-		strcpy((char *)awaited->entry[i].text, members->entries[i]);
-		memset(awaited->entry[i].mask, 0xff, strlen(members->entries[i]) + 1);
+		strcpy((char *)job_matcher->entry[i].text, members->entries[i]);
+		memset(job_matcher->entry[i].mask, 0xff, strlen(members->entries[i]) + 1);
 	}
 }

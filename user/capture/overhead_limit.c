@@ -4,7 +4,7 @@
  * re-attached on probation when the bucket has recovered and a back-off time is over, which grows while the load lasts. Probes on
  * system calls are never detached: they carry most of the information.
  */
-#include "capture/ceiling.h"
+#include "capture/overhead_limit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ struct account {
 	UT_hash_handle hh;
 };
 
-struct ceiling {
+struct overhead_limit {
 	double share;
 	struct account *accounts, *last;
 	struct targets *targets;
@@ -58,45 +58,45 @@ static int8_t group_index(const struct table_set *set, const struct table_row *r
 	}
 }
 
-int ceiling_create(struct ceiling **out, double percent, const struct table_set *set, struct targets *targets,
+int overhead_limit_create(struct overhead_limit **out, double percent, const struct table_set *set, struct targets *targets,
 		   const struct probe_cost *cost, struct spool_writer *spool)
 {
-	struct ceiling *ceiling = calloc(1, sizeof(*ceiling));
+	struct overhead_limit *overhead = calloc(1, sizeof(*overhead));
 
-	if (!ceiling)
+	if (!overhead)
 		return -ENOMEM;
-	ceiling->share = percent / 100;
-	ceiling->targets = targets;
-	ceiling->spool = spool;
-	ceiling->set = set;
-	ceiling->cost = *cost;
+	overhead->share = percent / 100;
+	overhead->targets = targets;
+	overhead->spool = spool;
+	overhead->set = set;
+	overhead->cost = *cost;
 	for (size_t i = 0; i < set->nrows; i++)
-		ceiling->row_group[i] = group_index(set, &set->rows[i]);
-	*out = ceiling;
+		overhead->row_group[i] = group_index(set, &set->rows[i]);
+	*out = overhead;
 	return 0;
 }
 
 /* ---- detaching and re-attaching ---- */
 
 /* Returns the layer of the group's functions. */
-static const char *layer_of(const struct ceiling *ceiling, size_t g)
+static const char *layer_of(const struct overhead_limit *overhead, size_t g)
 {
-	for (size_t i = 0; i < ceiling->set->nrows; i++)
-		if (ceiling->row_group[i] == (int8_t)g)
-			return ceiling->set->layers[ceiling->set->rows[i].layer].name;
+	for (size_t i = 0; i < overhead->set->nrows; i++)
+		if (overhead->row_group[i] == (int8_t)g)
+			return overhead->set->layers[overhead->set->rows[i].layer].name;
 	return "";
 }
 
-static void note_off(const struct ceiling *ceiling, const struct account *account, size_t g, uint64_t now_ns)
+static void note_off(const struct overhead_limit *overhead, const struct account *account, size_t g, uint64_t now_ns)
 {
 	char reason[160];
 
 	snprintf(reason, sizeof(reason), "%s were turned off to keep the overhead limit of %g %%", group_names[g],
-		 ceiling->share * 100);
-	note_gap(ceiling->spool, account->tgid, layer_of(ceiling, g), account->group[g].since_ns, now_ns, reason);
+		 overhead->share * 100);
+	note_gap(overhead->spool, account->tgid, layer_of(overhead, g), account->group[g].since_ns, now_ns, reason);
 }
 
-static void turn_off(struct ceiling *ceiling, struct account *account, size_t g, uint64_t now_ns)
+static void turn_off(struct overhead_limit *overhead, struct account *account, size_t g, uint64_t now_ns)
 {
 	uint64_t pause = account->group[g].pause_ns * 2;
 
@@ -107,14 +107,14 @@ static void turn_off(struct ceiling *ceiling, struct account *account, size_t g,
 	account->group[g].since_ns = now_ns;
 	account->group[g].until_ns = now_ns + account->group[g].pause_ns;
 	account->calm_ns = now_ns + DETACH_NS;
-	targets_switch(ceiling->targets, account->tgid, groups[g], false);
+	targets_switch(overhead->targets, account->tgid, groups[g], false);
 }
 
-static void turn_on(struct ceiling *ceiling, struct account *account, size_t g)
+static void turn_on(struct overhead_limit *overhead, struct account *account, size_t g)
 {
-	targets_switch(ceiling->targets, account->tgid, groups[g], true);
+	targets_switch(overhead->targets, account->tgid, groups[g], true);
 	account->group[g].off = false;
-	note_off(ceiling, account, g, monotonic_ns());
+	note_off(overhead, account, g, monotonic_ns());
 	if (account->credit_ns > TRY_NS)
 		account->credit_ns = TRY_NS;
 }
@@ -138,10 +138,10 @@ static int64_t detach_cost(uint64_t spent_ns, uint64_t interval_ns)
 	return interval_ns ? (int64_t)((double)DETACH_NS * spent_ns / interval_ns) : 0;
 }
 
-static void settle(struct ceiling *ceiling, struct account *account, uint64_t now_ns)
+static void settle(struct overhead_limit *overhead, struct account *account, uint64_t now_ns)
 {
 	int worst = costliest(account);
-	uint64_t interval = now_ns > account->filled_ns ? now_ns - account->filled_ns : 0, income = interval * ceiling->share;
+	uint64_t interval = now_ns > account->filled_ns ? now_ns - account->filled_ns : 0, income = interval * overhead->share;
 
 	account->credit_ns += (int64_t)income;
 	account->filled_ns = now_ns;
@@ -149,7 +149,7 @@ static void settle(struct ceiling *ceiling, struct account *account, uint64_t no
 		account->credit_ns = CREDIT_NS;
 	/* a deficit alone is not enough: the group itself must exceed the income */
 	if (account->credit_ns < 0 && worst >= 0 && now_ns >= account->calm_ns && account->spent_ns[worst] > income) {
-		turn_off(ceiling, account, worst, now_ns);
+		turn_off(overhead, account, worst, now_ns);
 		account->credit_ns -= detach_cost(account->spent_ns[worst], interval);
 	}
 	if (account->credit_ns < -DEBT_NS)
@@ -157,64 +157,64 @@ static void settle(struct ceiling *ceiling, struct account *account, uint64_t no
 	for (size_t g = 0; g < GROUPS; g++) {
 		account->spent_ns[g] = 0;
 		if (account->group[g].off && now_ns >= account->group[g].until_ns && account->credit_ns >= TRY_NS)
-			turn_on(ceiling, account, g);
+			turn_on(overhead, account, g);
 	}
 }
 
-void ceiling_step(struct ceiling *ceiling, uint64_t now_ns)
+void overhead_limit_step(struct overhead_limit *overhead, uint64_t now_ns)
 {
-	for (struct account *account = ceiling->accounts; account; account = account->hh.next)
-		settle(ceiling, account, now_ns);
+	for (struct account *account = overhead->accounts; account; account = account->hh.next)
+		settle(overhead, account, now_ns);
 }
 
 /* ---- counting ---- */
 
-static struct account *account_of(struct ceiling *ceiling, const struct iop_rec *rec)
+static struct account *account_of(struct overhead_limit *overhead, const struct iop_rec *rec)
 {
 	pid_t tgid = rec->tgid;
-	struct account *account = ceiling->last;
+	struct account *account = overhead->last;
 
 	if (account && account->tgid == tgid)
 		return account;
-	HASH_FIND_INT(ceiling->accounts, &tgid, account);
+	HASH_FIND_INT(overhead->accounts, &tgid, account);
 	if (!account) {
 		account = calloc(1, sizeof(*account));
 		if (account) {
 			*account = (struct account){ .tgid = tgid, .credit_ns = CREDIT_NS, .filled_ns = rec->time_ns };
-			HASH_ADD_INT(ceiling->accounts, tgid, account);
+			HASH_ADD_INT(overhead->accounts, tgid, account);
 		}
 		if (!account || !hash_added(account)) {
-			ceiling->no_memory++;
+			overhead->no_memory++;
 			free(account);
 			return NULL;
 		}
 	}
-	return ceiling->last = account;
+	return overhead->last = account;
 }
 
-static uint64_t row_cost(struct ceiling *ceiling, uint16_t row)
+static uint64_t row_cost(struct overhead_limit *overhead, uint16_t row)
 {
-	const struct probe_cost *cost = &ceiling->cost;
+	const struct probe_cost *cost = &overhead->cost;
 
-	if (ceiling->row_ns[row])
-		return ceiling->row_ns[row];
-	if (ceiling->set->rows[row].syscall_nr >= 0)
-		return ceiling->row_ns[row] = SYSCALL_NS;
-	return ceiling->row_ns[row] = PROGRAM_NS + cost->emulated_ns +
-		(targets_row_single_stepped(ceiling->targets, row) ? cost->single_stepped_ns : cost->emulated_ns);
+	if (overhead->row_ns[row])
+		return overhead->row_ns[row];
+	if (overhead->set->rows[row].syscall_nr >= 0)
+		return overhead->row_ns[row] = SYSCALL_NS;
+	return overhead->row_ns[row] = PROGRAM_NS + cost->emulated_ns +
+		(targets_row_single_stepped(overhead->targets, row) ? cost->single_stepped_ns : cost->emulated_ns);
 }
 
-static void forget(struct ceiling *ceiling, struct account *account, uint64_t now_ns)
+static void forget(struct overhead_limit *overhead, struct account *account, uint64_t now_ns)
 {
 	for (size_t g = 0; g < GROUPS; g++)
 		if (account->group[g].off)
-			note_off(ceiling, account, g, now_ns);
-	HASH_DEL(ceiling->accounts, account);
-	ceiling->last = NULL;
+			note_off(overhead, account, g, now_ns);
+	HASH_DEL(overhead->accounts, account);
+	overhead->last = NULL;
 	free(account);
 }
 
-void ceiling_count(struct ceiling *ceiling, const struct iop_rec *rec)
+void overhead_limit_count(struct overhead_limit *overhead, const struct iop_rec *rec)
 {
 	const struct iop_rec_call *call = (const void *)rec;
 	struct account *account;
@@ -222,34 +222,34 @@ void ceiling_count(struct ceiling *ceiling, const struct iop_rec *rec)
 
 	if (rec->type != IOP_REC_CALL && rec->type != IOP_REC_EXIT && rec->type != IOP_REC_TASK_EXIT && rec->type != IOP_REC_EXEC)
 		return;
-	account = account_of(ceiling, rec);
+	account = account_of(overhead, rec);
 	if (!account)
 		return;
 	if (rec->type == IOP_REC_EXEC || (rec->type == IOP_REC_TASK_EXIT && ((const struct iop_rec_task_exit *)rec)->group_dead)) {
-		forget(ceiling, account, rec->time_ns); /* a new program starts with all its probes */
-	} else if (rec->type != IOP_REC_TASK_EXIT && call->probe < ceiling->set->nrows) {
-		ns = row_cost(ceiling, call->probe);
+		forget(overhead, account, rec->time_ns); /* a new program starts with all its probes */
+	} else if (rec->type != IOP_REC_TASK_EXIT && call->probe < overhead->set->nrows) {
+		ns = row_cost(overhead, call->probe);
 		account->credit_ns -= ns;
-		if (ceiling->row_group[call->probe] >= 0)
-			account->spent_ns[ceiling->row_group[call->probe]] += ns;
+		if (overhead->row_group[call->probe] >= 0)
+			account->spent_ns[overhead->row_group[call->probe]] += ns;
 	}
 }
 
-void ceiling_finish(struct ceiling *ceiling)
+void overhead_limit_finish(struct overhead_limit *overhead)
 {
-	while (ceiling->accounts)
-		forget(ceiling, ceiling->accounts, monotonic_ns());
+	while (overhead->accounts)
+		forget(overhead, overhead->accounts, monotonic_ns());
 }
 
-size_t ceiling_no_memory(const struct ceiling *ceiling)
+size_t overhead_limit_no_memory(const struct overhead_limit *overhead)
 {
-	return ceiling->no_memory;
+	return overhead->no_memory;
 }
 
-void ceiling_destroy(struct ceiling *ceiling)
+void overhead_limit_destroy(struct overhead_limit *overhead)
 {
-	if (!ceiling)
+	if (!overhead)
 		return;
-	ceiling_finish(ceiling);
-	free(ceiling);
+	overhead_limit_finish(overhead);
+	free(overhead);
 }

@@ -2,7 +2,7 @@
  *
  * Counters of the BPF programs per layer and filter; the increase since the last look is written to the spool.
  */
-#include "capture/left_out.h"
+#include "capture/excluded.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 #include "capture/notes.h"
 #include "bpf/rings.h"
 
-struct left_out {
+struct excluded {
 	const struct filter *filter;
-	const struct kernel_side *kernel;
+	const struct bpf_side *kernel;
 	const struct table_set *set;
 	struct spool_writer *spool;
-	struct iop_left_out noted[];    /* by layer and filter */
+	struct iop_excluded noted[];    /* by layer and filter */
 };
 
 /* IOP_FILTER_REPEATED is not an option: programs that poll for completion test millions of times. */
@@ -31,7 +31,7 @@ static void add_number(struct note *note, const char *key, uint64_t value)
 }
 
 /* layer NULL: describes the filter itself; counts NULL: the filter excludes the whole layer. */
-static void write_note(struct spool_writer *spool, const char *filter, const char *layer, const struct iop_left_out *counts)
+static void write_note(struct spool_writer *spool, const char *filter, const char *layer, const struct iop_excluded *counts)
 {
 	struct note note = { 0 };
 
@@ -49,7 +49,7 @@ static void write_note(struct spool_writer *spool, const char *filter, const cha
 	note_free(&note);
 }
 
-int left_out_create(struct left_out **out, const struct filter *filter, const struct kernel_side *kernel,
+int excluded_create(struct excluded **out, const struct filter *filter, const struct bpf_side *kernel,
 		    const struct table_set *set, struct spool_writer *spool)
 {
 	char option[sizeof(filter->layers) + 16];
@@ -72,30 +72,30 @@ int left_out_create(struct left_out **out, const struct filter *filter, const st
 	return 0;
 }
 
-void left_out_destroy(struct left_out *left_out)
+void excluded_destroy(struct excluded *excluded)
 {
-	free(left_out);
+	free(excluded);
 }
 
-static void note_one(struct left_out *left_out, size_t layer, enum iop_filter which)
+static void note_one(struct excluded *excluded, size_t layer, enum iop_filter which)
 {
-	struct iop_left_out *noted = &left_out->noted[layer * IOP_FILTERS + which], now;
-	struct iop_left_out since;
+	struct iop_excluded *noted = &excluded->noted[layer * IOP_FILTERS + which], now;
+	struct iop_excluded since;
 
-	if (kernel_side_left_out(left_out->kernel, layer, which, &now) || now.calls == noted->calls)
+	if (bpf_side_excluded(excluded->kernel, layer, which, &now) || now.calls == noted->calls)
 		return;
-	since = (struct iop_left_out){
+	since = (struct iop_excluded){
 		now.calls - noted->calls, now.read_bytes - noted->read_bytes, now.written_bytes - noted->written_bytes,
 		now.unknown - noted->unknown, now.time_ns - noted->time_ns,
 	};
 	*noted = now;
-	write_note(left_out->spool, text_of(left_out->filter, which), left_out->set->layers[layer].name, &since);
+	write_note(excluded->spool, text_of(excluded->filter, which), excluded->set->layers[layer].name, &since);
 }
 
-void left_out_note(struct left_out *left_out)
+void excluded_note(struct excluded *excluded)
 {
-	for (size_t layer = 0; left_out && layer < left_out->set->nlayers; layer++)
+	for (size_t layer = 0; excluded && layer < excluded->set->nlayers; layer++)
 		for (int which = 0; which < IOP_FILTERS; which++)
-			if (text_of(left_out->filter, which)[0])
-				note_one(left_out, layer, which);
+			if (text_of(excluded->filter, which)[0])
+				note_one(excluded, layer, which);
 }
