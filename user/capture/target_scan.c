@@ -5,7 +5,6 @@
 #include "capture/targets_internal.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "bpf/rings.h"
 #include "capture/libraries.h"
