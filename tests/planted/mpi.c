@@ -84,11 +84,11 @@ static void independent_reads(bool bad, const char *dir)
 /* Rank 1 has ten times the data of the others, or all have the same. */
 static void unequal(bool bad, const char *dir)
 {
-	int fd = open(in(dir, "shared.dat"), O_WRONLY | O_CREAT, 0644), n = bad ? (rank == 1 ? 100 : 10) : 32;
+	int fd = open(in(dir, "shared.dat"), O_WRONLY | O_CREAT, 0644), n = bad ? (rank == 1 ? 300 : 30) : 96;
 
 	CHECK(fd >= 0);
 	for (int i = 0; i < n; i++)
-		CHECK(pwrite(fd, block, MIB, ((off_t)rank * 128 + i) * MIB) == MIB);    /* planted: unequal */
+		CHECK(pwrite(fd, block, MIB, ((off_t)rank * 512 + i) * MIB) == MIB);    /* planted: unequal */
 	close(fd);
 	MPI_Barrier(MPI_COMM_WORLD);
 }

@@ -150,6 +150,10 @@ static void intervals_of_a_store(void **state)
 	expect_rows(file, "SELECT count(*) FROM clock_step", "2 ");
 	expect_rows(file, "SELECT count(*) FROM interval", "5 ");
 	unlink(file);
+	strcat(file, "-wal");
+	unlink(file);
+	strcpy(strrchr(file, '-'), "-shm");
+	unlink(file);
 }
 
 static void summary_lists_steps(void **state)
