@@ -13,51 +13,23 @@
 
 #include "replay_fixture.h"
 
-static const struct model_handle *handle(size_t ref)
-{
-	assert_true(ref < sb.model.handles.n);
-	return &sb.model.handles.v[ref];
-}
-
-static void expect_handle(size_t ref, const char *path, const char *paradigm, int64_t parent)
-{
-	const struct model_handle *h = handle(ref);
-
-	if (path)
-		assert_string_equal(sb.model.files.v[h->file].path, path);
-	else
-		assert_int_equal(h->file, REF_NONE);
-	assert_string_equal(sb.model.paradigms.v[h->paradigm].identification, paradigm);
-	assert_int_equal(h->parent, parent < 0 ? REF_NONE : parent);
-}
-
-static void rw(uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int fd, size_t bytes, int64_t ret)
-{
-	sb_call(&sb, tid, function, enter, leave, depth, ret, ARGS(ARG(HANDLE, fd), ARG(BYTES, bytes)));
-}
-
-static void close_fd(uint32_t tid, uint64_t enter, uint64_t leave, int fd)
-{
-	sb_call(&sb, tid, "close", enter, leave, 0, 0, ARGS(ARG(HANDLE, fd)));
-}
-
 static void open_write_close(void **state)
 {
 	(void)state;
 	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\nmntns=mnt:[1]\n", NULL);
 	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "29 1 8:2 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 / /d rw - nfs4 srv:/d rw\n");
 	sb_open(&sb, 100, 10, 20, 0, 3, "/d/f", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
-	rw(100, "write", 30, 40, 0, 3, 100, 60);
+	read_or_write(100, "write", 30, 40, 0, 3, 100, 60);
 	sb_call(&sb, 100, "pwrite64", 50, 60, 0, 8, ARGS(ARG(HANDLE, 3), ARG(BYTES, 8), ARG(OFFSET, 4096)));
 	sb_call(&sb, 100, "lseek", 61, 62, 0, 4104, ARGS(ARG(HANDLE, 3), ARG(OFFSET, 0), ARG(WHENCE, SEEK_END)));
-	close_fd(100, 70, 80, 3);
+	close_descriptor(100, 70, 80, 3);
 	expect("100 @10 enter openat\n100 @20 create h0 m1 c3 s1\n100 @20 leave openat\n"
 	       "100 @30 enter write\n100 @30 begin h0 m1 f0 100 #1\n100 @40 complete h0 60 #1\n100 @40 leave write\n"
 	       "100 @50 enter pwrite64\n100 @50 begin h0 m1 f0 8 at 4096 #2\n100 @60 complete h0 8 #2\n100 @60 leave pwrite64\n"
 	       "100 @61 enter lseek\n100 @62 seek h0 0 w2 4104\n100 @62 leave lseek\n"
 	       "100 @70 enter close\n100 @80 destroy h0\n100 @80 leave close\n");
 	expect_handle(0, "/d/f", "POSIX", -1);
-	assert_false(handle(0)->precreated);
+	assert_false(handle_at(0)->precreated);
 	assert_string_equal(sb.model.files.v[0].mount_point, "/d");
 	assert_string_equal(sb.model.files.v[0].mount_source, "srv:/d");
 	assert_int_equal(sb.model.files.v[0].scope, SCOPE_SHARED);
@@ -74,19 +46,19 @@ static void failed_calls(void **state)
 {
 	(void)state;
 	sb_call(&sb, 100, "openat", 10, 20, 0, -ENOENT, ARGS(ARG(DIRFD, AT_FDCWD), STR(PATH, "/nope"), ARG(FLAGS, O_RDONLY)));
-	rw(100, "write", 30, 40, 0, 9, 5, -EBADF);
-	close_fd(100, 50, 60, 9);
+	read_or_write(100, "write", 30, 40, 0, 9, 5, -EBADF);
+	close_descriptor(100, 50, 60, 9);
 	sb_call(&sb, 100, "unlink", 70, 80, 0, -EACCES, ARGS(STR(PATH, "/x")));
 	sb_open(&sb, 100, 90, 100, 0, 4, "/f", O_RDONLY);
-	rw(100, "write", 110, 120, 0, 4, 5, -EBADF);
+	read_or_write(100, "write", 110, 120, 0, 4, 5, -EBADF);
 	expect("100 @10 enter openat\n100 @20 leave openat failed 2\n"
 	       "100 @30 enter write\n100 @40 leave write failed 9\n"
 	       "100 @50 enter close\n100 @60 destroy h0\n100 @60 leave close\n"      /* it worked: the number was open, undescribed */
 	       "100 @70 enter unlink\n100 @80 leave unlink failed 13\n"
 	       "100 @90 enter openat\n100 @100 create h1 m0 c0 s0\n100 @100 leave openat\n"
 	       "100 @110 enter write\n100 @110 begin h1 m1 f0 5 #1\n100 @120 complete h1 ? #1\n100 @120 leave write failed 9\n");
-	assert_string_equal(handle(0)->name, "fd 9");
-	assert_true(handle(0)->precreated);
+	assert_string_equal(handle_at(0)->name, "fd 9");
+	assert_true(handle_at(0)->precreated);
 	assert_true(noted("1 descriptors without a description were used"));
 	assert_int_equal(sb.model.totals.failed_calls, 4);
 }
@@ -96,12 +68,12 @@ static void open_before_attach(void **state)
 	(void)state;
 	sb_fd(&sb, 100, 5, 1, "/log", O_WRONLY | O_APPEND, IOP_F_SCAN);
 	sb_fd(&sb, 100, 5, 7, "/unused", O_RDONLY, IOP_F_SCAN);
-	rw(100, "write", 10, 20, 0, 1, 3, 3);
+	read_or_write(100, "write", 10, 20, 0, 1, 3, 3);
 	sb_fd_special(&sb, 100, 25, 5, S_IFIFO | 0600, 42);
-	rw(100, "read", 30, 40, 0, 5, 9, 9);
-	close_fd(100, 50, 60, 5);
+	read_or_write(100, "read", 30, 40, 0, 5, 9, 9);
+	close_descriptor(100, 50, 60, 5);
 	sb_fd_special(&sb, 100, 65, 5, S_IFSOCK | 0600, 43);
-	rw(100, "read", 70, 80, 0, 5, 9, 0);
+	read_or_write(100, "read", 70, 80, 0, 5, 9, 0);
 	expect("100 @10 enter write\n100 @10 begin h0 m1 f0 3 #1\n100 @20 complete h0 3 #1\n100 @20 leave write\n"
 	       "100 @30 enter read\n100 @30 begin h2 m0 f0 9 #2\n100 @40 complete h2 9 #2\n100 @40 leave read\n"
 	       "100 @50 enter close\n100 @60 destroy h2\n100 @60 leave close\n"
@@ -110,10 +82,10 @@ static void open_before_attach(void **state)
 	expect_handle(1, "/unused", "POSIX", -1);
 	expect_handle(2, "pipe:[42]", "POSIX", -1);
 	expect_handle(3, "socket:[43]", "POSIX", -1);
-	assert_string_equal(handle(0)->name, "stdout");
-	assert_int_equal(handle(0)->pre_mode, 1);
-	assert_int_equal(handle(0)->pre_status_flags, 2);
-	assert_true(handle(0)->precreated && handle(1)->precreated && handle(2)->precreated);
+	assert_string_equal(handle_at(0)->name, "stdout");
+	assert_int_equal(handle_at(0)->pre_mode, 1);
+	assert_int_equal(handle_at(0)->pre_status_flags, 2);
+	assert_true(handle_at(0)->precreated && handle_at(1)->precreated && handle_at(2)->precreated);
 }
 
 /* Thread 101 closes while 102 opens and gets the same number; the close returns last. */
@@ -122,8 +94,8 @@ static void close_races_with_open(void **state)
 	(void)state;
 	sb_open(&sb, 101, 10, 20, 0, 3, "/a", O_RDWR);
 	sb_open(&sb, 102, 32, 40, 0, 3, "/b", O_RDWR);
-	close_fd(101, 30, 50, 3);
-	rw(102, "write", 45, 60, 0, 3, 1, 1);
+	close_descriptor(101, 30, 50, 3);
+	read_or_write(102, "write", 45, 60, 0, 3, 1, 1);
 	expect("101 @10 enter openat\n101 @20 create h0 m2 c0 s0\n101 @20 leave openat\n"
 	       "102 @32 enter openat\n102 @40 create h1 m2 c0 s0\n102 @40 leave openat\n"
 	       "101 @30 enter close\n101 @50 destroy h0\n101 @50 leave close\n"

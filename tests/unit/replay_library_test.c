@@ -12,29 +12,6 @@
 
 #include "replay_fixture.h"
 
-static const struct model_handle *handle(size_t ref)
-{
-	assert_true(ref < sb.model.handles.n);
-	return &sb.model.handles.v[ref];
-}
-
-static void expect_handle(size_t ref, const char *path, const char *paradigm, int64_t parent)
-{
-	const struct model_handle *h = handle(ref);
-
-	if (path)
-		assert_string_equal(sb.model.files.v[h->file].path, path);
-	else
-		assert_int_equal(h->file, REF_NONE);
-	assert_string_equal(sb.model.paradigms.v[h->paradigm].identification, paradigm);
-	assert_int_equal(h->parent, parent < 0 ? REF_NONE : parent);
-}
-
-static void rw(uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int fd, size_t bytes, int64_t ret)
-{
-	sb_call(&sb, tid, function, enter, leave, depth, ret, ARGS(ARG(HANDLE, fd), ARG(BYTES, bytes)));
-}
-
 static void stream_with_descriptor(void **state)
 {
 	(void)state;
@@ -66,7 +43,7 @@ static void stream_of_before(void **state)
 	(void)state;
 	sb_enter(&sb, 100, "fflush", 10, 11, 0, ARGS(ARG(HANDLE, 0x700)));
 	sb_fd(&sb, 100, 12, 3, "/old", O_WRONLY, 0);
-	rw(100, "write", 13, 14, 1, 3, 4, 4);
+	read_or_write(100, "write", 13, 14, 1, 3, 4, 4);
 	sb_exit(&sb, 100, "fflush", 10, 20, 0, 0, NO_ARGS);
 	sb_call(&sb, 100, "fclose", 30, 31, 0, 0, ARGS(ARG(HANDLE, 0x700)));
 	sb_call(&sb, 100, "fflush", 40, 41, 0, 0, ARGS(ARG(HANDLE, 0)));
@@ -76,7 +53,7 @@ static void stream_of_before(void **state)
 	       "100 @30 enter fclose\n100 @31 destroy h0\n100 @31 leave fclose\n"
 	       "100 @40 enter fflush\n100 @41 leave fflush\n");
 	expect_handle(0, "/old", "ISOC", -1);
-	assert_true(handle(0)->precreated);
+	assert_true(handle_at(0)->precreated);
 }
 
 /* After an attach calls may come before the addresses of the standard streams are known. A child has its parent's streams. */
@@ -99,10 +76,10 @@ static void standard_streams(void **state)
 	       "200 @42 enter puts\n200 @42 begin h3 m1 f0 ? #5\n200 @43 complete h3 ? #5\n200 @43 leave puts\n"
 	       "100 @50 enter freopen\n100 @51 destroy h4\n100 @51 create h5 m0 c0 s0\n100 @51 leave freopen\n");
 	expect_handle(1, "/log", "ISOC", -1);
-	assert_string_equal(handle(1)->name, "stdout");
-	assert_string_equal(handle(2)->name, "stderr");
+	assert_string_equal(handle_at(1)->name, "stdout");
+	assert_string_equal(handle_at(2)->name, "stderr");
 	expect_handle(3, "/log", "ISOC", -1);
-	assert_string_equal(handle(4)->name, "stdin");
+	assert_string_equal(handle_at(4)->name, "stdin");
 	expect_handle(5, "/in", "ISOC", -1);
 }
 
@@ -138,12 +115,12 @@ static void other_streams(void **state)
 	       "100 @30 enter freopen\n100 @31 destroy h3\n100 @31 create h4 m1 c3 s0\n100 @31 leave freopen\n"
 	       "100 @40 enter fgetc\n100 @40 begin h4 m0 f0 1 #2\n100 @41 complete h4 ? #2\n100 @41 leave fgetc failed 0\n"
 	       "200 @60 enter fputc\n200 @60 begin h5 m1 f0 1 #3\n200 @61 complete h5 1 #3\n200 @61 leave fputc\n");
-	assert_string_equal(handle(1)->name, "stdout");
+	assert_string_equal(handle_at(1)->name, "stdout");
 	expect_handle(1, "/log", "ISOC", -1);
 	expect_handle(3, "/f", "ISOC", -1);
 	expect_handle(4, "/g", "ISOC", -1);
 	expect_handle(5, "/g", "ISOC", -1);
-	assert_true(handle(5)->precreated && !handle(4)->precreated);
+	assert_true(handle_at(5)->precreated && !handle_at(4)->precreated);
 }
 
 /* nc_create_par > H5Fcreate > MPI_File_open > openat, with a foreign file opened between. */
@@ -207,16 +184,16 @@ static void unified_over_ranks(void **state)
 	expect_handle(4, "/w/out.nc", "POSIX", 3);
 	expect_handle(5, "/w/out.nc", "HDF5", 2);
 	expect_handle(7, "/w/out.nc", "POSIX", 3);
-	assert_string_equal(handle(5)->name, "temp");
+	assert_string_equal(handle_at(5)->name, "temp");
 	assert_int_equal(sb.model.comms.n, 2);
 	assert_int_equal(sb.model.comms.v[1].kind, COMM_KIND_SELF);
 	for (int i = 1; i <= 3; i++)
-		assert_int_equal(handle(i)->comm, 0);
+		assert_int_equal(handle_at(i)->comm, 0);
 	assert_int_equal(sb.model.comms.v[0].nmembers, 2);
 	assert_int_equal(sb.model.comms.v[0].members[0], 1);
 	assert_int_equal(sb.model.comms.v[0].members[1], 0);
 	assert_string_equal(sb.model.groups.v[0].name, "MPI Rank 1");
-	assert_true(sb.model.paradigms.v[handle(2)->paradigm].parallel);
+	assert_true(sb.model.paradigms.v[handle_at(2)->paradigm].parallel);
 }
 
 static void outer_create_fails(void **state)
@@ -251,9 +228,9 @@ static void communicators(void **state)
 	sb_call(&sb, 100, "MPI_File_write_all_end", 66, 67, 0, 0, ARGS(ARG(HANDLE, 0x900)));
 	sb_replay(&sb);
 	assert_int_equal(sb.ret, 0);
-	assert_int_equal(sb.model.comms.v[handle(0)->comm].kind, COMM_KIND_WORLD);
-	assert_int_equal(sb.model.comms.v[handle(1)->comm].kind, COMM_KIND_SELF);
-	assert_int_equal(handle(2)->comm, REF_NONE);
+	assert_int_equal(sb.model.comms.v[handle_at(0)->comm].kind, COMM_KIND_WORLD);
+	assert_int_equal(sb.model.comms.v[handle_at(1)->comm].kind, COMM_KIND_SELF);
+	assert_int_equal(handle_at(2)->comm, REF_NONE);
 	assert_non_null(strstr(sb.events, "begin h2 m1 f0 ? #1\n"));    /* no communicator known: not collective */
 	assert_non_null(strstr(sb.events, "begin h0 m1 f1 ? #2\n100 @63 issued h0 #2\n"));
 	assert_non_null(strstr(sb.events, "begin h0 m1 f3 ? #3\n100 @65 issued h0 #3\n"));
@@ -273,8 +250,8 @@ static void serial_build_is_not_collective(void **state)
 	       "100 @20 enter H5Idec_ref\n100 @21 leave H5Idec_ref\n"
 	       "100 @22 enter H5Idec_ref\n100 @23 leave H5Idec_ref\n"
 	       "100 @30 enter H5Idec_ref\n100 @31 destroy h0\n100 @31 leave H5Idec_ref\n");
-	assert_false(sb.model.paradigms.v[handle(0)->paradigm].parallel);
-	assert_int_equal(handle(0)->comm, REF_NONE);
+	assert_false(sb.model.paradigms.v[handle_at(0)->paradigm].parallel);
+	assert_int_equal(handle_at(0)->comm, REF_NONE);
 }
 
 /* errno from the system call that failed inside, even if another one worked after it; the end of a file is no failure. */

@@ -12,53 +12,25 @@
 
 #include "replay_fixture.h"
 
-static const struct model_handle *handle(size_t ref)
-{
-	assert_true(ref < sb.model.handles.n);
-	return &sb.model.handles.v[ref];
-}
-
-static void expect_handle(size_t ref, const char *path, const char *paradigm, int64_t parent)
-{
-	const struct model_handle *h = handle(ref);
-
-	if (path)
-		assert_string_equal(sb.model.files.v[h->file].path, path);
-	else
-		assert_int_equal(h->file, REF_NONE);
-	assert_string_equal(sb.model.paradigms.v[h->paradigm].identification, paradigm);
-	assert_int_equal(h->parent, parent < 0 ? REF_NONE : parent);
-}
-
-static void rw(uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int fd, size_t bytes, int64_t ret)
-{
-	sb_call(&sb, tid, function, enter, leave, depth, ret, ARGS(ARG(HANDLE, fd), ARG(BYTES, bytes)));
-}
-
-static void close_fd(uint32_t tid, uint64_t enter, uint64_t leave, int fd)
-{
-	sb_call(&sb, tid, "close", enter, leave, 0, 0, ARGS(ARG(HANDLE, fd)));
-}
-
 static void fork_inherits(void **state)
 {
 	(void)state;
 	sb_open(&sb, 100, 10, 11, 0, 3, "/a", O_WRONLY | O_APPEND);
 	sb_open(&sb, 100, 12, 13, 0, 4, "/b", O_WRONLY);
 	sb_fork(&sb, 100, 20, 200);
-	close_fd(100, 21, 22, 3);
+	close_descriptor(100, 21, 22, 3);
 	sb_fd(&sb, 200, 29, 3, "/a", O_WRONLY | O_APPEND, 0);
-	rw(200, "write", 30, 31, 0, 3, 2, 2);
-	close_fd(200, 40, 41, 3);
+	read_or_write(200, "write", 30, 31, 0, 3, 2, 2);
+	close_descriptor(200, 40, 41, 3);
 	expect("100 @10 enter openat\n100 @11 create h0 m1 c0 s2\n100 @11 leave openat\n"
 	       "100 @12 enter openat\n100 @13 create h1 m1 c0 s0\n100 @13 leave openat\n"
 	       "100 @21 enter close\n100 @22 destroy h0\n100 @22 leave close\n"
 	       "200 @30 enter write\n200 @30 begin h2 m1 f0 2 #1\n200 @31 complete h2 2 #1\n200 @31 leave write\n"
 	       "200 @40 enter close\n200 @41 destroy h2\n200 @41 leave close\n");
 	assert_int_equal(sb.model.handles.n, 3);
-	assert_true(handle(2)->precreated);
-	assert_int_equal(handle(2)->group, 1);
-	assert_int_equal(handle(2)->pre_status_flags, 2);
+	assert_true(handle_at(2)->precreated);
+	assert_int_equal(handle_at(2)->group, 1);
+	assert_int_equal(handle_at(2)->pre_status_flags, 2);
 	assert_string_equal(sb.model.groups.v[1].name, "kid (pid 200)");
 }
 
@@ -69,10 +41,10 @@ static void exec_from_a_thread(void **state)
 	sb_open(&sb, 100, 12, 13, 0, 4, "/b", O_WRONLY);
 	sb_fork(&sb, 100, 14, 101);
 	sb_enter(&sb, 100, "fflush", 15, 16, 0, ARGS(ARG(HANDLE, 0x500)));
-	rw(101, "write", 20, 21, 0, 4, 1, 1);
+	read_or_write(101, "write", 20, 21, 0, 4, 1, 1);
 	sb_exec(&sb, 100, 30, 101, "/bin/other-program");
 	sb_fd(&sb, 100, 39, 4, "/b", O_WRONLY, 0);
-	rw(100, "write", 40, 41, 0, 4, 1, 1);
+	read_or_write(100, "write", 40, 41, 0, 4, 1, 1);
 	expect("100 @10 enter openat\n100 @11 create h0 m1 c0 s1\n100 @11 leave openat\n"
 	       "100 @12 enter openat\n100 @13 create h1 m1 c0 s0\n100 @13 leave openat\n"
 	       "100 @15 enter fflush\n100 @15 begin h2 m2 f0 ? #1\n"
@@ -89,10 +61,10 @@ static void numbers_used_again(void **state)
 {
 	(void)state;
 	sb_fork(&sb, 100, 5, 200);
-	rw(200, "write", 10, 11, 0, 1, 1, 1);
+	read_or_write(200, "write", 10, 11, 0, 1, 1, 1);
 	sb_task_exit(&sb, 200, 20, true);
 	sb_fork(&sb, 100, 30, 200);
-	rw(200, "write", 40, 41, 0, 1, 1, 1);
+	read_or_write(200, "write", 40, 41, 0, 1, 1, 1);
 	expect("200 @10 enter write\n200 @10 begin h0 m1 f0 1 #1\n200 @11 complete h0 1 #1\n200 @11 leave write\n"
 	       "200 @40 enter write\n200 @40 begin h1 m1 f0 1 #2\n200 @41 complete h1 1 #2\n200 @41 leave write\n");
 	assert_int_equal(sb.model.groups.n, 3);
@@ -160,13 +132,13 @@ static void records_out_of_order(void **state)
 	uint32_t seq;
 
 	(void)state;
-	rw(100, "write", 3000000000, 3000000001, 0, 1, 1, 1);
-	rw(101, "write", 1000000000, 1000000001, 0, 1, 2, 2);
+	read_or_write(100, "write", 3000000000, 3000000001, 0, 1, 1, 1);
+	read_or_write(101, "write", 1000000000, 1000000001, 0, 1, 2, 2);
 	sb_round(&sb, 9000000000);
-	rw(102, "write", 2000000000, 2000000001, 0, 1, 3, 3);      /* late, and the thread's first: still taken */
+	read_or_write(102, "write", 2000000000, 2000000001, 0, 1, 3, 3);      /* late, and the thread's first: still taken */
 	seq = sb.seq[100];
 	sb.seq[100] = 0;
-	rw(100, "write", 2500000000, 2500000001, 0, 1, 4, 4);      /* late, and its place is taken: left out */
+	read_or_write(100, "write", 2500000000, 2500000001, 0, 1, 4, 4);      /* late, and its place is taken: left out */
 	sb.seq[100] = seq;
 	expect("101 @1000000000 enter write\n101 @1000000000 begin h0 m1 f0 2 #1\n"
 	       "101 @1000000001 complete h0 2 #1\n101 @1000000001 leave write\n"
