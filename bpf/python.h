@@ -42,10 +42,33 @@ static __always_inline u64 read_word(u64 at)
 	return value;
 }
 
-static __always_inline struct python_frame *python_frame_at(struct thread *t, u32 i)
+/* The frames of Python code of a call (python.h), innermost first. */
+struct python_frame { u64 code, instruction; bool entry; };
+struct python_walk {
+	u64 thread;             /* of the interpreter's, as it was found last */
+	u64 next;               /* the frame that is to be read */
+	u32 n;
+	u32 image;              /* of the process, while node keys have a code object's number */
+	struct python_frame frames[IOP_PYTHON_MAX_FRAMES];
+};
+
+/* Of threads that run Python code, apart from struct thread, which would be too large. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct python_walk);
+} python_walks SEC(".maps");
+
+static __always_inline struct python_walk *python_walk_here(u64 flags)
+{
+	return bpf_task_storage_get(&python_walks, bpf_get_current_task_btf(), 0, flags);
+}
+
+static __always_inline struct python_frame *python_frame_at(struct python_walk *w, u32 i)
 {
 	asm volatile("" : "+r"(i));
-	return &t->python.frames[i & (IOP_PYTHON_MAX_FRAMES - 1)];
+	return &w->frames[i & (IOP_PYTHON_MAX_FRAMES - 1)];
 }
 
 /* ---- the thread's state in the interpreter ---- */
@@ -85,17 +108,18 @@ static __always_inline u64 frame_of_state(const struct iop_python *py, u64 state
 }
 
 /* The newest frame of Python code that this thread runs, 0: none. */
-__noinline u64 newest_python_frame(struct thread *t, const struct iop_python *py)
+__noinline u64 newest_python_frame(const struct iop_python *py)
 {
+	struct python_walk *w = python_walk_here(0);
 	struct python_search search = { 0 };
 	bool over = false;
 	u64 frame;
 
-	if (!t || !py)
+	if (!w || !py)
 		return 0;
 	search.self = BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase);
-	if (is_own_state(py, t->python.thread, search.self)) {
-		frame = frame_of_state(py, t->python.thread);
+	if (is_own_state(py, w->thread, search.self)) {
+		frame = frame_of_state(py, w->thread);
 		if (frame)
 			return frame;
 	}
@@ -104,8 +128,8 @@ __noinline u64 newest_python_frame(struct thread *t, const struct iop_python *py
 		over = python_thread_step(&search, py);
 	if (!over)
 		COUNT_SITE(no_python);
-	t->python.thread = over ? search.state : 0;
-	return t->python.thread ? frame_of_state(py, t->python.thread) : 0;
+	w->thread = over ? search.state : 0;
+	return w->thread ? frame_of_state(py, w->thread) : 0;
 }
 
 /* ---- code objects ---- */
@@ -206,9 +230,10 @@ static __always_inline u32 new_code(void)
 /* Whether the members of a code object could be read. */
 __noinline bool read_code_key(struct thread *t, const struct iop_python *py, u64 code, struct iop_python_code_key *key)
 {
+	struct python_walk *w = python_walk_here(0);
 	u32 line, file, name, lines;
 
-	if (!t || !py || !key)
+	if (!t || !w || !py || !key)
 		return false;
 	if (bpf_probe_read_user(t->scratch, IOP_PYTHON_WINDOW, (void *)(code + py->code)))
 		return false;
@@ -221,17 +246,17 @@ __noinline bool read_code_key(struct thread *t, const struct iop_python *py, u64
 	key->name = *(u64 *)(t->scratch + name);
 	key->lines = *(u64 *)(t->scratch + lines);
 	key->first_line = *(u32 *)(t->scratch + line);
-	key->image = t->python.image;
+	key->image = w->image;
 	return true;
 }
 
 /* The number of a frame's code object; what it consists of is sent when it is met first. 0: it could not be read, or there is no room. */
-static __always_inline u32 code_number(struct thread *t, const struct iop_python *py, u32 frame)
+static __always_inline u32 code_number(struct thread *t, const struct iop_python *py, u64 code)
 {
 	struct iop_python_code_key key = { 0 };
 	u32 *known, id;
 
-	if (!read_code_key(t, py, python_frame_at(t, frame)->code, &key))
+	if (!read_code_key(t, py, code, &key))
 		return 0;
 	known = bpf_map_lookup_elem(&site_codes, &key);
 	if (known)
@@ -254,46 +279,48 @@ static __always_inline u32 code_number(struct thread *t, const struct iop_python
 /* Reads one frame. Returns 1 at the end of the chain, -1 where it cannot be read. */
 __noinline int python_step(struct thread *t, const struct iop_python *py)
 {
+	struct python_walk *w = python_walk_here(0);
 	u32 code, previous, instruction, entry;
 	struct python_frame *frame;
 	bool is_entry;
 
-	if (!t || !py)
+	if (!t || !w || !py)
 		return -1;
-	if (!t->python.next)
+	if (!w->next)
 		return 1;
-	if (bpf_probe_read_user(t->scratch, IOP_PYTHON_WINDOW, (void *)t->python.next))
+	if (bpf_probe_read_user(t->scratch, IOP_PYTHON_WINDOW, (void *)w->next))
 		return -1;
 	code = py->frame_code & 127;
 	previous = py->frame_previous & 127;
 	instruction = py->frame_instruction & 127;
 	entry = py->frame_entry & 127;
-	t->python.next = *(u64 *)(t->scratch + previous);
+	w->next = *(u64 *)(t->scratch + previous);
 	is_entry = t->scratch[entry] == py->entry_value;
 	if (py->entry_is_marker && is_entry) {
-		if (t->python.n)
-			python_frame_at(t, t->python.n - 1)->entry = true;
+		if (w->n)
+			python_frame_at(w, w->n - 1)->entry = true;
 		return 0;
 	}
-	frame = python_frame_at(t, t->python.n++);
+	frame = python_frame_at(w, w->n++);
 	frame->code = *(u64 *)(t->scratch + code);
 	frame->instruction = *(u64 *)(t->scratch + instruction);
 	frame->entry = is_entry;
-	return t->python.n == IOP_PYTHON_MAX_FRAMES;
+	return w->n == IOP_PYTHON_MAX_FRAMES;
 }
 
 /* The node of a frame below the one that called it. Returns false if there is no room, or its code cannot be read. */
 __noinline bool add_python_node(struct thread *t, const struct iop_python *py, u32 i, u32 flags)
 {
+	struct python_walk *w = python_walk_here(0);
 	struct python_frame *frame;
 	u32 code;
 
-	if (!t || !py)
+	if (!t || !w || !py)
 		return false;
-	code = code_number(t, py, i);
+	frame = python_frame_at(w, i);
+	code = code_number(t, py, frame->code);
 	if (!code)
 		return false;
-	frame = python_frame_at(t, i);
 	flags |= IOP_SITE_PYTHON | (frame->entry ? IOP_SITE_ENTRY : 0);
 	t->up.image = code | IOP_PYTHON_IMAGE;
 	t->up.pc = ((frame->instruction - frame->code - py->code_instructions) & IOP_PYTHON_OFFSET) |
@@ -306,21 +333,26 @@ __noinline bool add_python_node(struct thread *t, const struct iop_python *py, u
  * from a deep place, as an import is, share what is above it. */
 static __always_inline u32 find_python_site(struct thread *t, const struct iop_python *py)
 {
+	struct python_walk *w = python_walk_here(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u32 flags = IOP_SITE_TRUNCATED;
 	int end = 0;
 
-	t->python.image = t->up.image;
-	t->python.n = 0;
-	t->python.next = newest_python_frame(t, py);
+	if (!w) {
+		COUNT_SITE(no_python);
+		return 0;
+	}
+	w->image = t->up.image;
+	w->n = 0;
+	w->next = newest_python_frame(py);
 	for (u32 i = 0; i < 2 * IOP_PYTHON_MAX_FRAMES && !end; i++)     /* with markers */
 		end = python_step(t, py);
-	if (end > 0 && !t->python.next)
+	if (end > 0 && !w->next)
 		flags = IOP_SITE_WHOLE;
 	t->up.node = 0;
 	for (u32 i = 0; i < IOP_PYTHON_MAX_FRAMES && end >= 0; i++) {
-		if (i >= t->python.n)
+		if (i >= w->n)
 			break;
-		if (!add_python_node(t, py, t->python.n - 1 - i, flags))
+		if (!add_python_node(t, py, w->n - 1 - i, flags))
 			end = -1;
 		flags = 0;
 	}

@@ -51,7 +51,7 @@ struct fd_call { u32 index, epoch, flags; s32 fd; };
 
 /* ---- call sites (sites.h) ---- */
 
-#define SITE_CHAINS 4           /* a power of two */
+#define SITE_CHAINS 2           /* a power of two */
 #define SITE_CHAIN_WORDS 20
 #define SITE_CHAIN_BYTES 4096   /* of stack that are compared */
 
@@ -65,16 +65,6 @@ struct site_chain {
 	u16 need;               /* bytes from sp on that have all words */
 	bool absolute;          /* holds for this sp and bp only */
 	bool python;
-};
-
-/* The frames of Python code of a call (python.h), innermost first. */
-struct python_frame { u64 code, instruction; bool entry; };
-struct python_walk {
-	u64 thread;             /* of the interpreter's, as it was found last */
-	u64 next;               /* the frame that is to be read */
-	u32 n;
-	u32 image;              /* of the process, while node keys have a code object's number */
-	struct python_frame frames[IOP_PYTHON_MAX_FRAMES];
 };
 
 /* A walk up the stack of a call. */
@@ -111,11 +101,13 @@ struct thread {
 	u32 site;               /* of the outermost open call */
 	u32 pad2;
 	struct site_walk up;
-	struct python_walk python;
 	struct site_chain chains[SITE_CHAINS];
 	struct frame frames[MAX_DEPTH];
 	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
 };
+
+/* From Linux 6.19 on task storage cannot allocate more than 8192 bytes, of which about 140 are the kernel's. */
+_Static_assert(sizeof(struct thread) <= 7936, "struct thread does not fit into task storage");
 
 struct counters {
 	u64 lost;               /* records dropped by a full ring */
