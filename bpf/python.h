@@ -42,7 +42,7 @@ static __always_inline u64 read_word(u64 at)
 	return value;
 }
 
-/* The frames of Python code of a call (python.h), innermost first. */
+/* The frames of Python code of a call, innermost first. */
 struct python_frame { u64 code, instruction; bool entry; };
 struct python_walk {
 	u64 thread;             /* of the interpreter's, as it was found last */

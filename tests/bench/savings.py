@@ -32,25 +32,25 @@ def run_bare(program, case, twin, directory):
     return time.monotonic() - begin
 
 
-def saving_of(program, case, code, folder):
+def saving_of(program, case, code, directory):
     """The finding's interval in seconds; None if there is no such finding."""
-    shutil.rmtree(f"{folder}/trace", ignore_errors=True)
-    shutil.rmtree(f"{folder}/data", ignore_errors=True)
-    os.makedirs(f"{folder}/data")
-    subprocess.run([variants.IOPROBE, "record", "-q", "-o", f"{folder}/trace", "--", program, case, "bad", f"{folder}/data"], stdout=subprocess.DEVNULL,
+    shutil.rmtree(f"{directory}/trace", ignore_errors=True)
+    shutil.rmtree(f"{directory}/data", ignore_errors=True)
+    os.makedirs(f"{directory}/data")
+    subprocess.run([variants.IOPROBE, "record", "-q", "-o", f"{directory}/trace", "--", program, case, "bad", f"{directory}/data"], stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, timeout=200, check=True)
-    done = subprocess.run([variants.IOPROBE, "report", "--format", "json", f"{folder}/trace"], capture_output=True, timeout=100, check=True)
+    done = subprocess.run([variants.IOPROBE, "report", "--format", "json", f"{directory}/trace"], capture_output=True, timeout=100, check=True)
     saving = next((f["saving"] for f in json.loads(done.stdout)["findings"] if f["code"] == code), None)
     return (saving["low_seconds"], saving["high_seconds"]) if saving else None
 
 
-def measure(program, case, code, folder, repetitions):
+def measure(program, case, code, directory, repetitions):
     """Every repetition has its own interval and its own difference."""
     rows = []
     for i in range(repetitions):
         order = ["bad", "good"] if i % 2 == 0 else ["good", "bad"]
-        times = {twin: run_bare(program, case, twin, f"{folder}/data") for twin in order}
-        rows.append({"difference_s": times["bad"] - times["good"], "interval_s": saving_of(program, case, code, folder)})
+        times = {twin: run_bare(program, case, twin, f"{directory}/data") for twin in order}
+        rows.append({"difference_s": times["bad"] - times["good"], "interval_s": saving_of(program, case, code, directory)})
     return rows
 
 
@@ -58,8 +58,8 @@ def hits(rows):
     return sum(row["interval_s"] is not None and row["interval_s"][0] <= row["difference_s"] <= row["interval_s"][1] for row in rows)
 
 
-def section(folder, quick):
-    """On a file system of a disk, not of memory: the folder below build/bench."""
+def section(directory, quick):
+    """On a file system of a disk, not of memory: the directory below build/bench."""
     place, lines, report = os.path.abspath("build/bench/savings"), [], {}
     good = 0
     try:
