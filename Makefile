@@ -52,7 +52,9 @@ ALL_CPPFLAGS = -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -Ibuild $(CPPFLAGS)
 ALL_LDFLAGS = $(if $(SANITIZE),$(sanitizers)) $(LDFLAGS)
 LIBS = -lpthread -lm
 
-USER_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/report/advice/*'))
+USER_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/report/advice/*' -not -path 'user/mpi/*'))
+MPICC ?= $(firstword $(shell command -v mpicc || ls /usr/lib64/openmpi/bin/mpicc 2>/dev/null) mpicc)
+HAVE_MPI := $(shell command -v $(MPICC))
 USER_OBJECTS := $(USER_SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/builtin_tables.o
 LIBRARY_OBJECTS := $(filter-out $(B)/obj/user/main.o,$(USER_OBJECTS))
 PROBE_TABLES := $(sort $(wildcard probes/*.probes probes/optional/*.probes))
@@ -64,7 +66,7 @@ UNIT_HELPERS := $(patsubst tests/unit/%.c,$(B)/obj/tests/unit/%.o, \
 # ---- targets ----
 
 .PHONY: all
-all: $(B)/ioprobe	## build/ioprobe (default)
+all: $(B)/ioprobe $(if $(HAVE_MPI),$(B)/ioprobe-mpi)	## build/ioprobe and, where MPI is, build/ioprobe-mpi (default)
 
 .PHONY: check
 check:			## install what the tests need, run all tests (end-to-end tests need root)
@@ -143,6 +145,7 @@ completion: all		## of bash and zsh, in build/completion
 install: all manuals completion	## to $(DESTDIR)$(PREFIX)
 	$(say) INSTALL $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -D -m 755 $(B)/ioprobe $(DESTDIR)$(PREFIX)/bin/ioprobe
+	$(Q)test ! -e $(B)/ioprobe-mpi || $(INSTALL) -m 755 $(B)/ioprobe-mpi $(DESTDIR)$(PREFIX)/bin/ioprobe-mpi
 	$(Q)$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/ioprobe/probes $(DESTDIR)$(PREFIX)/share/doc/ioprobe
 	$(Q)$(INSTALL) -m 644 $(PROBE_TABLES) $(wildcard probes/README.md) $(DESTDIR)$(PREFIX)/share/ioprobe/probes
 	$(Q)$(INSTALL) -m 644 LICENSE $(wildcard README.md) $(DESTDIR)$(PREFIX)/share/doc/ioprobe
@@ -162,7 +165,7 @@ install: all manuals completion	## to $(DESTDIR)$(PREFIX)
 
 .PHONY: uninstall
 uninstall:		## remove what install put there
-	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/ioprobe $(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.service \
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/ioprobe $(DESTDIR)$(PREFIX)/bin/ioprobe-mpi $(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.service \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.socket
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/share/man/man1/ioprobe.1 $(DESTDIR)$(PREFIX)/share/man/man1/ioprobe-*.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man5/ioprobe.*.5 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ioprobe \
@@ -230,6 +233,15 @@ $(B)/.requirements: Makefile
 $(B)/ioprobe: $(USER_OBJECTS) $(B)/obj/version.o
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) $(LIBS)
+
+$(B)/ioprobe-mpi: $(B)/obj/user/mpi/ioprobe_mpi.o $(LIBRARY_OBJECTS) $(B)/obj/version.o
+	$(say) LINK $@
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) $(LIBS)
+
+$(B)/obj/user/mpi/%.o: user/mpi/%.c $(B)/.requirements
+	$(say) MPICC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/store_sql.h build/page_files.h build/advice_files.h
 	$(say) CC $<

@@ -44,7 +44,6 @@ NETCDF_LIBS = $(shell $(NETCDF_PC) $(PKG_CONFIG) --libs $$pc)
 HDF5_PC = pc=hdf5; for p in hdf5-openmpi hdf5-mpich; do $(PKG_CONFIG) --exists $$p && { pc=$$p; break; }; done;
 HDF5_CFLAGS = $(shell $(HDF5_PC) $(PKG_CONFIG) --cflags $$pc)
 HDF5_LIBS = $(shell $(HDF5_PC) $(PKG_CONFIG) --libs $$pc)
-MPICC ?= $(firstword $(shell command -v mpicc || ls /usr/lib64/openmpi/bin/mpicc 2>/dev/null) mpicc)
 MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpif90 2>/dev/null) mpif90)
 
 PROGRAMS += $(addprefix $(P)/,call_sites call_sites_nopie call_sites_static call_sites_bare call_sites_cxx libsites_first.so libsites_second.so random_chains stack_witness)

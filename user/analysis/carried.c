@@ -68,11 +68,11 @@ static void add_to_instance(struct instance *instance, const uint64_t *made, con
 		}
 }
 
-int carried_join(struct collector *const *collectors, unsigned n)
+int carried_join(struct collector *const *collectors, size_t n)
 {
 	TRACE_ARRAY(struct carried, all) = { 0 };
 
-	for (unsigned i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < collectors[i]->carried.n; k++) {
 			struct carried *slot = TRACE_ADD(all);
 
@@ -84,7 +84,7 @@ int carried_join(struct collector *const *collectors, unsigned n)
 		}
 	if (all.n)
 		qsort(all.v, all.n, sizeof(*all.v), by_id);
-	for (unsigned i = 0; i < n && all.n; i++)
+	for (size_t i = 0; i < n && all.n; i++)
 		for (size_t k = 0; k < collectors[i]->instances.n; k++)
 			add_to_instance(&collectors[i]->instances.v[k], collectors[i]->made.v, all.v, all.n);
 	free(all.v);

@@ -39,10 +39,19 @@ struct carried { uint64_t id, ns, bytes; };
 
 struct position { uint32_t epoch, root; uint64_t at; };
 
-struct collector {
+/* What the threads of one pass have in common. */
+struct pass {
 	struct facts *facts;
-	struct shared_counts { atomic_uint io, calls, instances; atomic_ullong merged, dropped; } *shared;
+	TRACE_ARRAY(struct collector *, collectors);    /* one per thread, and those of other processes */
+	struct shared_counts { atomic_uint io, calls, instances; atomic_ullong merged, dropped; } shared;
 	_Atomic uint32_t *handle_user;  /* by handle: 1 + the location that moved its position, UINT32_MAX for several */
+	const unsigned *owner;          /* by location: which process reads it; NULL: this one reads all */
+	unsigned index;                 /* of this process */
+};
+
+struct collector {
+	struct pass *pass;
+	struct facts *facts;
 	struct trace *trace;
 	uint32_t location, epoch;
 	struct location_stat *stat;
@@ -64,7 +73,8 @@ struct collector {
 
 extern const struct trace_visitor collect_visitor;
 
-struct collector *collector_new(struct facts *facts, struct shared_counts *shared, _Atomic uint32_t *handle_user);
+/* Adds a collector to the pass; NULL without memory. */
+struct collector *collector_new(struct pass *pass);
 void collector_free(struct collector *collector);       /* the elements of the hash tables belong to the facts */
 
 struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer layer);
@@ -78,7 +88,7 @@ void lookups_free(struct collector *c);
  * the instances of the calls that made their requests. Returns 0 or -ENOMEM. */
 void collect_request_made(struct collector *c, uint64_t id);
 void collect_request_carried_out(struct collector *c, const struct frame *f, uint64_t ns);
-int carried_join(struct collector *const *collectors, unsigned n);
+int carried_join(struct collector *const *collectors, size_t n);
 
 /* patterns.c: handles a data operation at the end of its frame. */
 void collect_operation(struct collector *c, struct frame *f, uint64_t ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * One pass over an archive: collectors in threads; the results are merged in a fixed order.
+ * One pass over an archive: collectors in threads, perhaps of several processes; the results are merged in a fixed order.
  */
 #include "analysis/facts.h"
 
@@ -12,30 +12,29 @@
 
 #include "analysis/classify.h"
 #include "analysis/collect.h"
+#include "analysis/peers.h"
 
-struct collector *collector_new(struct facts *facts, struct shared_counts *shared, _Atomic uint32_t *handle_user)
+struct collector *collector_new(struct pass *pass)
 {
-	struct collector *c = calloc(1, sizeof(*c));
+	struct collector *c = calloc(1, sizeof(*c)), **slot = c ? TRACE_ADD(pass->collectors) : NULL;
+	const struct trace *t = pass->facts->trace;
 
-	if (!c)
+	if (!slot) {
+		free(c);
 		return NULL;
-	c->facts = facts;
-	c->shared = shared;
-	c->handle_user = handle_user;
-	c->trace = facts->trace;
-	c->bin_ns = trace_ns(facts->trace, facts->trace->begin + facts->trace->length) / BINS + 1;
-	c->positions = calloc(facts->trace->handles.n + 1, sizeof(*c->positions));
+	}
+	*slot = c;
+	c->pass = pass;
+	c->facts = pass->facts;
+	c->trace = pass->facts->trace;
+	c->bin_ns = trace_ns(t, t->begin + t->length) / BINS + 1;
+	c->positions = calloc(t->handles.n + 1, sizeof(*c->positions));
 	c->sizes = calloc(FS_KINDS, sizeof(*c->sizes));
-	if (c->positions && c->sizes)
-		return c;
-	collector_free(c);
-	return NULL;
+	return c->positions && c->sizes ? c : NULL;
 }
 
 void collector_free(struct collector *c)
 {
-	if (!c)
-		return;
 	HASH_CLEAR(hh, c->io);
 	HASH_CLEAR(hh, c->calls);
 	lookups_free(c);
@@ -223,49 +222,120 @@ static void count_trace(struct facts *f)
 		}
 }
 
-static int gather(struct facts *f, void **collectors, unsigned n, const struct shared_counts *shared, const _Atomic uint32_t *users)
+static int gather(struct pass *pass)
 {
-	int ret = carried_join((struct collector *const *)collectors, n);
+	struct facts *f = pass->facts;
+	int ret = carried_join(pass->collectors.v, pass->collectors.n);
 
-	for (unsigned i = 0; i < n && !ret; i++)
-		ret = lookups_take(collectors[i]) ?: take(f, collectors[i]);
+	for (size_t i = 0; i < pass->collectors.n && !ret; i++)
+		ret = take(f, pass->collectors.v[i]);
 	if (ret)
 		return ret;
 	qsort(f->io.v, f->io.n, sizeof(*f->io.v), io_order);
 	qsort(f->calls.v, f->calls.n, sizeof(*f->calls.v), call_order);
 	qsort(f->instances.v, f->instances.n, sizeof(*f->instances.v), instance_order);
-	f->merged_files = shared->merged;
-	f->dropped_instances = shared->dropped;
-	mark_doubtful(f, users);
+	f->merged_files = pass->shared.merged;
+	f->dropped_instances = pass->shared.dropped;
+	mark_doubtful(f, pass->handle_user);
 	count_trace(f);
 	return 0;
 }
 
-int facts_read(struct facts *f, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, char *err, size_t err_len)
+/* ---- several processes ---- */
+
+/* After an error nothing is sent, but the first peer does not wait in vain. */
+static int send_pass(const struct pass *pass, const struct peers *peers, int ret)
 {
-	struct shared_counts shared = { 0 };
-	_Atomic uint32_t *users = calloc(trace->handles.n + 1, sizeof(*users));
-	void **collectors = calloc(nworkers, sizeof(*collectors));
+	void *data = NULL;
+	size_t n = 0;
+
+	ret = ret ? ret : peers_pack(pass, &data, &n);
+	ret = peers->send(peers, data, ret ? 0 : n) ?: ret;
+	free(data);
+	return ret;
+}
+
+/* Receives all, also after an error: the others wait until their results are taken. */
+static int receive_passes(struct pass *pass, const struct peers *peers, int ret)
+{
+	for (unsigned from = 1; from < peers->n; from++) {
+		void *data = NULL;
+		size_t n = 0;
+		int got = peers->receive(peers, from, &data, &n);
+
+		if (!got && !ret)
+			got = peers_unpack(pass, data, n);
+		ret = ret ? ret : got;
+		free(data);
+	}
+	return ret;
+}
+
+/* ---- the pass ---- */
+
+static int pass_begin(struct pass *pass, unsigned nworkers, const struct peers *peers)
+{
+	const struct trace *t = pass->facts->trace;
+
+	pass->handle_user = calloc(t->handles.n + 1, sizeof(*pass->handle_user));
+	if (!pass->handle_user || prepare(pass->facts))
+		return -ENOMEM;
+	for (unsigned i = 0; i < nworkers; i++)
+		if (!collector_new(pass))
+			return -ENOMEM;
+	if (!peers)
+		return 0;
+	pass->index = peers->index;
+	pass->owner = peers_share(t, peers->n);
+	return pass->owner ? 0 : -ENOMEM;
+}
+
+static int pass_read(struct pass *pass, unsigned nworkers, const struct peers *peers, char *err, size_t err_len)
+{
+	int ret = pass_begin(pass, nworkers, peers);
+
+	if (ret)
+		snprintf(err, err_len, "%.200s: out of memory", pass->facts->trace->dir);
+	else
+		ret = trace_read(pass->facts->trace, &collect_visitor, (void **)pass->collectors.v, nworkers, err, err_len);
+	if (peers)
+		ret = peers->agree(peers, ret, err);
+	return ret;
+}
+
+static int pass_end(struct pass *pass, const struct peers *peers, char *err, size_t err_len)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < pass->collectors.n && !ret; i++)
+		ret = lookups_take(pass->collectors.v[i]);
+	if (peers)
+		ret = peers->index ? send_pass(pass, peers, ret) : receive_passes(pass, peers, ret);
+	if (!ret && !pass->index)
+		ret = gather(pass);
+	if (ret)
+		snprintf(err, err_len, "%.200s: %s", pass->facts->trace->dir,
+			 ret == -ENOMEM ? "out of memory" : "the results of another process are of another version of ioprobe or of another archive");
+	return ret;
+}
+
+int facts_read(struct facts *f, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, const struct peers *peers, char *err,
+	       size_t err_len)
+{
+	struct pass pass = { .facts = f };
 	int ret;
 
 	memset(f, 0, sizeof(*f));
 	f->trace = trace;
 	f->filter = *filter;
-	ret = users && collectors ? prepare(f) : -ENOMEM;
-	for (unsigned i = 0; i < nworkers && !ret; i++)
-		if (!(collectors[i] = collector_new(f, &shared, users)))
-			ret = -ENOMEM;
-	if (!ret) {
-		ret = trace_read(trace, &collect_visitor, collectors, nworkers, err, err_len);
-		if (!ret && (ret = gather(f, collectors, nworkers, &shared, users)))
-			snprintf(err, err_len, "%.200s: out of memory", trace->dir);
-	} else {
-		snprintf(err, err_len, "%.200s: out of memory", trace->dir);
-	}
-	for (unsigned i = 0; collectors && i < nworkers; i++)
-		collector_free(collectors[i]);
-	free(collectors);
-	free(users);
+	ret = pass_read(&pass, nworkers, peers, err, err_len);
+	if (!ret)
+		ret = pass_end(&pass, peers, err, err_len);
+	for (size_t i = 0; i < pass.collectors.n; i++)
+		collector_free(pass.collectors.v[i]);
+	free(pass.collectors.v);
+	free(pass.handle_user);
+	free((void *)pass.owner);
 	return ret;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Results of one pass over an archive: counts, bytes and times per file, location and layer, and per function and call site. They
- * are sums, minima and maxima per location, so they do not depend on the number of threads.
+ * are sums, minima and maxima per location, so they do not depend on the number of threads and processes. A pointer in a structure that
+ * processes exchange (location_stat, io_stat, call_stat) needs lines in peers.c.
  */
 #ifndef IOPROBE_ANALYSIS_FACTS_H
 #define IOPROBE_ANALYSIS_FACTS_H
@@ -135,8 +136,12 @@ struct facts {
 	bool has_sites, has_errors, has_offsets, has_wall;
 };
 
-/* Reads the archive in the current directory. Returns 0, or -errno with one line in err. */
-int facts_read(struct facts *facts, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, char *err, size_t err_len);
+struct peers;
+
+/* Reads the archive in the current directory. peers: other processes that read a part of it each, and call this as well (peers.h); the
+ * first one has all facts then, the others none; NULL: none. Returns 0, or -errno with one line in err, which is empty if another process has printed it. */
+int facts_read(struct facts *facts, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, const struct peers *peers, char *err,
+	       size_t err_len);
 void facts_free(struct facts *facts);
 
 #endif

@@ -203,8 +203,8 @@ static struct call_stat *call_stat(struct collector *c, const struct frame *f)
 	HASH_FIND(hh, c->calls, &key.key, sizeof(key.key), s);
 	if (s)
 		return s;
-	if (c->shared->calls >= MAX_CALL_STATS && f->file != TRACE_NONE) {      /* a new file: combined with the others */
-		c->shared->merged++;
+	if (c->pass->shared.calls >= MAX_CALL_STATS && f->file != TRACE_NONE) {      /* a new file: combined with the others */
+		c->pass->shared.merged++;
 		key.key.file = TRACE_NONE;
 		HASH_FIND(hh, c->calls, &key.key, sizeof(key.key), s);
 		if (s)
@@ -215,7 +215,7 @@ static struct call_stat *call_stat(struct collector *c, const struct frame *f)
 		s->key = key.key;
 		s->first_ns = UINT64_MAX;
 		HASH_ADD(hh, c->calls, key, sizeof(s->key), s);
-		c->shared->calls++;
+		c->pass->shared.calls++;
 		if (!hash_added(s)) {
 			free(s);
 			s = NULL;
@@ -419,7 +419,14 @@ static void on_location_end(void *worker, uint32_t location)
 		end_frame(c, c->stack[c->depth - 1].begin_ns, &unfinished);
 }
 
+static bool on_selects(void *worker, uint32_t location)
+{
+	const struct pass *pass = ((struct collector *)worker)->pass;
+
+	return !pass->owner || pass->owner[location] == pass->index;
+}
+
 const struct trace_visitor collect_visitor = {
-	.location_begin = on_location_begin, .location_end = on_location_end, .enter = on_enter, .leave = on_leave, .begin = on_begin,
+	.selects = on_selects, .location_begin = on_location_begin, .location_end = on_location_end, .enter = on_enter, .leave = on_leave, .begin = on_begin,
 	.complete = on_complete, .handle = collect_handle,
 };

@@ -21,8 +21,8 @@ struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer 
 	HASH_FIND(hh, c->io, &key.key, sizeof(key.key), s);
 	if (s)
 		return s;
-	if (c->shared->io >= MAX_IO_STATS) {
-		c->shared->merged++;
+	if (c->pass->shared.io >= MAX_IO_STATS) {
+		c->pass->shared.merged++;
 		key.key.file = TRACE_NONE;
 		HASH_FIND(hh, c->io, &key.key, sizeof(key.key), s);
 		if (s)
@@ -36,7 +36,7 @@ struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer 
 			s->dir[d].last_end = TRACE_UNKNOWN;
 		}
 		HASH_ADD(hh, c->io, key, sizeof(s->key), s);
-		c->shared->io++;
+		c->pass->shared.io++;
 		if (!hash_added(s)) {
 			free(s);
 			s = NULL;
@@ -77,8 +77,8 @@ static void note_user(struct collector *c, uint32_t handle)
 {
 	uint32_t none = 0, mine = c->location + 1;
 
-	if (!atomic_compare_exchange_strong(&c->handle_user[handle], &none, mine) && none != mine)
-		c->handle_user[handle] = UINT32_MAX;
+	if (!atomic_compare_exchange_strong(&c->pass->handle_user[handle], &none, mine) && none != mine)
+		c->pass->handle_user[handle] = UINT32_MAX;
 }
 
 void collect_position(struct collector *c, struct frame *f)
@@ -301,15 +301,15 @@ static void count_instance(struct collector *c, struct io_stat *s, const struct 
 {
 	struct instance *i;
 
-	if (c->shared->instances >= MAX_INSTANCES) {
-		c->shared->dropped++;
+	if (c->pass->shared.instances >= MAX_INSTANCES) {
+		c->pass->shared.dropped++;
 		return;
 	}
 	i = TRACE_ADD(c->instances);
 	c->failed |= !i;
 	if (!i)
 		return;
-	c->shared->instances++;
+	c->pass->shared.instances++;
 	*i = (struct instance){ .file = f->file, .ordinal = s->collectives++, .location = c->location, .region = f->region, .comm = f->comm,
 				.enter_ns = f->begin_ns, .leave_ns = f->begin_ns + ns, .asked = f->asked, .system_ns = f->below_ns,
 				.system_bytes = f->below_bytes[DIR_READ] + f->below_bytes[DIR_WRITE],

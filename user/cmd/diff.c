@@ -28,7 +28,7 @@ static int analyse(const struct trace_argument *argument, struct analysis *a, ch
 
 	thresholds_default(&a->thresholds);
 	if (!ret)
-		ret = facts_read(&facts[turn], &traces[turn], &all, trace_argument_workers(), err, err_len);
+		ret = facts_read(&facts[turn], &traces[turn], &all, trace_argument_workers(), NULL, err, err_len);
 	return ret ? ret : analysis_run(a, &facts[turn], err, err_len);
 }
 

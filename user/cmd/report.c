@@ -113,18 +113,22 @@ static int write_output(const struct command *c, const struct identity *caller)
 static int report(struct command *c, char *err, size_t err_len)
 {
 	struct identity who = { 0 }, caller = { 0 };
-	int ret = trace_argument_locate(&c->archive, err, err_len);
+	int ret = c->thresholds_file ? read_thresholds(c, err, err_len) : 0;
 
+	if (!ret)
+		ret = trace_argument_locate(&c->archive, err, err_len);
 	c->task.anchor = c->archive.anchor;
 	if (!ret)
 		ret = trace_argument_open(&c->archive, &c->task.dir, &who, err, err_len);
 	if (!ret)
 		ret = identity_caller(&caller, err, err_len);
+	if (report_peers)
+		ret = report_peers->agree(report_peers, ret, err);
 	if (!ret)
 		ret = report_task_run(&c->task, &who, err, err_len);
 	if (c->task.dir >= 0)
 		close(c->task.dir);
-	if (!ret)
+	if (!ret && !(report_peers && report_peers->index))
 		ret = write_output(c, &caller) ? -EIO : c->fails && c->task.found ? STATUS_FOUND : 0;
 	free(c->task.text);
 	identity_deinit(&who);
@@ -154,9 +158,7 @@ static int run_report(struct cli *cli)
 		cli_error(cli, "one archive is expected: a directory with traces.otf2, or an .otf2 file");
 	c.archive.name = c.task.name = cli->operands[0];
 	c.task.options.color = isatty(STDOUT_FILENO) && !c.output && !getenv("NO_COLOR");
-	ret = c.thresholds_file ? read_thresholds(&c, err, sizeof(err)) : 0;
-	if (!ret)
-		ret = report(&c, err, sizeof(err));
+	ret = report(&c, err, sizeof(err));
 	if (ret < 0 && err[0])
 		fprintf(stderr, "ioprobe: %s\n", err);
 	return ret ? CLI_FAILED : 0;
@@ -170,7 +172,9 @@ const struct cli_command command_report = {
 		"save. ARCHIVE is a directory that ioprobe recorded or merged, or any .otf2 file with I/O records.\n\n"
 		"Neither root nor BPF is needed. Findings are ranked by what may be saved; a fact that is missing in the archive "
 		"is named, with the findings that need it. Under sudo the archive is read as the calling user, by root as its "
-		"owner.",
+		"owner.\n\n"
+		"mpirun -n N ioprobe-mpi report ARCHIVE, which is built where MPI is, reads a large archive with the processes of "
+		"several nodes and makes the same report. It takes the same options and refuses to run as root.",
 	.options = (const struct cli_option[]){
 		{ "format", OPT_FORMAT, "text|json|html|sarif|csv", "Write the report in this format", "text" },
 		{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },

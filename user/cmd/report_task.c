@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads an archive and writes its report, in an unprivileged process.
+ * Reads an archive and writes its report, in an unprivileged process or together with peers.
  */
 #include "cmd/report_task.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/detail.h"
 #include "cmd/trace_argument.h"
@@ -39,6 +41,23 @@ const struct report_format *report_format_of_file(const char *file)
 	return format ? format : &report_formats[0];
 }
 
+const struct peers *report_peers;
+
+static bool is_peer(void)
+{
+	return report_peers && report_peers->index;
+}
+
+/* Opens the archive and reads it, with the peers if there are any. */
+static int read_archive(const struct report_task *task, struct trace *trace, struct facts *facts, char *err, size_t err_len)
+{
+	int ret = trace_open(trace, task->name, task->anchor, err, err_len);
+
+	if (report_peers)
+		ret = report_peers->agree(report_peers, ret, err);
+	return ret ? ret : facts_read(facts, trace, &task->filter, trace_argument_workers(), report_peers, err, err_len);
+}
+
 /* The first byte of the text shows whether a finding has at least the requested severity. */
 static int make_report(void *arg, FILE *text, char *err, size_t err_len)
 {
@@ -48,12 +67,11 @@ static int make_report(void *arg, FILE *text, char *err, size_t err_len)
 	struct trace trace;
 	struct facts facts;
 	char found = 'n';
-	int ret = trace_open(&trace, task->name, task->anchor, err, err_len);
+	int ret = read_archive(task, &trace, &facts, err, err_len);
 
-	if (!ret)
-		ret = facts_read(&facts, &trace, &task->filter, trace_argument_workers(), err, err_len);
-	if (!ret)
-		ret = analysis_run(&a, &facts, err, err_len);
+	if (ret || is_peer())
+		return ret;
+	ret = analysis_run(&a, &facts, err, err_len);
 	if (!ret && (task->format->shows_figures || task->options.figures)) {
 		ret = detail_read(&detail, &a, err, err_len);
 		a.detail = &detail;
@@ -70,12 +88,36 @@ static int make_report(void *arg, FILE *text, char *err, size_t err_len)
 	return ret; /* the process ends here: nothing is freed */
 }
 
-int report_task_run(struct report_task *task, const struct identity *who, char *err, size_t err_len)
+/* With peers there is no other process, since MPI cannot be used in one; ioprobe-mpi never runs as root. */
+static int run_here(struct report_task *task, char *err, size_t err_len)
+{
+	FILE *text = open_memstream(&task->text, &task->len);
+	int ret = !text ? -ENOMEM : fchdir(task->dir) ? -errno : 0;
+
+	if (ret)
+		snprintf(err, err_len, "%s: cannot read it: %s", task->name, strerror(-ret));
+	ret = report_peers->agree(report_peers, ret, err);
+	if (!ret)
+		ret = make_report(task, text, err, err_len);
+	if (text && fclose(text) && !ret) {
+		snprintf(err, err_len, "%s: out of memory", task->name);
+		ret = -ENOMEM;
+	}
+	return ret;
+}
+
+static int run_in_worker(struct report_task *task, const struct identity *who, char *err, size_t err_len)
 {
 	struct worker worker = {
 		.who = who, .dir = task->dir, .what = "reading the archive", .run = make_report, .arg = task, .threads = true
 	};
-	int ret = worker_run(&worker, &task->text, &task->len, err, err_len);
+
+	return worker_run(&worker, &task->text, &task->len, err, err_len);
+}
+
+int report_task_run(struct report_task *task, const struct identity *who, char *err, size_t err_len)
+{
+	int ret = report_peers ? run_here(task, err, err_len) : run_in_worker(task, who, err, err_len);
 
 	if (ret || !task->len)
 		return ret;

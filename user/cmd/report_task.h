@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "analysis/analysis.h"
+#include "analysis/peers.h"
 #include "privilege/identity.h"
 #include "report/report.h"
 
@@ -34,6 +35,9 @@ const struct report_format *report_format_find(const char *name);
 
 /* Returns the format for a file name's suffix (.html, .json, .sarif, .csv), else text. */
 const struct report_format *report_format_of_file(const char *file);
+
+/* Processes that make a report together, set by ioprobe-mpi; NULL: this one alone. Only the first has the text, the others have none. */
+extern const struct peers *report_peers;
 
 /* Reads the archive in a process with the rights of who, because libotf2 may crash on a damaged one. Must be called without other
  * threads. Returns 0, or -errno with one line in err. */

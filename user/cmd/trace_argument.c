@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +72,11 @@ int trace_argument_open(const struct trace_argument *a, int *dir, struct identit
 	return ret;
 }
 
+/* MPI's launchers bind a process to some of the cores. */
 unsigned trace_argument_workers(void)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t cpus;
+	int n = sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : CPU_COUNT(&cpus);
 
-	return cpus < 1 ? 1 : cpus > MAX_WORKERS ? MAX_WORKERS : cpus;
+	return n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : n;
 }

@@ -23,6 +23,6 @@ int trace_argument_locate(struct trace_argument *argument, char *err, size_t err
  * line in err; *dir is then -1. */
 int trace_argument_open(const struct trace_argument *argument, int *dir, struct identity *who, char *err, size_t err_len);
 
-unsigned trace_argument_workers(void);  /* number of threads to read with */
+unsigned trace_argument_workers(void);  /* number of threads to read with: the cores that this process may use */
 
 #endif
