@@ -88,6 +88,11 @@ expect both "[name for l, m in trace.moments.items() if l in trace.span and l.gr
 	"[calls('MPI_File_open', 'MPI Rank %d' % r) for r in range(4)] == [2] * 4" \
 	"[written('write', 'MPI Rank %d' % r, path='*/local/f') for r in range(4)] == [100, 200, 300, 400]" \
 	"layer_bytes('POSIX', '*/shared/f')[1] == 4 * 3 * 4096" "trace.open_operations == 0"
+# sums NAME NODE...: the merged summary is the sum of the nodes'.
+sums() { verdict "$1, summary" "$(limited 60 "$PYTHON" "$TESTS/lib/check_job_summary.py" "$TMP/$1/trace" "${@:2}" 2>&1)"; }
+sums both "$TMP/n1" "$TMP/n2"
+verdict "both, file table" "$(grep -Eq ' 2  shared +tmpfs +.*/shared/f$' "$TMP/both/out" && grep -Eq ' 2  node +tmpfs +.*/local/f$' "$TMP/both/out" || said "$TMP/both")$(
+	head -n 1 "$TMP/both/out" | grep -q '^two_scopes: 2 nodes, 4 ranks' || head -n 1 "$TMP/both/out")"
 # the program's own files are the witness
 verdict "both, bytes on disk" "$([ "$(stat -c %s "$TMP/shared/f")" = 49152 ] || stat -c %s "$TMP/shared/f")"
 
@@ -133,6 +138,11 @@ fi
 # ---- what is missing is said ----
 
 merge one "$TMP/n1"
+sums one "$TMP/n1"
+cp -r "$TMP/n2" "$TMP/bare" && rm "$TMP/bare/summary.json"
+merge without "$TMP/n1" "$TMP/bare"
+sums without "$TMP/n1" && verdict "without a summary, counted" "$(grep -q '1 node without summary.json' "$TMP/without/out" || said "$TMP/without")$(
+	grep -q '"nodes_without_summary": 1' "$TMP/without/trace/summary.json" || echo 'not in summary.json')"
 says one 'ranks are missing: 2-3 of 4'
 checks one "property('MISSING_RANKS') == '2-3 of 4'"
 

@@ -178,15 +178,42 @@ int job_check(struct merge *m, bool same_job)
 
 /* ---- what is said of the job ---- */
 
-const char *merge_job_name(const struct merge *m)
+const char *merge_batch_job(const struct merge *m)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (m->nodes[i].head.batch_job != REF_NONE)
 			return node_string(&m->nodes[i], m->nodes[i].head.batch_job);
-	for (size_t i = 0; i < m->launches.n; i++)
+	return NULL;
+}
+
+/* The file name of the first rank's program; NULL if unknown. */
+static const char *first_program(const struct merge *m)
+{
+	const struct merged_group *first = m->nranks ? &m->groups.v[0] : NULL;
+	const struct node *node = first ? &m->nodes[first->node] : NULL;
+
+	for (size_t i = 0; node && i < node->properties.n; i++) {
+		const struct node_property *p = &node->properties.v[i];
+
+		if (p->group == first->group && p->text != REF_NONE && !strcmp(node_string(node, p->name), "Executable")) {
+			const char *path = node_string(node, p->text), *slash = strrchr(path, '/');
+
+			return slash ? slash + 1 : path;
+		}
+	}
+	return NULL;
+}
+
+/* Launchers' own names (4214161409) say nothing to users. */
+const char *merge_job_name(const struct merge *m)
+{
+	const char *name = merge_batch_job(m);
+
+	name = name ? name : first_program(m);
+	for (size_t i = 0; i < m->launches.n && !name; i++)
 		if (m->launches.v[i].name != REF_NONE)
-			return m->strings.v.v[m->launches.v[i].name];
-	return "unknown job";
+			name = m->strings.v.v[m->launches.v[i].name];
+	return name ? name : "unknown job";
 }
 
 static void print_missing(FILE *out, int64_t from, int64_t to, bool *any)

@@ -49,6 +49,7 @@ struct merge {
 	size_t nnodes;
 	struct node_map *maps;                  /* one per node */
 	struct texts strings;
+	struct job_summary *summary;
 	MODEL_ARRAY(struct launch, launches);
 	MODEL_ARRAY(struct merged_comm, comms);
 	MODEL_ARRAY(struct merged_group, groups);       /* by ref: ranks by launch and rank, then the others */
@@ -74,6 +75,7 @@ const char *merge_host(const struct merge *m, size_t node);
 /* job.c: are these archives of one job, each of another node? same_job: whoever calls knows it. */
 int job_check(struct merge *m, bool same_job);
 const char *merge_job_name(const struct merge *m);      /* for people */
+const char *merge_batch_job(const struct merge *m);     /* the batch system's name of the job, NULL if there is none */
 /* "2-3, 7 of 8", to be freed; NULL if none is known to be missing (or without memory). */
 char *merge_missing_ranks(const struct merge *m);
 

@@ -33,13 +33,6 @@ struct node_comm { uint32_t name, first_member, nmembers; bool self; };         
 struct node_meeting { uint32_t ranks; uint64_t last_enter_ns, first_leave_ns; };
 struct node_collective { uint32_t handle; struct node_meeting opened, closed; };
 
-struct node_layer {
-	uint32_t name;
-	uint64_t calls, failed, time_ns, system_ns;
-	bool os, system_known;
-	uint64_t reads, writes, bytes_read, bytes_written, known_reads, known_writes, unknown_reads, unknown_writes;
-};
-
 /* Numbers that are added up over the nodes, archive properties IOPROBE::… of these names. */
 enum node_total {
 	TOTAL_CALLS, TOTAL_LOST, TOTAL_LATE, TOTAL_ABANDONED, TOTAL_FAILED, TOTAL_UNKNOWN_SIZES, TOTAL_RETURNS_WITHOUT_FRAME,
@@ -57,7 +50,7 @@ struct node_head {
 	bool complete;                                  /* the recording ended in order */
 	bool local_ids;                                 /* its matching ids are unique in its archive only */
 	bool uses_mpi;
-	bool has_collectives, has_summary;              /* the side files are there */
+	bool has_collectives;                           /* collectives.json is there */
 	uint64_t totals[NODE_TOTALS], nnotes, nexcluded; /* lines that the archive has, not all may be in notes and excluded */
 	uint64_t threads, processes, ranks;
 };
@@ -67,7 +60,7 @@ struct node_head {
 	X(struct node_location, locations) X(struct node_region, regions) X(struct node_attribute, attributes) \
 	X(struct node_line, lines) X(struct node_context, contexts) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
-	X(struct node_collective, collectives) X(struct node_layer, layers) X(uint32_t, notes) X(uint32_t, excluded) X(uint32_t, shared_mounts) \
+	X(struct node_collective, collectives) X(uint32_t, notes) X(uint32_t, excluded) X(uint32_t, shared_mounts) \
 	X(struct node_property, properties) X(struct node_moment, moments) X(struct node_cost, costs)
 
 struct node {
@@ -89,7 +82,7 @@ static inline const char *node_string(const struct node *node, uint32_t ref)
 	return ref < node->strings.n ? node->text.v + node->strings.v[ref] : "";
 }
 
-/* node_side.c: collectives.json and summary.json, as far as they are there. 0 or -errno with a line in err. */
-int node_read_side_files(struct node *node, char *err, size_t err_len);
+/* node_side.c: collectives.json, if it is there. Returns 0, or -errno with a line in err. */
+int node_read_collectives(struct node *node, char *err, size_t err_len);
 
 #endif

@@ -647,7 +647,7 @@ int node_read(struct node *node, const char *dir, char *err, size_t err_len)
 		resolve_comms(&r);
 	count_members(node);
 	if (!r.error)
-		r.error = node_read_side_files(node, err, err_len);
+		r.error = node_read_collectives(node, err, err_len);
 	if (r.reader)
 		OTF2_Reader_Close(r.reader);
 	for (size_t i = 0; i < r.groups.n; i++)

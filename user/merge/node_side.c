@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The files beside an archive that save merge from reading events: collectives.json and summary.json. Older archives have none.
+ * collectives.json, which is beside an archive and saves merge from reading events. Older archives have none.
  */
 #include "merge/node.h"
 
@@ -59,53 +59,16 @@ static int add_collectives(struct node *node, const json_t *root)
 	return 0;
 }
 
-static int add_layers(struct node *node, const json_t *root)
+int node_read_collectives(struct node *node, char *err, size_t err_len)
 {
-	const json_t *list = json_object_get(root, "layers");
-	size_t n = json_array_size(list);
+	int error;
+	json_t *root = load(node->dir, "collectives.json", &error, err, err_len);
 
-	node->head.has_summary = json_is_array(list);
-	for (size_t i = 0; i < n; i++) {
-		const json_t *entry = json_array_get(list, i);
-		const char *name = json_string_value(json_object_get(entry, "name"));
-		struct node_layer *layer = MODEL_ADD(node->layers);
-
-		if (!layer)
-			return -ENOMEM;
-		*layer = (struct node_layer){
-			.name = node_string_add(node, name ? name : "?"), .calls = number(entry, "calls"), .failed = number(entry, "failed"),
-			.time_ns = number(entry, "time_ns"), .system_ns = number(entry, "system_time_ns"),
-			.os = json_is_true(json_object_get(entry, "operating_system")),
-			.system_known = json_is_integer(json_object_get(entry, "system_time_ns")), .reads = number(entry, "reads"), .writes = number(entry, "writes"),
-			.bytes_read = number(entry, "bytes_read"), .bytes_written = number(entry, "bytes_written"),
-			.known_reads = number(entry, "reads_of_known_size"), .known_writes = number(entry, "writes_of_known_size"),
-			.unknown_reads = number(entry, "reads_of_unknown_size"), .unknown_writes = number(entry, "writes_of_unknown_size"),
-		};
-		if (layer->name == REF_NONE)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-int node_read_side_files(struct node *node, char *err, size_t err_len)
-{
-	static const struct { const char *name; int (*add)(struct node *node, const json_t *root); } files[] = {
-		{ "collectives.json", add_collectives }, { "summary.json", add_layers },
-	};
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		int error;
-		json_t *root = load(node->dir, files[i].name, &error, err, err_len);
-
-		if (root) {
-			error = files[i].add(node, root);
-			json_decref(root);
-			if (error)
-				snprintf(err, err_len, "cannot merge %s: %s does not fit the archive: %s", node->dir, files[i].name,
-					 strerror(-error));
-		}
-		if (error)
-			return error;
-	}
-	return 0;
+	if (!root)
+		return error;
+	error = add_collectives(node, root);
+	json_decref(root);
+	if (error)
+		snprintf(err, err_len, "cannot merge %s: collectives.json does not fit the archive: %s", node->dir, strerror(-error));
+	return error;
 }

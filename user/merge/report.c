@@ -11,53 +11,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/job_summary.h"
 #include "sink/summary/summary_report.h"
 
 struct sums {
 	struct summary_layer layers[64];
 	uint64_t nlayers, totals[NODE_TOTALS], events, locations, processes, ranks;
-	uint32_t without_summary;
+	unsigned without_summary;
 };
 
 /* ---- adding up ---- */
 
-static struct summary_layer *layer_of(struct sums *s, const char *name)
+static struct summary_layer layer_of(const char *name, const json_t *o)
 {
-	for (size_t i = 0; i < s->nlayers; i++)
-		if (!strcmp(s->layers[i].name, name))
-			return &s->layers[i];
-	if (s->nlayers == sizeof(s->layers) / sizeof(s->layers[0]))
-		return NULL;
-	s->layers[s->nlayers] = (struct summary_layer){ .name = name, .system_known = true };
-	return &s->layers[s->nlayers++];
+	const json_t *system_ns = json_object_get(o, "system_time_ns");
+
+	return (struct summary_layer){
+		.name = name, .calls = json_integer_value(json_object_get(o, "calls")), .failed = json_integer_value(json_object_get(o, "failed")),
+		.counts = job_summary_counts(o), .time_ns = json_integer_value(json_object_get(o, "time_ns")),
+		.system_ns = json_integer_value(system_ns), .system_known = json_is_integer(system_ns),
+		.os = json_is_true(json_object_get(o, "operating_system")),
+	};
 }
 
-static void add_layer(struct summary_layer *to, const struct node_layer *from)
+static void add_layers(struct sums *s, const struct merge *m)
 {
-	to->calls += from->calls;
-	to->failed += from->failed;
-	to->time_ns += from->time_ns;
-	to->system_ns += from->system_ns;
-	to->system_known &= from->system_known;
-	to->os = from->os;
-	to->counts.reads += from->reads;
-	to->counts.writes += from->writes;
-	to->counts.bytes_read += from->bytes_read;
-	to->counts.bytes_written += from->bytes_written;
-	to->counts.known_reads += from->known_reads;
-	to->counts.known_writes += from->known_writes;
-	to->counts.unknown_reads += from->unknown_reads;
-	to->counts.unknown_writes += from->unknown_writes;
+	const char *name;
+	json_t *layer;
+
+	json_object_foreach(job_summary_layers(m->summary), name, layer)
+		if (s->nlayers < sizeof(s->layers) / sizeof(s->layers[0]))
+			s->layers[s->nlayers++] = layer_of(name, layer);
 }
 
 static void add_node(struct sums *s, const struct node *node)
 {
-	for (size_t i = 0; i < node->layers.n; i++) {
-		struct summary_layer *layer = layer_of(s, node_string(node, node->layers.v[i].name));
-
-		if (layer)
-			add_layer(layer, &node->layers.v[i]);
-	}
 	for (size_t i = 0; i < NODE_TOTALS; i++)
 		s->totals[i] += node->head.totals[i];
 	for (size_t i = 0; i < node->locations.n; i++)
@@ -65,13 +53,13 @@ static void add_node(struct sums *s, const struct node *node)
 	s->locations += node->locations.n;
 	s->processes += node->head.processes;
 	s->ranks += node->head.ranks;
-	s->without_summary += !node->head.has_summary;
 }
 
 static struct sums add_up(const struct merge *m)
 {
-	struct sums s = { 0 };
+	struct sums s = { .without_summary = job_summary_missing(m->summary) };
 
+	add_layers(&s, m);
 	for (size_t i = 0; i < m->nnodes; i++)
 		add_node(&s, &m->nodes[i]);
 	return s;
@@ -172,7 +160,7 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 		if (s->totals[lines[i].total])
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);
 	if (s->without_summary)
-		fprintf(out, "note: %u node%s without summary.json: not in the table above\n", s->without_summary,
+		fprintf(out, "note: %u node%s without summary.json: not in the tables above\n", s->without_summary,
 			plural(s->without_summary));
 	if (local_ids && m->nnodes > 1)
 		fprintf(out, "note: %" PRIu64 " node%s recorded a whole job: matching ids are unique for each thread only\n",
@@ -193,6 +181,7 @@ int report_text(FILE *out, const struct merge *m)
 		merge_job_name(m), m->nnodes, plural(m->nnodes), s.ranks, plural(s.ranks), s.processes,
 		s.processes == 1 ? "" : "es", s.locations, plural(s.locations), (m->end_ns - m->begin_ns) / 1e9);
 	summary_text_layers(out, &layers);
+	job_summary_print_files(out, m->summary);
 	print_handles(out, m);
 	print_events(out, m, &s);
 	print_clocks(out, m);

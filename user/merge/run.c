@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "merge/archive.h"
+#include "merge/job_summary.h"
 #include "merge/merge.h"
 #include "merge/report.h"
 #include "merge/workdir.h"
@@ -93,6 +94,7 @@ static int read_nodes(struct run *r)
 	for (size_t i = 0; i < r->merge.nnodes && !ret; i++) {
 		r->merge.nodes[i].dir = r->options->dirs[i];
 		ret = interrupted(r) ?: node_read(&r->merge.nodes[i], r->options->dirs[i], r->err, sizeof(r->err));
+		ret = ret ?: job_summary_add(r->merge.summary, r->options->dirs[i], r->err, sizeof(r->err));
 	}
 	return ret;
 }
@@ -132,6 +134,8 @@ static int write_archive(struct run *r)
 	ret = ret ?: archive_merge(&r->merge, dir);
 	for (size_t i = 0; i < r->merge.nnodes && !ret; i++)
 		ret = write_node(r, i, dir, archive_chunk_bytes(&r->merge));
+	if (!ret && (ret = job_summary_finish(r->merge.summary, &r->merge, dir)))
+		fail(r, ret, "summary.json");
 	return ret;
 }
 
@@ -151,8 +155,11 @@ static int take_place(struct run *r)
 
 static int merge_all(struct run *r)
 {
-	int ret = read_nodes(r);
+	int ret = job_summary_create(&r->merge.summary, r->workdir.path);
 
+	if (ret)
+		return fail(r, ret, "summary.json");
+	ret = read_nodes(r);
 	ret = ret ?: job_check(&r->merge, r->options->same_job);
 	ret = ret ?: unify(&r->merge);
 	ret = ret ?: clocks_check(&r->merge);
@@ -180,6 +187,7 @@ static void deinit(struct run *r)
 	free(m->nodes);
 	free(m->maps);
 	texts_deinit(&m->strings);
+	job_summary_destroy(m->summary);
 	free(m->launches.v);
 	for (size_t i = 0; i < m->comms.n; i++)
 		free(m->comms.v[i].members);
