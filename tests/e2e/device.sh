@@ -33,6 +33,7 @@ record faults --mmap-faults -- "$P/faults" "$TMP/faults/data"
 contract faults && expect faults "prop('*/data/shared', 'Mapped Write Faults') == [20] and prop('*/data/shared', 'Mapped Read Faults') == [0]" \
 	"prop('*/data/private', 'Mapped Write Faults') == [0]" "1 <= prop('*/data/private', 'Mapped Read Faults')[0] <= 3"
 if [ -b "$source" ]; then expect faults "prop('*/data/shared', 'Mapped Pages Written Back')[0] >= 16"; fi
+verdict "faults, measured" "$(grep 'through a mapping, not' "$TMP/faults/out")"
 lost_nothing faults
 
 # Shared memory that the kernel keeps as files of its own is no file of a mount, and not /dev/zero.

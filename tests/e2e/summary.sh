@@ -71,6 +71,11 @@ checked() {
 	return 1
 }
 
+# What is stored to a shared mapping is in no call: the file is named.
+fresh stored >/dev/null && record stored -- "$P/mmap" "$TMP/stored/data"
+verdict "stored, named" "$(grep -q "^written through a mapping, not measured .*: $TMP/stored/data/mapped$" "$TMP/stored/out" || said "$TMP/stored")"
+checked stored "one([m for m in s['writable_mappings'] if m['path'].endswith('/data/mapped')])['bytes'] == 65536"
+
 # A recording lasts from its begin to its end, however long nothing is called. The sleep is ended by a file, so that no time is guessed.
 dir=$(fresh silent)
 before=$(date +%s%N)

@@ -30,6 +30,7 @@ struct model_file {
 	uint64_t dev, ino;              /* 0 if unknown */
 	bool mapped;                    /* mapped, with --mmap-faults; counts of page faults and of pages: */
 	uint64_t read_faults, write_faults, pages_written_back;
+	uint64_t writable_bytes;        /* of recorded shared, writable mappings, summed up: what is written there is in no call */
 	bool special;                   /* a pipe, a socket or the like: not in a file system */
 };
 

@@ -21,6 +21,7 @@
 #include <otf2/OTF2_Events.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
@@ -311,6 +312,18 @@ static int controlled(struct replay *r, struct thread *thread, unsigned index)
 	return cmd == F_SETFL ? set_status(r, thread, f, &use, arg) : set_cloexec(r, thread, f, &use, arg & FD_CLOEXEC);
 }
 
+/* Stores to a shared mapping change the file without a call. */
+static void count_writable(struct replay *r, const struct frame *f, uint32_t file)
+{
+	int64_t bytes = 0, protection = 0, flags = MAP_PRIVATE;
+
+	if (file == REF_NONE || !frame_arg(r, f, ROLE_ARG, &protection) || !frame_arg(r, f, ROLE_FLAGS, &flags) ||
+	    !frame_arg(r, f, ROLE_BYTES, &bytes))
+		return;
+	if ((protection & PROT_WRITE) && (flags & MAP_TYPE) != MAP_PRIVATE)
+		r->model->files.v[file].writable_bytes += bytes;
+}
+
 /* Mappings are written at the end of the call: OTF2 has no event for them. */
 static int mapped(struct replay *r, struct thread *thread, unsigned index)
 {
@@ -322,6 +335,7 @@ static int mapped(struct replay *r, struct thread *thread, unsigned index)
 		return ret;
 	f->used = use.handle;
 	f->maps = true;
+	count_writable(r, f, use.inc->file);
 	return 0;
 }
 

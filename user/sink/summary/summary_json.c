@@ -264,6 +264,27 @@ static int put_mapped(json_t *root, const struct model *m)
 	return error;
 }
 
+/* Files with shared, writable mappings, whether or not faults were counted; omitted if there are none. */
+static int put_writable(json_t *root, const struct model *m)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < m->files.n && !error; i++) {
+		const struct model_file *f = &m->files.v[i];
+		json_t *o = f->writable_bytes && !f->special ? json_object() : NULL;
+
+		if (!o)
+			continue;
+		error = put(o, "path", text(f->path)) | put(o, "bytes", number(f->writable_bytes));
+		error |= json_array_append_new(array, o);
+	}
+	if (json_array_size(array))
+		return put(root, "writable_mappings", array) | error;
+	json_decref(array);
+	return error;
+}
+
 /* Omitted without --device. */
 static int put_device(json_t *root, const struct model *m)
 {
@@ -466,7 +487,7 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 {
 	json_t *root = json_object();
 	int error = put_head(root, r) | put_layers(root, r) | put(root, "files_total", number(r->nfiles)) | put_special(root, r) |
-		    put_objects(root, r) | put_mapped(root, r->model) | put_device(root, r->model) | put_losses(root, r) |
+		    put_objects(root, r) | put_mapped(root, r->model) | put_writable(root, r->model) | put_device(root, r->model) | put_losses(root, r) |
 		    put_excluded(root, r->model) | put_costs(root, r->model) | put(root, "names", summary_names_json(r->names,
 			    r->model)) |
 		    put(root, "call_sites", summary_sites_json(r->sites, r->model));

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNMEASURED_LINES 3
+
 void summary_print_text(FILE *out, const char *text)
 {
 	char *printable = utf8_printable(text);
@@ -254,6 +256,31 @@ static void print_mapped(FILE *out, const struct model *m)
 	free(files);
 }
 
+/* Without --mmap-faults. Libraries of MPI share memory in files of /dev/shm: these are in the JSON only. */
+static bool is_written_unmeasured(const struct model_file *f)
+{
+	return f->writable_bytes && !f->mapped && !f->special && strncmp(f->path, "/dev/shm/", 9);
+}
+
+static void print_written_unmeasured(FILE *out, const struct model *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->files.n; i++) {
+		if (!is_written_unmeasured(&m->files.v[i]))
+			continue;
+		if (n++ < UNMEASURED_LINES) {
+			fputs("written through a mapping, not measured (see --mmap-faults): ", out);
+			summary_print_text(out, m->files.v[i].path);
+			fputc('\n', out);
+		}
+	}
+	if (n > UNMEASURED_LINES)
+		fprintf(out, "and %zu more files written through a mapping\n", n - UNMEASURED_LINES);
+	if (n)
+		fputc('\n', out);
+}
+
 static void print_device(FILE *out, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
@@ -369,6 +396,7 @@ int summary_text_write(FILE *out, const struct summary_report *r)
 	error = print_files(out, r);
 	summary_names_text(out, r->names);
 	print_mapped(out, r->model);
+	print_written_unmeasured(out, r->model);
 	print_device(out, r);
 	summary_sites_text(out, r->sites, r->model);
 	print_losses(out, r);
