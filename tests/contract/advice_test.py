@@ -129,7 +129,7 @@ def check_environment(directory):
             return f"{path}: not a script"
         if interface == "romio" and "open-mpi" in run(["mpirun", "--version"]).stdout:
             hints = re.search(r"printf '(.*)'", text).group(1).replace("\\n", " ").split()
-            done = run(["bash", "-c", f". {path} && ROMIO_PRINT_HINTS=1 mpirun -n 2 --mca io romio321 ../hints hints.dat"], cwd=f"{directory}/run")
+            done = run(["bash", "-c", f". {path} && ROMIO_PRINT_HINTS=1 mpirun -n 2 --mca io ^ompio ../hints hints.dat"], cwd=f"{directory}/run")
             printed = dict(re.findall(r"^key = (\S+) +value = (\S+)", done.stdout, re.M))
             wrong = {key: printed.get(key) for key, value in zip(hints[::2], hints[1::2]) if printed.get(key) != value}
             if done.returncode or wrong or (name_of(path) == "aggregators" and printed["cb_nodes"] != "2"):

@@ -69,9 +69,11 @@ else
 	skip h5py "no h5py with MPI"
 fi
 
+if have lmp && ! lmp -help 2>/dev/null | grep -q custom/mpiio; then skip lammps "this LAMMPS writes nothing by MPI-IO"; else
 program lammps lmp mpirun -n 2 lmp -in lammps.in -log none &&
 	expect lammps "len(groups_with('MPI_File_*')) == 2" "layer_bytes('POSIX', '*/dump.mpiio')[1] >= $(size_of dump.mpiio)" \
 		"has_file('*/restart.mpiio')"
+fi
 
 program fio fio fio --name=a --filename=out.bin --size=1M --bs=4k --rw=write --ioengine=psync --end_fsync=1 --output=/dev/null &&
 	expect fio "calls('pwrite64', path='*/out.bin') == 256 and written('pwrite64', path='*/out.bin') == 1048576" \

@@ -13,12 +13,12 @@ planted X19 serial shared.dat 0 -- "${mpi[@]}"
 planted X18 read_by_all table.dat 0-3 -- "${mpi[@]}"
 planted X10 late shared.dat 0,2-3 -- "${mpi[@]}"
 planted X02 one_writer shared.dat 0-3 -- "${mpi[@]}"
-planted X34 degraded shared.dat 0-3 -- mpirun -n 4 --mca io romio321 "$P/planted_mpi"
-planted X04 rmw sieve.dat 0-1 -- mpirun -n 2 --mca io romio321 "$P/planted_mpi"
+planted X34 degraded shared.dat 0-3 -- mpirun -n 4 --mca io ^ompio "$P/planted_mpi"
+planted X04 rmw sieve.dat 0-1 -- mpirun -n 2 --mca io ^ompio "$P/planted_mpi"
 # All in one job, whose wall time is that of all: a smaller share of it is high.
 printf '{"high_share": 0.02}' >"$TMP/thresholds.json"
 twins mpi --thresholds "$TMP/thresholds.json" -- "${mpi[@]}"
-twins romio --thresholds "$TMP/thresholds.json" -- mpirun -n 4 --mca io romio321 "$P/planted_mpi"
+twins romio --thresholds "$TMP/thresholds.json" -- mpirun -n 4 --mca io ^ompio "$P/planted_mpi"
 
 # Open MPI's component vulcan writes by aio: the system calls of the library's threads count for the collective calls above the requests.
 recorded by_aio -- mpirun -n 2 --mca io ompio --mca fcoll vulcan "$P/ior" MPIIO-C "$TMP/by_aio/data/file" 1 33554432 33554432 &&

@@ -50,10 +50,18 @@ hosts_agent() {
 	chmod 755 "$TMP/agent"
 }
 
+# Options for mpirun to reach hosts by the agent: Open MPI 5 has another launcher.
+agent_options() {
+	case $(mpirun --version 2>&1 | head -n 1) in
+	*"Open MPI) 4."*) echo "-mca plm rsh -mca plm_rsh_agent $TMP/agent --leave-session-attached" ;;
+	*) echo "--prtemca plm ssh --prtemca plm_ssh_agent $TMP/agent --leave-session-attached" ;;
+	esac
+}
+
 # hosts_mpirun N COMMAND...: N ranks, equally many on each host; returns when both agents have ended.
 hosts_mpirun() {
 	local half=$(($1 / 2)) status
-	limited 120 mpirun --host n1:$half,n2:$half -mca plm rsh -mca plm_rsh_agent "$TMP/agent" --leave-session-attached -n "$@" \
+	limited 120 mpirun --host n1:$half,n2:$half --map-by ppr:$half:node --bind-to none $(agent_options) -n "$@" \
 		>"$TMP/mpirun.out" 2>"$TMP/mpirun.err" </dev/null
 	status=$?
 	return $status

@@ -147,14 +147,14 @@ static void rmw(bool bad, const char *dir)
 	if (!rank) {                    /* of zeros that nobody wrote */
 		int fd = open(in(dir, "sieve.dat"), O_WRONLY | O_CREAT, 0644);
 
-		CHECK(fd >= 0 && !ftruncate(fd, 32 * MIB));
+		CHECK(fd >= 0 && !ftruncate(fd, 256 * MIB));
 		close(fd);
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	f = open_shared(dir, "sieve.dat", MPI_MODE_RDWR);
 	MPI_Type_vector(512, 4 * KIB, bad ? 8 * KIB : 4 * KIB, MPI_BYTE, &every_second);
 	MPI_Type_commit(&every_second);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 64 / size; i++) {
 		MPI_File_set_view(f, ((MPI_Offset)i * size + rank) * 4 * MIB, MPI_BYTE, every_second, "native", MPI_INFO_NULL);
 		CHECK(!MPI_File_write_at(f, 0, block, 512 * 4 * KIB, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: rmw */
 	}

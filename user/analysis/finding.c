@@ -315,28 +315,46 @@ void findings_rank(struct analysis *a)
 		qsort(a->findings.v, a->findings.n, sizeof(*a->findings.v), worse);
 }
 
+static int by_rank(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The ranks in ascending order, which need not be that of the archive's locations; to be freed. */
+static int64_t *ranks_of(const struct analysis *a, const struct finding *f, size_t *n)
+{
+	int64_t *ranks = calloc(f->nlocations + 1, sizeof(*ranks));
+
+	*n = 0;
+	for (uint32_t i = 0; ranks && i < f->nlocations; i++) {
+		int64_t rank = location_rank(a, f->locations[i]);
+
+		if (rank >= 0)
+			ranks[(*n)++] = rank;
+	}
+	if (*n)
+		qsort(ranks, *n, sizeof(*ranks), by_rank);
+	return ranks;
+}
+
 void finding_ranks(const struct analysis *a, const struct finding *f, char *text, size_t len)
 {
-	size_t used = 0;
-	int64_t first = -1, last = -1;
+	size_t used = 0, n, next;
+	int64_t *ranks = ranks_of(a, f, &n);
 
 	text[0] = 0;
-	for (uint32_t i = 0; i <= f->nlocations && used + 32 < len; i++) {
-		int64_t rank = i < f->nlocations ? location_rank(a, f->locations[i]) : -2;
+	for (size_t i = 0; i < n && used + 32 < len; i = next) {
+		int64_t last = ranks[i];
 
-		if (rank == -1 || (rank == last && rank >= 0))
-			continue;
-		if (last >= 0 && rank == last + 1) {
-			last = rank;
-			continue;
-		}
-		if (last >= 0)
-			used += snprintf(text + used, len - used, last > first ? "%s%lld-%lld" : "%s%lld", used ? "," : "", (long long)first,
-					 (long long)last);
-		first = last = rank;
+		for (next = i + 1; next < n && ranks[next] <= last + 1; next++)
+			last = ranks[next];
+		used += snprintf(text + used, len - used, last > ranks[i] ? "%s%lld-%lld" : "%s%lld", used ? "," : "", (long long)ranks[i], (long long)last);
 	}
 	if (used + 32 >= len)
 		snprintf(text + used, len - used, ",...");
+	free(ranks);
 	if (!text[0] && f->location != TRACE_NONE)
 		location_name(a, f->location, text, len);
 }
