@@ -33,13 +33,13 @@ int linker_rendezvous(struct pt_regs *ctx)
 	if (p)
 		p->unprobed_code = 0;
 	state.stack = ctx->sp;
-	if (!may_hold(t, bpf_get_current_task_btf()) || !hold_claim(t, &state.id, hold_limit_ns)) {
+	if (!may_hold(t, bpf_get_current_task_btf()) || !hold_claim(t->recording, &state.id, hold_limit_ns)) {
 		hold_failed(t);
 		return 0;
 	}
 	if (!ask_for_probes(t, &state.id))
 		hold_free(&state.id);
-	if (!wait_for_agent(t, &state))
+	if (!wait_for_agent(t->recording, &state))
 		hold_failed(t);
 	return 0;
 }
@@ -84,7 +84,7 @@ static __always_inline bool ask_for_returns(struct thread *t, struct iop_return_
 {
 	void *ring = ring_at(t->recording, ring_count + IOP_RING_RETURNS);
 
-	if (!ring || !hold_claim(t, &state->id, unwind_limit_ns))
+	if (!ring || !hold_claim(t->recording, &state->id, unwind_limit_ns))
 		return false;
 	request->id = state->id;
 	if (!bpf_ringbuf_output(ring, request, sizeof(*request), BPF_RB_FORCE_WAKEUP))
@@ -108,7 +108,7 @@ static __always_inline void give_returns_back(struct thread *t, u64 sp)
 	collect_returns(t);
 	if (!request->n)
 		return;
-	if (!ask_for_returns(t, request, &state) || !wait_for_agent(t, &state))
+	if (!ask_for_returns(t, request, &state) || !wait_for_agent(t->recording, &state))
 		COUNT(t->recording, unwinds_late, 1);
 }
 

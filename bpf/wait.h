@@ -1,118 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Waiting for the agent, in sleepable programs that the scheduler may interrupt. A wait never begins without a fresh heartbeat of
+ * Waiting for the hold server of a recording. A wait never begins without a fresh heartbeat of
  * the agent and ends 100 ms after the last one, or at its deadline. See DESIGN.md.
  */
 #ifndef IOPROBE_BPF_WAIT_H
 #define IOPROBE_BPF_WAIT_H
 
 #include "calls.h"
-#include <ioprobe/request.h>
+#include "hold_entry.h"
 
 #define HEARTBEAT_LIMIT_NS 100000000ll
-#define BREATH_NS 100000        /* interval between points at which the scheduler may run */
-#define CLAIM_TRIES 64
-
-struct iop_hold holds[IOP_MAX_HOLDS];
-__u32 hold_cursor;
-
-struct wait_state { struct iop_hold_id id; u64 stack, breath_ns, recording; };
 
 static __always_inline bool is_fresh(const volatile u64 *beat_ns, u64 now)
 {
 	return (s64)(now - *beat_ns) < HEARTBEAT_LIMIT_NS;
 }
 
-static __always_inline struct iop_hold *hold_at(u32 slot)
+static __always_inline bool agent_lives(u32 recording, u64 now)
 {
-	return &holds[slot & (IOP_MAX_HOLDS - 1)];
-}
-
-static __always_inline u64 hold_word(u64 word, u32 hold_state)
-{
-	return (word & ~(u64)IOP_HOLD_STATE) | hold_state;
-}
-
-__noinline bool hold_claim_slot(struct iop_hold_id *id, u32 slot)
-{
-	struct iop_hold *hold = hold_at(slot);
-	u64 word = *(volatile u64 *)&hold->word, next = hold_word(word + IOP_HOLD_STATE + 1, IOP_HOLD_WAITING);
-
-	if (!id || (word & IOP_HOLD_STATE) != IOP_HOLD_FREE || __sync_val_compare_and_swap(&hold->word, word, next) != word)
-		return false;
-	hold->gave_up_ns = 0;
-	id->word = next;
-	id->slot = slot & (IOP_MAX_HOLDS - 1);
-	return true;
-}
-
-/* Claims a free entry. Returns false if there is none, or no hold server that could answer. */
-static __always_inline bool hold_claim(struct thread *t, struct iop_hold_id *id, u64 limit_ns)
-{
-	u64 now = bpf_ktime_get_ns();
-
-	id->pid_tgid = bpf_get_current_pid_tgid();
-	id->deadline_ns = now + limit_ns;
-	id->pad = 0;
-	if (!is_fresh(&recording_by(t->recording)->server_beat_ns, now))
-		return false;
-	for (int i = 0; i < CLAIM_TRIES; i++)
-		if (hold_claim_slot(id, __sync_fetch_and_add(&hold_cursor, 1)))
-			return true;
-	return false;
-}
-
-static __always_inline void hold_free(const struct iop_hold_id *id)
-{
-	*(volatile u64 *)&hold_at(id->slot)->word = hold_word(id->word, IOP_HOLD_FREE);
-}
-
-/* The agent may just have begun to write: then the thread keeps waiting. */
-static __always_inline bool give_up(const struct iop_hold_id *id, u64 now)
-{
-	struct iop_hold *hold = hold_at(id->slot);
-
-	if (__sync_val_compare_and_swap(&hold->word, id->word, hold_word(id->word, IOP_HOLD_FREE)) != id->word)
-		return false;
-	hold->gave_up_ns = now;
-	return true;
-}
-
-static long wait_step(u32 index, void *data)
-{
-	struct wait_state *state = data;
-	u64 word = *(volatile u64 *)&hold_at(state->id.slot)->word, now;
-	u8 byte;
-
-	if (word != state->id.word && word != hold_word(state->id.word, IOP_HOLD_WRITING))
-		return 1;
-	now = bpf_ktime_get_ns();
-	/* Reading through the page tables of a task is a scheduling point, also on non-preemptible kernels: the agent may be
-	 * waiting for this very CPU. Done rarely, because it takes the lock that the kernel needs to place probes in this
-	 * process. */
-	if (now - state->breath_ns > BREATH_NS) {
-		bpf_copy_from_user_task(&byte, 1, (void *)state->stack, bpf_get_current_task_btf(), 0);
-		state->breath_ns = now;
-	}
-	return (now > state->id.deadline_ns || !is_fresh(&recording_by(state->recording)->server_beat_ns, now)) && give_up(&state->id, now);
-}
-
-/* Returns whether the agent answered in time. Ends the claim. */
-static __always_inline bool wait_for_agent(struct thread *t, struct wait_state *state)
-{
-	bool answered;
-	u64 word;
-
-	state->breath_ns = bpf_ktime_get_ns();
-	state->recording = t->recording;
-	for (int i = 0; i < 64; i++)    /* one round takes some 50 ms of processor time: the final bound */
-		if (bpf_loop(1 << 20, wait_step, state, 0) < 1 << 20)
-			break;
-	word = *(volatile u64 *)&hold_at(state->id.slot)->word;
-	answered = word == hold_word(state->id.word, IOP_HOLD_ANSWERED);
-	if (hold_word(word, 0) == hold_word(state->id.word, 0))
-		hold_free(&state->id);
-	return answered;
+	return is_fresh(&recording_by(recording)->server_beat_ns, now);
 }
 
 /* ---- a program whose probes are not yet in place ---- */
@@ -183,7 +89,7 @@ static int hold_before_return(struct bpf_map *map, void *key, void *value)
 
 	if (!t)
 		hold_free(&state.id);   /* the recording has ended */
-	else if (!wait_for_agent(t, &state))
+	else if (!wait_for_agent(t->recording, &state))
 		hold_failed(t);
 	return 0;
 }
@@ -194,7 +100,7 @@ static __always_inline bool hold_begin(struct thread *t, struct task_struct *tas
 	struct hold_work *work;
 	struct iop_hold_id id;
 
-	if (!may_hold(t, task) || !hold_claim(t, &id, recording_by(t->recording)->hold_limit_ns))
+	if (!may_hold(t, task) || !hold_claim(t->recording, &id, recording_by(t->recording)->hold_limit_ns))
 		return false;
 	work = bpf_map_lookup_elem(&hold_works, &id.slot);
 	if (work) {
