@@ -182,7 +182,7 @@ TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHan
 
 # uthash's loops are told to cppcheck in plain words: expanded, they are beyond it.
 .PHONY: lint
-lint: $(B)/ioprobe build/ioprobe.skel.h build/store_sql.h build/page_files.h build/advice_files.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
+lint: $(B)/ioprobe build/ioprobe.skel.h build/guard.skel.h build/store_sql.h build/page_files.h build/advice_files.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
 	$(Q)tools/structure/check-includes
 	$(Q)tools/structure/call-cycles $(B)/obj/user/model
 	$(Q)tools/structure/call-cycles $(B)/obj/user/replay
@@ -243,7 +243,7 @@ $(B)/obj/user/mpi/%.o: user/mpi/%.c $(B)/.requirements
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/store_sql.h build/page_files.h build/advice_files.h
+$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/guard.skel.h build/store_sql.h build/page_files.h build/advice_files.h
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(call lazy,PACKAGE_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -296,6 +296,14 @@ build/ioprobe-%.skel.h: build/ioprobe-%.bpf.o
 build/ioprobe.skel.h: build/ioprobe-5.bpf.o $(BPF_FORMS:%=build/ioprobe-%.skel.h)
 	$(say) SKEL $@
 	$(Q)$(BPFTOOL) gen skeleton $< name ioprobe_bpf > $@
+
+build/guard.bpf.o: bpf/guard.bpf.c $(B)/.requirements
+	$(say) BPF $@
+	$(Q)$(CLANG) -O2 -g -Wall -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iinclude -Ibpf -MMD -MP -c -o $@ $<
+
+build/guard.skel.h: build/guard.bpf.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name guard_bpf > $@
 
 $(B)/tests/kafka_test: LIBS += -lrdkafka
 $(B)/tests/%_test: $(B)/obj/tests/unit/%_test.o $(UNIT_HELPERS) $(LIBRARY_OBJECTS)

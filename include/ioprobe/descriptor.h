@@ -177,6 +177,7 @@ _Static_assert(sizeof(struct iop_request_desc) == 20, "iop_request_desc");
 #define IOP_COOKIE_OWN 0x20000
 #define IOP_COOKIE_NARROW 0x40000       /* the library's handles are 32-bit numbers: MPICH */
 #define IOP_COOKIE_EXIT 0x80000         /* the second of the two probes behind a prologue, at the function's end */
+#define IOP_COOKIE_WALKS IOP_COOKIE_EXIT        /* of unwinders' links, which have no exits: enum iop_unwind is IOP_UNWIND_WALKS */
 #define IOP_COOKIE_SLOT_SHIFT 20 /* the recording's slot: a link for all processes also sees calls of other recordings' processes */
 #define IOP_COOKIE_ENTRY_ONLY 0x4000000 /* placed where the return must not be observed */
 /* the library's number in the recording: whether its links for all are in use is decided per library */

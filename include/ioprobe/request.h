@@ -37,13 +37,22 @@ struct iop_probe_request {
 	__u64 since_ns;
 };
 
-#define IOP_MAX_RETURNS 24
+#define IOP_MAX_RETURNS 64      /* as many as the kernel nests */
 /* Return addresses that an unwinder needs restored. */
 struct iop_return_request {
 	struct iop_hold_id id;
 	__u64 n;                /* used slots */
 	struct { __u64 address, value; } slot[IOP_MAX_RETURNS];
 };
+
+/* A return address on a thread's stack that a return probe has replaced: found by the guard's iterator (bpf/guard.bpf.c). */
+struct iop_replaced_return {
+	__u64 pid_tgid;
+	__u64 sp;               /* user stack pointer at the thread's last entry into the kernel */
+	__u64 address, value;   /* where it was, and what it was */
+	__u64 trampoline;       /* page of the address that replaced it */
+};
+_Static_assert(sizeof(struct iop_replaced_return) == 40, "iop_replaced_return");
 _Static_assert(sizeof(struct iop_hold_id) == 32, "iop_hold_id");
 _Static_assert(sizeof(struct iop_return_request) == 40 + 16 * IOP_MAX_RETURNS, "iop_return_request");
 

@@ -50,6 +50,25 @@ wait $recorder
 result attach "$(if [ "$(grep -c ' 400 B .* 25  POSIX' /tmp/out)" = 3 ] && grep -q '^ISOC .* 400 B' /tmp/out; then echo exact; else echo 'not exact'; fi)"
 grep -E '^(ISOC|POSIX|records|note)|400 B' /tmp/out
 
+# in flight: calls that are open when the recording ends, and are left by an unwinder afterwards
+in_flight=
+for mode in cancel throw; do
+	rm -rf /tmp/t /tmp/d; mkdir /tmp/d
+	./in_flight $mode /tmp/d & pid=$!
+	./ioprobe --layers isoc,posix --json=/tmp/json --pid $pid -o /tmp/t >/tmp/out 2>&1 & recorder=$!
+	i=0; while ! grep -q recording /tmp/out && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
+	touch /tmp/d/line
+	i=0; while [ ! -e /tmp/d/blocked ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
+	kill -INT $recorder
+	wait $recorder
+	touch /tmp/d/go /tmp/d/end
+	wait $pid
+	status=$?
+	[ $status = 43 ] || in_flight="$in_flight $mode: status $status"
+	grep 'in flight' /tmp/out || in_flight="$in_flight $mode: no guard"
+done
+result in_flight "${in_flight:-same run}"
+
 # clock: the wall clock is set an hour forward while a program sleeps
 rm -rf /tmp/t
 ./ioprobe --layers posix --json=/tmp/json -o /tmp/t -- /bin/busybox sh -c 'sleep 1; date -s @$(($(date +%s) + 3600)) >/tmp/o; sleep 1' >/tmp/out 2>&1

@@ -11,7 +11,7 @@ C_PROGRAMS += lookups locks aio numbered numbered_calls many_threads names mappe
 C_PROGRAMS += fd_tables rotation
 C_PROGRAMS += libaio uring sockets device faults memory
 C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat
-CXX_PROGRAMS := exceptions cancel left
+CXX_PROGRAMS := exceptions cancel left in_flight
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
 OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes) $(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes hdf5_objects) \

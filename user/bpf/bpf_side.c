@@ -17,6 +17,7 @@
 
 #include <ioprobe/process.h>
 
+#include "bpf/hold_entry.h"
 #include "bpf/programs.h"
 
 #define REQUEST_RING_BYTES (1 << 16)
@@ -35,7 +36,7 @@ static int map_of(const struct bpf_side *kernel, enum kernel_map map)
 	return kernel->programs->maps[map];
 }
 
-static bool is_shared(const struct bpf_side *kernel)
+bool bpf_side_is_shared(const struct bpf_side *kernel)
 {
 	return kernel->programs->facts.slots > 1;
 }
@@ -104,7 +105,7 @@ void bpf_side_leave_slot(struct bpf_side *kernel)
 {
 	struct iop_recording *recording = kernel->recording;
 
-	if (!is_shared(kernel) || __atomic_load_n(&recording->id, __ATOMIC_SEQ_CST) != kernel->id)
+	if (__atomic_load_n(&recording->id, __ATOMIC_SEQ_CST) != kernel->id)
 		return;
 	recording->left_id = kernel->id;        /* before the id: who gives slots away looks at both */
 	end_id(recording, kernel->id);
@@ -282,7 +283,7 @@ void bpf_side_stop(struct bpf_side *kernel)
 {
 	programs_detach(kernel->programs);
 	bpf_side_close_slot(kernel->programs, kernel->id);
-	if (is_shared(kernel))
+	if (bpf_side_is_shared(kernel))
 		run_iterator(kernel, PROGRAM_DROP_THREADS);
 }
 
@@ -331,7 +332,7 @@ static struct thread_head thread_head_of(const struct bpf_side *kernel, pid_t tg
 
 bool bpf_side_is_foreign(const struct bpf_side *kernel, pid_t tgid)
 {
-	uint32_t id = is_shared(kernel) ? thread_head_of(kernel, tgid).recording : 0;
+	uint32_t id = bpf_side_is_shared(kernel) ? thread_head_of(kernel, tgid).recording : 0;
 
 	return id && id != kernel->id && programs_recordings(kernel->programs)[id & IOP_RECORDING_SLOT].id == id;
 }
@@ -454,27 +455,14 @@ uint64_t bpf_side_last_beat(const struct bpf_side *kernel, enum kernel_beat whos
 			       __ATOMIC_ACQUIRE);
 }
 
-static bool change_hold(struct bpf_side *kernel, const struct iop_hold_id *id, enum iop_hold_state from, enum iop_hold_state to)
+struct iop_hold *bpf_side_holds(const struct bpf_side *kernel)
 {
-	uint64_t generation = id->word & ~(uint64_t)IOP_HOLD_STATE, expected = generation | from;
-	struct iop_hold *hold = &programs_holds(kernel->programs)[id->slot % IOP_MAX_HOLDS];
-
-	return __atomic_compare_exchange_n(&hold->word, &expected, generation | to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return programs_holds(kernel->programs);
 }
 
 bool bpf_side_answer(struct bpf_side *kernel, const struct iop_hold_id *id)
 {
-	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_ANSWERED);
-}
-
-bool bpf_side_begin_writing(struct bpf_side *kernel, const struct iop_hold_id *id)
-{
-	return change_hold(kernel, id, IOP_HOLD_WAITING, IOP_HOLD_WRITING);
-}
-
-void bpf_side_end_writing(struct bpf_side *kernel, const struct iop_hold_id *id)
-{
-	change_hold(kernel, id, IOP_HOLD_WRITING, IOP_HOLD_ANSWERED);
+	return hold_entry_change(bpf_side_holds(kernel), id, IOP_HOLD_WAITING, IOP_HOLD_ANSWERED);
 }
 
 uint64_t bpf_side_gave_up(const struct bpf_side *kernel, const struct iop_hold_id *id)
@@ -553,14 +541,14 @@ int bpf_side_program_fd(const struct bpf_side *kernel, enum kernel_program progr
 
 size_t bpf_side_program_ids(const struct bpf_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
 {
-	return !kernel || is_shared(kernel) ? 0 : programs_ids(kernel->programs, 0, KERNEL_PROGRAMS, ids);
+	return !kernel || bpf_side_is_shared(kernel) ? 0 : programs_ids(kernel->programs, 0, KERNEL_PROGRAMS, ids);
 }
 
 size_t bpf_side_close_call_programs(struct bpf_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
 {
 	size_t n;
 
-	if (!kernel || is_shared(kernel))
+	if (!kernel || bpf_side_is_shared(kernel))
 		return 0;
 	n = programs_ids(kernel->programs, PROGRAM_SESSION, PROGRAM_RETURN + 1, ids);
 	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RETURN; i++) {
@@ -569,6 +557,30 @@ size_t bpf_side_close_call_programs(struct bpf_side *kernel, uint32_t ids[KERNEL
 		kernel->programs->programs[i] = -1;
 	}
 	return n;
+}
+
+size_t bpf_side_call_program_ids(const struct bpf_side *kernel, uint32_t ids[KERNEL_PROGRAMS])
+{
+	return programs_ids(kernel->programs, PROGRAM_SESSION, PROGRAM_RETURN + 1, ids);
+}
+
+void bpf_side_close_program(struct bpf_side *kernel, int fd)
+{
+	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RENDEZVOUS; i++)
+		if (fd >= 0 && kernel->programs->programs[i] == fd)
+			kernel->programs->programs[i] = -1;
+	close(fd);
+}
+
+void bpf_side_release(struct bpf_side *kernel)
+{
+	int fds[KERNEL_SERVER_FDS];
+	size_t n = bpf_side_server_fds(kernel, fds);
+
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+	programs_unmap(kernel->programs);
+	kernel->recording = NULL;
 }
 
 size_t bpf_side_server_fds(const struct bpf_side *kernel, int fds[KERNEL_SERVER_FDS])

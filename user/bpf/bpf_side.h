@@ -35,14 +35,17 @@ void bpf_side_destroy(struct bpf_side *kernel);   /* detaches what is attached; 
 /* Closes the slot of a recorder that died, for the owner of the slots: no thread is recorded with this id any more, and its rings
  * are no longer used. Idempotent. Returns 0 or -errno. */
 int bpf_side_close_slot(struct programs *programs, uint32_t id);
-/* What the hold server does for a recorder that died, since there may be no service that knows its slot: no thread is recorded with this
- * id any more. The rings stay in their places: the slot may have been given away meanwhile. */
+/* What the hold server does for a recorder that died, since there may be no service that knows its slot: no thread is
+ * recorded with this id any more. The rings stay in their places: the slot may have been given away meanwhile. In a set of
+ * the recording's own, too: no return probe is placed any more. */
 void bpf_side_leave_slot(struct bpf_side *kernel);
 
 /* Attaches the tracepoints of processes (fork, exec, exit) and system calls. Returns 0 or -errno with one line in err. */
 int bpf_side_attach(struct bpf_side *kernel, char *err, size_t err_len);
 /* Detaches them: all records are in the rings when it returns. */
 void bpf_side_stop(struct bpf_side *kernel);
+
+bool bpf_side_is_shared(const struct bpf_side *kernel);   /* the set of programs is shared with other recordings */
 
 /* Returns whether the process belongs to another recording of the same set; it can be in only one. */
 bool bpf_side_is_foreign(const struct bpf_side *kernel, pid_t tgid);
@@ -82,10 +85,7 @@ void bpf_side_beat(struct bpf_side *kernel, enum kernel_beat whose, uint64_t now
 uint64_t bpf_side_last_beat(const struct bpf_side *kernel, enum kernel_beat whose);       /* 0: none yet, or it has ended */
 /* Ends the wait of a thread that sent a request. Returns false if it no longer waits. */
 bool bpf_side_answer(struct bpf_side *kernel, const struct iop_hold_id *id);
-/* Begins writing to the stack of a waiting thread, which then waits until bpf_side_answer. Returns false if it no longer waits:
- * its stack must not be written. */
-bool bpf_side_begin_writing(struct bpf_side *kernel, const struct iop_hold_id *id);
-void bpf_side_end_writing(struct bpf_side *kernel, const struct iop_hold_id *id);
+struct iop_hold *bpf_side_holds(const struct bpf_side *kernel);         /* entries of waiting threads, IOP_MAX_HOLDS */
 /* Returns when the thread gave up waiting; 0: unknown. */
 uint64_t bpf_side_gave_up(const struct bpf_side *kernel, const struct iop_hold_id *id);
 /* Returns whether new programs are held at a system call. If not, and to learn of mapped code if system calls are not traced,
@@ -101,6 +101,13 @@ size_t bpf_side_program_ids(const struct bpf_side *kernel, uint32_t ids[KERNEL_P
 /* Closes the descriptors of the programs for library calls: they end with their last link, and nothing can be attached to them
  * afterwards. Returns their number. */
 size_t bpf_side_close_call_programs(struct bpf_side *kernel, uint32_t ids[KERNEL_PROGRAMS]);
+/* Lists the ids of the programs for library calls, which place return probes. Returns their number. */
+size_t bpf_side_call_program_ids(const struct bpf_side *kernel, uint32_t ids[KERNEL_PROGRAMS]);
+/* In the hold server: closes this descriptor of a program. */
+void bpf_side_close_program(struct bpf_side *kernel, int fd);
+/* In the hold server, which outlives the recording: closes what bpf_side_server_fds lists and gives up the memory of the
+ * programs. */
+void bpf_side_release(struct bpf_side *kernel);
 /* Lists the descriptors that a hold server needs: programs for links, rings of requests. Returns their number. */
 #define KERNEL_SERVER_FDS (PROGRAM_RENDEZVOUS + 1 + IOP_REQUEST_RINGS)
 size_t bpf_side_server_fds(const struct bpf_side *kernel, int fds[KERNEL_SERVER_FDS]);

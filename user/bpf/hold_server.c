@@ -68,6 +68,7 @@ static void run_server(struct hold_server *server)
 	size_t nreapers = 0;
 	sigset_t all;
 
+	server->places.mount_fd = server->mount_fd;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
@@ -83,6 +84,7 @@ static void run_server(struct hold_server *server)
 	while (nreapers)
 		pthread_join(reapers[--nreapers], NULL);
 	bpf_side_leave_slot(server->kernel);
+	guard_stay(server);
 	_exit(0);
 }
 
@@ -148,7 +150,19 @@ static void stop_heart(struct hold_server *server)
 	bpf_side_beat(server->kernel, KERNEL_BEAT_RECORDER, 0);
 }
 
+/* Until the server has ended, or goes on by itself: init will wait for it then. */
+static void await_server(const struct hold_server *server)
+{
+	while (waitpid(server->pid, NULL, WNOHANG) == 0 && !server->counters->guarding)
+		poll(NULL, 0, 1);
+}
+
 void hold_server_destroy(struct hold_server *server)
+{
+	hold_server_leave(server, &(struct hold_guarding){ 0 });
+}
+
+void hold_server_leave(struct hold_server *server, struct hold_guarding *guarding)
 {
 	if (!server)
 		return;
@@ -160,7 +174,9 @@ void hold_server_destroy(struct hold_server *server)
 	if (server->reap_fd >= 0)
 		close(server->reap_fd);
 	if (server->pid > 0)
-		waitpid(server->pid, NULL, 0);
+		await_server(server);
+	if (server->pid > 0 && server->counters->guarding)
+		*guarding = (struct hold_guarding){ server->pid, server->counters->in_flight };
 	if (server->mount_fd >= 0)
 		close(server->mount_fd);
 	munmap(server->counters, sizeof(*server->counters));

@@ -19,6 +19,10 @@ int hold_server_create(struct hold_server **out, struct bpf_side *kernel);
 /* Releases held programs and detaches remaining links. NULL is allowed. */
 void hold_server_destroy(struct hold_server *server);
 
+/* The same; the server may stay to guard calls that are in flight (bpf/guard.h), which *guarding says then. */
+struct hold_guarding { pid_t pid; size_t calls; };
+void hold_server_leave(struct hold_server *server, struct hold_guarding *guarding);
+
 /* Starts the recorder's heartbeat, in a thread: programs are held only while it beats. Ends with the server. Returns 0 or
  * -errno. */
 int hold_server_start_heartbeat(struct hold_server *server);

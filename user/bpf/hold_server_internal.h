@@ -8,12 +8,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "bpf/guard.h"
 #include "bpf/hold_server.h"
 
 #define HEARTBEAT_MS 20         /* a fifth of the silence that a waiting thread tolerates */
 #define HEARTBEAT_LIMIT_NS 100000000ull
 
-struct hold_counters { atomic_ullong late, returns_failed; };
+struct hold_counters {
+	atomic_ullong late, returns_failed;
+	atomic_bool guarding;           /* the server stays after the recorder has let it go, for these calls */
+	atomic_size_t in_flight;
+};
 
 struct hold_server {
 	struct bpf_side *kernel;
@@ -25,7 +30,10 @@ struct hold_server {
 	pthread_t heart;
 	bool beating;
 	atomic_bool stop;
-	atomic_bool ending;             /* in the server: the recorder has closed its sockets */
+	/* in the server: */
+	atomic_bool ending;             /* the recorder has closed its sockets, and the guard has been made */
+	struct guard_places places;
+	struct guard *guard;            /* NULL: not yet made, or nothing to guard */
 };
 
 #define LINK_REAPERS 32         /* nearly always asleep, in a grace period of the kernel */
@@ -40,7 +48,10 @@ void *links_reaper(void *server);
 void hold_server_prefer_thread(void);
 
 /* Handles one request: writes the addresses if the thread still waits. Returns how many were not written. */
-size_t holds_give_returns(struct bpf_side *kernel, const struct iop_return_request *request);
+size_t holds_give_returns(struct iop_hold *holds, const struct iop_return_request *request);
+
+/* Returns when no call of the recording is in flight any more; sets counters->guarding if it has to wait for that. */
+void guard_stay(struct hold_server *server);
 
 int links_mount(void);          /* mounts a BPF file system outside the mount tree; returns a descriptor or -errno */
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bpf/hold_entry.h"
 #include "bpf/rings.h"
 
 #define RETRY_MS 1              /* while a thread is about to stop */
@@ -48,16 +49,17 @@ static bool write_return(const struct iop_return_request *request, size_t i)
 	return process_vm_writev(request->id.pid_tgid >> 32, &local, 1, &remote, 1, 0) == sizeof(value);
 }
 
-/* The thread is inside the unwinder's first instruction: its stack does not change while it waits. */
-size_t holds_give_returns(struct bpf_side *kernel, const struct iop_return_request *request)
+/* The thread is inside the unwinder's first instruction: its stack does not change while it waits. In WRITING it may not give
+ * up. */
+size_t holds_give_returns(struct iop_hold *holds, const struct iop_return_request *request)
 {
 	size_t n = request->n < IOP_MAX_RETURNS ? request->n : IOP_MAX_RETURNS, failed = 0;
 
-	if (monotonic_ns() >= request->id.deadline_ns || !bpf_side_begin_writing(kernel, &request->id))
+	if (monotonic_ns() >= request->id.deadline_ns || !hold_entry_change(holds, &request->id, IOP_HOLD_WAITING, IOP_HOLD_WRITING))
 		return n;
 	for (size_t i = 0; i < n; i++)
 		failed += !write_return(request, i);
-	bpf_side_end_writing(kernel, &request->id);
+	hold_entry_change(holds, &request->id, IOP_HOLD_WRITING, IOP_HOLD_ANSWERED);
 	return failed;
 }
 
@@ -66,7 +68,7 @@ static int on_returns(void *arg, void *data, size_t size)
 	struct holds *holds = arg;
 
 	if (size >= sizeof(struct iop_return_request))
-		holds->server->counters->returns_failed += holds_give_returns(holds->server->kernel, data);
+		holds->server->counters->returns_failed += holds_give_returns(bpf_side_holds(holds->server->kernel), data);
 	return 0;
 }
 
@@ -196,7 +198,8 @@ void *holds_serve(void *arg)
 	hold_server_prefer_thread();
 	if (open_rings(&holds))
 		return NULL;
-	while (!holds.over || holds.held) {
+	/* after a recorder that died, until the guard has taken over from here */
+	while (!holds.over || holds.held || !holds.server->ending) {
 		struct pollfd fds[] = { { ring_buffer__epoll_fd(holds.ring), POLLIN, 0 }, { holds.server->hold_fd, POLLIN, 0 } };
 		uint64_t now_ns = monotonic_ns();
 		bool stale;

@@ -16,8 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <ioprobe/descriptor.h>
+
 #define UPROBE_MULTI_RETURN 1
 
+#define MAX_UNWINDERS 16        /* of a file: its functions that walk the stack */
 #define REAP_AT_ONCE 2          /* by one thread: each takes 50 to 200 ms, and a recording waits for them at its end */
 #define REAP_GRACE_NS 50000000
 
@@ -127,11 +130,49 @@ static int pin(const struct hold_server *server, int number, int fd)
 
 /* ---- the thread ---- */
 
-static int create(const struct hold_server *server, const struct link_request *request)
+int link_create(const struct link_request *request)
 {
-	int fd = request->kind == LINK_PERF ? create_perf(request) : create_multi(request);
+	return request->kind == LINK_PERF ? create_perf(request) : create_multi(request);
+}
 
-	return fd < 0 || server->mount_fd < 0 ? fd : pin(server, request->number, fd);
+/* Remembers where the unwinders are, for the guard. */
+static void note_unwinders(struct hold_server *server, const struct link_request *request, int link)
+{
+	uint64_t offsets[MAX_UNWINDERS];
+	size_t n = 0;
+
+	if (request->program_fd != bpf_side_program_fd(server->kernel, PROGRAM_UNWINDER))
+		return;
+	for (size_t i = 0; i < request->n && n < MAX_UNWINDERS; i++)
+		if (request->v[request->n + i] & IOP_COOKIE_WALKS)
+			offsets[n++] = request->v[i];
+	if (n)
+		guard_places_add(&server->places, request->path, request->pid, link, offsets, n);
+}
+
+static int create(struct hold_server *server, const struct link_request *request)
+{
+	int fd = link_create(request), link = fd < 0 || server->mount_fd < 0 ? fd : pin(server, request->number, fd);
+
+	if (link >= 0)
+		note_unwinders(server, request, link);
+	return link;
+}
+
+/* Without places there is no process whose calls could be in flight. */
+static int prepare_guard(struct hold_server *server)
+{
+	int err;
+
+	guard_places_sweep(&server->places);
+	if (server->guard || !server->places.n)
+		return 0;
+	err = guard_create(&server->guard, bpf_side_method(server->kernel) == ATTACH_PERF);
+	if (!err && !guard_attach(server->guard, &server->places)) {
+		guard_destroy(server->guard);
+		server->guard = NULL;
+	}
+	return err;
 }
 
 /* Returns the request at the beginning of the rest of a message, NULL if that is not a whole one. */
@@ -145,7 +186,7 @@ static const struct link_request *request_at(const char *rest, size_t len)
 }
 
 /* Returns the number of results. */
-static size_t create_all(const struct hold_server *server, const char *message, size_t len, int *results)
+static size_t create_all(struct hold_server *server, const char *message, size_t len, int *results)
 {
 	size_t n = 0;
 
@@ -162,7 +203,7 @@ static size_t create_all(const struct hold_server *server, const char *message, 
 }
 
 /* Returns whether the recorder can go on. */
-static bool serve(const struct hold_server *server, const char *message, size_t len)
+static bool serve(struct hold_server *server, const char *message, size_t len)
 {
 	const struct link_request *request = request_at(message, len);
 	int results[LINK_MESSAGE_LINKS];
@@ -171,7 +212,11 @@ static bool serve(const struct hold_server *server, const char *message, size_t 
 	if (request && request->kind == LINK_CLOSE)
 		return close(request->number), true;
 	if (request && request->kind == LINK_RETIRE)
-		return close(request->program_fd), true;
+		return bpf_side_close_program(server->kernel, request->program_fd), true;
+	if (request && request->kind == LINK_GUARD) {
+		results[0] = prepare_guard(server);
+		return send(server->link_fd, results, sizeof(results[0]), MSG_NOSIGNAL) >= 0;
+	}
 	n = create_all(server, message, len, results);
 	return send(server->link_fd, results, n * sizeof(int), MSG_NOSIGNAL) >= 0;
 }
@@ -185,6 +230,7 @@ void *links_serve(void *arg)
 	while (message && (len = recv(server->link_fd, message, LINK_MESSAGE_BYTES, 0)) > 0)
 		if (!serve(server, message, len))
 			break;
+	prepare_guard(server);  /* if the recorder died */
 	server->ending = true;
 	free(message);
 	return NULL;

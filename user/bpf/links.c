@@ -167,7 +167,18 @@ void links_retire_calls(struct hold_server *server, const struct bpf_side *kerne
 	}
 }
 
-static bool program_exists(uint32_t id)
+int links_guard(struct hold_server *server)
+{
+	struct link_request request = { .kind = LINK_GUARD };
+	int answer;
+
+	if (send(server->link_fd, &request, sizeof(request), MSG_NOSIGNAL) < 0 ||
+	    recv(server->link_fd, &answer, sizeof(answer), 0) != sizeof(answer))
+		return -EPIPE;  /* the server was killed, or is about to do it without being asked */
+	return answer;
+}
+
+bool link_program_exists(uint32_t id)
 {
 	struct { uint32_t id, next_id, open_flags; } attr = { .id = id };
 	int fd = syscall(SYS_bpf, BPF_PROG_GET_FD_BY_ID, &attr, sizeof(attr));
@@ -182,7 +193,7 @@ bool links_wait_gone(const uint32_t *program_ids, size_t n, unsigned limit_ms)
 	struct timespec pause = { 0, 2000000 };
 
 	for (size_t i = 0, waited = 0; i < n;) {
-		if (!program_exists(program_ids[i]))
+		if (!link_program_exists(program_ids[i]))
 			i++;
 		else if ((waited += 2) > limit_ms)
 			return false;

@@ -44,6 +44,10 @@ void links_reap(struct hold_server *server, struct links *links);
 /* The server closes its descriptors of the programs for library calls, after all earlier requests. */
 void links_retire_calls(struct hold_server *server, const struct bpf_side *kernel);
 
+/* To be called before the slot is closed and calls are detached: a guard restores return addresses of calls that are in
+ * flight at the end, and stays with the server until they have returned. Returns 0 or -errno. */
+int links_guard(struct hold_server *server);
+
 /* Waits until programs without open descriptors are gone, that is, until their links are detached. Returns whether they are, after
  * limit_ms at most. */
 bool links_wait_gone(const uint32_t *program_ids, size_t n, unsigned limit_ms);

@@ -285,6 +285,13 @@ int programs_map(struct programs *programs)
 	return 0;
 }
 
+void programs_unmap(struct programs *programs)
+{
+	if (programs->globals)
+		munmap(programs->globals, sizeof(*programs->globals));
+	programs->globals = NULL;
+}
+
 static void set_call_sites(struct ioprobe_bpf *skel, unsigned frames)
 {
 	skel->rodata->call_sites = frames != 0;
@@ -455,8 +462,7 @@ void programs_destroy(struct programs *programs)
 	if (!programs)
 		return;
 	programs_detach(programs);
-	if (programs->globals)
-		munmap(programs->globals, sizeof(*programs->globals));
+	programs_unmap(programs);
 	close_all(programs->maps, KERNEL_MAPS);
 	close_all(programs->programs, KERNEL_PROGRAMS);
 	close_all(&programs->no_ring, 1);

@@ -91,6 +91,7 @@ int programs_send(int socket, const struct programs *programs, uint32_t id);
 int programs_receive(int socket, struct programs **out, uint32_t *id);
 struct programs *programs_new(void);            /* an empty one, NULL without memory */
 int programs_map(struct programs *programs);    /* maps the global variables, once their map is present; 0 or -errno */
+void programs_unmap(struct programs *programs);
 
 /* Holds the tracepoints' links, attaching those that no other process holds. Returns 0 or -errno with one line in err. */
 int programs_attach(struct programs *programs, char *err, size_t err_len);

@@ -105,9 +105,9 @@ static uint64_t cookie_bits(const struct library *library, const struct table_ro
 	return number;
 }
 
-static struct attach_point attach_point_of(const struct plan_point *point, uint64_t bits)
+static struct attach_point attach_point_of(const struct plan_point *point, const struct table_row *row, uint64_t bits)
 {
-	uint64_t cookie = point->row | IOP_COOKIE_OWN | bits;
+	uint64_t cookie = point->row | IOP_COOKIE_OWN | bits | (row->op == OP_UNWIND ? IOP_COOKIE_WALKS : 0);
 	uint64_t exit_offset = point->placement.exit_offset ?
 			       point->file_offset - point->placement.offset + point->placement.exit_offset : 0;
 
@@ -130,7 +130,7 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 		enum point_group group = group_of(libraries, row);
 
 		library->points[group].v[library->points[group].n++] =
-			attach_point_of(point, cookie_bits(library, row));
+			attach_point_of(point, row, cookie_bits(library, row));
 		libraries->probes++;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
 		libraries->row_single_stepped[point->row] |= point->placement.kind == PLACED_SINGLE_STEP;

@@ -491,6 +491,8 @@ static void finish_costs(struct recorder *r)
 static void finish(struct recorder *r)
 {
 	finish_costs(r);
+	if (targets_running(r->targets))
+		links_guard(r->server);         /* if it fails, calls in flight stay as they are: SAFETY.md */
 	bpf_side_stop(r->kernel);
 	recorder_round(r);
 	while (r->nevents)        /* drained while the others were dealt with; no more will come */
@@ -525,7 +527,7 @@ static void detach_all(struct recorder *r)
 		poll(NULL, 0, SHARED_DETACH_MS);
 	targets_destroy(r->targets);
 	n = bpf_side_program_ids(r->kernel, ids);
-	hold_server_destroy(r->server);
+	hold_server_leave(r->server, &r->result->guarding);
 	bpf_side_destroy(r->kernel);
 	links_wait_gone(ids, n, DETACH_LIMIT_MS);
 }

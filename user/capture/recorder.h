@@ -63,6 +63,7 @@ struct recorder_result {
 	char reason[160];               /* the same as a line, "" for an error */
 	uint64_t records, lost;
 	size_t processes;               /* number of recorded processes */
+	struct hold_guarding guarding;  /* the process that stays for calls in flight; pid 0: none */
 };
 
 /* Returns whether a limit of the user or the site ended it: max-size, min-free, max-rate, duration. */

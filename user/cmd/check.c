@@ -5,6 +5,7 @@
  */
 #include "cmd/commands.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -177,6 +178,29 @@ static void check_linker(void)
 	close(fd);
 }
 
+/* Processes that stay for calls in flight: of recordings that have ended. */
+static void check_guards(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = atoi(entry->d_name);
+		char what[64], *comm;
+		size_t len;
+
+		if (pid <= 0 || proc_text_read(pid, "comm", &comm, &len))
+			continue;
+		snprintf(what, sizeof(what), "process %d", pid);
+		if (!strcmp(comm, "ioprobe-guard\n"))
+			say(NOTE, what, "guards calls that were in flight when their recording ended, and ends with them; a program whose "
+				"exception leaves such a call ends if this process is killed");
+		free(comm);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static void no_option(struct cli *cli, int key, const char *value, void *input)
 {
 	(void)cli, (void)key, (void)value, (void)input;
@@ -199,6 +223,7 @@ static int run_check(struct cli *cli)
 		check_bpf();
 	}
 	check_linker();
+	check_guards();
 	return failed;
 }
 

@@ -133,6 +133,13 @@ static void say_stopped(const struct record_arguments *a, const struct recorder_
 			remedy);
 }
 
+static void say_guarding(const struct hold_guarding *guarding)
+{
+	if (guarding->pid)
+		fprintf(stderr, "ioprobe: %zu %s in flight: process %d (ioprobe-guard) stays until %s returned\n", guarding->calls,
+			guarding->calls == 1 ? "recorded call is" : "recorded calls are", guarding->pid, guarding->calls == 1 ? "it has" : "they have");
+}
+
 static int fail(const char *message)
 {
 	fprintf(stderr, "ioprobe: %s\n", message);
@@ -215,6 +222,7 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 		return !result.launch_error ? CLI_FAILED : result.launch_error == -ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_EXECUTE;
 	}
 	say_stopped(a, &result);
+	say_guarding(&result.guarding);
 	signal(SIGPIPE, SIG_IGN);       /* only now: the launched program would have inherited it */
 	/* After an error the records up to then are still archived. */
 	ret |= write_archive(a, out);
