@@ -7,6 +7,7 @@
 #define IOPROBE_BPF_DESCRIBE_H
 
 #include "filter.h"
+#include "mounts.h"
 #include "sockets.h"
 #include "tables.h"
 
@@ -47,14 +48,14 @@ __noinline int path_step(struct thread *t)
 	return dentry != parent;        /* pipes, sockets and the like are their own parent */
 }
 
-/* Appends the names from the leaf to the root of the mount namespace. Returns the bytes used. */
-static __always_inline u32 copy_path(struct thread *t, struct iop_rec_fd *rec, struct mount *mnt, struct dentry *dentry)
+/* Appends the names from the leaf to the root of the mount namespace, behind the used bytes. Returns the bytes used then. */
+static __always_inline u32 copy_path(struct thread *t, struct iop_rec_fd *rec, struct mount *mnt, struct dentry *dentry, u32 used)
 {
 	bool more = true;
 
 	t->walk.mount = (u64)mnt;
 	t->walk.dentry = (u64)dentry;
-	t->walk.used = 0;
+	t->walk.used = used;
 	t->walk.truncated = 0;
 	for (int i = 0; i < PATH_MAX_NAMES && more; i++)
 		more = path_step(t);
@@ -63,11 +64,17 @@ static __always_inline u32 copy_path(struct thread *t, struct iop_rec_fd *rec, s
 	return t->walk.used;
 }
 
-static __always_inline void describe_path(struct iop_rec_fd *rec, struct thread *t, struct path *path, struct inode *inode)
+static __always_inline struct mount *mount_of(struct path *path)
 {
 	struct vfsmount *vfsmnt = LOAD(path, mnt);
-	struct mount *mnt = (void *)vfsmnt - bpf_core_field_offset(struct mount, mnt);
+
+	return (void *)vfsmnt - bpf_core_field_offset(struct mount, mnt);
+}
+
+static __always_inline void describe_path(struct iop_rec_fd *rec, struct thread *t, struct path *path, struct inode *inode)
+{
 	struct super_block *sb = LOAD(inode, i_sb);
+	struct mount *mnt = mount_of(path);
 	u32 dev = LOAD(sb, s_dev);
 
 	rec->i_mode = LOAD(inode, i_mode);
@@ -78,7 +85,7 @@ static __always_inline void describe_path(struct iop_rec_fd *rec, struct thread 
 	rec->mnt_id = LOAD(mnt, mnt_id);
 	if (LOAD(inode, i_nlink) == 0)
 		rec->state |= IOP_FD_DELETED;
-	rec->path_len = copy_path(t, rec, mnt, LOAD(path, dentry));
+	rec->path_len = copy_path(t, rec, mnt, LOAD(path, dentry), 0);
 }
 
 static __always_inline void send_description(struct thread *t, struct iop_rec_fd *rec, u8 type, u64 now)
@@ -104,6 +111,60 @@ static __always_inline struct iop_rec_fd *description(struct thread *t, s32 fd)
 	return rec;
 }
 
+/* The mount point's names follow the texts, leaf first. Of walk.mount, since functions of their own take no kernel pointers. */
+__noinline int send_mount(struct thread *t, u64 now)
+{
+	struct super_block *sb;
+	struct iop_rec_fd *rec;
+	struct mount *mnt;
+	u32 dev;
+
+	if (!t)
+		return 0;
+	mnt = (void *)t->walk.mount;
+	sb = LOAD(mnt, mnt.mnt_sb);
+	dev = LOAD(sb, s_dev);
+	rec = description(t, -1);
+	rec->i_mode = 0;
+	rec->ino = 0;
+	rec->dev_major = dev >> 20;
+	rec->dev_minor = dev & 0xfffff;
+	rec->sb_magic = LOAD(sb, s_magic);
+	rec->mnt_id = LOAD(mnt, mnt_id);
+	rec->path_len = copy_path(t, rec, mnt, LOAD(mnt, mnt.mnt_root), mount_texts(t, mnt, sb));
+	send_description(t, rec, IOP_REC_MOUNT, now);
+	return 1;
+}
+
+/* Returns whether the mount was not yet described. */
+__noinline bool mount_is_new(struct thread *t)
+{
+	struct mount_identity identity = { 0 }, *known;
+	struct mount_key key = { 0 };
+	struct mount *mnt;
+
+	if (!t)
+		return false;
+	mnt = (void *)t->walk.mount;
+	if (!mount_identity(mnt, &identity))
+		return false;
+	key.recording = t->recording;
+	key.mnt_id = LOAD(mnt, mnt_id);
+	known = bpf_map_lookup_elem(&mounts_described, &key);
+	if (known && known->unique == identity.unique && known->event == identity.event)
+		return false;
+	bpf_map_update_elem(&mounts_described, &key, &identity, BPF_ANY);
+	return true;
+}
+
+/* Once per mount. Uses the scratch memory: to be called before a description is begun. */
+static __always_inline void describe_mount(struct thread *t, struct path *path, u64 now)
+{
+	t->walk.mount = (u64)mount_of(path);
+	if (mount_is_new(t))
+		send_mount(t, now);
+}
+
 /* Returns the open file behind a descriptor of the current task, NULL if there is none. */
 static __always_inline struct file *file_of(s32 fd)
 {
@@ -126,6 +187,7 @@ __noinline int describe_file(struct thread *t, u64 identity, u64 now)
 
 	if (!t || !file)
 		return 0;
+	describe_mount(t, &file->f_path, now);
 	rec = description(t, -1);
 	rec->f_flags = LOAD(file, f_flags);
 	rec->pos = identity;
@@ -148,6 +210,7 @@ __noinline int describe_fd(struct thread *t, s32 fd, u64 now, bool force)
 
 	if (!t || !file)
 		return 0;
+	describe_mount(t, &file->f_path, now);
 	rec = description(t, fd);
 	rec->f_flags = LOAD(file, f_flags);
 	rec->pos = LOAD(file, f_pos);
@@ -171,6 +234,7 @@ __noinline int describe_cwd(struct thread *t, u64 now)
 
 	if (!t)
 		return 0;
+	describe_mount(t, &fs->pwd, now);
 	rec = description(t, -1);
 	describe_path(rec, t, &fs->pwd, LOAD(LOAD(fs, pwd.dentry), d_inode));
 	send_description(t, rec, IOP_REC_CWD, now);

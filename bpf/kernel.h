@@ -48,13 +48,27 @@ struct inode {
 	unsigned int i_nlink;
 	struct super_block *i_sb;
 };
-struct super_block { unsigned int s_dev; unsigned long s_magic; };
+struct file_system_type { const char *name; };
+struct super_operations { void *show_devname; };
+struct super_block {
+	unsigned int s_dev;
+	unsigned long s_magic;
+	struct file_system_type *s_type;
+	const struct super_operations *s_op;
+	const char *s_subtype;
+};
 struct dentry { struct dentry *d_parent; struct qstr d_name; struct inode *d_inode; };
-struct vfsmount { struct dentry *mnt_root; };
+struct vfsmount { struct dentry *mnt_root; struct super_block *mnt_sb; };
+struct ns_common { u64 ns_id; };                /* Linux 6.18 */
+struct mnt_namespace { struct ns_common ns; u64 event; };
+struct mnt_namespace___before_6_18 { u64 seq; };
 struct mount {
 	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
+	const char *mnt_devname;
+	struct mnt_namespace *mnt_ns;
+	u64 mnt_id_unique;                      /* Linux 6.8 */
 	int mnt_id;
 };
 struct path { struct vfsmount *mnt; struct dentry *dentry; };

@@ -64,6 +64,8 @@ typedef long long __s64;
 	X(DEMAND, 21, iop_rec, IOP_PAYLOAD_NONE) \
 	/* operations that a call begins, after its ENTER (in old records before its CALL or EXIT): elements are iop_submitted */ \
 	X(SUBMITTED, 22, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
+	/* a mount, before the first description of a file on it */ \
+	X(MOUNT, 36, iop_rec_fd, IOP_PAYLOAD_PATH) \
 	/* a piece of a Python code object's file name, name or line table, before the first SITE record of that code */ \
 	X(PYTHON_CODE, 24, iop_rec_python_code, IOP_PAYLOAD_PIECE) \
 	\
@@ -182,6 +184,8 @@ struct iop_rec_fd {
 	__u8 state;             /* IOP_FD_* */
 	char path[];
 };
+/* MOUNT: mnt_id, dev and sb_magic are those of the mount; path has the file system's type, its subtype (or nothing) and the source
+ * (nothing if the file system names it itself), each with its NUL, then the names of the mount point up to the root, leaf first. */
 #define IOP_FD_TRUNCATED 0x01   /* the path has more components or bytes than were copied */
 #define IOP_FD_DELETED 0x02     /* the file has been unlinked */
 

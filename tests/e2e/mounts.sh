@@ -64,6 +64,13 @@ contract namespace &&
 	expect namespace "has_file('$TMP/private/gone')" "prop('$TMP/private/gone', 'Mount Source') == ['only_inside']" \
 		"prop('$TMP/private/gone', 'Mount Point') == ['$TMP/private']" "prop('$TMP/private/gone', 'File system') == ['tmpfs']"
 
+# Processes that have ended before the agent could read their mount table: the mount ids and device numbers are those of the one before.
+mkdir -p "$TMP/brief/data"
+record brief -- "$P/namespaces" "$TMP/brief/data"
+contract brief && expect brief \
+	"[prop('$TMP/brief/data/f%d' % i, 'Mount Source') for i in range(12)] == [['inside_%d' % i] for i in range(12)]" \
+	"[scope('$TMP/brief/data/f%d' % i) for i in range(12)] == [['node']] * 12" "prop('$TMP/brief/data/f*', 'Mount Point') == ['$TMP/brief/data']"
+
 # In a chroot the path is still the one that everybody else knows.
 mkdir -p "$TMP/chroot" "$TMP/root/data"
 cp "$P/static" "$TMP/root/static"

@@ -220,12 +220,46 @@ static void mount_of_another_time(void **state)
 	assert_int_equal(scope_of("/d/late"), SCOPE_NODE);
 }
 
+/* The kernel's description is of the file's time; the tables were read when the number belonged to another mount. */
+static void mounts_that_the_kernel_describes(void **state)
+{
+	static const char ext[] = "ext4\0\0/dev/sdc", fuse[] = "fuse\0sshfs\0host:/", nfs[] = "nfs4\0\0";
+	const struct model_file *files;
+
+	(void)state;
+	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\nmntns=mnt:[1]\n", NULL);
+	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "30 29 8:1 / /d rw - nfs4 srv:/d rw\n");
+	sb_mount(&sb, 100, 10, ext, sizeof(ext), "/d");
+	sb_open(&sb, 100, 10, 20, 0, 3, "/d/0", O_RDONLY);
+	sb_mount(&sb, 100, 30, fuse, sizeof(fuse), "/d");
+	sb_open(&sb, 100, 30, 40, 0, 4, "/d/1", O_RDONLY);
+	sb_mount(&sb, 100, 50, nfs, sizeof(nfs), "/d");         /* names its source itself: in the table */
+	sb_open(&sb, 100, 50, 60, 0, 5, "/d/2", O_RDONLY);
+	sb_mount(&sb, 100, 70, nfs, sizeof(nfs), "/e");         /* not this mount: no source */
+	sb_open(&sb, 100, 70, 80, 0, 6, "/e/3", O_RDONLY);
+	sb_mount(&sb, 100, 90, ext, 4, "/");                    /* no record */
+	sb_open(&sb, 100, 90, 100, 0, 7, "/d/4", O_RDONLY);     /* not below /e: the table */
+	replay();
+	files = sb.model.files.v;
+	assert_string_equal(files[0].mount_source, "/dev/sdc");
+	assert_string_equal(files[0].fs_type, "ext4");
+	assert_int_equal(scope_of("/d/0"), SCOPE_NODE);
+	assert_string_equal(files[1].mount_source, "host:/");
+	assert_string_equal(files[1].fs_type, "fuse.sshfs");
+	assert_int_equal(scope_of("/d/1"), SCOPE_SHARED);
+	assert_string_equal(files[2].mount_source, "srv:/d");
+	assert_string_equal(files[3].mount_point, "/e");
+	assert_null(files[3].mount_source);
+	assert_int_equal(scope_of("/e/3"), SCOPE_SHARED);
+	assert_string_equal(files[4].mount_point, "/d");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(mount_numbers_are_reused), TEST(mount_of_another_time), TEST(open_write_close), TEST(failed_calls),
+		TEST(mount_numbers_are_reused), TEST(mount_of_another_time), TEST(mounts_that_the_kernel_describes), TEST(open_write_close), TEST(failed_calls),
 		TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates), TEST(record_locks),
 		TEST(copies_and_names),
 	};

@@ -274,6 +274,15 @@ void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
 	describe(sb, IOP_REC_CWD, tid, time, -1, path, 0, 0, S_IFDIR | 0755, 78);
 }
 
+void sb_mount(struct sb *sb, uint32_t tid, uint64_t time, const char *texts, size_t len, const char *mount_point)
+{
+	struct fd_room room = { .rec = { .fd = -1, .dev_major = 8, .dev_minor = 1, .mnt_id = 30 } };
+
+	memcpy(room.more, texts, len);
+	room.rec.path_len = len + reverse(room.more + len, mount_point);
+	put(sb, &room, sizeof(room.rec) + room.rec.path_len, IOP_REC_MOUNT, 0, tid, time, true);
+}
+
 void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child)
 {
 	struct iop_rec_fork rec = { .child_tid = child, .child_tgid = tgid_of(child), .comm = "kid" };

@@ -54,6 +54,8 @@ void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path,
 void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino);
 void sb_async(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async *what);
 void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async_end *what, bool counted);
+/* Of the mount that all files are on. texts: type, subtype and source, each with its NUL, len bytes. */
+void sb_mount(struct sb *sb, uint32_t tid, uint64_t time, const char *texts, size_t len, const char *mount_point);
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path);
 void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child);
 void sb_exec(struct sb *sb, uint32_t tid, uint64_t time, uint32_t old_tid, const char *path);

@@ -65,6 +65,7 @@ static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *
 	case IOP_REC_ENTER: return 16 + value_bytes((const struct iop_rec_call *)rec) + strings;
 	case IOP_REC_EXIT: return call_bytes(row) - 16;
 	case IOP_REC_FD:
+	case IOP_REC_MOUNT:
 	case IOP_REC_FILE: return 128 + ((const struct iop_rec_fd *)rec)->path_len;
 	case IOP_REC_ASYNC: return 80;
 	case IOP_REC_ASYNC_END: return 48;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files: one definition per path and device. Their mounts are looked up at the end, when all mount tables are known.
+ * Files: one definition per path and device.
  */
 #include "replay/files.h"
 
@@ -256,129 +256,16 @@ uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino)
 	return REF_NONE;
 }
 
-/* ---- mounts ---- */
+/* ---- the end ---- */
 
-/* File systems on which stat(2) shows a device number per volume or file, and mountinfo that of the super block. */
-static bool has_other_numbers(const char *fs_type)
-{
-	return !strcmp(fs_type, "btrfs") || !strcmp(fs_type, "bcachefs") || !strcmp(fs_type, "overlay") || !strcmp(fs_type, "aufs");
-}
-
-/* Mount ids are reused as soon as they are free: the mount must be of the file's file system. */
-static bool is_mount_of(const struct mount_row *row, const struct file_info *info)
-{
-	return (row->dev_major == info->dev_major && row->dev_minor == info->dev_minor) ||
-	       (info->scanned && has_other_numbers(row->fs_type));
-}
-
-/* Returns the distance between a mount table and the time at which the file was described. A table read before is preferred, the
- * latest one first; a table read after may be wrong. */
-static uint64_t distance(const struct mount_table *table, uint64_t time_ns)
-{
-	return table->time_ns <= time_ns ? (time_ns - table->time_ns) / 2 : UINT64_MAX / 2 + (table->time_ns - time_ns) / 2;
-}
-
-/* Mount ids are unique over all mount namespaces of the kernel at one time. Returns NULL if the mount is unknown. */
-static const struct mount_row *mount_of_id(const struct replay *r, const char *ns, const struct file_info *info)
-{
-	const struct mount_row *best = NULL;
-	uint64_t best_distance = UINT64_MAX;
-	bool best_own = false;
-
-	for (size_t i = 0; i < r->mounts.n; i++) {
-		const struct mount_table *table = &r->mounts.v[i];
-		const struct mount_row *row = mounts_by_id(&table->mounts, info->mnt_id);
-		bool own = ns && !strcmp(table->ns, ns);
-
-		if (!row || !is_mount_of(row, info) || own < best_own)
-			continue;
-		if (own == best_own && best && distance(table, info->described_ns) >= best_distance)
-			continue;
-		best = row;
-		best_own = own;
-		best_distance = distance(table, info->described_ns);
-	}
-	return best;
-}
-
-static const struct mount_row *mount_of_path(const struct replay *r, const char *ns, const char *path)
-{
-	for (size_t i = r->mounts.n; i-- > 0;)
-		if (!ns || !strcmp(r->mounts.v[i].ns, ns))
-			return mounts_by_path(&r->mounts.v[i].mounts, path);
-	return NULL;
-}
-
-static bool one_namespace(const struct replay *r)
-{
-	for (size_t i = 1; i < r->mounts.n; i++)
-		if (strcmp(r->mounts.v[i].ns, r->mounts.v[0].ns))
-			return false;
-	return true;
-}
-
-static const struct mount_row *mount_of_file(const struct replay *r, size_t i)
-{
-	const struct file_info *info = &r->files.v[i];
-	const char *ns = r->infos.v[info->group].mntns, *path = r->model->files.v[i].path;
-
-	if (info->mnt_id)
-		return mount_of_id(r, ns, info);
-	if (info->kernel || path[0] != '/' || (!ns && !one_namespace(r)))
-		return NULL;
-	return mount_of_path(r, ns, path);
-}
-
-/* Mounts that the user or the site declared shared, where the type of the file system does not show it: FUSE, bind mounts, file
- * systems of a site. */
-static bool is_declared_shared(const struct replay *r, const struct mount_row *row)
-{
-	for (size_t i = 0; i < r->model->shared_mounts.n; i++)
-		if (!strcmp(r->model->shared_mounts.v[i], row->mount_point))
-			return true;
-	return false;
-}
-
-/* A mistyped path must not go unnoticed: its files would count as local to the node. */
-static int check_shared_mounts(struct replay *r)
-{
-	int ret = 0;
-
-	for (size_t s = 0; s < r->model->shared_mounts.n && !ret; s++) {
-		bool seen = false;
-
-		for (size_t i = 0; i < r->mounts.n && !seen; i++)
-			for (size_t m = 0; m < r->mounts.v[i].mounts.n && !seen; m++)
-				seen = !strcmp(r->mounts.v[i].mounts.v[m].mount_point, r->model->shared_mounts.v[s]);
-		if (!seen)
-			ret = model_note(r->model, "no process had a file system mounted on %s, which was declared to be shared",
-					 r->model->shared_mounts.v[s]);
-	}
-	return ret;
-}
-
-static bool set_mount(struct replay *r, struct model_file *file, const struct mount_row *row)
-{
-	file->mount_point = model_string(r->model, row->mount_point, strlen(row->mount_point));
-	file->mount_source = model_string(r->model, row->source, strlen(row->source));
-	file->fs_type = model_string(r->model, row->fs_type, strlen(row->fs_type));
-	file->scope = is_declared_shared(r, row) ? SCOPE_SHARED : mount_scope(row);
-	return file->mount_point && file->mount_source && file->fs_type;
-}
-
-int files_finish(struct replay *r)
+void files_finish(struct replay *r)
 {
 	for (size_t i = 0; i < r->files.n; i++) {
-		const struct mount_row *row = mount_of_file(r, i);
-
-		if (row && !set_mount(r, &r->model->files.v[i], row))
-			return -ENOMEM;
 		if (r->files.v[i].label) {
 			r->model->files.v[i].path = r->files.v[i].label;
 			r->model->files.v[i].special = false;
 		}
 	}
-	return check_shared_mounts(r);
 }
 
 void files_free(struct replay *r)
@@ -389,8 +276,5 @@ void files_free(struct replay *r)
 		HASH_DEL(r->paths, entry);
 		free(entry);
 	}
-	for (size_t i = 0; i < r->mounts.n; i++)
-		mounts_deinit(&r->mounts.v[i].mounts);
-	free(r->mounts.v);
 	free(r->files.v);
 }

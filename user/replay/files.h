@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files: one definition per path and device. Their mounts are looked up at the end, when all mount tables are known.
+ * Files: one definition per path and device. Their mounts are looked up at the end, see file_mounts.h.
  */
 #ifndef IOPROBE_REPLAY_FILES_H
 #define IOPROBE_REPLAY_FILES_H
@@ -11,7 +11,7 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 /* by the numbers that the kernel reported; REF_NONE if unknown */
 uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino);
 uint32_t file_by_path(struct replay *r, struct process *process, const char *path);
-int files_finish(struct replay *r);
+void files_finish(struct replay *r);
 void files_free(struct replay *r);
 /* Puts the absolute form of path into *buf (grown as needed): relative to base; "." and ".." are resolved lexically. */
 int path_absolute(char **buf, size_t *size, const char *base, const char *path, size_t len);

@@ -13,6 +13,7 @@
 #include "replay/fd/fd_tables.h"
 #include "replay/fd/fds.h"
 #include "replay/fd/sockets.h"
+#include "replay/file_mounts.h"
 #include "replay/files.h"
 #include "replay/library/handles.h"
 #include "replay/library/requests.h"
@@ -76,6 +77,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_ENTER:
 	case IOP_REC_EXIT: return call_record(r, thread, (const void *)rec);
 	case IOP_REC_FD: return fd_record(r, thread->process, thread->table, (const void *)rec);
+	case IOP_REC_MOUNT: return file_mount_record(r, (const void *)rec);
 	case IOP_REC_CWD: return process_cwd(thread->process, (const void *)rec);
 	case IOP_REC_FORK: return process_fork(r, thread, (const void *)rec);
 	case IOP_REC_FD_EPOCH: return fd_epoch_record(r, thread, (const void *)rec);
@@ -318,7 +320,8 @@ static int finish(struct replay *r)
 		ret = comms_finish(r);
 	handles_finish(r);
 	if (!ret)
-		ret = files_finish(r);
+		ret = file_mounts_finish(r);
+	files_finish(r);
 	if (!ret)
 		ret = finish_totals(r);
 	finish_clock(r);
@@ -336,6 +339,7 @@ static void deinit(struct replay *r)
 	process_free_all(r);
 	comms_free(r);
 	files_free(r);
+	file_mounts_free(r);
 	notes_free(r);
 	mappings_free(r);
 	names_free(r);

@@ -269,6 +269,7 @@ struct file_info {
 struct event_name { const char *name; uint32_t number; UT_hash_handle hh; };      /* of model.names; number: 1 + its index */
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
 struct mount_table { const char *ns; uint64_t time_ns; struct mounts mounts; };
+struct described_mount { uint64_t time_ns; struct mount_row row; };     /* by the kernel; source NULL: see the table */
 struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
 
 /* Notes of one kind, summed up. */
@@ -298,6 +299,7 @@ struct replay {
 	struct { struct file_info *v; size_t n, cap; } files;
 	struct path_entry *paths;
 	struct { struct mount_table *v; size_t n, cap; } mounts;
+	MODEL_ARRAY(struct described_mount, described_mounts);
 	struct unified *unified;
 	MODEL_ARRAY(struct job, jobs);
 	uint32_t self;                  /* model comm, REF_NONE */
