@@ -6,6 +6,7 @@
 #ifndef IOPROBE_BPF_CALLS_H
 #define IOPROBE_BPF_CALLS_H
 
+#include "cpu_time.h"
 #include "describe.h"
 #include "returns.h"
 #include "stacks.h"
@@ -193,6 +194,8 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool
 
 	if (!t || !f)
 		return 0;
+	if (cpu_time && !depth)
+		cpu_call_abandoned(t);
 	if ((f->flags & FRAME_LEFT_OUT) || (f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST)
 		return count_abandoned(f, now);
 	if (!(f->flags & FRAME_ENTERED))
@@ -395,6 +398,8 @@ static __always_inline struct frame *push(struct thread *t, u64 now, bool exclud
 	if (f) {
 		f->slot = slot_of(t);
 		t->depth = depth + 1;
+		if (cpu_time && !depth)
+			cpu_call_begins(t);
 	}
 	return f;
 }
@@ -488,6 +493,8 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 
 	if (filter_calls && !entered && call_excluded(f, desc, ret, now))
 		return;
+	if (cpu_time && !depth)
+		cpu_call_ends(t, f->enter_ns, now);
 	if (strings && entered) {
 		/* keep the strings' pointers: an EXIT with strings carries all arguments, so that the reader can match them */
 		read_out_args(t, f, desc, false);

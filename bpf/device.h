@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * With --device: which system calls access block devices. The bytes requested from block devices are taken from the kernel's I/O
- * accounting of the task; the time slept for I/O is measured at the scheduler's switch tracepoint.
+ * accounting of the task; the time slept for I/O is measured at the scheduler's switch tracepoint,
+ * which --cpu-time uses as well.
  */
 #ifndef IOPROBE_BPF_DEVICE_H
 #define IOPROBE_BPF_DEVICE_H
 
 #include "async.h"
+#include "cpu_time.h"
 
 const volatile bool device = false;
 
@@ -42,9 +44,13 @@ int task_switch(u64 *ctx)
 	struct task_struct *from = (void *)ctx[1], *to = (void *)ctx[2];
 	struct thread *t = thread_of(from);
 
+	if (t && cpu_time)
+		cpu_leave(t, from, bpf_ktime_get_ns());
 	if (t && BPF_CORE_READ_BITFIELD_PROBED(from, in_iowait))
 		t->sleeps_since_ns = bpf_ktime_get_ns();
 	t = thread_of(to);
+	if (t && cpu_time)
+		cpu_return(t, bpf_ktime_get_ns());
 	if (t && t->sleeps_since_ns) {
 		t->slept_ns += bpf_ktime_get_ns() - t->sleeps_since_ns;
 		t->sleeps_since_ns = 0;

@@ -103,9 +103,13 @@ struct bpf_session_run_ctx { bool is_return; };
 struct bpf_uprobe { u64 cookie; };
 struct bpf_uprobe_multi_run_ctx { struct bpf_session_run_ctx session_ctx; struct bpf_uprobe *uprobe; };
 struct task_io_accounting { __u64 read_bytes; };
+struct sched_info { unsigned long long run_delay; };
 struct task_struct {
 	unsigned int in_iowait : 1;
 	struct task_io_accounting ioac;
+	u64 utime, stime;
+	unsigned long nvcsw, nivcsw;
+	struct sched_info sched_info;
 	struct thread_info thread_info;
 	struct thread_struct thread;
 	int pid, tgid;

@@ -76,6 +76,18 @@ struct site_walk {
 	bool python;            /* there may be frames of Python code */
 };
 
+/* With --cpu-time (cpu_time.h). off_ns: sum of the time that the thread was off its CPU; io_ns: of that, asleep for I/O. */
+struct cpu_use {
+	u64 off_ns, io_ns;
+	u64 since_ns;           /* when it left its CPU; 0: it is on one */
+	u64 switches;           /* observed ones */
+	/* at the begin of the outermost call, … */
+	u64 begin_off_ns, begin_io_ns, begin_delay_ns, begin_user_ns, begin_system_ns, begin_voluntary, begin_unseen;
+	u64 end_off_ns, end_delay_ns, end_unseen;       /* … and at the end of the previous one, */
+	u32 ended;              /* if its record was sent */
+	u32 sleeps_for_io;
+};
+
 /* A walk from a file up to the root of its mount namespace. */
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
@@ -94,6 +106,7 @@ struct thread {
 	u64 hits;               /* of probes */
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
 	u64 slept_ns, sleeps_since_ns;
+	struct cpu_use cpu;
 	u64 home_low, home_size;                /* its stack (stacks.h); size 0: not known */
 	u64 trampoline;                         /* return address of hijacked frames in this process; 0: not yet known */
 	struct fd_call fd_calls[2], fd_change;

@@ -68,6 +68,8 @@ typedef long long __s64;
 	X(MOUNT, 36, iop_rec_fd, IOP_PAYLOAD_PATH) \
 	/* a piece of a Python code object's file name, name or line table, before the first SITE record of that code */ \
 	X(PYTHON_CODE, 24, iop_rec_python_code, IOP_PAYLOAD_PIECE) \
+	/* before the CALL or EXIT of an outermost call, with --cpu-time: when it was off its CPU; without a record: never */ \
+	X(CPU, 28, iop_rec_cpu, IOP_PAYLOAD_NONE) \
 	\
 	/* host, kernel, version, clocks, shared mounts, command line */ \
 	X(HOST, 64, iop_rec_text, IOP_PAYLOAD_TEXT) \
@@ -260,6 +262,23 @@ struct iop_rec_device {
 	__u64 wait_ns;          /* time that it slept for I/O */
 };
 
+/* Times of the thread during an outermost call, and before it since the end of the thread's previous one: off_ns minus delay_ns is
+ * the time that it slept. user_ns and system_ns are multiples of the clock tick on most kernels: only sums of many are accurate. */
+struct iop_rec_cpu {
+	struct iop_rec rec;
+	__u64 enter_ns;         /* of the call */
+	__u64 off_ns;           /* not on a CPU */
+	__u64 delay_ns;         /* of that, ready to run and waiting for a CPU */
+	__u64 io_ns;            /* of off_ns, asleep for I/O, and then waiting for a CPU */
+	__u64 user_ns, system_ns;
+	__u64 before_off_ns, before_delay_ns;
+	__u32 voluntary;        /* number of times that it went to sleep */
+	__u32 flags;            /* IOP_CPU_* */
+};
+#define IOP_CPU_UNKNOWN 0x01    /* not every switch of the thread was observed: off_ns and io_ns are lower bounds */
+#define IOP_CPU_BEFORE_UNKNOWN 0x02     /* the same before the call, or the previous call's end was not recorded */
+#define IOP_CPU_NO_DELAY 0x04   /* the kernel does not count run delay: off_ns cannot be divided */
+
 /* One frame of a call site: return address pc; the parent is its callee. With IOP_SITE_CALL the record is not a frame: it
  * represents one call from the parent, whose callers are in a CALLERS record. */
 struct iop_rec_site {
@@ -399,6 +418,7 @@ _Static_assert(sizeof(struct iop_rec_task_exit) == 48, "iop_rec_task_exit");
 _Static_assert(sizeof(struct iop_rec_task_exit_hits) == 56, "iop_rec_task_exit_hits");
 _Static_assert(sizeof(struct iop_rec_socket) == 192, "iop_rec_socket");
 _Static_assert(sizeof(struct iop_rec_device) == 40, "iop_rec_device");
+_Static_assert(sizeof(struct iop_rec_cpu) == 96, "iop_rec_cpu");
 _Static_assert(sizeof(struct iop_rec_site) == 48, "iop_rec_site");
 _Static_assert(sizeof(struct iop_rec_python_code) == 48, "iop_rec_python_code");
 _Static_assert(sizeof(struct iop_request_state) == 32, "iop_request_state");

@@ -269,6 +269,13 @@ void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_r
 	put(sb, &rec, sizeof(rec), IOP_REC_ASYNC_END, 0, tid, time, counted);
 }
 
+void sb_cpu(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_cpu *what)
+{
+	struct iop_rec_cpu rec = *what;
+
+	put(sb, &rec, sizeof(rec), IOP_REC_CPU, 0, tid, time, true);
+}
+
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
 {
 	describe(sb, IOP_REC_CWD, tid, time, -1, path, 0, 0, S_IFDIR | 0755, 78);
@@ -377,6 +384,19 @@ static void number(FILE *out, uint64_t n)
 		fprintf(out, " %llu", (unsigned long long)n);
 }
 
+static void cpu_times(FILE *out, const struct model_cpu *cpu)
+{
+	if (cpu->known)
+		fprintf(out, " cpu %llu sleep %llu io %llu delay %llu", (unsigned long long)cpu->cpu_ns, (unsigned long long)cpu->sleep_ns,
+			(unsigned long long)cpu->io_sleep_ns, (unsigned long long)cpu->delay_ns);
+	if (cpu->undivided_ns)
+		fprintf(out, " undivided %llu", (unsigned long long)cpu->undivided_ns);
+	if (cpu->known)
+		fprintf(out, " of %llu+%llu", (unsigned long long)cpu->user_ns, (unsigned long long)cpu->system_ns);
+	if (cpu->before_known)
+		fprintf(out, " before %llu %llu", (unsigned long long)cpu->before_off_ns, (unsigned long long)cpu->before_delay_ns);
+}
+
 static void enter_or_leave(FILE *out, const struct model *model, const struct model_event *e)
 {
 	fprintf(out, " %s", model->regions.v[e->u.call.region].name);
@@ -384,6 +404,8 @@ static void enter_or_leave(FILE *out, const struct model *model, const struct mo
 		fprintf(out, " abandoned");
 	if (e->type == EV_LEAVE && e->u.call.failed)
 		fprintf(out, " failed %d", e->u.call.error);
+	if (e->type == EV_LEAVE && e->u.call.cpu)
+		cpu_times(out, e->u.call.cpu);
 }
 
 static void begin(FILE *out, const struct model *model, const struct model_event *e)

@@ -325,6 +325,7 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	skel->rodata->excluded_layers = facts->layers;
 	skel->rodata->sockets = options->sockets;
 	skel->rodata->device = options->device;
+	skel->rodata->cpu_time = options->cpu_time;
 	set_call_sites(skel, options->call_sites);
 	bpf_map__set_max_entries(skel->maps.excluded, facts->slots * facts->layers * IOP_FILTERS);
 }
@@ -339,7 +340,7 @@ static int try_load(struct programs *programs, const struct table_set *set, cons
 	choose_programs(skel, programs->facts.method);
 	choose_tracepoints(programs, skel);
 	set_constants(programs, skel, set, options);
-	tracepoints_choose(skel, programs->facts.uring_wanted, options->device, options->mmap_faults);
+	tracepoints_choose(skel, programs->facts.uring_wanted, options->device || options->cpu_time, options->mmap_faults);
 	err = bpf_map__reuse_fd(skel->maps.rings, programs->maps[MAP_RINGS]);
 	if (!err)
 		err = ioprobe_bpf__load(skel);

@@ -51,6 +51,7 @@ struct program_options {
 	bool sockets;                   /* record addresses of sockets */
 	bool mmap_faults;               /* count page faults on mapped files */
 	bool device;                    /* record whether system calls accessed devices or waited for I/O */
+	bool cpu_time;                  /* record when threads are off their CPU in outermost calls */
 	bool recognise;                 /* recordings may wait for a job's processes */
 	unsigned call_sites;            /* number of application frames in a chain, 0: no call sites */
 };

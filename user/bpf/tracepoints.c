@@ -70,10 +70,10 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool w
 	skel->rodata->uring_cqe_whole = end == 3;
 }
 
-void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool device, bool mmap_faults)
+void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool switches, bool mmap_faults)
 {
 	choose_uring(skel, feature_kernel_types(), uring);
-	bpf_program__set_autoload(skel->progs.task_switch, device);
+	bpf_program__set_autoload(skel->progs.task_switch, switches);
 	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
 	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);
 }

@@ -11,7 +11,7 @@
 struct ioprobe_bpf;
 
 /* Between open and load: disables programs whose tracepoint does not exist, and sets the layout of the arguments. */
-void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool device, bool mmap_faults);
+void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool switches, bool mmap_faults);
 
 /* Returns whether io_uring's tracepoints pass enough information; if not, with the reason in one line. */
 bool tracepoints_have_uring(char *reason, size_t len);

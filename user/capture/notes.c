@@ -74,7 +74,8 @@ static void note_write(struct note *note, struct spool_writer *spool, enum iop_r
 /* ---- host and tables ---- */
 
 void note_host(struct spool_writer *spool, const char *host, const char *cluster, const char *const *shared_mounts,
-	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line, unsigned call_sites)
+	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line, unsigned call_sites,
+	       bool cpu_time)
 {
 	struct note note = { 0 };
 	struct utsname uts;
@@ -92,6 +93,8 @@ void note_host(struct spool_writer *spool, const char *host, const char *cluster
 	clock_note(&note, &clock);
 	if (call_sites)
 		note_addf(&note, "call_sites", "%u", call_sites);
+	if (cpu_time)
+		note_add(&note, "cpu_time", "1");
 	if (bounds->max_bytes)
 		note_addf(&note, "max_size", "%llu", (unsigned long long)bounds->max_bytes);
 	if (bounds->min_free_bytes)

@@ -22,7 +22,8 @@ void note_free(struct note *note);
  * points of file systems declared as shared by the nodes. bounds: limits that the archiver must observe too. command_line: how the
  * recording was started, with its options; NULL: by the service. call_sites: number of recorded application frames, 0: none. */
 void note_host(struct spool_writer *spool, const char *host, const char *cluster, const char *const *shared_mounts,
-	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line, unsigned call_sites);
+	       size_t nshared_mounts, const struct bounds *bounds, const char *command_line, unsigned call_sites,
+	       bool cpu_time);
 void note_tables(struct spool_writer *spool, const struct table_set *set);
 /* Writes exe, cmdline, cwd, rank variables; mpi: the process maps an MPI library. */
 void note_process(struct spool_writer *spool, pid_t pid, bool mpi);

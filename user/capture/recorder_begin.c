@@ -198,7 +198,7 @@ static int begin_spool(struct recorder *r)
 	if (r->options->bounds)
 		r->bounds = *r->options->bounds;
 	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts, &r->bounds,
-		  r->options->command_line, r->options->kernel.call_sites);
+		  r->options->command_line, r->options->kernel.call_sites, r->options->kernel.cpu_time);
 	note_tables(r->spool, r->options->set);
 	spool_writer_flush(r->spool);   /* the budget needs to know the size of the tables */
 	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);

@@ -232,6 +232,7 @@ struct model {
 	const char **digest;            /* the same for users: notes of one kind are summed up in one line */
 	size_t ndigest;
 	bool device;                    /* --device was given */
+	bool cpu_time;                  /* --cpu-time was given */
 	bool complete;                  /* the spool has an END record: without it totals.lost_records is a lower bound, and */
 	bool losses_counted;            /* … was still exact within the last second before the recording broke off */
 	struct model_end end;
@@ -243,6 +244,19 @@ struct model {
 /* What a call was asked to do by name, as the program gave it: 1 + index in model.names, 0: none, or not known. Directories are
  * absolute, and are those that relative paths begin in. */
 struct model_names { uint32_t path, directory, new_path, new_directory; };
+
+/* With --cpu-time: times of an outermost call, and since the thread's previous one. If known, cpu_ns + sleep_ns + delay_ns +
+ * undivided_ns is the call's time. */
+struct model_cpu {
+	bool known, before_known;
+	uint64_t cpu_ns, sleep_ns;
+	uint64_t delay_ns;              /* ready to run, waiting for a CPU */
+	uint64_t undivided_ns;          /* asleep or waiting for a CPU: the kernel does not count run delay */
+	uint64_t io_sleep_ns;           /* of sleep_ns, for I/O */
+	uint64_t user_ns, system_ns;    /* of cpu_ns, by the clock tick: only sums of many calls are accurate */
+	uint64_t sleeps;                /* number of times it went to sleep */
+	uint64_t before_off_ns, before_delay_ns;        /* off the CPU since the previous call; of that, waiting for a CPU */
+};
 
 /* Everything a call says in its Enter … Leave, as the contract's table has it. Values of modes and flags are OTF2's enums. */
 enum model_event_type {
@@ -268,6 +282,7 @@ struct model_event {
 			uint32_t mapped_handle;
 			uint64_t mapped_bytes, mapped_offset;
 			uint64_t device_bytes, wait_ns; /* LEAVE, with --device: read from block devices, slept for I/O */
+			const struct model_cpu *cpu;    /* LEAVE of an outermost call, with --cpu-time; NULL: nothing is known */
 			struct model_names names;       /* LEAVE of a call on names; an open that succeeded has a handle instead */
 		} call;                                                         /* ENTER LEAVE */
 		struct { uint32_t handle; uint8_t mode; uint32_t creation_flags, status_flags; } create;

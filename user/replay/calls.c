@@ -4,6 +4,7 @@
  */
 #include "replay/calls.h"
 #include "replay/call_names.h"
+#include "replay/cpu_time.h"
 #include "replay/events.h"
 #include "replay/fd/fd_epochs.h"
 #include "replay/frame.h"
@@ -164,11 +165,14 @@ static void add_mapping(const struct replay *r, const struct frame *f, struct mo
 	event->u.call.mapped_offset = offset;
 }
 
-static int leave_event(struct replay *r, struct thread *thread, const struct frame *f)
+static int leave_event(struct replay *r, struct thread *thread, const struct frame *f, bool outermost)
 {
+	struct model_cpu cpu;
 	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
 				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
 
+	if (outermost)
+		event.u.call.cpu = cpu_of_call(r, thread, f, quiet(r, f), &cpu) ? &cpu : NULL;
 	if (quiet(r, f))
 		return 0;
 	if (f->maps)
@@ -190,7 +194,7 @@ static int leave(struct replay *r, struct thread *thread)
 	if (!ret && thread->epochs.n)
 		ret = fd_epoch_leave(r, thread, &thread->frames[index]);
 	if (!ret)
-		ret = leave_event(r, thread, &thread->frames[index]);
+		ret = leave_event(r, thread, &thread->frames[index], !index);
 	if (index)
 		outcome_hand_up(r, &thread->frames[index - 1], &thread->frames[index]);
 	frame_pop(thread);
@@ -314,6 +318,7 @@ int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_
 {
 	r->gap_records += records;
 	thread->disturbed = true;
+	thread->cpu.lost = true;
 	thread->process->counts_comms = false;
 	thread->process->from_start = false;
 	for (unsigned i = 0; i < thread->nframes; i++)

@@ -8,6 +8,7 @@
 #include "replay/async/helpers.h"
 #include "replay/call_names.h"
 #include "replay/calls.h"
+#include "replay/cpu_time.h"
 #include "replay/events.h"
 #include "replay/fd/fd_epochs.h"
 #include "replay/fd/fd_tables.h"
@@ -89,6 +90,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_ASYNC_END: return async_end_record(r, thread, (const void *)rec);
 	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
 	case IOP_REC_DEVICE: return call_device(r, thread, (const void *)rec);
+	case IOP_REC_CPU: return cpu_record(thread, (const void *)rec);
 	case IOP_REC_SOCKET: return socket_record(r, thread->process, (const void *)rec);
 	case IOP_REC_REQUESTS: return requests_record(r, thread, (const void *)rec);
 	case IOP_REC_SUBMITTED: return aio_submitted(r, thread, (const void *)rec);

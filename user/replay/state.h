@@ -230,6 +230,15 @@ struct frame {
 /* Identifies an operation of libaio or io_uring (async.c). */
 struct async_key { uint64_t key, context; uint32_t tgid, interface; };
 
+/* With --cpu-time (cpu_time.c). next: the CPU record of the call with its enter_ns. lost: records of the thread were lost since the
+ * end of its last outermost call. before_…: of calls that are not written to the trace, and between them. */
+struct cpu_times {
+	struct iop_rec_cpu next;
+	bool lost, before_unknown;
+	uint64_t before_off_ns, before_delay_ns;
+	uint64_t end_ns;                /* of that call */
+};
+
 /* Who made a thread; MAKER_UNKNOWN: it existed before it was observed. */
 enum thread_maker { MAKER_UNKNOWN, MAKER_PROGRAM, MAKER_LIBRARY };
 
@@ -250,6 +259,7 @@ struct thread {
 	unsigned nframes, cap;
 	MODEL_ARRAY(struct async_key, submitted);       /* by the running io_submit */
 	struct request_states states;
+	struct cpu_times cpu;
 	UT_hash_handle hh;
 };
 

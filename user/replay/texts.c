@@ -117,6 +117,7 @@ static int host(struct replay *r, const struct iop_rec_text *rec)
 	model->kernel = value_string(r, rec, "kernel");
 	model->command_line = value_string(r, rec, "command");
 	read_clock(rec, &model->clock_start);
+	model->cpu_time = number_or_zero(rec, "cpu_time");
 	model->end.max_bytes = number_or_zero(rec, "max_size");
 	model->end.min_free_bytes = number_or_zero(rec, "min_free");
 	if (model->host_name)
