@@ -36,6 +36,10 @@ PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Request": ("IoOperatio
                         "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",), "CALLING_CONTEXT": ("Enter",),
                         "Path": ("Leave",), "Directory": ("Leave",), "New Path": ("Leave",), "New Directory": ("Leave",)}
 
+IN_CALL, BEFORE_CALL = ("CPU time", "Sleep", "Run delay"), ("Sleep before", "Run delay before")
+CPU_TIMES = {*IN_CALL, *BEFORE_CALL, "Sleep for I/O", "User time", "System time"}
+PLACES_OF_ATTRIBUTES.update({name: ("Leave",) for name in CPU_TIMES})
+
 # Roles of regions, and which one an event belongs into.
 FILE_IO, FILE_IO_METADATA = 27, 38
 METADATA_EVENTS = {"IoCreateHandle", "IoDestroyHandle", "IoDuplicateHandle", "IoSeek", "IoChangeStatusFlags", "IoDeleteFile"}
@@ -61,10 +65,10 @@ class Operation:
 
 
 class Location:
-    __slots__ = ("group", "stack", "time", "events")
+    __slots__ = ("group", "stack", "time", "events", "outermost_end")
 
     def __init__(self, group):
-        self.group, self.stack, self.time, self.events = group, [], 0, 0
+        self.group, self.stack, self.time, self.events, self.outermost_end = group, [], 0, 0, None
 
 
 class EventRules:
@@ -78,6 +82,7 @@ class EventRules:
         self.abandoned_operations = 0
         self.meetings = {}              # (handle, "created" or "destroyed") -> [(enter, leave, group)] of collective handles
         clock = definitions.clock or {"offset": 0, "length": UNDEFINED_64}
+        self.resolution = clock.get("resolution", 10**9)
         self.first, self.last = clock["offset"], clock["offset"] + clock["length"]
         self.of_system = {definitions.text(p["identification"]) for p in definitions.paradigms.values() if p["flags"] & 1}
         self.paradigm_names = {definitions.text(p["identification"]) for p in definitions.paradigms.values()}
@@ -131,6 +136,25 @@ class EventRules:
                 continue
             if path not in attributes or (self.d.text(attributes[path]) or "").startswith("/"):
                 self.breach("attribute", "Leave of location %d at %d has a %s without a relative %s" % (ref, time, directory, path))
+
+    def check_cpu_time(self, location, frame, ref, time, attributes):
+        """On outermost calls only; the parts are not longer than the call, nor those before it than the time since the previous one. Clocks of
+        several nodes are brought together, which changes lengths a little."""
+        before = location.outermost_end
+        if not location.stack:
+            location.outermost_end = time
+        if not attributes or not CPU_TIMES & attributes.keys():
+            return
+        where = "Leave of location %d at %d" % (ref, time)
+        inside, outside = (sum(attributes.get(name, 0) for name in names) * self.resolution // 10**9 for names in (IN_CALL, BEFORE_CALL))
+        if location.stack:
+            self.breach("cpu-time", "%s has CPU times of a call inside another one" % where)
+        elif inside > 1.001 * (time - frame.enter) + 1000:
+            self.breach("cpu-time", "%s: %d ticks on a CPU and off it, in a call of %d" % (where, inside, time - frame.enter))
+        elif outside and (before is None or outside > 1.001 * (frame.enter - before) + 1000):
+            self.breach("cpu-time", "%s: %d ticks off the CPU before the call, after %s" % (where, outside, before))
+        if attributes.get("Sleep for I/O", 0) > attributes.get("Sleep", 0):
+            self.breach("cpu-time", "%s: more sleep for I/O than sleep" % where)
 
     # ---- calls ----
 
@@ -204,6 +228,7 @@ class EventRules:
         frame = location.stack.pop()
         abandoned = bool(attributes.get("Abandoned"))
         self.check_names(ref, time, attributes)
+        self.check_cpu_time(location, frame, ref, time, attributes)
         self.stats.leave(location.group, region, abandoned, "errno" in attributes or "Failed" in attributes)
         for meeting in () if abandoned else frame.meets:
             self.meetings.setdefault(meeting, []).append((frame.enter, time, location.group))

@@ -221,7 +221,7 @@ def delete_of_undefined_paradigm(t):
 
 @case("ref-undefined")
 def attribute_undefined(t):
-    t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {9: (TYPE_UINT8, 1)}))
+    t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {99: (TYPE_UINT8, 1)}))
 
 
 @case("attribute")
@@ -343,6 +343,41 @@ def directory_without_path(t):
 @case("ref-undefined")
 def path_undefined(t):
     t.replace(10, "Leave", OPEN, by=(3, "Leave", OPEN, {6: (TYPE_STRING, 999)}))
+
+
+def spend(t, cpu_ns, sleep_ns, io_ns, before_ns, long=100000):
+    """The second call of location 10 lasts 100 us, and so does the time before it."""
+    for location in t.events:
+        t.events[location] = [(at * long // 2, *rest) for at, *rest in t.events[location]]
+    t.clock[2] *= long
+    t.replace(10, "Leave", WRITE, by=(12 * long // 2, "Leave", WRITE, {8: (TYPE_UINT64, cpu_ns), 9: (TYPE_UINT64, sleep_ns), 10: (TYPE_UINT64, io_ns),
+                                                                        11: (TYPE_UINT64, before_ns)}))
+
+
+@case(None)
+def clean_cpu_time(t):
+    spend(t, 60000, 40000, 30000, 350000)
+
+
+@case("cpu-time")
+def more_cpu_time_than_time(t):
+    spend(t, 70000, 40000, 30000, 350000)
+
+
+@case("cpu-time")
+def more_sleep_for_io_than_sleep(t):
+    spend(t, 60000, 40000, 50000, 350000)
+
+
+@case("cpu-time")
+def more_sleep_before_than_time(t):
+    spend(t, 60000, 40000, 30000, 360000)
+
+
+@case("cpu-time")
+def cpu_time_of_inner_call(t):
+    t.insert(10, 11, "Enter", CLOSE)
+    t.insert(10, 11, "Leave", CLOSE, {8: (TYPE_UINT64, 1)})
 
 
 @case("system-tree")

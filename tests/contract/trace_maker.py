@@ -12,7 +12,7 @@ T0 = 0x1122334455667700         # a pattern that is found in the file
 STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
            "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno",
            "nfs", "relative/out", "close", "node2", "IOPROBE::RANK", "main.c", "SOURCE_CODE_LOCATION",
-           "CALLING_CONTEXT", "Directory", "Path", "Request", "Begin", "Found", "End"]
+           "CALLING_CONTEXT", "Directory", "Path", "Request", "Begin", "Found", "End", "CPU time", "Sleep", "Sleep for I/O", "Sleep before"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
 WRITE, OPEN, CLOSE = 0, 1, 2    # regions
 STDIN, MPI, FD, DUP = 0, 1, 2, 3
@@ -59,6 +59,10 @@ class Trace:
             ("Attribute", 5, S["Directory"], S[""], TYPE_STRING),
             ("Attribute", 6, S["Path"], S[""], TYPE_STRING),
             ("Attribute", 7, S["Request"], S[""], TYPE_UINT64),
+            ("Attribute", 8, S["CPU time"], S[""], TYPE_UINT64),
+            ("Attribute", 9, S["Sleep"], S[""], TYPE_UINT64),
+            ("Attribute", 10, S["Sleep for I/O"], S[""], TYPE_UINT64),
+            ("Attribute", 11, S["Sleep before"], S[""], TYPE_UINT64),
             ("IoRegularFile", 0, S["/data/out"], 1),
             ("IoFileProperty", 0, S["Mount Point"], TYPE_STRING, S["/"]),
             ("IoFileProperty", 0, S["File system"], TYPE_STRING, S["ext4"]),

@@ -9,7 +9,7 @@ C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inheri
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += lookups locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += fd_tables rotation
-C_PROGRAMS += libaio uring sockets device faults memory
+C_PROGRAMS += libaio uring sockets device faults memory cpu_time
 C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat
 CXX_PROGRAMS := exceptions cancel left in_flight
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.

@@ -82,6 +82,18 @@ static unsigned name_bytes(uint32_t name)
 	return name ? attribute_bytes(name) : 0;
 }
 
+static unsigned time_bytes(uint64_t ns)
+{
+	return ns ? attribute_bytes(ns) : 0;
+}
+
+static unsigned cpu_bytes(const struct model_cpu *cpu)
+{
+	return (cpu->known ? attribute_bytes(cpu->cpu_ns) : 0) + time_bytes(cpu->sleep_ns) + time_bytes(cpu->io_sleep_ns) +
+	       time_bytes(cpu->delay_ns) + time_bytes(cpu->user_ns) + time_bytes(cpu->system_ns) +
+	       (cpu->before_known ? attribute_bytes(cpu->before_off_ns) : 0) + time_bytes(cpu->before_delay_ns);
+}
+
 static unsigned leave_bytes(const struct model_event *e)
 {
 	const struct model_names *names = &e->u.call.names;
@@ -96,6 +108,8 @@ static unsigned leave_bytes(const struct model_event *e)
 			      attribute_bytes(e->u.call.mapped_offset);
 	if (e->u.call.device_bytes || e->u.call.wait_ns)
 		attributes += attribute_bytes(e->u.call.device_bytes) + attribute_bytes(e->u.call.wait_ns);
+	if (e->u.call.cpu)
+		attributes += cpu_bytes(e->u.call.cpu);
 	attributes += name_bytes(names->path) + name_bytes(names->directory) + name_bytes(names->new_path) +
 		      name_bytes(names->new_directory);
 	return 3 + list_bytes(attributes);

@@ -308,6 +308,7 @@ static void define_comms(struct definitions *d)
 
 static void define_attributes(struct definitions *d)
 {
+	const uint32_t n = d->model->cpu_time ? ATTRIBUTE_COUNT : d->model->call_sites ? ATTRIBUTE_SITES_END : ATTRIBUTE_ALWAYS;
 	static const struct { const char *name, *description; OTF2_Type type;
 	} attributes[ATTRIBUTE_COUNT] = {
 		[ATTRIBUTE_OFFSET] = { "Offset", "File offset in bytes at which the operation begins", OTF2_TYPE_UINT64 },
@@ -334,9 +335,18 @@ static void define_attributes(struct definitions *d)
 						     OTF2_TYPE_SOURCE_CODE_LOCATION },
 		[ATTRIBUTE_CALLING_CONTEXT] = { "CALLING_CONTEXT", "Chain of functions that led to the "
 			"call", OTF2_TYPE_CALLING_CONTEXT },
+		[ATTRIBUTE_CPU_TIME] = { "CPU time", "Nanoseconds on a CPU in this outermost call", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_SLEEP] = { "Sleep", "Nanoseconds asleep in this outermost call", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_SLEEP_IO] = { "Sleep for I/O", "Of the sleep, nanoseconds for I/O", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_DELAY] = { "Run delay", "Nanoseconds ready to run and waiting for a CPU in this outermost call", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_USER] = { "User time", "Of the CPU time, nanoseconds in user mode, counted in clock ticks", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_SYSTEM] = { "System time", "Of the CPU time, nanoseconds in the kernel, counted in clock ticks", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_BEFORE] = { "Sleep before", "Nanoseconds asleep since the previous outermost call", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_BEFORE_DELAY] = { "Run delay before", "Nanoseconds waiting for a CPU since the previous outermost call",
+					     OTF2_TYPE_UINT64 },
 	};
 
-	for (uint32_t i = 0; i < (d->model->call_sites ? ATTRIBUTE_COUNT : ATTRIBUTE_ALWAYS); i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		OTF2_StringRef name = string_ref(d, attributes[i].name), description = string_ref(d, attributes[i].description);
 
 		DEFINE(d, Attribute, i, name, description, attributes[i].type);

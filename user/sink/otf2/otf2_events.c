@@ -75,6 +75,24 @@ static OTF2_ErrorCode add_names(OTF2_AttributeList *a, const struct model_names 
 	return code;
 }
 
+/* Zeros are not written where "CPU time" or "Sleep before" shows that they are known. */
+static OTF2_ErrorCode add_cpu(OTF2_AttributeList *a, const struct model_cpu *cpu)
+{
+	const struct { enum otf2_attribute attribute; bool given; uint64_t ns; } v[] = {
+		{ ATTRIBUTE_CPU_TIME, cpu->known, cpu->cpu_ns }, { ATTRIBUTE_SLEEP, cpu->sleep_ns, cpu->sleep_ns },
+		{ ATTRIBUTE_SLEEP_IO, cpu->io_sleep_ns, cpu->io_sleep_ns }, { ATTRIBUTE_DELAY, cpu->delay_ns, cpu->delay_ns },
+		{ ATTRIBUTE_USER, cpu->user_ns, cpu->user_ns }, { ATTRIBUTE_SYSTEM, cpu->system_ns, cpu->system_ns },
+		{ ATTRIBUTE_BEFORE, cpu->before_known, cpu->before_off_ns - cpu->before_delay_ns },
+		{ ATTRIBUTE_BEFORE_DELAY, cpu->before_delay_ns, cpu->before_delay_ns },
+	};
+	OTF2_ErrorCode code = OTF2_SUCCESS;
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v) && code == OTF2_SUCCESS; i++)
+		if (v[i].given)
+			code = OTF2_AttributeList_AddUint64(a, v[i].attribute, v[i].ns);
+	return code;
+}
+
 static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
 {
 	OTF2_AttributeList *a = s->attributes;
@@ -92,6 +110,8 @@ static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_DEVICE, e->u.call.device_bytes);
 	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_WAIT, e->u.call.wait_ns);
+	if (code == OTF2_SUCCESS && e->u.call.cpu)
+		code = add_cpu(a, e->u.call.cpu);
 	if (code == OTF2_SUCCESS)
 		code = add_names(a, &e->u.call.names);
 	return code == OTF2_SUCCESS ? OTF2_EvtWriter_Leave(w, a, t, s->region_refs[e->u.call.region]) : code;

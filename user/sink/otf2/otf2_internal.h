@@ -30,9 +30,19 @@ enum otf2_attribute {
 	ATTRIBUTE_NEW_PATH,     /* "New Path", "New Directory": the second one of a call on two (rename, link) */
 	ATTRIBUTE_NEW_DIRECTORY,
 	ATTRIBUTE_REQUEST,      /* "Request", uint64, on IoOperationBegin of a helper thread: matching id of the request's operation */
-	ATTRIBUTE_ALWAYS,       /* those before are defined in every archive, the others where call sites were recorded: */
+	ATTRIBUTE_ALWAYS,       /* those before are defined in every archive, the next two where call sites or CPU times were recorded: */
 	ATTRIBUTE_SOURCE_CODE_LOCATION = ATTRIBUTE_ALWAYS,      /* line of the application, and */
 	ATTRIBUTE_CALLING_CONTEXT,      /* the chain of functions, on the Enter of an outermost call */
+	ATTRIBUTE_SITES_END,    /* the others where CPU times were recorded: */
+	/* "CPU time", uint64 as the others, on the Leave of an outermost call if it is known; of the rest of the call's time */
+	ATTRIBUTE_CPU_TIME = ATTRIBUTE_SITES_END,
+	ATTRIBUTE_SLEEP,        /* "Sleep", of that */
+	ATTRIBUTE_SLEEP_IO,     /* "Sleep for I/O", and */
+	ATTRIBUTE_DELAY,        /* "Run delay": absent if 0, or if the kernel does not tell sleep from run delay; of the CPU time */
+	ATTRIBUTE_USER,         /* "User time" and */
+	ATTRIBUTE_SYSTEM,       /* "System time", by the kernel's clock tick: absent if 0; */
+	ATTRIBUTE_BEFORE,       /* "Sleep before", since the thread's previous outermost call, if it is known; then */
+	ATTRIBUTE_BEFORE_DELAY, /* "Run delay before": absent if 0 */
 	ATTRIBUTE_COUNT,
 };
 

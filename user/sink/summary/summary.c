@@ -61,6 +61,7 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 
 		p->layers = g < s->ngroups ? s->groups[g].layers : NULL;
 		p->nlayers = g < s->ngroups ? s->groups[g].nlayers : 0;
+		p->between = g < s->ngroups ? s->groups[g].between : (struct summary_between){ 0 };
 		for (size_t i = 0; i < p->nlayers; i++)
 			p->calls += p->layers[i].calls;
 		summary_costs_process(s, m, p);
@@ -108,6 +109,7 @@ static int add_up_layers(struct summary_sink *s, const struct model *model)
 			s->layers[i].system_ns += own->system_ns;
 			s->layers[i].longest_ns = own->longest_ns > s->layers[i].longest_ns ? own->longest_ns : s->layers[i].longest_ns;
 			add_sizes(&s->layers[i].sizes, &own->sizes);
+			summary_cpu_add(&s->layers[i].cpu, &own->cpu);
 			summary_add(&s->layers[i].counts, &own->counts);
 		}
 	return 0;

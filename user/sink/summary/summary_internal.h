@@ -33,6 +33,7 @@ struct location_state {
 	uint32_t nframes, cap_frames, nblocking, cap_blocking;
 	uint32_t io_frames;             /* number of open I/O calls */
 	uint64_t io_since_ns, io_ns;    /* io_ns: time in such calls */
+	uint64_t outermost_end_ns;      /* of its last call that was in no other call; 0: there was none */
 	bool seen;
 };
 
@@ -40,6 +41,7 @@ struct group_state {
 	struct summary_layer *layers;
 	struct layer_changes *changes;  /* for summary_sink_changes */
 	uint32_t nlayers, nchanges;
+	struct summary_between between;
 };
 
 #define COST_LAYERS 32
@@ -84,6 +86,9 @@ void summary_costs_enter(struct summary_sink *s, const struct location_state *l,
 /* What of the times is ioprobe's own: of all layers, before they are sorted; of a process, whose layers are known. */
 void summary_costs_layers(struct summary_sink *s, const struct model *model);
 void summary_costs_process(const struct summary_sink *s, const struct model *model, struct summary_process *p);
+/* A call of the layer that was in no other call has ended (summary_cpu.c). */
+void summary_cpu_count(struct location_state *l, struct summary_cpu *calls, struct summary_between *between, const struct model_event *e,
+		       uint64_t enter_ns);
 /* The sink's event(). */
 int summary_event(struct sink *sink, const struct model *model, const struct model_event *e);
 /* Operations that began and were not seen to end: their bytes are unknown. Returns 0 or -ENOMEM. */

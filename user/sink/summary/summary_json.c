@@ -63,7 +63,29 @@ static json_t *sizes_json(const uint64_t *sizes)
 	return array;
 }
 
-static json_t *layer_json(const struct summary_layer *total, const struct summary_layer *l)
+/* Of outermost calls, with --cpu-time. */
+static int put_cpu(json_t *layer, const struct summary_cpu *c)
+{
+	json_t *o = json_object();
+	int error = put(o, "calls", number(c->calls)) | put(o, "calls_unknown", number(c->calls_unknown)) |
+		    put(o, "time_ns", number(c->time_ns)) | put(o, "cpu_ns", number(c->cpu_ns)) | put(o, "sleep_ns", number(c->sleep_ns)) |
+		    put(o, "io_sleep_ns", number(c->io_sleep_ns)) | put(o, "run_delay_ns", number(c->delay_ns)) |
+		    put(o, "undivided_ns", number(c->undivided_ns)) | put(o, "unknown_ns", number(c->unknown_ns)) |
+		    put(o, "user_ns", number(c->user_ns)) | put(o, "system_ns", number(c->system_ns)) | put(o, "sleeps", number(c->sleeps));
+
+	return put(layer, "outermost", o) | error;
+}
+
+static int put_between(json_t *process, const struct summary_between *b)
+{
+	json_t *o = json_object();
+	int error = put(o, "cpu_ns", number(b->cpu_ns)) | put(o, "sleep_ns", number(b->sleep_ns)) |
+		    put(o, "run_delay_ns", number(b->delay_ns)) | put(o, "unknown_ns", number(b->unknown_ns));
+
+	return put(process, "between_calls", o) | error;
+}
+
+static json_t *layer_json(const struct model *m, const struct summary_layer *total, const struct summary_layer *l)
 {
 	json_t *o = json_object();
 
@@ -71,7 +93,7 @@ static json_t *layer_json(const struct summary_layer *total, const struct summar
 	    put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) | put(o, "operating_system", json_boolean(total->os)) |
 	    put(o, "system_time_ns", total->system_known ? number(l->system_ns) : json_null()) |
 	    put(o, "longest_call_ns", number(l->longest_ns)) | put(o, "read_sizes", sizes_json(l->sizes.read)) |
-	    put(o, "write_sizes", sizes_json(l->sizes.written)) |
+	    put(o, "write_sizes", sizes_json(l->sizes.written)) | (m->cpu_time ? put_cpu(o, &l->cpu) : 0) |
 	    (total == l ? put(o, "recorder_time_ns", l->recorder_known ? number(l->recorder_ns) : json_null()) : 0)) {
 		json_decref(o);
 		return NULL;
@@ -85,7 +107,7 @@ static int put_layers(json_t *root, const struct summary_report *r)
 	int error = 0;
 
 	for (size_t i = 0; i < r->nlayers && !error; i++)
-		error = json_array_append_new(array, layer_json(&r->layers[i], &r->layers[i]));
+		error = json_array_append_new(array, layer_json(r->model, &r->layers[i], &r->layers[i]));
 	return put(root, "layers", array) | error;
 }
 
@@ -145,8 +167,10 @@ static json_t *process_json(const struct summary_report *r, size_t i)
 		error |= put_life(o, m, &m->processes.v[i], i);
 	for (size_t l = 0; l < r->nlayers; l++)
 		if (r->layers[l].index < p->nlayers && (p->layers[r->layers[l].index].calls || summary_activity(&p->layers[r->layers[l].index].counts)))
-			error |= json_array_append_new(layers, layer_json(&r->layers[l], &p->layers[r->layers[l].index]));
+			error |= json_array_append_new(layers, layer_json(m, &r->layers[l], &p->layers[r->layers[l].index]));
 	error |= put(o, "layers", layers);
+	if (m->cpu_time)
+		error |= put_between(o, &p->between);
 	if (!error)
 		return o;
 	json_decref(o);

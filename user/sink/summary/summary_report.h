@@ -17,6 +17,18 @@
 #define REPORT_LINES 10         /* in the text's table of files */
 #define REPORT_OBJECTS 1000
 
+/* With --cpu-time: outermost calls. time_ns is the sum of cpu_ns, sleep_ns, delay_ns, undivided_ns (asleep or waiting for a CPU) and
+ * unknown_ns. */
+struct summary_cpu {
+	uint64_t calls, calls_unknown, time_ns;
+	uint64_t cpu_ns, sleep_ns, delay_ns, undivided_ns, unknown_ns;
+	uint64_t io_sleep_ns;           /* of sleep_ns */
+	uint64_t user_ns, system_ns;    /* of cpu_ns, by the kernel's clock tick */
+	uint64_t sleeps;
+};
+/* The same between the outermost calls of each thread. */
+struct summary_between { uint64_t cpu_ns, sleep_ns, delay_ns, unknown_ns; };
+
 struct summary_layer {
 	const char *name;
 	uint32_t index;                 /* of the layer in summary_process.layers */
@@ -30,6 +42,7 @@ struct summary_layer {
 	bool os;                        /* these are the system calls */
 	bool recorder_known;            /* what recorded calls cost was measured: */
 	uint64_t recorder_ns;           /* of time_ns, about, is ioprobe's own */
+	struct summary_cpu cpu;         /* of calls of this layer that are in no other call */
 };
 
 /* What one process did through one layer with one file; parts of a file stand together, ordered by layer and process. */
@@ -52,6 +65,7 @@ struct summary_process {
 	uint64_t io_ns;                         /* of the thread that spent most time in I/O calls */
 	bool recorder_known;
 	uint64_t recorder_ns;                   /* what its recorded calls cost it, about */
+	struct summary_between between;
 	bool seen;
 };
 
@@ -129,6 +143,8 @@ struct summary_cell summary_read_cell(const struct summary_counts *counts);
 struct summary_cell summary_written_cell(const struct summary_counts *counts);
 void summary_print_text(FILE *out, const char *text);           /* bytes that are not UTF-8 are escaped */
 
+void summary_cpu_add(struct summary_cpu *to, const struct summary_cpu *from);
+void summary_cpu_text(FILE *out, const struct summary_report *report);          /* nothing without --cpu-time */
 /* Writes the table of layers only, followed by an empty line. */
 void summary_text_layers(FILE *out, const struct summary_report *report);
 int summary_text_write(FILE *out, const struct summary_report *report);

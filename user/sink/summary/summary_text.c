@@ -393,6 +393,7 @@ int summary_text_write(FILE *out, const struct summary_report *r)
 	print_head(out, r);
 	print_wall_times(out, r);
 	summary_text_layers(out, r);
+	summary_cpu_text(out, r);
 	error = print_files(out, r);
 	summary_names_text(out, r->names);
 	print_mapped(out, r->model);
