@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# --cpu-time: what calls, and the time between them, are made of: computing, sleep, waiting for a CPU; against the clocks of the program.
+. "$(dirname "$0")/../lib/e2e.sh"
+
+memory=/dev/shm/ioprobe_cpu_time.$$
+trap 'rm -f "$memory"' EXIT
+
+# Of the calls of a part of the program, in the order of time.
+pipe="[c for c in select('read') if c.read == 1 and c.location.name == 'Master thread']"
+written="select('pwrite64', path='$memory')"
+synced="select('fsync')"
+computed="select('lseek', path='*/data/disk')[:5]"
+slept="select('lseek', path='*/data/disk')[5:]"
+sum_of() { echo "sum(c.attributes.get('$1', 0) for c in $2)"; }
+outermost="[c for c in trace.calls if not c.parent and not c.abandoned]"
+
+fresh parts >/dev/null
+record parts --cpu-time "--json=$TMP/parts/summary.json" -- "$P/cpu_time" "$memory" "$TMP/parts/data/disk"
+verdict "parts, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/parts")")"
+read -r _ _ pipe_wall pipe_cpu pipe_delay pipe_sleeps <<<"$(grep ^pipe "$TMP/parts/stdout")"
+read -r _ _ memory_wall memory_cpu memory_delay _ <<<"$(grep ^memory "$TMP/parts/stdout")"
+
+# The program's own clocks include a little more than the calls. A call has all its parts, exactly; a sleep of 10 ms may end early only by what the
+# thread did before it asked.
+contract parts && expect parts \
+	"len($pipe) == 20 and len($written) == 128 and len($synced) == 4 and len($computed) == len($slept) == 5" \
+	"all('cpu time' in c.attributes for c in $outermost)" \
+	"not any('cpu time' in c.attributes or 'sleep before' in c.attributes for c in trace.calls if c.parent)" \
+	"all(sum(c.attributes.get(n, 0) for n in ('cpu time', 'sleep', 'run delay')) == c.end - c.begin for c in $outermost)" \
+	"0.9 * ($pipe_wall - $pipe_cpu - $pipe_delay) <= $(sum_of sleep "$pipe") <= 1.01 * ($pipe_wall - $pipe_cpu - $pipe_delay)" \
+	"all(c.attributes['sleep'] > 5000000 for c in $pipe)" \
+	"$(sum_of 'run delay' "$pipe") <= $pipe_delay" \
+	"$(sum_of 'sleep for i/o' "$pipe") == 0" \
+	"$(sum_of 'cpu time' "$pipe") <= 0.2 * $(sum_of sleep "$pipe")" \
+	"$(sum_of 'cpu time' "$written") >= 0.9 * $memory_cpu" \
+	"$(sum_of 'run delay' "$written") <= $memory_delay" \
+	"$(sum_of sleep "$written") <= $memory_wall - $memory_cpu - $memory_delay + 1000000" \
+	"$(sum_of 'system time' "$written") >= 10 * $(sum_of 'user time' "$written")" \
+	"all(c.attributes['sleep before'] >= 20000000 for c in $slept)" \
+	"$(sum_of 'sleep before' "$computed") <= 5000000"
+lost_nothing parts
+
+# The summary and its JSON have the same sums.
+text=$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/parts/summary.json" \
+	"all(c['time_ns'] == c['cpu_ns'] + c['sleep_ns'] + c['run_delay_ns'] + c['undivided_ns'] + c['unknown_ns'] for l in s['layers'] for c in [l['outermost']])" \
+	"layer('POSIX')['outermost']['sleeps'] >= 20" "layer('POSIX')['outermost']['sleep_ns'] > 200 * 10**6" \
+	"layer('POSIX')['outermost']['calls_unknown'] == 0" \
+	"processes('*/cpu_time')[0]['between_calls']['cpu_ns'] >= 100 * 10**6" "processes('*/cpu_time')[0]['between_calls']['sleep_ns'] >= 300 * 10**6" 2>&1)
+verdict "parts, JSON" "$text"
+verdict "parts, summary" "$(grep -Eq '^of [0-9.]+ s inside outermost calls: [0-9.]+ s on a CPU, [0-9.]+ s asleep, [0-9.]+ s waiting for a CPU; ' "$TMP/parts/out" ||
+	head -n 20 "$TMP/parts/out")"
+
+# Sleep for I/O, where the file is on a block device.
+if [ -b "$(findmnt -n -o SOURCE --target "$TMP")" ]; then
+	expect parts "all(0 < c.attributes.get('sleep for i/o', 0) <= c.attributes['sleep'] for c in $synced)"
+else
+	skip "parts, sleep for I/O" "$TMP is not on a block device"
+fi
+
+# Calls inside others have no times of their own; the outermost call has those of all.
+fresh nested >/dev/null
+record nested --cpu-time -- "$P/streams" "$TMP/nested/data"
+contract nested && expect nested "any(c.parent for c in trace.calls)" "all('cpu time' in c.attributes for c in $outermost)" \
+	"not any('cpu time' in c.attributes for c in trace.calls if c.parent)"
+
+# Without the option there is nothing of it.
+fresh without >/dev/null
+record without "--json=$TMP/without/summary.json" -- "$P/cpu_time" "$memory" "$TMP/without/data/disk"
+contract without && expect without "not any('cpu time' in c.attributes for c in trace.calls)"
+verdict "without, summary" "$(grep -e "waiting for a CPU" "$TMP/without/out"; grep -l between_calls "$TMP/without/summary.json")"
