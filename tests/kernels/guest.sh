@@ -74,3 +74,10 @@ rm -rf /tmp/t
 ./ioprobe --layers posix --json=/tmp/json -o /tmp/t -- /bin/busybox sh -c 'sleep 1; date -s @$(($(date +%s) + 3600)) >/tmp/o; sleep 1' >/tmp/out 2>&1
 step=$(sed -n '/"clock_steps"/,/\]/s/.*"step_ns": \([0-9]*\),*/\1/p' /tmp/json)
 result clock "$(if [ "${step:-0}" -gt 3598000000000 ] && [ "$step" -lt 3602000000000 ]; then echo one step; else echo "steps: $step"; fi)"
+
+# CPU times: a read of a pipe that sleeps for a second
+rm -rf /tmp/t
+./ioprobe --layers posix --cpu-time --json=/tmp/json -o /tmp/t -- /bin/busybox sh -c 'sleep 1 | cat' >/tmp/out 2>&1
+slept=$(sed -n 's/.*"sleep_ns": \([0-9]*\),*/\1/p' /tmp/json | head -n 1)
+unknown=$(sed -n 's/.*"calls_unknown": \([0-9]*\),*/\1/p' /tmp/json | head -n 1)
+result cpu_time "$(if [ "${slept:-0}" -gt 800000000 ] && [ "$unknown" = 0 ]; then echo known; else echo "slept $slept ns, unknown calls $unknown"; cat /tmp/out; fi)"
