@@ -70,6 +70,23 @@ record brief -- "$P/namespaces" "$TMP/brief/data"
 contract brief && expect brief \
 	"[prop('$TMP/brief/data/f%d' % i, 'Mount Source') for i in range(12)] == [['inside_%d' % i] for i in range(12)]" \
 	"[scope('$TMP/brief/data/f%d' % i) for i in range(12)] == [['node']] * 12" "prop('$TMP/brief/data/f*', 'Mount Point') == ['$TMP/brief/data']"
+# Twelve file systems, one after the other, have a file of this name, mostly with the same device and inode numbers.
+expect brief "sorted(prop('$TMP/brief/data/same', 'Mount Source')) == sorted('inside_%d' % i for i in range(12))" \
+	"written('write', path='$TMP/brief/data/same') == sum(range(13))"
+
+# Three inodes have one name in turn; the pages of the second are those of that name and not of the one that it had before.
+fresh replaced >/dev/null
+record replaced --mmap-faults -- "$P/replaced" "$TMP/replaced/data"
+contract replaced && expect replaced "prop('$TMP/replaced/data/file', 'Inodes') == [3]" "prop('$TMP/replaced/data/same', 'Inodes') == [None]" \
+	"written('write', path='$TMP/replaced/data/file') == 40 and written('write', path='$TMP/replaced/data/same') == 20" \
+	"prop('$TMP/replaced/data/file', 'Mapped Write Faults') == [1]" "prop('$TMP/replaced/data/new', 'Mapped Write Faults') == [None]"
+verdict "replaced, summary.json" "$("$PYTHON" - "$TMP/replaced" 2>&1 <<-'END'
+	import json, sys
+	files = {f["path"]: f["inodes"] for f in json.load(open(sys.argv[1] + "/trace/summary.json"))["files"]}
+	want = {sys.argv[1] + "/data/" + name: n for name, n in (("file", 3), ("same", 1))}
+	print({path: files.get(path) for path in want} if any(files.get(path) != n for path, n in want.items()) else "", end="")
+END
+)"
 
 # In a chroot the path is still the one that everybody else knows.
 mkdir -p "$TMP/chroot" "$TMP/root/data"

@@ -66,10 +66,12 @@ class Trace:
         self.handles = list(d.io_handles)
         self.files = {f.name: f for f in d.io_files}
         self.comm_names = [c.name for c in d.comms]
-        self.properties = collections.defaultdict(dict)
+        self.each_file = list(d.io_files)       # several may have one name
+        self.properties, self.file_properties = collections.defaultdict(dict), collections.defaultdict(dict)
         for p in d.io_file_properties:
             value = p.value.value if hasattr(p.value, "value") else p.value
             self.properties[p.io_file.name][p.name] = value
+            self.file_properties[p.io_file][p.name] = value
         self.moments = collections.defaultdict(dict)    # location -> name -> time
         for p in d.location_properties:
             self.moments[p.location][p.name] = int(p.value.value if hasattr(p.value, "value") else p.value)
@@ -283,7 +285,7 @@ def queries(trace):
         return sorted({f.scope.class_name if f.scope else None for n, f in trace.files.items() if fnmatch.fnmatchcase(n, path)}, key=str)
 
     def prop(path, name):
-        return sorted({trace.properties[n].get(name) for n in trace.files if fnmatch.fnmatchcase(n, path)}, key=str)
+        return sorted({trace.file_properties[f].get(name) for f in trace.each_file if fnmatch.fnmatchcase(f.name, path)}, key=str)
 
     def named(region, under="*"):
         """Calls on names in a directory: how many, how many of them failed, how many different paths. A path alone, if it is absolute."""

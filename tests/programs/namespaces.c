@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * namespaces DIR: 12 processes, one after the other, each in a mount namespace of its own with a file system of its own (source
- * inside_N) on DIR, in which it writes 5 bytes to DIR/fN; each has ended before its mount table could be read.
+ * inside_N) on DIR, in which it writes N + 1 bytes to DIR/same, one by one, and 5 to DIR/fN; each has ended before its mount table could be read.
  */
 #include "golden.h"
 
@@ -22,6 +22,9 @@ static int inside(const char *dir, int i)
 	must(unshare(CLONE_NEWNS) == 0, "unshare");
 	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private");
 	must(mount(source, dir, "tmpfs", 0, NULL) == 0, "mount");
+	fd = open(IN_DIR(dir, "same"), O_WRONLY | O_CREAT, 0644);
+	must(fd >= 0, "open");
+	write_n(fd, i + 1, 1);
 	fd = open(IN_DIR(dir, name), O_WRONLY | O_CREAT, 0644);
 	must(fd >= 0, "open");
 	return write(fd, "hello", 5) == 5 ? 0 : 3;

@@ -360,6 +360,16 @@ static void define_file_property(struct writing *w, uint32_t file, const char *n
 		DEFINE(w, IoFileProperty, file, key, OTF2_TYPE_STRING, text_value);
 }
 
+static void define_inodes(struct writing *w, uint32_t file, uint64_t inodes)
+{
+	OTF2_StringRef key = inodes ? string(w, "Inodes") : OTF2_UNDEFINED_STRING;
+	OTF2_AttributeValue value = { .uint64 = inodes };
+
+	if (inodes)
+		DEFINE(w, IoFileProperty, file, key, OTF2_TYPE_UINT64, value);
+}
+
+/* Of a file that nodes share, a definition of one of them is used: its number of inodes is a lower bound, too. */
 static void define_file(struct writing *w, uint32_t ref, size_t n, const struct node_file *f)
 {
 	OTF2_SystemTreeNodeRef scope = f->scope == SCOPE_SHARED ? NODE_MACHINE : f->scope == SCOPE_NODE ? 1 + n :
@@ -372,6 +382,7 @@ static void define_file(struct writing *w, uint32_t ref, size_t n, const struct 
 	define_file_property(w, ref, "Mount Point", text(w, n, f->mount_point));
 	define_file_property(w, ref, "Mount Source", text(w, n, f->mount_source));
 	define_file_property(w, ref, "File system", text(w, n, f->fs_type));
+	define_inodes(w, ref, f->inodes);
 }
 
 static void define_files(struct writing *w)

@@ -48,14 +48,14 @@ static int add_number(json_t *to, const char *key, json_int_t value)
 		return json_object_set_new(to, key, json_integer(value));
 	if (!json_is_integer(sum))      /* unknown on another node, so the sum is */
 		return 0;
-	if (strcmp(key, "longest_call_ns"))
+	if (strcmp(key, "longest_call_ns") && strcmp(key, "inodes"))
 		value += json_integer_value(sum);
 	else if (value < json_integer_value(sum))
 		value = json_integer_value(sum);
 	return json_integer_set(sum, value);
 }
 
-/* Adds the members of from: numbers and lists of numbers are added up, except the longest call, of which it is the maximum; a number that is
+/* Adds the members of from: numbers and lists of numbers are added up, except the longest call and inodes, of which it is the maximum; a number that is
  * null (unknown) on one node is null; of others the first is kept. Lists of objects are up to the caller. */
 static int add_members(json_t *to, json_t *from)
 {

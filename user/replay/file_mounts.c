@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/files.h"
+#include "replay/paths.h"
 
 #define RACE_NS 1000000000      /* between the description of a mount by one thread and that of a file by another */
 
@@ -130,21 +130,47 @@ int file_mount_record(struct replay *r, const struct iop_rec_fd *rec)
 	return entry ? 0 : -ENOMEM;
 }
 
-/* The last one under this number before the file was described. The record of another thread may be a little younger than the
- * description of the first file. */
+/* The last one under this number. */
+uint32_t file_mount_described(const struct replay *r, const struct iop_rec_fd *rec)
+{
+	for (size_t i = r->described_mounts.n; i-- > 0;) {
+		const struct mount_row *row = &r->described_mounts.v[i].row;
+
+		if (row->id == rec->mnt_id && row->dev_major == rec->dev_major && row->dev_minor == rec->dev_minor)
+			return i;
+	}
+	return REF_NONE;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool file_mounts_agree(const struct replay *r, uint32_t a, uint32_t b)
+{
+	const struct mount_row *first, *second;
+
+	if (a == REF_NONE || b == REF_NONE || a == b)
+		return true;
+	first = &r->described_mounts.v[a].row;
+	second = &r->described_mounts.v[b].row;
+	return same_text(first->fs_type, second->fs_type) && same_text(first->source, second->source);
+}
+
+/* The mount of a file. The record of another thread may be a little younger than the description of the first file. */
 static const struct described_mount *described_mount_of(const struct replay *r, const struct file_info *info)
 {
-	const struct described_mount *best = NULL;
-
+	if (info->mount != REF_NONE)
+		return &r->described_mounts.v[info->mount];
 	for (size_t i = 0; i < r->described_mounts.n; i++) {
 		const struct described_mount *mount = &r->described_mounts.v[i];
 
-		if (mount->row.id != info->mnt_id || !is_mount_of(&mount->row, info) || mount->time_ns > info->described_ns + RACE_NS)
-			continue;
-		if (!best || mount->time_ns <= info->described_ns)
-			best = mount;
+		if (mount->row.id == info->mnt_id && is_mount_of(&mount->row, info) && mount->time_ns >= info->described_ns &&
+		    mount->time_ns <= info->described_ns + RACE_NS)
+			return mount;
 	}
-	return best;
+	return NULL;
 }
 
 static bool is_below(const char *path, const char *mount_point)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files: one definition per path and device.
+ * Files: one definition per path, device and mount.
  */
 #include "replay/files.h"
 
@@ -10,104 +10,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "replay/file_mounts.h"
+#include "replay/paths.h"
+
 #define MAGIC_PIPE 0x50495045
 #define MAGIC_SOCKET 0x534f434b
 #define MAGIC_ANON_INODE 0x09041934
 #define MAGIC_TMPFS 0x01021994
 #define MAGIC_HUGETLBFS 0x958458f6
-
-/* ---- paths ---- */
-
-const char *path_last(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static size_t append_component(char *out, size_t used, const char *component, size_t n)
-{
-	if (!n || (n == 1 && component[0] == '.'))
-		return used;
-	if (n == 2 && component[0] == '.' && component[1] == '.') {
-		while (used && out[--used] != '/')
-			;
-		return used;
-	}
-	out[used++] = '/';
-	memcpy(out + used, component, n);
-	return used + n;
-}
-
-static size_t append_path(char *out, size_t used, const char *path, size_t len)
-{
-	size_t start = 0;
-
-	for (size_t i = 0; i <= len; i++) {
-		if (i < len && path[i] != '/')
-			continue;
-		used = append_component(out, used, path + start, i - start);
-		start = i + 1;
-	}
-	return used;
-}
-
-int path_absolute(char **buf, size_t *size, const char *base, const char *path, size_t len)
-{
-	size_t base_len = base ? strlen(base) : 0, room = base_len + len + 3, used = 0;
-	bool absolute = len && path[0] == '/';
-
-	if (*size < room) {
-		char *grown = realloc(*buf, room);
-
-		if (!grown)
-			return -ENOMEM;
-		*buf = grown;
-		*size = room;
-	}
-	if (!absolute && !base) {       /* relative to an unknown directory */
-		memcpy(*buf, path, len);
-		(*buf)[len] = 0;
-		return 0;
-	}
-	if (!absolute)
-		used = append_path(*buf, used, base, base_len);
-	used = append_path(*buf, used, path, len);
-	if (!used)
-		(*buf)[used++] = '/';
-	(*buf)[used] = 0;
-	return 0;
-}
-
-char *path_from_names(const char *names, size_t len, bool truncated)
-{
-	static const char lost[] = "[truncated]";
-	char *path = malloc(len + sizeof(lost) + 2);
-	size_t at = 0, end = len;
-
-	if (!path)
-		return NULL;
-	if (truncated)
-		at = sprintf(path, "%s", lost);
-	while (end && !names[end - 1])
-		end--;
-	while (end) {
-		size_t start = end;
-
-		while (start && names[start - 1])
-			start--;
-		if (end > start && !(end - start == 1 && names[start] == '/')) {
-			path[at++] = '/';
-			memcpy(path + at, names + start, end - start);
-			at += end - start;
-		}
-		end = start ? start - 1 : 0;
-	}
-	if (!at)
-		path[at++] = '/';
-	path[at] = 0;
-	return path;
-}
+#define MAGIC_PROC 0x9fa0
+#define MAGIC_FUSE 0x65735546
 
 /* ---- definitions ---- */
 
@@ -144,6 +56,7 @@ static uint32_t file_new(struct replay *r, struct path_entry *entry, uint32_t gr
 		return REF_NONE;
 	file->path = entry->path;
 	info->group = group;
+	info->mount = REF_NONE;
 	info->next = entry->first;
 	entry->first = r->model->files.n - 1;
 	return entry->first;
@@ -163,13 +76,50 @@ static uint64_t record_device(const struct iop_rec_fd *rec)
 	return (uint64_t)rec->dev_major << 20 | rec->dev_minor;
 }
 
-static uint32_t file_on_device(struct replay *r, struct path_entry *entry, uint64_t dev)
+/* Returns whether a described file may be the same as another one of this path, device and mount. Device numbers are reused: in
+ * mount namespaces of their own, processes have different file systems with the same number on the same mount point. */
+static bool is_same_place(const struct replay *r, uint32_t ref, uint64_t dev, uint32_t mount)
+{
+	const struct file_info *info = &r->files.v[ref];
+
+	return r->model->files.v[ref].dev == dev && file_mounts_agree(r, info->mount, mount);
+}
+
+static uint32_t file_in_place(struct replay *r, struct path_entry *entry, uint64_t dev, uint32_t mount)
 {
 	uint32_t ref = entry->first;
 
-	while (ref != REF_NONE && r->files.v[ref].kernel && r->model->files.v[ref].dev != dev)
+	while (ref != REF_NONE && r->files.v[ref].kernel && !is_same_place(r, ref, dev, mount))
 		ref = r->files.v[ref].next;
 	return ref;
+}
+
+static struct inode_use *inode_use(const struct file_info *info, uint64_t ino)
+{
+	for (size_t i = 0; i < info->inodes.n; i++)
+		if (info->inodes.v[i].ino == ino)
+			return &info->inodes.v[i];
+	return NULL;
+}
+
+/* A file that was replaced (rename, unlink and creat) keeps its definition: the inodes are counted, up to a limit, so that a file that
+ * is replaced for ever costs no memory. An inode number that was reused at once is not seen. The numbers of procfs and FUSE change for
+ * the same file, and stat(2), which a scan uses, shows others than the kernel's on some file systems. */
+static bool add_inode(struct file_info *info, struct model_file *file, const struct iop_rec_fd *rec)
+{
+	struct inode_use *use = inode_use(info, rec->ino);
+
+	if (rec->sb_magic == MAGIC_PROC || rec->sb_magic == MAGIC_FUSE || (rec->rec.flags & IOP_F_SCAN))
+		return true;
+	if (!use && info->inodes.n == MAX_INODES)
+		return true;
+	if (!use)
+		use = MODEL_ADD(info->inodes);
+	if (!use)
+		return false;
+	*use = (struct inode_use){ rec->ino, rec->rec.time_ns };
+	file->inodes = info->inodes.n;
+	return true;
 }
 
 /* Memory that the kernel keeps as deleted files of a mount of its own: memfd_create(2), shared memory of System V, shared anonymous
@@ -215,7 +165,7 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	struct path_entry *entry;
 	struct model_file *file;
 	struct file_info *info;
-	uint32_t ref;
+	uint32_t ref, mount;
 
 	if (!name)
 		name = path_from_names(rec->path, rec->path_len, rec->state & IOP_FD_TRUNCATED);
@@ -223,16 +173,20 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	free(name);
 	if (!entry)
 		return REF_NONE;
-	ref = file_on_device(r, entry, record_device(rec));
+	mount = special ? REF_NONE : file_mount_described(r, rec);
+	ref = file_in_place(r, entry, record_device(rec), mount);
 	if (ref == REF_NONE)
 		ref = file_new(r, entry, process->group);
 	if (ref == REF_NONE)
 		return ref;
 	file = &r->model->files.v[ref];
 	info = &r->files.v[ref];
+	if (!special && !add_inode(info, file, rec))
+		return REF_NONE;
 	if (info->kernel)
 		return ref;
 	info->kernel = true;
+	info->mount = mount;
 	info->group = process->group;
 	info->mnt_id = special ? 0 : rec->mnt_id;
 	info->dev_major = rec->dev_major;
@@ -248,12 +202,23 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	return ref;
 }
 
+/* A renamed inode has several paths: that of its last description. */
 uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino)
 {
-	for (size_t i = 0; i < r->files.n; i++)
-		if (r->files.v[i].kernel && r->model->files.v[i].ino == ino && r->model->files.v[i].dev == dev)
-			return i;
-	return REF_NONE;
+	uint32_t best = REF_NONE;
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < r->files.n; i++) {
+		const struct inode_use *use = inode_use(&r->files.v[i], ino);
+
+		if (!r->files.v[i].kernel || r->model->files.v[i].dev != dev || (!use && r->model->files.v[i].ino != ino))
+			continue;
+		if (best != REF_NONE && (!use || use->last_ns < last_ns))
+			continue;
+		best = i;
+		last_ns = use ? use->last_ns : 0;
+	}
+	return best;
 }
 
 /* ---- the end ---- */
@@ -276,5 +241,7 @@ void files_free(struct replay *r)
 		HASH_DEL(r->paths, entry);
 		free(entry);
 	}
+	for (size_t i = 0; i < r->files.n; i++)
+		free(r->files.v[i].inodes.v);
 	free(r->files.v);
 }

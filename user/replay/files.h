@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files: one definition per path and device. Their mounts are looked up at the end, see file_mounts.h.
+ * Files: one definition per path, device and mount. Their mounts are looked up at the end, see file_mounts.h.
  */
 #ifndef IOPROBE_REPLAY_FILES_H
 #define IOPROBE_REPLAY_FILES_H
@@ -13,9 +13,5 @@ uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino);
 uint32_t file_by_path(struct replay *r, struct process *process, const char *path);
 void files_finish(struct replay *r);
 void files_free(struct replay *r);
-/* Puts the absolute form of path into *buf (grown as needed): relative to base; "." and ".." are resolved lexically. */
-int path_absolute(char **buf, size_t *size, const char *base, const char *path, size_t len);
-char *path_from_names(const char *names, size_t len, bool truncated);   /* malloc'ed; "b\0a\0" is /a/b */
-const char *path_last(const char *path);
 
 #endif

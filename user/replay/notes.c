@@ -4,7 +4,7 @@
  * are summed up in one line at the end.
  */
 #include "replay/notes.h"
-#include "replay/files.h"
+#include "replay/paths.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,6 +11,7 @@
 #include "replay/frame.h"
 #include "replay/library/handles.h"
 #include "replay/mpi/mpich.h"
+#include "replay/paths.h"
 #include "replay/sizes/elements.h"
 #include "replay/sizes/shapes.h"
 #include "replay/sizes/types.h"

@@ -17,6 +17,7 @@
 #include "util/hash.h"
 
 #define NEVER UINT64_MAX
+#define MAX_INODES 64
 #define MAX_ROLES (ROLE_LAST + 1)
 #define MAX_LAYERS 64
 #define LOSS_NOTES_MAX 200      /* at most so many losses are listed with their place */
@@ -266,6 +267,8 @@ struct thread {
 /* Reasons to keep a location open. */
 struct location_use { uint64_t last_ns; uint32_t operations; bool thread_gone, ended; };
 
+struct inode_use { uint64_t ino, last_ns; };    /* last_ns: of its last description under this path */
+
 /* label: final name of a socket, NULL. kernel: reported by the kernel, not taken from a call's argument. next: another file with
  * the same path, REF_NONE. */
 struct file_info {
@@ -273,8 +276,10 @@ struct file_info {
 	uint32_t dev_major, dev_minor;  /* of the file system, at described_ns */
 	uint64_t described_ns;
 	bool scanned;                   /* from stat(2), which shows other numbers than mountinfo on some file systems */
+	uint32_t mount;                 /* of described_mounts, at described_ns; REF_NONE: not known then */
 	bool regular, kernel, socket;
 	const char *label;
+	MODEL_ARRAY(struct inode_use, inodes);  /* that had this path, MAX_INODES at most */
 };
 struct event_name { const char *name; uint32_t number; UT_hash_handle hh; };      /* of model.names; number: 1 + its index */
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };

@@ -429,9 +429,9 @@ static int mapped(struct replay *r, const struct iop_rec_text *rec)
 		return model_note(r->model, "%llu page faults on a mapped file whose name is not known", reads + writes);
 	f = &r->model->files.v[file];
 	f->mapped = true;
-	f->read_faults = reads;
-	f->write_faults = writes;
-	f->pages_written_back = number_or_zero(rec, "written_back");
+	f->read_faults += reads;        /* a file that was replaced has several inodes */
+	f->write_faults += writes;
+	f->pages_written_back += number_or_zero(rec, "written_back");
 	return 0;
 }
 

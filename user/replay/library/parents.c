@@ -9,6 +9,7 @@
 #include "replay/frame.h"
 #include "replay/library/handles.h"
 #include "replay/mpi/comms.h"
+#include "replay/paths.h"
 #include "replay/sizes/known.h"
 
 #include <string.h>
