@@ -22,6 +22,7 @@ OTHERS = {"POSIX": (55, 59, 46), "ISOC": (30, 13, 37), "MPI-IO": (32, 32, 59), "
           "netCDF": (0, None, None)}
 SIZES_OF_ALL = {"POSIX", "MPI-IO", "PnetCDF", "AIO", "SOCKET"}
 UNKNOWN = (1 << 64) - 1
+ENDBR64 = b"\xf3\x0f\x1e\xfa"           # begins functions that were compiled with -fcf-protection
 KERNEL = "by the kernel's own thread"      # where ioprobe probes says that such rows are
 
 
@@ -162,8 +163,12 @@ def addresses_of(library, function):
         address = ctypes.cast(getattr(library, function), ctypes.c_void_p).value
     except AttributeError:
         return None
-    code = ctypes.string_at(address, 5)
-    return address, address + 5 + int.from_bytes(code[1:], "little", signed=True) if code[0] == 0xe9 else None
+    code = ctypes.string_at(address, 9)
+    start = len(ENDBR64) if code.startswith(ENDBR64) else 0
+    end = start + 5
+    if code[start] != 0xe9:
+        return address, None
+    return address, address + end + int.from_bytes(code[start + 1:end], "little", signed=True)
 
 
 class Aliases:

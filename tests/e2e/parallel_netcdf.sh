@@ -40,6 +40,7 @@ if mpi parallel_nc 4 "$P/parallel_nc" "$NC" $steps $points; then
 		"set(('POSIX', 'MPI-IO', 'HDF5', 'netCDF')) <= set(paradigms)" "trace.open_operations == 0" \
 		"abandoned('nc_*') == 0 and failed('nc_*') == 0" \
 		"len([f for f in files if f.endswith('/data/a.nc')]) == 1"
+	rm -f "$NC" # both runs create it: with a file of the first run there HDF5 1.14 makes other calls
 	file_as_strace parallel_nc a.nc mpirun -n 4 "$P/parallel_nc" "$NC" $steps $points
 fi
 

@@ -58,7 +58,9 @@ def main(summary, source, count, *chains):
         sites = json.load(f)["call_sites"]
     lines = lines_of(source)
     count, _, size = count.partition("*")
-    rows = [(s["bytes_written"] // int(size) if size else s["calls"], s["callers"], chain_of(s, os.path.basename(source))) for s in sites["sites"] if s["bytes_written"]]
+    # A row with fewer bytes than one of the counted writes has other ones.
+    rows = [(s["bytes_written"] // int(size) if size else s["calls"], s["callers"], chain_of(s, os.path.basename(source)))
+            for s in sites["sites"] if s["bytes_written"] >= int(size or 1)]
     disturbed = {reason: n for reason, n in sites["incomplete"].items() if n}
     faults = list(differences(rows, int(count), [parse_chain(c, lines) for c in chains], disturbed))
     if faults:

@@ -85,8 +85,9 @@ slurm_start() {
 	local node i
 	SLURM_DIR=$1
 	export SLURM_CONF=$SLURM_DIR/conf/slurm.conf
-	# Two nodes with one kernel and one name: their ranks' shared memory would have the same names.
-	export OMPI_MCA_btl=self,tcp OMPI_MCA_mpi_yield_when_idle=1
+	# Two nodes with one kernel and one name: their ranks' shared memory would have the same names. Open MPI 5 finds no other network in a
+	# container without interfaces.
+	export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
 	slurm_write_conf "${@:2}"
 	munge_start || { echo "munged: $(tail -n 2 "$SLURM_DIR/munge/out" | tr '\n' ' ')"; return 1; }
 	/usr/sbin/slurmctld -D -f "$SLURM_CONF" -c >"$SLURM_DIR/log/ctld.out" 2>&1 </dev/null &

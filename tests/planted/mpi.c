@@ -95,10 +95,10 @@ static void unequal(bool bad, const char *dir)
 
 static void unequal_reads(bool bad, const char *dir)
 {
-	int fd = make_holes(dir, "shared.dat", 1024), n = bad ? (rank == 1 ? 250 : 50) : 100;
+	int fd = make_holes(dir, "shared.dat", 3072), n = bad ? (rank == 1 ? 750 : 150) : 300;
 
 	for (int i = 0; i < n; i++)
-		CHECK(pread(fd, block, MIB, ((off_t)rank * 256 + i) * MIB) == MIB); /* planted: unequal_reads */
+		CHECK(pread(fd, block, MIB, ((off_t)rank * 768 + i) * MIB) == MIB); /* planted: unequal_reads */
 	close(fd);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
