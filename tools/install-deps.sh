@@ -24,7 +24,7 @@ debian_packages() {
 		libotf2-trace-dev libzydis-dev otf2-tools openmpi-bin libopenmpi-dev libnetcdf-mpi-dev python3"
 	wanted="libcmocka-dev python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py python3-h5py-mpi
 		python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev libnetcdff-dev python3-netcdf4 gdb
-		munge slurmctld slurmd slurm-client libboost-context-dev python3-greenlet musl-tools gcc-multilib bubblewrap
+		munge slurmctld slurmd slurm-client libboost-context-dev libtbb-dev python3-greenlet musl-tools gcc-multilib bubblewrap
 		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter victoria-metrics openssl chromium"
 	fuzzer=libclang-rt-dev
 }
@@ -40,7 +40,7 @@ fedora_packages() {
 		uthash-devel otf2-devel zydis-devel otf2 openmpi openmpi-devel netcdf-openmpi-devel python3"
 	wanted="libcmocka-devel python3-otf2 python3-six strace valgrind gcc-c++ glibc-static libstdc++-static gcc-gfortran netcdf hdf5 cdo
 		python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs e2fsprogs util-linux procps-ng iproute netcdf-devel
-		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap
+		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel tbb-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap
 		man-db zsh mpich libmpich-dev python3-jsonschema openssl"
 	fuzzer=compiler-rt
 }

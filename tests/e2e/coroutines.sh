@@ -76,6 +76,17 @@ else
 	skip boost "Boost.Context is not installed"
 fi
 
+# oneTBB switches stacks in programs that suspend tasks, and in no others: those have the ends of their calls.
+if [ -x "$P/coroutines_tbb" ]; then
+	for method in session multi; do
+		switches tbb_$method $method "$P/coroutines_tbb" DATA && expect tbb_$method "calls('fwrite') == 40"
+	done
+	switches tbb_tasks session "$P/tbb_tasks" DATA && expect tbb_tasks "calls('fwrite') == 40 and abandoned('fwrite') == 0" \
+		"calls('write', under='fwrite') == 40"
+else
+	skip tbb "oneTBB is not installed"
+fi
+
 # Python: greenlets exchange the contents of the thread's stack.
 if "$PYTHON" -c 'import greenlet' 2>/dev/null; then
 	for method in session multi; do

@@ -23,6 +23,7 @@ PROGRAMS += $(addprefix $(P)/,collective cover_mpiio cover_hdf5 cover_netcdf com
 PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes) $(if $(MPICC_MPICH),$(P)/mpich/mpi_sizes)
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
+PROGRAMS += $(if $(wildcard /usr/include/tbb/task.h),$(P)/coroutines_tbb $(P)/tbb_tasks)
 
 # Of the 32-bit ABIs, where there is a compiler for them.
 PROGRAMS += $(if $(shell printf 'int main(void) { return 0; }' | $(CC) -m32 -x c -o /dev/null - 2>/dev/null && echo yes),$(P)/compat_i386)
@@ -146,6 +147,11 @@ $(P)/coroutines_boost: tests/programs/coroutines.cc tests/programs/nest.h $(P)/l
 	$(say) CXX $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -o $@ $< $(NEST) -lboost_context -lpthread
+
+$(P)/coroutines_tbb $(P)/tbb_tasks: tests/programs/coroutines_tbb.cc tests/programs/nest.h $(P)/libnest.so
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) $(if $(filter %/tbb_tasks,$@),-DPLAIN) -o $@ $< $(NEST) -ltbb -lpthread
 
 $(P)/dlopen_hdf5: tests/programs/dlopen_hdf5.c tests/programs/golden.h
 	$(say) CC $@
