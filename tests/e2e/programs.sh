@@ -69,10 +69,15 @@ else
 	skip h5py "no h5py with MPI"
 fi
 
-if have lmp && ! lmp -help 2>/dev/null | grep -q custom/mpiio; then skip lammps "this LAMMPS writes nothing by MPI-IO"; else
-program lammps lmp mpirun -n 2 lmp -in lammps.in -log none &&
-	expect lammps "len(groups_with('MPI_File_*')) == 2" "layer_bytes('POSIX', '*/dump.mpiio')[1] >= $(size_of dump.mpiio)" \
-		"has_file('*/restart.mpiio')"
+# LAMMPS writes by MPI-IO; releases of 2024 and later do so by PnetCDF only.
+if have lmp && lmp -help 2>/dev/null | grep -q netcdf/mpiio; then
+	program lammps lmp mpirun -n 2 lmp -in lammps.in -log none -var restart restart.bin -var dump 'netcdf/mpiio 5 dump.nc id x y z' &&
+		expect lammps "len(groups_with('ncmpi_*')) == 2" "layer_bytes('POSIX', '*/dump.nc')[1] >= $(size_of dump.nc)" \
+			"('POSIX', 'MPI-IO', 'PnetCDF') in chains('*/dump.nc')" "has_file('*/restart.bin')"
+else
+	program lammps lmp mpirun -n 2 lmp -in lammps.in -log none -var restart restart.mpiio -var dump 'atom/mpiio 5 dump.mpiio' &&
+		expect lammps "len(groups_with('MPI_File_*')) == 2" "layer_bytes('POSIX', '*/dump.mpiio')[1] >= $(size_of dump.mpiio)" \
+			"has_file('*/restart.mpiio')"
 fi
 
 program fio fio fio --name=a --filename=out.bin --size=1M --bs=4k --rw=write --ioengine=psync --end_fsync=1 --output=/dev/null &&
