@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/replace.h"
+
 void service_counts_end(struct service_counts *counts, const json_t *state)
 {
 	const char *phase = json_string_value(json_object_get(state, "phase"));
@@ -99,30 +101,6 @@ static void print(FILE *out, const char *node, const struct service_counts *c, s
 	value(out, "record_bytes_total", node, "", c->record_bytes);
 }
 
-/* The collector reads *.prom only. */
-static int write_file(int dir, const char *name, const char *text, size_t len)
-{
-	char next[300];
-	int fd, ret = 0;
-
-	if (snprintf(next, sizeof(next), "%s.next", name) >= (int)sizeof(next))
-		return -ENAMETOOLONG;
-	unlinkat(dir, next, 0);
-	fd = openat(dir, next, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	errno = 0;
-	if (write(fd, text, len) != (ssize_t)len)
-		ret = errno ? -errno : -ENOSPC;
-	if (close(fd) && !ret)
-		ret = -errno;
-	if (!ret && renameat(dir, next, dir, name))
-		ret = -errno;
-	if (ret)
-		unlinkat(dir, next, 0);
-	return ret;
-}
-
 static char *text_of(const char *node, const struct service_counts *counts, size_t recordings, size_t standby, size_t *len)
 {
 	char *text = NULL;
@@ -151,7 +129,7 @@ int service_metrics_write(const char *file, const char *node, const struct servi
 	size_t len = 0;
 	char *text = text_of(node, counts, recordings, standby, &len);
 	const char *name;
-	int dir = text ? open_directory(file, &name) : -ENOMEM, ret = dir < 0 ? dir : write_file(dir, name, text, len);
+	int dir = text ? open_directory(file, &name) : -ENOMEM, ret = dir < 0 ? dir : file_replace(dir, name, text, len);
 
 	if (dir >= 0)
 		close(dir);

@@ -8,15 +8,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "stream/metrics.h"
+#include "util/replace.h"
 
 struct textfile {
 	struct live_output output; /* first: the public face */
 	struct metrics *metrics;
 	struct live_output *counter;
-	char name[4096], next[4104]; /* next: what becomes name */
+	char name[4096];
 };
 
 static int fail(struct textfile *t, int ret)
@@ -25,22 +25,11 @@ static int fail(struct textfile *t, int ret)
 	return ret;
 }
 
-/* In the same directory, so that the rename is one step. The collector reads *.prom only. */
 static int write_file(struct textfile *t)
 {
 	char *text = metrics_text(t->metrics);
-	size_t len = text ? strlen(text) : 0;
-	int fd = text ? open(t->next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644) : -1, ret = text ? 0 : -ENOMEM;
+	int ret = text ? file_replace(AT_FDCWD, t->name, text, strlen(text)) : -ENOMEM;
 
-	errno = 0;
-	if (text && (fd < 0 || write(fd, text, len) != (ssize_t)len))
-		ret = errno ? -errno : -ENOSPC;
-	if (fd >= 0 && close(fd) && !ret)
-		ret = -errno;
-	if (!ret && rename(t->next, t->name))
-		ret = -errno;
-	if (ret)
-		unlink(t->next);
 	free(text);
 	return ret ? fail(t, ret) : 0;
 }
@@ -105,7 +94,6 @@ int live_textfile_create(struct live_output **output, const char *where, char *e
 		return ret;
 	}
 	snprintf(t->name, sizeof(t->name), "%s", where);
-	snprintf(t->next, sizeof(t->next), "%s.next", t->name);
 	t->output = (struct live_output){ .begin = text_begin,
 					  .calls = text_calls,
 					  .operations = text_operations,
