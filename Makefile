@@ -160,13 +160,13 @@ install: all manuals completion	## to $(DESTDIR)$(PREFIX)
 		chmod 755 $(DESTDIR)$(PREFIX)/share/ioprobe/$$f || exit 1; done
 	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ioprobe/grafana tools/grafana/*.json
 	$(Q)$(INSTALL) -m 644 tools/slurm/policy.example $(DESTDIR)$(PREFIX)/share/ioprobe/slurm/policy.example
-	$(Q)for f in ioprobe.service ioprobe.socket; do \
+	$(Q)for f in ioprobe.service ioprobe.socket ioprobe-collect.service; do \
 		sed 's|@PREFIX@|$(PREFIX)|' tools/systemd/$$f > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$f || exit 1; done
 
 .PHONY: uninstall
 uninstall:		## remove what install put there
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/ioprobe $(DESTDIR)$(PREFIX)/bin/ioprobe-mpi $(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.service \
-		$(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.socket
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe.socket $(DESTDIR)$(PREFIX)/lib/systemd/system/ioprobe-collect.service
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/share/man/man1/ioprobe.1 $(DESTDIR)$(PREFIX)/share/man/man1/ioprobe-*.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man5/ioprobe.*.5 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ioprobe \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ioprobe

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # ioprobe collect: the streams of four nodes (directories here) over TLS into one store, with a collector that is killed; strangers get nothing.
 . "$(dirname "$0")/../lib/e2e.sh"
+. "$(dirname "$0")/../lib/units.sh"
 NOBODY=65534
 D=$(fresh collect)
 COLLECTOR=
@@ -26,8 +27,8 @@ prepare() {
 # start PORT: sets PORT and COLLECTOR.
 start() {
 	rm -f "$D/port"        # the one of the collector before
-	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" --key "$D/site.key" --address localhost --port "$1" \
-		"$D/stores" >"$D/port" 2>>"$D/collector.err" & COLLECTOR=$!
+	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups ${CALLS:+strace -D -f -o "$CALLS"} "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" \
+		--key "$D/site.key" --address localhost --port "$1" --metrics "$D/stores/collect.prom" "$D/stores" >"$D/port" 2>>"$D/collector.err" & COLLECTOR=$!
 	wait_for_line "$D/port" '^port' 20 || { not_ok collector "does not start: $(cat "$D/collector.err")"; return 1; }
 	PORT=$(sed -n 's/^port //p' "$D/port")
 }
@@ -66,7 +67,7 @@ rows() {
 # The collector is killed three times while the followers deliver; each time it goes on where its store ends.
 four_nodes() {
 	local n i had followers=() RECORDERS=()
-	STORE=$D/stores/cluster-4711-1000.db
+	STORE=$D/stores/cluster,4711,1000.db
 	record_nodes
 	for n in 1 2 3 4; do
 		deliver $n --events all & followers+=($!)
@@ -86,7 +87,7 @@ four_nodes() {
 		verdict "four nodes, node $n adds up" "$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$STORE" "$D/node$n/summary.json" 2>&1)"
 	done
 	verdict "four nodes, one recording each" "$([ "$(rows job)" = 4 ] || echo "$(rows job) of them")"
-	verdict "four nodes, no store but the job's" "$(ls "$D/stores" | grep -v '^cluster-4711-1000.db')"
+	verdict "four nodes, no store but the job's" "$(ls "$D/stores" | grep -v -e '^cluster,4711,1000.db' -e '^collect.prom$')"
 	verdict "four nodes, mode of the store" "$(stat -c %a "$STORE" | grep -v '^600$')"
 	same_as_own_store
 	again
@@ -215,9 +216,35 @@ bad_input() {
 	done
 }
 
+# value NAME: of the metrics.
+value() { sed -n "s/^ioprobe_collect_$1 //p" "$D/stores/collect.prom"; }
+
+# What the collector says of itself at its end: of the time after its last start.
+metrics() {
+	verdict "metrics" "$([ "$(value intervals_total)" -gt 0 ] && [ "$(value streams_ended_total)" -ge 4 ] &&
+		[ "$(value followers_total)" -ge "$(value streams_ended_total)" ] && [ "$(value bytes_total)" -gt 10000 ] &&
+		[ "$(value refused_total)" -ge 8 ] && [ "$(value connections)" = 0 ] || cat "$D/stores/collect.prom")"
+	verdict "metrics, no other file" "$(ls "$D/stores" | grep next)"
+}
+
+# The unit allows what the collector calls.
+unit() {
+	local file=$TESTS/../tools/systemd/ioprobe-collect.service
+	units_can && have strace || { skip unit "no systemd-analyze, or no strace"; return; }
+	unit_exposure "$file" 2
+	touch "$D/calls" && chown $NOBODY "$D/calls"
+	CALLS=$D/calls start 0 || return
+	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token 'c-l/4-7/1000')
+	deliver 1
+	stop INT
+	verdict "unit, delivered" "$(cat "$D/follower1.err"; [ -s "$D/stores/c-l,4-7,1000.db" ] || ls "$D/stores")"
+	unit_calls "$file" "$D/calls"
+}
+
 have openssl || { skip collect "openssl is not installed"; exit 0; }
 prepare || { not_ok prepare "$(tail -n 2 "$D/openssl")"; exit 0; }
-start 0 && four_nodes && strangers && down
+start 0 && four_nodes && strangers && down && metrics
 bad_input
+unit
 [ -z "$COLLECTOR" ] || stop KILL
 exit 0

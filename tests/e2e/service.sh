@@ -174,13 +174,10 @@ $(metric recordings) $(metric recordings_total 'result="done"') $(metric recordi
 	verdict "metrics, dashboard" "$(limited 90 "$PYTHON" "$TESTS/lib/prometheus.py" --dashboard ioprobe-service.json "$TMP/metrics/ioprobe.prom" "$TMP/prometheus" 2>&1)"
 }
 
-# What a whole recording calls must be in the unit's filter. (systemd 252 and later can say what its groups hold without a running systemd.)
+# What a whole recording calls must be in the unit's filter.
 unit() {
-	local calls allowed level
-	have systemd-analyze && systemd-analyze syscall-filter @system-service >/dev/null 2>&1 || { skip unit "no systemd-analyze"; return; }
-	sed 's|@PREFIX@|/usr|' "$UNIT" >"$TMP/ioprobe.service"
-	level=$(systemd-analyze security --no-pager --offline=true "$TMP/ioprobe.service" 2>&1 | sed -n 's/.*exposure level.*: \([0-9.]*\).*/\1/p')
-	verdict "unit, exposure" "$(awk "BEGIN { exit !($level + 0 > 0 && $level + 0 <= 3.5) }" || echo "level '$level'")"
+	units_can || { skip unit "no systemd-analyze"; return; }
+	unit_exposure "$UNIT" 3.5
 	have strace || { skip "unit, system calls" "strace is not installed"; return; }
 	service_kill n1
 	collector || return
@@ -193,23 +190,7 @@ unit() {
 	collected "$(state_value n1 506 output)/summary.json"
 	services_stop
 	verdict "unit, the service ended" "$(grep -lsF "$SERVICE_DIR/n1.socket" /proc/[0-9]*/cmdline | while read -r p; do grep -qz serve "$p" && echo "$p"; done)"
-	calls=$(sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$TMP/calls" | sort -u)
-	# shellcheck disable=SC2046
-	allowed=$(filter_of $(sed -n 's/^SystemCallFilter=//p' "$UNIT"))
-	verdict "unit, system calls" "$([ "$(echo "$calls" | wc -l)" -gt 20 ] || echo "traced too few"; comm -23 <(echo "$calls") <(echo "$allowed" | sort -u))"
-}
-
-# filter_of NAME...: of groups their members, also of groups in groups.
-filter_of() {
-	local name
-	for name in "$@"; do
-		if [[ $name == @* ]]; then
-			# shellcheck disable=SC2046
-			filter_of $(systemd-analyze syscall-filter --no-pager "$name" 2>/dev/null | sed -n '2,$s/^ *\([@a-z_0-9-]*\)$/\1/p')
-		else
-			echo "$name"
-		fi
-	done
+	unit_calls "$UNIT" "$TMP/calls"
 }
 
 # What a service manager would get: one line per message.

@@ -17,7 +17,7 @@
 #define MOST 10000 /* connections */
 #define FILES_PER_CONNECTION 5 /* socket, database, its log, its index, journal */
 
-enum { OPT_ADDRESS = 256, OPT_PORT, OPT_CERTIFICATE, OPT_KEY, OPT_SECRET, OPT_TOKEN, OPT_MOST };
+enum { OPT_ADDRESS = 256, OPT_PORT, OPT_CERTIFICATE, OPT_KEY, OPT_SECRET, OPT_TOKEN, OPT_MOST, OPT_METRICS };
 
 struct command {
 	struct collector_options options;
@@ -41,6 +41,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_KEY: c->options.key = value; break;
 	case OPT_SECRET: c->secret = value; break;
 	case OPT_TOKEN: c->token = value; break;
+	case OPT_METRICS: c->options.metrics = value; break;
 	case OPT_MOST: c->options.most = cli_number(cli, "--max-connections", value); break;
 	}
 }
@@ -118,7 +119,7 @@ const struct cli_command command_collect = {
 	.usage = (const char *const[]){ "--secret FILE --certificate FILE --key FILE [OPTION...] DIR",
 					"--secret FILE --token CLUSTER/JOB/UID", NULL },
 	.description = "Receive over TLS what followers with '--to collect:HOST:PORT' send, and write it to a store per job, "
-		       "DIR/CLUSTER-JOB-UID.db, which 'ioprobe watch' shows and which has the same tables as the store of one "
+		       "DIR/CLUSTER,JOB,UID.db, which 'ioprobe watch' shows and which has the same tables as the store of one "
 		       "recording. An "
 		       "interval is confirmed when it is on disk, and is in the store once, however often it was sent. It runs "
 		       "until it is "
@@ -136,6 +137,7 @@ const struct cli_command command_collect = {
 			{ "address", OPT_ADDRESS, "HOST", "Listen on this address only", "all addresses of the host" },
 			{ "port", OPT_PORT, "PORT", "Listen on this TCP port, 0: any that is free; it is printed", "4790" },
 			{ "max-connections", OPT_MOST, "N", "Serve at most N followers at a time", "10000" },
+			{ "metrics", OPT_METRICS, "FILE", "Write its own metrics to FILE every second, for node_exporter's textfile collector", NULL },
 			{ "token", OPT_TOKEN, "CLUSTER/JOB/UID", "Print the token of a job, and end", NULL },
 			{ 0 } },
 	.operand = "DIR",

@@ -46,6 +46,8 @@ struct collector {
 	int listen_fd, signal_fd, epoll_fd;
 	struct connection *connections;
 	unsigned n;
+	struct collect_counts counts;
+	bool metrics_failed; /* said */
 	uint64_t reported_ms, unreported; /* of refusals */
 	char *err;
 	size_t err_len;
@@ -64,6 +66,7 @@ static void report(struct collector *c, const struct connection *k, const char *
 {
 	uint64_t now = now_ms();
 
+	c->counts.refused++;
 	if (now - c->reported_ms < 1000 / REPORTS_PER_S) {
 		c->unreported++;
 		return;
@@ -205,7 +208,7 @@ static struct connection *connection_create(struct collector *c, int fd)
 		return NULL;
 	k->fd = fd;
 	k->begun_ms = now_ms();
-	k->session = session_create(c->secret, c->options->directory);
+	k->session = session_create(c->secret, c->options->directory, &c->counts);
 	if (!k->session || gnutls_init(&k->tls, GNUTLS_SERVER | GNUTLS_NONBLOCK) < 0) {
 		session_destroy(k->session);
 		free(k);
@@ -237,6 +240,7 @@ static void accept_one(struct collector *c)
 	if (!k) {
 		close(fd); /* the follower tries again */
 		c->unreported++;
+		c->counts.refused++;
 		return;
 	}
 	if (getnameinfo((struct sockaddr *)&address, len, k->peer, sizeof(k->peer), NULL, 0, NI_NUMERICHOST))
@@ -258,6 +262,17 @@ static void close_strangers(struct collector *c)
 		report(c, k, "it did not introduce itself in time");
 		connection_destroy(c, k);
 	}
+}
+
+/* The collector goes on without the file; what is wrong with it is said once, until it can be written again. */
+static void write_metrics(struct collector *c)
+{
+	char err[512];
+	int ret = c->options->metrics ? collect_counts_write(&c->counts, c->options->metrics, c->n, err, sizeof(err)) : 0;
+
+	if (ret && !c->metrics_failed)
+		fprintf(stderr, "ioprobe collect: %s\n", err);
+	c->metrics_failed = ret;
 }
 
 /* ---- begin and end ---- */
@@ -347,6 +362,7 @@ static void loop(struct collector *c)
 		if (now_ms() - swept_ms < SWEEP_MS)
 			continue;
 		close_strangers(c);
+		write_metrics(c);
 		swept_ms = now_ms();
 	}
 }
@@ -373,6 +389,8 @@ int collector_run(const struct collector_options *options, const struct token_se
 	}
 	while (c.connections)
 		connection_destroy(&c, c.connections);
+	if (!ret)
+		write_metrics(&c);
 	if (c.credentials)
 		gnutls_certificate_free_credentials(c.credentials);
 	for (int *fd = (int[]){ c.listen_fd, c.signal_fd, c.epoll_fd, -2 }; *fd != -2; fd++)

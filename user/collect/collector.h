@@ -15,6 +15,7 @@ struct collector_options {
 	const char *address; /* NULL: all of the host */
 	uint16_t port; /* 0: any that is free */
 	const char *certificate, *key; /* files, PEM */
+	const char *metrics; /* NULL, or the file for its own metrics */
 	unsigned most; /* connections at a time */
 };
 

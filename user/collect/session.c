@@ -21,6 +21,7 @@ enum session_state { HELLO, BEGIN, ROWS };
 struct session {
 	const struct token_secret *secret;
 	const char *directory;
+	struct collect_counts *counts;
 	enum session_state state;
 	struct live_output *store; /* NULL: not yet */
 	char *lines; /* not yet taken: of the current interval, the last one perhaps incomplete */
@@ -30,13 +31,14 @@ struct session {
 	char reason[600];
 };
 
-struct session *session_create(const struct token_secret *secret, const char *directory)
+struct session *session_create(const struct token_secret *secret, const char *directory, struct collect_counts *counts)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->secret = secret;
 		s->directory = directory;
+		s->counts = counts;
 	}
 	return s;
 }
@@ -85,13 +87,13 @@ static int refuse(struct session *s, bool final, const char *reason)
 
 /* ---- lines ---- */
 
-/* The store's name: CLUSTER-JOB-UID.db. */
+/* The store's name: CLUSTER,JOB,UID.db. None of the three has a comma (token.c), so no two jobs share a name. */
 static int open_store(struct session *s, char *name)
 {
 	char file[4500], err[512] = "";
 
 	for (char *c = name; *c; c++)
-		*c = *c == '/' ? '-' : *c;
+		*c = *c == '/' ? ',' : *c;
 	snprintf(file, sizeof(file), "%.4000s/%.400s.db", s->directory, name);
 	return live_store_create_many(&s->store, file, err, sizeof(err)) ? refuse(s, false, err) : 0;
 }
@@ -106,6 +108,7 @@ static int take_hello(struct session *s, const json_t *line)
 		return refuse(s, true, "it does not speak \"" FORMAT "\"");
 	if (!token || strlen(token) >= sizeof(name) || !token_verify(token, s->secret, name, sizeof(name)))
 		return refuse(s, true, "its token is not valid here");
+	s->counts->followers++;
 	s->state = BEGIN;
 	return open_store(s, name);
 }
@@ -161,6 +164,10 @@ static int take_interval(struct session *s)
 	if (type == LINES_OTHER)
 		return 0;
 	ret = take_rows(s, &now);
+	if (!ret) {
+		s->counts->bytes += s->len;
+		*(type == LINES_END ? &s->counts->ended : &s->counts->intervals) += 1;
+	}
 	s->len = 0;
 	if (ret)
 		return ret;

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collect/counts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/replace.h"
+
+static void metric(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+	fprintf(out, "# HELP ioprobe_collect_%s %s\n# TYPE ioprobe_collect_%s %s\nioprobe_collect_%s %" PRIu64 "\n", name, help, name,
+		type, name, value);
+}
+
+static void print(FILE *out, const struct collect_counts *c, unsigned connections)
+{
+	metric(out, "connections", "gauge", "Connections that are open.", connections);
+	metric(out, "followers_total", "counter", "Connections with a valid token.", c->followers);
+	metric(out, "streams_ended_total", "counter", "Streams that came to their end.", c->ended);
+	metric(out, "intervals_total", "counter", "Intervals that were written to stores.", c->intervals);
+	metric(out, "bytes_total", "counter", "Bytes of the lines of these intervals.", c->bytes);
+	metric(out, "refused_total", "counter", "Connections that were closed with a reason, or not served for want of room.", c->refused);
+}
+
+int collect_counts_write(const struct collect_counts *counts, const char *file, unsigned connections, char *err, size_t err_len)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int ret = -ENOMEM;
+
+	if (out) {
+		print(out, counts, connections);
+		ret = fclose(out) ? -ENOMEM : file_replace(AT_FDCWD, file, text, len);
+	}
+	free(text);
+	if (ret)
+		snprintf(err, err_len, "%s: cannot write the collector's metrics: %s", file, strerror(-ret));
+	return ret;
+}
