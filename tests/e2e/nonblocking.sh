@@ -8,12 +8,13 @@ tells() {
 	if grep -q "$2" "$TMP/$1/out"; then ok "$1, says '$2'"; else not_ok "$1, says '$2'" "$(grep note "$TMP/$1/out" | head -n 5)"; fi
 }
 
-# What each of the two ranks of mpi_requests does, whether it was launched or attached to.
+# What each of the two ranks of mpi_requests does, whether it was launched or attached to. The write whose request is freed reaches the kernel
+# or not: Open MPI 5 closes the file first in every second run, also without ioprobe.
 MPI_REQUESTS=("calls('MPI_Wait') == 8 and calls('MPI_Waitall') == 4 and calls('MPI_Waitany') == 4" "calls('MPI_Test') >= 2"
 	"calls('MPI_Testsome') >= 2 and calls('MPI_Request_get_status') >= 2"
 	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" "calls('MPI_File_iwrite_at') == 26 and calls('MPI_File_iread_at') == 12"
 	"written('MPI_File_iwrite_at') == 18000 and read('MPI_File_iread_at') == 12000" "unknown('MPI_File_i*') == 4"
-	"layer_bytes('POSIX', '*/data/file') == [12000, 26000]" "left_open('MPI_File_*') == 4"
+	"layer_bytes('POSIX', '*/data/file') in ([12000, 24000], [12000, 25000], [12000, 26000])" "left_open('MPI_File_*') == 4"
 	"trace.counts['IoOperationCancelled'] == 0"
 	"[ended('MPI_File_i*', by) for by in ('MPI_Wait', 'MPI_Waitall', 'MPI_Waitany', 'MPI_Testsome')] == [8, 8, 4, 8]"
 	"[ended('MPI_File_i*', by) for by in ('MPI_Test', 'MPI_Testall', 'MPI_Request_get_status')] == [2, 2, 2]"
