@@ -265,25 +265,25 @@ $(B)/obj/version.o: build/version.c $(B)/.requirements
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-build/builtin_tables.c: $(PROBE_TABLES) tools/embed-tables.sh
+build/builtin_tables.c: $(PROBE_TABLES) tools/embed.sh
 	$(say) EMBED $@
 	$(Q)mkdir -p build
-	$(Q)tools/embed-tables.sh $@ $(PROBE_TABLES)
+	$(Q)tools/embed.sh tables $@ $(PROBE_TABLES)
 
 # Files that the program contains, as C strings: NAME=FILE is the array NAME.
-build/store_sql.h: user/stream/store.sql tools/embed-text.sh
+build/store_sql.h: user/stream/store.sql tools/embed.sh
 	$(say) EMBED $@
-	$(Q)tools/embed-text.sh $@ store_sql=$<
+	$(Q)tools/embed.sh strings $@ store_sql=$<
 
 PAGE := user/view/page
-build/page_files.h: $(wildcard $(PAGE)/*) tools/embed-text.sh
+build/page_files.h: $(wildcard $(PAGE)/*) tools/embed.sh
 	$(say) EMBED $@
-	$(Q)tools/embed-text.sh $@ page_html=$(PAGE)/page.html page_css=$(PAGE)/page.css page_js=$(PAGE)/page.js
+	$(Q)tools/embed.sh strings $@ page_html=$(PAGE)/page.html page_css=$(PAGE)/page.css page_js=$(PAGE)/page.js
 
 ADVICE := $(sort $(foreach type,c f90 py sh,$(wildcard user/report/advice/*.$(type))))
-build/advice_files.h: $(ADVICE) tools/embed-advice.sh
+build/advice_files.h: $(ADVICE) tools/embed.sh
 	$(say) EMBED $@
-	$(Q)tools/embed-advice.sh $@ $(ADVICE)
+	$(Q)tools/embed.sh advice $@ $(ADVICE)
 
 # v3: atomic compare and exchange of 32 bits (kernel 5.12). In three forms, see bpf/wait.h; user/bpf/skeleton.c chooses.
 build/ioprobe-%.bpf.o: bpf/ioprobe.bpf.c $(B)/.requirements

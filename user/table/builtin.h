@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The tables of probes/, embedded as text: tools/embed-tables.sh generates the array, sorted by file name.
+ * The tables of probes/, embedded as text: tools/embed.sh generates the array, sorted by file name.
  */
 #ifndef IOPROBE_TABLE_BUILTIN_H
 #define IOPROBE_TABLE_BUILTIN_H
