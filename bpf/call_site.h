@@ -50,7 +50,7 @@ static long look_at_area(struct task_struct *task, struct vm_area_struct *vma, s
 	return 0;
 }
 
-/* Whether code lies there; where the kernel cannot tell now it may. */
+/* Whether the range contains code: also true where the kernel cannot tell at this moment. */
 __noinline bool unmaps_code(u64 start, u64 len)
 {
 	struct unmapped range = { start, false };

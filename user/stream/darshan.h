@@ -7,7 +7,7 @@
 
 #include "stream/live.h"
 
-/* Darshan's hash of a record's name, so that its logs and ours can be joined. */
+/* Darshan's hash of a record's name: the key on which its logs and these lines can be joined. */
 uint64_t darshan_record_id(const char *name);
 
 struct darshan_records;
