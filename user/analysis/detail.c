@@ -40,13 +40,14 @@ struct reading {
 
 static void select_ranks(struct detail *d, const struct instance *v, size_t from, size_t to)
 {
-	const struct instance *most = &v[from], *least = NULL;
+	const struct instance *most = &v[from], *least;
 
 	for (size_t i = from + 1; i < to; i++)
 		if (v[i].system_bytes > most->system_bytes)
 			most = &v[i];
+	least = most == &v[from] ? &v[from + 1] : &v[from];     /* at least two take part */
 	for (size_t i = from; i < to; i++)
-		if (&v[i] != most && (!least || v[i].system_bytes <= least->system_bytes))
+		if (&v[i] != most && v[i].system_bytes <= least->system_bytes)
 			least = &v[i];
 	d->stacks[0].location = most->location;
 	d->stacks[1].location = least->location;

@@ -188,7 +188,8 @@ static void detect_local(struct analysis *a, const struct detector *d)
 	for (size_t i = 0; b && i < a->files.n; i++)
 		if (a->files.v[i].layer == a->facts->lowest && a->facts->file_class[a->files.v[i].file] == FILE_DATA && node_of(a, a->files.v[i].file))
 			list[n++] = (struct created){ file_name(a, a->files.v[i].file), 0, &a->files.v[i] };
-	qsort(list, list ? n : 0, sizeof(*list), by_name);
+	if (n)
+		qsort(list, n, sizeof(*list), by_name);
 	for (size_t i = 0, j; i < n; i = j) {
 		for (j = i; j < n && !strcmp(list[j].name, list[i].name); j++)
 			;

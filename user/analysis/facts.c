@@ -249,7 +249,8 @@ static int send_pass(const struct pass *pass, const struct peers *peers, int ret
 	void *data = NULL;
 	size_t n = 0;
 
-	ret = ret ? ret : peers_pack(pass, &data, &n);
+	if (!ret)
+		ret = peers_pack(pass, &data, &n);
 	ret = peers->send(peers, data, ret ? 0 : n) ?: ret;
 	free(data);
 	return ret;

@@ -16,10 +16,15 @@ const struct threshold threshold_list[] = {
 };
 const size_t nthresholds = sizeof(threshold_list) / sizeof(*threshold_list);
 
+static double *threshold_at(struct thresholds *t, size_t i)
+{
+	return (void *)((char *)t + threshold_list[i].offset);
+}
+
 void thresholds_default(struct thresholds *t)
 {
 	for (size_t i = 0; i < nthresholds; i++)
-		*(double *)((char *)t + threshold_list[i].offset) = threshold_list[i].value;
+		*threshold_at(t, i) = threshold_list[i].value;
 }
 
 static int set(struct thresholds *t, const char *key, const json_t *value)
@@ -28,7 +33,7 @@ static int set(struct thresholds *t, const char *key, const json_t *value)
 		if (!strcmp(threshold_list[i].name, key)) {
 			if (!json_is_number(value) || json_number_value(value) < 0)
 				return -EINVAL;
-			*(double *)((char *)t + threshold_list[i].offset) = json_number_value(value);
+			*threshold_at(t, i) = json_number_value(value);
 			return 0;
 		}
 	return -ENOENT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Files whose readers see the old or the new text, never a part of one.
+ * Files of ioprobe itself whose readers see the old or the new text, never a part of one (a user's: cmd/replace_file.h).
  */
 #ifndef IOPROBE_REPLACE_H
 #define IOPROBE_REPLACE_H
