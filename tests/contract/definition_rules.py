@@ -65,6 +65,7 @@ class Definitions:
         self.domains = {}
         self.group_properties, self.location_properties = {}, {}
         self.precreated = {}
+        self.directories = set()
         self.clock = None
         for kind, fields in archive.order:
             self._add(kind, fields)
@@ -118,6 +119,8 @@ class Definitions:
             self.breach("ref-dense", "%s %d is defined twice" % (kind, ref))
         elif any(kind in kinds for kinds in DENSE) and ref != len(space):
             self.breach("ref-dense", "%s %d follows %d: refs are not dense and ascending" % (kind, ref, len(space) - 1))
+        if kind == "IoDirectory":
+            self.directories.add(ref)
         space[ref] = fields
 
     # ---- rules ----
@@ -307,9 +310,16 @@ class Definitions:
             return
         if handle["parent"] >= ref:
             self.breach("parent", "handle %d has the later handle %d as its parent" % (ref, handle["parent"]))
-        if UNDEFINED_32 not in (handle["file"], parent["file"]) and handle["file"] != parent["file"]:
+        if UNDEFINED_32 not in (handle["file"], parent["file"]) and handle["file"] != parent["file"] and not self._is_in(
+                handle["file"], parent["file"]):
             self.breach("parent", "handle %d is on file %d, its parent %d on file %d" % (
                 ref, handle["file"], handle["parent"], parent["file"]))
+
+    def _is_in(self, file, directory):
+        """Whether a file is below a directory: NCZarr's data sets are directories."""
+        if directory not in self.directories or file not in self.files:
+            return False
+        return self.text(self.files[file]["name"]).startswith(self.text(self.files[directory]["name"]) + "/")
 
     # ---- for the event rules ----
 

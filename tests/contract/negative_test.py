@@ -450,6 +450,22 @@ def parent_on_another_file(t):
     t.change("IoHandle", FD, 3, 1)
 
 
+def in_directory(t, name):
+    at = t.definition("IoHandle", STDIN)
+    t.definitions[at:at] = [("IoDirectory", 2, S[name], NONE)]
+    t.change("IoHandle", MPI, 3, 2)
+
+
+@case(None)
+def clean_parent_is_directory(t):
+    in_directory(t, "/data")
+
+
+@case("parent")
+def parent_is_other_directory(t):
+    in_directory(t, "/da")
+
+
 @case("parent")
 def parent_is_later(t):
     t.change("IoHandle", FD, 7, DUP)

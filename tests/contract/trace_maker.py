@@ -12,7 +12,8 @@ T0 = 0x1122334455667700         # a pattern that is found in the file
 STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
            "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno",
            "nfs", "relative/out", "close", "node2", "IOPROBE::RANK", "main.c", "SOURCE_CODE_LOCATION",
-           "CALLING_CONTEXT", "Directory", "Path", "Request", "Begin", "Found", "End", "CPU time", "Sleep", "Sleep for I/O", "Sleep before"]
+           "CALLING_CONTEXT", "Directory", "Path", "Request", "Begin", "Found", "End", "CPU time", "Sleep", "Sleep for I/O", "Sleep before", "/data",
+           "/da"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
 WRITE, OPEN, CLOSE = 0, 1, 2    # regions
 STDIN, MPI, FD, DUP = 0, 1, 2, 3

@@ -107,3 +107,19 @@ if sized collective mpirun -n 2 "$P/collective" "$TMP/collective/data/f"; then
 		"[c.collective for c in select('nc_put_vara_int', path='*/f.nc', group='MPI Rank 1')] == [False, True, False, True, True]" \
 		"[c.collective for c in select('H5Dwrite', path='*/f.nc', group='MPI Rank 1')] == [False, True, False, True, True]"
 fi
+
+# A data set that is a directory of files: they are below the netCDF handle, whose file is the directory.
+nczarr() {
+	if [ -x "$P/nczarr" ]; then
+		fresh nczarr >/dev/null
+		limited 20 "$P/nczarr" "$TMP/nczarr/data" >"$TMP/nczarr/alone" 2>&1
+		[ $? != 4 ] || { skip nczarr "the netCDF library has no NCZarr: $(head -n 1 "$TMP/nczarr/alone")"; return; }
+	fi
+	sized nczarr "$P/nczarr" "$TMP/nczarr/data" || return
+	expect nczarr "has_file('$TMP/nczarr/data/z.zarr') and not any('#' in f or '://' in f for f in files)" \
+		"layer_bytes('netCDF', '$TMP/nczarr/data/z.zarr') == [400, 400]" \
+		"prop('$TMP/nczarr/data/z.zarr', 'Mount Point') == prop('$TMP/nczarr/data/z.zarr/v/0', 'Mount Point') != [None]" \
+		"len([h for h in trace.handles if h.file and '/z.zarr/' in h.file.name]) >= 10" \
+		"{(h.parent and h.parent.file.name) for h in trace.handles if h.file and '/z.zarr/' in h.file.name} == {'$TMP/nczarr/data/z.zarr'}"
+}
+nczarr

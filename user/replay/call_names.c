@@ -14,6 +14,21 @@
 #define AT_FDCWD (-100)
 #define MAX_PATH_BYTES (64ull << 20)    /* of distinct paths: a walk over a file system of any size must fit in memory */
 
+/* The path in an address of a local file or directory: "file:///d/x.zarr#mode=nczarr,file" (netCDF's documentation of NCZarr). */
+bool name_of_local_address(const struct replay *r, const struct frame *f, struct str *path)
+{
+	static const char scheme[] = "file:///";
+	size_t skip = sizeof(scheme) - 2, len;
+	const char *end;
+
+	if (path->len < sizeof(scheme) - 1 || memcmp(path->p, scheme, sizeof(scheme) - 1) || strcmp(frame_layer(r, f)->paradigm, "netCDF"))
+		return false;
+	len = path->len - skip;
+	end = memchr(path->p + skip, '#', len);
+	*path = (struct str){ path->p + skip, end ? (size_t)(end - path->p - skip) : len };
+	return true;
+}
+
 /* See the MPI standard, File Interoperability. */
 struct str name_without_driver(const struct replay *r, const struct frame *f, struct str path)
 {

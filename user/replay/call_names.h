@@ -16,6 +16,7 @@ int call_names_add(struct replay *r, struct thread *thread, const struct frame *
 const char *name_directory(struct replay *r, struct thread *thread, const struct frame *f, enum table_role dirfd);
 
 /* MPI-IO's way to name a file system's driver ("ufs:/data/f") is not part of the path. */
+bool name_of_local_address(const struct replay *r, const struct frame *f, struct str *path);
 struct str name_without_driver(const struct replay *r, const struct frame *f, struct str path);
 
 int call_names_finish(struct replay *r);     /* notes what is missing; 0 or -ENOMEM */

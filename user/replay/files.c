@@ -226,6 +226,8 @@ uint32_t file_of_inode(const struct replay *r, uint64_t dev, uint64_t ino)
 void files_finish(struct replay *r)
 {
 	for (size_t i = 0; i < r->files.n; i++) {
+		if (r->files.v[i].has_files)
+			r->model->files.v[i].directory = true;
 		if (r->files.v[i].label) {
 			r->model->files.v[i].path = r->files.v[i].label;
 			r->model->files.v[i].special = false;

@@ -30,6 +30,7 @@ int op_path(struct replay *r, struct thread *thread, struct frame *f)
 	if (!path.p || !path.len)
 		return 0;
 	path = name_without_driver(r, f, path);
+	f->tree = name_of_local_address(r, f, &path);
 	if (memmem(path.p, path.len, "://", 3))         /* an address of netCDF's, no path */
 		return path_absolute(&f->path, &f->path_size, NULL, path.p, path.len);
 	return path_absolute(&f->path, &f->path_size, name_directory(r, thread, f, ROLE_DIRFD), path.p, path.len);

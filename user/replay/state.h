@@ -208,6 +208,7 @@ struct frame {
 	char *text;                     /* storage of str[] between ENTER and EXIT */
 	size_t text_size;
 	char *path;                     /* absolute, resolved lexically; "" if none */
+	bool tree, has_files;           /* the path may be that of a directory whose files are of the handle (NCZarr); there are some */
 	size_t path_size;
 
 	/* the handle that the call creates */
@@ -278,6 +279,7 @@ struct file_info {
 	bool scanned;                   /* from stat(2), which shows other numbers than mountinfo on some file systems */
 	uint32_t mount;                 /* of described_mounts, at described_ns; REF_NONE: not known then */
 	bool regular, kernel, socket;
+	bool tree, has_files;           /* files below it are of its handles; there are some */
 	const char *label;
 	MODEL_ARRAY(struct inode_use, inodes);  /* that had this path, MAX_INODES at most */
 };

@@ -29,6 +29,24 @@ static bool same_path(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
+static bool is_below(const char *path, const char *directory)
+{
+	size_t len = directory ? strlen(directory) : 0;
+
+	return len && path && !strncmp(path, directory, len) && path[len] == '/';
+}
+
+/* Returns whether a file, or a path, is in the directory that the frame's handle stands for. */
+static bool frame_has_below(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
+{
+	uint32_t mine = f->object ? f->object->file : f->file;
+	const char *directory = f->makes && f->tree ? frame_path(f) : NULL;
+
+	if (!directory && mine != REF_NONE && r->files.v[mine].tree)
+		directory = file_path(r, mine);
+	return is_below(file != REF_NONE ? file_path(r, file) : path, directory);
+}
+
 /* Returns whether a handle of this file, or of this path (compared lexically if the file is not yet known), is on the file of the
  * frame's handle. */
 static bool frame_on_file(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
@@ -45,14 +63,21 @@ uint32_t parent_of(struct replay *r, struct thread *thread, unsigned index, uint
 {
 	while (index--) {
 		struct frame *f = &thread->frames[index];
+		uint32_t ref;
+		bool below;
 
 		if (f->doubtful)
 			return REF_NONE;
 		if (!f->makes && !f->object)
 			continue;
-		if (!frame_on_file(r, f, file, path))
+		below = frame_has_below(r, f, file, path);
+		if (!below && !frame_on_file(r, f, file, path))
 			return REF_NONE;
-		return f->makes ? frame_handle(r, thread, index) : object_handle(r, thread->process, f->object);
+		ref = f->makes ? frame_handle(r, thread, index) : object_handle(r, thread->process, f->object);
+		f->has_files |= below && f->makes;
+		if (below && !f->makes)
+			r->files.v[f->object->file].has_files = true;
+		return ref;
 	}
 	return REF_NONE;
 }
@@ -162,6 +187,10 @@ static void set_file(struct replay *r, struct frame *f, uint32_t file, bool reso
 {
 	f->file = file;
 	f->resolved = resolved;
+	if (f->tree && file != REF_NONE) {
+		r->files.v[file].tree = true;
+		r->files.v[file].has_files |= f->has_files;
+	}
 	if (f->ref != REF_NONE && (resolved || r->model->handles.v[f->ref].file == REF_NONE))
 		r->model->handles.v[f->ref].file = file;
 }
@@ -180,6 +209,8 @@ static bool names_file(const struct replay *r, const struct frame *f, uint32_t f
 
 	if (!mine)      /* tmpfile and the like: any file that is opened inside; a name inside a file is not a file's */
 		return frame_info(r, f)->arg[ROLE_PATH] < 0 && frame_info(r, f)->arg[ROLE_PARENT] < 0;
+	if (f->tree)
+		return same_path(mine, path) || same_path(mine, file_path(r, file));
 	return same_path(mine, path) || same_path(path_last(mine), path_last(file_path(r, file)));
 }
 
