@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * h5bench MEMORY FILE PATH STEPS PARTICLES, under mpirun: the access patterns of h5bench's write and read kernels, per rank and step PARTICLES
+ * h5bench MEMORY FILE PATH STEPS PARTICLES [CHUNK], under mpirun: the access patterns of h5bench's write and read kernels, per rank and step PARTICLES
  * particles of 8 floats, in datasets of one group for each step. MEMORY and FILE are CONTIG or INTERLEAVED:
  *	to CONTIG files 8 H5Dwrite of one member each (4 bytes a particle), from arrays or, INTERLEAVED, from structures of 32 bytes by a
  *	compound type of one member, into datasets of such a type; to INTERLEAVED files 1 H5Dwrite of whole structures (32 bytes a particle).
- * All is read back in the same way by as many H5Dread.
+ * With CHUNK the datasets are chunked, CHUNK particles each, and transfers are collective. All is read back in the same way by as many
+ * H5Dread.
  */
 #include <hdf5.h>
 #include <mpi.h>
@@ -16,6 +17,7 @@
 
 static int rank, ranks;
 static hsize_t particles;
+static hid_t creation = H5P_DEFAULT, transfer = H5P_DEFAULT;
 static float *data;
 
 static void must(int good, const char *what)
@@ -45,11 +47,11 @@ static void dataset(hid_t group, const char *name, hid_t file_type, hid_t memory
 	hid_t space = H5Screate_simple(1, &all, NULL), memory = H5Screate_simple(1, &particles, NULL), id;
 
 	must(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &particles, NULL) >= 0, "H5Sselect_hyperslab");
-	id = write ? H5Dcreate2(group, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) :
+	id = write ? H5Dcreate2(group, name, file_type, space, H5P_DEFAULT, creation, H5P_DEFAULT) :
 		     H5Dopen2(group, name, H5P_DEFAULT);
 	must(id >= 0, "H5Dcreate2 or H5Dopen2");
-	must((write ? H5Dwrite(id, memory_type, memory, space, H5P_DEFAULT, data) :
-	      H5Dread(id, memory_type, memory, space, H5P_DEFAULT, data)) >= 0, "H5Dwrite or H5Dread");
+	must((write ? H5Dwrite(id, memory_type, memory, space, transfer, data) :
+	      H5Dread(id, memory_type, memory, space, transfer, data)) >= 0, "H5Dwrite or H5Dread");
 	H5Dclose(id);
 	H5Sclose(memory);
 	H5Sclose(space);
@@ -81,6 +83,14 @@ static void step(hid_t file, int number, int interleaved_memory, int interleaved
 	H5Gclose(group);
 }
 
+static void use_chunks(hsize_t chunk)
+{
+	creation = H5Pcreate(H5P_DATASET_CREATE);
+	transfer = H5Pcreate(H5P_DATASET_XFER);
+	must(H5Pset_chunk(creation, 1, &chunk) >= 0, "H5Pset_chunk");
+	must(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE) >= 0, "H5Pset_dxpl_mpio");
+}
+
 int main(int argc, char **argv)
 {
 	int interleaved_memory, interleaved_file;
@@ -89,7 +99,9 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	must(argc == 6, "h5bench MEMORY FILE PATH STEPS PARTICLES");
+	must(argc == 6 || argc == 7, "h5bench MEMORY FILE PATH STEPS PARTICLES [CHUNK]");
+	if (argc == 7)
+		use_chunks(atol(argv[6]));
 	interleaved_memory = !strcmp(argv[1], "INTERLEAVED");
 	interleaved_file = !strcmp(argv[2], "INTERLEAVED");
 	particles = strtoull(argv[5], NULL, 10);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ior API FILE SEGMENTS BLOCK TRANSFER, under mpirun: the access pattern of IOR on one shared file. Each rank writes, and then reads,
- * SEGMENTS blocks of BLOCK bytes in transfers of TRANSFER bytes, segment by segment; in a segment the ranks' blocks follow each other.
+ * ior API FILE SEGMENTS BLOCK TRANSFER [FLAGS], under mpirun: the access pattern of IOR on one shared file. Each rank writes, and then
+ * reads, SEGMENTS blocks of BLOCK bytes in transfers of TRANSFER bytes, segment by segment; in a segment the ranks' blocks follow each
+ * other (strided, if a block is one transfer). FLAGS, as in IOR: F one file FILE.RANK for each rank, C each rank reads what the next one
+ * wrote, z the transfers of a phase in random order.
  * So each rank makes SEGMENTS * BLOCK / TRANSFER writes and as many reads of TRANSFER bytes each, by API:
  *	POSIX: pwrite64, pread64; MPIIO: MPI_File_write_at, MPI_File_read_at; MPIIO-C: MPI_File_write_at_all, MPI_File_read_at_all;
- *	HDF5: H5Dwrite, H5Dread of bytes; PNETCDF: ncmpi_put_vara_schar_all, ncmpi_get_vara_schar_all; AIO: aio_write, aio_read, each with
+ *	HDF5: H5Dwrite, H5Dread of bytes; HDF5-C: the same, collective; PNETCDF: ncmpi_put_vara_schar_all, ncmpi_get_vara_schar_all; AIO: aio_write, aio_read, each with
  *	aio_return; MMAP: no call, but one mmap of the whole file and one msync.
  */
 #include <aio.h>
@@ -23,6 +25,8 @@
 
 static int rank, ranks;
 static long segments, block, transfer;
+static int own_file, read_next, shuffled;
+static MPI_Comm comm = MPI_COMM_WORLD;
 static char *buffer;
 
 /* How an API opens the file, moves one transfer, and closes it. */
@@ -43,7 +47,7 @@ static void must(int good, const char *what)
 
 static long file_bytes(void)
 {
-	return segments * block * ranks;
+	return segments * block * (own_file ? 1 : ranks);
 }
 
 /* ---- POSIX, AIO, MMAP ---- */
@@ -104,7 +108,7 @@ static MPI_File mpi_file;
 
 static void mpi_open(const char *path)
 {
-	must(!MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &mpi_file), "MPI_File_open");
+	must(!MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &mpi_file), "MPI_File_open");
 }
 
 static void mpi_move(long offset, int write)
@@ -130,14 +134,14 @@ static void mpi_close(void)
 
 /* ---- HDF5 ---- */
 
-static hid_t h5_file, h5_data, h5_space, h5_memory;
+static hid_t h5_file, h5_data, h5_space, h5_memory, h5_transfer = H5P_DEFAULT;
 
 static void h5_open(const char *path)
 {
 	hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 	hsize_t all = file_bytes(), one = transfer;
 
-	must(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL) >= 0, "H5Pset_fapl_mpio");
+	must(H5Pset_fapl_mpio(access, comm, MPI_INFO_NULL) >= 0, "H5Pset_fapl_mpio");
 	h5_file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
 	h5_space = H5Screate_simple(1, &all, NULL);
 	h5_memory = H5Screate_simple(1, &one, NULL);
@@ -146,13 +150,20 @@ static void h5_open(const char *path)
 	H5Pclose(access);
 }
 
+static void h5_open_collective(const char *path)
+{
+	h5_open(path);
+	h5_transfer = H5Pcreate(H5P_DATASET_XFER);
+	must(H5Pset_dxpl_mpio(h5_transfer, H5FD_MPIO_COLLECTIVE) >= 0, "H5Pset_dxpl_mpio");
+}
+
 static void h5_move(long offset, int write)
 {
 	hsize_t start = offset, count = transfer;
 
 	must(H5Sselect_hyperslab(h5_space, H5S_SELECT_SET, &start, NULL, &count, NULL) >= 0, "H5Sselect_hyperslab");
-	must((write ? H5Dwrite(h5_data, H5T_NATIVE_UCHAR, h5_memory, h5_space, H5P_DEFAULT, buffer) :
-	      H5Dread(h5_data, H5T_NATIVE_UCHAR, h5_memory, h5_space, H5P_DEFAULT, buffer)) >= 0, "H5Dwrite or H5Dread");
+	must((write ? H5Dwrite(h5_data, H5T_NATIVE_UCHAR, h5_memory, h5_space, h5_transfer, buffer) :
+	      H5Dread(h5_data, H5T_NATIVE_UCHAR, h5_memory, h5_space, h5_transfer, buffer)) >= 0, "H5Dwrite or H5Dread");
 }
 
 static void h5_close(void)
@@ -172,7 +183,7 @@ static void nc_open(const char *path)
 {
 	int dim;
 
-	must(!ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &nc), "ncmpi_create");
+	must(!ncmpi_create(comm, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &nc), "ncmpi_create");
 	must(!ncmpi_def_dim(nc, "bytes", file_bytes(), &dim), "ncmpi_def_dim");
 	must(!ncmpi_def_var(nc, "data", NC_BYTE, 1, &dim, &nc_data), "ncmpi_def_var");
 	must(!ncmpi_enddef(nc), "ncmpi_enddef");
@@ -195,30 +206,57 @@ static void nc_close(void)
 static const struct api apis[] = {
 	{ "POSIX", fd_open, posix_move, fd_close }, { "AIO", fd_open, aio_move, fd_close }, { "MMAP", map_open, map_move, map_close },
 	{ "MPIIO", mpi_open, mpi_move, mpi_close }, { "MPIIO-C", mpi_open, mpi_move_all, mpi_close },
-	{ "HDF5", h5_open, h5_move, h5_close },
+	{ "HDF5", h5_open, h5_move, h5_close }, { "HDF5-C", h5_open_collective, h5_move, h5_close },
 #ifdef HAVE_PNETCDF
 	{ "PNETCDF", nc_open, nc_move, nc_close },
 #endif
 };
 
+/* A permutation of 0 … n - 1, the same in each run (constants of Knuth's MMIX generator). */
+static void shuffle(long *order, long n)
+{
+	unsigned long long state = rank + 1;
+
+	for (long i = n - 1; i > 0; i--) {
+		long with, swap = order[i];
+
+		state = state * 6364136223846793005ull + 1442695040888963407ull;
+		with = (state >> 33) % (i + 1);
+		order[i] = order[with];
+		order[with] = swap;
+	}
+}
+
 static void phase(const struct api *api, int write)
 {
-	for (long s = 0; s < segments; s++)
-		for (long at = 0; at < block; at += transfer)
-			api->move((s * ranks + rank) * block + at, write);
+	long in_block = block / transfer, n = segments * in_block, *order = calloc(n, sizeof(*order));
+	long of_rank = own_file ? 0 : !write && read_next ? (rank + 1) % ranks : rank;
+
+	must(order != NULL, "calloc");
+	for (long i = 0; i < n; i++)
+		order[i] = i;
+	if (shuffled)
+		shuffle(order, n);
+	for (long i = 0; i < n; i++) {
+		long segment = order[i] / in_block, at = order[i] % in_block * transfer;
+
+		api->move((segment * (own_file ? 1 : ranks) + of_rank) * block + at, write);
+	}
+	free(order);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)
 {
 	const struct api *api = NULL;
+	char path[4096];
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (argc != 6) {
+	if (argc != 6 && argc != 7) {
 		for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++)
-			printf("ior %s FILE SEGMENTS BLOCK TRANSFER\n", apis[i].name);
+			printf("ior %s FILE SEGMENTS BLOCK TRANSFER [FLAGS]\n", apis[i].name);
 		MPI_Finalize();
 		return 2;
 	}
@@ -226,11 +264,16 @@ int main(int argc, char **argv)
 	block = atol(argv[4]);
 	transfer = atol(argv[5]);
 	buffer = calloc(1, transfer);
+	own_file = argc == 7 && strchr(argv[6], 'F');
+	read_next = argc == 7 && strchr(argv[6], 'C');
+	shuffled = argc == 7 && strchr(argv[6], 'z');
+	comm = own_file ? MPI_COMM_SELF : MPI_COMM_WORLD;
+	must(snprintf(path, sizeof(path), own_file ? "%s.%d" : "%s", argv[2], rank) < (int)sizeof(path), "path");
 	for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++)
 		if (!strcmp(apis[i].name, argv[1]))
 			api = &apis[i];
 	must(api && buffer, "API");
-	api->open(argv[2]);
+	api->open(path);
 	phase(api, 1);
 	phase(api, 0);
 	api->close();
