@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # --cpu-time: what calls, and the time between them, are made of: computing, sleep, waiting for a CPU; against the clocks of the program.
 . "$(dirname "$0")/../lib/e2e.sh"
+. "$(dirname "$0")/../lib/report.sh"
 
 memory=/dev/shm/ioprobe_cpu_time.$$
 trap 'rm -f "$memory"' EXIT
@@ -69,3 +70,27 @@ fresh without >/dev/null
 record without "--json=$TMP/without/summary.json" -- "$P/cpu_time" "$memory" "$TMP/without/data/disk"
 contract without && expect without "not any('cpu time' in c.attributes for c in trace.calls)"
 verdict "without, summary" "$(grep -e "waiting for a CPU" "$TMP/without/out"; grep -l between_calls "$TMP/without/summary.json")"
+
+# The report has the parts, and tells a rank that is late because it computes from one that sleeps.
+report_of parts
+verdict "parts, report" "$(check_report parts is "r['time']['cpu']['calls_unknown'] == 0" "r['time']['cpu']['cpu_seconds'] <= r['time']['io_seconds']" \
+	"r['time']['cpu']['between_cpu_seconds'] >= 0.1" "not [c for c in r['cannot_tell'] if c['code'] == 'X24']")"
+if have mpirun; then
+	recorded sleeps --cpu-time -- mpirun -n 4 "$P/planted_mpi" late bad "$TMP/sleeps/data" &&
+		COMPUTE=1 recorded computes --cpu-time -- mpirun -n 4 "$P/planted_mpi" late bad "$TMP/computes/data" &&
+		verdict "late rank" "$("$PYTHON" - "$TMP/sleeps/report.json" "$TMP/computes/report.json" 2>&1 <<-'END'
+			import json, re, sys
+			unit = {"s": 1, "ms": 1e-3, "us": 1e-6}
+			found = []
+			for name in sys.argv[1:]:
+			    evidence, = [f["evidence"] for f in json.load(open(name))["findings"] if f["code"] == "X10"]
+			    parts = re.search(r"between its calls it computes ([0-9.]+) (\w+), sleeps ([0-9.]+) (\w+), waits for a CPU", evidence)
+			    found.append([float(parts[1]) * unit[parts[2]], float(parts[3]) * unit[parts[4]]])
+			(sleeper_computes, sleeper_sleeps), (computer_computes, computer_sleeps) = found
+			if computer_computes - sleeper_computes < 0.12 or sleeper_sleeps - computer_sleeps < 0.12:
+			    print(found)
+		END
+		)"
+else
+	skip "late rank" "no mpirun"
+fi

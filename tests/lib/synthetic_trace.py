@@ -15,7 +15,8 @@ MODES = {"read": IoOperationMode.READ, "write": IoOperationMode.WRITE, "flush": 
 class Run:
     """with Run(directory, ranks=4, nodes=2) as run: run.rank(0).open(...)"""
 
-    def __init__(self, directory, ranks=1, nodes=1, mpi=True):
+    def __init__(self, directory, ranks=1, nodes=1, mpi=True, cpu=False):
+        """cpu: outermost calls have CPU times."""
         self.trace = otf2.writer.Writer(directory, timer_resolution=1000000000)
         d = self.definitions = self.trace.definitions
         self.tree = d.system_tree_node("machine", class_name="machine")
@@ -24,6 +25,7 @@ class Run:
         self.offset = d.attribute("Offset", type=Type.UINT64)
         d.attribute("errno", type=Type.INT32)
         self.regions, self.files, self.next_id = {}, {}, 0
+        self.parts = [d.attribute(name, type=Type.UINT64) for name in ("CPU time", "Sleep", "Run delay", "Sleep before", "Run delay before")] if cpu else []
         self.ranks = [Rank(self, i, self.nodes[i * nodes // ranks], mpi) for i in range(ranks)]
 
     def __enter__(self):
@@ -56,6 +58,7 @@ class Rank:
         self.run, self.t, self.handles = run, 1000000, {}
         self.writer = run.trace.event_writer("Master thread", group=group)
         self.stack = []
+        self.off = (0, 0, 0, 0)         # of the next outermost call in microseconds: sleep and run delay in it, and before it
 
     def handle(self, file, layer, parent=None):
         """parent: the layer whose handle on the file uses this one."""
@@ -72,11 +75,19 @@ class Rank:
 
     def begin(self, name, layer):
         self.writer.enter(self.t, self.run.region(name, layer))
+        self.begun = self.begun if self.stack else self.t
         self.stack.append(self.run.region(name, layer))
 
     def end(self, microseconds=0.1):
         self.wait(microseconds)
-        self.writer.leave(self.t, self.stack.pop())
+        region = self.stack.pop()
+        if self.stack or not self.run.parts:
+            self.writer.leave(self.t, region)
+            return
+        sleep, delay, *before = (int(us * MICROSECOND) for us in self.off)
+        values = [self.t - self.begun - sleep - delay, sleep, delay, *before]
+        self.writer.leave(self.t, region, attributes={a: v for a, v in zip(self.run.parts, values) if v or a in (self.run.parts[0], self.run.parts[3])})
+        self.off = (0, 0, 0, 0)
 
     def open(self, file, layer="POSIX", name="openat", create=False, us=1, parent=None, below=None):
         """parent: the layer whose handle on the file uses this one; below: a function of no arguments that makes the calls inside."""

@@ -6,6 +6,8 @@
 
 #include "planted.h"
 
+#include <time.h>
+
 static char block[4 * MIB];
 static int rank, size;
 
@@ -163,6 +165,18 @@ static void rmw(bool bad, const char *dir)
 }
 
 /* Rank 1 computes longer before each collective write, or all compute as long. */
+/* COMPUTE=1: late by computing, not by sleeping. */
+static void be_late(void)
+{
+	clock_t begin = clock();
+
+	if (getenv("COMPUTE"))
+		while (clock() - begin < CLOCKS_PER_SEC * 3 / 100)
+			;
+	else
+		usleep(30000);
+}
+
 static void late(bool bad, const char *dir)
 {
 	MPI_File f = open_shared(dir, "shared.dat", MPI_MODE_CREATE | MPI_MODE_WRONLY);
@@ -171,7 +185,7 @@ static void late(bool bad, const char *dir)
 		MPI_Offset at = ((MPI_Offset)i * size + rank) * 64 * KIB;
 
 		if (rank == 1 || !bad)
-			usleep(30000);
+			be_late();
 		CHECK(!MPI_File_write_at_all(f, at, block, 64 * KIB, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: late */
 	}
 	MPI_File_close(&f);

@@ -229,6 +229,8 @@ unsigned analysis_facts(const struct analysis *a)
 		have |= NEED_OFFSETS;
 	if (f->has_errors)
 		have |= NEED_ERRORS;
+	if (f->has_cpu)
+		have |= NEED_COMPUTE;
 	if (f->lowest == LAYER_POSIX)
 		have |= NEED_SYSTEM | NEED_LOCKS;
 	if (f->nranks > 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * State of one thread that reads events: the call stack of the current location, and the results of all its locations. Shared by
- * nest.c (the stack), patterns.c (operations on files), carried.c (operations for other threads) and facts.c (lifetime).
+ * nest.c (the stack), patterns.c (operations on files), carried.c (operations for other threads), compute.c (computing and waiting) and facts.c (lifetime).
  */
 #ifndef IOPROBE_ANALYSIS_COLLECT_H
 #define IOPROBE_ANALYSIS_COLLECT_H
@@ -54,6 +54,8 @@ struct collector {
 	struct facts *facts;
 	struct trace *trace;
 	uint32_t location, epoch;
+	uint64_t outermost_end_ns;      /* of the current location's last outermost call, TRACE_UNKNOWN */
+	uint64_t computed_ns;           /* on a CPU since its last blocking write or sync, if it made one before */
 	struct location_stat *stat;
 	struct frame stack[MAX_DEPTH];
 	unsigned depth, skipped;        /* skipped: frames deeper than the stack */
@@ -78,6 +80,10 @@ struct collector *collector_new(struct pass *pass);
 void collector_free(struct collector *collector);       /* the elements of the hash tables belong to the facts */
 
 struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer layer);
+
+/* compute.c: an outermost call ends. CPU_IO: of file I/O; CPU_OUTPUT: a blocking write or sync of a data file. */
+enum cpu_kind { CPU_OTHER, CPU_IO, CPU_OUTPUT };
+void collect_cpu(struct collector *c, const struct frame *f, const struct trace_cpu *cpu, uint64_t ns, enum cpu_kind kind);
 
 /* lookups.c. A look-up that failed; after the pass: the paths and the most frequent directory of each location. Returns 0 or -ENOMEM. */
 void collect_lookup_failed(struct collector *c, const struct trace_leave *leave);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/detectors.h"
 #include "analysis/instances.h"
@@ -32,11 +33,27 @@ static uint32_t latest(const struct analysis *a, const uint32_t *late, uint64_t 
 	return most;
 }
 
+/* With --cpu-time: what the late rank does before it comes. */
+static void add_reason(const struct analysis *a, uint32_t location, struct finding *f)
+{
+	const struct cpu_stat *s = &a->facts->locations[location].cpu;
+	size_t used = strlen(f->evidence);
+	char computes[24], sleeps[24], waits[24];
+
+	if (!(s->between_cpu_ns + s->between_sleep_ns + s->between_delay_ns))
+		return;
+	words_seconds(computes, sizeof(computes), s->between_cpu_ns);
+	words_seconds(sleeps, sizeof(sleeps), s->between_sleep_ns);
+	words_seconds(waits, sizeof(waits), s->between_delay_ns);
+	snprintf(f->evidence + used, sizeof(f->evidence) - used, "; between its calls it computes %s, sleeps %s, waits for a CPU %s", computes, sleeps, waits);
+}
+
 static void detect_wait(struct analysis *a, const struct detector *d)
 {
 	uint32_t *late = calloc(a->trace->locations.n + 1, sizeof(*late));
 	struct builder *b = late ? builder_new(a, d) : NULL;
 	uint64_t before = 0, calls = 0, most;
+	uint32_t last;
 	struct instance_sum s;
 	struct finding *f;
 	char name[128];
@@ -62,9 +79,11 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 	}
 	f = builder_finish(b, "%s", "");
 	if (f) {
-		location_name(a, latest(a, late, &most), name, sizeof(name));
+		last = latest(a, late, &most);
+		location_name(a, last, name, sizeof(name));
 		snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
 			 (unsigned long long)calls, (unsigned long long)most, name);
+		add_reason(a, last, f);
 	}
 	a->failed |= !late;
 	free(late);

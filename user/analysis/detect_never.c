@@ -19,9 +19,3 @@ const struct detector detector_X21 = {
 	.when = "never: needs the shapes of chunks and the size of their cache; X20 and X06 say what it costs",
 	.why = "a chunk larger than the cache is not kept: each piece is read by itself", .topic = "chunk_cache", .test = "", .detect = nothing,
 };
-
-const struct detector detector_X24 = {
-	.code = "X24", .title = "computing and output do not overlap", .on = "all layers", .needs = NEED_COMPUTE,
-	.when = "never: needs the CPU time of threads between I/O calls", .why = "asynchronous output could hide behind computing", .topic = "overlap",
-	.test = "", .detect = nothing,
-};

@@ -100,6 +100,7 @@ static int prepare(struct facts *f)
 	trace_find_attributes(t, &attributes);
 	f->has_offsets = attributes.offset != TRACE_NONE;
 	f->has_errors = attributes.error != TRACE_NONE;
+	f->has_cpu = attributes.cpu != TRACE_NONE;
 	f->has_sites = t->sites.n || t->contexts.n;
 	return 0;
 }

@@ -92,12 +92,21 @@ struct instance {
 	size_t first_request, end_request;      /* used while they are joined (carried.c) */
 };
 
+/* With --cpu-time. Outermost I/O calls, without those of initialisation: their number, and of those whose times are known how the time is divided; the
+ * same of the time between outermost calls. sleeping_ns: in blocking writes and syncs of data files; computing_ns: on a CPU between two of them. */
+struct cpu_stat {
+	uint64_t calls, unknown, cpu_ns, sleep_ns, io_sleep_ns, delay_ns;
+	uint64_t between_cpu_ns, between_sleep_ns, between_delay_ns;
+	uint64_t writes, sleeping_ns, computing_ns, first_ns, last_ns;
+};
+
 struct location_stat {
 	uint64_t first_ns, last_ns, frames[LAYERS], events;
 	struct { uint64_t calls, failed, ns, system_ns, bytes[DIRS], unknown[DIRS]; } layer[LAYERS];
 	uint64_t io_ns;                 /* outermost I/O calls */
 	uint64_t class_ns[CLASSES], class_n[CLASSES];   /* calls of the lowest layer, by class */
 	uint64_t mpi_ns, library_ns, init_ns;   /* inside outermost I/O calls */
+	struct cpu_stat cpu;
 	uint64_t abandoned, mismatched;
 	uint64_t lookup_failed, lookups, lookup_failed_ns;      /* opens, stats, accesses by name */
 	uint64_t missed_paths, missed_n;        /* different paths of those that failed; how many failed in the directory with most: */
@@ -133,7 +142,7 @@ struct facts {
 	enum trace_layer lowest;                /* the lowest layer with operations in this trace */
 	uint64_t offsets_known, offsets_unknown, unknown_sizes;
 	uint64_t wall_ns, nranks, nnodes, damaged;      /* wall: of the whole trace */
-	bool has_sites, has_errors, has_offsets, has_wall;
+	bool has_sites, has_errors, has_offsets, has_wall, has_cpu;
 };
 
 struct peers;

@@ -342,6 +342,12 @@ static void count_frame(struct collector *c, struct frame *f, enum call_class cl
 		count_call(c, f, class, took, leave);
 }
 
+static bool is_blocking_output(const struct collector *c, const struct frame *f, enum call_class class)
+{
+	return f->file != TRACE_NONE && c->facts->file_class[f->file] == FILE_DATA && !f->non_blocking &&
+	       (class == CLASS_WRITE || class == CLASS_SYNC);
+}
+
 static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave *leave)
 {
 	struct frame *f = &c->stack[c->depth - 1];
@@ -357,6 +363,9 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 	}
 	if (is_judged(c, f))
 		count_frame(c, f, class, took, leave);
+	if (c->depth == 1)
+		collect_cpu(c, f, &leave->cpu, took, !f->io || f->in_init || no_file(c, f) ? CPU_OTHER :
+			is_blocking_output(c, f, class) ? CPU_OUTPUT : CPU_IO);
 	c->depth--;
 	hand_up(c, f, took);
 }
@@ -403,6 +412,8 @@ static void on_location_begin(void *worker, uint32_t location)
 	c->location = location;
 	c->epoch++;
 	c->depth = c->skipped = 0;
+	c->outermost_end_ns = TRACE_UNKNOWN;
+	c->computed_ns = 0;
 	c->stat = &c->facts->locations[location];
 	c->wanted = c->facts->filter.rank < 0 || rank_of(c->trace, location) == c->facts->filter.rank;
 	c->stat->first_ns = UINT64_MAX;

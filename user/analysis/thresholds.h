@@ -58,6 +58,8 @@
 	X(decay_count, 200, "slower from call to call: calls from one site") \
 	X(decay_share, 0.5, "slower from call to call: growth as a share of the first quarter's median") \
 	X(above_share, 0.5, "time above the system: share of a rank's I/O time") \
+	X(overlap_count, 4, "no overlap: blocking writes and syncs of a thread") \
+	X(delay_share, 0.1, "waiting for a CPU: share of a thread's I/O time") \
 	X(log_count, 10000, "chatter: writes of less than 256 bytes to logs") \
 	X(failed_count, 100, "failing calls: on one file or of one function")
 

@@ -30,6 +30,19 @@ static json_t *trace_object(const struct analysis *a)
 			 "wall_time_of_ranks", a->facts->has_wall, "recorder_cost_known", a->trace->probe_ns[LAYER_POSIX] > 0, "notes", notes);
 }
 
+/* Of the thread with most I/O time; null without --cpu-time. */
+static json_t *cpu_object(const struct analysis *a)
+{
+	const struct cpu_stat *s = a->worst == TRACE_NONE ? NULL : &a->facts->locations[a->worst].cpu;
+
+	if (!s || !a->facts->has_cpu)
+		return json_null();
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "calls", (json_int_t)s->calls, "calls_unknown", (json_int_t)s->unknown,
+			 "cpu_seconds", json_seconds(s->cpu_ns), "sleep_seconds", json_seconds(s->sleep_ns), "io_sleep_seconds", json_seconds(s->io_sleep_ns),
+			 "run_delay_seconds", json_seconds(s->delay_ns), "between_cpu_seconds", json_seconds(s->between_cpu_ns),
+			 "between_sleep_seconds", json_seconds(s->between_sleep_ns), "between_run_delay_seconds", json_seconds(s->between_delay_ns));
+}
+
 static json_t *time_object(const struct analysis *a)
 {
 	json_t *of = json_object();
@@ -39,9 +52,9 @@ static json_t *time_object(const struct analysis *a)
 		report_times(a, a->worst, &t);
 	for (unsigned i = 0; i < REPORT_TIMES; i++)
 		json_object_set_new(of, report_time_names[i], json_seconds(t.ns[i]));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "worst", json_location(a, a->worst), "io_seconds",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "worst", json_location(a, a->worst), "io_seconds",
 			 json_seconds(a->worst == TRACE_NONE ? 0 : a->facts->locations[a->worst].io_ns), "wall_seconds", json_seconds(a->worst_wall_ns),
-			 "median_io_seconds", json_seconds(report_median_io(a)), "of", of);
+			 "median_io_seconds", json_seconds(report_median_io(a)), "of", of, "cpu", cpu_object(a));
 }
 
 static json_t *layers_array(const struct analysis *a)

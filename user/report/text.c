@@ -49,6 +49,26 @@ static void write_head(const struct page *p)
 	}
 }
 
+/* Of the same thread; nothing without --cpu-time. */
+static void write_cpu(const struct page *p, const struct cpu_stat *s)
+{
+	char on_cpu[24], asleep[24], io[24], waiting[24];
+
+	if (!p->a->facts->has_cpu || s->unknown == s->calls)
+		return;
+	words_seconds(on_cpu, sizeof(on_cpu), s->cpu_ns);
+	words_seconds(asleep, sizeof(asleep), s->sleep_ns);
+	words_seconds(io, sizeof(io), s->io_sleep_ns);
+	words_seconds(waiting, sizeof(waiting), s->delay_ns);
+	fprintf(p->out, "         on a CPU %s, asleep %s (for I/O %s), waiting for a CPU %s", on_cpu, asleep, io, waiting);
+	if (s->unknown)
+		fprintf(p->out, ", unknown in %" PRIu64 " calls", s->unknown);
+	words_seconds(on_cpu, sizeof(on_cpu), s->between_cpu_ns);
+	words_seconds(asleep, sizeof(asleep), s->between_sleep_ns);
+	words_seconds(waiting, sizeof(waiting), s->between_delay_ns);
+	fprintf(p->out, "\n         between its calls: on a CPU %s, asleep %s, waiting for a CPU %s\n", on_cpu, asleep, waiting);
+}
+
 static void write_time(const struct page *p)
 {
 	const struct analysis *a = p->a;
@@ -78,6 +98,7 @@ static void write_time(const struct page *p)
 			fprintf(p->out, "%s %s %s", shown++ ? "," : "", report_time_names[i], text);
 	}
 	fprintf(p->out, "\n");
+	write_cpu(p, &s->cpu);
 }
 
 static void write_layers(const struct page *p)

@@ -67,6 +67,24 @@ EVENT(enter, OTF2_RegionRef region)
 	END_EVENT;
 }
 
+/* Zeros are not in the archive: neither sleep nor run delay, or the rest of the call's time cannot be divided. */
+static void set_cpu(const struct trace_attributes *known, OTF2_AttributeRef ref, uint64_t ns, struct trace_cpu *cpu)
+{
+	const struct { uint32_t ref; uint64_t *ns; bool *has; } v[] = {
+		{ known->cpu, &cpu->cpu_ns, &cpu->has_call }, { known->sleep, &cpu->sleep_ns, NULL }, { known->sleep_io, &cpu->io_sleep_ns, NULL },
+		{ known->delay, &cpu->delay_ns, NULL }, { known->before, &cpu->before_sleep_ns, &cpu->has_before },
+		{ known->before_delay, &cpu->before_delay_ns, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		if (v[i].ref != ref)
+			continue;
+		*v[i].ns = ns;
+		if (v[i].has)
+			*v[i].has = true;
+	}
+}
+
 EVENT(leave, OTF2_RegionRef region)
 {
 	BEGIN_EVENT;
@@ -95,6 +113,8 @@ EVENT(leave, OTF2_RegionRef region)
 			leave.path = checked(value.stringRef, s->trace->strings.n);
 		} else if (ref == s->attributes.directory && type == OTF2_TYPE_STRING) {
 			leave.directory = checked(value.stringRef, s->trace->strings.n);
+		} else if (type == OTF2_TYPE_UINT64) {
+			set_cpu(&s->attributes, ref, value.uint64, &leave.cpu);
 		}
 	}
 	s->visitor->leave(s->worker, ns, checked(region, s->trace->regions.n), &leave);

@@ -18,8 +18,11 @@ struct trace_op {
 	bool non_blocking, collective;
 };
 
+/* Times of an outermost call in nanoseconds, as far as has_call, and of its thread since the one before, as far as has_before. */
+struct trace_cpu { bool has_call, has_before; uint64_t cpu_ns, sleep_ns, io_sleep_ns, delay_ns, before_sleep_ns, before_delay_ns; };
+
 /* mapped_handle TRACE_NONE: no mapping. path, directory: strings, what a call on a name was given and where a relative path begins; TRACE_NONE */
-struct trace_leave { int32_t error; bool failed, abandoned; uint64_t mapped_bytes; uint32_t mapped_handle, path, directory; };
+struct trace_leave { int32_t error; bool failed, abandoned; uint64_t mapped_bytes; uint32_t mapped_handle, path, directory; struct trace_cpu cpu; };
 
 /* Implemented by a consumer of events; ns: nanoseconds since the beginning of the trace; region, handle: valid or TRACE_NONE. */
 struct trace_visitor {
