@@ -6,6 +6,7 @@
 #ifndef IOPROBE_BPF_CALLS_H
 #define IOPROBE_BPF_CALLS_H
 
+#include "collectives.h"
 #include "cpu_time.h"
 #include "describe.h"
 #include "returns.h"
@@ -196,6 +197,8 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool
 		return 0;
 	if (cpu_time && !depth)
 		cpu_call_abandoned(t);
+	if (collectives && !depth)
+		t->held.after_io = !(f->flags & FRAME_COLLECTIVE);
 	if ((f->flags & FRAME_LEFT_OUT) || (f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST)
 		return count_abandoned(f, now);
 	if (!(f->flags & FRAME_ENTERED))
@@ -394,6 +397,8 @@ static __always_inline struct frame *push(struct thread *t, u64 now, bool exclud
 		else
 			send_enter(t, parent, depth - 1, parent->flags & FRAME_ARRAYS, now);
 	}
+	if (collectives && !depth && !excluded)
+		send_held_collective(t);
 	f = frame_at(t, depth);
 	if (f) {
 		f->slot = slot_of(t);
@@ -493,6 +498,8 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 
 	if (filter_calls && !entered && call_excluded(f, desc, ret, now))
 		return;
+	if (collectives && !depth && !(f->flags & FRAME_COLLECTIVE))
+		t->held.after_io = 1;
 	if (cpu_time && !depth)
 		cpu_call_ends(t, f->enter_ns, now);
 	if (strings && entered) {

@@ -161,7 +161,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;
 	struct frame *f;
-	bool observed;
+	bool observed, beside;
 	u64 sp, now;
 
 	if (is_other_link(t, cookie))
@@ -174,12 +174,13 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	sp = ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT);
 	now = bpf_ktime_get_ns();
 	prune(t, sp, now);
-	if ((desc->flags & IOP_D_NESTED) && !t->depth)
+	beside = (desc->flags & IOP_D_NESTED) && !t->depth;
+	if (beside && !collectives)
 		return 1;
 	if (recording_by(t->recording)->any_turned_off && (desc->flags & flags_turned_off(t)))
 		return 1;
 	observed = (desc->flags & IOP_D_NO_RETURN) || (!(cookie & IOP_COOKIE_ENTRY_ONLY) && return_is_observed(t, sp));
-	if (!observed && is_unfollowed_wait(t, desc))
+	if (!observed && (beside || is_unfollowed_wait(t, desc)))
 		return 1;
 	if (observed && (desc->requests & IOP_R_TAKES)) {
 		integer_arguments(ctx, t);
@@ -188,7 +189,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	}
 	if (desc->requests & IOP_R_DEMAND)
 		demand_probes(t, now);
-	f = push(t, now, observed && (desc->requests & IOP_R_TESTS));
+	f = push(t, now, beside || (observed && (desc->requests & IOP_R_TESTS)));
 	if (!f)
 		return 1;
 	f->enter_ns = now;
@@ -201,6 +202,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	f->flags = hijacks && observed && !(desc->flags & IOP_D_NO_RETURN) ? FRAME_HIJACKED : 0;
 	if (observed && (desc->requests & IOP_R_TESTS))
 		f->flags |= FRAME_TEST;
+	if (beside)
+		f->flags |= FRAME_COLLECTIVE;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
 	set_site_of_library_call(ctx, t, id, desc, sp, now);
@@ -276,6 +279,8 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		}
 		send_enters(t, index, now);
 	}
+	if (collectives && (f->flags & FRAME_COLLECTIVE) && hold_collective(t, f, (s32)ctx->ax, now))
+		return 0;
 	if (desc->requests & IOP_R_TAKES)
 		finish_requests(t, f, id, now);
 	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)

@@ -31,6 +31,7 @@ enum frame_flags {
 	FRAME_TEST = 128,       /* may be filtered at its return: the ENTERs of frames below wait until then */
 	FRAME_LEFT_OUT = 64,    /* filtered: counted at its return */
 	FRAME_ARRAYS = 256,     /* array arguments are sent with its first record */
+	FRAME_COLLECTIVE = 512, /* outside of I/O: recorded only next to it (collectives.h) */
 };
 
 struct frame {
@@ -88,6 +89,14 @@ struct cpu_use {
 	u32 sleeps_for_io;
 };
 
+/* With --collectives (collectives.h): the thread's last collective call outside of I/O, which was not sent. leave_ns 0: none. */
+struct held_collective {
+	u64 enter_ns, leave_ns;
+	s32 ret;
+	u16 probe;
+	u16 after_io;           /* an outermost call was recorded since the last collective call */
+};
+
 /* A walk from a file up to the root of its mount namespace. */
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
@@ -107,6 +116,7 @@ struct thread {
 	u64 device_bytes, slept_before_ns;      /* at the entry of a system call, with --device */
 	u64 slept_ns, sleeps_since_ns;
 	struct cpu_use cpu;
+	struct held_collective held;
 	u64 home_low, home_size;                /* its stack (stacks.h); size 0: not known */
 	u64 trampoline;                         /* return address of hijacked frames in this process; 0: not yet known */
 	struct fd_call fd_calls[2], fd_change;

@@ -70,6 +70,8 @@ typedef long long __s64;
 	X(PYTHON_CODE, 24, iop_rec_python_code, IOP_PAYLOAD_PIECE) \
 	/* before the CALL or EXIT of an outermost call, with --cpu-time: when it was off its CPU; without a record: never */ \
 	X(CPU, 28, iop_rec_cpu, IOP_PAYLOAD_NONE) \
+	/* a collective call of MPI next to an outermost I/O call, with --collectives: sent when that begins */ \
+	X(COLLECTIVE, 29, iop_rec_collective, IOP_PAYLOAD_NONE) \
 	\
 	/* host, kernel, version, clocks, shared mounts, command line */ \
 	X(HOST, 64, iop_rec_text, IOP_PAYLOAD_TEXT) \
@@ -279,6 +281,16 @@ struct iop_rec_cpu {
 #define IOP_CPU_BEFORE_UNKNOWN 0x02     /* the same before the call, or the previous call's end was not recorded */
 #define IOP_CPU_NO_DELAY 0x04   /* the kernel does not count run delay: off_ns cannot be divided */
 
+/* The last collective call before an outermost call, without recorded calls inside. The thread sends no other record of a call between its
+ * end and this record. The first one after an outermost call is a CALL. */
+struct iop_rec_collective {
+	struct iop_rec rec;     /* time_ns: of emission */
+	__u64 enter_ns, leave_ns;
+	__s64 ret;
+	__u16 probe;            /* row number over all tables */
+	__u16 pad[3];
+};
+
 /* One frame of a call site: return address pc; the parent is its callee. With IOP_SITE_CALL the record is not a frame: it
  * represents one call from the parent, whose callers are in a CALLERS record. */
 struct iop_rec_site {
@@ -419,6 +431,7 @@ _Static_assert(sizeof(struct iop_rec_task_exit_hits) == 56, "iop_rec_task_exit_h
 _Static_assert(sizeof(struct iop_rec_socket) == 192, "iop_rec_socket");
 _Static_assert(sizeof(struct iop_rec_device) == 40, "iop_rec_device");
 _Static_assert(sizeof(struct iop_rec_cpu) == 96, "iop_rec_cpu");
+_Static_assert(sizeof(struct iop_rec_collective) == 56, "iop_rec_collective");
 _Static_assert(sizeof(struct iop_rec_site) == 48, "iop_rec_site");
 _Static_assert(sizeof(struct iop_rec_python_code) == 48, "iop_rec_python_code");
 _Static_assert(sizeof(struct iop_request_state) == 32, "iop_request_state");

@@ -21,7 +21,7 @@ PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static e
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,collective cover_mpiio cover_hdf5 cover_netcdf comms monc)
 PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes) $(if $(MPICC_MPICH),$(P)/mpich/mpi_sizes)
-PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi)
+PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi collectives)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
 PROGRAMS += $(if $(wildcard /usr/include/tbb/task.h),$(P)/coroutines_tbb $(P)/tbb_tasks)
 
@@ -176,7 +176,7 @@ $(P)/cover_hdf5 $(P)/coroutines_mpi $(P)/collective $(P)/h5bench: $(P)/%: tests/
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_CFLAGS)) -o $@ $< \
 		$(call lazy,HDF5_LIBS) $(if $(filter collective,$(@F)),$(call lazy,NETCDF_LIBS))
 
-$(P)/mdtest $(P)/mpi_sizes $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm: $(P)/%: tests/programs/%.c
+$(P)/mdtest $(P)/mpi_sizes $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm $(P)/collectives: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<

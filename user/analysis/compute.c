@@ -35,6 +35,8 @@ void collect_cpu(struct collector *c, const struct frame *f, const struct trace_
 {
 	struct cpu_stat *s = &c->stat->cpu;
 
+	if (kind == CPU_OTHER && !cpu->has_call && !cpu->has_before)
+		return;                 /* a collective call of MPI: in the time between calls */
 	if (c->wanted)
 		count_between(c, f, cpu);
 	c->outermost_end_ns = f->begin_ns + ns;

@@ -326,6 +326,7 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	skel->rodata->sockets = options->sockets;
 	skel->rodata->device = options->device;
 	skel->rodata->cpu_time = options->cpu_time;
+	skel->rodata->collectives = options->collectives;
 	set_call_sites(skel, options->call_sites);
 	bpf_map__set_max_entries(skel->maps.excluded, facts->slots * facts->layers * IOP_FILTERS);
 }

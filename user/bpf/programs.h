@@ -52,6 +52,7 @@ struct program_options {
 	bool mmap_faults;               /* count page faults on mapped files */
 	bool device;                    /* record whether system calls accessed devices or waited for I/O */
 	bool cpu_time;                  /* record when threads are off their CPU in outermost calls */
+	bool collectives;               /* record collective calls of MPI next to outermost calls */
 	bool recognise;                 /* recordings may wait for a job's processes */
 	unsigned call_sites;            /* number of application frames in a chain, 0: no call sites */
 };

@@ -204,7 +204,7 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 		.filter = &a->settings.filter, .bounds = &a->settings.bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(),
 		.cluster = getenv("SLURM_CLUSTER_NAME"), .command_line = a->command_line,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
-			    .mmap_faults = a->mmap_faults, .device = a->device, .cpu_time = a->cpu_time, .call_sites = a->call_sites },
+			    .mmap_faults = a->mmap_faults, .device = a->device, .cpu_time = a->cpu_time, .collectives = a->collectives, .call_sites = a->call_sites },
 		.force = a->force,
 		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
 		.no_shared_links = a->settings.no_shared_links, .lazy_streams = a->settings.lazy_streams,

@@ -20,7 +20,7 @@ enum {
 	OPT_DURATION, OPT_MAX_SIZE, OPT_MIN_FREE, OPT_MAX_RATE,
 	OPT_LAYERS, OPT_PATH, OPT_EXCLUDE, OPT_FD_KINDS, OPT_MIN_DURATION, OPT_MIN_BYTES, OPT_STREAM_CALLS,
 	OPT_STREAM, OPT_STREAM_INTERVAL, OPT_STREAM_NAMES, OPT_STREAM_EVENTS,
-	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_CPU_TIME, OPT_MMAP_FAULTS, OPT_SHARED,
+	OPT_PROBES, OPT_SOCKETS, OPT_DEVICE, OPT_CPU_TIME, OPT_COLLECTIVES, OPT_MMAP_FAULTS, OPT_SHARED,
 	OPT_MAX_OVERHEAD, OPT_RING, OPT_ATTACH, OPT_SHARED_LINKS, OPT_LAZY_STREAMS, OPT_FORCE,
 	OPT_CALL_SITES, OPT_NO_CALL_SITES,
 };
@@ -95,6 +95,8 @@ const struct cli_option record_options[] = {
 	{ "cpu-time", OPT_CPU_TIME, NULL,
 	  "Record for each outermost call how long its thread computed, slept and waited for a CPU, in the call and since the previous "
 	  "one", NULL },
+	{ "collectives", OPT_COLLECTIVES, NULL,
+	  "Record the last collective call of MPI before each outermost I/O call and the first one after it", NULL },
 	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, "Record page faults on mapped files and their write-back by the kernel", NULL },
 	{ "call-sites", OPT_CALL_SITES, "[N]",
 	  "Record the line of the program that each library call and system call comes from, with up to N of its callers (N: "
@@ -266,6 +268,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_SOCKETS: a->sockets = true; break;
 	case OPT_DEVICE: a->device = true; break;
 	case OPT_CPU_TIME: a->cpu_time = true; break;
+	case OPT_COLLECTIVES: a->collectives = true; break;
 	case OPT_MMAP_FAULTS: a->mmap_faults = true; break;
 	case OPT_CALL_SITES: set_call_sites(a, value, cli); break;
 	case OPT_NO_CALL_SITES: a->call_sites = 0; break;

@@ -32,7 +32,7 @@ struct record_arguments {
 	size_t ntables;
 	struct summary_output summary;
 	char *command_line;                     /* ioprobe's own */
-	bool all_files, sockets, device, cpu_time, mmap_faults, force;
+	bool all_files, sockets, device, cpu_time, collectives, mmap_faults, force;
 	unsigned call_sites;                    /* number of application frames, 0: not recorded */
 	unsigned method;
 	uint64_t ring_bytes;

@@ -171,7 +171,7 @@ static int leave_event(struct replay *r, struct thread *thread, const struct fra
 	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
 				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
 
-	if (outermost)
+	if (outermost && !f->held)
 		event.u.call.cpu = cpu_of_call(r, thread, f, quiet(r, f), &cpu) ? &cpu : NULL;
 	if (quiet(r, f))
 		return 0;
@@ -298,6 +298,23 @@ int call_record(struct replay *r, struct thread *thread, const struct iop_rec_ca
 	if (!(rec->rec.flags & IOP_F_ABANDONED) && rec->rec.time_ns >= thread->last_ns)
 		thread->disturbed = false;
 	return ret;
+}
+
+int call_collective(struct replay *r, struct thread *thread, const struct iop_rec_collective *rec)
+{
+	struct iop_rec_call call = { .rec = rec->rec, .probe = rec->probe, .enter_ns = rec->enter_ns, .ret = rec->ret };
+	int ret;
+
+	if (rec->probe >= r->set.nrows)
+		return replay_fail(r, -EINVAL, "collective call of thread %u names probe %u, the tables have %zu", rec->rec.tid, rec->probe,
+				   r->set.nrows);
+	call.rec.type = IOP_REC_CALL;
+	call.rec.time_ns = rec->leave_ns;
+	ret = call_enter(r, thread, &call, true);
+	if (ret)
+		return ret;
+	thread->frames[thread->nframes - 1].held = true;
+	return leave(r, thread);
 }
 
 int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec)

@@ -195,6 +195,7 @@ struct frame {
 	bool complete;                  /* the outcome is known: from a CALL record, or the EXIT was read */
 	bool failed, abandoned;
 	bool unseen;            /* abandoned because its return was not observed: whether it failed is unknown */
+	bool held;                      /* of a COLLECTIVE record: its CPU times belong to the time between calls */
 	bool doubtful;                  /* records of the thread were lost since: the call may have ended */
 	uint8_t unread;                 /* bits: arguments that could not be read */
 	uint64_t enter_ns, leave_ns;

@@ -30,6 +30,7 @@ struct use_changes {
 
 struct changes {
 	uint64_t begin_ns; /* of the current interval */
+	uint64_t left_ns; /* end of the call that is looked at: a COLLECTIVE record may come intervals after it. UINT64_MAX: open */
 	struct use *uses; /* that changed in it */
 	struct summary_earlier *earlier;
 	size_t nearlier, cap_earlier;
@@ -112,11 +113,16 @@ static int add_earlier(struct changes *c, const struct summary_earlier *earlier)
 	return 0;
 }
 
+static uint64_t earlier_end(const struct changes *c)
+{
+	return c->begin_ns < c->left_ns ? c->begin_ns : c->left_ns;
+}
+
 /* Of the call in frames[at], for its own layer (time) or for one around it (system). */
 static int earlier_of_layer(struct summary_sink *s, uint32_t group, uint32_t layer, uint64_t enter_ns, bool system)
 {
 	struct layer_changes *changes = layer_changes(s, group, layer);
-	uint64_t to_ns = s->changes->begin_ns;
+	uint64_t to_ns = earlier_end(s->changes);
 
 	if (!changes)
 		return -ENOMEM;
@@ -146,7 +152,7 @@ static int earlier_system(struct summary_sink *s, const struct location_state *l
 
 static int earlier_of_use(struct summary_sink *s, struct use *use, uint64_t enter_ns, bool metadata)
 {
-	uint64_t to_ns = s->changes->begin_ns;
+	uint64_t to_ns = earlier_end(s->changes);
 
 	use->changes->earlier_ns += to_ns - enter_ns;
 	use->changes->earlier_metadata_ns += metadata ? to_ns - enter_ns : 0;
@@ -194,6 +200,7 @@ int summary_call_ended(struct summary_sink *s, const struct model *model, uint32
 		changes->longest_ns = time_ns;
 	if (f->use && time_ns > f->use->changes->longest_ns)
 		f->use->changes->longest_ns = time_ns;
+	s->changes->left_ns = f->enter_ns + time_ns;
 	return earlier_of_call(s, model, l, group, l->nframes);
 }
 
@@ -221,6 +228,7 @@ static int share_call(struct summary_sink *s, const struct model *model, struct 
 	struct layer_changes *changes = layer_changes(s, group, layer);
 	int ret = !changes ? -ENOMEM : f->use ? summary_use_changed(s, f->use) : 0;
 
+	s->changes->left_ns = UINT64_MAX;
 	if (!ret)
 		ret = earlier_of_call(s, model, l, group, at);
 	if (ret)

@@ -230,7 +230,7 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 		return -ENOMEM;
 	if (l->nframes)
 		l->frames[l->nframes - 1].system_ns += system_ns;
-	else if (model->cpu_time)
+	else if (model->cpu_time && (e->u.call.cpu || model->regions.v[frame->region].io))
 		summary_cpu_count(l, &own->cpu, &s->groups[model->locations.v[e->location].group].between, e, frame->enter_ns);
 	if (summary_is_outermost(s, l, l->nframes, layer)) {
 		own->time_ns += time_ns;
