@@ -16,7 +16,7 @@ for tool in mpirun ip nsenter; do have $tool || { skip all "no $tool"; exit 0; }
 mkdir -p "$TMP"/{shared,local,disk}
 mount -t tmpfs shared_by_all "$TMP/shared" || { skip all "cannot mount"; exit 0; }
 if ! hosts_up "mount -t tmpfs scratch '$TMP/local'"; then skip all "cannot make network namespaces"; exit 0; fi
-hosts_agent "$IOPROBE" --keep-spool --shared-mount "$TMP/shared" -o "$TMP/\$host" --
+hosts_agent "$IOPROBE" --keep-spool --cpu-time --shared-mount "$TMP/shared" -o "$TMP/\$host" --
 hosts_mpirun 4 "$P/two_scopes" "$TMP/shared/f" "$TMP/local/f"
 verdict "job on two hosts" "$([ $? = 0 ] || tail -n 3 "$TMP/mpirun.err" "$TMP"/n?.err)"
 wait_for_line "$TMP/n1.err" 'records lost' && wait_for_line "$TMP/n2.err" 'records lost' ||

@@ -78,6 +78,9 @@ def main():
         merged["layers"], [n["layers"] for n in nodes], COUNTS + ("calls", "failed", "time_ns"), "job") + check_files(merged, nodes) + \
         check_processes(merged, nodes)
     for layer in merged["layers"]:
+        parts = [l["outermost"] for n in nodes for l in n["layers"] if l["name"] == layer["name"] and "outermost" in l]
+        if parts or "outermost" in layer:
+            wrong += differences(f"{layer['name']}, outermost", layer.get("outermost", {}), parts, parts[0] if parts else ())
         longest = max(l["longest_call_ns"] for n in nodes for l in n["layers"] if l["name"] == layer["name"])
         if layer["longest_call_ns"] != longest:
             wrong.append(f"{layer['name']}: longest_call_ns {layer['longest_call_ns']} is not {longest}")

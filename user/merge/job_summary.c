@@ -48,14 +48,16 @@ static int add_number(json_t *to, const char *key, json_int_t value)
 		return json_object_set_new(to, key, json_integer(value));
 	if (!json_is_integer(sum))      /* unknown on another node, so the sum is */
 		return 0;
-	if (strcmp(key, "longest_call_ns") && strcmp(key, "inodes"))
+	if (strcmp(key, "longest_call_ns") && strcmp(key, "inodes") && strcmp(key, "block_size"))
 		value += json_integer_value(sum);
 	else if (value < json_integer_value(sum))
 		value = json_integer_value(sum);
 	return json_integer_set(sum, value);
 }
 
-/* Adds the members of from: numbers and lists of numbers are added up, except the longest call and inodes, of which it is the maximum; a number that is
+static json_t *member(json_t *of, const char *key);
+
+/* Adds the members of from: numbers, lists of numbers and the members of objects are added up, except the longest call, inodes and block size, of which it is the maximum; a number that is
  * null (unknown) on one node is null; of others the first is kept. Lists of objects are up to the caller. */
 static int add_members(json_t *to, json_t *from)
 {
@@ -68,6 +70,8 @@ static int add_members(json_t *to, json_t *from)
 			error |= add_number(to, key, json_integer_value(value));
 		else if (json_is_array(value) && json_is_integer(json_array_get(value, 0)))
 			error |= add_array(to, key, value);
+		else if (json_is_object(value))
+			error |= !member(to, key) || add_members(json_object_get(to, key), value);
 		else if (!json_is_array(value) && (!json_object_get(to, key) || (json_is_null(value) && json_is_integer(json_object_get(to, key)))))
 			error |= json_object_set(to, key, value);
 	}
