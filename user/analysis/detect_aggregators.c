@@ -190,9 +190,9 @@ static void detect_equal(struct analysis *a, const struct detector *d) { detect_
 
 #define NUMBER(c, what, function, is_fine, name) \
 const struct detector detector_##c = { \
-	.code = #c, .title = what, .on = "POSIX below MPI-IO", .info = true, .fine = is_fine, .needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, \
+	.code = #c, .title = (what), .on = "POSIX below MPI-IO", .info = true, .fine = (is_fine), .needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, \
 	.when = "by the processes that made the system calls of a file's collective calls, not by hints", \
-	.why = "each node's link should carry its share; X16 says where it costs", .test = name, .detect = function, \
+	.why = "each node's link should carry its share; X16 says where it costs", .test = (name), .detect = (function), \
 }
 NUMBER(M08, "fewer aggregators than nodes", detect_fewer, false, "synthetic_aggregators");
 NUMBER(M09, "more aggregators than nodes", detect_more, false, "synthetic_aggregators_many");

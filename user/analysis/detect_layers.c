@@ -100,7 +100,7 @@ static bool stream_fires(const struct analysis *a, const struct file_layer *f)
 	const struct dir_stat *r = &f->sum.dir[DIR_READ], *w = &f->sum.dir[DIR_WRITE];
 	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes, all = a->data_bytes[a->facts->lowest][0] + a->data_bytes[a->facts->lowest][1];
 
-	return n >= a->thresholds.small_count && bytes / n < a->thresholds.stream_bytes && bytes >= a->thresholds.stream_share * all;
+	return n >= a->thresholds.small_count && (double)bytes / (double)n < a->thresholds.stream_bytes && bytes >= a->thresholds.stream_share * all;
 }
 
 static struct evidence stream(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
