@@ -126,7 +126,7 @@ __noinline int send_mount(struct thread *t, u64 now)
 	dev = LOAD(sb, s_dev);
 	rec = description(t, -1);
 	rec->i_mode = 0;
-	rec->ino = 0;
+	rec->ino = LOAD(sb, s_blocksize);
 	rec->dev_major = dev >> 20;
 	rec->dev_minor = dev & 0xfffff;
 	rec->sb_magic = LOAD(sb, s_magic);

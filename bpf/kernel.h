@@ -52,7 +52,7 @@ struct file_system_type { const char *name; };
 struct super_operations { void *show_devname; };
 struct super_block {
 	unsigned int s_dev;
-	unsigned long s_magic;
+	unsigned long s_magic, s_blocksize;
 	struct file_system_type *s_type;
 	const struct super_operations *s_op;
 	const char *s_subtype;

@@ -188,7 +188,7 @@ struct iop_rec_fd {
 	__u8 state;             /* IOP_FD_* */
 	char path[];
 };
-/* MOUNT: mnt_id, dev and sb_magic are those of the mount; path has the file system's type, its subtype (or nothing) and the source
+/* MOUNT: mnt_id, dev and sb_magic are those of the mount; ino is the file system's block size in bytes, 0 unknown; path has the file system's type, its subtype (or nothing) and the source
  * (nothing if the file system names it itself), each with its NUL, then the names of the mount point up to the root, leaf first. */
 #define IOP_FD_TRUNCATED 0x01   /* the path has more components or bytes than were copied */
 #define IOP_FD_DELETED 0x02     /* the file has been unlinked */

@@ -100,6 +100,15 @@ def synthetic_unaligned(bad, directory):
             r.write(file, i * MIB + (512 if bad else 0), MIB, us=1000)
 
 
+def synthetic_unaligned_blocks(bad, directory):
+    """Blocks of a shared file system; on a local one the page cache joins requests."""
+    with Run(directory) as run:
+        file, r = run.file("/data/a", File_system="nfs4" if bad else "ext4", Block_Size=64 * KIB, node=None if bad else 0), run.rank(0)
+        r.open(file)
+        for i in range(120):
+            r.write(file, i * MIB + 512, MIB, us=1000)
+
+
 def aggregators(directory, workers, ranks=8, nodes=2, requests=1):
     """Collective writes of 1 MiB of each rank; workers: rank -> share of the bytes in its system calls."""
     with Run(directory, ranks=ranks, nodes=nodes) as run:
@@ -267,6 +276,7 @@ CASES = [
     (("M04", "M05"), synthetic_mpiio_collective, lambda f: f["operations"] == 2),
     (("M06", "M07"), synthetic_mpiio, lambda f: f["operations"] == 2),
     (("P08",), synthetic_unaligned, lambda f: f["operations"] == 120 and f["severity"] == "high"),
+    (("P08",), synthetic_unaligned_blocks, lambda f: f["operations"] == 120),
     (("X16", "M08"), synthetic_aggregators, lambda f: f["paid_by"] == "rank 0" and (f["code"] == "M08" or f["severity"] == "high")),
     (("M09",), synthetic_aggregators_many, lambda f: "8 aggregators on 2 nodes" in f["evidence"]),
     (("M10",), synthetic_aggregators_equal, lambda f: "2 aggregators on 2 nodes" in f["evidence"]),

@@ -17,7 +17,8 @@ on_mount() {
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
 	contract "$name" || return
 	expect "$name" "prop('$dir/*', 'File system') == ['$type']" "prop('$dir/*', 'Mount Point') == ['$point']" \
-		"prop('$dir/*', 'Mount Source') == ['$source']" "has_file('$dir/gone') and has_file('$dir/old')" \
+		"prop('$dir/*', 'Mount Source') == ['$source']" \
+		"prop('$dir/*', 'Block Size') == [${block:-$(stat -f -c %s "$dir")}]" "has_file('$dir/gone') and has_file('$dir/old')" \
 		"written('write') == 1500" \
 		"not any(f.endswith('/gone') and f != '$dir/gone' for f in files)"
 }
@@ -42,7 +43,7 @@ fi
 mkdir "$TMP/tmpfs/point/"{upper,work}
 if mount -t overlay layers \
 	-o "lowerdir=$TMP/lower,upperdir=$TMP/tmpfs/point/upper,workdir=$TMP/tmpfs/point/work" "$TMP/merged" 2>/dev/null; then
-	on_mount overlay overlay layers "$TMP/merged"
+	block=None on_mount overlay overlay layers "$TMP/merged"        # overlay has no block size of its own
 	umount "$TMP/merged"
 else
 	skip overlay "the kernel has no overlay file system"

@@ -244,6 +244,7 @@ static void mounts_that_the_kernel_describes(void **state)
 	assert_string_equal(files[0].mount_source, "/dev/sdc");
 	assert_string_equal(files[0].fs_type, "ext4");
 	assert_int_equal(scope_of("/d/0"), SCOPE_NODE);
+	assert_int_equal(files[0].block_bytes, 4096);
 	assert_string_equal(files[1].mount_source, "host:/");
 	assert_string_equal(files[1].fs_type, "fuse.sshfs");
 	assert_int_equal(scope_of("/d/1"), SCOPE_SHARED);

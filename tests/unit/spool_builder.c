@@ -283,7 +283,7 @@ void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
 
 void sb_mount(struct sb *sb, uint32_t tid, uint64_t time, const char *texts, size_t len, const char *mount_point)
 {
-	struct fd_room room = { .rec = { .fd = -1, .dev_major = 8, .dev_minor = 1, .mnt_id = 30 } };
+	struct fd_room room = { .rec = { .fd = -1, .ino = 4096, .dev_major = 8, .dev_minor = 1, .mnt_id = 30 } };
 
 	memcpy(room.more, texts, len);
 	room.rec.path_len = len + reverse(room.more + len, mount_point);

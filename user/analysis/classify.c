@@ -98,3 +98,13 @@ enum file_class classify_file(const struct trace_file *file)
 			return paths[i].class;
 	return FILE_DATA;
 }
+
+uint64_t file_alignment(const struct trace *trace, uint32_t file)
+{
+	const struct trace_file *f = &trace->files.v[file];
+	const char *class = f->scope < trace->nodes.n ? trace->nodes.v[f->scope].class : NULL;
+
+	if (f->stripe_bytes)
+		return f->stripe_bytes;
+	return class && !strcmp(class, "machine") ? f->block_bytes : 0;
+}

@@ -167,7 +167,8 @@ static void detect_unaligned(struct analysis *a, const struct detector *d)
 const struct detector detector_P08 = {
 	.code = "P08", .title = "requests not aligned with the file system", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS | NEED_BLOCKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "at least unaligned_count requests of a block (stripe) or more on a data file, and unaligned_share of all, begin inside a block",
+	.when = "at least unaligned_count requests of a block (stripe) or more on a data file, and unaligned_share of all, begin inside a block. Not on file "
+		"systems that are local to a node, where the page cache joins neighbouring requests",
 	.why = "blocks at both ends are locked, read and written once more",
 	.topic = "align", .test = "synthetic_unaligned", .detect = detect_unaligned,
 };

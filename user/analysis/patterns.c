@@ -320,8 +320,7 @@ static void count_instance(struct collector *c, struct io_stat *s, const struct 
 static void count_lowest(struct collector *c, struct io_stat *s, struct dir_stat *d, struct frame *f, uint64_t ns)
 {
 	struct frame *outer = outermost(c, f);
-	const struct trace_file *file = &c->trace->files.v[f->file];
-	uint64_t block = file->stripe_bytes ? file->stripe_bytes : file->block_bytes, bin = f->begin_ns / c->bin_ns;
+	uint64_t block = file_alignment(c->trace, f->file), bin = f->begin_ns / c->bin_ns;
 	bool data = c->facts->file_class[f->file] == FILE_DATA;
 
 	collect_request_carried_out(c, f, ns);

@@ -360,12 +360,12 @@ static void define_file_property(struct writing *w, uint32_t file, const char *n
 		DEFINE(w, IoFileProperty, file, key, OTF2_TYPE_STRING, text_value);
 }
 
-static void define_inodes(struct writing *w, uint32_t file, uint64_t inodes)
+static void define_file_number(struct writing *w, uint32_t file, const char *name, uint64_t number)
 {
-	OTF2_StringRef key = inodes ? string(w, "Inodes") : OTF2_UNDEFINED_STRING;
-	OTF2_AttributeValue value = { .uint64 = inodes };
+	OTF2_StringRef key = number ? string(w, name) : OTF2_UNDEFINED_STRING;
+	OTF2_AttributeValue value = { .uint64 = number };
 
-	if (inodes)
+	if (number)
 		DEFINE(w, IoFileProperty, file, key, OTF2_TYPE_UINT64, value);
 }
 
@@ -382,7 +382,8 @@ static void define_file(struct writing *w, uint32_t ref, size_t n, const struct 
 	define_file_property(w, ref, "Mount Point", text(w, n, f->mount_point));
 	define_file_property(w, ref, "Mount Source", text(w, n, f->mount_source));
 	define_file_property(w, ref, "File system", text(w, n, f->fs_type));
-	define_inodes(w, ref, f->inodes);
+	define_file_number(w, ref, "Inodes", f->inodes);
+	define_file_number(w, ref, "Block Size", f->block_bytes);
 }
 
 static void define_files(struct writing *w)

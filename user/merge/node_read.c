@@ -264,7 +264,7 @@ static OTF2_CallbackCode add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_St
 	bool known = scope < r->is_root.n;
 
 	*f = (struct node_file){ name, REF_NONE, REF_NONE, REF_NONE,
-				 !known ? SCOPE_UNKNOWN : r->is_root.v[scope] ? SCOPE_SHARED : SCOPE_NODE, directory, 0 };
+				 !known ? SCOPE_UNKNOWN : r->is_root.v[scope] ? SCOPE_SHARED : SCOPE_NODE, directory, 0, 0 };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -288,6 +288,8 @@ ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2
 		return STOP(r, "a property is of an undefined file");
 	if (type == OTF2_TYPE_UINT64 && !strcmp(text, "Inodes"))
 		f->inodes = value.uint64;
+	else if (type == OTF2_TYPE_UINT64 && !strcmp(text, "Block Size"))
+		f->block_bytes = value.uint64;
 	if (type != OTF2_TYPE_STRING)
 		return OTF2_CALLBACK_SUCCESS;
 	if (!strcmp(text, "Mount Point"))

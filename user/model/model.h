@@ -27,6 +27,7 @@ struct model_file {
 	bool directory;
 	enum model_scope scope;
 	const char *mount_point, *mount_source, *fs_type;       /* NULL if unknown */
+	uint64_t block_bytes;           /* of the file system, 0 if unknown */
 	uint64_t dev, ino;              /* 0 if unknown; of the first inode that had this path */
 	uint32_t inodes;                /* lower bound of the number of inodes that had it, 0 if unknown */
 	bool mapped;                    /* mapped, with --mmap-faults; counts of page faults and of pages: */

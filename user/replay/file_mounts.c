@@ -110,7 +110,7 @@ int file_mount_record(struct replay *r, const struct iop_rec_fd *rec)
 {
 	const char *at = rec->path, *end = at + rec->path_len, *type = next_text(&at, end), *subtype = next_text(&at, end);
 	const char *source = next_text(&at, end);
-	struct described_mount mount = { .time_ns = rec->rec.time_ns }, *entry;
+	struct described_mount mount = { .time_ns = rec->rec.time_ns, .block_bytes = rec->ino }, *entry;
 	struct mount_row *row = &mount.row;
 
 	if (!source || (rec->state & IOP_FD_TRUNCATED))
@@ -230,6 +230,19 @@ static const char *source_of(const struct mount_row *described, const struct mou
 	return strcmp(described->mount_point, row->mount_point) || strcmp(described->fs_type, row->fs_type) ? NULL : row->source;
 }
 
+/* Of a file that is known by name only: the kernel has described the mount for another file. 0: it has not. */
+static uint64_t block_of_row(const struct replay *r, const struct mount_row *row)
+{
+	for (size_t i = 0; i < r->described_mounts.n; i++) {
+		const struct mount_row *other = &r->described_mounts.v[i].row;
+
+		if (other->id == row->id && other->dev_major == row->dev_major && other->dev_minor == row->dev_minor &&
+		    !strcmp(other->mount_point, row->mount_point))
+			return r->described_mounts.v[i].block_bytes;
+	}
+	return 0;
+}
+
 /* The kernel's description is that of the time of the file's first use; the mount tables were read before or after. It no longer holds
  * for a mount that was moved. */
 static int set_mount_of(struct replay *r, size_t i)
@@ -239,8 +252,11 @@ static int set_mount_of(struct replay *r, size_t i)
 	const struct mount_row *row = mount_in_tables(r, i);
 	const struct described_mount *described = info->mnt_id ? described_mount_of(r, info) : NULL;
 
-	if (described && is_below(file->path, described->row.mount_point))
+	if (described && is_below(file->path, described->row.mount_point)) {
+		file->block_bytes = described->block_bytes;
 		return set_mount(r, file, &described->row, source_of(&described->row, row));
+	}
+	file->block_bytes = row ? block_of_row(r, row) : 0;
 	return row ? set_mount(r, file, row, row->source) : 0;
 }
 

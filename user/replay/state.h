@@ -287,7 +287,7 @@ struct file_info {
 struct event_name { const char *name; uint32_t number; UT_hash_handle hh; };      /* of model.names; number: 1 + its index */
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
 struct mount_table { const char *ns; uint64_t time_ns; struct mounts mounts; };
-struct described_mount { uint64_t time_ns; struct mount_row row; };     /* by the kernel; source NULL: see the table */
+struct described_mount { uint64_t time_ns, block_bytes; struct mount_row row; };        /* by the kernel; source NULL: see the table */
 struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
 
 /* Notes of one kind, summed up. */

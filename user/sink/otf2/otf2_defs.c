@@ -386,6 +386,8 @@ static void define_files(struct definitions *d)
 		define_file_property(d, i, "Mount Point", f->mount_point);
 		define_file_property(d, i, "Mount Source", f->mount_source);
 		define_file_property(d, i, "File system", f->fs_type);
+		if (f->block_bytes)
+			define_file_number(d, i, "Block Size", f->block_bytes);
 		if (f->inodes > 1)
 			define_file_number(d, i, "Inodes", f->inodes);
 		if (!f->mapped)

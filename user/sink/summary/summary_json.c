@@ -215,6 +215,7 @@ static json_t *file_json(const struct summary_report *r, size_t index)
 		    put(o, "mount_point", text(file ? file->mount_point : NULL)) |
 		    put(o, "mount_source", text(file ? file->mount_source : NULL)) |
 		    put(o, "file_system", text(file ? file->fs_type : NULL)) |
+		    put(o, "block_size", file && file->block_bytes ? number(file->block_bytes) : json_null()) |
 		    put(o, "inodes", file && file->inodes ? number(file->inodes) : json_null()) |
 		    put(o, "scope", text(file ? summary_scope_name(file->scope) : "unknown")) |
 		    put(o, "layer", text(r->model->paradigms.v[f->paradigm].identification)) | put_handle_counts(o, &f->counts) |
