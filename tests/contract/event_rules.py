@@ -141,7 +141,7 @@ class EventRules:
         """On outermost calls only; the parts are not longer than the call, nor those before it than the time since the previous one. Clocks of
         several nodes are brought together, which changes lengths a little."""
         before = location.outermost_end
-        if not location.stack and (attributes or self.d.regions[frame.region]["role"] in (FILE_IO, FILE_IO_METADATA)):
+        if not location.stack and (attributes or self.d.regions.get(frame.region, {}).get("role") in (FILE_IO, FILE_IO_METADATA)):
             location.outermost_end = time       # a collective call of MPI next to I/O has no CPU times of its own
         if not attributes or not CPU_TIMES & attributes.keys():
             return
