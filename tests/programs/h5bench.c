@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * h5bench MEMORY FILE PATH STEPS PARTICLES [CHUNK], under mpirun: the access patterns of h5bench's write and read kernels, per rank and step PARTICLES
- * particles of 8 floats, in datasets of one group for each step. MEMORY and FILE are CONTIG or INTERLEAVED:
- *	to CONTIG files 8 H5Dwrite of one member each (4 bytes a particle), from arrays or, INTERLEAVED, from structures of 32 bytes by a
- *	compound type of one member, into datasets of such a type; to INTERLEAVED files 1 H5Dwrite of whole structures (32 bytes a particle).
- * With CHUNK the datasets are chunked, CHUNK particles each, and transfers are collective. All is read back in the same way by as many
- * H5Dread.
+ * h5bench MEMORY FILE PATH STEPS PARTICLES [CHUNK], under mpirun: the access patterns of h5bench's write and read kernels, per
+ * rank and step PARTICLES particles of 8 floats, in datasets of one group for each step. MEMORY and FILE are CONTIG or
+ * INTERLEAVED:
+ *	to CONTIG files 8 H5Dwrite of one member each (4 bytes a particle), from arrays or, INTERLEAVED, from structures of 32
+ *	bytes by a compound type of one member, into datasets of such a type; to INTERLEAVED files 1 H5Dwrite of whole
+ *	structures (32 bytes a particle).
+ * With CHUNK the datasets are chunked, CHUNK particles each, and transfers are collective. All is read back in the same way by
+ * as many H5Dread.
  */
 #include <hdf5.h>
 #include <mpi.h>

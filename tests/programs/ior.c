@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ior API FILE SEGMENTS BLOCK TRANSFER [FLAGS], under mpirun: the access pattern of IOR on one shared file. Each rank writes, and then
- * reads, SEGMENTS blocks of BLOCK bytes in transfers of TRANSFER bytes, segment by segment; in a segment the ranks' blocks follow each
- * other (strided, if a block is one transfer). FLAGS, as in IOR: F one file FILE.RANK for each rank, C each rank reads what the next one
- * wrote, z the transfers of a phase in random order.
- * So each rank makes SEGMENTS * BLOCK / TRANSFER writes and as many reads of TRANSFER bytes each, by API:
- *	POSIX: pwrite64, pread64; MPIIO: MPI_File_write_at, MPI_File_read_at; MPIIO-C: MPI_File_write_at_all, MPI_File_read_at_all;
- *	HDF5: H5Dwrite, H5Dread of bytes; HDF5-C: the same, collective; PNETCDF: ncmpi_put_vara_schar_all, ncmpi_get_vara_schar_all; AIO: aio_write, aio_read, each with
- *	aio_return; MMAP: no call, but one mmap of the whole file and one msync.
+ * ior API FILE SEGMENTS BLOCK TRANSFER [FLAGS], under mpirun: the access pattern of IOR on one shared file. Each rank writes,
+ * and then reads, SEGMENTS blocks of BLOCK bytes in transfers of TRANSFER bytes, segment by segment; in a segment the ranks'
+ * blocks follow each other (strided, if a block is one transfer). FLAGS, as in IOR: F one file FILE.RANK for each rank, C each
+ * rank reads what the next one wrote, z the transfers of a phase in random order. So each rank makes SEGMENTS * BLOCK / TRANSFER
+ * writes and as many reads of TRANSFER bytes each, by API:
+ *	POSIX: pwrite64, pread64; MPIIO: MPI_File_write_at, MPI_File_read_at; MPIIO-C: MPI_File_write_at_all,
+ *	MPI_File_read_at_all; HDF5: H5Dwrite, H5Dread of bytes; HDF5-C: the same, collective; PNETCDF: ncmpi_put_vara_schar_all,
+ *	ncmpi_get_vara_schar_all; AIO: aio_write, aio_read, each with aio_return; MMAP: no call, but one mmap of the whole file
+ *	and one msync.
  */
 #include <aio.h>
 #include <errno.h>

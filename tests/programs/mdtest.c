@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * mdtest DIR FILES BYTES [BRANCHES DEPTH], under mpirun: the access pattern of mdtest, each rank in a tree of its own below DIR, of
- * 1 + BRANCHES + … + BRANCHES^DEPTH directories (without the arguments: one). In each directory 1 mkdir; FILES files, each by 1 open, 1 write
- * of BYTES, 1 close; then in each 1 stat of each file; then each by 1 open, 1 read of BYTES, 1 close, 1 unlink; 1 rmdir.
+ * mdtest DIR FILES BYTES [BRANCHES DEPTH], under mpirun: the access pattern of mdtest, each rank in a tree of its own below DIR,
+ * of 1 + BRANCHES + … + BRANCHES^DEPTH directories (without the arguments: one). In each directory 1 mkdir; FILES files, each by
+ * 1 open, 1 write of BYTES, 1 close; then in each 1 stat of each file; then each by 1 open, 1 read of BYTES, 1 close, 1 unlink;
+ * 1 rmdir.
  */
 #include <fcntl.h>
 #include <mpi.h>
