@@ -145,7 +145,7 @@ struct counters {
 	u64 unread_environments; /* new programs whose environment could not be read: whether they belong to the job is unknown */
 	/* programs of the 32-bit ABIs (i386, x32), whose system calls have other numbers and arguments: not recorded */
 	u64 compat_programs;
-	u64 compat_calls;       /* system calls through the 32-bit entry that have recorded counterparts in the 64-bit ABI */
+	u64 compat_calls;       /* all system calls of these ABIs */
 };
 
 struct {

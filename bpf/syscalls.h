@@ -26,6 +26,22 @@ static __always_inline bool is_compat(struct task_struct *task)
 	return task->thread_info.status & TS_COMPAT;
 }
 
+#define X32_BIT 0x40000000      /* in the number of an x32 system call */
+
+static __always_inline bool is_of_other_abi(struct task_struct *task, u64 nr)
+{
+	return is_compat(task) || (nr & X32_BIT);
+}
+
+static __always_inline int count_compat_call(struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+
+	if (t)
+		COUNT(t->recording, compat_calls, 1);
+	return 0;
+}
+
 #define PROT_READ 1
 #define PROT_EXEC 4
 
@@ -147,20 +163,18 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 	struct frame *f;
 	bool excluded;
 
+	task = bpf_get_current_task_btf();
+	if (is_of_other_abi(task, nr))
+		return count_compat_call(task);
 	if (id >= IOP_SYSCALL_SEALS_CODE && !changes_code(nr))
 		return 0;
-	task = bpf_get_current_task_btf();
 	t = thread_of(task);
 	if (!t)
 		return 0;
-	if (changes_code(nr) && !is_compat(task))
+	if (changes_code(nr))
 		before_code_changes(user, t, nr);
 	if (call_sites && id >= IOP_SYSCALL_SEALS_CODE)
 		return 0;
-	if (is_compat(task)) {
-		COUNT(t->recording, compat_calls, 1);
-		return 0;
-	}
 	desc = bpf_map_lookup_elem(&descriptors, &id);
 	if (!desc)
 		return 0;
@@ -354,7 +368,7 @@ int ioprobe_enter_event(struct syscall_event *ctx)
 {
 	u64 nr = ctx->nr;
 
-	if (probe_of_syscall(nr) >= IOP_SYSCALL_SEALS_CODE)
+	if (probe_of_syscall(nr) >= IOP_SYSCALL_SEALS_CODE && !is_of_other_abi(bpf_get_current_task_btf(), nr))
 		return 0;
 	return enter_syscall((void *)bpf_task_pt_regs(bpf_get_current_task_btf()), nr);
 }

@@ -25,3 +25,13 @@ record exec -- "$P/compat" "$TMP/exec/data/file" "$P/compat_i386"
 verdict "exec, output" "$([ "$(stat -c %s "$TMP/exec/data/file")" = 160 ] || echo "$(stat -c %s "$TMP/exec/data/file") bytes")"
 contract exec && expect exec "calls('write') == 10" "layer_bytes('POSIX', '*/data/file') == [0, 80]"
 noted exec
+
+# As many as strace sees, and exit_group, which does not return.
+if have strace; then
+	limited 20 strace -f -c -o "$TMP/exec/strace" "$P/compat_i386" "$TMP/exec/data/traced"
+	n=$(awk '/32 bit mode/ { on = 1 } on && $NF == "total" { print $4 + 1 }' "$TMP/exec/strace")
+	verdict "exec, system calls" "$(grep -q "note: $n system calls by the 32-bit ABIs" "$TMP/exec/out" ||
+		echo "$n expected: $(grep 'system calls by the 32-bit' "$TMP/exec/out")")"
+else
+	skip "exec, system calls" "strace is not installed"
+fi
