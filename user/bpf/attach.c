@@ -149,7 +149,7 @@ static long place_parts(struct attachments *all, const struct attach_step *step,
 
 	if (err == -ESRCH || err == -EPIPE)
 		return err;
-	if (n == 1) {
+	if (n <= 1) {
 		step->refused(step->arg, step->points, err);
 		return 0;
 	}
@@ -194,7 +194,7 @@ static int place_all(struct attachments *all, struct placing *placing, struct li
 		long parts;
 
 		for (; made; made--, i++)
-			placing->attached[all->v[i].group] += all->v[i].spec.n;
+			placing->attached[all->v[i].group] += all->v[i].spec.join ? 1 : all->v[i].spec.n;
 		if (!err)
 			continue;
 		parts = place_parts(all, &all->v[i], err);
@@ -228,7 +228,7 @@ int attachments_place(struct attachments *all)
 	if (placing.attached && specs)
 		err = place_all(all, &placing, specs);
 	for (size_t i = 0; i < all->n && err == -ENOMEM; i++)
-		for (size_t k = 0; k < all->v[i].spec.n; k++)
+		for (size_t k = 0; k < all->v[i].spec.n || !k; k++)
 			all->v[i].refused(all->v[i].arg, &all->v[i].points[k], err);
 	for (size_t i = 0; i < all->groups && placing.attached; i++)
 		total += placing.attached[i];
@@ -362,6 +362,16 @@ void attachments_add(struct attachments *all, struct links *links, enum attach_w
 		add_second(&a, points, n);
 	else
 		add_calls(&a, points, n);
+}
+
+void attachments_add_member(struct attachments *all, struct links *links, const char *path, pid_t pid, bool again,
+			    const struct attach_point *point, attach_refused *refused, void *arg)
+{
+	struct attachment a = { .all = all, .links = links, .path = path, .pid = pid, .refused = refused, .arg = arg };
+	struct attach_step step = { .group = all->groups++, .needs = NO_GROUP, .spec = { .join = true, .again = again } };
+
+	if (add_step(&a, step, point, 1))
+		all->v[all->n - 1].spec.n = 0;
 }
 
 int attach_points(struct hold_server *server, struct links *links, const struct bpf_side *kernel, enum attach_what what,

@@ -47,6 +47,11 @@ typedef void attach_refused(void *arg, const struct attach_point *point, int err
  * valid until the probes are placed; path and points are copied. */
 void attachments_add(struct attachments *attachments, struct links *links, enum attach_what what, const char *path, pid_t pid,
 		     const struct attach_point *points, size_t n, attach_refused *refused, void *arg);
+/* Adds the placing of those points of a file that were added for all processes in one of them: perf events of a server that has
+ * members are in no other process. again: only if they have lost it with a thread, else the link has the same number as before. A
+ * refusal is reported with the point. */
+void attachments_add_member(struct attachments *attachments, struct links *links, const char *path, pid_t pid, bool again,
+			    const struct attach_point *point, attach_refused *refused, void *arg);
 /* Returns 0, or -errno if nothing could be attached or the rest could not (-ESRCH: the process has ended). */
 int attachments_place(struct attachments *attachments);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/probe_events.h"
 #include "bpf/tracepoints.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
@@ -214,12 +215,24 @@ static bool probe_uprobe_events(char *reason, size_t len)
 	return true;
 }
 
+static bool probe_uprobe_definitions(char *reason, size_t len)
+{
+	struct probe_events events;
+	int err = probe_events_open(&events);
+
+	if (err)
+		return feature_refused(reason, len, "cannot open uprobe_events of tracefs", err);
+	probe_events_close(&events);
+	return true;
+}
+
 const feature_probe feature_probes[FEATURES] = {
 	[FEATURE_BTF] = probe_btf, [FEATURE_RING_BUFFER] = probe_ring_buffer, [FEATURE_TASK_ITERATOR] = probe_task_iterator,
 	[FEATURE_TASK_STORAGE] = probe_task_storage, [FEATURE_TASK_REGISTERS] = probe_task_registers,
 	[FEATURE_LOOPS] = probe_loops,
 	[FEATURE_ATTACH_COOKIE] = probe_attach_cookie, [FEATURE_SLEEPABLE_UPROBES] = probe_sleepable_uprobes,
 	[FEATURE_UPROBE_EVENTS] = probe_uprobe_events, [FEATURE_UPROBE_MULTI] = probe_uprobe_multi,
+	[FEATURE_UPROBE_DEFINITIONS] = probe_uprobe_definitions,
 	[FEATURE_UPROBE_PROCESS] = probe_uprobe_process, [FEATURE_UPROBE_SESSION] = probe_uprobe_session,
 	[FEATURE_ATOMIC_TRACEPOINTS] = probe_atomic_tracepoints, [FEATURE_SYSCALL_EVENTS] = probe_syscall_events,
 	[FEATURE_TYPED_LOADS] = probe_typed_loads, [FEATURE_TASK_WORK] = probe_task_work, [FEATURE_URING] = probe_uring,

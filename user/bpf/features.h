@@ -22,6 +22,7 @@ enum feature {
 	FEATURE_ATTACH_COOKIE,          /* bpf_get_attach_cookie: Linux 5.15, commit 7adfc6c9b315 */
 	FEATURE_SLEEPABLE_UPROBES,      /* Linux 6.0, commit 8c7dcb84e3b7 */
 	FEATURE_UPROBE_EVENTS,          /* the uprobe PMU: Linux 4.17, commit 33ea4b24277b */
+	FEATURE_UPROBE_DEFINITIONS,     /* tracefs' uprobe_events: CONFIG_UPROBE_EVENTS, and a writable tracefs */
 	FEATURE_UPROBE_MULTI,           /* Linux 6.6, commit 89ae89f53d20 */
 	FEATURE_UPROBE_PROCESS,         /* a link's pid refers to all threads of the process: Linux 6.10, commit 46ba0e49b642 */
 	FEATURE_UPROBE_SESSION,         /* Linux 6.13, commit d920179b3d48 */

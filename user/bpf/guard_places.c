@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/link_request.h"
+
 #define SWEEP_MIN 64    /* places before those without a link are looked for */
 
 static int open_file(struct guard_places *places, const char *path, const struct stat *st, size_t *file)
@@ -62,6 +64,8 @@ static bool is_linked(const struct guard_places *places, const struct guard_plac
 {
 	char name[16];
 
+	if (place->link & LINK_OF_SERVER)
+		return true;            /* it is removed with its link */
 	if (places->mount_fd < 0)
 		return !place->pid || !kill(place->pid, 0) || errno == EPERM;
 	snprintf(name, sizeof(name), "%d", place->link);
@@ -76,6 +80,13 @@ void guard_places_sweep(struct guard_places *places)
 		if (is_linked(places, &places->v[i]))
 			places->v[kept++] = places->v[i];
 	places->n = places->swept = kept;
+}
+
+void guard_places_remove(struct guard_places *places, int link)
+{
+	for (size_t i = 0; i < places->n; i++)
+		if (places->v[i].link == link)
+			places->v[i] = places->v[--places->n];
 }
 
 static int add_place(struct guard_places *places, struct guard_place place)

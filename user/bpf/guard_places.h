@@ -25,6 +25,8 @@ struct guard_places {
 int guard_places_add(struct guard_places *places, const char *path, pid_t pid, int link, const uint64_t *offsets, size_t n);
 /* Removes the places whose link is gone, because the process has ended or has the library no more. */
 void guard_places_sweep(struct guard_places *places);
+/* Removes the place of a link with LINK_OF_SERVER. */
+void guard_places_remove(struct guard_places *places, int link);
 void guard_places_deinit(struct guard_places *places);
 
 #endif

@@ -25,17 +25,18 @@
 /* Shared programs do not end with their links: how long the kernel takes to detach. */
 #define DETACH_MULTI_NS 10000000000ull
 #define DETACH_PERF_NS 150000000000ull
+#define DETACH_MEMBERS_NS 2000000000ull /* programs may end before the events that place return probes */
 
 /* Until when return addresses may still be replaced. */
 struct ending { uint32_t ids[KERNEL_PROGRAMS]; size_t nids; uint64_t until_ns; };
 
-static void begin_ending(struct ending *ending, const struct bpf_side *kernel)
+static void begin_ending(struct ending *ending, const struct bpf_side *kernel, bool members)
 {
 	bool shared = bpf_side_is_shared(kernel);
 
 	ending->nids = shared ? 0 : bpf_side_call_program_ids(kernel, ending->ids);
-	ending->until_ns = 0;
-	if (shared && bpf_side_method(kernel) != ATTACH_SESSION)        /* sessions look at the slot */
+	ending->until_ns = members ? monotonic_ns() + DETACH_MEMBERS_NS : 0;
+	if (!members && shared && bpf_side_method(kernel) != ATTACH_SESSION)        /* sessions look at the slot */
 		ending->until_ns = monotonic_ns() + (bpf_side_method(kernel) == ATTACH_PERF ? DETACH_PERF_NS : DETACH_MULTI_NS);
 }
 
@@ -101,7 +102,7 @@ void guard_stay(struct hold_server *server)
 
 	if (!server->guard)
 		return;
-	begin_ending(&ending, server->kernel);
+	begin_ending(&ending, server->kernel, server->members);
 	leave_recording(server);
 	sleep_ms(pause_ms);
 	while (monotonic_ns() < end_ns) {

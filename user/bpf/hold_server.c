@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bpf/features.h"
+#include "bpf/members.h"
 #include "bpf/rings.h"
 
 #define FIRST_BEAT_NS 2000000000ull
@@ -42,7 +44,7 @@ static int by_number(const void *a, const void *b)
 /* Descriptors it does not need must be closed: others wait for end of file on our output, or on a socket. */
 static void close_others(const struct hold_server *server)
 {
-	int keep[KERNEL_SERVER_FDS + 4], null_fd = open("/dev/null", O_RDWR), next = 3;
+	int keep[KERNEL_SERVER_FDS + MEMBERS_FDS + 4], null_fd = open("/dev/null", O_RDWR), next = 3;
 	size_t n = bpf_side_server_fds(server->kernel, keep);
 
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
@@ -52,6 +54,8 @@ static void close_others(const struct hold_server *server)
 	keep[n++] = server->reap_fd;
 	if (server->mount_fd >= 0)
 		keep[n++] = server->mount_fd;
+	if (server->members)
+		n += members_fds(server->members, keep + n);
 	qsort(keep, n, sizeof(keep[0]), by_number);
 	for (size_t i = 0; i < n; i++) {
 		if (keep[i] > next)
@@ -60,6 +64,18 @@ static void close_others(const struct hold_server *server)
 			next = keep[i] + 1;
 	}
 	syscall(SYS_close_range, next, ~0u, 0);
+}
+
+/* In the process that stays for the definitions. */
+static void release_recording(void *arg)
+{
+	struct hold_server *server = arg;
+
+	bpf_side_release(server->kernel);
+	close(server->mount_fd);
+	close(server->hold_fd);
+	close(server->link_fd);
+	close(server->reap_fd);
 }
 
 static void run_server(struct hold_server *server)
@@ -84,6 +100,8 @@ static void run_server(struct hold_server *server)
 	while (nreapers)
 		pthread_join(reapers[--nreapers], NULL);
 	bpf_side_leave_slot(server->kernel);
+	if (server->members)
+		members_end(server->members, release_recording, server);
 	guard_stay(server);
 	_exit(0);
 }
@@ -132,6 +150,8 @@ int hold_server_create(struct hold_server **out, struct bpf_side *kernel)
 		return -ENOMEM;
 	}
 	server->mount_fd = links_mount();
+	if (server->mount_fd >= 0 && bpf_side_method(kernel) == ATTACH_PERF && feature_available(FEATURE_UPROBE_DEFINITIONS))
+		members_create(&server->members);       /* without it the probes are in all processes */
 	err = fork_server(server);
 	if (err) {
 		hold_server_destroy(server);
@@ -157,6 +177,11 @@ static void await_server(const struct hold_server *server)
 		poll(NULL, 0, 1);
 }
 
+bool hold_server_has_members(const struct hold_server *server)
+{
+	return server->members;
+}
+
 void hold_server_destroy(struct hold_server *server)
 {
 	hold_server_leave(server, &(struct hold_guarding){ 0 });
@@ -179,6 +204,7 @@ void hold_server_leave(struct hold_server *server, struct hold_guarding *guardin
 		*guarding = (struct hold_guarding){ server->pid, server->counters->in_flight };
 	if (server->mount_fd >= 0)
 		close(server->mount_fd);
+	members_destroy(server->members);
 	munmap(server->counters, sizeof(*server->counters));
 	free(server);
 }

@@ -23,6 +23,9 @@ void hold_server_destroy(struct hold_server *server);
 struct hold_guarding { pid_t pid; size_t calls; };
 void hold_server_leave(struct hold_server *server, struct hold_guarding *guarding);
 
+/* Returns whether perf events "for all" are placed only in the processes that links_join names. */
+bool hold_server_has_members(const struct hold_server *server);
+
 /* Starts the recorder's heartbeat, in a thread: programs are held only while it beats. Ends with the server. Returns 0 or
  * -errno. */
 int hold_server_start_heartbeat(struct hold_server *server);

@@ -27,6 +27,7 @@ struct hold_server {
 	int hold_fd, link_fd, reap_fd;  /* this process' ends of the sockets */
 	int mount_fd;                   /* -1: links cannot be pinned, the server keeps their descriptors */
 	int last_pin;                   /* name of the newest pin */
+	struct members *members;        /* perf events in recorded processes only; NULL: other links, or events in all processes */
 	pthread_t heart;
 	bool beating;
 	atomic_bool stop;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #include <ioprobe/descriptor.h>
+
+#include "bpf/members.h"
 
 #define UPROBE_MULTI_RETURN 1
 
@@ -65,8 +68,8 @@ static int read_number(const char *path, const char *format, int *value)
 	return n == 1 ? 0 : -EINVAL;
 }
 
-/* An event with a pid sees one thread only: for more it is for all tasks on all CPUs. Tasks that are not traced leave the program
- * at once. */
+/* The program of an event with a pid runs in all threads of that address space, until the thread of this number ends; without one it
+ * runs in all processes. */
 static int create_perf(const struct link_request *request)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .config1 = (uintptr_t)request->path, .config2 = request->v[0] };
@@ -111,18 +114,18 @@ int links_mount(void)
 }
 
 /* Through our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
-static void pin_path(const struct hold_server *server, int number, char *path, size_t len)
+static void pin_path(int mount_fd, int number, char *path, size_t len)
 {
-	snprintf(path, len, "/proc/self/fd/%d/%d", server->mount_fd, number);
+	snprintf(path, len, "/proc/self/fd/%d/%d", mount_fd, number);
 }
 
-static int pin(const struct hold_server *server, int number, int fd)
+int link_pin(int mount_fd, int number, int fd)
 {
 	char path[64];
 	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, fd, 0 };
 	int err;
 
-	pin_path(server, number, path, sizeof(path));
+	pin_path(mount_fd, number, path, sizeof(path));
 	err = syscall(SYS_bpf, BPF_OBJ_PIN, &attr, sizeof(attr)) ? -errno : 0;
 	close(fd);      /* if it could not be pinned this detaches it */
 	return err ? err : number;
@@ -150,13 +153,52 @@ static void note_unwinders(struct hold_server *server, const struct link_request
 		guard_places_add(&server->places, request->path, request->pid, link, offsets, n);
 }
 
+static bool is_call_program(const struct hold_server *server, int program_fd)
+{
+	for (enum kernel_program i = PROGRAM_SESSION; i <= PROGRAM_RETURN; i++)
+		if (bpf_side_program_fd(server->kernel, i) == program_fd)
+			return true;
+	return false;
+}
+
+/* A probe that is made for all is placed in processes by LINK_JOIN. */
+static int create_for_members(struct hold_server *server, const struct link_request *request)
+{
+	uint64_t offsets[MAX_UNWINDERS];
+	int number;
+	size_t n;
+
+	if (request->kind == LINK_PERF)
+		return members_define(server->members, request, is_call_program(server, request->program_fd));
+	number = members_join(server->members, request);
+	n = number < 0 ? 0 : members_unwinders(server->members, request->path, offsets, MAX_UNWINDERS);
+	if (n)
+		guard_places_add(&server->places, request->path, request->pid, number, offsets, n);
+	return number;
+}
+
 static int create(struct hold_server *server, const struct link_request *request)
 {
-	int fd = link_create(request), link = fd < 0 || server->mount_fd < 0 ? fd : pin(server, request->number, fd);
+	int fd, link;
 
+	if (request->kind == LINK_JOIN || request->kind == LINK_JOIN_AGAIN || (request->kind == LINK_PERF && server->members))
+		return server->members ? create_for_members(server, request) : -EOPNOTSUPP;
+	fd = link_create(request);
+	link = fd < 0 || server->mount_fd < 0 ? fd : link_pin(server->mount_fd, request->number, fd);
 	if (link >= 0)
 		note_unwinders(server, request, link);
 	return link;
+}
+
+static void close_link(struct hold_server *server, int number)
+{
+	if (!(number & LINK_OF_SERVER)) {
+		close(number);
+		return;
+	}
+	guard_places_remove(&server->places, number);
+	if (server->members)
+		members_close(server->members, number);
 }
 
 /* Without places there is no process whose calls could be in flight. */
@@ -206,19 +248,35 @@ static size_t create_all(struct hold_server *server, const char *message, size_t
 static bool serve(struct hold_server *server, const char *message, size_t len)
 {
 	const struct link_request *request = request_at(message, len);
-	int results[LINK_MESSAGE_LINKS];
+	int results[LINK_MESSAGE_LINKS] = { 0 };
 	size_t n;
 
 	if (request && request->kind == LINK_CLOSE)
-		return close(request->number), true;
+		return close_link(server, request->number), true;
 	if (request && request->kind == LINK_RETIRE)
 		return bpf_side_close_program(server->kernel, request->program_fd), true;
 	if (request && request->kind == LINK_GUARD) {
 		results[0] = prepare_guard(server);
 		return send(server->link_fd, results, sizeof(results[0]), MSG_NOSIGNAL) >= 0;
 	}
+	if (request && request->kind == LINK_CLOSE_CALLS) {
+		if (server->members)
+			members_close_calls(server->members);
+		return send(server->link_fd, results, sizeof(results[0]), MSG_NOSIGNAL) >= 0;
+	}
 	n = create_all(server, message, len, results);
+	if (server->members)
+		members_end_message(server->members);
 	return send(server->link_fd, results, n * sizeof(int), MSG_NOSIGNAL) >= 0;
+}
+
+static ssize_t receive(struct hold_server *server, char *message)
+{
+	struct pollfd fd = { server->link_fd, POLLIN, 0 };
+
+	if (server->members && members_are_busy(server->members) && !poll(&fd, 1, MEMBERS_IDLE_MS))
+		members_idle(server->members);
+	return recv(server->link_fd, message, LINK_MESSAGE_BYTES, 0);
 }
 
 void *links_serve(void *arg)
@@ -227,7 +285,9 @@ void *links_serve(void *arg)
 	char *message = malloc(LINK_MESSAGE_BYTES);
 	ssize_t len;
 
-	while (message && (len = recv(server->link_fd, message, LINK_MESSAGE_BYTES, 0)) > 0)
+	if (server->members)
+		members_begin(server->members, server->mount_fd);
+	while (message && (len = receive(server, message)) > 0)
 		if (!serve(server, message, len))
 			break;
 	prepare_guard(server);  /* if the recorder died */
@@ -247,7 +307,7 @@ static int unpin(const struct hold_server *server, int number)
 
 	if (server->mount_fd < 0)
 		return number;
-	pin_path(server, number, path, sizeof(path));
+	pin_path(server->mount_fd, number, path, sizeof(path));
 	fd = server->ending ? -1 : syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
 	unlink(path);
 	return fd;

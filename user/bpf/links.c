@@ -45,7 +45,7 @@ static void detach_one(struct hold_server *server, int link)
 	struct link_request request = { .kind = LINK_CLOSE, .number = link };
 	char name[16];
 
-	if (server->mount_fd < 0) {
+	if (server->mount_fd < 0 || link & LINK_OF_SERVER) {
 		send(server->link_fd, &request, sizeof(request), MSG_NOSIGNAL);
 		return;
 	}
@@ -57,11 +57,13 @@ static void detach_one(struct hold_server *server, int link)
 static int fill_request(struct hold_server *server, struct link_request *request, const struct link_spec *spec)
 {
 	*request = (struct link_request){
-		.kind = spec->perf ? LINK_PERF : LINK_MULTI, .program_fd = spec->program_fd, .attach_type = spec->attach_type,
+		.kind = spec->again ? LINK_JOIN_AGAIN : spec->join ? LINK_JOIN : spec->perf ? LINK_PERF : LINK_MULTI, .program_fd = spec->program_fd, .attach_type = spec->attach_type,
 		.is_return = spec->is_return, .pid = spec->pid, .n = spec->n, .number = ++server->last_pin,
 	};
-	memcpy(request->v, spec->offsets, spec->n * sizeof(uint64_t));
-	memcpy(request->v + spec->n, spec->cookies, spec->n * sizeof(uint64_t));
+	if (spec->n) {
+		memcpy(request->v, spec->offsets, spec->n * sizeof(uint64_t));
+		memcpy(request->v + spec->n, spec->cookies, spec->n * sizeof(uint64_t));
+	}
 	return translate_path(spec->path, request->path, sizeof(request->path));
 }
 
@@ -142,7 +144,8 @@ void links_detach(struct hold_server *server, struct links *links)
 void links_reap(struct hold_server *server, struct links *links)
 {
 	for (size_t i = 0; i < links->n; i++)
-		if (send(server->reap_fd, &links->v[i], sizeof(int), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		if (links->v[i] & LINK_OF_SERVER ||
+		    send(server->reap_fd, &links->v[i], sizeof(int), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			detach_one(server, links->v[i]);
 	free(links->v);
 	*links = (struct links){ 0 };
@@ -167,15 +170,26 @@ void links_retire_calls(struct hold_server *server, const struct bpf_side *kerne
 	}
 }
 
-int links_guard(struct hold_server *server)
+static int ask(struct hold_server *server, enum link_request_kind kind)
 {
-	struct link_request request = { .kind = LINK_GUARD };
+	struct link_request request = { .kind = kind };
 	int answer;
 
 	if (send(server->link_fd, &request, sizeof(request), MSG_NOSIGNAL) < 0 ||
 	    recv(server->link_fd, &answer, sizeof(answer), 0) != sizeof(answer))
 		return -EPIPE;  /* the server was killed, or is about to do it without being asked */
 	return answer;
+}
+
+int links_guard(struct hold_server *server)
+{
+	return ask(server, LINK_GUARD);
+}
+
+void links_close_calls(struct hold_server *server)
+{
+	if (server->members)
+		ask(server, LINK_CLOSE_CALLS);
 }
 
 bool link_program_exists(uint32_t id)

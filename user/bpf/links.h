@@ -13,13 +13,16 @@
 
 struct hold_server;
 struct bpf_side;
-struct links { int *v; size_t n; };     /* names of pins, or numbers of the server's descriptors if it cannot pin */
+/* Names of pins, or numbers of the server's descriptors if it cannot pin; with LINK_OF_SERVER numbers of its own. */
+struct links { int *v; size_t n; };
 
 #define LINK_MAX_POINTS 4096
 
 /* One link: n points of a file for one program. pid: for one process, 0: for all. */
 struct link_spec {
 	bool perf;              /* a perf event, with one point; else uprobe_multi */
+	bool join;              /* no link: places those perf events for all that the file has in one process; no points */
+	bool again;             /* and: if they have lost it */
 	bool is_return;
 	int program_fd;         /* opened before the server was started */
 	uint32_t attach_type;
@@ -43,6 +46,9 @@ void links_reap(struct hold_server *server, struct links *links);
 
 /* The server closes its descriptors of the programs for library calls, after all earlier requests. */
 void links_retire_calls(struct hold_server *server, const struct bpf_side *kernel);
+
+/* Removes perf events on calls from the processes that they were placed in. Returns when that has begun. */
+void links_close_calls(struct hold_server *server);
 
 /* To be called before the slot is closed and calls are detached: a guard restores return addresses of calls that are in
  * flight at the end, and stays with the server until they have returned. Returns 0 or -errno. */

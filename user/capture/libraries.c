@@ -236,6 +236,11 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 	return library_create(libraries, module->path, &file);
 }
 
+uint64_t library_everywhere_ns(const struct library *library)
+{
+	return hold_server_has_members(library->libraries->server) ? 0 : library->for_all_ns;
+}
+
 enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules)
 {
 	enum stack_switching switching = SWITCHES_NO_STACKS;
@@ -327,6 +332,37 @@ void library_attach_for_all(struct libraries *libraries, struct library *library
 	attach_calls_for_all(libraries, library);
 }
 
+/* The point's cookie is the process. */
+static void note_not_joined(void *arg, const struct attach_point *point, int err)
+{
+	struct library *library = arg;
+	char reason[160];
+
+	snprintf(reason, sizeof(reason), "process %d has no probes there: %s", (int)point->cookie, err == -ENOSPC ?
+		 "too many probes in all processes of the recording" : strerror(-err));
+	note_missing(library->libraries->spool, "*", library->path, "*", reason);
+	library->libraries->missing++;
+}
+
+void library_join(struct libraries *libraries, struct library *library, pid_t pid, bool again, struct links *links)
+{
+	struct attach_point point = { .cookie = pid, .function = "*" };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", library->file.fd);
+	attachments_add_member(&libraries->pending, links, path, pid, again, &point, note_not_joined, library);
+}
+
+void library_note_forbidden(struct library *library)
+{
+	if (!library->forbidden_noted && library->plan.npoints) {
+		note_missing(library->libraries->spool, "*", library->path, "*",
+			     "its probes would be in all processes, which 'shared-links no' forbids; Linux 6.10 has others");
+		library->libraries->missing++;
+	}
+	library->forbidden_noted = true;
+}
+
 void library_demand_for_all(struct libraries *libraries, struct library *library, bool on)
 {
 	if (on && !library->demand_users++)
@@ -353,8 +389,11 @@ void library_attach_rendezvous(struct libraries *libraries, struct library *libr
 	struct attach_point point = { .offset = library->plan.rendezvous_offset, .function = "_dl_debug_state" };
 	bool for_all = bpf_side_method(libraries->kernel) == ATTACH_PERF;
 
-	if (!point.offset || (for_all && library->rendezvous_done))
+	if (!point.offset)
 		return;
+	if (!for_all || !library->rendezvous_done)
+		attach_group(libraries, library, ATTACH_RENDEZVOUS, for_all ? 0 : pid, &point, 1, for_all ? &library->shared : links);
 	library->rendezvous_done = for_all;
-	attach_group(libraries, library, ATTACH_RENDEZVOUS, pid, &point, 1, for_all ? &library->shared : links);
+	if (for_all && hold_server_has_members(libraries->server))
+		library_join(libraries, library, pid, false, links);
 }

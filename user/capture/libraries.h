@@ -37,6 +37,7 @@ struct library {
 	size_t owners;                  /* processes that have their own links to it */
 	uint64_t for_all_ns;            /* time since which the links for all are used, 0: processes have their own */
 	bool rendezvous_done;           /* attached for all */
+	bool forbidden_noted;
 	unsigned second_noted;          /* bits: groups with points without a second place that were already noted */
 	struct links shared, shared_unwinders;
 	struct links demand;            /* for processes without their own links, while some of them want the group: */
@@ -73,6 +74,9 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 /* The same for an opened file, of which it takes ownership; path is for messages and patterns. */
 struct library *libraries_get_file(struct libraries *libraries, const char *path, struct code_file *file);
 
+/* Returns since when every process has the library's probes without more being placed, 0: it does not. */
+uint64_t library_everywhere_ns(const struct library *library);
+
 /* Returns how any of these files switches stacks. */
 enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules);
 
@@ -83,11 +87,16 @@ void library_attach_own(struct libraries *libraries, struct library *library, en
 			bool switches_stacks, struct links *links);
 /* All groups but the on-demand one, for all processes. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
+/* Places what is attached for all in one process: for a server with members (bpf/hold_server.h) only. again: see
+ * attachments_add_member. */
+void library_join(struct libraries *libraries, struct library *library, pid_t pid, bool again, struct links *links);
+/* Notes, once, that its probes would be in all processes, which is not allowed. */
+void library_note_forbidden(struct library *library);
 /* One user more, or one less, of the on-demand group that is attached for all. */
 void library_demand_for_all(struct libraries *libraries, struct library *library, bool on);
 /* Replaces the probes attached for all by entry probes; from now on no return probes are attached. */
 void libraries_stop_returns(struct libraries *libraries);
-/* The rendezvous of a linker for one process; with perf events for all, once. */
+/* The rendezvous of a linker for one process; with perf events it is defined for all, once. */
 void library_attach_rendezvous(struct libraries *libraries, struct library *library, pid_t pid, struct links *links);
 
 /* Places the probes that were asked for, with one request to the hold server. Returns 0 or -errno (-ESRCH: the process has

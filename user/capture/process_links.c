@@ -32,6 +32,7 @@ void process_links_forget(struct process_links *links, bool ended)
 	for (size_t i = 0; i < links->n; i++) {
 		for (int group = 0; group < POINT_GROUPS; group++)
 			detach(links->sharing->server, &links->v[i]->links[group]);
+		detach(links->sharing->server, &links->v[i]->member);
 		links->v[i]->library->owners -= links->v[i]->own;
 	}
 	if (links->demand)
@@ -157,14 +158,52 @@ static void attach_own(struct process_links *links, struct process_library *entr
 					   &entry->links[order[i]]);
 }
 
+static void join(struct process_links *links, struct process_library *entry)
+{
+	if (entry->library->plan.npoints && !entry->member.n)
+		library_join(links->sharing->libraries, entry->library, links->pid, false, &entry->member);
+}
+
+bool process_links_join_again(struct process_links *links, struct process_library *entry)
+{
+	struct links old = entry->member;
+	bool same;
+
+	if (!old.n)
+		return false;
+	entry->member = (struct links){ 0 };
+	library_join(links->sharing->libraries, entry->library, links->pid, true, &entry->member);
+	libraries_place(links->sharing->libraries);
+	same = entry->member.n && entry->member.v[0] == old.v[0];
+	if (same)
+		free(old.v);
+	else
+		links_detach(links->sharing->server, &old);
+	return !same;
+}
+
+bool link_sharing_forbids(const struct link_sharing *sharing)
+{
+	return bpf_side_method(sharing->kernel) == ATTACH_PERF && !sharing->allowed && !hold_server_has_members(sharing->server);
+}
+
 void process_links_attach(struct process_links *links, struct process_library *entry)
 {
 	struct library *library = entry->library;
+	bool members = hold_server_has_members(links->sharing->server);
 
-	if (!library->for_all_ns && library->plan.npoints && wants_links_for_all(links->sharing, library)) {
-		attach_for_all(links->sharing, library);
+	if (link_sharing_forbids(links->sharing)) {
+		library_note_forbidden(library);
 		return;
 	}
+	if (!library->for_all_ns && library->plan.npoints && wants_links_for_all(links->sharing, library)) {
+		attach_for_all(links->sharing, library);
+		if (members)
+			join(links, entry);
+		return;
+	}
+	if (library->for_all_ns && members)
+		join(links, entry);
 	if (!library->for_all_ns)
 		attach_own(links, entry);
 	if (links->demand)

@@ -31,6 +31,7 @@ struct process_library {
 	bool own;                       /* has had its own links */
 	bool postponed;                 /* has no probes yet: those of streams wait until the process has lived a while */
 	struct links links[POINT_GROUPS];
+	struct links member;            /* probes for all that are placed in this process */
 };
 
 struct process_links {
@@ -54,6 +55,8 @@ struct process_library *process_links_find(const struct process_links *links, co
 struct process_library *process_links_add(struct process_links *links, struct library *library);
 /* Asks for the probes of one library, for libraries_place; on-demand probes only if they are in place elsewhere. */
 void process_links_attach(struct process_links *links, struct process_library *entry);
+/* Places the member's probes again if they went with the thread in whose name they were. Returns whether they did. */
+bool process_links_join_again(struct process_links *links, struct process_library *entry);
 /* Asks for the probes on demand, for libraries_place, or removes them. Returns their number. */
 size_t process_links_demand(struct process_links *links, bool on);
 /* Replaces what is attached for this process alone, according to the current switches_stacks and the libraries' entries_only.
@@ -61,6 +64,8 @@ size_t process_links_demand(struct process_links *links, bool on);
 bool process_links_replace(struct process_links *links);
 void process_links_switch(struct process_links *links, enum point_group group, bool on);
 
+/* Returns whether no probe may be placed: they would be in all processes, which is not allowed. */
+bool link_sharing_forbids(const struct link_sharing *sharing);
 void link_sharing_replace(struct link_sharing *sharing);        /* the same for all processes */
 void link_sharing_step(struct link_sharing *sharing, uint64_t now_ns);  /* detaches links that were replaced long ago */
 /* all links of processes; unwinders only if the flag is set */

@@ -517,6 +517,8 @@ static void detach_all(struct recorder *r)
 	uint32_t ids[KERNEL_PROGRAMS];
 	size_t n;
 
+	if (r->server)
+		links_close_calls(r->server);
 	targets_detach_calls(r->targets);
 	if (r->server)
 		links_retire_calls(r->server, r->kernel);

@@ -31,7 +31,7 @@ void target_end_postponed(struct targets *targets, struct target *target, bool p
 
 	for (size_t i = 0; i < target->links.n; i++) {
 		struct process_library *entry = target->links.v[i];
-		uint64_t all_ns = entry->library->for_all_ns;
+		uint64_t all_ns = library_everywhere_ns(entry->library);
 
 		if (!entry->postponed || (placed && !entry->found))
 			continue;
@@ -51,7 +51,7 @@ void target_note_gaps(struct targets *targets, struct target *target, const stru
 
 	if (since_ns)
 		target_add_gaps(targets, &target->unsettled, target->pid, library,
-			 (struct gap){ NULL, reason, since_ns, library->for_all_ns ?: now_ns });
+			 (struct gap){ NULL, reason, since_ns, library_everywhere_ns(library) ?: now_ns });
 	if (target->unsettled.n && !target->unsettled_ns)
 		target->unsettled_ns = now_ns;
 }

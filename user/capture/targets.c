@@ -46,7 +46,7 @@ void targets_begin(struct targets *targets, struct bpf_side *kernel, struct hold
 	targets->server = server;
 	libraries_begin(&targets->libraries, kernel, server);
 	targets->sharing = (struct link_sharing){ .libraries = &targets->libraries, .kernel = kernel, .server = server, .allowed = shared_links };
-	targets->rendezvous = !bpf_side_traces_syscalls(kernel);
+	targets->rendezvous = !bpf_side_traces_syscalls(kernel) && !link_sharing_forbids(&targets->sharing);
 }
 
 static void target_forget(struct targets *targets, struct target *target, bool ended)
@@ -203,7 +203,7 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 	for (size_t i = 0; from && i < from->links.n; i++) {
 		const struct library *library = from->links.v[i]->library;
 		const struct process_library *entry = target ? process_links_find(&target->links, library) : NULL;
-		uint64_t to_ns = library->for_all_ns && library->for_all_ns < until_ns ? library->for_all_ns : until_ns;
+		uint64_t all_ns = library_everywhere_ns(library), to_ns = all_ns && all_ns < until_ns ? all_ns : until_ns;
 
 		if (entry && !entry->postponed)
 			continue;       /* its code was inspected up to this library */
@@ -323,6 +323,29 @@ static void place_postponed(struct targets *targets, uint64_t now_ns)
 	}
 }
 
+/* Perf events are in the name of a thread, at first of the first one, and go with it. */
+static void follow_thread(struct targets *targets, struct target *target, uint64_t since_ns)
+{
+	if (!proc_first_thread_ended(target->pid))
+		return;
+	for (size_t i = 0; i < target->links.n; i++)
+		if (process_links_join_again(&target->links, target->links.v[i]))
+			target_note_gaps(targets, target, target->links.v[i]->library, since_ns,
+					 "the thread ended in whose name its probes were (perf events)");
+	target_settle_gaps(targets, target, 0);
+}
+
+static void follow_threads(struct targets *targets, uint64_t now_ns)
+{
+	uint64_t last_ns = targets->threads_checked_ns;
+
+	if (now_ns - last_ns < CHECK_ENDS_NS)
+		return;
+	targets->threads_checked_ns = now_ns;
+	for (struct target *target = targets->all; target; target = target->hh.next)
+		follow_thread(targets, target, last_ns);
+}
+
 void targets_step(struct targets *targets)
 {
 	mount_watches_check(targets->mounts, targets->spool, process_in_namespace, targets);
@@ -333,6 +356,8 @@ void targets_step(struct targets *targets)
 	if (targets->early_ends)
 		forget_early_ends(targets, monotonic_ns() - EARLY_END_NS);
 	link_sharing_step(&targets->sharing, monotonic_ns());
+	if (hold_server_has_members(targets->server))
+		follow_threads(targets, monotonic_ns());
 }
 
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
@@ -389,7 +414,7 @@ pid_t targets_next_unreported_end(struct targets *targets, uint64_t now_ns)
 void targets_hold(struct targets *targets)
 {
 	targets->hold = true;
-	targets->rendezvous = !bpf_side_holds_at_seal(targets->kernel);
+	targets->rendezvous = !bpf_side_holds_at_seal(targets->kernel) && !link_sharing_forbids(&targets->sharing);
 }
 
 bool targets_prepare_linker(struct targets *targets, pid_t pid, const char *path)

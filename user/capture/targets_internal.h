@@ -38,7 +38,7 @@ struct early_end { pid_t pid; uint64_t time_ns; UT_hash_handle hh; };
 /* No hold lasts longer: a process that was not held by then has run. */
 #define HOLD_OVER_NS 3000000000ull
 
-/* How often targets without an exit record are looked up in /proc: about 20 µs each. */
+/* How often first threads, and targets without an exit record are looked up in /proc: about 20 µs each. */
 #define CHECK_ENDS_NS 1000000000ull
 
 /* With lazy streams: how long a process must live before its C library is probed. */
@@ -59,7 +59,7 @@ struct targets {
 	bool rendezvous;                /* linkers are probed: to hold programs there, or to learn of mapped code */
 	struct link_sharing sharing;
 	size_t processes, no_memory;
-	uint64_t ends_checked_ns;
+	uint64_t ends_checked_ns, threads_checked_ns;
 };
 
 #define ANY_LAYER "libraries"    /* for a process that could not be inspected */

@@ -123,8 +123,10 @@ static void check_method(const struct bpf_side *kernel)
 		say(OK, "library probes", "uprobe_multi entry and return links (Linux 6.13 would pair them)");
 		break;
 	case ATTACH_PERF:
-		say(NOTE, "library probes", "perf events only: attach is slow, and every process that uses a probed library is "
-			"slowed; use Linux 6.10 or newer");
+		say(NOTE, "library probes", feature_available(FEATURE_UPROBE_DEFINITIONS) ?
+			"perf events only, in recorded processes: attach is slower than with Linux 6.10" :
+			"perf events only: attach is slow, and every process that uses a probed library is slowed and has its return "
+			"addresses replaced; use Linux 6.10 or newer");
 		break;
 	case ATTACH_NONE:
 		say(NOTE, "library probes", "none: only system calls are recorded; use Linux 6.0 or newer");

@@ -135,7 +135,7 @@ static void say_stopped(const struct record_arguments *a, const struct recorder_
 
 static void say_guarding(const struct hold_guarding *guarding)
 {
-	if (guarding->pid)
+	if (guarding->pid && guarding->calls)
 		fprintf(stderr, "ioprobe: %zu %s in flight: process %d (ioprobe-guard) stays until %s returned\n", guarding->calls,
 			guarding->calls == 1 ? "recorded call is" : "recorded calls are", guarding->pid, guarding->calls == 1 ? "it has" : "they have");
 }

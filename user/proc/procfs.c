@@ -174,6 +174,13 @@ bool proc_ended(pid_t pid, uint64_t start_ticks)
 	return !stat_alive(&stat) || (start_ticks && stat.start_ticks != start_ticks);
 }
 
+bool proc_first_thread_ended(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return !stat_read(pid, &stat) && stat.state == 'Z';
+}
+
 /* Returns the real ids. */
 int proc_ids_read(pid_t pid, pid_t *ppid, uid_t *uid, gid_t *gid, uint64_t *start_ticks)
 {

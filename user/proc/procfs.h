@@ -72,5 +72,6 @@ bool proc_is_kernel_thread(pid_t pid);
 uint64_t proc_start_ticks(pid_t pid);   /* field 22 of proc_pid_stat(5), 0: cannot be read */
 /* Returns whether the process with this pid and start time (0: any) has ended. False if that cannot be read. */
 bool proc_ended(pid_t pid, uint64_t start_ticks);
+bool proc_first_thread_ended(pid_t pid);        /* of a process that may have others */
 
 #endif
