@@ -46,8 +46,8 @@ static __always_inline void cpu_call_abandoned(struct thread *t)
 	t->cpu.ended = 0;
 }
 
-/* Sends nothing for a call that was on its CPU all the time, as most calls are: the reader knows it from the missing record. The record
- * is built in the thread's scratch memory, so it precedes the call's own. */
+/* Sends nothing for a call that was on its CPU all the time, as most calls are: the reader knows it from the missing record. The
+ * record is built in the thread's scratch memory, so it precedes the call's own. */
 __noinline int cpu_call_ends(struct thread *t, u64 enter_ns, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

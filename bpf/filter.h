@@ -122,7 +122,8 @@ __noinline int unseen_excluded(struct thread *t, const struct iop_desc *desc)
 {
 	struct iop_excluded *counts;
 
-	if (!t || !desc || !filter_streams || !(desc->flags & IOP_D_DATA) || !(desc->flags & (IOP_D_STREAM_DATA | IOP_D_STREAM_BYTES)))
+	if (!t || !desc || !filter_streams || !(desc->flags & IOP_D_DATA) ||
+	    !(desc->flags & (IOP_D_STREAM_DATA | IOP_D_STREAM_BYTES)))
 		return 0;
 	counts = excluded_counts(slot_of(t), desc->layer, IOP_FILTER_STREAMS);
 	if (counts) {

@@ -56,7 +56,8 @@ __noinline int guard_collect(struct iop_return_request *request, struct replaced
 	if (!request || !walk || !replaced_step(walk, &slot, &address))
 		return 0;
 	n = request->n;
-	if (n >= IOP_MAX_RETURNS || bpf_probe_read_user(&found, sizeof(found), (void *)slot) || (found & ~4095ull) != walk->trampoline)
+	if (n >= IOP_MAX_RETURNS || bpf_probe_read_user(&found, sizeof(found), (void *)slot) ||
+	    (found & ~4095ull) != walk->trampoline)
 		return 0;
 	barrier_var(n);
 	request->slot[n].address = slot;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Frames of Python code above a call. The machine code of all of them is the interpreter's loop, so they come from the interpreter's
- * own chain of frames, and are a site of their own; a node for the pair of both sites stands for the call, and the reader puts the
- * chains together. DESIGN.md, "Call sites".
+ * Frames of Python code above a call. The machine code of all of them is the interpreter's loop, so they come from the
+ * interpreter's own chain of frames, and are a site of their own; a node for the pair of both sites stands for the call, and the
+ * reader puts the chains together. DESIGN.md, "Call sites".
  */
 #ifndef IOPROBE_BPF_PYTHON_H
 #define IOPROBE_BPF_PYTHON_H
@@ -159,7 +159,8 @@ __noinline u32 send_code_piece(struct thread *t, u64 data, u32 at)
 		return 0;
 	rec->at = at;
 	rec->len = n;
-	rec_header(&rec->rec, t, IOP_REC_PYTHON_CODE, 0, (sizeof(*rec) + n + 7) & ~7ull, t->up.now ? t->up.now : bpf_ktime_get_ns());
+	rec_header(&rec->rec, t, IOP_REC_PYTHON_CODE, 0, (sizeof(*rec) + n + 7) & ~7ull,
+		   t->up.now ? t->up.now : bpf_ktime_get_ns());
 	send(t, rec, (sizeof(*rec) + n + 7) & 0x1ff8, false);
 	return rec->kind == 2 ? n / 2 : rec->kind == 4 ? n / 4 : n;
 }
@@ -250,7 +251,8 @@ __noinline bool read_code_key(struct thread *t, const struct iop_python *py, u64
 	return true;
 }
 
-/* The number of a frame's code object; what it consists of is sent when it is met first. 0: it could not be read, or there is no room. */
+/* The number of a frame's code object; what it consists of is sent when it is met first. 0: it could not be read, or there is no
+ * room. */
 static __always_inline u32 code_number(struct thread *t, const struct iop_python *py, u64 code)
 {
 	struct iop_python_code_key key = { 0 };
@@ -329,8 +331,8 @@ __noinline bool add_python_node(struct thread *t, const struct iop_python *py, u
 	return t->up.node != 0;
 }
 
-/* Walks the frames of Python code. Returns the innermost one's node, 0: none. Nodes are made from the outermost frame inwards: calls
- * from a deep place, as an import is, share what is above it. */
+/* Walks the frames of Python code. Returns the innermost one's node, 0: none. Nodes are made from the outermost frame inwards:
+ * calls from a deep place, as an import is, share what is above it. */
 static __always_inline u32 find_python_site(struct thread *t, const struct iop_python *py)
 {
 	struct python_walk *w = python_walk_here(BPF_LOCAL_STORAGE_GET_F_CREATE);

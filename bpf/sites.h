@@ -131,7 +131,8 @@ static __always_inline u32 site_flags(struct thread *t, const struct iop_site_ru
 	return t->up.frames >= IOP_SITE_MAX_FRAMES ? IOP_SITE_TRUNCATED : 0;
 }
 
-/* The node of the return address at hand below the one where the walk is; made if there is none. Returns 0 where there is no room. */
+/* The node of the return address at hand below the one where the walk is; made if there is none. Returns 0 where there is no
+ * room. */
 __noinline u32 site_node(struct thread *t, u32 flags)
 {
 	struct iop_site_node_key key;

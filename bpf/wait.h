@@ -30,11 +30,12 @@ struct bpf_map { __u32 id; } __attribute__((preserve_access_index));
 struct bpf_task_work { __u64 opaque; } __attribute__((aligned(8)));
 typedef int (*task_work_callback)(struct bpf_map *map, void *key, void *value);
 #if IOP_TASK_WORK == 5
-extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map, task_work_callback callback,
-					      void *aux) __ksym;
+extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map,
+					      task_work_callback callback, void *aux) __ksym;
 #define schedule_task_work(task, work, map, callback) bpf_task_work_schedule_resume_impl(task, work, map, callback, 0)
 #elif IOP_TASK_WORK == 4
-extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *work, void *map, task_work_callback callback) __ksym;
+extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *work, void *map,
+					 task_work_callback callback) __ksym;
 #define schedule_task_work bpf_task_work_schedule_resume
 #elif IOP_TASK_WORK != 0
 #error "IOP_TASK_WORK is 5, 4 or 0"

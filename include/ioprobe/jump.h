@@ -7,8 +7,8 @@
 
 #include <ioprobe/record.h>
 
-/* Offset of the stack pointer in a jmp_buf: the C libraries save rbx, rbp, r12 to r15, rsp, rip (glibc sysdeps/x86_64/jmpbuf-offsets.h,
- * musl src/setjmp/x86_64/setjmp.s). It is the one that setjmp's caller has after the call. */
+/* Offset of the stack pointer in a jmp_buf: the C libraries save rbx, rbp, r12 to r15, rsp, rip (glibc
+ * sysdeps/x86_64/jmpbuf-offsets.h, musl src/setjmp/x86_64/setjmp.s). It is the one that setjmp's caller has after the call. */
 #define IOP_JUMP_SP_OFFSET 48
 /* glibc mangles it with a random number that it keeps here, from the thread's control block (fs) on; musl does not. */
 #define IOP_JUMP_GUARD_OFFSET 0x30

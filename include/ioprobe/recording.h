@@ -30,7 +30,7 @@ struct iop_recording {
 	__u32 any_constants;            /* the map constants is in use */
 	__u32 any_entry_only;           /* the map entry_only is in use */
 	__u32 all_entry_only;           /* return probes are disabled in all processes */
-	__u32 left_id;                  /* set by the hold server of a recorder that died: it closed the slot, the rings are still in their places */
+	__u32 left_id; /* set by the hold server of a recorder that died: it closed the slot, the rings are still in their places */
 	struct iop_job_matcher job_matcher;
 };
 _Static_assert(sizeof(struct iop_recording) == 72 + sizeof(struct iop_job_matcher), "iop_recording");

@@ -64,7 +64,7 @@ struct iop_python {
 	__u64 runtime;
 	__u16 interpreters, interpreter_next, interpreter_threads;
 	__u16 thread_next, thread_id, thread_frame;
-	__u16 holder_frame;             /* thread_frame leads to a holder that has the frame here; IOP_PYTHON_DIRECT: to the frame */
+	__u16 holder_frame; /* thread_frame leads to a holder that has the frame here; IOP_PYTHON_DIRECT: to the frame */
 	__u16 frame_code, frame_previous, frame_instruction;
 	__u16 frame_entry;              /* a byte of the frame … */
 	__u8 entry_value;               /* … with this value where a call of the interpreter begins: */

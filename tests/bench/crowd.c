@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * crowd DIR: the benchmark's worker with many threads or processes: SIZE of them share the calls, each on a descriptor of its own. All
- * live from the start of an order to its end; the time is taken while all are at work.
+ * crowd DIR: the benchmark's worker with many threads or processes: SIZE of them share the calls, each on a descriptor of its own.
+ * All live from the start of an order to its end; the time is taken while all are at work.
  */
 #include <fcntl.h>
 #include <pthread.h>

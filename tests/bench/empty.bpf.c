@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Programs that do nothing: what is measured with them is the price of the probe points themselves. And the least recorder that there
- * can be: one look-up of the task's state, the clock, and a record of the usual length through a ring.
+ * Programs that do nothing: what is measured with them is the price of the probe points themselves. And the least recorder that
+ * there can be: one look-up of the task's state, the clock, and a record of the usual length through a ring.
  */
 #include "kernel.h"
 

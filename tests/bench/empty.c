@@ -2,9 +2,11 @@
  *
  * empty OBJECT tracepoints: programs that do nothing at enter and exit of all system calls.
  * empty OBJECT classic NAME…: the same by the classic tracepoints of these system calls (needs tracefs).
- * empty OBJECT calls PID | empty OBJECT hits PID: at the points that stdin names, "OFFSET FILE" lines: calls and their returns, or plain hits.
+ * empty OBJECT calls PID | empty OBJECT hits PID: at the points that stdin names, "OFFSET FILE" lines: calls and their returns, or
+ * plain hits.
  * empty OBJECT least PID: the least recorder at all system calls of the process and at the points that stdin names.
- * Prints "ready POINTS METHOD", detaches at SIGTERM, prints "records N milliseconds N": what the recorder sent, how long detaching took.
+ * Prints "ready POINTS METHOD", detaches at SIGTERM, prints "records N milliseconds N": what the recorder sent, how long detaching
+ * took.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -84,8 +86,9 @@ static void choose(struct bpf_object *object, const struct wanted *wanted, int t
 		const char *name = bpf_program__name(program);
 		int is_call = wanted->call && !strcmp(name, wanted->call);
 
-		bpf_program__set_autoload(program, is_call || (wanted->enter && (!strcmp(name, wanted->enter) || !strcmp(name, wanted->leave))) ||
-					  (wanted->classic && !strcmp(name, "classic")));
+		bpf_program__set_autoload(
+			program, is_call || (wanted->enter && (!strcmp(name, wanted->enter) || !strcmp(name, wanted->leave))) ||
+					 (wanted->classic && !strcmp(name, "classic")));
 		if (is_call)
 			bpf_program__set_expected_attach_type(program, type);
 	}
@@ -157,11 +160,12 @@ static int count(void *arg, void *data, size_t len)
 	return 0;
 }
 
-/* Waits for the end; meanwhile takes the records out of the ring, as an agent would, every 20 ms. Not ended by a deadly signal: with
- * one pending the kernel cannot take the processes' locks and leaves the probes in them. */
+/* Waits for the end; meanwhile takes the records out of the ring, as an agent would, every 20 ms. Not ended by a deadly signal:
+ * with one pending the kernel cannot take the processes' locks and leaves the probes in them. */
 static void wait_for_end(struct bpf_object *object, const sigset_t *end, int recording)
 {
-	struct ring_buffer *ring = recording ? ring_buffer__new(bpf_map__fd(bpf_object__find_map_by_name(object, "ring")), count, NULL, NULL) : NULL;
+	struct ring_buffer *ring =
+		recording ? ring_buffer__new(bpf_map__fd(bpf_object__find_map_by_name(object, "ring")), count, NULL, NULL) : NULL;
 	const struct timespec round = { .tv_nsec = 20000000 };
 	int sig;
 
@@ -201,7 +205,9 @@ static int understand(int argc, char **argv, struct wanted *wanted)
 	else if (argc == 4 && (!strcmp(argv[2], "calls") || !strcmp(argv[2], "hits")))
 		*wanted = (struct wanted){ .call = "call", .pid = atoi(argv[3]) };
 	else if (argc == 4 && !strcmp(argv[2], "least"))
-		*wanted = (struct wanted){ .call = "least_call", .enter = "least_enter", .leave = "least_leave", .pid = atoi(argv[3]) };
+		*wanted = (struct wanted){
+			.call = "least_call", .enter = "least_enter", .leave = "least_leave", .pid = atoi(argv[3])
+		};
 	else
 		return -1;
 	return 0;

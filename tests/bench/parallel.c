@@ -37,7 +37,8 @@ static int do_independent(long n, size_t size)
 static int do_collective(long n, size_t size)
 {
 	while (n--)
-		if (MPI_File_write_at_all(shared, (MPI_Offset)rank * (MPI_Offset)size, values, (int)size, MPI_BYTE, MPI_STATUS_IGNORE))
+		if (MPI_File_write_at_all(shared, (MPI_Offset)rank * (MPI_Offset)size, values, (int)size, MPI_BYTE,
+					  MPI_STATUS_IGNORE))
 			return -1;
 	return 0;
 }

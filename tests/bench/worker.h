@@ -45,7 +45,8 @@ static double timed(const struct kind *kind, long n, size_t size)
 	return agree ? agree(end - begin) : end - begin;
 }
 
-/* Warm-up: doubles the number of calls until they take an eighth of the budget. Returns the number that fills one repetition; 0: failed. */
+/* Warm-up: doubles the number of calls until they take an eighth of the budget. Returns the number that fills one repetition; 0:
+ * failed. */
 static long calibrate(const struct kind *kind, size_t size, double budget_ns, int repetitions)
 {
 	long n = 1;
@@ -73,7 +74,8 @@ static int answer(FILE *out, const struct kind *kind, size_t size, const double 
 	memcpy(sorted, times, repetitions * sizeof(*sorted));
 	qsort(sorted, repetitions, sizeof(*sorted), compare);
 	if (out)
-		fprintf(out, "%s %zu %.2f %.2f %ld\n", kind->name, size, sorted[repetitions / 2] / (double)n, sorted[0] / (double)n, calls_made);
+		fprintf(out, "%s %zu %.2f %.2f %ld\n", kind->name, size, sorted[repetitions / 2] / (double)n, sorted[0] / (double)n,
+			calls_made);
 	return out ? fflush(out) : 0;
 }
 

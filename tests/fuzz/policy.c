@@ -14,7 +14,8 @@ int fuzz_policy(const uint8_t *data, size_t size)
 	json_t *job;
 
 	if (!policy_read(&policy, fuzz_file("policy", data, size), err, sizeof(err))) {
-		job = json_pack("{s:s, s:s, s:s, s:s, s:s}", "job", "4711", "user", "alice", "account", "physics", "comment", "ioprobe", "cluster", "c");
+		job = json_pack("{s:s, s:s, s:s, s:s, s:s}", "job", "4711", "user", "alice", "account", "physics", "comment",
+				"ioprobe", "cluster", "c");
 		policy_wants(&policy, job, &entry, why, sizeof(why));
 		policy_user_jobs(&policy);
 		json_decref(job);

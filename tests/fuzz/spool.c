@@ -20,7 +20,8 @@ int fuzz_spool(const uint8_t *data, size_t size)
 	while (spool_reader_next(reader, &rec, &len) == 1) {
 		if (!iop_rec_valid(rec, len) || iop_rec_size(rec) != len)
 			abort();
-		if (rec->type < IOP_REC_AGENT || rec->type == IOP_REC_ROUND || rec->type == IOP_REC_LOST || !iop_rec_name(rec->type))
+		if (rec->type < IOP_REC_AGENT || rec->type == IOP_REC_ROUND || rec->type == IOP_REC_LOST ||
+		    !iop_rec_name(rec->type))
 			continue;
 		text_value((const void *)rec, "name", value, sizeof(value));
 		text_raw((const void *)rec, &raw_len);

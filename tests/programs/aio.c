@@ -3,12 +3,14 @@
  * aio DIR: on DIR/file, blocks of 1000 bytes:
  *   3 aio_write polled with aio_error, then aio_return; 1 more that another thread finishes with aio_return
  *   1 aio_fsync; 1 aio_read of which the file has 300 bytes; 1 aio_read on a descriptor that cannot be read (fails)
- *   lio_listio LIO_WAIT: 2 writes, 1 read, 1 LIO_NOP, then 3 aio_return; the same with 1 read that fails (the call fails), 2 aio_return
+ *   lio_listio LIO_WAIT: 2 writes, 1 read, 1 LIO_NOP, then 3 aio_return; the same with 1 read that fails (the call fails), 2
+ *     aio_return
  *   lio_listio LIO_NOWAIT: 3 writes, aio_suspend until done, 3 aio_return
  *   lio_listio LIO_NOWAIT of 200 writes of 1 byte to DIR/many, 200 aio_return
  *   2 aio_read on a pipe: the second is cancelled while it is queued, the first gets 5 bytes; 1 more, found cancelled by aio_error
  *   1 aio_write that nobody asks about again
- * In all: 9 + 200 writes (9000 bytes, 200 bytes), of these 1 never finished; reads of 300, 1000, 1000 and 5 bytes, 2 failed, 2 cancelled.
+ * In all: 9 + 200 writes (9000 bytes, 200 bytes), of these 1 never finished; reads of 300, 1000, 1000 and 5 bytes, 2 failed, 2
+ * cancelled.
  */
 #include "golden.h"
 
@@ -39,7 +41,9 @@ static struct aiocb next_block(void)
 
 static struct aiocb read_at(int from, int n, off_t offset)
 {
-	return (struct aiocb){ .aio_fildes = from, .aio_buf = back[n], .aio_nbytes = BLOCK, .aio_offset = offset, .aio_lio_opcode = LIO_READ };
+	return (struct aiocb){
+		.aio_fildes = from, .aio_buf = back[n], .aio_nbytes = BLOCK, .aio_offset = offset, .aio_lio_opcode = LIO_READ
+	};
 }
 
 static void *finish_elsewhere(void *cb)
@@ -112,7 +116,9 @@ static void many(const char *dir)
 	int to = open(IN_DIR(dir, "many"), O_WRONLY | O_CREAT | O_TRUNC, 0644);
 
 	for (int i = 0; i < MANY; i++) {
-		cb[i] = (struct aiocb){ .aio_fildes = to, .aio_buf = block, .aio_nbytes = 1, .aio_offset = i, .aio_lio_opcode = LIO_WRITE };
+		cb[i] = (struct aiocb){
+			.aio_fildes = to, .aio_buf = block, .aio_nbytes = 1, .aio_offset = i, .aio_lio_opcode = LIO_WRITE
+		};
 		list[i] = &cb[i];
 	}
 	must(!lio_listio(LIO_NOWAIT, list, MANY, NULL), "lio_listio");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * already_running DIR: opens DIR/{fd,stream,thread}, writes 10 x 16 bytes to each, makes DIR/ready, waits for DIR/go; then 25 write,
- * 25 fwrite (flushed each) and, in a thread that was there before, 25 write of 16 bytes; lseek and 5 reads of 16 bytes; close all.
+ * already_running DIR: opens DIR/{fd,stream,thread}, writes 10 x 16 bytes to each, makes DIR/ready, waits for DIR/go; then 25
+ * write, 25 fwrite (flushed each) and, in a thread that was there before, 25 write of 16 bytes; lseek and 5 reads of 16 bytes;
+ * close all.
  */
 #include "golden.h"
 

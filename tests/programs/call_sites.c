@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Writes from known lines: call_sites FILE MODE. Lines with a name behind @ are what tests/lib/call_sites.py looks for. A round is 376
- * writes: 100 and 200 by write_field, 50 by with_vla, 25 by aligned, all from outer, and 1 by write_field from main.
- * plain: 4 rounds. fork: as many in each of 4 children. exec: 4 rounds, then the same program again with plain. thread: 4 rounds in a
- * thread with a small stack. signal: 4 rounds in a signal handler on a stack of its own. unlink: 4 rounds after the program's file was
+ * Writes from known lines: call_sites FILE MODE. Lines with a name behind @ are what tests/lib/call_sites.py looks for. A round is
+ * 376 writes: 100 and 200 by write_field, 50 by with_vla, 25 by aligned, all from outer, and 1 by write_field from main. plain: 4
+ * rounds. fork: as many in each of 4 children. exec: 4 rounds, then the same program again with plain. thread: 4 rounds in a thread
+ * with a small stack. signal: 4 rounds in a signal handler on a stack of its own. unlink: 4 rounds after the program's file was
  * removed. dlopen A B: 10 writes by each of two libraries, one after the other, 5 times.
  */
 #include <dlfcn.h>

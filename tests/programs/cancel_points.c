@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * cancel_points DIR: every system call of the tables that is a cancellation point of the C library, once each after a call of nest_call
- * that was left by longjmp: the C library makes it at another depth of the stack than others. 22 calls of nest_call, all abandoned;
- * no system call is inside of one.
+ * cancel_points DIR: every system call of the tables that is a cancellation point of the C library, once each after a call of
+ * nest_call that was left by longjmp: the C library makes it at another depth of the stack than others. 22 calls of nest_call, all
+ * abandoned; no system call is inside of one.
  */
 #include "golden.h"
 #include "nest.h"

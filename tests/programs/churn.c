@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * churn DIR: 100 threads, one after the other in pairs, and 20 processes, each of which opens DIR/<n>, writes 3 x 7 bytes and closes:
- * 120 opens, 360 writes (2520 bytes), 120 closes; 101 threads in the parent, 20 children.
+ * churn DIR: 100 threads, one after the other in pairs, and 20 processes, each of which opens DIR/<n>, writes 3 x 7 bytes and
+ * closes: 120 opens, 360 writes (2520 bytes), 120 closes; 101 threads in the parent, 20 children.
  */
 #include "golden.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * collective NAME: under mpirun, transfers of which some are asked to be collective, by every rank of its own 4 ints.
- * NAME.h5: 5 H5Dwrite: by default, independent, collective, by a copy of that list, independent again; 2 H5Dread: collective, by default.
- * NAME.nc, netCDF-4, variables a and b: 5 nc_put_vara_int: a by default, a after nc_var_par_access(collective) of a, b, and a and b after
- * the same of b.
+ * NAME.h5: 5 H5Dwrite: by default, independent, collective, by a copy of that list, independent again; 2 H5Dread: collective, by
+ * default. NAME.nc, netCDF-4, variables a and b: 5 nc_put_vara_int: a by default, a after nc_var_par_access(collective) of a, b,
+ * and a and b after the same of b.
  */
 #include <hdf5.h>
 #include <mpi.h>

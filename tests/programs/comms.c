@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * comms DIR, on 4 ranks: files opened and closed on communicators of many makes, each named by its members in their order:
- * half0: 2 0, half1: 3 1 (MPI_Comm_split, keys turned round), dup0 and dup1 on copies of these, quarter0…3: one rank each (a split of the
- * halves), pair: 3 1 (MPI_Comm_create), group: 0 2 (MPI_Comm_create_group), node: 0 1 2 3 (MPI_Comm_split_type), grid: 0 1 2
- * (MPI_Cart_create), graph: 0 1, world, copy (of the world), self0…3, again0 and again1: 0 1 and 2 3 (after the halves were freed). Whose
- * members the calls do not tell: either0 and either1 (MPI_Comm_create of two groups at once), merged (of an intercommunicator).
+ * half0: 2 0, half1: 3 1 (MPI_Comm_split, keys turned round), dup0 and dup1 on copies of these, quarter0…3: one rank each (a split
+ * of the halves), pair: 3 1 (MPI_Comm_create), group: 0 2 (MPI_Comm_create_group), node: 0 1 2 3 (MPI_Comm_split_type), grid: 0 1 2
+ * (MPI_Cart_create), graph: 0 1, world, copy (of the world), self0…3, again0 and again1: 0 1 and 2 3 (after the halves were freed).
+ * Whose members the calls do not tell: either0 and either1 (MPI_Comm_create of two groups at once), merged (of an
+ * intercommunicator).
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ static void use(MPI_Comm comm, const char *name, int n)
 	snprintf(path, sizeof(path), "%s/%s%s", dir, name, number);
 	check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
 	check(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file), path);
-	check(MPI_File_write_at_all(file, me * (MPI_Offset)sizeof(rank), &rank, 1, MPI_INT, MPI_STATUS_IGNORE), "MPI_File_write_at_all");
+	check(MPI_File_write_at_all(file, me * (MPI_Offset)sizeof(rank), &rank, 1, MPI_INT, MPI_STATUS_IGNORE),
+	      "MPI_File_write_at_all");
 	check(MPI_File_close(&file), "MPI_File_close");
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * coroutines KIND FILE: two ucontext coroutines, one makes 20 numbered fwrites and one 20 numbered fputs, both on unbuffered
- * cookie streams; the callback below each switches to the other coroutine before its write(2) to FILE. First the calls return in the
- * order in which they began, then each inside of the other. KIND says where the stacks are: "heap", "frame" (arrays of main, as in
- * makecontext(3)), "thread" (heap, from a second thread) or "main" (one coroutine is the thread itself). Exactly 20 fwrite, 20 fputs,
- * 40 write to FILE; prints what it made, exit status 44.
+ * cookie streams; the callback below each switches to the other coroutine before its write(2) to FILE. First the calls return in
+ * the order in which they began, then each inside of the other. KIND says where the stacks are: "heap", "frame" (arrays of main, as
+ * in makecontext(3)), "thread" (heap, from a second thread) or "main" (one coroutine is the thread itself). Exactly 20 fwrite, 20
+ * fputs, 40 write to FILE; prints what it made, exit status 44.
  */
 #include "golden.h"
 
@@ -133,6 +133,7 @@ int main(int argc, char **argv)
 		run(NULL, malloc(STACK));
 	else
 		on_heap(NULL);
-	dprintf(1, "%s: begun %d %d, written %d %d, %s\n", kind, sides[0].begun, sides[1].begun, sides[0].written, sides[1].written, order);
+	dprintf(1, "%s: begun %d %d, written %d %d, %s\n", kind, sides[0].begun, sides[1].begun, sides[0].written, sides[1].written,
+		order);
 	return 44;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * coroutines_mpi DIR: one rank, two coroutines. The first makes 5 MPI_Comm_dup, whose attribute callback makes an MPI_File_write_at and
- * switches; the second walks over 5 attributes of an HDF5 file (H5Aiterate2), whose callback makes an fwrite on a cookie stream, and the
- * callback of that one switches: calls return while those of the other coroutine are open. Before and after, the thread itself makes
- * an MPI_File_write_at. 5 MPI_Comm_dup, 7 MPI_File_write_at, 5 fwrite; DIR/data has 7 numbered lines. Exit status 48.
+ * coroutines_mpi DIR: one rank, two coroutines. The first makes 5 MPI_Comm_dup, whose attribute callback makes an MPI_File_write_at
+ * and switches; the second walks over 5 attributes of an HDF5 file (H5Aiterate2), whose callback makes an fwrite on a cookie
+ * stream, and the callback of that one switches: calls return while those of the other coroutine are open. Before and after, the
+ * thread itself makes an MPI_File_write_at. 5 MPI_Comm_dup, 7 MPI_File_write_at, 5 fwrite; DIR/data has 7 numbered lines. Exit
+ * status 48.
  */
 #include "golden.h"
 
@@ -98,7 +99,8 @@ static void make_file(const char *path)
 
 	h5 = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	for (int i = 0; i < CALLS; i++)
-		must(H5Aclose(H5Acreate2(h5, (char[]){ 'a', '0' + i, 0 }, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT)) >= 0, "H5Acreate2");
+		must(H5Aclose(H5Acreate2(h5, (char[]){ 'a', '0' + i, 0 }, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT)) >= 0,
+		     "H5Acreate2");
 	H5Sclose(space);
 }
 
@@ -116,7 +118,8 @@ int main(int argc, char **argv)
 
 	must(argc > 1, "no directory given");
 	MPI_Init(&argc, &argv);
-	must(MPI_File_open(MPI_COMM_SELF, IN_DIR(argv[1], "data"), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &data) == MPI_SUCCESS,
+	must(MPI_File_open(MPI_COMM_SELF, IN_DIR(argv[1], "data"), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &data) ==
+		     MPI_SUCCESS,
 	     "MPI_File_open");
 	make_file(IN_DIR(argv[1], "file.h5"));
 	write_line();

@@ -60,7 +60,8 @@ static void lists##S(int fd, int unreadable) \
 	CALL(lio_listio##S(LIO_NOWAIT, good, 4, NULL) == 0, "lio_listio" #S " issue-write:100@0 issue-read:50@10"); \
 	finish##S(w, 0, BLOCK, "done:100"); \
 	finish##S(r, 0, 50, "done:50"); \
-	CALL(lio_listio##S(LIO_WAIT, mixed, 2, NULL) == -1 && errno == EIO, "lio_listio" #S " ! issue-read:100@0 issue-write:100@0"); \
+	CALL(lio_listio##S(LIO_WAIT, mixed, 2, NULL) == -1 && errno == EIO, \
+		     "lio_listio" #S " ! issue-read:100@0 issue-write:100@0"); \
 	CALL(aio_return##S(bad) == -1, "aio_return" #S " ! done:?"); \
 	CALL(aio_return##S(again) == BLOCK, "aio_return" #S " done:100"); \
 } \

@@ -29,7 +29,8 @@ static const char *name_of(const char *dir, const char *what)
 	return path[i];
 }
 
-/* By its very name: the header makes another one of it. NULL if the library does not have it: since 1.12 it has numbered names only. */
+/* By its very name: the header makes another one of it. NULL if the library does not have it: since 1.12 it has numbered names
+ * only. */
 static void *function(const char *name)
 {
 	return dlsym(RTLD_DEFAULT, name);
@@ -45,7 +46,8 @@ static void *function(const char *name)
 
 static void datasets(void)
 {
-	hid_t space = H5Screate_simple(1, four, unlimited), plain = H5Screate_simple(1, four, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+	hid_t space = H5Screate_simple(1, four, unlimited), plain = H5Screate_simple(1, four, NULL),
+	      dcpl = H5Pcreate(H5P_DATASET_CREATE);
 	hid_t d, c;
 	hsize_t place[1] = { 0 }, size, n;
 	H5D_space_status_t status;

@@ -111,7 +111,8 @@ static void streams(void)
 	end(f);
 	free(memory);
 	free(wide);
-	CALL((f = F(FILE *(void *, const char *, cookie_io_functions_t), "fopencookie")(NULL, "w", (cookie_io_functions_t){ 0 })) != NULL,
+	CALL((f = F(FILE * (void *, const char *, cookie_io_functions_t), "fopencookie")(NULL, "w",
+											 (cookie_io_functions_t){ 0 })) != NULL,
 	     "fopencookie create");
 	end(f);
 	make("gone", 0);
@@ -183,7 +184,8 @@ static void characters(void)
 
 static void lines(void)
 {
-	static const char *const gets[] = { "fgets", "fgets_unlocked" }, *const checked[] = { "__fgets_chk", "__fgets_unlocked_chk" };
+	static const char *const gets[] = { "fgets", "fgets_unlocked" }, *const checked[] = { "__fgets_chk",
+											      "__fgets_unlocked_chk" };
 	FILE *f = in(), *g = out();
 	char buf[100], *line = NULL;
 	size_t size = 0;
@@ -191,7 +193,8 @@ static void lines(void)
 	for (size_t i = 0; i < N(gets); i++)
 		CALL(F(char *(char *, int, FILE *), gets[i])(buf, 100, f) && strlen(buf) == 11, "%s read:?/11", gets[i]);
 	for (size_t i = 0; i < N(checked); i++)
-		CALL(F(char *(char *, size_t, int, FILE *), checked[i])(buf, 100, 100, f) && strlen(buf) == 11, "%s read:?/11", checked[i]);
+		CALL(F(char *(char *, size_t, int, FILE *), checked[i])(buf, 100, 100, f) && strlen(buf) == 11, "%s read:?/11",
+		     checked[i]);
 	CALL(F(char *(char *), "gets")(buf) && strlen(buf) == 8, "gets read:?/9");
 	CALL(F(char *(char *, size_t), "__gets_chk")(buf, 100) && strlen(buf) == 10, "__gets_chk read:?/11");
 	CALL(F(ssize_t(char **, size_t *, FILE *), "getline")(&line, &size, f) == 11, "getline read:?/11");
@@ -280,7 +283,8 @@ static void wide_va(FILE *f, FILE *g, ...)
 		va_end(again);
 	}
 	CALL(F(vfwprintf_fn, "vfwprintf")(g, L"hello", ap) == 5, "vfwprintf write:?/5");
-	CALL(F(int(FILE *, int, const wchar_t *, va_list), "__vfwprintf_chk")(g, 1, L"hello", ap) == 5, "__vfwprintf_chk write:?/5");
+	CALL(F(int(FILE *, int, const wchar_t *, va_list), "__vfwprintf_chk")(g, 1, L"hello", ap) == 5,
+	     "__vfwprintf_chk write:?/5");
 	CALL(F(vwprintf_fn, "vwprintf")(L"hello", ap) == 5, "vwprintf write:?/5");
 	CALL(F(int(int, const wchar_t *, va_list), "__vwprintf_chk")(1, L"hello", ap) == 5, "__vwprintf_chk write:?/5");
 	va_end(ap);
@@ -310,7 +314,8 @@ static void wide(void)
 {
 	static const char *const gets[] = { "fgetwc", "getwc", "fgetwc_unlocked", "getwc_unlocked" };
 	static const char *const puts[] = { "fputwc", "putwc", "fputwc_unlocked", "putwc_unlocked" };
-	static const char *const lines[] = { "fgetws", "fgetws_unlocked" }, *const checked[] = { "__fgetws_chk", "__fgetws_unlocked_chk" };
+	static const char *const lines[] = { "fgetws", "fgetws_unlocked" }, *const checked[] = { "__fgetws_chk",
+												 "__fgetws_unlocked_chk" };
 	FILE *f = in(), *g = out();
 	wchar_t buf[100];
 
@@ -330,8 +335,8 @@ static void wide(void)
 	CALL(F(wchar_t *(wchar_t *, int, FILE *), lines[0])(buf, 100, f) && wcslen(buf) == 8, "%s read:?/8", lines[0]);
 	CALL(F(wchar_t *(wchar_t *, int, FILE *), lines[1])(buf, 100, f) && wcslen(buf) == 11, "%s read:?/11", lines[1]);
 	for (size_t i = 0; i < N(checked); i++)
-		CALL(F(wchar_t *(wchar_t *, size_t, int, FILE *), checked[i])(buf, 100, 100, f) && wcslen(buf) == 11, "%s read:?/11",
-		     checked[i]);
+		CALL(F(wchar_t * (wchar_t *, size_t, int, FILE *), checked[i])(buf, 100, 100, f) && wcslen(buf) == 11,
+		     "%s read:?/11", checked[i]);
 	CALL(F(int(const wchar_t *, FILE *), "fputws")(L"hello", g) >= 0, "fputws write:?/5");
 	CALL(F(int(const wchar_t *, FILE *), "fputws_unlocked")(L"hello", g) >= 0, "fputws_unlocked write:?/5");
 	end(f);

@@ -37,9 +37,11 @@ static void explicit_offsets(void)
 	MPI("MPI_Wait done:16", MPI_Wait(&request, &status));
 	MPI_AT("MPI_File_iread_at issue-read:16", at(0), MPI_File_iread_at(file, at(0), block, BLOCK, MPI_BYTE, &request));
 	MPI("MPI_Wait done:16", MPI_Wait(&request, &status));
-	MPI_AT("MPI_File_iwrite_at_all issue-all-write:16", at(4), MPI_File_iwrite_at_all(file, at(4), block, BLOCK, MPI_BYTE, &request));
+	MPI_AT("MPI_File_iwrite_at_all issue-all-write:16", at(4),
+	       MPI_File_iwrite_at_all(file, at(4), block, BLOCK, MPI_BYTE, &request));
 	MPI("MPI_Wait done:16", MPI_Wait(&request, &status));
-	MPI_AT("MPI_File_iread_at_all issue-all-read:16", at(0), MPI_File_iread_at_all(file, at(0), block, BLOCK, MPI_BYTE, &request));
+	MPI_AT("MPI_File_iread_at_all issue-all-read:16", at(0),
+	       MPI_File_iread_at_all(file, at(0), block, BLOCK, MPI_BYTE, &request));
 	MPI("MPI_Wait done:16", MPI_Wait(&request, &status));
 }
 
@@ -55,7 +57,8 @@ static void let_it_be_done(void)
 static void begin(MPI_Request *requests, int n)
 {
 	for (int i = 0; i < n; i++)
-		MPI_AT("MPI_File_iwrite_at issue-write:16", at(3), MPI_File_iwrite_at(file, at(3), block, BLOCK, MPI_BYTE, &requests[i]));
+		MPI_AT("MPI_File_iwrite_at issue-write:16", at(3),
+		       MPI_File_iwrite_at(file, at(3), block, BLOCK, MPI_BYTE, &requests[i]));
 }
 
 /* Every other function that ends non-blocking operations, or tries to. */
@@ -146,9 +149,11 @@ static void shared_pointer(void)
 
 static void split(void)
 {
-	MPI_AT("MPI_File_write_at_all_begin issue-all-write:16", at(0), MPI_File_write_at_all_begin(file, at(0), block, BLOCK, MPI_BYTE));
+	MPI_AT("MPI_File_write_at_all_begin issue-all-write:16", at(0),
+	       MPI_File_write_at_all_begin(file, at(0), block, BLOCK, MPI_BYTE));
 	MPI("MPI_File_write_at_all_end done:16", MPI_File_write_at_all_end(file, block, &status));
-	MPI_AT("MPI_File_read_at_all_begin issue-all-read:16", at(0), MPI_File_read_at_all_begin(file, at(0), block, BLOCK, MPI_BYTE));
+	MPI_AT("MPI_File_read_at_all_begin issue-all-read:16", at(0),
+	       MPI_File_read_at_all_begin(file, at(0), block, BLOCK, MPI_BYTE));
 	MPI("MPI_File_read_at_all_end done:16", MPI_File_read_at_all_end(file, block, &status));
 	MPI("MPI_File_seek seek:?", MPI_File_seek(file, at(1), MPI_SEEK_SET));
 	MPI("MPI_File_write_all_begin issue-all-write:16", MPI_File_write_all_begin(file, block, BLOCK, MPI_BYTE));
@@ -237,7 +242,7 @@ void golden(const char *dir)
 	const char *path = IN_DIR(dir, "file");
 
 	MPI("MPI_File_open create", MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
-	sleep(1);               /* what completes requests is probed from the first call of MPI-IO on, as soon as an observer is able to */
+	sleep(1); /* what completes requests is probed from the first call of MPI-IO on, as soon as an observer is able to */
 	explicit_offsets();
 	ends_of_operations();
 	own_pointer();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * cover_netcdf DIR EXPECTED: every function of probes/netcdf.probes, each rank on a file of its own, and the parallel ones on files of
- * all. Sizes are those of the values in the file's types. The file with the expectations gets the rank as its ending.
+ * cover_netcdf DIR EXPECTED: every function of probes/netcdf.probes, each rank on a file of its own, and the parallel ones on files
+ * of all. Sizes are those of the values in the file's types. The file with the expectations gets the rank as its ending.
  */
 #include "cover.h"
 
@@ -20,7 +20,8 @@ int nc_def_var_blosc(int ncid, int varid, unsigned subcompressor, unsigned level
 int nc_delete_mp(const char *path, int basepe);
 int nc_put_varm(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const ptrdiff_t *imap,
 		const void *op);
-int nc_get_varm(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const ptrdiff_t *imap, void *ip);
+int nc_get_varm(int ncid, int varid, const size_t *start, const size_t *count, const ptrdiff_t *stride, const ptrdiff_t *imap,
+		void *ip);
 int nc_put_var_ubyte(int ncid, int varid, const unsigned char *op);
 
 enum { N = 4 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * cover_pnetcdf DIR EXPECTED: every function of probes/pnetcdf.probes that the library has, on a file of all ranks: each with values of
- * its own type, so that bytes in memory are bytes in the file. Two witnesses of every size: the library's own count of what it moved, and
- * the buffer that a read has filled, as far and no further. The file with the expectations gets the rank as its ending.
+ * cover_pnetcdf DIR EXPECTED: every function of probes/pnetcdf.probes that the library has, on a file of all ranks: each with
+ * values of its own type, so that bytes in memory are bytes in the file. Two witnesses of every size: the library's own count of
+ * what it moved, and the buffer that a read has filled, as far and no further. The file with the expectations gets the rank as its
+ * ending.
  */
 #include "cover.h"
 
@@ -93,8 +94,8 @@ static void posted_and_waited(const char *name, bool write, size_t bytes, bool k
 
 /* ---- the calls of one type ---- */
 
-/* T is a name's ending ("_int") or nothing; A is "_all" or nothing; TAIL and TAILS are what the flexible functions are given behind their
- * buffers; KNOWN whether the size of several pieces is told by them. */
+/* T is a name's ending ("_int") or nothing; A is "_all" or nothing; TAIL and TAILS are what the flexible functions are given behind
+ * their buffers; KNOWN whether the size of several pieces is told by them. */
 #define MOVE(write, n, known, name, ...) \
 	do { \
 		mark(); \
@@ -275,7 +276,7 @@ static void several_requests(void)
 	NC_FAILS("ncmpi_wait !%d", ncmpi_wait(nc, NC_REQ_ALL, NULL, NULL));
 	NC(ncmpi_wait_all(nc, 2, r, s), "ncmpi_wait_all done:8 done:8");
 	NC_FAILS("ncmpi_iput_vara_int !%d", ncmpi_iput_vara_int(nc, 999, first, edges, values, &r[0]));
-	NC_FAILS("ncmpi_put_vara_int !%d write:16/?", ncmpi_put_vara_int(nc, var_int, first, edges, values));        /* not independent */
+	NC_FAILS("ncmpi_put_vara_int !%d write:16/?", ncmpi_put_vara_int(nc, var_int, first, edges, values)); /* not independent */
 }
 
 static void collectively(void)

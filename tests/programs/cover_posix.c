@@ -295,7 +295,8 @@ static void extended(void)
 /* libaio: the end of an operation is told where its event is taken. */
 static void kernel_aio(void)
 {
-	struct iocb w = { .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t)buf, .aio_nbytes = 100 }, bad = { .aio_fildes = -1 };
+	struct iocb w = { .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t)buf, .aio_nbytes = 100 },
+		    bad = { .aio_fildes = -1 };
 	struct iocb r = { .aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)buf, .aio_nbytes = 4000, .aio_offset = 60 };
 	struct iocb *list[] = { &w, &r }, *refused[] = { &bad };
 	aio_context_t context = 0;

@@ -94,7 +94,8 @@ static void datagrams(void)
 
 static void local(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "socket" }, none = { .sun_family = AF_UNIX, .sun_path = "none" };
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "socket" },
+			   none = { .sun_family = AF_UNIX, .sun_path = "none" };
 	int listening, client, server, pair[2];
 
 	SYS_FD(listening, "create", socket, AF_UNIX, SOCK_STREAM, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * cpu_time MEMORY DISK: where time goes in calls and between them. 20 reads of a pipe that another thread writes to, 10 ms after it is
- * asked; 128 pwrite of 1 MiB to MEMORY, a file that is kept in memory; 4 fsync of DISK; 5 lseek after 20 ms of computing each, and 5
- * after as much sleep. Prints for each part what the thread's own clocks show: wall, CPU and run delay in nanoseconds, number of sleeps.
+ * cpu_time MEMORY DISK: where time goes in calls and between them. 20 reads of a pipe that another thread writes to, 10 ms after it
+ * is asked; 128 pwrite of 1 MiB to MEMORY, a file that is kept in memory; 4 fsync of DISK; 5 lseek after 20 ms of computing each,
+ * and 5 after as much sleep. Prints for each part what the thread's own clocks show: wall, CPU and run delay in nanoseconds, number
+ * of sleeps.
  */
 #include "golden.h"
 

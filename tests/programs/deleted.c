@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * deleted DIR: opens DIR/gone, unlinks it, then 5 writes of 100 bytes; DIR/old is renamed to DIR/new while open, 5 writes of 100 bytes
- * before and after; mkdir and rmdir of DIR/sub. 15 writes, 1500 bytes; 1 unlink, 1 rename, 1 mkdir, 1 rmdir.
+ * deleted DIR: opens DIR/gone, unlinks it, then 5 writes of 100 bytes; DIR/old is renamed to DIR/new while open, 5 writes of 100
+ * bytes before and after; mkdir and rmdir of DIR/sub. 15 writes, 1500 bytes; 1 unlink, 1 rename, 1 mkdir, 1 rmdir.
  */
 #include "golden.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * device DIR: DIR/data of 4 MiB is written, synced and dropped from the page cache; then read by 64 pread64 of 64 KiB from the device, by 64
- * more from memory, and by 16 of 4096 bytes past the page cache.
+ * device DIR: DIR/data of 4 MiB is written, synced and dropped from the page cache; then read by 64 pread64 of 64 KiB from the
+ * device, by 64 more from memory, and by 16 of 4096 bytes past the page cache.
  */
 #include "golden.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * dup_inherit DIR: one open of DIR/file, then dup, dup2 (onto a free and onto an open descriptor), dup3, F_DUPFD, F_DUPFD_CLOEXEC: 7
- * descriptors of one file, one write of 10 bytes through each (70 bytes), 7 closes; a forked child writes 10 bytes through 3 of them.
+ * dup_inherit DIR: one open of DIR/file, then dup, dup2 (onto a free and onto an open descriptor), dup3, F_DUPFD, F_DUPFD_CLOEXEC:
+ * 7 descriptors of one file, one write of 10 bytes through each (70 bytes), 7 closes; a forked child writes 10 bytes through 3 of
+ * them.
  */
 #include "golden.h"
 

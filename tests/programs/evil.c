@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * evil HOME NAME VICTIM [DIR]: attacks the directory HOME/NAME, to which root records it, for some seconds: plants links to VICTIM, a file
- * of root's, under every name that a recorder writes, and exchanges the directory for others full of such links and for a link to
- * VICTIM's directory. At the end the links stand there, or HOME/DIR, a directory of root's. Runs as the owner of HOME.
+ * evil HOME NAME VICTIM [DIR]: attacks the directory HOME/NAME, to which root records it, for some seconds: plants links to VICTIM,
+ * a file of root's, under every name that a recorder writes, and exchanges the directory for others full of such links and for a
+ * link to VICTIM's directory. At the end the links stand there, or HOME/DIR, a directory of root's. Runs as the owner of HOME.
  */
 #include <fcntl.h>
 #include <libgen.h>

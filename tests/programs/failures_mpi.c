@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * failures_mpi DIR: library calls that fail: nc_open of a missing file and of one that is no netCDF file, MPI_File_open of a missing
- * file, MPI_File_delete of a missing file: 2 nc_open, 1 MPI_File_open, 1 MPI_File_delete on each rank, all failing.
+ * failures_mpi DIR: library calls that fail: nc_open of a missing file and of one that is no netCDF file, MPI_File_open of a
+ * missing file, MPI_File_delete of a missing file: 2 nc_open, 1 MPI_File_open, 1 MPI_File_delete on each rank, all failing.
  */
 #include <mpi.h>
 #include <netcdf.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * faults DIR: DIR/shared of 16 pages is mapped shared and written page by page; syncfs has the kernel write 16 pages back, after which 4
- * pages are written again: 20 write faults. DIR/private of 16 pages is mapped privately, 3 pages of it are written: no write fault of a
- * file, but reads.
+ * faults DIR: DIR/shared of 16 pages is mapped shared and written page by page; syncfs has the kernel write 16 pages back, after
+ * which 4 pages are written again: 20 write faults. DIR/private of 16 pages is mapped privately, 3 pages of it are written: no
+ * write fault of a file, but reads.
  */
 #include "golden.h"
 

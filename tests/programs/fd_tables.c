@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * fd_tables DIR [wait]: one descriptor number in several tables. By writes of 10 bytes: 11 to DIR/main by the main thread, 4 and 3 to
- * DIR/own by a thread that has called unshare(CLONE_FILES) and one that it made, 5 to DIR/cloned by a thread made without CLONE_FILES,
- * all through the same number; 2 to DIR/child by a process that shares the main thread's table (CLONE_FILES), and 6 by the main thread
- * through the descriptor that this process has opened. With "wait" it prints "ready" when the first two threads are there, and writes
- * when DIR/go exists.
+ * fd_tables DIR [wait]: one descriptor number in several tables. By writes of 10 bytes: 11 to DIR/main by the main thread, 4 and 3
+ * to DIR/own by a thread that has called unshare(CLONE_FILES) and one that it made, 5 to DIR/cloned by a thread made without
+ * CLONE_FILES, all through the same number; 2 to DIR/child by a process that shares the main thread's table (CLONE_FILES), and 6 by
+ * the main thread through the descriptor that this process has opened. With "wait" it prints "ready" when the first two threads are
+ * there, and writes when DIR/go exists.
  */
 #include "golden.h"
 

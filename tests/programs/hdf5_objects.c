@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * hdf5_objects FILE: HDF5, what memory and file differ in, and objects that are opened again:
- *	"x", 1000 of a compound of one float: 1 H5Dwrite from a compound of 32 bytes in memory that has this member alone (4000 of 4000);
- *	"particles", 1000 of a compound of 8 floats: 1 H5Dwrite whole (32000), 1 H5Dread of member "x" into 32 bytes (4000 asked, 32000 moved);
+ *	"x", 1000 of a compound of one float: 1 H5Dwrite from a compound of 32 bytes in memory that has this member alone (4000 of
+ *	  4000);
+ *	"particles", 1000 of a compound of 8 floats: 1 H5Dwrite whole (32000), 1 H5Dread of member "x" into 32 bytes (4000 asked,
+ *	  32000 moved);
  *	"narrow", 1000 float: 1 H5Dwrite of double (8000 asked, 4000 moved);
- *	"plane", 10 x 10 int: 1 H5Dwrite of all (400), 1 H5Dread of rows 0 to 3 and columns 2 to 4 joined (58 elements, 232), 1 of the same
+ *	"plane", 10 x 10 int: 1 H5Dwrite of all (400), 1 H5Dread of rows 0 to 3 and columns 2 to 4 joined (58 elements, 232), 1 of
+ *	  the same
  *	without column 3 (48 elements, 192), 1 of two squares of 2 x 2 that begin from none (8 elements, 32);
- *	"narrow" and its attribute "scale" (2 double) are closed and opened again: 1 H5Dread of all (8000 asked, 4000 moved), 1 H5Aread (16);
+ *	"narrow" and its attribute "scale" (2 double) are closed and opened again: 1 H5Dread of all (8000 asked, 4000 moved), 1
+ *	  H5Aread (16);
  *	H5Literate over group "g": its function opens "inner" (5 double) by the id that it is given: 1 H5Dread (40);
  *	"narrow" is deleted and "other" (7 int) takes its name: 1 H5Dread of all without asking (of unknown size).
  */
@@ -88,7 +92,8 @@ static void again(hid_t file)
 
 static void slab(hid_t space, H5S_seloper_t how, hsize_t row, hsize_t column, hsize_t rows, hsize_t columns)
 {
-	good(H5Sselect_hyperslab(space, how, (hsize_t[]){ row, column }, NULL, (hsize_t[]){ rows, columns }, NULL), "H5Sselect_hyperslab");
+	good(H5Sselect_hyperslab(space, how, (hsize_t[]){ row, column }, NULL, (hsize_t[]){ rows, columns }, NULL),
+	     "H5Sselect_hyperslab");
 }
 
 static void read_selected(hid_t id, hid_t space, hsize_t elements)

@@ -2,15 +2,19 @@
  *
  * hdf5_sizes FILE: HDF5, every way to say how much an operation moves; each dataset is written exactly once:
  *	"whole" 4 x 6 double, 1 H5Dwrite of all (192), 1 H5Dread of all through H5S_ALL (192), into float (96);
- *	"rows" 8 x 5 int, 4 H5Dwrite of hyperslabs of 2 rows (40 each), in blocks: 1 H5Dread of start 0 stride 4 count 2 block 2 x 5 (80);
+ *	"rows" 8 x 5 int, 4 H5Dwrite of hyperslabs of 2 rows (40 each), in blocks: 1 H5Dread of start 0 stride 4 count 2 block 2 x 5
+ *	  (80);
  *	"points" 10 short, 1 H5Dwrite of 10 (20), 1 H5Dread of 3 elements by coordinates, which an H5S_SELECT_APPEND makes 5 (10);
  *	"grown" 0 to 6 long long, H5Dset_extent, 1 H5Dwrite of all (48);
  *	"pairs" 3 of a compound of 16 bytes, 1 H5Dwrite (48);
  *	"words" 2 strings of variable length, 1 H5Dwrite (of unknown size);
- *	"combined": 4 int in 1 H5Dwrite (16), then 1 H5Dread of two hyperslabs joined by H5S_SELECT_OR, in file and memory (of unknown size:
+ *	"combined": 4 int in 1 H5Dwrite (16), then 1 H5Dread of two hyperslabs joined by H5S_SELECT_OR, in file and memory (of
+ *	  unknown size:
  *	2 elements), and 1 of the same with H5Sget_select_npoints asked before (8);
- *	attribute "scale" of "whole", 3 float, 1 H5Awrite (12), 1 H5Aread (12); group "g" with dataset "inner", scalar double, 1 H5Dwrite (8).
- * The file is opened again: 1 H5Dread of "whole" without asking (of unknown size), 1 after asking H5Sget_simple_extent_npoints (192).
+ *	attribute "scale" of "whole", 3 float, 1 H5Awrite (12), 1 H5Aread (12); group "g" with dataset "inner", scalar double, 1
+ *	  H5Dwrite (8).
+ * The file is opened again: 1 H5Dread of "whole" without asking (of unknown size), 1 after asking H5Sget_simple_extent_npoints
+ * (192).
  */
 #include <hdf5.h>
 
@@ -57,14 +61,17 @@ static void whole(hid_t file)
 static void rows(hid_t file)
 {
 	hid_t id = dataset(file, "rows", H5T_STD_I32LE, 2, (hsize_t[]){ 8, 5 });
-	hid_t space = valid(H5Dget_space(id), "H5Dget_space"), memory = valid(H5Screate_simple(1, (hsize_t[]){ 10 }, NULL), "H5Screate_simple");
+	hid_t space = valid(H5Dget_space(id), "H5Dget_space"),
+	      memory = valid(H5Screate_simple(1, (hsize_t[]){ 10 }, NULL), "H5Screate_simple");
 	int values[40] = { 0 };
 
 	for (hsize_t i = 0; i < 4; i++) {
-		good(H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){ 2 * i, 0 }, NULL, (hsize_t[]){ 2, 5 }, NULL), "H5Sselect_hyperslab");
+		good(H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){ 2 * i, 0 }, NULL, (hsize_t[]){ 2, 5 }, NULL),
+		     "H5Sselect_hyperslab");
 		good(H5Dwrite(id, H5T_NATIVE_INT, memory, space, H5P_DEFAULT, values), "H5Dwrite");
 	}
-	good(H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){ 0, 0 }, (hsize_t[]){ 4, 5 }, (hsize_t[]){ 2, 1 }, (hsize_t[]){ 2, 5 }),
+	good(H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){ 0, 0 }, (hsize_t[]){ 4, 5 }, (hsize_t[]){ 2, 1 },
+				 (hsize_t[]){ 2, 5 }),
 	     "H5Sselect_hyperslab");
 	good(H5Dread(id, H5T_NATIVE_INT, H5S_ALL, space, H5P_DEFAULT, values), "H5Dread");
 	H5Sclose(memory);
@@ -149,7 +156,8 @@ static void in_group(hid_t file)
 
 static void read_again(const char *path)
 {
-	hid_t file = valid(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen"), id = valid(H5Dopen2(file, "whole", H5P_DEFAULT), "H5Dopen2");
+	hid_t file = valid(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen"),
+	      id = valid(H5Dopen2(file, "whole", H5P_DEFAULT), "H5Dopen2");
 	hid_t space;
 	double values[24];
 

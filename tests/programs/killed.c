@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * killed DIR: a child makes 7 writes of 9 bytes to DIR/child, then blocks in read of a pipe below nest_call and is killed by SIGKILL;
- * a second child ends by _exit with DIR/open still open after 3 writes. 10 writes, 90 bytes; 1 read never returns.
+ * killed DIR: a child makes 7 writes of 9 bytes to DIR/child, then blocks in read of a pipe below nest_call and is killed by
+ * SIGKILL; a second child ends by _exit with DIR/open still open after 3 writes. 10 writes, 90 bytes; 1 read never returns.
  */
 #include "golden.h"
 #include "nest.h"

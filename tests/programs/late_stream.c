@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * late_stream FILE N: writes N bytes to FILE, each by an fwrite and an fflush of its own, which makes one write(2); 5 ms after each.
+ * late_stream FILE N: writes N bytes to FILE, each by an fwrite and an fflush of its own, which makes one write(2); 5 ms after
+ * each.
  */
 #include <stdio.h>
 #include <stdlib.h>

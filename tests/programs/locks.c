@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * locks DIR: on DIR/file, by fcntl: 4 locks (F_SETLK exclusive and shared, F_SETLKW, F_OFD_SETLK) and 4 unlocks, the last of which frees two
- * locks of different kinds, one F_GETLK, one lockf each to lock and unlock; a child is refused one F_SETLK, one flock with LOCK_NB and
- * one F_OFD_SETLK. By flock: 2 locks (exclusive, shared), one unlock through a duplicated descriptor, one unlock of nothing. Then F_SETFL
- * and F_SETFD once each, one creat, one openat2.
+ * locks DIR: on DIR/file, by fcntl: 4 locks (F_SETLK exclusive and shared, F_SETLKW, F_OFD_SETLK) and 4 unlocks, the last of which
+ * frees two
+ * locks of different kinds, one F_GETLK, one lockf each to lock and unlock; a child is refused one F_SETLK, one flock with LOCK_NB
+ * and one F_OFD_SETLK. By flock: 2 locks (exclusive, shared), one unlock through a duplicated descriptor, one unlock of nothing.
+ * Then F_SETFL and F_SETFD once each, one creat, one openat2.
  */
 #include "golden.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * lookups DIR: calls on names. In DIR/a, DIR/b and DIR/c (3 mkdir) 400, 350 and 250 opens fail (ENOENT): of 100 names by absolute paths, of 50
- * relative to a descriptor, of 250 relative to the working directory. Then, in DIR/c: stat, access and faccessat of "here", which exists (one
- * each), and of "absent" (one each, ENOENT); mkdirat of DIR/b once more (EEXIST); unlinkat of "absent" (ENOENT) and of "here"; renameat of
- * "absent" to "moved" in DIR/b (ENOENT); rename of DIR/a to DIR/z; fopen of "absent" (ENOENT).
+ * lookups DIR: calls on names. In DIR/a, DIR/b and DIR/c (3 mkdir) 400, 350 and 250 opens fail (ENOENT): of 100 names by absolute
+ * paths, of 50 relative to a descriptor, of 250 relative to the working directory. Then, in DIR/c: stat, access and faccessat of
+ * "here", which exists (one each), and of "absent" (one each, ENOENT); mkdirat of DIR/b once more (EEXIST); unlinkat of "absent"
+ * (ENOENT) and of "here"; renameat of "absent" to "moved" in DIR/b (ENOENT); rename of DIR/a to DIR/z; fopen of "absent" (ENOENT).
  */
 #include "golden.h"
 

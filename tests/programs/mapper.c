@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * mapper DIR FILE... [-- FILE...]: maps the first MiB of each FILE for execution, makes DIR/ready and waits for DIR/go; maps what is
- * behind "--", makes DIR/mapped and waits for DIR/end. Then it prints how many bytes of each mapping are not those of the file that was
- * mapped, and writes 10 times 100 bytes to DIR/written.
+ * mapper DIR FILE... [-- FILE...]: maps the first MiB of each FILE for execution, makes DIR/ready and waits for DIR/go; maps what
+ * is behind "--", makes DIR/mapped and waits for DIR/end. Then it prints how many bytes of each mapping are not those of the file
+ * that was mapped, and writes 10 times 100 bytes to DIR/written.
  */
 #include "golden.h"
 

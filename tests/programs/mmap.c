@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * mmap DIR: DIR/mapped gets 65536 bytes by ftruncate, is mapped, written through memory, msync'ed, unmapped; the descriptor was closed
- * after the mapping. 1 mmap of the file, 1 msync, no write. 4 pread of 8 bytes at 0, 4096, 8192, 12288 verify.
+ * mmap DIR: DIR/mapped gets 65536 bytes by ftruncate, is mapped, written through memory, msync'ed, unmapped; the descriptor was
+ * closed after the mapping. 1 mmap of the file, 1 msync, no write. 4 pread of 8 bytes at 0, 4096, 8192, 12288 verify.
  */
 #include "golden.h"
 

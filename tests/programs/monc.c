@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * monc FILE STEPS: the shape of the Met Office NERC Cloud model: every second rank is an I/O server, the others compute. A simulation
- * rank sends FIELDS fields per step to its server (the next rank), whose main thread only receives them and gives each to a pool of
- * THREADS threads, which keep it in memory. At the end one thread of each pool, not the main one, writes all to one netCDF-4 file,
- * collectively over the servers: STEPS * FIELDS nc_put_vara_double on each server, of COLUMNS doubles, and one nc_create_par and nc_close.
+ * monc FILE STEPS: the shape of the Met Office NERC Cloud model: every second rank is an I/O server, the others compute. A
+ * simulation rank sends FIELDS fields per step to its server (the next rank), whose main thread only receives them and gives each
+ * to a pool of THREADS threads, which keep it in memory. At the end one thread of each pool, not the main one, writes all to one
+ * netCDF-4 file, collectively over the servers: STEPS * FIELDS nc_put_vara_double on each server, of COLUMNS doubles, and one
+ * nc_create_par and nc_close.
  */
 #include <mpi.h>
 #include <netcdf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * mpi_requests FILE [GO]: opens FILE; with GO makes GO.ready and waits until GO exists, 1 iwrite_at under way. Then each rank moves blocks of
- * 1000 bytes, all of which arrive:
+ * mpi_requests FILE [GO]: opens FILE; with GO makes GO.ready and waits until GO exists, 1 iwrite_at under way. Then each rank moves
+ * blocks of 1000 bytes, all of which arrive:
  *   wait        2 iwrite_at and MPI_Wait: one with a status, one without
  *   threads     1 iwrite_at, waited for by another thread
  *   all         MPI_Waitall on 3 iwrite_at and 3 messages to oneself in turn, with statuses
@@ -52,7 +52,8 @@ static MPI_Request write_block(void)
 {
 	MPI_Request request;
 
-	check(MPI_File_iwrite_at(file, (MPI_Offset)rank * 100000 + placed++ * BLOCK, block, BLOCK, MPI_BYTE, &request), "iwrite_at");
+	check(MPI_File_iwrite_at(file, (MPI_Offset)rank * 100000 + placed++ * BLOCK, block, BLOCK, MPI_BYTE, &request),
+	      "iwrite_at");
 	return request;
 }
 
@@ -244,7 +245,7 @@ int main(int argc, char **argv)
 	memset(block, 'a' + rank, BLOCK);
 	check(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), "open");
 	check(MPI_File_set_size(file, 200000), "set_size");
-	sleep(1);               /* what completes requests is probed from the first call of MPI-IO on, as soon as an observer is able to */
+	sleep(1); /* what completes requests is probed from the first call of MPI-IO on, as soon as an observer is able to */
 	if (argc == 3)
 		wait_for_go(argv[2]);
 	wait_one_by_one();

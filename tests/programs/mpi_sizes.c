@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * mpi_sizes FILE: MPI-IO under mpirun, per rank, with a status where nothing else is said:
- *	6 MPI_File_write_at: 10 bytes, 3 chars (3), 5 ints (20), 4 doubles (32), 2 of 3 contiguous ints (24), 5 ints without a status;
- *	2 MPI_File_write_at_all of 1 double (8) and of none; 1 MPI_File_read_at of 4 doubles (32), 1 behind the end of the file (0 of 32);
- *	1 MPI_File_iwrite_at of 5 ints with MPI_Wait (20), 3 of 1 double with MPI_Waitall (8 each), 1 MPI_File_iread_at of 7 bytes with
+ *	6 MPI_File_write_at: 10 bytes, 3 chars (3), 5 ints (20), 4 doubles (32), 2 of 3 contiguous ints (24), 5 ints without a
+ *	  status;
+ *	2 MPI_File_write_at_all of 1 double (8) and of none; 1 MPI_File_read_at of 4 doubles (32), 1 behind the end of the file (0
+ *	  of 32);
+ *	1 MPI_File_iwrite_at of 5 ints with MPI_Wait (20), 3 of 1 double with MPI_Waitall (8 each), 1 MPI_File_iread_at of 7 bytes
+ *	  with
  *	MPI_Test until it is done (7), 1 of 9 bytes with MPI_Wait without a status.
  */
 #include <mpi.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * mpi_storm FILE: 1 iwrite_at with MPI_Wait; 2 s of messages to oneself, each with 2 MPI_Wait; 1 iwrite_at with MPI_Wait, of which an observer
- * may miss the end; half a second later 5 iwrite_at with MPI_Wait. 100 bytes each.
+ * mpi_storm FILE: 1 iwrite_at with MPI_Wait; 2 s of messages to oneself, each with 2 MPI_Wait; 1 iwrite_at with MPI_Wait, of which
+ * an observer may miss the end; half a second later 5 iwrite_at with MPI_Wait. 100 bytes each.
  */
 #include <mpi.h>
 #include <stdio.h>

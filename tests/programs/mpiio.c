@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * mpiio FILE: each rank, blocks of 4096 bytes: 1 open, 5 write_at_all, 5 write_at, 3 iwrite_at each with MPI_Wait, 1 write_at_all_begin and
- * _end, 2 write_shared, 1 write_ordered, 1 seek, 4 read_all, 2 iread_at_all with MPI_Wait, 1 sync, 1 close; rank 0: 1 MPI_File_delete.
+ * mpiio FILE: each rank, blocks of 4096 bytes: 1 open, 5 write_at_all, 5 write_at, 3 iwrite_at each with MPI_Wait, 1
+ * write_at_all_begin and _end, 2 write_shared, 1 write_ordered, 1 seek, 4 read_all, 2 iread_at_all with MPI_Wait, 1 sync, 1 close;
+ * rank 0: 1 MPI_File_delete.
  */
 #include <mpi.h>
 #include <stdio.h>

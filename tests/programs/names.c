@@ -34,7 +34,9 @@ int main(void)
 
 	memset(values, 'A', sizeof(values));
 	must(nest_names(long_name('b'), long_name('c'), long_name('d'), long_name('e'), values) != NULL, "nest_names");
-	must(nest_names(in_memory("/short"), in_memory("mode"), in_memory("/from"), in_memory("/to"), values) != NULL, "nest_names");
-	must(nest_names(in_memory("/short"), in_memory("mode"), in_memory("/from"), in_memory("/null"), NULL) == NULL, "nest_names");
+	must(nest_names(in_memory("/short"), in_memory("mode"), in_memory("/from"), in_memory("/to"), values) != NULL,
+	     "nest_names");
+	must(nest_names(in_memory("/short"), in_memory("mode"), in_memory("/from"), in_memory("/null"), NULL) == NULL,
+	     "nest_names");
 	return 0;
 }

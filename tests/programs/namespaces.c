@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * namespaces DIR: 12 processes, one after the other, each in a mount namespace of its own with a file system of its own (source
- * inside_N) on DIR, in which it writes N + 1 bytes to DIR/same, one by one, and 5 to DIR/fN; each has ended before its mount table could be read.
+ * inside_N) on DIR, in which it writes N + 1 bytes to DIR/same, one by one, and 5 to DIR/fN; each has ended before its mount table
+ * could be read.
  */
 #include "golden.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * netcdf_sizes FILE MODE: serial netCDF, MODE "classic" or "netcdf4". Every way to move a variable once, with the bytes that it moves:
- *	nc_put_var_double grid 4 x 6 (192), nc_put_vara_int count 5 (20), nc_put_vars_float strip 3 (12), nc_put_var1_short grid2 (2),
+ * netcdf_sizes FILE MODE: serial netCDF, MODE "classic" or "netcdf4". Every way to move a variable once, with the bytes that it
+ * moves:
+ *	nc_put_var_double grid 4 x 6 (192), nc_put_vara_int count 5 (20), nc_put_vars_float strip 3 (12), nc_put_var1_short grid2
+ *	  (2),
  *	nc_put_vara (of the variable's own type, float) 2 (8), nc_put_varm_double grid 2 x 3 (48), nc_put_vara_text tag 7 (7),
  *	nc_put_var1_double scalar (8), nc_put_att_text 5 (5), nc_put_att_int 3 (12), nc_put_att_double 2 (16);
  *	record variable "log" (unlimited): nc_put_vara_longlong 3 records (24).
- * The file is opened again, variables are found by number: nc_get_var_double grid (192), nc_get_var_int count (24), nc_get_vara_longlong
- * log 2 (16), nc_get_var strip whole, whose type nobody asked for (of unknown size: 24), nc_inq_vartype log, nc_get_var log whole,
- * 3 records (24), nc_get_vara_text tag 7 (7; nobody asked how many dimensions it has: known from HDF5 only).
+ * The file is opened again, variables are found by number: nc_get_var_double grid (192), nc_get_var_int count (24),
+ * nc_get_vara_longlong log 2 (16), nc_get_var strip whole, whose type nobody asked for (of unknown size: 24), nc_inq_vartype log,
+ * nc_get_var log whole, 3 records (24), nc_get_vara_text tag 7 (7; nobody asked how many dimensions it has: known from HDF5 only).
  */
 #include <netcdf.h>
 
@@ -55,7 +57,8 @@ static void put(int file, const int *var)
 
 	check(nc_put_var_double(file, var[GRID], grid), "nc_put_var_double");
 	check(nc_put_vara_int(file, var[COUNT], (size_t[]){ 1 }, (size_t[]){ 5 }, count), "nc_put_vara_int");
-	check(nc_put_vars_float(file, var[STRIP], (size_t[]){ 0 }, (size_t[]){ 3 }, (ptrdiff_t[]){ 2 }, strip), "nc_put_vars_float");
+	check(nc_put_vars_float(file, var[STRIP], (size_t[]){ 0 }, (size_t[]){ 3 }, (ptrdiff_t[]){ 2 }, strip),
+	      "nc_put_vars_float");
 	check(nc_put_var1_short(file, var[GRID2], (size_t[]){ 3, 5 }, &one), "nc_put_var1_short");
 	check(nc_put_vara(file, var[OWN], (size_t[]){ 4 }, (size_t[]){ 2 }, own), "nc_put_vara");
 	check(nc_put_varm_double(file, var[GRID], (size_t[]){ 1, 1 }, (size_t[]){ 2, 3 }, NULL, (ptrdiff_t[]){ 1, 2 }, grid),

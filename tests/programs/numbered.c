@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * numbered DIR NAME N: waits until DIR/go exists, then writes its numbers 0 to N - 1, 8 bytes each, to DIR/NAME by pwrite at their place,
- * with 2 ms between them: N writes.
+ * numbered DIR NAME N: waits until DIR/go exists, then writes its numbers 0 to N - 1, 8 bytes each, to DIR/NAME by pwrite at their
+ * place, with 2 ms between them: N writes.
  */
 #include "golden.h"
 

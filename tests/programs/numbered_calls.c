@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * numbered_calls DIR [THREADS [PAUSE_US [MAX [wait]]]]: numbers its calls, so that a trace shows which of them it has. Writes its pid to
- * DIR/ready; then every thread writes 0, 1, 2, … of 8 bytes each by pwrite64 at offset 8 * number to DIR/numbers.THREAD, with an fputs
- * and fflush of a line to DIR/ticks.THREAD and a pause after every 64, until DIR/stop exists or MAX are written; with "wait" it then
- * waits for DIR/stop. Reads all back, and prints "numbered THREADS TOTAL" if each has its number.
+ * numbered_calls DIR [THREADS [PAUSE_US [MAX [wait]]]]: numbers its calls, so that a trace shows which of them it has. Writes its
+ * pid to DIR/ready; then every thread writes 0, 1, 2, … of 8 bytes each by pwrite64 at offset 8 * number to DIR/numbers.THREAD,
+ * with an fputs and fflush of a line to DIR/ticks.THREAD and a pause after every 64, until DIR/stop exists or MAX are written; with
+ * "wait" it then waits for DIR/stop. Reads all back, and prints "numbered THREADS TOTAL" if each has its number.
  */
 #include "golden.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * parallel_nc FILE [STEPS [POINTS [WAIT_FILE]]]: parallel netCDF-4. Each rank: 1 nc_create_par, STEPS collective nc_put_vara_double
- * of POINTS doubles, nc_close; 1 nc_open_par, STEPS nc_get_vara_double, verified, nc_close. Waits for WAIT_FILE before the first put.
+ * of POINTS doubles, nc_close; 1 nc_open_par, STEPS nc_get_vara_double, verified, nc_close. Waits for WAIT_FILE before the first
+ * put.
  */
 #include <mpi.h>
 #include <netcdf.h>

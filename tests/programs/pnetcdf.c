@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * pnetcdf FILE: PnetCDF with N ranks. Each rank, on variable "field" (double, 4 x 32 N) and "flags" (int, 32 N):
- *	4 ncmpi_put_vara_double_all of 32 (256 bytes each), 1 ncmpi_put_var1_int_all (4), 1 flexible ncmpi_put_vara_all of 16 MPI_INT (64);
+ *	4 ncmpi_put_vara_double_all of 32 (256 bytes each), 1 ncmpi_put_var1_int_all (4), 1 flexible ncmpi_put_vara_all of 16
+ *	  MPI_INT (64);
  *	independent: rank 0 alone 1 ncmpi_put_vars_int of 3 (12);
  *	3 ncmpi_iput_vara_double of 8 (64 each), 1 ncmpi_bput_vara_int of 4 (16), completed by 1 ncmpi_wait_all;
- *	1 ncmpi_iput_vara_int of 2 (8), given up by ncmpi_cancel; 1 of 3 (12), completed with NC_REQ_ALL, 1 ncmpi_iget_var1_int (4) with
+ *	1 ncmpi_iput_vara_int of 2 (8), given up by ncmpi_cancel; 1 of 3 (12), completed with NC_REQ_ALL, 1 ncmpi_iget_var1_int (4)
+ *	  with
  *	NC_GET_REQ_ALL;
  *	1 ncmpi_put_varn_double_all of 2 pieces of 4 (64, of unknown size to observers);
  *	attributes: ncmpi_put_att_text 5 (5), ncmpi_put_att_int 2 (8).
@@ -71,7 +73,8 @@ static void nonblocking(int file, int field, int flags)
 	for (int i = 0; i < 3; i++)
 		check(ncmpi_iput_vara_double(file, field, (MPI_Offset[]){ i, x }, (MPI_Offset[]){ 1, 8 }, values, &requests[i]),
 		      "ncmpi_iput_vara_double");
-	check(ncmpi_bput_vara_int(file, flags, (MPI_Offset[]){ x + 28 }, (MPI_Offset[]){ 4 }, ints, &requests[3]), "ncmpi_bput_vara_int");
+	check(ncmpi_bput_vara_int(file, flags, (MPI_Offset[]){ x + 28 }, (MPI_Offset[]){ 4 }, ints, &requests[3]),
+	      "ncmpi_bput_vara_int");
 	check(ncmpi_wait_all(file, 4, requests, statuses), "ncmpi_wait_all");
 	check(ncmpi_iput_vara_int(file, flags, (MPI_Offset[]){ x }, (MPI_Offset[]){ 2 }, ints, &dropped), "ncmpi_iput_vara_int");
 	check(ncmpi_cancel(file, 1, &dropped, statuses), "ncmpi_cancel");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * N writes of 8 bytes, each from a random chain of up to 18 calls: random_chains FILE SEED N. The functions' frames are of all kinds that
- * compilers make: fixed, of varying size, realigned, with and without frame pointer, with arguments on the stack. Descriptor 9 is FILE's.
+ * N writes of 8 bytes, each from a random chain of up to 18 calls: random_chains FILE SEED N. The functions' frames are of all
+ * kinds that compilers make: fixed, of varying size, realigned, with and without frame pointer, with arguments on the stack.
+ * Descriptor 9 is FILE's.
  */
 #include <alloca.h>
 #include <fcntl.h>
@@ -18,10 +19,12 @@
 struct chain { unsigned n, at; uint64_t random, number; };
 typedef void link_function(struct chain *);
 
-static link_function plain, large, varying, from_alloca, aligned, aligned_varying, with_frame_pointer, pointer_and_aligned, busy, through_stack,
-	two_places, early;
-static link_function *const links[] = { plain, large, varying, from_alloca, aligned, aligned_varying, with_frame_pointer, pointer_and_aligned,
-					busy, through_stack, two_places, early };
+static link_function plain, large, varying, from_alloca, aligned, aligned_varying, with_frame_pointer, pointer_and_aligned, busy,
+	through_stack, two_places, early;
+static link_function *const links[] = {
+	plain, large,         varying,    from_alloca, aligned, aligned_varying, with_frame_pointer, pointer_and_aligned,
+	busy,  through_stack, two_places, early
+};
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -179,13 +182,16 @@ KEEP static void early(struct chain *c)
 
 int main(int argc, char **argv)
 {
-	uint64_t random = argc > 3 ? 88172645463325252ull + strtoull(argv[2], NULL, 10) : 1, n = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+	uint64_t random = argc > 3 ? 88172645463325252ull + strtoull(argv[2], NULL, 10) : 1,
+		 n = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 	int fd = argc > 3 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
 
 	if (fd < 0 || dup2(fd, FD) != FD)
 		return 2;
 	for (uint64_t i = 0; i < n; i++) {
-		struct chain c = { .n = next_random(&random) % MAX_DEPTH, .random = next_random(&random) | 1ull << 63, .number = i };
+		struct chain c = { .n = next_random(&random) % MAX_DEPTH,
+				   .random = next_random(&random) | 1ull << 63,
+				   .number = i };
 
 		GO_ON(&c);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * replaced DIR: writes DIR/same twice, 10 bytes each. Writes 10 bytes to each of three files, the second and the third of which replace the
- * one before by rename(2) from DIR/new to DIR/file while that is still open: three inodes in turn have the name DIR/file. The second is
- * mapped, and one page of it is written there.
+ * replaced DIR: writes DIR/same twice, 10 bytes each. Writes 10 bytes to each of three files, the second and the third of which
+ * replace the one before by rename(2) from DIR/new to DIR/file while that is still open: three inodes in turn have the name
+ * DIR/file. The second is mapped, and one page of it is written there.
  */
 #include "golden.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * sockets DIR: TCP on the loopback: 10 sends of 1000 bytes received as one, 2 x 300 bytes by sendmsg and recvmsg, 50 by write and read.
- * UDP: 200 bytes by sendto and recvfrom, 3 messages of 100 by sendmmsg and recvmmsg. UNIX: 70 bytes through DIR/socket; a connect to
- * DIR/none fails. A socketpair: 20 bytes. 11240 bytes each way, 10000 + 600 + 50 of them by TCP, 500 by UDP.
+ * sockets DIR: TCP on the loopback: 10 sends of 1000 bytes received as one, 2 x 300 bytes by sendmsg and recvmsg, 50 by write and
+ * read. UDP: 200 bytes by sendto and recvfrom, 3 messages of 100 by sendmmsg and recvmmsg. UNIX: 70 bytes through DIR/socket; a
+ * connect to DIR/none fails. A socketpair: 20 bytes. 11240 bytes each way, 10000 + 600 + 50 of them by TCP, 500 by UDP.
  */
 #include "golden.h"
 
@@ -62,7 +62,9 @@ static void udp(void)
 	must(recvfrom(to, buf, sizeof(buf), 0, NULL, NULL) == 200, "recvfrom");
 	for (int i = 0; i < 3; i++) {
 		pieces[i] = (struct iovec){ buf + 100 * i, 100 };
-		out[i].msg_hdr = (struct msghdr){ .msg_name = &address, .msg_namelen = sizeof(address), .msg_iov = &pieces[i], .msg_iovlen = 1 };
+		out[i].msg_hdr = (struct msghdr){
+			.msg_name = &address, .msg_namelen = sizeof(address), .msg_iov = &pieces[i], .msg_iovlen = 1
+		};
 		in[i].msg_hdr = (struct msghdr){ .msg_iov = &pieces[i], .msg_iovlen = 1 };
 	}
 	must(sendmmsg(from, out, 3, 0) == 3, "sendmmsg");

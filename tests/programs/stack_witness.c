@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Starts a program and stops it at each write to descriptor 9, walks its stack with libdwfl and writes a line to FILE: offsets, in the
- * program's file, of the addresses of those frames that are in it, the innermost first: stack_witness FILE PROGRAM ARGUMENT...
+ * Starts a program and stops it at each write to descriptor 9, walks its stack with libdwfl and writes a line to FILE: offsets, in
+ * the program's file, of the addresses of those frames that are in it, the innermost first: stack_witness FILE PROGRAM ARGUMENT...
  */
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -35,8 +35,8 @@ static void find_code(struct witness *w)
 	if (!maps)
 		fail(name);
 	while (fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095s", &w->start, &w->end, flags, &w->offset, path) == 5 && flags[2] == 'x' &&
-		    !strcmp(path, w->path))
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095s", &w->start, &w->end, flags, &w->offset, path) == 5 &&
+		    flags[2] == 'x' && !strcmp(path, w->path))
 			break;
 	fclose(maps);
 }
@@ -44,7 +44,8 @@ static void find_code(struct witness *w)
 static void attach(struct witness *w)
 {
 	static char *debuginfo_path = "";       /* unwind tables are in the files themselves */
-	static const Dwfl_Callbacks callbacks = { .find_elf = dwfl_linux_proc_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo,
+	static const Dwfl_Callbacks callbacks = { .find_elf = dwfl_linux_proc_find_elf,
+						  .find_debuginfo = dwfl_standard_find_debuginfo,
 						  .debuginfo_path = &debuginfo_path };
 
 	find_code(w);

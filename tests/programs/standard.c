@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * standard DIR: the standard streams, by functions that are given the stream and by functions that are not. On stdout 3 fprintf of 4
- * bytes, 5 fputc, 1 puts and 2 printf of 4; on stderr 1 fprintf and 1 fputc; on stdin 1 getchar and 2 fgetc, at the end of the file.
- * Then freopen of stdout on DIR/reopened, and there 1 fprintf and 1 printf of 4 bytes. Nothing is flushed but by freopen and the exit.
+ * standard DIR: the standard streams, by functions that are given the stream and by functions that are not. On stdout 3 fprintf of
+ * 4 bytes, 5 fputc, 1 puts and 2 printf of 4; on stderr 1 fprintf and 1 fputc; on stdin 1 getchar and 2 fgetc, at the end of the
+ * file. Then freopen of stdout on DIR/reopened, and there 1 fprintf and 1 printf of 4 bytes. Nothing is flushed but by freopen and
+ * the exit.
  */
 #include "golden.h"
 

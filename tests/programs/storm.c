@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * storm DIR [THREADS]: makes DIR/ready, waits for DIR/go; then every thread makes rounds of 4 Mi fputc to a stream of its own in DIR until
- * DIR/stop exists, at most 600 of them; then 10 x write of 8 bytes to DIR/end. Prints the number of fputc.
+ * storm DIR [THREADS]: makes DIR/ready, waits for DIR/go; then every thread makes rounds of 4 Mi fputc to a stream of its own in
+ * DIR until DIR/stop exists, at most 600 of them; then 10 x write of 8 bytes to DIR/end. Prints the number of fputc.
  */
 #include "golden.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * streams DIR: ISO C streams on DIR/stream: 2 fopen, 200 fwrite of 5 x 20 bytes (20000), 10 fprintf of 10 bytes, 10 fputs of 4, 20 fputc,
- * 1 fflush, 2 fseek, 100 fread of 100 bytes, 10 fgets, 1 fread at the end (0 items), 2 fclose. Also built as a static executable.
+ * streams DIR: ISO C streams on DIR/stream: 2 fopen, 200 fwrite of 5 x 20 bytes (20000), 10 fprintf of 10 bytes, 10 fputs of 4, 20
+ * fputc, 1 fflush, 2 fseek, 100 fread of 100 bytes, 10 fgets, 1 fread at the end (0 items), 2 fclose. Also built as a static
+ * executable.
  */
 #include "golden.h"
 

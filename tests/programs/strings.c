@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * strings DIR: formatting in memory, which is no I/O though musl does it by a stream on the stack: 10 snprintf, 10 sscanf, 2 swprintf,
- * in the main thread and in another one (40 and 4 in all). Between them on DIR/file: 1 fopen, 5 fprintf of 5 bytes, 1 fscanf, 1 fclose,
- * and 1 dprintf of 7 bytes, which is a system call only.
+ * strings DIR: formatting in memory, which is no I/O though musl does it by a stream on the stack: 10 snprintf, 10 sscanf, 2
+ * swprintf, in the main thread and in another one (40 and 4 in all). Between them on DIR/file: 1 fopen, 5 fprintf of 5 bytes, 1
+ * fscanf, 1 fclose, and 1 dprintf of 7 bytes, which is a system call only.
  */
 #include "golden.h"
 

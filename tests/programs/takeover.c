@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * takeover DIR: 14 processes of the same program, each started while the earlier ones are busy, and all at work at once when ioprobe goes over
- * from links of their own to one for all. Each puts 3000 bytes one by one into DIR/<n>: 42000 calls of fputc.
+ * takeover DIR: 14 processes of the same program, each started while the earlier ones are busy, and all at work at once when
+ * ioprobe goes over from links of their own to one for all. Each puts 3000 bytes one by one into DIR/<n>: 42000 calls of fputc.
  */
 #include "golden.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * two_scopes SHARED LOCAL: each rank: 1 MPI_File_open of SHARED on MPI_COMM_WORLD, 3 write_at_all of 4096 bytes, 1 close; 1 MPI_File_open of
- * SHARED.RANK on MPI_COMM_SELF, 1 write_at of 512 bytes, 1 close; 1 open of LOCAL, 1 write of 100 bytes times its rank plus one, 1 close.
+ * two_scopes SHARED LOCAL: each rank: 1 MPI_File_open of SHARED on MPI_COMM_WORLD, 3 write_at_all of 4096 bytes, 1 close; 1
+ * MPI_File_open of SHARED.RANK on MPI_COMM_SELF, 1 write_at of 512 bytes, 1 close; 1 open of LOCAL, 1 write of 100 bytes times its
+ * rank plus one, 1 close.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -26,8 +27,9 @@ static void write_together(const char *path)
 
 	check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file), "open");
 	for (int i = 0; i < 3; i++)
-		check(MPI_File_write_at_all(file, (MPI_Offset)(i * ranks + rank) * (MPI_Offset)sizeof(block), block, sizeof(block), MPI_BYTE,
-					    MPI_STATUS_IGNORE), "write_at_all");
+		check(MPI_File_write_at_all(file, (MPI_Offset)(i * ranks + rank) * (MPI_Offset)sizeof(block), block, sizeof(block),
+					    MPI_BYTE, MPI_STATUS_IGNORE),
+		      "write_at_all");
 	check(MPI_File_close(&file), "close");
 }
 

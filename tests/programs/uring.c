@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * uring DIR [sqpoll]: DIR/data by io_uring, without a library. Opened and closed by it; 10 writes of 1000 bytes; READV of 2 x 300; a
- * read of 4096 at 9600 that gets 400; a read that the kernel refuses to take (EINVAL); a write on a descriptor for reading only (EBADF) and on none (EBADF); EFBIG; FSYNC; through a
- * registered file 3 reads of 100 into a registered buffer; a read of an empty pipe that is cancelled; a linked write whose
- * predecessor fails (ECANCELED); 5 writes of 100 in workers of the kernel's; 5 of 50 that another thread submits; 3 NOPs; a read
- * of the pipe that nobody waits for. In all 20 writes that end well: 10000 + 500 + 250 bytes; 5 reads: 600 + 400 + 300.
+ * uring DIR [sqpoll]: DIR/data by io_uring, without a library. Opened and closed by it; 10 writes of 1000 bytes; READV of 2 x 300;
+ * a read of 4096 at 9600 that gets 400; a read that the kernel refuses to take (EINVAL); a write on a descriptor for reading only
+ * (EBADF) and on none (EBADF); EFBIG; FSYNC; through a registered file 3 reads of 100 into a registered buffer; a read of an empty
+ * pipe that is cancelled; a linked write whose predecessor fails (ECANCELED); 5 writes of 100 in workers of the kernel's; 5 of 50
+ * that another thread submits; 3 NOPs; a read of the pipe that nobody waits for. In all 20 writes that end well: 10000 + 500 + 250
+ * bytes; 5 reads: 600 + 400 + 300.
  */
 #include "golden.h"
 

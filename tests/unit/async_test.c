@@ -24,8 +24,15 @@ static int setup(void **state)
 
 static void begins(uint8_t interface, uint32_t tid, uint64_t time, uint64_t key, uint8_t op, int fd, uint64_t bytes, int64_t offset)
 {
-	sb_async(&sb, tid, time, &(struct iop_rec_async){ .interface = interface, .context = interface == IOP_LIBAIO ? CONTEXT : RING,
-		 .key = key, .user_data = key + 1, .op = op, .fd = fd, .bytes = bytes, .offset = offset });
+	sb_async(&sb, tid, time,
+		 &(struct iop_rec_async){ .interface = interface,
+					  .context = interface == IOP_LIBAIO ? CONTEXT : RING,
+					  .key = key,
+					  .user_data = key + 1,
+					  .op = op,
+					  .fd = fd,
+					  .bytes = bytes,
+					  .offset = offset });
 }
 
 static void ends(uint8_t interface, uint32_t tid, uint64_t time, uint64_t key, int64_t res)
@@ -59,7 +66,8 @@ static void libaio_chain(void **state)
 	sb_exit(&sb, 101, "io_getevents", 15, 30, 0, 2, NO_ARGS);
 	expect("100 @10 enter io_submit\n100 @10 begin h0 m1 f1 100 at 0 #1\n100 @10 begin h0 m0 f1 50 at 4096 #2\n"
 	       "100 @20 issued h0 #1\n100 @20 issued h0 #2\n100 @20 leave io_submit\n"
-	       "101 @15 enter io_getevents\n101 @30 complete h0 20 #2\n101 @30 complete h0 ? #1 error 27\n101 @30 leave io_getevents\n");
+	       "101 @15 enter io_getevents\n101 @30 complete h0 20 #2\n101 @30 complete h0 ? #1 error 27\n101 @30 leave "
+	       "io_getevents\n");
 	assert_int_equal(sb.model.nnotes, 0);
 }
 
@@ -181,7 +189,8 @@ static void uring_elsewhere(void **state)
 	sb_async_end(&sb, 101, 40, &end, false);
 	end.key = 0xd0;                 /* of a process that is not recorded */
 	sb_async_end(&sb, 900, 41, &end, false);
-	expect("101 @20 enter io_uring_sqpoll\n101 @20 begin h0 m1 f1 3 at 0 #1\n101 @20 issued h0 #1\n101 @20 leave io_uring_sqpoll\n"
+	expect("101 @20 enter io_uring_sqpoll\n101 @20 begin h0 m1 f1 3 at 0 #1\n101 @20 issued h0 #1\n101 @20 leave "
+	       "io_uring_sqpoll\n"
 	       "101 @21 enter io_uring_sqpoll\n101 @21 leave io_uring_sqpoll\n"
 	       "101 @40 complete h0 3 #1\n");
 	assert_true(noted("1 asynchronous operations were on unknown descriptors"));

@@ -33,7 +33,8 @@ static char err[512];
 static void test_bytes(void **state)
 {
 	static const struct { const char *text; uint64_t bytes; } good[] = {
-		{ "0", 0 }, { "4096", 4096 }, { "64KiB", 64 * KIB }, { "10GiB", 10 * KIB * KIB * KIB }, { "1.5m", 1536 * KIB }, { "3B", 3 },
+		{ "0", 0 }, { "4096", 4096 }, { "64KiB", 64 * KIB }, { "10GiB", 10 * KIB * KIB * KIB }, { "1.5m", 1536 * KIB },
+		{ "3B", 3 },
 		{ "2T", 2 * KIB * KIB * KIB * KIB },
 	};
 	static const char *const bad[] = { "", "KiB", "-1", "1 KiB", "1kb", "1e30T", "nan", "inf", "1,5M" };
@@ -91,9 +92,17 @@ static int end_spool(void **state)
 /* One write of 4 KiB at a growing offset; seq 1 is the thread's first record. */
 static bool admits_write(struct budget *budget, uint32_t tid, uint32_t seq)
 {
-	struct { struct iop_rec_call call; uint64_t args[3]; } rec = {
-		.call = { .rec = { .len = sizeof(rec), .type = IOP_REC_CALL, .tid = tid, .tgid = tid, .seq = seq, .time_ns = 1000 + seq },
-			  .nargs = 3, .enter_ns = 900 + seq, .ret = 4096 },
+	struct { struct iop_rec_call call; uint64_t args[3];
+	} rec = {
+		.call = { .rec = { .len = sizeof(rec),
+				   .type = IOP_REC_CALL,
+				   .tid = tid,
+				   .tgid = tid,
+				   .seq = seq,
+				   .time_ns = 1000 + seq },
+			  .nargs = 3,
+			  .enter_ns = 900 + seq,
+			  .ret = 4096 },
 		.args = { 3, 4096, (uint64_t)seq << 12 },
 	};
 
@@ -188,7 +197,8 @@ static void test_max_rate(void **state)
 
 static void test_min_free(void **state)
 {
-	struct bounds all = { .min_free_bytes = UINT64_MAX / 4, .min_free_text = "4E" }, some = { .min_free_bytes = 1, .min_free_text = "1" };
+	struct bounds all = { .min_free_bytes = UINT64_MAX / 4, .min_free_text = "4E" },
+		      some = { .min_free_bytes = 1, .min_free_text = "1" };
 	struct budget *budget;
 	const char *reason;
 
@@ -315,8 +325,8 @@ static void test_archive_min_free(void **state)
 	assert_true(sb.model.end.cut > 0);
 }
 
-/* Of two rings one was drained first: its thread's records are there, older ones of the other thread were refused. The trace ends where
- * both are whole. */
+/* Of two rings one was drained first: its thread's records are there, older ones of the other thread were refused. The trace ends
+ * where both are whole. */
 static void test_archive_refused(void **state)
 {
 	uint64_t bytes, size;
@@ -325,10 +335,12 @@ static void test_archive_refused(void **state)
 	spool_of_writes(1, 1000, "");
 	sb_open(&sb, 2, 10, 20, 0, 5, "/scratch/a_file", 1);
 	for (uint64_t i = 0; i < 400; i++)
-		sb_call(&sb, 2, "pwrite64", 100 + 1000 * i, 600 + 1000 * i, 0, 4096, ARGS(ARG(HANDLE, 5), ARG(BYTES, 4096), ARG(OFFSET, 0)));
+		sb_call(&sb, 2, "pwrite64", 100 + 1000 * i, 600 + 1000 * i, 0, 4096,
+			ARGS(ARG(HANDLE, 5), ARG(BYTES, 4096), ARG(OFFSET, 0)));
 	sb.seq[2] += 100;                       /* refused */
 	for (uint64_t i = 500; i < 600; i++)
-		sb_call(&sb, 2, "pwrite64", 100 + 1000 * i, 600 + 1000 * i, 0, 4096, ARGS(ARG(HANDLE, 5), ARG(BYTES, 4096), ARG(OFFSET, 0)));
+		sb_call(&sb, 2, "pwrite64", 100 + 1000 * i, 600 + 1000 * i, 0, 4096,
+			ARGS(ARG(HANDLE, 5), ARG(BYTES, 4096), ARG(OFFSET, 0)));
 	sb_text(&sb, IOP_REC_END, 0, 20000000, "reason=x\nstopped_by=max-size\nafter_bound=100\nbound_ns=400600\n", NULL);
 	assert_int_equal(archive(directory(), 0, UINT64_MAX, &bytes, &size), 0);
 	assert_int_equal(sb.model.totals.lost_records, 0);

@@ -38,7 +38,8 @@ static void interpreters(void **state)
 
 static void data(void **state)
 {
-	static const char *const names[] = { "/home/u/pyenv/out.nc", "/home/u/lib/python/out.nc", "/scratch/python3.11/out.h5", "/data/conda/x", "relative.dat" };
+	static const char *const names[] = { "/home/u/pyenv/out.nc", "/home/u/lib/python/out.nc", "/scratch/python3.11/out.h5",
+					     "/data/conda/x", "relative.dat" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -213,8 +213,8 @@ static void grids(void **state)
 		sb_text(&sb, IOP_REC_LIBRARY, pid(r), 7, "layer=MPI\npath=/lib/libmpich.so\ncomm_null=0x10\n", NULL);
 	for (int i = 0; i < 2; i++)
 		for (int r = 0; r < RANKS; r++)
-			sb_call(&sb, pid(r), "MPI_Graph_create", 20 + 20 * i + r, 30 + 20 * i, 0, 0, ARGS(ARG(COMM, WORLD), ARG(ARG, 0),
-				ARG(COMM_OUT, r < 3 ? MADE + i : 0x10)));
+			sb_call(&sb, pid(r), "MPI_Graph_create", 20 + 20 * i + r, 30 + 20 * i, 0, 0,
+				ARGS(ARG(COMM, WORLD), ARG(ARG, 0), ARG(COMM_OUT, r < 3 ? MADE + i : 0x10)));
 	open_on(0, 70, MADE, "/grid");
 	open_on(2, 71, MADE, "/grid");
 	open_on(3, 72, 0x10, "/null");
@@ -240,12 +240,13 @@ static void used_again(void **state)
 static void narrow_values(void **state)
 {
 	(void)state;
-	sb_text(&sb, IOP_REC_LIBRARY, 500, 2, "layer=MPI-IO\npath=/lib/libmpich.so\ncomm_world=0x44000000\ncomm_self=0x44000001\n", NULL);
+	sb_text(&sb, IOP_REC_LIBRARY, 500, 2, "layer=MPI-IO\npath=/lib/libmpich.so\ncomm_world=0x44000000\ncomm_self=0x44000001\n",
+		NULL);
 	sb_text(&sb, IOP_REC_PROCESS, 500, 2, "comm=app\ncwd=/w\nrank=0\nmpi=1\njob=other\n", NULL);
 	sb_call(&sb, 500, "MPI_Init", 5, 6, 0, 0, NO_ARGS);
 	sb_call(&sb, 500, "MPI_Comm_dup", 20, 21, 0, 0, ARGS(ARG(COMM, 0x7f0044000000), ARG(COMM_OUT, 0x55555555840000f0)));
-	sb_call(&sb, 500, "MPI_File_open", 30, 31, 0, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 2), ARG(COMM, 0x123400000000 + 0x840000f0),
-		ARG(HANDLE, 9)));
+	sb_call(&sb, 500, "MPI_File_open", 30, 31, 0, 0,
+		ARGS(STR(PATH, "/f"), ARG(FLAGS, 2), ARG(COMM, 0x123400000000 + 0x840000f0), ARG(HANDLE, 9)));
 	replay();
 	assert_string_equal(members("/f"), "0 ");
 }
@@ -265,8 +266,18 @@ static void of_self(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(colors_and_keys), TEST(no_color), TEST(copies), TEST(parts_of_parts), TEST(one_is_missing), TEST(apart_in_time),
-		TEST(not_from_the_beginning), TEST(groups), TEST(groups_side_by_side), TEST(grids), TEST(used_again), TEST(narrow_values),
+		TEST(colors_and_keys),
+		TEST(no_color),
+		TEST(copies),
+		TEST(parts_of_parts),
+		TEST(one_is_missing),
+		TEST(apart_in_time),
+		TEST(not_from_the_beginning),
+		TEST(groups),
+		TEST(groups_side_by_side),
+		TEST(grids),
+		TEST(used_again),
+		TEST(narrow_values),
 		TEST(of_self),
 	};
 

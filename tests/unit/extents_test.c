@@ -82,7 +82,9 @@ static void what_two_have_in_common(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(like_a_map_of_bytes), cmocka_unit_test(adjacent_ranges_are_one), cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(like_a_map_of_bytes),
+		cmocka_unit_test(adjacent_ranges_are_one),
+		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(what_two_have_in_common),
 	};
 

@@ -127,8 +127,14 @@ static void test_kinds(void **state)
 
 static void test_numbers(void **state)
 {
-	static const struct { const char *text; uint64_t ns; } times[] = { { "10us", 10000 }, { "1.5ms", 1500000 }, { "2s", 2000000000 }, { "7NS", 7 } };
-	static const struct { const char *text; uint64_t bytes; } sizes[] = { { "4096", 4096 }, { "4KiB", 4096 }, { "1m", 1 << 20 }, { "0", 0 } };
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} times[] = { { "10us", 10000 }, { "1.5ms", 1500000 }, { "2s", 2000000000 }, { "7NS", 7 } };
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} sizes[] = { { "4096", 4096 }, { "4KiB", 4096 }, { "1m", 1 << 20 }, { "0", 0 } };
 	static const char *const bad[] = { "", "x", "-1", "1xb", "1 s", "1e30s", "nan" };
 	struct filter filter = { 0 };
 
@@ -183,9 +189,10 @@ static void test_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty), cmocka_unit_test(test_paths), cmocka_unit_test(test_excluded), cmocka_unit_test(test_root),
-		cmocka_unit_test(test_links), cmocka_unit_test(test_relative), cmocka_unit_test(test_kinds), cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_streams), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_empty),    cmocka_unit_test(test_paths),   cmocka_unit_test(test_excluded),
+		cmocka_unit_test(test_root),     cmocka_unit_test(test_links),   cmocka_unit_test(test_relative),
+		cmocka_unit_test(test_kinds),    cmocka_unit_test(test_numbers), cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Inputs that once failed a fuzz target (tests/data/fuzz/TARGET), fed to the same function: none may crash, and with SANITIZE=1 none
- * may be found fault with. Runs in the source directory, as tests/run does.
+ * Inputs that once failed a fuzz target (tests/data/fuzz/TARGET), fed to the same function: none may crash, and with SANITIZE=1
+ * none may be found fault with. Runs in the source directory, as tests/run does.
  */
 #include <dirent.h>
 #include <setjmp.h>

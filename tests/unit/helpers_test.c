@@ -24,7 +24,8 @@ static int setup(void **state)
 
 static void asks(const char *function, uint64_t enter, uint64_t block, uint64_t bytes, int64_t offset)
 {
-	sb_enter(&sb, 100, function, enter, enter, 0, ARGS(ARG(REQUEST, block), ARG(HANDLE, 3), ARG(BYTES, bytes), ARG(OFFSET, offset)));
+	sb_enter(&sb, 100, function, enter, enter, 0,
+		 ARGS(ARG(REQUEST, block), ARG(HANDLE, 3), ARG(BYTES, bytes), ARG(OFFSET, offset)));
 }
 
 static void asked(const char *function, uint64_t enter, uint64_t leave, int64_t ret)
@@ -65,7 +66,8 @@ static void before_the_call_returns(void **state)
 	asked("aio_write", 10, 20, 0);
 	result(30, 0x7000, 50);
 	replay();
-	assert_true(has("101 @12 enter pwrite64\n101 @12 begin h0 m1 f0 50 at 4096 #2 for #1\n101 @13 complete h0 50 #2\n101 @13 leave pwrite64\n"
+	assert_true(has("101 @12 enter pwrite64\n101 @12 begin h0 m1 f0 50 at 4096 #2 for #1\n101 @13 complete h0 50 #2\n101 @13 "
+			"leave pwrite64\n"
 			"100 @10 begin h1 m1 f1 50 at 4096 #1\n100 @20 issued h1 #1\n100 @20 leave aio_write\n"));
 	assert_int_equal(sb.model.nnotes, 0);
 }
@@ -84,7 +86,8 @@ static void same_work(void **state)
 	pwrites(101, 62, 50, 0, 50);
 	pwrites(101, 64, 50, 0, 50);
 	replay();
-	assert_true(has("begin h0 m1 f0 50 at 0 #5 for #1\n") && has("begin h0 m1 f0 50 at 0 #6 for #3\n") && has("begin h0 m1 f0 50 at 0 #7 for #4\n"));
+	assert_true(has("begin h0 m1 f0 50 at 0 #5 for #1\n") && has("begin h0 m1 f0 50 at 0 #6 for #3\n") &&
+		    has("begin h0 m1 f0 50 at 0 #7 for #4\n"));
 	assert_false(noted("no recorded request"));
 }
 
@@ -117,7 +120,8 @@ static void repeated(void **state)
 	result(30, 0x7000, 5);
 	sb_call(&sb, 101, "read", 40, 41, 0, 5, ARGS(ARG(HANDLE, 3), ARG(BYTES, 50)));
 	replay();
-	assert_true(has("begin h0 m0 f0 50 at 0 #2 for #1\n") && has("@22 begin h0 m0 f0 50 #3 for #1\n") && has("@40 begin h0 m0 f0 50 #4\n"));
+	assert_true(has("begin h0 m0 f0 50 at 0 #2 for #1\n") && has("@22 begin h0 m0 f0 50 #3 for #1\n") &&
+		    has("@40 begin h0 m0 f0 50 #4\n"));
 }
 
 /* A flush; and threads that the first helper thread makes. */
@@ -158,7 +162,8 @@ static void refused_list(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(before_the_call_returns), TEST(same_work), TEST(not_joined), TEST(repeated), TEST(flush_by_a_thread_of_the_thread), TEST(refused_list),
+		TEST(before_the_call_returns),         TEST(same_work),    TEST(not_joined), TEST(repeated),
+		TEST(flush_by_a_thread_of_the_thread), TEST(refused_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * How definitions of several nodes become one set: which files, handles, ranks and communicators are the same, what is refused, where times
- * come to lie; with nodes that are made by hand.
+ * How definitions of several nodes become one set: which files, handles, ranks and communicators are the same, what is refused,
+ * where times come to lie; with nodes that are made by hand.
  */
 #include "merge/merge.h"
 
@@ -42,8 +42,14 @@ static void make_node(unsigned n)
 
 	*node = (struct node){ .dir = n ? n > 1 ? "dir2" : "dir1" : "dir0" };
 	snprintf(text, sizeof(text), "n%u", n);
-	node->head = (struct node_head){ .host = str(node, text), .version = str(node, "0.1"), .batch_job = REF_NONE, .machine = REF_NONE,
-					 .complete = true, .has_collectives = true, .clock_begin_ns = 1000, .clock_length_ns = 9000 };
+	node->head = (struct node_head){ .host = str(node, text),
+					 .version = str(node, "0.1"),
+					 .batch_job = REF_NONE,
+					 .machine = REF_NONE,
+					 .complete = true,
+					 .has_collectives = true,
+					 .clock_begin_ns = 1000,
+					 .clock_length_ns = 9000 };
 	node->head.start = (struct model_clock){ .read = true, .monotonic_ns = 1000, .realtime_ns = 100000 };
 	node->head.end = (struct model_clock){ .read = true, .monotonic_ns = 11000, .realtime_ns = 110000 };
 	ADD(node->paradigms, str(node, "POSIX"), str(node, "POSIX I/O"), REF_NONE, false, true);
@@ -512,7 +518,7 @@ static void collectives_that_agree(void **state)
 	(void)state;
 	open_everywhere((const uint64_t[NODES][2]){ { 2000, 2300 }, { 2150, 2200 }, { 2100, 2170 } });
 	assert_int_equal(m.clocks.violated, 0);
-	assert_int_equal(m.clocks.slack_ns, 20);        /* node 1 enters at 2150, node 2 leaves at 2170; node 1 itself does not count */
+	assert_int_equal(m.clocks.slack_ns, 20); /* node 1 enters at 2150, node 2 leaves at 2170; node 1 itself does not count */
 	assert_int_equal(m.clocks.late, 1);
 	assert_int_equal(m.clocks.early, 2);
 }
@@ -541,12 +547,35 @@ static void one_node_against_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(files_by_scope), TEST(other_server_other_file), TEST(collective_handles_in_order), TEST(collective_handles_by_time),
-		TEST(unmatched_handles_stay_apart), TEST(one_handle_many_files), TEST(parents_come_first), TEST(ranks_over_all_nodes),
-		TEST(missing_ranks_are_named), TEST(unknown_size_misses_nothing), TEST(two_launches), TEST(communicators_made_of_others), TEST(communicators_of_one_node), TEST(communicators_stay_partial), TEST(other_versions), TEST(unknown_version),
-		TEST(one_node_twice), TEST(one_location_twice), TEST(other_jobs), TEST(chain_of_launches), TEST(one_rank_twice),
-		TEST(sizes_differ), TEST(other_tables), TEST(offsets_and_span), TEST(errors_add_up), TEST(one_unsynchronized_clock_is_enough),
-		TEST(collectives_that_agree), TEST(collectives_that_contradict), TEST(one_node_against_itself),
+		TEST(files_by_scope),
+		TEST(other_server_other_file),
+		TEST(collective_handles_in_order),
+		TEST(collective_handles_by_time),
+		TEST(unmatched_handles_stay_apart),
+		TEST(one_handle_many_files),
+		TEST(parents_come_first),
+		TEST(ranks_over_all_nodes),
+		TEST(missing_ranks_are_named),
+		TEST(unknown_size_misses_nothing),
+		TEST(two_launches),
+		TEST(communicators_made_of_others),
+		TEST(communicators_of_one_node),
+		TEST(communicators_stay_partial),
+		TEST(other_versions),
+		TEST(unknown_version),
+		TEST(one_node_twice),
+		TEST(one_location_twice),
+		TEST(other_jobs),
+		TEST(chain_of_launches),
+		TEST(one_rank_twice),
+		TEST(sizes_differ),
+		TEST(other_tables),
+		TEST(offsets_and_span),
+		TEST(errors_add_up),
+		TEST(one_unsynchronized_clock_is_enough),
+		TEST(collectives_that_agree),
+		TEST(collectives_that_contradict),
+		TEST(one_node_against_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

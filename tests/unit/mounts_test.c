@@ -112,7 +112,8 @@ static void test_scopes(void **state)
 		{ "fuse.glusterfs", SCOPE_SHARED }, { "fuse.sshfs", SCOPE_SHARED },
 		{ "fuse.dfuse", SCOPE_SHARED }, { "pvfs2", SCOPE_SHARED },
 		{ "gfs2", SCOPE_SHARED }, { "ocfs2", SCOPE_SHARED }, { "panfs", SCOPE_SHARED }, { "wekafs", SCOPE_SHARED },
-		{ "ext4", SCOPE_NODE }, { "xfs", SCOPE_NODE }, { "btrfs", SCOPE_NODE }, { "tmpfs", SCOPE_NODE }, { "zfs", SCOPE_NODE },
+		{ "ext4", SCOPE_NODE }, { "xfs", SCOPE_NODE }, { "btrfs", SCOPE_NODE }, { "tmpfs", SCOPE_NODE },
+		{ "zfs", SCOPE_NODE },
 		{ "overlay", SCOPE_NODE }, { "proc", SCOPE_NODE }, { "cgroup2", SCOPE_NODE }, { "fuseblk", SCOPE_NODE },
 		{ "fuse.fuse-overlayfs", SCOPE_NODE }, { "fuse.squashfuse", SCOPE_NODE },
 		{ "fuse.something", SCOPE_UNKNOWN }, { "fuse", SCOPE_UNKNOWN },
@@ -150,8 +151,8 @@ static void test_own_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows), cmocka_unit_test(test_paths), cmocka_unit_test(test_errors), cmocka_unit_test(test_scopes),
-		cmocka_unit_test(test_own_table),
+		cmocka_unit_test(test_rows),   cmocka_unit_test(test_paths),     cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_scopes), cmocka_unit_test(test_own_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,8 +163,8 @@ static void pipes_are_special(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(inner_operation), TEST(inner_create), TEST(other_file_inside), TEST(inner_close), TEST(file_of_children), TEST(unseen_identifier),
-		TEST(stream_before_descriptor), TEST(pipes_are_special),
+		TEST(inner_operation),  TEST(inner_create),      TEST(other_file_inside),        TEST(inner_close),
+		TEST(file_of_children), TEST(unseen_identifier), TEST(stream_before_descriptor), TEST(pipes_are_special),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,8 +41,12 @@ static void many_addresses(void **state)
 
 static void records(void **state)
 {
-	struct iop_rec_async begin = { .rec = { .len = sizeof(begin), .type = IOP_REC_ASYNC }, .key = KERNEL + 64, .context = KERNEL + 128,
-				       .user_data = 77, .file = KERNEL + 192, .interface = IOP_URING };
+	struct iop_rec_async begin = { .rec = { .len = sizeof(begin), .type = IOP_REC_ASYNC },
+				       .key = KERNEL + 64,
+				       .context = KERNEL + 128,
+				       .user_data = 77,
+				       .file = KERNEL + 192,
+				       .interface = IOP_URING };
 	struct iop_rec_async_end end = { .rec = { .len = sizeof(end), .type = IOP_REC_ASYNC_END }, .key = KERNEL + 64,
 					 .context = KERNEL + 128, .user_data = 77, .interface = IOP_URING };
 	struct iop_rec_fd file = { .rec = { .len = sizeof(file), .type = IOP_REC_FILE }, .pos = KERNEL + 192 };

@@ -75,9 +75,11 @@ static void two_batch_jobs_are_none(void **state)
 static void declared_mounts(void **state)
 {
 	(void)state;
-	sb_text(&sb, IOP_REC_HOST, 0, 1, "host=n1\nrealtime_ns=1\nmonotonic_ns=0\nshared_mount_0=/site\nshared_mount_1=/absent\n", NULL);
+	sb_text(&sb, IOP_REC_HOST, 0, 1, "host=n1\nrealtime_ns=1\nmonotonic_ns=0\nshared_mount_0=/site\nshared_mount_1=/absent\n",
+		NULL);
 	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/\nmntns=mnt:[1]\n", NULL);
-	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:40 / /site rw - fuse own rw\n"
+	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n",
+		"29 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 29 0:40 / /site rw - fuse own rw\n"
 		"31 29 0:41 / /sitesque rw - tmpfs t rw\n");
 	sb_call(&sb, 100, "unlink", 10, 20, 0, 0, ARGS(STR(PATH, "/site/a")));
 	sb_call(&sb, 100, "unlink", 30, 40, 0, 0, ARGS(STR(PATH, "/sitesque/a")));
@@ -119,7 +121,8 @@ static void a_program_is_a_whole_job(void **state)
 static void all_ranks_are_a_whole_job(void **state)
 {
 	(void)state;
-	assert_true(whole_job(PROCESSES("comm=mpirun\n", "rank=0\nsize=2\njob=a\n", "rank=0\nsize=2\njob=a\n", "rank=1\nsize=2\njob=a\n")));
+	assert_true(whole_job(
+		PROCESSES("comm=mpirun\n", "rank=0\nsize=2\njob=a\n", "rank=0\nsize=2\njob=a\n", "rank=1\nsize=2\njob=a\n")));
 }
 
 static void some_ranks_are_not(void **state)
@@ -143,9 +146,16 @@ static void a_batch_job_may_be_elsewhere_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(clocks_and_version), TEST(unknown_clocks), TEST(launch_and_its_size), TEST(two_batch_jobs_are_none), TEST(declared_mounts),
-		TEST(a_program_is_a_whole_job), TEST(all_ranks_are_a_whole_job), TEST(some_ranks_are_not),
-		TEST(ranks_of_unknown_number_are_not), TEST(a_batch_job_may_be_elsewhere_too),
+		TEST(clocks_and_version),
+		TEST(unknown_clocks),
+		TEST(launch_and_its_size),
+		TEST(two_batch_jobs_are_none),
+		TEST(declared_mounts),
+		TEST(a_program_is_a_whole_job),
+		TEST(all_ranks_are_a_whole_job),
+		TEST(some_ranks_are_not),
+		TEST(ranks_of_unknown_number_are_not),
+		TEST(a_batch_job_may_be_elsewhere_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,11 @@ EVT(leave, OTF2_RegionRef r) { EVENT_LINE("leave %u", r); return OK; }
 EVT(create, OTF2_IoHandleRef h, OTF2_IoAccessMode m, OTF2_IoCreationFlag c, OTF2_IoStatusFlag s)
 { EVENT_LINE("create %u %u %u %u", h, m, c, s); return OK; }
 EVT(destroy, OTF2_IoHandleRef h) { EVENT_LINE("destroy %u", h); return OK; }
-EVT(duplicate, OTF2_IoHandleRef o, OTF2_IoHandleRef n, OTF2_IoStatusFlag s) { EVENT_LINE("duplicate %u %u %u", o, n, s); return OK; }
+EVT(duplicate, OTF2_IoHandleRef o, OTF2_IoHandleRef n, OTF2_IoStatusFlag s)
+{
+	EVENT_LINE("duplicate %u %u %u", o, n, s);
+	return OK;
+}
 EVT(status, OTF2_IoHandleRef h, OTF2_IoStatusFlag s) { EVENT_LINE("status %u %u", h, s); return OK; }
 EVT(delete, OTF2_IoParadigmRef p, OTF2_IoFileRef f) { EVENT_LINE("delete %u %u", p, f); return OK; }
 EVT(seek, OTF2_IoHandleRef h, int64_t q, OTF2_IoSeekOption w, uint64_t r)
@@ -196,7 +200,11 @@ EVT(begin, OTF2_IoHandleRef h, OTF2_IoOperationMode m, OTF2_IoOperationFlag f, u
 EVT(issued, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("issued %u #%" PRIu64, h, id_of(i)); return OK; }
 EVT(test, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("test %u #%" PRIu64, h, id_of(i)); return OK; }
 EVT(cancelled, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("cancelled %u #%" PRIu64, h, id_of(i)); return OK; }
-EVT(complete, OTF2_IoHandleRef h, uint64_t b, uint64_t i) { EVENT_LINE("complete %u %" PRId64 " #%" PRIu64, h, (int64_t)b, id_of(i)); return OK; }
+EVT(complete, OTF2_IoHandleRef h, uint64_t b, uint64_t i)
+{
+	EVENT_LINE("complete %u %" PRId64 " #%" PRIu64, h, (int64_t)b, id_of(i));
+	return OK;
+}
 EVT(lock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("lock %u %u", h, k); return OK; }
 EVT(unlock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("unlock %u %u", h, k); return OK; }
 EVT(trylock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("trylock %u %u", h, k); return OK; }

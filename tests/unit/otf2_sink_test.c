@@ -59,18 +59,36 @@ static struct model_region regions[N_REGIONS] = {
 	[R_WAIT] = { "MPI_Wait", "MPI", false, false },
 };
 static struct model_file files[] = {
-	{ .path = "/scratch/out.nc", .scope = SCOPE_SHARED, .mount_point = "/scratch", .mount_source = "server:/scratch", .fs_type = "nfs4",
-	  .dev = 7, .ino = 8 },
-	{ .path = "/tmp/loc\xe4l", .scope = SCOPE_NODE, .mount_point = "/", .mount_source = "/dev/vda1", .fs_type = "ext4", .dev = 1, .ino = 2 },
+	{ .path = "/scratch/out.nc",
+	  .scope = SCOPE_SHARED,
+	  .mount_point = "/scratch",
+	  .mount_source = "server:/scratch",
+	  .fs_type = "nfs4",
+	  .dev = 7,
+	  .ino = 8 },
+	{ .path = "/tmp/loc\xe4l",
+	  .scope = SCOPE_NODE,
+	  .mount_point = "/",
+	  .mount_source = "/dev/vda1",
+	  .fs_type = "ext4",
+	  .dev = 1,
+	  .ino = 2 },
 	{ .path = "pipe:[1]", .special = true },
-	{ .path = "/tmp", .directory = true, .scope = SCOPE_NODE, .mount_point = "/", .mount_source = "/dev/vda1", .fs_type = "ext4", .dev = 1,
+	{ .path = "/tmp",
+	  .directory = true,
+	  .scope = SCOPE_NODE,
+	  .mount_point = "/",
+	  .mount_source = "/dev/vda1",
+	  .fs_type = "ext4",
+	  .dev = 1,
 	  .ino = 3 },
 };
 static struct model_clock_step clock_steps[] = {
 	{ .since_ns = 40, .at = { .read = true, .monotonic_ns = 50, .realtime_ns = 4, .width_ns = 2 }, .step_ns = -60000000000ll },
 };
 static struct model_handle handles[N_HANDLES] = {
-	[H_STDOUT] = { "stdout", 2, P_POSIX, REF_NONE, REF_NONE, 2, true, OTF2_IO_ACCESS_MODE_WRITE_ONLY, OTF2_IO_STATUS_FLAG_APPEND },
+	[H_STDOUT] = { "stdout", 2, P_POSIX, REF_NONE, REF_NONE, 2, true, OTF2_IO_ACCESS_MODE_WRITE_ONLY,
+		       OTF2_IO_STATUS_FLAG_APPEND },
 	[H_MPI] = { "", 0, P_MPIIO, 0, REF_NONE, 2, false, 0, 0 },
 	[H_POSIX] = { "", 0, P_POSIX, REF_NONE, H_MPI, 2, false, 0, 0 },
 	[H_DUP] = { "", REF_NONE, P_POSIX, REF_NONE, REF_NONE, 3, false, 0, 0 },
@@ -309,7 +327,8 @@ static void archive_is_read_back(void **state)
 	assert_property(reader, "IOPROBE::CLOCK_END",
 			"monotonic_ns=2 realtime_ns=1002 width_ns=21 synchronized=unknown error_ns=0 max_error_ns=0");
 	assert_property(reader, "IOPROBE::CLOCK_STEPS", "1");
-	assert_property(reader, "IOPROBE::CLOCK_STEP_0001", "step_ns=-60000000000 since_ns=40 monotonic_ns=50 realtime_ns=4 width_ns=2");
+	assert_property(reader, "IOPROBE::CLOCK_STEP_0001",
+			"step_ns=-60000000000 since_ns=40 monotonic_ns=50 realtime_ns=4 width_ns=2");
 	assert_property(reader, "IOPROBE::NOTES", "2");
 	assert_property(reader, "IOPROBE::NOTE_0001", "libc: no probe on fputs:\\x0arefused");
 	OTF2_Reader_Close(reader);
@@ -604,7 +623,8 @@ static void many_definitions_are_flushed(void **state)
 	reader = open_reader();
 	assert_int_equal(OTF2_Reader_GetNumberOfGlobalDefinitions(reader, &definitions), OTF2_SUCCESS);
 	assert_true(definitions > n);
-	assert_int_equal(OTF2_Reader_ReadAllGlobalDefinitions(reader, OTF2_Reader_GetGlobalDefReader(reader), &definitions), OTF2_SUCCESS);
+	assert_int_equal(OTF2_Reader_ReadAllGlobalDefinitions(reader, OTF2_Reader_GetGlobalDefReader(reader), &definitions),
+			 OTF2_SUCCESS);
 	assert_true(definitions > n);
 	OTF2_Reader_Close(reader);
 	free(many);

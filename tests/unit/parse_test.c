@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Plans and tables as bytes, malformed ones above all, and the pool of parser processes with processes that misbehave: this executable
- * plays them for files of user HOSTILE.
+ * Plans and tables as bytes, malformed ones above all, and the pool of parser processes with processes that misbehave: this
+ * executable plays them for files of user HOSTILE.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,10 +58,20 @@ static const struct plan_layer layers[] = { { 0, true, false, false, "1.2.3" }, 
 static void encode(char **bytes, size_t *len)
 {
 	struct plan plan = {
-		.points = (struct plan_point *)points, .npoints = 3, .missing = (struct plan_missing *)missing, .nmissing = 1,
-		.layers = (struct plan_layer *)layers, .nlayers = 2, .comm_vaddr = { 1, 2, 3 }, .known_abis = 5, .first_vaddr = 0x400000,
-		.rendezvous_offset = 99, .stripped_static = true, .switching = SWITCHES_STACKS,
-		.build_id = { 0xab, 0xcd }, .build_id_len = 2,
+		.points = (struct plan_point *)points,
+		.npoints = 3,
+		.missing = (struct plan_missing *)missing,
+		.nmissing = 1,
+		.layers = (struct plan_layer *)layers,
+		.nlayers = 2,
+		.comm_vaddr = { 1, 2, 3 },
+		.known_abis = 5,
+		.first_vaddr = 0x400000,
+		.rendezvous_offset = 99,
+		.stripped_static = true,
+		.switching = SWITCHES_STACKS,
+		.build_id = { 0xab, 0xcd },
+		.build_id_len = 2,
 	};
 	void *out;
 
@@ -163,7 +173,8 @@ static void test_malformed_plans(void **state)
 	refused(point + offsetof(struct plan_wire_point, exit_offset), 8, 4, "exit");
 	refused(point + offsetof(struct plan_wire_point, frame), 8, 4, "exit");
 	refused(point + offsetof(struct plan_wire_point, reason), 1000, 4, "reason");
-	refused(point + 2 * sizeof(struct plan_wire_point) + offsetof(struct plan_wire_point, exit_offset), FILE_SIZE, 4, "outside");
+	refused(point + 2 * sizeof(struct plan_wire_point) + offsetof(struct plan_wire_point, exit_offset), FILE_SIZE, 4,
+		"outside");
 	refused(point + 2 * sizeof(struct plan_wire_point) + offsetof(struct plan_wire_point, exit_offset), 0, 4, "exit");
 	refused(point + 2 * sizeof(struct plan_wire_point) + offsetof(struct plan_wire_point, frame), UINT32_MAX, 4, "outside");
 	refused(gone, 5, 4, "row");
@@ -203,14 +214,16 @@ static void check_plan(const struct table_set *set, const struct plan *plan)
 	for (size_t i = 0; i < plan->npoints; i++) {
 		const struct plan_point *point = &plan->points[i];
 
-		assert_true(point->row < set->nrows && point->file_offset < FILE_SIZE && point->placement.offset <= point->file_offset);
+		assert_true(point->row < set->nrows && point->file_offset < FILE_SIZE &&
+			    point->placement.offset <= point->file_offset);
 		assert_true(point->file_offset - point->placement.offset + point->placement.exit_offset < FILE_SIZE);
 		assert_true(!point->placement.reason || strlen(point->placement.reason) < 1000);
 	}
 	for (size_t i = 0; i < plan->nmissing; i++)
 		assert_true(plan->missing[i].row < set->nrows && strlen(plan->missing[i].reason) < 1000);
 	for (size_t i = 0; i < plan->nlayers; i++)
-		assert_true(plan->layers[i].layer < set->nlayers && strlen(plan->layers[i].version) < sizeof(plan->layers[i].version));
+		assert_true(plan->layers[i].layer < set->nlayers &&
+			    strlen(plan->layers[i].version) < sizeof(plan->layers[i].version));
 }
 
 /* Whatever is accepted keeps the promise. */

@@ -49,7 +49,8 @@ static void test_other_pushes(void **state)
 	(void)state;
 	whole(CODE(0x48, 0x55, 0x5d, 0xc3), ALL_ARGS, PLACED_SINGLE_STEP, 0, "stack pointer changed");          /* rex.w push rbp */
 	whole(CODE(0x6a, 0x01, 0x58, 0xc3), ALL_ARGS, PLACED_SINGLE_STEP, 0, "stack pointer changed");          /* push 1 */
-	whole(CODE(0xff, 0x74, 0x24, 0x08, 0x58, 0xc3), ALL_ARGS, PLACED_SINGLE_STEP, 0, "stack pointer changed"); /* push [rsp+8] */
+	whole(CODE(0xff, 0x74, 0x24, 0x08, 0x58, 0xc3), ALL_ARGS, PLACED_SINGLE_STEP, 0,
+	      "stack pointer changed"); /* push [rsp+8] */
 	whole(CODE(0x66, 0x55, 0x66, 0x5d, 0xc3), ALL_ARGS, PLACED_SINGLE_STEP, 0, "stack pointer changed");    /* push bp */
 }
 
@@ -84,7 +85,8 @@ static void test_moved(void **state)
 	whole(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8b, 0x05, 0x34, 0x12, 0x00, 0x00, 0xe9, 0x00, 0x10, 0x00, 0x00), ALL_ARGS,
 	      PLACED_MOVED, 11, NULL);
 	/* fs-relative reads are walked over: lea 8(%rsi), %r10; mov %fs:0, %rax; push rbx */
-	whole(CODE(0x4c, 0x8d, 0x56, 0x08, 0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0, 0x53, 0x5b, 0xc3), ALL_ARGS, PLACED_MOVED, 13, NULL);
+	whole(CODE(0x4c, 0x8d, 0x56, 0x08, 0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0, 0x53, 0x5b, 0xc3), ALL_ARGS, PLACED_MOVED, 13,
+	      NULL);
 }
 
 static void test_argument_registers(void **state)
@@ -142,7 +144,8 @@ static void test_branch_back(void **state)
 	whole(CODE(0x31, 0xc0, 0x8a, 0x0f, 0x84, 0xc9, 0x74, 0x02, 0xeb, 0xfc, 0xc3), RDI, PLACED_SINGLE_STEP, 0, "branch back");
 	whole(CODE(0x31, 0xc0, 0x8a, 0x0f, 0x84, 0xc9, 0x74, 0x02, 0xeb, 0x00, 0xc3), RDI, PLACED_MOVED, 6, NULL);
 	/* an address in the prologue is taken: xor eax,eax; 2: push rbx; 3: lea -8(%rip) = 2, %rax; pop rbx; ret */
-	whole(CODE(0x31, 0xc0, 0x53, 0x48, 0x8d, 0x05, 0xf8, 0xff, 0xff, 0xff, 0x5b, 0xc3), RDI, PLACED_SINGLE_STEP, 0, "branch back");
+	whole(CODE(0x31, 0xc0, 0x53, 0x48, 0x8d, 0x05, 0xf8, 0xff, 0xff, 0xff, 0x5b, 0xc3), RDI, PLACED_SINGLE_STEP, 0,
+	      "branch back");
 }
 
 static void test_branch_to_the_entry(void **state)
@@ -163,7 +166,8 @@ static void test_unseen_jumps(void **state)
 	/* endbr64; push rbx; pop rbx; jmp *%rax */
 	whole(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0x5b, 0xff, 0xe0), 0, PLACED_MOVED, 4, NULL);
 	/* endbr64; cmp $9, %edi; ja +2; jmp *%rax */
-	whole(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x83, 0xff, 0x09, 0x77, 0x02, 0xff, 0xe0, 0xc3), 0, PLACED_SINGLE_STEP, 0, "indirect jump");
+	whole(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x83, 0xff, 0x09, 0x77, 0x02, 0xff, 0xe0, 0xc3), 0, PLACED_SINGLE_STEP, 0,
+	      "indirect jump");
 	/* test %edi, %edi; je far away; ret */
 	whole(CODE(0x85, 0xff, 0x0f, 0x84, 0x00, 0x10, 0x00, 0x00, 0xc3), 0, PLACED_SINGLE_STEP, 0, "function in parts");
 	/* endbr64; push rbx; then bytes that are no instruction */
@@ -173,7 +177,8 @@ static void test_unseen_jumps(void **state)
 static void test_size_unknown(void **state)
 {
 	(void)state;
-	expect(placement_decide(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0x5b, 0xc3), 0, false, 0), PLACED_SINGLE_STEP, 0, "size unknown");
+	expect(placement_decide(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0x5b, 0xc3), 0, false, 0), PLACED_SINGLE_STEP, 0,
+	       "size unknown");
 }
 
 /* ---- refused ---- */
@@ -260,7 +265,8 @@ static void test_not_inside(void **state)
 	/* a loop back before the probe */
 	not_inside(CODE(SUB, SAVE, TEST_JE, CALL, 0x74, 0xee, CALL, JNE_END, ADD_RET, CALL), ALL_ARGS);
 	/* not the whole function */
-	assert_int_equal(placement_decide(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, CALL), 0, false, ALL_ARGS).kind, PLACED_SINGLE_STEP);
+	assert_int_equal(placement_decide(CODE(SUB, SAVE, TEST_JE, CALL, JNE_END, ADD_RET, CALL), 0, false, ALL_ARGS).kind,
+			 PLACED_SINGLE_STEP);
 }
 
 /* ---- a second place ---- */

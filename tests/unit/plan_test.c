@@ -21,7 +21,8 @@
 
 /* ---- the library ---- */
 
-/* demo_open: endbr64 before the push. demo_close: ditto, but jumped into. demo_jump: a thunk. demo_old: another name of demo_open. */
+/* demo_open: endbr64 before the push. demo_close: ditto, but jumped into. demo_jump: a thunk. demo_old: another name of
+ * demo_open. */
 __asm__(".text\n"
 	".globl demo_open, demo_old\n.type demo_open, @function\n.type demo_old, @function\n"
 	"demo_open: demo_old:\n\tendbr64\n\tpush %rbx\n\tpop %rbx\n\tret\n"
@@ -63,7 +64,8 @@ static struct table_set parse(const char *head)
 	char *text, err[256];
 
 	table_set_init(&set);
-	assert_true(asprintf(&text, "layer demo\n  paradigm demo \"demo\" %s\n  success zero\n  handles pointer\n\n" ROWS, head) > 0);
+	assert_true(asprintf(&text, "layer demo\n  paradigm demo \"demo\" %s\n  success zero\n  handles pointer\n\n" ROWS, head) >
+		    0);
 	if (table_parse(&set, "demo.probes", text, err, sizeof(err)))
 		fail_msg("%s", err);
 	free(text);
@@ -104,7 +106,8 @@ static const char *missing_reason(const struct table_set *set, const struct plan
 	return NULL;
 }
 
-static void expect_point(const struct plan *plan, const char *function, enum placement_kind kind, uint32_t offset, const void *address)
+static void expect_point(const struct plan *plan, const char *function, enum placement_kind kind, uint32_t offset,
+			 const void *address)
 {
 	const struct plan_point *point = point_of(plan, function);
 	uint8_t code[4], in_file[4];
@@ -146,9 +149,10 @@ static void test_points(void **state)
 
 static void test_layer_facts(void **state)
 {
-	struct table_set set = parse("parallel-if defines:demo_parallel_build_symbol\n  libraries libdemo.so*\n  version demo_version\n"
-				     "  comm world symbol:demo_world\n  comm self symbol:demo_nowhere\n"
-				     "  stream stdin symbol:demo_stream\n  stream stdout pointer:demo_pointer\n  stream stderr pointer:demo_empty");
+	struct table_set set = parse(
+		"parallel-if defines:demo_parallel_build_symbol\n  libraries libdemo.so*\n  version demo_version\n"
+		"  comm world symbol:demo_world\n  comm self symbol:demo_nowhere\n"
+		"  stream stdin symbol:demo_stream\n  stream stdout pointer:demo_pointer\n  stream stderr pointer:demo_empty");
 	struct plan plan = plan_self(&set, "libdemo.so.3");
 	struct link_map *map;
 	Dl_info info;
@@ -221,8 +225,9 @@ static void test_per_process_layer_by_content(void **state)
 /* A file that only imports a layer's functions. */
 static void test_importer(void **state)
 {
-	static const char text[] = "layer c\n  paradigm c \"c\" serial\n  libraries libc.so.6\n  success zero\n  handles pointer\n\n"
-				   "fopen64 open path -> handle\nfclose close handle -> status\n";
+	static const char text[] =
+		"layer c\n  paradigm c \"c\" serial\n  libraries libc.so.6\n  success zero\n  handles pointer\n\n"
+		"fopen64 open path -> handle\nfclose close handle -> status\n";
 	struct table_set set;
 	struct plan plan;
 	char err[256];
@@ -266,7 +271,8 @@ static void test_builtin_tables(void **state)
 	plan = plan_loaded(&set, "libc.so.6");
 	assert_non_null(point_of(&plan, "fopen"));
 	assert_null(point_of(&plan, "fopen64"));        /* the same code */
-	assert_int_equal(plan.nlayers, point_of(&plan, "aio_read") ? 3 : 2);    /* streams, longjmp, since glibc 2.34 asynchronous I/O */
+	assert_int_equal(plan.nlayers,
+			 point_of(&plan, "aio_read") ? 3 : 2); /* streams, longjmp, since glibc 2.34 asynchronous I/O */
 	for (size_t i = 0; i < plan.npoints; i++)
 		for (size_t j = 0; j < i; j++)
 			assert_true(plan.points[i].file_offset != plan.points[j].file_offset);

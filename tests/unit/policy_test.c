@@ -57,8 +57,11 @@ static void test_first_rule_decides(void **state)
 	char err[256];
 
 	(void)state;
-	assert_int_equal(read_text(&policy, "skip user root adm*\nrecord account hpc # all of it\nrecord comment ioprobe io-*\nrecord env A=b\n",
-				   err, sizeof(err)), 0);
+	assert_int_equal(
+		read_text(&policy,
+			  "skip user root adm*\nrecord account hpc # all of it\nrecord comment ioprobe io-*\nrecord env A=b\n", err,
+			  sizeof(err)),
+		0);
 	assert_false(wants(&policy, "root", "hpc", "ioprobe", &entry));
 	assert_false(wants(&policy, "admin", "hpc", "", &entry));
 	assert_true(wants(&policy, "eve", "hpc", "", &entry));
@@ -121,16 +124,21 @@ static void test_settings(void **state)
 	char err[256];
 
 	(void)state;
-	assert_int_equal(read_text(&policy, "output %w/io.%j\nmax-overhead 1.5\nidle-limit 7\nring-size 2\nspare 3\nmax-jobs 4\nusers no\nprobes /a\nprobes /b\n",
-				   err, sizeof(err)), 0);
+	assert_int_equal(read_text(&policy,
+				   "output %w/io.%j\nmax-overhead 1.5\nidle-limit 7\nring-size 2\nspare 3\nmax-jobs 4\nusers "
+				   "no\nprobes /a\nprobes /b\n",
+				   err, sizeof(err)),
+			 0);
 	assert_string_equal(policy.output, "%w/io.%j");
 	assert_true(policy.max_overhead_percent == 1.5 && policy.idle_limit_s == 7 && policy.ring_mib == 2);
 	assert_true(policy.standby_recorder == 3 && policy.max_jobs == 4 && !policy.users && policy.ntables == 2);
 	assert_string_equal(policy.tables[1], "/b");
 	assert_true(policy.max_jobs_per_user == 4 && policy_user_jobs(&policy) == 2 && policy.user_idle_limit_s == 60);
 	policy_deinit(&policy);
-	assert_int_equal(read_text(&policy, "max-jobs-per-user 2\nreserved-jobs 3\nuser-idle-limit 9\nmax-archive-time 8\ncluster lab\n", err,
-				   sizeof(err)), 0);
+	assert_int_equal(read_text(&policy,
+				   "max-jobs-per-user 2\nreserved-jobs 3\nuser-idle-limit 9\nmax-archive-time 8\ncluster lab\n",
+				   err, sizeof(err)),
+			 0);
 	assert_true(policy.max_jobs_per_user == 2 && policy.reserved_jobs == 3 && policy_user_jobs(&policy) == 13);
 	assert_true(policy.user_idle_limit_s == 9 && policy.max_archive_s == 8);
 	assert_string_equal(policy.cluster, "lab");
@@ -141,7 +149,8 @@ static void test_settings(void **state)
 static void test_recorder_settings(void **state)
 {
 	static const char *const wanted[] = {
-		"max-size=1GiB", "min-free=10G", "max-duration=3600", "max-rate=1e6", "layers=posix,mpiio", "stream-calls=count", "lazy-streams=yes", "path=/a,/b",
+		"max-size=1GiB", "min-free=10G", "max-duration=3600", "max-rate=1e6", "layers=posix,mpiio", "stream-calls=count",
+		"lazy-streams=yes", "path=/a,/b",
 		"exclude-path=/a/x", "shared-mount=/lustre", "keep=yes",
 	};
 	struct policy policy;
@@ -162,10 +171,14 @@ static void test_recorder_settings(void **state)
 static void test_mistakes(void **state)
 {
 	static const char *const lines[] = {
-		"record", "record some", "record all of", "record user", "record sample", "record sample 5", "record sample -1%", "record env A",
-		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x", "max-overhead 101",
-		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers", "stream-calls none", "lazy-streams maybe",
-		"path relative", "exclude-path /a,b", "shared-mount relative", "keep perhaps", "fd-kinds tape", "nothing 1", "cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
+		"record", "record some", "record all of", "record user", "record sample", "record sample 5", "record sample -1%",
+		"record env A",
+		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x",
+		"max-overhead 101",
+		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers",
+		"stream-calls none", "lazy-streams maybe",
+		"path relative", "exclude-path /a,b", "shared-mount relative", "keep perhaps", "fd-kinds tape", "nothing 1",
+		"cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
 		"metrics relative.prom", "metrics /a/b", "metrics",
 		"collect-ca relative", "collect-secret x", "stream collect:host", "stream collect:host:0", "stream collect::1",
 	};

@@ -81,7 +81,8 @@ static void caller_of_sudo(void **state)
 
 static void caller_who_is_none(void **state)
 {
-	static const char *const values[] = { "", "-1", "1x", "0x10", " 1", "4294967295", "4294967296", "99999999999999999999", "54321" };
+	static const char *const values[] = { "",     "-1", "1x", "0x10", " 1", "4294967295", "4294967296", "99999999999999999999",
+					      "54321" };
 	struct identity who;
 	char err[256];
 
@@ -229,7 +230,8 @@ static int report_rights(void *arg, FILE *text, char *err, size_t err_len)
 	(void)arg, (void)err, (void)err_len;
 	if (fd >= 0 && read(fd, status, sizeof(status) - 1) < 0)
 		return -EIO;
-	fprintf(text, "uid %d open %d fork %d setuid %d\n%s", getuid(), access("made-there", F_OK), fork() < 0 ? -1 : 0, setuid(0), status);
+	fprintf(text, "uid %d open %d fork %d setuid %d\n%s", getuid(), access("made-there", F_OK), fork() < 0 ? -1 : 0, setuid(0),
+		status);
 	return 0;
 }
 

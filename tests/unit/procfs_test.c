@@ -46,7 +46,8 @@ static int find_bias(struct dl_phdr_info *info, size_t size, void *arg)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
-		if (segment->p_type == PT_LOAD && (uintptr_t)expected->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+		if (segment->p_type == PT_LOAD &&
+		    (uintptr_t)expected->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
 			expected->bias = info->dlpi_addr;
 	}
 	return 0;
@@ -71,7 +72,7 @@ static void test_modules(void **state)
 		dl_iterate_phdr(find_bias, &expected);
 		assert_int_equal(module->base - module->base_offset, expected.bias);
 		assert_int_equal(module->base_offset, 0);
-		assert_true(i == 1 || module->text_offset > 0);         /* gold puts the headers of a program into its code segment */
+		assert_true(i == 1 || module->text_offset > 0); /* gold puts the headers of a program into its code segment */
 		assert_false(module->deleted);
 		assert_int_equal(stat(module->path, &st), 0);
 		assert_int_equal(st.st_ino, module->ino);

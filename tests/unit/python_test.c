@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Python without a kernel: lines of location tables, which files are the application's, frames of machine code and of Python code in
- * their order.
+ * Python without a kernel: lines of location tables, which files are the application's, frames of machine code and of Python code
+ * in their order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,13 +35,16 @@
  *	            print(i,
  *	                  x) */
 static const uint8_t table[] = {
-	128, 0, 224, 8, 9, 216, 8, 9, 241, 3, 1, 9, 10, 128, 65, 240, 6, 6, 5, 21, 216, 16, 17, 220, 17, 21, 240, 3, 1, 9, 23, 245, 6, 0, 18, 23, 144,
-	113, 145, 24, 148, 24, 240, 0, 2, 9, 21, 240, 0, 2, 9, 21, 136, 65, 221, 12, 17, 144, 33, 216, 18, 19, 241, 3, 1, 13, 21, 244, 0, 1, 13, 21,
-	240, 0, 1, 13, 21, 240, 0, 1, 13, 21, 240, 3, 2, 9, 21, 248, 149, 21, 144, 113, 145, 24, 148, 24, 240, 0, 2, 9, 21, 240, 0, 2, 9, 21, 136, 65,
-	221, 12, 17, 144, 33, 216, 18, 19, 241, 3, 1, 13, 21, 244, 0, 1, 13, 21, 240, 0, 1, 13, 21, 240, 0, 1, 13, 21, 240, 3, 2, 9, 21, 248, 248, 248,
+	128, 0,   224, 8,  9,   216, 8,   9,   241, 3,   1,   9,   10,  128, 65,  240, 6,   6,   5,   21,  216, 16,  17,  220,
+	17,  21,  240, 3,  1,   9,   23,  245, 6,   0,   18,  23,  144, 113, 145, 24,  148, 24,  240, 0,   2,   9,   21,  240,
+	0,   2,   9,   21, 136, 65,  221, 12,  17,  144, 33,  216, 18,  19,  241, 3,   1,   13,  21,  244, 0,   1,   13,  21,
+	240, 0,   1,   13, 21,  240, 0,   1,   13,  21,  240, 3,   2,   9,   21,  248, 149, 21,  144, 113, 145, 24,  148, 24,
+	240, 0,   2,   9,  21,  240, 0,   2,   9,   21,  136, 65,  221, 12,  17,  144, 33,  216, 18,  19,  241, 3,   1,   13,
+	21,  244, 0,   1,  13,  21,  240, 0,   1,   13,  21,  240, 0,   1,   13,  21,  240, 3,   2,   9,   21,  248, 248, 248,
 };
 static const struct { uint32_t end, line; } lines[] = {
-	{ 2, 1 }, { 4, 3 }, { 6, 4 }, { 12, 3 }, { 14, 6 }, { 16, 7 }, { 26, 8 }, { 28, 7 }, { 62, 10 }, { 76, 11 }, { 78, 12 }, { 96, 11 }, { 98, 10 },
+	{ 2, 1 }, { 4, 3 }, { 6, 4 }, { 12, 3 }, { 14, 6 }, { 16, 7 }, { 26, 8 }, { 28, 7 }, { 62, 10 }, { 76, 11 }, { 78, 12 },
+	{ 96, 11 }, { 98, 10 },
 	{ 100, 0 }, { 134, 10 }, { 148, 11 }, { 150, 12 }, { 168, 11 }, { 170, 10 }, { 176, 0 }, { 180, 0 },
 };
 
@@ -110,9 +113,12 @@ static int begin(void **state)
 	strcat(path, "/spool");
 	assert_int_equal(spool_writer_create(&spool, path), 0);
 	spool_writer_text(spool, IOP_REC_HOST, 0, 1, "host=n\ncall_sites=4\n", NULL);
+	spool_writer_text(
+		spool, IOP_REC_CODE, 1, 1,
+		"image=1\nmodule=0\nstart=1000\nend=8000\noffset=0\napplication=0\npath=/bin/python3\npython_loop=4000-4100\n",
+		NULL);
 	spool_writer_text(spool, IOP_REC_CODE, 1, 1,
-			  "image=1\nmodule=0\nstart=1000\nend=8000\noffset=0\napplication=0\npath=/bin/python3\npython_loop=4000-4100\n", NULL);
-	spool_writer_text(spool, IOP_REC_CODE, 1, 1, "image=1\nmodule=1\nstart=9000\nend=a000\noffset=0\napplication=1\npath=/app.so\n", NULL);
+			  "image=1\nmodule=1\nstart=9000\nend=a000\noffset=0\napplication=1\npath=/app.so\n", NULL);
 	return 0;
 }
 
@@ -125,7 +131,11 @@ static int finish(void **state)
 
 static void site(uint32_t id, uint32_t parent, uint64_t pc, uint32_t image, uint32_t flags)
 {
-	struct iop_rec_site rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_SITE }, .id = id, .parent = parent, .pc = pc, .image = image,
+	struct iop_rec_site rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_SITE },
+				    .id = id,
+				    .parent = parent,
+				    .pc = pc,
+				    .image = image,
 				    .flags = flags };
 
 	spool_writer_append(spool, &rec.rec);
@@ -136,8 +146,13 @@ static void piece(uint32_t id, uint8_t kind_of_piece, uint8_t kind, const void *
 	char room[256] = "";
 	struct iop_rec_python_code *rec = (void *)room;
 
-	*rec = (struct iop_rec_python_code){ .rec = { .len = (sizeof(*rec) + len + 7) & ~7, .type = IOP_REC_PYTHON_CODE }, .id = id,
-					     .first_line = 10 * id, .total = len / kind + at, .at = at, .len = len, .piece = kind_of_piece,
+	*rec = (struct iop_rec_python_code){ .rec = { .len = (sizeof(*rec) + len + 7) & ~7, .type = IOP_REC_PYTHON_CODE },
+					     .id = id,
+					     .first_line = 10 * id,
+					     .total = len / kind + at,
+					     .at = at,
+					     .len = len,
+					     .piece = kind_of_piece,
 					     .kind = kind };
 	memcpy(rec->bytes, bytes, len);
 	spool_writer_append(spool, &rec->rec);
@@ -155,7 +170,9 @@ static void code(uint32_t id, const char *file, const char *name)
 /* "FUNCTION:LINE" or the file of machine code, from the call outwards; and how the chain ends. */
 static void check_chain(uint32_t id, const char *wanted)
 {
-	static const char *const ends[] = { [CALLERS_WHOLE] = "whole", [CALLERS_TRUNCATED] = "truncated", [CALLERS_UNKNOWN] = "unknown" };
+	static const char *const ends[] = {
+		[CALLERS_WHOLE] = "whole", [CALLERS_TRUNCATED] = "truncated", [CALLERS_UNKNOWN] = "unknown"
+	};
 	struct iop_rec_call call = { .site = { id } };
 	struct spool_reader *reader;
 	struct call_sites *sites;
@@ -177,7 +194,8 @@ static void check_chain(uint32_t id, const char *wanted)
 		const struct model_context *context = &model.contexts.v[c];
 		unsigned line = context->line == REF_NONE ? 0 : model.code_lines.v[context->line].line;
 
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s:%u ", context->function ? context->function : context->module, line);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s:%u ",
+			 context->function ? context->function : context->module, line);
 	}
 	strcat(text, ends[where->callers]);
 	assert_string_equal(text, wanted);
@@ -268,8 +286,14 @@ static void damaged_pair(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_of_instructions), cmocka_unit_test(damaged_tables), cmocka_unit_test(applications),
-		CHAIN(spliced), CHAIN(spliced_truncated), CHAIN(machine_code_unknown), CHAIN(no_frames_found), CHAIN(other_characters),
+		cmocka_unit_test(lines_of_instructions),
+		cmocka_unit_test(damaged_tables),
+		cmocka_unit_test(applications),
+		CHAIN(spliced),
+		CHAIN(spliced_truncated),
+		CHAIN(machine_code_unknown),
+		CHAIN(no_frames_found),
+		CHAIN(other_characters),
 		CHAIN(damaged_pair),
 	};
 

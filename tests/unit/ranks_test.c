@@ -121,7 +121,8 @@ static void count_notes(const char *part, size_t n)
 static void children_are_no_ranks(void **state)
 {
 	(void)state;
-	sb_text(&sb, IOP_REC_PROCESS, 300, 1, "comm=tool\nrank=0\nmpi=1\njob=alpha\nppid=100\n", NULL);   /* found before its parent */
+	sb_text(&sb, IOP_REC_PROCESS, 300, 1, "comm=tool\nrank=0\nmpi=1\njob=alpha\nppid=100\n",
+		NULL); /* found before its parent */
 	job_rank(100, 0, "alpha");
 	sb_fork(&sb, 100, 20, 200);
 	sb_text(&sb, IOP_REC_PROCESS, 200, 21, "comm=app\nrank=0\nmpi=1\njob=alpha\n", NULL);

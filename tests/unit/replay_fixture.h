@@ -21,7 +21,8 @@ const struct model_handle *handle_at(size_t ref);       /* of the model after re
 void expect_handle(size_t ref, const char *path, const char *paradigm, int64_t parent);
 
 /* Appends a read or write, a close. */
-void read_or_write(uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int fd, size_t bytes, int64_t ret);
+void read_or_write(uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int fd, size_t bytes,
+		   int64_t ret);
 void close_descriptor(uint32_t tid, uint64_t enter, uint64_t leave, int fd);
 
 #endif

@@ -18,7 +18,8 @@ static void stream_with_descriptor(void **state)
 	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\n", NULL);
 	sb_enter(&sb, 100, "fopen", 10, 11, 0, ARGS(STR(PATH, "link/f"), STR(STREAM_MODE, "a+")));
 	sb_fd(&sb, 100, 16, 3, "/real/f", O_RDWR | O_APPEND, 0);
-	sb_call(&sb, 100, "openat", 12, 15, 1, 3, ARGS(ARG(DIRFD, AT_FDCWD), STR(PATH, "link/f"), ARG(FLAGS, O_RDWR | O_CREAT | O_APPEND)));
+	sb_call(&sb, 100, "openat", 12, 15, 1, 3,
+		ARGS(ARG(DIRFD, AT_FDCWD), STR(PATH, "link/f"), ARG(FLAGS, O_RDWR | O_CREAT | O_APPEND)));
 	sb_exit(&sb, 100, "fopen", 10, 20, 0, 0x700, NO_ARGS);
 	sb_call(&sb, 100, "fputc", 30, 31, 0, 'x', ARGS(ARG(HANDLE, 0x700)));
 	sb_call(&sb, 100, "fputs", 32, 33, 0, 1, ARGS(ARG(HANDLE, 0x700), ARG(MOVED, 7)));
@@ -131,7 +132,8 @@ static void chain_down(uint32_t tid, uint64_t t, bool fails)
 	sb_enter(&sb, tid, "MPI_File_open", t + 4, t + 5, 2, ARGS(STR(PATH, "ufs:out.nc"), ARG(FLAGS, 9), ARG(COMM, 0x1000)));
 	sb_open(&sb, tid, t + 6, t + 7, 3, 8, "/proc/self/maps", O_RDONLY);
 	sb_fd(&sb, tid, t + 9, 9, "/w/out.nc", O_RDWR, 0);
-	sb_call(&sb, tid, "openat", t + 8, t + 9, 3, 9, ARGS(ARG(DIRFD, AT_FDCWD), STR(PATH, "out.nc"), ARG(FLAGS, O_RDWR | O_CREAT)));
+	sb_call(&sb, tid, "openat", t + 8, t + 9, 3, 9,
+		ARGS(ARG(DIRFD, AT_FDCWD), STR(PATH, "out.nc"), ARG(FLAGS, O_RDWR | O_CREAT)));
 	sb_exit(&sb, tid, "MPI_File_open", t + 4, t + 10, 2, 0, ARGS(ARG(HANDLE, 0x900)));
 	sb_exit(&sb, tid, "H5Fcreate", t + 2, t + 11, 1, fails ? -1 : 0x100000001, NO_ARGS);
 	sb_exit(&sb, tid, "nc_create_par", t, t + 12, 0, fails ? -101 : 0, ARGS(ARG(HANDLE, 0x10000)));
@@ -219,7 +221,8 @@ static void communicators(void **state)
 	for (int i = 0; i < 3; i++) {
 		const int64_t comms[] = { 0x3000, 0x2000, 0x4444 };
 
-		sb_enter(&sb, 100, "MPI_File_open", 20 + 10 * i, 21 + 10 * i, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 2), ARG(COMM, comms[i])));
+		sb_enter(&sb, 100, "MPI_File_open", 20 + 10 * i, 21 + 10 * i, 0,
+			 ARGS(STR(PATH, "/f"), ARG(FLAGS, 2), ARG(COMM, comms[i])));
 		sb_exit(&sb, 100, "MPI_File_open", 20 + 10 * i, 25 + 10 * i, 0, 0, ARGS(ARG(HANDLE, 0x900 + i)));
 	}
 	sb_call(&sb, 100, "MPI_File_write_all", 60, 61, 0, 0, ARGS(ARG(HANDLE, 0x902)));

@@ -142,7 +142,8 @@ static void records_out_of_order(void **state)
 	sb.seq[100] = seq;
 	expect("101 @1000000000 enter write\n101 @1000000000 begin h0 m1 f0 2 #1\n"
 	       "101 @1000000001 complete h0 2 #1\n101 @1000000001 leave write\n"
-	       "100 @3000000000 enter write\n100 @3000000000 begin h0 m1 f0 1 #2\n100 @3000000001 complete h0 1 #2\n100 @3000000001 leave write\n"
+	       "100 @3000000000 enter write\n100 @3000000000 begin h0 m1 f0 1 #2\n100 @3000000001 complete h0 1 #2\n100 "
+	       "@3000000001 leave write\n"
 	       "102 @2000000000 enter write\n102 @2000000000 begin h0 m1 f0 3 #3\n"
 	       "102 @2000000001 complete h0 3 #3\n102 @2000000001 leave write\n");
 	assert_true(sb.model.totals.late_records >= 2);
@@ -164,8 +165,9 @@ static void clock_read_first(void **state)
 /* Records that the format forbids end the replay with a reason. */
 static void malformed(void **state)
 {
-	struct iop_rec_call rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_CALL, .tid = 100, .tgid = 100, .seq = 1, .time_ns = 9 },
-				    .probe = 60000 };
+	struct iop_rec_call rec = {
+		.rec = { .len = sizeof(rec), .type = IOP_REC_CALL, .tid = 100, .tgid = 100, .seq = 1, .time_ns = 9 }, .probe = 60000
+	};
 
 	(void)state;
 	assert_int_equal(spool_writer_append(sb.writer, &rec.rec), 0);

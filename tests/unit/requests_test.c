@@ -62,8 +62,10 @@ static void never_issued(void **state)
 	sb_enter(&sb, 100, "MPI_File_iwrite_at_all", 30, 31, 0,
 		 ARGS(ARG(HANDLE, 0x900), ARG(OFFSET, 0), ARG(COUNT, 4), ARG(DATATYPE, 2), ARG(REQUEST, 0)));
 	sb_exit(&sb, 100, "MPI_File_iwrite_at_all", 30, 32, 0, 13, NO_ARGS);
-	expect("100 @10 enter MPI_File_iwrite_at_all\n100 @10 begin h0 m1 f3 8 at 0 #1\n100 @20 leave MPI_File_iwrite_at_all abandoned\n"
-	       "100 @30 enter MPI_File_iwrite_at_all\n100 @30 begin h0 m1 f3 8 at 0 #2\n100 @32 issued h0 #2\n100 @32 cancelled h0 #2\n"
+	expect("100 @10 enter MPI_File_iwrite_at_all\n100 @10 begin h0 m1 f3 8 at 0 #1\n100 @20 leave MPI_File_iwrite_at_all "
+	       "abandoned\n"
+	       "100 @30 enter MPI_File_iwrite_at_all\n100 @30 begin h0 m1 f3 8 at 0 #2\n100 @32 issued h0 #2\n100 @32 cancelled h0 "
+	       "#2\n"
 	       "100 @32 leave MPI_File_iwrite_at_all failed 13\n");
 	assert_true(noted("1 non-blocking operations are open: the call that began them did not return"));
 }
@@ -90,7 +92,7 @@ static void arrays(void **state)
 	iwrite(100, 12, 13, 0x5100);
 	iwrite(100, 14, 15, 0x5200);
 	sb_requests(&sb, 100, "MPI_Waitsome", 20, 21, STATES(DONE(0x5000, 11, 5), PENDING(0x5100, 13)), 2, 0);
-	sb_requests(&sb, 100, "MPI_Waitsome", 20, 21, STATES(DONE(0x5200, 15, 6)), 1, 0);       /* a further record of the same call */
+	sb_requests(&sb, 100, "MPI_Waitsome", 20, 21, STATES(DONE(0x5200, 15, 6)), 1, 0); /* a further record of the same call */
 	sb_call(&sb, 100, "MPI_Waitsome", 20, 21, 0, 0, ARGS(ARG(COUNT, 9)));
 	sb_requests(&sb, 100, "MPI_Waitall", 30, 31, STATES(DONE(0x5100, 13, 7)), 1, 88);
 	sb_call(&sb, 100, "MPI_Waitall", 30, 31, 0, 0, ARGS(ARG(COUNT, 600)));
@@ -194,7 +196,8 @@ static void event_sets(void **state)
 	assert_int_equal(sb.ret, 0);
 	assert_non_null(strstr(sb.events, "100 @16 begin h0 m1 f0 ? #4\n100 @17 complete h0 ? #4\n"));
 	assert_non_null(strstr(sb.events, "100 @20 enter H5ESwait\n100 @21 leave H5ESwait\n"));
-	assert_non_null(strstr(sb.events, "100 @30 enter H5ESwait\n100 @31 complete h0 ? #1\n100 @31 complete h0 ? #2\n100 @31 leave H5ESwait\n"));
+	assert_non_null(strstr(
+		sb.events, "100 @30 enter H5ESwait\n100 @31 complete h0 ? #1\n100 @31 complete h0 ? #2\n100 @31 leave H5ESwait\n"));
 	assert_true(noted("1 non-blocking operations are open: no wait or test on them was observed"));
 }
 
@@ -258,7 +261,8 @@ static void aio(uint32_t tid, const char *function, uint64_t enter, int64_t ret,
 
 static void aio_read_at(uint64_t enter, int64_t ret, uint64_t block, int64_t offset)
 {
-	sb_call(&sb, 100, "aio_read", enter, enter + 1, 0, ret, ARGS(ARG(REQUEST, block), ARG(HANDLE, 3), ARG(BYTES, 50), ARG(OFFSET, offset)));
+	sb_call(&sb, 100, "aio_read", enter, enter + 1, 0, ret,
+		ARGS(ARG(REQUEST, block), ARG(HANDLE, 3), ARG(BYTES, 50), ARG(OFFSET, offset)));
 }
 
 static void aio_to_its_result(void **state)
@@ -333,10 +337,20 @@ static void lists(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(ends_in_another_thread), TEST(never_issued), TEST(value_used_again_at_once), TEST(arrays), TEST(statuses), TEST(never_waited_for),
-		TEST(stale_list), TEST(not_after_exec), TEST(event_sets), TEST(all_of_a_file), TEST(posted_without_request),
+		TEST(ends_in_another_thread),
+		TEST(never_issued),
+		TEST(value_used_again_at_once),
+		TEST(arrays),
+		TEST(statuses),
+		TEST(never_waited_for),
+		TEST(stale_list),
+		TEST(not_after_exec),
+		TEST(event_sets),
+		TEST(all_of_a_file),
+		TEST(posted_without_request),
 		TEST(aio_to_its_result),
-		TEST(aio_cancelled_and_failed), TEST(lists),
+		TEST(aio_cancelled_and_failed),
+		TEST(lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

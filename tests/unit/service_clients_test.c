@@ -152,8 +152,9 @@ static void test_budgets_of_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit_per_user), cmocka_unit_test(test_all_places), cmocka_unit_test(test_root_first),
-		cmocka_unit_test(test_silent_ones_are_closed), cmocka_unit_test(test_budget), cmocka_unit_test(test_budgets_of_many),
+		cmocka_unit_test(test_limit_per_user), cmocka_unit_test(test_all_places),
+		cmocka_unit_test(test_root_first),     cmocka_unit_test(test_silent_ones_are_closed),
+		cmocka_unit_test(test_budget),         cmocka_unit_test(test_budgets_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,8 +59,8 @@ static int make(const char *pattern, const char *cluster, const char *work_dir)
 		snprintf(output, sizeof(output), "%s", pattern);
 	else
 		snprintf(output, sizeof(output), "%s/%s", dir, pattern);
-	job = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "output", output, "job", "1", "id", "u7.1", "node", "n1", "cluster", cluster, "work_dir",
-			work_dir);
+	job = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "output", output, "job", "1", "id", "u7.1", "node", "n1", "cluster",
+			cluster, "work_dir", work_dir);
 	assert_non_null(job);
 	*err = 0;
 	ret = owner_make_directory(&owner, job, &out, &place, err, sizeof(err));
@@ -136,7 +136,8 @@ static void test_shared_directories(void **state)
 static void test_bad_values(void **state)
 {
 	static const struct { const char *pattern, *cluster, *work_dir, *why; } cases[] = {
-		{ "%c/%j", "", "", "the cluster's name is missing" }, { "%c/%j", "../x", "", "the cluster's name is missing or cannot" },
+		{ "%c/%j", "", "", "the cluster's name is missing" },
+		{ "%c/%j", "../x", "", "the cluster's name is missing or cannot" },
 		{ "%c/%j", "a/b", "", "cannot be part of a path" }, { "%w/%j", "", "", "the working directory is missing" },
 		{ "%w/%j", "", "relative", "the working directory" },
 	};
@@ -275,8 +276,10 @@ static void test_working_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown), cmocka_unit_test_setup_teardown(test_shared_directories, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_values, setup, teardown), cmocka_unit_test_setup_teardown(test_long_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_directories, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_links_are_not_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_users_directory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_is_left, setup, teardown),

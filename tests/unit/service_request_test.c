@@ -56,9 +56,11 @@ static void assert_keys(const json_t *job, const char *keys)
 
 static void test_user_chooses_little(void **state)
 {
-	json_t *job = ask("{\"request\": \"start\", \"job\": \"7\", \"pids\": [12], \"cluster\": \"secret\", \"node\": \"evil\", \"uid\": 0, \"gid\": 0,"
-			  "\"user\": \"root\", \"account\": \"a\", \"comment\": \"b\", \"work_dir\": \"/root\", \"output\": \"/etc/%j\","
-			  "\"log\": \"/etc/passwd\", \"id\": \"8\", \"by\": 0, \"state\": \"x\", \"idle_limit\": 1, \"recovered\": true}", &user, &site);
+	json_t *job = ask("{\"request\": \"start\", \"job\": \"7\", \"pids\": [12], \"cluster\": \"secret\", \"node\": \"evil\", "
+			  "\"uid\": 0, \"gid\": 0,\"user\": \"root\", \"account\": \"a\", \"comment\": \"b\", \"work_dir\": "
+			  "\"/root\", \"output\": \"/etc/%j\",\"log\": \"/etc/passwd\", \"id\": \"8\", \"by\": 0, \"state\": "
+			  "\"x\", \"idle_limit\": 1, \"recovered\": true}",
+			  &user, &site);
 
 	(void)state;
 	assert_non_null(job);
@@ -73,8 +75,10 @@ static void test_user_chooses_little(void **state)
 
 static void test_root_chooses(void **state)
 {
-	json_t *job = ask("{\"job\": \"7\", \"uid\": 5, \"gid\": 60, \"user\": \"games\", \"account\": \"a\", \"comment\": \"b\", \"cluster\": \"c\","
-			  "\"node\": \"n\", \"work_dir\": \"/w\", \"output\": \"/etc/%j\", \"log\": \"/x\", \"id\": \"8\", \"by\": 9}", &root, &site);
+	json_t *job = ask("{\"job\": \"7\", \"uid\": 5, \"gid\": 60, \"user\": \"games\", \"account\": \"a\", \"comment\": \"b\", "
+			  "\"cluster\": \"c\",\"node\": \"n\", \"work_dir\": \"/w\", \"output\": \"/etc/%j\", \"log\": \"/x\", "
+			  "\"id\": \"8\", \"by\": 9}",
+			  &root, &site);
 
 	(void)state;
 	assert_non_null(job);
@@ -93,7 +97,8 @@ static void test_site(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		json_t *job = ask("{\"job\": \"7\", \"uid\": 5, \"gid\": 60, \"node\": \"evil\", \"cluster\": \"evil\"}", peers[i], &named);
+		json_t *job = ask("{\"job\": \"7\", \"uid\": 5, \"gid\": 60, \"node\": \"evil\", \"cluster\": \"evil\"}", peers[i],
+				  &named);
 
 		assert_non_null(job);
 		assert_string_equal(wire_text(job, "node"), "n1");

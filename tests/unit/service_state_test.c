@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * State files of the service: names, replacement as a whole, damaged files, the recorder's process; which of them are forgotten; and
- * the list of jobs.
+ * State files of the service: names, replacement as a whole, damaged files, the recorder's process; which of them are forgotten;
+ * and the list of jobs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -256,9 +256,13 @@ static void test_forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names), cmocka_unit_test_setup_teardown(test_save_and_load, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_failed_save, setup, teardown), cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
-		cmocka_unit_test(test_process), cmocka_unit_test(test_list), cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test_setup_teardown(test_save_and_load, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_save, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Requests to the service by clients with made-up credentials. This program is its own recorder: the service executes /proc/self/exe.
+ * Requests to the service by clients with made-up credentials. This program is its own recorder: the service executes
+ * /proc/self/exe.
  */
 #include <argp.h>
 #include <errno.h>
@@ -167,7 +168,7 @@ static void test_hand_over(void **state)
 	assert_int_equal(wire_receive(service.jobs.first->fd, WIRE_MAX_BYTES, &message), 0);
 	assert_string_equal(wire_text(message, "message"), "recording 7");
 	json_decref(message);
-	assert_int_equal(wire_receive(service.jobs.first->fd, WIRE_MAX_BYTES, &message), -EAGAIN);      /* never waits for a recorder */
+	assert_int_equal(wire_receive(service.jobs.first->fd, WIRE_MAX_BYTES, &message), -EAGAIN); /* never waits for a recorder */
 	state_path(path, sizeof(path), dir, "7");
 	message = state_load(path);
 	assert_string_equal(wire_text(message, "phase"), "starting");
@@ -331,8 +332,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_users_must_be_allowed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_processes_must_be_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hand_over, setup, teardown), cmocka_unit_test_setup_teardown(test_policy_decides, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limits, setup, teardown), cmocka_unit_test_setup_teardown(test_reserved, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hand_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_policy_decides, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reserved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop_of_a_dead_recorder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_status, setup, teardown),

@@ -116,7 +116,8 @@ static void test_printable(void **state)
 {
 	static const struct { const char *text, *printable; } cases[] = {
 		{ "job 1: done", "job 1: done" }, { "a\nioprobe: b", "a?ioprobe: b" }, { "\033[2Jx\r\t\177", "?[2Jx???" },
-		{ "/home/m\xc3\xbcller", "/home/m\xc3\xbcller" }, { "/home/m\xfcller\xc3\xbc", "/home/m?ller??" }, { "a\xc2\x9b" "2J", "a??2J" },
+		{ "/home/m\xc3\xbcller", "/home/m\xc3\xbcller" }, { "/home/m\xfcller\xc3\xbc", "/home/m?ller??" },
+		{ "a\xc2\x9b" "2J", "a??2J" },
 		{ "", "" },
 	};
 
@@ -172,10 +173,13 @@ static void test_listen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_messages, setup, teardown), cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_descriptors_are_dropped, setup, teardown), cmocka_unit_test(test_printable),
-		cmocka_unit_test_setup_teardown(test_answer_with_any_bytes, setup, teardown), cmocka_unit_test(test_listen),
+		cmocka_unit_test_setup_teardown(test_descriptors_are_dropped, setup, teardown),
+		cmocka_unit_test(test_printable),
+		cmocka_unit_test_setup_teardown(test_answer_with_any_bytes, setup, teardown),
+		cmocka_unit_test(test_listen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

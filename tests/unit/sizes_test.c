@@ -66,8 +66,9 @@ static void define(void)
 	call("nc_def_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 4), ARG(DIM, 0)));
 	call("nc_def_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 6), ARG(DIM, 1)));
 	call("nc_def_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 0), ARG(DIM, 2)));
-	call("nc_def_var", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "grid"), ARG(TYPE, 3), ARG(NDIMS, 2), ARRAY(DIMS, int32_t, 0, 1, 9, 9),
-				   ARG(VARIABLE, 0)));
+	call("nc_def_var", 0,
+	     ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "grid"), ARG(TYPE, 3), ARG(NDIMS, 2), ARRAY(DIMS, int32_t, 0, 1, 9, 9),
+		  ARG(VARIABLE, 0)));
 	call("nc_def_var", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "log"), ARG(TYPE, 6), ARG(NDIMS, 1), ARRAY(DIMS, int32_t, 2),
 				   ARG(VARIABLE, 1)));
 	call("nc_def_var", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "one"), ARG(TYPE, 12), ARG(NDIMS, 0), ARG(VARIABLE, 2)));
@@ -91,7 +92,8 @@ static void variables_defined(void **state)
 	call("nc_put_vara_int", -40, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2, 2)));
 	call("nc_put_att_short", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARG(COUNT, 3)));
 	call("nc_get_att_short", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, -1)));
-	expect_sizes("48'grid'>48 12'grid'>12 ?'grid'>? 96'grid'>96 1'grid'>1 ?'log'>? 8'one'>8 ?'one'>? ?>? ?'grid'>? 16'grid'>? 6'grid'>6 ?>?");
+	expect_sizes("48'grid'>48 12'grid'>12 ?'grid'>? 96'grid'>96 1'grid'>1 ?'log'>? 8'one'>8 ?'one'>? ?>? ?'grid'>? 16'grid'>? "
+		     "6'grid'>6 ?>?");
 	assert_int_equal(sb.model.totals.unknown_sizes, 6);
 }
 
@@ -132,9 +134,12 @@ static void flexible(void **state)
 	(void)state;
 	sb_text(&sb, IOP_REC_LIBRARY, 100, 2, "layer=MPI-IO\npath=/l/libmpi.so\nabi=1\nparallel=1\n", NULL);
 	call("ncmpi_create", 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 1)));
-	call("ncmpi_def_var", 0, ARGS(ARG(HANDLE, 1), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 1), ARRAY(DIMS, int32_t, 0), ARG(VARIABLE, 0)));
-	call("ncmpi_put_vara_all", 0, ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, 3), ARG(DATATYPE, 8)));
-	call("ncmpi_put_vara_all", 0, ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, -1), ARG(DATATYPE, 0)));
+	call("ncmpi_def_var", 0,
+	     ARGS(ARG(HANDLE, 1), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 1), ARRAY(DIMS, int32_t, 0), ARG(VARIABLE, 0)));
+	call("ncmpi_put_vara_all", 0,
+	     ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, 3), ARG(DATATYPE, 8)));
+	call("ncmpi_put_vara_all", 0,
+	     ARGS(ARG(HANDLE, 1), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 5), ARG(COUNT, -1), ARG(DATATYPE, 0)));
 	expect_sizes("24'v'>24 20'v'>20");
 }
 
@@ -161,7 +166,8 @@ static void selections(void **state)
 	call("H5Dget_space", 0x401, ARGS(ARG(HANDLE, DATASET)));
 	call("H5Sselect_hyperslab", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 0), ARRAY(EDGES, uint64_t, 2, 3, 5, 5), ARG(BLOCK, 0)));
 	transfer(NATIVE_DOUBLE, 0, 0x401);
-	call("H5Sselect_hyperslab", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 0), ARRAY(EDGES, uint64_t, 2, 3), ARRAY(BLOCK, uint64_t, 2, 2)));
+	call("H5Sselect_hyperslab", 0,
+	     ARGS(ARG(SPACE, 0x401), ARG(CMD, 0), ARRAY(EDGES, uint64_t, 2, 3), ARRAY(BLOCK, uint64_t, 2, 2)));
 	transfer(NATIVE_DOUBLE, 0, 0x401);
 	call("H5Sselect_hyperslab", 0, ARGS(ARG(SPACE, 0x401), ARG(CMD, 1), ARRAY(EDGES, uint64_t, 1, 1), ARG(BLOCK, 0)));
 	transfer(NATIVE_DOUBLE, 0, 0x401);
@@ -222,7 +228,8 @@ static void opened_before(void **state)
 	call("H5Dget_space", SPACE, ARGS(ARG(HANDLE, DATASET)));
 	call("H5Sget_simple_extent_dims", 2, ARGS(ARG(SPACE, SPACE), ARRAY(DIMS, uint64_t, 3, 4, 9)));
 	transfer(NATIVE_DOUBLE, 0, 0);
-	sb_call(&sb, 200, "H5Dwrite", now, now + 5, 0, 0, ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, SPACE), ARG(SPACE2, 0)));
+	sb_call(&sb, 200, "H5Dwrite", now, now + 5, 0, 0,
+		ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, SPACE), ARG(SPACE2, 0)));
 	expect_sizes("?>? 96>96 ?>?");
 }
 
@@ -263,8 +270,10 @@ static void rank_from_below(void **state)
 	(void)state;
 	open_file();
 	dataset(SPACE);
-	sb_enter(&sb, 100, "nc_get_vara_int", now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3), ARRAY(EDGES, uint64_t, 5, 6, 7)));
-	sb_call(&sb, 100, "H5Dread", now + 2, now + 3, 1, 0, ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, 0), ARG(SPACE2, 0)));
+	sb_enter(&sb, 100, "nc_get_vara_int", now, now + 1, 0,
+		 ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3), ARRAY(EDGES, uint64_t, 5, 6, 7)));
+	sb_call(&sb, 100, "H5Dread", now + 2, now + 3, 1, 0,
+		ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, 0), ARG(SPACE2, 0)));
 	sb_exit(&sb, 100, "nc_get_vara_int", now, now + 5, 0, 0, NO_ARGS);
 	expect_sizes("1600>1600 1600>120");
 }
@@ -280,8 +289,14 @@ static void long_arrays(void **state)
 	(void)state;
 	open_file();
 	define();
-	call("nc_def_var", 0, (struct sb_arg[]){ ARG(HANDLE, FILE_ID), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 2), many, ARG(VARIABLE, 3),
-						 { ROLE_NONE, 0, NULL, 0 } });
+	call("nc_def_var", 0,
+	     (struct sb_arg[]){ ARG(HANDLE, FILE_ID),
+				STR(NAME, "v"),
+				ARG(TYPE, 4),
+				ARG(NDIMS, 2),
+				many,
+				ARG(VARIABLE, 3),
+				{ ROLE_NONE, 0, NULL, 0 } });
 	call("nc_put_var_int", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3)));
 	expect_sizes("96'v'>96");
 }
@@ -290,7 +305,8 @@ static void long_arrays(void **state)
 static void arrays_of_other_widths(void **state)
 {
 	(void)state;
-	sb_table(&sb, "layer SITE\n  paradigm SITE \"Site\" serial\n  libraries libsite.so*\n  success zero\n  handles id int mask 0xffffffff\n"
+	sb_table(&sb, "layer SITE\n  paradigm SITE \"Site\" serial\n  libraries libsite.so*\n  success zero\n  handles id int mask "
+		      "0xffffffff\n"
 		      "  type 4 4\n\n"
 		      "site_open open path out:handle -> status\n"
 		      "site_dim meta handle length out:dim -> status\n"
@@ -300,8 +316,9 @@ static void arrays_of_other_widths(void **state)
 	call("site_open", 0, ARGS(STR(PATH, "/f"), ARG(HANDLE, FILE_ID)));
 	call("site_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 4), ARG(DIM, 0)));
 	call("site_dim", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(LENGTH, 6), ARG(DIM, 1)));
-	call("site_def", 0, ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 2), ARRAY(DIMS, int64_t, 0, 1, 9, 9, 9, 9, 9, 9),
-				 ARG(VARIABLE, 0)));
+	call("site_def", 0,
+	     ARGS(ARG(HANDLE, FILE_ID), STR(NAME, "v"), ARG(TYPE, 4), ARG(NDIMS, 2), ARRAY(DIMS, int64_t, 0, 1, 9, 9, 9, 9, 9, 9),
+		  ARG(VARIABLE, 0)));
 	call("site_put", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0)));
 	call("site_put_part", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, int32_t, 2, 3, 9)));
 	expect_sizes("96'v'>96 24'v'>24");

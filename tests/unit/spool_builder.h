@@ -40,17 +40,19 @@ void sb_table(struct sb *sb, const char *text);                 /* a site's own,
 void sb_rank(struct sb *sb, uint32_t tgid, int rank);           /* PROCESS and LIBRARY records of an Open MPI rank, cwd /w */
 void sb_call(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
 	     const struct sb_arg *args);
-void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t sent, int depth, const struct sb_arg *args);
+void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t sent, int depth,
+	      const struct sb_arg *args);
 void sb_exit(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,
 	     const struct sb_arg *out);
 void sb_abandoned(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t noticed, int depth);
 /* Of a call that is recorded at its entry only. */
 void sb_unseen(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, int depth);
 /* Before the call's own record: what became of its requests, or what it has begun. */
-void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_request_state *v, size_t n,
-		 uint32_t beyond);
-void sb_submitted(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_submitted *v, size_t n);
-void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags, uint8_t flags);      /* IOP_F_SCAN */
+void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time,
+		 const struct iop_request_state *v, size_t n, uint32_t beyond);
+void sb_submitted(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_submitted *v,
+		  size_t n);
+void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags, uint8_t flags); /* IOP_F_SCAN */
 void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino);
 void sb_async(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async *what);
 void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async_end *what, bool counted);

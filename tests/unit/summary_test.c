@@ -20,10 +20,12 @@ enum { P_POSIX, P_HDF5, P_MPIIO };
 enum { H_H5, H_FD, H_MPI, H_PIPE, N_HANDLES };
 
 static struct model_paradigm paradigms[] = {
-	{ "POSIX", "POSIX I/O", NULL, false, true }, { "HDF5", "HDF5", "1.10", true, false }, { "MPI-IO", "OMPIO", NULL, true, false },
+	{ "POSIX", "POSIX I/O", NULL, false, true }, { "HDF5", "HDF5", "1.10", true, false },
+	{ "MPI-IO", "OMPIO", NULL, true, false },
 };
 static struct model_group groups[] = {
-	{ "MPI Rank 0", 0, 10, true, 0, NULL, -1 }, { "sh (pid 8)", -1, 8, true, 0, NULL, -1 }, { "idle", -1, 9, false, 0, NULL, -1 },
+	{ "MPI Rank 0", 0, 10, true, 0, NULL, -1 }, { "sh (pid 8)", -1, 8, true, 0, NULL, -1 },
+	{ "idle", -1, 9, false, 0, NULL, -1 },
 };
 static struct model_location locations[] = {
 	{ "Master thread", 1, 0, 10, true }, { "Master thread", 2, 1, 8, true }, { "Thread", 3, 0, 11, true },
@@ -34,8 +36,20 @@ static struct model_region regions[N_REGIONS] = {
 	{ "MPI_File_iread", "MPI-IO", false, true }, { "MPI_Wait", "MPI", false, false },
 };
 static struct model_file files[] = {
-	{ .path = "/data/a\xff\n.h5", .scope = SCOPE_SHARED, .mount_point = "/data", .mount_source = "srv:/d", .fs_type = "nfs4", .dev = 1, .ino = 2 },
-	{ .path = "/data/mpi", .scope = SCOPE_NODE, .mount_point = "/", .mount_source = "/dev/sda", .fs_type = "ext4", .dev = 1, .ino = 3 },
+	{ .path = "/data/a\xff\n.h5",
+	  .scope = SCOPE_SHARED,
+	  .mount_point = "/data",
+	  .mount_source = "srv:/d",
+	  .fs_type = "nfs4",
+	  .dev = 1,
+	  .ino = 2 },
+	{ .path = "/data/mpi",
+	  .scope = SCOPE_NODE,
+	  .mount_point = "/",
+	  .mount_source = "/dev/sda",
+	  .fs_type = "ext4",
+	  .dev = 1,
+	  .ino = 3 },
 };
 static struct model_handle handles[N_HANDLES] = {
 	[H_H5] = { .name = "dset", .file = 0, .paradigm = P_HDF5, .comm = REF_NONE, .parent = REF_NONE },
@@ -68,19 +82,34 @@ static struct model make_model(void)
 
 static const struct model_event script[] = {
 	/* an HDF5 write of unknown size over two system calls; a recursive one must not count its time twice */
-	ENTER(0, 1000, R_H5WRITE), BEGIN(0, 1000, H_H5, WRITE, 0, 1),
+	ENTER(0, 1000, R_H5WRITE),
+	BEGIN(0, 1000, H_H5, WRITE, 0, 1),
 	ENTER(0, 1100, R_H5WRITE),
-	ENTER(0, 1200, R_PWRITE), BEGIN(0, 1200, H_FD, WRITE, 0, 2), COMPLETE(0, 1300, H_FD, 100, 2), LEAVE(0, 1300, R_PWRITE, false),
+	ENTER(0, 1200, R_PWRITE),
+	BEGIN(0, 1200, H_FD, WRITE, 0, 2),
+	COMPLETE(0, 1300, H_FD, 100, 2),
+	LEAVE(0, 1300, R_PWRITE, false),
 	LEAVE(0, 1400, R_H5WRITE, false),
-	ENTER(0, 1500, R_PWRITE), BEGIN(0, 1500, H_FD, WRITE, 0, 3), COMPLETE(0, 1550, H_FD, 50, 3), LEAVE(0, 1550, R_PWRITE, false),
-	COMPLETE(0, 1900, H_H5, BYTES_UNKNOWN, 1), LEAVE(0, 2000, R_H5WRITE, false),
+	ENTER(0, 1500, R_PWRITE),
+	BEGIN(0, 1500, H_FD, WRITE, 0, 3),
+	COMPLETE(0, 1550, H_FD, 50, 3),
+	LEAVE(0, 1550, R_PWRITE, false),
+	COMPLETE(0, 1900, H_H5, BYTES_UNKNOWN, 1),
+	LEAVE(0, 2000, R_H5WRITE, false),
 	/* a non-blocking read, completed by another thread: its file is seen at no system call */
-	ENTER(0, 2000, R_IREAD), BEGIN(0, 2000, H_MPI, READ, NON_BLOCKING, 4), LEAVE(0, 2010, R_IREAD, false),
-	ENTER(2, 2100, R_WAIT), COMPLETE(2, 2200, H_MPI, 4096, 4), LEAVE(2, 2200, R_WAIT, false),
+	ENTER(0, 2000, R_IREAD),
+	BEGIN(0, 2000, H_MPI, READ, NON_BLOCKING, 4),
+	LEAVE(0, 2010, R_IREAD, false),
+	ENTER(2, 2100, R_WAIT),
+	COMPLETE(2, 2200, H_MPI, 4096, 4),
+	LEAVE(2, 2200, R_WAIT, false),
 	/* a read that fails, on a handle without a file; one still open at the end */
-	ENTER(1, 2300, R_READ), BEGIN(1, 2300, H_PIPE, READ, 0, 5), FAILED(1, 2310, H_PIPE, 5),
+	ENTER(1, 2300, R_READ),
+	BEGIN(1, 2300, H_PIPE, READ, 0, 5),
+	FAILED(1, 2310, H_PIPE, 5),
 	LEAVE(1, 2310, R_READ, true),
-	ENTER(1, 2400, R_READ), BEGIN(1, 2400, H_PIPE, READ, 0, 6),
+	ENTER(1, 2400, R_READ),
+	BEGIN(1, 2400, H_PIPE, READ, 0, 6),
 };
 
 static char *run(const struct model_event *events, size_t n, bool json)
@@ -241,9 +270,12 @@ static void text_says_the_same(void **state)
 	assert_contains(text, "HDF5                  2          0            -      unknown     0.000001 s          15.0 %\n");
 	assert_contains(text, "rank: 0.000002 s, in I/O calls 50.5 %\n");
 	assert_contains(text, "POSIX                 4          1      unknown        150 B     0.000000 s               -\n");
-	assert_contains(text, "  0.000000 s     4.00 KiB            -          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
+	assert_contains(
+		text,
+		"  0.000000 s     4.00 KiB            -          1          0  MPI-IO   node     ext4       /data/mpi (on /)\n");
 	assert_contains(text, "nfs4       /data/a\\xff\\x0a.h5 (on /data)\n");
-	assert_contains(text, "records lost 7\ncalls still open 1\noperations of unknown size 2 (HDF5 1, POSIX 1)\nnote: libc: fputs has no probe\n");
+	assert_contains(text, "records lost 7\ncalls still open 1\noperations of unknown size 2 (HDF5 1, POSIX 1)\nnote: libc: "
+			      "fputs has no probe\n");
 	free(text);
 }
 
@@ -295,8 +327,13 @@ static void abandoned_operations_are_forgotten(void **state)
 static void sizes_that_are_partly_known(void **state)
 {
 	static const struct model_event events[] = {
-		ENTER(0, 1000, R_H5WRITE), BEGIN(0, 1000, H_H5, WRITE, 0, 1), COMPLETE(0, 1001, H_H5, 4, 1), LEAVE(0, 1001, R_H5WRITE, false),
-		ENTER(0, 1002, R_H5WRITE), BEGIN(0, 1002, H_H5, WRITE, 0, 2), COMPLETE(0, 1003, H_H5, BYTES_UNKNOWN, 2),
+		ENTER(0, 1000, R_H5WRITE),
+		BEGIN(0, 1000, H_H5, WRITE, 0, 1),
+		COMPLETE(0, 1001, H_H5, 4, 1),
+		LEAVE(0, 1001, R_H5WRITE, false),
+		ENTER(0, 1002, R_H5WRITE),
+		BEGIN(0, 1002, H_H5, WRITE, 0, 2),
+		COMPLETE(0, 1003, H_H5, BYTES_UNKNOWN, 2),
 		LEAVE(0, 1003, R_H5WRITE, false),
 	};
 	char *text = run(events, 8, false);
@@ -312,11 +349,21 @@ static void sizes_that_are_partly_known(void **state)
 static void operations_without_a_size(void **state)
 {
 	static const struct model_event events[] = {
-		ENTER(0, 1000, R_H5WRITE), BEGIN(0, 1000, H_H5, WRITE, 0, 1), FAILED(0, 1001, H_H5, 1), LEAVE(0, 1001, R_H5WRITE, true),
-		ENTER(0, 1002, R_H5WRITE), BEGIN(0, 1002, H_H5, WRITE, 0, 2), COMPLETE(0, 1003, H_H5, BYTES_UNKNOWN, 2),
+		ENTER(0, 1000, R_H5WRITE),
+		BEGIN(0, 1000, H_H5, WRITE, 0, 1),
+		FAILED(0, 1001, H_H5, 1),
+		LEAVE(0, 1001, R_H5WRITE, true),
+		ENTER(0, 1002, R_H5WRITE),
+		BEGIN(0, 1002, H_H5, WRITE, 0, 2),
+		COMPLETE(0, 1003, H_H5, BYTES_UNKNOWN, 2),
 		LEAVE(0, 1003, R_H5WRITE, false),
-		ENTER(0, 1004, R_IREAD), BEGIN(0, 1004, H_MPI, READ, NON_BLOCKING, 3), LEAVE(0, 1005, R_IREAD, false),
-		ENTER(0, 1006, R_READ), BEGIN(0, 1006, H_FD, READ, 0, 4), FAILED(0, 1007, H_FD, 4), LEAVE(0, 1007, R_READ, true),
+		ENTER(0, 1004, R_IREAD),
+		BEGIN(0, 1004, H_MPI, READ, NON_BLOCKING, 3),
+		LEAVE(0, 1005, R_IREAD, false),
+		ENTER(0, 1006, R_READ),
+		BEGIN(0, 1006, H_FD, READ, 0, 4),
+		FAILED(0, 1007, H_FD, 4),
+		LEAVE(0, 1007, R_READ, true),
 	};
 	char *text = run(events, sizeof(events) / sizeof(*events), false);
 
@@ -335,7 +382,8 @@ static void layers_are_in_order(void **state)
 	static struct model_region all[] = {
 		{ "read", "POSIX", false, true }, { "MPI_Wait", "MPI", false, false }, { "site_put", "site", false, true },
 		{ "fread", "ISOC", false, true }, { "H5Dread", "HDF5", false, true }, { "ncmpi_get", "PnetCDF", false, true },
-		{ "nc_get", "netCDF", false, true }, { "MPI_File_read", "MPI-IO", false, true }, { "other_put", "other", false, true },
+		{ "nc_get", "netCDF", false, true }, { "MPI_File_read", "MPI-IO", false, true },
+		{ "other_put", "other", false, true },
 	};
 	static const char *const order[] = { "netCDF", "PnetCDF", "site", "other", "HDF5", "MPI-IO", "MPI", "ISOC", "POSIX" };
 	struct model model = make_model();
@@ -370,8 +418,9 @@ static void layers_are_in_order(void **state)
 static void pipes_are_one_line(void **state)
 {
 	static const struct model_event events[] = {
-		ENTER(0, 1000, R_READ), BEGIN(0, 1000, H_FD, READ, 0, 1), COMPLETE(0, 1001, H_FD, 10, 1), LEAVE(0, 1001, R_READ, false),
-		ENTER(0, 1002, R_READ), BEGIN(0, 1002, H_MPI, READ, 0, 2), COMPLETE(0, 1003, H_MPI, 7, 2), LEAVE(0, 1003, R_READ, false),
+		ENTER(0, 1000, R_READ),         BEGIN(0, 1000, H_FD, READ, 0, 1), COMPLETE(0, 1001, H_FD, 10, 1),
+		LEAVE(0, 1001, R_READ, false),  ENTER(0, 1002, R_READ),           BEGIN(0, 1002, H_MPI, READ, 0, 2),
+		COMPLETE(0, 1003, H_MPI, 7, 2), LEAVE(0, 1003, R_READ, false),
 	};
 	char *text;
 
@@ -410,11 +459,13 @@ static char *text_of_files(const char *const *names, size_t n, bool all)
 	if (all)
 		summary_sink_all_files(sink);
 	for (size_t i = 0; i < n; i++) {
-		const struct model_event events[] = { ENTER(0, 1000 * i, R_READ), BEGIN(0, 1000 * i, i, READ, 0, i), COMPLETE(0, 1000 * i + 999, i, 1, i),
-			LEAVE(0, 1000 * i + 999 - i, R_READ, false) };
+		const struct model_event events[] = { ENTER(0, 1000 * i, R_READ), BEGIN(0, 1000 * i, i, READ, 0, i),
+						      COMPLETE(0, 1000 * i + 999, i, 1, i),
+						      LEAVE(0, 1000 * i + 999 - i, R_READ, false) };
 
 		many[i].path = names[i];
-		opened[i] = (struct model_handle){ .name = "", .file = i, .paradigm = P_POSIX, .comm = REF_NONE, .parent = REF_NONE };
+		opened[i] =
+			(struct model_handle){ .name = "", .file = i, .paradigm = P_POSIX, .comm = REF_NONE, .parent = REF_NONE };
 		for (int k = 0; k < 4; k++)
 			assert_int_equal(sink->event(sink, &model, &events[k]), 0);
 	}
@@ -429,7 +480,8 @@ static char *text_of_files(const char *const *names, size_t n, bool all)
 static void many_files_are_few_lines(void **state)
 {
 	const char *names[130] = {
-		"/d/run7/a.001", "/d/run7/a.002", "/d/run7/a.17", "/d/run8/a.002", "/d/b.1", "/d/b.2", "/proc/self/maps", "/etc/passwd",
+		"/d/run7/a.001", "/d/run7/a.002", "/d/run7/a.17", "/d/run8/a.002", "/d/b.1", "/d/b.2", "/proc/self/maps",
+		"/etc/passwd",
 		"/usr/lib/x.so.6", "/d/lib.so", "/etcetera", "/d/9.c*", "/d/9.d*",
 	};
 	char *words[100], *text;

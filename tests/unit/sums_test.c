@@ -15,7 +15,9 @@ static const struct live_interval now = { .number = 7 };
 
 static void add_calls(struct sums *s, uint64_t interval, uint32_t process, const char *layer, uint64_t time_ns)
 {
-	const struct live_process p = { .id = process, .pid = 100 + process, .rank = -1, .name = process % 2 ? "odd" : "even", .uid = -1 };
+	const struct live_process p = {
+		.id = process, .pid = 100 + process, .rank = -1, .name = process % 2 ? "odd" : "even", .uid = -1
+	};
 	const struct summary_calls added = { .calls = 1, .time_ns = time_ns, .longest_ns = time_ns };
 
 	assert_int_equal(sums_add_calls(s, &now, &(struct live_calls){ interval, &p, layer, &added }), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The functions that the tables of probes/ name, against the libraries that are installed here: each is exported, and of some families
- * none is missing. Tests of a library that is not installed are skipped.
+ * The functions that the tables of probes/ name, against the libraries that are installed here: each is exported, and of some
+ * families none is missing. Tests of a library that is not installed are skipped.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,8 @@ static size_t check_symbols(Elf *elf, Elf_Scn *section, const char *layer, const
 		const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
 		const char *const *e = except;
 
-		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || !name || strncmp(name, begin, strlen(begin)))
+		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || !name ||
+		    strncmp(name, begin, strlen(begin)))
 			continue;
 		while (*e && strcmp(*e, name))
 			e++;
@@ -194,9 +195,10 @@ static void test_complete_netcdf(void **state)
 static void test_complete_hdf5(void **state)
 {
 	static const char *const none[] = { NULL };
-	static const char *const prefixes[] = { "H5Fopen", "H5Fcreate", "H5Fclose", "H5Fflush", "H5Dcreate", "H5Dopen", "H5Dread", "H5Dwrite",
-		"H5Dclose", "H5Gcreate", "H5Gopen", "H5Gclose", "H5Acreate", "H5Aopen", "H5Aread", "H5Awrite", "H5Aclose", "H5Oopen",
-		"H5Oclose", "H5Lcreate" };
+	static const char *const prefixes[] = { "H5Fopen",  "H5Fcreate", "H5Fclose",  "H5Fflush", "H5Dcreate",
+						"H5Dopen",  "H5Dread",   "H5Dwrite",  "H5Dclose", "H5Gcreate",
+						"H5Gopen",  "H5Gclose",  "H5Acreate", "H5Aopen",  "H5Aread",
+						"H5Awrite", "H5Aclose",  "H5Oopen",   "H5Oclose", "H5Lcreate" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
@@ -205,8 +207,9 @@ static void test_complete_hdf5(void **state)
 
 static void test_complete_pnetcdf(void **state)
 {
-	static const char *const prefixes[] = { "ncmpi_put_", "ncmpi_get_var", "ncmpi_get_att", "ncmpi_iput_", "ncmpi_iget_", "ncmpi_bput_",
-		"ncmpi_mput_", "ncmpi_mget_", "ncmpi_def_", "ncmpi_open", "ncmpi_create", "ncmpi_wait", "ncmpi_inq_var" };
+	static const char *const prefixes[] = { "ncmpi_put_",   "ncmpi_get_var", "ncmpi_get_att", "ncmpi_iput_", "ncmpi_iget_",
+						"ncmpi_bput_",  "ncmpi_mput_",   "ncmpi_mget_",   "ncmpi_def_",  "ncmpi_open",
+						"ncmpi_create", "ncmpi_wait",    "ncmpi_inq_var" };
 	static const char *const except[] = { "ncmpi_inq_var_fill", "ncmpi_inq_varnatts", "ncmpi_inq_varoffset", NULL };
 
 	(void)state;

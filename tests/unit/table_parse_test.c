@@ -19,7 +19,8 @@
 #define LAYER "layer L\n  libraries x.so\n  handles pointer\n"
 #define SYSCALLS "layer S\n  syscalls\n  handles fd\n"
 
-static const struct { const char *text, *message; int ret; } mistakes[] = {
+static const struct { const char *text, *message; int ret;
+} mistakes[] = {
 	{ LAYER "f opne\n", "t:4:3: unknown operation 'opne'", -EINVAL },
 	{ LAYER "f read,colective\n", "t:4:8: unknown modifier 'colective'", -EINVAL },
 	{ LAYER "f read handel\n", "t:4:8: unknown role 'handel'", -EINVAL },
@@ -47,8 +48,9 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ LAYER "f read iov bytes\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
 	{ LAYER "f read bytes iov\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
 	{ LAYER "f read iov - iovcnt\n", "t:4:1: 'f': iov must be followed by iovcnt", -EINVAL },
-	{ LAYER "f region,callback out:bytes\n", "t:4:1: 'f': the return of a callback row is not probed, nor are its out "
-		"arguments", -EINVAL },
+	{ LAYER "f region,callback out:bytes\n",
+	  "t:4:1: 'f': the return of a callback row is not probed, nor are its out arguments",
+	  -EINVAL },
 	{ LAYER "f read addr addr addr addr addr addr addr addr addr\n", "t:4:48: 'f' captures more than 8 arguments", -EINVAL },
 	{ LAYER "f read - - - - - - - - - - - - - - - - -\n", "t:4:40: 'f' has more than 16 arguments", -EINVAL },
 	{ LAYER "  colour red\n", "t:4:3: unknown property 'colour'", -EINVAL },
@@ -77,7 +79,8 @@ static const struct { const char *text, *message; int ret; } mistakes[] = {
 	{ "layer L\n  libraries x.so\n  handles pointer\nf read in:datatype+900\n",
 	  "t:4:8: 'in:datatype+900': an offset is a number up to 255", -EINVAL },
 	{ "layer L\n  libraries x.so\n  abi foo 3\n", "t:3:7: unknown place 'foo'", -EINVAL },
-	{ "layer a_name_that_is_far_too_long_for_it\n", "t:1:7: name 'a_name_that_is_far_too_long_for_it' is longer than 23 bytes", -EINVAL },
+	{ "layer a_name_that_is_far_too_long_for_it\n", "t:1:7: name 'a_name_that_is_far_too_long_for_it' is longer than 23 bytes",
+	  -EINVAL },
 	{ SYSCALLS "read read - - - - - - bytes\n", "t:4:23: a system call has at most 6 arguments", -EINVAL },
 };
 
@@ -109,10 +112,12 @@ static void test_row(void **state)
 
 	(void)state;
 	table_set_init(&set);
-	assert_int_equal(table_parse(&set, "t", LAYER
-		"# a comment\r\n\n"
-		"f  write,collective,nonblocking\t-buf fp-x bytes fp out:handle - count:long flags in:offset - path -> bytes:int # and so on\n",
-		err, sizeof(err)), 0);
+	assert_int_equal(table_parse(&set, "t",
+				     LAYER "# a comment\r\n\n"
+					   "f  write,collective,nonblocking\t-buf fp-x bytes fp out:handle - count:long flags "
+					   "in:offset - path -> bytes:int # and so on\n",
+				     err, sizeof(err)),
+			 0);
 	row = table_find(&set, "L", "f");
 	assert_non_null(row);
 	assert_int_equal(row->op, OP_WRITE);
@@ -146,13 +151,18 @@ static void test_row(void **state)
 /* A name with a list is a row for each name of it, with what the list says of its values. */
 static void test_lists(void **state)
 {
-	static const struct { const char *name; unsigned bytes; } expected[] = { { "f_a_x", 1 }, { "f_b_x", 0 }, { "f_cc_x", 300 } };
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} expected[] = { { "f_a_x", 1 }, { "f_b_x", 0 }, { "f_cc_x", 300 } };
 	struct table_set set;
 	char err[256] = "";
 
 	(void)state;
 	table_set_init(&set);
-	assert_int_equal(table_parse(&set, "t", LAYER "  list k a=1 b cc=300\n  list l z=9\nf_{k}_x read handle -> status\n", err, sizeof(err)), 0);
+	assert_int_equal(table_parse(&set, "t", LAYER "  list k a=1 b cc=300\n  list l z=9\nf_{k}_x read handle -> status\n", err,
+				     sizeof(err)),
+			 0);
 	assert_int_equal(table_parse(&set, "t", "layer L\ng_{l} write\n", err, sizeof(err)), 0);
 	assert_int_equal(set.nrows, 4);
 	for (size_t i = 0; i < 3; i++) {
@@ -163,7 +173,9 @@ static void test_lists(void **state)
 		assert_int_equal(set.rows[i].line, 6);
 	}
 	assert_string_equal(set.rows[3].name, "g_z");
-	assert_int_equal(table_parse(&set, "t", "layer M\n  libraries y\n  abi of L\n  variables-in L\n  type 4 1 symbol:s_g 3\n", err, sizeof(err)), 0);
+	assert_int_equal(table_parse(&set, "t", "layer M\n  libraries y\n  abi of L\n  variables-in L\n  type 4 1 symbol:s_g 3\n",
+				     err, sizeof(err)),
+			 0);
 	assert_string_equal(set.layers[1].abi_layer, "L");
 	assert_string_equal(set.layers[1].variables_in, "L");
 	assert_int_equal(set.layers[1].ntypes, 3);
@@ -180,10 +192,14 @@ static void test_layer_properties(void **state)
 
 	(void)state;
 	table_set_init(&set);
-	assert_int_equal(table_parse(&set, "t",
-		"layer L\n  libraries a.so b-*.so\n  paradigm ID \"A name\" parallel-if needs:libmpi*\n  handles id int mask 0xff00\n"
-		"  success nonnull\n  flag EXCL 0x10\n  comm self value:5\n  comm world symbol:s\n  version v\n"
-		"  stream stdout symbol:o\n  stream stderr pointer:e\n", err, sizeof(err)), 0);
+	assert_int_equal(
+		table_parse(&set, "t",
+			    "layer L\n  libraries a.so b-*.so\n  paradigm ID \"A name\" parallel-if needs:libmpi*\n  handles id "
+			    "int mask 0xff00\n"
+			    "  success nonnull\n  flag EXCL 0x10\n  comm self value:5\n  comm world symbol:s\n  version v\n"
+			    "  stream stdout symbol:o\n  stream stderr pointer:e\n",
+			    err, sizeof(err)),
+		0);
 	assert_int_equal(table_parse(&set, "u", "layer L\n  libraries c.so\nf close handle -> handle\n", err, sizeof(err)), 0);
 	assert_int_equal(table_parse(&set, "u", "layer L\n  success zero\n", err, sizeof(err)), -EINVAL);
 	assert_int_equal(set.nlayers, 1);
@@ -205,8 +221,10 @@ static void test_layer_properties(void **state)
 	assert_int_equal(layer->nflags, 1);
 	assert_true(layer->flags[0].value == 0x10);
 	assert_int_equal(layer->nstreams, 2);
-	assert_true(layer->streams[0].number == TABLE_STDOUT && !layer->streams[0].pointer && !strcmp(layer->streams[0].symbol, "o"));
-	assert_true(layer->streams[1].number == TABLE_STDERR && layer->streams[1].pointer && !strcmp(layer->streams[1].symbol, "e"));
+	assert_true(layer->streams[0].number == TABLE_STDOUT && !layer->streams[0].pointer &&
+		    !strcmp(layer->streams[0].symbol, "o"));
+	assert_true(layer->streams[1].number == TABLE_STDERR && layer->streams[1].pointer &&
+		    !strcmp(layer->streams[1].symbol, "e"));
 	assert_int_equal(layer->ncomms, 2);
 	assert_true(layer->comms[0].kind == TABLE_COMM_SELF && layer->comms[0].has_value && layer->comms[0].value == 5);
 	assert_true(layer->comms[1].kind == TABLE_COMM_WORLD && !layer->comms[1].has_value && !strcmp(layer->comms[1].symbol, "s"));
@@ -264,9 +282,12 @@ static void test_file(void **state)
 static void test_versions(void **state)
 {
 	static const struct { const char *row, *version; bool parallel, expected; } cases[] = {
-		{ "f read -> status since 1.10.3", "1.10.8", false, true }, { "f read -> status since 1.10.3", "1.10.2", false, false },
-		{ "f read -> status before 1.12", "1.11.9", false, true }, { "f read -> status before 1.12", "1.12.0", false, false },
-		{ "f read -> status since 1.10.3 before 2.0", "2.0.0", false, false }, { "f read -> status since 1.0", "", false, false },
+		{ "f read -> status since 1.10.3", "1.10.8", false, true },
+		{ "f read -> status since 1.10.3", "1.10.2", false, false },
+		{ "f read -> status before 1.12", "1.11.9", false, true },
+		{ "f read -> status before 1.12", "1.12.0", false, false },
+		{ "f read -> status since 1.10.3 before 2.0", "2.0.0", false, false },
+		{ "f read -> status since 1.0", "", false, false },
 		{ "f read -> status", "", false, true }, { "f read -> status parallel", "1.0", false, false },
 		{ "f read -> status parallel since 1.0", "1.0", true, true }, { "f read -> status since 4", "10.1", false, true },
 	};

@@ -59,7 +59,8 @@ static const struct table_layer *layer_of(const char *name)
 
 static void test_builtin_consistent(void **state)
 {
-	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "PnetCDF", "POSIX", "unwind",
+	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "PnetCDF", "POSIX",
+		"unwind",
 		"jump", "catch" };
 
 	(void)state;
@@ -117,10 +118,12 @@ static void test_optional(void **state)
 
 static void test_paradigms(void **state)
 {
-	static const struct { const char *layer, *paradigm; enum table_class klass; enum table_success success; bool os; } expected[] = {
+	static const struct { const char *layer, *paradigm; enum table_class klass; enum table_success success; bool os;
+	} expected[] = {
 		{ "HDF5", "HDF5", CLASS_SERIAL, SUCCESS_NONNEGATIVE, false }, { "ISOC", "ISOC", CLASS_SERIAL, SUCCESS_ZERO, false },
 		{ "MPI", "", CLASS_SERIAL, SUCCESS_ZERO, false }, { "MPI-IO", "MPI-IO", CLASS_PARALLEL, SUCCESS_ZERO, false },
-		{ "netCDF", "netCDF", CLASS_SERIAL, SUCCESS_ZERO, false }, { "POSIX", "POSIX", CLASS_SERIAL, SUCCESS_NONNEGATIVE, true },
+		{ "netCDF", "netCDF", CLASS_SERIAL, SUCCESS_ZERO, false }, { "POSIX", "POSIX", CLASS_SERIAL, SUCCESS_NONNEGATIVE,
+			true },
 	};
 
 	(void)state;
@@ -143,27 +146,32 @@ static void test_paradigms(void **state)
 /* What calls mean: operation, modifiers, result, and the captured arguments as "role position kind" in order. */
 static const struct { const char *layer, *function; enum table_op op; unsigned mods; enum table_result result; bool result_int;
 	struct { enum table_role role; int position; enum iop_arg_kind kind; } arg[IOP_MAX_ARGS]; } meanings[] = {
-	{ "netCDF", "nc_create_par", OP_CREATE, 0, RESULT_STATUS, true, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_FLAGS, 1, IOP_ARG_INT },
+	{ "netCDF", "nc_create_par", OP_CREATE, 0, RESULT_STATUS, true, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_FLAGS, 1,
+		IOP_ARG_INT },
 		{ ROLE_COMM, 2, IOP_ARG_VALUE }, { ROLE_HANDLE, 4, IOP_ARG_OUT_INT } } },
 	{ "netCDF", "nc_put_vara_double", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT },
 		{ ROLE_VARIABLE, 1, IOP_ARG_INT }, { ROLE_EDGES, 3, IOP_ARG_LONGS } } },
-	{ "netCDF", "nc_inq_var", OP_LEARN, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_VARIABLE, 1, IOP_ARG_INT },
+	{ "netCDF", "nc_inq_var", OP_LEARN, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_VARIABLE, 1,
+		IOP_ARG_INT },
 		{ ROLE_NAME, 2, IOP_ARG_OUT_STRING }, { ROLE_TYPE, 3, IOP_ARG_OUT_INT }, { ROLE_NDIMS, 4, IOP_ARG_OUT_INT },
 		{ ROLE_DIMS, 5, IOP_ARG_OUT_INTS } } },
 	{ "PnetCDF", "ncmpi_iput_vara_double", OP_WRITE, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT },
 		{ ROLE_VARIABLE, 1, IOP_ARG_INT }, { ROLE_EDGES, 3, IOP_ARG_LONGS }, { ROLE_REQUEST, 5, IOP_ARG_OUT_INT } } },
 	{ "netCDF", "nc_close", OP_CLOSE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT } } },
-	{ "HDF5", "H5Dcreate2", OP_CREATE, 0, RESULT_HANDLE, false, { { ROLE_PARENT, 0, IOP_ARG_VALUE }, { ROLE_NAME, 1, IOP_ARG_STRING },
+	{ "HDF5", "H5Dcreate2", OP_CREATE, 0, RESULT_HANDLE, false, { { ROLE_PARENT, 0, IOP_ARG_VALUE }, { ROLE_NAME, 1,
+		IOP_ARG_STRING },
 		{ ROLE_TYPE, 2, IOP_ARG_VALUE }, { ROLE_SPACE, 3, IOP_ARG_VALUE } } },
 	{ "HDF5", "H5Sget_simple_extent_dims", OP_LEARN, 0, RESULT_NDIMS, true, { { ROLE_SPACE, 0, IOP_ARG_VALUE },
 		{ ROLE_DIMS, 1, IOP_ARG_OUT_LONGS } } },
-	{ "HDF5", "H5Dwrite", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_TYPE, 1, IOP_ARG_VALUE },
+	{ "HDF5", "H5Dwrite", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_TYPE, 1,
+		IOP_ARG_VALUE },
 		{ ROLE_SPACE, 2, IOP_ARG_VALUE }, { ROLE_SPACE2, 3, IOP_ARG_VALUE }, { ROLE_TRANSFER, 4, IOP_ARG_VALUE } } },
 	{ "HDF5", "H5Dwrite_async", OP_WRITE, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_HANDLE, 3, IOP_ARG_VALUE },
 		{ ROLE_TYPE, 4, IOP_ARG_VALUE }, { ROLE_SPACE, 5, IOP_ARG_VALUE }, { ROLE_SPACE2, 6, IOP_ARG_VALUE },
 		{ ROLE_TRANSFER, 7, IOP_ARG_VALUE }, { ROLE_REQUEST, 9, IOP_ARG_VALUE } } },
 	{ "HDF5", "H5Idec_ref", OP_CLOSE, MOD_AT_ZERO, RESULT_REFERENCES, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE } } },
-	{ "MPI-IO", "MPI_File_open", OP_OPEN, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_PATH, 1, IOP_ARG_STRING },
+	{ "MPI-IO", "MPI_File_open", OP_OPEN, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_PATH, 1,
+		IOP_ARG_STRING },
 		{ ROLE_FLAGS, 2, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_OUT_VALUE } } },
 	{ "MPI-IO", "MPI_File_close", OP_CLOSE, MOD_DELETES, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_IN_VALUE } } },
 	{ "MPI-IO", "MPI_File_write_at_all", OP_WRITE, MOD_COLLECTIVE, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE },
@@ -183,25 +191,33 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 		{ ROLE_DONE, 1, IOP_ARG_VALUE }, { ROLE_STATUS, 2, IOP_ARG_VALUE } } },
 	{ "AIO", "aio_write", OP_WRITE, MOD_NONBLOCKING, RESULT_STATUS, true, { { ROLE_REQUEST, 0, IOP_ARG_VALUE },
 		{ ROLE_HANDLE, 0, IOP_ARG_IN_INT }, { ROLE_BYTES, 0, IOP_ARG_IN_VALUE }, { ROLE_OFFSET, 0, IOP_ARG_IN_VALUE } } },
-	{ "AIO", "lio_listio", OP_SUBMIT, 0, RESULT_STATUS, true, { { ROLE_CMD, 0, IOP_ARG_INT }, { ROLE_REQUESTS, 1, IOP_ARG_VALUE },
+	{ "AIO", "lio_listio", OP_SUBMIT, 0, RESULT_STATUS, true, { { ROLE_CMD, 0, IOP_ARG_INT }, { ROLE_REQUESTS, 1,
+		IOP_ARG_VALUE },
 		{ ROLE_COUNT, 2, IOP_ARG_INT } } },
-	{ "MPI", "MPI_Comm_dup", OP_COMM, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_COMM_OUT, 1, IOP_ARG_OUT_VALUE } } },
+	{ "MPI", "MPI_Comm_dup", OP_COMM, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_COMM_OUT, 1,
+		IOP_ARG_OUT_VALUE } } },
 	{ "MPI", "MPI_Allreduce", OP_REGION, MOD_NESTED, RESULT_STATUS, true, { { 0 } } },
-	{ "ISOC", "fopen", OP_OPEN, 0, RESULT_HANDLE, false, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_STREAM_MODE, 1, IOP_ARG_STRING } } },
+	{ "ISOC", "fopen", OP_OPEN, 0, RESULT_HANDLE, false, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_STREAM_MODE, 1,
+		IOP_ARG_STRING } } },
 	{ "ISOC", "fread", OP_READ, 0, RESULT_ITEMS, false, { { ROLE_SIZE, 1, IOP_ARG_VALUE }, { ROLE_ITEMS, 2, IOP_ARG_VALUE },
 		{ ROLE_HANDLE, 3, IOP_ARG_VALUE } } },
-	{ "ISOC", "__fread_chk", OP_READ, 0, RESULT_ITEMS, false, { { ROLE_SIZE, 2, IOP_ARG_VALUE }, { ROLE_ITEMS, 3, IOP_ARG_VALUE },
+	{ "ISOC", "__fread_chk", OP_READ, 0, RESULT_ITEMS, false, { { ROLE_SIZE, 2, IOP_ARG_VALUE }, { ROLE_ITEMS, 3,
+		IOP_ARG_VALUE },
 		{ ROLE_HANDLE, 4, IOP_ARG_VALUE } } },
 	{ "ISOC", "fprintf", OP_WRITE, 0, RESULT_BYTES, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE } } },
-	{ "ISOC", "fdopen", OP_OPEN, 0, RESULT_HANDLE, false, { { ROLE_FD, 0, IOP_ARG_INT }, { ROLE_STREAM_MODE, 1, IOP_ARG_STRING } } },
-	{ "ISOC", "fsetpos", OP_SEEK, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_OFFSET, 1, IOP_ARG_IN_VALUE } } },
+	{ "ISOC", "fdopen", OP_OPEN, 0, RESULT_HANDLE, false, { { ROLE_FD, 0, IOP_ARG_INT }, { ROLE_STREAM_MODE, 1,
+		IOP_ARG_STRING } } },
+	{ "ISOC", "fsetpos", OP_SEEK, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_OFFSET, 1,
+		IOP_ARG_IN_VALUE } } },
 	{ "POSIX", "pwritev2", OP_WRITE, 0, RESULT_BYTES, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_IOV, 1, IOP_ARG_IOV },
 		{ ROLE_IOVCNT, 2, IOP_ARG_VALUE }, { ROLE_OFFSET, 3, IOP_ARG_VALUE } } },
 	/* the BPF side looks at the third value of mmap and the second of fcntl */
 	{ "POSIX", "mmap", OP_MAP, 0, RESULT_POINTER, false, { { ROLE_ADDR, 0, IOP_ARG_VALUE }, { ROLE_BYTES, 1, IOP_ARG_VALUE },
-		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_FLAGS, 3, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_INT }, { ROLE_OFFSET, 5, IOP_ARG_VALUE } } },
+		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_FLAGS, 3, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_INT }, { ROLE_OFFSET, 5,
+			IOP_ARG_VALUE } } },
 	{ "POSIX", "fcntl", OP_CONTROL, 0, RESULT_COUNT, false, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_CMD, 1, IOP_ARG_INT },
-		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_LOCK, 2, IOP_ARG_FLOCK }, { ROLE_OFFSET, 2, IOP_ARG_FLOCK }, { ROLE_BYTES, 2, IOP_ARG_FLOCK } } },
+		{ ROLE_ARG, 2, IOP_ARG_VALUE }, { ROLE_LOCK, 2, IOP_ARG_FLOCK }, { ROLE_OFFSET, 2, IOP_ARG_FLOCK }, { ROLE_BYTES, 2,
+			IOP_ARG_FLOCK } } },
 };
 
 static void test_meanings(void **state)
@@ -369,7 +385,8 @@ static void test_selected_layers(void **state)
 static void test_heap_handles(void **state)
 {
 	static const struct { const char *layer, *function; uint8_t heap_handle; } rows[] = {
-		{ "ISOC", "fwrite", 4 }, { "ISOC", "fprintf", 1 }, { "ISOC", "printf", 0 }, { "ISOC", "fopen", 0 }, { "POSIX", "write", 0 },
+		{ "ISOC", "fwrite", 4 }, { "ISOC", "fprintf", 1 }, { "ISOC", "printf", 0 }, { "ISOC", "fopen", 0 }, { "POSIX",
+			"write", 0 },
 		{ "HDF5", "H5Dwrite", 0 },
 	};
 

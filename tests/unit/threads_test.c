@@ -32,7 +32,10 @@ static void append(struct iop_rec *rec, uint8_t type, size_t len, uint32_t tid, 
 
 static void thread_that_writes(uint32_t tid, uint64_t time_ns, uint16_t probe)
 {
-	struct { struct iop_rec_call call; int64_t more[IOP_MAX_ARGS]; } room = { .call = { .probe = probe, .ret = 8, .enter_ns = time_ns } };
+	struct {
+		struct iop_rec_call call;
+		int64_t more[IOP_MAX_ARGS];
+	} room = { .call = { .probe = probe, .ret = 8, .enter_ns = time_ns } };
 	struct iop_rec_task_exit last = { 0 };
 
 	room.call.nargs = 2;
@@ -142,7 +145,8 @@ static void leader_by_exec(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TEST(memory_is_that_of_the_living), TEST(operation_outlives_its_thread), TEST(leader_by_exec) };
+	const struct CMUnitTest tests[] = { TEST(memory_is_that_of_the_living), TEST(operation_outlives_its_thread),
+					    TEST(leader_by_exec) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,21 @@ enum severity { SEVERITY_NOTE, SEVERITY_WARN, SEVERITY_HIGH };
 const char *severity_name(enum severity severity);
 
 /* Facts that a detector needs to decide. */
-enum need { NEED_OFFSETS = 1, NEED_ERRORS = 2, NEED_SYSTEM = 4, NEED_MPIIO = 8, NEED_RANKS = 16, NEED_BLOCKS = 32, NEED_UPPER = 64, NEED_STRIPES = 128,
-	    NEED_COMPUTE = 256, NEED_MEMORY = 512, NEED_HINTS = 1024, NEED_LOCKS = 2048, NEED_CHUNKS = 4096 };
+enum need {
+	NEED_OFFSETS = 1,
+	NEED_ERRORS = 2,
+	NEED_SYSTEM = 4,
+	NEED_MPIIO = 8,
+	NEED_RANKS = 16,
+	NEED_BLOCKS = 32,
+	NEED_UPPER = 64,
+	NEED_STRIPES = 128,
+	NEED_COMPUTE = 256,
+	NEED_MEMORY = 512,
+	NEED_HINTS = 1024,
+	NEED_LOCKS = 2048,
+	NEED_CHUNKS = 4096
+};
 
 #define FINDING_FILES 3
 #define FINDING_CALLS 3
@@ -51,7 +64,7 @@ struct detector {
 	unsigned needs, classes;        /* classes: of the calls that are named as its sites */
 	bool always_explains;           /* also where it costs less than its effect */
 	bool names_payers;              /* not all that have some of it */
-	bool info, fine;                /* says what kind of I/O it is, no mistake: never more than a note; fine: nothing to change */
+	bool info, fine; /* says what kind of I/O it is, no mistake: never more than a note; fine: nothing to change */
 	void (*detect)(struct analysis *a, const struct detector *d);
 };
 extern const struct detector *const detectors[];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * System calls that threads of a library make for requests of others (POSIX asynchronous I/O below a collective call of MPI-IO): they
- * count for the collective calls in which the requests were made. Both are on different locations, so they are joined after the pass.
+ * System calls that threads of a library make for requests of others (POSIX asynchronous I/O below a collective call of MPI-IO):
+ * they count for the collective calls in which the requests were made. Both are on different locations, so they are joined after
+ * the pass.
  */
 #include "analysis/collect.h"
 

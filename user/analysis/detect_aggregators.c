@@ -110,8 +110,11 @@ static void add_use(struct analysis *a, struct builder *b, const struct use *u, 
 {
 	for (uint32_t i = 0; i < a->trace->locations.n; i++)
 		if (of[i].bytes)
-			builder_add(b, u->file, i, &(struct evidence){ of[i].n, of[i].bytes, of[i].ns, 0, 0, saving_at_most(i == u->worker ? saved_ns : 0,
-				"the system calls of the process with most, spread over the nodes or evenly; unknown on one node") });
+			builder_add(b, u->file, i,
+				    &(struct evidence){ of[i].n, of[i].bytes, of[i].ns, 0, 0,
+							saving_at_most(i == u->worker ? saved_ns : 0,
+								       "the system calls of the process with most, spread over the "
+								       "nodes or evenly; unknown on one node") });
 }
 
 static void detect_aggregators(struct analysis *a, const struct detector *d)
@@ -140,9 +143,10 @@ static void detect_aggregators(struct analysis *a, const struct detector *d)
 		}
 	}
 	words_bytes(bytes, sizeof(bytes), most.bytes);
-	f = builder_finish(b, "%llu of %llu ranks, on %llu of %llu nodes, make the system calls of %llu collective calls, for %s: %s",
-			   (unsigned long long)most.workers, (unsigned long long)most.members, (unsigned long long)most.worker_nodes,
-			   (unsigned long long)most.member_nodes, (unsigned long long)most.instances, bytes, worst ? worst : "");
+	f = builder_finish(
+		b, "%llu of %llu ranks, on %llu of %llu nodes, make the system calls of %llu collective calls, for %s: %s",
+		(unsigned long long)most.workers, (unsigned long long)most.members, (unsigned long long)most.worker_nodes,
+		(unsigned long long)most.member_nodes, (unsigned long long)most.instances, bytes, worst ? worst : "");
 	if (f)
 		f->inferred = true;
 	free(of);
@@ -150,12 +154,19 @@ static void detect_aggregators(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X16 = {
-	.code = "X16", .title = "too few, too many or unequal aggregators", .on = "POSIX below MPI-IO", .needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS,
+	.code = "X16",
+	.title = "too few, too many or unequal aggregators",
+	.on = "POSIX below MPI-IO",
+	.needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "collective calls move serial_bytes of a file, and: one process of 8 or of several nodes makes all system calls; or all that make them are on one of "
-		"several nodes; or they are more than 4 for each node, with requests smaller than a stripe; or one has 1.5 times the mean",
+	.when = "collective calls move serial_bytes of a file, and: one process of 8 or of several nodes makes all system calls; "
+		"or all that make them are on one of several nodes; or they are more than 4 for each node, with requests smaller "
+		"than a stripe; or one has 1.5 times the mean",
 	.why = "one node's link, memory and file system client carry the data of all; or many small requests meet at the servers",
-	.topic = "aggregators", .explains = "X02 X10 X19 P05 P15 P06 P16", .test = "synthetic_aggregators", .detect = detect_aggregators,
+	.topic = "aggregators",
+	.explains = "X02 X10 X19 P05 P15 P06 P16",
+	.test = "synthetic_aggregators",
+	.detect = detect_aggregators,
 };
 
 /* ---- their number, as other tools judge it by the hints ---- */
@@ -189,11 +200,18 @@ static void detect_more(struct analysis *a, const struct detector *d) { detect_n
 static void detect_equal(struct analysis *a, const struct detector *d) { detect_number(a, d, 0); }
 
 #define NUMBER(c, what, function, is_fine, name) \
-const struct detector detector_##c = { \
-	.code = #c, .title = (what), .on = "POSIX below MPI-IO", .info = true, .fine = (is_fine), .needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, \
-	.when = "by the processes that made the system calls of a file's collective calls, not by hints", \
-	.why = "each node's link should carry its share; X16 says where it costs", .test = (name), .detect = (function), \
-}
+	const struct detector detector_##c = { \
+		.code = #c, \
+		.title = (what), \
+		.on = "POSIX below MPI-IO", \
+		.info = true, \
+		.fine = (is_fine), \
+		.needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, \
+		.when = "by the processes that made the system calls of a file's collective calls, not by hints", \
+		.why = "each node's link should carry its share; X16 says where it costs", \
+		.test = (name), \
+		.detect = (function), \
+	}
 NUMBER(M08, "fewer aggregators than nodes", detect_fewer, false, "synthetic_aggregators");
 NUMBER(M09, "more aggregators than nodes", detect_more, false, "synthetic_aggregators_many");
 NUMBER(M10, "as many aggregators as nodes", detect_equal, true, "synthetic_aggregators_equal");
@@ -211,24 +229,37 @@ static bool degraded_fires(const struct analysis *a, const struct file_layer *f)
 static struct evidence degraded(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)a, (void)f;
-	return (struct evidence){ s->degraded, s->degraded_bytes, s->degraded_ns, 0, 0,
-				  saving_at_most(s->degraded_ns, "time of these operations; the exchange between ranks is not subtracted") };
+	return (struct evidence){ s->degraded,
+				  s->degraded_bytes,
+				  s->degraded_ns,
+				  0,
+				  0,
+				  saving_at_most(s->degraded_ns,
+						 "time of these operations; the exchange between ranks is not subtracted") };
 }
 
 static void detect_degraded(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ LAYER_MPIIO, degraded_fires, degraded }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ LAYER_MPIIO, degraded_fires, degraded }), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu independent operations of MPI-IO inside collective calls of the layer above",
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%llu independent operations of MPI-IO inside collective calls of the layer above",
 			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X03 = {
-	.code = "X03", .title = "a collective call becomes independent ones in MPI-IO", .on = "MPI-IO below netCDF, PnetCDF or HDF5",
-	.needs = NEED_MPIIO | NEED_RANKS | NEED_UPPER, .classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "at least 10 operations of MPI-IO on a shared file, half of all, are independent inside a collective data call of an upper layer. Archives do not say "
-		"so of HDF5 and netCDF",
+	.code = "X03",
+	.title = "a collective call becomes independent ones in MPI-IO",
+	.on = "MPI-IO below netCDF, PnetCDF or HDF5",
+	.needs = NEED_MPIIO | NEED_RANKS | NEED_UPPER,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "at least 10 operations of MPI-IO on a shared file, half of all, are independent inside a collective data call of "
+		"an upper layer. Archives do not say so of HDF5 and netCDF",
 	.why = "the library could not do it together: filters, types that differ or a selection that it does not support",
-	.topic = "collective", .explains = "M02 M03 P05 P15 P06 P16", .test = "synthetic_degraded_above", .detect = detect_degraded,
+	.topic = "collective",
+	.explains = "M02 M03 P05 P15 P06 P16",
+	.test = "synthetic_degraded_above",
+	.detect = detect_degraded,
 };

@@ -35,10 +35,12 @@ static struct evidence locks(const struct analysis *a, const struct file_layer *
 
 static void detect_locks(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, locks_fire, locks }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, locks_fire, locks }), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu locks and unlocks of files or parts of files", (unsigned long long)f->n);
+		snprintf(f->evidence, sizeof(f->evidence), "%llu locks and unlocks of files or parts of files",
+			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X15 = {
@@ -67,7 +69,8 @@ static void detect_resize(struct analysis *a, const struct detector *d)
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu calls change the size of files, or reserve space", (unsigned long long)f->n);
+		snprintf(f->evidence, sizeof(f->evidence), "%llu calls change the size of files, or reserve space",
+			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X31 = {
@@ -155,24 +158,36 @@ static bool close_fires(const struct analysis *a, const struct file_layer *f)
 static struct evidence closing(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)a, (void)f;
-	return (struct evidence){ s->meta[CLASS_CLOSE].n, s->dir[DIR_WRITE].bytes, s->meta[CLASS_CLOSE].ns, s->dir[DIR_WRITE].first_ns,
-				  s->dir[DIR_WRITE].last_ns, saving_at_most(0, "none: the data is written when the file is closed") };
+	return (struct evidence){
+		s->meta[CLASS_CLOSE].n,    s->dir[DIR_WRITE].bytes,
+		s->meta[CLASS_CLOSE].ns,   s->dir[DIR_WRITE].first_ns,
+		s->dir[DIR_WRITE].last_ns, saving_at_most(0, "none: the data is written when the file is closed")
+	};
 }
 
 static void detect_close(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, close_fires, closing }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, close_fires, closing }), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu closes take a third of the time on their files: writes went to memory, the close waits for "
-			 "the disk or server", (unsigned long long)f->n);
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%llu closes take a third of the time on their files: writes went to memory, the close waits for the disk "
+			 "or server",
+			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X30 = {
-	.code = "X30", .title = "the cost of writes appears in the close", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_CLOSE),
+	.code = "X30",
+	.title = "the cost of writes appears in the close",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_CLOSE),
 	.when = "closing a written data file takes 30 % of the time of all calls on it",
 	.why = "this is no slow close: bandwidth of the writes alone is that of memory",
-	.topic = "close", .test = "synthetic_close", .detect = detect_close,
+	.topic = "close",
+	.test = "synthetic_close",
+	.detect = detect_close,
 };
 
 /* ---- logs ---- */
@@ -186,25 +201,35 @@ static void detect_chatter(struct analysis *a, const struct detector *d)
 		const struct file_layer *x = &a->files.v[i];
 		const struct dir_stat *w = &x->sum.dir[DIR_WRITE];
 
-		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_LOG || w->n < a->thresholds.log_count || w->bytes / w->n >= 256)
+		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_LOG || w->n < a->thresholds.log_count ||
+		    w->bytes / w->n >= 256)
 			continue;
 		for (size_t j = 0; j < x->n; j++) {
 			const struct dir_stat *s = &x->v[j]->dir[DIR_WRITE];
 
-			builder_add(b, x->file, x->v[j]->key.location, &(struct evidence){ s->n, s->bytes, s->ns, s->first_ns, s->last_ns,
-				saving_remove(a, a->facts->lowest, s->n, s->ns, "time of these writes; a buffer needs one in a hundred") });
+			builder_add(b, x->file, x->v[j]->key.location,
+				    &(struct evidence){ s->n, s->bytes, s->ns, s->first_ns, s->last_ns,
+							saving_remove(a, a->facts->lowest, s->n, s->ns,
+								      "time of these writes; a buffer needs one in a hundred") });
 		}
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu writes of less than 256 bytes on average to logs", (unsigned long long)f->n);
+		snprintf(f->evidence, sizeof(f->evidence), "%llu writes of less than 256 bytes on average to logs",
+			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X32 = {
-	.code = "X32", .title = "logs are written line by line", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_SYNC),
+	.code = "X32",
+	.title = "logs are written line by line",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_SYNC),
 	.when = "at least log_count writes of less than 256 bytes on average to files that look like logs",
 	.why = "every line is a request; on a shared file system all ranks' lines meet at one server",
-	.topic = "log", .test = "chatter", .detect = detect_chatter,
+	.topic = "log",
+	.test = "chatter",
+	.detect = detect_chatter,
 };
 
 /* ---- time inside libraries ---- */
@@ -227,14 +252,20 @@ static void detect_library(struct analysis *a, const struct detector *d)
 		uint64_t inside = c->ns > c->system_ns + c->mpi_ns ? c->ns - c->system_ns - c->mpi_ns : 0;
 		enum trace_layer layer;
 
-		if (!c->outer_n || c->class > CLASS_WRITE || c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA ||
-		    is_shared(a, c->key.file) || c->key.region == TRACE_NONE)
+		if (!c->outer_n || c->class > CLASS_WRITE || c->key.file >= a->trace->files.n ||
+		    a->facts->file_class[c->key.file] != FILE_DATA || is_shared(a, c->key.file) || c->key.region == TRACE_NONE)
 			continue;
 		layer = a->trace->regions.v[c->key.region].layer;
 		if (layer == a->facts->lowest || inside < a->thresholds.library_share * c->ns)
 			continue;
-		builder_add(b, c->key.file, c->key.location, &(struct evidence){ c->n, c->asked[0] + c->asked[1], inside, c->first_ns, c->last_ns,
-			{ true, 0, saving_remove(a, layer, c->frames, inside, "").high_ns, "time outside of system calls; conversion or packing may be needed" } });
+		builder_add(b, c->key.file, c->key.location,
+			    &(struct evidence){ c->n,
+						c->asked[0] + c->asked[1],
+						inside,
+						c->first_ns,
+						c->last_ns,
+						{ true, 0, saving_remove(a, layer, c->frames, inside, "").high_ns,
+						  "time outside of system calls; conversion or packing may be needed" } });
 		builder_add_call(b, c);
 	}
 	f = builder_finish(b, "%s", "");
@@ -242,17 +273,23 @@ static void detect_library(struct analysis *a, const struct detector *d)
 		return;
 	f->inferred = true;
 	f->severity = SEVERITY_NOTE;
-	snprintf(f->evidence, sizeof(f->evidence), "%llu calls spend more than %.0f %% of their time in the library, not in system calls",
-		 (unsigned long long)f->n, 100 * a->thresholds.library_share);
+	snprintf(f->evidence, sizeof(f->evidence),
+		 "%llu calls spend more than %.0f %% of their time in the library, not in system calls", (unsigned long long)f->n,
+		 100 * a->thresholds.library_share);
 }
 
 const struct detector detector_X33 = {
-	.code = "X33", .title = "the library takes the time, not the file system", .on = "upper layers", .needs = NEED_SYSTEM,
+	.code = "X33",
+	.title = "the library takes the time, not the file system",
+	.on = "upper layers",
+	.needs = NEED_SYSTEM,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "data calls on a file that ranks do not share spend library_share of their time outside of system calls and MPI. Always a note: without the CPU time of "
-		"threads, working and waiting for a CPU cannot be told apart",
+	.when = "data calls on a file that ranks do not share spend library_share of their time outside of system calls and MPI. "
+		"Always a note: without the CPU time of threads, working and waiting for a CPU cannot be told apart",
 	.why = "compression, conversion of types, packing of pieces, or a cost for each call that larger calls pay once",
-	.topic = "library", .test = "compressed", .detect = detect_library,
+	.topic = "library",
+	.test = "compressed",
+	.detect = detect_library,
 };
 
 /* ---- I/O that is not in the trace ---- */
@@ -271,13 +308,21 @@ static void detect_blind(struct analysis *a, const struct detector *d)
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu mappings of data files: what is read and written through memory is not in the trace",
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%llu mappings of data files: what is read and written through memory is not in the trace",
 			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X35 = {
-	.code = "X35", .title = "data files are mapped to memory", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_MAP),
+	.code = "X35",
+	.title = "data files are mapped to memory",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_MAP),
 	.when = "a data file is mapped",
-	.why = "loads and stores are no calls: size, order and time of this I/O are unknown here (--mmap-faults records the faults)",
-	.topic = "mapped", .test = "mapped", .detect = detect_blind,
+	.why = "loads and stores are no calls: size, order and time of this I/O are unknown here (--mmap-faults records the "
+	       "faults)",
+	.topic = "mapped",
+	.test = "mapped",
+	.detect = detect_blind,
 };

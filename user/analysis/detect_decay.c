@@ -36,10 +36,17 @@ static void detect_decay(struct analysis *a, const struct detector *d)
 	for (size_t i = 0; b && i < a->facts->calls.n; i++) {
 		const struct call_stat *c = a->facts->calls.v[i];
 
-		if (c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA || !decays(a, c, &lost, &measured))
+		if (c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA ||
+		    !decays(a, c, &lost, &measured))
 			continue;
-		builder_add(b, c->key.file, c->key.location, &(struct evidence){ c->outer_n, c->asked[0] + c->asked[1], c->outer_ns, c->first_ns, c->last_ns,
-			{ true, measured ? lost / 2 : 0, lost, "all calls as fast as the first quarter" } });
+		builder_add(
+			b, c->key.file, c->key.location,
+			&(struct evidence){ c->outer_n,
+					    c->asked[0] + c->asked[1],
+					    c->outer_ns,
+					    c->first_ns,
+					    c->last_ns,
+					    { true, measured ? lost / 2 : 0, lost, "all calls as fast as the first quarter" } });
 		builder_add_call(b, c);
 		all_measured &= measured;
 		if (lost > most) {
@@ -55,12 +62,20 @@ static void detect_decay(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X26 = {
-	.code = "X26", .title = "a call becomes slower each time", .on = "outermost calls", .needs = NEED_SYSTEM,
+	.code = "X26",
+	.title = "a call becomes slower each time",
+	.on = "outermost calls",
+	.needs = NEED_SYSTEM,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "one call site makes at least decay_count data calls of equal size on a data file, whose time grows by decay_share of the first quarter's median (slope by "
-		"Theil and Sen, p < 0.01 by Mann and Kendall); for a call of an upper layer, or if the bytes moved below it grow too",
-	.why = "an index that is searched, a file that is read from its beginning, or space that is fragmented grows with each step",
-	.topic = "decay", .explains = "X01 P09 X06", .test = "synthetic_decay", .detect = detect_decay,
+	.when = "one call site makes at least decay_count data calls of equal size on a data file, whose time grows by decay_share "
+		"of the first quarter's median (slope by Theil and Sen, p < 0.01 by Mann and Kendall); for a call of an upper "
+		"layer, or if the bytes moved below it grow too",
+	.why = "an index that is searched, a file that is read from its beginning, or space that is fragmented grows with each "
+	       "step",
+	.topic = "decay",
+	.explains = "X01 P09 X06",
+	.test = "synthetic_decay",
+	.detect = detect_decay,
 };
 
 /* ---- time above the system ---- */
@@ -77,21 +92,35 @@ static void detect_above(struct analysis *a, const struct detector *d)
 		for (enum trace_layer l = 0; l < LAYER_ISOC; l++)
 			n += s->frames[l];
 		if (location_counts(a, i) && n && s->library_ns > a->thresholds.above_share * s->io_ns)
-			builder_add(b, TRACE_NONE, i, &(struct evidence){ n, 0, s->library_ns, s->first_ns, s->last_ns,
-				{ true, 0, saving_remove(a, LAYER_HDF5, n, s->library_ns, "").high_ns, "all of it, if the libraries cost nothing" } });
+			builder_add(b, TRACE_NONE, i,
+				    &(struct evidence){ n,
+							0,
+							s->library_ns,
+							s->first_ns,
+							s->last_ns,
+							{ true, 0, saving_remove(a, LAYER_HDF5, n, s->library_ns, "").high_ns,
+							  "all of it, if the libraries cost nothing" } });
 	}
 	f = builder_finish(b, "%s", "");
 	if (!f)
 		return;
 	f->inferred = true;
 	f->severity = SEVERITY_NOTE;
-	snprintf(f->evidence, sizeof(f->evidence), "%.0f %% of the I/O time of that rank is in I/O libraries, neither in system calls nor in MPI",
+	snprintf(f->evidence, sizeof(f->evidence),
+		 "%.0f %% of the I/O time of that rank is in I/O libraries, neither in system calls nor in MPI",
 		 100.0 * f->cost_ns / a->facts->locations[f->location].io_ns);
 }
 
 const struct detector detector_X09 = {
-	.code = "X09", .title = "much of the I/O time is above the system", .on = "upper layers", .info = true, .needs = NEED_SYSTEM | NEED_UPPER,
-	.when = "above_share of a rank's I/O time is neither in system calls nor in MPI. Always a note: libraries that exchange data without MPI's functions "
-		"wait there too; X33 names single calls",
-	.why = "a faster file system does not help with this part", .topic = "library", .test = "synthetic_above", .detect = detect_above,
+	.code = "X09",
+	.title = "much of the I/O time is above the system",
+	.on = "upper layers",
+	.info = true,
+	.needs = NEED_SYSTEM | NEED_UPPER,
+	.when = "above_share of a rank's I/O time is neither in system calls nor in MPI. Always a note: libraries that exchange "
+		"data without MPI's functions wait there too; X33 names single calls",
+	.why = "a faster file system does not help with this part",
+	.topic = "library",
+	.test = "synthetic_above",
+	.detect = detect_above,
 };

@@ -17,8 +17,14 @@ static bool rmw_fires(const struct analysis *a, const struct file_layer *f)
 static struct evidence rmw(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
-	return (struct evidence){ s->reads_in_write, s->reads_in_write_bytes, s->reads_in_write_ns, s->dir[DIR_READ].first_ns, s->dir[DIR_READ].last_ns,
-				  saving_remove(a, a->facts->lowest, s->reads_in_write, s->reads_in_write_ns, "time of the reads") };
+	return (struct evidence){
+		s->reads_in_write,
+		s->reads_in_write_bytes,
+		s->reads_in_write_ns,
+		s->dir[DIR_READ].first_ns,
+		s->dir[DIR_READ].last_ns,
+		saving_remove(a, a->facts->lowest, s->reads_in_write, s->reads_in_write_ns, "time of the reads")
+	};
 }
 
 static void detect_rmw(struct analysis *a, const struct detector *d)
@@ -29,15 +35,24 @@ static void detect_rmw(struct analysis *a, const struct detector *d)
 	if (!f)
 		return;
 	words_bytes(bytes, sizeof(bytes), f->bytes);
-	snprintf(f->evidence, sizeof(f->evidence), "%llu reads inside calls that write: %s are read to be written back", (unsigned long long)f->n, bytes);
+	snprintf(f->evidence, sizeof(f->evidence), "%llu reads inside calls that write: %s are read to be written back",
+		 (unsigned long long)f->n, bytes);
 }
 
 const struct detector detector_X04 = {
-	.code = "X04", .title = "writes read first (read-modify-write)", .on = "POSIX below an upper layer", .needs = NEED_SYSTEM | NEED_UPPER,
+	.code = "X04",
+	.title = "writes read first (read-modify-write)",
+	.on = "POSIX below an upper layer",
+	.needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_WRITE),
-	.when = "at least 10 reads of a data file are made inside writing calls of an upper layer, and their bytes are rmw_share of those written",
+	.when = "at least 10 reads of a data file are made inside writing calls of an upper layer, and their bytes are rmw_share "
+		"of those written",
 	.why = "data sieving or a partly written chunk reads a whole block, changes it and writes it back, under a lock",
-	.topic = "rmw", .explains = "P05 P15 P06 P16 P09 P10 P11 P12 X01", .always_explains = true, .test = "rmw", .detect = detect_rmw,
+	.topic = "rmw",
+	.explains = "P05 P15 P06 P16 P09 P10 P11 P12 X01",
+	.always_explains = true,
+	.test = "rmw",
+	.detect = detect_rmw,
 };
 
 /* ---- fill values ---- */
@@ -68,9 +83,14 @@ static bool fill_fires(const struct analysis *a, const struct file_layer *f)
 static struct evidence fill(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
-	return (struct evidence){ s->writes_in_create, s->writes_in_create_bytes, s->writes_in_create_ns, s->dir[DIR_WRITE].first_ns,
-				  s->dir[DIR_WRITE].last_ns,
-				  saving_remove(a, a->facts->lowest, s->writes_in_create, s->writes_in_create_ns, "time of these writes") };
+	return (struct evidence){
+		s->writes_in_create,
+		s->writes_in_create_bytes,
+		s->writes_in_create_ns,
+		s->dir[DIR_WRITE].first_ns,
+		s->dir[DIR_WRITE].last_ns,
+		saving_remove(a, a->facts->lowest, s->writes_in_create, s->writes_in_create_ns, "time of these writes")
+	};
 }
 
 static void detect_fill(struct analysis *a, const struct detector *d)
@@ -81,16 +101,24 @@ static void detect_fill(struct analysis *a, const struct detector *d)
 	if (!f)
 		return;
 	words_bytes(bytes, sizeof(bytes), f->bytes);
-	snprintf(f->evidence, sizeof(f->evidence), "%s are written while datasets or variables are created, before any data", bytes);
+	snprintf(f->evidence, sizeof(f->evidence), "%s are written while datasets or variables are created, before any data",
+		 bytes);
 }
 
 const struct detector detector_X05 = {
-	.code = "X05", .title = "fill values are written", .on = "POSIX below HDF5 or netCDF", .needs = NEED_SYSTEM | NEED_UPPER,
+	.code = "X05",
+	.title = "fill values are written",
+	.on = "POSIX below HDF5 or netCDF",
+	.needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_DEFINE) | CLASS_BIT(CLASS_RESIZE) | CLASS_BIT(CLASS_META),
-	.when = "at least 1 MiB of a data file are written inside calls that create or define variables, and fill_share of the data written later; "
-		"half of them are written again",
+	.when = "at least 1 MiB of a data file are written inside calls that create or define variables, and fill_share of the "
+		"data written later; half of them are written again",
 	.why = "space is filled first and written over with data later: the same bytes go to disk twice",
-	.topic = "fill", .explains = "P10 P12 X01", .always_explains = true, .test = "fill", .detect = detect_fill,
+	.topic = "fill",
+	.explains = "P10 P12 X01",
+	.always_explains = true,
+	.test = "fill",
+	.detect = detect_fill,
 };
 
 /* ---- streams ---- */
@@ -98,9 +126,11 @@ const struct detector detector_X05 = {
 static bool stream_fires(const struct analysis *a, const struct file_layer *f)
 {
 	const struct dir_stat *r = &f->sum.dir[DIR_READ], *w = &f->sum.dir[DIR_WRITE];
-	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes, all = a->data_bytes[a->facts->lowest][0] + a->data_bytes[a->facts->lowest][1];
+	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes,
+		 all = a->data_bytes[a->facts->lowest][0] + a->data_bytes[a->facts->lowest][1];
 
-	return n >= a->thresholds.small_count && (double)bytes / (double)n < a->thresholds.stream_bytes && bytes >= a->thresholds.stream_share * all;
+	return n >= a->thresholds.small_count && (double)bytes / (double)n < a->thresholds.stream_bytes &&
+	       bytes >= a->thresholds.stream_share * all;
 }
 
 static struct evidence stream(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -108,10 +138,16 @@ static struct evidence stream(const struct analysis *a, const struct file_layer 
 	const struct dir_stat *r = &s->dir[DIR_READ], *w = &s->dir[DIR_WRITE];
 	int dir = w->bytes > r->bytes ? DIR_WRITE : DIR_READ;
 
-	return (struct evidence){ r->n + w->n, r->bytes + w->bytes, r->ns + w->ns, r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
+	return (struct evidence){ r->n + w->n,
+				  r->bytes + w->bytes,
+				  r->ns + w->ns,
+				  r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
 				  r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
-				  { true, 0, saving_remove(a, LAYER_ISOC, r->n + w->n, saving_larger(a, f->file, dir, 0, r->bytes + w->bytes, r->ns + w->ns).high_ns,
-							   "").high_ns, "large requests in this trace; what a larger buffer saves of it depends on the calls" } };
+				  { true, 0,
+				    saving_remove(a, LAYER_ISOC, r->n + w->n,
+						  saving_larger(a, f->file, dir, 0, r->bytes + w->bytes, r->ns + w->ns).high_ns, "")
+					    .high_ns,
+				    "large requests in this trace; what a larger buffer saves of it depends on the calls" } };
 }
 
 static void detect_stream(struct analysis *a, const struct detector *d)
@@ -122,13 +158,20 @@ static void detect_stream(struct analysis *a, const struct detector *d)
 	if (!f)
 		return;
 	words_bytes(mean, sizeof(mean), f->n ? f->bytes / f->n : 0);
-	snprintf(f->evidence, sizeof(f->evidence), "%llu stream operations of %s on average on data files", (unsigned long long)f->n, mean);
+	snprintf(f->evidence, sizeof(f->evidence), "%llu stream operations of %s on average on data files",
+		 (unsigned long long)f->n, mean);
 }
 
 const struct detector detector_S01 = {
-	.code = "S01", .title = "data goes through buffered streams in small pieces", .on = "ISO C", .classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "stream operations on a data file are small_count or more, of less than stream_bytes on average, and have stream_share of all bytes on data "
-		"files",
+	.code = "S01",
+	.title = "data goes through buffered streams in small pieces",
+	.on = "ISO C",
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "stream operations on a data file are small_count or more, of less than stream_bytes on average, and have "
+		"stream_share of all bytes on data files",
 	.why = "the stream's buffer (4 KiB) sets the size of the requests, and every byte is copied once more",
-	.topic = "stream", .explains = "P05 P15 P06 P16", .test = "streams_small", .detect = detect_stream,
+	.topic = "stream",
+	.explains = "P05 P15 P06 P16",
+	.test = "streams_small",
+	.detect = detect_stream,
 };

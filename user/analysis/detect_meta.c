@@ -34,30 +34,43 @@ static void detect_metadata(struct analysis *a, const struct detector *d)
 		const struct location_stat *s = &a->facts->locations[i];
 		uint64_t ns = meta_ns(s, &n);
 
-		if (!location_counts(a, i) || n < a->thresholds.meta_count || ns < a->thresholds.meta_share * s->io_ns || ns <= most_ns)
+		if (!location_counts(a, i) || n < a->thresholds.meta_count || ns < a->thresholds.meta_share * s->io_ns ||
+		    ns <= most_ns)
 			continue;
 		most = i;
 		most_ns = ns;
 	}
 	if (b && most != TRACE_NONE) {
 		most_ns = meta_ns(&a->facts->locations[most], &n);
-		builder_add(b, TRACE_NONE, most, &(struct evidence){ n, 0, most_ns, a->facts->locations[most].first_ns, a->facts->locations[most].last_ns,
-			saving_remove(a, a->facts->lowest, n, most_ns, "time of all metadata calls; some are needed") });
+		builder_add(b, TRACE_NONE, most,
+			    &(struct evidence){ n, 0, most_ns, a->facts->locations[most].first_ns,
+						a->facts->locations[most].last_ns,
+						saving_remove(a, a->facts->lowest, n, most_ns,
+							      "time of all metadata calls; some are needed") });
 	}
 	f = builder_finish(b, "%s", "");
 	if (!f)
 		return;
 	f->saving.low_ns = 0;
-	snprintf(f->evidence, sizeof(f->evidence), "%llu calls of the operating system open, close, look up or position files: %.0f %% of the I/O time",
-		 (unsigned long long)f->n, a->facts->locations[most].io_ns ? 100.0 * f->cost_ns / a->facts->locations[most].io_ns : 0.0);
+	snprintf(f->evidence, sizeof(f->evidence),
+		 "%llu calls of the operating system open, close, look up or position files: %.0f %% of the I/O time",
+		 (unsigned long long)f->n,
+		 a->facts->locations[most].io_ns ? 100.0 * f->cost_ns / a->facts->locations[most].io_ns : 0.0);
 }
 
 const struct detector detector_P17 = {
-	.code = "P17", .title = "metadata takes much of the I/O time", .on = "POSIX", .needs = NEED_SYSTEM,
-	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_STAT) | CLASS_BIT(CLASS_SEEK) | CLASS_BIT(CLASS_DELETE),
-	.when = "at least meta_count calls of a rank open, close, look up, position or remove files, and take meta_share of its I/O time",
+	.code = "P17",
+	.title = "metadata takes much of the I/O time",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_STAT) | CLASS_BIT(CLASS_SEEK) |
+		   CLASS_BIT(CLASS_DELETE),
+	.when = "at least meta_count calls of a rank open, close, look up, position or remove files, and take meta_share of its "
+		"I/O time",
 	.why = "metadata servers are shared by all jobs, and each call waits for an answer",
-	.topic = "metadata", .test = "look_ups", .detect = detect_metadata,
+	.topic = "metadata",
+	.test = "look_ups",
+	.detect = detect_metadata,
 };
 
 /* ---- repeated opens of the same file ---- */
@@ -73,21 +86,26 @@ static bool reopen_fires(const struct analysis *a, const struct file_layer *f)
 /* Only look-ups with a file behind them are assigned to a file; closes belong to the opens. */
 static struct evidence reopen(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	uint64_t opens = s->meta[CLASS_OPEN].n, n = opens + s->meta[CLASS_CLOSE].n, ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns;
+	uint64_t opens = s->meta[CLASS_OPEN].n, n = opens + s->meta[CLASS_CLOSE].n,
+		 ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns;
 
 	(void)f;
 	if (opens < 2)
 		return (struct evidence){ 0 };
-	return (struct evidence){ opens, 0, ns, 0, 0, saving_remove(a, a->facts->lowest, n, ns / opens * (opens - 1), "time of all opens but one") };
+	return (struct evidence){
+		opens, 0, ns, 0, 0, saving_remove(a, a->facts->lowest, n, ns / opens * (opens - 1), "time of all opens but one")
+	};
 }
 
 static void detect_reopen(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, reopen_fires, reopen }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, reopen_fires, reopen }), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu opens of %zu file%s by %u rank%s or thread%s", (unsigned long long)f->n, f->nfiles,
-			 f->nfiles == 1 ? "" : "s", f->nlocations, f->nlocations == 1 ? "" : "s", f->nlocations == 1 ? "" : "s");
+		snprintf(f->evidence, sizeof(f->evidence), "%llu opens of %zu file%s by %u rank%s or thread%s",
+			 (unsigned long long)f->n, f->nfiles, f->nfiles == 1 ? "" : "s", f->nlocations,
+			 f->nlocations == 1 ? "" : "s", f->nlocations == 1 ? "" : "s");
 }
 
 const struct detector detector_X07 = {
@@ -121,18 +139,25 @@ static struct evidence syncs(const struct analysis *a, const struct file_layer *
 
 static void detect_sync(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, sync_fires, syncs }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, sync_fires, syncs }), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu syncs of %zu file%s, each after few writes", (unsigned long long)f->n, f->nfiles,
-			 f->nfiles == 1 ? "" : "s");
+		snprintf(f->evidence, sizeof(f->evidence), "%llu syncs of %zu file%s, each after few writes",
+			 (unsigned long long)f->n, f->nfiles, f->nfiles == 1 ? "" : "s");
 }
 
 const struct detector detector_X08 = {
-	.code = "X08", .title = "data is synced after every few writes", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_SYNC),
+	.code = "X08",
+	.title = "data is synced after every few writes",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_SYNC),
 	.when = "at least sync_count syncs of a data file follow a write, and there are at most sync_every writes for each",
 	.why = "a sync waits until the disk or server has the data: nothing is collected or overlapped",
-	.topic = "sync", .test = "sync_storm", .detect = detect_sync,
+	.topic = "sync",
+	.test = "sync_storm",
+	.detect = detect_sync,
 };
 
 /* ---- look-ups that fail ---- */
@@ -143,11 +168,14 @@ static void name_search(const struct analysis *a, struct finding *f)
 	const struct location_stat *s = &a->facts->locations[f->location];
 
 	if (s->missed_in)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu opens, stats and accesses fail, most of all look-ups; one thread asks for %llu different paths, "
-			 "most often (%llu times) in %.300s", (unsigned long long)f->n, (unsigned long long)s->missed_paths, (unsigned long long)s->missed_n,
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%llu opens, stats and accesses fail, most of all look-ups; one thread asks for %llu different paths, "
+			 "most often (%llu times) in %.300s",
+			 (unsigned long long)f->n, (unsigned long long)s->missed_paths, (unsigned long long)s->missed_n,
 			 s->missed_in[0] ? s->missed_in : "its working directory");
 	else
-		snprintf(f->evidence, sizeof(f->evidence), "%llu opens, stats and accesses fail, most of all look-ups; the archive does not have their paths",
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%llu opens, stats and accesses fail, most of all look-ups; the archive does not have their paths",
 			 (unsigned long long)f->n);
 }
 
@@ -161,8 +189,10 @@ static void detect_search(struct analysis *a, const struct detector *d)
 
 		if (location_counts(a, i) && s->lookup_failed >= a->thresholds.lookup_failed_count &&
 		    s->lookup_failed >= a->thresholds.lookup_failed_share * s->lookups)
-			builder_add(b, TRACE_NONE, i, &(struct evidence){ s->lookup_failed, 0, s->lookup_failed_ns, s->first_ns, s->last_ns,
-				saving_remove(a, a->facts->lowest, s->lookup_failed, s->lookup_failed_ns, "time of the failed look-ups") });
+			builder_add(b, TRACE_NONE, i,
+				    &(struct evidence){ s->lookup_failed, 0, s->lookup_failed_ns, s->first_ns, s->last_ns,
+							saving_remove(a, a->facts->lowest, s->lookup_failed, s->lookup_failed_ns,
+								      "time of the failed look-ups") });
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)

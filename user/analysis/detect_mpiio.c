@@ -27,7 +27,8 @@ static struct evidence independent(const struct analysis *a, const struct file_l
 	struct saving saving = saving_larger(a, f->file, dir, n, bytes, d->independent_ns);
 
 	if (saving.known)       /* the cost of exchanging data between ranks is not in this trace */
-		saving = saving_at_most(saving.high_ns, "large requests in this trace; the exchange between ranks is not subtracted");
+		saving = saving_at_most(saving.high_ns,
+					"large requests in this trace; the exchange between ranks is not subtracted");
 	return (struct evidence){ n, bytes, d->independent_ns, d->first_ns, d->last_ns, saving };
 }
 
@@ -52,8 +53,8 @@ static void detect_independent(struct analysis *a, const struct detector *d, con
 	if (!f)
 		return;
 	words_bytes(mean, sizeof(mean), f->n ? f->bytes / f->n : 0);
-	snprintf(f->evidence, sizeof(f->evidence), "%llu independent %s of %s on average, by ranks that share the file", (unsigned long long)f->n, what,
-		 mean);
+	snprintf(f->evidence, sizeof(f->evidence), "%llu independent %s of %s on average, by ranks that share the file",
+		 (unsigned long long)f->n, what, mean);
 }
 
 static void detect_independent_reads(struct analysis *a, const struct detector *d)
@@ -67,15 +68,29 @@ static void detect_independent_writes(struct analysis *a, const struct detector 
 }
 
 const struct detector detector_M02 = {
-	.code = "M02", .title = "independent reads of a shared file", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_READ),
+	.code = "M02",
+	.title = "independent reads of a shared file",
+	.on = "MPI-IO",
+	.needs = NEED_MPIIO | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_READ),
 	.when = "ranks that share a file make at least independent_count independent reads of it, and independent_share of all",
 	.why = "the MPI library cannot join what ranks ask for one by one",
-	.topic = "collective", .explains = "P05 P15 P11 X18", .test = "independent_reads", .detect = detect_independent_reads,
+	.topic = "collective",
+	.explains = "P05 P15 P11 X18",
+	.test = "independent_reads",
+	.detect = detect_independent_reads,
 };
 
 const struct detector detector_M03 = {
-	.code = "M03", .title = "independent writes to a shared file", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_WRITE),
+	.code = "M03",
+	.title = "independent writes to a shared file",
+	.on = "MPI-IO",
+	.needs = NEED_MPIIO | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_WRITE),
 	.when = "as M02, for writes",
 	.why = "the MPI library cannot join what ranks ask for one by one, and their blocks conflict",
-	.topic = "collective", .explains = "P06 P16 P12", .test = "independent_writes", .detect = detect_independent_writes,
+	.topic = "collective",
+	.explains = "P06 P16 P12",
+	.test = "independent_writes",
+	.detect = detect_independent_writes,
 };

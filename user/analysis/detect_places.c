@@ -73,15 +73,24 @@ static void detect_creations(struct analysis *a, const struct detector *d)
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%zu files are created in one directory, %.*s", most, (int)(where->len < 300 ? where->len : 300), where->name);
+		snprintf(f->evidence, sizeof(f->evidence), "%zu files are created in one directory, %.*s", most,
+			 (int)(where->len < 300 ? where->len : 300), where->name);
 	free(list);
 }
 
 const struct detector detector_X27 = {
-	.code = "X27", .title = "many files are created in one directory", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_OPEN),
+	.code = "X27",
+	.title = "many files are created in one directory",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
+	.classes = CLASS_BIT(CLASS_OPEN),
 	.when = "at least create_count data files are created in one directory",
 	.why = "a directory is changed by one client at a time: creations wait for each other, on all nodes",
-	.topic = "many_files", .explains = "P17 X07", .always_explains = true, .test = "creations", .detect = detect_creations,
+	.topic = "many_files",
+	.explains = "P17 X07",
+	.always_explains = true,
+	.test = "creations",
+	.detect = detect_creations,
 };
 
 /* ---- a slow file system beside a parallel one ---- */
@@ -115,36 +124,47 @@ static void detect_place(struct analysis *a, const struct detector *d)
 	struct finding *f;
 
 	for (size_t i = 0; i < a->files.n; i++)
-		parallel |= a->facts->file_class[a->files.v[i].file] == FILE_DATA && on_parallel(&a->trace->files.v[a->files.v[i].file]);
+		parallel |= a->facts->file_class[a->files.v[i].file] == FILE_DATA &&
+			    on_parallel(&a->trace->files.v[a->files.v[i].file]);
 	for (size_t i = 0; parallel && i < a->files.n; i++) {
 		const struct file_layer *x = &a->files.v[i];
 
-		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_DATA || !on_home(&a->trace->files.v[x->file]))
+		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_DATA ||
+		    !on_home(&a->trace->files.v[x->file]))
 			continue;
 		for (size_t j = 0; j < x->n; j++) {
 			const struct io_stat *s = x->v[j];
 			uint64_t n = s->dir[0].n + s->dir[1].n;
 
-			if (s->ns < a->thresholds.place_share * a->facts->locations[s->key.location].io_ns || (!b && !(b = builder_new(a, d))))
+			if (s->ns < a->thresholds.place_share * a->facts->locations[s->key.location].io_ns ||
+			    (!b && !(b = builder_new(a, d))))
 				continue;
-			builder_add(b, x->file, s->key.location, &(struct evidence){ n ? n : s->calls, s->dir[0].bytes + s->dir[1].bytes, s->ns, 0, 0,
-				saving_at_most(s->ns, "all of it, if the parallel file system costs nothing") });
+			builder_add(b, x->file, s->key.location,
+				    &(struct evidence){
+					    n ? n : s->calls, s->dir[0].bytes + s->dir[1].bytes, s->ns, 0, 0,
+					    saving_at_most(s->ns, "all of it, if the parallel file system costs nothing") });
 		}
 	}
 	f = builder_finish(b, "%s", "");
 	if (f) {
 		f->inferred = true;
-		snprintf(f->evidence, sizeof(f->evidence), "%zu data file%s on %s, while the job also uses a parallel file system", f->nfiles,
-			 f->nfiles == 1 ? " is" : "s are", a->trace->files.v[f->files[0].file].fs_type);
+		snprintf(f->evidence, sizeof(f->evidence), "%zu data file%s on %s, while the job also uses a parallel file system",
+			 f->nfiles, f->nfiles == 1 ? " is" : "s are", a->trace->files.v[f->files[0].file].fs_type);
 	}
 }
 
 const struct detector detector_X28 = {
-	.code = "X28", .title = "data is on a file system that is not made for it", .on = "POSIX", .needs = NEED_SYSTEM,
+	.code = "X28",
+	.title = "data is on a file system that is not made for it",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "a data file on NFS, CIFS or a container's overlay takes place_share of a rank's I/O time, and the job has data on a parallel file system too",
+	.when = "a data file on NFS, CIFS or a container's overlay takes place_share of a rank's I/O time, and the job has data on "
+		"a parallel file system too",
 	.why = "one server, or one disk below a container, serves all ranks",
-	.topic = "place", .test = "synthetic_place", .detect = detect_place,
+	.topic = "place",
+	.test = "synthetic_place",
+	.detect = detect_place,
 };
 
 /* ---- one path, many local files ---- */
@@ -153,7 +173,9 @@ static const char *node_of(const struct analysis *a, uint32_t file)
 {
 	uint32_t node = a->trace->files.v[file].scope;
 
-	return node < a->trace->nodes.n && a->trace->nodes.v[node].class && !strcmp(a->trace->nodes.v[node].class, "node") ? a->trace->nodes.v[node].name : NULL;
+	return node < a->trace->nodes.n && a->trace->nodes.v[node].class && !strcmp(a->trace->nodes.v[node].class, "node")
+		       ? a->trace->nodes.v[node].name
+		       : NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -186,7 +208,8 @@ static void detect_local(struct analysis *a, const struct detector *d)
 
 	a->failed |= !list;
 	for (size_t i = 0; b && i < a->files.n; i++)
-		if (a->files.v[i].layer == a->facts->lowest && a->facts->file_class[a->files.v[i].file] == FILE_DATA && node_of(a, a->files.v[i].file))
+		if (a->files.v[i].layer == a->facts->lowest && a->facts->file_class[a->files.v[i].file] == FILE_DATA &&
+		    node_of(a, a->files.v[i].file))
 			list[n++] = (struct created){ file_name(a, a->files.v[i].file), 0, &a->files.v[i] };
 	if (n)
 		qsort(list, n, sizeof(*list), by_name);
@@ -199,8 +222,10 @@ static void detect_local(struct analysis *a, const struct detector *d)
 		warn |= differs(list, i, j);
 		for (size_t k = i; k < j; k++)
 			for (size_t s = 0; s < list[k].f->n; s++)
-				builder_add(b, list[k].f->file, list[k].f->v[s]->key.location, &(struct evidence){ list[k].f->v[s]->calls, 0, 0, 0, 0,
-					saving_at_most(0, "nothing to save: it may be a mistake of the path") });
+				builder_add(b, list[k].f->file, list[k].f->v[s]->key.location,
+					    &(struct evidence){
+						    list[k].f->v[s]->calls, 0, 0, 0, 0,
+						    saving_at_most(0, "nothing to save: it may be a mistake of the path") });
 	}
 	f = builder_finish(b, "%zu path%s local to several nodes: %s", names, names == 1 ? " is" : "s are",
 			   warn ? "some nodes write what others only read" : "each node has files of its own");
@@ -210,10 +235,17 @@ static void detect_local(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X11 = {
-	.code = "X11", .title = "one path means another file on each node", .on = "POSIX", .needs = NEED_SYSTEM,
+	.code = "X11",
+	.title = "one path means another file on each node",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM,
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "a data file's path is used on several nodes, and is on a file system that is local to each; a warning if one node only reads what another writes",
-	.why = "what one node writes there, the others do not see", .topic = "place", .test = "synthetic_local", .detect = detect_local,
+	.when = "a data file's path is used on several nodes, and is on a file system that is local to each; a warning if one node "
+		"only reads what another writes",
+	.why = "what one node writes there, the others do not see",
+	.topic = "place",
+	.test = "synthetic_local",
+	.detect = detect_local,
 };
 
 /* ---- HDF5 metadata by all ranks ---- */
@@ -239,8 +271,8 @@ static uint64_t metadata_ns(const struct analysis *a, uint32_t file, uint32_t lo
 	for (size_t i = 0; i < a->facts->calls.n; i++) {
 		const struct call_stat *c = a->facts->calls.v[i];
 
-		if (c->key.file == file && c->key.location == location && c->outer_n && c->class > CLASS_WRITE && c->key.region != TRACE_NONE &&
-		    a->trace->regions.v[c->key.region].layer == LAYER_HDF5) {
+		if (c->key.file == file && c->key.location == location && c->outer_n && c->class > CLASS_WRITE &&
+		    c->key.region != TRACE_NONE && a->trace->regions.v[c->key.region].layer == LAYER_HDF5) {
 			ns += c->outer_ns;
 			*frames += c->frames;
 		}
@@ -254,24 +286,37 @@ static struct evidence metadata(const struct analysis *a, const struct file_laye
 
 	if (ns < s->meta_reads_ns)
 		ns = s->meta_reads_ns;
-	return (struct evidence){ s->meta_reads, 0, ns, s->dir[DIR_READ].first_ns, s->dir[DIR_READ].last_ns,
-				  saving_at_most(saving_remove(a, LAYER_HDF5, frames, ns, "").high_ns, "time of HDF5's calls that move no data, if one rank reads for all") };
+	return (struct evidence){ s->meta_reads,
+				  0,
+				  ns,
+				  s->dir[DIR_READ].first_ns,
+				  s->dir[DIR_READ].last_ns,
+				  saving_at_most(saving_remove(a, LAYER_HDF5, frames, ns, "").high_ns,
+						 "time of HDF5's calls that move no data, if one rank reads for all") };
 }
 
 static void detect_independent_metadata(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, metadata_fires, metadata }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, metadata_fires, metadata }), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%u ranks read HDF5's metadata, each by itself: %llu small reads in calls that move no data", f->nlocations,
-			 (unsigned long long)f->n);
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%u ranks read HDF5's metadata, each by itself: %llu small reads in calls that move no data",
+			 f->nlocations, (unsigned long long)f->n);
 }
 
 const struct detector detector_X22 = {
-	.code = "X22", .title = "every rank reads HDF5's metadata", .on = "POSIX below HDF5", .needs = NEED_SYSTEM | NEED_UPPER | NEED_MPIIO | NEED_RANKS,
+	.code = "X22",
+	.title = "every rank reads HDF5's metadata",
+	.on = "POSIX below HDF5",
+	.needs = NEED_SYSTEM | NEED_UPPER | NEED_MPIIO | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_ATTRIBUTE) | CLASS_BIT(CLASS_META) | CLASS_BIT(CLASS_CLOSE),
-	.when = "half of the ranks make at least meta_reads_count reads of 64 KiB or less each, inside calls of HDF5 that move no data, on a file that they opened "
-		"together",
-	.why = "the same small blocks are read once for each rank", .topic = "collective_metadata", .explains = "P05 P15 P11 P09 X18 X01 M02",
-	.test = "synthetic_metadata", .detect = detect_independent_metadata,
+	.when = "half of the ranks make at least meta_reads_count reads of 64 KiB or less each, inside calls of HDF5 that move no "
+		"data, on a file that they opened together",
+	.why = "the same small blocks are read once for each rank",
+	.topic = "collective_metadata",
+	.explains = "P05 P15 P11 P09 X18 X01 M02",
+	.test = "synthetic_metadata",
+	.detect = detect_independent_metadata,
 };

@@ -61,16 +61,23 @@ static void detect_imbalance(struct analysis *a, const struct detector *d, int d
 			continue;
 		s = spread_of(a, f, dir);
 		/* a single rank on a file may mean one file per rank, or serial I/O (X19) */
-		if (s.ranks < 2 || s.most < a->thresholds.imbalance_bytes || s.most - s.least < a->thresholds.imbalance_share * s.most)
+		if (s.ranks < 2 || s.most < a->thresholds.imbalance_bytes ||
+		    s.most - s.least < a->thresholds.imbalance_share * s.most)
 			continue;
 		even_ns = s.sum_ns / a->facts->nranks;
 		for (size_t j = 0; j < f->n; j++) {
 			const struct dir_stat *x = &f->v[j]->dir[dir];
 
 			if (f->v[j]->key.location == s.location)
-				builder_add(b, f->file, s.location, &(struct evidence){ x->n, x->bytes, x->ns, x->first_ns, x->last_ns,
-					{ true, 0, x->ns > even_ns ? x->ns - even_ns : 0,
-					  "largest against mean time, if the file system is not the limit" } });
+				builder_add(
+					b, f->file, s.location,
+					&(struct evidence){ x->n,
+							    x->bytes,
+							    x->ns,
+							    x->first_ns,
+							    x->last_ns,
+							    { true, 0, x->ns > even_ns ? x->ns - even_ns : 0,
+							      "largest against mean time, if the file system is not the limit" } });
 		}
 		if (s.most - s.least > worst) {
 			worst = s.most - s.least;
@@ -85,7 +92,8 @@ static void detect_imbalance(struct analysis *a, const struct detector *d, int d
 		f->inferred = true;
 		words_bytes(largest, sizeof(largest), most);
 		words_bytes(average, sizeof(average), mean);
-		snprintf(f->evidence, sizeof(f->evidence), "one rank %s %s, the ranks %s on average", dir == DIR_READ ? "reads" : "writes", largest, average);
+		snprintf(f->evidence, sizeof(f->evidence), "one rank %s %s, the ranks %s on average",
+			 dir == DIR_READ ? "reads" : "writes", largest, average);
 	}
 }
 
@@ -93,18 +101,32 @@ static void detect_written(struct analysis *a, const struct detector *d) { detec
 static void detect_read(struct analysis *a, const struct detector *d) { detect_imbalance(a, d, DIR_READ); }
 
 const struct detector detector_P21 = {
-	.code = "P21", .title = "ranks write unequal amounts to a shared file", .on = "the file's highest layer", .needs = NEED_RANKS,
+	.code = "P21",
+	.title = "ranks write unequal amounts to a shared file",
+	.on = "the file's highest layer",
+	.needs = NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_WRITE),
-	.when = "the rank with most writes at least imbalance_bytes to a file of several writers, and the difference to the rank with least is "
-		"imbalance_share of it",
+	.when = "the rank with most writes at least imbalance_bytes to a file of several writers, and the difference to the rank "
+		"with least is imbalance_share of it",
 	.why = "the others wait for the one with most at the next collective call",
-	.topic = "balance", .explains = "P18 P19", .test = "unequal", .detect = detect_written,
+	.topic = "balance",
+	.explains = "P18 P19",
+	.test = "unequal",
+	.detect = detect_written,
 };
 
 const struct detector detector_P22 = {
-	.code = "P22", .title = "ranks read unequal amounts of a shared file", .on = "the file's highest layer", .needs = NEED_RANKS,
-	.classes = CLASS_BIT(CLASS_READ), .when = "as P21, for reads", .why = "the others wait for the one with most at the next collective call",
-	.topic = "balance", .explains = "P18 P19", .test = "unequal_reads", .detect = detect_read,
+	.code = "P22",
+	.title = "ranks read unequal amounts of a shared file",
+	.on = "the file's highest layer",
+	.needs = NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_READ),
+	.when = "as P21, for reads",
+	.why = "the others wait for the one with most at the next collective call",
+	.topic = "balance",
+	.explains = "P18 P19",
+	.test = "unequal_reads",
+	.detect = detect_read,
 };
 
 /* ---- serial ---- */
@@ -147,9 +169,16 @@ static void add_serial(struct analysis *a, struct builder *b, uint32_t location)
 			uint64_t ns = r->ns + w->ns, nodes = a->facts->nnodes ? a->facts->nnodes : 1;
 
 			if (f->v[j]->key.location == location)
-				builder_add(b, f->file, location, &(struct evidence){ r->n + w->n, r->bytes + w->bytes, ns,
-					r->first_ns < w->first_ns ? r->first_ns : w->first_ns, r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
-					{ true, 0, ns - ns / nodes, "one writer for each node; 0 on one node, where one can saturate the path" } });
+				builder_add(
+					b, f->file, location,
+					&(struct evidence){
+						r->n + w->n,
+						r->bytes + w->bytes,
+						ns,
+						r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
+						r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
+						{ true, 0, ns - ns / nodes,
+						  "one writer for each node; 0 on one node, where one can saturate the path" } });
 		}
 	}
 }
@@ -183,10 +212,15 @@ static void detect_serial(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X19 = {
-	.code = "X19", .title = "one rank does the I/O of all", .on = "each file's highest layer", .needs = NEED_RANKS,
+	.code = "X19",
+	.title = "one rank does the I/O of all",
+	.on = "each file's highest layer",
+	.needs = NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_READ),
-	.when = "of at least 4 ranks one moves serial_share of the bytes on data files, and there are at least serial_bytes; whether the others wait "
-		"for it, the archive does not show",
+	.when = "of at least 4 ranks one moves serial_share of the bytes on data files, and there are at least serial_bytes; "
+		"whether the others wait for it, the archive does not show",
 	.why = "the memory, network link and file system client of one node serve the whole job, which mostly waits meanwhile",
-	.topic = "parallel", .test = "serial", .detect = detect_serial,
+	.topic = "parallel",
+	.test = "serial",
+	.detect = detect_serial,
 };

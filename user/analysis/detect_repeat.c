@@ -55,8 +55,8 @@ static void detect_again(struct analysis *a, const struct detector *d, const str
 	if (!f)
 		return;
 	words_bytes(bytes, sizeof(bytes), f->bytes);
-	snprintf(f->evidence, sizeof(f->evidence), "%s are %s again by the thread that %s them before, in %llu requests", bytes, what, what,
-		 (unsigned long long)f->n);
+	snprintf(f->evidence, sizeof(f->evidence), "%s are %s again by the thread that %s them before, in %llu requests", bytes,
+		 what, what, (unsigned long long)f->n);
 }
 
 static void detect_read_again(struct analysis *a, const struct detector *d)
@@ -66,28 +66,44 @@ static void detect_read_again(struct analysis *a, const struct detector *d)
 
 static void detect_written_again(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, written_again_fires, written_again }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, written_again_fires, written_again }), "%s", "");
 	char bytes[24];
 
 	if (!f)
 		return;
 	words_bytes(bytes, sizeof(bytes), f->bytes);
-	snprintf(f->evidence, sizeof(f->evidence), "%s are written over by the thread that wrote them before, in %llu requests", bytes,
-		 (unsigned long long)f->n);
+	snprintf(f->evidence, sizeof(f->evidence), "%s are written over by the thread that wrote them before, in %llu requests",
+		 bytes, (unsigned long long)f->n);
 }
 
 const struct detector detector_P09 = {
-	.code = "P09", .title = "the same data is read again", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_READ),
+	.code = "P09",
+	.title = "the same data is read again",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_OFFSETS,
+	.classes = CLASS_BIT(CLASS_READ),
 	.when = "one thread reads at least again_bytes of a data file again, and again_share of the extent that it has read",
-	.why = "the data was in the program's memory once; a cache that is too small, or a scan from the start for each step, fetches it again",
-	.topic = "read_again", .explains = "P05 P15 P11", .test = "read_again", .detect = detect_read_again,
+	.why = "the data was in the program's memory once; a cache that is too small, or a scan from the start for each step, "
+	       "fetches it again",
+	.topic = "read_again",
+	.explains = "P05 P15 P11",
+	.test = "read_again",
+	.detect = detect_read_again,
 };
 
 const struct detector detector_P10 = {
-	.code = "P10", .title = "the same data is written again", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_WRITE),
+	.code = "P10",
+	.title = "the same data is written again",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_OFFSETS,
+	.classes = CLASS_BIT(CLASS_WRITE),
 	.when = "as P09, for writes",
 	.why = "only the last write counts; those before cost the same",
-	.topic = "written_again", .explains = "P06 P16 P12", .test = "written_again", .detect = detect_written_again,
+	.topic = "written_again",
+	.explains = "P06 P16 P12",
+	.test = "written_again",
+	.detect = detect_written_again,
 };
 
 /* ---- all ranks read the same ---- */
@@ -117,8 +133,8 @@ static bool by_all_fires(const struct analysis *a, const struct file_layer *f)
 	if (f->n < least || f->sum.dir[DIR_READ].doubtful)
 		return false;
 	extent = union_bytes(f, &readers);
-	return readers >= least && extent >= a->thresholds.read_by_all_bytes && f->sum.dir[DIR_READ].bytes >= readers * extent * 9 / 10 &&
-	       f->sum.dir[DIR_READ].bytes >= 3 * extent;
+	return readers >= least && extent >= a->thresholds.read_by_all_bytes &&
+	       f->sum.dir[DIR_READ].bytes >= readers * extent * 9 / 10 && f->sum.dir[DIR_READ].bytes >= 3 * extent;
 }
 
 static struct evidence by_all(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -126,13 +142,20 @@ static struct evidence by_all(const struct analysis *a, const struct file_layer 
 	const struct dir_stat *d = &s->dir[DIR_READ];
 
 	(void)f;
-	return (struct evidence){ d->n, d->bytes, d->ns, d->first_ns, d->last_ns,
-				  saving_remove(a, a->facts->lowest, d->n, d->ns, "time of these reads on a rank that would not read; a broadcast is not subtracted") };
+	return (struct evidence){ d->n,
+				  d->bytes,
+				  d->ns,
+				  d->first_ns,
+				  d->last_ns,
+				  saving_remove(
+					  a, a->facts->lowest, d->n, d->ns,
+					  "time of these reads on a rank that would not read; a broadcast is not subtracted") };
 }
 
 static void detect_by_all(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, by_all_fires, by_all }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, by_all_fires, by_all }), "%s", "");
 	char bytes[24];
 
 	if (!f)

@@ -56,7 +56,8 @@ static void detect_small(struct analysis *a, const struct detector *d, const str
 	if (!f)
 		return;
 	words_bytes(mean, sizeof(mean), f->n ? f->bytes / f->n : 0);
-	snprintf(f->evidence, sizeof(f->evidence), "%llu %s of less than 1 MiB by ranks that share the file, %s on average", (unsigned long long)f->n, what, mean);
+	snprintf(f->evidence, sizeof(f->evidence), "%llu %s of less than 1 MiB by ranks that share the file, %s on average",
+		 (unsigned long long)f->n, what, mean);
 }
 
 static void detect_small_reads(struct analysis *a, const struct detector *d)
@@ -70,17 +71,31 @@ static void detect_small_writes(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_P15 = {
-	.code = "P15", .title = "small reads of a shared file", .on = "POSIX", .needs = NEED_SYSTEM | NEED_RANKS, .classes = CLASS_BIT(CLASS_READ),
+	.code = "P15",
+	.title = "small reads of a shared file",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_READ),
 	.when = "at least small_count reads of less than 1 MiB, and small_share of all, on a data file that several ranks read",
 	.why = "each rank's small requests go to the same servers; joined, they would be few and large",
-	.topic = "collective", .explains = "P05", .test = "synthetic_shared_small", .detect = detect_small_reads,
+	.topic = "collective",
+	.explains = "P05",
+	.test = "synthetic_shared_small",
+	.detect = detect_small_reads,
 };
 
 const struct detector detector_P16 = {
-	.code = "P16", .title = "small writes to a shared file", .on = "POSIX", .needs = NEED_SYSTEM | NEED_RANKS, .classes = CLASS_BIT(CLASS_WRITE),
+	.code = "P16",
+	.title = "small writes to a shared file",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_WRITE),
 	.when = "as P15, for writes",
 	.why = "ranks wait for each other's locks on the same blocks; joined, the writes would be few and large",
-	.topic = "collective", .explains = "P06", .test = "synthetic_shared_small", .detect = detect_small_writes,
+	.topic = "collective",
+	.explains = "P06",
+	.test = "synthetic_shared_small",
+	.detect = detect_small_writes,
 };
 
 /* ---- slowest against fastest ---- */
@@ -116,16 +131,20 @@ static void detect_stragglers(struct analysis *a, const struct detector *d, bool
 			slowest = value > most ? x->v[j] : slowest;
 			most = value > most ? value : most;
 		}
-		if (ranks < 2 || !slowest || most - least <= a->thresholds.straggler_share * sum || slowest->dir[0].bytes + slowest->dir[1].bytes <
-		    a->thresholds.imbalance_bytes)
+		if (ranks < 2 || !slowest || most - least <= a->thresholds.straggler_share * sum ||
+		    slowest->dir[0].bytes + slowest->dir[1].bytes < a->thresholds.imbalance_bytes)
 			continue;
-		uint64_t n = slowest->dir[0].n + slowest->dir[1].n, ns = slowest->dir[0].ns + slowest->dir[1].ns, mean = sum_ns / ranks;
+		uint64_t n = slowest->dir[0].n + slowest->dir[1].n, ns = slowest->dir[0].ns + slowest->dir[1].ns,
+			 mean = sum_ns / ranks;
 
-		builder_add(b, x->file, slowest->key.location, &(struct evidence){ n, slowest->dir[0].bytes + slowest->dir[1].bytes, ns, 0, 0,
-			saving_at_most(ns > mean ? ns - mean : 0, "largest against mean time, if the file system is not the limit") });
+		builder_add(b, x->file, slowest->key.location,
+			    &(struct evidence){ n, slowest->dir[0].bytes + slowest->dir[1].bytes, ns, 0, 0,
+						saving_at_most(ns > mean ? ns - mean : 0,
+							       "largest against mean time, if the file system is not the limit") });
 	}
-	f = builder_finish(b, "on %s shared file the rank with most and the one with least differ by more than %.0f %% of the sum in %s", "a",
-			   100 * a->thresholds.straggler_share, by_time ? "time" : "bytes");
+	f = builder_finish(
+		b, "on %s shared file the rank with most and the one with least differ by more than %.0f %% of the sum in %s", "a",
+		100 * a->thresholds.straggler_share, by_time ? "time" : "bytes");
 	if (f)
 		f->inferred = true;
 	if (f && by_time)
@@ -136,16 +155,31 @@ static void detect_unequal_bytes(struct analysis *a, const struct detector *d) {
 static void detect_unequal_time(struct analysis *a, const struct detector *d) { detect_stragglers(a, d, true); }
 
 const struct detector detector_P18 = {
-	.code = "P18", .title = "ranks move unequal amounts of a shared file", .on = "POSIX", .needs = NEED_SYSTEM | NEED_RANKS,
+	.code = "P18",
+	.title = "ranks move unequal amounts of a shared file",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "on a data file of several ranks, not below collective calls, the bytes of the rank with most and with least differ by straggler_share of the sum",
-	.why = "the others wait for the one with most", .topic = "balance", .explains = "P19", .test = "synthetic_stragglers", .detect = detect_unequal_bytes,
+	.when = "on a data file of several ranks, not below collective calls, the bytes of the rank with most and with least "
+		"differ by straggler_share of the sum",
+	.why = "the others wait for the one with most",
+	.topic = "balance",
+	.explains = "P19",
+	.test = "synthetic_stragglers",
+	.detect = detect_unequal_bytes,
 };
 
 const struct detector detector_P19 = {
-	.code = "P19", .title = "ranks take unequal time for a shared file", .on = "POSIX", .needs = NEED_SYSTEM | NEED_RANKS,
-	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE), .when = "as P18, for the time. Always a note: X25 compares ranks with equal work",
-	.why = "the others wait for the slowest", .topic = "balance", .test = "synthetic_stragglers", .detect = detect_unequal_time,
+	.code = "P19",
+	.title = "ranks take unequal time for a shared file",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_RANKS,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "as P18, for the time. Always a note: X25 compares ranks with equal work",
+	.why = "the others wait for the slowest",
+	.topic = "balance",
+	.test = "synthetic_stragglers",
+	.detect = detect_unequal_time,
 };
 
 /* ---- stripes with several writers ---- */
@@ -161,7 +195,8 @@ static bool locks_blocks(const struct trace_file *f)
 	return false;
 }
 
-/* Blocks that more than one rank writes to, and all that are written. A block is counted once for each rank that begins or ends in it. */
+/* Blocks that more than one rank writes to, and all that are written. A block is counted once for each rank that begins or ends in
+ * it. */
 static void count_blocks(const struct file_layer *f, uint64_t block, uint64_t *shared, uint64_t *all)
 {
 	struct extents blocks = { 0 };
@@ -195,7 +230,8 @@ static bool conflict_fires(const struct analysis *a, const struct file_layer *f)
 {
 	uint64_t shared, all;
 
-	if (f->n < 2 || f->sum.dir[DIR_WRITE].doubtful || f->sum.dir[DIR_WRITE].n < a->thresholds.conflict_count || !locks_blocks(&a->trace->files.v[f->file]))
+	if (f->n < 2 || f->sum.dir[DIR_WRITE].doubtful || f->sum.dir[DIR_WRITE].n < a->thresholds.conflict_count ||
+	    !locks_blocks(&a->trace->files.v[f->file]))
 		return false;
 	count_blocks(f, block_of(a, f), &shared, &all);
 	return all && shared >= a->thresholds.conflict_share * all;
@@ -206,12 +242,14 @@ static struct evidence conflict(const struct analysis *a, const struct file_laye
 	const struct dir_stat *w = &s->dir[DIR_WRITE];
 
 	(void)a, (void)f;
-	return (struct evidence){ w->n, w->bytes, w->ns, w->first_ns, w->last_ns, saving_at_most(w->ns / 2, "at most half of the time of these writes") };
+	return (struct evidence){ w->n,        w->bytes,   w->ns,
+				  w->first_ns, w->last_ns, saving_at_most(w->ns / 2, "at most half of the time of these writes") };
 }
 
 static void detect_conflict(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, conflict_fires, conflict }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, conflict_fires, conflict }), "%s", "");
 	uint64_t shared, all, block;
 	char size[24];
 
@@ -221,15 +259,23 @@ static void detect_conflict(struct analysis *a, const struct detector *d)
 	count_blocks(file_layer_find(a, f->files[0].file, a->facts->lowest), block, &shared, &all);
 	words_bytes(size, sizeof(size), block);
 	f->inferred = true;
-	snprintf(f->evidence, sizeof(f->evidence), "%llu blocks of %s are written, further ranks come %llu times to a block of another", (unsigned long long)all,
+	snprintf(f->evidence, sizeof(f->evidence),
+		 "%llu blocks of %s are written, further ranks come %llu times to a block of another", (unsigned long long)all,
 		 size, (unsigned long long)shared);
 }
 
 const struct detector detector_X17 = {
-	.code = "X17", .title = "ranks write to the same stripes or blocks", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS | NEED_RANKS,
+	.code = "X17",
+	.title = "ranks write to the same stripes or blocks",
+	.on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_OFFSETS | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_WRITE),
-	.when = "on a file system that locks stripes or blocks (Lustre, GPFS, NFS, BeeGFS, Ceph) ranks make at least conflict_count writes to a data file, and "
-		"conflict_share of its blocks have a further writer. The order in time is not looked at",
+	.when = "on a file system that locks stripes or blocks (Lustre, GPFS, NFS, BeeGFS, Ceph) ranks make at least "
+		"conflict_count writes to a data file, and conflict_share of its blocks have a further writer. The order in time "
+		"is not looked at",
 	.why = "each change of the writer takes a lock away from another node and flushes what that has written",
-	.topic = "align", .explains = "P08 P16 P06", .test = "synthetic_conflict", .detect = detect_conflict,
+	.topic = "align",
+	.explains = "P08 P16 P06",
+	.test = "synthetic_conflict",
+	.detect = detect_conflict,
 };

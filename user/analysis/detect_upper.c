@@ -61,7 +61,8 @@ static struct evidence amplified(const struct analysis *a, const struct file_lay
 
 static void detect_amplified(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, amplified_fires, amplified }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, amplified_fires, amplified }), "%s", "");
 	const struct file_layer *low, *top;
 	char asked[24], moved[24];
 
@@ -77,12 +78,18 @@ static void detect_amplified(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X01 = {
-	.code = "X01", .title = "one call becomes many or larger ones below", .on = "a file's highest layer and POSIX", .needs = NEED_SYSTEM | NEED_UPPER,
+	.code = "X01",
+	.title = "one call becomes many or larger ones below",
+	.on = "a file's highest layer and POSIX",
+	.needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "for each operation of a file's highest layer there are amplified_calls below, or for each byte asked amplified_bytes; both summed over all "
-		"ranks",
+	.when = "for each operation of a file's highest layer there are amplified_calls below, or for each byte asked "
+		"amplified_bytes; both summed over all ranks",
 	.why = "the layout in the file does not fit the order in which the program reads or writes",
-	.topic = "layout", .explains = "P05 P15 P06 P16 P09 P10 P11 P12", .test = "synthetic_amplified", .detect = detect_amplified,
+	.topic = "layout",
+	.explains = "P05 P15 P06 P16 P09 P10 P11 P12",
+	.test = "synthetic_amplified",
+	.detect = detect_amplified,
 };
 
 /* ---- strided access requested from above ---- */
@@ -100,22 +107,32 @@ static void detect_strided(struct analysis *a, const struct detector *d)
 		if (!c->uniform || c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA)
 			continue;
 		most = c->most_below > most ? c->most_below : most;
-		builder_add(b, c->key.file, c->key.location, &(struct evidence){ c->uniform, bytes, c->uniform_ns, c->first_ns, c->last_ns,
-			saving_larger(a, c->key.file, c->below_n[1] > 0, n, bytes, c->uniform_ns) });
+		builder_add(b, c->key.file, c->key.location,
+			    &(struct evidence){ c->uniform, bytes, c->uniform_ns, c->first_ns, c->last_ns,
+						saving_larger(a, c->key.file, c->below_n[1] > 0, n, bytes, c->uniform_ns) });
 		builder_add_call(b, c);
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu calls each become up to %llu operations of one size at one distance",
-			 (unsigned long long)f->n, (unsigned long long)most);
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%llu calls each become up to %llu operations of one size at one distance", (unsigned long long)f->n,
+			 (unsigned long long)most);
 }
 
 const struct detector detector_X20 = {
-	.code = "X20", .title = "a call is served in many strided pieces", .on = "upper layers", .needs = NEED_SYSTEM | NEED_UPPER | NEED_OFFSETS,
+	.code = "X20",
+	.title = "a call is served in many strided pieces",
+	.on = "upper layers",
+	.needs = NEED_SYSTEM | NEED_UPPER | NEED_OFFSETS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "one call of an upper layer has at least 256 operations of less than 64 KiB below it, nine in ten of one size and at one distance",
+	.when = "one call of an upper layer has at least 256 operations of less than 64 KiB below it, nine in ten of one size and "
+		"at one distance",
 	.why = "the slab that is read or written lies across the order of the dimensions in the file",
-	.topic = "layout", .explains = "X01 P05 P15 P06 P16 P09 P10 P11 P12", .always_explains = true, .test = "strided", .detect = detect_strided,
+	.topic = "layout",
+	.explains = "X01 P05 P15 P06 P16 P09 P10 P11 P12",
+	.always_explains = true,
+	.test = "strided",
+	.detect = detect_strided,
 };
 
 /* ---- header relocation ---- */
@@ -130,13 +147,19 @@ static bool header_fires(const struct analysis *a, const struct file_layer *f)
 static struct evidence header(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
-	return (struct evidence){ s->relocations, s->relocated_written, s->relocation_ns, s->dir[DIR_READ].first_ns, s->dir[DIR_WRITE].last_ns,
-				  saving_remove(a, a->facts->lowest, s->relocations, s->relocation_ns, "time of these reads and writes") };
+	return (struct evidence){ s->relocations,
+				  s->relocated_written,
+				  s->relocation_ns,
+				  s->dir[DIR_READ].first_ns,
+				  s->dir[DIR_WRITE].last_ns,
+				  saving_remove(a, a->facts->lowest, s->relocations, s->relocation_ns,
+						"time of these reads and writes") };
 }
 
 static void detect_header(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, header_fires, header }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, header_fires, header }), "%s", "");
 	char bytes[24];
 
 	if (!f)
@@ -146,11 +169,19 @@ static void detect_header(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X13 = {
-	.code = "X13", .title = "the header grows and all data moves", .on = "POSIX below netCDF or PnetCDF", .needs = NEED_SYSTEM | NEED_UPPER,
+	.code = "X13",
+	.title = "the header grows and all data moves",
+	.on = "POSIX below netCDF or PnetCDF",
+	.needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_DEFINE) | CLASS_BIT(CLASS_CLOSE),
-	.when = "one call that ends definitions or closes a file reads and writes again at least header_bytes of it, and half of what the file has",
+	.when = "one call that ends definitions or closes a file reads and writes again at least header_bytes of it, and half of "
+		"what the file has",
 	.why = "new attributes or variables do not fit the space before the data, so the library copies the whole file",
-	.topic = "header", .explains = "P09 P10 P11 P12 P05 P15 P06 P16 X01 X04 X05 X23", .always_explains = true, .test = "header", .detect = detect_header,
+	.topic = "header",
+	.explains = "P09 P10 P11 P12 P05 P15 P06 P16 X01 X04 X05 X23",
+	.always_explains = true,
+	.test = "header",
+	.detect = detect_header,
 };
 
 /* ---- repeated define mode ---- */
@@ -169,8 +200,10 @@ static void detect_define(struct analysis *a, const struct detector *d)
 			uint64_t n = x->v[j]->meta[CLASS_DEFINE].n, ns = x->v[j]->meta[CLASS_DEFINE].ns;
 
 			if (n > a->thresholds.redefine_count)
-				builder_add(b, x->file, x->v[j]->key.location, &(struct evidence){ n, 0, ns, 0, 0,
-					saving_remove(a, x->layer, n, ns / n * (n - 1), "time of all ends of definitions but one") });
+				builder_add(b, x->file, x->v[j]->key.location,
+					    &(struct evidence){ n, 0, ns, 0, 0,
+								saving_remove(a, x->layer, n, ns / n * (n - 1),
+									      "time of all ends of definitions but one") });
 		}
 	}
 	f = builder_finish(b, "%s", "");
@@ -179,10 +212,18 @@ static void detect_define(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X14 = {
-	.code = "X14", .title = "definitions are ended again and again", .on = "netCDF, PnetCDF", .needs = NEED_UPPER, .classes = CLASS_BIT(CLASS_DEFINE),
+	.code = "X14",
+	.title = "definitions are ended again and again",
+	.on = "netCDF, PnetCDF",
+	.needs = NEED_UPPER,
+	.classes = CLASS_BIT(CLASS_DEFINE),
 	.when = "one thread ends the definitions of a file more than redefine_count times",
 	.why = "each end writes the header, and in a parallel file all ranks meet",
-	.topic = "define", .explains = "X08 X23 X05 X01 P06 P16 P10 P12 X33", .always_explains = true, .test = "define", .detect = detect_define,
+	.topic = "define",
+	.explains = "X08 X23 X05 X01 P06 P16 P10 P12 X33",
+	.always_explains = true,
+	.test = "define",
+	.detect = detect_define,
 };
 
 /* ---- metadata in small pieces ---- */
@@ -201,18 +242,29 @@ static struct evidence dribble(const struct analysis *a, const struct file_layer
 
 static void detect_dribble(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, dribble_fires, dribble }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, dribble_fires, dribble }), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu small writes in calls that write no data of the program", (unsigned long long)f->n);
+		snprintf(f->evidence, sizeof(f->evidence), "%llu small writes in calls that write no data of the program",
+			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X23 = {
-	.code = "X23", .title = "a library writes its metadata in small pieces", .on = "POSIX below an upper layer", .needs = NEED_SYSTEM | NEED_UPPER,
-	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_ATTRIBUTE) | CLASS_BIT(CLASS_SYNC) | CLASS_BIT(CLASS_META),
-	.when = "at least ten times small_count writes of 64 KiB or less on a data file are made inside calls that write no data, a fifth of all writes",
+	.code = "X23",
+	.title = "a library writes its metadata in small pieces",
+	.on = "POSIX below an upper layer",
+	.needs = NEED_SYSTEM | NEED_UPPER,
+	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_CLOSE) | CLASS_BIT(CLASS_ATTRIBUTE) | CLASS_BIT(CLASS_SYNC) |
+		   CLASS_BIT(CLASS_META),
+	.when = "at least ten times small_count writes of 64 KiB or less on a data file are made inside calls that write no data, "
+		"a fifth of all writes",
 	.why = "object headers, indices and attributes go to the file one by one",
-	.topic = "metadata_blocks", .explains = "P06 P16 P12 P10 X01", .always_explains = true, .test = "attributes", .detect = detect_dribble,
+	.topic = "metadata_blocks",
+	.explains = "P06 P16 P12 P10 X01",
+	.always_explains = true,
+	.test = "attributes",
+	.detect = detect_dribble,
 };
 
 /* ---- chunks read again ---- */
@@ -221,7 +273,8 @@ static bool thrash_fires(const struct analysis *a, const struct file_layer *f)
 {
 	const struct dir_stat *r = &f->sum.dir[DIR_READ];
 
-	return above(a, f, LAYER_HDF5) && !r->doubtful && r->again_bytes >= a->thresholds.again_bytes && r->again * 2 >= r->n && r->nested == r->n;
+	return above(a, f, LAYER_HDF5) && !r->doubtful && r->again_bytes >= a->thresholds.again_bytes && r->again * 2 >= r->n &&
+	       r->nested == r->n;
 }
 
 static struct evidence thrash(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -236,20 +289,30 @@ static struct evidence thrash(const struct analysis *a, const struct file_layer 
 
 static void detect_thrash(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, thrash_fires, thrash }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, thrash_fires, thrash }), "%s", "");
 	char bytes[24];
 
 	if (!f)
 		return;
 	words_bytes(bytes, sizeof(bytes), f->bytes);
 	f->inferred = true;
-	snprintf(f->evidence, sizeof(f->evidence), "HDF5 reads %s again that it has read before, in %llu requests", bytes, (unsigned long long)f->n);
+	snprintf(f->evidence, sizeof(f->evidence), "HDF5 reads %s again that it has read before, in %llu requests", bytes,
+		 (unsigned long long)f->n);
 }
 
 const struct detector detector_X06 = {
-	.code = "X06", .title = "HDF5 reads the same chunks again and again", .on = "POSIX below HDF5", .needs = NEED_SYSTEM | NEED_UPPER | NEED_OFFSETS,
+	.code = "X06",
+	.title = "HDF5 reads the same chunks again and again",
+	.on = "POSIX below HDF5",
+	.needs = NEED_SYSTEM | NEED_UPPER | NEED_OFFSETS,
 	.classes = CLASS_BIT(CLASS_READ),
-	.when = "at least half of the reads below HDF5 on a file, and again_bytes, are of data that the same thread has read before",
+	.when = "at least half of the reads below HDF5 on a file, and again_bytes, are of data that the same thread has read "
+		"before",
 	.why = "the chunk cache is smaller than the chunks that one pass touches: each is read, and unpacked, once for every piece",
-	.topic = "chunk_cache", .explains = "P09 P05 P15 P11 X01 X20 X33", .always_explains = true, .test = "chunks", .detect = detect_thrash,
+	.topic = "chunk_cache",
+	.explains = "P09 P05 P15 P11 X01 X20 X33",
+	.always_explains = true,
+	.test = "chunks",
+	.detect = detect_thrash,
 };

@@ -47,7 +47,8 @@ static void detect_count(struct analysis *a, const struct detector *d, int dir)
 
 	if (!dominates(a, t.n[dir], t.n[!dir]))
 		return;
-	snprintf(text, sizeof(text), "%llu writes and %llu reads on data files", (unsigned long long)t.n[DIR_WRITE], (unsigned long long)t.n[DIR_READ]);
+	snprintf(text, sizeof(text), "%llu writes and %llu reads on data files", (unsigned long long)t.n[DIR_WRITE],
+		 (unsigned long long)t.n[DIR_READ]);
 	add_info(a, d, t.n[dir], t.bytes[dir], text);
 }
 
@@ -70,10 +71,17 @@ static void detect_more_written(struct analysis *a, const struct detector *d) { 
 static void detect_more_read(struct analysis *a, const struct detector *d) { detect_bytes(a, d, DIR_READ); }
 
 #define DOMINATES(c, what, function, name) \
-const struct detector detector_##c = { \
-	.code = #c, .title = what, .on = "POSIX", .info = true, .needs = NEED_SYSTEM, .when = "the difference is more than dominate_share of their sum", \
-	.why = "says which direction is worth a look", .test = name, .detect = function, \
-}
+	const struct detector detector_##c = { \
+		.code = #c, \
+		.title = what, \
+		.on = "POSIX", \
+		.info = true, \
+		.needs = NEED_SYSTEM, \
+		.when = "the difference is more than dominate_share of their sum", \
+		.why = "says which direction is worth a look", \
+		.test = name, \
+		.detect = function, \
+	}
 DOMINATES(P01, "more writes than reads", detect_more_writes, "synthetic_writes");
 DOMINATES(P02, "more reads than writes", detect_more_reads, "synthetic_reads");
 DOMINATES(P03, "more bytes written than read", detect_more_written, "synthetic_writes");
@@ -99,8 +107,8 @@ static void detect_order(struct analysis *a, const struct detector *d, int dir)
 	if (positioned < a->thresholds.random_count || positioned * 2 < n || sequential * 2 < positioned ||
 	    (positioned - sequential - near) > a->thresholds.random_share * positioned)
 		return;
-	snprintf(text, sizeof(text), "%.0f %% of the %s begin where the one before ended, %.0f %% at most 1 MiB behind it", 100.0 * sequential / positioned,
-		 dir == DIR_READ ? "reads" : "writes", 100.0 * near / positioned);
+	snprintf(text, sizeof(text), "%.0f %% of the %s begin where the one before ended, %.0f %% at most 1 MiB behind it",
+		 100.0 * sequential / positioned, dir == DIR_READ ? "reads" : "writes", 100.0 * near / positioned);
 	add_info(a, d, positioned, 0, text);
 }
 
@@ -108,14 +116,29 @@ static void detect_read_order(struct analysis *a, const struct detector *d) { de
 static void detect_write_order(struct analysis *a, const struct detector *d) { detect_order(a, d, DIR_WRITE); }
 
 const struct detector detector_P13 = {
-	.code = "P13", .title = "reads are in order", .on = "POSIX", .info = true, .fine = true, .needs = NEED_SYSTEM | NEED_OFFSETS,
-	.when = "at least random_count reads of data files, half of them in sequence and no more than random_share at random", .why = "read-ahead works",
-	.test = "synthetic_reads", .detect = detect_read_order,
+	.code = "P13",
+	.title = "reads are in order",
+	.on = "POSIX",
+	.info = true,
+	.fine = true,
+	.needs = NEED_SYSTEM | NEED_OFFSETS,
+	.when = "at least random_count reads of data files, half of them in sequence and no more than random_share at random",
+	.why = "read-ahead works",
+	.test = "synthetic_reads",
+	.detect = detect_read_order,
 };
 
 const struct detector detector_P14 = {
-	.code = "P14", .title = "writes are in order", .on = "POSIX", .info = true, .fine = true, .needs = NEED_SYSTEM | NEED_OFFSETS,
-	.when = "as P13, for writes", .why = "the file system can join neighbouring requests", .test = "synthetic_writes", .detect = detect_write_order,
+	.code = "P14",
+	.title = "writes are in order",
+	.on = "POSIX",
+	.info = true,
+	.fine = true,
+	.needs = NEED_SYSTEM | NEED_OFFSETS,
+	.when = "as P13, for writes",
+	.why = "the file system can join neighbouring requests",
+	.test = "synthetic_writes",
+	.detect = detect_write_order,
 };
 
 /* ---- MPI-IO ---- */
@@ -144,14 +167,21 @@ static void detect_no_mpiio(struct analysis *a, const struct detector *d)
 	}
 	if (!files || uses_mpiio(a))
 		return;
-	snprintf(text, sizeof(text), "ranks share %llu data file%s without MPI-IO", (unsigned long long)files, files == 1 ? "" : "s");
+	snprintf(text, sizeof(text), "ranks share %llu data file%s without MPI-IO", (unsigned long long)files,
+		 files == 1 ? "" : "s");
 	add_info(a, d, n, 0, text);
 }
 
 const struct detector detector_M01 = {
-	.code = "M01", .title = "a parallel program without MPI-IO", .on = "job", .info = true, .needs = NEED_SYSTEM | NEED_RANKS,
+	.code = "M01",
+	.title = "a parallel program without MPI-IO",
+	.on = "job",
+	.info = true,
+	.needs = NEED_SYSTEM | NEED_RANKS,
 	.when = "several ranks read or write one data file, and no call of MPI-IO is recorded",
-	.why = "the MPI library could join what the ranks ask for; each alone is right where files are not shared", .test = "synthetic_no_mpiio", .detect = detect_no_mpiio,
+	.why = "the MPI library could join what the ranks ask for; each alone is right where files are not shared",
+	.test = "synthetic_no_mpiio",
+	.detect = detect_no_mpiio,
 };
 
 static struct dir_stat mpiio_sum(const struct analysis *a, int dir)
@@ -175,8 +205,8 @@ static void detect_collectives(struct analysis *a, const struct detector *d, int
 
 	if (!sum.collective)
 		return;
-	snprintf(text, sizeof(text), "%llu of %llu %s of MPI-IO are collective", (unsigned long long)sum.collective, (unsigned long long)sum.n,
-		 dir == DIR_READ ? "reads" : "writes");
+	snprintf(text, sizeof(text), "%llu of %llu %s of MPI-IO are collective", (unsigned long long)sum.collective,
+		 (unsigned long long)sum.n, dir == DIR_READ ? "reads" : "writes");
 	add_info(a, d, sum.collective, 0, text);
 }
 
@@ -187,7 +217,8 @@ static void detect_blocking(struct analysis *a, const struct detector *d, int di
 
 	if (!sum.n || sum.non_blocking)
 		return;
-	snprintf(text, sizeof(text), "%llu %s of MPI-IO, none of them non-blocking", (unsigned long long)sum.n, dir == DIR_READ ? "reads" : "writes");
+	snprintf(text, sizeof(text), "%llu %s of MPI-IO, none of them non-blocking", (unsigned long long)sum.n,
+		 dir == DIR_READ ? "reads" : "writes");
 	add_info(a, d, sum.n, sum.bytes, text);
 }
 
@@ -197,25 +228,51 @@ static void detect_blocking_reads(struct analysis *a, const struct detector *d) 
 static void detect_blocking_writes(struct analysis *a, const struct detector *d) { detect_blocking(a, d, DIR_WRITE); }
 
 const struct detector detector_M04 = {
-	.code = "M04", .title = "collective reads are used", .on = "MPI-IO", .info = true, .fine = true, .needs = NEED_MPIIO,
-	.when = "a read of MPI-IO is collective", .why = "the MPI library can join what ranks ask for", .test = "synthetic_mpiio_collective",
+	.code = "M04",
+	.title = "collective reads are used",
+	.on = "MPI-IO",
+	.info = true,
+	.fine = true,
+	.needs = NEED_MPIIO,
+	.when = "a read of MPI-IO is collective",
+	.why = "the MPI library can join what ranks ask for",
+	.test = "synthetic_mpiio_collective",
 	.detect = detect_collective_reads,
 };
 
 const struct detector detector_M05 = {
-	.code = "M05", .title = "collective writes are used", .on = "MPI-IO", .info = true, .fine = true, .needs = NEED_MPIIO,
-	.when = "a write of MPI-IO is collective", .why = "the MPI library can join what ranks write", .test = "synthetic_mpiio_collective",
+	.code = "M05",
+	.title = "collective writes are used",
+	.on = "MPI-IO",
+	.info = true,
+	.fine = true,
+	.needs = NEED_MPIIO,
+	.when = "a write of MPI-IO is collective",
+	.why = "the MPI library can join what ranks write",
+	.test = "synthetic_mpiio_collective",
 	.detect = detect_collective_writes,
 };
 
 const struct detector detector_M06 = {
-	.code = "M06", .title = "no read of MPI-IO is non-blocking", .on = "MPI-IO", .info = true, .needs = NEED_MPIIO,
-	.when = "there are reads of MPI-IO, and none is non-blocking", .why = "reading ahead could overlap with computing; whether there is any, X24 would tell",
-	.test = "synthetic_mpiio", .detect = detect_blocking_reads,
+	.code = "M06",
+	.title = "no read of MPI-IO is non-blocking",
+	.on = "MPI-IO",
+	.info = true,
+	.needs = NEED_MPIIO,
+	.when = "there are reads of MPI-IO, and none is non-blocking",
+	.why = "reading ahead could overlap with computing; whether there is any, X24 would tell",
+	.test = "synthetic_mpiio",
+	.detect = detect_blocking_reads,
 };
 
 const struct detector detector_M07 = {
-	.code = "M07", .title = "no write of MPI-IO is non-blocking", .on = "MPI-IO", .info = true, .needs = NEED_MPIIO,
-	.when = "there are writes of MPI-IO, and none is non-blocking", .why = "writing could overlap with computing; whether there is any, X24 would tell",
-	.test = "synthetic_mpiio", .detect = detect_blocking_writes,
+	.code = "M07",
+	.title = "no write of MPI-IO is non-blocking",
+	.on = "MPI-IO",
+	.info = true,
+	.needs = NEED_MPIIO,
+	.when = "there are writes of MPI-IO, and none is non-blocking",
+	.why = "writing could overlap with computing; whether there is any, X24 would tell",
+	.test = "synthetic_mpiio",
+	.detect = detect_blocking_writes,
 };

@@ -17,7 +17,8 @@ struct builder {
 	const struct detector *detector;
 	struct evidence *locations;     /* a saving is unknown */
 	TRACE_ARRAY(struct finding_file, files);
-	TRACE_ARRAY(const struct call_stat *, calls);   /* those that the evidence is of; none: those of the detector's classes on the files */
+	TRACE_ARRAY(const struct call_stat *,
+		    calls); /* those that the evidence is of; none: those of the detector's classes on the files */
 	uint64_t n, bytes, begin_ns, end_ns;
 	bool unknown;                   /* a saving is not known */
 };
@@ -60,7 +61,8 @@ void builder_drop(struct builder *b)
 
 static void add_file(struct builder *b, uint32_t file, const struct evidence *e)
 {
-	struct finding_file *f = b->files.n && b->files.v[b->files.n - 1].file == file ? &b->files.v[b->files.n - 1] : TRACE_ADD(b->files);
+	struct finding_file *f =
+		b->files.n && b->files.v[b->files.n - 1].file == file ? &b->files.v[b->files.n - 1] : TRACE_ADD(b->files);
 
 	if (!f) {
 		b->a->failed = true;
@@ -213,8 +215,8 @@ static void take_calls(struct builder *b, struct finding *f)
 	for (size_t i = 0; i < facts->calls.n && !b->calls.n; i++) {
 		const struct call_stat *c = facts->calls.v[i];
 
-		if (c->outer_n && c->key.location == f->location && CLASS_BIT(c->class) & b->detector->classes && names_file(f, c->key.file) &&
-		    c->key.region != TRACE_NONE)
+		if (c->outer_n && c->key.location == f->location && CLASS_BIT(c->class) & b->detector->classes &&
+		    names_file(f, c->key.file) && c->key.region != TRACE_NONE)
 			add_call(f, c);
 	}
 }
@@ -350,7 +352,8 @@ void finding_ranks(const struct analysis *a, const struct finding *f, char *text
 
 		for (next = i + 1; next < n && ranks[next] <= last + 1; next++)
 			last = ranks[next];
-		used += snprintf(text + used, len - used, last > ranks[i] ? "%s%lld-%lld" : "%s%lld", used ? "," : "", (long long)ranks[i], (long long)last);
+		used += snprintf(text + used, len - used, last > ranks[i] ? "%s%lld-%lld" : "%s%lld", used ? "," : "",
+				 (long long)ranks[i], (long long)last);
 	}
 	if (used + 32 >= len)
 		snprintf(text + used, len - used, ",...");

@@ -7,7 +7,8 @@
 
 #include "analysis/analysis.h"
 
-/* Sets each finding's cause, and orders them: by severity (what may be saved), then by what they cost on the rank that pays most. */
+/* Sets each finding's cause, and orders them: by severity (what may be saved), then by what they cost on the rank that pays
+ * most. */
 void findings_rank(struct analysis *a);
 
 #endif

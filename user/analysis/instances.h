@@ -7,7 +7,9 @@
 
 #include "analysis/facts.h"
 
-struct instance_sum { uint64_t n, members, asked, workers, system_n, system_bytes, last_enter, last_leave, first_enter, longest_system; };
+struct instance_sum {
+	uint64_t n, members, asked, workers, system_n, system_bytes, last_enter, last_leave, first_enter, longest_system;
+};
 
 /* The instance that begins at index i; returns the index behind it. */
 size_t instance_sum(const struct facts *f, size_t i, struct instance_sum *s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Results of a pass as bytes. Structures are sent as they are in memory, so both sides must be of one build: the header has their sizes.
+ * Results of a pass as bytes. Structures are sent as they are in memory, so both sides must be of one build: the header has their
+ * sizes.
  */
 #include "analysis/peers.h"
 
@@ -66,9 +67,12 @@ struct header {
 static struct header header_of(const struct facts *f)
 {
 	struct header h = { MAGIC,
-			    { sizeof(struct location_stat), sizeof(struct io_stat), sizeof(struct call_stat), sizeof(struct instance),
-			      sizeof(struct series) },
-			    f->trace->locations.n, f->trace->handles.n, f->trace->regions.n, f->trace->files.n };
+			    { sizeof(struct location_stat), sizeof(struct io_stat), sizeof(struct call_stat),
+			      sizeof(struct instance), sizeof(struct series) },
+			    f->trace->locations.n,
+			    f->trace->handles.n,
+			    f->trace->regions.n,
+			    f->trace->files.n };
 
 	return h;
 }

@@ -46,7 +46,8 @@ struct saving saving_larger(const struct analysis *a, uint32_t file, int dir, ui
 	double rest;
 
 	if (!m || !m->known)
-		return (struct saving){ false, 0, less(ns, probe_cost_low(a, a->facts->lowest, n)), "no large requests in this trace: a ceiling" };
+		return (struct saving){ false, 0, less(ns, probe_cost_low(a, a->facts->lowest, n)),
+					"no large requests in this trace: a ceiling" };
 	rest = (bytes / LARGE_BYTES + 1) * m->latency_ns + bytes * m->ns_per_byte;
 	return (struct saving){ true, less(ns, probe_cost_high(a, a->facts->lowest, n) + 2 * rest),
 				less(ns, probe_cost_low(a, a->facts->lowest, n) + rest / 2), "large requests in this trace" };

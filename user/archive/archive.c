@@ -71,7 +71,8 @@ static int side_files_open(struct side_files *sides, const struct attempt *attem
 		if (!sides->v[i]) {
 			int error = -errno;
 
-			snprintf(err, err_len, "%s/%s: cannot create it: %s", attempt->out->path, sides->names[i], strerror(-error));
+			snprintf(err, err_len, "%s/%s: cannot create it: %s", attempt->out->path, sides->names[i],
+				 strerror(-error));
 			return error;
 		}
 	}
@@ -145,8 +146,8 @@ static int add_json(FILE *text, FILE *json)
 	return ferror(json) ? -EIO : 0;
 }
 
-static int write_all(struct spool_reader *spool, struct call_sites *sites, bool whole_job, const struct attempt *attempt, FILE *text,
-		     char *err, size_t err_len)
+static int write_all(struct spool_reader *spool, struct call_sites *sites, bool whole_job, const struct attempt *attempt,
+		     FILE *text, char *err, size_t err_len)
 {
 	struct side_files sides = { 0 };
 	struct sinks sinks = { 0 };
@@ -162,7 +163,8 @@ static int write_all(struct spool_reader *spool, struct call_sites *sites, bool 
 		fprintf(stderr, "ioprobe: %s/summary.json cannot be read\n", attempt->out->path);
 	closed = side_files_close(&sides, !ret);
 	if (!ret && closed) {
-		snprintf(err, err_len, "%s: the files beside the archive cannot be written: %s", attempt->out->path, strerror(-closed));
+		snprintf(err, err_len, "%s: the files beside the archive cannot be written: %s", attempt->out->path,
+			 strerror(-closed));
 		otf2_archive_remove(AT_FDCWD);
 		ret = closed;
 	}
@@ -210,7 +212,8 @@ static int read_sites(struct call_sites **sites, const struct attempt *attempt, 
 		ret = call_sites_read_symbols(*sites, symbols);
 	spool_reader_destroy(symbols);
 	if (ret)
-		snprintf(err, err_len, "%s/" OUTPUT_SPOOL ": its call sites cannot be read: %s", attempt->out->path, strerror(-ret));
+		snprintf(err, err_len, "%s/" OUTPUT_SPOOL ": its call sites cannot be read: %s", attempt->out->path,
+			 strerror(-ret));
 	spool_reader_destroy(spool);
 	return ret;
 }
@@ -232,8 +235,10 @@ static int clear_leftovers(const struct attempt *attempt, char *err, size_t err_
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = here < 0 ? -errno : 0;
 
 	if (!ret && !attempt->options->replace && otf2_archive_is_complete(here)) {
-		snprintf(err, err_len, "%s/" OTF2_ARCHIVE_NAME ".otf2 exists and is complete: there is nothing to recover; to make it "
-			 "again from the spool, remove that file", attempt->out->path);
+		snprintf(err, err_len,
+			 "%s/" OTF2_ARCHIVE_NAME ".otf2 exists and is complete: there is nothing to recover; to make it again from "
+						 "the spool, remove that file",
+			 attempt->out->path);
 		ret = -EEXIST;
 	} else {
 		ret = ret ? ret : otf2_archive_remove(here);
@@ -254,8 +259,10 @@ static int lock_directory(int here, const struct attempt *attempt, char *err, si
 
 	for (int i = 0; flock(here, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; i++) {
 		if (i == LOCK_TRIES) {
-			snprintf(err, err_len, "%s: cannot make the archive: another process makes it, or holds a lock on the directory: "
-				 "wait until that has ended", attempt->out->path);
+			snprintf(err, err_len,
+				 "%s: cannot make the archive: another process makes it, or holds a lock on the directory: wait "
+				 "until that has ended",
+				 attempt->out->path);
 			return -EBUSY;
 		}
 		nanosleep(&pause, NULL);

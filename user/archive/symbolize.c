@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Reads ELF and DWARF with the rights of the recording's owner: a file that breaks the reader costs a message, and the archive stays
- * as it was.
+ * Reads ELF and DWARF with the rights of the recording's owner: a file that breaks the reader costs a message, and the archive
+ * stays as it was.
  */
 #include "archive/symbolize.h"
 
@@ -196,16 +196,21 @@ static void report_module(FILE *text, const struct module *module, size_t places
 		fprintf(text, "%s: %zu places without line: it has no build-id to identify its debug file "
 			"by\n", module->path, places);
 	else if (!opened)
-		fprintf(text, "%s: %zu places without line: no file with build-id %s was found; give the directory that has its debug file: --debug-dir DIR\n",
+		fprintf(text,
+			"%s: %zu places without line: no file with build-id %s was found; give the directory that has its debug "
+			"file: --debug-dir DIR\n",
 			module->path, places, module->build_id);
 	else if (missing)
 		fprintf(text, "%s: %zu of %zu places without line: no debug information for them\n", module->path, missing, places);
 }
 
 /* Those of one module that have no line yet. Returns how many have one now. */
-static size_t symbolize_module(struct spool_writer *out, const struct call_site_place *places, size_t n, const struct task *task, FILE *text)
+static size_t symbolize_module(struct spool_writer *out, const struct call_site_place *places, size_t n, const struct task *task,
+			       FILE *text)
 {
-	struct module module = { .path = places[0].path, .build_id = places[0].build_id ? places[0].build_id : "", .debug_dir = task->debug_dir };
+	struct module module = { .path = places[0].path,
+				 .build_id = places[0].build_id ? places[0].build_id : "",
+				 .debug_dir = task->debug_dir };
 	bool opened = module.build_id[0] && open_module(&module);
 	struct symbol_frame frames[SYMBOL_MAX_FRAMES];
 	size_t wanted = 0, found = 0;
@@ -224,7 +229,8 @@ static size_t symbolize_module(struct spool_writer *out, const struct call_site_
 	return found;
 }
 
-static void symbolize_all(struct spool_writer *out, const struct call_site_place *places, size_t n, const struct task *task, FILE *text)
+static void symbolize_all(struct spool_writer *out, const struct call_site_place *places, size_t n, const struct task *task,
+			  FILE *text)
 {
 	size_t before = 0, found = 0, end;
 
@@ -249,8 +255,10 @@ static int read_sites(struct call_sites **sites, const struct task *task, char *
 	int ret = spool_reader_open(&spool, OUTPUT_SPOOL);
 
 	if (ret == -ENOENT) {
-		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " does not exist: functions and lines are looked up from the records, which a recording keeps with "
-			 "--keep-spool", task->out->path);
+		snprintf(err, err_len,
+			 "%s/" OUTPUT_SPOOL " does not exist: functions and lines are looked up from the records, which a "
+					    "recording keeps with --keep-spool",
+			 task->out->path);
 		return ret;
 	}
 	if (!ret)
@@ -304,7 +312,9 @@ static int run(void *arg, FILE *text, char *err, size_t err_len)
 int symbolize(const struct output *out, const char *debug_dir, char **report, char *err, size_t err_len)
 {
 	struct task task = { out, debug_dir };
-	struct worker worker = { .who = out->owner, .dir = out->dir, .what = "looking up functions and lines", .run = run, .arg = &task };
+	struct worker worker = {
+		.who = out->owner, .dir = out->dir, .what = "looking up functions and lines", .run = run, .arg = &task
+	};
 	size_t len;
 
 	return worker_run(&worker, report, &len, err, err_len);

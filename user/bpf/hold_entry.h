@@ -15,8 +15,8 @@ static inline bool hold_entry_change(struct iop_hold *holds, const struct iop_ho
 {
 	uint64_t generation = id->word & ~(uint64_t)IOP_HOLD_STATE, expected = generation | from;
 
-	return __atomic_compare_exchange_n(&holds[id->slot % IOP_MAX_HOLDS].word, &expected, generation | to, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_ACQUIRE);
+	return __atomic_compare_exchange_n(&holds[id->slot % IOP_MAX_HOLDS].word, &expected, generation | to, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 #endif

@@ -55,7 +55,8 @@ size_t holds_give_returns(struct iop_hold *holds, const struct iop_return_reques
 {
 	size_t n = request->n < IOP_MAX_RETURNS ? request->n : IOP_MAX_RETURNS, failed = 0;
 
-	if (monotonic_ns() >= request->id.deadline_ns || !hold_entry_change(holds, &request->id, IOP_HOLD_WAITING, IOP_HOLD_WRITING))
+	if (monotonic_ns() >= request->id.deadline_ns ||
+	    !hold_entry_change(holds, &request->id, IOP_HOLD_WAITING, IOP_HOLD_WRITING))
 		return n;
 	for (size_t i = 0; i < n; i++)
 		failed += !write_return(request, i);

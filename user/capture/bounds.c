@@ -25,7 +25,8 @@ int bounds_set_max_size(struct bounds *bounds, const char *text, char *err, size
 	if (!quantity_bytes(text, &bytes))
 		return refuse_size("--max-size", text, err, err_len);
 	if (bytes < BOUNDS_LEAST_BYTES) {
-		snprintf(err, err_len, "--max-size: %.64s leaves no room for an archive: give %uKiB or more", text, BOUNDS_LEAST_BYTES >> 10);
+		snprintf(err, err_len, "--max-size: %.64s leaves no room for an archive: give %uKiB or more", text,
+			 BOUNDS_LEAST_BYTES >> 10);
 		return -EINVAL;
 	}
 	bounds->max_bytes = bytes;

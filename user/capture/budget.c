@@ -196,7 +196,8 @@ int budget_create(struct budget **out, const struct bounds *bounds, const struct
 		snprintf(err_text, err_len, "--min-free: cannot ask for the output's free space: %s", strerror(-err));
 	} else if (used_bytes(b) > b->limit) {
 		err = -ENOSPC;
-		snprintf(err_text, err_len, "cannot record: %llu MiB are free, --min-free %s leaves no room: choose another directory",
+		snprintf(err_text, err_len,
+			 "cannot record: %llu MiB are free, --min-free %s leaves no room: choose another directory",
 			 (unsigned long long)(b->free_bytes >> 20), bounds->min_free_text);
 	}
 	if (err)

@@ -69,7 +69,8 @@ static int attach_both(struct hold_server *server, struct links *links, const st
 	if (!err)
 		err = calibrate_own_offset(modules, (const void *)calibrate_single_stepped, &points[1].offset);
 	if (!err)
-		err = attach_points(server, links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2, ignore_refusal, NULL);
+		err = attach_points(server, links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2, ignore_refusal,
+				    NULL);
 	return err;
 }
 

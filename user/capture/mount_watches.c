@@ -40,8 +40,8 @@ int mount_watches_add(struct mount_watch **watches, struct spool_writer *spool, 
 	return watch ? 0 : -ENOMEM;
 }
 
-void mount_watches_check(const struct mount_watch *watches, struct spool_writer *spool, pid_t (*find)(void *arg, const char *namespace),
-			 void *arg)
+void mount_watches_check(const struct mount_watch *watches, struct spool_writer *spool,
+			 pid_t (*find)(void *arg, const char *namespace), void *arg)
 {
 	for (const struct mount_watch *watch = watches; watch; watch = watch->next) {
 		struct pollfd poll_fd = { watch->fd, POLLPRI, 0 };

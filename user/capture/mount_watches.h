@@ -16,8 +16,8 @@ struct mount_watch;     /* a list; NULL if empty */
  * has ended, or -ENOMEM: the table was written, but changes will not be seen. */
 int mount_watches_add(struct mount_watch **watches, struct spool_writer *spool, pid_t pid);
 /* Writes the tables that changed. find: returns a process of the namespace (named as by readlink), 0 if none is known. */
-void mount_watches_check(const struct mount_watch *watches, struct spool_writer *spool, pid_t (*find)(void *arg, const char *namespace),
-			 void *arg);
+void mount_watches_check(const struct mount_watch *watches, struct spool_writer *spool,
+			 pid_t (*find)(void *arg, const char *namespace), void *arg);
 void mount_watches_destroy(struct mount_watch **watches);
 
 #endif

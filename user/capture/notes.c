@@ -265,8 +265,15 @@ static pid_t table_number(pid_t pid, const pid_t *tids, size_t i)
 static void scan_thread(struct spool_writer *spool, pid_t pid, pid_t tid, uint32_t table)
 {
 	struct iop_rec_fork rec = {
-		.rec = { .len = sizeof(rec), .type = IOP_REC_FORK, .flags = IOP_F_SCAN, .tid = tid, .tgid = pid, .time_ns = monotonic_ns() },
-		.child_tid = tid, .child_tgid = pid, .table = table,
+		.rec = { .len = sizeof(rec),
+			 .type = IOP_REC_FORK,
+			 .flags = IOP_F_SCAN,
+			 .tid = tid,
+			 .tgid = pid,
+			 .time_ns = monotonic_ns() },
+		.child_tid = tid,
+		.child_tgid = pid,
+		.table = table,
 	};
 	char *comm;
 	size_t len;

@@ -73,7 +73,8 @@ static void hide_end(struct object_numbers *object_numbers, struct iop_rec_async
 	rec->context = object_number(object_numbers, rec->context);
 }
 
-const struct iop_rec *object_numbers_hide(struct object_numbers *object_numbers, const struct iop_rec *rec, union object_numbers_room *room)
+const struct iop_rec *object_numbers_hide(struct object_numbers *object_numbers, const struct iop_rec *rec,
+					  union object_numbers_room *room)
 {
 	if (rec->type != IOP_REC_ASYNC && rec->type != IOP_REC_ASYNC_END && rec->type != IOP_REC_FILE)
 		return rec;

@@ -33,7 +33,8 @@ union object_numbers_room {         /* for any BPF record */
 uint64_t object_number(struct object_numbers *object_numbers, uint64_t address);
 
 /* Returns the record as it may be written: itself, or a copy in room if it contains kernel addresses. */
-const struct iop_rec *object_numbers_hide(struct object_numbers *object_numbers, const struct iop_rec *rec, union object_numbers_room *room);
+const struct iop_rec *object_numbers_hide(struct object_numbers *object_numbers, const struct iop_rec *rec,
+					  union object_numbers_room *room);
 
 void object_numbers_deinit(struct object_numbers *object_numbers);
 

@@ -17,8 +17,8 @@ static bool is_original(int memory, int file, uint64_t offset, const struct proc
 
 	if (offset < module->text_offset || offset - module->text_offset >= module->text_len)
 		return true;
-	return pread(file, &there, 1, offset) != 1 || pread(memory, &here, 1, module->text_addr + (offset - module->text_offset)) != 1 ||
-	       here == there;
+	return pread(file, &there, 1, offset) != 1 ||
+	       pread(memory, &here, 1, module->text_addr + (offset - module->text_offset)) != 1 || here == there;
 }
 
 static bool all_original(int memory, int file, const struct attach_point *points, size_t n, const struct proc_module *module)

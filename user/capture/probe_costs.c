@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The measuring process is a fork of the recorder that calls empty functions and makes system calls in batches; the best batch counts, since
- * what disturbs only makes it longer. How much of a call's cost is between its own two time stamps is seen in its records.
+ * The measuring process is a fork of the recorder that calls empty functions and makes system calls in batches; the best batch
+ * counts, since what disturbs only makes it longer. How much of a call's cost is between its own two time stamps is seen in its
+ * records.
  */
 #include "capture/probe_costs.h"
 
@@ -88,8 +89,8 @@ static bool is_measurable(const struct table_set *set, const struct table_row *r
 	if (row->off || row->syscall_nr >= 0 || table_row_is_internal(row) || row->op == OP_LEARN)
 		return false;
 	table_row_descriptor(set, row, &desc);
-	return !(desc.flags & (IOP_D_NO_RETURN | IOP_D_NESTED | IOP_D_UNWIND)) && !(desc.requests & ~IOP_R_DEMAND) && !desc.heap_handle &&
-	       has_registers_only(&desc);
+	return !(desc.flags & (IOP_D_NO_RETURN | IOP_D_NESTED | IOP_D_UNWIND)) && !(desc.requests & ~IOP_R_DEMAND) &&
+	       !desc.heap_handle && has_registers_only(&desc);
 }
 
 /* A function that moves data, as most calls do; any other if there is none. */
@@ -268,7 +269,9 @@ static int attach(struct probe_costs *c)
 		err = calibrate_own_offset(&modules, c->kinds[i].function, &points[n++].offset);
 	}
 	proc_modules_free(&modules);
-	return err ? err : attach_points(c->server, &c->links, c->kernel, ATTACH_CALLS, "/proc/self/exe", c->pid, points, n, ignore_refusal, NULL);
+	return err ? err
+		   : attach_points(c->server, &c->links, c->kernel, ATTACH_CALLS, "/proc/self/exe", c->pid, points, n,
+				   ignore_refusal, NULL);
 }
 
 void probe_costs_begin(struct probe_costs *c, struct bpf_side *kernel, struct hold_server *server)
@@ -351,8 +354,8 @@ static void note_layer(const struct probe_costs *c, struct note *note, size_t la
 	char key[32];
 
 	snprintf(key, sizeof(key), "layer_%zu", layer);
-	note_addf(note, key, "%llu %llu %s", (unsigned long long)total_ns, (unsigned long long)(inside < total_ns ? inside : total_ns),
-		  c->set->layers[layer].name);
+	note_addf(note, key, "%llu %llu %s", (unsigned long long)total_ns,
+		  (unsigned long long)(inside < total_ns ? inside : total_ns), c->set->layers[layer].name);
 }
 
 /* Of a layer all of whose functions are out of reach here (nested ones, those with many arguments) the first library's stands. */
@@ -386,7 +389,8 @@ static void note_costs(struct probe_costs *c, struct spool_writer *spool)
 		if (!c->set->layers[layer].syscalls && c->nlibraries)
 			note_layer(c, &note, layer, kind->total_ns, inside_ns(kind));
 		else if (c->set->layers[layer].syscalls && c->write)
-			note_layer(c, &note, layer, difference(call->total_ns, c->bare_ns), difference(inside_ns(call), c->bare_ns));
+			note_layer(c, &note, layer, difference(call->total_ns, c->bare_ns),
+				   difference(inside_ns(call), c->bare_ns));
 	}
 	if (c->nlibraries)
 		note_addf(&note, "single_step_ns", "%llu", (unsigned long long)difference(single->total_ns, library->total_ns));

@@ -197,8 +197,8 @@ static int begin_spool(struct recorder *r)
 
 	if (r->options->bounds)
 		r->bounds = *r->options->bounds;
-	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts, &r->bounds,
-		  r->options->command_line, r->options->kernel.call_sites, r->options->kernel.cpu_time);
+	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts,
+		  &r->bounds, r->options->command_line, r->options->kernel.call_sites, r->options->kernel.cpu_time);
 	note_tables(r->spool, r->options->set);
 	spool_writer_flush(r->spool);   /* the budget needs to know the size of the tables */
 	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);
@@ -337,7 +337,10 @@ static int launch_command(struct recorder *r)
 
 	err = launch_find(r->options->command[0], r->options->environment, r->options->caller, path, sizeof(path));
 	if (err)
-		return fail_launch(r, err, err == -ENOENT ? "command not found" : err == -EACCES ? "its user may not execute it" : strerror(-err));
+		return fail_launch(r, err,
+				   err == -ENOENT   ? "command not found"
+				   : err == -EACCES ? "its user may not execute it"
+						    : strerror(-err));
 	err = launch_prepare(&r->launch, &program);
 	if (err)
 		return fail(r, err, "cannot fork");
@@ -402,8 +405,10 @@ static int attach_programs(struct recorder *r)
 
 	if (sets < max_sets())
 		return bpf_side_attach(r->kernel, r->err, r->err_len);
-	snprintf(r->err, r->err_len, "cannot begin: %d recordings have BPF programs attached on this node, and each costs every process 0.1 µs "
-		 "per system call: wait until one ends, record through the service (ioprobe job start), or use --force", sets);
+	snprintf(r->err, r->err_len,
+		 "cannot begin: %d recordings have BPF programs attached on this node, and each costs every process 0.1 µs per "
+		 "system call: wait until one ends, record through the service (ioprobe job start), or use --force",
+		 sets);
 	return -EUSERS;
 }
 

@@ -82,7 +82,8 @@ static int add_shared_mount(struct settings *s, const char *value, char *err, si
 	size_t len = strlen(value);
 
 	if (value[0] != '/' || s->nshared_mounts == SETTINGS_MAX_MOUNTS) {
-		snprintf(err, err_len, "--shared-mount: '%s' %s", value, value[0] != '/' ? "is not an absolute path" : "is one path too many");
+		snprintf(err, err_len, "--shared-mount: '%s' %s", value,
+			 value[0] != '/' ? "is not an absolute path" : "is one path too many");
 		return -EINVAL;
 	}
 	while (len > 1 && value[len - 1] == '/')
@@ -110,7 +111,8 @@ static int set_shared_links(struct settings *s, const char *value, char *err, si
 	s->no_shared_links = !strcmp(value, "no");
 	if (s->no_shared_links || !strcmp(value, "yes"))
 		return 0;
-	snprintf(err, err_len, "--shared-links: '%.64s' is neither 'yes' (one link serves a library that more than 8 processes share) nor 'no'",
+	snprintf(err, err_len,
+		 "--shared-links: '%.64s' is neither 'yes' (one link serves a library that more than 8 processes share) nor 'no'",
 		 value);
 	return -EINVAL;
 }
@@ -120,7 +122,8 @@ static int set_lazy_streams(struct settings *s, const char *value, char *err, si
 	s->lazy_streams = !strcmp(value, "yes");
 	if (s->lazy_streams || !strcmp(value, "no"))
 		return 0;
-	snprintf(err, err_len, "--lazy-streams: '%.64s' is neither 'yes' (no probes on streams in a process' first 10 ms) nor 'no'", value);
+	snprintf(err, err_len, "--lazy-streams: '%.64s' is neither 'yes' (no probes on streams in a process' first 10 ms) nor 'no'",
+		 value);
 	return -EINVAL;
 }
 

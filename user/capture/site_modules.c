@@ -100,8 +100,8 @@ static void add_mapping(struct site_image *image, const struct proc_module *mapp
 	if (!grown)
 		return;
 	image->v = grown;
-	image->v[image->n++] = (struct site_mapping){ mapped->text_addr, mapped->text_addr + mapped->text_len, mapped->text_offset, module,
-						      false };
+	image->v[image->n++] = (struct site_mapping){ mapped->text_addr, mapped->text_addr + mapped->text_len, mapped->text_offset,
+						      module, false };
 }
 
 /* Modules that were not yet known in this image. */

@@ -56,15 +56,15 @@ struct site_modules {
 
 void site_modules_deinit(struct site_modules *modules);
 
-/* The mapping of an address, NULL if it is in none. What is mapped now is read from /proc where the address is new; *gone: it could not
- * be, because the process has ended, or its code is not that of the image any more. */
+/* The mapping of an address, NULL if it is in none. What is mapped now is read from /proc where the address is new; *gone: it could
+ * not be, because the process has ended, or its code is not that of the image any more. */
 struct site_mapping *site_modules_find(struct site_modules *modules, const struct iop_site_ask *ask, uint64_t pc, bool *gone);
 
 /* Reads what a process maps before it has called anything: process is its slot, image the number of its code. */
 void site_modules_prepare(struct site_modules *modules, pid_t tgid, uint32_t process, uint32_t image);
 
-/* The rule of a return address in a module, with IOP_RULE_APPLICATION where it is due. NULL: the file cannot be read (module->reason),
- * or there is no memory. */
+/* The rule of a return address in a module, with IOP_RULE_APPLICATION where it is due. NULL: the file cannot be read
+ * (module->reason), or there is no memory. */
 const struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset);
 
 #endif

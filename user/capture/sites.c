@@ -113,7 +113,9 @@ static void note_unknown_python(struct sites *sites, struct site_module *module)
 	note_add(&note, "layer", "*");
 	note_add(&note, "library", module->path);
 	note_add(&note, "function", "*");
-	note_addf(&note, "reason", "its Python code is shown as the interpreter's: --call-sites reads the frames of Python 3.11 to 3.13, not of %s%u.%u",
+	note_addf(&note, "reason",
+		  "its Python code is shown as the interpreter's: --call-sites reads the frames of Python 3.11 to 3.13, not of "
+		  "%s%u.%u",
 		  version == PYTHON_OLD ? "those before " : "", version == PYTHON_OLD ? 3 : version >> 24,
 		  version == PYTHON_OLD ? 11 : version >> 16 & 0xff);
 	queue(sites, IOP_REC_MISSING, 0, &note);
@@ -224,7 +226,8 @@ static void note_callers(struct sites *sites, const struct site_walk *walk, enum
 	size_t used = 0;
 
 	for (size_t i = 1; i < walk->n; i++)
-		used += snprintf(callers + used, sizeof(callers) - used, "%s%llx", i > 1 ? "," : "", (unsigned long long)walk->v[i].pc);
+		used += snprintf(callers + used, sizeof(callers) - used, "%s%llx", i > 1 ? "," : "",
+				 (unsigned long long)walk->v[i].pc);
 	note_addf(&note, "site", "%u", walk->ask->call);
 	note_addf(&note, "image", "%u", walk->ask->image);
 	note_add(&note, "end", ends[end]);

@@ -15,8 +15,8 @@ struct sites;
 int sites_create(struct sites **out, const struct bpf_side *kernel, const struct table_set *set, unsigned frames);
 void sites_destroy(struct sites *sites);        /* NULL is allowed */
 
-/* A process that waits for its probes: what is to be known of its code before its first call is read now. Waits PREPARE_MS at most for
- * the thread that answers. */
+/* A process that waits for its probes: what is to be known of its code before its first call is read now. Waits PREPARE_MS at most
+ * for the thread that answers. */
 void sites_prepare(struct sites *sites, pid_t pid);
 /* Writes what was learned since the last call. All these accept NULL and do nothing then. */
 void sites_step(struct sites *sites, struct spool_writer *spool);

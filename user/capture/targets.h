@@ -18,8 +18,8 @@ int targets_create(struct targets **out, const struct table_set *set, const stru
 /* Plans the libraries that a running process maps. Needs no kernel side, so it may run while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
 /* To be called once the BPF side is available; all functions below need it. shared_links: links for all may be used for
- * libraries that many of the processes share. lazy_streams: new processes that have nothing but the C library's streams to probe are
- * probed when they have lived 10 ms; until then they have a gap. */
+ * libraries that many of the processes share. lazy_streams: new processes that have nothing but the C library's streams to probe
+ * are probed when they have lived 10 ms; until then they have a gap. */
 void targets_begin(struct targets *targets, struct bpf_side *kernel, struct hold_server *server, bool shared_links,
 		   bool lazy_streams);
 /* The recording ends at this time: notes what running processes did without their probes until then. */

@@ -140,8 +140,8 @@ static void print_overview(void)
 	printf("\nOptions of every command, before or after its name:\n");
 	print_options(cli_global_options, 20);
 	putchar('\n');
-	print_paragraphs("'ioprobe [RECORD_OPTION...] ...' is short for 'ioprobe record'. Exit status: 0, 1 (failed), 2 (wrong use), or that of the "
-			 "launched program.");
+	print_paragraphs("'ioprobe [RECORD_OPTION...] ...' is short for 'ioprobe record'. Exit status: 0, 1 (failed), 2 (wrong "
+			 "use), or that of the launched program.");
 }
 
 void cli_print_help(const struct cli_command *command)
@@ -192,9 +192,9 @@ static json_t *json_options(const struct cli_option *rows)
 		if (!rows->name)
 			heading = rows->help;
 		else
-			json_array_append_new(array, json_pack("{s:s, s:s, s:s?, s:s, s:s?, "
-				"s:s}", "name", rows->name, "short", letter, "value",
-							       rows->value, "help", rows->help, "default", rows->fallback, "heading", heading));
+			json_array_append_new(array, json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:s}",
+							       "name", rows->name, "short", letter, "value", rows->value, "help",
+							       rows->help, "default", rows->fallback, "heading", heading));
 	}
 	return array;
 }
@@ -203,7 +203,8 @@ static json_t *json_command(const struct cli_command *command)
 {
 	return json_pack("{s:s, s:s, s:o, s:s, s:s?, s:s?, s:b, s:o}", "name", command->name, "summary", command->summary, "usage",
 			 json_lines(command->usage), "description", command->description, "operand", command->operand, "statuses",
-			 command->statuses, "stops_at_operand", command->stops_at_operand, "options", json_options(command->options));
+			 command->statuses, "stops_at_operand", command->stops_at_operand, "options",
+			 json_options(command->options));
 }
 
 void cli_print_table(void)

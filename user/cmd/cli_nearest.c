@@ -27,7 +27,8 @@ static int distance(const char *a, const char *b)
 		table[0][j] = j;
 	for (int i = 1; i <= rows; i++)
 		for (int j = 1; j <= columns; j++) {
-			table[i][j] = least(least(table[i - 1][j], table[i][j - 1]) + 1, table[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			table[i][j] =
+				least(least(table[i - 1][j], table[i][j - 1]) + 1, table[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				table[i][j] = least(table[i][j], table[i - 2][j - 2] + 1);
 		}

@@ -96,10 +96,10 @@ static int run_diff(struct cli *cli)
 const struct cli_command command_diff = {
 	.name = "diff",
 	.summary = "Compare two recorded runs: layers, files and findings",
-	.usage = (const char *const []){ "ARCHIVE ARCHIVE", NULL },
-	.description = "Compare two recorded runs: calls, bytes and times of each layer and data file, findings that are gone and new. Files "
-		"pair by name, without their directory.\n\n"
-		"Times differ between two runs of the same program, too: a change of time alone says little.",
+	.usage = (const char *const[]){ "ARCHIVE ARCHIVE", NULL },
+	.description = "Compare two recorded runs: calls, bytes and times of each layer and data file, findings that are gone and "
+		       "new. Files pair by name, without their directory.\n\n"
+		       "Times differ between two runs of the same program, too: a change of time alone says little.",
 	.operand = "DIR",
 	.run = run_diff,
 };

@@ -89,10 +89,12 @@ void job_status_print(const json_t *job, bool first)
 	char start[32], duration[32], records[32], size[32];
 
 	if (first)
-		printf("%-12s %-10s %-10s %-19s %9s %11s %10s  %s\n", "JOB", "USER", "PHASE", "STARTED", "TIME", "RECORDS", "SIZE", "OUTPUT");
+		printf("%-12s %-10s %-10s %-19s %9s %11s %10s  %s\n", "JOB", "USER", "PHASE", "STARTED", "TIME", "RECORDS", "SIZE",
+		       "OUTPUT");
 	printf("%-12s %-10s %-10s %-19s %9s %11s %10s  %s\n", wire_text(job, "id"), wire_text(job, "user"), wire_text(job, "phase"),
 	       format_start(job, start, sizeof(start)), format_duration(job, duration, sizeof(duration)),
-	       format_records(job, records, sizeof(records)), format_size(job, size, sizeof(size)), strchr(wire_text(job, "output"), '%') ? "-" : printable(job, "output", output, sizeof(output)));
+	       format_records(job, records, sizeof(records)), format_size(job, size, sizeof(size)),
+	       strchr(wire_text(job, "output"), '%') ? "-" : printable(job, "output", output, sizeof(output)));
 	if (lost)
 		printf("%-12s %lld records lost\n", "", lost);
 	if (*printable(job, "message", message, sizeof(message)))

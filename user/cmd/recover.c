@@ -25,8 +25,11 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 
 static int recover(const struct arguments *a)
 {
-	struct archive_options archive = { .text = a->json ? NULL : stdout, .json = a->json ? stdout : NULL, .all_files = a->all_files,
-					   .keep_spool = true, .progress = !cli_quiet() };
+	struct archive_options archive = { .text = a->json ? NULL : stdout,
+					   .json = a->json ? stdout : NULL,
+					   .all_files = a->all_files,
+					   .keep_spool = true,
+					   .progress = !cli_quiet() };
 	struct identity owner = { 0 };
 	struct output out;
 	char err[1024] = "";
@@ -59,16 +62,17 @@ static int run_recover(struct cli *cli)
 const struct cli_command command_recover = {
 	.name = "recover",
 	.summary = "Make the archive of an interrupted recording",
-	.usage = (const char *const []){ "[--json|--all-files] DIR", NULL },
-	.description = "Make DIR/traces.otf2 from the records of an interrupted recording, DIR/spool, and print the summary. "
+	.usage = (const char *const[]){ "[--json|--all-files] DIR", NULL },
+	.description =
+		"Make DIR/traces.otf2 from the records of an interrupted recording, DIR/spool, and print the summary. "
 		"Files of an interrupted attempt are replaced, a complete archive is not. As root it runs with the rights of the "
 		"user "
 		"that DIR belongs to.",
-	.options = (const struct cli_option[]){
-		{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the text, too", NULL },
-		{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
-		{ 0 }
-	},
+	.options = (const struct cli_option[]){ { "all-files", OPT_ALL_FILES, NULL,
+						  "List files of the system (/proc, /sys, /etc) and libraries in the text, too",
+						  NULL },
+						{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
+						{ 0 } },
 	.operand = "DIR",
 	.run = run_recover,
 };

@@ -35,7 +35,8 @@ static int find_target(const char *name, struct target *t)
 		return -errno;
 	}
 	/* A dangling link is replaced itself. */
-	if (!realpath(name, t->path) && (errno != ENOENT || (size_t)snprintf(t->path, sizeof(t->path), "%s", name) >= sizeof(t->path)))
+	if (!realpath(name, t->path) &&
+	    (errno != ENOENT || (size_t)snprintf(t->path, sizeof(t->path), "%s", name) >= sizeof(t->path)))
 		return errno == ENOENT ? -ENAMETOOLONG : -errno;
 	if ((size_t)snprintf(t->temporary, sizeof(t->temporary), "%s.%d.tmp", t->path, getpid()) >= sizeof(t->temporary))
 		return -ENAMETOOLONG;
@@ -44,7 +45,8 @@ static int find_target(const char *name, struct target *t)
 
 static int open_target(const struct target *t)
 {
-	int fd = t->in_place ? open(t->path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open(t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, t->mode);
+	int fd = t->in_place ? open(t->path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+			     : open(t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, t->mode);
 
 	return fd < 0 ? -errno : fd;
 }

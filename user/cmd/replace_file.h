@@ -9,11 +9,12 @@
 
 #include "privilege/identity.h"
 
-/* Whether replace_file could write name with the rights of who: creates and removes a temporary file beside it. Returns 0 or -errno. */
+/* Whether replace_file could write name with the rights of who: creates and removes a temporary file beside it. Returns 0 or
+ * -errno. */
 int replace_file_check(const char *name, const struct identity *who);
 
-/* Writes a temporary file beside name and renames it. A link is followed; what is no regular file (a terminal, a pipe) is written in place. The mode of
- * an old file is kept. Returns 0 or -errno; then an old file is as it was. */
+/* Writes a temporary file beside name and renames it. A link is followed; what is no regular file (a terminal, a pipe) is written
+ * in place. The mode of an old file is kept. Returns 0 or -errno; then an old file is as it was. */
 int replace_file(const char *name, const struct identity *who, const char *text, size_t len);
 
 #endif

@@ -106,7 +106,8 @@ static int write_output(const struct command *c, const struct identity *caller)
 	if (out && (fflush(out) || (out != stdout && fclose(out))) && !ret)
 		ret = -errno;
 	if (ret)
-		fprintf(stderr, "ioprobe: %s: cannot write the report: %s\n", c->output ? c->output : "standard output", strerror(-ret));
+		fprintf(stderr, "ioprobe: %s: cannot write the report: %s\n", c->output ? c->output : "standard output",
+			strerror(-ret));
 	return ret;
 }
 
@@ -167,31 +168,37 @@ static int run_report(struct cli *cli)
 const struct cli_command command_report = {
 	.name = "report",
 	.summary = "Report the I/O problems of a run, their costs and possible savings",
-	.usage = (const char *const []){ "[OPTION...] ARCHIVE", "--explain CODE", NULL },
-	.description = "Report the I/O problems of a recorded run, the cost of each on its slowest rank, and what a change may "
+	.usage = (const char *const[]){ "[OPTION...] ARCHIVE", "--explain CODE", NULL },
+	.description =
+		"Report the I/O problems of a recorded run, the cost of each on its slowest rank, and what a change may "
 		"save. ARCHIVE is a directory that ioprobe recorded or merged, or any .otf2 file with I/O records.\n\n"
 		"Neither root nor BPF is needed. Findings are ranked by what may be saved; a fact that is missing in the archive "
 		"is named, with the findings that need it. Under sudo the archive is read as the calling user, by root as its "
 		"owner.\n\n"
 		"mpirun -n N ioprobe-mpi report ARCHIVE, which is built where MPI is, reads a large archive with the processes of "
 		"several nodes and makes the same report. It takes the same options and refuses to run as root.",
-	.options = (const struct cli_option[]){
-		{ "format", OPT_FORMAT, "text|json|html|sarif|csv", "Write the report in this format", "text" },
-		{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },
-		{ "all", OPT_ALL, NULL, "Also show findings that cost little, and those that are effects of others", NULL },
-		{ "figures", OPT_FIGURES, NULL, "Append to the text: calls per file and layer, handles of a thread, stacks during a "
-		  "collective call, its system calls by node (JSON and HTML always have them)", NULL },
-		{ "explain", OPT_EXPLAIN, "CODE", "Explain a finding; CODE may be list, all or thresholds", NULL },
-		{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path fits this shell pattern", NULL },
-		{ "rank", OPT_RANK, "N", "Judge only calls of this MPI rank", NULL },
-		{ "from", OPT_FROM, "TIME", "Judge only calls that begin at this time or later, in seconds from the start of the "
-			"trace", NULL },
-		{ "to", OPT_TO, "TIME", "Judge only calls that begin at this time or earlier, in seconds from the start of the "
-			"trace", NULL },
-		{ "fail-on", OPT_FAIL_ON, "high|warn", "Exit with status 1 if there is a finding of this severity", NULL },
-		{ "thresholds", OPT_THRESHOLDS, "FILE", "Read thresholds from a JSON file, such as an earlier report in JSON", NULL },
-		{ 0 }
-	},
+	.options =
+		(const struct cli_option[]){
+			{ "format", OPT_FORMAT, "text|json|html|sarif|csv", "Write the report in this format", "text" },
+			{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },
+			{ "all", OPT_ALL, NULL, "Also show findings that cost little, and those that are effects of others", NULL },
+			{ "figures", OPT_FIGURES, NULL,
+			  "Append to the text: calls per file and layer, handles of a thread, stacks during a collective call, its "
+			  "system calls by node (JSON and HTML always have them)",
+			  NULL },
+			{ "explain", OPT_EXPLAIN, "CODE", "Explain a finding; CODE may be list, all or thresholds", NULL },
+			{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path fits this shell pattern", NULL },
+			{ "rank", OPT_RANK, "N", "Judge only calls of this MPI rank", NULL },
+			{ "from", OPT_FROM, "TIME",
+			  "Judge only calls that begin at this time or later, in seconds from the start of the trace",
+			  NULL },
+			{ "to", OPT_TO, "TIME",
+			  "Judge only calls that begin at this time or earlier, in seconds from the start of the trace",
+			  NULL },
+			{ "fail-on", OPT_FAIL_ON, "high|warn", "Exit with status 1 if there is a finding of this severity", NULL },
+			{ "thresholds", OPT_THRESHOLDS, "FILE",
+			  "Read thresholds from a JSON file, such as an earlier report in JSON", NULL },
+			{ 0 } },
 	.operand = "DIR",
 	.run = run_report,
 };

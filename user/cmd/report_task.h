@@ -36,7 +36,8 @@ const struct report_format *report_format_find(const char *name);
 /* Returns the format for a file name's suffix (.html, .json, .sarif, .csv), else text. */
 const struct report_format *report_format_of_file(const char *file);
 
-/* Processes that make a report together, set by ioprobe-mpi; NULL: this one alone. Only the first has the text, the others have none. */
+/* Processes that make a report together, set by ioprobe-mpi; NULL: this one alone. Only the first has the text, the others have
+ * none. */
 extern const struct peers *report_peers;
 
 /* Reads the archive in a process with the rights of who, because libotf2 may crash on a damaged one. Must be called without other

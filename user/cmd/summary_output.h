@@ -20,8 +20,8 @@ struct summary_output {
 	FILE *text, *json;              /* open, or NULL: not wanted */
 };
 
-/* Opens the summary's files with the rights of who, before anything is recorded, and looks whether the report can be written. quiet: no text on
- * stderr. Returns 0, or -errno with one line in err; summary_output_close in any case. */
+/* Opens the summary's files with the rights of who, before anything is recorded, and looks whether the report can be written.
+ * quiet: no text on stderr. Returns 0, or -errno with one line in err; summary_output_close in any case. */
 int summary_output_open(struct summary_output *output, const struct identity *who, bool quiet, char *err, size_t err_len);
 
 /* Returns 0, or -errno with one line in err if the files could not be written. */

@@ -26,9 +26,13 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 		a->json = true;
 }
 
-static int symbolize_and_write(const struct arguments *a, const struct output *out, const char *debug_dir, char *err, size_t err_len)
+static int symbolize_and_write(const struct arguments *a, const struct output *out, const char *debug_dir, char *err,
+			       size_t err_len)
 {
-	struct archive_options archive = { .text = a->json ? NULL : stdout, .json = a->json ? stdout : NULL, .keep_spool = true, .replace = true,
+	struct archive_options archive = { .text = a->json ? NULL : stdout,
+					   .json = a->json ? stdout : NULL,
+					   .keep_spool = true,
+					   .replace = true,
 					   .progress = !cli_quiet() };
 	char *report = NULL;
 	int ret = symbolize(out, debug_dir, &report, err, err_len);
@@ -76,18 +80,19 @@ static int run_symbolize(struct cli *cli)
 const struct cli_command command_symbolize = {
 	.name = "symbolize",
 	.summary = "Look up lines of call sites after the recording, from debug files",
-	.usage = (const char *const []){ "[--debug-dir DIR] [--json] DIR", NULL },
-	.description = "Look up functions and lines of the call sites (--call-sites) that had none when the recording ended, and "
+	.usage = (const char *const[]){ "[--debug-dir DIR] [--json] DIR", NULL },
+	.description =
+		"Look up functions and lines of the call sites (--call-sites) that had none when the recording ended, and "
 		"rewrite the archive in DIR with them. It needs the records (record --keep-spool), but neither the process nor "
 		"its executable: a debug file with the same build-id is enough. Debug files are looked for below the directory "
 		"of --debug-dir (.build-id/ab/cdef.debug, "
-		"or by the program's name), /usr/lib/debug, and beside the program. As root it runs with the rights of the user that DIR "
-		"belongs to. Prints the summary, and on stderr the places that were not found.",
-	.options = (const struct cli_option[]){
-		{ "debug-dir", OPT_DEBUG_DIR, "DIR", "Look for debug files in DIR, then in /usr/lib/debug and beside the program", NULL },
-		{ "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
-		{ 0 }
-	},
+		"or by the program's name), /usr/lib/debug, and beside the program. As root it runs with the rights of the user "
+		"that DIR belongs to. Prints the summary, and on stderr the places that were not found.",
+	.options =
+		(const struct cli_option[]){ { "debug-dir", OPT_DEBUG_DIR, "DIR",
+					       "Look for debug files in DIR, then in /usr/lib/debug and beside the program", NULL },
+					     { "json", OPT_JSON, NULL, "Print the summary as JSON", NULL },
+					     { 0 } },
 	.operand = "DIR",
 	.run = run_symbolize,
 };

@@ -37,7 +37,8 @@ int trace_argument_locate(struct trace_argument *a, char *err, size_t err_len)
 	struct stat st;
 
 	if (strlen(a->name) >= sizeof(copy) || stat(a->name, &st)) {
-		snprintf(err, err_len, "%s: cannot open it: %s", a->name, strerror(strlen(a->name) >= sizeof(copy) ? ENAMETOOLONG : errno));
+		snprintf(err, err_len, "%s: cannot open it: %s", a->name,
+			 strerror(strlen(a->name) >= sizeof(copy) ? ENAMETOOLONG : errno));
 		return -ENOENT;
 	}
 	snprintf(a->anchor, sizeof(a->anchor), TRACE_ANCHOR);

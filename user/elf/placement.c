@@ -114,7 +114,8 @@ static enum emulation emulation_of(const struct insn *insn)
 	if (decoded->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		return SINGLE_STEPPED;
 	if (is_emulated_branch(decoded)) {
-		if (decoded->opcode == 0x90 && decoded->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && decoded->mnemonic != ZYDIS_MNEMONIC_NOP)
+		if (decoded->opcode == 0x90 && decoded->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+		    decoded->mnemonic != ZYDIS_MNEMONIC_NOP)
 			return SINGLE_STEPPED;
 		return has_operand_size_prefix(insn) ? REFUSED : EMULATED_BRANCH;
 	}
@@ -128,7 +129,8 @@ static enum emulation emulation_of(const struct insn *insn)
 static int argument_register(ZydisRegister reg)
 {
 	static const ZydisRegister arguments[] = {
-		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX, ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8, ZYDIS_REGISTER_R9,
+		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
+		ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8,  ZYDIS_REGISTER_R9,
 	};
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 
@@ -255,9 +257,9 @@ static const char *why_not_moved(const struct jumps *jumps, enum emulation emula
 
 /* ---- behind the prologue ----
  *
- * Functions of variable arguments (printf, scanf) take room on the stack and save registers there before the first emulated instruction. A
- * return probe is impossible then, since the kernel takes what rsp points to for the return address. But where all ways
- * out lead over one emulated instruction before the epilogue, a second probe there sees the return as well. */
+ * Functions of variable arguments (printf, scanf) take room on the stack and save registers there before the first emulated
+ * instruction. A return probe is impossible then, since the kernel takes what rsp points to for the return address. But where all
+ * ways out lead over one emulated instruction before the epilogue, a second probe there sees the return as well. */
 
 /* Computes how the instruction changes rsp; returns false if that is unknown. */
 static bool stack_change(const struct insn *insn, int64_t *change)
@@ -383,7 +385,8 @@ static bool find_inside_exit(const struct code *code, struct placement *inside, 
 			if (!found)
 				inside->exit_offset = at;
 		} else if (straight) {
-			straight = !is_transfer(&insn) && stack_change(&insn, &change) && !writes_register(&insn, ZYDIS_REGISTER_RAX);
+			straight =
+				!is_transfer(&insn) && stack_change(&insn, &change) && !writes_register(&insn, ZYDIS_REGISTER_RAX);
 			frame += straight ? change : 0;
 		}
 	}
@@ -463,7 +466,8 @@ static struct candidate find_candidate(const struct code *code, unsigned arg_reg
 static struct placement at_entry(enum emulation entry, const char *reason)
 {
 	if (entry == REFUSED)
-		return (struct placement){ .kind = PLACED_IMPOSSIBLE, .reason = "the kernel refuses probes on the first instruction" };
+		return (struct placement){ .kind = PLACED_IMPOSSIBLE,
+					   .reason = "the kernel refuses probes on the first instruction" };
 	return (struct placement){ .kind = PLACED_SINGLE_STEP, .reason = reason };
 }
 

@@ -378,7 +378,8 @@ static bool place_second(struct planner *p, const struct candidate *candidate, c
 {
 	uint64_t vaddr = candidate->function->vaddr;
 
-	return placement_second(code, len, whole, argument_registers(&p->set->rows[candidate->row]), &candidate->placement, second) &&
+	return placement_second(code, len, whole, argument_registers(&p->set->rows[candidate->row]), &candidate->placement,
+				second) &&
 	       (!second->offset || !elf_file_code_begins_in(p->file, vaddr, vaddr + second->offset));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary of a job, from the summary.json of its nodes: sums by layer and file, all processes. Processes are written to the file as
- * their nodes are read, so memory holds one node and the sums.
+ * The summary of a job, from the summary.json of its nodes: sums by layer and file, all processes. Processes are written to the
+ * file as their nodes are read, so memory holds one node and the sums.
  */
 #ifndef IOPROBE_MERGE_JOB_SUMMARY_H
 #define IOPROBE_MERGE_JOB_SUMMARY_H

@@ -69,6 +69,7 @@ int node_read_collectives(struct node *node, char *err, size_t err_len)
 	error = add_collectives(node, root);
 	json_decref(root);
 	if (error)
-		snprintf(err, err_len, "cannot merge %s: collectives.json does not fit the archive: %s", node->dir, strerror(-error));
+		snprintf(err, err_len, "cannot merge %s: collectives.json does not fit the archive: %s", node->dir,
+			 strerror(-error));
 	return error;
 }

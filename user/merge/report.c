@@ -27,9 +27,13 @@ static struct summary_layer layer_of(const char *name, const json_t *o)
 	const json_t *system_ns = json_object_get(o, "system_time_ns");
 
 	return (struct summary_layer){
-		.name = name, .calls = json_integer_value(json_object_get(o, "calls")), .failed = json_integer_value(json_object_get(o, "failed")),
-		.counts = job_summary_counts(o), .time_ns = json_integer_value(json_object_get(o, "time_ns")),
-		.system_ns = json_integer_value(system_ns), .system_known = json_is_integer(system_ns),
+		.name = name,
+		.calls = json_integer_value(json_object_get(o, "calls")),
+		.failed = json_integer_value(json_object_get(o, "failed")),
+		.counts = job_summary_counts(o),
+		.time_ns = json_integer_value(json_object_get(o, "time_ns")),
+		.system_ns = json_integer_value(system_ns),
+		.system_known = json_is_integer(system_ns),
 		.os = json_is_true(json_object_get(o, "operating_system")),
 	};
 }
@@ -111,8 +115,10 @@ static void print_handles(FILE *out, const struct merge *m)
 			"others\n",
 			m->unmatched_handles);
 	if (m->unordered_comms)
-		fprintf(out, "note: %u communicators over several nodes: their members stand in the order of MPI_COMM_WORLD, which need not be "
-			"their own\n", m->unordered_comms);
+		fprintf(out,
+			"note: %u communicators over several nodes: their members stand in the order of MPI_COMM_WORLD, which need "
+			"not be their own\n",
+			m->unordered_comms);
 	if (m->split_handles)
 		fprintf(out, "note: %u handles were opened together, but on files that are local to the nodes: they have no file\n",
 			m->split_handles);
@@ -204,8 +210,10 @@ void report_warnings(FILE *err, const struct merge *m)
 		fprintf(err, "ioprobe: ranks are missing: %s\n", missing);
 	free(missing);
 	if (c->violated && (!c->error_known || -c->slack_ns > (int64_t)c->error_ns))
-		fprintf(err, "ioprobe: the clocks of nodes %s and %s disagree by at least %s, %s: a collective call was left on %s before it was "
-			"entered on %s\n", merge_host(m, c->early), merge_host(m, c->late), duration(-c->slack_ns).text,
+		fprintf(err,
+			"ioprobe: the clocks of nodes %s and %s disagree by at least %s, %s: a collective call was left on %s "
+			"before it was entered on %s\n",
+			merge_host(m, c->early), merge_host(m, c->late), duration(-c->slack_ns).text,
 			c->error_known ? "more than they should" : "and they are not synchronised", merge_host(m, c->early),
 			merge_host(m, c->late));
 	if (c->change_max_ns > 1000000)

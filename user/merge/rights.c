@@ -31,7 +31,8 @@ static int check_node(const char *dir, char *err, size_t err_len)
 	if (stat(dir, &st) || !st.st_uid)
 		return 0;       /* one that does not exist is reported when it is read */
 	name = user_name(st.st_uid, number, sizeof(number));
-	snprintf(err, err_len, "cannot merge %s as root: it belongs to user %s; merge as that user: sudo -u %s ioprobe merge …", dir, name, name);
+	snprintf(err, err_len, "cannot merge %s as root: it belongs to user %s; merge as that user: sudo -u %s ioprobe merge …",
+		 dir, name, name);
 	return -EPERM;
 }
 
@@ -44,8 +45,10 @@ static int check_above(const char *out, const char *above, char *err, size_t err
 		return -errno;
 	if (!st.st_uid && (!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX))
 		return 0;
-	snprintf(err, err_len, "cannot merge to %s as root: other users may change %s; merge as the user whose archives they are, or to another "
-		 "directory", out, above);
+	snprintf(err, err_len,
+		 "cannot merge to %s as root: other users may change %s; merge as the user whose archives they are, or to another "
+		 "directory",
+		 out, above);
 	return -EPERM;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The course of a merge: the definitions of all nodes are read and unified, the global definitions are written, then the local files
- * of each node, in a directory beside the output that is renamed at the end. One process does it: two need more CPU time in all
- * (tests/bench/merge.py measured it when there were several), and the time goes into the links of the local files.
+ * The course of a merge: the definitions of all nodes are read and unified, the global definitions are written, then the local
+ * files of each node, in a directory beside the output that is renamed at the end. One process does it: two need more CPU time in
+ * all (tests/bench/merge.py measured it when there were several), and the time goes into the links of the local files.
  */
 #include "merge/run.h"
 

@@ -56,7 +56,8 @@ static int lock_open(const char *dir, int flags)
 	return open(path, O_RDWR | flags | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-/* Whether the directory was left by a merge that was killed, and is gone now. One without the file of a merge is somebody else's. */
+/* Whether the directory was left by a merge that was killed, and is gone now. One without the file of a merge is somebody
+ * else's. */
 static bool remove_leftover(const char *dir)
 {
 	int fd = lock_open(dir, 0);
@@ -85,8 +86,10 @@ static int make_and_lock(struct workdir *workdir, char *err, size_t err_len)
 	if (ret == -EEXIST && remove_leftover(workdir->path))
 		ret = make_dir(workdir->path);
 	if (ret == -EEXIST) {
-		snprintf(err, err_len, "cannot merge: %s exists: another merge writes there (one process makes a merge: start it without mpirun "
-			 "or srun), or it is not a merge's: remove it", workdir->path);
+		snprintf(err, err_len,
+			 "cannot merge: %s exists: another merge writes there (one process makes a merge: start it without mpirun "
+			 "or srun), or it is not a merge's: remove it",
+			 workdir->path);
 		return ret;
 	}
 	if (!ret) {

@@ -199,7 +199,8 @@ static const char *const node_types[] = {
 	"tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs", "overlay", "aufs", "fuse.fuse-overlayfs", "fuse.squashfuse",
 	"fuse.squashfuse_ll",
 	"proc", "sysfs", "devpts", "cgroup", "cgroup2", "mqueue", "bpf", "tracefs", "debugfs", "securityfs", "configfs", "pstore",
-	"efivarfs", "binfmt_misc", "fusectl", "nsfs", "pipefs", "sockfs", "anon_inodefs", "rpc_pipefs", "nfsd", "selinuxfs", "resctrl",
+	"efivarfs", "binfmt_misc", "fusectl", "nsfs", "pipefs", "sockfs", "anon_inodefs", "rpc_pipefs", "nfsd", "selinuxfs",
+	"resctrl",
 };
 
 static bool is_one_of(const char *type, const char *const *list, size_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * ioprobe-mpi: "mpirun -n N ioprobe-mpi report ARCHIVE" reads an archive with the processes of several nodes. An executable of its own,
- * built where MPI is, so that ioprobe does not depend on it.
+ * ioprobe-mpi: "mpirun -n N ioprobe-mpi report ARCHIVE" reads an archive with the processes of several nodes. An executable of its
+ * own, built where MPI is, so that ioprobe does not depend on it.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -84,14 +84,15 @@ static int receive_bytes(const struct peers *peers, unsigned from, void **data, 
 		MPI_Abort(MPI_COMM_WORLD, CLI_FAILED);
 	}
 	for (size_t at = 0; at < *n; at += PIECE)
-		MPI_Recv((char *)*data + at, *n - at < PIECE ? *n - at : PIECE, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Recv((char *)*data + at, *n - at < PIECE ? *n - at : PIECE, MPI_BYTE, from, 0, MPI_COMM_WORLD,
+			 MPI_STATUS_IGNORE);
 	return 0;
 }
 
 static struct peers peers = { .agree = agree, .send = send_bytes, .receive = receive_bytes };
 
-/* The first process has the exit status, whichever failed: mpirun ends a job, and drops what its processes have printed, when the first
- * one of them exits with an error. */
+/* The first process has the exit status, whichever failed: mpirun ends a job, and drops what its processes have printed, when the
+ * first one of them exits with an error. */
 static void finalize(void)
 {
 	MPI_Finalize();
@@ -117,7 +118,8 @@ int main(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (!geteuid()) {
-		fprintf(stderr, "ioprobe-mpi: cannot run as root: it reads the archive without giving up its rights; run it as the archive's owner\n");
+		fprintf(stderr, "ioprobe-mpi: cannot run as root: it reads the archive without giving up its rights; run it as the "
+				"archive's owner\n");
 		return CLI_FAILED;
 	}
 	report_peers = &peers;

@@ -22,7 +22,8 @@
 #define OTF2_PROPERTY_LAUNCH "IOPROBE::LAUNCH"
 
 /* Value of the archive properties IOPROBE::CLOCK_START and _END: five numbers, and "yes", "no" or "unknown". */
-#define OTF2_CLOCK_FORMAT "monotonic_ns=%" PRIu64 " realtime_ns=%" PRIu64 " width_ns=%" PRIu64 " synchronized=%s error_ns=%" PRIu64 \
+#define OTF2_CLOCK_FORMAT \
+	"monotonic_ns=%" PRIu64 " realtime_ns=%" PRIu64 " width_ns=%" PRIu64 " synchronized=%s error_ns=%" PRIu64 \
 	" max_error_ns=%" PRIu64
 
 /* From here on the thread's first error inside the library is stored instead of printed. */

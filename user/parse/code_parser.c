@@ -21,8 +21,8 @@
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static struct code_parser_file *oldest_file(struct code_parser *parser)
@@ -204,7 +204,8 @@ static void write_place(FILE *out, struct symbols_of_file *symbols, uint64_t off
 	uint64_t address = 0;
 
 	symbols_of_file_address(symbols, offset, &address);
-	fprintf(out, "at\t%llx\t%d\t%llx\n", (unsigned long long)offset, symbols_of_file_has_lines(symbols), (unsigned long long)address);
+	fprintf(out, "at\t%llx\t%d\t%llx\n", (unsigned long long)offset, symbols_of_file_has_lines(symbols),
+		(unsigned long long)address);
 	for (size_t i = 0; i < n; i++) {
 		fputs("frame\t", out);
 		write_field(out, frames[i].function, '\t');

@@ -456,8 +456,8 @@ int parse_python(struct parse_pool *pool, const struct code_file *file, struct p
 	return len == sizeof(*out) && (!out->known || python_file_is_valid(out)) ? 0 : give_up(&e, -EBADMSG);
 }
 
-int parse_symbols(struct parse_pool *pool, const struct code_file *file, const uint64_t *offsets, size_t n, char **text, char *err_text,
-		  size_t err_len)
+int parse_symbols(struct parse_pool *pool, const struct code_file *file, const uint64_t *offsets, size_t n, char **text,
+		  char *err_text, size_t err_len)
 {
 	char name[sizeof(((struct parse_request *)0)->name)] = "";
 	struct exchange e = { .pool = pool, .kind = PARSE_SYMBOLS, .name = name, .err = err_text, .err_len = err_len };

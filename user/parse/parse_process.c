@@ -124,7 +124,9 @@ static struct answer answer_code(struct process *process, const struct parse_req
 	case PARSE_RULE: err = code_parser_rule(&process->code, fd, request->name, &answer.payload, &answer.len, &reason); break;
 	case PARSE_PYTHON: err = code_parser_python(fd, &answer.payload, &answer.len, &reason); break;
 	case PARSE_DEBUG_FILE: code_parser_add_debug_file(&process->code, fd, request->name); break;
-	case PARSE_SYMBOLS: err = code_parser_symbols(&process->code, fd, request->name, &answer.payload, &answer.len, &reason); break;
+	case PARSE_SYMBOLS:
+		err = code_parser_symbols(&process->code, fd, request->name, &answer.payload, &answer.len, &reason);
+		break;
 	}
 	return err ? failed(err, reason) : answer;
 }

@@ -301,7 +301,8 @@ static int decode_layers(struct decoder *d)
 		memcpy(&layer, d->layers + i * sizeof(layer), sizeof(layer));
 		if (layer.layer >= d->set->nlayers || d->set->layers[layer.layer].syscalls || (i && layer.layer <= to[-1].layer))
 			return refuse(d, "a layer that does not exist, or not in order");
-		if (layer.parallel > 1 || layer.known_abi > 1 || layer.narrow > 1 || !is_version(layer.version, sizeof(layer.version)))
+		if (layer.parallel > 1 || layer.known_abi > 1 || layer.narrow > 1 ||
+		    !is_version(layer.version, sizeof(layer.version)))
 			return refuse(d, "a layer's facts are invalid");
 		*to = (struct plan_layer){ .layer = layer.layer, .parallel = layer.parallel, .known_abi = layer.known_abi,
 					    .narrow = layer.narrow };

@@ -15,9 +15,10 @@
 const struct capability_use capability_uses[] = {
 	{ CAP_BPF, "CAP_BPF", true, "load BPF programs" },
 	{ CAP_PERFMON, "CAP_PERFMON", true, "attach them to system calls and library functions" },
-	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, "record processes of other users, and programs with more rights than their user" },
-	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false, "probe libraries that were deleted or replaced, or are in a container (CAP_CHECKPOINT_RESTORE "
-	  "does, too)" },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false,
+	  "record processes of other users, and programs with more rights than their user" },
+	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
+	  "probe libraries that were deleted or replaced, or are in a container (CAP_CHECKPOINT_RESTORE does, too)" },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, "read the libraries and the /proc files of other users' processes" },
 	{ CAP_SYS_NICE, "CAP_SYS_NICE", false, "answer a starting program at once on a busy node" },
 };

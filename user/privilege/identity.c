@@ -162,8 +162,10 @@ int identity_caller(struct identity *who, char *err, size_t err_len)
 	if (!uid)
 		ret = identity_self(who);
 	else if (!(entry = entry_of_sudo(uid))) {
-		snprintf(err, err_len, "cannot act for the user who called sudo: SUDO_UID %u is not known to this system; unset it, "
-			 "or call sudo as a user of the system", uid);
+		snprintf(err, err_len,
+			 "cannot act for the user who called sudo: SUDO_UID %u is not known to this system; unset it, or call sudo "
+			 "as a user of the system",
+			 uid);
 		return -ENOENT;
 	} else {
 		ret = resolve(who, entry, uid, -1);

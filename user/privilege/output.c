@@ -163,21 +163,25 @@ static int explain(const char *action, const struct output *out, int err, char *
 		snprintf(err_text, err_len, "cannot %s %s: the directory is not empty; give another one", action, out->path);
 		break;
 	case FOREIGN:
-		snprintf(err_text, err_len, "cannot %s %s: the directory does not belong to user %s; give a new one, or one of that user",
-			 action, out->path, name);
+		snprintf(err_text, err_len,
+			 "cannot %s %s: the directory does not belong to user %s; give a new one, or one of that user", action,
+			 out->path, name);
 		return -EPERM;
 	case OPEN_TO_OTHERS:
-		snprintf(err_text, err_len, "cannot %s %s as root: other users may write to the directory; give another one, or take their "
-			 "right to write", action, out->path);
+		snprintf(err_text, err_len,
+			 "cannot %s %s as root: other users may write to the directory; give another one, or take their right to "
+			 "write",
+			 action, out->path);
 		return -EPERM;
 	case -ELOOP:
 	case -ENOTDIR:
-		snprintf(err_text, err_len, "cannot %s %s: not a directory (a symbolic link is not followed); give another one", action,
-			 out->path);
+		snprintf(err_text, err_len, "cannot %s %s: not a directory (a symbolic link is not followed); give another one",
+			 action, out->path);
 		break;
 	case -EACCES:
-		snprintf(err_text, err_len, "cannot %s %s: Permission denied for user %s; give a directory where that user may write",
-			 action, out->path, name);
+		snprintf(err_text, err_len,
+			 "cannot %s %s: Permission denied for user %s; give a directory where that user may write", action,
+			 out->path, name);
 		break;
 	default:
 		snprintf(err_text, err_len, "cannot %s %s: %s", action, out->path, strerror(-err));

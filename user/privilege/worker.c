@@ -53,8 +53,9 @@ static int keep_descriptors(int *dir, int results, int complaints)
 	*dir = fcntl(*dir, F_DUPFD_CLOEXEC, KEPT);
 	results = fcntl(results, F_DUPFD_CLOEXEC, KEPT);
 	complaints = fcntl(complaints, F_DUPFD_CLOEXEC, KEPT);
-	if (null < 0 || *dir < 0 || results < 0 || complaints < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
-	    dup2(complaints, STDERR_FILENO) < 0 || dup2(*dir, STDERR_FILENO + 1) < 0 || dup2(results, STDERR_FILENO + 2) < 0)
+	if (null < 0 || *dir < 0 || results < 0 || complaints < 0 || dup2(null, STDIN_FILENO) < 0 ||
+	    dup2(null, STDOUT_FILENO) < 0 || dup2(complaints, STDERR_FILENO) < 0 || dup2(*dir, STDERR_FILENO + 1) < 0 ||
+	    dup2(results, STDERR_FILENO + 2) < 0)
 		return -1;
 	*dir = STDERR_FILENO + 1;
 	results = STDERR_FILENO + 2;
@@ -216,7 +217,8 @@ static void explain(const struct worker *worker, int err, int status, char *err_
 	if (err == -ETIMEDOUT)
 		snprintf(err_text, err_len, "%s was ended: it took longer than %u s", worker->what, worker->limit_s);
 	else if (err == -ECANCELED && WIFSIGNALED(status))
-		snprintf(err_text, err_len, "%s was ended by signal %d (%s)", worker->what, WTERMSIG(status), strsignal(WTERMSIG(status)));
+		snprintf(err_text, err_len, "%s was ended by signal %d (%s)", worker->what, WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
 	else if (err == -ECANCELED)
 		snprintf(err_text, err_len, "%s ended without a result (status %d)", worker->what, WEXITSTATUS(status));
 	else
@@ -235,7 +237,9 @@ static void reap_soon(pid_t pid, int *status)
 /* After the pipe is closed, with or without a result, the worker has nothing left to do: killing it does not change its result. */
 static int await(const struct worker *worker, pid_t pid, int fd, char **text, size_t *text_len, char *err_text, size_t err_len)
 {
-	struct waiter waiter = { .worker = worker, .fd = fd, .deadline_ms = worker->limit_s ? now_ms() + 1000ll * worker->limit_s : 0 };
+	struct waiter waiter = { .worker = worker,
+				 .fd = fd,
+				 .deadline_ms = worker->limit_s ? now_ms() + 1000ll * worker->limit_s : 0 };
 	struct result result = { 0 };
 	int err, status = 0;
 

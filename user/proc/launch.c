@@ -51,8 +51,9 @@ void launch_keep_inherited(void)
 /* Capabilities are granted to ioprobe, not to the programs that it launches. Root's programs keep root's. */
 static int become(const struct identity *who)
 {
-	if (!who->own && (syscall(SYS_setgroups, who->ngroups, who->groups) || syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
-			  syscall(SYS_setresuid, who->uid, who->uid, who->uid)))
+	if (!who->own &&
+	    (syscall(SYS_setgroups, who->ngroups, who->groups) || syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
+	     syscall(SYS_setresuid, who->uid, who->uid, who->uid)))
 		return -errno;
 	return who->uid ? capabilities_drop_all() : 0;
 }

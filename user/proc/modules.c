@@ -42,7 +42,8 @@ static bool row_parse(char *line, struct map_row *row)
 	int path = 0;
 	char mode[8];
 
-	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, mode, &offset, &dev_major, &dev_minor, &ino, &path) < 7 ||
+	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, mode, &offset, &dev_major, &dev_minor, &ino, &path) <
+		    7 ||
 	    !path)
 		return false;
 	*row = (struct map_row){ start, end, offset, makedev(dev_major, dev_minor), ino, mode[2] == 'x', line + path };

@@ -18,8 +18,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Limits the parts to the whole: run delay is of another clock of the kernel, and the thread may lose its CPU between the call's end
- * and the measurement. */
+/* Limits the parts to the whole: run delay is of another clock of the kernel, and the thread may lose its CPU between the call's
+ * end and the measurement. */
 static void divide(struct model_cpu *cpu, const struct iop_rec_cpu *rec, uint64_t time_ns)
 {
 	uint64_t off_ns = lesser(rec->off_ns, time_ns);
@@ -68,8 +68,8 @@ bool cpu_of_call(const struct replay *r, struct thread *thread, const struct fra
 		cpu->before_off_ns = lesser(t->before_off_ns + rec->before_off_ns, f->enter_ns - t->end_ns);
 		cpu->before_delay_ns = lesser(t->before_delay_ns + rec->before_delay_ns, cpu->before_off_ns);
 	}
-	/* Where a call is abandoned because of a loss, the time before the next call is unknown, too, and that call's record may be here
-	 * already. */
+	/* Where a call is abandoned because of a loss, the time before the next call is unknown, too, and that call's record may be
+	 * here already. */
 	*t = (struct cpu_times){ .next = t->next, .lost = t->lost && f->abandoned, .end_ns = f->leave_ns };
 	return cpu->known || cpu->before_known;
 }

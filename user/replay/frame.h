@@ -25,7 +25,8 @@ struct str frame_string(const struct replay *r, const struct frame *f, enum tabl
 /* Returns the recorded elements of an array argument; p is NULL if the argument is missing, unreadable or not an array. */
 struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role);
 int64_t array_value(const struct array *array, size_t i);      /* i < n */
-uint64_t array_product(const struct array *array, uint64_t n, uint64_t product);       /* of the first n; BYTES_UNKNOWN if one is missing */
+uint64_t array_product(const struct array *array, uint64_t n,
+		       uint64_t product); /* of the first n; BYTES_UNKNOWN if one is missing */
 uint64_t size_product(uint64_t a, uint64_t b);                 /* BYTES_UNKNOWN if either is, or if the product overflows */
 
 #endif

@@ -20,7 +20,8 @@ uint32_t location_new(struct replay *r, struct process *process, uint32_t tid, c
 		return REF_NONE;
 	}
 	life->begin_ns = thread && thread->process == process ? thread->begin_ns : r->model->processes.v[process->group].begin_ns;
-	life->was_running = tid == process->tgid ? r->model->processes.v[process->group].was_running : !thread || thread->maker == MAKER_UNKNOWN;
+	life->was_running = tid == process->tgid ? r->model->processes.v[process->group].was_running
+						 : !thread || thread->maker == MAKER_UNKNOWN;
 	/* Unique in the job: the high half identifies this recording (host and start), the low half counts. Ranks are not suitable:
 	 * the rank of a process is often known only after its first events. */
 	location->id = r->location_base | (r->model->locations.n - 1);

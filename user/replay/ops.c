@@ -313,8 +313,12 @@ static int duplicated(struct replay *r, struct thread *thread, struct frame *f)
 	if (!f->object || !made_value(r, thread, f, &value))
 		return 0;
 	event.u.duplicate.old_handle = object_handle(r, thread->process, f->object);
-	def = (struct model_handle){ .name = f->object->name, .file = f->object->file, .paradigm = f->object->paradigm, .comm = REF_NONE,
-				     .parent = REF_NONE, .group = thread->process->group };
+	def = (struct model_handle){ .name = f->object->name,
+				     .file = f->object->file,
+				     .paradigm = f->object->paradigm,
+				     .comm = REF_NONE,
+				     .parent = REF_NONE,
+				     .group = thread->process->group };
 	object = object_add(r, thread->process, frame_row(r, f)->layer, value);
 	if (!object || event.u.duplicate.old_handle == REF_NONE)
 		return -ENOMEM;

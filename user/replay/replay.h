@@ -15,8 +15,8 @@ int replay_run(struct spool_reader *spool, struct model *model, struct sink **si
 
 /* The same with call sites (replay/sites.h) that were read from the same spool; NULL: none. The caller keeps ownership. */
 struct call_sites;
-int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks, size_t nsinks,
-			  char *err, size_t err_len);
+int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks,
+			  size_t nsinks, char *err, size_t err_len);
 
 /* Reads the spool to its end. *whole is set if all ranks of every launch ran here, and no batch job that may use other nodes; if
  * this cannot be determined it is false. Returns 0 or -ENOMEM. */

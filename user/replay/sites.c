@@ -44,7 +44,9 @@ static int add_node(struct call_sites *sites, const struct iop_rec_site *rec)
 	*node = (struct site_node){ .id = rec->id, .parent = rec->parent, .pc = rec->pc, .image = rec->image, .site = REF_NONE,
 				    .call = rec->flags & IOP_SITE_CALL, .python = rec->flags & IOP_SITE_PYTHON,
 				    .entry = rec->flags & IOP_SITE_ENTRY, .pair = rec->flags & IOP_SITE_PAIR };
-	node->end = rec->flags & IOP_SITE_TRUNCATED ? CALLERS_TRUNCATED : rec->flags & IOP_SITE_WHOLE ? CALLERS_WHOLE : CALLERS_UNKNOWN;
+	node->end = rec->flags & IOP_SITE_TRUNCATED ? CALLERS_TRUNCATED
+		    : rec->flags & IOP_SITE_WHOLE   ? CALLERS_WHOLE
+						    : CALLERS_UNKNOWN;
 	HASH_ADD(hh, sites->nodes, id, sizeof(node->id), node);
 	if (hash_added(node))
 		return 0;
@@ -334,7 +336,8 @@ struct call_site_place *call_sites_places(const struct call_sites *sites, size_t
 
 	*n = 0;
 	for (const struct site_symbol *symbol = sites->symbols; symbol && places; symbol = symbol->hh.next) {
-		const struct site_module_info *module = symbol->key.module < sites->nmodules ? &sites->modules[symbol->key.module] : NULL;
+		const struct site_module_info *module =
+			symbol->key.module < sites->nmodules ? &sites->modules[symbol->key.module] : NULL;
 
 		if (!module || !module->path)
 			continue;

@@ -119,8 +119,8 @@ static const char *function_name(struct build *b, const struct site_symbol_frame
 }
 
 /* Adds the frames at one address below their caller: inlined functions come last. */
-static uint32_t add_symbol(struct build *b, uint32_t parent, const struct site_symbol *symbol, const struct site_module_info *module,
-			   uint64_t offset)
+static uint32_t add_symbol(struct build *b, uint32_t parent, const struct site_symbol *symbol,
+			   const struct site_module_info *module, uint64_t offset)
 {
 	for (unsigned i = symbol->n; i-- > 0;) {
 		const struct site_symbol_frame *frame = &symbol->frames[i];
@@ -196,7 +196,9 @@ static uint32_t site_once(struct build *b, uint32_t context, enum model_callers 
 /* A line of Python code; the code object may have been lost. */
 static uint32_t add_python(struct build *b, uint32_t parent, const struct site_frame *frame)
 {
-	struct model_context context = { .parent = parent, .line = REF_NONE, .application = call_sites_python_is_application(frame->python) };
+	struct model_context context = { .parent = parent,
+					 .line = REF_NONE,
+					 .application = call_sites_python_is_application(frame->python) };
 	char *file = call_sites_python_text(&frame->python->file), *name = call_sites_python_text(&frame->python->name);
 	uint32_t number = call_sites_python_line(frame->python, frame->pc);
 

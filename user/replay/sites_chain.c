@@ -160,7 +160,8 @@ static bool add_run(const struct call_sites *sites, struct site_chain *chain, co
 }
 
 /* Where the frames of machine code are not known to their end, those of Python that are left follow: their order is right. */
-static void put_together(const struct call_sites *sites, const struct part *machine, const struct part *python, struct site_chain *chain)
+static void put_together(const struct call_sites *sites, const struct part *machine, const struct part *python,
+			 struct site_chain *chain)
 {
 	unsigned application = 0, at = 0;
 	bool more = true;

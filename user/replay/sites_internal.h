@@ -14,9 +14,9 @@
 
 #define SITE_MAX_CHAIN (2 * IOP_SITE_MAX_FRAMES + IOP_PYTHON_MAX_FRAMES)
 
-/* call: of one call, whose frames are the parent's and whose callers are in site_callers. python: image is a code object's number and pc
- * an offset in it. pair: a call's frames of machine code are the parent's, of Python code those of node pc. site: its index in the
- * model. */
+/* call: of one call, whose frames are the parent's and whose callers are in site_callers. python: image is a code object's number
+ * and pc an offset in it. pair: a call's frames of machine code are the parent's, of Python code those of node pc. site: its index
+ * in the model. */
 struct site_node {
 	uint32_t id, parent, image;
 	uint64_t pc;

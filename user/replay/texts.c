@@ -163,7 +163,8 @@ static void note_batch_job(struct replay *r, const char *job)
 static void read_life(struct replay *r, const struct iop_rec_text *rec, struct model_process *life)
 {
 	const struct { const char *key, **to; } texts[] = {
-		{ "exe", &life->executable }, { "cmdline", &life->command_line }, { "cwd", &life->directory }, { "batch_job", &life->batch_job },
+		{ "exe", &life->executable }, { "cmdline", &life->command_line }, { "cwd", &life->directory },
+		{ "batch_job", &life->batch_job },
 	};
 	uint64_t number;
 
@@ -241,8 +242,11 @@ static int mapping(struct replay *r, const struct iop_rec_text *rec)
 	bool has_id = text_value(rec, "build_id", build_id, sizeof(build_id));
 	struct model_mapping mapping = { .since_ns = number_or_zero(rec, "since_ns"), .noted_ns = rec->rec.time_ns };
 	struct model_code_file file = {
-		.path = text_value(rec, "path", path, sizeof(path)) ? path : NULL, .build_id = has_id ? build_id : NULL,
-		.dev = number_or_zero(rec, "dev"), .ino = number_or_zero(rec, "ino"), .deleted = number_or_zero(rec, "deleted") != 0,
+		.path = text_value(rec, "path", path, sizeof(path)) ? path : NULL,
+		.build_id = has_id ? build_id : NULL,
+		.dev = number_or_zero(rec, "dev"),
+		.ino = number_or_zero(rec, "ino"),
+		.deleted = number_or_zero(rec, "deleted") != 0,
 	};
 
 	if (!process)
@@ -468,7 +472,8 @@ static int status(struct replay *r, const struct iop_rec_text *rec)
 
 static int end(struct replay *r, const struct iop_rec_text *rec)
 {
-	static const struct { const char *key, *what; } counts[] = {
+	static const struct { const char *key, *what;
+	} counts[] = {
 		{ "spool_dropped", "records could not be written to the spool" },
 		{ "untracked_threads", "threads could not be traced for want of memory" },
 		{ "no_process_slot", "processes found no free slot: their descriptors were described at most when they were made" },
@@ -478,8 +483,9 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "mapped_faults_left_out", "page faults were on files that a filter excludes" },
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
 		{ "waits_not_followed", "calls that wait for requests were not inspected" },
-		{ "compat_programs", "32-bit programs (i386, x32) ran: neither their system calls nor their library calls are recorded" },
-		{ "compat_calls", "or more system calls by the kernel's 32-bit entry are not recorded" },     /* of older spools */
+		{ "compat_programs",
+		  "32-bit programs (i386, x32) ran: neither their system calls nor their library calls are recorded" },
+		{ "compat_calls", "or more system calls by the kernel's 32-bit entry are not recorded" }, /* of older spools */
 		{ "compat_entries", "system calls by the 32-bit ABIs (i386, x32) are not recorded" },
 		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
 		{ "holds_late", "processes ran on before their probes were in place" },
@@ -487,7 +493,7 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 		{ "processes_running", "processes ran on when the recording ended" },
 		{ "probes_single_stepped", "probes were on instructions that the kernel single-steps: their calls cost more" },
 		{ "no_memory", "processes or events were not tracked for want of memory: probes or their overhead limit may be "
-			"missing" },
+			       "missing" },
 		{ "late", "processes of the job ran already when its recording began" },
 		{ "foreign", "processes belong to another recording of the service, and are in its archive" },
 		{ "privileged", "programs with more rights than the user's (setuid and the like) were not recorded" },

@@ -38,8 +38,8 @@ static void row(FILE *out, const struct analysis *a, const struct io_stat *s)
 	for (int d = 0; d < DIRS; d++) {
 		const struct dir_stat *x = &s->dir[d];
 
-		fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%.9f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, x->n, x->bytes, x->ns / 1e9, x->small,
-			x->positioned, x->sequential, x->random, x->collective);
+		fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%.9f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, x->n,
+			x->bytes, x->ns / 1e9, x->small, x->positioned, x->sequential, x->random, x->collective);
 	}
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", s->meta[CLASS_OPEN].n, s->meta[CLASS_SYNC].n, s->meta[CLASS_LOCK].n);
 }
@@ -51,7 +51,8 @@ int report_write_csv(FILE *out, const struct analysis *a, const struct report_op
 	for (int d = 0; d < DIRS; d++) {
 		const char *s = d == DIR_READ ? "read" : "write";
 
-		fprintf(out, ",%ss,%s_bytes,%s_seconds,%ss_small,%ss_positioned,%ss_sequential,%ss_random,%ss_collective", s, s, s, s, s, s, s, s);
+		fprintf(out, ",%ss,%s_bytes,%s_seconds,%ss_small,%ss_positioned,%ss_sequential,%ss_random,%ss_collective", s, s, s,
+			s, s, s, s, s);
 	}
 	fprintf(out, ",opens,syncs,locks\n");
 	for (size_t i = 0; i < a->facts->io.n; i++)

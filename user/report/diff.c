@@ -42,7 +42,8 @@ static void run_line(FILE *out, const char *label, const struct analysis *a)
 
 static void layers(FILE *out, const struct analysis *a, const struct analysis *b)
 {
-	fprintf(out, "\n%-9s %10s %10s %9s %10s %10s %9s %10s %10s %9s\n", "layer", "calls A", "calls B", "", "bytes A", "bytes B", "", "time A", "time B", "");
+	fprintf(out, "\n%-9s %10s %10s %9s %10s %10s %9s %10s %10s %9s\n", "layer", "calls A", "calls B", "", "bytes A", "bytes B",
+		"", "time A", "time B", "");
 	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
 		struct report_layer x, y;
 		char bytes[2][24], time[2][24];
@@ -83,7 +84,8 @@ static int farthest(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static size_t pair_files(const struct analysis *const a[2], struct report_file *const files[2], const size_t n[2], struct file_pair *pairs)
+static size_t pair_files(const struct analysis *const a[2], struct report_file *const files[2], const size_t n[2],
+			 struct file_pair *pairs)
 {
 	size_t np = 0;
 
@@ -110,7 +112,8 @@ static size_t pair_files(const struct analysis *const a[2], struct report_file *
 
 static void file_lines(FILE *out, const struct file_pair *pairs, size_t n)
 {
-	fprintf(out, "\n%-40s %10s %10s %9s %10s %10s %9s\n", "data file (by name)", "bytes A", "bytes B", "", "time A", "time B", "");
+	fprintf(out, "\n%-40s %10s %10s %9s %10s %10s %9s\n", "data file (by name)", "bytes A", "bytes B", "", "time A", "time B",
+		"");
 	for (size_t i = 0; i < n && i < SHOWN_FILES; i++) {
 		double bytes[2] = { 0 }, ns[2] = { 0 };
 		char name[200];
@@ -163,7 +166,8 @@ static int files(FILE *out, const struct analysis *const a[2])
 static const struct finding *finding_of(const struct analysis *a, const char *code)
 {
 	for (size_t i = 0; i < a->findings.n; i++)
-		if (!strcmp(a->findings.v[i]->detector->code, code) && a->findings.v[i]->severity > SEVERITY_NOTE && !a->findings.v[i]->cause)
+		if (!strcmp(a->findings.v[i]->detector->code, code) && a->findings.v[i]->severity > SEVERITY_NOTE &&
+		    !a->findings.v[i]->cause)
 			return a->findings.v[i];
 	return NULL;
 }
@@ -179,8 +183,11 @@ static void findings(FILE *out, const struct analysis *a, const struct analysis 
 			continue;
 		words_seconds(before, sizeof(before), x ? x->cost_ns : 0);
 		words_seconds(after, sizeof(after), y ? y->cost_ns : 0);
-		fprintf(out, "%-5s %s %-50s cost %s -> %s\n", !y ? "gone" : !x ? "new" : "both", detectors[i]->code, detectors[i]->title, x ? before : "-",
-			y ? after : "-");
+		fprintf(out, "%-5s %s %-50s cost %s -> %s\n",
+			!y   ? "gone"
+			: !x ? "new"
+			     : "both",
+			detectors[i]->code, detectors[i]->title, x ? before : "-", y ? after : "-");
 	}
 }
 

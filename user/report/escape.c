@@ -36,7 +36,8 @@ void escape_terminal(char *out, size_t len, const char *text, unsigned width)
 		snprintf(out, len, "%s", printable ? printable : "?");
 	} else {
 		tail = (width - 3) * 2 / 3;
-		snprintf(out, len, "%.*s...%s", (int)(column(printable, width - 3 - tail) - printable), printable, column(printable, n - tail));
+		snprintf(out, len, "%.*s...%s", (int)(column(printable, width - 3 - tail) - printable), printable,
+			 column(printable, n - tail));
 	}
 	free(printable);
 }

@@ -24,7 +24,8 @@ void report_completeness(const struct analysis *a, char *text, size_t len)
 	for (size_t i = 0; i < a->trace->locations.n; i++)
 		for (int l = 0; l < LAYERS; l++)
 			calls += a->facts->locations[i].frames[l];
-	if (a->facts->filter.file || a->facts->filter.rank >= 0 || a->facts->filter.from_ns || a->facts->filter.to_ns != UINT64_MAX) {
+	if (a->facts->filter.file || a->facts->filter.rank >= 0 || a->facts->filter.from_ns ||
+	    a->facts->filter.to_ns != UINT64_MAX) {
 		text += n = snprintf(text, len, "only a part is judged (--file, --rank, --from, --to); ");
 		len -= n;
 	}
@@ -35,21 +36,24 @@ void report_completeness(const struct analysis *a, char *text, size_t len)
 	}
 	n = snprintf(text, len, "%" PRIu64 " calls, INCOMPLETE: %s", calls, a->trace->losses);
 	if (a->facts->damaged && n > 0 && (size_t)n < len)
-		snprintf(text + n, len - n, "%s%" PRIu64 " of %zu threads cannot be read to their end", a->trace->losses[0] ? ", " : "", a->facts->damaged,
-			 a->trace->locations.n);
+		snprintf(text + n, len - n, "%s%" PRIu64 " of %zu threads cannot be read to their end",
+			 a->trace->losses[0] ? ", " : "", a->facts->damaged, a->trace->locations.n);
 }
 
 /* ---- time ---- */
 
-const char *const report_time_names[REPORT_TIMES] = { "read", "write", "metadata", "sync", "lock", "MPI inside I/O calls", "inside libraries" };
+const char *const report_time_names[REPORT_TIMES] = {
+	"read", "write", "metadata", "sync", "lock", "MPI inside I/O calls", "inside libraries"
+};
 
 void report_times(const struct analysis *a, uint32_t location, struct report_times *t)
 {
 	static const unsigned of[CLASSES] = {
-		[CLASS_READ] = TIME_READ, [CLASS_WRITE] = TIME_WRITE, [CLASS_OPEN] = TIME_META, [CLASS_CLOSE] = TIME_META, [CLASS_STAT] = TIME_META,
-		[CLASS_SEEK] = TIME_META, [CLASS_SYNC] = TIME_SYNC, [CLASS_LOCK] = TIME_LOCK, [CLASS_RESIZE] = TIME_META, [CLASS_DEFINE] = TIME_META,
-		[CLASS_REDEFINE] = TIME_META, [CLASS_ATTRIBUTE] = TIME_META, [CLASS_DELETE] = TIME_META, [CLASS_MAP] = TIME_META,
-		[CLASS_INIT] = TIME_META, [CLASS_META] = TIME_META, [CLASS_NONE] = TIME_META,
+		[CLASS_READ] = TIME_READ,   [CLASS_WRITE] = TIME_WRITE, [CLASS_OPEN] = TIME_META,     [CLASS_CLOSE] = TIME_META,
+		[CLASS_STAT] = TIME_META,   [CLASS_SEEK] = TIME_META,   [CLASS_SYNC] = TIME_SYNC,     [CLASS_LOCK] = TIME_LOCK,
+		[CLASS_RESIZE] = TIME_META, [CLASS_DEFINE] = TIME_META, [CLASS_REDEFINE] = TIME_META, [CLASS_ATTRIBUTE] = TIME_META,
+		[CLASS_DELETE] = TIME_META, [CLASS_MAP] = TIME_META,    [CLASS_INIT] = TIME_META,     [CLASS_META] = TIME_META,
+		[CLASS_NONE] = TIME_META,
 	};
 	const struct location_stat *s = &a->facts->locations[location];
 
@@ -193,7 +197,8 @@ void report_saving(const struct finding *f, char *text, size_t len)
 void report_missing(const struct analysis *a, const struct detector *d, char *text, size_t len)
 {
 	static const struct { enum need need; const char *name; } names[] = {
-		{ NEED_OFFSETS, "offsets" }, { NEED_ERRORS, "error codes" }, { NEED_SYSTEM, "system calls" }, { NEED_BLOCKS, "block or stripe sizes" },
+		{ NEED_OFFSETS, "offsets" }, { NEED_ERRORS, "error codes" }, { NEED_SYSTEM, "system calls" },
+		{ NEED_BLOCKS, "block or stripe sizes" },
 		{ NEED_COMPUTE, "CPU time of threads" }, { NEED_MEMORY, "buffer addresses" }, { NEED_HINTS, "MPI-IO hints" },
 		{ NEED_STRIPES, "stripes" }, { NEED_LOCKS, "locks" }, { NEED_CHUNKS, "shapes of chunks" },
 	};

@@ -39,7 +39,8 @@ void figure_times(FILE *out, const struct analysis *a)
 	for (unsigned i = 0; i < REPORT_TIMES; i++) {
 		double width = (double)WIDTH * t.ns[i] / sum;
 
-		fprintf(out, "<rect class=%s x=%.1f y=0 width=%.1f height=24><title>%s</title></rect>", classes[i], x, width, report_time_names[i]);
+		fprintf(out, "<rect class=%s x=%.1f y=0 width=%.1f height=24><title>%s</title></rect>", classes[i], x, width,
+			report_time_names[i]);
 		x += width;
 	}
 	fputs("</svg>\n<ul class=key>", out);
@@ -48,7 +49,8 @@ void figure_times(FILE *out, const struct analysis *a)
 
 		words_seconds(text, sizeof(text), t.ns[i]);
 		if (t.ns[i])
-			fprintf(out, "<li><svg width=14 height=14><rect class=%s width=14 height=14 /></svg> %s %s</li>", classes[i], report_time_names[i], text);
+			fprintf(out, "<li><svg width=14 height=14><rect class=%s width=14 height=14 /></svg> %s %s</li>",
+				classes[i], report_time_names[i], text);
 	}
 	fputs("</ul>\n", out);
 }
@@ -73,7 +75,8 @@ static void timeline_row(FILE *out, const struct analysis *a, const char *name, 
 				continue;
 			height = height > ROW - 2 ? ROW - 2 : height;
 			y -= height;
-			fprintf(out, "<rect class=%s x=%.1f y=%.1f width=%.1f height=%.1f />", kinds[k], LABEL + b * step, y, step, height);
+			fprintf(out, "<rect class=%s x=%.1f y=%.1f width=%.1f height=%.1f />", kinds[k], LABEL + b * step, y, step,
+				height);
 		}
 	}
 	fputc('\n', out);
@@ -136,9 +139,11 @@ void figure_timeline(FILE *out, const struct analysis *a)
 		return;
 	}
 	words_seconds(wall, sizeof(wall), a->facts->wall_ns);
-	fprintf(out, "<h2>I/O over time</h2>\n<p>Share of each 1/%d of %s that a thread spent in outermost calls: read (blue, at the bottom), write (orange), "
-		"others (green).</p>\n<div class=wide><svg viewBox=\"0 0 %d %u\" width=%d role=img aria-label=\"I/O of ranks over time\">\n", BINS, wall, WIDTH,
-		height + 16, WIDTH);
+	fprintf(out,
+		"<h2>I/O over time</h2>\n<p>Share of each 1/%d of %s that a thread spent in outermost calls: read (blue, at the "
+		"bottom), write (orange), others (green).</p>\n<div class=wide><svg viewBox=\"0 0 %d %u\" width=%d role=img "
+		"aria-label=\"I/O of ranks over time\">\n",
+		BINS, wall, WIDTH, height + 16, WIDTH);
 	for (size_t i = 0; i < shown; i++) {
 		struct location_stat *s = &a->facts->locations[rows[i].location];
 
@@ -147,7 +152,8 @@ void figure_timeline(FILE *out, const struct analysis *a)
 	}
 	if (n > shown)
 		timeline_others(out, a, rows + shown, n - shown, shown);
-	fprintf(out, "<text x=%d y=%u>0 s</text><text x=%d y=%u text-anchor=end>%s</text></svg></div>\n", LABEL, height + 13, WIDTH, height + 13, wall);
+	fprintf(out, "<text x=%d y=%u>0 s</text><text x=%d y=%u text-anchor=end>%s</text></svg></div>\n", LABEL, height + 13, WIDTH,
+		height + 13, wall);
 	free(rows);
 }
 
@@ -214,8 +220,9 @@ static void write_shares(FILE *out, const struct analysis *a, uint32_t file, con
 
 	fputs("<h3>", out);
 	escape_html(out, file_name(a, file));
-	fputs("</h3>\n<div class=wide><table><tr><th>Rank<th>Collective calls<th>Bytes asked<th>Bytes in its system calls<th>System calls<th>Time in them"
-	      "<th>Waited for others to arrive</tr>\n", out);
+	fputs("</h3>\n<div class=wide><table><tr><th>Rank<th>Collective calls<th>Bytes asked<th>Bytes in its system "
+	      "calls<th>System calls<th>Time in them<th>Waited for others to arrive</tr>\n",
+	      out);
 	for (uint32_t i = 0; i < a->trace->locations.n; i++) {
 		char name[128], asked[24], moved[24], time[24], wait[24];
 
@@ -233,8 +240,10 @@ static void write_shares(FILE *out, const struct analysis *a, uint32_t file, con
 		words_seconds(wait, sizeof(wait), of[i].wait_ns);
 		fputs("<tr><td>", out);
 		escape_html(out, name);
-		fprintf(out, "<td class=n>%" PRIu64 "<td class=n>%s<td class=n>%s<td class=n>%" PRIu64 "<td class=n>%s<td class=n>%s</tr>\n", of[i].instances, asked,
-			moved, of[i].system_n, time, wait);
+		fprintf(out,
+			"<td class=n>%" PRIu64 "<td class=n>%s<td class=n>%s<td class=n>%" PRIu64
+			"<td class=n>%s<td class=n>%s</tr>\n",
+			of[i].instances, asked, moved, of[i].system_n, time, wait);
 	}
 	fputs("</table></div>\n", out);
 	if (more)

@@ -60,8 +60,8 @@ int report_explain(FILE *out, const char *code)
 			fprintf(out, "%s  %s\n", detectors[i]->code, detectors[i]->title);
 	else if (!strcmp(code, "tests"))
 		for (size_t i = 0; i < ndetectors; i++)
-			fprintf(out, "%s %s%s%s\n", detectors[i]->code, detectors[i]->test[0] ? detectors[i]->test : "-", detectors[i]->explains ? " " : "",
-				detectors[i]->explains ? detectors[i]->explains : "");
+			fprintf(out, "%s %s%s%s\n", detectors[i]->code, detectors[i]->test[0] ? detectors[i]->test : "-",
+				detectors[i]->explains ? " " : "", detectors[i]->explains ? detectors[i]->explains : "");
 	else
 		return -ENOENT;
 	return 0;

@@ -64,10 +64,11 @@ static void write_run(FILE *out, const struct analysis *a)
 	fputs("</p>\n<dl>", out);
 	words_seconds(text, sizeof(text), a->facts->wall_ns);
 	if (a->facts->nranks)
-		fprintf(out, "<dt>Recorded</dt><dd>%s, %" PRIu64 " rank%s on %" PRIu64 " node%s</dd>", text, a->facts->nranks, a->facts->nranks == 1 ? "" : "s",
-			a->facts->nnodes, a->facts->nnodes == 1 ? "" : "s");
+		fprintf(out, "<dt>Recorded</dt><dd>%s, %" PRIu64 " rank%s on %" PRIu64 " node%s</dd>", text, a->facts->nranks,
+			a->facts->nranks == 1 ? "" : "s", a->facts->nnodes, a->facts->nnodes == 1 ? "" : "s");
 	else
-		fprintf(out, "<dt>Recorded</dt><dd>%s, %zu process%s, no MPI ranks</dd>", text, a->trace->groups.n, a->trace->groups.n == 1 ? "" : "es");
+		fprintf(out, "<dt>Recorded</dt><dd>%s, %zu process%s, no MPI ranks</dd>", text, a->trace->groups.n,
+			a->trace->groups.n == 1 ? "" : "es");
 	if (a->trace->command) {
 		fputs("<dt>Command</dt><dd>", out);
 		escape_html(out, a->trace->command);
@@ -146,8 +147,8 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 	char cost[24], saving[80], ranks[200];
 
 	if (f->detector->info) {
-		fprintf(out, "<article class=info id=f%u><h3><span class=tag>info</span> %s <small>%s</small></h3><p>", number, f->detector->title,
-			f->detector->code);
+		fprintf(out, "<article class=info id=f%u><h3><span class=tag>info</span> %s <small>%s</small></h3><p>", number,
+			f->detector->title, f->detector->code);
 		escape_html(out, f->evidence);
 		fputs("</p></article>\n", out);
 		return;
@@ -155,7 +156,8 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 	words_seconds(cost, sizeof(cost), f->cost_ns);
 	report_saving(f, saving, sizeof(saving));
 	finding_ranks(a, f, ranks, sizeof(ranks));
-	fprintf(out, "<article class=%s id=f%u><h3><span class=tag>%s</span> ", severity_name(f->severity), number, severity_name(f->severity));
+	fprintf(out, "<article class=%s id=f%u><h3><span class=tag>%s</span> ", severity_name(f->severity), number,
+		severity_name(f->severity));
 	escape_html(out, f->detector->title);
 	fprintf(out, " <small>%s</small></h3><p><b>costs %s, %s</b></p><p>", f->detector->code, cost, saving);
 	escape_html(out, f->evidence);
@@ -204,8 +206,10 @@ static void write_findings(FILE *out, const struct analysis *a, const struct rep
 
 static void write_layers(FILE *out, const struct analysis *a)
 {
-	fputs("<h2>Layers</h2>\n<p>Each layer by itself: their bytes are the same bytes. Time: outermost calls, summed over threads.</p>\n<div class=wide><table>"
-	      "<tr><th>Layer<th>Calls<th>Failed<th>Read<th>Written<th>Time<th>In system calls</tr>\n", out);
+	fputs("<h2>Layers</h2>\n<p>Each layer by itself: their bytes are the same bytes. Time: outermost calls, summed over "
+	      "threads.</p>\n<div class=wide><table><tr><th>Layer<th>Calls<th>Failed<th>Read<th>Written<th>Time<th>In system "
+	      "calls</tr>\n",
+	      out);
 	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
 		struct report_layer r;
 
@@ -232,7 +236,9 @@ static void write_files(FILE *out, const struct analysis *a)
 	struct report_file files[MAX_FILES];
 	size_t n = report_files(a, files, MAX_FILES);
 
-	fprintf(out, "<h2>Data files</h2>\n<div class=wide><table><tr><th>File<th>Layer<th>%s<th>Read<th>Written<th>Reads<th>Writes<th>Time</tr>\n",
+	fprintf(out,
+		"<h2>Data files</h2>\n<div "
+		"class=wide><table><tr><th>File<th>Layer<th>%s<th>Read<th>Written<th>Reads<th>Writes<th>Time</tr>\n",
 		a->facts->nranks ? "Ranks" : "Processes");
 	for (size_t i = 0; i < n; i++) {
 		fputs("<tr>", out);
@@ -263,7 +269,9 @@ static void write_limits(FILE *out, const struct analysis *a)
 		fprintf(out, ": the archive has no %s</li>\n", missing);
 	}
 	if (a->trace->ours && !a->trace->probe_ns[LAYER_POSIX])
-		fputs("<li>The archive has no calibration of the recorder's own cost: savings allow for 0.3 to 5 &micro;s a call.</li>\n", out);
+		fputs("<li>The archive has no calibration of the recorder's own cost: savings allow for 0.3 to 5 &micro;s a "
+		      "call.</li>\n",
+		      out);
 	if (!a->facts->has_sites)
 		fputs("<li>No call sites in this archive.</li>\n", out);
 	fputs("</ul>\n", out);

@@ -26,7 +26,8 @@ int report_write_sarif(FILE *out, const struct analysis *a, const struct report_
 int report_write_csv(FILE *out, const struct analysis *a, const struct report_options *options);
 int report_write_json(FILE *out, const struct analysis *a, const struct report_options *options);
 
-/* The page of --explain: of one detector, or the list of all (code NULL), or of the thresholds ("thresholds"), or what tests them ("tests"). Returns 0, or -ENOENT. */
+/* The page of --explain: of one detector, or the list of all (code NULL), or of the thresholds ("thresholds"), or what tests them
+ * ("tests"). Returns 0, or -ENOENT. */
 int report_explain(FILE *out, const char *code);
 
 #endif

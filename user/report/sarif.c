@@ -24,8 +24,9 @@ static json_t *rules(void)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < ndetectors; i++)
-		json_array_append_new(list, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", detectors[i]->code, "shortDescription", "text",
-			detectors[i]->title, "fullDescription", "text", detectors[i]->when, "help", "text", detectors[i]->why));
+		json_array_append_new(list, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", detectors[i]->code,
+						      "shortDescription", "text", detectors[i]->title, "fullDescription", "text",
+						      detectors[i]->when, "help", "text", detectors[i]->why));
 	return list;
 }
 
@@ -38,7 +39,8 @@ static json_t *uri(const char *path)
 	for (; *path && n + 4 < sizeof(out); path++) {
 		unsigned char c = *path;
 
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' || c == '_' || c == '-' || c == '+')
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' ||
+		    c == '_' || c == '-' || c == '+')
 			out[n++] = c;
 		else
 			n += snprintf(out + n, sizeof(out) - n, "%%%02X", c);
@@ -55,8 +57,9 @@ static json_t *locations(const struct analysis *a, const struct finding *f)
 		const struct trace_site *site = site_source(a->trace, f->calls[i].site);
 
 		if (site && site->file && site->line)
-			json_array_append_new(list, json_pack("{s:{s:{s:o}, s:{s:I}}}", "physicalLocation", "artifactLocation", "uri", uri(site->file),
-				"region", "startLine", (json_int_t)site->line));
+			json_array_append_new(list,
+					      json_pack("{s:{s:{s:o}, s:{s:I}}}", "physicalLocation", "artifactLocation", "uri",
+							uri(site->file), "region", "startLine", (json_int_t)site->line));
 	}
 	return list;
 }
@@ -70,10 +73,10 @@ static json_t *result(const struct analysis *a, const struct finding *f)
 	snprintf(file, sizeof(file), "%s", name ? name : "");
 	free(name);
 	report_saving(f, saving, sizeof(saving));
-	snprintf(message, sizeof(message), "%s: %s%s%s; costs %.3f s, %s", f->detector->title, f->evidence, file[0] ? "; " : "", file, f->cost_ns / 1e9,
-		 saving);
-	return json_pack("{s:s, s:s, s:{s:o}, s:o}", "ruleId", f->detector->code, "level", levels[f->severity], "message", "text", text(message),
-			 "locations", locations(a, f));
+	snprintf(message, sizeof(message), "%s: %s%s%s; costs %.3f s, %s", f->detector->title, f->evidence, file[0] ? "; " : "",
+		 file, f->cost_ns / 1e9, saving);
+	return json_pack("{s:s, s:s, s:{s:o}, s:o}", "ruleId", f->detector->code, "level", levels[f->severity], "message", "text",
+			 text(message), "locations", locations(a, f));
 }
 
 int report_write_sarif(FILE *out, const struct analysis *a, const struct report_options *options)
@@ -84,8 +87,8 @@ int report_write_sarif(FILE *out, const struct analysis *a, const struct report_
 	for (size_t i = 0; i < a->findings.n; i++)
 		if (options->all || (a->findings.v[i]->severity > SEVERITY_NOTE && !a->findings.v[i]->cause))
 			json_array_append_new(results, result(a, a->findings.v[i]));
-	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:o}}, s:o}]}", "$schema", "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs",
-			 "tool", "driver", "name", "ioprobe", "rules", rules(), "results", results);
+	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:o}}, s:o}]}", "$schema", "https://json.schemastore.org/sarif-2.1.0.json",
+			 "version", "2.1.0", "runs", "tool", "driver", "name", "ioprobe", "rules", rules(), "results", results);
 	if (root)
 		ret = json_dumpf(root, out, JSON_INDENT(2)) || fputc('\n', out) == EOF ? -EIO : 0;
 	json_decref(root);

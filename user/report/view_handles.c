@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The handles of one thread over time: files, and below each the handles of the layers, a handle of a library above those that it uses.
+ * The handles of one thread over time: files, and below each the handles of the layers, a handle of a library above those that it
+ * uses.
  */
 #include "report/view_list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The call stacks of two ranks during one collective call: of the one that moves most data in system calls, and of the one that moves
- * least.
+ * The call stacks of two ranks during one collective call: of the one that moves most data in system calls, and of the one that
+ * moves least.
  */
 #include "report/view_list.h"
 

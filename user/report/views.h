@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Views of a run that name no mistake: the figures of Tschüter et al., "A Methodology for Performance Analysis of Applications Using
- * Multi-layer I/O" (Euro-Par 2018), each as text, JSON and HTML with SVG.
+ * Views of a run that name no mistake: the figures of Tschüter et al., "A Methodology for Performance Analysis of Applications
+ * Using Multi-layer I/O" (Euro-Par 2018), each as text, JSON and HTML with SVG.
  */
 #ifndef IOPROBE_REPORT_VIEWS_H
 #define IOPROBE_REPORT_VIEWS_H

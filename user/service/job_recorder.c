@@ -64,7 +64,8 @@ static pid_t start(char *const *argv, int socket_fd, int log_fd)
 static pid_t start_for(const struct policy *policy, const char *slots, int log_fd, int *fd)
 {
 	char ring[32], overhead[32],
-		*argv[10 + 2 * (MAX_TABLES + POLICY_MAX_SETTINGS)] = { "ioprobe", RECORDER_COMMAND, "--ring-size", ring, "--max-overhead", overhead };
+		*argv[10 + 2 * (MAX_TABLES + POLICY_MAX_SETTINGS)] = { "ioprobe", RECORDER_COMMAND, "--ring-size",
+								       ring,      "--max-overhead", overhead };
 	int argc = 6, pair[2];
 	pid_t pid;
 
@@ -201,7 +202,9 @@ static int load_tables(struct job_recorder *r, char *err, size_t err_len)
 
 static struct program_options program_options(const struct job_recorder *r)
 {
-	return (struct program_options){ .ring_bytes = r->ring_mib * (1 << 20), .filter = &r->settings.filter, .slots = r->slots, .recognise = true };
+	return (struct program_options){
+		.ring_bytes = r->ring_mib * (1 << 20), .filter = &r->settings.filter, .slots = r->slots, .recognise = true
+	};
 }
 
 /* The tables may have been changed since the shared programs were loaded. */
@@ -212,8 +215,8 @@ static struct programs *usable_programs(struct job_recorder *r)
 	r->programs = NULL;
 	if (!programs || programs->facts.tables == programs_checksum(&r->set))
 		return programs;
-	fprintf(stderr, "ioprobe: the site's probe tables have changed: this recording loads BPF programs of its own until the service reads "
-		"its policy again (SIGHUP)\n");
+	fprintf(stderr, "ioprobe: the site's probe tables have changed: this recording loads BPF programs of its own until the "
+			"service reads its policy again (SIGHUP)\n");
 	programs_destroy(programs);
 	return NULL;
 }
@@ -337,7 +340,8 @@ static int make_output(struct job_recorder *r, struct spool_writer **spool, char
 	return err;
 }
 
-/* The follower's environment proves to a collector which job it belongs to; the follower is the user's and never reads the secret. */
+/* The follower's environment proves to a collector which job it belongs to; the follower is the user's and never reads the
+ * secret. */
 static void set_token(const struct job_recorder *r)
 {
 	char name[TOKEN_ROOM], token[TOKEN_ROOM] = "", err[512] = "its cluster or job is no name that can be part of a path";
@@ -347,7 +351,8 @@ static void set_token(const struct job_recorder *r)
 	if (!r->settings.collect_secret[0])
 		return;
 	snprintf(name, sizeof(name), "%s/%s/%u", *cluster ? cluster : "-", wire_text(r->job, "job"), r->owner.uid);
-	if (token_secret_read(&secret, r->settings.collect_secret, err, sizeof(err)) || !token_make(token, sizeof(token), &secret, name))
+	if (token_secret_read(&secret, r->settings.collect_secret, err, sizeof(err)) ||
+	    !token_make(token, sizeof(token), &secret, name))
 		fprintf(stderr, "ioprobe: stream: the job gets no token for the collector: %s\n", err);
 	setenv(TOKEN_VARIABLE, token, 1);
 	setenv(TOKEN_CA_VARIABLE, r->settings.collect_ca, 1);
@@ -358,7 +363,8 @@ static void set_token(const struct job_recorder *r)
 static void start_stream(struct job_recorder *r)
 {
 	const struct settings *s = &r->settings;
-	const struct follower_options options = { (const char *const *)s->streams, s->nstreams, s->stream_interval[0] ? s->stream_interval : NULL,
+	const struct follower_options options = { (const char *const *)s->streams, s->nstreams,
+						  s->stream_interval[0] ? s->stream_interval : NULL,
 						  s->stream_names[0] ? s->stream_names : NULL,
 						  s->stream_events[0] ? s->stream_events : NULL };
 	int ret;
@@ -408,7 +414,8 @@ static void describe_records(const struct job_recorder *r, char *text, size_t le
 	if (!err && S_ISREG(named.st_mode) && named.st_ino == held.st_ino && named.st_dev == held.st_dev)
 		snprintf(text, len, "the records are kept: 'ioprobe recover %s' tries again", r->out.path);
 	else
-		snprintf(text, len, "the records are gone: %s %s", r->spool, err ? strerror(-err) : "is not the recording's file any more");
+		snprintf(text, len, "the records are gone: %s %s", r->spool,
+			 err ? strerror(-err) : "is not the recording's file any more");
 }
 
 static int finish(struct job_recorder *r, const char *recording_error)
@@ -498,11 +505,21 @@ static int serve_one_job(struct job_recorder *r)
 {
 	struct recorder_prepared prepared = { 0 };
 	struct recorder_options options = {
-		.set = &r->set, .filter = &r->settings.filter, .bounds = &r->settings.bounds, .duration_s = r->settings.duration_s,
-		.shared_mounts = (const char *const *)r->settings.shared_mounts, .nshared_mounts = r->settings.nshared_mounts, .no_shared_links = r->settings.no_shared_links,
+		.set = &r->set,
+		.filter = &r->settings.filter,
+		.bounds = &r->settings.bounds,
+		.duration_s = r->settings.duration_s,
+		.shared_mounts = (const char *const *)r->settings.shared_mounts,
+		.nshared_mounts = r->settings.nshared_mounts,
+		.no_shared_links = r->settings.no_shared_links,
 		.lazy_streams = r->settings.lazy_streams,
-		.max_overhead_percent = r->max_overhead, .kernel = program_options(r),
-		.job = &r->members, .prepared = &prepared, .only_of = -1 /* not known yet */, .ready = on_ready, .ready_arg = r,
+		.max_overhead_percent = r->max_overhead,
+		.kernel = program_options(r),
+		.job = &r->members,
+		.prepared = &prepared,
+		.only_of = -1 /* not known yet */,
+		.ready = on_ready,
+		.ready_arg = r,
 	};
 	char err[1024] = "";
 	int ret = load_tables(r, err, sizeof(err)), ended = 0;

@@ -19,10 +19,13 @@ int manager_take_socket(char *err, size_t err_len)
 	if (n == 1 && sd_is_socket_unix(fd, SOCK_SEQPACKET, 1, NULL, 0) > 0 && !fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK))
 		return fd;
 	if (n < 0)
-		snprintf(err, err_len, "cannot take the service manager's socket: LISTEN_FDS in the environment is damaged: start without it");
+		snprintf(err, err_len,
+			 "cannot take the service manager's socket: LISTEN_FDS in the environment is damaged: start without it");
 	else
-		snprintf(err, err_len, "cannot take the service manager's socket: it hands over %d, none or not only one that listens for "
-			 "packets: use ListenSequentialPacket= once in the socket unit", n);
+		snprintf(err, err_len,
+			 "cannot take the service manager's socket: it hands over %d, none or not only one that listens for "
+			 "packets: use ListenSequentialPacket= once in the socket unit",
+			 n);
 	return -EINVAL;
 }
 

@@ -21,7 +21,8 @@
 
 int owner_of(struct identity *owner, const json_t *job)
 {
-	return identity_user(owner, json_integer_value(json_object_get(job, "uid")), json_integer_value(json_object_get(job, "gid")));
+	return identity_user(owner, json_integer_value(json_object_get(job, "uid")),
+			     json_integer_value(json_object_get(job, "gid")));
 }
 
 /* ---- the directory's name ---- */
@@ -60,7 +61,8 @@ static size_t above_len(const char *path, size_t len)
 }
 
 /* *fixed: the length of the part that must exist; *letter: the placeholder without a value, if there is one. */
-static int expand(char *path, size_t len, size_t *fixed, size_t *site, char *letter, const struct identity *owner, const json_t *job)
+static int expand(char *path, size_t len, size_t *fixed, size_t *site, char *letter, const struct identity *owner,
+		  const json_t *job)
 {
 	const char *pattern = wire_text(job, "output");
 	int err = 0;
@@ -97,8 +99,8 @@ static void explain_name(const json_t *job, char letter, int err, char *err_text
 			remedy = values[i].remedy;
 		}
 	snprintf(err_text, err_len, "job %s: cannot make its directory by the pattern %s: %s %s: %s", wire_text(job, "job"),
-		 wire_text(job, "output"), what, err == -ENAMETOOLONG ? "makes the path too long" : "is missing or cannot be part of a path",
-		 remedy);
+		 wire_text(job, "output"), what,
+		 err == -ENAMETOOLONG ? "makes the path too long" : "is missing or cannot be part of a path", remedy);
 }
 
 /* ---- creation ---- */
@@ -201,15 +203,18 @@ static int make_below(const struct maker *maker, struct output *out, int dir, ch
 static void explain_making(const struct identity *owner, const char *path, int err, char *err_text, size_t err_len)
 {
 	if (err == FOREIGN || err < -4095)
-		snprintf(err_text, err_len, "cannot make the directory %s for user %s: a directory on the way belongs to another user: remove it, "
-			 "or change the policy's output", path, owner->name);
+		snprintf(err_text, err_len,
+			 "cannot make the directory %s for user %s: a directory on the way belongs to another user: remove it, or "
+			 "change the policy's output",
+			 path, owner->name);
 	else
-		snprintf(err_text, err_len, "cannot make the directory %s for user %s: %s: mend that, or change the policy's output", path,
+		snprintf(err_text, err_len,
+			 "cannot make the directory %s for user %s: %s: mend that, or change the policy's output", path,
 			 owner->name, strerror(-err));
 }
 
-int owner_make_directory(const struct identity *owner, const json_t *job, struct output *out, struct owner_place *place, char *err_text,
-			 size_t err_len)
+int owner_make_directory(const struct identity *owner, const json_t *job, struct output *out, struct owner_place *place,
+			 char *err_text, size_t err_len)
 {
 	struct maker maker = { .owner = owner, .place = place };
 	char path[sizeof(out->path)], above[sizeof(out->path)], letter;

@@ -203,7 +203,8 @@ static bool valid_stream(const char *name, const char *value, char *why, size_t 
 		return live_output_valid(value, why, why_len) && !live_output_is_stdout(value);
 	if (!strcmp(name, "stream-events"))
 		return follower_events(value, &(struct live_options){ 0 });
-	return strcmp(name, "stream-interval") ? strcmp(name, "stream-names") || follower_names(value, &names) : follower_interval(value, &ns);
+	return strcmp(name, "stream-interval") ? strcmp(name, "stream-names") || follower_names(value, &names)
+					       : follower_interval(value, &ns);
 }
 
 /* What the command line knows as options of the same names. Each recorder gets the words as they are. */
@@ -283,7 +284,8 @@ static int check_collect(const struct context *c)
 
 	for (size_t i = 0; i < s->nstreams; i++)
 		if (!strncmp(s->streams[i], "collect:", 8) && (!s->collect_secret[0] || !s->collect_ca[0])) {
-			snprintf(c->err, c->err_len, "%s: stream %.200s needs collect-secret and collect-ca", c->path, s->streams[i]);
+			snprintf(c->err, c->err_len, "%s: stream %.200s needs collect-secret and collect-ca", c->path,
+				 s->streams[i]);
 			return -EINVAL;
 		}
 	return 0;
@@ -313,9 +315,16 @@ static int parse_line(const struct context *c, char *line)
 
 static void set_defaults(struct policy *policy)
 {
-	*policy = (struct policy){ .output = DEFAULT_OUTPUT, .max_overhead_percent = 2, .idle_limit_s = 3600, .user_idle_limit_s = 60,
-				   .max_archive_s = 3600, .standby_recorder = 1, .max_jobs = 16, .max_jobs_per_user = 4,
-				   .reserved_jobs = POLICY_HALF, .users = true };
+	*policy = (struct policy){ .output = DEFAULT_OUTPUT,
+				   .max_overhead_percent = 2,
+				   .idle_limit_s = 3600,
+				   .user_idle_limit_s = 60,
+				   .max_archive_s = 3600,
+				   .standby_recorder = 1,
+				   .max_jobs = 16,
+				   .max_jobs_per_user = 4,
+				   .reserved_jobs = POLICY_HALF,
+				   .users = true };
 }
 
 int policy_init(struct policy *policy)

@@ -48,7 +48,8 @@ static void print_limit(const char *name, double seconds, FILE *out)
 
 static void print_jobs(const struct policy *policy, FILE *out)
 {
-	fprintf(out, "  %-18s %u (%u of them for users)\n", "max-jobs", policy->max_jobs, policy->users ? policy_user_jobs(policy) : 0);
+	fprintf(out, "  %-18s %u (%u of them for users)\n", "max-jobs", policy->max_jobs,
+		policy->users ? policy_user_jobs(policy) : 0);
 	if (policy->users)
 		fprintf(out, "  %-18s yes, at most %u each\n", "users", policy->max_jobs_per_user);
 	else

@@ -245,7 +245,8 @@ int request_check_processes(json_t *job, uid_t uid, char *why, size_t why_len)
 	if (!first)
 		first = first_of_job(job, uid);
 	if (!first || !is_own_process(first, uid))
-		return refuse(&refusal, -ESRCH, "job %s: no process of yours on this node belongs to it: start it when the job runs, or give --pid",
+		return refuse(&refusal, -ESRCH,
+			      "job %s: no process of yours on this node belongs to it: start it when the job runs, or give --pid",
 			      wire_text(job, "job"));
 	if (!proc_link_read(first, "cwd", cwd, sizeof(cwd)))
 		json_object_set_new(job, "work_dir", json_string(cwd));

@@ -48,7 +48,8 @@ static void accept_one(struct server *s, int fd)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
-	int err = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? -errno : clients_add(&s->clients, fd, &peer, monotonic_ns());
+	int err =
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? -errno : clients_add(&s->clients, fd, &peer, monotonic_ns());
 
 	if (!err)
 		return;
@@ -124,7 +125,8 @@ static void on_answer(struct job *job)
 		return;
 	}
 	if (err)
-		wire_answer(job->client_fd, false, "job %s: its recorder ended without an answer: see %s", job->id, wire_text(job->object, "log"));
+		wire_answer(job->client_fd, false, "job %s: its recorder ended without an answer: see %s", job->id,
+			    wire_text(job->object, "log"));
 	else
 		wire_send(job->client_fd, message);
 	service_say("job %s: %s", job->id, err ? "its recorder ended without an answer" : wire_text(message, "message"));
@@ -139,8 +141,8 @@ static void run_recovery(struct server *s, json_t *state, const char *path)
 	int err;
 
 	if (pid < 0) {
-		service_say("job %s: cannot start the recovery of its archive: %s: restart the service to try again", wire_text(state, "id"),
-			    strerror(-pid));
+		service_say("job %s: cannot start the recovery of its archive: %s: restart the service to try again",
+			    wire_text(state, "id"), strerror(-pid));
 		return;
 	}
 	service_say("job %s: its recorder died; its archive is being made", wire_text(state, "id"));
@@ -150,8 +152,8 @@ static void run_recovery(struct server *s, json_t *state, const char *path)
 	if (!err)
 		return;
 	kill(pid, SIGKILL);
-	service_say("job %s: cannot watch the recovery of its archive: %s: restart the service to try again", wire_text(state, "id"),
-		    strerror(-err));
+	service_say("job %s: cannot watch the recovery of its archive: %s: restart the service to try again",
+		    wire_text(state, "id"), strerror(-err));
 }
 
 static void start_recovery(struct server *s, json_t *state, const char *path)
@@ -400,7 +402,8 @@ static int make_folders(const char *state_dir, char *err_text, size_t err_len)
 		snprintf(path, sizeof(path), "%s%s", state_dir, folders[i].name);
 		if (!mkdir(path, folders[i].mode) || errno == EEXIST)
 			continue;
-		snprintf(err_text, err_len, "cannot make the directory %s: %s: give another one with --state", path, strerror(errno));
+		snprintf(err_text, err_len, "cannot make the directory %s: %s: give another one with --state", path,
+			 strerror(errno));
 		return -errno;
 	}
 	return 0;

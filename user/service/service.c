@@ -110,8 +110,8 @@ static int run_recorder(struct service *s, json_t *job, int client_fd, char *why
 
 	err = pid < 0 ? pid : hand_over(s, job, pid, fd, client_fd);
 	if (err)
-		snprintf(why, why_len, "job %s: cannot %s a recorder: %s: try again later", wire_text(job, "job"), pid < 0 ? "start" : "reach",
-			 strerror(-err));
+		snprintf(why, why_len, "job %s: cannot %s a recorder: %s: try again later", wire_text(job, "job"),
+			 pid < 0 ? "start" : "reach", strerror(-err));
 	return err;
 }
 
@@ -124,12 +124,15 @@ static int check_room(const struct service *s, const json_t *job, uid_t uid, cha
 		snprintf(why, why_len, "job %s is being recorded already: stop that recording first", id);
 		err = -EEXIST;
 	} else if (s->jobs.n >= s->policy.max_jobs) {
-		snprintf(why, why_len, "job %s: %zu jobs are being recorded, the policy's max-jobs: wait until one ends", id, s->jobs.n);
+		snprintf(why, why_len, "job %s: %zu jobs are being recorded, the policy's max-jobs: wait until one ends", id,
+			 s->jobs.n);
 	} else if (uid && jobs_count_by(&s->jobs, uid) >= s->policy.max_jobs_per_user) {
-		snprintf(why, why_len, "job %s: %zu recordings of yours run, the policy's max-jobs-per-user: stop one, or wait until one ends",
+		snprintf(why, why_len,
+			 "job %s: %zu recordings of yours run, the policy's max-jobs-per-user: stop one, or wait until one ends",
 			 id, jobs_count_by(&s->jobs, uid));
 	} else if (uid && jobs_count_users(&s->jobs) >= policy_user_jobs(&s->policy)) {
-		snprintf(why, why_len, "job %s: %zu recordings of users run, the rest is reserved for root by the policy: wait until one ends",
+		snprintf(why, why_len,
+			 "job %s: %zu recordings of users run, the rest is reserved for root by the policy: wait until one ends",
 			 id, jobs_count_users(&s->jobs));
 	} else {
 		err = 0;
@@ -139,7 +142,8 @@ static int check_room(const struct service *s, const json_t *job, uid_t uid, cha
 
 /* Clients other than root may only name their own processes. Returns the job, or NULL with a line in why; *declined: by the
  * policy's rules, which is not an error. */
-static json_t *accept_job(struct service *s, const json_t *message, const struct ucred *peer, bool *declined, char *why, size_t why_len)
+static json_t *accept_job(struct service *s, const json_t *message, const struct ucred *peer, bool *declined, char *why,
+			  size_t why_len)
 {
 	const struct request_site site = { s->options->node, s->host, s->policy.cluster };
 	json_t *job = request_job(message, peer, &site, why, why_len);
@@ -220,7 +224,8 @@ static int send_status(void *arg, const char *path, json_t *job)
 	const struct { const char *id; const struct ucred *peer; int fd; } *to = arg;
 
 	(void)path;
-	if (!job || (*to->id && strcmp(to->id, wire_text(job, "job")) && strcmp(to->id, wire_text(job, "id"))) || !may(to->peer, job))
+	if (!job || (*to->id && strcmp(to->id, wire_text(job, "job")) && strcmp(to->id, wire_text(job, "id"))) ||
+	    !may(to->peer, job))
 		return 0;
 	json_object_set_new(job, "ok", json_true());
 	return wire_send(to->fd, job);

@@ -47,8 +47,8 @@ static void release(struct shared_set *set, struct holder *holder)
 	int err = set->programs ? bpf_side_close_slot(set->programs, holder->id) : 0;
 
 	if (err)
-		service_say("cannot drop the rings of recorder %d: %s: their memory is freed when the slot is used again", holder->pid,
-			    strerror(-err));
+		service_say("cannot drop the rings of recorder %d: %s: their memory is freed when the slot is used again",
+			    holder->pid, strerror(-err));
 	if (holder->fd >= 0)
 		close(holder->fd);
 	*holder = (struct holder){ .fd = -1 };
@@ -113,7 +113,8 @@ void shared_load(struct shared *shared, const struct policy *policy)
 	pid = job_recorder_load(policy, set->slots, STDERR_FILENO, &set->loader_fd);
 	set->failed = pid < 0;
 	if (pid < 0)
-		service_say("cannot start the process that loads the BPF programs: %s: each recording loads its own", strerror(-pid));
+		service_say("cannot start the process that loads the BPF programs: %s: each recording loads its own",
+			    strerror(-pid));
 	drop_unused(shared);
 }
 

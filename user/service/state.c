@@ -127,7 +127,8 @@ static void set(const char *path, json_t *job, const char *phase, const char *me
 	json_object_set_new(job, "message", text ? text : json_string("(not UTF-8)"));
 	err = save(path, job, sync);
 	if (err)
-		fprintf(stderr, "ioprobe: %s: cannot save the state '%s': %s: free space there, or the next service does not know of it\n",
+		fprintf(stderr,
+			"ioprobe: %s: cannot save the state '%s': %s: free space there, or the next service does not know of it\n",
 			path, phase, strerror(-err));
 }
 

@@ -14,7 +14,7 @@
 #define SPOOL_BYTE_ORDER 0x01020304u    /* in the writer's byte order */
 #define SPOOL_BLOCK_MAGIC 0x424f4f49u   /* "IOOB" */
 #define SPOOL_BLOCK_BYTES (256u << 10)  /* size of the records in a block; a larger record makes a larger block */
-#define SPOOL_BLOCK_MAX_BYTES (128u << 20)      /* upper limit for a block: what a damaged or forged header can make a reader allocate */
+#define SPOOL_BLOCK_MAX_BYTES (128u << 20) /* upper limit for a block: what a damaged or forged header can make a reader allocate */
 #define SPOOL_LEVEL 1                   /* of zstd */
 
 /* The first block of a file is created together with it and overwritten in place: it holds one text record with the progress of the

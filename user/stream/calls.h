@@ -8,8 +8,8 @@
 #include "model/model.h"
 #include "stream/live.h"
 
-/* Times are CLOCK_MONOTONIC. A call that did several operations is reported once for each; an operation that ends outside of its call, when it
- * ends. */
+/* Times are CLOCK_MONOTONIC. A call that did several operations is reported once for each; an operation that ends outside of its
+ * call, when it ends. */
 struct ended_call {
 	uint32_t location, region;
 	uint32_t handle; /* REF_NONE: on none */

@@ -15,8 +15,8 @@ struct darshan_records;
 struct darshan_records *darshan_records_create(void); /* NULL without memory */
 void darshan_records_destroy(struct darshan_records *records);
 
-/* Counts the event and fills event->darshan. module stays NULL of what Darshan does not publish: failed calls, those that are none of open,
- * read, write, close and flush, other layers, files of the system. Returns 0 or -ENOMEM. */
+/* Counts the event and fills event->darshan. module stays NULL of what Darshan does not publish: failed calls, those that are none
+ * of open, read, write, close and flush, other layers, files of the system. Returns 0 or -ENOMEM. */
 int darshan_count(struct darshan_records *records, struct live_event *event);
 
 #endif

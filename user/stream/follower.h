@@ -37,8 +37,9 @@ bool follower_names(const char *text, enum live_names *names);
 /* "none", "errors", "slow=TIME", "1/N", "all". Returns false if it is none. */
 bool follower_events(const char *text, struct live_options *options);
 
-/* Starts a process with the rights of the output's owner and low priority that follows the recording in the directory. It ends by itself when
- * the recording has ended and all was delivered; nothing of the caller is open in it but the standard error. Returns 0 or -errno. */
+/* Starts a process with the rights of the output's owner and low priority that follows the recording in the directory. It ends by
+ * itself when the recording has ended and all was delivered; nothing of the caller is open in it but the standard error. Returns 0
+ * or -errno. */
 int follower_start(struct follower *follower, const struct follower_options *options, const struct output *out);
 
 /* Waits for its end, at most wait_ms. Returns 0, -ETIMEDOUT: it continues on its own, or -EIO: it failed and has reported the

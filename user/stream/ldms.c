@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The lines of Darshan's connector to LDMS, one per event, for the standard input of ldmsd_stream_publish or ldms_msg_publish. The store
- * behind it checks the types of values: seconds need six digits behind the point, all other numbers none.
+ * The lines of Darshan's connector to LDMS, one per event, for the standard input of ldmsd_stream_publish or ldms_msg_publish. The
+ * store behind it checks the types of values: seconds need six digits behind the point, all other numbers none.
  */
 #include "stream/outputs.h"
 

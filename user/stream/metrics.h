@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The sums of a recording so far, in Prometheus' text format. Labels have few values: node, job, layer, direction, mount point; never a file,
- * process or rank.
+ * The sums of a recording so far, in Prometheus' text format. Labels have few values: node, job, layer, direction, mount point;
+ * never a file, process or rank.
  */
 #ifndef IOPROBE_STREAM_METRICS_H
 #define IOPROBE_STREAM_METRICS_H

@@ -65,8 +65,8 @@ bool live_output_valid(const char *text, char *err, size_t err_len)
 	list_kinds(names, sizeof(names));
 	if (!kind)
 		snprintf(err, err_len,
-			 "%.200s: there is no such output: one of %s is expected, followed by a file where it needs one (%s:/PATH)", text,
-			 names, live_output_kinds[0].name);
+			 "%.200s: there is no such output: one of %s is expected, followed by a file where it needs one (%s:/PATH)",
+			 text, names, live_output_kinds[0].name);
 	else if (where ? !valid_where(kind, where) : !kind->default_where)
 		snprintf(err, err_len, "%.200s: %s is expected after %s:", text, kind->where, kind->name);
 	else

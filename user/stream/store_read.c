@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A store's content as if it were followed: one pass over each table, in the order of intervals. Several intervals are one where there are more than
- * are wanted.
+ * A store's content as if it were followed: one pass over each table, in the order of intervals. Several intervals are one where
+ * there are more than are wanted.
  */
 #include "stream/store_read.h"
 

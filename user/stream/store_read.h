@@ -9,8 +9,8 @@
 
 #include "stream/live.h"
 
-/* Reports what the store has to the outputs, as if its recording were followed: at most so many intervals, longer ones if it has more. Of definitions
- * only those that come with rows. Returns 0, or -errno with one line in err. */
+/* Reports what the store has to the outputs, as if its recording were followed: at most so many intervals, longer ones if it has
+ * more. Of definitions only those that come with rows. Returns 0, or -errno with one line in err. */
 int store_read(const char *file, const char *name, size_t most, struct live_output **outputs, size_t noutputs, char *err,
 	       size_t err_len);
 

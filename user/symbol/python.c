@@ -31,8 +31,9 @@ bool python_is_interpreter(const char *path)
 }
 
 /* Parts of a path: libraries that are not the application's. */
-static const char *const packages[] = { "h5py", "netCDF4", "cftime", "mpi4py", "numpy", "scipy", "torch", "zarr", "xarray", "pandas", "numcodecs",
-					"pyarrow", "tables", "dask", "fsspec", "adios2", "pnetcdf", "h5netcdf", "tensorflow", "PIL" };
+static const char *const packages[] = { "h5py",   "netCDF4", "cftime",  "mpi4py",    "numpy",      "scipy",  "torch",
+					"zarr",   "xarray",  "pandas",  "numcodecs", "pyarrow",    "tables", "dask",
+					"fsspec", "adios2",  "pnetcdf", "h5netcdf",  "tensorflow", "PIL" };
 
 static bool is_data_package(const char *below)
 {
@@ -60,22 +61,56 @@ bool python_is_application(const char *file)
 /* ---- layouts ---- */
 
 /* PyBytesObject and str are laid out alike in 3.12 and 3.13; 3.11 has a wchar_t pointer in str. */
-#define STRINGS_3_11 .string_length = 16, .string_state = 32, .string_ascii = 48, .string_wide = 72, .bytes_length = 16, .bytes_data = 32
-#define STRINGS_3_12 .string_length = 16, .string_state = 32, .string_ascii = 40, .string_wide = 56, .bytes_length = 16, .bytes_data = 32
+#define STRINGS_3_11 \
+	.string_length = 16, .string_state = 32, .string_ascii = 48, .string_wide = 72, .bytes_length = 16, .bytes_data = 32
+#define STRINGS_3_12 \
+	.string_length = 16, .string_state = 32, .string_ascii = 40, .string_wide = 56, .bytes_length = 16, .bytes_data = 32
 
 #define FRAME_OWNED_BY_CSTACK 3         /* Include/internal/pycore_frame.h */
 
 static const struct iop_python layout_3_11 = {
-	.interpreters = 40, .interpreter_next = 0, .interpreter_threads = 16, .thread_next = 8, .thread_id = 152, .thread_frame = 56,
-	.holder_frame = 8, .frame_code = 32, .frame_previous = 48, .frame_instruction = 56, .frame_entry = 68, .entry_value = 1,
-	.code = 72, .code_first_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136, .code_instructions = 184, STRINGS_3_11,
+	.interpreters = 40,
+	.interpreter_next = 0,
+	.interpreter_threads = 16,
+	.thread_next = 8,
+	.thread_id = 152,
+	.thread_frame = 56,
+	.holder_frame = 8,
+	.frame_code = 32,
+	.frame_previous = 48,
+	.frame_instruction = 56,
+	.frame_entry = 68,
+	.entry_value = 1,
+	.code = 72,
+	.code_first_line = 72,
+	.code_file = 112,
+	.code_name = 128,
+	.code_lines = 136,
+	.code_instructions = 184,
+	STRINGS_3_11,
 };
 
 static const struct iop_python layout_3_12 = {
-	.interpreters = 40, .interpreter_next = 0, .interpreter_threads = 72, .thread_next = 8, .thread_id = 136, .thread_frame = 56,
-	.holder_frame = 0, .frame_code = 0, .frame_previous = 8, .frame_instruction = 56, .frame_entry = 70,
-	.entry_value = FRAME_OWNED_BY_CSTACK, .entry_is_marker = 1,
-	.code = 64, .code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136, .code_instructions = 192, STRINGS_3_12,
+	.interpreters = 40,
+	.interpreter_next = 0,
+	.interpreter_threads = 72,
+	.thread_next = 8,
+	.thread_id = 136,
+	.thread_frame = 56,
+	.holder_frame = 0,
+	.frame_code = 0,
+	.frame_previous = 8,
+	.frame_instruction = 56,
+	.frame_entry = 70,
+	.entry_value = FRAME_OWNED_BY_CSTACK,
+	.entry_is_marker = 1,
+	.code = 64,
+	.code_first_line = 68,
+	.code_file = 112,
+	.code_name = 128,
+	.code_lines = 136,
+	.code_instructions = 192,
+	STRINGS_3_12,
 };
 
 /* The first members of _Py_DebugOffsets of 3.13. */
@@ -122,7 +157,8 @@ static bool find_layout(struct elf_file *file, uint64_t runtime, uint32_t versio
 	case 0x030b: *layout = layout_3_11; break;
 	case 0x030c: *layout = layout_3_12; break;
 	default:
-		if (elf_file_read(file, runtime, &offsets, sizeof(offsets)) != sizeof(offsets) || !layout_of_offsets(&offsets, layout))
+		if (elf_file_read(file, runtime, &offsets, sizeof(offsets)) != sizeof(offsets) ||
+		    !layout_of_offsets(&offsets, layout))
 			return false;
 	}
 	count_from_first(layout);
@@ -159,7 +195,8 @@ static int read_file(struct python_file *out, struct elf_file *file)
 	if (!elf_file_object(file, "_PyRuntime", &runtime, &size))
 		return 0;
 	out->version = PYTHON_OLD;
-	if (!elf_file_object(file, "Py_Version", &at, &size) || elf_file_read(file, at, &version, sizeof(version)) != sizeof(version))
+	if (!elf_file_object(file, "Py_Version", &at, &size) ||
+	    elf_file_read(file, at, &version, sizeof(version)) != sizeof(version))
 		return 0;
 	err = elf_file_functions(file, names, 1, &functions, &n);
 	if (err)
@@ -223,7 +260,13 @@ static int64_t next_signed(struct location_table *table)
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-enum location_kind { LOCATION_SHORT_END = 9, LOCATION_ONE_LINE_END = 12, LOCATION_LINE = 13, LOCATION_LONG = 14, LOCATION_NONE = 15 };
+enum location_kind {
+	LOCATION_SHORT_END = 9,
+	LOCATION_ONE_LINE_END = 12,
+	LOCATION_LINE = 13,
+	LOCATION_LONG = 14,
+	LOCATION_NONE = 15
+};
 
 /* What an entry adds to the line; its columns are skipped. */
 static int64_t line_delta(struct location_table *table, unsigned kind)

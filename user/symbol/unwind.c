@@ -151,8 +151,8 @@ static bool bp_rule(Dwarf_Frame *frame, struct iop_site_rule *rule)
 		rule->bp = n == 1 ? 0 : ops[1].number;
 		return n == 1 || fits(ops[1].number);
 	}
-	/* An expression begins with the CFA on its stack (DWARF 5, 6.4.2.3 DW_CFA_expression), which such a one leaves alone: functions
-	 * that have realigned their stack save rbp so. */
+	/* An expression begins with the CFA on its stack (DWARF 5, 6.4.2.3 DW_CFA_expression), which such a one leaves alone:
+	 * functions that have realigned their stack save rbp so. */
 	if (n == 2 && ops[0].atom == DW_OP_call_frame_cfa) {
 		ops++;
 		n--;

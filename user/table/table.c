@@ -206,7 +206,8 @@ static bool has_helpers(const struct table_set *set, const struct table_row *row
 
 	if (layer->handle_kind != HANDLE_FD || layer->syscalls)
 		return false;
-	return row->op == OP_SUBMIT || (row->mods & MOD_NONBLOCKING && (row->op == OP_READ || row->op == OP_WRITE || row->op == OP_SYNC));
+	return row->op == OP_SUBMIT ||
+	       (row->mods & MOD_NONBLOCKING && (row->op == OP_READ || row->op == OP_WRITE || row->op == OP_SYNC));
 }
 
 /* Returns how the BPF programs handle requests: only those passed by address, as in MPI and PnetCDF. */
@@ -250,11 +251,19 @@ bool table_row_requests(const struct table_set *set, const struct table_row *row
 	if (!(flags & (IOP_R_TAKES | IOP_R_ISSUES | IOP_R_SUBMITS)))
 		return false;
 	*desc = (struct iop_request_desc){
-		.requests = arg_index(row, flags & IOP_R_ISSUES ? ROLE_REQUEST : ROLE_REQUESTS), .request = arg_index(row, ROLE_REQUEST),
-		.count = arg_index(row, ROLE_COUNT), .status = arg_index(row, ROLE_STATUS), .indices = arg_index(row, ROLE_INDICES),
-		.outcount = arg_index(row, ROLE_OUTCOUNT), .done = arg_index(row, ROLE_DONE), .width = request_width(row),
-		.narrow_status_size = layer->narrow_status_size, .narrow_status_cancelled = layer->narrow_status_cancelled,
-		.status_size = layer->status_size, .status_bytes = layer->status_bytes, .status_cancelled = layer->status_cancelled,
+		.requests = arg_index(row, flags & IOP_R_ISSUES ? ROLE_REQUEST : ROLE_REQUESTS),
+		.request = arg_index(row, ROLE_REQUEST),
+		.count = arg_index(row, ROLE_COUNT),
+		.status = arg_index(row, ROLE_STATUS),
+		.indices = arg_index(row, ROLE_INDICES),
+		.outcount = arg_index(row, ROLE_OUTCOUNT),
+		.done = arg_index(row, ROLE_DONE),
+		.width = request_width(row),
+		.narrow_status_size = layer->narrow_status_size,
+		.narrow_status_cancelled = layer->narrow_status_cancelled,
+		.status_size = layer->status_size,
+		.status_bytes = layer->status_bytes,
+		.status_cancelled = layer->status_cancelled,
 	};
 	desc->block_fd = layer->block_fd;
 	desc->block_opcode = layer->block_opcode;

@@ -13,7 +13,8 @@ const struct table_word table_words_op[] = {
 	{ "rename", OP_RENAME }, { "lock", OP_LOCK }, { "unlock", OP_UNLOCK }, { "trylock", OP_TRYLOCK },
 	{ "control", OP_CONTROL }, { "map", OP_MAP }, { "address", OP_ADDRESS }, { "queue", OP_QUEUE }, { "reap", OP_REAP },
 	{ "chdir", OP_CHDIR }, { "wait", OP_WAIT }, { "test", OP_TEST }, { "cancel", OP_CANCEL }, { "free", OP_FREE },
-	{ "submit", OP_SUBMIT }, { "comm", OP_COMM }, { "unwind", OP_UNWIND }, { "jump", OP_JUMP }, { "catch", OP_CATCH }, { "learn", OP_LEARN }, { NULL, 0 },
+	{ "submit", OP_SUBMIT }, { "comm", OP_COMM }, { "unwind", OP_UNWIND }, { "jump", OP_JUMP }, { "catch", OP_CATCH },
+	{ "learn", OP_LEARN }, { NULL, 0 },
 };
 
 const struct table_word table_words_mod[] = {
@@ -34,7 +35,8 @@ const struct table_word table_words_role[] = {
 	{ "request", ROLE_REQUEST }, { "count", ROLE_COUNT }, { "datatype", ROLE_DATATYPE }, { "status", ROLE_STATUS },
 	{ "variable", ROLE_VARIABLE }, { "edges", ROLE_EDGES }, { "dims", ROLE_DIMS }, { "ndims", ROLE_NDIMS },
 	{ "dim", ROLE_DIM }, { "length", ROLE_LENGTH }, { "type", ROLE_TYPE }, { "type2", ROLE_TYPE2 },
-	{ "space", ROLE_SPACE }, { "space2", ROLE_SPACE2 }, { "block", ROLE_BLOCK }, { "start", ROLE_START }, { "stride", ROLE_STRIDE },
+	{ "space", ROLE_SPACE }, { "space2", ROLE_SPACE2 }, { "block", ROLE_BLOCK }, { "start", ROLE_START },
+	{ "stride", ROLE_STRIDE },
 	{ "transfer", ROLE_TRANSFER }, { "location", ROLE_LOCATION },
 	{ "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD }, { "arg", ROLE_ARG }, { "addr", ROLE_ADDR },
 	{ "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { "lock", ROLE_LOCK }, { "requests", ROLE_REQUESTS },

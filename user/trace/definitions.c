@@ -129,7 +129,9 @@ ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType
 	struct trace_group *g = AT(r->trace->groups, ref);
 
 	(void)type, (void)creator;
-	*g = (struct trace_group){ trace_string(r->trace, name), parent, rank_of_name(trace_string(r->trace, name)), TRACE_UNKNOWN, TRACE_UNKNOWN, 0 };
+	*g = (struct trace_group){
+		trace_string(r->trace, name), parent, rank_of_name(trace_string(r->trace, name)), TRACE_UNKNOWN, TRACE_UNKNOWN, 0
+	};
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -256,13 +258,17 @@ static uint64_t number(struct reading *r, OTF2_Type type, OTF2_AttributeValue va
 {
 	const char *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
 
-	return type == OTF2_TYPE_UINT64 ? value.uint64 : type == OTF2_TYPE_UINT32 ? value.uint32 : text ? strtoull(text, NULL, 10) : 0;
+	return type == OTF2_TYPE_UINT64   ? value.uint64
+	       : type == OTF2_TYPE_UINT32 ? value.uint32
+	       : text                     ? strtoull(text, NULL, 10)
+					  : 0;
 }
 
 ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
 {
 	struct reading *r = data;
-	const char *key = trace_string(r->trace, name), *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
+	const char *key = trace_string(r->trace, name),
+		   *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
 	struct trace_file *f = file < r->trace->files.n ? &r->trace->files.v[file] : NULL;
 
 	if (!f || !key)
@@ -336,7 +342,8 @@ static int read_definitions(struct reading *r, OTF2_Reader *reader, char *err, s
 		OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
 	if (!r->problem && code == OTF2_SUCCESS)
 		return 0;
-	snprintf(err, err_len, "%s: cannot read its definitions: %s", r->trace->dir, r->problem ? r->problem : otf2_library_message(code));
+	snprintf(err, err_len, "%s: cannot read its definitions: %s", r->trace->dir,
+		 r->problem ? r->problem : otf2_library_message(code));
 	return r->problem ? -EBADMSG : otf2_library_errno(code);
 }
 
@@ -367,7 +374,8 @@ int trace_open(struct trace *trace, const char *dir, const char *anchor, char *e
 	otf2_library_watch();
 	reader = OTF2_Reader_Open(anchor);
 	if (!reader) {
-		snprintf(err, err_len, "%s: cannot open it as an OTF2 archive: %s", dir, otf2_library_message(OTF2_ERROR_INTEGRITY_FAULT));
+		snprintf(err, err_len, "%s: cannot open it as an OTF2 archive: %s", dir,
+			 otf2_library_message(OTF2_ERROR_INTEGRITY_FAULT));
 		return -EBADMSG;
 	}
 	OTF2_Reader_SetSerialCollectiveCallbacks(reader);

@@ -8,8 +8,9 @@
 #include <strings.h>
 
 static const char *const names[LAYERS] = {
-	[LAYER_ADIOS] = "ADIOS", [LAYER_NETCDF] = "netCDF", [LAYER_PNETCDF] = "PnetCDF", [LAYER_HDF5] = "HDF5", [LAYER_MPIIO] = "MPI-IO",
-	[LAYER_ISOC] = "ISOC", [LAYER_AIO] = "AIO", [LAYER_POSIX] = "POSIX", [LAYER_MPI] = "MPI", [LAYER_OTHER] = "other", [LAYER_NONE] = "none",
+	[LAYER_ADIOS] = "ADIOS",  [LAYER_NETCDF] = "netCDF", [LAYER_PNETCDF] = "PnetCDF", [LAYER_HDF5] = "HDF5",
+	[LAYER_MPIIO] = "MPI-IO", [LAYER_ISOC] = "ISOC",     [LAYER_AIO] = "AIO",         [LAYER_POSIX] = "POSIX",
+	[LAYER_MPI] = "MPI",      [LAYER_OTHER] = "other",   [LAYER_NONE] = "none",
 };
 
 const char *trace_layer_name(enum trace_layer layer)
@@ -31,11 +32,13 @@ enum trace_layer layer_by_name(const char *name)
 enum trace_layer layer_of_function(const char *function, bool io, bool mpi)
 {
 	static const struct { const char *prefix; enum trace_layer layer; } prefixes[] = {
-		{ "MPI_File_", LAYER_MPIIO }, { "MPI_", LAYER_MPI }, { "ncmpi_", LAYER_PNETCDF }, { "nc_", LAYER_NETCDF }, { "H5", LAYER_HDF5 },
+		{ "MPI_File_", LAYER_MPIIO }, { "MPI_", LAYER_MPI }, { "ncmpi_", LAYER_PNETCDF }, { "nc_", LAYER_NETCDF },
+		{ "H5", LAYER_HDF5 },
 		{ "adios2_", LAYER_ADIOS }, { "aio_", LAYER_AIO }, { "lio_", LAYER_AIO },
 	};
-	static const char *const streams[] = { "fopen", "fclose", "fread", "fwrite", "fprintf", "fputs", "fputc", "fgets", "fgetc", "fseek", "fflush",
-					       "fscanf", "rewind", "fdopen", "freopen", "puts", "printf", "fopen64", "fseeko" };
+	static const char *const streams[] = { "fopen",   "fclose", "fread",  "fwrite",  "fprintf", "fputs",  "fputc",
+					       "fgets",   "fgetc",  "fseek",  "fflush",  "fscanf",  "rewind", "fdopen",
+					       "freopen", "puts",   "printf", "fopen64", "fseeko" };
 
 	for (size_t i = 0; function && i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (!strncmp(function, prefixes[i].prefix, strlen(prefixes[i].prefix)))

@@ -17,7 +17,8 @@ int limits_check_stack(char *err, size_t err_len)
 
 	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_KIB * 1024)
 		return 0;
-	snprintf(err, err_len, "cannot start: the stack is limited to %llu KiB, and ioprobe needs %d KiB: raise the limit (ulimit -s %d)",
+	snprintf(err, err_len,
+		 "cannot start: the stack is limited to %llu KiB, and ioprobe needs %d KiB: raise the limit (ulimit -s %d)",
 		 (unsigned long long)limit.rlim_cur / 1024, STACK_KIB, STACK_KIB);
 	return -ENOMEM;
 }
@@ -32,7 +33,9 @@ int limits_raise_files(char *err, size_t err_len)
 	setrlimit(RLIMIT_NOFILE, &limit);
 	if (limit.rlim_max >= FILES)
 		return 0;
-	snprintf(err, err_len, "cannot record: a process may have %llu open files, and a recording needs %d or more: raise the limit "
-		 "(ulimit -n %d)", (unsigned long long)limit.rlim_max, FILES, FILES);
+	snprintf(err, err_len,
+		 "cannot record: a process may have %llu open files, and a recording needs %d or more: raise the limit (ulimit -n "
+		 "%d)",
+		 (unsigned long long)limit.rlim_max, FILES, FILES);
 	return -EMFILE;
 }

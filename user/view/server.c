@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Five resources: the page, its style, its script, the intervals as server-sent events, and metrics. The token keeps other users of the
- * host out, the check of the Host header keeps web sites out whose name resolves to 127.0.0.1.
+ * Five resources: the page, its style, its script, the intervals as server-sent events, and metrics. The token keeps other users of
+ * the host out, the check of the Host header keeps web sites out whose name resolves to 127.0.0.1.
  */
 #include "view/server.h"
 

@@ -57,7 +57,9 @@ static bool begins_one(enum table_op op)
 
 static uint8_t operation_mode(enum table_op op)
 {
-	return op == OP_READ ? OTF2_IO_OPERATION_MODE_READ : op == OP_WRITE ? OTF2_IO_OPERATION_MODE_WRITE : OTF2_IO_OPERATION_MODE_FLUSH;
+	return op == OP_READ    ? OTF2_IO_OPERATION_MODE_READ
+	       : op == OP_WRITE ? OTF2_IO_OPERATION_MODE_WRITE
+				: OTF2_IO_OPERATION_MODE_FLUSH;
 }
 
 /* What the call asks of a helper thread. Returns false if that is unknown. */
@@ -101,7 +103,8 @@ int aio_enter(struct replay *r, struct thread *thread, unsigned index)
 	int64_t block;
 	int ret;
 
-	if (!begins_one(frame_row(r, f)->op) || (f->complete && f->failed) || !frame_arg(r, f, ROLE_REQUEST, &block) || !work_of(r, f, &work))
+	if (!begins_one(frame_row(r, f)->op) || (f->complete && f->failed) || !frame_arg(r, f, ROLE_REQUEST, &block) ||
+	    !work_of(r, f, &work))
 		return 0;
 	ret = helper_expect(r, thread->process, block, &work, f->enter_ns);
 	return ret || frame_row(r, f)->op != OP_SYNC ? ret : begin_one(r, thread, index);

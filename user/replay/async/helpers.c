@@ -189,10 +189,12 @@ int helpers_finish(struct replay *r)
 	int ret = 0;
 
 	if (r->requests_not_joined && r->fd_paradigm != REF_NONE)
-		ret = model_note(r->model, "%llu requests of asynchronous I/O ended without a recorded system call of a helper thread",
+		ret = model_note(r->model,
+				 "%llu requests of asynchronous I/O ended without a recorded system call of a helper thread",
 				 (unsigned long long)r->requests_not_joined);
 	if (!ret && r->helper_calls_not_joined)
-		ret = model_note(r->model, "%llu operations of threads that a library of asynchronous I/O made belong to no recorded request",
+		ret = model_note(r->model,
+				 "%llu operations of threads that a library of asynchronous I/O made belong to no recorded request",
 				 (unsigned long long)r->helper_calls_not_joined);
 	return ret;
 }

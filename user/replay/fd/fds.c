@@ -219,8 +219,14 @@ uint32_t fd_handle(struct replay *r, struct process *process, int64_t fd, struct
 {
 	uint32_t *ref = handle_place(r, process, inc);
 	struct model_handle def = {
-		.file = inc->file, .paradigm = fd_paradigm(r, inc->file), .comm = REF_NONE, .parent = REF_NONE, .group = process->group,
-		.precreated = true, .pre_mode = inc->mode, .pre_status_flags = inc->status_flags,
+		.file = inc->file,
+		.paradigm = fd_paradigm(r, inc->file),
+		.comm = REF_NONE,
+		.parent = REF_NONE,
+		.group = process->group,
+		.precreated = true,
+		.pre_mode = inc->mode,
+		.pre_status_flags = inc->status_flags,
 	};
 
 	if (*ref != REF_NONE)

@@ -194,7 +194,8 @@ static int request_done(struct replay *r, struct thread *thread, const struct fr
 	if (status && request->cancel && cancelled)
 		return request_cancelled(r, thread, f, request);
 	if (status)
-		return request_complete(r, thread, f, request, library->narrow ? mpich_status_bytes(state->bytes) : state->bytes, f->failed);
+		return request_complete(r, thread, f, request, library->narrow ? mpich_status_bytes(state->bytes) : state->bytes,
+					f->failed);
 	/* a library without statuses moves all bytes or fails */
 	return request_complete(r, thread, f, request, frame_layer(r, f)->status_size ? BYTES_UNKNOWN : request->asked, f->failed);
 }

@@ -17,7 +17,7 @@ int request_complete(struct replay *r, struct thread *thread, const struct frame
 		     bool failed);
 int request_issued(struct replay *r, struct thread *thread, const struct frame *f);     /* by a call that makes a request */
 int requests_record(struct replay *r, struct thread *thread, const struct iop_rec_requests *rec);
-int requests_leave(struct replay *r, struct thread *thread, const struct frame *f);     /* a call that waits, tests, cancels, frees */
+int requests_leave(struct replay *r, struct thread *thread, const struct frame *f); /* a call that waits, tests, cancels, frees */
 void requests_end(struct replay *r, struct process *process);                           /* what remains is left open */
 
 #endif

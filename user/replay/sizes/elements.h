@@ -8,7 +8,8 @@
 #include "replay/state.h"
 
 uint64_t space_elements(const struct replay *r, const struct thread *thread, const struct frame *f);    /* BYTES_UNKNOWN */
-int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f);             /* of the dataset, -1 unknown */
-bool space_collective(const struct replay *r, const struct thread *thread, const struct frame *f);     /* as H5Pset_dxpl_mpio has said */
+int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f); /* of the dataset, -1 unknown */
+bool space_collective(const struct replay *r, const struct thread *thread,
+		      const struct frame *f); /* as H5Pset_dxpl_mpio has said */
 
 #endif

@@ -98,7 +98,9 @@ static struct sized *name_new(struct object *file, const char *key, struct sized
 
 	if (!known)
 		return NULL;
-	*known = (struct sized){ .extent = UNKNOWN, .selected = UNKNOWN, .bytes = UNKNOWN, .rank = -1, .holders = 1, .name = strdup(key) };
+	*known = (struct sized){
+		.extent = UNKNOWN, .selected = UNKNOWN, .bytes = UNKNOWN, .rank = -1, .holders = 1, .name = strdup(key)
+	};
 	if (known->name)
 		HASH_ADD_KEYPTR(hh, file->known, known->name, strlen(known->name), known);
 	if (!known->name || !hash_added(known)) {

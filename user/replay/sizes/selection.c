@@ -151,7 +151,8 @@ static bool add_all(struct selection *to, const struct selection *from)
 }
 
 /* Adds minuend minus subtrahend to a, which must not contain any of it. */
-static struct selection *add_difference(const struct selection *a, const struct selection *minuend, const struct selection *subtrahend)
+static struct selection *add_difference(const struct selection *a, const struct selection *minuend,
+					const struct selection *subtrahend)
 {
 	struct selection *out = a ? selection_copy(a) : NULL, *difference = subtract(minuend, subtrahend);
 

@@ -94,7 +94,9 @@ static struct sized *sized_add(struct process *process, int64_t id, bool passing
 
 	if (!sized)
 		return NULL;
-	*sized = (struct sized){ .id = id, .extent = UNKNOWN, .selected = UNKNOWN, .bytes = UNKNOWN, .rank = -1, .passing = passing };
+	*sized = (struct sized){
+		.id = id, .extent = UNKNOWN, .selected = UNKNOWN, .bytes = UNKNOWN, .rank = -1, .passing = passing
+	};
 	if (passing)
 		HASH_ADD(hh, process->passing, id, sizeof(sized->id), sized);
 	else

@@ -73,7 +73,10 @@ void known_extent_changed(struct process *process, const struct object *object);
 
 /* ---- selection.c: which elements are selected, as disjoint boxes ---- */
 #define SELECTION_RANKS IOP_ARRAY_MAX
-struct hyperslab { unsigned rank; int64_t start[SELECTION_RANKS], stride[SELECTION_RANKS], count[SELECTION_RANKS], block[SELECTION_RANKS]; };
+struct hyperslab {
+	unsigned rank;
+	int64_t start[SELECTION_RANKS], stride[SELECTION_RANKS], count[SELECTION_RANKS], block[SELECTION_RANKS];
+};
 struct selection *selection_empty(unsigned rank);
 /* Returns the selection of one hyperslab; NULL if it has too many pieces, or without memory. */
 struct selection *selection_of(const struct hyperslab *slab);

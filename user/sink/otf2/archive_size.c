@@ -138,7 +138,8 @@ static unsigned field_bytes(const struct archive_size_sink *s, const struct mode
 				  integer_bytes(e->u.duplicate.status_flags);
 	case EV_STATUS_FLAGS: return integer_bytes(e->u.status.handle) + integer_bytes(e->u.status.status_flags);
 	case EV_DELETE: return 1 + integer_bytes(e->u.del.file);
-	case EV_SEEK: return integer_bytes(e->u.seek.handle) + integer_bytes(e->u.seek.request) + 1 + integer_bytes(e->u.seek.result);
+	case EV_SEEK:
+		return integer_bytes(e->u.seek.handle) + integer_bytes(e->u.seek.request) + 1 + integer_bytes(e->u.seek.result);
 	case EV_LOCK:
 	case EV_UNLOCK:
 	case EV_TRYLOCK: return lock_bytes(e);
@@ -187,8 +188,8 @@ static void add_event(struct archive_size_sink *s, const struct model_event *e)
 /* summary.json, which contains names and counts of every file, process and mapping. */
 static uint64_t summary_bytes(const struct model *m)
 {
-	return m->string_bytes + m->files.n * 1000 + m->handles.n * 350 + m->groups.n * 3000 + m->programs.n * 64 + m->mappings.n * 160 +
-	       m->code_files.n * 160;
+	return m->string_bytes + m->files.n * 1000 + m->handles.n * 350 + m->groups.n * 3000 + m->programs.n * 64 +
+	       m->mappings.n * 160 + m->code_files.n * 160;
 }
 
 /* Each string of the model is written at most once, notes also to the files beside the archive. */

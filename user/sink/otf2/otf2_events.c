@@ -157,8 +157,10 @@ static OTF2_ErrorCode write_complete(struct otf2_sink *s, OTF2_EvtWriter *w, uin
 	OTF2_AttributeList *a = e->u.complete.error ? s->attributes : NULL;
 	OTF2_ErrorCode code = a ? OTF2_AttributeList_AddInt32(a, ATTRIBUTE_ERRNO, e->u.complete.error) : OTF2_SUCCESS;
 
-	return code == OTF2_SUCCESS ? OTF2_EvtWriter_IoOperationComplete(w, a, t, e->u.complete.handle, bytes_of(e->u.complete.bytes),
-									 matching_id(s, e->u.complete.matching_id)) : code;
+	return code == OTF2_SUCCESS
+		       ? OTF2_EvtWriter_IoOperationComplete(w, a, t, e->u.complete.handle, bytes_of(e->u.complete.bytes),
+							    matching_id(s, e->u.complete.matching_id))
+		       : code;
 }
 
 static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const struct model_event *e)

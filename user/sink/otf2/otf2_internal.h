@@ -13,35 +13,36 @@
 
 /* Refs of the attributes. */
 enum otf2_attribute {
-	ATTRIBUTE_OFFSET,       /* "Offset", uint64, on IoOperationBegin */
-	ATTRIBUTE_ERRNO,        /* "errno", int32, on the Leave of a failed call, or the Complete of an asynchronous one, if it is known */
-	ATTRIBUTE_FAILED,       /* "Failed", uint8 1, on the Leave of a failed call without a code */
-	ATTRIBUTE_ABANDONED,    /* "Abandoned", uint8 1, on the Leave of a call that was left without a return */
-	ATTRIBUTE_MAPPED_HANDLE,        /* "Mapped handle", I/O handle, */
-	ATTRIBUTE_MAPPED_BYTES,         /* "Mapped bytes", uint64, and */
-	ATTRIBUTE_MAPPED_OFFSET,        /* "Mapped offset", uint64, on the Leave of an mmap of a file */
-	ATTRIBUTE_DEVICE,       /* "Device read", uint64, and */
-	ATTRIBUTE_WAIT,         /* "I/O wait", uint64, on the Leave of a system call that read from a device or waited */
-	ATTRIBUTE_VARIABLE,     /* "Variable", string, on IoOperationBegin of an operation on a variable whose name is known */
-	ATTRIBUTE_LOCK_OFFSET,  /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
+	ATTRIBUTE_OFFSET, /* "Offset", uint64, on IoOperationBegin */
+	ATTRIBUTE_ERRNO, /* "errno", int32, on the Leave of a failed call, or the Complete of an asynchronous one, if it is known */
+	ATTRIBUTE_FAILED, /* "Failed", uint8 1, on the Leave of a failed call without a code */
+	ATTRIBUTE_ABANDONED, /* "Abandoned", uint8 1, on the Leave of a call that was left without a return */
+	ATTRIBUTE_MAPPED_HANDLE, /* "Mapped handle", I/O handle, */
+	ATTRIBUTE_MAPPED_BYTES, /* "Mapped bytes", uint64, and */
+	ATTRIBUTE_MAPPED_OFFSET, /* "Mapped offset", uint64, on the Leave of an mmap of a file */
+	ATTRIBUTE_DEVICE, /* "Device read", uint64, and */
+	ATTRIBUTE_WAIT, /* "I/O wait", uint64, on the Leave of a system call that read from a device or waited */
+	ATTRIBUTE_VARIABLE, /* "Variable", string, on IoOperationBegin of an operation on a variable whose name is known */
+	ATTRIBUTE_LOCK_OFFSET, /* "Lock Offset", "Lock Length", uint64, on the events of locks of a part of a file */
 	ATTRIBUTE_LOCK_LENGTH,
-	ATTRIBUTE_PATH,         /* "Path" and "Directory", strings, on the Leave of a call on a name: as given, and where a relative one begins; */
+	/* "Path" and "Directory", strings, on the Leave of a call on a name: as given, and where a relative one begins; */
+	ATTRIBUTE_PATH,
 	ATTRIBUTE_DIRECTORY,
-	ATTRIBUTE_NEW_PATH,     /* "New Path", "New Directory": the second one of a call on two (rename, link) */
+	ATTRIBUTE_NEW_PATH, /* "New Path", "New Directory": the second one of a call on two (rename, link) */
 	ATTRIBUTE_NEW_DIRECTORY,
-	ATTRIBUTE_REQUEST,      /* "Request", uint64, on IoOperationBegin of a helper thread: matching id of the request's operation */
-	ATTRIBUTE_ALWAYS,       /* those before are defined in every archive, the next two where call sites or CPU times were recorded: */
-	ATTRIBUTE_SOURCE_CODE_LOCATION = ATTRIBUTE_ALWAYS,      /* line of the application, and */
-	ATTRIBUTE_CALLING_CONTEXT,      /* the chain of functions, on the Enter of an outermost call */
-	ATTRIBUTE_SITES_END,    /* the others where CPU times were recorded: */
+	ATTRIBUTE_REQUEST, /* "Request", uint64, on IoOperationBegin of a helper thread: matching id of the request's operation */
+	ATTRIBUTE_ALWAYS, /* those before are defined in every archive, the next two where call sites or CPU times were recorded: */
+	ATTRIBUTE_SOURCE_CODE_LOCATION = ATTRIBUTE_ALWAYS, /* line of the application, and */
+	ATTRIBUTE_CALLING_CONTEXT, /* the chain of functions, on the Enter of an outermost call */
+	ATTRIBUTE_SITES_END, /* the others where CPU times were recorded: */
 	/* "CPU time", uint64 as the others, on the Leave of an outermost call if it is known; of the rest of the call's time */
 	ATTRIBUTE_CPU_TIME = ATTRIBUTE_SITES_END,
-	ATTRIBUTE_SLEEP,        /* "Sleep", of that */
-	ATTRIBUTE_SLEEP_IO,     /* "Sleep for I/O", and */
-	ATTRIBUTE_DELAY,        /* "Run delay": absent if 0, or if the kernel does not tell sleep from run delay; of the CPU time */
-	ATTRIBUTE_USER,         /* "User time" and */
-	ATTRIBUTE_SYSTEM,       /* "System time", by the kernel's clock tick: absent if 0; */
-	ATTRIBUTE_BEFORE,       /* "Sleep before", since the thread's previous outermost call, if it is known; then */
+	ATTRIBUTE_SLEEP, /* "Sleep", of that */
+	ATTRIBUTE_SLEEP_IO, /* "Sleep for I/O", and */
+	ATTRIBUTE_DELAY, /* "Run delay": absent if 0, or if the kernel does not tell sleep from run delay; of the CPU time */
+	ATTRIBUTE_USER, /* "User time" and */
+	ATTRIBUTE_SYSTEM, /* "System time", by the kernel's clock tick: absent if 0; */
+	ATTRIBUTE_BEFORE, /* "Sleep before", since the thread's previous outermost call, if it is known; then */
 	ATTRIBUTE_BEFORE_DELAY, /* "Run delay before": absent if 0 */
 	ATTRIBUTE_COUNT,
 };

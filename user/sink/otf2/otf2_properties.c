@@ -89,9 +89,10 @@ static int set_clock_steps(struct otf2_sink *s, const struct model *model)
 		char key[32], text[256];
 
 		snprintf(key, sizeof(key), "CLOCK_STEP_%04zu", i + 1);
-		snprintf(text, sizeof(text), "step_ns=%" PRId64 " since_ns=%" PRIu64 " monotonic_ns=%" PRIu64 " realtime_ns=%" PRIu64
-			 " width_ns=%" PRIu64, step->step_ns, step->since_ns, step->at.monotonic_ns, step->at.realtime_ns,
-			 step->at.width_ns);
+		snprintf(text, sizeof(text),
+			 "step_ns=%" PRId64 " since_ns=%" PRIu64 " monotonic_ns=%" PRIu64 " realtime_ns=%" PRIu64
+			 " width_ns=%" PRIu64,
+			 step->step_ns, step->since_ns, step->at.monotonic_ns, step->at.realtime_ns, step->at.width_ns);
 		error = set_text(s, key, text);
 	}
 	return error;

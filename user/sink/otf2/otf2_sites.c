@@ -39,7 +39,8 @@ static uint32_t context_ref(struct otf2_sink *s, const struct model *model, uint
 {
 	uint32_t outer[OTF2_MAX_CONTEXTS], n = 0;
 
-	for (uint32_t c = context; c != REF_NONE && n < OTF2_MAX_CONTEXTS && s->contexts.ref[c] == REF_NONE; c = model->contexts.v[c].parent)
+	for (uint32_t c = context; c != REF_NONE && n < OTF2_MAX_CONTEXTS && s->contexts.ref[c] == REF_NONE;
+	     c = model->contexts.v[c].parent)
 		outer[n++] = c;
 	while (n-- > 0) {
 		uint32_t line = model->contexts.v[outer[n]].line;
@@ -110,8 +111,8 @@ static uint32_t define_function(struct definitions *d, struct function_entry **k
 		d->code = OTF2_ERROR_ENOMEM;
 		return REF_NONE;
 	}
-	DEFINE(d, Region, entry->ref, name, name, empty, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_COMPILER, OTF2_REGION_FLAG_NONE, path,
-	       0, 0);
+	DEFINE(d, Region, entry->ref, name, name, empty, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_COMPILER, OTF2_REGION_FLAG_NONE,
+	       path, 0, 0);
 	return entry->ref;
 }
 

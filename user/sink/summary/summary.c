@@ -45,7 +45,8 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->locations.n; i++) {
 		const struct location_state *l = i < s->nlocations && s->locations[i].seen ? &s->locations[i] : NULL;
-		struct summary_process *p = &r->processes[m->locations.v[i].group < m->groups.n ? m->locations.v[i].group : m->groups.n];
+		struct summary_process *p =
+			&r->processes[m->locations.v[i].group < m->groups.n ? m->locations.v[i].group : m->groups.n];
 		uint64_t io_ns = l ? l->io_ns + (l->io_frames ? m->clock_end_ns - l->io_since_ns : 0) : 0;
 
 		r->open_calls += l ? l->nframes : 0;
@@ -107,7 +108,8 @@ static int add_up_layers(struct summary_sink *s, const struct model *model)
 			s->layers[i].failed += own->failed;
 			s->layers[i].time_ns += own->time_ns;
 			s->layers[i].system_ns += own->system_ns;
-			s->layers[i].longest_ns = own->longest_ns > s->layers[i].longest_ns ? own->longest_ns : s->layers[i].longest_ns;
+			s->layers[i].longest_ns =
+				own->longest_ns > s->layers[i].longest_ns ? own->longest_ns : s->layers[i].longest_ns;
 			add_sizes(&s->layers[i].sizes, &own->sizes);
 			summary_cpu_add(&s->layers[i].cpu, &own->cpu);
 			summary_add(&s->layers[i].counts, &own->counts);

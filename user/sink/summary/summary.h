@@ -26,8 +26,8 @@ const char *summary_scope_name(enum model_scope scope);
 /* A sink that writes nothing: for summary_sink_changes only. */
 int summary_sink_create_counter(struct sink **out_sink);
 
-/* What an interval adds: nothing but numbers. A call's time is that within the interval. longest_ns: of the calls that ended in it, all of their
- * time; open_calls: at its end, the only one that does not add up (and longest_ns, whose maximum is the summary's). */
+/* What an interval adds: nothing but numbers. A call's time is that within the interval. longest_ns: of the calls that ended in it,
+ * all of their time; open_calls: at its end, the only one that does not add up (and longest_ns, whose maximum is the summary's). */
 struct summary_calls {
 	uint64_t calls, failed, time_ns, system_ns, longest_ns, open_calls;
 	struct summary_sizes sizes;
@@ -49,11 +49,12 @@ struct summary_changes {
 	/* Returns 0 or -errno. */
 	int (*earlier)(void *arg, const struct summary_earlier *earlier);
 };
-/* Reports what the interval adds that ends at end_ns, where the next begins, so that all reports add up to the summary. last: no event
- * follows; operations that have not ended count as of unknown size, as in the summary. Returns 0 or -errno. */
-int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t end_ns, bool last, const struct summary_changes *to);
-/* Calls that have begun and not ended, as far as their begin was recorded: that of a call without recorded calls inside is recorded with its
- * end. */
+/* Reports what the interval adds that ends at end_ns, where the next begins, so that all reports add up to the summary. last: no
+ * event follows; operations that have not ended count as of unknown size, as in the summary. Returns 0 or -errno. */
+int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t end_ns, bool last,
+			 const struct summary_changes *to);
+/* Calls that have begun and not ended, as far as their begin was recorded: that of a call without recorded calls inside is recorded
+ * with its end. */
 uint64_t summary_sink_open_calls(const struct sink *sink);
 
 #endif

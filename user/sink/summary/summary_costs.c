@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * How much of the times in the summary is ioprobe's own, about: calls, times what one costs. Of an outermost call it is the part that lies
- * between its own times; of the recorded calls inside it is all. Nothing is subtracted anywhere.
+ * How much of the times in the summary is ioprobe's own, about: calls, times what one costs. Of an outermost call it is the part
+ * that lies between its own times; of the recorded calls inside it is all. Nothing is subtracted anywhere.
  */
 #include "sink/summary/summary_internal.h"
 

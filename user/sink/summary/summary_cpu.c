@@ -18,8 +18,8 @@ static void count_before(struct summary_between *between, const struct model_cpu
 	between->delay_ns += delay_ns;
 }
 
-void summary_cpu_count(struct location_state *l, struct summary_cpu *calls, struct summary_between *between, const struct model_event *e,
-		       uint64_t enter_ns)
+void summary_cpu_count(struct location_state *l, struct summary_cpu *calls, struct summary_between *between,
+		       const struct model_event *e, uint64_t enter_ns)
 {
 	const struct model_cpu *cpu = e->u.call.cpu;
 	uint64_t wall_ns = l->outermost_end_ns ? enter_ns - l->outermost_end_ns : 0;
@@ -79,8 +79,8 @@ static struct summary_between sum_between(const struct summary_report *r)
 
 static void print_row(FILE *out, const char *name, const struct summary_cpu *c)
 {
-	fprintf(out, "%-14s %14.6f %14.6f %14.6f %14.6f %14.6f %14.6f\n", name, c->time_ns / 1e9, c->cpu_ns / 1e9, c->sleep_ns / 1e9,
-		c->io_sleep_ns / 1e9, c->delay_ns / 1e9, (c->unknown_ns + c->undivided_ns) / 1e9);
+	fprintf(out, "%-14s %14.6f %14.6f %14.6f %14.6f %14.6f %14.6f\n", name, c->time_ns / 1e9, c->cpu_ns / 1e9,
+		c->sleep_ns / 1e9, c->io_sleep_ns / 1e9, c->delay_ns / 1e9, (c->unknown_ns + c->undivided_ns) / 1e9);
 }
 
 void summary_cpu_text(FILE *out, const struct summary_report *r)
@@ -100,8 +100,8 @@ void summary_cpu_text(FILE *out, const struct summary_report *r)
 	fprintf(out, "%-14s %14.6f %14.6f %14.6f %14s %14.6f %14.6f\n", "between calls",
 		(between.cpu_ns + between.sleep_ns + between.delay_ns + between.unknown_ns) / 1e9, between.cpu_ns / 1e9,
 		between.sleep_ns / 1e9, "-", between.delay_ns / 1e9, between.unknown_ns / 1e9);
-	fprintf(out, "of %.6f s inside outermost calls: %.6f s on a CPU, %.6f s asleep, %.6f s waiting for a CPU", sum.time_ns / 1e9,
-		sum.cpu_ns / 1e9, sum.sleep_ns / 1e9, sum.delay_ns / 1e9);
+	fprintf(out, "of %.6f s inside outermost calls: %.6f s on a CPU, %.6f s asleep, %.6f s waiting for a CPU",
+		sum.time_ns / 1e9, sum.cpu_ns / 1e9, sum.sleep_ns / 1e9, sum.delay_ns / 1e9);
 	if (sum.unknown_ns + sum.undivided_ns)
 		fprintf(out, ", %.6f s unknown", (sum.unknown_ns + sum.undivided_ns) / 1e9);
 	fputs("; summed over threads\n\n", out);

@@ -75,7 +75,8 @@ static void merge_parts(struct summary_report *r)
 
 /* The same bytes pass through every layer: a file is listed once, at the system calls, or if those were not recorded at its busiest
  * layer. */
-static bool replaces(const struct model *model, const struct summary_file *old, uint32_t paradigm, const struct summary_counts *counts)
+static bool replaces(const struct model *model, const struct summary_file *old, uint32_t paradigm,
+		     const struct summary_counts *counts)
 {
 	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[paradigm].os;
 

@@ -282,7 +282,9 @@ static int group_by_directory(const struct summary_report *r, struct lines *to, 
 			continue;
 		to->v[to->n] = directories.v[i];
 		to->v[to->n].key = NULL;
-		error = asprintf(&to->v[to->n++].name, "%.*s*", (int)strcspn(directories.v[i].key, "\n"), directories.v[i].key) < 0 ? -ENOMEM : 0;
+		error = asprintf(&to->v[to->n++].name, "%.*s*", (int)strcspn(directories.v[i].key, "\n"), directories.v[i].key) < 0
+				? -ENOMEM
+				: 0;
 	}
 	lines_free(&directories, &all);
 	return error;
@@ -327,14 +329,15 @@ static void print_lines(FILE *out, const struct summary_report *r, const struct 
 	struct widths w = { 12, 12 };
 
 	for (size_t i = 0; i < shown; i++) {
-		int read = strlen(summary_read_cell(&lines->v[i].counts).text), written = strlen(summary_written_cell(&lines->v[i].counts).text);
+		int read = strlen(summary_read_cell(&lines->v[i].counts).text),
+		    written = strlen(summary_written_cell(&lines->v[i].counts).text);
 
 		w.read = read > w.read ? read : w.read;
 		w.written = written > w.written ? written : w.written;
 	}
 	if (shown)
-		fprintf(out, "%12s %*s %*s %10s %10s  %-8s %-8s %-10s %s\n", "time", w.read, "read", w.written, "written", "reads", "writes",
-			"layer", "scope", "type", "file (mount point)");
+		fprintf(out, "%12s %*s %*s %10s %10s  %-8s %-8s %-10s %s\n", "time", w.read, "read", w.written, "written", "reads",
+			"writes", "layer", "scope", "type", "file (mount point)");
 	for (size_t i = 0; i < shown; i++)
 		print_line(out, r, &lines->v[i], &w);
 	for (size_t i = shown; i < lines->n; i++)

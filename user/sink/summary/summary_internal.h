@@ -18,8 +18,8 @@ struct use {
 	UT_hash_handle hh;
 };
 
-/* system_ns: of the calls inside that have ended; use: of the handle that the call is on, NULL if none is known. outermost: of its layer. shared, use_shared:
- * the time up to the current interval was reported, for the layer and for the use. */
+/* system_ns: of the calls inside that have ended; use: of the handle that the call is on, NULL if none is known. outermost: of its
+ * layer. shared, use_shared: the time up to the current interval was reported, for the layer and for the use. */
 struct frame { uint32_t region; bool outermost, shared, use_shared; uint64_t enter_ns, system_ns; struct use *use; };
 
 /* A blocking operation completes in the call that began it: those are kept by location, the others in a table. */
@@ -78,7 +78,8 @@ struct summary_sink {
 uint32_t summary_layer_by_name(struct summary_sink *s, const char *name);
 /* Returns the counts of a layer in one process; NULL without memory. */
 struct summary_layer *summary_layer_in_group(struct summary_sink *s, uint32_t group, uint32_t layer);
-/* None of the frames before this one is of the layer; and, for the use, known to be on a handle: calls inside must not count again. */
+/* None of the frames before this one is of the layer; and, for the use, known to be on a handle: calls inside must not count
+ * again. */
 bool summary_is_outermost(const struct summary_sink *s, const struct location_state *l, uint32_t frame, uint32_t layer);
 bool summary_is_outermost_use(const struct summary_sink *s, const struct location_state *l, uint32_t frame, uint32_t layer);
 /* A call has been pushed on the location's frames. */
@@ -87,8 +88,8 @@ void summary_costs_enter(struct summary_sink *s, const struct location_state *l,
 void summary_costs_layers(struct summary_sink *s, const struct model *model);
 void summary_costs_process(const struct summary_sink *s, const struct model *model, struct summary_process *p);
 /* A call of the layer that was in no other call has ended (summary_cpu.c). */
-void summary_cpu_count(struct location_state *l, struct summary_cpu *calls, struct summary_between *between, const struct model_event *e,
-		       uint64_t enter_ns);
+void summary_cpu_count(struct location_state *l, struct summary_cpu *calls, struct summary_between *between,
+		       const struct model_event *e, uint64_t enter_ns);
 /* The sink's event(). */
 int summary_event(struct sink *sink, const struct model *model, const struct model_event *e);
 /* Operations that began and were not seen to end: their bytes are unknown. Returns 0 or -ENOMEM. */

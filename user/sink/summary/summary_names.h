@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary's counts of system calls on names (open, stat, access, unlink, …), by the directory of the name: where a program looks for
- * files, and how often in vain. What is only looked up is no file with I/O, and stands nowhere else.
+ * The summary's counts of system calls on names (open, stat, access, unlink, …), by the directory of the name: where a program
+ * looks for files, and how often in vain. What is only looked up is no file with I/O, and stands nowhere else.
  */
 #ifndef IOPROBE_SINK_SUMMARY_NAMES_H
 #define IOPROBE_SINK_SUMMARY_NAMES_H

@@ -17,8 +17,8 @@
 #define REPORT_LINES 10         /* in the text's table of files */
 #define REPORT_OBJECTS 1000
 
-/* With --cpu-time: outermost calls. time_ns is the sum of cpu_ns, sleep_ns, delay_ns, undivided_ns (asleep or waiting for a CPU) and
- * unknown_ns. */
+/* With --cpu-time: outermost calls. time_ns is the sum of cpu_ns, sleep_ns, delay_ns, undivided_ns (asleep or waiting for a CPU)
+ * and unknown_ns. */
 struct summary_cpu {
 	uint64_t calls, calls_unknown, time_ns;
 	uint64_t cpu_ns, sleep_ns, delay_ns, undivided_ns, unknown_ns;
@@ -104,7 +104,8 @@ struct summary_report {
 /* The time span of the recording, as far as it is known. */
 static inline uint64_t summary_begin_ns(const struct model *model)
 {
-	return model->recording_begin_ns && model->recording_begin_ns < model->clock_begin_ns ? model->recording_begin_ns : model->clock_begin_ns;
+	return model->recording_begin_ns && model->recording_begin_ns < model->clock_begin_ns ? model->recording_begin_ns
+											      : model->clock_begin_ns;
 }
 
 #define SUMMARY_SCHEMA "ioprobe summary 1"      /* the format of summary.json, see summary.schema.json */

@@ -369,21 +369,24 @@ static json_t *frames_json(const struct model *model, uint32_t context)
 
 static json_t *row_json(const struct model *model, const struct row *row)
 {
-	static const char *const callers[] = { [CALLERS_WHOLE] = "whole", [CALLERS_TRUNCATED] = "truncated", [CALLERS_UNKNOWN] = "unknown" };
+	static const char *const callers[] = {
+		[CALLERS_WHOLE] = "whole", [CALLERS_TRUNCATED] = "truncated", [CALLERS_UNKNOWN] = "unknown"
+	};
 	const struct model_group *worst = &model->groups.v[row->worst_group];
 	json_t *o = json_object();
-	int error = json_object_set_new(o, "calls", json_integer((json_int_t)row->calls)) |
-		    json_object_set_new(o, "time_ns", json_integer((json_int_t)row->time_ns)) |
-		    json_object_set_new(o, "bytes_read", json_integer((json_int_t)row->bytes_read)) |
-		    json_object_set_new(o, "bytes_written", json_integer((json_int_t)row->bytes_written)) |
-		    json_object_set_new(o, "operations_of_unknown_size", json_integer((json_int_t)row->unknown)) |
-		    json_object_set_new(o, "worst_process", row->worst_ns ? text(worst->name) : json_null()) |
-		    json_object_set_new(o, "worst_rank", row->worst_ns && worst->rank >= 0 ? json_integer(worst->rank) : json_null()) |
-		    json_object_set_new(o, "worst_time_ns", json_integer((json_int_t)row->worst_ns)) |
-		    json_object_set_new(o, "path", text(row->file != REF_NONE ? model->files.v[row->file].path : NULL)) |
-		    json_object_set_new(o, "several_paths", json_boolean(row->several_files)) |
-		    json_object_set_new(o, "callers", text(callers[row->key.callers])) |
-		    json_object_set_new(o, "frames", frames_json(model, row->key.context));
+	int error =
+		json_object_set_new(o, "calls", json_integer((json_int_t)row->calls)) |
+		json_object_set_new(o, "time_ns", json_integer((json_int_t)row->time_ns)) |
+		json_object_set_new(o, "bytes_read", json_integer((json_int_t)row->bytes_read)) |
+		json_object_set_new(o, "bytes_written", json_integer((json_int_t)row->bytes_written)) |
+		json_object_set_new(o, "operations_of_unknown_size", json_integer((json_int_t)row->unknown)) |
+		json_object_set_new(o, "worst_process", row->worst_ns ? text(worst->name) : json_null()) |
+		json_object_set_new(o, "worst_rank", row->worst_ns && worst->rank >= 0 ? json_integer(worst->rank) : json_null()) |
+		json_object_set_new(o, "worst_time_ns", json_integer((json_int_t)row->worst_ns)) |
+		json_object_set_new(o, "path", text(row->file != REF_NONE ? model->files.v[row->file].path : NULL)) |
+		json_object_set_new(o, "several_paths", json_boolean(row->several_files)) |
+		json_object_set_new(o, "callers", text(callers[row->key.callers])) |
+		json_object_set_new(o, "frames", frames_json(model, row->key.context));
 
 	if (!error)
 		return o;
@@ -393,10 +396,10 @@ static json_t *row_json(const struct model *model, const struct row *row)
 
 static json_t *counts_json(const struct model_site_counts *c)
 {
-	return json_pack("{sIsIsIsIsIsIsIsI}", "no_room", (json_int_t)c->full, "not_asked", (json_int_t)c->unasked, "stack_unreadable",
-			 (json_int_t)c->unread, "code_changing", (json_int_t)c->no_image,
-			 "python_unreadable", (json_int_t)c->no_python, "process_gone", (json_int_t)c->gone,
-			 "code_in_no_file", (json_int_t)c->no_file, "file_unreadable", (json_int_t)c->unreadable);
+	return json_pack("{sIsIsIsIsIsIsIsI}", "no_room", (json_int_t)c->full, "not_asked", (json_int_t)c->unasked,
+			 "stack_unreadable", (json_int_t)c->unread, "code_changing", (json_int_t)c->no_image, "python_unreadable",
+			 (json_int_t)c->no_python, "process_gone", (json_int_t)c->gone, "code_in_no_file", (json_int_t)c->no_file,
+			 "file_unreadable", (json_int_t)c->unreadable);
 }
 
 json_t *summary_sites_json(struct summary_sites *s, const struct model *model)

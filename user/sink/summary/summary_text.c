@@ -118,11 +118,13 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 		const struct summary_layer *l = &r->layers[i];
 
 		fprintf(out, "%-10s %12" PRIu64 " %10" PRIu64 " %*s %*s %12.6f s %15s\n", l->name, l->calls, l->failed, w.read,
-			summary_read_cell(&l->counts).text, w.written, summary_written_cell(&l->counts).text, l->time_ns / 1e9, share_cell(l).text);
+			summary_read_cell(&l->counts).text, w.written, summary_written_cell(&l->counts).text, l->time_ns / 1e9,
+			share_cell(l).text);
 	}
 	if (r->nlayers)
-		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed over "
-		      "threads, and how much of it in recorded system calls\n", out);
+		fputs("read, written: bytes, each layer by itself; unknown: operations; time: inclusive, outermost calls, summed "
+		      "over threads, and how much of it in recorded system calls\n",
+		      out);
 	print_costs(out, r);
 	fputc('\n', out);
 }
@@ -130,8 +132,8 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 static void print_special(FILE *out, const struct summary_report *r)
 {
 	if (r->nspecial)
-		fprintf(out, "pipes, sockets and the like: %zu, read %s, written %s\n", r->nspecial, summary_read_cell(&r->special).text,
-			summary_written_cell(&r->special).text);
+		fprintf(out, "pipes, sockets and the like: %zu, read %s, written %s\n", r->nspecial,
+			summary_read_cell(&r->special).text, summary_written_cell(&r->special).text);
 }
 
 static int print_files(FILE *out, const struct summary_report *r)
@@ -363,11 +365,12 @@ static void print_wall_times(FILE *out, const struct summary_report *r)
 	if (!most)
 		return;
 	if (least == most) {
-		fprintf(out, "%s: %.6f s, in I/O calls %.1f %%\n\n", r->ranks ? "rank" : "process", longest / 1e9, share_of_io(most));
+		fprintf(out, "%s: %.6f s, in I/O calls %.1f %%\n\n", r->ranks ? "rank" : "process", longest / 1e9,
+			share_of_io(most));
 		return;
 	}
-	fprintf(out, "%s: %.6f to %.6f s each, in I/O calls %.1f %% (", r->ranks ? "ranks" : "processes", shortest / 1e9, longest / 1e9,
-		share_of_io(least));
+	fprintf(out, "%s: %.6f to %.6f s each, in I/O calls %.1f %% (", r->ranks ? "ranks" : "processes", shortest / 1e9,
+		longest / 1e9, share_of_io(least));
 	summary_print_text(out, r->model->groups.v[least - r->processes].name);
 	fprintf(out, ") to %.1f %% (", share_of_io(most));
 	summary_print_text(out, r->model->groups.v[most - r->processes].name);
