@@ -73,7 +73,7 @@ static void detect_amplified(struct analysis *a, const struct detector *d)
 	words_bytes(asked, sizeof(asked), top->sum.dir[0].asked + top->sum.dir[1].asked);
 	words_bytes(moved, sizeof(moved), low->sum.dir[0].bytes + low->sum.dir[1].bytes);
 	snprintf(f->evidence, sizeof(f->evidence), "%llu %s operations ask for %s, %llu operations below move %s",
-		 (unsigned long long)(top->sum.dir[0].n + top->sum.dir[1].n), trace_layer_name(top->layer), asked,
+		 (unsigned long long)top->sum.dir[0].n + top->sum.dir[1].n, trace_layer_name(top->layer), asked,
 		 (unsigned long long)(low->sum.dir[0].n + low->sum.dir[1].n), moved);
 }
 

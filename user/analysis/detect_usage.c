@@ -73,14 +73,14 @@ static void detect_more_read(struct analysis *a, const struct detector *d) { det
 #define DOMINATES(c, what, function, name) \
 	const struct detector detector_##c = { \
 		.code = #c, \
-		.title = what, \
+		.title = (what), \
 		.on = "POSIX", \
 		.info = true, \
 		.needs = NEED_SYSTEM, \
 		.when = "the difference is more than dominate_share of their sum", \
 		.why = "says which direction is worth a look", \
-		.test = name, \
-		.detect = function, \
+		.test = (name), \
+		.detect = (function), \
 	}
 DOMINATES(P01, "more writes than reads", detect_more_writes, "synthetic_writes");
 DOMINATES(P02, "more reads than writes", detect_more_reads, "synthetic_reads");

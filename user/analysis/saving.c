@@ -43,12 +43,13 @@ struct saving saving_larger(const struct analysis *a, uint32_t file, int dir, ui
 {
 	unsigned fs = file < a->trace->files.n ? a->facts->file_fs[file] : FS_KINDS;
 	const struct cost_model *m = fs < FS_KINDS ? &a->models[fs][dir] : NULL;
+	uint64_t requests = bytes / LARGE_BYTES + 1;
 	double rest;
 
 	if (!m || !m->known)
 		return (struct saving){ false, 0, less(ns, probe_cost_low(a, a->facts->lowest, n)),
 					"no large requests in this trace: a ceiling" };
-	rest = (bytes / LARGE_BYTES + 1) * m->latency_ns + bytes * m->ns_per_byte;
+	rest = requests * m->latency_ns + bytes * m->ns_per_byte;
 	return (struct saving){ true, less(ns, probe_cost_high(a, a->facts->lowest, n) + 2 * rest),
 				less(ns, probe_cost_low(a, a->facts->lowest, n) + rest / 2), "large requests in this trace" };
 }

@@ -23,10 +23,10 @@
 #define HELPER_LOOP 181
 #define HELPER_COPY_FROM_USER_TASK 191
 
-#define CALL_HELPER(helper) { .code = BPF_JMP | BPF_CALL, .imm = helper }
-#define MOVE(reg, value) { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = reg, .imm = value }
-#define MOVE_REG(to, from) { .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from }
-#define ADD(reg, value) { .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = reg, .imm = value }
+#define CALL_HELPER(helper) { .code = BPF_JMP | BPF_CALL, .imm = (helper) }
+#define MOVE(reg, value) { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value) }
+#define MOVE_REG(to, from) { .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from) }
+#define ADD(reg, value) { .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (reg), .imm = (value) }
 #define EXIT { .code = BPF_JMP | BPF_EXIT }
 
 bool feature_refused(char *reason, size_t len, const char *action, int err)

@@ -77,8 +77,9 @@ static int serve(struct command *c, struct history *history, struct metrics *met
 	ret = fill(c, outputs);
 	if (!ret && !cli_quiet())
 		fprintf(stderr, "ioprobe: the recording has ended; the page stays until ^C\n");
-	while (!ret)
-		pause();
+	if (!ret)
+		for (;;)
+			pause();
 	view_server_stop(server);
 	return ret;
 }

@@ -35,8 +35,7 @@ static void write_head(const struct page *p)
 	words_seconds(wall, sizeof(wall), a->facts->wall_ns);
 	report_completeness(a, complete, sizeof(complete));
 	fprintf(p->out, "ioprobe report  %s\n", name);
-	escape_terminal(name, sizeof(name), complete, 90);
-	fprintf(p->out, "trace    %s%s%s\n", report_is_complete(a) ? "" : paint(p, "\33[1m"), report_is_complete(a) ? complete : complete,
+	fprintf(p->out, "trace    %s%s%s\n", report_is_complete(a) ? "" : paint(p, "\33[1m"), complete,
 		report_is_complete(a) ? "" : paint(p, "\33[0m"));
 	if (a->facts->nranks)
 		fprintf(p->out, "run      %s recorded, %" PRIu64 " rank%s on %" PRIu64 " node%s\n", wall, a->facts->nranks, a->facts->nranks == 1 ? "" : "s",

@@ -295,7 +295,7 @@ static int report_undelivered(struct client *c)
 	if (!c->undelivered && !c->refused)
 		return 0;
 	snprintf(c->output->err, sizeof(c->output->err), "collector %.100s:%s: %llu of %llu intervals were not delivered: %.250s",
-		 c->host, c->port, (unsigned long long)c->undelivered, (unsigned long long)(c->delivered + c->undelivered),
+		 c->host, c->port, (unsigned long long)c->undelivered, (unsigned long long)c->delivered + c->undelivered,
 		 c->reason);
 	return -EIO;
 }

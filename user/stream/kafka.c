@@ -27,6 +27,7 @@
 			X(rd_kafka_poll) X(rd_kafka_outq_len) X(rd_kafka_err2str) X(rd_kafka_purge) X(rd_kafka_fatal_error)
 
 struct library {
+/* The macro's argument is the name of a member. NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define MEMBER(name) typeof(&name) name;
 	FUNCTIONS(MEMBER)
 };
