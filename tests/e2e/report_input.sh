@@ -42,6 +42,11 @@ if limited 60 "$PYTHON" "$TESTS/lib/foreign_trace.py" "$foreign/trace" 2>"$forei
 	verdict foreign "$(check_report foreign is 'codes[0] == "P16"' 'finding("P06")["cause"] == "P16"' 'finding("P06")["files"][0]["path"] == "/scratch/out.dat"' \
 		'finding("P06")["paid_by"] == "rank 1"' 'r["trace"]["ranks"] == 2' '"X12" in [c["code"] for c in r["cannot_tell"]]' \
 		'"unknown" in r["trace"]["completeness"]')"
+	limited 60 "$PYTHON" "$TESTS/lib/foreign_trace.py" "$foreign/coloured" "$(printf '1 \033[31mred')" \
+		2>"$foreign/err" &&
+		limited 60 "$IOPROBE" report "$foreign/coloured/traces.otf2" >"$foreign/text" 2>&1
+	verdict "escapes in properties" "$(grep -q 'ranks missing: 1 ?\[31mred' "$foreign/text" || cat "$foreign/err" "$foreign/text"
+		grep -n "$(printf '\033')" "$foreign/text")"
 else
 	skip foreign "python3-otf2: $(tail -n 1 "$foreign/err")"
 fi

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""foreign_trace.py DIR: a trace as Score-P writes one: user functions around POSIX I/O of two ranks, no offsets, no errno, no properties of
-ioprobe. Rank 1 makes 5000 small writes."""
+"""foreign_trace.py DIR [RANKS]: a trace as Score-P writes one: user functions around POSIX I/O of two ranks, no offsets, no errno, no
+properties of ioprobe, but RANKS as the missing ranks. Rank 1 makes 5000 small writes."""
 import sys
 
+import _otf2
 import otf2
 from otf2.enums import IoAccessMode, IoOperationMode, IoParadigmClass, IoParadigmFlag, Paradigm, RegionRole
 
@@ -12,6 +13,8 @@ MICROSECOND = 1000
 
 def main():
     with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
+        if len(sys.argv) > 2:
+            _otf2.Archive_SetProperty(trace._handle, "IOPROBE::MISSING_RANKS", sys.argv[2], True)
         d = trace.definitions
         tree = d.system_tree_node("machine", class_name="machine")
         node = d.system_tree_node("node1", class_name="node", parent=tree)

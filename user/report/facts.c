@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/words.h"
+#include "report/escape.h"
 
 bool report_is_complete(const struct analysis *a)
 {
@@ -18,6 +19,7 @@ bool report_is_complete(const struct analysis *a)
 
 void report_completeness(const struct analysis *a, char *text, size_t len)
 {
+	char losses[sizeof(a->trace->losses)];          /* may quote the archive, which anybody may have written */
 	uint64_t calls = 0;
 	int n;
 
@@ -34,7 +36,8 @@ void report_completeness(const struct analysis *a, char *text, size_t len)
 			 "whether it is complete is unknown: not recorded by ioprobe");
 		return;
 	}
-	n = snprintf(text, len, "%" PRIu64 " calls, INCOMPLETE: %s", calls, a->trace->losses);
+	escape_terminal(losses, sizeof(losses), a->trace->losses, sizeof(losses) - 1);
+	n = snprintf(text, len, "%" PRIu64 " calls, INCOMPLETE: %s", calls, losses);
 	if (a->facts->damaged && n > 0 && (size_t)n < len)
 		snprintf(text + n, len - n, "%s%" PRIu64 " of %zu threads cannot be read to their end",
 			 a->trace->losses[0] ? ", " : "", a->facts->damaged, a->trace->locations.n);
