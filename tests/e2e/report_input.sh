@@ -45,7 +45,7 @@ if limited 60 "$PYTHON" "$TESTS/lib/foreign_trace.py" "$foreign/trace" 2>"$forei
 	limited 60 "$PYTHON" "$TESTS/lib/foreign_trace.py" "$foreign/coloured" "$(printf '1 \033[31mred')" \
 		2>"$foreign/err" &&
 		limited 60 "$IOPROBE" report "$foreign/coloured/traces.otf2" >"$foreign/text" 2>&1
-	verdict "escapes in properties" "$(grep -q 'ranks missing: 1 ?\[31mred' "$foreign/text" || cat "$foreign/err" "$foreign/text"
+	verdict "escapes in properties" "$(grep -qF 'ranks missing: 1 \x1b[31mred' "$foreign/text" || cat "$foreign/err" "$foreign/text"
 		grep -n "$(printf '\033')" "$foreign/text")"
 else
 	skip foreign "python3-otf2: $(tail -n 1 "$foreign/err")"
