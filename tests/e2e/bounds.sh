@@ -83,14 +83,20 @@ on_small_disk() {
 }
 [ "${1:-}" != in_namespace ] || { on_small_disk; exit; }
 
-fresh size >/dev/null
-OUTPUT=$TMP/size/trace
-PAUSE=0 MOST=$FEW bounded size --max-size 1MiB
-told size max-size
-from_first size
-verdict "size, on disk" "$([ "$(cat "$TMP/size/use")" -le 1048576 ] && [ "$(disk_use "$OUTPUT")" -le 1048576 ] ||
-	echo "$(cat "$TMP/size/use") bytes while it was made, $(disk_use "$OUTPUT") bytes at the end")"
-verdict "size, not for nothing" "$([ "$(disk_use "$OUTPUT")" -ge 400000 ] || echo "only $(disk_use "$OUTPUT") bytes")"
+# within_size NAME OPTION...: at most 1 MiB, of which an archive has a good part.
+within_size() {
+	local name=$1
+	fresh "$name" >/dev/null
+	OUTPUT=$TMP/$name/trace
+	PAUSE=0 MOST=$FEW bounded "$name" --max-size 1MiB "${@:2}"
+	told "$name" max-size
+	from_first "$name"
+	verdict "$name, on disk" "$([ "$(cat "$TMP/$name/use")" -le 1048576 ] && [ "$(disk_use "$OUTPUT")" -le 1048576 ] ||
+		echo "$(cat "$TMP/$name/use") bytes while it was made, $(disk_use "$OUTPUT") bytes at the end")"
+	verdict "$name, not for nothing" "$([ "$(disk_use "$OUTPUT")" -ge 400000 ] || echo "only $(disk_use "$OUTPUT") bytes")"
+}
+within_size size
+within_size size_cpu_time --cpu-time
 
 # The recorder is stopped while the program goes from CPU to CPU: one of two rings has what is older than what the other has.
 to_and_fro() {

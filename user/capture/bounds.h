@@ -5,6 +5,7 @@
 #ifndef IOPROBE_BOUNDS_H
 #define IOPROBE_BOUNDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct bounds {
 	uint64_t max_bytes;             /* of spool and archive together */
 	uint64_t min_free_bytes;        /* of the output's file system, for unprivileged users */
 	double max_rate;                /* calls per second of the whole recording, averaged over a second */
+	bool cpu_time;                  /* --cpu-time: calls take more room in the archive */
 	char max_size_text[32], min_free_text[32];      /* as given, for messages */
 };
 

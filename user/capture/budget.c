@@ -13,6 +13,7 @@
 
 #define FILE_BLOCK 4096                         /* file sizes are rounded up to whole blocks */
 #define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition */
+#define CPU_TIME_BYTES 26         /* two attributes and the head of their list */
 #define PROCESS_BYTES 512
 #define RESERVE_BYTES (80u << 10)               /* definitions and files of every archive, the spool's last records */
 #define SMALLEST_GAIN 4096                      /* if a flush frees less than this, the limit is reached */
@@ -71,6 +72,8 @@ static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *
 	case IOP_REC_ASYNC_END: return 48;
 	case IOP_REC_SOCKET: return 200;
 	case IOP_REC_DEVICE: return 32;
+	case IOP_REC_CPU: return 64;
+	case IOP_REC_COLLECTIVE: return 120;
 	case IOP_REC_EXEC: return PROCESS_BYTES;
 	case IOP_REC_REQUESTS:
 	case IOP_REC_SUBMITTED: return 80 * ((const struct iop_rec_requests *)rec)->n;
@@ -212,10 +215,16 @@ void budget_destroy(struct budget *budget)
 	free(budget);
 }
 
+/* With --cpu-time each call's end has attributes, also of calls without a CPU record. */
+static uint64_t cpu_time_bytes(const struct budget *b, const struct iop_rec *rec)
+{
+	return b->bounds->cpu_time && (rec->type == IOP_REC_CALL || rec->type == IOP_REC_EXIT) ? CPU_TIME_BYTES : 0;
+}
+
 bool budget_admits(struct budget *b, struct spool_writer *spool, const struct iop_rec *rec)
 {
 	if (!b->reached) {
-		uint64_t archive = budget_archive_bytes(rec, row_of(b, rec));
+		uint64_t archive = budget_archive_bytes(rec, row_of(b, rec)) + cpu_time_bytes(b, rec);
 
 		b->calls += rec->type == IOP_REC_CALL || rec->type == IOP_REC_EXIT;
 		if (b->limit == UINT64_MAX || fits(b, spool, archive + rec->len)) {

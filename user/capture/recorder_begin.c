@@ -197,6 +197,7 @@ static int begin_spool(struct recorder *r)
 
 	if (r->options->bounds)
 		r->bounds = *r->options->bounds;
+	r->bounds.cpu_time = r->options->kernel.cpu_time;
 	note_host(r->spool, r->options->host, r->options->cluster, r->options->shared_mounts, r->options->nshared_mounts,
 		  &r->bounds, r->options->command_line, r->options->kernel.call_sites, r->options->kernel.cpu_time);
 	note_tables(r->spool, r->options->set);
