@@ -21,6 +21,7 @@
 
 #include "bpf/features.h"
 #include "bpf/members.h"
+#include "bpf/private_mount.h"
 #include "bpf/rings.h"
 
 #define FIRST_BEAT_NS 2000000000ull
@@ -149,7 +150,7 @@ int hold_server_create(struct hold_server **out, struct bpf_side *kernel)
 		free(server);
 		return -ENOMEM;
 	}
-	server->mount_fd = links_mount();
+	server->mount_fd = private_mount("bpf");
 	if (server->mount_fd >= 0 && bpf_side_method(kernel) == ATTACH_PERF && feature_available(FEATURE_UPROBE_DEFINITIONS))
 		members_create(&server->members);       /* without it the probes are in all processes */
 	err = fork_server(server);

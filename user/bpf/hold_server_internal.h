@@ -54,6 +54,4 @@ size_t holds_give_returns(struct iop_hold *holds, const struct iop_return_reques
 /* Returns when no call of the recording is in flight any more; sets counters->guarding if it has to wait for that. */
 void guard_stay(struct hold_server *server);
 
-int links_mount(void);          /* mounts a BPF file system outside the mount tree; returns a descriptor or -errno */
-
 #endif

@@ -27,11 +27,6 @@
 #define REAP_AT_ONCE 2          /* by one thread: each takes 50 to 200 ms, and a recording waits for them at its end */
 #define REAP_GRACE_NS 50000000
 
-/* linux/mount.h of Linux 5.2 */
-#define FSOPEN_CLOSE_ON_EXEC 1
-#define FSCONFIG_COMMAND_CREATE 6
-#define FSMOUNT_CLOSE_ON_EXEC 1
-
 /* The uprobe_multi part of union bpf_attr's link_create, which older headers do not have (include/uapi/linux/bpf.h, Linux 6.6). */
 struct link_create_uprobe_multi {
 	uint32_t prog_fd, target_fd, attach_type, flags;
@@ -97,21 +92,6 @@ static int create_perf(const struct link_request *request)
 }
 
 /* ---- pins ---- */
-
-int links_mount(void)
-{
-	int context = syscall(SYS_fsopen, "bpf", FSOPEN_CLOSE_ON_EXEC), mount_fd;
-
-	if (context < 0)
-		return -errno;
-	mount_fd = syscall(SYS_fsconfig, context, FSCONFIG_COMMAND_CREATE, NULL, NULL, 0);
-	if (!mount_fd)
-		mount_fd = syscall(SYS_fsmount, context, FSMOUNT_CLOSE_ON_EXEC, 0);
-	if (mount_fd < 0)
-		mount_fd = -errno;
-	close(context);
-	return mount_fd;
-}
 
 /* Through our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
 static void pin_path(int mount_fd, int number, char *path, size_t len)
