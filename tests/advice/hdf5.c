@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness.h"
+
 static herr_t failed(hid_t stack, void *data)
 {
 	(void)data;
@@ -26,15 +28,17 @@ static void close_all(unsigned kind)
 		(kind == H5F_OBJ_FILE ? H5Fclose : H5Dclose)(ids[i]);
 }
 
-#define SNIPPET(name) static void advice_##name(const char *path, const char *own_path __attribute__((unused)), int rank, int nranks)
+#define SNIPPET(name) \
+	static void advice_##name(const char *path, const char *own_path UNUSED, int rank, int nranks)
 #define BEFORE \
-	MPI_Comm comm __attribute__((unused)) = MPI_COMM_WORLD; \
+	MPI_Comm comm UNUSED = MPI_COMM_WORLD; \
 	const hsize_t rows = 8, columns = 16, first_row = rank * rows; \
 	static double values[8 * 16]; \
 	hid_t access = H5Pcreate(H5P_FILE_ACCESS); \
 	H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL); \
 	hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access); \
-	hid_t filespace = H5Screate_simple(2, (hsize_t[]){ rows * nranks, columns }, NULL), memspace = H5Screate_simple(2, (hsize_t[]){ rows, columns }, NULL); \
+	hid_t filespace = H5Screate_simple(2, (hsize_t[]){ rows * nranks, columns }, NULL); \
+	hid_t memspace = H5Screate_simple(2, (hsize_t[]){ rows, columns }, NULL); \
 	hid_t dset = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, filespace, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT); \
 	H5Sselect_hyperslab(filespace, H5S_SELECT_SET, (hsize_t[]){ first_row, 0 }, NULL, (hsize_t[]){ rows, columns }, NULL); \
 	H5Dwrite(dset, H5T_NATIVE_DOUBLE, memspace, filespace, H5P_DEFAULT, values); \
@@ -49,10 +53,7 @@ static void close_all(unsigned kind)
 #define RUN(name) advice_##name(argv[1], own, rank, nranks)
 #define BEGIN \
 	char own[40]; \
-	int rank, nranks; \
-	MPI_Init(&argc, &argv); \
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank); \
-	MPI_Comm_size(MPI_COMM_WORLD, &nranks); \
+	BEGIN_MPI \
 	snprintf(own, sizeof(own), "advice-own-%d.h5", rank); \
 	H5Eset_auto2(H5E_DEFAULT, failed, NULL);
 #define END MPI_Finalize();

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness.h"
+
 struct row { char text[47]; };
 
 static void run(void (*snippet)(const char *path, FILE *file, struct row *rows, size_t n), const char *path)
@@ -20,6 +22,6 @@ static void run(void (*snippet)(const char *path, FILE *file, struct row *rows, 
 		err(1, "%s", path);
 }
 
-#define SNIPPET(name) static void advice_##name(const char *path __attribute__((unused)), FILE *file __attribute__((unused)), struct row *rows __attribute__((unused)), \
-				       size_t n __attribute__((unused)))
+#define SNIPPET(name) \
+	static void advice_##name(const char *path UNUSED, FILE *file UNUSED, struct row *rows UNUSED, size_t n UNUSED)
 #define RUN(name) run(advice_##name, argv[1])

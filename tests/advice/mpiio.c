@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "harness.h"
+
 struct variables { MPI_Comm comm; const char *path; MPI_File file; MPI_Offset offset; double values[1000]; };
 
 static void run(int (*snippet)(struct variables *v, int rank, int nranks), const char *path)
@@ -26,15 +28,16 @@ static void run(int (*snippet)(struct variables *v, int rank, int nranks), const
 	MPI_Barrier(v.comm);
 }
 
-#define SNIPPET(name) static int advice_##name(struct variables *v, int rank __attribute__((unused)), int nranks __attribute__((unused)))
+#define SNIPPET(name) \
+	static int advice_##name(struct variables *v, int rank UNUSED, int nranks UNUSED)
 #define BEFORE \
-	MPI_Comm comm __attribute__((unused)) = v->comm; \
-	const char *path __attribute__((unused)) = v->path; \
-	double *values __attribute__((unused)) = v->values; \
-	const int n __attribute__((unused)) = 1000, pieces __attribute__((unused)) = 10; \
-	MPI_Offset offset __attribute__((unused)) = v->offset; \
-	MPI_File file __attribute__((unused)) = v->file, old = v->file; \
-	MPI_Datatype type __attribute__((unused)); \
+	MPI_Comm comm UNUSED = v->comm; \
+	const char *path UNUSED = v->path; \
+	double *values UNUSED = v->values; \
+	const int n UNUSED = 1000, pieces UNUSED = 10; \
+	MPI_Offset offset UNUSED = v->offset; \
+	MPI_File file UNUSED = v->file, old = v->file; \
+	MPI_Datatype type UNUSED; \
 	MPI_Info info; \
 	MPI_Info_create(&info);
 #define AFTER \

@@ -5,22 +5,14 @@
 #include <mpi.h>
 #include <netcdf.h>
 #include <netcdf_par.h>
-#include <stdio.h>
 
-static int check(int status, const char *what)
-{
-	if (status != NC_NOERR) {
-		fprintf(stderr, "%s: %s\n", what, nc_strerror(status));
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	}
-	return status;
-}
+#define status_text nc_strerror
+#include "parallel_file.h"
 
-#define SNIPPET(name) static void advice_##name(const char *path, int rank, int nranks)
 #define BEFORE \
-	MPI_Comm comm __attribute__((unused)) = MPI_COMM_WORLD; \
-	const size_t rows __attribute__((unused)) = 8, columns __attribute__((unused)) = 16, first_row __attribute__((unused)) = rank * 8; \
-	static double values[8 * 16] __attribute__((unused)); \
+	MPI_Comm comm UNUSED = MPI_COMM_WORLD; \
+	const size_t rows UNUSED = 8, columns UNUSED = 16, first_row UNUSED = rank * 8; \
+	static double values[8 * 16] UNUSED; \
 	int ncid, varid, dimids[2], first; \
 	check(nc_create_par(path, NC_NETCDF4 | NC_CLOBBER, MPI_COMM_WORLD, MPI_INFO_NULL, &ncid), "nc_create_par"); \
 	first = ncid; \
@@ -32,12 +24,7 @@ static int check(int status, const char *what)
 	check(nc_close(ncid), "nc_close"); \
 	if (ncid != first) \
 		check(nc_close(first), "nc_close");
-#define RUN(name) advice_##name(argv[1], rank, nranks)
-#define BEGIN \
-	int rank, nranks; \
-	MPI_Init(&argc, &argv); \
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank); \
-	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+#define BEGIN BEGIN_MPI
 #define END MPI_Finalize();
 
 /* Data in define mode: netCDF-4 leaves it by itself. */

@@ -4,23 +4,15 @@
  */
 #include <mpi.h>
 #include <pnetcdf.h>
-#include <stdio.h>
 
-static int check(int status, const char *what)
-{
-	if (status != NC_NOERR) {
-		fprintf(stderr, "%s: %s\n", what, ncmpi_strerror(status));
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	}
-	return status;
-}
+#define status_text ncmpi_strerror
+#include "parallel_file.h"
 
-#define SNIPPET(name) static void advice_##name(const char *path, int rank, int nranks)
 #define BEFORE \
-	MPI_Comm comm __attribute__((unused)) = MPI_COMM_WORLD; \
-	const MPI_Offset rows __attribute__((unused)) = 8, columns __attribute__((unused)) = 16, first_row __attribute__((unused)) = rank * 8; \
-	static double values[8 * 16] __attribute__((unused)); \
-	int ncid, varid __attribute__((unused)), dimids[2], first; \
+	MPI_Comm comm UNUSED = MPI_COMM_WORLD; \
+	const MPI_Offset rows UNUSED = 8, columns UNUSED = 16, first_row UNUSED = rank * 8; \
+	static double values[8 * 16] UNUSED; \
+	int ncid, varid UNUSED, dimids[2], first; \
 	MPI_Info info; \
 	MPI_Info_create(&info); \
 	check(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &ncid), "ncmpi_create"); \
@@ -35,12 +27,7 @@ static int check(int status, const char *what)
 	if (ncid != first) \
 		check((ncmpi_close)(first), "ncmpi_close"); \
 	MPI_Info_free(&info);
-#define RUN(name) advice_##name(argv[1], rank, nranks)
-#define BEGIN \
-	int rank, nranks; \
-	MPI_Init(&argc, &argv); \
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank); \
-	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+#define BEGIN BEGIN_MPI
 #define END MPI_Finalize();
 
 #define ncmpi_put_vara_double_all(...) check((ncmpi_put_vara_double_all)(__VA_ARGS__), "ncmpi_put_vara_double_all")

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "harness.h"
+
 struct row { char text[47]; };
 
 static void run(void (*snippet)(const char *path, int fd, struct row *rows, size_t n), const char *path)
@@ -22,6 +24,6 @@ static void run(void (*snippet)(const char *path, int fd, struct row *rows, size
 	close(fd);
 }
 
-#define SNIPPET(name) static void advice_##name(const char *path __attribute__((unused)), int fd __attribute__((unused)), struct row *rows __attribute__((unused)), \
-				       size_t n __attribute__((unused)))
+#define SNIPPET(name) \
+	static void advice_##name(const char *path UNUSED, int fd UNUSED, struct row *rows UNUSED, size_t n UNUSED)
 #define RUN(name) run(advice_##name, argv[1])

@@ -13,14 +13,15 @@
 static void fill(bool bad, const char *dir)
 {
 	hsize_t dims[2] = { ROWS, COLUMNS };
-	hid_t file = H5Fcreate(in(dir, "fill.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
+	hid_t file = H5Fcreate(in(dir, "fill.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+		space = H5Screate_simple(2, dims, NULL);
 	hid_t create = H5Pcreate(H5P_DATASET_CREATE), set;
 	double *data = calloc(ROWS * COLUMNS, sizeof(*data));
 
 	CHECK(file >= 0 && data);
 	H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
 	H5Pset_fill_time(create, bad ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER);
-	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);    /* planted: fill */
+	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT); /* planted: fill */
 	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
 	H5Dclose(set);
 	H5Pclose(create);
@@ -33,8 +34,10 @@ static void fill(bool bad, const char *dir)
 static void chunks(bool bad, const char *dir)
 {
 	hsize_t dims[2] = { 512, 1024 }, chunk[2] = { 256, 1024 }, start[2] = { 0, 0 }, row[2] = { 1, 1024 };
-	hid_t file = H5Fcreate(in(dir, "chunks.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
-	hid_t create = H5Pcreate(H5P_DATASET_CREATE), access = H5Pcreate(H5P_DATASET_ACCESS), memory = H5Screate_simple(2, row, NULL), set;
+	hid_t file = H5Fcreate(in(dir, "chunks.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+		space = H5Screate_simple(2, dims, NULL);
+	hid_t create = H5Pcreate(H5P_DATASET_CREATE), access = H5Pcreate(H5P_DATASET_ACCESS),
+		memory = H5Screate_simple(2, row, NULL), set;
 	double *data = calloc(1024 * 1024, sizeof(*data));
 
 	CHECK(file >= 0 && data);
@@ -48,7 +51,7 @@ static void chunks(bool bad, const char *dir)
 	for (hsize_t i = 0; i < 24; i++) {
 		start[0] = i;
 		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, row, NULL);
-		CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) >= 0);  /* planted: chunks */
+		CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) >= 0); /* planted: chunks */
 	}
 	H5Dclose(set);
 	H5Pclose(create);
@@ -75,7 +78,7 @@ static void strided(bool bad, const char *dir)
 	for (hsize_t i = 0; i < 10; i++) {
 		start[bad] = 2 * i;
 		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, bad ? column : rows, NULL);
-		CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, plist, data) >= 0);       /* planted: strided */
+		CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, plist, data) >= 0); /* planted: strided */
 	}
 	H5Dclose(set);
 	H5Pclose(plist);
@@ -90,7 +93,8 @@ static void strided(bool bad, const char *dir)
 static void compressed(bool bad, const char *dir)
 {
 	hsize_t dims[2] = { 512, 1024 }, chunk[2] = { 512, 1024 };
-	hid_t file = H5Fcreate(in(dir, "packed.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate_simple(2, dims, NULL);
+	hid_t file = H5Fcreate(in(dir, "packed.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+		space = H5Screate_simple(2, dims, NULL);
 	hid_t create = H5Pcreate(H5P_DATASET_CREATE);
 	double *data = calloc(512 * 1024, sizeof(*data));
 
@@ -104,7 +108,8 @@ static void compressed(bool bad, const char *dir)
 	for (int i = 0; i < 2; i++) {
 		hid_t set = H5Dcreate2(file, i ? "second" : "first", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
 
-		CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);  /* planted: compressed */
+		CHECK(set >= 0);
+		CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0); /* planted: compressed */
 		CHECK(H5Dclose(set) >= 0);
 	}
 	H5Pclose(create);
@@ -130,7 +135,7 @@ static void attributes(bool bad, const char *dir)
 		H5Aclose(attribute);
 		H5Gclose(group);
 		if (bad)
-			CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);    /* planted: attributes */
+			CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0); /* planted: attributes */
 	}
 	H5Sclose(space);
 	CHECK(H5Fclose(file) >= 0);
@@ -139,7 +144,8 @@ static void attributes(bool bad, const char *dir)
 int main(int argc, char **argv)
 {
 	static const struct planted cases[] = {
-		{ "fill", fill }, { "chunks", chunks }, { "strided", strided }, { "compressed", compressed }, { "attributes", attributes },
+		{ "fill", fill }, { "chunks", chunks }, { "strided", strided }, { "compressed", compressed },
+		{ "attributes", attributes },
 	};
 
 	return run_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));

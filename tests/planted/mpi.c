@@ -8,6 +8,8 @@
 
 #include <time.h>
 
+#define NO_STATUS MPI_STATUS_IGNORE
+
 static char block[4 * MIB];
 static int rank, size;
 
@@ -29,9 +31,9 @@ static void independent_writes(bool bad, const char *dir)
 		MPI_Offset at = ((MPI_Offset)i * size + rank) * bytes;
 
 		if (bad)
-			CHECK(!MPI_File_write_at(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));    /* planted: independent_writes */
+			CHECK(!MPI_File_write_at(f, at, block, bytes, MPI_BYTE, NO_STATUS)); /* planted: independent_writes */
 		else
-			CHECK(!MPI_File_write_at_all(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+			CHECK(!MPI_File_write_at_all(f, at, block, bytes, MPI_BYTE, NO_STATUS));
 	}
 	MPI_File_close(&f);
 }
@@ -76,9 +78,9 @@ static void independent_reads(bool bad, const char *dir)
 		MPI_Offset at = ((MPI_Offset)i * size + rank) * bytes;
 
 		if (bad)
-			CHECK(!MPI_File_read_at(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: independent_reads */
+			CHECK(!MPI_File_read_at(f, at, block, bytes, MPI_BYTE, NO_STATUS)); /* planted: independent_reads */
 		else
-			CHECK(!MPI_File_read_at_all(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+			CHECK(!MPI_File_read_at_all(f, at, block, bytes, MPI_BYTE, NO_STATUS));
 	}
 	MPI_File_close(&f);
 }
@@ -90,7 +92,7 @@ static void unequal(bool bad, const char *dir)
 
 	CHECK(fd >= 0);
 	for (int i = 0; i < n; i++)
-		CHECK(pwrite(fd, block, MIB, ((off_t)rank * 512 + i) * MIB) == MIB);    /* planted: unequal */
+		CHECK(pwrite(fd, block, MIB, ((off_t)rank * 512 + i) * MIB) == MIB); /* planted: unequal */
 	close(fd);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -108,7 +110,8 @@ static void unequal_reads(bool bad, const char *dir)
 /* Rank 0 writes what it gathered, or each its own part. */
 static void serial(bool bad, const char *dir)
 {
-	char *all = malloc((size_t)size * 4 * MIB);
+	off_t bytes = (off_t)size * 4 * MIB;
+	char *all = malloc(bytes);
 	int fd = -1;
 
 	CHECK(all);
@@ -118,7 +121,7 @@ static void serial(bool bad, const char *dir)
 		if (bad)
 			MPI_Gather(block, 4 * MIB, MPI_BYTE, all, 4 * MIB, MPI_BYTE, 0, MPI_COMM_WORLD);
 		if (bad && !rank)
-			CHECK(pwrite(fd, all, (size_t)size * 4 * MIB, (off_t)i * size * 4 * MIB) == (ssize_t)size * 4 * MIB); /* planted: serial */
+			CHECK(pwrite(fd, all, bytes, i * bytes) == bytes); /* planted: serial */
 		if (!bad)
 			CHECK(pwrite(fd, block, 4 * MIB, ((off_t)i * size + rank) * 4 * MIB) == 4 * MIB);
 	}
@@ -133,7 +136,7 @@ static void read_by_all(bool bad, const char *dir)
 
 	for (int i = 0; i < 256; i++) {
 		if (bad || !rank)
-			CHECK(pread(fd, block, MIB, (off_t)i * MIB) == MIB);    /* planted: read_by_all */
+			CHECK(pread(fd, block, MIB, (off_t)i * MIB) == MIB); /* planted: read_by_all */
 		if (!bad)
 			MPI_Bcast(block, MIB, MPI_BYTE, 0, MPI_COMM_WORLD);
 	}
@@ -158,7 +161,7 @@ static void rmw(bool bad, const char *dir)
 	MPI_Type_commit(&every_second);
 	for (int i = 0; i < 64 / size; i++) {
 		MPI_File_set_view(f, ((MPI_Offset)i * size + rank) * 4 * MIB, MPI_BYTE, every_second, "native", MPI_INFO_NULL);
-		CHECK(!MPI_File_write_at(f, 0, block, 512 * 4 * KIB, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: rmw */
+		CHECK(!MPI_File_write_at(f, 0, block, 512 * 4 * KIB, MPI_BYTE, NO_STATUS)); /* planted: rmw */
 	}
 	MPI_Type_free(&every_second);
 	MPI_File_close(&f);
@@ -186,7 +189,7 @@ static void late(bool bad, const char *dir)
 
 		if (rank == 1 || !bad)
 			be_late();
-		CHECK(!MPI_File_write_at_all(f, at, block, 64 * KIB, MPI_BYTE, MPI_STATUS_IGNORE));     /* planted: late */
+		CHECK(!MPI_File_write_at_all(f, at, block, 64 * KIB, MPI_BYTE, NO_STATUS)); /* planted: late */
 	}
 	MPI_File_close(&f);
 }
@@ -201,9 +204,9 @@ static void one_writer(bool bad, const char *dir)
 		MPI_Offset at = ((MPI_Offset)i * size + rank) * bytes;
 
 		if (bad)
-			CHECK(!MPI_File_write_at_all(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));        /* planted: one_writer */
+			CHECK(!MPI_File_write_at_all(f, at, block, bytes, MPI_BYTE, NO_STATUS)); /* planted: one_writer */
 		else
-			CHECK(!MPI_File_write_at(f, at, block, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+			CHECK(!MPI_File_write_at(f, at, block, bytes, MPI_BYTE, NO_STATUS));
 	}
 	MPI_File_close(&f);
 }
@@ -223,7 +226,7 @@ static void degraded(bool bad, const char *dir)
 	MPI_Type_commit(&scattered);
 	for (int i = 0; i < 8; i++) {
 		MPI_File_set_view(f, (MPI_Offset)i * size * MIB + rank * KIB, MPI_BYTE, scattered, "native", info);
-		CHECK(!MPI_File_write_at_all(f, 0, block, MIB, MPI_BYTE, MPI_STATUS_IGNORE));   /* planted: degraded */
+		CHECK(!MPI_File_write_at_all(f, 0, block, MIB, MPI_BYTE, NO_STATUS)); /* planted: degraded */
 	}
 	MPI_Type_free(&scattered);
 	MPI_Info_free(&info);
@@ -248,8 +251,8 @@ int main(int argc, char **argv)
 {
 	static const struct planted cases[] = {
 		{ "independent_writes", independent_writes }, { "independent_reads", independent_reads }, { "unequal", unequal },
-		{ "unequal_reads", unequal_reads }, { "serial", serial }, { "read_by_all", read_by_all }, { "rmw", rmw }, { "late", late },
-		{ "one_writer", one_writer }, { "degraded", degraded },
+		{ "unequal_reads", unequal_reads }, { "serial", serial }, { "read_by_all", read_by_all }, { "rmw", rmw },
+		{ "late", late }, { "one_writer", one_writer }, { "degraded", degraded },
 	};
 
 	MPI_Init(&argc, &argv);

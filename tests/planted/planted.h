@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Planted programs: PROGRAM CASE|all bad|good DIRECTORY makes one known mistake, or does the same work without it. The names of cases are
- * those in the detectors' table (.test). "planted: CASE" marks the lines that the report must name.
+ * Planted programs: PROGRAM CASE|all bad|good DIRECTORY makes one known mistake, or does the same work without it. The names of
+ * cases are those in the detectors' table (.test). "planted: CASE" marks the lines that the report must name.
  */
 #ifndef PLANTED_H
 #define PLANTED_H
@@ -35,8 +35,8 @@ static inline const char *in(const char *dir, const char *name)
 
 #define CHECK(expression) do { if (!(expression)) err(1, "%s", #expression); } while (0)
 
-/* Each case in a process and a directory of its own, so that it is judged by its own wall time: a started one, since a forked one runs before
- * all its probes are in place. */
+/* Each case in a process and a directory of its own, so that it is judged by its own wall time: a started one, since a forked one
+ * runs before all its probes are in place. */
 static inline int run_all(char *program, const struct planted *cases, size_t n, char *twin, const char *dir)
 {
 	for (size_t i = 0; i < n; i++) {

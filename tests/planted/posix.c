@@ -275,9 +275,10 @@ static void creations(bool bad, const char *dir)
 int main(int argc, char **argv)
 {
 	static const struct planted cases[] = {
-		{ "small_writes", small_writes }, { "small_reads", small_reads }, { "random_reads", random_reads }, { "random_writes", random_writes },
-		{ "read_again", read_again }, { "written_again", written_again }, { "sync_storm", sync_storm }, { "reopen", reopen },
-		{ "search", search }, { "streams_small", streams_small }, { "locks", locks }, { "chatter", chatter }, { "resize", resize },
+		{ "small_writes", small_writes }, { "small_reads", small_reads }, { "random_reads", random_reads },
+		{ "random_writes", random_writes }, { "read_again", read_again }, { "written_again", written_again },
+		{ "sync_storm", sync_storm }, { "reopen", reopen }, { "search", search }, { "streams_small", streams_small },
+		{ "locks", locks }, { "chatter", chatter }, { "resize", resize },
 		{ "look_ups", look_ups }, { "failing", failing }, { "mapped", mapped }, { "creations", creations },
 	};
 
