@@ -205,7 +205,8 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool
 		send_enter(t, f, depth, f->flags & FRAME_ARRAYS, now);
 	f->nargs = 0;
 	len = call_record(t, f, IOP_REC_EXIT, depth, 0);
-	rec_header((void *)t->scratch, t, IOP_REC_EXIT, unseen ? IOP_F_ABANDONED | IOP_F_UNSEEN : IOP_F_ABANDONED, sizeof(struct iop_rec_call), now);
+	rec_header((void *)t->scratch, t, IOP_REC_EXIT, unseen ? IOP_F_ABANDONED | IOP_F_UNSEEN : IOP_F_ABANDONED,
+		   sizeof(struct iop_rec_call), now);
 	send(t, t->scratch, sizeof(struct iop_rec_call), false);
 	return len;
 }
@@ -435,8 +436,8 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 
 #define LENGTH_ROOM 4096
 
-/* Stores the length of the string that slot `from` points to in slot `to`. A line without a newline at its end may contain a NUL: its
- * length is unknown. Returns 1 if there is no length. */
+/* Stores the length of the string that slot `from` points to in slot `to`. A line without a newline at its end may contain a NUL:
+ * its length is unknown. Returns 1 if there is no length. */
 __noinline int read_length(struct thread *t, struct frame *f, u32 from, u32 to, u32 kind)
 {
 	u32 last;

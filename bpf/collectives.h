@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * With --collectives: collective calls of MPI outside of I/O calls, as far as they are next to one: the last before an outermost call and
- * the first after it. One in which a recorded call is made is always recorded. The others send nothing: the last one is kept in the
- * thread's state until the thread's next outermost call begins.
+ * With --collectives: collective calls of MPI outside of I/O calls, as far as they are next to one: the last before an outermost
+ * call and the first after it. One in which a recorded call is made is always recorded. The others send nothing: the last one is
+ * kept in the thread's state until the thread's next outermost call begins.
  */
 #ifndef IOPROBE_BPF_COLLECTIVES_H
 #define IOPROBE_BPF_COLLECTIVES_H

@@ -142,8 +142,8 @@ static __always_inline bool is_no_handle(struct thread *t, const struct iop_desc
 
 /* Behind a prologue rbp may already be the function's own: the walk then begins in the function itself. Calls on single bytes are
  * frequent and carry little information: no call site for them. */
-static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct thread *t, u32 id, const struct iop_desc *desc, u64 sp,
-						     u64 now)
+static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct thread *t, u32 id, const struct iop_desc *desc,
+						     u64 sp, u64 now)
 {
 	if (!call_sites)
 		return;
@@ -156,7 +156,8 @@ static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct
 }
 
 /* Returns 1 if no return probe is needed. */
-static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, struct task_struct *task, bool hijacks)
+static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, struct task_struct *task,
+					      bool hijacks)
 {
 	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;

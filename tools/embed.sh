@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Usage: tools/embed.sh strings OUT NAME=FILE...     each file as the C string NAME
-#        tools/embed.sh tables OUT FILE...           probe tables: the array table_builtin of user/table/builtin.h, sorted by the path below probes/
-#        tools/embed.sh advice OUT FILE...           the snippets of user/report/advice/, TOPIC.INTERFACE.LANGUAGE, as rows of a table
+#        tools/embed.sh tables OUT FILE...           probe tables: the array table_builtin of user/table/builtin.h, sorted
+#                                                    by the path below probes/
+#        tools/embed.sh advice OUT FILE...           the snippets of user/report/advice/, TOPIC.INTERFACE.LANGUAGE, as rows
+#                                                    of a table
 
 set -eu
 if [ $# -lt 3 ]; then

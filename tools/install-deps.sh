@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Installs what building ioprobe and its demo need, with --tests also what the tests need, with --fuzz what make fuzz needs. Knows the Debian, Ubuntu and
-# RHEL/Fedora families. Does nothing, quickly and without root, when all is there.
+# Installs what building ioprobe and its demo need, with --tests also what the tests need, with --fuzz what make fuzz needs. Knows
+# the Debian, Ubuntu and RHEL/Fedora families. Does nothing, quickly and without root, when all is there.
 set -u
 
 usage() { echo "usage: tools/install-deps.sh [--tests] [--fuzz]" >&2; exit 2; }
@@ -20,28 +20,35 @@ done
 # needed: the build and the demo. wanted: the tests; one that a distribution does not have is skipped with its tests.
 
 debian_packages() {
-	needed="gcc libc6-dev make pkg-config clang llvm bpftool libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev libjansson-dev libsqlite3-dev libmicrohttpd-dev libgnutls28-dev librdkafka-dev libsystemd-dev uthash-dev
+	needed="gcc libc6-dev make pkg-config clang llvm bpftool libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
+		libjansson-dev libsqlite3-dev libmicrohttpd-dev libgnutls28-dev librdkafka-dev libsystemd-dev uthash-dev
 		libotf2-trace-dev libzydis-dev otf2-tools openmpi-bin libopenmpi-dev libnetcdf-mpi-dev python3"
-	wanted="libcmocka-dev python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py python3-h5py-mpi
-		python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev libnetcdff-dev python3-netcdf4 gdb
-		munge slurmctld slurmd slurm-client libboost-context-dev libtbb-dev python3-greenlet musl-tools gcc-multilib bubblewrap
-		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter victoria-metrics openssl chromium"
+	wanted="libcmocka-dev python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo
+		meep-openmpi python3-h5py python3-h5py-mpi python3-mpi4py lammps fio bindfs e2fsprogs util-linux procps
+		iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev libnetcdff-dev python3-netcdf4 gdb munge slurmctld
+		slurmd slurm-client libboost-context-dev libtbb-dev python3-greenlet musl-tools gcc-multilib bubblewrap
+		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter victoria-metrics
+		openssl chromium"
 	fuzzer=libclang-rt-dev
 }
 
 # bpftool is a package of its own from 25.04; before, it came with the kernel's tools.
 ubuntu_packages() {
 	debian_packages
-	apt-cache show bpftool >/dev/null 2>&1 || needed="$(echo "$needed" | sed 's/bpftool/linux-tools-common linux-tools-generic/')"
+	apt-cache show bpftool >/dev/null 2>&1 ||
+		needed="$(echo "$needed" | sed 's/bpftool/linux-tools-common linux-tools-generic/')"
 }
 
 fedora_packages() {
-	needed="gcc make pkgconf-pkg-config clang llvm bpftool libbpf-devel elfutils-libelf-devel elfutils-devel zlib-devel libzstd-devel jansson-devel sqlite-devel libmicrohttpd-devel gnutls-devel librdkafka-devel systemd-devel
-		uthash-devel otf2-devel zydis-devel otf2 openmpi openmpi-devel netcdf-openmpi-devel python3"
-	wanted="libcmocka-devel python3-otf2 python3-six strace valgrind gcc-c++ glibc-static libstdc++-static gcc-gfortran netcdf hdf5 cdo
-		python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs e2fsprogs util-linux procps-ng iproute netcdf-devel
-		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel tbb-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap
-		man-db zsh mpich libmpich-dev python3-jsonschema openssl"
+	needed="gcc make pkgconf-pkg-config clang llvm bpftool libbpf-devel elfutils-libelf-devel elfutils-devel
+		zlib-devel libzstd-devel jansson-devel sqlite-devel libmicrohttpd-devel gnutls-devel librdkafka-devel
+		systemd-devel uthash-devel otf2-devel zydis-devel otf2 openmpi openmpi-devel netcdf-openmpi-devel
+		python3"
+	wanted="libcmocka-devel python3-otf2 python3-six strace valgrind gcc-c++ glibc-static libstdc++-static
+		gcc-gfortran netcdf hdf5 cdo python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs
+		e2fsprogs util-linux procps-ng iproute netcdf-devel hdf5-devel munge slurm-slurmctld slurm-slurmd slurm
+		boost-devel tbb-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap man-db zsh mpich
+		libmpich-dev python3-jsonschema openssl"
 	fuzzer=compiler-rt
 }
 
@@ -64,8 +71,8 @@ rpm_missing() {
 deb_prepare() {
 	$sudo apt-get update -q </dev/null >/dev/null || echo "install-deps: apt-get update failed, trying with the old lists" >&2
 }
-# apt-cache shows packages too that cannot be installed: those of another suite that something refers to, those whose dependencies are
-# not there or are in conflict with what is chosen.
+# apt-cache shows packages too that cannot be installed: those of another suite that something refers to, those whose dependencies
+# are not there or are in conflict with what is chosen.
 deb_installable() { apt-get install -s -q --no-install-recommends "$@" </dev/null >/dev/null 2>&1; }
 deb_install() { $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" </dev/null; }
 
@@ -94,7 +101,8 @@ for id in ${ID:-} ${ID_LIKE:-}; do
 	esac
 	break
 done
-[ -n "$family" ] || fail "unknown distribution '${ID:-?}' (known: Debian, Ubuntu, Fedora, RHEL families); see this script for the packages"
+[ -n "$family" ] || fail "unknown distribution '${ID:-?}' (known: Debian, Ubuntu, Fedora, RHEL families); \
+see this script for the packages"
 
 case $family in
 debian) debian_packages ;;

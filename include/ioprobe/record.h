@@ -188,8 +188,9 @@ struct iop_rec_fd {
 	__u8 state;             /* IOP_FD_* */
 	char path[];
 };
-/* MOUNT: mnt_id, dev and sb_magic are those of the mount; ino is the file system's block size in bytes, 0 unknown; path has the file system's type, its subtype (or nothing) and the source
- * (nothing if the file system names it itself), each with its NUL, then the names of the mount point up to the root, leaf first. */
+/* MOUNT: mnt_id, dev and sb_magic are those of the mount; ino is the file system's block size in bytes, 0 unknown; path has the
+ * file system's type, its subtype (or nothing) and the source (nothing if the file system names it itself), each with its NUL, then
+ * the names of the mount point up to the root, leaf first. */
 #define IOP_FD_TRUNCATED 0x01   /* the path has more components or bytes than were copied */
 #define IOP_FD_DELETED 0x02     /* the file has been unlinked */
 
@@ -224,12 +225,14 @@ struct iop_rec_task_exit {
 /* As it is sent since there is a count of them; longer than its struct, which old records have alone. */
 struct iop_rec_task_exit_hits {
 	struct iop_rec_task_exit exit;
-	__u64 hits;             /* of probes, on library functions (entry and return) and system calls that tables name, by this thread */
+	/* of probes, on library functions (entry and return) and system calls that tables name, by this thread */
+	__u64 hits;
 };
 
-/* The epoch of a descriptor is how often it was closed or replaced while its table had several threads. Sent only where calls overlap a
- * change: of a call on the descriptor, begun is the epoch at its entry and epoch the one at its return; of a change they are the epochs
- * that it ends and begins, and running are the calls that were on the descriptor when it was done: each of these sends a record too. */
+/* The epoch of a descriptor is how often it was closed or replaced while its table had several threads. Sent only where calls
+ * overlap a change: of a call on the descriptor, begun is the epoch at its entry and epoch the one at its return; of a change they
+ * are the epochs that it ends and begins, and running are the calls that were on the descriptor when it was done: each of these
+ * sends a record too. */
 struct iop_rec_fd_epoch {
 	struct iop_rec rec;
 	__u64 enter_ns;         /* of the call */
@@ -281,8 +284,8 @@ struct iop_rec_cpu {
 #define IOP_CPU_BEFORE_UNKNOWN 0x02     /* the same before the call, or the previous call's end was not recorded */
 #define IOP_CPU_NO_DELAY 0x04   /* the kernel does not count run delay: off_ns cannot be divided */
 
-/* The last collective call before an outermost call, without recorded calls inside. The thread sends no other record of a call between its
- * end and this record. The first one after an outermost call is a CALL. */
+/* The last collective call before an outermost call, without recorded calls inside. The thread sends no other record of a call
+ * between its end and this record. The first one after an outermost call is a CALL. */
 struct iop_rec_collective {
 	struct iop_rec rec;     /* time_ns: of emission */
 	__u64 enter_ns, leave_ns;
@@ -303,11 +306,12 @@ struct iop_rec_site {
 #define IOP_SITE_CALL 0x01
 #define IOP_SITE_WHOLE 0x02     /* nothing is to be known beyond this frame: the outermost one, or as many as are wanted */
 #define IOP_SITE_TRUNCATED 0x04 /* nothing can be known beyond it: no unwind information, or too many frames */
-/* A frame of Python code: image is the number in PYTHON_CODE records, pc the instruction's offset in the code. With IOP_SITE_ENTRY the
- * frame was called from machine code, by a frame of the interpreter's loop. */
+/* A frame of Python code: image is the number in PYTHON_CODE records, pc the instruction's offset in the code. With IOP_SITE_ENTRY
+ * the frame was called from machine code, by a frame of the interpreter's loop. */
 #define IOP_SITE_PYTHON 0x08
 #define IOP_SITE_ENTRY 0x10
-#define IOP_SITE_PAIR 0x20      /* no frame: a call whose frames of machine code are the parent's, and of Python code those of site pc */
+/* no frame: a call whose frames of machine code are the parent's, and of Python code those of site pc */
+#define IOP_SITE_PAIR 0x20
 
 /* Of total units of the text or table, those from at on: bytes, or characters of kind bytes each. */
 struct iop_rec_python_code {

@@ -85,8 +85,9 @@ def compressed(n):
 
 
 def archive_floor(calls, size, offset):
-    """Bytes per call of the four events of one read or write as the format has them, refs being 0: two times of 9 bytes (events of one time
-    share it), a byte for type and length of each, a matching id that is unique in the trace in two of them; the offset is an attribute."""
+    """Bytes per call of the four events of one read or write as the format has them, refs being 0: two times of 9 bytes (events of
+    one time share it), a byte for type and length of each, a matching id that is unique in the trace in two of them; the offset is
+    an attribute."""
     ids, low = 0, 1
     while low <= calls:
         high = min(low * 256 - 1 if low > 1 else 255, calls)
@@ -108,18 +109,23 @@ def record(folder, calls, kind="pwrite", size=1):
         worker.end()
     replay = recover(f"{folder}/trace")
     shutil.rmtree(f"{folder}/trace")
-    return {"kind": kind, "archive_floor": archive_floor(calls, size, 0 if kind[0] == "p" else None), "calls": calls, "ns_per_call": result["median"], "agent_ns_per_record": cpu / calls, "memory_kib": rest, "rings_kib": rings,
-            "lost": info["lost"], "complete": info["complete"], "replay": replay, "replay_calls_per_s": info["calls"] / replay["seconds"]}
+    return {"kind": kind, "archive_floor": archive_floor(calls, size, 0 if kind[0] == "p" else None), "calls": calls,
+            "ns_per_call": result["median"], "agent_ns_per_record": cpu / calls, "memory_kib": rest, "rings_kib": rings,
+            "lost": info["lost"], "complete": info["complete"], "replay": replay,
+            "replay_calls_per_s": info["calls"] / replay["seconds"]}
 
 
 def growth(folder, quick):
     runs = [record(folder, n) for n in ([10**5, 10**6] if quick else [10**5, 10**6, 10**7])]
     other = record(folder, 10**6, "write")
     lines = [[f"{r['calls']:.0e} {r['kind']}", stats.number(r["ns_per_call"]), f"{r['agent_ns_per_record']:.0f}",
-              f"{r['memory_kib'] / 1024:.1f}", f"{r['rings_kib'] / 1024:.1f}", r["lost"], f"{r['replay']['spool_bytes'] / r['calls']:.2f}",
-              f"{r['replay']['archive_bytes'] / r['calls']:.2f}", f"{r['archive_floor']:.2f}", f"{r['replay_calls_per_s'] / 1e6:.2f}",
+              f"{r['memory_kib'] / 1024:.1f}", f"{r['rings_kib'] / 1024:.1f}", r["lost"],
+              f"{r['replay']['spool_bytes'] / r['calls']:.2f}",
+              f"{r['replay']['archive_bytes'] / r['calls']:.2f}", f"{r['archive_floor']:.2f}",
+              f"{r['replay_calls_per_s'] / 1e6:.2f}",
               f"{r['replay']['peak_kib'] / 1024:.1f}"] for r in [*runs, other]]
-    text = stats.table(["the agent", "ns per call", "agent ns/record", "memory MiB", "rings MiB", "lost", "spool B/call", "archive B/call", "floor",
+    text = stats.table(["the agent", "ns per call", "agent ns/record", "memory MiB", "rings MiB", "lost", "spool B/call",
+                        "archive B/call", "floor",
                         "replay M calls/s", "replay MiB"], lines)
     judged = targets(runs)
     return {"runs": [*runs, other], "targets": judged}, text + "".join(f"\n{name}: {verdict}" for name, verdict in judged.items())
@@ -131,7 +137,8 @@ def targets(runs):
     grown = (last["replay"]["peak_kib"] - before["replay"]["peak_kib"]) / 1024
     return {
         "archive per call": stats.judge_limit(last["replay"]["archive_bytes"] / last["calls"], ARCHIVE_TARGET, "bytes")
-                            + f"; {last['replay']['archive_bytes'] / last['calls'] / last['archive_floor']:.3f} x the format's floor",
+                            + f"; {last['replay']['archive_bytes'] / last['calls'] / last['archive_floor']:.3f} x the format's "
+                              f"floor",
         "spool per call": stats.judge_limit(last["replay"]["spool_bytes"] / last["calls"], SPOOL_TARGET, "bytes"),
         "agent CPU per record": stats.judge_limit(last["agent_ns_per_record"], RECORD_TARGET_NS, "ns"),
         "agent memory besides the rings": stats.judge_limit(max(r["memory_kib"] for r in runs) / 1024, MEMORY_TARGET_MIB, "MiB"),
@@ -145,8 +152,8 @@ def targets(runs):
 # ---- attach and detach ----
 
 def attach_once(folder):
-    """Seconds from the start of ioprobe to its 'recording' line, and from SIGINT to its end without the archive, whose time is that of a
-    recover from the same records."""
+    """Seconds from the start of ioprobe to its 'recording' line, and from SIGINT to its end without the archive, whose time is that
+    of a recover from the same records."""
     worker = variants.Worker("parallel", folder)
     trace = f"{folder}/trace"
     shutil.rmtree(trace, ignore_errors=True)

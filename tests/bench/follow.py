@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What following a recording costs: CPU time per call and memory of a follower that writes a store, of a recording of CALLS calls (2000000) that has
-ended; and the lag of each interval of 200 ms of one that runs SECONDS (30) at about 100000 calls per second. Needs root; IOPROBE names the program."""
+"""What following a recording costs: CPU time per call and memory of a follower that writes a store, of a recording of CALLS calls
+(2000000) that has ended; and the lag of each interval of 200 ms of one that runs SECONDS (30) at about 100000 calls per second.
+Needs root; IOPROBE names the program."""
 import json
 import os
 import resource
@@ -20,7 +21,8 @@ for turn in range({SECONDS * 100}):
 
 
 def record(directory, program, *options):
-    subprocess.run([IOPROBE, "--quiet", "--layers", "posix", "-o", directory, *options, "--", "/usr/bin/python3", "-c", program], check=True,
+    subprocess.run([IOPROBE, "--quiet", "--layers", "posix", "-o", directory, *options, "--", "/usr/bin/python3", "-c", program],
+                   check=True,
                    stdout=subprocess.DEVNULL)
     with open(f"{directory}/summary.json", encoding="utf-8") as file:
         return json.load(file)
@@ -36,7 +38,8 @@ def cost(work):
     with subprocess.Popen([IOPROBE, "stream", "--to", f"sqlite:{work}/third.db", f"{work}/fast"]) as follower:
         peak = os.wait4(follower.pid, 0)[2].ru_maxrss / 1024
         follower.returncode = 0
-    print(f"| CPU time of the follower per call | {seconds / summary['calls'] * 1e6:.2f} us | {summary['calls']} calls, {summary['records_lost']} records lost |")
+    print(f"| CPU time of the follower per call | {seconds / summary['calls'] * 1e6:.2f} us | {summary['calls']} calls, "
+          f"{summary['records_lost']} records lost |")
     print(f"| memory of the follower | {peak:.0f} MiB | at its peak |")
 
 
@@ -45,7 +48,8 @@ def lag(work):
     db = sqlite3.connect(f"{work}/paced.db")
     lags = sorted(row[0] / 1e9 for row in db.execute("SELECT lag_ns FROM interval WHERE NOT last"))
     rate = summary["calls"] / (summary["duration_ns"] / 1e9)
-    print(f"| lag of an interval, 99th percentile | {lags[int(len(lags) * 0.99)]:.2f} s | median {lags[len(lags) // 2]:.2f} s; {len(lags)} intervals, "
+    print(f"| lag of an interval, 99th percentile | {lags[int(len(lags) * 0.99)]:.2f} s | median {lags[len(lags) // 2]:.2f} s; "
+          f"{len(lags)} intervals, "
           f"{rate:.0f} calls per second, {summary['records_lost']} records lost |")
 
 

@@ -13,13 +13,15 @@ import variants
 STORM_S = 20
 STORM_TARGET = 1.05
 FIO_ROUNDS = 3
-MIX_CALLS = ["write", "read", "pread64", "pwrite64", "openat", "close", "lseek", "newfstat", "fsync", "mmap", "unlink", "readv", "writev", "dup",
+MIX_CALLS = ["write", "read", "pread64", "pwrite64", "openat", "close", "lseek", "newfstat", "fsync", "mmap", "unlink", "readv",
+             "writev", "dup",
              "fcntl", "ftruncate"]
 
 
 # ---- fio ----
 
-FIO = ["fio", "--name=job", "--ioengine=psync", "--size=64M", "--invalidate=0", "--output-format=json", "--thread", "--time_based=0"]
+FIO = ["fio", "--name=job", "--ioengine=psync", "--size=64M", "--invalidate=0", "--output-format=json", "--thread",
+       "--time_based=0"]
 FIO_JOBS = [("sequential write, 1 MiB", ["--rw=write", "--bs=1M", "--loops=8"], "job 1%"),
             ("sequential read, 1 MiB", ["--rw=read", "--bs=1M", "--loops=8"], "job 1%"),
             ("random write, 4 KiB", ["--rw=randwrite", "--bs=4k", "--loops=4"], "small"),
@@ -44,7 +46,8 @@ def fio_once(folder, job, variant):
     if variant == "tracepoints":
         with variants.tracepoints(None, folder):
             return fio_ns(folder, job, [])
-    launchers = {"bare": [], "ioprobe": [variants.IOPROBE, "-q", "-o", trace, "--"], "strace": ["strace", "-f", "-o", f"{folder}/strace"]}
+    launchers = {"bare": [], "ioprobe": [variants.IOPROBE, "-q", "-o", trace, "--"],
+                 "strace": ["strace", "-f", "-o", f"{folder}/strace"]}
     return fio_ns(folder, job, launchers[variant])
 
 
@@ -112,9 +115,11 @@ def mix(folder, quick):
     finally:
         worker.end()
     base = {c: stats.Figure(figures["nothing"][c]).median for c in ("write", "getppid")}
-    lines = [[name, *[stats.number(base[c]) if name == "nothing" else stats.signed(stats.Figure(f[c]).median - base[c]) for c in base],
+    lines = [[name, *[stats.number(base[c]) if name == "nothing" else stats.signed(stats.Figure(f[c]).median - base[c])
+                      for c in base],
               f"{f['attach_ms']:.0f}", f"{f['detach_ms']:.1f}"] for name, f in figures.items()]
-    return figures, stats.table(["empty tracepoints, an untraced process", "write, 1 B (in all)", "getppid (in raw)", "attach ms", "detach ms"], lines)
+    return figures, stats.table(["empty tracepoints, an untraced process", "write, 1 B (in all)", "getppid (in raw)", "attach ms",
+                                 "detach ms"], lines)
 
 
 # ---- the ceiling ----
@@ -162,9 +167,11 @@ def crowd(folder, quick):
             least = crowd_once(folder, kind, n, calls, variants.tracepoints)
             run = crowd_once(folder, kind, n, calls, variants.ioprobe)
             runs.append({"kind": kind, "n": n, "calls": calls, "bare_ns": bare["ns"], "tracepoints_ns": least["ns"], **run})
-            lines.append([f"{n} {kind}", stats.number(bare["ns"]), stats.signed(least["ns"] - bare["ns"]), stats.signed(run["ns"] - bare["ns"]),
+            lines.append([f"{n} {kind}", stats.number(bare["ns"]), stats.signed(least["ns"] - bare["ns"]),
+                          stats.signed(run["ns"] - bare["ns"]),
                           f"{run['agent_ns']:.0f}", f"{run['memory_kib'] / 1024:.1f}", run["lost"]])
-    return runs, stats.table(["pwrite, 1 B, all together", "bare ns/call", "empty tracep.", "ioprobe", "agent ns/record", "memory MiB", "lost"], lines)
+    return runs, stats.table(["pwrite, 1 B, all together", "bare ns/call", "empty tracep.", "ioprobe", "agent ns/record",
+                              "memory MiB", "lost"], lines)
 
 
 def crowd_once(folder, kind, n, calls, make):

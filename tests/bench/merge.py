@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""merge.py [NODES RANKS [HANDLES]]: what merging costs, from 16 nodes up to NODES (1024) of RANKS (128): time and memory. The node archives are made from a recording of one rank (root); every result's structure is checked."""
+"""merge.py [NODES RANKS [HANDLES]]: what merging costs, from 16 nodes up to NODES (1024) of RANKS (128): time and memory. The node
+archives are made from a recording of one rank (root); every result's structure is checked."""
 import os
 import shutil
 import subprocess
@@ -16,7 +17,8 @@ ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 def run(command, **options):
-    return subprocess.run(command, check=True, env={**os.environ, **ROOT_MAY}, stdout=subprocess.PIPE, timeout=3600, **options).stdout
+    return subprocess.run(command, check=True, env={**os.environ, **ROOT_MAY}, stdout=subprocess.PIPE, timeout=3600,
+                          **options).stdout
 
 
 def record(directory):
@@ -28,7 +30,8 @@ def record(directory):
 def measured(command):
     """Seconds, of them in user and in system mode, and the largest process' MiB."""
     begin = time.monotonic()
-    pid = os.posix_spawnp(command[0], command, {**os.environ, **ROOT_MAY}, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+    pid = os.posix_spawnp(command[0], command, {**os.environ, **ROOT_MAY},
+                          file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
     _, status, usage = os.wait4(pid, 0)
     seconds = time.monotonic() - begin
     if status:
@@ -49,7 +52,8 @@ def one(root, template, nodes, ranks, handles):
     wrong = subprocess.run([sys.executable, TOOL, "check", out, template, str(nodes), str(ranks)], stdout=subprocess.PIPE,
                            universal_newlines=True, timeout=3600)
     print("| %d x %d | %.2f | %.2f | %.2f | %.0f | %.1f | %s |" % (nodes, ranks, seconds, user, system, mib, size_of(out),
-                                                         "ok" if wrong.returncode == 0 else wrong.stdout.split("\n")[0]), flush=True)
+                                                         "ok" if wrong.returncode == 0 else wrong.stdout.split("\n")[0]),
+                                                         flush=True)
     shutil.rmtree(out)
     shutil.rmtree(made)
 

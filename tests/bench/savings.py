@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Savings that `ioprobe report` estimates against what a change saves: each planted program of one process runs with its mistake, without it, and recorded with it.
-The difference of the two bare runs must lie in the interval of the finding."""
+"""Savings that `ioprobe report` estimates against what a change saves: each planted program of one process runs with its mistake,
+without it, and recorded with it. The difference of the two bare runs must lie in the interval of the finding."""
 import json
 import os
 import re
@@ -21,7 +21,8 @@ def cases():
     """(code, case, program) of the suite; findings that are always notes have no saving."""
     with open("tests/e2e/report.sh", encoding="utf-8") as suite:
         text = suite.read()
-    return [(code, case, f"{PROGRAMS}/planted_{program}") for code, case, _, program in LINE.findall(text) if os.path.exists(f"{PROGRAMS}/planted_{program}")]
+    return [(code, case, f"{PROGRAMS}/planted_{program}") for code, case, _, program in LINE.findall(text)
+            if os.path.exists(f"{PROGRAMS}/planted_{program}")]
 
 
 def run_bare(program, case, twin, directory):
@@ -37,9 +38,11 @@ def saving_of(program, case, code, directory):
     shutil.rmtree(f"{directory}/trace", ignore_errors=True)
     shutil.rmtree(f"{directory}/data", ignore_errors=True)
     os.makedirs(f"{directory}/data")
-    subprocess.run([variants.IOPROBE, "record", "-q", "-o", f"{directory}/trace", "--", program, case, "bad", f"{directory}/data"], stdout=subprocess.DEVNULL,
+    subprocess.run([variants.IOPROBE, "record", "-q", "-o", f"{directory}/trace", "--", program, case, "bad", f"{directory}/data"],
+                   stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, timeout=200, check=True)
-    done = subprocess.run([variants.IOPROBE, "report", "--format", "json", f"{directory}/trace"], capture_output=True, timeout=100, check=True)
+    done = subprocess.run([variants.IOPROBE, "report", "--format", "json", f"{directory}/trace"], capture_output=True, timeout=100,
+                          check=True)
     saving = next((f["saving"] for f in json.loads(done.stdout)["findings"] if f["code"] == code), None)
     return (saving["low_seconds"], saving["high_seconds"]) if saving else None
 
@@ -55,7 +58,8 @@ def measure(program, case, code, directory, repetitions):
 
 
 def hits(rows):
-    return sum(row["interval_s"] is not None and row["interval_s"][0] <= row["difference_s"] <= row["interval_s"][1] for row in rows)
+    return sum(row["interval_s"] is not None and row["interval_s"][0] <= row["difference_s"] <= row["interval_s"][1]
+               for row in rows)
 
 
 def section(directory, quick):
@@ -66,14 +70,17 @@ def section(directory, quick):
         for code, case, program in cases():
             rows = measure(program, case, code, place, 2 if quick else 5)
             report[case] = {"code": code, "repetitions": rows}
-            low, high = (statistics.median(row["interval_s"][i] for row in rows if row["interval_s"]) if any(row["interval_s"] for row in rows) else 0 for i in (0, 1))
+            low, high = (statistics.median(row["interval_s"][i] for row in rows if row["interval_s"])
+                         if any(row["interval_s"] for row in rows) else 0 for i in (0, 1))
             good += 2 * hits(rows) > len(rows)
-            lines.append([f"{case} ({code})", f"{statistics.median(row['difference_s'] for row in rows):.3f}", f"{low:.3f} to {high:.3f}", f"{hits(rows)} of {len(rows)}"])
+            lines.append([f"{case} ({code})", f"{statistics.median(row['difference_s'] for row in rows):.3f}",
+                          f"{low:.3f} to {high:.3f}", f"{hits(rows)} of {len(rows)}"])
     finally:
         shutil.rmtree(place, ignore_errors=True)
     share = 100 * good / max(len(report), 1)
     text = stats.table(["saving, seconds", "measured", "estimated", "inside"], lines)
-    return {"programs": report, "share": share}, f"{text}\n{good} of {len(report)} programs; {stats.judge_limit(share, TARGET, '%', below=False)}"
+    verdict = stats.judge_limit(share, TARGET, "%", below=False)
+    return {"programs": report, "share": share}, f"{text}\n{good} of {len(report)} programs; {verdict}"
 
 
 SECTIONS = {"savings": section}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What the service's recordings cost a process that is not recorded: ten share one set of programs, so they cost what one costs. Beside
-them recordings with sets of their own, each of which costs as much again. The least of all rounds counts: what disturbs only adds."""
+"""What the service's recordings cost a process that is not recorded: ten share one set of programs, so they cost what one costs.
+Beside them recordings with sets of their own, each of which costs as much again. The least of all rounds counts: what disturbs only
+adds."""
 import contextlib
 import json
 import signal
@@ -29,7 +30,8 @@ class Service:
         self.child.wait_line("serving", 10)
 
     def ask(self, *words):
-        done = subprocess.run([variants.IOPROBE, "job", "--socket", self.socket, "--timeout", "20000", *words], capture_output=True, timeout=60,
+        done = subprocess.run([variants.IOPROBE, "job", "--socket", self.socket, "--timeout", "20000", *words],
+                              capture_output=True, timeout=60,
                               text=True)
         if done.returncode:
             raise variants.Failed(f"job {words[0]}: {done.stderr.strip()}")
@@ -70,7 +72,8 @@ def alone(count, folder):
     try:
         for i in range(count):
             victims.append(subprocess.Popen(["sleep", "600"]))
-            children.append(variants.Child([variants.IOPROBE, "--force", "-o", f"{folder}/alone{i}", "--pid", str(victims[-1].pid)], lines="stderr"))
+            children.append(variants.Child([variants.IOPROBE, "--force", "-o", f"{folder}/alone{i}", "--pid",
+                                            str(victims[-1].pid)], lines="stderr"))
             children[-1].wait_line("recording", 20)
         yield
     finally:
@@ -119,7 +122,8 @@ def neighbours(folder, quick):
         verdict = stats.judge_limit(ratio, ONE_COSTS, "x one")
         lines.append([call, stats.number(base), *[stats.signed(added[n]) for n in names[1:]], f"{ratio:.2f}", verdict])
         result[call] = {"ns_per_call": {n: stats.Figure(v).json() for n, v in r.items()}, "ten_to_one": ratio, "target": verdict}
-    return result, stats.table(["an untraced process, ns per call", "bare", "1 of the service", f"{RECORDINGS} of the service", f"{ALONE} alone",
+    return result, stats.table(["an untraced process, ns per call", "bare", "1 of the service", f"{RECORDINGS} of the service",
+                                f"{ALONE} alone",
                                 "ten / one", "target"], lines)
 
 

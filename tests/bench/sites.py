@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Options that record more of each outermost call: what they add to system calls, to stream calls and to calls with recorded calls inside.
-Call sites: at a repeated site. CPU times: of calls that keep their CPU."""
+"""Options that record more of each outermost call: what they add to system calls, to stream calls and to calls with recorded calls
+inside. Call sites: at a repeated site. CPU times: of calls that keep their CPU."""
 import functools
 import statistics
 
@@ -26,8 +26,8 @@ def measure(program, rows, make, folder):
 
 
 def compare(option, title, folder, quick):
-    """Rounds of both kinds in alternation. The best round of each is compared, because others on the machine can only add to it; the median of the rounds'
-    differences shows how far they did."""
+    """Rounds of both kinds in alternation. The best round of each is compared, because others on the machine can only add to it;
+    the median of the rounds' differences shows how far they did."""
     with_it, without_it = (functools.partial(variants.ioprobe, options=["--no-call-sites", *more]) for more in ([option], []))
     lines, report = [], {}
     for program, rows in PROGRAMS.items():
@@ -41,8 +41,10 @@ def compare(option, title, folder, quick):
             without, added = min(a for a, _ in pairs), min(b for _, b in pairs) - min(a for a, _ in pairs)
             median = statistics.median(b - a for a, b in pairs)
             report[name] = {"without_ns": without, "added_ns": added, "added_median_ns": median, "rounds": pairs}
-            lines.append([name, stats.number(without), stats.signed(added), stats.signed(median), stats.judge_limit(added, TARGET_NS, "ns")])
-    return report, stats.table([f"{title}, ns per call", "ioprobe", "added, best of all rounds", "added, median of rounds", "target"], lines)
+            lines.append([name, stats.number(without), stats.signed(added), stats.signed(median),
+                          stats.judge_limit(added, TARGET_NS, "ns")])
+    return report, stats.table([f"{title}, ns per call", "ioprobe", "added, best of all rounds", "added, median of rounds",
+                                "target"], lines)
 
 
 SECTIONS = {"call sites": functools.partial(compare, "--call-sites", "call sites"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Programs that start: one after the other, many at once, the ranks of a job; bare, recorded, recorded with --lazy-streams, under strace."""
+"""Programs that start: one after the other, many at once, the ranks of a job; bare, recorded, recorded with --lazy-streams, under
+strace."""
 import os
 import re
 import shutil
@@ -13,7 +14,8 @@ STARTS = os.path.abspath(f"{variants.BENCH}/starts")
 TRUE = "/bin/true"
 LIMIT_S = 90
 RECORD = [variants.IOPROBE, "record", "--summary", "none", "-o", "TRACE"]
-WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--"], "lazy": [*RECORD, "--lazy-streams", "--"], "strace": ["strace", "-f", "-qq", "-o", "/dev/null"]}
+WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--"], "lazy": [*RECORD, "--lazy-streams", "--"],
+            "strace": ["strace", "-f", "-qq", "-o", "/dev/null"]}
 ADDED_MS = {"ioprobe": 2, "lazy": 1}    # targets for each start of a row of single starts
 AT_ONCE_S = 1                           # for 256 at once
 MPIRUN = 1.3                            # times bare
@@ -34,7 +36,8 @@ def once(folder, wrapper, row):
     trace = f"{folder}/starts"
     shutil.rmtree(trace, ignore_errors=True)
     command = [*[trace if word == "TRACE" else word for word in wrapper], STARTS, str(starts), str(at_once), *program]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                             start_new_session=True)
     try:
         text = child.communicate(timeout=LIMIT_S)[0]
     except subprocess.TimeoutExpired as error:      # the launcher, too
@@ -78,8 +81,10 @@ def starting(folder, quick):
         except variants.Failed as error:
             lines.append([row[0], *["-"] * len(names), f"not measured: {error}"])
             continue
-        lines.append([row[0], *[f"{figures[name].median:.2f} s ({figures[name].low:.2f}–{figures[name].high:.2f})" for name in names], verdict])
-        result[row[0]] = {"starts": row[1], "at_once": row[2], "seconds": {name: f.json() for name, f in figures.items()}, "target": verdict}
+        lines.append([row[0], *[f"{figures[name].median:.2f} s ({figures[name].low:.2f}–{figures[name].high:.2f})"
+                                for name in names], verdict])
+        result[row[0]] = {"starts": row[1], "at_once": row[2], "seconds": {name: f.json() for name, f in figures.items()},
+                          "target": verdict}
     return result, stats.table(["programs that start", *names, "target"], lines)
 
 

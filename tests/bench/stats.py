@@ -42,13 +42,14 @@ def allowance(rule, rounds, i):
 
 RULES = {
     "syscall": "2 x empty tracepoints", "library": "1.25 x empty probes", "mixed": "1.25 x probes + 2 x tracep.",
-    "small": "1.3 x with empty tracepoints", "small both": "1.3 x with both", "beside": "1 x empty tracepoints", "job 1%": "1 % of the call", "job 2%": "2 % of the call", "nothing": "nothing (1 %)",
+    "small": "1.3 x with empty tracepoints", "small both": "1.3 x with both", "beside": "1 x empty tracepoints",
+    "job 1%": "1 % of the call", "job 2%": "2 % of the call", "nothing": "nothing (1 %)",
 }
 
 
 def judge(rule, rounds):
-    """Added by ioprobe against the allowance: {target, allowed_ns, added_ns, share, verdict}. In the verdict a '?' says that the rounds
-    differ more than the median is away from the limit."""
+    """Added by ioprobe against the allowance: {target, allowed_ns, added_ns, share, verdict}. In the verdict a '?' says that the
+    rounds differ more than the median is away from the limit."""
     n = len(rounds["ioprobe"])
     over = Figure(rounds["ioprobe"][i] - rounds["bare"][i] - allowance(rule, rounds, i) for i in range(n))
     allowed = statistics.median(allowance(rule, rounds, i) for i in range(n))

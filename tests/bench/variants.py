@@ -158,8 +158,8 @@ def both(worker, folder):
 
 @contextlib.contextmanager
 def least(worker, folder):
-    """The least recorder that there can be, at the same points: what ioprobe may come near to. Of one process; functions that are probed
-    inside trap without a record."""
+    """The least recorder that there can be, at the same points: what ioprobe may come near to. Of one process; functions that are
+    probed inside trap without a record."""
     calls, hits = points_of(worker.pids[0])
     children, info = [], {}
     try:
@@ -193,7 +193,8 @@ def ioprobe(worker, folder, options=(), every_call=True):
             raise Failed("ioprobe: did not end within 120 s after the last process")
         summary.seek(0)
         told = json.load(summary)
-        info.update(made=worker.made, calls=told["calls"], lost=told["records_lost"], complete=told["complete"], notes=told["notes"])
+        info.update(made=worker.made, calls=told["calls"], lost=told["records_lost"], complete=told["complete"],
+                    notes=told["notes"])
         if every_call and worker.made > told["calls"] + told["records_lost"]:
             raise Failed(f"ioprobe: {worker.made} calls were made, {told['calls']} recorded, {told['records_lost']} lost")
     finally:
@@ -211,7 +212,8 @@ def ceiling(worker, folder):
 
 @contextlib.contextmanager
 def strace(worker, folder):
-    child = Child(["strace", "-f", "-o", f"{folder}/strace", "-e", "trace=" + ",".join(TRACED), "-p", str(worker.pids[0])], "stderr")
+    child = Child(["strace", "-f", "-o", f"{folder}/strace", "-e", "trace=" + ",".join(TRACED), "-p", str(worker.pids[0])],
+                  "stderr")
     try:
         child.wait_line("attached", 10)
         yield {}
@@ -255,7 +257,8 @@ def bpftrace(worker, folder, libc=False):
     program += 'interval:ms:10 { printf("ready ' + 180 * "." + '\\n"); }'   # as long, because its output goes out by the block
     log = f"{folder}/bpftrace"
     with open(log, "w") as out:
-        child = Child([*WITH_TRACEFS, "bpftrace", "-p", str(worker.pids[0]), "-B", "full", "-o", log, "-e", program], "stdout", stderr=out)
+        child = Child([*WITH_TRACEFS, "bpftrace", "-p", str(worker.pids[0]), "-B", "full", "-o", log, "-e", program], "stdout",
+                      stderr=out)
         info = {}
         try:
             wait_until(lambda: "ready" in read_file(log), 20, "bpftrace")

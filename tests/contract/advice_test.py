@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Every snippet of user/report/advice/ is compiled with warnings as errors and run where the platform has its library, on two ranks where it is parallel; MPI-IO accepts the
-hints; every snippet belongs to a detector. Then the choice: a report proposes the interface that the program used, environments only of libraries that it used,
-stripes only on Lustre.
+"""Every snippet of user/report/advice/ is compiled with warnings as errors and run where the platform has its library, on two ranks
+where it is parallel; MPI-IO accepts the hints; every snippet belongs to a detector. Then the choice: a report proposes the
+interface that the program used, environments only of libraries that it used, stripes only on Lustre.
 
 Needs no root. IOPROBE names the executable."""
 import glob
@@ -20,7 +20,8 @@ IOPROBE = os.environ.get("IOPROBE", os.path.join(TESTS, "..", "build", "ioprobe"
 sys.path.insert(0, os.path.join(TESTS, "lib"))
 from synthetic_trace import MIB, Run       # noqa: E402  pylint: disable=wrong-import-position
 
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1",
                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 MPIRUN = ["mpirun", "-n", "2"]
 # snippets that this platform's package cannot link or run
@@ -59,7 +60,8 @@ def c_program(interface, directory):
         # a function of its own, so that the variables of one snippet are not those of the next
         text += f"SNIPPET({name_of(path)})\n{{\n{before}#include \"{os.path.realpath(path)}\"\n{after}}}\n\n"
     begin, end = (["\tBEGIN\n", "\tEND\n"] if "#define BEGIN" in harness else ["", ""])
-    text += f"int main(int argc, char **argv)\n{{\n\t(void)argc;\n{begin}" + "".join(f"\tRUN({name_of(path)});\n" for path in snippets(interface, "c"))
+    text += f"int main(int argc, char **argv)\n{{\n\t(void)argc;\n{begin}" + "".join(f"\tRUN({name_of(path)});\n"
+            for path in snippets(interface, "c"))
     text += f"{end}\treturn 0;\n}}\n"
     with open(f"{directory}/{interface}.c", "w", encoding="utf-8") as file:
         file.write(text)
@@ -70,7 +72,8 @@ def check_c(interface, directory, compiler, flags, launcher=()):
         return f"skip {interface}: not installed"
     c_program(interface, directory)
     program = f"{directory}/{interface}"
-    done = run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-O1", "-o", program, program + ".c", *flags])
+    done = run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-O1", "-o",
+                program, program + ".c", *flags])
     if done.returncode:
         return f"not compiled: {done.stderr[:400]}"
     done = run([*launcher, program, f"advice-{interface}.dat"], cwd=directory)
@@ -86,11 +89,13 @@ def check_fortran(directory):
     for path in snippets("netcdf_fortran", "f90"):
         shutil.copy(path, f"{directory}/{name_of(path)}.inc")
     text = "".join(harness.replace("NAME", name_of(path)).replace("SNIPPET", f"{name_of(path)}.inc") for path in run_ones)
-    text += "program advice\n" + "".join(f'    call snippet_{name_of(path)}("advice-fortran.nc")\n' for path in run_ones) + "end program\n"
+    text += "program advice\n" + "".join(f'    call snippet_{name_of(path)}("advice-fortran.nc")\n'
+                                         for path in run_ones) + "end program\n"
     with open(f"{directory}/fortran.f90", "w", encoding="utf-8") as file:
         file.write(text)
     flags = run(["nf-config", "--fflags", "--flibs"]).stdout.split()
-    done = run(["gfortran", "-Wall", "-Wno-unused-variable", "-Wno-unused-parameter", "-o", "fortran", "fortran.f90", *flags], cwd=directory)
+    done = run(["gfortran", "-Wall", "-Wno-unused-variable", "-Wno-unused-parameter", "-o", "fortran", "fortran.f90", *flags],
+               cwd=directory)
     if done.returncode or "Warning" in done.stderr:
         return f"not compiled: {done.stderr[:600]}"
     done = run([f"{directory}/fortran"], cwd=directory)
@@ -129,7 +134,8 @@ def check_environment(directory):
             return f"{path}: not a script"
         if interface == "romio" and "open-mpi" in run(["mpirun", "--version"]).stdout:
             hints = re.search(r"printf '(.*)'", text).group(1).replace("\\n", " ").split()
-            done = run(["bash", "-c", f". {path} && ROMIO_PRINT_HINTS=1 mpirun -n 2 --mca io ^ompio ../hints hints.dat"], cwd=f"{directory}/run")
+            done = run(["bash", "-c", f". {path} && ROMIO_PRINT_HINTS=1 mpirun -n 2 --mca io ^ompio ../hints hints.dat"],
+                       cwd=f"{directory}/run")
             printed = dict(re.findall(r"^key = (\S+) +value = (\S+)", done.stdout, re.M))
             wrong = {key: printed.get(key) for key, value in zip(hints[::2], hints[1::2]) if printed.get(key) != value}
             if done.returncode or wrong or (name_of(path) == "aggregators" and printed["cb_nodes"] != "2"):
@@ -190,15 +196,18 @@ def one_writer(made, file):
         r.open(file, layer="MPI-IO", name="MPI_File_open", below=lambda r=r: r.open(file))
         for step in range(10):
             r.until(100000 * (step + 1))
-            r.data("write", file, (step * 4 + i) * MIB, MIB, layer="MPI-IO", name="MPI_File_write_at_all", collective=True, below=lambda r=r, i=i, step=step: (
+            r.data("write", file, (step * 4 + i) * MIB, MIB, layer="MPI-IO", name="MPI_File_write_at_all", collective=True,
+                   below=lambda r=r, i=i, step=step: (
                 r.write(file, step * 4 * MIB, 4 * MIB, us=20000) if i == 0 else None))
             r.until(100000 * (step + 1) + 60000)
 
 
 def check_choice(directory):
     cases = [("P06", small_writes, {}, ["POSIX"]), ("P06", small_writes_of_hdf5, {}, ["HDF5"]),
-             ("P08", unaligned, {"File_system": "lustre", "Stripe_Size": MIB}, ["Lustre"]), ("P08", unaligned, {"File_system": "ext4", "Block_Size": MIB}, []),
-             ("X02", one_writer, {}, ["OMPIO", "ROMIO", "MPI-IO"]), ("X02", one_writer, {"File_system": "lustre"}, ["Lustre", "OMPIO", "ROMIO", "MPI-IO"])]
+             ("P08", unaligned, {"File_system": "lustre", "Stripe_Size": MIB}, ["Lustre"]),
+             ("P08", unaligned, {"File_system": "ext4", "Block_Size": MIB}, []),
+             ("X02", one_writer, {}, ["OMPIO", "ROMIO", "MPI-IO"]),
+             ("X02", one_writer, {"File_system": "lustre"}, ["Lustre", "OMPIO", "ROMIO", "MPI-IO"])]
     for i, (code, write, properties, wanted) in enumerate(cases):
         found = advice_of(f"{directory}/{i}", code, write, **properties)
         if found != wanted:
@@ -210,10 +219,12 @@ def main():
     root, failed, passed = tempfile.mkdtemp(prefix="ioprobe-advice-"), 0, 0
     mpi = {"compiler": "mpicc", "launcher": MPIRUN}
     checks = [("posix", lambda d: check_c("posix", d, "gcc", [])), ("isoc", lambda d: check_c("isoc", d, "gcc", [])),
-              ("mpiio", lambda d: check_c("mpiio", d, flags=[], **mpi)), ("hdf5", lambda d: check_c("hdf5", d, flags=flags_of("hdf5-openmpi"), **mpi)),
+              ("mpiio", lambda d: check_c("mpiio", d, flags=[], **mpi)),
+              ("hdf5", lambda d: check_c("hdf5", d, flags=flags_of("hdf5-openmpi"), **mpi)),
               ("netcdf", lambda d: check_c("netcdf", d, flags=flags_of("netcdf-mpi", variable="prefix"), **mpi)),
               ("pnetcdf", lambda d: check_c("pnetcdf", d, flags=flags_of("pnetcdf"), **mpi)), ("netcdf_fortran", check_fortran),
-              ("h5py", lambda d: check_python("h5py", d, "h5py")), ("netcdf4_python", lambda d: check_python("netcdf4_python", d, "netCDF4")),
+              ("h5py", lambda d: check_python("h5py", d, "h5py")),
+              ("netcdf4_python", lambda d: check_python("netcdf4_python", d, "netCDF4")),
               ("environment", check_environment), ("table", check_table), ("choice", check_choice)]
     try:
         for name, check in checks:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # The corpus of spools (tests/data/spools): the present version must read them and make the archives that are expected of them.
-# corpus_test.py checks; "--write" writes tests/data/spools/expected anew (see the README there); "--text DIR [NAME...]" writes the text
-# that is hashed to DIR/NAME/PART, to compare two versions of ioprobe.
-# Needs no root. IOPROBE names the executable.
+# corpus_test.py checks; "--write" writes tests/data/spools/expected anew (see the README there); "--text DIR [NAME...]" writes the
+# text that is hashed to DIR/NAME/PART, to compare two versions of ioprobe. Needs no root. IOPROBE names the executable.
 import hashlib
 import os
 import re
@@ -77,7 +76,8 @@ def check(name, expected, tmp):
         return [str(error)]
     if len(wanted) != len(PARTS):
         return ["%s has no lines for it" % EXPECTED]
-    return ["%s: %s lines, %s expected" % (w.split()[1], f.split()[2], w.split()[2] if w.split()[2] != f.split()[2] else "the same, otherwise")
+    return ["%s: %s lines, %s expected" % (w.split()[1], f.split()[2],
+                                           w.split()[2] if w.split()[2] != f.split()[2] else "the same, otherwise")
             for w, f in zip(wanted, found) if w != f]
 
 

@@ -25,7 +25,8 @@ REFERENCES = {
     "LocationGroupProperty": [("group", "LocationGroup", False), ("name", "String", False)],
     "Location": [("name", "String", False), ("group", "LocationGroup", False)],
     "LocationProperty": [("location", "Location", False), ("name", "String", False)],
-    "Region": [("name", "String", False), ("canonical", "String", False), ("description", "String", True), ("file", "String", True)],
+    "Region": [("name", "String", False), ("canonical", "String", False), ("description", "String", True),
+               ("file", "String", True)],
     "SourceCodeLocation": [("file", "String", False)],
     "CallingContext": [("region", "Region", False), ("location", "SourceCodeLocation", True), ("parent", "CallingContext", True)],
     "Group": [("name", "String", True)],
@@ -38,14 +39,17 @@ REFERENCES = {
     "IoPreCreatedHandleState": [("handle", "IoHandle", False)],
 }
 # The order in which they are written; kinds of one line may be mixed.
-ORDER = [("ClockProperties",), ("String",), ("Paradigm",), ("IoParadigm",), ("SystemTreeNode", "SystemTreeNodeDomain"), ("LocationGroup", "LocationGroupProperty"),
-         ("Location", "LocationProperty"), ("Region",), ("SourceCodeLocation",), ("CallingContext",), ("Group",), ("Comm",), ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
+ORDER = [("ClockProperties",), ("String",), ("Paradigm",), ("IoParadigm",), ("SystemTreeNode", "SystemTreeNodeDomain"),
+         ("LocationGroup", "LocationGroupProperty"),
+         ("Location", "LocationProperty"), ("Region",), ("SourceCodeLocation",), ("CallingContext",), ("Group",), ("Comm",),
+         ("Attribute",), ("IoRegularFile", "IoDirectory", "IoFileProperty"),
          ("IoHandle", "IoPreCreatedHandleState")]
 PLACE = {kind: i for i, kinds in enumerate(ORDER) for kind in kinds}
 
 # identification -> classes (SERIAL, PARALLEL) and flags (OS) that it may have
 OS = 1
-PARADIGMS = {"POSIX": ((0,), OS), "ISOC": ((0,), 0), "MPI-IO": ((1,), 0), "PnetCDF": ((1,), 0), "ADIOS": ((1,), 0), "netCDF": ((0, 1), 0),
+PARADIGMS = {"POSIX": ((0,), OS), "ISOC": ((0,), 0), "MPI-IO": ((1,), 0), "PnetCDF": ((1,), 0), "ADIOS": ((1,), 0),
+             "netCDF": ((0, 1), 0),
              "HDF5": ((0, 1), 0)}
 MACHINE, SHARED_MEMORY = 0, 1
 PROCESS, CPU_THREAD = 1, 1
@@ -171,7 +175,8 @@ class Definitions:
             name = self.text(paradigm["identification"])
             classes, flags = PARADIGMS.get(name, ((0, 1), paradigm["flags"]))
             if paradigm["cls"] not in classes or paradigm["flags"] != flags:
-                self.breach("paradigm", "paradigm %d (%s) has class %d and flags %d" % (ref, name, paradigm["cls"], paradigm["flags"]))
+                self.breach("paradigm", "paradigm %d (%s) has class %d and flags %d"
+                            % (ref, name, paradigm["cls"], paradigm["flags"]))
             if name in seen:
                 self.breach("paradigm", "paradigm %s is defined twice" % name)
             seen.add(name)
@@ -277,7 +282,8 @@ class Definitions:
             properties = self.properties_of(ref)
             for name in ("Mount Point", "File system"):
                 if not properties.get(name):
-                    self.breach("file-property", "file %d (%s) has a scope but no property %s" % (ref, self.text(file["name"]), name))
+                    self.breach("file-property",
+                                "file %d (%s) has a scope but no property %s" % (ref, self.text(file["name"]), name))
             self._check_path(ref, self.text(file["name"]))
             self._check_scope(ref, file, properties.get("File system", ""))
 
@@ -290,7 +296,8 @@ class Definitions:
         if self.properties_of(ref).get("Mount Point") in self.declared_shared() and scope == "machine":
             return
         if (file_system in SHARED_FILE_SYSTEMS and scope != "machine") or (file_system in LOCAL_FILE_SYSTEMS and scope != "node"):
-            self.breach("file-scope", "file %d (%s) on %s has the scope of a %s" % (ref, self.text(file["name"]), file_system, scope))
+            self.breach("file-scope", "file %d (%s) on %s has the scope of a %s"
+                        % (ref, self.text(file["name"]), file_system, scope))
 
     def declared_shared(self):
         """Mount points of file systems that whoever recorded declared to be shared by the nodes, whatever their type."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The rules that the events of an archive must keep, event by event, in the order of time over all locations. What is kept is bounded
-# by open calls, handles and operations, and one bit per matching id.
+# The rules that the events of an archive must keep, event by event, in the order of time over all locations. What is kept is
+# bounded by open calls, handles and operations, and one bit per matching id.
 from otf2_raw import EVENTS, UNDEFINED_32, UNDEFINED_64
 
 NON_BLOCKING, COLLECTIVE = 1, 2
@@ -32,8 +32,10 @@ class IdSet:
         return new
 
 
-PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Request": ("IoOperationBegin",), "Variable": ("IoOperationBegin",), "errno": ("Leave", "IoOperationComplete"),
-                        "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",), "CALLING_CONTEXT": ("Enter",),
+PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Request": ("IoOperationBegin",), "Variable": ("IoOperationBegin",),
+                        "errno": ("Leave", "IoOperationComplete"),
+                        "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",),
+                        "CALLING_CONTEXT": ("Enter",),
                         "Path": ("Leave",), "Directory": ("Leave",), "New Path": ("Leave",), "New Directory": ("Leave",)}
 
 IN_CALL, BEFORE_CALL = ("CPU time", "Sleep", "Run delay"), ("Sleep before", "Run delay before")
@@ -48,8 +50,8 @@ CALL_EVENTS = METADATA_EVENTS - {"IoDestroyHandle"} | {"IoAcquireLock", "IoRelea
 
 
 class Frame:
-    """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes; meets: collective handles
-    that it opened or closed; ended: an operation of its own has ended."""
+    """effects: what a call that failed must not have; begun: its own operations; moved: one of them with bytes; meets: collective
+    handles that it opened or closed; ended: an operation of its own has ended."""
     __slots__ = ("region", "blocking", "effects", "begun", "moved", "enter", "meets", "ended")
 
     def __init__(self, region, enter):
@@ -120,7 +122,8 @@ class EventRules:
                 continue
             name = self.attribute_names[attribute]
             if definition["type"] != value_type:
-                self.breach("attribute", "%s of location %d at %d: attribute %s has another type than defined" % (kind, ref, time, name))
+                self.breach("attribute", "%s of location %d at %d: attribute %s has another type than defined"
+                            % (kind, ref, time, name))
             if kind not in PLACES_OF_ATTRIBUTES.get(name, (kind,)):
                 self.breach("attribute", "%s of location %d at %d has the attribute %s" % (kind, ref, time, name))
             named[name] = value
@@ -131,22 +134,24 @@ class EventRules:
         for path, directory in (("Path", "Directory"), ("New Path", "New Directory")):
             for name in (path, directory):
                 if name in attributes and attributes[name] not in self.d.strings:
-                    self.breach("ref-undefined", "Leave of location %d at %d: %s %d is not defined" % (ref, time, name, attributes[name]))
+                    self.breach("ref-undefined",
+                                "Leave of location %d at %d: %s %d is not defined" % (ref, time, name, attributes[name]))
             if directory not in attributes:
                 continue
             if path not in attributes or (self.d.text(attributes[path]) or "").startswith("/"):
                 self.breach("attribute", "Leave of location %d at %d has a %s without a relative %s" % (ref, time, directory, path))
 
     def check_cpu_time(self, location, frame, ref, time, attributes):
-        """On outermost calls only; the parts are not longer than the call, nor those before it than the time since the previous one. Clocks of
-        several nodes are brought together, which changes lengths a little."""
+        """On outermost calls only; the parts are not longer than the call, nor those before it than the time since the previous
+        one. Clocks of several nodes are brought together, which changes lengths a little."""
         before = location.outermost_end
         if not location.stack and (attributes or self.d.regions.get(frame.region, {}).get("role") in (FILE_IO, FILE_IO_METADATA)):
             location.outermost_end = time       # a collective call of MPI next to I/O has no CPU times of its own
         if not attributes or not CPU_TIMES & attributes.keys():
             return
         where = "Leave of location %d at %d" % (ref, time)
-        inside, outside = (sum(attributes.get(name, 0) for name in names) * self.resolution // 10**9 for names in (IN_CALL, BEFORE_CALL))
+        inside, outside = (sum(attributes.get(name, 0) for name in names) * self.resolution // 10**9
+                           for names in (IN_CALL, BEFORE_CALL))
         if location.stack:
             self.breach("cpu-time", "%s has CPU times of a call inside another one" % where)
         elif inside > 1.001 * (time - frame.enter) + 1000:
@@ -159,7 +164,8 @@ class EventRules:
     # ---- calls ----
 
     def in_call(self, kind, location, ref, time):
-        """Handles end outside of calls, too: at an exec. One that was closed while calls were under way ends with the last of them."""
+        """Handles end outside of calls, too: at an exec. One that was closed while calls were under way ends with the last of
+        them."""
         if not location.stack:
             if kind in CALL_EVENTS:
                 self.breach("outside-call", "%s on location %d at %d is outside of a call" % (kind, ref, time))
@@ -173,7 +179,8 @@ class EventRules:
             frame.effects.append(kind)
 
     def in_layer(self, kind, frame, ref, time, handle):
-        """A function works on handles of its own layer, which is its region's description; system calls on those of all their layers."""
+        """A function works on handles of its own layer, which is its region's description; system calls on those of all their
+        layers."""
         region = self.d.regions.get(frame.region)
         layer = self.d.text(region["description"]) if region else ""
         if layer in self.of_system and handle in self.d.handles and self.d.paradigm_name(handle) in self.of_system:
@@ -209,9 +216,11 @@ class EventRules:
             if not attributes or name not in attributes:
                 continue
             if attributes[name] not in table:
-                self.breach("ref-undefined", "Enter of location %d at %d: %s %d is not defined" % (ref, time, name, attributes[name]))
+                self.breach("ref-undefined", "Enter of location %d at %d: %s %d is not defined"
+                            % (ref, time, name, attributes[name]))
             if location.stack:
-                self.breach("attribute", "Enter of location %d at %d has the attribute %s, but is inside of a call" % (ref, time, name))
+                self.breach("attribute", "Enter of location %d at %d has the attribute %s, but is inside of a call"
+                            % (ref, time, name))
             if "CALLING_CONTEXT" not in attributes:
                 self.breach("attribute", "Enter of location %d at %d has a line, but no calling context" % (ref, time))
 
@@ -313,7 +322,8 @@ class EventRules:
         self.make("IoDuplicateHandle", location, ref, time, new)
         a, b = self.d.handles.get(old), self.d.handles.get(new)
         if a and b and (a["file"], a["paradigm"]) != (b["file"], b["paradigm"]):
-            self.breach("duplicate", "handle %d of location %d at %d is on another file or layer than %d, of which it is a duplicate" % (
+            self.breach("duplicate", "handle %d of location %d at %d is on another file or layer than %d, of which it is a "
+                                     "duplicate" % (
                 new, ref, time, old))
 
     def on_IoSeek(self, location, ref, time, attributes, handle, *_):
@@ -375,7 +385,8 @@ class EventRules:
                 ref, number, time, "blocking" if request else "not under way"))
         elif request.location == ref or (request.mode, request.size) != (mode, size) or \
                 self.d.handles[request.handle]["file"] != self.d.handles[handle]["file"]:
-            self.breach("request", "location %d carries out operation %d at %d, but on the same thread, on another file, in another mode "
+            self.breach("request", "location %d carries out operation %d at %d, but on the same thread, on another file, in "
+                                   "another mode "
                         "or size" % (ref, number, time))
 
     def operation(self, kind, ref, time, handle, number):
@@ -396,7 +407,8 @@ class EventRules:
             self.breach("operation-order", "operation %d is issued on location %d at %d, but is %s" % (
                 number, ref, time, "issued already" if operation.issued else "blocking"))
         if operation.location != ref:
-            self.breach("operation-location", "operation %d began on location %d and is issued on %d" % (number, operation.location, ref))
+            self.breach("operation-location", "operation %d began on location %d and is issued on %d"
+                        % (number, operation.location, ref))
         operation.issued = True
 
     def on_IoOperationTest(self, location, ref, time, attributes, handle, number):
@@ -431,12 +443,14 @@ class EventRules:
             return None
         if operation.flags & NON_BLOCKING:
             if not operation.issued:
-                self.breach("operation-order", "%s of operation %d on location %d at %d: it was not issued" % (kind, number, ref, time))
+                self.breach("operation-order", "%s of operation %d on location %d at %d: it was not issued"
+                            % (kind, number, ref, time))
         elif operation.location != ref:
             self.breach("operation-location", "blocking operation %d began on location %d and ends on %d" % (
                 number, operation.location, ref))
         elif self.handle_state(group, handle) == DESTROYED:
-            self.breach("handle-life", "%s of operation %d on location %d at %d: handle %d is destroyed already" % (kind, number, ref, time, handle))
+            self.breach("handle-life", "%s of operation %d on location %d at %d: handle %d is destroyed already"
+                        % (kind, number, ref, time, handle))
         del self.operations[number]
         return operation
 
@@ -476,8 +490,8 @@ class EventRules:
                     return
 
     def check_collective(self, ref, seen, groups):
-        """Create and destroy are collective; a rank that was in a call at the end, or whose recording was interrupted, may not have come to
-        it."""
+        """Create and destroy are collective; a rank that was in a call at the end, or whose recording was interrupted, may not have
+        come to it."""
         if groups is None:
             return
         states = {group: seen.get(group, NEVER) for group in groups}
@@ -489,7 +503,8 @@ class EventRules:
                     ref, event, self.d.text(self.d.groups[missing[0]]["name"])))
         counts = {self.collectives.get(ref, {}).get(group, 0) for group in groups if group not in self.in_flight}
         if len(counts) > 1 and not interrupted:
-            self.breach("collective", "handle %d has %d collective operations on one member of its communicator and %d on another" % (
+            self.breach("collective", "handle %d has %d collective operations on one member of its communicator and %d on another"
+                        % (
                 ref, min(counts), max(counts)))
         for group in seen.keys() - groups:
             self.breach("collective", "handle %d was created in %s, no member of its communicator" % (

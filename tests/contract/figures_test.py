@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The figures of "ioprobe report" on an archive whose calls and times are known: four ranks on two nodes write one file through HDF5 and MPI-IO,
-collectively; rank 1 makes all system calls. Every number is exact. The name of the file has markup and an escape character.
+"""The figures of "ioprobe report" on an archive whose calls and times are known: four ranks on two nodes write one file through
+HDF5 and MPI-IO, collectively; rank 1 makes all system calls. Every number is exact. The name of the file has markup and an escape
+character.
 
 Needs no root. IOPROBE names the executable."""
 import html.parser
@@ -36,10 +37,13 @@ def write_archive(directory):
                 def system_calls(r=r, i=i, step=step):
                     for k in range(WRITES if i == 1 else 0):
                         r.write(file, (step * WRITES + k) * MIB, MIB, us=100)
-                r.data("write", file, 0, 3 * MIB // 4, us=5, layer="HDF5", name="H5Dwrite", collective=True, below=lambda r=r, calls=system_calls: r.data(
-                    "write", file, 0, 3 * MIB // 4, us=10, layer="MPI-IO", name="MPI_File_write_at_all", collective=True, below=calls))
+                r.data("write", file, 0, 3 * MIB // 4, us=5, layer="HDF5", name="H5Dwrite", collective=True, below=lambda r=r,
+                       calls=system_calls: r.data(
+                    "write", file, 0, 3 * MIB // 4, us=10, layer="MPI-IO", name="MPI_File_write_at_all", collective=True,
+                    below=calls))
             r.until(9000)
-            r.close(file, "HDF5", "H5Fclose", us=2, below=lambda r=r: r.close(file, "MPI-IO", "MPI_File_close", us=3, below=lambda: r.close(file, us=4)))
+            r.close(file, "HDF5", "H5Fclose", us=2,
+                    below=lambda r=r: r.close(file, "MPI-IO", "MPI_File_close", us=3, below=lambda: r.close(file, us=4)))
 
 
 def report(directory, *options):
@@ -68,8 +72,10 @@ def us(value):
 
 
 def handle(layer, depth, seconds, first, last, bytes_written=0, **calls):
-    return {"path": SHOWN, "layer": layer, "depth": depth, "calls": {kind: calls.get(kind, 0) for kind in ("open", "read", "write", "close", "other")},
-            "bytes_read": 0, "bytes_written": bytes_written, "operations_of_unknown_size": 0, "seconds": us(seconds), "from_seconds": us(first),
+    return {"path": SHOWN, "layer": layer, "depth": depth,
+            "calls": {kind: calls.get(kind, 0) for kind in ("open", "read", "write", "close", "other")},
+            "bytes_read": 0, "bytes_written": bytes_written, "operations_of_unknown_size": 0, "seconds": us(seconds),
+            "from_seconds": us(first),
             "to_seconds": us(last)}
 
 
@@ -82,31 +88,40 @@ OPEN, CLOSE = {"POSIX": 4, "MPI-IO": 7, "HDF5": 11}, {"POSIX": 4, "MPI-IO": 7, "
 
 
 def test_accesses(figures):
-    wanted = {"files": [{"path": SHOWN, "class": "data", "calls": {"HDF5": 4 * (2 + STEPS), "MPI-IO": 4 * (2 + STEPS), "POSIX": 4 * 2 + STEPS * WRITES}},
+    wanted = {"files": [{"path": SHOWN, "class": "data",
+                         "calls": {"HDF5": 4 * (2 + STEPS), "MPI-IO": 4 * (2 + STEPS), "POSIX": 4 * 2 + STEPS * WRITES}},
                         {"path": "/proc/self/maps", "class": "system", "calls": {"POSIX": 8}}],
               "files_not_listed": 0,
-              "exclusive_seconds": {"HDF5": us(4 * (4 + STEPS * 5.1)), "MPI-IO": us(4 * (6 + STEPS * 10.1)), "POSIX": us(4 * 10 + STEPS * WRITES * POSIX_WRITE)}}
+              "exclusive_seconds": {"HDF5": us(4 * (4 + STEPS * 5.1)), "MPI-IO": us(4 * (6 + STEPS * 10.1)),
+                                    "POSIX": us(4 * 10 + STEPS * WRITES * POSIX_WRITE)}}
     return differences(figures["accesses"], wanted, "accesses")
 
 
 def test_handles(figures):
-    wanted = [handle("HDF5", 0, OPEN["HDF5"] + CLOSE["HDF5"] + STEPS * DWRITE[1], 0, 8009, STEPS * 3 * MIB // 4, open=1, write=STEPS, close=1),
-              handle("MPI-IO", 1, OPEN["MPI-IO"] + CLOSE["MPI-IO"] + STEPS * WRITE_ALL[1], 2, 8007, STEPS * 3 * MIB // 4, open=1, write=STEPS, close=1),
-              handle("POSIX", 2, OPEN["POSIX"] + CLOSE["POSIX"] + STEPS * WRITES * POSIX_WRITE, 2, 8004, STEPS * WRITES * MIB, open=1, write=STEPS * WRITES,
+    wanted = [handle("HDF5", 0, OPEN["HDF5"] + CLOSE["HDF5"] + STEPS * DWRITE[1], 0, 8009, STEPS * 3 * MIB // 4, open=1,
+                     write=STEPS, close=1),
+              handle("MPI-IO", 1, OPEN["MPI-IO"] + CLOSE["MPI-IO"] + STEPS * WRITE_ALL[1], 2, 8007, STEPS * 3 * MIB // 4, open=1,
+                     write=STEPS, close=1),
+              handle("POSIX", 2, OPEN["POSIX"] + CLOSE["POSIX"] + STEPS * WRITES * POSIX_WRITE, 2, 8004, STEPS * WRITES * MIB,
+                     open=1, write=STEPS * WRITES,
                      close=1)]
     rows = [row for row in figures["handles"]["handles"] if row["path"] == SHOWN]
-    others = [(row["path"], row["layer"], row["depth"], row["calls"]["open"], row["calls"]["close"]) for row in figures["handles"]["handles"] if row not in rows]
-    return differences(rows, wanted, "handles") + differences([list(row) for row in others], [["/proc/self/maps", "POSIX", 0, 1, 1]], "others") + \
+    others = [(row["path"], row["layer"], row["depth"], row["calls"]["open"], row["calls"]["close"])
+              for row in figures["handles"]["handles"] if row not in rows]
+    return differences(rows, wanted, "handles") + differences([list(row) for row in others],
+                                                              [["/proc/self/maps", "POSIX", 0, 1, 1]], "others") + \
         differences([figures["handles"]["by"], figures["handles"]["calls_not_listed"]], ["rank 1", 0], "handles")
 
 
 def test_stacks(figures):
     # the second call: rank 2 comes 500 later, and leaves last
     begin, end = 1000, 1500 + DWRITE[3] - 5.1
-    wanted = {"function": "MPI_File_write_at_all", "path": SHOWN, "from_seconds": us(begin), "to_seconds": us(end), "ranks": 4, "ranks_with_data": 1,
+    wanted = {"function": "MPI_File_write_at_all", "path": SHOWN, "from_seconds": us(begin), "to_seconds": us(end), "ranks": 4,
+              "ranks_with_data": 1,
               "of": ["rank 1", "rank 3"], "calls_not_listed": 0,
               "stacks": [{"function": "H5Dwrite", "depth": 0, "calls": [1, 1], "seconds": [us(DWRITE[1]), us(DWRITE[3])]},
-                         {"function": "MPI_File_write_at_all", "depth": 1, "calls": [1, 1], "seconds": [us(WRITE_ALL[1]), us(WRITE_ALL[3])]},
+                         {"function": "MPI_File_write_at_all", "depth": 1, "calls": [1, 1],
+                          "seconds": [us(WRITE_ALL[1]), us(WRITE_ALL[3])]},
                          {"function": "pwrite64", "depth": 2, "calls": [WRITES, 0], "seconds": [us(WRITES * POSIX_WRITE), 0.0]}]}
     return differences(figures["stacks"], wanted, "stacks")
 
@@ -115,7 +130,8 @@ def share(node, by, works, waited, **more):
     """Of one rank, or of a node with two."""
     calls = STEPS * (1 if by else 2)
     return {"node": node, "collective_calls": calls, "bytes_asked": calls * 3 * MIB // 4, "system_calls": works * STEPS * WRITES,
-            "bytes_moved": works * STEPS * WRITES * MIB, "system_seconds": us(works * STEPS * WRITES * POSIX_WRITE), "waited_seconds": us(waited),
+            "bytes_moved": works * STEPS * WRITES * MIB, "system_seconds": us(works * STEPS * WRITES * POSIX_WRITE),
+            "waited_seconds": us(waited),
             **({"by": by} if by else more)}
 
 
@@ -123,7 +139,8 @@ def test_nodes(figures):
     # a rank that left before the last one came waited until it left
     wanted = {"nodes": [share("node0", None, 1, WRITE_ALL[1], ranks=2, ranks_with_system_calls=1),
                         share("node1", None, 0, WRITE_ALL[3], ranks=2, ranks_with_system_calls=0)],
-              "ranks": [share("node0", "rank 0", 0, WRITE_ALL[3]), share("node0", "rank 1", 1, WRITE_ALL[1]), share("node1", "rank 2", 0, 0.0),
+              "ranks": [share("node0", "rank 0", 0, WRITE_ALL[3]), share("node0", "rank 1", 1, WRITE_ALL[1]),
+                        share("node1", "rank 2", 0, 0.0),
                         share("node1", "rank 3", 0, WRITE_ALL[3])]}
     return differences(figures["nodes"], wanted, "nodes")
 
@@ -158,16 +175,19 @@ def test_html(text):
     reasons = [f"html: a tag {tag}" for tag in page.tags & {"script", "img", "a", "link", "iframe"}]
     if "\x1b" in text or SHOWN not in page.text:
         reasons.append("html: the name is not there, or not escaped")
-    # accesses: 1 + 1 + 2 bars; handles: 5 kinds in the key, of 4 rows open and close, of 3 also write, and a line each; stacks: 3 layers in the key,
-    # frames of rank 1 and of rank 3; nodes: 2 + 4
-    wanted = {"accesses": {"svg": 1, "rect": 4, "path": 0, "tr": 3}, "handles": {"svg": 6, "rect": 5, "path": 4 * 2 + 3 + 4, "tr": 5},
-              "stacks": {"svg": 5, "rect": 3 + 2 + WRITES + 2, "path": 0, "tr": 4}, "nodes": {"svg": 1, "rect": 6, "path": 0, "tr": 7}}
+    # accesses: 1 + 1 + 2 bars; handles: 5 kinds in the key, of 4 rows open and close, of 3 also write, and a line each; stacks: 3
+    # layers in the key, frames of rank 1 and of rank 3; nodes: 2 + 4
+    wanted = {"accesses": {"svg": 1, "rect": 4, "path": 0, "tr": 3},
+              "handles": {"svg": 6, "rect": 5, "path": 4 * 2 + 3 + 4, "tr": 5},
+              "stacks": {"svg": 5, "rect": 3 + 2 + WRITES + 2, "path": 0, "tr": 4},
+              "nodes": {"svg": 1, "rect": 6, "path": 0, "tr": 7}}
     return reasons + differences(page.sections, wanted, "html")
 
 
 def test_text(text, plain):
     titles = [line[3:] for line in text.splitlines() if line.startswith("-- ")]
-    reasons = differences(titles, ["Calls per file and layer", "Handles of one thread over time", "Call stacks of two ranks during one collective call",
+    reasons = differences(titles, ["Calls per file and layer", "Handles of one thread over time",
+                                   "Call stacks of two ranks during one collective call",
                                    "Who makes the system calls inside collective calls"], "text")
     if "\x1b" in text or any(len(line) > 100 for line in text[len(plain):].splitlines()):
         reasons.append("text: an escape character, or more than 100 columns")
@@ -188,7 +208,8 @@ def main():
         write_archive(directory)
         figures = json.loads(report(directory, "--format", "json"))["figures"]
         tests = [(test, (figures,)) for test in (test_accesses, test_handles, test_stacks, test_nodes)]
-        tests += [(test_html, (report(directory, "--format", "html"),)), (test_text, (report(directory, "--figures"), report(directory)))]
+        tests += [(test_html, (report(directory, "--format", "html"),)),
+                  (test_text, (report(directory, "--figures"), report(directory)))]
         for test, arguments in tests:
             reasons = test(*arguments)
             print("not ok" if reasons else "ok", test.__name__, *reasons[:4])

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The detectors of "ioprobe report" on runs that no test machine has (Lustre, many nodes, slow ranks): each must find its cause in the archive that has
-it, and not in the one without. And the table of detectors against the tests: each names a planted program or a case of this file.
+"""The detectors of "ioprobe report" on runs that no test machine has (Lustre, many nodes, slow ranks): each must find its cause in
+the archive that has it, and not in the one without. And the table of detectors against the tests: each names a planted program or a
+case of this file.
 
 Needs no root. IOPROBE names the executable."""
 import json
@@ -81,7 +82,8 @@ def mpiio(directory, collective, blocking=True):
             r = run.rank(i)
             r.open(file, layer="MPI-IO", name="MPI_File_open")
             for mode in ("read", "write") if blocking else ():
-                r.data(mode, file, i * MIB, MIB, layer="MPI-IO", name=f"MPI_File_{mode}_at" + "_all" * collective, collective=collective)
+                r.data(mode, file, i * MIB, MIB, layer="MPI-IO", name=f"MPI_File_{mode}_at" + "_all" * collective,
+                       collective=collective)
 
 
 def synthetic_mpiio(bad, directory):
@@ -103,7 +105,8 @@ def synthetic_unaligned(bad, directory):
 def synthetic_unaligned_blocks(bad, directory):
     """Blocks of a shared file system; on a local one the page cache joins requests."""
     with Run(directory) as run:
-        file, r = run.file("/data/a", File_system="nfs4" if bad else "ext4", Block_Size=64 * KIB, node=None if bad else 0), run.rank(0)
+        file, r = run.file("/data/a", File_system="nfs4" if bad else "ext4", Block_Size=64 * KIB,
+                           node=None if bad else 0), run.rank(0)
         r.open(file)
         for i in range(120):
             r.write(file, i * MIB + 512, MIB, us=1000)
@@ -123,8 +126,10 @@ def aggregators(directory, workers, ranks=8, nodes=2, requests=1):
 
                 def system_calls(r=r, size=size, step=step, i=i):
                     for k in range(requests if size else 0):
-                        r.write(file, step * ranks * MIB + i * MIB + k * size // requests, size // requests, us=5000 * size / MIB / requests)
-                r.data("write", file, (step * ranks + i) * MIB, MIB, layer="MPI-IO", name="MPI_File_write_at_all", collective=True, below=system_calls)
+                        r.write(file, step * ranks * MIB + i * MIB + k * size // requests, size // requests,
+                                us=5000 * size / MIB / requests)
+                r.data("write", file, (step * ranks + i) * MIB, MIB, layer="MPI-IO", name="MPI_File_write_at_all", collective=True,
+                       below=system_calls)
                 r.until(100000 * (step + 1) + 60000)
 
 
@@ -149,13 +154,15 @@ def synthetic_degraded_above(bad, directory):
             r.open(file, layer="MPI-IO", name="MPI_File_open")
             for k in range(20):
                 at = (k * 2 + i) * MIB
-                r.data("write", file, at, MIB, layer="PnetCDF", name="ncmpi_put_vara_all", collective=True, below=lambda r=r, at=at: r.data(
+                r.data("write", file, at, MIB, layer="PnetCDF", name="ncmpi_put_vara_all", collective=True, below=lambda r=r,
+                       at=at: r.data(
                     "write", file, at, MIB, us=1000, layer="MPI-IO", name="MPI_File_write_at", collective=not bad))
 
 
 def synthetic_local(bad, directory):
     with Run(directory, ranks=2, nodes=2) as run:
-        files = [run.file("/tmp/restart.dat", node=i, File_system="ext4") for i in range(2)] if bad else [run.file("/tmp/restart.dat")] * 2
+        files = [run.file("/tmp/restart.dat", node=i, File_system="ext4")
+                 for i in range(2)] if bad else [run.file("/tmp/restart.dat")] * 2
         run.rank(0).open(files[0])
         run.rank(0).write(files[0], 0, MIB)
         run.rank(1).open(files[1])
@@ -182,7 +189,8 @@ def synthetic_metadata(bad, directory):
             r.open(file)
             for k in range(20 if bad or not i else 1):
                 r.begin("H5Dopen2", "HDF5")
-                r.data("read", file, k * 512, 512, layer="MPI-IO", name="MPI_File_read_at", below=lambda r=r, k=k: r.read(file, k * 512, 512, us=1000))
+                r.data("read", file, k * 512, 512, layer="MPI-IO", name="MPI_File_read_at", below=lambda r=r,
+                       k=k: r.read(file, k * 512, 512, us=1000))
                 r.end(100)
 
 
@@ -270,7 +278,8 @@ def synthetic_busy_node(bad, directory):
 CASES = [
     (("P01", "P03", "P14"), synthetic_writes, lambda f: f["severity"] == "note"),
     (("P02", "P04", "P13"), synthetic_reads, lambda f: f["severity"] == "note"),
-    (("P15", "P16"), synthetic_shared_small, lambda f: f["files"][0]["path"] == "/data/shared" and f["ranks"] == "0-3" and f["operations"] == 400),
+    (("P15", "P16"), synthetic_shared_small, lambda f: f["files"][0]["path"] == "/data/shared" and f["ranks"] == "0-3"
+     and f["operations"] == 400),
     (("P18", "P19"), synthetic_stragglers, lambda f: f["paid_by"] == "rank 2"),
     (("M01",), synthetic_no_mpiio, lambda f: f["severity"] == "note"),
     (("M04", "M05"), synthetic_mpiio_collective, lambda f: f["operations"] == 2),
@@ -283,15 +292,18 @@ CASES = [
     (("X03",), synthetic_degraded_above, lambda f: f["operations"] == 40 and f["severity"] == "high"),
     (("X11",), synthetic_local, lambda f: f["severity"] == "warn" and len(f["files"]) == 2),
     (("X17",), synthetic_conflict, lambda f: f["ranks"] == "0-3" and f["severity"] == "high"),
-    (("X22",), synthetic_metadata, lambda f: f["ranks"] == "0-3" and f["calls"][0]["function"] == "H5Dopen2" and f["severity"] == "high"),
+    (("X22",), synthetic_metadata, lambda f: f["ranks"] == "0-3" and f["calls"][0]["function"] == "H5Dopen2"
+     and f["severity"] == "high"),
     (("X26",), synthetic_decay, lambda f: f["operations"] == 400 and f["confidence"] == "measured" and f["severity"] == "high"),
     (("X28",), synthetic_place, lambda f: f["files"][0]["path"] == "/home/user/b" and f["severity"] == "high"),
     (("X25",), synthetic_slow_rank, lambda f: f["paid_by"] == "rank 3" and f["severity"] == "high"),
     (("X30",), synthetic_close, lambda f: f["operations"] == 1),
     (("X01",), synthetic_amplified, lambda f: f["operations"] == 400),
     (("X09",), synthetic_above, lambda f: f["severity"] == "note"),
-    (("X24",), synthetic_overlap, lambda f: f["operations"] == 20 and abs(f["cost_seconds"] - 0.08) < 0.001 and f["severity"] == "high"),
-    (("X36",), synthetic_busy_node, lambda f: f["paid_by"] == "rank 1" and f["ranks"] == "1" and abs(f["cost_seconds"] - 0.06) < 0.001),
+    (("X24",), synthetic_overlap, lambda f: f["operations"] == 20 and abs(f["cost_seconds"] - 0.08) < 0.001
+     and f["severity"] == "high"),
+    (("X36",), synthetic_busy_node, lambda f: f["paid_by"] == "rank 1" and f["ranks"] == "1"
+     and abs(f["cost_seconds"] - 0.06) < 0.001),
 ]
 # Detectors that need facts which no archive has.
 NEVER = {"P07", "X21"}
@@ -329,7 +341,8 @@ def check_table():
     """Each detector's test exists; causes are codes of detectors."""
     reasons, rows = [], planted_rows()
     cases = {(code, case.__name__) for codes, case, _ in CASES for code in codes}
-    lines = subprocess.run([IOPROBE, "report", "--explain", "tests"], capture_output=True, text=True, timeout=20, check=True).stdout.splitlines()
+    lines = subprocess.run([IOPROBE, "report", "--explain", "tests"], capture_output=True, text=True, timeout=20,
+                           check=True).stdout.splitlines()
     codes = {line.split()[0] for line in lines}
     for line in lines:
         code, test, *explained = line.split()
@@ -346,7 +359,8 @@ def main():
     root = tempfile.mkdtemp(prefix="ioprobe-findings-")
     passed = failed = 0
     try:
-        for name, run in [("table", check_table)] + [(case.__name__, lambda row=row: check_case(root, *row)) for row in CASES for case in row[1:2]]:
+        for name, run in [("table", check_table)] + [(case.__name__, lambda row=row: check_case(root, *row)) for row in CASES
+                                                     for case in row[1:2]]:
             try:
                 reasons = run()
             except RuntimeError as error:

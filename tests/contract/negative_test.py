@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Shows that check_archive.py reports every rule: a clean archive, and for each rule archives that break it in one place only.
-# Prints a line per failure and "N passed, N failed"; exit status 1 if any failed. --list: the rules, where they are checked, and the
-# archives that break them.
+# Prints a line per failure and "N passed, N failed"; exit status 1 if any failed. --list: the rules, where they are checked, and
+# the archives that break them.
 import os
 import re
 import shutil
@@ -293,7 +293,8 @@ def found_and_begun(t):
 def carry_out(t, location=12, size=5, request=2, mode=1, handle=FD):
     """An operation for the non-blocking one (2: a write of 5 bytes on MPI, from 20 to 32)."""
     at = t.find(location, "Enter", WRITE) if location == 12 else t.find(location, "Enter", CLOSE)
-    t.events[location][at:at] = [(25, "Enter", WRITE), (25, "IoOperationBegin", handle, mode, 0, size, 9, {7: (TYPE_UINT64, request)}),
+    t.events[location][at:at] = [(25, "Enter", WRITE),
+                                 (25, "IoOperationBegin", handle, mode, 0, size, 9, {7: (TYPE_UINT64, request)}),
                                  (26, "IoOperationComplete", handle, 1, 9), (26, "Leave", WRITE)]
 
 
@@ -350,7 +351,8 @@ def spend(t, cpu_ns, sleep_ns, io_ns, before_ns, long=100000):
     for location in t.events:
         t.events[location] = [(at * long // 2, *rest) for at, *rest in t.events[location]]
     t.clock[2] *= long
-    t.replace(10, "Leave", WRITE, by=(12 * long // 2, "Leave", WRITE, {8: (TYPE_UINT64, cpu_ns), 9: (TYPE_UINT64, sleep_ns), 10: (TYPE_UINT64, io_ns),
+    t.replace(10, "Leave", WRITE, by=(12 * long // 2, "Leave", WRITE,
+                                      {8: (TYPE_UINT64, cpu_ns), 9: (TYPE_UINT64, sleep_ns), 10: (TYPE_UINT64, io_ns),
                                                                         11: (TYPE_UINT64, before_ns)}))
 
 
@@ -925,7 +927,8 @@ def run_checker(anchor):
 
 
 def run_program(anchor, *options):
-    done = subprocess.run([sys.executable, CHECKER, "--timeout", "20", anchor, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([sys.executable, CHECKER, "--timeout", "20", anchor, *options], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE,
                           universal_newlines=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
 

@@ -9,10 +9,13 @@ NONE = 0xFFFFFFFF
 UNKNOWN = 0xFFFFFFFFFFFFFFFF
 T0 = 0x1122334455667700         # a pattern that is found in the file
 
-STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1", "Thread",
-           "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI", "errno",
+STRINGS = ["", "POSIX", "POSIX I/O", "MPI-IO", "MPI I/O", "cluster", "machine", "node1", "node", "MPI Rank 0", "MPI Rank 1",
+           "Thread",
+           "write", "MPI_File_open", "Offset", "Abandoned", "Mount Point", "/", "File system", "ext4", "/data/out", "stdin", "MPI",
+           "errno",
            "nfs", "relative/out", "close", "node2", "IOPROBE::RANK", "main.c", "SOURCE_CODE_LOCATION",
-           "CALLING_CONTEXT", "Directory", "Path", "Request", "Begin", "Found", "End", "CPU time", "Sleep", "Sleep for I/O", "Sleep before", "/data",
+           "CALLING_CONTEXT", "Directory", "Path", "Request", "Begin", "Found", "End", "CPU time", "Sleep", "Sleep for I/O",
+           "Sleep before", "/data",
            "/da"]
 S = {text: ref for ref, text in enumerate(STRINGS)}
 WRITE, OPEN, CLOSE = 0, 1, 2    # regions
@@ -28,7 +31,8 @@ class Trace:
     def __init__(self):
         self.clock = [1000000000, T0, 100, T0]
         self.properties = {}
-        self.locals = {}        # location -> definitions of its .def: ("MappingTable", kind, refs) and ("ClockOffset", time, offset)
+        # location -> definitions of its .def: ("MappingTable", kind, refs) and ("ClockOffset", time, offset)
+        self.locals = {}
         self.definitions = [("String", i, text) for i, text in enumerate(STRINGS)] + [
             ("Paradigm", 4, S["MPI"], 0),
             ("IoParadigm", 0, S["POSIX"], S["POSIX I/O"], 0, 1, [], [], []),
@@ -77,11 +81,13 @@ class Trace:
         self.events = {
             10: [
                 (0, "Enter", OPEN), (1, "IoCreateHandle", FD, 2, 0, 0), (2, "IoCreateHandle", MPI, 2, 0, 0), (3, "Leave", OPEN),
-                (10, "Enter", WRITE, {3: (TYPE_SOURCE_CODE_LOCATION, 0), 4: (TYPE_CALLING_CONTEXT, 1)}), (10, "IoOperationBegin", FD, 1, 0, 100, 1, {0: (TYPE_UINT64, 4096)}),
+                (10, "Enter", WRITE, {3: (TYPE_SOURCE_CODE_LOCATION, 0), 4: (TYPE_CALLING_CONTEXT, 1)}),
+                (10, "IoOperationBegin", FD, 1, 0, 100, 1, {0: (TYPE_UINT64, 4096)}),
                 (11, "IoOperationComplete", FD, 100, 1), (12, "Leave", WRITE),
                 (20, "Enter", WRITE), (20, "IoOperationBegin", MPI, 1, NON_BLOCKING, 5, 2), (21, "IoOperationIssued", MPI, 2),
                 (22, "Leave", WRITE),
-                (40, "Enter", CLOSE), (40, "IoDuplicateHandle", FD, DUP, 0), (41, "IoDestroyHandle", DUP), (42, "IoDestroyHandle", FD),
+                (40, "Enter", CLOSE), (40, "IoDuplicateHandle", FD, DUP, 0), (41, "IoDestroyHandle", DUP),
+                (42, "IoDestroyHandle", FD),
                 (43, "IoDestroyHandle", MPI), (44, "Leave", CLOSE),
                 (50, "Enter", WRITE), (50, "IoOperationBegin", STDIN, 0, 0, 5, 3),
                 (60, "Leave", WRITE, {1: (TYPE_UINT8, 1)}),
@@ -109,7 +115,8 @@ class Trace:
         own = {OPEN: WRITE, WRITE: OPEN, CLOSE: CLOSE}
         self.events[11] = [(e[0] + 1000, e[1], own[e[2]]) if e[1] in ("Enter", "Leave") else
                            (e[0] + 1000, e[1], {MPI: 0, STDIN: 1}[e[2]]) + e[3:] for e in self.events[11]]
-        self.locals[11] = [("MappingTable", _otf2.MAPPING_REGION, [OPEN, WRITE, CLOSE]), ("MappingTable", _otf2.MAPPING_IO_HANDLE, [MPI, STDIN]),
+        self.locals[11] = [("MappingTable", _otf2.MAPPING_REGION, [OPEN, WRITE, CLOSE]),
+                           ("MappingTable", _otf2.MAPPING_IO_HANDLE, [MPI, STDIN]),
                            ("ClockOffset", T0 + 1000, -1000), ("ClockOffset", T0 + 1100, -1000)]
 
     def definition(self, kind, ref):
@@ -182,7 +189,8 @@ class Trace:
                 add = {TYPE_UINT8: _otf2.AttributeList_AddUint8, TYPE_INT32: _otf2.AttributeList_AddInt32,
                        TYPE_STRING: _otf2.AttributeList_AddStringRef,
                        TYPE_SOURCE_CODE_LOCATION: _otf2.AttributeList_AddSourceCodeLocationRef,
-                       TYPE_CALLING_CONTEXT: _otf2.AttributeList_AddCallingContextRef}.get(value_type, _otf2.AttributeList_AddUint64)
+                       TYPE_CALLING_CONTEXT: _otf2.AttributeList_AddCallingContextRef}.get(value_type,
+                               _otf2.AttributeList_AddUint64)
                 add(attributes, ref, value)
         getattr(_otf2, "EvtWriter_" + kind)(writer, attributes, T0 + time, *args)
         _otf2.AttributeList_Delete(attributes)

@@ -137,8 +137,10 @@ def expression_names(stats):
         return [f for f in stats["files"] if fnmatch.fnmatchcase(f["path"], pattern)]
 
     names = {key: regions(key) for key in ("calls", "failed", "abandoned")}
-    names.update({key: counter(key) for key in ("bytes_read", "bytes_written", "reads", "writes", "flushes", "created", "destroyed")})
-    names.update({"chain": chain, "files": files, "stats": stats, "scopes": lambda pattern="*": {f["scope"] for f in files(pattern)},
+    names.update({key: counter(key) for key in ("bytes_read", "bytes_written", "reads", "writes", "flushes", "created",
+                                                "destroyed")})
+    names.update({"chain": chain, "files": files, "stats": stats,
+                  "scopes": lambda pattern="*": {f["scope"] for f in files(pattern)},
                   "ranks": sum(name.startswith("MPI Rank ") for name in stats["groups"]), "processes": len(stats["groups"]),
                   "property": lambda name: stats["properties"].get("IOPROBE::" + name),
                   "lost": int(stats["properties"].get("IOPROBE::LOST_RECORDS", -1))})

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""coverage.py check LAYER PROBES RESULT ARCHIVE EXPECTED...: compares the calls that golden() made, of one layer, with what the program
-says of them. PROBES: output of ioprobe probes --json, of the layer's library where it has one. RESULT is written for the table.
-coverage.py table RESULT...: functions of each layer: in the table, in the library, traced and checked; and what is not, with the reason.
+"""coverage.py check LAYER PROBES RESULT ARCHIVE EXPECTED...: compares the calls that golden() made, of one layer, with what the
+program says of them. PROBES: output of ioprobe probes --json, of the layer's library where it has one. RESULT is written for the
+table. coverage.py table RESULT...: functions of each layer: in the table, in the library, traced and checked; and what is not, with
+the reason.
 
 A line of EXPECTED is a call, "FUNCTION [!ERROR] [EVENT...]" as Call.line() writes it; "*" stands for any events. Where
-there are several ranks, the file's name ends with the rank. Lines are compared per function in their order. Sizes may be unknown (?) in
-the layers where the library's arguments do not tell them, and must be where the size has a "?" before it; what the trace has must be right
-everywhere. Exit status 1 if a call differs."""
+there are several ranks, the file's name ends with the rank. Lines are compared per function in their order. Sizes may be unknown
+(?) in the layers where the library's arguments do not tell them, and must be where the size has a "?" before it; what the trace has
+must be right everywhere. Exit status 1 if a call differs."""
 import collections
 import ctypes
 import json
@@ -148,7 +149,8 @@ def compare(expected, found, layer, name, result):
     different = []
     for function in sorted(set(expected) | set(found)):
         wanted, has = expected.get(function, []), found.get(function, [])
-        bad = ["%s, expected %s" % (h, w) for w, h in zip(wanted, has) if not same(w, h, layer not in SIZES_OF_ALL, result["sizes"])]
+        bad = ["%s, expected %s" % (h, w) for w,
+               h in zip(wanted, has) if not same(w, h, layer not in SIZES_OF_ALL, result["sizes"])]
         if len(wanted) != len(has):
             bad.append("%s: %d calls, expected %d" % (function, len(has), len(wanted)))
         different += ["%s%s" % (name, b) for b in bad]
@@ -172,7 +174,8 @@ def addresses_of(library, function):
 
 
 class Aliases:
-    """Two names of one address are one probe: the table's first. What only jumps to a function is probed there, under that one's name."""
+    """Two names of one address are one probe: the table's first. What only jumps to a function is probed there, under that one's
+    name."""
 
     def __init__(self, library, functions):
         handle = ctypes.CDLL(library) if library else None
@@ -202,7 +205,8 @@ def table_of(path, layer):
     with open(path) as file:
         data = json.load(file)
     if "points" not in data[0]:
-        # inquiries that only teach sizes are nothing in the trace (probes/README.md), and what the kernel's own threads do is no call
+        # inquiries that only teach sizes are nothing in the trace (probes/README.md), and what the kernel's own threads do is no
+        # call
         return [d["name"] for d in data if d["layer"] == layer and d["operation"] != "learn" and d["where"] != KERNEL], {}, None
     missing = {m["function"]: m["reason"] for m in data[0]["missing"] if m["layer"] == layer}
     return None, missing, data[0]["file"]
@@ -215,7 +219,8 @@ def check(layer, tables, probes, result_path, archive, expected_paths):
     aliases = Aliases(library, functions)
     if library:         # "probes" lists as missing what this version of the library should have
         missing = {**{f: "not in this version of the library" for f in functions if f not in aliases.names}, **missing}
-    result = {"layer": layer, "table": len(functions), "missing": missing, "library": library, "calls": 0, "checked": [], "wrong": [],
+    result = {"layer": layer, "table": len(functions), "missing": missing, "library": library, "calls": 0, "checked": [],
+              "wrong": [],
               "sizes": {"all": 0, "known": 0}}
     groups, called, different = Reader(archive).calls, set(), []
     for path in expected_paths:
@@ -228,7 +233,8 @@ def check(layer, tables, probes, result_path, archive, expected_paths):
     result["untested"] = {f: missing.get(f, "no golden call") for f in functions if f not in result["checked"]}
     with open(result_path, "w") as file:
         json.dump(result, file, indent=1)
-    print("\n".join(different[:12]) if different else "%s: %d functions, %d calls" % (layer, len(result["checked"]), result["calls"]))
+    print("\n".join(different[:12]) if different
+          else "%s: %d functions, %d calls" % (layer, len(result["checked"]), result["calls"]))
     return 1 if different else 0
 
 
@@ -236,14 +242,16 @@ def check(layer, tables, probes, result_path, archive, expected_paths):
 
 def table(paths):
     results = [json.load(open(p)) for p in paths]
-    print("%-8s %9s %11s %8s %8s %15s %10s %9s %8s" % ("layer", "in table", "in library", "checked", "calls", "sizes known", "Darshan 3.5",
+    print("%-8s %9s %11s %8s %8s %15s %10s %9s %8s"
+          % ("layer", "in table", "in library", "checked", "calls", "sizes known", "Darshan 3.5",
                                                    "Recorder", "Score-P"))
     status = 0
     for r in results:
         others = OTHERS.get(r["layer"], (None,) * 3)
         n = len(r["checked"])
         print("%-8s %9d %11d %8d %8d %15s %10s %9s %8s" % (
-            r["layer"], r["table"], r["table"] - len(r["missing"]), n, r["calls"], "%d of %d" % (r["sizes"]["known"], r["sizes"]["all"]),
+            r["layer"], r["table"], r["table"] - len(r["missing"]), n, r["calls"],
+            "%d of %d" % (r["sizes"]["known"], r["sizes"]["all"]),
             *("-" if o is None else o for o in others)))
         status |= any(o is not None and n <= o for o in others)
     for r in results:

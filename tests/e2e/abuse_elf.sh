@@ -44,7 +44,8 @@ finish() {
 	verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS: $(cat "$DIR/program.err")")"
 	end_of $RECORDER 60
 	verdict "$name, recorder" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$DIR")")"
-	contract "$name" && expect "$name" "calls('write', path='*/data/written') == 10 and written('write', path='*/data/written') == 1000"
+	contract "$name" && expect "$name" \
+		"calls('write', path='*/data/written') == 10 and written('write', path='*/data/written') == 1000"
 	lost_nothing "$name"
 }
 
@@ -119,8 +120,10 @@ stopped() {
 	start_mapper "$DIR/data/mapper" -- "$DIR/data/libnest.so" || return
 	attach --probes "$TESTS/programs/nest.probes" --pid $PID || { finish; return; }
 	for parser in $(parsers_of $RECORDER); do uid+=" $(awk '/^Uid/ { print $2 $3 $4 $5 }' "/proc/$parser/status")"; done
-	verdict "stopped, parsers have no rights" "$([[ "$uid" == *65534655346553465534* && "$uid" == *12345123451234512345* ]] || echo "users: $uid")"
-	for parser in $(parsers_of $RECORDER); do grep -q 'CapPrm:.*[1-9a-f]' "/proc/$parser/status" && echo "$parser"; done >"$DIR/rights"
+	verdict "stopped, parsers have no rights" \
+		"$([[ "$uid" == *65534655346553465534* && "$uid" == *12345123451234512345* ]] || echo "users: $uid")"
+	for parser in $(parsers_of $RECORDER); do grep -q 'CapPrm:.*[1-9a-f]' "/proc/$parser/status" &&
+		echo "$parser"; done >"$DIR/rights"
 	verdict "stopped, parsers have no capabilities" "$(cat "$DIR/rights")"
 	kill -STOP $(parsers_of $RECORDER) 2>/dev/null
 	touch "$DIR/data/go"
@@ -130,7 +133,8 @@ stopped() {
 	verdict "stopped, no parser is left" "$(pgrep -f "^ioprobe parser-process $USER_ID")"
 }
 
-# A library that takes its parser's whole CPU limit is mapped; meanwhile another recorded program fills the rings several times over.
+# A library that takes its parser's whole CPU limit is mapped; meanwhile another recorded program fills the rings several times
+# over.
 slow() {
 	local writer n=400000
 	users_folder slow

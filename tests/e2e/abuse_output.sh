@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# A user attacks the directories that root writes to for him: exchanges them, plants links and FIFOs. He gains nothing: root's files stay as
-# they are, nothing becomes his, and nothing of root's is in his directories.
+# A user attacks the directories that root writes to for him: exchanges them, plants links and FIFOs. He gains nothing: root's files
+# stay as they are, nothing becomes his, and nothing of root's is in his directories.
 . "$(dirname "$0")/../lib/e2e.sh"
 have setpriv || { skip all "no setpriv"; exit 0; }
 
@@ -44,7 +44,8 @@ attack_directory() {
 	touch "$home/roots/plain"{1..300}
 	ioprobe_sudo -o "$home/x" -- "$P/evil" "$home" x "$SECRET/file" roots >"$home.out" 2>"$home.err" </dev/null
 	gained_nothing "exchange for root's directory" "$home" x
-	verdict "exchange for root's directory, files given away" "$(find "$home/x" "$home/roots" ! -user 0 2>/dev/null | head -n 3)"
+	verdict "exchange for root's directory, files given away" \
+		"$(find "$home/x" "$home/roots" ! -user 0 2>/dev/null | head -n 3)"
 }
 attack_directory
 
@@ -53,7 +54,8 @@ attack_recover() {
 	local home planter i
 	home=$(home recover)
 	ioprobe_sudo -q --keep-spool -o "$home/r" -- true >/dev/null 2>"$home.err" </dev/null
-	setpriv --reuid $ME --regid $MINE --clear-groups timeout 60 bash -c 'while :; do for f in traces.def traces.otf2 summary.json collectives.json; do ln -s "$1" "$0/$f"; done; done' \
+	setpriv --reuid $ME --regid $MINE --clear-groups timeout 60 bash -c \
+		'while :; do for f in traces.def traces.otf2 summary.json collectives.json; do ln -s "$1" "$0/$f"; done; done' \
 		"$home/r" "$SECRET/file" 2>/dev/null & planter=$!
 	for i in 1 2 3 4 5 6 7 8; do
 		rm -rf "$home/r/traces"* "$home/r/"*.json
@@ -102,12 +104,14 @@ merging() {
 	home=$(home merging)
 	ioprobe_sudo -q -o "$home/n1" -- true >/dev/null 2>&1 </dev/null
 	limited 20 "$IOPROBE" merge -o "$TMP/merged" "$home/n1" >/dev/null 2>"$home.err" </dev/null
-	verdict "root merges no user's archive" "$([ $? = 1 ] && grep -q "belongs to user $NAME" "$home.err" && [ ! -e "$TMP/merged" ] || cat "$home.err")"
+	verdict "root merges no user's archive" \
+		"$([ $? = 1 ] && grep -q "belongs to user $NAME" "$home.err" && [ ! -e "$TMP/merged" ] || cat "$home.err")"
 	ioprobe_sudo merge -o "$home/merged" "$home/n1" >/dev/null 2>"$home.err" </dev/null
 	verdict "merge under sudo" "$([ $? = 0 ] || cat "$home.err")"
 	gained_nothing "merge under sudo" "$home"
 	limited 30 "$IOPROBE" -q -o "$TMP/n2" -- true >/dev/null 2>&1 </dev/null
 	limited 20 "$IOPROBE" merge -o "$home/merged2" "$TMP/n2" >/dev/null 2>"$home.err" </dev/null
-	verdict "root merges to no user's directory" "$([ $? = 1 ] && grep -q 'other users may change' "$home.err" || cat "$home.err")"
+	verdict "root merges to no user's directory" \
+		"$([ $? = 1 ] && grep -q 'other users may change' "$home.err" || cat "$home.err")"
 }
 merging

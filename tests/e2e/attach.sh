@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Attaching to programs that run already: complete from the moment that ioprobe says it records; handles that were open before are known.
+# Attaching to programs that run already: complete from the moment that ioprobe says it records; handles that were open before are
+# known.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 # start_waiting NAME: already_running up to its wait. Sets DIR and PID.
@@ -16,7 +17,8 @@ start_waiting() {
 # attach NAME OPTION...: a recorder in the background that is ready. Sets RECORDER.
 attach() {
 	# A shell's background jobs ignore ^C unless told otherwise.
-	env --default-signal=INT "$IOPROBE" "${@:2}" -o "$TMP/$1/trace" --summary "$TMP/$1/out" >"$TMP/$1/stdout" 2>"$TMP/$1/err" & RECORDER=$!
+	env --default-signal=INT "$IOPROBE" "${@:2}" -o "$TMP/$1/trace" --summary "$TMP/$1/out" >"$TMP/$1/stdout" 2>"$TMP/$1/err" \
+		& RECORDER=$!
 	wait_for_line "$TMP/$1/err" 'recording' 30 && return 0
 	end_of $RECORDER 1
 	not_ok "$1" "not ready: $(said "$TMP/$1")"
@@ -34,7 +36,8 @@ running() {
 	contract running || return
 	expect running "calls('write', path='*/data/fd') == 25" "calls('write', path='*/data/thread') == 25" \
 		"calls('fwrite') == 25 and written('fwrite') == 400" "calls('write', path='*/data/stream') == 25" \
-		"calls('lseek', path='*/data/fd') == 1" "calls('read', path='*/data/fd') == 5 and read('read', path='*/data/fd') == 80" \
+		"calls('lseek', path='*/data/fd') == 1" \
+		"calls('read', path='*/data/fd') == 5 and read('read', path='*/data/fd') == 80" \
 		"precreated('*/data/fd') == 1 and precreated('*/data/stream') >= 1 and precreated('*/data/thread') == 1" \
 		"calls('fclose') == 1" "locations_with('write') == 2" "stacks('write') == [(), ('fflush',)]" \
 		"alive('Found') == len(trace.locations) == 2 and not any('Begin' in m for m in trace.moments.values())"
@@ -73,7 +76,8 @@ two_recorders() {
 	local first
 	start_waiting two_recorders || return
 	mkdir -p "$TMP/second"
-	attach two_recorders --pid $PID && first=$RECORDER && attach second --pid $PID || { touch "$DIR/data/go"; end_of $PID; return; }
+	attach two_recorders --pid $PID && first=$RECORDER && attach second --pid $PID ||
+		{ touch "$DIR/data/go"; end_of $PID; return; }
 	touch "$DIR/data/go"
 	end_of $PID 30
 	end_of $first 30
@@ -86,7 +90,8 @@ two_recorders() {
 later_children() {
 	DIR=$(fresh later_children)
 	mkdir "$DIR/data/churn"
-	sh -c "while [ ! -e '$DIR/data/go' ]; do sleep 0.1; done; '$P/churn' '$DIR/data/churn'; '$P/writes4000' '$DIR/data/churn'" & PID=$!
+	sh -c "while [ ! -e '$DIR/data/go' ]; do sleep 0.1; done; '$P/churn' '$DIR/data/churn'; '$P/writes4000' '$DIR/data/churn'" \
+		& PID=$!
 	attach later_children --pid $PID || { touch "$DIR/data/go"; end_of $PID; return; }
 	touch "$DIR/data/go"
 	end_of $PID 60
@@ -128,7 +133,8 @@ ranks() {
 	end_of $RECORDER 30
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$DIR")")"
 	contract "$name" || return
-	expect "$name" "[calls('nc_put_vara_double', f'MPI Rank {r}*') for r in range(4)] == [5] * 4" "calls('nc_get_vara_double') == 20" \
+	expect "$name" "[calls('nc_put_vara_double', f'MPI Rank {r}*') for r in range(4)] == [5] * 4" \
+		"calls('nc_get_vara_double') == 20" \
 		"calls('nc_close') == 8 and calls('nc_open_par') == 4 and calls('nc_create_par') == 0" \
 		"calls('H5Dwrite', under='nc_put_vara_double') == 20" "layer_bytes('POSIX', '*/p.nc')[1] >= 4 * 5 * 4096 * 8" \
 		"any('nc_put_vara_double' in s for f in ('pwrite64', 'pwritev') for s in stacks(f))" "has_file('*/data/p.nc')" \
@@ -149,7 +155,8 @@ storm() {
 	end_of $PID 30
 	verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"
 	end_of $RECORDER 60
-	verdict "$name, turned off" "$([ "$(grep -c 'turned off to keep the overhead limit' "$DIR/out")" = "$expected" ] || echo "$(grep -c 'turned off' "$DIR/out") notes")"
+	verdict "$name, turned off" "$([ "$(grep -c 'turned off to keep the overhead limit' "$DIR/out")" = "$expected" ] ||
+		echo "$(grep -c 'turned off' "$DIR/out") notes")"
 	lost_nothing "$name"
 	[ "$expected" = 1 ] || return 0         # the trace of a whole storm takes long to check
 	contract "$name" || return
@@ -166,8 +173,10 @@ zombie() {
 		while open(f"/proc/{program.pid}/stat").read().rpartition(")")[2].split()[0] != "Z":
 		    time.sleep(0.01)
 		try:
-		    done = subprocess.run([sys.argv[1], "--pid", str(program.pid), "-o", sys.argv[2]], capture_output=True, text=True, timeout=20)
-		    print("" if done.returncode == 1 and "it does not exist or has ended" in done.stderr else f"status {done.returncode}: {done.stderr}")
+		    done = subprocess.run([sys.argv[1], "--pid", str(program.pid), "-o", sys.argv[2]],
+		        capture_output=True, text=True, timeout=20)
+		    refused = done.returncode == 1 and "it does not exist or has ended" in done.stderr
+		    print("" if refused else f"status {done.returncode}: {done.stderr}")
 		except subprocess.TimeoutExpired:
 		    print("the recording does not end")
 	END

@@ -66,10 +66,12 @@ refuses "stack of 64 KiB" 1 'limited to 64 KiB, and ioprobe needs 256 KiB: .*uli
 	bash -c 'limit -s "$@"' - 64 "$IOPROBE" -o "$D/g" -- true
 # What is said to be enough is enough; the program has the limits that ioprobe was started with.
 fresh limits >/dev/null
-limited 60 bash -c 'ulimit -n 128 -s 256; ulimit -S -n 100; exec "$@"' - "$IOPROBE" -o "$TMP/limits/trace" --report="$TMP/limits/report" -- \
+limited 60 bash -c 'ulimit -n 128 -s 256; ulimit -S -n 100; exec "$@"' - "$IOPROBE" -o "$TMP/limits/trace" \
+	--report="$TMP/limits/report" -- \
 	sh -c 'ulimit -n; ulimit -s' >"$TMP/limits/out" 2>"$TMP/limits/err" </dev/null
 verdict "smallest limits, status" "$([ $? = 0 ] || said "$TMP/limits")"
-verdict "smallest limits, the program's" "$([ "$(head -n 2 "$TMP/limits/out" | tr '\n' ' ')" = '100 256 ' ] || cat "$TMP/limits/out")"
+verdict "smallest limits, the program's" "$([ "$(head -n 2 "$TMP/limits/out" | tr '\n' ' ')" = '100 256 ' ] ||
+	cat "$TMP/limits/out")"
 contract limits
 
 # Another user can read the program; he must be told what is missing.
@@ -96,7 +98,8 @@ interrupt() {
 	kill -INT $pid
 	began=$SECONDS
 	end_of $pid 25
-	verdict "interrupt, the second ends the recording" "$([ $((SECONDS - began)) -lt 15 ] || echo "after $((SECONDS - began)) s")"
+	verdict "interrupt, the second ends the recording" \
+		"$([ $((SECONDS - began)) -lt 15 ] || echo "after $((SECONDS - began)) s")"
 	contract interrupt && expect interrupt "calls('write') >= 1"
 	[ -z "$program" ] || kill "$program" 2>/dev/null
 }
@@ -117,12 +120,13 @@ full_disk() {
 }
 full_disk
 
-# The disk gets full while the archive is made, at any place: never a crash (libotf2 must not be called after a failed flush, which takes
-# more than 4 MiB for one location), one line, the records kept; with more room recover makes the archive of them.
+# The disk gets full while the archive is made, at any place: never a crash (libotf2 must not be called after a failed flush, which
+# takes more than 4 MiB for one location), one line, the records kept; with more room recover makes the archive of them.
 full_sizes() {
 	local dir=$TMP/full_sizes kib status needed bad=''
 	mkdir -p "$dir/disk"
-	limited 60 "$IOPROBE" -o "$dir/rec" --keep-spool -- dd if=/dev/zero of=/dev/null bs=1 count=50000 >/dev/null 2>"$dir/err" </dev/null
+	limited 60 "$IOPROBE" -o "$dir/rec" --keep-spool -- dd if=/dev/zero of=/dev/null bs=1 count=50000 >/dev/null 2>"$dir/err" \
+		</dev/null
 	needed=$(du -sk "$dir/rec" | cut -f1)
 	for ((kib = $(du -k "$dir/rec/spool" | cut -f1) + 8; kib < needed + 300; kib += kib > needed - 40 ? 4 : 300)); do
 		mount -t tmpfs -o size=${kib}k full "$dir/disk" || { skip "full at all sizes" "cannot mount"; return; }
@@ -130,9 +134,11 @@ full_sizes() {
 		MALLOC_PERTURB_=165 limited 60 "$IOPROBE" recover "$dir/disk/rec" >/dev/null 2>"$dir/err" </dev/null
 		status=$?
 		[ $status = 0 ] || { [ $status = 1 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'No space left' "$dir/err" &&
-			[ "$(ls "$dir/disk/rec")" = spool ]; } || bad="$kib KiB: status $status: $(said "$dir"); $(ls "$dir/disk/rec")"
+			[ "$(ls "$dir/disk/rec")" = spool ]; } ||
+			bad="$kib KiB: status $status: $(said "$dir"); $(ls "$dir/disk/rec")"
 		[ $status = 0 ] || mount -o remount,size=20m "$dir/disk"
-		[ $status = 0 ] || [ $((kib % 900)) -ge 300 ] || limited 60 "$IOPROBE" recover "$dir/disk/rec" >/dev/null 2>"$dir/err" ||
+		[ $status = 0 ] || [ $((kib % 900)) -ge 300 ] ||
+			limited 60 "$IOPROBE" recover "$dir/disk/rec" >/dev/null 2>"$dir/err" ||
 			bad="$kib KiB, recover: $(said "$dir")"
 		umount "$dir/disk"
 		[ $status != 0 ] || break
@@ -144,8 +150,10 @@ full_sizes
 
 # Inside a pid namespace the ids of processes mean something else to the kernel: refused, nothing made.
 mkdir -p "$TMP/namespace"
-limited 30 unshare -p -f --mount-proc "$IOPROBE" -o "$TMP/namespace/trace" -- true >"$TMP/namespace/out" 2>"$TMP/namespace/err" </dev/null
-verdict "pid namespace" "$([ $? = 1 ] && grep -q 'pid namespace' "$TMP/namespace/err" && [ ! -e "$TMP/namespace/trace" ] || said "$TMP/namespace")"
+limited 30 unshare -p -f --mount-proc "$IOPROBE" -o "$TMP/namespace/trace" -- true >"$TMP/namespace/out" 2>"$TMP/namespace/err" \
+	</dev/null
+verdict "pid namespace" "$([ $? = 1 ] && grep -q 'pid namespace' "$TMP/namespace/err" && [ ! -e "$TMP/namespace/trace" ] ||
+	said "$TMP/namespace")"
 
 # Closed standard streams: no file of ours gets their numbers, and a message its place in it; the program finds them closed.
 closed_streams() {

@@ -1,22 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Bounds on what a recording writes: at --max-size, --min-free and --max-rate it ends in order, says so, and its archive is whole; the
-# program goes on unharmed.
+# Bounds on what a recording writes: at --max-size, --min-free and --max-rate it ends in order, says so, and its archive is whole;
+# the program goes on unharmed.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/service.sh"
 
-# Writes of each thread, at full speed: more than the bounds admit, and so few that all of them fit into one ring. None is lost, however
-# long another process keeps the recorder from running.
+# Writes of each thread, at full speed: more than the bounds admit, and so few that all of them fit into one ring. None is lost,
+# however long another process keeps the recorder from running.
 FEW=15000
 
 # disk_use DIR: bytes on disk.
 disk_use() { du -s -B1 "$1" 2>/dev/null | cut -f 1; }
 
-# bounded NAME OPTION...: the program "numbered_calls" under ioprobe, until the bound ends the recording; then the program is told to end.
-# The archive goes to OUTPUT; the largest disk use that was seen of that is in $TMP/NAME/use.
+# bounded NAME OPTION...: the program "numbered_calls" under ioprobe, until the bound ends the recording; then the program is told
+# to end. The archive goes to OUTPUT; the largest disk use that was seen of that is in $TMP/NAME/use.
 bounded() {
 	local name=$1 dir=$TMP/$1 pid use most=0 i
-	limited 60 "$IOPROBE" -o "$OUTPUT" --summary "$dir/out" "${@:2}" -- "$P/numbered_calls" "$dir/data" 2 "${PAUSE:-1000}" "${MOST:-16777216}" wait \
+	limited 60 "$IOPROBE" -o "$OUTPUT" --summary "$dir/out" "${@:2}" -- "$P/numbered_calls" "$dir/data" 2 "${PAUSE:-1000}" \
+		"${MOST:-16777216}" wait \
 		>"$dir/stdout" 2>"$dir/err" </dev/null & pid=$!
 	for ((i = 0; i < 2000; i++)); do
 		use=$(disk_use "$OUTPUT")
@@ -42,12 +43,14 @@ told() {
 	verdict "$name, summary for programs" "$(limited 20 "$PYTHON" - "$OUTPUT/summary.json" "$2" 2>&1 <<-'END'
 		import json, sys
 		s = json.load(open(sys.argv[1]))
-		good = s["stopped_by"] == sys.argv[2] and sys.argv[2] in s["end_reason"] and s["complete"] and s["records_lost"] == 0
+		stopped = s["stopped_by"] == sys.argv[2] and sys.argv[2] in s["end_reason"]
+		good = stopped and s["complete"] and s["records_lost"] == 0
 		print("" if good else {k: s[k] for k in ("stopped_by", "end_reason", "complete", "records_lost")})
 	END
 	)"
 	contract "$name" "$OUTPUT/traces.otf2"
-	verdict "$name, archive" "$(otf2-print -I "$OUTPUT/traces.otf2" 2>&1 | grep -A 1 IOPROBE::STOPPED_BY | grep -q " $2\$" || echo 'no property STOPPED_BY')"
+	verdict "$name, archive" "$(otf2-print -I "$OUTPUT/traces.otf2" 2>&1 | grep -A 1 IOPROBE::STOPPED_BY | grep -q " $2\$" ||
+		echo 'no property STOPPED_BY')"
 	verdict "$name, no spool left" "$(ls "$OUTPUT/spool" 2>/dev/null)"
 }
 
@@ -136,7 +139,8 @@ refuses() {
 	fresh refuses >/dev/null
 	limited 20 "$IOPROBE" -o "$dir/trace" "${@:4}" -- touch "$dir/ran" >"$dir/out" 2>"$dir/err" </dev/null
 	STATUS=$?
-	verdict "$1" "$([ $STATUS = "$2" ] && grep -q -e "$3" "$dir/err" && [ ! -e "$dir/ran" ] && [ ! -e "$dir/trace" ] || said "$dir")"
+	verdict "$1" "$([ $STATUS = "$2" ] && grep -q -e "$3" "$dir/err" && [ ! -e "$dir/ran" ] && [ ! -e "$dir/trace" ] ||
+		said "$dir")"
 }
 refuses "size that is none" 2 "--max-size: 'much' is not a number of bytes" --max-size much
 refuses "size that is too small" 2 "--max-size: 1KiB leaves no room" --max-size 1KiB
@@ -154,21 +158,25 @@ by_policy() {
 	fresh policy >/dev/null && chmod 777 "$dir/data"
 	service_start n1 "record all" "max-size 1MiB" "layers posix" "exclude-path $dir/data/ticks.0,/proc" "keep yes" ||
 		{ not_ok policy "no service: $(tail -n 2 "$SERVICE_DIR/n1.log")"; return; }
-	(exec setpriv --reuid games --regid games --clear-groups "$P/numbered_calls" "$dir/data" >"$dir/out" 2>"$dir/err") & program=$!
+	(exec setpriv --reuid games --regid games --clear-groups "$P/numbered_calls" "$dir/data" >"$dir/out" 2>"$dir/err") & \
+		program=$!
 	wait_for_file "$dir/data/ticks.0"
 	ask n1 start --job 77 --pid $program --uid "$(id -u games)" --gid "$(id -g games)" --timeout 5000 >"$dir/start" 2>&1
 	wait_for_phase n1 77 "done|failed|empty" 20
-	verdict "policy, status" "$([ "$(phase n1 77)" = 'done' ] && state_value n1 77 message | grep -q 'ended before the job: --max-size 1MiB was reached' ||
+	verdict "policy, status" "$([ "$(phase n1 77)" = 'done' ] &&
+		state_value n1 77 message | grep -q 'ended before the job: --max-size 1MiB was reached' ||
 		echo "$(phase n1 77): $(state_value n1 77 message), $(cat "$dir/start")")"
 	verdict "policy, the program goes on" "$(kill -0 $program 2>&1)"
 	touch "$dir/data/stop"
 	end_of $program 20
 	verdict "policy, the program is unharmed" "$([ $STATUS = 0 ] && grep -q '^numbered 1 ' "$dir/out" || said "$dir")"
 	OUTPUT=$(state_value n1 77 output)
-	verdict "policy, summary" "$(grep -q '^stopped by max-size: --max-size 1MiB' "$OUTPUT/summary.txt" || echo 'the summary does not name the bound')"
+	verdict "policy, summary" "$(grep -q '^stopped by max-size: --max-size 1MiB' "$OUTPUT/summary.txt" ||
+		echo 'the summary does not name the bound')"
 	verdict "policy, on disk" "$([ "$(disk_use "$OUTPUT")" -le 1048576 ] || echo "$(disk_use "$OUTPUT") bytes")"
 	verdict "policy, the spool is kept" "$([ -s "$OUTPUT/spool" ] || echo 'it is not there')"
-	verdict "policy, layers and paths" "$(otf2-print -G "$OUTPUT/traces.otf2" 2>&1 | grep -E 'REGION .*"(fputs|fflush)"|ticks.0')"
+	verdict "policy, layers and paths" \
+		"$(otf2-print -G "$OUTPUT/traces.otf2" 2>&1 | grep -E 'REGION .*"(fputs|fflush)"|ticks.0')"
 	contract policy "$OUTPUT/traces.otf2"
 	services_stop
 }

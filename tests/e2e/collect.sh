@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# ioprobe collect: the streams of four nodes (directories here) over TLS into one store, with a collector that is killed; strangers get nothing.
+# ioprobe collect: the streams of four nodes (directories here) over TLS into one store, with a collector that is killed; strangers
+# get nothing.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/units.sh"
 NOBODY=65534
@@ -9,7 +10,8 @@ COLLECTOR=
 
 # certificate NAME: a self-signed one for localhost.
 certificate() {
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext \
+		subjectAltName=DNS:localhost \
 		-keyout "$D/$1.key" -out "$D/$1.pem" 2>>"$D/openssl"
 }
 
@@ -27,8 +29,10 @@ prepare() {
 # start PORT: sets PORT and COLLECTOR.
 start() {
 	rm -f "$D/port"        # the one of the collector before
-	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups ${CALLS:+strace -D -f -o "$CALLS"} "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" \
-		--key "$D/site.key" --address localhost --port "$1" --metrics "$D/stores/collect.prom" "$D/stores" >"$D/port" 2>>"$D/collector.err" & COLLECTOR=$!
+	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups ${CALLS:+strace -D -f -o "$CALLS"} "$IOPROBE" collect --secret \
+		"$D/secret" --certificate "$D/site.pem" \
+		--key "$D/site.key" --address localhost --port "$1" --metrics "$D/stores/collect.prom" "$D/stores" >"$D/port" \
+		2>>"$D/collector.err" & COLLECTOR=$!
 	wait_for_line "$D/port" '^port' 20 || { not_ok collector "does not start: $(cat "$D/collector.err")"; return 1; }
 	PORT=$(sed -n 's/^port //p' "$D/port")
 }
@@ -40,7 +44,8 @@ stop() {
 
 # deliver N [OPTION...]: follows the recording of a node, with the job's token.
 deliver() {
-	IOPROBE_COLLECT_TOKEN=${USE_TOKEN-$TOKEN} IOPROBE_COLLECT_CA=${USE_CA-$D/site.pem} limited 120 "$IOPROBE" stream --interval 200ms "${@:2}" --to "collect:${HOST-localhost}:$PORT" "$D/node$1" \
+	IOPROBE_COLLECT_TOKEN=${USE_TOKEN-$TOKEN} IOPROBE_COLLECT_CA=${USE_CA-$D/site.pem} limited 120 "$IOPROBE" stream \
+		--interval 200ms "${@:2}" --to "collect:${HOST-localhost}:$PORT" "$D/node$1" \
 		2>"$D/follower$1.err"
 }
 
@@ -49,7 +54,9 @@ record_nodes() {
 	for n in 1 2 3 4; do
 		mkdir -p "$D/data/$n"
 		limited 120 "$IOPROBE" -o "$D/node$n" --summary "$D/out$n" --keep-spool -- \
-			sh -c 'for i in 1 2 3 4 5 6 7 8; do head -c $((1000 * '$n')) /dev/zero >>"$0/f$i"; cat "$0/f$i" "$0/none" >/dev/null 2>&1; sleep 0.3; done' "$D/data/$n" \
+			sh -c 'for i in 1 2 3 4 5 6 7 8; do
+				head -c $((1000 * '$n')) /dev/zero >>"$0/f$i"; cat "$0/f$i" "$0/none" >/dev/null 2>&1; sleep 0.3
+			done' "$D/data/$n" \
 			>"$D/stdout$n" 2>"$D/record$n.err" &
 		RECORDERS+=($!)
 	done
@@ -60,7 +67,8 @@ record_nodes() {
 
 # rows TABLE: how many are in the job's store.
 rows() {
-	"$PYTHON" -c 'import sqlite3, sys; print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute(f"SELECT count(*) FROM {sys.argv[2]}").fetchone()[0])' \
+	"$PYTHON" -c 'import sqlite3, sys; print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro",
+		uri=True).execute(f"SELECT count(*) FROM {sys.argv[2]}").fetchone()[0])' \
 		"$STORE" "$1" 2>/dev/null || echo 0
 }
 
@@ -75,7 +83,8 @@ four_nodes() {
 	for n in 1 2 3; do
 		had=$(rows interval)
 		for ((i = 0; i < 200 && $(rows interval) <= had; i++)); do sleep 0.05; done
-		verdict "four nodes, the collector has more before it is killed ($n)" "$([ "$(rows interval)" -gt "$had" ] || cat "$D/collector.err")"
+		verdict "four nodes, the collector has more before it is killed ($n)" \
+			"$([ "$(rows interval)" -gt "$had" ] || cat "$D/collector.err")"
 		stop KILL
 		start "$PORT" || return
 	done
@@ -84,7 +93,8 @@ four_nodes() {
 	verdict "four nodes, followers" "$(cat "$D"/follower?.err)"
 	verdict "four nodes, collector" "$(cat "$D/collector.err")"
 	for n in 1 2 3 4; do
-		verdict "four nodes, node $n adds up" "$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$STORE" "$D/node$n/summary.json" 2>&1)"
+		verdict "four nodes, node $n adds up" \
+			"$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$STORE" "$D/node$n/summary.json" 2>&1)"
 	done
 	verdict "four nodes, one recording each" "$([ "$(rows job)" = 4 ] || echo "$(rows job) of them")"
 	verdict "four nodes, no store but the job's" "$(ls "$D/stores" | grep -v -e '^cluster,4711,1000.db' -e '^collect.prom$')"
@@ -114,7 +124,7 @@ same_as_own_store() {
 		    if mine != theirs:
 		        different = [(a, b) for a, b in zip(mine, theirs) if a != b][:1]
 		        print(f"{table}: {len(mine)} rows, {len(theirs)} collected: {different}")
-		darshan = own.execute("SELECT count(*) FROM darshan_data").fetchone()[0], job.execute("SELECT count(*) FROM darshan_data").fetchone()[0]
+		darshan = tuple(db.execute("SELECT count(*) FROM darshan_data").fetchone()[0] for db in (own, job))
 		if not 0 < darshan[0] < darshan[1]:
 		    print("rows of darshan_data:", darshan)
 		if not found:
@@ -129,7 +139,8 @@ again() {
 	had="$(rows interval) $(rows calls) $(rows event)"
 	deliver 2 --events all
 	verdict "again, follower" "$(cat "$D/follower2.err")"
-	verdict "again, nothing twice" "$([ "$had" = "$(rows interval) $(rows calls) $(rows event)" ] || echo "$had, now $(rows interval) $(rows calls) $(rows event)")"
+	verdict "again, nothing twice" "$([ "$had" = "$(rows interval) $(rows calls) $(rows event)" ] ||
+		echo "$had, now $(rows interval) $(rows calls) $(rows event)")"
 	"$IOPROBE" watch "$STORE" >"$D/address" 2>"$D/watch.err" & watcher=$!
 	verdict "again, shown" "$(wait_for_line "$D/watch.err" 'the page stays' || cat "$D/watch.err")"
 	kill $watcher
@@ -146,7 +157,8 @@ refused() {
 strangers() {
 	local before
 	before=$(ls "$D/stores" | tr '\n' ' ')
-	USE_TOKEN=$("$IOPROBE" collect --secret "$D/other.secret" --token cluster/4711/1000) refused "token of another secret" 'were not delivered: its token is not valid here'
+	USE_TOKEN=$("$IOPROBE" collect --secret "$D/other.secret" --token cluster/4711/1000) refused "token of another secret" \
+		'were not delivered: its token is not valid here'
 	USE_TOKEN=${TOKEN/4711/4712} refused "token of another job" 'its token is not valid here'
 	USE_TOKEN= refused "no token" 'there is no token in IOPROBE_COLLECT_TOKEN'
 	USE_CA=/dev/null refused "no certificate" "cannot read the site's certificate"
@@ -173,10 +185,12 @@ garbage() {
 		import json, socket, ssl, sys
 		port, certificate, token = sys.argv[1:]
 		context = ssl.create_default_context(cafile=certificate)
-		begin = {"type": "begin", "host": "x", "kernel": None, "version": None, "batch_job": None, "command_line": None, "time": "1.000000000", "interval_ns": 200000000,
+		begin = {"type": "begin", "host": "x", "kernel": None, "version": None, "batch_job": None, "command_line": None,
+		    "time": "1.000000000", "interval_ns": 200000000,
 		         "recording": 1}
 		def ask(*lines):
-		    with context.wrap_socket(socket.create_connection(("localhost", int(port)), 10), server_hostname="localhost") as s:
+		    plain = socket.create_connection(("localhost", int(port)), 10)
+		    with context.wrap_socket(plain, server_hostname="localhost") as s:
 		        for line in lines:
 		            s.sendall((line if isinstance(line, str) else json.dumps(line, separators=(",", ":"))).encode() + b"\n")
 		        s.settimeout(20)
@@ -185,8 +199,10 @@ garbage() {
 		            text += part
 		        return [json.loads(line) for line in text.decode().splitlines()]
 		hello = {"type": "hello", "format": "ioprobe collect 1", "token": token}
-		interval = {"type": "interval", "interval": 5, "begin": "1.000000000", "end": "1.200000000", "open_calls": 0, "records_lost": 0, "lag_ns": 0, "last": False}
-		for name, wanted, lines in (("no JSON", "no JSON", ["{"]), ("another format", "does not speak", [{**hello, "format": "x"}]),
+		interval = {"type": "interval", "interval": 5, "begin": "1.000000000", "end": "1.200000000", "open_calls": 0,
+		    "records_lost": 0, "lag_ns": 0, "last": False}
+		for name, wanted, lines in (("no JSON", "no JSON", ["{"]),
+		    ("another format", "does not speak", [{**hello, "format": "x"}]),
 		                            ("no begin", "begin is not valid", [hello, {"type": "begin"}]),
 		                            ("another length", "another length", [hello, {**begin, "interval_ns": 1}]),
 		                            ("no row", "not valid", [hello, begin, {"type": "calls"}, interval]),
@@ -202,13 +218,16 @@ garbage() {
 down() {
 	stop TERM
 	verdict "collector, end" "$(grep -v 'connection closed: ' "$D/collector.err")"
-	HOST=localhost IOPROBE_STREAM_GRACE_S=1 refused "collector is down" '[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: Connection refused'
+	HOST=localhost IOPROBE_STREAM_GRACE_S=1 refused "collector is down" \
+		'[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: Connection refused'
 }
 
 bad_input() {
 	local out
-	for case in "root|--secret $D/secret --certificate $D/site.pem --key $D/site.key $D/stores|not as root" "open secret|--secret $D/site.pem --token a/b/1|others than its owner" \
-		"no name|--secret $D/secret --token a/b|CLUSTER/JOB/UID is expected" "no secret|$D/stores|--secret FILE is needed"; do
+	for case in "root|--secret $D/secret --certificate $D/site.pem --key $D/site.key $D/stores|not as root" \
+		"open secret|--secret $D/site.pem --token a/b/1|others than its owner" \
+		"no name|--secret $D/secret --token a/b|CLUSTER/JOB/UID is expected" "no secret|$D/stores|--secret FILE is needed";
+		do
 		IFS='|' read -r name words text <<<"$case"
 		# shellcheck disable=SC2086
 		out=$(limited 20 "$IOPROBE" collect $words 2>&1)

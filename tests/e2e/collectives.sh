@@ -4,8 +4,10 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 have mpirun || { skip all "no mpirun"; exit 0; }
 
-# The outermost calls of each rank from its first to its last pwrite, and their neighbours. A collective call in which the library makes recorded system calls is always recorded.
-outermost="[[c for c in trace.calls if not c.parent and c.group == 'MPI Rank %d' % r and c.location.name == 'Master thread'] for r in (0, 1)]"
+# The outermost calls of each rank from its first to its last pwrite, and their neighbours. A collective call in which the library
+# makes recorded system calls is always recorded.
+outermost="[[c for c in trace.calls if not c.parent and c.group == 'MPI Rank %d' % r and c.location.name == 'Master thread']
+	for r in (0, 1)]"
 bare="[c.name for c in calls_of if not (c.layer == 'MPI' and any(d.parent is c for d in trace.calls))]"
 part="[[n for n in v[v.index('pwrite64') - 1:len(v) - v[::-1].index('pwrite64') + 1]] for calls_of in $outermost for v in [$bare]]"
 
@@ -20,11 +22,14 @@ next_to() {
 
 next_to beside --collectives
 expect beside "all(v == ['MPI_Allreduce', 'pwrite64', 'MPI_Bcast'] * 5 for v in $part)" \
-	"all(v[v.index('MPI_Barrier')] and v[v.index('pwrite64') - 2] == 'MPI_Barrier' for calls_of in $outermost for v in [$bare])" \
+	"all(v[v.index('MPI_Barrier')] and v[v.index('pwrite64') - 2] == 'MPI_Barrier' for calls_of in $outermost
+		for v in [$bare])" \
 	"all(v[len(v) - v[::-1].index('close') - 2] == 'MPI_Barrier' for calls_of in $outermost for v in [$bare])" \
 	"len(select('MPI_Allreduce')) == 10 and len(select('MPI_Bcast')) == 10 and not select('MPI_Reduce')" \
-	"all(min(c.end for c in pair) >= max(c.begin for c in pair) for pair in zip(*[[c for c in v if c.name == 'MPI_Allreduce'] for v in $outermost]))" \
-	"all(b.begin - a.begin > 10000000 for a, b in list(zip(*[[c for c in v if c.name == 'MPI_Allreduce'] for v in $outermost]))[1:])"
+	"all(min(c.end for c in pair) >= max(c.begin for c in pair)
+		for pair in zip(*[[c for c in v if c.name == 'MPI_Allreduce'] for v in $outermost]))" \
+	"all(b.begin - a.begin > 10000000 for a, b
+		in list(zip(*[[c for c in v if c.name == 'MPI_Allreduce'] for v in $outermost]))[1:])"
 
 # With CPU times: a collective call belongs to the time between calls, unless it is the first one after an outermost call.
 next_to both --collectives --cpu-time
@@ -38,8 +43,11 @@ expect both "all(v == ['MPI_Allreduce', 'pwrite64', 'MPI_Bcast'] * 5 for v in $p
 next_to without
 expect without "not select('MPI_Barrier') and not select('MPI_Allreduce') and not select('MPI_Bcast')"
 
-# A call that is recorded long after its end counts for the intervals in which it was: all intervals of a stream add up to the summary.
+# A call that is recorded long after its end counts for the intervals in which it was: all intervals of a stream add up to the
+# summary.
 fresh streamed >/dev/null
-record streamed --collectives --stream --stream-interval 200ms "--json=$TMP/streamed/summary.json" -- mpirun -n 2 "$P/collectives" "$TMP/streamed/data" 700
+record streamed --collectives --stream --stream-interval 200ms "--json=$TMP/streamed/summary.json" -- mpirun -n 2 "$P/collectives" \
+	"$TMP/streamed/data" 700
 contract streamed
-verdict "streamed, adds up" "$("$PYTHON" "$TESTS/lib/conservation.py" "$TMP/streamed/trace/live.db" "$TMP/streamed/summary.json" 2>&1)"
+verdict "streamed, adds up" "$("$PYTHON" "$TESTS/lib/conservation.py" "$TMP/streamed/trace/live.db" "$TMP/streamed/summary.json" \
+	2>&1)"

@@ -28,7 +28,8 @@ help_texts() {
 		[ "$command" != help ] || continue
 		status_of "help $command" 0 "$IOPROBE" help "$command"
 		cp "$D/out" "$D/help"
-		verdict "help $command, usage" "$(head -n 1 "$D/help" | grep -q "^Usage: ioprobe $command\( \|$\)" || head -n 1 "$D/help")"
+		verdict "help $command, usage" \
+			"$(head -n 1 "$D/help" | grep -q "^Usage: ioprobe $command\( \|$\)" || head -n 1 "$D/help")"
 		verdict "help $command, fits 80 columns" "$(awk 'length($0) > 80' "$D/help")"
 		status_of "$command --help" 0 "$IOPROBE" "$command" --help
 		verdict "$command --help, as help" "$(cmp "$D/out" "$D/help" 2>&1)"
@@ -38,7 +39,8 @@ help_texts() {
 		says "$command, unknown option, said" err "^ioprobe $command: unknown option --no-such-option"
 		says "$command, unknown option, help" err "ioprobe help $command"
 	done
-	verdict "help, 7 commands at least" "$([ "$(sed -n '/^Commands:/,/^$/p' "$D/overview" | grep -c '^  [a-z]')" -ge 8 ] || echo fewer)"
+	verdict "help, 7 commands at least" \
+		"$([ "$(sed -n '/^Commands:/,/^$/p' "$D/overview" | grep -c '^  [a-z]')" -ge 8 ] || echo fewer)"
 }
 
 # Every option that --help shows is in the table for manuals and completion, and short options mean one thing everywhere.
@@ -108,7 +110,8 @@ policies() {
 manuals() {
 	local page text
 	"$TESTS/../tools/manual" "$IOPROBE" "$D/man" 2>"$D/err" || { not_ok manuals "$(said "$D")"; return; }
-	verdict "manuals, one for each command" "$("$IOPROBE" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p' | while read -r command; do
+	verdict "manuals, one for each command" \
+		"$("$IOPROBE" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p' | while read -r command; do
 		[ "$command" = help ] || [ -s "$D/man/ioprobe-$command.1" ] || echo "no ioprobe-$command.1"; done)"
 	have man || { skip "manuals, warnings" "man is not installed"; return; }
 	for page in "$D"/man/*; do
@@ -123,9 +126,11 @@ completion() {
 		have $shell || { skip "completion, $shell" "$shell is not installed"; continue; }
 		[ $shell = bash ] || file=_ioprobe
 		mkdir -p "$D/$shell"
-		"$TESTS/../tools/completion" "$IOPROBE" $shell >"$D/$file" 2>"$D/err" || { not_ok "completion, $shell" "$(said "$D")"; continue; }
+		"$TESTS/../tools/completion" "$IOPROBE" $shell >"$D/$file" 2>"$D/err" ||
+			{ not_ok "completion, $shell" "$(said "$D")"; continue; }
 		limited 400 "$PYTHON" "$TESTS/lib/shell_completion.py" $shell "$D/$file" "$D/$shell" >"$D/out" 2>&1
-		verdict "completion, $shell" "$(grep -v '^\([0-9]*\) of \1$' "$D/out"; grep -q ' of ' "$D/out" || echo 'did not end')"
+		verdict "completion, $shell" \
+			"$(grep -v '^\([0-9]*\) of \1$' "$D/out"; grep -q ' of ' "$D/out" || echo 'did not end')"
 	done
 }
 

@@ -8,7 +8,8 @@ no_32_bit="32-bit programs are not recorded, nor are their system calls"
 fresh none >/dev/null
 record none -- "$P/compat" "$TMP/none/data/file" "$P/compat"
 contract none && expect none "calls('write') == 20" "layer_bytes('POSIX', '*/data/file') == [0, 160]"
-grep -q "$no_32_bit\|32-bit programs (i386, x32) ran" "$TMP/none/out" && not_ok "none, no note" "there was no 32-bit program" || ok "none, no note"
+grep -q "$no_32_bit\|32-bit programs (i386, x32) ran" "$TMP/none/out" && not_ok "none, no note" "there was no 32-bit program" ||
+	ok "none, no note"
 
 [ -x "$P/compat_i386" ] || { skip i386 "gcc -m32 is not installed"; exit 0; }
 "$P/compat_i386" "$TMP/probe" 2>/dev/null || { skip i386 "this kernel runs no 32-bit programs"; exit 0; }
@@ -17,7 +18,8 @@ grep -q "$no_32_bit\|32-bit programs (i386, x32) ran" "$TMP/none/out" && not_ok 
 noted() {
 	verdict "$1, summary" "$(grep -q 'note: 1 32-bit programs (i386, x32) ran' "$TMP/$1/out" || tail -n 4 "$TMP/$1/out")"
 	verdict "$1, program named" "$(grep -q "compat_i386 was not probed.*$no_32_bit" "$TMP/$1/out" || tail -n 4 "$TMP/$1/out")"
-	verdict "$1, summary.json" "$(grep -q '32-bit programs (i386, x32) ran' "$TMP/$1/trace/summary.json" || echo "does not say it")"
+	verdict "$1, summary.json" "$(grep -q '32-bit programs (i386, x32) ran' "$TMP/$1/trace/summary.json" ||
+		echo "does not say it")"
 }
 
 fresh exec >/dev/null

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Programs that switch stacks inside of probed calls run as without ioprobe, by every method of attaching; their calls are all recorded.
+# Programs that switch stacks inside of probed calls run as without ioprobe, by every method of attaching; their calls are all
+# recorded.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 # What the kernel says when it ends a program whose return address it does not know.
@@ -39,14 +40,16 @@ ucontext() {
 	switches "$1" "$2" "$P/coroutines" "$3" DATA/lines
 	expect "$1" "calls('fwrite') == 20 and calls('fputs') == 20" "failed('fwrite') == 0 and failed('fputs') == 0" \
 		"calls('write', path='*/lines') == 40 and written('write', path='*/lines') == 320"
-	verdict "$1, numbers" "$([ "$(sort -u "$TMP/$1/data/lines" | wc -l)" = 40 ] || echo "$(sort -u "$TMP/$1/data/lines" | wc -l) of 40 lines")"
+	verdict "$1, numbers" "$([ "$(sort -u "$TMP/$1/data/lines" | wc -l)" = 40 ] ||
+		echo "$(sort -u "$TMP/$1/data/lines" | wc -l) of 40 lines")"
 }
 for kind in heap frame thread main; do ucontext $kind session $kind; done
 ucontext multi multi heap
 ucontext perf perf heap
 
 # Other processes with links of their own to the same library do not take return probes in this one.
-switches below_shell session sh -c "'$P/coroutines' heap DATA/lines; exit \$?" && expect below_shell "calls('fwrite') == 20 and calls('fputs') == 20"
+switches below_shell session sh -c "'$P/coroutines' heap DATA/lines; exit \$?" &&
+	expect below_shell "calls('fwrite') == 20 and calls('fputs') == 20"
 
 # A switch that no symbol tells of: calls on the threads' own stacks have their end, those on other stacks have none.
 switches bare session "$P/coroutines_bare" &&
@@ -57,7 +60,8 @@ attached() {
 	dir=$(fresh attached)
 	"$P/coroutines_bare" "$dir/data" >"$dir/plain" 2>&1 & pid=$!
 	wait_for_file "$dir/data/ready" || { end_of $pid 1; not_ok attached "the program did not start"; return; }
-	limited 60 "$IOPROBE" --probes "$TESTS/programs/nest.probes" --pid $pid -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	limited 60 "$IOPROBE" --probes "$TESTS/programs/nest.probes" --pid $pid -o "$dir/trace" --summary "$dir/out" \
+		>"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" 'recording' || not_ok attached "not ready: $(said "$dir")"
 	touch "$dir/data/go"
 	end_of $pid 30
@@ -70,7 +74,8 @@ attached
 # C++: Boost.Context, exceptions inside of coroutines, and a stack that is unwound with an open call on it.
 if [ -x "$P/coroutines_boost" ]; then
 	for method in session multi; do
-		switches boost_$method $method "$P/coroutines_boost" && expect boost_$method "calls('fwrite') == 40" "calls('nest_call') == 4"
+		switches boost_$method $method "$P/coroutines_boost" &&
+			expect boost_$method "calls('fwrite') == 40" "calls('nest_call') == 4"
 	done
 else
 	skip boost "Boost.Context is not installed"

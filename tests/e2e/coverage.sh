@@ -6,11 +6,13 @@
 
 coverage() { limited 120 "$PYTHON" "$TESTS/coverage/coverage.py" "$@" 2>&1; }
 
-# covered LAYER PROGRAM LIBRARY [LAUNCHER...]: LIBRARY is a part of the name of the library's file, "" for system calls. OPTIONS: ioprobe's.
+# covered LAYER PROGRAM LIBRARY [LAUNCHER...]: LIBRARY is a part of the name of the library's file, "" for system calls. OPTIONS:
+# ioprobe's.
 covered() {
 	local layer=$1 name=$2 library=$3 text file
 	fresh "$name" >/dev/null
-	record "$name" $OPTIONS --probes "$TESTS/coverage/golden.probes" -- "${@:4}" "$P/$name" "$TMP/$name/data" "$TMP/$name/expected"
+	record "$name" $OPTIONS --probes "$TESTS/coverage/golden.probes" -- "${@:4}" "$P/$name" "$TMP/$name/data" \
+		"$TMP/$name/expected"
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
 	contract "$name"
 	lost_nothing "$name"
@@ -26,7 +28,8 @@ covered() {
 	[ -z "$text" ] || skip "$name, every function" "no golden call of $text"
 }
 
-# The comparison must see a byte, an offset, an event, a call too many and one too few. falsified WHAT SCRIPT [LAYER PROGRAM [.RANK]]
+# The comparison must see a byte, an offset, an event, a call too many and one too few. falsified WHAT SCRIPT [LAYER PROGRAM
+# [.RANK]]
 falsified() {
 	local what=$1 layer=${3:-POSIX} name=${4:-cover_posix} rank=${5:-} text
 	sed "$2" "$TMP/$name/expected$rank" >"$TMP/false$rank"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# --cpu-time: what calls, and the time between them, are made of: computing, sleep, waiting for a CPU; against the clocks of the program.
+# --cpu-time: what calls, and the time between them, are made of: computing, sleep, waiting for a CPU; against the clocks of the
+# program.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 
@@ -22,8 +23,8 @@ verdict "parts, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP
 read -r _ _ pipe_wall pipe_cpu pipe_delay pipe_sleeps <<<"$(grep ^pipe "$TMP/parts/stdout")"
 read -r _ _ memory_wall memory_cpu memory_delay _ <<<"$(grep ^memory "$TMP/parts/stdout")"
 
-# The program's own clocks include a little more than the calls. A call has all its parts, exactly; a sleep of 10 ms may end early only by what the
-# thread did before it asked.
+# The program's own clocks include a little more than the calls. A call has all its parts, exactly; a sleep of 10 ms may end early
+# only by what the thread did before it asked.
 contract parts && expect parts \
 	"len($pipe) == 20 and len($written) == 128 and len($synced) == 4 and len($computed) == len($slept) == 5" \
 	"all('cpu time' in c.attributes for c in $outermost)" \
@@ -44,12 +45,15 @@ lost_nothing parts
 
 # The summary and its JSON have the same sums.
 text=$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/parts/summary.json" \
-	"all(c['time_ns'] == c['cpu_ns'] + c['sleep_ns'] + c['run_delay_ns'] + c['undivided_ns'] + c['unknown_ns'] for l in s['layers'] for c in [l['outermost']])" \
+	"all(c['time_ns'] == c['cpu_ns'] + c['sleep_ns'] + c['run_delay_ns'] + c['undivided_ns'] + c['unknown_ns']
+		for l in s['layers'] for c in [l['outermost']])" \
 	"layer('POSIX')['outermost']['sleeps'] >= 20" "layer('POSIX')['outermost']['sleep_ns'] > 200 * 10**6" \
 	"layer('POSIX')['outermost']['calls_unknown'] == 0" \
-	"processes('*/cpu_time')[0]['between_calls']['cpu_ns'] >= 100 * 10**6" "processes('*/cpu_time')[0]['between_calls']['sleep_ns'] >= 300 * 10**6" 2>&1)
+	"processes('*/cpu_time')[0]['between_calls']['cpu_ns'] >= 100 * 10**6" \
+	"processes('*/cpu_time')[0]['between_calls']['sleep_ns'] >= 300 * 10**6" 2>&1)
 verdict "parts, JSON" "$text"
-verdict "parts, summary" "$(grep -Eq '^of [0-9.]+ s inside outermost calls: [0-9.]+ s on a CPU, [0-9.]+ s asleep, [0-9.]+ s waiting for a CPU; ' "$TMP/parts/out" ||
+DIVIDED='^of [0-9.]+ s inside outermost calls: [0-9.]+ s on a CPU, [0-9.]+ s asleep, [0-9.]+ s waiting for a CPU; '
+verdict "parts, summary" "$(grep -Eq "$DIVIDED" "$TMP/parts/out" ||
 	head -n 20 "$TMP/parts/out")"
 
 # Sleep for I/O, where the file is on a block device.
@@ -73,7 +77,8 @@ verdict "without, summary" "$(grep -e "waiting for a CPU" "$TMP/without/out"; gr
 
 # The report has the parts, and tells a rank that is late because it computes from one that sleeps.
 report_of parts
-verdict "parts, report" "$(check_report parts is "r['time']['cpu']['calls_unknown'] == 0" "r['time']['cpu']['cpu_seconds'] <= r['time']['io_seconds']" \
+verdict "parts, report" "$(check_report parts is "r['time']['cpu']['calls_unknown'] == 0" \
+	"r['time']['cpu']['cpu_seconds'] <= r['time']['io_seconds']" \
 	"r['time']['cpu']['between_cpu_seconds'] >= 0.1" "not [c for c in r['cannot_tell'] if c['code'] == 'X24']")"
 if have mpirun; then
 	recorded sleeps --cpu-time -- mpirun -n 4 "$P/planted_mpi" late bad "$TMP/sleeps/data" &&
@@ -84,7 +89,8 @@ if have mpirun; then
 			found = []
 			for name in sys.argv[1:]:
 			    evidence, = [f["evidence"] for f in json.load(open(name))["findings"] if f["code"] == "X10"]
-			    parts = re.search(r"between its calls it computes ([0-9.]+) (\w+), sleeps ([0-9.]+) (\w+), waits for a CPU", evidence)
+			    parts = re.search(r"between its calls it computes ([0-9.]+) (\w+), sleeps ([0-9.]+) (\w+), "
+			        r"waits for a CPU", evidence)
 			    found.append([float(parts[1]) * unit[parts[2]], float(parts[3]) * unit[parts[4]]])
 			(sleeper_computes, sleeper_sleeps), (computer_computes, computer_sleeps) = found
 			if computer_computes - sleeper_computes < 0.12 or sleeper_sleeps - computer_sleeps < 0.12:

@@ -14,8 +14,8 @@ verdict "fd_tables, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "
 contract fd_tables && expect fd_tables "${TABLES[@]}"
 lost_nothing fd_tables
 
-# Calls overlap the dup2 that replaces their descriptor. Of each that did, which is counted, either file may be the true one; all others are
-# exact.
+# Calls overlap the dup2 that replaces their descriptor. Of each that did, which is counted, either file may be the true one; all
+# others are exact.
 fresh rotation >/dev/null
 record rotation -- "$P/rotation" "$TMP/rotation/data"
 verdict "rotation, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/rotation")")"
@@ -44,7 +44,8 @@ attached() {
 	fresh attached >/dev/null
 	"$P/fd_tables" "$dir/data" wait >"$dir/program.out" 2>"$dir/program.err" </dev/null & program=$!
 	wait_for_line "$dir/program.out" '^ready'
-	limited 60 "$IOPROBE" -o "$dir/trace" --pid $program --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" </dev/null & recorder=$!
+	limited 60 "$IOPROBE" -o "$dir/trace" --pid $program --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" </dev/null & \
+		recorder=$!
 	wait_for_line "$dir/err" '^ioprobe: recording'
 	touch "$dir/data/go"
 	end_of $program 20

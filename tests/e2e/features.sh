@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Kernels that lack a feature: IOPROBE_WITHOUT makes it unavailable, and what takes its place must record as exactly, or say what it does not.
+# Kernels that lack a feature: IOPROBE_WITHOUT makes it unavailable, and what takes its place must record as exactly, or say what it
+# does not.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 SYSTEM_CALLS=("written('write', path='*/data/stream') == 20160" "calls('openat', path='*/data/stream') == 2")
-STREAMS=("calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') == 200 and written('fwrite') == 20000" "calls('fputc') == 20"
+STREAMS=("calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') == 200 and written('fwrite') == 20000" \
+	"calls('fputc') == 20"
 	"calls('fread') == 101 and read('fread') == 10000" "calls('write', under='fwrite') >= 1")
 
 # checked FEATURES PATTERN...: the lines that 'ioprobe check' prints without these features.
@@ -21,7 +23,8 @@ checked() {
 without() {
 	local name="without_$1" program=$2
 	fresh "$name" >/dev/null
-	IOPROBE_WITHOUT=$1 record "$name" --layers isoc,posix --probes "$TESTS/programs/nest.probes" -- "$P/$program" "$TMP/$name/data"
+	IOPROBE_WITHOUT=$1 record "$name" --layers isoc,posix --probes "$TESTS/programs/nest.probes" -- "$P/$program" \
+		"$TMP/$name/data"
 	verdict "$name, $program, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
 	contract "$name" || return
 	lost_nothing "$name"
@@ -58,7 +61,8 @@ refused() {
 }
 
 text=$(limited 60 "$IOPROBE" check)
-for feature in btf ring-buffer task-iterator task-storage task-registers loops attach-cookie sleepable-uprobes uprobe-events uprobe-multi \
+for feature in btf ring-buffer task-iterator task-storage task-registers loops attach-cookie sleepable-uprobes uprobe-events \
+	uprobe-multi \
 	uprobe-process uprobe-session typed-loads task-work io-uring; do
 	grep -Eq "^(ok   |note |FAIL ) $feature: " <<<"$text" || missing="${missing:-} $feature"
 done
@@ -87,5 +91,6 @@ IOPROBE_WITHOUT=io-uring record $name -- "$P/uring" "$TMP/$name/data"
 if [ $STATUS = 77 ]; then
 	skip "$name" "io_uring cannot be used here"
 else
-	contract $name && expect $name "calls('io_uring_setup') == 1" "calls('io_uring_enter') >= 1" "written('io_uring_enter') == 0"
+	contract $name && expect $name "calls('io_uring_setup') == 1" "calls('io_uring_enter') >= 1" \
+		"written('io_uring_enter') == 0"
 fi

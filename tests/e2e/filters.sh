@@ -19,7 +19,8 @@ filtered() {
 	contract "$name" || return
 	expect "$name" "$@"
 	rm -rf "$dir/data" && mkdir "$dir/data"
-	limited 90 strace -f -qq -o "$dir/strace.log" -e "trace=$SYSCALLS" "$P/$program" "$dir/data" >/dev/null 2>"$dir/strace.err" </dev/null
+	limited 90 strace -f -qq -o "$dir/strace.log" -e "trace=$SYSCALLS" "$P/$program" "$dir/data" >/dev/null \
+		2>"$dir/strace.err" </dev/null
 	text=$("$PYTHON" "$TESTS/lib/left_out.py" "$dir/trace/summary.json" "$dir/strace.log" 2>&1)
 	verdict "$name, with what is left out as strace" "$text"
 }
@@ -38,24 +39,28 @@ filtered exclude writes4000 --path "$TMP/exclude" --exclude-path "$(at exclude m
 
 # A prefix ends at a border of names, and symbolic links to it are followed.
 ln -sfn "$TMP" "$TMP/link"
-filtered border writes4000 --path "$TMP/link/border/data/thread" --path "$TMP/link/border/data/../data/main" -- "calls('write') == 1000" \
+filtered border writes4000 --path "$TMP/link/border/data/thread" --path "$TMP/link/border/data/../data/main" -- \
+	"calls('write') == 1000" \
 	"calls('write', path='*/data/main') == 1000"
 
 # Descriptors of left out files are duplicated and take each other's place; what ends a known handle is recorded.
-filtered dup_other dup_inherit --path "$(at dup_other other)" -- "calls('write') == 0" "calls('dup2') == 1" "has_file('*/data/other')"
+filtered dup_other dup_inherit --path "$(at dup_other other)" -- "calls('write') == 0" "calls('dup2') == 1" \
+	"has_file('*/data/other')"
 filtered dup_file dup_inherit --path "$(at dup_file file)" -- "calls('write', path='*/data/file') == 10" "trace.duplicates == 6"
 
 filtered kinds fork_exec --fd-kinds regular -- "calls('write', path='*/data/shared') == 65" "calls('pipe*') == 0"
 filtered no_files fork_exec --fd-kinds pipe,socket -- "calls('write', path='*/data/*') == 0"
 
-filtered copies copies --path "$(at copies b)" -- "layer_bytes('POSIX', '*/data/b') == [0, 40960]" "layer_bytes('POSIX', '*/data/c') == [0, 0]"
+filtered copies copies --path "$(at copies b)" -- "layer_bytes('POSIX', '*/data/b') == [0, 40960]" \
+	"layer_bytes('POSIX', '*/data/c') == [0, 0]"
 
 filtered small writes4000 --min-bytes 65 -- "calls('write') == 0" "calls('openat', path='*/data/*') == 4" "calls('close') >= 4"
 filtered large writes4000 --min-bytes 64 -- "calls('write') == 4000"
 filtered short writes4000 --min-duration 10s -- "calls('write') == 0 and calls('read') == 0" "calls('openat', path='*/data/*') == 4"
 filtered failed failures --min-bytes 1000 -- "failed('write') == 2 and calls('write') == 2"
 
-filtered counted streams --stream-calls count -- "calls('write', under='fwrite') >= 1" "calls('fopen') == 2 and calls('fclose') == 2" \
+filtered counted streams --stream-calls count -- "calls('write', under='fwrite') >= 1" \
+	"calls('fopen') == 2 and calls('fclose') == 2" \
 	"calls('fputc') == 0" "calls('fwrite') < 200" "calls('fflush') == 1 and calls('fseek') == 2"
 
 # counts NAME FILTER LAYER EXPRESSION: of the summary's entry e for what a filter left out of a layer.
@@ -73,8 +78,10 @@ layers() {
 }
 layers posix_only POSIX "calls('fwrite') == 0" "calls('write', path='*/data/stream') >= 1"
 layers streams_only isoc "calls('fwrite') == 200 and calls('fopen') == 2" "calls('write') == 0 and calls('openat') == 0"
-verdict "streams_only, share of system calls" "$(grep -q '^ISOC .* unknown$' "$TMP/streams_only/out" || cat "$TMP/streams_only/out")"
-verdict "streams_only, told" "$(grep -q 'not recorded: .*POSIX.*(--layers isoc)' "$TMP/streams_only/out" || cat "$TMP/streams_only/out")"
+verdict "streams_only, share of system calls" \
+	"$(grep -q '^ISOC .* unknown$' "$TMP/streams_only/out" || cat "$TMP/streams_only/out")"
+verdict "streams_only, told" "$(grep -q 'not recorded: .*POSIX.*(--layers isoc)' "$TMP/streams_only/out" ||
+	cat "$TMP/streams_only/out")"
 
 # Without system calls a library that is loaded later is still found.
 late() {
@@ -83,7 +90,8 @@ late() {
 	[ -n "$lib" ] || { skip late "no serial HDF5 library"; return; }
 	fresh late >/dev/null
 	record late --layers hdf5 -- "$P/dlopen_hdf5" "$TMP/late/data" "$lib"
-	contract late && expect late "[calls(f) for f in ('H5Fcreate', 'H5Dcreate2', 'H5Dwrite')] == [5, 5, 5]" "calls('write*') + calls('fwrite') == 0"
+	contract late && expect late "[calls(f) for f in ('H5Fcreate', 'H5Dcreate2', 'H5Dwrite')] == [5, 5, 5]" \
+		"calls('write*') + calls('fwrite') == 0"
 }
 late
 
@@ -98,7 +106,8 @@ running() {
 	touch "$dir/data/go"
 	end_of $pid 30
 	end_of $recorder 30
-	contract running && expect running "calls('write', path='*/data/fd') == 25" "calls('write') == 25" "precreated('*/data/fd') == 1" \
+	contract running && expect running "calls('write', path='*/data/fd') == 25" "calls('write') == 25" \
+		"precreated('*/data/fd') == 1" \
 		"precreated('*/data/thread') == 0 and precreated('*/data/stream') == 0" "calls('fwrite') == 25"
 	counts running --path POSIX "e['calls'] >= 50 and e['bytes_written'] > 0"
 }
@@ -110,7 +119,8 @@ mpi_only() {
 	fresh mpi_only >/dev/null
 	record mpi_only --layers mpi-io -- mpirun -n 2 "$P/mpiio" "$TMP/mpi_only/data/m"
 	verdict "mpi_only, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_only")")"
-	contract mpi_only && expect mpi_only "calls('MPI_File_open') == 2 and calls('MPI_File_write_at_all') == 10" "calls('pwrite*') + calls('openat') + calls('fopen') == 0" \
+	contract mpi_only && expect mpi_only "calls('MPI_File_open') == 2 and calls('MPI_File_write_at_all') == 10" \
+		"calls('pwrite*') + calls('openat') + calls('fopen') == 0" \
 		"sorted({c.group for c in trace.calls if c.name == 'MPI_File_open'}) == ['MPI Rank 0', 'MPI Rank 1']"
 }
 mpi_only
@@ -118,7 +128,8 @@ mpi_only
 # refused OPTION VALUE PATTERN: a usage error in one line, status 2, nothing made.
 refused() {
 	limited 20 "$IOPROBE" "$1" "$2" -o "$TMP/refused" -- true >"$TMP/refused.out" 2>"$TMP/refused.err"
-	verdict "refused $1 $2" "$([ $? != 0 ] && grep -q -- "$3" "$TMP/refused.err" && [ ! -e "$TMP/refused" ] || head -n 2 "$TMP/refused.err")"
+	verdict "refused $1 $2" "$([ $? != 0 ] && grep -q -- "$3" "$TMP/refused.err" && [ ! -e "$TMP/refused" ] ||
+		head -n 2 "$TMP/refused.err")"
 }
 refused --layers posix,nfs "no layer 'nfs'"
 refused --fd-kinds tape "unknown kind 'tape'"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# The call sites with most calls are those that gdb finds at the same calls (lib/same_as_gdb.py). "make check-call-sites" sets ALL_SITES=1: also cdo and LAMMPS.
+# The call sites with most calls are those that gdb finds at the same calls (lib/same_as_gdb.py). "make check-call-sites" sets
+# ALL_SITES=1: also cdo and LAMMPS.
 . "$(dirname "$0")/../lib/e2e.sh"
 have gdb || { skip all "gdb is not installed"; exit 0; }
 "$PYTHON" -c 'import otf2' 2>/dev/null || { skip all "no python3-otf2"; exit 0; }
@@ -11,7 +12,8 @@ same_sites() {
 	local name=$1 dir program text
 	program=$(command -v "$3") || { skip "$name" "$3 is not installed"; return; }
 	dir=$(fresh "$name")
-	text=$(cd "$DATA" && limited "$2" "$PYTHON" "$TESTS/lib/same_as_gdb.py" "$IOPROBE" "$dir" 5 "$program" "${@:4}" 2>"$dir/said") || text=${text:-$(said_by "$dir/said")}
+	text=$(cd "$DATA" && limited "$2" "$PYTHON" "$TESTS/lib/same_as_gdb.py" "$IOPROBE" "$dir" 5 "$program" "${@:4}" \
+		2>"$dir/said") || text=${text:-$(said_by "$dir/said")}
 	verdict "$name" "$text"
 	[ -z "${ALL_SITES:-}" ] || echo "$name: $(grep ' sites, ' "$dir/said")"
 }

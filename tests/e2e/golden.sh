@@ -35,7 +35,8 @@ costs() {
 
 golden writes4000 "calls('write', path='*/data/*') == 4000" "calls('write') == 4000" "written('write') == 256000" \
 	"[written('write', path='*/data/' + f) for f in ('main', 'thread0', 'thread1', 'child')] == [64000] * 4" \
-	"alive() == len(trace.locations) == 4" "locations_with('write') == 4" "len(groups_with('write')) == 2" "calls('openat', path='*/data/*') == 4" \
+	"alive() == len(trace.locations) == 4" "locations_with('write') == 4" "len(groups_with('write')) == 2" \
+	"calls('openat', path='*/data/*') == 4" \
 	"failed('write') == 0" "sorted(calls('write', g) for g in groups_with('write')) == [1000, 3000]"
 
 golden fork_exec "calls('write', path='*/data/shared') == 65" "written('write') == 2080" "failed('write') == 2" \
@@ -50,36 +51,46 @@ golden failures "failed('write') == 2" "calls('write') == 3" "failed('read') == 
 
 golden lookups "[failed('openat', path=None), calls('fopen'), failed('fopen')] == [failed('openat'), 1, 1]" \
 	"[named('openat', '*/data/' + d + '/*') for d in 'abc'] == [[400, 400, 100], [350, 350, 50], [251, 251, 251]]" \
-	"[named(f, '*/data/c/*') for f in ('newfstatat', 'access', 'unlinkat', 'renameat', 'fopen')] == [[2, 1, 2], [2, 1, 2], [2, 1, 2], [1, 1, 1], [1, 1, 1]]" \
-	"named('faccessat*', '*/data/c/*') == [2, 1, 2]" "named('mkdir', '*/data/?') == [3, 0, 3]" "named('mkdirat', '*/data/b/../b') == [1, 1, 1]" \
-	"[c.attributes['new path'] for c in select('renameat')] == ['moved']" "[c.attributes['new directory'][-7:] for c in select('renameat')] == ['/data/b']" \
+	"([named(f, '*/data/c/*') for f in ('newfstatat', 'access', 'unlinkat', 'renameat', 'fopen')]
+		== [[2, 1, 2], [2, 1, 2], [2, 1, 2], [1, 1, 1], [1, 1, 1]])" \
+	"named('faccessat*', '*/data/c/*') == [2, 1, 2]" "named('mkdir', '*/data/?') == [3, 0, 3]" \
+	"named('mkdirat', '*/data/b/../b') == [1, 1, 1]" \
+	"[c.attributes['new path'] for c in select('renameat')] == ['moved']" \
+	"[c.attributes['new directory'][-7:] for c in select('renameat')] == ['/data/b']" \
 	"named('rename', '*/data/a') == [1, 0, 1]" "[c.attributes['new path'][-7:] for c in select('rename')] == ['/data/z']" \
-	"not has_file('*missing*') and not has_file('*absent*')" "'path' not in select('openat', path='*/data/c/here')[0].attributes"
+	"not has_file('*missing*') and not has_file('*absent*')" \
+	"'path' not in select('openat', path='*/data/c/here')[0].attributes"
 text=$(limited 60 "$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/lookups/trace/summary.json" \
-	"[(d['calls'], d['failed'], d['paths'], d['paths_failed']) for d in s['names']['directories'] if d['path'].endswith(('/data/a', '/data/b', '/data/c'))] == [
+	"[(d['calls'], d['failed'], d['paths'], d['paths_failed']) for d in s['names']['directories']
+		if d['path'].endswith(('/data/a', '/data/b', '/data/c'))] == [
 	  (400, 400, 100, 100), (350, 350, 50, 50), (260, 256, 252, 251)]" "s['names']['paths_unknown'] == 0" 2>&1)
 verdict "lookups, summary" "$text"
 grep -q "^calls on names .*/data/a 400, .*/data/b 350, .*/data/c 256)" "$TMP/lookups/out" && ok "lookups, text" ||
 	not_ok "lookups, text" "$(grep '^calls on names' "$TMP/lookups/out")"
 
 golden dup_inherit "calls('write', path='*/data/file') == 10" "written('write') == 100" "trace.duplicates == 6" \
-	"calls('dup') == 1 and calls('dup2') == 2 and calls('dup3') == 1 and good('fcntl') == 2" "calls('write', path='*/data/other') == 0"
+	"calls('dup') == 1 and calls('dup2') == 2 and calls('dup3') == 1 and good('fcntl') == 2" \
+	"calls('write', path='*/data/other') == 0"
 
-golden signals "calls('write', path='*/data/handler') == 52" "written('write', path='*/data/handler') == 416" "calls('fwrite') == 50" \
+golden signals "calls('write', path='*/data/handler') == 52" "written('write', path='*/data/handler') == 416" \
+	"calls('fwrite') == 50" \
 	"written('fwrite') == 800" "failed('read') == 2"
 
-golden deleted "written('write') == 1500" "calls('write', path='*/data/gone') == 5" "any(d.endswith('/data/gone') for d in deletes)" \
+golden deleted "written('write') == 1500" "calls('write', path='*/data/gone') == 5" \
+	"any(d.endswith('/data/gone') for d in deletes)" \
 	"calls('rename') == 1 and calls('mkdir') == 1 and calls('rmdir') == 1"
 
 golden locks "trace.counts['IoAcquireLock'] == 7" "trace.counts['IoReleaseLock'] == 7" "trace.counts['IoTryLock'] == 3" \
-	"created('*/data/made') == [[3, 0]] and created('*/data/new') == [[1 + 8, 2]]" "failed('fcntl') == 2 and failed('flock') == 1" "trace.counts['IoChangeStatusFlags'] == 2" \
+	"created('*/data/made') == [[3, 0]] and created('*/data/new') == [[1 + 8, 2]]" \
+	"failed('fcntl') == 2 and failed('flock') == 1" "trace.counts['IoChangeStatusFlags'] == 2" \
 	"[[c.attributes[a] for a in ('lock offset', 'lock length')] for c in trace.calls if 'lock offset' in c.attributes] == [
 	  [0, 50], [60, 20], [40, 10], [100, 0], [0, 10], [100, 1], [0, 10], [65, 5], [0, 0], [0, 0]]"
 grep -q '1 unlocks without a matching recorded lock' "$TMP/locks/out" && ok "locks, an unlock of nothing is counted" ||
 	not_ok "locks, an unlock of nothing is counted" "the summary does not tell of it"
 
 golden mmap "calls('msync') == 1" \
-	"[(c.attributes['mapped bytes'], c.attributes['mapped offset']) for c in select('mmap') if 'mapped handle' in c.attributes and c.attributes['mapped handle'].file.name.endswith('/data/mapped')] == [(65536, 0)]" \
+	"[(c.attributes['mapped bytes'], c.attributes['mapped offset']) for c in select('mmap') if 'mapped handle' in c.attributes
+		and c.attributes['mapped handle'].file.name.endswith('/data/mapped')] == [(65536, 0)]" \
 	 "calls('write') == 0" "calls('ftruncate') == 1" "calls('mmap') >= 1" \
 	"offsets('pread64', '*/data/mapped') == [0, 4096, 8192, 12288]" "read('pread64', path='*/data/mapped') == 32"
 
@@ -94,8 +105,10 @@ golden streams "calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') =
 	"unknown('f*') == 0 and read('fgets') == 100 and written('fputs') == 40"
 
 # Each standard stream is one handle, however a call names it; freopen makes another.
-golden standard "[[h.file.name.rsplit('/', 1)[1] for h in trace.handles if h.io_paradigm.identification == 'ISOC' and h.name == n] for n in ('stdin', 'stdout', 'stderr')] == [['null'], ['stdout'], ['err']]" \
-	"layer_bytes('ISOC', '*/stdout') == [0, 30]" "layer_bytes('ISOC', '*/err') == [0, 5]" "layer_bytes('ISOC', '*/data/reopened') == [0, 8]" \
+golden standard "[[h.file.name.rsplit('/', 1)[1] for h in trace.handles if h.io_paradigm.identification == 'ISOC' and h.name == n]
+	for n in ('stdin', 'stdout', 'stderr')] == [['null'], ['stdout'], ['err']]" \
+	"layer_bytes('ISOC', '*/stdout') == [0, 30]" "layer_bytes('ISOC', '*/err') == [0, 5]" \
+	"layer_bytes('ISOC', '*/data/reopened') == [0, 8]" \
 	"layer_bytes('POSIX', '*/stdout') == [0, 30]" "layer_bytes('POSIX', '*/data/reopened') == [0, 8]" \
 	"len([h for h in trace.handles if h.io_paradigm.identification == 'ISOC']) == 4"
 
@@ -104,7 +117,8 @@ golden strings "calls('fprintf') + calls('__fprintf_chk') == 5" "calls('fopen') 
 
 golden static "written('write', path='*/data/stream') == 20160" "calls('openat', path='*/data/stream') == 2"
 
-golden killed "calls('write') == 10 and written('write') == 90" "abandoned('read') + failed('read') == 1" "len(groups_with('write')) == 2"
+golden killed "calls('write') == 10 and written('write') == 90" "abandoned('read') + failed('read') == 1" \
+	"len(groups_with('write')) == 2"
 
 golden churn "calls('write', path='*/data/*') == 360 and written('write') == 2520" "calls('openat', path='*/data/*') == 120" \
 	"locations_with('write') == 120" "len(groups_with('write')) == 21"
@@ -121,9 +135,11 @@ late_library() {
 	record dlopen_hdf5 -- "$P/dlopen_hdf5" "$TMP/dlopen_hdf5/data" "$lib"
 	contract dlopen_hdf5 || return
 	expect dlopen_hdf5 "[calls(f) for f in ('H5Fcreate', 'H5Dcreate2', 'H5Dwrite')] == [5, 5, 5]" \
-		"[calls(f) for f in ('H5Fopen', 'H5Dopen2', 'H5Dread')] == [1, 1, 1]" "calls('H5Fclose') == 6 and calls('H5Dclose') == 6" \
+		"[calls(f) for f in ('H5Fopen', 'H5Dopen2', 'H5Dread')] == [1, 1, 1]" \
+		"calls('H5Fclose') == 6 and calls('H5Dclose') == 6" \
 		"calls('fwrite') == 3 and written('fwrite') == 12" "('POSIX', 'HDF5') in chains('*/data/late.h5')" \
-		"layer_bytes('POSIX', '*/data/late.h5')[1] >= 40000" "written('H5Dwrite') in (0, 40000) and unknown('H5Dwrite') in (0, 5)"
+		"layer_bytes('POSIX', '*/data/late.h5')[1] >= 40000" \
+		"written('H5Dwrite') in (0, 40000) and unknown('H5Dwrite') in (0, 5)"
 	lost_nothing dlopen_hdf5
 	costs dlopen_hdf5
 }
@@ -135,7 +151,8 @@ site recursion '' "calls('nest_work') == 3" "calls('nest_deep') == 20" \
 	"stacks('nest_work') == [(), ('nest_work',), ('nest_work', 'nest_work')]" "max(len(s) for s in stacks('nest_deep')) == 19" \
 	"abandoned() == 0" "stacks('write') == [()]"
 
-site longjmp '' "calls('nest_call') == 12" "abandoned('nest_call') == 11" "calls('nest_work') == 1 and abandoned('nest_work') == 0" \
+site longjmp '' "calls('nest_call') == 12" "abandoned('nest_call') == 11" \
+	"calls('nest_work') == 1 and abandoned('nest_work') == 0" \
 	"stacks('nest_work') == [()]" "calls('write') == 9" "stacks('write') == [()]"
 
 site left '' "calls('nest_call') == 9 and abandoned('nest_call') == 9" "calls('write') == 7" "stacks('write') == [()]"
@@ -144,12 +161,14 @@ site cancel_points DATA "calls('nest_call') == 22 and abandoned('nest_call') == 
 	"[f for f in sorted({c.name for c in trace.calls}) if f != 'nest_call' and stacks(f) != [()]] == []" \
 	"all(calls(f) for f in ('pwritev', 'preadv', 'msync', 'fallocate', 'sync_file_range', 'copy_file_range', 'splice'))"
 
-site killed DATA "calls('write') == 10" "calls('nest_call') == 1 and abandoned('nest_call') == 1" "stacks('read')[-1] == ('nest_call',)"
+site killed DATA "calls('write') == 10" "calls('nest_call') == 1 and abandoned('nest_call') == 1" \
+	"stacks('read')[-1] == ('nest_call',)"
 
 # spool NAME EXPRESSION...: true of the records as they were captured (words in tests/lib/spool.py).
 spool() {
 	local text
-	text=$(limited 60 "$PYTHON" "$TESTS/lib/spool.py" "$TMP/$1/trace/spool" "${@:2}" 2>&1) && ok "$1, records" || not_ok "$1, records" "$text"
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/spool.py" "$TMP/$1/trace/spool" "${@:2}" 2>&1) && ok "$1, records" ||
+		not_ok "$1, records" "$text"
 }
 
 # The fourth long name finds no room: what follows it must not be taken for it.
@@ -176,7 +195,8 @@ too_deep() {
 	record too_deep --probes "$TESTS/programs/nest.probes" -- "$P/recursion" deep
 	verdict "too_deep, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/too_deep")")"
 	contract too_deep && expect too_deep "20 < calls('nest_deep') <= 120"
-	if limited 60 "$PYTHON" "$TESTS/lib/expect.py" "$TMP/too_deep/trace/traces.otf2" "calls('nest_deep') == 120" >/dev/null; then
+	if limited 60 "$PYTHON" "$TESTS/lib/expect.py" "$TMP/too_deep/trace/traces.otf2" "calls('nest_deep') == 120" \
+		>/dev/null; then
 		ok "too_deep, all recorded"
 	elif grep -Eiq 'deep' "$TMP/too_deep/out"; then ok "too_deep, missing calls are counted"; else
 		not_ok "too_deep, missing calls are counted" "the summary does not tell of them"; fi

@@ -22,8 +22,8 @@ same_run() {
 }
 
 same_run exceptions "$P/exceptions" &&
-	# Two more calls than the ten that an exception left return after it was caught below them: their return address was given back
-	# before the unwinder looked, so that their end may be unknown, too.
+	# Two more calls than the ten that an exception left return after it was caught below them: their return address was given
+	# back before the unwinder looked, so that their end may be unknown, too.
 	expect exceptions "calls('nest_call') == 13" "10 <= abandoned('nest_call') <= 12"
 same_run exceptions_static "$P/exceptions_static"
 same_run cancel "$P/cancel" && expect cancel "calls('nest_call') == 2 and abandoned('nest_call') == 2"

@@ -39,7 +39,8 @@ killed() {
 	rm "$dir/data/go"
 	sed -n "/$(cat "$dir/after")/,\$p" "$dir/all" >"$dir/after"
 	# 10 starts in the 2 s that the former one needed for each
-	verdict "killed, programs start" "$(longest "$dir/after" | awk '$1 > 1 || $2 < 10 { print "longest wait and starts: " $0 }')"
+	verdict "killed, programs start" "$(longest "$dir/after" |
+		awk '$1 > 1 || $2 < 10 { print "longest wait and starts: " $0 }')"
 	verdict "killed, nothing leaked" "$([ "$(leaks)" -le "$before" ] || dmesg | grep 'leaking uprobe' | tail -n 2)"
 	if limited 60 "$IOPROBE" recover "$dir/trace" >"$dir/out" 2>"$dir/err"; then contract killed; else
 		not_ok "killed, recover" "$(said "$dir")"; fi
@@ -64,7 +65,8 @@ stopped() {
 	wait $recorder
 	STATUS=$?
 	sed -n "/$(cat "$dir/after")/,\$p" "$dir/all" >"$dir/after"
-	verdict "stopped, programs start" "$(longest "$dir/after" | awk '$1 > 0.6 || $2 < 10 { print "longest wait and starts: " $0 }')"
+	verdict "stopped, programs start" \
+		"$(longest "$dir/after" | awk '$1 > 0.6 || $2 < 10 { print "longest wait and starts: " $0 }')"
 	verdict "stopped, gap" "$(grep -q 'before its probes were in place' "$dir/out" || echo "none in the summary")"
 	verdict "stopped, status" "$([ $STATUS = 0 ] || echo "$STATUS")"
 	contract stopped
@@ -74,20 +76,23 @@ stopped() {
 late_server() {
 	local dir
 	dir=$(fresh late_server)
-	LD_PRELOAD=$P/liblate_setsid.so limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- env -u LD_PRELOAD "$P/lookups" "$dir/data" \
+	LD_PRELOAD=$P/liblate_setsid.so limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- env -u LD_PRELOAD \
+		"$P/lookups" "$dir/data" \
 		>"$dir/stdout" 2>"$dir/err"
 	verdict "late_server, held" "$(grep -E 'ran on before|was not observed' "$dir/out")"
 	contract late_server && expect late_server "named('fopen', '*/data/c/*') == [1, 1, 1]" && lost_nothing late_server
 }
 
-# A library that was loaded while its program could not be held, and a program that has ended before the library could be inspected: a gap.
+# A library that was loaded while its program could not be held, and a program that has ended before the library could be inspected:
+# a gap.
 ended_unseen() {
 	local dir recorder program lib
 	lib=$(ldconfig -p | awk '/libhdf5_serial\.so|libhdf5\.so/ { print $NF; exit }')
 	[ -n "$lib" ] || { skip ended_unseen "no serial HDF5 library"; return; }
 	dir=$(fresh ended_unseen)
 	mkfifo "$dir/data/go"
-	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- "$PYTHON" -c "import ctypes, os; print(os.getpid(), file=open('$dir/data/pid', 'w'), flush=True)
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- "$PYTHON" -c \
+		"import ctypes, os; print(os.getpid(), file=open('$dir/data/pid', 'w'), flush=True)
 open('$dir/data/go').read(); ctypes.CDLL('$lib').H5open()" >"$dir/stdout" 2>"$dir/err" &
 	recorder=$!
 	wait_for_line "$dir/data/pid" . || not_ok ended_unseen "the program did not start: $(said "$dir")"
@@ -101,12 +106,14 @@ open('$dir/data/go').read(); ctypes.CDLL('$lib').H5open()" >"$dir/stdout" 2>"$di
 	done
 	kill -CONT $recorder
 	wait $recorder
-	verdict "ended_unseen, gap" "$(grep -q '^note: libraries: 1 process, .* a library was used before its probes were in place' "$dir/out" || grep note "$dir/out")"
+	verdict "ended_unseen, gap" "$(grep -q \
+		'^note: libraries: 1 process, .* a library was used before its probes were in place' "$dir/out" ||
+		grep note "$dir/out")"
 	contract ended_unseen
 }
 
-# started_without_parser NAME: records a shell that starts a new program, which waits because the parser of its file is stopped. Sets
-# recorder, server, parser and pid (the program's).
+# started_without_parser NAME: records a shell that starts a new program, which waits because the parser of its file is stopped.
+# Sets recorder, server, parser and pid (the program's).
 started_without_parser() {
 	dir=$(fresh "$1")
 	mkfifo "$dir/data/go"
@@ -155,7 +162,8 @@ beside_valgrind() {
 	have valgrind || { skip "texts, valgrind" "it is not installed"; return; }
 	[ -e "$TMP/valgrind_works" ] || { skip "texts, valgrind" "it does not work without a recording"; return; }
 	for ((i = 0; i < 5; i++)); do
-		limited 60 valgrind -q /bin/true >"$1/valgrind" 2>&1 || { not_ok "texts, valgrind" "$(tail -n 2 "$1/valgrind")"; return; }
+		limited 60 valgrind -q /bin/true >"$1/valgrind" 2>&1 ||
+			{ not_ok "texts, valgrind" "$(tail -n 2 "$1/valgrind")"; return; }
 	done
 	ok "texts, valgrind"
 }
@@ -169,7 +177,8 @@ texts() {
 	hdf5=${hdf5:+$(realpath "$hdf5")}
 	"$PYTHON" -c 'import time; time.sleep(60)' & other=$!
 	"$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); time.sleep(60)" & mapped=$!
-	"$IOPROBE" -o "$dir/trace" -- "$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); print('up', flush=True); time.sleep(60)" \
+	"$IOPROBE" -o "$dir/trace" -- "$PYTHON" -c \
+		"import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); print('up', flush=True); time.sleep(60)" \
 		>"$dir/out" 2>"$dir/err" &
 	recorder=$!
 	wait_for_line "$dir/out" up || not_ok texts "the program did not start: $(said "$dir")"
@@ -205,14 +214,15 @@ forked() {
 		"sum(len(select('fwrite', group=g)) < 300 and int(g.split('pid ')[1][:-1]) not in [$gaps] for g in groups) <= 1"
 }
 
-# All links of a program that starts are made with one request to the hold server, or two if its file was read between fork and exec.
-# When the program has ended the server opens each of them, to detach it itself.
+# All links of a program that starts are made with one request to the hold server, or two if its file was read between fork and
+# exec. When the program has ended the server opens each of them, to detach it itself.
 one_request() {
 	local dir recorder server tracer links=0 requests reaped i
 	have strace || { skip one_request "strace is not installed"; return; }
 	dir=$(fresh one_request)
 	mkfifo "$dir/data/go"
-	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c ": >$dir/data/ready; read x <$dir/data/go; /bin/ls /; read x <$dir/data/go" \
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c \
+		": >$dir/data/ready; read x <$dir/data/go; /bin/ls /; read x <$dir/data/go" \
 		>"$dir/stdout" 2>"$dir/err" &
 	recorder=$!
 	wait_for_file "$dir/data/ready" || not_ok one_request "the program did not start: $(said "$dir")"
@@ -228,7 +238,8 @@ one_request() {
 		sleep 0.05
 	done
 	requests=$(grep -c 'recvfrom.*"\\0\\0\\0\\0' "$dir/log")         # LINK_MULTI
-	verdict one_request "$([ "$requests" -ge 1 ] && [ "$links" -ge $((3 * requests)) ] || echo "$links links by $requests requests")"
+	verdict one_request "$([ "$requests" -ge 1 ] && [ "$links" -ge $((3 * requests)) ] ||
+		echo "$links links by $requests requests")"
 	verdict "one_request, reaped" "$([ "$reaped" -ge 3 ] && [ "$reaped" -le "$links" ] || echo "$reaped of $links links")"
 	echo >"$dir/data/go"
 	wait $recorder

@@ -36,10 +36,12 @@ attached() {
 	begin=$(date +%s%N)
 	kill -"${3:-INT}" $recorder
 	wait $recorder 2>/dev/null
-	[ "$2" = perf ] || verdict "$name, recorder returns" "$([ $(($(date +%s%N) - begin)) -lt 8000000000 ] || echo "after more than 8 s")"
+	[ "$2" = perf ] || verdict "$name, recorder returns" \
+		"$([ $(($(date +%s%N) - begin)) -lt 8000000000 ] || echo "after more than 8 s")"
 	sleep 1
 	verdict "$name, guarded" "$(guards >/dev/null || echo "no process ioprobe-guard")"
-	[ -n "${3:-}" ] || verdict "$name, said" "$(grep -q 'in flight: process [0-9]* (ioprobe-guard) stays' "$dir/err" || said "$dir")"
+	[ -n "${3:-}" ] || verdict "$name, said" \
+		"$(grep -q 'in flight: process [0-9]* (ioprobe-guard) stays' "$dir/err" || said "$dir")"
 	finish "$dir" $pid "$name"
 	no_guard_left "$name"
 }
@@ -94,7 +96,8 @@ idle() {
 	sleep 3
 	before=$(awk '/ctxt/ { n += $2 } END { print n }' "/proc/$guard/status")
 	sleep 5
-	verdict "idle, asleep" "$(awk -v before="$before" '/ctxt/ { n += $2 } END { if (n - before > 5) print n - before " switches in 5 s" }' "/proc/$guard/status")"
+	verdict "idle, asleep" "$(awk -v before="$before" \
+		'/ctxt/ { n += $2 } END { if (n - before > 5) print n - before " switches in 5 s" }' "/proc/$guard/status")"
 	kill -TERM "$guard"
 	sleep 2
 	verdict "idle, goes on after SIGTERM" "$([ -e "/proc/$guard" ] || echo "it ended at once")"

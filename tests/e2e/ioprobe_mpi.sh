@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# ioprobe-mpi report: several processes read an archive together and make the same report as one; where one of them fails, one line says
-# which and why, and all end.
+# ioprobe-mpi report: several processes read an archive together and make the same report as one; where one of them fails, one line
+# says which and why, and all end.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 IOPROBE_MPI=$IOPROBE-mpi
@@ -23,10 +23,12 @@ same() {
 	local name=$1 n format
 	chmod -R a+rX "$TMP/$name"
 	for format in json text csv; do
-		limited 60 "$IOPROBE" report --all --format $format "$TMP/$name/trace" >"$TMP/$name/alone" 2>"$TMP/$name/err" </dev/null
+		limited 60 "$IOPROBE" report --all --format $format "$TMP/$name/trace" >"$TMP/$name/alone" 2>"$TMP/$name/err" \
+			</dev/null
 		for n in 1 2 5; do
 			together $n "$name" "$IOPROBE_MPI" report --all --format $format "$TMP/$name/trace"
-			verdict "$name, $format, $n processes" "$(cmp "$TMP/$name/alone" "$TMP/$name/$n.out" 2>&1 || head -3 "$TMP/$name/$n.err"
+			verdict "$name, $format, $n processes" \
+				"$(cmp "$TMP/$name/alone" "$TMP/$name/$n.out" 2>&1 || head -3 "$TMP/$name/$n.err"
 				[ -s "$TMP/$name/alone" ] || echo 'no report')"
 		done
 	done
@@ -45,7 +47,8 @@ refused() {
 
 recorded parallel --call-sites -- mpirun -n 4 "$P/parallel_nc" "$TMP/parallel/data/f.nc" && same parallel
 # Requests are made in some locations and carried out in others, which other processes read.
-recorded by_aio -- mpirun -n 2 --mca io ompio --mca fcoll vulcan "$P/ior" MPIIO-C "$TMP/by_aio/data/file" 1 33554432 33554432 && same by_aio
+recorded by_aio -- mpirun -n 2 --mca io ompio --mca fcoll vulcan "$P/ior" MPIIO-C "$TMP/by_aio/data/file" 1 33554432 33554432 &&
+	same by_aio
 if [ -d "$TMP/parallel/trace" ]; then
 	mkdir "$TMP/damaged" && cp -r "$TMP/parallel/trace" "$TMP/damaged/trace"
 	truncate -s 3000 "$(ls -S "$TMP"/damaged/trace/traces/*.evt | head -1)"
@@ -61,9 +64,13 @@ refused "no archive" 3 'cannot open it' "$IOPROBE_MPI" report /nonexistent
 
 fresh usage >/dev/null
 together 2 usage "$IOPROBE_MPI" record; status=$?
-verdict "other commands" "$([ $status = 2 ] || echo "status $status"; [ "$(grep -c 'only makes reports' "$TMP/usage/2.err")" = 1 ] || head -3 "$TMP/usage/2.err")"
+verdict "other commands" "$([ $status = 2 ] ||
+	echo "status $status"; [ "$(grep -c 'only makes reports' "$TMP/usage/2.err")" = 1 ] || head -3 "$TMP/usage/2.err")"
 together 2 usage "$IOPROBE_MPI" report --formt json x; status=$?
-verdict "wrong option" "$([ $status = 2 ] || echo "status $status"; [ "$(grep -c 'unknown option' "$TMP/usage/2.err")" = 1 ] || head -3 "$TMP/usage/2.err")"
-limited 60 mpirun --allow-run-as-root -n 2 "$IOPROBE_MPI" report "$TMP/parallel/trace" >"$TMP/usage/out" 2>"$TMP/usage/err"; status=$?
-verdict "as root" "$([ $status = 1 ] || echo "status $status"; grep -q 'cannot run as root' "$TMP/usage/err" || head -3 "$TMP/usage/err"
+verdict "wrong option" "$([ $status = 2 ] || echo "status $status"; [ "$(grep -c 'unknown option' "$TMP/usage/2.err")" = 1 ] ||
+	head -3 "$TMP/usage/2.err")"
+limited 60 mpirun --allow-run-as-root -n 2 "$IOPROBE_MPI" report "$TMP/parallel/trace" >"$TMP/usage/out" 2>"$TMP/usage/err";
+status=$?
+verdict "as root" "$([ $status = 1 ] || echo "status $status"; grep -q 'cannot run as root' "$TMP/usage/err" ||
+	head -3 "$TMP/usage/err"
 	[ -s "$TMP/usage/out" ] && echo 'something on stdout')"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# --lazy-streams: a program that ends at once has no probes on streams and a gap; one that lives on has them, after a gap. System calls are
-# recorded from the first one.
+# --lazy-streams: a program that ends at once has no probes on streams and a gap; one that lives on has them, after a gap. System
+# calls are recorded from the first one.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 REASON='probes on streams are placed when a process has lived 10 ms'
@@ -10,7 +10,8 @@ REASON='probes on streams are placed when a process has lived 10 ms'
 short_and_long() {
 	local dir name=$1
 	dir=$(fresh "$name")
-	record "$name" "${@:2}" -- sh -c "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do /bin/echo x; done >$dir/data/short
+	record "$name" "${@:2}" -- sh -c "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do /bin/echo x; done \
+		>$dir/data/short
 		$P/late_stream $dir/data/long 400; exit"
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
 	contract "$name" || return
@@ -18,7 +19,8 @@ short_and_long() {
 }
 
 # processes NAME LAYER REASON: so many the summary names for that gap, 0 if it has none.
-processes() { awk -v layer="$2:" -v reason="$3" '$2 == layer && index($0, reason) { print $3; found = 1 } END { if (!found) print 0 }' "$TMP/$1/out"; }
+processes() { awk -v layer="$2:" -v reason="$3" \
+	'$2 == layer && index($0, reason) { print $3; found = 1 } END { if (!found) print 0 }' "$TMP/$1/out"; }
 
 short_and_long at_once
 expect at_once "calls('fwrite', path='*/data/long') == calls('write', path='*/data/long', under='fflush') == 400"
@@ -27,7 +29,8 @@ verdict "at_once, gap" "$([ "$(processes at_once ISOC "$REASON")" = 0 ] || grep 
 short_and_long lazy --lazy-streams
 expect lazy "0 < calls('write', path='*/data/long', under='fflush') <= 400" "calls('write', path='*/data/long') == 400" \
 	"written('write', path='*/data/short') == 40"
-# The shell, 20 programs and the last one: a busy machine may have placed the probes of some between fork and exec, with the gap of a fork.
+# The shell, 20 programs and the last one: a busy machine may have placed the probes of some between fork and exec, with the gap of
+# a fork.
 verdict "lazy, gap" "$([ "$(processes lazy ISOC "$REASON")" -ge 2 ] || grep "$REASON" "$TMP/lazy/out" || echo none)"
 verdict "lazy, all have a gap" "$(grep -aoE 'ISOC of process [0-9]+' "$TMP/lazy/trace/traces.otf2" | sort -u | wc -l | grep -vx 22)"
 

@@ -44,7 +44,8 @@ killed() {
 	limited 60 "$IOPROBE" recover "$TMP/killed/trace" >"$TMP/killed/out" 2>>"$TMP/killed/err"
 	contract killed
 	verdict "killed, says what it cannot know" "$(grep -q '^records lost at least [0-9]*$' "$TMP/killed/out" &&
-		grep -q 'it has no end; what was lost in its last second is not known' "$TMP/killed/out" || grep -i 'lost' "$TMP/killed/out")"
+		grep -q 'it has no end; what was lost in its last second is not known' "$TMP/killed/out" ||
+		grep -i 'lost' "$TMP/killed/out")"
 }
 
 # The exit record of the only target finds its ring full, because the recorder is stopped: the recording ends all the same.
@@ -53,7 +54,8 @@ exit_lost() {
 	dir=$(fresh exit_lost)
 	sh -c 'while [ ! -e "$0/go" ]; do sleep 0.1; done; exec dd if=/dev/zero of=/dev/null bs=1 count=200000' "$dir/data" \
 		2>"$dir/program.err" & target=$!
-	SLURM_CLUSTER_NAME=fjord "$IOPROBE" --ring-size 1 --pid $target -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	SLURM_CLUSTER_NAME=fjord "$IOPROBE" --ring-size 1 --pid $target -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" \
+		2>"$dir/err" & recorder=$!
 	wait_for_line "$dir/err" 'recording' 30 || { not_ok exit_lost "not ready: $(said "$dir")"; kill $target $recorder; return; }
 	kill -STOP $recorder
 	touch "$dir/data/go"
@@ -67,7 +69,8 @@ exit_lost() {
 		grep -i 'lost\|end' "$dir/out" | head -n 3)"
 	contract exit_lost
 	verdict "exit_lost, cluster and kernel" "$(archive=$dir/trace/traces.otf2
-		otf2-print -G "$archive" | grep -q '^SYSTEM_TREE_NODE .*Name: "fjord".*Class: "machine"' || echo 'the root node has another name.'
+		otf2-print -G "$archive" | grep -q '^SYSTEM_TREE_NODE .*Name: "fjord".*Class: "machine"' ||
+			echo 'the root node has another name.'
 		otf2-print -I "$archive" | grep -A 1 IOPROBE::KERNEL | grep -q "$(uname -r)" || echo 'no property KERNEL')"
 }
 

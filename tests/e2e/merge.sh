@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# A job of 4 ranks on two hosts, recorded on each, merged: ranks, shared and local files, handles, counts, clocks; by several processes;
-# and everything that must be refused or said.
+# A job of 4 ranks on two hosts, recorded on each, merged: ranks, shared and local files, handles, counts, clocks; by several
+# processes; and everything that must be refused or said.
 
 # In a mount namespace of its own: whatever happens, nothing stays mounted.
 if [ -z "${IOPROBE_TEST_NAMESPACE:-}" ]; then
@@ -38,19 +38,22 @@ refuses() {
 	local lines
 	merge "$1" "${@:3}"
 	lines=$(wc -l <"$TMP/$1/err")
-	verdict "$1" "$([ $STATUS = 1 ] || echo "status $STATUS")$(grep -Eq -- "$2" "$TMP/$1/err" || echo "no '$2': $(said "$TMP/$1")")$(
+	verdict "$1" "$([ $STATUS = 1 ] || echo "status $STATUS")$(grep -Eq -- "$2" "$TMP/$1/err" ||
+		echo "no '$2': $(said "$TMP/$1")")$(
 		[ "$lines" = 1 ] || echo "$lines lines: $(said "$TMP/$1")")$(nothing_left "$1")"
 }
 
 # says NAME PATTERN: on stderr; status 0, and the archive is good.
 says() {
-	verdict "$1, said" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")$(grep -Eq -- "$2" "$TMP/$1/err" || said "$TMP/$1")"
+	verdict "$1, said" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")$(grep -Eq -- "$2" "$TMP/$1/err" ||
+		said "$TMP/$1")"
 }
 
 # checks NAME EXPRESSION...: the archive keeps the contract, and these are true; words of tests/contract/check_archive.py --expect.
 checks() {
 	local text
-	text=$(limited 120 "$PYTHON" "$TESTS/contract/check_archive.py" "$TMP/$1/trace" --expect "${@:2}" 2>&1) && { ok "$1, definitions"; return; }
+	text=$(limited 120 "$PYTHON" "$TESTS/contract/check_archive.py" "$TMP/$1/trace" --expect "${@:2}" 2>&1) &&
+		{ ok "$1, definitions"; return; }
 	not_ok "$1, definitions" "$(echo "$text" | head -n 4)"
 }
 
@@ -78,11 +81,15 @@ checks both "ranks == 4" \
 	"[f['scope'] for f in files('*/shared/f')] == ['machine']" "len(files('*/shared/f.[0-3]')) == 4" \
 	"chain('POSIX>MPI-IO', '*/shared/f', 'MPI Rank 0') and chain('POSIX>MPI-IO', '*/shared/f', 'MPI Rank 3')" \
 	"property('MERGED_NODES') == '2' and property('COLLECTIVES_CHECKED') == '2' and property('COLLECTIVES_VIOLATED') == '0'" \
-	"property('MISSING_RANKS') is None and lost == 0" "property('PROBE_NS_POSIX') == '$(cost_of n1 n2)'" "int(property('PROBE_INSIDE_NS_MPI_IO')) > 0"
-expect both "[name for l, m in trace.moments.items() if l in trace.span and l.group.name.startswith('MPI Rank') and l.name == 'Master thread'
+	"property('MISSING_RANKS') is None and lost == 0" "property('PROBE_NS_POSIX') == '$(cost_of n1 n2)'" \
+	"int(property('PROBE_INSIDE_NS_MPI_IO')) > 0"
+expect both "[name for l, m in trace.moments.items() if l in trace.span and l.group.name.startswith('MPI Rank')
+	and l.name == 'Master thread'
 	for name, good in (('Begin', m['Begin'] <= trace.span[l][0]), ('End', trace.span[l][1] <= m['End'])) if not good] == []" \
-	"sum(l.group.name.startswith('MPI Rank') and 'End' in m for l, m in trace.moments.items() if l.name == 'Master thread') == 4" \
-	"programs('MPI Rank *') == ['two_scopes'] * 4" "len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO' and h.file.name.endswith('/shared/f')]) == 1" \
+	"(sum(l.group.name.startswith('MPI Rank') and 'End' in m for l, m in trace.moments.items() if l.name == 'Master thread')
+		== 4)" \
+	"programs('MPI Rank *') == ['two_scopes'] * 4" \
+	"len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO' and h.file.name.endswith('/shared/f')]) == 1" \
 	"len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO']) == 5" \
 	"[calls('MPI_File_write_at_all', 'MPI Rank %d' % r) for r in range(4)] == [3] * 4" \
 	"[calls('MPI_File_open', 'MPI Rank %d' % r) for r in range(4)] == [2] * 4" \
@@ -91,7 +98,8 @@ expect both "[name for l, m in trace.moments.items() if l in trace.span and l.gr
 # sums NAME NODE...: the merged summary is the sum of the nodes'.
 sums() { verdict "$1, summary" "$(limited 60 "$PYTHON" "$TESTS/lib/check_job_summary.py" "$TMP/$1/trace" "${@:2}" 2>&1)"; }
 sums both "$TMP/n1" "$TMP/n2"
-verdict "both, file table" "$(grep -Eq ' 2  shared +tmpfs +.*/shared/f$' "$TMP/both/out" && grep -Eq ' 2  node +tmpfs +.*/local/f$' "$TMP/both/out" || said "$TMP/both")$(
+verdict "both, file table" "$(grep -Eq ' 2  shared +tmpfs +.*/shared/f$' "$TMP/both/out" &&
+	grep -Eq ' 2  node +tmpfs +.*/local/f$' "$TMP/both/out" || said "$TMP/both")$(
 	head -n 1 "$TMP/both/out" | grep -q '^two_scopes: 2 nodes, 4 ranks' || head -n 1 "$TMP/both/out")"
 # the program's own files are the witness
 verdict "both, bytes on disk" "$([ "$(stat -c %s "$TMP/shared/f")" = 49152 ] || stat -c %s "$TMP/shared/f")"
@@ -131,8 +139,10 @@ if [ -x "$P/comms" ]; then
 		"stats['communicators']['MPI_COMM_WORLD/MPI_Comm_split 1 color 1'] == ['MPI Rank 1', 'MPI Rank 3']" \
 		"stats['communicators']['MPI_COMM_WORLD/MPI_Comm_create 1'] == ['MPI Rank 1', 'MPI Rank 3']" \
 		"property('COLLECTIVES_VIOLATED') == '0'"
-	expect comms "[len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO' and h.file.name.endswith('/comms/' + f)]) for f in
-		('half0', 'half1', 'dup0', 'dup1', 'pair', 'group', 'grid', 'graph', 'world', 'copy', 'again0', 'again1', 'either0', 'either1')] == [1] * 14"
+	expect comms "[len([h for h in trace.handles if h.io_paradigm.identification == 'MPI-IO'
+		and h.file.name.endswith('/comms/' + f)]) for f in
+		('half0', 'half1', 'dup0', 'dup1', 'pair', 'group', 'grid', 'graph', 'world', 'copy', 'again0', 'again1', 'either0',
+		    'either1')] == [1] * 14"
 fi
 
 # ---- what is missing is said ----
@@ -141,7 +151,8 @@ merge one "$TMP/n1"
 sums one "$TMP/n1"
 cp -r "$TMP/n2" "$TMP/bare" && rm "$TMP/bare/summary.json"
 merge without "$TMP/n1" "$TMP/bare"
-sums without "$TMP/n1" && verdict "without a summary, counted" "$(grep -q '1 node without summary.json' "$TMP/without/out" || said "$TMP/without")$(
+sums without "$TMP/n1" && verdict "without a summary, counted" \
+	"$(grep -q '1 node without summary.json' "$TMP/without/out" || said "$TMP/without")$(
 	grep -q '"nodes_without_summary": 1' "$TMP/without/trace/summary.json" || echo 'not in summary.json')"
 says one 'ranks are missing: 2-3 of 4'
 checks one "property('MISSING_RANKS') == '2-3 of 4'"
@@ -179,7 +190,8 @@ refuses "no archive" 'there is no archive' "$TMP/n1" "$TMP/local"
 refuses "same node twice" 'both are of node n1' "$TMP/n1" "$TMP/n2" "$TMP/n1"
 edited other_version traces.otf2 'VERSION\0(0\.1)' '"VERSION" + chr(0) + "0.2"' || edited other_version traces.otf2 '0\.1' '"0.2"'
 refuses "other version" 'different versions of ioprobe' "$TMP/n1" "$TMP/other_version"
-cp -r "$TMP/n1" "$TMP/renamed" && "$PYTHON" "$TESTS/lib/anchor_edit.py" "$TMP/renamed/traces.def" '(?<![/.a-z0-9])n1\x00' '"n7" + chr(0)' ||
+cp -r "$TMP/n1" "$TMP/renamed" && "$PYTHON" "$TESTS/lib/anchor_edit.py" "$TMP/renamed/traces.def" '(?<![/.a-z0-9])n1\x00' \
+	'"n7" + chr(0)' ||
 	not_ok "renamed node" "cannot edit"
 refuses "overlapping locations" 'both have the location id' "$TMP/n1" "$TMP/renamed"
 merge merged_again "$TMP/both/trace" "$TMP/n1"
@@ -212,12 +224,14 @@ verdict "usage, no nodes" "$([ $? = 2 ] || echo 'status is not 2')"
 
 mount -t tmpfs -o size=128k,nr_inodes=200 small "$TMP/disk"
 limited 60 "$IOPROBE" merge -o "$TMP/disk/trace" "$TMP/n1" "$TMP/n2" >"$TMP/disk.out" 2>"$TMP/disk.err" </dev/null
-verdict "no space" "$([ $? = 1 ] || echo 'status is not 1')$(grep -Eq 'No space' "$TMP/disk.err" || cat "$TMP/disk.err")$(ls "$TMP/disk")$(
+verdict "no space" "$([ $? = 1 ] || echo 'status is not 1')$(grep -Eq 'No space' "$TMP/disk.err" ||
+	cat "$TMP/disk.err")$(ls "$TMP/disk")$(
 	[ "$(wc -l <"$TMP/disk.err")" = 1 ] || cat "$TMP/disk.err")"
 umount "$TMP/disk"
 mount -t tmpfs other "$TMP/disk"
 limited 60 "$IOPROBE" merge -o "$TMP/disk/trace" "$TMP/n1" "$TMP/n2" >"$TMP/disk.out" 2>"$TMP/disk.err" </dev/null
-verdict "other device, said" "$(grep -Eq '0 linked, 0 cloned, [0-9]+ copied' "$TMP/disk.out" || cat "$TMP/disk.err" "$TMP/disk.out")"
+verdict "other device, said" "$(grep -Eq '0 linked, 0 cloned, [0-9]+ copied' "$TMP/disk.out" ||
+	cat "$TMP/disk.err" "$TMP/disk.out")"
 contract "other device" "$TMP/disk/trace/traces.otf2"
 umount "$TMP/disk"
 
@@ -235,7 +249,8 @@ stopped() {
 cp -r "$TMP/n2" "$TMP/waits" && rm -f "$TMP/waits/collectives.json" && mkfifo "$TMP/waits/collectives.json"
 second_merge() {
 	merge terminated "$TMP/n1" "$TMP/n2"
-	verdict "two at once" "$([ $STATUS = 1 ] && grep -q 'another merge writes there' "$TMP/terminated/err" || said "$TMP/terminated")$(
+	verdict "two at once" "$([ $STATUS = 1 ] && grep -q 'another merge writes there' "$TMP/terminated/err" ||
+		said "$TMP/terminated")$(
 		[ -d "$TMP/terminated/trace.partial" ] || echo 'the directory of the first is gone')"
 }
 stopped terminated TERM second_merge
@@ -244,7 +259,8 @@ stopped killed KILL
 verdict "killed, no archive" "$([ ! -e "$TMP/killed/trace" ] || echo 'there is one')"
 merge killed "$TMP/n1" "$TMP/n2"
 says "killed" "removed $TMP/killed/trace.partial,"
-verdict "killed, merged again" "$(cmp "$TMP/killed/trace/traces.def" "$TMP/both/trace/traces.def" 2>&1)$(ls -d "$TMP/killed/trace.partial" 2>/dev/null)"
+verdict "killed, merged again" "$(cmp "$TMP/killed/trace/traces.def" "$TMP/both/trace/traces.def" 2>&1)$(ls -d \
+	"$TMP/killed/trace.partial" 2>/dev/null)"
 mkdir -p "$TMP/own/trace.partial" && touch "$TMP/own/trace.partial/chapter"       # somebody's own
 merge own "$TMP/n1" "$TMP/n2"
 verdict "not a merge's" "$([ $STATUS = 1 ] && grep -q "not a merge's: remove it" "$TMP/own/err" || said "$TMP/own")$(
@@ -261,6 +277,7 @@ simulated() {
 	for ((i = 0; i < 16; i++)); do dirs+=("$TMP/nodes/node-$i"); done
 	merge many "${dirs[@]}"
 	verdict "16 nodes, status" "$([ $STATUS = 0 ] || said "$TMP/many")"
-	verdict "16 nodes, structure" "$(limited 60 "$PYTHON" "$TESTS/lib/merge_nodes.py" check "$TMP/many/trace" "$TMP/n1" 16 8 2>&1)"
+	verdict "16 nodes, structure" "$(limited 60 "$PYTHON" "$TESTS/lib/merge_nodes.py" check "$TMP/many/trace" "$TMP/n1" 16 8 \
+		2>&1)"
 }
 simulated

@@ -12,8 +12,10 @@ share() {
 	record "$name" -- "${@:3}" "$TMP/$name/data"
 	times=$("$PYTHON" -c 'import json, sys
 layer, = [l for l in json.load(open(sys.argv[1]))["layers"] if l["name"] == sys.argv[2]]
-print(layer["time_ns"], layer["system_time_ns"])' "$TMP/$name/trace/summary.json" "$layer") || { not_ok "$name" "no JSON: $(said "$TMP/$name")"; return; }
-	expect "$name" "time_ns('$layer') == ${times% *} and ${times% *} > ${times#* } > 0" "time_ns('$layer', 'POSIX') == ${times#* }"
+print(layer["time_ns"], layer["system_time_ns"])' "$TMP/$name/trace/summary.json" "$layer") ||
+	{ not_ok "$name" "no JSON: $(said "$TMP/$name")"; return; }
+	expect "$name" "time_ns('$layer') == ${times% *} and ${times% *} > ${times#* } > 0" \
+		"time_ns('$layer', 'POSIX') == ${times#* }"
 }
 share streams ISOC "$P/streams"
 
@@ -37,10 +39,12 @@ expect monc "[calls('nc_put_vara_double', f'MPI Rank {r}') for r in range(6)] ==
 expect monc "('POSIX', 'MPI-IO', 'HDF5', 'netCDF') in chains($dump)" "('POSIX', 'ISOC') in chains('/proc/*/maps')" \
 	"len([f for f in files if f.endswith('/data/dump.nc')]) == 1" "members($dump) == [1, 3, 5]" \
 	"all(c.location.name != 'Master thread' for c in select('nc_*'))" "locations_with('nc_put_vara_double') == 3" \
-	"stacks('MPI_File_write_at_all') == [('H5Dwrite', 'nc_put_vara_double'), ('H5Fclose', 'nc_close'), ('H5Fflush', 'nc_enddef')]" \
+	"stacks('MPI_File_write_at_all') == [('H5Dwrite', 'nc_put_vara_double'), ('H5Fclose', 'nc_close'),
+		('H5Fflush', 'nc_enddef')]" \
 	"all(calls('MPI_Allreduce', f'MPI Rank {r}', under='nc_put_vara_double') >= $puts for r in (1, 3, 5))"
 # 8 and 9: of the servers, which make the same collective calls, one makes the system calls
-expect monc "[calls('MPI_File_write_at_all', f'MPI Rank {r}') for r in (1, 3, 5)] == [calls('MPI_File_write_at_all', 'MPI Rank 1')] * 3" \
+expect monc "([calls('MPI_File_write_at_all', f'MPI Rank {r}') for r in (1, 3, 5)]
+	== [calls('MPI_File_write_at_all', 'MPI Rank 1')] * 3)" \
 	"len({c.group for c in select('pwrite*', path=$dump)}) == 1" \
 	"('MPI_File_write_at_all', 'H5Dwrite', 'nc_put_vara_double') in stacks('pwrite64')" \
 	"[sum(c.written for c in select('pwrite*', path=$dump, group=f'MPI Rank {r}', under='MPI_File_write_at_all')) >= $bytes
@@ -56,7 +60,8 @@ verdict "monc, report" "$(check_report monc is \
 	"[h['depth'] for h in r['figures']['handles']['handles'][:4]] == [0, 1, 2, 3]" \
 	"r['figures']['handles']['handles'][0]['calls'] == {'open': 1, 'read': 0, 'write': $puts, 'close': 1, 'other': 0}" \
 	"(r['figures']['stacks']['function'], r['figures']['stacks']['ranks']) == ('MPI_File_write_at_all', 3)" \
-	"[[n > 0 for n in f['calls']] for f in r['figures']['stacks']['stacks'] if f['function'].startswith('pwrite')] == [[True, False]]" \
+	"([[n > 0 for n in f['calls']] for f in r['figures']['stacks']['stacks'] if f['function'].startswith('pwrite')]
+		== [[True, False]])" \
 	"[(n['ranks'], n['ranks_with_system_calls']) for n in r['figures']['nodes']['nodes']] == [(3, 1)]" \
 	"sum(n['bytes_moved'] for n in r['figures']['nodes']['ranks']) >= $bytes")"
 

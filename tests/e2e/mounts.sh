@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Which file system a file is on, what is mounted where, and the scope that follows: ext4 on a loop device, tmpfs, overlay, FUSE, a bind
-# mount, a file system on top of another, a mount namespace and a chroot of the program's own.
+# Which file system a file is on, what is mounted where, and the scope that follows: ext4 on a loop device, tmpfs, overlay, FUSE, a
+# bind mount, a file system on top of another, a mount namespace and a chroot of the program's own.
 
 # In a mount namespace of its own: whatever happens, nothing stays mounted.
 if [ -z "${IOPROBE_TEST_NAMESPACE:-}" ]; then
@@ -18,7 +18,8 @@ on_mount() {
 	contract "$name" || return
 	expect "$name" "prop('$dir/*', 'File system') == ['$type']" "prop('$dir/*', 'Mount Point') == ['$point']" \
 		"prop('$dir/*', 'Mount Source') == ['$source']" \
-		"prop('$dir/*', 'Block Size') == [${block:-$(stat -f -c %s "$dir")}]" "has_file('$dir/gone') and has_file('$dir/old')" \
+		"prop('$dir/*', 'Block Size') == [${block:-$(stat -f -c %s "$dir")}]" \
+		"has_file('$dir/gone') and has_file('$dir/old')" \
 		"written('write') == 1500" \
 		"not any(f.endswith('/gone') and f != '$dir/gone' for f in files)"
 }
@@ -26,7 +27,8 @@ on_mount() {
 mkdir -p "$TMP"/{ext4,tmpfs,lower,merged,upper,bound,inner,private,root,fuse,source}
 mkdir "$TMP/tmpfs/point" "$TMP/ext4/point"
 
-mount -t tmpfs ioprobe_scratch "$TMP/tmpfs/point" && on_mount tmpfs tmpfs ioprobe_scratch "$TMP/tmpfs/point" || skip tmpfs "cannot mount"
+mount -t tmpfs ioprobe_scratch "$TMP/tmpfs/point" && on_mount tmpfs tmpfs ioprobe_scratch "$TMP/tmpfs/point" ||
+	skip tmpfs "cannot mount"
 
 if have mkfs.ext4 && head -c 16777216 /dev/zero >"$TMP/image" && mkfs.ext4 -q -F "$TMP/image" 2>/dev/null &&
 	mount -o loop "$TMP/image" "$TMP/ext4/point" 2>"$TMP/mount.err"; then
@@ -60,17 +62,21 @@ fi
 
 # The program makes the mount itself, in a namespace that ioprobe is not in.
 mkdir -p "$TMP/namespace"
-record namespace -- unshare -m --propagation private sh -c "mount -t tmpfs only_inside '$TMP/private' && exec '$P/deleted' '$TMP/private'"
+record namespace -- unshare -m --propagation private sh -c \
+	"mount -t tmpfs only_inside '$TMP/private' && exec '$P/deleted' '$TMP/private'"
 contract namespace &&
 	expect namespace "has_file('$TMP/private/gone')" "prop('$TMP/private/gone', 'Mount Source') == ['only_inside']" \
-		"prop('$TMP/private/gone', 'Mount Point') == ['$TMP/private']" "prop('$TMP/private/gone', 'File system') == ['tmpfs']"
+		"prop('$TMP/private/gone', 'Mount Point') == ['$TMP/private']" \
+		"prop('$TMP/private/gone', 'File system') == ['tmpfs']"
 
-# Processes that have ended before the agent could read their mount table: the mount ids and device numbers are those of the one before.
+# Processes that have ended before the agent could read their mount table: the mount ids and device numbers are those of the one
+# before.
 mkdir -p "$TMP/brief/data"
 record brief -- "$P/namespaces" "$TMP/brief/data"
 contract brief && expect brief \
 	"[prop('$TMP/brief/data/f%d' % i, 'Mount Source') for i in range(12)] == [['inside_%d' % i] for i in range(12)]" \
-	"[scope('$TMP/brief/data/f%d' % i) for i in range(12)] == [['node']] * 12" "prop('$TMP/brief/data/f*', 'Mount Point') == ['$TMP/brief/data']"
+	"[scope('$TMP/brief/data/f%d' % i) for i in range(12)] == [['node']] * 12" \
+	"prop('$TMP/brief/data/f*', 'Mount Point') == ['$TMP/brief/data']"
 # Twelve file systems, one after the other, have a file of this name, mostly with the same device and inode numbers.
 expect brief "sorted(prop('$TMP/brief/data/same', 'Mount Source')) == sorted('inside_%d' % i for i in range(12))" \
 	"written('write', path='$TMP/brief/data/same') == sum(range(13))"
@@ -78,9 +84,11 @@ expect brief "sorted(prop('$TMP/brief/data/same', 'Mount Source')) == sorted('in
 # Three inodes have one name in turn; the pages of the second are those of that name and not of the one that it had before.
 fresh replaced >/dev/null
 record replaced --mmap-faults -- "$P/replaced" "$TMP/replaced/data"
-contract replaced && expect replaced "prop('$TMP/replaced/data/file', 'Inodes') == [3]" "prop('$TMP/replaced/data/same', 'Inodes') == [None]" \
+contract replaced && expect replaced "prop('$TMP/replaced/data/file', 'Inodes') == [3]" \
+	"prop('$TMP/replaced/data/same', 'Inodes') == [None]" \
 	"written('write', path='$TMP/replaced/data/file') == 40 and written('write', path='$TMP/replaced/data/same') == 20" \
-	"prop('$TMP/replaced/data/file', 'Mapped Write Faults') == [1]" "prop('$TMP/replaced/data/new', 'Mapped Write Faults') == [None]"
+	"prop('$TMP/replaced/data/file', 'Mapped Write Faults') == [1]" \
+	"prop('$TMP/replaced/data/new', 'Mapped Write Faults') == [None]"
 verdict "replaced, summary.json" "$("$PYTHON" - "$TMP/replaced" 2>&1 <<-'END'
 	import json, sys
 	files = {f["path"]: f["inodes"] for f in json.load(open(sys.argv[1] + "/trace/summary.json"))["files"]}

@@ -1,18 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Operations that one call begins and another one ends: every one is followed to its end or said to be open, calls that wait for messages
-# are not recorded, and the bytes are those of the system calls below.
+# Operations that one call begins and another one ends: every one is followed to its end or said to be open, calls that wait for
+# messages are not recorded, and the bytes are those of the system calls below.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 tells() {
-	if grep -q "$2" "$TMP/$1/out"; then ok "$1, says '$2'"; else not_ok "$1, says '$2'" "$(grep note "$TMP/$1/out" | head -n 5)"; fi
+	if grep -q "$2" "$TMP/$1/out"; then ok "$1, says '$2'"; else not_ok "$1, says '$2'" \
+		"$(grep note "$TMP/$1/out" | head -n 5)"; fi
 }
 
-# What each of the two ranks of mpi_requests does, whether it was launched or attached to. The write whose request is freed reaches the kernel
-# or not: Open MPI 5 closes the file first in every second run, also without ioprobe.
+# What each of the two ranks of mpi_requests does, whether it was launched or attached to. The write whose request is freed reaches
+# the kernel or not: Open MPI 5 closes the file first in every second run, also without ioprobe.
 MPI_REQUESTS=("calls('MPI_Wait') == 8 and calls('MPI_Waitall') == 4 and calls('MPI_Waitany') == 4" "calls('MPI_Test') >= 2"
 	"calls('MPI_Testsome') >= 2 and calls('MPI_Request_get_status') >= 2"
-	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" "calls('MPI_File_iwrite_at') == 26 and calls('MPI_File_iread_at') == 12"
+	"calls('MPI_Cancel') == 2 and calls('MPI_Request_free') == 2" \
+		"calls('MPI_File_iwrite_at') == 26 and calls('MPI_File_iread_at') == 12"
 	"written('MPI_File_iwrite_at') == 18000 and read('MPI_File_iread_at') == 12000" "unknown('MPI_File_i*') == 4"
 	"layer_bytes('POSIX', '*/data/file') in ([12000, 24000], [12000, 25000], [12000, 26000])" "left_open('MPI_File_*') == 4"
 	"trace.counts['IoOperationCancelled'] == 0"
@@ -33,9 +35,9 @@ mpi_requests() {
 	tells mpi_requests '176 requests beyond the first 512 of an array were not inspected'
 }
 
-# The waits of a process are probed from its first call of MPI-IO on, and not while it waits for messages only. What begins before they are
-# probed (again) is open, and said to be: how much that is, is decided by the machine's load and by how long MPI_File_open takes
-# (Open MPI 5: less than placing the probes). Most of the seven, on a machine that is not overloaded, are seen to end.
+# The waits of a process are probed from its first call of MPI-IO on, and not while it waits for messages only. What begins before
+# they are probed (again) is open, and said to be: how much that is, is decided by the machine's load and by how long MPI_File_open
+# takes (Open MPI 5: less than placing the probes). Most of the seven, on a machine that is not overloaded, are seen to end.
 mpi_storm() {
 	fresh mpi_storm >/dev/null
 	record mpi_storm -- "$P/mpi_storm" "$TMP/mpi_storm/data/file"
@@ -44,10 +46,12 @@ mpi_storm() {
 		"ended('MPI_File_iwrite_at', 'MPI_Wait') + left_open('MPI_File_iwrite_at') == 7" \
 		"layer_bytes('POSIX', '*/data/file')[1] == 700" \
 		"layer_bytes('MPI-IO', '*/data/file')[1] == 100 * ended('MPI_File_iwrite_at', 'MPI_Wait')"
-	grep -q 'no wait or test on them was observed' "$TMP/mpi_storm/out" && tells mpi_storm 'before the probes on waits were in place'
+	grep -q 'no wait or test on them was observed' "$TMP/mpi_storm/out" &&
+		tells mpi_storm 'before the probes on waits were in place'
 }
 
-# The files are open before anybody looks, and one operation is under way: nothing is known of its begin, so nothing is said of its end.
+# The files are open before anybody looks, and one operation is under way: nothing is known of its begin, so nothing is said of its
+# end.
 mpi_attached() {
 	local dir pid recorder
 	dir=$(fresh mpi_attached)
@@ -72,14 +76,18 @@ mpi_attached() {
 # request, and through it the collective call above it.
 mpi_collective_by_aio() {
 	fresh mpi_collective_by_aio >/dev/null
-	record mpi_collective_by_aio -- mpirun --mca io ompio --mca fcoll vulcan -n 2 "$P/ior" MPIIO-C "$TMP/mpi_collective_by_aio/data/file" 1 33554432 33554432
+	record mpi_collective_by_aio -- mpirun --mca io ompio --mca fcoll vulcan -n 2 "$P/ior" MPIIO-C \
+		"$TMP/mpi_collective_by_aio/data/file" 1 33554432 33554432
 	verdict "mpi_collective_by_aio, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/mpi_collective_by_aio")")"
-	contract mpi_collective_by_aio && expect mpi_collective_by_aio "layer_bytes('POSIX', '*/data/file') == [67108864, 67108864]" \
+	contract mpi_collective_by_aio &&
+		expect mpi_collective_by_aio "layer_bytes('POSIX', '*/data/file') == [67108864, 67108864]" \
 		"carried_out('pwrite64', 'aio_write') == calls('aio_write') == calls('pwrite64', path='*/data/file') > 0" \
 		"sum(c.written for c, _ in trace.carried_out) == 67108864" \
-		"all(r.above() == ['MPI_File_write_at_all'] and r.group == c.group and r.location != c.location for c, r in trace.carried_out)"
+		"all(r.above() == ['MPI_File_write_at_all'] and r.group == c.group
+			and r.location != c.location for c, r in trace.carried_out)"
 	lost_nothing mpi_collective_by_aio
-	verdict "mpi_collective_by_aio, every request joined" "$(grep -E 'requests of asynchronous|belong to no recorded' "$TMP/mpi_collective_by_aio/out")"
+	verdict "mpi_collective_by_aio, every request joined" \
+		"$(grep -E 'requests of asynchronous|belong to no recorded' "$TMP/mpi_collective_by_aio/out")"
 }
 
 if have mpirun; then
@@ -101,9 +109,12 @@ aio() {
 		"layer_bytes('AIO', 'pipe:*') == [5, 0]" "layer_bytes('POSIX', '*/data/file') == [2300, 10000]" \
 		"ended('*', 'aio_*', cancelled=True) == 2 and ended('aio_read', 'aio_cancel', cancelled=True) == 1" \
 		"ended('lio_listio', 'aio_return') == 208 and ended('aio_*', 'aio_return') == 8" "trace.open_operations == 1" \
-		"ended('aio_write', 'aio_return', elsewhere=True) == 1" "sorted(offsets('lio_listio', '*/data/many')) == list(range(200))" \
-		"creates['AIO'] == 0 and destroys['AIO'] == 0" "failed('aio_return') == 4" "trace.counts['IoOperationIssued'] == 219" \
-		"[carried_out(*c) for c in (('pwrite64', 'aio_write'), ('fsync', 'aio_fsync'), ('*', 'aio_read'), ('*', 'lio_listio'))] == [5, 1, 4, 208]" \
+		"ended('aio_write', 'aio_return', elsewhere=True) == 1" \
+		"sorted(offsets('lio_listio', '*/data/many')) == list(range(200))" \
+		"creates['AIO'] == 0 and destroys['AIO'] == 0" "failed('aio_return') == 4" \
+		"trace.counts['IoOperationIssued'] == 219" \
+		"[carried_out(*c) for c in (('pwrite64', 'aio_write'), ('fsync', 'aio_fsync'), ('*', 'aio_read'),
+			('*', 'lio_listio'))] == [5, 1, 4, 208]" \
 		"len(trace.carried_out) == 218 and all(not c.above() for c, _ in trace.carried_out)"
 	lost_nothing aio
 	tells aio '1 non-blocking operations are open: no wait or test on them was observed'

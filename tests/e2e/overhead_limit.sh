@@ -3,7 +3,8 @@
 # The overhead limit: storms of stream calls are turned off, and the trace says which, of which process, from when to when.
 . "$(dirname "$0")/../lib/e2e.sh"
 
-NOTE='ISOC of process [0-9]* was not observed between [0-9]* and [0-9]* ns: stream calls that move one byte were turned off to keep the overhead limit of 2 %'
+NOTE='ISOC of process [0-9]* was not observed between [0-9]* and [0-9]* ns: '
+NOTE+='stream calls that move one byte were turned off to keep the overhead limit of 2 %'
 
 # start NAME FOLDER [THREADS]: a storm that waits. Sets PID.
 start() {
@@ -23,8 +24,8 @@ blow() {
 	for dir; do touch "$dir/stop"; done
 }
 
-# recorded NAME MADE: a small part of what was made, and all other calls. From the summary: reading the trace of a storm takes long, and
-# attach.sh has one checked.
+# recorded NAME MADE: a small part of what was made, and all other calls. From the summary: reading the trace of a storm takes long,
+# and attach.sh has one checked.
 recorded() {
 	verdict "$1, calls" "$(limited 20 "$PYTHON" - "$TMP/$1/trace/summary.json" "$2" 2>&1 <<-'END'
 import json, sys
@@ -41,8 +42,11 @@ print("" if good else f"{calls}, made {made}, writes to the end {ends}")
 told() {
 	local name=$1 pid=$2 notes
 	notes=$(grep -ao "$NOTE" "$TMP/$name/trace/traces.otf2" | grep " process $pid ")
-	verdict "$name, process $pid, gaps" "$([ -n "$notes" ] || echo "no note of process $pid: $(grep -c 'turned off' "$TMP/$name/out") lines in the summary")"
-	verdict "$name, process $pid, times" "$(echo "$notes" | awk '{ from = $9; to = $11; if (!(from > 0 && to > from) || from < last) print; last = to }')"
+	verdict "$name, process $pid, gaps" \
+		"$([ -n "$notes" ] || echo \
+			"no note of process $pid: $(grep -c 'turned off' "$TMP/$name/out") lines in the summary")"
+	verdict "$name, process $pid, times" \
+		"$(echo "$notes" | awk '{ from = $9; to = $11; if (!(from > 0 && to > from) || from < last) print; last = to }')"
 }
 
 attached() {
@@ -50,7 +54,8 @@ attached() {
 	dir=$(fresh "$name")
 	start "$name" "$dir/data/a" "$threads" || return
 	"$IOPROBE" --pid $PID --max-overhead 2 -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
-	wait_for_line "$dir/err" recording || { touch "$dir/data/a/go" "$dir/data/a/stop"; end_of $PID; not_ok "$name" "$(said "$dir")"; return; }
+	wait_for_line "$dir/err" recording ||
+		{ touch "$dir/data/a/go" "$dir/data/a/stop"; end_of $PID; not_ok "$name" "$(said "$dir")"; return; }
 	blow "$dir/data/a"
 	end_of $PID 60
 	verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"
@@ -63,7 +68,8 @@ processes() {
 	local name=processes dir recorder pids=() pid
 	dir=$(fresh $name)
 	for data in a b c; do start $name "$dir/data/$data" || return; pids+=($PID); done
-	"$IOPROBE" --pid "$(IFS=,; echo "${pids[*]}")" -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	"$IOPROBE" --pid "$(IFS=,; echo "${pids[*]}")" -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & \
+		recorder=$!
 	wait_for_line "$dir/err" recording
 	blow "$dir"/data/[abc]
 	for pid in "${pids[@]}"; do end_of $pid 60; verdict "$name, program" "$([ $STATUS = 0 ] || echo "status $STATUS")"; done
@@ -78,7 +84,8 @@ launched() {
 	dir=$(fresh "$name")
 	touch "$dir/data/go"
 	(wait_for_file "$dir/data/ready" 60; sleep 2; touch "$dir/data/stop") &
-	limited 90 "$IOPROBE" --max-overhead 2 -o "$dir/trace" --summary "$dir/out" -- "$P/storm" "$dir/data" >"$dir/stdout" 2>"$dir/err" </dev/null
+	limited 90 "$IOPROBE" --max-overhead 2 -o "$dir/trace" --summary "$dir/out" -- "$P/storm" "$dir/data" >"$dir/stdout" \
+		2>"$dir/err" </dev/null
 	verdict "$name, status" "$([ $? = 0 ] || said "$dir")"
 	wait
 	told "$name" "$(grep -ao "$NOTE" "$dir/trace/traces.otf2" | awk '{ print $4; exit }')"

@@ -17,7 +17,8 @@ mpi() {
 file_as_strace() {
 	local name=$1 file=$2 text
 	have strace || { skip "$name, strace" "strace is not installed"; return; }
-	limited 90 strace -f -y -o "$TMP/$name/strace.log" -e trace=read,write,pread64,pwrite64,preadv,pwritev,readv,writev "${@:3}" \
+	limited 90 strace -f -y -o "$TMP/$name/strace.log" -e trace=read,write,pread64,pwrite64,preadv,pwritev,readv,writev \
+		"${@:3}" \
 		>/dev/null 2>&1 </dev/null
 	text=$(limited 60 "$PYTHON" "$TESTS/lib/strace_sum.py" --path "$file" --only-data "$TMP/$name/strace.log" \
 		"$TMP/$name/trace/traces.otf2" 2>&1) && ok "$name, strace" || not_ok "$name, strace" "$text"
@@ -30,7 +31,8 @@ if mpi parallel_nc 4 "$P/parallel_nc" "$NC" $steps $points; then
 	expect parallel_nc "[calls('nc_put_vara_double', f'MPI Rank {r}*') for r in range(4)] == [$steps] * 4" \
 		"[calls('nc_get_vara_double', f'MPI Rank {r}*') for r in range(4)] == [$steps] * 4" \
 		"calls('nc_create_par') == 4 and calls('nc_open_par') == 4 and calls('nc_close') == 8" \
-		"calls('H5Dwrite', under='nc_put_vara_double') == 4 * $steps" "calls('H5Dread', under='nc_get_vara_double') == 4 * $steps" \
+		"calls('H5Dwrite', under='nc_put_vara_double') == 4 * $steps" \
+		"calls('H5Dread', under='nc_get_vara_double') == 4 * $steps" \
 		"calls('MPI_File_write_at_all', under='H5Dwrite') == 4 * $steps" \
 		"calls('MPI_File_read_at_all', under='H5Dread') == 4 * $steps" \
 		"('MPI_File_write_at_all', 'H5Dwrite', 'nc_put_vara_double') in stacks('pwrite64') + stacks('pwritev')" \
@@ -48,13 +50,15 @@ if mpi mpiio 2 "$P/mpiio" "$TMP/mpiio/data/m"; then
 	expect mpiio "[calls('MPI_File_' + f) for f in ('open', 'close', 'sync', 'seek', 'delete')] == [2, 2, 2, 2, 1]" \
 		"[calls('MPI_File_' + f) for f in ('write_at_all', 'write_at', 'iwrite_at', 'write_shared')] == [10, 10, 6, 4]" \
 		"calls('MPI_File_write_ordered') == 2" \
-		"[calls('MPI_File_' + f) for f in ('write_at_all_begin', 'write_at_all_end', 'read_all', 'iread_at_all')] == [2, 2, 8, 4]" \
+		"([calls('MPI_File_' + f) for f in ('write_at_all_begin', 'write_at_all_end', 'read_all', 'iread_at_all')]
+			== [2, 2, 8, 4])" \
 		"trace.open_operations in (0, 10)" "trace.creates['MPI-IO'] == 2 and trace.destroys['MPI-IO'] == 2" \
 		"trace.counts['IoOperationIssued'] >= 6 + 4 + 2" "offsets('MPI_File_write_at_all') == [4096 * i for i in range(10)]"
 	if limited 60 "$PYTHON" "$TESTS/lib/expect.py" "$TMP/mpiio/trace/traces.otf2" "trace.open_operations == 0" >/dev/null; then
 		ok "mpiio, MPI_Wait completes non-blocking operations"
 	else
-		skip "mpiio, MPI_Wait completes non-blocking operations" "MPI_Wait is not recorded: the operations stay open in the trace"
+		skip "mpiio, MPI_Wait completes non-blocking operations" \
+			"MPI_Wait is not recorded: the operations stay open in the trace"
 	fi
 fi
 

@@ -20,7 +20,8 @@ sums() {
 	text=$(limited 60 "$PYTHON" - "$TMP/$1/trace/summary.json" "${@:2}" 2>&1 <<-'END'
 		import fnmatch, json, sys
 		path, layer, calls, size = sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
-		parts = [l for f in json.load(open(sys.argv[1]))["files"] if fnmatch.fnmatchcase(f["path"], path) for l in f["layers"] if l["name"] == layer]
+		files = [f for f in json.load(open(sys.argv[1]))["files"] if fnmatch.fnmatchcase(f["path"], path)]
+		parts = [l for f in files for l in f["layers"] if l["name"] == layer]
 		found = [sum(part[key] for part in parts) for key in ("reads", "writes", "bytes_read", "bytes_written")]
 		print(found if found != [calls, calls, size, size] else "", end="")
 	END
@@ -50,7 +51,8 @@ covers() { echo "sorted(offsets('$1', path='$TMP/$2/data/f')) == list(range(0, $
 
 ior POSIX pwrite64 pread64 "$(covers pwrite64 POSIX)" "$(covers pread64 POSIX)"
 ior AIO aio_write aio_read "$(covers aio_write AIO)" "$(covers aio_read AIO)" "trace.open_operations == 0"
-ior MPIIO MPI_File_write_at MPI_File_read_at "$(covers MPI_File_write_at MPIIO)" "not any(c.collective for c in select('MPI_File_*'))"
+ior MPIIO MPI_File_write_at MPI_File_read_at "$(covers MPI_File_write_at MPIIO)" \
+	"not any(c.collective for c in select('MPI_File_*'))"
 ior MPIIO-C MPI_File_write_at_all MPI_File_read_at_all "$(covers MPI_File_write_at_all MPIIO-C)" \
 	"all(c.collective for c in select('MPI_File_*_at_all'))"
 ior HDF5 H5Dwrite H5Dread "not any(c.collective for c in select('H5D*'))"
@@ -60,13 +62,15 @@ else
 	skip PNETCDF "no PnetCDF library"
 fi
 OPTIONS=--mmap-faults pattern MMAP ior MMAP "$TMP/MMAP/data/f" $segments $block $transfer
-expect MMAP "calls('msync') == 2 and has_file('$TMP/MMAP/data/f')" "calls('pwrite64', path='*/data/f') == calls('write', path='*/data/f') == 0"
+expect MMAP "calls('msync') == 2 and has_file('$TMP/MMAP/data/f')" \
+	"calls('pwrite64', path='*/data/f') == calls('write', path='*/data/f') == 0"
 
 files=21
 OPTIONS= pattern mdtest mdtest "$TMP/mdtest/data" $((files / 7)) 3901 2 2
 files=$((files / 7 * 7))        # in 1 + 2 + 4 directories for each rank
 own="path='$TMP/mdtest/data/rank.?/*'"
-expect mdtest "calls('write', $own) == calls('read', $own) == 2 * $files" "written('write', $own) == read('read', $own) == 2 * $files * 3901" \
+expect mdtest "calls('write', $own) == calls('read', $own) == 2 * $files" \
+	"written('write', $own) == read('read', $own) == 2 * $files * 3901" \
 	"calls('openat', $own) + calls('open', $own) == 4 * $files" \
 	"len([d for d in trace.deletes if '/mdtest/data/rank.' in d]) == 2 * $files + 2 * 7" \
 	"named('mkdir*', '$TMP/mdtest/data/*')[:2] == [2 * 7, 0]" "named('rmdir', '$TMP/mdtest/data/*')[:2] == [2 * 7, 0]" \
@@ -79,7 +83,8 @@ h5bench() {
 	local name=h5bench.$1.$2${CHUNK:+.chunked}
 	OPTIONS= pattern "$name" h5bench "$1" "$2" "$TMP/$name/data/f.h5" $steps $particles ${CHUNK:-}
 	expect "$name" "calls('H5Dwrite') == calls('H5Dread') == 2 * $steps * $3" \
-		"{(c.asked, c.written) for c in select('H5Dwrite')} == {(c.asked, c.read) for c in select('H5Dread')} == {($4, $4)}" \
+		"({(c.asked, c.written) for c in select('H5Dwrite')} == {(c.asked, c.read) for c in select('H5Dread')}
+			== {($4, $4)})" \
 		"unknown('H5D*') == 0 and {c.collective for c in select('H5D[rw]*')} == {${CHUNK:-0} > 0}"
 	sums "$name" "$TMP/$name/data/f.h5" HDF5 $((2 * steps * $3)) $((2 * steps * $3 * $4))
 }
@@ -93,8 +98,9 @@ CHUNK=$((particles / 4)) h5bench CONTIG CONTIG 8 $((4 * particles))
 fresh variants >/dev/null
 variants=$TMP/variants/data
 n=$((2 * 12)) bytes=$((2 * 12 * transfer))
-record variants -- sh -c "for v in 'POSIX $variants/strided 12 $transfer $transfer Cz' 'POSIX $variants/own 3 $((4 * transfer)) $transfer F' \
-	'MPIIO-C $variants/own_mpi 3 $((4 * transfer)) $transfer F' 'HDF5-C $variants/hdf5 3 $((4 * transfer)) $transfer z'; do mpirun -n 2 '$P/ior' \$v || exit; done"
+record variants -- sh -c "for v in 'POSIX $variants/strided 12 $transfer $transfer Cz' \
+	'POSIX $variants/own 3 $((4 * transfer)) $transfer F' 'MPIIO-C $variants/own_mpi 3 $((4 * transfer)) $transfer F' \
+	'HDF5-C $variants/hdf5 3 $((4 * transfer)) $transfer z'; do mpirun -n 2 '$P/ior' \$v || exit; done"
 verdict "variants, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/variants")")"
 contract variants
 lost_nothing variants
@@ -102,8 +108,10 @@ lost_nothing variants
 of_rank="[o for c in select('%s', '*Rank %d*', path='$variants/strided') for o in c.offsets]"
 expect variants "sorted(offsets('pwrite64', path='$variants/strided')) == list(range(0, $bytes, $transfer))" \
 	"sorted($(printf "$of_rank" pwrite64 0)) == list(range(0, $bytes, 2 * $transfer)) != $(printf "$of_rank" pwrite64 0)" \
-	"sorted($(printf "$of_rank" pread64 0)) == sorted($(printf "$of_rank" pwrite64 1)) == list(range($transfer, $bytes, 2 * $transfer))" \
-	"[offsets(f, path='$variants/own.%d' % r) for f in ('pwrite64', 'pread64') for r in (0, 1)] == [list(range(0, 12 * $transfer, $transfer))] * 4" \
+	"sorted($(printf "$of_rank" pread64 0)) == sorted($(printf "$of_rank" pwrite64 \
+		1)) == list(range($transfer, $bytes, 2 * $transfer))" \
+	"([offsets(f, path='$variants/own.%d' % r) for f in ('pwrite64', 'pread64') for r in (0, 1)]
+		== [list(range(0, 12 * $transfer, $transfer))] * 4)" \
 	"[calls('MPI_File_write_at_all', path='$variants/own_mpi.%d' % r) for r in (0, 1)] == [12, 12]" \
 	"calls('H5Dwrite') == calls('H5Dread') == $n and unknown('H5D*') == 0 and all(c.collective for c in select('H5D[rw]*'))"
 sums variants "$variants/strided" POSIX $n $bytes

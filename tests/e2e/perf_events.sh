@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Probes by perf events (--attach perf, and Linux before 6.10) are in recorded processes only: no breakpoint in another one's code, no return
-# address replaced on its stack. What they leave in the kernel is removed, also after a kill.
+# Probes by perf events (--attach perf, and Linux before 6.10) are in recorded processes only: no breakpoint in another one's code,
+# no return address replaced on its stack. What they leave in the kernel is removed, also after a kill.
 . "$(dirname "$0")/../lib/e2e.sh"
 IN_TEXT="$PYTHON $TESTS/lib/in_text.py"
 NEST="--probes $TESTS/programs/nest.probes"
@@ -43,7 +43,8 @@ bystander() {
 	shift
 	for ((i = 0; i < 5; i++)); do
 		now=$(limited 60 "$@" 2>/dev/null </dev/null; echo "status $?")
-		[ "$now" = "${PLAIN[$1]}" ] || { not_ok "$name" "run $i: $(diff <(echo "${PLAIN[$1]}") <(echo "$now") | head -n 5)"; return; }
+		[ "$now" = "${PLAIN[$1]}" ] ||
+			{ not_ok "$name" "run $i: $(diff <(echo "${PLAIN[$1]}") <(echo "$now") | head -n 5)"; return; }
 	done
 	ok "$name"
 }
@@ -52,15 +53,16 @@ bystander() {
 declare -A PLAIN
 plain() { PLAIN[$1]=$(limited 60 "$@" 2>/dev/null </dev/null; echo "status $?"); }
 
-# Others that run the same functions have none of it, whether they began before or during the recording. The program without a known way
-# to switch stacks would not survive a return probe before Linux 6.13.
+# Others that run the same functions have none of it, whether they began before or during the recording. The program without a known
+# way to switch stacks would not survive a return probe before Linux 6.13.
 others() {
 	local before during pid
 	plain "$P/exceptions"; plain "$P/cancel"; plain "$P/coroutines_bare"
 	have valgrind && plain valgrind -q /bin/true
 	"$PYTHON" -c 'import time; time.sleep(100)' & before=$!
 	# shellcheck disable=SC2086
-	begin others $NEST -- sh -c "$P/exceptions; : >$TMP/others/data/ready; while [ ! -e $TMP/others/data/go ]; do sleep 0.1; done; $P/exceptions"
+	begin others $NEST -- sh -c "$P/exceptions; : >$TMP/others/data/ready
+		while [ ! -e $TMP/others/data/go ]; do sleep 0.1; done; $P/exceptions"
 	wait_for_file "$DIR/data/ready" || not_ok others "the program did not start: $(said "$DIR")"
 	pid=$(pgrep -P $RECORDER -x sh)
 	"$PYTHON" -c 'import time; time.sleep(100)' & during=$!
@@ -72,7 +74,8 @@ others() {
 	bystander exceptions "$P/exceptions"
 	bystander cancel "$P/cancel"
 	bystander coroutines "$P/coroutines_bare"
-	if [ -z "${PLAIN[valgrind]:-}" ]; then skip "bystander valgrind" "it is not installed"; else bystander valgrind valgrind -q /bin/true; fi
+	if [ -z "${PLAIN[valgrind]:-}" ]; then skip "bystander valgrind" "it is not installed"; else bystander valgrind valgrind \
+		-q /bin/true; fi
 	touch "$DIR/data/go"
 	wait $RECORDER
 	STATUS=$?
@@ -87,8 +90,9 @@ others() {
 	fi
 }
 
-# removed SERVER OUTPUT: no definition of the server is left, or the remover of the recording with this output is at work. The kernel
-# takes 0.2 s for each definition, and removers take turns: after several recordings that is minutes, too long to wait for in a test.
+# removed SERVER OUTPUT: no definition of the server is left, or the remover of the recording with this output is at work. The
+# kernel takes 0.2 s for each definition, and removers take turns: after several recordings that is minutes, too long to wait for in
+# a test.
 removed() {
 	local i pid
 	for ((i = 0; i < 100; i++)); do
@@ -143,8 +147,8 @@ left_behind() {
 	verdict "left_behind, removed" "$(removed "$server" "$DIR/next")"
 }
 
-# Many at once: each call is recorded once, or its process has a gap, which is what it does between its fork and its probes; a call that
-# began with its entry probe only has no end.
+# Many at once: each call is recorded once, or its process has a gap, which is what it does between its fork and its probes; a call
+# that began with its entry probe only has no end.
 many() {
 	local gaps
 	begin many --layers isoc,posix -- "$P/forked_streams" 64 300
@@ -178,7 +182,8 @@ main_ends() {
 without() {
 	local other
 	"$PYTHON" -c 'import time; time.sleep(60)' & other=$!
-	IOPROBE_WITHOUT=uprobe-definitions begin forbidden --layers isoc,posix --shared-links no -- sh -c "$P/streams $TMP/forbidden/data; sleep 2"
+	IOPROBE_WITHOUT=uprobe-definitions begin forbidden --layers isoc,posix --shared-links no -- sh -c \
+		"$P/streams $TMP/forbidden/data; sleep 2"
 	"$IOPROBE" probes --library "$LIBC" >"$DIR/probes" 2>/dev/null
 	verdict "forbidden, others" "$($IN_TEXT $other "$LIBC" "$DIR/probes" none 2>&1)"
 	wait $RECORDER

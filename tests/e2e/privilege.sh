@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# What ioprobe runs with and gives on: the launched program is as its user started it, capabilities replace root, what continues without
-# being recorded is named, and interrupted archives are made again.
+# What ioprobe runs with and gives on: the launched program is as its user started it, capabilities replace root, what continues
+# without being recorded is named, and interrupted archives are made again.
 . "$(dirname "$0")/../lib/e2e.sh"
 have setpriv || { skip all "no setpriv"; exit 0; }
 
@@ -15,14 +15,19 @@ cp "$IOPROBE" "$TMP/ioprobe" && chmod 755 "$TMP/ioprobe"       # the user can re
 
 # of VARIABLE FILE: its value in the output of env.
 of() { sed -n "s/^$1=//p" "$2"; }
-HOME=/root USER=root LOGNAME=root SHELL=/bin/bash MAIL=/var/mail/root ioprobe_sudo -o "$H/env" -- env >"$H.env" 2>"$H.err" </dev/null
+HOME=/root USER=root LOGNAME=root SHELL=/bin/bash MAIL=/var/mail/root ioprobe_sudo -o "$H/env" -- env >"$H.env" 2>"$H.err" \
+	</dev/null
 entry=$(getent passwd $NAME)
-verdict "HOME and SHELL" "$([ "$(of HOME "$H.env"):$(of SHELL "$H.env")" = "$(echo "$entry" | cut -d: -f 6,7)" ] || of HOME "$H.env")"
-verdict "USER, LOGNAME and MAIL" "$([ "$(of USER "$H.env") $(of LOGNAME "$H.env") $(of MAIL "$H.env")" = "$NAME $NAME /var/mail/$NAME" ] ||
+verdict "HOME and SHELL" "$([ "$(of HOME "$H.env"):$(of SHELL "$H.env")" = "$(echo "$entry" | cut -d: -f 6,7)" ] ||
+	of HOME "$H.env")"
+verdict "USER, LOGNAME and MAIL" "$([ "$(of USER "$H.env") $(of LOGNAME "$H.env") $(of MAIL "$H.env")" = \
+	"$NAME $NAME /var/mail/$NAME" ] ||
 	grep -E '^(USER|LOGNAME|MAIL)=' "$H.env")"
 verdict "no SUDO_*" "$(grep '^SUDO_' "$H.env")"
-ioprobe_sudo -o "$H/ids" -- sh -c 'id -u; id -g; id -G; grep -E "^(Cap|NoNewPrivs|SigIgn|SigBlk)" /proc/self/status' >"$H.ids" 2>"$H.err" </dev/null
-setpriv --reuid $ME --regid $MINE --init-groups sh -c 'id -u; id -g; id -G; grep -E "^(Cap|NoNewPrivs|SigIgn|SigBlk)" /proc/self/status' >"$H.plain" \
+ioprobe_sudo -o "$H/ids" -- sh -c 'id -u; id -g; id -G; grep -E "^(Cap|NoNewPrivs|SigIgn|SigBlk)" /proc/self/status' >"$H.ids" \
+	2>"$H.err" </dev/null
+setpriv --reuid $ME --regid $MINE --init-groups sh -c \
+	'id -u; id -g; id -G; grep -E "^(Cap|NoNewPrivs|SigIgn|SigBlk)" /proc/self/status' >"$H.plain" \
 	</dev/null
 # Signals 32 and 33 are libc's own: make leaves them ignored, and a process with threads handles them, which its exec resets.
 without_libc_signals() {
@@ -43,14 +48,16 @@ sleep 0.3
 ioprobe_sudo -o "$H/from" --env-from $mine -- of_a_module >"$H.out" 2>"$H.err" </dev/null
 verdict "--env-from" "$([ "$(head -n 1 "$H.out")" = mine ] || tail -n 2 "$H.err")"
 ioprobe_sudo -o "$H/none" --env-from $roots -- env >"$H.out" 2>"$H.err" </dev/null
-verdict "--env-from root's process" "$([ $? = 1 ] && grep -q 'does not belong' "$H.err" && [ ! -s "$H.out" ] && [ ! -e "$H/none" ] || cat "$H.err")"
+verdict "--env-from root's process" "$([ $? = 1 ] && grep -q 'does not belong' "$H.err" && [ ! -s "$H.out" ] &&
+	[ ! -e "$H/none" ] || cat "$H.err")"
 kill $mine $roots
 
 # ---- capabilities instead of root ----
 
 # with CAPABILITIES ARGUMENT...: ioprobe as the user with these alone.
 with() {
-	setpriv --reuid $ME --regid $MINE --clear-groups --inh-caps "-all,$1" --ambient-caps "-all,$1" timeout 30 "$TMP/ioprobe" "${@:2}" \
+	setpriv --reuid $ME --regid $MINE --clear-groups --inh-caps "-all,$1" --ambient-caps "-all,$1" timeout 30 "$TMP/ioprobe" \
+		"${@:2}" \
 		>"$H.out" 2>"$H.err" </dev/null
 }
 with +bpf,+perfmon -o "$H/caps" -- sh -c 'grep -E "^Cap(Eff|Prm|Inh|Amb)" /proc/self/status; cat /etc/hostname'
@@ -58,17 +65,21 @@ verdict "CAP_BPF and CAP_PERFMON" "$([ $? = 0 ] && [ "$(stat -c %u "$H/caps/trac
 verdict "the program gets no capabilities" "$(grep -E '^Cap' "$H.out" | grep -v '0000000000000000$')"
 contract capabilities "$H/caps/traces.otf2"
 if have setcap && setcap cap_bpf,cap_perfmon+ep "$TMP/ioprobe" 2>/dev/null; then
-	setpriv --reuid $ME --regid $MINE --clear-groups timeout 30 "$TMP/ioprobe" -o "$H/file" -- cat /etc/hostname >"$H.out" 2>"$H.err" </dev/null
-	verdict "capabilities of the file" "$([ $? = 0 ] && grep -q '^ISOC' "$H.err" && ! grep 'not probed' "$H.err" || cat "$H.err")"
+	setpriv --reuid $ME --regid $MINE --clear-groups timeout 30 "$TMP/ioprobe" -o "$H/file" -- cat /etc/hostname >"$H.out" \
+		2>"$H.err" </dev/null
+	verdict "capabilities of the file" \
+		"$([ $? = 0 ] && grep -q '^ISOC' "$H.err" && ! grep 'not probed' "$H.err" || cat "$H.err")"
 	setcap -r "$TMP/ioprobe"
 else
 	skip "capabilities of the file" "setcap does not work here"
 fi
 with +bpf -o "$H/caps2" -- true
-verdict "what is missing is named" "$([ $? = 1 ] && grep -q 'CAP_PERFMON is missing' "$H.err" && [ ! -e "$H/caps2" ] || cat "$H.err")"
+verdict "what is missing is named" "$([ $? = 1 ] && grep -q 'CAP_PERFMON is missing' "$H.err" && [ ! -e "$H/caps2" ] ||
+	cat "$H.err")"
 sleep 30 & roots=$!
 with +bpf,+perfmon -o "$H/other" --pid $roots --duration 1
-verdict "no other user's process without CAP_SYS_PTRACE" "$([ $? = 1 ] && [ ! -e "$H/other" ] && grep -q "$roots" "$H.err" || cat "$H.err")"
+verdict "no other user's process without CAP_SYS_PTRACE" \
+	"$([ $? = 1 ] && [ ! -e "$H/other" ] && grep -q "$roots" "$H.err" || cat "$H.err")"
 kill $roots
 install -m 600 /dev/null "$TMP/roots.probes" && echo 'secret of root' >"$TMP/roots.probes"
 with +bpf,+perfmon,+dac_read_search -o "$H/table" --probes "$TMP/roots.probes" -- true
@@ -80,7 +91,8 @@ verdict "check as root" "$([ $? = 0 ] && ! grep -q '^FAIL' "$H.out" || cat "$H.o
 
 # ---- limits of the caller ----
 
-(ulimit -f 16; limited 60 "$IOPROBE" -o "$H/small" --keep-spool -- dd if=/dev/zero of=/dev/null bs=1 count=5000 >"$H.out" 2>"$H.err" </dev/null)
+(ulimit -f 16; limited 60 "$IOPROBE" -o "$H/small" --keep-spool -- dd if=/dev/zero of=/dev/null bs=1 count=5000 >"$H.out" \
+	2>"$H.err" </dev/null)
 verdict "file size limit" "$([ $? = 1 ] && grep -q 'File too large' "$H.err" || cat "$H.err")"
 
 # ---- a program that goes on ----
@@ -88,7 +100,8 @@ verdict "file size limit" "$([ $? = 1 ] && grep -q 'File too large' "$H.err" || 
 limited 30 "$IOPROBE" -o "$H/on" --duration 0.5 -- sh -c 'echo $$; exec sleep 5' >"$H.out" 2>"$H.err" </dev/null
 status=$?
 pid=$(head -n 1 "$H.out")
-verdict "the program goes on" "$([ $status = 0 ] && kill -0 "$pid" && grep -q "sh (pid $pid) continues without being recorded" "$H.err" || cat "$H.err")"
+verdict "the program goes on" "$([ $status = 0 ] && kill -0 "$pid" &&
+	grep -q "sh (pid $pid) continues without being recorded" "$H.err" || cat "$H.err")"
 kill "$pid"
 
 # ---- an archive in any case ----
@@ -110,7 +123,8 @@ kill $pid
 # What a kill while the archive is made leaves: any of its files, half of them, but no anchor that can be read.
 limited 60 "$IOPROBE" -o "$H/again" --keep-spool -- cat /etc/hostname >/dev/null 2>&1 </dev/null
 limited 30 "$IOPROBE" recover "$H/again" >/dev/null 2>"$H.err"
-verdict "recover refuses a complete archive" "$([ $? = 1 ] && grep -q 'traces.otf2 exists and is complete' "$H.err" || cat "$H.err")"
+verdict "recover refuses a complete archive" \
+	"$([ $? = 1 ] && grep -q 'traces.otf2 exists and is complete' "$H.err" || cat "$H.err")"
 truncate -s 100 "$H/again/traces.otf2"
 truncate -s 0 "$H/again/summary.json"
 limited 30 "$IOPROBE" recover "$H/again" >/dev/null 2>"$H.err"

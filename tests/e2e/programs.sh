@@ -33,13 +33,16 @@ has_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 if have ncgen; then
 	ncgen -k nc4 -o "$TMP/small.nc" "$INPUT/small.cdl"
 	if program nccopy nccopy nccopy -k nc4 -d 5 small.nc out.nc; then
-		expect nccopy "calls('nc_open') == 1 and calls('nc_create') == 1 and calls('nc_close') == 2" "calls('H5Dwrite') >= 1" \
-			"layer_bytes('POSIX', '*/out.nc')[1] >= $(size_of out.nc)" "('POSIX', 'HDF5', 'netCDF') in chains('*/out.nc')" \
+		expect nccopy "calls('nc_open') == 1 and calls('nc_create') == 1 and calls('nc_close') == 2" \
+			"calls('H5Dwrite') >= 1" \
+			"layer_bytes('POSIX', '*/out.nc')[1] >= $(size_of out.nc)" \
+			"('POSIX', 'HDF5', 'netCDF') in chains('*/out.nc')" \
 			"trace.creates['netCDF'] == 2 and trace.destroys['netCDF'] == 2"
 		again nccopy nccopy -k nc4 -d 5 small.nc out.nc
 	fi
 	program cdo cdo cdo -s -f nc4 copy small.nc out.nc &&
-		expect cdo "layer_bytes('POSIX', '*/out.nc')[1] >= $(size_of out.nc)" "('POSIX', 'HDF5', 'netCDF') in chains('*/out.nc')"
+		expect cdo "layer_bytes('POSIX', '*/out.nc')[1] >= $(size_of out.nc)" \
+		"('POSIX', 'HDF5', 'netCDF') in chains('*/out.nc')"
 	program h5repack h5repack h5repack -f GZIP=3 small.nc out.h5 &&
 		expect h5repack "calls('H5Fopen') >= 1 and calls('H5Fcreate') >= 1 and calls('H5Dwrite') >= 1" \
 			"('POSIX', 'HDF5') in chains('*/out.h5')" &&
@@ -71,12 +74,15 @@ fi
 
 # LAMMPS writes by MPI-IO; releases of 2024 and later do so by PnetCDF only.
 if have lmp && lmp -help 2>/dev/null | grep -q netcdf/mpiio; then
-	program lammps lmp mpirun -n 2 lmp -in lammps.in -log none -var restart restart.bin -var dump 'netcdf/mpiio 5 dump.nc id x y z' &&
-		expect lammps "len(groups_with('ncmpi_*')) == 2" "layer_bytes('POSIX', '*/dump.nc')[1] >= $(($(size_of dump.nc) * 9 / 10))" \
+	program lammps lmp mpirun -n 2 lmp -in lammps.in -log none -var restart restart.bin -var dump \
+		'netcdf/mpiio 5 dump.nc id x y z' &&
+		expect lammps "len(groups_with('ncmpi_*')) == 2" \
+		"layer_bytes('POSIX', '*/dump.nc')[1] >= $(($(size_of dump.nc) * 9 / 10))" \
 			"('POSIX', 'MPI-IO', 'PnetCDF') in chains('*/dump.nc')" "has_file('*/restart.bin')"
 else
 	program lammps lmp mpirun -n 2 lmp -in lammps.in -log none -var restart restart.mpiio -var dump 'atom/mpiio 5 dump.mpiio' &&
-		expect lammps "len(groups_with('MPI_File_*')) == 2" "layer_bytes('POSIX', '*/dump.mpiio')[1] >= $(size_of dump.mpiio)" \
+		expect lammps "len(groups_with('MPI_File_*')) == 2" \
+		"layer_bytes('POSIX', '*/dump.mpiio')[1] >= $(size_of dump.mpiio)" \
 			"has_file('*/restart.mpiio')"
 fi
 

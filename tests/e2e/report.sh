@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# ioprobe report: each planted mistake is the first finding, with its file and line; programs without their mistakes have no high one.
+# ioprobe report: each planted mistake is the first finding, with its file and line; programs without their mistakes have no high
+# one.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 
@@ -17,7 +18,8 @@ fi
 planted X07 reopen '*often.dat' - -- "$posix"
 planted P17 look_ups - - -- "$posix"            # a look-up has no handle: the archive does not say of which file
 planted X29 search - - -- "$posix"
-verdict "search, directory" "$(check_report search is "'most often (20000 times) in $TMP/search/data/d/d/' in finding('X29')['evidence']")"
+verdict "search, directory" "$(check_report search is \
+	"'most often (20000 times) in $TMP/search/data/d/d/' in finding('X29')['evidence']")"
 planted S01 streams_small stream.dat - -- "$posix"
 planted X15 locks locked.dat - -- "$posix"
 planted X32 chatter run.log - -- "$posix"
@@ -48,21 +50,27 @@ fi
 at_the_end() {
 	local dir
 	dir=$(fresh at_the_end)
-	limited 60 "$IOPROBE" record -q --report="$dir/report.json" -o "$dir/trace" -- dd if=/dev/zero "of=$dir/data/f" bs=47 count=20000 status=none >"$dir/out" 2>"$dir/err"
+	limited 60 "$IOPROBE" record -q --report="$dir/report.json" -o "$dir/trace" -- dd if=/dev/zero "of=$dir/data/f" bs=47 \
+		count=20000 status=none >"$dir/out" 2>"$dir/err"
 	limited 60 "$IOPROBE" report --format json "$dir/trace" >"$dir/again.json"
 	verdict "at_the_end, file" "$(cmp "$dir/report.json" "$dir/again.json" 2>&1; [ -s "$dir/report.json" ] || said "$dir")"
-	limited 60 "$IOPROBE" record -q --report -o "$dir/second" -- dd if=/dev/zero "of=$dir/data/f" bs=47 count=20000 status=none >"$dir/out" 2>"$dir/err"
+	limited 60 "$IOPROBE" record -q --report -o "$dir/second" -- dd if=/dev/zero "of=$dir/data/f" bs=47 count=20000 \
+		status=none >"$dir/out" 2>"$dir/err"
 	# Not by a finding: whether the writes cost enough to be one depends on the machine.
-	verdict "at_the_end, stderr" "$(grep -q "^ioprobe report .*/second" "$dir/err" && grep -q "/data/f .* 918 KiB" "$dir/err" || cat "$dir/err"
+	verdict "at_the_end, stderr" "$(grep -q "^ioprobe report .*/second" "$dir/err" && grep -q "/data/f .* 918 KiB" "$dir/err" ||
+		cat "$dir/err"
 		[ -s "$dir/out" ] && echo 'something on stdout')"
 	# The old file stays until the new one is complete; what cannot be written is refused before anything is recorded.
-	mkdir "$dir/readonly" && echo old >"$dir/readonly/report.txt" && echo old >"$dir/kept.txt" && mount -t tmpfs -o ro none "$dir/readonly" 2>/dev/null ||
+	mkdir "$dir/readonly" && echo old >"$dir/readonly/report.txt" && echo old >"$dir/kept.txt" &&
+		mount -t tmpfs -o ro none "$dir/readonly" 2>/dev/null ||
 		{ skip "at_the_end, refused" "no tmpfs can be mounted"; return; }
 	limited 60 "$IOPROBE" record -q --report="$dir/readonly/report.txt" -o "$dir/third" -- touch "$dir/ran" 2>"$dir/err"
 	umount "$dir/readonly"
-	verdict "at_the_end, refused" "$(grep -q 'cannot write the report to .*: Read-only' "$dir/err" || said "$dir"; [ ! -e "$dir/ran" ] || echo 'the program ran')"
+	verdict "at_the_end, refused" "$(grep -q 'cannot write the report to .*: Read-only' "$dir/err" ||
+		said "$dir"; [ ! -e "$dir/ran" ] || echo 'the program ran')"
 	limited 60 "$IOPROBE" record -q --report="$dir/kept.txt" -o "$dir/fourth" -- cp "$dir/kept.txt" "$dir/during" 2>"$dir/err"
-	verdict "at_the_end, replaced" "$(cmp "$dir/during" "$dir/readonly/report.txt" 2>&1; grep -q '^ioprobe report' "$dir/kept.txt" || said "$dir"
+	verdict "at_the_end, replaced" "$(cmp "$dir/during" "$dir/readonly/report.txt" 2>&1; grep -q '^ioprobe report' \
+		"$dir/kept.txt" || said "$dir"
 		ls "$dir" | grep tmp)"
 }
 at_the_end

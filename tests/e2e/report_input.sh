@@ -20,7 +20,8 @@ other.join()
 PYTHON
 record hostile -- "$PYTHON" "$hostile/writes.py" "$hostile/data/$name"
 if [ $STATUS = 0 ]; then
-	text=$(limited 300 "$PYTHON" "$TESTS/lib/report_formats.py" "$IOPROBE" "$hostile/trace" "$TESTS/../user/report/report.schema.json" "$hostile" 2>&1)
+	text=$(limited 300 "$PYTHON" "$TESTS/lib/report_formats.py" "$IOPROBE" "$hostile/trace" \
+		"$TESTS/../user/report/report.schema.json" "$hostile" 2>&1)
 	verdict formats "$text"
 else
 	not_ok formats "no archive: $(said "$hostile")"
@@ -39,13 +40,16 @@ if report_of empty; then verdict empty "$(check_report empty is 'codes == []' 'r
 foreign=$(fresh foreign)
 if limited 60 "$PYTHON" "$TESTS/lib/foreign_trace.py" "$foreign/trace" 2>"$foreign/err"; then
 	report_of foreign || not_ok foreign "$(cat "$foreign/report.err")"
-	verdict foreign "$(check_report foreign is 'codes[0] == "P16"' 'finding("P06")["cause"] == "P16"' 'finding("P06")["files"][0]["path"] == "/scratch/out.dat"' \
-		'finding("P06")["paid_by"] == "rank 1"' 'r["trace"]["ranks"] == 2' '"X12" in [c["code"] for c in r["cannot_tell"]]' \
+	verdict foreign "$(check_report foreign is 'codes[0] == "P16"' 'finding("P06")["cause"] == "P16"' \
+		'finding("P06")["files"][0]["path"] == "/scratch/out.dat"' \
+		'finding("P06")["paid_by"] == "rank 1"' 'r["trace"]["ranks"] == 2' \
+		'"X12" in [c["code"] for c in r["cannot_tell"]]' \
 		'"unknown" in r["trace"]["completeness"]')"
 	limited 60 "$PYTHON" "$TESTS/lib/foreign_trace.py" "$foreign/coloured" "$(printf '1 \033[31mred')" \
 		2>"$foreign/err" &&
 		limited 60 "$IOPROBE" report "$foreign/coloured/traces.otf2" >"$foreign/text" 2>&1
-	verdict "escapes in properties" "$(grep -qF 'ranks missing: 1 \x1b[31mred' "$foreign/text" || cat "$foreign/err" "$foreign/text"
+	verdict "escapes in properties" "$(grep -qF 'ranks missing: 1 \x1b[31mred' "$foreign/text" ||
+		cat "$foreign/err" "$foreign/text"
 		grep -n "$(printf '\033')" "$foreign/text")"
 else
 	skip foreign "python3-otf2: $(tail -n 1 "$foreign/err")"
@@ -61,6 +65,8 @@ verdict diff "$(grep -q '^gone  P06' "$hostile/diff" && grep -q '^small.dat ' "$
 if id nobody >/dev/null 2>&1; then
 	cp -r "$hostile/plain" "$foreign/user" && chown -R nobody "$foreign/user" && chmod 700 "$foreign/user"
 	limited 60 "$IOPROBE" report "$foreign/user" >"$foreign/as_root" 2>&1
-	(cd / && limited 60 setpriv --reuid nobody --clear-groups --regid nogroup "$IOPROBE" report "$foreign/user") >"$foreign/as_user" 2>&1
-	verdict "without root" "$(cmp "$foreign/as_root" "$foreign/as_user" 2>&1; grep -q P06 "$foreign/as_user" || tail -n 2 "$foreign/as_user")"
+	(cd / && limited 60 setpriv --reuid nobody --clear-groups --regid nogroup "$IOPROBE" report "$foreign/user") \
+		>"$foreign/as_user" 2>&1
+	verdict "without root" "$(cmp "$foreign/as_root" "$foreign/as_user" 2>&1; grep -q P06 "$foreign/as_user" ||
+		tail -n 2 "$foreign/as_user")"
 fi

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# ioprobe report on MPI programs: each planted mistake is the first finding, with its file, ranks and line; without their mistakes no finding is high.
+# ioprobe report on MPI programs: each planted mistake is the first finding, with its file, ranks and line; without their mistakes
+# no finding is high.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 have mpirun || { skip all "no mpirun"; exit 0; }
@@ -20,7 +21,8 @@ printf '{"high_share": 0.02}' >"$TMP/thresholds.json"
 twins mpi --thresholds "$TMP/thresholds.json" -- "${mpi[@]}"
 twins romio --thresholds "$TMP/thresholds.json" -- mpirun -n 4 --mca io ^ompio "$P/planted_mpi"
 
-# Open MPI's component vulcan writes by aio: the system calls of the library's threads count for the collective calls above the requests.
+# Open MPI's component vulcan writes by aio: the system calls of the library's threads count for the collective calls above the
+# requests.
 recorded by_aio -- mpirun -n 2 --mca io ompio --mca fcoll vulcan "$P/ior" MPIIO-C "$TMP/by_aio/data/file" 1 33554432 33554432 &&
 	verdict by_aio "$("$PYTHON" -c "import json, sys
 v = json.load(open(sys.argv[1]))['figures']['nodes']

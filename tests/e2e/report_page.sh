@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# The HTML of ioprobe report in Chromium, at 1280 and 400 pixels and printed. "make check-browser" sets IMAGES: pictures are kept there, and more archives are
-# shown.
+# The HTML of ioprobe report in Chromium, at 1280 and 400 pixels and printed. "make check-browser" sets IMAGES: pictures are kept
+# there, and more archives are shown.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 have chromium || { skip all "chromium is not installed"; exit 0; }
@@ -12,14 +12,16 @@ shown() {
 	local dir=$TMP/$1 text
 	report_of "$1" || { not_ok "$1" "$(cat "$dir/report.err")"; return; }
 	limited 60 "$IOPROBE" report --format html -o "$dir/report.html" "$dir/trace" 2>"$dir/report.err"
-	text=$(limited 90 "$PYTHON" "$TESTS/lib/report_page.py" "$dir/report.html" "$dir/report.json" "$dir/browser" ${IMAGES:+"$IMAGES/$1"} 2>&1)
+	text=$(limited 90 "$PYTHON" "$TESTS/lib/report_page.py" "$dir/report.html" "$dir/report.json" "$dir/browser" \
+		${IMAGES:+"$IMAGES/$1"} 2>&1)
 	verdict "$1" "$text"
 }
 
 # written NAME MODULE STATEMENT: an archive that a test of contract/ writes; "directory" is where.
 written() {
 	fresh "$1" >/dev/null
-	limited 60 "$PYTHON" -c "import sys; sys.path.insert(0, '$TESTS/contract'); from $2 import *; directory = sys.argv[1]; $3" "$TMP/$1/trace" 2>"$TMP/$1/err" ||
+	limited 60 "$PYTHON" -c "import sys; sys.path.insert(0, '$TESTS/contract'); from $2 import *; directory = sys.argv[1]; $3" \
+		"$TMP/$1/trace" 2>"$TMP/$1/err" ||
 		{ not_ok "$1" "no archive: $(said "$TMP/$1")"; return; }
 	shown "$1"
 }

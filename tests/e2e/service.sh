@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# The node's service without a batch system: what comes of a recorder that is killed while its archive is made, of an archiver that takes too
-# long, of damaged states; what the systemd unit allows; and the socket and messages of a service manager.
+# The node's service without a batch system: what comes of a recorder that is killed while its archive is made, of an archiver that
+# takes too long, of damaged states; what the systemd unit allows; and the socket and messages of a service manager.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/service.sh"
 
@@ -17,8 +17,10 @@ end_helpers() { [ ${#HELPERS[@]} = 0 ] || kill -KILL "${HELPERS[@]}" 2>/dev/null
 
 # record_job ID COMMAND...: root starts the recording of a job of games, its program runs, root stops it.
 record_job() {
-	ask n1 start --job "$1" --uid "$(id -u games)" --gid "$(id -g games)" --always --timeout 10000 >"$TMP/start" 2>&1 || { not_ok "$1" "$(cat "$TMP/start")"; return 1; }
-	(cd /tmp; SLURM_JOB_ID=$1 SLURMD_NODENAME=n1 exec setpriv --reuid games --regid games --clear-groups -- "${@:2}") </dev/null >/dev/null 2>&1
+	ask n1 start --job "$1" --uid "$(id -u games)" --gid "$(id -g games)" --always --timeout 10000 >"$TMP/start" 2>&1 ||
+		{ not_ok "$1" "$(cat "$TMP/start")"; return 1; }
+	(cd /tmp; SLURM_JOB_ID=$1 SLURMD_NODENAME=n1 exec setpriv --reuid games --regid games --clear-groups -- "${@:2}") \
+		</dev/null >/dev/null 2>&1
 }
 ends() { ask n1 stop --job "$1" --timeout 5000 >/dev/null; }
 
@@ -26,8 +28,8 @@ many_writes() { echo "import os; f = os.open('/dev/null', os.O_WRONLY); [os.writ
 
 child_of() { local children; read -r children <"/proc/$1/task/$1/children" 2>/dev/null; echo "${children%% *}"; }
 
-# The archiver is stopped in the midst of its work, its recorder killed: it ends too, and one other makes the archive. That it waits for a
-# lock first makes the moment long enough.
+# The archiver is stopped in the midst of its work, its recorder killed: it ends too, and one other makes the archive. That it waits
+# for a lock first makes the moment long enough.
 killed_archiving() {
 	local recorder archiver holder i
 	record_job 501 "$PYTHON" -c "$(many_writes 100)" || return
@@ -50,7 +52,8 @@ killed_archiving() {
 	verdict "killed_archiving, no second archiver" "$(grep -sE '^(Name|State)' "/proc/$archiver/status" | grep -A1 ioprobe)"
 	kill -KILL "$archiver" 2>/dev/null
 	archive_is killed_archiving n1 501 games "calls('write', path='/dev/null') == 100"
-	verdict "killed_archiving, said" "$(state_value n1 501 message | grep -q 'ended from outside' || state_value n1 501 message)"
+	verdict "killed_archiving, said" "$(state_value n1 501 message | grep -q 'ended from outside' ||
+		state_value n1 501 message)"
 }
 
 # Another process holds the directory for longer than an archiver may take.
@@ -62,7 +65,8 @@ archive_limit() {
 	sleep 0.3
 	ends 502
 	wait_for_phase n1 502 'done|failed' 20
-	verdict "archive_limit" "$(state_value n1 502 message | grep -q "took longer than 2 s.*max-archive-time; the records are kept: 'ioprobe recover $dir'" ||
+	verdict "archive_limit" "$(state_value n1 502 message |
+		grep -q "took longer than 2 s.*max-archive-time; the records are kept: 'ioprobe recover $dir'" ||
 		echo "$(phase n1 502): $(state_value n1 502 message)")"
 	HELPERS+=($(child_of "${HELPERS[-1]}"))
 	end_helpers
@@ -85,23 +89,29 @@ damaged_state() {
 	service_kill n1
 	echo '{"id": "505", "pha' >"$SERVICE_DIR/state-n1/jobs/505.json"
 	service_start n1
-	verdict "damaged_state" "$([ -e "$SERVICE_DIR/state-n1/jobs/505.json.damaged" ] && grep -q '505.json: cannot read the state' "$SERVICE_DIR/n1.log" || tail -n 1 "$SERVICE_DIR/n1.log")"
+	verdict "damaged_state" "$([ -e "$SERVICE_DIR/state-n1/jobs/505.json.damaged" ] &&
+		grep -q '505.json: cannot read the state' "$SERVICE_DIR/n1.log" || tail -n 1 "$SERVICE_DIR/n1.log")"
 }
 
 # One row for each job, with times and sizes, and the reason below it: 502 failed (archive_limit).
 job_table() {
+	local row='^502 +games +failed +20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8} +[0-9]+:[0-9]{2}:[0-9]{2} '
+	row+='+[1-9][0-9]* +[0-9.]+ ([KM]i)?B  /'
 	ask n1 status >"$TMP/table" 2>&1
-	verdict "job_table, header" "$(head -n 1 "$TMP/table" | grep -Eq '^JOB +USER +PHASE +STARTED +TIME +RECORDS +SIZE +OUTPUT$' || head -n 1 "$TMP/table")"
-	verdict "job_table, row" "$(grep -Eq '^502 +games +failed +20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8} +[0-9]+:[0-9]{2}:[0-9]{2} +[1-9][0-9]* +[0-9.]+ ([KM]i)?B  /' "$TMP/table" ||
+	verdict "job_table, header" "$(head -n 1 "$TMP/table" |
+		grep -Eq '^JOB +USER +PHASE +STARTED +TIME +RECORDS +SIZE +OUTPUT$' || head -n 1 "$TMP/table")"
+	verdict "job_table, row" "$(grep -Eq "$row" "$TMP/table" ||
 		grep -A1 '^502' "$TMP/table")"
-	verdict "job_table, reason" "$(grep -A1 '^502 ' "$TMP/table" | tail -n 1 | grep -q '^ .*took longer than 2 s' || grep -A1 '^502' "$TMP/table")"
+	verdict "job_table, reason" "$(grep -A1 '^502 ' "$TMP/table" | tail -n 1 | grep -q '^ .*took longer than 2 s' ||
+		grep -A1 '^502' "$TMP/table")"
 }
 
 # The policy's stream: a store of the job's user that adds up to the summary. Its follower ends by itself.
 streamed() {
 	local i
 	for ((i = 0; i < 200; i++)); do
-		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
+		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro",
+			uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
 			"$1/live.db" 2>/dev/null && break
 		sleep 0.05
 	done
@@ -112,14 +122,17 @@ streamed() {
 # The policy's collector: it runs as another user, and gets the job with a token that the service made.
 collector() {
 	mkdir "$TMP/stores"
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
-		-keyout "$TMP/site.key" -out "$TMP/site.pem" 2>"$TMP/openssl" || { not_ok collector "$(tail -n 1 "$TMP/openssl")"; return 1; }
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext \
+		subjectAltName=DNS:localhost \
+		-keyout "$TMP/site.key" -out "$TMP/site.pem" 2>"$TMP/openssl" ||
+		{ not_ok collector "$(tail -n 1 "$TMP/openssl")"; return 1; }
 	head -c 64 /dev/urandom >"$TMP/secret"
 	cp "$TMP/secret" "$TMP/collector.secret"
 	chmod 600 "$TMP/secret" "$TMP/collector.secret"
 	chmod 755 "$TMP"
 	chown nobody "$TMP/collector.secret" "$TMP/site.key" "$TMP/stores"
-	setpriv --reuid=nobody --clear-groups "$IOPROBE" collect --secret "$TMP/collector.secret" --certificate "$TMP/site.pem" --key "$TMP/site.key" --address localhost \
+	setpriv --reuid=nobody --clear-groups "$IOPROBE" collect --secret "$TMP/collector.secret" --certificate "$TMP/site.pem" \
+		--key "$TMP/site.key" --address localhost \
 		--port 0 "$TMP/stores" >"$TMP/port" 2>"$TMP/collector.err" </dev/null & HELPERS+=($!)
 	wait_for_line "$TMP/port" '^port' || { not_ok collector "$(cat "$TMP/collector.err")"; return 1; }
 }
@@ -128,7 +141,8 @@ collector() {
 collected() {
 	local i store=$TMP/stores/--506-$(id -u games).db
 	for ((i = 0; i < 200; i++)); do
-		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
+		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro",
+			uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
 			"$store" 2>/dev/null && break
 		sleep 0.05
 	done
@@ -139,15 +153,17 @@ collected() {
 # metric NAME[{LABEL}]: of the service's file; its node is n1.
 metric() { sed -n "s/^ioprobe_service_$1{node=\"n1\"${2:+,$2}} //p" "$TMP/metrics/ioprobe.prom" 2>/dev/null; }
 
-# The service's own metrics: requests and recordings by what became of them, records as in the state. In a directory that others can change nothing is
-# written.
+# The service's own metrics: requests and recordings by what became of them, records as in the state. In a directory that others can
+# change nothing is written.
 own_metrics() {
 	local i
 	mkdir "$TMP/metrics"
 	chmod 777 "$TMP/metrics"
 	service_kill n1
 	service_start n1 'record comment ioprobe' 'spare 1' "metrics $TMP/metrics/ioprobe.prom"
-	verdict "metrics, unsafe directory" "$(ls "$TMP/metrics"; grep -q 'metrics/ioprobe.prom: cannot write the service.s metrics: its directory' "$SERVICE_DIR/n1.log" ||
+	verdict "metrics, unsafe directory" \
+		"$(ls "$TMP/metrics"; grep -q 'metrics/ioprobe.prom: cannot write the service.s metrics: its directory' \
+			"$SERVICE_DIR/n1.log" ||
 		tail -n 2 "$SERVICE_DIR/n1.log")"
 	chmod 755 "$TMP/metrics"
 	record_job 507 "$PYTHON" -c "$(many_writes 10)" || return
@@ -158,20 +174,25 @@ own_metrics() {
 		[ "$(metric recordings_total 'result="done"') $(metric standby_recorders)" = "1 1" ] && break
 		sleep 0.05
 	done
-	verdict "metrics" "$([ "$(metric requests_total 'result="accepted"') $(metric requests_total 'result="refused"') $(metric requests_total 'result="declined"') \
-$(metric recordings) $(metric recordings_total 'result="done"') $(metric recordings_total 'result="empty"') $(metric recordings_total 'result="failed"')" = "1 1 1 0 1 0 0" ] ||
+	verdict "metrics" "$([ "$(metric requests_total 'result="accepted"') $(metric requests_total 'result="refused"') $(metric \
+		requests_total 'result="declined"') \
+$(metric recordings) $(metric recordings_total 'result="done"') $(metric recordings_total 'result="empty"') $(metric \
+	recordings_total 'result="failed"')" = "1 1 1 0 1 0 0" ] ||
 		grep -v '^#' "$TMP/metrics/ioprobe.prom")"
 	verdict "metrics, records" "$([ "$(metric records_total) $(metric lost_records_total) $(metric record_bytes_total)" = \
-		"$(state_value n1 507 records) $(state_value n1 507 lost) $(state_value n1 507 record_bytes)" ] && [ "$(metric records_total)" -ge 10 ] ||
+		"$(state_value n1 507 records) $(state_value n1 507 lost) $(state_value n1 507 record_bytes)" ] &&
+		[ "$(metric records_total)" -ge 10 ] ||
 		grep record "$TMP/metrics/ioprobe.prom")"
 	if have promtool; then
 		verdict "metrics, promtool" "$(promtool check metrics <"$TMP/metrics/ioprobe.prom" 2>&1)"
 	else
 		skip "metrics, promtool" "prometheus is not installed"
 	fi
-	have prometheus && have prometheus-node-exporter || { skip "metrics, dashboard" "prometheus and prometheus-node-exporter are not installed"; return; }
+	have prometheus && have prometheus-node-exporter ||
+		{ skip "metrics, dashboard" "prometheus and prometheus-node-exporter are not installed"; return; }
 	mkdir "$TMP/prometheus"
-	verdict "metrics, dashboard" "$(limited 90 "$PYTHON" "$TESTS/lib/prometheus.py" --dashboard ioprobe-service.json "$TMP/metrics/ioprobe.prom" "$TMP/prometheus" 2>&1)"
+	verdict "metrics, dashboard" "$(limited 90 "$PYTHON" "$TESTS/lib/prometheus.py" --dashboard ioprobe-service.json \
+		"$TMP/metrics/ioprobe.prom" "$TMP/prometheus" 2>&1)"
 }
 
 # What a whole recording calls must be in the unit's filter.
@@ -182,14 +203,17 @@ unit() {
 	service_kill n1
 	collector || return
 	IOPROBE_CALLS=$TMP/calls service_start n1 'record comment ioprobe' 'spare 1' 'stream sqlite' 'stream-interval 200ms' \
-		"stream collect:localhost:$(sed -n 's/^port //p' "$TMP/port")" "collect-secret $TMP/secret" "collect-ca $TMP/site.pem"
+		"stream collect:localhost:$(sed -n 's/^port //p' "$TMP/port")" "collect-secret $TMP/secret" \
+		"collect-ca $TMP/site.pem"
 	record_job 506 "$P/writes4000" "$TMP/data" || return
 	ends 506; wait_for_phase n1 506 'done|failed'
 	verdict "unit, recorded" "$([ "$(phase n1 506)" = 'done' ] || state_value n1 506 message)"
 	streamed "$(state_value n1 506 output)"
 	collected "$(state_value n1 506 output)/summary.json"
 	services_stop
-	verdict "unit, the service ended" "$(grep -lsF "$SERVICE_DIR/n1.socket" /proc/[0-9]*/cmdline | while read -r p; do grep -qz serve "$p" && echo "$p"; done)"
+	verdict "unit, the service ended" \
+		"$(grep -lsF "$SERVICE_DIR/n1.socket" /proc/[0-9]*/cmdline | while read -r p; do grep -qz serve "$p" &&
+			echo "$p"; done)"
 	unit_calls "$UNIT" "$TMP/calls"
 }
 
@@ -215,7 +239,8 @@ told() {
 	return 1
 }
 
-# The socket is the manager's: a request waits until the service is there, and the service tells when it is ready, reads its policy, ends.
+# The socket is the manager's: a request waits until the service is there, and the service tells when it is ready, reads its policy,
+# ends.
 manager() {
 	local manager=$TMP/manager activator
 	have systemd-socket-activate || { skip manager "no systemd-socket-activate"; return; }
@@ -225,12 +250,15 @@ manager() {
 		--policy "$SERVICE_DIR/n1.policy" --state "$SERVICE_DIR/state-n3" >"$TMP/manager.log" 2>&1 </dev/null & activator=$!
 	SERVICE_PID[n3]=$activator
 	wait_for_socket "$SERVICE_DIR/n3.socket"
-	verdict "manager, nothing runs before the first request" "$(tr '\0' ' ' </proc/$activator/cmdline | grep 'ioprobe serve --node n3 .*socket$')"
+	verdict "manager, nothing runs before the first request" \
+		"$(tr '\0' ' ' </proc/$activator/cmdline | grep 'ioprobe serve --node n3 .*socket$')"
 	ask n3 version --timeout 10000 >"$TMP/version" 2>&1
 	verdict "manager, answered" "$(grep -q 'jobs are being recorded' "$TMP/version" || cat "$TMP/version" "$TMP/manager.log")"
 	verdict "manager, ready" "$(told READY=1 1 || cat "$TMP/told")"
 	kill -HUP $activator
-	verdict "manager, policy read again" "$(told READY=1 2 && grep -q '^MONOTONIC_USEC=[1-9]' "$TMP/told" && grep -qx RELOADING=1 "$TMP/told" || cat "$TMP/told")"
+	verdict "manager, policy read again" \
+		"$(told READY=1 2 && grep -q '^MONOTONIC_USEC=[1-9]' "$TMP/told" && grep -qx RELOADING=1 "$TMP/told" ||
+			cat "$TMP/told")"
 	kill $activator; end_of $activator 10; unset 'SERVICE_PID[n3]'
 	verdict "manager, ends" "$(told STOPPING=1 1 || cat "$TMP/told")"
 	verdict "manager, its socket stays" "$([ -S "$SERVICE_DIR/n3.socket" ] || echo "removed")"
@@ -240,16 +268,20 @@ manager() {
 # What is no socket for packets is refused, and nothing is served.
 manager_wrong_socket() {
 	have systemd-socket-activate || return
-	systemd-socket-activate -l "$SERVICE_DIR/n4.socket" "$IOPROBE" serve --state "$SERVICE_DIR/state-n4" >"$TMP/wrong.log" 2>&1 </dev/null & HELPERS+=($!)
+	systemd-socket-activate -l "$SERVICE_DIR/n4.socket" "$IOPROBE" serve --state "$SERVICE_DIR/state-n4" >"$TMP/wrong.log" \
+		2>&1 </dev/null & HELPERS+=($!)
 	wait_for_socket "$SERVICE_DIR/n4.socket"
-	"$PYTHON" -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect(sys.argv[1]); s.recv(1)' "$SERVICE_DIR/n4.socket" >/dev/null 2>&1
+	"$PYTHON" -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect(sys.argv[1]); s.recv(1)' \
+		"$SERVICE_DIR/n4.socket" >/dev/null 2>&1
 	end_of "${HELPERS[-1]}" 10
-	verdict "manager, wrong socket" "$(grep -q "cannot take the service manager's socket: .*ListenSequentialPacket" "$TMP/wrong.log" || cat "$TMP/wrong.log")"
+	verdict "manager, wrong socket" "$(grep -q "cannot take the service manager's socket: .*ListenSequentialPacket" \
+		"$TMP/wrong.log" || cat "$TMP/wrong.log")"
 	HELPERS=()
 }
 
 mkdir -m 777 "$TMP/data"
-service_start n1 'record comment ioprobe' 'max-archive-time 2' 'spare 1' || { not_ok service "$(tail -n 2 "$SERVICE_DIR/n1.log")"; exit; }
+service_start n1 'record comment ioprobe' 'max-archive-time 2' 'spare 1' ||
+	{ not_ok service "$(tail -n 2 "$SERVICE_DIR/n1.log")"; exit; }
 archive_limit
 service_kill n1
 service_start n1 'record comment ioprobe' 'spare 1'

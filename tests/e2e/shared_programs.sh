@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Recordings of the service share one set of BPF programs: ten of them have one set of tracepoints attached, each archive has its own process'
-# calls and no other's, one whose recorder is killed harms none of the others, and with the last one everything is detached.
+# Recordings of the service share one set of BPF programs: ten of them have one set of tracepoints attached, each archive has its
+# own process' calls and no other's, one whose recorder is killed harms none of the others, and with the last one everything is
+# detached.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/service.sh"
 
@@ -30,7 +31,8 @@ recorder() { state_value n1 "$1" pid; }
 
 # own_calls NAME COUNT: of the archive of that job: so many writes to its worker's file, and nothing of the others'.
 own_calls() {
-	archive_is "$1" n1 "$1" root "calls('pwrite64', path='$DATA/$1') $2" "[f for f in files if '$DATA/' in f and '$DATA/$1' != f and '$DATA/go' != f] == []" \
+	archive_is "$1" n1 "$1" root "calls('pwrite64', path='$DATA/$1') $2" \
+		"[f for f in files if '$DATA/' in f and '$DATA/$1' != f and '$DATA/go' != f] == []" \
 		"offsets('pwrite64', '$DATA/$1') == [8 * i for i in range(len(offsets('pwrite64', '$DATA/$1')))]"
 }
 
@@ -54,7 +56,8 @@ rm "$DATA/go"
 begin again             # its slot, or another one, is free
 touch "$DATA/go"
 for i in 0 1 2 3 4 6 7 8 9; do own_calls "w$i" "== $WRITES"; done
-killed_archive_is w5 n1 w5 root "calls('pwrite64', path='$DATA/w5') in range(1, $WRITES)" "[f for f in files if '$DATA/' in f and '$DATA/w5' != f and '$DATA/go' != f] == []"
+killed_archive_is w5 n1 w5 root "calls('pwrite64', path='$DATA/w5') in range(1, $WRITES)" \
+	"[f for f in files if '$DATA/' in f and '$DATA/w5' != f and '$DATA/go' != f] == []"
 own_calls again "== $WRITES"
 
 # The calls of a process that is recorded already are in one recording of the shared programs: another one takes a set of its own.
@@ -62,15 +65,18 @@ mkdir "$TMP/beside" && rm "$DATA/go"
 begin first
 second=$(ask n1 start --job second --uid 0 --gid 0 --always --timeout 15000 --pid "${WORKER[first]}" 2>&1)
 verdict "the same process again" "$([[ $second == 'recording to '* ]] || echo "$second")"
-verdict "the same process again, own set" "$([ -n "$(links "$(recorder second)")" ] && [ "$(links "$(recorder second)")" != "$(links "$(recorder first)")" ] ||
+verdict "the same process again, own set" \
+	"$([ -n "$(links "$(recorder second)")" ] && [ "$(links "$(recorder second)")" != "$(links "$(recorder first)")" ] ||
 	echo "links $(links "$(recorder second)")")"
 every=$(links "$(recorder first)" "$(recorder second)")
 
 # A recording with programs of its own is refused where as many are attached as the node is to bear.
 refused=$(IOPROBE_MAX_SETS=1 limited 30 "$IOPROBE" -o "$TMP/refused" --pid "${WORKER[first]}" 2>&1) && refused="status 0: $refused"
-verdict "limit, one line" "$([[ $refused == *'recordings have BPF programs attached on this node'*'--force'* ]] && [ "$(echo "$refused" | wc -l)" = 1 ] ||
+verdict "limit, one line" "$([[ $refused == *'recordings have BPF programs attached on this node'*'--force'* ]] &&
+	[ "$(echo "$refused" | wc -l)" = 1 ] ||
 	echo "$refused")$(ls -d "$TMP/refused" 2>/dev/null)"
-IOPROBE_MAX_SETS=1 limited 30 "$IOPROBE" -q -o "$TMP/forced" --force --duration 0.2 --pid "${WORKER[first]}" >/dev/null 2>"$TMP/forced.err"
+IOPROBE_MAX_SETS=1 limited 30 "$IOPROBE" -q -o "$TMP/forced" --force --duration 0.2 --pid "${WORKER[first]}" >/dev/null \
+	2>"$TMP/forced.err"
 verdict "limit, --force" "$([ $? = 0 ] || cat "$TMP/forced.err")"
 touch "$DATA/go"
 own_calls first "== $WRITES"
@@ -79,8 +85,8 @@ archive_is second n1 second root "calls('pwrite64', path='$DATA/first') == $WRIT
 left=$(links --alive $all $every)
 verdict "after the last one, tracepoints" "${left:+links $left are still attached}"
 
-# A new service knows nothing of the set of one that was killed. When it has, too, lost a recorder of that set, the slot is closed all the
-# same: no process is recorded for nobody while the other recordings of the set go on.
+# A new service knows nothing of the set of one that was killed. When it has, too, lost a recorder of that set, the slot is closed
+# all the same: no process is recorded for nobody while the other recordings of the set go on.
 rm "$DATA/go"
 begin lost
 begin other
@@ -94,12 +100,14 @@ for ((i = 0; i < 100; i++)); do
 	[ "$(wc -w <<<"$after")" != 1 ] || break
 	sleep 0.05
 done
-verdict "service and recorder killed, slots" "$([ "$(wc -w <<<"$before")" -ge 2 ] && [ "$(wc -w <<<"$after")" = 1 ] || echo "open before: $before, after: $after")"
+verdict "service and recorder killed, slots" \
+	"$([ "$(wc -w <<<"$before")" -ge 2 ] && [ "$(wc -w <<<"$after")" = 1 ] || echo "open before: $before, after: $after")"
 touch "$DATA/go"
 own_calls other "== $WRITES"
 
 # With perf events, too, each recording of a set has its own probes: a hit carries the number of the recording that it is for.
-IOPROBE_WITHOUT=uprobe-multi service_start n2 "spare 2" "max-jobs 4" "layers posix,isoc" || not_ok "perf, service" "$(tail -n 2 "$SERVICE_DIR/n2.log")"
+IOPROBE_WITHOUT=uprobe-multi service_start n2 "spare 2" "max-jobs 4" "layers posix,isoc" ||
+	not_ok "perf, service" "$(tail -n 2 "$SERVICE_DIR/n2.log")"
 programs=()
 for name in p0 p1; do
 	mkdir "$TMP/$name"

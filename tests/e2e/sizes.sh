@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Bytes of netCDF, PnetCDF and HDF5 operations, per layer, variable and dataset: against what the programs say of themselves in their first
-# comments, and against what the files hold.
+# Bytes of netCDF, PnetCDF and HDF5 operations, per layer, variable and dataset: against what the programs say of themselves in
+# their first comments, and against what the files hold.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 # sized NAME COMMAND...: records; fails unless all went well.
@@ -17,13 +17,17 @@ sized() {
 # objects NAME EXPRESSION...: true of the summary: layers and objects are dictionaries of counts by name, and by layer and name.
 objects() {
 	local text
-	text=$(limited 60 "$PYTHON" "$TESTS/lib/objects.py" "$TMP/$1/trace/summary.json" "${@:2}" 2>&1) && { ok "$1, objects"; return 0; }
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/objects.py" "$TMP/$1/trace/summary.json" "${@:2}" 2>&1) &&
+		{ ok "$1, objects"; return 0; }
 	not_ok "$1, objects" "$text"
 }
 
-WRITTEN="(written('nc_put_var_double'), written('nc_put_vara_int'), written('nc_put_vars_float'), written('nc_put_var1_short')) == (192, 20, 12, 2)"
-WRITTEN2="(written('nc_put_vara'), written('nc_put_varm_double'), written('nc_put_vara_text'), written('nc_put_var1_double')) == (8, 48, 7, 8)"
-WRITTEN3="(written('nc_put_vara_longlong'), written('nc_put_att_text'), written('nc_put_att_int'), written('nc_put_att_double')) == (24, 5, 12, 16)"
+WRITTEN="(written('nc_put_var_double'), written('nc_put_vara_int'), written('nc_put_vars_float'),
+	written('nc_put_var1_short')) == (192, 20, 12, 2)"
+WRITTEN2="((written('nc_put_vara'), written('nc_put_varm_double'), written('nc_put_vara_text'), written('nc_put_var1_double'))
+	== (8, 48, 7, 8))"
+WRITTEN3="(written('nc_put_vara_longlong'), written('nc_put_att_text'), written('nc_put_att_int'),
+	written('nc_put_att_double')) == (24, 5, 12, 16)"
 READ="(read('nc_get_var_double'), read('nc_get_var_int'), read('nc_get_vara_longlong'), read('nc_get_var')) == (192, 24, 16, 24)"
 
 if sized netcdf_sizes.classic "$P/netcdf_sizes" "$TMP/netcdf_sizes.classic/data/f.nc" classic; then
@@ -41,7 +45,8 @@ if sized netcdf_sizes.netcdf4 "$P/netcdf_sizes" "$TMP/netcdf_sizes.netcdf4/data/
 		"unknown('nc_*') == 1 and read('nc_get_vara_text') == 7" "unknown('H5Dwrite') == 0 and unknown('H5Dread') == 0" \
 		"written('H5Dwrite') == 192 + 20 + 12 + 2 + 8 + 48 + 7 + 8 + 24" "read('H5Dread') == 192 + 24 + 16 + 24 + 24 + 7"
 	objects netcdf_sizes.netcdf4 \
-		"all(objects['HDF5', n]['bytes_written'] == objects['netCDF', n]['bytes_written'] for n in ('count', 'strip', 'tag', 'log'))" \
+		"all(objects['HDF5', n]['bytes_written'] == objects['netCDF', n]['bytes_written']
+			for n in ('count', 'strip', 'tag', 'log'))" \
 		"objects['HDF5', 'grid']['bytes_read'] == 192 and objects['HDF5', 'grid/units']['bytes_written'] == 5"
 fi
 
@@ -52,11 +57,13 @@ if sized hdf5_sizes "$P/hdf5_sizes" "$TMP/hdf5_sizes/data/f.h5"; then
 		"sorted(c.read for c in select('H5Dread')) == [0, 8, 8, 10, 80, 192, 192, 192] and unknown('H5Dread') == 1" \
 		"written('H5Awrite') == 12 and read('H5Aread') == 12" \
 		"set(h.name for c in select('H5Dwrite') for h in c.handles) >= set(('whole', 'rows', 'inner'))"
-	objects hdf5_sizes "objects['HDF5', 'g/inner']['bytes_written'] == 8" "objects['HDF5', 'words']['writes_of_unknown_size'] == 1"
+	objects hdf5_sizes "objects['HDF5', 'g/inner']['bytes_written'] == 8" \
+		"objects['HDF5', 'words']['writes_of_unknown_size'] == 1"
 	# every dataset was written once and whole: as many bytes as the file says
 	if have h5dump; then
 		limited 20 h5dump -p -H "$TMP/hdf5_sizes/data/f.h5" >"$TMP/hdf5_sizes/h5dump" 2>&1
-		objects hdf5_sizes "in_file('$TMP/hdf5_sizes/h5dump') == {n: objects['HDF5', n]['bytes_written'] for n in ('whole', 'rows', 'points',
+		objects hdf5_sizes "in_file('$TMP/hdf5_sizes/h5dump') == {n: objects['HDF5', n]['bytes_written']
+			for n in ('whole', 'rows', 'points',
 			'grown', 'pairs', 'combined', 'g/inner')}"
 	else
 		skip "hdf5_sizes, file" "no h5dump"
@@ -65,8 +72,10 @@ fi
 
 # what was asked and what was moved, in order
 if sized hdf5_objects "$P/hdf5_objects" "$TMP/hdf5_objects/data/f.h5"; then
-	expect hdf5_objects "[(c.asked, c.written) for c in select('H5Dwrite')] == [(4000, 4000), (32000, 32000), (8000, 4000), (400, 400)]" \
-		"[(c.asked, c.read) for c in select('H5Dread')] == [(4000, 32000), (232, 232), (192, 192), (32, 32), (8000, 4000), (40, 40), (0, 0)]" \
+	expect hdf5_objects "([(c.asked, c.written) for c in select('H5Dwrite')]
+		== [(4000, 4000), (32000, 32000), (8000, 4000), (400, 400)])" \
+		"([(c.asked, c.read) for c in select('H5Dread')]
+			== [(4000, 32000), (232, 232), (192, 192), (32, 32), (8000, 4000), (40, 40), (0, 0)])" \
 		"unknown('H5Dread') == 1 and [(c.asked, c.read) for c in select('H5Aread')] == [(16, 16)]" \
 		"all(h.file for c in select('H5*') for h in c.handles)"
 fi
@@ -75,14 +84,18 @@ have mpirun || { skip mpi "no mpirun"; exit 0; }
 
 if sized pnetcdf mpirun -n 2 "$P/pnetcdf" "$TMP/pnetcdf/data/f.nc"; then
 	expect pnetcdf "('POSIX', 'MPI-IO', 'PnetCDF') in chains('*/data/f.nc')" \
-		"[written(f) for f in ('ncmpi_put_vara_double_all', 'ncmpi_put_var1_int_all', 'ncmpi_put_vara_all')] == [2 * 4 * 256, 8, 128]" \
-		"written('ncmpi_put_vars_int') == 12" "unknown('ncmpi_put_varn_double_all') == 2 and written('ncmpi_put_varn_double_all') == 0" \
+		"([written(f) for f in ('ncmpi_put_vara_double_all', 'ncmpi_put_var1_int_all', 'ncmpi_put_vara_all')]
+			== [2 * 4 * 256, 8, 128])" \
+		"written('ncmpi_put_vars_int') == 12" \
+		"unknown('ncmpi_put_varn_double_all') == 2 and written('ncmpi_put_varn_double_all') == 0" \
 		"written('ncmpi_put_att_text') == 10 and written('ncmpi_put_att_int') == 16" \
-		"read('ncmpi_get_vara_double_all') == 2 * 512" "calls('ncmpi_iput_vara_double') == 6 and calls('ncmpi_wait_all') == 6" \
+		"read('ncmpi_get_vara_double_all') == 2 * 512" \
+		"calls('ncmpi_iput_vara_double') == 6 and calls('ncmpi_wait_all') == 6" \
 		"written('ncmpi_iput_vara_double') == 2 * 3 * 64 and written('ncmpi_bput_vara_int') == 2 * 16" \
 		"written('ncmpi_iput_vara_int') == 2 * 12 and read('ncmpi_iget_var1_int') == 2 * 4" \
 		"trace.counts['IoOperationCancelled'] == 2 and trace.open_operations == 0" \
-		"calls('MPI_File_write_at_all', under='ncmpi_put_vara_double_all') + calls('MPI_File_write_at', under='ncmpi_put_vara_double_all') == 8" \
+		"(calls('MPI_File_write_at_all', under='ncmpi_put_vara_double_all')
+			+ calls('MPI_File_write_at', under='ncmpi_put_vara_double_all') == 8)" \
 		"trace.creates['PnetCDF'] == 4 and trace.destroys['PnetCDF'] == 4 and failed('ncmpi_*') == 0"
 	# "field" was written whole by ncmpi_put_vara_double_all
 	if have ncdump; then
@@ -97,14 +110,17 @@ if sized parallel_nc mpirun -n 2 "$P/parallel_nc" "$TMP/parallel_nc/data/a.nc" $
 	expect parallel_nc "layer_bytes('netCDF', '*/data/a.nc')[0] == read('H5Dread') == 2 * $steps * $points * 8" \
 		"written('nc_put_vara_double') == written('H5Dwrite') == 2 * $steps * $points * 8" \
 		"unknown('nc_*') == 0 and unknown('H5D*') == 0"
-	objects parallel_nc "objects['netCDF', 'field']['bytes_read'] == objects['HDF5', 'field']['bytes_read'] == 2 * $steps * $points * 8"
+	objects parallel_nc "(objects['netCDF', 'field']['bytes_read'] == objects['HDF5', 'field']['bytes_read']
+		== 2 * $steps * $points * 8)"
 fi
 
 # per operation, as the program asked
 if sized collective mpirun -n 2 "$P/collective" "$TMP/collective/data/f"; then
-	expect collective "[c.collective for c in select('H5Dwrite', path='*/f.h5', group='MPI Rank 0')] == [False, False, True, True, False]" \
+	expect collective "([c.collective for c in select('H5Dwrite', path='*/f.h5', group='MPI Rank 0')]
+		== [False, False, True, True, False])" \
 		"[c.collective for c in select('H5Dread', path='*/f.h5', group='MPI Rank 1')] == [True, False]" \
-		"[c.collective for c in select('nc_put_vara_int', path='*/f.nc', group='MPI Rank 1')] == [False, True, False, True, True]" \
+		"([c.collective for c in select('nc_put_vara_int', path='*/f.nc', group='MPI Rank 1')]
+			== [False, True, False, True, True])" \
 		"[c.collective for c in select('H5Dwrite', path='*/f.nc', group='MPI Rank 1')] == [False, True, False, True, True]"
 fi
 
@@ -120,6 +136,7 @@ nczarr() {
 		"layer_bytes('netCDF', '$TMP/nczarr/data/z.zarr') == [400, 400]" \
 		"prop('$TMP/nczarr/data/z.zarr', 'Mount Point') == prop('$TMP/nczarr/data/z.zarr/v/0', 'Mount Point') != [None]" \
 		"len([h for h in trace.handles if h.file and '/z.zarr/' in h.file.name]) >= 10" \
-		"{(h.parent and h.parent.file.name) for h in trace.handles if h.file and '/z.zarr/' in h.file.name} == {'$TMP/nczarr/data/z.zarr'}"
+		"({(h.parent and h.parent.file.name) for h in trace.handles if h.file and '/z.zarr/' in h.file.name}
+			== {'$TMP/nczarr/data/z.zarr'})"
 }
 nczarr

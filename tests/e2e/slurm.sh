@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# The node's service under real SLURM daemons, two nodes on this host with a service each: what starts by srun, sbatch, mpirun and job arrays is
-# recorded from its first instruction, one archive per node and job, of the job's user and of that job alone. Whatever goes wrong with the service,
-# jobs run and nodes stay.
+# The node's service under real SLURM daemons, two nodes on this host with a service each: what starts by srun, sbatch, mpirun and
+# job arrays is recorded from its first instruction, one archive per node and job, of the job's user and of that job alone. Whatever
+# goes wrong with the service, jobs run and nodes stay.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/slurm.sh"
 . "$TESTS/lib/service.sh"
@@ -40,10 +40,12 @@ script() { printf '%s\n' '#!/bin/bash' "${@:2}" >"$TMP/$1/script"; chmod 755 "$T
 
 # submit USER NAME OPTION...: sets JOB and waits for its end; STATUS 0 if SLURM calls it completed.
 submit() {
-	JOB=$(as "$1" sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/$2/job.out" "${@:3}" "$TMP/$2/script") || { not_ok "$2" "sbatch failed"; return 1; }
+	JOB=$(as "$1" sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/$2/job.out" "${@:3}" "$TMP/$2/script") ||
+		{ not_ok "$2" "sbatch failed"; return 1; }
 	job_ends "$JOB" && job_verdict "$2" "$JOB"
 }
-# The newest job's id; of a heterogeneous one the first component's. SLURM knows it before the service has made a directory for its archive.
+# The newest job's id; of a heterogeneous one the first component's. SLURM knows it before the service has made a directory for its
+# archive.
 last_job() {
 	scontrol -o show jobs | sed -n 's/^JobId=\([0-9]*\) HetJobId=\([0-9]*\) .*/\1 \2/p; t; s/^JobId=\([0-9]*\) .*/\1 \1/p' |
 		sort -n | tail -n 1 | cut -d ' ' -f 2
@@ -63,7 +65,8 @@ job_starts() {
 		sleep 0.1
 	done
 }
-job_verdict() { verdict "$1, job" "$(scontrol -o show job "$2" 2>&1 | grep -v 'JobState=COMPLETED.* ExitCode=0:0' | grep -o 'JobState=[A-Z_]*.*ExitCode=[0-9:]*' | cut -c 1-200; tail -n 2 "$TMP/$1/job.out" 2>/dev/null | grep -i error)"; }
+job_verdict() { verdict "$1, job" "$(scontrol -o show job "$2" 2>&1 | grep -v 'JobState=COMPLETED.* ExitCode=0:0' |
+	grep -o 'JobState=[A-Z_]*.*ExitCode=[0-9:]*' | cut -c 1-200; tail -n 2 "$TMP/$1/job.out" 2>/dev/null | grep -i error)"; }
 
 # nodes_are_well NAME: nothing that went wrong drained one.
 nodes_are_well() { verdict "$1, nodes" "$(node_drained)"; }
@@ -73,7 +76,8 @@ nodes_are_well() { verdict "$1, nodes" "$(node_drained)"; }
 # Four ranks over two nodes, started by srun without a batch script.
 by_srun() {
 	data by_srun
-	(cd /tmp && as games timeout 60 srun --mpi=pmix -N2 -n4 --ntasks-per-node=2 --comment=ioprobe "$P/parallel_nc" "$TMP/by_srun/data/p.nc" 3 512) \
+	(cd /tmp && as games timeout 60 srun --mpi=pmix -N2 -n4 --ntasks-per-node=2 --comment=ioprobe "$P/parallel_nc" \
+		"$TMP/by_srun/data/p.nc" 3 512) \
 		>"$TMP/by_srun/job.out" 2>&1
 	STATUS=$?
 	verdict "by_srun, program" "$([ $STATUS = 0 ] || tail -n 3 "$TMP/by_srun/job.out")"
@@ -100,15 +104,19 @@ by_mpirun() {
 	by_ranks by_mpirun "$JOB" "0, 1" "2, 3"
 }
 
-# A batch script with work of its own, steps one after another and side by side, a program without environment, and one in the background.
+# A batch script with work of its own, steps one after another and side by side, a program without environment, and one in the
+# background.
 by_steps() {
 	data by_steps
 	mkdir -m 777 "$TMP/by_steps/data"/{a,b,c,d,e,s}
-	script by_steps "$P/writes4000 $TMP/by_steps/data/a" "srun -n1 $P/writes4000 $TMP/by_steps/data/b" "srun -n1 $P/streams $TMP/by_steps/data/s" \
-		"srun --exact -n1 $P/writes4000 $TMP/by_steps/data/c &" "srun --exact -n1 env -i $P/writes4000 $TMP/by_steps/data/d &" "wait" \
+	script by_steps "$P/writes4000 $TMP/by_steps/data/a" "srun -n1 $P/writes4000 $TMP/by_steps/data/b" \
+		"srun -n1 $P/streams $TMP/by_steps/data/s" \
+		"srun --exact -n1 $P/writes4000 $TMP/by_steps/data/c &" \
+		"srun --exact -n1 env -i $P/writes4000 $TMP/by_steps/data/d &" "wait" \
 		"(setsid $P/writes4000 $TMP/by_steps/data/e &)" "sleep 0.5"
 	submit games by_steps -N1 -n2 -w n1 || return
-	archive_is by_steps n1 "$JOB" games "calls('write', path='*/data/[a-e]/*') == 20000" "written('write', path='*/data/[a-e]/*') == 5 * 256000" \
+	archive_is by_steps n1 "$JOB" games "calls('write', path='*/data/[a-e]/*') == 20000" \
+		"written('write', path='*/data/[a-e]/*') == 5 * 256000" \
 		"calls('fwrite', path='*/data/s/*') == 200 and written('fwrite', path='*/data/s/*') == 20000"
 	verdict "by_steps, other node" "$([ -z "$(phase n2 "$JOB")" ] || echo "n2 knows of it: $(phase n2 "$JOB")")"
 }
@@ -120,7 +128,8 @@ by_setuid() {
 	cp "$P/writes4000" "$TMP/by_setuid/bin/" && chmod 4755 "$TMP/by_setuid/bin/writes4000"
 	script by_setuid "$TMP/by_setuid/bin/writes4000 $TMP/by_setuid/data/a" "$P/writes4000 $TMP/by_setuid/data/b"
 	submit games by_setuid -N1 -n1 -w n1 || return
-	[ "$(stat -c %U "$TMP/by_setuid/data/a/main")" = root ] || { skip by_setuid "no setuid programs on this file system"; return; }
+	[ "$(stat -c %U "$TMP/by_setuid/data/a/main")" = root ] ||
+		{ skip by_setuid "no setuid programs on this file system"; return; }
 	archive_is by_setuid n1 "$JOB" games "$WRITES == 4000" "not has_file('*/data/a/*')"
 	verdict "by_setuid, said" "$(grep -q '1 programs with more rights' "$TMP/by_setuid/out" || echo "not in the summary")"
 }
@@ -130,7 +139,8 @@ by_array() {
 	local id ids element
 	data by_array
 	mkdir -m 777 "$TMP/by_array/data"/{0,1,2}
-	script by_array "$P/writes4000 $TMP/by_array/data/\$SLURM_ARRAY_TASK_ID" "echo \$SLURM_ARRAY_TASK_ID > $TMP/by_array/id.\$SLURM_JOB_ID"
+	script by_array "$P/writes4000 $TMP/by_array/data/\$SLURM_ARRAY_TASK_ID" \
+		"echo \$SLURM_ARRAY_TASK_ID > $TMP/by_array/id.\$SLURM_JOB_ID"
 	submit games by_array -N1 -n1 -w n1 --array=0-2 || return
 	ids=$(ls "$TMP/by_array" | sed -n 's/^id\.//p')
 	verdict "by_array, jobs" "$([ "$(echo "$ids" | wc -l)" = 3 ] || echo "$ids")"
@@ -157,7 +167,8 @@ two_users() {
 	local first second user
 	for user in games daemon; do
 		data "of_$user"
-		script "of_$user" "srun -N2 -n2 bash -c 'mkdir $TMP/of_$user/data/\$SLURM_PROCID; for i in 1 2 3; do $P/writes4000 $TMP/of_$user/data/\$SLURM_PROCID; done'"
+		script "of_$user" "srun -N2 -n2 bash -c 'd=$TMP/of_$user/data/\$SLURM_PROCID; mkdir \$d
+			for i in 1 2 3; do $P/writes4000 \$d; done'"
 	done
 	first=$(as games sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/of_games/job.out" -N2 -n2 "$TMP/of_games/script")
 	second=$(as daemon sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/of_daemon/job.out" -N2 -n2 "$TMP/of_daemon/script")
@@ -180,18 +191,21 @@ by_variable() {
 	JOB=$(as games sbatch --parsable -D /tmp -o /dev/null -N1 -n1 -w n1 --wrap true)
 	job_ends "$JOB"
 	wait_for_phase n1 "$JOB" 'empty|done|failed'
-	verdict "by_variable, not asked for" "$([ "$(phase n1 "$JOB")" = empty ] || phase n1 "$JOB"; ls -d "$SERVICE_DIR/archives/games/$JOB.n1" 2>/dev/null)"
+	verdict "by_variable, not asked for" \
+		"$([ "$(phase n1 "$JOB")" = empty ] || phase n1 "$JOB"; ls -d "$SERVICE_DIR/archives/games/$JOB.n1" 2>/dev/null)"
 }
 
 # A job that runs already, with a step that starts later; by hand, as root.
 running_job() {
 	local recorder
 	data running_job
-	script running_job "touch $TMP/running_job/data/started" "while [ ! -e $TMP/running_job/data/go ]; do sleep 0.1; done" "srun -n2 bash -c 'mkdir $TMP/running_job/data/\$SLURM_PROCID; $P/writes4000 $TMP/running_job/data/\$SLURM_PROCID'" \
+	script running_job "touch $TMP/running_job/data/started" "while [ ! -e $TMP/running_job/data/go ]; do sleep 0.1; done" \
+		"srun -n2 bash -c 'd=$TMP/running_job/data/\$SLURM_PROCID; mkdir \$d; $P/writes4000 \$d'" \
 		"while [ ! -e $TMP/running_job/data/end ]; do sleep 0.1; done"
 	JOB=$(as games sbatch --parsable -D /tmp -o "$TMP/running_job/job.out" -N2 -n2 "$TMP/running_job/script")
 	wait_for_file "$TMP/running_job/data/started"
-	env --default-signal=INT "$IOPROBE" --job "$JOB" -o "$TMP/running_job/trace" --summary "$TMP/running_job/out" >"$TMP/running_job/stdout" 2>"$TMP/running_job/err" & recorder=$!
+	env --default-signal=INT "$IOPROBE" --job "$JOB" -o "$TMP/running_job/trace" --summary "$TMP/running_job/out" \
+		>"$TMP/running_job/stdout" 2>"$TMP/running_job/err" & recorder=$!
 	wait_for_line "$TMP/running_job/err" 'recording' 30 || not_ok running_job "not ready: $(said "$TMP/running_job")"
 	touch "$TMP/running_job/data/go"
 	wait_for_file "$TMP/running_job/data/1/child" 20
@@ -201,9 +215,12 @@ running_job() {
 	kill -INT $recorder
 	end_of $recorder 30
 	verdict "running_job, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/running_job")")"
-	contract running_job && expect running_job "calls('write', path='*/data/[01]/*') == 8000" "len(groups_with('write')) >= 4" && lost_nothing running_job
+	contract running_job && expect running_job "calls('write', path='*/data/[01]/*') == 8000" \
+		"len(groups_with('write')) >= 4" && lost_nothing running_job
 	limited 20 "$IOPROBE" --job 4000000 -o "$TMP/running_job/none" 2>"$TMP/running_job/err" >/dev/null
-	verdict "running_job, no such job" "$([ $? = 1 ] && grep -q 'no process on this node belongs to it' "$TMP/running_job/err" || said "$TMP/running_job"; ls -d "$TMP/running_job/none" 2>/dev/null)"
+	verdict "running_job, no such job" \
+		"$([ $? = 1 ] && grep -q 'no process on this node belongs to it' "$TMP/running_job/err" ||
+			said "$TMP/running_job"; ls -d "$TMP/running_job/none" 2>/dev/null)"
 }
 
 # ---- what goes wrong ----
@@ -222,15 +239,24 @@ requests() {
 	refused "requests, duplicate start" "being recorded already" ask n1 start --job "$JOB" --uid 5 --gid 60 --always
 	refused "requests, stop without start" "is not being recorded" ask n1 stop --job 4000000
 	refused "requests, no such job" "job 4000000 is not known" ask n1 status --job 4000000
-	refused "requests, another user's stop" "another user's" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" stop --job "$JOB"
-	refused "requests, another user's process" "not yours" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" start --pid $$
+	refused "requests, another user's stop" "another user's" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" stop \
+		--job "$JOB"
+	refused "requests, another user's process" "not yours" as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" start \
+		--pid $$
 	refused "requests, no id" "is not a job id" ask n1 start --job ../x --uid 5 --gid 60 --always
 	refused "requests, no user" "user and group are missing" ask n1 start --job 4000001 --always
 	refused "requests, no message" "not a message" "$PYTHON" -c 'import socket, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1]); s.send(b"\x00{"); sys.exit(s.recv(9999).decode())' "$SERVICE_DIR/n1.socket"
-	verdict "requests, another user sees nothing" "$(as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status | grep games)"
-	verdict "requests, its user sees it" "$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status --job "$JOB" | grep -q recording || echo "not seen")"
-	verdict "requests, its user may stop it" "$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" stop --job "$JOB" >/dev/null || echo refused)"
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(sys.argv[1])
+s.send(b"\x00{")
+sys.exit(s.recv(9999).decode())' "$SERVICE_DIR/n1.socket"
+	verdict "requests, another user sees nothing" \
+		"$(as daemon "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status | grep games)"
+	verdict "requests, its user sees it" \
+		"$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status --job "$JOB" | grep -q recording ||
+			echo "not seen")"
+	verdict "requests, its user may stop it" \
+		"$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" stop --job "$JOB" >/dev/null || echo refused)"
 	touch "$TMP/requests/data/end"
 	job_ends "$JOB"
 	archive_is requests n1 "$JOB" games "calls('openat') > 0"
@@ -240,7 +266,8 @@ s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])
 late_start() {
 	local program
 	data late_start
-	(cd /tmp; SLURM_JOB_ID=3999999 SLURMD_NODENAME=n1 as games "$P/already_running" "$TMP/late_start/data" 2>/dev/null) & program=$!
+	(cd /tmp; SLURM_JOB_ID=3999999 SLURMD_NODENAME=n1 as games "$P/already_running" "$TMP/late_start/data" 2>/dev/null) & \
+		program=$!
 	wait_for_file "$TMP/late_start/data/ready"
 	ask n1 start --job 3999999 --uid "$(id -u games)" --gid "$(id -g games)" --always --timeout 5000 >/dev/null
 	sleep 0.5
@@ -248,26 +275,32 @@ late_start() {
 	end_of $program 30
 	ask n1 stop --job 3999999 >/dev/null
 	archive_is late_start n1 3999999 games "calls('write', path='*/data/fd') == 25" "precreated('*/data/fd') == 1"
-	verdict "late_start, said" "$(grep -q '1 processes of the job ran already' "$TMP/late_start/out" || echo "not in the summary")"
+	verdict "late_start, said" "$(grep -q '1 processes of the job ran already' "$TMP/late_start/out" ||
+		echo "not in the summary")"
 }
 
 # A user's own process, asked for by himself; it lands in his folder.
 own_process() {
 	local program
 	data own_process
-	(exec setpriv --reuid games --regid games --clear-groups "$P/already_running" "$TMP/own_process/data" 2>/dev/null) & program=$!
+	(exec setpriv --reuid games --regid games --clear-groups "$P/already_running" "$TMP/own_process/data" 2>/dev/null) & \
+		program=$!
 	wait_for_file "$TMP/own_process/data/ready"
-	verdict "own_process, start" "$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" start --pid $program --timeout 5000 2>&1 | grep -v '^recording to')"
+	verdict "own_process, start" "$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" start --pid $program --timeout \
+		5000 2>&1 | grep -v '^recording to')"
 	touch "$TMP/own_process/data/go"
 	end_of $program 30
-	archive_is own_process n1 "$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status | sed -n "s/^\(u[0-9]*\.pid-$program\) .*/\1/p")" games \
+	archive_is own_process n1 "$(as games "$IOPROBE" job --socket "$SERVICE_DIR/n1.socket" status |
+		sed -n "s/^\(u[0-9]*\.pid-$program\) .*/\1/p")" games \
 		"calls('write', path='*/data/fd') == 25"
 }
 
-# The service is killed after the prolog and started again before the epilog: the recording goes on; then again, and nobody says the end.
+# The service is killed after the prolog and started again before the epilog: the recording goes on; then again, and nobody says the
+# end.
 killed_service() {
 	data killed
-	script killed "$P/writes4000 $TMP/killed/data" "while [ ! -e $TMP/killed/data/end ]; do sleep 0.1; done" "$P/writes4000 $TMP/killed/data"
+	script killed "$P/writes4000 $TMP/killed/data" "while [ ! -e $TMP/killed/data/end ]; do sleep 0.1; done" \
+		"$P/writes4000 $TMP/killed/data"
 	JOB=$(as games sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/killed/job.out" -N1 -n1 -w n1 "$TMP/killed/script")
 	job_starts "$JOB"
 	wait_for_file "$TMP/killed/data/child"
@@ -279,7 +312,8 @@ killed_service() {
 	job_ends "$JOB"
 	job_verdict killed "$JOB"
 	archive_is killed n1 "$JOB" games "$WRITES == 8000"
-	[ "${1:-}" != forgotten ] || verdict "killed, said" "$(grep -q 'no end of the job was reported' "$TMP/killed/out" || echo "not in the summary")"
+	[ "${1:-}" != forgotten ] || verdict "killed, said" \
+		"$(grep -q 'no end of the job was reported' "$TMP/killed/out" || echo "not in the summary")"
 	nodes_are_well killed
 	[ "${1:-}" != forgotten ] || service_start n1
 }
@@ -297,8 +331,10 @@ wait_for_flush() {
 # A recorder that is killed: its archive has all but the last second, and says so.
 killed_recorder() {
 	data killed_recorder
-	script killed_recorder "$P/writes4000 $TMP/killed_recorder/data" "touch $TMP/killed_recorder/data/written" "while [ ! -e $TMP/killed_recorder/data/end ]; do sleep 0.1; done"
-	JOB=$(as games sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/killed_recorder/job.out" -N1 -n1 -w n1 "$TMP/killed_recorder/script")
+	script killed_recorder "$P/writes4000 $TMP/killed_recorder/data" "touch $TMP/killed_recorder/data/written" \
+		"while [ ! -e $TMP/killed_recorder/data/end ]; do sleep 0.1; done"
+	JOB=$(as games sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/killed_recorder/job.out" -N1 -n1 -w n1 \
+		"$TMP/killed_recorder/script")
 	job_starts "$JOB"
 	wait_for_file "$TMP/killed_recorder/data/written"
 	wait_for_flush "$SERVICE_DIR/archives/games/$JOB.n1/spool" "$TMP/killed_recorder/data/written"
@@ -308,7 +344,8 @@ killed_recorder() {
 	job_ends "$JOB"
 	job_verdict killed_recorder "$JOB"
 	killed_archive_is killed_recorder n1 "$JOB" games "$WRITES == 4000"
-	verdict "killed_recorder, said" "$(state_value n1 "$JOB" message | grep -q 'ended from outside' || state_value n1 "$JOB" message)"
+	verdict "killed_recorder, said" "$(state_value n1 "$JOB" message | grep -q 'ended from outside' ||
+		state_value n1 "$JOB" message)"
 	nodes_are_well killed_recorder
 }
 
@@ -342,7 +379,8 @@ full_disk() {
 	service_start n1 'record comment ioprobe' "output $TMP/full/%j"
 	without full_disk
 	wait_for_phase n1 "$JOB" 'done|failed'
-	verdict "full_disk, said" "$([ "$(phase n1 "$JOB")" = failed ] && state_value n1 "$JOB" message | grep -qi 'space' || echo "$(phase n1 "$JOB") $(state_value n1 "$JOB" message)")"
+	verdict "full_disk, said" "$([ "$(phase n1 "$JOB")" = failed ] && state_value n1 "$JOB" message | grep -qi 'space' ||
+		echo "$(phase n1 "$JOB") $(state_value n1 "$JOB" message)")"
 	verdict "full_disk, no archive" "$(ls "$TMP/full/$JOB" | grep -v '^spool$')"
 	umount "$TMP/full"
 }
@@ -353,7 +391,8 @@ policy() {
 	while read -r line; do
 		echo "$line" >"$TMP/policy/p"
 		"$IOPROBE" serve --check-policy --policy "$TMP/policy/p" 2>"$TMP/policy/err"
-		verdict "policy, $line" "$([ $? = 1 ] && grep -q "^ioprobe: $TMP/policy/p:1: " "$TMP/policy/err" || cat "$TMP/policy/err")"
+		verdict "policy, $line" "$([ $? = 1 ] && grep -q "^ioprobe: $TMP/policy/p:1: " "$TMP/policy/err" ||
+			cat "$TMP/policy/err")"
 	done <<-LINES
 	record
 	record everything
@@ -368,7 +407,8 @@ policy() {
 	what 1
 	LINES
 	refused "policy, no file" "cannot be read" "$IOPROBE" serve --check-policy --policy "$TMP/policy/none"
-	refused "policy, two services" "another service does" "$IOPROBE" serve --state "$SERVICE_DIR/state-n1" --socket "$SERVICE_DIR/n1.socket"
+	refused "policy, two services" "another service does" "$IOPROBE" serve --state "$SERVICE_DIR/state-n1" --socket \
+		"$SERVICE_DIR/n1.socket"
 }
 
 make_hooks

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# All intervals of a stream add up to the summary, field by field: lines and store, followers that are killed and started again, a reader that does not read.
+# All intervals of a stream add up to the summary, field by field: lines and store, followers that are killed and started again, a
+# reader that does not read.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 # conserved NAME STREAM
 conserved() {
 	local text
-	text=$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$2" "$TMP/${1%%,*}/trace/summary.json" 2>&1) && { ok "$1, adds up"; return; }
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$2" "$TMP/${1%%,*}/trace/summary.json" 2>&1) &&
+		{ ok "$1, adds up"; return; }
 	not_ok "$1, adds up" "$text; $(cat "$TMP/${1%%,*}"/*.err 2>/dev/null | tail -n 3)"
 }
 
@@ -25,7 +27,8 @@ follow() { limited 90 "$IOPROBE" stream --interval 200ms "$@"; }
 parallel() {
 	local dir recorder lines store top
 	dir=$(fresh parallel)
-	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream --stream=ldms:"$dir/ldms" --stream-events all --stream-interval 200ms -- \
+	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream --stream=ldms:"$dir/ldms" --stream-events \
+		all --stream-interval 200ms -- \
 		mpirun -n 4 "$P/parallel_nc" "$dir/data/f.nc" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok parallel "no recording: $(said "$dir")"; kill $recorder; return; }
 	follow "$dir/trace" >"$dir/lines" 2>"$dir/lines.err" & lines=$!
@@ -36,11 +39,14 @@ parallel() {
 	conserved "parallel, lines" "$dir/lines"
 	conserved "parallel, store" "$dir/live.db"
 	conserved "parallel, follower of the recording" "$dir/trace/live.db"
-	verdict "parallel, lines of the connector to LDMS" "$(limited 60 "$PYTHON" "$TESTS/lib/ldms_lines.py" "$dir/ldms" "$dir/trace/live.db" "$dir/trace/summary.json" 2>&1)"
+	verdict "parallel, lines of the connector to LDMS" \
+		"$(limited 60 "$PYTHON" "$TESTS/lib/ldms_lines.py" "$dir/ldms" "$dir/trace/live.db" "$dir/trace/summary.json" 2>&1)"
 	verdict "parallel, the follower says nothing" "$(grep -e --stream "$dir/err")"
-	verdict "parallel, ranks are known before the end" "$(sed '/"last":true/,$d' "$dir/lines" | grep -c '"rank":3,"name":"MPI Rank 3"' | grep -qv '^0$' ||
+	verdict "parallel, ranks are known before the end" \
+		"$(sed '/"last":true/,$d' "$dir/lines" | grep -c '"rank":3,"name":"MPI Rank 3"' | grep -qv '^0$' ||
 		grep '"type":"process"' "$dir/lines" | head -n 3)"
-	verdict "parallel, top" "$(for layer in netCDF HDF5 MPI-IO POSIX; do grep -q "^$layer " "$dir/top" || echo "$layer is missing"; done
+	verdict "parallel, top" "$(for layer in netCDF HDF5 MPI-IO POSIX; do grep -q "^$layer " "$dir/top" ||
+		echo "$layer is missing"; done
 		grep -q '^the recording has ended: end; records lost 0' "$dir/top" || tail -n 1 "$dir/top"
 		awk 'length > 80 && !/ended/ { print "wider than 80 columns: " $0; exit }' "$dir/top")"
 	queries "$dir/trace/live.db"
@@ -65,17 +71,22 @@ queries() {
 
 # intervals DB: how many are in the store.
 intervals() {
-	"$PYTHON" -c 'import sqlite3, sys; print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT count(*) FROM interval").fetchone()[0])' \
+	"$PYTHON" -c 'import sqlite3, sys
+db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+print(db.execute("SELECT count(*) FROM interval").fetchone()[0])' \
 		"$1" 2>/dev/null || echo 0
 }
 
-# The follower of a store is killed at any moment; the next goes on, and nothing is there twice. What is left to do after the end is done then. Calls that
-# wait longer than an interval, with and without calls inside, share their time among the intervals.
+# The follower of a store is killed at any moment; the next goes on, and nothing is there twice. What is left to do after the end is
+# done then. Calls that wait longer than an interval, with and without calls inside, share their time among the intervals.
 killed() {
 	local dir recorder follower i k had
 	dir=$(fresh killed)
 	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- \
-		sh -c '(sleep 1; echo x) | cat >"$0/late"; (sleep 1; echo x) | sort >"$0/sorted"; for i in 1 2 3 4 5 6 7 8; do head -c 5000 /dev/zero >>"$0/f"; cat "$0/f" "$0/none" >/dev/null 2>&1; sleep 0.2; done' \
+		sh -c '(sleep 1; echo x) | cat >"$0/late"; (sleep 1; echo x) | sort >"$0/sorted"
+			for i in 1 2 3 4 5 6 7 8; do
+				head -c 5000 /dev/zero >>"$0/f"; cat "$0/f" "$0/none" >/dev/null 2>&1; sleep 0.2
+			done' \
 		"$dir/data" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok killed "no recording: $(said "$dir")"; kill $recorder; return; }
 	for i in 1 2 3; do
@@ -95,11 +106,14 @@ killed() {
 	verdict "killed, messages" "$(cat "$dir/store.err")"
 	conserved "killed, store" "$dir/live.db"
 	follow --names hash --to "ndjson:$dir/hashed" --to "sqlite:$dir/hashed.db" "$dir/trace" 2>"$dir/hashed.err"
-	verdict "killed, names are hidden" "$(cat "$dir/hashed.err"; grep -la sorted "$dir/hashed" "$dir/hashed.db"; grep -q '"path":".*/[0-9a-f]\{16\}"' "$dir/hashed" ||
+	verdict "killed, names are hidden" \
+		"$(cat "$dir/hashed.err"; grep -la sorted "$dir/hashed" "$dir/hashed.db"; grep -q '"path":".*/[0-9a-f]\{16\}"' \
+			"$dir/hashed" ||
 		head -n 3 "$dir/hashed")"
 	one_fails "$dir"
 	limited 60 "$IOPROBE" stream --interval 1s --store="$dir/live.db" "$dir/trace" 2>"$dir/other"
-	verdict "killed, another interval" "$(grep -q 'the store has intervals of another length: give the same --interval' "$dir/other" || cat "$dir/other")"
+	verdict "killed, another interval" \
+		"$(grep -q 'the store has intervals of another length: give the same --interval' "$dir/other" || cat "$dir/other")"
 }
 
 # An output fails, the others are whole: a full disk, a reader on a socket that reads everything.
@@ -117,7 +131,8 @@ with open(sys.argv[2], "wb") as out:
 	follow --to ndjson:/dev/full --to "ndjson:unix:$dir/socket" --to "sqlite:$dir/beside.db" "$dir/trace" 2>"$dir/fails.err"
 	status=$?
 	wait $reader
-	verdict "killed, an output that fails is reported" "$([ $status = 1 ] && grep -q 'No space left' "$dir/fails.err" || echo "status $status: $(cat "$dir/fails.err")")"
+	verdict "killed, an output that fails is reported" \
+		"$([ $status = 1 ] && grep -q 'No space left' "$dir/fails.err" || echo "status $status: $(cat "$dir/fails.err")")"
 	cp "$dir/socket.lines" "$dir/socket.ndjson"
 	conserved "killed, socket" "$dir/socket.ndjson"
 	conserved "killed, the store beside it" "$dir/beside.db"
@@ -130,7 +145,8 @@ stalled() {
 	mkfifo "$dir/fifo"
 	(sleep 30 >/dev/null & echo $! >"$dir/sleeper"; exec cat >"$dir/lines") <"$dir/fifo" & local reader=$!
 	kill -STOP $reader
-	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- sh -c 'for i in 1 2 3 4 5; do date; done' >"$dir/stdout" 2>"$dir/err" & local recorder=$!
+	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- sh -c 'for i in 1 2 3 4 5; do date; done' \
+		>"$dir/stdout" 2>"$dir/err" & local recorder=$!
 	wait_for_spool "$dir"
 	follow "$dir/trace" >"$dir/fifo" 2>"$dir/stream.err" & local follower=$!
 	wait $recorder
@@ -159,7 +175,8 @@ bad_input() {
 	refused "no directory" 'No such file' stream "$TMP/refused/nowhere"
 	refused "no time" 'a time from 100ms to 3600s is expected' stream --interval 1 "$TMP/refused/empty"
 	refused "no store" 'not a database' stream --store="$TMP/refused/text.db" "$TMP/parallel/trace"
-	refused "store of another recording" 'it is the store of another recording' stream --interval 200ms --store="$TMP/killed/live.db" "$TMP/parallel/trace"
+	refused "store of another recording" 'it is the store of another recording' stream --interval 200ms \
+		--store="$TMP/killed/live.db" "$TMP/parallel/trace"
 	refused "no such output" 'there is no such output: one of ndjson, sqlite' stream --to nowhere "$TMP/parallel/trace"
 	refused "stream to stdout" 'a file is needed' --stream=ndjson -- true
 	refused "no names" 'one of full, mount, hash is expected' stream --names none "$TMP/parallel/trace"
@@ -171,7 +188,8 @@ bad_input() {
 recorder_killed() {
 	local dir recorder follower
 	dir=$(fresh recorder_killed)
-	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done; echo >"$0/done"' \
+	"$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh -c \
+		'for i in 1 2 3 4 5 6 7 8 9 10; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done; echo >"$0/done"' \
 		"$dir/data" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok recorder_killed "no recording: $(said "$dir")"; kill $recorder; return; }
 	follow "$dir/trace" >"$dir/lines" 2>"$dir/stream.err" & follower=$!
@@ -179,7 +197,8 @@ recorder_killed() {
 	kill -KILL $recorder
 	wait $recorder 2>/dev/null
 	wait $follower
-	verdict recorder_killed "$(tail -n 1 "$dir/lines" | grep -q '"type":"end".*"complete":false' || { tail -n 1 "$dir/lines"; cat "$dir/stream.err"; })"
+	verdict recorder_killed "$(tail -n 1 "$dir/lines" | grep -q '"type":"end".*"complete":false' ||
+		{ tail -n 1 "$dir/lines"; cat "$dir/stream.err"; })"
 	wait_for_file "$dir/data/done"
 }
 
@@ -189,7 +208,9 @@ watch() {
 	dir=$(fresh watch)
 	mkdir "$dir/prom"
 	chmod 777 "$dir/prom"
-	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream --stream="prometheus:$dir/prom/ioprobe.prom" --stream-interval 200ms -- sh -c 'for i in 1 2 3; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done' "$dir/data" \
+	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream \
+		--stream="prometheus:$dir/prom/ioprobe.prom" --stream-interval 200ms -- sh -c \
+		'for i in 1 2 3; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done' "$dir/data" \
 		>"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok watch "no recording: $(said "$dir")"; kill $recorder; return; }
 	"$IOPROBE" watch --interval 200ms "$dir/trace" >"$dir/address" 2>"$dir/watch.err" & watcher=$!
@@ -198,14 +219,17 @@ watch() {
 	text=$(limited 30 "$PYTHON" "$TESTS/lib/watch_page.py" "$(head -n 1 "$dir/address")" "$dir/trace/summary.json" 2>&1)
 	verdict watch "$text"
 	if have prometheus && have prometheus-node-exporter; then
-		verdict "watch, Prometheus" "$(limited 60 "$PYTHON" "$TESTS/lib/prometheus.py" "$(head -n 1 "$dir/address")" "$dir/prom/ioprobe.prom" \
+		verdict "watch, Prometheus" \
+			"$(limited 60 "$PYTHON" "$TESTS/lib/prometheus.py" "$(head -n 1 "$dir/address")" "$dir/prom/ioprobe.prom" \
 			"$dir/trace/summary.json" "$dir/prom" 2>&1)"
 	else
 		skip "watch, Prometheus" "prometheus and prometheus-node-exporter are not installed"
 	fi
 	verdict "watch, queries of the dashboard" "$(limited 30 "$PYTHON" "$TESTS/lib/dashboards.py" "$dir/trace/live.db" 2>&1)"
 	if have chromium; then
-		verdict "watch, in a browser" "$(limited 60 "$PYTHON" "$TESTS/lib/browser.py" "$(head -n 1 "$dir/address")" "$dir/trace/live.db" "$dir/browser" 2>&1)"
+		verdict "watch, in a browser" \
+			"$(limited 60 "$PYTHON" "$TESTS/lib/browser.py" "$(head -n 1 "$dir/address")" "$dir/trace/live.db" \
+				"$dir/browser" 2>&1)"
 	else
 		skip "watch, in a browser" "chromium is not installed"
 	fi
@@ -221,7 +245,8 @@ past() {
 	cp "$dir/trace/live.db" "$dir/past/live.db"
 	"$IOPROBE" watch "$dir/past" >"$dir/address" 2>"$dir/past.err" & watcher=$!
 	wait_for_line "$dir/past.err" 'the page stays' 30 || not_ok "watch, the past" "$(cat "$dir/past.err")"
-	verdict "watch, the past" "$(limited 30 "$PYTHON" "$TESTS/lib/watch_page.py" "$(head -n 1 "$dir/address")" "$dir/trace/summary.json" 2>&1)"
+	verdict "watch, the past" "$(limited 30 "$PYTHON" "$TESTS/lib/watch_page.py" "$(head -n 1 "$dir/address")" \
+		"$dir/trace/summary.json" 2>&1)"
 	kill $watcher
 	wait $watcher 2>/dev/null
 }

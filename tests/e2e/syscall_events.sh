@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Kernels from 7.2 on preempt the programs of raw tracepoints: there system calls are recorded by perf events on their tracepoints, and
-# starts and ends of processes by two programs each. Both ways must record the same on any kernel.
+# Kernels from 7.2 on preempt the programs of raw tracepoints: there system calls are recorded by perf events on their tracepoints,
+# and starts and ends of processes by two programs each. Both ways must record the same on any kernel.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 WAYS="atomic-tracepoints atomic-tracepoints,syscall-events"
@@ -31,8 +31,10 @@ if grep -q '^note  syscall-events' <<<"$text"; then
 	exit 0
 fi
 
-both writes4000 "calls('write', path='*/data/*') == 4000 and written('write', path='*/data/*') == 256000" "locations_with('write') == 4" \
+both writes4000 "calls('write', path='*/data/*') == 4000 and written('write', path='*/data/*') == 256000" \
+	"locations_with('write') == 4" \
 	"len(groups_with('write')) == 2"
 both churn "calls('write', path='*/data/*') == 360 and written('write') == 2520" "calls('openat', path='*/data/*') == 120" \
 	"locations_with('write') == 120" "len(groups_with('write')) == 21"
-both killed "calls('write') == 10 and written('write') == 90" "abandoned('read') + failed('read') == 1" "len(groups_with('write')) == 2"
+both killed "calls('write') == 10 and written('write') == 90" "abandoned('read') + failed('read') == 1" \
+	"len(groups_with('write')) == 2"

@@ -26,8 +26,10 @@ class Service:
         if not os.path.exists(policy):
             with open(policy, "w") as file:
                 file.write(POLICY.format(self.dir))
-        self.process = subprocess.Popen([self.settings.ioprobe, "serve", "--node", "n1", "--policy", policy, "--state", self.state, "--socket",
-                                         self.socket], stdin=subprocess.DEVNULL, stdout=open(self.log, "a"), stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen([self.settings.ioprobe, "serve", "--node", "n1", "--policy", policy, "--state", self.state,
+                                         "--socket",
+                                         self.socket], stdin=subprocess.DEVNULL, stdout=open(self.log, "a"),
+                                         stderr=subprocess.STDOUT)
         return wait_until(lambda: " 1 recorders are loaded" in self.ask("version")[1], 20, 0.05)
 
     def said(self):
@@ -42,7 +44,8 @@ class Service:
 
     def ask_later(self, *arguments):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
-        return subprocess.Popen([self.settings.ioprobe, "job", "--socket", self.socket, *arguments], stdin=subprocess.DEVNULL, env=environment,
+        return subprocess.Popen([self.settings.ioprobe, "job", "--socket", self.socket, *arguments], stdin=subprocess.DEVNULL,
+                                env=environment,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def ask(self, *arguments):
@@ -89,7 +92,8 @@ class Shell:
         self.pid = pid
 
     def poll(self):
-        return None if os.path.exists(f"/proc/{self.pid}/exe") and kernel.thread_states(self.pid).get(str(self.pid)) not in (None, "Z") else 0
+        return None if os.path.exists(f"/proc/{self.pid}/exe") and kernel.thread_states(self.pid).get(str(self.pid)) not in (None,
+                "Z") else 0
 
 
 class SlurmService(Service):
@@ -133,7 +137,8 @@ class Cluster:
             file.write("#!/bin/bash\nexec " + " ".join(command) + "\n")
         os.chmod(script, 0o755)
         os.chmod(directory, 0o777)
-        return self.command("sbatch", "--parsable", "--comment=ioprobe", "-D", "/tmp", "-o", out, "-N1", "-n1", "-w", "n1", script, user="games",
+        return self.command("sbatch", "--parsable", "--comment=ioprobe", "-D", "/tmp", "-o", out, "-N1", "-n1", "-w", "n1", script,
+                            user="games",
                             group="games", extra_groups=[])
 
     def job_problem(self, job):

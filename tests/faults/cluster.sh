@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# SLURM's daemons with ioprobe's prolog and epilog, for tests/faults/cluster.py: prints "ready CONF SERVICE_DIR", starts the service of
-# node n1 at each line "start_service" and prints its pid, ends with its input.
+# SLURM's daemons with ioprobe's prolog and epilog, for tests/faults/cluster.py: prints "ready CONF SERVICE_DIR", starts the service
+# of node n1 at each line "start_service" and prints its pid, ends with its input.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/slurm.sh"
 . "$TESTS/lib/service.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Outputs that cannot take what a recording writes: disks that are full at some size, read-only ones, quotas. The program is unharmed,
-what happened is said, and all that was written before is in the recovered archive."""
+"""Outputs that cannot take what a recording writes: disks that are full at some size, read-only ones, quotas. The program is
+unharmed, what happened is said, and all that was written before is in the recovered archive."""
 import ctypes
 import os
 import shutil
@@ -39,10 +39,12 @@ class Recording:
 
     def run(self):
         """Its exit status, or None if it does not end."""
-        command = [self.settings.ioprobe, "-o", self.output, "--", os.path.join(self.settings.programs, "numbered_calls"), self.data, str(THREADS), "200",
+        command = [self.settings.ioprobe, "-o", self.output, "--", os.path.join(self.settings.programs, "numbered_calls"),
+                   self.data, str(THREADS), "200",
                    str(CALLS)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, env=self.environment)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL,
+                                  env=self.environment)
         except subprocess.TimeoutExpired:
             self.reasons.append("ioprobe does not end")
             return None
@@ -128,7 +130,8 @@ def mount_with_quota(image, mount):
     """The loop device, or None."""
     with open(image, "wb") as file:
         file.truncate(32 << 20)
-    if not shell("/usr/sbin/mkfs.ext4", "-q", "-O", "quota", "-E", "quotatype=usrquota", image) or not shell("mount", "-o", "loop,usrquota", image, mount):
+    if not shell("/usr/sbin/mkfs.ext4", "-q", "-O", "quota", "-E", "quotatype=usrquota", image) or not shell("mount", "-o",
+            "loop,usrquota", image, mount):
         return None
     with open("/proc/self/mounts") as file:
         return next((line.split()[0] for line in file if line.split()[1] == mount), None)
@@ -146,7 +149,8 @@ def quota(settings, results, kib):
         results.skip(name, "no quota on ext4: the kernel has no quota format, or mkfs none")
     else:
         os.chmod(mount, 0o777)
-        recording = Recording(settings, directory, os.path.join(mount, "trace"), {"SUDO_UID": settings.uid, "SUDO_GID": settings.gid, "SUDO_USER": "games"})
+        recording = Recording(settings, directory, os.path.join(mount, "trace"),
+                              {"SUDO_UID": settings.uid, "SUDO_GID": settings.gid, "SUDO_USER": "games"})
         status = recording.run()
         recording.check_program()
         if status == 1 and "quota" not in recording.said.lower():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What a recording must not leave behind in the kernel and in its targets: BPF objects, breakpoints, stopped threads, leaked uprobes.
+"""What a recording must not leave behind in the kernel and in its targets: BPF objects, breakpoints, stopped threads, leaked
+uprobes.
 
 Other recordings may run on the machine: an object counts as left behind only if it is new and no living process holds it."""
 import ctypes
@@ -108,7 +109,8 @@ def changed_text(pid):
                 memory.seek(start)
                 found = memory.read(len(wanted))
                 if found != wanted:
-                    places += [(fields[5].strip(), hex(int(fields[2], 16) + i)) for i in range(len(wanted)) if found[i] != wanted[i]]
+                    places += [(fields[5].strip(), hex(int(fields[2], 16) + i)) for i in range(len(wanted))
+                               if found[i] != wanted[i]]
     except OSError:
         return []
     return places

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Signals at random moments: to the agent of a launched or attached program, the service, a job's recorder, an archiver. Afterwards the
-program must be unharmed, nothing left behind, the archive recovered and clean, and no call missing that was not counted."""
+"""Signals at random moments: to the agent of a launched or attached program, the service, a job's recorder, an archiver. Afterwards
+the program must be unharmed, nothing left behind, the archive recovered and clean, and no call missing that was not counted."""
 import collections
 import concurrent.futures
 import os
@@ -94,7 +94,8 @@ class Fault:
 
     def archiver_of(self, pid):
         """The child of ioprobe's that makes the archive, once there is one."""
-        return wait_until(lambda: next((p for p in kernel.children(pid) if kernel.runs_program(p, self.settings.ioprobe)), None), 20, 0.002)
+        return wait_until(lambda: next((p for p in kernel.children(pid) if kernel.runs_program(p, self.settings.ioprobe)), None),
+                          20, 0.002)
 
     def hit(self):
         """Waits for the moment and sends; afterwards the program is told to end if it was not."""
@@ -160,7 +161,8 @@ class Agent(Fault):
     def record(self, *arguments):
         self.out = open(os.path.join(self.dir, "out" if self.launches else "agent.out"), "w")
         self.err = open(os.path.join(self.dir, "err"), "w")
-        self.agent = subprocess.Popen([self.settings.ioprobe, "-o", self.output(), *arguments], stdin=subprocess.DEVNULL, stdout=self.out,
+        self.agent = subprocess.Popen([self.settings.ioprobe, "-o", self.output(), *arguments], stdin=subprocess.DEVNULL,
+                                      stdout=self.out,
                                       stderr=self.err)
 
     def output(self):
@@ -248,7 +250,8 @@ class Service(Fault):
         if not self.service.start():
             raise RuntimeError(f"the service does not start: {self.service.said()}")
         self.program.start(user="games")
-        self.started = self.service.ask_later("start", "--job", self.job, "--pid", str(self.program.pid), "--uid", self.settings.uid, "--gid",
+        self.started = self.service.ask_later("start", "--job", self.job, "--pid", str(self.program.pid), "--uid",
+                                              self.settings.uid, "--gid",
                                               self.settings.gid, "--always", "--timeout", "10000")
         if self.case.victim == "archiver":
             self.service.wait_phase(self.job, ("recording",), 20)
@@ -338,7 +341,8 @@ class Slurm(Service):
 
 
 KINDS = {"launched": Launched, "attached": Attached, "service": Service, "slurm": Slurm}
-VICTIMS = {"launched": ("agent", "agent", "archiver"), "attached": ("agent", "agent", "archiver"), "service": ("service", "recorder", "archiver"),
+VICTIMS = {"launched": ("agent", "agent", "archiver"), "attached": ("agent", "agent", "archiver"),
+           "service": ("service", "recorder", "archiver"),
            "slurm": ("service", "recorder", "archiver")}
 
 
@@ -374,5 +378,6 @@ def check_outcomes(results, outcomes):
         recorded = [recorded for other, recorded in outcomes if other == kind]
         if len(recorded) >= 4 and not results.only:
             few = sum(recorded) < len(recorded) / 3
-            results.verdict(f"moments, {kind}, recorded", [f"only {sum(recorded)} of {len(recorded)} archives have calls"] if few else [],
+            results.verdict(f"moments, {kind}, recorded",
+                            [f"only {sum(recorded)} of {len(recorded)} archives have calls"] if few else [],
                             f"{sum(recorded)} of {len(recorded)} archives have calls")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What else can go wrong around a recording: descriptors that run out, a pid that is used again, a library that is replaced while it is
-being probed, very many threads, a program under valgrind beside it."""
+"""What else can go wrong around a recording: descriptors that run out, a pid that is used again, a library that is replaced while
+it is being probed, very many threads, a program under valgrind beside it."""
 import os
 import shutil
 import subprocess

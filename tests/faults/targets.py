@@ -32,7 +32,8 @@ class Program:
 
     def start(self, user=None):
         out = open(os.path.join(self.dir, "out"), "w")
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, user=user, group=user,
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, user=user,
+                                        group=user,
                                         extra_groups=[] if user else None)
         return self.find()
 

@@ -22,7 +22,8 @@ static bool send_text(struct session *session, const char *text, size_t len)
 
 static void introduce(struct session *session, const struct token_secret *secret, bool begin)
 {
-	static const char first[] = "{\"type\":\"begin\",\"host\":null,\"kernel\":null,\"version\":null,\"batch_job\":null,\"command_line\":null,"
+	static const char first[] =
+		"{\"type\":\"begin\",\"host\":null,\"kernel\":null,\"version\":null,\"batch_job\":null,\"command_line\":null,"
 		"\"time\":\"1700000000.000000000\",\"interval_ns\":1000000000,\"recording\":7}\n";
 	char token[TOKEN_ROOM], hello[TOKEN_ROOM + 100];
 

@@ -1,6 +1,7 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# What a guest of tests/kernels/run does, in a root file system of busybox, ioprobe and the test programs (/m). Prints "result NAME VALUE".
+# What a guest of tests/kernels/run does, in a root file system of busybox, ioprobe and the test programs (/m). Prints "result NAME
+# VALUE".
 cd /m
 echo 'root:x:0:0:root:/:/bin/sh' >/etc/passwd
 result() { echo "result $*"; }
@@ -8,7 +9,8 @@ result() { echo "result $*"; }
 echo    # behind what the firmware has left on this line
 
 text=$(./ioprobe check)
-result method "$(echo "$text" | sed -n 's/.*library probes: \(uprobe_multi session\|uprobe_multi entry\|perf events\|none\).*/\1/p')"
+result method "$(echo "$text" |
+	sed -n 's/.*library probes: \(uprobe_multi session\|uprobe_multi entry\|perf events\|none\).*/\1/p')"
 result calls "$(echo "$text" | grep -q '^ok    atomic-tracepoints' && echo raw tracepoints || echo perf events)"
 result refused "$(echo "$text" | sed -n 's/^FAIL  BPF programs: //p')"
 echo "$text" | grep -E '^(FAIL|note)'
@@ -37,7 +39,8 @@ grep -E '^(ISOC|note)' /tmp/out
 rm -rf /tmp/t
 ./ioprobe --layers isoc,posix --probes nest.probes -o /tmp/t -- ./exceptions >/tmp/o 2>/tmp/out
 status=$?
-result exceptions "$(if [ $plain = 42 ] && [ $status = 42 ] && cmp -s /tmp/plain /tmp/o; then echo same run; else echo "status $status, without ioprobe $plain"; fi)"
+result exceptions "$(if [ $plain = 42 ] && [ $status = 42 ] &&
+	cmp -s /tmp/plain /tmp/o; then echo same run; else echo "status $status, without ioprobe $plain"; fi)"
 
 # attach: 25 fwrites after it
 rm -rf /tmp/t /tmp/d; mkdir /tmp/d
@@ -47,7 +50,8 @@ i=0; while [ ! -e /tmp/d/ready ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); 
 i=0; while ! grep -q recording /tmp/out && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
 touch /tmp/d/go
 wait $recorder
-result attach "$(if [ "$(grep -c ' 400 B .* 25  POSIX' /tmp/out)" = 3 ] && grep -q '^ISOC .* 400 B' /tmp/out; then echo exact; else echo 'not exact'; fi)"
+result attach "$(if [ "$(grep -c ' 400 B .* 25  POSIX' /tmp/out)" = 3 ] &&
+	grep -q '^ISOC .* 400 B' /tmp/out; then echo exact; else echo 'not exact'; fi)"
 grep -E '^(ISOC|POSIX|records|note)|400 B' /tmp/out
 
 # in flight: calls that are open when the recording ends, and are left by an unwinder afterwards
@@ -71,13 +75,16 @@ result in_flight "${in_flight:-same run}"
 
 # clock: the wall clock is set an hour forward while a program sleeps
 rm -rf /tmp/t
-./ioprobe --layers posix --json=/tmp/json -o /tmp/t -- /bin/busybox sh -c 'sleep 1; date -s @$(($(date +%s) + 3600)) >/tmp/o; sleep 1' >/tmp/out 2>&1
+./ioprobe --layers posix --json=/tmp/json -o /tmp/t -- /bin/busybox sh -c \
+	'sleep 1; date -s @$(($(date +%s) + 3600)) >/tmp/o; sleep 1' >/tmp/out 2>&1
 step=$(sed -n '/"clock_steps"/,/\]/s/.*"step_ns": \([0-9]*\),*/\1/p' /tmp/json)
-result clock "$(if [ "${step:-0}" -gt 3598000000000 ] && [ "$step" -lt 3602000000000 ]; then echo one step; else echo "steps: $step"; fi)"
+result clock "$(if [ "${step:-0}" -gt 3598000000000 ] &&
+	[ "$step" -lt 3602000000000 ]; then echo one step; else echo "steps: $step"; fi)"
 
 # CPU times: a read of a pipe that sleeps for a second
 rm -rf /tmp/t
 ./ioprobe --layers posix --cpu-time --json=/tmp/json -o /tmp/t -- /bin/busybox sh -c 'sleep 1 | cat' >/tmp/out 2>&1
 slept=$(sed -n 's/.*"sleep_ns": \([0-9]*\),*/\1/p' /tmp/json | head -n 1)
 unknown=$(sed -n 's/.*"calls_unknown": \([0-9]*\),*/\1/p' /tmp/json | head -n 1)
-result cpu_time "$(if [ "${slept:-0}" -gt 800000000 ] && [ "$unknown" = 0 ]; then echo known; else echo "slept $slept ns, unknown calls $unknown"; cat /tmp/out; fi)"
+result cpu_time "$(if [ "${slept:-0}" -gt 800000000 ] &&
+	[ "$unknown" = 0 ]; then echo known; else echo "slept $slept ns, unknown calls $unknown"; cat /tmp/out; fi)"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# anchor_edit.py FILE PATTERN EXPRESSION: replaces every match m of a regular expression in a file by the expression's value, which must be as
-# long; n counts the matches from 0. Makes archives that differ in one thing. Status 1 if nothing matched.
+# anchor_edit.py FILE PATTERN EXPRESSION: replaces every match m of a regular expression in a file by the expression's value, which
+# must be as long; n counts the matches from 0. Makes archives that differ in one thing. Status 1 if nothing matched.
 import re
 import sys
 

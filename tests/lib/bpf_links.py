@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""bpf_links.py PID...: the ids of the tracepoint links that these processes hold, each once. --programs: of all their programs. --alive ID...:
-those of these links that the kernel still has. --slots PID: the ids of the recordings whose slots are open in the set of programs that this
-process uses (by bpftool)."""
+"""bpf_links.py PID...: the ids of the tracepoint links that these processes hold, each once. --programs: of all their programs.
+--alive ID...: those of these links that the kernel still has. --slots PID: the ids of the recordings whose slots are open in the
+set of programs that this process uses (by bpftool)."""
 import ctypes
 import glob
 import json
@@ -22,7 +22,8 @@ def entries(pid):
 
 
 def ids(pids, key, kind=None):
-    found = {int(e[key]) for pid in pids for e in entries(pid) if key in e and (kind is None or e.get("link_type", "").strip() == kind)}
+    found = {int(e[key]) for pid in pids for e in entries(pid) if key in e
+             and (kind is None or e.get("link_type", "").strip() == kind)}
     return sorted(found)
 
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Usage: browser.py ADDRESS STORE DIR [IMAGE.png]
 
-Opens the page of "ioprobe watch" in Chromium: its totals must be the store's, no script may fail, at a width of 400 pixels nothing overflows, a drag over
-a chart zooms and a button ends that. With IMAGE also a picture of it. Prints what is wrong; status 1 then."""
+Opens the page of "ioprobe watch" in Chromium: its totals must be the store's, no script may fail, at a width of 400 pixels nothing
+overflows, a drag over a chart zooms and a button ends that. With IMAGE also a picture of it. Prints what is wrong; status 1
+then."""
 import base64
 import json
 import sqlite3
@@ -12,10 +13,12 @@ import time
 
 from chromium import open_page
 
-OVERFLOW = """(() => { const wide = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 &&
-  !e.closest("section table, svg")); return JSON.stringify([document.documentElement.scrollWidth, innerWidth, wide.map(e => e.outerHTML.slice(0, 80))]); })()"""
+OVERFLOW = """(() => { const right = e => e.getBoundingClientRect().right;
+  const wide = [...document.querySelectorAll("body *")].filter(e => right(e) > innerWidth + 1 && !e.closest("section table, svg"));
+  return JSON.stringify([document.documentElement.scrollWidth, innerWidth, wide.map(e => e.outerHTML.slice(0, 80))]); })()"""
 DRAG = """(() => { const chart = document.getElementById("calls"), box = chart.firstChild.getBoundingClientRect();
-  const go = (type, share) => chart.dispatchEvent(new PointerEvent(type, {clientX: box.left + box.width * share, clientY: box.top + 50, button: 0}));
+  const go = (type, share) => chart.dispatchEvent(new PointerEvent(type,
+    {clientX: box.left + box.width * share, clientY: box.top + 50, button: 0}));
   const count = () => chart.querySelector("polyline").getAttribute("points").split(" ").length, before = count();
   go("pointerdown", 0.4); go("pointerup", 0.8);
   const zoomed = count(), button = document.getElementById("whole"), offered = !button.hidden; button.click();
@@ -42,10 +45,12 @@ def check(page, address, store, errors):
             break
         time.sleep(0.05)
     text = page.value('document.getElementById("totals").dataset.totals')
-    found = {layer["name"]: {key: layer[key] for key in ("calls", "failed", "time_ns", "read", "written")} for layer in json.loads(text or "[]")}
+    found = {layer["name"]: {key: layer[key] for key in ("calls", "failed", "time_ns", "read", "written")}
+             for layer in json.loads(text or "[]")}
     if found != totals_of(store) or not found:
         errors.append(f"the page has {found}, the store {totals_of(store)}; {page.value('document.body.innerText')}")
-    rows = page.value('[...document.getElementById("totals").tBodies[0].rows].map(row => row.cells[0].textContent + " " + row.cells[1].textContent).join()')
+    rows = page.value('[...document.getElementById("totals").tBodies[0].rows].map(row => row.cells[0].textContent + " " + '
+                      'row.cells[1].textContent).join()')
     if rows != ",".join(f"{name} {layer['calls']}" for name, layer in found.items()):
         errors.append(f"the table of totals has {rows}")
     width, inner, wide = json.loads(page.value(OVERFLOW))

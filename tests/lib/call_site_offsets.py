@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# call_site_offsets.py SUMMARY PROGRAM COUNT FUNCTION...: whether the writes of a stripped copy of PROGRAM come from offsets within these
-# functions of it, by nm; but for those whose callers were not yet known. Prints what differs.
+# call_site_offsets.py SUMMARY PROGRAM COUNT FUNCTION...: whether the writes of a stripped copy of PROGRAM come from offsets within
+# these functions of it, by nm; but for those whose callers were not yet known. Prints what differs.
 import json
 import subprocess
 import sys

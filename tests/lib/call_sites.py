@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# call_sites.py SUMMARY SOURCE COUNT CHAIN...: the writes in summary.json by their sites. A CHAIN is "N FUNCTION@NAME FUNCTION@NAME …", from
-# the call outwards, where NAME stands behind an @ in a comment of that line of SOURCE (FUNCTION alone: any line): N calls came from there.
-# COUNT is their sum. A call whose callers were not yet known counts for any chain that begins as its own: how many there are depends on
-# how fast the recorder was. Frames outside of SOURCE, which libraries have, are passed over. Exit status 0, or 1 with what differs.
-# COUNT as N*BYTES: writes of that many bytes are counted instead of calls, where a write is more than one call.
+# call_sites.py SUMMARY SOURCE COUNT CHAIN...: the writes in summary.json by their sites. A CHAIN is "N FUNCTION@NAME FUNCTION@NAME
+# …", from the call outwards, where NAME stands behind an @ in a comment of that line of SOURCE (FUNCTION alone: any line): N calls
+# came from there. COUNT is their sum. A call whose callers were not yet known counts for any chain that begins as its own: how many
+# there are depends on how fast the recorder was. Frames outside of SOURCE, which libraries have, are passed over. Exit status 0, or
+# 1 with what differs. COUNT as N*BYTES: writes of that many bytes are counted instead of calls, where a write is more than one
+# call.
 import json
 import os
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""check_job_summary.py MERGED NODE...: the summary.json of a merged archive must fit its schema, and every number must be the sum of those
-of the nodes' summaries. Arguments are directories."""
+"""check_job_summary.py MERGED NODE...: the summary.json of a merged archive must fit its schema, and every number must be the sum
+of those of the nodes' summaries. Arguments are directories."""
 import json
 import os
 import sys
@@ -57,7 +57,8 @@ def check_files(merged, nodes):
     for key, file in found.items():
         parts = [f for n in nodes for f in n["files"] if identity(f) == key]
         wrong += differences(key[3], file, parts, COUNTS + ("opens",))
-        wrong += check_layers(file["layers"], [p["layers"] for p in parts], COUNTS + ("opens", "time_ns", "metadata_time_ns"), key[3])
+        wrong += check_layers(file["layers"], [p["layers"] for p in parts], COUNTS + ("opens", "time_ns", "metadata_time_ns"),
+                              key[3])
         if file["nodes"] != len(parts) or file["longest_time_ns"] != max(l["time_ns"] for l in file["layers"]):
             wrong.append(f"{key[3]}: nodes or longest_time_ns")
     times = [f["longest_time_ns"] for f in merged["files"]]
@@ -74,8 +75,10 @@ def main():
     merged, nodes = load(sys.argv[1]), [load(d) for d in sys.argv[2:]]
     totals = ("calls", "failed_calls", "records_lost", "records_late", "calls_abandoned", "sizes_unknown", "operations_open")
     wrong = check_schema(merged) or differences("job", merged, nodes, totals) + differences(
-        "pipes_and_sockets", merged["pipes_and_sockets"], [n["pipes_and_sockets"] for n in nodes], COUNTS + ("count",)) + check_layers(
-        merged["layers"], [n["layers"] for n in nodes], COUNTS + ("calls", "failed", "time_ns"), "job") + check_files(merged, nodes) + \
+        "pipes_and_sockets", merged["pipes_and_sockets"], [n["pipes_and_sockets"] for n in nodes],
+        COUNTS + ("count",)) + check_layers(
+        merged["layers"], [n["layers"] for n in nodes], COUNTS + ("calls", "failed", "time_ns"), "job") + check_files(merged,
+                nodes) + \
         check_processes(merged, nodes)
     for layer in merged["layers"]:
         parts = [l["outermost"] for n in nodes for l in n["layers"] if l["name"] == layer["name"] and "outermost" in l]

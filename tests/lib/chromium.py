@@ -16,7 +16,8 @@ class Page:
     """One page of a browser, by its debugging protocol."""
     def __init__(self, browser, directory):
         for _ in range(200):
-            if os.path.exists(f"{directory}/DevToolsActivePort") and open(f"{directory}/DevToolsActivePort", encoding="utf-8").read().count("\n"):
+            if os.path.exists(f"{directory}/DevToolsActivePort") and open(f"{directory}/DevToolsActivePort",
+                                                                          encoding="utf-8").read().count("\n"):
                 break
             if browser.poll() is not None:
                 raise OSError(f"chromium ended with {browser.returncode}")
@@ -26,8 +27,9 @@ class Page:
             path = next(page for page in json.load(answer) if page["type"] == "page")["webSocketDebuggerUrl"].split("/", 3)[3]
         self.socket = socket.create_connection(("127.0.0.1", int(port)), 20)
         self.file = self.socket.makefile("rb")
+        key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall((f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                             f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n\r\n").encode())
+                             f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n").encode())
         while self.file.readline().strip():
             pass
         self.last, self.failures, self.requests = 0, [], []
@@ -46,7 +48,8 @@ class Page:
         self.last += 1
         text = json.dumps({"id": self.last, "method": method, "params": parameters}).encode()
         mask = os.urandom(4)
-        head = bytes([0x81]) + (bytes([0x80 | len(text)]) if len(text) < 126 else bytes([0x80 | 126]) + struct.pack(">H", len(text)))
+        head = bytes([0x81]) + (bytes([0x80 | len(text)]) if len(text) < 126
+                                else bytes([0x80 | 126]) + struct.pack(">H", len(text)))
         self.socket.sendall(head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(text)))
         while True:
             message = self.receive()
@@ -70,9 +73,11 @@ class Page:
 @contextlib.contextmanager
 def open_page(directory):
     """A Page; directory: for the browser's own files."""
-    browser = subprocess.Popen(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    browser = subprocess.Popen(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                                "--no-first-run",
                                 "--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0",
-                                f"--user-data-dir={directory}", "about:blank"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                f"--user-data-dir={directory}", "about:blank"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield Page(browser, directory)
     finally:

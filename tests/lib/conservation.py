@@ -4,8 +4,8 @@
 
 Whether all intervals of a stream (lines of JSON, or an SQLite store whose name ends in .db: of a job's store the
 recording that has the summary's processes) add up to the summary, field by field: per process and
-layer, per file, layer and process; sizes, longest calls, what filters skipped, losses. No interval has more time in calls than it is long, times the
-threads. Prints what differs; status 1 then."""
+layer, per file, layer and process; sizes, longest calls, what filters skipped, losses. No interval has more time in calls than it
+is long, times the threads. Prints what differs; status 1 then."""
 import collections
 import json
 import sqlite3

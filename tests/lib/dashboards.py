@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The queries of the Grafana dashboards in tools/grafana, with what Grafana puts in place of its variables. As a program: dashboards.py STORE runs those
-of the SQLite dashboard; each must have rows. Prints what is wrong; status 1 then."""
+"""The queries of the Grafana dashboards in tools/grafana, with what Grafana puts in place of its variables. As a program:
+dashboards.py STORE runs those of the SQLite dashboard; each must have rows. Prints what is wrong; status 1 then."""
 import json
 import os
 import sqlite3
@@ -34,7 +34,8 @@ def empty_in(store):
         rows = db.execute(query.replace("$__from", str(begin)).replace("$__to", str(end))).fetchall()
         if not rows:
             yield f"{title}: no rows"
-        elif target["queryType"] == "time series" and not all(begin / 1000 - 1 <= row[0] <= end / 1000 and row[2] is not None for row in rows):
+        elif target["queryType"] == "time series" and not all(begin / 1000 - 1 <= row[0] <= end / 1000
+                                                              and row[2] is not None for row in rows):
             yield f"{title}: times or values are not: {rows[:2]}"
         if target["queryText"] != query:
             yield f"{title}: queryText is another one"

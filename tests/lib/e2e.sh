@@ -31,8 +31,8 @@ fresh() { rm -rf "$TMP/$1"; mkdir -p "$TMP/$1/data"; echo "$TMP/$1"; }
 # The last lines of what a recorder said, for the reason of a failure.
 said() { tail -n 3 "$1/err" | cut -c 1-300; }
 
-# record NAME [OPTION...] -- COMMAND...: launches under ioprobe; the archive is in $TMP/NAME/trace, the summary in out, output in stdout and err.
-# Sets STATUS. The folder $TMP/NAME must exist (fresh).
+# record NAME [OPTION...] -- COMMAND...: launches under ioprobe; the archive is in $TMP/NAME/trace, the summary in out, output in
+# stdout and err. Sets STATUS. The folder $TMP/NAME must exist (fresh).
 record() {
 	local dir=$TMP/$1
 	limited "${LIMIT:-90}" "$IOPROBE" -o "$dir/trace" --summary "$dir/out" "${@:2}" >"$dir/stdout" 2>"$dir/err" </dev/null
@@ -54,7 +54,8 @@ contract() {
 # expect NAME EXPRESSION...: all must be true of the archive (words in tests/lib/tracefile.py).
 expect() {
 	local text
-	text=$(limited 120 "$PYTHON" "$TESTS/lib/expect.py" "$TMP/$1/trace/traces.otf2" "${@:2}" 2>&1) && { ok "$1, trace"; return 0; }
+	text=$(limited 120 "$PYTHON" "$TESTS/lib/expect.py" "$TMP/$1/trace/traces.otf2" "${@:2}" 2>&1) &&
+		{ ok "$1, trace"; return 0; }
 	not_ok "$1, trace" "$text"
 	return 1
 }

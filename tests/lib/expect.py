@@ -17,7 +17,8 @@ def shown(expression, words):
     if not isinstance(node, ast.Compare):
         return ""
     sides = [node.left] + node.comparators
-    values = [repr(eval(compile(ast.Expression(s), "expression", "eval"), dict(words))) for s in sides if not isinstance(s, ast.Constant)]
+    values = [repr(eval(compile(ast.Expression(s), "expression", "eval"), dict(words))) for s in sides
+              if not isinstance(s, ast.Constant)]
     return " (found " + ", ".join(v if len(v) < 400 else v[:400] + "…" for v in values) + ")"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Runs inside gdb: stops at every call of the functions and system calls in $WANTED (JSON: functions, syscalls, recorded) that is not made inside a recorded
-function, and writes the number of calls per chain of callers to $STOPS."""
+"""Runs inside gdb: stops at every call of the functions and system calls in $WANTED (JSON: functions, syscalls, recorded) that is
+not made inside a recorded function, and writes the number of calls per chain of callers to $STOPS."""
 import collections
 import json
 import os
@@ -40,7 +40,8 @@ def plain(name):
 
 
 def chain_from(frame):
-    """The frames outside of the C library; None if one of them, or of the library's, is a recorded function: the call is inside another one."""
+    """The frames outside of the C library; None if one of them, or of the library's, is a recorded function: the call is inside
+    another one."""
     chain = []
     while frame is not None and frame.is_valid():
         name = frame.name() or ""
@@ -88,7 +89,8 @@ def on_exit(event):
 
 
 state = {"entered": set(), "running": True}
-for setting in ("pagination off", "confirm off", "debuginfod enabled off", "breakpoint pending on", "print inferior-events off", "startup-with-shell off",
+for setting in ("pagination off", "confirm off", "debuginfod enabled off", "breakpoint pending on", "print inferior-events off",
+                "startup-with-shell off",
                 "detach-on-fork on", "follow-fork-mode parent"):
     gdb.execute(f"set {setting}")
 gdb.execute("handle all nostop noprint pass", to_string=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Two hosts on one machine, n1 and n2: UTS, network and mount namespaces of their own on one bridge; processes and kernel are common. Sourced
-# after e2e.sh, by a script that runs in a mount namespace of its own. hosts_up SETUP runs SETUP in each host; hosts_down leaves nothing.
+# Two hosts on one machine, n1 and n2: UTS, network and mount namespaces of their own on one bridge; processes and kernel are
+# common. Sourced after e2e.sh, by a script that runs in a mount namespace of its own. hosts_up SETUP runs SETUP in each host;
+# hosts_down leaves nothing.
 
 HOSTS=h$$       # prefix of the links and the network namespaces
 
@@ -24,7 +25,8 @@ hosts_up() {
 			ip link set ${HOSTS}v$i master ${HOSTS}br up && ip -n ${HOSTS}n$i addr add 10.79.0.1$i/24 dev eth0 &&
 			ip -n ${HOSTS}n$i link set eth0 up && ip -n ${HOSTS}n$i link set lo up || return 1
 		ip netns exec ${HOSTS}n$i unshare -u -m --propagation private \
-			bash -c "hostname n$i && mount -t tmpfs -o mode=1777 shm /dev/shm && $1 && touch '$TMP/n$i.up' && exec sleep 600" &
+			bash -c "hostname n$i && mount -t tmpfs -o mode=1777 shm /dev/shm && $1 && touch '$TMP/n$i.up' &&
+				exec sleep 600" &
 		echo $! >"$TMP/n$i.pid"
 	done
 	wait_for_file "$TMP/n1.up" 10 && wait_for_file "$TMP/n2.up" 10
@@ -40,12 +42,14 @@ hosts_down() {
 	ip link del ${HOSTS}br 2>/dev/null
 }
 
-# hosts_agent COMMAND...: writes $TMP/agent, for mpirun's plm_rsh_agent; COMMAND runs in the host, before "sh -c …", $host is its name.
+# hosts_agent COMMAND...: writes $TMP/agent, for mpirun's plm_rsh_agent; COMMAND runs in the host, before "sh -c …", $host is its
+# name.
 hosts_agent() {
 	cat >"$TMP/agent" <<-END
 		#!/bin/sh
 		host=\$1; shift
-		exec nsenter -t \$(cat '$TMP'/\$host.pid) -n -u -m -- $* /bin/sh -c "cd /; \$*" >'$TMP'/\$host.out 2>'$TMP'/\$host.err
+		exec >'$TMP'/\$host.out 2>'$TMP'/\$host.err
+		exec nsenter -t \$(cat '$TMP'/\$host.pid) -n -u -m -- $* /bin/sh -c "cd /; \$*"
 	END
 	chmod 755 "$TMP/agent"
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""in_text.py PID LIBRARY PROBES some|none|any: breakpoints in the text of a process, where `ioprobe probes` places them in a library.
+"""in_text.py PID LIBRARY PROBES some|none|any: breakpoints in the text of a process, where `ioprobe probes` places them in a
+library.
 
 some: there must be one, soon; none: there must be none; any: nothing is looked at. Prints what is wrong."""
 import re

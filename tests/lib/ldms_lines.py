@@ -2,25 +2,31 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Usage: ldms_lines.py LINES STORE SUMMARY.json
 
-Whether lines are those of Darshan's connector to LDMS: the format that its code prints, the types that the store behind it asks for, the lengths that
-ldmsd_stream_publish takes, record ids that are Darshan's hash of the names; and whether the store's view darshan_data has the same, row by row. The
-store's events, all of them, must add up to the summary. Prints what is wrong; status 1 then."""
+Whether lines are those of Darshan's connector to LDMS: the format that its code prints, the types that the store behind it asks
+for, the lengths that ldmsd_stream_publish takes, record ids that are Darshan's hash of the names; and whether the store's view
+darshan_data has the same, row by row. The store's events, all of them, must add up to the summary. Prints what is wrong; status 1
+then."""
 import json
 import re
 import sqlite3
 import sys
 
 # As in darshan-ldms.c, but for the hdf5 fields.
-FORMAT = ('{"schema":"%s", "uid":%ld, "exe":"%s","job_id":%ld,"rank":%ld,"ProducerName":"%s","file":"%s","record_id":%lu,"module":"%s","type":"%s",'
-          '"max_byte":%ld,"switches":%ld,"flushes":%ld,"cnt":%ld,"op":"%s","seg":[{"pt_sel":%ld,"irreg_hslab":%ld,"reg_hslab":%ld,"ndims":%ld,'
-          '"npoints":%ld,"off":%ld,"len":%ld,"start":%0.6f,"dur":%0.6f,"total":%0.6f,"timestamp":%lu.%.6lu}]}\n')
-PATTERNS = {"%s": r'((?:[^"\\\x00-\x1f]|\\["\\]|\\u[0-9a-f]{4})*)', "%ld": r"(-1|0|[1-9][0-9]*)", "%lu": r"([0-9]+)", "%0.6f": r"([0-9]+\.[0-9]{6})",
+FORMAT = ('{"schema":"%s", "uid":%ld, '
+          '"exe":"%s","job_id":%ld,"rank":%ld,"ProducerName":"%s","file":"%s","record_id":%lu,"module":"%s","type":"%s",'
+          '"max_byte":%ld,"switches":%ld,"flushes":%ld,"cnt":%ld,"op":"%s",'
+          '"seg":[{"pt_sel":%ld,"irreg_hslab":%ld,"reg_hslab":%ld,"ndims":%ld,"npoints":%ld,'
+          '"off":%ld,"len":%ld,"start":%0.6f,"dur":%0.6f,"total":%0.6f,"timestamp":%lu.%.6lu}]}\n')
+PATTERNS = {"%s": r'((?:[^"\\\x00-\x1f]|\\["\\]|\\u[0-9a-f]{4})*)', "%ld": r"(-1|0|[1-9][0-9]*)", "%lu": r"([0-9]+)",
+            "%0.6f": r"([0-9]+\.[0-9]{6})",
             "%lu.%.6lu": r"([0-9]+\.[0-9]{6})"}
 LINE = re.compile("".join(PATTERNS.get(part, re.escape(part)) for part in re.split(r"(%lu\.%\.6lu|%0\.6f|%ld|%lu|%s)", FORMAT)))
-COLUMNS = ("schema uid exe job_id rank ProducerName file record_id module type max_byte switches flushes cnt op pt_sel irreg_hslab reg_hslab ndims npoints "
+COLUMNS = ("schema uid exe job_id rank ProducerName file record_id module type max_byte switches flushes cnt op pt_sel irreg_hslab "
+           "reg_hslab ndims npoints "
            "off len start dur total timestamp").split()
 MASK = (1 << 64) - 1
-STREAMS = {"<STDIN>": 14734109647742566553, "<STDOUT>": 15920181672442173319, "<STDERR>": 7238257241479193519}     # as in Darshan's logs
+# as in Darshan's logs
+STREAMS = {"<STDIN>": 14734109647742566553, "<STDOUT>": 15920181672442173319, "<STDERR>": 7238257241479193519}
 
 
 def record_id(name, level=0):
@@ -84,9 +90,11 @@ def compare_view(rows, db, errors):
 def compare_summary(db, summary, errors):
     for layer in summary["layers"]:
         for op, operations, moved in (("read", "reads", "bytes_read"), ("write", "writes", "bytes_written")):
-            n, total = db.execute("SELECT coalesce(sum(weight), 0), coalesce(sum(moved), 0) FROM event WHERE layer = ? AND op = ?", (layer["name"], op)).fetchone()
+            n, total = db.execute("SELECT coalesce(sum(weight), 0), coalesce(sum(moved), 0) FROM event WHERE layer = ? AND op = ?",
+                                  (layer["name"], op)).fetchone()
             if n != layer[operations] or total != layer[moved]:
-                errors.append(f"{layer['name']}: events have {n} {operations}, {total} bytes, the summary {layer[operations]}, {layer[moved]}")
+                errors.append(f"{layer['name']}: events have {n} {operations}, {total} bytes, the summary {layer[operations]}, "
+                              f"{layer[moved]}")
 
 
 def main():

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """left_out.py SUMMARY FILTER LAYER EXPRESSION: it must be true of the entry e for what a filter left out of a layer.
-left_out.py SUMMARY LOG: recorded and left out together must be what strace saw. SUMMARY is ioprobe's --json, LOG one of strace -f of
-the same program with all system calls of probes/posix.probes. One line per difference, exit status 1 if there is one."""
+left_out.py SUMMARY LOG: recorded and left out together must be what strace saw. SUMMARY is ioprobe's --json, LOG one of strace -f
+of the same program with all system calls of probes/posix.probes. One line per difference, exit status 1 if there is one."""
 import json
 import os
 import sys

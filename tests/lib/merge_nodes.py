@@ -3,8 +3,9 @@
 """merge_nodes.py make TEMPLATE OUT NODES RANKS [HANDLES]: node archives of a larger job, made from a recorded one.
 merge_nodes.py check MERGED TEMPLATE NODES RANKS: whether their merged archive has the structure that it must have.
 
-Every rank is a copy of the template's first one: its definitions are written anew, its event files are linked. HANDLES (8) further handles
-per rank stand for what a real rank opens; no event uses them. The copies' matching ids are the same, so only the structure can be checked."""
+Every rank is a copy of the template's first one: its definitions are written anew, its event files are linked. HANDLES (8) further
+handles per rank stand for what a real rank opens; no event uses them. The copies' matching ids are the same, so only the structure
+can be checked."""
 import errno
 import os
 import shutil
@@ -134,7 +135,8 @@ class Node:
         for rank in range(self.ranks):
             self.put("LocationGroup", rank, self.names + rank, 1, 1, UNDEFINED_32)
         for rank in range(self.ranks):
-            for name, kind, number in (("RANK", TYPE_UINT32, self.number * self.ranks + rank), ("LAUNCH_SIZE", TYPE_UINT32, self.total),
+            for name, kind, number in (("RANK", TYPE_UINT32, self.number * self.ranks + rank),
+                                       ("LAUNCH_SIZE", TYPE_UINT32, self.total),
                                        ("LAUNCH", TYPE_STRING, self.launch)):
                 self.put("LocationGroupProperty", rank, refs["IOPROBE::" + name], _otf2.Type(kind), value_of(kind, number))
         for rank in range(self.ranks):

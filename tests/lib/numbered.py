@@ -9,8 +9,8 @@ from otf2 import events as ev
 
 
 def offsets(archive):
-    """Path of each file numbers.N to the offsets of its recorded pwrite64 calls, in the order of the trace; "" where the record with the
-    file's name was lost."""
+    """Path of each file numbers.N to the offsets of its recorded pwrite64 calls, in the order of the trace; "" where the record
+    with the file's name was lost."""
     found = {}
     with otf2.reader.open(archive) as trace:
         for _, event in trace.events:

@@ -3,8 +3,9 @@
 """Usage: prometheus.py ADDRESS FILE.prom SUMMARY.json DIR [SERVER]
        prometheus.py --dashboard NAME FILE.prom DIR [SERVER]
 
-A real server (prometheus, or victoria-metrics) scrapes /metrics of "ioprobe watch" at ADDRESS, and a real node_exporter that has FILE.prom: what either
-knows of calls, bytes, sizes and losses must be the summary's, and each query of the Grafana dashboard must have an answer. promtool checks the file. With
+A real server (prometheus, or victoria-metrics) scrapes /metrics of "ioprobe watch" at ADDRESS, and a real node_exporter that has
+FILE.prom: what either knows of calls, bytes, sizes and losses must be the summary's, and each query of the Grafana dashboard must
+have an answer. promtool checks the file. With
 --dashboard, only FILE.prom is scraped and the queries of that dashboard are run. Prints what is wrong; status 1 then."""
 import contextlib
 import json
@@ -50,7 +51,8 @@ def server_command(server, directory, port):
     if server == "victoria-metrics":
         return ["victoria-metrics", f"-promscrape.config={directory}/scrape.yml", f"-storageDataPath={directory}/data-{server}",
                 f"-httpListenAddr=127.0.0.1:{port}", "-search.latencyOffset=0s", "-search.disableCache"]
-    return ["prometheus", f"--config.file={directory}/scrape.yml", f"--storage.tsdb.path={directory}/data-{server}", f"--web.listen-address=127.0.0.1:{port}"]
+    return ["prometheus", f"--config.file={directory}/scrape.yml", f"--storage.tsdb.path={directory}/data-{server}",
+            f"--web.listen-address=127.0.0.1:{port}"]
 
 
 @contextlib.contextmanager
@@ -60,7 +62,8 @@ def servers(directory, server, text, watch):
     config = "scrape_configs:" + SCRAPE.format(job="textfile", target=f"127.0.0.1:{exporter}")
     if watch:
         address = urllib.parse.urlsplit(watch)
-        config += SCRAPE.format(job="watch", target=address.netloc) + TOKEN.format(token=urllib.parse.parse_qs(address.query)["token"][0])
+        token = urllib.parse.parse_qs(address.query)["token"][0]
+        config += SCRAPE.format(job="watch", target=address.netloc) + TOKEN.format(token=token)
     with open(f"{directory}/scrape.yml", "w", encoding="utf-8") as file:
         file.write(config)
     commands = (["prometheus-node-exporter", "--collector.disable-defaults", "--collector.textfile",

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""recorder_costs.py ARCHIVE SUMMARY: what recorded calls cost must be in both, the same, and the summary's times of ioprobe's own must follow
-from it: computed again here from the calls of the archive."""
+"""recorder_costs.py ARCHIVE SUMMARY: what recorded calls cost must be in both, the same, and the summary's times of ioprobe's own
+must follow from it: computed again here from the calls of the archive."""
 import collections
 import json
 import os
@@ -19,8 +19,9 @@ def key_of(prefix, layer):
 def check_properties(properties, costs):
     for cost in costs["layers"]:
         for prefix, name in (("PROBE_NS_", "call_ns"), ("PROBE_INSIDE_NS_", "inside_ns")):
-            if properties.get(key_of(prefix, cost["layer"])) != str(cost[name]):
-                yield f"{key_of(prefix, cost['layer'])} is {properties.get(key_of(prefix, cost['layer']))}, {cost[name]} in the summary"
+            key = key_of(prefix, cost["layer"])
+            if properties.get(key) != str(cost[name]):
+                yield f"{key} is {properties.get(key)}, {cost[name]} in the summary"
         if not 0 < cost["call_ns"] or cost["inside_ns"] > cost["call_ns"]:
             yield f"a call of {cost['layer']} costs {cost['call_ns']} ns, {cost['inside_ns']} of them in its own time"
 
@@ -38,7 +39,8 @@ def check_layers(calls, summary, costs):
             own[call.layer] += costs[call.layer]["inside_ns"]
     for layer in summary["layers"]:
         if layer["recorder_time_ns"] != own[layer["name"]]:
-            yield f"{layer['name']}: {layer['recorder_time_ns']} ns are ioprobe's in the summary, {own[layer['name']]} by the archive's calls"
+            yield (f"{layer['name']}: {layer['recorder_time_ns']} ns are ioprobe's in the summary, "
+                   f"{own[layer['name']]} by the archive's calls")
 
 
 def check_processes(summary, costs):

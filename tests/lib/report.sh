@@ -24,8 +24,9 @@ recorded() {
 	return 1
 }
 
-# planted CODE CASE FILE RANKS [note] -- COMMAND...: the command gets the case, "bad" and a directory. The first finding is CODE, in FILE, on RANKS ("-":
-# not checked), at a line of the program's source that is marked "planted: CASE". note: it may be one of little cost.
+# planted CODE CASE FILE RANKS [note] -- COMMAND...: the command gets the case, "bad" and a directory. The first finding is CODE, in
+# FILE, on RANKS ("-": not checked), at a line of the program's source that is marked "planted: CASE". note: it may be one of little
+# cost.
 planted() {
 	local code=$1 case=$2 file=$3 ranks=$4 note= source
 	shift 4

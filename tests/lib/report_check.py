@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""report_check.py REPORT.json found CODE FILE RANKS SOURCE CASE [note]: CODE is the first finding; its first file is FILE (a pattern), its ranks are
-RANKS ("-": not checked), its first call of which the line is known is at a line of SOURCE that is marked "planted: CASE". It is severe, but with "note".
-report_check.py REPORT.json clean: no finding is high.
-report_check.py REPORT.json is EXPRESSION...: all are true; names: r (the report), finding(code), codes.
+"""report_check.py REPORT.json found CODE FILE RANKS SOURCE CASE [note]: CODE is the first finding; its first file is FILE (a
+pattern), its ranks are RANKS ("-": not checked), its first call of which the line is known is at a line of SOURCE that is marked
+"planted: CASE". It is severe, but with "note". report_check.py REPORT.json clean: no finding is high. report_check.py REPORT.json
+is EXPRESSION...: all are true; names: r (the report), finding(code), codes.
 
 Prints the reason and exits with 1 if not."""
 import fnmatch

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""report_formats.py IOPROBE ARCHIVE SCHEMA DIR: every format of the archive's report is well-formed, and hostile names do nothing in it. The
-archive has a file whose name has markup and an escape character. Prints what is wrong."""
+"""report_formats.py IOPROBE ARCHIVE SCHEMA DIR: every format of the archive's report is well-formed, and hostile names do nothing
+in it. The archive has a file whose name has markup and an escape character. Prints what is wrong."""
 import csv
 import html.parser
 import json
@@ -107,13 +107,16 @@ if late["layers"]:
     print("--from: calls before the time are judged")
 with open(directory + "/all.json", "w", encoding="utf-8") as file:
     json.dump({"high_share": 0, "least_seconds": 0}, file)
-fails = subprocess.run([ioprobe, "report", "--fail-on", "high", "--thresholds", directory + "/all.json", "-o", directory + "/out.txt", archive], capture_output=True, timeout=60, check=False)
+fails = subprocess.run([ioprobe, "report", "--fail-on", "high", "--thresholds", directory + "/all.json", "-o",
+                        directory + "/out.txt", archive], capture_output=True, timeout=60, check=False)
 if fails.returncode != 1:
     print(f"--fail-on: status {fails.returncode}")
 with open(directory + "/out.txt", encoding="utf-8") as file:
     if "P06" not in file.read():
         print("-o: no report in the file")
-for code in subprocess.run([ioprobe, "report", "--explain", "list"], capture_output=True, text=True, timeout=20, check=True).stdout.splitlines():
-    page = subprocess.run([ioprobe, "report", "--explain", code.split()[0]], capture_output=True, text=True, timeout=20, check=False)
+for code in subprocess.run([ioprobe, "report", "--explain", "list"], capture_output=True, text=True, timeout=20,
+                           check=True).stdout.splitlines():
+    page = subprocess.run([ioprobe, "report", "--explain", code.split()[0]], capture_output=True, text=True, timeout=20,
+                          check=False)
     if page.returncode or "why" not in page.stdout:
         print(f"--explain {code}")

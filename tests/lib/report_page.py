@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Usage: report_page.py REPORT.html REPORT.json DIR [IMAGES]
 
-Opens a report in Chromium at widths of 1280 and 400 pixels and as it is printed, without JavaScript: it must request nothing, report no error, show what the
-JSON of the same archive has, and be nowhere wider than the page. IMAGES: where name-1280.png, name-400.png and name.pdf go, a path and the beginning of
-their names. Prints what is wrong; status 1 then."""
+Opens a report in Chromium at widths of 1280 and 400 pixels and as it is printed, without JavaScript: it must request nothing,
+report no error, show what the JSON of the same archive has, and be nowhere wider than the page. IMAGES: where name-1280.png,
+name-400.png and name.pdf go, a path and the beginning of their names. Prints what is wrong; status 1 then."""
 import base64
 import json
 import os
@@ -19,13 +19,19 @@ from chromium import open_page
 OVERFLOW = """JSON.stringify([document.documentElement.scrollWidth, [...document.querySelectorAll("body *")].filter(e =>
   e.getBoundingClientRect().right > WIDTH + 1 && !e.closest(".wide, svg")).map(e => e.outerHTML.slice(0, 80))])"""
 # In print nothing scrolls: what is wider than its place is cut off.
-CUT = """JSON.stringify([...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML.slice(0, 80)))"""
-CONTENT = """(() => { const text = e => e.textContent.trim(), column = (id, n) => [...document.querySelectorAll(`#${id} tr`)].slice(1).map(r => text(r.cells[n]));
-  const fills = [...document.querySelectorAll("svg rect, svg path[class^=k]")].filter(e => getComputedStyle(e).fill === "rgb(0, 0, 0)");
-  return JSON.stringify({title: document.title, scripts: document.scripts.length, sections: [...document.querySelectorAll("section")].map(e => e.id),
-    findings: [...document.querySelectorAll("article h3 small")].map(text), layers: [...document.querySelectorAll("h2")].some(e => text(e) === "Layers"),
-    accesses: column("accesses", 0), handles: column("handles", 0), stacks: column("stacks", 0), nodes: column("nodes", 3), black: fills.length,
-    boxes: [...document.querySelectorAll("section svg")].map(e => e.getBoundingClientRect()).filter(b => b.width < 10 || b.height < 10).length}); })()"""
+CUT = """JSON.stringify([...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth + 1)
+  .map(e => e.outerHTML.slice(0, 80)))"""
+CONTENT = """(() => { const text = e => e.textContent.trim(), all = what => [...document.querySelectorAll(what)];
+  const column = (id, n) => all(`#${id} tr`).slice(1).map(r => text(r.cells[n]));
+  const fills = all("svg rect, svg path[class^=k]").filter(e => getComputedStyle(e).fill === "rgb(0, 0, 0)");
+  return JSON.stringify({title: document.title, scripts: document.scripts.length,
+    sections: all("section").map(e => e.id),
+    findings: all("article h3 small").map(text),
+    layers: all("h2").some(e => text(e) === "Layers"),
+    accesses: column("accesses", 0), handles: column("handles", 0), stacks: column("stacks", 0), nodes: column("nodes", 3),
+    black: fills.length,
+    boxes: all("section svg").map(e => e.getBoundingClientRect())
+      .filter(b => b.width < 10 || b.height < 10).length}); })()"""
 
 
 def colors_of(png):
@@ -50,7 +56,8 @@ def check_content(page, report, errors):
     errors += [f"{key}: {found.get(key)} instead of {value}" for key, value in wanted.items() if found.get(key) != value]
     if set(found.get("sections", ())) != set(figures):
         errors.append(f"sections {found.get('sections')}, in JSON {sorted(figures)}")
-    rows = {"accesses": [f["path"] for f in figures.get("accesses", {}).get("files", ())][:30], "handles": [], "stacks": [], "nodes": []}
+    rows = {"accesses": [f["path"] for f in figures.get("accesses", {}).get("files", ())][:30], "handles": [], "stacks": [],
+            "nodes": []}
     rows["handles"] = [row["layer"] for row in figures["handles"]["handles"]][:24] if "handles" in figures else []
     rows["stacks"] = [row["function"] for row in figures["stacks"]["stacks"]] if "stacks" in figures else []
     for name in ("accesses", "handles", "stacks"):
@@ -77,7 +84,8 @@ def check_width(page, width, errors, images):
 
 def check_print(page, errors, images):
     page.call("Emulation.setEmulatedMedia", media="print")
-    page.call("Emulation.setDeviceMetricsOverride", width=720, height=1000, deviceScaleFactor=1, mobile=False)    # A4 between margins
+    # A4 between margins
+    page.call("Emulation.setDeviceMetricsOverride", width=720, height=1000, deviceScaleFactor=1, mobile=False)
     cut = json.loads(page.value(CUT))
     if cut:
         errors.append(f"in print it is cut off: {cut[:3]}")

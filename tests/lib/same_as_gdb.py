@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Usage: same_as_gdb.py IOPROBE DIR TOP PROGRAM ARGUMENT...
 
-Records the program with call sites, then runs it again in gdb, which stops at the same calls: the TOP sites with most calls must be chains of callers that gdb
-finds, each as often. Calls whose callers were not yet known are the only difference that is allowed, and there must be as many of them. The program must make the
-same calls in every run. Prints what differs, status 1 then; else one line on stderr."""
+Records the program with call sites, then runs it again in gdb, which stops at the same calls: the TOP sites with most calls must be
+chains of callers that gdb finds, each as often. Calls whose callers were not yet known are the only difference that is allowed, and
+there must be as many of them. The program must make the same calls in every run. Prints what differs, status 1 then; else one line
+on stderr."""
 import collections
 import json
 import os
@@ -62,7 +63,8 @@ def run_gdb(directory, wanted, command):
         json.dump(wanted, file)
     environment = {**os.environ, "WANTED": f"{directory}/wanted.json", "STOPS": f"{directory}/stops.json"}
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_stops.py")
-    done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", *command], capture_output=True, text=True, timeout=300, env=environment, check=False)
+    done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", *command], capture_output=True, text=True, timeout=300,
+                          env=environment, check=False)
     try:
         with open(f"{directory}/stops.json", encoding="utf-8") as file:
             result = json.load(file)
@@ -82,12 +84,14 @@ def same(recorded, seen):
 def main():
     ioprobe, directory, top, command = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
     program = os.path.basename(command[0])
-    subprocess.run([ioprobe, "record", "-q", "--call-sites=16", "-o", f"{directory}/trace", "--", *command], stdout=subprocess.DEVNULL, timeout=100, check=True)
+    subprocess.run([ioprobe, "record", "-q", "--call-sites=16", "-o", f"{directory}/trace", "--", *command],
+                   stdout=subprocess.DEVNULL, timeout=100, check=True)
     sites, cut, recorded = read_sites(f"{directory}/trace/traces.otf2", program)
     chosen = sites.most_common(top)
     functions = {name for (name, layer, _), _ in chosen if layer != SYSTEM}
     syscalls = {name for (name, layer, _), _ in chosen if layer == SYSTEM}
-    stops = run_gdb(directory, {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)}, command)
+    stops = run_gdb(directory, {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)},
+                    command)
     errors, more = [], collections.Counter()
     if len(chosen) < top:
         errors.append(f"only {len(chosen)} sites have known callers")
@@ -95,12 +99,14 @@ def main():
         found = sum(n for what, chain, n in stops if what == name and same(frames, chain))
         more[name] += found - calls
         if not calls <= found <= calls + cut[name] or more[name] > cut[name]:
-            errors.append(f"{name} from {' < '.join(frames)}: {calls} calls and {cut[name]} with unknown callers; gdb found {found}")
+            errors.append(f"{name} from {' < '.join(frames)}: {calls} calls and {cut[name]} with unknown callers; "
+                          f"gdb found {found}")
             errors += [f"gdb: {chain}" for what, chain, _ in stops if what == name][:2]
     if errors:
         print("\n".join(errors))
         sys.exit(1)
-    print(f"{len(chosen)} sites, {sum(n for _, n in chosen)} calls; gdb found {sum(more.values())} more, whose callers were not yet known", file=sys.stderr)
+    print(f"{len(chosen)} sites, {sum(n for _, n in chosen)} calls; gdb found {sum(more.values())} more, whose callers were not "
+          f"yet known", file=sys.stderr)
 
 
 main()

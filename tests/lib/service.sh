@@ -4,11 +4,12 @@
 declare -A SERVICE_PID
 SERVICE_DIR=
 # Traced, they would take most of the time.
-COMMON_CALLS=read,write,close,openat,poll,mmap,munmap,mprotect,brk,ioctl,lseek,newfstatat,fstat,getdents64,rt_sigaction,rt_sigprocmask,futex,readlink,pread64
+COMMON_CALLS=read,write,close,openat,poll,mmap,munmap,mprotect,brk,ioctl,lseek,newfstatat,fstat,getdents64,rt_sigaction
+COMMON_CALLS+=,rt_sigprocmask,futex,readlink,pread64
 
-# service_start NODE [POLICY-LINE...]: in SERVICE_DIR; archives go to SERVICE_DIR/archives/USER/JOB.NODE. IOPROBE_CALLS: a file for its system calls,
-# but for the most common ones (-D: the service stays our child, and gets our signals). A sanitized program must not look for leaks then: LeakSanitizer
-# cannot attach to a traced process, and spins at its end.
+# service_start NODE [POLICY-LINE...]: in SERVICE_DIR; archives go to SERVICE_DIR/archives/USER/JOB.NODE. IOPROBE_CALLS: a file for
+# its system calls, but for the most common ones (-D: the service stays our child, and gets our signals). A sanitized program must
+# not look for leaks then: LeakSanitizer cannot attach to a traced process, and spins at its end.
 service_start() {
 	local node=$1
 	mkdir -p "$SERVICE_DIR/archives"
@@ -16,7 +17,9 @@ service_start() {
 		printf '%s\n' "output $SERVICE_DIR/archives/%u/%j.%n" "${@:2}" >"$SERVICE_DIR/$node.policy"
 	fi
 	${IOPROBE_CALLS:+env "ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"} \
-		setpriv --bounding-set "$(service_capabilities)" -- ${IOPROBE_CALLS:+strace -D -f -qq --seccomp-bpf -e "trace=!$COMMON_CALLS" -o "$IOPROBE_CALLS"} "$IOPROBE" serve --node "$node" --policy "$SERVICE_DIR/$node.policy" --state "$SERVICE_DIR/state-$node" \
+		setpriv --bounding-set "$(service_capabilities)" -- \
+		${IOPROBE_CALLS:+strace -D -f -qq --seccomp-bpf -e "trace=!$COMMON_CALLS" -o "$IOPROBE_CALLS"} "$IOPROBE" serve \
+		--node "$node" --policy "$SERVICE_DIR/$node.policy" --state "$SERVICE_DIR/state-$node" \
 		--socket "$SERVICE_DIR/$node.socket" >>"$SERVICE_DIR/$node.log" 2>&1 </dev/null &
 	SERVICE_PID[$node]=$!
 	service_answers "$node"
@@ -24,7 +27,8 @@ service_start() {
 
 # Those of the systemd unit, and no others.
 service_capabilities() {
-	echo "-all,$(sed -n 's/^CapabilityBoundingSet=//p' "$TESTS/../tools/systemd/ioprobe.service" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')"
+	echo "-all,$(sed -n 's/^CapabilityBoundingSet=//p' "$TESTS/../tools/systemd/ioprobe.service" | tr 'A-Z ' 'a-z,' |
+		sed 's/cap_/+/g')"
 }
 
 # Until its waiting recorders are loaded.
@@ -49,7 +53,8 @@ service_kill() {
 
 # phase NODE ID: what the job's state file says, also without a service.
 state_value() {
-	"$PYTHON" -c 'import json, sys; print(json.load(open(sys.argv[1])).get(sys.argv[2], ""))' "$SERVICE_DIR/state-$1/jobs/$2.json" "$3" 2>/dev/null
+	"$PYTHON" -c 'import json, sys; print(json.load(open(sys.argv[1])).get(sys.argv[2], ""))' \
+		"$SERVICE_DIR/state-$1/jobs/$2.json" "$3" 2>/dev/null
 }
 phase() { state_value "$1" "$2" phase; }
 
@@ -81,7 +86,8 @@ print(s["pid"] if s["phase"] not in ("done", "empty", "failed") else "")' "$file
 	done
 }
 
-# killed_archive_is NAME NODE ID USER EXPRESSION...: as archive_is, of a recorder that was killed: it cannot know what was lost at last.
+# killed_archive_is NAME NODE ID USER EXPRESSION...: as archive_is, of a recorder that was killed: it cannot know what was lost at
+# last.
 killed_archive_is() {
 	clean_archive_is "$@" || return
 	verdict "$1, incomplete" "$(grep -q 'the recording is incomplete' "$TMP/$1/out" || grep -i lost "$TMP/$1/out")"
@@ -100,6 +106,7 @@ clean_archive_is() {
 	fi
 	foreign=$(find "$dir" ! -user "$4" -o -perm /077 2>&1 | head -n 3)
 	verdict "$name, owner" "$foreign$([[ $dir == "$SERVICE_DIR/archives/$4/"*.$2* ]] || echo "in $dir")"
-	mkdir -p "$TMP/$name" && rm -f "$TMP/$name/trace" && ln -s "$dir" "$TMP/$name/trace" && cp "$dir/summary.txt" "$TMP/$name/out"
+	mkdir -p "$TMP/$name" && rm -f "$TMP/$name/trace" && ln -s "$dir" "$TMP/$name/trace" &&
+		cp "$dir/summary.txt" "$TMP/$name/out"
 	contract "$name" && expect "$name" "${@:5}"
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """shell_completion.py bash|zsh SCRIPT DIRECTORY: types lines with TAB into an interactive shell and checks what it runs.
 
-"ioprobe" is a script in DIRECTORY that prints its arguments. Prints a line for each wrong one; the last line is the number of right ones.
+"ioprobe" is a script in DIRECTORY that prints its arguments. Prints a line for each wrong one; the last line is the number of right
+ones.
 """
 import os
 import pty
@@ -64,7 +65,8 @@ def start(name, script, directory):
         setup = f". {script}; PS1='READY> '; bind 'set bell-style none'"
     else:
         shell = Shell(["zsh", "-f", "-i"], directory)
-        setup = f"fpath=({os.path.dirname(script)} $fpath); autoload -Uz compinit; compinit -u -D; PS1='READY> '; unsetopt beep promptsp"
+        setup = (f"fpath=({os.path.dirname(script)} $fpath); autoload -Uz compinit; compinit -u -D; "
+                 "PS1='READY> '; unsetopt beep promptsp")
     shell.send(setup + "; echo SET''UP\n")
     if shell.wait("SETUP") is None or shell.wait("READY> ") is None:
         print(f"{name} did not start: {shell.text[-200:]!r}")

@@ -74,7 +74,8 @@ slurm_write_conf() {
 munge_start() {
 	local dir=$SLURM_DIR/munge
 	mkdir -p "$dir" && head -c 128 /dev/urandom >"$dir/key" && chmod 400 "$dir/key" && chown -R munge: "$dir"
-	setpriv --reuid munge --regid munge --clear-groups -- /usr/sbin/munged -F --socket="$dir/socket" --key-file="$dir/key" --pid-file="$dir/pid" \
+	setpriv --reuid munge --regid munge --clear-groups -- /usr/sbin/munged -F --socket="$dir/socket" --key-file="$dir/key" \
+		--pid-file="$dir/pid" \
 		--seed-file="$dir/seed" --log-file="$dir/log" >"$dir/out" 2>&1 </dev/null &
 	SLURM_PIDS+=($!)
 	wait_for_file "$dir/socket" 10
@@ -85,8 +86,8 @@ slurm_start() {
 	local node i
 	SLURM_DIR=$1
 	export SLURM_CONF=$SLURM_DIR/conf/slurm.conf
-	# Two nodes with one kernel and one name: their ranks' shared memory would have the same names. Open MPI 5 finds no other network in a
-	# container without interfaces.
+	# Two nodes with one kernel and one name: their ranks' shared memory would have the same names. Open MPI 5 finds no other
+	# network in a container without interfaces.
 	export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
 	slurm_write_conf "${@:2}"
 	munge_start || { echo "munged: $(tail -n 2 "$SLURM_DIR/munge/out" | tr '\n' ' ')"; return 1; }
@@ -116,7 +117,8 @@ slurm_stop() {
 	for pid in "${SLURM_PIDS[@]}"; do end_of "$pid" 10; done
 	SLURM_PIDS=()
 	for pid in /proc/[0-9]*; do
-		grep -qz "^SLURM_CONF=$SLURM_DIR/" "$pid/environ" 2>/dev/null && [ "${pid#/proc/}" != $BASHPID ] && kill -KILL "${pid#/proc/}" 2>/dev/null
+		grep -qz "^SLURM_CONF=$SLURM_DIR/" "$pid/environ" 2>/dev/null && [ "${pid#/proc/}" != $BASHPID ] &&
+			kill -KILL "${pid#/proc/}" 2>/dev/null
 	done
 }
 

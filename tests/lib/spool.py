@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""spool.py FILE EXPRESSION...: all must be true of a spool's records as they were captured. records(TYPE): their bytes, by the number in
-include/ioprobe/record.h or ENTER; ends(): of each process, how many of its threads reported its end; lengths(RECORD): of the texts behind a call's
-arguments."""
+"""spool.py FILE EXPRESSION...: all must be true of a spool's records as they were captured. records(TYPE): their bytes, by the
+number in include/ioprobe/record.h or ENTER; ends(): of each process, how many of its threads reported its end; lengths(RECORD): of
+the texts behind a call's arguments."""
 import collections
 import ctypes
 import struct
@@ -46,7 +46,8 @@ def words(data):
 
     def ends():
         """The record has group_dead behind its header."""
-        count = collections.Counter(struct.unpack_from("<I", r, 8)[0] for r in records(TASK_EXIT) if struct.unpack_from("<I", r, REC.size)[0])
+        count = collections.Counter(struct.unpack_from("<I", r, 8)[0] for r in records(TASK_EXIT)
+                                    if struct.unpack_from("<I", r, REC.size)[0])
         return dict(count)
 
     def lengths(record):

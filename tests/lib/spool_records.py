@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The records of a spool as bytes. As a program: spool_records.py SPOOL prints how many records of asynchronous operations there are, and
-# how many of their numbers are addresses of the kernel.
+# The records of a spool as bytes. As a program: spool_records.py SPOOL prints how many records of asynchronous operations there
+# are, and how many of their numbers are addresses of the kernel.
 import ctypes
 import struct
 import sys

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""strace_sum.py [--path TEXT [--only-data]] LOG [ARCHIVE]: sums the calls, failures and bytes of each system call in a log of strace -f.
+"""strace_sum.py [--path TEXT [--only-data]] LOG [ARCHIVE]: sums the calls, failures and bytes of each system call in a log of
+strace -f.
 
-With an archive, compares: one line per difference, exit status 1 if there is one. --path keeps calls whose line (strace -y) has TEXT,
-and in the archive those on files whose path has it; --only-data compares reads and writes alone."""
+With an archive, compares: one line per difference, exit status 1 if there is one. --path keeps calls whose line (strace -y) has
+TEXT, and in the archive those on files whose path has it; --only-data compares reads and writes alone."""
 import collections
 import json
 import os
@@ -17,8 +18,10 @@ MOVING = {"read", "pread64", "readv", "preadv", "preadv2", "write", "pwrite64", 
 SOCKETS = {"sendto", "recvfrom", "sendmsg", "recvmsg"}
 OF_SOCKETS = SOCKETS | {"socket", "socketpair", "bind", "listen", "accept", "accept4", "connect", "shutdown"}
 COPYING = {"sendfile", "copy_file_range", "splice"}     # what is read is written, too
-COMPARED = MOVING | COPYING | {"open", "openat", "creat", "close", "lseek", "dup", "dup2", "dup3", "fsync", "fdatasync", "unlink", "unlinkat",
-                     "rename", "mkdir", "rmdir", "ftruncate", "io_setup", "io_destroy", "io_submit", "io_getevents", "io_cancel", "io_uring_setup",
+COMPARED = MOVING | COPYING | {"open", "openat", "creat", "close", "lseek", "dup", "dup2", "dup3", "fsync", "fdatasync", "unlink",
+                               "unlinkat",
+                     "rename", "mkdir", "rmdir", "ftruncate", "io_setup", "io_destroy", "io_submit", "io_getevents", "io_cancel",
+                     "io_uring_setup",
                      "io_uring_register"}
 
 BEGUN = re.compile(r"^(\d+) +(\w+)\((.*)$")
@@ -27,7 +30,8 @@ RESULT = re.compile(r"\) += (-?\d+|\?|0x[0-9a-f]+)(<[^>]*>)?(?: ([A-Z]\w+))?[^=]
 
 
 def sums(lines, path=None):
-    """{name: [calls, failed, bytes, unfinished]}; bytes of asynchronous operations are not in it. A call that was interrupted to be restarted counts as failed, as in the kernel."""
+    """{name: [calls, failed, bytes, unfinished]}; bytes of asynchronous operations are not in it. A call that was interrupted to be
+    restarted counts as failed, as in the kernel."""
     total, begun = collections.defaultdict(lambda: [0, 0, 0, 0]), {}
     for line in lines:
         line = line.rstrip("\n")

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Archives of runs that no test machine has: many nodes, Lustre, slow ranks. Calls are added rank by rank; their times are what the case says.
+# Archives of runs that no test machine has: many nodes, Lustre, slow ranks. Calls are added rank by rank; their times are what the
+# case says.
 import otf2
-from otf2.enums import (IoAccessMode, IoCreationFlag, IoOperationFlag, IoOperationMode, IoParadigmClass, IoParadigmFlag, IoStatusFlag, Paradigm,
+from otf2.enums import (IoAccessMode, IoCreationFlag, IoOperationFlag, IoOperationMode, IoParadigmClass, IoParadigmFlag,
+                        IoStatusFlag, Paradigm,
                         RegionRole, Type)
 
 MICROSECOND = 1000
 KIB, MIB = 1024, 1024 * 1024
-LAYERS = {"POSIX": ("POSIX I/O", IoParadigmClass.SERIAL, IoParadigmFlag.OS), "MPI-IO": ("MPI I/O", IoParadigmClass.PARALLEL, IoParadigmFlag.NONE),
-          "HDF5": ("HDF5", IoParadigmClass.PARALLEL, IoParadigmFlag.NONE), "PnetCDF": ("PnetCDF", IoParadigmClass.PARALLEL, IoParadigmFlag.NONE)}
+LAYERS = {"POSIX": ("POSIX I/O", IoParadigmClass.SERIAL, IoParadigmFlag.OS),
+          "MPI-IO": ("MPI I/O", IoParadigmClass.PARALLEL, IoParadigmFlag.NONE),
+          "HDF5": ("HDF5", IoParadigmClass.PARALLEL, IoParadigmFlag.NONE),
+          "PnetCDF": ("PnetCDF", IoParadigmClass.PARALLEL, IoParadigmFlag.NONE)}
 MODES = {"read": IoOperationMode.READ, "write": IoOperationMode.WRITE, "flush": IoOperationMode.FLUSH}
 
 
@@ -25,7 +29,8 @@ class Run:
         self.offset = d.attribute("Offset", type=Type.UINT64)
         d.attribute("errno", type=Type.INT32)
         self.regions, self.files, self.next_id = {}, {}, 0
-        self.parts = [d.attribute(name, type=Type.UINT64) for name in ("CPU time", "Sleep", "Run delay", "Sleep before", "Run delay before")] if cpu else []
+        self.parts = [d.attribute(name, type=Type.UINT64)
+                      for name in ("CPU time", "Sleep", "Run delay", "Sleep before", "Run delay before")] if cpu else []
         self.ranks = [Rank(self, i, self.nodes[i * nodes // ranks], mpi) for i in range(ranks)]
 
     def __enter__(self):
@@ -41,12 +46,14 @@ class Run:
         """properties: File_system, Stripe_Size and the like, with an underscore for each blank."""
         file = self.definitions.io_regular_file(path, scope=self.tree if node is None else self.nodes[node])
         for name, value in properties.items():
-            self.definitions.io_file_property(file, name.replace("_", " "), *((Type.UINT64, value) if isinstance(value, int) else (Type.STRING, value)))
+            self.definitions.io_file_property(file, name.replace("_", " "),
+                                              *((Type.UINT64, value) if isinstance(value, int) else (Type.STRING, value)))
         return file
 
     def region(self, name, layer):
         if name not in self.regions:
-            self.regions[name] = self.definitions.region(name, description=layer, paradigm=Paradigm.USER, region_role=RegionRole.FILE_IO)
+            self.regions[name] = self.definitions.region(name, description=layer, paradigm=Paradigm.USER,
+                                                         region_role=RegionRole.FILE_IO)
         return self.regions[name]
 
 
@@ -54,7 +61,8 @@ class Rank:
     """One thread of one process; its clock goes on with each call."""
 
     def __init__(self, run, number, node, mpi):
-        group = run.trace.definitions.location_group(f"MPI Rank {number}" if mpi else f"program (pid {number})", system_tree_parent=node)
+        group = run.trace.definitions.location_group(f"MPI Rank {number}" if mpi else f"program (pid {number})",
+                                                     system_tree_parent=node)
         self.run, self.t, self.handles = run, 1000000, {}
         self.writer = run.trace.event_writer("Master thread", group=group)
         self.stack = []
@@ -86,11 +94,14 @@ class Rank:
             return
         sleep, delay, *before = (int(us * MICROSECOND) for us in self.off)
         values = [self.t - self.begun - sleep - delay, sleep, delay, *before]
-        self.writer.leave(self.t, region, attributes={a: v for a, v in zip(self.run.parts, values) if v or a in (self.run.parts[0], self.run.parts[3])})
+        self.writer.leave(self.t, region, attributes={a: v for a,
+                                                      v in zip(self.run.parts, values) if v
+                                                      or a in (self.run.parts[0], self.run.parts[3])})
         self.off = (0, 0, 0, 0)
 
     def open(self, file, layer="POSIX", name="openat", create=False, us=1, parent=None, below=None):
-        """parent: the layer whose handle on the file uses this one; below: a function of no arguments that makes the calls inside."""
+        """parent: the layer whose handle on the file uses this one; below: a function of no arguments that makes the calls
+        inside."""
         self.begin(name, layer)
         if not parent and not below:
             self.handles.pop((file, layer), None)

@@ -11,7 +11,8 @@ UNDEFINED = (1 << 64) - 1
 
 class Call:
     """One Enter … Leave. bytes are what its I/O operations moved, also where another call completed them."""
-    __slots__ = ("name", "layer", "location", "group", "begin", "end", "parent", "attributes", "read", "written", "asked", "collective",
+    __slots__ = ("name", "layer", "location", "group", "begin", "end", "parent", "attributes", "read", "written", "asked",
+                 "collective",
                  "offsets", "unknown", "handles")
 
     def __init__(self, region, location, begin, parent):
@@ -198,7 +199,8 @@ def queries(trace):
 
     def carried_out(by, begun_by):
         """Operations of helper threads' calls for operations that such calls began."""
-        return sum(bool(a and b) and fnmatch.fnmatchcase(a.name, by) and fnmatch.fnmatchcase(b.name, begun_by) for a, b in trace.carried_out)
+        return sum(bool(a and b) and fnmatch.fnmatchcase(a.name, by) and fnmatch.fnmatchcase(b.name, begun_by) for a,
+                   b in trace.carried_out)
 
     def left_open(begun_by):
         """Operations that such calls began and whose end was not observed."""
@@ -227,7 +229,8 @@ def queries(trace):
     def programs(group):
         """The programs that such processes executed: their last names, in the order in which they began."""
         return [name.rsplit("/", 1)[-1] for g, p in sorted(trace.group_properties.items()) if fnmatch.fnmatchcase(g, group)
-                for _, name in sorted((int(p[k + " Begin"]), str(p[k])) for k in p if k.startswith("Program ") and k.count(" ") == 1)]
+                for _, name in sorted((int(p[k + " Begin"]), str(p[k])) for k in p if k.startswith("Program ")
+                                      and k.count(" ") == 1)]
 
     def layer_bytes(paradigm, path="*"):
         chosen = [b for h, b in trace.handle_bytes.items()
@@ -282,13 +285,15 @@ def queries(trace):
         return any(fnmatch.fnmatchcase(name, path) for name in trace.files)
 
     def scope(path):
-        return sorted({f.scope.class_name if f.scope else None for n, f in trace.files.items() if fnmatch.fnmatchcase(n, path)}, key=str)
+        return sorted({f.scope.class_name if f.scope else None for n, f in trace.files.items() if fnmatch.fnmatchcase(n, path)},
+                      key=str)
 
     def prop(path, name):
         return sorted({trace.file_properties[f].get(name) for f in trace.each_file if fnmatch.fnmatchcase(f.name, path)}, key=str)
 
     def named(region, under="*"):
-        """Calls on names in a directory: how many, how many of them failed, how many different paths. A path alone, if it is absolute."""
+        """Calls on names in a directory: how many, how many of them failed, how many different paths. A path alone, if it is
+        absolute."""
         found = []
         for c in select(region):
             path, directory = c.attributes.get("path"), c.attributes.get("directory")
@@ -297,10 +302,13 @@ def queries(trace):
                 found.append((whole, c.failed))
         return [len(found), sum(f for _, f in found), len({w for w, _ in found})]
 
-    words = {f.__name__: f for f in (named, select, carried_out, alive, programs, calls, good, failed, abandoned, read, written, unknown, created, ended, left_open, ms, stacks, offsets,
-                                     groups_with, locations_with, layer_bytes, operations, time_ns, accesses, chains, members, precreated, has_file, scope, prop)}
+    words = {f.__name__: f for f in (named, select, carried_out, alive, programs, calls, good, failed, abandoned, read, written,
+                                     unknown, created, ended, left_open, ms, stacks, offsets,
+                                     groups_with, locations_with, layer_bytes, operations, time_ns, accesses, chains, members,
+                                     precreated, has_file, scope, prop)}
     words.update(trace=trace, creates=trace.creates, destroys=trace.destroys, deletes=trace.deletes, groups=trace.groups,
                  files=sorted(trace.files), comm_names=trace.comm_names, paradigms=sorted(trace.paradigms),
-                 errors=dict(trace.operation_errors), moved=trace.moved_to_other_threads, len=len, sum=sum, any=any, all=all, min=min, max=max,
+                 errors=dict(trace.operation_errors), moved=trace.moved_to_other_threads, len=len, sum=sum, any=any, all=all,
+                 min=min, max=max,
                  sorted=sorted, set=set, abs=abs, range=range, list=list)
     return words

@@ -18,7 +18,8 @@ unit_calls() {
 	calls=$(sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$2" | sort -u)
 	# shellcheck disable=SC2046
 	allowed=$(filter_of $(sed -n 's/^SystemCallFilter=//p' "$1"))
-	verdict "unit, system calls" "$([ "$(echo "$calls" | wc -l)" -gt 20 ] || echo "traced too few"; comm -23 <(echo "$calls") <(echo "$allowed" | sort -u))"
+	verdict "unit, system calls" "$([ "$(echo "$calls" | wc -l)" -gt 20 ] ||
+		echo "traced too few"; comm -23 <(echo "$calls") <(echo "$allowed" | sort -u))"
 }
 
 # filter_of NAME...: of groups their members, also of groups in groups.
@@ -27,7 +28,8 @@ filter_of() {
 	for name in "$@"; do
 		if [[ $name == @* ]]; then
 			# shellcheck disable=SC2046
-			filter_of $(systemd-analyze syscall-filter --no-pager "$name" 2>/dev/null | sed -n '2,$s/^ *\([@a-z_0-9-]*\)$/\1/p')
+			filter_of $(systemd-analyze syscall-filter --no-pager "$name" 2>/dev/null |
+				sed -n '2,$s/^ *\([@a-z_0-9-]*\)$/\1/p')
 		else
 			echo "$name"
 		fi

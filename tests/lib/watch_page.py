@@ -37,8 +37,10 @@ def main():
     base = f"http://{parts.netloc}"
     if parts.hostname != "127.0.0.1":
         errors.append(f"it listens on {parts.hostname}")
-    for what, stranger, host in (("without a token", base + "/", None), ("with a wrong token", f"{base}/events?token={'0' * 32}", None),
-                                 ("events without a token", base + "/events", None), ("under another name", address, "attacker.example")):
+    for what, stranger, host in (("without a token", base + "/", None),
+                                 ("with a wrong token", f"{base}/events?token={'0' * 32}", None),
+                                 ("events without a token", base + "/events", None),
+                                 ("under another name", address, "attacker.example")):
         status, _, body = ask(stranger, host)
         if status != 403 or len(body) > 100:
             errors.append(f"{what}: status {status}, {len(body)} bytes")
@@ -56,7 +58,8 @@ def main():
                 sums[layer["name"]][key] += layer[key]
     with open(sys.argv[2], encoding="utf-8") as file:
         layers = json.load(file)["layers"]
-    wanted = {layer["name"]: {"calls": layer["calls"], "failed": layer["failed"], "read": layer["bytes_read"], "written": layer["bytes_written"]}
+    wanted = {layer["name"]: {"calls": layer["calls"], "failed": layer["failed"], "read": layer["bytes_read"],
+                              "written": layer["bytes_written"]}
               for layer in layers}
     if {name: dict(counter) for name, counter in sums.items()} != wanted:
         errors.append(f"the page has {dict(sums)}, the summary {wanted}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Writes from known lines of Python code: call_sites.py FILE. Lines with a name behind an at-sign are what tests/lib/call_sites.py looks for.
+"""Writes from known lines of Python code: call_sites.py FILE. Lines with a name behind an at-sign are what tests/lib/call_sites.py
+looks for.
 
-4 rounds of 37 writes: 1 by a constructor, 10 in a loop, 5 by a generator, 3 by map(), 4 by a lambda function in functools.reduce(), 3 by
-the key function of sorted(), and 11 from functions that call each other."""
+4 rounds of 37 writes: 1 by a constructor, 10 in a loop, 5 by a generator, 3 by map(), 4 by a lambda function in functools.reduce(),
+3 by the key function of sorted(), and 11 from functions that call each other."""
 import functools
 import os
 import sys

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * collectives DIR [MS], of MPI: each rank makes 5 pwrite to a file of its own. Between them are 2 barriers that need not be recorded;
- * before each, MS milliseconds earlier, is an MPI_Allreduce, for which rank 1 is 30 ms late, and directly after it an MPI_Bcast. Behind
- * the last pwrite, before the close, are an MPI_Reduce, which need not be recorded, and a barrier.
+ * collectives DIR [MS], of MPI: each rank makes 5 pwrite to a file of its own. Between them are 2 barriers that need not be
+ * recorded; before each, MS milliseconds earlier, is an MPI_Allreduce, for which rank 1 is 30 ms late, and directly after it an
+ * MPI_Bcast. Behind the last pwrite, before the close, are an MPI_Reduce, which need not be recorded, and a barrier.
  */
 #include "golden.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Two greenlets, which share the thread's stack by copying. Each makes 10 fwrites on an unbuffered cookie stream (ctypes); the callback
-below switches to the other greenlet before its os.write to the file that argv[1] names. Exit status 46."""
+"""Two greenlets, which share the thread's stack by copying. Each makes 10 fwrites on an unbuffered cookie stream (ctypes); the
+callback below switches to the other greenlet before its os.write to the file that argv[1] names. Exit status 46."""
 import ctypes
 import os
 import sys

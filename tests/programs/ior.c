@@ -125,7 +125,8 @@ static void mpi_move_all(long offset, int write)
 	MPI_Status status;
 
 	must(!(write ? MPI_File_write_at_all(mpi_file, offset, buffer, transfer, MPI_BYTE, &status) :
-	       MPI_File_read_at_all(mpi_file, offset, buffer, transfer, MPI_BYTE, &status)), "MPI_File_write_at_all or read_at_all");
+	       MPI_File_read_at_all(mpi_file, offset, buffer, transfer, MPI_BYTE, &status)),
+	       "MPI_File_write_at_all or read_at_all");
 }
 
 static void mpi_close(void)
@@ -205,9 +206,10 @@ static void nc_close(void)
 #endif
 
 static const struct api apis[] = {
-	{ "POSIX", fd_open, posix_move, fd_close }, { "AIO", fd_open, aio_move, fd_close }, { "MMAP", map_open, map_move, map_close },
-	{ "MPIIO", mpi_open, mpi_move, mpi_close }, { "MPIIO-C", mpi_open, mpi_move_all, mpi_close },
-	{ "HDF5", h5_open, h5_move, h5_close }, { "HDF5-C", h5_open_collective, h5_move, h5_close },
+	{ "POSIX", fd_open, posix_move, fd_close }, { "AIO", fd_open, aio_move, fd_close },
+	{ "MMAP", map_open, map_move, map_close }, { "MPIIO", mpi_open, mpi_move, mpi_close },
+	{ "MPIIO-C", mpi_open, mpi_move_all, mpi_close }, { "HDF5", h5_open, h5_move, h5_close },
+	{ "HDF5-C", h5_open_collective, h5_move, h5_close },
 #ifdef HAVE_PNETCDF
 	{ "PNETCDF", nc_open, nc_move, nc_close },
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * main_ends DIR: the first thread makes DIR/ready and ends when there is DIR/end; a second one writes a character each 10 ms until there is
- * DIR/go, then makes 20 fwrites of 10 bytes to DIR/late.
+ * main_ends DIR: the first thread makes DIR/ready and ends when there is DIR/end; a second one writes a character each 10 ms until
+ * there is DIR/go, then makes 20 fwrites of 10 bytes to DIR/late.
  */
 #include "golden.h"
 

@@ -17,7 +17,8 @@ static void open_write_close(void **state)
 {
 	(void)state;
 	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\nmntns=mnt:[1]\n", NULL);
-	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n", "29 1 8:2 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 / /d rw - nfs4 srv:/d rw\n");
+	sb_text(&sb, IOP_REC_MOUNTS, 100, 2, "mntns=mnt:[1]\n",
+		"29 1 8:2 / / rw - ext4 /dev/sda1 rw\n30 29 8:1 / /d rw - nfs4 srv:/d rw\n");
 	sb_open(&sb, 100, 10, 20, 0, 3, "/d/f", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
 	read_or_write(100, "write", 30, 40, 0, 3, 100, 60);
 	sb_call(&sb, 100, "pwrite64", 50, 60, 0, 8, ARGS(ARG(HANDLE, 3), ARG(BYTES, 8), ARG(OFFSET, 4096)));
@@ -53,7 +54,8 @@ static void failed_calls(void **state)
 	read_or_write(100, "write", 110, 120, 0, 4, 5, -EBADF);
 	expect("100 @10 enter openat\n100 @20 leave openat failed 2\n"
 	       "100 @30 enter write\n100 @40 leave write failed 9\n"
-	       "100 @50 enter close\n100 @60 destroy h0\n100 @60 leave close\n"      /* it worked: the number was open, undescribed */
+	       /* it worked: the number was open, undescribed */
+	       "100 @50 enter close\n100 @60 destroy h0\n100 @60 leave close\n"
 	       "100 @70 enter unlink\n100 @80 leave unlink failed 13\n"
 	       "100 @90 enter openat\n100 @100 create h1 m0 c0 s0\n100 @100 leave openat\n"
 	       "100 @110 enter write\n100 @110 begin h1 m1 f0 5 #1\n100 @120 complete h1 ? #1\n100 @120 leave write failed 9\n");
@@ -260,9 +262,9 @@ static void mounts_that_the_kernel_describes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(mount_numbers_are_reused), TEST(mount_of_another_time), TEST(mounts_that_the_kernel_describes), TEST(open_write_close), TEST(failed_calls),
-		TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates), TEST(record_locks),
-		TEST(copies_and_names),
+		TEST(mount_numbers_are_reused), TEST(mount_of_another_time), TEST(mounts_that_the_kernel_describes),
+		TEST(open_write_close), TEST(failed_calls), TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates),
+		TEST(record_locks), TEST(copies_and_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

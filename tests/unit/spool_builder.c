@@ -18,11 +18,13 @@ static uint32_t tgid_of(uint32_t tid)
 	return tid / 100 * 100;
 }
 
-static void put(struct sb *sb, void *record, size_t len, enum iop_rec_type type, uint8_t flags, uint32_t tid, uint64_t time, bool counted)
+static void put(struct sb *sb, void *record, size_t len, enum iop_rec_type type, uint8_t flags, uint32_t tid, uint64_t time,
+		bool counted)
 {
 	struct iop_rec *rec = record;
 
-	*rec = (struct iop_rec){ .len = (len + 7) & ~7u, .type = type, .flags = flags, .tid = tid, .tgid = tgid_of(tid), .time_ns = time };
+	*rec = (struct iop_rec){ .len = (len + 7) & ~7u, .type = type, .flags = flags, .tid = tid, .tgid = tgid_of(tid),
+		.time_ns = time };
 	if (counted)
 		rec->seq = ++sb->seq[tid];
 	CHECK(!spool_writer_append(sb->writer, rec));
@@ -77,7 +79,8 @@ void sb_rank(struct sb *sb, uint32_t tgid, int rank)
 	snprintf(head, sizeof(head), "comm=app\ncwd=/w\nrank=%d\nmpi=1\n", rank);
 	sb_text(sb, IOP_REC_PROCESS, tgid, 2, head, NULL);
 	for (int i = 0; i < 3; i++) {
-		snprintf(head, sizeof(head), "layer=%s\npath=/lib/x.so\nparallel=1\n%s", layers[i], i ? "" : "comm_world=0x1000\ncomm_self=0x2000\n");
+		snprintf(head, sizeof(head), "layer=%s\npath=/lib/x.so\nparallel=1\n%s", layers[i],
+			 i ? "" : "comm_world=0x1000\ncomm_self=0x2000\n");
 		sb_text(sb, IOP_REC_LIBRARY, tgid, 2, head, NULL);
 	}
 }
@@ -142,8 +145,8 @@ static size_t fill(struct room *room, const struct table_row *row, const struct 
 	return sizeof(room->rec) + 8 * room->rec.nargs + used;
 }
 
-static void call(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char *function, uint64_t enter, uint64_t time, int depth,
-		 int64_t ret, const struct sb_arg *args)
+static void call(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char *function, uint64_t enter, uint64_t time,
+		 int depth, int64_t ret, const struct sb_arg *args)
 {
 	const struct table_row *row = row_of(sb, function);
 	struct room room = { .rec = { .probe = row->id, .depth = depth, .enter_ns = enter, .ret = ret } };
@@ -159,7 +162,8 @@ void sb_call(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, 
 	call(sb, IOP_REC_CALL, tid, function, enter, leave, depth, ret, args);
 }
 
-void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t sent, int depth, const struct sb_arg *args)
+void sb_enter(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t sent, int depth,
+	      const struct sb_arg *args)
 {
 	call(sb, IOP_REC_ENTER, tid, function, enter, sent, depth, 0, args);
 }
@@ -172,8 +176,10 @@ void sb_exit(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, 
 
 	for (int c = 0; c < IOP_MAX_ARGS; c++)
 		for (int i = 0; i < row->nargs; i++)
-			if (row->args[i].capture == c && (row->args[i].kind == IOP_ARG_OUT_INT || row->args[i].kind == IOP_ARG_OUT_VALUE))
-				((int64_t *)room.more)[room.rec.nargs++] = given(out, row->args[i].role) ? given(out, row->args[i].role)->value : 0;
+			if (row->args[i].capture == c &&
+			    (row->args[i].kind == IOP_ARG_OUT_INT || row->args[i].kind == IOP_ARG_OUT_VALUE))
+				((int64_t *)room.more)[room.rec.nargs++] = given(out, row->args[i].role) ?
+					given(out, row->args[i].role)->value : 0;
 	put(sb, &room, sizeof(room.rec) + 8 * room.rec.nargs, IOP_REC_EXIT, 0, tid, leave, true);
 }
 
@@ -193,8 +199,8 @@ void sb_unseen(struct sb *sb, uint32_t tid, const char *function, uint64_t enter
 
 struct requests_room { struct iop_rec_requests rec; struct iop_request_state v[16]; };
 
-static void requests(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const void *v,
-		     size_t n, uint32_t beyond)
+static void requests(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char *function, uint64_t enter, uint64_t time,
+		     const void *v, size_t n, uint32_t beyond)
 {
 	struct requests_room room = { .rec = { .enter_ns = enter, .probe = row_of(sb, function)->id, .n = n, .beyond = beyond } };
 
@@ -204,13 +210,14 @@ static void requests(struct sb *sb, enum iop_rec_type type, uint32_t tid, const 
 	put(sb, &room, sizeof(room.rec) + n * sizeof(room.v[0]), type, 0, tid, time, true);
 }
 
-void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_request_state *v, size_t n,
-		 uint32_t beyond)
+void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time,
+		 const struct iop_request_state *v, size_t n, uint32_t beyond)
 {
 	requests(sb, IOP_REC_REQUESTS, tid, function, enter, time, v, n, beyond);
 }
 
-void sb_submitted(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_submitted *v, size_t n)
+void sb_submitted(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_submitted *v,
+		  size_t n)
 {
 	requests(sb, IOP_REC_SUBMITTED, tid, function, enter, time, v, n, 0);
 }
@@ -342,7 +349,8 @@ static uint32_t layer_index(const struct sb *sb, const char *name)
 
 void sb_constants(struct sb *sb, uint32_t tid, uint64_t time, const char *layer)
 {
-	struct { struct iop_rec_constants rec; int64_t value[IOP_MAX_CONSTANTS]; } room = { .rec = { .layer = layer_index(sb, layer) } };
+	struct { struct iop_rec_constants rec; int64_t value[IOP_MAX_CONSTANTS]; } room =
+		{ .rec = { .layer = layer_index(sb, layer) } };
 
 	room.rec.n = sb->set.layers[room.rec.layer].ntypes;
 	for (uint32_t i = 0; i < room.rec.n; i++)
@@ -387,8 +395,8 @@ static void number(FILE *out, uint64_t n)
 static void cpu_times(FILE *out, const struct model_cpu *cpu)
 {
 	if (cpu->known)
-		fprintf(out, " cpu %llu sleep %llu io %llu delay %llu", (unsigned long long)cpu->cpu_ns, (unsigned long long)cpu->sleep_ns,
-			(unsigned long long)cpu->io_sleep_ns, (unsigned long long)cpu->delay_ns);
+		fprintf(out, " cpu %llu sleep %llu io %llu delay %llu", (unsigned long long)cpu->cpu_ns,
+			(unsigned long long)cpu->sleep_ns, (unsigned long long)cpu->io_sleep_ns, (unsigned long long)cpu->delay_ns);
 	if (cpu->undivided_ns)
 		fprintf(out, " undivided %llu", (unsigned long long)cpu->undivided_ns);
 	if (cpu->known)
@@ -424,8 +432,8 @@ static void begin(FILE *out, const struct model *model, const struct model_event
 
 static int write_event(struct sink *sink, const struct model *model, const struct model_event *e)
 {
-	static const char *const names[] = { "enter", "leave", "create", "destroy", "duplicate", "status", "delete", "seek", "begin", "issued",
-		"test", "complete", "cancelled", "lock", "unlock", "trylock" };
+	static const char *const names[] = { "enter", "leave", "create", "destroy", "duplicate", "status", "delete", "seek",
+		"begin", "issued", "test", "complete", "cancelled", "lock", "unlock", "trylock" };
 	FILE *out = ((struct text_sink *)sink)->out;
 
 	if (e->location < 64)

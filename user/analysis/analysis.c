@@ -19,7 +19,8 @@ static void sum_dir(struct dir_stat *to, const struct dir_stat *s)
 {
 #define ADD(field) to->field += s->field
 	ADD(n); ADD(bytes); ADD(asked); ADD(unknown); ADD(ns); ADD(small); ADD(small_bytes); ADD(small_ns); ADD(tiny); ADD(tiny_ns);
-	ADD(positioned); ADD(sequential); ADD(near); ADD(random); ADD(random_ns); ADD(unaligned); ADD(again); ADD(again_bytes); ADD(again_ns);
+	ADD(positioned); ADD(sequential); ADD(near); ADD(random); ADD(random_ns); ADD(unaligned); ADD(again); ADD(again_bytes);
+	ADD(again_ns);
 	ADD(collective); ADD(non_blocking); ADD(empty); ADD(short_n); ADD(collective_ns); ADD(independent_ns);
 	ADD(below_collective); ADD(below_collective_bytes); ADD(nested); ADD(nested_bytes);
 	if (s->first_ns < to->first_ns)
@@ -48,7 +49,8 @@ static void sum_io(struct io_stat *to, const struct io_stat *s)
 	ADD(reads_in_write); ADD(reads_in_write_bytes); ADD(reads_in_write_ns);
 	ADD(writes_in_create); ADD(writes_in_create_bytes); ADD(writes_in_create_ns);
 	ADD(relocations); ADD(relocated_read); ADD(relocated_written); ADD(relocation_ns);
-	ADD(meta_writes); ADD(meta_writes_ns); ADD(meta_reads); ADD(meta_reads_ns); ADD(syncs_after_write); ADD(collectives); ADD(created); ADD(filled_again);
+	ADD(meta_writes); ADD(meta_writes_ns); ADD(meta_reads); ADD(meta_reads_ns); ADD(syncs_after_write); ADD(collectives);
+	ADD(created); ADD(filled_again);
 	ADD(degraded); ADD(degraded_bytes); ADD(degraded_ns);
 #undef ADD
 }

@@ -15,8 +15,8 @@ bool looks_up_name(const char *name);
 /* Returns whether a function creates a file, or lays out its space. */
 bool creates_space(const char *name);
 
-/* Size of what requests on a file should be aligned with: stripes, or blocks of a file system that is not local to a node (the page cache
- * joins neighbouring requests there). 0: unknown, or it does not matter. */
+/* Size of what requests on a file should be aligned with: stripes, or blocks of a file system that is not local to a node (the page
+ * cache joins neighbouring requests there). 0: unknown, or it does not matter. */
 uint64_t file_alignment(const struct trace *trace, uint32_t file);
 
 #endif

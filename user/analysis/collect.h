@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * State of one thread that reads events: the call stack of the current location, and the results of all its locations. Shared by
- * nest.c (the stack), patterns.c (operations on files), carried.c (operations for other threads), compute.c (computing and waiting) and facts.c (lifetime).
+ * nest.c (the stack), patterns.c (operations on files), carried.c (operations for other threads), compute.c (computing and waiting)
+ * and facts.c (lifetime).
  */
 #ifndef IOPROBE_ANALYSIS_COLLECT_H
 #define IOPROBE_ANALYSIS_COLLECT_H
@@ -27,7 +28,8 @@ struct frame {
 	bool io, outer, in_init, collective, non_blocking, positioned, replayed, failed, creates;
 	enum trace_op_kind kind;
 	uint32_t ops;
-	uint64_t op_id, op_bytes, asked, moved, assumed, offset, unknown;       /* assumed: asked, with a result that nobody asked for */
+	/* assumed: asked, with a result that nobody asked for */
+	uint64_t op_id, op_bytes, asked, moved, assumed, offset, unknown;
 	uint64_t below_n[DIRS], below_bytes[DIRS], below_ns, data_ns;
 	uint64_t request;               /* that it carries out, TRACE_UNKNOWN */
 	size_t first_request;           /* requests made before it */
@@ -85,13 +87,14 @@ struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer 
 enum cpu_kind { CPU_OTHER, CPU_IO, CPU_OUTPUT };
 void collect_cpu(struct collector *c, const struct frame *f, const struct trace_cpu *cpu, uint64_t ns, enum cpu_kind kind);
 
-/* lookups.c. A look-up that failed; after the pass: the paths and the most frequent directory of each location. Returns 0 or -ENOMEM. */
+/* lookups.c. A look-up that failed; after the pass: the paths and the most frequent directory of each location. Returns 0 or
+ * -ENOMEM. */
 void collect_lookup_failed(struct collector *c, const struct trace_leave *leave);
 int lookups_take(struct collector *c);
 void lookups_free(struct collector *c);
 
-/* carried.c. A request that a call has made; an operation that carries one out, at its end; after the pass: adds these operations to
- * the instances of the calls that made their requests. Returns 0 or -ENOMEM. */
+/* carried.c. A request that a call has made; an operation that carries one out, at its end; after the pass: adds these operations
+ * to the instances of the calls that made their requests. Returns 0 or -ENOMEM. */
 void collect_request_made(struct collector *c, uint64_t id);
 void collect_request_carried_out(struct collector *c, const struct frame *f, uint64_t ns);
 int carried_join(struct collector *const *collectors, size_t n);

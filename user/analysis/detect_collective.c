@@ -17,7 +17,8 @@
 /* Who is still in the call before this one is late because of that call, not of its own work. */
 static uint64_t wait_in(const struct instance *x, const struct instance_sum *s, uint64_t before)
 {
-	uint64_t until = s->last_enter < x->leave_ns ? s->last_enter : x->leave_ns, from = x->enter_ns > before ? x->enter_ns : before;
+	uint64_t until = s->last_enter < x->leave_ns ? s->last_enter : x->leave_ns,
+		from = x->enter_ns > before ? x->enter_ns : before;
 
 	return until > from ? until - from : 0;
 }
@@ -45,7 +46,8 @@ static void add_reason(const struct analysis *a, uint32_t location, struct findi
 	words_seconds(computes, sizeof(computes), s->between_cpu_ns);
 	words_seconds(sleeps, sizeof(sleeps), s->between_sleep_ns);
 	words_seconds(waits, sizeof(waits), s->between_delay_ns);
-	snprintf(f->evidence + used, sizeof(f->evidence) - used, "; between its calls it computes %s, sleeps %s, waits for a CPU %s", computes, sleeps, waits);
+	snprintf(f->evidence + used, sizeof(f->evidence) - used,
+		 "; between its calls it computes %s, sleeps %s, waits for a CPU %s", computes, sleeps, waits);
 }
 
 static void detect_wait(struct analysis *a, const struct detector *d)
@@ -69,8 +71,11 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 
 			waits |= wait > 0;
 			if (wait)
-				builder_add(b, v[k].file, v[k].location, &(struct evidence){ 1, v[k].asked, wait, v[k].enter_ns, v[k].leave_ns,
-					saving_at_most(wait, "time until the last rank arrives; the work before may have to be balanced") });
+				builder_add(b, v[k].file, v[k].location,
+					    &(struct evidence){ 1, v[k].asked, wait, v[k].enter_ns, v[k].leave_ns,
+					saving_at_most(wait,
+						       "time until the last rank arrives; the work before may have to be "
+						       "balanced") });
 		}
 		for (size_t k = i; k < j && waits; k++)
 			late[v[k].location] += v[k].enter_ns == s.last_enter;
@@ -81,7 +86,8 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 	if (f) {
 		last = latest(a, late, &most);
 		location_name(a, last, name, sizeof(name));
-		snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
 			 (unsigned long long)calls, (unsigned long long)most, name);
 		add_reason(a, last, f);
 	}
@@ -92,7 +98,8 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 const struct detector detector_X10 = {
 	.code = "X10", .title = "ranks wait for the last one in collective I/O", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "in collective data calls: time from a rank's arrival until the last member's; not the time in which a member is still in the call before",
+	.when = "in collective data calls: time from a rank's arrival until the last member's; not the time in which a member is "
+		"still in the call before",
 	.why = "the call cannot go on without all ranks; the cause is before it",
 	.topic = "balance", .names_payers = true, .test = "late", .detect = detect_wait,
 };
@@ -105,8 +112,10 @@ static struct saving one_writer_saving(const struct instance_sum *s, uint64_t to
 	uint64_t share = s->longest_system / s->members;
 
 	if (s->asked / s->members < SMALL_COLLECTIVE_BYTES)
-		return saving_at_most(took > share ? took - share : 0, "independent calls of each rank, if its share of the system calls is all they cost");
-	return saving_at_most(s->longest_system - s->longest_system / nodes, "one worker for each node; 0 on one node, unknown beyond");
+		return saving_at_most(took > share ? took - share : 0,
+				      "independent calls of each rank, if its share of the system calls is all they cost");
+	return saving_at_most(s->longest_system - s->longest_system / nodes,
+			      "one worker for each node; 0 on one node, unknown beyond");
 }
 
 static void detect_one_writer(struct analysis *a, const struct detector *d)
@@ -132,7 +141,8 @@ static void detect_one_writer(struct analysis *a, const struct detector *d)
 
 			if (x->system_bytes)
 				worker = x->location;
-			builder_add(b, x->file, x->location, &(struct evidence){ 1, x->system_bytes, took < x->leave_ns - x->enter_ns ? took :
+			builder_add(b, x->file, x->location,
+				    &(struct evidence){ 1, x->system_bytes, took < x->leave_ns - x->enter_ns ? took :
 				x->leave_ns - x->enter_ns, x->enter_ns, x->leave_ns, one_writer_saving(&s, took, nodes) });
 		}
 	}
@@ -145,8 +155,8 @@ static void detect_one_writer(struct analysis *a, const struct detector *d)
 		return;
 	words_bytes(text, sizeof(text), bytes);
 	location_name(a, worker, name, sizeof(name));
-	snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls only %.60s makes system calls: %s; the others wait", (unsigned long long)alone, name,
-		 text);
+	snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls only %.60s makes system calls: %s; the others wait",
+		 (unsigned long long)alone, name, text);
 	if (nodes < 2 && f->severity == SEVERITY_NOTE && bytes >= a->thresholds.serial_bytes)
 		f->severity = SEVERITY_WARN;
 }
@@ -154,9 +164,10 @@ static void detect_one_writer(struct analysis *a, const struct detector *d)
 const struct detector detector_X02 = {
 	.code = "X02", .title = "one process does the system calls of a collective", .on = "POSIX below MPI-IO",
 	.needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "in collective data calls of several ranks one process alone reads or writes the file, half of the bytes asked or more, and its system calls "
-		"take 5 % of the time after the last arrival; a warning from serial_bytes on",
-	.why = "the data of all ranks goes through one process; the hint for aggregators says how many there may be, this is how many there are",
+	.when = "in collective data calls of several ranks one process alone reads or writes the file, half of the bytes asked or "
+		"more, and its system calls take 5 % of the time after the last arrival; a warning from serial_bytes on",
+	.why = "the data of all ranks goes through one process; the hint for aggregators says how many there may be, this is how "
+	       "many there are",
 	.topic = "aggregators", .explains = "X19 X10 P21 P18 P22 P06 P16", .test = "one_writer", .detect = detect_one_writer,
 };
 
@@ -170,27 +181,33 @@ static void detect_degraded(struct analysis *a, const struct detector *d)
 
 	for (size_t i = 0, j; b && i < a->facts->instances.n; i = j) {
 		j = instance_sum(a->facts, i, &s);
-		if (s.members < 2 || s.workers * 4 < s.members * 3 || !s.system_n || s.system_bytes / s.system_n >= 65536 || s.system_n < 2 * s.members)
+		if (s.members < 2 || s.workers * 4 < s.members * 3 || !s.system_n || s.system_bytes / s.system_n >= 65536 ||
+		    s.system_n < 2 * s.members)
 			continue;
 		for (size_t k = i; k < j; k++) {
 			const struct instance *x = &a->facts->instances.v[k];
 
-			builder_add(b, x->file, x->location, &(struct evidence){ x->system_n, x->system_bytes, x->system_ns, x->enter_ns, x->leave_ns,
-				saving_at_most(saving_larger(a, x->file, DIR_WRITE, x->system_n, x->system_bytes, x->system_ns).high_ns,
+			builder_add(b, x->file, x->location,
+				    &(struct evidence){ x->system_n, x->system_bytes, x->system_ns, x->enter_ns, x->leave_ns,
+				saving_at_most(saving_larger(a, x->file, DIR_WRITE, x->system_n, x->system_bytes,
+							     x->system_ns).high_ns,
 					       "large requests in this trace") });
 		}
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "inside collective calls most ranks make their own small requests: %llu", (unsigned long long)f->n);
+		snprintf(f->evidence, sizeof(f->evidence), "inside collective calls most ranks make their own small requests: %llu",
+			 (unsigned long long)f->n);
 }
 
 const struct detector detector_X34 = {
-	.code = "X34", .title = "a collective call is served independently", .on = "POSIX below MPI-IO", .needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS,
-	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "in collective data calls three quarters of the members make requests of their own, of less than 64 KiB on average and more than one each",
+	.code = "X34", .title = "a collective call is served independently", .on = "POSIX below MPI-IO",
+	.needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "in collective data calls three quarters of the members make requests of their own, of less than 64 KiB on "
+		"average and more than one each",
 	.why = "the library decided against joining the ranks' data: each rank's pieces go to the file system one by one",
-	.topic = "collective_buffering", .explains = "X20 X01 X10 P05 P15 P06 P16 P12", .always_explains = true, .test = "degraded", .detect = detect_degraded,
+	.topic = "collective_buffering", .explains = "X20 X01 X10 P05 P15 P06 P16 P12", .always_explains = true, .test = "degraded",
+	.detect = detect_degraded,
 };
 
 /* ---- ranks that are slow with equal work ---- */
@@ -230,8 +247,8 @@ static void detect_slow(struct analysis *a, const struct detector *d)
 		const struct file_layer *x = &a->files.v[i];
 		uint64_t bytes, ns;
 
-		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_DATA || x->n < 4 || !medians(x, &bytes, &ns) ||
-		    bytes < a->thresholds.imbalance_bytes)
+		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_DATA || x->n < 4 ||
+		    !medians(x, &bytes, &ns) || bytes < a->thresholds.imbalance_bytes)
 			continue;
 		for (size_t j = 0; j < x->n; j++) {
 			const struct dir_stat *r = &x->v[j]->dir[0], *w = &x->v[j]->dir[1];
@@ -239,7 +256,8 @@ static void detect_slow(struct analysis *a, const struct detector *d)
 
 			if (mine <= bytes + bytes / 10 && mine + bytes / 10 >= bytes && took >= 2 * ns)
 				builder_add(b, x->file, x->v[j]->key.location, &(struct evidence){ r->n + w->n, mine, took,
-					r->first_ns < w->first_ns ? r->first_ns : w->first_ns, r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
+					r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
+					r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
 					saving_at_most(took - ns, "this rank's time against the median") });
 		}
 	}
@@ -248,15 +266,16 @@ static void detect_slow(struct analysis *a, const struct detector *d)
 		f->inferred = true;
 		if (a->facts->nnodes < 2 && f->severity == SEVERITY_HIGH)
 			f->severity = SEVERITY_WARN;    /* other work of the node's CPUs looks the same */
-		snprintf(f->evidence, sizeof(f->evidence), "%u of the ranks of a file take twice the median time for as many bytes", f->nlocations);
+		snprintf(f->evidence, sizeof(f->evidence), "%u of the ranks of a file take twice the median time for as many bytes",
+			 f->nlocations);
 	}
 }
 
 const struct detector detector_X25 = {
 	.code = "X25", .title = "a rank is slow with equal work", .on = "POSIX", .needs = NEED_SYSTEM | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "of at least 4 users of a data file one moves as many bytes as the median, within 10 %, in at least twice the median time; at most a warning on one "
-		"node",
+	.when = "of at least 4 users of a data file one moves as many bytes as the median, within 10 %, in at least twice the "
+		"median time; at most a warning on one node",
 	.why = "its node, its path to the server, or the part of the file that it has is slower",
 	.topic = "slow_rank", .test = "synthetic_slow_rank", .detect = detect_slow,
 };

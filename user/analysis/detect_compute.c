@@ -29,17 +29,18 @@ static void detect_overlap(struct analysis *a, const struct detector *d)
 		return;
 	words_seconds(asleep, sizeof(asleep), a->facts->locations[f->location].cpu.sleeping_ns);
 	words_seconds(computing, sizeof(computing), a->facts->locations[f->location].cpu.computing_ns);
-	snprintf(f->evidence, sizeof(f->evidence), "the thread that pays most sleeps %s in %" PRIu64 " writes and syncs, and computes %s between them", asleep,
+	snprintf(f->evidence, sizeof(f->evidence),
+		 "the thread that pays most sleeps %s in %" PRIu64 " writes and syncs, and computes %s between them", asleep,
 		 a->facts->locations[f->location].cpu.writes, computing);
 }
 
 const struct detector detector_X24 = {
 	.code = "X24", .title = "computing and output do not overlap", .on = "all layers", .needs = NEED_COMPUTE,
 	.classes = CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_SYNC),
-	.when = "a thread makes at least overlap_count blocking writes and syncs of data files, sleeps in them, and computes between them; not where it sleeps "
-		"between them",
-	.why = "output by another thread, or by non-blocking calls, could go on while the thread computes", .topic = "overlap", .test = "synthetic_overlap",
-	.detect = detect_overlap,
+	.when = "a thread makes at least overlap_count blocking writes and syncs of data files, sleeps in them, and computes "
+		"between them; not where it sleeps between them",
+	.why = "output by another thread, or by non-blocking calls, could go on while the thread computes", .topic = "overlap",
+	.test = "synthetic_overlap", .detect = detect_overlap,
 };
 
 /* ---- too few CPUs ---- */
@@ -62,13 +63,16 @@ static void detect_delay(struct analysis *a, const struct detector *d)
 	if (!f)
 		return;
 	s = &a->facts->locations[f->location].cpu;
-	snprintf(f->evidence, sizeof(f->evidence), "in %.0f %% of its I/O time the thread that pays most is ready to run and has no CPU; it sleeps in %.0f %%",
-		 100.0 * s->delay_ns / a->facts->locations[f->location].io_ns, 100.0 * s->sleep_ns / a->facts->locations[f->location].io_ns);
+	snprintf(f->evidence, sizeof(f->evidence),
+		 "in %.0f %% of its I/O time the thread that pays most is ready to run and has no CPU; it sleeps in %.0f %%",
+		 100.0 * s->delay_ns / a->facts->locations[f->location].io_ns,
+		 100.0 * s->sleep_ns / a->facts->locations[f->location].io_ns);
 }
 
 const struct detector detector_X36 = {
 	.code = "X36", .title = "I/O calls wait for a CPU, not for the file system", .on = "all layers", .needs = NEED_COMPUTE,
 	.when = "in at least delay_share of its I/O time a thread is ready to run and waits for a CPU",
-	.why = "more threads are ready than there are CPUs: threads of the job itself (helper threads, busy waiting) or other programs on the node",
+	.why = "more threads are ready than there are CPUs: threads of the job itself (helper threads, busy waiting) or other "
+	       "programs on the node",
 	.names_payers = true, .test = "synthetic_busy_node", .detect = detect_delay,
 };

@@ -56,16 +56,16 @@ SMALL(small_writes, DIR_WRITE)
 
 const struct detector detector_P05 = {
 	.code = "P05", .title = "small reads", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_READ),
-	.when = "at least small_count reads of less than 1 MiB on a data file, and small_share of its reads; without a large request to compare with, "
-		"only reads of 64 KiB or less on average",
+	.when = "at least small_count reads of less than 1 MiB on a data file, and small_share of its reads; without a large "
+		"request to compare with, only reads of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
 	.topic = "small_reads", .test = "small_reads", .detect = detect_small_reads,
 };
 
 const struct detector detector_P06 = {
 	.code = "P06", .title = "small writes", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_WRITE),
-	.when = "at least small_count writes of less than 1 MiB on a data file, and small_share of its writes; without a large request to compare with, "
-		"only writes of 64 KiB or less on average",
+	.when = "at least small_count writes of less than 1 MiB on a data file, and small_share of its writes; without a large "
+		"request to compare with, only writes of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
 	.topic = "small_writes", .test = "small_writes", .detect = detect_small_writes,
 };
@@ -105,7 +105,8 @@ static void detect_random(struct analysis *a, const struct detector *d, const st
 	struct finding *f = builder_finish(detect_files(a, d, rule), "%s", "");
 
 	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu %s go back, or jump ahead by more than 1 MiB", (unsigned long long)f->n, what);
+		snprintf(f->evidence, sizeof(f->evidence), "%llu %s go back, or jump ahead by more than 1 MiB",
+			 (unsigned long long)f->n, what);
 }
 
 static void detect_random_reads(struct analysis *a, const struct detector *d)
@@ -119,16 +120,17 @@ static void detect_random_writes(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_P11 = {
-	.code = "P11", .title = "random reads", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_READ),
-	.when = "at least random_count reads of one thread on a data file, and random_share of those with a known offset, begin before the end of the read "
-		"before them or more than 1 MiB behind it",
+	.code = "P11", .title = "random reads", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS,
+	.classes = CLASS_BIT(CLASS_READ), .when =
+	"at least random_count reads of one thread on a data file, and random_share of those with a known offset, begin before "
+	"the end of the read before them or more than 1 MiB behind it",
 	.why = "read-ahead does not help, and a disk or server works block by block",
 	.topic = "random_reads", .explains = "P05 P15", .test = "random_reads", .detect = detect_random_reads,
 };
 
 const struct detector detector_P12 = {
-	.code = "P12", .title = "random writes", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS, .classes = CLASS_BIT(CLASS_WRITE),
-	.when = "as P11, for writes",
+	.code = "P12", .title = "random writes", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS,
+	.classes = CLASS_BIT(CLASS_WRITE), .when = "as P11, for writes",
 	.why = "the file system cannot join neighbouring requests, and may read blocks before it changes them",
 	.topic = "random_writes", .explains = "P06 P16", .test = "random_writes", .detect = detect_random_writes,
 };
@@ -149,26 +151,29 @@ static struct evidence unaligned(const struct analysis *a, const struct file_lay
 	uint64_t n = r->unaligned + w->unaligned, all = r->n + w->n, ns = all ? (r->ns + w->ns) / all * n : 0;
 
 	(void)a, (void)f;
-	return (struct evidence){ n, all ? (r->bytes + w->bytes) / all * n : 0, ns, r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
-				  r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
-				  saving_at_most(ns / 4, "at most a quarter: one of the blocks that a request touches at its ends") };
+	return (struct evidence){ n, all ? (r->bytes + w->bytes) / all * n : 0, ns,
+		r->first_ns < w->first_ns ? r->first_ns : w->first_ns, r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
+				  saving_at_most(ns / 4,
+						 "at most a quarter: one of the blocks that a request touches at its ends") };
 }
 
 static void detect_unaligned(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, unaligned_fires, unaligned }), "%s", "");
+	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, unaligned_fires, unaligned }),
+					   "%s", "");
 
 	if (!f)
 		return;
 	f->inferred = true;
-	snprintf(f->evidence, sizeof(f->evidence), "%llu requests of at least one block begin inside a block or stripe", (unsigned long long)f->n);
+	snprintf(f->evidence, sizeof(f->evidence), "%llu requests of at least one block begin inside a block or stripe",
+		 (unsigned long long)f->n);
 }
 
 const struct detector detector_P08 = {
-	.code = "P08", .title = "requests not aligned with the file system", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS | NEED_BLOCKS,
-	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
-	.when = "at least unaligned_count requests of a block (stripe) or more on a data file, and unaligned_share of all, begin inside a block. Not on file "
-		"systems that are local to a node, where the page cache joins neighbouring requests",
+	.code = "P08", .title = "requests not aligned with the file system", .on = "POSIX",
+	.needs = NEED_SYSTEM | NEED_OFFSETS | NEED_BLOCKS, .classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "at least unaligned_count requests of a block (stripe) or more on a data file, and unaligned_share of all, begin "
+		"inside a block. Not on file systems that are local to a node, where the page cache joins neighbouring requests",
 	.why = "blocks at both ends are locked, read and written once more",
 	.topic = "align", .test = "synthetic_unaligned", .detect = detect_unaligned,
 };

@@ -90,9 +90,11 @@ static int prepare(struct facts *f)
 		f->region_class[i] = classify_function(t->regions.v[i].name ? t->regions.v[i].name : "", t->regions.v[i].layer);
 	for (size_t i = 0; i < t->files.n; i++) {
 		f->file_class[i] = classify_file(&t->files.v[i]);
-		if (f->filter.file && f->file_class[i] == FILE_DATA && (!t->files.v[i].name || fnmatch(f->filter.file, t->files.v[i].name, 0)))
+		if (f->filter.file && f->file_class[i] == FILE_DATA &&
+		    (!t->files.v[i].name || fnmatch(f->filter.file, t->files.v[i].name, 0)))
 			f->file_class[i] = FILE_EXCLUDED;
-		f->file_fs[i] = f->file_class[i] == FILE_DATA ? fs_of(f, t->files.v[i].fs_type ? t->files.v[i].fs_type : "unknown") : FS_KINDS;
+		f->file_fs[i] = f->file_class[i] == FILE_DATA ?
+			fs_of(f, t->files.v[i].fs_type ? t->files.v[i].fs_type : "unknown") : FS_KINDS;
 	}
 	for (size_t i = 0; i < t->groups.n; i++)
 		f->nranks += t->groups.v[i].rank >= 0;
@@ -317,12 +319,13 @@ static int pass_end(struct pass *pass, const struct peers *peers, char *err, siz
 		ret = gather(pass);
 	if (ret)
 		snprintf(err, err_len, "%.200s: %s", pass->facts->trace->dir,
-			 ret == -ENOMEM ? "out of memory" : "the results of another process are of another version of ioprobe or of another archive");
+			 ret == -ENOMEM ? "out of memory" :
+			 "the results of another process are of another version of ioprobe or of another archive");
 	return ret;
 }
 
-int facts_read(struct facts *f, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, const struct peers *peers, char *err,
-	       size_t err_len)
+int facts_read(struct facts *f, struct trace *trace, const struct facts_filter *filter, unsigned nworkers,
+	       const struct peers *peers, char *err, size_t err_len)
 {
 	struct pass pass = { .facts = f };
 	int ret;

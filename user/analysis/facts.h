@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Results of one pass over an archive: counts, bytes and times per file, location and layer, and per function and call site. They
- * are sums, minima and maxima per location, so they do not depend on the number of threads and processes. A pointer in a structure that
- * processes exchange (location_stat, io_stat, call_stat) needs lines in peers.c.
+ * are sums, minima and maxima per location, so they do not depend on the number of threads and processes. A pointer in a structure
+ * that processes exchange (location_stat, io_stat, call_stat) needs lines in peers.c.
  */
 #ifndef IOPROBE_ANALYSIS_FACTS_H
 #define IOPROBE_ANALYSIS_FACTS_H
@@ -14,8 +14,8 @@
 
 /* Purpose of a call. */
 enum call_class {
-	CLASS_READ, CLASS_WRITE, CLASS_OPEN, CLASS_CLOSE, CLASS_STAT, CLASS_SEEK, CLASS_SYNC, CLASS_LOCK, CLASS_RESIZE, CLASS_DEFINE, CLASS_REDEFINE,
-	CLASS_ATTRIBUTE, CLASS_DELETE, CLASS_MAP, CLASS_INIT, CLASS_META, CLASS_NONE, CLASSES
+	CLASS_READ, CLASS_WRITE, CLASS_OPEN, CLASS_CLOSE, CLASS_STAT, CLASS_SEEK, CLASS_SYNC, CLASS_LOCK, CLASS_RESIZE,
+	CLASS_DEFINE, CLASS_REDEFINE, CLASS_ATTRIBUTE, CLASS_DELETE, CLASS_MAP, CLASS_INIT, CLASS_META, CLASS_NONE, CLASSES
 };
 const char *call_class_name(enum call_class class);
 
@@ -59,13 +59,15 @@ struct io_stat {
 	/* I/O of this layer that calls of upper layers did not request */
 	uint64_t reads_in_write, reads_in_write_bytes, reads_in_write_ns;
 	uint64_t writes_in_create, writes_in_create_bytes, writes_in_create_ns;
-	uint64_t relocations, relocated_read, relocated_written, relocation_ns; /* operations inside calls that move all data of the file */
+	/* operations inside calls that move all data of the file */
+	uint64_t relocations, relocated_read, relocated_written, relocation_ns;
 	uint64_t meta_writes, meta_writes_ns, meta_reads, meta_reads_ns;        /* small, inside calls that are no data calls */
 	uint64_t syncs_after_write, since_sync;
 	struct extents *filled;         /* extents written while space was created; NULL without offsets */
 	uint64_t filled_again;          /* bytes of them that this location wrote later */
 	uint64_t created;               /* opens that may create the file */
-	uint64_t degraded, degraded_bytes, degraded_ns; /* independent operations of MPI-IO inside a collective data call of an upper layer */
+	/* independent operations of MPI-IO inside a collective data call of an upper layer */
+	uint64_t degraded, degraded_bytes, degraded_ns;
 	uint64_t collectives;           /* ordinal of the next collective data call */
 };
 
@@ -74,7 +76,8 @@ struct call_stat {
 	UT_hash_handle hh;
 	struct { uint32_t region, file, site, location; } key;
 	enum call_class class;
-	uint64_t n, failed, ns, max_ns, own_ns, system_ns, mpi_ns, frames;      /* frames: recorded calls inside, this one included */
+	/* frames: recorded calls inside, this one included */
+	uint64_t n, failed, ns, max_ns, own_ns, system_ns, mpi_ns, frames;
 	uint64_t asked[DIRS], below_n[DIRS], below_bytes[DIRS], below_ns;
 	/* maximum of data calls below one call; calls with many small data calls below that are alike */
 	uint64_t most_below, uniform, uniform_ns;
@@ -88,12 +91,14 @@ struct call_stat {
 struct instance {
 	uint32_t file, ordinal, location, region, comm;
 	uint64_t enter_ns, leave_ns, asked;
-	uint64_t system_ns, system_bytes, system_n;     /* system calls with data, also those of other threads for requests made in the call: */
+	/* system calls with data, also those of other threads for requests made in the call: */
+	uint64_t system_ns, system_bytes, system_n;
 	size_t first_request, end_request;      /* used while they are joined (carried.c) */
 };
 
-/* With --cpu-time. Outermost I/O calls, without those of initialisation: their number, and of those whose times are known how the time is divided; the
- * same of the time between outermost calls. sleeping_ns: in blocking writes and syncs of data files; computing_ns: on a CPU between two of them. */
+/* With --cpu-time. Outermost I/O calls, without those of initialisation: their number, and of those whose times are known how the
+ * time is divided; the same of the time between outermost calls. sleeping_ns: in blocking writes and syncs of data files;
+ * computing_ns: on a CPU between two of them. */
 struct cpu_stat {
 	uint64_t calls, unknown, cpu_ns, sleep_ns, io_sleep_ns, delay_ns;
 	uint64_t between_cpu_ns, between_sleep_ns, between_delay_ns;
@@ -109,7 +114,8 @@ struct location_stat {
 	struct cpu_stat cpu;
 	uint64_t abandoned, mismatched;
 	uint64_t lookup_failed, lookups, lookup_failed_ns;      /* opens, stats, accesses by name */
-	uint64_t missed_paths, missed_n;        /* different paths of those that failed; how many failed in the directory with most: */
+	/* different paths of those that failed; how many failed in the directory with most: */
+	uint64_t missed_paths, missed_n;
 	char *missed_in;                        /* NULL: no path is known */
 	float busy[3][BINS];            /* ns of outermost reads, writes, others */
 	float data[BINS];               /* bytes of the lowest layer on data files */
@@ -147,10 +153,11 @@ struct facts {
 
 struct peers;
 
-/* Reads the archive in the current directory. peers: other processes that read a part of it each, and call this as well (peers.h); the
- * first one has all facts then, the others none; NULL: none. Returns 0, or -errno with one line in err, which is empty if another process has printed it. */
-int facts_read(struct facts *facts, struct trace *trace, const struct facts_filter *filter, unsigned nworkers, const struct peers *peers, char *err,
-	       size_t err_len);
+/* Reads the archive in the current directory. peers: other processes that read a part of it each, and call this as well (peers.h);
+ * the first one has all facts then, the others none; NULL: none. Returns 0, or -errno with one line in err, which is empty if
+ * another process has printed it. */
+int facts_read(struct facts *facts, struct trace *trace, const struct facts_filter *filter, unsigned nworkers,
+	       const struct peers *peers, char *err, size_t err_len);
 void facts_free(struct facts *facts);
 
 #endif

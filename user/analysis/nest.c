@@ -151,7 +151,8 @@ static bool no_file(const struct collector *c, const struct frame *f)
 	return f->ops && (f->file == TRACE_NONE || c->facts->file_class[f->file] == FILE_NONE);
 }
 
-static void count_location(struct collector *c, struct frame *f, enum call_class class, uint64_t ns, const struct trace_leave *leave)
+static void count_location(struct collector *c, struct frame *f, enum call_class class, uint64_t ns,
+			   const struct trace_leave *leave)
 {
 	struct location_stat *s = c->stat;
 	bool write = f->kind == OP_WRITE;
@@ -372,7 +373,8 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 
 static void on_leave(void *worker, uint64_t ns, uint32_t region, const struct trace_leave *leave)
 {
-	static const struct trace_leave lost = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE, .directory = TRACE_NONE };
+	static const struct trace_leave lost = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE,
+		.directory = TRACE_NONE };
 	struct collector *c = worker;
 	unsigned at = c->depth;
 
@@ -422,7 +424,8 @@ static void on_location_begin(void *worker, uint32_t location)
 /* Calls that had not returned when the recording ended have no duration. */
 static void on_location_end(void *worker, uint32_t location)
 {
-	static const struct trace_leave unfinished = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE, .directory = TRACE_NONE };
+	static const struct trace_leave unfinished = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE,
+		.directory = TRACE_NONE };
 	struct collector *c = worker;
 
 	(void)location;
@@ -438,6 +441,6 @@ static bool on_selects(void *worker, uint32_t location)
 }
 
 const struct trace_visitor collect_visitor = {
-	.selects = on_selects, .location_begin = on_location_begin, .location_end = on_location_end, .enter = on_enter, .leave = on_leave, .begin = on_begin,
-	.complete = on_complete, .handle = collect_handle,
+	.selects = on_selects, .location_begin = on_location_begin, .location_end = on_location_end, .enter = on_enter,
+	.leave = on_leave, .begin = on_begin, .complete = on_complete, .handle = collect_handle,
 };

@@ -96,7 +96,8 @@ void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, ui
 {
 	static const enum call_class classes[] = { [HANDLE_CREATE] = CLASS_OPEN, [HANDLE_CREATE_FILE] = CLASS_OPEN,
 						   [HANDLE_DESTROY] = CLASS_CLOSE, [HANDLE_DUPLICATE] = CLASS_META,
-						   [HANDLE_SEEK] = CLASS_SEEK, [HANDLE_LOCK] = CLASS_LOCK, [HANDLE_UNLOCK] = CLASS_LOCK,
+						   [HANDLE_SEEK] = CLASS_SEEK, [HANDLE_LOCK] = CLASS_LOCK,
+						   [HANDLE_UNLOCK] = CLASS_LOCK,
 						   [HANDLE_DELETE] = CLASS_DELETE };
 	struct collector *c = worker;
 	struct frame *f = c->depth && !c->skipped ? &c->stack[c->depth - 1] : NULL;
@@ -107,7 +108,8 @@ void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, ui
 		f->event = classes[event];
 		f->creates |= event == HANDLE_CREATE_FILE;
 		/* not f->file: a create has that of the first call inside it until its own handle is there */
-		if (handle < c->trace->handles.n && f->handle == TRACE_NONE && c->trace->handles.v[handle].file < c->trace->files.n) {
+		if (handle < c->trace->handles.n && f->handle == TRACE_NONE &&
+		    c->trace->handles.v[handle].file < c->trace->files.n) {
 			f->file = c->trace->handles.v[handle].file;
 			f->handle = handle;
 		} else if (event == HANDLE_DELETE && other < c->trace->files.n) {
@@ -230,7 +232,8 @@ static void count_filled(struct collector *c, struct io_stat *s, const struct fr
 		extents_add(s->filled, range.begin, range.end);
 }
 
-static void count_cause(struct collector *c, struct io_stat *s, struct dir_stat *d, const struct frame *f, const struct frame *outer, uint64_t ns)
+static void count_cause(struct collector *c, struct io_stat *s, struct dir_stat *d, const struct frame *f,
+			const struct frame *outer, uint64_t ns)
 {
 	bool write = f->kind == OP_WRITE, creates = false;
 
@@ -263,10 +266,12 @@ static void count_cause(struct collector *c, struct io_stat *s, struct dir_stat 
 	}
 }
 
-/* A call that ends definitions, or closes the file, has read data and written as much: the most of what its rank has of the file. */
+/* A call that ends definitions, or closes the file, has read data and written as much: the most of what its rank has of the
+ * file. */
 void collect_relocation(struct collector *c, const struct frame *f)
 {
-	uint64_t read = f->below_bytes[DIR_READ], written = f->below_bytes[DIR_WRITE], members = f->comm == TRACE_NONE ? 1 : c->facts->nranks;
+	uint64_t read = f->below_bytes[DIR_READ], written = f->below_bytes[DIR_WRITE],
+		members = f->comm == TRACE_NONE ? 1 : c->facts->nranks;
 	struct io_stat *s;
 
 	if (read < TINY_BYTES * 16 || written < TINY_BYTES * 16 || written * 10 < read * 4 || f->file == TRACE_NONE)
@@ -310,8 +315,8 @@ static void count_instance(struct collector *c, struct io_stat *s, const struct 
 	if (!i)
 		return;
 	c->pass->shared.instances++;
-	*i = (struct instance){ .file = f->file, .ordinal = s->collectives++, .location = c->location, .region = f->region, .comm = f->comm,
-				.enter_ns = f->begin_ns, .leave_ns = f->begin_ns + ns, .asked = f->asked, .system_ns = f->below_ns,
+	*i = (struct instance){ .file = f->file, .ordinal = s->collectives++, .location = c->location, .region = f->region,
+		.comm = f->comm, .enter_ns = f->begin_ns, .leave_ns = f->begin_ns + ns, .asked = f->asked, .system_ns = f->below_ns,
 				.system_bytes = f->below_bytes[DIR_READ] + f->below_bytes[DIR_WRITE],
 				.system_n = f->below_n[DIR_READ] + f->below_n[DIR_WRITE],
 				.first_request = f->first_request, .end_request = c->made.n };

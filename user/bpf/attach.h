@@ -42,8 +42,8 @@ struct attachments {
 
 typedef void attach_refused(void *arg, const struct attach_point *point, int err);
 
-/* Adds the points of a file for one process without its later children (pid > 0), or for all processes (pid 0). Points that the kernel
- * refuses are reported to refused and skipped (-ENXIO: no second place); the others are attached. links and arg must stay
+/* Adds the points of a file for one process without its later children (pid > 0), or for all processes (pid 0). Points that the
+ * kernel refuses are reported to refused and skipped (-ENXIO: no second place); the others are attached. links and arg must stay
  * valid until the probes are placed; path and points are copied. */
 void attachments_add(struct attachments *attachments, struct links *links, enum attach_what what, const char *path, pid_t pid,
 		     const struct attach_point *points, size_t n, attach_refused *refused, void *arg);

@@ -37,8 +37,10 @@ static const struct feature_info infos[FEATURES] = {
 	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "Linux 6.13", "one link for entry and return",
 				     "entry and return have a link each; calls of coroutines are recorded without their end" },
 	[FEATURE_ATOMIC_TRACEPOINTS] = { "atomic-tracepoints", "up to Linux 7.1", "no run of a tracepoint's program is skipped",
-					 "system calls are recorded by perf events, starts and ends of processes by two programs each" },
-	[FEATURE_SYSCALL_EVENTS] = { "syscall-events", "any Linux", "perf events on system calls, for kernels without atomic-tracepoints",
+					 "system calls are recorded by perf events, starts and ends of processes by two programs "
+					 "each" },
+	[FEATURE_SYSCALL_EVENTS] = { "syscall-events", "any Linux",
+		"perf events on system calls, for kernels without atomic-tracepoints",
 				     "without atomic-tracepoints system calls can be missed, which is counted in 'records lost'" },
 	[FEATURE_TYPED_LOADS] = { "typed-loads", "Linux 6.2", "kernel structures are read by plain loads",
 				  "they are read by helpers, which costs more" },

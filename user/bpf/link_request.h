@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Requests of the recorder to the hold server's thread that makes links. A message holds several, one behind the other. The server
- * makes the links in order and stops at the first one that fails: later ones may depend on it (a return probe needs its unwinder). The
- * answer is an array of int: for each link that was tried its number, or -errno of the last one. LINK_CLOSE and LINK_RETIRE are
+ * makes the links in order and stops at the first one that fails: later ones may depend on it (a return probe needs its unwinder).
+ * The answer is an array of int: for each link that was tried its number, or -errno of the last one. LINK_CLOSE and LINK_RETIRE are
  * not answered; each of the last four is a message of its own.
  */
 #ifndef IOPROBE_LINK_REQUEST_H
@@ -14,7 +14,8 @@
 enum link_request_kind {
 	LINK_MULTI, LINK_PERF,
 	LINK_JOIN,              /* places all probes of a file, made by LINK_PERF, in a process; no points */
-	LINK_JOIN_AGAIN,        /* the same if the thread has ended in whose name they were placed; else the old number is the answer */
+	/* the same if the thread has ended in whose name they were placed; else the old number is the answer */
+	LINK_JOIN_AGAIN,
 	LINK_CLOSE,             /* number: that of a descriptor that is not pinned, or has LINK_OF_SERVER */
 	LINK_RETIRE,            /* program_fd: no more links will be made to it */
 	LINK_GUARD,             /* prepares for the end: from its answer on (0 or -errno) a guard serves unwinders, too */

@@ -63,8 +63,8 @@ static int read_number(const char *path, const char *format, int *value)
 	return n == 1 ? 0 : -EINVAL;
 }
 
-/* The program of an event with a pid runs in all threads of that address space, until the thread of this number ends; without one it
- * runs in all processes. */
+/* The program of an event with a pid runs in all threads of that address space, until the thread of this number ends; without one
+ * it runs in all processes. */
 static int create_perf(const struct link_request *request)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .config1 = (uintptr_t)request->path, .config2 = request->v[0] };

@@ -57,7 +57,8 @@ static void detach_one(struct hold_server *server, int link)
 static int fill_request(struct hold_server *server, struct link_request *request, const struct link_spec *spec)
 {
 	*request = (struct link_request){
-		.kind = spec->again ? LINK_JOIN_AGAIN : spec->join ? LINK_JOIN : spec->perf ? LINK_PERF : LINK_MULTI, .program_fd = spec->program_fd, .attach_type = spec->attach_type,
+		.kind = spec->again ? LINK_JOIN_AGAIN : spec->join ? LINK_JOIN : spec->perf ? LINK_PERF : LINK_MULTI,
+		.program_fd = spec->program_fd, .attach_type = spec->attach_type,
 		.is_return = spec->is_return, .pid = spec->pid, .n = spec->n, .number = ++server->last_pin,
 	};
 	if (spec->n) {

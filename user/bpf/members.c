@@ -320,8 +320,8 @@ static int add_definition(struct members *members, struct definition definition,
 int members_define(struct members *members, const struct link_request *request, bool is_call)
 {
 	struct definition wanted = {
-		.offset = request->v[0], .cookie = request->v[request->n], .program_fd = request->program_fd, .number = request->number,
-		.is_return = request->is_return, .is_call = is_call };
+		.offset = request->v[0], .cookie = request->v[request->n], .program_fd = request->program_fd,
+		.number = request->number, .is_return = request->is_return, .is_call = is_call };
 	size_t index;
 	int err = 0;
 
@@ -402,7 +402,8 @@ int members_join(struct members *members, const struct link_request *request)
 	lock(members);
 	members->v = v;
 	member = &v[members->n];
-	*member = (struct member){ .pid = request->pid, .tid = living_thread(request->pid), .number = request->number, .leader = -1 };
+	*member = (struct member){ .pid = request->pid, .tid = living_thread(request->pid), .number = request->number,
+		.leader = -1 };
 	memcpy(member->path, request->path, sizeof(member->path));
 	if (!member->tid)
 		return -ESRCH;

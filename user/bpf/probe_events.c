@@ -178,7 +178,8 @@ int probe_event_keep(int event, pid_t pid)
 
 int probe_event_lead(pid_t tid)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY, .disabled = 1 };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1 };
 
 	return open_event(&attr, tid, -1);
 }

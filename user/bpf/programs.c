@@ -138,7 +138,8 @@ static void choose_programs(struct ioprobe_bpf *skel, enum attach_method method)
 /* Selects the programs of the tracepoints that every recording needs, in the form that misses no event on this kernel. */
 static void choose_tracepoints(struct programs *programs, struct ioprobe_bpf *skel)
 {
-	bool preempted = !feature_available(FEATURE_ATOMIC_TRACEPOINTS), events = preempted && feature_available(FEATURE_SYSCALL_EVENTS);
+	bool preempted = !feature_available(FEATURE_ATOMIC_TRACEPOINTS), events = preempted &&
+		feature_available(FEATURE_SYSCALL_EVENTS);
 
 	programs->facts.syscall_events = events;
 	bpf_program__set_autoload(skel->progs.process_exit_2, preempted);
@@ -421,8 +422,8 @@ int programs_load(struct programs *programs, const struct table_set *set, const 
 	libbpf_set_print(keep_libbpf_words);
 	missing = feature_missing();
 	if (missing < FEATURES) {
-		snprintf(err_text, err_len, "cannot record on this kernel: %s (%s) is not available: %s", feature_info(missing)->name,
-			 feature_info(missing)->since, feature_reason(missing));
+		snprintf(err_text, err_len, "cannot record on this kernel: %s (%s) is not available: %s",
+			 feature_info(missing)->name, feature_info(missing)->since, feature_reason(missing));
 		return -EOPNOTSUPP;
 	}
 	err = load_best(programs, set, options);
@@ -544,7 +545,8 @@ int programs_attach(struct programs *programs, char *err_text, size_t err_len)
 		if (programs->links[i] >= 0)
 			continue;
 		err = programs->links[i];
-		snprintf(err_text, err_len, "cannot attach to the tracepoint of %s: %s", program_name(programs, i, &info), strerror(-err));
+		snprintf(err_text, err_len, "cannot attach to the tracepoint of %s: %s", program_name(programs, i, &info),
+			 strerror(-err));
 	}
 	set_lock(programs, F_UNLCK);
 	return err;

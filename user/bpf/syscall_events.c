@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The number of a tracepoint is in tracefs. The event is opened on one CPU; its program runs on all, because the kernel attaches the
- * programs to the tracepoint.
+ * The number of a tracepoint is in tracefs. The event is opened on one CPU; its program runs on all, because the kernel attaches
+ * the programs to the tracepoint.
  */
 #include "bpf/syscall_events.h"
 

@@ -269,7 +269,8 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 		snprintf(reason, sizeof(reason), "in programs that switch stacks: only its first instruction can be probed");
 	else
 		snprintf(reason, sizeof(reason), "the kernel refused the probe: %s", strerror(-err));
-	note_missing(libraries->spool, layer_name(libraries, point->cookie & IOP_COOKIE_ROW), library->path, point->function, reason);
+	note_missing(libraries->spool, layer_name(libraries, point->cookie & IOP_COOKIE_ROW), library->path, point->function,
+		     reason);
 	libraries->missing++;
 }
 
@@ -392,7 +393,8 @@ void library_attach_rendezvous(struct libraries *libraries, struct library *libr
 	if (!point.offset)
 		return;
 	if (!for_all || !library->rendezvous_done)
-		attach_group(libraries, library, ATTACH_RENDEZVOUS, for_all ? 0 : pid, &point, 1, for_all ? &library->shared : links);
+		attach_group(libraries, library, ATTACH_RENDEZVOUS, for_all ? 0 : pid, &point, 1,
+			     for_all ? &library->shared : links);
 	library->rendezvous_done = for_all;
 	if (for_all && hold_server_has_members(libraries->server))
 		library_join(libraries, library, pid, false, links);

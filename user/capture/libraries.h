@@ -104,6 +104,7 @@ void library_attach_rendezvous(struct libraries *libraries, struct library *libr
 int libraries_place(struct libraries *libraries);
 
 /* Waits at most 200 ms until the process' code equals the file's at the points of this group. */
-void library_await_original_code(const struct library *library, enum point_group group, pid_t pid, const struct proc_module *module);
+void library_await_original_code(const struct library *library, enum point_group group, pid_t pid,
+				 const struct proc_module *module);
 
 #endif

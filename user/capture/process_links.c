@@ -87,7 +87,8 @@ static size_t demand_library(struct process_links *links, struct process_library
 	if (n && library->for_all_ns)
 		library_demand_for_all(libraries, library, on);
 	else if (n && on)
-		library_attach_own(libraries, library, POINTS_DEMAND, links->pid, links->switches_stacks, &entry->links[POINTS_DEMAND]);
+		library_attach_own(libraries, library, POINTS_DEMAND, links->pid, links->switches_stacks,
+				   &entry->links[POINTS_DEMAND]);
 	return n;
 }
 

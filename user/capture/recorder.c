@@ -163,7 +163,8 @@ static void note_losses(struct recorder *r, uint64_t now, bool last)
 /* Processes whose exit record was dropped by a full ring: without this a recording of pids would never end. */
 static void end_unreported(struct recorder *r, uint64_t now_ns)
 {
-	struct iop_rec_task_exit rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_TASK_EXIT, .time_ns = now_ns }, .group_dead = 1 };
+	struct iop_rec_task_exit rec = { .rec = { .len = sizeof(rec), .type = IOP_REC_TASK_EXIT, .time_ns = now_ns },
+		.group_dead = 1 };
 	pid_t pid;
 
 	if (!r->may_miss_ends)
@@ -510,8 +511,8 @@ static void finish(struct recorder *r)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* no program waits for the archive */
 }
 
-/* The slot is closed: unwinders are no longer served. So what places return probes goes first. Returns when the probes are removed, not
- * merely requested to be. */
+/* The slot is closed: unwinders are no longer served. So what places return probes goes first. Returns when the probes are removed,
+ * not merely requested to be. */
 static void detach_all(struct recorder *r)
 {
 	uint32_t ids[KERNEL_PROGRAMS];

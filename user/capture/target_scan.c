@@ -197,7 +197,8 @@ static void note_module(struct targets *targets, struct target *target, const st
 
 void target_attach_before_mapped(struct target *target, struct library *library)
 {
-	struct process_library *entry = process_links_find(&target->links, library) ? NULL : process_links_add(&target->links, library);
+	struct process_library *entry = process_links_find(&target->links, library) ? NULL :
+		process_links_add(&target->links, library);
 
 	if (entry)
 		process_links_attach(&target->links, entry);
@@ -296,7 +297,8 @@ void target_follow_switching(struct targets *targets, struct target *target, enu
 	if (switches && replaced)
 		await_original_code(targets, target, modules);
 	for (size_t i = 0; i < target->links.n && replaced; i++)
-		target_note_gaps(targets, target, target->links.v[i]->library, since_ns, "probes were replaced: the program switches stacks");
+		target_note_gaps(targets, target, target->links.v[i]->library, since_ns,
+				 "probes were replaced: the program switches stacks");
 }
 
 int target_scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason,

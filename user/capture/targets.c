@@ -45,7 +45,8 @@ void targets_begin(struct targets *targets, struct bpf_side *kernel, struct hold
 	targets->lazy_streams = lazy_streams;
 	targets->server = server;
 	libraries_begin(&targets->libraries, kernel, server);
-	targets->sharing = (struct link_sharing){ .libraries = &targets->libraries, .kernel = kernel, .server = server, .allowed = shared_links };
+	targets->sharing = (struct link_sharing){ .libraries = &targets->libraries, .kernel = kernel, .server = server,
+		.allowed = shared_links };
 	targets->rendezvous = !bpf_side_traces_syscalls(kernel) && !link_sharing_forbids(&targets->sharing);
 }
 
@@ -492,8 +493,8 @@ size_t targets_running(const struct targets *targets)
 struct targets_counts targets_count(const struct targets *targets)
 {
 	return (struct targets_counts){
-		.processes = targets->processes, .libraries = HASH_COUNT(targets->libraries.all), .probes = targets->libraries.probes,
-		.missing = targets->libraries.missing,
+		.processes = targets->processes, .libraries = HASH_COUNT(targets->libraries.all),
+		.probes = targets->libraries.probes, .missing = targets->libraries.missing,
 		.single_stepped = targets->libraries.single_stepped, .no_memory = targets->no_memory,
 	};
 }

@@ -42,7 +42,8 @@ static void check_capability(const struct capability_use *use)
 		return;
 	}
 	snprintf(detail, sizeof(detail),
-		 "missing, is needed to %s; run as root (sudo), or give it to ioprobe (setcap, ambient capabilities)", use->purpose);
+		 "missing, is needed to %s; run as root (sudo), or give it to ioprobe (setcap, ambient capabilities)",
+		 use->purpose);
 	say(use->required ? FAIL : NOTE, use->name, detail);
 }
 
@@ -125,8 +126,8 @@ static void check_method(const struct bpf_side *kernel)
 	case ATTACH_PERF:
 		say(NOTE, "library probes", feature_available(FEATURE_UPROBE_DEFINITIONS) ?
 			"perf events only, in recorded processes: attach is slower than with Linux 6.10" :
-			"perf events only: attach is slow, and every process that uses a probed library is slowed and has its return "
-			"addresses replaced; use Linux 6.10 or newer");
+			"perf events only: attach is slow, and every process that uses a probed library is slowed and has its "
+			"return addresses replaced; use Linux 6.10 or newer");
 		break;
 	case ATTACH_NONE:
 		say(NOTE, "library probes", "none: only system calls are recorded; use Linux 6.0 or newer");
@@ -195,8 +196,8 @@ static void check_guards(void)
 			continue;
 		snprintf(what, sizeof(what), "process %d", pid);
 		if (!strcmp(comm, "ioprobe-guard\n"))
-			say(NOTE, what, "guards calls that were in flight when their recording ended, and ends with them; a program whose "
-				"exception leaves such a call ends if this process is killed");
+			say(NOTE, what, "guards calls that were in flight when their recording ended, and ends with them; a "
+					"program whose exception leaves such a call ends if this process is killed");
 		free(comm);
 	}
 	if (dir)

@@ -137,7 +137,8 @@ static void say_guarding(const struct hold_guarding *guarding)
 {
 	if (guarding->pid && guarding->calls)
 		fprintf(stderr, "ioprobe: %zu %s in flight: process %d (ioprobe-guard) stays until %s returned\n", guarding->calls,
-			guarding->calls == 1 ? "recorded call is" : "recorded calls are", guarding->pid, guarding->calls == 1 ? "it has" : "they have");
+			guarding->calls == 1 ? "recorded call is" : "recorded calls are", guarding->pid,
+			guarding->calls == 1 ? "it has" : "they have");
 }
 
 static int fail(const char *message)
@@ -201,10 +202,12 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 		.caller = &a->caller, .environment = a->environment, .duration_s = a->settings.duration_s,
 		.max_overhead_percent = a->max_overhead >= 0 ? a->max_overhead : a->command ? 0 : DEFAULT_MAX_OVERHEAD,
 		.job = a->job ? &a->members : NULL, .job_must_run = true, .idle_limit_s = JOB_IDLE_LIMIT_S,
-		.filter = &a->settings.filter, .bounds = &a->settings.bounds, .only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(),
-		.cluster = getenv("SLURM_CLUSTER_NAME"), .command_line = a->command_line,
+		.filter = &a->settings.filter, .bounds = &a->settings.bounds,
+		.only_of = capability_has(CAP_SYS_PTRACE) ? 0 : geteuid(), .cluster = getenv("SLURM_CLUSTER_NAME"),
+		.command_line = a->command_line,
 		.kernel = { .best_method = a->method, .ring_bytes = a->ring_bytes, .sockets = a->sockets,
-			    .mmap_faults = a->mmap_faults, .device = a->device, .cpu_time = a->cpu_time, .collectives = a->collectives, .call_sites = a->call_sites },
+			    .mmap_faults = a->mmap_faults, .device = a->device, .cpu_time = a->cpu_time,
+			    .collectives = a->collectives, .call_sites = a->call_sites },
 		.force = a->force,
 		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
 		.no_shared_links = a->settings.no_shared_links, .lazy_streams = a->settings.lazy_streams,
@@ -263,7 +266,8 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 		return -EMFILE;
 	if (!proc_initial_pid_namespace()) {
 		snprintf(err, err_len,
-			 "cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' host ids");
+			 "cannot record from inside a pid namespace (container): run ioprobe on the host, with the processes' "
+			 "host ids");
 		return -EPERM;
 	}
 	for (size_t i = 0; i < a->npids; i++)
@@ -272,7 +276,8 @@ static int prepare(struct record_arguments *a, char *err, size_t err_len)
 				"processes", a->pids[i]);
 			return -EINVAL;
 		}
-	return identity_caller(&a->caller, err, err_len) ?: environment_create(&a->environment, &a->caller, a->env_from, err, err_len);
+	return identity_caller(&a->caller, err, err_len) ?: environment_create(&a->environment, &a->caller, a->env_from, err,
+									       err_len);
 }
 
 /* Joins words; words with characters that are special in a shell are quoted. NULL without memory. */

@@ -47,7 +47,8 @@ const struct cli_option record_options[] = {
 	  "When the archive is written, write the text of 'ioprobe report' to FILE, in the format of its name (.html, .json, "
 		  ".sarif, .csv, else "
 	  "text)", "no report; without FILE: stderr" },
-	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too", NULL },
+	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too",
+		NULL },
 	{ "json", OPT_JSON, "[FILE]",
 	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, if no program is launched, "
 		  "which would own stdout", NULL },
@@ -93,8 +94,8 @@ const struct cli_option record_options[] = {
 	{ "device", OPT_DEVICE, NULL,
 	  "Record for each system call whether it read from a block device or waited for I/O, or was served from memory", NULL },
 	{ "cpu-time", OPT_CPU_TIME, NULL,
-	  "Record for each outermost call how long its thread computed, slept and waited for a CPU, in the call and since the previous "
-	  "one", NULL },
+	  "Record for each outermost call how long its thread computed, slept and waited for a CPU, in the call and since the "
+	  "previous one", NULL },
 	{ "collectives", OPT_COLLECTIVES, NULL,
 	  "Record the last collective call of MPI before each outermost I/O call and the first one after it", NULL },
 	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, "Record page faults on mapped files and their write-back by the kernel", NULL },
@@ -115,8 +116,8 @@ const struct cli_option record_options[] = {
 	  "Let one link serve a library that more than 8 recorded processes share; it puts breakpoints into programs that are not "
 	  "recorded, too", "yes" },
 	{ "lazy-streams", OPT_LAZY_STREAMS, NULL,
-	  "Place probes on ISO C streams only when a process has lived 10 ms; a shorter-lived one has none, which is reported. For programs "
-	  "that start many others", NULL },
+	  "Place probes on ISO C streams only when a process has lived 10 ms; a shorter-lived one has none, which is reported. "
+	  "For programs that start many others", NULL },
 	{ "force", OPT_FORCE, NULL,
 	  "Record although 8 recordings have BPF programs attached on this node, each of which costs every process 0.1 us per "
 	  "system call", NULL },
@@ -181,8 +182,8 @@ static void set_setting(int key, const char *arg, struct record_arguments *a, co
 	static const struct { int key; const char *word; } words[] = {
 		{ OPT_LAYERS, "layers" }, { OPT_PATH, "path" }, { OPT_EXCLUDE, "exclude-path" }, { OPT_FD_KINDS, "fd-kinds" },
 		{ OPT_MIN_DURATION, "min-duration" }, { OPT_MIN_BYTES, "min-bytes" }, { OPT_STREAM_CALLS, "stream-calls" },
-		{ OPT_DURATION, "max-duration" }, { OPT_MAX_SIZE, "max-size" }, { OPT_MIN_FREE, "min-free" }, { OPT_MAX_RATE, "max-rate" },
-		{ OPT_SHARED, "shared-mount" }, { OPT_KEEP_SPOOL, "keep" },
+		{ OPT_DURATION, "max-duration" }, { OPT_MAX_SIZE, "max-size" }, { OPT_MIN_FREE, "min-free" },
+		{ OPT_MAX_RATE, "max-rate" }, { OPT_SHARED, "shared-mount" }, { OPT_KEEP_SPOOL, "keep" },
 		{ OPT_SHARED_LINKS, "shared-links" }, { OPT_LAZY_STREAMS, "lazy-streams" },
 		{ OPT_STREAM, "stream" }, { OPT_STREAM_INTERVAL, "stream-interval" }, { OPT_STREAM_NAMES, "stream-names" },
 		{ OPT_STREAM_EVENTS, "stream-events" },

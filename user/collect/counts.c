@@ -12,8 +12,8 @@
 
 static void metric(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
 {
-	fprintf(out, "# HELP ioprobe_collect_%s %s\n# TYPE ioprobe_collect_%s %s\nioprobe_collect_%s %" PRIu64 "\n", name, help, name,
-		type, name, value);
+	fprintf(out, "# HELP ioprobe_collect_%s %s\n# TYPE ioprobe_collect_%s %s\nioprobe_collect_%s %" PRIu64 "\n", name, help,
+		name, type, name, value);
 }
 
 static void print(FILE *out, const struct collect_counts *c, unsigned connections)
@@ -23,7 +23,8 @@ static void print(FILE *out, const struct collect_counts *c, unsigned connection
 	metric(out, "streams_ended_total", "counter", "Streams that came to their end.", c->ended);
 	metric(out, "intervals_total", "counter", "Intervals that were written to stores.", c->intervals);
 	metric(out, "bytes_total", "counter", "Bytes of the lines of these intervals.", c->bytes);
-	metric(out, "refused_total", "counter", "Connections that were closed with a reason, or not served for want of room.", c->refused);
+	metric(out, "refused_total", "counter", "Connections that were closed with a reason, or not served for want of room.",
+	       c->refused);
 }
 
 int collect_counts_write(const struct collect_counts *counts, const char *file, unsigned connections, char *err, size_t err_len)

@@ -18,7 +18,8 @@ static const struct switcher {
 	{ "libcrypto.so*", NULL, ANY_FILE, SWITCHES_NO_STACKS },
 	{ "libglusterfs.so*", NULL, ANY_FILE, SWITCHES_NO_STACKS },
 	{ NULL, "ASYNC_start_job", EXECUTABLE, SWITCHES_NO_STACKS },
-	/* oneTBB switches in tbb::task::suspend only, which is inline and imports this. A thread may go on on another one's stack. */
+	/* oneTBB switches in tbb::task::suspend only, which is inline and imports this. A thread may go on on another one's
+	 * stack. */
 	{ "libtbb.so.12*", NULL, ANY_FILE, SWITCHES_NO_STACKS },
 	{ NULL, "_ZN3tbb6detail2r17suspendEPFvPvPNS1_18suspend_point_typeEES2_", ANY_FILE, SHARES_STACK },
 	/* the C libraries, which provide the functions */

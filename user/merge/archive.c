@@ -186,7 +186,8 @@ static void define_properties(struct writing *w)
 				value.stringRef = text(w, n, property->text);
 			else
 				value.uint64 = property_number(w, n, property, node_string(node, property->name));
-			DEFINE(w, LocationGroupProperty, group, name, property->text != REF_NONE ? OTF2_TYPE_STRING : OTF2_TYPE_UINT64, value);
+			DEFINE(w, LocationGroupProperty, group, name,
+			       property->text != REF_NONE ? OTF2_TYPE_STRING : OTF2_TYPE_UINT64, value);
 		}
 	}
 }

@@ -57,8 +57,9 @@ static int add_number(json_t *to, const char *key, json_int_t value)
 
 static json_t *member(json_t *of, const char *key);
 
-/* Adds the members of from: numbers, lists of numbers and the members of objects are added up, except the longest call, inodes and block size, of which it is the maximum; a number that is
- * null (unknown) on one node is null; of others the first is kept. Lists of objects are up to the caller. */
+/* Adds the members of from: numbers, lists of numbers and the members of objects are added up, except the longest call, inodes and
+ * block size, of which it is the maximum; a number that is null (unknown) on one node is null; of others the first is kept. Lists
+ * of objects are up to the caller. */
 static int add_members(json_t *to, json_t *from)
 {
 	const char *key;
@@ -72,7 +73,8 @@ static int add_members(json_t *to, json_t *from)
 			error |= add_array(to, key, value);
 		else if (json_is_object(value))
 			error |= !member(to, key) || add_members(json_object_get(to, key), value);
-		else if (!json_is_array(value) && (!json_object_get(to, key) || (json_is_null(value) && json_is_integer(json_object_get(to, key)))))
+		else if (!json_is_array(value) &&
+			 (!json_object_get(to, key) || (json_is_null(value) && json_is_integer(json_object_get(to, key)))))
 			error |= json_object_set(to, key, value);
 	}
 	return error;
@@ -117,8 +119,8 @@ static int add_file(struct job_summary *s, json_t *from)
 	json_t *file, *layers;
 	int error = 1;
 
-	if (asprintf(&key, "%s\n%s\n%s\n%s\n%d", text_of(from, "scope"), text_of(from, "mount_source"), text_of(from, "file_system"),
-		     text_of(from, "path"), json_is_true(json_object_get(from, "directory"))) < 0)
+	if (asprintf(&key, "%s\n%s\n%s\n%s\n%d", text_of(from, "scope"), text_of(from, "mount_source"),
+		     text_of(from, "file_system"), text_of(from, "path"), json_is_true(json_object_get(from, "directory"))) < 0)
 		return 1;
 	file = member(s->files, key);
 	layers = file ? member(file, "layers") : NULL;
@@ -147,8 +149,9 @@ static int add_process(struct job_summary *s, json_t *process, const char *host)
 /* What differs from node to node. */
 static int add_node(struct job_summary *s, const json_t *root)
 {
-	static const char *const keys[] = { "host", "kernel", "command_line", "begin_realtime_ns", "clock_steps", "duration_ns", "ranks", "processes",
-					    "threads", "complete", "stopped_by", "end_reason", "records_lost", "notes", "left_out", "recorder_costs" };
+	static const char *const keys[] = { "host", "kernel", "command_line", "begin_realtime_ns", "clock_steps", "duration_ns",
+		"ranks", "processes", "threads", "complete", "stopped_by", "end_reason", "records_lost", "notes", "left_out",
+		"recorder_costs" };
 	json_t *node = json_object();
 	int error = 0;
 
@@ -162,8 +165,9 @@ static int add_node(struct job_summary *s, const json_t *root)
 
 static int add_totals(struct job_summary *s, const json_t *root)
 {
-	static const char *const keys[] = { "calls", "failed_calls", "records_lost", "records_late", "records_after_bound", "calls_abandoned", "calls_open",
-					    "operations_open", "events_unmatched", "sizes_unknown", "returns_without_frame", "frames_too_deep" };
+	static const char *const keys[] = { "calls", "failed_calls", "records_lost", "records_late", "records_after_bound",
+		"calls_abandoned", "calls_open", "operations_open", "events_unmatched", "sizes_unknown", "returns_without_frame",
+		"frames_too_deep" };
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -205,7 +209,8 @@ int job_summary_add(struct job_summary *s, const char *node_dir, char *err, size
 	ret = add_root(s, root);
 	json_decref(root);
 	if (ret)
-		snprintf(err, err_len, "cannot merge %s: its summary cannot be added to that of the job: %s", node_dir, strerror(-ret));
+		snprintf(err, err_len, "cannot merge %s: its summary cannot be added to that of the job: %s", node_dir,
+			 strerror(-ret));
 	return ret;
 }
 
@@ -319,7 +324,8 @@ static int write_files(struct job_summary *s)
 
 static int write_member(FILE *out, const char *key, json_t *value, const char *end)
 {
-	int error = !value || fprintf(out, "  \"%s\": ", key) < 0 || json_dumpf(value, out, JSON_INDENT(2) | JSON_ENCODE_ANY) || put_text(out, end);
+	int error = !value || fprintf(out, "  \"%s\": ", key) < 0 || json_dumpf(value, out, JSON_INDENT(2) | JSON_ENCODE_ANY) ||
+		put_text(out, end);
 
 	json_decref(value);
 	return error;
@@ -340,9 +346,10 @@ static int write_head(struct job_summary *s, const struct merge *m)
 		threads += m->nodes[i].locations.n;
 		exact &= m->nodes[i].head.complete;
 	}
-	head = json_pack("{s:s, s:s?, s:s, s:I, s:I, s:I, s:b, s:s?, s:i, s:I}", "version", ioprobe_version, "batch_job", merge_batch_job(m), "name",
-			 merge_job_name(m), "duration_ns", (json_int_t)(m->end_ns - m->begin_ns), "ranks", (json_int_t)ranks, "threads",
-			 (json_int_t)threads, "records_lost_exact", exact, "missing_ranks", missing, "nodes_without_summary", (int)s->missing,
+	head = json_pack("{s:s, s:s?, s:s, s:I, s:I, s:I, s:b, s:s?, s:i, s:I}", "version", ioprobe_version, "batch_job",
+			 merge_batch_job(m), "name", merge_job_name(m), "duration_ns", (json_int_t)(m->end_ns - m->begin_ns),
+			 "ranks", (json_int_t)ranks, "threads", (json_int_t)threads, "records_lost_exact", exact, "missing_ranks",
+			 missing, "nodes_without_summary", (int)s->missing,
 			 "files_total", (json_int_t)json_object_size(s->files));
 	free(missing);
 	if (!head || json_object_update(head, s->totals))
@@ -398,7 +405,8 @@ static bool is_hidden(const json_t *file)
 struct summary_counts job_summary_counts(const json_t *o)
 {
 	return (struct summary_counts){
-		.reads = json_integer_value(json_object_get(o, "reads")), .writes = json_integer_value(json_object_get(o, "writes")),
+		.reads = json_integer_value(json_object_get(o, "reads")),
+		.writes = json_integer_value(json_object_get(o, "writes")),
 		.bytes_read = json_integer_value(json_object_get(o, "bytes_read")),
 		.bytes_written = json_integer_value(json_object_get(o, "bytes_written")),
 		.known_reads = json_integer_value(json_object_get(o, "reads_of_known_size")),
@@ -413,8 +421,9 @@ static void print_file(FILE *out, const json_t *file)
 	struct summary_counts c = job_summary_counts(file);
 
 	fprintf(out, "%12.6f s %12s %12s %10" PRIu64 " %10" PRIu64 " %6" PRIu64 "  %-8s %-10s ",
-		json_integer_value(json_object_get(file, "longest_time_ns")) / 1e9, summary_read_cell(&c).text, summary_written_cell(&c).text, c.reads, c.writes,
-		(uint64_t)json_integer_value(json_object_get(file, "nodes")), text_of(file, "scope"), text_of(file, "file_system"));
+		json_integer_value(json_object_get(file, "longest_time_ns")) / 1e9, summary_read_cell(&c).text,
+		summary_written_cell(&c).text, c.reads, c.writes, (uint64_t)json_integer_value(json_object_get(file, "nodes")),
+		text_of(file, "scope"), text_of(file, "file_system"));
 	summary_print_text(out, json_is_string(json_object_get(file, "path")) ? text_of(file, "path") : "(file unknown)");
 	fputc('\n', out);
 }
@@ -430,8 +439,8 @@ void job_summary_print_files(FILE *out, const struct job_summary *s)
 			continue;
 		}
 		if (!lines)
-			fprintf(out, "%14s %12s %12s %10s %10s %6s  %-8s %-10s %s\n", "time", "read", "written", "reads", "writes", "nodes", "scope", "type",
-				"file");
+			fprintf(out, "%14s %12s %12s %10s %10s %6s  %-8s %-10s %s\n", "time", "read", "written", "reads", "writes",
+				"nodes", "scope", "type", "file");
 		if (lines++ < FILE_LINES)
 			print_file(out, files[i]);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What merge knows of one node's archive: its definitions, its properties and its side files, no event. Names are refs of the node's own strings; REF_NONE where there is none.
+ * What merge knows of one node's archive: its definitions, its properties and its side files, no event. Names are refs of the
+ * node's own strings; REF_NONE where there is none.
  */
 #ifndef IOPROBE_MERGE_NODE_H
 #define IOPROBE_MERGE_NODE_H
@@ -25,7 +26,8 @@ struct node_region { uint32_t name, canonical, description, role, paradigm, file
 struct node_line { uint32_t file, line; };              /* of source code */
 struct node_context { uint32_t region, line, parent; }; /* line and parent: REF_NONE; parent: always a smaller ref */
 struct node_attribute { uint32_t name, description, type; };
-struct node_file { uint32_t name, mount_point, mount_source, fs_type; enum model_scope scope; bool directory; uint64_t inodes, block_bytes; };
+struct node_file { uint32_t name, mount_point, mount_source, fs_type; enum model_scope scope; bool directory; uint64_t inodes,
+	block_bytes; };
 struct node_handle { uint32_t name, file, paradigm, comm, parent; bool precreated; uint8_t pre_mode; uint32_t pre_status_flags; };
 struct node_comm { uint32_t name, first_member, nmembers; bool self; };          /* its groups stand in node.members */
 

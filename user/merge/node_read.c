@@ -154,7 +154,8 @@ ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type t
 	else if (!strcmp(text, OTF2_PROPERTY_LAUNCH) && type == OTF2_TYPE_STRING)
 		g->launch = value.stringRef;
 	else if (type == OTF2_TYPE_STRING || type == OTF2_TYPE_UINT64)
-		return add_property(r->node, &(struct node_property){ group, name, type == OTF2_TYPE_STRING ? value.stringRef : REF_NONE,
+		return add_property(r->node, &(struct node_property){ group, name,
+			type == OTF2_TYPE_STRING ? value.stringRef : REF_NONE,
 								      type == OTF2_TYPE_STRING ? 0 : value.uint64 }) ?
 		       STOP(r, "out of memory") : OTF2_CALLBACK_SUCCESS;
 	return OTF2_CALLBACK_SUCCESS;
@@ -216,7 +217,8 @@ ON(context, OTF2_CallingContextRef ref, OTF2_RegionRef region, OTF2_SourceCodeLo
 	struct node_context *c = NEXT(r->node->contexts, ref);
 
 	*c = (struct node_context){ region, undefined_to_none(line), undefined_to_none(parent) };
-	if (region >= r->node->regions.n || (c->line != REF_NONE && line >= r->node->lines.n) || (c->parent != REF_NONE && parent >= ref))
+	if (region >= r->node->regions.n || (c->line != REF_NONE && line >= r->node->lines.n) ||
+	    (c->parent != REF_NONE && parent >= ref))
 		return STOP(r, "a calling context refers to a definition that does not precede it");
 	return OTF2_CALLBACK_SUCCESS;
 }
@@ -307,8 +309,9 @@ ON(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_
 	struct reading *r = data;
 	struct node_handle *h = NEXT(r->node->handles, ref);
 
-	*h = (struct node_handle){ .name = name, .file = undefined_to_none(file), .paradigm = paradigm, .comm = undefined_to_none(comm),
-				   .parent = undefined_to_none(parent), .precreated = flags & OTF2_IO_HANDLE_FLAG_PRE_CREATED };
+	*h = (struct node_handle){ .name = name, .file = undefined_to_none(file), .paradigm = paradigm,
+		.comm = undefined_to_none(comm), .parent = undefined_to_none(parent),
+		.precreated = flags & OTF2_IO_HANDLE_FLAG_PRE_CREATED };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -501,8 +504,8 @@ static int clock_property(struct reading *r, const char *name, struct model_cloc
 {
 	char *value = property(r, name), known[8] = "";
 	int n = value ? sscanf(value, "monotonic_ns=%" SCNu64 " realtime_ns=%" SCNu64 " width_ns=%" SCNu64
-			       " synchronized=%7s error_ns=%" SCNu64 " max_error_ns=%" SCNu64, &clock->monotonic_ns, &clock->realtime_ns,
-			       &clock->width_ns, known, &clock->error_ns, &clock->max_error_ns) : 0;
+			       " synchronized=%7s error_ns=%" SCNu64 " max_error_ns=%" SCNu64, &clock->monotonic_ns,
+			       &clock->realtime_ns, &clock->width_ns, known, &clock->error_ns, &clock->max_error_ns) : 0;
 
 	if (value && n != 6)
 		fail(r, -EBADMSG, "its clock readings are damaged");
@@ -646,7 +649,8 @@ int node_read(struct node *node, const char *dir, char *err, size_t err_len)
 {
 	struct reading r = { .node = node, .dir = dir, .err = err, .err_len = err_len };
 
-	*node = (struct node){ .dir = dir, .head = { .host = REF_NONE, .version = REF_NONE, .batch_job = REF_NONE, .machine = REF_NONE } };
+	*node = (struct node){ .dir = dir, .head = { .host = REF_NONE, .version = REF_NONE, .batch_job = REF_NONE,
+		.machine = REF_NONE } };
 	if (!open_reader(&r) && !read_definitions(&r) && !read_properties(&r) && !check_refs(&r))
 		resolve_comms(&r);
 	count_members(node);

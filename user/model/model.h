@@ -94,8 +94,8 @@ struct model_process {
 /* A program that a process executed. */
 struct model_program { uint32_t group; uint64_t begin_ns; const char *path; };
 
-/* Lifetime of a location's thread; same index as in locations. was_running: its creation was not observed, begin_ns is when it was found.
- * end_ns 0: still running at the end, or its end was not recorded. */
+/* Lifetime of a location's thread; same index as in locations. was_running: its creation was not observed, begin_ns is when it was
+ * found. end_ns 0: still running at the end, or its end was not recorded. */
 struct model_lifetime { uint64_t begin_ns, end_ns; bool was_running; };
 
 /* A code file that processes have mapped. */
@@ -208,11 +208,14 @@ struct model {
 	MODEL_ARRAY(struct model_site, sites);
 	unsigned call_sites;                            /* --call-sites: frames of the application, 0: not recorded */
 	struct model_site_counts site_counts;
-	MODEL_ARRAY(const char *, names);               /* that events refer to, each once: of netCDF's variables, paths of calls on names */
+	/* that events refer to, each once: of netCDF's variables, paths of calls on names */
+	MODEL_ARRAY(const char *, names);
 	MODEL_ARRAY(const char *, shared_mounts);       /* mount points that whoever recorded declared to be shared by the nodes */
 	MODEL_ARRAY(struct model_cost, costs);          /* empty: not measured */
-	uint64_t nested_cost_ns, single_step_cost_ns;   /* in addition, of a call with recorded calls inside; of one that the kernel single-steps */
-	const char *machine_name, *host_name, *kernel, *version;        /* kernel: its release; version: of the ioprobe that recorded */
+	/* in addition, of a call with recorded calls inside; of one that the kernel single-steps */
+	uint64_t nested_cost_ns, single_step_cost_ns;
+	/* kernel: its release; version: of the ioprobe that recorded */
+	const char *machine_name, *host_name, *kernel, *version;
 	const char *batch_job;                          /* the batch system's name of the job, NULL if unknown or not one */
 	uint32_t recording_tag;                         /* 31 bits that distinguish this recording from the others of its job */
 	struct model_clock clock_start, clock_end;      /* at the begin and at the end of the recording */
@@ -298,7 +301,8 @@ struct model_event {
 			uint8_t mode;
 			uint32_t flags;
 			uint64_t bytes, matching_id, offset;
-			uint64_t request;       /* matching id of the request that this operation of a helper thread carries out, 0: none */
+			/* matching id of the request that this operation of a helper thread carries out, 0: none */
+			uint64_t request;
 			uint32_t variable;      /* 1 + its index, 0 none or unknown */
 		} begin;
 		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Names and paths as the program gave them. A path is kept as it is, beside the directory that it begins in: what ".." leads to behind a
- * symbolic link only the kernel knows, and of a call that failed it has told nothing.
+ * Names and paths as the program gave them. A path is kept as it is, beside the directory that it begins in: what ".." leads to
+ * behind a symbolic link only the kernel knows, and of a call that failed it has told nothing.
  */
 #include "replay/call_names.h"
 #include "replay/fd/fds.h"
@@ -21,7 +21,8 @@ bool name_of_local_address(const struct replay *r, const struct frame *f, struct
 	size_t skip = sizeof(scheme) - 2, len;
 	const char *end;
 
-	if (path->len < sizeof(scheme) - 1 || memcmp(path->p, scheme, sizeof(scheme) - 1) || strcmp(frame_layer(r, f)->paradigm, "netCDF"))
+	if (path->len < sizeof(scheme) - 1 || memcmp(path->p, scheme, sizeof(scheme) - 1) ||
+	    strcmp(frame_layer(r, f)->paradigm, "netCDF"))
 		return false;
 	len = path->len - skip;
 	end = memchr(path->p + skip, '#', len);
@@ -113,7 +114,8 @@ int call_names_finish(struct replay *r)
 		ret = model_note(r->model, "%llu paths of calls on names are missing: they could not be read, or are too long",
 				 (unsigned long long)r->names_unread);
 	if (!ret && r->names_beyond)
-		ret = model_note(r->model, "%llu paths of calls on names are missing: there were more than %llu MiB of different ones",
+		ret = model_note(r->model, "%llu paths of calls on names are missing: there were more than %llu MiB of different "
+					   "ones",
 				 (unsigned long long)r->names_beyond, MAX_PATH_BYTES >> 20);
 	return ret;
 }

@@ -7,12 +7,12 @@
 
 #include "replay/state.h"
 
-/* Fills in what a call that leaves was asked to do by name: its paths, and the directories that relative ones begin in. Nothing for a call
- * without a path argument, nor for an open that has made a handle: the handle has the file. Returns 0 or -ENOMEM. */
+/* Fills in what a call that leaves was asked to do by name: its paths, and the directories that relative ones begin in. Nothing for
+ * a call without a path argument, nor for an open that has made a handle: the handle has the file. Returns 0 or -ENOMEM. */
 int call_names_add(struct replay *r, struct thread *thread, const struct frame *f, struct model_event *leave);
 
-/* The directory that a relative path of the call begins in, where the descriptor argument of this role says it: absolute, NULL if it is not
- * known. */
+/* The directory that a relative path of the call begins in, where the descriptor argument of this role says it: absolute, NULL if
+ * it is not known. */
 const char *name_directory(struct replay *r, struct thread *thread, const struct frame *f, enum table_role dirfd);
 
 /* MPI-IO's way to name a file system's driver ("ufs:/data/f") is not part of the path. */

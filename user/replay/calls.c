@@ -168,7 +168,8 @@ static void add_mapping(const struct replay *r, const struct frame *f, struct mo
 static int leave_event(struct replay *r, struct thread *thread, const struct frame *f, bool outermost)
 {
 	struct model_cpu cpu;
-	struct model_event event = { .type = EV_LEAVE, .u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
+	struct model_event event = { .type = EV_LEAVE,
+		.u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
 				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
 
 	if (outermost && !f->held)
@@ -306,8 +307,8 @@ int call_collective(struct replay *r, struct thread *thread, const struct iop_re
 	int ret;
 
 	if (rec->probe >= r->set.nrows)
-		return replay_fail(r, -EINVAL, "collective call of thread %u names probe %u, the tables have %zu", rec->rec.tid, rec->probe,
-				   r->set.nrows);
+		return replay_fail(r, -EINVAL, "collective call of thread %u names probe %u, the tables have %zu", rec->rec.tid,
+				   rec->probe, r->set.nrows);
 	call.rec.type = IOP_REC_CALL;
 	call.rec.time_ns = rec->leave_ns;
 	ret = call_enter(r, thread, &call, true);

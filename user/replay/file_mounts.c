@@ -243,8 +243,8 @@ static uint64_t block_of_row(const struct replay *r, const struct mount_row *row
 	return 0;
 }
 
-/* The kernel's description is that of the time of the file's first use; the mount tables were read before or after. It no longer holds
- * for a mount that was moved. */
+/* The kernel's description is that of the time of the file's first use; the mount tables were read before or after. It no longer
+ * holds for a mount that was moved. */
 static int set_mount_of(struct replay *r, size_t i)
 {
 	const struct file_info *info = &r->files.v[i];

@@ -102,9 +102,9 @@ static struct inode_use *inode_use(const struct file_info *info, uint64_t ino)
 	return NULL;
 }
 
-/* A file that was replaced (rename, unlink and creat) keeps its definition: the inodes are counted, up to a limit, so that a file that
- * is replaced for ever costs no memory. An inode number that was reused at once is not seen. The numbers of procfs and FUSE change for
- * the same file, and stat(2), which a scan uses, shows others than the kernel's on some file systems. */
+/* A file that was replaced (rename, unlink and creat) keeps its definition: the inodes are counted, up to a limit, so that a file
+ * that is replaced for ever costs no memory. An inode number that was reused at once is not seen. The numbers of procfs and FUSE
+ * change for the same file, and stat(2), which a scan uses, shows others than the kernel's on some file systems. */
 static bool add_inode(struct file_info *info, struct model_file *file, const struct iop_rec_fd *rec)
 {
 	struct inode_use *use = inode_use(info, rec->ino);

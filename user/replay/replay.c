@@ -222,9 +222,9 @@ static int abandon_open_calls(struct replay *r)
 	return ret;
 }
 
-/* Three views of one thing: gaps in the threads' sequences miss what a thread lost last; the counters of the rings miss what a killed
- * agent had not written; the number of records that were written, less those that are there, is that. The first overlaps the others.
- * What could not be written includes records of the agent's own. */
+/* Three views of one thing: gaps in the threads' sequences miss what a thread lost last; the counters of the rings miss what a
+ * killed agent had not written; the number of records that were written, less those that are there, is that. The first overlaps the
+ * others. What could not be written includes records of the agent's own. */
 static uint64_t lost_records(const struct replay *r)
 {
 	uint64_t gone = r->counted && r->written_records > r->read_records ? r->written_records - r->read_records : 0;
@@ -249,7 +249,8 @@ static int requests_notes(struct replay *r)
 {
 	int ret = count_note(r, r->requests_open, "non-blocking operations are open: no wait or test on them was observed");
 
-	ret = ret ? ret : count_note(r, r->requests_left, "non-blocking operations are open: the call that began them did not return");
+	ret = ret ? ret : count_note(r, r->requests_left,
+				     "non-blocking operations are open: the call that began them did not return");
 	ret = ret ? ret : count_note(r, r->requests_freed, "non-blocking operations are open: their requests were freed");
 	ret = ret ? ret :
 		    count_note(r, r->requests_refused, "operations of refused lists are not recorded: some may have begun");
@@ -265,7 +266,8 @@ static int clock_note(struct replay *r)
 
 	for (size_t i = 0; i < model->clock_steps.n; i++)
 		sum_ns += model->clock_steps.v[i].step_ns;
-	return model->clock_steps.n ? model_note(r->model, "the wall clock was set %zu times during the recording, by %+.6f s in all: "
+	return model->clock_steps.n ? model_note(r->model,
+						 "the wall clock was set %zu times during the recording, by %+.6f s in all: "
 						 "durations are not affected", model->clock_steps.n, sum_ns / 1e9) : 0;
 }
 
@@ -286,7 +288,8 @@ static int finish_totals(struct replay *r)
 	ret = ret ? ret : async_finish(r);
 	ret = ret ? ret : helpers_finish(r);
 	ret = ret ? ret : requests_notes(r);
-	ret = ret ? ret : count_note(r, r->overlapped, "calls were on descriptors that another thread closed or replaced meanwhile: "
+	ret = ret ? ret : count_note(r, r->overlapped,
+				     "calls were on descriptors that another thread closed or replaced meanwhile: "
 				     "they count for the file that the descriptor had when they began");
 	ret = ret ? ret : count_note(r, r->undescribed, "descriptors without a description were used");
 	ret = ret ? ret :
@@ -352,8 +355,8 @@ static void deinit(struct replay *r)
 	free(r->rows);
 }
 
-int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks, size_t nsinks,
-			  char *err, size_t err_len)
+int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks,
+			  size_t nsinks, char *err, size_t err_len)
 {
 	struct replay r = { .model = model, .sites = sites, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
 			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE,

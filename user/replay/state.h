@@ -209,7 +209,8 @@ struct frame {
 	char *text;                     /* storage of str[] between ENTER and EXIT */
 	size_t text_size;
 	char *path;                     /* absolute, resolved lexically; "" if none */
-	bool tree, has_files;           /* the path may be that of a directory whose files are of the handle (NCZarr); there are some */
+	/* the path may be that of a directory whose files are of the handle (NCZarr); there are some */
+	bool tree, has_files;
 	size_t path_size;
 
 	/* the handle that the call creates */
@@ -287,7 +288,8 @@ struct file_info {
 struct event_name { const char *name; uint32_t number; UT_hash_handle hh; };      /* of model.names; number: 1 + its index */
 struct path_entry { const char *path; uint32_t first; UT_hash_handle hh; };
 struct mount_table { const char *ns; uint64_t time_ns; struct mounts mounts; };
-struct described_mount { uint64_t time_ns, block_bytes; struct mount_row row; };        /* by the kernel; source NULL: see the table */
+/* by the kernel; source NULL: see the table */
+struct described_mount { uint64_t time_ns, block_bytes; struct mount_row row; };
 struct unified { const char *key; uint32_t *refs; unsigned n, cap; UT_hash_handle hh; };
 
 /* Notes of one kind, summed up. */
@@ -339,7 +341,8 @@ struct replay {
 	uint64_t async_unseen, async_unknown, async_nameless, async_other;
 	size_t loss_notes;
 	struct event_name *names;
-	uint64_t path_bytes, names_unread, names_beyond;        /* paths of calls on names: distinct ones; unknown ones, by reason */
+	/* paths of calls on names: distinct ones; unknown ones, by reason */
+	uint64_t path_bytes, names_unread, names_beyond;
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
 	struct gap_process *gap_processes;

@@ -18,8 +18,8 @@ enum language { LANGUAGE_C, LANGUAGE_FORTRAN, LANGUAGE_PYTHON };
 /* Names of interfaces in the names of files. */
 static const struct { const char *interface, *name; } names[] = {
 	{ "posix", "POSIX" }, { "isoc", "ISO C" }, { "mpiio", "MPI-IO" }, { "hdf5", "HDF5" }, { "netcdf", "netCDF" },
-	{ "netcdf_fortran", "netCDF-Fortran" }, { "pnetcdf", "PnetCDF" }, { "h5py", "h5py" }, { "netcdf4_python", "netCDF4-python" },
-	{ "romio", "ROMIO" }, { "ompio", "OMPIO" }, { "lustre", "Lustre" },
+	{ "netcdf_fortran", "netCDF-Fortran" }, { "pnetcdf", "PnetCDF" }, { "h5py", "h5py" },
+	{ "netcdf4_python", "netCDF4-python" }, { "romio", "ROMIO" }, { "ompio", "OMPIO" }, { "lustre", "Lustre" },
 };
 
 static const struct { enum trace_layer layer; enum language language; const char *interface; } interfaces[] = {

@@ -11,8 +11,8 @@
 
 #define ADVICE_MAX 4
 
-/* interface: a programming interface, or what reads an environment (ROMIO, OMPIO, HDF5 with language "sh") or a file system (Lustre).
- * text: a first line of comment, which says what the change does, and a few lines of code. */
+/* interface: a programming interface, or what reads an environment (ROMIO, OMPIO, HDF5 with language "sh") or a file system
+ * (Lustre). text: a first line of comment, which says what the change does, and a few lines of code. */
 struct advice { const char *topic, *interface, *language, *text; };
 
 /* Fills list with the advice of a finding: environments first, because they need no change of the program. Returns how many. */

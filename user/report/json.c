@@ -23,11 +23,15 @@ static json_t *trace_object(const struct analysis *a)
 	report_completeness(a, complete, sizeof(complete));
 	for (size_t i = 0; i < a->trace->notes.n; i++)
 		json_array_append_new(notes, json_text(a->trace->notes.v[i]));
-	return json_pack("{s:o, s:b, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o}", "archive", json_text(a->trace->dir), "complete",
-			 report_is_complete(a), "completeness", json_text(complete), "creator", json_text(a->trace->creator), "command", json_text(a->trace->command),
-			 "seconds", a->facts->wall_ns / 1e9, "ranks", (json_int_t)a->facts->nranks, "nodes", (json_int_t)a->facts->nnodes,
-			 "damaged_threads", (json_int_t)a->facts->damaged, "lost_records", (json_int_t)a->trace->lost, "call_sites", a->facts->has_sites,
-			 "wall_time_of_ranks", a->facts->has_wall, "recorder_cost_known", a->trace->probe_ns[LAYER_POSIX] > 0, "notes", notes);
+	return json_pack("{s:o, s:b, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o}", "archive",
+			 json_text(a->trace->dir), "complete", report_is_complete(a), "completeness", json_text(complete),
+			 "creator", json_text(a->trace->creator), "command", json_text(a->trace->command),
+			 "seconds", a->facts->wall_ns / 1e9, "ranks", (json_int_t)a->facts->nranks, "nodes",
+			 (json_int_t)a->facts->nnodes,
+			 "damaged_threads", (json_int_t)a->facts->damaged, "lost_records", (json_int_t)a->trace->lost, "call_sites",
+			 a->facts->has_sites,
+			 "wall_time_of_ranks", a->facts->has_wall, "recorder_cost_known", a->trace->probe_ns[LAYER_POSIX] > 0,
+			 "notes", notes);
 }
 
 /* Of the thread with most I/O time; null without --cpu-time. */
@@ -37,10 +41,13 @@ static json_t *cpu_object(const struct analysis *a)
 
 	if (!s || !a->facts->has_cpu)
 		return json_null();
-	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "calls", (json_int_t)s->calls, "calls_unknown", (json_int_t)s->unknown,
-			 "cpu_seconds", json_seconds(s->cpu_ns), "sleep_seconds", json_seconds(s->sleep_ns), "io_sleep_seconds", json_seconds(s->io_sleep_ns),
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "calls", (json_int_t)s->calls, "calls_unknown",
+			 (json_int_t)s->unknown,
+			 "cpu_seconds", json_seconds(s->cpu_ns), "sleep_seconds", json_seconds(s->sleep_ns), "io_sleep_seconds",
+			 json_seconds(s->io_sleep_ns),
 			 "run_delay_seconds", json_seconds(s->delay_ns), "between_cpu_seconds", json_seconds(s->between_cpu_ns),
-			 "between_sleep_seconds", json_seconds(s->between_sleep_ns), "between_run_delay_seconds", json_seconds(s->between_delay_ns));
+			 "between_sleep_seconds", json_seconds(s->between_sleep_ns), "between_run_delay_seconds",
+			 json_seconds(s->between_delay_ns));
 }
 
 static json_t *time_object(const struct analysis *a)
@@ -53,7 +60,8 @@ static json_t *time_object(const struct analysis *a)
 	for (unsigned i = 0; i < REPORT_TIMES; i++)
 		json_object_set_new(of, report_time_names[i], json_seconds(t.ns[i]));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "worst", json_location(a, a->worst), "io_seconds",
-			 json_seconds(a->worst == TRACE_NONE ? 0 : a->facts->locations[a->worst].io_ns), "wall_seconds", json_seconds(a->worst_wall_ns),
+			 json_seconds(a->worst == TRACE_NONE ? 0 : a->facts->locations[a->worst].io_ns), "wall_seconds",
+			 json_seconds(a->worst_wall_ns),
 			 "median_io_seconds", json_seconds(report_median_io(a)), "of", of, "cpu", cpu_object(a));
 }
 
@@ -65,9 +73,12 @@ static json_t *layers_array(const struct analysis *a)
 		struct report_layer r;
 
 		if (report_layer(a, l, &r))
-			json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "name", trace_layer_name(l), "calls",
-				(json_int_t)r.calls, "failed", (json_int_t)r.failed, "bytes_read", (json_int_t)r.bytes[DIR_READ], "bytes_written",
-				(json_int_t)r.bytes[DIR_WRITE], "operations_of_unknown_size", (json_int_t)r.unknown, "seconds", json_seconds(r.ns),
+			json_array_append_new(list,
+					      json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "name", trace_layer_name(l),
+							"calls", (json_int_t)r.calls, "failed", (json_int_t)r.failed, "bytes_read",
+							(json_int_t)r.bytes[DIR_READ], "bytes_written",
+				(json_int_t)r.bytes[DIR_WRITE], "operations_of_unknown_size", (json_int_t)r.unknown, "seconds",
+				json_seconds(r.ns),
 				"system_seconds", l == a->facts->lowest ? json_null() : json_seconds(r.system_ns)));
 	}
 	return list;
@@ -80,8 +91,9 @@ static json_t *files_of(const struct analysis *a, const struct finding *f)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < f->nfiles && i < FINDING_FILES; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I, s:I, s:o}", "path", json_text(file_name(a, f->files[i].file)), "operations",
-			(json_int_t)f->files[i].n, "bytes", (json_int_t)f->files[i].bytes, "seconds", json_seconds(f->files[i].ns)));
+		json_array_append_new(list, json_pack("{s:o, s:I, s:I, s:o}", "path", json_text(file_name(a, f->files[i].file)),
+						      "operations", (json_int_t)f->files[i].n, "bytes",
+						      (json_int_t)f->files[i].bytes, "seconds", json_seconds(f->files[i].ns)));
 	return list;
 }
 
@@ -93,8 +105,10 @@ static json_t *calls_of(const struct analysis *a, const struct finding *f)
 		char site[600];
 
 		site_text(a->trace, f->calls[i].site, site, sizeof(site));
-		json_array_append_new(list, json_pack("{s:o, s:o, s:I, s:o}", "function", json_text(a->trace->regions.v[f->calls[i].region].name), "site",
-			site[0] ? json_text(site) : json_null(), "calls", (json_int_t)f->calls[i].n, "seconds", json_seconds(f->calls[i].ns)));
+		json_array_append_new(list, json_pack("{s:o, s:o, s:I, s:o}", "function",
+						      json_text(a->trace->regions.v[f->calls[i].region].name), "site",
+			site[0] ? json_text(site) : json_null(), "calls", (json_int_t)f->calls[i].n, "seconds",
+			json_seconds(f->calls[i].ns)));
 	}
 	return list;
 }
@@ -117,11 +131,14 @@ static json_t *finding_object(const struct analysis *a, const struct finding *f)
 
 	finding_ranks(a, f, ranks, sizeof(ranks));
 	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:o, s:o}",
-			 "code", f->detector->code, "title", f->detector->title, "severity", severity_name(f->severity), "confidence",
-			 f->inferred ? "inferred" : "measured", "cause", f->cause ? json_text(f->cause->detector->code) : json_null(), "evidence",
-			 json_text(f->evidence), "ranks", json_text(ranks), "operations", (json_int_t)f->n, "bytes", (json_int_t)f->bytes, "cost_seconds",
-			 json_seconds(f->cost_ns), "paid_by", json_location(a, f->location), "from_seconds", json_seconds(f->begin_ns), "to_seconds", json_seconds(f->end_ns),
-			 "saving", "known", f->saving.known, "low_seconds", json_seconds(f->saving.low_ns), "high_seconds", json_seconds(f->saving.high_ns),
+			 "code", f->detector->code, "title", f->detector->title, "severity", severity_name(f->severity),
+			 "confidence", f->inferred ? "inferred" : "measured", "cause",
+			 f->cause ? json_text(f->cause->detector->code) : json_null(), "evidence",
+			 json_text(f->evidence), "ranks", json_text(ranks), "operations", (json_int_t)f->n, "bytes",
+			 (json_int_t)f->bytes, "cost_seconds", json_seconds(f->cost_ns), "paid_by", json_location(a, f->location),
+			 "from_seconds", json_seconds(f->begin_ns), "to_seconds", json_seconds(f->end_ns),
+			 "saving", "known", f->saving.known, "low_seconds", json_seconds(f->saving.low_ns), "high_seconds",
+			 json_seconds(f->saving.high_ns),
 			 "basis", json_text(f->saving.basis), "files", files_of(a, f), "calls", calls_of(a, f), "advice",
 			 advice_array(a, f));
 }
@@ -146,9 +163,11 @@ static json_t *files_array(const struct analysis *a)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "path", json_text(file_name(a, files[i].file)), "layer",
-			trace_layer_name(files[i].layer), "users", (json_int_t)files[i].users, "reads", (json_int_t)files[i].n[0], "writes",
-			(json_int_t)files[i].n[1], "bytes_read", (json_int_t)files[i].bytes[0], "bytes_written", (json_int_t)files[i].bytes[1],
+		json_array_append_new(list, json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "path",
+						      json_text(file_name(a, files[i].file)), "layer",
+			trace_layer_name(files[i].layer), "users", (json_int_t)files[i].users, "reads", (json_int_t)files[i].n[0],
+			"writes", (json_int_t)files[i].n[1], "bytes_read", (json_int_t)files[i].bytes[0], "bytes_written",
+			(json_int_t)files[i].bytes[1],
 			"seconds", json_seconds(files[i].ns)));
 	free(files);
 	return list;
@@ -159,7 +178,8 @@ static json_t *thresholds_object(const struct analysis *a)
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < nthresholds; i++)
-		json_object_set_new(object, threshold_list[i].name, json_real(*(const double *)((const char *)&a->thresholds + threshold_list[i].offset)));
+		json_object_set_new(object, threshold_list[i].name,
+				    json_real(*(const double *)((const char *)&a->thresholds + threshold_list[i].offset)));
 	return object;
 }
 
@@ -171,9 +191,9 @@ int report_write_json(FILE *out, const struct analysis *a, const struct report_o
 	(void)options;
 	for (size_t i = 0; i < a->findings.n; i++)
 		json_array_append_new(findings, finding_object(a, a->findings.v[i]));
-	root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "trace", trace_object(a), "time", time_object(a), "layers",
-			 layers_array(a), "findings", findings, "cannot_tell", cannot_tell(a), "files", files_array(a), "figures",
-			 report_views_json(a), "thresholds", thresholds_object(a));
+	root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "trace", trace_object(a), "time",
+			 time_object(a), "layers", layers_array(a), "findings", findings, "cannot_tell", cannot_tell(a), "files",
+			 files_array(a), "figures", report_views_json(a), "thresholds", thresholds_object(a));
 	if (root)
 		ret = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) || fputc('\n', out) == EOF ? -EIO : 0;
 	json_decref(root);

@@ -38,10 +38,11 @@ static void write_head(const struct page *p)
 	fprintf(p->out, "trace    %s%s%s\n", report_is_complete(a) ? "" : paint(p, "\33[1m"), complete,
 		report_is_complete(a) ? "" : paint(p, "\33[0m"));
 	if (a->facts->nranks)
-		fprintf(p->out, "run      %s recorded, %" PRIu64 " rank%s on %" PRIu64 " node%s\n", wall, a->facts->nranks, a->facts->nranks == 1 ? "" : "s",
-			a->facts->nnodes, a->facts->nnodes == 1 ? "" : "s");
+		fprintf(p->out, "run      %s recorded, %" PRIu64 " rank%s on %" PRIu64 " node%s\n", wall, a->facts->nranks,
+			a->facts->nranks == 1 ? "" : "s", a->facts->nnodes, a->facts->nnodes == 1 ? "" : "s");
 	else
-		fprintf(p->out, "run      %s recorded, %zu process%s, no MPI ranks\n", wall, a->trace->groups.n, a->trace->groups.n == 1 ? "" : "es");
+		fprintf(p->out, "run      %s recorded, %zu process%s, no MPI ranks\n", wall, a->trace->groups.n,
+			a->trace->groups.n == 1 ? "" : "es");
 	if (a->trace->command) {
 		escape_terminal(name, sizeof(name), a->trace->command, 90);
 		fprintf(p->out, "command  %s\n", name);
@@ -85,7 +86,8 @@ static void write_time(const struct page *p)
 	location_name(a, a->worst, name, sizeof(name));
 	words_seconds(io, sizeof(io), s->io_ns);
 	share = a->worst_wall_ns ? 100.0 * s->io_ns / a->worst_wall_ns : 0;
-	fprintf(p->out, "I/O time %s, %s: %.1f %% of %s", io, name, share, a->facts->has_wall ? "its wall time" : "the span of its recorded calls");
+	fprintf(p->out, "I/O time %s, %s: %.1f %% of %s", io, name, share,
+		a->facts->has_wall ? "its wall time" : "the span of its recorded calls");
 	words_seconds(text, sizeof(text), report_median_io(a));
 	fprintf(p->out, "; median %s", text);
 	if (share < 99.5)
@@ -112,8 +114,8 @@ static void write_layers(const struct page *p)
 		words_bytes(in, sizeof(in), r.bytes[DIR_READ]);
 		words_bytes(out, sizeof(out), r.bytes[DIR_WRITE]);
 		words_seconds(time, sizeof(time), r.ns);
-		fprintf(p->out, "%-9s %10" PRIu64 " %8" PRIu64 " %10s %10s %10s", trace_layer_name(l), r.calls, r.failed, l == LAYER_MPI ? "-" : in,
-			l == LAYER_MPI ? "-" : out, time);
+		fprintf(p->out, "%-9s %10" PRIu64 " %8" PRIu64 " %10s %10s %10s", trace_layer_name(l), r.calls, r.failed,
+			l == LAYER_MPI ? "-" : in, l == LAYER_MPI ? "-" : out, time);
 		if (l == p->a->facts->lowest || !r.ns)
 			fprintf(p->out, " %9s", "-");
 		else
@@ -149,8 +151,8 @@ static void write_calls(const struct page *p, const struct finding *f)
 	for (unsigned i = 0; i < f->ncalls && i < 1; i++) {
 		site_text(p->a->trace, f->calls[i].site, site, sizeof(site));
 		escape_terminal(name, sizeof(name), site, 60);
-		fprintf(p->out, "     in  %s%s%s, %" PRIu64 " calls\n", p->a->trace->regions.v[f->calls[i].region].name, site[0] ? " at " : "", name,
-			f->calls[i].n);
+		fprintf(p->out, "     in  %s%s%s, %" PRIu64 " calls\n", p->a->trace->regions.v[f->calls[i].region].name,
+			site[0] ? " at " : "", name, f->calls[i].n);
 	}
 }
 
@@ -179,8 +181,8 @@ static void write_finding(const struct page *p, const struct finding *f, unsigne
 	words_seconds(cost, sizeof(cost), f->cost_ns);
 	report_saving(f, saving, sizeof(saving));
 	snprintf(heading, sizeof(heading), "%s (%s)", f->detector->title, f->detector->code);
-	fprintf(p->out, "%2u %s%s%s %-48s costs %s, %s\n", number, paint(p, colors[f->severity]), labels[f->severity], paint(p, f->severity ? "\33[0m" : ""),
-		heading, cost, saving);
+	fprintf(p->out, "%2u %s%s%s %-48s costs %s, %s\n", number, paint(p, colors[f->severity]), labels[f->severity],
+		paint(p, f->severity ? "\33[0m" : ""), heading, cost, saving);
 	fprintf(p->out, "     %s\n", f->evidence);
 	write_where(p, f);
 	write_calls(p, f);
@@ -252,7 +254,8 @@ static void write_cannot_tell(const struct page *p)
 	for (size_t i = 0; i < a->cannot_tell.n; i++) {
 		report_missing(a, a->cannot_tell.v[i], missing, sizeof(missing));
 		if (strcmp(missing, last))
-			fprintf(p->out, "%sno %s in this archive, cannot tell: %s", i ? "\n" : "", missing, a->cannot_tell.v[i]->code);
+			fprintf(p->out, "%sno %s in this archive, cannot tell: %s", i ? "\n" : "", missing,
+				a->cannot_tell.v[i]->code);
 		else
 			fprintf(p->out, ", %s", a->cannot_tell.v[i]->code);
 		snprintf(last, sizeof(last), "%s", missing);
@@ -268,11 +271,13 @@ static void write_limits(const struct page *p)
 	fprintf(p->out, "\n");
 	write_cannot_tell(p);
 	if (a->trace->ours && !a->trace->probe_ns[LAYER_POSIX])
-		fprintf(p->out, "the archive has no calibration of the recorder's own cost: savings allow for 0.3 to 5 us a call\n");
+		fprintf(p->out, "the archive has no calibration of the recorder's own cost: savings allow for 0.3 to 5 us a "
+				"call\n");
 	if (!a->facts->has_sites)
 		fprintf(p->out, "no call sites in this archive\n");
 	if (a->facts->merged_files)
-		fprintf(p->out, "too many files: %" PRIu64 " look-ups of statistics went to \"other files\"\n", a->facts->merged_files);
+		fprintf(p->out, "too many files: %" PRIu64 " look-ups of statistics went to \"other files\"\n",
+			a->facts->merged_files);
 }
 
 int report_write_text(FILE *out, const struct analysis *a, const struct report_options *options)

@@ -7,7 +7,8 @@
 
 #define PROGRESS_EVERY 4096
 
-#define EVENT(name, ...) static OTF2_CallbackCode on_##name(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data, \
+#define EVENT(name, ...) \
+	static OTF2_CallbackCode on_##name(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data, \
 							    OTF2_AttributeList *attributes, __VA_ARGS__)
 #define BEGIN_EVENT \
 	struct events_state *s = data; \
@@ -71,9 +72,9 @@ EVENT(enter, OTF2_RegionRef region)
 static void set_cpu(const struct trace_attributes *known, OTF2_AttributeRef ref, uint64_t ns, struct trace_cpu *cpu)
 {
 	const struct { uint32_t ref; uint64_t *ns; bool *has; } v[] = {
-		{ known->cpu, &cpu->cpu_ns, &cpu->has_call }, { known->sleep, &cpu->sleep_ns, NULL }, { known->sleep_io, &cpu->io_sleep_ns, NULL },
-		{ known->delay, &cpu->delay_ns, NULL }, { known->before, &cpu->before_sleep_ns, &cpu->has_before },
-		{ known->before_delay, &cpu->before_delay_ns, NULL },
+		{ known->cpu, &cpu->cpu_ns, &cpu->has_call }, { known->sleep, &cpu->sleep_ns, NULL },
+		{ known->sleep_io, &cpu->io_sleep_ns, NULL }, { known->delay, &cpu->delay_ns, NULL },
+		{ known->before, &cpu->before_sleep_ns, &cpu->has_before }, { known->before_delay, &cpu->before_delay_ns, NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
@@ -127,7 +128,8 @@ EVENT(begin, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperatio
 	struct trace_op op = {
 		.id = id, .bytes = known(bytes), .offset = TRACE_UNKNOWN, .request = TRACE_UNKNOWN, .handle = handle_of(s, handle),
 		.kind = mode == OTF2_IO_OPERATION_MODE_READ ? OP_READ : mode == OTF2_IO_OPERATION_MODE_WRITE ? OP_WRITE : OP_FLUSH,
-		.non_blocking = flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING, .collective = flags & OTF2_IO_OPERATION_FLAG_COLLECTIVE,
+		.non_blocking = flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING,
+		.collective = flags & OTF2_IO_OPERATION_FLAG_COLLECTIVE,
 	};
 
 	if (s->attributes.offset != TRACE_NONE)
@@ -145,7 +147,8 @@ EVENT(complete, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
 	END_EVENT;
 }
 
-static void handle_event(struct events_state *s, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position)
+static void handle_event(struct events_state *s, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other,
+			 uint64_t position)
 {
 	s->visitor->handle(s->worker, ns, event, handle_of(s, handle), other, position);
 }
@@ -155,7 +158,8 @@ EVENT(create, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFl
 	BEGIN_EVENT;
 	(void)mode;
 	/* appended data goes to the end of the file, wherever that is */
-	handle_event(s, ns, creation & OTF2_IO_CREATION_FLAG_CREATE ? HANDLE_CREATE_FILE : HANDLE_CREATE, handle, TRACE_NONE, status & OTF2_IO_STATUS_FLAG_APPEND ? TRACE_UNKNOWN : 0);
+	handle_event(s, ns, creation & OTF2_IO_CREATION_FLAG_CREATE ? HANDLE_CREATE_FILE : HANDLE_CREATE, handle, TRACE_NONE,
+		     status & OTF2_IO_STATUS_FLAG_APPEND ? TRACE_UNKNOWN : 0);
 	END_EVENT;
 }
 

@@ -131,11 +131,12 @@ int trace_properties_read(struct trace *trace, OTF2_Reader *reader)
 void trace_find_attributes(const struct trace *trace, struct trace_attributes *found)
 {
 	struct { const char *name; uint32_t *ref; } wanted[] = {
-		{ "Offset", &found->offset }, { "errno", &found->error }, { "Failed", &found->failed }, { "Abandoned", &found->abandoned },
-		{ "Mapped handle", &found->mapped_handle }, { "Mapped bytes", &found->mapped_bytes }, { "Variable", &found->variable },
+		{ "Offset", &found->offset }, { "errno", &found->error }, { "Failed", &found->failed },
+		{ "Abandoned", &found->abandoned }, { "Mapped handle", &found->mapped_handle },
+		{ "Mapped bytes", &found->mapped_bytes }, { "Variable", &found->variable },
 		{ "Request", &found->request }, { "Path", &found->path }, { "Directory", &found->directory },
-		{ "CPU time", &found->cpu }, { "Sleep", &found->sleep }, { "Sleep for I/O", &found->sleep_io }, { "Run delay", &found->delay },
-		{ "Sleep before", &found->before }, { "Run delay before", &found->before_delay },
+		{ "CPU time", &found->cpu }, { "Sleep", &found->sleep }, { "Sleep for I/O", &found->sleep_io },
+		{ "Run delay", &found->delay }, { "Sleep before", &found->before }, { "Run delay before", &found->before_delay },
 	};
 
 	for (size_t w = 0; w < sizeof(wanted) / sizeof(*wanted); w++) {

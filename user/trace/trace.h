@@ -20,8 +20,8 @@
 void *trace_grow(void **v, size_t *n, size_t *cap, size_t size);
 
 /* Layers of the I/O stack, from the program down. */
-enum trace_layer { LAYER_ADIOS, LAYER_NETCDF, LAYER_PNETCDF, LAYER_HDF5, LAYER_MPIIO, LAYER_ISOC, LAYER_AIO, LAYER_POSIX, LAYER_MPI, LAYER_OTHER,
-		   LAYER_NONE, LAYERS };
+enum trace_layer { LAYER_ADIOS, LAYER_NETCDF, LAYER_PNETCDF, LAYER_HDF5, LAYER_MPIIO, LAYER_ISOC, LAYER_AIO, LAYER_POSIX, LAYER_MPI,
+	LAYER_OTHER, LAYER_NONE, LAYERS };
 const char *trace_layer_name(enum trace_layer layer);
 
 struct trace_region { const char *name; enum trace_layer layer; bool io, metadata; };
@@ -33,7 +33,8 @@ struct trace_file {
 	bool directory;
 };
 struct trace_handle { const char *name; uint32_t file, paradigm, comm, parent; };
-struct trace_group { const char *name; uint32_t node; int64_t rank; uint64_t begin_ns, end_ns, wall_ns; };    /* rank -1: none; times: TRACE_UNKNOWN, wall 0 */
+/* rank -1: none; times: TRACE_UNKNOWN, wall 0 */
+struct trace_group { const char *name; uint32_t node; int64_t rank; uint64_t begin_ns, end_ns, wall_ns; };
 struct trace_location { uint64_t id, events; const char *name; uint32_t group; bool damaged, read; };
 struct trace_node { const char *name, *class; uint32_t parent; };
 struct trace_comm { const char *name; uint32_t group, members; };      /* members: TRACE_NONE if unknown */
@@ -71,12 +72,12 @@ struct trace {
 };
 
 /* Attributes that the analysis reads, by their refs in the archive; TRACE_NONE. */
-struct trace_attributes { uint32_t offset, error, failed, abandoned, mapped_handle, mapped_bytes, variable, request, path, directory,
-		cpu, sleep, sleep_io, delay, before, before_delay; };
+struct trace_attributes { uint32_t offset, error, failed, abandoned, mapped_handle, mapped_bytes, variable, request, path,
+	directory, cpu, sleep, sleep_io, delay, before, before_delay; };
 void trace_find_attributes(const struct trace *trace, struct trace_attributes *found);
 
-/* Reads the global definitions and properties of the anchor in the current directory. dir: for messages. Returns 0, or -errno with one
- * line in err. */
+/* Reads the global definitions and properties of the anchor in the current directory. dir: for messages. Returns 0, or -errno with
+ * one line in err. */
 int trace_open(struct trace *trace, const char *dir, const char *anchor, char *err, size_t err_len);
 void trace_close(struct trace *trace);
 

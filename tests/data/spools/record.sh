@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# record.sh IOPROBE PROGRAMS OUT: records the corpus anew (root): IOPROBE is the executable, PROGRAMS the folder of the test programs.
-# One spool per case in OUT. Not part of the tests: the corpus is from an old version on purpose (see README.md).
+# record.sh IOPROBE PROGRAMS OUT: records the corpus anew (root): IOPROBE is the executable, PROGRAMS the folder of the test
+# programs. One spool per case in OUT. Not part of the tests: the corpus is from an old version on purpose (see README.md).
 set -u
 IOPROBE=$(realpath "$1") P=$(realpath "$2") OUT=$(realpath "$3")
 NEST=$(realpath "$(dirname "$0")/../../programs/nest.probes")
@@ -24,7 +24,8 @@ launched() {
 	keep trace "$1"
 }
 
-# attached NAME GO SECONDS SIGNAL [OPTION...]: to the process $PID; then the file GO lets it run, and SIGNAL ends the recorder, if any.
+# attached NAME GO SECONDS SIGNAL [OPTION...]: to the process $PID; then the file GO lets it run, and SIGNAL ends the recorder, if
+# any.
 attached() {
 	local recorder i
 	"$IOPROBE" --keep-spool -o trace --pid "$PID" "${@:5}" >out 2>err & recorder=$!
@@ -74,7 +75,8 @@ wait
 losses_of() {
 	local recorder pid
 	enter "$1"
-	sh -c 'until [ -e data/go ]; do sleep 0.1; done; dd if=/dev/zero of=data/x bs=16 count=12000; touch data/done; sleep 3' 2>dd & pid=$!
+	sh -c 'until [ -e data/go ]; do sleep 0.1; done; dd if=/dev/zero of=data/x bs=16 count=12000; touch data/done; sleep 3' \
+		2>dd & pid=$!
 	"$IOPROBE" --keep-spool -o trace --ring-size 1 --max-overhead 0 --pid $pid >out 2>err & recorder=$!
 	until grep -q recording err; do sleep 0.1; done
 	kill -s STOP $recorder

@@ -80,8 +80,8 @@ static void strings_free(struct definitions *d)
 	}
 }
 
-/* Events refer to names of variables and to paths by index, long before this: they are the first strings. Names that differ in bytes which
- * readers cannot decode may look the same. */
+/* Events refer to names of variables and to paths by index, long before this: they are the first strings. Names that differ in
+ * bytes which readers cannot decode may look the same. */
 static void define_names(struct definitions *d)
 {
 	for (size_t i = 0; i < d->model->names.n && d->code == OTF2_SUCCESS; i++) {
@@ -330,7 +330,8 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_DIRECTORY] = { "Directory", "Directory that the path is relative to", OTF2_TYPE_STRING },
 		[ATTRIBUTE_NEW_PATH] = { "New Path", "Second path argument of the call", OTF2_TYPE_STRING },
 		[ATTRIBUTE_NEW_DIRECTORY] = { "New Directory", "Directory that the second path is relative to", OTF2_TYPE_STRING },
-		[ATTRIBUTE_REQUEST] = { "Request", "Matching id of the non-blocking operation that this one carries out", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_REQUEST] = { "Request", "Matching id of the non-blocking operation that this one carries out",
+			OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_SOURCE_CODE_LOCATION] = { "SOURCE_CODE_LOCATION", "Line of the application that the call comes from",
 						     OTF2_TYPE_SOURCE_CODE_LOCATION },
 		[ATTRIBUTE_CALLING_CONTEXT] = { "CALLING_CONTEXT", "Chain of functions that led to the "
@@ -338,9 +339,12 @@ static void define_attributes(struct definitions *d)
 		[ATTRIBUTE_CPU_TIME] = { "CPU time", "Nanoseconds on a CPU in this outermost call", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_SLEEP] = { "Sleep", "Nanoseconds asleep in this outermost call", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_SLEEP_IO] = { "Sleep for I/O", "Of the sleep, nanoseconds for I/O", OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_DELAY] = { "Run delay", "Nanoseconds ready to run and waiting for a CPU in this outermost call", OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_USER] = { "User time", "Of the CPU time, nanoseconds in user mode, counted in clock ticks", OTF2_TYPE_UINT64 },
-		[ATTRIBUTE_SYSTEM] = { "System time", "Of the CPU time, nanoseconds in the kernel, counted in clock ticks", OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_DELAY] = { "Run delay", "Nanoseconds ready to run and waiting for a CPU in this outermost call",
+			OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_USER] = { "User time", "Of the CPU time, nanoseconds in user mode, counted in clock ticks",
+			OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_SYSTEM] = { "System time", "Of the CPU time, nanoseconds in the kernel, counted in clock ticks",
+			OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_BEFORE] = { "Sleep before", "Nanoseconds asleep since the previous outermost call", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_BEFORE_DELAY] = { "Run delay before", "Nanoseconds waiting for a CPU since the previous outermost call",
 					     OTF2_TYPE_UINT64 },
@@ -376,7 +380,8 @@ static void define_files(struct definitions *d)
 	for (uint32_t i = 0; i < d->model->files.n; i++) {
 		const struct model_file *f = &d->model->files.v[i];
 		OTF2_StringRef name = string_ref(d, f->path);
-		OTF2_SystemTreeNodeRef scope = f->scope == SCOPE_SHARED ? OTF2_NODE_MACHINE : f->scope == SCOPE_NODE ? OTF2_NODE_HOST :
+		OTF2_SystemTreeNodeRef scope = f->scope == SCOPE_SHARED ? OTF2_NODE_MACHINE : f->scope == SCOPE_NODE ?
+			OTF2_NODE_HOST :
 					       OTF2_UNDEFINED_SYSTEM_TREE_NODE;
 
 		if (f->directory)

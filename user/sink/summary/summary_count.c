@@ -199,8 +199,8 @@ bool summary_is_outermost_use(const struct summary_sink *s, const struct locatio
 /* Operations that the call began and that did not end in it: what they moved is not known. */
 static int forget_operations(struct summary_sink *s, struct location_state *l);
 
-static void count_use_time(const struct summary_sink *s, const struct model *model, const struct location_state *l, const struct frame *frame,
-			   uint32_t layer, uint64_t time_ns)
+static void count_use_time(const struct summary_sink *s, const struct model *model, const struct location_state *l,
+			   const struct frame *frame, uint32_t layer, uint64_t time_ns)
 {
 	struct use *use = frame->use;
 
@@ -295,7 +295,8 @@ static int count_size(struct summary_sink *s, const struct model *model, const s
 		return -ENOMEM;
 	if (s->paradigm_layer[paradigm] == REF_NONE)
 		s->paradigm_layer[paradigm] = summary_layer_by_name(s, model->paradigms.v[paradigm].identification);
-	own = s->paradigm_layer[paradigm] != REF_NONE ? summary_layer_in_group(s, (uint32_t)op->use->key, s->paradigm_layer[paradigm]) : NULL;
+	own = s->paradigm_layer[paradigm] != REF_NONE ?
+		summary_layer_in_group(s, (uint32_t)op->use->key, s->paradigm_layer[paradigm]) : NULL;
 	if (!own)
 		return -ENOMEM;
 	own->sizes.read[size] += op->mode == OTF2_IO_OPERATION_MODE_READ;

@@ -68,10 +68,12 @@ static int put_cpu(json_t *layer, const struct summary_cpu *c)
 {
 	json_t *o = json_object();
 	int error = put(o, "calls", number(c->calls)) | put(o, "calls_unknown", number(c->calls_unknown)) |
-		    put(o, "time_ns", number(c->time_ns)) | put(o, "cpu_ns", number(c->cpu_ns)) | put(o, "sleep_ns", number(c->sleep_ns)) |
+		    put(o, "time_ns", number(c->time_ns)) | put(o, "cpu_ns", number(c->cpu_ns)) |
+		    put(o, "sleep_ns", number(c->sleep_ns)) |
 		    put(o, "io_sleep_ns", number(c->io_sleep_ns)) | put(o, "run_delay_ns", number(c->delay_ns)) |
 		    put(o, "undivided_ns", number(c->undivided_ns)) | put(o, "unknown_ns", number(c->unknown_ns)) |
-		    put(o, "user_ns", number(c->user_ns)) | put(o, "system_ns", number(c->system_ns)) | put(o, "sleeps", number(c->sleeps));
+		    put(o, "user_ns", number(c->user_ns)) | put(o, "system_ns", number(c->system_ns)) |
+		    put(o, "sleeps", number(c->sleeps));
 
 	return put(layer, "outermost", o) | error;
 }
@@ -90,7 +92,8 @@ static json_t *layer_json(const struct model *m, const struct summary_layer *tot
 	json_t *o = json_object();
 
 	if (put(o, "name", text(total->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
-	    put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) | put(o, "operating_system", json_boolean(total->os)) |
+	    put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) |
+	    put(o, "operating_system", json_boolean(total->os)) |
 	    put(o, "system_time_ns", total->system_known ? number(l->system_ns) : json_null()) |
 	    put(o, "longest_call_ns", number(l->longest_ns)) | put(o, "read_sizes", sizes_json(l->sizes.read)) |
 	    put(o, "write_sizes", sizes_json(l->sizes.written)) | (m->cpu_time ? put_cpu(o, &l->cpu) : 0) |
@@ -129,13 +132,15 @@ static json_t *user_name(const struct model_process *life)
 static int put_life(json_t *o, const struct model *m, const struct model_process *life, size_t group)
 {
 	json_t *programs = json_array();
-	int error = put(o, "parent_pid", life->ppid ? number(life->ppid) : json_null()) | put(o, "executable", text(life->executable)) |
+	int error = put(o, "parent_pid", life->ppid ? number(life->ppid) : json_null()) |
+		put(o, "executable", text(life->executable)) |
 		    put(o, "command_line", text(life->command_line)) | put(o, "working_directory", text(life->directory)) |
 		    put(o, "uid", life->has_uid ? number(life->uid) : json_null()) | put(o, "user", user_name(life)) |
 		    put(o, "probe_hits", life->has_probe_hits ? number(life->probe_hits) : json_null()) |
 		    put(o, "batch_job", text(life->batch_job)) | put(o, "was_running", json_boolean(life->was_running)) |
 		    put(o, "begin_ns", moment(m, life->begin_ns)) | put(o, "end_ns", moment(m, life->end_ns)) |
-		    put(o, "exit_status", life->has_status && WIFEXITED(life->status) ? number(WEXITSTATUS(life->status)) : json_null()) |
+		    put(o, "exit_status", life->has_status &&
+			WIFEXITED(life->status) ? number(WEXITSTATUS(life->status)) : json_null()) |
 		    put(o, "signal", life->has_status && WIFSIGNALED(life->status) ? number(WTERMSIG(life->status)) : json_null());
 
 	for (size_t i = 0; i < m->programs.n; i++) {
@@ -166,7 +171,8 @@ static json_t *process_json(const struct summary_report *r, size_t i)
 	if (i < m->processes.n)
 		error |= put_life(o, m, &m->processes.v[i], i);
 	for (size_t l = 0; l < r->nlayers; l++)
-		if (r->layers[l].index < p->nlayers && (p->layers[r->layers[l].index].calls || summary_activity(&p->layers[r->layers[l].index].counts)))
+		if (r->layers[l].index < p->nlayers &&
+		    (p->layers[r->layers[l].index].calls || summary_activity(&p->layers[r->layers[l].index].counts)))
 			error |= json_array_append_new(layers, layer_json(m, &r->layers[l], &p->layers[r->layers[l].index]));
 	error |= put(o, "layers", layers);
 	if (m->cpu_time)
@@ -183,7 +189,8 @@ static int put_part(json_t *processes, const struct summary_report *r, const str
 {
 	const struct model_group *group = part->group < r->model->groups.n ? &r->model->groups.v[part->group] : NULL;
 	json_t *o = json_object();
-	int error = put(o, "process", number(part->group)) | put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
+	int error = put(o, "process", number(part->group)) |
+		put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
 		    put_handle_counts(o, &part->counts) | put(o, "longest_call_ns", number(part->longest_ns));
 
 	return json_array_append_new(processes, o) | error;
@@ -200,7 +207,8 @@ static size_t put_file_layer(json_t *layers, const struct summary_report *r, siz
 		*error |= put_part(processes, r, &r->parts[i]);
 		summary_add(&sum, &r->parts[i].counts);
 	}
-	*error |= put(o, "name", text(r->model->paradigms.v[r->parts[first].paradigm].identification)) | put_handle_counts(o, &sum) |
+	*error |= put(o, "name", text(r->model->paradigms.v[r->parts[first].paradigm].identification)) |
+		put_handle_counts(o, &sum) |
 		  put(o, "processes", processes);
 	*error |= json_array_append_new(layers, o);
 	return i - first;
@@ -443,12 +451,14 @@ static int put_head(json_t *root, const struct summary_report *r)
 	const struct model *m = r->model;
 	uint64_t duration = m->clock_end_ns > m->clock_begin_ns ? m->clock_end_ns - m->clock_begin_ns : 0;
 
-	return put(root, "schema", json_string(SUMMARY_SCHEMA)) | put(root, "version", text(m->version)) | put(root, "host", text(m->host_name)) |
+	return put(root, "schema", json_string(SUMMARY_SCHEMA)) | put(root, "version", text(m->version)) |
+		put(root, "host", text(m->host_name)) |
 	       put(root, "machine", text(m->machine_name)) | put(root, "kernel", text(m->kernel)) |
 	       put(root, "command_line", text(m->command_line)) | put(root, "batch_job", text(m->batch_job)) |
 	       put(root, "begin_realtime_ns", m->realtime_at_begin_ns ? number(m->realtime_at_begin_ns) : json_null()) |
 	       put_clock_steps(root, m) |
-	       put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) | put(root, "jobs", number(m->njobs)) |
+	       put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
+	       put(root, "jobs", number(m->njobs)) |
 	       put(root, "processes", number(r->nprocesses)) | put(root, "threads", number(r->threads));
 }
 
@@ -513,7 +523,8 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 {
 	json_t *root = json_object();
 	int error = put_head(root, r) | put_layers(root, r) | put(root, "files_total", number(r->nfiles)) | put_special(root, r) |
-		    put_objects(root, r) | put_mapped(root, r->model) | put_writable(root, r->model) | put_device(root, r->model) | put_losses(root, r) |
+		    put_objects(root, r) | put_mapped(root, r->model) | put_writable(root, r->model) | put_device(root, r->model) |
+		    put_losses(root, r) |
 		    put_excluded(root, r->model) | put_costs(root, r->model) | put(root, "names", summary_names_json(r->names,
 			    r->model)) |
 		    put(root, "call_sites", summary_sites_json(r->sites, r->model));
