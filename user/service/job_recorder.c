@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,93 +32,9 @@
 #include "stream/token.h"
 #include "util/limits.h"
 
-#define SOCKET_FD 0     /* in the recorder */
-#define MAX_TABLES 64
-
-/* ---- start: a program of its own, which inherits nothing from the service ---- */
-
-static pid_t start(char *const *argv, int socket_fd, int log_fd)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	pid_t pid = null < 0 ? -1 : fork();
-	sigset_t none;
-
-	if (pid) {
-		pid = pid < 0 ? -errno : pid;
-		if (null >= 0)
-			close(null);
-		return pid;
-	}
-	setsid();
-	dup2(socket_fd >= 0 ? socket_fd : null, SOCKET_FD);
-	dup2(log_fd, STDOUT_FILENO);
-	dup2(log_fd, STDERR_FILENO);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execv("/proc/self/exe", argv);
-	_exit(127);
-}
-
-/* slots NULL: it records; else it loads programs for this many recordings. */
-static pid_t start_for(const struct policy *policy, const char *slots, int log_fd, int *fd)
-{
-	char ring[32], overhead[32],
-		*argv[10 + 2 * (MAX_TABLES + POLICY_MAX_SETTINGS)] = { "ioprobe", RECORDER_COMMAND, "--ring-size",
-								       ring,      "--max-overhead", overhead };
-	int argc = 6, pair[2];
-	pid_t pid;
-
-	if (slots) {
-		argv[argc++] = "--load";
-		argv[argc++] = (char *)slots;
-	}
-	snprintf(ring, sizeof(ring), "%g", policy->ring_mib);
-	snprintf(overhead, sizeof(overhead), "%g", policy->max_overhead_percent);
-	for (size_t i = 0; i < policy->ntables && i < MAX_TABLES; i++) {
-		argv[argc++] = "--probes";
-		argv[argc++] = policy->tables[i];
-	}
-	for (size_t i = 0; i < policy->nsettings && i < POLICY_MAX_SETTINGS; i++) {
-		argv[argc++] = "--set";
-		argv[argc++] = policy->settings[i];
-	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	fcntl(pair[0], F_SETFL, O_NONBLOCK);    /* the service never waits for a recorder */
-	pid = start(argv, pair[1], log_fd);
-	close(pair[1]);
-	if (pid < 0)
-		close(pair[0]);
-	else
-		*fd = pair[0];
-	return pid;
-}
-
-pid_t job_recorder_start(const struct policy *policy, int log_fd, int *fd)
-{
-	return start_for(policy, NULL, log_fd, fd);
-}
-
-pid_t job_recorder_load(const struct policy *policy, unsigned slots, int log_fd, int *fd)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", slots);
-	return start_for(policy, text, log_fd, fd);
-}
-
-pid_t job_recorder_recover(const char *state_path, int log_fd)
-{
-	char *argv[] = { "ioprobe", RECORDER_COMMAND, "--recover", (char *)state_path, NULL };
-
-	return start(argv, -1, log_fd);
-}
-
-/* ---- in the recorder ---- */
-
 struct job_recorder {
 	double ring_mib, max_overhead;
-	const char *tables[MAX_TABLES], *recover;
+	const char *tables[RECORDER_MAX_TABLES], *recover;
 	size_t ntables;
 	unsigned slots;                 /* load programs for this many recordings; 0: record */
 	struct settings settings;
@@ -164,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp_state)
 	case 's': return set_setting(r, arg);
 	case 'l': r->slots = atoi(arg); return 0;
 	case 'p':
-		if (r->ntables < MAX_TABLES)
+		if (r->ntables < RECORDER_MAX_TABLES)
 			r->tables[r->ntables++] = arg;
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -174,7 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp_state)
 static void answer(struct job_recorder *r, bool ok, const char *message)
 {
 	if (!r->answered)
-		wire_answer(SOCKET_FD, ok, "%s", message);
+		wire_answer(RECORDER_SOCKET_FD, ok, "%s", message);
 	r->answered = true;
 	service_say("%s", message);
 }
@@ -225,7 +140,7 @@ static void say_loaded(void)
 {
 	json_t *message = json_pack("{s:b}", "loaded", 1);
 
-	wire_send(SOCKET_FD, message);
+	wire_send(RECORDER_SOCKET_FD, message);
 	json_decref(message);
 }
 
@@ -275,7 +190,7 @@ static int take_job(struct job_recorder *r, const json_t *message)
 static int take_message(struct job_recorder *r)
 {
 	json_t *message;
-	int err = wire_receive(SOCKET_FD, WIRE_MAX_BYTES, &message);
+	int err = wire_receive(RECORDER_SOCKET_FD, WIRE_MAX_BYTES, &message);
 
 	if (err)
 		return err;
@@ -291,14 +206,14 @@ static int take_message(struct job_recorder *r)
 static int receive_one(struct job_recorder *r)
 {
 	char first;
-	ssize_t n = recv(SOCKET_FD, &first, 1, MSG_PEEK);
+	ssize_t n = recv(RECORDER_SOCKET_FD, &first, 1, MSG_PEEK);
 
 	if (n <= 0)
 		return n ? -errno : -ENODATA;
 	if (first == '{')
 		return take_message(r);
 	r->answered_programs = true;
-	return programs_receive(SOCKET_FD, &r->programs, &r->id);
+	return programs_receive(RECORDER_SOCKET_FD, &r->programs, &r->id);
 }
 
 static int name_members(struct job_recorder *r)
@@ -553,7 +468,7 @@ static int load_shared(struct job_recorder *r)
 	if (!ret)
 		ret = programs_load(programs, &r->set, &options, err, sizeof(err));
 	if (!ret)
-		ret = programs_send(SOCKET_FD, programs, 0);
+		ret = programs_send(RECORDER_SOCKET_FD, programs, 0);
 	if (ret)
 		fprintf(stderr, "ioprobe: cannot load the shared BPF programs: %s\n", err[0] ? err : strerror(-ret));
 	programs_destroy(programs);

@@ -12,6 +12,8 @@
 
 /* The command name of such a process: not for users. */
 #define RECORDER_COMMAND "service-recorder"
+#define RECORDER_SOCKET_FD 0    /* of its connection to the service */
+#define RECORDER_MAX_TABLES 64  /* options --probes */
 
 /* Starts a recorder that waits on *fd (owned by the caller) for a set of BPF programs with a slot in it (programs_send), or {"own":
  * true}: load a set; and for its job: a packet {"state": path, "job": …, "own": …}, which may come first. It sends {"loaded": true}
