@@ -86,4 +86,9 @@ void recorder_round(struct recorder *r);
 void recorder_drain(void *arg);                         /* only drains them, while something else is awaited; arg is the recorder */
 void recorder_on_record(void *arg, const struct iop_rec *rec);  /* for each drained record; arg is the recorder */
 
+/* ---- recorder_notes.c ---- */
+
+/* Writes the records MAPPED and END, and fills the counts of the result. */
+void recorder_note_end(struct recorder *r);
+
 #endif
