@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Counters of a recording in its slot, summed up over all CPUs.
+ */
+#include "bpf/bpf_side_internal.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int bpf_side_clear_counts(const struct bpf_side *kernel)
+{
+	const struct program_facts *facts = &kernel->programs->facts;
+	uint32_t key = bpf_side_slot(kernel), first = key * facts->layers * IOP_FILTERS;
+	int cpus = libbpf_num_possible_cpus(), err;
+	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_excluded) + sizeof(struct kernel_counts)) : NULL;
+
+	if (!zeros)
+		return -ENOMEM;
+	err = bpf_map_update_elem(bpf_side_map(kernel, MAP_COUNTERS), &key, zeros, BPF_ANY);
+	for (key = first; key < first + facts->layers * IOP_FILTERS && !err; key++)
+		err = bpf_map_update_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, zeros, BPF_ANY);
+	free(zeros);
+	return err;
+}
+
+struct iop_site_counts bpf_side_site_counts(const struct bpf_side *kernel) { return programs_site_counts(kernel->programs); }
+
+uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
+				  void *arg)
+{
+	struct { uint64_t dev, ino; } key, *last = NULL;
+	struct { uint64_t reads, writes, written_back, excluded; } counts;
+	int fd = bpf_side_map(kernel, MAP_MAPPED_FILES);
+
+	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
+		struct mapped_file file = { .dev = key.dev, .ino = key.ino };
+
+		if (bpf_map_lookup_elem(fd, &key, &counts))
+			continue;
+		file.read_faults = counts.reads;
+		file.write_faults = counts.writes;
+		file.written_back = counts.written_back;
+		file.excluded = counts.excluded;
+		fn(arg, &file);
+	}
+	return programs_faults_missed(kernel->programs);
+}
+
+int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+	struct { uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
+			 unread_environments, compat_programs, compat_calls; }
+		*per_cpu;
+	uint32_t slot = bpf_side_slot(kernel);
+
+	memset(counts, 0, sizeof(*counts));
+	per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(bpf_side_map(kernel, MAP_COUNTERS), &slot, per_cpu);
+	for (int i = 0; i < cpus && !err; i++) {
+		counts->lost += per_cpu[i].lost;
+		counts->untracked += per_cpu[i].untracked;
+		counts->unwinds_late += per_cpu[i].unwinds_late;
+		counts->holds_late += per_cpu[i].holds_late;
+		counts->no_process_slot += per_cpu[i].no_process_slot;
+		counts->waits_not_followed += per_cpu[i].waits_not_followed;
+		counts->privileged += per_cpu[i].privileged;
+		counts->entry_only += per_cpu[i].entry_only;
+		counts->unread_environments += per_cpu[i].unread_environments;
+		counts->compat_programs += per_cpu[i].compat_programs;
+		counts->compat_calls += per_cpu[i].compat_calls;
+	}
+	counts->missed_programs = programs_missed(kernel->programs) - kernel->missed_before;
+	counts->lost += counts->missed_programs;
+	free(per_cpu);
+	return err;
+}
+
+int bpf_side_excluded(const struct bpf_side *kernel, size_t layer, enum iop_filter filter, struct iop_excluded *sum)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+	struct iop_excluded *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+	uint32_t key = (bpf_side_slot(kernel) * kernel->programs->facts.layers + layer) * IOP_FILTERS + filter;
+
+	*sum = (struct iop_excluded){ 0 };
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, per_cpu);
+	for (int i = 0; i < cpus && !err; i++) {
+		sum->calls += per_cpu[i].calls;
+		sum->read_bytes += per_cpu[i].read_bytes;
+		sum->written_bytes += per_cpu[i].written_bytes;
+		sum->unknown += per_cpu[i].unknown;
+		sum->time_ns += per_cpu[i].time_ns;
+	}
+	free(per_cpu);
+	return err;
+}
