@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/archive_internal.h"
 #include "otf2/otf2_library.h"
 
 #define NODE_MACHINE 0
-#define NOTES_MAX 1000          /* the library searches its list of properties linearly */
 
 struct writing {
 	struct merge *m;
@@ -464,158 +464,6 @@ static void write_definitions(struct writing *w)
 		w->code = otf2_library_checked(OTF2_Archive_CloseGlobalDefWriter(w->archive, w->writer));
 }
 
-/* ---- properties ---- */
-
-static void set_text(struct writing *w, const char *key, const char *value)
-{
-	if (w->code == OTF2_SUCCESS)
-		w->code = otf2_library_property(w->archive, key, value);
-}
-
-static void set_number(struct writing *w, const char *key, int64_t value)
-{
-	char number[24];
-
-	snprintf(number, sizeof(number), "%" PRId64, value);
-	set_text(w, key, number);
-}
-
-/* The lines of a node, as NAME_0001 and so on, with its host before each. */
-static void set_lines(struct writing *w, size_t n, const char *name, const uint32_t *lines, size_t nlines, uint64_t *written)
-{
-	for (size_t i = 0; i < nlines && *written < NOTES_MAX && w->code == OTF2_SUCCESS; i++) {
-		char key[32], *value;
-
-		if (asprintf(&value, "%s: %s", merge_host(w->m, n), node_string(&w->m->nodes[n], lines[i])) < 0) {
-			w->code = OTF2_ERROR_ENOMEM;
-			return;
-		}
-		snprintf(key, sizeof(key), "%s_%04" PRIu64, name, ++*written);
-		set_text(w, key, value);
-		free(value);
-	}
-}
-
-static void set_notes(struct writing *w)
-{
-	const struct merge *m = w->m;
-	uint64_t notes = 0, excluded = 0, total_notes = 0, total_excluded = 0;
-
-	for (size_t n = 0; n < m->nnodes; n++) {
-		const struct node *node = &m->nodes[n];
-
-		total_notes += node->head.nnotes;
-		total_excluded += node->head.nexcluded;
-		set_lines(w, n, "NOTE", node->notes.v, node->notes.n, &notes);
-		set_lines(w, n, "LEFT_OUT", node->excluded.v, node->excluded.n, &excluded);
-	}
-	set_number(w, "NOTES", total_notes);
-	if (total_notes > notes)
-		set_number(w, "NOTES_OMITTED", total_notes - notes);
-	if (total_excluded)
-		set_number(w, "LEFT_OUT", total_excluded);
-	if (total_excluded > excluded)
-		set_number(w, "LEFT_OUT_OMITTED", total_excluded - excluded);
-}
-
-/* Declared on any node; each once. */
-static void set_shared_mounts(struct writing *w)
-{
-	struct index known = { 0 };
-	uint32_t next = 0;
-
-	for (size_t n = 0; n < w->m->nnodes; n++)
-		for (size_t i = 0; i < w->m->nodes[n].shared_mounts.n && w->code == OTF2_SUCCESS; i++) {
-			uint32_t number = next, path = w->m->nodes[n].shared_mounts.v[i];
-			char key[32];
-
-			if (index_get(&known, (struct index_key){ { text(w, n, path) } }, &number))
-				w->code = OTF2_ERROR_ENOMEM;
-			if (number != next)
-				continue;
-			snprintf(key, sizeof(key), "SHARED_MOUNT_%04u", ++next);
-			set_text(w, key, node_string(&w->m->nodes[n], path));
-		}
-	index_deinit(&known);
-}
-
-static void set_clocks(struct writing *w)
-{
-	const struct clock_report *c = &w->m->clocks;
-
-	set_number(w, "CLOCK_OFFSET_MIN_NS", c->offset_min_ns);
-	set_number(w, "CLOCK_OFFSET_MAX_NS", c->offset_max_ns);
-	set_number(w, "CLOCK_OFFSET_CHANGE_NS", c->change_max_ns);
-	if (c->error_known)
-		set_number(w, "CLOCK_ERROR_NS", c->error_ns);
-	else
-		set_text(w, "CLOCK_ERROR_NS", "unknown");
-	set_number(w, "CLOCK_UNSYNCHRONIZED_NODES", c->unsynchronized);
-	set_number(w, "COLLECTIVES_CHECKED", c->meetings);
-	set_number(w, "COLLECTIVES_VIOLATED", c->violated);
-	if (c->meetings)
-		set_number(w, "COLLECTIVES_LEAST_SLACK_NS", c->slack_ns);
-}
-
-static const struct node_cost *find_cost(const struct node *node, const char *name)
-{
-	for (size_t i = 0; i < node->costs.n; i++)
-		if (!strcmp(node_string(node, node->costs.v[i].name), name))
-			return &node->costs.v[i];
-	return NULL;
-}
-
-/* The most that a recorded call costs on any node; only if all nodes have measured it. */
-static void set_costs(struct writing *w)
-{
-	const struct node *first = &w->m->nodes[0];
-
-	for (size_t i = 0; i < first->costs.n; i++) {
-		const char *name = node_string(first, first->costs.v[i].name);
-		uint64_t most = first->costs.v[i].ns;
-		size_t known = 1;
-
-		for (size_t n = 1; n < w->m->nnodes; n++) {
-			const struct node_cost *cost = find_cost(&w->m->nodes[n], name);
-
-			known += cost != NULL;
-			most = cost && cost->ns > most ? cost->ns : most;
-		}
-		if (known == w->m->nnodes)
-			set_number(w, name, most);
-	}
-}
-
-static void set_properties(struct writing *w)
-{
-	const struct merge *m = w->m;
-	const struct node *first = &m->nodes[0];
-	bool complete = true;
-	char *missing;
-
-	for (size_t n = 0; n < m->nnodes; n++)
-		complete &= m->nodes[n].head.complete;
-	set_number(w, "MERGED_NODES", m->nnodes);
-	set_text(w, "RECORDING_COMPLETE", complete ? "yes" : "no");
-	set_text(w, "VERSION", node_string(first, first->head.version));
-	set_text(w, "JOB", merge_job_name(m));
-	for (size_t i = 0; i < NODE_TOTALS; i++) {
-		uint64_t total = 0;
-
-		for (size_t n = 0; n < m->nnodes; n++)
-			total += m->nodes[n].head.totals[i];
-		set_number(w, node_total_names[i], total);
-	}
-	missing = merge_missing_ranks(m);
-	if (missing)
-		set_text(w, "MISSING_RANKS", missing);
-	free(missing);
-	set_clocks(w);
-	set_costs(w);
-	set_shared_mounts(w);
-	set_notes(w);
-}
-
 /* ---- the archive ---- */
 
 /* A record must fit in a chunk: the longest are the group of all ranks and a node's table of handles. 0: no chunk is large
@@ -660,7 +508,8 @@ int archive_merge(struct merge *m, const char *dir)
 	w.code = w.archive ? OTF2_SUCCESS : OTF2_ERROR_INTEGRITY_FAULT;
 	if (w.archive) {
 		write_definitions(&w);
-		set_properties(&w);
+		if (w.code == OTF2_SUCCESS)
+			w.code = archive_write_properties(m, w.archive);
 		w.code = otf2_library_close(w.archive, w.code);
 	}
 	free(w.members);

@@ -3,7 +3,7 @@
  * Reads the global definitions and the properties of a node's archive with the OTF2 reader. What the archive must have for all that
  * follows is checked here, once.
  */
-#include "merge/node.h"
+#include "merge/node_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,24 +12,7 @@
 
 #include "otf2/otf2_library.h"
 
-#define PROPERTY_NAME_MAX 64
-
-/* A group of OTF2 as it stands, until all are known. */
-struct raw_group { OTF2_GroupType type; uint64_t *members; uint32_t n; };
-
-struct reading {
-	struct node *node;
-	const char *dir;
-	OTF2_Reader *reader;
-	MODEL_ARRAY(struct raw_group, groups);
-	MODEL_ARRAY(bool, is_root);             /* system tree node has no parent */
-	uint64_t resolution;
-	int error;
-	char *err;
-	size_t err_len;
-};
-
-static int fail(struct reading *r, int error, const char *what)
+int node_read_fail(struct reading *r, int error, const char *what)
 {
 	if (!r->error)
 		snprintf(r->err, r->err_len, "cannot merge %s: %s", r->dir, what);
@@ -38,12 +21,12 @@ static int fail(struct reading *r, int error, const char *what)
 
 static int fail_library(struct reading *r, OTF2_ErrorCode code)
 {
-	return fail(r, otf2_library_errno(code), otf2_library_message(code));
+	return node_read_fail(r, otf2_library_errno(code), otf2_library_message(code));
 }
 
 /* ---- definitions ---- */
 
-#define STOP(r, what) (fail(r, -EBADMSG, what), OTF2_CALLBACK_INTERRUPT)
+#define STOP(r, what) (node_read_fail(r, -EBADMSG, what), OTF2_CALLBACK_INTERRUPT)
 
 /* The next element of an array of the node; refs must be dense and ascending, as ioprobe writes them. */
 #define NEXT(array, ref) ({ \
@@ -400,14 +383,14 @@ static uint32_t *communicating_groups(struct reading *r, const struct raw_group 
 				*found = bsearch(&key, ids, node->locations.n, sizeof(*ids), by_id);
 
 		if (!found) {
-			fail(r, -EBADMSG, "a communicating location is not defined");
+			node_read_fail(r, -EBADMSG, "a communicating location is not defined");
 			break;
 		}
 		groups[i] = node->locations.v[found->index].group;
 		node->groups.v[groups[i]].master = found->index;
 	}
 	if (!ids || !groups)
-		fail(r, -ENOMEM, "out of memory");
+		node_read_fail(r, -ENOMEM, "out of memory");
 	free(ids);
 	return groups;
 }
@@ -420,7 +403,7 @@ static int add_members(struct reading *r, struct node_comm *comm, const struct r
 		uint32_t *member = group->members[i] < n ? MODEL_ADD(r->node->members) : NULL;
 
 		if (!member)
-			return fail(r, group->members[i] < n ? -ENOMEM : -EBADMSG,
+			return node_read_fail(r, group->members[i] < n ? -ENOMEM : -EBADMSG,
 				    "the members of a communicator cannot be resolved");
 		*member = groups[group->members[i]];
 	}
@@ -441,7 +424,7 @@ static int resolve_comms(struct reading *r)
 		struct node_comm *comm = &r->node->comms.v[c];
 
 		if (comm->first_member >= r->groups.n)
-			fail(r, -EBADMSG, "a communicator has no members");
+			node_read_fail(r, -EBADMSG, "a communicator has no members");
 		else
 			add_members(r, comm, &r->groups.v[comm->first_member], groups, locations->n);
 	}
@@ -463,156 +446,7 @@ static int check_refs(struct reading *r)
 		good &= (h->file == REF_NONE || h->file < node->files.n) && h->paradigm < node->paradigms.n &&
 			(h->comm == REF_NONE || h->comm < node->comms.n) && (h->parent == REF_NONE || h->parent < i);
 	}
-	return good ? 0 : fail(r, -EBADMSG, "its definitions are damaged");
-}
-
-/* ---- properties ---- */
-
-/* The value of IOPROBE::name, to be freed; NULL if there is none. */
-static char *property(struct reading *r, const char *name)
-{
-	char full[PROPERTY_NAME_MAX], *value = NULL;
-
-	snprintf(full, sizeof(full), "IOPROBE::%s", name);
-	if (OTF2_Reader_GetProperty(r->reader, full, &value) != OTF2_SUCCESS)
-		value = NULL;
-	otf2_library_watch();           /* that there is none is no failure */
-	return value;
-}
-
-static uint32_t string_property(struct reading *r, const char *name)
-{
-	char *value = property(r, name);
-	uint32_t ref = value ? node_string_add(r->node, value) : REF_NONE;
-
-	if (value && ref == REF_NONE)
-		fail(r, -ENOMEM, "out of memory");
-	free(value);
-	return ref;
-}
-
-static uint64_t number_property(struct reading *r, const char *name)
-{
-	char *value = property(r, name);
-	uint64_t number = value ? strtoull(value, NULL, 10) : 0;
-
-	free(value);
-	return number;
-}
-
-static int clock_property(struct reading *r, const char *name, struct model_clock *clock)
-{
-	char *value = property(r, name), known[8] = "";
-	int n = value ? sscanf(value, "monotonic_ns=%" SCNu64 " realtime_ns=%" SCNu64 " width_ns=%" SCNu64
-			       " synchronized=%7s error_ns=%" SCNu64 " max_error_ns=%" SCNu64, &clock->monotonic_ns,
-			       &clock->realtime_ns, &clock->width_ns, known, &clock->error_ns, &clock->max_error_ns) : 0;
-
-	if (value && n != 6)
-		fail(r, -EBADMSG, "its clock readings are damaged");
-	clock->read = n == 6;
-	clock->known = strcmp(known, "unknown") != 0;
-	clock->synchronized = !strcmp(known, "yes");
-	free(value);
-	return r->error;
-}
-
-struct lines { uint32_t *v; size_t n, cap; };
-
-/* Properties NAME_0001 to the number of them, n. */
-static int read_lines(struct reading *r, const char *name, uint64_t n, struct lines *lines)
-{
-	for (uint64_t i = 1; i <= n && !r->error; i++) {
-		char key[PROPERTY_NAME_MAX];
-		uint32_t ref, *line;
-
-		snprintf(key, sizeof(key), "%s_%04" PRIu64, name, i);
-		ref = string_property(r, key);
-		if (ref == REF_NONE)
-			break;          /* an archive has 1000 notes at most */
-		line = MODEL_ADD(*lines);
-		if (!line)
-			return fail(r, -ENOMEM, "out of memory");
-		*line = ref;
-	}
-	return r->error;
-}
-
-/* What the nodes say of their recordings: notes, what their filters left out, which mounts were declared to be shared. */
-static int read_all_lines(struct reading *r)
-{
-	struct node *node = r->node;
-	struct lines notes = { 0 }, excluded = { 0 }, shared = { 0 };
-
-	node->head.nnotes = number_property(r, "NOTES");
-	node->head.nexcluded = number_property(r, "LEFT_OUT");
-	if (!read_lines(r, "NOTE", node->head.nnotes, &notes))
-		read_lines(r, "LEFT_OUT", node->head.nexcluded, &excluded);
-	read_lines(r, "SHARED_MOUNT", UINT64_MAX, &shared);
-	node->notes.v = notes.v;
-	node->notes.n = notes.n;
-	node->excluded.v = excluded.v;
-	node->excluded.n = excluded.n;
-	node->shared_mounts.v = shared.v;
-	node->shared_mounts.n = shared.n;
-	return r->error;
-}
-
-static bool has_local_ids(struct reading *r)
-{
-	char *ids = property(r, "MATCHING_IDS");
-	bool local = ids && !strcmp(ids, "unique in this archive");
-
-	free(ids);
-	return local;
-}
-
-/* IOPROBE::PROBE_NS_LAYER and its relatives, as many as there are layers. */
-static int read_costs(struct reading *r)
-{
-	uint32_t n = 0;
-	char **names = NULL;
-
-	if (OTF2_Reader_GetPropertyNames(r->reader, &n, &names) != OTF2_SUCCESS)
-		return fail(r, -EBADMSG, "its properties cannot be listed");
-	for (uint32_t i = 0; i < n && !r->error; i++) {
-		struct node_cost *cost;
-
-		if (strncmp(names[i], "IOPROBE::PROBE_", 15))
-			continue;
-		cost = MODEL_ADD(r->node->costs);
-		if (!cost || (cost->name = node_string_add(r->node, names[i] + 9)) == REF_NONE)
-			fail(r, -ENOMEM, "out of memory");
-		else
-			cost->ns = number_property(r, names[i] + 9);
-	}
-	free(names);
-	return r->error;
-}
-
-static int read_properties(struct reading *r)
-{
-	struct node_head *head = &r->node->head;
-	char *complete = property(r, "RECORDING_COMPLETE"), *merged = property(r, "MERGED_NODES");
-
-	if (!complete)
-		fail(r, -EINVAL, "it was not written by ioprobe");
-	else if (merged)
-		fail(r, -EINVAL, "it is a merged archive already");
-	head->complete = complete && !strcmp(complete, "yes");
-	free(complete);
-	free(merged);
-	head->version = string_property(r, "VERSION");
-	head->local_ids = has_local_ids(r);
-	head->batch_job = string_property(r, "BATCH_JOB");
-	head->recording_tag = number_property(r, "RECORDING_TAG");
-	for (size_t i = 0; i < NODE_TOTALS; i++)
-		head->totals[i] = number_property(r, node_total_names[i]);
-	if (!clock_property(r, "CLOCK_START", &head->start) && !head->start.read)
-		fail(r, -EINVAL, "its clock reading (CLOCK_START) is missing");
-	clock_property(r, "CLOCK_END", &head->end);
-	if (!r->error)
-		read_costs(r);
-	return r->error ? r->error : read_all_lines(r);
+	return good ? 0 : node_read_fail(r, -EBADMSG, "its definitions are damaged");
 }
 
 /* ---- all ---- */
@@ -623,9 +457,9 @@ static int open_reader(struct reading *r)
 
 	snprintf(path, sizeof(path), "%s/traces.otf2", r->dir);
 	if (access(r->dir, F_OK))
-		return fail(r, -errno, strerror(errno));
+		return node_read_fail(r, -errno, strerror(errno));
 	if (access(path, R_OK))
-		return fail(r, -errno, errno == ENOENT ? "there is no archive (traces.otf2) in it" : strerror(errno));
+		return node_read_fail(r, -errno, errno == ENOENT ? "there is no archive (traces.otf2) in it" : strerror(errno));
 	otf2_library_watch();
 	r->reader = OTF2_Reader_Open(path);
 	if (!r->reader)
@@ -651,7 +485,7 @@ int node_read(struct node *node, const char *dir, char *err, size_t err_len)
 
 	*node = (struct node){ .dir = dir, .head = { .host = REF_NONE, .version = REF_NONE, .batch_job = REF_NONE,
 		.machine = REF_NONE } };
-	if (!open_reader(&r) && !read_definitions(&r) && !read_properties(&r) && !check_refs(&r))
+	if (!open_reader(&r) && !read_definitions(&r) && !node_read_properties(&r) && !check_refs(&r))
 		resolve_comms(&r);
 	count_members(node);
 	if (!r.error)
