@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Loads the BPF object and attaches its tracepoints. Features are found by trying, never by version. Once loaded, the object
- * consists only of descriptors, which can be passed to other processes.
+ * Loads the BPF object. Features are found by trying, never by version. Once loaded, the object consists only of descriptors, which
+ * can be passed to other processes.
  */
 #include "bpf/programs.h"
 
@@ -20,7 +20,6 @@
 
 #include "bpf/features.h"
 #include "bpf/skeleton.h"
-#include "bpf/syscall_events.h"
 #include "bpf/tracepoints.h"
 #include "ioprobe.skel.h"
 
@@ -471,96 +470,6 @@ void programs_destroy(struct programs *programs)
 	close_all(&programs->no_ring, 1);
 	close_all(&programs->lock, 1);
 	free(programs);
-}
-
-/* ---- tracepoints: a link lives as long as some process holds it ---- */
-
-/* Locks of this type belong to the process, and end with it. */
-static void set_lock(const struct programs *programs, short type)
-{
-	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
-
-	while (programs->lock >= 0 && fcntl(programs->lock, F_SETLKW, &lock) && errno == EINTR)
-		;
-}
-
-static uint32_t link_id(int fd)
-{
-	struct bpf_link_info info = { 0 };
-	uint32_t len = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
-}
-
-static bool is_of_syscalls(enum kernel_program program)
-{
-	return program == PROGRAM_SYSCALL_ENTER || program == PROGRAM_SYSCALL_EXIT;
-}
-
-static int attach_tracepoint(const struct programs *programs, enum kernel_program program)
-{
-	if (is_of_syscalls(program) && programs->facts.syscall_events)
-		return syscall_events_attach(programs->programs[program], program == PROGRAM_SYSCALL_EXIT);
-	return bpf_raw_tracepoint_open(NULL, programs->programs[program]);
-}
-
-/* Returns another recorder's link, or a new one. Ids are not reused until all others have been used. */
-static int hold_link(struct programs *programs, enum kernel_program program)
-{
-	uint32_t *id = &programs->globals->link_ids[program];
-	int fd = *id ? bpf_link_get_fd_by_id(*id) : -ENOENT;
-
-	if (fd >= 0)
-		return fd;
-	fd = attach_tracepoint(programs, program);
-	if (fd >= 0)
-		*id = link_id(fd);
-	return fd;
-}
-
-static bool is_wanted(const struct programs *programs, enum kernel_program program)
-{
-	return programs->programs[program] >= 0 && (!is_of_syscalls(program) || programs->facts.syscalls);
-}
-
-static const char *program_name(const struct programs *programs, enum kernel_program program, struct bpf_prog_info *info)
-{
-	uint32_t len = sizeof(*info);
-
-	memset(info, 0, sizeof(*info));
-	return bpf_obj_get_info_by_fd(programs->programs[program], info, &len) ? "?" : info->name;
-}
-
-int programs_attach(struct programs *programs, char *err_text, size_t err_len)
-{
-	struct bpf_prog_info info;
-	int err = 0;
-
-	_Static_assert(KERNEL_PROGRAMS <= sizeof(programs->globals->link_ids) / sizeof(programs->globals->link_ids[0]), "link ids");
-	set_lock(programs, F_WRLCK);
-	for (int i = PROGRAM_TRACEPOINTS; i < KERNEL_PROGRAMS && !err; i++) {
-		if (!is_wanted(programs, i))
-			continue;
-		programs->links[i] = hold_link(programs, i);
-		if (programs->links[i] >= 0)
-			continue;
-		err = programs->links[i];
-		snprintf(err_text, err_len, "cannot attach to the tracepoint of %s: %s", program_name(programs, i, &info),
-			 strerror(-err));
-	}
-	set_lock(programs, F_UNLCK);
-	return err;
-}
-
-void programs_detach(struct programs *programs)
-{
-	set_lock(programs, F_WRLCK);
-	for (int i = KERNEL_PROGRAMS - 1; i >= PROGRAM_TRACEPOINTS; i--) {
-		if (programs->links[i] >= 0)
-			close(programs->links[i]);
-		programs->links[i] = -1;
-	}
-	set_lock(programs, F_UNLCK);
 }
 
 /* ---- memory shared by programs and recorders ---- */
