@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The links of a set of programs to its tracepoints. A link lives as long as some process holds it; recorders that share a set share
- * its links.
+ * The links of a set of programs to its tracepoints. A link lives as long as some process holds it; recorders that share a set
+ * share its links.
  */
 #include "bpf/programs.h"
 
