@@ -308,12 +308,17 @@ build/guard.skel.h: build/guard.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name guard_bpf > $@
 
 $(B)/tests/kafka_test: LIBS += -lrdkafka
-$(B)/tests/%_test: $(B)/obj/tests/unit/%_test.o $(UNIT_HELPERS) $(LIBRARY_OBJECTS)
+# Thin: the objects stay where they are. A test is linked with the objects that it needs, not with all of them.
+$(B)/libioprobe.a: $(LIBRARY_OBJECTS)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcsT $@ $^
+
+$(B)/tests/%_test: $(B)/obj/tests/unit/%_test.o $(UNIT_HELPERS) $(B)/libioprobe.a
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(call lazy,PACKAGE_LIBS) -lcmocka $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call lazy,PACKAGE_LIBS) -lcmocka $(LIBS)
 
 # Kept: without this make takes the tests' objects for intermediate files and removes them.
 .SECONDARY:
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -path build/distributions -prune -o -name '*.d' -type f -print 2>/dev/null)
