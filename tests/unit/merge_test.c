@@ -476,6 +476,25 @@ static void offsets_and_span(void **state)
 	assert_int_equal(m.end_ns, 109682);             /* 10000 of node 1: 109500 and 180, and 2 for the rounding */
 }
 
+/* Of a node whose clock was set by 5 s all times follow the clock after the last step, and none is stretched. */
+static void recorded_steps(void **state)
+{
+	(void)state;
+	nodes[1].head.end.realtime_ns += 5000;
+	nodes[1].head.clock_steps = 1;
+	nodes[2].head.clock_steps = 2;
+	nodes[2].head.end.read = false;
+	nodes[2].head.last_step = (struct model_clock){ .read = true, .monotonic_ns = 7000, .realtime_ns = 104000 };
+	unify_all();
+	assert_int_equal(clocks_global(&m, 1, 1000), 105000);
+	assert_int_equal(clocks_global(&m, 1, 6000), 110000);
+	assert_int_equal(clocks_global(&m, 1, 11000), 115000);
+	assert_int_equal(clocks_global(&m, 2, 1000), 98000);
+	assert_int_equal(clocks_global(&m, 2, 7000), 104000);
+	assert_int_equal(m.clocks.change_max_ns, 0);
+	assert_int_equal(m.clocks.stepped, 2);
+}
+
 static void errors_add_up(void **state)
 {
 	static const uint64_t error[NODES] = { 100, 900, 300 };
@@ -571,6 +590,7 @@ int main(void)
 		TEST(sizes_differ),
 		TEST(other_tables),
 		TEST(offsets_and_span),
+		TEST(recorded_steps),
 		TEST(errors_add_up),
 		TEST(one_unsynchronized_clock_is_enough),
 		TEST(collectives_that_agree),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * One time line for all nodes: CLOCK_REALTIME, which is what the nodes' synchronisation (NTP, PTP) keeps equal. Each node's
- * CLOCK_MONOTONIC is moved onto it by the offsets that were read when its recording began and ended, in between linearly. How exact
- * that is, the kernels say; collective operations, which no rank leaves before the last one has entered, say it independently.
+ * CLOCK_MONOTONIC is moved onto it by the offsets that were read when its recording began and ended, in between linearly. Where
+ * the recording has seen that the wall clock was set, all its times follow the clock after the last step: ticks must not jump.
+ * How exact that is, the kernels say; collective operations, which no rank leaves before the last one has entered, say it
+ * independently.
  */
 #include "merge/merge.h"
 
@@ -107,9 +109,13 @@ void clocks_relate(struct merge *m)
 {
 	for (size_t i = 0; i < m->nnodes; i++) {
 		const struct node_head *head = &m->nodes[i].head;
+		const struct model_clock *last = head->end.read         ? &head->end
+						 : head->last_step.read ? &head->last_step
+									: &head->start;
 
-		m->maps[i].offset_start_ns = offset_of(&head->start);
-		m->maps[i].offset_end_ns = head->end.read ? offset_of(&head->end) : offset_of(&head->start);
+		m->maps[i].offset_end_ns = offset_of(last);
+		m->maps[i].offset_start_ns = head->clock_steps ? m->maps[i].offset_end_ns : offset_of(&head->start);
+		m->clocks.stepped += head->clock_steps > 0;
 	}
 	report_offsets(m);
 	report_errors(m);

@@ -34,6 +34,7 @@ struct clock_report {
 	int64_t offset_min_ns, offset_max_ns;   /* relative to the first node's */
 	int64_t change_max_ns;                  /* of a node's offset, from start to end */
 	uint32_t change_node;
+	uint32_t stepped; /* nodes whose recordings have seen that the clock was set */
 	bool error_known;
 	uint64_t error_ns;                      /* of times between two nodes */
 	uint32_t unsynchronized, without_end;   /* nodes */

@@ -49,6 +49,8 @@ struct node_head {
 	uint64_t event_chunk_bytes, definition_chunk_bytes;
 	uint64_t clock_begin_ns, clock_length_ns;       /* span of the events, on the node's CLOCK_MONOTONIC */
 	struct model_clock start, end;
+	uint64_t clock_steps; /* recorded ones: so often the node's wall clock was set */
+	struct model_clock last_step; /* the clocks after the last of them, if it was read */
 	bool complete;                                  /* the recording ended in order */
 	bool local_ids;                                 /* its matching ids are unique in its archive only */
 	bool uses_mpi;

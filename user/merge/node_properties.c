@@ -62,6 +62,21 @@ static int clock_property(struct reading *r, const char *name, struct model_cloc
 	return r->error;
 }
 
+static void read_last_step(struct reading *r)
+{
+	struct node_head *head = &r->node->head;
+	struct model_clock *clock = &head->last_step;
+	char key[48], *value;
+
+	head->clock_steps = number_property(r, "CLOCK_STEPS");
+	snprintf(key, sizeof(key), "CLOCK_STEP_%04" PRIu64, head->clock_steps);
+	value = head->clock_steps ? property(r, key) : NULL;
+	clock->read = value &&
+		      sscanf(value, "step_ns=%*d since_ns=%*u monotonic_ns=%" SCNu64 " realtime_ns=%" SCNu64 " width_ns=%" SCNu64,
+			     &clock->monotonic_ns, &clock->realtime_ns, &clock->width_ns) == 3;
+	free(value);
+}
+
 struct lines { uint32_t *v; size_t n, cap; };
 
 /* Properties NAME_0001 to the number of them, n. */
@@ -156,6 +171,7 @@ int node_read_properties(struct reading *r)
 	if (!clock_property(r, "CLOCK_START", &head->start) && !head->start.read)
 		node_read_fail(r, -EINVAL, "its clock reading (CLOCK_START) is missing");
 	clock_property(r, "CLOCK_END", &head->end);
+	read_last_step(r);
 	if (!r->error)
 		read_costs(r);
 	return r->error ? r->error : read_all_lines(r);

@@ -216,6 +216,12 @@ void report_warnings(FILE *err, const struct merge *m)
 			merge_host(m, c->early), merge_host(m, c->late), duration(-c->slack_ns).text,
 			c->error_known ? "more than they should" : "and they are not synchronised", merge_host(m, c->early),
 			merge_host(m, c->late));
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].head.clock_steps)
+			fprintf(err,
+				"ioprobe: the clock of node %s was set while it recorded (%" PRIu64
+				" times): its times follow the clock after the last time\n",
+				merge_host(m, i), m->nodes[i].head.clock_steps);
 	if (c->change_max_ns > 1000000)
 		fprintf(err, "ioprobe: the clock of node %s was set while it recorded: its times are uncertain by %s\n",
 			merge_host(m, c->change_node), duration(c->change_max_ns).text);
@@ -261,8 +267,9 @@ static json_t *layers_json(const struct sums *s)
 static json_t *clocks_json(const struct merge *m)
 {
 	const struct clock_report *c = &m->clocks;
-	json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:i, s:o, s:o}", "offset_min_ns", (json_int_t)c->offset_min_ns, "offset_max_ns",
-			      (json_int_t)c->offset_max_ns, "offset_change_ns", (json_int_t)c->change_max_ns, "error_ns",
+	json_t *o = json_pack("{s:I, s:I, s:I, s:i, s:o, s:i, s:o, s:o}", "offset_min_ns", (json_int_t)c->offset_min_ns,
+			      "offset_max_ns", (json_int_t)c->offset_max_ns, "offset_change_ns", (json_int_t)c->change_max_ns,
+			      "nodes_with_clock_steps", (int)c->stepped, "error_ns",
 			      c->error_known ? number(c->error_ns) : json_null(), "unsynchronized_nodes", (int)c->unsynchronized,
 			      "collectives_checked", number(c->meetings), "collectives_violated", number(c->violated));
 
