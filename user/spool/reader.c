@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -22,12 +23,14 @@ struct spool_reader {
 	char *raw, *stored;
 	size_t raw_cap, stored_cap;
 	size_t raw_len, at;     /* in the current block */
-	bool damaged;
+	bool damaged, ended; /* ended: its end was read */
 	off_t status;           /* offset of the status block, which is read last, 0: none */
 	bool (*wait)(void *arg);        /* NULL: the file does not grow */
 	void *wait_arg;
 	void (*watch)(void *arg, uint64_t done, uint64_t total);
 	void *watch_arg;
+	off_t grown_to; /* without locks: the size when it last changed, and when that was noticed */
+	uint64_t grown_ns;
 };
 
 /* Returns the number of bytes read, less than len only at the end of the file, or -errno. */
@@ -186,6 +189,46 @@ int spool_reader_has_writer(const struct spool_reader *reader)
 	return 0;
 }
 
+/* Returns whether the recording has ended, by its last record or its status block. Nothing of the current block may be left to
+ * read. */
+static bool has_end(struct spool_reader *reader)
+{
+	off_t at = lseek(reader->fd, 0, SEEK_CUR);
+	struct spool_block_header header;
+	bool end = false;
+
+	if (reader->ended || at < 0 || !reader->status || lseek(reader->fd, reader->status, SEEK_SET) < 0)
+		return reader->ended;
+	if (read_block(reader, &header) == 1)
+		end = iop_rec_valid((const struct iop_rec *)reader->raw, reader->raw_len) &&
+		      ((const struct iop_rec *)reader->raw)->type == IOP_REC_END;
+	reader->raw_len = reader->at = 0;
+	lseek(reader->fd, at, SEEK_SET);
+	return end;
+}
+
+static bool has_grown_lately(struct spool_reader *reader)
+{
+	struct timespec now;
+	struct stat st;
+	uint64_t now_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	if (!fstat(reader->fd, &st) && (st.st_size != reader->grown_to || !reader->grown_ns)) {
+		reader->grown_to = st.st_size;
+		reader->grown_ns = now_ns;
+	}
+	return now_ns - reader->grown_ns < SPOOL_QUIET_NS;
+}
+
+bool spool_reader_may_grow(struct spool_reader *reader)
+{
+	int writer = spool_reader_has_writer(reader);
+
+	return writer < 0 ? !has_end(reader) && has_grown_lately(reader) : writer;
+}
+
 void spool_reader_watch(struct spool_reader *reader, void (*function)(void *, uint64_t, uint64_t), void *arg)
 {
 	reader->watch = function;
@@ -222,6 +265,7 @@ int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, s
 		reader->damaged = true;
 		return -EBADMSG;
 	}
+	reader->ended |= next->type == IOP_REC_END;
 	*rec = next;
 	*len = iop_rec_size(next);
 	reader->at += *len;

@@ -62,6 +62,10 @@ int spool_reader_next(struct spool_reader *reader, const struct iop_rec **rec, s
 void spool_reader_follow(struct spool_reader *reader, bool (*wait)(void *arg), void *arg);
 /* Returns whether the file's recorder is still writing: 1, 0, or -errno if the file system cannot tell. */
 int spool_reader_has_writer(const struct spool_reader *reader);
+/* The same where the file system has no locks: until the recorder has written its end, or nothing for SPOOL_QUIET_NS (it writes
+ * once per second). For a reader that follows and has read all records so far. */
+#define SPOOL_QUIET_NS 60000000000ull
+bool spool_reader_may_grow(struct spool_reader *reader);
 
 /* Calls function for each block that is read, with the number of bytes read so far and the current file size. */
 void spool_reader_watch(struct spool_reader *reader, void (*function)(void *arg, uint64_t done, uint64_t total), void *arg);
