@@ -50,13 +50,10 @@ static struct model_location locations[N_LOCATIONS] = {
 	[L_RANK0_THREAD] = { "Thread 12", 104, 2, 12, true },
 };
 static struct model_region regions[N_REGIONS] = {
-	[R_UNUSED] = { "never_called", "POSIX", false, true },
-	[R_WRITE] = { "write", "POSIX", false, true },
-	[R_OPEN] = { "openat", "POSIX", true, true },
-	[R_MPI_OPEN] = { "MPI_File_open", "MPI-IO", true, true },
-	[R_CLOSE] = { "close", "POSIX", true, true },
-	[R_IWRITE] = { "MPI_File_iwrite_at", "MPI-IO", false, true },
-	[R_WAIT] = { "MPI_Wait", "MPI", false, false },
+	[R_UNUSED] = { "never_called", "POSIX", false, true, 0 }, [R_WRITE] = { "write", "POSIX", false, true, 0 },
+	[R_OPEN] = { "openat", "POSIX", true, true, 0 },          [R_MPI_OPEN] = { "MPI_File_open", "MPI-IO", true, true, 0 },
+	[R_CLOSE] = { "close", "POSIX", true, true, 0 },          [R_IWRITE] = { "MPI_File_iwrite_at", "MPI-IO", false, true, 0 },
+	[R_WAIT] = { "MPI_Wait", "MPI", false, false, 0 },
 };
 static struct model_file files[] = {
 	{ .path = "/scratch/out.nc",

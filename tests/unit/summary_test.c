@@ -32,8 +32,9 @@ static struct model_location locations[] = {
 	{ "Master thread", 4, 2, 9, false },
 };
 static struct model_region regions[N_REGIONS] = {
-	{ "H5Dwrite", "HDF5", false, true }, { "pwrite64", "POSIX", false, true }, { "read", "POSIX", false, true },
-	{ "MPI_File_iread", "MPI-IO", false, true }, { "MPI_Wait", "MPI", false, false },
+	{ "H5Dwrite", "HDF5", false, true, MODEL_CLASS_WRITE }, { "pwrite64", "POSIX", false, true, MODEL_CLASS_WRITE },
+	{ "read", "POSIX", false, true, MODEL_CLASS_READ },     { "MPI_File_iread", "MPI-IO", false, true, MODEL_CLASS_READ },
+	{ "MPI_Wait", "MPI", false, false, MODEL_CLASS_OTHER },
 };
 static struct model_file files[] = {
 	{ .path = "/data/a\xff\n.h5",
@@ -297,6 +298,42 @@ static void empty_trace_without_end_does_not_say_that_nothing_was_lost(void **st
 	free(text);
 }
 
+static void expect_class(const json_t *object, const char *name, long long calls, long long failed, long long time_ns,
+			 long long longest_ns)
+{
+	const json_t *class = json_object_get(json_object_get(object, "classes"), name);
+
+	assert_int_equal(integer(class, "calls"), calls);
+	assert_int_equal(integer(class, "failed"), failed);
+	assert_int_equal(integer(class, "time_ns"), time_ns);
+	assert_int_equal(integer(class, "longest_call_ns"), longest_ns);
+}
+
+/* A call during which a lock is taken is one on locks, whatever its function does else (fcntl). */
+static void calls_have_classes(void **state)
+{
+	static const struct model_event events[] = {
+		ENTER(0, 1000, R_PWRITE),       BEGIN(0, 1000, H_FD, WRITE, 0, 1),
+		COMPLETE(0, 1100, H_FD, 10, 1), LEAVE(0, 1100, R_PWRITE, false),
+		ENTER(0, 1200, R_READ),         BEGIN(0, 1200, H_FD, READ, 0, 2),
+		FAILED(0, 1210, H_FD, 2),       LEAVE(0, 1210, R_READ, true),
+		ENTER(0, 1300, R_READ),         { .type = EV_LOCK, .location = 0, .time_ns = 1350, .u.lock = { .handle = H_FD } },
+		LEAVE(0, 1370, R_READ, false),
+	};
+	json_t *root = parse(run(events, sizeof(events) / sizeof(*events), true));
+	const json_t *part = entry(entry(entry(root, "files", 0), "layers", 0), "processes", 0);
+
+	(void)state;
+	expect_class(layer(root, "POSIX"), "write", 1, 0, 100, 100);
+	expect_class(layer(root, "POSIX"), "read", 1, 1, 10, 10);
+	expect_class(layer(root, "POSIX"), "lock", 1, 0, 70, 70);
+	assert_int_equal(json_object_size(json_object_get(layer(root, "POSIX"), "classes")), 3);
+	expect_class(part, "write", 1, 0, 100, 100);
+	expect_class(part, "read", 1, 1, 10, 10);
+	expect_class(part, "lock", 1, 0, 70, 70);
+	json_decref(root);
+}
+
 static void unmatched_events_are_counted(void **state)
 {
 	static const struct model_event events[] = { LEAVE(0, 1000, R_READ, false), COMPLETE(0, 1001, H_FD, 10, 9),
@@ -380,10 +417,15 @@ static void operations_without_a_size(void **state)
 static void layers_are_in_order(void **state)
 {
 	static struct model_region all[] = {
-		{ "read", "POSIX", false, true }, { "MPI_Wait", "MPI", false, false }, { "site_put", "site", false, true },
-		{ "fread", "ISOC", false, true }, { "H5Dread", "HDF5", false, true }, { "ncmpi_get", "PnetCDF", false, true },
-		{ "nc_get", "netCDF", false, true }, { "MPI_File_read", "MPI-IO", false, true },
-		{ "other_put", "other", false, true },
+		{ .name = "read", .paradigm = "POSIX", .io = true },
+		{ .name = "MPI_Wait", .paradigm = "MPI" },
+		{ .name = "site_put", .paradigm = "site", .io = true },
+		{ .name = "fread", .paradigm = "ISOC", .io = true },
+		{ .name = "H5Dread", .paradigm = "HDF5", .io = true },
+		{ .name = "ncmpi_get", .paradigm = "PnetCDF", .io = true },
+		{ .name = "nc_get", .paradigm = "netCDF", .io = true },
+		{ .name = "MPI_File_read", .paradigm = "MPI-IO", .io = true },
+		{ .name = "other_put", .paradigm = "other", .io = true },
 	};
 	static const char *const order[] = { "netCDF", "PnetCDF", "site", "other", "HDF5", "MPI-IO", "MPI", "ISOC", "POSIX" };
 	struct model model = make_model();
@@ -538,6 +580,7 @@ int main(void)
 		cmocka_unit_test(many_files_are_few_lines),
 		cmocka_unit_test(text_says_the_same),
 		cmocka_unit_test(empty_trace_without_end_does_not_say_that_nothing_was_lost),
+		cmocka_unit_test(calls_have_classes),
 		cmocka_unit_test(unmatched_events_are_counted),
 		cmocka_unit_test(abandoned_operations_are_forgotten),
 		cmocka_unit_test(sizes_that_are_partly_known),

@@ -27,9 +27,11 @@ static void add_writes(struct sums *s, uint32_t process, uint32_t file, const ch
 {
 	const struct live_process p = { .id = process, .pid = 100 + process, .rank = -1, .name = "process", .uid = -1 };
 	const struct live_file f = { .id = file, .path = "/some/file" };
-	const struct summary_counts added = { .writes = 1, .known_writes = 1, .bytes_written = bytes, .time_ns = time_ns };
+	const struct summary_operations added = {
+		.counts = { .writes = 1, .known_writes = 1, .bytes_written = bytes, .time_ns = time_ns }, .longest_ns = time_ns
+	};
 
-	assert_int_equal(sums_add_operations(s, &now, &(struct live_operations){ now.number, &p, &f, layer, &added, time_ns }), 0);
+	assert_int_equal(sums_add_operations(s, &now, &(struct live_operations){ now.number, &p, &f, layer, &added }), 0);
 }
 
 static void names_beyond_the_limit_are_others(void **state)

@@ -103,14 +103,31 @@ static int take_file(struct live_output *output, const struct live_interval *now
 	return m->bad ? -EBADMSG : output->file(output, &f) ?: LINES_OTHER;
 }
 
-static void read_sizes(struct members *m, const char *key, uint64_t *sizes)
+static void read_array(struct members *m, const json_t *array, uint64_t *sizes)
 {
-	const json_t *array = json_object_get(m->line, key);
-
 	m->bad |= json_array_size(array) != SUMMARY_SIZES;
 	for (size_t i = 0; i < SUMMARY_SIZES; i++) {
 		m->bad |= !json_is_integer(json_array_get(array, i));
 		sizes[i] = json_integer_value(json_array_get(array, i));
+	}
+}
+
+/* Older senders have no classes. sizes: NULL if they are elsewhere. */
+static void read_classes(struct members *m, struct summary_class *classes, struct summary_sizes *sizes)
+{
+	const json_t *object = json_object_get(m->line, "classes");
+
+	for (int i = 0; i < MODEL_CLASSES && object; i++) {
+		struct members c = { json_object_get(object, summary_class_name(i)), false };
+		const json_t *list = json_object_get(c.line, "sizes");
+
+		if (!c.line)
+			continue;
+		classes[i] = (struct summary_class){ number(&c, "calls"), number(&c, "failed"), number(&c, "time_ns"),
+						     number(&c, "longest_call_ns") };
+		if (list && sizes && i <= MODEL_CLASS_WRITE)
+			read_array(&c, list, i == MODEL_CLASS_READ ? sizes->read : sizes->written);
+		m->bad |= c.bad;
 	}
 }
 
@@ -125,8 +142,9 @@ static int take_calls(struct live_output *output, const struct live_interval *no
 				   .open_calls = number(m, "open_calls") };
 	struct live_calls c = { number(m, "interval"), &p, text(m, "layer"), &a };
 
-	read_sizes(m, "read_sizes", a.sizes.read);
-	read_sizes(m, "write_sizes", a.sizes.written);
+	read_array(m, json_object_get(m->line, "read_sizes"), a.sizes.read);
+	read_array(m, json_object_get(m->line, "write_sizes"), a.sizes.written);
+	read_classes(m, a.classes, NULL);
 	return m->bad ? -EBADMSG : output->calls(output, now, &c) ?: LINES_OTHER;
 }
 
@@ -134,21 +152,23 @@ static int take_operations(struct live_output *output, const struct live_interva
 {
 	struct live_process p = { .id = number(m, "process") };
 	struct live_file f = { .id = number(m, "file") };
-	struct summary_counts a = { .reads = number(m, "reads"),
-				    .writes = number(m, "writes"),
-				    .bytes_read = number(m, "bytes_read"),
-				    .bytes_written = number(m, "bytes_written"),
-				    .known_reads = number(m, "reads_of_known_size"),
-				    .known_writes = number(m, "writes_of_known_size"),
-				    .unknown_reads = number(m, "reads_of_unknown_size"),
-				    .unknown_writes = number(m, "writes_of_unknown_size"),
-				    .failed_reads = number(m, "reads_failed"),
-				    .failed_writes = number(m, "writes_failed"),
-				    .opens = number(m, "opens"),
-				    .time_ns = number(m, "time_ns"),
-				    .metadata_ns = number(m, "metadata_time_ns") };
-	struct live_operations o = { number(m, "interval"), &p, &f, text(m, "layer"), &a, number(m, "longest_call_ns") };
+	struct summary_operations a = { .longest_ns = number(m, "longest_call_ns") };
+	struct live_operations o = { number(m, "interval"), &p, &f, text(m, "layer"), &a };
 
+	a.counts = (struct summary_counts){ .reads = number(m, "reads"),
+					    .writes = number(m, "writes"),
+					    .bytes_read = number(m, "bytes_read"),
+					    .bytes_written = number(m, "bytes_written"),
+					    .known_reads = number(m, "reads_of_known_size"),
+					    .known_writes = number(m, "writes_of_known_size"),
+					    .unknown_reads = number(m, "reads_of_unknown_size"),
+					    .unknown_writes = number(m, "writes_of_unknown_size"),
+					    .failed_reads = number(m, "reads_failed"),
+					    .failed_writes = number(m, "writes_failed"),
+					    .opens = number(m, "opens"),
+					    .time_ns = number(m, "time_ns"),
+					    .metadata_ns = number(m, "metadata_time_ns") };
+	read_classes(m, a.classes, &a.sizes);
 	return m->bad ? -EBADMSG : output->operations(output, now, &o) ?: LINES_OTHER;
 }
 

@@ -55,11 +55,24 @@ struct model_location {
 	bool used;                      /* has events, or represents a rank without events */
 };
 
+/* What a call is for. Locks by fcntl are metadata of the region; their events show what they are. */
+enum model_class {
+	MODEL_CLASS_READ,
+	MODEL_CLASS_WRITE,
+	MODEL_CLASS_METADATA, /* open, close, seek, stat, names, sizes, attributes */
+	MODEL_CLASS_SYNC,
+	MODEL_CLASS_LOCK,
+	MODEL_CLASS_REQUEST, /* begins, tests, awaits or cancels operations that are not blocking; maps a file */
+	MODEL_CLASS_OTHER, /* not I/O: communication of MPI */
+	MODEL_CLASSES
+};
+
 struct model_region {
 	const char *name;
 	const char *paradigm;           /* layer name */
 	bool metadata;                  /* FILE_IO_METADATA, else FILE_IO */
 	bool io;                        /* false: plain region (MPI communication) */
+	enum model_class class;
 };
 
 /* Modes and flags are in OTF2's encoding, so that sinks need no tables. */

@@ -213,13 +213,28 @@ static int check_shared_mounts(struct replay *r)
 	return ret;
 }
 
+/* Returns the model's copy of a text, the same one for texts that are equal to the last: many files have one mount. */
+static const char *copy_of(struct replay *r, const char **last, const char *text)
+{
+	if (!*last || strcmp(*last, text))
+		*last = model_string(r->model, text, strlen(text));
+	return *last;
+}
+
 static int set_mount(struct replay *r, struct model_file *file, const struct mount_row *row, const char *source)
 {
-	file->mount_point = model_string(r->model, row->mount_point, strlen(row->mount_point));
-	file->mount_source = source ? model_string(r->model, source, strlen(source)) : NULL;
-	file->fs_type = model_string(r->model, row->fs_type, strlen(row->fs_type));
+	file->mount_point = copy_of(r, &r->last_mount.mount_point, row->mount_point);
+	file->mount_source = source ? copy_of(r, &r->last_mount.mount_source, source) : NULL;
+	file->fs_type = copy_of(r, &r->last_mount.fs_type, row->fs_type);
 	file->scope = is_declared_shared(r, row) ? SCOPE_SHARED : mount_scope(row);
 	return file->mount_point && (file->mount_source || !source) && file->fs_type ? 0 : -ENOMEM;
+}
+
+static void forget_mount(struct model_file *file)
+{
+	file->mount_point = file->mount_source = file->fs_type = NULL;
+	file->scope = SCOPE_UNKNOWN;
+	file->block_bytes = 0;
 }
 
 /* The source of a mount whose file system names it itself is in the mount table, if that shows the same mount. */
@@ -256,8 +271,17 @@ static int set_mount_of(struct replay *r, size_t i)
 		file->block_bytes = described->block_bytes;
 		return set_mount(r, file, &described->row, source_of(&described->row, row));
 	}
-	file->block_bytes = row ? block_of_row(r, row) : 0;
-	return row ? set_mount(r, file, row, row->source) : 0;
+	if (!row) {
+		forget_mount(file);
+		return 0;
+	}
+	file->block_bytes = block_of_row(r, row);
+	return set_mount(r, file, row, row->source);
+}
+
+int file_mount_guess(struct replay *r, uint32_t file)
+{
+	return set_mount_of(r, file);
 }
 
 int file_mounts_finish(struct replay *r)

@@ -102,6 +102,22 @@ static struct inode_use *inode_use(const struct file_info *info, uint64_t ino)
 	return NULL;
 }
 
+/* Most files have one inode, and there may be 100000 files. */
+static struct inode_use *add_inode_use(struct file_info *info)
+{
+	size_t cap = info->inodes.cap ? 2 * info->inodes.cap : 1;
+	struct inode_use *grown;
+
+	if (info->inodes.n == info->inodes.cap) {
+		grown = reallocarray(info->inodes.v, cap, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		info->inodes.v = grown;
+		info->inodes.cap = cap;
+	}
+	return &info->inodes.v[info->inodes.n++];
+}
+
 /* A file that was replaced (rename, unlink and creat) keeps its definition: the inodes are counted, up to a limit, so that a file
  * that is replaced for ever costs no memory. An inode number that was reused at once is not seen. The numbers of procfs and FUSE
  * change for the same file, and stat(2), which a scan uses, shows others than the kernel's on some file systems. */
@@ -114,7 +130,7 @@ static bool add_inode(struct file_info *info, struct model_file *file, const str
 	if (!use && info->inodes.n == MAX_INODES)
 		return true;
 	if (!use)
-		use = MODEL_ADD(info->inodes);
+		use = add_inode_use(info);
 	if (!use)
 		return false;
 	*use = (struct inode_use){ rec->ino, rec->rec.time_ns };
@@ -199,7 +215,7 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	info->socket = rec->sb_magic == MAGIC_SOCKET;
 	file->dev = record_device(rec);
 	file->ino = rec->ino;
-	return ref;
+	return r->followed && !special && file_mount_guess(r, ref) ? REF_NONE : ref;
 }
 
 /* A renamed inode has several paths: that of its last description. */

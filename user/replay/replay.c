@@ -366,6 +366,8 @@ int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, 
 
 	memset(model, 0, sizeof(*model));
 	model->clock_begin_ns = UINT64_MAX;
+	for (size_t i = 0; i < nsinks; i++)
+		r.followed |= sinks[i]->time != NULL;
 	table_set_init(&r.set);
 	order = order_create(one_record, &r);
 	ret = order ? 0 : -ENOMEM;

@@ -104,6 +104,30 @@ static bool moves_data(enum table_op op)
 	       op == OP_CANCEL || op == OP_FREE || op == OP_SUBMIT || op == OP_MAP || op == OP_QUEUE || op == OP_REAP;
 }
 
+static enum model_class class_of(const struct table_row *row, bool io)
+{
+	if (!io)
+		return MODEL_CLASS_OTHER;
+	switch (row->op) {
+	case OP_READ: return MODEL_CLASS_READ;
+	case OP_WRITE:
+	case OP_COPY: return MODEL_CLASS_WRITE;
+	case OP_SYNC: return MODEL_CLASS_SYNC;
+	case OP_LOCK:
+	case OP_UNLOCK:
+	case OP_TRYLOCK: return MODEL_CLASS_LOCK;
+	case OP_WAIT:
+	case OP_TEST:
+	case OP_CANCEL:
+	case OP_FREE:
+	case OP_SUBMIT:
+	case OP_MAP:
+	case OP_QUEUE:
+	case OP_REAP: return MODEL_CLASS_REQUEST;
+	default: return MODEL_CLASS_METADATA;
+	}
+}
+
 static int read_region(struct replay *r, const struct table_row *row)
 {
 	const char *layer = r->set.layers[row->layer].name;
@@ -115,6 +139,7 @@ static int read_region(struct replay *r, const struct table_row *row)
 	region->paradigm = model_string(r->model, layer, strlen(layer));
 	region->io = r->layer_paradigm[row->layer] != REF_NONE;
 	region->metadata = region->io && !moves_data(row->op);
+	region->class = class_of(row, region->io);
 	return region->name && region->paradigm ? 0 : -ENOMEM;
 }
 

@@ -320,6 +320,10 @@ struct replay {
 	struct path_entry *paths;
 	struct { struct mount_table *v; size_t n, cap; } mounts;
 	MODEL_ARRAY(struct described_mount, described_mounts);
+	struct {
+		const char *mount_point, *mount_source, *fs_type;
+	} last_mount; /* the model's strings of the last file */
+	bool followed; /* a sink reports while the recording runs: mounts are needed before the end */
 	struct unified *unified;
 	MODEL_ARRAY(struct job, jobs);
 	uint32_t self;                  /* model comm, REF_NONE */

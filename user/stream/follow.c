@@ -20,15 +20,13 @@
 #define BEGIN_TRIES 50 /* pauses that a new file may be without a head */
 #define PAUSE_NS 100000000 /* the recorder writes a block every second, or when one is full */
 
-/* On a file system without locks it is unknown whether the recorder is still writing: then following continues until it is
- * interrupted. */
 static bool wait_for_more(void *arg)
 {
 	struct timespec pause = { 0, PAUSE_NS };
-	bool had_writer = spool_reader_has_writer(arg);
+	bool had_writer = spool_reader_may_grow(arg);
 
 	nanosleep(&pause, NULL);
-	return had_writer || spool_reader_has_writer(arg); /* a starting recorder creates its file before it locks it */
+	return had_writer || spool_reader_may_grow(arg); /* a starting recorder creates its file before it locks it */
 }
 
 static bool is_over(void *spool)
@@ -71,6 +69,19 @@ static int open_spool(struct spool_reader **spool, int dir, const char *name, ch
 	return ret;
 }
 
+/* What the output lacks. stopped: following ended with it, so that further intervals were not even counted. Outputs that deliver
+ * to others have counted what these confirmed. */
+static void report_failure(const struct live_output *output, bool stopped, char *err, size_t err_len)
+{
+	const char *reason = output->err[0] ? output->err : strerror(-output->failed);
+
+	if (strstr(reason, "not delivered"))
+		snprintf(err, err_len, "%s", reason);
+	else
+		snprintf(err, err_len, "%s; %llu intervals were written, %s%llu were not", reason,
+			 (unsigned long long)output->delivered, stopped ? "at least " : "", (unsigned long long)output->missed);
+}
+
 int follow_recording(int dir, const char *name, struct live_output **outputs, size_t noutputs, const struct live_options *options,
 		     char *err, size_t err_len)
 {
@@ -96,7 +107,7 @@ int follow_recording(int dir, const char *name, struct live_output **outputs, si
 		snprintf(err, err_len, "%s: %s", name, reason[0] ? reason : strerror(-ret));
 	for (size_t i = 0; i < noutputs; i++)
 		if (outputs[i]->failed) {
-			snprintf(err, err_len, "%s", outputs[i]->err[0] ? outputs[i]->err : strerror(-outputs[i]->failed));
+			report_failure(outputs[i], ret, err, err_len);
 			ret = outputs[i]->failed;
 		}
 	live_sink_destroy(sink);

@@ -65,8 +65,7 @@ struct live_operations {
 	const struct live_process *process;
 	const struct live_file *file;
 	const char *layer;
-	const struct summary_counts *added;
-	uint64_t longest_ns; /* of the calls that ended in the interval */
+	const struct summary_operations *added; /* longest_ns: of the calls that ended in the interval */
 };
 
 enum live_op { LIVE_OP_OTHER, LIVE_OP_OPEN, LIVE_OP_READ, LIVE_OP_WRITE, LIVE_OP_CLOSE, LIVE_OP_FLUSH };
@@ -161,6 +160,7 @@ struct live_output {
 	void *over_arg;
 	char err[512];
 	int failed; /* the -errno of a function: it is not called any more, others go on */
+	uint64_t delivered, missed; /* intervals: that it was given, and those after it failed */
 };
 
 /* A sink for replay_run that reports to the outputs, which stay the caller's. Returns 0 or -ENOMEM. */

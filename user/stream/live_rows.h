@@ -26,8 +26,7 @@ struct live_operations_key {
 };
 struct live_operations_row {
 	struct live_operations_key key;
-	struct summary_counts added;
-	uint64_t longest_ns;
+	struct summary_operations added;
 	UT_hash_handle hh;
 };
 

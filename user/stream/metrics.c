@@ -117,16 +117,11 @@ static int on_calls(struct live_output *output, const struct live_interval *inte
 {
 	struct metrics *m = (struct metrics *)output;
 	uint32_t layer = layer_of(m, c->layer);
-	struct summary_calls *sum;
-	uint64_t longest_ns;
 
 	(void)interval;
 	if (layer == UINT32_MAX)
 		return -ENOMEM;
-	sum = &m->layers[layer].calls;
-	longest_ns = sum->longest_ns > c->added->longest_ns ? sum->longest_ns : c->added->longest_ns;
-	add(sum, c->added, sizeof(*sum));
-	sum->longest_ns = longest_ns;
+	summary_calls_add(&m->layers[layer].calls, c->added);
 	return 0;
 }
 
@@ -139,8 +134,8 @@ static int on_operations(struct live_output *output, const struct live_interval 
 	(void)interval;
 	if (!mount)
 		return -ENOMEM;
-	add(&m->layers[layer].counts, o->added, sizeof(*o->added));
-	add(&mount->counts, o->added, sizeof(*o->added));
+	add(&m->layers[layer].counts, &o->added->counts, sizeof(o->added->counts));
+	add(&mount->counts, &o->added->counts, sizeof(o->added->counts));
 	return 0;
 }
 

@@ -105,34 +105,65 @@ static json_t *sizes_json(const uint64_t *sizes)
 	return array;
 }
 
+static bool any_size(const uint64_t *sizes)
+{
+	for (int i = 0; i < SUMMARY_SIZES; i++)
+		if (sizes[i])
+			return true;
+	return false;
+}
+
+/* Only classes with calls or time; sizes: of operations on a file, NULL: none. */
+static json_t *classes_json(const struct summary_class *classes, const struct summary_sizes *sizes)
+{
+	json_t *object = json_object();
+
+	for (int i = 0; i < MODEL_CLASSES; i++) {
+		const struct summary_class *c = &classes[i];
+		const uint64_t *list = !sizes || i > MODEL_CLASS_WRITE ? NULL
+				       : i == MODEL_CLASS_READ         ? sizes->read
+								       : sizes->written;
+
+		if (!c->calls && !c->time_ns && !(list && any_size(list)))
+			continue;
+		json_object_set_new(object, summary_class_name(i),
+				    json_pack("{sI sI sI sI so*}", "calls", (json_int_t)c->calls, "failed", (json_int_t)c->failed,
+					      "time_ns", (json_int_t)c->time_ns, "longest_call_ns", (json_int_t)c->longest_ns,
+					      "sizes", list && any_size(list) ? sizes_json(list) : NULL));
+	}
+	return object;
+}
+
 static int write_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
 	const struct summary_calls *a = c->added;
 
 	(void)interval;
-	return write_line(output, json_pack("{ss sI sI ss sI sI sI sI sI sI so so}", "type", "calls", "interval",
-					    (json_int_t)c->interval, "process", (json_int_t)c->process->id, "layer", c->layer,
-					    "calls", (json_int_t)a->calls, "failed", (json_int_t)a->failed, "time_ns",
-					    (json_int_t)a->time_ns, "system_time_ns", (json_int_t)a->system_ns, "longest_call_ns",
-					    (json_int_t)a->longest_ns, "open_calls", (json_int_t)a->open_calls, "read_sizes",
-					    sizes_json(a->sizes.read), "write_sizes", sizes_json(a->sizes.written)));
+	return write_line(output,
+			  json_pack("{ss sI sI ss sI sI sI sI sI sI so so so}", "type", "calls", "interval",
+				    (json_int_t)c->interval, "process", (json_int_t)c->process->id, "layer", c->layer, "calls",
+				    (json_int_t)a->calls, "failed", (json_int_t)a->failed, "time_ns", (json_int_t)a->time_ns,
+				    "system_time_ns", (json_int_t)a->system_ns, "longest_call_ns", (json_int_t)a->longest_ns,
+				    "open_calls", (json_int_t)a->open_calls, "read_sizes", sizes_json(a->sizes.read), "write_sizes",
+				    sizes_json(a->sizes.written), "classes", classes_json(a->classes, NULL)));
 }
 
 static int write_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
 {
-	const struct summary_counts *a = o->added;
+	const struct summary_counts *a = &o->added->counts;
 
 	(void)interval;
-	return write_line(output,
-			  json_pack("{ss sI sI sI ss sI sI sI sI sI sI sI sI sI sI sI sI sI sI}", "type", "operations", "interval",
-				    (json_int_t)o->interval, "process", (json_int_t)o->process->id, "file", (json_int_t)o->file->id,
-				    "layer", o->layer, "reads", (json_int_t)a->reads, "writes", (json_int_t)a->writes, "bytes_read",
-				    (json_int_t)a->bytes_read, "bytes_written", (json_int_t)a->bytes_written, "reads_of_known_size",
-				    (json_int_t)a->known_reads, "writes_of_known_size", (json_int_t)a->known_writes,
-				    "reads_of_unknown_size", (json_int_t)a->unknown_reads, "writes_of_unknown_size",
-				    (json_int_t)a->unknown_writes, "reads_failed", (json_int_t)a->failed_reads, "writes_failed",
-				    (json_int_t)a->failed_writes, "opens", (json_int_t)a->opens, "time_ns", (json_int_t)a->time_ns,
-				    "metadata_time_ns", (json_int_t)a->metadata_ns, "longest_call_ns", (json_int_t)o->longest_ns));
+	return write_line(
+		output,
+		json_pack("{ss sI sI sI ss sI sI sI sI sI sI sI sI sI sI sI sI sI sI so}", "type", "operations", "interval",
+			  (json_int_t)o->interval, "process", (json_int_t)o->process->id, "file", (json_int_t)o->file->id, "layer",
+			  o->layer, "reads", (json_int_t)a->reads, "writes", (json_int_t)a->writes, "bytes_read",
+			  (json_int_t)a->bytes_read, "bytes_written", (json_int_t)a->bytes_written, "reads_of_known_size",
+			  (json_int_t)a->known_reads, "writes_of_known_size", (json_int_t)a->known_writes, "reads_of_unknown_size",
+			  (json_int_t)a->unknown_reads, "writes_of_unknown_size", (json_int_t)a->unknown_writes, "reads_failed",
+			  (json_int_t)a->failed_reads, "writes_failed", (json_int_t)a->failed_writes, "opens", (json_int_t)a->opens,
+			  "time_ns", (json_int_t)a->time_ns, "metadata_time_ns", (json_int_t)a->metadata_ns, "longest_call_ns",
+			  (json_int_t)o->added->longest_ns, "classes", classes_json(o->added->classes, &o->added->sizes)));
 }
 
 static json_t *known(uint64_t value, uint64_t unknown)

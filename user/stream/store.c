@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "util/utf8.h"
+
 #include "store_sql.h"
 
-#define STORE_VERSION 3
+#define STORE_VERSION 4
 #define BUSY_MS 10000 /* longest time to wait for a reader */
 
 enum statement {
@@ -21,6 +23,7 @@ enum statement {
 	INSERT_FILE,
 	INSERT_CALLS,
 	INSERT_SIZES,
+	INSERT_CLASS,
 	INSERT_OPERATIONS,
 	INSERT_EVENT,
 	INSERT_SKIPPED,
@@ -35,7 +38,8 @@ static const char *const statement_text[STATEMENTS] = {
 	[INSERT_FILE] = "INSERT OR REPLACE INTO file VALUES(?,?,?,?,?,?,?)",
 	[INSERT_CALLS] = "INSERT INTO calls VALUES(?,?,?,?,?,?,?,?,?)",
 	[INSERT_SIZES] = "INSERT INTO sizes VALUES(?,?,?,?,?,?)",
-	[INSERT_OPERATIONS] = "INSERT INTO operations VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_CLASS] = "INSERT INTO class_calls VALUES(?,?,?,?,?,?,?,?)",
+	[INSERT_OPERATIONS] = "INSERT INTO operations VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_EVENT] = "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_SKIPPED] = "INSERT INTO skipped VALUES(?,?,?,?,?,?,?,?,?)",
 	[INSERT_GAP] = "INSERT INTO gap VALUES(?,?,?,?,?,?,?)",
@@ -68,6 +72,16 @@ static int run(struct store *s, const char *sql, const char *action)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, action);
 }
 
+/* Names have any bytes; readers of the store expect UTF-8. */
+static int bind_printable(sqlite3_stmt *statement, int i, const char *text)
+{
+	char *printable = text ? utf8_printable(text) : NULL;
+
+	if (!text)
+		return sqlite3_bind_null(statement, i);
+	return printable ? sqlite3_bind_text(statement, i, printable, -1, free) : SQLITE_NOMEM;
+}
+
 /* Runs statements in the transaction of the current interval, which includes definitions. */
 static int in_transaction(struct store *s)
 {
@@ -81,7 +95,7 @@ static bool is_there(const struct store *s, const struct live_interval *interval
 	return interval->last ? (int64_t)interval->number < s->done : (int64_t)interval->number <= s->done;
 }
 
-/* Types of the values: 'i' int64_t, 't' const char * or NULL, 'n' unknown int64_t. */
+/* Types of the values: 'i' int64_t, 't' const char * or NULL, 'p' the same with any bytes, 'n' unknown int64_t. */
 static int insert(struct store *s, enum statement which, const char *types, ...)
 {
 	sqlite3_stmt *statement = s->statements[which];
@@ -97,11 +111,13 @@ static int insert(struct store *s, enum statement which, const char *types, ...)
 			sqlite3_bind_int64(statement, i, va_arg(values, int64_t));
 		else if (*t == 't')
 			sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_TRANSIENT);
+		else if (*t == 'p')
+			ret = bind_printable(statement, i, va_arg(values, const char *)) == SQLITE_OK ? ret : -ENOMEM;
 		else
 			(void)va_arg(values, int64_t), sqlite3_bind_null(statement, i);
 	}
 	va_end(values);
-	if (sqlite3_step(statement) != SQLITE_DONE)
+	if (!ret && sqlite3_step(statement) != SQLITE_DONE)
 		ret = fail(s, "write to");
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
@@ -141,7 +157,7 @@ static int find_node(struct store *s, const struct live_job *job, bool *found)
 		ret = fail(s, "read");
 	if (ret)
 		return ret;
-	sqlite3_bind_text(statement, 1, job->host, -1, SQLITE_TRANSIENT);
+	bind_printable(statement, 1, job->host);
 	sqlite3_bind_int64(statement, 2, job->recording);
 	*found = sqlite3_step(statement) == SQLITE_ROW;
 	s->node = *found ? sqlite3_column_int64(statement, 0) : count;
@@ -188,11 +204,11 @@ static int add_node(struct store *s, const struct live_job *job)
 		    "VALUES(?,?,?,?,?,?,?,?,?)",
 		    -1, &statement, NULL) != SQLITE_OK)
 		return fail(s, "write to");
-	sqlite3_bind_text(statement, 1, job->host, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(statement, 2, job->kernel, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(statement, 3, job->version, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(statement, 4, job->batch_job, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(statement, 5, job->command_line, -1, SQLITE_TRANSIENT);
+	bind_printable(statement, 1, job->host);
+	bind_printable(statement, 2, job->kernel);
+	bind_printable(statement, 3, job->version);
+	bind_printable(statement, 4, job->batch_job);
+	bind_printable(statement, 5, job->command_line);
 	sqlite3_bind_int64(statement, 6, job->begin_ns);
 	sqlite3_bind_int64(statement, 7, job->interval_ns);
 	sqlite3_bind_int64(statement, 8, s->node);
@@ -225,7 +241,7 @@ static int store_process(struct live_output *output, const struct live_process *
 
 	if (s->ended)
 		return 0;
-	return insert(s, INSERT_PROCESS, p->rank < 0 ? "iinttiii" : "iiittiii", store_id(s, p->id), (int64_t)p->pid, p->rank,
+	return insert(s, INSERT_PROCESS, p->rank < 0 ? "iinppiii" : "iiippiii", store_id(s, p->id), (int64_t)p->pid, p->rank,
 		      p->name, p->executable, p->uid, (int64_t)p->begin_ns, s->node);
 }
 
@@ -235,7 +251,7 @@ static int store_file(struct live_output *output, const struct live_file *f)
 
 	if (s->ended)
 		return 0;
-	return insert(s, INSERT_FILE, "ittttti", store_id(s, f->id), f->path, f->mount_point, f->mount_source, f->fs_type, f->scope,
+	return insert(s, INSERT_FILE, "ippppti", store_id(s, f->id), f->path, f->mount_point, f->mount_source, f->fs_type, f->scope,
 		      (int64_t)f->special);
 }
 
@@ -253,6 +269,21 @@ static int store_sizes(struct store *s, const struct live_calls *c)
 	return ret;
 }
 
+static int store_classes(struct store *s, const struct live_calls *c)
+{
+	int ret = 0;
+
+	for (int i = 0; i < MODEL_CLASSES && !ret; i++) {
+		const struct summary_class *class = &c->added->classes[i];
+
+		if (class->calls || class->time_ns)
+			ret = insert(s, INSERT_CLASS, "iittiiii", (int64_t)c->interval, store_id(s, c->process->id), c->layer,
+				     summary_class_name(i), (int64_t) class->calls, (int64_t) class->failed,
+				     (int64_t) class->time_ns, (int64_t) class->longest_ns);
+	}
+	return ret;
+}
+
 static int store_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
 	struct store *s = (struct store *)output;
@@ -263,21 +294,77 @@ static int store_calls(struct live_output *output, const struct live_interval *i
 	return insert(s, INSERT_CALLS, "iitiiiiii", (int64_t)c->interval, store_id(s, c->process->id), c->layer, (int64_t)a->calls,
 		      (int64_t)a->failed, (int64_t)a->time_ns, (int64_t)a->system_ns, (int64_t)a->longest_ns,
 		      (int64_t)a->open_calls)
-		       ?: store_sizes(s, c);
+		       ?: store_sizes(s, c) ?: store_classes(s, c);
+}
+
+/* One text and no rows of their own: there may be 100000 files in an interval. */
+struct class_text {
+	char v[MODEL_CLASSES * 320];
+	size_t len;
+};
+
+static void add_text(struct class_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_text(struct class_text *text, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	text->len += vsnprintf(text->v + text->len, sizeof(text->v) - text->len, format, values);
+	va_end(values);
+}
+
+static void add_sizes(struct class_text *text, const uint64_t *sizes)
+{
+	int n = SUMMARY_SIZES;
+
+	while (n && !sizes[n - 1])
+		n--;
+	for (int i = 0; i < n; i++)
+		add_text(text, ",%llu", (unsigned long long)sizes[i]);
+}
+
+static bool any_size(const uint64_t *sizes)
+{
+	for (int i = 0; i < SUMMARY_SIZES; i++)
+		if (sizes[i])
+			return true;
+	return false;
+}
+
+static const char *format_classes(const struct summary_operations *o, struct class_text *text)
+{
+	text->len = 0;
+	for (int i = 0; i < MODEL_CLASSES; i++) {
+		const struct summary_class *c = &o->classes[i];
+		const uint64_t *sizes = i == MODEL_CLASS_READ ? o->sizes.read : i == MODEL_CLASS_WRITE ? o->sizes.written : NULL;
+
+		if (!c->calls && !c->time_ns && !(sizes && any_size(sizes)))
+			continue;
+		add_text(text, "%c\"%s\":[%llu,%llu,%lld,%llu", text->len ? ',' : '{', summary_class_name(i),
+			 (unsigned long long)c->calls, (unsigned long long)c->failed, (long long)c->time_ns,
+			 (unsigned long long)c->longest_ns);
+		if (sizes)
+			add_sizes(text, sizes);
+		add_text(text, "]");
+	}
+	add_text(text, text->len ? "}" : "{}");
+	return text->v;
 }
 
 static int store_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
 {
 	struct store *s = (struct store *)output;
-	const struct summary_counts *a = o->added;
+	const struct summary_counts *a = &o->added->counts;
+	struct class_text classes;
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiiii", (int64_t)o->interval, store_id(s, o->process->id),
+	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiiiit", (int64_t)o->interval, store_id(s, o->process->id),
 		      store_id(s, o->file->id), o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read,
 		      (int64_t)a->bytes_written, (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads,
 		      (int64_t)a->unknown_writes, (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens,
-		      (int64_t)a->time_ns, (int64_t)a->metadata_ns, (int64_t)o->longest_ns);
+		      (int64_t)a->time_ns, (int64_t)a->metadata_ns, (int64_t)o->added->longest_ns,
+		      format_classes(o->added, &classes));
 }
 
 /* Numbers that are not known, or of no call that Darshan's connector would publish, are NULL. */
@@ -285,7 +372,7 @@ static int store_event(struct live_output *output, const struct live_interval *i
 {
 	struct store *s = (struct store *)output;
 	const struct live_darshan *d = &e->darshan;
-	char types[] = "iiiiitttitiiiiiittiiiiii";
+	char types[] = "iiiiitttipiiiiiitpiiiiii";
 
 	if (is_there(s, interval))
 		return 0;
@@ -306,7 +393,7 @@ static int store_skipped(struct live_output *output, const struct live_interval 
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_SKIPPED, "ittiiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
+	return insert(s, INSERT_SKIPPED, "iptiiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
 		      (int64_t)k->bytes_read, (int64_t)k->bytes_written, (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns,
 		      s->node);
 }
@@ -317,7 +404,7 @@ static int store_gap(struct live_output *output, const struct live_interval *int
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_GAP, "iitiiti", (int64_t)interval->number, (int64_t)g->pid, g->layer, (int64_t)g->begin_ns,
+	return insert(s, INSERT_GAP, "iitiipi", (int64_t)interval->number, (int64_t)g->pid, g->layer, (int64_t)g->begin_ns,
 		      (int64_t)g->end_ns, g->reason, s->node);
 }
 
@@ -368,7 +455,12 @@ static int store_end(struct live_output *output, const struct live_end *end)
 	sqlite3_bind_int64(statement, 6, s->node);
 	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(s, "write to");
 	sqlite3_finalize(statement);
-	return ret ? ret : run(s, "COMMIT", "write to");
+	if (!ret)
+		ret = run(s, "COMMIT", "write to");
+	/* With a reader, closing would leave everything in the log: the file alone shall be whole when the recording has ended. */
+	if (!ret && !s->many)
+		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	return ret;
 }
 
 /* ---- open and close ---- */

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 -- The store of a recording, live.db, or of all recordings of a job (ioprobe collect): node is their number, 0 in the former. Times are nanoseconds since 1970. Rows are what an interval adds: sums over intervals are those of summary.json.
 -- Layers contain each other: bytes and times of different layers are never to be added up.
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 CREATE TABLE IF NOT EXISTS job(node INTEGER PRIMARY KEY, host TEXT, kernel TEXT, version TEXT, batch_job TEXT, command_line TEXT, begin_ns INTEGER, interval_ns INTEGER,
 	recording INTEGER, end_ns INTEGER, complete INTEGER, records_lost INTEGER, records_after_bound INTEGER, stopped_by TEXT);
 -- Numbers of processes and files are different on each node.
@@ -14,7 +14,17 @@ CREATE TABLE IF NOT EXISTS calls(interval INTEGER, process INTEGER, layer TEXT, 
 	longest_call_ns INTEGER, open_calls INTEGER);
 CREATE TABLE IF NOT EXISTS operations(interval INTEGER, process INTEGER, file INTEGER, layer TEXT, reads INTEGER, writes INTEGER, bytes_read INTEGER,
 	bytes_written INTEGER, reads_of_known_size INTEGER, writes_of_known_size INTEGER, reads_of_unknown_size INTEGER, writes_of_unknown_size INTEGER, reads_failed INTEGER,
-	writes_failed INTEGER, opens INTEGER, time_ns INTEGER, metadata_time_ns INTEGER, longest_call_ns INTEGER);
+	writes_failed INTEGER, opens INTEGER, time_ns INTEGER, metadata_time_ns INTEGER, longest_call_ns INTEGER, classes TEXT);
+-- By class: read, write, metadata (open, close, seek, stat, names, sizes, attributes), sync, lock, request (of operations that are not blocking, and mappings), other
+-- (communication). Times are those of outermost calls of the layer.
+CREATE TABLE IF NOT EXISTS class_calls(interval INTEGER, process INTEGER, layer TEXT, class TEXT, calls INTEGER, failed INTEGER, time_ns INTEGER,
+	longest_call_ns INTEGER);
+-- operations.classes has the same by file, of calls that ended: "CLASS":[calls, failed, time_ns, longest_call_ns, numbers of operations in the sizes of the table sizes].
+CREATE VIEW IF NOT EXISTS class_operations AS SELECT interval, process, file, layer, c.key AS class, json_extract(c.value, '$[0]') AS calls,
+	json_extract(c.value, '$[1]') AS failed, json_extract(c.value, '$[2]') AS time_ns, json_extract(c.value, '$[3]') AS longest_call_ns
+	FROM operations, json_each(operations.classes) AS c;
+CREATE VIEW IF NOT EXISTS file_sizes AS SELECT interval, process, file, layer, c.key AS class, s.key - 4 AS size, s.value AS operations
+	FROM operations, json_each(operations.classes) AS c, json_each(c.value) AS s WHERE s.key >= 4 AND s.value > 0;
 -- Operations of known size: of at most up_to bytes and more than the size before, NULL: of more than 1 GiB.
 CREATE TABLE IF NOT EXISTS sizes(interval INTEGER, process INTEGER, layer TEXT, up_to INTEGER, reads INTEGER, writes INTEGER);
 -- Calls one by one, as --events asks; each stands for weight calls. From module on: what Darshan's connector to LDMS publishes, see darshan_data.

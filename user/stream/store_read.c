@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STORE_VERSION 3
+#define STORE_VERSION 4
 
-enum table { CALLS, SIZES, OPERATIONS, INTERVALS, TABLES };
+enum table { CALLS, SIZES, CLASSES, OPERATIONS, INTERVALS, TABLES };
 
 /* ?1: so many intervals are one. */
 static const char *const table_text[TABLES] = {
@@ -21,6 +21,9 @@ static const char *const table_text[TABLES] = {
 		  "max(open_calls) FROM calls GROUP BY g, process, layer ORDER BY g",
 	[SIZES] = "SELECT interval/?1 AS g, process, layer, up_to, sum(reads), sum(writes) FROM sizes GROUP BY g, process, layer, "
 		  "up_to ORDER BY g",
+	[CLASSES] = "SELECT interval/?1 AS g, process, layer, class, sum(calls), sum(failed), sum(time_ns), max(longest_call_ns) "
+		    "FROM class_calls "
+		    "GROUP BY g, process, layer, class ORDER BY g",
 	[OPERATIONS] =
 		"SELECT interval/?1 AS g, process, layer, file, sum(reads), sum(writes), sum(bytes_read), sum(bytes_written), "
 		"sum(reads_of_known_size), sum(writes_of_known_size), sum(reads_of_unknown_size), sum(writes_of_unknown_size), "
@@ -158,6 +161,31 @@ static int read_sizes(struct reader *r)
 	return ret;
 }
 
+static struct summary_class *class_of(struct summary_calls *calls, const char *name)
+{
+	for (int i = 0; i < MODEL_CLASSES; i++)
+		if (name && !strcmp(name, summary_class_name(i)))
+			return &calls->classes[i];
+	return &calls->classes[MODEL_CLASS_OTHER];
+}
+
+static int read_classes(struct reader *r)
+{
+	sqlite3_stmt *row = r->tables[CLASSES];
+	int ret = 0;
+
+	while (!ret && r->more[CLASSES] && number(row, 0) == r->now.number) {
+		struct summary_calls added = { 0 };
+
+		*class_of(&added, text(row, 3)) =
+			(struct summary_class){ number(row, 4), number(row, 5), number(row, 6), number(row, 7) };
+		ret = report_calls(r, &added, number(row, 1), text(row, 2));
+		if (!ret)
+			ret = step(r, CLASSES);
+	}
+	return ret;
+}
+
 static int read_operations(struct reader *r)
 {
 	sqlite3_stmt *row = r->tables[OPERATIONS];
@@ -166,13 +194,11 @@ static int read_operations(struct reader *r)
 	while (!ret && r->more[OPERATIONS] && number(row, 0) == r->now.number) {
 		struct live_process p = process_of(r, number(row, 1));
 		struct live_file f = file_of(r, number(row, 3));
-		struct summary_counts added;
-		struct live_operations operations = {
-			r->now.number, &p, &f, text(row, 2), &added, number(row, 4 + SUMMARY_NCOUNTS)
-		};
+		struct summary_operations added = { .longest_ns = number(row, 4 + SUMMARY_NCOUNTS) };
+		struct live_operations operations = { r->now.number, &p, &f, text(row, 2), &added };
 
 		for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
-			((uint64_t *)&added)[i] = number(row, 4 + i);
+			((uint64_t *)&added.counts)[i] = number(row, 4 + i);
 		for (size_t i = 0; i < r->noutputs && !ret; i++)
 			if (r->outputs[i]->operations)
 				ret = r->outputs[i]->operations(r->outputs[i], &r->now, &operations);
@@ -197,6 +223,8 @@ static int read_interval(struct reader *r)
 	ret = read_calls(r);
 	if (!ret)
 		ret = read_sizes(r);
+	if (!ret)
+		ret = read_classes(r);
 	if (!ret)
 		ret = read_operations(r);
 	for (size_t i = 0; i < r->noutputs && !ret; i++)

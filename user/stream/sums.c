@@ -134,32 +134,70 @@ static int file_of(struct sums *s, const struct live_file *f, struct sums_file *
 	return -ENOMEM;
 }
 
-/* Returns the file's counts for this layer; NULL without memory. */
-static struct summary_counts *counts_of(struct sums_file *file, uint32_t layer)
+/* Returns the counts for this layer; NULL without memory. */
+static struct summary_counts *counts_of(struct summary_counts **by_layer, size_t *n, uint32_t layer)
 {
 	struct summary_counts *grown;
 
-	if (layer < file->nlayers)
-		return &file->by_layer[layer];
-	grown = reallocarray(file->by_layer, layer + 1, sizeof(*grown));
+	if (layer < *n)
+		return &(*by_layer)[layer];
+	grown = reallocarray(*by_layer, layer + 1, sizeof(*grown));
 	if (!grown)
 		return NULL;
-	memset(grown + file->nlayers, 0, (layer + 1 - file->nlayers) * sizeof(*grown));
-	file->by_layer = grown;
-	file->nlayers = layer + 1;
+	memset(grown + *n, 0, (layer + 1 - *n) * sizeof(*grown));
+	*by_layer = grown;
+	*n = layer + 1;
 	return &grown[layer];
 }
 
-/* ---- rows ---- */
-
-static void add_calls(struct summary_calls *to, const struct summary_calls *from)
+/* Returns NULL without memory. */
+static struct sums_mount *mount_of(struct sums *s, const struct live_file *f)
 {
-	uint64_t longest_ns = to->longest_ns > from->longest_ns ? to->longest_ns : from->longest_ns;
+	const char *mount = f->special ? "pipes and sockets" : f->mount_point ? f->mount_point : "(unknown)";
+	char *name = utf8_printable(mount);
+	struct sums_mount *grown;
 
-	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
-		((uint64_t *)to)[i] += ((const uint64_t *)from)[i];
-	to->longest_ns = longest_ns;
+	for (size_t i = 0; i < s->nmounts && name; i++)
+		if (!strcmp(s->mounts[i].name, name)) {
+			free(name);
+			return &s->mounts[i];
+		}
+	if (name && s->nmounts >= SUMS_MOUNTS && strcmp(name, "others")) {
+		free(name);
+		return mount_of(s, &(struct live_file){ .mount_point = "others" });
+	}
+	grown = name ? reallocarray(s->mounts, s->nmounts + 1, sizeof(*grown)) : NULL;
+	if (!grown) {
+		free(name);
+		return NULL;
+	}
+	s->mounts = grown;
+	grown[s->nmounts] = (struct sums_mount){ .name = name };
+	return &grown[s->nmounts++];
 }
+
+static int add_to_mount(struct sums *s, const struct live_operations *o, uint32_t layer)
+{
+	struct sums_mount *mount = mount_of(s, o->file);
+	size_t before = mount ? mount->nlayers : 0;
+	struct summary_counts *counts = mount ? counts_of(&mount->by_layer, &mount->nlayers, layer) : NULL;
+	uint64_t *calls;
+
+	if (!counts)
+		return -ENOMEM;
+	if (mount->nlayers > before) {
+		calls = reallocarray(mount->metadata_calls, mount->nlayers, sizeof(*calls));
+		if (!calls)
+			return -ENOMEM;
+		memset(calls + before, 0, (mount->nlayers - before) * sizeof(*calls));
+		mount->metadata_calls = calls;
+	}
+	add_counts(counts, &o->added->counts);
+	mount->metadata_calls[layer] += o->added->classes[MODEL_CLASS_METADATA].calls;
+	return 0;
+}
+
+/* ---- rows ---- */
 
 int sums_add_calls(struct sums *s, const struct live_interval *interval, const struct live_calls *c)
 {
@@ -170,7 +208,7 @@ int sums_add_calls(struct sums *s, const struct live_interval *interval, const s
 		return -ENOMEM;
 	if (c->interval != interval->number)
 		return add_earlier(s, c->interval, layer, c->added->time_ns);
-	add_calls(&s->layers[layer].calls, c->added);
+	summary_calls_add(&s->layers[layer].calls, c->added);
 	if (process_of(s, c->process, &process))
 		return -ENOMEM;
 	if (!process) {
@@ -194,17 +232,35 @@ int sums_add_operations(struct sums *s, const struct live_interval *interval, co
 		return -ENOMEM;
 	if (o->interval != interval->number)
 		return 0; /* only time, which is also in the rows of calls */
-	add_counts(&s->layers[layer].counts, o->added);
+	add_counts(&s->layers[layer].counts, &o->added->counts);
+	if (add_to_mount(s, o, layer))
+		return -ENOMEM;
 	if (o->file->special)
 		return 0;
 	if (file_of(s, o->file, &file))
 		return -ENOMEM;
 	s->other_files += !file;
-	counts = file ? counts_of(file, layer) : &s->other_files_by_layer[layer];
+	counts = file ? counts_of(&file->by_layer, &file->nlayers, layer) : &s->other_files_by_layer[layer];
 	if (!counts)
 		return -ENOMEM;
-	add_counts(counts, o->added);
+	add_counts(counts, &o->added->counts);
 	return 0;
+}
+
+void sums_add_gap(struct sums *s, const struct live_gap *gap)
+{
+	s->gaps++;
+	s->gap_ns += gap->end_ns > gap->begin_ns ? gap->end_ns - gap->begin_ns : 0;
+}
+
+void sums_add_skipped(struct sums *s, const struct live_skipped *skipped)
+{
+	s->skipped += skipped->calls;
+}
+
+void sums_add_clock_step(struct sums *s)
+{
+	s->clock_steps++;
 }
 
 /* ---- the interval ---- */
@@ -218,6 +274,11 @@ static uint32_t busiest(const struct summary_counts *counts, size_t n)
 		    (best == UINT32_MAX || counts[i].time_ns > counts[best].time_ns))
 			best = i;
 	return best;
+}
+
+uint32_t sums_mount_layer(const struct sums_mount *mount)
+{
+	return busiest(mount->by_layer, mount->nlayers);
 }
 
 uint32_t sums_file_layer(const struct sums_file *file)
@@ -310,13 +371,25 @@ void sums_clear(struct sums *s)
 		s->other_process_ns[i] = 0;
 		s->other_files_by_layer[i] = (struct summary_counts){ 0 };
 	}
+	for (size_t i = 0; i < s->nmounts; i++)
+		for (size_t k = 0; k < s->mounts[i].nlayers; k++) {
+			s->mounts[i].by_layer[k] = (struct summary_counts){ 0 };
+			s->mounts[i].metadata_calls[k] = 0;
+		}
 	s->other_processes = s->other_files = 0;
+	s->gaps = s->gap_ns = s->skipped = s->clock_steps = 0;
 	s->nearlier = 0;
 }
 
 void sums_deinit(struct sums *s)
 {
 	sums_clear(s);
+	for (size_t i = 0; i < s->nmounts; i++) {
+		free(s->mounts[i].name);
+		free(s->mounts[i].by_layer);
+		free(s->mounts[i].metadata_calls);
+	}
+	free(s->mounts);
 	free(s->layers);
 	free(s->other_process_ns);
 	free(s->other_files_by_layer);

@@ -9,6 +9,7 @@
 #include "util/hash.h"
 
 #define SUMS_NAMES 4096 /* processes, and files, that are distinguished in one interval */
+#define SUMS_MOUNTS 64 /* mount points */
 
 struct sums_layer {
 	char name[32];
@@ -34,6 +35,14 @@ struct sums_file {
 	UT_hash_handle hh;
 };
 
+/* Of a mount point; "others" beyond the limit, "pipes and sockets". by_layer: as sums.layers. */
+struct sums_mount {
+	char *name; /* printable */
+	struct summary_counts *by_layer;
+	size_t nlayers;
+	uint64_t *metadata_calls; /* the same */
+};
+
 /* Time of calls before the interval that was not known then. */
 struct sums_earlier {
 	uint64_t interval;
@@ -47,6 +56,10 @@ struct sums {
 	size_t nlayers;
 	struct sums_process *processes;
 	struct sums_file *files; /* without pipes and the like */
+	struct sums_mount *mounts; /* those of earlier intervals remain, with zeros */
+	size_t nmounts;
+	/* What was not observed: gaps that ended, calls that filters skipped, steps of the clock. */
+	uint64_t gaps, gap_ns, skipped, clock_steps;
 	/* Sums of the rows beyond the limit. Layers are nested: time, and bytes of files, are those of the layer with the most
 	 * time. */
 	uint64_t other_processes, other_files;
@@ -60,6 +73,13 @@ struct sums {
 int sums_add_calls(struct sums *sums, const struct live_interval *interval, const struct live_calls *calls);
 int sums_add_operations(struct sums *sums, const struct live_interval *interval, const struct live_operations *operations);
 
+/* For live_output.gap, .skipped and .clock_step. */
+void sums_add_gap(struct sums *sums, const struct live_gap *gap);
+void sums_add_skipped(struct sums *sums, const struct live_skipped *skipped);
+void sums_add_clock_step(struct sums *sums);
+
+/* The same of a mount point. */
+uint32_t sums_mount_layer(const struct sums_mount *mount);
 /* Returns the layer in which a file's operations took the most time; UINT32_MAX: there are none. */
 uint32_t sums_file_layer(const struct sums_file *file);
 uint32_t sums_other_files_layer(const struct sums *sums);

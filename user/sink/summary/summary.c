@@ -111,22 +111,28 @@ static int add_up_layers(struct summary_sink *s, const struct model *model)
 			s->layers[i].longest_ns =
 				own->longest_ns > s->layers[i].longest_ns ? own->longest_ns : s->layers[i].longest_ns;
 			add_sizes(&s->layers[i].sizes, &own->sizes);
+			for (int class = 0; class < MODEL_CLASSES; class ++)
+				summary_class_add(&s->layers[i].classes[class], &own->classes[class]);
 			summary_cpu_add(&s->layers[i].cpu, &own->cpu);
 			summary_add(&s->layers[i].counts, &own->counts);
 		}
 	return 0;
 }
 
-static int list_parts(const struct summary_sink *s, struct summary_report *r)
+static int list_parts(struct summary_sink *s, struct summary_report *r)
 {
 	r->parts = calloc(HASH_COUNT(s->uses) + 1, sizeof(*r->parts));
 	if (!r->parts)
 		return -ENOMEM;
-	for (const struct use *use = s->uses; use; use = use->hh.next) {
+	for (struct use *use = s->uses; use; use = use->hh.next) {
 		const struct model_handle *h = &r->model->handles.v[use->key >> 32];
 
-		r->parts[r->nparts++] = (struct summary_part){ h->file < r->model->files.n ? h->file : REF_NONE, h->paradigm,
-							       (uint32_t)use->key, use->counts, use->longest_ns };
+		r->parts[r->nparts++] = (struct summary_part){ h->file < r->model->files.n ? h->file : REF_NONE,
+							       h->paradigm,
+							       (uint32_t)use->key,
+							       use->counts,
+							       use->longest_ns,
+							       &use->classes };
 	}
 	return 0;
 }
@@ -279,8 +285,7 @@ void summary_sink_destroy(struct sink *sink)
 	}
 	HASH_ITER(hh, s->uses, use, next_use) {
 		HASH_DEL(s->uses, use);
-		free(use->changes);
-		free(use);
+		summary_use_free(use);
 	}
 	for (size_t i = 0; i < s->nlocations; i++) {
 		free(s->locations[i].frames);

@@ -31,21 +31,30 @@ int summary_sink_create_counter(struct sink **out_sink);
 struct summary_calls {
 	uint64_t calls, failed, time_ns, system_ns, longest_ns, open_calls;
 	struct summary_sizes sizes;
+	struct summary_class classes[MODEL_CLASSES];
+};
+void summary_calls_add(struct summary_calls *to, const struct summary_calls *from);
+/* The same of a process on a handle. classes: of calls that ended; their times add up to that of counts. */
+struct summary_operations {
+	struct summary_counts counts;
+	uint64_t longest_ns;
+	struct summary_class classes[MODEL_CLASSES];
+	struct summary_sizes sizes;
 };
 /* Time from one moment to another, before the current interval, of a call that was not known then. */
 struct summary_earlier {
 	uint32_t group, handle;         /* handle: only without a layer */
 	const char *layer;              /* NULL: of operations on the handle */
 	uint64_t from_ns, to_ns;
-	bool system;                    /* of the layer's time in system calls, not of its time */
-	bool metadata;                  /* the operation's time is that of metadata, too */
+	enum model_class class;
+	bool system; /* of the layer's time in system calls, not of its time */
 };
 struct summary_changes {
 	void *arg;
 	/* Calls of a layer in a process. Returns 0 or -errno. */
 	int (*calls)(void *arg, uint32_t group, const char *layer, const struct summary_calls *added);
 	/* Operations of a process on a handle. Returns 0 or -errno. */
-	int (*operations)(void *arg, uint32_t group, uint32_t handle, const struct summary_counts *added, uint64_t longest_ns);
+	int (*operations)(void *arg, uint32_t group, uint32_t handle, const struct summary_operations *added);
 	/* Returns 0 or -errno. */
 	int (*earlier)(void *arg, const struct summary_earlier *earlier);
 };
@@ -53,6 +62,10 @@ struct summary_changes {
  * event follows; operations that have not ended count as of unknown size, as in the summary. Returns 0 or -errno. */
 int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t end_ns, bool last,
 			 const struct summary_changes *to);
+/* To be called after an event: when SUMMARY_MOST_CHANGES handles were used since the last report, reports operations so far, so
+ * that memory does not grow with the files of an interval. Returns 0 or -errno. */
+#define SUMMARY_MOST_CHANGES 8192
+int summary_sink_flush(struct sink *sink, const struct summary_changes *to);
 /* Calls that have begun and not ended, as far as their begin was recorded: that of a call without recorded calls inside is recorded
  * with its end. */
 uint64_t summary_sink_open_calls(const struct sink *sink);

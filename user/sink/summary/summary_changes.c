@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary interval by interval, while it is counted: what was added since the last look, so that the intervals add up to the
+ * The summary interval by interval, while it is counted: counters are reported and cleared, so that the intervals add up to the
  * summary by construction. The summary counts a call's time when the call ends. Here it is shared among the intervals that the call
  * overlaps: open calls count up to the end of each interval; the time of calls that become known when they end, before the current
- * interval, is reported apart, as that of earlier ones.
+ * interval, is reported apart, as that of earlier ones. Counters of handles are freed when they were reported.
  */
 #include "sink/summary/summary_internal.h"
 
@@ -11,27 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a layer in one process. open, earlier: of the current interval. */
+/* open: of calls that are open, up to the end of the interval. given: that was reported of them at the ends of intervals before.
+ * earlier: before the interval, and reported as such. */
+struct shares {
+	uint64_t open_ns, given_ns, earlier_ns;
+};
+
+/* Of a layer in one process. */
 struct layer_changes {
-	struct summary_layer reported; /* with the time of calls that were open then */
-	uint64_t open_calls, open_ns, open_system_ns;
-	uint64_t earlier_ns, earlier_system_ns;
-	uint64_t longest_ns;
+	uint64_t open_calls;
+	struct shares system, classes[MODEL_CLASSES];
 };
 
 struct use_changes {
-	struct summary_counts reported;
-	uint64_t open_ns, open_metadata_ns;
-	uint64_t earlier_ns, earlier_metadata_ns;
-	uint64_t longest_ns;
+	struct shares classes[MODEL_CLASSES];
+	uint32_t read_sizes[SUMMARY_SIZES], write_sizes[SUMMARY_SIZES];
 	struct use *next; /* in changes.uses */
 	bool listed;
+	bool needed; /* an open call or operation refers to the use */
 };
 
 struct changes {
 	uint64_t begin_ns; /* of the current interval */
 	uint64_t left_ns; /* end of the call that is looked at: a COLLECTIVE record may come intervals after it. UINT64_MAX: open */
 	struct use *uses; /* that changed in it */
+	size_t nuses, flush_at; /* their number; that at which they are reported before the interval ends */
 	struct summary_earlier *earlier;
 	size_t nearlier, cap_earlier;
 };
@@ -51,8 +55,10 @@ int summary_sink_create_counter(struct sink **out_sink)
 		return ret;
 	s->sink.finish = no_end;
 	s->changes = calloc(1, sizeof(*s->changes));
-	if (s->changes)
+	if (s->changes) {
+		s->changes->flush_at = SUMMARY_MOST_CHANGES;
 		return 0;
+	}
 	summary_sink_destroy(&s->sink);
 	*out_sink = NULL;
 	return -ENOMEM;
@@ -76,7 +82,14 @@ int summary_use_changed(struct summary_sink *s, struct use *use)
 	use->changes->listed = true;
 	use->changes->next = s->changes->uses;
 	s->changes->uses = use;
+	s->changes->nuses++;
 	return 0;
+}
+
+void summary_use_sized(struct use *use, bool write, unsigned size_class)
+{
+	if (use->changes)
+		(write ? use->changes->write_sizes : use->changes->read_sizes)[size_class]++;
 }
 
 /* Of a layer that the group has. */
@@ -119,18 +132,20 @@ static uint64_t earlier_end(const struct changes *c)
 }
 
 /* Of the call in frames[at], for its own layer (time) or for one around it (system). */
-static int earlier_of_layer(struct summary_sink *s, uint32_t group, uint32_t layer, uint64_t enter_ns, bool system)
+static int earlier_of_layer(struct summary_sink *s, uint32_t group, uint32_t layer, const struct frame *f, bool system)
 {
 	struct layer_changes *changes = layer_changes(s, group, layer);
 	uint64_t to_ns = earlier_end(s->changes);
 
 	if (!changes)
 		return -ENOMEM;
-	*(system ? &changes->earlier_system_ns : &changes->earlier_ns) += to_ns - enter_ns;
-	return add_earlier(
-		s->changes,
-		&(struct summary_earlier){
-			.group = group, .layer = s->layers[layer].name, .from_ns = enter_ns, .to_ns = to_ns, .system = system });
+	(system ? &changes->system : &changes->classes[f->class])->earlier_ns += to_ns - f->enter_ns;
+	return add_earlier(s->changes, &(struct summary_earlier){ .group = group,
+								  .layer = s->layers[layer].name,
+								  .class = f->class,
+								  .from_ns = f->enter_ns,
+								  .to_ns = to_ns,
+								  .system = system });
 }
 
 /* A system call's time is system time of every layer around it, unless another system call is. */
@@ -145,27 +160,25 @@ static int earlier_system(struct summary_sink *s, const struct location_state *l
 		uint32_t layer = s->region_layer[l->frames[i].region];
 
 		if (summary_is_outermost(s, l, i, layer))
-			ret = earlier_of_layer(s, group, layer, l->frames[at].enter_ns, true);
+			ret = earlier_of_layer(s, group, layer, &l->frames[at], true);
 	}
 	return ret;
 }
 
-static int earlier_of_use(struct summary_sink *s, struct use *use, uint64_t enter_ns, bool metadata)
+static int earlier_of_use(struct summary_sink *s, const struct frame *f)
 {
 	uint64_t to_ns = earlier_end(s->changes);
 
-	use->changes->earlier_ns += to_ns - enter_ns;
-	use->changes->earlier_metadata_ns += metadata ? to_ns - enter_ns : 0;
-	return add_earlier(s->changes, &(struct summary_earlier){ .group = (uint32_t)use->key,
-								  .handle = use->key >> 32,
-								  .from_ns = enter_ns,
-								  .to_ns = to_ns,
-								  .metadata = metadata });
+	f->use->changes->classes[f->class].earlier_ns += to_ns - f->enter_ns;
+	return add_earlier(s->changes, &(struct summary_earlier){ .group = (uint32_t)f->use->key,
+								  .handle = f->use->key >> 32,
+								  .class = f->class,
+								  .from_ns = f->enter_ns,
+								  .to_ns = to_ns });
 }
 
 /* Of the call in frames[at], as far as its time was not shared yet. */
-static int earlier_of_call(struct summary_sink *s, const struct model *model, const struct location_state *l, uint32_t group,
-			   uint32_t at)
+static int earlier_of_call(struct summary_sink *s, const struct location_state *l, uint32_t group, uint32_t at)
 {
 	const struct frame *f = &l->frames[at];
 	uint32_t layer = s->region_layer[f->region];
@@ -174,11 +187,11 @@ static int earlier_of_call(struct summary_sink *s, const struct model *model, co
 	if (f->enter_ns >= s->changes->begin_ns)
 		return 0;
 	if (!f->shared && summary_is_outermost(s, l, at, layer))
-		ret = earlier_of_layer(s, group, layer, f->enter_ns, false);
+		ret = earlier_of_layer(s, group, layer, f, false);
 	if (!ret && !f->shared && s->layers[layer].os)
 		ret = earlier_system(s, l, group, at);
 	if (!ret && f->use && !f->use_shared && summary_is_outermost_use(s, l, at, layer))
-		ret = earlier_of_use(s, f->use, f->enter_ns, model->regions.v[f->region].metadata);
+		ret = earlier_of_use(s, f);
 	return ret;
 }
 
@@ -187,21 +200,13 @@ int summary_call_ended(struct summary_sink *s, const struct model *model, uint32
 	const struct location_state *l = &s->locations[location];
 	const struct frame *f = &l->frames[l->nframes];
 	uint32_t group = model->locations.v[location].group;
-	struct layer_changes *changes;
 	int ret;
 
 	if (!s->changes)
 		return 0;
-	changes = layer_changes(s, group, s->region_layer[f->region]);
-	ret = !changes ? -ENOMEM : f->use ? summary_use_changed(s, f->use) : 0;
-	if (ret)
-		return ret;
-	if (time_ns > changes->longest_ns)
-		changes->longest_ns = time_ns;
-	if (f->use && time_ns > f->use->changes->longest_ns)
-		f->use->changes->longest_ns = time_ns;
+	ret = !layer_changes(s, group, s->region_layer[f->region]) ? -ENOMEM : f->use ? summary_use_changed(s, f->use) : 0;
 	s->changes->left_ns = f->enter_ns + time_ns;
-	return earlier_of_call(s, model, l, group, l->nframes);
+	return ret ? ret : earlier_of_call(s, l, group, l->nframes);
 }
 
 /* ---- calls that are open at the end of an interval ---- */
@@ -219,8 +224,7 @@ static uint64_t system_so_far(const struct summary_sink *s, const struct locatio
 	return sum;
 }
 
-static int share_call(struct summary_sink *s, const struct model *model, struct location_state *l, uint32_t group, uint32_t at,
-		      uint64_t end_ns)
+static int share_call(struct summary_sink *s, struct location_state *l, uint32_t group, uint32_t at, uint64_t end_ns)
 {
 	struct frame *f = &l->frames[at];
 	uint32_t layer = s->region_layer[f->region];
@@ -230,19 +234,18 @@ static int share_call(struct summary_sink *s, const struct model *model, struct 
 
 	s->changes->left_ns = UINT64_MAX;
 	if (!ret)
-		ret = earlier_of_call(s, model, l, group, at);
+		ret = earlier_of_call(s, l, group, at);
 	if (ret)
 		return ret;
 	changes = layer_changes(s, group, layer);
 	changes->open_calls++;
 	f->shared = true;
 	if (summary_is_outermost(s, l, at, layer)) {
-		changes->open_ns += span_ns;
-		changes->open_system_ns += system_so_far(s, l, at, end_ns);
+		changes->classes[f->class].open_ns += span_ns;
+		changes->system.open_ns += system_so_far(s, l, at, end_ns);
 	}
 	if (f->use && summary_is_outermost_use(s, l, at, layer)) {
-		f->use->changes->open_ns += span_ns;
-		f->use->changes->open_metadata_ns += model->regions.v[f->region].metadata ? span_ns : 0;
+		f->use->changes->classes[f->class].open_ns += span_ns;
 		f->use_shared = true;
 	}
 	return 0;
@@ -254,7 +257,7 @@ static int share_open_calls(struct summary_sink *s, const struct model *model, u
 
 	for (size_t i = 0; i < s->nlocations; i++)
 		for (uint32_t at = 0; at < s->locations[i].nframes && !ret; at++)
-			ret = share_call(s, model, &s->locations[i], model->locations.v[i].group, at, end_ns);
+			ret = share_call(s, &s->locations[i], model->locations.v[i].group, at, end_ns);
 	return ret;
 }
 
@@ -268,24 +271,30 @@ static bool any(const void *numbers, size_t n)
 	return false;
 }
 
-static void take_added(const struct summary_layer *now, struct layer_changes *c, struct summary_calls *added)
+/* counted_ns: of the calls that ended. */
+static uint64_t take_time(uint64_t counted_ns, struct shares *shares)
 {
-	struct summary_layer *then = &c->reported;
-	uint64_t time_ns = now->time_ns + c->open_ns, system_ns = now->system_ns + c->open_system_ns;
-	const uint64_t *sizes = (const uint64_t *)&now->sizes;
+	uint64_t added_ns = counted_ns + shares->open_ns - shares->given_ns - shares->earlier_ns;
 
-	*added = (struct summary_calls){ now->calls - then->calls,
-					 now->failed - then->failed,
-					 time_ns - then->time_ns - c->earlier_ns,
-					 system_ns - then->system_ns - c->earlier_system_ns,
-					 c->longest_ns,
-					 c->open_calls,
-					 { { 0 }, { 0 } } };
-	for (size_t i = 0; i < sizeof(now->sizes) / sizeof(*sizes); i++)
-		((uint64_t *)&added->sizes)[i] = sizes[i] - ((uint64_t *)&then->sizes)[i];
-	*c = (struct layer_changes){ .reported = *now };
-	c->reported.time_ns = time_ns;
-	c->reported.system_ns = system_ns;
+	*shares = (struct shares){ .given_ns = shares->open_ns };
+	return added_ns;
+}
+
+static void take_calls(struct summary_layer *own, struct layer_changes *c, struct summary_calls *added)
+{
+	*added = (struct summary_calls){ .calls = own->calls,
+					 .failed = own->failed,
+					 .system_ns = take_time(own->system_ns, &c->system),
+					 .longest_ns = own->longest_ns,
+					 .open_calls = c->open_calls,
+					 .sizes = own->sizes };
+	memcpy(added->classes, own->classes, sizeof(added->classes));
+	for (int i = 0; i < MODEL_CLASSES; i++) {
+		added->classes[i].time_ns = take_time(own->classes[i].time_ns, &c->classes[i]);
+		added->time_ns += added->classes[i].time_ns;
+	}
+	*own = (struct summary_layer){ 0 };
+	c->open_calls = 0;
 }
 
 static int report_calls(struct summary_sink *s, uint32_t group, const struct summary_changes *to)
@@ -296,29 +305,122 @@ static int report_calls(struct summary_sink *s, uint32_t group, const struct sum
 	for (uint32_t i = 0; i < g->nlayers && !ret; i++) {
 		struct summary_calls added;
 
-		take_added(&g->layers[i], &g->changes[i], &added);
+		take_calls(&g->layers[i], &g->changes[i], &added);
 		if (any(&added, sizeof(added) / sizeof(uint64_t)))
 			ret = to->calls(to->arg, group, s->layers[i].name, &added);
 	}
 	return ret;
 }
 
+static void take_operations(struct use *use, struct summary_operations *added)
+{
+	*added = (struct summary_operations){ .counts = use->counts, .longest_ns = use->longest_ns };
+	added->counts.time_ns = 0;
+	for (int i = 0; i < MODEL_CLASSES; i++) {
+		struct summary_class *class = &added->classes[i];
+
+		if (use->classes.at[i])
+			*class = use->classes.v[use->classes.at[i] - 1];
+		class->time_ns = take_time(class->time_ns, &use->changes->classes[i]);
+		added->counts.time_ns += class->time_ns;
+	}
+	added->counts.metadata_ns = added->classes[MODEL_CLASS_METADATA].time_ns + added->classes[MODEL_CLASS_LOCK].time_ns;
+	for (int i = 0; i < SUMMARY_SIZES; i++) {
+		added->sizes.read[i] = use->changes->read_sizes[i];
+		added->sizes.written[i] = use->changes->write_sizes[i];
+		use->changes->read_sizes[i] = use->changes->write_sizes[i] = 0;
+	}
+	use->counts = (struct summary_counts){ 0 };
+	use->longest_ns = 0;
+	summary_classes_clear(&use->classes);
+}
+
 static int report_use(struct use *use, const struct summary_changes *to)
 {
-	struct use_changes *c = use->changes;
-	struct summary_counts added, now = use->counts;
-	uint64_t longest_ns = c->longest_ns;
+	struct summary_operations added;
 
-	now.time_ns += c->open_ns;
-	now.metadata_ns += c->open_metadata_ns;
-	for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
-		((uint64_t *)&added)[i] = ((uint64_t *)&now)[i] - ((uint64_t *)&c->reported)[i];
-	added.time_ns -= c->earlier_ns;
-	added.metadata_ns -= c->earlier_metadata_ns;
-	*c = (struct use_changes){ .reported = now };
-	if (!any(&added, SUMMARY_NCOUNTS))
+	take_operations(use, &added);
+	if (!any(&added, sizeof(added) / sizeof(uint64_t)))
 		return 0;
-	return to->operations(to->arg, (uint32_t)use->key, use->key >> 32, &added, longest_ns);
+	return to->operations(to->arg, (uint32_t)use->key, use->key >> 32, &added);
+}
+
+/* ---- counters that are not needed any more ---- */
+
+static void need(struct use *use)
+{
+	if (use && use->changes)
+		use->changes->needed = true;
+}
+
+static void find_needed(struct summary_sink *s)
+{
+	for (struct use *use = s->uses; use; use = use->hh.next)
+		if (use->changes)
+			use->changes->needed = false;
+	for (size_t i = 0; i < s->nlocations; i++) {
+		const struct location_state *l = &s->locations[i];
+
+		for (uint32_t k = 0; k < l->nframes; k++)
+			need(l->frames[k].use);
+		for (uint32_t k = 0; k < l->nblocking; k++)
+			need(l->blocking[k].op.use);
+	}
+	for (const struct pending *p = s->pending; p; p = p->hh.next)
+		need(p->op.use);
+}
+
+/* They were reported. */
+static void free_uses(struct summary_sink *s)
+{
+	struct use *use, *next;
+
+	HASH_ITER(hh, s->uses, use, next) {
+		uint32_t handle = use->key >> 32;
+
+		if (use->changes && (use->changes->needed || use->changes->listed))
+			continue;
+		if (s->last_use[handle] == use)
+			s->last_use[handle] = NULL;
+		HASH_DEL(s->uses, use);
+		summary_use_free(use);
+	}
+}
+
+/* Reports handles that changed; those of open calls and operations only if all. */
+static int report_uses(struct summary_sink *s, bool all, const struct summary_changes *to)
+{
+	struct changes *c = s->changes;
+	struct use *listed = c->uses;
+	int ret = 0;
+
+	c->uses = NULL;
+	c->nuses = 0;
+	while (listed) {
+		struct use *use = listed;
+
+		listed = use->changes->next;
+		use->changes->listed = false;
+		if (!ret && (all || !use->changes->needed))
+			ret = report_use(use, to);
+		else
+			ret = ret ? ret : summary_use_changed(s, use);
+	}
+	free_uses(s);
+	return ret;
+}
+
+int summary_sink_flush(struct sink *sink, const struct summary_changes *to)
+{
+	struct summary_sink *s = (struct summary_sink *)sink;
+	int ret;
+
+	if (s->changes->nuses < s->changes->flush_at)
+		return 0;
+	find_needed(s);
+	ret = report_uses(s, false, to);
+	s->changes->flush_at = s->changes->nuses + SUMMARY_MOST_CHANGES; /* those that are needed stay */
+	return ret;
 }
 
 int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t end_ns, bool last, const struct summary_changes *to)
@@ -332,12 +434,9 @@ int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t 
 		ret = to->earlier(to->arg, &c->earlier[i]);
 	for (size_t g = 0; g < s->ngroups && !ret; g++)
 		ret = report_calls(s, g, to);
-	while (c->uses && !ret) {
-		struct use *use = c->uses;
-
-		c->uses = use->changes->next;
-		ret = report_use(use, to);
-	}
+	find_needed(s);
+	if (!ret)
+		ret = report_uses(s, true, to);
 	c->nearlier = 0;
 	c->begin_ns = end_ns;
 	return ret;

@@ -127,6 +127,13 @@ static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t gro
 	return summary_use_changed(s, use) ? NULL : use;
 }
 
+void summary_use_free(struct use *use)
+{
+	summary_classes_clear(&use->classes);
+	free(use->changes);
+	free(use);
+}
+
 /* Returns the use of a handle by the location's process, and assigns it to the innermost open call unless that is known to be on
  * another handle. */
 static struct use *use_here(struct summary_sink *s, const struct model *model, uint32_t location, uint32_t handle)
@@ -173,7 +180,10 @@ static int count_enter(struct summary_sink *s, const struct model *model, struct
 	if (!own)
 		return -ENOMEM;
 	own->calls++;
-	l->frames[l->nframes++] = (struct frame){ .region = e->u.call.region, .enter_ns = e->time_ns };
+	own->classes[model->regions.v[e->u.call.region].class].calls++;
+	l->frames[l->nframes++] = (struct frame){ .region = e->u.call.region,
+						  .class = model->regions.v[e->u.call.region].class,
+						  .enter_ns = e->time_ns };
 	summary_costs_enter(s, l, layer);
 	if (model->regions.v[e->u.call.region].io && !l->io_frames++)
 		l->io_since_ns = e->time_ns;
@@ -199,21 +209,54 @@ bool summary_is_outermost_use(const struct summary_sink *s, const struct locatio
 /* Operations that the call began and that did not end in it: what they moved is not known. */
 static int forget_operations(struct summary_sink *s, struct location_state *l);
 
-static void count_use_time(const struct summary_sink *s, const struct model *model, const struct location_state *l,
-			   const struct frame *frame, uint32_t layer, uint64_t time_ns)
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int count_use_time(const struct summary_sink *s, const struct model *model, const struct location_state *l,
+			  const struct frame *frame, uint32_t layer, uint64_t time_ns, bool failed)
 {
 	struct use *use = frame->use;
+	struct summary_class *class = summary_class_of(&use->classes, frame->class);
 
-	use->longest_ns = time_ns > use->longest_ns ? time_ns : use->longest_ns;
+	if (!class)
+		return -ENOMEM;
+	class->calls++;
+	class->failed += failed;
+	class->longest_ns = greater(class->longest_ns, time_ns);
+	use->longest_ns = greater(use->longest_ns, time_ns);
 	if (!summary_is_outermost_use(s, l, l->nframes, layer))
-		return;
+		return 0;
+	class->time_ns += time_ns;
 	use->counts.time_ns += time_ns;
 	use->counts.metadata_ns += model->regions.v[frame->region].metadata ? time_ns : 0;
+	return 0;
+}
+
+/* fcntl becomes a lock. Its calls so far were not reported if its time was not. */
+static int count_lock(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
+{
+	struct frame *frame = l->nframes ? &l->frames[l->nframes - 1] : NULL;
+	struct summary_layer *own;
+
+	if (!use_here(s, model, e->location, e->u.lock.handle))
+		return error_of(model, e->u.lock.handle);
+	if (!frame || frame->shared || frame->class == MODEL_CLASS_LOCK)
+		return 0;
+	own = summary_layer_in_group(s, model->locations.v[e->location].group, s->region_layer[frame->region]);
+	if (!own)
+		return -ENOMEM;
+	own->classes[frame->class].calls--;
+	own->classes[MODEL_CLASS_LOCK].calls++;
+	frame->class = MODEL_CLASS_LOCK;
+	return 0;
 }
 
 static int count_leave(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)
 {
 	struct summary_layer *own;
+	struct summary_class *class;
 	const struct frame *frame;
 	uint64_t time_ns, system_ns;
 	uint32_t layer;
@@ -226,7 +269,11 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 	time_ns = e->time_ns - frame->enter_ns;
 	system_ns = s->layers[layer].os ? time_ns : frame->system_ns;
 	own->failed += e->u.call.failed;
-	if (e->u.call.names.path && s->layers[layer].os && summary_names_add(&s->names, model, &e->u.call.names, e->u.call.failed))
+	class = &own->classes[frame->class];
+	class->failed += e->u.call.failed;
+	class->longest_ns = greater(class->longest_ns, time_ns);
+	if (e->u.call.names.path && s->layers[layer].os && !s->changes &&
+	    summary_names_add(&s->names, model, &e->u.call.names, e->u.call.failed))
 		return -ENOMEM;
 	if (l->nframes)
 		l->frames[l->nframes - 1].system_ns += system_ns;
@@ -235,10 +282,11 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 	if (summary_is_outermost(s, l, l->nframes, layer)) {
 		own->time_ns += time_ns;
 		own->system_ns += system_ns;
+		class->time_ns += time_ns;
 	}
-	own->longest_ns = time_ns > own->longest_ns ? time_ns : own->longest_ns;
-	if (frame->use)
-		count_use_time(s, model, l, frame, layer, time_ns);
+	own->longest_ns = greater(own->longest_ns, time_ns);
+	if (frame->use && count_use_time(s, model, l, frame, layer, time_ns, e->u.call.failed))
+		return -ENOMEM;
 	if (model->regions.v[frame->region].io && !--l->io_frames)
 		l->io_ns += e->time_ns - l->io_since_ns;
 	return summary_call_ended(s, model, e->location, time_ns) ?: forget_operations(s, l);
@@ -252,7 +300,7 @@ static struct summary_counts *variable_counts(struct summary_sink *s, uint32_t h
 	uint64_t key = (uint64_t)handle << 32 | variable;
 	struct summary_variable *v;
 
-	if (!variable)
+	if (!variable || s->changes)
 		return &s->no_variable;
 	HASH_FIND(hh, s->variables, &key, sizeof(key), v);
 	if (v)
@@ -301,6 +349,8 @@ static int count_size(struct summary_sink *s, const struct model *model, const s
 		return -ENOMEM;
 	own->sizes.read[size] += op->mode == OTF2_IO_OPERATION_MODE_READ;
 	own->sizes.written[size] += op->mode == OTF2_IO_OPERATION_MODE_WRITE;
+	if (op->mode == OTF2_IO_OPERATION_MODE_READ || op->mode == OTF2_IO_OPERATION_MODE_WRITE)
+		summary_use_sized(op->use, op->mode == OTF2_IO_OPERATION_MODE_WRITE, size);
 	return 0;
 }
 
@@ -412,7 +462,7 @@ int summary_event(struct sink *sink, const struct model *model, const struct mod
 		return -EINVAL;
 	if (grow(&s->locations, &s->nlocations, e->location, sizeof(*s->locations), 0))
 		return -ENOMEM;
-	if (summary_sites_event(&s->sites, model, e))
+	if (!s->changes && summary_sites_event(&s->sites, model, e))
 		return -ENOMEM;
 	l = &s->locations[e->location];
 	l->seen = true;
@@ -422,6 +472,9 @@ int summary_event(struct sink *sink, const struct model *model, const struct mod
 	case EV_CREATE: return count_handle(s, model, e->location, e->u.create.handle, true);
 	case EV_DESTROY: return count_handle(s, model, e->location, e->u.destroy.handle, false);
 	case EV_SEEK: return count_handle(s, model, e->location, e->u.seek.handle, false);
+	case EV_LOCK:
+	case EV_UNLOCK:
+	case EV_TRYLOCK: return count_lock(s, model, l, e);
 	case EV_BEGIN: return count_begin(s, model, l, e);
 	case EV_COMPLETE: return count_complete(s, model, l, e);
 	case EV_CANCELLED: return count_cancelled(s, model, l, e);

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "model/model.h"
+
 struct summary_counts {
 	uint64_t reads, writes; /* operations begun */
 	uint64_t bytes_read, bytes_written; /* if known */
@@ -46,5 +48,26 @@ static inline unsigned summary_size_class(uint64_t bytes)
 }
 
 #define SUMMARY_NCOUNTS (sizeof(struct summary_counts) / sizeof(uint64_t)) /* it is nothing but numbers that add up */
+
+/* Calls of one class. time_ns: of outermost calls of the layer, each with the calls inside. */
+struct summary_class {
+	uint64_t calls, failed, time_ns;
+	uint64_t longest_ns; /* of a call: a maximum, no sum */
+};
+
+/* On a handle or a file, calls that have ended. at: 1 + index in v, 0: there were none. */
+struct summary_classes {
+	struct summary_class *v;
+	uint8_t n, at[MODEL_CLASSES];
+};
+
+/* "read", "write", … */
+const char *summary_class_name(enum model_class class);
+void summary_class_add(struct summary_class *to, const struct summary_class *from);
+/* Returns NULL without memory. */
+struct summary_class *summary_class_of(struct summary_classes *classes, enum model_class class);
+/* Returns 0 or -ENOMEM. */
+int summary_classes_add(struct summary_classes *to, const struct summary_classes *from);
+void summary_classes_clear(struct summary_classes *classes);
 
 #endif

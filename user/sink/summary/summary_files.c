@@ -54,13 +54,14 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Merges entries with the same file, layer and process. */
-static void merge_parts(struct summary_report *r)
+static int merge_parts(struct summary_report *r)
 {
 	size_t kept = 0;
+	int ret = 0;
 
 	if (r->nparts)
 		qsort(r->parts, r->nparts, sizeof(*r->parts), by_place);
-	for (size_t i = 0; i < r->nparts; i++) {
+	for (size_t i = 0; i < r->nparts && !ret; i++) {
 		struct summary_part *last = kept ? &r->parts[kept - 1] : NULL, *next = &r->parts[i];
 
 		if (!last || by_place(last, next)) {
@@ -69,8 +70,10 @@ static void merge_parts(struct summary_report *r)
 		}
 		summary_add(&last->counts, &next->counts);
 		last->longest_ns = next->longest_ns > last->longest_ns ? next->longest_ns : last->longest_ns;
+		ret = summary_classes_add(last->classes, next->classes);
 	}
 	r->nparts = kept;
+	return ret;
 }
 
 /* The same bytes pass through every layer: a file is listed once, at the system calls, or if those were not recorded at its busiest
@@ -122,8 +125,9 @@ static void add_file(struct summary_report *r, const struct summary_file *file)
 
 int summary_files(struct summary_report *r)
 {
-	merge_parts(r);
-	r->files = calloc(r->nparts + 1, sizeof(*r->files));
+	int ret = merge_parts(r);
+
+	r->files = ret ? NULL : calloc(r->nparts + 1, sizeof(*r->files));
 	if (!r->files)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->nparts;) {

@@ -14,13 +14,20 @@ struct use {
 	uint64_t key;
 	struct summary_counts counts;
 	uint64_t longest_ns;            /* of a call */
+	struct summary_classes classes;
 	struct use_changes *changes;    /* for summary_sink_changes; NULL: it did not change yet, or nobody asks */
 	UT_hash_handle hh;
 };
 
 /* system_ns: of the calls inside that have ended; use: of the handle that the call is on, NULL if none is known. outermost: of its
  * layer. shared, use_shared: the time up to the current interval was reported, for the layer and for the use. */
-struct frame { uint32_t region; bool outermost, shared, use_shared; uint64_t enter_ns, system_ns; struct use *use; };
+struct frame {
+	uint32_t region;
+	uint8_t class; /* enum model_class */
+	bool outermost, shared, use_shared;
+	uint64_t enter_ns, system_ns;
+	struct use *use;
+};
 
 /* A blocking operation completes in the call that began it: those are kept by location, the others in a table. */
 struct operation { uint64_t id; struct use *use; uint32_t handle, variable; uint8_t mode; };
@@ -74,6 +81,7 @@ struct summary_sink {
 	uint64_t unmatched;             /* leaves without their enter, ends of operations without a begin */
 };
 
+void summary_use_free(struct use *use);
 /* Returns the layer of this name, created if needed; REF_NONE if out of memory. */
 uint32_t summary_layer_by_name(struct summary_sink *s, const char *name);
 /* Returns the counts of a layer in one process; NULL without memory. */
@@ -99,6 +107,8 @@ int summary_count_open(struct summary_sink *s, const struct model *model, struct
 
 /* The use will be looked at. Returns 0 or -ENOMEM. */
 int summary_use_changed(struct summary_sink *s, struct use *use);
+/* An operation of known size has ended. */
+void summary_use_sized(struct use *use, bool write, unsigned size_class);
 /* The call in frames[nframes] of the location has just been left. Returns 0 or -ENOMEM. */
 int summary_call_ended(struct summary_sink *s, const struct model *model, uint32_t location, uint64_t time_ns);
 void summary_changes_free(struct summary_sink *s);

@@ -87,6 +87,29 @@ static int put_between(json_t *process, const struct summary_between *b)
 	return put(process, "between_calls", o) | error;
 }
 
+/* Only classes with calls. */
+static int put_class(json_t *classes, enum model_class name, const struct summary_class *class)
+{
+	json_t *o;
+
+	if (!class || (!class->calls && !class->time_ns))
+		return 0;
+	o = json_object();
+	return put(o, "calls", number(class->calls)) | put(o, "failed", number(class->failed)) |
+	       put(o, "time_ns", number(class->time_ns)) | put(o, "longest_call_ns", number(class->longest_ns)) |
+	       put(classes, summary_class_name(name), o);
+}
+
+static int put_classes(json_t *o, const struct summary_class *v, const uint8_t *at)
+{
+	json_t *classes = json_object();
+	int error = 0;
+
+	for (int i = 0; i < MODEL_CLASSES; i++)
+		error |= put_class(classes, i, !at ? &v[i] : at[i] ? &v[at[i] - 1] : NULL);
+	return put(o, "classes", classes) | error;
+}
+
 static json_t *layer_json(const struct model *m, const struct summary_layer *total, const struct summary_layer *l)
 {
 	json_t *o = json_object();
@@ -96,7 +119,8 @@ static json_t *layer_json(const struct model *m, const struct summary_layer *tot
 	    put(o, "operating_system", json_boolean(total->os)) |
 	    put(o, "system_time_ns", total->system_known ? number(l->system_ns) : json_null()) |
 	    put(o, "longest_call_ns", number(l->longest_ns)) | put(o, "read_sizes", sizes_json(l->sizes.read)) |
-	    put(o, "write_sizes", sizes_json(l->sizes.written)) | (m->cpu_time ? put_cpu(o, &l->cpu) : 0) |
+	    put(o, "write_sizes", sizes_json(l->sizes.written)) | put_classes(o, l->classes, NULL) |
+	    (m->cpu_time ? put_cpu(o, &l->cpu) : 0) |
 	    (total == l ? put(o, "recorder_time_ns", l->recorder_known ? number(l->recorder_ns) : json_null()) : 0)) {
 		json_decref(o);
 		return NULL;
@@ -190,8 +214,9 @@ static int put_part(json_t *processes, const struct summary_report *r, const str
 	const struct model_group *group = part->group < r->model->groups.n ? &r->model->groups.v[part->group] : NULL;
 	json_t *o = json_object();
 	int error = put(o, "process", number(part->group)) |
-		put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
-		    put_handle_counts(o, &part->counts) | put(o, "longest_call_ns", number(part->longest_ns));
+		    put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
+		    put_handle_counts(o, &part->counts) | put(o, "longest_call_ns", number(part->longest_ns)) |
+		    put_classes(o, part->classes->v, part->classes->at);
 
 	return json_array_append_new(processes, o) | error;
 }

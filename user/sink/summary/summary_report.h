@@ -38,6 +38,7 @@ struct summary_layer {
 	uint64_t system_ns;             /* of that, in system calls */
 	uint64_t longest_ns;            /* of a call */
 	struct summary_sizes sizes;
+	struct summary_class classes[MODEL_CLASSES];
 	bool system_known;              /* they were all recorded: else it is not known */
 	bool os;                        /* these are the system calls */
 	bool recorder_known;            /* what recorded calls cost was measured: */
@@ -46,7 +47,12 @@ struct summary_layer {
 };
 
 /* What one process did through one layer with one file; parts of a file stand together, ordered by layer and process. */
-struct summary_part { uint32_t file, paradigm, group; struct summary_counts counts; uint64_t longest_ns; };
+struct summary_part {
+	uint32_t file, paradigm, group;
+	struct summary_counts counts;
+	uint64_t longest_ns;
+	struct summary_classes *classes; /* of a handle: those of the others with it are added to them */
+};
 
 struct summary_file {
 	uint32_t file;                  /* ref, REF_NONE: operations on handles without a known file */

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The corpus of spools (tests/data/spools), followed: all intervals add up to the summary of the same spool, as lines and in a
+# store, whose follower is killed at random moments (SEED=N repeats them) and started again.
+# Needs no root. IOPROBE names the executable; arguments select spools.
+import concurrent.futures
+import contextlib
+import glob
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "lib"))
+import conservation     # noqa: E402: its directory is known only now
+
+IOPROBE = os.environ.get("IOPROBE", os.path.join(TESTS, "..", "build", "ioprobe"))
+SEED = int(os.environ.get("SEED", time.time_ns() % 1000000))
+KILLS = 3
+
+
+def run(*args):
+    done = subprocess.run([IOPROBE, *args], capture_output=True, timeout=120, check=False)
+    return [done.stderr.decode("utf-8", "replace").strip() or f"status {done.returncode}"] if done.returncode else []
+
+
+def kill_at_random(folder, store):
+    for _ in range(KILLS):
+        command = [IOPROBE, "stream", "--interval", "100ms", "--to", "sqlite:" + store, folder]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as follower:
+            try:
+                follower.wait(random.uniform(0, 0.03))
+            except subprocess.TimeoutExpired:
+                follower.kill()
+
+
+def check(spool, work):
+    """Reasons against it."""
+    folder, store, lines, copy = (os.path.join(work, name) for name in ("recording", "store.db", "lines", "copy.db"))
+    os.mkdir(folder)
+    shutil.copy(spool, os.path.join(folder, "spool"))
+    kill_at_random(folder, store)
+    with contextlib.closing(sqlite3.connect(store)) as reader:  # open until the end: the file alone must be whole nevertheless
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        wrong = run("stream", "--interval", "100ms", "--to", "sqlite:" + store, "--to", "ndjson:" + lines, "--events", "all",
+                    folder)
+        shutil.copy(store, copy)
+    wrong = wrong or run("recover", folder)
+    summary = os.path.join(folder, "summary.json")
+    return wrong or conservation.differences(lines, summary) or conservation.differences(copy, summary)
+
+
+def traced(call, action):
+    """A follower whose system call does this, see strace(1)."""
+    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e", f"inject={call}:{action}", IOPROBE, "stream"]
+
+
+def check_without_locks(spool, work):
+    """On a file system without locks the follower ends with the recorder's last record."""
+    folder, store = os.path.join(work, "recording"), os.path.join(work, "store.db")
+    os.mkdir(folder)
+    shutil.copy(spool, os.path.join(folder, "spool"))
+    try:
+        done = subprocess.run([*traced("flock", "error=ENOLCK"), "--to", "sqlite:" + store, folder], capture_output=True,
+                              timeout=40, check=False)
+    except subprocess.TimeoutExpired:
+        return ["it does not end"]
+    complete = sqlite3.connect(store).execute("SELECT complete FROM job").fetchall()
+    if not done.returncode and complete == [(1,)]:
+        return []
+    return [f"status {done.returncode}, {complete}, {done.stderr.decode('utf-8', 'replace')}"]
+
+
+def check_journal(spool, work):
+    """On NFS the store has no write-ahead log: byte 18 of its header is 1, with a log 2."""
+    folder, found = os.path.join(work, "recording"), []
+    os.mkdir(folder)
+    shutil.copy(spool, os.path.join(folder, "spool"))
+    for name, command in (("local", [IOPROBE, "stream"]), ("nfs", traced("statfs", "poke_exit=@arg2=6969000000000000"))):
+        store = os.path.join(work, name)
+        done = subprocess.run([*command, "--to", "sqlite:" + store, folder], capture_output=True, timeout=60, check=False)
+        if done.returncode:
+            return [done.stderr.decode("utf-8", "replace")]
+        with open(store, "rb") as file:
+            found.append(file.read(19)[18])
+    return [] if found == [2, 1] else [f"the journals of stores on a local disk and on NFS are {found}"]
+
+
+def in_directory(function):
+    def run_there(spool):
+        with tempfile.TemporaryDirectory() as work:
+            return function(spool, work)
+    return run_there
+
+
+def main():
+    random.seed(SEED)
+    spools = [spool for spool in sorted(glob.glob(os.path.join(TESTS, "data", "spools", "*.spool")))
+              if len(sys.argv) == 1 or any(argument in os.path.basename(spool) for argument in sys.argv[1:])]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:      # followers mostly wait for more records
+        functions = {"without locks": check_without_locks, "journal": check_journal} if shutil.which("strace") else {}
+        others = {name: pool.submit(in_directory(function), spools[0]) for name, function in functions.items()}
+        results = list(pool.map(in_directory(check), spools))
+    for name, result in others.items():
+        spools.append(f"{spools[0]}, {name}")
+        results.append(result.result())
+    for spool, wrong in zip(spools, results):
+        if wrong:
+            print(f"FAILED {os.path.basename(spool)}: {'; '.join(wrong[:3])} (SEED={SEED})")
+    failed = sum(map(bool, results))
+    print(f"{len(spools) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
