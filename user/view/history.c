@@ -16,8 +16,8 @@
 
 /* Of the recording so far. */
 struct total {
-	uint64_t calls, failed, time_ns, bytes_read, bytes_written;
-	struct summary_sizes sizes;
+	struct summary_calls calls;
+	uint64_t bytes_read, bytes_written;
 };
 
 struct history {
@@ -73,7 +73,39 @@ static int on_operations(struct live_output *output, const struct live_interval 
 	return sums_add_operations(&((struct history *)output)->sums, interval, o);
 }
 
+static int on_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *gap)
+{
+	(void)interval;
+	sums_add_gap(&((struct history *)output)->sums, gap);
+	return 0;
+}
+
+static int on_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *skipped)
+{
+	(void)interval;
+	sums_add_skipped(&((struct history *)output)->sums, skipped);
+	return 0;
+}
+
+static int on_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *step)
+{
+	(void)interval, (void)step;
+	sums_add_clock_step(&((struct history *)output)->sums);
+	return 0;
+}
+
 /* ---- an interval ---- */
+
+/* Calls by class, as far as there are any. */
+static json_t *classes_json(const struct summary_class *classes)
+{
+	json_t *object = json_object();
+
+	for (int i = 0; i < MODEL_CLASSES; i++)
+		if (classes[i].calls)
+			json_object_set_new(object, summary_class_name(i), json_integer((json_int_t)classes[i].calls));
+	return object;
+}
 
 static json_t *numbers_json(const uint64_t *v, size_t n)
 {
@@ -92,12 +124,12 @@ static json_t *layers_json(const struct history *h)
 		const struct sums_layer *l = &h->sums.layers[i];
 
 		json_array_append_new(array,
-				      json_pack("{ss sI sI sI sI sI sf sf sI}", "name", l->name, "calls",
+				      json_pack("{ss sI sI sI sI sI sf sf sI so}", "name", l->name, "calls",
 						(json_int_t)l->calls.calls, "failed", (json_int_t)l->calls.failed, "read",
 						(json_int_t)l->counts.bytes_read, "written", (json_int_t)l->counts.bytes_written,
 						"unknown", (json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time",
 						(int64_t)l->calls.time_ns / 1e9, "longest", l->calls.longest_ns / 1e9, "open",
-						(json_int_t)l->calls.open_calls));
+						(json_int_t)l->calls.open_calls, "classes", classes_json(l->calls.classes)));
 	}
 	return array;
 }
@@ -113,18 +145,13 @@ static int add_totals(struct history *h)
 		grown[h->ntotals] = (struct total){ 0 };
 	for (size_t i = 0; i < h->ntotals; i++) {
 		const struct sums_layer *l = &h->sums.layers[i];
-		const uint64_t *sizes = (const uint64_t *)&l->calls.sizes;
 
-		grown[i].calls += l->calls.calls;
-		grown[i].failed += l->calls.failed;
-		grown[i].time_ns += l->calls.time_ns;
+		summary_calls_add(&grown[i].calls, &l->calls);
 		grown[i].bytes_read += l->counts.bytes_read;
 		grown[i].bytes_written += l->counts.bytes_written;
-		for (size_t k = 0; k < sizeof(l->calls.sizes) / sizeof(*sizes); k++)
-			((uint64_t *)&grown[i].sizes)[k] += sizes[k];
 	}
 	for (size_t i = 0; i < h->sums.nearlier; i++)
-		grown[h->sums.earlier[i].layer].time_ns += h->sums.earlier[i].time_ns;
+		grown[h->sums.earlier[i].layer].calls.time_ns += h->sums.earlier[i].time_ns;
 	return 0;
 }
 
@@ -135,12 +162,13 @@ static json_t *totals_json(const struct history *h)
 	for (size_t i = 0; i < h->ntotals; i++) {
 		const struct total *t = &h->totals[i];
 
-		json_array_append_new(array, json_pack("{ss sI sI sI sI sI so so}", "name", h->sums.layers[i].name, "calls",
-						       (json_int_t)t->calls, "failed", (json_int_t)t->failed, "time_ns",
-						       (json_int_t)t->time_ns, "read", (json_int_t)t->bytes_read, "written",
+		json_array_append_new(array, json_pack("{ss sI sI sI sI sI so so so}", "name", h->sums.layers[i].name, "calls",
+						       (json_int_t)t->calls.calls, "failed", (json_int_t)t->calls.failed, "time_ns",
+						       (json_int_t)t->calls.time_ns, "read", (json_int_t)t->bytes_read, "written",
 						       (json_int_t)t->bytes_written, "read_sizes",
-						       numbers_json(t->sizes.read, SUMMARY_SIZES), "write_sizes",
-						       numbers_json(t->sizes.written, SUMMARY_SIZES)));
+						       numbers_json(t->calls.sizes.read, SUMMARY_SIZES), "write_sizes",
+						       numbers_json(t->calls.sizes.written, SUMMARY_SIZES), "classes",
+						       classes_json(t->calls.classes)));
 	}
 	return array;
 }
@@ -186,6 +214,32 @@ static json_t *files_json(const struct history *h)
 	return array;
 }
 
+/* Of each mount point the layer with most time. */
+static json_t *mounts_json(const struct history *h)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < h->sums.nmounts; i++) {
+		const struct sums_mount *m = &h->sums.mounts[i];
+		uint32_t layer = sums_mount_layer(m);
+
+		if (layer != UINT32_MAX)
+			json_array_append_new(array,
+					      json_pack("[ssIIIf]", m->name, h->sums.layers[layer].name,
+							(json_int_t)m->by_layer[layer].bytes_read,
+							(json_int_t)m->by_layer[layer].bytes_written,
+							(json_int_t)m->metadata_calls[layer], m->by_layer[layer].time_ns / 1e9));
+	}
+	return array;
+}
+
+/* What was not observed. */
+static json_t *health_json(const struct history *h)
+{
+	return json_pack("{sI sf sI sI}", "gaps", (json_int_t)h->sums.gaps, "gap_time", h->sums.gap_ns / 1e9, "skipped",
+			 (json_int_t)h->sums.skipped, "clock_steps", (json_int_t)h->sums.clock_steps);
+}
+
 /* Seconds to be added to earlier intervals. */
 static json_t *earlier_json(const struct history *h)
 {
@@ -203,12 +257,13 @@ static json_t *earlier_json(const struct history *h)
 static int on_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct history *h = (struct history *)output;
-	json_t *o = add_totals(h) ? NULL
-				  : json_pack("{ss sI sf sI sI sf so so so so so}", "type", "interval", "number",
-					      (json_int_t)i->number, "begin", i->begin_ns / 1e9,
-					      "open_calls", (json_int_t)i->open_calls, "lost", (json_int_t)i->records_lost, "lag",
-					      i->lag_ns / 1e9, "layers", layers_json(h), "totals", totals_json(h), "processes",
-					      processes_json(h), "files", files_json(h), "earlier", earlier_json(h));
+	json_t *o = add_totals(h)
+			    ? NULL
+			    : json_pack("{ss sI sf sI sI sf so so so so so so so}", "type", "interval", "number",
+					(json_int_t)i->number, "begin", i->begin_ns / 1e9, "open_calls", (json_int_t)i->open_calls,
+					"lost", (json_int_t)i->records_lost, "lag", i->lag_ns / 1e9, "layers", layers_json(h),
+					"totals", totals_json(h), "processes", processes_json(h), "files", files_json(h), "mounts",
+					mounts_json(h), "health", health_json(h), "earlier", earlier_json(h));
 
 	sums_clear(&h->sums);
 	return publish(h, o);
@@ -258,9 +313,14 @@ int history_create(struct history **history, struct live_output **output)
 
 	if (!h)
 		return -ENOMEM;
-	h->output = (struct live_output){
-		.begin = on_begin, .calls = on_calls, .operations = on_operations, .interval = on_interval, .end = on_end
-	};
+	h->output = (struct live_output){ .begin = on_begin,
+					  .calls = on_calls,
+					  .operations = on_operations,
+					  .gap = on_gap,
+					  .skipped = on_skipped,
+					  .clock_step = on_clock_step,
+					  .interval = on_interval,
+					  .end = on_end };
 	pthread_mutex_init(&h->mutex, NULL);
 	pthread_cond_init(&h->more, NULL);
 	*history = h;

@@ -13,7 +13,8 @@
 #include "util/quantity.h"
 #include "util/utf8.h"
 
-#define FIXED_LINES 8 /* headings, lines for others and empty lines between the tables */
+#define FIXED_LINES 11 /* headings, lines for others and what is missing, and empty lines between the tables */
+#define MOUNT_LINES 4
 
 struct top {
 	struct live_output output; /* first member: the public interface */
@@ -52,6 +53,20 @@ static int top_operations(struct live_output *output, const struct live_interval
 	return sums_add_operations(&((struct top *)output)->sums, interval, o);
 }
 
+static int top_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *gap)
+{
+	(void)interval;
+	sums_add_gap(&((struct top *)output)->sums, gap);
+	return 0;
+}
+
+static int top_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *skipped)
+{
+	(void)interval;
+	sums_add_skipped(&((struct top *)output)->sums, skipped);
+	return 0;
+}
+
 /* ---- the page ---- */
 
 /* Formats a rate per second with a unit. */
@@ -67,12 +82,14 @@ static void print_layers(const struct top *t, double seconds)
 {
 	char read[40], written[40];
 
-	fprintf(t->out, "%-10s %11s %8s %14s %14s %10s\n", "layer", "calls/s", "failed/s", "read", "written", "time");
+	fprintf(t->out, "%-8s %9s %10s %8s %14s %14s %10s\n", "layer", "calls/s", "metadata/s", "failed/s", "read", "written",
+		"time");
 	for (size_t i = 0; i < t->sums.nlayers; i++) {
 		const struct sums_layer *l = &t->sums.layers[i];
 
-		fprintf(t->out, "%-10.10s %11.0f %8.0f %14s %14s %8.3f s\n", l->name, l->calls.calls / seconds,
-			l->calls.failed / seconds, rate(l->counts.bytes_read, seconds, read, sizeof(read)),
+		fprintf(t->out, "%-8.8s %9.0f %10.0f %8.0f %14s %14s %8.3f s\n", l->name, l->calls.calls / seconds,
+			l->calls.classes[MODEL_CLASS_METADATA].calls / seconds, l->calls.failed / seconds,
+			rate(l->counts.bytes_read, seconds, read, sizeof(read)),
 			rate(l->counts.bytes_written, seconds, written, sizeof(written)), l->calls.time_ns / 1e9);
 	}
 }
@@ -121,11 +138,43 @@ static void print_files(const struct top *t, double seconds, size_t lines)
 	free(v);
 }
 
+static int mounts_by_time(const void *a, const void *b)
+{
+	const struct sums_mount *x = *(void *const *)a, *y = *(void *const *)b;
+	uint64_t x_ns = x->by_layer[sums_mount_layer(x)].time_ns, y_ns = y->by_layer[sums_mount_layer(y)].time_ns;
+
+	return x_ns != y_ns ? x_ns < y_ns ? 1 : -1 : strcmp(x->name, y->name);
+}
+
+/* Those with most time. */
+static void print_mounts(const struct top *t, double seconds)
+{
+	const struct sums_mount *v[SUMS_MOUNTS + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->sums.nmounts && n < SUMS_MOUNTS + 1; i++)
+		if (sums_mount_layer(&t->sums.mounts[i]) != UINT32_MAX)
+			v[n++] = &t->sums.mounts[i];
+	qsort(v, n, sizeof(*v), mounts_by_time);
+	fprintf(t->out, "\n%10s %14s %14s  mount point\n", "time", "read", "written");
+	for (size_t i = 0; i < n && i < MOUNT_LINES; i++)
+		print_file(t, seconds, v[i]->name, &v[i]->by_layer[sums_mount_layer(v[i])]);
+}
+
+/* What this page does not show. */
+static void print_missing(const struct top *t, const struct live_interval *i)
+{
+	if (i->records_lost || t->sums.gaps || t->sums.skipped)
+		fprintf(t->out, "not counted: %llu records lost, %llu gaps of %.3f s, %llu calls skipped by filters\n",
+			(unsigned long long)i->records_lost, (unsigned long long)t->sums.gaps, t->sums.gap_ns / 1e9,
+			(unsigned long long)t->sums.skipped);
+}
+
 static int top_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct top *t = (struct top *)output;
 	double seconds = (i->end_ns - i->begin_ns) / 1e9;
-	size_t room = t->lines > FIXED_LINES + t->sums.nlayers ? t->lines - FIXED_LINES - t->sums.nlayers : 2;
+	size_t fixed = FIXED_LINES + MOUNT_LINES + t->sums.nlayers, room = t->lines > fixed ? t->lines - fixed : 2;
 	time_t begin = i->begin_ns / 1000000000;
 	char clock[32] = "";
 	struct tm tm;
@@ -139,6 +188,8 @@ static int top_interval(struct live_output *output, const struct live_interval *
 	print_layers(t, seconds);
 	print_processes(t, room / 2);
 	print_files(t, seconds, room - room / 2);
+	print_mounts(t, seconds);
+	print_missing(t, i);
 	sums_clear(&t->sums);
 	if (!t->clear)
 		fputc('\n', t->out);
@@ -164,9 +215,13 @@ int top_create(struct live_output **output, FILE *out, unsigned columns, unsigne
 
 	if (!t)
 		return -ENOMEM;
-	t->output = (struct live_output){
-		.begin = top_begin, .calls = top_calls, .operations = top_operations, .interval = top_interval, .end = top_end
-	};
+	t->output = (struct live_output){ .begin = top_begin,
+					  .calls = top_calls,
+					  .operations = top_operations,
+					  .gap = top_gap,
+					  .skipped = top_skipped,
+					  .interval = top_interval,
+					  .end = top_end };
 	t->out = out;
 	t->columns = columns < 80 ? 80 : columns;
 	t->lines = lines < 16 ? 16 : lines;

@@ -9,10 +9,12 @@ const DASHES = ["", "6 3", "2 3", "8 3 2 3", "", "6 3", "2 3", "8 3 2 3"];
 const SVG = "http://www.w3.org/2000/svg";
 const byId = id => document.getElementById(id);
 
+const CLASSES = ["read", "write", "metadata", "sync", "lock", "request", "other"];
 const SIZES = ["≤ 100 B", "≤ 1 KiB", "≤ 10 KiB", "≤ 100 KiB", "≤ 1 MiB", "≤ 4 MiB", "≤ 10 MiB", "≤ 100 MiB", "≤ 1 GiB", "> 1 GiB"];
 
 // range: [first, last] number of the intervals to show, null: the newest ones.
-let length = 1, intervals = [], layerNames = [], paused = false, ended = null, range = null, lost = 0;
+let length = 1, intervals = [], layerNames = [], paused = false, ended = null, range = null;
+const healthTotals = { lost: 0, lag: 0, gaps: 0, gap_time: 0, skipped: 0, clock_steps: 0 };
 
 function unit(value, units, step) {
 	let i = 0;
@@ -47,7 +49,8 @@ function layerOf(interval, name) {
 }
 
 function colourOf(name) {
-	return Math.max(0, layerNames.includes(name) ? layerNames.indexOf(name) : ["in flight", "failed"].indexOf(name)) % COLOURS.length;
+	const list = [layerNames, ["in flight", "failed"], CLASSES].find(names => names.includes(name)) || [];
+	return Math.max(0, list.indexOf(name)) % COLOURS.length;
 }
 
 function legend(names) {
@@ -143,11 +146,66 @@ function drawSizes(totals) {
 	fillTable("sizes", rows.filter(([, sizes]) => sizes.some(n => n)).map(([name, sizes]) => [name, ...used.map(i => sizes[i] ? count(sizes[i]) : "-")]));
 }
 
+// Of one layer, because layers contain each other: the lowest one unless another is chosen.
+function drawClasses() {
+	const select = byId("layer"), data = shown();
+	for (const name of layerNames)
+		if (![...select.options].some(option => option.value === name)) {
+			select.append(new Option(name, name));
+			if (!select.dataset.chosen)
+				select.value = layerNames.includes("POSIX") ? "POSIX" : layerNames[layerNames.length - 1];
+		}
+	const calls = (interval, name) => ((layerOf(interval, select.value) || {}).classes || {})[name] || 0;
+	const names = CLASSES.filter(name => data.some(interval => calls(interval, name)));
+	drawChart("classes", data, names, names.map(name => data.map(interval => calls(interval, name) / length)), count);
+}
+
+// Rows with the same key are added up; the last of each row's numbers, its time, decides the order.
+function sumRows(rows, key, numbers) {
+	const sums = new Map();
+	for (const row of rows) {
+		const sum = sums.get(key(row));
+		if (!sum)
+			sums.set(key(row), [...row]);
+		else
+			for (const i of numbers)
+				sum[i] += row[i];
+	}
+	const time = numbers[numbers.length - 1];
+	return [...sums.values()].sort((a, b) => b[time] - a[time]);
+}
+
+function addHealth(sum, interval) {
+	sum.lost += interval.lost;
+	sum.lag = Math.max(sum.lag, interval.lag);
+	for (const key in interval.health)
+		sum[key] += interval.health[key];
+}
+
+function drawShownTables() {
+	const data = shown(), now = { lost: 0, lag: 0, gaps: 0, gap_time: 0, skipped: 0, clock_steps: 0 }, all = healthTotals;
+	const processes = sumRows(data.flatMap(interval => interval.processes), row => row[0], [3]);
+	const files = sumRows(data.flatMap(interval => interval.files), row => row[0] + "\0" + row[1], [2, 3, 4]);
+	const mounts = sumRows(data.flatMap(interval => interval.mounts), row => row[0] + "\0" + row[1], [2, 3, 4, 5]);
+	fillTable("processes", processes.slice(0, 10).map(([, , name, time]) => [name, seconds(time)]));
+	fillTable("files", files.slice(0, 20).map(([path, layer, read, written, time]) => [path, layer, bytes(read), bytes(written), seconds(time)]));
+	fillTable("mounts", mounts.map(([mount, layer, read, written, calls, time]) => [mount, layer, bytes(read), bytes(written), count(calls), seconds(time)]));
+	data.forEach(interval => addHealth(now, interval));
+	fillTable("health", [
+		["greatest lag", seconds(now.lag), seconds(all.lag)],
+		["records lost, as far as noticed", now.lost, ended ? (ended.complete ? "" : "at least ") + ended.lost : all.lost],
+		["gaps: a layer of a process was not observed", `${now.gaps}, ${seconds(now.gap_time)}`, `${all.gaps}, ${seconds(all.gap_time)}`],
+		["calls that filters skipped", now.skipped, all.skipped],
+		["steps of the clock", now.clock_steps, all.clock_steps]]);
+}
+
 function draw() {
 	const last = intervals[intervals.length - 1];
 	drawLayers("written", layer => layer.written, v => bytes(v) + "/s");
 	drawLayers("read", layer => layer.read, v => bytes(v) + "/s");
 	drawLayers("calls", layer => layer.calls, count);
+	drawLayers("metadata", layer => (layer.classes || {}).metadata, count);
+	drawClasses();
 	drawFlight();
 	drawHeat();
 	byId("whole").hidden = !range;
@@ -158,10 +216,9 @@ function draw() {
 	// Exact numbers, for programs that look at the page.
 	byId("totals").dataset.totals = JSON.stringify(last.totals);
 	drawSizes(last.totals);
-	fillTable("processes", last.processes.slice(0, 10).map(([, , name, time]) => [name, seconds(time)]));
-	fillTable("files", last.files.map(([path, layer, read, written, time]) => [path, layer, bytes(read), bytes(written), seconds(time)]));
+	drawShownTables();
 	byId("state").textContent = (ended ? `the recording has ended; records lost ${ended.complete ? "" : "at least "}${ended.lost}` :
-		`${new Date(last.begin * 1000).toLocaleTimeString()}, ${last.open_calls} open calls, ${last.lag.toFixed(1)} s behind${lost ? `, at least ${lost} records lost` : ""}`) + (paused ? " (paused)" : "");
+		`${new Date(last.begin * 1000).toLocaleTimeString()}, ${last.open_calls} open calls, ${last.lag.toFixed(1)} s behind${healthTotals.lost ? `, at least ${healthTotals.lost} records lost` : ""}`) + (paused ? " (paused)" : "");
 }
 
 function take(message) {
@@ -171,7 +228,7 @@ function take(message) {
 		byId("command").textContent = message.command_line || "";
 	} else if (message.type === "interval") {
 		intervals.push(message);
-		lost += message.lost;
+		addHealth(healthTotals, message);
 		for (const [number, name, time] of message.earlier) {
 			const layer = layerOf(intervals.find(interval => interval.number === number) || { layers: [] }, name);
 			if (layer)
@@ -202,6 +259,7 @@ events.onmessage = event => {
 	drawSoon();
 };
 events.onerror = () => { if (!ended) byId("state").textContent = "the connection to ioprobe is lost"; };
+byId("layer").onchange = () => { byId("layer").dataset.chosen = "1"; draw(); };
 byId("span").onchange = () => { range = null; draw(); };
 byId("whole").onclick = () => { range = null; draw(); };
 
