@@ -119,6 +119,15 @@ streamed() {
 	verdict "stream, owner" "$(stat -c '%U' "$1/live.db" | grep -v '^games$')"
 }
 
+# A job's id is enough to see its past, in the store that the service's stream made.
+shown() {
+	local watcher
+	IOPROBE_SOCKET=$SERVICE_DIR/n1.socket "$IOPROBE" watch "$1" >"$TMP/address" 2>"$TMP/watch.err" & watcher=$!
+	verdict "stream, shown by the job's id" "$(wait_for_line "$TMP/watch.err" 'the page stays' 20 || cat "$TMP/watch.err")"
+	kill $watcher
+	wait $watcher 2>/dev/null
+}
+
 # The policy's collector: it runs as another user, and gets the job with a token that the service made.
 collector() {
 	mkdir "$TMP/stores"
@@ -139,7 +148,12 @@ collector() {
 
 # collected SUMMARY: the job's store adds up, too.
 collected() {
-	local i store=$TMP/stores/--506-$(id -u games).db
+	local i store
+	for ((i = 0; i < 200; i++)); do
+		store=$(echo "$TMP/stores/"*,506,"$(id -u games).db")
+		[ ! -e "$store" ] || break
+		sleep 0.05
+	done
 	for ((i = 0; i < 200; i++)); do
 		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro",
 			uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
@@ -209,6 +223,7 @@ unit() {
 	ends 506; wait_for_phase n1 506 'done|failed'
 	verdict "unit, recorded" "$([ "$(phase n1 506)" = 'done' ] || state_value n1 506 message)"
 	streamed "$(state_value n1 506 output)"
+	shown 506
 	collected "$(state_value n1 506 output)/summary.json"
 	services_stop
 	verdict "unit, the service ended" \

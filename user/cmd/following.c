@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cmd/job_directory.h"
 #include "privilege/identity.h"
 #include "stream/follow.h"
 #include "stream/follower.h"
@@ -43,8 +44,14 @@ void following_events(const struct cli *cli, const char *option, const char *val
 int following_open(struct following *f, char *err, size_t err_len)
 {
 	struct identity who = { 0 };
-	int ret = trace_argument_locate(&f->recording, err, err_len);
+	int ret = 0;
 
+	if (job_directory_is_name(f->recording.name)) {
+		ret = job_directory_find(f->recording.name, f->job_dir, sizeof(f->job_dir), err, err_len);
+		f->recording.name = f->job_dir;
+	}
+	if (!ret)
+		ret = trace_argument_locate(&f->recording, err, err_len);
 	if (!ret)
 		ret = trace_argument_open(&f->recording, &f->dir, &who, err, err_len);
 	if (ret)

@@ -10,7 +10,9 @@
 #include "stream/live.h"
 
 struct following {
-	struct trace_argument recording;
+	struct trace_argument
+		recording; /* name: a directory, a store where the command shows one, or the id of a job on this node */
+	char job_dir[4096]; /* of the latter */
 	int dir;
 	struct live_options options;
 };

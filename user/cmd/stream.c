@@ -71,7 +71,7 @@ static int run_stream(struct cli *cli)
 
 	cli_parse(cli, set_option, &c);
 	if (cli->noperands != 1)
-		cli_error(cli, "one recording is expected: the directory that it is written to");
+		cli_error(cli, "one recording is expected: the directory that it is written to, or a job");
 	if (!c.noutputs)
 		add_output(cli, &c, "--to", "ndjson");
 	for (size_t i = 0; i < c.noutputs && !c.events_given; i++)
@@ -93,9 +93,10 @@ static int run_stream(struct cli *cli)
 const struct cli_command command_stream = {
 	.name = "stream",
 	.summary = "Write the calls, bytes and times of each interval while a recording runs",
-	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
+	.usage = (const char *const[]){ "[OPTION...] DIR", "[OPTION...] JOB", NULL },
 	.description =
-		"Follow a running recording in DIR, and write for each interval: calls and time per process and "
+		"Follow a running recording in DIR (or that of a job which the node's service records), and write for each "
+		"interval: calls and time per process and "
 		"layer, operations and bytes "
 		"per process, file and layer. All intervals add up to the recording's summary. It ends with the recording.\n\n"
 		"The output is lines of JSON on stdout, or an SQLite store that others may read while it is written. A follower "

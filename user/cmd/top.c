@@ -32,7 +32,7 @@ static int run_top(struct cli *cli)
 
 	cli_parse(cli, set_option, &following);
 	if (cli->noperands != 1)
-		cli_error(cli, "one recording is expected: the directory that it is written to");
+		cli_error(cli, "one recording is expected: the directory that it is written to, or a job");
 	following.recording.name = cli->operands[0];
 	if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
 		terminal = false;
@@ -53,11 +53,13 @@ static int run_top(struct cli *cli)
 const struct cli_command command_top = {
 	.name = "top",
 	.summary = "Show the current I/O of a recording in a terminal",
-	.usage = (const char *const[]){ "[OPTION...] DIR", NULL },
-	.description = "Follow a running recording in DIR, and show a page for each interval: calls, failures and "
-		       "bandwidth by layer, the processes and files "
-		       "with most time in I/O calls. It ends with the recording, or with ^C; the recording goes on.\n\n"
-		       "Layers contain each other: the same bytes appear in each of them.",
+	.usage = (const char *const[]){ "[OPTION...] DIR", "[OPTION...] JOB", NULL },
+	.description =
+		"Follow a running recording in DIR, and show a page for each interval: calls, failures and "
+		"bandwidth by layer, the processes and files "
+		"with most time in I/O calls. It ends with the recording, or with ^C; the recording goes on. JOB is the id of a "
+		"job that the node's service records.\n\n"
+		"Layers contain each other: the same bytes appear in each of them.",
 	.options = (const struct cli_option[]){ { "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" }, { 0 } },
 	.operand = "DIR",
 	.run = run_top,

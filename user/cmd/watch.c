@@ -95,7 +95,7 @@ static int run_watch(struct cli *cli)
 
 	cli_parse(cli, set_option, &c);
 	if (cli->noperands != 1)
-		cli_error(cli, "one recording is expected: the directory that it is written to");
+		cli_error(cli, "one recording is expected: the directory that it is written to, a job, or a store");
 	c.following.recording.name = cli->operands[0];
 	ret = following_open(&c.following, err, sizeof(err));
 	if (!ret && (history_create(&history, &outputs[0]) || metrics_create(&metrics, &outputs[1]))) {
@@ -114,14 +114,15 @@ static int run_watch(struct cli *cli)
 const struct cli_command command_watch = {
 	.name = "watch",
 	.summary = "Show the current I/O of a recording in a browser",
-	.usage = (const char *const[]){ "[OPTION...] DIR", "[OPTION...] STORE", NULL },
+	.usage = (const char *const[]){ "[OPTION...] DIR", "[OPTION...] JOB", "[OPTION...] STORE", NULL },
 	.description = "Follow a running recording in DIR, and serve a page on 127.0.0.1 that shows: bandwidth and "
 		       "calls by layer, time in I/O calls by rank, "
 		       "the busiest files. The page's address is printed; it contains a token, without which the server refuses "
 		       "every request. "
 		       "The page stays when the recording "
 		       "has ended, until ^C.\n\n"
-		       "Of a STORE (ioprobe record --stream, ioprobe stream --store) it shows the past; of DIR, too, if only its "
+		       "JOB is the id of a job that the node's service records or recorded ('ioprobe job status'). Of a STORE "
+		       "(ioprobe record --stream, ioprobe stream --store) it shows the past; of DIR, too, if only its "
 		       "store is there.\n\n"
 		       "From another host: ssh -L PORT:127.0.0.1:PORT, with --port PORT.",
 	.options =
