@@ -105,12 +105,17 @@ killed() {
 	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
 	verdict "killed, messages" "$(cat "$dir/store.err")"
 	conserved "killed, store" "$dir/live.db"
+	limited 40 strace -f -qq -o /dev/null -e trace=flock -e inject=flock:error=ENOLCK \
+		"$IOPROBE" stream --to "ndjson:$dir/unlocked" "$dir/trace" 2>"$dir/unlocked.err"
+	verdict "killed, ends where files have no locks" "$(cat "$dir/unlocked.err"
+		tail -n 1 "$dir/unlocked" | grep -q '"type":"end".*"complete":true' || tail -n 1 "$dir/unlocked")"
 	follow --names hash --to "ndjson:$dir/hashed" --to "sqlite:$dir/hashed.db" "$dir/trace" 2>"$dir/hashed.err"
 	verdict "killed, names are hidden" \
 		"$(cat "$dir/hashed.err"; grep -la sorted "$dir/hashed" "$dir/hashed.db"; grep -q '"path":".*/[0-9a-f]\{16\}"' \
 			"$dir/hashed" ||
 		head -n 3 "$dir/hashed")"
 	one_fails "$dir"
+	full_disk "$dir"
 	limited 60 "$IOPROBE" stream --interval 1s --store="$dir/live.db" "$dir/trace" 2>"$dir/other"
 	verdict "killed, another interval" \
 		"$(grep -q 'the store has intervals of another length: give the same --interval' "$dir/other" || cat "$dir/other")"
@@ -131,11 +136,28 @@ with open(sys.argv[2], "wb") as out:
 	follow --to ndjson:/dev/full --to "ndjson:unix:$dir/socket" --to "sqlite:$dir/beside.db" "$dir/trace" 2>"$dir/fails.err"
 	status=$?
 	wait $reader
-	verdict "killed, an output that fails is reported" \
-		"$([ $status = 1 ] && grep -q 'No space left' "$dir/fails.err" || echo "status $status: $(cat "$dir/fails.err")")"
+	verdict "killed, an output that fails is reported" "$([ $status = 1 ] &&
+		grep -q 'No space left.*; 0 intervals were written, [1-9][0-9]* were not' "$dir/fails.err" ||
+		echo "status $status: $(cat "$dir/fails.err")")"
 	cp "$dir/socket.lines" "$dir/socket.ndjson"
 	conserved "killed, socket" "$dir/socket.ndjson"
 	conserved "killed, the store beside it" "$dir/beside.db"
+}
+
+# The disk of a store is full for a time: what was not written is said, and written by the next follower, once.
+full_disk() {
+	local dir=$1
+	mkdir "$dir/small"
+	mount -t tmpfs -o size=256k,mode=777 none "$dir/small" || { skip "killed, full disk" "no tmpfs can be mounted"; return; }
+	follow --to "sqlite:$dir/small/live.db" --to "ndjson:$dir/beside" --events all "$dir/trace" 2>"$dir/small.err"
+	verdict "killed, a full disk is reported" "$([ $? = 1 ] &&
+		grep -q 'the store: database or disk is full; [0-9]* intervals were written, [1-9][0-9]* were not' \
+			"$dir/small.err" ||
+		cat "$dir/small.err")"
+	mount -o remount,size=10m "$dir/small"
+	follow --to "sqlite:$dir/small/live.db" --events all "$dir/trace" 2>>"$dir/small.err"
+	conserved "killed, a store whose disk was full" "$dir/small/live.db"
+	umount "$dir/small"
 }
 
 # A reader that does not read holds up its follower only.
@@ -166,12 +188,14 @@ refused() {
 }
 
 bad_input() {
+	local -x IOPROBE_SOCKET=/nowhere
 	fresh refused >/dev/null
 	mkdir "$TMP/refused/empty"
 	echo garbage >"$TMP/refused/data/spool"
 	echo garbage >"$TMP/refused/text.db"
 	refused "no recording" 'cannot follow it: it has no records' stream "$TMP/refused/empty"
 	refused "no spool" 'it is not a spool of this version' top "$TMP/refused/data"
+	refused "no job" 'there is no such directory, and no service at /nowhere that may know a job of this name' stream 4711
 	refused "no directory" 'No such file' stream "$TMP/refused/nowhere"
 	refused "no time" 'a time from 100ms to 3600s is expected' stream --interval 1 "$TMP/refused/empty"
 	refused "no store" 'not a database' stream --store="$TMP/refused/text.db" "$TMP/parallel/trace"
@@ -202,18 +226,34 @@ recorder_killed() {
 	wait_for_file "$dir/data/done"
 }
 
+# Markup, a quote, an escape sequence, a newline and a byte that is not UTF-8.
+HOSTILE=$'<img src=x onerror=alert(1)>"\033[31m\n\377'
+
+UNTIL_STOP='i=0
+until [ -e "$0/stop" ] || [ $((i += 1)) = 600 ]; do
+	head -c 5000 /dev/zero >>"$0/f"; cat "$0/none" 2>/dev/null; echo >>"$0/$1"; sleep 0.1
+done'
+
 # Without the token, and under another host's name, every request is refused; the page's figures are the summary's.
 watch() {
 	local dir recorder watcher text
 	dir=$(fresh watch)
 	mkdir "$dir/prom"
 	chmod 777 "$dir/prom"
-	limited 60 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream \
-		--stream="prometheus:$dir/prom/ioprobe.prom" --stream-interval 200ms -- sh -c \
-		'for i in 1 2 3; do head -c 5000 /dev/zero >>"$0/f"; sleep 0.3; done' "$dir/data" \
-		>"$dir/stdout" 2>"$dir/err" & recorder=$!
+	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --stream \
+		--stream="prometheus:$dir/prom/ioprobe.prom" --stream-interval 200ms -- \
+		sh -c "$UNTIL_STOP" "$dir/data" "$HOSTILE" >"$dir/stdout" 2>"$dir/err" & recorder=$!
 	wait_for_spool "$dir" || { not_ok watch "no recording: $(said "$dir")"; kill $recorder; return; }
 	"$IOPROBE" watch --interval 200ms "$dir/trace" >"$dir/address" 2>"$dir/watch.err" & watcher=$!
+	if have chromium; then
+		wait_for_line "$dir/address" token
+		verdict "watch, in a browser" \
+			"$(limited 80 "$PYTHON" "$TESTS/lib/browser.py" "$(head -n 1 "$dir/address")" "$dir/trace/live.db" \
+				"$dir/browser" "$dir/data/stop" 2>&1)"
+	else
+		skip "watch, in a browser" "chromium is not installed"
+	fi
+	touch "$dir/data/stop"
 	wait $recorder
 	wait_for_line "$dir/watch.err" 'the page stays' 30 || not_ok "watch, end" "$(cat "$dir/watch.err")"
 	text=$(limited 30 "$PYTHON" "$TESTS/lib/watch_page.py" "$(head -n 1 "$dir/address")" "$dir/trace/summary.json" 2>&1)
@@ -226,16 +266,13 @@ watch() {
 		skip "watch, Prometheus" "prometheus and prometheus-node-exporter are not installed"
 	fi
 	verdict "watch, queries of the dashboard" "$(limited 30 "$PYTHON" "$TESTS/lib/dashboards.py" "$dir/trace/live.db" 2>&1)"
-	if have chromium; then
-		verdict "watch, in a browser" \
-			"$(limited 60 "$PYTHON" "$TESTS/lib/browser.py" "$(head -n 1 "$dir/address")" "$dir/trace/live.db" \
-				"$dir/browser" 2>&1)"
-	else
-		skip "watch, in a browser" "chromium is not installed"
-	fi
 	kill $watcher
 	wait $watcher 2>/dev/null
 	past "$dir"
+	conserved "watch, hostile names" "$dir/trace/live.db"
+	limited 60 "$IOPROBE" top --interval 200ms "$dir/trace" >"$dir/top" 2>&1
+	verdict "watch, hostile names in top" "$(LC_ALL=C grep -n $'[^ -~\t]' "$dir/top" | head -n 2 | cat -v
+		grep -q 'onerror' "$dir/top" || tail -n 5 "$dir/top")"
 }
 
 # Of the past the page shows the store, also where only that is left.
