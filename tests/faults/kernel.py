@@ -2,7 +2,8 @@
 """What a recording must not leave behind in the kernel and in its targets: BPF objects, breakpoints, stopped threads, leaked
 uprobes.
 
-Other recordings may run on the machine: an object counts as left behind only if it is new and no living process holds it."""
+Other recordings may run on the machine. An object counts as left behind only if it is new and no living process holds it, or its program: links of a living
+recording are pinned, and held by no descriptor. A breakpoint counts only if this process, which nobody records, does not have it."""
 import ctypes
 import glob
 import os
@@ -12,7 +13,7 @@ import subprocess
 import time
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280, "ppc64le": 361, "riscv64": 280}[os.uname().machine]
-PROG_NEXT, MAP_NEXT, PROG_FD, OBJECT_INFO, LINK_NEXT = 11, 12, 13, 15, 31
+PROG_NEXT, MAP_NEXT, PROG_FD, OBJECT_INFO, LINK_FD, LINK_NEXT = 11, 12, 13, 15, 30, 31
 NEXT = {"prog": PROG_NEXT, "map": MAP_NEXT, "link": LINK_NEXT}
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -40,21 +41,31 @@ def all_ids():
     return {kind: ids(kind) for kind in NEXT}
 
 
-def maps_of_program(prog):
-    """Ids of the maps that a program uses; none if it is gone meanwhile."""
-    fd, _ = bpf(PROG_FD, struct.pack("=III", prog, 0, 0))
+def fill_info(command, number, info):
+    """What the kernel says about an object, into info; False if it is gone meanwhile."""
+    fd, _ = bpf(command, struct.pack("=III", number, 0, 0))
     if fd is None:
-        return set()
+        return False
     try:
-        room = ctypes.create_string_buffer(4 * 256)
-        info = ctypes.create_string_buffer(232)
-        struct.pack_into("=IQ", info, 52, 256, ctypes.addressof(room))
-        if bpf(OBJECT_INFO, struct.pack("=IIQ", fd, len(info), ctypes.addressof(info)))[0] is None:
-            return set()
-        n = struct.unpack_from("=I", info, 52)[0]
-        return set(struct.unpack_from(f"={min(n, 256)}I", room))
+        return bpf(OBJECT_INFO, struct.pack("=IIQ", fd, len(info), ctypes.addressof(info)))[0] is not None
     finally:
         os.close(fd)
+
+
+def maps_of_program(prog):
+    """Ids of the maps that a program uses."""
+    room, info = ctypes.create_string_buffer(4 * 256), ctypes.create_string_buffer(232)
+    struct.pack_into("=IQ", info, 52, 256, ctypes.addressof(room))
+    if not fill_info(PROG_FD, prog, info):
+        return set()
+    n = struct.unpack_from("=I", info, 52)[0]
+    return set(struct.unpack_from(f"={min(n, 256)}I", room))
+
+
+def program_of_link(link):
+    """The program's id; None if the link is gone meanwhile."""
+    info = ctypes.create_string_buffer(64)
+    return struct.unpack_from("=I", info, 8)[0] if fill_info(LINK_FD, link, info) else None
 
 
 def held_ids():
@@ -79,6 +90,7 @@ def left_behind(before, seconds=20):
     while True:
         now, held = all_ids(), held_ids()
         unheld = {kind: now[kind] - before[kind] - held[kind] for kind in NEXT}
+        unheld["link"] = {link for link in unheld["link"] if program_of_link(link) not in held["prog"] | {None}}
         left = {kind: v & left[kind] for kind, v in unheld.items()} if left else unheld
         if not any(left.values()) or time.monotonic() > end:
             return {kind: sorted(v) for kind, v in left.items() if v}
@@ -118,7 +130,7 @@ def changed_text(pid):
 
 def breakpoints_left(pid, seconds=10):
     end = time.monotonic() + seconds
-    while (places := changed_text(pid)) and time.monotonic() < end:
+    while (places := changed_text(pid)) and (places := sorted(set(places) - set(changed_text(os.getpid())))) and time.monotonic() < end:
         time.sleep(0.2)
     return places
 
