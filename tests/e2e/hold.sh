@@ -156,6 +156,36 @@ server_stopped() {
 	contract server_stopped
 }
 
+# Without task work (kernels before 6.18) a program waits at its linker's rendezvous, if its process was known before: as long as the parser of its
+# file is stopped.
+fallback() {
+	local dir recorder parser
+	dir=$(fresh fallback)
+	mkfifo "$dir/data/go"
+	cp "$(command -v sleep)" "$dir/data/held"
+	echo "(: >$dir/data/ready; read x <$dir/data/go; exec $dir/data/held 0) & wait \$!; echo \$? >$dir/data/status" >"$dir/loop.sh"
+	IOPROBE_WITHOUT=task-work "$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh "$dir/loop.sh" >"$dir/stdout" 2>"$dir/err" &
+	recorder=$!
+	wait_for_file "$dir/data/ready" || not_ok fallback "the program did not start: $(said "$dir")"
+	sleep 0.5       # until the forked process has its rendezvous' link
+	parser=$(pgrep -P $recorder -f 'parser-process 0$')
+	kill -STOP "$parser"
+	echo >"$dir/data/go"
+	sleep 1
+	verdict "fallback, waits" "$([ ! -e "$dir/data/status" ] || echo "the program has ended: it did not wait")"
+	kill -CONT "$parser"
+	wait_for_file "$dir/data/status" 8
+	wait $recorder
+	verdict "fallback, goes on" "$([ "$(cat "$dir/data/status")" = 0 ] || cat "$dir/data/status")"
+	contract fallback
+}
+
+# copied_library DIR LIBRARY...: files of our own, so that breakpoints in them are of no other recording on this machine. Programs that
+# run with LD_LIBRARY_PATH=DIR/lib map them.
+copied_library() {
+	mkdir "$1/lib" && cp -L "${@:2}" "$1/lib"
+}
+
 # A translator of programs reads the linker's text, breakpoints and all. It may not work before ours either: another recorder's.
 beside_valgrind() {
 	local i
@@ -172,14 +202,15 @@ beside_valgrind() {
 texts() {
 	local dir other mapped pid recorder libc hdf5 library i
 	dir=$(fresh texts)
-	libc=$(realpath "$(ldd /bin/true | awk '/libc\.so/ { print $3 }')")
+	libc=$(ldd /bin/true | awk '/libc\.so/ { print $3 }')
 	hdf5=$(ldconfig -p | awk '/libhdf5_serial\.so/ { print $NF; exit }')
-	hdf5=${hdf5:+$(realpath "$hdf5")}
-	"$PYTHON" -c 'import time; time.sleep(60)' & other=$!
-	"$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); time.sleep(60)" & mapped=$!
-	"$IOPROBE" -o "$dir/trace" -- "$PYTHON" -c \
-		"import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); print('up', flush=True); time.sleep(60)" \
-		>"$dir/out" 2>"$dir/err" &
+	copied_library "$dir" "$libc" ${hdf5:+"$hdf5"} || { not_ok texts "cannot copy libraries"; return; }
+	libc=$dir/lib/$(basename "$libc")
+	hdf5=${hdf5:+$dir/lib/$(basename "$hdf5")}
+	LD_LIBRARY_PATH=$dir/lib "$PYTHON" -c 'import time; time.sleep(60)' & other=$!
+	LD_LIBRARY_PATH=$dir/lib "$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); time.sleep(60)" & mapped=$!
+	"$IOPROBE" -o "$dir/trace" -- env LD_LIBRARY_PATH="$dir/lib" "$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}')
+print('up', flush=True); time.sleep(60)" >"$dir/out" 2>"$dir/err" &
 	recorder=$!
 	wait_for_line "$dir/out" up || not_ok texts "the program did not start: $(said "$dir")"
 	pid=$(pgrep -P $recorder python)
@@ -189,7 +220,7 @@ texts() {
 		verdict "texts, others $(basename "$library")" "$({ $IN_TEXT "$other" "$library" "$dir/probes" none
 			$IN_TEXT "$mapped" "$library" "$dir/probes" none; } 2>&1)"
 	done
-	beside_valgrind "$dir"
+	LD_LIBRARY_PATH=$dir/lib beside_valgrind "$dir"
 	kill $pid $other $mapped
 	wait $recorder $other $mapped 2>/dev/null
 }
@@ -199,10 +230,12 @@ forked() {
 	local dir=$1 others=$2 library other gaps
 	shift 2
 	dir=$(fresh "$dir")
-	library=$(realpath "$(ldd /bin/true | awk '/libc\.so/ { print $3 }')")
-	"$PYTHON" -c 'import time; time.sleep(60)' & other=$!
+	library=$(ldd /bin/true | awk '/libc\.so/ { print $3 }')
+	copied_library "$dir" "$library" || { not_ok "$(basename "$dir")" "cannot copy $library"; return; }
+	library=$dir/lib/$(basename "$library")
+	LD_LIBRARY_PATH=$dir/lib "$PYTHON" -c 'import time; time.sleep(60)' & other=$!
 	"$IOPROBE" probes --library "$library" >"$dir/probes" 2>/dev/null
-	"$IOPROBE" -o "$dir/trace" "$@" -- "$P/forked_streams" 24 300 >"$dir/out" 2>"$dir/err" &
+	"$IOPROBE" -o "$dir/trace" "$@" -- env LD_LIBRARY_PATH="$dir/lib" "$P/forked_streams" 24 300 >"$dir/out" 2>"$dir/err" &
 	wait_for_line "$dir/err" recording
 	sleep 0.6
 	verdict "$(basename "$dir"), others" "$($IN_TEXT $other "$library" "$dir/probes" "$others" 2>&1)"
@@ -253,6 +286,7 @@ late_server
 ended_unseen
 killed_while_held
 server_stopped
+fallback
 one_request
 texts
 forked forked_own none --shared-links no
