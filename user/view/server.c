@@ -19,6 +19,7 @@
 #define MAX_CONNECTIONS 16
 #define WAIT_MS 1000 /* then a comment is sent, which keeps the connection alive and detects a browser that has gone */
 #define EVENT_BLOCK 65536
+#define IDLE_S 5u /* any user of the host can connect: whoever says nothing gives up the place */
 
 struct view_server {
 	struct MHD_Daemon *daemon;
@@ -233,7 +234,8 @@ int view_server_start(struct view_server **out, struct history *history, struct 
 	errno = 0;
 	server->daemon =
 		MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL, NULL, answer, server,
-				 MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, MHD_OPTION_END);
+				 MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+				 MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
 		ret = errno ? -errno : -EIO;
