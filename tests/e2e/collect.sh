@@ -26,13 +26,11 @@ prepare() {
 	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token cluster/4711/1000)
 }
 
-# start PORT: sets PORT and COLLECTOR.
+# start PORT [OPTION...]: sets PORT and COLLECTOR.
 start() {
 	rm -f "$D/port"        # the one of the collector before
-	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups ${CALLS:+strace -D -f -o "$CALLS"} "$IOPROBE" collect --secret \
-		"$D/secret" --certificate "$D/site.pem" \
-		--key "$D/site.key" --address localhost --port "$1" --metrics "$D/stores/collect.prom" "$D/stores" >"$D/port" \
-		2>>"$D/collector.err" & COLLECTOR=$!
+	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups ${CALLS:+strace -D -f -o "$CALLS"} "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" \
+		--key "$D/site.key" --address localhost --port "$1" "${@:2}" --metrics "$D/stores/collect.prom" "$D/stores" >"$D/port" 2>>"$D/collector.err" & COLLECTOR=$!
 	wait_for_line "$D/port" '^port' 20 || { not_ok collector "does not start: $(cat "$D/collector.err")"; return 1; }
 	PORT=$(sed -n 's/^port //p' "$D/port")
 }
@@ -44,8 +42,7 @@ stop() {
 
 # deliver N [OPTION...]: follows the recording of a node, with the job's token.
 deliver() {
-	IOPROBE_COLLECT_TOKEN=${USE_TOKEN-$TOKEN} IOPROBE_COLLECT_CA=${USE_CA-$D/site.pem} limited 120 "$IOPROBE" stream \
-		--interval 200ms "${@:2}" --to "collect:${HOST-localhost}:$PORT" "$D/node$1" \
+	IOPROBE_COLLECT_TOKEN=${USE_TOKEN-$TOKEN} IOPROBE_COLLECT_CA=${USE_CA-$D/site.pem} limited "${DELIVER_S:-120}" "$IOPROBE" stream --interval 200ms "${@:2}" --to "collect:${HOST-localhost}:$PORT" "$D/node$1" \
 		2>"$D/follower$1.err"
 }
 
@@ -233,6 +230,13 @@ bad_input() {
 		out=$(limited 20 "$IOPROBE" collect $words 2>&1)
 		verdict "refused, $name" "$(echo "$out" | grep -q -e "$text" || echo "$out")"
 	done
+	for case in "no key|$D/secret|$D/secret: cannot use them as certificate and key: .*must be readable" \
+		"port in use|$D/site.key|port $PORT of localhost: cannot listen for followers: .*give another --port"; do
+		IFS='|' read -r name words text <<<"$case"
+		out=$(setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups timeout 20 "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" \
+			--key "$words" --address localhost --port "$PORT" "$D/stores" 2>&1)
+		verdict "refused, $name" "$([ "$(grep -c . <<<"$out")" = 1 ] && grep -q -e "$text" <<<"$out" || echo "$out")"
+	done
 }
 
 # value NAME: of the metrics.
@@ -244,6 +248,25 @@ metrics() {
 		[ "$(value followers_total)" -ge "$(value streams_ended_total)" ] && [ "$(value bytes_total)" -gt 10000 ] &&
 		[ "$(value refused_total)" -ge 8 ] && [ "$(value connections)" = 0 ] || cat "$D/stores/collect.prom")"
 	verdict "metrics, no other file" "$(ls "$D/stores" | grep next)"
+}
+
+# Strangers who hold more connections than there are places delay a follower, but keep it out no longer than they were accepted. They stay
+# until they are closed: 30 s if nobody else wants their places.
+crowd() {
+	local strangers
+	start 0 --max-connections 40 || return
+	"$PYTHON" -c 'import socket, sys, time
+all = [socket.create_connection(("localhost", int(sys.argv[1]))) for _ in range(60)]
+print("here", flush=True)
+time.sleep(100)' "$PORT" >"$D/crowd" & strangers=$!
+	wait_for_line "$D/crowd" here || not_ok crowd "cannot connect"
+	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token crowd/1/1000)
+	DELIVER_S=20 deliver 1
+	verdict "crowd, delivered" "$(cat "$D/follower1.err"; [ -s "$D/stores/crowd,1,1000.db" ] || ls "$D/stores")"
+	verdict "crowd, reason" "$(grep -q 'others wait, and it did not introduce itself' "$D/collector.err" || tail -n 3 "$D/collector.err")"
+	kill $strangers
+	wait $strangers 2>/dev/null
+	stop TERM
 }
 
 # The unit allows what the collector calls.
@@ -263,7 +286,9 @@ unit() {
 have openssl || { skip collect "openssl is not installed"; exit 0; }
 prepare || { not_ok prepare "$(tail -n 2 "$D/openssl")"; exit 0; }
 start 0 && four_nodes && strangers && down && metrics
-bad_input
+start 0 && bad_input
+stop TERM
+crowd
 unit
 [ -z "$COLLECTOR" ] || stop KILL
 exit 0

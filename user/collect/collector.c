@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * One thread waits for all connections. A connection that says nothing valid for HELLO_MS is closed; one whose follower is busy
- * stays open as long as it likes, for a job may be silent for hours.
+ * stays open as long as it likes, for a job may be silent for hours. Strangers, those that have not proved that they are followers, have
+ * STRANGERS_MOST places: whoever takes all of them delays followers, but keeps none out.
  */
 #include "collect/collector.h"
 
@@ -23,6 +24,9 @@
 
 #define HELLO_MS 30000
 #define SWEEP_MS 1000
+#define FULL_MS 100 /* until it is looked again whether there is a place for a stranger */
+#define STRANGERS_MOST 256
+#define STRANGER_LEAST_MS 1500 /* that each has, however many there are */
 #define EVENTS 64
 #define ANSWER_MOST 65536 /* bytes that a follower has not read */
 #define REPORTS_PER_S 1
@@ -32,7 +36,7 @@ struct connection {
 	int fd;
 	gnutls_session_t tls;
 	struct session *session;
-	bool shaken, known, closing; /* known: it has had an answer; closing: when the answer is sent */
+	bool shaken, known, closing; /* known: its token is valid; closing: when the answer is sent */
 	uint64_t begun_ms;
 	char *answer;
 	size_t answer_len, sent;
@@ -45,7 +49,8 @@ struct collector {
 	gnutls_certificate_credentials_t credentials;
 	int listen_fd, signal_fd, epoll_fd;
 	struct connection *connections;
-	unsigned n;
+	unsigned n, strangers; /* connections, and those that are not known */
+	bool full; /* of strangers: nobody is accepted */
 	struct collect_counts counts;
 	bool metrics_failed; /* said */
 	uint64_t reported_ms, unreported; /* of refusals */
@@ -90,6 +95,7 @@ static void connection_destroy(struct collector *c, struct connection *k)
 	if (k->next)
 		k->next->prev = k->prev;
 	c->n--;
+	c->strangers -= !k->known;
 	gnutls_deinit(k->tls);
 	close(k->fd);
 	session_destroy(k->session);
@@ -152,6 +158,16 @@ static bool add_answer(struct connection *k, char *answer)
 	return grown != NULL;
 }
 
+/* A follower that was refused is a stranger again: it does not stay if it does not read the answer. */
+static void set_known(struct collector *c, struct connection *k, bool known)
+{
+	if (k->known == known)
+		return;
+	k->known = known;
+	k->begun_ms = now_ms();
+	c->strangers += known ? -1 : 1;
+}
+
 static bool receive(struct collector *c, struct connection *k)
 {
 	static char room[65536];
@@ -165,9 +181,9 @@ static bool receive(struct collector *c, struct connection *k)
 		if (got <= 0)
 			return false; /* the follower goes; what it had not completed is not kept */
 		k->closing = !session_take(k->session, room, got, &answer);
-		k->known |= answer != NULL;
 		if (k->closing)
 			report(c, k, session_reason(k->session));
+		set_known(c, k, !k->closing && (k->known || answer));
 		if (!add_answer(k, answer) || !send_answer(c, k))
 			return false;
 	}
@@ -223,17 +239,54 @@ static struct connection *connection_create(struct collector *c, int fd)
 		k->next->prev = k;
 	c->connections = k;
 	c->n++;
+	c->strangers++;
 	return k;
 }
 
+static void listen_again(struct collector *c, bool on)
+{
+	struct epoll_event event = { .events = on ? EPOLLIN : 0, .data.ptr = &c->listen_fd };
+
+	c->full = !on;
+	epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, c->listen_fd, &event);
+}
+
+static unsigned strangers_most(const struct collector *c)
+{
+	return c->options->most / 2 < STRANGERS_MOST ? c->options->most / 2 + 1 : STRANGERS_MOST;
+}
+
+/* Ends the oldest stranger if there are too many, and if it had its time. Returns false if there is no place. */
+static bool make_room(struct collector *c)
+{
+	struct connection *oldest = NULL;
+
+	if (c->strangers < strangers_most(c))
+		return true;
+	for (struct connection *k = c->connections; k; k = k->next)
+		if (!k->known)
+			oldest = oldest && oldest->begun_ms < k->begun_ms ? oldest : k;
+	if (!oldest || now_ms() - oldest->begun_ms < STRANGER_LEAST_MS)
+		return false;
+	report(c, oldest, "others wait, and it did not introduce itself");
+	connection_destroy(c, oldest);
+	return true;
+}
+
+/* Not while events are handled: it may end a connection that has one. */
 static void accept_one(struct collector *c)
 {
 	struct sockaddr_storage address;
 	socklen_t len = sizeof(address);
-	int fd = accept4(c->listen_fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct epoll_event event = { .events = EPOLLIN };
 	struct connection *k;
+	int fd;
 
+	if (!make_room(c)) {
+		listen_again(c, false);
+		return;
+	}
+	fd = accept4(c->listen_fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0)
 		return;
 	k = c->n < c->options->most ? connection_create(c, fd) : NULL;
@@ -300,7 +353,10 @@ static int open_listener(struct collector *c)
 	error = c->listen_fd < 0 || bind(c->listen_fd, found->ai_addr, found->ai_addrlen) || listen(c->listen_fd, SOMAXCONN) ? errno
 															     : 0;
 	freeaddrinfo(found);
-	return error ? fail(c, "cannot listen for followers", strerror(error), -error) : 0;
+	if (error)
+		snprintf(c->err, c->err_len, "port %s of %s: cannot listen for followers: %s; give another --port or --address", port,
+			 c->options->address ?: "this host", strerror(error));
+	return -error;
 }
 
 static int open_credentials(struct collector *c)
@@ -310,7 +366,11 @@ static int open_credentials(struct collector *c)
 	if (ret >= 0)
 		ret = gnutls_certificate_set_x509_key_file(c->credentials, c->options->certificate, c->options->key,
 							   GNUTLS_X509_FMT_PEM);
-	return ret >= 0 ? 0 : fail(c, "cannot use the certificate and its key", gnutls_strerror(ret), -EINVAL);
+	if (ret >= 0)
+		return 0;
+	snprintf(c->err, c->err_len, "%.200s, %.200s: cannot use them as certificate and key: %s; both must be readable PEM files that belong "
+		 "together", c->options->certificate, c->options->key, gnutls_strerror(ret));
+	return -EINVAL;
 }
 
 static int open_events(struct collector *c)
@@ -349,16 +409,21 @@ static void loop(struct collector *c)
 	uint64_t swept_ms = now_ms();
 
 	for (;;) {
-		int n = epoll_wait(c->epoll_fd, events, EVENTS, SWEEP_MS);
+		int n = epoll_wait(c->epoll_fd, events, EVENTS, c->full ? FULL_MS : SWEEP_MS);
+		bool calls = c->full;
 
 		for (int i = 0; i < n; i++) {
 			if (events[i].data.ptr == &c->signal_fd)
 				return;
 			if (events[i].data.ptr == &c->listen_fd)
-				accept_one(c);
+				calls = true;
 			else if (!serve(c, events[i].data.ptr))
 				connection_destroy(c, events[i].data.ptr);
 		}
+		if (c->full)
+			listen_again(c, true);
+		if (calls)
+			accept_one(c);
 		if (now_ms() - swept_ms < SWEEP_MS)
 			continue;
 		close_strangers(c);
