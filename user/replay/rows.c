@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/utf8.h"
+
 static uint32_t paradigm_get(struct replay *r, const struct table_layer *layer)
 {
 	struct model *model = r->model;
@@ -149,8 +151,13 @@ int rows_read(struct replay *r, const char *name, const char *text)
 	struct row_info *rows;
 	int ret = table_parse(&r->set, name, text, why, sizeof(why));
 
-	if (ret)
-		return replay_fail(r, ret, "a table of the recording cannot be read: %s", why);
+	if (ret) {
+		char *printable = utf8_printable(why); /* it begins with the table's name, of which the recording may say anything */
+
+		replay_fail(r, ret, "a table of the recording cannot be read: %s", printable ? printable : "out of memory");
+		free(printable);
+		return ret;
+	}
 	ret = read_layers(r);
 	if (ret)
 		return ret;

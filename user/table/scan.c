@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "util/utf8.h"
 
 int scan_error(struct scan *scan, unsigned line, unsigned column, const char *format, ...)
 {
@@ -33,6 +36,23 @@ static bool line_end(char c)
 	return !c || c == '\n';
 }
 
+/* A recording brings its tables along, and their words appear on the terminal of whoever looks at it. */
+static bool is_printable(const char *text)
+{
+	const char *at = text;
+	char *printable;
+	bool same;
+
+	while (*at >= 0x20 && *at < 0x7f)
+		at++;
+	if (!*at)
+		return true;
+	printable = utf8_printable(at);
+	same = printable && !strcmp(printable, at);
+	free(printable);
+	return same;
+}
+
 static int copy_word(struct scan *scan, struct scan_word *word, const char *end)
 {
 	size_t len = end - scan->at;
@@ -41,6 +61,8 @@ static int copy_word(struct scan *scan, struct scan_word *word, const char *end)
 		return scan_error(scan, scan->line, word->column, "word longer than %zu bytes", sizeof(word->text) - 1);
 	memcpy(word->text, scan->at, len);
 	word->text[len] = '\0';
+	if (!is_printable(word->text))
+		return scan_error(scan, scan->line, word->column, "the word has control characters or is no UTF-8");
 	scan->at = end;
 	return 1;
 }

@@ -35,6 +35,12 @@ bool utf8_valid(const char *text)
 	return len != 0;
 }
 
+/* C0, DEL and C1: a terminal obeys U+009B as it does ESC [. */
+static bool is_control(const unsigned char *p)
+{
+	return *p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0);
+}
+
 char *utf8_printable(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -45,8 +51,9 @@ char *utf8_printable(const char *text)
 	while (*p) {
 		size_t len = utf8_length(p);
 
-		if (!len || *p < 0x20 || *p == 0x7f) {
-			to += sprintf(to, "\\x%02x", *p++);
+		if (!len || is_control(p)) {
+			for (size_t i = 0; i < (len ? len : 1); i++)
+				to += sprintf(to, "\\x%02x", *p++);
 		} else {
 			memcpy(to, p, len);
 			to += len;
