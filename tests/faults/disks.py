@@ -120,46 +120,78 @@ def read_only(settings, results):
 
 # ---- quota ----
 
-def set_quota(device, uid, kib):
-    block = struct.pack("=8QI4x", kib, kib, 0, 0, 0, 0, 0, 0, QIF_BLIMITS)
-    command = ctypes.c_int((Q_SETQUOTA << 8 | USRQUOTA) & 0x7fffffff)
-    return libc.quotactl(command, device.encode(), int(uid), block) == 0
+class UserQuota:
+    """Of the caller of sudo, on ext4: what is made for him counts. Needs the kernel's quota formats."""
+    name = "user, ext4"
+
+    def __init__(self, settings, mount):
+        self.uid, self.mount, self.output, self.device = settings.uid, mount, os.path.join(mount, "trace"), None
+        self.image = os.path.join(settings.tmp, "image")
+
+    def begin(self, kib):
+        with open(self.image, "wb") as file:
+            file.truncate(32 << 20)
+        if not shell("/usr/sbin/mkfs.ext4", "-q", "-O", "quota", "-E", "quotatype=usrquota", self.image) or \
+                not shell("mount", "-o", "loop,usrquota", self.image, self.mount):
+            return False
+        with open("/proc/self/mounts") as file:
+            self.device = next((line.split()[0] for line in file if line.split()[1] == self.mount), None)
+        return bool(self.device) and self.limit(kib)
+
+    def limit(self, kib):
+        block = struct.pack("=8QI4x", kib, kib, 0, 0, 0, 0, 0, 0, QIF_BLIMITS)
+        command = ctypes.c_int((Q_SETQUOTA << 8 | USRQUOTA) & 0x7fffffff)
+        return libc.quotactl(command, self.device.encode(), int(self.uid), block) == 0
+
+    def lift(self):
+        self.limit(0)
+
+    def end(self):
+        shell("umount", self.mount)
 
 
-def mount_with_quota(image, mount):
-    """The loop device, or None."""
-    with open(image, "wb") as file:
-        file.truncate(32 << 20)
-    if not shell("/usr/sbin/mkfs.ext4", "-q", "-O", "quota", "-E", "quotatype=usrquota", image) or not shell("mount", "-o",
-            "loop,usrquota", image, mount):
-        return None
-    with open("/proc/self/mounts") as file:
-        return next((line.split()[0] for line in file if line.split()[1] == mount), None)
+class SubvolumeQuota:
+    """Of a subvolume of btrfs, whoever writes."""
+    name = "subvolume, btrfs"
+
+    def __init__(self, settings, mount):
+        self.mount, self.subvolume, self.image = mount, os.path.join(mount, "sub"), os.path.join(settings.tmp, "image")
+        self.output = os.path.join(self.subvolume, "trace")
+
+    def begin(self, kib):
+        with open(self.image, "wb") as file:
+            file.truncate(128 << 20)
+        return shell("/usr/sbin/mkfs.btrfs", "-q", "-f", self.image) and shell("mount", "-o", "loop", self.image, self.mount) and \
+            shell("btrfs", "quota", "enable", self.mount) and shell("btrfs", "subvolume", "create", self.subvolume) and \
+            shell("chmod", "777", self.subvolume) and shell("btrfs", "qgroup", "limit", f"{kib}K", self.subvolume)
+
+    def lift(self):
+        shell("btrfs", "qgroup", "limit", "none", self.subvolume)
+
+    def end(self):
+        shell("umount", self.mount)
 
 
-def quota(settings, results, kib):
-    """The caller of sudo has a quota: what is made for him counts."""
-    name = f"quota of {kib} KiB"
+def quota(settings, results, kind, kib):
+    name = f"quota of {kib} KiB, {kind.name}"
     directory, mount = os.path.join(settings.tmp, "disk"), os.path.join(settings.tmp, "mount")
     if not results.wanted(name):
         return
     os.makedirs(mount, exist_ok=True)
-    device = mount_with_quota(os.path.join(settings.tmp, "image"), mount) if settings.uid else None
-    if not device or not set_quota(device, settings.uid, kib):
-        results.skip(name, "no quota on ext4: the kernel has no quota format, or mkfs none")
+    disk = kind(settings, mount)
+    if not settings.uid or not disk.begin(kib):
+        results.skip(name, "the kernel has no such quota, or its tools are missing")
     else:
         os.chmod(mount, 0o777)
-        recording = Recording(settings, directory, os.path.join(mount, "trace"),
-                              {"SUDO_UID": settings.uid, "SUDO_GID": settings.gid, "SUDO_USER": "games"})
+        recording = Recording(settings, directory, disk.output, {"SUDO_UID": settings.uid, "SUDO_GID": settings.gid, "SUDO_USER": "games"})
         status = recording.run()
         recording.check_program()
         if status == 1 and "quota" not in recording.said.lower():
             recording.reasons.append(f"the reason is not said: {recording.said[-300:]}")
-        set_quota(device, settings.uid, 0)
+        disk.lift()
         detail = recording.check_archive()
         results.verdict(name, recording.reasons, f"{detail}, status {status}")
-    if device:
-        shell("umount", mount)
+    disk.end()
 
 
 def run(settings, results, random, n):
@@ -168,5 +200,6 @@ def run(settings, results, random, n):
         return
     full_disks(settings, results, random, n)
     read_only(settings, results)
-    for kib in (64, 256, 2048):
-        quota(settings, results, kib)
+    for kind in (UserQuota, SubvolumeQuota):
+        for kib in (64, 256, 2048):
+            quota(settings, results, kind, kib)
