@@ -156,14 +156,15 @@ server_stopped() {
 	contract server_stopped
 }
 
-# Without task work (kernels before 6.18) a program waits at its linker's rendezvous, if its process was known before: as long as the parser of its
-# file is stopped.
+# Without task work (kernels before 6.18) a program waits at its linker's rendezvous, if its process was known before: here as long as
+# the parser of its file is stopped.
 fallback() {
 	local dir recorder parser
 	dir=$(fresh fallback)
 	mkfifo "$dir/data/go"
 	cp "$(command -v sleep)" "$dir/data/held"
-	echo "(: >$dir/data/ready; read x <$dir/data/go; exec $dir/data/held 0) & wait \$!; echo \$? >$dir/data/status" >"$dir/loop.sh"
+	echo "(: >$dir/data/ready; read x <$dir/data/go; exec $dir/data/held 0) & wait \$!
+		echo \$? >$dir/data/status" >"$dir/loop.sh"
 	IOPROBE_WITHOUT=task-work "$IOPROBE" -o "$dir/trace" --summary "$dir/out" -- sh "$dir/loop.sh" >"$dir/stdout" 2>"$dir/err" &
 	recorder=$!
 	wait_for_file "$dir/data/ready" || not_ok fallback "the program did not start: $(said "$dir")"
@@ -180,8 +181,8 @@ fallback() {
 	contract fallback
 }
 
-# copied_library DIR LIBRARY...: files of our own, so that breakpoints in them are of no other recording on this machine. Programs that
-# run with LD_LIBRARY_PATH=DIR/lib map them.
+# copied_library DIR LIBRARY...: files of our own, so that breakpoints in them are of no other recording on this machine. Programs
+# with LD_LIBRARY_PATH=DIR/lib map them.
 copied_library() {
 	mkdir "$1/lib" && cp -L "${@:2}" "$1/lib"
 }
@@ -209,7 +210,8 @@ texts() {
 	hdf5=${hdf5:+$dir/lib/$(basename "$hdf5")}
 	LD_LIBRARY_PATH=$dir/lib "$PYTHON" -c 'import time; time.sleep(60)' & other=$!
 	LD_LIBRARY_PATH=$dir/lib "$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}'); time.sleep(60)" & mapped=$!
-	"$IOPROBE" -o "$dir/trace" -- env LD_LIBRARY_PATH="$dir/lib" "$PYTHON" -c "import ctypes, time; ctypes.CDLL('${hdf5:-libm.so.6}')
+	"$IOPROBE" -o "$dir/trace" -- env LD_LIBRARY_PATH="$dir/lib" "$PYTHON" -c "import ctypes, time
+ctypes.CDLL('${hdf5:-libm.so.6}')
 print('up', flush=True); time.sleep(60)" >"$dir/out" 2>"$dir/err" &
 	recorder=$!
 	wait_for_line "$dir/out" up || not_ok texts "the program did not start: $(said "$dir")"

@@ -2,8 +2,9 @@
 """What a recording must not leave behind in the kernel and in its targets: BPF objects, breakpoints, stopped threads, leaked
 uprobes.
 
-Other recordings may run on the machine. An object counts as left behind only if it is new and no living process holds it, or its program: links of a living
-recording are pinned, and held by no descriptor. A breakpoint counts only if this process, which nobody records, does not have it."""
+Other recordings may run on the machine. An object counts as left behind only if it is new and no living process holds it, or its
+program: links of a living recording are pinned, and held by no descriptor. A breakpoint counts only if this process, which nobody
+records, does not have it."""
 import ctypes
 import glob
 import os
@@ -130,7 +131,9 @@ def changed_text(pid):
 
 def breakpoints_left(pid, seconds=10):
     end = time.monotonic() + seconds
-    while (places := changed_text(pid)) and (places := sorted(set(places) - set(changed_text(os.getpid())))) and time.monotonic() < end:
+    while (places := changed_text(pid)) and time.monotonic() < end:
+        if not (places := sorted(set(places) - set(changed_text(os.getpid())))):
+            break
         time.sleep(0.2)
     return places
 

@@ -42,7 +42,11 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_SECRET: c->secret = value; break;
 	case OPT_TOKEN: c->token = value; break;
 	case OPT_METRICS: c->options.metrics = value; break;
-	case OPT_MOST: c->options.most = cli_number(cli, "--max-connections", value); break;
+	case OPT_MOST:
+		c->options.most = cli_number(cli, "--max-connections", value);
+		if (!c->options.most)
+			cli_error(cli, "--max-connections %s: a positive number is expected", value);
+		break;
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * One thread waits for all connections. A connection that says nothing valid for HELLO_MS is closed; one whose follower is busy
- * stays open as long as it likes, for a job may be silent for hours. Strangers, those that have not proved that they are followers, have
- * STRANGERS_MOST places: whoever takes all of them delays followers, but keeps none out.
+ * stays open as long as it likes, for a job may be silent for hours. Strangers, those that have not proved that they are followers,
+ * have STRANGERS_MOST places: whoever takes all of them delays followers, but keeps none out.
  */
 #include "collect/collector.h"
 
@@ -345,8 +345,11 @@ static int open_listener(struct collector *c)
 
 	snprintf(port, sizeof(port), "%u", c->options->port);
 	error = getaddrinfo(c->options->address, port, &hints, &found);
-	if (error)
-		return fail(c, c->options->address ?: "address", gai_strerror(error), -EINVAL);
+	if (error) {
+		snprintf(c->err, c->err_len, "--address %.200s: cannot listen on it: %s; give an address or a name of this host",
+			 c->options->address ?: "(all)", gai_strerror(error));
+		return -EINVAL;
+	}
 	c->listen_fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->listen_fd >= 0)
 		setsockopt(c->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -354,7 +357,8 @@ static int open_listener(struct collector *c)
 															     : 0;
 	freeaddrinfo(found);
 	if (error)
-		snprintf(c->err, c->err_len, "port %s of %s: cannot listen for followers: %s; give another --port or --address", port,
+		snprintf(c->err, c->err_len,
+			 "port %s of %s: cannot listen for followers: %s; give another --port or --address", port,
 			 c->options->address ?: "this host", strerror(error));
 	return -error;
 }
@@ -368,8 +372,8 @@ static int open_credentials(struct collector *c)
 							   GNUTLS_X509_FMT_PEM);
 	if (ret >= 0)
 		return 0;
-	snprintf(c->err, c->err_len, "%.200s, %.200s: cannot use them as certificate and key: %s; both must be readable PEM files that belong "
-		 "together", c->options->certificate, c->options->key, gnutls_strerror(ret));
+	snprintf(c->err, c->err_len, "%.200s, %.200s: cannot use them as certificate and key: %s; both must be readable PEM "
+		 "files that belong together", c->options->certificate, c->options->key, gnutls_strerror(ret));
 	return -EINVAL;
 }
 

@@ -152,7 +152,7 @@ int rows_read(struct replay *r, const char *name, const char *text)
 	int ret = table_parse(&r->set, name, text, why, sizeof(why));
 
 	if (ret) {
-		char *printable = utf8_printable(why); /* it begins with the table's name, of which the recording may say anything */
+		char *printable = utf8_printable(why); /* the table's name in it is the recording's */
 
 		replay_fail(r, ret, "a table of the recording cannot be read: %s", printable ? printable : "out of memory");
 		free(printable);
