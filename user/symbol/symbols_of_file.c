@@ -71,18 +71,20 @@ static void set_build_id(struct debug_wanted *wanted, const void *bits, ssize_t 
 
 static void want_own(struct debug_wanted *wanted, Dwfl_Module *module)
 {
-	const unsigned char *bits;
+	const unsigned char *bits = NULL;
 	GElf_Addr vaddr;
+	ssize_t len = dwfl_module_build_id(module, &bits, &vaddr);
 
-	set_build_id(wanted, bits, dwfl_module_build_id(module, &bits, &vaddr));
+	set_build_id(wanted, bits, len);
 }
 
 static void want_shared_part(struct symbols_of_file *symbols, struct debug_wanted *wanted)
 {
-	const void *bits;
+	const void *bits = NULL;
 	const char *name;
 	Dwarf_Addr bias;
 	Dwarf *dwarf;
+	ssize_t len;
 
 	wanted->shared_part = true;
 	if (symbols->in_alternate)
@@ -90,8 +92,10 @@ static void want_shared_part(struct symbols_of_file *symbols, struct debug_wante
 	symbols->in_alternate = true;   /* the next line would recurse if there were no debug information yet */
 	dwarf = dwfl_module_getdwarf(symbols->module, &bias);
 	symbols->in_alternate = false;
-	if (dwarf)
-		set_build_id(wanted, bits, dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits));
+	if (!dwarf)
+		return;
+	len = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits);
+	set_build_id(wanted, bits, len);
 }
 
 /* Called by libdwfl. A link without checksum refers to the part that several files share. */
