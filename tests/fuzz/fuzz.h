@@ -9,20 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The fastest first. */
 #define FUZZ_TARGETS(X) \
-	X(spool) \
-	X(replay) \
-	X(table) \
-	X(elf) \
-	X(code) \
-	X(placement) \
 	X(plan) \
+	X(table) \
+	X(wire) \
+	X(elf) \
+	X(placement) \
 	X(maps) \
 	X(mounts) \
-	X(wire) \
-	X(policy) \
+	X(spool) \
+	X(code) \
 	X(sides) \
+	X(policy) \
 	X(collect) \
+	X(replay) \
 	X(node)
 
 #define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);

@@ -18,6 +18,10 @@ fuzz:			## fuzz the parsers, FUZZ_S seconds each (FUZZ=NAME: only that one)
 	$(Q)$(MAKE) --no-print-directory all programs $(FUZZ_TARGETS:%=$(F)/%) $(F)/seeds
 	$(Q)FUZZ_S=$(FUZZ_S) tests/fuzz/run $(or $(FUZZ),$(filter-out node,$(FUZZ_TARGETS)))
 
+.PHONY: fuzz-long
+fuzz-long:		## fuzz each for 10^7 executions or an hour, whichever comes first; the fastest first
+	$(Q)FUZZ_RUNS=10000000 $(MAKE) --no-print-directory fuzz FUZZ_S=3600
+
 $(F)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/builtin_tables.c
 	$(say) FUZZ $<
 	$(Q)mkdir -p $(@D)
