@@ -15,6 +15,7 @@ import kernel
 from targets import Program, wait_until
 
 RECORD_S = 2.2          # of a case: faults come from the start to this, and some later
+STARTING = 0.3          # share of the moments that count from the start; the others count from when it records
 FLUSHED_S = 3.0         # what was made so long before a kill is in the spool (flushed each second; the machine may be busy)
 END_S = 60
 
@@ -105,6 +106,8 @@ class Fault:
             pid = self.victim()
             time.sleep(self.case.moment * 0.12)
         else:
+            if self.case.moment > STARTING:
+                self.begun()
             self.watch.sleep(self.case.moment * RECORD_S)
             pid = self.victim()
         self.made = self.program.made()
@@ -112,6 +115,10 @@ class Fault:
         self.killed = bool(pid) and send(pid, self.case)
         if self.killed and self.case.victim != "archiver":
             self.made = early
+
+    def begun(self):
+        """Waits until it records, or for as long as a user would."""
+        raise NotImplementedError
 
     def end_recording(self):
         self.program.tell_to_end()
@@ -171,6 +178,12 @@ class Agent(Fault):
     def victim(self):
         return self.archiver_of(self.agent.pid) if self.case.victim == "archiver" else self.agent.pid
 
+    def begun(self):
+        def records():
+            self.watch.sleep(0.05)
+            return self.agent.poll() is not None or "recording" in open(self.err.name).read()
+        wait_until(records, 20)
+
     def wait_agent(self, seconds):
         try:
             return self.agent.wait(seconds)
@@ -226,14 +239,11 @@ class Attached(Agent):
     def start(self):
         self.program.start()
         self.record("--pid", str(self.program.pid))
-        self.begun()
-
-    def begun(self):
-        """Numbers count from the moment at which the agent says that it records."""
         if self.case.victim == "archiver":
-            wait_until(lambda: "recording" in open(self.err.name).read(), 20)
+            self.begun()
 
     def hit(self):
+        """Numbers count from the moment at which the agent says that it records."""
         super().hit()
         if "recording" not in open(self.err.name).read():
             self.made = {}
@@ -255,6 +265,9 @@ class Service(Fault):
                                               self.settings.gid, "--always", "--timeout", "10000")
         if self.case.victim == "archiver":
             self.service.wait_phase(self.job, ("recording",), 20)
+
+    def begun(self):
+        self.service.wait_phase(self.job, ("recording",), 20)
 
     def output(self):
         return self.service.value(self.job, "output")
@@ -348,7 +361,7 @@ VICTIMS = {"launched": ("agent", "agent", "archiver"), "attached": ("agent", "ag
 
 def run_case(settings, results, case):
     name = f"moment {case.number}, {case.kind}, {case.signal} of {case.victim} at {case.moment:.3f}"
-    if not results.wanted(name):
+    if not results.wanted(name) or settings.is_over():
         return
     fault = KINDS[case.kind](settings, case)
     try:
