@@ -14,7 +14,7 @@ def last_line(text):
     return lines[-1][:300] if lines else ""
 
 
-def run(command, seconds=120):
+def run(command, seconds=300):
     """Status and the last line of what it said."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, stdin=subprocess.DEVNULL)

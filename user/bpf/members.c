@@ -514,7 +514,7 @@ static void remove_definition(const struct members *members, uint32_t key)
 	int attempts = 0;
 
 	bpf_map_delete_elem(members->keepers, &key);
-	while (probe_events_undefine(&members->events, key + 1) == -EBUSY && attempts++ < REMOVE_LIMIT)
+	while (probe_events_undefine(&members->events, key) == -EBUSY && attempts++ < REMOVE_LIMIT)
 		poll(NULL, 0, RETRY_PAUSE_MS);
 }
 
@@ -529,8 +529,14 @@ static void remove_definitions(const struct members *members)
 	prctl(PR_SET_NAME, "ioprobe-remover");
 	if (chdir("/"))
 		return;
+	probe_events_release(&members->events);
 	probe_events_await_turn(&members->events);
 	for (uint32_t key = 0; key < members->events.defined; key++) {
+		if (!probe_events_claim(&members->events, key)) {
+			bpf_map_delete_elem(members->keepers, &key);    /* quick: the other recording has an event, too */
+			probe_events_forget(&members->events, key);
+			continue;
+		}
 		probe_events_lock_removing(&members->events);
 		remove_definition(members, key);
 		probe_events_unlock(&members->events);

@@ -7,25 +7,48 @@
 #define IOPROBE_PROBE_EVENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A definition's name tells what it defines: GROUP/eN_DEVICE_INODE of its file. */
+struct probe_definition {
+	char name[120];
+	int event;
+	uint64_t device, inode, offset;
+	bool is_return;
+};
+
+struct probe_definitions { struct probe_definition *v; size_t n, cap; };
+
 struct probe_events {
 	int tracefs, list;      /* descriptors: the root directory, the list of definitions */
-	unsigned defined;       /* definitions have the names e1 … eN */
+	unsigned defined;
+	struct probe_definitions own;   /* all that were defined, or adopted */
+	struct probe_definitions left;  /* of recordings that have ended, and that the kernel has not given up yet */
 	char group[56];         /* named after the process, so that others can remove what it left */
 };
 
 /* Returns 0 or -errno. */
 int probe_events_open(struct probe_events *events);
 void probe_events_close(struct probe_events *events);
-/* Names the group after the calling process, and removes the definitions of others that have ended. */
+/* Names the group after the calling process, and removes the definitions of others that have ended, or notes that they may be
+ * adopted. */
 void probe_events_begin(struct probe_events *events);
 
-/* Returns the number of the new event, for probe_event_open, or -errno. */
+/* Adopts a definition that another recording has left, or makes one. Returns the number of its event, for probe_event_open, or
+ * -errno. */
 int probe_events_define(struct probe_events *events, bool is_return, const char *path, uint64_t offset);
-/* Removes the definition eN. Returns 0, or -errno (-EBUSY: an event uses it). */
+/* Removes the n-th definition, from 0. Returns 0, or -errno (-EBUSY: an event uses it). */
 int probe_events_undefine(const struct probe_events *events, unsigned n);
+
+/* Bytes of the list are locks on definitions, at the number of the event. The recording whose programs are linked to it has one
+ * alone; all that have an event on it, for which the kernel keeps it, share another one. From probe_events_release on others may
+ * adopt this recording's. probe_events_claim takes back the n-th one to remove it, or returns false: another one uses it, and will
+ * remove it; then it is to be forgotten. */
+void probe_events_release(const struct probe_events *events);
+bool probe_events_claim(const struct probe_events *events, unsigned n);
+void probe_events_forget(const struct probe_events *events, unsigned n);
 
 /* The kernel removes a probe, when its last event is closed, under a lock that every new event needs, and holds that for 0.1 s. So
  * those who remove probes do it one after the other, and not while anybody places some. */
