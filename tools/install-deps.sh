@@ -23,10 +23,12 @@ debian_packages() {
 	needed="gcc libc6-dev make pkg-config clang llvm bpftool libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev
 		libjansson-dev libsqlite3-dev libmicrohttpd-dev libgnutls28-dev librdkafka-dev libsystemd-dev uthash-dev
 		libotf2-trace-dev libzydis-dev otf2-tools openmpi-bin libopenmpi-dev libnetcdf-mpi-dev python3"
-	wanted="libcmocka-dev python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo meep-openmpi python3-h5py python3-h5py-mpi
-		python3-mpi4py lammps fio bindfs btrfs-progs e2fsprogs util-linux procps iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev libnetcdff-dev python3-netcdf4 gdb
-		munge slurmctld slurmd slurm-client libboost-context-dev libtbb-dev python3-greenlet musl-tools gcc-multilib bubblewrap
-		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter victoria-metrics openssl chromium"
+	wanted="libcmocka-dev python3-otf2 python3-six strace valgrind g++ gfortran netcdf-bin hdf5-tools cdo
+		meep-openmpi python3-h5py python3-h5py-mpi python3-mpi4py lammps fio bindfs btrfs-progs e2fsprogs util-linux procps
+		iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev libnetcdff-dev python3-netcdf4 gdb munge slurmctld
+		slurmd slurm-client libboost-context-dev libtbb-dev python3-greenlet musl-tools gcc-multilib bubblewrap
+		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter victoria-metrics
+		openssl chromium"
 	fuzzer=libclang-rt-dev
 }
 
@@ -38,12 +40,15 @@ ubuntu_packages() {
 }
 
 fedora_packages() {
-	needed="gcc make pkgconf-pkg-config clang llvm bpftool libbpf-devel elfutils-libelf-devel elfutils-devel zlib-devel libzstd-devel jansson-devel sqlite-devel libmicrohttpd-devel gnutls-devel librdkafka-devel systemd-devel
-		uthash-devel otf2-devel zydis-devel otf2 openmpi openmpi-devel netcdf-openmpi-devel python3"
-	wanted="libcmocka-devel python3-otf2 python3-six strace valgrind gcc-c++ glibc-static libstdc++-static gcc-gfortran netcdf hdf5 cdo
-		python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs btrfs-progs e2fsprogs util-linux procps-ng iproute netcdf-devel
-		hdf5-devel munge slurm-slurmctld slurm-slurmd slurm boost-devel tbb-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap
-		man-db zsh mpich libmpich-dev python3-jsonschema openssl"
+	needed="gcc make pkgconf-pkg-config clang llvm bpftool libbpf-devel elfutils-libelf-devel elfutils-devel
+		zlib-devel libzstd-devel jansson-devel sqlite-devel libmicrohttpd-devel gnutls-devel librdkafka-devel
+		systemd-devel uthash-devel otf2-devel zydis-devel otf2 openmpi openmpi-devel netcdf-openmpi-devel
+		python3"
+	wanted="libcmocka-devel python3-otf2 python3-six strace valgrind gcc-c++ glibc-static libstdc++-static
+		gcc-gfortran netcdf hdf5 cdo python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs
+		btrfs-progs e2fsprogs util-linux procps-ng iproute netcdf-devel hdf5-devel munge slurm-slurmctld slurm-slurmd slurm
+		boost-devel tbb-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap man-db zsh mpich
+		libmpich-dev python3-jsonschema openssl"
 	fuzzer=compiler-rt
 }
 

@@ -29,7 +29,8 @@ prepare() {
 # start PORT [OPTION...]: sets PORT and COLLECTOR.
 start() {
 	rm -f "$D/port"        # the one of the collector before
-	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups ${CALLS:+strace -D -f -o "$CALLS"} "$IOPROBE" collect --secret "$D/secret" --certificate "$D/site.pem" \
+	setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups ${CALLS:+strace -D -f -o "$CALLS"} "$IOPROBE" collect \
+		--secret "$D/secret" --certificate "$D/site.pem" \
 		--key "$D/site.key" --address localhost --port "$1" "${@:2}" --metrics "$D/stores/collect.prom" "$D/stores" \
 		>"$D/port" 2>>"$D/collector.err" & COLLECTOR=$!
 	wait_for_line "$D/port" '^port' 20 || { not_ok collector "does not start: $(cat "$D/collector.err")"; return 1; }
@@ -222,7 +223,8 @@ down() {
 
 bad_input() {
 	local out
-	for case in "root|--secret $D/secret --certificate $D/site.pem --key $D/site.key $D/stores|not as root" "open secret|--secret $D/site.pem --token a/b/1|others than its owner" \
+	for case in "root|--secret $D/secret --certificate $D/site.pem --key $D/site.key $D/stores|not as root" \
+		"open secret|--secret $D/site.pem --token a/b/1|others than its owner" \
 		"no name|--secret $D/secret --token a/b|CLUSTER/JOB/UID is expected" \
 		"no connection|--max-connections 0|--max-connections 0: a positive number is expected" \
 		"no secret|$D/stores|--secret FILE is needed"; do
@@ -251,8 +253,8 @@ metrics() {
 	verdict "metrics, no other file" "$(ls "$D/stores" | grep next)"
 }
 
-# Strangers who hold more connections than there are places delay a follower, but do not keep it out. They stay until they are closed: after
-# 30 s if nobody else wants their places.
+# Strangers who hold more connections than there are places delay a follower, but do not keep it out. They stay until they are
+# closed: after 30 s if nobody else wants their places.
 crowd() {
 	local strangers
 	start 0 --max-connections 40 || return
@@ -264,7 +266,8 @@ time.sleep(100)' "$PORT" >"$D/crowd" & strangers=$!
 	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token crowd/1/1000)
 	DELIVER_S=20 deliver 1
 	verdict "crowd, delivered" "$(cat "$D/follower1.err"; [ -s "$D/stores/crowd,1,1000.db" ] || ls "$D/stores")"
-	verdict "crowd, reason" "$(grep -q 'others wait, and it did not' "$D/collector.err" || tail -n 3 "$D/collector.err")"
+	verdict "crowd, reason" "$(grep -q 'others wait, and it did not' "$D/collector.err" ||
+		echo "not said: $(tail -n 3 "$D/collector.err")")"
 	kill $strangers
 	wait $strangers 2>/dev/null
 	stop TERM

@@ -156,8 +156,8 @@ server_stopped() {
 	contract server_stopped
 }
 
-# Without task work (kernels before 6.18) a program waits at its linker's rendezvous, if its process was known before. The hold server is its
-# tracer meanwhile; the parser of its file is stopped, which takes the recorder some 0.3 s to notice.
+# Without task work (kernels before 6.18) a program waits at its linker's rendezvous, if its process was known before. The hold
+# server is its tracer meanwhile; the parser of its file is stopped, which takes the recorder some 0.3 s to notice.
 fallback() {
 	local dir recorder pid held=no i
 	dir=$(fresh fallback)

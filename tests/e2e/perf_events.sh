@@ -172,8 +172,8 @@ adopted() {
 	fi
 }
 
-# Many at once: each call is recorded once, or its process has a gap, which is what it does between its fork and its probes (on a busy
-# machine nearly all of it); a call that began with its entry probe only has no end.
+# Many at once: each call is recorded once, or its process has a gap, which is what it does between its fork and its probes (on a
+# busy machine nearly all of it); a call that began with its entry probe only has no end.
 many() {
 	local gaps
 	begin many --layers isoc,posix -- "$P/forked_streams" 64 300

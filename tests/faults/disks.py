@@ -183,7 +183,8 @@ def quota(settings, results, kind, kib):
         results.skip(name, "the kernel has no such quota, or its tools are missing")
     else:
         os.chmod(mount, 0o777)
-        recording = Recording(settings, directory, disk.output, {"SUDO_UID": settings.uid, "SUDO_GID": settings.gid, "SUDO_USER": "games"})
+        recording = Recording(settings, directory, disk.output,
+                              {"SUDO_UID": settings.uid, "SUDO_GID": settings.gid, "SUDO_USER": "games"})
         status = recording.run()
         recording.check_program()
         if status == 1 and "quota" not in recording.said.lower():
