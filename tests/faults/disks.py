@@ -185,12 +185,13 @@ def quota(settings, results, kind, kib):
         os.chmod(mount, 0o777)
         recording = Recording(settings, directory, disk.output,
                               {"SUDO_UID": settings.uid, "SUDO_GID": settings.gid, "SUDO_USER": "games"})
-        status = recording.run()
-        recording.check_program()
+        status, detail = recording.run(), "refused"
         if status == 1 and "quota" not in recording.said.lower():
             recording.reasons.append(f"the reason is not said: {recording.said[-300:]}")
         disk.lift()
-        detail = recording.check_archive()
+        if status != 1 or os.listdir(recording.data):           # else it could not begin: the program was not started
+            recording.check_program()
+            detail = recording.check_archive()
         results.verdict(name, recording.reasons, f"{detail}, status {status}")
     disk.end()
 
