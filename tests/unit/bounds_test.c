@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "capture/bounds.h"
 #include "capture/budget.h"
 #include "util/quantity.h"
@@ -358,6 +359,50 @@ static void test_archive_no_room(void **state)
 	assert_int_equal(archive(directory(), 200 * KIB, 1100 * KIB, &bytes, &size), -ENOSPC);
 }
 
+/* What the command and the service call: the same limits, in a worker of its own. */
+static int make_archive(const char *bound, char **text)
+{
+	struct archive_options options = { .keep_spool = true };
+	struct identity who;
+	struct output out;
+	size_t len;
+	int ret;
+
+	spool_of_writes(2, 10000, bound);
+	sb_text(&sb, IOP_REC_END, 0, 20000000, "reason=all processes ended\nstopped_by=end\n", NULL);
+	assert_int_equal(spool_writer_destroy(sb.writer), 0);
+	sb.writer = NULL;
+	options.text = open_memstream(text, &len);
+	assert_int_equal(identity_self(&who), 0);
+	assert_int_equal(output_open(&out, &who, directory(), err, sizeof(err)), 0);
+	ret = archive_write(&out, &options, err, sizeof(err));
+	output_close(&out);
+	identity_deinit(&who);
+	fclose(options.text);
+	nftw(directory(), remove_file, 8, FTW_PHYS | FTW_DEPTH);
+	return ret;
+}
+
+static void test_archive_command(void **state)
+{
+	char *text;
+
+	(void)state;
+	assert_int_equal(make_archive("max_size=1048576\n", &text), 0);
+	assert_non_null(strstr(text, "stopped by max-size"));
+	free(text);
+}
+
+static void test_archive_command_no_room(void **state)
+{
+	char *text;
+
+	(void)state;
+	assert_int_equal(make_archive("max_size=4096\n", &text), -ENOSPC);
+	assert_non_null(strstr(err, "no archive can be made: --max-size leaves no room for it"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +417,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_archive_min_free, sb_setup, end_spool),
 		cmocka_unit_test_setup_teardown(test_archive_refused, sb_setup, end_spool),
 		cmocka_unit_test_setup_teardown(test_archive_no_room, sb_setup, end_spool),
+		cmocka_unit_test_setup_teardown(test_archive_command, sb_setup, end_spool),
+		cmocka_unit_test_setup_teardown(test_archive_command_no_room, sb_setup, end_spool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

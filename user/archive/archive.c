@@ -118,12 +118,14 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 static int replay_into(struct spool_reader *spool, struct call_sites *sites, struct sinks *sinks, const char *dir, char *err,
 		       size_t err_len)
 {
-	struct sink *order[] = { sinks->summary, sinks->collectives, sinks->otf2 };
+	struct sink *order[] = { sinks->size, sinks->summary, sinks->collectives, sinks->otf2 };
 	char reason[900] = "";
 	struct model model;
-	int ret = replay_run_with_sites(spool, sites, &model, order, 3, reason, sizeof(reason));
+	int ret = replay_run_with_sites(spool, sites, &model, order, 4, reason, sizeof(reason));
 
-	if (ret && otf2_sink_error(sinks->otf2))
+	if (ret == -ENOSPC && model.end.cut)
+		snprintf(err, err_len, "%s: no archive can be made: --%s leaves no room for it", dir, model.end.stopped_by);
+	else if (ret && otf2_sink_error(sinks->otf2))
 		snprintf(err, err_len, "%s", otf2_sink_error(sinks->otf2));
 	else if (ret)
 		snprintf(err, err_len, "%s: %s", dir, reason);
