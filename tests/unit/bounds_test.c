@@ -359,6 +359,17 @@ static void test_archive_no_room(void **state)
 	assert_int_equal(archive(directory(), 200 * KIB, 1100 * KIB, &bytes, &size), -ENOSPC);
 }
 
+/* A type of record without an estimate of its own counts with its length, one without a part in the archive does not. */
+static void test_unknown_record(void **state)
+{
+	struct iop_rec new_type = { .len = 80, .type = IOP_REC_AGENT - 1, .seq = 2 };
+	struct iop_rec fork = { .len = 48, .type = IOP_REC_FORK, .seq = 2 };
+
+	(void)state;
+	assert_int_equal(budget_archive_bytes(&new_type, NULL), 80);
+	assert_int_equal(budget_archive_bytes(&fork, NULL), 0);
+}
+
 /* What the command and the service call: the same limits, in a worker of its own. */
 static int make_archive(const char *bound, char **text)
 {
@@ -406,7 +417,7 @@ static void test_archive_command_no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_bytes), cmocka_unit_test(test_options), cmocka_unit_test(test_unknown_record),
 		cmocka_unit_test_setup_teardown(test_max_size, sb_setup, end_spool),
 		cmocka_unit_test_setup_teardown(test_threads, sb_setup, end_spool),
 		cmocka_unit_test_setup_teardown(test_no_bound, sb_setup, end_spool),
