@@ -22,8 +22,8 @@
 #include "replay/sites.h"
 #include "privilege/worker.h"
 #include "sink/otf2/archive_size.h"
-#include "sink/collectives.h"
 #include "sink/otf2/otf2.h"
+#include "sink/sides.h"
 #include "sink/summary/summary.h"
 #include "spool/spool.h"
 
@@ -41,16 +41,21 @@ static void set_progress(void *arg, uint64_t done, uint64_t total)
 
 /* ---- files beside an archive, from which merge gets what it needs without reading events; and perhaps the summary's text ---- */
 
-enum { COLLECTIVES, SUMMARY, TEXT, NSIDES };
+#define SIDE_POINTER(name) &side_##name,
+static const struct side_output *const side_outputs[] = { SIDE_OUTPUTS(SIDE_POINTER) };
+#undef SIDE_POINTER
 
-struct side_files { FILE *v[NSIDES]; const char *names[NSIDES]; };
+#define NSIDES (sizeof(side_outputs) / sizeof(side_outputs[0]))
+enum { SUMMARY = NSIDES, TEXT, NFILES };
+
+struct side_files { FILE *v[NFILES]; const char *names[NFILES]; };
 
 /* Returns 0, or the -errno of the first file that could not be written. */
 static int side_files_close(struct side_files *sides, bool keep)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < NSIDES; i++) {
+	for (size_t i = 0; i < NFILES; i++) {
 		if (!sides->v[i])
 			continue;
 		if ((ferror(sides->v[i]) | fclose(sides->v[i])) && !error)
@@ -64,8 +69,10 @@ static int side_files_close(struct side_files *sides, bool keep)
 /* Files left by a killed ioprobe are replaced; links are not followed. */
 static int side_files_open(struct side_files *sides, const struct attempt *attempt, char *err, size_t err_len)
 {
-	*sides = (struct side_files){ .names = { "collectives.json", "summary.json", attempt->options->summary_file } };
-	for (size_t i = 0; i < NSIDES && sides->names[i]; i++) {
+	*sides = (struct side_files){ .names = { [SUMMARY] = "summary.json", [TEXT] = attempt->options->summary_file } };
+	for (size_t i = 0; i < NSIDES; i++)
+		sides->names[i] = side_outputs[i]->file;
+	for (size_t i = 0; i < NFILES && sides->names[i]; i++) {
 		unlink(sides->names[i]);
 		sides->v[i] = fopen(sides->names[i], "w+xe");
 		if (!sides->v[i]) {
@@ -81,7 +88,7 @@ static int side_files_open(struct side_files *sides, const struct attempt *attem
 
 /* ---- replay ---- */
 
-struct sinks { struct sink *size, *otf2, *summary, *collectives; };
+struct sinks { struct sink *size, *otf2, *summary, *sides[NSIDES]; };
 
 /* Computes the size that is compared with the recording's limits; the spool is kept until the archive is complete. */
 static int size_sink_create(struct sink **out, bool whole_job)
@@ -103,8 +110,8 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 	ret = summary_sink_create(&sinks->summary, sides->v[TEXT] ? sides->v[TEXT] : text, false);
 	if (!ret)
 		ret = size_sink_create(&sinks->size, whole_job);
-	if (!ret)
-		ret = collectives_sink_create(&sinks->collectives, sides->v[COLLECTIVES]);
+	for (size_t i = 0; i < NSIDES && !ret; i++)
+		ret = side_outputs[i]->create(&sinks->sides[i], sides->v[i]);
 	if (ret)
 		snprintf(err, err_len, "%s: the summary cannot be made: %s", attempt->out->path, strerror(-ret));
 	else
@@ -118,11 +125,14 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 static int replay_into(struct spool_reader *spool, struct call_sites *sites, struct sinks *sinks, const char *dir, char *err,
 		       size_t err_len)
 {
-	struct sink *order[] = { sinks->size, sinks->summary, sinks->collectives, sinks->otf2 };
+	struct sink *order[3 + NSIDES] = { sinks->size, sinks->summary };
 	char reason[900] = "";
 	struct model model;
-	int ret = replay_run_with_sites(spool, sites, &model, order, 4, reason, sizeof(reason));
+	int ret;
 
+	memcpy(&order[2], sinks->sides, sizeof(sinks->sides));
+	order[2 + NSIDES] = sinks->otf2;
+	ret = replay_run_with_sites(spool, sites, &model, order, 3 + NSIDES, reason, sizeof(reason));
 	if (ret == -ENOSPC && model.end.cut)
 		snprintf(err, err_len, "%s: no archive can be made: --%s leaves no room for it", dir, model.end.stopped_by);
 	else if (ret && otf2_sink_error(sinks->otf2))
@@ -173,7 +183,8 @@ static int write_all(struct spool_reader *spool, struct call_sites *sites, bool 
 	archive_size_sink_destroy(sinks.size);
 	otf2_sink_destroy(sinks.otf2);
 	summary_sink_destroy(sinks.summary);
-	collectives_sink_destroy(sinks.collectives);
+	for (size_t i = 0; i < NSIDES; i++)
+		side_outputs[i]->destroy(sinks.sides[i]);
 	return ret;
 }
 

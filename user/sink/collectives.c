@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
+ * Times at which this node's ranks met in collective opens and closes, as collectives.json: merge uses them to find out how exactly
+ * the clocks of a job's nodes agree, without reading events. An array "collectives" of { "handle": ref, "opened": M, "closed": M },
+ * where M is { "ranks": number of participants, "last_enter_ns": when the last one entered the call, "first_leave_ns": when the
+ * first one left it }.
+ *
  * Follows the open calls of each thread; a call that opened or closed a collective handle is a synchronisation point of its ranks.
  */
-#include "sink/collectives.h"
+#include "sink/sides.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -134,7 +139,7 @@ static int collectives_finish(struct sink *sink, const struct model *model)
 	return error == -1 ? -ENOMEM : error;
 }
 
-int collectives_sink_create(struct sink **out_sink, FILE *out)
+static int collectives_create(struct sink **out_sink, FILE *out)
 {
 	struct collectives_sink *s = calloc(1, sizeof(*s));
 
@@ -149,7 +154,7 @@ int collectives_sink_create(struct sink **out_sink, FILE *out)
 	return 0;
 }
 
-void collectives_sink_destroy(struct sink *sink)
+static void collectives_destroy(struct sink *sink)
 {
 	struct collectives_sink *s = (struct collectives_sink *)sink;
 
@@ -161,3 +166,5 @@ void collectives_sink_destroy(struct sink *sink)
 	free(s->handles.v);
 	free(s);
 }
+
+const struct side_output side_collectives = { "collectives.json", collectives_create, collectives_destroy };

@@ -373,7 +373,7 @@ static int set_up(struct client *c, const char *where, char *err, size_t err_len
 	return -EINVAL;
 }
 
-int live_collect_create(struct live_output **output, const char *where, char *err, size_t err_len)
+static int collect_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
 	static const struct live_lines functions = { on_lines, client_destroy };
 	struct client *c = calloc(1, sizeof(*c));
@@ -394,3 +394,8 @@ int live_collect_create(struct live_output **output, const char *where, char *er
 	*output = c->output;
 	return 0;
 }
+
+const struct live_output_kind live_collect_kind = {
+	.name = "collect", .where = "HOST:PORT",
+	.where_kind = WHERE_HOST, .create = collect_create,
+};

@@ -295,7 +295,7 @@ static int open_producer(struct kafka *k, const char *file, char *err, size_t er
 	return ret;
 }
 
-int live_kafka_create(struct live_output **output, const char *where, char *err, size_t err_len)
+static int kafka_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
 	static const struct live_lines functions = { on_lines, kafka_destroy };
 	struct kafka *k = calloc(1, sizeof(*k));
@@ -317,3 +317,8 @@ int live_kafka_create(struct live_output **output, const char *where, char *err,
 		kafka_destroy(k);
 	return ret;
 }
+
+const struct live_output_kind live_kafka_kind = {
+	.name = "kafka", .where = "an absolute path of a file with librdkafka's properties",
+	.where_kind = WHERE_FILE, .create = kafka_create,
+};

@@ -130,7 +130,7 @@ static void ldms_destroy(struct live_output *output)
 	free(l);
 }
 
-int live_ldms_create(struct live_output **output, const char *where, char *err, size_t err_len)
+static int ldms_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
 	struct ldms *l = calloc(1, sizeof(*l));
 	int ret = l ? live_output_open(&l->out, where, err, err_len) : -ENOMEM;
@@ -145,3 +145,8 @@ int live_ldms_create(struct live_output **output, const char *where, char *err, 
 	*output = &l->output;
 	return 0;
 }
+
+const struct live_output_kind live_ldms_kind = {
+	.name = "ldms", .where = "an absolute path or unix:/PATH", .default_where = "-",
+	.where_kind = WHERE_TEXT, .events = true, .create = ldms_create,
+};

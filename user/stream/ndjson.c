@@ -269,7 +269,7 @@ static void set_functions(struct ndjson *n)
 					  .destroy = ndjson_destroy };
 }
 
-int live_ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len)
+static int ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
 	struct ndjson *n = calloc(1, sizeof(*n));
 	int ret = n ? live_output_open(&n->out, where, err, err_len) : -ENOMEM;
@@ -282,6 +282,12 @@ int live_ndjson_create(struct live_output **output, const char *where, char *err
 	*output = &n->output;
 	return 0;
 }
+
+/* One JSON object per line. Flushed after each interval. */
+const struct live_output_kind live_ndjson_kind = {
+	.name = "ndjson", .where = "an absolute path or unix:/PATH", .default_where = "-",
+	.where_kind = WHERE_TEXT, .create = ndjson_create,
+};
 
 int live_lines_create(struct live_output **output, const struct live_lines *to, void *arg)
 {

@@ -15,24 +15,19 @@
 
 #define UNIX "unix:" /* a socket on which a reader listens */
 
-const struct live_output_kind live_output_kinds[] = {
-	{ "ndjson", "an absolute path or unix:/PATH", "-", WHERE_TEXT, false, live_ndjson_create },
-	{ "sqlite", "an absolute path", "live.db", WHERE_FILE, false, live_store_create },
-	{ "ldms", "an absolute path or unix:/PATH", "-", WHERE_TEXT, true, live_ldms_create },
-	{ "prometheus", "an absolute path", NULL, WHERE_FILE, false, live_textfile_create },
-	{ "collect", "HOST:PORT", NULL, WHERE_HOST, false, live_collect_create },
-	{ "kafka", "an absolute path of a file with librdkafka's properties", NULL, WHERE_FILE, false, live_kafka_create },
-	{ 0 },
-};
+#define LIVE_OUTPUT_POINTER(name) &live_##name##_kind,
+static const struct live_output_kind *const kinds[] = { LIVE_OUTPUTS(LIVE_OUTPUT_POINTER) };
+#undef LIVE_OUTPUT_POINTER
+#define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static const struct live_output_kind *kind_of(const char *text, const char **where)
 {
 	size_t len = strcspn(text, ":");
 
-	for (const struct live_output_kind *kind = live_output_kinds; kind->name; kind++)
-		if (strlen(kind->name) == len && !strncmp(kind->name, text, len)) {
+	for (size_t i = 0; i < NKINDS; i++)
+		if (strlen(kinds[i]->name) == len && !strncmp(kinds[i]->name, text, len)) {
 			*where = text[len] ? text + len + 1 : NULL;
-			return kind;
+			return kinds[i];
 		}
 	return NULL;
 }
@@ -42,8 +37,8 @@ static void list_kinds(char *text, size_t len)
 	size_t used = 0;
 
 	text[0] = 0;
-	for (const struct live_output_kind *kind = live_output_kinds; kind->name && used < len; kind++)
-		used += snprintf(text + used, len - used, "%s%s", used ? ", " : "", kind->name);
+	for (size_t i = 0; i < NKINDS && used < len; i++)
+		used += snprintf(text + used, len - used, "%s%s", used ? ", " : "", kinds[i]->name);
 }
 
 static bool valid_where(const struct live_output_kind *kind, const char *where)
@@ -66,7 +61,7 @@ bool live_output_valid(const char *text, char *err, size_t err_len)
 	if (!kind)
 		snprintf(err, err_len,
 			 "%.200s: there is no such output: one of %s is expected, followed by a file where it needs one (%s:/PATH)",
-			 text, names, live_output_kinds[0].name);
+			 text, names, kinds[0]->name);
 	else if (where ? !valid_where(kind, where) : !kind->default_where)
 		snprintf(err, err_len, "%.200s: %s is expected after %s:", text, kind->where, kind->name);
 	else

@@ -23,7 +23,13 @@ struct live_output_kind {
 	int (*create)(struct live_output **output, const char *where, char *err, size_t err_len);
 };
 
-extern const struct live_output_kind live_output_kinds[]; /* the last one has no name */
+/* The kinds. To add one: a file with a struct live_output_kind named live_NAME_kind, and its name here. */
+#define LIVE_OUTPUTS(X) \
+	X(ndjson) X(sqlite) X(ldms) X(prometheus) X(collect) X(kafka)
+
+#define LIVE_OUTPUT_DECLARE(name) extern const struct live_output_kind live_##name##_kind;
+LIVE_OUTPUTS(LIVE_OUTPUT_DECLARE)
+#undef LIVE_OUTPUT_DECLARE
 
 /* Creates the output described by "KIND" or "KIND:WHERE"; the owner calls its destroy(). Returns 0, or -errno with one line
  * in err. */
@@ -39,11 +45,9 @@ bool live_output_wants_events(const char *text);
 int live_output_open(FILE **out, const char *where, char *err, size_t err_len);
 void live_output_close(FILE *out);
 
-/* ---- the kinds ---- */
+/* ---- outputs for programs of their own ---- */
 
-/* One JSON object per line. Flushed after each interval. */
-int live_ndjson_create(struct live_output **output, const char *where, char *err, size_t err_len);
-/* The same lines for a caller: those of the begin, of each interval with the definitions before it, and of the end. */
+/* The lines of ndjson for a caller: those of the begin, of each interval with the definitions before it, and of the end. */
 enum live_lines_kind { LIVE_LINES_BEGIN, LIVE_LINES_INTERVAL, LIVE_LINES_END };
 struct live_lines {
 	/* interval: of LIVE_LINES_INTERVAL; text is malloc'ed and becomes the callee's. Returns 0, or -errno with a line in the
@@ -52,14 +56,7 @@ struct live_lines {
 	void (*destroy)(void *arg);
 };
 int live_lines_create(struct live_output **output, const struct live_lines *to, void *arg);
-/* To "ioprobe collect" at HOST[:PORT], see collect_client.c. */
-int live_collect_create(struct live_output **output, const char *where, char *err, size_t err_len);
-/* To Apache Kafka; where: a file with the properties of librdkafka, and ioprobe.topic. */
-int live_kafka_create(struct live_output **output, const char *where, char *err, size_t err_len);
-/* An SQLite database: store.sql. One transaction per interval, so that a follower that was killed continues after the last complete
- * one, without duplicates. */
-int live_store_create(struct live_output **output, const char *where, char *err, size_t err_len);
-/* The same for the recordings of a job's nodes: each has an output of its own on the one file. */
+/* The store of sqlite for the recordings of a job's nodes: each has an output of its own on the one file. */
 int live_store_create_many(struct live_output **output, const char *file, char *err, size_t err_len);
 
 /* What a store had of a recording when begin() was called: its last interval, -1 for none; whether it is the recording's last one;
@@ -69,9 +66,5 @@ struct live_done {
 	bool last, ended;
 };
 void live_store_done(const struct live_output *output, struct live_done *done);
-/* The lines of Darshan's connector to LDMS. */
-int live_ldms_create(struct live_output **output, const char *where, char *err, size_t err_len);
-/* A file of metrics in Prometheus' text format, replaced at each interval. */
-int live_textfile_create(struct live_output **output, const char *where, char *err, size_t err_len);
 
 #endif

@@ -578,10 +578,16 @@ static int create(struct live_output **output, const char *file, bool many, char
 	return ret;
 }
 
-int live_store_create(struct live_output **output, const char *file, char *err, size_t err_len)
+static int store_create(struct live_output **output, const char *file, char *err, size_t err_len)
 {
 	return create(output, file, false, err, err_len);
 }
+
+/* One transaction per interval, so that a follower that was killed continues after the last complete one, without duplicates. */
+const struct live_output_kind live_sqlite_kind = {
+	.name = "sqlite", .where = "an absolute path", .default_where = "live.db",
+	.where_kind = WHERE_FILE, .create = store_create,
+};
 
 int live_store_create_many(struct live_output **output, const char *file, char *err, size_t err_len)
 {

@@ -83,7 +83,7 @@ static void textfile_destroy(struct live_output *output)
 	free(output);
 }
 
-int live_textfile_create(struct live_output **output, const char *where, char *err, size_t err_len)
+static int textfile_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
 	struct textfile *t = calloc(1, sizeof(*t));
 	int ret = t ? metrics_create(&t->metrics, &t->counter) : -ENOMEM;
@@ -104,3 +104,8 @@ int live_textfile_create(struct live_output **output, const char *where, char *e
 	*output = &t->output;
 	return 0;
 }
+
+const struct live_output_kind live_prometheus_kind = {
+	.name = "prometheus", .where = "an absolute path",
+	.where_kind = WHERE_FILE, .create = textfile_create,
+};
