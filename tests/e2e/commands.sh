@@ -74,6 +74,14 @@ mistakes() {
 	says "option without value, said" err "--output DIR"
 	status_of "value without use" 2 "$IOPROBE" recover --json=3 "$D"
 	status_of "help of nothing" 2 "$IOPROBE" help nothing
+	verdict "help of nothing, proposes no recording" "$(grep 'ioprobe record --' "$D/err")"
+	status_of "help of help" 0 "$IOPROBE" help help
+	status_of "option without dashes" 2 "$IOPROBE" version
+	says "option without dashes, said" err "did you mean '--version'"
+	status_of "mistyped request" 2 "$IOPROBE" job strat
+	says "mistyped request, said" err "did you mean 'start'"
+	status_of "unknown format" 2 "$IOPROBE" report --format xml "$D"
+	says "unknown format, said" err 'text, json, html, sarif or csv'
 	status_of "unexpected operand" 2 "$IOPROBE" check now
 }
 

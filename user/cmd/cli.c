@@ -223,8 +223,7 @@ static const struct cli_command *find_command(const char *name)
 	return NULL;
 }
 
-/* An unknown word is never taken for a program to launch: a mistyped command must not start anything. */
-static void refuse_command(const char *word)
+static void refuse_word(const char *word)
 {
 	const char *meant = cli_nearest(word, next_command, NULL);
 
@@ -232,6 +231,17 @@ static void refuse_command(const char *word)
 		fprintf(stderr, "ioprobe: '%s' is not a command: did you mean '%s'?\n", word, meant);
 	else
 		fprintf(stderr, "ioprobe: '%s' is not a command\n", word);
+}
+
+/* An unknown word is never taken for a program to launch: a mistyped command must not start anything. */
+static void refuse_command(const char *word)
+{
+	for (const struct cli_option *row = cli_global_options; row->name; row++)
+		if (!strcmp(row->name, word)) {
+			fprintf(stderr, "ioprobe: '%s' is not a command: did you mean '--%s'?\n", word, word);
+			fail_usage(NULL);
+		}
+	refuse_word(word);
 	fprintf(stderr, "To record a program: ioprobe record -- %s\n", word);
 	fail_usage(NULL);
 }
@@ -241,8 +251,10 @@ static int show_help(int argc, char **argv)
 {
 	const struct cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
-	if (argc > 1 && !command && argv[1][0] != '-')
-		refuse_command(argv[1]);
+	if (argc > 1 && !command && argv[1][0] != '-' && strcmp(argv[1], "help")) {
+		refuse_word(argv[1]);
+		fail_usage(NULL);
+	}
 	cli_print_help(command);
 	return fflush(stdout) ? CLI_FAILED : 0;
 }

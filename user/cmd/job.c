@@ -56,16 +56,26 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	}
 }
 
+static const char *const requests[] = { "start", "stop", "status", "version", NULL };
+
+static const char *next_request(void *arg, size_t i)
+{
+	(void)arg;
+	return requests[i];
+}
+
 static void set_request(struct arguments *a, const struct cli *cli)
 {
-	static const char *const requests[] = { "start", "stop", "status", "version" };
-	const char *word = cli->operands[0];
+	const char *word = cli->operands[0], *meant;
 
 	if (!word)
 		cli_error(cli, "nothing to do: give start, stop, status or version");
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+	for (size_t i = 0; requests[i]; i++)
 		if (!strcmp(word, requests[i]))
 			a->request = requests[i];
+	meant = a->request ? NULL : cli_nearest(word, next_request, NULL);
+	if (meant)
+		cli_error(cli, "unexpected '%s': did you mean '%s'?", word, meant);
 	if (!a->request || cli->noperands > 1)
 		cli_error(cli, "unexpected '%s': give one of start, stop, status, version", a->request ? cli->operands[1] : word);
 	if (a->limit_ms < 0 || a->limit_ms > MAX_LIMIT_MS)

@@ -48,7 +48,7 @@ const struct cli_command command_merge = {
 	.usage = (const char *const []){ "[--json] [--same-job] -o DIR NODE_DIR...", NULL },
 	.description = "Merge the archives that ioprobe recorded on a job's nodes into one: one system tree, ranks over all "
 		"nodes, one definition of each shared file. Events are linked, not rewritten.\n\n"
-		"Under sudo it runs as the calling user; root merges archives of root's only.",
+		"Under sudo it runs as the calling user; root merges only archives that belong to root.",
 	.options = (const struct cli_option[]){
 		{ "output", 'o', "DIR", "Write the archive to DIR/traces.otf2; DIR must not exist, or be empty", NULL },
 		{ "json", OPT_JSON, NULL, "Print a summary of the merge as JSON", NULL },

@@ -32,7 +32,7 @@ const struct cli_option record_options[] = {
 	  "Record a SLURM job that runs on this node, with the steps that it starts later, until it had no process for 30 s or ^C",
 	  NULL },
 	{ "node", OPT_NODE, "NAME",
-	  "With --job: record only processes that SLURM started as this node, where several nodes share a kernel", NULL },
+	  "With --job: record only the processes of SLURM's node NAME; for tests in which several nodes share one kernel", NULL },
 	{ "env-from", OPT_ENV_FROM, "PID",
 	  "With a program: run it in the environment with which this process of yours was started (PATH, LD_LIBRARY_PATH, "
 	  "modules)", "ioprobe's own, which sudo has reduced" },
@@ -50,8 +50,8 @@ const struct cli_option record_options[] = {
 	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too",
 		NULL },
 	{ "json", OPT_JSON, "[FILE]",
-	  "Write the summary as JSON to FILE; without FILE print it on stdout instead of the text, if no program is launched, "
-		  "which would own stdout", NULL },
+	  "Write the summary as JSON to FILE; without FILE, print it on stdout instead of the text (refused with a launched "
+	  "program, whose stdout it would be)", NULL },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, "Keep the records as they were captured, in DIR/spool", NULL },
 
 	{ NULL, 0, NULL, "While it runs: see 'ioprobe stream'", NULL },
@@ -62,7 +62,7 @@ const struct cli_option record_options[] = {
 		"'ioprobe stream'",
 	  "none; all with ldms" },
 	{ "stream-names", OPT_STREAM_NAMES, "full|mount|hash",
-	  "Stream files' names in full, their mount points only, or these with a hash of the name", "full" },
+	  "Stream full names of files, only their mount points, or mount points with a hash of the name", "full" },
 
 	{ NULL, 0, NULL, "Bounds at which the recording ends and the program continues", NULL },
 	{ "duration", OPT_DURATION, "SECONDS", "Record for SECONDS", "until the processes end" },
@@ -74,7 +74,7 @@ const struct cli_option record_options[] = {
 
 	{ NULL, 0, NULL, "Record less; what is excluded is counted", NULL },
 	{ "layers", OPT_LAYERS, "LIST",
-	  "Probe these layers only: netcdf, hdf5, mpiio, mpi, isoc, posix, or of your own tables", "all" },
+	  "Probe only these layers: netcdf, pnetcdf, hdf5, mpiio, mpi, isoc, posix, or layers of your own tables", "all" },
 	{ "path", OPT_PATH, "PREFIX[,...]",
 	  "Record system calls on descriptors only for files below these directories", "all" },
 	{ "exclude-path", OPT_EXCLUDE, "PREFIX[,...]",
@@ -82,11 +82,12 @@ const struct cli_option record_options[] = {
 	{ "fd-kinds", OPT_FD_KINDS, "LIST",
 	  "Record system calls only on these kinds of descriptors: regular, directory, pipe, socket, char, block, other", "all" },
 	{ "min-duration", OPT_MIN_DURATION, "TIME",
-	  "Do not record leaf reads and writes shorter than TIME (10us, 1ms)", "record all" },
+	  "Do not record reads and writes without recorded calls inside that are shorter than TIME (10us, 1ms)", "record all" },
 	{ "min-bytes", OPT_MIN_BYTES, "SIZE",
-	  "Do not record leaf reads and writes that are known to move less than SIZE (4096, 64KiB)", "record all" },
+	  "Do not record reads and writes without recorded calls inside that are known to move less than SIZE (4096, 64KiB)",
+	  "record all" },
 	{ "stream-calls", OPT_STREAM_CALLS, "record|count",
-	  "Record or only count leaf reads and writes of ISO C streams", "record" },
+	  "Record, or only count, reads and writes of ISO C streams without recorded calls inside", "record" },
 
 	{ NULL, 0, NULL, "Record more", NULL },
 	{ "probes", OPT_PROBES, "FILE", "Add a probe table; may be repeated", NULL },

@@ -55,7 +55,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_FORMAT:
 		c->task.format = report_format_find(value);
 		if (!c->task.format)
-			cli_error(cli, "--format %s: there is no such format", value);
+			cli_error(cli, "--format %s: text, json, html, sarif or csv is expected", value);
 		break;
 	case OPT_FAIL_ON:
 		c->fails = true;
@@ -173,8 +173,8 @@ const struct cli_command command_report = {
 		"Report the I/O problems of a recorded run, the cost of each on its slowest rank, and what a change may "
 		"save. ARCHIVE is a directory that ioprobe recorded or merged, or any .otf2 file with I/O records.\n\n"
 		"Neither root nor BPF is needed. Findings are ranked by what may be saved; a fact that is missing in the archive "
-		"is named, with the findings that need it. Under sudo the archive is read as the calling user, by root as its "
-		"owner.\n\n"
+		"is named, with the findings that need it. Under sudo the archive is read with the rights of the calling user; "
+		"started by root, with those of its owner.\n\n"
 		"mpirun -n N ioprobe-mpi report ARCHIVE, which is built where MPI is, reads a large archive with the processes of "
 		"several nodes and makes the same report. It takes the same options and refuses to run as root.",
 	.options =
@@ -183,8 +183,8 @@ const struct cli_command command_report = {
 			{ "output", 'o', "FILE", "Write the report to FILE", "standard output" },
 			{ "all", OPT_ALL, NULL, "Also show findings that cost little, and those that are effects of others", NULL },
 			{ "figures", OPT_FIGURES, NULL,
-			  "Append to the text: calls per file and layer, handles of a thread, stacks during a collective call, its "
-			  "system calls by node (JSON and HTML always have them)",
+			  "Append to the text: calls per file and layer, handles of a thread, the stacks of two ranks during a "
+			  "collective call, and that call's system calls by node (JSON and HTML always have them)",
 			  NULL },
 			{ "explain", OPT_EXPLAIN, "CODE", "Explain a finding; CODE may be list, all or thresholds", NULL },
 			{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path fits this shell pattern", NULL },

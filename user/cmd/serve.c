@@ -96,7 +96,7 @@ const struct cli_command command_serve = {
 		{ "state", OPT_STATE, "DIR", "Keep the state of the jobs in DIR", DEFAULT_STATE_DIR },
 		{ "socket", OPT_SOCKET, "FILE", "Listen on this socket", DEFAULT_SOCKET },
 		{ "node", OPT_NODE, "NAME",
-		  "Record only processes that SLURM started as this node, where several nodes share a kernel", NULL },
+		  "Record only the processes of SLURM's node NAME; for tests in which several nodes share one kernel", NULL },
 		{ "check-policy", OPT_CHECK, NULL, "Check the policy, print its rules and settings, and exit", NULL },
 		{ 0 }
 	},

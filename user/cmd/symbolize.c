@@ -82,12 +82,12 @@ const struct cli_command command_symbolize = {
 	.summary = "Look up lines of call sites after the recording, from debug files",
 	.usage = (const char *const[]){ "[--debug-dir DIR] [--json] DIR", NULL },
 	.description =
-		"Look up functions and lines of the call sites (--call-sites) that had none when the recording ended, and "
+		"Look up the functions and lines of call sites (--call-sites) that were unknown when the recording ended, and "
 		"rewrite the archive in DIR with them. It needs the records (record --keep-spool), but neither the process nor "
-		"its executable: a debug file with the same build-id is enough. Debug files are looked for below the directory "
-		"of --debug-dir (.build-id/ab/cdef.debug, "
-		"or by the program's name), /usr/lib/debug, and beside the program. As root it runs with the rights of the user "
-		"that DIR belongs to. Prints the summary, and on stderr the places that were not found.",
+		"its executable: a debug file with the same build-id is enough. Debug files are looked for below the directory of "
+		"--debug-dir (.build-id/ab/cdef.debug, or by the program's name), /usr/lib/debug, and beside the program. As root "
+		"it runs with the rights of the user that DIR belongs to. The summary is printed, and on stderr the places that "
+		"were not found.",
 	.options =
 		(const struct cli_option[]){ { "debug-dir", OPT_DEBUG_DIR, "DIR",
 					       "Look for debug files in DIR, then in /usr/lib/debug and beside the program", NULL },
