@@ -172,7 +172,7 @@ uninstall:		## remove what install put there
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ioprobe
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/share/ioprobe $(DESTDIR)$(PREFIX)/share/doc/ioprobe
 
-# The analyzer's path-sensitive rules do not see that a negative errno is not zero, nor through uthash's macros: left out, like what
+# The analyzer's path-sensitive rules do not see that a negative errno is not zero, nor through uthash's macros: excluded, like rules that
 # the house style does not follow.
 TIDY := -*,bugprone-*,clang-analyzer-deadcode.*,clang-analyzer-security.*,clang-analyzer-unix.API,clang-analyzer-unix.cstring.*
 TIDY := $(TIDY),-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-reserved-identifier
@@ -180,7 +180,7 @@ TIDY := $(TIDY),-bugprone-assignment-in-if-condition,-bugprone-sizeof-expression
 TIDY := $(TIDY),-bugprone-signed-char-misuse,-bugprone-implicit-widening-of-multiplication-result
 TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,-clang-analyzer-security.insecureAPI.strcpy
 
-# uthash's loops are told to cppcheck in plain words: expanded, they are beyond it.
+# cppcheck gets simple definitions of uthash's loops: it cannot follow the expanded macros.
 .PHONY: lint
 lint: $(B)/ioprobe build/ioprobe.skel.h build/guard.skel.h build/store_sql.h build/page_files.h build/advice_files.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
 	$(Q)tools/structure/check-includes

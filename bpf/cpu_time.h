@@ -2,7 +2,7 @@
  *
  * With --cpu-time: how long a thread was off its CPU during an outermost call, and before it since the previous one. The time is
  * measured where the scheduler switches threads, because the kernel's own counters of a running thread are as old as its last clock
- * tick. They tell what kind of time it was: run delay, user and system time, voluntary and involuntary switches.
+ * tick. They show what kind of time it was: run delay, user and system time, voluntary and involuntary switches.
  */
 #ifndef IOPROBE_BPF_CPU_TIME_H
 #define IOPROBE_BPF_CPU_TIME_H

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Checks that an OTF2 archive keeps the contract of ioprobe's traces, and tells what it has. Exit status: 0 clean, 1 with a line
-# "RULE: what is wrong" per breach, 2 if the archive cannot be read or the check was stopped by its own limits.
+# Checks that an OTF2 archive keeps the contract of ioprobe's traces, and prints what it contains. Exit status: 0 clean, 1 with a
+# line "RULE: what is wrong" per breach, 2 if the archive cannot be read or the check was stopped by its own limits.
 import argparse
 import json
 import os

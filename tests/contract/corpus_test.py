@@ -29,7 +29,7 @@ def without_refs(line):
 
 
 def properties(archive):
-    """[(name, value)] of the archive's properties; the version that wrote it is left out."""
+    """[(name, value)] of the archive's properties; without the version that wrote it."""
     lines = printed("-I", archive)
     names = [line.split(None, 2)[2] for line in lines if line.startswith("Property name")]
     values = [line.split(None, 2)[2:] for line in lines if line.startswith("Property value")]
@@ -46,22 +46,22 @@ def content(archive):
             "notes": sorted(p for p in named if p.startswith("IOPROBE::NOTE"))}
 
 
-def recover(spool, folder):
-    os.mkdir(folder)
-    shutil.copy(spool, os.path.join(folder, "spool"))
-    done = subprocess.run([IOPROBE, "recover", folder], capture_output=True, timeout=120)
+def recover(spool, directory):
+    os.mkdir(directory)
+    shutil.copy(spool, os.path.join(directory, "spool"))
+    done = subprocess.run([IOPROBE, "recover", directory], capture_output=True, timeout=120)
     if done.returncode:
         raise RuntimeError("recover: status %d: %s" % (done.returncode, done.stderr.decode("utf-8", "replace").strip()))
-    return os.path.join(folder, "traces.otf2")
+    return os.path.join(directory, "traces.otf2")
 
 
 def digests(name, tmp):
     """["NAME PART LINES SHA256"] for one spool; its text stays in tmp/NAME/PART."""
-    folder = os.path.join(tmp, name)
+    directory = os.path.join(tmp, name)
     result = []
-    for part, lines in content(recover(os.path.join(SPOOLS, name + ".spool"), folder)).items():
+    for part, lines in content(recover(os.path.join(SPOOLS, name + ".spool"), directory)).items():
         text = "".join(line + "\n" for line in lines)
-        with open(os.path.join(folder, part), "w") as out:
+        with open(os.path.join(directory, part), "w") as out:
             out.write(text)
         result.append("%s %s %d %s" % (name, part, len(lines), hashlib.sha256(text.encode()).hexdigest()))
     return result
@@ -89,10 +89,10 @@ def write(names):
     return 0
 
 
-def texts(folder, names):
-    os.makedirs(folder)
+def texts(directory, names):
+    os.makedirs(directory)
     for name in names:
-        digests(name, folder)
+        digests(name, directory)
     return 0
 
 

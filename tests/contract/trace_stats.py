@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What a trace says in numbers, for tests: calls per location group and region, bytes per paradigm, files, chains of handles.
+# Figures of a trace, for tests: calls per location group and region, bytes per paradigm, files, chains of handles.
 import fnmatch
 from collections import defaultdict
 

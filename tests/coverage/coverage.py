@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """coverage.py check LAYER PROBES RESULT ARCHIVE EXPECTED...: compares the calls that golden() made, of one layer, with what the
-program says of them. PROBES: output of ioprobe probes --json, of the layer's library where it has one. RESULT is written for the
-table. coverage.py table RESULT...: functions of each layer: in the table, in the library, traced and checked; and what is not, with
-the reason.
+program prints about them. PROBES: output of ioprobe probes --json, of the layer's library where it has one. RESULT is written for
+the table. coverage.py table RESULT...: functions of each layer: in the table, in the library, traced and checked; and what is not,
+with the reason.
 
-A line of EXPECTED is a call, "FUNCTION [!ERROR] [EVENT...]" as Call.line() writes it; "*" stands for any events. Where
+A line of EXPECTED is a call, "FUNCTION [!ERROR] [EVENT...]" as Call.line() writes it; "*" matches any events. Where
 there are several ranks, the file's name ends with the rank. Lines are compared per function in their order. Sizes may be unknown
-(?) in the layers where the library's arguments do not tell them, and must be where the size has a "?" before it; what the trace has
-must be right everywhere. Exit status 1 if a call differs."""
+(?) in the layers where the library's arguments do not contain them, and must be where the size has a "?" before it; what the trace
+has must be right everywhere. Exit status 1 if a call differs."""
 import collections
 import ctypes
 import json

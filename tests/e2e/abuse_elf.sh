@@ -9,7 +9,7 @@ as_user() { setpriv --reuid $USER_ID --regid $USER_ID --clear-groups -- "$@"; }
 
 have setpriv || { skip all "no setpriv"; exit 0; }
 
-# A folder of the user's with the program.
+# A directory of the user with the program.
 users_folder() {
 	DIR=$(fresh "$1")
 	cp "$P/mapper" "$DIR/data/mapper"

@@ -142,7 +142,7 @@ ranks() {
 	lost_nothing "$name"
 }
 
-# A program that does nothing but fputc: the ceiling turns the probe off, says so, and leaves the rest alone.
+# A program that does nothing but fputc: the overhead limit detaches the probe, reports it, and keeps the rest.
 storm() {
 	local name=$1 expected=$2
 	DIR=$(fresh "$name")
@@ -163,7 +163,7 @@ storm() {
 	expect "$name" "calls('write', path='*/data/end') == 10" "calls('fputc') >= 1" "abandoned('write') == 0"
 }
 
-# A process that has ended, but that nobody has waited for: refused, instead of a recording that never ends.
+# A process that has ended, but was not waited for: refused, instead of a recording that never ends.
 zombie() {
 	local dir text
 	dir=$(fresh zombie)

@@ -127,7 +127,7 @@ PAUSE=20000 bounded rate --max-rate 500 --quiet
 told rate max-rate
 from_first rate
 
-# A program that ends before a bound is reached is none of its business; its status is returned.
+# A program that ends before a bound is reached is not affected; its status is returned.
 fresh enough >/dev/null
 record enough --max-size 100MiB --max-rate 1e9 --min-free 1 -- sh -c 'exit 7'
 verdict "enough, status" "$([ $STATUS = 7 ] || echo "status $STATUS: $(said "$TMP/enough")")"

@@ -61,27 +61,27 @@ table() {
 
 mistakes() {
 	status_of "mistyped command" 2 "$IOPROBE" chekc
-	says "mistyped command, said" err "did you mean 'check'"
+	says "mistyped command, reported" err "did you mean 'check'"
 	status_of "word that is no command" 2 "$IOPROBE" touch "$D/launched"
 	verdict "word that is no command, launches nothing" "$(ls "$D/launched" 2>/dev/null)"
 	status_of "command behind options" 2 "$IOPROBE" -o "$D/x" touch "$D/launched"
 	verdict "command behind options, launches nothing" "$(ls -d "$D/launched" "$D/x" 2>/dev/null)"
 	status_of "mistyped option" 2 "$IOPROBE" merge --ouput "$D/x" "$D"
-	says "mistyped option, said" err "did you mean --output"
+	says "mistyped option, reported" err "did you mean --output"
 	status_of "ambiguous option" 2 "$IOPROBE" record --min 1 -- true
-	says "ambiguous option, said" err "--min-free or --min-duration or --min-bytes"
+	says "ambiguous option, reported" err "--min-free or --min-duration or --min-bytes"
 	status_of "option without value" 2 "$IOPROBE" merge -o
-	says "option without value, said" err "--output DIR"
+	says "option without value, reported" err "--output DIR"
 	status_of "value without use" 2 "$IOPROBE" recover --json=3 "$D"
 	status_of "help of nothing" 2 "$IOPROBE" help nothing
 	verdict "help of nothing, proposes no recording" "$(grep 'ioprobe record --' "$D/err")"
 	status_of "help of help" 0 "$IOPROBE" help help
 	status_of "option without dashes" 2 "$IOPROBE" version
-	says "option without dashes, said" err "did you mean '--version'"
+	says "option without dashes, reported" err "did you mean '--version'"
 	status_of "mistyped request" 2 "$IOPROBE" job strat
-	says "mistyped request, said" err "did you mean 'start'"
+	says "mistyped request, reported" err "did you mean 'start'"
 	status_of "unknown format" 2 "$IOPROBE" report --format xml "$D"
-	says "unknown format, said" err 'text, json, html, sarif or csv'
+	says "unknown format, reported" err 'text, json, html, sarif or csv'
 	status_of "unexpected operand" 2 "$IOPROBE" check now
 }
 
@@ -91,13 +91,13 @@ recordings() {
 	status_of "record without dashes" 4 "$IOPROBE" -q record -o "$D/trace2" sh -c 'exit 4'
 	verdict "quiet, says nothing" "$(cat "$D/err")"
 	status_of "not found" 127 "$IOPROBE" -q -o "$D/trace3" -- no-such-program
-	says "not found, said" err "no-such-program: command not found"
+	says "not found, reported" err "no-such-program: command not found"
 	touch "$D/plain"
 	status_of "not executable" 126 "$IOPROBE" record -o "$D/trace3" -- "$D/plain"
 	status_of "is a directory" 126 "$IOPROBE" record -o "$D/trace3" -- "$D"
 	verdict "not executable, no directory left" "$(ls -d "$D/trace3" 2>/dev/null)"
 	status_of "kernel thread" 1 "$IOPROBE" --pid 2 -o "$D/trace3"
-	says "kernel thread, said" err "process 2: .*kernel"
+	says "kernel thread, reported" err "process 2: .*kernel"
 }
 
 # What the policy says, not only whether it can be read.
@@ -112,7 +112,7 @@ policies() {
 	says "check-policy, default rule" out 'record comment ioprobe'
 	echo 'record everything' >"$D/policy"
 	status_of "check-policy, mistake" 1 "$IOPROBE" serve --check-policy --policy "$D/policy"
-	says "check-policy, mistake, said" err "^ioprobe: $D/policy:1: "
+	says "check-policy, mistake, reported" err "^ioprobe: $D/policy:1: "
 }
 
 manuals() {
@@ -157,13 +157,13 @@ progress() {
 	if grep -q 'another process makes it' "$D/typescript"; then
 		skip "progress" "this machine is too slow: the archiver did not get the lock in 5 s"
 	else
-		says "progress, said" typescript 'making the archive: +[0-9]+ s'
+		says "progress, reported" typescript 'making the archive: +[0-9]+ s'
 		says "progress, then the summary" typescript 'records lost 0'
 	fi
 }
 
 status_of "version" 0 "$IOPROBE" --version
-says "version, said" out "^ioprobe [0-9]+\\.[0-9]+"
+says "version, reported" out "^ioprobe [0-9]+\\.[0-9]+"
 help_texts
 table
 mistakes

@@ -8,7 +8,8 @@
 uretprobe_failures() { dmesg 2>/dev/null | grep -c 'uprobe: \(coroutines\|python3\).*failed to handle uretprobe'; }
 failures_before=$(uretprobe_failures)
 
-# switches NAME METHOD COMMAND...: same status and output as without ioprobe. DATA in the command stands for a file of this case.
+# switches NAME METHOD COMMAND...: same status and output as without ioprobe. DATA in the command is replaced by a file of this
+# case.
 switches() {
 	local name=$1 method=$2 plain lines
 	shift 2

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Filters: what they keep is what was asked for, and with what they left out it is all that strace sees.
+# Filters: they keep what was asked for; recorded and excluded calls together are all calls that strace sees.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 # All system calls of the table. strace knows those of this machine only: unknown names end it.
@@ -22,7 +22,7 @@ filtered() {
 	limited 90 strace -f -qq -o "$dir/strace.log" -e "trace=$SYSCALLS" "$P/$program" "$dir/data" >/dev/null \
 		2>"$dir/strace.err" </dev/null
 	text=$("$PYTHON" "$TESTS/lib/left_out.py" "$dir/trace/summary.json" "$dir/strace.log" 2>&1)
-	verdict "$name, with what is left out as strace" "$text"
+	verdict "$name, recorded and excluded as strace" "$text"
 }
 
 # at NAME FILE: where the program will make it; a filter by path may name what is not there yet.
@@ -43,7 +43,7 @@ filtered border writes4000 --path "$TMP/link/border/data/thread" --path "$TMP/li
 	"calls('write') == 1000" \
 	"calls('write', path='*/data/main') == 1000"
 
-# Descriptors of left out files are duplicated and take each other's place; what ends a known handle is recorded.
+# Descriptors of excluded files are duplicated and replace each other; what ends a known handle is recorded.
 filtered dup_other dup_inherit --path "$(at dup_other other)" -- "calls('write') == 0" "calls('dup2') == 1" \
 	"has_file('*/data/other')"
 filtered dup_file dup_inherit --path "$(at dup_file file)" -- "calls('write', path='*/data/file') == 10" "trace.duplicates == 6"
@@ -63,7 +63,7 @@ filtered counted streams --stream-calls count -- "calls('write', under='fwrite')
 	"calls('fopen') == 2 and calls('fclose') == 2" \
 	"calls('fputc') == 0" "calls('fwrite') < 200" "calls('fflush') == 1 and calls('fseek') == 2"
 
-# counts NAME FILTER LAYER EXPRESSION: of the summary's entry e for what a filter left out of a layer.
+# counts NAME FILTER LAYER EXPRESSION: of the summary's entry e for what a filter excluded of a layer.
 counts() { verdict "$1, counts" "$("$PYTHON" "$TESTS/lib/left_out.py" "$TMP/$1/trace/summary.json" "${@:2}" 2>&1)"; }
 counts small --min-bytes POSIX "e['calls'] >= 4000 and e['bytes_written'] == 256000"
 counts path --path POSIX "e['bytes_written'] == 128000 and e['time_ns'] > 0"
@@ -80,7 +80,7 @@ layers posix_only POSIX "calls('fwrite') == 0" "calls('write', path='*/data/stre
 layers streams_only isoc "calls('fwrite') == 200 and calls('fopen') == 2" "calls('write') == 0 and calls('openat') == 0"
 verdict "streams_only, share of system calls" \
 	"$(grep -q '^ISOC .* unknown$' "$TMP/streams_only/out" || cat "$TMP/streams_only/out")"
-verdict "streams_only, told" "$(grep -q 'not recorded: .*POSIX.*(--layers isoc)' "$TMP/streams_only/out" ||
+verdict "streams_only, reported" "$(grep -q 'not recorded: .*POSIX.*(--layers isoc)' "$TMP/streams_only/out" ||
 	cat "$TMP/streams_only/out")"
 
 # Without system calls a library that is loaded later is still found.
@@ -95,7 +95,7 @@ late() {
 }
 late
 
-# Of a running process only the wanted descriptors are taken over, and only they are recorded from then on.
+# Of a running process only the wanted descriptors are adopted, and only they are recorded from then on.
 running() {
 	local dir pid recorder
 	dir=$(fresh running)

@@ -40,7 +40,7 @@ attached() {
 		"$([ $(($(date +%s%N) - begin)) -lt 8000000000 ] || echo "after more than 8 s")"
 	sleep 1
 	verdict "$name, guarded" "$(guards >/dev/null || echo "no process ioprobe-guard")"
-	[ -n "${3:-}" ] || verdict "$name, said" \
+	[ -n "${3:-}" ] || verdict "$name, reported" \
 		"$(grep -q 'in flight: process [0-9]* (ioprobe-guard) stays' "$dir/err" || said "$dir")"
 	finish "$dir" $pid "$name"
 	no_guard_left "$name"

@@ -45,7 +45,7 @@ refuses() {
 
 # says NAME PATTERN: on stderr; status 0, and the archive is good.
 says() {
-	verdict "$1, said" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")$(grep -Eq -- "$2" "$TMP/$1/err" ||
+	verdict "$1, reported" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")$(grep -Eq -- "$2" "$TMP/$1/err" ||
 		said "$TMP/$1")"
 }
 
@@ -230,7 +230,7 @@ verdict "no space" "$([ $? = 1 ] || echo 'status is not 1')$(grep -Eq 'No space'
 umount "$TMP/disk"
 mount -t tmpfs other "$TMP/disk"
 limited 60 "$IOPROBE" merge -o "$TMP/disk/trace" "$TMP/n1" "$TMP/n2" >"$TMP/disk.out" 2>"$TMP/disk.err" </dev/null
-verdict "other device, said" "$(grep -Eq '0 linked, 0 cloned, [0-9]+ copied' "$TMP/disk.out" ||
+verdict "other device, reported" "$(grep -Eq '0 linked, 0 cloned, [0-9]+ copied' "$TMP/disk.out" ||
 	cat "$TMP/disk.err" "$TMP/disk.out")"
 contract "other device" "$TMP/disk/trace/traces.otf2"
 umount "$TMP/disk"

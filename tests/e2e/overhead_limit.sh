@@ -6,7 +6,7 @@
 NOTE='ISOC of process [0-9]* was not observed between [0-9]* and [0-9]* ns: '
 NOTE+='stream calls that move one byte were turned off to keep the overhead limit of 2 %'
 
-# start NAME FOLDER [THREADS]: a storm that waits. Sets PID.
+# start NAME DIR [THREADS]: a storm that waits. Sets PID.
 start() {
 	mkdir -p "$2"
 	"$P/storm" "$2" ${3:+"$3"} >"$2.out" 2>"$2.err" & PID=$!
@@ -16,7 +16,7 @@ start() {
 	return 1
 }
 
-# blow FOLDER…: the storms, for two seconds.
+# blow DIR…: the storms, for two seconds.
 blow() {
 	local dir
 	for dir; do touch "$dir/go"; done
@@ -78,7 +78,7 @@ processes() {
 	recorded $name $(($(cat "$dir"/data/[abc].out | paste -sd+)))
 }
 
-# Launched programs have no ceiling unless it is asked for.
+# Launched programs have no overhead limit unless it is asked for.
 launched() {
 	local name=$1 dir
 	dir=$(fresh "$name")

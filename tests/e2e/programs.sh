@@ -20,7 +20,7 @@ program() {
 	contract "$name"
 }
 
-# The same command in a folder with the same files, under strace.
+# The same command in a directory with the same files, under strace.
 again() {
 	rm -rf "$DATA" && mkdir "$DATA" && cp "$INPUT"/* "$TMP/small.nc" "$DATA"
 	cd "$DATA" && same_as_strace "$@"

@@ -32,7 +32,7 @@ make_hooks() {
 	echo "$IOPROBE" >"$TMP/hook_program"
 }
 
-# data NAME: a folder that every user can write.
+# data NAME: a directory that every user can write to.
 data() { fresh "$1" >/dev/null; chmod 777 "$TMP/$1" "$TMP/$1/data"; }
 
 # script NAME LINE...: a batch script.
@@ -131,7 +131,7 @@ by_setuid() {
 	[ "$(stat -c %U "$TMP/by_setuid/data/a/main")" = root ] ||
 		{ skip by_setuid "no setuid programs on this file system"; return; }
 	archive_is by_setuid n1 "$JOB" games "$WRITES == 4000" "not has_file('*/data/a/*')"
-	verdict "by_setuid, said" "$(grep -q '1 programs with more rights' "$TMP/by_setuid/out" || echo "not in the summary")"
+	verdict "by_setuid, reported" "$(grep -q '1 programs with more rights' "$TMP/by_setuid/out" || echo "not in the summary")"
 }
 
 # Elements of an array, each a job of its own, two at a time on one node.
@@ -275,11 +275,11 @@ late_start() {
 	end_of $program 30
 	ask n1 stop --job 3999999 >/dev/null
 	archive_is late_start n1 3999999 games "calls('write', path='*/data/fd') == 25" "precreated('*/data/fd') == 1"
-	verdict "late_start, said" "$(grep -q '1 processes of the job ran already' "$TMP/late_start/out" ||
+	verdict "late_start, reported" "$(grep -q '1 processes of the job ran already' "$TMP/late_start/out" ||
 		echo "not in the summary")"
 }
 
-# A user's own process, asked for by himself; it lands in his folder.
+# A user's own process, requested by that user; its archive is in the user's directory.
 own_process() {
 	local program
 	data own_process
@@ -306,13 +306,13 @@ killed_service() {
 	wait_for_file "$TMP/killed/data/child"
 	service_kill n1
 	service_start n1
-	verdict "killed, taken over" "$(ask n1 status --job "$JOB" | grep -q recording || ask n1 status --job "$JOB" 2>&1)"
+	verdict "killed, adopted" "$(ask n1 status --job "$JOB" | grep -q recording || ask n1 status --job "$JOB" 2>&1)"
 	[ "${1:-}" != forgotten ] || service_kill n1
 	touch "$TMP/killed/data/end"
 	job_ends "$JOB"
 	job_verdict killed "$JOB"
 	archive_is killed n1 "$JOB" games "$WRITES == 8000"
-	[ "${1:-}" != forgotten ] || verdict "killed, said" \
+	[ "${1:-}" != forgotten ] || verdict "killed, reported" \
 		"$(grep -q 'no end of the job was reported' "$TMP/killed/out" || echo "not in the summary")"
 	nodes_are_well killed
 	[ "${1:-}" != forgotten ] || service_start n1
@@ -344,7 +344,7 @@ killed_recorder() {
 	job_ends "$JOB"
 	job_verdict killed_recorder "$JOB"
 	killed_archive_is killed_recorder n1 "$JOB" games "$WRITES == 4000"
-	verdict "killed_recorder, said" "$(state_value n1 "$JOB" message | grep -q 'ended from outside' ||
+	verdict "killed_recorder, reported" "$(state_value n1 "$JOB" message | grep -q 'ended from outside' ||
 		state_value n1 "$JOB" message)"
 	nodes_are_well killed_recorder
 }
@@ -379,7 +379,7 @@ full_disk() {
 	service_start n1 'record comment ioprobe' "output $TMP/full/%j"
 	without full_disk
 	wait_for_phase n1 "$JOB" 'done|failed'
-	verdict "full_disk, said" "$([ "$(phase n1 "$JOB")" = failed ] && state_value n1 "$JOB" message | grep -qi 'space' ||
+	verdict "full_disk, reported" "$([ "$(phase n1 "$JOB")" = failed ] && state_value n1 "$JOB" message | grep -qi 'space' ||
 		echo "$(phase n1 "$JOB") $(state_value n1 "$JOB" message)")"
 	verdict "full_disk, no archive" "$(ls "$TMP/full/$JOB" | grep -v '^spool$')"
 	umount "$TMP/full"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What else can go wrong around a recording: descriptors that run out, a pid that is used again, a library that is replaced while
+"""What else can go wrong around a recording: descriptors that run out, a pid that is reused, a library that is replaced while
 it is being probed, very many threads, a program under valgrind beside it."""
 import os
 import shutil
@@ -86,7 +86,7 @@ def descriptors(settings, results, limit):
     results.verdict(name, case.reasons, f"status {status}: {case.said().strip().splitlines()[-1][-100:]}")
 
 
-# ---- a pid that is used again ----
+# ---- a pid that is reused ----
 
 def start_with_pid(program, pid, tries=200):
     """Starts it until it has this pid, by the kernel's own counter: no other process is harmed. False: another one has the pid."""
@@ -106,7 +106,7 @@ def start_with_pid(program, pid, tries=200):
 
 
 def reused_pid(settings, results):
-    """Of two processes that are recorded one ends; a program that nobody asked to record gets its pid."""
+    """Of two processes that are recorded one ends; a program that is not to be recorded gets its pid."""
     name = "pid reuse"
     if not results.wanted(name):
         return

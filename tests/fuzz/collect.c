@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a follower sends to "ioprobe collect": the first byte says whether its token and its first line are sent before it.
+ * What a follower sends to "ioprobe collect": the first byte selects whether its token and its first line are sent before it.
  */
 #include "fuzz.h"
 

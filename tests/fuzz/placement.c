@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Where to put a probe in machine code. The first byte says which argument registers must be intact, and whether the
+ * Where to put a probe in machine code. The first byte selects which argument registers must be intact, and whether the
  * function's size is known.
  */
 #include "fuzz.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Records, into a replay that nothing is written from. The input is bent so far that most of it is reached: lengths are cut to the
- * input, threads are few, sequence numbers count. Records that are not whole are left out here; the reader's own check of them is
+ * input, threads are few, sequence numbers count. Incomplete records are skipped here; the reader's own check of them is
  * part of the target.
  */
 #include "fuzz.h"

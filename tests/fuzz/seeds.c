@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * seeds OUT SPOOL...: seeds of the target "replay" from recorded spools: OUT/NAME-N, some hundred records each. Calls of functions
- * that are not in the target's tables are left out, the others get the numbers that they have there.
+ * that are not in the target's tables are skipped, the others get the numbers that they have there.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The side files of a node's archive that merge reads: the first byte says which one it is.
+ * The side files of a node's archive that merge reads: the first byte selects which one it is.
  */
 #include "fuzz.h"
 

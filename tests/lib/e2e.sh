@@ -25,14 +25,14 @@ verdict() {
 	if [ -z "${*:2}" ]; then ok "$1"; else not_ok "$@"; fi
 }
 
-# A fresh folder for one case.
+# A fresh directory for one case.
 fresh() { rm -rf "$TMP/$1"; mkdir -p "$TMP/$1/data"; echo "$TMP/$1"; }
 
-# The last lines of what a recorder said, for the reason of a failure.
+# The last lines of a recorder's output, as the reason of a failure.
 said() { tail -n 3 "$1/err" | cut -c 1-300; }
 
 # record NAME [OPTION...] -- COMMAND...: launches under ioprobe; the archive is in $TMP/NAME/trace, the summary in out, output in
-# stdout and err. Sets STATUS. The folder $TMP/NAME must exist (fresh).
+# stdout and err. Sets STATUS. The directory $TMP/NAME must exist (fresh).
 record() {
 	local dir=$TMP/$1
 	limited "${LIMIT:-90}" "$IOPROBE" -o "$dir/trace" --summary "$dir/out" "${@:2}" >"$dir/stdout" 2>"$dir/err" </dev/null
@@ -82,7 +82,7 @@ same_as_strace() {
 	return 1
 }
 
-# wait_for_line FILE PATTERN [SECONDS]: until a background recorder has said it.
+# wait_for_line FILE PATTERN [SECONDS]: until a background recorder has printed it.
 wait_for_line() {
 	local i
 	for ((i = 0; i < ${3:-20} * 20; i++)); do

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""expect.py ARCHIVE EXPRESSION...: evaluates Python expressions over a trace (tracefile.py has the words); says which are not true.
+"""expect.py ARCHIVE EXPRESSION...: evaluates Python expressions over a trace (tracefile.py has the words); prints those that are
+not true.
 
 Exit status 0 if all are true, 1 if some are not, 2 if the archive cannot be read or an expression is wrong."""
 import ast
@@ -12,7 +13,7 @@ sys.dont_write_bytecode = True
 
 
 def shown(expression, words):
-    """Values of both sides of a comparison, so that a failure says what was found."""
+    """Values of both sides of a comparison, so that a failure shows what was found."""
     node = ast.parse(expression, mode="eval").body
     if not isinstance(node, ast.Compare):
         return ""

@@ -51,7 +51,7 @@ def record_id(name, level=0):
 def check_line(number, raw, errors):
     found = LINE.fullmatch(raw.decode("utf-8", "surrogateescape"))
     if not found or len(raw) >= 4095:
-        errors.append(f"line {number} is none of the connector's, or too long ({len(raw)} bytes): {raw[:200]}")
+        errors.append(f"line {number} is not a line of the connector, or too long ({len(raw)} bytes): {raw[:200]}")
         return None
     row = dict(zip(COLUMNS, found.groups()))
     met = row["op"] == "open"

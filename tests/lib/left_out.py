@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""left_out.py SUMMARY FILTER LAYER EXPRESSION: it must be true of the entry e for what a filter left out of a layer.
-left_out.py SUMMARY LOG: recorded and left out together must be what strace saw. SUMMARY is ioprobe's --json, LOG one of strace -f
-of the same program with all system calls of probes/posix.probes. One line per difference, exit status 1 if there is one."""
+"""left_out.py SUMMARY FILTER LAYER EXPRESSION: it must be true of the entry e for what a filter excluded of a layer.
+left_out.py SUMMARY LOG: recorded and excluded calls together must be those of strace. SUMMARY is ioprobe's --json, LOG one of
+strace -f of the same program with all system calls of probes/posix.probes. One line per difference, exit status 1 if there is
+one."""
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ READING = {"read", "pread64", "readv", "preadv", "preadv2"}
 
 
 def without_memory(lines):
-    """A mapping of memory is none of a file. Its line may be in two parts."""
+    """A mapping of anonymous memory has no file. Its line may be in two parts."""
     unfinished = set()
     for line in lines:
         thread = line.split(" ", 1)[0]
@@ -57,7 +58,7 @@ def main():
     for key, seen in straced(sys.argv[2]).items():
         recorded, left_out = sum(l[key] for l in layers), sum(l[key] for l in filtered)
         if recorded + left_out != seen:
-            print(f"{key}: {recorded} recorded, {left_out} left out, strace {seen}")
+            print(f"{key}: {recorded} recorded, {left_out} excluded, strace {seen}")
             different = 1
     return different
 

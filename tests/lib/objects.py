@@ -8,7 +8,7 @@ SIZES = {"H5T_IEEE_F64LE": 8, "H5T_STD_I32LE": 4, "H5T_STD_I16LE": 2, "H5T_STD_I
 
 
 def in_file(path):
-    """From h5dump -p -H: bytes of each dataset, by its path without the first slash; those of unknown element size are left out."""
+    """From h5dump -p -H: bytes of each dataset, by its path without the first slash; those of unknown element size are omitted."""
     sizes, groups, name, item = {}, [], None, None
     for line in open(path):
         word, depth = line.split(), (len(line) - len(line.lstrip())) // 3

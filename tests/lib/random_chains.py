@@ -2,7 +2,7 @@
 #
 # random_chains.py TRACE WITNESS PROGRAM: whether the n-th write of PROGRAM comes from the frames that the n-th line of WITNESS has
 # (tests/programs/stack_witness.c), as offsets in PROGRAM's file. Chains whose callers were not yet known may end early;
-# summary.json says how many there are, so all others are compared to their end. Prints what differs, else how many were the same.
+# summary.json has their number, so all others are compared to their end. Prints what differs, else how many were the same.
 import json
 import os
 import sys

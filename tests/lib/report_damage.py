@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""report_damage.py IOPROBE ARCHIVE_DIR WORK: damaged archives give a report that says so, or one clear line and status 1; never a
-crash of the command, a hang, or silence. Prints what is wrong."""
+"""report_damage.py IOPROBE ARCHIVE_DIR WORK: damaged archives give a report that mentions it, or one clear line and status 1; never
+a crash of the command, a hang, or silence. Prints what is wrong."""
 import glob
 import os
 import random

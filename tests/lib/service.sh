@@ -51,7 +51,7 @@ service_kill() {
 	unset "SERVICE_PID[$1]"
 }
 
-# phase NODE ID: what the job's state file says, also without a service.
+# phase NODE ID: the phase in the job's state file, also without a service.
 state_value() {
 	"$PYTHON" -c 'import json, sys; print(json.load(open(sys.argv[1])).get(sys.argv[2], ""))' \
 		"$SERVICE_DIR/state-$1/jobs/$2.json" "$3" 2>/dev/null
@@ -68,7 +68,7 @@ wait_for_phase() {
 	return 1
 }
 
-# Recorders outlive their service: those whose state says that they run are ended by the number in it.
+# Recorders outlive their service: those that run according to their state are ended by the number in it.
 services_stop() {
 	local node file pid
 	[ -n "$SERVICE_DIR" ] && [ $BASHPID = $$ ] || return 0

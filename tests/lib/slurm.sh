@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# A SLURM cluster of two nodes on this host, with daemons, key, ports and folders of its own; sourced by end-to-end tests.
+# A SLURM cluster of two nodes on this host, with daemons, key, ports and directories of its own; sourced by end-to-end tests.
 # slurm_start DIR [CONF-LINE...] and slurm_stop; all that was started is stopped by its pid, also when the test is interrupted.
 
 SLURM_PIDS=()
@@ -12,7 +12,7 @@ have_slurm() {
 	return 0
 }
 
-# Three ports that nobody listens on, so that several clusters can be on one host.
+# Three unused ports, so that several clusters can be on one host.
 free_ports() {
 	"$PYTHON" -c 'import socket
 s = [socket.socket() for _ in range(3)]
@@ -57,7 +57,7 @@ slurm_conf() {
 	printf '%s\n' "$@"
 }
 
-# A folder of configuration for the clients and one per node: PMIx needs a folder for clients of its own on each.
+# A directory of configuration for the clients and one per node: PMIx needs a directory for clients of its own on each.
 slurm_write_conf() {
 	local node
 	mkdir -p "$SLURM_DIR"/{conf,conf-n1,conf-n2,pmix-n1,pmix-n2,log,spool/n1,spool/n2,state}
@@ -81,7 +81,7 @@ munge_start() {
 	wait_for_file "$dir/socket" 10
 }
 
-# slurm_start DIR [CONF-LINE...]: DIR must be short (UNIX sockets are made in it). Says why on failure.
+# slurm_start DIR [CONF-LINE...]: DIR must be short (UNIX sockets are made in it). Prints the reason of a failure.
 slurm_start() {
 	local node i
 	SLURM_DIR=$1

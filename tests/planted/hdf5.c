@@ -30,7 +30,7 @@ static void fill(bool bad, const char *dir)
 	free(data);
 }
 
-/* Rows of a dataset whose chunks span all columns and 256 rows, with a cache that holds none of them, or all. */
+/* Rows of a dataset whose chunks span all columns and 256 rows, with a cache too small for one chunk, or large enough for all. */
 static void chunks(bool bad, const char *dir)
 {
 	hsize_t dims[2] = { 512, 1024 }, chunk[2] = { 256, 1024 }, start[2] = { 0, 0 }, row[2] = { 1, 1024 };

@@ -14,7 +14,7 @@ static int open_file(const char *dir, const char *name, int flags)
 	return fd;
 }
 
-/* A file of so many MiB that nobody wrote: the first read of each page has its price. */
+/* A file of so many MiB without data: the first read of each page has its price. */
 static int make_holes(const char *dir, const char *name, int mib)
 {
 	int fd = open_file(dir, name, O_RDWR | O_CREAT | O_TRUNC);

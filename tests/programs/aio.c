@@ -8,7 +8,7 @@
  *   lio_listio LIO_NOWAIT: 3 writes, aio_suspend until done, 3 aio_return
  *   lio_listio LIO_NOWAIT of 200 writes of 1 byte to DIR/many, 200 aio_return
  *   2 aio_read on a pipe: the second is cancelled while it is queued, the first gets 5 bytes; 1 more, found cancelled by aio_error
- *   1 aio_write that nobody asks about again
+ *   1 aio_write whose result is never requested
  * In all: 9 + 200 writes (9000 bytes, 200 bytes), of these 1 never finished; reads of 300, 1000, 1000 and 5 bytes, 2 failed, 2
  * cancelled.
  */

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 
 	must(argc == 2, "usage");
 	for (int i = 0; access(IN_DIR(argv[1], "go"), F_OK); i++) {
-		must(i < 600, "nobody said go");
+		must(i < 600, "no go within 60 s");
 		usleep(50000);
 	}
 	fd = open(IN_DIR(argv[1], "brief"), O_WRONLY | O_CREAT | O_APPEND, 0644);

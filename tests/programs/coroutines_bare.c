@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * coroutines_bare [DIR]: a stack switch that no symbol tells of. The main thread, then a second one, makes 6 nest_calls on its own
+ * coroutines_bare [DIR]: a stack switch that no symbol reveals. The main thread, then a second one, makes 6 nest_calls on its own
  * stack; inside of each it switches to a coroutine on the heap, which is in a nest_call of its own and switches back from there: on
  * each thread 6 nest_calls of the coroutine's overlap those 6, and 1 more of the thread's own comes after. All return: 26
  * nest_calls, 14 of them on the threads' own stacks. With DIR both threads wait for DIR/go after making DIR/ready. Exit status 47.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * What the programs share that call every function of a probe table once or more: each call is made with known arguments, its
- * result is checked, and a line says what the trace must have of it. tests/coverage/coverage.py compares; it looks at the calls
- * that golden() makes itself. A line is "FUNCTION [!ERROR] [EVENT...]", its events as coverage.py writes them.
+ * result is checked, and a line describes what the trace must have of it. tests/coverage/coverage.py compares; it looks at the
+ * calls that golden() makes itself. A line is "FUNCTION [!ERROR] [EVENT...]", its events as coverage.py writes them.
  */
 #ifndef COVER_H
 #define COVER_H

@@ -45,7 +45,7 @@ static void explicit_offsets(void)
 	MPI("MPI_Wait done:16", MPI_Wait(&request, &status));
 }
 
-/* Until what was begun is done, as far as the library needs calls for that: ones that nobody records. */
+/* Until what was begun is done, as far as the library needs calls for that: calls that are not recorded. */
 static void let_it_be_done(void)
 {
 	for (int i = 0, flag; i < 200; i++) {
@@ -89,7 +89,7 @@ static void ends_of_operations(void)
 	begin(requests, 1);
 	let_it_be_done();
 	MPI("MPI_Request_get_status done:16", MPI_Request_get_status(*requests, &flag, &status));
-	must(MPI_Wait(requests, &status) == MPI_SUCCESS, "MPI_Wait");   /* its end was told: of no interest */
+	must(MPI_Wait(requests, &status) == MPI_SUCCESS, "MPI_Wait");   /* its end was reported already: not recorded */
 	begin(requests, 1);
 	MPI("MPI_Cancel", MPI_Cancel(requests));
 	MPI("MPI_Wait done:16", MPI_Wait(requests, &status));

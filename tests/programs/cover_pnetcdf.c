@@ -36,7 +36,7 @@ static MPI_Datatype types[2], file_type;
 
 /* ---- what a call moved ---- */
 
-/* Bytes that the library says it has read or written since the file was opened. */
+/* Bytes that the library reports as read or written since the file was opened. */
 static MPI_Offset library_count(bool write)
 {
 	MPI_Offset n;

@@ -3,8 +3,8 @@
  * libaio DIR: DIR/data by io_submit: 10 writes of 1000 bytes in one call; PWRITEV and PREADV of 2 x 300; a read of 4096 at 9600
  * that gets 400; 2 submitted of which 1 (100 bytes) is accepted and 1 has a descriptor for reading only; EFBIG; FSYNC; io_cancel of
  * what has ended (EINVAL); 5 writes of 70 bytes that another thread reaps; 5 of 50 bytes that are reaped without a system call; 1
- * of 10 bytes that nobody reaps. In all 22 writes that end well: 10000 + 600 + 100 + 350 + 250 bytes; 2 reads: 1000 bytes; 11
- * io_submit (1 fails), 8 io_getevents.
+ * of 10 bytes whose completion is not reaped. In all 22 writes that end well: 10000 + 600 + 100 + 350 + 250 bytes; 2 reads: 1000
+ * bytes; 11 io_submit (1 fails), 8 io_getevents.
  */
 #include "golden.h"
 

@@ -13,8 +13,8 @@
  *   testall     1000 MPI_Testall on 1 iwrite_at and a receive that nothing was sent to, then sent to, until both are done
  *   cancel      MPI_Cancel on 1 iwrite_at, then MPI_Wait
  *   free        MPI_Request_free of 1 iwrite_at
- *   never       1 iwrite_at that nobody waits for
- * and 1000 messages to oneself, each with 2 MPI_Wait: of no interest. It prints "cancelled N": whether MPI cancelled the operation.
+ *   never       1 iwrite_at without a wait
+ * and 1000 messages to oneself, each with 2 MPI_Wait: not recorded. It prints "cancelled N": whether MPI cancelled the operation.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -207,7 +207,7 @@ static void give_up(void)
 	write_block();
 }
 
-/* The operation that began before is on a part of the file that nobody looks at. */
+/* The operation that began before is on a part of the file that is not checked. */
 static void wait_for_go(const char *go)
 {
 	static char ready[4096];

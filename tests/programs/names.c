@@ -19,7 +19,7 @@ static const char *long_name(char letter)
 	return name;
 }
 
-/* In memory that was written: a page of constants that nobody has read yet is not there for an observer, either. */
+/* In memory that was written: a page of constants that was not read yet is not mapped for an observer, either. */
 static const char *in_memory(const char *name)
 {
 	const char *copy = strdup(name);

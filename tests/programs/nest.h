@@ -18,7 +18,7 @@ int nest_deep(int n);
 /* Calls fn(arg) and returns its result. */
 int nest_call(int (*fn)(void *), void *arg);
 
-/* Four names and an array, none of which it reads. Returns the array as a handle. */
+/* Four names and an array, which it does not read. Returns the array as a handle. */
 const void *nest_names(const char *name, const char *mode, const char *path, const char *path2, const long *values);
 
 #ifdef __cplusplus

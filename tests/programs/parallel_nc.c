@@ -32,7 +32,7 @@ static double value(const struct job *job, size_t step, size_t i)
 	return (double)step * 1e6 + job->rank * 1e3 + (double)(i % 1000);
 }
 
-/* Rank 0 says that all have opened their file, then all wait for the file: the moment to attach. */
+/* Rank 0 prints that all have opened their file, then all wait for the file: the moment to attach. */
 static void wait_for_file(const struct job *job)
 {
 	if (job->wait_file && job->rank == 0) {

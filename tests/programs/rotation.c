@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * rotation DIR: four threads make 4000 writes of 8 bytes each to one descriptor, while another one puts a new file in its place by
- * dup2 after every 400 (DIR/log.0, log.1, …), at any moment of theirs. A fifth waits in read(2) on a pipe while its descriptor is
- * closed, and ends when the pipe is written to. Prints "log.N BYTES" of each file.
+ * dup2 after every 400 (DIR/log.0, log.1, …), at any moment of their writes. A fifth waits in read(2) on a pipe while its
+ * descriptor is closed, and ends when the pipe is written to. Prints "log.N BYTES" of each file.
  */
 #include "golden.h"
 

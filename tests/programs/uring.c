@@ -4,7 +4,7 @@
  * a read of 4096 at 9600 that gets 400; a read that the kernel refuses to take (EINVAL); a write on a descriptor for reading only
  * (EBADF) and on none (EBADF); EFBIG; FSYNC; through a registered file 3 reads of 100 into a registered buffer; a read of an empty
  * pipe that is cancelled; a linked write whose predecessor fails (ECANCELED); 5 writes of 100 in workers of the kernel's; 5 of 50
- * that another thread submits; 3 NOPs; a read of the pipe that nobody waits for. In all 20 writes that end well: 10000 + 500 + 250
+ * that another thread submits; 3 NOPs; a read of the pipe without a wait. In all 20 writes that end well: 10000 + 500 + 250
  * bytes; 5 reads: 600 + 400 + 300.
  */
 #include "golden.h"
@@ -123,7 +123,7 @@ static void failures(int fd, int read_only)
 	struct rlimit limit = { 1 << 20, RLIM_INFINITY };
 
 	queue(IORING_OP_READ, fd, buf, 100, 0)->personality = 99;
-	must(finish() == -EINVAL, "read by nobody");
+	must(finish() == -EINVAL, "read without a reader");
 	queue(IORING_OP_WRITE, read_only, buf, 100, 0);
 	must(finish() == -EBADF, "write for reading only");
 	queue(IORING_OP_WRITE, 999, buf, 100, 0);

@@ -101,7 +101,7 @@ static void nothing_accepted(void **state)
 	assert_true(noted("1 asynchronous operations ended that began before the recording"));
 }
 
-/* The same addresses in two processes are two operations; an address that is used again ended unseen. */
+/* The same addresses in two processes are two operations; an operation whose address is reused ended unobserved. */
 static void names(void **state)
 {
 	(void)state;
@@ -176,7 +176,7 @@ static void uring_parts(void **state)
 	assert_int_equal(sb.model.nnotes, 0);
 }
 
-/* In a worker of the kernel's, after the submitter's end; on a descriptor that nobody knows; what is only counted. */
+/* In a worker of the kernel, after the submitter's end; on an unknown descriptor; operations that are only counted. */
 static void uring_elsewhere(void **state)
 {
 	struct iop_rec_async_end end = { .interface = IOP_URING, .context = RING, .key = 0xa0, .res = 3 };

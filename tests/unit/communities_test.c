@@ -223,7 +223,7 @@ static void grids(void **state)
 	assert_string_equal(members("/null"), "-");
 }
 
-/* A value that was freed may come again for a communicator that nobody saw being made. */
+/* A value that was freed may be reused for a communicator whose creation was not observed. */
 static void used_again(void **state)
 {
 	(void)state;

@@ -138,7 +138,7 @@ static void records_out_of_order(void **state)
 	read_or_write(102, "write", 2000000000, 2000000001, 0, 1, 3, 3);      /* late, and the thread's first: still taken */
 	seq = sb.seq[100];
 	sb.seq[100] = 0;
-	read_or_write(100, "write", 2500000000, 2500000001, 0, 1, 4, 4);      /* late, and its place is taken: left out */
+	read_or_write(100, "write", 2500000000, 2500000001, 0, 1, 4, 4);      /* late, and its place is taken: skipped */
 	sb.seq[100] = seq;
 	expect("101 @1000000000 enter write\n101 @1000000000 begin h0 m1 f0 2 #1\n"
 	       "101 @1000000001 complete h0 2 #1\n101 @1000000001 leave write\n"

@@ -182,7 +182,7 @@ static void wait_for_set(uint64_t enter, uint64_t set, int64_t under_way)
 	sb_call(&sb, 100, "H5ESwait", enter, enter + 1, 0, 0, ARGS(ARG(REQUEST, set), ARG(COUNT, under_way)));
 }
 
-/* Several operations share a set; while some are under way nobody knows which. Set 0 means: not asynchronous. */
+/* Several operations share a set; while some are under way it is unknown which. Set 0 means: not asynchronous. */
 static void event_sets(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The directory of a job: its name, what is made of it as whom, and what is left after a failure. As root the job's user is nobody,
- * else whoever runs this.
+ * The directory of a job: its name, which parts of it are created, and as which user, and what is left after a failure. As root the
+ * job's user is nobody, else the user who runs this.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -181,7 +181,7 @@ static void test_links_are_not_followed(void **state)
 	unlink(link);
 }
 
-/* Whoever owns a directory on the way could exchange the recording. */
+/* The owner of a directory on the way could exchange the recording. */
 static void test_another_users_directory(void **state)
 {
 	char path[512];
@@ -261,7 +261,7 @@ static void test_working_directory(void **state)
 	snprintf(work, sizeof(work), "%s/work", dir);
 	assert_int_equal(mkdir(work, 0755), 0);
 	if (!geteuid()) {
-		assert_true(make("%w/io-%j", "", work) < 0);    /* root helps nobody in a directory that is not the site's */
+		assert_true(make("%w/io-%j", "", work) < 0);    /* root creates nothing in a directory that is not the site's */
 		assert_int_equal(chown(work, owner.uid, owner.gid), 0);
 	}
 	assert_int_equal(make("%w/io-%j/%n", "", work), 0);

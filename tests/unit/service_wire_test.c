@@ -92,7 +92,7 @@ static void test_limits(void **state)
 	assert_int_equal(receive(text, WIRE_MAX_USER_BYTES + 1, WIRE_MAX_USER_BYTES), -EMSGSIZE);
 }
 
-/* A descriptor that comes with a message stays nobody's: none is open afterwards. */
+/* A descriptor that comes with a message is closed: none is open afterwards. */
 static void test_descriptors_are_dropped(void **state)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };

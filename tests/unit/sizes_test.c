@@ -194,7 +194,7 @@ static void types(void **state)
 {
 	(void)state;
 	dataset(SPACE);
-	transfer(0x301, 0, 0);                  /* nobody told of it */
+	transfer(0x301, 0, 0);                  /* no record of it */
 	call("H5Tcreate", 0x301, ARGS(ARG(BYTES, 24)));
 	transfer(0x301, 0, 0);
 	call("H5Tcopy", 0x302, ARGS(ARG(TYPE, sb_type(&sb, "HDF5", "H5T_C_S1_g"))));

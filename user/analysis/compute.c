@@ -25,7 +25,7 @@ static void count_between(struct collector *c, const struct frame *f, const stru
 	c->computed_ns += wall_ns - delay_ns - sleep_ns;
 }
 
-/* Neither sleep nor run delay in a call that was not on a CPU all the time: the kernel does not tell them apart. */
+/* Neither sleep nor run delay in a call that was not on a CPU all the time: the kernel does not distinguish them. */
 static bool is_divided(const struct trace_cpu *cpu, uint64_t ns)
 {
 	return cpu->has_call && (cpu->sleep_ns || cpu->delay_ns || cpu->cpu_ns >= ns);

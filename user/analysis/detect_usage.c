@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What kind of I/O a run does: no mistakes, but what a reader asks first. None of these is more than a note.
+ * What kind of I/O a run does: facts that a reader asks for first, no mistakes. All of them are notes.
  */
 #include <stdio.h>
 
@@ -78,7 +78,7 @@ static void detect_more_read(struct analysis *a, const struct detector *d) { det
 		.info = true, \
 		.needs = NEED_SYSTEM, \
 		.when = "the difference is more than dominate_share of their sum", \
-		.why = "says which direction is worth a look", \
+		.why = "shows which direction is worth a look", \
 		.test = (name), \
 		.detect = (function), \
 	}
@@ -260,7 +260,7 @@ const struct detector detector_M06 = {
 	.info = true,
 	.needs = NEED_MPIIO,
 	.when = "there are reads of MPI-IO, and none is non-blocking",
-	.why = "reading ahead could overlap with computing; whether there is any, X24 would tell",
+	.why = "reading ahead could overlap with computing; X24 shows whether there is computing to overlap with",
 	.test = "synthetic_mpiio",
 	.detect = detect_blocking_reads,
 };
@@ -272,7 +272,7 @@ const struct detector detector_M07 = {
 	.info = true,
 	.needs = NEED_MPIIO,
 	.when = "there are writes of MPI-IO, and none is non-blocking",
-	.why = "writing could overlap with computing; whether there is any, X24 would tell",
+	.why = "writing could overlap with computing; X24 shows whether there is computing to overlap with",
 	.test = "synthetic_mpiio",
 	.detect = detect_blocking_writes,
 };

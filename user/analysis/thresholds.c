@@ -62,7 +62,7 @@ int thresholds_read(struct thresholds *t, const char *text, size_t len, const ch
 	}
 	if (ret)
 		snprintf(err, err_len, "%.200s: threshold %.60s: %s", name, key,
-			 ret == -ENOENT ? "there is none of this name; ioprobe report --explain thresholds lists them"
+			 ret == -ENOENT ? "no threshold has this name; 'ioprobe report --explain thresholds' lists them"
 					: "a number of at least 0 is expected");
 	json_decref(root);
 	return ret;

@@ -116,7 +116,7 @@ int guard_create(struct guard **out, bool perf)
 	return err;
 }
 
-/* Links first: no request comes after them that nobody would read. */
+/* Links first: after that no request comes that would remain unread. */
 void guard_destroy(struct guard *guard)
 {
 	if (!guard)

@@ -19,7 +19,7 @@ int hold_server_create(struct hold_server **out, struct bpf_side *kernel);
 /* Releases held programs and detaches remaining links. NULL is allowed. */
 void hold_server_destroy(struct hold_server *server);
 
-/* The same; the server may stay to guard calls that are in flight (bpf/guard.h), which *guarding says then. */
+/* The same; the server may stay to guard calls that are in flight (bpf/guard.h), then *guarding is set. */
 struct hold_guarding { pid_t pid; size_t calls; };
 void hold_server_leave(struct hold_server *server, struct hold_guarding *guarding);
 

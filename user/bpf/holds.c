@@ -199,7 +199,7 @@ void *holds_serve(void *arg)
 	hold_server_prefer_thread();
 	if (open_rings(&holds))
 		return NULL;
-	/* after a recorder that died, until the guard has taken over from here */
+	/* after a recorder that died, until the guard has replaced this process */
 	while (!holds.over || holds.held || !holds.server->ending) {
 		struct pollfd fds[] = { { ring_buffer__epoll_fd(holds.ring), POLLIN, 0 }, { holds.server->hold_fd, POLLIN, 0 } };
 		uint64_t now_ns = monotonic_ns();

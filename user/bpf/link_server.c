@@ -304,8 +304,8 @@ static size_t next_to_reap(const struct hold_server *server, int *fds)
 	return n;
 }
 
-/* The kernel drops the reference of a pin up to a grace period of RCU after unlink(2). Whoever drops the last reference detaches:
- * that is this thread only if it waits so long. */
+/* The kernel drops the reference of a pin up to a grace period of RCU after unlink(2). The process that drops the last reference
+ * detaches: that is this thread only if it waits so long. */
 void *links_reaper(void *arg)
 {
 	const struct timespec grace = { 0, REAP_GRACE_NS };

@@ -32,8 +32,8 @@ int members_define(struct members *members, const struct link_request *request, 
 int members_join(struct members *members, const struct link_request *request);
 /* At the end of each message. */
 void members_end_message(struct members *members);
-/* Nobody on the node removes such probes from the first request on until members_idle is called, which should be soon: when there
- * was none for MEMBERS_IDLE_MS. */
+/* No process on the node removes such probes from the first request on until members_idle is called, which should be soon: when
+ * there was none for MEMBERS_IDLE_MS. */
 #define MEMBERS_IDLE_MS 300
 bool members_are_busy(const struct members *members);
 void members_idle(struct members *members);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Counts the sets of ioprobe programs that every system call of this node runs, in the kernel's list of links: it includes those in
- * containers, and none of a recorder that died.
+ * containers, and not those of a recorder that died.
  */
 #include "bpf/programs.h"
 

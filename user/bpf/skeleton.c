@@ -35,7 +35,7 @@ static const void *form_bytes(unsigned task_work_form, size_t *size)
 }
 
 /* For a type that this kernel does not have, libbpf (before 1.4) searches the BTF of modules, which requires CAP_SYS_ADMIN, and
- * fails without it. If the kernel's own BTF is given as a file it searches no further; none of our types belongs to a module. */
+ * fails without it. If the kernel's own BTF is given as a file it searches no further; no type of ours belongs to a module. */
 struct ioprobe_bpf *skeleton_open(unsigned task_work_form)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);

@@ -93,8 +93,8 @@ static void note_step(struct clock_watch *watch, struct spool_writer *spool)
 	note_free(&note);
 }
 
-/* The clock is set again between the timer's reading and that of the clocks: the timer is readable again, and a further record says
- * how the clocks stand. */
+/* The clock is set again between the timer's reading and that of the clocks: the timer is readable again, and a further record
+ * reports how the clocks stand. */
 void clock_watch_step(struct clock_watch *watch, struct spool_writer *spool)
 {
 	uint64_t expired, now = now_ns(CLOCK_MONOTONIC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Intervals in which a process may have run without its probes, kept until it is known whether it did: a process that is held runs
- * none of the code that it has mapped.
+ * no code that it has mapped.
  */
 #ifndef IOPROBE_GAPS_H
 #define IOPROBE_GAPS_H

@@ -15,7 +15,7 @@
 
 #define CREDIT_NS 200000000ll           /* bucket size: shorter bursts are not limited */
 #define TRY_NS (CREDIT_NS / 10)         /* tokens for a probation period: enough to find out whether the load persists */
-#define DEBT_NS 1000000000ll            /* the deficit is capped: system calls alone may exceed the limit permanently */
+#define DEFICIT_NS 1000000000ll            /* the deficit is capped: system calls alone may exceed the limit permanently */
 #define DETACH_NS 100000000ull          /* grace periods of the kernel, in which the probes of a detached group still trap */
 #define FIRST_PAUSE_NS 1000000000ull
 #define LONGEST_PAUSE_NS 60000000000ull
@@ -152,8 +152,8 @@ static void settle(struct overhead_limit *overhead, struct account *account, uin
 		turn_off(overhead, account, worst, now_ns);
 		account->credit_ns -= detach_cost(account->spent_ns[worst], interval);
 	}
-	if (account->credit_ns < -DEBT_NS)
-		account->credit_ns = -DEBT_NS;
+	if (account->credit_ns < -DEFICIT_NS)
+		account->credit_ns = -DEFICIT_NS;
 	for (size_t g = 0; g < GROUPS; g++) {
 		account->spent_ns[g] = 0;
 		if (account->group[g].off && now_ns >= account->group[g].until_ns && account->credit_ns >= TRY_NS)

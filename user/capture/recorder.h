@@ -27,7 +27,7 @@ struct recorder_options {
 	char **environment;             /* with this environment; or */
 	/* a batch job: its processes that run now, and those that it starts later, whichever process starts them */
 	struct members *job;
-	bool job_must_run;              /* it is an error if none of its processes runs now */
+	bool job_must_run;              /* it is an error if no process of it runs now */
 	double idle_limit_s;            /* of a job: ends when it had no process for this long, 0: never */
 	double duration_s;              /* 0: until the targets end, or a signal */
 	double max_overhead_percent;    /* of each process' time, 0: no limit */

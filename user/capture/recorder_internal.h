@@ -50,7 +50,7 @@ struct recorder {
 	struct recorder_prepared prepared;
 	bool launched, raised, stop;
 	uint64_t empty_since_ns, unread_environments, unread_checked_ns;   /* for a job */
-	size_t late;                    /* processes of the awaited job that were already running */
+	size_t late;                    /* processes of the job that were already running */
 	size_t foreign, foreign_now;    /* processes that belong to another recording: maximum over all searches, current search */
 	unsigned interrupts;
 	int epoll_fd, signal_fd, old_nice;
@@ -83,7 +83,8 @@ size_t recorder_attach_job_processes(struct recorder *r, const pid_t *pids, size
 
 /* Drains the rings and handles the events in the records. */
 void recorder_round(struct recorder *r);
-void recorder_drain(void *arg);                         /* only drains them, while something else is awaited; arg is the recorder */
+/* only drains them, while the caller waits for something else; arg is the recorder */
+void recorder_drain(void *arg);
 void recorder_on_record(void *arg, const struct iop_rec *rec);  /* for each drained record; arg is the recorder */
 
 /* ---- recorder_notes.c ---- */

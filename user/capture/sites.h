@@ -20,7 +20,7 @@ void sites_destroy(struct sites *sites);        /* NULL is allowed */
 void sites_prepare(struct sites *sites, pid_t pid);
 /* Writes what was learned since the last call. All these accept NULL and do nothing then. */
 void sites_step(struct sites *sites, struct spool_writer *spool);
-/* Ends the thread when every request has been answered. The kernel side is not used afterwards. */
+/* Ends the thread when every request has been answered. The BPF side is not used afterwards. */
 void sites_stop(struct sites *sites, struct spool_writer *spool);
 /* Determines and writes functions and lines; takes long. Opens no files except the mapped ones, and root's debug files below
  * /usr/lib/debug and beside them. */

@@ -96,7 +96,7 @@ static bool is_duplicate(const struct result *result, const struct found *found)
 static int result_add(struct result *result, const struct found *found)
 {
 	if ((found->local && found->wanted->nlocal > 1) || is_duplicate(result, found))
-		return 0;       /* two local ones are already ambiguous: none of them is used */
+		return 0;       /* two local symbols of one name are ambiguous: neither is used */
 	if (result->n == ELF_FILE_MAX_FUNCTIONS)
 		return -E2BIG;
 	if (result->n == result->cap) {

@@ -12,7 +12,8 @@ int archive_merge(struct merge *m, const char *dir);
 /* The size of a chunk of definitions, in all its files. 0: OTF2 has none that is large enough. */
 uint64_t archive_chunk_bytes(const struct merge *m);
 
-/* The .evt and .def files of a node's locations into dir/traces, which exists; scratch is an empty folder, and full afterwards. */
+/* The .evt and .def files of a node's locations into dir/traces, which exists; scratch is an empty directory, and filled
+ * afterwards. */
 int locals_write(const struct node *node, const struct node_map *map, const char *dir, const char *scratch, uint64_t chunk_bytes,
 		 struct location_counts *counts, char *err, size_t err_len);
 

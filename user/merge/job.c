@@ -114,7 +114,7 @@ static int check_locations(struct merge *m)
 
 /* ---- one job ---- */
 
-/* The names by which an archive tells its job: the batch system's, and those of its launches. */
+/* The names of an archive's job: the batch system's, and those of its launches. */
 static bool shares_a_name(const struct node *a, const struct node *b)
 {
 	if (a->head.batch_job != REF_NONE && b->head.batch_job != REF_NONE)
@@ -176,7 +176,7 @@ int job_check(struct merge *m, bool same_job)
 	return ret || same_job ? ret : check_job(m);
 }
 
-/* ---- what is said of the job ---- */
+/* ---- properties of the job ---- */
 
 const char *merge_batch_job(const struct merge *m)
 {

@@ -98,7 +98,7 @@ static int read_lines(struct reading *r, const char *name, uint64_t n, struct li
 	return r->error;
 }
 
-/* What the nodes say of their recordings: notes, what their filters left out, which mounts were declared to be shared. */
+/* Lists in a node's properties: notes, calls excluded by filters, mounts that were declared to be shared. */
 static int read_all_lines(struct reading *r)
 {
 	struct node *node = r->node;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What a merge says of its result.
+ * The report of a merge on its result.
  */
 #ifndef IOPROBE_MERGE_REPORT_H
 #define IOPROBE_MERGE_REPORT_H

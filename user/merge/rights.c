@@ -66,7 +66,7 @@ static int check_output(const char *out, char *err, size_t err_len)
 		end[end == above] = 0;  /* "/name" is in "/" */
 	path = realpath(end ? above : ".", NULL);
 	if (!path)
-		return 0;       /* the merge says that it cannot write there */
+		return 0;       /* the merge itself reports that it cannot write there */
 	ret = check_above(out, "/", err, err_len);
 	for (end = path; *end && !ret; ) {
 		end += 1 + strcspn(end + 1, "/");

@@ -4,7 +4,7 @@
  * are requested one by one.
  *
  * Symbols are answered as lines of fields that are separated by tabs, without other control characters:
- *   want KEY NAME a separate debug file would tell more: parse_debug_file(KEY), where it was found by build-id (KEY is that, in
+ *   want KEY NAME a separate debug file would have more: parse_debug_file(KEY), where it was found by build-id (KEY is that, in
  *                          hexadecimal digits) or by NAME ("" if the file states none); KEY "link" without build-id
  *   at OFFSET LINES ADDRESS the place (hexadecimal); LINES 1: there is debug information, 0: none; its link-time address, 0: none
  *   frame FUNCTION FILE LINE MANGLED      innermost first; FUNCTION and FILE "" and LINE 0 if not known

@@ -30,8 +30,8 @@ struct parse_pool;
 int parse_pool_create(struct parse_pool **out, const struct table_set *set);
 void parse_pool_destroy(struct parse_pool *pool);       /* NULL is allowed */
 
-/* Work to do while an answer is awaited: work(arg) is called when fd is readable, and at least every PARSE_WORK_MS. It must not ask
- * the pool for anything. */
+/* Work to do while the parser has not answered: work(arg) is called when fd is readable, and at least every PARSE_WORK_MS. It must
+ * not ask the pool for anything. */
 #define PARSE_WORK_MS 20
 void parse_pool_set_work(struct parse_pool *pool, int fd, void (*work)(void *arg), void *arg);
 
@@ -54,7 +54,7 @@ int parse_build_id(struct parse_pool *pool, const struct code_file *file, char *
 int parse_rule(struct parse_pool *pool, const struct code_file *file, uint64_t offset, struct iop_site_rule *rule, char *err,
 	       size_t err_len);
 
-/* What a Python interpreter's file tells of its frames; checked. The same errors. */
+/* Layout of a Python interpreter's frames, from its file; checked. The same errors. */
 int parse_python(struct parse_pool *pool, const struct code_file *file, struct python_file *out, char *err, size_t err_len);
 
 /* Functions, files and lines at up to PARSE_MAX_PLACES offsets, as the text that code_parser.h describes; the caller's, nothing in

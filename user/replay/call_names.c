@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Names and paths as the program gave them. A path is kept as it is, beside the directory that it begins in: what ".." leads to
- * behind a symbolic link only the kernel knows, and of a call that failed it has told nothing.
+ * behind a symbolic link only the kernel knows, and it reports nothing about a call that failed.
  */
 #include "replay/call_names.h"
 #include "replay/fd/fds.h"

@@ -11,7 +11,7 @@
  * a call without a path argument, nor for an open that has made a handle: the handle has the file. Returns 0 or -ENOMEM. */
 int call_names_add(struct replay *r, struct thread *thread, const struct frame *f, struct model_event *leave);
 
-/* The directory that a relative path of the call begins in, where the descriptor argument of this role says it: absolute, NULL if
+/* The directory that a relative path of the call begins in, taken from the descriptor argument of this role: absolute, NULL if
  * it is not known. */
 const char *name_directory(struct replay *r, struct thread *thread, const struct frame *f, enum table_role dirfd);
 

@@ -21,7 +21,7 @@ size_t advice_of_finding(const struct analysis *a, const struct finding *f, cons
 /* Returns the next advice of a topic behind one, NULL: the first one, or none. */
 const struct advice *advice_next(const char *topic, const struct advice *behind);
 
-/* The first line without its signs of comment. */
+/* The first line without its comment characters. */
 void advice_title(const struct advice *advice, char *text, size_t len);
 const char *advice_interface_name(const struct advice *advice);        /* for users: "netCDF-Fortran" */
 

@@ -21,7 +21,7 @@ struct service_counts {
 /* Counts a recording by its final state. */
 void service_counts_end(struct service_counts *counts, const json_t *state);
 
-/* Replaces the file in one step. Its directory and those above it must be root's: nobody else may be able to make root write
+/* Replaces the file in one step. Its directory and those above it must be root's: no other user may be able to make root write
  * elsewhere. Returns 0, or -errno with one line in err. */
 int service_metrics_write(const char *file, const char *node, const struct service_counts *counts, size_t recordings,
 			  size_t standby, char *err, size_t err_len);

@@ -391,16 +391,16 @@ static int open_signals(struct server *s)
 	return s->signal_fd < 0 ? -errno : 0;
 }
 
-static int make_folders(const char *state_dir, char *err_text, size_t err_len)
+static int make_directories(const char *state_dir, char *err_text, size_t err_len)
 {
-	static const struct { const char *name; mode_t mode; } folders[] = {
+	static const struct { const char *name; mode_t mode; } directories[] = {
 		{ "", 0755 }, { "/jobs", 0700 }, { "/log", 0700 }, { "/archives", 0755 }
 	};
 	char path[4200];
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", state_dir, folders[i].name);
-		if (!mkdir(path, folders[i].mode) || errno == EEXIST)
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", state_dir, directories[i].name);
+		if (!mkdir(path, directories[i].mode) || errno == EEXIST)
 			continue;
 		snprintf(err_text, err_len, "cannot make the directory %s: %s: give another one with --state", path,
 			 strerror(errno));
@@ -434,7 +434,7 @@ static int open_all(struct server *s, bool *broken, char *err_text, size_t err_l
 
 	*broken = err && options->policy_path;
 	if (!err)
-		err = make_folders(options->state_dir, err_text, err_len);
+		err = make_directories(options->state_dir, err_text, err_len);
 	if (err)
 		return err;
 	gethostname(s->service.host, sizeof(s->service.host) - 1);

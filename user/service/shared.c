@@ -47,7 +47,7 @@ static void release(struct shared_set *set, struct holder *holder)
 	int err = set->programs ? bpf_side_close_slot(set->programs, holder->id) : 0;
 
 	if (err)
-		service_say("cannot drop the rings of recorder %d: %s: their memory is freed when the slot is used again",
+		service_say("cannot drop the rings of recorder %d: %s: their memory is freed when the slot is reused",
 			    holder->pid, strerror(-err));
 	if (holder->fd >= 0)
 		close(holder->fd);

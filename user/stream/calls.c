@@ -99,7 +99,7 @@ static int on_enter(struct location *l, const struct model_event *e)
 	return 0;
 }
 
-/* What the call is about; the first handle counts, but what makes or ends one says more. */
+/* What the call is about; the first handle counts, unless an event creates or destroys one: that has precedence. */
 static int on_handle(struct location *l, uint32_t handle, enum live_op op)
 {
 	struct open_call *call = innermost(l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Delivers the lines of each interval to "ioprobe collect" over TLS. The collector confirms an interval when it is in its store;
- * what is not confirmed is sent again over the next connection, and the collector says which intervals it has. Unconfirmed lines
+ * what is not confirmed is sent again over the next connection, and the collector reports which intervals it has. Unconfirmed lines
  * wait in memory; beyond PENDING_MOST the follower waits, for the spool has them anyway. When the recording has ended, it tries
  * for a minute and then counts what was not delivered.
  */

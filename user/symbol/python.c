@@ -50,7 +50,7 @@ bool python_is_application(const char *file)
 {
 	const char *site = strstr(file, "/site-packages/"), *dist = strstr(file, "/dist-packages/");
 
-	/* what stands for calls of C functions in 3.13 has its name for a file */
+	/* in 3.13 a frame that represents a call of a C function has this file name */
 	if (!strncmp(file, "<frozen ", 8) || !strcmp(file, "<shim>") || !strcmp(file, "__init__"))
 		return false;
 	if (site || dist)

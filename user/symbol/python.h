@@ -12,7 +12,7 @@
 
 #define PYTHON_OLD 1
 
-/* What the file of an interpreter tells (python[3]*, libpython*.so). Plain data: sent as it is. */
+/* What the file of an interpreter (python[3]*, libpython*.so) contains about its frames. Plain data: sent as it is. */
 struct python_file {
 	uint32_t version;               /* as PY_VERSION_HEX; PYTHON_OLD: 3.7 to 3.10, 0: it is no interpreter, or an older one */
 	uint32_t known;                 /* 1: its frames can be read */

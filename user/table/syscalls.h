@@ -5,7 +5,7 @@
 #ifndef IOPROBE_TABLE_SYSCALLS_H
 #define IOPROBE_TABLE_SYSCALLS_H
 
-/* Returns the number of a system call on files, descriptors or paths; -1 if this machine has none of that name. */
+/* Returns the number of a system call on files, descriptors or paths; -1 if this machine has no such system call. */
 int syscall_number(const char *name);
 
 #endif

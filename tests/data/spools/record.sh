@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# record.sh IOPROBE PROGRAMS OUT: records the corpus anew (root): IOPROBE is the executable, PROGRAMS the folder of the test
+# record.sh IOPROBE PROGRAMS OUT: records the corpus anew (root): IOPROBE is the executable, PROGRAMS the directory of the test
 # programs. One spool per case in OUT. Not part of the tests: the corpus is from an old version on purpose (see README.md).
 set -u
 IOPROBE=$(realpath "$1") P=$(realpath "$2") OUT=$(realpath "$3")
@@ -10,7 +10,7 @@ trap 'rm -rf --one-file-system "$WORK"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism=none
 
-# A case works in a folder of its own; relative names keep this machine's folders out of the records.
+# A case works in a directory of its own; relative names keep this machine's directories out of the records.
 enter() {
 	mkdir -p "$WORK/$1/data" && cd "$WORK/$1" || exit 1
 	cp "$NEST" nest.probes

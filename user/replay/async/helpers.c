@@ -94,7 +94,7 @@ int helper_expect(struct replay *r, struct process *process, uint64_t block, con
 {
 	struct helper_wait *wait = find(process, block);
 
-	if (wait)       /* the program uses the block again: nobody took the result of the earlier request */
+	if (wait)       /* the program reuses the block: the result of the earlier request was never read */
 		forget(process, wait);
 	wait = calloc(1, sizeof(*wait));
 	if (!wait)

@@ -36,7 +36,7 @@ static bool is_below(const char *path, const char *directory)
 	return len && path && !strncmp(path, directory, len) && path[len] == '/';
 }
 
-/* Returns whether a file, or a path, is in the directory that the frame's handle stands for. */
+/* Returns whether a file, or a path, is in the directory that the frame's handle represents. */
 static bool frame_has_below(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
 {
 	uint32_t mine = f->object ? f->object->file : f->file;

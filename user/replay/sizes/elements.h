@@ -10,6 +10,6 @@
 uint64_t space_elements(const struct replay *r, const struct thread *thread, const struct frame *f);    /* BYTES_UNKNOWN */
 int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f); /* of the dataset, -1 unknown */
 bool space_collective(const struct replay *r, const struct thread *thread,
-		      const struct frame *f); /* as H5Pset_dxpl_mpio has said */
+		      const struct frame *f); /* as set by H5Pset_dxpl_mpio */
 
 #endif

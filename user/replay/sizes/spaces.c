@@ -260,7 +260,7 @@ static int changed(struct replay *r, struct thread *thread, struct frame *f)
 	return 0;
 }
 
-static int told(struct replay *r, struct thread *thread, struct frame *f)
+static int note_value(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct sized *sized;
 	struct array dims = frame_array(r, f, ROLE_DIMS);
@@ -345,7 +345,7 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 	case RESULT_SELECTED:
 	case RESULT_EXTENT:
 	case RESULT_NDIMS:
-		return told(r, thread, f);
+		return note_value(r, thread, f);
 	default:
 		return changed(r, thread, f);
 	}

@@ -39,7 +39,7 @@ enum otf2_attribute {
 	ATTRIBUTE_CPU_TIME = ATTRIBUTE_SITES_END,
 	ATTRIBUTE_SLEEP, /* "Sleep", of that */
 	ATTRIBUTE_SLEEP_IO, /* "Sleep for I/O", and */
-	ATTRIBUTE_DELAY, /* "Run delay": absent if 0, or if the kernel does not tell sleep from run delay; of the CPU time */
+	ATTRIBUTE_DELAY, /* "Run delay": absent if 0, or if the kernel does not distinguish sleep and run delay; of the CPU time */
 	ATTRIBUTE_USER, /* "User time" and */
 	ATTRIBUTE_SYSTEM, /* "System time", by the kernel's clock tick: absent if 0; */
 	ATTRIBUTE_BEFORE, /* "Sleep before", since the thread's previous outermost call, if it is known; then */
