@@ -86,7 +86,7 @@ static __always_inline u32 recording_awaiting(u32 uid)
 	return 0;
 }
 
-/* The same for the program that a recorder launches: it has a set of programs of its own, and the first slot. */
+/* The same for a program that a recorder launches: that recorder has a set of BPF programs of its own, and is in its first slot. */
 static __always_inline u32 recording_launching(u32 tgid)
 {
 	return recordings[0].launch_tgid == tgid ? recordings[0].id : 0;

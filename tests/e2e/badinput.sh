@@ -64,7 +64,7 @@ for files in 4 12 40; do
 done
 refuses "stack of 64 KiB" 1 'limited to 64 KiB, and ioprobe needs 256 KiB: .*ulimit -s 256' \
 	bash -c 'limit -s "$@"' - 64 "$IOPROBE" -o "$D/g" -- true
-# What is said to be enough is enough; the program has the limits that ioprobe was started with.
+# The limits that the messages ask for are sufficient; the program has the limits with which ioprobe was started.
 fresh limits >/dev/null
 limited 60 bash -c 'ulimit -n 128 -s 256; ulimit -S -n 100; exec "$@"' - "$IOPROBE" -o "$TMP/limits/trace" \
 	--report="$TMP/limits/report" -- \

@@ -93,7 +93,8 @@ killed_archive_is() {
 	verdict "$1, incomplete" "$(grep -q 'the recording is incomplete' "$TMP/$1/out" || grep -i lost "$TMP/$1/out")"
 }
 
-# archive_is NAME NODE ID USER EXPRESSION...: done, the user's alone, clean, and the expressions true of it; nothing was lost.
+# archive_is NAME NODE ID USER EXPRESSION...: the job is done, only the user can read its archive, it keeps the contract, the
+# expressions are true of it, and no record was lost.
 archive_is() { clean_archive_is "$@" && lost_nothing "$1"; }
 
 clean_archive_is() {

@@ -143,7 +143,7 @@ static void losses(void **state)
 	assert_int_equal(sb.model.totals.lost_records, 2);
 }
 
-/* In io_uring_enter, and in the kernel's polling thread, which is in no call. */
+/* Submissions during io_uring_enter, and by the kernel's polling thread, which makes no call. */
 static void uring_chain(void **state)
 {
 	(void)state;

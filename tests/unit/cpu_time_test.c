@@ -93,7 +93,7 @@ static void unknown_where_switches_were_missed(void **state)
 	       FLUSHED(3, 50, 60, " cpu 4 sleep 0 io 0 delay 0 undivided 6 of 0+0") FLUSHED(4, 70, 80, ""));
 }
 
-/* Inner calls have no times. A record that no call follows is of no call. */
+/* Inner calls have no times. A CPU record that is not followed by a call is ignored. */
 static void outermost_calls_only(void **state)
 {
 	(void)state;

@@ -231,7 +231,7 @@ static bool same_mapping(pid_t pid, uint64_t a, uint64_t b)
 }
 
 /* The kernel keeps the entries of calls that were left by an unwinder or longjmp: their slots have been overwritten, or are
- * below the stack pointer. On another stack (a signal's) that does not compare. */
+ * below the stack pointer. The addresses cannot be compared if the call is on another stack (a signal handler's). */
 static bool is_in_flight(const struct iop_replaced_return *call)
 {
 	pid_t pid = call->pid_tgid >> 32;

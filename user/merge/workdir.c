@@ -56,8 +56,8 @@ static int lock_open(const char *dir, int flags)
 	return open(path, O_RDWR | flags | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-/* Whether the directory was left by a merge that was killed, and is gone now. One without the file of a merge is somebody
- * else's. */
+/* Removes the directory if a merge that was killed left it. A directory without a merge's lock file is not ours and is kept.
+ * Returns whether it was removed. */
 static bool remove_leftover(const char *dir)
 {
 	int fd = lock_open(dir, 0);
