@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The store: an SQLite database that can be read while it is written.
+ * The store: an SQLite database that can be read while it is written. One transaction per interval: no interval is there twice.
  */
 #include "stream/outputs.h"
 
@@ -583,10 +583,8 @@ static int store_create(struct live_output **output, const char *file, char *err
 	return create(output, file, false, err, err_len);
 }
 
-/* One transaction per interval, so that a follower that was killed continues after the last complete one, without duplicates. */
 const struct live_output_kind live_sqlite_kind = {
-	.name = "sqlite", .where = "an absolute path", .default_where = "live.db",
-	.where_kind = WHERE_FILE, .create = store_create,
+	.name = "sqlite", .where = "an absolute path", .default_where = "live.db", .where_kind = WHERE_FILE, .create = store_create,
 };
 
 int live_store_create_many(struct live_output **output, const char *file, char *err, size_t err_len)
