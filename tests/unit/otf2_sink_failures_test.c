@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The OTF2 sink when it cannot write: full disks (a limit on file sizes), definitions that are too large, files of earlier attempts.
+ * The OTF2 sink when it cannot write: full disks (a limit on file sizes), definitions that are too large, files of earlier
+ * attempts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
