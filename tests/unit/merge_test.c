@@ -217,7 +217,7 @@ static void unmatched_handles_stay_apart(void **state)
 	for (unsigned n = 0; n < NODES; n++)
 		add_file(n, "/shared/a", SCOPE_SHARED, "server");
 	add_open(0, 0, 0, 2000, 2100);
-	add_open(0, 0, 0, 0, 0);                       /* nobody knows when */
+	add_open(0, 0, 0, 0, 0);                       /* at an unknown time */
 	add_open(1, 0, 0, 3010, 3090);
 	unify_all();
 	assert_int_equal(m.joined_handles, 0);

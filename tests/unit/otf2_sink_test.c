@@ -231,7 +231,7 @@ static void long_location_is_flushed(void **state)
 	OTF2_Reader_Close(reader);
 }
 
-/* A rank that did no I/O is still a member of the communicators; other idle processes are left out. */
+/* A rank that did no I/O is still a member of the communicators; other idle processes are omitted. */
 static void idle_rank_keeps_its_location(void **state)
 {
 	struct model model = otf2_model_make();

@@ -15,7 +15,7 @@
 #include "merge/node.h"
 
 /* From a node's refs to those of the merged archive. Where the merged archive has no such thing yet, the ref is the next free
- * one: whoever walks over the nodes in their order defines what is new and passes over what is not. */
+ * one: a walk over the nodes in their order defines what is new and skips the rest. */
 struct node_map {
 	uint32_t *strings, *regions, *lines, *contexts, *attributes, *groups, *comms, *files, *handles;
 	bool *fileless;                 /* of handles: opened together, but on files of several nodes */
@@ -41,7 +41,7 @@ struct clock_report {
 	uint64_t meetings, violated;            /* collective operations over several nodes; of them impossible */
 	int64_t slack_ns;                       /* the least; negative: a rank left so long before another one entered */
 	uint32_t early, late;                   /* the nodes of the least slack */
-	uint32_t without_meetings;              /* nodes whose archive does not tell when its ranks met */
+	uint32_t without_meetings;              /* nodes whose archive does not contain when its ranks met */
 };
 
 struct merge {
@@ -69,11 +69,11 @@ struct merge {
 	size_t err_len;
 };
 
-/* Sets the line to be told, and returns error. */
+/* Stores the line of the error message, and returns error. */
 int merge_fail(struct merge *m, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *merge_host(const struct merge *m, size_t node);
 
-/* job.c: are these archives of one job, each of another node? same_job: whoever calls knows it. */
+/* job.c: are these archives of one job, each of another node? same_job: the caller knows that they are. */
 int job_check(struct merge *m, bool same_job);
 const char *merge_job_name(const struct merge *m);      /* for people */
 const char *merge_batch_job(const struct merge *m);     /* the batch system's name of the job, NULL if there is none */

@@ -91,7 +91,7 @@ struct live_event {
 	uint64_t offset, asked, moved; /* OFFSET_UNKNOWN, BYTES_UNKNOWN */
 	bool failed;
 	int32_t error; /* errno or the library's own code; 0: none, or not known */
-	uint64_t weight; /* so many calls it stands for */
+	uint64_t weight; /* number of calls that it represents */
 	struct live_darshan darshan;
 	char record_room[8400];
 };

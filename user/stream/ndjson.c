@@ -16,7 +16,7 @@
 struct ndjson {
 	struct live_output output;
 	FILE *out;
-	const struct live_lines *to; /* whoever gets the lines of an interval; NULL: out is a file */
+	const struct live_lines *to; /* receiver of an interval's lines; NULL: out is a file */
 	void *arg;
 	char *text; /* of out, with to */
 	size_t len;

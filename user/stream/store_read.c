@@ -79,7 +79,7 @@ static const char *text(sqlite3_stmt *row, int column)
 	return (const char *)sqlite3_column_text(row, column);
 }
 
-/* ---- definitions; strings are valid until the statement is used again ---- */
+/* ---- definitions; strings are valid until the statement is reused ---- */
 
 static struct live_process process_of(struct reader *r, uint64_t id)
 {

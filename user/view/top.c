@@ -94,7 +94,7 @@ static void print_layers(const struct top *t, double seconds)
 	}
 }
 
-/* Returns the end of a path, which says more than its beginning. */
+/* Returns the end of a path, which is more informative than its beginning. */
 static const char *tail(const char *text, size_t width)
 {
 	size_t len = strlen(text);

@@ -15,7 +15,7 @@ struct use {
 	struct summary_counts counts;
 	uint64_t longest_ns;            /* of a call */
 	struct summary_classes classes;
-	struct use_changes *changes;    /* for summary_sink_changes; NULL: it did not change yet, or nobody asks */
+	struct use_changes *changes;    /* for summary_sink_changes; NULL: unchanged yet, or changes are not collected */
 	UT_hash_handle hh;
 };
 
@@ -74,7 +74,7 @@ struct summary_sink {
 	struct summary_counts no_variable;
 	struct pending *pending;
 	struct summary_sites *sites;    /* NULL: call sites were not recorded */
-	struct changes *changes;        /* NULL: nobody asks for what was added */
+	struct changes *changes;        /* NULL: changes are not collected */
 	struct summary_names *names;    /* NULL: there was no system call on a name */
 	uint64_t outermost_calls[COST_LAYERS];  /* by layer, in order of appearance */
 	uint64_t calls_inside[COST_LAYERS][COST_LAYERS];        /* of the first layer's outermost calls: of the second's */
@@ -103,7 +103,7 @@ int summary_event(struct sink *sink, const struct model *model, const struct mod
 /* Operations that began and were not seen to end: their bytes are unknown. Returns 0 or -ENOMEM. */
 int summary_count_open(struct summary_sink *s, const struct model *model, struct summary_report *report);
 
-/* ---- what was added (summary_changes.c), all without effect if nobody asks ---- */
+/* ---- what was added (summary_changes.c), all without effect if changes are not collected ---- */
 
 /* The use will be looked at. Returns 0 or -ENOMEM. */
 int summary_use_changed(struct summary_sink *s, struct use *use);
