@@ -2,7 +2,7 @@
  *
  * When ranks met in collective opens and closes, from events to collectives.json.
  */
-#include "sink/collectives.h"
+#include "sink/sides.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,13 +29,13 @@ static int setup(void **state)
 {
 	(void)state;
 	file = open_memstream(&text, &len);
-	return collectives_sink_create(&sink, file);
+	return side_collectives.create(&sink, file);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	collectives_sink_destroy(sink);
+	side_collectives.destroy(sink);
 	fclose(file);
 	free(text);
 	return 0;
