@@ -55,6 +55,17 @@ def synthetic_shared_small(bad, directory):
                 r.read(target, (k * 4 + i) * 512, 512, us=100)
 
 
+def synthetic_small_files(bad, directory):
+    with Run(directory) as run:
+        r = run.rank(0)
+        for i in range(200):
+            file = run.file(f"/data/step{i}")
+            r.open(file)
+            for k in range(8 if bad else 1):
+                r.write(file, k * KIB, KIB, us=100)
+                r.read(file, k * KIB, KIB, us=100)
+
+
 def synthetic_stragglers(bad, directory):
     with Run(directory, ranks=4) as run:
         file = run.file("/data/shared")
@@ -278,8 +289,9 @@ def synthetic_busy_node(bad, directory):
 CASES = [
     (("P01", "P03", "P14"), synthetic_writes, lambda f: f["severity"] == "note"),
     (("P02", "P04", "P13"), synthetic_reads, lambda f: f["severity"] == "note"),
-    (("P15", "P16"), synthetic_shared_small, lambda f: f["files"][0]["path"] == "/data/shared" and f["ranks"] == "0-3"
-     and f["operations"] == 400),
+    (("P15", "P16"), synthetic_shared_small,
+     lambda f: f["files"][0]["path"] == "/data/shared" and f["ranks"] == "0-3" and f["operations"] == 400),
+    (("P05", "P06"), synthetic_small_files, lambda f: f["operations"] == 1600),
     (("P18", "P19"), synthetic_stragglers, lambda f: f["paid_by"] == "rank 2"),
     (("M01",), synthetic_no_mpiio, lambda f: f["severity"] == "note"),
     (("M04", "M05"), synthetic_mpiio_collective, lambda f: f["operations"] == 2),

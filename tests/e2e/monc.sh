@@ -21,7 +21,7 @@ share streams ISOC "$P/streams"
 
 steps=5
 fresh monc >/dev/null
-record monc -- mpirun -n 6 "$P/monc" "$TMP/monc/data/dump.nc" $steps
+record monc --call-sites -- mpirun -n 6 "$P/monc" "$TMP/monc/data/dump.nc" $steps
 verdict "monc, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/monc")")"
 contract monc
 lost_nothing monc
@@ -52,6 +52,7 @@ expect monc "([calls('MPI_File_write_at_all', f'MPI Rank {r}') for r in (1, 3, 5
 
 # The same in the report's figures.
 report_of monc
+verdict "monc, its cause" "$(check_report monc found X02 '*/data/dump.nc' 1,3,5 "$TESTS/programs/monc.c" monc note)"
 verdict "monc, report" "$(check_report monc is \
 	"r['figures']['accesses']['files'][0]['path'].endswith('/data/dump.nc')" \
 	"r['figures']['accesses']['files'][0]['calls']['netCDF'] == 3 * ($puts + 3)" \

@@ -16,7 +16,10 @@ if [ "$(stat -f -c %T "$TMP")" = tmpfs ]; then skip sync_storm "tmpfs: a sync co
 	planted X08 sync_storm sync.dat - -- "$posix"
 fi
 planted X07 reopen '*often.dat' - -- "$posix"
-planted P17 look_ups - - -- "$posix"            # a look-up has no handle: the archive does not say of which file
+planted P17 look_ups - - -- "$posix"            # a look-up has no handle: its path is evidence
+verdict "look_ups, path" "$(check_report look_ups is \
+	"'20000 times, it looks up $TMP/look_ups/data/d/d/' in finding('P17')['evidence']" \
+	"finding('P17')['saving']['low_seconds'] > 0")"
 planted X29 search - - -- "$posix"
 verdict "search, directory" "$(check_report search is \
 	"'most often (20000 times) in $TMP/search/data/d/d/' in finding('X29')['evidence']")"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """foreign_trace.py DIR [RANKS]: a trace as Score-P writes one: user functions around POSIX I/O of two ranks, no offsets, no errno,
-no properties of ioprobe, but RANKS as the missing ranks. Rank 1 makes 5000 small writes."""
+no properties of ioprobe, but RANKS as the missing ranks. Rank 1 makes 5000 small writes with an offset that is not recorded."""
 import sys
 
 import _otf2
@@ -20,7 +20,7 @@ def main():
         node = d.system_tree_node("node1", class_name="node", parent=tree)
         paradigm = d.io_paradigm("POSIX", "POSIX I/O", IoParadigmClass.SERIAL, IoParadigmFlag.OS)
         main_region = d.region("main", paradigm=Paradigm.USER)
-        write = d.region("write", paradigm=Paradigm.IO if hasattr(Paradigm, "IO") else Paradigm.USER,
+        write = d.region("pwrite64", paradigm=Paradigm.IO if hasattr(Paradigm, "IO") else Paradigm.USER,
                          region_role=RegionRole.FILE_IO)
         file = d.io_regular_file("/scratch/out.dat", scope=tree)
         for rank in range(2):

@@ -233,7 +233,7 @@ static void failing(bool bad, const char *dir)
 	close(fd);
 	fd = open_file(dir, "readonly.dat", bad ? O_RDONLY : O_WRONLY | O_APPEND);
 	for (int i = 0; i < (bad ? 20000 : 4); i++)
-		if (write(fd, block, bad ? 64 : MIB) < 0)       /* planted: failing */
+		if (write(fd, block, 64) < 0)       /* planted: failing */
 			continue;
 	close(fd);
 }

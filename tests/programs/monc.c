@@ -74,8 +74,9 @@ static void write_dump(void)
 	for (int step = 0; step < steps; step++)
 		for (int field = 0; field < FIELDS; field++) {
 			start[0] = step;
-			check(nc_put_vara_double(nc, vars[field], start, count, memory + ((size_t)step * FIELDS + field) * COLUMNS),
-			      "nc_put_vara_double");
+			const double *row = memory + ((size_t)step * FIELDS + field) * COLUMNS;
+
+			check(nc_put_vara_double(nc, vars[field], start, count, row), "nc_put_vara_double");   /* planted: monc */
 		}
 	check(nc_close(nc), "nc_close");
 }

@@ -18,9 +18,10 @@
 static void sum_dir(struct dir_stat *to, const struct dir_stat *s)
 {
 #define ADD(field) to->field += s->field
-	ADD(n); ADD(bytes); ADD(asked); ADD(unknown); ADD(ns); ADD(small); ADD(small_bytes); ADD(small_ns); ADD(tiny); ADD(tiny_ns);
-	ADD(positioned); ADD(sequential); ADD(near); ADD(random); ADD(random_ns); ADD(unaligned); ADD(again); ADD(again_bytes);
-	ADD(again_ns);
+	ADD(n); ADD(bytes); ADD(asked); ADD(unknown); ADD(ns); ADD(gap_ns); ADD(late_ns); ADD(small);
+	ADD(small_bytes); ADD(small_ns); ADD(tiny); ADD(tiny_ns);
+	ADD(positioned); ADD(sequential); ADD(near); ADD(random); ADD(random_ns); ADD(unaligned); ADD(again);
+	ADD(again_bytes); ADD(again_ns);
 	ADD(collective); ADD(non_blocking); ADD(empty); ADD(short_n); ADD(collective_ns); ADD(independent_ns);
 	ADD(below_collective); ADD(below_collective_bytes); ADD(nested); ADD(nested_bytes);
 	if (s->first_ns < to->first_ns)
@@ -43,12 +44,17 @@ static void sum_io(struct io_stat *to, const struct io_stat *s)
 	for (int c = 0; c < CLASSES; c++) {
 		to->meta[c].n += s->meta[c].n;
 		to->meta[c].ns += s->meta[c].ns;
+		to->meta[c].gap_ns += s->meta[c].gap_ns;
+		to->meta[c].late_ns += s->meta[c].late_ns;
+		to->meta[c].nested += s->meta[c].nested;
 		to->meta[c].failed += s->meta[c].failed;
+		to->meta[c].failed_ns += s->meta[c].failed_ns;
 	}
 	ADD(calls); ADD(ns);
 	ADD(reads_in_write); ADD(reads_in_write_bytes); ADD(reads_in_write_ns);
 	ADD(writes_in_create); ADD(writes_in_create_bytes); ADD(writes_in_create_ns);
 	ADD(relocations); ADD(relocated_read); ADD(relocated_written); ADD(relocation_ns);
+	ADD(relocation_frame_ns);
 	ADD(meta_writes); ADD(meta_writes_ns); ADD(meta_reads); ADD(meta_reads_ns); ADD(syncs_after_write); ADD(collectives);
 	ADD(created); ADD(filled_again);
 	ADD(degraded); ADD(degraded_bytes); ADD(degraded_ns);
@@ -58,6 +64,18 @@ static void sum_io(struct io_stat *to, const struct io_stat *s)
 static bool wanted(const struct analysis *a, const struct io_stat *s)
 {
 	return s->key.file != TRACE_NONE && s->key.file < a->trace->files.n;
+}
+
+static void sum_data(struct analysis *a, const struct io_stat *s)
+{
+	for (int d = 0; d < DIRS; d++) {
+		a->data_bytes[s->key.layer][d] += s->dir[d].bytes;
+		if (s->key.layer != a->facts->lowest)
+			continue;
+		a->data_n[d] += s->dir[d].n;
+		a->small_n[d] += s->dir[d].small;
+		a->small_bytes[d] += s->dir[d].small_bytes;
+	}
 }
 
 static int group_files(struct analysis *a)
@@ -81,8 +99,7 @@ static int group_files(struct analysis *a)
 		f->n++;
 		sum_io(&f->sum, s);
 		if (facts->file_class[s->key.file] == FILE_DATA)
-			for (int d = 0; d < DIRS; d++)
-				a->data_bytes[s->key.layer][d] += s->dir[d].bytes;
+			sum_data(a, s);
 	}
 	return 0;
 }

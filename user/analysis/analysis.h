@@ -43,6 +43,7 @@ struct saving { bool known; uint64_t low_ns, high_ns; const char *basis; };   /*
 
 struct finding {
 	const struct detector *detector;
+	const char *topic;              /* of advice: the detector's, or one that fits better */
 	enum severity severity;
 	bool inferred;                  /* not measured: the cause itself is not visible in the archive */
 	const struct finding *cause;    /* another finding explains this one */
@@ -90,6 +91,7 @@ struct analysis {
 	const struct detail *detail;            /* NULL: the second pass was not made */
 	struct cost_model models[FS_KINDS][DIRS];
 	uint64_t data_bytes[LAYERS][DIRS];      /* on data files */
+	uint64_t data_n[DIRS], small_n[DIRS], small_bytes[DIRS]; /* of the lowest layer on data files: operations, small ones */
 	uint32_t worst;                         /* location with the most I/O time, TRACE_NONE */
 	uint64_t worst_wall_ns;
 	bool failed;                            /* out of memory */
@@ -136,13 +138,18 @@ struct file_rule {
 };
 struct builder *detect_files(struct analysis *a, const struct detector *d, const struct file_rule *rule);
 
-/* Time that the recorder itself took for n recorded calls of a layer: lower and upper bound. */
-uint64_t probe_cost_low(const struct analysis *a, enum trace_layer layer, uint64_t n);
-uint64_t probe_cost_high(const struct analysis *a, enum trace_layer layer, uint64_t n);
-/* The calls are removed completely; the recorder's own time is subtracted. */
-struct saving saving_remove(const struct analysis *a, enum trace_layer layer, uint64_t n, uint64_t ns, const char *basis);
-/* The bytes stay, in requests of 4 MiB. */
-struct saving saving_larger(const struct analysis *a, uint32_t file, int dir, uint64_t n, uint64_t bytes, uint64_t ns);
+/* Calls that a change would remove: n of a layer with nested recorded calls inside, their time, and the short times before them
+ * (gap_ns of the facts), which go with the loop that makes the calls. late_ns: the part of ns that is late_ns of the facts. */
+struct removed { enum trace_layer layer; uint64_t n, nested, ns, gap_ns, late_ns; };
+/* The calls are removed completely. The recorder's own time is subtracted. */
+struct saving saving_remove(const struct analysis *a, const struct removed *r, const char *basis);
+/* Their bytes stay, in requests of 4 MiB: so does the time of a few calls that took far longer than the others. */
+struct saving saving_larger(const struct analysis *a, const struct removed *r, uint32_t file, int dir, uint64_t bytes);
+/* The part of a sum that k of n calls have. */
+static inline uint64_t saving_part(uint64_t sum, uint64_t k, uint64_t n)
+{
+	return n ? (uint64_t)((double)sum * k / n) : 0;
+}
 /* Between nothing and this time. */
 struct saving saving_at_most(uint64_t ns, const char *basis);
 

@@ -82,7 +82,7 @@ static const struct { const char *pattern; enum file_class class; } paths[] = {
 	{ "*/lib/python[23][0-9]*.zip", FILE_PROGRAM }, { "*/__pycache__/*", FILE_PROGRAM }, { "*/pyvenv.cfg", FILE_PROGRAM },
 	{ "*/conda-meta/*", FILE_PROGRAM },
 	{ "*/ompi.*", FILE_SCRATCH }, { "*/pmix*", FILE_SCRATCH }, { "*/prte.*", FILE_SCRATCH }, { "*/.lockdirs/*", FILE_SCRATCH },
-	{ "*vader_segment*", FILE_SCRATCH },
+	{ "*vader_segment*", FILE_SCRATCH }, { "*.locktest.[0-9]*", FILE_SCRATCH },
 	{ "*.log", FILE_LOG }, { "*.out", FILE_LOG }, { "*.err", FILE_LOG }, { "*/stdout*", FILE_LOG }, { "*/stderr*", FILE_LOG },
 };
 

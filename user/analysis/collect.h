@@ -21,7 +21,7 @@
 struct run { uint64_t n, size, same_size, last, stride, same_stride; };
 
 struct frame {
-	uint64_t begin_ns, child_ns, system_ns, mpi_ns, frames;
+	uint64_t begin_ns, gap_ns, child_ns, system_ns, mpi_ns, frames;
 	uint32_t region, site, handle, file, comm;
 	enum trace_layer layer;
 	enum call_class event;          /* what its events say, CLASS_NONE */
@@ -57,6 +57,7 @@ struct collector {
 	struct trace *trace;
 	uint32_t location, epoch;
 	uint64_t outermost_end_ns;      /* of the current location's last outermost call, TRACE_UNKNOWN */
+	uint64_t last_io_end_ns; /* of its last outermost I/O call, TRACE_UNKNOWN */
 	uint64_t computed_ns;           /* on a CPU since its last blocking write or sync, if it made one before */
 	struct location_stat *stat;
 	struct frame stack[MAX_DEPTH];
@@ -87,9 +88,9 @@ struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer 
 enum cpu_kind { CPU_OTHER, CPU_IO, CPU_OUTPUT };
 void collect_cpu(struct collector *c, const struct frame *f, const struct trace_cpu *cpu, uint64_t ns, enum cpu_kind kind);
 
-/* lookups.c. A look-up that failed; after the pass: the paths and the most frequent directory of each location. Returns 0 or
- * -ENOMEM. */
-void collect_lookup_failed(struct collector *c, const struct trace_leave *leave);
+/* lookups.c. A look-up by path; after the pass: the paths of each location, the most frequent directory of those that failed and
+ * the most frequent path of the others. Returns 0 or -ENOMEM. */
+void collect_lookup(struct collector *c, const struct trace_leave *leave);
 int lookups_take(struct collector *c);
 void lookups_free(struct collector *c);
 
@@ -102,7 +103,7 @@ int carried_join(struct collector *const *collectors, size_t n);
 /* patterns.c: handles a data operation at the end of its frame. */
 void collect_operation(struct collector *c, struct frame *f, uint64_t ns);
 /* An outermost call that ends definitions or closes a file. */
-void collect_relocation(struct collector *c, const struct frame *f);
+void collect_relocation(struct collector *c, const struct frame *f, uint64_t ns);
 /* Where an operation without an offset begins, from the position that its handle has. */
 void collect_position(struct collector *c, struct frame *f);
 void collect_handle(void *worker, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position);

@@ -99,7 +99,9 @@ static const char *judge_use(const struct analysis *a, const struct use *u, uint
 	if (nodes > 1 && u->worker_nodes == 1)
 		return "all of them are on one node";
 	if (u->workers > 4 * nodes && u->n && u->bytes / u->n < block) {
-		*saved_ns = saving_larger(a, u->file, DIR_WRITE, u->n / u->workers, u->bytes / u->workers, u->most_ns).high_ns;
+		*saved_ns = saving_larger(a, &(struct removed){ a->facts->lowest, u->n / u->workers, 0, u->most_ns, 0, 0 }, u->file,
+					  DIR_WRITE, u->bytes / u->workers)
+				    .high_ns;
 		return "they are many, and their requests small";
 	}
 	*saved_ns = u->most_ns - u->most_ns / u->most_bytes * (u->bytes / u->workers);

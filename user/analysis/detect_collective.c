@@ -10,6 +10,7 @@
 #include "analysis/instances.h"
 #include "analysis/words.h"
 
+#define LEAST_ALONE 5
 #define SMALL_COLLECTIVE_BYTES 65536    /* of each rank; exchanging so little costs more than writing it */
 
 /* ---- waiting for the last ---- */
@@ -118,10 +119,25 @@ static struct saving one_writer_saving(const struct instance_sum *s, uint64_t to
 			      "one worker for each node; 0 on one node, unknown beyond");
 }
 
+static bool first_call_reads(const struct analysis *a, const struct finding *f)
+{
+	const char *name = f->ncalls ? a->trace->regions.v[f->calls[0].region].name : NULL;
+
+	return name && (strstr(name, "read") || strstr(name, "_get_"));
+}
+
+/* Large data: only where the system calls are a part of the time that counts. Small data: the exchange costs more than they do. */
+static bool by_one_writer(const struct instance_sum *s, uint64_t took)
+{
+	if (s->members < 2 || s->workers != 1 || s->system_bytes * 2 < s->asked)
+		return false;
+	return s->asked / s->members < SMALL_COLLECTIVE_BYTES ? s->of_data : s->longest_system * 20 >= took;
+}
+
 static void detect_one_writer(struct analysis *a, const struct detector *d)
 {
 	struct builder *b = builder_new(a, d);
-	uint64_t alone = 0, bytes = 0, nodes = a->facts->nnodes ? a->facts->nnodes : 1;
+	uint64_t alone = 0, bytes = 0, members = 0, nodes = a->facts->nnodes ? a->facts->nnodes : 1;
 	uint32_t worker = TRACE_NONE;
 	struct instance_sum s;
 	struct finding *f;
@@ -132,27 +148,30 @@ static void detect_one_writer(struct analysis *a, const struct detector *d)
 
 		j = instance_sum(a->facts, i, &s);
 		took = s.last_leave > s.last_enter ? s.last_leave - s.last_enter : 0;
-		if (s.members < 2 || s.workers != 1 || s.system_bytes * 2 < s.asked || s.longest_system * 20 < took)
+		if (!by_one_writer(&s, took))
 			continue;
 		alone++;
 		bytes += s.system_bytes;
+		members += s.members;
 		for (size_t k = i; k < j; k++) {
 			const struct instance *x = &a->facts->instances.v[k];
+			uint64_t own = took < x->leave_ns - x->enter_ns ? took : x->leave_ns - x->enter_ns;
 
 			if (x->system_bytes)
 				worker = x->location;
-			builder_add(b, x->file, x->location,
-				    &(struct evidence){ 1, x->system_bytes, took < x->leave_ns - x->enter_ns ? took :
-				x->leave_ns - x->enter_ns, x->enter_ns, x->leave_ns, one_writer_saving(&s, took, nodes) });
+			builder_add(b, x->file, x->location, &(struct evidence){ 1, x->system_bytes, own, x->enter_ns, x->leave_ns,
+				one_writer_saving(&s, own, nodes) });
 		}
 	}
-	if (!alone || bytes < a->thresholds.serial_bytes / 64) {
+	if (alone < LEAST_ALONE || bytes < a->thresholds.serial_bytes / 64) {
 		builder_drop(b);
 		return;
 	}
 	f = builder_finish(b, "%s", "");
 	if (!f)
 		return;
+	if (bytes / members < SMALL_COLLECTIVE_BYTES)
+		f->topic = first_call_reads(a, f) ? "small_reads" : "small_writes";
 	words_bytes(text, sizeof(text), bytes);
 	location_name(a, worker, name, sizeof(name));
 	snprintf(f->evidence, sizeof(f->evidence), "in %llu collective calls only %.60s makes system calls: %s; the others wait",
@@ -165,7 +184,8 @@ const struct detector detector_X02 = {
 	.code = "X02", .title = "one process does the system calls of a collective", .on = "POSIX below MPI-IO",
 	.needs = NEED_SYSTEM | NEED_MPIIO | NEED_RANKS, .classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
 	.when = "in collective data calls of several ranks one process alone reads or writes the file, half of the bytes asked or "
-		"more, and its system calls take 5 % of the time after the last arrival; a warning from serial_bytes on",
+		"more. With less than 64 KiB of each rank: at least 5 such calls for data of the program; with more: its system "
+		"calls take 5 % of the time after the last arrival. A warning from serial_bytes on",
 	.why = "the data of all ranks goes through one process; the hint for aggregators says how many there may be, this is how "
 	       "many there are",
 	.topic = "aggregators", .explains = "X19 X10 P21 P18 P22 P06 P16", .test = "one_writer", .detect = detect_one_writer,
@@ -187,11 +207,15 @@ static void detect_degraded(struct analysis *a, const struct detector *d)
 		for (size_t k = i; k < j; k++) {
 			const struct instance *x = &a->facts->instances.v[k];
 
-			builder_add(b, x->file, x->location,
-				    &(struct evidence){ x->system_n, x->system_bytes, x->system_ns, x->enter_ns, x->leave_ns,
-				saving_at_most(saving_larger(a, x->file, DIR_WRITE, x->system_n, x->system_bytes,
-							     x->system_ns).high_ns,
-					       "large requests in this trace") });
+			builder_add(
+				b, x->file, x->location,
+				&(struct evidence){ x->system_n, x->system_bytes, x->system_ns, x->enter_ns, x->leave_ns,
+						    saving_at_most(saving_larger(a,
+										 &(struct removed){ a->facts->lowest, x->system_n,
+												    0, x->system_ns, 0, 0 },
+										 x->file, DIR_WRITE, x->system_bytes)
+									   .high_ns,
+								   "large requests in this trace") });
 		}
 	}
 	f = builder_finish(b, "%s", "");

@@ -29,8 +29,15 @@ static struct evidence locks(const struct analysis *a, const struct file_layer *
 	uint64_t n = s->meta[CLASS_LOCK].n;
 
 	(void)f;
-	return (struct evidence){ n, 0, s->meta[CLASS_LOCK].ns, 0, 0,
-				  saving_remove(a, a->facts->lowest, n, s->meta[CLASS_LOCK].ns, "time of the locks") };
+	return (struct evidence){
+		n,
+		0,
+		s->meta[CLASS_LOCK].ns,
+		0,
+		0,
+		saving_remove(a, &(struct removed){ a->facts->lowest, n, 0, s->meta[CLASS_LOCK].ns, s->meta[CLASS_LOCK].gap_ns, 0 },
+			      "time of the locks")
+	};
 }
 
 static void detect_locks(struct analysis *a, const struct detector *d)
@@ -64,8 +71,13 @@ static void detect_resize(struct analysis *a, const struct detector *d)
 		uint64_t n = s->class_n[CLASS_RESIZE], ns = s->class_ns[CLASS_RESIZE];
 
 		if (location_counts(a, i) && n >= 10 && ns >= a->thresholds.resize_share * s->io_ns)
-			builder_add(b, TRACE_NONE, i, &(struct evidence){ n, 0, ns, s->first_ns, s->last_ns,
-				saving_remove(a, a->facts->lowest, n, ns / n * (n - 1), "time of all of these calls but one") });
+			builder_add(
+				b, TRACE_NONE, i,
+				&(struct evidence){ n, 0, ns, s->first_ns, s->last_ns,
+						    saving_remove(a,
+								  &(struct removed){ a->facts->lowest, n - 1, 0, ns / n * (n - 1),
+										     s->class_gap_ns[CLASS_RESIZE], 0 },
+								  "time of all of these calls but one") });
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)
@@ -98,10 +110,18 @@ static bool failures_fire(const struct analysis *a, const struct file_layer *f)
 
 static struct evidence failing(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	uint64_t n = failures(s), ns = s->calls ? s->ns / s->calls * n : 0;
+	uint64_t n = 0, ns = 0, gap_ns = 0;
 
-	(void)a, (void)f;
-	return (struct evidence){ n, 0, ns, 0, 0, saving_at_most(ns, "mean time of the calls on the file") };
+	(void)f;
+	for (int c = 0; c < CLASSES; c++) {
+		n += s->meta[c].failed;
+		ns += s->meta[c].failed_ns;
+		gap_ns += saving_part(s->meta[c].gap_ns, s->meta[c].failed, s->meta[c].n);
+	}
+	return (struct evidence){
+		n, 0, ns,
+		0, 0, saving_remove(a, &(struct removed){ a->facts->lowest, n, 0, ns, gap_ns, 0 }, "time of the failed calls")
+	};
 }
 
 /* Reads or writes, not only locks that are held or calls that ask whether it is a terminal. */
@@ -208,9 +228,10 @@ static void detect_chatter(struct analysis *a, const struct detector *d)
 			const struct dir_stat *s = &x->v[j]->dir[DIR_WRITE];
 
 			builder_add(b, x->file, x->v[j]->key.location,
-				    &(struct evidence){ s->n, s->bytes, s->ns, s->first_ns, s->last_ns,
-							saving_remove(a, a->facts->lowest, s->n, s->ns,
-								      "time of these writes; a buffer needs one in a hundred") });
+				    &(struct evidence){
+					    s->n, s->bytes, s->ns, s->first_ns, s->last_ns,
+					    saving_remove(a, &(struct removed){ a->facts->lowest, s->n, 0, s->ns, s->gap_ns, 0 },
+							  "time of these writes; a buffer needs one in a hundred") });
 		}
 	}
 	f = builder_finish(b, "%s", "");
@@ -258,14 +279,17 @@ static void detect_library(struct analysis *a, const struct detector *d)
 		layer = a->trace->regions.v[c->key.region].layer;
 		if (layer == a->facts->lowest || inside < a->thresholds.library_share * c->ns)
 			continue;
-		builder_add(b, c->key.file, c->key.location,
-			    &(struct evidence){ c->n,
-						c->asked[0] + c->asked[1],
-						inside,
-						c->first_ns,
-						c->last_ns,
-						{ true, 0, saving_remove(a, layer, c->frames, inside, "").high_ns,
-						  "time outside of system calls; conversion or packing may be needed" } });
+		builder_add(
+			b, c->key.file, c->key.location,
+			&(struct evidence){
+				c->n,
+				c->asked[0] + c->asked[1],
+				inside,
+				c->first_ns,
+				c->last_ns,
+				{ true, 0,
+				  saving_remove(a, &(struct removed){ layer, c->n, c->frames - c->n, inside, 0, 0 }, "").high_ns,
+				  "time outside of system calls; conversion or packing may be needed" } });
 		builder_add_call(b, c);
 	}
 	f = builder_finish(b, "%s", "");

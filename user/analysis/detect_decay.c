@@ -17,7 +17,7 @@ static bool decays(const struct analysis *a, const struct call_stat *c, double *
 		return false;
 	time = series_trend(c->series, false);
 	below = series_trend(c->series, true);
-	*measured = below.p < 0.01 && below.growth > 0;
+	*measured = below.p < 0.01 && below.growth > 0 && below.growth >= a->thresholds.decay_share * below.start;
 	*lost_ns = (c->outer_ns / (double)c->outer_n - time.start) * c->outer_n;
 	/* Without growing work below it may be the disk that fills its cache: only calls of upper layers are judged then. */
 	return time.start > 0 && time.p < 0.01 && time.growth >= a->thresholds.decay_share * time.start && *lost_ns > 0 &&
@@ -57,8 +57,11 @@ static void detect_decay(struct analysis *a, const struct detector *d)
 	words_seconds(first, sizeof(first), worst.start);
 	words_seconds(growth, sizeof(growth), worst.growth);
 	f = builder_finish(b, "calls that ask for as much each time take %s at first and %s more at the end", first, growth);
-	if (f)
-		f->inferred = !all_measured;
+	if (!f)
+		return;
+	f->inferred = !all_measured;
+	if (f->inferred)
+		f->severity = SEVERITY_NOTE; /* a machine that became busy looks the same */
 }
 
 const struct detector detector_X26 = {
@@ -69,7 +72,7 @@ const struct detector detector_X26 = {
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
 	.when = "one call site makes at least decay_count data calls of equal size on a data file, whose time grows by decay_share "
 		"of the first quarter's median (slope by Theil and Sen, p < 0.01 by Mann and Kendall); for a call of an upper "
-		"layer, or if the bytes moved below it grow too",
+		"layer (always a note), or if the bytes moved below it grow by as much",
 	.why = "an index that is searched, a file that is read from its beginning, or space that is fragmented grows with each "
 	       "step",
 	.topic = "decay",
@@ -92,14 +95,17 @@ static void detect_above(struct analysis *a, const struct detector *d)
 		for (enum trace_layer l = 0; l < LAYER_ISOC; l++)
 			n += s->frames[l];
 		if (location_counts(a, i) && n && s->library_ns > a->thresholds.above_share * s->io_ns)
-			builder_add(b, TRACE_NONE, i,
-				    &(struct evidence){ n,
-							0,
-							s->library_ns,
-							s->first_ns,
-							s->last_ns,
-							{ true, 0, saving_remove(a, LAYER_HDF5, n, s->library_ns, "").high_ns,
-							  "all of it, if the libraries cost nothing" } });
+			builder_add(
+				b, TRACE_NONE, i,
+				&(struct evidence){
+					n,
+					0,
+					s->library_ns,
+					s->first_ns,
+					s->last_ns,
+					{ true, 0,
+					  saving_remove(a, &(struct removed){ LAYER_HDF5, n, 0, s->library_ns, 0, 0 }, "").high_ns,
+					  "all of it, if the libraries cost nothing" } });
 	}
 	f = builder_finish(b, "%s", "");
 	if (!f)

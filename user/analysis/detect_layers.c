@@ -14,29 +14,55 @@ static bool rmw_fires(const struct analysis *a, const struct file_layer *f)
 	return f->sum.reads_in_write >= 10 && f->sum.reads_in_write_bytes >= a->thresholds.rmw_share * f->sum.dir[DIR_WRITE].bytes;
 }
 
+/* Bytes that a location asked to write at the highest layer above the system; TRACE_UNKNOWN. */
+static uint64_t asked_above(const struct analysis *a, uint32_t file, uint32_t location)
+{
+	for (enum trace_layer l = 0; l < LAYER_POSIX; l++) {
+		const struct file_layer *f = file_layer_find(a, file, l);
+
+		if (!f || !f->sum.dir[DIR_WRITE].n)
+			continue;
+		for (size_t i = 0; i < f->n; i++)
+			if (f->v[i]->key.location == location && !f->v[i]->dir[DIR_WRITE].unknown)
+				return f->v[i]->dir[DIR_WRITE].asked;
+		return TRACE_UNKNOWN;
+	}
+	return TRACE_UNKNOWN;
+}
+
+/* The reads, and what is written beyond what was asked. */
 static struct evidence rmw(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	(void)f;
-	return (struct evidence){
-		s->reads_in_write,
-		s->reads_in_write_bytes,
-		s->reads_in_write_ns,
-		s->dir[DIR_READ].first_ns,
-		s->dir[DIR_READ].last_ns,
-		saving_remove(a, a->facts->lowest, s->reads_in_write, s->reads_in_write_ns, "time of the reads")
-	};
+	const struct dir_stat *w = &s->dir[DIR_WRITE];
+	uint64_t asked = asked_above(a, f->file, s->key.location), beyond = asked < w->bytes ? w->bytes - asked : 0;
+	uint64_t n = s->reads_in_write + saving_part(w->n, beyond, w->bytes),
+		 ns = s->reads_in_write_ns + saving_part(w->ns, beyond, w->bytes);
+
+	if (!s->reads_in_write)
+		return (struct evidence){ 0 };
+	return (struct evidence){ s->reads_in_write,
+				  s->reads_in_write_bytes,
+				  ns,
+				  s->dir[DIR_READ].first_ns,
+				  s->dir[DIR_READ].last_ns,
+				  saving_remove(a, &(struct removed){ a->facts->lowest, n, 0, ns, 0, 0 },
+						"time of the reads, and of the writes beyond what was asked") };
 }
 
 static void detect_rmw(struct analysis *a, const struct detector *d)
 {
 	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, rmw_fires, rmw }), "%s", "");
-	char bytes[24];
+	char bytes[24], written[24];
+	const struct file_layer *low;
 
 	if (!f)
 		return;
+	low = file_layer_find(a, f->files[0].file, a->facts->lowest);
 	words_bytes(bytes, sizeof(bytes), f->bytes);
-	snprintf(f->evidence, sizeof(f->evidence), "%llu reads inside calls that write: %s are read to be written back",
-		 (unsigned long long)f->n, bytes);
+	words_bytes(written, sizeof(written), low->sum.dir[DIR_WRITE].bytes);
+	snprintf(f->evidence, sizeof(f->evidence),
+		 "%llu reads inside calls that write: %s are read to be written back; %s are written to the file",
+		 (unsigned long long)f->n, bytes, written);
 }
 
 const struct detector detector_X04 = {
@@ -89,7 +115,8 @@ static struct evidence fill(const struct analysis *a, const struct file_layer *f
 		s->writes_in_create_ns,
 		s->dir[DIR_WRITE].first_ns,
 		s->dir[DIR_WRITE].last_ns,
-		saving_remove(a, a->facts->lowest, s->writes_in_create, s->writes_in_create_ns, "time of these writes")
+		saving_remove(a, &(struct removed){ a->facts->lowest, s->writes_in_create, 0, s->writes_in_create_ns, 0, 0 },
+			      "time of these writes")
 	};
 }
 
@@ -137,6 +164,7 @@ static struct evidence stream(const struct analysis *a, const struct file_layer 
 {
 	const struct dir_stat *r = &s->dir[DIR_READ], *w = &s->dir[DIR_WRITE];
 	int dir = w->bytes > r->bytes ? DIR_WRITE : DIR_READ;
+	uint64_t nested = s->meta[CLASS_READ].nested + s->meta[CLASS_WRITE].nested;
 
 	return (struct evidence){ r->n + w->n,
 				  r->bytes + w->bytes,
@@ -144,8 +172,10 @@ static struct evidence stream(const struct analysis *a, const struct file_layer 
 				  r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
 				  r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
 				  { true, 0,
-				    saving_remove(a, LAYER_ISOC, r->n + w->n,
-						  saving_larger(a, f->file, dir, 0, r->bytes + w->bytes, r->ns + w->ns).high_ns, "")
+				    saving_larger(a,
+						  &(struct removed){ LAYER_ISOC, r->n + w->n, nested, r->ns + w->ns,
+								     r->gap_ns + w->gap_ns, r->late_ns + w->late_ns },
+						  f->file, dir, r->bytes + w->bytes)
 					    .high_ns,
 				    "large requests in this trace; what a larger buffer saves of it depends on the calls" } };
 }

@@ -10,29 +10,56 @@
 
 /* ---- metadata as a whole ---- */
 
-static uint64_t meta_ns(const struct location_stat *s, uint64_t *n)
+static uint64_t meta_ns(const struct location_stat *s, uint64_t *n, uint64_t *gap_ns)
 {
 	static const enum call_class meta[] = { CLASS_OPEN, CLASS_CLOSE, CLASS_STAT, CLASS_SEEK, CLASS_DELETE, CLASS_META };
 	uint64_t ns = 0;
 
-	*n = 0;
+	*n = *gap_ns = 0;
 	for (size_t i = 0; i < sizeof(meta) / sizeof(*meta); i++) {
 		ns += s->class_ns[meta[i]];
 		*n += s->class_n[meta[i]];
+		*gap_ns += s->class_gap_ns[meta[i]];
 	}
 	return ns;
+}
+
+/* Look-ups of paths that the thread had found before: the least that can be saved of its metadata. */
+static uint64_t repeated_lookups(const struct analysis *a, uint32_t location)
+{
+	const struct location_stat *s = &a->facts->locations[location];
+	uint64_t again = s->found - s->found_paths, all = s->class_n[CLASS_STAT];
+
+	if (!again || !all)
+		return 0;
+	again = again < all ? again : all;
+	return saving_remove(
+		       a, &(struct removed){ a->facts->lowest, again, 0, saving_part(s->class_ns[CLASS_STAT], again, all), 0, 0 },
+		       "")
+		.low_ns;
+}
+
+static void name_found(const struct analysis *a, uint32_t location, char *text, size_t len)
+{
+	const struct location_stat *s = &a->facts->locations[location];
+	const char *path = trace_string(a->trace, s->found_path), *from = trace_string(a->trace, s->found_directory);
+
+	if (s->found_most > 1 && path)
+		snprintf(text, len, "; most often, %llu times, it looks up %.200s%s%.200s", (unsigned long long)s->found_most,
+			 from ? from : "", from ? "/" : "", path);
 }
 
 static void detect_metadata(struct analysis *a, const struct detector *d)
 {
 	struct builder *b = builder_new(a, d);
 	uint32_t most = TRACE_NONE;
-	uint64_t most_ns = 0, n;
+	uint64_t most_ns = 0, n, gap_ns;
 	struct finding *f;
+	size_t used;
 
 	for (uint32_t i = 0; b && i < a->trace->locations.n; i++) {
 		const struct location_stat *s = &a->facts->locations[i];
-		uint64_t ns = meta_ns(s, &n);
+		uint64_t ns = meta_ns(s, &n, &gap_ns);
 
 		if (!location_counts(a, i) || n < a->thresholds.meta_count || ns < a->thresholds.meta_share * s->io_ns ||
 		    ns <= most_ns)
@@ -41,21 +68,22 @@ static void detect_metadata(struct analysis *a, const struct detector *d)
 		most_ns = ns;
 	}
 	if (b && most != TRACE_NONE) {
-		most_ns = meta_ns(&a->facts->locations[most], &n);
-		builder_add(b, TRACE_NONE, most,
-			    &(struct evidence){ n, 0, most_ns, a->facts->locations[most].first_ns,
-						a->facts->locations[most].last_ns,
-						saving_remove(a, a->facts->lowest, n, most_ns,
-							      "time of all metadata calls; some are needed") });
+		most_ns = meta_ns(&a->facts->locations[most], &n, &gap_ns);
+		builder_add(
+			b, TRACE_NONE, most,
+			&(struct evidence){ n, 0, most_ns, a->facts->locations[most].first_ns, a->facts->locations[most].last_ns,
+					    saving_remove(a, &(struct removed){ a->facts->lowest, n, 0, most_ns, gap_ns, 0 },
+							  "look-ups of paths that were found before, up to all metadata calls") });
 	}
 	f = builder_finish(b, "%s", "");
 	if (!f)
 		return;
-	f->saving.low_ns = 0;
-	snprintf(f->evidence, sizeof(f->evidence),
-		 "%llu calls of the operating system open, close, look up or position files: %.0f %% of the I/O time",
-		 (unsigned long long)f->n,
-		 a->facts->locations[most].io_ns ? 100.0 * f->cost_ns / a->facts->locations[most].io_ns : 0.0);
+	f->saving.low_ns = repeated_lookups(a, most);
+	used = snprintf(f->evidence, sizeof(f->evidence),
+			"%llu calls of the operating system open, close, look up or position files: %.0f %% of the I/O time",
+			(unsigned long long)f->n,
+			a->facts->locations[most].io_ns ? 100.0 * f->cost_ns / a->facts->locations[most].io_ns : 0.0);
+	name_found(a, most, f->evidence + used, sizeof(f->evidence) - used);
 }
 
 const struct detector detector_P17 = {
@@ -87,14 +115,19 @@ static bool reopen_fires(const struct analysis *a, const struct file_layer *f)
 static struct evidence reopen(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	uint64_t opens = s->meta[CLASS_OPEN].n, n = opens + s->meta[CLASS_CLOSE].n,
-		 ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns;
+		 ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns,
+		 gap_ns = s->meta[CLASS_OPEN].gap_ns + s->meta[CLASS_CLOSE].gap_ns;
 
 	(void)f;
 	if (opens < 2)
 		return (struct evidence){ 0 };
-	return (struct evidence){
-		opens, 0, ns, 0, 0, saving_remove(a, a->facts->lowest, n, ns / opens * (opens - 1), "time of all opens but one")
-	};
+	return (struct evidence){ opens,
+				  0,
+				  ns,
+				  0,
+				  0,
+				  saving_remove(a, &(struct removed){ a->facts->lowest, n, 0, ns / opens * (opens - 1), gap_ns, 0 },
+						"time of all opens but one") };
 }
 
 static void detect_reopen(struct analysis *a, const struct detector *d)
@@ -132,9 +165,15 @@ static struct evidence syncs(const struct analysis *a, const struct file_layer *
 	(void)f;
 	if (n < 2)
 		return (struct evidence){ 0 };
-	return (struct evidence){ n, s->dir[DIR_WRITE].bytes, ns, s->dir[DIR_WRITE].first_ns, s->dir[DIR_WRITE].last_ns,
-				  { true, 0, saving_remove(a, a->facts->lowest, n, ns / n * (n - 1), "").high_ns,
-				    "time of all syncs but one; the data must still reach the disk" } };
+	return (struct evidence){
+		n,
+		s->dir[DIR_WRITE].bytes,
+		ns,
+		s->dir[DIR_WRITE].first_ns,
+		s->dir[DIR_WRITE].last_ns,
+		{ true, 0, saving_remove(a, &(struct removed){ a->facts->lowest, n - 1, 0, ns / n * (n - 1), 0, 0 }, "").high_ns,
+		  "time of all syncs but one; the data must still reach the disk" }
+	};
 }
 
 static void detect_sync(struct analysis *a, const struct detector *d)
@@ -190,9 +229,12 @@ static void detect_search(struct analysis *a, const struct detector *d)
 		if (location_counts(a, i) && s->lookup_failed >= a->thresholds.lookup_failed_count &&
 		    s->lookup_failed >= a->thresholds.lookup_failed_share * s->lookups)
 			builder_add(b, TRACE_NONE, i,
-				    &(struct evidence){ s->lookup_failed, 0, s->lookup_failed_ns, s->first_ns, s->last_ns,
-							saving_remove(a, a->facts->lowest, s->lookup_failed, s->lookup_failed_ns,
-								      "time of the failed look-ups") });
+				    &(struct evidence){
+					    s->lookup_failed, 0, s->lookup_failed_ns, s->first_ns, s->last_ns,
+					    saving_remove(a,
+							  &(struct removed){ a->facts->lowest, s->lookup_failed, 0,
+									     s->lookup_failed_ns, s->lookup_failed_gap_ns, 0 },
+							  "time of the failed look-ups") });
 	}
 	f = builder_finish(b, "%s", "");
 	if (f)

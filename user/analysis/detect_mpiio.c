@@ -24,7 +24,12 @@ static struct evidence independent(const struct analysis *a, const struct file_l
 {
 	const struct dir_stat *d = &s->dir[dir];
 	uint64_t n = d->n - d->collective, bytes = d->n ? d->bytes / d->n * n : 0;
-	struct saving saving = saving_larger(a, f->file, dir, n, bytes, d->independent_ns);
+	enum call_class class = dir == DIR_READ ? CLASS_READ : CLASS_WRITE;
+	struct saving saving =
+		saving_larger(a,
+			      &(struct removed){ LAYER_MPIIO, n, saving_part(s->meta[class].nested, n, d->n), d->independent_ns,
+						 saving_part(d->gap_ns, n, d->n), saving_part(d->late_ns, n, d->n) },
+			      f->file, dir, bytes);
 
 	if (saving.known)       /* the cost of exchanging data between ranks is not in this trace */
 		saving = saving_at_most(saving.high_ns,

@@ -38,15 +38,29 @@ static size_t list_created(struct analysis *a, struct created *list)
 	return n;
 }
 
+/* All calls that open, close or remove the file. */
+static struct removed all_of_file(const struct analysis *a, const struct io_stat *s)
+{
+	static const enum call_class classes[] = { CLASS_OPEN, CLASS_CLOSE, CLASS_DELETE };
+	struct removed r = { .layer = a->facts->lowest };
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		r.n += s->meta[classes[i]].n;
+		r.ns += s->meta[classes[i]].ns;
+		r.gap_ns += s->meta[classes[i]].gap_ns;
+		r.late_ns += s->meta[classes[i]].late_ns;
+	}
+	return r;
+}
+
 static void add_created(struct analysis *a, struct builder *b, const struct file_layer *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		const struct io_stat *s = f->v[i];
-		uint64_t n = s->meta[CLASS_OPEN].n + s->meta[CLASS_CLOSE].n + s->meta[CLASS_DELETE].n;
-		uint64_t ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns + s->meta[CLASS_DELETE].ns;
+		struct removed r = all_of_file(a, f->v[i]);
 
-		builder_add(b, f->file, s->key.location, &(struct evidence){ n, 0, ns, 0, 0,
-			saving_remove(a, a->facts->lowest, n, ns, "time of opening, closing and removing these files") });
+		builder_add(b, f->file, f->v[i]->key.location,
+			    &(struct evidence){ r.n, 0, r.ns, 0, 0,
+						saving_remove(a, &r, "time of opening, closing and removing these files") });
 	}
 }
 
@@ -263,35 +277,35 @@ static bool metadata_fires(const struct analysis *a, const struct file_layer *f)
 }
 
 /* The calls of HDF5 on the file that move no data, at one location. */
-static uint64_t metadata_ns(const struct analysis *a, uint32_t file, uint32_t location, uint64_t *frames)
+static struct removed metadata_calls(const struct analysis *a, uint32_t file, uint32_t location)
 {
-	uint64_t ns = 0;
+	struct removed r = { .layer = LAYER_HDF5 };
 
-	*frames = 0;
 	for (size_t i = 0; i < a->facts->calls.n; i++) {
 		const struct call_stat *c = a->facts->calls.v[i];
 
 		if (c->key.file == file && c->key.location == location && c->outer_n && c->class > CLASS_WRITE &&
 		    c->key.region != TRACE_NONE && a->trace->regions.v[c->key.region].layer == LAYER_HDF5) {
-			ns += c->outer_ns;
-			*frames += c->frames;
+			r.n += c->outer_n;
+			r.nested += c->frames - c->n;
+			r.ns += c->outer_ns;
 		}
 	}
-	return ns;
+	return r;
 }
 
 static struct evidence metadata(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	uint64_t frames, ns = metadata_ns(a, f->file, s->key.location, &frames);
+	struct removed r = metadata_calls(a, f->file, s->key.location);
 
-	if (ns < s->meta_reads_ns)
-		ns = s->meta_reads_ns;
+	if (r.ns < s->meta_reads_ns)
+		r = (struct removed){ a->facts->lowest, s->meta_reads, 0, s->meta_reads_ns, 0, 0 };
 	return (struct evidence){ s->meta_reads,
 				  0,
-				  ns,
+				  r.ns,
 				  s->dir[DIR_READ].first_ns,
 				  s->dir[DIR_READ].last_ns,
-				  saving_at_most(saving_remove(a, LAYER_HDF5, frames, ns, "").high_ns,
+				  saving_at_most(saving_remove(a, &r, "").high_ns,
 						 "time of HDF5's calls that move no data, if one rank reads for all") };
 }
 

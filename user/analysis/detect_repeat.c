@@ -28,8 +28,15 @@ static struct evidence again(const struct analysis *a, const struct io_stat *s, 
 {
 	const struct dir_stat *d = &s->dir[dir];
 
-	return (struct evidence){ d->again, d->again_bytes, d->again_ns, d->first_ns, d->last_ns,
-				  saving_remove(a, a->facts->lowest, d->again, d->again_ns, "time of the repeated requests") };
+	return (struct evidence){ d->again,
+				  d->again_bytes,
+				  d->again_ns,
+				  d->first_ns,
+				  d->last_ns,
+				  saving_remove(a,
+						&(struct removed){ a->facts->lowest, d->again, 0, d->again_ns,
+								   saving_part(d->gap_ns, d->again, d->n), 0 },
+						"time of the repeated requests") };
 }
 
 static bool read_again_fires(const struct analysis *a, const struct file_layer *f) { return again_fires(a, f, DIR_READ); }
@@ -148,7 +155,7 @@ static struct evidence by_all(const struct analysis *a, const struct file_layer 
 				  d->first_ns,
 				  d->last_ns,
 				  saving_remove(
-					  a, a->facts->lowest, d->n, d->ns,
+					  a, &(struct removed){ a->facts->lowest, d->n, 0, d->ns, d->gap_ns, 0 },
 					  "time of these reads on a rank that would not read; a broadcast is not subtracted") };
 }
 

@@ -11,20 +11,36 @@
 
 /* ---- small ---- */
 
+/* Few on each of many files. */
+static bool many_on_all(const struct analysis *a, int dir)
+{
+	return a->small_n[dir] >= a->thresholds.small_total && a->small_n[dir] >= a->thresholds.small_share * a->data_n[dir];
+}
+
 static bool small_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
 	const struct dir_stat *d = &f->sum.dir[dir];
 	const struct cost_model *m = a->facts->file_fs[f->file] < FS_KINDS ? &a->models[a->facts->file_fs[f->file]][dir] : NULL;
 
-	if (d->small < a->thresholds.small_count || d->small < a->thresholds.small_share * d->n)
+	bool many = d->small >= a->thresholds.small_count;
+	uint64_t mean = !d->small ? 0 : many ? d->small_bytes / d->small : a->small_bytes[dir] / a->small_n[dir];
+
+	if (!d->small || d->small < a->thresholds.small_share * d->n)
 		return false;
-	return (m && m->known) || d->small_bytes / d->small <= WITHOUT_MODEL_BYTES;
+	return (many || many_on_all(a, dir)) && ((m && m->known) || mean <= WITHOUT_MODEL_BYTES);
 }
 
 static struct evidence small_evidence(const struct analysis *a, const struct file_layer *f, const struct dir_stat *d, int dir)
 {
-	return (struct evidence){ d->small, d->small_bytes, d->small_ns, d->first_ns, d->last_ns,
-				  saving_larger(a, f->file, dir, d->small, d->small_bytes, d->small_ns) };
+	return (struct evidence){ d->small,
+				  d->small_bytes,
+				  d->small_ns,
+				  d->first_ns,
+				  d->last_ns,
+				  saving_larger(a,
+						&(struct removed){ a->facts->lowest, d->small, 0, d->small_ns,
+								   saving_part(d->gap_ns, d->small, d->n), d->late_ns },
+						f->file, dir, d->small_bytes) };
 }
 
 static void detect_small(struct analysis *a, const struct detector *d, const struct file_rule *rule, int dir)
@@ -56,16 +72,18 @@ SMALL(small_writes, DIR_WRITE)
 
 const struct detector detector_P05 = {
 	.code = "P05", .title = "small reads", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_READ),
-	.when = "at least small_count reads of less than 1 MiB on a data file, and small_share of its reads; without a large "
-		"request to compare with, only reads of 64 KiB or less on average",
+	.when = "at least small_count reads of less than 1 MiB on a data file (or small_total on all data files), and small_share "
+		"of its reads; without a large request to compare with, "
+		"only reads of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
 	.topic = "small_reads", .test = "small_reads", .detect = detect_small_reads,
 };
 
 const struct detector detector_P06 = {
 	.code = "P06", .title = "small writes", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_WRITE),
-	.when = "at least small_count writes of less than 1 MiB on a data file, and small_share of its writes; without a large "
-		"request to compare with, only writes of 64 KiB or less on average",
+	.when = "at least small_count writes of less than 1 MiB on a data file (or small_total on all data files), and small_share "
+		"of its writes; without a large request to compare with, "
+		"only writes of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
 	.topic = "small_writes", .test = "small_writes", .detect = detect_small_writes,
 };
@@ -83,8 +101,16 @@ static struct evidence random_evidence(const struct analysis *a, const struct fi
 {
 	uint64_t bytes = d->n ? d->bytes / d->n * d->random : 0;
 
-	return (struct evidence){ d->random, bytes, d->random_ns, d->first_ns, d->last_ns,
-				  saving_larger(a, f->file, dir, d->random, bytes, d->random_ns) };
+	return (struct evidence){ d->random,
+				  bytes,
+				  d->random_ns,
+				  d->first_ns,
+				  d->last_ns,
+				  saving_larger(a,
+						&(struct removed){ a->facts->lowest, d->random, 0, d->random_ns,
+								   saving_part(d->gap_ns, d->random, d->n),
+								   saving_part(d->late_ns, d->random, d->n) },
+						f->file, dir, bytes) };
 }
 
 static bool random_reads_fire(const struct analysis *a, const struct file_layer *f) { return random_fires(a, f, DIR_READ); }

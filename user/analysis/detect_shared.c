@@ -31,8 +31,15 @@ static struct evidence small(const struct analysis *a, const struct file_layer *
 {
 	const struct dir_stat *d = &s->dir[dir];
 
-	return (struct evidence){ d->small, d->small_bytes, d->small_ns, d->first_ns, d->last_ns,
-				  saving_larger(a, f->file, dir, d->small, d->small_bytes, d->small_ns) };
+	return (struct evidence){ d->small,
+				  d->small_bytes,
+				  d->small_ns,
+				  d->first_ns,
+				  d->last_ns,
+				  saving_larger(a,
+						&(struct removed){ a->facts->lowest, d->small, 0, d->small_ns,
+								   saving_part(d->gap_ns, d->small, d->n), d->late_ns },
+						f->file, dir, d->small_bytes) };
 }
 
 static bool reads_fire(const struct analysis *a, const struct file_layer *f) { return small_fires(a, f, DIR_READ); }

@@ -53,10 +53,18 @@ static struct evidence amplified(const struct analysis *a, const struct file_lay
 	const struct dir_stat *r = &s->dir[0], *w = &s->dir[1];
 	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes;
 
-	return (struct evidence){ n, bytes, r->ns + w->ns, r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
-				  r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
-				  saving_at_most(saving_larger(a, f->file, w->bytes > r->bytes, n, bytes, r->ns + w->ns).high_ns,
-						 "large requests in this trace") };
+	return (struct evidence){
+		n,
+		bytes,
+		r->ns + w->ns,
+		r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
+		r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
+		saving_at_most(saving_larger(a,
+					     &(struct removed){ a->facts->lowest, n, 0, r->ns + w->ns, 0, r->late_ns + w->late_ns },
+					     f->file, w->bytes > r->bytes, bytes)
+				       .high_ns,
+			       "large requests in this trace")
+	};
 }
 
 static void detect_amplified(struct analysis *a, const struct detector *d)
@@ -102,14 +110,19 @@ static void detect_strided(struct analysis *a, const struct detector *d)
 
 	for (size_t i = 0; b && i < a->facts->calls.n; i++) {
 		const struct call_stat *c = a->facts->calls.v[i];
-		uint64_t n = c->below_n[0] + c->below_n[1], bytes = c->below_bytes[0] + c->below_bytes[1];
+		uint64_t bytes = c->below_bytes[0] + c->below_bytes[1], nested = saving_part(c->frames - c->n, c->uniform, c->n);
 
-		if (!c->uniform || c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA)
+		if (!c->uniform || c->key.region == TRACE_NONE || c->key.file >= a->trace->files.n ||
+		    a->facts->file_class[c->key.file] != FILE_DATA)
 			continue;
 		most = c->most_below > most ? c->most_below : most;
-		builder_add(b, c->key.file, c->key.location,
-			    &(struct evidence){ c->uniform, bytes, c->uniform_ns, c->first_ns, c->last_ns,
-						saving_larger(a, c->key.file, c->below_n[1] > 0, n, bytes, c->uniform_ns) });
+		builder_add(
+			b, c->key.file, c->key.location,
+			&(struct evidence){ c->uniform, bytes, c->uniform_ns, c->first_ns, c->last_ns,
+					    saving_larger(a,
+							  &(struct removed){ a->trace->regions.v[c->key.region].layer, c->uniform,
+									     nested, c->uniform_ns, c->outer_gap_ns, 0 },
+							  c->key.file, c->below_n[1] > 0, bytes) });
 		builder_add_call(b, c);
 	}
 	f = builder_finish(b, "%s", "");
@@ -144,16 +157,21 @@ static bool header_fires(const struct analysis *a, const struct file_layer *f)
 	return s->relocated_read >= a->thresholds.header_bytes && s->relocated_written >= a->thresholds.header_bytes;
 }
 
+/* At least the reads and writes, at most all of the calls in which they stand. */
 static struct evidence header(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
+	struct saving low = saving_remove(a, &(struct removed){ a->facts->lowest, s->relocations, 0, s->relocation_ns, 0, 0 }, "");
+	struct saving high = saving_remove(a, &(struct removed){ LAYER_NETCDF, 1, s->relocations, s->relocation_frame_ns, 0, 0 },
+					   "");
+
 	(void)f;
 	return (struct evidence){ s->relocations,
 				  s->relocated_written,
 				  s->relocation_ns,
 				  s->dir[DIR_READ].first_ns,
 				  s->dir[DIR_WRITE].last_ns,
-				  saving_remove(a, a->facts->lowest, s->relocations, s->relocation_ns,
-						"time of these reads and writes") };
+				  { true, low.low_ns, high.high_ns > low.high_ns ? high.high_ns : low.high_ns,
+				    "time of these reads and writes, up to that of the calls that make them" } };
 }
 
 static void detect_header(struct analysis *a, const struct detector *d)
@@ -186,6 +204,21 @@ const struct detector detector_X13 = {
 
 /* ---- repeated define mode ---- */
 
+/* Changes to define mode and back, without one of them. */
+static struct removed define_cycles(const struct io_stat *s, enum trace_layer layer)
+{
+	uint64_t ends = s->meta[CLASS_DEFINE].n, left = ends ? ends - 1 : 0;
+	struct removed r = { .layer = layer };
+
+	for (enum call_class c = CLASS_DEFINE; c <= CLASS_REDEFINE; c++) {
+		r.n += saving_part(s->meta[c].n, left, ends);
+		r.ns += saving_part(s->meta[c].ns, left, ends);
+		r.nested += saving_part(s->meta[c].nested, left, ends);
+		r.gap_ns += saving_part(s->meta[c].gap_ns, left, ends);
+	}
+	return r;
+}
+
 static void detect_define(struct analysis *a, const struct detector *d)
 {
 	struct builder *b = builder_new(a, d);
@@ -197,13 +230,14 @@ static void detect_define(struct analysis *a, const struct detector *d)
 		if (x->layer != LAYER_NETCDF && x->layer != LAYER_PNETCDF)
 			continue;
 		for (size_t j = 0; j < x->n; j++) {
-			uint64_t n = x->v[j]->meta[CLASS_DEFINE].n, ns = x->v[j]->meta[CLASS_DEFINE].ns;
+			struct removed r = define_cycles(x->v[j], x->layer);
 
-			if (n > a->thresholds.redefine_count)
-				builder_add(b, x->file, x->v[j]->key.location,
-					    &(struct evidence){ n, 0, ns, 0, 0,
-								saving_remove(a, x->layer, n, ns / n * (n - 1),
-									      "time of all ends of definitions but one") });
+			if (x->v[j]->meta[CLASS_DEFINE].n > a->thresholds.redefine_count)
+				builder_add(
+					b, x->file, x->v[j]->key.location,
+					&(struct evidence){
+						x->v[j]->meta[CLASS_DEFINE].n, 0, r.ns, 0, 0,
+						saving_remove(a, &r, "time of all changes between defining and writing but one") });
 		}
 	}
 	f = builder_finish(b, "%s", "");
@@ -236,18 +270,29 @@ static bool dribble_fires(const struct analysis *a, const struct file_layer *f)
 static struct evidence dribble(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
-	return (struct evidence){ s->meta_writes, 0, s->meta_writes_ns, s->dir[DIR_WRITE].first_ns, s->dir[DIR_WRITE].last_ns,
-				  saving_remove(a, a->facts->lowest, s->meta_writes, s->meta_writes_ns, "time of these writes") };
+	return (struct evidence){ s->meta_writes,
+				  0,
+				  s->meta_writes_ns,
+				  s->dir[DIR_WRITE].first_ns,
+				  s->dir[DIR_WRITE].last_ns,
+				  saving_remove(a,
+						&(struct removed){ a->facts->lowest, s->meta_writes, 0, s->meta_writes_ns, 0, 0 },
+						"time of these writes") };
 }
 
 static void detect_dribble(struct analysis *a, const struct detector *d)
 {
 	struct finding *f =
 		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, dribble_fires, dribble }), "%s", "");
+	bool flushed;
 
-	if (f)
-		snprintf(f->evidence, sizeof(f->evidence), "%llu small writes in calls that write no data of the program",
-			 (unsigned long long)f->n);
+	if (!f)
+		return;
+	flushed = f->ncalls && a->facts->region_class[f->calls[0].region] == CLASS_SYNC;
+	if (flushed)
+		f->topic = "sync";
+	snprintf(f->evidence, sizeof(f->evidence), "%llu small writes in calls that write no data of the program%s",
+		 (unsigned long long)f->n, flushed ? ", most of them flushes" : "");
 }
 
 const struct detector detector_X23 = {
@@ -282,9 +327,13 @@ static struct evidence thrash(const struct analysis *a, const struct file_layer 
 	const struct io_stat *upper = of_location(above(a, f, LAYER_HDF5), s->key.location);
 	const struct dir_stat *r = &s->dir[DIR_READ];
 	uint64_t ns = upper && r->n ? (uint64_t)((double)upper->dir[DIR_READ].ns * r->again / r->n) : r->again_ns;
+	uint64_t frames = upper ? saving_part(upper->dir[DIR_READ].n, r->again, r->n) : 0;
+	struct saving low = saving_remove(a, &(struct removed){ a->facts->lowest, r->again, 0, r->again_ns, 0, 0 }, "");
+	struct saving high = saving_remove(a, &(struct removed){ LAYER_HDF5, frames, r->again, ns, 0, 0 }, "");
 
 	return (struct evidence){ r->again, r->again_bytes, ns, r->first_ns, r->last_ns,
-				  { true, r->again_ns / 2, ns, "time of the repeated reads, up to that of the calls above them" } };
+				  { true, low.low_ns, high.high_ns,
+				    "time of the repeated reads, up to that of the calls above them" } };
 }
 
 static void detect_thrash(struct analysis *a, const struct detector *d)

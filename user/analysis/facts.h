@@ -25,6 +25,8 @@ const char *file_class_name(enum file_class class);
 enum { DIR_READ, DIR_WRITE, DIRS };
 
 #define SMALL_BYTES (1024 * 1024)
+#define LATE_NS 1000000 /* of a request below SMALL_BYTES: what is beyond may be the wait for a CPU or for write-back */
+#define NEXT_CALL_NS 20000 /* a longer time between two calls is the program's own work, not the way from one to the next */
 #define TINY_BYTES 4096
 #define NEAR_BYTES (1024 * 1024)        /* a forward jump up to this size does not count as random access */
 #define BINS 256                /* per location's time line */
@@ -36,6 +38,8 @@ enum { DIR_READ, DIR_WRITE, DIRS };
 /* Reads or writes of one location on one file at one layer. */
 struct dir_stat {
 	uint64_t n, bytes, asked, unknown, ns;
+	uint64_t gap_ns; /* time between the call before and an outermost one, where it is at most NEXT_CALL_NS */
+	uint64_t late_ns; /* beyond LATE_NS, of small ones */
 	uint64_t small, small_bytes, small_ns, tiny, tiny_ns;
 	uint64_t positioned, sequential, near, random, random_ns, unaligned;   /* of operations with known offset */
 	uint64_t again, again_bytes, again_ns;  /* data that this location has already read or written */
@@ -53,14 +57,16 @@ struct io_stat {
 	UT_hash_handle hh;
 	struct { uint32_t file, location, layer; } key;
 	struct dir_stat dir[DIRS];
-	struct { uint64_t n, ns, failed; } meta[CLASSES];
+	struct {
+		uint64_t n, ns, gap_ns, late_ns, nested, failed, failed_ns;
+	} meta[CLASSES]; /* nested: recorded calls inside; gap_ns: as in dir_stat; late_ns: beyond LATE_NS */
 	/* frames of this layer whose handle is on the file; frames inside others of the layer are not counted again */
 	uint64_t calls, ns;
 	/* I/O of this layer that calls of upper layers did not request */
 	uint64_t reads_in_write, reads_in_write_bytes, reads_in_write_ns;
 	uint64_t writes_in_create, writes_in_create_bytes, writes_in_create_ns;
 	/* operations inside calls that move all data of the file */
-	uint64_t relocations, relocated_read, relocated_written, relocation_ns;
+	uint64_t relocations, relocated_read, relocated_written, relocation_ns, relocation_frame_ns;
 	uint64_t meta_writes, meta_writes_ns, meta_reads, meta_reads_ns;        /* small, inside calls that are no data calls */
 	uint64_t syncs_after_write, since_sync;
 	struct extents *filled;         /* extents written while space was created; NULL without offsets */
@@ -81,7 +87,7 @@ struct call_stat {
 	uint64_t asked[DIRS], below_n[DIRS], below_bytes[DIRS], below_ns;
 	/* maximum of data calls below one call; calls with many small data calls below that are alike */
 	uint64_t most_below, uniform, uniform_ns;
-	uint64_t outer_n, outer_ns, outer_data_ns;      /* of calls that are not inside another I/O call */
+	uint64_t outer_n, outer_ns, outer_gap_ns; /* of calls that are not inside another I/O call */
 	uint64_t collective, first_ns, last_ns;
 	struct series *series;          /* of outermost reads and writes, from the SERIES_FROMth on; NULL */
 	int32_t error;
@@ -90,6 +96,7 @@ struct call_stat {
 /* One rank's participation in a collective data call. */
 struct instance {
 	uint32_t file, ordinal, location, region, comm;
+	bool of_data;                   /* for data of the program, not for a library's own records */
 	uint64_t enter_ns, leave_ns, asked;
 	/* system calls with data, also those of other threads for requests made in the call: */
 	uint64_t system_ns, system_bytes, system_n;
@@ -109,14 +116,17 @@ struct location_stat {
 	uint64_t first_ns, last_ns, frames[LAYERS], events;
 	struct { uint64_t calls, failed, ns, system_ns, bytes[DIRS], unknown[DIRS]; } layer[LAYERS];
 	uint64_t io_ns;                 /* outermost I/O calls */
-	uint64_t class_ns[CLASSES], class_n[CLASSES];   /* calls of the lowest layer, by class */
+	uint64_t class_ns[CLASSES], class_n[CLASSES], class_gap_ns[CLASSES]; /* calls of the lowest layer, by class */
 	uint64_t mpi_ns, library_ns, init_ns;   /* inside outermost I/O calls */
 	struct cpu_stat cpu;
 	uint64_t abandoned, mismatched;
-	uint64_t lookup_failed, lookups, lookup_failed_ns;      /* opens, stats, accesses by name */
-	/* different paths of those that failed; how many failed in the directory with most: */
-	uint64_t missed_paths, missed_n;
+	uint64_t lookup_failed, lookups, lookup_failed_ns, lookup_failed_gap_ns; /* opens, stats, accesses by name */
+	uint64_t missed_paths, missed_n; /* different paths of those that failed; how many failed in the directory with most: */
 	char *missed_in;                        /* NULL: no path is known */
+	/* Of look-ups by path that succeeded, opens not counted: how many, of how many different paths, and the most frequent one:
+	 * its number, its path and the directory that this is relative to (strings of the archive). */
+	uint64_t found, found_paths, found_most;
+	uint32_t found_path, found_directory;
 	float busy[3][BINS];            /* ns of outermost reads, writes, others */
 	float data[BINS];               /* bytes of the lowest layer on data files */
 };

@@ -166,8 +166,6 @@ static void take_locations(struct builder *b, struct finding *f)
 			f->locations[f->nlocations++] = i;
 	f->cost_ns = most;
 	f->saving.known = !b->unknown;
-	if (f->saving.high_ns > most)
-		f->saving.high_ns = most;
 	if (f->saving.low_ns > f->saving.high_ns)
 		f->saving.low_ns = f->saving.high_ns;
 }
@@ -238,6 +236,7 @@ struct finding *builder_finish(struct builder *b, const char *format, ...)
 	if (f) {
 		*slot = f;
 		f->detector = b->detector;
+		f->topic = b->detector->topic;
 		f->n = b->n;
 		f->bytes = b->bytes;
 		f->begin_ns = b->begin_ns == UINT64_MAX ? 0 : b->begin_ns;

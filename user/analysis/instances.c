@@ -11,6 +11,7 @@ size_t instance_sum(const struct facts *f, size_t i, struct instance_sum *s)
 
 	*s = (struct instance_sum){ .first_enter = UINT64_MAX };
 	for (j = i; j < f->instances.n && v[j].file == v[i].file && v[j].ordinal == v[i].ordinal; j++) {
+		s->of_data |= v[j].of_data;
 		s->members++;
 		s->asked += v[j].asked;
 		s->workers += v[j].system_bytes > 0;

@@ -8,6 +8,7 @@
 #include "analysis/facts.h"
 
 struct instance_sum {
+	bool of_data;
 	uint64_t n, members, asked, workers, system_n, system_bytes, last_enter, last_leave, first_enter, longest_system;
 };
 

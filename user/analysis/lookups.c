@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Paths of look-ups that failed: how often each thread looked for each. A path is identified by its string in the archive, with the
+ * Paths of look-ups: how often each thread looked for each. A path is identified by its string in the archive, with the
  * directory that it is relative to.
  */
 #include "analysis/collect.h"
@@ -15,7 +15,7 @@
 struct lookup {
 	UT_hash_handle hh;
 	struct { uint32_t location, path, directory; } key;
-	uint64_t n;
+	uint64_t n, found;              /* that failed, that did not */
 };
 
 static struct lookup *lookup_get(struct collector *c, const struct trace_leave *leave)
@@ -42,12 +42,14 @@ static struct lookup *lookup_get(struct collector *c, const struct trace_leave *
 	return NULL;
 }
 
-void collect_lookup_failed(struct collector *c, const struct trace_leave *leave)
+void collect_lookup(struct collector *c, const struct trace_leave *leave)
 {
 	struct lookup *l = leave->path == TRACE_NONE ? NULL : lookup_get(c, leave);
 
-	if (l)
-		l->n++;
+	if (!l)
+		return;
+	l->n += leave->failed;
+	l->found += !leave->failed;
 }
 
 /* ---- after the pass: by directory ---- */
@@ -111,6 +113,19 @@ static int choose(struct facts *f, const struct place *p)
 	return 0;
 }
 
+static void add_found(struct facts *f, const struct lookup *l)
+{
+	struct location_stat *s = &f->locations[l->key.location];
+
+	s->found += l->found;
+	s->found_paths++;
+	if (l->found < s->found_most || (l->found == s->found_most && l->key.path > s->found_path))
+		return;
+	s->found_most = l->found;
+	s->found_path = l->key.path;
+	s->found_directory = l->key.directory;
+}
+
 static int add_place(struct collector *c, struct place **places, const struct lookup *l)
 {
 	char *directory = directory_of(c->trace, l);
@@ -130,8 +145,12 @@ int lookups_take(struct collector *c)
 	struct lookup *l, *next;
 	int ret = 0;
 
-	HASH_ITER(hh, c->lookups, l, next)
-		ret = ret ? ret : add_place(c, &places, l);
+	HASH_ITER(hh, c->lookups, l, next) {
+		if (l->found)
+			add_found(c->facts, l);
+		if (l->n)
+			ret = ret ? ret : add_place(c, &places, l);
+	}
 	HASH_ITER(hh, places, p, next_place) {
 		ret = ret ? ret : choose(c->facts, p);
 		HASH_DEL(places, p);

@@ -56,6 +56,8 @@ static void on_enter(void *worker, uint64_t ns, uint32_t region, uint32_t site)
 	f->outer = f->io;
 	for (unsigned i = 0; i + 1 < c->depth; i++)
 		f->outer &= !c->stack[i].io;
+	if (f->outer && ns >= c->last_io_end_ns && ns - c->last_io_end_ns <= NEXT_CALL_NS)
+		f->gap_ns = ns - c->last_io_end_ns;
 	f->in_init = (above && above->in_init) || (region != TRACE_NONE && c->facts->region_class[region] == CLASS_INIT);
 }
 
@@ -171,12 +173,13 @@ static void count_location(struct collector *c, struct frame *f, enum call_class
 	if (f->layer == c->facts->lowest && !no_file(c, f) && !f->in_init) {
 		s->class_ns[class] += ns;
 		s->class_n[class]++;
+		s->class_gap_ns[class] += f->gap_ns;
 		if (looks_up_name(f->region == TRACE_NONE ? "" : c->trace->regions.v[f->region].name)) {
 			s->lookups++;
 			s->lookup_failed += leave->failed;
 			s->lookup_failed_ns += leave->failed ? ns : 0;
-			if (leave->failed)
-				collect_lookup_failed(c, leave);
+			s->lookup_failed_gap_ns += leave->failed ? f->gap_ns : 0;
+			collect_lookup(c, leave);
 		}
 	}
 	if (!f->outer || no_file(c, f))
@@ -268,6 +271,7 @@ static void count_call(struct collector *c, struct frame *f, enum call_class cla
 	if (f->outer) {
 		s->outer_n++;
 		s->outer_ns += ns;
+		s->outer_gap_ns += f->gap_ns;
 		if (f->ops && f->kind != OP_FLUSH && s->outer_n >= SERIES_FROM)
 			count_series(c, s, f, ns);
 		if (f->run.n >= 256 && f->run.same_size * 10 >= f->run.n * 9 && f->run.same_stride * 10 >= f->run.n * 9) {
@@ -322,7 +326,11 @@ static void count_meta(struct collector *c, struct frame *f, enum call_class cla
 	io->ns += in_same_layer(c, f) ? 0 : took;
 	io->meta[class].n++;
 	io->meta[class].ns += took;
+	io->meta[class].gap_ns += f->gap_ns;
+	io->meta[class].late_ns += took > LATE_NS ? took - LATE_NS : 0;
+	io->meta[class].nested += f->frames - 1;
 	io->meta[class].failed += leave->failed;
+	io->meta[class].failed_ns += leave->failed ? took : 0;
 	io->created += f->creates;
 	if (class == CLASS_SYNC) {
 		io->syncs_after_write += io->since_sync > 0;
@@ -336,7 +344,7 @@ static void count_frame(struct collector *c, struct frame *f, enum call_class cl
 	if (f->io && f->ops && f->kind != OP_FLUSH)
 		collect_operation(c, f, took);
 	if (f->outer && (class == CLASS_DEFINE || class == CLASS_CLOSE) && f->layer < LAYER_MPIIO)
-		collect_relocation(c, f);
+		collect_relocation(c, f, took);
 	if (f->io && f->file != TRACE_NONE)
 		count_meta(c, f, class, took, leave);
 	if (f->io || f->layer == LAYER_MPI)
@@ -367,6 +375,8 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 	if (c->depth == 1)
 		collect_cpu(c, f, &leave->cpu, took, !f->io || f->in_init || no_file(c, f) ? CPU_OTHER :
 			is_blocking_output(c, f, class) ? CPU_OUTPUT : CPU_IO);
+	if (f->outer)
+		c->last_io_end_ns = f->begin_ns + took;
 	c->depth--;
 	hand_up(c, f, took);
 }
@@ -414,7 +424,7 @@ static void on_location_begin(void *worker, uint32_t location)
 	c->location = location;
 	c->epoch++;
 	c->depth = c->skipped = 0;
-	c->outermost_end_ns = TRACE_UNKNOWN;
+	c->outermost_end_ns = c->last_io_end_ns = TRACE_UNKNOWN;
 	c->computed_ns = 0;
 	c->stat = &c->facts->locations[location];
 	c->wanted = c->facts->filter.rank < 0 || rank_of(c->trace, location) == c->facts->filter.rank;

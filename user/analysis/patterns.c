@@ -81,10 +81,23 @@ static void note_user(struct collector *c, uint32_t handle)
 		c->pass->handle_user[handle] = UINT32_MAX;
 }
 
+/* Calls with an offset of their own do not move the position; those of MPI-IO count in units of a view. Other recorders do not
+ * record either. */
+static bool moves_position(const struct collector *c, const struct frame *f)
+{
+	const char *name = f->region == TRACE_NONE ? NULL : c->trace->regions.v[f->region].name;
+
+	if (f->layer != LAYER_POSIX && f->layer != LAYER_ISOC)
+		return false;
+	return !name || (strncmp(name, "pread", 5) && strncmp(name, "pwrite", 6));
+}
+
 void collect_position(struct collector *c, struct frame *f)
 {
 	struct position *p = position_of(c, f->handle);
 
+	if (!moves_position(c, f))
+		return;
 	f->replayed = true;
 	if (f->handle < c->trace->handles.n)
 		note_user(c, f->handle);
@@ -180,6 +193,7 @@ static void count_sizes(struct dir_stat *d, const struct frame *f, uint64_t ns)
 	d->asked += f->asked;
 	d->unknown += f->unknown;
 	d->ns += ns;
+	d->gap_ns += f->gap_ns;
 	if (ns > d->max_ns)
 		d->max_ns = ns;
 	if (f->begin_ns < d->first_ns)
@@ -196,6 +210,7 @@ static void count_sizes(struct dir_stat *d, const struct frame *f, uint64_t ns)
 		d->small++;
 		d->small_bytes += f->moved;
 		d->small_ns += ns;
+		d->late_ns += ns > LATE_NS ? ns - LATE_NS : 0;
 	}
 	if (f->moved <= TINY_BYTES) {
 		d->tiny++;
@@ -268,7 +283,7 @@ static void count_cause(struct collector *c, struct io_stat *s, struct dir_stat 
 
 /* A call that ends definitions, or closes the file, has read data and written as much: the most of what its rank has of the
  * file. */
-void collect_relocation(struct collector *c, const struct frame *f)
+void collect_relocation(struct collector *c, const struct frame *f, uint64_t ns)
 {
 	uint64_t read = f->below_bytes[DIR_READ], written = f->below_bytes[DIR_WRITE],
 		members = f->comm == TRACE_NONE ? 1 : c->facts->nranks;
@@ -283,6 +298,7 @@ void collect_relocation(struct collector *c, const struct frame *f)
 	s->relocated_read += read;
 	s->relocated_written += written;
 	s->relocation_ns += f->below_ns;
+	s->relocation_frame_ns += ns;
 }
 
 static void count_run(struct run *run, const struct frame *f)
@@ -304,6 +320,7 @@ static void count_run(struct run *run, const struct frame *f)
 
 static void count_instance(struct collector *c, struct io_stat *s, const struct frame *f, uint64_t ns)
 {
+	const struct frame *outer = outermost(c, f);
 	struct instance *i;
 
 	if (c->pass->shared.instances >= MAX_INSTANCES) {
@@ -316,7 +333,9 @@ static void count_instance(struct collector *c, struct io_stat *s, const struct 
 		return;
 	c->pass->shared.instances++;
 	*i = (struct instance){ .file = f->file, .ordinal = s->collectives++, .location = c->location, .region = f->region,
-		.comm = f->comm, .enter_ns = f->begin_ns, .leave_ns = f->begin_ns + ns, .asked = f->asked, .system_ns = f->below_ns,
+				.comm = f->comm,
+				.of_data = !outer || (outer->ops && outer->kind != OP_FLUSH),
+				.enter_ns = f->begin_ns, .leave_ns = f->begin_ns + ns, .asked = f->asked, .system_ns = f->below_ns,
 				.system_bytes = f->below_bytes[DIR_READ] + f->below_bytes[DIR_WRITE],
 				.system_n = f->below_n[DIR_READ] + f->below_n[DIR_WRITE],
 				.first_request = f->first_request, .end_request = c->made.n };

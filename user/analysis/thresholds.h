@@ -16,6 +16,7 @@
 	X(least_seconds, 0.005, "high and warning: a saving below this is a note") \
 	X(small_share, 0.1, "small requests: share of the operations of a file") \
 	X(small_count, 100, "small requests: operations on a file") \
+	X(small_total, 1000, "small requests: operations on all data files together, where each has few") \
 	X(random_share, 0.2, "random access: share of the operations of a file whose offset is known") \
 	X(random_count, 100, "random access: operations on a file") \
 	X(again_share, 0.1, "the same data again: bytes moved again, as a share of the extent touched") \

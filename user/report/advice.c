@@ -76,13 +76,23 @@ static enum language language_of(const struct analysis *a, const struct finding 
 	return command && (strstr(command, "python") || strstr(command, ".py")) ? LANGUAGE_PYTHON : LANGUAGE_C;
 }
 
+static bool has_snippet(const char *topic, const char *interface)
+{
+	for (size_t i = 0; topic && i < COUNT; i++)
+		if (!strcmp(all[i].topic, topic) && !strcmp(all[i].interface, interface) && strcmp(all[i].language, "sh"))
+			return true;
+	return false;
+}
+
+/* The binding that the program used; the library itself where there is no snippet for the binding. */
 static const char *interface_of(const struct analysis *a, const struct finding *f)
 {
 	enum trace_layer layer = layer_of(a, f);
 	enum language language = language_of(a, f);
 
 	for (size_t i = 0; i < sizeof(interfaces) / sizeof(*interfaces); i++)
-		if (interfaces[i].layer == layer && interfaces[i].language == language)
+		if (interfaces[i].layer == layer && interfaces[i].language == language &&
+		    has_snippet(f->topic, interfaces[i].interface))
 			return interfaces[i].interface;
 	for (size_t i = 0; i < sizeof(interfaces) / sizeof(*interfaces); i++)
 		if (interfaces[i].layer == layer && interfaces[i].language == LANGUAGE_C)
@@ -107,13 +117,13 @@ size_t advice_of_finding(const struct analysis *a, const struct finding *f, cons
 	const char *interface = interface_of(a, f);
 	size_t n = 0;
 
-	if (!f->detector->topic)
+	if (!f->topic)
 		return 0;
 	for (int environment = 1; environment >= 0; environment--)
 		for (size_t i = 0; i < COUNT && n < ADVICE_MAX; i++) {
 			bool sh = !strcmp(all[i].language, "sh");
 
-			if (strcmp(all[i].topic, f->detector->topic) || sh != (environment == 1))
+			if (strcmp(all[i].topic, f->topic) || sh != (environment == 1))
 				continue;
 			if (sh ? environment_fits(a, f, all[i].interface) : !strcmp(all[i].interface, interface))
 				list[n++] = &all[i];

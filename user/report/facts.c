@@ -190,7 +190,7 @@ void report_saving(const struct finding *f, char *text, size_t len)
 	words_seconds(low, sizeof(low), f->saving.low_ns);
 	words_seconds(high, sizeof(high), f->saving.high_ns);
 	if (!f->saving.known)
-		snprintf(text, len, "saves at most %s", high);
+		snprintf(text, len, "saving unknown, at most %s", high);
 	else if (!f->saving.high_ns)
 		snprintf(text, len, "saves nothing measurable");
 	else

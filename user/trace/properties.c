@@ -88,7 +88,7 @@ static void describe_losses(struct trace *trace)
 		append(text, len, "%" PRIu64 " filters excluded calls", trace->filtered);
 }
 
-/* Cost of a recorded call of a layer in nanoseconds, IOPROBE::PROBE_NS_<layer>. */
+/* Costs of a recorded call of a layer in nanoseconds, IOPROBE::PROBE_NS_<layer> and PROBE_INSIDE_NS_<layer>. */
 static void read_probe_costs(struct trace *trace, OTF2_Reader *reader)
 {
 	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
@@ -96,7 +96,9 @@ static void read_probe_costs(struct trace *trace, OTF2_Reader *reader)
 		char key[48];
 
 		trace->probe_ns[l] = number(trace, reader, otf2_layer_key(key, sizeof(key), "PROBE_NS_", layer));
+		trace->probe_inside_ns[l] = number(trace, reader, otf2_layer_key(key, sizeof(key), "PROBE_INSIDE_NS_", layer));
 	}
+	trace->probe_nested_ns = number(trace, reader, "PROBE_NS_NESTED");
 }
 
 int trace_properties_read(struct trace *trace, OTF2_Reader *reader)

@@ -67,7 +67,9 @@ struct trace {
 	bool complete;                  /* the recording ended in order, according to the recorder */
 	uint64_t lost, abandoned, filtered;
 	const char *missing_ranks;      /* as listed by merge; NULL if none is known to be missing */
-	uint64_t probe_ns[LAYERS];      /* cost of a recorded call, measured by the recorder; 0: not in the archive */
+	/* Cost of a recorded call, measured by the recorder: all of it, the part between the call's own times, and in addition of a
+	 * call with recorded calls inside. 0: not in the archive. */
+	uint64_t probe_ns[LAYERS], probe_inside_ns[LAYERS], probe_nested_ns;
 	char losses[512];               /* losses in one line for users, "" if nothing is missing */
 };
 
