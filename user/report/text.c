@@ -4,6 +4,7 @@
  */
 #include "report/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,20 @@
 #include "report/advice.h"
 #include "report/escape.h"
 #include "report/facts.h"
+#include "report/fold.h"
 #include "report/views.h"
 
-#define MAX_FINDINGS 5
+#define MAX_FINDINGS 5 /* as many of them as the page has room for */
+#define PAGE_LINES 60
+#define PAGE_COLUMNS 100
 #define MAX_FILES 5
 
-struct page { FILE *out; const struct analysis *a; const struct report_options *o; };
+struct page {
+	FILE *out;
+	const struct analysis *a;
+	const struct report_options *o;
+	unsigned max_findings;
+};
 
 static const char *paint(const struct page *p, const char *code)
 {
@@ -160,19 +169,19 @@ static void write_calls(const struct page *p, const struct finding *f)
 static void write_advice(const struct page *p, const struct finding *f)
 {
 	const struct advice *list[ADVICE_MAX];
-	char title[200], text[200];
+	char title[400], text[400];
 
 	if (!advice_of_finding(p->a, f, list))
 		return;
 	advice_title(list[0], title, sizeof(title));
-	escape_terminal(text, sizeof(text), title, 91 - strlen(advice_interface_name(list[0])));
+	escape_terminal(text, sizeof(text), title, sizeof(text) - 1);
 	fprintf(p->out, "     do  %s (%s)\n", text, advice_interface_name(list[0]));
 }
 
 static void write_finding(const struct page *p, const struct finding *f, unsigned number)
 {
 	static const char *const labels[] = { "note", "WARN", "HIGH" }, *const colors[] = { "", "\33[33m", "\33[1;31m" };
-	char cost[24], saving[80], heading[120];
+	char cost[24], saving[80], heading[120], evidence[4 * sizeof(f->evidence)];
 
 	if (f->detector->info) {
 		fprintf(p->out, "%2u info %s (%s)\n     %s\n", number, f->detector->title, f->detector->code, f->evidence);
@@ -181,9 +190,10 @@ static void write_finding(const struct page *p, const struct finding *f, unsigne
 	words_seconds(cost, sizeof(cost), f->cost_ns);
 	report_saving(f, saving, sizeof(saving));
 	snprintf(heading, sizeof(heading), "%s (%s)", f->detector->title, f->detector->code);
-	fprintf(p->out, "%2u %s%s%s %-48s costs %s, %s\n", number, paint(p, colors[f->severity]), labels[f->severity],
+	fprintf(p->out, "%2u %s%s%s %-46s costs %s, %s\n", number, paint(p, colors[f->severity]), labels[f->severity],
 		paint(p, f->severity ? "\33[0m" : ""), heading, cost, saving);
-	fprintf(p->out, "     %s\n", f->evidence);
+	escape_terminal(evidence, sizeof(evidence), f->evidence, sizeof(evidence) - 1);
+	fprintf(p->out, "     %s\n", evidence);
 	write_where(p, f);
 	write_calls(p, f);
 	write_advice(p, f);
@@ -200,7 +210,7 @@ static void write_findings(const struct page *p)
 	for (size_t i = 0; i < p->a->findings.n; i++) {
 		const struct finding *f = p->a->findings.v[i];
 
-		if (p->o->all || (f->severity > SEVERITY_NOTE && !f->cause && shown < MAX_FINDINGS))
+		if (p->o->all || (f->severity > SEVERITY_NOTE && !f->cause && shown < p->max_findings))
 			write_finding(p, f, ++shown);
 		else
 			left += !f->detector->info;
@@ -245,23 +255,38 @@ static void write_files(const struct page *p)
 	}
 }
 
+/* Whether an earlier detector of the list lacks the same facts. */
+static bool is_listed(const struct analysis *a, size_t i)
+{
+	char missing[160], other[160];
+
+	report_missing(a, a->cannot_tell.v[i], missing, sizeof(missing));
+	for (size_t k = 0; k < i; k++) {
+		report_missing(a, a->cannot_tell.v[k], other, sizeof(other));
+		if (!strcmp(missing, other))
+			return true;
+	}
+	return false;
+}
+
 /* Codes that lack the same facts are listed together. */
 static void write_cannot_tell(const struct page *p)
 {
 	const struct analysis *a = p->a;
-	char missing[160], last[160] = "";
+	char missing[160], other[160];
 
 	for (size_t i = 0; i < a->cannot_tell.n; i++) {
+		if (is_listed(a, i))
+			continue;
 		report_missing(a, a->cannot_tell.v[i], missing, sizeof(missing));
-		if (strcmp(missing, last))
-			fprintf(p->out, "%sno %s in this archive, cannot tell: %s", i ? "\n" : "", missing,
-				a->cannot_tell.v[i]->code);
-		else
-			fprintf(p->out, ", %s", a->cannot_tell.v[i]->code);
-		snprintf(last, sizeof(last), "%s", missing);
+		fprintf(p->out, "no %s in this archive, cannot tell: %s", missing, a->cannot_tell.v[i]->code);
+		for (size_t k = i + 1; k < a->cannot_tell.n; k++) {
+			report_missing(a, a->cannot_tell.v[k], other, sizeof(other));
+			if (!strcmp(missing, other))
+				fprintf(p->out, ", %s", a->cannot_tell.v[k]->code);
+		}
+		fputc('\n', p->out);
 	}
-	if (a->cannot_tell.n)
-		fprintf(p->out, "\n");
 }
 
 static void write_limits(const struct page *p)
@@ -280,10 +305,15 @@ static void write_limits(const struct page *p)
 			a->facts->merged_files);
 }
 
-int report_write_text(FILE *out, const struct analysis *a, const struct report_options *options)
+/* The page with so many findings, to be freed; NULL without memory. */
+static char *make_page(const struct analysis *a, const struct report_options *options, unsigned max_findings)
 {
-	const struct page p = { out, a, options };
+	char *text = NULL;
+	size_t len;
+	const struct page p = { open_memstream(&text, &len), a, options, max_findings };
 
+	if (!p.out)
+		return NULL;
 	write_head(&p);
 	write_time(&p);
 	write_layers(&p);
@@ -291,6 +321,26 @@ int report_write_text(FILE *out, const struct analysis *a, const struct report_o
 	write_fine(&p);
 	write_files(&p);
 	write_limits(&p);
+	if (fclose(p.out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+int report_write_text(FILE *out, const struct analysis *a, const struct report_options *options)
+{
+	unsigned findings = MAX_FINDINGS;
+	char *text = make_page(a, options, findings);
+
+	while (text && !options->all && findings > 1 && report_fold(NULL, text, PAGE_COLUMNS) > PAGE_LINES) {
+		free(text);
+		text = make_page(a, options, --findings);
+	}
+	if (!text)
+		return -ENOMEM;
+	report_fold(out, text, PAGE_COLUMNS);
+	free(text);
 	if (options->figures)
 		report_views_text(out, a);
 	return 0;
