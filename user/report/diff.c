@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Compares two runs: layers, files, findings.
+ * Compares two runs: layers, files, call sites, findings.
  */
 #include "report/diff.h"
 
@@ -15,6 +15,7 @@
 
 #define MAX_FILES 2000
 #define SHOWN_FILES 15
+#define SHOWN_SITES 10
 
 static void change(FILE *out, double before, double after)
 {
@@ -161,6 +162,105 @@ static int files(FILE *out, const struct analysis *const a[2])
 	return pairs ? 0 : -ENOMEM;
 }
 
+/* ---- call sites: the program's own calls, matched by function, source line and calling function ---- */
+
+struct site_pair {
+	char name[500];
+	uint64_t n[2], ns[2];
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct site_pair *)a)->name, ((const struct site_pair *)b)->name);
+}
+
+static uint64_t site_distance(const struct site_pair *p)
+{
+	return p->ns[0] > p->ns[1] ? p->ns[0] - p->ns[1] : p->ns[1] - p->ns[0];
+}
+
+static int farthest_site(const void *a, const void *b)
+{
+	uint64_t x = site_distance(a), y = site_distance(b);
+
+	return x != y ? (x > y ? -1 : 1) : by_name(a, b);
+}
+
+static size_t list_sites(const struct analysis *a, int which, struct site_pair *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->facts->calls.n; i++) {
+		const struct call_stat *c = a->facts->calls.v[i];
+		struct site_pair *p = &list[n];
+		char text[400];
+
+		if (!c->outer_n || c->key.site == TRACE_NONE || c->key.region == TRACE_NONE)
+			continue;
+		site_text(a->trace, c->key.site, text, sizeof(text));
+		if (!text[0])
+			continue;
+		snprintf(p->name, sizeof(p->name), "%s at %s", a->trace->regions.v[c->key.region].name, text);
+		p->n[which] = c->outer_n;
+		p->ns[which] = c->outer_ns;
+		n++;
+	}
+	return n;
+}
+
+/* Rows of one name become one; returns how many are left. */
+static size_t join_sites(struct site_pair *list, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(list, n, sizeof(*list), by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (!kept || strcmp(list[kept - 1].name, list[i].name)) {
+			list[kept++] = list[i];
+			continue;
+		}
+		for (int k = 0; k < 2; k++) {
+			list[kept - 1].n[k] += list[i].n[k];
+			list[kept - 1].ns[k] += list[i].ns[k];
+		}
+	}
+	return kept;
+}
+
+static void site_lines(FILE *out, const struct site_pair *list, size_t n)
+{
+	fprintf(out, "\n%-52s %8s %8s %10s %10s %9s\n", "call site", "calls A", "calls B", "time A", "time B", "");
+	for (size_t i = 0; i < n && i < SHOWN_SITES; i++) {
+		char name[200], time[2][24];
+
+		escape_terminal(name, sizeof(name), list[i].name, 52);
+		words_seconds(time[0], sizeof(time[0]), list[i].ns[0]);
+		words_seconds(time[1], sizeof(time[1]), list[i].ns[1]);
+		fprintf(out, "%-52s %8" PRIu64 " %8" PRIu64 " %10s %10s", name, list[i].n[0], list[i].n[1],
+			list[i].n[0] ? time[0] : "-", list[i].n[1] ? time[1] : "-");
+		change(out, list[i].ns[0], list[i].ns[1]);
+		fputc('\n', out);
+	}
+	if (n > SHOWN_SITES)
+		fprintf(out, "and %zu more\n", n - SHOWN_SITES);
+}
+
+static int sites(FILE *out, const struct analysis *const a[2])
+{
+	struct site_pair *list = calloc(a[0]->facts->calls.n + a[1]->facts->calls.n + 1, sizeof(*list));
+	size_t n;
+
+	if (!list)
+		return -ENOMEM;
+	n = list_sites(a[0], 0, list);
+	n = join_sites(list, n + list_sites(a[1], 1, list + n));
+	qsort(list, n, sizeof(*list), farthest_site);
+	if (n)
+		site_lines(out, list, n);
+	free(list);
+	return 0;
+}
+
 /* ---- findings ---- */
 
 static const struct finding *finding_of(const struct analysis *a, const char *code)
@@ -199,7 +299,7 @@ int report_write_diff(FILE *out, const struct analysis *a, const struct analysis
 	run_line(out, "A", a);
 	run_line(out, "B", b);
 	layers(out, a, b);
-	ret = files(out, both);
+	ret = files(out, both) ?: sites(out, both);
 	findings(out, a, b);
 	return ret;
 }
