@@ -28,6 +28,8 @@ class Run:
         self.paradigms = {layer: d.io_paradigm(layer, *LAYERS[layer]) for layer in LAYERS}
         self.offset = d.attribute("Offset", type=Type.UINT64)
         d.attribute("errno", type=Type.INT32)
+        self.source = d.attribute("Source location", type=Type.SOURCE_CODE_LOCATION)
+        self.sites = {}
         self.regions, self.files, self.next_id = {}, {}, 0
         self.parts = [d.attribute(name, type=Type.UINT64)
                       for name in ("CPU time", "Sleep", "Run delay", "Sleep before", "Run delay before")] if cpu else []
@@ -50,6 +52,11 @@ class Run:
                                               *((Type.UINT64, value) if isinstance(value, int) else (Type.STRING, value)))
         return file
 
+    def site(self, path, line):
+        if (path, line) not in self.sites:
+            self.sites[path, line] = self.definitions.source_code_location(file=path, line_number=line)
+        return self.sites[path, line]
+
     def region(self, name, layer):
         if name not in self.regions:
             self.regions[name] = self.definitions.region(name, description=layer, paradigm=Paradigm.USER,
@@ -66,6 +73,7 @@ class Rank:
         self.run, self.t, self.handles = run, 1000000, {}
         self.writer = run.trace.event_writer("Master thread", group=group)
         self.stack = []
+        self.at = None                  # (path, line) of the outermost calls
         self.off = (0, 0, 0, 0)         # of the next outermost call in microseconds: sleep and run delay in it, and before it
 
     def handle(self, file, layer, parent=None):
@@ -82,7 +90,8 @@ class Rank:
         self.t = max(self.t, int(microseconds * MICROSECOND))
 
     def begin(self, name, layer):
-        self.writer.enter(self.t, self.run.region(name, layer))
+        attributes = {self.run.source: self.run.site(*self.at)} if self.at and not self.stack else None
+        self.writer.enter(self.t, self.run.region(name, layer), attributes=attributes)
         self.begun = self.begun if self.stack else self.t
         self.stack.append(self.run.region(name, layer))
 
