@@ -4,14 +4,13 @@
  */
 #include <mpi.h>
 
-#include "planted.h"
+#include "planted_mpi.h"
 
 #include <time.h>
 
 #define NO_STATUS MPI_STATUS_IGNORE
 
 static char block[4 * MIB];
-static int rank, size;
 
 static MPI_File open_shared(const char *dir, const char *name, int mode)
 {
@@ -233,20 +232,6 @@ static void degraded(bool bad, const char *dir)
 	MPI_File_close(&f);
 }
 
-/* In one job: the ranks of several launches would be told apart by their launch only. */
-static void run_all_cases(const struct planted *cases, size_t n, bool bad, const char *dir)
-{
-	for (size_t i = 0; i < n; i++) {
-		char own[4096];
-
-		snprintf(own, sizeof(own), "%s/%s", dir, cases[i].name);
-		CHECK(rank || !mkdir(own, 0755));
-		MPI_Barrier(MPI_COMM_WORLD);
-		cases[i].run(bad, own);
-		MPI_Barrier(MPI_COMM_WORLD);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	static const struct planted cases[] = {
@@ -255,14 +240,9 @@ int main(int argc, char **argv)
 		{ "late", late }, { "one_writer", one_writer }, { "degraded", degraded },
 	};
 
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	begin_mpi(&argc, &argv);
 	memset(block, 1, sizeof(block));
-	if (argc == 4 && !strcmp(argv[1], "all"))
-		run_all_cases(cases, sizeof(cases) / sizeof(*cases), !strcmp(argv[2], "bad"), argv[3]);
-	else
-		run_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));
+	run_mpi_case(argc, argv, cases, sizeof(cases) / sizeof(*cases));
 	MPI_Finalize();
 	return 0;
 }
