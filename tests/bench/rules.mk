@@ -2,7 +2,7 @@
 # The benchmark's workers and empty probes; included by tests/programs/rules.mk, whose variables it uses.
 
 BENCH := build/bench
-BENCHMARKS := $(addprefix $(BENCH)/,calls crowd starts layers parallel empty empty.bpf.o)
+BENCHMARKS := $(addprefix $(BENCH)/,calls crowd starts layers parallel archive empty empty.bpf.o)
 
 # The serial libraries: both sit behind names of their own where the parallel ones are installed, too.
 SERIAL_PC = $(shell for p in hdf5-serial hdf5; do $(PKG_CONFIG) --exists $$p && { echo netcdf $$p; break; }; done)
@@ -19,6 +19,11 @@ $(BENCH)/layers: tests/bench/layers.c tests/bench/worker.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) $$($(PKG_CONFIG) --cflags $(SERIAL_PC)) -o $@ $< $$($(PKG_CONFIG) --libs $(SERIAL_PC))
+
+$(BENCH)/archive: tests/bench/archive.c $(B)/.requirements
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) $$(otf2-config --cflags) -o $@ $< $$(otf2-config --ldflags --libs)
 
 $(BENCH)/parallel: tests/bench/parallel.c tests/bench/worker.h
 	$(say) MPICC $@
