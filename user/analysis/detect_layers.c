@@ -202,6 +202,7 @@ const struct detector detector_S01 = {
 	.why = "the stream's buffer (4 KiB) sets the size of the requests, and every byte is copied once more",
 	.topic = "stream",
 	.explains = "P05 P15 P06 P16",
+	.always_explains = true,
 	.test = "streams_small",
 	.detect = detect_stream,
 };
