@@ -93,9 +93,9 @@ with open(directory + "/thresholds.json", "w", encoding="utf-8") as file:
     json.dump(data, file)
 report("--thresholds", directory + "/thresholds.json")
 with open(directory + "/none.json", "w", encoding="utf-8") as file:
-    json.dump({"thresholds": {"small_count": 1e9}}, file)
+    json.dump({"thresholds": {"small_count": 1e9, "small_total": 1e9}}, file)
 if any(f["code"] == "P06" for f in json.loads(report("--format", "json", "--thresholds", directory + "/none.json"))["findings"]):
-    print("thresholds: small_count has no effect")
+    print("thresholds: small_count and small_total have no effect")
 if not any(f["code"] == "P06" for f in data["findings"]):
     print("json: P06 is missing")
 
