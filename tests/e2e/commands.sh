@@ -121,6 +121,8 @@ manuals() {
 	verdict "manuals, one for each command" \
 		"$("$IOPROBE" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p' | while read -r command; do
 		[ "$command" = help ] || [ -s "$D/man/ioprobe-$command.1" ] || echo "no ioprobe-$command.1"; done)"
+	verdict "manuals, all findings" "$("$IOPROBE" report --explain list | while read -r page text; do
+		grep -q "^.fB$page.fR " "$D/man/ioprobe-report.1" || echo "no $page"; done)"
 	have man || { skip "manuals, warnings" "man is not installed"; return; }
 	for page in "$D"/man/*; do
 		text=$(LC_ALL=C.UTF-8 limited 60 man --warnings -l "$page" 2>&1 >"$D/page")
