@@ -97,6 +97,11 @@ def compare(port, job, summary, errors):
         wanted = {layer["name"]: layer[field] for layer in summary["layers"]}
         if found != wanted:
             errors.append(f"{job}: {metric} is {found}, in the summary {wanted}")
+    classes = {(row["metric"]["layer"], row["metric"]["class"]): float(row["value"][1])
+               for row in query(port, f"ioprobe_class_calls_total{{{selector}}}")}
+    wanted = {(layer["name"], name): values["calls"] for layer in summary["layers"] for name, values in layer["classes"].items()}
+    if classes != wanted:
+        errors.append(f"{job}: class_calls_total is {classes}, in the summary {wanted}")
     for way in ("read", "write"):
         found = known(f'sum by (layer) (ioprobe_bytes_total{{{selector},direction="{way}"}})')
         sizes = known(f'ioprobe_operation_size_bytes_count{{{selector},direction="{way}"}}')

@@ -167,6 +167,17 @@ static void by_layer(FILE *out, const struct metrics *m, const char *name, const
 			(double)(int64_t) * (const uint64_t *)((const char *)&m->layers[i] + offset) * scale);
 }
 
+static void by_class(FILE *out, const struct metrics *m)
+{
+	head(out, "class_calls_total", "counter", "Recorded calls by what they are for.");
+	for (size_t i = 0; i < m->nlayers; i++)
+		for (int class = 0; class < MODEL_CLASSES; class++)
+			if (m->layers[i].calls.classes[class].calls)
+				fprintf(out, "ioprobe_class_calls_total{%s,layer=\"%s\",class=\"%s\"} %llu\n", m->labels,
+					m->layers[i].name, summary_class_name(class),
+					(unsigned long long)m->layers[i].calls.classes[class].calls);
+}
+
 static void by_mount(FILE *out, const struct metrics *m, const char *name, const char *help, size_t read, size_t written)
 {
 	head(out, name, "counter", help);
@@ -213,6 +224,7 @@ static void print(FILE *out, const struct metrics *m)
 		 offsetof(struct layer_total, calls.open_calls), 1);
 	by_layer(out, m, "longest_call_seconds", "gauge", "The longest call that ended in the last interval.",
 		 offsetof(struct layer_total, calls.longest_ns), 1e-9);
+	by_class(out, m);
 	by_mount(out, m, "bytes_total", "Bytes moved, where known.", offsetof(struct summary_counts, bytes_read),
 		 offsetof(struct summary_counts, bytes_written));
 	by_mount(out, m, "operations_total", "Reads and writes that began.", offsetof(struct summary_counts, reads),
