@@ -174,7 +174,8 @@ own_metrics() {
 	mkdir "$TMP/metrics"
 	chmod 777 "$TMP/metrics"
 	service_kill n1
-	service_start n1 'record comment ioprobe' 'spare 1' "metrics $TMP/metrics/ioprobe.prom"
+	service_start n1 'record comment ioprobe' 'spare 1' "metrics $TMP/metrics/ioprobe.prom" 'stream sqlite' \
+		'stream-interval 200ms'
 	verdict "metrics, unsafe directory" \
 		"$(ls "$TMP/metrics"; grep -q 'metrics/ioprobe.prom: cannot write the service.s metrics: its directory' \
 			"$SERVICE_DIR/n1.log" ||
@@ -184,6 +185,8 @@ own_metrics() {
 	ask n1 start --job 507 --uid "$(id -u games)" --gid "$(id -g games)" --always >/dev/null 2>&1
 	ask n1 start --job 508 --uid "$(id -u games)" --gid "$(id -g games)" >/dev/null 2>&1
 	ends 507; wait_for_phase n1 507 'done|failed'
+	streamed "$(state_value n1 507 output)"
+	shown 507
 	for ((i = 0; i < 200; i++)); do
 		[ "$(metric recordings_total 'result="done"') $(metric standby_recorders)" = "1 1" ] && break
 		sleep 0.05
@@ -223,7 +226,6 @@ unit() {
 	ends 506; wait_for_phase n1 506 'done|failed'
 	verdict "unit, recorded" "$([ "$(phase n1 506)" = 'done' ] || state_value n1 506 message)"
 	streamed "$(state_value n1 506 output)"
-	shown 506
 	collected "$(state_value n1 506 output)/summary.json"
 	services_stop
 	verdict "unit, the service ended" \
