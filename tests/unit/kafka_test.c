@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <glob.h>
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 #include <pthread.h>
@@ -43,6 +44,8 @@ static int setup(void **state)
 	strcpy(directory, "/tmp/ioprobe-kafka-XXXXXX");
 	if (!cluster || !mkdtemp(directory))
 		return -1;
+	if (chdir(directory))
+		return -1;
 	snprintf(properties, sizeof(properties), "%s/properties", directory);
 	snprintf(file, sizeof(file), "%s/lines", directory);
 	out = fopen(properties, "w");
@@ -54,12 +57,29 @@ static int setup(void **state)
 	return sb_setup(state);
 }
 
+/* The file in the current directory that has what was delivered. Returns how many there were. */
+static size_t remove_place(void)
+{
+	glob_t found = { 0 };
+	size_t n;
+
+	glob("kafka-*.delivered", 0, NULL, &found);
+	n = found.gl_pathc;
+	for (size_t i = 0; i < n; i++)
+		unlink(found.gl_pathv[i]);
+	globfree(&found);
+	return n;
+}
+
 static int teardown(void **state)
 {
 	rd_kafka_mock_cluster_destroy(cluster);
 	rd_kafka_destroy(owner);
 	unlink(properties);
 	unlink(file);
+	remove_place();
+	if (chdir("/"))
+		return -1;
 	rmdir(directory);
 	return sb_teardown(state);
 }
@@ -232,6 +252,22 @@ static void errors_cost_nothing(void **state)
 	expect_all();
 }
 
+/* A follower that is started again begins anew, but does not deliver again what was acknowledged. */
+static void goes_on(void **state)
+{
+	size_t messages;
+
+	(void)state;
+	record_calls();
+	deliver();
+	deliver();
+	assert_int_equal(remove_place(), 1);
+	deliver();
+	free(consume(&messages));
+	/* all, the begin again, and all again without the file */
+	assert_int_equal(messages, INTERVALS + 3 + 1 + INTERVALS + 3);
+}
+
 static void *end_outage(void *arg)
 {
 	(void)arg;
@@ -295,8 +331,8 @@ static void wrong_properties(void **state)
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-	const struct CMUnitTest tests[] = { TEST(once_and_in_order), TEST(errors_cost_nothing), TEST(outage), TEST(down_for_good),
-					    TEST(wrong_properties) };
+	const struct CMUnitTest tests[] = { TEST(once_and_in_order), TEST(goes_on),         TEST(errors_cost_nothing), TEST(outage),
+					    TEST(down_for_good),     TEST(wrong_properties) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

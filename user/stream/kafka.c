@@ -2,7 +2,8 @@
  *
  * Produces the lines of each interval to Apache Kafka, by librdkafka's idempotent producer. The library is loaded when an output
  * needs it: in the follower, which has the user's rights, and never in a recorder. A full queue makes the follower wait, for the
- * spool has what is not delivered.
+ * spool has what is not delivered. What was delivered is kept in a file of the recording's directory, so that a follower that is
+ * started again goes on there.
  */
 #include "stream/outputs.h"
 
@@ -11,6 +12,7 @@
 #include <librdkafka/rdkafka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "stream/grace.h"
 
@@ -19,6 +21,8 @@
 #define TOPIC_WORD "ioprobe.topic" /* in the file of properties */
 #define MESSAGE_MOST 900000 /* bytes: the brokers' default limit is 1 MB */
 #define POLL_MS 100
+#define PLACE_OF(interval, last) (2 * (interval) + (last) + 1) /* in a recording, in order; 0: before all */
+#define PLACE_END UINT64_MAX
 
 #define FUNCTIONS(X) \
 	X(rd_kafka_conf_new) \
@@ -38,6 +42,10 @@ struct kafka {
 	rd_kafka_t *handle;
 	char topic[256], key[512];
 	uint64_t interval; /* of the next message */
+	uintptr_t place; /* after the next message; 0: others of its interval follow */
+	uint64_t acknowledged, kept; /* the place up to which all is delivered; the one in the file */
+	time_t kept_s; /* CLOCK_MONOTONIC */
+	char file[64]; /* in the current directory */
 	uint64_t produced, delivered;
 	struct grace grace;
 	bool over; /* it is of no use to wait any more */
@@ -61,14 +69,61 @@ static int load_library(struct library *library, char *err, size_t err_len)
 	return -ENOENT;
 }
 
+/* ---- the acknowledged place ---- */
+
+static void name_file(struct kafka *k)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (const char *c = k->where; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
+	snprintf(k->file, sizeof(k->file), "kafka-%016llx.delivered", (unsigned long long)hash);
+}
+
+/* That of another recording or topic means nothing. */
+static void read_place(struct kafka *k)
+{
+	FILE *in = fopen(k->file, "re");
+	unsigned long long place = 0;
+	char topic[256], key[512];
+
+	if (in && fscanf(in, "%llu %255s %511s", &place, topic, key) == 3 && !strcmp(topic, k->topic) && !strcmp(key, k->key))
+		k->acknowledged = k->kept = place;
+	if (in)
+		fclose(in);
+}
+
+/* If it cannot be written, a later follower delivers again what this one has. */
+static void keep_place(struct kafka *k, bool now)
+{
+	char next[80];
+	struct timespec time;
+	FILE *out;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	if (k->acknowledged == k->kept || (!now && time.tv_sec == k->kept_s))
+		return;
+	snprintf(next, sizeof(next), "%s.next", k->file);
+	out = fopen(next, "we");
+	if (!out)
+		return;
+	fprintf(out, "%llu %s %s\n", (unsigned long long)k->acknowledged, k->topic, k->key);
+	if (!fclose(out) && !rename(next, k->file)) {
+		k->kept = k->acknowledged;
+		k->kept_s = time.tv_sec;
+	}
+}
+
 static void on_delivery(rd_kafka_t *handle, const rd_kafka_message_t *message, void *arg)
 {
 	struct kafka *k = arg;
 
 	(void)handle;
-	if (!message->err)
+	if (!message->err) {
 		k->delivered++;
-	else if (message->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE && message->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+		if (message->_private)
+			k->acknowledged = (uintptr_t)message->_private;
+	} else if (message->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE && message->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
 		snprintf(k->reason, sizeof(k->reason), "%s", k->library.rd_kafka_err2str(message->err));
 }
 
@@ -202,7 +257,7 @@ static void produce(struct kafka *k, const char *type, uint64_t part, const char
 	while (!k->over) {
 		error = k->library.rd_kafka_producev(k->handle, RD_KAFKA_V_TOPIC(k->topic), RD_KAFKA_V_KEY(k->key, strlen(k->key)),
 						     RD_KAFKA_V_VALUE((void *)text, len), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-						     RD_KAFKA_V_HEADER("type", type, -1),
+						     RD_KAFKA_V_OPAQUE((void *)k->place), RD_KAFKA_V_HEADER("type", type, -1),
 						     RD_KAFKA_V_HEADER("interval", interval, -1),
 						     RD_KAFKA_V_HEADER("part", part_text, -1), RD_KAFKA_V_END);
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -216,13 +271,15 @@ static void produce(struct kafka *k, const char *type, uint64_t part, const char
 		k->library.rd_kafka_poll(k->handle, POLL_MS);
 	}
 	k->library.rd_kafka_poll(k->handle, 0);
+	keep_place(k, false);
 }
 
 /* Splits after a line. */
-static void produce_parts(struct kafka *k, const char *type, const char *text, size_t len)
+static void produce_parts(struct kafka *k, const char *type, uint64_t place, const char *text, size_t len)
 {
 	uint64_t part = 0;
 
+	k->place = 0;
 	while (len > MESSAGE_MOST) {
 		const char *end = memrchr(text, '\n', MESSAGE_MOST);
 		size_t size = end ? (size_t)(end + 1 - text) : len;
@@ -231,6 +288,7 @@ static void produce_parts(struct kafka *k, const char *type, const char *text, s
 		text += size;
 		len -= size;
 	}
+	k->place = place;
 	if (len)
 		produce(k, type, part, text, len);
 }
@@ -242,6 +300,7 @@ static int finish(struct kafka *k)
 		if (k->library.rd_kafka_outq_len(k->handle) && grace_is_up(&k->grace, k->output, true))
 			give_up(k);
 	}
+	keep_place(k, true);
 	if (k->delivered == k->produced)
 		return 0;
 	snprintf(k->output->err, sizeof(k->output->err), "kafka:%.150s: %llu of %llu messages were not delivered: %.200s", k->where,
@@ -255,12 +314,16 @@ static int on_lines(void *arg, enum live_lines_kind kind, const struct live_inte
 		[LIVE_LINES_BEGIN] = "begin", [LIVE_LINES_INTERVAL] = "interval", [LIVE_LINES_END] = "end"
 	};
 	struct kafka *k = arg;
+	uint64_t place = interval ? PLACE_OF(interval->number, interval->last) : kind == LIVE_LINES_END ? PLACE_END : 0;
 
-	if (kind == LIVE_LINES_BEGIN)
+	if (kind == LIVE_LINES_BEGIN) {
 		set_key(k, text);
+		read_place(k);
+	}
 	if (interval)
 		k->interval = interval->number;
-	produce_parts(k, types[kind], text, len);
+	if (!place || place > k->acknowledged)
+		produce_parts(k, types[kind], place, text, len);
 	free(text);
 	return kind == LIVE_LINES_END ? finish(k) : 0;
 }
@@ -273,6 +336,7 @@ static void kafka_destroy(void *arg)
 
 	if (k->handle) {
 		give_up(k);
+		keep_place(k, true);
 		k->library.rd_kafka_destroy(k->handle);
 	}
 	free(k);
@@ -304,6 +368,7 @@ static int kafka_create(struct live_output **output, const char *where, char *er
 	if (!ret) {
 		snprintf(k->topic, sizeof(k->topic), DEFAULT_TOPIC);
 		snprintf(k->where, sizeof(k->where), "%s", where);
+		name_file(k);
 		grace_init(&k->grace);
 		ret = open_producer(k, where, err, err_len);
 	}
