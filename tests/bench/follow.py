@@ -36,12 +36,16 @@ def record(directory, program, *options, arguments=()):
     command = [IOPROBE, "--quiet", "--layers", "posix", "-o", directory, *options, "--", "/usr/bin/python3", "-c", program,
                *arguments]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def summary_of(directory):
     with open(f"{directory}/summary.json", encoding="utf-8") as file:
         return json.load(file)
 
 
 def cost(work):
-    summary = record(f"{work}/fast", FAST, "--keep-spool")
+    record(f"{work}/fast", FAST, "--keep-spool")
+    summary = summary_of(f"{work}/fast")
     subprocess.run([IOPROBE, "stream", "--to", f"sqlite:{work}/fast.db", f"{work}/fast"], check=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([IOPROBE, "stream", "--to", f"sqlite:{work}/again.db", f"{work}/fast"], check=True)
@@ -57,10 +61,11 @@ def cost(work):
 
 def files(work):
     os.mkdir(f"{work}/data")
-    summary = record(f"{work}/many", MANY, "--keep-spool", arguments=[f"{work}/data"])
+    record(f"{work}/many", MANY, "--keep-spool", arguments=[f"{work}/data"])
     with subprocess.Popen([IOPROBE, "stream", "--to", f"sqlite:{work}/many.db", f"{work}/many"]) as follower:
         usage = os.wait4(follower.pid, 0)[2]
         follower.returncode = 0
+    summary = summary_of(f"{work}/many")        # not before: the peak of a child includes that of the process that starts it
     wrong = conservation.differences(f"{work}/many.db", f"{work}/many/summary.json")
     print(f"| memory of the follower, {FILES} files | {usage.ru_maxrss / 1024:.0f} MiB | at its peak; "
           f"{(usage.ru_utime + usage.ru_stime) / summary['calls'] * 1e6:.2f} us per call; "
@@ -68,7 +73,8 @@ def files(work):
 
 
 def lag(work):
-    summary = record(f"{work}/paced", PACED, f"--stream=sqlite:{work}/paced.db", "--stream-interval", "200ms")
+    record(f"{work}/paced", PACED, f"--stream=sqlite:{work}/paced.db", "--stream-interval", "200ms")
+    summary = summary_of(f"{work}/paced")
     db = sqlite3.connect(f"{work}/paced.db")
     lags = sorted(row[0] / 1e9 for row in db.execute("SELECT lag_ns FROM interval WHERE NOT last"))
     rate = summary["calls"] / (summary["duration_ns"] / 1e9)
