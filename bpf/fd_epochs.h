@@ -5,6 +5,10 @@
  * it, and an epoch: how often that was done. One atomic operation changes one part and reads the others, so a change knows how many
  * calls are running on the old file, and each of these finds a different epoch at its end. Only then are records sent
  * (IOP_REC_FD_EPOCH).
+ *
+ * The clock is read before the word. A virtual CPU may lose its processor in between, so that a call whose time is after the change
+ * ends before it in the word. So calls on the old file that end while a change is under way are counted, too (ENDED), until a
+ * change succeeds: the word knows all calls that may come after the change in the order of times.
  */
 #ifndef IOPROBE_BPF_FD_EPOCHS_H
 #define IOPROBE_BPF_FD_EPOCHS_H
@@ -13,11 +17,14 @@
 
 #define EPOCH_SLOTS 65536               /* a power of two */
 #define EPOCH_TRIES 4
-#define CHANGING_ONE (1ull << 20)
-#define EPOCH_ONE (1ull << 32)
-#define RUNNING(word) ((u32)(word) & 0xfffff)
-#define CHANGING(word) ((u32)(word) >> 20)
-#define EPOCH(word) ((u32)((word) >> 32))
+#define WORD_TRIES 64           /* to change a word that other CPUs are changing, before a part of it is given up */
+#define CHANGING_ONE (1ull << 16)
+#define ENDED_ONE (1ull << 24)
+#define EPOCH_ONE (1ull << 44)
+#define RUNNING(word) ((u32)(word) & 0xffff)
+#define CHANGING(word) ((u32)((word) >> 16) & 0xff)
+#define ENDED(word) ((u32)((word) >> 24) & 0xfffff)
+#define EPOCH(word) ((u32)((word) >> 44))       /* modulo IOP_EPOCHS */
 
 /* key: generation of the table's slot, the slot, the descriptor. file: the file behind the descriptor when the running change
  * began. overtaken: a call found the descriptor already changed. */
@@ -48,6 +55,18 @@ static __always_inline bool fd_epoch_is_free(u64 key)
 	return !p || !p->owner || (p->generation & 0x3ffff) != key >> 46;
 }
 
+/* Threads may claim a word for one descriptor at the same time: it is cleared before they can find it, and the first one's claim is
+ * all of theirs. Returns the key that the word has now. */
+static __always_inline u64 fd_epoch_claim(struct fd_epoch *e, u64 was, u64 key)
+{
+	u64 word = e->word, found;
+
+	if (word && __sync_val_compare_and_swap(&e->word, word, 0) != word)
+		return 0;
+	found = __sync_val_compare_and_swap(&e->key, was, key);
+	return found == was ? key : found;
+}
+
 /* Returns 1 + the index of the descriptor's word, 0 if it has none: its table has one thread, or the map is full. */
 __noinline u32 fd_epoch_find(struct thread *t, s32 fd)
 {
@@ -69,12 +88,10 @@ __noinline u32 fd_epoch_find(struct thread *t, s32 fd)
 
 		if (!e)
 			return 0;
+		if (was != key && fd_epoch_is_free(was))
+			was = fd_epoch_claim(e, was, key);
 		if (was == key)
 			return index + 1;
-		if (!fd_epoch_is_free(was) || __sync_val_compare_and_swap(&e->key, was, key) != was)
-			continue;
-		e->word = e->overtaken = 0;
-		return index + 1;
 	}
 	return 0;
 }
@@ -106,6 +123,43 @@ __noinline int fd_call_begins(struct thread *t, u32 which, s32 fd)
 	return 0;
 }
 
+/* Whether a call is on the file that the running change closes or replaces. */
+static __always_inline bool is_on_old_file(const struct fd_call *call, u64 word)
+{
+	u32 own = call->epoch + !!(call->flags & IOP_EPOCH_NEXT);
+
+	return CHANGING(word) && !((own ^ EPOCH(word)) & (IOP_EPOCHS - 1)) && ENDED(word) < IOP_EPOCHS - 1;
+}
+
+/* Takes a call off its word. Returns the word before; *counted: the next change counts the call. */
+static __always_inline u64 word_leave(struct fd_epoch *e, const struct fd_call *call, bool *counted)
+{
+	for (u32 i = 0; i < WORD_TRIES; i++) {
+		u64 was = *(volatile u64 *)&e->word;
+
+		*counted = is_on_old_file(call, was);
+		if (__sync_val_compare_and_swap(&e->word, was, was - 1 + (*counted ? ENDED_ONE : 0)) == was)
+			return was;
+	}
+	*counted = false;
+	return __sync_fetch_and_add(&e->word, -1);
+}
+
+/* Ends a change that was made. Returns the word before. */
+static __always_inline u64 word_advance(struct fd_epoch *e)
+{
+	u64 was;
+
+	for (u32 i = 0; i < WORD_TRIES; i++) {
+		was = *(volatile u64 *)&e->word;
+		if (__sync_val_compare_and_swap(&e->word, was, was + EPOCH_ONE - CHANGING_ONE - ENDED(was) * ENDED_ONE) == was)
+			return was;
+	}
+	was = __sync_fetch_and_add(&e->word, EPOCH_ONE - CHANGING_ONE);
+	__sync_fetch_and_add(&e->word, -(ENDED(was) * ENDED_ONE));
+	return was;
+}
+
 static __always_inline void send_epoch(struct thread *t, struct frame *f, struct iop_rec_fd_epoch *rec, u64 now)
 {
 	rec->enter_ns = f->enter_ns;
@@ -116,6 +170,7 @@ static __always_inline void send_epoch(struct thread *t, struct frame *f, struct
 __noinline int fd_call_ends(struct thread *t, struct frame *f, u32 which, u64 now)
 {
 	struct iop_rec_fd_epoch *rec;
+	bool counted = false;
 	struct fd_call *call;
 	struct fd_epoch *e;
 	u64 was;
@@ -127,14 +182,14 @@ __noinline int fd_call_ends(struct thread *t, struct frame *f, u32 which, u64 no
 	call->index = 0;
 	if (!e)
 		return 0;
-	was = __sync_fetch_and_add(&e->word, -1);
+	was = word_leave(e, call, &counted);
 	if (EPOCH(was) == call->epoch && !CHANGING(was) && !call->flags)
 		return 0;
 	rec = (void *)t->scratch;
 	rec->fd = call->fd;
 	rec->flags = call->flags;
 	rec->begun = call->epoch;
-	rec->epoch = EPOCH(was);
+	rec->epoch = EPOCH(was + (counted ? EPOCH_ONE : 0));
 	rec->running = 0;
 	rec->pad = 0;
 	send_epoch(t, f, rec, now);
@@ -169,16 +224,16 @@ __noinline int fd_change_ends(struct thread *t, struct frame *f, bool changed, u
 	t->fd_change.index = 0;
 	if (!e)
 		return 0;
-	was = __sync_fetch_and_add(&e->word, changed ? EPOCH_ONE - CHANGING_ONE : -CHANGING_ONE);
+	was = changed ? word_advance(e) : __sync_fetch_and_add(&e->word, -CHANGING_ONE);
 	overtaken = __sync_lock_test_and_set(&e->overtaken, 0);
-	if (!changed || (!RUNNING(was) && !overtaken))
+	if (!changed || (!RUNNING(was) && !ENDED(was) && !overtaken))
 		return 0;
 	rec = (void *)t->scratch;
 	rec->fd = t->fd_change.fd;
 	rec->flags = IOP_EPOCH_CHANGE;
 	rec->begun = EPOCH(was);
-	rec->epoch = EPOCH(was) + 1;
-	rec->running = RUNNING(was);
+	rec->epoch = EPOCH(was + EPOCH_ONE);
+	rec->running = RUNNING(was) + ENDED(was);
 	rec->pad = 0;
 	send_epoch(t, f, rec, now);
 	return 0;

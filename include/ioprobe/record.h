@@ -230,9 +230,9 @@ struct iop_rec_task_exit_hits {
 };
 
 /* The epoch of a descriptor is how often it was closed or replaced while its table had several threads. Sent only where calls
- * overlap a change: of a call on the descriptor, begun is the epoch at its entry and epoch the one at its return; of a change they
- * are the epochs that it ends and begins, and running are the calls that were on the descriptor when it was done: each of these
- * sends a record too. */
+ * overlap a change: of a change begun and epoch are the epochs that it ends and begins, and running the calls whose records say
+ * that they were running then: each of these has such a record, before or after the change's. Of a call on the descriptor begun is
+ * the epoch at its entry, and epoch the one that follows the last change that has counted it. */
 struct iop_rec_fd_epoch {
 	struct iop_rec rec;
 	__u64 enter_ns;         /* of the call */
@@ -242,6 +242,7 @@ struct iop_rec_fd_epoch {
 	__u32 running;
 	__u32 pad;
 };
+#define IOP_EPOCHS (1u << 20)   /* epochs are counted modulo this */
 #define IOP_EPOCH_CHANGE 0x01   /* the call closed or replaced the descriptor */
 #define IOP_EPOCH_DURING 0x02   /* the call began while another call was closing or replacing it … */
 #define IOP_EPOCH_NEXT 0x04     /* … and the descriptor already referred to the next file: the call belongs to epoch begun + 1 */

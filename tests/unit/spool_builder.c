@@ -276,6 +276,13 @@ void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_r
 	put(sb, &rec, sizeof(rec), IOP_REC_ASYNC_END, 0, tid, time, counted);
 }
 
+void sb_epoch(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_fd_epoch *what)
+{
+	struct iop_rec_fd_epoch rec = *what;
+
+	put(sb, &rec, sizeof(rec), IOP_REC_FD_EPOCH, 0, tid, time, true);
+}
+
 void sb_cpu(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_cpu *what)
 {
 	struct iop_rec_cpu rec = *what;

@@ -58,6 +58,8 @@ void sb_async(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_a
 void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async_end *what, bool counted);
 /* Of the mount that all files are on. texts: type, subtype and source, each with its NUL, len bytes. */
 void sb_mount(struct sb *sb, uint32_t tid, uint64_t time, const char *texts, size_t len, const char *mount_point);
+/* Before the call's own record; enter_ns is the call's. */
+void sb_epoch(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_fd_epoch *what);
 void sb_cpu(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_cpu *what);        /* before the call's own record */
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path);
 void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child);

@@ -54,6 +54,10 @@ struct open_file {
 	uint32_t running;               /* calls that were running on it when it was closed: its handle is destroyed after them */
 };
 
+/* Calls that returned before the change that has counted them as running. */
+#define FD_EARLY 4
+struct fd_early { uint32_t epoch, n; };
+
 /* Contents of an FD record. */
 struct description {
 	uint64_t time_ns;
@@ -70,6 +74,7 @@ struct fd_slot {
 	struct open_file *v;          /* newest first */
 	unsigned n, cap;
 	struct description hint;        /* not yet applied */
+	struct fd_early early[FD_EARLY];        /* n 0: unused */
 };
 
 /* Epochs of the thread's next call: calls on a descriptor that was closed or replaced during the call. */

@@ -26,7 +26,7 @@ static const struct iop_rec_fd_epoch *epoch_of(const struct thread *thread, cons
 static struct open_file *labelled(struct fd_slot *slot, uint32_t epoch)
 {
 	for (unsigned i = 0; i < slot->n; i++)
-		if (slot->v[i].has_epoch && slot->v[i].epoch == epoch)
+		if (slot->v[i].has_epoch && slot->v[i].epoch == epoch % IOP_EPOCHS)
 			return &slot->v[i];
 	return NULL;
 }
@@ -34,8 +34,43 @@ static struct open_file *labelled(struct fd_slot *slot, uint32_t epoch)
 static void label(struct open_file *inc, uint32_t epoch)
 {
 	inc->has_epoch = true;
-	inc->epoch = epoch;
+	inc->epoch = epoch % IOP_EPOCHS;
 }
+
+/* ---- calls that returned before a change that has counted them ---- */
+
+static void early_add(struct fd_slot *slot, uint32_t epoch)
+{
+	struct fd_early *place = NULL;
+
+	for (unsigned i = 0; i < FD_EARLY; i++) {
+		struct fd_early *early = &slot->early[i];
+
+		if (early->n && early->epoch == epoch)
+			place = early;
+		else if (!early->n && (!place || place->epoch != epoch))
+			place = early;
+	}
+	if (!place)
+		place = &slot->early[0];        /* its change was not recorded */
+	place->n = place->epoch == epoch ? place->n + 1 : 1;
+	place->epoch = epoch;
+}
+
+static uint32_t early_take(struct fd_slot *slot, uint32_t epoch)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; slot && i < FD_EARLY; i++) {
+		if (!slot->early[i].n || slot->early[i].epoch != epoch)
+			continue;
+		n = slot->early[i].n;
+		slot->early[i].n = 0;
+	}
+	return n;
+}
+
+/* ---- which open file ---- */
 
 static struct open_file *epoch_find(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
 {
@@ -50,8 +85,8 @@ static struct open_file *epoch_find(struct replay *r, struct thread *thread, con
 	inc = labelled(slot, e->begun + next);
 	if (inc || f->failed || !next)
 		return inc;
-	/* The call that creates it has not returned, unless two are open: then the newer one is meant. */
-	if (slot->n > 1 && slot->v[1].closed_ns == NEVER && !slot->v[0].has_epoch)
+	/* The call that creates it has not returned, unless there is a newer one. */
+	if (slot->n > 1 && !slot->v[0].has_epoch && (slot->v[1].closed_ns == NEVER || labelled(slot, e->begun) == &slot->v[1]))
 		return &slot->v[0];
 	inc = fd_push(slot, f->enter_ns);
 	if (!inc)
@@ -83,12 +118,14 @@ int fd_use(struct replay *r, struct thread *thread, const struct frame *f, enum 
 bool fd_epoch_end(struct thread *thread, const struct frame *f, int64_t fd, struct open_file *inc)
 {
 	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
+	uint32_t early;
 
 	if (!e)
 		return false;
 	label(inc, e->begun);
-	inc->running = e->running;
-	return e->running;
+	early = early_take(fd_slot(thread->table, fd), inc->epoch);
+	inc->running = e->running > early ? e->running - early : 0;
+	return inc->running;
 }
 
 struct open_file *fd_epoch_made(struct thread *thread, const struct frame *f, int64_t fd, bool *overlapped)
@@ -116,17 +153,32 @@ void fd_epoch_begun(struct thread *thread, const struct frame *f, int64_t fd, st
 static int release(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *e, const struct frame *f)
 {
 	struct fd_slot *slot = fd_slot(thread->table, e->fd);
+	uint32_t changes = (e->epoch - e->begun) % IOP_EPOCHS;
 	int ret = 0;
 
 	for (unsigned i = 0; slot && i < slot->n && !ret; i++) {
 		struct open_file *inc = &slot->v[i];
 
-		if (!inc->has_epoch || !inc->running || inc->epoch - e->begun >= e->epoch - e->begun || --inc->running)
+		if (!inc->has_epoch || !inc->running || (inc->epoch - e->begun) % IOP_EPOCHS >= changes || --inc->running)
 			continue;
 		if (inc->ref != REF_NONE)
 			ret = op_destroy_event(r, thread, f, fd_handle(r, thread->process, e->fd, inc));
 	}
 	return ret;
+}
+
+/* The latest of these changes may have a later time than the call. */
+static void release_early(struct thread *thread, const struct iop_rec_fd_epoch *e)
+{
+	struct fd_slot *slot = fd_slot(thread->table, e->fd);
+	uint32_t changes = (e->epoch - e->begun) % IOP_EPOCHS;
+
+	for (uint32_t i = 1; slot && i <= changes && i <= FD_EARLY; i++) {
+		const struct open_file *inc = labelled(slot, e->epoch - i);
+
+		if (!inc || inc->closed_ns == NEVER)
+			early_add(slot, (e->epoch - i) % IOP_EPOCHS);
+	}
 }
 
 int fd_epoch_leave(struct replay *r, struct thread *thread, const struct frame *f)
@@ -139,6 +191,7 @@ int fd_epoch_leave(struct replay *r, struct thread *thread, const struct frame *
 		if (e->flags & IOP_EPOCH_CHANGE || e->enter_ns != f->enter_ns)
 			continue;
 		r->overlapped++;
+		release_early(thread, e);
 		ret = release(r, thread, e, f);
 	}
 	if (thread->epochs.n && thread->epochs.v[0].enter_ns == f->enter_ns)

@@ -254,6 +254,8 @@ int fd_inherit(struct fd_table *child, const struct fd_table *parent)
 		*inc = from->v[0];
 		inc->created_ns = 0;
 		inc->ref = inc->aio_ref = inc->other_ref = REF_NONE;
+		inc->has_epoch = inc->reserved = false;         /* a table's epochs are its own */
+		inc->running = 0;
 	}
 	return 0;
 }
