@@ -8,6 +8,7 @@ import otf2_raw
 from otf2_raw import UNDEFINED_32
 
 GROUP_LOCATIONS, GROUP_COMM, GROUP_SELF = 4, 5, 6
+PARADIGM_UNKNOWN = 0    # of OTF2_Paradigm
 SERIAL = 0
 PRE_CREATED = 1
 
@@ -204,6 +205,8 @@ class Definitions:
             if self.text(region["name"]) != self.text(region["canonical"]):
                 self.breach("region", "region %d (%s) has the canonical name %s" % (
                     ref, self.text(region["name"]), self.text(region["canonical"])))
+            if region["paradigm"] == PARADIGM_UNKNOWN:
+                self.breach("region", "region %d (%s) is of an unknown paradigm" % (ref, self.text(region["name"])))
 
     def _check_groups(self):
         locations = [g for g in self.members.values() if g["type"] == GROUP_LOCATIONS]

@@ -768,6 +768,11 @@ def canonical_name_differs(t):
     t.change("Region", WRITE, 3, S["MPI_File_open"])
 
 
+@case("region")
+def paradigm_unknown(t):
+    t.change("Region", WRITE, 6, 0)
+
+
 @case("mode")
 def no_access_mode(t):
     t.replace(10, "IoCreateHandle", FD, by=(1, "IoCreateHandle", FD, 7, 0, 0))

@@ -269,8 +269,8 @@ static void define_regions(struct definitions *d)
 		OTF2_RegionRole role = !r->io ? OTF2_REGION_ROLE_FUNCTION :
 				       r->metadata ? OTF2_REGION_ROLE_FILE_IO_METADATA : OTF2_REGION_ROLE_FILE_IO;
 
-		/* The enumeration has no value for the other I/O layers: the description names the layer. */
-		DEFINE(d, Region, i, name, name, layer, role, is_mpi(r->paradigm) ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_UNKNOWN,
+		/* The enumeration lists models of parallelism, other I/O layers belong to none: the description names the layer. */
+		DEFINE(d, Region, i, name, name, layer, role, is_mpi(r->paradigm) ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_NONE,
 		       OTF2_REGION_FLAG_NONE, empty, 0, 0);
 	}
 }
