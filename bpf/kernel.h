@@ -137,6 +137,18 @@ struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
 /* mapped files */
 struct vm_area_struct { unsigned long vm_start, vm_end, vm_flags; struct file *vm_file; };
 struct writeback_control { long nr_to_write; };
+struct address_space { struct inode *host; };
+struct page { unsigned long compound_head; };
+struct folio { struct address_space *mapping; };
+enum pageflags { PG_writeback };
+struct bio_vec { struct page *bv_page; };
+struct bvec_iter { unsigned int bi_size; };
+struct bio {
+	unsigned int bi_opf;
+	unsigned short bi_flags;
+	struct bvec_iter bi_iter;
+	struct bio_vec *bi_io_vec;
+};
 
 /* sockets */
 struct in6_addr { __u8 bytes[16]; };

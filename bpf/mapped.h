@@ -12,10 +12,13 @@
 #define FAULT_WRITE 2                   /* x86's error code */
 #define VM_EXEC 4
 #define VM_SHARED 8
+#define REQUEST_WRITES 1                /* of the operation in bi_opf */
+#define BIO_IS_CLONE 2                  /* BIO_CLONED */
+#define MAPPING_IS_NO_FILE 3            /* bits of folio->mapping: anonymous memory, movable pages */
 
 struct mapped_key { u64 dev, ino; };
-/* page faults for reading and writing; pages written back; filtered */
-struct mapped_counts { u64 reads, writes, written_back, excluded; };
+/* page faults for reading and writing; pages written back, by the kernel's own count and by requests to the device; filtered */
+struct mapped_counts { u64 reads, writes, written_back, excluded, queued; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -82,6 +85,45 @@ int page_fault(u64 *ctx)
 		__sync_fetch_and_add(&counts->writes, 1);
 	else
 		__sync_fetch_and_add(&counts->reads, 1);        /* a write to a private mapping reads the page that it copies */
+	return 0;
+}
+
+/* Returns the inode whose pages are being written back by a request; 0: it is another kind of request, or carries the pages of one
+ * that was seen before (a clone for a device below). */
+static __always_inline struct inode *written_inode(struct bio *bio)
+{
+	struct page *page = BPF_CORE_READ(bio, bi_io_vec, bv_page);
+	u64 head = 0, flags = 0, mapping;
+
+	if (!(BPF_CORE_READ(bio, bi_opf) & REQUEST_WRITES) || (BPF_CORE_READ(bio, bi_flags) & BIO_IS_CLONE) || !page)
+		return 0;
+	if (bpf_core_field_exists(page->compound_head))
+		head = BPF_CORE_READ(page, compound_head);
+	if (head & 1)
+		page = (void *)(head - 1);
+	bpf_probe_read_kernel(&flags, sizeof(flags), page);
+	if (!(flags >> (bpf_core_enum_value(enum pageflags, PG_writeback) & 63) & 1))
+		return 0;       /* direct I/O: of the program's memory */
+	mapping = (u64)BPF_CORE_READ((struct folio *)page, mapping);
+	return mapping && !(mapping & MAPPING_IS_NO_FILE) ? BPF_CORE_READ((struct address_space *)mapping, host) : 0;
+}
+
+/* msync and fsync write pages without the tracepoint below. */
+SEC("tp_btf/block_bio_queue")
+int request_queued(u64 *ctx)
+{
+	struct bio *bio = (void *)ctx[0];
+	struct inode *inode = written_inode(bio);
+	struct mapped_counts *counts;
+	struct mapped_key key;
+
+	if (!inode)
+		return 0;
+	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	key.ino = BPF_CORE_READ(inode, i_ino);
+	counts = bpf_map_lookup_elem(&mapped_files, &key);
+	if (counts)
+		__sync_fetch_and_add(&counts->queued, (BPF_CORE_READ(bio, bi_iter.bi_size) + 4095) / 4096);
 	return 0;
 }
 

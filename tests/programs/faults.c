@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * faults DIR: DIR/shared of 16 pages is mapped shared and written page by page; syncfs has the kernel write 16 pages back, after
- * which 4 pages are written again: 20 write faults. DIR/private of 16 pages is mapped privately, 3 pages of it are written: no
- * write fault of a file, but reads.
+ * which 4 pages are written again and written back by msync: 20 write faults, 20 pages written back. DIR/private of 16 pages is
+ * mapped privately, 3 pages of it are written: no write fault of a file, but reads.
  */
 #include "golden.h"
 
@@ -37,6 +37,7 @@ int main(int argc, char **argv)
 	must(syncfs(fd) == 0, "syncfs");
 	for (int i = 0; i < 4; i++)
 		shared[i * PAGE] = 2;
+	must(msync((void *)shared, PAGES * PAGE, MS_SYNC) == 0, "msync");
 	private = map(IN_DIR(argv[1], "private"), MAP_PRIVATE, &other);
 	for (int i = 0; i < 3; i++)
 		private[i * PAGE] = 1;

@@ -32,7 +32,7 @@ uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *a
 				  void *arg)
 {
 	struct { uint64_t dev, ino; } key, *last = NULL;
-	struct { uint64_t reads, writes, written_back, excluded; } counts;
+	struct { uint64_t reads, writes, written_back, excluded, queued; } counts;
 	int fd = bpf_side_map(kernel, MAP_MAPPED_FILES);
 
 	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
@@ -42,7 +42,8 @@ uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *a
 			continue;
 		file.read_faults = counts.reads;
 		file.write_faults = counts.writes;
-		file.written_back = counts.written_back;
+		/* file systems without a block device have the first count only, msync and fsync the second one */
+		file.written_back = counts.written_back > counts.queued ? counts.written_back : counts.queued;
 		file.excluded = counts.excluded;
 		fn(arg, &file);
 	}

@@ -262,7 +262,7 @@ static int keep_programs(struct programs *programs, struct ioprobe_bpf *skel)
 		[PROGRAM_URING_COMPLETE] = skel->progs.uring_complete, [PROGRAM_URING_OVERFLOW] = skel->progs.uring_overflow,
 		[PROGRAM_URING_FAILED] = skel->progs.uring_failed, [PROGRAM_URING_SUBMIT] = skel->progs.uring_submit,
 		[PROGRAM_TASK_SWITCH] = skel->progs.task_switch, [PROGRAM_WRITTEN_BACK] = skel->progs.written_back,
-		[PROGRAM_PAGE_FAULT] = skel->progs.page_fault,
+		[PROGRAM_PAGE_FAULT] = skel->progs.page_fault, [PROGRAM_REQUEST_QUEUED] = skel->progs.request_queued,
 	};
 
 	for (size_t i = 0; i < KERNEL_PROGRAMS; i++) {

@@ -76,4 +76,6 @@ void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool switches, boo
 	bpf_program__set_autoload(skel->progs.task_switch, switches);
 	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
 	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);
+	bpf_program__set_autoload(skel->progs.request_queued,
+				  mmap_faults && arguments_of(feature_kernel_types(), "block_bio_queue") == 1);
 }
