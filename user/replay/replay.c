@@ -295,6 +295,9 @@ static int finish_totals(struct replay *r)
 	ret = ret ? ret :
 		    count_note(r, r->unknown_locks, "fcntl locks are recorded as calls only: their struct flock could not be read");
 	ret = ret ? ret : count_note(r, r->unknown_unlocks, "unlocks without a matching recorded lock: no event written");
+	if (!ret && r->unnamed_mapped)
+		ret = model_note(model, "%llu page faults on %u mapped files whose names are not known",
+				 (unsigned long long)r->unnamed_faults, r->unnamed_mapped);
 	ret = ret ? ret : clock_note(r);
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }

@@ -209,6 +209,9 @@ struct frame {
 	bool inner_at_end;              /* the last system call inside was a read that returned 0 */
 	bool end_or_error;              /* ambiguous: the system call that would decide may have been filtered */
 	bool at_end;                    /* the call reached the end of the file */
+	/* bytes of the system calls inside that read the file of the call's handle; inner_other: there were others */
+	bool inner_reads, inner_other;
+	uint64_t inner_bytes;
 	int64_t args[IOP_MAX_ARGS];
 	struct str str[IOP_MAX_ARGS];
 	char *text;                     /* storage of str[] between ENTER and EXIT */
@@ -339,6 +342,8 @@ struct replay {
 	uint64_t matching_id;
 	uint64_t overlapped;            /* calls on descriptors that were closed or replaced during the call */
 	uint64_t gap_records, lost_records, late, orphans, backwards, unknown_locks, unknown_unlocks, undescribed;
+	uint64_t unnamed_faults;        /* on mapped files without a name */
+	uint32_t unnamed_mapped;
 	bool counted;                   /* a STATUS or END record was present, with these values: */
 	uint64_t written_records, counted_lost, dropped_records;
 	uint64_t read_records;          /* BPF records in the spool */

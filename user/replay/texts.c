@@ -429,8 +429,11 @@ static int mapped(struct replay *r, const struct iop_rec_text *rec)
 	unsigned long long reads = number_or_zero(rec, "read_faults"), writes = number_or_zero(rec, "write_faults");
 	struct model_file *f;
 
-	if (file == REF_NONE)
-		return model_note(r->model, "%llu page faults on a mapped file whose name is not known", reads + writes);
+	if (file == REF_NONE) {
+		r->unnamed_mapped++;
+		r->unnamed_faults += reads + writes;
+		return 0;
+	}
 	f = &r->model->files.v[file];
 	f->mapped = true;
 	f->read_faults += reads;        /* a file that was replaced has several inodes */
