@@ -52,6 +52,8 @@ falsified error 's,^dup !9,dup !10,'
 falsified "a call too many" '/^fsync flush/p'
 falsified "a call too few" '/^fsync flush/d'
 covered ISOC cover_isoc libc.so
+expect cover_isoc "[read(f) for f in ('fscanf', '__isoc99_fscanf', 'vfscanf', '__isoc99_vfscanf')] == [1, 1, 1, 2]" \
+	"unknown('*fscanf') == 0"
 covered AIO cover_aio libc.so
 falsified "end of an operation" 's,^aio_return done:60,aio_return done:100,' AIO cover_aio
 falsified cancellation 's,^aio_cancel cancelled,aio_cancel,' AIO cover_aio

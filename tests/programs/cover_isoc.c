@@ -228,7 +228,7 @@ static void formatted_va(FILE *f, FILE *g, ...)
 	va_start(ap, g);
 	for (size_t i = 0; i < N(fin); i++) {
 		va_copy(again, ap);
-		CALL(F(vfprintf_fn, fin[i])(f, "%d", again) == 1, "%s read:?/1", fin[i]);
+		CALL(F(vfprintf_fn, fin[i])(f, "%d", again) == 1, "%s read:?/%zu", fin[i], i + 1);   /* "1", " 2" */
 		va_end(again);
 	}
 	for (size_t i = 0; i < N(in); i++) {

@@ -285,6 +285,39 @@ static void stream_errors(void **state)
 	assert_int_equal(sb.model.totals.unknown_sizes, 1);
 }
 
+#define STREAM(unread, limit) ARGS(ARG(HANDLE, 0x700), ARG(UNREAD, unread), ARG(LIMIT, limit))
+#define STREAM2(unread, limit) ARGS(ARG(UNREAD2, unread), ARG(LIMIT2, limit))
+
+static void scanf_call(uint64_t enter, uint64_t leave, int64_t state, int64_t unread, int64_t unread2, int64_t limit)
+{
+	sb_call(&sb, 100, "fscanf", enter, leave, 0, 1,
+		ARGS(ARG(HANDLE, 0x700), ARG(STATE, state), ARG(UNREAD, unread), ARG(LIMIT, 0x1010), ARG(STATE2, 0),
+		     ARG(UNREAD2, unread2), ARG(LIMIT2, limit)));
+}
+
+/* Bytes of formatted input, from the stream's buffer and the reads inside. */
+static void stream_input(void **state)
+{
+	(void)state;
+	sb_open(&sb, 100, 1, 2, 0, 3, "/f", O_RDONLY);
+	sb_open(&sb, 100, 3, 4, 0, 4, "/other", O_RDONLY);
+	sb_call(&sb, 100, "fopen", 5, 6, 0, 0x700, ARGS(STR(PATH, "/f"), STR(STREAM_MODE, "r")));
+	for (int i = 0; i < 2; i++) {   /* of the file, of another one (a stream of fopencookie) */
+		sb_enter(&sb, 100, "fscanf", 10 + 10 * i, 11 + 10 * i, 0, STREAM(0x1000, 0x1004));
+		sb_call(&sb, 100, "read", 12 + 10 * i, 13 + 10 * i, 1, 16, ARGS(ARG(HANDLE, 3 + i), ARG(BYTES, 4096)));
+		sb_exit(&sb, 100, "fscanf", 10 + 10 * i, 14 + 10 * i, 0, 1, STREAM2(0x1007, 0x1010));
+	}
+	scanf_call(30, 31, 0, 0x1007, 0x1009, 0x1010);
+	scanf_call(32, 33, 0x100, 0x1009, 0x100a, 0x1010);      /* ungetc */
+	scanf_call(34, 35, 0, 0x100a, 0x100b, 0x1008);          /* read from something that is not recorded */
+	replay();
+	assert_non_null(strstr(sb.events, "@14 complete h2 11 #1\n"));
+	assert_non_null(strstr(sb.events, "@24 complete h2 ? #3\n"));
+	assert_non_null(strstr(sb.events, "@31 complete h2 2 #5\n"));
+	assert_non_null(strstr(sb.events, "@33 complete h2 ? #6\n"));
+	assert_non_null(strstr(sb.events, "@35 complete h2 ? #7\n"));
+}
+
 /* Where a filter may have excluded the system call that would tell, the end of a file is not taken for a failure. */
 static void stream_ends_with_a_filter(void **state)
 {
@@ -310,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(stream_errors),
+		TEST(stream_input),
 		TEST(stream_ends_with_a_filter), TEST(standard_streams), TEST(stream_in_freopen), TEST(other_streams),
 	};
 

@@ -10,6 +10,7 @@
 #include "replay/flags.h"
 #include "replay/frame.h"
 #include "replay/library/handles.h"
+#include "replay/library/streams.h"
 #include "replay/mpi/mpich.h"
 #include "replay/paths.h"
 #include "replay/sizes/elements.h"
@@ -78,6 +79,8 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 
 	if (f->failed || f->abandoned || f->end_or_error)
 		return BYTES_UNKNOWN;
+	if (frame_info(r, f)->arg[ROLE_UNREAD] >= 0)
+		return stream_bytes_read(r, f);
 	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have skipped blanks */
 		return 0;
 	if (frame_info(r, f)->arg[ROLE_MOVED] >= 0)

@@ -48,8 +48,7 @@ static bool result_failed(const struct replay *r, const struct frame *f)
 	}
 }
 
-/* Returns whether a filter may have excluded system calls inside a call. */
-static bool may_miss_system_calls(const struct replay *r)
+bool outcome_may_miss_system_calls(const struct replay *r)
 {
 	for (size_t i = 0; i < r->model->excluded.n; i++) {
 		const char *layer = r->model->excluded.v[i].layer;
@@ -69,7 +68,7 @@ static void consult_inner(const struct replay *r, struct frame *f)
 	const struct table_row *row = frame_row(r, f);
 
 	f->at_end = f->failed && row->op == OP_READ && f->inner_at_end;
-	f->end_or_error = f->failed && row->op == OP_READ && !f->at_end && !f->inner_error && may_miss_system_calls(r);
+	f->end_or_error = f->failed && row->op == OP_READ && !f->at_end && !f->inner_error && outcome_may_miss_system_calls(r);
 	if (f->at_end || f->end_or_error)
 		f->failed = false;
 	if (f->inner_error && row->result == RESULT_ITEMS && !f->ret)
@@ -88,13 +87,29 @@ void outcome_set(const struct replay *r, struct frame *f, const struct iop_rec_c
 		consult_inner(r, f);
 }
 
+static void hand_up_bytes(const struct replay *r, struct frame *outer, const struct frame *f)
+{
+	bool same = f->begun && outer->object && outer->object->file != REF_NONE &&
+		    r->model->handles.v[f->used].file == outer->object->file;
+
+	if (!f->complete || f->failed || frame_row(r, f)->op != OP_READ)
+		return;
+	outer->inner_reads = true;
+	outer->inner_other |= !same;
+	outer->inner_bytes += f->ret;
+}
+
 void outcome_hand_up(const struct replay *r, struct frame *outer, const struct frame *f)
 {
 	if (!frame_layer(r, f)->syscalls) {
+		outer->inner_reads |= f->inner_reads;
+		outer->inner_other |= f->inner_other || (f->inner_reads && f->object != outer->object);
+		outer->inner_bytes += f->inner_bytes;
 		outer->inner_error = f->inner_error ? f->inner_error : outer->inner_error;
 		outer->inner_at_end = f->inner_at_end;
 		return;
 	}
+	hand_up_bytes(r, outer, f);
 	if (f->failed)
 		outer->inner_error = -f->ret;
 	outer->inner_at_end = f->complete && frame_row(r, f)->op == OP_READ && !f->ret;

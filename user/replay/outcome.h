@@ -13,4 +13,7 @@ void outcome_hand_up(const struct replay *r, struct frame *outer, const struct f
 /* of a failed call: errno or the library's code, 0 if unknown */
 int32_t outcome_error(const struct replay *r, const struct frame *f);
 
+/* whether a filter may have excluded system calls inside a call */
+bool outcome_may_miss_system_calls(const struct replay *r);
+
 #endif

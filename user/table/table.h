@@ -100,7 +100,10 @@ enum table_role {
 	ROLE_STATUSES,  /* address of as many statuses; STATUS without "out:": address of one */
 	ROLE_INDICES, ROLE_OUTCOUNT,    /* addresses: indexes of completed requests, their number */
 	ROLE_DONE,      /* address of an int: whether REQUEST has completed */
-	ROLE_LAST = ROLE_DONE,
+	ROLE_STATE, ROLE_STATE2,        /* flags of a stream, before and after the call */
+	ROLE_UNREAD, ROLE_UNREAD2,      /* addresses of the first byte of its buffer that was not read … */
+	ROLE_LIMIT, ROLE_LIMIT2,        /* … and behind the last one */
+	ROLE_LAST = ROLE_LIMIT2,
 };
 
 /* Kind of the return value. For RESULT_STATUS the layer defines which values mean success (table_layer.success). */

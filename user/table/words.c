@@ -41,7 +41,8 @@ const struct table_word table_words_role[] = {
 	{ "iov", ROLE_IOV }, { "iovcnt", ROLE_IOVCNT }, { "cmd", ROLE_CMD }, { "arg", ROLE_ARG }, { "addr", ROLE_ADDR },
 	{ "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { "lock", ROLE_LOCK }, { "requests", ROLE_REQUESTS },
 	{ "statuses", ROLE_STATUSES }, { "indices", ROLE_INDICES }, { "outcount", ROLE_OUTCOUNT }, { "done", ROLE_DONE },
-	{ NULL, 0 },
+	{ "state", ROLE_STATE }, { "state2", ROLE_STATE2 }, { "unread", ROLE_UNREAD }, { "unread2", ROLE_UNREAD2 },
+	{ "limit", ROLE_LIMIT }, { "limit2", ROLE_LIMIT2 }, { NULL, 0 },
 };
 
 const struct table_word table_words_kind[] = {

@@ -5,7 +5,9 @@
  */
 #include "replay/library/streams.h"
 #include "replay/fd/fds.h"
+#include "replay/frame.h"
 #include "replay/library/handles.h"
+#include "replay/outcome.h"
 
 #include <otf2/OTF2_Definitions.h>
 
@@ -42,4 +44,22 @@ void stream_learn(struct replay *r, struct process *process, uint32_t layer, uns
 		return;
 	r->model->handles.v[object->ref].name = object->name;
 	r->model->handles.v[object->ref].file = object->file;
+}
+
+#define IN_BACKUP 0x100         /* glibc: reads bytes that ungetc has put back; musl has no such flag */
+
+/* Without a system call inside, the buffer must have been long enough. */
+uint64_t stream_bytes_read(const struct replay *r, const struct frame *f)
+{
+	int64_t state, state2, unread, unread2, limit, limit2, bytes;
+
+	if (!frame_arg(r, f, ROLE_STATE, &state) || !frame_arg(r, f, ROLE_STATE2, &state2) || (state | state2) & IN_BACKUP)
+		return BYTES_UNKNOWN;
+	if (!frame_arg(r, f, ROLE_UNREAD, &unread) || !frame_arg(r, f, ROLE_UNREAD2, &unread2) ||
+	    !frame_arg(r, f, ROLE_LIMIT, &limit) || !frame_arg(r, f, ROLE_LIMIT2, &limit2) || unread > limit || unread2 > limit2)
+		return BYTES_UNKNOWN;
+	if (f->inner_other || (!f->inner_reads && (limit != limit2 || outcome_may_miss_system_calls(r))))
+		return BYTES_UNKNOWN;
+	bytes = (limit - unread) + (int64_t)f->inner_bytes - (limit2 - unread2);
+	return bytes >= 0 ? (uint64_t)bytes : BYTES_UNKNOWN;
 }

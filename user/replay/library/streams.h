@@ -19,4 +19,8 @@ void stream_describe(struct replay *r, struct process *process, struct fd_table 
  * the stream. */
 void stream_learn(struct replay *r, struct process *process, uint32_t layer, unsigned n, uint64_t address, uint64_t time_ns);
 
+/* Returns the bytes that a call has taken from a stream, from what was unread in its buffer before and after, and from the reads
+ * inside the call; BYTES_UNKNOWN if a filter may have excluded these. */
+uint64_t stream_bytes_read(const struct replay *r, const struct frame *f);
+
 #endif
