@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -207,6 +208,27 @@ static void notes_and_end(void **state)
 	assert_true(sb.model.complete);
 }
 
+/* glibc carries out asynchronous I/O with threads: a process without any has had none. */
+static void gaps_of_asynchronous_io(void **state)
+{
+	(void)state;
+	sb_open(&sb, 100, 1, 2, 0, 3, "/a", O_RDONLY);
+	sb_open(&sb, 200, 1, 2, 0, 3, "/a", O_RDONLY);
+	sb_fork(&sb, 200, 3, 201);
+	for (int pid = 100; pid <= 300; pid += 100) {
+		char head[128];
+
+		snprintf(head, sizeof(head), "layer=AIO\npid=%d\nfrom_ns=1\nto_ns=4\nreason=fork\n", pid);
+		sb_text(&sb, IOP_REC_GAP, pid, 5, head, NULL);
+	}
+	sb_text(&sb, IOP_REC_GAP, 100, 5, "layer=ISOC\npid=100\nfrom_ns=1\nto_ns=4\nreason=fork\n", NULL);
+	replay();
+	assert_false(noted("AIO of process 100"));
+	assert_true(noted("ISOC of process 100"));
+	assert_true(noted("AIO of process 200"));       /* with a thread */
+	assert_true(noted("AIO of process 300"));       /* unknown */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
 
 int main(void)
@@ -214,7 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(fork_inherits), TEST(exec_from_a_thread), TEST(numbers_used_again), TEST(nested_and_abandoned),
 		TEST(recorded_at_entry_only), TEST(losses), TEST(records_out_of_order), TEST(delete_on_close),
-		TEST(notes_and_end), TEST(clock_read_first), TEST(malformed),
+		TEST(notes_and_end), TEST(gaps_of_asynchronous_io), TEST(clock_read_first), TEST(malformed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

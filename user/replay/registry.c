@@ -67,6 +67,7 @@ struct thread *thread_new(struct replay *r, uint32_t tid, struct process *proces
 		return NULL;
 	}
 	process->nthreads++;
+	process->threaded |= process->nthreads > 1;
 	return thread;
 }
 

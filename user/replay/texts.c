@@ -374,12 +374,33 @@ static int missing(struct replay *r, const struct iop_rec_text *rec)
 	return note_missing_found(r, layer, library, function, reason);
 }
 
+/* Returns whether a layer of libraries carries out its operations with system calls of threads of its own (POSIX aio). */
+static bool needs_threads(const struct replay *r, const char *layer)
+{
+	for (size_t i = 0; i < r->set.nlayers; i++)
+		if (!strcmp(r->set.layers[i].name, layer))
+			return r->set.layers[i].handle_kind == HANDLE_FD && !r->set.layers[i].syscalls;
+	return false;
+}
+
+/* The end of a gap is before the time of its record: all threads that it may have begun are known. A process that never had a
+ * second thread had no operation of such a layer. */
+static bool missed_nothing(const struct replay *r, const char *layer, uint32_t pid)
+{
+	struct process *process;
+
+	HASH_FIND(hh, r->processes, &pid, sizeof(pid), process);
+	return process && !process->threaded && !r->lost_records && !r->gap_records && needs_threads(r, layer);
+}
+
 static int gap(struct replay *r, const struct iop_rec_text *rec)
 {
 	char layer[64] = "?", reason[1024] = "unknown reason";
 
 	text_value(rec, "layer", layer, sizeof(layer));
 	text_value(rec, "reason", reason, sizeof(reason));
+	if (missed_nothing(r, layer, number_or_zero(rec, "pid")))
+		return 0;
 	return note_gap_found(r, layer, number_or_zero(rec, "pid"), number_or_zero(rec, "from_ns"), number_or_zero(rec, "to_ns"),
 			      reason);
 }
