@@ -90,6 +90,17 @@ others() {
 	fi
 }
 
+# changed PID: where its code still differs from its files after some seconds, also inside of functions.
+changed() {
+	"$PYTHON" -B - "$TESTS/faults" "$1" <<-'END'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		import kernel
+		places = kernel.breakpoints_left(int(sys.argv[2]))
+		print(f"{len(places)} breakpoints: {places[:2]}" if places else "")
+	END
+}
+
 # removed SERVER OUTPUT: no definition of the server is left, or the remover of the recording with this output is at work. The
 # kernel takes 0.2 s for each definition, and removers take turns: after several recordings that is minutes, too long to wait for in
 # a test.
@@ -111,7 +122,7 @@ attached() {
 	DIR=$(fresh attached)
 	"$P/already_running" "$DIR/data" >/dev/null & pid=$!
 	wait_for_file "$DIR/data/ready" || { end_of $pid 1; not_ok attached "the program did not start"; return; }
-	begin_at attached --layers aio,posix --pid $pid
+	begin_at attached --layers isoc,aio,posix --pid $pid
 	server=$(pgrep -P $RECORDER -x ioprobe-hold)
 	"$IOPROBE" probes --library "$LIBC" >"$DIR/probes" 2>/dev/null
 	verdict "attached, recorded" "$($IN_TEXT $pid "$LIBC" "$DIR/probes" some 2>&1)"
@@ -125,6 +136,7 @@ attached() {
 		sleep 0.05
 	done
 	verdict "attached, $1, detached" "$left$([ $(($(date +%s%N) - began)) -lt 8000000000 ] || echo "after more than 8 s")"
+	verdict "attached, $1, code" "$(changed $pid)"
 	touch "$DIR/data/go"
 	end_of $pid 30
 	verdict "attached, $1, program goes on" "$([ $STATUS = 0 ] || echo "status $STATUS")"

@@ -456,12 +456,14 @@ void members_close(struct members *members, int number)
 			drop_definition(members, i);
 }
 
+/* In cookies of calls the same bit means an exit. */
 size_t members_unwinders(const struct members *members, const char *path, uint64_t *offsets, size_t max)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < members->ndefinitions && n < max; i++)
-		if (members->definitions[i].cookie & IOP_COOKIE_WALKS && !strcmp(members->definitions[i].path, path))
+		if (!members->definitions[i].is_call && members->definitions[i].cookie & IOP_COOKIE_WALKS &&
+		    !strcmp(members->definitions[i].path, path))
 			offsets[n++] = members->definitions[i].offset;
 	return n;
 }
