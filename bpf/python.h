@@ -363,6 +363,16 @@ static __always_inline u32 find_python_site(struct thread *t, const struct iop_p
 	return end < 0 ? 0 : t->up.node;
 }
 
+/* Of a call whose number only it has: no other one will look for it. */
+static __always_inline u32 pair_of_call(struct thread *t)
+{
+	u32 id = new_site_id();
+
+	if (id)
+		send_site(t, id, IOP_SITE_PAIR);
+	return id;
+}
+
 /* The site of a call whose frames of machine code are those of `site`, with its frames of Python code. */
 __noinline u32 add_python_frames(struct thread *t, u32 site)
 {
@@ -381,7 +391,7 @@ __noinline u32 add_python_frames(struct thread *t, u32 site)
 	t->up.node = site;
 	t->up.image = IOP_PYTHON_PAIR;
 	t->up.pc = python;
-	pair = site_node(t, IOP_SITE_PAIR);
+	pair = t->up.call ? pair_of_call(t) : site_node(t, IOP_SITE_PAIR);
 	if (!pair)
 		COUNT_SITE(full);
 	return pair ? pair : site;

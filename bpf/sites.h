@@ -84,6 +84,8 @@ static __always_inline u32 repeated_site(struct thread *t)
 		return 0;
 	if (bpf_probe_read_user(t->scratch, need, (void *)t->up.sp))
 		return 0;
+	if (!chain->pc)
+		t->up.top = *(u64 *)t->scratch;
 	for (u32 i = 0; i < SITE_CHAIN_WORDS; i++) {
 		u64 offset = chain->offset[i];
 
@@ -159,6 +161,20 @@ __noinline u32 site_node(struct thread *t, u32 flags)
 
 /* ---- addresses without a rule ---- */
 
+/* What rbp was in the frame whose rule is at hand. False if its saved value cannot be read. */
+static __always_inline bool restore_bp(struct thread *t)
+{
+	u64 at = t->up.bp_at;
+
+	if (!at)
+		return true;
+	if (bpf_probe_read_user(&t->up.bp, sizeof(t->up.bp), (void *)at))
+		return false;
+	keep_word(t, at, t->up.bp);
+	t->up.bp_at = 0;
+	return true;
+}
+
 /* To the end of the page, then whole pages until one is not there. */
 static __always_inline void copy_stack(struct iop_site_ask *ask)
 {
@@ -178,18 +194,27 @@ static __always_inline void copy_stack(struct iop_site_ask *ask)
 	}
 }
 
-/* The walk is at the node of the address. Returns whether the agent was asked. */
-__noinline bool send_site_ask(struct thread *t, u32 call)
+/* The same of a request that comes with each call: in most cases one read. */
+static __always_inline void copy_less_stack(struct iop_site_ask *ask)
 {
-	struct iop_site_ask *ask;
-	u64 ids;
+	u64 at = ask->cfa - 8, n = 4096 - (at & 4095);
 
-	if (!t)
-		return false;
-	ask = bpf_ringbuf_reserve(&site_asks, sizeof(*ask), 0);
-	if (!ask)
-		return false;
-	ids = bpf_get_current_pid_tgid();
+	ask->len = IOP_SITE_WINDOW_AGAIN;
+	if (!bpf_probe_read_user(ask->stack, IOP_SITE_WINDOW_AGAIN, (void *)at))
+		return;
+	ask->len = 0;
+	if (n > 4096 || bpf_probe_read_user(ask->stack, n, (void *)at))
+		return;
+	ask->len = n;
+	if (!bpf_probe_read_user(ask->stack + n, 4096, (void *)(at + n)))
+		ask->len = n + 4096;
+}
+
+static __always_inline void fill_ask(struct thread *t, struct iop_site_ask *ask, u32 call)
+{
+	u64 ids = bpf_get_current_pid_tgid();
+
+	restore_bp(t);          /* it was saved below what is copied of the stack */
 	ask->time_ns = bpf_ktime_get_ns();
 	ask->tid = ids;
 	ask->tgid = ids >> 32;
@@ -203,19 +228,65 @@ __noinline bool send_site_ask(struct thread *t, u32 call)
 	ask->cfa = t->up.cfa;
 	ask->bp = t->up.bp;
 	ask->bp_at = t->up.bp_at;
+}
+
+/* The walk is at the node of the address. Returns whether the agent was asked for its rule and for the callers. */
+__noinline bool ask_for_rule(struct thread *t)
+{
+	struct iop_site_ask *ask;
+
+	if (!t)
+		return false;
+	ask = bpf_ringbuf_reserve(&site_asks, sizeof(*ask) + IOP_SITE_WINDOW, 0);
+	if (!ask)
+		return false;
+	t->up.call = new_site_id();
+	fill_ask(t, ask, t->up.call);
+	ask->again = 0;
 	copy_stack(ask);
 	bpf_ringbuf_submit(ask, BPF_RB_FORCE_WAKEUP);
+	if (t->up.call)
+		send_site(t, t->up.call, IOP_SITE_CALL);
 	return true;
 }
 
+/* The rest of the ring is for addresses without a rule. */
+static __always_inline bool has_room_for_callers(void)
+{
+	u64 size = bpf_ringbuf_query(&site_asks, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(&site_asks, BPF_RB_AVAIL_DATA) < size - size / 4;
+}
+
+/* The rule was requested before and has not come yet: the agent finds the callers of this call too. */
+__noinline int ask_for_callers(struct thread *t)
+{
+	struct iop_site_ask *ask;
+
+	if (!t || bpf_get_current_pid_tgid() >> 32 == recording_by(t->recording)->measuring_tgid)
+		return 0;
+	ask = has_room_for_callers() ? bpf_ringbuf_reserve(&site_asks, sizeof(*ask) + IOP_SITE_WINDOW_AGAIN, 0) : 0;
+	if (!ask) {
+		COUNT_SITE(unasked);
+		return 0;
+	}
+	t->up.call = new_site_id();
+	fill_ask(t, ask, t->up.call);
+	ask->again = 1;
+	copy_less_stack(ask);
+	bpf_ringbuf_submit(ask, 0);
+	if (t->up.call)
+		send_site(t, t->up.call, IOP_SITE_CALL);
+	return 0;
+}
+
 /* No rule yet. A return probe may have put the kernel's trampoline there: then the walk goes on at the real address, and 0 is
- * returned. Else the agent is asked, once, and the walk ends: 1. */
+ * returned, as it is if another thread was faster. Else the agent is asked, and the walk ends: 1. */
 __noinline int site_without_rule(struct thread *t)
 {
 	struct iop_site_rule pending = { .kind = IOP_RULE_PENDING };
 	struct iop_site_rule_key key;
 	u64 real = 0;
-	u32 node, call;
 
 	if (!t)
 		return 1;
@@ -229,42 +300,41 @@ __noinline int site_without_rule(struct thread *t)
 	key.pc = t->up.pc;
 	key.image = t->up.image;
 	key.pad = 0;
-	node = site_node(t, site_flags(t, &pending));
-	call = node ? new_site_id() : 0;
-	if (!call || bpf_map_update_elem(&site_rules, &key, &pending, BPF_NOEXIST)) {
-		if (!bpf_map_lookup_elem(&site_rules, &key)) {
-			COUNT_SITE(full);
-			node = 0;
-		}
-		t->up.node = node;
+	if (bpf_map_update_elem(&site_rules, &key, &pending, BPF_NOEXIST)) {
+		if (bpf_map_lookup_elem(&site_rules, &key))
+			return 0;
+		t->up.node = 0;
+		COUNT_SITE(full);
 		return 1;
 	}
-	t->up.node = node;
-	if (send_site_ask(t, call)) {
-		send_site(t, call, IOP_SITE_CALL);
-		t->up.call = call;
+	t->up.node = site_node(t, site_flags(t, &pending));
+	if (!t->up.node) {
+		COUNT_SITE(full);
+	} else if (ask_for_rule(t)) {
+		return 1;
 	} else {
-		bpf_map_delete_elem(&site_rules, &key); /* the next call asks */
 		COUNT_SITE(unasked);
 	}
+	bpf_map_delete_elem(&site_rules, &key);         /* the next call asks */
+	return 1;
+}
+
+/* The rule is requested. */
+__noinline int site_is_pending(struct thread *t)
+{
+	struct iop_site_rule pending = { .kind = IOP_RULE_PENDING };
+
+	if (!t)
+		return 1;
+	t->up.node = site_node(t, site_flags(t, &pending));
+	if (t->up.node)
+		ask_for_callers(t);
+	else
+		COUNT_SITE(full);
 	return 1;
 }
 
 /* ---- the walk ---- */
-
-/* What rbp was in the frame whose rule is at hand. False if its saved value cannot be read. */
-static __always_inline bool restore_bp(struct thread *t)
-{
-	u64 at = t->up.bp_at;
-
-	if (!at)
-		return true;
-	if (bpf_probe_read_user(&t->up.bp, sizeof(t->up.bp), (void *)at))
-		return false;
-	keep_word(t, at, t->up.bp);
-	t->up.bp_at = 0;
-	return true;
-}
 
 /* The CFA of the frame whose rule is at hand; 0 if it cannot be read. */
 static __always_inline u64 frame_cfa(struct thread *t, const struct iop_site_rule *rule)
@@ -301,6 +371,8 @@ __noinline int site_step(struct thread *t)
 	rule = bpf_map_lookup_elem(&site_rules, &key);
 	if (!rule)
 		return site_without_rule(t);
+	if (rule->kind == IOP_RULE_PENDING)
+		return site_is_pending(t);
 	t->up.frames++;
 	t->up.application += rule->flags & IOP_RULE_APPLICATION;
 	t->up.node = site_node(t, site_flags(t, rule));
@@ -309,8 +381,6 @@ __noinline int site_step(struct thread *t)
 		COUNT_SITE(full);
 		return 1;
 	}
-	if (rule->kind == IOP_RULE_PENDING)
-		return 1;
 	if (site_flags(t, rule)) {
 		t->up.whole = true;
 		return 1;
@@ -342,6 +412,7 @@ __noinline u32 find_site(struct thread *t, u64 pc, u64 sp, u64 bp)
 	t->up.bp = bp;
 	t->up.bp_at = 0;
 	t->up.pc = pc;
+	t->up.call = 0;
 	site = repeated_site(t);
 	chain = chain_of(t);
 	if (site) {
@@ -356,13 +427,14 @@ __noinline u32 find_site(struct thread *t, u64 pc, u64 sp, u64 bp)
 	chain->bp = bp;
 	t->up.cacheable = true;
 	t->up.whole = t->up.python = false;
-	t->up.node = t->up.call = t->up.frames = t->up.application = 0;
+	t->up.node = t->up.frames = t->up.application = 0;
 	t->up.cfa = sp;
 	if (!pc) {
 		if (bpf_probe_read_user(&t->up.pc, sizeof(t->up.pc), (void *)sp)) {
 			COUNT_SITE(unread);
 			return 0;
 		}
+		t->up.top = t->up.pc;
 		keep_word(t, sp, t->up.pc);
 		t->up.cfa = sp + 8;
 	}

@@ -38,10 +38,12 @@ enum iop_site_bp { IOP_BP_SAME, IOP_BP_AT_CFA, IOP_BP_AT_BP };
 struct iop_site_rule_key { __u64 pc; __u32 image, pad; };
 struct iop_site_node_key { __u64 pc; __u32 parent, image; };
 
-/* A return address without rule was met. node is its node; call the number that only the call at hand has, so that the callers,
- * which the agent finds in the stack, are told for this call alone. cfa is behind the return address; rbp is the register, or was
- * saved at bp_at if that is not 0. stack is what lies from cfa - 8 on, len bytes of it. */
+/* A return address whose rule is not known was met. node is its node; call the number that only the call at hand has, so that the
+ * callers, which the agent finds in the stack, are told for this call alone. again: the rule was requested before, and only the
+ * callers are of interest. cfa is behind the return address; rbp is the register, or was saved at bp_at if that is not 0. stack is
+ * what lies from cfa - 8 on, len bytes of it. */
 #define IOP_SITE_WINDOW 12288
+#define IOP_SITE_WINDOW_AGAIN 8192
 struct iop_site_ask {
 	__u64 time_ns;
 	__u32 tid, tgid, image, process;        /* process: its slot */
@@ -49,12 +51,12 @@ struct iop_site_ask {
 	__u32 application;      /* frames of the application below this one */
 	__u32 frames;           /* all below this one */
 	__u64 pc, cfa, bp, bp_at;
-	__u64 len;
-	__u8 stack[IOP_SITE_WINDOW];
+	__u32 len, again;
+	__u8 stack[];
 };
 
 _Static_assert(sizeof(struct iop_site_rule) == 16, "iop_site_rule");
-_Static_assert(sizeof(struct iop_site_ask) == 80 + IOP_SITE_WINDOW, "iop_site_ask");
+_Static_assert(sizeof(struct iop_site_ask) == 80, "iop_site_ask");
 
 /* Where a CPython interpreter keeps what its threads run: the address of _PyRuntime in a process, and offsets in bytes, which
  * user/symbol/python.c takes from a table by version, or from the interpreter itself. */
@@ -94,7 +96,7 @@ struct iop_python_code_key { __u64 code, file, name, lines; __u32 first_line, im
 /* Calls whose site is not known, or not whole, by reason. */
 struct iop_site_counts {
 	__u64 full;             /* no room for a node or a rule */
-	__u64 unasked;          /* the agent could not be asked: its ring was full */
+	__u64 unasked;          /* the agent could not be asked for the callers: its ring was full */
 	__u64 unread;           /* a word of the stack could not be read */
 	__u64 no_image;         /* the process had no number, or was changing its code */
 	__u64 no_python;        /* Python code whose frames could not be read, or code objects for which there was no room */

@@ -64,6 +64,9 @@ void bpf_side_looked_at(struct bpf_side *kernel, uint64_t dev, uint64_t ino);
  * (IOP_COOKIE_OWN). */
 void bpf_side_links_for_all(struct bpf_side *kernel, unsigned library);
 
+/* The process that measures what calls cost; 0: none any more. */
+void bpf_side_set_measuring(struct bpf_side *kernel, pid_t tgid);
+
 /* Probes with these descriptor flags are being detached from a process: their open calls will not be seen to return. 0: none. */
 void bpf_side_set_off(struct bpf_side *kernel, pid_t tgid, uint32_t flags);
 

@@ -89,6 +89,11 @@ void bpf_side_take_at_exec(struct bpf_side *kernel, pid_t tgid)
 	kernel->recording->launch_tgid = tgid;
 }
 
+void bpf_side_set_measuring(struct bpf_side *kernel, pid_t tgid)
+{
+	kernel->recording->measuring_tgid = tgid;
+}
+
 void bpf_side_await(struct bpf_side *kernel, const struct iop_job_matcher *job_matcher)
 {
 	struct iop_job_matcher entries = *job_matcher;

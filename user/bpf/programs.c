@@ -28,7 +28,7 @@
 #define TRACE_UPROBE_MULTI 48   /* enum bpf_attach_type of newer headers than Debian 12's */
 #define TRACE_UPROBE_SESSION 57
 #define NO_RING_BYTES 4096
-#define SITE_RING_BYTES (1u << 20)      /* some 80 requests */
+#define SITE_RING_BYTES (8u << 20)      /* some 680 requests, or 740 for callers alone and 170 others */
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 /* ---- rings ---- */
@@ -292,6 +292,15 @@ void programs_unmap(struct programs *programs)
 	programs->globals = NULL;
 }
 
+/* A smaller one, for tests, by IOPROBE_SITE_NODES. */
+static uint32_t site_nodes(void)
+{
+	const char *text = secure_getenv("IOPROBE_SITE_NODES");
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	return n && n < IOP_SITE_MAX_NODES ? n : IOP_SITE_MAX_NODES;
+}
+
 static void set_call_sites(struct ioprobe_bpf *skel, unsigned frames)
 {
 	skel->rodata->call_sites = frames != 0;
@@ -302,7 +311,7 @@ static void set_call_sites(struct ioprobe_bpf *skel, unsigned frames)
 		return;
 	skel->rodata->site_application_frames = frames;
 	bpf_map__set_max_entries(skel->maps.site_rules, IOP_SITE_MAX_RULES);
-	bpf_map__set_max_entries(skel->maps.site_nodes, IOP_SITE_MAX_NODES);
+	bpf_map__set_max_entries(skel->maps.site_nodes, site_nodes());
 	bpf_map__set_max_entries(skel->maps.site_pythons, IOP_SITE_MAX_PYTHONS);
 	bpf_map__set_max_entries(skel->maps.site_codes, IOP_SITE_MAX_CODES);
 	bpf_map__set_max_entries(skel->maps.site_asks, SITE_RING_BYTES);

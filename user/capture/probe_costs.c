@@ -32,6 +32,7 @@
 #define LIVES_NS 2000000000ull  /* a machine on which it takes longer has no time to measure */
 #define DELAY_NS 300000000ull
 #define NICE 10
+#define ANSWER_US 20000
 
 /* One empty function for each kind, the last two not empty. */
 #define FUNCTION_BYTES 32
@@ -69,7 +70,7 @@ struct probe_costs {
 	uint64_t gone_ns;               /* when it was waited for: later records with its number are another process'; 0: not yet */
 	int go;
 	unsigned rounds;                /* since its end */
-	bool done;
+	bool call_sites, done;
 };
 
 /* ---- what to measure ---- */
@@ -153,10 +154,19 @@ static void arguments_of(const struct probe_costs *c, const struct table_row *ro
 			args[desc.arg[i].source] = (uintptr_t)c->memory;
 }
 
-static uint64_t time_kind(const struct probe_costs *c, const struct kind *kind)
+static void call_kind(const struct kind *kind, const uint64_t args[6])
 {
 	void (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) =
 		(void (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))(uintptr_t)kind->function;
+
+	if (function)
+		function(args[0], args[1], args[2], args[3], args[4], args[5]);
+	else
+		write_byte();
+}
+
+static uint64_t time_kind(const struct probe_costs *c, const struct kind *kind)
+{
 	uint64_t args[6], best = UINT64_MAX;
 
 	c->memory[0] = 0;       /* the page is there: a probe that reads from one that is not takes long */
@@ -165,14 +175,23 @@ static uint64_t time_kind(const struct probe_costs *c, const struct kind *kind)
 		uint64_t begin = monotonic_ns(), took;
 
 		for (int i = 0; i < HITS; i++)
-			if (function)
-				function(args[0], args[1], args[2], args[3], args[4], args[5]);
-			else
-				write_byte();
+			call_kind(kind, args);
 		took = (monotonic_ns() - begin) / HITS;
 		best = took < best ? took : best;
 	}
 	return best;
+}
+
+/* Where these calls come from is asked for once, and not with every call of the first batches. */
+static void show_sites(const struct probe_costs *c)
+{
+	uint64_t args[6];
+
+	for (unsigned i = 0; i < c->nkinds; i++) {
+		arguments_of(c, c->kinds[i].row, args);
+		call_kind(&c->kinds[i], args);
+	}
+	usleep(ANSWER_US);
 }
 
 /* In the measuring process; of a process with several threads it is a copy of one: nothing that takes a lock. */
@@ -184,6 +203,8 @@ static void measure(const struct probe_costs *c, pid_t recorder)
 	setpriority(PRIO_PROCESS, 0, NICE);
 	if (getppid() != recorder || read(c->go, &go, sizeof(go)) != sizeof(go))
 		_exit(1);
+	if (c->call_sites)
+		show_sites(c);
 	for (unsigned i = 0; i < c->nkinds; i++)
 		c->totals[i] = time_kind(c, &c->kinds[i]);
 	_exit(0);
@@ -191,7 +212,7 @@ static void measure(const struct probe_costs *c, pid_t recorder)
 
 /* ---- life ---- */
 
-struct probe_costs *probe_costs_create(const struct table_set *set, const struct filter *filter)
+struct probe_costs *probe_costs_create(const struct table_set *set, const struct filter *filter, bool call_sites)
 {
 	struct probe_costs *c = NULL;
 
@@ -201,6 +222,7 @@ struct probe_costs *probe_costs_create(const struct table_set *set, const struct
 	if (!c)
 		return NULL;
 	c->set = set;
+	c->call_sites = call_sites;
 	c->go = eventfd(0, EFD_CLOEXEC);
 	c->totals = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	probe_cost_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -226,6 +248,7 @@ void probe_costs_stop(struct probe_costs *c)
 		waitpid(c->pid, NULL, 0);
 		c->gone_ns = monotonic_ns();
 		c->pid = 0;
+		bpf_side_set_measuring(c->kernel, 0);
 	}
 	if (c->server)
 		links_detach(c->server, &c->links);
@@ -293,6 +316,7 @@ static void begin(struct probe_costs *c)
 	if (!c->pid)
 		measure(c, recorder);
 	c->tgid = c->pid > 0 ? c->pid : 0;
+	bpf_side_set_measuring(c->kernel, c->tgid);
 	c->deadline_ns = monotonic_ns() + LIVES_NS;
 	if (c->pid < 0 || attach(c) || bpf_side_take(c->kernel, c->pid) || write(c->go, &go, sizeof(go)) != sizeof(go)) {
 		c->pid = c->pid < 0 ? 0 : c->pid;

@@ -212,7 +212,7 @@ int recorder_open(struct recorder *r)
 
 	if (err)
 		return fail(r, err, "cannot begin");
-	r->costs = probe_costs_create(r->options->set, r->options->filter);
+	r->costs = probe_costs_create(r->options->set, r->options->filter, r->options->kernel.call_sites);
 	err = clock_watch_open(&r->clock);
 	if (!err)
 		err = watch(r, r->clock.fd);

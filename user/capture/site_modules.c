@@ -202,7 +202,7 @@ void site_modules_deinit(struct site_modules *modules)
 
 /* ---- rules ---- */
 
-const struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset)
+struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset)
 {
 	struct site_place *place;
 	char reason[256] = "";

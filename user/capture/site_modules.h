@@ -19,8 +19,8 @@
 #define SITE_MAX_MODULES 2048   /* descriptors that are kept open */
 #define SITE_BUILD_ID_TEXT 129
 
-/* One place in a file: a return address. */
-struct site_place { uint64_t offset; struct iop_site_rule rule; UT_hash_handle hh; };
+/* One place in a file: a return address. image, pc: where the programs were given its rule last. */
+struct site_place { uint64_t offset, pc; struct iop_site_rule rule; uint32_t image; UT_hash_handle hh; };
 
 struct site_module {
 	struct code_file file;
@@ -65,6 +65,6 @@ void site_modules_prepare(struct site_modules *modules, pid_t tgid, uint32_t pro
 
 /* The rule of a return address in a module, with IOP_RULE_APPLICATION where it is due. NULL: the file cannot be read
  * (module->reason), or there is no memory. */
-const struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset);
+struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset);
 
 #endif

@@ -123,14 +123,16 @@ static void note_unknown_python(struct sites *sites, struct site_module *module)
 
 /* ---- rules ---- */
 
-/* Returns the rule of an address in the requesting process. An address without a rule ends its chain. */
-static struct iop_site_rule rule_of(struct sites *sites, const struct iop_site_ask *ask, uint64_t pc)
+/* Returns the rule of an address in the requesting process. An address without a rule ends its chain. *given: the programs have
+ * it. */
+static struct iop_site_rule rule_of(struct sites *sites, const struct iop_site_ask *ask, uint64_t pc, bool *given)
 {
 	struct iop_site_rule none = { .kind = IOP_RULE_END, .flags = IOP_RULE_TRUNCATED };
 	struct site_mapping *mapping;
-	const struct site_place *place;
+	struct site_place *place;
 	bool gone;
 
+	*given = false;
 	if (!pc)
 		return (struct iop_site_rule){ .kind = IOP_RULE_END };  /* the bottom of a stack, as coroutines make it */
 	mapping = site_modules_find(&sites->modules, ask, pc, &gone);
@@ -143,7 +145,12 @@ static struct iop_site_rule rule_of(struct sites *sites, const struct iop_site_a
 	note_mapping(sites, ask, mapping);
 	note_unknown_python(sites, sites->modules.v[mapping->module]);
 	sites->counts.unreadable += !place;
-	return place ? place->rule : none;
+	if (!place)
+		return none;
+	*given = place->image == ask->image && place->pc == pc;
+	place->image = ask->image;
+	place->pc = pc;
+	return place->rule;
 }
 
 /* ---- the walk of bpf/sites.h, on the copy of the stack ---- */
@@ -155,7 +162,7 @@ struct site_walk {
 	uint64_t pc, cfa, bp, bp_at;
 	unsigned frames, application;
 	size_t n;               /* addresses with their rules, the requested one first */
-	struct { uint64_t pc; struct iop_site_rule rule; } v[IOP_SITE_MAX_FRAMES + 1];
+	struct { uint64_t pc; struct iop_site_rule rule; bool given; } v[IOP_SITE_MAX_FRAMES + 1];
 };
 
 static bool read_word(const struct iop_site_ask *ask, uint64_t at, uint64_t *value)
@@ -201,8 +208,10 @@ static bool step(struct site_walk *walk, const struct iop_site_rule *rule)
 static enum walk_end walk_up(struct sites *sites, struct site_walk *walk)
 {
 	for (;;) {
-		struct iop_site_rule rule = rule_of(sites, walk->ask, walk->pc);
+		bool given;
+		struct iop_site_rule rule = rule_of(sites, walk->ask, walk->pc, &given);
 
+		walk->v[walk->n].given = given;
 		walk->v[walk->n].pc = walk->pc;
 		walk->v[walk->n++].rule = rule;
 		walk->frames++;
@@ -235,7 +244,15 @@ static void note_callers(struct sites *sites, const struct site_walk *walk, enum
 	queue(sites, IOP_REC_CALLERS, walk->ask->tgid, &note);
 }
 
-/* The requested rule is written last: with it the next walk goes on, and finds the others. */
+/* The requested rule is written last: with it the next walk goes on, and finds the others. A rule that was given before is written
+ * only when it is requested: the programs may have dropped it. */
+static void give_rules(struct sites *sites, const struct site_walk *walk)
+{
+	for (size_t i = walk->n; i-- > 0;)
+		if (!walk->v[i].given || (!i && !walk->ask->again))
+			bpf_side_set_rule(sites->kernel, walk->ask->image, walk->v[i].pc, &walk->v[i].rule);
+}
+
 static int on_ask(void *arg, void *data, size_t size)
 {
 	const struct iop_site_ask *ask = data;
@@ -243,7 +260,7 @@ static int on_ask(void *arg, void *data, size_t size)
 	struct sites *sites = arg;
 	enum walk_end end;
 
-	if (size < sizeof(*ask) || ask->len > sizeof(ask->stack) || ask->frames > IOP_SITE_MAX_FRAMES)
+	if (size < sizeof(*ask) || ask->len > size - sizeof(*ask) || ask->frames > IOP_SITE_MAX_FRAMES)
 		return 0;
 	walk.pc = ask->pc;
 	walk.cfa = ask->cfa;
@@ -254,9 +271,9 @@ static int on_ask(void *arg, void *data, size_t size)
 	pthread_mutex_lock(&sites->work);
 	end = walk_up(sites, &walk);
 	pthread_mutex_unlock(&sites->work);
-	note_callers(sites, &walk, end);
-	for (size_t i = walk.n; i-- > 0;)
-		bpf_side_set_rule(sites->kernel, ask->image, walk.v[i].pc, &walk.v[i].rule);
+	give_rules(sites, &walk);
+	if (ask->call)
+		note_callers(sites, &walk, end);
 	return 0;
 }
 
