@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Usage: same_as_gdb.py IOPROBE DIR TOP PROGRAM ARGUMENT...
 
-Records the program with call sites, then runs it again in gdb, which stops at the same calls: the TOP sites with most calls must be
-chains of callers that gdb finds, each as often. Calls whose callers were not yet known are the only difference that is allowed, and
-there must be as many of them. The program must make the same calls in every run. Prints what differs, status 1 then; else one line
-on stderr."""
+Records the program with call sites, then runs it again in gdb, which stops at the same calls: the TOP sites with most calls must be chains of callers that gdb
+finds, each as often. Calls whose callers were not yet known are the only difference that is allowed, and there must be as many of them. The program must make the
+same calls in every run. Prints what differs, status 1 then; else one line on stderr."""
 import collections
 import json
 import os
@@ -16,6 +15,7 @@ import otf2
 
 NUMBERS = "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"
 SYSTEM = "POSIX"
+BYTEWISE = ("fgetc", "fputc", "getc", "putc", "getchar", "putchar", "ungetc", "getwc", "putwc", "fgetwc", "fputwc")  # have no site
 ROOTS = ("__libc_start_call_main", "start_thread")      # a chain with one of them is whole
 
 
@@ -29,11 +29,23 @@ def frames_of(context):
         context = context.parent
 
 
+def has_site(event):
+    return any(a.name == "CALLING_CONTEXT" for a in event.attributes or {}) or event.region.name in BYTEWISE
+
+
 def read_sites(archive, program):
-    """{(function, layer, frames)}: calls, of whole chains; {function: calls} of others; the recorded functions of libraries."""
-    sites, cut, layers = collections.Counter(), collections.Counter(), {}
+    """{(function, layer, frames)}: calls, of whole chains; {function: calls} of others; the recorded functions of libraries;
+    {function: calls} of outermost calls without any site."""
+    sites, cut, bare, depth = (collections.Counter() for _ in range(4))
+    layers = {}
     with otf2.reader.open(archive) as reader:
         for location, event in reader.events:
+            if isinstance(event, otf2.events.Leave):
+                depth[location] -= 1
+            elif isinstance(event, otf2.events.Enter):
+                depth[location] += 1
+                if depth[location] == 1 and not has_site(event):
+                    bare[event.region.name] += 1
             if not isinstance(event, otf2.events.Enter) or program not in location.group.name:
                 continue
             name, layer = event.region.name, event.region.description
@@ -45,7 +57,7 @@ def read_sites(archive, program):
                 sites[name, layer, own] += 1
             elif contexts or location.group.name:
                 cut[name] += 1
-    return sites, cut, {name for name, layer in layers.items() if layer not in (SYSTEM, "MPI")}
+    return sites, cut, {name for name, layer in layers.items() if layer not in (SYSTEM, "MPI")}, bare
 
 
 def numbers_of(names):
@@ -63,8 +75,7 @@ def run_gdb(directory, wanted, command):
         json.dump(wanted, file)
     environment = {**os.environ, "WANTED": f"{directory}/wanted.json", "STOPS": f"{directory}/stops.json"}
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_stops.py")
-    done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", *command], capture_output=True, text=True, timeout=300,
-                          env=environment, check=False)
+    done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", *command], capture_output=True, text=True, timeout=300, env=environment, check=False)
     try:
         with open(f"{directory}/stops.json", encoding="utf-8") as file:
             result = json.load(file)
@@ -84,29 +95,25 @@ def same(recorded, seen):
 def main():
     ioprobe, directory, top, command = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
     program = os.path.basename(command[0])
-    subprocess.run([ioprobe, "record", "-q", "--call-sites=16", "-o", f"{directory}/trace", "--", *command],
-                   stdout=subprocess.DEVNULL, timeout=100, check=True)
-    sites, cut, recorded = read_sites(f"{directory}/trace/traces.otf2", program)
+    subprocess.run([ioprobe, "record", "-q", "--call-sites=16", "-o", f"{directory}/trace", "--", *command], stdout=subprocess.DEVNULL, timeout=100, check=True)
+    sites, cut, recorded, bare = read_sites(f"{directory}/trace/traces.otf2", program)
     chosen = sites.most_common(top)
     functions = {name for (name, layer, _), _ in chosen if layer != SYSTEM}
     syscalls = {name for (name, layer, _), _ in chosen if layer == SYSTEM}
-    stops = run_gdb(directory, {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)},
-                    command)
-    errors, more = [], collections.Counter()
+    stops = run_gdb(directory, {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)}, command)
+    errors, more = [f"outermost calls without a site: {dict(bare)}"] if bare else [], collections.Counter()
     if len(chosen) < top:
         errors.append(f"only {len(chosen)} sites have known callers")
     for (name, _, frames), calls in chosen:
         found = sum(n for what, chain, n in stops if what == name and same(frames, chain))
         more[name] += found - calls
         if not calls <= found <= calls + cut[name] or more[name] > cut[name]:
-            errors.append(f"{name} from {' < '.join(frames)}: {calls} calls and {cut[name]} with unknown callers; "
-                          f"gdb found {found}")
+            errors.append(f"{name} from {' < '.join(frames)}: {calls} calls and {cut[name]} with unknown callers; gdb found {found}")
             errors += [f"gdb: {chain}" for what, chain, _ in stops if what == name][:2]
     if errors:
         print("\n".join(errors))
         sys.exit(1)
-    print(f"{len(chosen)} sites, {sum(n for _, n in chosen)} calls; gdb found {sum(more.values())} more, whose callers were not "
-          f"yet known", file=sys.stderr)
+    print(f"{len(chosen)} sites, {sum(n for _, n in chosen)} calls; gdb found {sum(more.values())} more, whose callers were not yet known", file=sys.stderr)
 
 
 main()

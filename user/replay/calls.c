@@ -217,6 +217,17 @@ int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint
 	return ret;
 }
 
+/* An outermost call's own. Inside of a call that is not written to the trace it is that call's, for nothing else tells where the
+ * program was. The call's frame is the last one. */
+static uint32_t site_of_call(const struct replay *r, const struct thread *thread, const struct iop_rec_call *rec)
+{
+	const struct frame *caller = thread->nframes > 1 ? &thread->frames[thread->nframes - 2] : NULL;
+
+	if (!rec->depth)
+		return call_sites_lookup(r->sites, rec);
+	return caller && quiet(r, caller) ? caller->site : REF_NONE;
+}
+
 static int call_enter(struct replay *r, struct thread *thread, const struct iop_rec_call *rec, bool complete)
 {
 	const struct row_info *info = &r->rows[rec->probe];
@@ -234,8 +245,7 @@ static int call_enter(struct replay *r, struct thread *thread, const struct iop_
 		return -ENOMEM;
 	f->probe = rec->probe;
 	f->enter_ns = rec->enter_ns;
-	if (!rec->depth)
-		f->site = call_sites_lookup(r->sites, rec);
+	f->site = site_of_call(r, thread, rec);
 	read_arguments(f, info, rec);
 	if (complete)
 		outcome_set(r, f, rec);
