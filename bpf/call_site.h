@@ -13,11 +13,9 @@ static __always_inline void set_site_of_call(struct thread *t, u32 probe, u64 pc
 {
 	struct process *p;
 
-	if (!call_sites)
+	if (!call_sites || t->depth != 1)
 		return;
 	t->site = 0;
-	if (t->depth != 1)
-		return;
 	p = process_of(t);
 	t->up.image = p ? p->image : 0;
 	t->up.now = now;

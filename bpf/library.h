@@ -141,11 +141,15 @@ static __always_inline bool is_no_handle(struct thread *t, const struct iop_desc
 }
 
 /* Behind a prologue rbp may already be the function's own: the walk then begins in the function itself. Calls on single bytes are
- * frequent and carry little information: no call site for them. */
+ * frequent and carry little information: no call site for them. Afterwards t->up.top is the return address, 0 if the walk did not
+ * read it. */
 static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct thread *t, u32 id, const struct iop_desc *desc,
 						     u64 sp, u64 now)
 {
 	if (!call_sites)
+		return;
+	t->up.top = 0;
+	if (t->depth != 1)
 		return;
 	if (desc->flags & IOP_D_STREAM_BYTES)
 		t->site = 0;
@@ -195,7 +199,9 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return 1;
 	f->enter_ns = now;
 	f->sp = sp;
-	if (bpf_probe_read_user(&f->ret, sizeof(f->ret), (void *)sp))
+	set_site_of_library_call(ctx, t, id, desc, sp, now);
+	f->ret = call_sites ? t->up.top : 0;
+	if (!f->ret && bpf_probe_read_user(&f->ret, sizeof(f->ret), (void *)sp))
 		f->ret = 0;
 	f->probe = id;
 	f->nargs = desc->nargs;
@@ -207,7 +213,6 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		f->flags |= FRAME_COLLECTIVE;
 	if (t->depth > 1 && on_altstack(task, sp))
 		f->flags |= FRAME_ALTSTACK;
-	set_site_of_library_call(ctx, t, id, desc, sp, now);
 	if ((desc->has & IOP_HAS_CONSTANTS) && recording_by(t->recording)->any_constants)
 		send_constants(t, now);
 	if (desc->has & IOP_HAS_ARRAYS)

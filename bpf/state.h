@@ -72,6 +72,7 @@ struct site_chain {
 struct site_walk {
 	u64 now, sp, pc, cfa;
 	u64 bp, bp_at;          /* the caller's rbp: saved there, or the value if that is 0 */
+	u64 top;                /* the word at sp, where the return address is there; 0: not read */
 	u32 image, node, call, frames, application, chain;
 	bool cacheable, whole, renews;
 	bool python;            /* there may be frames of Python code */

@@ -197,9 +197,9 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 	f->nargs = desc->nargs;
 	f->arg_failed = 0;
 	f->sp = user->r8;       /* for mmap: the descriptor */
-	fetch_syscall_args(user, t, f, desc);
-	if (!excluded)
+	if (!excluded)          /* before the arguments: it reads the stack to where they are put together */
 		set_site_of_call(t, id, user->ip, user->sp, user->bp, 0);
+	fetch_syscall_args(user, t, f, desc);
 	if (nr == fcntl_nr)
 		fetch_flock(f, desc);
 	if (!excluded)
