@@ -38,6 +38,7 @@ round() {
 round plain call_sites plain 4 'rounds@round main@main'
 round nopie call_sites_nopie plain 4 'rounds@round main@main'
 round static call_sites_static plain 4 'rounds@round main@main'
+round static_pie call_sites_static_pie plain 4 'rounds@round main@main'
 round fork call_sites fork 16 'rounds@round in_thread run_children main'
 round thread call_sites thread 4 'rounds@round in_thread'
 round signal call_sites signal 4 'rounds@round on_signal'
@@ -201,8 +202,40 @@ random_chains() {
 	not_ok "random, chains" "SEED=${SEED:-1}: $text"
 }
 
+# The program's file is in a mount namespace of its own.
+other_namespace() {
+	local dir
+	dir=$(fresh namespace)
+	mkdir "$dir/data/root"
+	record namespace --call-sites=16 -- unshare -m sh -c 'mount -t tmpfs tests "$1/root" && cp "$2" "$1/root/program" &&
+		exec "$1/root/program" "$1/out" plain' sh "$dir/data" "$P/call_sites"
+	[ "$STATUS" = 0 ] && [ ! -e "$dir/data/root/program" ] || { not_ok namespace "status $STATUS: $(said "$dir")"; return; }
+	CHAINS=()
+	chains 4 'rounds@round main@main'
+	sites namespace call_sites.c $((376 * 4)) "${CHAINS[@]}"
+}
+
+# No room for nodes: calls without a site are counted, those before have theirs.
+full_map() {
+	local dir text
+	dir=$(fresh full)
+	IOPROBE_SITE_NODES=30 record full --call-sites=16 -- "$P/call_sites" "$dir/data/out" plain
+	text=$("$PYTHON" - "$dir/trace/summary.json" <<'END'
+import json, sys
+sites = json.load(open(sys.argv[1]))["call_sites"]
+written = [s for s in sites["sites"] if s["bytes_written"]]
+calls, without = (sum(s["calls"] for s in rows) for rows in (written, [s for s in written if not s["frames"]]))
+if calls != 1504 or not without or without > sites["incomplete"]["no_room"]:
+    print(calls, without, sites["incomplete"])
+END
+)
+	verdict "full, counted" "$text"
+}
+
 exec_in_place
 unlinked
+other_namespace
+full_map
 stripped
 symbolized
 random_chains

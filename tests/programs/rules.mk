@@ -47,7 +47,7 @@ HDF5_CFLAGS = $(shell $(HDF5_PC) $(PKG_CONFIG) --cflags $$pc)
 HDF5_LIBS = $(shell $(HDF5_PC) $(PKG_CONFIG) --libs $$pc)
 MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpif90 2>/dev/null) mpif90)
 
-PROGRAMS += $(addprefix $(P)/,call_sites call_sites_nopie call_sites_static call_sites_bare call_sites_cxx libsites_first.so libsites_second.so random_chains stack_witness)
+PROGRAMS += $(addprefix $(P)/,call_sites call_sites_nopie call_sites_static call_sites_static_pie call_sites_bare call_sites_cxx libsites_first.so libsites_second.so random_chains stack_witness)
 PROGRAMS += $(if $(shell command -v gfortran),$(P)/call_sites_fortran)
 
 .PHONY: programs
@@ -106,6 +106,11 @@ $(P)/call_sites_static: tests/programs/call_sites.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SITES_CFLAGS) -static -w -o $@ $< -ldl -lpthread
+
+$(P)/call_sites_static_pie: tests/programs/call_sites.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SITES_CFLAGS) -fPIE -static-pie -w -o $@ $< -ldl -lpthread
 
 $(P)/call_sites_bare: tests/programs/call_sites.c
 	$(say) CC $@
