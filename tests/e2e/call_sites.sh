@@ -204,12 +204,17 @@ random_chains() {
 
 # The program's file is in a mount namespace of its own.
 other_namespace() {
-	local dir
+	local dir helper
 	dir=$(fresh namespace)
 	mkdir "$dir/data/root"
-	record namespace --call-sites=16 -- unshare -m sh -c 'mount -t tmpfs tests "$1/root" && cp "$2" "$1/root/program" &&
-		exec "$1/root/program" "$1/out" plain' sh "$dir/data" "$P/call_sites"
-	[ "$STATUS" = 0 ] && [ ! -e "$dir/data/root/program" ] || { not_ok namespace "status $STATUS: $(said "$dir")"; return; }
+	(cd "$dir/data" && exec unshare -m sh -c 'mount -t tmpfs tests root && cp "$1" root/program && touch ready &&
+		exec sleep 100' sh "$P/call_sites") &
+	helper=$!
+	wait_for_file "$dir/data/ready" || not_ok namespace "no namespace"
+	record namespace --call-sites=16 -- nsenter --mount="/proc/$helper/ns/mnt" "$dir/data/root/program" "$dir/data/out" plain
+	kill $helper
+	wait $helper 2>/dev/null
+	verdict namespace "$([ "$STATUS" = 0 ] && [ ! -e "$dir/data/root/program" ] || echo "status $STATUS: $(said "$dir")")"
 	CHAINS=()
 	chains 4 'rounds@round main@main'
 	sites namespace call_sites.c $((376 * 4)) "${CHAINS[@]}"

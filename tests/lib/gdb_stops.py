@@ -90,7 +90,7 @@ def on_exit(event):
 
 state = {"entered": set(), "running": True}
 for setting in ("pagination off", "confirm off", "debuginfod enabled off", "breakpoint pending on", "print inferior-events off",
-                "startup-with-shell off",
+                "startup-with-shell off", "backtrace past-main on",
                 "detach-on-fork on", "follow-fork-mode parent"):
     gdb.execute(f"set {setting}")
 gdb.execute("handle all nostop noprint pass", to_string=True)

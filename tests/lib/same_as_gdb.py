@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Usage: same_as_gdb.py IOPROBE DIR TOP PROGRAM ARGUMENT...
 
-Records the program with call sites, then runs it again in gdb, which stops at the same calls: the TOP sites with most calls must be chains of callers that gdb
-finds, each as often. Calls whose callers were not yet known are the only difference that is allowed, and there must be as many of them. The program must make the
-same calls in every run. Prints what differs, status 1 then; else one line on stderr."""
+Records the program with call sites, then runs it again in gdb, which stops at the same calls: the TOP sites with most calls
+must be chains of callers that gdb finds, each as often. Calls whose callers were not yet known are the only difference that is
+allowed, and there must be as many of them. The program must make the same calls in every run: $BEFORE is a command before each.
+$AS is the user that it runs as, $INPUT the file that it reads as stdin. Prints what differs, status 1 then; else one line on
+stderr."""
 import collections
+import glob
 import json
 import os
 import subprocess
@@ -15,6 +18,7 @@ import otf2
 
 NUMBERS = "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"
 SYSTEM = "POSIX"
+FRAMES = 32
 BYTEWISE = ("fgetc", "fputc", "getc", "putc", "getchar", "putchar", "ungetc", "getwc", "putwc", "fgetwc", "fputwc")  # have no site
 ROOTS = ("__libc_start_call_main", "start_thread")      # a chain with one of them is whole
 
@@ -70,12 +74,26 @@ def numbers_of(names):
     return found
 
 
+def prefix():
+    """What runs a command as $AS."""
+    user = os.environ.get("AS")
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--"] if user else []
+
+
+def begin():
+    if "BEFORE" in os.environ:
+        subprocess.run(os.environ["BEFORE"], shell=True, check=True)
+    return open(os.environ.get("INPUT", os.devnull), "rb")
+
+
 def run_gdb(directory, wanted, command):
     with open(f"{directory}/wanted.json", "w", encoding="utf-8") as file:
         json.dump(wanted, file)
     environment = {**os.environ, "WANTED": f"{directory}/wanted.json", "STOPS": f"{directory}/stops.json"}
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_stops.py")
-    done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", *command], capture_output=True, text=True, timeout=300, env=environment, check=False)
+    gdb = [*prefix(), "gdb", "-nx", "-batch", "-x", script, "--args", *command]
+    with begin() as stdin:
+        done = subprocess.run(gdb, stdin=stdin, capture_output=True, text=True, timeout=300, env=environment, check=False)
     try:
         with open(f"{directory}/stops.json", encoding="utf-8") as file:
             result = json.load(file)
@@ -86,8 +104,20 @@ def run_gdb(directory, wanted, command):
     return result["stops"]
 
 
-def same(recorded, seen):
-    """Chains from the innermost frame; a recorded frame has a function or, without debug information, module and offset."""
+def not_written():
+    """Functions that are observed and not written to archives."""
+    names = set()
+    for path in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../probes/*.probes")):
+        with open(path, encoding="utf-8") as file:
+            names |= {words[0] for words in map(str.split, file) if words[1:2] == ["learn"]}
+    return names
+
+
+def same(recorded, seen, quiet=()):
+    """Chains from the innermost frame; a recorded frame has a function or, without debug information, module and offset. A call
+    inside a function that is not written to the archive has that function's site."""
+    if any(function in quiet and same(recorded, seen[i + 1:]) for i, (function, _) in enumerate(seen)):
+        return True
     return len(recorded) == len(seen) and all(frame in (function, where) or frame.split("(")[0] == function.split("(")[0]
                                               for frame, (function, where) in zip(recorded, seen))
 
@@ -95,25 +125,32 @@ def same(recorded, seen):
 def main():
     ioprobe, directory, top, command = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
     program = os.path.basename(command[0])
-    subprocess.run([ioprobe, "record", "-q", "--call-sites=16", "-o", f"{directory}/trace", "--", *command], stdout=subprocess.DEVNULL, timeout=100, check=True)
+    record = [ioprobe, "record", "-q", f"--call-sites={FRAMES}", "-o", f"{directory}/trace", "--", *prefix(), *command]
+    with begin() as stdin:
+        subprocess.run(record, stdin=stdin, stdout=subprocess.DEVNULL, timeout=100, check=True)
     sites, cut, recorded, bare = read_sites(f"{directory}/trace/traces.otf2", program)
     chosen = sites.most_common(top)
     functions = {name for (name, layer, _), _ in chosen if layer != SYSTEM}
     syscalls = {name for (name, layer, _), _ in chosen if layer == SYSTEM}
-    stops = run_gdb(directory, {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)}, command)
+    wanted = {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)}
+    stops = run_gdb(directory, wanted, command)
+    quiet = not_written()
     errors, more = [f"outermost calls without a site: {dict(bare)}"] if bare else [], collections.Counter()
     if len(chosen) < top:
         errors.append(f"only {len(chosen)} sites have known callers")
     for (name, _, frames), calls in chosen:
-        found = sum(n for what, chain, n in stops if what == name and same(frames, chain))
+        found = sum(n for what, chain, n in stops if what == name and same(frames, chain, quiet))
         more[name] += found - calls
         if not calls <= found <= calls + cut[name] or more[name] > cut[name]:
-            errors.append(f"{name} from {' < '.join(frames)}: {calls} calls and {cut[name]} with unknown callers; gdb found {found}")
+            what = f"{calls} calls and {cut[name]} with unknown callers; gdb found {found}"
+            errors.append(f"{name} from {' < '.join(frames)}: {what}")
             errors += [f"gdb: {chain}" for what, chain, _ in stops if what == name][:2]
     if errors:
         print("\n".join(errors))
         sys.exit(1)
-    print(f"{len(chosen)} sites, {sum(n for _, n in chosen)} calls; gdb found {sum(more.values())} more, whose callers were not yet known", file=sys.stderr)
+    total = sum(n for _, n in chosen)
+    late = sum(more.values())
+    print(f"{len(chosen)} sites, {total} calls; gdb found {late} more, whose callers were not yet known", file=sys.stderr)
 
 
 main()
