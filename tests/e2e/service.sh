@@ -175,7 +175,7 @@ own_metrics() {
 	chmod 777 "$TMP/metrics"
 	service_kill n1
 	service_start n1 'record comment ioprobe' 'spare 1' "metrics $TMP/metrics/ioprobe.prom" 'stream sqlite' \
-		'stream-interval 200ms'
+		'stream-interval 200ms' 'call-sites 4'
 	verdict "metrics, unsafe directory" \
 		"$(ls "$TMP/metrics"; grep -q 'metrics/ioprobe.prom: cannot write the service.s metrics: its directory' \
 			"$SERVICE_DIR/n1.log" ||
@@ -200,6 +200,14 @@ $(metric recordings) $(metric recordings_total 'result="done"') $(metric recordi
 		"$(state_value n1 507 records) $(state_value n1 507 lost) $(state_value n1 507 record_bytes)" ] &&
 		[ "$(metric records_total)" -ge 10 ] ||
 		grep record "$TMP/metrics/ioprobe.prom")"
+	verdict "call_sites, of the policy" "$("$PYTHON" - "$(state_value n1 507 output)/summary.json" <<'END'
+import json, sys
+sites = json.load(open(sys.argv[1]))["call_sites"]
+known = [s for s in sites["sites"] if s["frames"] and s["bytes_written"]] if sites else []
+if not known or sites["application_frames"] != 4:
+    print(sites)
+END
+)"
 	if have promtool; then
 		verdict "metrics, promtool" "$(promtool check metrics <"$TMP/metrics/ioprobe.prom" 2>&1)"
 	else

@@ -150,7 +150,7 @@ static void test_recorder_settings(void **state)
 {
 	static const char *const wanted[] = {
 		"max-size=1GiB", "min-free=10G", "max-duration=3600", "max-rate=1e6", "layers=posix,mpiio", "stream-calls=count",
-		"lazy-streams=yes", "path=/a,/b",
+		"lazy-streams=yes", "call-sites=4", "path=/a,/b",
 		"exclude-path=/a/x", "shared-mount=/lustre", "keep=yes",
 	};
 	struct policy policy;
@@ -176,7 +176,7 @@ static void test_mistakes(void **state)
 		"skip env A=1", "output a/%j", "output /a", "output /a/%", "output /a/%j/%w", "output", "users maybe", "spare x",
 		"max-overhead 101",
 		"max-size much", "max-size 1k", "min-free -1", "max-duration 0", "max-rate x", "layers nolayer", "layers",
-		"stream-calls none", "lazy-streams maybe",
+		"stream-calls none", "lazy-streams maybe", "call-sites 0", "call-sites 33", "call-sites yes", "call-sites 4x",
 		"path relative", "exclude-path /a,b", "shared-mount relative", "keep perhaps", "fd-kinds tape", "nothing 1",
 		"cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
 		"metrics relative.prom", "metrics /a/b", "metrics",

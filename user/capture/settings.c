@@ -5,6 +5,7 @@
 #include "capture/settings.h"
 
 #include <errno.h>
+#include <ioprobe/sites.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,23 @@ static int set_lazy_streams(struct settings *s, const char *value, char *err, si
 	return -EINVAL;
 }
 
+static int set_call_sites(struct settings *s, const char *value, char *err, size_t err_len)
+{
+	char *end;
+	unsigned long frames = strtoul(value, &end, 10);
+
+	s->call_sites = 0;
+	if (!strcmp(value, "no"))
+		return 0;
+	if (*value < '0' || *value > '9' || *end || frames < 1 || frames > IOP_SITE_MAX_FRAMES) {
+		snprintf(err, err_len, "--call-sites: '%.64s' is neither 'no' nor a number of frames from 1 to %d", value,
+			 IOP_SITE_MAX_FRAMES);
+		return -EINVAL;
+	}
+	s->call_sites = frames;
+	return 0;
+}
+
 static int add_stream(struct settings *s, const char *value, char *err, size_t err_len)
 {
 	if (s->nstreams == SETTINGS_MAX_STREAMS) {
@@ -191,6 +209,7 @@ int settings_set(struct settings *settings, const char *word, const char *value,
 		{ "max-size", set_max_size },   { "min-free", set_min_free },   { "stream-calls", set_stream_calls },
 		{ "max-rate", set_max_rate },   { "max-duration", set_duration }, { "shared-mount", add_shared_mount },
 		{ "keep", set_keep },           { "shared-links", set_shared_links }, { "lazy-streams", set_lazy_streams },
+		{ "call-sites", set_call_sites },
 		{ "stream", add_stream },       { "stream-interval", set_stream_interval }, { "stream-names", set_stream_names },
 		{ "stream-events", set_stream_events }, { "collect-secret", set_collect_secret }, { "collect-ca", set_collect_ca },
 	};

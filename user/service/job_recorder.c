@@ -118,7 +118,8 @@ static int load_tables(struct job_recorder *r, char *err, size_t err_len)
 static struct program_options program_options(const struct job_recorder *r)
 {
 	return (struct program_options){
-		.ring_bytes = r->ring_mib * (1 << 20), .filter = &r->settings.filter, .slots = r->slots, .recognise = true
+		.ring_bytes = r->ring_mib * (1 << 20), .filter = &r->settings.filter, .slots = r->slots, .recognise = true,
+		.call_sites = r->settings.call_sites
 	};
 }
 
@@ -128,6 +129,10 @@ static struct programs *usable_programs(struct job_recorder *r)
 	struct programs *programs = r->programs;
 
 	r->programs = NULL;
+	if (r->settings.call_sites) {   /* shared ones have none: their requests would have to be told apart */
+		programs_destroy(programs);
+		return NULL;
+	}
 	if (!programs || programs->facts.tables == programs_checksum(&r->set))
 		return programs;
 	fprintf(stderr, "ioprobe: the site's probe tables have changed: this recording loads BPF programs of its own until the "
@@ -463,6 +468,7 @@ static int load_shared(struct job_recorder *r)
 	char err[1024] = "";
 	int ret = load_tables(r, err, sizeof(err));
 
+	options.call_sites = 0;
 	if (!ret)
 		ret = programs_create(&programs, &options);
 	if (!ret)
