@@ -81,7 +81,7 @@ check-faults:		## faults at 200 random moments (FAULTS=n, SEED=n), full disks an
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/faults/run
 
 .PHONY: check-call-sites
-check-call-sites:	## the top call sites of nccopy, cdo and LAMMPS against gdb's backtraces at the same calls (root)
+check-call-sites:	## the top call sites of nccopy, cdo, LAMMPS, meep and PostgreSQL against gdb's backtraces at the same calls (root)
 	$(Q)tools/install-deps.sh --tests
 	$(Q)$(MAKE) --no-print-directory all programs
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) ALL_SITES=1 tests/run e2e/gdb_sites

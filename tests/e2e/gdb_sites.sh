@@ -28,8 +28,8 @@ ncgen -k nc4 -o "$DATA/a.nc" "$DATA/a.cdl"
 same_sites nccopy 120 nccopy -m 4096 -k classic a.nc b.nc
 [ -n "${ALL_SITES:-}" ] || exit 0
 same_sites cdo 200 cdo -s -f nc4 copy a.nc o.nc
-sed 's/^run 10/run 100/' "$(find "$TESTS" -name lammps.in)" >"$DATA/lammps.in"
-same_sites lammps 200 lmp -in lammps.in -log none -var dump 'atom 1 dump.txt' -var restart restart.bin
+sed 's/^run 10/run 100/; s/${dump}/atom 1 dump.txt/; s/${restart}/restart.bin/' "$TESTS/data/lammps.in" >"$DATA/lammps.in"
+same_sites lammps 200 lmp -in lammps.in -log none
 
 # Guile's compiler for machine code writes no unwind tables.
 cp "$TESTS/data/field.ctl" "$DATA/"

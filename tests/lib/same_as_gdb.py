@@ -64,6 +64,12 @@ def read_sites(archive, program):
     return sites, cut, {name for name, layer in layers.items() if layer not in (SYSTEM, "MPI")}, bare
 
 
+def counted_without_site(summary):
+    with open(summary, encoding="utf-8") as file:
+        incomplete = json.load(file)["call_sites"]["incomplete"]
+    return sum(incomplete[reason] for reason in ("no_room", "code_changing", "stack_unreadable"))
+
+
 def numbers_of(names):
     found = {}
     with open(NUMBERS, encoding="utf-8") as file:
@@ -135,7 +141,10 @@ def main():
     wanted = {"functions": sorted(functions), "syscalls": numbers_of(syscalls), "recorded": sorted(recorded)}
     stops = run_gdb(directory, wanted, command)
     quiet = not_written()
-    errors, more = [f"outermost calls without a site: {dict(bare)}"] if bare else [], collections.Counter()
+    errors, more = [], collections.Counter()
+    counted = counted_without_site(f"{directory}/trace/summary.json")
+    if sum(bare.values()) > counted:
+        errors.append(f"outermost calls without a site: {dict(bare)}, of which {counted} are counted")
     if len(chosen) < top:
         errors.append(f"only {len(chosen)} sites have known callers")
     for (name, _, frames), calls in chosen:
