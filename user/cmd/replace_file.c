@@ -97,7 +97,8 @@ static int check_target(const struct target *t)
 	return 0;
 }
 
-int replace_file_check(const char *name, const struct identity *who)
+/* text NULL: only checks. */
+static int replace_or_check(const char *name, const struct identity *who, const char *text, size_t len)
 {
 	struct identity_saved saved;
 	struct target target;
@@ -107,22 +108,17 @@ int replace_file_check(const char *name, const struct identity *who)
 		return ret;
 	ret = find_target(name, &target);
 	if (!ret)
-		ret = check_target(&target);
+		ret = text ? write_target(&target, text, len) : check_target(&target);
 	identity_end(&saved);
 	return ret;
 }
 
+int replace_file_check(const char *name, const struct identity *who)
+{
+	return replace_or_check(name, who, NULL, 0);
+}
+
 int replace_file(const char *name, const struct identity *who, const char *text, size_t len)
 {
-	struct identity_saved saved;
-	struct target target;
-	int ret = identity_begin(who, &saved);
-
-	if (ret)
-		return ret;
-	ret = find_target(name, &target);
-	if (!ret)
-		ret = write_target(&target, text, len);
-	identity_end(&saved);
-	return ret;
+	return replace_or_check(name, who, text ? text : "", len);
 }

@@ -381,20 +381,27 @@ int parse_plan(struct parse_pool *pool, const struct code_file *file, const char
 	return err;
 }
 
-int parse_interpreter(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err_text, size_t err_len)
+/* A file's property of one word; "" if it has none. valid: the characters that it may have, NULL: all but NUL. */
+static int ask_for_word(struct exchange *e, const struct code_file *file, const char *valid, char *buf, size_t len)
 {
-	struct exchange e = { .pool = pool, .kind = PARSE_INTERPRETER, .name = "", .err = err_text, .err_len = err_len };
 	char *payload;
 	size_t payload_len;
-	int err = ask_about_file(&e, file, &payload, &payload_len);
+	int err = ask_about_file(e, file, &payload, &payload_len);
 
 	buf[0] = 0;
 	if (err)
 		return err;
-	if (payload_len < len && strlen(payload) == payload_len)
+	if (payload_len < len && (valid ? strspn(payload, valid) : strlen(payload)) == payload_len)
 		memcpy(buf, payload, payload_len + 1);
 	free(payload);
 	return 0;
+}
+
+int parse_interpreter(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err_text, size_t err_len)
+{
+	struct exchange e = { .pool = pool, .kind = PARSE_INTERPRETER, .name = "", .err = err_text, .err_len = err_len };
+
+	return ask_for_word(&e, file, NULL, buf, len);
 }
 
 /* ---- unwind rules and symbols ---- */
@@ -402,17 +409,8 @@ int parse_interpreter(struct parse_pool *pool, const struct code_file *file, cha
 int parse_build_id(struct parse_pool *pool, const struct code_file *file, char *buf, size_t len, char *err_text, size_t err_len)
 {
 	struct exchange e = { .pool = pool, .kind = PARSE_BUILD_ID, .name = "", .err = err_text, .err_len = err_len };
-	char *payload;
-	size_t payload_len;
-	int err = ask_about_file(&e, file, &payload, &payload_len);
 
-	buf[0] = 0;
-	if (err)
-		return err;
-	if (payload_len < len && strspn(payload, "0123456789abcdef") == payload_len)
-		memcpy(buf, payload, payload_len + 1);
-	free(payload);
-	return 0;
+	return ask_for_word(&e, file, "0123456789abcdef", buf, len);
 }
 
 static bool is_rule(const struct iop_site_rule *rule)
