@@ -102,16 +102,16 @@ const struct cli_command command_stream = {
 		"The output is lines of JSON on stdout, or an SQLite store that others may read while it is written. A follower "
 		"that was killed and is started again continues after the last interval in the store; no interval is stored "
 		"twice. Neither recorder nor program "
-		"waits for it. Under sudo it runs as "
-		"the calling user, by root as the owner of DIR.",
+		"waits for it. Under sudo it runs as the calling user; started by root, as the owner of DIR.",
 	.options =
 		(const struct cli_option[]){
 			{ "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" },
 			{ "events", OPT_EVENTS, "none|errors|slow=TIME|1/N|all",
-			  "Also write single calls: failed ones (errors), those that took TIME (slow=10ms), one of N (1/N), all",
+			  "Also write single calls: failed ones (errors), those that took TIME or longer (slow=10ms), one of N "
+			  "(1/N), all",
 			  "none; all with --to ldms" },
 			{ "names", OPT_NAMES, "full|mount|hash",
-			  "Write files' names in full, their mount points only, or these with a hash of the name", "full" },
+			  "Write full names of files, only their mount points, or mount points with a hash of the name", "full" },
 			{ "store", OPT_STORE, "[FILE]", "Write to an SQLite database, the same as --to sqlite[:FILE]",
 			  "FILE: DIR/live.db" },
 			{ "to", OPT_TO, "OUTPUT",

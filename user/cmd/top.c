@@ -55,11 +55,11 @@ const struct cli_command command_top = {
 	.summary = "Show the current I/O of a recording in a terminal",
 	.usage = (const char *const[]){ "[OPTION...] DIR", "[OPTION...] JOB", NULL },
 	.description =
-		"Follow a running recording in DIR, and show a page for each interval: calls, failures and "
+		"Follow a running recording in DIR, and show on the terminal for each interval: calls, failures and "
 		"bandwidth by layer, the processes and files "
 		"with most time in I/O calls. It ends with the recording, or with ^C; the recording goes on. JOB is the id of a "
 		"job that the node's service records.\n\n"
-		"Layers contain each other: the same bytes appear in each of them.",
+		"Calls of an upper layer contain calls of lower ones: the same bytes are counted in each layer.",
 	.options = (const struct cli_option[]){ { "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" }, { 0 } },
 	.operand = "DIR",
 	.run = run_top,

@@ -121,9 +121,9 @@ const struct cli_command command_watch = {
 		       "every request. "
 		       "The page stays when the recording "
 		       "has ended, until ^C.\n\n"
-		       "JOB is the id of a job that the node's service records or recorded ('ioprobe job status'). Of a STORE "
-		       "(ioprobe record --stream, ioprobe stream --store) it shows the past; of DIR, too, if only its "
-		       "store is there.\n\n"
+		       "JOB is the id of a job that the node's service records or recorded ('ioprobe job status'). With a STORE "
+		       "(of 'ioprobe record --stream' or 'ioprobe stream --store'), or a DIR that has only a store, the page "
+		       "shows the intervals in it.\n\n"
 		       "From another host: ssh -L PORT:127.0.0.1:PORT, with --port PORT.",
 	.options =
 		(const struct cli_option[]){ { "interval", OPT_INTERVAL, "TIME", "Length of an interval", "1s" },
