@@ -59,7 +59,8 @@ static const struct table_layer *layer_of(const char *name)
 
 static void test_builtin_consistent(void **state)
 {
-	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "netCDF", "PnetCDF", "POSIX",
+	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "OMPIO", "ROMIO", "netCDF", "PnetCDF",
+		"POSIX",
 		"unwind",
 		"jump", "catch" };
 
@@ -148,7 +149,19 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 	struct { enum table_role role; int position; enum iop_arg_kind kind; } arg[IOP_MAX_ARGS]; } meanings[] = {
 	{ "netCDF", "nc_create_par", OP_CREATE, 0, RESULT_STATUS, true, { { ROLE_PATH, 0, IOP_ARG_STRING }, { ROLE_FLAGS, 1,
 		IOP_ARG_INT },
-		{ ROLE_COMM, 2, IOP_ARG_VALUE }, { ROLE_HANDLE, 4, IOP_ARG_OUT_INT } } },
+		{ ROLE_COMM, 2, IOP_ARG_VALUE }, { ROLE_INFO, 3, IOP_ARG_VALUE }, { ROLE_HANDLE, 4, IOP_ARG_OUT_INT } } },
+	{ "netCDF", "nc_def_var_chunking", OP_META, 0, RESULT_STATUS, true, {
+		{ ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_VARIABLE, 1, IOP_ARG_INT },
+		{ ROLE_FACT, 2, IOP_ARG_INT }, { ROLE_FACT, 3, IOP_ARG_LONGS } } },
+	{ "HDF5", "H5Pset_chunk_cache", OP_LEARN, 0, RESULT_STATUS, true, {
+		{ ROLE_LIST, 0, IOP_ARG_VALUE }, { ROLE_FACT, 1, IOP_ARG_VALUE },
+		{ ROLE_FACT, 2, IOP_ARG_VALUE } } },
+	{ "MPI-IO", "MPI_File_set_view", OP_META, 0, RESULT_STATUS, true, {
+		{ ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_FACT, 1, IOP_ARG_VALUE },
+		{ ROLE_FACT, 2, IOP_ARG_IN_VALUE }, { ROLE_FACT, 3, IOP_ARG_IN_VALUE }, { ROLE_INFO, 5, IOP_ARG_VALUE } } },
+	{ "MPI-IO", "MPI_Info_get", OP_LEARN, 0, RESULT_STATUS, true, {
+		{ ROLE_INFO, 0, IOP_ARG_VALUE }, { ROLE_HINT, 1, IOP_ARG_OUT_STRING },
+		{ ROLE_VALUE, 3, IOP_ARG_OUT_STRING }, { ROLE_DONE, 4, IOP_ARG_OUT_INT } } },
 	{ "netCDF", "nc_put_vara_double", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT },
 		{ ROLE_VARIABLE, 1, IOP_ARG_INT }, { ROLE_EDGES, 3, IOP_ARG_LONGS } } },
 	{ "netCDF", "nc_inq_var", OP_LEARN, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT }, { ROLE_VARIABLE, 1,
@@ -160,7 +173,8 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 	{ "netCDF", "nc_close", OP_CLOSE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_INT } } },
 	{ "HDF5", "H5Dcreate2", OP_CREATE, 0, RESULT_HANDLE, false, { { ROLE_PARENT, 0, IOP_ARG_VALUE }, { ROLE_NAME, 1,
 		IOP_ARG_STRING },
-		{ ROLE_TYPE, 2, IOP_ARG_VALUE }, { ROLE_SPACE, 3, IOP_ARG_VALUE } } },
+		{ ROLE_TYPE, 2, IOP_ARG_VALUE }, { ROLE_SPACE, 3, IOP_ARG_VALUE }, { ROLE_LIST, 5, IOP_ARG_VALUE },
+		{ ROLE_LIST2, 6, IOP_ARG_VALUE } } },
 	{ "HDF5", "H5Sget_simple_extent_dims", OP_LEARN, 0, RESULT_NDIMS, true, { { ROLE_SPACE, 0, IOP_ARG_VALUE },
 		{ ROLE_DIMS, 1, IOP_ARG_OUT_LONGS } } },
 	{ "HDF5", "H5Dwrite", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_TYPE, 1,
@@ -172,7 +186,7 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 	{ "HDF5", "H5Idec_ref", OP_CLOSE, MOD_AT_ZERO, RESULT_REFERENCES, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE } } },
 	{ "MPI-IO", "MPI_File_open", OP_OPEN, 0, RESULT_STATUS, true, { { ROLE_COMM, 0, IOP_ARG_VALUE }, { ROLE_PATH, 1,
 		IOP_ARG_STRING },
-		{ ROLE_FLAGS, 2, IOP_ARG_INT }, { ROLE_HANDLE, 4, IOP_ARG_OUT_VALUE } } },
+		{ ROLE_FLAGS, 2, IOP_ARG_INT }, { ROLE_INFO, 3, IOP_ARG_VALUE }, { ROLE_HANDLE, 4, IOP_ARG_OUT_VALUE } } },
 	{ "MPI-IO", "MPI_File_close", OP_CLOSE, MOD_DELETES, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_IN_VALUE } } },
 	{ "MPI-IO", "MPI_File_write_at_all", OP_WRITE, MOD_COLLECTIVE, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE },
 		{ ROLE_OFFSET, 1, IOP_ARG_VALUE }, { ROLE_COUNT, 3, IOP_ARG_INT }, { ROLE_DATATYPE, 4, IOP_ARG_IN_VALUE },
@@ -368,7 +382,7 @@ static void test_selected_layers(void **state)
 	assert_true(table_find(&set, "MPI", "MPI_Comm_dup")->off);
 	assert_false(table_find(&set, "unwind", "_Unwind_Resume")->off);
 	assert_int_equal(table_set_select(&set, "mpiio", err, sizeof(err)), 0);
-	assert_layers_on(&set, "MPI-IO unwind jump catch ");
+	assert_layers_on(&set, "MPI-IO OMPIO ROMIO unwind jump catch ");
 	assert_true(table_find(&set, "POSIX", "read")->off);
 	assert_true(table_find(&set, "MPI", "MPI_Bcast")->off);
 	assert_false(table_find(&set, "MPI", "MPI_Comm_dup")->off);

@@ -4,6 +4,7 @@
  * node: a ref that is the next free one is new, a smaller one was defined by an earlier node.
  */
 #include "merge/archive.h"
+#include "merge/file_facts.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -22,6 +23,8 @@ struct writing {
 	bool strings_only;              /* first pass: finds the strings that the second one names */
 	OTF2_ErrorCode code;            /* first failure; nothing is written after it */
 	uint64_t *members;              /* scratch for the largest group */
+	struct file_fact *facts;        /* by file */
+	size_t nfacts;
 };
 
 /* One definition in the second pass. The arguments are not evaluated in the first one: strings must be looked up before. */
@@ -390,11 +393,17 @@ static void define_file(struct writing *w, uint32_t ref, size_t n, const struct 
 static void define_files(struct writing *w)
 {
 	uint32_t next = 0;
+	size_t fact = 0;
 
 	for (size_t n = 0; n < w->m->nnodes; n++)
-		for (size_t i = 0; i < w->m->nodes[n].files.n; i++)
-			if (w->m->maps[n].files[i] == next)
-				define_file(w, next++, n, &w->m->nodes[n].files.v[i]);
+		for (size_t i = 0; i < w->m->nodes[n].files.n; i++) {
+			if (w->m->maps[n].files[i] != next)
+				continue;
+			define_file(w, next, n, &w->m->nodes[n].files.v[i]);
+			for (; fact < w->nfacts && w->facts[fact].file == next; fact++)
+				define_file_property(w, next, w->facts[fact].name, string(w, w->facts[fact].values));
+			next++;
+		}
 }
 
 static void define_handle(struct writing *w, uint32_t ref, size_t n, size_t i)
@@ -454,11 +463,17 @@ static void write_definitions(struct writing *w)
 		w->code = OTF2_ERROR_INTEGRITY_FAULT;
 		return;
 	}
+	w->facts = file_facts_new(w->m, &w->nfacts);
+	if (!w->facts) {
+		w->code = OTF2_ERROR_ENOMEM;
+		return;
+	}
 	w->strings_only = true;
 	define_all(w);
 	define_clock_and_strings(w);
 	w->strings_only = false;
 	define_all(w);
+	file_facts_free(w->facts, w->nfacts);
 	w->code = otf2_library_checked(w->code);
 	if (w->code == OTF2_SUCCESS)
 		w->code = otf2_library_checked(OTF2_Archive_CloseGlobalDefWriter(w->archive, w->writer));

@@ -112,11 +112,46 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
+static int add_value(json_t *values, json_t *value)
+{
+	for (size_t i = 0; i < json_array_size(values); i++)
+		if (json_equal(json_array_get(values, i), value))
+			return 0;
+	return json_array_append(values, value);
+}
+
+/* The static facts of a file: each once, with the values of all nodes. */
+static int add_facts(json_t *facts, const json_t *list)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < json_array_size(list) && !error; i++) {
+		json_t *from = json_array_get(list, i), *fact, *values;
+		char *key = NULL;
+
+		if (asprintf(&key, "%s\n%s\n%s", text_of(from, "layer"), text_of(from, "object"), text_of(from, "name")) < 0)
+			return 1;
+		fact = json_object_get(facts, key);
+		if (!fact) {
+			error = json_object_set_new(facts, key, json_deep_copy(from));
+			free(key);
+			continue;
+		}
+		free(key);
+		values = json_object_get(from, "values");
+		for (size_t j = 0; j < json_array_size(values); j++)
+			error |= add_value(json_object_get(fact, "values"), json_array_get(values, j));
+		if (json_is_true(json_object_get(from, "more_values")))
+			error |= json_object_set_new(fact, "more_values", json_true());
+	}
+	return error;
+}
+
 /* The same file on a shared file system; on others the files of equal name on all nodes are one entry. */
 static int add_file(struct job_summary *s, json_t *from)
 {
 	char *key = NULL;
-	json_t *file, *layers;
+	json_t *file, *layers, *facts;
 	int error = 1;
 
 	if (asprintf(&key, "%s\n%s\n%s\n%s\n%d", text_of(from, "scope"), text_of(from, "mount_source"),
@@ -124,8 +159,10 @@ static int add_file(struct job_summary *s, json_t *from)
 		return 1;
 	file = member(s->files, key);
 	layers = file ? member(file, "layers") : NULL;
-	if (layers)
-		error = add_members(file, from) | add_named(layers, json_object_get(from, "layers")) | add_number(file, "nodes", 1);
+	facts = file ? member(file, "facts") : NULL;
+	if (layers && facts)
+		error = add_members(file, from) | add_facts(facts, json_object_get(from, "facts")) |
+			add_named(layers, json_object_get(from, "layers")) | add_number(file, "nodes", 1);
 	free(key);
 	return error;
 }
@@ -167,7 +204,7 @@ static int add_totals(struct job_summary *s, const json_t *root)
 {
 	static const char *const keys[] = { "calls", "failed_calls", "records_lost", "records_late", "records_after_bound",
 		"calls_abandoned", "calls_open", "operations_open", "events_unmatched", "sizes_unknown", "returns_without_frame",
-		"frames_too_deep" };
+		"frames_too_deep", "facts_unknown", "facts_beyond" };
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -315,7 +352,8 @@ static int write_files(struct job_summary *s)
 	files = sorted_files(s, &n);
 	error |= !files || put_text(s->out, "  \"files\": [");
 	for (size_t i = 0; i < n && !error; i++) {
-		error = json_object_set_new(files[i], "layers", values_of(json_object_get(files[i], "layers")));
+		error = json_object_set_new(files[i], "layers", values_of(json_object_get(files[i], "layers"))) |
+			json_object_set_new(files[i], "facts", values_of(json_object_get(files[i], "facts")));
 		error = error || put_text(s->out, i ? ",\n    " : "\n    ") || json_dumpf(files[i], s->out, JSON_COMPACT);
 	}
 	free(files);

@@ -28,6 +28,7 @@ struct node_context { uint32_t region, line, parent; }; /* line and parent: REF_
 struct node_attribute { uint32_t name, description, type; };
 struct node_file { uint32_t name, mount_point, mount_source, fs_type; enum model_scope scope; bool directory; uint64_t inodes,
 	block_bytes; };
+struct node_file_fact { uint32_t file, name, value; };    /* a property of a file that the members of node_file do not have */
 struct node_handle { uint32_t name, file, paradigm, comm, parent; bool precreated; uint8_t pre_mode; uint32_t pre_status_flags; };
 struct node_comm { uint32_t name, first_member, nmembers; bool self; };          /* its groups stand in node.members */
 
@@ -38,7 +39,7 @@ struct node_collective { uint32_t handle; struct node_meeting opened, closed; };
 /* Numbers that are added up over the nodes, archive properties IOPROBE::… of these names. */
 enum node_total {
 	TOTAL_CALLS, TOTAL_LOST, TOTAL_LATE, TOTAL_ABANDONED, TOTAL_FAILED, TOTAL_UNKNOWN_SIZES, TOTAL_RETURNS_WITHOUT_FRAME,
-	TOTAL_FRAMES_TOO_DEEP, NODE_TOTALS
+	TOTAL_FRAMES_TOO_DEEP, TOTAL_FACTS_UNKNOWN, TOTAL_FACTS_BEYOND, NODE_TOTALS
 };
 extern const char *const node_total_names[NODE_TOTALS];
 
@@ -65,7 +66,8 @@ struct node_head {
 	X(struct node_line, lines) X(struct node_context, contexts) \
 	X(struct node_file, files) X(struct node_handle, handles) X(struct node_comm, comms) X(uint32_t, members) \
 	X(struct node_collective, collectives) X(uint32_t, notes) X(uint32_t, excluded) X(uint32_t, shared_mounts) \
-	X(struct node_property, properties) X(struct node_moment, moments) X(struct node_cost, costs)
+	X(struct node_property, properties) X(struct node_moment, moments) X(struct node_cost, costs) \
+	X(struct node_file_fact, file_facts)
 
 struct node {
 	const char *dir;                /* as the user named it; not owned */

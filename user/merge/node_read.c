@@ -263,6 +263,16 @@ ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef sc
 	return add_file(data, ref, name, scope, true);
 }
 
+static OTF2_CallbackCode add_fact(struct reading *r, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_StringRef value)
+{
+	struct node_file_fact *fact = MODEL_ADD(r->node->file_facts);
+
+	if (!fact)
+		return STOP(r, "out of memory");
+	*fact = (struct node_file_fact){ file, name, value };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
 ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
 {
 	struct reading *r = data;
@@ -283,6 +293,8 @@ ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2
 		f->mount_source = value.stringRef;
 	else if (!strcmp(text, "File system"))
 		f->fs_type = value.stringRef;
+	else
+		return add_fact(r, file, name, value.stringRef);
 	return OTF2_CALLBACK_SUCCESS;
 }
 

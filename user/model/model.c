@@ -72,6 +72,21 @@ const char *model_stringf(struct model *model, const char *format, ...)
 	return copy;
 }
 
+char *model_fact_text(const struct model_fact *fact)
+{
+	size_t len = sizeof(" | …");
+	char *text;
+
+	for (unsigned i = 0; i < fact->nvalues; i++)
+		len += strlen(fact->values[i]) + 3;
+	text = calloc(1, len);
+	for (unsigned i = 0; text && i < fact->nvalues; i++)
+		sprintf(text + strlen(text), "%s%s", i ? " | " : "", fact->values[i]);
+	if (text && fact->more)
+		strcat(text, " | …");
+	return text;
+}
+
 void *model_grow(void **v, size_t *n, size_t *cap, size_t size)
 {
 	size_t wanted = *cap ? 2 * *cap : 16;
@@ -151,6 +166,7 @@ void model_deinit(struct model *model)
 	free(model->files.v);
 	free(model->handles.v);
 	free(model->comms.v);
+	free(model->facts.v);
 	free(model->shared_mounts.v);
 	free(model->excluded.v);
 	free(model->gaps.v);

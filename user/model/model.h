@@ -88,6 +88,17 @@ struct model_handle {
 	uint32_t pre_status_flags;      /* OTF2_IoStatusFlag */
 };
 
+/* A static fact of a file as a layer sees it, or of an object inside it: the values that its handles had, in order of appearance. */
+#define MODEL_FACT_VALUES 4
+struct model_fact {
+	uint32_t file, paradigm;
+	const char *object;             /* name inside the file; "": the file itself */
+	const char *name;
+	const char *values[MODEL_FACT_VALUES];
+	unsigned nvalues;
+	bool more;                      /* it had more different values */
+};
+
 /* Lifetime and properties of a process; same index as in groups. Times are CLOCK_MONOTONIC; strings are NULL if unknown. */
 struct model_process {
 	uint64_t begin_ns;              /* time of its fork or first exec, or when it was first observed */
@@ -211,6 +222,7 @@ struct model {
 	MODEL_ARRAY(struct model_region, regions);      /* index = probe id of the table row */
 	MODEL_ARRAY(struct model_file, files);
 	MODEL_ARRAY(struct model_handle, handles);
+	MODEL_ARRAY(struct model_fact, facts);          /* by file; complete when the replay has ended */
 	MODEL_ARRAY(struct model_comm, comms);
 	MODEL_ARRAY(struct model_excluded, excluded);
 	MODEL_ARRAY(struct model_gap, gaps);
@@ -241,6 +253,8 @@ struct model {
 	struct model_totals {
 		uint64_t calls, lost_records, late_records, abandoned, failed_calls;
 		uint64_t returns_without_frame, frames_too_deep, unknown_sizes;
+		uint64_t facts_unknown;         /* handles of which static facts should have been known */
+		uint64_t facts_beyond;          /* static facts that were not kept: more than the bound, or of an unknown file */
 		uint64_t names_unknown;         /* paths of calls on names that could not be read or kept */
 		uint64_t system_calls, device_calls, device_bytes, device_wait_ns;      /* with --device: not served from memory */
 	} totals;                       /* unknown_sizes: operations */
@@ -349,6 +363,9 @@ struct sink {
 };
 
 void model_deinit(struct model *model);
+
+/* The values of a fact in one text, to be freed; NULL without memory. */
+char *model_fact_text(const struct model_fact *fact);
 
 /* The wall clock of the recording's host at a time of CLOCK_MONOTONIC, as far as its steps are known: in nanoseconds since 1970, or
  * the same time if the recording has no reading of the clocks. Between since_ns and at of a step it is the clock from before the

@@ -6,6 +6,7 @@
 #include "replay/call_names.h"
 #include "replay/cpu_time.h"
 #include "replay/events.h"
+#include "replay/facts/lists.h"
 #include "replay/fd/fd_epochs.h"
 #include "replay/frame.h"
 #include "replay/library/handles.h"
@@ -134,6 +135,8 @@ static void frame_pop(struct thread *thread)
 
 	object_release(f->object);
 	f->object = NULL;
+	fact_list_free(f->facts);
+	f->facts = NULL;
 }
 
 /* Returns whether a call only updates the model and is not written to the trace (inquiries and the like). */

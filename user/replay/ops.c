@@ -6,6 +6,7 @@
 #include "replay/async/aio.h"
 #include "replay/async/async.h"
 #include "replay/events.h"
+#include "replay/facts/facts.h"
 #include "replay/fd/fdops.h"
 #include "replay/fd/fds.h"
 #include "replay/flags.h"
@@ -300,7 +301,7 @@ static int made(struct replay *r, struct thread *thread, unsigned index)
 	if (ret)
 		return ret;
 	object->delete_on_close = status & OTF2_IO_STATUS_FLAG_DELETE_ON_CLOSE;
-	return 0;
+	return static_facts_made(r, thread, f, object);
 }
 
 static int duplicated(struct replay *r, struct thread *thread, struct frame *f)
@@ -440,6 +441,8 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 	const struct row_info *info = frame_info(r, f);
 	int ret = op_comm_leave(r, thread, f);
 
+	if (!ret && info->facts && !f->failed && !f->abandoned)
+		ret = static_facts_leave(r, thread, index);
 	if (ret)
 		return ret;
 	if (info->paradigm == REF_NONE)

@@ -6,6 +6,7 @@
 #include "replay/process.h"
 #include "replay/async/helpers.h"
 #include "replay/calls.h"
+#include "replay/facts/lists.h"
 #include "replay/fd/fd_epochs.h"
 #include "replay/fd/fd_tables.h"
 #include "replay/fd/locks.h"
@@ -256,12 +257,14 @@ int process_exec(struct replay *r, struct thread *thread, const struct iop_rec_e
 	requests_end(r, process);
 	helper_forget_all(process);
 	known_iterated_free(process);
+	fact_lists_free(process);
 	object_free_all(process);
 	comms_free_process(process);
 	sized_free_all(process);
 	mappings_drop(process);
 	memset(process->libraries, 0, sizeof(process->libraries));
 	process->from_start = true;
+	process->fact_lists_dropped = false;
 	return ret ? ret : name_program(r, process, rec);
 }
 
@@ -276,6 +279,7 @@ static void process_die(struct replay *r, struct process *process)
 	process->table = NULL;
 	locks_free(process);
 	known_iterated_free(process);
+	fact_lists_free(process);
 	object_free_all(process);
 	comms_free_process(process);
 	sized_free_all(process);

@@ -10,6 +10,7 @@
 #include "replay/calls.h"
 #include "replay/cpu_time.h"
 #include "replay/events.h"
+#include "replay/facts/facts.h"
 #include "replay/fd/fd_epochs.h"
 #include "replay/fd/fd_tables.h"
 #include "replay/fd/fds.h"
@@ -329,6 +330,8 @@ static int finish(struct replay *r)
 		ret = comms_finish(r);
 	handles_finish(r);
 	if (!ret)
+		ret = static_facts_finish(r);
+	if (!ret)
 		ret = file_mounts_finish(r);
 	files_finish(r);
 	if (!ret)
@@ -346,6 +349,7 @@ static void deinit(struct replay *r)
 {
 	async_free(r);
 	process_free_all(r);
+	static_facts_free(r);
 	comms_free(r);
 	files_free(r);
 	file_mounts_free(r);

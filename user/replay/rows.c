@@ -72,6 +72,16 @@ static uint8_t element_bytes(enum iop_arg_kind kind)
 	return kind == IOP_ARG_INTS || kind == IOP_ARG_OUT_INTS ? sizeof(int32_t) : 0;
 }
 
+static bool has_facts(const struct replay *r, const struct table_row *row, const struct row_info *info)
+{
+	static const enum table_role roles[] = { ROLE_FACT, ROLE_LIST, ROLE_LIST2, ROLE_INFO, ROLE_INFO_OUT };
+	bool has = row->said || row->result == RESULT_LIST || (row->result == RESULT_TRANSFER && r->set.layers[row->layer].nfacts);
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		has |= info->arg[roles[i]] >= 0;
+	return has;
+}
+
 static void read_row(struct replay *r, const struct table_row *row, struct row_info *info)
 {
 	const struct table_arg *args[IOP_MAX_ARGS] = { 0 };
@@ -92,6 +102,7 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 		if (args[i]->role == ROLE_HANDLE && is_out(args[i]->kind))
 			handle_out = true;
 	}
+	info->facts = has_facts(r, row, info);
 	info->paradigm = r->layer_paradigm[row->layer];
 	info->sized = r->set.layers[row->layer].ntypes && r->set.layers[row->layer].types[0].symbol[0];
 	info->fd = info->paradigm != REF_NONE && (info->paradigm == r->fd_paradigm || info->paradigm == r->socket_paradigm);

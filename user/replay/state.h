@@ -35,6 +35,7 @@ struct row_info {
 	bool sized;                     /* the layer has dataspaces and types by id (spaces.c) */
 	bool fd;                        /* the layer's handles are descriptors */
 	bool on_fd;                     /* the layer has handles of its own on descriptors */
+	bool facts;                     /* tells or carries static facts */
 	uint32_t paradigm;              /* REF_NONE */
 };
 
@@ -110,6 +111,7 @@ struct object {
 	struct sized *known;            /* of a file: known properties of its objects, by name (sizes/known.c) */
 	bool others_write;              /* a file that other processes may change at the same time */
 	bool collective;                /* of a netCDF file: operations on variables without a mode of their own are collective */
+	bool facts_open;                /* its facts are unknown so far, and counted as such */
 	uint64_t split_id;              /* operation of an unfinished split collective, 0 none */
 	UT_hash_handle hh;
 };
@@ -166,6 +168,8 @@ struct process {
 	bool from_start;                /* observed since its exec, without a gap */
 	struct comm_value *comms;
 	struct sized *sized, *passing;  /* HDF5's datasets, attributes, predefined types; and dataspaces, types: by id (spaces.c) */
+	struct fact_list *fact_lists;   /* property lists and sets of hints (facts/lists.c); oldest first */
+	bool fact_lists_dropped;        /* some were forgotten: an unknown one need not be untouched */
 	struct comm_count *comm_counts;
 	bool counts_comms;              /* every creation of a communicator was recorded so far */
 	bool narrow_comms;              /* communicators are 32-bit numbers */
@@ -237,6 +241,7 @@ struct frame {
 	bool maps;                      /* maps a file; used is the file's handle */
 	uint64_t device_bytes, wait_ns; /* with --device */
 	uint32_t site;                  /* of an outermost call: model site, REF_NONE if unknown */
+	struct fact_list *facts;        /* of the handle that the call makes, told by calls inside; NULL */
 	const struct iop_submitted *listed;     /* the one of several operations of this call that is being written */
 };
 
@@ -361,6 +366,7 @@ struct replay {
 	MODEL_ARRAY(struct gap_sum, gaps);
 	MODEL_ARRAY(struct missing_sum, missing);
 	struct gap_process *gap_processes;
+	struct fact_entry *facts;       /* facts/facts.c */
 	struct derived_comms *derived_comms;
 	struct code_file_entry *code_files;
 	uint64_t unknown_creations;     /* calls that created a communicator that could not be identified */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/settings.h"
 #include "analysis/words.h"
 #include "report/advice.h"
 #include "report/escape.h"
@@ -126,6 +127,26 @@ static void write_calls_of(FILE *out, const struct analysis *a, const struct fin
 	fputs("</dd>", out);
 }
 
+static void write_settings(FILE *out, const struct analysis *a, const struct finding *f)
+{
+	const struct trace_fact *list[SETTINGS_SHOWN];
+	size_t n = finding_settings(a, f, list, SETTINGS_SHOWN);
+
+	if (!n)
+		return;
+	fputs("<dt>Set</dt><dd>", out);
+	for (size_t i = 0; i < n && i < SETTINGS_SHOWN; i++) {
+		fprintf(out, "%s<code>", i ? "<br>" : "");
+		escape_html(out, list[i]->name);
+		fputs(" = ", out);
+		escape_html(out, list[i]->value ? list[i]->value : "?");
+		fputs("</code>", out);
+	}
+	if (n > SETTINGS_SHOWN)
+		fprintf(out, "<br>and %zu more", n - SETTINGS_SHOWN);
+	fputs("</dd>", out);
+}
+
 static void write_advice(FILE *out, const struct analysis *a, const struct finding *f)
 {
 	const struct advice *list[ADVICE_MAX];
@@ -164,6 +185,7 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 	fputs(".</p><dl>", out);
 	write_files_of(out, a, f);
 	write_calls_of(out, a, f);
+	write_settings(out, a, f);
 	fprintf(out, "<dt>%s</dt><dd>", a->facts->nranks ? "Ranks" : "Processes");
 	escape_html(out, ranks);
 	fputs("</dd><dt>Why</dt><dd>", out);

@@ -2,6 +2,7 @@
  *
  * The report for programs; the schema is user/report/report.schema.json. Times are in seconds, sizes in bytes.
  */
+#include "analysis/settings.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -125,13 +126,25 @@ static json_t *advice_array(const struct analysis *a, const struct finding *f)
 	return list;
 }
 
+static json_t *settings_array(const struct analysis *a, const struct finding *f)
+{
+	const struct trace_fact *found[SETTINGS_LISTED];
+	size_t n = finding_settings(a, f, found, SETTINGS_LISTED);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n && i < SETTINGS_LISTED; i++)
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "file", json_text(file_name(a, found[i]->file)), "name",
+						      json_text(found[i]->name), "value", json_text(found[i]->value)));
+	return list;
+}
+
 static json_t *finding_object(const struct analysis *a, const struct finding *f)
 {
 	char ranks[200];
 
 	finding_ranks(a, f, ranks, sizeof(ranks));
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:o, s:o}",
-			 "code", f->detector->code, "title", f->detector->title, "severity", severity_name(f->severity),
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:{s:b, s:o, s:o, s:o}, "
+			 "s:o, s:o, s:o, s:o}", "code", f->detector->code, "title", f->detector->title, "severity", severity_name(f->severity),
 			 "confidence", f->inferred ? "inferred" : "measured", "cause",
 			 f->cause ? json_text(f->cause->detector->code) : json_null(), "evidence",
 			 json_text(f->evidence), "ranks", json_text(ranks), "operations", (json_int_t)f->n, "bytes",
@@ -140,7 +153,7 @@ static json_t *finding_object(const struct analysis *a, const struct finding *f)
 			 "saving", "known", f->saving.known, "low_seconds", json_seconds(f->saving.low_ns), "high_seconds",
 			 json_seconds(f->saving.high_ns),
 			 "basis", json_text(f->saving.basis), "files", files_of(a, f), "calls", calls_of(a, f), "advice",
-			 advice_array(a, f));
+			 advice_array(a, f), "settings", settings_array(a, f));
 }
 
 static json_t *cannot_tell(const struct analysis *a)

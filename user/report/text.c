@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/settings.h"
 #include "analysis/words.h"
 #include "report/advice.h"
 #include "report/escape.h"
@@ -165,6 +166,22 @@ static void write_calls(const struct page *p, const struct finding *f)
 	}
 }
 
+/* What the program or its libraries have set, as far as it bears on the finding. */
+static void write_settings(const struct page *p, const struct finding *f)
+{
+	const struct trace_fact *list[SETTINGS_SHOWN];
+	size_t n = finding_settings(p->a, f, list, SETTINGS_SHOWN);
+	char name[120], value[60];
+
+	for (size_t i = 0; i < n && i < SETTINGS_SHOWN; i++) {
+		escape_terminal(name, sizeof(name), list[i]->name, 60);
+		escape_terminal(value, sizeof(value), list[i]->value ? list[i]->value : "?", 40);
+		fprintf(p->out, "     set %s = %s\n", name, value);
+	}
+	if (n > SETTINGS_SHOWN)
+		fprintf(p->out, "         and %zu more\n", n - SETTINGS_SHOWN);
+}
+
 /* What the first change does; the snippets are in the other formats, and on the page of --explain. */
 static void write_advice(const struct page *p, const struct finding *f)
 {
@@ -196,6 +213,7 @@ static void write_finding(const struct page *p, const struct finding *f, unsigne
 	fprintf(p->out, "     %s\n", evidence);
 	write_where(p, f);
 	write_calls(p, f);
+	write_settings(p, f);
 	write_advice(p, f);
 	if (f->cause)
 		fprintf(p->out, "     an effect of %s\n", f->cause->detector->code);

@@ -84,7 +84,8 @@ static int parse_ops(struct parser *p, struct table_row *row)
 static bool is_handle(enum table_role role)
 {
 	return role == ROLE_HANDLE || role == ROLE_HANDLE2 || role == ROLE_PARENT || role == ROLE_TYPE || role == ROLE_TYPE2 ||
-	       role == ROLE_SPACE || role == ROLE_SPACE2 || role == ROLE_TRANSFER;
+	       role == ROLE_SPACE || role == ROLE_SPACE2 || role == ROLE_TRANSFER ||
+	       role == ROLE_LIST || role == ROLE_LIST2;
 }
 
 static int handle_kind(struct parser *p, const struct scan_word *word, enum iop_arg_kind *kind)
@@ -135,10 +136,28 @@ static int parse_offset(struct parser *p, const struct scan_word *word, char *te
 	return 0;
 }
 
-/* [out:|in:]ROLE[:KIND][+OFFSET] */
+/* The role of "fact:NAME" or of a word. *text: becomes what follows the role, NULL if that is its end. */
+static int role_of(struct parser *p, const struct scan_word *word, char **text, struct table_arg *arg)
+{
+	char *role = *text, *fact = (char *)parser_after(role, "fact:");
+	int value;
+
+	*text = strchr(fact ? fact : role, ':');
+	if (*text)
+		*(*text)++ = '\0';
+	if (fact) {
+		arg->role = ROLE_FACT;
+		return parser_fact_index(p, word, fact, &arg->fact);
+	}
+	value = table_word_value(table_words_role, role);
+	arg->role = value;
+	return value < 0 ? scan_error(&p->scan, p->scan.line, word->column, "unknown role '%s'", role) : 0;
+}
+
+/* [out:|in:]ROLE[:KIND][+OFFSET], [out:|in:]fact:NAME[:KIND][+OFFSET] */
 static int parse_role(struct parser *p, const struct scan_word *word, struct table_arg *arg)
 {
-	char text[sizeof(word->text)], *kind;
+	char text[sizeof(word->text)], *kind = text;
 	const char *out = parser_after(word->text, "out:"), *in = parser_after(word->text, "in:");
 	int value, ret = 0;
 
@@ -146,13 +165,9 @@ static int parse_role(struct parser *p, const struct scan_word *word, struct tab
 	ret = parse_offset(p, word, text, arg);
 	if (ret)
 		return ret;
-	kind = strchr(text, ':');
-	if (kind)
-		*kind++ = '\0';
-	value = table_word_value(table_words_role, text);
-	if (value < 0)
-		return scan_error(&p->scan, p->scan.line, word->column, "unknown role '%s'", text);
-	arg->role = value;
+	ret = role_of(p, word, &kind, arg);
+	if (ret)
+		return ret;
 	arg->kind = table_role_kind(arg->role);
 	if (is_handle(arg->role))
 		ret = handle_kind(p, word, &arg->kind);
@@ -227,7 +242,7 @@ static bool result_is_int(struct parser *p, enum table_result result)
 	}
 }
 
-/* [parallel] [since VERSION] [before VERSION] at the end of a row */
+/* [parallel] [since VERSION] [before VERSION] [sets|adds FACT TEXT | gives|includes|forgets FACT] at the end of a row */
 static int parse_versions(struct parser *p, struct table_row *row)
 {
 	struct scan_word word, version;
@@ -239,6 +254,11 @@ static int parse_versions(struct parser *p, struct table_row *row)
 			row->parallel_only = true;
 			continue;
 		}
+		ret = parser_said(p, &word, row);
+		if (ret < 0)
+			return ret;
+		if (ret)
+			continue;
 		to = !strcmp(word.text, "since") ? &row->since : !strcmp(word.text, "before") ? &row->before : NULL;
 		if (!to || *to)
 			return scan_error(&p->scan, p->scan.line, word.column, "end of line expected, not '%s'", word.text);
@@ -444,6 +464,7 @@ static int copy_layer(struct table_layer *dst, const struct table_layer *src)
 	dst->streams = copy_array(src->streams, src->nstreams, sizeof(*src->streams), &ret);
 	dst->abi = copy_array(src->abi, src->nabi, sizeof(*src->abi), &ret);
 	dst->types = copy_array(src->types, src->ntypes, sizeof(*src->types), &ret);
+	dst->facts = copy_array(src->facts, src->nfacts, sizeof(*src->facts), &ret);
 	dst->items = copy_array(src->items, src->nitems, sizeof(*src->items), &ret);
 	return ret;
 }

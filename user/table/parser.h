@@ -15,8 +15,8 @@
 enum {
 	SEEN_PARADIGM = 0x001, SEEN_SYSCALLS = 0x002, SEEN_SUCCESS = 0x004, SEEN_HANDLES = 0x008, SEEN_VERSION = 0x010,
 	SEEN_PER_PROCESS = 0x020, SEEN_ERRNO = 0x040, SEEN_STATUS = 0x080, SEEN_AIOCB = 0x100, SEEN_VARIABLES_IN = 0x200,
-	SEEN_NARROW = 0x400,
-	SEEN_ALL = 0x7ff
+	SEEN_NARROW = 0x400, SEEN_PART_OF = 0x800,
+	SEEN_ALL = 0xfff
 };
 
 struct parser {
@@ -51,6 +51,15 @@ int parser_copy_text(struct parser *p, const struct scan_word *word, char *dst, 
 
 /* Returns the part of a word after a prefix, NULL if it does not begin with it. */
 const char *parser_after(const char *text, const char *prefix);
+
+/* ---- facts.c ---- */
+
+/* Parses the words after the property "fact". */
+int parser_fact(struct parser *p);
+/* The fact of the current layer that a word of a row names. */
+int parser_fact_index(struct parser *p, const struct scan_word *word, const char *name, uint8_t *index);
+/* Parses what a row says of a fact, if this is what the word begins. Returns 1 if it does, 0 if not, or a negative errno. */
+int parser_said(struct parser *p, const struct scan_word *word, struct table_row *row);
 
 /* Parses an indented line: a property of the current layer. */
 int parser_property(struct parser *p);

@@ -444,6 +444,12 @@ static int parse_errno(struct parser *p)
 	return 0;
 }
 
+/* part-of LAYER */
+static int parse_part_of(struct parser *p)
+{
+	return want_text(p, parser_layer(p)->part_of, sizeof(parser_layer(p)->part_of), "layer");
+}
+
 static int parse_version(struct parser *p)
 {
 	return want_text(p, parser_layer(p)->version_symbol, sizeof(parser_layer(p)->version_symbol), "symbol");
@@ -460,7 +466,8 @@ int parser_property(struct parser *p)
 		{ "abi", 0, parse_abi_or_layer }, { "status", SEEN_STATUS, parse_status }, { "aiocb", SEEN_AIOCB, parse_aiocb },
 		{ "narrow", SEEN_NARROW, parse_narrow },
 		{ "list", 0, parse_list }, { "type", 0, parse_type },
-		{ "variables-in", SEEN_VARIABLES_IN, parse_variables_in },
+		{ "variables-in", SEEN_VARIABLES_IN, parse_variables_in }, { "fact", 0, parser_fact },
+		{ "part-of", SEEN_PART_OF, parse_part_of },
 	};
 	struct scan_word word;
 	int ret = scan_word(&p->scan, &word);

@@ -35,12 +35,20 @@ bool table_layer_is_internal(const struct table_set *set, size_t layer)
 	return false;
 }
 
+/* Parts are selected with their layer, and not by themselves. */
+static void turn_on_parts(struct table_set *set, const char *layer)
+{
+	for (size_t i = 0; i < set->nlayers; i++)
+		if (!strcmp(set->layers[i].part_of, layer))
+			set->layers[i].off = false;
+}
+
 static int unknown_layer(const struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
 {
 	size_t at = snprintf(err, err_len, "--layers: no layer '%.*s'; there are", (int)len, name);
 
 	for (size_t i = 0; i < set->nlayers && at < err_len; i++)
-		if (!table_layer_is_internal(set, i))
+		if (!table_layer_is_internal(set, i) && !set->layers[i].part_of[0])
 			at += snprintf(err + at, err_len - at, " %s", set->layers[i].name);
 	return -EINVAL;
 }
@@ -48,9 +56,10 @@ static int unknown_layer(const struct table_set *set, const char *name, size_t l
 static int turn_on(struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
 {
 	for (size_t i = 0; i < set->nlayers; i++) {
-		if (table_layer_is_internal(set, i) || !same_name(set->layers[i].name, name, len))
+		if (table_layer_is_internal(set, i) || set->layers[i].part_of[0] || !same_name(set->layers[i].name, name, len))
 			continue;
 		set->layers[i].off = false;
+		turn_on_parts(set, set->layers[i].name);
 		return 0;
 	}
 	return unknown_layer(set, name, len, err, err_len);

@@ -22,6 +22,7 @@ void table_set_deinit(struct table_set *set)
 		free(set->layers[i].abi);
 		free(set->layers[i].items);
 		free(set->layers[i].types);
+		free(set->layers[i].facts);
 	}
 	for (size_t i = 0; i < set->nsources; i++) {
 		free(set->sources[i].name);
@@ -221,7 +222,7 @@ static uint8_t request_flags(const struct table_set *set, const struct table_row
 		flags |= IOP_R_TAKES;
 	if (row->mods & MOD_ON_DEMAND)
 		return flags | IOP_R_FILTER;
-	if (!set->layers[row->layer].on_demand)
+	if (!set->layers[row->layer].on_demand || row->op == OP_LEARN)
 		return flags;
 	if (row->mods & MOD_NONBLOCKING && table_row_arg(row, ROLE_REQUEST) >= 0)
 		flags |= IOP_R_ISSUES;

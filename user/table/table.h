@@ -103,7 +103,11 @@ enum table_role {
 	ROLE_STATE, ROLE_STATE2,        /* flags of a stream, before and after the call */
 	ROLE_UNREAD, ROLE_UNREAD2,      /* addresses of the first byte of its buffer that was not read … */
 	ROLE_LIMIT, ROLE_LIMIT2,        /* … and behind the last one */
-	ROLE_LAST = ROLE_LIMIT2,
+	ROLE_FACT,      /* value of a static fact: table_arg.fact says which */
+	ROLE_LIST, ROLE_LIST2,          /* lists of properties by id: of what is made, of how it is used */
+	ROLE_INFO, ROLE_INFO_OUT,       /* sets of hints: given, made */
+	ROLE_HINT, ROLE_VALUE,          /* strings: a hint's name and value */
+	ROLE_LAST = ROLE_VALUE,
 };
 
 /* Kind of the return value. For RESULT_STATUS the layer defines which values mean success (table_layer.success). */
@@ -120,6 +124,7 @@ enum table_result {
 	RESULT_EQUAL,   /* > 0: TYPE and TYPE2 are equal */
 	RESULT_TRANSFER,        /* a new property list */
 	RESULT_REFERENCES,      /* number of closes that HANDLE needs now */
+	RESULT_LIST,    /* a list of properties */
 	RESULT_COUNT,   /* >= 0 means success, not a number of bytes (fputs, fscanf) */
 };
 
@@ -163,6 +168,20 @@ struct table_type { uint64_t value, bytes; char symbol[32]; };       /* symbol "
 /* A number that a library of the known ABI has at this offset of an exported object. */
 struct table_abi { char symbol[64]; uint64_t offset, value; };
 
+/* A static fact of handles and objects. Values that are numbers may have names. */
+#define TABLE_FACT_NAMES 10
+struct table_fact {
+	char name[24];          /* in rows */
+	char title[40];         /* for users */
+	char initial[16];       /* of what is made with an untouched list of properties; "" if not said */
+	char narrow[16];        /* of every handle of a library whose handles are 32-bit numbers; "" if not said */
+	bool always;            /* every handle that is made has a value */
+	char only_fact[24], only_value[16];     /* it holds only where that fact of the same thing has that value; "" */
+	char other[16];         /* of numbers without a name; "": the number itself */
+	struct { int64_t number; char text[16]; } names[TABLE_FACT_NAMES];
+	unsigned nnames;
+};
+
 struct table_layer {
 	char name[24];          /* netCDF, HDF5, MPI-IO, MPI, ISOC, POSIX, …: unique */
 	char paradigm[24];      /* OTF2 identification; "" for layers without handles (MPI, internal) */
@@ -203,6 +222,9 @@ struct table_layer {
 	size_t nitems;
 	struct table_type *types;
 	size_t ntypes;
+	struct table_fact *facts;
+	size_t nfacts;
+	char part_of[24];       /* selected with that layer; "" */
 	char variables_in[24];  /* layer whose datasets are this layer's variables, with the same number of dimensions; "" */
 	char version_symbol[64];        /* an array of char with the library's version; "" if none */
 };
@@ -213,6 +235,17 @@ struct table_arg {
 	uint8_t offset;         /* offset of the value from the address in an IN or OUT argument */
 	uint8_t position;       /* among the function's integer arguments, UINT8_MAX for a floating-point one */
 	int8_t capture;         /* index in the record's args[], -1 if not captured */
+	uint8_t fact;           /* ROLE_FACT: index in the layer's facts */
+};
+
+/* A fact that is told by the call itself, beside those of its arguments. */
+enum table_said {
+	SAID_NOTHING,
+	SAID_SETS,      /* it has the value text */
+	SAID_ADDS,      /* text is added to its values, followed by the argument that has the fact */
+	SAID_GIVES,     /* it is the result */
+	SAID_INCLUDES,  /* the result is one of its values */
+	SAID_FORGETS,   /* it is unknown from then on */
 };
 
 #define TABLE_MAX_ARGS 16
@@ -227,6 +260,9 @@ struct table_row {
 	uint16_t element_bytes; /* size of one value in memory, known from the function's name; 0 unknown */
 	uint32_t since, before; /* versions of the library that have the function (table_version); 0: no bound */
 	bool parallel_only;     /* only parallel builds of the library have it */
+	enum table_said said;   /* of the fact with index said_fact in the layer's facts */
+	uint8_t said_fact;
+	char said_text[16];
 	int8_t std_stream;      /* the handle is a standard stream: 0 stdin, 1 stdout; -1: an argument, or none */
 	uint8_t nargs;
 	struct table_arg args[TABLE_MAX_ARGS];
@@ -284,6 +320,9 @@ unsigned table_row_stream_flag(const struct table_set *set, const struct table_r
 
 /* Returns the captured index of the first argument with this role, -1 if the row has none. */
 int table_row_arg(const struct table_row *row, enum table_role role);
+
+/* Returns the index of a fact in the layer's facts, -1 if there is none of this name. */
+int table_fact_find(const struct table_layer *layer, const char *name);
 
 /* NULL if there is none. */
 const struct table_row *table_find(const struct table_set *set, const char *layer, const char *function);

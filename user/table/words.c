@@ -42,7 +42,10 @@ const struct table_word table_words_role[] = {
 	{ "fd", ROLE_FD }, { "moved", ROLE_MOVED }, { "lock", ROLE_LOCK }, { "requests", ROLE_REQUESTS },
 	{ "statuses", ROLE_STATUSES }, { "indices", ROLE_INDICES }, { "outcount", ROLE_OUTCOUNT }, { "done", ROLE_DONE },
 	{ "state", ROLE_STATE }, { "state2", ROLE_STATE2 }, { "unread", ROLE_UNREAD }, { "unread2", ROLE_UNREAD2 },
-	{ "limit", ROLE_LIMIT }, { "limit2", ROLE_LIMIT2 }, { NULL, 0 },
+	{ "limit", ROLE_LIMIT }, { "limit2", ROLE_LIMIT2 },
+	{ "list", ROLE_LIST }, { "list2", ROLE_LIST2 }, { "info", ROLE_INFO }, { "info_out", ROLE_INFO_OUT }, { "hint", ROLE_HINT },
+	{ "value", ROLE_VALUE },
+	{ NULL, 0 },
 };
 
 const struct table_word table_words_kind[] = {
@@ -58,7 +61,7 @@ const struct table_word table_words_result[] = {
 	{ "type", RESULT_TYPE }, { "space", RESULT_SPACE }, { "size", RESULT_SIZE }, { "selected", RESULT_SELECTED },
 	{ "extent", RESULT_EXTENT }, { "ndims", RESULT_NDIMS }, { "variable", RESULT_VARIABLE },
 	{ "class", RESULT_CLASS }, { "equal", RESULT_EQUAL }, { "references", RESULT_REFERENCES }, { "transfer", RESULT_TRANSFER },
-	{ "count", RESULT_COUNT }, { NULL, 0 },
+	{ "list", RESULT_LIST }, { "count", RESULT_COUNT }, { NULL, 0 },
 };
 
 const struct table_word table_words_success[] = {
@@ -85,6 +88,8 @@ enum iop_arg_kind table_role_kind(enum table_role role)
 	case ROLE_NAME:
 	case ROLE_STREAM_MODE:
 	case ROLE_LOCATION:
+	case ROLE_HINT:
+	case ROLE_VALUE:
 		return IOP_ARG_STRING;
 	case ROLE_DIRFD:
 	case ROLE_DIRFD2:

@@ -264,6 +264,16 @@ static uint64_t number(struct reading *r, OTF2_Type type, OTF2_AttributeValue va
 					  : 0;
 }
 
+static OTF2_CallbackCode add_fact(struct reading *r, uint32_t file, const char *name, const char *value)
+{
+	struct trace_fact *fact = TRACE_ADD(r->trace->facts);
+
+	if (!fact)
+		return stop(r, "out of memory");
+	*fact = (struct trace_fact){ file, name, value };
+	return OTF2_CALLBACK_SUCCESS;
+}
+
 ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
 {
 	struct reading *r = data;
@@ -285,6 +295,8 @@ ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2
 		f->stripe_count = number(r, type, value);
 	else if (!strcmp(key, "Block Size"))
 		f->block_bytes = number(r, type, value);
+	else if (text && strstr(key, ": "))
+		return add_fact(r, file, key, text);
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -396,6 +408,7 @@ void trace_close(struct trace *trace)
 	free(trace->paradigms.v);
 	free(trace->files.v);
 	free(trace->handles.v);
+	free(trace->facts.v);
 	free(trace->groups.v);
 	free(trace->locations.v);
 	free(trace->nodes.v);

@@ -32,6 +32,8 @@ struct trace_file {
 	uint64_t stripe_bytes, stripe_count, block_bytes;               /* 0 if unknown */
 	bool directory;
 };
+/* A static fact: "HDF5 g/temperature: Chunk Shape" is "4,8"; several values are separated by " | ". */
+struct trace_fact { uint32_t file; const char *name, *value; };
 struct trace_handle { const char *name; uint32_t file, paradigm, comm, parent; };
 /* rank -1: none; times: TRACE_UNKNOWN, wall 0 */
 struct trace_group { const char *name; uint32_t node; int64_t rank; uint64_t begin_ns, end_ns, wall_ns; };
@@ -50,6 +52,7 @@ struct trace {
 	TRACE_ARRAY(struct trace_region, regions);
 	TRACE_ARRAY(struct trace_paradigm, paradigms);
 	TRACE_ARRAY(struct trace_file, files);
+	TRACE_ARRAY(struct trace_fact, facts);
 	TRACE_ARRAY(struct trace_handle, handles);
 	TRACE_ARRAY(struct trace_group, groups);
 	TRACE_ARRAY(struct trace_location, locations);

@@ -141,6 +141,7 @@ void handles_finish(struct replay *r)
 
 int object_inherit(struct replay *r, struct process *child, const struct process *parent)
 {
+	child->fact_lists_dropped = parent->fact_lists || parent->fact_lists_dropped;
 	for (const struct object *from = parent->objects; from; from = from->hh.next) {
 		struct object *object = object_add(r, child, from->key.layer, from->key.value);
 

@@ -295,6 +295,13 @@ void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned ind
 	}
 }
 
+int shape_rank(const struct replay *r, const struct frame *f)
+{
+	const struct variable *variable = variable_find(r, f);
+
+	return variable ? variable->ndims : UNKNOWN_COUNT;
+}
+
 uint32_t shape_variable(const struct replay *r, const struct frame *f)
 {
 	const struct variable *variable = variable_find(r, f);

@@ -13,6 +13,7 @@ bool shape_decides(const struct replay *r, const struct frame *f, int64_t count,
 /* Returns the bytes that the operation moves, or BYTES_UNKNOWN. */
 uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const struct frame *f);
 bool shape_collective(const struct replay *r, const struct frame *f);          /* as set by nc_var_par_access */
+int shape_rank(const struct replay *r, const struct frame *f);                  /* dimensions of the call's variable, -1 unknown */
 uint32_t shape_variable(const struct replay *r, const struct frame *f);         /* as in model_event */
 void shape_free(struct object *object);
 void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned index, int rank);

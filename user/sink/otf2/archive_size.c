@@ -200,6 +200,7 @@ static uint64_t definition_bytes(const struct archive_size_sink *s, const struct
 	bytes += (uint64_t)s->locations_used * LOCATION_BYTES + (uint64_t)s->regions_used * REGION_BYTES;
 	bytes += m->groups.n * 192 + m->files.n * 80 + m->handles.n * 64 + m->comms.n * (64 + 6 * (uint64_t)m->groups.n);
 	bytes += m->paradigms.n * 48 + m->names.n * 8 + m->excluded.n * 512 + m->shared_mounts.n * 48;
+	bytes += m->facts.n * 250;      /* and as much text in the summary */
 	bytes += m->contexts.n * 48 + m->code_lines.n * 16 + m->sites.n * 1024; /* the last in the summary */
 	return bytes + m->nnotes * NOTE_BYTES + m->ndigest * 16 + summary_bytes(m);
 }

@@ -375,8 +375,27 @@ static void define_file_number(struct definitions *d, uint32_t file, const char 
 	DEFINE(d, IoFileProperty, file, key, OTF2_TYPE_UINT64, number);
 }
 
+/* "HDF5 temperature: Chunk Shape", or "MPI-IO: Hint cb_nodes" of the file itself; several values are separated by " | ". */
+static void define_fact(struct definitions *d, const struct model_fact *fact)
+{
+	const char *layer = d->model->paradigms.v[fact->paradigm].identification;
+	char *name, *value;
+
+	if (asprintf(&name, "%s%s%s: %s", layer, fact->object[0] ? " " : "", fact->object, fact->name) < 0)
+		name = NULL;
+	value = model_fact_text(fact);
+	if (name && value)
+		define_file_property(d, fact->file, name, value);
+	else if (d->code == OTF2_SUCCESS)
+		d->code = OTF2_ERROR_ENOMEM;
+	free(name);
+	free(value);
+}
+
 static void define_files(struct definitions *d)
 {
+	size_t fact = 0;
+
 	for (uint32_t i = 0; i < d->model->files.n; i++) {
 		const struct model_file *f = &d->model->files.v[i];
 		OTF2_StringRef name = string_ref(d, f->path);
@@ -395,6 +414,8 @@ static void define_files(struct definitions *d)
 			define_file_number(d, i, "Block Size", f->block_bytes);
 		if (f->inodes > 1)
 			define_file_number(d, i, "Inodes", f->inodes);
+		for (; fact < d->model->facts.n && d->model->facts.v[fact].file == i; fact++)
+			define_fact(d, &d->model->facts.v[fact]);
 		if (!f->mapped)
 			continue;
 		define_file_number(d, i, "Mapped Read Faults", f->read_faults);

@@ -163,6 +163,8 @@ int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 		{ "ABANDONED_CALLS", t->abandoned },
 		{ "FAILED_CALLS", t->failed_calls },
 		{ "UNKNOWN_SIZES", t->unknown_sizes },
+		{ "FACTS_UNKNOWN", t->facts_unknown },
+		{ "FACTS_BEYOND", t->facts_beyond },
 		{ "RETURNS_WITHOUT_FRAME", t->returns_without_frame },
 		{ "FRAMES_TOO_DEEP", t->frames_too_deep },
 	};
