@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Static facts of files and of the objects inside them: hints, views and implementation of MPI-IO, layout, filters and fill of datasets and variables;
-# in the archive, its summary, and a merged archive.
+# Static facts of files and of the objects inside them: hints, views and implementation of MPI-IO, layout, filters and fill
+# of datasets and variables; in the archive, its summary, and a merged archive.
 . "$(dirname "$0")/../lib/e2e.sh"
 
 # fact PATTERN NAME: all values of a property of files, as an expression.
 fact() { echo "[v for v in prop('$1', '$2') if v is not None]"; }
 
-# of_hints NAME IN_USE IMPLEMENTATION LAUNCHER...: what was asked, what the library says is in use (as the program printed it), the view.
+# of_hints NAME IMPLEMENTATION LAUNCHER...: what was asked, what the library says is in use (as the program printed it), the view.
 of_hints() {
 	local name=$1 implementation=$2 file="*/data/f.bin"
 	fresh "$name" >/dev/null
@@ -22,7 +22,8 @@ of_hints() {
 	expect "$name" "$(fact "$file" 'MPI-IO: Hint cb_nodes') == ['2'] and $(fact "$file" 'MPI-IO: Hint no_such_hint') == ['7']" \
 		"$(fact '*' 'MPI-IO: Hint deleted_hint') == []" "$(fact "$file" 'MPI-IO: Implementation') == ['$implementation']" \
 		"$(fact "$file" 'MPI-IO: View Displacement') == ['16'] and $(fact "$file" 'MPI-IO: Atomicity') == ['on']" "$VIEW"
-	verdict "$name, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$name/summary.json" "s['facts_unknown'] == 0 and s['facts_beyond'] == 0" 2>&1)"
+	verdict "$name, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$name/summary.json" \
+		"s['facts_unknown'] == 0 and s['facts_beyond'] == 0" 2>&1)"
 }
 
 VIEW="$(fact '*/f.bin' 'MPI-IO: View Element Bytes') == ['8'] and $(fact '*/f.bin' 'MPI-IO: View Filetype Bytes') == ['24']"
@@ -54,23 +55,28 @@ all_of() {
 	expect "$1" "$(fact "$h5" 'HDF5 plain: Layout') == ['contiguous'] and $(fact "$h5" 'HDF5 plain: Chunk Shape') == []" \
 		"$(fact "$h5" 'HDF5 plain: Filters') == ['none'] and $(fact "$h5" 'HDF5 plain: Fill Time') == ['if-set']" \
 		"$(fact "$h5" 'HDF5 g/packed: Layout') == ['chunked'] and $(fact "$h5" 'HDF5 g/packed: Chunk Shape') == ['4,8']" \
-		"$(fact "$h5" 'HDF5 g/packed: Filters') == ['shuffle, deflate'] and $(fact "$h5" 'HDF5 g/packed: Deflate Level') == ['5']" \
+		"$(fact "$h5" 'HDF5 g/packed: Filters') == ['shuffle, deflate']" \
+		"$(fact "$h5" 'HDF5 g/packed: Deflate Level') == ['5']" \
 		"$(fact "$h5" 'HDF5 g/packed: Fill Value') == ['set'] and $(fact "$h5" 'HDF5 g/packed: Fill Time') == ['never']" \
 		"$(fact "$h5" 'HDF5 many: Chunk Shape') == ['3,5'] and $(fact "$h5" 'HDF5 many: Filters') == ['none']" \
-		"$(fact "$h5" 'HDF5 many: Chunk Cache') == ['1234567'] and $(fact "$h5" 'HDF5 many: Chunk Cache Slots') == ['521']" \
+		"$(fact "$h5" 'HDF5 many: Chunk Cache') == ['1234567']" \
+		"$(fact "$h5" 'HDF5 many: Chunk Cache Slots') == ['521']" \
 		"$(fact "$h5" 'HDF5: Alignment') == ['4096'] and $(fact "$h5" 'HDF5: Alignment Threshold') == ['512']" \
 		"$(fact "$nc" 'netCDF field: Chunk Shape') == ['2,16'] and $(fact "$nc" 'netCDF field: Fill Mode') == ['no-fill']" \
 		"$(fact "$nc" 'netCDF packed: Deflate Level') == ['3'] and $(fact "$nc" 'netCDF packed: Shuffle') == ['yes']" \
 		"$(fact "$nc" 'netCDF line: Layout') == ['contiguous'] and $(fact "$nc" 'netCDF line: Chunk Shape') == []" \
 		"$(fact "$nc" 'HDF5 field: Chunk Shape') == ['2,16'] and $(fact "$nc" 'HDF5 field: Fill Time') == ['never']" \
-		"$(fact "$nc" 'HDF5 packed: Filters') == ['shuffle, deflate'] and $(fact "$nc" 'HDF5 line: Layout') == ['contiguous']" \
-		"all($(fact "$nc" '@: Hint cb_buffer_size' | sed "s/'@/l + '/") == ['1048576'] for l in ('netCDF', 'HDF5', 'MPI-IO'))" \
+		"$(fact "$nc" 'HDF5 packed: Filters') == ['shuffle, deflate']" \
+		"$(fact "$nc" 'HDF5 line: Layout') == ['contiguous']" \
+		"all($(fact "$nc" '@: Hint cb_buffer_size' | sed "s/'@/l + '/") == ['1048576']
+			for l in ('netCDF', 'HDF5', 'MPI-IO'))" \
 		"len($(fact "$nc" 'MPI-IO: Implementation')) == 1"
 }
 all_of datasets
 # Of the datasets that were only opened, the facts of one were asked for.
 verdict "datasets, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/datasets/summary.json" "s['facts_unknown'] == 1" \
-	"[f['values'] for x in s['files'] if x['path'].endswith('/d.h5') for f in x['facts'] if f['object'] == 'many' and f['name'] == 'Chunk Shape'] == [['3,5']]" 2>&1)"
+	"[f['values'] for x in s['files'] if x['path'].endswith('/d.h5') for f in x['facts']
+		if f['object'] == 'many' and f['name'] == 'Chunk Shape'] == [['3,5']]" 2>&1)"
 
 mkdir "$TMP/merged" && limited 60 "$IOPROBE" merge -o "$TMP/merged/trace" "$TMP/datasets/trace" >"$TMP/merged/out" 2>&1
 verdict "merged, status" "$([ -f "$TMP/merged/trace/traces.otf2" ] || cat "$TMP/merged/out")"

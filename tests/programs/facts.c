@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * facts DIR: static facts that calls set, and that calls ask. Each rank:
- * d.h5 (rank 0, serially): /plain (contiguous), /g/packed (chunks 4x8, shuffle, deflate 5, fill value, never filled), /many (chunk of 3x5, one chunk
- * cache of 1234567 bytes); alignment 4096 from 512 bytes; 6 datasets written of 32x64 ints. Opened again: /g/packed, its facts asked; /plain, nothing asked.
- * n.nc (parallel netCDF-4, hint cb_buffer_size=1048576): field: chunks 2x16, no fill; packed (deflate 3, shuffle), line (contiguous).
+ * d.h5 (rank 0, serially): /plain (contiguous), /g/packed (chunks 4x8, shuffle, deflate 5, fill value, never filled), /many
+ * (chunks 3x5, chunk cache of 1234567 bytes), of 32x64 ints; alignment 4096 from 512 bytes. Rank 1 opens /g/packed and asks
+ * for its facts, and /plain. n.nc (parallel netCDF-4, hint cb_buffer_size=1048576): field (chunks 2x16, no fill), packed
+ * (deflate 3, shuffle), line (contiguous).
  */
 #include <hdf5.h>
 #include <mpi.h>
@@ -43,7 +44,8 @@ static void make_hdf5(const char *path)
 {
 	hsize_t packed[2] = { 4, 8 }, many[2] = { 3, 5 };
 	int fill = 7;
-	hid_t access = H5Pcreate(H5P_FILE_ACCESS), list = H5Pcreate(H5P_DATASET_CREATE), other, cache = H5Pcreate(H5P_DATASET_ACCESS), file;
+	hid_t access = H5Pcreate(H5P_FILE_ACCESS), list = H5Pcreate(H5P_DATASET_CREATE), cache = H5Pcreate(H5P_DATASET_ACCESS);
+	hid_t other, file;
 
 	id(H5Pset_alignment(access, 512, 4096), "H5Pset_alignment");
 	file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);

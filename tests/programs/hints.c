@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * hints FILE: static facts of a file that MPI opens. Each rank opens it with the hints cb_nodes=2 and no_such_hint=7, asks which of both are in use,
- * and writes "hint NAME VALUE" or "hint NAME not set" for each to stdout; sets a view of displacement 16, elements of 8 bytes and a filetype of 24
- * bytes, and atomic mode; writes 24 bytes. Then it opens the file again without hints.
+ * hints FILE: static facts of a file that MPI opens. Each rank opens it with the hints cb_nodes=2 and no_such_hint=7, asks
+ * which of both are in use, and writes "hint NAME VALUE" or "hint NAME not set" for each to stdout; sets a view of
+ * displacement 16, elements of 8 bytes and a filetype of 24 bytes, and atomic mode; writes 24 bytes. Then it opens the file
+ * again without hints.
  */
 #include <mpi.h>
 

@@ -59,8 +59,8 @@ static const struct table_layer *layer_of(const char *name)
 
 static void test_builtin_consistent(void **state)
 {
-	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "OMPIO", "ROMIO", "netCDF", "PnetCDF",
-		"POSIX",
+	static const char *const layers[] = { "ADIOS2", "AIO", "HDF5", "ISOC", "MPI", "MPI-IO", "OMPIO", "ROMIO", "netCDF",
+		"PnetCDF", "POSIX",
 		"unwind",
 		"jump", "catch" };
 

@@ -88,7 +88,7 @@ struct model_handle {
 	uint32_t pre_status_flags;      /* OTF2_IoStatusFlag */
 };
 
-/* A static fact of a file as a layer sees it, or of an object inside it: the values that its handles had, in order of appearance. */
+/* A static fact of a file as a layer sees it, or of an object inside it, with the values that its handles had. */
 #define MODEL_FACT_VALUES 4
 struct model_fact {
 	uint32_t file, paradigm;

@@ -82,8 +82,8 @@ int parser_fact(struct parser *p)
 	if (ret)
 		return ret;
 	if (table_fact_find(layer, word.text) >= 0 || layer->nfacts == UINT8_MAX)
-		return scan_error(&p->scan, p->scan.line, word.column, "layer '%s' has a fact '%s' already, or %d facts", layer->name,
-				  word.text, UINT8_MAX);
+		return scan_error(&p->scan, p->scan.line, word.column, "layer '%s' has a fact '%s' already, or %d facts",
+				  layer->name, word.text, UINT8_MAX);
 	fact = parser_append((void **)&layer->facts, &layer->nfacts, sizeof(*fact));
 	if (!fact)
 		return -ENOMEM;

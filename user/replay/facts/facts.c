@@ -25,7 +25,8 @@
 struct subject { struct object *object; const char *name; struct fact_list *list; };
 
 /* grows: the value may continue the one that was told before. */
-static int tell_grown(struct replay *r, struct process *process, const struct subject *of, const char *name, const char *value, bool grows)
+static int tell_grown(struct replay *r, struct process *process, const struct subject *of, const char *name, const char *value,
+		      bool grows)
 {
 	uint32_t handle;
 
@@ -78,13 +79,15 @@ static bool excluded(const struct replay *r, const struct thread *thread, const 
 	for (int i = 0; fact->only_fact[0] && i < row->nargs; i++) {
 		const struct table_arg *arg = &row->args[i];
 
-		if (arg->role == ROLE_FACT && arg->capture >= 0 && !strcmp(frame_layer(r, f)->facts[arg->fact].name, fact->only_fact))
+		if (arg->role == ROLE_FACT && arg->capture >= 0 &&
+		    !strcmp(frame_layer(r, f)->facts[arg->fact].name, fact->only_fact))
 			return fact_value(r, thread, f, arg, text, sizeof(text)) && strcmp(text, fact->only_value);
 	}
 	return false;
 }
 
-typedef int (*teller)(struct replay *r, struct thread *thread, const struct subject *of, const char *name, const char *value, bool adds);
+typedef int (*teller)(struct replay *r, struct thread *thread, const struct subject *of, const char *name, const char *value,
+		      bool adds);
 
 static int tell_arguments(struct replay *r, struct thread *thread, const struct frame *f, const struct subject *of, teller teller)
 {
@@ -144,7 +147,8 @@ static int tell_said(struct replay *r, struct thread *thread, const struct frame
 
 /* ---- facts of handles and variables ---- */
 
-static int on_object(struct replay *r, struct thread *thread, const struct subject *of, const char *name, const char *value, bool adds)
+static int on_object(struct replay *r, struct thread *thread, const struct subject *of, const char *name, const char *value,
+	             bool adds)
 {
 	(void)adds;
 	return tell(r, thread->process, of, name, value);
@@ -168,7 +172,8 @@ static int object_facts(struct replay *r, struct thread *thread, const struct fr
 
 /* ---- facts of lists ---- */
 
-static int on_list(struct replay *r, struct thread *thread, const struct subject *of, const char *name, const char *value, bool adds)
+static int on_list(struct replay *r, struct thread *thread, const struct subject *of, const char *name, const char *value,
+	           bool adds)
 {
 	const struct fact_set *known = fact_list_value(of->list, name);
 	int ret = 0;
@@ -193,7 +198,8 @@ static struct fact_list *list_of(const struct replay *r, struct process *process
 
 	if (!frame_arg(r, f, role, &value))
 		return NULL;
-	return fact_list_get(process, info ? FACT_DOMAIN_INFO : frame_row(r, f)->layer, info ? info_value(process, value) : (uint64_t)value);
+	return fact_list_get(process, info ? FACT_DOMAIN_INFO : frame_row(r, f)->layer,
+			     info ? info_value(process, value) : (uint64_t)value);
 }
 
 /* A list that was asked of a handle tells of that handle. */
@@ -239,7 +245,8 @@ static int list_facts(struct replay *r, struct thread *thread, const struct fram
 /* A new list: a copy of another one, or asked of a handle, or empty. */
 static int list_made(struct replay *r, struct thread *thread, const struct frame *f, uint32_t domain, uint64_t value)
 {
-	enum table_role role = domain == FACT_DOMAIN_INFO ? ROLE_INFO : frame_row(r, f)->result == RESULT_TRANSFER ? ROLE_TRANSFER : ROLE_LIST;
+	enum table_role role = domain == FACT_DOMAIN_INFO ? ROLE_INFO :
+			       frame_row(r, f)->result == RESULT_TRANSFER ? ROLE_TRANSFER : ROLE_LIST;
 	struct fact_list *from = list_of(r, thread->process, f, role), *list = calloc(1, sizeof(*list));
 	int ret = list ? 0 : -ENOMEM;
 
@@ -298,7 +305,8 @@ int static_facts_leave(struct replay *r, struct thread *thread, unsigned index)
 	if (info->makes)
 		return 0;       /* static_facts_made */
 	if (info->arg[ROLE_INFO_OUT] >= 0)
-		return frame_arg(r, f, ROLE_INFO_OUT, &value) ? list_made(r, thread, f, FACT_DOMAIN_INFO, info_value(process, value)) : 0;
+		return frame_arg(r, f, ROLE_INFO_OUT, &value) ?
+			       list_made(r, thread, f, FACT_DOMAIN_INFO, info_value(process, value)) : 0;
 	if (frame_row(r, f)->result == RESULT_LIST || frame_row(r, f)->result == RESULT_TRANSFER)
 		return list_made(r, thread, f, frame_row(r, f)->layer, f->ret);
 	if (info->arg[ROLE_LIST] >= 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Static facts of files and of the objects inside them (probes/README.md): from the calls that set or ask them to the model. What was not
- * told is unknown; none are guessed.
+ * Static facts of files and of the objects inside them (probes/README.md): from the calls that set or ask them to the
+ * model. What was not told is unknown; none are guessed.
  */
 #ifndef IOPROBE_REPLAY_FACTS_H
 #define IOPROBE_REPLAY_FACTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The static facts of the model: each once per file, layer, object and name, with its different values. Handles whose file is not yet known
- * have facts of their own until the end.
+ * The static facts of the model: each once per file, layer, object and name, with its different values. Handles whose file
+ * is not yet known have facts of their own until the end.
  */
 #include "replay/facts/kept.h"
 #include "replay/facts/facts.h"
@@ -72,13 +72,14 @@ static struct fact_entry *entry_new(struct replay *r, const char *key, size_t le
 	return NULL;
 }
 
-int fact_keep(struct replay *r, uint32_t handle, uint32_t file, uint32_t paradigm, const char *object, const char *name, const char *value,
-	      bool grows)
+int fact_keep(struct replay *r, uint32_t handle, uint32_t file, uint32_t paradigm, const char *object, const char *name,
+	      const char *value, bool grows)
 {
 	struct fact_entry *entry;
 	struct model_fact *fact;
 	char *key;
-	int len = asprintf(&key, "%c%u %u %s\n%s", file == REF_NONE ? 'h' : 'f', file == REF_NONE ? handle : file, paradigm, name, object);
+	int len = asprintf(&key, "%c%u %u %s\n%s", file == REF_NONE ? 'h' : 'f', file == REF_NONE ? handle : file, paradigm, name,
+			   object);
 
 	if (len < 0)
 		return -ENOMEM;

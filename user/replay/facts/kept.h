@@ -7,9 +7,9 @@
 
 #include "replay/state.h"
 
-/* Adds a value to a fact of a handle's file, or of an object in it, unless it has it already. file: REF_NONE as long as it is unknown. grows:
- * the value is a list that is told one by one; it replaces its beginning ("shuffle" by "shuffle, deflate"). */
-int fact_keep(struct replay *r, uint32_t handle, uint32_t file, uint32_t paradigm, const char *object, const char *name, const char *value,
-	      bool grows);
+/* Adds a value to a fact of a handle's file, or of an object in it, unless it has it already. file: REF_NONE as long as it
+ * is unknown. grows: the value is a list that is told one by one; it replaces its beginning ("shuffle" by "shuffle, deflate"). */
+int fact_keep(struct replay *r, uint32_t handle, uint32_t file, uint32_t paradigm, const char *object, const char *name,
+	      const char *value, bool grows);
 
 #endif

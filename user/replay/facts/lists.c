@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Property lists and sets of hints: creation, look-up, values. Their number is bounded: the one that was not used for longest is forgotten.
+ * Property lists and sets of hints: creation, look-up, values. Their number is bounded: the oldest one is forgotten.
  */
 #include "replay/facts/lists.h"
 #include "replay/library/handles.h"
@@ -80,7 +80,7 @@ struct fact_list *fact_list_get(struct process *process, uint32_t domain, uint64
 	if (list)
 		return list;
 	list = fact_list_new(process, domain, value);
-	/* In a process that was observed from its start, the calls that make lists with other than initial properties were recorded. */
+	/* In a process that was observed from its start, calls that make lists with other than initial properties were recorded. */
 	if (list && domain != FACT_DOMAIN_INFO)
 		list->whole = process->from_start && !process->fact_lists_dropped;
 	return list;

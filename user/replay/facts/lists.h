@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Lists of properties that programs make before they use them: property lists by id, sets of hints. Facts are set on a list by calls, and
- * become facts of what is made with it.
+ * Lists of properties that programs make before they use them: property lists by id, sets of hints. Facts are set on a list
+ * by calls, and become facts of what is made with it.
  */
 #ifndef IOPROBE_REPLAY_FACTS_LISTS_H
 #define IOPROBE_REPLAY_FACTS_LISTS_H

@@ -163,8 +163,6 @@ int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 		{ "ABANDONED_CALLS", t->abandoned },
 		{ "FAILED_CALLS", t->failed_calls },
 		{ "UNKNOWN_SIZES", t->unknown_sizes },
-		{ "FACTS_UNKNOWN", t->facts_unknown },
-		{ "FACTS_BEYOND", t->facts_beyond },
 		{ "RETURNS_WITHOUT_FRAME", t->returns_without_frame },
 		{ "FRAMES_TOO_DEEP", t->frames_too_deep },
 	};
@@ -172,6 +170,10 @@ int otf2_properties_write(struct otf2_sink *s, const struct model *model)
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers) && !error; i++)
 		error = set_number(s, numbers[i].key, numbers[i].value);
+	if (!error && t->facts_unknown)
+		error = set_number(s, "FACTS_UNKNOWN", t->facts_unknown);
+	if (!error && t->facts_beyond)
+		error = set_number(s, "FACTS_BEYOND", t->facts_beyond);
 	if (!error && model->machine_name && OTF2_Archive_SetMachineName(s->archive, model->machine_name) != OTF2_SUCCESS)
 		error = otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "set the machine's name");
 	if (!error)
