@@ -3,6 +3,7 @@
  * parallel DIR: the benchmark's worker for MPI-IO and parallel netCDF-4. Rank 0 takes the orders and tells the others; every rank
  * writes SIZE bytes of its own in every call. Prints "ready PID PID…" first.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <netcdf.h>
 #include <netcdf_par.h>
@@ -15,6 +16,7 @@ static const char *dir;
 static int rank, ranks;
 static double values[MAX_DOUBLES];
 static MPI_File shared;
+static int own;                 /* descriptor of a file of the rank */
 
 /* The slowest rank's time; a failure (-1) of any rank fails all. */
 static double agree_as_slowest(double value)
@@ -39,6 +41,25 @@ static int do_collective(long n, size_t size)
 	while (n--)
 		if (MPI_File_write_at_all(shared, (MPI_Offset)rank * (MPI_Offset)size, values, (int)size, MPI_BYTE,
 					  MPI_STATUS_IGNORE))
+			return -1;
+	return 0;
+}
+
+/* One rank waits for nobody: what is left is the call. */
+static int do_barrier(long n, size_t size)
+{
+	(void)size;
+	while (n--)
+		if (MPI_Barrier(MPI_COMM_SELF))
+			return -1;
+	return 0;
+}
+
+/* A write of its own between two collective calls. */
+static int do_between(long n, size_t size)
+{
+	while (n--)
+		if (MPI_Barrier(MPI_COMM_SELF) || pwrite(own, values, size, 0) != (ssize_t)size || MPI_Barrier(MPI_COMM_SELF))
 			return -1;
 	return 0;
 }
@@ -75,7 +96,8 @@ static int do_pnc(long n, size_t size)
 	return 0;
 }
 
-static const struct kind kinds[] = { { "independent", do_independent }, { "collective", do_collective }, { "pnc", do_pnc } };
+static const struct kind kinds[] = { { "independent", do_independent }, { "collective", do_collective }, { "pnc", do_pnc },
+	{ "barrier", do_barrier }, { "between", do_between } };
 
 static int serve_ranks(void)
 {
@@ -121,6 +143,10 @@ int main(int argc, char **argv)
 	agree = agree_as_slowest;
 	snprintf(path, sizeof(path), "%s/bench.mpi", dir);
 	if (MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &shared))
+		MPI_Abort(MPI_COMM_WORLD, 3);
+	snprintf(path, sizeof(path), "%s/bench.own.%d", dir, rank);
+	own = open(path, O_CREAT | O_RDWR, 0600);
+	if (own < 0)
 		MPI_Abort(MPI_COMM_WORLD, 3);
 	say_ready();
 	status = serve_ranks();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Options that record more of each outermost call: what they add to system calls, to stream calls and to calls with recorded calls
-inside. Call sites: at a repeated site. CPU times: of calls that keep their CPU."""
+inside. Call sites: at a repeated site. CPU times: of calls that keep their CPU. Collectives: of calls that wait for nobody."""
 import functools
 import statistics
 
@@ -14,10 +14,12 @@ PROGRAMS = {
     "calls": [("pwrite, 1 B", "pwrite", 1), ("read, 4 KiB", "read", 4096), ("fread, 4 KiB", "fread", 4096)],
     "layers": [("H5Dwrite, 64 B", "h5", 64), ("nc_put_vara, 64 B", "nc", 64)],
 }
+COLLECTIVES = {"parallel": [("MPI_Barrier", "barrier", 0), ("MPI_Barrier, pwrite of 64 B, MPI_Barrier", "between", 64)]}
+RANKS = {"parallel": 1}
 
 
 def measure(program, rows, make, folder):
-    worker = variants.Worker(program, folder)
+    worker = variants.Worker(program, folder, RANKS.get(program, 0))
     try:
         with make(worker, folder):
             return {name: worker.order(kind, size, BUDGET_MS, REPETITIONS)["best"] for name, kind, size in rows}
@@ -25,12 +27,12 @@ def measure(program, rows, make, folder):
         worker.end()
 
 
-def compare(option, title, folder, quick):
+def compare(option, title, programs, folder, quick):
     """Rounds of both kinds in alternation. The best round of each is compared, because others on the machine can only add to it;
     the median of the rounds' differences shows how far they did."""
     with_it, without_it = (functools.partial(variants.ioprobe, options=["--no-call-sites", *more]) for more in ([option], []))
     lines, report = [], {}
-    for program, rows in PROGRAMS.items():
+    for program, rows in programs.items():
         rounds = {name: [] for name, _, _ in rows}
         for i in range(5 if quick else 9):
             order = [without_it, with_it] if i % 2 == 0 else [with_it, without_it]
@@ -47,5 +49,6 @@ def compare(option, title, folder, quick):
                                 "target"], lines)
 
 
-SECTIONS = {"call sites": functools.partial(compare, "--call-sites", "call sites"),
-            "CPU times": functools.partial(compare, "--cpu-time", "CPU times")}
+SECTIONS = {"call sites": functools.partial(compare, "--call-sites", "call sites", PROGRAMS),
+            "CPU times": functools.partial(compare, "--cpu-time", "CPU times", PROGRAMS),
+            "collectives": functools.partial(compare, "--collectives", "collectives", COLLECTIVES)}

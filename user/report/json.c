@@ -144,7 +144,8 @@ static json_t *finding_object(const struct analysis *a, const struct finding *f)
 
 	finding_ranks(a, f, ranks, sizeof(ranks));
 	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:{s:b, s:o, s:o, s:o}, "
-			 "s:o, s:o, s:o, s:o}", "code", f->detector->code, "title", f->detector->title, "severity", severity_name(f->severity),
+			 "s:o, s:o, s:o, s:o}", "code", f->detector->code, "title", f->detector->title, "severity",
+			 severity_name(f->severity),
 			 "confidence", f->inferred ? "inferred" : "measured", "cause",
 			 f->cause ? json_text(f->cause->detector->code) : json_null(), "evidence",
 			 json_text(f->evidence), "ranks", json_text(ranks), "operations", (json_int_t)f->n, "bytes",
