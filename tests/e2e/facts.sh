@@ -73,6 +73,10 @@ all_of() {
 		"len($(fact "$nc" 'MPI-IO: Implementation')) == 1"
 }
 all_of datasets
+# Fill values are written below the call that creates the dataset, and are all that is written there.
+expect datasets "sum(c.written for c in select('*write*', path='*/data/d.h5') if 'H5Dcreate2' in c.above()) == 64 * 1024 * 4" \
+	"$(fact '*/data/d.h5' 'HDF5 filled: Fill Time') == ['at-allocation']" \
+	"$(fact '*/data/d.h5' 'HDF5 filled: Allocation Time') == ['early']"
 # Of the datasets that were only opened, the facts of one were asked for.
 verdict "datasets, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/datasets/summary.json" "s['facts_unknown'] == 1" \
 	"[f['values'] for x in s['files'] if x['path'].endswith('/d.h5') for f in x['facts']

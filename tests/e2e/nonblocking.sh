@@ -90,8 +90,21 @@ mpi_collective_by_aio() {
 		"$(grep -E 'requests of asynchronous|belong to no recorded' "$TMP/mpi_collective_by_aio/out")"
 }
 
+# ROMIO writes in the ranks' own threads, below the collective call.
+mpi_collective_by_romio() {
+	local name=mpi_collective_by_romio
+	fresh $name >/dev/null
+	record $name -- mpirun --mca io ^ompio -n 2 "$P/ior" MPIIO-C "$TMP/$name/data/file" 1 33554432 33554432
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
+	contract $name && expect $name "layer_bytes('POSIX', '*/data/file') == [67108864, 67108864]" \
+		"sum(c.written for c in select('*write*', path='*/data/file')
+			if c.layer == 'POSIX' and 'MPI_File_write_at_all' in c.above()) == 67108864"
+	lost_nothing $name
+}
+
 if have mpirun; then
 	mpi_requests
+	mpi_collective_by_romio
 	mpi_collective_by_aio
 	mpi_attached
 	mpi_storm

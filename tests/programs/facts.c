@@ -2,9 +2,9 @@
  *
  * facts DIR: static facts that calls set, and that calls ask. Each rank:
  * d.h5 (rank 0, serially): /plain (contiguous), /g/packed (chunks 4x8, shuffle, deflate 5, fill value, never filled), /many
- * (chunks 3x5, chunk cache of 1234567 bytes), of 32x64 ints; alignment 4096 from 512 bytes. Rank 1 opens /g/packed and asks
- * for its facts, and /plain. n.nc (parallel netCDF-4, hint cb_buffer_size=1048576): field (chunks 2x16, no fill), packed
- * (deflate 3, shuffle), line (contiguous).
+ * (chunks 3x5, chunk cache of 1234567 bytes), of 32x64 ints; /filled, 64x1024 ints that are filled when it is created;
+ * alignment 4096 from 512 bytes. Rank 1 opens /g/packed and asks for its facts, and /plain.
+ * n.nc (parallel netCDF-4, hint cb_buffer_size=1048576): field (chunks 2x16, no fill), packed (deflate 3), line (contiguous).
  */
 #include <hdf5.h>
 #include <mpi.h>
@@ -40,6 +40,23 @@ static void dataset(hid_t file, const char *name, hid_t creation, hid_t access)
 	id(H5Sclose(space), "H5Sclose");
 }
 
+/* Space of 64 x 1024 ints is allocated and filled when the dataset is created, and nothing is written to it. */
+static void filled(hid_t file)
+{
+	hsize_t dims[2] = { 64, 1024 };
+	hid_t space = H5Screate_simple(2, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE), set;
+	int fill = 7;
+
+	id(H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+	id(H5Pset_fill_time(list, H5D_FILL_TIME_ALLOC), "H5Pset_fill_time");
+	id(H5Pset_fill_value(list, H5T_NATIVE_INT, &fill), "H5Pset_fill_value");
+	set = H5Dcreate2(file, "filled", H5T_NATIVE_INT, space, H5P_DEFAULT, list, H5P_DEFAULT);
+	id(set, "H5Dcreate2");
+	id(H5Dclose(set), "H5Dclose");
+	id(H5Pclose(list), "H5Pclose");
+	id(H5Sclose(space), "H5Sclose");
+}
+
 static void make_hdf5(const char *path)
 {
 	hsize_t packed[2] = { 4, 8 }, many[2] = { 3, 5 };
@@ -51,6 +68,7 @@ static void make_hdf5(const char *path)
 	file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
 	id(file, "H5Fcreate");
 	dataset(file, "plain", H5P_DEFAULT, H5P_DEFAULT);
+	filled(file);
 	id(H5Pset_chunk(list, 2, packed), "H5Pset_chunk");
 	other = H5Pcopy(list);
 	id(H5Pset_shuffle(list), "H5Pset_shuffle");
