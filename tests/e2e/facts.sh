@@ -86,3 +86,10 @@ mkdir "$TMP/merged" && limited 60 "$IOPROBE" merge -o "$TMP/merged/trace" "$TMP/
 verdict "merged, status" "$([ -f "$TMP/merged/trace/traces.otf2" ] || cat "$TMP/merged/out")"
 contract merged
 all_of merged
+
+# A report shows with a finding what its files have set.
+[ -x "$P/planted_hdf5" ] || { skip report "the planted programs are not built"; exit 0; }
+fresh report >/dev/null
+record report -- "$P/planted_hdf5" chunks bad "$TMP/report/data"
+limited 60 "$IOPROBE" report "$TMP/report/trace" >"$TMP/report/text" 2>&1
+verdict "report, settings" "$(grep -q '^     set HDF5 field: Chunk Cache = 0$' "$TMP/report/text" || head -n 12 "$TMP/report/text")"
