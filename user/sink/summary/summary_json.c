@@ -4,6 +4,7 @@
  * JSON cannot represent are written as \xHH.
  */
 #include "sink/summary/summary.h"
+#include "sink/summary/summary_facts.h"
 #include "sink/summary/summary_report.h"
 #include "util/utf8.h"
 
@@ -239,50 +240,6 @@ static size_t put_file_layer(json_t *layers, const struct summary_report *r, siz
 	return i - first;
 }
 
-static json_t *fact_json(const struct model *m, const struct model_fact *fact)
-{
-	json_t *o = json_object(), *values = json_array();
-	int error = put(o, "layer", text(m->paradigms.v[fact->paradigm].identification)) |
-		    put(o, "object", fact->object[0] ? text(fact->object) : json_null()) | put(o, "name", text(fact->name));
-
-	for (unsigned i = 0; i < fact->nvalues; i++)
-		error |= json_array_append_new(values, text(fact->values[i]));
-	error |= put(o, "values", values) | put(o, "more_values", json_boolean(fact->more));
-	if (!error)
-		return o;
-	json_decref(o);
-	return NULL;
-}
-
-/* The first one of a file; the facts are sorted by file. */
-static size_t first_fact(const struct model *m, uint32_t file)
-{
-	size_t low = 0, high = m->facts.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->facts.v[middle].file < file)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static json_t *facts_json(const struct model *m, uint32_t file)
-{
-	json_t *array = json_array();
-	int error = 0;
-
-	for (size_t i = file == REF_NONE ? m->facts.n : first_fact(m, file); i < m->facts.n && m->facts.v[i].file == file; i++)
-		error |= json_array_append_new(array, fact_json(m, &m->facts.v[i]));
-	if (!error)
-		return array;
-	json_decref(array);
-	return NULL;
-}
-
 static json_t *file_json(const struct summary_report *r, size_t index)
 {
 	const struct summary_file *f = &r->files[index];
@@ -300,7 +257,7 @@ static json_t *file_json(const struct summary_report *r, size_t index)
 
 	for (size_t i = 0; i < f->nparts;)
 		i += put_file_layer(layers, r, f->first + i, f->first + f->nparts, &error);
-	error |= put(o, "layers", layers) | put(o, "facts", facts_json(r->model, f->file));
+	error |= put(o, "layers", layers) | put(o, "facts", summary_facts_json(r->model, f->file));
 	if (!error)
 		return o;
 	json_decref(o);
