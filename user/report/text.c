@@ -21,6 +21,7 @@
 #define PAGE_LINES 60
 #define PAGE_COLUMNS 100
 #define MAX_FILES 5
+#define SETTINGS_WIDTH 78       /* of the settings of a finding */
 
 struct page {
 	FILE *out;
@@ -166,20 +167,25 @@ static void write_calls(const struct page *p, const struct finding *f)
 	}
 }
 
-/* What the program or its libraries have set, as far as it bears on the finding. */
+/* What the program or its libraries have set, as far as it bears on the finding: in one line. */
 static void write_settings(const struct page *p, const struct finding *f)
 {
 	const struct trace_fact *list[SETTINGS_SHOWN];
-	size_t n = finding_settings(p->a, f, list, SETTINGS_SHOWN);
-	char name[120], value[60];
+	size_t n = finding_settings(p->a, f, list, SETTINGS_SHOWN), i = 0, used = 0;
+	char name[100], value[60];
 
-	for (size_t i = 0; i < n && i < SETTINGS_SHOWN; i++) {
-		escape_terminal(name, sizeof(name), list[i]->name, 60);
-		escape_terminal(value, sizeof(value), list[i]->value ? list[i]->value : "?", 40);
-		fprintf(p->out, "     set %s = %s\n", name, value);
+	for (; i < n && i < SETTINGS_SHOWN; i++) {
+		escape_terminal(name, sizeof(name), list[i]->name, 45);
+		escape_terminal(value, sizeof(value), list[i]->value ? list[i]->value : "?", 24);
+		used += strlen(name) + strlen(value) + 5;
+		if (i && used > SETTINGS_WIDTH)
+			break;
+		fprintf(p->out, "%s%s = %s", i ? "; " : "     set ", name, value);
 	}
-	if (n > SETTINGS_SHOWN)
-		fprintf(p->out, "         and %zu more\n", n - SETTINGS_SHOWN);
+	if (n > i)
+		fprintf(p->out, " and %zu more", n - i);
+	if (n)
+		fprintf(p->out, "\n");
 }
 
 /* What the first change does; the snippets are in the other formats, and on the page of --explain. */
