@@ -244,5 +244,5 @@ attached KILL
 left_behind
 many
 main_ends
-without
 adopted
+without                 # the last one: the kernel takes long to remove its events, and nothing can be placed meanwhile
