@@ -30,7 +30,9 @@ def measure(program, rows, make, folder):
 def compare(option, title, programs, folder, quick):
     """Rounds of both kinds in alternation. The best round of each is compared, because others on the machine can only add to it;
     the median of the rounds' differences shows how far they did."""
-    with_it, without_it = (functools.partial(variants.ioprobe, options=["--no-call-sites", *more]) for more in ([option], []))
+    every_call = programs is PROGRAMS       # of the collectives only those next to I/O are recorded
+    with_it, without_it = (functools.partial(variants.ioprobe, options=["--no-call-sites", *more], every_call=every_call)
+                           for more in ([option], []))
     lines, report = [], {}
     for program, rows in programs.items():
         rounds = {name: [] for name, _, _ in rows}
