@@ -464,16 +464,12 @@ static __always_inline bool is_length(u32 kind)
 	return kind == IOP_ARG_OUT_LENGTH || kind == IOP_ARG_OUT_LINE || kind == IOP_ARG_OUT_PUTS;
 }
 
-/* Reads the targets of OUT arguments. With `only`, args[] then holds just those, as an EXIT record requires. */
-static __always_inline void read_out_args(struct thread *t, struct frame *f, const struct iop_desc *desc, bool only)
+/* Reads the targets of OUT arguments. With `only`, args[] then holds just those; it was emptied before. A separate function, like
+ * other loops: the verifier checks it once and not for every state of its caller. */
+__noinline int read_out_targets(struct thread *t, struct frame *f, const struct iop_desc *desc, bool only)
 {
-	if (!(desc->has & IOP_HAS_OUT)) {
-		if (only)
-			f->arg_failed = f->nargs = 0;
-		return;
-	}
-	if (only)
-		f->arg_failed = f->nargs = 0;
+	if (!t || !f || !desc)
+		return 0;
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 kind = desc->arg[i].kind, to = only ? f->nargs : i;
 
@@ -486,6 +482,16 @@ static __always_inline void read_out_args(struct thread *t, struct frame *f, con
 		if (only)
 			f->nargs++;
 	}
+	return 0;
+}
+
+/* With `only`, args[] then holds just the values of OUT arguments, as an EXIT record requires. */
+static __always_inline void read_out_args(struct thread *t, struct frame *f, const struct iop_desc *desc, bool only)
+{
+	if (only)
+		f->arg_failed = f->nargs = 0;
+	if (desc->has & IOP_HAS_OUT)
+		read_out_targets(t, f, desc, only);
 }
 
 /* Sends the record of a call that returned: the frame is already popped, depth is the number of frames below it. */
@@ -503,12 +509,8 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 		t->held.after_io = 1;
 	if (cpu_time && !depth)
 		cpu_call_ends(t, f->enter_ns, now);
-	if (strings && entered) {
-		/* keep the strings' pointers: an EXIT with strings carries all arguments, so that the reader can match them */
-		read_out_args(t, f, desc, false);
-	} else {
-		read_out_args(t, f, desc, entered);
-	}
+	/* with strings it keeps their pointers: an EXIT with strings carries all arguments, so that the reader can match them */
+	read_out_args(t, f, desc, entered && !strings);
 	len = call_record(t, f, type, depth, ret);
 	if (strings)
 		len = call_record_strings(t, f, desc, true);

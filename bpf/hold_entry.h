@@ -10,6 +10,8 @@
 
 #define BREATH_NS 100000        /* interval between points at which the scheduler may run */
 #define CLAIM_TRIES 64
+#define WAIT_STEPS (1 << 23)    /* of bpf_loop: the most that it accepts. A few rounds, because the verifier follows each of them */
+#define WAIT_ROUNDS 8
 
 struct iop_hold holds[IOP_MAX_HOLDS];
 __u32 hold_cursor;
@@ -100,8 +102,8 @@ static __always_inline bool wait_for_agent(u32 recording, struct wait_state *sta
 
 	state->breath_ns = bpf_ktime_get_ns();
 	state->recording = recording;
-	for (int i = 0; i < 64; i++)    /* one round takes some 50 ms of processor time: the final bound */
-		if (bpf_loop(1 << 20, wait_step, state, 0) < 1 << 20)
+	for (int i = 0; i < WAIT_ROUNDS; i++)   /* one round takes some 400 ms of processor time: the final bound */
+		if (bpf_loop(WAIT_STEPS, wait_step, state, 0) < WAIT_STEPS)
 			break;
 	word = *(volatile u64 *)&hold_at(state->id.slot)->word;
 	answered = word == hold_word(state->id.word, IOP_HOLD_ANSWERED);

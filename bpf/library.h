@@ -8,7 +8,7 @@
 #include "arguments.h"
 #include "call_site.h"
 #include "constants.h"
-#include "requests.h"
+#include "submitted.h"
 
 /* The n-th integer argument, n >= 6, lies above the return address. */
 __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address, u32 offset)

@@ -11,7 +11,7 @@
 #define REQUESTS_LOOKED_AT 512  /* inspected elements of a request array */
 #define REQUESTS_TAKEN 256      /* tracked requests among them: those of operations on files */
 #define REQUESTS_PER_RECORD 128
-#define CHUNK 16
+#define CHUNK 16                /* loops over requests are loops over chunks: the verifier checks the body for a chunk once */
 #define STILL_IN_PROGRESS 115   /* EINPROGRESS, from aio_error */
 
 /* Outstanding requests: made, and no wait or test on them observed yet. The value is the time of the record of the call that made
@@ -171,11 +171,12 @@ static __always_inline u64 chunk_value(struct wait_list *w, u32 i)
 	return w->width == 4 ? ((u32 *)w->chunk)[i] : w->chunk[i];
 }
 
-__noinline int take_chunk(struct wait_list *w, u32 first, u32 n)
+__noinline int take_chunk(struct wait_list *w, u32 first, u32 count)
 {
+	u32 n = count - first < CHUNK ? count - first : CHUNK;
 	u64 size;
 
-	if (!w || n > CHUNK)
+	if (!w)
 		return 0;
 	size = n * (w->width == 4 ? 4 : 8);
 	if (!size)
@@ -193,15 +194,18 @@ __noinline int take_chunk(struct wait_list *w, u32 first, u32 n)
 	return 0;
 }
 
-static __always_inline void take_array(struct wait_list *w, s32 count)
+__noinline int take_array(struct wait_list *w, s32 count)
 {
+	if (!w)
+		return 0;
 	for (u32 first = 0; first < REQUESTS_LOOKED_AT; first += CHUNK) {
 		if ((s32)first >= count)
 			break;
-		take_chunk(w, first, count - first < CHUNK ? count - first : CHUNK);
+		take_chunk(w, first, count);
 	}
 	if (count > REQUESTS_LOOKED_AT)
 		w->beyond += count - REQUESTS_LOOKED_AT;
+	return 0;
 }
 
 /* The integer arguments are in scratch. None of these functions has more than six. */
@@ -282,16 +286,26 @@ __noinline int place_status(struct wait_list *w, u64 indices, u32 k)
 	return 0;
 }
 
+__noinline int place_chunk(struct wait_list *w, u64 indices, u32 first, u32 n)
+{
+	for (u32 i = 0; i < CHUNK; i++) {
+		if (first + i >= n)
+			break;
+		place_status(w, indices, first + i);
+	}
+	return 0;
+}
+
 __noinline int place_statuses(struct wait_list *w, u64 indices, u64 outcount)
 {
 	s32 n = 0;
 
 	if (bpf_probe_read_user(&n, sizeof(n), (void *)outcount))
 		return 0;
-	for (u32 k = 0; k < REQUESTS_LOOKED_AT; k++) {
-		if ((s32)k >= n)
+	for (u32 first = 0; first < REQUESTS_LOOKED_AT; first += CHUNK) {
+		if ((s32)first >= n)
 			break;
-		place_status(w, indices, k);
+		place_chunk(w, indices, first, n);
 	}
 	return 0;
 }
@@ -369,25 +383,46 @@ static __always_inline bool is_same_as_before(struct thread *t, u64 request, u32
 	return false;
 }
 
+__noinline int any_done_in_chunk(struct frame *f, struct wait_list *w, const struct iop_request_desc *rd, u32 first)
+{
+	for (u32 i = 0; i < CHUNK; i++) {
+		if (!w || first + i >= w->n)
+			break;
+		if (is_done(f, w, rd, first + i))
+			return 1;
+	}
+	return 0;
+}
+
 __noinline int any_done(struct frame *f, struct wait_list *w, u32 id)
 {
 	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
 
-	for (u32 at = 0; at < REQUESTS_TAKEN; at++) {
-		if (!f || !w || !rd || at >= w->n)
+	for (u32 first = 0; first < REQUESTS_TAKEN; first += CHUNK) {
+		if (!f || !w || !rd || first >= w->n)
 			break;
-		if (is_done(f, w, rd, at))
+		if (any_done_in_chunk(f, w, rd, first))
 			return 1;
+	}
+	return 0;
+}
+
+__noinline int put_chunk_back(struct wait_list *w, u32 first)
+{
+	for (u32 i = 0; i < CHUNK; i++) {
+		if (!w || first + i >= w->n)
+			break;
+		put_back(w, first + i);
 	}
 	return 0;
 }
 
 __noinline int put_all_back(struct wait_list *w)
 {
-	for (u32 at = 0; at < REQUESTS_TAKEN; at++) {
-		if (!w || at >= w->n)
+	for (u32 first = 0; first < REQUESTS_TAKEN; first += CHUNK) {
+		if (!w || first >= w->n)
 			break;
-		put_back(w, at);
+		put_chunk_back(w, first);
 	}
 	return 0;
 }
@@ -481,6 +516,22 @@ static __always_inline void forget_requests(struct thread *t, u64 now)
 	demand->outstanding = 0;
 }
 
+__noinline int finish_chunk(struct thread *t, struct frame *f, struct wait_list *w, u32 id, u32 first)
+{
+	for (u32 i = 0; i < CHUNK; i++) {
+		if (!w || first + i >= w->n)
+			break;
+		finish_request(t, f, w, id, first + i);
+	}
+	return 0;
+}
+
+/* Returns whether the record is full when this chunk of n requests has been added. */
+static __always_inline bool ends_record(u32 first, u32 n)
+{
+	return !((first + CHUNK) % REQUESTS_PER_RECORD) && n >= first + CHUNK;
+}
+
 /* Sends the state of the requests before the record of the call itself. */
 __noinline int finish_requests(struct thread *t, struct frame *f, u32 id, u64 now)
 {
@@ -492,11 +543,11 @@ __noinline int finish_requests(struct thread *t, struct frame *f, u32 id, u64 no
 	if (rd->indices != IOP_NO_ARG)
 		place_statuses(w, arg_of(f, rd->indices), arg_of(f, rd->outcount));
 	((struct iop_rec_requests *)t->scratch)->n = 0;
-	for (u32 at = 0; at < REQUESTS_TAKEN; at++) {
-		if (at >= w->n)
+	for (u32 first = 0; first < REQUESTS_TAKEN; first += CHUNK) {
+		if (first >= w->n)
 			break;
-		finish_request(t, f, w, id, at);
-		if (at % REQUESTS_PER_RECORD == REQUESTS_PER_RECORD - 1)
+		finish_chunk(t, f, w, id, first);
+		if (ends_record(first, w->n))
 			send_requests(t, f, IOP_REC_REQUESTS, 0, now);
 	}
 	if (((struct iop_rec_requests *)t->scratch)->n || w->beyond)
@@ -504,69 +555,6 @@ __noinline int finish_requests(struct thread *t, struct frame *f, u32 id, u64 no
 	if (w->beyond && w->filter)
 		forget_requests(t, now);
 	w->sp = 0;
-	return 0;
-}
-
-/* ---- at the entry of a call whose operations other threads of the process carry out ---- */
-
-__noinline int add_submitted(struct thread *t, const struct iop_request_desc *rd, u64 list, u32 i)
-{
-	struct iop_rec_requests *rec;
-	struct iop_submitted *one;
-	u64 block = 0;
-	u32 n;
-
-	if (!t || !rd || bpf_probe_read_user(&block, sizeof(block), (void *)(list + 8ull * i)) || !block)
-		return 0;
-	rec = (void *)t->scratch;
-	n = rec->n;
-	if (n >= REQUESTS_PER_RECORD)
-		return 0;
-	barrier_var(n);
-	one = (void *)&rec->v[n];
-	one->request = block;
-	if (bpf_probe_read_user(&one->fd, sizeof(one->fd), (void *)(block + rd->block_fd)) ||
-	    bpf_probe_read_user(&one->opcode, sizeof(one->opcode), (void *)(block + rd->block_opcode)) ||
-	    bpf_probe_read_user(&one->bytes, sizeof(one->bytes), (void *)(block + rd->block_bytes)) ||
-	    bpf_probe_read_user(&one->offset, sizeof(one->offset), (void *)(block + rd->block_offset)))
-		return 0;
-	rec->n = n + 1;
-	return 0;
-}
-
-__noinline int send_submitted(struct thread *t, struct frame *f, u32 id, u64 now)
-{
-	struct iop_request_desc *rd = bpf_map_lookup_elem(&request_descriptors, &id);
-	s32 count;
-	u64 list;
-
-	if (!t || !f || !rd)
-		return 0;
-	list = arg_of(f, rd->requests);
-	count = arg_of(f, rd->count);
-	((struct iop_rec_requests *)t->scratch)->n = 0;
-	for (u32 i = 0; i < REQUESTS_LOOKED_AT; i++) {
-		if ((s32)i >= count)
-			break;
-		add_submitted(t, rd, list, i);
-		if (i % REQUESTS_PER_RECORD == REQUESTS_PER_RECORD - 1)
-			send_requests(t, f, IOP_REC_SUBMITTED, 0, now);
-	}
-	send_requests(t, f, IOP_REC_SUBMITTED, count > REQUESTS_LOOKED_AT ? count - REQUESTS_LOOKED_AT : 0, now);
-	return 0;
-}
-
-/* The records must come before those of the system calls that a helper thread makes for the operations, perhaps before the call
- * returns. */
-__noinline int send_requests_begun(struct thread *t, struct frame *f, u32 id, u64 now)
-{
-	struct iop_desc *desc = bpf_map_lookup_elem(&descriptors, &id);
-
-	if (!t || !f || !desc)
-		return 0;
-	send_enter(t, f, t->depth - 1, false, now);
-	if (desc->requests & IOP_R_SUBMITS)
-		send_submitted(t, f, id, now);
 	return 0;
 }
 
