@@ -8,20 +8,6 @@
 
 #include "state.h"
 
-/* Reads a member of a kernel object by a plain load, which faults harmlessly, where the kernel can give a pointer its type (Linux
- * 6.2). Otherwise every pointer on the way costs a helper call, ten times as much. */
-extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
-#define LOAD(p, member)                                                                                                   \
-	({                                                                                                                \
-		typeof(p) p_ = (p);                                                                                       \
-		typeof(p_->member) v_;                                                                                    \
-		if (bpf_rdonly_cast && typed_loads)                                                                       \
-			v_ = ((typeof(p_))bpf_rdonly_cast(p_, bpf_core_type_id_kernel(typeof(*p_))))->member;             \
-		else                                                                                                      \
-			v_ = BPF_CORE_READ(p_, member);                                                                   \
-		v_;                                                                                                       \
-	})
-
 #define WAKEUP_EVERY 32 /* records of a thread between checks of the ring's fill level */
 
 static __always_inline void rec_header(struct iop_rec *rec, struct thread *t, u8 type, u8 flags, u32 len, u64 now)

@@ -172,7 +172,7 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 		return count_compat_call(task);
 	if (id >= IOP_SYSCALL_SEALS_CODE && !changes_code(nr))
 		return 0;
-	t = thread_of(task);
+	t = thread_at_syscall(task);
 	if (!t)
 		return 0;
 	if (changes_code(nr))
@@ -317,7 +317,7 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 		after_code_changed();
 	if (id >= IOP_SYSCALL_SEALS_CODE)
 		return id == NO_SYSCALL_PROBE ? 0 : code_sealed(user);
-	t = thread_of(bpf_get_current_task_btf());
+	t = thread_at_syscall(bpf_get_current_task_btf());
 	if (!t || !t->depth)
 		return 0;
 	now = bpf_ktime_get_ns();

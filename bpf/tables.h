@@ -46,7 +46,7 @@ __noinline int table_unshared(struct thread *t)
 		return 0;
 	table_leave(t);
 	table_begin(t, task->tgid);
-	t->files = (u64)task->files;
+	t->files = (u64)LOAD(task, files);
 	rec = (void *)t->scratch;
 	rec_header(rec, t, IOP_REC_OWN_FILES, 0, sizeof(*rec), bpf_ktime_get_ns());
 	send(t, rec, sizeof(*rec), false);
@@ -94,11 +94,13 @@ static __always_inline u32 table_of_child(struct thread *t, struct thread *c, st
 static __always_inline void table_of_found(struct thread *t, struct task_struct *task)
 {
 	struct process *p = process_of(t);
+	u64 leaders;
 
 	if (p)
 		p->many_threads = 1;    /* perhaps it has not: the cost of assuming so is small */
-	t->files = (u64)task->files;
-	if (t->files != (u64)task->group_leader->files && t->files && task->group_leader->files)
+	leaders = (u64)LOAD(LOAD(task, group_leader), files);
+	t->files = (u64)LOAD(task, files);
+	if (t->files != leaders && t->files && leaders)
 		table_begin(t, task->tgid);
 }
 

@@ -139,7 +139,7 @@ static __always_inline void new_program(struct thread *t)
 	struct process *p = process_of(t);
 
 	t->home_size = t->trampoline = 0;
-	t->files = (u64)bpf_get_current_task_btf()->files;
+	t->files = (u64)LOAD(bpf_get_current_task_btf(), files);
 	t->up.renews = false;
 	if (p) {
 		p->unprobed_code = 1;
