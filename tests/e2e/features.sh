@@ -82,6 +82,14 @@ without task-work streams "${STREAMS[@]}"
 without uprobe-session,task-work,typed-loads,io-uring streams "${STREAMS[@]}"
 without sleepable-uprobes streams
 expect without_sleepable-uprobes "calls('fwrite') == 0"
+
+# One object loads all programs, or several threads share them; no feature is called so.
+for threads in 1 4; do
+	export IOPROBE_LOAD_THREADS=$threads
+	without loaded-by-$threads streams "${STREAMS[@]}"
+	unset IOPROBE_LOAD_THREADS
+done
+
 exceptions uprobe-session
 exceptions uprobe-session,task-work,typed-loads
 

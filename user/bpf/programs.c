@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <zlib.h>
 
 #include "bpf/features.h"
+#include "bpf/load.h"
 #include "bpf/skeleton.h"
 #include "bpf/tracepoints.h"
 #include "ioprobe.skel.h"
@@ -108,11 +110,18 @@ int programs_create(struct programs **out, const struct program_options *options
 /* libbpf's message for the last failure: the first line with a reason. */
 static char libbpf_words[512];
 
+/* Parts are loaded by several threads. */
 static int keep_libbpf_words(enum libbpf_print_level level, const char *format, va_list args)
 {
-	if (level == LIBBPF_WARN && !libbpf_words[0])
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	if (level != LIBBPF_WARN)
+		return 0;
+	pthread_mutex_lock(&lock);
+	if (!libbpf_words[0])
 		vsnprintf(libbpf_words, sizeof(libbpf_words), format, args);
 	libbpf_words[strcspn(libbpf_words, "\n")] = 0;
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
@@ -246,6 +255,7 @@ static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 	return 0;
 }
 
+/* Those that this object has loaded. */
 static int keep_programs(struct programs *programs, struct ioprobe_bpf *skel)
 {
 	bool events = programs->facts.syscall_events;
@@ -267,7 +277,7 @@ static int keep_programs(struct programs *programs, struct ioprobe_bpf *skel)
 
 	for (size_t i = 0; i < KERNEL_PROGRAMS; i++) {
 		if (bpf_program__fd(loaded[i]) < 0)
-			continue;       /* not supported by this kernel, or not needed */
+			continue;       /* not supported by this kernel, not needed, or of another part */
 		programs->programs[i] = fcntl(bpf_program__fd(loaded[i]), F_DUPFD_CLOEXEC, 0);
 		if (programs->programs[i] < 0)
 			return -errno;
@@ -340,28 +350,60 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	bpf_map__set_max_entries(skel->maps.excluded, facts->slots * facts->layers * IOP_FILTERS);
 }
 
-static int try_load(struct programs *programs, const struct table_set *set, const struct program_options *options)
+/* An object that is ready to be loaded, or NULL with errno. */
+static struct ioprobe_bpf *open_chosen(struct programs *programs, const struct table_set *set,
+				       const struct program_options *options)
 {
 	struct ioprobe_bpf *skel = skeleton_open(programs->facts.task_work_form);
-	int err;
 
 	if (!skel)
-		return -errno;
+		return NULL;
 	choose_programs(skel, programs->facts.method);
 	choose_tracepoints(programs, skel);
 	set_constants(programs, skel, set, options);
 	tracepoints_choose(skel, programs->facts.uring_wanted, options->device || options->cpu_time, options->mmap_faults);
-	err = bpf_map__reuse_fd(skel->maps.rings, programs->maps[MAP_RINGS]);
-	if (!err)
-		err = ioprobe_bpf__load(skel);
-	if (!err)
-		err = fill_descriptors(skel, set);
-	if (!err)
-		err = keep_maps(programs, skel);
-	if (!err)
-		err = keep_programs(programs, skel);
 	programs->facts.uring_followed = bpf_program__autoload(skel->progs.uring_submit);
-	ioprobe_bpf__destroy(skel);
+	return skel;
+}
+
+/* Returns how many were opened: all, or errno says why not. On one CPU a single object loads everything. */
+static size_t open_parts(struct programs *programs, const struct table_set *set, const struct program_options *options,
+			 struct ioprobe_bpf **parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		parts[i] = open_chosen(programs, set, options);
+		if (!parts[i])
+			return i;
+	}
+	return n;
+}
+
+static int load_and_keep(struct programs *programs, const struct table_set *set, struct ioprobe_bpf **parts, size_t n)
+{
+	int err = bpf_map__reuse_fd(parts[0]->maps.rings, programs->maps[MAP_RINGS]);
+
+	if (!err)
+		err = n > 1 ? load_in_parts(parts, n) : ioprobe_bpf__load(parts[0]);
+	if (!err)
+		err = fill_descriptors(parts[0], set);
+	if (!err)
+		err = keep_maps(programs, parts[0]);
+	for (size_t i = 0; i < n && !err; i++)
+		err = keep_programs(programs, parts[i]);
+	return err;
+}
+
+static int try_load(struct programs *programs, const struct table_set *set, const struct program_options *options)
+{
+	struct ioprobe_bpf *parts[LOAD_PARTS + 1];
+	size_t wanted = load_parts_wanted(), n;
+	int err;
+
+	wanted += wanted > 1;   /* one for the maps */
+	n = open_parts(programs, set, options, parts, wanted);
+	err = n < wanted ? -errno : load_and_keep(programs, set, parts, n);
+	while (n)
+		ioprobe_bpf__destroy(parts[--n]);
 	return err ? err : programs_map(programs);
 }
 
