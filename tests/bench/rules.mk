@@ -2,7 +2,7 @@
 # The benchmark's workers and empty probes; included by tests/programs/rules.mk, whose variables it uses.
 
 BENCH := build/bench
-BENCHMARKS := $(addprefix $(BENCH)/,calls crowd starts layers parallel archive empty empty.bpf.o)
+BENCHMARKS := $(addprefix $(BENCH)/,calls crowd starts probed otf2_floor layers parallel archive empty empty.bpf.o)
 
 # The serial libraries: both sit behind names of their own where the parallel ones are installed, too.
 SERIAL_PC = $(shell for p in hdf5-serial hdf5; do $(PKG_CONFIG) --exists $$p && { echo netcdf $$p; break; }; done)
@@ -10,10 +10,15 @@ SERIAL_PC = $(shell for p in hdf5-serial hdf5; do $(PKG_CONFIG) --exists $$p && 
 .PHONY: benchmarks
 benchmarks: $(BENCHMARKS)
 
-$(BENCH)/calls $(BENCH)/crowd $(BENCH)/starts: $(BENCH)/%: tests/bench/%.c tests/bench/worker.h
+$(BENCH)/calls $(BENCH)/crowd $(BENCH)/starts $(BENCH)/probed: $(BENCH)/%: tests/bench/%.c tests/bench/worker.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -o $@ $< -lpthread
+
+$(BENCH)/otf2_floor: tests/bench/otf2_floor.c
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) $$(otf2-config --cflags) -o $@ $< $$(otf2-config --libs)
 
 $(BENCH)/layers: tests/bench/layers.c tests/bench/worker.h
 	$(say) CC $@

@@ -15,20 +15,34 @@ TRUE = "/bin/true"
 LIMIT_S = 90
 RECORD = [variants.IOPROBE, "record", "--summary", "none", "-o", "TRACE"]
 WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--"], "lazy": [*RECORD, "--lazy-streams", "--"],
-            "strace": ["strace", "-f", "-qq", "-o", "/dev/null"]}
+            "strace": ["strace", "-f", "-qq", "-o", "/dev/null"],
+            "perf": [*variants.WITH_TRACEFS, "perf", "trace", "-o", "/dev/null"]}
 ADDED_MS = {"ioprobe": 2, "lazy": 1}    # targets for each start of a row of single starts
 AT_ONCE_S = 1                           # for 256 at once
 MPIRUN = 1.3                            # times bare
+RIVALS = ("strace", "perf")
 
 
-def rows(quick):
+def build_row(folder, quick):
+    """This project's own objects, in a copy: some hundred processes, most of which live for milliseconds."""
+    copy, part = f"{folder}/tree", "user/sink" if quick else "user"
+    os.mkdir(copy)
+    files = "Makefile tools bpf include probes user tests build/*.h build/*.o build/builtin_tables.c build/.requirements"
+    subprocess.run(f"tar -cf - {files} | tar -xf - -C {copy}", shell=True, check=True)
+    sources = [os.path.join(at, name) for at, _, names in os.walk(part) for name in names if name.endswith(".c")]
+    objects = [f"build/obj/{s[:-2]}.o" for s in sorted(sources) if "/mpi/ioprobe_mpi" not in s and "/advice/" not in s]
+    make = f"cd {copy} && rm -rf build/obj && exec make -j2 CC=gcc {' '.join(objects)}"
+    return (f"make -j2, {len(objects)} objects", 1, 1, [shutil.which("sh"), "-c", make], "make")
+
+
+def rows(folder, quick):
     """name, starts, at once, program, judged"""
     mpirun = shutil.which("mpirun")
     found = [("starts one by one", 200 if quick else 1000, 1, [TRUE], "each"), ("64 starts at once", 64, 64, [TRUE], None),
              ("256 starts at once", 256, 256, [TRUE], "at once")]
     if mpirun:
         found.append(("mpirun -n 64", 1, 1, [mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "64", TRUE], "mpirun"))
-    return found
+    return [*found, build_row(folder, quick)]
 
 
 def once(folder, wrapper, row):
@@ -59,23 +73,25 @@ def judge(row, figures):
                          for name, limit in ADDED_MS.items())
     if row[4] == "at once":
         return stats.judge_limit(figures["ioprobe"].median, AT_ONCE_S, "s")
+    if row[4] == "make":
+        return ", ".join(f"{name} {figure.median / bare:.2f} x" for name, figure in figures.items() if name != "bare")
     return stats.judge_limit(figures["ioprobe"].median / bare, MPIRUN, "x bare") if row[4] else ""
 
 
 def measure(folder, row, names, quick):
     seconds = {name: [] for name in names}
-    for i in range(2 if quick else 5):
+    for i in range(1 if row[4] == "make" else 2 if quick else 5):
         for name in names if i % 2 == 0 else reversed(names):
-            if name != "strace" or i < 2:
+            if name not in RIVALS or i < 2:
                 seconds[name].append(once(folder, WRAPPERS[name], row))
     figures = {name: stats.Figure(values) for name, values in seconds.items()}
     return figures, judge(row, figures)
 
 
 def starting(folder, quick):
-    names = [name for name in WRAPPERS if name != "strace" or "strace" not in variants.missing_rivals()]
+    names = [name for name in WRAPPERS if name not in variants.missing_rivals()]
     lines, result = [], {}
-    for row in rows(quick):
+    for row in rows(folder, quick):
         try:
             figures, verdict = measure(folder, row, names, quick)
         except variants.Failed as error:
