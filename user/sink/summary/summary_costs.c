@@ -31,12 +31,14 @@ static const struct model_cost *cost_of(const struct model *model, const char *l
 	return NULL;
 }
 
-/* Before the layers are sorted: s->layers[i].index is i. */
+/* After the layers' calls were added up, before they are sorted: s->layers[i].index is i. */
 static void layer_cost(struct summary_sink *s, const struct model *model, uint32_t layer)
 {
 	const struct model_cost *own = cost_of(model, s->layers[layer].name);
 	uint64_t ns = own && layer < COST_LAYERS ? s->outermost_calls[layer] * own->inside_ns : 0;
 
+	if (own)
+		s->layers[layer].recording_ns = s->layers[layer].calls * own->total_ns;
 	if (!own || s->nlayers > COST_LAYERS)
 		return;
 	for (uint32_t i = 0; i < s->nlayers; i++) {

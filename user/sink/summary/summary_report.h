@@ -43,6 +43,7 @@ struct summary_layer {
 	bool os;                        /* these are the system calls */
 	bool recorder_known;            /* what recorded calls cost was measured: */
 	uint64_t recorder_ns;           /* of time_ns, about, is ioprobe's own */
+	uint64_t recording_ns;          /* what recording all its calls cost, about: what was saved without this layer */
 	struct summary_cpu cpu;         /* of calls of this layer that are in no other call */
 };
 

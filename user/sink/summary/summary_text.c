@@ -5,6 +5,7 @@
 #include "sink/summary/summary_report.h"
 #include "util/utf8.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,6 +90,41 @@ static struct summary_cell share_cell(const struct summary_layer *l)
 
 /* ---- tables ---- */
 
+/* As --layers has it: MPI-IO is mpiio. */
+static void option_name(const char *layer, char *name, size_t len)
+{
+	size_t n = 0;
+
+	for (; *layer && n + 1 < len; layer++)
+		if (isalnum((unsigned char)*layer))
+			name[n++] = tolower((unsigned char)*layer);
+	name[n] = 0;
+}
+
+/* And the library whose absence saves most. System calls cost something even if they are not recorded: not proposed. */
+static void print_recording_cost(FILE *out, const struct summary_report *r)
+{
+	const struct summary_layer *most = NULL;
+	uint64_t total = 0, life = 0;
+	char name[32];
+
+	for (size_t i = 0; i < r->nlayers; i++) {
+		total += r->layers[i].recording_ns;
+		if (!r->layers[i].os && r->layers[i].recording_ns && (!most || r->layers[i].recording_ns > most->recording_ns))
+			most = &r->layers[i];
+	}
+	for (size_t i = 0; i < r->model->groups.n; i++)
+		life += r->processes[i].seen ? r->processes[i].end_ns - r->processes[i].begin_ns : 0;
+	if (!total || !life)
+		return;
+	fprintf(out, "recording these calls took about %.6f s, %.1f %% of the processes' time", total / 1e9, 100.0 * total / life);
+	if (most) {
+		option_name(most->name, name, sizeof(name));
+		fprintf(out, "; without %s in --layers it takes %.6f s less", name, most->recording_ns / 1e9);
+	}
+	fputc('\n', out);
+}
+
 /* Where calls are short most of their time may be this. */
 static void print_costs(FILE *out, const struct summary_report *r)
 {
@@ -104,6 +140,7 @@ static void print_costs(FILE *out, const struct summary_report *r)
 	}
 	if (!first)
 		fputc('\n', out);
+	print_recording_cost(out, r);
 }
 
 void summary_text_layers(FILE *out, const struct summary_report *r)
