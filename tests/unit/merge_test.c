@@ -121,7 +121,7 @@ static int teardown(void **state)
 
 static void unify_all(void)
 {
-	if (unify(&m))
+	if (merge_unify(&m))
 		fail_msg("unify: %s", err);
 }
 
@@ -435,21 +435,21 @@ static void one_rank_twice(void **state)
 {
 	(void)state;
 	nodes[1].groups.v[0].rank = 0;
-	refused(unify(&m), "dir1 with dir0: both have rank 0");
+	refused(merge_unify(&m), "dir1 with dir0: both have rank 0");
 }
 
 static void sizes_differ(void **state)
 {
 	(void)state;
 	nodes[1].groups.v[0].launch_size = 7;
-	refused(unify(&m), "rank 2 reports a launch of 7 ranks, others report 6");
+	refused(merge_unify(&m), "rank 2 reports a launch of 7 ranks, others report 6");
 }
 
 static void other_tables(void **state)
 {
 	(void)state;
 	ADD(nodes[1].paradigms, str(&nodes[1], "LIB"), str(&nodes[1], "Library"), REF_NONE, false, false);
-	refused(unify(&m), "dir1 with dir0: recorded with different probe tables (3 and 2 layers)");
+	refused(merge_unify(&m), "dir1 with dir0: recorded with different probe tables (3 and 2 layers)");
 }
 
 /* ---- clocks ---- */

@@ -149,7 +149,7 @@ static void looked_through(void **state)
 
 static void check_name(const char *symbol, const char *wanted)
 {
-	char *name = demangle(symbol);
+	char *name = symbol_demangle(symbol);
 
 	assert_non_null(name);
 	assert_string_equal(name, wanted);

@@ -61,7 +61,7 @@ static void sum_io(struct io_stat *to, const struct io_stat *s)
 #undef ADD
 }
 
-static bool wanted(const struct analysis *a, const struct io_stat *s)
+static bool analysis_wanted(const struct analysis *a, const struct io_stat *s)
 {
 	return s->key.file != TRACE_NONE && s->key.file < a->trace->files.n;
 }
@@ -86,7 +86,7 @@ static int group_files(struct analysis *a)
 	for (size_t i = 0; i < facts->io.n; i++) {
 		const struct io_stat *s = facts->io.v[i];
 
-		if (!wanted(a, s))
+		if (!analysis_wanted(a, s))
 			continue;
 		if (!f || f->file != s->key.file || f->layer != s->key.layer) {
 			f = TRACE_ADD(a->files);
@@ -127,7 +127,7 @@ const char *file_name(const struct analysis *a, uint32_t file)
 
 /* ---- locations ---- */
 
-static const struct trace_group *group_of(const struct analysis *a, uint32_t location)
+static const struct trace_group *analysis_group_of(const struct analysis *a, uint32_t location)
 {
 	uint32_t group = location < a->trace->locations.n ? a->trace->locations.v[location].group : TRACE_NONE;
 
@@ -136,7 +136,7 @@ static const struct trace_group *group_of(const struct analysis *a, uint32_t loc
 
 int64_t location_rank(const struct analysis *a, uint32_t location)
 {
-	const struct trace_group *g = group_of(a, location);
+	const struct trace_group *g = analysis_group_of(a, location);
 
 	return g ? g->rank : -1;
 }
@@ -148,7 +148,7 @@ bool location_counts(const struct analysis *a, uint32_t location)
 
 uint64_t location_wall_ns(const struct analysis *a, uint32_t location)
 {
-	const struct trace_group *g = group_of(a, location);
+	const struct trace_group *g = analysis_group_of(a, location);
 	uint64_t first = UINT64_MAX, last = 0;
 
 	if (g && g->wall_ns)
@@ -166,7 +166,7 @@ uint64_t location_wall_ns(const struct analysis *a, uint32_t location)
 
 void location_name(const struct analysis *a, uint32_t location, char *name, size_t len)
 {
-	const struct trace_group *g = group_of(a, location);
+	const struct trace_group *g = analysis_group_of(a, location);
 	const char *thread = location < a->trace->locations.n ? a->trace->locations.v[location].name : NULL;
 	bool main_thread = !thread || strstr(thread, "aster thread") || strstr(thread, "ain thread");
 

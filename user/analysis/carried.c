@@ -36,7 +36,7 @@ void collect_request_carried_out(struct collector *c, const struct frame *f, uin
 		*slot = (struct carried){ f->request, ns, f->moved };
 }
 
-static int by_id(const void *a, const void *b)
+static int carried_by_id(const void *a, const void *b)
 {
 	const struct carried *x = a, *y = b;
 
@@ -84,7 +84,7 @@ int carried_join(struct collector *const *collectors, size_t n)
 			*slot = collectors[i]->carried.v[k];
 		}
 	if (all.n)
-		qsort(all.v, all.n, sizeof(*all.v), by_id);
+		qsort(all.v, all.n, sizeof(*all.v), carried_by_id);
 	for (size_t i = 0; i < n && all.n; i++)
 		for (size_t k = 0; k < collectors[i]->instances.n; k++)
 			add_to_instance(&collectors[i]->instances.v[k], collectors[i]->made.v, all.v, all.n);

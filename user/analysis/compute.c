@@ -4,7 +4,7 @@
  */
 #include "analysis/collect.h"
 
-static uint64_t lesser(uint64_t a, uint64_t b)
+static uint64_t compute_lesser(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -17,8 +17,8 @@ static void count_between(struct collector *c, const struct frame *f, const stru
 	if (!cpu->has_before || c->outermost_end_ns == TRACE_UNKNOWN || f->begin_ns <= c->outermost_end_ns)
 		return;
 	wall_ns = f->begin_ns - c->outermost_end_ns;
-	delay_ns = lesser(cpu->before_delay_ns, wall_ns);
-	sleep_ns = lesser(cpu->before_sleep_ns, wall_ns - delay_ns);
+	delay_ns = compute_lesser(cpu->before_delay_ns, wall_ns);
+	sleep_ns = compute_lesser(cpu->before_sleep_ns, wall_ns - delay_ns);
 	s->between_delay_ns += delay_ns;
 	s->between_sleep_ns += sleep_ns;
 	s->between_cpu_ns += wall_ns - delay_ns - sleep_ns;

@@ -37,16 +37,16 @@ static double median_ns(const struct size_times *t)
 	return 0;
 }
 
-static int ascending(const void *a, const void *b)
+static int cost_model_ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static double median(double *v, size_t n)
+static double cost_model_median(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), ascending);
+	qsort(v, n, sizeof(*v), cost_model_ascending);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
@@ -74,10 +74,10 @@ struct cost_model cost_model_fit(const struct facts *facts, unsigned fs, int dir
 				slopes[nslopes++] = (time[j] - time[i]) / (size[j] - size[i]);
 	if (!nslopes)
 		return m;
-	m.ns_per_byte = fmax(median(slopes, nslopes), 0);
+	m.ns_per_byte = fmax(cost_model_median(slopes, nslopes), 0);
 	for (size_t i = 0; i < n; i++)
 		rest[i] = time[i] - m.ns_per_byte * size[i];
-	m.latency_ns = fmax(median(rest, n), 0);
+	m.latency_ns = fmax(cost_model_median(rest, n), 0);
 	m.known = true;
 	return m;
 }

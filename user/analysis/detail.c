@@ -103,7 +103,7 @@ static struct detail_row *row_add(struct reading *r, const struct detail_row *ke
 
 /* Returns the row of a handle, NULL if there are too many. The number of parents is bounded: those of a damaged archive may form a
  * circle. */
-static struct detail_row *row_of(struct reading *r, uint32_t handle, unsigned depth)
+static struct detail_row *detail_row_of(struct reading *r, uint32_t handle, unsigned depth)
 {
 	const struct trace *t = r->a->trace;
 	const struct trace_handle *h = &t->handles.v[handle];
@@ -112,7 +112,7 @@ static struct detail_row *row_of(struct reading *r, uint32_t handle, unsigned de
 	if (r->row_of[handle])
 		return r->detail->rows.v[r->row_of[handle] - 1];
 	if (h->parent < t->handles.n && depth < LAYERS)
-		parent = row_of(r, h->parent, depth + 1);
+		parent = detail_row_of(r, h->parent, depth + 1);
 	memset(&key, 0, sizeof(key));
 	key.key.parent = parent ? parent->index : TRACE_NONE;
 	key.key.layer = h->paradigm < t->paradigms.n ? t->paradigms.v[h->paradigm].layer : LAYER_OTHER;
@@ -126,7 +126,7 @@ static struct detail_row *row_of(struct reading *r, uint32_t handle, unsigned de
 }
 
 /* begin, end: since the thread's first event */
-static void add_busy(const struct reading *r, float *bins, uint64_t begin, uint64_t end)
+static void detail_add_busy(const struct reading *r, float *bins, uint64_t begin, uint64_t end)
 {
 	uint64_t first = begin / r->bin_ns, last = end / r->bin_ns;
 
@@ -140,9 +140,9 @@ static void add_busy(const struct reading *r, float *bins, uint64_t begin, uint6
 		bins[first] += 1; /* shorter than the clock's resolution, but it was there */
 }
 
-static void count_handle(struct reading *r, const struct call *c, uint64_t end)
+static void detail_count_handle(struct reading *r, const struct call *c, uint64_t end)
 {
-	struct detail_row *row = c->handle == TRACE_NONE ? NULL : row_of(r, c->handle, 0);
+	struct detail_row *row = c->handle == TRACE_NONE ? NULL : detail_row_of(r, c->handle, 0);
 
 	if (!row) {
 		r->detail->dropped_rows += c->handle != TRACE_NONE;
@@ -155,7 +155,7 @@ static void count_handle(struct reading *r, const struct call *c, uint64_t end)
 		row->bytes[d] += c->bytes[d];
 	row->first_ns = c->begin_ns < row->first_ns ? c->begin_ns : row->first_ns;
 	row->last_ns = end > row->last_ns ? end : row->last_ns;
-	add_busy(r, row->busy[c->kind], c->begin_ns - r->origin_ns, end - r->origin_ns);
+	detail_add_busy(r, row->busy[c->kind], c->begin_ns - r->origin_ns, end - r->origin_ns);
 }
 
 /* ---- stacks ---- */
@@ -193,7 +193,7 @@ static void count_path(struct reading *r, unsigned side, uint64_t ns)
 	r->detail->paths.v[path].of[side].ns += ns;
 }
 
-static void count_frame(struct reading *r, const struct call *c, uint64_t end)
+static void detail_count_frame(struct reading *r, const struct call *c, uint64_t end)
 {
 	struct detail *d = r->detail;
 	uint64_t from = c->begin_ns > d->begin_ns ? c->begin_ns : d->begin_ns, to = end < d->end_ns ? end : d->end_ns;
@@ -220,7 +220,7 @@ static void count_frame(struct reading *r, const struct call *c, uint64_t end)
 
 /* ---- events ---- */
 
-static bool on_selects(void *worker, uint32_t location)
+static bool detail_on_selects(void *worker, uint32_t location)
 {
 	const struct detail *d = ((struct reading *)worker)->detail;
 
@@ -228,7 +228,7 @@ static bool on_selects(void *worker, uint32_t location)
 	       (d->has_collective && (location == d->stacks[0].location || location == d->stacks[1].location));
 }
 
-static void on_location_begin(void *worker, uint32_t location)
+static void detail_on_location_begin(void *worker, uint32_t location)
 {
 	struct reading *r = worker;
 
@@ -236,7 +236,7 @@ static void on_location_begin(void *worker, uint32_t location)
 	r->depth = r->skipped = 0;
 }
 
-static void on_enter(void *worker, uint64_t ns, uint32_t region, uint32_t site)
+static void detail_on_enter(void *worker, uint64_t ns, uint32_t region, uint32_t site)
 {
 	struct reading *r = worker;
 
@@ -255,12 +255,12 @@ static void end_call(struct reading *r, uint64_t ns)
 
 	if (r->location == r->detail->location && c->begin_ns >= r->a->facts->filter.from_ns &&
 	    c->begin_ns <= r->a->facts->filter.to_ns)
-		count_handle(r, c, end);
-	count_frame(r, c, end);
+		detail_count_handle(r, c, end);
+	detail_count_frame(r, c, end);
 	r->depth--;
 }
 
-static void on_leave(void *worker, uint64_t ns, uint32_t region, const struct trace_leave *leave)
+static void detail_on_leave(void *worker, uint64_t ns, uint32_t region, const struct trace_leave *leave)
 {
 	struct reading *r = worker;
 	unsigned at = r->depth;
@@ -278,23 +278,23 @@ static void on_leave(void *worker, uint64_t ns, uint32_t region, const struct tr
 }
 
 /* A call that had not returned when the recording ended: its duration is not known, but it was on the stack. */
-static void on_location_end(void *worker, uint32_t location)
+static void detail_on_location_end(void *worker, uint32_t location)
 {
 	struct reading *r = worker;
 
 	(void)location;
 	for (; r->depth; r->depth--)
-		count_frame(r, &r->stack[r->depth - 1], UINT64_MAX);
+		detail_count_frame(r, &r->stack[r->depth - 1], UINT64_MAX);
 }
 
-static struct call *current(struct reading *r)
+static struct call *detail_current(struct reading *r)
 {
 	return r->depth && !r->skipped ? &r->stack[r->depth - 1] : NULL;
 }
 
-static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
+static void detail_on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 {
-	struct call *c = current(worker);
+	struct call *c = detail_current(worker);
 
 	(void)ns;
 	if (!c)
@@ -308,9 +308,9 @@ static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 		c->bytes[op->kind == OP_WRITE] += op->bytes; /* as in nest.c: its end may be in another thread */
 }
 
-static void on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id, uint64_t bytes)
+static void detail_on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id, uint64_t bytes)
 {
-	struct call *c = current(worker);
+	struct call *c = detail_current(worker);
 
 	(void)ns, (void)id;
 	if (!c || c->handle != handle || c->non_blocking || (c->kind != DETAIL_READ && c->kind != DETAIL_WRITE))
@@ -321,9 +321,10 @@ static void on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id,
 		c->bytes[c->kind == DETAIL_WRITE] += bytes;
 }
 
-static void on_handle(void *worker, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other, uint64_t position)
+static void detail_on_handle(void *worker, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other,
+			     uint64_t position)
 {
-	struct call *c = current(worker);
+	struct call *c = detail_current(worker);
 
 	(void)ns, (void)position;
 	if (!c || c->handle != TRACE_NONE)
@@ -336,14 +337,14 @@ static void on_handle(void *worker, uint64_t ns, enum trace_handle_event event, 
 }
 
 static const struct trace_visitor visitor = {
-	.selects = on_selects,
-	.location_begin = on_location_begin,
-	.location_end = on_location_end,
-	.enter = on_enter,
-	.leave = on_leave,
-	.begin = on_begin,
-	.complete = on_complete,
-	.handle = on_handle,
+	.selects = detail_on_selects,
+	.location_begin = detail_on_location_begin,
+	.location_end = detail_on_location_end,
+	.enter = detail_on_enter,
+	.leave = detail_on_leave,
+	.begin = detail_on_begin,
+	.complete = detail_on_complete,
+	.handle = detail_on_handle,
 };
 
 int detail_read(struct detail *d, const struct analysis *a, char *err, size_t err_len)

@@ -13,7 +13,7 @@
 #define MANY_RANKS 8
 #define SERIAL_PART 20          /* system calls of one twentieth of the call's time, at least */
 
-static uint32_t node_of(const struct analysis *a, uint32_t location)
+static uint32_t detect_aggregators_node_of(const struct analysis *a, uint32_t location)
 {
 	uint32_t group = location < a->trace->locations.n ? a->trace->locations.v[location].group : TRACE_NONE;
 	uint32_t node = group < a->trace->groups.n ? a->trace->groups.v[group].node : TRACE_NONE;
@@ -38,7 +38,7 @@ static uint64_t count_nodes(const struct analysis *a, const struct worker *of, b
 
 	memset(seen, 0, a->trace->nodes.n + 1);
 	for (uint32_t i = 0; i < a->trace->locations.n; i++) {
-		uint32_t node = node_of(a, i);
+		uint32_t node = detect_aggregators_node_of(a, i);
 
 		if ((workers ? of[i].bytes > 0 : of[i].member) && node < a->trace->nodes.n && !seen[node]) {
 			seen[node] = true;
@@ -228,7 +228,7 @@ static bool degraded_fires(const struct analysis *a, const struct file_layer *f)
 	return f->n > 1 && f->sum.degraded >= 10 && f->sum.degraded * 2 >= n;
 }
 
-static struct evidence degraded(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_aggregators_degraded(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)a, (void)f;
 	return (struct evidence){ s->degraded,
@@ -240,10 +240,10 @@ static struct evidence degraded(const struct analysis *a, const struct file_laye
 						 "time of these operations; the exchange between ranks is not subtracted") };
 }
 
-static void detect_degraded(struct analysis *a, const struct detector *d)
+static void detect_aggregators_detect_degraded(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ LAYER_MPIIO, degraded_fires, degraded }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ LAYER_MPIIO, degraded_fires, detect_aggregators_degraded }), "%s", "");
 
 	if (f)
 		snprintf(f->evidence, sizeof(f->evidence),
@@ -263,5 +263,5 @@ const struct detector detector_X03 = {
 	.topic = "collective",
 	.explains = "M02 M03 P05 P15 P06 P16",
 	.test = "synthetic_degraded_above",
-	.detect = detect_degraded,
+	.detect = detect_aggregators_detect_degraded,
 };

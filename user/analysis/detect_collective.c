@@ -25,7 +25,7 @@ static uint64_t wait_in(const struct instance *x, const struct instance_sum *s, 
 }
 
 /* The rank that is last most often, of all counts in late. */
-static uint32_t latest(const struct analysis *a, const uint32_t *late, uint64_t *calls)
+static uint32_t detect_collective_latest(const struct analysis *a, const uint32_t *late, uint64_t *calls)
 {
 	uint32_t most = 0;
 
@@ -85,7 +85,7 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 	}
 	f = builder_finish(b, "%s", "");
 	if (f) {
-		last = latest(a, late, &most);
+		last = detect_collective_latest(a, late, &most);
 		location_name(a, last, name, sizeof(name));
 		snprintf(f->evidence, sizeof(f->evidence),
 			 "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
@@ -193,7 +193,7 @@ const struct detector detector_X02 = {
 
 /* ---- a collective call that was executed as independent calls ---- */
 
-static void detect_degraded(struct analysis *a, const struct detector *d)
+static void detect_collective_detect_degraded(struct analysis *a, const struct detector *d)
 {
 	struct builder *b = builder_new(a, d);
 	struct instance_sum s;
@@ -231,12 +231,12 @@ const struct detector detector_X34 = {
 		"average and more than one each",
 	.why = "the library decided against joining the ranks' data: each rank's pieces go to the file system one by one",
 	.topic = "collective_buffering", .explains = "X20 X01 X10 P05 P15 P06 P16 P12", .always_explains = true, .test = "degraded",
-	.detect = detect_degraded,
+	.detect = detect_collective_detect_degraded,
 };
 
 /* ---- ranks that are slow with equal work ---- */
 
-static int ascending(const void *a, const void *b)
+static int detect_collective_ascending(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -244,7 +244,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Medians of a file's bytes and time over its users. */
-static bool medians(const struct file_layer *f, uint64_t *bytes, uint64_t *ns)
+static bool detect_collective_medians(const struct file_layer *f, uint64_t *bytes, uint64_t *ns)
 {
 	uint64_t *v = calloc(2 * f->n, sizeof(*v));
 
@@ -254,8 +254,8 @@ static bool medians(const struct file_layer *f, uint64_t *bytes, uint64_t *ns)
 		v[i] = f->v[i]->dir[0].bytes + f->v[i]->dir[1].bytes;
 		v[f->n + i] = f->v[i]->dir[0].ns + f->v[i]->dir[1].ns;
 	}
-	qsort(v, f->n, sizeof(*v), ascending);
-	qsort(v + f->n, f->n, sizeof(*v), ascending);
+	qsort(v, f->n, sizeof(*v), detect_collective_ascending);
+	qsort(v + f->n, f->n, sizeof(*v), detect_collective_ascending);
 	*bytes = v[f->n / 2];
 	*ns = v[f->n + f->n / 2];
 	free(v);
@@ -272,7 +272,7 @@ static void detect_slow(struct analysis *a, const struct detector *d)
 		uint64_t bytes, ns;
 
 		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_DATA || x->n < 4 ||
-		    !medians(x, &bytes, &ns) || bytes < a->thresholds.imbalance_bytes)
+		    !detect_collective_medians(x, &bytes, &ns) || bytes < a->thresholds.imbalance_bytes)
 			continue;
 		for (size_t j = 0; j < x->n; j++) {
 			const struct dir_stat *r = &x->v[j]->dir[0], *w = &x->v[j]->dir[1];

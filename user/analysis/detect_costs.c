@@ -24,7 +24,7 @@ static bool locks_fire(const struct analysis *a, const struct file_layer *f)
 	return n >= a->thresholds.lock_count && n >= a->thresholds.lock_share * data;
 }
 
-static struct evidence locks(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_costs_locks(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	uint64_t n = s->meta[CLASS_LOCK].n;
 
@@ -42,8 +42,8 @@ static struct evidence locks(const struct analysis *a, const struct file_layer *
 
 static void detect_locks(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, locks_fire, locks }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, locks_fire, detect_costs_locks }), "%s", "");
 
 	if (f)
 		snprintf(f->evidence, sizeof(f->evidence), "%llu locks and unlocks of files or parts of files",
@@ -94,7 +94,7 @@ const struct detector detector_X31 = {
 
 /* ---- failing calls on data files ---- */
 
-static uint64_t failures(const struct io_stat *s)
+static uint64_t detect_costs_failures(const struct io_stat *s)
 {
 	uint64_t n = 0;
 
@@ -105,10 +105,10 @@ static uint64_t failures(const struct io_stat *s)
 
 static bool failures_fire(const struct analysis *a, const struct file_layer *f)
 {
-	return failures(&f->sum) >= a->thresholds.failed_count;
+	return detect_costs_failures(&f->sum) >= a->thresholds.failed_count;
 }
 
-static struct evidence failing(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_costs_failing(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	uint64_t n = 0, ns = 0, gap_ns = 0;
 
@@ -139,7 +139,7 @@ static bool transfers_fail(const struct analysis *a)
 
 static void detect_failures(struct analysis *a, const struct detector *d)
 {
-	struct builder *b = detect_files(a, d, &(struct file_rule){ a->facts->lowest, failures_fire, failing });
+	struct builder *b = detect_files(a, d, &(struct file_rule){ a->facts->lowest, failures_fire, detect_costs_failing });
 	struct finding *f;
 
 	for (size_t i = 0; b && i < a->facts->calls.n; i++) {
@@ -175,7 +175,7 @@ static bool close_fires(const struct analysis *a, const struct file_layer *f)
 	return s->dir[DIR_WRITE].n && all && s->meta[CLASS_CLOSE].ns * 10 >= all * 3;
 }
 
-static struct evidence closing(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_costs_closing(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)a, (void)f;
 	return (struct evidence){
@@ -187,8 +187,8 @@ static struct evidence closing(const struct analysis *a, const struct file_layer
 
 static void detect_close(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, close_fires, closing }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, close_fires, detect_costs_closing }), "%s", "");
 
 	if (f)
 		snprintf(f->evidence, sizeof(f->evidence),

@@ -9,7 +9,7 @@
 
 /* ---- slower from call to call ---- */
 
-static bool decays(const struct analysis *a, const struct call_stat *c, double *lost_ns, bool *measured)
+static bool detect_decay_decays(const struct analysis *a, const struct call_stat *c, double *lost_ns, bool *measured)
 {
 	struct trend time, below;
 
@@ -37,7 +37,7 @@ static void detect_decay(struct analysis *a, const struct detector *d)
 		const struct call_stat *c = a->facts->calls.v[i];
 
 		if (c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA ||
-		    !decays(a, c, &lost, &measured))
+		    !detect_decay_decays(a, c, &lost, &measured))
 			continue;
 		builder_add(
 			b, c->key.file, c->key.location,

@@ -4,7 +4,7 @@
  */
 #include "analysis/analysis.h"
 
-static bool is_data(const struct analysis *a, const struct file_layer *f)
+static bool detect_files_is_data(const struct analysis *a, const struct file_layer *f)
 {
 	return a->facts->file_class[f->file] == FILE_DATA;
 }
@@ -16,7 +16,7 @@ struct builder *detect_files(struct analysis *a, const struct detector *d, const
 	for (size_t i = 0; i < a->files.n; i++) {
 		const struct file_layer *f = &a->files.v[i];
 
-		if (f->layer != rule->layer || !is_data(a, f) || !rule->fires(a, f))
+		if (f->layer != rule->layer || !detect_files_is_data(a, f) || !rule->fires(a, f))
 			continue;
 		if (!b && !(b = builder_new(a, d)))
 			return NULL;

@@ -31,7 +31,7 @@ static uint64_t asked_above(const struct analysis *a, uint32_t file, uint32_t lo
 }
 
 /* The reads, and what is written beyond what was asked. */
-static struct evidence rmw(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_layers_rmw(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	const struct dir_stat *w = &s->dir[DIR_WRITE];
 	uint64_t asked = asked_above(a, f->file, s->key.location), beyond = asked < w->bytes ? w->bytes - asked : 0;
@@ -51,7 +51,8 @@ static struct evidence rmw(const struct analysis *a, const struct file_layer *f,
 
 static void detect_rmw(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, rmw_fires, rmw }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, rmw_fires, detect_layers_rmw }), "%s", "");
 	char bytes[24], written[24];
 	const struct file_layer *low;
 
@@ -106,7 +107,7 @@ static bool fill_fires(const struct analysis *a, const struct file_layer *f)
 	       filled_again(f) * 2 >= f->sum.writes_in_create_bytes;
 }
 
-static struct evidence fill(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_layers_fill(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
 	return (struct evidence){
@@ -122,7 +123,8 @@ static struct evidence fill(const struct analysis *a, const struct file_layer *f
 
 static void detect_fill(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, fill_fires, fill }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, fill_fires, detect_layers_fill }), "%s", "");
 	char bytes[24];
 
 	if (!f)
@@ -160,7 +162,7 @@ static bool stream_fires(const struct analysis *a, const struct file_layer *f)
 	       bytes >= a->thresholds.stream_share * all;
 }
 
-static struct evidence stream(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_layers_stream(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	const struct dir_stat *r = &s->dir[DIR_READ], *w = &s->dir[DIR_WRITE];
 	int dir = w->bytes > r->bytes ? DIR_WRITE : DIR_READ;
@@ -182,7 +184,8 @@ static struct evidence stream(const struct analysis *a, const struct file_layer 
 
 static void detect_stream(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ LAYER_ISOC, stream_fires, stream }), "%s", "");
+	struct finding *f =
+		builder_finish(detect_files(a, d, &(struct file_rule){ LAYER_ISOC, stream_fires, detect_layers_stream }), "%s", "");
 	char mean[24];
 
 	if (!f)

@@ -112,7 +112,7 @@ static bool reopen_fires(const struct analysis *a, const struct file_layer *f)
 }
 
 /* Only look-ups with a file behind them are assigned to a file; closes belong to the opens. */
-static struct evidence reopen(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_meta_reopen(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	uint64_t opens = s->meta[CLASS_OPEN].n, n = opens + s->meta[CLASS_CLOSE].n,
 		 ns = s->meta[CLASS_OPEN].ns + s->meta[CLASS_CLOSE].ns,
@@ -132,8 +132,8 @@ static struct evidence reopen(const struct analysis *a, const struct file_layer 
 
 static void detect_reopen(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, reopen_fires, reopen }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, reopen_fires, detect_meta_reopen }), "%s", "");
 
 	if (f)
 		snprintf(f->evidence, sizeof(f->evidence), "%llu opens of %zu file%s by %u rank%s or thread%s",
@@ -158,7 +158,7 @@ static bool sync_fires(const struct analysis *a, const struct file_layer *f)
 	return syncs >= a->thresholds.sync_count && writes <= a->thresholds.sync_every * syncs;
 }
 
-static struct evidence syncs(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_meta_syncs(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	uint64_t n = s->meta[CLASS_SYNC].n, ns = s->meta[CLASS_SYNC].ns;
 
@@ -178,8 +178,8 @@ static struct evidence syncs(const struct analysis *a, const struct file_layer *
 
 static void detect_sync(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, sync_fires, syncs }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, sync_fires, detect_meta_syncs }), "%s", "");
 
 	if (f)
 		snprintf(f->evidence, sizeof(f->evidence), "%llu syncs of %zu file%s, each after few writes",

@@ -20,7 +20,8 @@ static bool independent_fires(const struct analysis *a, const struct file_layer 
 	       d->n - d->collective >= a->thresholds.independent_share * d->n;
 }
 
-static struct evidence independent(const struct analysis *a, const struct file_layer *f, const struct io_stat *s, int dir)
+static struct evidence detect_mpiio_independent(const struct analysis *a, const struct file_layer *f, const struct io_stat *s,
+						int dir)
 {
 	const struct dir_stat *d = &s->dir[dir];
 	uint64_t n = d->n - d->collective, bytes = d->n ? d->bytes / d->n * n : 0;
@@ -40,14 +41,14 @@ static struct evidence independent(const struct analysis *a, const struct file_l
 static bool reads_fire(const struct analysis *a, const struct file_layer *f) { return independent_fires(a, f, DIR_READ); }
 static bool writes_fire(const struct analysis *a, const struct file_layer *f) { return independent_fires(a, f, DIR_WRITE); }
 
-static struct evidence reads(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_mpiio_reads(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	return independent(a, f, s, DIR_READ);
+	return detect_mpiio_independent(a, f, s, DIR_READ);
 }
 
-static struct evidence writes(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_mpiio_writes(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	return independent(a, f, s, DIR_WRITE);
+	return detect_mpiio_independent(a, f, s, DIR_WRITE);
 }
 
 static void detect_independent(struct analysis *a, const struct detector *d, const struct file_rule *rule, const char *what)
@@ -64,12 +65,12 @@ static void detect_independent(struct analysis *a, const struct detector *d, con
 
 static void detect_independent_reads(struct analysis *a, const struct detector *d)
 {
-	detect_independent(a, d, &(struct file_rule){ LAYER_MPIIO, reads_fire, reads }, "reads");
+	detect_independent(a, d, &(struct file_rule){ LAYER_MPIIO, reads_fire, detect_mpiio_reads }, "reads");
 }
 
 static void detect_independent_writes(struct analysis *a, const struct detector *d)
 {
-	detect_independent(a, d, &(struct file_rule){ LAYER_MPIIO, writes_fire, writes }, "writes");
+	detect_independent(a, d, &(struct file_rule){ LAYER_MPIIO, writes_fire, detect_mpiio_writes }, "writes");
 }
 
 const struct detector detector_M02 = {

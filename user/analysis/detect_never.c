@@ -4,7 +4,7 @@
  */
 #include "analysis/detectors.h"
 
-static void nothing(struct analysis *a, const struct detector *d)
+static void detect_never_nothing(struct analysis *a, const struct detector *d)
 {
 	(void)a, (void)d;
 }
@@ -12,7 +12,7 @@ static void nothing(struct analysis *a, const struct detector *d)
 const struct detector detector_P07 = {
 	.code = "P07", .title = "buffers not aligned in memory", .on = "POSIX", .needs = NEED_MEMORY,
 	.when = "never: needs the addresses of buffers", .why = "direct I/O needs aligned buffers", .topic = "align", .test = "",
-	.detect = nothing,
+	.detect = detect_never_nothing,
 };
 
 const struct detector detector_X21 = {
@@ -20,5 +20,5 @@ const struct detector detector_X21 = {
 	.needs = NEED_CHUNKS | NEED_UPPER, .when =
 	"never: needs the shapes of chunks and the size of their cache; X20 and X06 say what it costs",
 	.why = "a chunk larger than the cache is not kept: each piece is read by itself", .topic = "chunk_cache", .test = "",
-	.detect = nothing,
+	.detect = detect_never_nothing,
 };

@@ -109,7 +109,7 @@ const struct detector detector_X27 = {
 
 /* ---- a slow file system beside a parallel one ---- */
 
-static bool is_one_of(const char *type, const char *const *types, size_t n)
+static bool detect_places_is_one_of(const char *type, const char *const *types, size_t n)
 {
 	for (size_t i = 0; type && i < n; i++)
 		if (!strcmp(type, types[i]))
@@ -121,14 +121,14 @@ static bool on_parallel(const struct trace_file *f)
 {
 	static const char *const types[] = { "lustre", "gpfs", "beegfs", "pvfs2", "orangefs", "ceph", "wekafs", "daos" };
 
-	return is_one_of(f->fs_type, types, sizeof(types) / sizeof(*types));
+	return detect_places_is_one_of(f->fs_type, types, sizeof(types) / sizeof(*types));
 }
 
 static bool on_home(const struct trace_file *f)
 {
 	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "overlay", "fuse.sshfs", "9p" };
 
-	return is_one_of(f->fs_type, types, sizeof(types) / sizeof(*types));
+	return detect_places_is_one_of(f->fs_type, types, sizeof(types) / sizeof(*types));
 }
 
 static void detect_place(struct analysis *a, const struct detector *d)
@@ -183,7 +183,7 @@ const struct detector detector_X28 = {
 
 /* ---- one path, many local files ---- */
 
-static const char *node_of(const struct analysis *a, uint32_t file)
+static const char *detect_places_node_of(const struct analysis *a, uint32_t file)
 {
 	uint32_t node = a->trace->files.v[file].scope;
 
@@ -192,7 +192,7 @@ static const char *node_of(const struct analysis *a, uint32_t file)
 		       : NULL;
 }
 
-static int by_name(const void *a, const void *b)
+static int detect_places_by_name(const void *a, const void *b)
 {
 	const struct created *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -201,7 +201,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* What some nodes write and others only read is not the same file there. */
-static bool differs(const struct created *list, size_t begin, size_t end)
+static bool detect_places_differs(const struct created *list, size_t begin, size_t end)
 {
 	bool writes = false, reads = false;
 
@@ -223,17 +223,17 @@ static void detect_local(struct analysis *a, const struct detector *d)
 	a->failed |= !list;
 	for (size_t i = 0; b && i < a->files.n; i++)
 		if (a->files.v[i].layer == a->facts->lowest && a->facts->file_class[a->files.v[i].file] == FILE_DATA &&
-		    node_of(a, a->files.v[i].file))
+		    detect_places_node_of(a, a->files.v[i].file))
 			list[n++] = (struct created){ file_name(a, a->files.v[i].file), 0, &a->files.v[i] };
 	if (n)
-		qsort(list, n, sizeof(*list), by_name);
+		qsort(list, n, sizeof(*list), detect_places_by_name);
 	for (size_t i = 0, j; i < n; i = j) {
 		for (j = i; j < n && !strcmp(list[j].name, list[i].name); j++)
 			;
 		if (j - i < 2)
 			continue;
 		names++;
-		warn |= differs(list, i, j);
+		warn |= detect_places_differs(list, i, j);
 		for (size_t k = i; k < j; k++)
 			for (size_t s = 0; s < list[k].f->n; s++)
 				builder_add(b, list[k].f->file, list[k].f->v[s]->key.location,
@@ -294,7 +294,7 @@ static struct removed metadata_calls(const struct analysis *a, uint32_t file, ui
 	return r;
 }
 
-static struct evidence metadata(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_places_metadata(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	struct removed r = metadata_calls(a, f->file, s->key.location);
 
@@ -311,8 +311,8 @@ static struct evidence metadata(const struct analysis *a, const struct file_laye
 
 static void detect_independent_metadata(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, metadata_fires, metadata }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, metadata_fires, detect_places_metadata }), "%s", "");
 
 	if (f)
 		snprintf(f->evidence, sizeof(f->evidence),

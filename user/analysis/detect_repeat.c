@@ -24,7 +24,7 @@ static bool again_fires(const struct analysis *a, const struct file_layer *f, in
 	       d->again_bytes >= a->thresholds.again_share * extent_bytes(f, dir);
 }
 
-static struct evidence again(const struct analysis *a, const struct io_stat *s, int dir)
+static struct evidence detect_repeat_again(const struct analysis *a, const struct io_stat *s, int dir)
 {
 	const struct dir_stat *d = &s->dir[dir];
 
@@ -45,13 +45,13 @@ static bool written_again_fires(const struct analysis *a, const struct file_laye
 static struct evidence read_again(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
-	return again(a, s, DIR_READ);
+	return detect_repeat_again(a, s, DIR_READ);
 }
 
 static struct evidence written_again(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
-	return again(a, s, DIR_WRITE);
+	return detect_repeat_again(a, s, DIR_WRITE);
 }
 
 static void detect_again(struct analysis *a, const struct detector *d, const struct file_rule *rule, const char *what)

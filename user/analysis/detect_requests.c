@@ -17,7 +17,7 @@ static bool many_on_all(const struct analysis *a, int dir)
 	return a->small_n[dir] >= a->thresholds.small_total && a->small_n[dir] >= a->thresholds.small_share * a->data_n[dir];
 }
 
-static bool small_fires(const struct analysis *a, const struct file_layer *f, int dir)
+static bool detect_requests_small_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
 	const struct dir_stat *d = &f->sum.dir[dir];
 	const struct cost_model *m = a->facts->file_fs[f->file] < FS_KINDS ? &a->models[a->facts->file_fs[f->file]][dir] : NULL;
@@ -43,7 +43,7 @@ static struct evidence small_evidence(const struct analysis *a, const struct fil
 						f->file, dir, d->small_bytes) };
 }
 
-static void detect_small(struct analysis *a, const struct detector *d, const struct file_rule *rule, int dir)
+static void detect_requests_detect_small(struct analysis *a, const struct detector *d, const struct file_rule *rule, int dir)
 {
 	struct builder *b = detect_files(a, d, rule);
 	struct finding *f = builder_finish(b, "%s", "");
@@ -57,15 +57,19 @@ static void detect_small(struct analysis *a, const struct detector *d, const str
 }
 
 #define SMALL(name, direction) \
-static bool name##_fires(const struct analysis *a, const struct file_layer *f) { return small_fires(a, f, direction); } \
-static struct evidence name##_evidence(const struct analysis *a, const struct file_layer *f, const struct io_stat *s) \
-{ \
-	return small_evidence(a, f, &s->dir[direction], direction); \
-} \
-static void detect_##name(struct analysis *a, const struct detector *d) \
-{ \
-	detect_small(a, d, &(struct file_rule){ a->facts->lowest, name##_fires, name##_evidence }, direction); \
-}
+	static bool name##_fires(const struct analysis *a, const struct file_layer *f) \
+	{ \
+		return detect_requests_small_fires(a, f, direction); \
+	} \
+	static struct evidence name##_evidence(const struct analysis *a, const struct file_layer *f, const struct io_stat *s) \
+	{ \
+		return small_evidence(a, f, &s->dir[direction], direction); \
+	} \
+	static void detect_##name(struct analysis *a, const struct detector *d) \
+	{ \
+		detect_requests_detect_small(a, d, &(struct file_rule){ a->facts->lowest, name##_fires, name##_evidence }, \
+					     direction); \
+	}
 
 SMALL(small_reads, DIR_READ)
 SMALL(small_writes, DIR_WRITE)
@@ -171,7 +175,7 @@ static bool unaligned_fires(const struct analysis *a, const struct file_layer *f
 	       r->unaligned + w->unaligned >= a->thresholds.unaligned_share * (r->n + w->n);
 }
 
-static struct evidence unaligned(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_requests_unaligned(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	const struct dir_stat *r = &s->dir[DIR_READ], *w = &s->dir[DIR_WRITE];
 	uint64_t n = r->unaligned + w->unaligned, all = r->n + w->n, ns = all ? (r->ns + w->ns) / all * n : 0;
@@ -185,8 +189,8 @@ static struct evidence unaligned(const struct analysis *a, const struct file_lay
 
 static void detect_unaligned(struct analysis *a, const struct detector *d)
 {
-	struct finding *f = builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, unaligned_fires, unaligned }),
-					   "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, unaligned_fires, detect_requests_unaligned }), "%s", "");
 
 	if (!f)
 		return;

@@ -9,7 +9,7 @@
 #include "analysis/detectors.h"
 #include "analysis/words.h"
 
-static uint64_t ranks_of(const struct analysis *a, const struct file_layer *f, int dir)
+static uint64_t detect_shared_ranks_of(const struct analysis *a, const struct file_layer *f, int dir)
 {
 	uint64_t n = 0;
 
@@ -20,14 +20,15 @@ static uint64_t ranks_of(const struct analysis *a, const struct file_layer *f, i
 
 /* ---- small requests on a shared file ---- */
 
-static bool small_fires(const struct analysis *a, const struct file_layer *f, int dir)
+static bool detect_shared_small_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
 	const struct dir_stat *d = &f->sum.dir[dir];
 
-	return d->small >= a->thresholds.small_count && d->small >= a->thresholds.small_share * d->n && ranks_of(a, f, dir) > 1;
+	return d->small >= a->thresholds.small_count && d->small >= a->thresholds.small_share * d->n &&
+	       detect_shared_ranks_of(a, f, dir) > 1;
 }
 
-static struct evidence small(const struct analysis *a, const struct file_layer *f, const struct io_stat *s, int dir)
+static struct evidence detect_shared_small(const struct analysis *a, const struct file_layer *f, const struct io_stat *s, int dir)
 {
 	const struct dir_stat *d = &s->dir[dir];
 
@@ -42,20 +43,20 @@ static struct evidence small(const struct analysis *a, const struct file_layer *
 						f->file, dir, d->small_bytes) };
 }
 
-static bool reads_fire(const struct analysis *a, const struct file_layer *f) { return small_fires(a, f, DIR_READ); }
-static bool writes_fire(const struct analysis *a, const struct file_layer *f) { return small_fires(a, f, DIR_WRITE); }
+static bool reads_fire(const struct analysis *a, const struct file_layer *f) { return detect_shared_small_fires(a, f, DIR_READ); }
+static bool writes_fire(const struct analysis *a, const struct file_layer *f) { return detect_shared_small_fires(a, f, DIR_WRITE); }
 
-static struct evidence reads(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_shared_reads(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	return small(a, f, s, DIR_READ);
+	return detect_shared_small(a, f, s, DIR_READ);
 }
 
-static struct evidence writes(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_shared_writes(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	return small(a, f, s, DIR_WRITE);
+	return detect_shared_small(a, f, s, DIR_WRITE);
 }
 
-static void detect_small(struct analysis *a, const struct detector *d, const struct file_rule *rule, const char *what)
+static void detect_shared_detect_small(struct analysis *a, const struct detector *d, const struct file_rule *rule, const char *what)
 {
 	struct finding *f = builder_finish(detect_files(a, d, rule), "%s", "");
 	char mean[24];
@@ -69,12 +70,12 @@ static void detect_small(struct analysis *a, const struct detector *d, const str
 
 static void detect_small_reads(struct analysis *a, const struct detector *d)
 {
-	detect_small(a, d, &(struct file_rule){ a->facts->lowest, reads_fire, reads }, "reads");
+	detect_shared_detect_small(a, d, &(struct file_rule){ a->facts->lowest, reads_fire, detect_shared_reads }, "reads");
 }
 
 static void detect_small_writes(struct analysis *a, const struct detector *d)
 {
-	detect_small(a, d, &(struct file_rule){ a->facts->lowest, writes_fire, writes }, "writes");
+	detect_shared_detect_small(a, d, &(struct file_rule){ a->facts->lowest, writes_fire, detect_shared_writes }, "writes");
 }
 
 const struct detector detector_P15 = {
@@ -244,7 +245,7 @@ static bool conflict_fires(const struct analysis *a, const struct file_layer *f)
 	return all && shared >= a->thresholds.conflict_share * all;
 }
 
-static struct evidence conflict(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_shared_conflict(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	const struct dir_stat *w = &s->dir[DIR_WRITE];
 
@@ -255,8 +256,8 @@ static struct evidence conflict(const struct analysis *a, const struct file_laye
 
 static void detect_conflict(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, conflict_fires, conflict }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, conflict_fires, detect_shared_conflict }), "%s", "");
 	uint64_t shared, all, block;
 	char size[24];
 

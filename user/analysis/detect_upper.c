@@ -7,7 +7,7 @@
 #include "analysis/detectors.h"
 #include "analysis/words.h"
 
-static const struct file_layer *above(const struct analysis *a, const struct file_layer *f, enum trace_layer layer)
+static const struct file_layer *detect_upper_above(const struct analysis *a, const struct file_layer *f, enum trace_layer layer)
 {
 	return file_layer_find(a, f->file, layer);
 }
@@ -26,7 +26,7 @@ static const struct io_stat *of_location(const struct file_layer *f, uint32_t lo
 static const struct file_layer *data_layer(const struct analysis *a, const struct file_layer *f)
 {
 	for (enum trace_layer l = 0; l < LAYER_ISOC; l++) {
-		const struct file_layer *x = above(a, f, l);
+		const struct file_layer *x = detect_upper_above(a, f, l);
 
 		if (x && x->sum.dir[0].n + x->sum.dir[1].n)
 			return x;
@@ -48,7 +48,7 @@ static bool amplified_fires(const struct analysis *a, const struct file_layer *f
 	       f->sum.dir[0].n + f->sum.dir[1].n >= a->thresholds.amplified_calls * calls);
 }
 
-static struct evidence amplified(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_upper_amplified(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	const struct dir_stat *r = &s->dir[0], *w = &s->dir[1];
 	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes;
@@ -69,8 +69,8 @@ static struct evidence amplified(const struct analysis *a, const struct file_lay
 
 static void detect_amplified(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, amplified_fires, amplified }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, amplified_fires, detect_upper_amplified }), "%s", "");
 	const struct file_layer *low, *top;
 	char asked[24], moved[24];
 
@@ -158,7 +158,7 @@ static bool header_fires(const struct analysis *a, const struct file_layer *f)
 }
 
 /* At least the reads and writes, at most all of the calls in which they stand. */
-static struct evidence header(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_upper_header(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	struct saving low = saving_remove(a, &(struct removed){ a->facts->lowest, s->relocations, 0, s->relocation_ns, 0, 0 }, "");
 	struct saving high = saving_remove(a, &(struct removed){ LAYER_NETCDF, 1, s->relocations, s->relocation_frame_ns, 0, 0 },
@@ -176,8 +176,8 @@ static struct evidence header(const struct analysis *a, const struct file_layer 
 
 static void detect_header(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, header_fires, header }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, header_fires, detect_upper_header }), "%s", "");
 	char bytes[24];
 
 	if (!f)
@@ -267,7 +267,7 @@ static bool dribble_fires(const struct analysis *a, const struct file_layer *f)
 	return f->sum.meta_writes >= 10 * a->thresholds.small_count && f->sum.meta_writes * 5 >= f->sum.dir[DIR_WRITE].n;
 }
 
-static struct evidence dribble(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_upper_dribble(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	(void)f;
 	return (struct evidence){ s->meta_writes,
@@ -282,8 +282,8 @@ static struct evidence dribble(const struct analysis *a, const struct file_layer
 
 static void detect_dribble(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, dribble_fires, dribble }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, dribble_fires, detect_upper_dribble }), "%s", "");
 	bool flushed;
 
 	if (!f)
@@ -318,13 +318,13 @@ static bool thrash_fires(const struct analysis *a, const struct file_layer *f)
 {
 	const struct dir_stat *r = &f->sum.dir[DIR_READ];
 
-	return above(a, f, LAYER_HDF5) && !r->doubtful && r->again_bytes >= a->thresholds.again_bytes && r->again * 2 >= r->n &&
-	       r->nested == r->n;
+	return detect_upper_above(a, f, LAYER_HDF5) && !r->doubtful && r->again_bytes >= a->thresholds.again_bytes &&
+	       r->again * 2 >= r->n && r->nested == r->n;
 }
 
-static struct evidence thrash(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+static struct evidence detect_upper_thrash(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
-	const struct io_stat *upper = of_location(above(a, f, LAYER_HDF5), s->key.location);
+	const struct io_stat *upper = of_location(detect_upper_above(a, f, LAYER_HDF5), s->key.location);
 	const struct dir_stat *r = &s->dir[DIR_READ];
 	uint64_t ns = upper && r->n ? (uint64_t)((double)upper->dir[DIR_READ].ns * r->again / r->n) : r->again_ns;
 	uint64_t frames = upper ? saving_part(upper->dir[DIR_READ].n, r->again, r->n) : 0;
@@ -338,8 +338,8 @@ static struct evidence thrash(const struct analysis *a, const struct file_layer 
 
 static void detect_thrash(struct analysis *a, const struct detector *d)
 {
-	struct finding *f =
-		builder_finish(detect_files(a, d, &(struct file_rule){ a->facts->lowest, thrash_fires, thrash }), "%s", "");
+	struct finding *f = builder_finish(
+		detect_files(a, d, &(struct file_rule){ a->facts->lowest, thrash_fires, detect_upper_thrash }), "%s", "");
 	char bytes[24];
 
 	if (!f)

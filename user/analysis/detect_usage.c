@@ -24,7 +24,7 @@ static struct totals totals_of(const struct analysis *a)
 	return t;
 }
 
-static bool dominates(const struct analysis *a, uint64_t more, uint64_t less)
+static bool detect_usage_dominates(const struct analysis *a, uint64_t more, uint64_t less)
 {
 	return more > less && more - less > a->thresholds.dominate_share * (more + less);
 }
@@ -45,7 +45,7 @@ static void detect_count(struct analysis *a, const struct detector *d, int dir)
 	struct totals t = totals_of(a);
 	char text[160];
 
-	if (!dominates(a, t.n[dir], t.n[!dir]))
+	if (!detect_usage_dominates(a, t.n[dir], t.n[!dir]))
 		return;
 	snprintf(text, sizeof(text), "%llu writes and %llu reads on data files", (unsigned long long)t.n[DIR_WRITE],
 		 (unsigned long long)t.n[DIR_READ]);
@@ -57,7 +57,7 @@ static void detect_bytes(struct analysis *a, const struct detector *d, int dir)
 	struct totals t = totals_of(a);
 	char text[160], in[24], out[24];
 
-	if (!dominates(a, t.bytes[dir], t.bytes[!dir]))
+	if (!detect_usage_dominates(a, t.bytes[dir], t.bytes[!dir]))
 		return;
 	words_bytes(in, sizeof(in), t.bytes[DIR_READ]);
 	words_bytes(out, sizeof(out), t.bytes[DIR_WRITE]);

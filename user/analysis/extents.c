@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Finds the first range that ends at or after begin. */
-static size_t find(const struct extents *e, uint64_t begin)
+static size_t extents_find(const struct extents *e, uint64_t begin)
 {
 	size_t low = 0, high = e->n;
 
@@ -25,14 +25,14 @@ static size_t find(const struct extents *e, uint64_t begin)
 	return low;
 }
 
-static uint64_t overlap(const struct extent *x, uint64_t begin, uint64_t end)
+static uint64_t extents_overlap(const struct extent *x, uint64_t begin, uint64_t end)
 {
 	uint64_t b = x->begin > begin ? x->begin : begin, n = x->end < end ? x->end : end;
 
 	return n > b ? n - b : 0;
 }
 
-static bool insert(struct extents *e, size_t at, uint64_t begin, uint64_t end)
+static bool extents_insert(struct extents *e, size_t at, uint64_t begin, uint64_t end)
 {
 	if (e->n == e->cap) {
 		size_t cap = e->cap ? e->cap * 2 : 4;
@@ -51,15 +51,15 @@ static bool insert(struct extents *e, size_t at, uint64_t begin, uint64_t end)
 
 uint64_t extents_add(struct extents *e, uint64_t begin, uint64_t end)
 {
-	size_t first = find(e, begin), last = first;
+	size_t first = extents_find(e, begin), last = first;
 	uint64_t common = 0;
 
 	if (end <= begin)
 		return 0;
 	while (last < e->n && e->v[last].begin <= end)
-		common += overlap(&e->v[last++], begin, end);
+		common += extents_overlap(&e->v[last++], begin, end);
 	if (first == last) {
-		if (e->n >= EXTENTS_MAX || !insert(e, first, begin, end))
+		if (e->n >= EXTENTS_MAX || !extents_insert(e, first, begin, end))
 			e->full = true;
 		return 0;
 	}
@@ -85,7 +85,7 @@ uint64_t extents_common(const struct extents *a, const struct extents *b)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0, j = 0; a && b && i < a->n && j < b->n; ) {
-		bytes += overlap(&a->v[i], b->v[j].begin, b->v[j].end);
+		bytes += extents_overlap(&a->v[i], b->v[j].begin, b->v[j].end);
 		if (a->v[i].end < b->v[j].end)
 			i++;
 		else

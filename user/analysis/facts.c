@@ -74,7 +74,7 @@ static uint8_t fs_of(struct facts *f, const char *type)
 	return FS_KINDS;
 }
 
-static int prepare(struct facts *f)
+static int facts_prepare(struct facts *f)
 {
 	const struct trace *t = f->trace;
 	struct trace_attributes attributes;
@@ -138,7 +138,7 @@ static int instance_order(const void *a, const void *b)
 	return x->location < y->location ? -1 : x->location > y->location;
 }
 
-static void add_sizes(struct facts *f, const struct collector *c)
+static void facts_add_sizes(struct facts *f, const struct collector *c)
 {
 	for (int fs = 0; fs < FS_KINDS; fs++)
 		for (int d = 0; d < DIRS; d++)
@@ -158,7 +158,7 @@ static void add_sizes(struct facts *f, const struct collector *c)
 				f->size_counts[l][d][b] += c->size_counts[l][d][b];
 }
 
-static int take(struct facts *f, struct collector *c)
+static int facts_take(struct facts *f, struct collector *c)
 {
 	struct io_stat *io, *next_io;
 	struct call_stat *call, *next_call;
@@ -184,7 +184,7 @@ static int take(struct facts *f, struct collector *c)
 			return -ENOMEM;
 		*slot = c->instances.v[i];
 	}
-	add_sizes(f, c);
+	facts_add_sizes(f, c);
 	return c->failed ? -ENOMEM : 0;
 }
 
@@ -225,13 +225,13 @@ static void count_trace(struct facts *f)
 		}
 }
 
-static int gather(struct pass *pass)
+static int facts_gather(struct pass *pass)
 {
 	struct facts *f = pass->facts;
 	int ret = carried_join(pass->collectors.v, pass->collectors.n);
 
 	for (size_t i = 0; i < pass->collectors.n && !ret; i++)
-		ret = take(f, pass->collectors.v[i]);
+		ret = facts_take(f, pass->collectors.v[i]);
 	if (ret)
 		return ret;
 	qsort(f->io.v, f->io.n, sizeof(*f->io.v), io_order);
@@ -282,7 +282,7 @@ static int pass_begin(struct pass *pass, unsigned nworkers, const struct peers *
 	const struct trace *t = pass->facts->trace;
 
 	pass->handle_user = calloc(t->handles.n + 1, sizeof(*pass->handle_user));
-	if (!pass->handle_user || prepare(pass->facts))
+	if (!pass->handle_user || facts_prepare(pass->facts))
 		return -ENOMEM;
 	for (unsigned i = 0; i < nworkers; i++)
 		if (!collector_new(pass))
@@ -316,7 +316,7 @@ static int pass_end(struct pass *pass, const struct peers *peers, char *err, siz
 	if (peers)
 		ret = peers->index ? send_pass(pass, peers, ret) : receive_passes(pass, peers, ret);
 	if (!ret && !pass->index)
-		ret = gather(pass);
+		ret = facts_gather(pass);
 	if (ret)
 		snprintf(err, err_len, "%.200s: %s", pass->facts->trace->dir,
 			 ret == -ENOMEM ? "out of memory" :

@@ -59,7 +59,7 @@ void builder_drop(struct builder *b)
 	free(b);
 }
 
-static void add_file(struct builder *b, uint32_t file, const struct evidence *e)
+static void finding_add_file(struct builder *b, uint32_t file, const struct evidence *e)
 {
 	struct finding_file *f =
 		b->files.n && b->files.v[b->files.n - 1].file == file ? &b->files.v[b->files.n - 1] : TRACE_ADD(b->files);
@@ -94,7 +94,7 @@ void builder_add(struct builder *b, uint32_t file, uint32_t location, const stru
 	at->saving.high_ns += e->saving.known ? e->saving.high_ns : e->ns;
 	at->saving.basis = e->saving.basis;
 	if (file != TRACE_NONE)
-		add_file(b, file, e);
+		finding_add_file(b, file, e);
 }
 
 void builder_add_call(struct builder *b, const struct call_stat *c)
@@ -108,16 +108,16 @@ void builder_add_call(struct builder *b, const struct call_stat *c)
 
 /* ---- the finding ---- */
 
-static uint64_t middle(const struct saving *s)
+static uint64_t finding_middle(const struct saving *s)
 {
 	return s->low_ns / 2 + s->high_ns / 2;
 }
 
 /* By the saving, not by the cost: time that cannot be saved is no reason to act. */
-static enum severity judge(const struct analysis *a, const struct finding *f)
+static enum severity finding_judge(const struct analysis *a, const struct finding *f)
 {
 	const struct thresholds *t = &a->thresholds;
-	double wall = location_wall_ns(a, f->location) / 1e9, saved = middle(&f->saving) / 1e9;
+	double wall = location_wall_ns(a, f->location) / 1e9, saved = finding_middle(&f->saving) / 1e9;
 
 	if (saved < t->least_seconds)
 		return SEVERITY_NOTE;
@@ -126,7 +126,7 @@ static enum severity judge(const struct analysis *a, const struct finding *f)
 	return saved >= t->warn_seconds || (wall > 0 && saved >= t->warn_share * wall) ? SEVERITY_WARN : SEVERITY_NOTE;
 }
 
-static int more_time(const void *a, const void *b)
+static int finding_more_time(const void *a, const void *b)
 {
 	const struct finding_file *x = a, *y = b;
 
@@ -137,7 +137,7 @@ static int more_time(const void *a, const void *b)
 
 static void take_files(struct builder *b, struct finding *f)
 {
-	qsort(b->files.v, b->files.n, sizeof(*b->files.v), more_time);
+	qsort(b->files.v, b->files.n, sizeof(*b->files.v), finding_more_time);
 	f->nfiles = b->files.n;
 	for (size_t i = 0; i < b->files.n && i < FINDING_FILES; i++)
 		f->files[i] = b->files.v[i];
@@ -170,7 +170,7 @@ static void take_locations(struct builder *b, struct finding *f)
 		f->saving.low_ns = f->saving.high_ns;
 }
 
-static bool names_file(const struct finding *f, uint32_t file)
+static bool finding_names_file(const struct finding *f, uint32_t file)
 {
 	for (size_t i = 0; i < f->nfiles && i < FINDING_FILES; i++)
 		if (f->files[i].file == file)
@@ -178,7 +178,7 @@ static bool names_file(const struct finding *f, uint32_t file)
 	return !f->nfiles;
 }
 
-static void add_call(struct finding *f, const struct call_stat *c)
+static void finding_add_call(struct finding *f, const struct call_stat *c)
 {
 	struct finding_call new = { c->key.region, c->key.site, c->outer_n, c->outer_ns };
 	unsigned at = 0;
@@ -203,19 +203,19 @@ static void add_call(struct finding *f, const struct call_stat *c)
 }
 
 /* Collects the program's own calls on those files, on the rank with the highest cost. */
-static void take_calls(struct builder *b, struct finding *f)
+static void finding_take_calls(struct builder *b, struct finding *f)
 {
 	const struct facts *facts = b->a->facts;
 
 	for (size_t i = 0; i < b->calls.n; i++)
 		if (b->calls.v[i]->key.location == f->location)
-			add_call(f, b->calls.v[i]);
+			finding_add_call(f, b->calls.v[i]);
 	for (size_t i = 0; i < facts->calls.n && !b->calls.n; i++) {
 		const struct call_stat *c = facts->calls.v[i];
 
 		if (c->outer_n && c->key.location == f->location && CLASS_BIT(c->class) & b->detector->classes &&
-		    names_file(f, c->key.file) && c->key.region != TRACE_NONE)
-			add_call(f, c);
+		    finding_names_file(f, c->key.file) && c->key.region != TRACE_NONE)
+			finding_add_call(f, c);
 	}
 }
 
@@ -243,8 +243,8 @@ struct finding *builder_finish(struct builder *b, const char *format, ...)
 		f->end_ns = b->end_ns;
 		take_files(b, f);
 		take_locations(b, f);
-		take_calls(b, f);
-		f->severity = judge(b->a, f);
+		finding_take_calls(b, f);
+		f->severity = finding_judge(b->a, f);
 		va_start(ap, format);
 		vsnprintf(f->evidence, sizeof(f->evidence), format, ap);
 		va_end(ap);
@@ -255,7 +255,7 @@ struct finding *builder_finish(struct builder *b, const char *format, ...)
 
 /* ---- order ---- */
 
-static bool lists(const char *codes, const char *code)
+static bool finding_lists(const char *codes, const char *code)
 {
 	size_t len = strlen(code);
 
@@ -268,17 +268,17 @@ static bool lists(const char *codes, const char *code)
 static bool share_file(const struct finding *x, const struct finding *y)
 {
 	for (size_t i = 0; i < x->nfiles && i < FINDING_FILES; i++)
-		if (y->nfiles && names_file(y, x->files[i].file))
+		if (y->nfiles && finding_names_file(y, x->files[i].file))
 			return true;
 	return !x->nfiles || !y->nfiles;
 }
 
 /* A cheap cause does not explain an expensive effect, unless both concern the same bytes. */
-static bool explains(const struct finding *cause, const struct finding *effect)
+static bool finding_explains(const struct finding *cause, const struct finding *effect)
 {
 	const struct detector *d = cause->detector;
 
-	return d->explains && lists(d->explains, effect->detector->code) && share_file(cause, effect) &&
+	return d->explains && finding_lists(d->explains, effect->detector->code) && share_file(cause, effect) &&
 	       (cause->severity >= effect->severity ||
 		(d->always_explains && (cause->severity > SEVERITY_NOTE || cause->bytes * 2 >= effect->bytes)));
 }
@@ -289,12 +289,12 @@ static void set_causes(struct analysis *a)
 		for (size_t j = 0; j < a->findings.n; j++) {
 			struct finding *cause = a->findings.v[i], *effect = a->findings.v[j];
 
-			if (i != j && !effect->cause && cause->cause != effect && explains(cause, effect))
+			if (i != j && !effect->cause && cause->cause != effect && finding_explains(cause, effect))
 				effect->cause = cause;
 		}
 }
 
-static int worse(const void *a, const void *b)
+static int finding_worse(const void *a, const void *b)
 {
 	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
 
@@ -313,10 +313,10 @@ void findings_rank(struct analysis *a)
 {
 	set_causes(a);
 	if (a->findings.n)
-		qsort(a->findings.v, a->findings.n, sizeof(*a->findings.v), worse);
+		qsort(a->findings.v, a->findings.n, sizeof(*a->findings.v), finding_worse);
 }
 
-static int by_rank(const void *a, const void *b)
+static int finding_by_rank(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -324,7 +324,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* The ranks in ascending order, which need not be that of the archive's locations; to be freed. */
-static int64_t *ranks_of(const struct analysis *a, const struct finding *f, size_t *n)
+static int64_t *finding_ranks_of(const struct analysis *a, const struct finding *f, size_t *n)
 {
 	int64_t *ranks = calloc(f->nlocations + 1, sizeof(*ranks));
 
@@ -336,14 +336,14 @@ static int64_t *ranks_of(const struct analysis *a, const struct finding *f, size
 			ranks[(*n)++] = rank;
 	}
 	if (*n)
-		qsort(ranks, *n, sizeof(*ranks), by_rank);
+		qsort(ranks, *n, sizeof(*ranks), finding_by_rank);
 	return ranks;
 }
 
 void finding_ranks(const struct analysis *a, const struct finding *f, char *text, size_t len)
 {
 	size_t used = 0, n, next;
-	int64_t *ranks = ranks_of(a, f, &n);
+	int64_t *ranks = finding_ranks_of(a, f, &n);
 
 	text[0] = 0;
 	for (size_t i = 0; i < n && used + 32 < len; i = next) {

@@ -57,7 +57,7 @@ void collect_lookup(struct collector *c, const struct trace_leave *leave)
 struct place { UT_hash_handle hh; uint64_t n; char key[]; };    /* location, directory */
 
 /* Returns the directory that a path is looked for in, absolute if that is known; NULL without memory. */
-static char *directory_of(const struct trace *t, const struct lookup *l)
+static char *lookups_directory_of(const struct trace *t, const struct lookup *l)
 {
 	const char *path = trace_string(t, l->key.path), *from = trace_string(t, l->key.directory);
 	const char *end = path ? strrchr(path, '/') : NULL;
@@ -93,7 +93,7 @@ static struct place *place_get(struct place **places, uint32_t location, const c
 }
 
 /* The most frequent directory; of equals the first by name, whatever the order of reading. */
-static int choose(struct facts *f, const struct place *p)
+static int lookups_choose(struct facts *f, const struct place *p)
 {
 	const char *directory = p->key + sizeof(uint32_t);
 	struct location_stat *s;
@@ -126,9 +126,9 @@ static void add_found(struct facts *f, const struct lookup *l)
 	s->found_directory = l->key.directory;
 }
 
-static int add_place(struct collector *c, struct place **places, const struct lookup *l)
+static int lookups_add_place(struct collector *c, struct place **places, const struct lookup *l)
 {
-	char *directory = directory_of(c->trace, l);
+	char *directory = lookups_directory_of(c->trace, l);
 	struct place *p = directory ? place_get(places, l->key.location, directory) : NULL;
 
 	free(directory);
@@ -149,10 +149,10 @@ int lookups_take(struct collector *c)
 		if (l->found)
 			add_found(c->facts, l);
 		if (l->n)
-			ret = ret ? ret : add_place(c, &places, l);
+			ret = ret ? ret : lookups_add_place(c, &places, l);
 	}
 	HASH_ITER(hh, places, p, next_place) {
-		ret = ret ? ret : choose(c->facts, p);
+		ret = ret ? ret : lookups_choose(c->facts, p);
 		HASH_DEL(places, p);
 		free(p);
 	}

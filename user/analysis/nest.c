@@ -15,12 +15,12 @@ static bool is_io(enum trace_layer layer)
 	return layer <= LAYER_POSIX;
 }
 
-static struct frame *top(struct collector *c)
+static struct frame *nest_top(struct collector *c)
 {
 	return c->depth ? &c->stack[c->depth - 1] : NULL;
 }
 
-static uint32_t file_of(const struct collector *c, uint32_t handle)
+static uint32_t nest_file_of(const struct collector *c, uint32_t handle)
 {
 	uint32_t file = handle < c->trace->handles.n ? c->trace->handles.v[handle].file : TRACE_NONE;
 
@@ -29,10 +29,10 @@ static uint32_t file_of(const struct collector *c, uint32_t handle)
 
 /* ---- begin ---- */
 
-static void on_enter(void *worker, uint64_t ns, uint32_t region, uint32_t site)
+static void nest_on_enter(void *worker, uint64_t ns, uint32_t region, uint32_t site)
 {
 	struct collector *c = worker;
-	struct frame *above = top(c), *f;
+	struct frame *above = nest_top(c), *f;
 
 	c->stat->events++;
 	if (ns < c->stat->first_ns)
@@ -61,10 +61,10 @@ static void on_enter(void *worker, uint64_t ns, uint32_t region, uint32_t site)
 	f->in_init = (above && above->in_init) || (region != TRACE_NONE && c->facts->region_class[region] == CLASS_INIT);
 }
 
-static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
+static void nest_on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 {
 	struct collector *c = worker;
-	struct frame *f = top(c);
+	struct frame *f = nest_top(c);
 
 	(void)ns;
 	c->stat->events++;
@@ -73,7 +73,7 @@ static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 	if (!f->ops++) {
 		f->kind = op->kind;
 		f->handle = op->handle;
-		f->file = file_of(c, op->handle);
+		f->file = nest_file_of(c, op->handle);
 		f->op_id = op->id;
 		f->offset = op->offset;
 		f->request = op->request;
@@ -96,10 +96,10 @@ static void on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 		f->moved += op->bytes;  /* the thread that takes the result may differ, so the requested bytes are counted */
 }
 
-static void on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id, uint64_t bytes)
+static void nest_on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id, uint64_t bytes)
 {
 	struct collector *c = worker;
-	struct frame *f = top(c);
+	struct frame *f = nest_top(c);
 
 	(void)ns, (void)id;
 	c->stat->events++;
@@ -113,7 +113,7 @@ static void on_complete(void *worker, uint64_t ns, uint32_t handle, uint64_t id,
 
 /* ---- end ---- */
 
-static enum call_class class_of(const struct collector *c, const struct frame *f)
+static enum call_class nest_class_of(const struct collector *c, const struct frame *f)
 {
 	enum call_class named = f->region == TRACE_NONE ? CLASS_NONE : c->facts->region_class[f->region];
 
@@ -135,7 +135,7 @@ static bool in_same_layer(const struct collector *c, const struct frame *f)
 }
 
 /* Adds the interval to the bins that it overlaps. */
-static void add_busy(const struct collector *c, float *bins, uint64_t begin, uint64_t end)
+static void nest_add_busy(const struct collector *c, float *bins, uint64_t begin, uint64_t end)
 {
 	uint64_t bin = begin / c->bin_ns;
 
@@ -192,7 +192,7 @@ static void count_location(struct collector *c, struct frame *f, enum call_class
 	s->mpi_ns += f->mpi_ns;
 	if (f->layer != c->facts->lowest && ns > f->system_ns + f->mpi_ns)
 		s->library_ns += ns - f->system_ns - f->mpi_ns;
-	add_busy(c, s->busy[class == CLASS_READ ? 0 : class == CLASS_WRITE ? 1 : 2], f->begin_ns, f->begin_ns + ns);
+	nest_add_busy(c, s->busy[class == CLASS_READ ? 0 : class == CLASS_WRITE ? 1 : 2], f->begin_ns, f->begin_ns + ns);
 }
 
 static struct call_stat *call_stat(struct collector *c, const struct frame *f)
@@ -240,7 +240,8 @@ static void count_series(struct collector *c, struct call_stat *s, const struct 
 	c->failed |= !s->series;
 }
 
-static void count_call(struct collector *c, struct frame *f, enum call_class class, uint64_t ns, const struct trace_leave *leave)
+static void nest_count_call(struct collector *c, struct frame *f, enum call_class class, uint64_t ns,
+			    const struct trace_leave *leave)
 {
 	struct call_stat *s = call_stat(c, f);
 
@@ -286,7 +287,7 @@ static void count_call(struct collector *c, struct frame *f, enum call_class cla
 }
 
 /* Adds the results to the calling frame. */
-static void hand_up(struct collector *c, const struct frame *f, uint64_t ns)
+static void nest_hand_up(struct collector *c, const struct frame *f, uint64_t ns)
 {
 	struct frame *above = c->depth ? &c->stack[c->depth - 1] : NULL;
 	bool lowest = f->layer == c->facts->lowest;
@@ -338,7 +339,8 @@ static void count_meta(struct collector *c, struct frame *f, enum call_class cla
 	}
 }
 
-static void count_frame(struct collector *c, struct frame *f, enum call_class class, uint64_t took, const struct trace_leave *leave)
+static void nest_count_frame(struct collector *c, struct frame *f, enum call_class class, uint64_t took,
+			     const struct trace_leave *leave)
 {
 	count_location(c, f, class, took, leave);
 	if (f->io && f->ops && f->kind != OP_FLUSH)
@@ -348,7 +350,7 @@ static void count_frame(struct collector *c, struct frame *f, enum call_class cl
 	if (f->io && f->file != TRACE_NONE)
 		count_meta(c, f, class, took, leave);
 	if (f->io || f->layer == LAYER_MPI)
-		count_call(c, f, class, took, leave);
+		nest_count_call(c, f, class, took, leave);
 }
 
 static bool is_blocking_output(const struct collector *c, const struct frame *f, enum call_class class)
@@ -361,7 +363,7 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 {
 	struct frame *f = &c->stack[c->depth - 1];
 	uint64_t took = ns > f->begin_ns ? ns - f->begin_ns : 0;
-	enum call_class class = class_of(c, f);
+	enum call_class class = nest_class_of(c, f);
 
 	if (!leave->failed && !leave->abandoned)
 		f->moved += f->assumed;
@@ -371,17 +373,17 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 		took = 0;               /* abandoned: its end is only when that was detected */
 	}
 	if (is_judged(c, f))
-		count_frame(c, f, class, took, leave);
+		nest_count_frame(c, f, class, took, leave);
 	if (c->depth == 1)
 		collect_cpu(c, f, &leave->cpu, took, !f->io || f->in_init || no_file(c, f) ? CPU_OTHER :
 			is_blocking_output(c, f, class) ? CPU_OUTPUT : CPU_IO);
 	if (f->outer)
 		c->last_io_end_ns = f->begin_ns + took;
 	c->depth--;
-	hand_up(c, f, took);
+	nest_hand_up(c, f, took);
 }
 
-static void on_leave(void *worker, uint64_t ns, uint32_t region, const struct trace_leave *leave)
+static void nest_on_leave(void *worker, uint64_t ns, uint32_t region, const struct trace_leave *leave)
 {
 	static const struct trace_leave lost = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE,
 		.directory = TRACE_NONE };
@@ -406,7 +408,7 @@ static void on_leave(void *worker, uint64_t ns, uint32_t region, const struct tr
 		end_frame(c, ns, &lost);
 	}
 	if (leave->mapped_handle != TRACE_NONE)
-		c->stack[c->depth - 1].file = file_of(c, leave->mapped_handle);
+		c->stack[c->depth - 1].file = nest_file_of(c, leave->mapped_handle);
 	end_frame(c, ns, leave);
 }
 
@@ -417,7 +419,7 @@ static int64_t rank_of(const struct trace *t, uint32_t location)
 	return group < t->groups.n ? t->groups.v[group].rank : -1;
 }
 
-static void on_location_begin(void *worker, uint32_t location)
+static void nest_on_location_begin(void *worker, uint32_t location)
 {
 	struct collector *c = worker;
 
@@ -432,7 +434,7 @@ static void on_location_begin(void *worker, uint32_t location)
 }
 
 /* Calls that had not returned when the recording ended have no duration. */
-static void on_location_end(void *worker, uint32_t location)
+static void nest_on_location_end(void *worker, uint32_t location)
 {
 	static const struct trace_leave unfinished = { .abandoned = true, .mapped_handle = TRACE_NONE, .path = TRACE_NONE,
 		.directory = TRACE_NONE };
@@ -443,7 +445,7 @@ static void on_location_end(void *worker, uint32_t location)
 		end_frame(c, c->stack[c->depth - 1].begin_ns, &unfinished);
 }
 
-static bool on_selects(void *worker, uint32_t location)
+static bool nest_on_selects(void *worker, uint32_t location)
 {
 	const struct pass *pass = ((struct collector *)worker)->pass;
 
@@ -451,6 +453,12 @@ static bool on_selects(void *worker, uint32_t location)
 }
 
 const struct trace_visitor collect_visitor = {
-	.selects = on_selects, .location_begin = on_location_begin, .location_end = on_location_end, .enter = on_enter,
-	.leave = on_leave, .begin = on_begin, .complete = on_complete, .handle = collect_handle,
+	.selects = nest_on_selects,
+	.location_begin = nest_on_location_begin,
+	.location_end = nest_on_location_end,
+	.enter = nest_on_enter,
+	.leave = nest_on_leave,
+	.begin = nest_on_begin,
+	.complete = nest_on_complete,
+	.handle = collect_handle,
 };

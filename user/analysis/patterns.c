@@ -222,7 +222,7 @@ static void count_sizes(struct dir_stat *d, const struct frame *f, uint64_t ns)
 }
 
 /* Returns the outermost upper-layer call that caused this operation: NULL if there is none. */
-static struct frame *outermost(struct collector *c, const struct frame *f)
+static struct frame *patterns_outermost(struct collector *c, const struct frame *f)
 {
 	for (struct frame *above = c->stack; above < f; above++)
 		if (above->io)
@@ -320,7 +320,7 @@ static void count_run(struct run *run, const struct frame *f)
 
 static void count_instance(struct collector *c, struct io_stat *s, const struct frame *f, uint64_t ns)
 {
-	const struct frame *outer = outermost(c, f);
+	const struct frame *outer = patterns_outermost(c, f);
 	struct instance *i;
 
 	if (c->pass->shared.instances >= MAX_INSTANCES) {
@@ -343,7 +343,7 @@ static void count_instance(struct collector *c, struct io_stat *s, const struct 
 
 static void count_lowest(struct collector *c, struct io_stat *s, struct dir_stat *d, struct frame *f, uint64_t ns)
 {
-	struct frame *outer = outermost(c, f);
+	struct frame *outer = patterns_outermost(c, f);
 	uint64_t block = file_alignment(c->trace, f->file), bin = f->begin_ns / c->bin_ns;
 	bool data = c->facts->file_class[f->file] == FILE_DATA;
 

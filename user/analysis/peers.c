@@ -78,7 +78,7 @@ static struct header header_of(const struct facts *f)
 }
 
 /* Errors of the stream are looked at in the end. */
-static void put(FILE *out, const void *data, size_t n)
+static void peers_put(FILE *out, const void *data, size_t n)
 {
 	if (n)
 		fwrite(data, 1, n, out);
@@ -86,7 +86,7 @@ static void put(FILE *out, const void *data, size_t n)
 
 static void put_number(FILE *out, uint64_t n)
 {
-	put(out, &n, sizeof(n));
+	peers_put(out, &n, sizeof(n));
 }
 
 static void put_extents(FILE *out, const struct extents *e)
@@ -95,7 +95,7 @@ static void put_extents(FILE *out, const struct extents *e)
 		return;
 	put_number(out, e->n);
 	put_number(out, e->full);
-	put(out, e->v, e->n * sizeof(*e->v));
+	peers_put(out, e->v, e->n * sizeof(*e->v));
 }
 
 static void put_locations(FILE *out, const struct facts *f)
@@ -112,9 +112,9 @@ static void put_locations(FILE *out, const struct facts *f)
 			continue;
 		put_number(out, i);
 		put_number(out, f->trace->locations.v[i].damaged);
-		put(out, s, sizeof(*s));
+		peers_put(out, s, sizeof(*s));
 		put_number(out, s->missed_in ? strlen(s->missed_in) : 0);
-		put(out, s->missed_in, s->missed_in ? strlen(s->missed_in) : 0);
+		peers_put(out, s->missed_in, s->missed_in ? strlen(s->missed_in) : 0);
 	}
 }
 
@@ -124,7 +124,7 @@ static void put_io(FILE *out, const struct collector *c)
 
 	put_number(out, HASH_COUNT(c->io));
 	for (io = c->io; io; io = io->hh.next) {
-		put(out, io, sizeof(*io));
+		peers_put(out, io, sizeof(*io));
 		put_extents(out, io->dir[DIR_READ].extents);
 		put_extents(out, io->dir[DIR_WRITE].extents);
 		put_extents(out, io->filled);
@@ -137,9 +137,9 @@ static void put_calls(FILE *out, const struct collector *c)
 
 	put_number(out, HASH_COUNT(c->calls));
 	for (call = c->calls; call; call = call->hh.next) {
-		put(out, call, sizeof(*call));
+		peers_put(out, call, sizeof(*call));
 		if (call->series)
-			put(out, call->series, sizeof(*call->series));
+			peers_put(out, call->series, sizeof(*call->series));
 	}
 }
 
@@ -148,13 +148,13 @@ static void put_collector(FILE *out, const struct collector *c)
 	put_io(out, c);
 	put_calls(out, c);
 	put_number(out, c->instances.n);
-	put(out, c->instances.v, c->instances.n * sizeof(*c->instances.v));
+	peers_put(out, c->instances.v, c->instances.n * sizeof(*c->instances.v));
 	put_number(out, c->made.n);
-	put(out, c->made.v, c->made.n * sizeof(*c->made.v));
+	peers_put(out, c->made.v, c->made.n * sizeof(*c->made.v));
 	put_number(out, c->carried.n);
-	put(out, c->carried.v, c->carried.n * sizeof(*c->carried.v));
-	put(out, c->sizes, FS_KINDS * sizeof(*c->sizes));
-	put(out, c->size_counts, sizeof(c->size_counts));
+	peers_put(out, c->carried.v, c->carried.n * sizeof(*c->carried.v));
+	peers_put(out, c->sizes, FS_KINDS * sizeof(*c->sizes));
+	peers_put(out, c->size_counts, sizeof(c->size_counts));
 	put_number(out, c->failed);
 }
 
@@ -168,10 +168,10 @@ int peers_pack(const struct pass *pass, void **data, size_t *len)
 
 	if (!out)
 		return -ENOMEM;
-	put(out, &h, sizeof(h));
+	peers_put(out, &h, sizeof(h));
 	put_number(out, pass->shared.merged);
 	put_number(out, pass->shared.dropped);
-	put(out, (const void *)pass->handle_user, f->trace->handles.n * sizeof(*pass->handle_user));
+	peers_put(out, (const void *)pass->handle_user, f->trace->handles.n * sizeof(*pass->handle_user));
 	put_locations(out, f);
 	put_number(out, pass->collectors.n);
 	for (size_t i = 0; i < pass->collectors.n; i++)
@@ -191,7 +191,7 @@ int peers_pack(const struct pass *pass, void **data, size_t *len)
 struct input { const char *at; size_t left; int ret; };
 
 /* After an error all further values are zero. */
-static void get(struct input *in, void *data, size_t n)
+static void peers_get(struct input *in, void *data, size_t n)
 {
 	if (in->ret || n > in->left) {
 		in->ret = in->ret ? in->ret : -EBADMSG;
@@ -207,7 +207,7 @@ static uint64_t get_number(struct input *in)
 {
 	uint64_t n;
 
-	get(in, &n, sizeof(n));
+	peers_get(in, &n, sizeof(n));
 	return n;
 }
 
@@ -222,7 +222,7 @@ static void *get_array(struct input *in, uint64_t n, size_t size)
 	}
 	v = n ? malloc(n * size) : NULL;
 	if (v)
-		get(in, v, n * size);
+		peers_get(in, v, n * size);
 	else if (n)
 		in->ret = -ENOMEM;
 	return v;
@@ -249,7 +249,7 @@ static void get_location(struct input *in, struct facts *f)
 	struct location_stat s;
 	char *missed;
 
-	get(in, &s, sizeof(s));
+	peers_get(in, &s, sizeof(s));
 	n = get_number(in);
 	missed = get_array(in, n, 1);
 	if (!in->ret && index >= f->trace->locations.n)
@@ -273,7 +273,7 @@ static void get_io(struct input *in, struct collector *c)
 		in->ret = -ENOMEM;
 		return;
 	}
-	get(in, io, sizeof(*io));
+	peers_get(in, io, sizeof(*io));
 	io->dir[DIR_READ].extents = get_extents(in, io->dir[DIR_READ].extents);
 	io->dir[DIR_WRITE].extents = get_extents(in, io->dir[DIR_WRITE].extents);
 	io->filled = get_extents(in, io->filled);
@@ -292,7 +292,7 @@ static void get_call(struct input *in, struct collector *c)
 		in->ret = -ENOMEM;
 		return;
 	}
-	get(in, call, sizeof(*call));
+	peers_get(in, call, sizeof(*call));
 	if (call->series)
 		call->series = get_array(in, 1, sizeof(*call->series));
 	HASH_ADD(hh, c->calls, key, sizeof(call->key), call);
@@ -314,8 +314,8 @@ static void get_collector(struct input *in, struct collector *c)
 	c->made.v = get_array(in, c->made.n, sizeof(*c->made.v));
 	c->carried.n = c->carried.cap = get_number(in);
 	c->carried.v = get_array(in, c->carried.n, sizeof(*c->carried.v));
-	get(in, c->sizes, FS_KINDS * sizeof(*c->sizes));
-	get(in, c->size_counts, sizeof(c->size_counts));
+	peers_get(in, c->sizes, FS_KINDS * sizeof(*c->sizes));
+	peers_get(in, c->size_counts, sizeof(c->size_counts));
 	c->failed = get_number(in);
 }
 
@@ -325,7 +325,7 @@ static void get_handle_users(struct input *in, struct pass *pass)
 	for (size_t h = 0; h < pass->facts->trace->handles.n && !in->ret; h++) {
 		uint32_t user;
 
-		get(in, &user, sizeof(user));
+		peers_get(in, &user, sizeof(user));
 		if (user)
 			pass->handle_user[h] = pass->handle_user[h] && pass->handle_user[h] != user ? UINT32_MAX : user;
 	}
@@ -337,7 +337,7 @@ int peers_unpack(struct pass *pass, const void *data, size_t len)
 	const struct header mine = header_of(pass->facts);
 	struct header h;
 
-	get(&in, &h, sizeof(h));
+	peers_get(&in, &h, sizeof(h));
 	if (!in.ret && memcmp(&h, &mine, sizeof(h)))
 		in.ret = -EBADMSG;
 	pass->shared.merged += get_number(&in);

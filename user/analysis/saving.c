@@ -21,7 +21,7 @@ static const struct {
 	struct range all, inside;
 } system_call = { { 300, 1500 }, { 100, 700 } }, library_call = { { 1000, 5000 }, { 300, 2500 } };
 
-static struct range measured(double ns)
+static struct range saving_measured(double ns)
 {
 	return (struct range){ ns * (1 - INEXACT), ns * (1 + INEXACT) };
 }
@@ -31,7 +31,7 @@ static struct range cost_all(const struct analysis *a, enum trace_layer layer)
 	if (!a->trace->ours)
 		return (struct range){ 0, 0 };
 	if (a->trace->probe_ns[layer])
-		return measured(a->trace->probe_ns[layer]);
+		return saving_measured(a->trace->probe_ns[layer]);
 	return layer == LAYER_POSIX ? system_call.all : library_call.all;
 }
 
@@ -40,31 +40,31 @@ static struct range cost_inside(const struct analysis *a, enum trace_layer layer
 	if (!a->trace->ours)
 		return (struct range){ 0, 0 };
 	if (a->trace->probe_ns[layer])
-		return measured(a->trace->probe_inside_ns[layer]);
+		return saving_measured(a->trace->probe_inside_ns[layer]);
 	return layer == LAYER_POSIX ? system_call.inside : library_call.inside;
 }
 
-static double positive(double ns)
+static double saving_positive(double ns)
 {
 	return ns > 0 ? ns : 0;
 }
 
 /* Time of the calls in a run that is not recorded. Calls inside them are taken for ones of the lowest layer, the cheapest. */
-static struct range bare(const struct analysis *a, const struct removed *r)
+static struct range saving_bare(const struct analysis *a, const struct removed *r)
 {
 	struct range own = cost_inside(a, r->layer), below = cost_all(a, a->facts->lowest);
 	double nested_ns = r->nested ? (double)a->trace->probe_nested_ns * r->n : 0;
 
-	return (struct range){ positive(r->ns - own.high * r->n - (below.high * r->nested + nested_ns)),
-			       positive(r->ns - own.low * r->n - (below.low * r->nested + nested_ns)) };
+	return (struct range){ saving_positive(r->ns - own.high * r->n - (below.high * r->nested + nested_ns)),
+			       saving_positive(r->ns - own.low * r->n - (below.low * r->nested + nested_ns)) };
 }
 
 /* The way from call to call in a run that is not recorded, at most. */
-static double between(const struct analysis *a, const struct removed *r)
+static double saving_between(const struct analysis *a, const struct removed *r)
 {
 	struct range all = cost_all(a, r->layer), inside = cost_inside(a, r->layer);
 
-	return positive(r->gap_ns - positive(all.low - inside.high) * r->n);
+	return saving_positive(r->gap_ns - saving_positive(all.low - inside.high) * r->n);
 }
 
 /* A few of many fast calls that took long waited for a CPU, for the file system's journal, or for write-back that the bytes
@@ -82,9 +82,10 @@ static struct removed without_late(const struct removed *r)
 struct saving saving_remove(const struct analysis *a, const struct removed *r, const char *basis)
 {
 	struct removed usual = without_late(r);
-	struct range ns = bare(a, r);
+	struct range ns = saving_bare(a, r);
 
-	return (struct saving){ true, bare(a, &usual).low * (1 - VARIES), ns.high * (1 + VARIES) + between(a, r), basis };
+	return (struct saving){ true, saving_bare(a, &usual).low * (1 - VARIES), ns.high * (1 + VARIES) + saving_between(a, r),
+				basis };
 }
 
 struct saving saving_larger(const struct analysis *a, const struct removed *r, uint32_t file, int dir, uint64_t bytes)
@@ -92,14 +93,15 @@ struct saving saving_larger(const struct analysis *a, const struct removed *r, u
 	unsigned fs = file < a->trace->files.n ? a->facts->file_fs[file] : FS_KINDS;
 	const struct cost_model *m = fs < FS_KINDS ? &a->models[fs][dir] : NULL;
 	struct removed usual = without_late(r);
-	struct range ns = bare(a, &usual);
+	struct range ns = saving_bare(a, &usual);
 	double rest;
 
 	if (!m || !m->known)
-		return (struct saving){ false, 0, ns.high + between(a, r), "no large requests in this trace: a ceiling" };
+		return (struct saving){ false, 0, ns.high + saving_between(a, r), "no large requests in this trace: a ceiling" };
 	rest = (bytes / LARGE_BYTES + 1) * m->latency_ns + bytes * m->ns_per_byte;
-	return (struct saving){ true, positive(ns.low * (1 - VARIES) - 2 * rest),
-				positive(ns.high * (1 + VARIES) + between(a, r) - rest / 2), "large requests in this trace" };
+	return (struct saving){ true, saving_positive(ns.low * (1 - VARIES) - 2 * rest),
+				saving_positive(ns.high * (1 + VARIES) + saving_between(a, r) - rest / 2),
+				"large requests in this trace" };
 }
 
 struct saving saving_at_most(uint64_t ns, const char *basis)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void halve(struct series *s)
+static void series_halve(struct series *s)
 {
 	for (unsigned i = 0; i < SERIES_POINTS / 2; i++) {
 		s->points[i].ns = (s->points[2 * i].ns + s->points[2 * i + 1].ns) / 2;
@@ -32,24 +32,24 @@ void series_add(struct series *s, uint64_t ns, uint64_t below, uint64_t asked)
 	s->ns = s->below = s->asked = 0;
 	s->open = 0;
 	if (++s->n == SERIES_POINTS)
-		halve(s);
+		series_halve(s);
 }
 
-static int ascending(const void *a, const void *b)
+static int series_ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static double median(double *v, unsigned n)
+static double series_median(double *v, unsigned n)
 {
-	qsort(v, n, sizeof(*v), ascending);
+	qsort(v, n, sizeof(*v), series_ascending);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 /* Mann and Kendall's test, one side, by the normal distribution. */
-static double chance(const double *v, unsigned n)
+static double series_chance(const double *v, unsigned n)
 {
 	double sum = 0, sigma = sqrt(n * (n - 1.0) * (2.0 * n + 5) / 18);
 
@@ -74,9 +74,9 @@ struct trend series_trend(const struct series *s, bool below)
 	}
 	for (unsigned i = 0; i < quarter; i++)
 		first[i] = v[i];
-	t.start = median(first, quarter);
-	t.growth = median(slopes, nslopes) * s->n;
-	t.p = chance(v, s->n);
+	t.start = series_median(first, quarter);
+	t.growth = series_median(slopes, nslopes) * s->n;
+	t.p = series_chance(v, s->n);
 	return t;
 }
 
@@ -88,7 +88,7 @@ bool series_is_even(const struct series *s)
 		return false;
 	for (unsigned i = 0; i < s->n; i++)
 		v[i] = s->points[i].asked;
-	middle = median(v, s->n);
+	middle = series_median(v, s->n);
 	for (unsigned i = 0; i < s->n; i++)
 		if (v[i] < 0.9 * middle || v[i] > 1.1 * middle)
 			return false;

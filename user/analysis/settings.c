@@ -33,7 +33,7 @@ static const char *facts_of_topic(const char *topic)
 }
 
 /* name: "LAYER [OBJECT]: FACT". */
-static bool is_one_of(const char *name, const char *facts)
+static bool settings_is_one_of(const char *name, const char *facts)
 {
 	const char *fact = NULL;
 
@@ -57,7 +57,7 @@ size_t finding_settings(const struct analysis *a, const struct finding *f, const
 		for (size_t j = 0; j < a->trace->facts.n; j++) {
 			const struct trace_fact *fact = &a->trace->facts.v[j];
 
-			if (fact->file != f->files[i].file || !is_one_of(fact->name, facts))
+			if (fact->file != f->files[i].file || !settings_is_one_of(fact->name, facts))
 				continue;
 			if (n < max)
 				list[n] = fact;

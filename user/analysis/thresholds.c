@@ -27,7 +27,7 @@ void thresholds_default(struct thresholds *t)
 		*threshold_at(t, i) = threshold_list[i].value;
 }
 
-static int set(struct thresholds *t, const char *key, const json_t *value)
+static int thresholds_set(struct thresholds *t, const char *key, const json_t *value)
 {
 	for (size_t i = 0; i < nthresholds; i++)
 		if (!strcmp(threshold_list[i].name, key)) {
@@ -56,7 +56,7 @@ int thresholds_read(struct thresholds *t, const char *text, size_t len, const ch
 	json_object_foreach(inner ? inner : root, key, value) {
 		if (json_is_object(value))      /* the JSON report has {"value": …, "text": …} */
 			value = json_object_get(value, "value");
-		ret = set(t, key, value);
+		ret = thresholds_set(t, key, value);
 		if (ret)
 			break;
 	}

@@ -158,8 +158,8 @@ static int add_json(FILE *text, FILE *json)
 	return ferror(json) ? -EIO : 0;
 }
 
-static int write_all(struct spool_reader *spool, struct call_sites *sites, bool whole_job, const struct attempt *attempt,
-		     FILE *text, char *err, size_t err_len)
+static int archive_write_all(struct spool_reader *spool, struct call_sites *sites, bool whole_job, const struct attempt *attempt,
+			     FILE *text, char *err, size_t err_len)
 {
 	struct side_files sides = { 0 };
 	struct sinks sinks = { 0 };
@@ -214,7 +214,7 @@ static bool is_whole_job(void)
 }
 
 /* Symbols of call sites are at the end of the spool. */
-static int read_sites(struct call_sites **sites, const struct attempt *attempt, char *err, size_t err_len)
+static int archive_read_sites(struct call_sites **sites, const struct attempt *attempt, char *err, size_t err_len)
 {
 	struct spool_reader *spool = NULL, *symbols = NULL;
 	int ret = spool_reader_open(&spool, OUTPUT_SPOOL);
@@ -231,7 +231,7 @@ static int read_sites(struct call_sites **sites, const struct attempt *attempt, 
 	return ret;
 }
 
-static int open_spool(struct spool_reader **spool, const struct attempt *attempt, char *err, size_t err_len)
+static int archive_open_spool(struct spool_reader **spool, const struct attempt *attempt, char *err, size_t err_len)
 {
 	int ret = spool_reader_open(spool, OUTPUT_SPOOL);
 
@@ -292,16 +292,16 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 	int ret = lock_directory(here, attempt, err, err_len);
 
 	if (!ret)
-		ret = open_spool(&spool, attempt, err, err_len);
+		ret = archive_open_spool(&spool, attempt, err, err_len);
 	allow_many_files();
 	if (!ret && attempt->progress)
 		spool_reader_watch(spool, set_progress, arg);
 	if (!ret)
 		ret = clear_leftovers(attempt, err, err_len);
 	if (!ret)
-		ret = read_sites(&sites, attempt, err, err_len);
+		ret = archive_read_sites(&sites, attempt, err, err_len);
 	if (!ret)
-		ret = write_all(spool, sites, is_whole_job(), attempt, text, err, err_len);
+		ret = archive_write_all(spool, sites, is_whole_job(), attempt, text, err, err_len);
 	call_sites_destroy(sites);
 	spool_reader_destroy(spool);
 	if (!ret && !attempt->options->keep_spool)
@@ -310,7 +310,7 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 }
 
 /* An error stays in the stream (ferror) and is reported by its owner. */
-static void hand_over(FILE *to, const char *text, size_t len)
+static void archive_hand_over(FILE *to, const char *text, size_t len)
 {
 	if (to && fwrite(text, 1, len, to) == len)
 		fflush(to);
@@ -330,9 +330,9 @@ int archive_write(const struct output *out, const struct archive_options *option
 	if (!ret) {
 		size_t text_len = strnlen(text, len);
 
-		hand_over(options->text, text, text_len);
+		archive_hand_over(options->text, text, text_len);
 		if (text_len < len)
-			hand_over(options->json, text + text_len + 1, len - text_len - 1);
+			archive_hand_over(options->json, text + text_len + 1, len - text_len - 1);
 	}
 	free(text);
 	if (progress != MAP_FAILED)

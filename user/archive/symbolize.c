@@ -35,7 +35,7 @@ struct module {
 
 /* ---- files ---- */
 
-static int open_file(const char *path)
+static int symbolize_open_file(const char *path)
 {
 	struct code_file file;
 	int fd;
@@ -47,7 +47,7 @@ static int open_file(const char *path)
 	return fd < 0 ? -1 : fd;
 }
 
-static void to_hex(const uint8_t *bytes, size_t n, char *text)
+static void symbolize_to_hex(const uint8_t *bytes, size_t n, char *text)
 {
 	for (size_t i = 0; i < n; i++)
 		sprintf(text + 2 * i, "%02x", bytes[i]);
@@ -63,7 +63,7 @@ static bool has_build_id(int fd, const char *wanted)
 
 	if (unwind_file_open(&file, fd, &reason))
 		return false;
-	to_hex(id, unwind_file_build_id(file, id, sizeof(id)), text);
+	symbolize_to_hex(id, unwind_file_build_id(file, id, sizeof(id)), text);
 	unwind_file_destroy(file);
 	return *wanted && !strcmp(text, wanted);
 }
@@ -74,7 +74,7 @@ static int open_with_build_id(const char *build_id, const char *format, const ch
 	int fd;
 
 	snprintf(path, sizeof(path), format, a, b);
-	fd = open_file(path);
+	fd = symbolize_open_file(path);
 	if (fd >= 0 && !has_build_id(fd, build_id)) {
 		close(fd);
 		fd = -1;
@@ -93,7 +93,7 @@ static int open_by_build_id(const char *dir, const char *build_id)
 	return open_with_build_id(build_id, "%s%s", path, "");
 }
 
-static const char *last_component(const char *path)
+static const char *symbolize_last_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -101,10 +101,10 @@ static const char *last_component(const char *path)
 }
 
 /* A separate debug file of this build-id. */
-static int open_debug_file(const struct module *module, const char *build_id)
+static int symbolize_open_debug_file(const struct module *module, const char *build_id)
 {
 	static const char *const below[] = { "%s/%s", "%s/%s.debug" };
-	const char *names[] = { module->path + (module->path[0] == '/'), last_component(module->path) };
+	const char *names[] = { module->path + (module->path[0] == '/'), symbolize_last_component(module->path) };
 	int fd = module->debug_dir ? open_by_build_id(module->debug_dir, build_id) : -1;
 
 	for (size_t i = 0; i < 4 && fd < 0 && module->debug_dir; i++)
@@ -119,28 +119,28 @@ static int open_linked(const struct module *module, const char *name)
 	char path[PATH_MAX];
 	int fd = -1;
 
-	name = last_component(name);
+	name = symbolize_last_component(name);
 	if (!*name || !slash)
 		return -1;
 	if (module->debug_dir) {
 		snprintf(path, sizeof(path), "%s/%s", module->debug_dir, name);
-		fd = open_file(path);
+		fd = symbolize_open_file(path);
 	}
 	for (int i = 0; i < 2 && fd < 0; i++) {
 		snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - module->path), module->path, i ? ".debug/" : "", name);
-		fd = open_file(path);
+		fd = symbolize_open_file(path);
 	}
 	return fd;
 }
 
-static int find_debug(void *arg, const struct debug_wanted *wanted)
+static int symbolize_find_debug(void *arg, const struct debug_wanted *wanted)
 {
 	char build_id[2 * SYMBOL_MAX_BUILD_ID + 1];
 	const struct module *module = arg;
 	int fd;
 
-	to_hex(wanted->build_id, wanted->build_id_len, build_id);
-	fd = open_debug_file(module, build_id);
+	symbolize_to_hex(wanted->build_id, wanted->build_id_len, build_id);
+	fd = symbolize_open_debug_file(module, build_id);
 	return fd < 0 && wanted->name ? open_linked(module, wanted->name) : fd;
 }
 
@@ -150,15 +150,16 @@ static bool open_module(struct module *module)
 	int fd = open_with_build_id(module->build_id, "%s%s", module->path, "");
 
 	if (fd < 0) {
-		fd = open_debug_file(module, module->build_id);
+		fd = symbolize_open_debug_file(module, module->build_id);
 		module->debug_file = true;
 	}
-	return fd >= 0 && !symbols_of_file_open(&module->symbols, fd, find_debug, module);
+	return fd >= 0 && !symbols_of_file_open(&module->symbols, fd, symbolize_find_debug, module);
 }
 
 /* ---- places ---- */
 
-static void write_place(struct spool_writer *out, const struct call_site_place *place, const struct symbol_frame *frames, size_t n)
+static void symbolize_write_place(struct spool_writer *out, const struct call_site_place *place, const struct symbol_frame *frames,
+				  size_t n)
 {
 	struct note note = { 0 };
 	char key[32];
@@ -221,7 +222,7 @@ static size_t symbolize_module(struct spool_writer *out, const struct call_site_
 		wanted += !places[i].lines;
 		if (!nframes)
 			continue;
-		write_place(out, &places[i], frames, nframes);
+		symbolize_write_place(out, &places[i], frames, nframes);
 		found += frames[0].line != 0;
 	}
 	report_module(text, &module, wanted, wanted - found, opened);
@@ -249,7 +250,7 @@ static void symbolize_all(struct spool_writer *out, const struct call_site_place
 
 /* ---- in the worker ---- */
 
-static int read_sites(struct call_sites **sites, const struct task *task, char *err, size_t err_len)
+static int symbolize_read_sites(struct call_sites **sites, const struct task *task, char *err, size_t err_len)
 {
 	struct spool_reader *spool = NULL;
 	int ret = spool_reader_open(&spool, OUTPUT_SPOOL);
@@ -296,11 +297,11 @@ static int write_symbols(const struct call_sites *sites, const struct task *task
 	return ret;
 }
 
-static int run(void *arg, FILE *text, char *err, size_t err_len)
+static int symbolize_run(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct task *task = arg;
 	struct call_sites *sites = NULL;
-	int ret = read_sites(&sites, task, err, err_len);
+	int ret = symbolize_read_sites(&sites, task, err, err_len);
 
 	unsetenv("DEBUGINFOD_URLS");    /* libdw would ask the network, and wait */
 	if (!ret)
@@ -309,11 +310,11 @@ static int run(void *arg, FILE *text, char *err, size_t err_len)
 	return ret;
 }
 
-int symbolize(const struct output *out, const char *debug_dir, char **report, char *err, size_t err_len)
+int archive_symbolize(const struct output *out, const char *debug_dir, char **report, char *err, size_t err_len)
 {
 	struct task task = { out, debug_dir };
 	struct worker worker = {
-		.who = out->owner, .dir = out->dir, .what = "looking up functions and lines", .run = run, .arg = &task
+		.who = out->owner, .dir = out->dir, .what = "looking up functions and lines", .run = symbolize_run, .arg = &task
 	};
 	size_t len;
 

@@ -16,6 +16,6 @@
 /* Writes SYMBOLIZE_FILE anew, in a process that has the rights of out's owner and no others. debug_dir: where separate debug files
  * are looked for first, NULL: only below /usr/lib/debug and beside the files. Files are used by their build-id only. What a module
  * lacks is one line of *report, which is to be freed. Returns 0, or -errno with one line in err. */
-int symbolize(const struct output *out, const char *debug_dir, char **report, char *err, size_t err_len);
+int archive_symbolize(const struct output *out, const char *debug_dir, char **report, char *err, size_t err_len);
 
 #endif

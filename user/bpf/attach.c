@@ -96,8 +96,8 @@ static bool add_step(const struct attachment *a, struct attach_step step, const 
 }
 
 /* Adds one link for all points; perf events have one point each. Returns the group's number. */
-static size_t add_group(const struct attachment *a, enum kernel_program program, uint32_t type, bool is_return,
-			const struct attach_point *points, size_t n, size_t needs)
+static size_t attach_add_group(const struct attachment *a, enum kernel_program program, uint32_t type, bool is_return,
+			       const struct attach_point *points, size_t n, size_t needs)
 {
 	struct attachments *all = a->all;
 	struct attach_step step = {
@@ -209,7 +209,7 @@ static int place_all(struct attachments *all, struct placing *placing, struct li
 	return placing->gone ? -ESRCH : 0;
 }
 
-static void clear(struct attachments *all)
+static void attach_clear(struct attachments *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		step_deinit(&all->v[i]);
@@ -234,7 +234,7 @@ int attachments_place(struct attachments *all)
 		total += placing.attached[i];
 	free(placing.attached);
 	free(specs);
-	clear(all);
+	attach_clear(all);
 	return err ? err : any && !total ? -EINVAL : 0;
 }
 
@@ -242,7 +242,7 @@ int attachments_place(struct attachments *all)
 
 /* Sorts the points: calls first, then those with two entry probes instead of a return probe: their exits, then their entries, so
  * that no call is recorded whose return would be missed. Returns the total number; *ncalls of the first kind. */
-static size_t sort_points(const struct attach_point *points, size_t n, struct attach_point *sorted, size_t *ncalls)
+static size_t attach_sort_points(const struct attach_point *points, size_t n, struct attach_point *sorted, size_t *ncalls)
 {
 	size_t to = 0;
 
@@ -270,9 +270,9 @@ static void add_sessions(struct attachment *a, const struct attach_point *points
 	size_t calls = NO_GROUP;
 
 	if (ncalls)
-		calls = add_group(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, ncalls, NO_GROUP);
+		calls = attach_add_group(a, PROGRAM_SESSION, TRACE_UPROBE_SESSION, false, points, ncalls, NO_GROUP);
 	if (n > ncalls)
-		add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points + ncalls, n - ncalls, calls);
+		attach_add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points + ncalls, n - ncalls, calls);
 }
 
 static void refused_before(void *arg, const struct attach_point *point, int err)
@@ -284,11 +284,11 @@ static void refused_before(void *arg, const struct attach_point *point, int err)
  * be restored for an unwinder. */
 static void add_pairs(struct attachment *a, const struct attach_point *points, size_t n, size_t ncalls)
 {
-	size_t entries = add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
+	size_t entries = attach_add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
 
 	a->refused = refused_before;
 	if (ncalls)
-		add_group(a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, ncalls, entries);
+		attach_add_group(a, PROGRAM_RETURN, TRACE_UPROBE_MULTI, true, points, ncalls, entries);
 }
 
 static void refuse_all(const struct attachment *a, const struct attach_point *points, size_t n, int err)
@@ -306,7 +306,7 @@ static void add_calls(struct attachment *a, const struct attach_point *points, s
 		refuse_all(a, points, n, -ENOMEM);
 		return;
 	}
-	nsorted = sort_points(points, n, sorted, &ncalls);
+	nsorted = attach_sort_points(points, n, sorted, &ncalls);
 	if (bpf_side_method(a->all->kernel) == ATTACH_SESSION)
 		add_sessions(a, sorted, nsorted, ncalls);
 	else
@@ -341,7 +341,7 @@ static void add_second(struct attachment *a, const struct attach_point *points, 
 			a->refused(a->arg, &points[i], -ENXIO);
 	}
 	if (to)
-		add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, second, to, NO_GROUP);
+		attach_add_group(a, PROGRAM_ENTRY, TRACE_UPROBE_MULTI, false, second, to, NO_GROUP);
 	free(second);
 }
 
@@ -355,9 +355,9 @@ void attachments_add(struct attachments *all, struct links *links, enum attach_w
 	if (bpf_side_method(all->kernel) == ATTACH_NONE)
 		refuse_all(&a, points, n, -EOPNOTSUPP);
 	else if (what == ATTACH_UNWINDER)
-		add_group(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
+		attach_add_group(&a, PROGRAM_UNWINDER, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
 	else if (what == ATTACH_RENDEZVOUS)
-		add_group(&a, PROGRAM_RENDEZVOUS, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
+		attach_add_group(&a, PROGRAM_RENDEZVOUS, TRACE_UPROBE_MULTI, false, points, n, NO_GROUP);
 	else if (what == ATTACH_SECOND)
 		add_second(&a, points, n);
 	else

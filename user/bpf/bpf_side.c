@@ -113,7 +113,7 @@ static bool is_left(const struct programs *programs, const char *key, size_t at)
 #define MAX_SWEPT (1 << 18)     /* limit on entries: others may add some concurrently */
 
 /* Entries of ended recordings match no key of others, but occupy space. */
-static void sweep(const struct programs *programs)
+static void bpf_side_sweep(const struct programs *programs)
 {
 	for (size_t i = 0; i < sizeof(keyed) / sizeof(keyed[0]); i++) {
 		char key[2][24], *last = NULL;
@@ -158,7 +158,7 @@ int bpf_side_open(struct bpf_side **out, struct programs *programs, uint32_t id,
 
 	if (!kernel)
 		return err;
-	sweep(programs);
+	bpf_side_sweep(programs);
 	if (!err)
 		err = bpf_side_clear_counts(kernel);
 	if (!err)

@@ -15,7 +15,7 @@
 #include "util/quantity.h"
 
 /* The description for readers is truncated if it is too long. */
-static void add_text(struct filter *filter, enum iop_filter which, const char *option, const char *value)
+static void filter_add_text(struct filter *filter, enum iop_filter which, const char *option, const char *value)
 {
 	char *text = filter->text[which];
 	size_t used = strlen(text);
@@ -62,7 +62,7 @@ static int append_names(char *out, size_t room, char *rest)
 }
 
 /* Symbolic links are resolved as far as the path exists, since the kernel's paths contain none; the rest may be created later. */
-static int resolve(const char *given, char *out)
+static int filter_resolve(const char *given, char *out)
 {
 	char head[PATH_MAX], rest[PATH_MAX] = "";
 	size_t len = 0, cut;
@@ -84,7 +84,7 @@ static int resolve(const char *given, char *out)
 	return append_names(out, PATH_MAX, rest);
 }
 
-static int add_path(struct filter *filter, const char *given, bool exclude, char *err, size_t err_len)
+static int filter_add_path(struct filter *filter, const char *given, bool exclude, char *err, size_t err_len)
 {
 	struct iop_path_filter *path = &filter->paths[filter->npaths];
 	const char *option = exclude ? "--exclude-path" : "--path";
@@ -95,7 +95,7 @@ static int add_path(struct filter *filter, const char *given, bool exclude, char
 		snprintf(err, err_len, "%s: more than %d paths", option, IOP_MAX_PATH_FILTERS);
 		return -EINVAL;
 	}
-	ret = *given ? resolve(given, real) : -ENOENT;
+	ret = *given ? filter_resolve(given, real) : -ENOENT;
 	if (!ret && strlen(real) > IOP_PATH_FILTER_LEN)
 		ret = -ENAMETOOLONG;
 	if (ret) {
@@ -125,16 +125,16 @@ static int for_each(const char *list, int (*item)(struct filter *, const char *,
 
 int filter_add_paths(struct filter *filter, const char *list, bool exclude, char *err, size_t err_len)
 {
-	int ret = for_each(list, add_path, filter, exclude, err, err_len);
+	int ret = for_each(list, filter_add_path, filter, exclude, err, err_len);
 
 	if (!ret)
-		add_text(filter, IOP_FILTER_FILE, exclude ? "--exclude-path" : "--path", list);
+		filter_add_text(filter, IOP_FILTER_FILE, exclude ? "--exclude-path" : "--path", list);
 	return ret;
 }
 
 /* ---- types of files ---- */
 
-static int add_kind(struct filter *filter, const char *name, bool unused, char *err, size_t err_len)
+static int filter_add_kind(struct filter *filter, const char *name, bool unused, char *err, size_t err_len)
 {
 	static const struct { const char *name; mode_t mode; } kinds[] = {
 		{ "regular", S_IFREG }, { "directory", S_IFDIR }, { "pipe", S_IFIFO }, { "socket", S_IFSOCK }, { "char", S_IFCHR },
@@ -154,10 +154,10 @@ static int add_kind(struct filter *filter, const char *name, bool unused, char *
 
 int filter_set_kinds(struct filter *filter, const char *list, char *err, size_t err_len)
 {
-	int ret = for_each(list, add_kind, filter, false, err, err_len);
+	int ret = for_each(list, filter_add_kind, filter, false, err, err_len);
 
 	if (!ret)
-		add_text(filter, IOP_FILTER_FILE, "--fd-kinds", list);
+		filter_add_text(filter, IOP_FILTER_FILE, "--fd-kinds", list);
 	return ret;
 }
 
@@ -170,7 +170,7 @@ int filter_set_min_duration(struct filter *filter, const char *text, char *err, 
 		return -EINVAL;
 	}
 	filter->text[IOP_FILTER_DURATION][0] = 0;
-	add_text(filter, IOP_FILTER_DURATION, "--min-duration", text);
+	filter_add_text(filter, IOP_FILTER_DURATION, "--min-duration", text);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ int filter_set_min_bytes(struct filter *filter, const char *text, char *err, siz
 		return -EINVAL;
 	}
 	filter->text[IOP_FILTER_BYTES][0] = 0;
-	add_text(filter, IOP_FILTER_BYTES, "--min-bytes", text);
+	filter_add_text(filter, IOP_FILTER_BYTES, "--min-bytes", text);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ struct guard {
 
 /* ---- unwinders ---- */
 
-static int on_request(void *arg, void *data, size_t size)
+static int guard_on_request(void *arg, void *data, size_t size)
 {
 	struct guard *guard = arg;
 
@@ -55,7 +55,7 @@ static int on_request(void *arg, void *data, size_t size)
 	return 0;
 }
 
-static void *serve(void *arg)
+static void *guard_serve(void *arg)
 {
 	struct guard *guard = arg;
 	struct pollfd fds[] = { { ring_buffer__epoll_fd(guard->ring), POLLIN, 0 }, { guard->stop_fd, POLLIN, 0 } };
@@ -69,7 +69,7 @@ static void *serve(void *arg)
 
 /* ---- begin and end ---- */
 
-static int load(struct guard *guard)
+static int guard_load(struct guard *guard)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 
@@ -83,14 +83,14 @@ static int load(struct guard *guard)
 	return guard_bpf__load(guard->skel);
 }
 
-static int start(struct guard *guard)
+static int guard_start(struct guard *guard)
 {
 	int err;
 
-	guard->ring = ring_buffer__new(bpf_map__fd(guard->skel->maps.requests), on_request, guard, NULL);
+	guard->ring = ring_buffer__new(bpf_map__fd(guard->skel->maps.requests), guard_on_request, guard, NULL);
 	if (!guard->ring)
 		return -errno;
-	err = pthread_create(&guard->thread, NULL, serve, guard);
+	err = pthread_create(&guard->thread, NULL, guard_serve, guard);
 	guard->serving = !err;
 	if (!err)
 		__atomic_store_n(&guard->skel->bss->serving, 1, __ATOMIC_RELEASE);
@@ -106,9 +106,9 @@ int guard_create(struct guard **out, bool perf)
 		return -ENOMEM;
 	guard->perf = perf;
 	guard->stop_fd = eventfd(0, EFD_CLOEXEC);
-	err = guard->stop_fd < 0 ? -errno : load(guard);
+	err = guard->stop_fd < 0 ? -errno : guard_load(guard);
 	if (!err)
-		err = start(guard);
+		err = guard_start(guard);
 	if (err)
 		guard_destroy(guard);
 	else
@@ -148,8 +148,8 @@ static bool is_attached(const struct guard *guard, pid_t pid, size_t file)
 	return false;
 }
 
-static void attach_points(struct guard *guard, const struct guard_places *places, const struct guard_place *place,
-			  const uint64_t *offsets, size_t n)
+static void guard_attach_points(struct guard *guard, const struct guard_places *places, const struct guard_place *place,
+				const uint64_t *offsets, size_t n)
 {
 	struct link_request *request = calloc(1, link_request_size(n));
 	struct guard_link *links = realloc(guard->links, (guard->nlinks + 1) * sizeof(*links));
@@ -179,7 +179,7 @@ size_t guard_attach(struct guard *guard, const struct guard_places *places)
 		if (is_attached(guard, place->pid, place->file))
 			continue;
 		for (size_t k = 0; k < file->n; k += at_once)
-			attach_points(guard, places, place, file->offsets + k, at_once);
+			guard_attach_points(guard, places, place, file->offsets + k, at_once);
 	}
 	return guard->nlinks;
 }
@@ -194,7 +194,7 @@ bool guard_has_link(const struct guard *guard, int fd)
 
 /* ---- calls in flight ---- */
 
-static bool add_call(struct guard_calls *calls, const struct iop_replaced_return *call)
+static bool guard_add_call(struct guard_calls *calls, const struct iop_replaced_return *call)
 {
 	if (calls->n == calls->cap) {
 		size_t cap = calls->cap ? 2 * calls->cap : 64;
@@ -258,7 +258,7 @@ static bool is_guarded(const struct guard *guard, const struct iop_replaced_retu
 	return linked && !guard->looked;
 }
 
-static int read_calls(const struct guard *guard, struct guard_calls *calls)
+static int guard_read_calls(const struct guard *guard, struct guard_calls *calls)
 {
 	int link = bpf_link_create(bpf_program__fd(guard->skel->progs.guard_find), 0, BPF_TRACE_ITER, NULL), fd, err = 0;
 	struct iop_replaced_return call;
@@ -272,7 +272,7 @@ static int read_calls(const struct guard *guard, struct guard_calls *calls)
 	while (!err && (n = read(fd, &call, sizeof(call)))) {
 		if (n != sizeof(call))
 			err = n < 0 ? -errno : -EIO;
-		else if (is_guarded(guard, &call) && is_in_flight(&call) && !add_call(calls, &call))
+		else if (is_guarded(guard, &call) && is_in_flight(&call) && !guard_add_call(calls, &call))
 			err = -ENOMEM;
 	}
 	if (fd >= 0)
@@ -303,7 +303,7 @@ size_t guard_look(struct guard *guard, bool begun)
 {
 	struct guard_calls calls = { 0 };
 
-	if (read_calls(guard, &calls)) {
+	if (guard_read_calls(guard, &calls)) {
 		free(calls.v);
 		return ++guard->failures < MAX_FAILURES;        /* unknown: it is looked again */
 	}

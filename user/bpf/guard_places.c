@@ -17,7 +17,7 @@
 
 #define SWEEP_MIN 64    /* places before those without a link are looked for */
 
-static int open_file(struct guard_places *places, const char *path, const struct stat *st, size_t *file)
+static int guard_places_open_file(struct guard_places *places, const char *path, const struct stat *st, size_t *file)
 {
 	struct guard_file *files = realloc(places->files, (places->nfiles + 1) * sizeof(*files));
 	int fd;
@@ -33,7 +33,7 @@ static int open_file(struct guard_places *places, const char *path, const struct
 	return 0;
 }
 
-static int find_file(struct guard_places *places, const char *path, size_t *file)
+static int guard_places_find_file(struct guard_places *places, const char *path, size_t *file)
 {
 	struct stat st;
 
@@ -42,7 +42,7 @@ static int find_file(struct guard_places *places, const char *path, size_t *file
 	for (*file = 0; *file < places->nfiles; ++*file)
 		if (places->files[*file].dev == st.st_dev && places->files[*file].ino == st.st_ino)
 			return 0;
-	return open_file(places, path, &st, file);
+	return guard_places_open_file(places, path, &st, file);
 }
 
 static int add_offset(struct guard_file *file, uint64_t offset)
@@ -89,7 +89,7 @@ void guard_places_remove(struct guard_places *places, int link)
 			places->v[i] = places->v[--places->n];
 }
 
-static int add_place(struct guard_places *places, struct guard_place place)
+static int guard_places_add_place(struct guard_places *places, struct guard_place place)
 {
 	if (places->n >= SWEEP_MIN && places->n >= 2 * places->swept)
 		guard_places_sweep(places);
@@ -109,11 +109,11 @@ static int add_place(struct guard_places *places, struct guard_place place)
 int guard_places_add(struct guard_places *places, const char *path, pid_t pid, int link, const uint64_t *offsets, size_t n)
 {
 	size_t file = 0;
-	int err = find_file(places, path, &file);
+	int err = guard_places_find_file(places, path, &file);
 
 	for (size_t i = 0; i < n && !err; i++)
 		err = add_offset(&places->files[file], offsets[i]);
-	return err ? err : add_place(places, (struct guard_place){ pid, link, file });
+	return err ? err : guard_places_add_place(places, (struct guard_place){ pid, link, file });
 }
 
 void guard_places_deinit(struct guard_places *places)

@@ -220,7 +220,7 @@ static void continue_server(const struct hold_server *server)
 		kill(server->pid, SIGCONT);
 }
 
-static void *beat(void *arg)
+static void *hold_server_beat(void *arg)
 {
 	struct hold_server *server = arg;
 
@@ -235,7 +235,7 @@ static void *beat(void *arg)
 
 int hold_server_start_heartbeat(struct hold_server *server)
 {
-	int err = pthread_create(&server->heart, NULL, beat, server);
+	int err = pthread_create(&server->heart, NULL, hold_server_beat, server);
 
 	server->beating = !err;
 	return -err;

@@ -75,7 +75,7 @@ static int on_returns(void *arg, void *data, size_t size)
 
 /* ---- new programs ---- */
 
-static void notify(struct holds *holds, enum hold_notice_type type, const struct iop_hold_id *id, uint64_t time_ns)
+static void holds_notify(struct holds *holds, enum hold_notice_type type, const struct iop_hold_id *id, uint64_t time_ns)
 {
 	struct hold_notice notice = { type, *id, time_ns };
 
@@ -101,7 +101,7 @@ static int on_probes(void *arg, void *data, size_t size)
 	}
 	held->next = holds->held;
 	holds->held = held;
-	notify(holds, HOLD_BEGAN, &held->id, request->since_ns);
+	holds_notify(holds, HOLD_BEGAN, &held->id, request->since_ns);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static void look_at(struct held *held)
 }
 
 /* Returns false if it cannot be detached yet. A tracee that was just killed cannot be detached, but will have ended soon. */
-static bool detach(struct held *held)
+static bool holds_detach(struct held *held)
 {
 	look_at(held);
 	if (held->ended)
@@ -136,12 +136,12 @@ static bool let_go(struct holds *holds, struct held *held, bool late, uint64_t n
 {
 	uint64_t late_ns = late ? now_ns : 0;
 
-	if (held->seized && !detach(held))
+	if (held->seized && !holds_detach(held))
 		return false;
 	if (!held->seized && !bpf_side_answer(holds->server->kernel, &held->id))
 		late_ns = bpf_side_gave_up(holds->server->kernel, &held->id) ?: now_ns;
 	holds->server->counters->late += late && held->seized;
-	notify(holds, HOLD_ENDED, &held->id, late_ns);
+	holds_notify(holds, HOLD_ENDED, &held->id, late_ns);
 	return true;
 }
 

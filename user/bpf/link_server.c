@@ -51,7 +51,7 @@ static int create_multi(const struct link_request *request)
 
 /* ---- perf events, for kernels without uprobe_multi ---- */
 
-static int read_number(const char *path, const char *format, int *value)
+static int link_server_read_number(const char *path, const char *format, int *value)
 {
 	FILE *file = fopen(path, "re");
 	int n;
@@ -69,10 +69,10 @@ static int create_perf(const struct link_request *request)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .config1 = (uintptr_t)request->path, .config2 = request->v[0] };
 	struct { uint32_t prog_fd, target_fd, attach_type, flags; uint64_t cookie; } link = { 0 };
-	int type = 0, bit = 0, fd, link_fd, err = read_number("/sys/bus/event_source/devices/uprobe/type", "%d", &type);
+	int type = 0, bit = 0, fd, link_fd, err = link_server_read_number("/sys/bus/event_source/devices/uprobe/type", "%d", &type);
 
 	if (!err && request->is_return)
-		err = read_number("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d", &bit);
+		err = link_server_read_number("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d", &bit);
 	if (err)
 		return err;
 	attr.type = type;
@@ -157,7 +157,7 @@ static int create_for_members(struct hold_server *server, const struct link_requ
 	return number;
 }
 
-static int create(struct hold_server *server, const struct link_request *request)
+static int link_server_create(struct hold_server *server, const struct link_request *request)
 {
 	int fd, link;
 
@@ -215,7 +215,7 @@ static size_t create_all(struct hold_server *server, const char *message, size_t
 	while (len && n < LINK_MESSAGE_LINKS) {
 		const struct link_request *request = request_at(message, len);
 
-		results[n] = request ? create(server, request) : -EINVAL;
+		results[n] = request ? link_server_create(server, request) : -EINVAL;
 		if (results[n++] < 0)
 			break;
 		message += link_request_size(request->n);
@@ -225,7 +225,7 @@ static size_t create_all(struct hold_server *server, const char *message, size_t
 }
 
 /* Returns whether the recorder can go on. */
-static bool serve(struct hold_server *server, const char *message, size_t len)
+static bool link_server_serve(struct hold_server *server, const char *message, size_t len)
 {
 	const struct link_request *request = request_at(message, len);
 	int results[LINK_MESSAGE_LINKS] = { 0 };
@@ -250,7 +250,7 @@ static bool serve(struct hold_server *server, const char *message, size_t len)
 	return send(server->link_fd, results, n * sizeof(int), MSG_NOSIGNAL) >= 0;
 }
 
-static ssize_t receive(struct hold_server *server, char *message)
+static ssize_t link_server_receive(struct hold_server *server, char *message)
 {
 	struct pollfd fd = { server->link_fd, POLLIN, 0 };
 
@@ -267,8 +267,8 @@ void *links_serve(void *arg)
 
 	if (server->members)
 		members_begin(server->members, server->mount_fd);
-	while (message && (len = receive(server, message)) > 0)
-		if (!serve(server, message, len))
+	while (message && (len = link_server_receive(server, message)) > 0)
+		if (!link_server_serve(server, message, len))
 			break;
 	prepare_guard(server);  /* if the recorder died */
 	server->ending = true;
@@ -279,7 +279,7 @@ void *links_serve(void *arg)
 /* ---- the reapers ---- */
 
 /* Returns a descriptor of the link, whose pin is removed, or -1. */
-static int unpin(const struct hold_server *server, int number)
+static int link_server_unpin(const struct hold_server *server, int number)
 {
 	char path[64];
 	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, 0, 0 };
@@ -300,7 +300,7 @@ static size_t next_to_reap(const struct hold_server *server, int *fds)
 	int number;
 
 	while (n < REAP_AT_ONCE && recv(server->reap_fd, &number, sizeof(number), n ? MSG_DONTWAIT : 0) == sizeof(number))
-		fds[n++] = unpin(server, number);
+		fds[n++] = link_server_unpin(server, number);
 	return n;
 }
 

@@ -29,7 +29,7 @@ static int translate_path(const char *path, char *out, size_t len)
 	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
 }
 
-static int append(struct links *links, int value)
+static int links_append(struct links *links, int value)
 {
 	int *v = realloc(links->v, (links->n + 1) * sizeof(int));
 
@@ -95,10 +95,10 @@ static size_t fill_message(struct hold_server *server, const struct link_spec *s
 }
 
 /* Adds the links that were made to their sets. Returns their number; *err is the failure of the next one. */
-static size_t take_answer(struct hold_server *server, const struct link_spec *specs, const int *answer, size_t n, int *err)
+static size_t links_take_answer(struct hold_server *server, const struct link_spec *specs, const int *answer, size_t n, int *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		*err = answer[i] < 0 ? answer[i] : append(specs[i].links, answer[i]);
+		*err = answer[i] < 0 ? answer[i] : links_append(specs[i].links, answer[i]);
 		if (!*err)
 			continue;
 		for (size_t k = i; k < n; k++)          /* no memory for them: they are detached again */
@@ -127,7 +127,7 @@ size_t links_create(struct hold_server *server, const struct link_spec *specs, s
 			*err = -EPIPE;  /* the recording ends */
 			break;
 		}
-		made += take_answer(server, specs + made, answer, got / sizeof(int), err);
+		made += links_take_answer(server, specs + made, answer, got / sizeof(int), err);
 	}
 	free(message);
 	return made;
@@ -154,7 +154,7 @@ void links_reap(struct hold_server *server, struct links *links)
 
 void links_move(struct hold_server *server, struct links *to, struct links *from)
 {
-	while (from->n && !append(to, from->v[from->n - 1]))
+	while (from->n && !links_append(to, from->v[from->n - 1]))
 		from->n--;
 	links_detach(server, from);
 }
@@ -171,7 +171,7 @@ void links_retire_calls(struct hold_server *server, const struct bpf_side *kerne
 	}
 }
 
-static int ask(struct hold_server *server, enum link_request_kind kind)
+static int links_ask(struct hold_server *server, enum link_request_kind kind)
 {
 	struct link_request request = { .kind = kind };
 	int answer;
@@ -184,13 +184,13 @@ static int ask(struct hold_server *server, enum link_request_kind kind)
 
 int links_guard(struct hold_server *server)
 {
-	return ask(server, LINK_GUARD);
+	return links_ask(server, LINK_GUARD);
 }
 
 void links_close_calls(struct hold_server *server)
 {
 	if (server->members)
-		ask(server, LINK_CLOSE_CALLS);
+		links_ask(server, LINK_CLOSE_CALLS);
 }
 
 bool link_program_exists(uint32_t id)

@@ -61,7 +61,7 @@ static const struct { const char *name; size_t work; } costly[] = {
 	{ "unwinder_entry", 8 }, { "process_exec", 7 },
 };
 
-static size_t work_of(const struct bpf_program *program)
+static size_t load_work_of(const struct bpf_program *program)
 {
 	const char *name = bpf_program__name(program);
 
@@ -82,7 +82,7 @@ static struct part *least_loaded(struct part *parts, size_t n)
 }
 
 /* Gives a program, which all objects have, to one part. */
-static void assign(struct part *parts, size_t n, const char *name)
+static void load_assign(struct part *parts, size_t n, const char *name)
 {
 	struct part *chosen = least_loaded(parts, n);
 
@@ -90,21 +90,21 @@ static void assign(struct part *parts, size_t n, const char *name)
 		struct bpf_program *program = bpf_object__find_program_by_name(parts[i].skel->obj, name);
 
 		if (&parts[i] == chosen)
-			chosen->work += work_of(program);
+			chosen->work += load_work_of(program);
 		else
 			bpf_program__set_autoload(program, false);
 	}
 }
 
 /* The costliest first: then the parts become equal. */
-static void divide(struct bpf_object *object, struct part *parts, size_t n)
+static void load_divide(struct bpf_object *object, struct part *parts, size_t n)
 {
 	struct bpf_program *program;
 
 	for (size_t work = 64; work; work--)
 		bpf_object__for_each_program(program, object)
-			if (bpf_program__autoload(program) && work_of(program) == work)
-				assign(parts, n, bpf_program__name(program));
+			if (bpf_program__autoload(program) && load_work_of(program) == work)
+				load_assign(parts, n, bpf_program__name(program));
 }
 
 /* ---- loading ---- */
@@ -139,7 +139,7 @@ static int load_maps(struct ioprobe_bpf *skel)
 }
 
 /* The last part is loaded by the caller, as is one whose thread cannot be started. */
-static int run(struct part *parts, size_t n)
+static int load_run(struct part *parts, size_t n)
 {
 	bool started[LOAD_PARTS];
 	int err = 0;
@@ -165,9 +165,9 @@ int load_in_parts(struct ioprobe_bpf **objects, size_t n)
 	n = n - 1 < LOAD_PARTS ? n - 1 : LOAD_PARTS;
 	for (size_t i = 0; i < n; i++)
 		parts[i].skel = objects[i + 1];
-	divide(objects[0]->obj, parts, n);
+	load_divide(objects[0]->obj, parts, n);
 	err = load_maps(objects[0]);
 	for (size_t i = 0; i < n && !err; i++)
 		err = use_maps(parts[i].skel->obj, objects[0]->obj);
-	return err ? err : run(parts, n);
+	return err ? err : load_run(parts, n);
 }

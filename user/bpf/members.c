@@ -177,7 +177,7 @@ static void drop_event(struct members *members, struct member *member, size_t i)
 }
 
 /* Without a leader each switch to the thread costs 15 ns per event. */
-static int lead(struct members *members, struct member *member)
+static int members_lead(struct members *members, struct member *member)
 {
 	int err;
 
@@ -194,9 +194,9 @@ static int lead(struct members *members, struct member *member)
 	return err;
 }
 
-static int place(struct members *members, struct member *member, size_t definition)
+static int members_place(struct members *members, struct member *member, size_t definition)
 {
-	int err = lead(members, member), fd;
+	int err = members_lead(members, member), fd;
 
 	if (err)
 		return err;
@@ -263,7 +263,7 @@ static int place_in_all(struct members *members, size_t definition)
 {
 	for (size_t i = 0; i < members->n; i++) {
 		int err = strcmp(members->v[i].path, members->definitions[definition].path) ? 0 :
-			  place(members, &members->v[i], definition);
+			  members_place(members, &members->v[i], definition);
 
 		if (err && err != -ESRCH) {
 			drop_definition(members, definition);
@@ -288,7 +288,7 @@ static size_t find_closed(const struct members *members, const struct definition
 	return NO_DEFINITION;
 }
 
-static void lock(struct members *members)
+static void members_lock(struct members *members)
 {
 	if (!members->locked)
 		probe_events_lock_placing(&members->events);
@@ -325,7 +325,7 @@ int members_define(struct members *members, const struct link_request *request, 
 	size_t index;
 	int err = 0;
 
-	lock(members);
+	members_lock(members);
 	memcpy(wanted.path, request->path, sizeof(wanted.path));
 	index = find_closed(members, &wanted);
 	if (index == NO_DEFINITION)
@@ -399,7 +399,7 @@ int members_join(struct members *members, const struct link_request *request)
 	v = realloc(members->v, (members->n + 1) * sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	lock(members);
+	members_lock(members);
 	members->v = v;
 	member = &v[members->n];
 	*member = (struct member){ .pid = request->pid, .tid = living_thread(request->pid), .number = request->number,
@@ -410,7 +410,7 @@ int members_join(struct members *members, const struct link_request *request)
 	members->n++;
 	for (size_t i = 0; i < members->ndefinitions && !err; i++)
 		if (!members->definitions[i].closed && !strcmp(members->definitions[i].path, member->path))
-			err = place(members, member, i);
+			err = members_place(members, member, i);
 	if (!err)
 		return member->number | LINK_OF_SERVER;
 	remove_member(members, member);
@@ -488,7 +488,7 @@ static bool is_call(const struct members *members, size_t definition)
 }
 
 /* What is deleted from a map is closed by a worker of the kernel after a grace period. */
-static void settle(const struct members *members)
+static void members_settle(const struct members *members)
 {
 	if (!members->ndefinitions)
 		return;
@@ -499,14 +499,14 @@ static void settle(const struct members *members)
 /* First the events of members, which are removed at once. */
 void members_close_calls(struct members *members)
 {
-	lock(members);
+	members_lock(members);
 	for (size_t i = 0; i < members->n; i++)
 		for (size_t k = members->v[i].n; k--;)
 			if (is_call(members, members->v[i].v[k].definition))
 				drop_event(members, &members->v[i], k);
 	for (size_t i = 0; i < members->ndefinitions; i++)
 		members->definitions[i].closed |= members->definitions[i].is_call;
-	settle(members);
+	members_settle(members);
 	unlink_links(members, true);
 }
 
@@ -548,10 +548,10 @@ static void remove_definitions(const struct members *members)
 
 void members_end(struct members *members, void (*release)(void *arg), void *arg)
 {
-	lock(members);
+	members_lock(members);
 	while (members->n)
 		remove_member(members, &members->v[members->n - 1]);
-	settle(members);
+	members_settle(members);
 	unlink_links(members, false);
 	members_idle(members);
 	close(members->map);

@@ -87,7 +87,7 @@ void probe_events_forget(const struct probe_events *events, unsigned n)
 	set_lock(events, F_UNLCK, KEEPERS + events->own.v[n].event, 1);
 }
 
-static bool add(struct probe_definitions *definitions, const struct probe_definition *definition)
+static bool probe_events_add(struct probe_definitions *definitions, const struct probe_definition *definition)
 {
 	size_t cap = definitions->cap ? 2 * definitions->cap : 128;
 	struct probe_definition *v;
@@ -119,7 +119,7 @@ static int read_event(const struct probe_events *events, const char *name)
 }
 
 /* Returns the event of one that is as wanted, with its lock, or -ENOENT. */
-static int adopt(struct probe_events *events, struct probe_definition *wanted)
+static int probe_events_adopt(struct probe_events *events, struct probe_definition *wanted)
 {
 	for (size_t i = 0; i < events->left.n; i++) {
 		struct probe_definition *left = &events->left.v[i];
@@ -137,7 +137,7 @@ static int adopt(struct probe_events *events, struct probe_definition *wanted)
 	return -ENOENT;
 }
 
-static int define(struct probe_events *events, struct probe_definition *wanted, const char *path)
+static int probe_events_define_probe(struct probe_events *events, struct probe_definition *wanted, const char *path)
 {
 	char line[320];
 	int err;
@@ -166,15 +166,15 @@ int probe_events_define(struct probe_events *events, bool is_return, const char 
 	if (!stat(path, &st)) {
 		wanted.device = st.st_dev;
 		wanted.inode = st.st_ino;
-		event = adopt(events, &wanted);
+		event = probe_events_adopt(events, &wanted);
 	}
 	if (event == -ENOENT)
-		event = define(events, &wanted, path);
+		event = probe_events_define_probe(events, &wanted, path);
 	if (!wanted.name[0])
 		return event;
 	if (event > 0)
 		set_lock(events, F_RDLCK, KEEPERS + event, 1);
-	if (!add(&events->own, &wanted))
+	if (!probe_events_add(&events->own, &wanted))
 		return -ENOMEM;
 	events->defined++;
 	return event;
@@ -255,7 +255,7 @@ static void remove_or_note(struct probe_events *events, struct probe_definition 
 	    sscanf(strchr(left->name, '/'), "/e%*u_%llx_%llx", &device, &inode) == 2) {
 		left->device = device;
 		left->inode = inode;
-		add(&events->left, left);
+		probe_events_add(&events->left, left);
 	}
 	set_lock(events, F_UNLCK, left->event, 1);
 }

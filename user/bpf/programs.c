@@ -311,7 +311,7 @@ static uint32_t site_nodes(void)
 	return n && n < IOP_SITE_MAX_NODES ? n : IOP_SITE_MAX_NODES;
 }
 
-static void set_call_sites(struct ioprobe_bpf *skel, unsigned frames)
+static void programs_set_call_sites(struct ioprobe_bpf *skel, unsigned frames)
 {
 	skel->rodata->call_sites = frames != 0;
 	skel->rodata->munmap_nr = SYS_munmap;
@@ -346,7 +346,7 @@ static void set_constants(struct programs *programs, struct ioprobe_bpf *skel, c
 	skel->rodata->device = options->device;
 	skel->rodata->cpu_time = options->cpu_time;
 	skel->rodata->collectives = options->collectives;
-	set_call_sites(skel, options->call_sites);
+	programs_set_call_sites(skel, options->call_sites);
 	bpf_map__set_max_entries(skel->maps.excluded, facts->slots * facts->layers * IOP_FILTERS);
 }
 
@@ -407,7 +407,7 @@ static int try_load(struct programs *programs, const struct table_set *set, cons
 	return err ? err : programs_map(programs);
 }
 
-static const char *remedy(int err)
+static const char *programs_remedy(int err)
 {
 	if (access(KERNEL_TYPES, R_OK))
 		return "the kernel offers no BTF (CONFIG_DEBUG_INFO_BTF)";
@@ -478,7 +478,7 @@ int programs_load(struct programs *programs, const struct table_set *set, const 
 	}
 	err = load_best(programs, set, options);
 	if (err)
-		snprintf(err_text, err_len, "cannot load the BPF programs: %s", remedy(err));
+		snprintf(err_text, err_len, "cannot load the BPF programs: %s", programs_remedy(err));
 	else
 		programs->facts.tables = programs_checksum(set);
 	return err;
@@ -503,7 +503,7 @@ uint64_t programs_checksum(const struct table_set *set)
 	return set->nrows << 32 | sum;
 }
 
-static void close_all(int *fds, size_t n)
+static void programs_close_all(int *fds, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (fds[i] >= 0)
@@ -516,10 +516,10 @@ void programs_destroy(struct programs *programs)
 		return;
 	programs_detach(programs);
 	programs_unmap(programs);
-	close_all(programs->maps, KERNEL_MAPS);
-	close_all(programs->programs, KERNEL_PROGRAMS);
-	close_all(&programs->no_ring, 1);
-	close_all(&programs->lock, 1);
+	programs_close_all(programs->maps, KERNEL_MAPS);
+	programs_close_all(programs->programs, KERNEL_PROGRAMS);
+	programs_close_all(&programs->no_ring, 1);
+	programs_close_all(&programs->lock, 1);
 	free(programs);
 }
 

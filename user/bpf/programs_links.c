@@ -16,7 +16,7 @@
 #include "ioprobe.skel.h"
 
 /* Locks of this type belong to the process, and end with it. */
-static void set_lock(const struct programs *programs, short type)
+static void programs_links_set_lock(const struct programs *programs, short type)
 {
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
 
@@ -58,7 +58,7 @@ static int hold_link(struct programs *programs, enum kernel_program program)
 	return fd;
 }
 
-static bool is_wanted(const struct programs *programs, enum kernel_program program)
+static bool programs_links_is_wanted(const struct programs *programs, enum kernel_program program)
 {
 	return programs->programs[program] >= 0 && (!is_of_syscalls(program) || programs->facts.syscalls);
 }
@@ -77,9 +77,9 @@ int programs_attach(struct programs *programs, char *err_text, size_t err_len)
 	int err = 0;
 
 	_Static_assert(KERNEL_PROGRAMS <= sizeof(programs->globals->link_ids) / sizeof(programs->globals->link_ids[0]), "link ids");
-	set_lock(programs, F_WRLCK);
+	programs_links_set_lock(programs, F_WRLCK);
 	for (int i = PROGRAM_TRACEPOINTS; i < KERNEL_PROGRAMS && !err; i++) {
-		if (!is_wanted(programs, i))
+		if (!programs_links_is_wanted(programs, i))
 			continue;
 		programs->links[i] = hold_link(programs, i);
 		if (programs->links[i] >= 0)
@@ -88,17 +88,17 @@ int programs_attach(struct programs *programs, char *err_text, size_t err_len)
 		snprintf(err_text, err_len, "cannot attach to the tracepoint of %s: %s", program_name(programs, i, &info),
 			 strerror(-err));
 	}
-	set_lock(programs, F_UNLCK);
+	programs_links_set_lock(programs, F_UNLCK);
 	return err;
 }
 
 void programs_detach(struct programs *programs)
 {
-	set_lock(programs, F_WRLCK);
+	programs_links_set_lock(programs, F_WRLCK);
 	for (int i = KERNEL_PROGRAMS - 1; i >= PROGRAM_TRACEPOINTS; i--) {
 		if (programs->links[i] >= 0)
 			close(programs->links[i]);
 		programs->links[i] = -1;
 	}
-	set_lock(programs, F_UNLCK);
+	programs_links_set_lock(programs, F_UNLCK);
 }

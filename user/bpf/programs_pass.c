@@ -62,7 +62,7 @@ static size_t fds_of(const struct msghdr *message, const int **fds)
 	return (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 }
 
-static int check(const struct packet *packet, ssize_t len, int flags, size_t n)
+static int programs_pass_check(const struct packet *packet, ssize_t len, int flags, size_t n)
 {
 	size_t wanted = 2 + __builtin_popcount(packet->maps) + __builtin_popcount(packet->programs);
 
@@ -86,7 +86,7 @@ int programs_receive(int socket, struct programs **out, uint32_t *id)
 	if (len < 0)
 		return -errno;
 	n = fds_of(&message, &fds);
-	err = check(&packet, len, message.msg_flags, n);
+	err = programs_pass_check(&packet, len, message.msg_flags, n);
 	programs = err || !fds ? NULL : programs_new();
 	if (!programs) {
 		while (n)

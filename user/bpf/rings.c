@@ -29,7 +29,7 @@ uint64_t monotonic_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-static int one_record(void *arg, void *data, size_t size)
+static int rings_one_record(void *arg, void *data, size_t size)
 {
 	struct rings *rings = arg;
 	const struct iop_rec *rec = data;
@@ -57,7 +57,7 @@ int rings_create(struct rings **out, const struct bpf_side *kernel, void (*recor
 	for (size_t i = 0; i < bpf_side_rings(kernel); i++) {
 		struct epoll_event event = { .events = EPOLLIN };
 
-		rings->v[i] = ring_buffer__new(bpf_side_ring_fd(kernel, i), one_record, rings, NULL);
+		rings->v[i] = ring_buffer__new(bpf_side_ring_fd(kernel, i), rings_one_record, rings, NULL);
 		if (!rings->v[i] || epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, bpf_side_ring_fd(kernel, i), &event)) {
 			err = -errno;
 			goto fail;

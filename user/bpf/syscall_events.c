@@ -16,7 +16,7 @@
 #include "bpf/tracefs.h"
 
 /* Returns the number in this file below tracefs, or -errno. */
-static int read_number(const char *path)
+static int syscall_events_read_number(const char *path)
 {
 	int tracefs = tracefs_open(), number;
 
@@ -29,7 +29,7 @@ static int read_number(const char *path)
 
 static int event_number(bool exit)
 {
-	return read_number(exit ? "events/raw_syscalls/sys_exit/id" : "events/raw_syscalls/sys_enter/id");
+	return syscall_events_read_number(exit ? "events/raw_syscalls/sys_exit/id" : "events/raw_syscalls/sys_enter/id");
 }
 
 int syscall_events_find(void)

@@ -18,7 +18,7 @@
 #include "ioprobe.skel.h"
 
 /* Returns the number of a tracepoint's arguments, -1 if there is no such tracepoint. */
-static int arguments_of(const struct btf *btf, const char *tracepoint)
+static int tracepoints_arguments_of(const struct btf *btf, const char *tracepoint)
 {
 	char name[128];
 	const struct btf_type *type;
@@ -35,16 +35,16 @@ static int arguments_of(const struct btf *btf, const char *tracepoint)
 /* Linux 6.5; io_uring_submit_sqe before that */
 static const char *submit_tracepoint(const struct btf *btf)
 {
-	return arguments_of(btf, "io_uring_submit_req") < 0 ? "io_uring_submit_sqe" : "io_uring_submit_req";
+	return tracepoints_arguments_of(btf, "io_uring_submit_req") < 0 ? "io_uring_submit_sqe" : "io_uring_submit_req";
 }
 
 /* The completion has seven arguments in Linux 6.0 to 6.9, three from 6.10 on. Kernels before 6.0 pass too little information. */
 bool tracepoints_have_uring(char *reason, size_t len)
 {
 	const struct btf *btf = feature_kernel_types();
-	int end = arguments_of(btf, "io_uring_complete");
+	int end = tracepoints_arguments_of(btf, "io_uring_complete");
 
-	if (end >= 0 && arguments_of(btf, submit_tracepoint(btf)) >= 1 && (end == 3 || end == 7) &&
+	if (end >= 0 && tracepoints_arguments_of(btf, submit_tracepoint(btf)) >= 1 && (end == 3 || end == 7) &&
 	    btf__find_by_name_kind(btf, "io_cmd_data", BTF_KIND_STRUCT) > 0)
 		return true;
 	if (end < 0)
@@ -56,14 +56,14 @@ bool tracepoints_have_uring(char *reason, size_t len)
 
 static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool wanted)
 {
-	int end = arguments_of(btf, "io_uring_complete");
+	int end = tracepoints_arguments_of(btf, "io_uring_complete");
 	bool usable = wanted && feature_available(FEATURE_URING);
 
 	bpf_program__set_autoload(skel->progs.uring_submit, usable);
 	bpf_program__set_autoload(skel->progs.uring_complete, usable);
-	bpf_program__set_autoload(skel->progs.uring_failed, usable && arguments_of(btf, "io_uring_req_failed") == 3);
+	bpf_program__set_autoload(skel->progs.uring_failed, usable && tracepoints_arguments_of(btf, "io_uring_req_failed") == 3);
 	bpf_program__set_autoload(skel->progs.uring_overflow,
-				  usable && end == 3 && arguments_of(btf, "io_uring_cqe_overflow") == 5);
+				  usable && end == 3 && tracepoints_arguments_of(btf, "io_uring_cqe_overflow") == 5);
 	if (!usable)
 		return;
 	bpf_program__set_attach_target(skel->progs.uring_submit, 0, submit_tracepoint(btf));
@@ -77,5 +77,5 @@ void tracepoints_choose(struct ioprobe_bpf *skel, bool uring, bool switches, boo
 	bpf_program__set_autoload(skel->progs.page_fault, mmap_faults);
 	bpf_program__set_autoload(skel->progs.written_back, mmap_faults);
 	bpf_program__set_autoload(skel->progs.request_queued,
-				  mmap_faults && arguments_of(feature_kernel_types(), "block_bio_queue") == 1);
+				  mmap_faults && tracepoints_arguments_of(feature_kernel_types(), "block_bio_queue") == 1);
 }

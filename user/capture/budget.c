@@ -94,7 +94,7 @@ uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row 
 	return bytes;
 }
 
-static const struct table_row *row_of(const struct budget *b, const struct iop_rec *rec)
+static const struct table_row *budget_row_of(const struct budget *b, const struct iop_rec *rec)
 {
 	uint16_t probe;
 
@@ -125,7 +125,7 @@ static uint64_t used_bytes(const struct budget *b)
 /* ---- limits ---- */
 
 __attribute__((format(printf, 3, 4)))
-static void reach(struct budget *b, const char *bound, const char *format, ...)
+static void budget_reach(struct budget *b, const char *bound, const char *format, ...)
 {
 	va_list args;
 
@@ -137,7 +137,7 @@ static void reach(struct budget *b, const char *bound, const char *format, ...)
 	va_end(args);
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t budget_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -150,24 +150,24 @@ static int set_limit(struct budget *b)
 
 	if (b->bounds->min_free_bytes) {
 		err = spool_writer_free_bytes(b->spool, &b->free_bytes);
-		space = err ? UINT64_MAX : spool_writer_bytes(b->spool) + less(b->free_bytes, b->bounds->min_free_bytes);
+		space = err ? UINT64_MAX : spool_writer_bytes(b->spool) + budget_less(b->free_bytes, b->bounds->min_free_bytes);
 	}
 	if (size > space)
 		size = space;
-	b->limit = size == UINT64_MAX ? size : less(size, RESERVE_BYTES);
+	b->limit = size == UINT64_MAX ? size : budget_less(size, RESERVE_BYTES);
 	return err;
 }
 
 static void limit_reached(struct budget *b)
 {
 	if (b->bounds->max_bytes && b->limit == b->bounds->max_bytes - RESERVE_BYTES)
-		reach(b, "max-size", "--max-size %s was reached", b->bounds->max_size_text);
+		budget_reach(b, "max-size", "--max-size %s was reached", b->bounds->max_size_text);
 	else
-		reach(b, "min-free", "--min-free %s was reached: %llu MiB are free, some of which the archive will take",
-		      b->bounds->min_free_text, (unsigned long long)(b->free_bytes >> 20));
+		budget_reach(b, "min-free", "--min-free %s was reached: %llu MiB are free, some of which the archive will take",
+			     b->bounds->min_free_text, (unsigned long long)(b->free_bytes >> 20));
 }
 
-static bool fits(struct budget *b, struct spool_writer *spool, uint64_t more)
+static bool budget_fits(struct budget *b, struct spool_writer *spool, uint64_t more)
 {
 	if (used_bytes(b) + more <= b->limit)
 		return true;
@@ -181,7 +181,7 @@ static void check_rate(struct budget *b, uint64_t now_ns)
 	double rate = (b->calls - b->calls_before) * 1e9 / (now_ns - b->rate_since_ns);
 
 	if (rate > b->bounds->max_rate)
-		reach(b, "max-rate", "--max-rate %.15g was exceeded: %.0f calls per second", b->bounds->max_rate, rate);
+		budget_reach(b, "max-rate", "--max-rate %.15g was exceeded: %.0f calls per second", b->bounds->max_rate, rate);
 	b->calls_before = b->calls;
 	b->rate_since_ns = now_ns;
 }
@@ -228,10 +228,10 @@ static uint64_t cpu_time_bytes(const struct budget *b, const struct iop_rec *rec
 bool budget_admits(struct budget *b, struct spool_writer *spool, const struct iop_rec *rec)
 {
 	if (!b->reached) {
-		uint64_t archive = budget_archive_bytes(rec, row_of(b, rec)) + cpu_time_bytes(b, rec);
+		uint64_t archive = budget_archive_bytes(rec, budget_row_of(b, rec)) + cpu_time_bytes(b, rec);
 
 		b->calls += rec->type == IOP_REC_CALL || rec->type == IOP_REC_EXIT;
-		if (b->limit == UINT64_MAX || fits(b, spool, archive + rec->len)) {
+		if (b->limit == UINT64_MAX || budget_fits(b, spool, archive + rec->len)) {
 			b->archive_bytes += archive;
 			b->drained_bytes += rec->len;
 			return true;

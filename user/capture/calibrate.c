@@ -38,7 +38,7 @@ int calibrate_own_offset(const struct proc_modules *modules, const void *functio
 	return -ENOENT;
 }
 
-static void ignore_refusal(void *arg, const struct attach_point *point, int err)
+static void calibrate_ignore_refusal(void *arg, const struct attach_point *point, int err)
 {
 	(void)arg, (void)point, (void)err;
 }
@@ -69,8 +69,8 @@ static int attach_both(struct hold_server *server, struct links *links, const st
 	if (!err)
 		err = calibrate_own_offset(modules, (const void *)calibrate_single_stepped, &points[1].offset);
 	if (!err)
-		err = attach_points(server, links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2, ignore_refusal,
-				    NULL);
+		err = attach_points(server, links, kernel, ATTACH_CALLS, "/proc/self/exe", getpid(), points, 2,
+				    calibrate_ignore_refusal, NULL);
 	return err;
 }
 

@@ -16,7 +16,7 @@
 #define TRIES 16
 #define NEVER_S 0x7fffffffffll        /* the timer's time, in the year 19000: only a step of the clock makes it readable */
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t clock_now_ns(clockid_t clock)
 {
 	struct timespec t;
 
@@ -28,7 +28,8 @@ static void read_pair(struct clock_reading *reading)
 {
 	reading->width_ns = UINT64_MAX;
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = now_ns(CLOCK_MONOTONIC), real = now_ns(CLOCK_REALTIME), after = now_ns(CLOCK_MONOTONIC);
+		uint64_t before = clock_now_ns(CLOCK_MONOTONIC), real = clock_now_ns(CLOCK_REALTIME),
+			 after = clock_now_ns(CLOCK_MONOTONIC);
 
 		if (after - before >= reading->width_ns)
 			continue;
@@ -69,7 +70,7 @@ int clock_watch_open(struct clock_watch *watch)
 	const struct itimerspec never = { .it_value = { .tv_sec = NEVER_S } };
 	int ret = 0;
 
-	watch->checked_ns = now_ns(CLOCK_MONOTONIC);
+	watch->checked_ns = clock_now_ns(CLOCK_MONOTONIC);
 	watch->fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (watch->fd < 0)
 		return -errno;
@@ -97,7 +98,7 @@ static void note_step(struct clock_watch *watch, struct spool_writer *spool)
  * reports how the clocks stand. */
 void clock_watch_step(struct clock_watch *watch, struct spool_writer *spool)
 {
-	uint64_t expired, now = now_ns(CLOCK_MONOTONIC);
+	uint64_t expired, now = clock_now_ns(CLOCK_MONOTONIC);
 
 	if (watch->fd < 0)
 		return;

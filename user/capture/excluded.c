@@ -19,13 +19,13 @@ struct excluded {
 };
 
 /* IOP_FILTER_REPEATED is not an option: programs that poll for completion test millions of times. */
-static const char *text_of(const struct filter *filter, int which)
+static const char *excluded_text_of(const struct filter *filter, int which)
 {
 	return which == IOP_FILTER_REPEATED ? "repetition (tests of requests with the same result as the test before)" :
 					      filter->text[which];
 }
 
-static void add_number(struct note *note, const char *key, uint64_t value)
+static void excluded_add_number(struct note *note, const char *key, uint64_t value)
 {
 	note_addf(note, key, "%llu", (unsigned long long)value);
 }
@@ -39,11 +39,11 @@ static void write_note(struct spool_writer *spool, const char *filter, const cha
 	if (layer)
 		note_add(&note, "layer", layer);
 	if (counts) {
-		add_number(&note, "calls", counts->calls);
-		add_number(&note, "read_bytes", counts->read_bytes);
-		add_number(&note, "written_bytes", counts->written_bytes);
-		add_number(&note, "unknown", counts->unknown);
-		add_number(&note, "time_ns", counts->time_ns);
+		excluded_add_number(&note, "calls", counts->calls);
+		excluded_add_number(&note, "read_bytes", counts->read_bytes);
+		excluded_add_number(&note, "written_bytes", counts->written_bytes);
+		excluded_add_number(&note, "unknown", counts->unknown);
+		excluded_add_number(&note, "time_ns", counts->time_ns);
 	}
 	spool_writer_text(spool, IOP_REC_LEFT_OUT, 0, monotonic_ns(), note.text, NULL);
 	note_free(&note);
@@ -89,13 +89,13 @@ static void note_one(struct excluded *excluded, size_t layer, enum iop_filter wh
 		now.unknown - noted->unknown, now.time_ns - noted->time_ns,
 	};
 	*noted = now;
-	write_note(excluded->spool, text_of(excluded->filter, which), excluded->set->layers[layer].name, &since);
+	write_note(excluded->spool, excluded_text_of(excluded->filter, which), excluded->set->layers[layer].name, &since);
 }
 
 void excluded_note(struct excluded *excluded)
 {
 	for (size_t layer = 0; excluded && layer < excluded->set->nlayers; layer++)
 		for (int which = 0; which < IOP_FILTERS; which++)
-			if (text_of(excluded->filter, which)[0])
+			if (excluded_text_of(excluded->filter, which)[0])
 				note_one(excluded, layer, which);
 }

@@ -8,7 +8,7 @@
 
 #include "capture/notes.h"
 
-static void write_gap(struct spool_writer *spool, pid_t pid, const struct gap *gap, uint64_t ran_ns)
+static void gaps_write_gap(struct spool_writer *spool, pid_t pid, const struct gap *gap, uint64_t ran_ns)
 {
 	uint64_t from_ns = gap->from_ns > ran_ns ? gap->from_ns : ran_ns;
 
@@ -21,7 +21,7 @@ void gaps_add(struct gaps *gaps, struct spool_writer *spool, pid_t pid, struct g
 	struct gap *v = realloc(gaps->v, (gaps->n + 1) * sizeof(*v));
 
 	if (!v) {
-		write_gap(spool, pid, &gap, 0);
+		gaps_write_gap(spool, pid, &gap, 0);
 		return;
 	}
 	gaps->v = v;
@@ -31,7 +31,7 @@ void gaps_add(struct gaps *gaps, struct spool_writer *spool, pid_t pid, struct g
 void gaps_write(struct gaps *gaps, struct spool_writer *spool, pid_t pid, uint64_t ran_ns)
 {
 	for (size_t i = 0; i < gaps->n; i++)
-		write_gap(spool, pid, &gaps->v[i], ran_ns);
+		gaps_write_gap(spool, pid, &gaps->v[i], ran_ns);
 	gaps_drop(gaps);
 }
 

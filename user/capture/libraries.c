@@ -81,7 +81,7 @@ static void note_plan_missing(struct libraries *libraries, const struct library 
 			     "static executable without symbols: its library calls cannot be recorded");
 }
 
-static enum point_group group_of(const struct libraries *libraries, const struct table_row *row)
+static enum point_group libraries_group_of(const struct libraries *libraries, const struct table_row *row)
 {
 	if (table_row_is_internal(row))
 		return POINTS_UNWIND;
@@ -115,7 +115,7 @@ static struct attach_point attach_point_of(const struct plan_point *point, const
 				      cookie | (uint64_t)point->placement.frame << IOP_COOKIE_FRAME_SHIFT, point->function };
 }
 
-static bool sort_points(struct libraries *libraries, struct library *library)
+static bool libraries_sort_points(struct libraries *libraries, struct library *library)
 {
 	for (int group = 0; group < POINT_GROUPS; group++) {
 		library->points[group].v = calloc(library->plan.npoints + 1, sizeof(struct attach_point));
@@ -127,7 +127,7 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 	for (size_t i = 0; i < library->plan.npoints; i++) {
 		const struct plan_point *point = &library->plan.points[i];
 		const struct table_row *row = &libraries->set->rows[point->row];
-		enum point_group group = group_of(libraries, row);
+		enum point_group group = libraries_group_of(libraries, row);
 
 		library->points[group].v[library->points[group].n++] =
 			attach_point_of(point, row, cookie_bits(library, row));
@@ -138,7 +138,7 @@ static bool sort_points(struct libraries *libraries, struct library *library)
 	return true;
 }
 
-static const char *last_component(const char *path)
+static const char *libraries_last_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -157,7 +157,7 @@ static void note_unread(struct libraries *libraries, const char *path, const cha
 static void plan_file(struct libraries *libraries, struct library *library)
 {
 	char reason[512];
-	int err = parse_plan(libraries->parsers, &library->file, last_component(library->path), &library->plan, reason,
+	int err = parse_plan(libraries->parsers, &library->file, libraries_last_component(library->path), &library->plan, reason,
 			     sizeof(reason));
 
 	if (err && err != -ENOEXEC)
@@ -181,7 +181,7 @@ static struct library *library_create(struct libraries *libraries, const char *p
 	library->path = strdup(path);
 	if (library->path && file->fd >= 0)
 		plan_file(libraries, library);
-	if (!library->path || !sort_points(libraries, library)) {
+	if (!library->path || !libraries_sort_points(libraries, library)) {
 		library_destroy(library);
 		return NULL;
 	}
@@ -260,7 +260,7 @@ static void note_refused(void *arg, const struct attach_point *point, int err)
 {
 	struct library *library = arg;
 	struct libraries *libraries = library->libraries;
-	enum point_group group = group_of(libraries, &libraries->set->rows[point->cookie & IOP_COOKIE_ROW]);
+	enum point_group group = libraries_group_of(libraries, &libraries->set->rows[point->cookie & IOP_COOKIE_ROW]);
 	char reason[128];
 
 	if (err == -ENXIO && (library->second_noted & 1u << group))

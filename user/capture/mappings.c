@@ -18,7 +18,7 @@ static bool is_known(const struct mappings *known, const struct mapping_key *key
 	return false;
 }
 
-static void remember(struct mappings *known, const struct mapping_key *key)
+static void mappings_remember(struct mappings *known, const struct mapping_key *key)
 {
 	struct mapping_key *v = reallocarray(known->v, known->n + 1, sizeof(*v));
 
@@ -71,7 +71,7 @@ void mappings_note(struct mappings *known, struct spool_writer *spool, struct li
 		if (is_known(known, &key))
 			continue;
 		write_mapping(spool, pid, &key, module, libraries_get(libraries, module), since_ns);
-		remember(known, &key);
+		mappings_remember(known, &key);
 	}
 }
 

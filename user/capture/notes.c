@@ -177,7 +177,7 @@ static void add_batch_job(struct note *note, const char *env, size_t len)
 	}
 }
 
-static void add_text(struct note *note, pid_t pid, const char *name)
+static void notes_add_text(struct note *note, pid_t pid, const char *name)
 {
 	size_t len;
 	char *text;
@@ -215,8 +215,8 @@ void note_process(struct spool_writer *spool, pid_t pid, bool mpi)
 	note_addf(&note, "pid", "%d", pid);
 	if (!proc_ids_read(pid, &ppid, &uid, &gid, &start))
 		note_addf(&note, "ppid", "%d", ppid), note_addf(&note, "uid", "%u", uid);
-	add_text(&note, pid, "comm");
-	add_text(&note, pid, "cmdline");
+	notes_add_text(&note, pid, "comm");
+	notes_add_text(&note, pid, "cmdline");
 	add_link(&note, pid, "exe", "exe");
 	add_link(&note, pid, "cwd", "cwd");
 	add_link(&note, pid, "ns/mnt", "mntns");

@@ -9,7 +9,7 @@
 
 #define FIRST_CAP 256
 
-static struct numbered_object *place_of(const struct object_numbers *object_numbers, uint64_t address)
+static struct numbered_object *object_numbers_place_of(const struct object_numbers *object_numbers, uint64_t address)
 {
 	size_t mask = object_numbers->cap - 1, at = (address * 0x9e3779b97f4a7c15ull >> 32) & mask;
 
@@ -19,7 +19,7 @@ static struct numbered_object *place_of(const struct object_numbers *object_numb
 }
 
 /* At most half full. */
-static int make_room(struct object_numbers *object_numbers)
+static int object_numbers_make_room(struct object_numbers *object_numbers)
 {
 	struct object_numbers grown = { .cap = object_numbers->cap ? 2 * object_numbers->cap : FIRST_CAP };
 
@@ -35,7 +35,7 @@ static int make_room(struct object_numbers *object_numbers)
 		return -1;
 	for (size_t i = 0; i < object_numbers->cap; i++)
 		if (object_numbers->v[i].address)
-			*place_of(&grown, object_numbers->v[i].address) = object_numbers->v[i];
+			*object_numbers_place_of(&grown, object_numbers->v[i].address) = object_numbers->v[i];
 	free(object_numbers->v);
 	object_numbers->v = grown.v;
 	object_numbers->cap = grown.cap;
@@ -46,9 +46,9 @@ uint64_t object_number(struct object_numbers *object_numbers, uint64_t address)
 {
 	struct numbered_object *object;
 
-	if (!address || make_room(object_numbers))
+	if (!address || object_numbers_make_room(object_numbers))
 		return 0;
-	object = place_of(object_numbers, address);
+	object = object_numbers_place_of(object_numbers, address);
 	if (!object->address) {
 		*object = (struct numbered_object){ address, ++object_numbers->last };
 		object_numbers->n++;

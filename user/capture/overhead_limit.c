@@ -79,7 +79,7 @@ int overhead_limit_create(struct overhead_limit **out, double percent, const str
 /* ---- detaching and re-attaching ---- */
 
 /* Returns the layer of the group's functions. */
-static const char *layer_of(const struct overhead_limit *overhead, size_t g)
+static const char *overhead_limit_layer_of(const struct overhead_limit *overhead, size_t g)
 {
 	for (size_t i = 0; i < overhead->set->nrows; i++)
 		if (overhead->row_group[i] == (int8_t)g)
@@ -93,7 +93,7 @@ static void note_off(const struct overhead_limit *overhead, const struct account
 
 	snprintf(reason, sizeof(reason), "%s were turned off to keep the overhead limit of %g %%", group_names[g],
 		 overhead->share * 100);
-	note_gap(overhead->spool, account->tgid, layer_of(overhead, g), account->group[g].since_ns, now_ns, reason);
+	note_gap(overhead->spool, account->tgid, overhead_limit_layer_of(overhead, g), account->group[g].since_ns, now_ns, reason);
 }
 
 static void turn_off(struct overhead_limit *overhead, struct account *account, size_t g, uint64_t now_ns)
@@ -110,7 +110,7 @@ static void turn_off(struct overhead_limit *overhead, struct account *account, s
 	targets_switch(overhead->targets, account->tgid, groups[g], false);
 }
 
-static void turn_on(struct overhead_limit *overhead, struct account *account, size_t g)
+static void overhead_limit_turn_on(struct overhead_limit *overhead, struct account *account, size_t g)
 {
 	targets_switch(overhead->targets, account->tgid, groups[g], true);
 	account->group[g].off = false;
@@ -120,7 +120,7 @@ static void turn_on(struct overhead_limit *overhead, struct account *account, si
 }
 
 /* Returns the most expensive group that is attached, -1 if none has cost anything. */
-static int costliest(const struct account *account)
+static int overhead_limit_costliest(const struct account *account)
 {
 	int worst = -1;
 
@@ -138,9 +138,9 @@ static int64_t detach_cost(uint64_t spent_ns, uint64_t interval_ns)
 	return interval_ns ? (int64_t)((double)DETACH_NS * spent_ns / interval_ns) : 0;
 }
 
-static void settle(struct overhead_limit *overhead, struct account *account, uint64_t now_ns)
+static void overhead_limit_settle(struct overhead_limit *overhead, struct account *account, uint64_t now_ns)
 {
-	int worst = costliest(account);
+	int worst = overhead_limit_costliest(account);
 	uint64_t interval = now_ns > account->filled_ns ? now_ns - account->filled_ns : 0, income = interval * overhead->share;
 
 	account->credit_ns += (int64_t)income;
@@ -157,14 +157,14 @@ static void settle(struct overhead_limit *overhead, struct account *account, uin
 	for (size_t g = 0; g < GROUPS; g++) {
 		account->spent_ns[g] = 0;
 		if (account->group[g].off && now_ns >= account->group[g].until_ns && account->credit_ns >= TRY_NS)
-			turn_on(overhead, account, g);
+			overhead_limit_turn_on(overhead, account, g);
 	}
 }
 
 void overhead_limit_step(struct overhead_limit *overhead, uint64_t now_ns)
 {
 	for (struct account *account = overhead->accounts; account; account = account->hh.next)
-		settle(overhead, account, now_ns);
+		overhead_limit_settle(overhead, account, now_ns);
 }
 
 /* ---- counting ---- */
@@ -204,7 +204,7 @@ static uint64_t row_cost(struct overhead_limit *overhead, uint16_t row)
 		(targets_row_single_stepped(overhead->targets, row) ? cost->single_stepped_ns : cost->emulated_ns);
 }
 
-static void forget(struct overhead_limit *overhead, struct account *account, uint64_t now_ns)
+static void overhead_limit_forget(struct overhead_limit *overhead, struct account *account, uint64_t now_ns)
 {
 	for (size_t g = 0; g < GROUPS; g++)
 		if (account->group[g].off)
@@ -226,7 +226,7 @@ void overhead_limit_count(struct overhead_limit *overhead, const struct iop_rec 
 	if (!account)
 		return;
 	if (rec->type == IOP_REC_EXEC || (rec->type == IOP_REC_TASK_EXIT && ((const struct iop_rec_task_exit *)rec)->group_dead)) {
-		forget(overhead, account, rec->time_ns); /* a new program starts with all its probes */
+		overhead_limit_forget(overhead, account, rec->time_ns); /* a new program starts with all its probes */
 	} else if (rec->type != IOP_REC_TASK_EXIT && call->probe < overhead->set->nrows) {
 		ns = row_cost(overhead, call->probe);
 		account->credit_ns -= ns;
@@ -238,7 +238,7 @@ void overhead_limit_count(struct overhead_limit *overhead, const struct iop_rec 
 void overhead_limit_finish(struct overhead_limit *overhead)
 {
 	while (overhead->accounts)
-		forget(overhead, overhead->accounts, monotonic_ns());
+		overhead_limit_forget(overhead, overhead->accounts, monotonic_ns());
 }
 
 size_t overhead_limit_no_memory(const struct overhead_limit *overhead)

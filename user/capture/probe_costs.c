@@ -195,7 +195,7 @@ static void show_sites(const struct probe_costs *c)
 }
 
 /* In the measuring process; of a process with several threads it is a copy of one: nothing that takes a lock. */
-static void measure(const struct probe_costs *c, pid_t recorder)
+static void probe_costs_measure(const struct probe_costs *c, pid_t recorder)
 {
 	uint64_t go;
 
@@ -275,7 +275,7 @@ static void ignore_refusal(void *arg, const struct attach_point *point, int err)
 	(void)arg, (void)point, (void)err;
 }
 
-static int attach(struct probe_costs *c)
+static int probe_costs_attach(struct probe_costs *c)
 {
 	struct attach_point points[MAX_KINDS + 3] = { { 0 } };
 	struct proc_modules modules;
@@ -307,18 +307,19 @@ void probe_costs_begin(struct probe_costs *c, struct bpf_side *kernel, struct ho
 	c->done = bpf_side_method(kernel) == ATTACH_NONE || !c->nkinds;
 }
 
-static void begin(struct probe_costs *c)
+static void probe_costs_begin_process(struct probe_costs *c)
 {
 	const uint64_t go = 1;
 	pid_t recorder = getpid();
 
 	c->pid = fork();
 	if (!c->pid)
-		measure(c, recorder);
+		probe_costs_measure(c, recorder);
 	c->tgid = c->pid > 0 ? c->pid : 0;
 	bpf_side_set_measuring(c->kernel, c->tgid);
 	c->deadline_ns = monotonic_ns() + LIVES_NS;
-	if (c->pid < 0 || attach(c) || bpf_side_take(c->kernel, c->pid) || write(c->go, &go, sizeof(go)) != sizeof(go)) {
+	if (c->pid < 0 || probe_costs_attach(c) || bpf_side_take(c->kernel, c->pid) ||
+	    write(c->go, &go, sizeof(go)) != sizeof(go)) {
 		c->pid = c->pid < 0 ? 0 : c->pid;
 		probe_costs_stop(c);
 	}
@@ -352,7 +353,7 @@ bool probe_costs_take(struct probe_costs *c, const struct iop_rec *rec)
 	return true;
 }
 
-static int ascending(const void *a, const void *b)
+static int probe_costs_ascending(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -364,11 +365,11 @@ static uint64_t inside_ns(struct kind *kind)
 {
 	if (!kind->n)
 		return 0;
-	qsort(kind->inside, kind->n, sizeof(kind->inside[0]), ascending);
+	qsort(kind->inside, kind->n, sizeof(kind->inside[0]), probe_costs_ascending);
 	return kind->inside[kind->n / 4];
 }
 
-static uint64_t difference(uint64_t a, uint64_t b)
+static uint64_t probe_costs_difference(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -413,14 +414,15 @@ static void note_costs(struct probe_costs *c, struct spool_writer *spool)
 		if (!c->set->layers[layer].syscalls && c->nlibraries)
 			note_layer(c, &note, layer, kind->total_ns, inside_ns(kind));
 		else if (c->set->layers[layer].syscalls && c->write)
-			note_layer(c, &note, layer, difference(call->total_ns, c->bare_ns),
-				   difference(inside_ns(call), c->bare_ns));
+			note_layer(c, &note, layer, probe_costs_difference(call->total_ns, c->bare_ns),
+				   probe_costs_difference(inside_ns(call), c->bare_ns));
 	}
 	if (c->nlibraries)
-		note_addf(&note, "single_step_ns", "%llu", (unsigned long long)difference(single->total_ns, library->total_ns));
+		note_addf(&note, "single_step_ns", "%llu",
+			  (unsigned long long)probe_costs_difference(single->total_ns, library->total_ns));
 	if (c->nlibraries && c->write)
 		note_addf(&note, "nested_ns", "%llu",
-			  (unsigned long long)difference(single[1].total_ns, library->total_ns + call->total_ns));
+			  (unsigned long long)probe_costs_difference(single[1].total_ns, library->total_ns + call->total_ns));
 	if (note.text)
 		spool_writer_text(spool, IOP_REC_COSTS, 0, monotonic_ns(), note.text, NULL);
 	note_free(&note);
@@ -445,7 +447,7 @@ bool probe_costs_step(struct probe_costs *c, struct spool_writer *spool, bool la
 		return true;
 	if (!c->pid) {
 		if (c->begin_ns && (last || monotonic_ns() >= c->begin_ns))
-			begin(c);
+			probe_costs_begin_process(c);
 		return c->done;
 	}
 	if (!has_ended(c, &well)) {

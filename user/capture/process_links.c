@@ -159,7 +159,7 @@ static void attach_own(struct process_links *links, struct process_library *entr
 					   &entry->links[order[i]]);
 }
 
-static void join(struct process_links *links, struct process_library *entry)
+static void process_links_join(struct process_links *links, struct process_library *entry)
 {
 	if (entry->library->plan.npoints && !entry->member.n)
 		library_join(links->sharing->libraries, entry->library, links->pid, false, &entry->member);
@@ -200,11 +200,11 @@ void process_links_attach(struct process_links *links, struct process_library *e
 	if (!library->for_all_ns && library->plan.npoints && wants_links_for_all(links->sharing, library)) {
 		attach_for_all(links->sharing, library);
 		if (members)
-			join(links, entry);
+			process_links_join(links, entry);
 		return;
 	}
 	if (library->for_all_ns && members)
-		join(links, entry);
+		process_links_join(links, entry);
 	if (!library->for_all_ns)
 		attach_own(links, entry);
 	if (links->demand)

@@ -102,7 +102,7 @@ static void on_fork(struct recorder *r, size_t i)
 		targets_forked(r->targets, fork->pid, fork->other, fork->time_ns);
 }
 
-static int by_time(const void *a, const void *b)
+static int recorder_by_time(const void *a, const void *b)
 {
 	const struct process_event *x = a, *y = b;
 
@@ -136,7 +136,7 @@ static void handle_events(struct recorder *r)
 
 	if (!n)
 		return;         /* qsort(3) must not get NULL */
-	qsort(r->events, n, sizeof(*r->events), by_time);
+	qsort(r->events, n, sizeof(*r->events), recorder_by_time);
 	for (size_t i = 0; i < n; i++)
 		do_one(r, i);
 	r->nevents -= n;
@@ -208,7 +208,7 @@ static void flush_when_due(struct recorder *r)
 }
 
 /* Returns the round's time. */
-static uint64_t drain(struct recorder *r)
+static uint64_t recorder_drain_round(struct recorder *r)
 {
 	bool bounded = r->bounds.max_bytes || r->bounds.min_free_bytes;
 	uint64_t time_ns;
@@ -225,13 +225,13 @@ void recorder_drain(void *arg)
 {
 	struct recorder *r = arg;
 
-	drain(r);
+	recorder_drain_round(r);
 	flush_when_due(r);
 }
 
 void recorder_round(struct recorder *r)
 {
-	uint64_t time_ns = drain(r);
+	uint64_t time_ns = recorder_drain_round(r);
 
 	handle_events(r);
 	end_unreported(r, time_ns);
@@ -246,19 +246,19 @@ void recorder_round(struct recorder *r)
 /* ---- the loop ---- */
 
 /* by: keyword for STOPPED_BY in archive and summary. */
-static void stop(struct recorder *r, const char *by, const char *reason)
+static void recorder_stop(struct recorder *r, const char *by, const char *reason)
 {
 	r->stop = true;
 	r->stopped_by = by;
 	r->reason = reason;
 }
 
-static void reap(struct recorder *r)
+static void recorder_reap(struct recorder *r)
 {
 	if (!r->launched || waitpid(r->launch.pid, &r->result->wait_status, WNOHANG) != r->launch.pid)
 		return;
 	r->result->command_ended = true;
-	stop(r, "end", "the launched program ended");
+	recorder_stop(r, "end", "the launched program ended");
 }
 
 /* ---- programs that wait for their probes ---- */
@@ -284,7 +284,7 @@ static void on_notices(struct recorder *r)
 		switch (notice.type) {
 		case HOLD_BEGAN: place_probes(r, &notice); break;
 		case HOLD_ENDED: targets_released(r->targets, notice.id.pid_tgid >> 32, notice.time_ns); break;
-		case HOLD_SERVER_GONE: stop(r, "fault", "its hold server was killed: no more probes can be placed"); break;
+		case HOLD_SERVER_GONE: recorder_stop(r, "fault", "its hold server was killed: no more probes can be placed"); break;
 		}
 	}
 }
@@ -296,11 +296,11 @@ static void on_signals(struct recorder *r)
 
 	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
-			reap(r);
+			recorder_reap(r);
 		else if (info.ssi_signo == SIGINT && r->launched && !r->interrupts++)
 			continue;
 		else
-			stop(r, "signal", r->options->job && info.ssi_signo == SIGTERM ? "the end of the job was "
+			recorder_stop(r, "signal", r->options->job && info.ssi_signo == SIGTERM ? "the end of the job was "
 				"reported" : "interrupted");
 	}
 }
@@ -340,7 +340,7 @@ static void check_job(struct recorder *r)
 		r->empty_since_ns = now;
 	if (!limit_ns || now - r->empty_since_ns < limit_ns)
 		return;
-	stop(r, "idle-limit", "the job's processes were gone for the idle limit");
+	recorder_stop(r, "idle-limit", "the job's processes were gone for the idle limit");
 	r->remark = "no end of the job was reported: its processes were gone for the idle limit";
 }
 
@@ -349,7 +349,7 @@ static void check_end(struct recorder *r)
 	if (r->options->job)
 		check_job(r);
 	else if (!r->launched && !targets_running(r->targets))
-		stop(r, "end", "all processes ended");
+		recorder_stop(r, "end", "all processes ended");
 }
 
 /* Overrides another reason to stop in the same round: the records that the limit refused are missing in any case. */
@@ -358,10 +358,10 @@ static void check_bounds(struct recorder *r)
 	const char *reason, *bound = budget_reached(r->budget, &reason);
 
 	if (bound)
-		stop(r, bound, reason);
+		recorder_stop(r, bound, reason);
 }
 
-static void loop(struct recorder *r)
+static void recorder_loop(struct recorder *r)
 {
 	uint64_t begin_ns = monotonic_ns();
 	uint64_t limit_ns = r->options->duration_s > 0 ? (uint64_t)(r->options->duration_s * 1e9) : 0;
@@ -380,7 +380,7 @@ static void loop(struct recorder *r)
 		flush_when_due(r);
 		check_end(r);
 		if (limit_ns && monotonic_ns() - begin_ns >= limit_ns)
-			stop(r, "duration", "the duration is over");
+			recorder_stop(r, "duration", "the duration is over");
 		budget_step(r->budget, monotonic_ns());
 		check_bounds(r);
 	}
@@ -401,7 +401,7 @@ static void finish_costs(struct recorder *r)
 }
 
 /* Detaches first, so that the last rounds find an end. */
-static void finish(struct recorder *r)
+static void recorder_finish(struct recorder *r)
 {
 	finish_costs(r);
 	if (targets_running(r->targets))
@@ -508,9 +508,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (!err) {
 		result->command_pid = r.launched ? r.launch.pid : 0;
 		probe_costs_begin(r.costs, r.kernel, r.server);
-		loop(&r);
+		recorder_loop(&r);
 		r.stopped_ns = monotonic_ns();
-		finish(&r);
+		recorder_finish(&r);
 	} else if (r.launched) {
 		launch_cancel(&r.launch);
 	}

@@ -25,7 +25,7 @@
 #define HOLD_LIMIT_NS 2000000000ull
 #define DEFAULT_INTERPRETER "/lib64/ld-linux-x86-64.so.2"
 
-static int fail(struct recorder *r, int err, const char *what)
+static int recorder_begin_fail(struct recorder *r, int err, const char *what)
 {
 	if (!r->err[0])
 		snprintf(r->err, r->err_len, "%s: %s", what, strerror(-err));
@@ -34,14 +34,14 @@ static int fail(struct recorder *r, int err, const char *what)
 
 /* ---- resources of a recording ---- */
 
-static int watch(struct recorder *r, int fd)
+static int recorder_begin_watch(struct recorder *r, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
 	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int open_signals(struct recorder *r)
+static int recorder_begin_open_signals(struct recorder *r)
 {
 	sigset_t mask;
 
@@ -55,7 +55,7 @@ static int open_signals(struct recorder *r)
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (r->signal_fd < 0 || r->epoll_fd < 0)
 		return -errno;
-	return watch(r, r->signal_fd);
+	return recorder_begin_watch(r, r->signal_fd);
 }
 
 static struct kernel_options kernel_options(const struct recorder_options *options)
@@ -146,7 +146,7 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = targets_create(&r->targets, r->options->set, r->options->filter, r->parsers, r->spool);
 	if (err)
-		return fail(r, err, "cannot begin");
+		return recorder_begin_fail(r, err, "cannot begin");
 	parse_pool_warm(r->parsers);
 	err = r->kernel ? 0 : load_programs(r);
 	if (err)
@@ -155,7 +155,7 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = hold_server_start_heartbeat(r->server);
 	if (err)
-		return fail(r, err, "cannot start the hold server");
+		return recorder_begin_fail(r, err, "cannot start the hold server");
 	targets_begin(r->targets, r->kernel, r->server, !r->options->no_shared_links, r->options->lazy_streams);
 	if (!bpf_side_follows_uring(r->kernel))
 		note_missing(r->spool, "POSIX", "io_uring", "*",
@@ -168,12 +168,12 @@ static int open_kernel(struct recorder *r)
 	if (!err && r->options->kernel.call_sites)
 		err = sites_create(&r->sites, r->kernel, r->options->set, r->options->kernel.call_sites);
 	if (!err)
-		err = watch(r, hold_server_fd(r->server));
+		err = recorder_begin_watch(r, hold_server_fd(r->server));
 	if (!err)
-		err = watch(r, rings_poll_fd(r->rings));
+		err = recorder_begin_watch(r, rings_poll_fd(r->rings));
 	if (!err)
 		parse_pool_set_work(r->parsers, rings_poll_fd(r->rings), recorder_drain, r);
-	return err ? fail(r, err, "cannot set up the rings") : 0;
+	return err ? recorder_begin_fail(r, err, "cannot set up the rings") : 0;
 }
 
 static int open_overhead_limit(struct recorder *r)
@@ -188,7 +188,7 @@ static int open_overhead_limit(struct recorder *r)
 	if (!err)
 		err = overhead_limit_create(&r->overhead, r->options->max_overhead_percent, r->options->set, r->targets, &cost,
 					    r->spool);
-	return err && err != -EOPNOTSUPP ? fail(r, err, "cannot measure what probes cost") : 0;
+	return err && err != -EOPNOTSUPP ? recorder_begin_fail(r, err, "cannot measure what probes cost") : 0;
 }
 
 static int begin_spool(struct recorder *r)
@@ -203,21 +203,21 @@ static int begin_spool(struct recorder *r)
 	note_tables(r->spool, r->options->set);
 	spool_writer_flush(r->spool);   /* the budget needs to know the size of the tables */
 	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);
-	return err ? fail(r, err, "cannot begin") : 0;
+	return err ? recorder_begin_fail(r, err, "cannot begin") : 0;
 }
 
 int recorder_open(struct recorder *r)
 {
-	int err = open_signals(r);
+	int err = recorder_begin_open_signals(r);
 
 	if (err)
-		return fail(r, err, "cannot begin");
+		return recorder_begin_fail(r, err, "cannot begin");
 	r->costs = probe_costs_create(r->options->set, r->options->filter, r->options->kernel.call_sites);
 	err = clock_watch_open(&r->clock);
 	if (!err)
-		err = watch(r, r->clock.fd);
+		err = recorder_begin_watch(r, r->clock.fd);
 	if (err)
-		return fail(r, err, "cannot watch the wall clock");
+		return recorder_begin_fail(r, err, "cannot watch the wall clock");
 	err = begin_spool(r);
 	if (!err)
 		err = open_kernel(r);
@@ -344,7 +344,7 @@ static int launch_command(struct recorder *r)
 						    : strerror(-err));
 	err = launch_prepare(&r->launch, &program);
 	if (err)
-		return fail(r, err, "cannot fork");
+		return recorder_begin_fail(r, err, "cannot fork");
 	bpf_side_take_at_exec(r->kernel, r->launch.pid);
 	hold_programs(r);       /* after the fork */
 	interpreter_of(r, path, interpreter, sizeof(interpreter));
@@ -364,7 +364,7 @@ int recorder_find_job_processes(struct recorder *r, pid_t **pids, size_t *n)
 		snprintf(r->err, r->err_len, "cannot record job %s: processes of several users claim to belong to it",
 			 r->options->job->job);
 	else if (err)
-		fail(r, err, "cannot look for the job's processes");
+		recorder_begin_fail(r, err, "cannot look for the job's processes");
 	return err;
 }
 

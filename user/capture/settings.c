@@ -19,7 +19,7 @@ static int set_layers(struct settings *s, const char *value, char *err, size_t e
 	return 0;
 }
 
-static int add_path(struct settings *s, const char *value, char *err, size_t err_len)
+static int settings_add_path(struct settings *s, const char *value, char *err, size_t err_len)
 {
 	return filter_add_paths(&s->filter, value, false, err, err_len);
 }
@@ -128,7 +128,7 @@ static int set_lazy_streams(struct settings *s, const char *value, char *err, si
 	return -EINVAL;
 }
 
-static int set_call_sites(struct settings *s, const char *value, char *err, size_t err_len)
+static int settings_set_call_sites(struct settings *s, const char *value, char *err, size_t err_len)
 {
 	char *end;
 	unsigned long frames = strtoul(value, &end, 10);
@@ -174,7 +174,7 @@ static int set_stream_names(struct settings *s, const char *value, char *err, si
 	return 0;
 }
 
-static int set_file(char *file, size_t len, const char *word, const char *value, char *err, size_t err_len)
+static int settings_set_file(char *file, size_t len, const char *word, const char *value, char *err, size_t err_len)
 {
 	if (*value != '/' || strlen(value) >= len) {
 		snprintf(err, err_len, "--%s: an absolute path is expected: %.200s", word, value);
@@ -186,12 +186,12 @@ static int set_file(char *file, size_t len, const char *word, const char *value,
 
 static int set_collect_secret(struct settings *s, const char *value, char *err, size_t err_len)
 {
-	return set_file(s->collect_secret, sizeof(s->collect_secret), "collect-secret", value, err, err_len);
+	return settings_set_file(s->collect_secret, sizeof(s->collect_secret), "collect-secret", value, err, err_len);
 }
 
 static int set_collect_ca(struct settings *s, const char *value, char *err, size_t err_len)
 {
-	return set_file(s->collect_ca, sizeof(s->collect_ca), "collect-ca", value, err, err_len);
+	return settings_set_file(s->collect_ca, sizeof(s->collect_ca), "collect-ca", value, err, err_len);
 }
 
 static int set_stream_events(struct settings *s, const char *value, char *err, size_t err_len)
@@ -204,12 +204,12 @@ static int set_stream_events(struct settings *s, const char *value, char *err, s
 int settings_set(struct settings *settings, const char *word, const char *value, char *err, size_t err_len)
 {
 	static const struct { const char *word; int (*set)(struct settings *, const char *, char *, size_t); } words[] = {
-		{ "layers", set_layers },       { "path", add_path },           { "exclude-path", add_excluded },
+		{ "layers", set_layers },       { "path", settings_add_path },           { "exclude-path", add_excluded },
 		{ "fd-kinds", set_kinds },      { "min-bytes", set_min_bytes }, { "min-duration", set_min_duration },
 		{ "max-size", set_max_size },   { "min-free", set_min_free },   { "stream-calls", set_stream_calls },
 		{ "max-rate", set_max_rate },   { "max-duration", set_duration }, { "shared-mount", add_shared_mount },
 		{ "keep", set_keep },           { "shared-links", set_shared_links }, { "lazy-streams", set_lazy_streams },
-		{ "call-sites", set_call_sites },
+		{ "call-sites", settings_set_call_sites },
 		{ "stream", add_stream },       { "stream-interval", set_stream_interval }, { "stream-names", set_stream_names },
 		{ "stream-events", set_stream_events }, { "collect-secret", set_collect_secret }, { "collect-ca", set_collect_ca },
 	};

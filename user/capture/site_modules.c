@@ -28,7 +28,7 @@ static void module_free(struct site_module *module)
 }
 
 /* Takes the file over. */
-static int module_add(struct site_modules *modules, const char *path, struct code_file *file)
+static int site_modules_module_add(struct site_modules *modules, const char *path, struct code_file *file)
 {
 	struct site_module **grown = reallocarray(modules->v, modules->n + 1, sizeof(*grown)), *module;
 
@@ -49,7 +49,7 @@ static int module_add(struct site_modules *modules, const char *path, struct cod
 }
 
 /* Its number, or -errno. */
-static int module_of(struct site_modules *modules, const struct proc_module *mapped)
+static int site_modules_module_of(struct site_modules *modules, const struct proc_module *mapped)
 {
 	struct code_file file;
 	int err = proc_module_open(mapped, &file);
@@ -62,7 +62,7 @@ static int module_of(struct site_modules *modules, const struct proc_module *map
 		code_file_close(&file);
 		return i;
 	}
-	return module_add(modules, mapped->path, &file);
+	return site_modules_module_add(modules, mapped->path, &file);
 }
 
 /* ---- images ---- */
@@ -93,7 +93,7 @@ static struct site_mapping *find_mapping(struct site_image *image, uint64_t pc)
 	return NULL;
 }
 
-static void add_mapping(struct site_image *image, const struct proc_module *mapped, uint32_t module)
+static void site_modules_add_mapping(struct site_image *image, const struct proc_module *mapped, uint32_t module)
 {
 	struct site_mapping *grown = reallocarray(image->v, image->n + 1, sizeof(*grown));
 
@@ -109,10 +109,10 @@ static void add_mapped(struct site_modules *modules, struct site_image *image, c
 {
 	for (size_t i = 0; i < mapped->n; i++) {
 		const struct proc_module *m = &mapped->v[i];
-		int module = m->text_len && !find_mapping(image, m->text_addr + 1) ? module_of(modules, m) : -ENOENT;
+		int module = m->text_len && !find_mapping(image, m->text_addr + 1) ? site_modules_module_of(modules, m) : -ENOENT;
 
 		if (module >= 0)
-			add_mapping(image, m, module);
+			site_modules_add_mapping(image, m, module);
 	}
 }
 

@@ -34,7 +34,7 @@ struct request {
 /* ---- separate debug files ---- */
 
 /* Opens a file that the module's owner may read. The parser process verifies it by build-id or checksum. */
-static int open_debug_file(const struct site_module *module, const char *path)
+static int site_symbols_open_debug_file(const struct site_module *module, const char *path)
 {
 	struct code_file file;
 	struct stat st;
@@ -59,7 +59,7 @@ static int find_by_build_id(const struct site_module *module, const char *key)
 	if (strlen(key) < 4 || strspn(key, "0123456789abcdef") != strlen(key))
 		return -1;
 	snprintf(path, sizeof(path), DEBUG_DIRECTORY "/.build-id/%.2s/%s.debug", key, key + 2);
-	return open_debug_file(module, path);
+	return site_symbols_open_debug_file(module, path);
 }
 
 /* The name comes from the file: only its last component is used, except below the directory of debug files. */
@@ -71,13 +71,13 @@ static int find_by_name(const struct site_module *module, const char *name)
 	int fd = -1;
 
 	if (!strncmp(name, DEBUG_DIRECTORY "/", sizeof(DEBUG_DIRECTORY)) && !strstr(name, "/.."))
-		return open_debug_file(module, name);
+		return site_symbols_open_debug_file(module, name);
 	name = last ? last + 1 : name;
 	if (!*name || !slash || module->path[0] != '/')
 		return -1;
 	for (size_t i = 0; i < 3 && fd < 0; i++) {
 		snprintf(path, sizeof(path), "%s%.*s%s%s", before[i], (int)(slash - module->path), module->path, between[i], name);
-		fd = open_debug_file(module, path);
+		fd = site_symbols_open_debug_file(module, path);
 	}
 	return fd;
 }
@@ -91,7 +91,7 @@ static bool was_tried(struct request *r, const char *key)
 }
 
 /* Returns whether a file was passed on. */
-static bool supply(struct request *r, const char *key, const char *name)
+static bool site_symbols_supply(struct request *r, const char *key, const char *name)
 {
 	bool supplied;
 	int fd;
@@ -112,7 +112,7 @@ static bool supply(struct request *r, const char *key, const char *name)
 /* ---- answers ---- */
 
 /* Splits a line at its tabs. Returns the number of fields. */
-static size_t split(char *line, char **fields, size_t max)
+static size_t site_symbols_split(char *line, char **fields, size_t max)
 {
 	size_t n = 0;
 
@@ -129,8 +129,8 @@ static bool supply_wants(struct request *r, const char *text)
 	bool supplied = false;
 
 	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
-		if (!strncmp(line, "want\t", 5) && split(line, fields, 3) == 3)
-			supplied |= supply(r, fields[1], fields[2]);
+		if (!strncmp(line, "want\t", 5) && site_symbols_split(line, fields, 3) == 3)
+			supplied |= site_symbols_supply(r, fields[1], fields[2]);
 	free(copy);
 	return supplied;
 }
@@ -175,9 +175,9 @@ static void write_places(struct request *r, char *text)
 	char *fields[5], *save = NULL;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (!strncmp(line, "at\t", 3) && split(line, fields, 4) == 4)
+		if (!strncmp(line, "at\t", 3) && site_symbols_split(line, fields, 4) == 4)
 			begin_place(r, &place, fields);
-		else if (!strncmp(line, "frame\t", 6) && split(line, fields, 5) == 5)
+		else if (!strncmp(line, "frame\t", 6) && site_symbols_split(line, fields, 5) == 5)
 			add_frame(&place, fields);
 	}
 	flush_place(r, &place);
@@ -185,7 +185,7 @@ static void write_places(struct request *r, char *text)
 
 /* ---- one module ---- */
 
-static int ask(struct request *r, const uint64_t *offsets, size_t n)
+static int site_symbols_ask(struct request *r, const uint64_t *offsets, size_t n)
 {
 	char *text = NULL;
 	int err;
@@ -234,7 +234,7 @@ void site_symbols_write(struct site_module *module, uint32_t number, struct pars
 		offsets[n++] = place->offset - 1;       /* the call instruction: the next one may belong to another line */
 		if (n < PARSE_MAX_PLACES && place->hh.next)
 			continue;
-		err = ask(&r, offsets, n);
+		err = site_symbols_ask(&r, offsets, n);
 		n = 0;
 	}
 	if (err)

@@ -41,7 +41,7 @@ struct sites {
 
 /* ---- records ---- */
 
-static void queue(struct sites *sites, enum iop_rec_type type, uint32_t tgid, struct note *note)
+static void sites_queue(struct sites *sites, enum iop_rec_type type, uint32_t tgid, struct note *note)
 {
 	struct site_note *entry = malloc(sizeof(*entry));
 
@@ -98,7 +98,7 @@ static void note_mapping(struct sites *sites, const struct iop_site_ask *ask, st
 	if (module->python.known)
 		note_addf(&note, "python_loop", "%llx-%llx", (unsigned long long)module->python.loop,
 			  (unsigned long long)module->python.loop_end);
-	queue(sites, IOP_REC_CODE, ask->tgid, &note);
+	sites_queue(sites, IOP_REC_CODE, ask->tgid, &note);
 }
 
 /* Python of a version whose frames are laid out in an unknown way. */
@@ -118,7 +118,7 @@ static void note_unknown_python(struct sites *sites, struct site_module *module)
 		  "%s%u.%u",
 		  version == PYTHON_OLD ? "those before " : "", version == PYTHON_OLD ? 3 : version >> 24,
 		  version == PYTHON_OLD ? 11 : version >> 16 & 0xff);
-	queue(sites, IOP_REC_MISSING, 0, &note);
+	sites_queue(sites, IOP_REC_MISSING, 0, &note);
 }
 
 /* ---- rules ---- */
@@ -183,7 +183,7 @@ static bool restore_bp(struct site_walk *walk)
 	return !at || read_word(walk->ask, at, &walk->bp);
 }
 
-static bool step(struct site_walk *walk, const struct iop_site_rule *rule)
+static bool sites_serve_step(struct site_walk *walk, const struct iop_site_rule *rule)
 {
 	uint64_t base = walk->cfa, cfa;
 
@@ -222,7 +222,7 @@ static enum walk_end walk_up(struct sites *sites, struct site_walk *walk)
 			return END_WHOLE;
 		if (walk->frames >= IOP_SITE_MAX_FRAMES)
 			return END_TRUNCATED;
-		if (!step(walk, &rule))
+		if (!sites_serve_step(walk, &rule))
 			return END_UNKNOWN;
 	}
 }
@@ -241,7 +241,7 @@ static void note_callers(struct sites *sites, const struct site_walk *walk, enum
 	note_addf(&note, "image", "%u", walk->ask->image);
 	note_add(&note, "end", ends[end]);
 	note_add(&note, "callers", callers);
-	queue(sites, IOP_REC_CALLERS, walk->ask->tgid, &note);
+	sites_queue(sites, IOP_REC_CALLERS, walk->ask->tgid, &note);
 }
 
 /* The requested rule is written last: with it the next walk goes on, and finds the others. A rule that was given before is written
@@ -300,7 +300,7 @@ void sites_prepare(struct sites *sites, pid_t pid)
 
 /* The program calls on while it is asked who calls: answers take microseconds, waiting for a processor milliseconds. Priorities are
  * those of threads, and the parser processes inherit this one's. */
-static void *serve(void *arg)
+static void *sites_serve(void *arg)
 {
 	struct sites *sites = arg;
 
@@ -329,7 +329,7 @@ int sites_create(struct sites **out, const struct bpf_side *kernel, const struct
 	err = parse_pool_create(&sites->modules.parsers, set);
 	if (!err) {
 		sites->ring = ring_buffer__new(bpf_side_site_asks_fd(kernel), on_ask, sites, NULL);
-		err = sites->ring ? -pthread_create(&sites->thread, NULL, serve, sites) : -errno;
+		err = sites->ring ? -pthread_create(&sites->thread, NULL, sites_serve, sites) : -errno;
 		sites->started = sites->ring && !err;
 	}
 	if (err) {

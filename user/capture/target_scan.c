@@ -12,8 +12,8 @@
 
 /* Finds the address of a data object in the process: the first module in link order that defines it, so that the executable's copy
  * is preferred. */
-static void find_communicators(struct targets *targets, const struct proc_modules *modules,
-			       uint64_t comms[TABLE_COMM_KINDS])
+static void target_scan_find_communicators(struct targets *targets, const struct proc_modules *modules,
+					   uint64_t comms[TABLE_COMM_KINDS])
 {
 	for (size_t m = 0; m < modules->n; m++) {
 		struct library *library = libraries_get(&targets->libraries, &modules->v[m]);
@@ -98,7 +98,7 @@ static void note_library(struct targets *targets, const struct target *target,
 	if (table->ncomms) {
 		uint64_t comms[TABLE_COMM_KINDS] = { 0 };
 
-		find_communicators(targets, modules, comms);
+		target_scan_find_communicators(targets, modules, comms);
 		for (size_t i = 0; i < table->ncomms; i++) {    /* constants of the layer's ABI, if there is no symbol */
 			const struct table_comm *comm = &table->comms[i];
 
@@ -117,7 +117,7 @@ static void note_library(struct targets *targets, const struct target *target,
 		want_constants(targets, target, layer->layer, modules);
 }
 
-static bool is_mpi(const struct targets *targets, const struct library *library)
+static bool target_scan_is_mpi(const struct targets *targets, const struct library *library)
 {
 	for (size_t i = 0; i < library->plan.nlayers; i++)
 		if (targets->set->layers[library->plan.layers[i].layer].ncomms)
@@ -189,7 +189,7 @@ static void note_module(struct targets *targets, struct target *target, const st
 		note_library(targets, target, &library->plan.layers[i], modules);
 	/* those that were in place before its exec, or before the file was mapped, leave no gap */
 	target_note_gaps(targets, target, library, entry->before ? 0 : since_ns, reason);
-	if (is_mpi(targets, library) && !target->mpi) {
+	if (target_scan_is_mpi(targets, library) && !target->mpi) {
 		target->mpi = true;
 		note_process(targets->spool, target->pid, true);
 	}

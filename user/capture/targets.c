@@ -111,7 +111,7 @@ void targets_destroy(struct targets *targets)
 }
 
 /* Returns whether the process of an event at this time is known to have ended since. */
-static bool has_ended(struct targets *targets, pid_t pid, uint64_t since_ns)
+static bool targets_has_ended(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct early_end *end;
 
@@ -127,7 +127,7 @@ static struct target *target_get(struct targets *targets, pid_t pid, uint64_t si
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target)
 		return target;
-	if (has_ended(targets, pid, since_ns))
+	if (targets_has_ended(targets, pid, since_ns))
 		return NULL;
 	target = calloc(1, sizeof(*target));
 	if (target) {

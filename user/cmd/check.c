@@ -24,7 +24,7 @@ enum verdict { OK, NOTE, FAIL };
 
 static bool failed;
 
-static void say(enum verdict verdict, const char *what, const char *detail)
+static void check_say(enum verdict verdict, const char *what, const char *detail)
 {
 	static const char *const words[] = { "ok", "note", "FAIL" };
 
@@ -38,13 +38,13 @@ static void check_capability(const struct capability_use *use)
 
 	if (capability_has(use->number)) {
 		snprintf(detail, sizeof(detail), "to %s", use->purpose);
-		say(OK, use->name, detail);
+		check_say(OK, use->name, detail);
 		return;
 	}
 	snprintf(detail, sizeof(detail),
 		 "missing, is needed to %s; run as root (sudo), or give it to ioprobe (setcap, ambient capabilities)",
 		 use->purpose);
-	say(use->required ? FAIL : NOTE, use->name, detail);
+	check_say(use->required ? FAIL : NOTE, use->name, detail);
 }
 
 static void check_privileges(void)
@@ -54,21 +54,21 @@ static void check_privileges(void)
 	while (n < ncapability_uses && capability_has(capability_uses[n].number))
 		n++;
 	if (!geteuid() && n == ncapability_uses) {
-		say(OK, "privileges", "root");
+		check_say(OK, "privileges", "root");
 		return;
 	}
 	for (size_t i = 0; i < ncapability_uses; i++)
 		check_capability(&capability_uses[i]);
 	if (geteuid())
-		say(NOTE, "ioprobe serve", "needs root: it writes for the users of jobs");
+		check_say(NOTE, "ioprobe serve", "needs root: it writes for the users of jobs");
 }
 
 static void check_namespace(void)
 {
 	if (proc_initial_pid_namespace())
-		say(OK, "pid namespace", "the initial one");
+		check_say(OK, "pid namespace", "the initial one");
 	else
-		say(FAIL, "pid namespace", "a container's: the kernel reports other process ids; run ioprobe on the host");
+		check_say(FAIL, "pid namespace", "a container's: the kernel reports other process ids; run ioprobe on the host");
 }
 
 /* Each of these is optional for library calls, but at least one of the ways to attach is required. */
@@ -78,11 +78,11 @@ static void check_feature(enum feature feature)
 	char detail[512];
 
 	if (feature_available(feature)) {
-		say(OK, info->name, info->brings);
+		check_say(OK, info->name, info->brings);
 		return;
 	}
 	snprintf(detail, sizeof(detail), "%s (%s); %s", feature_reason(feature), info->since, info->without);
-	say(info->required ? FAIL : NOTE, info->name, detail);
+	check_say(info->required ? FAIL : NOTE, info->name, detail);
 }
 
 static void check_features(void)
@@ -97,9 +97,10 @@ static void check_lockdown(void)
 	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
 
 	if (file && fgets(text, sizeof(text), file) && strstr(text, "[confidentiality]"))
-		say(FAIL, "lockdown", "mode confidentiality forbids BPF to read memory; boot with lockdown=integrity or none");
+		check_say(FAIL, "lockdown",
+			  "mode confidentiality forbids BPF to read memory; boot with lockdown=integrity or none");
 	else
-		say(OK, "lockdown", strstr(text, "[integrity]") ? "integrity (no hindrance)" : "off");
+		check_say(OK, "lockdown", strstr(text, "[integrity]") ? "integrity (no hindrance)" : "off");
 	if (file)
 		fclose(file);
 }
@@ -109,32 +110,32 @@ static void check_attach(struct bpf_side *kernel)
 	char err[512];
 
 	if (bpf_side_attach(kernel, err, sizeof(err)))
-		say(FAIL, "system calls and processes", err);
+		check_say(FAIL, "system calls and processes", err);
 	else
-		say(OK, "system calls and processes", "their tracepoints can be attached");
+		check_say(OK, "system calls and processes", "their tracepoints can be attached");
 }
 
 static void check_method(const struct bpf_side *kernel)
 {
 	switch (bpf_side_method(kernel)) {
 	case ATTACH_SESSION:
-		say(OK, "library probes", "uprobe_multi session links");
+		check_say(OK, "library probes", "uprobe_multi session links");
 		break;
 	case ATTACH_MULTI:
-		say(OK, "library probes", "uprobe_multi entry and return links (Linux 6.13 would pair them)");
+		check_say(OK, "library probes", "uprobe_multi entry and return links (Linux 6.13 would pair them)");
 		break;
 	case ATTACH_PERF:
-		say(NOTE, "library probes", feature_available(FEATURE_UPROBE_DEFINITIONS) ?
+		check_say(NOTE, "library probes", feature_available(FEATURE_UPROBE_DEFINITIONS) ?
 			"perf events only, in recorded processes: attach is slower than with Linux 6.10" :
 			"perf events only: attach is slow, and every process that uses a probed library is slowed and has its "
 			"return addresses replaced; use Linux 6.10 or newer");
 		break;
 	case ATTACH_NONE:
-		say(NOTE, "library probes", "none: only system calls are recorded; use Linux 6.0 or newer");
+		check_say(NOTE, "library probes", "none: only system calls are recorded; use Linux 6.0 or newer");
 		break;
 	}
 	if (*bpf_side_refused(kernel))
-		say(NOTE, "library probes, refused", bpf_side_refused(kernel));
+		check_say(NOTE, "library probes, refused", bpf_side_refused(kernel));
 }
 
 static void check_bpf(void)
@@ -146,11 +147,11 @@ static void check_bpf(void)
 
 	table_set_init(&set);
 	if (table_parse_builtin(&set, err, sizeof(err))) {
-		say(FAIL, "probe tables", err);
+		check_say(FAIL, "probe tables", err);
 	} else if (bpf_side_create(&kernel, &set, &options, err, sizeof(err))) {
-		say(FAIL, "BPF programs", err);
+		check_say(FAIL, "BPF programs", err);
 	} else {
-		say(OK, "BPF programs", "load and pass the verifier");
+		check_say(OK, "BPF programs", "load and pass the verifier");
 		check_method(kernel);
 		check_attach(kernel);
 		bpf_side_destroy(kernel);
@@ -169,13 +170,13 @@ static void check_linker(void)
 	int fd = open(linker, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || elf_file_open(&file, fd, &reason)) {
-		say(NOTE, "launched programs",
-		    "no dynamic linker at /lib64/ld-linux-x86-64.so.2: they cannot be held until their probes are in place");
+		check_say(NOTE, "launched programs",
+			  "no dynamic linker at /lib64/ld-linux-x86-64.so.2: they cannot be held until their probes are in place");
 		return;
 	}
 	elf_file_functions(file, names, 1, &functions, &n);
-	say(n ? OK : NOTE, "launched programs", n ? "wait at the dynamic linker until their probes are in place" :
-	    "the dynamic linker has no _dl_debug_state: what they do before their probes are in place is a gap");
+	check_say(n ? OK : NOTE, "launched programs", n ? "wait at the dynamic linker until their probes are in place" :
+		  "the dynamic linker has no _dl_debug_state: what they do before their probes are in place is a gap");
 	free(functions);
 	elf_file_destroy(file);
 	close(fd);
@@ -196,7 +197,7 @@ static void check_guards(void)
 			continue;
 		snprintf(what, sizeof(what), "process %d", pid);
 		if (!strcmp(comm, "ioprobe-guard\n"))
-			say(NOTE, what, "guards calls that were in flight when their recording ended, and ends with them; a "
+			check_say(NOTE, what, "guards calls that were in flight when their recording ended, and ends with them; a "
 					"program whose exception leaves such a call ends if this process is killed");
 		free(comm);
 	}
@@ -216,8 +217,8 @@ static int run_check(struct cli *cli)
 
 	cli_parse(cli, no_option, NULL);
 	uname(&uts);
-	say(!strcmp(uts.machine, "x86_64") ? OK : FAIL, "machine", uts.machine);
-	say(OK, "kernel", uts.release);
+	check_say(!strcmp(uts.machine, "x86_64") ? OK : FAIL, "machine", uts.machine);
+	check_say(OK, "kernel", uts.release);
 	check_privileges();
 	check_namespace();
 	check_lockdown();

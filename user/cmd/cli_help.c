@@ -87,7 +87,7 @@ static int option_text(const struct cli_option *row, char *text, size_t len)
 	return snprintf(text, len, "%s--%s%s%s", letter, row->name, row->value ? " " : "", row->value ? row->value : "");
 }
 
-static void print_row(const char *left, const char *text, int column)
+static void cli_help_print_row(const char *left, const char *text, int column)
 {
 	int used = printf("  %s", left);
 
@@ -124,7 +124,7 @@ static void print_options(const struct cli_option *rows, int column)
 		snprintf(text, sizeof(text), "%s%s%s%s", rows->help, rows->fallback ? " (default: "
 			"" : "", rows->fallback ? rows->fallback : "",
 			 rows->fallback ? ")" : "");
-		print_row(left, text, column);
+		cli_help_print_row(left, text, column);
 	}
 }
 
@@ -135,8 +135,8 @@ static void print_overview(void)
 	print_paragraphs(overview);
 	printf("\nCommands:\n");
 	for (size_t i = 0; cli_commands[i]; i++)
-		print_row(cli_commands[i]->name, cli_commands[i]->summary, 14);
-	print_row("help", "Show the help of a command: ioprobe help COMMAND", 14);
+		cli_help_print_row(cli_commands[i]->name, cli_commands[i]->summary, 14);
+	cli_help_print_row("help", "Show the help of a command: ioprobe help COMMAND", 14);
 	printf("\nOptions of every command, before or after its name:\n");
 	print_options(cli_global_options, 20);
 	putchar('\n');

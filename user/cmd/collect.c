@@ -24,7 +24,7 @@ struct command {
 	const char *secret, *token;
 };
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void collect_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct command *c = input;
 	uint32_t number;
@@ -50,7 +50,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	}
 }
 
-static void say_ready(uint16_t port)
+static void collect_say_ready(uint16_t port)
 {
 	printf("port %u\n", port);
 	fflush(stdout);
@@ -79,7 +79,7 @@ static int print_token(struct cli *cli, const struct command *c, const struct to
 	return 0;
 }
 
-static int collect(struct command *c, const struct token_secret *secret, char *err, size_t err_len)
+static int collect_here(struct command *c, const struct token_secret *secret, char *err, size_t err_len)
 {
 	umask(077); /* names of files are their users' own */
 	raise_files(c);
@@ -87,7 +87,7 @@ static int collect(struct command *c, const struct token_secret *secret, char *e
 		snprintf(err, err_len, "%s: cannot write stores to it: %s", c->options.directory, strerror(errno));
 		return -errno;
 	}
-	return collector_run(&c->options, secret, say_ready, err, err_len);
+	return collector_run(&c->options, secret, collect_say_ready, err, err_len);
 }
 
 static int run_collect(struct cli *cli)
@@ -97,7 +97,7 @@ static int run_collect(struct cli *cli)
 	char err[700] = "";
 	int ret;
 
-	cli_parse(cli, set_option, &c);
+	cli_parse(cli, collect_set_option, &c);
 	if (!c.secret)
 		cli_error(cli, "--secret FILE is needed");
 	if (!c.token && (cli->noperands != 1 || !c.options.certificate || !c.options.key))
@@ -111,7 +111,7 @@ static int run_collect(struct cli *cli)
 	}
 	c.options.directory = cli->operands[0];
 	if (!ret)
-		ret = collect(&c, &secret, err, sizeof(err));
+		ret = collect_here(&c, &secret, err, sizeof(err));
 	if (ret)
 		fprintf(stderr, "ioprobe collect: %s\n", err);
 	return ret ? CLI_FAILED : 0;

@@ -18,7 +18,7 @@
 
 struct pair { struct trace_argument of[2]; };
 
-static int analyse(const struct trace_argument *argument, struct analysis *a, char *err, size_t err_len)
+static int diff_analyse(const struct trace_argument *argument, struct analysis *a, char *err, size_t err_len)
 {
 	static struct trace traces[2];
 	static struct facts facts[2];
@@ -33,29 +33,29 @@ static int analyse(const struct trace_argument *argument, struct analysis *a, ch
 }
 
 /* Runs in the directory of the first archive. The process ends here: nothing is freed. */
-static int run(void *arg, FILE *text, char *err, size_t err_len)
+static int diff_run(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct pair *pair = arg;
 	struct analysis a = { 0 }, b = { 0 };
-	int ret = analyse(&pair->of[0], &a, err, err_len);
+	int ret = diff_analyse(&pair->of[0], &a, err, err_len);
 
 	if (!ret && chdir(pair->of[1].dir)) {
 		ret = -errno;
 		snprintf(err, err_len, "%s: cannot open it: %s", pair->of[1].name, strerror(-ret));
 	}
 	if (!ret)
-		ret = analyse(&pair->of[1], &b, err, err_len);
+		ret = diff_analyse(&pair->of[1], &b, err, err_len);
 	return ret ? ret : report_write_diff(text, &a, &b);
 }
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void diff_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	(void)cli, (void)key, (void)value, (void)input;
 }
 
-static int diff(struct pair *pair, char **text, size_t *len, char *err, size_t err_len)
+static int diff_here(struct pair *pair, char **text, size_t *len, char *err, size_t err_len)
 {
-	struct worker worker = { .dir = -1, .what = "reading the archives", .run = run, .arg = pair, .threads = true };
+	struct worker worker = { .dir = -1, .what = "reading the archives", .run = diff_run, .arg = pair, .threads = true };
 	struct identity who = { 0 };
 	int ret = trace_argument_locate(&pair->of[0], err, err_len);
 
@@ -79,12 +79,12 @@ static int run_diff(struct cli *cli)
 	size_t len = 0;
 	int ret;
 
-	cli_parse(cli, set_option, NULL);
+	cli_parse(cli, diff_set_option, NULL);
 	if (cli->noperands != 2)
 		cli_error(cli, "two archives are expected");
 	pair.of[0].name = cli->operands[0];
 	pair.of[1].name = cli->operands[1];
-	ret = diff(&pair, &text, &len, err, sizeof(err));
+	ret = diff_here(&pair, &text, &len, err, sizeof(err));
 	if (ret)
 		fprintf(stderr, "ioprobe: %s\n", err);
 	else if (fwrite(text, 1, len, stdout) != len || fflush(stdout))

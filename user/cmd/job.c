@@ -24,7 +24,7 @@
 struct arguments { const char *request, *socket; json_t *message; int limit_ms; bool json; };
 enum { OPT_SOCKET = 256, OPT_TIMEOUT, OPT_JSON, OPT_UID, OPT_GID, OPT_ENTRY, OPT_ALWAYS };
 
-static void append(struct arguments *a, const char *key, json_t *value)
+static void job_append(struct arguments *a, const char *key, json_t *value)
 {
 	json_t *array = json_object_get(a->message, key);
 
@@ -35,13 +35,13 @@ static void append(struct arguments *a, const char *key, json_t *value)
 	json_array_append_new(array, value);
 }
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void job_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct arguments *a = input;
 
 	switch (key) {
 	case 'j': json_object_set_new(a->message, "job", json_string(value)); break;
-	case 'p': append(a, "pids", json_integer(cli_pid(cli, "--pid", value))); break;
+	case 'p': job_append(a, "pids", json_integer(cli_pid(cli, "--pid", value))); break;
 	case OPT_SOCKET: a->socket = value; break;
 	case OPT_TIMEOUT: a->limit_ms = cli_number(cli, "--timeout", value); break;
 	case OPT_JSON: a->json = true; break;
@@ -50,7 +50,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_ENTRY:
 		if (!strchr(value, '=') || strlen(value) > 126)
 			cli_error(cli, "--entry: '%s' is not NAME=VALUE of at most 126 bytes", value);
-		append(a, "entries", json_string(value));
+		job_append(a, "entries", json_string(value));
 		break;
 	case OPT_ALWAYS: json_object_set_new(a->message, "always", json_true()); break;
 	}
@@ -147,7 +147,7 @@ static void add_host(json_t *message)
 	json_object_set_new(message, "node", json_string(host));
 }
 
-static void complete(struct arguments *a)
+static void job_complete(struct arguments *a)
 {
 	bool start = !strcmp(a->request, "start");
 
@@ -176,7 +176,7 @@ static const char *reason_of(int err)
 	}
 }
 
-static int refuse(const char *socket, int err)
+static int job_refuse(const char *socket, int err)
 {
 	fprintf(stderr, "ioprobe: %s: %s\n", socket, reason_of(err));
 	return 1;
@@ -192,7 +192,7 @@ static void print_status(const json_t *job, bool json, bool first)
 	putchar('\n');
 }
 
-static int take_answer(const json_t *answer, const struct arguments *a, bool first)
+static int job_take_answer(const json_t *answer, const struct arguments *a, bool first)
 {
 	bool ok = json_is_true(json_object_get(answer, "ok"));
 
@@ -219,7 +219,7 @@ static int take_answers(int fd, const struct arguments *a, bool *ended, int *ans
 			break;
 		*ended = json_is_true(json_object_get(answer, "end"));
 		if (!*ended) {
-			*ret |= take_answer(answer, a, !*answers);
+			*ret |= job_take_answer(answer, a, !*answers);
 			++*answers;
 			*ended = !status || !json_is_true(json_object_get(answer, "ok"));
 		}
@@ -228,19 +228,19 @@ static int take_answers(int fd, const struct arguments *a, bool *ended, int *ans
 	return err;
 }
 
-static int ask(const struct arguments *a)
+static int job_ask(const struct arguments *a)
 {
 	int fd = wire_connect(a->socket, a->limit_ms), err, ret = 0, answers = 0;
 	bool ended = false;
 
 	if (fd < 0)
-		return refuse(a->socket, fd);
+		return job_refuse(a->socket, fd);
 	err = wire_send(fd, a->message);
 	if (!err || err == -EPIPE)
 		err = take_answers(fd, a, &ended, &answers, &ret);      /* a refused connection is answered before the request */
 	close(fd);
 	if (err)
-		return refuse(a->socket, err);
+		return job_refuse(a->socket, err);
 	if (!answers && !strcmp(a->request, "status") && json_object_get(a->message, "job")) {
 		fprintf(stderr, "ioprobe: job %s is not known to the service\n", wire_text(a->message, "job"));
 		return 1;
@@ -253,14 +253,14 @@ static int run_job(struct cli *cli)
 	struct arguments a = { .socket = getenv("IOPROBE_SOCKET") ?: DEFAULT_SOCKET, .message = json_object() };
 	int ret;
 
-	cli_parse(cli, set_option, &a);
+	cli_parse(cli, job_set_option, &a);
 	set_request(&a, cli);
 	if (!a.limit_ms)
 		a.limit_ms = default_limit_ms(&a);
-	complete(&a);
+	job_complete(&a);
 	if (strcmp(a.request, "status") && strcmp(a.request, "version") && !*wire_text(a.message, "job"))
 		cli_error(cli, "no job: give --job ID, or call it where SLURM_JOB_ID is set");
-	ret = ask(&a);
+	ret = job_ask(&a);
 	json_decref(a.message);
 	return ret;
 }

@@ -75,7 +75,7 @@ static const char *format_size(const json_t *job, char *text, size_t len)
 }
 
 /* Paths and messages contain names chosen by users: their control characters must not reach the terminal. */
-static char *printable(const json_t *job, const char *key, char *text, size_t len)
+static char *job_status_printable(const json_t *job, const char *key, char *text, size_t len)
 {
 	snprintf(text, len, "%s", wire_text(job, key));
 	wire_make_printable(text);
@@ -94,9 +94,9 @@ void job_status_print(const json_t *job, bool first)
 	printf("%-12s %-10s %-10s %-19s %9s %11s %10s  %s\n", wire_text(job, "id"), wire_text(job, "user"), wire_text(job, "phase"),
 	       format_start(job, start, sizeof(start)), format_duration(job, duration, sizeof(duration)),
 	       format_records(job, records, sizeof(records)), format_size(job, size, sizeof(size)),
-	       strchr(wire_text(job, "output"), '%') ? "-" : printable(job, "output", output, sizeof(output)));
+	       strchr(wire_text(job, "output"), '%') ? "-" : job_status_printable(job, "output", output, sizeof(output)));
 	if (lost)
 		printf("%-12s %lld records lost\n", "", lost);
-	if (*printable(job, "message", message, sizeof(message)))
+	if (*job_status_printable(job, "message", message, sizeof(message)))
 		printf("%-12s %s\n", "", message);
 }

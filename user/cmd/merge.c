@@ -12,7 +12,7 @@
 
 enum { OPT_JSON = 256, OPT_SAME_JOB };
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void merge_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct merge_options *o = input;
 
@@ -29,7 +29,7 @@ static int run_merge(struct cli *cli)
 	struct merge_options o = { 0 };
 	char err[4800] = "";
 
-	cli_parse(cli, set_option, &o);
+	cli_parse(cli, merge_set_option, &o);
 	if (!o.out)
 		cli_error(cli, "the directory for the result is missing: -o DIR");
 	if (!cli->noperands)

@@ -26,7 +26,7 @@ struct options {
 
 enum { OPT_LIBRARY = 256, OPT_PROBES, OPT_JSON };
 
-static void append(const char ***list, size_t *n, const char *value)
+static void probes_append(const char ***list, size_t *n, const char *value)
 {
 	const char **grown = realloc(*list, (*n + 1) * sizeof(*grown));
 
@@ -38,13 +38,13 @@ static void append(const char ***list, size_t *n, const char *value)
 	grown[(*n)++] = value;
 }
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void probes_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct options *options = input;
 
 	switch (key) {
-	case OPT_LIBRARY: append(&options->libraries, &options->nlibraries, value); break;
-	case OPT_PROBES: append(&options->tables, &options->ntables, value); break;
+	case OPT_LIBRARY: probes_append(&options->libraries, &options->nlibraries, value); break;
+	case OPT_PROBES: probes_append(&options->tables, &options->ntables, value); break;
 	case 'p': options->pid = cli_pid(cli, "--pid", value); break;
 	case OPT_JSON: options->json = true; break;
 	}
@@ -84,7 +84,7 @@ static const char *placement_word(enum placement_kind kind)
 }
 
 /* JSON requires UTF-8; other bytes of a path are written as \xHH. */
-static json_t *json_text(const char *text)
+static json_t *probes_json_text(const char *text)
 {
 	json_t *value = json_string(text);
 	char *escaped, *to;
@@ -101,7 +101,7 @@ static json_t *json_text(const char *text)
 	return value;
 }
 
-static const char *layer_of(const struct table_set *set, uint16_t row)
+static const char *probes_layer_of(const struct table_set *set, uint16_t row)
 {
 	return set->layers[set->rows[row].layer].name;
 }
@@ -110,7 +110,7 @@ static void print_point(const struct table_set *set, const struct plan_point *po
 {
 	char placement[160];
 
-	printf("%-8s %-34s %s 0x%" PRIx64 " %s\n", layer_of(set, point->row), point->function, path, point->file_offset,
+	printf("%-8s %-34s %s 0x%" PRIx64 " %s\n", probes_layer_of(set, point->row), point->function, path, point->file_offset,
 	       placement_text(&point->placement, placement, sizeof(placement)));
 }
 
@@ -119,8 +119,8 @@ static void print_plan(const struct table_set *set, const struct plan *plan, con
 	for (size_t i = 0; i < plan->npoints; i++)
 		print_point(set, &plan->points[i], path);
 	for (size_t i = 0; i < plan->nmissing; i++)
-		printf("%-8s %-34s %s - missing: %s\n", layer_of(set, plan->missing[i].row), set->rows[plan->missing[i].row].name,
-		       path, plan->missing[i].reason);
+		printf("%-8s %-34s %s - missing: %s\n", probes_layer_of(set, plan->missing[i].row),
+		       set->rows[plan->missing[i].row].name, path, plan->missing[i].reason);
 	if (plan->stripped_static)
 		printf("%-8s %-34s %s - missing: a static executable without symbols\n", "*", "*", path);
 }
@@ -143,11 +143,11 @@ static json_t *json_points(const struct table_set *set, const struct plan *plan)
 	for (size_t i = 0; i < plan->npoints; i++) {
 		const struct plan_point *point = &plan->points[i];
 
-		json_array_append_new(points, json_pack("{s:s, s:s, s:I, s:s, s:i, s:i, s:s*}", "layer", layer_of(set, point->row),
-							"function", point->function, "offset", (json_int_t)point->file_offset,
-							"placement", placement_word(point->placement.kind), "moved_bytes",
-							(int)point->placement.offset, "exit_bytes",
-							(int)point->placement.exit_offset, "reason", point->placement.reason));
+		json_array_append_new(
+			points, json_pack("{s:s, s:s, s:I, s:s, s:i, s:i, s:s*}", "layer", probes_layer_of(set, point->row),
+					  "function", point->function, "offset", (json_int_t)point->file_offset, "placement",
+					  placement_word(point->placement.kind), "moved_bytes", (int)point->placement.offset,
+					  "exit_bytes", (int)point->placement.exit_offset, "reason", point->placement.reason));
 	}
 	return points;
 }
@@ -158,9 +158,9 @@ static json_t *json_plan(const struct table_set *set, const struct plan *plan, c
 
 	for (size_t i = 0; i < plan->nmissing; i++)
 		json_array_append_new(missing,
-				      json_pack("{s:s, s:s, s:s}", "layer", layer_of(set, plan->missing[i].row), "function",
+				      json_pack("{s:s, s:s, s:s}", "layer", probes_layer_of(set, plan->missing[i].row), "function",
 						set->rows[plan->missing[i].row].name, "reason", plan->missing[i].reason));
-	json_object_set_new(file, "file", json_text(path));
+	json_object_set_new(file, "file", probes_json_text(path));
 	json_object_set_new(file, "layers", json_layers(set, plan));
 	json_object_set_new(file, "points", json_points(set, plan));
 	json_object_set_new(file, "missing", missing);
@@ -172,14 +172,14 @@ static json_t *json_plan(const struct table_set *set, const struct plan *plan, c
 
 struct show { const struct table_set *set; struct parse_pool *parsers; json_t *json; int status; };      /* json NULL: lines */
 
-static const char *last_component(const char *path)
+static const char *probes_last_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static void complain(struct show *show, const char *path, const char *action, const char *reason)
+static void probes_complain(struct show *show, const char *path, const char *action, const char *reason)
 {
 	fprintf(stderr, "ioprobe: %s: %s: %s\n", path, action, reason);
 	show->status = 1;
@@ -190,11 +190,11 @@ static void show_file(struct show *show, const struct code_file *file, const cha
 {
 	struct plan plan;
 	char reason[512];
-	int err = parse_plan(show->parsers, file, last_component(path), &plan, reason, sizeof(reason));
+	int err = parse_plan(show->parsers, file, probes_last_component(path), &plan, reason, sizeof(reason));
 
 	if (err) {
 		if (err != -ENOEXEC || wanted)
-			complain(show, path, "cannot read its symbols", reason);
+			probes_complain(show, path, "cannot read its symbols", reason);
 		return;
 	}
 	if (wanted && !plan.npoints && !plan.nmissing && !plan.stripped_static)
@@ -212,7 +212,7 @@ static void show_library(struct show *show, const char *path)
 	int err = code_file_open(&file, path);
 
 	if (err) {
-		complain(show, path, "cannot read its symbols", code_file_strerror(err));
+		probes_complain(show, path, "cannot read its symbols", code_file_strerror(err));
 		return;
 	}
 	show_file(show, &file, path, true);
@@ -225,7 +225,7 @@ static void show_module(struct show *show, const struct proc_module *module)
 	int err = proc_module_open(module, &file);
 
 	if (err && err != -EMEDIUMTYPE)
-		complain(show, module->path, "cannot open the mapped file", code_file_strerror(err));
+		probes_complain(show, module->path, "cannot open the mapped file", code_file_strerror(err));
 	if (err)
 		return;
 	show_file(show, &file, module->path, false);
@@ -277,7 +277,7 @@ static void show_row(struct show *show, const struct table_row *row)
 		printf("%-8s %-34s %s\n", layer->name, row->name, where);
 }
 
-static int read_tables(struct table_set *set, const struct options *options)
+static int probes_read_tables(struct table_set *set, const struct options *options)
 {
 	char err[512];
 	int failed;
@@ -296,7 +296,7 @@ static void show_all(struct show *show, const struct options *options)
 	int err = parse_pool_create(&show->parsers, show->set);
 
 	if (err) {
-		complain(show, "parser", "cannot be prepared", strerror(-err));
+		probes_complain(show, "parser", "cannot be prepared", strerror(-err));
 		return;
 	}
 	for (size_t i = 0; i < options->nlibraries; i++)
@@ -310,7 +310,7 @@ static void show_all(struct show *show, const struct options *options)
 		show_row(show, &show->set->rows[i]);
 }
 
-static void finish(struct show *show)
+static void probes_finish(struct show *show)
 {
 	if (show->json && (json_dumpf(show->json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF))
 		show->status = 1;
@@ -327,13 +327,13 @@ static int run_probes(struct cli *cli)
 	struct table_set set;
 	struct show show = { .set = &set };
 
-	cli_parse(cli, set_option, &options);
-	if (read_tables(&set, &options)) {
+	cli_parse(cli, probes_set_option, &options);
+	if (probes_read_tables(&set, &options)) {
 		show.status = 1;
 	} else {
 		show.json = options.json ? json_array() : NULL;
 		show_all(&show, &options);
-		finish(&show);
+		probes_finish(&show);
 	}
 	table_set_deinit(&set);
 	free(options.libraries);

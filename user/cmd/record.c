@@ -55,7 +55,7 @@ static int load_table(struct table_set *set, const struct record_arguments *a, c
 	return ret;
 }
 
-static int load_tables(struct table_set *set, const struct record_arguments *a, char *err, size_t err_len)
+static int record_load_tables(struct table_set *set, const struct record_arguments *a, char *err, size_t err_len)
 {
 	int ret = table_parse_builtin(set, err, err_len);
 
@@ -69,7 +69,7 @@ static int load_tables(struct table_set *set, const struct record_arguments *a, 
 }
 
 /* A stream that cannot be started only causes a message. */
-static void start_stream(struct recording *recording)
+static void record_start_stream(struct recording *recording)
 {
 	const struct settings *settings = &recording->arguments->settings;
 	const struct follower_options options = { (const char *const *)settings->streams, settings->nstreams,
@@ -89,12 +89,12 @@ static void finish_stream(struct recording *recording)
 			"continues\n", recording->follower.pid);
 }
 
-static void say_ready(void *arg, size_t processes, size_t probes)
+static void record_say_ready(void *arg, size_t processes, size_t probes)
 {
 	struct recording *recording = arg;
 	const struct record_arguments *a = recording->arguments;
 
-	start_stream(recording);
+	record_start_stream(recording);
 
 	if (cli_quiet())
 		return;
@@ -141,7 +141,7 @@ static void say_guarding(const struct hold_guarding *guarding)
 			guarding->calls == 1 ? "it has" : "they have");
 }
 
-static int fail(const char *message)
+static int record_fail(const char *message)
 {
 	fprintf(stderr, "ioprobe: %s\n", message);
 	return 1;
@@ -162,7 +162,7 @@ static int write_report(const struct record_arguments *a, const struct output *o
 	if (name)
 		task.format = report_format_of_file(name);
 	if (report_task_run(&task, out->owner, err, sizeof(err)))
-		ret = fail(err);
+		ret = record_fail(err);
 	else if (name)
 		ret = replace_file(name, &a->caller, task.text, task.len);
 	else
@@ -170,13 +170,13 @@ static int write_report(const struct record_arguments *a, const struct output *o
 	free(task.text);
 	if (ret < 0) {
 		snprintf(err, sizeof(err), "the report cannot be written to %s: %s", name ? name : "stderr", strerror(-ret));
-		ret = fail(err);
+		ret = record_fail(err);
 	}
 	return ret;
 }
 
 /* Writes archive, summary and report. The spool is kept if there is no archive. */
-static int write_archive(struct record_arguments *a, const struct output *out)
+static int record_write_archive(struct record_arguments *a, const struct output *out)
 {
 	const struct archive_options options = { .text = a->summary.text, .json = a->summary.json, .all_files = a->all_files,
 						 .keep_spool = a->settings.keep_spool, .progress = !cli_quiet() };
@@ -185,9 +185,9 @@ static int write_archive(struct record_arguments *a, const struct output *out)
 	if (!archive_write(out, &options, err, sizeof(err))) {
 		int ret = write_report(a, out);
 
-		return summary_output_close(&a->summary, err, sizeof(err)) ? fail(err) : ret;
+		return summary_output_close(&a->summary, err, sizeof(err)) ? record_fail(err) : ret;
 	}
-	fail(err);
+	record_fail(err);
 	fprintf(stderr, "ioprobe: the records are kept in %s/" OUTPUT_SPOOL ": ioprobe recover %s\n", a->dir, a->dir);
 	return 1;
 }
@@ -211,14 +211,14 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 		.force = a->force,
 		.shared_mounts = (const char *const *)a->settings.shared_mounts, .nshared_mounts = a->settings.nshared_mounts,
 		.no_shared_links = a->settings.no_shared_links, .lazy_streams = a->settings.lazy_streams,
-		.followed = a->settings.nstreams > 0, .ready = say_ready, .ready_arg = &recording,
+		.followed = a->settings.nstreams > 0, .ready = record_say_ready, .ready_arg = &recording,
 	};
 	int ret;
 
 	snprintf(spool, sizeof(spool), "%s/" OUTPUT_SPOOL, a->dir);
 	ret = output_create_spool(out, &recorder.spool, err, sizeof(err)) ?: recorder_run(&recorder, &result, err, sizeof(err));
 	if (ret)
-		fail(err);
+		record_fail(err);
 	if (ret && !result.records) {
 		follower_discard(&recording.follower, out);
 		output_discard(out);
@@ -228,32 +228,32 @@ static int record_to(struct record_arguments *a, const struct table_set *set, st
 	say_guarding(&result.guarding);
 	signal(SIGPIPE, SIG_IGN);       /* only now: the launched program would have inherited it */
 	/* After an error the records up to then are still archived. */
-	ret |= write_archive(a, out);
+	ret |= record_write_archive(a, out);
 	finish_stream(&recording);
 	if (ret)
 		return 1;
 	return exit_status(a, &result);
 }
 
-static int record(struct record_arguments *a, const struct table_set *set)
+static int record_here(struct record_arguments *a, const struct table_set *set)
 {
 	struct output out;
 	char err[1024];
 	int ret;
 
 	if (output_create(&out, &a->caller, a->dir, err, sizeof(err)))
-		return fail(err);
+		return record_fail(err);
 	ret = summary_output_open(&a->summary, &a->caller, cli_quiet(), err, sizeof(err));
 	if (ret)
 		output_discard(&out);
-	ret = ret ? fail(err) : record_to(a, set, &out);
+	ret = ret ? record_fail(err) : record_to(a, set, &out);
 	summary_output_close(&a->summary, err, sizeof(err));
 	output_close(&out);
 	return ret;
 }
 
 /* Checks requirements on the caller and on this process. */
-static int prepare(struct record_arguments *a, char *err, size_t err_len)
+static int record_prepare(struct record_arguments *a, char *err, size_t err_len)
 {
 	char missing[64];
 
@@ -310,15 +310,15 @@ static int run_record(struct cli *cli)
 
 	a.command_line = join_words(cli->argc, cli->argv);
 	record_arguments_parse(&a, cli);
-	if (prepare(&a, err, sizeof(err)))
-		return fail(err);
+	if (record_prepare(&a, err, sizeof(err)))
+		return record_fail(err);
 	if (!a.dir[0]) {
 		snprintf(name, sizeof(name), "%d", a.npids ? a.pids[0] : 0);
 		output_default_name(a.dir, sizeof(a.dir), a.command ? a.command[0] : a.job ? a.job : name);
 	}
 	table_set_init(&set);
-	ret = load_tables(&set, &a, err, sizeof(err));
-	ret = ret ? fail(err) : record(&a, &set);
+	ret = record_load_tables(&set, &a, err, sizeof(err));
+	ret = ret ? record_fail(err) : record_here(&a, &set);
 	table_set_deinit(&set);
 	environment_free(a.environment);
 	identity_deinit(&a.caller);

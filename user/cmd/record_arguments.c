@@ -140,7 +140,7 @@ static void add_pids(struct record_arguments *a, const char *text, const struct 
 	}
 }
 
-static void set_number(double *out, const char *option, const char *text, const struct cli *cli)
+static void record_arguments_set_number(double *out, const char *option, const char *text, const struct cli *cli)
 {
 	char *end;
 
@@ -158,7 +158,7 @@ static void set_share(double *out, const char *text, const struct cli *cli)
 		cli_error(cli, "--max-overhead: '%s' is not a percentage", text);
 }
 
-static void set_call_sites(struct record_arguments *a, const char *text, const struct cli *cli)
+static void record_arguments_set_call_sites(struct record_arguments *a, const char *text, const struct cli *cli)
 {
 	uint32_t frames = text ? cli_number(cli, "--call-sites", text) : DEFAULT_SITE_FRAMES;
 
@@ -178,7 +178,7 @@ static void set_method(struct record_arguments *a, const char *text, const struc
 }
 
 /* Options that are also words of the service's policy. */
-static void set_setting(int key, const char *arg, struct record_arguments *a, const struct cli *cli)
+static void record_arguments_set_setting(int key, const char *arg, struct record_arguments *a, const struct cli *cli)
 {
 	static const struct { int key; const char *word; } words[] = {
 		{ OPT_LAYERS, "layers" }, { OPT_PATH, "path" }, { OPT_EXCLUDE, "exclude-path" }, { OPT_FD_KINDS, "fd-kinds" },
@@ -216,7 +216,7 @@ static void set_stream(int key, const char *value, struct record_arguments *a, c
 		following_interval(cli, "--stream-interval", value);
 	if (key == OPT_STREAM_NAMES)
 		following_names(cli, "--stream-names", value);
-	set_setting(key, value, a, cli);
+	record_arguments_set_setting(key, value, a, cli);
 }
 
 static void check_targets(struct record_arguments *a, const struct cli *cli)
@@ -250,7 +250,7 @@ static void add_table(struct record_arguments *a, const char *path, const struct
 	a->tables[a->ntables++] = path;
 }
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void record_arguments_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct record_arguments *a = input;
 	double number;
@@ -272,16 +272,16 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case OPT_CPU_TIME: a->cpu_time = true; break;
 	case OPT_COLLECTIVES: a->collectives = true; break;
 	case OPT_MMAP_FAULTS: a->mmap_faults = true; break;
-	case OPT_CALL_SITES: set_call_sites(a, value, cli); break;
+	case OPT_CALL_SITES: record_arguments_set_call_sites(a, value, cli); break;
 	case OPT_NO_CALL_SITES: a->call_sites = 0; break;
 	case OPT_ATTACH: set_method(a, value, cli); break;
-	case OPT_RING: set_number(&number, "--ring-size", value, cli); a->ring_bytes = number * (1 << 20); break;
+	case OPT_RING: record_arguments_set_number(&number, "--ring-size", value, cli); a->ring_bytes = number * (1 << 20); break;
 	case OPT_PROBES: add_table(a, value, cli); break;
 	case OPT_STREAM:
 	case OPT_STREAM_INTERVAL:
 	case OPT_STREAM_EVENTS:
 	case OPT_STREAM_NAMES: set_stream(key, value, a, cli); break;
-	default: set_setting(key, value, a, cli);
+	default: record_arguments_set_setting(key, value, a, cli);
 	}
 }
 
@@ -296,7 +296,7 @@ static void set_command(struct record_arguments *a, const struct cli *cli)
 
 void record_arguments_parse(struct record_arguments *a, struct cli *cli)
 {
-	cli_parse(cli, set_option, a);
+	cli_parse(cli, record_arguments_set_option, a);
 	set_command(a, cli);
 	check_targets(a, cli);
 }

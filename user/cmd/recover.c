@@ -14,7 +14,7 @@
 struct arguments { const char *dir; bool json, all_files; };
 enum { OPT_JSON = 256, OPT_ALL_FILES };
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void recover_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct arguments *a = input;
 
@@ -23,7 +23,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	a->all_files |= key == OPT_ALL_FILES;
 }
 
-static int recover(const struct arguments *a)
+static int recover_here(const struct arguments *a)
 {
 	struct archive_options archive = { .text = a->json ? NULL : stdout,
 					   .json = a->json ? stdout : NULL,
@@ -52,11 +52,11 @@ static int run_recover(struct cli *cli)
 {
 	struct arguments a = { 0 };
 
-	cli_parse(cli, set_option, &a);
+	cli_parse(cli, recover_set_option, &a);
 	if (cli->noperands != 1)
 		cli_error(cli, cli->noperands ? "more than one directory" : "the directory of the recording is missing");
 	a.dir = cli->operands[0];
-	return recover(&a);
+	return recover_here(&a);
 }
 
 const struct cli_command command_recover = {

@@ -51,7 +51,7 @@ static int open_target(const struct target *t)
 	return fd < 0 ? -errno : fd;
 }
 
-static int write_all(int fd, const char *text, size_t len)
+static int replace_file_write_all(int fd, const char *text, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, text, len);
@@ -68,7 +68,7 @@ static int write_all(int fd, const char *text, size_t len)
 
 static int write_target(const struct target *t, const char *text, size_t len)
 {
-	int fd = open_target(t), ret = fd < 0 ? fd : write_all(fd, text, len);
+	int fd = open_target(t), ret = fd < 0 ? fd : replace_file_write_all(fd, text, len);
 
 	if (fd < 0)
 		return fd;

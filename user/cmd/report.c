@@ -28,7 +28,7 @@ struct command {
 
 /* ---- command line ---- */
 
-static uint64_t seconds(const struct cli *cli, const char *option, const char *value)
+static uint64_t report_seconds(const struct cli *cli, const char *option, const char *value)
 {
 	char *end;
 	double s = strtod(value, &end);
@@ -50,8 +50,8 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	case 'o': c->output = value; break;
 	case OPT_FILE: c->task.filter.file = value; break;
 	case OPT_RANK: c->task.filter.rank = cli_number(cli, "--rank", value); break;
-	case OPT_FROM: c->task.filter.from_ns = seconds(cli, "--from", value); break;
-	case OPT_TO: c->task.filter.to_ns = seconds(cli, "--to", value); break;
+	case OPT_FROM: c->task.filter.from_ns = report_seconds(cli, "--from", value); break;
+	case OPT_TO: c->task.filter.to_ns = report_seconds(cli, "--to", value); break;
 	case OPT_FORMAT:
 		c->task.format = report_format_find(value);
 		if (!c->task.format)
@@ -111,7 +111,7 @@ static int write_output(const struct command *c, const struct identity *caller)
 	return ret;
 }
 
-static int report(struct command *c, char *err, size_t err_len)
+static int report_here(struct command *c, char *err, size_t err_len)
 {
 	struct identity who = { 0 }, caller = { 0 };
 	int ret = c->thresholds_file ? read_thresholds(c, err, err_len) : 0;
@@ -137,7 +137,7 @@ static int report(struct command *c, char *err, size_t err_len)
 	return ret;
 }
 
-static int explain(const struct command *c)
+static int report_explain_code(const struct command *c)
 {
 	if (!report_explain(stdout, c->explain))
 		return 0;
@@ -154,12 +154,12 @@ static int run_report(struct cli *cli)
 	report_task_init(&c.task, NULL, -1);
 	cli_parse(cli, set_option, &c);
 	if (c.explain)
-		return explain(&c);
+		return report_explain_code(&c);
 	if (cli->noperands != 1)
 		cli_error(cli, "one archive is expected: a directory with traces.otf2, or an .otf2 file");
 	c.archive.name = c.task.name = cli->operands[0];
 	c.task.options.color = isatty(STDOUT_FILENO) && !c.output && !getenv("NO_COLOR");
-	ret = report(&c, err, sizeof(err));
+	ret = report_here(&c, err, sizeof(err));
 	if (ret < 0 && err[0])
 		fprintf(stderr, "ioprobe: %s\n", err);
 	return ret ? CLI_FAILED : 0;

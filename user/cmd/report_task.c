@@ -59,7 +59,7 @@ static int read_archive(const struct report_task *task, struct trace *trace, str
 }
 
 /* The first byte of the text shows whether a finding has at least the requested severity. */
-static int make_report(void *arg, FILE *text, char *err, size_t err_len)
+static int report_task_make_report(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct report_task *task = arg;
 	struct analysis a = { .thresholds = task->thresholds };
@@ -98,7 +98,7 @@ static int run_here(struct report_task *task, char *err, size_t err_len)
 		snprintf(err, err_len, "%s: cannot read it: %s", task->name, strerror(-ret));
 	ret = report_peers->agree(report_peers, ret, err);
 	if (!ret)
-		ret = make_report(task, text, err, err_len);
+		ret = report_task_make_report(task, text, err, err_len);
 	if (text && fclose(text) && !ret) {
 		snprintf(err, err_len, "%s: out of memory", task->name);
 		ret = -ENOMEM;
@@ -108,9 +108,12 @@ static int run_here(struct report_task *task, char *err, size_t err_len)
 
 static int run_in_worker(struct report_task *task, const struct identity *who, char *err, size_t err_len)
 {
-	struct worker worker = {
-		.who = who, .dir = task->dir, .what = "reading the archive", .run = make_report, .arg = task, .threads = true
-	};
+	struct worker worker = { .who = who,
+				 .dir = task->dir,
+				 .what = "reading the archive",
+				 .run = report_task_make_report,
+				 .arg = task,
+				 .threads = true };
 
 	return worker_run(&worker, &task->text, &task->len, err, err_len);
 }

@@ -20,7 +20,7 @@
 struct arguments { struct server_options server; bool check; };
 enum { OPT_STATE = 256, OPT_SOCKET, OPT_NODE, OPT_CHECK };
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void serve_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct arguments *a = input;
 
@@ -37,7 +37,7 @@ static void set_option(struct cli *cli, int key, const char *value, void *input)
 	}
 }
 
-static int fail(const char *message)
+static int serve_fail(const char *message)
 {
 	fprintf(stderr, "ioprobe: %s\n", message);
 	return 1;
@@ -55,8 +55,8 @@ static int check_policy(const char *path)
 	}
 	policy_deinit(&policy);
 	if (ret)
-		return fail(err);
-	return fflush(stdout) ? fail("cannot write to standard output") : 0;
+		return serve_fail(err);
+	return fflush(stdout) ? serve_fail("cannot write to standard output") : 0;
 }
 
 static int run_serve(struct cli *cli)
@@ -65,21 +65,21 @@ static int run_serve(struct cli *cli)
 	bool broken_policy = false;
 	char err[1024] = "";
 
-	cli_parse(cli, set_option, &a);
+	cli_parse(cli, serve_set_option, &a);
 	if (a.check)
 		return check_policy(a.server.policy_path);
 	if (geteuid())
-		return fail("cannot serve: needs root");
+		return serve_fail("cannot serve: needs root");
 	if (!proc_initial_pid_namespace())
-		return fail("cannot serve from inside a pid namespace (container): run ioprobe on the host");
+		return serve_fail("cannot serve from inside a pid namespace (container): run ioprobe on the host");
 	if (limits_raise_files(err, sizeof(err)))
-		return fail(err);
+		return serve_fail(err);
 	if (!strcmp(a.server.socket_path, DEFAULT_SOCKET))
 		mkdir("/run/ioprobe", 0755);    /* under systemd it already exists */
 	umask(022);
 	if (!server_run(&a.server, &broken_policy, err, sizeof(err)))
 		return 0;
-	fail(err);
+	serve_fail(err);
 	return broken_policy ? EX_CONFIG : 1;
 }
 

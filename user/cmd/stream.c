@@ -33,7 +33,7 @@ static void add_output(struct cli *cli, struct command *c, const char *option, c
 	snprintf(c->outputs[c->noutputs++], sizeof(c->outputs[0]), "%s", text);
 }
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void stream_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct command *c = input;
 	char text[4200];
@@ -69,7 +69,7 @@ static int run_stream(struct cli *cli)
 	char err[4800] = "";
 	int ret;
 
-	cli_parse(cli, set_option, &c);
+	cli_parse(cli, stream_set_option, &c);
 	if (cli->noperands != 1)
 		cli_error(cli, "one recording is expected: the directory that it is written to, or a job");
 	if (!c.noutputs)

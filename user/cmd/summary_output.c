@@ -11,7 +11,8 @@
 
 #include "cmd/replace_file.h"
 
-static int open_file(FILE **out, const char *what, const char *name, const struct identity *who, char *err, size_t err_len)
+static int summary_output_open_file(FILE **out, const char *what, const char *name, const struct identity *who, char *err,
+				    size_t err_len)
 {
 	struct identity_saved saved;
 	int fd, ret = identity_begin(who, &saved);
@@ -35,13 +36,13 @@ int summary_output_open(struct summary_output *output, const struct identity *wh
 	int ret = 0;
 
 	if (output->text_file && strcmp(output->text_file, "none"))
-		ret = open_file(&output->text, "summary", output->text_file, who, err, err_len);
+		ret = summary_output_open_file(&output->text, "summary", output->text_file, who, err, err_len);
 	else if (!output->text_file && !quiet && !(output->want_json && !output->json_file))
 		output->text = stderr;
 	if (!ret && output->want_json && !output->json_file)
 		output->json = stdout;
 	else if (!ret && output->want_json)
-		ret = open_file(&output->json, "summary", output->json_file, who, err, err_len);
+		ret = summary_output_open_file(&output->json, "summary", output->json_file, who, err, err_len);
 	if (!ret && output->report_file && (ret = replace_file_check(output->report_file, who)))
 		snprintf(err, err_len, "cannot write the report to %s: %s", output->report_file, strerror(-ret));
 	return ret;

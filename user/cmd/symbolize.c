@@ -15,7 +15,7 @@
 struct arguments { const char *dir, *debug_dir; bool json; };
 enum { OPT_DEBUG_DIR = 256, OPT_JSON };
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void symbolize_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct arguments *a = input;
 
@@ -35,7 +35,7 @@ static int symbolize_and_write(const struct arguments *a, const struct output *o
 					   .replace = true,
 					   .progress = !cli_quiet() };
 	char *report = NULL;
-	int ret = symbolize(out, debug_dir, &report, err, err_len);
+	int ret = archive_symbolize(out, debug_dir, &report, err, err_len);
 
 	if (!ret && !cli_quiet() && report)
 		fputs(report, stderr);
@@ -57,7 +57,7 @@ static int run_symbolize(struct cli *cli)
 	struct output out;
 	int ret;
 
-	cli_parse(cli, set_option, &a);
+	cli_parse(cli, symbolize_set_option, &a);
 	if (cli->noperands != 1)
 		cli_error(cli, cli->noperands ? "more than one directory" : "the directory of the recording is missing");
 	a.dir = cli->operands[0];

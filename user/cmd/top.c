@@ -13,7 +13,7 @@
 
 enum { OPT_INTERVAL = 256 };
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void top_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct following *f = input;
 
@@ -30,7 +30,7 @@ static int run_top(struct cli *cli)
 	bool terminal = isatty(STDOUT_FILENO);
 	int ret;
 
-	cli_parse(cli, set_option, &following);
+	cli_parse(cli, top_set_option, &following);
 	if (cli->noperands != 1)
 		cli_error(cli, "one recording is expected: the directory that it is written to, or a job");
 	following.recording.name = cli->operands[0];

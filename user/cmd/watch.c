@@ -21,7 +21,7 @@ struct command {
 	uint32_t port;
 };
 
-static void set_option(struct cli *cli, int key, const char *value, void *input)
+static void watch_set_option(struct cli *cli, int key, const char *value, void *input)
 {
 	struct command *c = input;
 
@@ -48,7 +48,7 @@ static const char *store_of(const struct command *c)
 		       : NULL;
 }
 
-static int fill(struct command *c, struct live_output **outputs)
+static int watch_fill(struct command *c, struct live_output **outputs)
 {
 	const char *store = store_of(c);
 	char err[4800] = "";
@@ -62,8 +62,8 @@ static int fill(struct command *c, struct live_output **outputs)
 }
 
 /* The page stays when the recording has ended. */
-static int serve(struct command *c, struct history *history, struct metrics *metrics, struct live_output **outputs, char *err,
-		 size_t err_len)
+static int watch_serve(struct command *c, struct history *history, struct metrics *metrics, struct live_output **outputs, char *err,
+		       size_t err_len)
 {
 	struct view_server *server;
 	char address[128];
@@ -74,7 +74,7 @@ static int serve(struct command *c, struct history *history, struct metrics *met
 	view_server_address(server, address, sizeof(address));
 	printf("%s\n", address);
 	fflush(stdout);
-	ret = fill(c, outputs);
+	ret = watch_fill(c, outputs);
 	if (!ret && !cli_quiet())
 		fprintf(stderr, "ioprobe: the recording has ended; the page stays until ^C\n");
 	if (!ret)
@@ -93,7 +93,7 @@ static int run_watch(struct cli *cli)
 	char err[4800] = "";
 	int ret;
 
-	cli_parse(cli, set_option, &c);
+	cli_parse(cli, watch_set_option, &c);
 	if (cli->noperands != 1)
 		cli_error(cli, "one recording is expected: the directory that it is written to, a job, or a store");
 	c.following.recording.name = cli->operands[0];
@@ -103,7 +103,7 @@ static int run_watch(struct cli *cli)
 		ret = -1;
 	}
 	if (!ret)
-		ret = serve(&c, history, metrics, outputs, err, sizeof(err));
+		ret = watch_serve(&c, history, metrics, outputs, err, sizeof(err));
 	if (err[0])
 		fprintf(stderr, "ioprobe: %s\n", err);
 	history_destroy(history);

@@ -58,7 +58,7 @@ struct collector {
 	size_t err_len;
 };
 
-static uint64_t now_ms(void)
+static uint64_t collector_now_ms(void)
 {
 	struct timespec now;
 
@@ -67,9 +67,9 @@ static uint64_t now_ms(void)
 }
 
 /* A stranger who tries often does not fill the log. */
-static void report(struct collector *c, const struct connection *k, const char *reason)
+static void collector_report(struct collector *c, const struct connection *k, const char *reason)
 {
-	uint64_t now = now_ms();
+	uint64_t now = collector_now_ms();
 
 	c->counts.refused++;
 	if (now - c->reported_ms < 1000 / REPORTS_PER_S) {
@@ -116,7 +116,7 @@ static bool wants_again(ssize_t ret)
 }
 
 /* Returns false if the connection is to be closed. */
-static bool send_answer(struct collector *c, struct connection *k)
+static bool collector_send_answer(struct collector *c, struct connection *k)
 {
 	while (k->sent < k->answer_len) {
 		ssize_t sent = gnutls_record_send(k->tls, k->answer + k->sent, k->answer_len - k->sent);
@@ -164,11 +164,11 @@ static void set_known(struct collector *c, struct connection *k, bool known)
 	if (k->known == known)
 		return;
 	k->known = known;
-	k->begun_ms = now_ms();
+	k->begun_ms = collector_now_ms();
 	c->strangers += known ? -1 : 1;
 }
 
-static bool receive(struct collector *c, struct connection *k)
+static bool collector_receive(struct collector *c, struct connection *k)
 {
 	static char room[65536];
 
@@ -182,16 +182,16 @@ static bool receive(struct collector *c, struct connection *k)
 			return false; /* the follower goes; what it had not completed is not kept */
 		k->closing = !session_take(k->session, room, got, &answer);
 		if (k->closing)
-			report(c, k, session_reason(k->session));
+			collector_report(c, k, session_reason(k->session));
 		set_known(c, k, !k->closing && (k->known || answer));
-		if (!add_answer(k, answer) || !send_answer(c, k))
+		if (!add_answer(k, answer) || !collector_send_answer(c, k))
 			return false;
 	}
 	return true;
 }
 
 /* Returns false if the connection is to be closed. */
-static bool serve(struct collector *c, struct connection *k)
+static bool collector_serve(struct collector *c, struct connection *k)
 {
 	if (!k->shaken) {
 		int ret = gnutls_handshake(k->tls);
@@ -203,15 +203,15 @@ static bool serve(struct collector *c, struct connection *k)
 		if (ret < 0 && !gnutls_error_is_fatal(ret))
 			return true;
 		if (ret < 0) {
-			report(c, k, gnutls_strerror(ret));
+			collector_report(c, k, gnutls_strerror(ret));
 			return false;
 		}
 		k->shaken = true;
 		watch_connection(c, k, false);
 	}
-	if (k->answer_len && !send_answer(c, k))
+	if (k->answer_len && !collector_send_answer(c, k))
 		return false;
-	return receive(c, k);
+	return collector_receive(c, k);
 }
 
 /* ---- the listener ---- */
@@ -223,7 +223,7 @@ static struct connection *connection_create(struct collector *c, int fd)
 	if (!k)
 		return NULL;
 	k->fd = fd;
-	k->begun_ms = now_ms();
+	k->begun_ms = collector_now_ms();
 	k->session = session_create(c->secret, c->options->directory, &c->counts);
 	if (!k->session || gnutls_init(&k->tls, GNUTLS_SERVER | GNUTLS_NONBLOCK) < 0) {
 		session_destroy(k->session);
@@ -257,7 +257,7 @@ static unsigned strangers_most(const struct collector *c)
 }
 
 /* Ends the oldest stranger if there are too many, and if it had its time. Returns false if there is no place. */
-static bool make_room(struct collector *c)
+static bool collector_make_room(struct collector *c)
 {
 	struct connection *oldest = NULL;
 
@@ -266,15 +266,15 @@ static bool make_room(struct collector *c)
 	for (struct connection *k = c->connections; k; k = k->next)
 		if (!k->known)
 			oldest = oldest && oldest->begun_ms < k->begun_ms ? oldest : k;
-	if (!oldest || now_ms() - oldest->begun_ms < STRANGER_LEAST_MS)
+	if (!oldest || collector_now_ms() - oldest->begun_ms < STRANGER_LEAST_MS)
 		return false;
-	report(c, oldest, "others wait, and it did not introduce itself");
+	collector_report(c, oldest, "others wait, and it did not introduce itself");
 	connection_destroy(c, oldest);
 	return true;
 }
 
 /* Not while events are handled: it may end a connection that has one. */
-static void accept_one(struct collector *c)
+static void collector_accept_one(struct collector *c)
 {
 	struct sockaddr_storage address;
 	socklen_t len = sizeof(address);
@@ -282,7 +282,7 @@ static void accept_one(struct collector *c)
 	struct connection *k;
 	int fd;
 
-	if (!make_room(c)) {
+	if (!collector_make_room(c)) {
 		listen_again(c, false);
 		return;
 	}
@@ -305,20 +305,20 @@ static void accept_one(struct collector *c)
 
 static void close_strangers(struct collector *c)
 {
-	uint64_t now = now_ms();
+	uint64_t now = collector_now_ms();
 	struct connection *next;
 
 	for (struct connection *k = c->connections; k; k = next) {
 		next = k->next;
 		if (k->known || now - k->begun_ms < HELLO_MS)
 			continue;
-		report(c, k, "it did not introduce itself in time");
+		collector_report(c, k, "it did not introduce itself in time");
 		connection_destroy(c, k);
 	}
 }
 
 /* The collector goes on without the file; what is wrong with it is said once, until it can be written again. */
-static void write_metrics(struct collector *c)
+static void collector_write_metrics(struct collector *c)
 {
 	char err[512];
 	int ret = c->options->metrics ? collect_counts_write(&c->counts, c->options->metrics, c->n, err, sizeof(err)) : 0;
@@ -330,7 +330,7 @@ static void write_metrics(struct collector *c)
 
 /* ---- begin and end ---- */
 
-static int fail(struct collector *c, const char *what, const char *why, int ret)
+static int collector_fail(struct collector *c, const char *what, const char *why, int ret)
 {
 	snprintf(c->err, c->err_len, "%s: %s", what, why);
 	return ret;
@@ -392,7 +392,7 @@ static int open_events(struct collector *c)
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (c->signal_fd < 0 || c->epoll_fd < 0 || epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->listen_fd, &listener) ||
 	    epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->signal_fd, &signals))
-		return fail(c, "cannot wait for followers", strerror(errno), -errno);
+		return collector_fail(c, "cannot wait for followers", strerror(errno), -errno);
 	return 0;
 }
 
@@ -407,10 +407,10 @@ static uint16_t port_of(int fd)
 						   : ((struct sockaddr_in *)&address)->sin_port);
 }
 
-static void loop(struct collector *c)
+static void collector_loop(struct collector *c)
 {
 	struct epoll_event events[EVENTS];
-	uint64_t swept_ms = now_ms();
+	uint64_t swept_ms = collector_now_ms();
 
 	for (;;) {
 		int n = epoll_wait(c->epoll_fd, events, EVENTS, c->full ? FULL_MS : SWEEP_MS);
@@ -421,18 +421,18 @@ static void loop(struct collector *c)
 				return;
 			if (events[i].data.ptr == &c->listen_fd)
 				calls = true;
-			else if (!serve(c, events[i].data.ptr))
+			else if (!collector_serve(c, events[i].data.ptr))
 				connection_destroy(c, events[i].data.ptr);
 		}
 		if (c->full)
 			listen_again(c, true);
 		if (calls)
-			accept_one(c);
-		if (now_ms() - swept_ms < SWEEP_MS)
+			collector_accept_one(c);
+		if (collector_now_ms() - swept_ms < SWEEP_MS)
 			continue;
 		close_strangers(c);
-		write_metrics(c);
-		swept_ms = now_ms();
+		collector_write_metrics(c);
+		swept_ms = collector_now_ms();
 	}
 }
 
@@ -454,12 +454,12 @@ int collector_run(const struct collector_options *options, const struct token_se
 		ret = open_events(&c);
 	if (!ret) {
 		ready(port_of(c.listen_fd));
-		loop(&c);
+		collector_loop(&c);
 	}
 	while (c.connections)
 		connection_destroy(&c, c.connections);
 	if (!ret)
-		write_metrics(&c);
+		collector_write_metrics(&c);
 	if (c.credentials)
 		gnutls_certificate_free_credentials(c.credentials);
 	for (int *fd = (int[]){ c.listen_fd, c.signal_fd, c.epoll_fd, -2 }; *fd != -2; fd++)

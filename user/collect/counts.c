@@ -10,21 +10,21 @@
 
 #include "util/replace.h"
 
-static void metric(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+static void counts_metric(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
 {
 	fprintf(out, "# HELP ioprobe_collect_%s %s\n# TYPE ioprobe_collect_%s %s\nioprobe_collect_%s %" PRIu64 "\n", name, help,
 		name, type, name, value);
 }
 
-static void print(FILE *out, const struct collect_counts *c, unsigned connections)
+static void counts_print(FILE *out, const struct collect_counts *c, unsigned connections)
 {
-	metric(out, "connections", "gauge", "Connections that are open.", connections);
-	metric(out, "followers_total", "counter", "Connections with a valid token.", c->followers);
-	metric(out, "streams_ended_total", "counter", "Streams that came to their end.", c->ended);
-	metric(out, "intervals_total", "counter", "Intervals that were written to stores.", c->intervals);
-	metric(out, "bytes_total", "counter", "Bytes of the lines of these intervals.", c->bytes);
-	metric(out, "refused_total", "counter", "Connections that were closed with a reason, or not served for want of room.",
-	       c->refused);
+	counts_metric(out, "connections", "gauge", "Connections that are open.", connections);
+	counts_metric(out, "followers_total", "counter", "Connections with a valid token.", c->followers);
+	counts_metric(out, "streams_ended_total", "counter", "Streams that came to their end.", c->ended);
+	counts_metric(out, "intervals_total", "counter", "Intervals that were written to stores.", c->intervals);
+	counts_metric(out, "bytes_total", "counter", "Bytes of the lines of these intervals.", c->bytes);
+	counts_metric(out, "refused_total", "counter",
+		      "Connections that were closed with a reason, or not served for want of room.", c->refused);
 }
 
 int collect_counts_write(const struct collect_counts *counts, const char *file, unsigned connections, char *err, size_t err_len)
@@ -35,7 +35,7 @@ int collect_counts_write(const struct collect_counts *counts, const char *file, 
 	int ret = -ENOMEM;
 
 	if (out) {
-		print(out, counts, connections);
+		counts_print(out, counts, connections);
 		ret = fclose(out) ? -ENOMEM : file_replace(AT_FDCWD, file, text, len);
 	}
 	free(text);

@@ -62,7 +62,7 @@ const char *session_reason(const struct session *s)
 /* ---- answers ---- */
 
 /* Steals the object. */
-static int answer(struct session *s, json_t *object)
+static int session_answer(struct session *s, json_t *object)
 {
 	char *line = object ? json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL, *both = NULL;
 
@@ -78,24 +78,24 @@ static int answer(struct session *s, json_t *object)
 }
 
 /* final: it is of no use to try again. */
-static int refuse(struct session *s, bool final, const char *reason)
+static int session_refuse(struct session *s, bool final, const char *reason)
 {
 	snprintf(s->reason, sizeof(s->reason), "%s", reason);
-	answer(s, json_pack("{ss ss sb}", "type", "refused", "reason", reason, "final", final));
+	session_answer(s, json_pack("{ss ss sb}", "type", "refused", "reason", reason, "final", final));
 	return -EACCES;
 }
 
 /* ---- lines ---- */
 
 /* The store's name: CLUSTER,JOB,UID.db. None of the three has a comma (token.c), so no two jobs share a name. */
-static int open_store(struct session *s, char *name)
+static int session_open_store(struct session *s, char *name)
 {
 	char file[4500], err[512] = "";
 
 	for (char *c = name; *c; c++)
 		*c = *c == '/' ? ',' : *c;
 	snprintf(file, sizeof(file), "%.4000s/%.400s.db", s->directory, name);
-	return live_store_create_many(&s->store, file, err, sizeof(err)) ? refuse(s, false, err) : 0;
+	return live_store_create_many(&s->store, file, err, sizeof(err)) ? session_refuse(s, false, err) : 0;
 }
 
 static int take_hello(struct session *s, const json_t *line)
@@ -105,15 +105,15 @@ static int take_hello(struct session *s, const json_t *line)
 	char name[TOKEN_ROOM];
 
 	if (!format || strcmp(format, FORMAT))
-		return refuse(s, true, "it does not speak \"" FORMAT "\"");
+		return session_refuse(s, true, "it does not speak \"" FORMAT "\"");
 	if (!token || strlen(token) >= sizeof(name) || !token_verify(token, s->secret, name, sizeof(name)))
-		return refuse(s, true, "its token is not valid here");
+		return session_refuse(s, true, "its token is not valid here");
 	s->counts->followers++;
 	s->state = BEGIN;
-	return open_store(s, name);
+	return session_open_store(s, name);
 }
 
-static int take_begin(struct session *s, const json_t *line)
+static int session_take_begin(struct session *s, const json_t *line)
 {
 	struct live_done done;
 	int ret = lines_take(s->store, &(struct live_interval){ 0 }, line);
@@ -121,10 +121,11 @@ static int take_begin(struct session *s, const json_t *line)
 	if (ret == LINES_BEGIN) {
 		live_store_done(s->store, &done);
 		s->state = ROWS;
-		return answer(s, json_pack("{ss sI sb sb}", "type", "have", "interval", (json_int_t)done.interval, "last",
-					   done.last, "ended", done.ended));
+		return session_answer(s, json_pack("{ss sI sb sb}", "type", "have", "interval", (json_int_t)done.interval, "last",
+						   done.last, "ended", done.ended));
 	}
-	return refuse(s, true, ret < 0 && ret != -EBADMSG ? s->store->err : "the line with the recording's begin is not valid");
+	return session_refuse(s, true,
+			      ret < 0 && ret != -EBADMSG ? s->store->err : "the line with the recording's begin is not valid");
 }
 
 /* Rows, and the line that ends the interval. */
@@ -141,8 +142,8 @@ static int take_rows(struct session *s, const struct live_interval *now)
 		at = end + 1;
 	}
 	if (ret == -EBADMSG)
-		return refuse(s, true, "a line of an interval is not valid");
-	return ret < 0 ? refuse(s, false, s->store->err) : 0;
+		return session_refuse(s, true, "a line of an interval is not valid");
+	return ret < 0 ? session_refuse(s, false, s->store->err) : 0;
 }
 
 /* Whether the last line, which is complete, ends an interval or the stream. */
@@ -156,7 +157,7 @@ static int ends_interval(struct session *s, struct live_interval *now)
 	return ret;
 }
 
-static int take_interval(struct session *s)
+static int session_take_interval(struct session *s)
 {
 	struct live_interval now = { .number = INT64_MAX };
 	int type = ends_interval(s, &now), ret;
@@ -171,7 +172,7 @@ static int take_interval(struct session *s)
 	s->len = 0;
 	if (ret)
 		return ret;
-	return answer(s, type == LINES_END
+	return session_answer(s, type == LINES_END
 				 ? json_pack("{ss sb}", "type", "ack", "end", 1)
 				 : json_pack("{ss sI sb}", "type", "ack", "interval", (json_int_t)now.number, "last", now.last));
 }
@@ -191,11 +192,11 @@ static int take_line(struct session *s)
 	int ret;
 
 	if (s->state == ROWS)
-		return may_end_interval(s->lines + s->line, s->len - s->line) ? take_interval(s) : 0;
+		return may_end_interval(s->lines + s->line, s->len - s->line) ? session_take_interval(s) : 0;
 	line = json_loadb(s->lines, s->len, 0, NULL);
-	ret = !line               ? refuse(s, true, "its first lines are no JSON")
+	ret = !line               ? session_refuse(s, true, "its first lines are no JSON")
 	      : s->state == HELLO ? take_hello(s, line)
-				  : take_begin(s, line);
+				  : session_take_begin(s, line);
 	json_decref(line);
 	s->len = 0;
 	return ret;
@@ -207,12 +208,12 @@ static int add_bytes(struct session *s, const char *bytes, size_t len)
 	char *grown;
 
 	if (s->len + len > (s->state == ROWS ? INTERVAL_MOST : 65536u))
-		return refuse(s, true, "an interval has more than 64 MiB of lines");
+		return session_refuse(s, true, "an interval has more than 64 MiB of lines");
 	while (cap < s->len + len)
 		cap *= 2;
 	grown = cap > s->cap ? realloc(s->lines, cap) : s->lines;
 	if (!grown)
-		return refuse(s, false, "out of memory");
+		return session_refuse(s, false, "out of memory");
 	s->lines = grown;
 	s->cap = cap;
 	memcpy(s->lines + s->len, bytes, len);

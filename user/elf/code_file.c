@@ -17,7 +17,7 @@
 
 /* Takes ownership of the descriptor, or the errno of its open. Attributes come from the cache: a file server that hangs, or a
  * user's FUSE daemon, must not block the agent. */
-static int identify(struct code_file *file, int fd)
+static int code_file_identify(struct code_file *file, int fd)
 {
 	struct statx st;
 	int err = fd < 0 ? -errno : 0;
@@ -41,7 +41,7 @@ static int identify(struct code_file *file, int fd)
 
 int code_file_open(struct code_file *file, const char *path)
 {
-	return identify(file, open(path, O_PATH | O_CLOEXEC));
+	return code_file_identify(file, open(path, O_PATH | O_CLOEXEC));
 }
 
 int code_file_open_in_root(struct code_file *file, pid_t pid, const char *path)
@@ -59,7 +59,7 @@ int code_file_open_in_root(struct code_file *file, pid_t pid, const char *path)
 		if (fd >= 0 || errno != EAGAIN)
 			break;
 	}
-	err = identify(file, fd);
+	err = code_file_identify(file, fd);
 	close(root_fd);
 	return err;
 }
@@ -69,7 +69,7 @@ int code_file_open_mapped(struct code_file *file, pid_t pid, uint64_t start, uin
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
-	return identify(file, open(path, O_PATH | O_CLOEXEC));
+	return code_file_identify(file, open(path, O_PATH | O_CLOEXEC));
 }
 
 void code_file_close(struct code_file *file)

@@ -103,7 +103,7 @@ static Elf_Data *read_chunk(struct elf_file *file, uint64_t offset, uint64_t len
 }
 
 /* Returns len bytes at a link-time address, clipped to its segment; *len is the available length. NULL if there are none. */
-static const void *chunk(struct elf_file *file, uint64_t vaddr, size_t *len, size_t element)
+static const void *elf_file_chunk(struct elf_file *file, uint64_t vaddr, size_t *len, size_t element)
 {
 	uint64_t offset, left;
 	Elf_Data *data;
@@ -176,7 +176,7 @@ static size_t count_by_gnu_hash(struct elf_file *file, uint64_t table)
 		return 0;
 	buckets_vaddr = table + sizeof(header) + 8ull * header.bloom_words;
 	len = 4ull * header.nbuckets;
-	buckets = chunk(file, buckets_vaddr, &len, sizeof(*buckets));
+	buckets = elf_file_chunk(file, buckets_vaddr, &len, sizeof(*buckets));
 	if (!buckets)
 		return header.first;
 	for (size_t i = 0; i < len / sizeof(*buckets); i++)
@@ -223,18 +223,18 @@ static void read_exported(struct elf_file *file)
 	if (!elf_file_dynamic_value(file, DT_STRTAB, &strings) || !elf_file_dynamic_value(file, DT_STRSZ, &strings_len))
 		return;
 	table->strings_len = strings_len;
-	table->strings = chunk(file, strings, &table->strings_len, 1);
+	table->strings = elf_file_chunk(file, strings, &table->strings_len, 1);
 	end_strings(table);
 	n = count_dynamic_symbols(file);
 	if (!table->strings || !n || !elf_file_dynamic_value(file, DT_SYMTAB, &symbols))
 		return;
 	len = n * sizeof(Elf64_Sym);
-	table->symbols = chunk(file, symbols, &len, sizeof(Elf64_Sym));
+	table->symbols = elf_file_chunk(file, symbols, &len, sizeof(Elf64_Sym));
 	table->n = table->symbols ? len / sizeof(Elf64_Sym) : 0;
 	if (!elf_file_dynamic_value(file, DT_VERSYM, &versions))
 		return;
 	len = table->n * sizeof(Elf64_Half);
-	table->versions = chunk(file, versions, &len, sizeof(Elf64_Half));
+	table->versions = elf_file_chunk(file, versions, &len, sizeof(Elf64_Half));
 	table->nversions = table->versions ? len / sizeof(Elf64_Half) : 0;
 }
 
@@ -265,7 +265,7 @@ static void read_symtab_section(struct elf_file *file, Elf_Scn *section, const G
 		file->all = table;
 }
 
-static void read_all(struct elf_file *file)
+static void elf_file_read_all(struct elf_file *file)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -356,7 +356,7 @@ static bool has_all_segments(const struct elf_file *file)
 	return true;
 }
 
-static int read_tables(struct elf_file *file)
+static int elf_file_read_tables(struct elf_file *file)
 {
 	int err = read_segments(file);
 
@@ -364,7 +364,7 @@ static int read_tables(struct elf_file *file)
 		return err;
 	read_dynamic(file);
 	read_exported(file);
-	read_all(file);
+	elf_file_read_all(file);
 	err = read_needed(file);
 	if (!err)
 		err = read_interpreter(file);
@@ -382,7 +382,7 @@ static int open_tables(struct elf_file *file, const char **reason)
 	/* read by pread, not by mmap: a file that is being replaced on a network file system must not kill the process by SIGBUS */
 	elf_version(EV_CURRENT);
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
-	err = !file->elf ? -EINVAL : read_tables(file);
+	err = !file->elf ? -EINVAL : elf_file_read_tables(file);
 	if (err == -EFBIG)
 		*reason = "its tables claim to have more than 512 MiB";
 	else if (err == -ENOMEM)

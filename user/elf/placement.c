@@ -24,7 +24,7 @@ struct insn {
 
 struct code { const uint8_t *bytes; size_t len; };
 
-static const ZydisDecoder *decoder(void)
+static const ZydisDecoder *placement_decoder(void)
 {
 	static _Thread_local ZydisDecoder instance;
 	static _Thread_local bool ready;
@@ -36,10 +36,11 @@ static const ZydisDecoder *decoder(void)
 
 static bool decode_at(const struct code *code, size_t at, struct insn *insn)
 {
-	if (at >= code->len || !decoder())
+	if (at >= code->len || !placement_decoder())
 		return false;
 	insn->bytes = code->bytes + at;
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), insn->bytes, code->len - at, &insn->decoded, insn->operands));
+	return ZYAN_SUCCESS(
+		ZydisDecoderDecodeFull(placement_decoder(), insn->bytes, code->len - at, &insn->decoded, insn->operands));
 }
 
 /* ---- how the kernel handles an instruction ---- */
@@ -151,7 +152,7 @@ static const char *register_obstacle(ZydisRegister reg, unsigned arg_regs)
 
 /* Returns why the probe may not be placed behind this instruction; NULL if it may. Memory must be as at the entry too: targets of
  * pointer arguments, the return address and arguments on the stack. */
-static const char *obstacle(const struct insn *insn, unsigned arg_regs)
+static const char *placement_obstacle(const struct insn *insn, unsigned arg_regs)
 {
 	switch (insn->decoded.meta.category) {
 	case ZYDIS_CATEGORY_RET:
@@ -228,8 +229,8 @@ static struct jumps find_jumps(const struct code *code, uint32_t probe)
 	ZydisDecodedInstruction decoded;
 
 	for (size_t at = 0; at < code->len; at += decoded.length) {
-		if (!decoder() ||
-		    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, code->bytes + at, code->len - at, &decoded))) {
+		if (!placement_decoder() || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(placement_decoder(), NULL, code->bytes + at,
+											code->len - at, &decoded))) {
 			jumps.undecodable = true;
 			break;
 		}
@@ -326,7 +327,7 @@ static bool writes_argument(const struct insn *insn, unsigned arg_regs)
 	return false;
 }
 
-static bool is_transfer(const struct insn *insn)
+static bool placement_is_transfer(const struct insn *insn)
 {
 	switch (insn->decoded.meta.category) {
 	case ZYDIS_CATEGORY_RET:
@@ -355,7 +356,7 @@ static bool find_inside_entry(const struct code *code, unsigned arg_regs, struct
 			inside->frame = frame;
 			return frame > 0;
 		}
-		if (is_transfer(&insn) || emulation_of(&insn) == REFUSED || !stack_change(&insn, &change) ||
+		if (placement_is_transfer(&insn) || emulation_of(&insn) == REFUSED || !stack_change(&insn, &change) ||
 		    !writes_own_frame_only(&insn, frame) || writes_argument(&insn, arg_regs))
 			return false;
 		frame -= change;
@@ -385,8 +386,8 @@ static bool find_inside_exit(const struct code *code, struct placement *inside, 
 			if (!found)
 				inside->exit_offset = at;
 		} else if (straight) {
-			straight =
-				!is_transfer(&insn) && stack_change(&insn, &change) && !writes_register(&insn, ZYDIS_REGISTER_RAX);
+			straight = !placement_is_transfer(&insn) && stack_change(&insn, &change) &&
+				   !writes_register(&insn, ZYDIS_REGISTER_RAX);
 			frame += straight ? change : 0;
 		}
 	}
@@ -414,7 +415,8 @@ static bool inside_is_sound(const struct code *code, const struct placement *ins
 		bool branch;
 		int64_t target;
 
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, code->bytes + at, code->len - at, &decoded)))
+		if (!ZYAN_SUCCESS(
+			    ZydisDecoderDecodeInstruction(placement_decoder(), NULL, code->bytes + at, code->len - at, &decoded)))
 			return false;
 		branch = decoded.meta.category == ZYDIS_CATEGORY_COND_BR || decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 		if (!branch)
@@ -455,7 +457,7 @@ static struct candidate find_candidate(const struct code *code, unsigned arg_reg
 		emulation = emulation_of(&insn);
 		if (emulation <= EMULATED_LATELY)
 			return (struct candidate){ at, emulation, NULL };
-		why = obstacle(&insn, arg_regs);
+		why = placement_obstacle(&insn, arg_regs);
 		if (why)
 			return (struct candidate){ .reason = why };
 		at += insn.decoded.length;
@@ -514,7 +516,7 @@ static bool passes_entry_on(const struct insn *insn, unsigned arg_regs, uint32_t
 {
 	int64_t change = -8;
 
-	if (emulation_of(insn) != EMULATED_PUSH && (is_transfer(insn) || emulation_of(insn) == REFUSED ||
+	if (emulation_of(insn) != EMULATED_PUSH && (placement_is_transfer(insn) || emulation_of(insn) == REFUSED ||
 	    !stack_change(insn, &change) || !writes_own_frame_only(insn, 0) || writes_argument(insn, arg_regs)))
 		return false;
 	*frame = -change;

@@ -54,7 +54,7 @@ struct planner {
 
 /* ---- the functions of the file ---- */
 
-static int by_name(const void *a, const void *b)
+static int plan_by_name(const void *a, const void *b)
 {
 	const struct elf_function *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -69,7 +69,7 @@ static int index_functions(struct planner *p)
 	p->storage = calloc(p->nfunctions + 1, sizeof(*p->storage));
 	if (!p->storage)
 		return -ENOMEM;
-	qsort(p->functions, p->nfunctions, sizeof(*p->functions), by_name);
+	qsort(p->functions, p->nfunctions, sizeof(*p->functions), plan_by_name);
 	for (size_t i = 0; i < p->nfunctions; i++) {
 		if (last && !strcmp(last->name, p->functions[i].name)) {
 			last->n++;
@@ -117,7 +117,7 @@ static const struct named *find_named(const struct planner *p, const char *name)
 
 /* ---- layers ---- */
 
-static bool matches(const struct table_layer *layer, const char *name)
+static bool plan_matches(const struct table_layer *layer, const char *name)
 {
 	for (size_t i = 0; name && i < layer->nlibraries; i++)
 		if (!fnmatch(layer->libraries[i], name, 0))
@@ -131,7 +131,7 @@ static bool needs_library_of(const struct planner *p, const struct table_layer *
 	size_t n = elf_file_needed(p->file, &needed);
 
 	for (size_t i = 0; i < n; i++)
-		if (matches(layer, needed[i]))
+		if (plan_matches(layer, needed[i]))
 			return true;
 	return false;
 }
@@ -164,7 +164,7 @@ static enum match match_layer(const struct planner *p, size_t index)
 	defined = count_defined(p, index, &rows);
 	if (!defined)
 		return NO_MATCH;
-	if (matches(layer, p->name) || matches(layer, elf_file_soname(p->file)))
+	if (plan_matches(layer, p->name) || plan_matches(layer, elf_file_soname(p->file)))
 		return BY_NAME;
 	enough = table_layer_is_internal(p->set, index) ? 1 : rows < ENOUGH_FUNCTIONS ? rows : ENOUGH_FUNCTIONS;
 	if (defined < enough || needs_library_of(p, layer))
@@ -205,7 +205,7 @@ static void read_version(const struct planner *p, const struct table_layer *laye
 	version_from_text(out->version, sizeof(out->version), text);
 }
 
-static void find_communicators(const struct planner *p, const struct table_layer *layer)
+static void plan_find_communicators(const struct planner *p, const struct table_layer *layer)
 {
 	for (size_t i = 0; i < layer->ncomms; i++) {
 		uint64_t *vaddr = &p->plan->comm_vaddr[layer->comms[i].kind], found, size;
@@ -314,7 +314,7 @@ static int find_layers(struct planner *p)
 	for (size_t i = 0; i < p->set->nlayers; i++) {
 		struct plan_layer *layer = &p->plan->layers[p->plan->nlayers];
 
-		find_communicators(p, &p->set->layers[i]);
+		plan_find_communicators(p, &p->set->layers[i]);
 		p->match[i] = match_layer(p, i);
 		if (i < 64 && has_abi(p, &p->set->layers[i]))
 			p->plan->known_abis |= 1ull << i;
@@ -361,8 +361,8 @@ static uint64_t jump_target(const uint8_t *code, size_t len, uint64_t vaddr)
 	return len >= at + 2 && code[at] == 0xeb ? vaddr + at + 2 + (int8_t)code[at + 1] : 0;
 }
 
-static struct placement place(struct planner *p, const struct elf_function *function, const uint8_t *code, size_t len, bool whole,
-			      unsigned arg_regs)
+static struct placement plan_place(struct planner *p, const struct elf_function *function, const uint8_t *code, size_t len,
+				   bool whole, unsigned arg_regs)
 {
 	struct placement placement = placement_decide(code, len, function->vaddr, whole, arg_regs);
 
@@ -383,7 +383,7 @@ static bool place_second(struct planner *p, const struct candidate *candidate, c
 	       (!second->offset || !elf_file_code_begins_in(p->file, vaddr, vaddr + second->offset));
 }
 
-static int examine(struct planner *p, struct candidate *candidate)
+static int plan_examine(struct planner *p, struct candidate *candidate)
 {
 	const struct elf_function *function = candidate->function;
 	bool whole = function->size && function->size <= LARGE_FUNCTION;
@@ -397,8 +397,8 @@ static int examine(struct planner *p, struct candidate *candidate)
 	if (len <= 0) {
 		candidate->placement = (struct placement){ .kind = PLACED_IMPOSSIBLE, .reason = "its code cannot be read" };
 	} else {
-		candidate->placement = place(p, function, code, len, whole && (size_t)len == want,
-					     argument_registers(&p->set->rows[candidate->row]));
+		candidate->placement = plan_place(p, function, code, len, whole && (size_t)len == want,
+						  argument_registers(&p->set->rows[candidate->row]));
 		candidate->has_second = place_second(p, candidate, code, len, whole && (size_t)len == want, &candidate->second);
 		candidate->jumps_to = jump_target(code, len, function->vaddr);
 	}
@@ -434,7 +434,7 @@ static bool is_expected(const struct planner *p, const struct table_row *row)
 }
 
 /* Adds every version of a row's function that has an address of its own. */
-static int add_row(struct planner *p, const struct table_row *row)
+static int plan_add_row(struct planner *p, const struct table_row *row)
 {
 	const struct named *named = find_named(p, row->name);
 	int err = 0;
@@ -452,7 +452,7 @@ static int add_row(struct planner *p, const struct table_row *row)
 		if (address_taken(p, named->first[i].vaddr))
 			continue;
 		*candidate = (struct candidate){ .function = &named->first[i], .row = row->id };
-		err = examine(p, candidate);
+		err = plan_examine(p, candidate);
 		if (!err && candidate->placement.kind == PLACED_IMPOSSIBLE && !i)
 			add_missing(p, row->id, candidate->placement.reason);
 		candidate->dropped = candidate->placement.kind == PLACED_IMPOSSIBLE;
@@ -472,7 +472,7 @@ static int find_candidates(struct planner *p)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->set->nrows && !err; i++)
 		if (p->match[p->set->rows[i].layer] != NO_MATCH && !p->set->rows[i].off)
-			err = add_row(p, &p->set->rows[i]);
+			err = plan_add_row(p, &p->set->rows[i]);
 	return err;
 }
 
@@ -492,7 +492,7 @@ static bool goes_on_to_another(const struct planner *p, const struct candidate *
 
 /* ---- the plan ---- */
 
-static int hand_out(struct planner *p)
+static int plan_hand_out(struct planner *p)
 {
 	struct plan *plan = p->plan;
 
@@ -527,7 +527,7 @@ static void find_rendezvous(struct planner *p)
 		p->plan->rendezvous_offset = named->first->file_offset;
 }
 
-static int make(struct planner *p)
+static int plan_make(struct planner *p)
 {
 	int err = find_functions(p);
 
@@ -536,7 +536,7 @@ static int make(struct planner *p)
 	if (!err)
 		err = find_candidates(p);
 	if (!err)
-		err = hand_out(p);
+		err = plan_hand_out(p);
 	if (err)
 		return err;
 	find_rendezvous(p);
@@ -547,7 +547,7 @@ static int make(struct planner *p)
 	return 0;
 }
 
-static void describe(int err, const char *reason, char *err_text, size_t err_len)
+static void plan_describe(int err, const char *reason, char *err_text, size_t err_len)
 {
 	if (err == -E2BIG)
 		snprintf(err_text, err_len, "it defines more than %d functions of the tables", PLAN_MAX_POINTS);
@@ -566,10 +566,10 @@ int plan_create(struct plan *out, const struct table_set *set, int fd, const cha
 	*out = (struct plan){ 0 };
 	if (!err) {
 		reason = NULL;
-		err = make(&p);
+		err = plan_make(&p);
 	}
 	if (err) {
-		describe(err, reason, err_text, err_len);
+		plan_describe(err, reason, err_text, err_len);
 		plan_destroy(out);
 	}
 	HASH_CLEAR(hh, p.named);

@@ -118,8 +118,8 @@ static int result_add(struct result *result, const struct found *found)
 	return 0;
 }
 
-static int consider(const struct elf_file *file, const struct elf_symtab *table, size_t i, struct wanted *set,
-		    struct result *result)
+static int symbols_consider(const struct elf_file *file, const struct elf_symtab *table, size_t i, struct wanted *set,
+			    struct result *result)
 {
 	const Elf64_Sym *symbol = &table->symbols[i];
 	const char *name = is_function(symbol) ? elf_symtab_string(table, symbol->st_name) : NULL;
@@ -147,7 +147,7 @@ static int consider_all(const struct elf_file *file, const struct elf_symtab *ta
 	int err = 0;
 
 	for (size_t i = 0; i < table->n && !err; i++)
-		err = consider(file, table, i, set, result);
+		err = symbols_consider(file, table, i, set, result);
 	return err;
 }
 
@@ -155,7 +155,7 @@ static int consider_all(const struct elf_file *file, const struct elf_symtab *ta
 
 /* A local function is used only if there is no global one of its name and it is the only local one: hidden functions of a
  * statically linked library are local, but so is any static function of the same name. */
-static bool counts(const struct found *found)
+static bool symbols_counts(const struct found *found)
 {
 	return !found->local || (!found->wanted->global && found->wanted->nlocal == 1);
 }
@@ -169,7 +169,7 @@ static int by_version(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static int hand_out(struct result *result, struct elf_function **out, size_t *nout)
+static int symbols_hand_out(struct result *result, struct elf_function **out, size_t *nout)
 {
 	struct elf_function *functions = calloc(result->n + 1, sizeof(*functions));
 	size_t n = 0;
@@ -179,7 +179,7 @@ static int hand_out(struct result *result, struct elf_function **out, size_t *no
 	if (result->n)
 		qsort(result->v, result->n, sizeof(*result->v), by_version);
 	for (size_t i = 0; i < result->n; i++)
-		if (counts(&result->v[i]))
+		if (symbols_counts(&result->v[i]))
 			functions[n++] = result->v[i].function;
 	*out = functions;
 	*nout = n;
@@ -197,7 +197,7 @@ int elf_file_functions(struct elf_file *file, const char *const *names, size_t n
 	if (!err)
 		err = consider_all(file, &file->all, set, &result);
 	if (!err)
-		err = hand_out(&result, out, nout);
+		err = symbols_hand_out(&result, out, nout);
 	HASH_CLEAR(hh, set);
 	free(storage);
 	free(result.v);
@@ -206,7 +206,7 @@ int elf_file_functions(struct elf_file *file, const char *const *names, size_t n
 
 /* ---- entries ---- */
 
-static int by_address(const void *a, const void *b)
+static int symbols_by_address(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -231,7 +231,7 @@ bool elf_file_code_begins_in(struct elf_file *file, uint64_t after, uint64_t upt
 			return true;
 		collect_entries(file, &file->exported);
 		collect_entries(file, &file->all);
-		qsort(file->entries, file->nentries, sizeof(*file->entries), by_address);
+		qsort(file->entries, file->nentries, sizeof(*file->entries), symbols_by_address);
 	}
 	for (high = file->nentries; low < high; ) {
 		size_t middle = low + (high - low) / 2;
@@ -247,7 +247,7 @@ bool elf_file_code_begins_in(struct elf_file *file, uint64_t after, uint64_t upt
 /* ---- objects ---- */
 
 /* Returns the name of a defined data object, NULL if the symbol is not one. */
-static const char *object_name(const struct elf_symtab *table, const Elf64_Sym *symbol)
+static const char *symbols_object_name(const struct elf_symtab *table, const Elf64_Sym *symbol)
 {
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF)
 		return NULL;
@@ -255,7 +255,7 @@ static const char *object_name(const struct elf_symtab *table, const Elf64_Sym *
 }
 
 /* In .symtab a version may follow the name. */
-static bool same_name(const char *candidate, const char *name)
+static bool symbols_same_name(const char *candidate, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -266,9 +266,9 @@ static bool find_object(const struct elf_symtab *table, const char *name, uint64
 {
 	for (size_t i = 0; i < table->n; i++) {
 		const Elf64_Sym *symbol = &table->symbols[i];
-		const char *candidate = object_name(table, symbol);
+		const char *candidate = symbols_object_name(table, symbol);
 
-		if (!candidate || !same_name(candidate, name))
+		if (!candidate || !symbols_same_name(candidate, name))
 			continue;
 		*vaddr = symbol->st_value;
 		*size = symbol->st_size;
@@ -288,10 +288,10 @@ void elf_file_objects(struct elf_file *file, const char *const *names, size_t n,
 
 	memset(vaddr, 0, n * sizeof(*vaddr));
 	for (size_t i = 0; i < table->n; i++) {
-		const char *candidate = object_name(table, &table->symbols[i]);
+		const char *candidate = symbols_object_name(table, &table->symbols[i]);
 
 		for (size_t k = 0; k < n && candidate; k++)
-			if (!vaddr[k] && same_name(candidate, names[k]))
+			if (!vaddr[k] && symbols_same_name(candidate, names[k]))
 				vaddr[k] = table->symbols[i].st_value;
 	}
 }
@@ -304,7 +304,7 @@ static void mark_mentions(const struct elf_symtab *table, const char *const *nam
 		const char *name = elf_symtab_string(table, table->symbols[i].st_name);
 
 		for (size_t k = 0; k < n && name && name[0]; k++)
-			if (name[0] == names[k][0] && !mentioned[k] && same_name(name, names[k]))
+			if (name[0] == names[k][0] && !mentioned[k] && symbols_same_name(name, names[k]))
 				mentioned[k] = true;
 	}
 }

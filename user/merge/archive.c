@@ -33,7 +33,7 @@ struct writing {
 		(w)->code = OTF2_GlobalDefWriter_Write##type((w)->writer, __VA_ARGS__); \
 } while (0)
 
-static OTF2_StringRef string(struct writing *w, const char *text)
+static OTF2_StringRef archive_string(struct writing *w, const char *text)
 {
 	OTF2_StringRef ref = texts_ref(&w->m->strings, text);
 
@@ -42,8 +42,8 @@ static OTF2_StringRef string(struct writing *w, const char *text)
 	return ref;
 }
 
-static OTF2_StringRef stringf(struct writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static OTF2_StringRef stringf(struct writing *w, const char *format, ...)
+static OTF2_StringRef archive_stringf(struct writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static OTF2_StringRef archive_stringf(struct writing *w, const char *format, ...)
 {
 	OTF2_StringRef ref;
 	va_list args;
@@ -57,13 +57,13 @@ static OTF2_StringRef stringf(struct writing *w, const char *format, ...)
 		w->code = OTF2_ERROR_ENOMEM;
 		return OTF2_UNDEFINED_STRING;
 	}
-	ref = string(w, text);
+	ref = archive_string(w, text);
 	free(text);
 	return ref;
 }
 
 /* The merged ref of a node's string. */
-static OTF2_StringRef text(const struct writing *w, size_t n, uint32_t string_of_node)
+static OTF2_StringRef archive_text(const struct writing *w, size_t n, uint32_t string_of_node)
 {
 	return string_of_node < w->m->nodes[n].strings.n ? w->m->maps[n].strings[string_of_node] : OTF2_UNDEFINED_STRING;
 }
@@ -84,17 +84,17 @@ static void define_paradigm(struct writing *w, uint32_t ref)
 
 		parallel |= other->parallel;
 		if (version.stringRef == OTF2_UNDEFINED_STRING)
-			version.stringRef = text(w, n, other->version);
+			version.stringRef = archive_text(w, n, other->version);
 	}
-	DEFINE(w, IoParadigm, ref, text(w, 0, p->identification), text(w, 0, p->name),
+	DEFINE(w, IoParadigm, ref, archive_text(w, 0, p->identification), archive_text(w, 0, p->name),
 	       parallel ? OTF2_IO_PARADIGM_CLASS_PARALLEL : OTF2_IO_PARADIGM_CLASS_SERIAL,
 	       p->os ? OTF2_IO_PARADIGM_FLAG_OS : OTF2_IO_PARADIGM_FLAG_NONE, version.stringRef != OTF2_UNDEFINED_STRING, &property,
 	       &type, &version);
 }
 
-static void define_paradigms(struct writing *w)
+static void archive_define_paradigms(struct writing *w)
 {
-	OTF2_StringRef mpi = string(w, "MPI");
+	OTF2_StringRef mpi = archive_string(w, "MPI");
 	bool uses_mpi = false;
 
 	for (size_t n = 0; n < w->m->nnodes; n++)
@@ -115,25 +115,26 @@ static OTF2_StringRef machine_name(struct writing *w)
 	for (size_t n = 1; n < w->m->nnodes; n++)
 		common &= !strcmp(name, node_string(&w->m->nodes[n], w->m->nodes[n].head.machine));
 	if (common)
-		return string(w, name);
-	return stringf(w, "%s", merge_job_name(w->m));
+		return archive_string(w, name);
+	return archive_stringf(w, "%s", merge_job_name(w->m));
 }
 
-static void define_system_tree(struct writing *w)
+static void archive_define_system_tree(struct writing *w)
 {
-	OTF2_StringRef machine = machine_name(w), machine_class = string(w, "machine"), node_class = string(w, "node");
+	OTF2_StringRef machine = machine_name(w), machine_class = archive_string(w, "machine"),
+		       node_class = archive_string(w, "node");
 
 	DEFINE(w, SystemTreeNode, NODE_MACHINE, machine, machine_class, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
 	DEFINE(w, SystemTreeNodeDomain, NODE_MACHINE, OTF2_SYSTEM_TREE_DOMAIN_MACHINE);
 	for (uint32_t n = 0; n < w->m->nnodes; n++) {
-		DEFINE(w, SystemTreeNode, 1 + n, text(w, n, w->m->nodes[n].head.host), node_class, NODE_MACHINE);
+		DEFINE(w, SystemTreeNode, 1 + n, archive_text(w, n, w->m->nodes[n].head.host), node_class, NODE_MACHINE);
 		DEFINE(w, SystemTreeNodeDomain, 1 + n, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
 	}
 }
 
 static uint32_t launch_of(const struct writing *w, const struct merged_group *group, const struct node_group *g)
 {
-	uint32_t name = text(w, group->node, g->launch);
+	uint32_t name = archive_text(w, group->node, g->launch);
 
 	for (uint32_t i = 0; i < w->m->launches.n; i++)
 		if (w->m->launches.v[i].name == name)
@@ -144,23 +145,23 @@ static uint32_t launch_of(const struct writing *w, const struct merged_group *gr
 static OTF2_StringRef group_name(struct writing *w, const struct merged_group *group, const struct node_group *g)
 {
 	if (g->rank < 0)
-		return text(w, group->node, g->name);
+		return archive_text(w, group->node, g->name);
 	if (w->m->launches.n > 1)
-		return stringf(w, "MPI Rank %" PRId64 " (job %u)", g->rank, launch_of(w, group, g) + 1);
-	return stringf(w, "MPI Rank %" PRId64, g->rank);
+		return archive_stringf(w, "MPI Rank %" PRId64 " (job %u)", g->rank, launch_of(w, group, g) + 1);
+	return archive_stringf(w, "MPI Rank %" PRId64, g->rank);
 }
 
-static void define_rank(struct writing *w, uint32_t ref, const struct merged_group *group, const struct node_group *g)
+static void archive_define_rank(struct writing *w, uint32_t ref, const struct merged_group *group, const struct node_group *g)
 {
-	OTF2_StringRef rank = string(w, OTF2_PROPERTY_RANK), size = string(w, OTF2_PROPERTY_SIZE),
-		       launch = string(w, OTF2_PROPERTY_LAUNCH);
+	OTF2_StringRef rank = archive_string(w, OTF2_PROPERTY_RANK), size = archive_string(w, OTF2_PROPERTY_SIZE),
+		       launch = archive_string(w, OTF2_PROPERTY_LAUNCH);
 	OTF2_AttributeValue value = { .uint32 = g->rank };
 
 	DEFINE(w, LocationGroupProperty, ref, rank, OTF2_TYPE_UINT32, value);
 	value.uint32 = g->launch_size;
 	if (g->launch_size >= 0)
 		DEFINE(w, LocationGroupProperty, ref, size, OTF2_TYPE_UINT32, value);
-	value.stringRef = text(w, group->node, g->launch);
+	value.stringRef = archive_text(w, group->node, g->launch);
 	if (g->launch != REF_NONE)
 		DEFINE(w, LocationGroupProperty, ref, launch, OTF2_TYPE_STRING, value);
 }
@@ -182,11 +183,11 @@ static void define_properties(struct writing *w)
 		for (size_t i = 0; i < node->properties.n; i++) {
 			const struct node_property *property = &node->properties.v[i];
 			uint32_t group = w->m->maps[n].groups[property->group];
-			OTF2_StringRef name = text(w, n, property->name);
+			OTF2_StringRef name = archive_text(w, n, property->name);
 			OTF2_AttributeValue value = { 0 };
 
 			if (property->text != REF_NONE)
-				value.stringRef = text(w, n, property->text);
+				value.stringRef = archive_text(w, n, property->text);
 			else
 				value.uint64 = property_number(w, n, property, node_string(node, property->name));
 			DEFINE(w, LocationGroupProperty, group, name,
@@ -206,7 +207,7 @@ static void define_groups(struct writing *w)
 	for (uint32_t i = 0; i < w->m->nranks; i++) {
 		const struct merged_group *group = &w->m->groups.v[i];
 
-		define_rank(w, i, group, &w->m->nodes[group->node].groups.v[group->group]);
+		archive_define_rank(w, i, group, &w->m->nodes[group->node].groups.v[group->group]);
 	}
 	define_properties(w);
 }
@@ -218,7 +219,7 @@ static void define_moments(struct writing *w, size_t n, size_t location, size_t 
 
 	for (; *next < node->moments.n && node->moments.v[*next].location == location; ++*next) {
 		const struct node_moment *moment = &node->moments.v[*next];
-		OTF2_StringRef name = text(w, n, moment->name);
+		OTF2_StringRef name = archive_text(w, n, moment->name);
 		OTF2_AttributeValue value = { .uint64 = clocks_global(w->m, n, moment->time_ns) };
 
 		DEFINE(w, LocationProperty, node->locations.v[location].id, name, OTF2_TYPE_UINT64, value);
@@ -233,14 +234,14 @@ static void define_locations(struct writing *w)
 		for (size_t i = 0; i < w->m->nodes[n].locations.n; i++) {
 			const struct node_location *l = &w->m->nodes[n].locations.v[i];
 
-			DEFINE(w, Location, l->id, text(w, n, l->name), OTF2_LOCATION_TYPE_CPU_THREAD, l->events,
+			DEFINE(w, Location, l->id, archive_text(w, n, l->name), OTF2_LOCATION_TYPE_CPU_THREAD, l->events,
 			       w->m->maps[n].groups[l->group]);
 			define_moments(w, n, i, &next);
 		}
 	}
 }
 
-static void define_regions(struct writing *w)
+static void archive_define_regions(struct writing *w)
 {
 	uint32_t next = 0;
 
@@ -250,8 +251,9 @@ static void define_regions(struct writing *w)
 
 			if (w->m->maps[n].regions[i] != next)
 				continue;
-			DEFINE(w, Region, next, text(w, n, r->name), text(w, n, r->canonical), text(w, n, r->description), r->role,
-			       r->paradigm, OTF2_REGION_FLAG_NONE, text(w, n, r->file), 0, 0);
+			DEFINE(w, Region, next, archive_text(w, n, r->name), archive_text(w, n, r->canonical),
+			       archive_text(w, n, r->description), r->role, r->paradigm, OTF2_REGION_FLAG_NONE,
+			       archive_text(w, n, r->file), 0, 0);
 			next++;
 		}
 }
@@ -263,7 +265,7 @@ static void define_lines(struct writing *w)
 	for (size_t n = 0; n < w->m->nnodes; n++)
 		for (size_t i = 0; i < w->m->nodes[n].lines.n; i++)
 			if (w->m->maps[n].lines[i] == next) {
-				DEFINE(w, SourceCodeLocation, next, text(w, n, w->m->nodes[n].lines.v[i].file),
+				DEFINE(w, SourceCodeLocation, next, archive_text(w, n, w->m->nodes[n].lines.v[i].file),
 				       w->m->nodes[n].lines.v[i].line);
 				next++;
 			}
@@ -312,14 +314,14 @@ static OTF2_StringRef comm_name(struct writing *w, const struct merged_comm *com
 	const char *name = w->m->strings.v.v[comm->name], *partial = comm->partial ? " (members that were recorded)" : "";
 
 	if (comm->launch != REF_NONE && w->m->launches.n > 1)
-		return stringf(w, "%s%s (job %u)", name, partial, comm->launch + 1);
-	return stringf(w, "%s%s", name, partial);
+		return archive_stringf(w, "%s%s (job %u)", name, partial, comm->launch + 1);
+	return archive_stringf(w, "%s%s", name, partial);
 }
 
 /* Group 0 holds the ranks' locations, group 1 + i the members of communicator i. */
-static void define_comms(struct writing *w)
+static void archive_define_comms(struct writing *w)
 {
-	OTF2_StringRef empty = string(w, "");
+	OTF2_StringRef empty = archive_string(w, "");
 	struct merge *m = w->m;
 
 	if (!m->nranks && !m->comms.n)
@@ -340,7 +342,7 @@ static void define_comms(struct writing *w)
 	}
 }
 
-static void define_attributes(struct writing *w)
+static void archive_define_attributes(struct writing *w)
 {
 	uint32_t next = 0;
 
@@ -350,23 +352,23 @@ static void define_attributes(struct writing *w)
 
 			if (w->m->maps[n].attributes[i] != next)
 				continue;
-			DEFINE(w, Attribute, next, text(w, n, a->name), text(w, n, a->description), a->type);
+			DEFINE(w, Attribute, next, archive_text(w, n, a->name), archive_text(w, n, a->description), a->type);
 			next++;
 		}
 }
 
-static void define_file_property(struct writing *w, uint32_t file, const char *name, OTF2_StringRef value)
+static void archive_define_file_property(struct writing *w, uint32_t file, const char *name, OTF2_StringRef value)
 {
-	OTF2_StringRef key = string(w, name);
+	OTF2_StringRef key = archive_string(w, name);
 	OTF2_AttributeValue text_value = { .stringRef = value };
 
 	if (value != OTF2_UNDEFINED_STRING)
 		DEFINE(w, IoFileProperty, file, key, OTF2_TYPE_STRING, text_value);
 }
 
-static void define_file_number(struct writing *w, uint32_t file, const char *name, uint64_t number)
+static void archive_define_file_number(struct writing *w, uint32_t file, const char *name, uint64_t number)
 {
-	OTF2_StringRef key = number ? string(w, name) : OTF2_UNDEFINED_STRING;
+	OTF2_StringRef key = number ? archive_string(w, name) : OTF2_UNDEFINED_STRING;
 	OTF2_AttributeValue value = { .uint64 = number };
 
 	if (number)
@@ -380,17 +382,17 @@ static void define_file(struct writing *w, uint32_t ref, size_t n, const struct 
 				       OTF2_UNDEFINED_SYSTEM_TREE_NODE;
 
 	if (f->directory)
-		DEFINE(w, IoDirectory, ref, text(w, n, f->name), scope);
+		DEFINE(w, IoDirectory, ref, archive_text(w, n, f->name), scope);
 	else
-		DEFINE(w, IoRegularFile, ref, text(w, n, f->name), scope);
-	define_file_property(w, ref, "Mount Point", text(w, n, f->mount_point));
-	define_file_property(w, ref, "Mount Source", text(w, n, f->mount_source));
-	define_file_property(w, ref, "File system", text(w, n, f->fs_type));
-	define_file_number(w, ref, "Inodes", f->inodes);
-	define_file_number(w, ref, "Block Size", f->block_bytes);
+		DEFINE(w, IoRegularFile, ref, archive_text(w, n, f->name), scope);
+	archive_define_file_property(w, ref, "Mount Point", archive_text(w, n, f->mount_point));
+	archive_define_file_property(w, ref, "Mount Source", archive_text(w, n, f->mount_source));
+	archive_define_file_property(w, ref, "File system", archive_text(w, n, f->fs_type));
+	archive_define_file_number(w, ref, "Inodes", f->inodes);
+	archive_define_file_number(w, ref, "Block Size", f->block_bytes);
 }
 
-static void define_files(struct writing *w)
+static void archive_define_files(struct writing *w)
 {
 	uint32_t next = 0;
 	size_t fact = 0;
@@ -401,7 +403,8 @@ static void define_files(struct writing *w)
 				continue;
 			define_file(w, next, n, &w->m->nodes[n].files.v[i]);
 			for (; fact < w->nfacts && w->facts[fact].file == next; fact++)
-				define_file_property(w, next, w->facts[fact].name, string(w, w->facts[fact].values));
+				archive_define_file_property(w, next, w->facts[fact].name,
+							     archive_string(w, w->facts[fact].values));
 			next++;
 		}
 }
@@ -411,7 +414,7 @@ static void define_handle(struct writing *w, uint32_t ref, size_t n, size_t i)
 	const struct node_map *map = &w->m->maps[n];
 	const struct node_handle *h = &w->m->nodes[n].handles.v[i];
 
-	DEFINE(w, IoHandle, ref, text(w, n, h->name),
+	DEFINE(w, IoHandle, ref, archive_text(w, n, h->name),
 	       h->file == REF_NONE || map->fileless[i] ? OTF2_UNDEFINED_IO_FILE : map->files[h->file], h->paradigm,
 	       h->precreated ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
 	       h->comm == REF_NONE ? OTF2_UNDEFINED_COMM : map->comms[h->comm],
@@ -420,7 +423,7 @@ static void define_handle(struct writing *w, uint32_t ref, size_t n, size_t i)
 		DEFINE(w, IoPreCreatedHandleState, ref, h->pre_mode, h->pre_status_flags);
 }
 
-static void define_handles(struct writing *w)
+static void archive_define_handles(struct writing *w)
 {
 	uint32_t next = 0;
 
@@ -430,19 +433,19 @@ static void define_handles(struct writing *w)
 				define_handle(w, next++, n, i);
 }
 
-static void define_all(struct writing *w)
+static void archive_define_all(struct writing *w)
 {
-	define_paradigms(w);
-	define_system_tree(w);
+	archive_define_paradigms(w);
+	archive_define_system_tree(w);
 	define_groups(w);
 	define_locations(w);
-	define_regions(w);
+	archive_define_regions(w);
 	define_lines(w);
 	define_contexts(w);
-	define_comms(w);
-	define_attributes(w);
-	define_files(w);
-	define_handles(w);
+	archive_define_comms(w);
+	archive_define_attributes(w);
+	archive_define_files(w);
+	archive_define_handles(w);
 }
 
 static void define_clock_and_strings(struct writing *w)
@@ -469,10 +472,10 @@ static void write_definitions(struct writing *w)
 		return;
 	}
 	w->strings_only = true;
-	define_all(w);
+	archive_define_all(w);
 	define_clock_and_strings(w);
 	w->strings_only = false;
-	define_all(w);
+	archive_define_all(w);
 	file_facts_free(w->facts, w->nfacts);
 	w->code = otf2_library_checked(w->code);
 	if (w->code == OTF2_SUCCESS)

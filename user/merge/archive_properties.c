@@ -19,18 +19,18 @@ struct property_writing {
 	OTF2_ErrorCode code;            /* first failure; nothing is written after it */
 };
 
-static void set_text(struct property_writing *w, const char *key, const char *value)
+static void archive_properties_set_text(struct property_writing *w, const char *key, const char *value)
 {
 	if (w->code == OTF2_SUCCESS)
 		w->code = otf2_library_property(w->archive, key, value);
 }
 
-static void set_number(struct property_writing *w, const char *key, int64_t value)
+static void archive_properties_set_number(struct property_writing *w, const char *key, int64_t value)
 {
 	char number[24];
 
 	snprintf(number, sizeof(number), "%" PRId64, value);
-	set_text(w, key, number);
+	archive_properties_set_text(w, key, number);
 }
 
 /* The lines of a node, as NAME_0001 and so on, with its host before each. */
@@ -45,12 +45,12 @@ static void set_lines(struct property_writing *w, size_t n, const char *name, co
 			return;
 		}
 		snprintf(key, sizeof(key), "%s_%04" PRIu64, name, ++*written);
-		set_text(w, key, value);
+		archive_properties_set_text(w, key, value);
 		free(value);
 	}
 }
 
-static void set_notes(struct property_writing *w)
+static void archive_properties_set_notes(struct property_writing *w)
 {
 	const struct merge *m = w->m;
 	uint64_t notes = 0, excluded = 0, total_notes = 0, total_excluded = 0;
@@ -63,13 +63,13 @@ static void set_notes(struct property_writing *w)
 		set_lines(w, n, "NOTE", node->notes.v, node->notes.n, &notes);
 		set_lines(w, n, "LEFT_OUT", node->excluded.v, node->excluded.n, &excluded);
 	}
-	set_number(w, "NOTES", total_notes);
+	archive_properties_set_number(w, "NOTES", total_notes);
 	if (total_notes > notes)
-		set_number(w, "NOTES_OMITTED", total_notes - notes);
+		archive_properties_set_number(w, "NOTES_OMITTED", total_notes - notes);
 	if (total_excluded)
-		set_number(w, "LEFT_OUT", total_excluded);
+		archive_properties_set_number(w, "LEFT_OUT", total_excluded);
 	if (total_excluded > excluded)
-		set_number(w, "LEFT_OUT_OMITTED", total_excluded - excluded);
+		archive_properties_set_number(w, "LEFT_OUT_OMITTED", total_excluded - excluded);
 }
 
 /* Declared on any node; each once. */
@@ -88,7 +88,7 @@ static void set_shared_mounts(struct property_writing *w)
 			if (number != next)
 				continue;
 			snprintf(key, sizeof(key), "SHARED_MOUNT_%04u", ++next);
-			set_text(w, key, node_string(&w->m->nodes[n], path));
+			archive_properties_set_text(w, key, node_string(&w->m->nodes[n], path));
 		}
 	index_deinit(&known);
 }
@@ -97,18 +97,18 @@ static void set_clocks(struct property_writing *w)
 {
 	const struct clock_report *c = &w->m->clocks;
 
-	set_number(w, "CLOCK_OFFSET_MIN_NS", c->offset_min_ns);
-	set_number(w, "CLOCK_OFFSET_MAX_NS", c->offset_max_ns);
-	set_number(w, "CLOCK_OFFSET_CHANGE_NS", c->change_max_ns);
+	archive_properties_set_number(w, "CLOCK_OFFSET_MIN_NS", c->offset_min_ns);
+	archive_properties_set_number(w, "CLOCK_OFFSET_MAX_NS", c->offset_max_ns);
+	archive_properties_set_number(w, "CLOCK_OFFSET_CHANGE_NS", c->change_max_ns);
 	if (c->error_known)
-		set_number(w, "CLOCK_ERROR_NS", c->error_ns);
+		archive_properties_set_number(w, "CLOCK_ERROR_NS", c->error_ns);
 	else
-		set_text(w, "CLOCK_ERROR_NS", "unknown");
-	set_number(w, "CLOCK_UNSYNCHRONIZED_NODES", c->unsynchronized);
-	set_number(w, "COLLECTIVES_CHECKED", c->meetings);
-	set_number(w, "COLLECTIVES_VIOLATED", c->violated);
+		archive_properties_set_text(w, "CLOCK_ERROR_NS", "unknown");
+	archive_properties_set_number(w, "CLOCK_UNSYNCHRONIZED_NODES", c->unsynchronized);
+	archive_properties_set_number(w, "COLLECTIVES_CHECKED", c->meetings);
+	archive_properties_set_number(w, "COLLECTIVES_VIOLATED", c->violated);
 	if (c->meetings)
-		set_number(w, "COLLECTIVES_LEAST_SLACK_NS", c->slack_ns);
+		archive_properties_set_number(w, "COLLECTIVES_LEAST_SLACK_NS", c->slack_ns);
 }
 
 static const struct node_cost *find_cost(const struct node *node, const char *name)
@@ -120,7 +120,7 @@ static const struct node_cost *find_cost(const struct node *node, const char *na
 }
 
 /* The most that a recorded call costs on any node; only if all nodes have measured it. */
-static void set_costs(struct property_writing *w)
+static void archive_properties_set_costs(struct property_writing *w)
 {
 	const struct node *first = &w->m->nodes[0];
 
@@ -136,7 +136,7 @@ static void set_costs(struct property_writing *w)
 			most = cost && cost->ns > most ? cost->ns : most;
 		}
 		if (known == w->m->nnodes)
-			set_number(w, name, most);
+			archive_properties_set_number(w, name, most);
 	}
 }
 
@@ -149,23 +149,23 @@ OTF2_ErrorCode archive_write_properties(const struct merge *m, OTF2_Archive *arc
 
 	for (size_t n = 0; n < m->nnodes; n++)
 		complete &= m->nodes[n].head.complete;
-	set_number(w, "MERGED_NODES", m->nnodes);
-	set_text(w, "RECORDING_COMPLETE", complete ? "yes" : "no");
-	set_text(w, "VERSION", node_string(first, first->head.version));
-	set_text(w, "JOB", merge_job_name(m));
+	archive_properties_set_number(w, "MERGED_NODES", m->nnodes);
+	archive_properties_set_text(w, "RECORDING_COMPLETE", complete ? "yes" : "no");
+	archive_properties_set_text(w, "VERSION", node_string(first, first->head.version));
+	archive_properties_set_text(w, "JOB", merge_job_name(m));
 	for (size_t i = 0; i < NODE_TOTALS; i++) {
 		uint64_t total = 0;
 
 		for (size_t n = 0; n < m->nnodes; n++)
 			total += m->nodes[n].head.totals[i];
-		set_number(w, node_total_names[i], total);
+		archive_properties_set_number(w, node_total_names[i], total);
 	}
 	missing = merge_missing_ranks(m);
 	if (missing)
-		set_text(w, "MISSING_RANKS", missing);
+		archive_properties_set_text(w, "MISSING_RANKS", missing);
 	free(missing);
 	set_clocks(w);
-	set_costs(w);
+	archive_properties_set_costs(w);
 	set_shared_mounts(w);
-	set_notes(w);	return out.code;
+	archive_properties_set_notes(w);	return out.code;
 }

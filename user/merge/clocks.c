@@ -151,7 +151,7 @@ static void note_meeting(const struct merge *m, struct operation *operation, uin
 	operation->nodes++;
 }
 
-static void check(struct clock_report *c, const struct operation *o, int enter, int leave)
+static void clocks_check_node(struct clock_report *c, const struct operation *o, int enter, int leave)
 {
 	int64_t slack = o->leave.time_ns[leave] - o->enter.time_ns[enter];
 
@@ -162,7 +162,7 @@ static void check(struct clock_report *c, const struct operation *o, int enter, 
 	c->late = o->enter.node[enter];
 }
 
-static int64_t least(const struct operation *o)
+static int64_t clocks_least(const struct operation *o)
 {
 	int64_t direct = o->leave.time_ns[0] - o->enter.time_ns[0], a, b;
 
@@ -178,12 +178,12 @@ static void check_operation(struct clock_report *c, const struct operation *o)
 	if (o->nodes < 2)
 		return;
 	c->meetings++;
-	c->violated += least(o) < 0;
+	c->violated += clocks_least(o) < 0;
 	if (c->meetings == 1)
 		c->slack_ns = INT64_MAX;
-	check(c, o, 0, 0);
-	check(c, o, 0, 1);
-	check(c, o, 1, 0);
+	clocks_check_node(c, o, 0, 0);
+	clocks_check_node(c, o, 0, 1);
+	clocks_check_node(c, o, 1, 0);
 }
 
 /* The operations of a handle, opening and closing, wherever it was used; NULL without memory. */

@@ -10,7 +10,7 @@
 #define SEPARATOR " | "
 
 /* Whether one of the values is this one. */
-static bool has_value(const char *values, const char *value, size_t len)
+static bool file_facts_has_value(const char *values, const char *value, size_t len)
 {
 	const char *end;
 
@@ -33,7 +33,7 @@ static bool add_values(struct file_fact *to, const char *values)
 
 		end = strstr(at, SEPARATOR);
 		len = end ? (size_t)(end - at) : strlen(at);
-		if (has_value(to->values, at, len))
+		if (file_facts_has_value(to->values, at, len))
 			continue;
 		longer = realloc(to->values, used + strlen(SEPARATOR) + len + 1);
 		if (!longer)
@@ -56,7 +56,7 @@ static int by_file(const void *a, const void *b)
 }
 
 /* Unites facts of one name; returns their number, or SIZE_MAX without memory (all values are still owned). */
-static size_t unite(struct file_fact *facts, size_t n)
+static size_t file_facts_unite(struct file_fact *facts, size_t n)
 {
 	size_t kept = 0;
 
@@ -97,7 +97,7 @@ struct file_fact *file_facts_new(const struct merge *m, size_t *n)
 		}
 	if (facts && ok) {
 		qsort(facts, total, sizeof(*facts), by_file);
-		kept = unite(facts, total);
+		kept = file_facts_unite(facts, total);
 	}
 	if (facts && ok && kept != SIZE_MAX) {
 		*n = kept;

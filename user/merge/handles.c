@@ -58,7 +58,7 @@ static void set_times(const struct merge *m, struct open *open)
 	}
 }
 
-static int collect(struct merge *m, struct opens *all)
+static int handles_collect(struct merge *m, struct opens *all)
 {
 	struct index keys = { 0 };
 	bool *wide = find_wide_comms(m);
@@ -156,7 +156,7 @@ static void join_by_time(struct opens *all, struct open *v, size_t n)
 	}
 }
 
-static void join(struct merge *m, struct opens *all)
+static void handles_join(struct merge *m, struct opens *all)
 {
 	struct open *v = all->opens.v;
 
@@ -205,7 +205,7 @@ static int find_files(struct merge *m, const struct opens *all, bool *fileless)
 }
 
 /* In the order of the nodes and their handles, so that a parent has a smaller ref than its children. */
-static int number(struct merge *m, const struct opens *all)
+static int handles_number(struct merge *m, const struct opens *all)
 {
 	uint32_t *refs = malloc((all->njoined + 1) * sizeof(*refs));
 	bool *fileless = calloc(all->njoined + 1, sizeof(*fileless));
@@ -239,11 +239,11 @@ static int number(struct merge *m, const struct opens *all)
 int unify_handles(struct merge *m)
 {
 	struct opens all = { 0 };
-	int ret = collect(m, &all);
+	int ret = handles_collect(m, &all);
 
 	if (!ret) {
-		join(m, &all);
-		ret = number(m, &all);
+		handles_join(m, &all);
+		ret = handles_number(m, &all);
 	}
 	free(all.opens.v);
 	return ret ? merge_fail(m, ret, "out of memory") : 0;

@@ -54,7 +54,7 @@ static int check_versions(struct merge *m)
 
 struct host { const char *name; size_t node; };
 
-static int by_name(const void *a, const void *b)
+static int job_by_name(const void *a, const void *b)
 {
 	const struct host *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -70,7 +70,7 @@ static int check_hosts(struct merge *m)
 	for (size_t i = 0; i < m->nnodes && !ret; i++)
 		hosts[i] = (struct host){ merge_host(m, i), i };
 	if (!ret)
-		qsort(hosts, m->nnodes, sizeof(*hosts), by_name);
+		qsort(hosts, m->nnodes, sizeof(*hosts), job_by_name);
 	for (size_t i = 1; i < m->nnodes && !ret; i++)
 		if (!strcmp(hosts[i - 1].name, hosts[i].name))
 			ret = merge_fail(m, -EINVAL, "cannot merge %s with %s: both are of node %s", m->nodes[hosts[i].node].dir,
@@ -81,7 +81,7 @@ static int check_hosts(struct merge *m)
 
 struct place { uint64_t id; uint32_t node; };
 
-static int by_id(const void *a, const void *b)
+static int job_by_id(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
@@ -103,7 +103,7 @@ static int check_locations(struct merge *m)
 	for (size_t i = 0; i < m->nnodes; i++)
 		for (size_t l = 0; l < m->nodes[i].locations.n; l++)
 			places[n++] = (struct place){ m->nodes[i].locations.v[l].id, i };
-	qsort(places, n, sizeof(*places), by_id);
+	qsort(places, n, sizeof(*places), job_by_id);
 	for (size_t i = 1; i < n && !ret; i++)
 		if (places[i - 1].id == places[i].id)
 			ret = merge_fail(m, -EINVAL, "cannot merge %s with %s: both have the location id %" PRIu64,
@@ -138,7 +138,7 @@ static const char *job_name(const struct node *node)
 }
 
 /* Nodes need not share a name with the first one: a launch may use a part of the job's nodes. */
-static int check_job(struct merge *m)
+static int job_check_job(struct merge *m)
 {
 	bool *known = calloc(m->nnodes, sizeof(*known)), event = known;
 	int ret = known ? 0 : merge_fail(m, -ENOMEM, "out of memory");
@@ -173,7 +173,7 @@ int job_check(struct merge *m, bool same_job)
 
 	ret = ret ? ret : check_hosts(m);
 	ret = ret ? ret : check_locations(m);
-	return ret || same_job ? ret : check_job(m);
+	return ret || same_job ? ret : job_check_job(m);
 }
 
 /* ---- properties of the job ---- */
@@ -216,7 +216,7 @@ const char *merge_job_name(const struct merge *m)
 	return name ? name : "unknown job";
 }
 
-static void print_missing(FILE *out, int64_t from, int64_t to, bool *any)
+static void job_print_missing(FILE *out, int64_t from, int64_t to, bool *any)
 {
 	if (from > to)
 		return;
@@ -238,11 +238,11 @@ static bool print_launch(FILE *out, const struct merge *m, size_t launch, size_t
 		int64_t rank = m->nodes[g->node].groups.v[g->group].rank;
 
 		if (l->size >= 0)
-			print_missing(out, next, rank - 1, &any);
+			job_print_missing(out, next, rank - 1, &any);
 		next = rank + 1;
 	}
 	if (l->size >= 0)
-		print_missing(out, next, l->size - 1, &any);
+		job_print_missing(out, next, l->size - 1, &any);
 	if (any)
 		fprintf(out, " of %" PRId64, l->size);
 	if (any && m->launches.n > 1)

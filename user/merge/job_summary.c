@@ -40,7 +40,7 @@ static int add_array(json_t *to, const char *key, const json_t *from)
 	return 0;
 }
 
-static int add_number(json_t *to, const char *key, json_int_t value)
+static int job_summary_add_number(json_t *to, const char *key, json_int_t value)
 {
 	json_t *sum = json_object_get(to, key);
 
@@ -55,12 +55,12 @@ static int add_number(json_t *to, const char *key, json_int_t value)
 	return json_integer_set(sum, value);
 }
 
-static json_t *member(json_t *of, const char *key);
+static json_t *job_summary_member(json_t *of, const char *key);
 
 /* Adds the members of from: numbers, lists of numbers and the members of objects are added up, except the longest call, inodes and
  * block size, of which it is the maximum; a number that is null (unknown) on one node is null; of others the first is kept. Lists
  * of objects are up to the caller. */
-static int add_members(json_t *to, json_t *from)
+static int job_summary_add_members(json_t *to, json_t *from)
 {
 	const char *key;
 	json_t *value;
@@ -68,11 +68,11 @@ static int add_members(json_t *to, json_t *from)
 
 	json_object_foreach(from, key, value) {
 		if (json_is_integer(value))
-			error |= add_number(to, key, json_integer_value(value));
+			error |= job_summary_add_number(to, key, json_integer_value(value));
 		else if (json_is_array(value) && json_is_integer(json_array_get(value, 0)))
 			error |= add_array(to, key, value);
 		else if (json_is_object(value))
-			error |= !member(to, key) || add_members(json_object_get(to, key), value);
+			error |= !job_summary_member(to, key) || job_summary_add_members(json_object_get(to, key), value);
 		else if (!json_is_array(value) &&
 			 (!json_object_get(to, key) || (json_is_null(value) && json_is_integer(json_object_get(to, key)))))
 			error |= json_object_set(to, key, value);
@@ -81,7 +81,7 @@ static int add_members(json_t *to, json_t *from)
 }
 
 /* The object under a key, made if there is none; NULL without memory. */
-static json_t *member(json_t *of, const char *key)
+static json_t *job_summary_member(json_t *of, const char *key)
 {
 	json_t *object = json_object_get(of, key);
 
@@ -98,21 +98,21 @@ static int add_named(json_t *to, const json_t *list)
 	for (size_t i = 0; i < json_array_size(list) && !error; i++) {
 		json_t *from = json_array_get(list, i);
 		const char *name = json_string_value(json_object_get(from, "name"));
-		json_t *sum = name ? member(to, name) : NULL;
+		json_t *sum = name ? job_summary_member(to, name) : NULL;
 
-		error = name && (!sum || add_members(sum, from));
+		error = name && (!sum || job_summary_add_members(sum, from));
 	}
 	return error;
 }
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *job_summary_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : "";
 }
 
-static int add_value(json_t *values, json_t *value)
+static int job_summary_add_value(json_t *values, json_t *value)
 {
 	for (size_t i = 0; i < json_array_size(values); i++)
 		if (json_equal(json_array_get(values, i), value))
@@ -129,7 +129,8 @@ static int add_facts(json_t *facts, const json_t *list)
 		json_t *from = json_array_get(list, i), *fact, *values;
 		char *key = NULL;
 
-		if (asprintf(&key, "%s\n%s\n%s", text_of(from, "layer"), text_of(from, "object"), text_of(from, "name")) < 0)
+		if (asprintf(&key, "%s\n%s\n%s", job_summary_text_of(from, "layer"), job_summary_text_of(from, "object"),
+			     job_summary_text_of(from, "name")) < 0)
 			return 1;
 		fact = json_object_get(facts, key);
 		if (!fact) {
@@ -140,7 +141,7 @@ static int add_facts(json_t *facts, const json_t *list)
 		free(key);
 		values = json_object_get(from, "values");
 		for (size_t j = 0; j < json_array_size(values); j++)
-			error |= add_value(json_object_get(fact, "values"), json_array_get(values, j));
+			error |= job_summary_add_value(json_object_get(fact, "values"), json_array_get(values, j));
 		if (json_is_true(json_object_get(from, "more_values")))
 			error |= json_object_set_new(fact, "more_values", json_true());
 	}
@@ -148,21 +149,22 @@ static int add_facts(json_t *facts, const json_t *list)
 }
 
 /* The same file on a shared file system; on others the files of equal name on all nodes are one entry. */
-static int add_file(struct job_summary *s, json_t *from)
+static int job_summary_add_file(struct job_summary *s, json_t *from)
 {
 	char *key = NULL;
 	json_t *file, *layers, *facts;
 	int error = 1;
 
-	if (asprintf(&key, "%s\n%s\n%s\n%s\n%d", text_of(from, "scope"), text_of(from, "mount_source"),
-		     text_of(from, "file_system"), text_of(from, "path"), json_is_true(json_object_get(from, "directory"))) < 0)
+	if (asprintf(&key, "%s\n%s\n%s\n%s\n%d", job_summary_text_of(from, "scope"), job_summary_text_of(from, "mount_source"),
+		     job_summary_text_of(from, "file_system"), job_summary_text_of(from, "path"),
+		     json_is_true(json_object_get(from, "directory"))) < 0)
 		return 1;
-	file = member(s->files, key);
-	layers = file ? member(file, "layers") : NULL;
-	facts = file ? member(file, "facts") : NULL;
+	file = job_summary_member(s->files, key);
+	layers = file ? job_summary_member(file, "layers") : NULL;
+	facts = file ? job_summary_member(file, "facts") : NULL;
 	if (layers && facts)
-		error = add_members(file, from) | add_facts(facts, json_object_get(from, "facts")) |
-			add_named(layers, json_object_get(from, "layers")) | add_number(file, "nodes", 1);
+		error = job_summary_add_members(file, from) | add_facts(facts, json_object_get(from, "facts")) |
+			add_named(layers, json_object_get(from, "layers")) | job_summary_add_number(file, "nodes", 1);
 	free(key);
 	return error;
 }
@@ -184,7 +186,7 @@ static int add_process(struct job_summary *s, json_t *process, const char *host)
 }
 
 /* What differs from node to node. */
-static int add_node(struct job_summary *s, const json_t *root)
+static int job_summary_add_node(struct job_summary *s, const json_t *root)
 {
 	static const char *const keys[] = { "host", "kernel", "command_line", "begin_realtime_ns", "clock_steps", "duration_ns",
 		"ranks", "processes", "threads", "complete", "stopped_by", "end_reason", "records_lost", "notes", "left_out",
@@ -200,7 +202,7 @@ static int add_node(struct job_summary *s, const json_t *root)
 	return json_array_append_new(s->nodes, node) | error;
 }
 
-static int add_totals(struct job_summary *s, const json_t *root)
+static int job_summary_add_totals(struct job_summary *s, const json_t *root)
 {
 	static const char *const keys[] = { "calls", "failed_calls", "records_lost", "records_late", "records_after_bound",
 		"calls_abandoned", "calls_open", "operations_open", "events_unmatched", "sizes_unknown", "returns_without_frame",
@@ -208,21 +210,22 @@ static int add_totals(struct job_summary *s, const json_t *root)
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		error |= add_number(s->totals, keys[i], json_integer_value(json_object_get(root, keys[i])));
+		error |= job_summary_add_number(s->totals, keys[i], json_integer_value(json_object_get(root, keys[i])));
 	return error;
 }
 
 static int add_root(struct job_summary *s, const json_t *root)
 {
 	const json_t *list = json_object_get(root, "process_list");
-	int error = add_node(s, root) | add_totals(s, root) | add_named(s->layers, json_object_get(root, "layers")) |
-		    add_members(s->special, json_object_get(root, "pipes_and_sockets"));
+	int error = job_summary_add_node(s, root) | job_summary_add_totals(s, root) |
+		    add_named(s->layers, json_object_get(root, "layers")) |
+		    job_summary_add_members(s->special, json_object_get(root, "pipes_and_sockets"));
 
 	for (size_t i = 0; i < json_array_size(list) && !error; i++)
-		error = add_process(s, json_array_get(list, i), text_of(root, "host"));
+		error = add_process(s, json_array_get(list, i), job_summary_text_of(root, "host"));
 	list = json_object_get(root, "files");
 	for (size_t i = 0; i < json_array_size(list) && !error; i++)
-		error = add_file(s, json_array_get(list, i));
+		error = job_summary_add_file(s, json_array_get(list, i));
 	return error ? ferror(s->out) ? -EIO : -ENOMEM : 0;
 }
 
@@ -301,14 +304,14 @@ static int set_longest_time(json_t *file)
 	return json_object_set_new(file, "longest_time_ns", json_integer(longest));
 }
 
-static int by_time(const void *a, const void *b)
+static int job_summary_by_time(const void *a, const void *b)
 {
 	json_int_t x = json_integer_value(json_object_get(*(json_t *const *)a, "longest_time_ns"));
 	json_int_t y = json_integer_value(json_object_get(*(json_t *const *)b, "longest_time_ns"));
 
 	if (x != y)
 		return x > y ? -1 : 1;
-	return strcmp(text_of(*(json_t *const *)a, "path"), text_of(*(json_t *const *)b, "path"));
+	return strcmp(job_summary_text_of(*(json_t *const *)a, "path"), job_summary_text_of(*(json_t *const *)b, "path"));
 }
 
 /* Sorted, to be freed; NULL without memory. */
@@ -322,7 +325,7 @@ static json_t **sorted_files(const struct job_summary *s, size_t *n)
 		return NULL;
 	json_object_foreach(s->files, key, file)
 		files[(*n)++] = file;
-	qsort(files, *n, sizeof(*files), by_time);
+	qsort(files, *n, sizeof(*files), job_summary_by_time);
 	return files;
 }
 
@@ -340,7 +343,7 @@ static json_t *values_of(json_t *object)
 	return list;
 }
 
-static int write_files(struct job_summary *s)
+static int job_summary_write_files(struct job_summary *s)
 {
 	json_t **files, *file;
 	const char *key;
@@ -369,7 +372,7 @@ static int write_member(FILE *out, const char *key, json_t *value, const char *e
 	return error;
 }
 
-static int write_head(struct job_summary *s, const struct merge *m)
+static int job_summary_write_head(struct job_summary *s, const struct merge *m)
 {
 	uint64_t ranks = 0, threads = 0;
 	bool exact = !s->missing;
@@ -407,7 +410,7 @@ int job_summary_finish(struct job_summary *s, const struct merge *m, const char 
 	int error;
 
 	errno = 0;
-	error = put_text(out, s->nprocesses ? "\n  ],\n" : "],\n") || write_files(s) || write_head(s, m);
+	error = put_text(out, s->nprocesses ? "\n  ],\n" : "],\n") || job_summary_write_files(s) || job_summary_write_head(s, m);
 	s->out = NULL;
 	error |= fclose(out);
 	snprintf(path, sizeof(path), "%s/summary.json", dir);
@@ -432,7 +435,7 @@ unsigned job_summary_missing(const struct job_summary *s)
 static bool is_hidden(const json_t *file)
 {
 	static const char *const prefixes[] = { "/proc", "/sys", "/etc", "/usr", "/lib", "/lib64" };
-	const char *path = text_of(file, "path");
+	const char *path = job_summary_text_of(file, "path");
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (!strncmp(path, prefixes[i], strlen(prefixes[i])) && path[strlen(prefixes[i])] == '/')
@@ -454,15 +457,16 @@ struct summary_counts job_summary_counts(const json_t *o)
 	};
 }
 
-static void print_file(FILE *out, const json_t *file)
+static void job_summary_print_file(FILE *out, const json_t *file)
 {
 	struct summary_counts c = job_summary_counts(file);
 
 	fprintf(out, "%12.6f s %12s %12s %10" PRIu64 " %10" PRIu64 " %6" PRIu64 "  %-8s %-10s ",
 		json_integer_value(json_object_get(file, "longest_time_ns")) / 1e9, summary_read_cell(&c).text,
 		summary_written_cell(&c).text, c.reads, c.writes, (uint64_t)json_integer_value(json_object_get(file, "nodes")),
-		text_of(file, "scope"), text_of(file, "file_system"));
-	summary_print_text(out, json_is_string(json_object_get(file, "path")) ? text_of(file, "path") : "(file unknown)");
+		job_summary_text_of(file, "scope"), job_summary_text_of(file, "file_system"));
+	summary_print_text(out,
+			   json_is_string(json_object_get(file, "path")) ? job_summary_text_of(file, "path") : "(file unknown)");
 	fputc('\n', out);
 }
 
@@ -480,7 +484,7 @@ void job_summary_print_files(FILE *out, const struct job_summary *s)
 			fprintf(out, "%14s %12s %12s %10s %10s %6s  %-8s %-10s %s\n", "time", "read", "written", "reads", "writes",
 				"nodes", "scope", "type", "file");
 		if (lines++ < FILE_LINES)
-			print_file(out, files[i]);
+			job_summary_print_file(out, files[i]);
 	}
 	if (lines > FILE_LINES)
 		fprintf(out, "and %zu more, all in summary.json\n", lines - FILE_LINES);

@@ -55,7 +55,7 @@ static int copy_bytes(int from, int to, uint64_t *bytes)
 }
 
 /* Another name for the same data where the file system can, else the data once more. */
-static int same_file(const char *from, const char *to, struct location_counts *counts)
+static int locals_same_file(const char *from, const char *to, struct location_counts *counts)
 {
 	int in, out, ret = 0;
 
@@ -175,10 +175,10 @@ static int link_location(const struct node *node, uint64_t id, const char *def, 
 
 	snprintf(from, sizeof(from), "%s/traces/%" PRIu64 ".evt", node->dir, id);
 	snprintf(to, sizeof(to), "%s/traces/%" PRIu64 ".evt", dir, id);
-	ret = same_file(from, to, counts);
+	ret = locals_same_file(from, to, counts);
 	if (!ret) {
 		snprintf(to, sizeof(to), "%s/traces/%" PRIu64 ".def", dir, id);
-		ret = same_file(def, to, &ignored);
+		ret = locals_same_file(def, to, &ignored);
 	}
 	if (ret)
 		snprintf(err, err_len, "cannot include %s: %s", from, strerror(-ret));

@@ -81,7 +81,7 @@ const char *merge_batch_job(const struct merge *m);     /* the batch system's na
 char *merge_missing_ranks(const struct merge *m);
 
 /* unify.c */
-int unify(struct merge *m);
+int merge_unify(struct merge *m);
 
 /* handles.c: refs of handles; part of unify. */
 int unify_handles(struct merge *m);

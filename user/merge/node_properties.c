@@ -15,7 +15,7 @@
 #define PROPERTY_NAME_MAX 64
 
 /* The value of IOPROBE::name, to be freed; NULL if there is none. */
-static char *property(struct reading *r, const char *name)
+static char *node_properties_property(struct reading *r, const char *name)
 {
 	char full[PROPERTY_NAME_MAX], *value = NULL;
 
@@ -28,7 +28,7 @@ static char *property(struct reading *r, const char *name)
 
 static uint32_t string_property(struct reading *r, const char *name)
 {
-	char *value = property(r, name);
+	char *value = node_properties_property(r, name);
 	uint32_t ref = value ? node_string_add(r->node, value) : REF_NONE;
 
 	if (value && ref == REF_NONE)
@@ -39,7 +39,7 @@ static uint32_t string_property(struct reading *r, const char *name)
 
 static uint64_t number_property(struct reading *r, const char *name)
 {
-	char *value = property(r, name);
+	char *value = node_properties_property(r, name);
 	uint64_t number = value ? strtoull(value, NULL, 10) : 0;
 
 	free(value);
@@ -48,7 +48,7 @@ static uint64_t number_property(struct reading *r, const char *name)
 
 static int clock_property(struct reading *r, const char *name, struct model_clock *clock)
 {
-	char *value = property(r, name), known[8] = "";
+	char *value = node_properties_property(r, name), known[8] = "";
 	int n = value ? sscanf(value, "monotonic_ns=%" SCNu64 " realtime_ns=%" SCNu64 " width_ns=%" SCNu64
 			       " synchronized=%7s error_ns=%" SCNu64 " max_error_ns=%" SCNu64, &clock->monotonic_ns,
 			       &clock->realtime_ns, &clock->width_ns, known, &clock->error_ns, &clock->max_error_ns) : 0;
@@ -70,7 +70,7 @@ static void read_last_step(struct reading *r)
 
 	head->clock_steps = number_property(r, "CLOCK_STEPS");
 	snprintf(key, sizeof(key), "CLOCK_STEP_%04" PRIu64, head->clock_steps);
-	value = head->clock_steps ? property(r, key) : NULL;
+	value = head->clock_steps ? node_properties_property(r, key) : NULL;
 	clock->read = value &&
 		      sscanf(value, "step_ns=%*d since_ns=%*u monotonic_ns=%" SCNu64 " realtime_ns=%" SCNu64 " width_ns=%" SCNu64,
 			     &clock->monotonic_ns, &clock->realtime_ns, &clock->width_ns) == 3;
@@ -120,7 +120,7 @@ static int read_all_lines(struct reading *r)
 
 static bool has_local_ids(struct reading *r)
 {
-	char *ids = property(r, "MATCHING_IDS");
+	char *ids = node_properties_property(r, "MATCHING_IDS");
 	bool local = ids && !strcmp(ids, "unique in this archive");
 
 	free(ids);
@@ -153,7 +153,7 @@ static int read_costs(struct reading *r)
 int node_read_properties(struct reading *r)
 {
 	struct node_head *head = &r->node->head;
-	char *complete = property(r, "RECORDING_COMPLETE"), *merged = property(r, "MERGED_NODES");
+	char *complete = node_properties_property(r, "RECORDING_COMPLETE"), *merged = node_properties_property(r, "MERGED_NODES");
 
 	if (!complete)
 		node_read_fail(r, -EINVAL, "it was not written by ioprobe");

@@ -243,7 +243,8 @@ ON(attribute, OTF2_AttributeRef ref, OTF2_StringRef name, OTF2_StringRef descrip
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_StringRef name, uint32_t scope, bool directory)
+static OTF2_CallbackCode node_read_add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_StringRef name, uint32_t scope,
+					    bool directory)
 {
 	struct node_file *f = NEXT(r->node->files, ref);
 	bool known = scope < r->is_root.n;
@@ -255,15 +256,15 @@ static OTF2_CallbackCode add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_St
 
 ON(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
-	return add_file(data, ref, name, scope, false);
+	return node_read_add_file(data, ref, name, scope, false);
 }
 
 ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
-	return add_file(data, ref, name, scope, true);
+	return node_read_add_file(data, ref, name, scope, true);
 }
 
-static OTF2_CallbackCode add_fact(struct reading *r, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_StringRef value)
+static OTF2_CallbackCode node_read_add_fact(struct reading *r, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_StringRef value)
 {
 	struct node_file_fact *fact = MODEL_ADD(r->node->file_facts);
 
@@ -294,7 +295,7 @@ ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2
 	else if (!strcmp(text, "File system"))
 		f->fs_type = value.stringRef;
 	else
-		return add_fact(r, file, name, value.stringRef);
+		return node_read_add_fact(r, file, name, value.stringRef);
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -321,7 +322,7 @@ ON(precreated, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoStatusFla
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
+static OTF2_GlobalDefReaderCallbacks *node_read_callbacks_new(void)
 {
 	OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
 
@@ -352,9 +353,9 @@ static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
 	return c;
 }
 
-static int read_definitions(struct reading *r)
+static int node_read_read_definitions(struct reading *r)
 {
-	OTF2_GlobalDefReaderCallbacks *callbacks = callbacks_new();
+	OTF2_GlobalDefReaderCallbacks *callbacks = node_read_callbacks_new();
 	OTF2_GlobalDefReader *definitions = OTF2_Reader_GetGlobalDefReader(r->reader);
 	OTF2_ErrorCode code = OTF2_ERROR_INTEGRITY_FAULT;
 	uint64_t n;
@@ -372,7 +373,7 @@ static int read_definitions(struct reading *r)
 
 struct id_index { uint64_t id; uint32_t index; };
 
-static int by_id(const void *a, const void *b)
+static int node_read_by_id(const void *a, const void *b)
 {
 	const struct id_index *x = a, *y = b;
 
@@ -389,10 +390,10 @@ static uint32_t *communicating_groups(struct reading *r, const struct raw_group 
 	for (uint32_t i = 0; ids && i < node->locations.n; i++)
 		ids[i] = (struct id_index){ node->locations.v[i].id, i };
 	if (ids)
-		qsort(ids, node->locations.n, sizeof(*ids), by_id);
+		qsort(ids, node->locations.n, sizeof(*ids), node_read_by_id);
 	for (uint32_t i = 0; ids && groups && i < locations->n; i++) {
 		struct id_index key = { locations->members[i], 0 },
-				*found = bsearch(&key, ids, node->locations.n, sizeof(*ids), by_id);
+				*found = bsearch(&key, ids, node->locations.n, sizeof(*ids), node_read_by_id);
 
 		if (!found) {
 			node_read_fail(r, -EBADMSG, "a communicating location is not defined");
@@ -407,7 +408,8 @@ static uint32_t *communicating_groups(struct reading *r, const struct raw_group 
 	return groups;
 }
 
-static int add_members(struct reading *r, struct node_comm *comm, const struct raw_group *group, const uint32_t *groups, uint32_t n)
+static int node_read_add_members(struct reading *r, struct node_comm *comm, const struct raw_group *group, const uint32_t *groups,
+				 uint32_t n)
 {
 	comm->self = group->type == OTF2_GROUP_TYPE_COMM_SELF;
 	comm->first_member = r->node->members.n;
@@ -438,7 +440,7 @@ static int resolve_comms(struct reading *r)
 		if (comm->first_member >= r->groups.n)
 			node_read_fail(r, -EBADMSG, "a communicator has no members");
 		else
-			add_members(r, comm, &r->groups.v[comm->first_member], groups, locations->n);
+			node_read_add_members(r, comm, &r->groups.v[comm->first_member], groups, locations->n);
 	}
 	free(groups);
 	return r->error;
@@ -463,7 +465,7 @@ static int check_refs(struct reading *r)
 
 /* ---- all ---- */
 
-static int open_reader(struct reading *r)
+static int node_read_open_reader(struct reading *r)
 {
 	char path[4200];
 
@@ -483,7 +485,7 @@ static int open_reader(struct reading *r)
 	return 0;
 }
 
-static void count_members(struct node *node)
+static void node_read_count_members(struct node *node)
 {
 	node->head.threads = node->locations.n;
 	node->head.processes = node->groups.n;
@@ -497,9 +499,9 @@ int node_read(struct node *node, const char *dir, char *err, size_t err_len)
 
 	*node = (struct node){ .dir = dir, .head = { .host = REF_NONE, .version = REF_NONE, .batch_job = REF_NONE,
 		.machine = REF_NONE } };
-	if (!open_reader(&r) && !read_definitions(&r) && !node_read_properties(&r) && !check_refs(&r))
+	if (!node_read_open_reader(&r) && !node_read_read_definitions(&r) && !node_read_properties(&r) && !check_refs(&r))
 		resolve_comms(&r);
-	count_members(node);
+	node_read_count_members(node);
 	if (!r.error)
 		r.error = node_read_collectives(node, err, err_len);
 	if (r.reader)

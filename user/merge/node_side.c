@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* NULL with error 0: there is no such file. */
-static json_t *load(const char *dir, const char *name, int *error, char *err, size_t err_len)
+static json_t *node_side_load(const char *dir, const char *name, int *error, char *err, size_t err_len)
 {
 	json_error_t why;
 	char path[4200];
@@ -28,14 +28,15 @@ static json_t *load(const char *dir, const char *name, int *error, char *err, si
 	return NULL;
 }
 
-static uint64_t number(const json_t *object, const char *key)
+static uint64_t node_side_number(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
 }
 
-static struct node_meeting meeting(const json_t *object)
+static struct node_meeting node_side_meeting(const json_t *object)
 {
-	return (struct node_meeting){ number(object, "ranks"), number(object, "last_enter_ns"), number(object, "first_leave_ns") };
+	return (struct node_meeting){ node_side_number(object, "ranks"), node_side_number(object, "last_enter_ns"),
+				      node_side_number(object, "first_leave_ns") };
 }
 
 static int add_collectives(struct node *node, const json_t *root)
@@ -50,9 +51,9 @@ static int add_collectives(struct node *node, const json_t *root)
 
 		if (!c)
 			return -ENOMEM;
-		c->handle = number(entry, "handle");
-		c->opened = meeting(json_object_get(entry, "opened"));
-		c->closed = meeting(json_object_get(entry, "closed"));
+		c->handle = node_side_number(entry, "handle");
+		c->opened = node_side_meeting(json_object_get(entry, "opened"));
+		c->closed = node_side_meeting(json_object_get(entry, "closed"));
 		if (c->handle >= node->handles.n)
 			return -EBADMSG;
 	}
@@ -62,7 +63,7 @@ static int add_collectives(struct node *node, const json_t *root)
 int node_read_collectives(struct node *node, char *err, size_t err_len)
 {
 	int error;
-	json_t *root = load(node->dir, "collectives.json", &error, err, err_len);
+	json_t *root = node_side_load(node->dir, "collectives.json", &error, err, err_len);
 
 	if (!root)
 		return error;

@@ -22,7 +22,7 @@ struct sums {
 
 /* ---- adding up ---- */
 
-static struct summary_layer layer_of(const char *name, const json_t *o)
+static struct summary_layer report_layer_of(const char *name, const json_t *o)
 {
 	const json_t *system_ns = json_object_get(o, "system_time_ns");
 
@@ -45,10 +45,10 @@ static void add_layers(struct sums *s, const struct merge *m)
 
 	json_object_foreach(job_summary_layers(m->summary), name, layer)
 		if (s->nlayers < sizeof(s->layers) / sizeof(s->layers[0]))
-			s->layers[s->nlayers++] = layer_of(name, layer);
+			s->layers[s->nlayers++] = report_layer_of(name, layer);
 }
 
-static void add_node(struct sums *s, const struct node *node)
+static void report_add_node(struct sums *s, const struct node *node)
 {
 	for (size_t i = 0; i < NODE_TOTALS; i++)
 		s->totals[i] += node->head.totals[i];
@@ -65,20 +65,20 @@ static struct sums add_up(const struct merge *m)
 
 	add_layers(&s, m);
 	for (size_t i = 0; i < m->nnodes; i++)
-		add_node(&s, &m->nodes[i]);
+		report_add_node(&s, &m->nodes[i]);
 	return s;
 }
 
 /* ---- for people ---- */
 
-static const char *plural(uint64_t n)
+static const char *report_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
 
 struct cell { char text[48]; };
 
-static struct cell duration(int64_t ns)
+static struct cell report_duration(int64_t ns)
 {
 	static const struct { double ns; const char *unit; } units[] = {
 		{ 86400e9, "days" }, { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
@@ -131,22 +131,23 @@ static void print_clocks(FILE *out, const struct merge *m)
 	if (m->nnodes < 2)
 		return;
 	fprintf(out, "clocks: offsets from the first node's %s to %s, changed by at most %s while recording\n",
-		duration(c->offset_min_ns).text, duration(c->offset_max_ns).text, duration(c->change_max_ns).text);
+		report_duration(c->offset_min_ns).text, report_duration(c->offset_max_ns).text,
+		report_duration(c->change_max_ns).text);
 	if (c->error_known)
-		fprintf(out, "clocks: estimated error between nodes %s\n", duration(c->error_ns).text);
+		fprintf(out, "clocks: estimated error between nodes %s\n", report_duration(c->error_ns).text);
 	else
 		fprintf(out, "clocks: error unknown: %u of %zu nodes have no synchronised clock\n", c->unsynchronized, m->nnodes);
 	if (!c->meetings)
 		fputs("clocks: no collective open or close over several nodes to check them by\n", out);
 	else if (c->violated)
 		fprintf(out, "clocks: %" PRIu64 " of %" PRIu64 " collective opens and closes contradict them, by up to %s\n",
-			c->violated, c->meetings, duration(-c->slack_ns).text);
+			c->violated, c->meetings, report_duration(-c->slack_ns).text);
 	else
 		fprintf(out, "clocks: all %" PRIu64 " collective opens and closes agree with them, with %s to spare\n", c->meetings,
-			duration(c->slack_ns).text);
+			report_duration(c->slack_ns).text);
 }
 
-static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
+static void report_print_losses(FILE *out, const struct merge *m, const struct sums *s)
 {
 	static const struct { enum node_total total; const char *name; } lines[] = {
 		{ TOTAL_LATE, "records late" }, { TOTAL_ABANDONED, "calls abandoned" },
@@ -167,13 +168,13 @@ static void print_losses(FILE *out, const struct merge *m, const struct sums *s)
 			fprintf(out, "%s %" PRIu64 "\n", lines[i].name, s->totals[lines[i].total]);
 	if (s->without_summary)
 		fprintf(out, "note: %u node%s without summary.json: not in the tables above\n", s->without_summary,
-			plural(s->without_summary));
+			report_plural(s->without_summary));
 	if (local_ids && m->nnodes > 1)
 		fprintf(out, "note: %" PRIu64 " node%s recorded a whole job: matching ids are unique for each thread only\n",
-			local_ids, plural(local_ids));
+			local_ids, report_plural(local_ids));
 	if (excluded)
 		fprintf(out, "excluded by filters: %" PRIu64 " line%s, in the archive's properties IOPROBE::LEFT_OUT_*\n", excluded,
-			plural(excluded));
+			report_plural(excluded));
 	if (notes)
 		fprintf(out, "notes of the nodes: %" PRIu64 ", in the archive's properties IOPROBE::NOTE_*\n", notes);
 }
@@ -184,14 +185,14 @@ int report_text(FILE *out, const struct merge *m)
 	struct summary_report layers = { .layers = s.layers, .nlayers = s.nlayers };
 
 	fprintf(out, "%s: %zu node%s, %" PRIu64 " rank%s, %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n\n",
-		merge_job_name(m), m->nnodes, plural(m->nnodes), s.ranks, plural(s.ranks), s.processes,
-		s.processes == 1 ? "" : "es", s.locations, plural(s.locations), (m->end_ns - m->begin_ns) / 1e9);
+		merge_job_name(m), m->nnodes, report_plural(m->nnodes), s.ranks, report_plural(s.ranks), s.processes,
+		s.processes == 1 ? "" : "es", s.locations, report_plural(s.locations), (m->end_ns - m->begin_ns) / 1e9);
 	summary_text_layers(out, &layers);
 	job_summary_print_files(out, m->summary);
 	print_handles(out, m);
 	print_events(out, m, &s);
 	print_clocks(out, m);
-	print_losses(out, m, &s);
+	report_print_losses(out, m, &s);
 	return ferror(out) ? -EIO : 0;
 }
 
@@ -213,7 +214,7 @@ void report_warnings(FILE *err, const struct merge *m)
 		fprintf(err,
 			"ioprobe: the clocks of nodes %s and %s disagree by at least %s, %s: a collective call was left on %s "
 			"before it was entered on %s\n",
-			merge_host(m, c->early), merge_host(m, c->late), duration(-c->slack_ns).text,
+			merge_host(m, c->early), merge_host(m, c->late), report_duration(-c->slack_ns).text,
 			c->error_known ? "more than they should" : "and they are not synchronised", merge_host(m, c->early),
 			merge_host(m, c->late));
 	for (size_t i = 0; i < m->nnodes; i++)
@@ -224,12 +225,12 @@ void report_warnings(FILE *err, const struct merge *m)
 				merge_host(m, i), m->nodes[i].head.clock_steps);
 	if (c->change_max_ns > 1000000)
 		fprintf(err, "ioprobe: the clock of node %s was set while it recorded: its times are uncertain by %s\n",
-			merge_host(m, c->change_node), duration(c->change_max_ns).text);
+			merge_host(m, c->change_node), report_duration(c->change_max_ns).text);
 }
 
 /* ---- for programs ---- */
 
-static json_t *number(uint64_t value)
+static json_t *report_number(uint64_t value)
 {
 	return json_integer((json_int_t)value);
 }
@@ -239,14 +240,15 @@ static json_t *nodes_json(const struct merge *m)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < m->nnodes; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "host", merge_host(m, i), "directory",
-						      m->nodes[i].dir, "ranks", number(m->nodes[i].head.ranks), "processes",
-						      number(m->nodes[i].head.processes), "threads",
-						      number(m->nodes[i].locations.n), "complete", m->nodes[i].head.complete));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "host", merge_host(m, i), "directory",
+						m->nodes[i].dir, "ranks", report_number(m->nodes[i].head.ranks), "processes",
+						report_number(m->nodes[i].head.processes), "threads",
+						report_number(m->nodes[i].locations.n), "complete", m->nodes[i].head.complete));
 	return list;
 }
 
-static json_t *layers_json(const struct sums *s)
+static json_t *report_layers_json(const struct sums *s)
 {
 	json_t *list = json_array();
 
@@ -254,12 +256,13 @@ static json_t *layers_json(const struct sums *s)
 		const struct summary_layer *l = &s->layers[i];
 
 		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", l->name, "calls",
-						      number(l->calls), "failed", number(l->failed), "time_ns", number(l->time_ns),
-						      "system_time_ns", l->system_known ? number(l->system_ns) : json_null(),
-						      "bytes_read", number(l->counts.bytes_read), "bytes_written",
-						      number(l->counts.bytes_written), "reads_of_unknown_size",
-						      number(l->counts.unknown_reads), "writes_of_unknown_size",
-						      number(l->counts.unknown_writes)));
+						      report_number(l->calls), "failed", report_number(l->failed), "time_ns",
+						      report_number(l->time_ns), "system_time_ns",
+						      l->system_known ? report_number(l->system_ns) : json_null(), "bytes_read",
+						      report_number(l->counts.bytes_read), "bytes_written",
+						      report_number(l->counts.bytes_written), "reads_of_unknown_size",
+						      report_number(l->counts.unknown_reads), "writes_of_unknown_size",
+						      report_number(l->counts.unknown_writes)));
 	}
 	return list;
 }
@@ -267,11 +270,12 @@ static json_t *layers_json(const struct sums *s)
 static json_t *clocks_json(const struct merge *m)
 {
 	const struct clock_report *c = &m->clocks;
-	json_t *o = json_pack("{s:I, s:I, s:I, s:i, s:o, s:i, s:o, s:o}", "offset_min_ns", (json_int_t)c->offset_min_ns,
-			      "offset_max_ns", (json_int_t)c->offset_max_ns, "offset_change_ns", (json_int_t)c->change_max_ns,
-			      "nodes_with_clock_steps", (int)c->stepped, "error_ns",
-			      c->error_known ? number(c->error_ns) : json_null(), "unsynchronized_nodes", (int)c->unsynchronized,
-			      "collectives_checked", number(c->meetings), "collectives_violated", number(c->violated));
+	json_t *o =
+		json_pack("{s:I, s:I, s:I, s:i, s:o, s:i, s:o, s:o}", "offset_min_ns", (json_int_t)c->offset_min_ns,
+			  "offset_max_ns", (json_int_t)c->offset_max_ns, "offset_change_ns", (json_int_t)c->change_max_ns,
+			  "nodes_with_clock_steps", (int)c->stepped, "error_ns",
+			  c->error_known ? report_number(c->error_ns) : json_null(), "unsynchronized_nodes", (int)c->unsynchronized,
+			  "collectives_checked", report_number(c->meetings), "collectives_violated", report_number(c->violated));
 
 	json_object_set_new(o, "collectives_least_slack_ns", c->meetings ? json_integer(c->slack_ns) : json_null());
 	return o;
@@ -282,18 +286,18 @@ int report_json(FILE *out, const struct merge *m)
 	struct sums s = add_up(m);
 	char *missing = merge_missing_ranks(m);
 	json_t *root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:s*, s:o, s:o}", "job", merge_job_name(m), "nodes", nodes_json(m),
-				 "ranks", number(s.ranks), "threads", number(s.locations), "events", number(s.events),
-				 "duration_ns", number(m->end_ns - m->begin_ns), "missing_ranks", missing, "layers",
-				 layers_json(&s), "clocks", clocks_json(m));
+				 "ranks", report_number(s.ranks), "threads", report_number(s.locations), "events",
+				 report_number(s.events), "duration_ns", report_number(m->end_ns - m->begin_ns), "missing_ranks",
+				 missing, "layers", report_layers_json(&s), "clocks", clocks_json(m));
 	json_t *files = json_pack("{s:i, s:i, s:i, s:o}", "shared", (int)m->shared_files, "node", (int)m->node_files, "unknown",
-				  (int)m->unknown_files, "joined", number(m->joined_files));
+				  (int)m->unknown_files, "joined", report_number(m->joined_files));
 	json_t *handles = json_pack("{s:i, s:i, s:i, s:i}", "all", (int)m->nhandles, "joined", (int)m->joined_handles, "unmatched",
 				    (int)m->unmatched_handles, "without_file", (int)m->split_handles);
-	json_t *event_files = json_pack("{s:o, s:o, s:o}", "linked", number(m->locations.linked), "cloned",
-					number(m->locations.cloned), "copied", number(m->locations.copied));
+	json_t *event_files = json_pack("{s:o, s:o, s:o}", "linked", report_number(m->locations.linked), "cloned",
+					report_number(m->locations.cloned), "copied", report_number(m->locations.copied));
 	int error = json_object_set_new(root, "files", files) | json_object_set_new(root, "handles", handles) |
 		    json_object_set_new(root, "event_files", event_files) |
-		    json_object_set_new(root, "records_lost", number(s.totals[TOTAL_LOST]));
+		    json_object_set_new(root, "records_lost", report_number(s.totals[TOTAL_LOST]));
 
 	free(missing);
 	if (!error && (json_dumpf(root, out, JSON_INDENT(2)) || fputc('\n', out) == EOF))

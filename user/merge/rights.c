@@ -14,7 +14,7 @@
 #include "privilege/capabilities.h"
 #include "privilege/identity.h"
 
-static const char *user_name(uid_t uid, char *number, size_t len)
+static const char *rights_user_name(uid_t uid, char *number, size_t len)
 {
 	const struct passwd *entry = getpwuid(uid);
 
@@ -30,7 +30,7 @@ static int check_node(const char *dir, char *err, size_t err_len)
 
 	if (stat(dir, &st) || !st.st_uid)
 		return 0;       /* one that does not exist is reported when it is read */
-	name = user_name(st.st_uid, number, sizeof(number));
+	name = rights_user_name(st.st_uid, number, sizeof(number));
 	snprintf(err, err_len, "cannot merge %s as root: it belongs to user %s; merge as that user: sudo -u %s ioprobe merge …",
 		 dir, name, name);
 	return -EPERM;
@@ -53,7 +53,7 @@ static int check_above(const char *out, const char *above, char *err, size_t err
 }
 
 /* Every directory on the way to it, without links. */
-static int check_output(const char *out, char *err, size_t err_len)
+static int rights_check_output(const char *out, char *err, size_t err_len)
 {
 	char above[4096], *path, *end;
 	int ret;
@@ -85,7 +85,7 @@ static int check_root(const struct merge_options *options, char *err, size_t err
 
 	for (size_t i = 0; i < options->ndirs && !ret; i++)
 		ret = check_node(options->dirs[i], err, err_len);
-	return ret ? ret : check_output(options->out, err, err_len);
+	return ret ? ret : rights_check_output(options->out, err, err_len);
 }
 
 int merge_take_rights(const struct merge_options *options, char *err, size_t err_len)

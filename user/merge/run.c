@@ -26,14 +26,14 @@ struct run {
 	char out[4096], err[9000];
 };
 
-static int fail(struct run *r, int error, const char *what)
+static int run_fail(struct run *r, int error, const char *what)
 {
 	if (!r->err[0])
 		snprintf(r->err, sizeof(r->err), "cannot merge: %s: %s", what, strerror(-error));
 	return error;
 }
 
-static int interrupted(struct run *r)
+static int run_interrupted(struct run *r)
 {
 	if (!workdir_interrupted())
 		return 0;
@@ -43,7 +43,7 @@ static int interrupted(struct run *r)
 
 /* ---- the output ---- */
 
-static bool is_empty(const char *dir)
+static bool run_is_empty(const char *dir)
 {
 	DIR *d = opendir(dir);
 	struct dirent *entry;
@@ -56,7 +56,7 @@ static bool is_empty(const char *dir)
 	return empty;
 }
 
-static int check_output(struct run *r)
+static int run_check_output(struct run *r)
 {
 	struct stat st;
 
@@ -70,19 +70,19 @@ static int check_output(struct run *r)
 		snprintf(r->err, sizeof(r->err), "cannot merge to %s: %s", r->out, strerror(errno));
 		return -errno;
 	}
-	if (S_ISDIR(st.st_mode) && is_empty(r->out))
+	if (S_ISDIR(st.st_mode) && run_is_empty(r->out))
 		return 0;
 	snprintf(r->err, sizeof(r->err), "cannot merge to %s: it exists and is not an empty directory", r->out);
 	return -EEXIST;
 }
 
-static int make_dir(struct run *r, const char *format, size_t number, char *path, size_t len)
+static int run_make_dir(struct run *r, const char *format, size_t number, char *path, size_t len)
 {
 	char name[64];
 
 	snprintf(name, sizeof(name), format, number);
 	snprintf(path, len, "%s/%s", r->workdir.path, name);
-	return mkdir(path, 0777) && errno != EEXIST ? fail(r, -errno, path) : 0;
+	return mkdir(path, 0777) && errno != EEXIST ? run_fail(r, -errno, path) : 0;
 }
 
 /* ---- reading ---- */
@@ -93,7 +93,7 @@ static int read_nodes(struct run *r)
 
 	for (size_t i = 0; i < r->merge.nnodes && !ret; i++) {
 		r->merge.nodes[i].dir = r->options->dirs[i];
-		ret = interrupted(r) ?: node_read(&r->merge.nodes[i], r->options->dirs[i], r->err, sizeof(r->err));
+		ret = run_interrupted(r) ?: node_read(&r->merge.nodes[i], r->options->dirs[i], r->err, sizeof(r->err));
 		ret = ret ?: job_summary_add(r->merge.summary, r->options->dirs[i], r->err, sizeof(r->err));
 	}
 	return ret;
@@ -119,23 +119,23 @@ static void map_deinit(struct node_map *map)
 static int write_node(struct run *r, size_t i, const char *dir, uint64_t chunk_bytes)
 {
 	char scratch[4300];
-	int ret = interrupted(r) ?: make_dir(r, "scratch-%zu", i, scratch, sizeof(scratch));
+	int ret = run_interrupted(r) ?: run_make_dir(r, "scratch-%zu", i, scratch, sizeof(scratch));
 
 	return ret ?: locals_write(&r->merge.nodes[i], &r->merge.maps[i], dir, scratch, chunk_bytes, &r->merge.locations, r->err,
 				   sizeof(r->err));
 }
 
 /* The global definitions first: with them, OTF2 makes the directory for the local files. */
-static int write_archive(struct run *r)
+static int run_write_archive(struct run *r)
 {
 	char dir[4300];
-	int ret = make_dir(r, "archive", 0, dir, sizeof(dir));
+	int ret = run_make_dir(r, "archive", 0, dir, sizeof(dir));
 
 	ret = ret ?: archive_merge(&r->merge, dir);
 	for (size_t i = 0; i < r->merge.nnodes && !ret; i++)
 		ret = write_node(r, i, dir, archive_chunk_bytes(&r->merge));
 	if (!ret && (ret = job_summary_finish(r->merge.summary, &r->merge, dir)))
-		fail(r, ret, "summary.json");
+		run_fail(r, ret, "summary.json");
 	return ret;
 }
 
@@ -144,7 +144,7 @@ static int take_place(struct run *r)
 	char dir[4300];
 
 	snprintf(dir, sizeof(dir), "%s/archive", r->workdir.path);
-	if (interrupted(r))
+	if (run_interrupted(r))
 		return -EINTR;
 	if (rename(dir, r->out)) {
 		snprintf(r->err, sizeof(r->err), "cannot merge to %s: %s", r->out, strerror(errno));
@@ -158,12 +158,12 @@ static int merge_all(struct run *r)
 	int ret = job_summary_create(&r->merge.summary, r->workdir.path);
 
 	if (ret)
-		return fail(r, ret, "summary.json");
+		return run_fail(r, ret, "summary.json");
 	ret = read_nodes(r);
 	ret = ret ?: job_check(&r->merge, r->options->same_job);
-	ret = ret ?: unify(&r->merge);
+	ret = ret ?: merge_unify(&r->merge);
 	ret = ret ?: clocks_check(&r->merge);
-	ret = ret ?: write_archive(r);
+	ret = ret ?: run_write_archive(r);
 	ret = ret ?: take_place(r);
 	if (ret)
 		return ret;
@@ -175,7 +175,7 @@ static int merge_all(struct run *r)
 
 /* ---- all ---- */
 
-static void deinit(struct run *r)
+static void run_deinit(struct run *r)
 {
 	struct merge *m = &r->merge;
 
@@ -198,19 +198,19 @@ static void deinit(struct run *r)
 int merge_run(const struct merge_options *options)
 {
 	struct run r = { .options = options, .workdir.lock = -1 };
-	int ret = check_output(&r);
+	int ret = run_check_output(&r);
 
 	r.merge.err = r.err;
 	r.merge.err_len = sizeof(r.err);
 	r.merge.nnodes = options->ndirs;
 	r.merge.nodes = calloc(options->ndirs, sizeof(*r.merge.nodes));
 	if (!r.merge.nodes)
-		ret = fail(&r, -ENOMEM, "archives");
+		ret = run_fail(&r, -ENOMEM, "archives");
 	ret = ret ?: workdir_create(&r.workdir, r.out, r.err, sizeof(r.err));
 	ret = ret ?: merge_all(&r);
 	workdir_destroy(&r.workdir);
 	if (ret)
 		fprintf(stderr, "ioprobe: %s\n", r.err);
-	deinit(&r);
+	run_deinit(&r);
 	return ret ? 1 : 0;
 }

@@ -15,7 +15,7 @@ static int out_of_memory(struct merge *m)
 	return merge_fail(m, -ENOMEM, "out of memory");
 }
 
-static uint32_t text_of(const struct node_map *map, const struct node *node, uint32_t string)
+static uint32_t unify_text_of(const struct node_map *map, const struct node *node, uint32_t string)
 {
 	return string < node->strings.n ? map->strings[string] : REF_NONE;
 }
@@ -54,7 +54,7 @@ static int unify_strings(struct merge *m, size_t n)
 /* ---- regions, attributes, paradigms ---- */
 
 /* fresh counts what is new. */
-static int assign(struct merge *m, struct index *index, struct index_key key, uint32_t *fresh, uint32_t *ref)
+static int unify_assign(struct merge *m, struct index *index, struct index_key key, uint32_t *fresh, uint32_t *ref)
 {
 	*ref = *fresh;
 	if (index_get(index, key, ref))
@@ -71,10 +71,10 @@ static int unify_regions(struct merge *m, struct index *index, size_t n)
 
 	for (size_t i = 0; i < node->regions.n && !ret; i++) {
 		const struct node_region *r = &node->regions.v[i];
-		struct index_key key = { { text_of(map, node, r->name), text_of(map, node, r->description), r->role,
-					   r->paradigm, text_of(map, node, r->file) } };
+		struct index_key key = { { unify_text_of(map, node, r->name), unify_text_of(map, node, r->description), r->role,
+					   r->paradigm, unify_text_of(map, node, r->file) } };
 
-		ret = assign(m, index, key, &m->nregions, &map->regions[i]);
+		ret = unify_assign(m, index, key, &m->nregions, &map->regions[i]);
 	}
 	return ret;
 }
@@ -86,9 +86,9 @@ static int unify_lines(struct merge *m, struct index *index, size_t n)
 	int ret = 0;
 
 	for (size_t i = 0; i < node->lines.n && !ret; i++) {
-		struct index_key key = { { text_of(map, node, node->lines.v[i].file), node->lines.v[i].line } };
+		struct index_key key = { { unify_text_of(map, node, node->lines.v[i].file), node->lines.v[i].line } };
 
-		ret = assign(m, index, key, &m->nlines, &map->lines[i]);
+		ret = unify_assign(m, index, key, &m->nlines, &map->lines[i]);
 	}
 	return ret;
 }
@@ -105,7 +105,7 @@ static int unify_contexts(struct merge *m, struct index *index, size_t n)
 		struct index_key key = { { map->regions[c->region], c->line == REF_NONE ? REF_NONE : map->lines[c->line],
 					   c->parent == REF_NONE ? REF_NONE : map->contexts[c->parent] } };
 
-		ret = assign(m, index, key, &m->ncontexts, &map->contexts[i]);
+		ret = unify_assign(m, index, key, &m->ncontexts, &map->contexts[i]);
 	}
 	return ret;
 }
@@ -117,9 +117,9 @@ static int unify_attributes(struct merge *m, struct index *index, size_t n)
 	int ret = 0;
 
 	for (size_t i = 0; i < node->attributes.n && !ret; i++) {
-		struct index_key key = { { text_of(map, node, node->attributes.v[i].name), node->attributes.v[i].type } };
+		struct index_key key = { { unify_text_of(map, node, node->attributes.v[i].name), node->attributes.v[i].type } };
 
-		ret = assign(m, index, key, &m->nattributes, &map->attributes[i]);
+		ret = unify_assign(m, index, key, &m->nattributes, &map->attributes[i]);
 	}
 	return ret;
 }
@@ -161,7 +161,7 @@ static uint32_t launch_get(struct merge *m, uint32_t name)
 
 struct claim { uint32_t launch, node, group; int64_t rank; };
 
-static int by_rank(const void *a, const void *b)
+static int unify_by_rank(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
@@ -190,7 +190,7 @@ static int join_launch(struct merge *m, const struct claim *claim)
 	return 0;
 }
 
-static int add_group(struct merge *m, uint32_t node, uint32_t group)
+static int unify_add_group(struct merge *m, uint32_t node, uint32_t group)
 {
 	struct merged_group *slot = MODEL_ADD(m->groups);
 
@@ -210,7 +210,7 @@ static int collect_claims(struct merge *m, struct claim *claims, size_t *n)
 
 			if (group->rank < 0)
 				continue;
-			launch = launch_get(m, text_of(&m->maps[i], &m->nodes[i], group->launch));
+			launch = launch_get(m, unify_text_of(&m->maps[i], &m->nodes[i], group->launch));
 			if (launch == REF_NONE)
 				return out_of_memory(m);
 			claims[(*n)++] = (struct claim){ launch, i, g, group->rank };
@@ -223,14 +223,14 @@ static int number_ranks(struct merge *m, struct claim *claims, size_t n)
 	int ret = 0;
 
 	if (n)
-		qsort(claims, n, sizeof(*claims), by_rank);
+		qsort(claims, n, sizeof(*claims), unify_by_rank);
 	for (size_t i = 0; i < n && !ret; i++) {
 		if (i && claims[i].launch == claims[i - 1].launch && claims[i].rank == claims[i - 1].rank)
 			return merge_fail(m, -EINVAL, "cannot merge %s with %s: both have rank %" PRId64,
 					  m->nodes[claims[i].node].dir, m->nodes[claims[i - 1].node].dir, claims[i].rank);
 		ret = join_launch(m, &claims[i]);
 		if (!ret)
-			ret = add_group(m, claims[i].node, claims[i].group);
+			ret = unify_add_group(m, claims[i].node, claims[i].group);
 	}
 	m->nranks = n;
 	return ret;
@@ -253,7 +253,7 @@ static int unify_groups(struct merge *m)
 	for (uint32_t i = 0; i < m->nnodes && !ret; i++)
 		for (uint32_t g = 0; g < m->nodes[i].groups.n && !ret; g++)
 			if (m->nodes[i].groups.v[g].rank < 0)
-				ret = add_group(m, i, g);
+				ret = unify_add_group(m, i, g);
 	return ret;
 }
 
@@ -283,10 +283,10 @@ static uint32_t launch_of_comm(struct merge *m, size_t n, const struct node_comm
 	const struct node *node = &m->nodes[n];
 	const struct node_group *g = comm->nmembers ? &node->groups.v[node->members.v[comm->first_member]] : NULL;
 
-	return g && g->rank >= 0 ? launch_get(m, text_of(&m->maps[n], node, g->launch)) : REF_NONE;
+	return g && g->rank >= 0 ? launch_get(m, unify_text_of(&m->maps[n], node, g->launch)) : REF_NONE;
 }
 
-static int add_members(struct merge *m, struct merged_comm *merged, size_t n, const struct node_comm *comm)
+static int unify_add_members(struct merge *m, struct merged_comm *merged, size_t n, const struct node_comm *comm)
 {
 	uint32_t *grown = reallocarray(merged->members, merged->nmembers + comm->nmembers + 1, sizeof(*grown));
 
@@ -331,7 +331,7 @@ static int unify_comm(struct merge *m, struct index *index, size_t n, uint32_t c
 		*slot = new;
 	}
 	m->comms.v[*ref].partial |= new.partial;
-	return add_members(m, &m->comms.v[*ref], n, comm);
+	return unify_add_members(m, &m->comms.v[*ref], n, comm);
 }
 
 static int by_ref(const void *a, const void *b)
@@ -378,8 +378,8 @@ static int unify_files(struct merge *m, struct index *index, size_t n)
 
 	for (size_t i = 0; i < node->files.n && !ret; i++) {
 		const struct node_file *f = &node->files.v[i];
-		struct index_key key = { { text_of(map, node, f->name), text_of(map, node, f->mount_source),
-					   text_of(map, node, f->fs_type), f->directory } };
+		struct index_key key = { { unify_text_of(map, node, f->name), unify_text_of(map, node, f->mount_source),
+					   unify_text_of(map, node, f->fs_type), f->directory } };
 		uint32_t before = m->nfiles;
 
 		if (f->scope != SCOPE_SHARED) {
@@ -388,7 +388,7 @@ static int unify_files(struct merge *m, struct index *index, size_t n)
 			m->unknown_files += f->scope == SCOPE_UNKNOWN;
 			continue;
 		}
-		ret = assign(m, index, key, &m->nfiles, &map->files[i]);
+		ret = unify_assign(m, index, key, &m->nfiles, &map->files[i]);
 		m->shared_files += m->nfiles > before;
 		m->joined_files += m->nfiles == before;
 	}
@@ -397,7 +397,7 @@ static int unify_files(struct merge *m, struct index *index, size_t n)
 
 /* ---- all ---- */
 
-int unify(struct merge *m)
+int merge_unify(struct merge *m)
 {
 	struct index regions = { 0 }, lines = { 0 }, contexts = { 0 }, attributes = { 0 }, files = { 0 };
 	int ret = 0;

@@ -36,7 +36,7 @@ static void note_signals(void)
 
 /* ---- removal ---- */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int workdir_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st, (void)type, (void)ftw;
 	remove(path);
@@ -45,7 +45,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static void remove_tree(const char *dir)
 {
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(dir, workdir_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static int lock_open(const char *dir, int flags)
@@ -74,17 +74,17 @@ static bool remove_leftover(const char *dir)
 
 /* ---- begin and end ---- */
 
-static int make_dir(const char *path)
+static int workdir_make_dir(const char *path)
 {
 	return mkdir(path, 0777) ? -errno : 0;
 }
 
 static int make_and_lock(struct workdir *workdir, char *err, size_t err_len)
 {
-	int ret = make_dir(workdir->path);
+	int ret = workdir_make_dir(workdir->path);
 
 	if (ret == -EEXIST && remove_leftover(workdir->path))
-		ret = make_dir(workdir->path);
+		ret = workdir_make_dir(workdir->path);
 	if (ret == -EEXIST) {
 		snprintf(err, err_len,
 			 "cannot merge: %s exists: another merge writes there (one process makes a merge: start it without mpirun "

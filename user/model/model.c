@@ -104,7 +104,7 @@ void *model_grow(void **v, size_t *n, size_t *cap, size_t size)
 }
 
 /* There may be one line for every process: capacity is doubled whenever the number is a power of two. */
-static int line_add(const char ***lines, size_t *n, const char *line)
+static int model_line_add(const char ***lines, size_t *n, const char *line)
 {
 	const char **grown = *lines;
 
@@ -128,7 +128,9 @@ int model_note(struct model *model, const char *format, ...)
 	va_start(args, format);
 	line = string_va(model, format, args);
 	va_end(args);
-	return line_add(&model->notes, &model->nnotes, line) || line_add(&model->digest, &model->ndigest, line) ? -ENOMEM : 0;
+	return model_line_add(&model->notes, &model->nnotes, line) || model_line_add(&model->digest, &model->ndigest, line)
+		       ? -ENOMEM
+		       : 0;
 }
 
 int model_note_exact(struct model *model, const char *format, ...)
@@ -137,7 +139,7 @@ int model_note_exact(struct model *model, const char *format, ...)
 	int ret;
 
 	va_start(args, format);
-	ret = line_add(&model->notes, &model->nnotes, string_va(model, format, args));
+	ret = model_line_add(&model->notes, &model->nnotes, string_va(model, format, args));
 	va_end(args);
 	return ret;
 }
@@ -148,7 +150,7 @@ int model_digest(struct model *model, const char *format, ...)
 	int ret;
 
 	va_start(args, format);
-	ret = line_add(&model->digest, &model->ndigest, string_va(model, format, args));
+	ret = model_line_add(&model->digest, &model->ndigest, string_va(model, format, args));
 	va_end(args);
 	return ret;
 }

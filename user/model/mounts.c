@@ -39,7 +39,7 @@ static char *unescaped_copy(const char *text)
 /* ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG…] - TYPE SOURCE SUPER-OPTIONS; a source may be empty. */
 struct fields { const char *numbers[3], *root, *point, *options, *type, *source, *super_options; };
 
-static bool split(char *line, struct fields *f)
+static bool mounts_split(char *line, struct fields *f)
 {
 	const char **heads[] = { &f->numbers[0], &f->numbers[1], &f->numbers[2], &f->root, &f->point, &f->options };
 	const char *tag;
@@ -55,7 +55,7 @@ static bool split(char *line, struct fields *f)
 	return f->super_options != NULL;
 }
 
-static bool parse_number(const char *text, char end, uint32_t *out, const char **rest)
+static bool mounts_parse_number(const char *text, char end, uint32_t *out, const char **rest)
 {
 	char *stop;
 	unsigned long value;
@@ -70,12 +70,14 @@ static bool parse_number(const char *text, char end, uint32_t *out, const char *
 	return true;
 }
 
-static bool parse_numbers(const struct fields *f, struct mount_row *row)
+static bool mounts_parse_numbers(const struct fields *f, struct mount_row *row)
 {
 	const char *rest;
 
-	return parse_number(f->numbers[0], 0, &row->id, &rest) && parse_number(f->numbers[1], 0, &row->parent_id, &rest) &&
-	       parse_number(f->numbers[2], ':', &row->dev_major, &rest) && parse_number(rest, 0, &row->dev_minor, &rest);
+	return mounts_parse_number(f->numbers[0], 0, &row->id, &rest) &&
+	       mounts_parse_number(f->numbers[1], 0, &row->parent_id, &rest) &&
+	       mounts_parse_number(f->numbers[2], ':', &row->dev_major, &rest) &&
+	       mounts_parse_number(rest, 0, &row->dev_minor, &rest);
 }
 
 static void row_deinit(struct mount_row *row)
@@ -87,13 +89,13 @@ static void row_deinit(struct mount_row *row)
 	free(row->options);
 }
 
-static int row_parse(char *line, struct mount_row *row)
+static int mounts_row_parse(char *line, struct mount_row *row)
 {
 	struct fields f = { 0 };
 	char *options;
 
 	*row = (struct mount_row){ 0 };
-	if (!split(line, &f) || !parse_numbers(&f, row))
+	if (!mounts_split(line, &f) || !mounts_parse_numbers(&f, row))
 		return -EINVAL;
 	if (asprintf(&options, "%s,%s", f.options, f.super_options) < 0)
 		return -ENOMEM;
@@ -111,7 +113,7 @@ static int row_parse(char *line, struct mount_row *row)
 
 /* ---- the table ---- */
 
-static int add_row(struct mounts *mounts, char *line)
+static int mounts_add_row(struct mounts *mounts, char *line)
 {
 	struct mount_row *v = realloc(mounts->v, (mounts->n + 1) * sizeof(*v));
 	int err;
@@ -119,7 +121,7 @@ static int add_row(struct mounts *mounts, char *line)
 	if (!v)
 		return -ENOMEM;
 	mounts->v = v;
-	err = row_parse(line, &v[mounts->n]);
+	err = mounts_row_parse(line, &v[mounts->n]);
 	if (!err)
 		mounts->n++;
 	return err;
@@ -133,7 +135,7 @@ int mounts_parse(struct mounts *out, const char *text, size_t len)
 	*out = (struct mounts){ 0 };
 	while (!err && (line = strsep(&at, "\n")))
 		if (*line)
-			err = add_row(out, line);
+			err = mounts_add_row(out, line);
 	free(copy);
 	if (err)
 		mounts_deinit(out);
@@ -157,7 +159,7 @@ const struct mount_row *mounts_by_id(const struct mounts *mounts, uint32_t id)
 }
 
 /* Returns how much of the path a mount point covers; 0 if it is not a prefix of it. */
-static size_t covers(const char *mount_point, const char *path)
+static size_t mounts_covers(const char *mount_point, const char *path)
 {
 	size_t len = strlen(mount_point);
 
@@ -172,7 +174,7 @@ const struct mount_row *mounts_by_path(const struct mounts *mounts, const char *
 	size_t best_len = 1;
 
 	for (size_t i = 0; i < mounts->n; i++) {
-		size_t len = covers(mounts->v[i].mount_point, path);
+		size_t len = mounts_covers(mounts->v[i].mount_point, path);
 
 		if (!len || len < best_len)
 			continue;
@@ -203,7 +205,7 @@ static const char *const node_types[] = {
 	"resctrl",
 };
 
-static bool is_one_of(const char *type, const char *const *list, size_t n)
+static bool mounts_is_one_of(const char *type, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(type, list[i]))
@@ -213,9 +215,9 @@ static bool is_one_of(const char *type, const char *const *list, size_t n)
 
 enum model_scope mount_scope(const struct mount_row *row)
 {
-	if (is_one_of(row->fs_type, shared_types, sizeof(shared_types) / sizeof(shared_types[0])))
+	if (mounts_is_one_of(row->fs_type, shared_types, sizeof(shared_types) / sizeof(shared_types[0])))
 		return SCOPE_SHARED;
-	if (is_one_of(row->fs_type, node_types, sizeof(node_types) / sizeof(node_types[0])))
+	if (mounts_is_one_of(row->fs_type, node_types, sizeof(node_types) / sizeof(node_types[0])))
 		return SCOPE_NODE;
 	return SCOPE_UNKNOWN;
 }

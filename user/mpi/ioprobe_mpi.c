@@ -22,7 +22,7 @@
 static int real_output[2] = { -1, -1 };        /* stdout and stderr while they are muted */
 
 /* All processes parse the same command line: one of them prints what is wrong with it. */
-static void mute(void)
+static void ioprobe_mpi_mute(void)
 {
 	for (int i = 0; i < 2; i++) {
 		real_output[i] = dup(i + 1);
@@ -31,7 +31,7 @@ static void mute(void)
 	}
 }
 
-static void unmute(void)
+static void ioprobe_mpi_unmute(void)
 {
 	for (int i = 0; i < 2; i++) {
 		if (real_output[i] < 0)
@@ -42,12 +42,12 @@ static void unmute(void)
 	}
 }
 
-static int agree(const struct peers *peers, int ret, char *err)
+static int ioprobe_mpi_agree(const struct peers *peers, int ret, char *err)
 {
 	struct { int fine, index; } mine = { !ret, (int)peers->index }, first;
 	char line[MAX_LINE];
 
-	unmute();
+	ioprobe_mpi_unmute();
 	MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
 	if (first.fine)
 		return 0;
@@ -89,11 +89,11 @@ static int receive_bytes(const struct peers *peers, unsigned from, void **data, 
 	return 0;
 }
 
-static struct peers peers = { .agree = agree, .send = send_bytes, .receive = receive_bytes };
+static struct peers peers = { .agree = ioprobe_mpi_agree, .send = send_bytes, .receive = receive_bytes };
 
 /* The first process has the exit status, whichever failed: mpirun ends a job, and drops what its processes have printed, when the
  * first one of them exits with an error. */
-static void finalize(void)
+static void ioprobe_mpi_finalize(void)
 {
 	MPI_Finalize();
 	if (peers.index)
@@ -106,13 +106,13 @@ int main(int argc, char **argv)
 
 	/* Threads read, but only this one talks to others. */
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-	atexit(finalize);
+	atexit(ioprobe_mpi_finalize);
 	MPI_Comm_rank(MPI_COMM_WORLD, &index);
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
 	peers.index = index;
 	peers.n = n;
 	if (index)
-		mute();
+		ioprobe_mpi_mute();
 	if (argc < 2 || (strcmp(argv[1], "report") && strcmp(argv[1], "--version"))) {
 		fprintf(stderr, "ioprobe-mpi: it only makes reports: mpirun -n N ioprobe-mpi report [OPTION...] ARCHIVE\n");
 		return CLI_USAGE;

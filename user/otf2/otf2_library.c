@@ -40,7 +40,7 @@ static _Thread_local struct otf2_failure {
 	char text[256];
 } failure;
 
-static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+static OTF2_ErrorCode otf2_library_on_error(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
 				       const char *format, va_list ap)
 {
 	int n;
@@ -59,7 +59,7 @@ static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, cons
 
 void otf2_library_watch(void)
 {
-	OTF2_Error_RegisterCallback(on_error, NULL);
+	OTF2_Error_RegisterCallback(otf2_library_on_error, NULL);
 	failure.code = OTF2_SUCCESS;
 }
 

@@ -19,7 +19,7 @@
 
 /* ---- files ---- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool code_parser_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
@@ -35,7 +35,7 @@ static struct code_parser_file *oldest_file(struct code_parser *parser)
 	return oldest;
 }
 
-static int find_file(struct code_parser *parser, int fd, struct unwind_file **out, const char **reason)
+static int code_parser_find_file(struct code_parser *parser, int fd, struct unwind_file **out, const char **reason)
 {
 	struct code_parser_file *file;
 	struct stat identity;
@@ -48,7 +48,7 @@ static int find_file(struct code_parser *parser, int fd, struct unwind_file **ou
 	parser->uses++;
 	for (size_t i = 0; i < CODE_PARSER_RULE_FILES; i++) {
 		file = &parser->files[i];
-		if (!file->unwind || !same_file(&file->identity, &identity))
+		if (!file->unwind || !code_parser_same_file(&file->identity, &identity))
 			continue;
 		file->used = parser->uses;
 		*out = file->unwind;
@@ -65,7 +65,7 @@ static int find_file(struct code_parser *parser, int fd, struct unwind_file **ou
 
 /* ---- build-ids and rules ---- */
 
-static size_t to_hex(const uint8_t *bytes, size_t n, char *text)
+static size_t code_parser_to_hex(const uint8_t *bytes, size_t n, char *text)
 {
 	for (size_t i = 0; i < n; i++)
 		sprintf(text + 2 * i, "%02x", bytes[i]);
@@ -77,7 +77,7 @@ int code_parser_build_id(struct code_parser *parser, int fd, void **payload, siz
 {
 	uint8_t id[SYMBOL_MAX_BUILD_ID];
 	struct unwind_file *file;
-	int err = find_file(parser, fd, &file, reason);
+	int err = code_parser_find_file(parser, fd, &file, reason);
 	char *text;
 
 	if (err)
@@ -85,7 +85,7 @@ int code_parser_build_id(struct code_parser *parser, int fd, void **payload, siz
 	text = malloc(2 * sizeof(id) + 1);
 	if (!text)
 		return -ENOMEM;
-	*len = to_hex(id, unwind_file_build_id(file, id, sizeof(id)), text);
+	*len = code_parser_to_hex(id, unwind_file_build_id(file, id, sizeof(id)), text);
 	*payload = text;
 	return 0;
 }
@@ -94,7 +94,7 @@ int code_parser_rule(struct code_parser *parser, int fd, const char *offset, voi
 {
 	struct iop_site_rule *rule;
 	struct unwind_file *file;
-	int err = find_file(parser, fd, &file, reason);
+	int err = code_parser_find_file(parser, fd, &file, reason);
 
 	if (err)
 		return err;
@@ -142,9 +142,9 @@ void code_parser_add_debug_file(struct code_parser *parser, int fd, const char *
 	parser->symbols = NULL;
 }
 
-static void key_of(const struct debug_wanted *wanted, char key[2 * SYMBOL_MAX_BUILD_ID + 1])
+static void code_parser_key_of(const struct debug_wanted *wanted, char key[2 * SYMBOL_MAX_BUILD_ID + 1])
 {
-	if (!to_hex(wanted->build_id, wanted->build_id_len, key))
+	if (!code_parser_to_hex(wanted->build_id, wanted->build_id_len, key))
 		strcpy(key, CODE_PARSER_LINK_KEY);
 }
 
@@ -162,12 +162,12 @@ static void add_want(struct code_parser *parser, const char *key, const char *na
 	fclose(out);
 }
 
-static int find_debug(void *arg, const struct debug_wanted *wanted)
+static int code_parser_find_debug(void *arg, const struct debug_wanted *wanted)
 {
 	char key[2 * SYMBOL_MAX_BUILD_ID + 1];
 	struct code_parser *parser = arg;
 
-	key_of(wanted, key);
+	code_parser_key_of(wanted, key);
 	for (size_t i = 0; i < CODE_PARSER_DEBUG_FILES && i < parser->ndebug_files; i++)
 		if (!strcmp(parser->debug_files[i].key, key) && parser->debug_files[i].fd >= 0)
 			return fcntl(parser->debug_files[i].fd, F_DUPFD_CLOEXEC, 0);
@@ -184,20 +184,20 @@ static int open_symbols(struct code_parser *parser, int fd, const char **reason)
 		*reason = "it cannot be examined";
 		return -EIO;
 	}
-	if (parser->symbols && same_file(&identity, &parser->symbols_identity))
+	if (parser->symbols && code_parser_same_file(&identity, &parser->symbols_identity))
 		return 0;
 	symbols_of_file_destroy(parser->symbols);
 	parser->symbols = NULL;
 	parser->wants[0] = 0;
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	err = copy < 0 ? -errno : symbols_of_file_open(&parser->symbols, copy, find_debug, parser);
+	err = copy < 0 ? -errno : symbols_of_file_open(&parser->symbols, copy, code_parser_find_debug, parser);
 	if (err)
 		*reason = err == -ENOEXEC ? "it is no ELF file" : "it cannot be opened for its symbols";
 	parser->symbols_identity = identity;
 	return err;
 }
 
-static void write_place(FILE *out, struct symbols_of_file *symbols, uint64_t offset)
+static void code_parser_write_place(FILE *out, struct symbols_of_file *symbols, uint64_t offset)
 {
 	struct symbol_frame frames[SYMBOL_MAX_FRAMES];
 	size_t n = symbols_of_file_at(symbols, offset, frames);
@@ -231,7 +231,7 @@ int code_parser_symbols(struct code_parser *parser, int fd, const char *offsets,
 
 		if (end == at)
 			break;
-		write_place(out, parser->symbols, offset);
+		code_parser_write_place(out, parser->symbols, offset);
 		at = *end == ',' ? end + 1 : end;
 	}
 	fputs(parser->wants, out);

@@ -46,7 +46,7 @@ static void prefer_for_oom(void)
 	close(fd);
 }
 
-static int limit(int resource, rlim_t value)
+static int confine_limit(int resource, rlim_t value)
 {
 	struct rlimit limit = { value, value };
 
@@ -55,18 +55,18 @@ static int limit(int resource, rlim_t value)
 
 static int limit_resources(unsigned long long memory_bytes)
 {
-	int err = limit(RLIMIT_CORE, 0);
+	int err = confine_limit(RLIMIT_CORE, 0);
 
 	if (!err)
-		err = limit(RLIMIT_FSIZE, 0);
+		err = confine_limit(RLIMIT_FSIZE, 0);
 	if (!err)
-		err = limit(RLIMIT_NPROC, 0);
+		err = confine_limit(RLIMIT_NPROC, 0);
 	if (!err)
-		err = limit(RLIMIT_MEMLOCK, 0);
+		err = confine_limit(RLIMIT_MEMLOCK, 0);
 	if (!err)
-		err = limit(RLIMIT_NOFILE, MAX_FILES);
+		err = confine_limit(RLIMIT_NOFILE, MAX_FILES);
 	if (!err && !SANITIZED)
-		err = limit(RLIMIT_AS, memory_bytes);
+		err = confine_limit(RLIMIT_AS, memory_bytes);
 	return err;
 }
 
@@ -143,7 +143,7 @@ static int filter_syscalls(void)
 #endif
 }
 
-int confine(uid_t uid, int last_fd, unsigned long long memory_bytes)
+int parse_confine(uid_t uid, int last_fd, unsigned long long memory_bytes)
 {
 	bool filtered = SANITIZED;
 	int user, err;

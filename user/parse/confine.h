@@ -12,7 +12,7 @@
 /* Irrevocably drops: descriptors above last_fd, the user (changed to uid; to nobody instead of root), groups, capabilities, new
  * privileges, core dumps, new processes, address space beyond memory_bytes, and every system call that opens something. Without the
  * right to change users the caller's uid is kept. Returns 0 or -errno; on error the process must exit. */
-int confine(uid_t uid, int last_fd, unsigned long long memory_bytes);
+int parse_confine(uid_t uid, int last_fd, unsigned long long memory_bytes);
 
 /* Limits the CPU time from now on, in seconds; SIGXCPU then ends the process. */
 void confine_cpu(unsigned seconds);

@@ -58,7 +58,7 @@ struct exchange {
 
 /* ---- processes ---- */
 
-static int start(struct parse_process *process, uid_t uid)
+static int parse_pool_start(struct parse_process *process, uid_t uid)
 {
 	char uid_text[16], *argv[] = { "ioprobe", PARSE_COMMAND, uid_text, NULL }, *envp[] = { NULL };
 	posix_spawn_file_actions_t actions;
@@ -95,7 +95,7 @@ static int start(struct parse_process *process, uid_t uid)
 }
 
 /* Kills the process. Returns its wait status, -1 if it is stuck in the kernel: then init reaps it later. */
-static int end(struct parse_process *process)
+static int parse_pool_end(struct parse_process *process)
 {
 	int status = -1;
 
@@ -115,7 +115,7 @@ static struct parse_process *find_process(struct parse_pool *pool, uid_t uid)
 	return NULL;
 }
 
-static struct parse_process *make_room(struct parse_pool *pool)
+static struct parse_process *parse_pool_make_room(struct parse_pool *pool)
 {
 	struct parse_process *oldest = &pool->processes[0];
 
@@ -125,7 +125,7 @@ static struct parse_process *make_room(struct parse_pool *pool)
 		if (pool->processes[i].used_ns < oldest->used_ns)
 			oldest = &pool->processes[i];
 	}
-	end(oldest);
+	parse_pool_end(oldest);
 	return oldest;
 }
 
@@ -171,7 +171,7 @@ static int send_request(const struct exchange *e, enum parse_kind kind, int fd, 
 }
 
 /* Receives one packet of exactly len bytes. -EPIPE if the process ended, -EBADMSG for another length. */
-static int receive(const struct exchange *e, void *bytes, size_t len)
+static int parse_pool_receive(const struct exchange *e, void *bytes, size_t len)
 {
 	ssize_t n;
 
@@ -194,7 +194,7 @@ static int receive(const struct exchange *e, void *bytes, size_t len)
 
 static int receive_answer(const struct exchange *e, struct parse_answer *answer, char **payload)
 {
-	int err = receive(e, answer, sizeof(*answer));
+	int err = parse_pool_receive(e, answer, sizeof(*answer));
 
 	if (err)
 		return err;
@@ -207,7 +207,7 @@ static int receive_answer(const struct exchange *e, struct parse_answer *answer,
 	for (size_t at = 0; at < answer->len && !err; at += PARSE_PACKET_BYTES) {
 		size_t left = answer->len - at;
 
-		err = receive(e, *payload + at, left < PARSE_PACKET_BYTES ? left : PARSE_PACKET_BYTES);
+		err = parse_pool_receive(e, *payload + at, left < PARSE_PACKET_BYTES ? left : PARSE_PACKET_BYTES);
 	}
 	(*payload)[answer->len] = 0;
 	if (err)
@@ -245,10 +245,10 @@ static void describe_end(int status, bool symbols, char *text, size_t len)
 
 /* The process is discarded; the next file of this owner gets a new one. A process that ended by itself keeps its status: SIGKILL
  * comes too late. */
-static int give_up(struct exchange *e, int err)
+static int parse_pool_give_up(struct exchange *e, int err)
 {
 	unsigned *failures = failures_of(e->pool, e->process->uid);
-	int status = end(e->process);
+	int status = parse_pool_end(e->process);
 
 	if (failures)
 		++*failures;
@@ -286,14 +286,14 @@ static int choose_process(struct exchange *e, uid_t uid)
 			 MAX_FAILURES);
 		return -EIO;
 	}
-	e->process = make_room(e->pool);
-	err = start(e->process, uid);
+	e->process = parse_pool_make_room(e->pool);
+	err = parse_pool_start(e->process, uid);
 	if (err) {
 		snprintf(e->err, e->err_len, "the parser could not be started: %s", strerror(-err));
 		return err;
 	}
 	err = send_request(e, PARSE_TABLES, e->pool->tables_fd, "");
-	return err ? give_up(e, err) : 0;
+	return err ? parse_pool_give_up(e, err) : 0;
 }
 
 /* A process that ended while idle is replaced: this file is not the cause. */
@@ -307,7 +307,7 @@ static int send_to_process(struct exchange *e, uid_t uid)
 		err = send_request(e, e->kind, e->fd, e->name);
 		if (!err)
 			return 0;
-		give_up(e, err);
+		parse_pool_give_up(e, err);
 		if (tries)
 			return -EIO;
 	}
@@ -315,7 +315,7 @@ static int send_to_process(struct exchange *e, uid_t uid)
 
 /* Returns 0, or the status in the answer with its reason in err, or -EIO. The caller owns *payload, which has a NUL after its len
  * bytes and is not validated. */
-static int ask(struct exchange *e, uid_t uid, char **payload, size_t *len)
+static int parse_pool_ask(struct exchange *e, uid_t uid, char **payload, size_t *len)
 {
 	struct parse_answer answer;
 	int err;
@@ -328,7 +328,7 @@ static int ask(struct exchange *e, uid_t uid, char **payload, size_t *len)
 		return err;
 	err = receive_answer(e, &answer, payload);
 	if (err)
-		return give_up(e, err);
+		return parse_pool_give_up(e, err);
 	e->process->used_ns = monotonic_ns();
 	*len = answer.len;
 	if (!answer.status)
@@ -350,7 +350,7 @@ static int ask_about_file(struct exchange *e, const struct code_file *file, char
 		snprintf(e->err, e->err_len, "it cannot be opened for reading: %s", strerror(-e->fd));
 		return e->fd == -ENOEXEC ? -EIO : e->fd;
 	}
-	err = ask(e, file->uid, payload, len);
+	err = parse_pool_ask(e, file->uid, payload, len);
 	close(e->fd);
 	return err;
 }
@@ -372,7 +372,7 @@ int parse_plan(struct parse_pool *pool, const struct code_file *file, const char
 	err = plan_wire_decode(payload, len, pool->set, file->size, out, &wrong);
 	free(payload);
 	if (err == -EBADMSG) {
-		give_up(&e, err);
+		parse_pool_give_up(&e, err);
 		snprintf(err_text, err_len, "the parser's answer was refused: %s", wrong);
 		return -EIO;
 	}
@@ -435,7 +435,7 @@ int parse_rule(struct parse_pool *pool, const struct code_file *file, uint64_t o
 	if (len == sizeof(*rule))
 		memcpy(rule, payload, len);
 	free(payload);
-	return len == sizeof(*rule) && is_rule(rule) ? 0 : give_up(&e, -EBADMSG);
+	return len == sizeof(*rule) && is_rule(rule) ? 0 : parse_pool_give_up(&e, -EBADMSG);
 }
 
 int parse_python(struct parse_pool *pool, const struct code_file *file, struct python_file *out, char *err_text, size_t err_len)
@@ -451,7 +451,7 @@ int parse_python(struct parse_pool *pool, const struct code_file *file, struct p
 	if (len == sizeof(*out))
 		memcpy(out, payload, len);
 	free(payload);
-	return len == sizeof(*out) && (!out->known || python_file_is_valid(out)) ? 0 : give_up(&e, -EBADMSG);
+	return len == sizeof(*out) && (!out->known || python_file_is_valid(out)) ? 0 : parse_pool_give_up(&e, -EBADMSG);
 }
 
 int parse_symbols(struct parse_pool *pool, const struct code_file *file, const uint64_t *offsets, size_t n, char **text,
@@ -467,7 +467,7 @@ int parse_symbols(struct parse_pool *pool, const struct code_file *file, const u
 	err = ask_about_file(&e, file, text, &len);
 	if (!err && strlen(*text) != len) {
 		free(*text);
-		return give_up(&e, -EBADMSG);
+		return parse_pool_give_up(&e, -EBADMSG);
 	}
 	return err;
 }
@@ -477,7 +477,7 @@ int parse_debug_file(struct parse_pool *pool, const struct code_file *file, int 
 	struct exchange e = { .pool = pool, .kind = PARSE_DEBUG_FILE, .name = key, .fd = fd, .err = err_text, .err_len = err_len };
 	char *payload;
 	size_t len;
-	int err = ask(&e, file->uid, &payload, &len);
+	int err = parse_pool_ask(&e, file->uid, &payload, &len);
 
 	if (!err)
 		free(payload);
@@ -522,7 +522,7 @@ void parse_pool_destroy(struct parse_pool *pool)
 		return;
 	for (size_t i = 0; i < MAX_PROCESSES; i++)
 		if (pool->processes[i].pid)
-			end(&pool->processes[i]);
+			parse_pool_end(&pool->processes[i]);
 	if (pool->tables_fd >= 0)
 		close(pool->tables_fd);
 	free(pool);

@@ -32,7 +32,7 @@ struct answer { int status; void *payload; size_t len; };
 /* ---- packets ---- */
 
 /* Returns 1, 0 at the end, or -errno; *fd is the request's descriptor, owned by the caller. */
-static int receive(struct parse_request *request, int *fd)
+static int parse_process_receive(struct parse_request *request, int *fd)
 {
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
 	struct iovec iov = { request, sizeof(*request) };
@@ -60,7 +60,7 @@ static bool send_packet(const void *bytes, size_t len)
 	return n == (ssize_t)len;
 }
 
-static bool send_answer(uint64_t id, const struct answer *answer)
+static bool parse_process_send_answer(uint64_t id, const struct answer *answer)
 {
 	struct parse_answer head = { .magic = PARSE_MAGIC, .status = answer->status, .id = id, .len = answer->len };
 	bool sent = send_packet(&head, sizeof(head));
@@ -75,7 +75,7 @@ static bool send_answer(uint64_t id, const struct answer *answer)
 
 /* ---- requests ---- */
 
-static struct answer failed(int status, const char *reason)
+static struct answer parse_process_failed(int status, const char *reason)
 {
 	char *text = strdup(reason);
 
@@ -90,10 +90,10 @@ static struct answer answer_plan(const struct process *process, int fd, const ch
 	int err = plan_create(&plan, &process->set, fd, name, reason, sizeof(reason));
 
 	if (err)
-		return failed(err, reason);
+		return parse_process_failed(err, reason);
 	err = plan_wire_encode(&plan, PARSE_MAX_PAYLOAD, &answer.payload, &answer.len);
 	plan_destroy(&plan);
-	return err ? failed(err, "its probe points need more memory than there is for them") : answer;
+	return err ? parse_process_failed(err, "its probe points need more memory than there is for them") : answer;
 }
 
 static struct answer answer_interpreter(int fd)
@@ -104,10 +104,10 @@ static struct answer answer_interpreter(int fd)
 	int err = elf_file_open(&file, fd, &reason);
 
 	if (err)
-		return failed(err, reason);
+		return parse_process_failed(err, reason);
 	interpreter = elf_file_interpreter(file);
 	if (interpreter)
-		answer = failed(0, interpreter);
+		answer = parse_process_failed(0, interpreter);
 	elf_file_destroy(file);
 	return answer;
 }
@@ -128,7 +128,7 @@ static struct answer answer_code(struct process *process, const struct parse_req
 		err = code_parser_symbols(&process->code, fd, request->name, &answer.payload, &answer.len, &reason);
 		break;
 	}
-	return err ? failed(err, reason) : answer;
+	return err ? parse_process_failed(err, reason) : answer;
 }
 
 static int take_tables(struct process *process, int fd)
@@ -140,7 +140,7 @@ static int take_tables(struct process *process, int fd)
 }
 
 /* Returns the exit status if the process must end, -1 to continue. */
-static int handle(struct process *process, const struct parse_request *request, int fd)
+static int parse_process_handle(struct process *process, const struct parse_request *request, int fd)
 {
 	struct answer answer = { 0 };
 	bool sent;
@@ -156,7 +156,7 @@ static int handle(struct process *process, const struct parse_request *request, 
 		answer = answer_code(process, request, fd);
 	else
 		return PARSE_EXIT_REQUEST;
-	sent = send_answer(request->id, &answer);
+	sent = parse_process_send_answer(request->id, &answer);
 	free(answer.payload);
 	if (request->kind != PARSE_RULE)
 		malloc_trim(0);
@@ -174,20 +174,20 @@ static bool wait_for_request(const struct process *process)
 	return true;
 }
 
-static int serve(struct process *process)
+static int parse_process_serve(struct process *process)
 {
 	struct parse_request request;
 	int status = -1, n, fd;
 
 	while (status < 0 && wait_for_request(process)) {
-		n = receive(&request, &fd);
+		n = parse_process_receive(&request, &fd);
 		if (!n)
 			break;
 		if (n == -EINTR)
 			continue;
 		if (n < 0)
 			return PARSE_EXIT_REQUEST;
-		status = handle(process, &request, fd);
+		status = parse_process_handle(process, &request, fd);
 		close(fd);
 	}
 	return status < 0 ? PARSE_EXIT_OK : status;
@@ -203,8 +203,8 @@ int parse_process_main(int argc, char **argv)
 		fprintf(stderr, "ioprobe " PARSE_COMMAND ": started by ioprobe itself, not by users\n");
 		return PARSE_EXIT_USAGE;
 	}
-	if (confine(uid, PARSE_SOCKET_FD, PARSE_MEMORY_BYTES))
+	if (parse_confine(uid, PARSE_SOCKET_FD, PARSE_MEMORY_BYTES))
 		return PARSE_EXIT_CONFINE;
 	table_set_init(&process.set);
-	_exit(serve(&process));         /* the kernel frees everything */
+	_exit(parse_process_serve(&process));         /* the kernel frees everything */
 }

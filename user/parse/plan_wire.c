@@ -71,7 +71,7 @@ static int encode_missing(const struct plan *plan, struct plan_wire_missing *to,
 	return err;
 }
 
-static bool is_printable(char c)
+static bool plan_wire_is_printable(char c)
 {
 	return c >= 0x20 && c < 0x7f;
 }
@@ -85,7 +85,7 @@ static void encode_layers(const struct plan *plan, struct plan_wire_layer *to)
 		to[i] = (struct plan_wire_layer){
 			.layer = layer->layer, .parallel = layer->parallel, .known_abi = layer->known_abi, .narrow = layer->narrow,
 		};
-		for (size_t k = 0; k + 1 < sizeof(to[i].version) && is_printable(layer->version[k]); k++)
+		for (size_t k = 0; k + 1 < sizeof(to[i].version) && plan_wire_is_printable(layer->version[k]); k++)
 			to[i].version[k] = layer->version[k];
 	}
 }
@@ -111,7 +111,7 @@ static int encode_arrays(const struct plan *plan, const struct plan_wire *head, 
 	return err;
 }
 
-static int join(struct plan_wire *head, char *bytes, const struct texts *texts, size_t max_len, void **out, size_t *len)
+static int plan_wire_join(struct plan_wire *head, char *bytes, const struct texts *texts, size_t max_len, void **out, size_t *len)
 {
 	size_t before = sizeof(*head) + arrays_len(head);
 	char *grown;
@@ -147,7 +147,7 @@ int plan_wire_encode(const struct plan *plan, size_t max_len, void **out, size_t
 	head.build_id_len = plan->build_id_len;
 	memcpy(head.build_id, plan->build_id, sizeof(head.build_id));
 	if (!err)
-		err = join(&head, bytes, &texts, max_len, out, len);
+		err = plan_wire_join(&head, bytes, &texts, max_len, out, len);
 	if (err)
 		free(bytes);
 	free(texts.v);
@@ -165,26 +165,26 @@ struct decoder {
 	const char *wrong;
 };
 
-static int refuse(struct decoder *d, const char *wrong)
+static int plan_wire_refuse(struct decoder *d, const char *wrong)
 {
 	d->wrong = wrong;
 	return -EBADMSG;
 }
 
 /* Counts are checked before they are multiplied. */
-static int split(struct decoder *d, const char *bytes, size_t len)
+static int plan_wire_split(struct decoder *d, const char *bytes, size_t len)
 {
 	size_t nconstants = plan_constants_of(d->set, d->set->nlayers);
 	struct plan_wire *head = &d->head;
 
 	if (len < sizeof(*head))
-		return refuse(d, "it is shorter than its header");
+		return plan_wire_refuse(d, "it is shorter than its header");
 	memcpy(head, bytes, sizeof(*head));
 	if (head->npoints > PLAN_MAX_POINTS || head->nmissing > d->set->nrows || head->nlayers > d->set->nlayers ||
 	    (head->nconstants && head->nconstants != nconstants) || head->texts_len > MAX_TEXTS)
-		return refuse(d, "it has more entries than there can be");
+		return plan_wire_refuse(d, "it has more entries than there can be");
 	if (len != sizeof(*head) + arrays_len(head) + head->texts_len)
-		return refuse(d, "its length does not match its entries");
+		return plan_wire_refuse(d, "its length does not match its entries");
 	d->points = bytes + sizeof(*head);
 	d->missing = d->points + head->npoints * sizeof(struct plan_wire_point);
 	d->layers = d->missing + head->nmissing * sizeof(struct plan_wire_missing);
@@ -199,10 +199,10 @@ static int decode_texts(struct decoder *d)
 	if (!d->head.texts_len)
 		return 0;
 	for (size_t i = 0; i < d->head.texts_len; i++)
-		if (d->texts[i] && !is_printable(d->texts[i]))
-			return refuse(d, "a text has bytes that cannot be printed");
+		if (d->texts[i] && !plan_wire_is_printable(d->texts[i]))
+			return plan_wire_refuse(d, "a text has bytes that cannot be printed");
 	if (d->texts[d->head.texts_len - 1])
-		return refuse(d, "a text has no end");
+		return plan_wire_refuse(d, "a text has no end");
 	d->plan->texts = malloc(d->head.texts_len);
 	if (!d->plan->texts)
 		return -ENOMEM;
@@ -216,7 +216,7 @@ static bool is_probed_row(const struct decoder *d, uint32_t row)
 }
 
 /* Every probe address computed from the point must be inside the file (libraries.c, attach_point_of). */
-static bool inside(const struct decoder *d, const struct plan_wire_point *point)
+static bool plan_wire_inside(const struct decoder *d, const struct plan_wire_point *point)
 {
 	uint64_t entry = point->file_offset - point->offset;
 
@@ -228,15 +228,15 @@ static bool inside(const struct decoder *d, const struct plan_wire_point *point)
 static int decode_point(struct decoder *d, const struct plan_wire_point *from, struct plan_point *to)
 {
 	if (!is_probed_row(d, from->row))
-		return refuse(d, "a point has a row that is not probed");
+		return plan_wire_refuse(d, "a point has a row that is not probed");
 	if (from->kind >= PLACED_IMPOSSIBLE)
-		return refuse(d, "a point is of no kind that can be probed");
-	if (!inside(d, from))
-		return refuse(d, "a point is outside the file");
+		return plan_wire_refuse(d, "a point is of no kind that can be probed");
+	if (!plan_wire_inside(d, from))
+		return plan_wire_refuse(d, "a point is outside the file");
 	if ((from->kind == PLACED_INSIDE) != (from->exit_offset != 0) || (from->frame && from->kind != PLACED_INSIDE))
-		return refuse(d, "a point's exit does not fit its kind");
+		return plan_wire_refuse(d, "a point's exit does not fit its kind");
 	if (from->reason != PLAN_WIRE_NO_TEXT && from->reason >= d->head.texts_len)
-		return refuse(d, "a point's reason is not among the texts");
+		return plan_wire_refuse(d, "a point's reason is not among the texts");
 	*to = (struct plan_point){
 		.row = from->row, .file_offset = from->file_offset, .second_offset = from->second_offset,
 		.second_frame = from->second_frame, .function = d->set->rows[from->row].name,
@@ -272,7 +272,7 @@ static int decode_missing(struct decoder *d)
 	for (size_t i = 0; i < d->head.nmissing; i++) {
 		memcpy(&missing, d->missing + i * sizeof(missing), sizeof(missing));
 		if (missing.row >= d->set->nrows || missing.reason >= d->head.texts_len)
-			return refuse(d, "a missing function has no row or no reason");
+			return plan_wire_refuse(d, "a missing function has no row or no reason");
 		d->plan->missing[d->plan->nmissing++] = (struct plan_missing){ missing.row, d->plan->texts + missing.reason };
 	}
 	return 0;
@@ -283,7 +283,7 @@ static bool is_version(const char *version, size_t len)
 	size_t used = strnlen(version, len);
 
 	for (size_t i = 0; i < used; i++)
-		if (!is_printable(version[i]))
+		if (!plan_wire_is_printable(version[i]))
 			return false;
 	return used < len;
 }
@@ -300,10 +300,10 @@ static int decode_layers(struct decoder *d)
 
 		memcpy(&layer, d->layers + i * sizeof(layer), sizeof(layer));
 		if (layer.layer >= d->set->nlayers || d->set->layers[layer.layer].syscalls || (i && layer.layer <= to[-1].layer))
-			return refuse(d, "a layer that does not exist, or not in order");
+			return plan_wire_refuse(d, "a layer that does not exist, or not in order");
 		if (layer.parallel > 1 || layer.known_abi > 1 || layer.narrow > 1 ||
 		    !is_version(layer.version, sizeof(layer.version)))
-			return refuse(d, "a layer's facts are invalid");
+			return plan_wire_refuse(d, "a layer's facts are invalid");
 		*to = (struct plan_layer){ .layer = layer.layer, .parallel = layer.parallel, .known_abi = layer.known_abi,
 					    .narrow = layer.narrow };
 		memcpy(to->version, layer.version, sizeof(to->version));
@@ -329,11 +329,11 @@ static int decode_constants(struct decoder *d)
 static int decode_head(struct decoder *d)
 {
 	if (d->head.stripped_static > 1 || (d->head.rendezvous_offset && d->head.rendezvous_offset >= d->file_size))
-		return refuse(d, "its rendezvous is outside the file");
+		return plan_wire_refuse(d, "its rendezvous is outside the file");
 	if (d->head.switching > SHARES_STACK)
-		return refuse(d, "its kind of stack switching is unknown");
+		return plan_wire_refuse(d, "its kind of stack switching is unknown");
 	if (d->head.build_id_len > BUILD_ID_MAX)
-		return refuse(d, "its build-id is longer than a build-id can be");
+		return plan_wire_refuse(d, "its build-id is longer than a build-id can be");
 	d->plan->build_id_len = d->head.build_id_len;
 	memcpy(d->plan->build_id, d->head.build_id, sizeof(d->plan->build_id));
 	d->plan->switching = d->head.switching;
@@ -350,7 +350,7 @@ int plan_wire_decode(const void *bytes, size_t len, const struct table_set *set,
 		     const char **wrong)
 {
 	struct decoder d = { .set = set, .file_size = file_size, .plan = out };
-	int err = split(&d, bytes, len);
+	int err = plan_wire_split(&d, bytes, len);
 
 	*out = (struct plan){ 0 };
 	if (!err)

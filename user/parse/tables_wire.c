@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void write_all(const struct table_set *set, FILE *file)
+static void tables_wire_write_all(const struct table_set *set, FILE *file)
 {
 	for (size_t i = 0; i < set->nsources; i++) {
 		fputs(set->sources[i].name, file);
@@ -36,7 +36,7 @@ int tables_wire_write(const struct table_set *set, int fd)
 
 	if (!file)
 		return -errno;
-	write_all(set, file);
+	tables_wire_write_all(set, file);
 	if (ferror(file) | fclose(file))
 		err = -ENOMEM;
 	for (size_t at = 0; at < len && !err; ) {
@@ -52,7 +52,7 @@ int tables_wire_write(const struct table_set *set, int fd)
 }
 
 /* Returns the beginning of the next text; NULL if this one is not terminated. */
-static const char *after(const char *text, const char *end)
+static const char *tables_wire_after(const char *text, const char *end)
 {
 	const char *zero = memchr(text, 0, end - text);
 
@@ -64,7 +64,7 @@ static int parse_sources(struct table_set *set, const char **at, const char *end
 	char err_text[256];
 
 	while (*at < end && **at) {
-		const char *text = after(*at, end), *next = text ? after(text, end) : NULL;
+		const char *text = tables_wire_after(*at, end), *next = text ? tables_wire_after(text, end) : NULL;
 		int err = next ? table_parse(set, *at, text, err_text, sizeof(err_text)) : -EBADMSG;
 
 		if (err)

@@ -157,7 +157,7 @@ static int copy_from(struct list *list, pid_t pid, const struct identity *who)
 
 /* ---- public ---- */
 
-static const char *reason(int err)
+static const char *environment_reason(int err)
 {
 	switch (err) {
 	case -EPERM: return "it does not belong to the calling user, or has more rights than that user; name another one";
@@ -177,7 +177,7 @@ int environment_create(char ***environment, const struct identity *who, pid_t fr
 		err = -ENOMEM;
 	if (err) {
 		if (from)
-			snprintf(err_text, err_len, "cannot take the environment of process %d: %s", from, reason(err));
+			snprintf(err_text, err_len, "cannot take the environment of process %d: %s", from, environment_reason(err));
 		else
 			snprintf(err_text, err_len, "cannot make the program's environment: %s", strerror(-err));
 		environment_free(list.v);

@@ -80,7 +80,7 @@ static int list_groups(struct identity *who)
 	return 0;
 }
 
-static int resolve(struct identity *who, const struct passwd *entry, uid_t uid, gid_t gid)
+static int identity_resolve(struct identity *who, const struct passwd *entry, uid_t uid, gid_t gid)
 {
 	int err;
 
@@ -104,7 +104,7 @@ int identity_user(struct identity *who, uid_t uid, gid_t gid)
 {
 	if (uid == geteuid())
 		return identity_self(who);
-	return resolve(who, getpwuid(uid), uid, gid);
+	return identity_resolve(who, getpwuid(uid), uid, gid);
 }
 
 void identity_deinit(struct identity *who)
@@ -168,7 +168,7 @@ int identity_caller(struct identity *who, char *err, size_t err_len)
 			 uid);
 		return -ENOENT;
 	} else {
-		ret = resolve(who, entry, uid, -1);
+		ret = identity_resolve(who, entry, uid, -1);
 		if (!ret && number_of(getenv("SUDO_GID"), &gid) && has_group(who, gid))
 			who->gid = gid;         /* newgrp was used before sudo */
 	}

@@ -41,7 +41,7 @@ static int is_empty(int dir)
 	return empty ? 0 : -ENOTEMPTY;
 }
 
-/* Errors that are not an errno; explain() converts them to -EPERM. */
+/* Errors that are not an errno; output_explain() converts them to -EPERM. */
 enum { FOREIGN = -5000, OPEN_TO_OTHERS };
 
 /* In a directory that root writes to, only root may be able to change names. */
@@ -122,7 +122,7 @@ static int give_up(struct output *out, int err)
 	return err;
 }
 
-static void init(struct output *out, const struct identity *owner, const char *path)
+static void output_init(struct output *out, const struct identity *owner, const char *path)
 {
 	*out = (struct output){ .dir = -1, .above = -1, .owner = owner };
 	snprintf(out->path, sizeof(out->path), "%s", path);
@@ -133,7 +133,7 @@ int output_create_at(struct output *out, const struct identity *owner, int above
 	struct identity_saved saved;
 	int err;
 
-	init(out, owner, name);
+	output_init(out, owner, name);
 	snprintf(out->name, sizeof(out->name), "%s", name);
 	out->above = fcntl(above, F_DUPFD_CLOEXEC, 3);
 	err = out->above < 0 ? -errno : identity_begin(owner, &saved);
@@ -152,7 +152,7 @@ int output_create_at(struct output *out, const struct identity *owner, int above
 
 /* ---- by path ---- */
 
-static int explain(const char *action, const struct output *out, int err, char *err_text, size_t err_len)
+static int output_explain(const char *action, const struct output *out, int err, char *err_text, size_t err_len)
 {
 	const char *name = out->owner->name;
 
@@ -213,7 +213,7 @@ static int open_above(struct output *out)
 }
 
 
-static int create(struct output *out)
+static int output_create_file(struct output *out)
 {
 	int err = open_above(out), made;
 
@@ -233,13 +233,13 @@ int output_create(struct output *out, const struct identity *owner, const char *
 	struct identity_saved saved;
 	int err;
 
-	init(out, owner, path);
+	output_init(out, owner, path);
 	err = strlen(path) >= sizeof(out->path) ? -ENAMETOOLONG : identity_begin(owner, &saved);
 	if (err)
-		return explain("record to", out, err, err_text, err_len);
-	err = create(out);
+		return output_explain("record to", out, err, err_text, err_len);
+	err = output_create_file(out);
 	identity_end(&saved);
-	return explain("record to", out, err, err_text, err_len);
+	return output_explain("record to", out, err, err_text, err_len);
 }
 
 /* ---- an existing directory ---- */
@@ -260,7 +260,7 @@ int output_open(struct output *out, const struct identity *owner, const char *pa
 	struct identity_saved saved;
 	int err;
 
-	init(out, owner, path);
+	output_init(out, owner, path);
 	err = identity_begin(owner, &saved);
 	if (!err) {
 		err = open_existing(out, path);
@@ -268,7 +268,7 @@ int output_open(struct output *out, const struct identity *owner, const char *pa
 			err = check_owner(out->dir, owner);
 		identity_end(&saved);
 	}
-	return explain("write to", out, err, err_text, err_len);
+	return output_explain("write to", out, err, err_text, err_len);
 }
 
 int output_open_as_owner(struct output *out, struct identity *owner, const char *path, char *err_text, size_t err_len)
@@ -283,7 +283,7 @@ int output_open_as_owner(struct output *out, struct identity *owner, const char 
 		snprintf(err_text, err_len, "cannot open %s: %s", path, strerror(-err));
 		return err;
 	}
-	init(out, owner, path);
+	output_init(out, owner, path);
 	snprintf(owner->name, sizeof(owner->name), "root");
 	err = open_existing(out, path);
 	if (!err && fstat(out->dir, &st))
@@ -292,7 +292,7 @@ int output_open_as_owner(struct output *out, struct identity *owner, const char 
 		err = identity_user(owner, st.st_uid, -1);
 	if (!err)
 		err = check_owner(out->dir, owner);
-	return explain("write to", out, err, err_text, err_len);
+	return output_explain("write to", out, err, err_text, err_len);
 }
 
 /* ---- contents ---- */

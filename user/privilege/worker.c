@@ -76,7 +76,7 @@ static void reset_signals(void)
 }
 
 /* The death signal is set last: a change of ids clears it. */
-static int confine(const struct worker *worker, int dir, pid_t parent)
+static int worker_confine(const struct worker *worker, int dir, pid_t parent)
 {
 	const struct rlimit no_processes = { 0, 0 };
 	int err;
@@ -106,7 +106,7 @@ static void run_worker(const struct worker *worker, pid_t parent, int results, i
 	if (results < 0)
 		_exit(1);
 	reset_signals();
-	result.status = confine(worker, dir, parent);
+	result.status = worker_confine(worker, dir, parent);
 	if (result.status)
 		snprintf(err, sizeof(err), "cannot run as user %s: %s", worker->who->name, strerror(-result.status));
 	memory = result.status ? NULL : open_memstream(&text, &text_len);
@@ -126,7 +126,7 @@ static void run_worker(const struct worker *worker, pid_t parent, int results, i
 
 /* ---- in the caller ---- */
 
-static int64_t now_ms(void)
+static int64_t worker_now_ms(void)
 {
 	struct timespec now;
 
@@ -154,12 +154,12 @@ static int wait_ms(const struct waiter *waiter, int64_t left)
 }
 
 /* Returns 0, -ETIMEDOUT after the deadline, or -ECANCELED if the worker closed the pipe. */
-static int receive(struct waiter *waiter, void *data, size_t len)
+static int worker_receive(struct waiter *waiter, void *data, size_t len)
 {
 	char *at = data;
 
 	while (len) {
-		int64_t left = waiter->deadline_ms ? waiter->deadline_ms - now_ms() : -1;
+		int64_t left = waiter->deadline_ms ? waiter->deadline_ms - worker_now_ms() : -1;
 		struct pollfd ready = { waiter->fd, POLLIN, 0 };
 		ssize_t n;
 
@@ -182,16 +182,16 @@ static int receive(struct waiter *waiter, void *data, size_t len)
 static int receive_result(struct waiter *waiter, struct result *result, char **text, char *err_text, size_t err_len)
 {
 	char line[1024] = "";
-	int err = receive(waiter, result, sizeof(*result));
+	int err = worker_receive(waiter, result, sizeof(*result));
 
 	if (!err && (result->err_len >= sizeof(line) || result->text_len > MAX_TEXT))
 		err = -ECANCELED;
 	if (!err)
-		err = receive(waiter, line, result->err_len);
+		err = worker_receive(waiter, line, result->err_len);
 	if (!err && !(*text = malloc(result->text_len + 1)))
 		err = -ENOMEM;
 	if (!err)
-		err = receive(waiter, *text, result->text_len);
+		err = worker_receive(waiter, *text, result->text_len);
 	if (!err)
 		(*text)[result->text_len] = 0;
 	if (!err && result->status)
@@ -212,7 +212,7 @@ static void pass_complaints(int fd)
 	}
 }
 
-static void explain(const struct worker *worker, int err, int status, char *err_text, size_t err_len)
+static void worker_explain(const struct worker *worker, int err, int status, char *err_text, size_t err_len)
 {
 	if (err == -ETIMEDOUT)
 		snprintf(err_text, err_len, "%s was ended: it took longer than %u s", worker->what, worker->limit_s);
@@ -235,11 +235,12 @@ static void reap_soon(pid_t pid, int *status)
 }
 
 /* After the pipe is closed, with or without a result, the worker has nothing left to do: killing it does not change its result. */
-static int await(const struct worker *worker, pid_t pid, int fd, char **text, size_t *text_len, char *err_text, size_t err_len)
+static int worker_await(const struct worker *worker, pid_t pid, int fd, char **text, size_t *text_len, char *err_text,
+			size_t err_len)
 {
 	struct waiter waiter = { .worker = worker,
 				 .fd = fd,
-				 .deadline_ms = worker->limit_s ? now_ms() + 1000ll * worker->limit_s : 0 };
+				 .deadline_ms = worker->limit_s ? worker_now_ms() + 1000ll * worker->limit_s : 0 };
 	struct result result = { 0 };
 	int err, status = 0;
 
@@ -253,7 +254,7 @@ static int await(const struct worker *worker, pid_t pid, int fd, char **text, si
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	if (err)
-		explain(worker, err, status, err_text, err_len);
+		worker_explain(worker, err, status, err_text, err_len);
 	if (err || result.status) {
 		free(*text);
 		*text = NULL;
@@ -289,7 +290,7 @@ int worker_run(const struct worker *worker, char **text, size_t *text_len, char 
 	if (err)
 		snprintf(err_text, err_len, "%s: cannot start a process: %s", worker->what, strerror(-err));
 	else
-		err = await(worker, pid, results[0], text, text_len, err_text, err_len);
+		err = worker_await(worker, pid, results[0], text, text_len, err_text, err_len);
 	pass_complaints(complaints[0]);
 	close(results[0]), close(complaints[0]);
 	return err;

@@ -135,7 +135,7 @@ static int add_pid(struct list *list, pid_t pid)
 	return 0;
 }
 
-static int consider(struct members *members, bool any_user, pid_t pid, struct list *list)
+static int job_processes_consider(struct members *members, bool any_user, pid_t pid, struct list *list)
 {
 	uint64_t start;
 	pid_t ppid;
@@ -151,7 +151,7 @@ static int consider(struct members *members, bool any_user, pid_t pid, struct li
 	return err ? err : add_pid(list, pid);
 }
 
-static int find(struct members *members, pid_t **pids, size_t *n, size_t max)
+static int job_processes_find_now(struct members *members, pid_t **pids, size_t *n, size_t max)
 {
 	bool any_user = members->uid == MEMBERS_ANY_USER;
 	const struct dirent *entry;
@@ -163,7 +163,7 @@ static int find(struct members *members, pid_t **pids, size_t *n, size_t max)
 		return -errno;
 	while (!err && list.n < max && (entry = readdir(dir)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			err = consider(members, any_user, atoi(entry->d_name), &list);
+			err = job_processes_consider(members, any_user, atoi(entry->d_name), &list);
 	closedir(dir);
 	if (err) {
 		free(list.v);
@@ -176,14 +176,14 @@ static int find(struct members *members, pid_t **pids, size_t *n, size_t max)
 
 int job_processes_find(struct members *members, pid_t **pids, size_t *n)
 {
-	return find(members, pids, n, SIZE_MAX);
+	return job_processes_find_now(members, pids, n, SIZE_MAX);
 }
 
 int job_processes_find_first(struct members *members, pid_t *pid)
 {
 	pid_t *pids;
 	size_t n;
-	int err = find(members, &pids, &n, 1);
+	int err = job_processes_find_now(members, &pids, &n, 1);
 
 	if (err)
 		return err;

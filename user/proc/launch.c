@@ -49,7 +49,7 @@ void launch_keep_inherited(void)
 /* ---- in the child: system calls only, since other threads may have held any lock at the fork ---- */
 
 /* Capabilities are granted to ioprobe, not to the programs that it launches. Root's programs keep root's. */
-static int become(const struct identity *who)
+static int launch_become(const struct identity *who)
 {
 	if (!who->own &&
 	    (syscall(SYS_setgroups, who->ngroups, who->groups) || syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
@@ -59,7 +59,7 @@ static int become(const struct identity *who)
 }
 
 /* A file without a valid executable format is run as a shell script, as by execvp. */
-static int execute(const struct launch_program *program, char **shell_argv)
+static int launch_execute(const struct launch_program *program, char **shell_argv)
 {
 	execve(program->path, program->argv, program->environment);
 	if (errno != ENOEXEC)
@@ -79,9 +79,9 @@ static void run_child(int wait_fd, int error_fd, const struct launch_program *pr
 	sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
 	setrlimit(RLIMIT_CORE, &inherited.core);
 	setrlimit(RLIMIT_NOFILE, &inherited.files);
-	err = become(program->who);
+	err = launch_become(program->who);
 	if (!err)
-		err = execute(program, shell_argv);
+		err = launch_execute(program, shell_argv);
 	if (write(error_fd, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);

@@ -35,7 +35,7 @@ static void unescape_newlines(char *path)
 	*to = 0;
 }
 
-static bool row_parse(char *line, struct map_row *row)
+static bool modules_row_parse(char *line, struct map_row *row)
 {
 	unsigned long long start, end, offset, ino;
 	unsigned int dev_major, dev_minor;
@@ -137,7 +137,7 @@ static size_t find_module(const struct proc_modules *modules, const struct map_r
 	return i;
 }
 
-static int mapping_add(struct proc_modules *modules, const struct map_row *row, size_t module)
+static int modules_mapping_add(struct proc_modules *modules, const struct map_row *row, size_t module)
 {
 	struct proc_mapping *v = reallocarray(modules->mappings, modules->nmappings + 1, sizeof(*v));
 
@@ -148,7 +148,7 @@ static int mapping_add(struct proc_modules *modules, const struct map_row *row, 
 	return 0;
 }
 
-static int module_add(struct proc_modules *modules, pid_t pid, const struct map_row *row, const struct map_row *first)
+static int modules_module_add(struct proc_modules *modules, pid_t pid, const struct map_row *row, const struct map_row *first)
 {
 	struct proc_module *v = realloc(modules->v, (modules->n + 1) * sizeof(*v));
 	struct proc_module *module;
@@ -171,7 +171,7 @@ static int module_add(struct proc_modules *modules, pid_t pid, const struct map_
 
 /* The image of a library is a sequence of lines of the same file with ascending offsets; other mappings of the file, by a reader
  * for instance, do not belong to it. The text segment may begin in the file's first page, too. */
-static bool continues(const struct map_row *first, const struct map_row *previous, const struct map_row *row)
+static bool modules_continues(const struct map_row *first, const struct map_row *previous, const struct map_row *row)
 {
 	if (!first->ino || row->ino != first->ino || row->dev != first->dev || row->offset < previous->offset)
 		return false;
@@ -188,15 +188,15 @@ static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct f
 		size_t module;
 		int err;
 
-		if (!row_parse(line, &row))
+		if (!modules_row_parse(line, &row))
 			return -EINVAL;
-		if (!continues(&first, &previous, &row))
+		if (!modules_continues(&first, &previous, &row))
 			first = row;
 		previous = row;
 		if (!row.exec || !row.ino)
 			continue;
 		module = find_module(out, &row, *ids);
-		err = mapping_add(out, &row, module);
+		err = modules_mapping_add(out, &row, module);
 		if (err || module < out->n) {
 			if (err)
 				return err;
@@ -207,7 +207,7 @@ static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct f
 			return -ENOMEM;
 		*ids = grown;
 		grown[out->n] = (struct file_id){ row.dev, row.ino };
-		err = module_add(out, pid, &row, &first);
+		err = modules_module_add(out, pid, &row, &first);
 		if (err)
 			return err;
 	}

@@ -20,12 +20,12 @@
 /* ---- text files ---- */
 
 /* For a process that has ended the kernel returns a missing file or ESRCH. */
-static int gone(int err)
+static int procfs_gone(int err)
 {
 	return err == ENOENT ? -ESRCH : -err;
 }
 
-static int read_all(int fd, char **text, size_t *len)
+static int procfs_read_all(int fd, char **text, size_t *len)
 {
 	size_t cap = 4096, used = 0;
 	char *buf = malloc(cap);
@@ -66,8 +66,8 @@ int proc_text_read(pid_t pid, const char *name, char **text, size_t *len)
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return gone(errno);
-	err = read_all(fd, text, len);
+		return procfs_gone(errno);
+	err = procfs_read_all(fd, text, len);
 	close(fd);
 	return err;
 }
@@ -80,7 +80,7 @@ int proc_link_read(pid_t pid, const char *name, char *buf, size_t buf_len)
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	n = readlink(path, buf, buf_len);
 	if (n < 0)
-		return gone(errno);
+		return procfs_gone(errno);
 	if ((size_t)n >= buf_len)
 		return -ENAMETOOLONG;
 	buf[n] = 0;
@@ -214,7 +214,7 @@ static int numbers_read(const char *path, int **out, size_t *nout)
 	size_t n = 0, cap = 0;
 
 	if (!dir)
-		return gone(errno);
+		return procfs_gone(errno);
 	while (errno = 0, (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
@@ -230,7 +230,7 @@ static int numbers_read(const char *path, int **out, size_t *nout)
 		numbers[n++] = atoi(entry->d_name);
 	}
 	if (errno) {
-		int err = gone(errno);
+		int err = procfs_gone(errno);
 
 		free(numbers);
 		closedir(dir);

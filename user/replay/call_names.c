@@ -61,8 +61,8 @@ const char *name_directory(struct replay *r, struct thread *thread, const struct
 }
 
 /* One path and the directory that it begins in. An empty path names the descriptor itself (AT_EMPTY_PATH). */
-static int add_path(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role, enum table_role dirfd,
-		    uint32_t *path, uint32_t *directory)
+static int call_names_add_path(struct replay *r, struct thread *thread, const struct frame *f, enum table_role role,
+			       enum table_role dirfd, uint32_t *path, uint32_t *directory)
 {
 	struct str text = frame_string(r, f, role);
 	const char *base = NULL;
@@ -99,10 +99,10 @@ int call_names_add(struct replay *r, struct thread *thread, const struct frame *
 
 	if (info->arg[ROLE_PATH] < 0 || (info->makes && !f->failed && !f->abandoned))
 		return 0;
-	ret = add_path(r, thread, f, ROLE_PATH, ROLE_DIRFD, &names->path, &names->directory);
+	ret = call_names_add_path(r, thread, f, ROLE_PATH, ROLE_DIRFD, &names->path, &names->directory);
 	if (ret || info->arg[ROLE_PATH2] < 0)
 		return ret;
-	return add_path(r, thread, f, ROLE_PATH2, ROLE_DIRFD2, &names->new_path, &names->new_directory);
+	return call_names_add_path(r, thread, f, ROLE_PATH2, ROLE_DIRFD2, &names->new_path, &names->new_directory);
 }
 
 int call_names_finish(struct replay *r)

@@ -20,7 +20,7 @@
 
 /* ---- reading arguments ---- */
 
-static unsigned min(unsigned a, unsigned b)
+static unsigned calls_min(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
@@ -140,7 +140,7 @@ static void frame_pop(struct thread *thread)
 }
 
 /* Returns whether a call only updates the model and is not written to the trace (inquiries and the like). */
-static bool quiet(const struct replay *r, const struct frame *f)
+static bool calls_quiet(const struct replay *r, const struct frame *f)
 {
 	return frame_row(r, f)->op == OP_LEARN;
 }
@@ -149,14 +149,14 @@ static int enter_event(struct replay *r, struct thread *thread, const struct fra
 {
 	struct model_event event = { .type = EV_ENTER, .u.call = { .region = f->probe, .site = f->site + 1 } };  /* REF_NONE: 0 */
 
-	if (quiet(r, f))
+	if (calls_quiet(r, f))
 		return 0;
 	r->model->totals.calls++;
 	r->model->totals.system_calls += frame_layer(r, f)->syscalls;
 	return call_event(r, thread, &event, f->enter_ns);
 }
 
-static void add_mapping(const struct replay *r, const struct frame *f, struct model_event *event)
+static void calls_add_mapping(const struct replay *r, const struct frame *f, struct model_event *event)
 {
 	int64_t bytes = 0, offset = 0;
 
@@ -176,11 +176,11 @@ static int leave_event(struct replay *r, struct thread *thread, const struct fra
 				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
 
 	if (outermost && !f->held)
-		event.u.call.cpu = cpu_of_call(r, thread, f, quiet(r, f), &cpu) ? &cpu : NULL;
-	if (quiet(r, f))
+		event.u.call.cpu = cpu_of_call(r, thread, f, calls_quiet(r, f), &cpu) ? &cpu : NULL;
+	if (calls_quiet(r, f))
 		return 0;
 	if (f->maps)
-		add_mapping(r, f, &event);
+		calls_add_mapping(r, f, &event);
 	if (f->failed)
 		event.u.call.error = outcome_error(r, f);
 	if (call_names_add(r, thread, f, &event))
@@ -190,7 +190,7 @@ static int leave_event(struct replay *r, struct thread *thread, const struct fra
 	return call_event(r, thread, &event, f->leave_ns);
 }
 
-static int leave(struct replay *r, struct thread *thread)
+static int calls_leave(struct replay *r, struct thread *thread)
 {
 	unsigned index = thread->nframes - 1;
 	int ret = op_leave(r, thread, index);
@@ -214,7 +214,7 @@ int call_abandon_to(struct replay *r, struct thread *thread, unsigned keep, uint
 
 		f->abandoned = true;
 		f->leave_ns = time_ns;
-		ret = leave(r, thread);
+		ret = calls_leave(r, thread);
 		thread->disturbed = true;
 	}
 	return ret;
@@ -228,7 +228,7 @@ static uint32_t site_of_call(const struct replay *r, const struct thread *thread
 
 	if (!rec->depth)
 		return call_sites_lookup(r->sites, rec);
-	return caller && quiet(r, caller) ? caller->site : REF_NONE;
+	return caller && calls_quiet(r, caller) ? caller->site : REF_NONE;
 }
 
 static int call_enter(struct replay *r, struct thread *thread, const struct iop_rec_call *rec, bool complete)
@@ -274,7 +274,7 @@ static int call_exit(struct replay *r, struct thread *thread, const struct iop_r
 
 	if (index < 0) {        /* its ENTER was lost */
 		r->orphans++;
-		return call_abandon_to(r, thread, min(thread->nframes, rec->depth), rec->rec.time_ns);
+		return call_abandon_to(r, thread, calls_min(thread->nframes, rec->depth), rec->rec.time_ns);
 	}
 	ret = call_abandon_to(r, thread, index + 1, rec->rec.time_ns);
 	if (ret)
@@ -287,7 +287,7 @@ static int call_exit(struct replay *r, struct thread *thread, const struct iop_r
 		return call_abandon_to(r, thread, index, rec->rec.time_ns);
 	read_results(f, frame_info(r, f), rec);
 	outcome_set(r, f, rec);
-	return leave(r, thread);
+	return calls_leave(r, thread);
 }
 
 int call_record(struct replay *r, struct thread *thread, const struct iop_rec_call *rec)
@@ -307,7 +307,7 @@ int call_record(struct replay *r, struct thread *thread, const struct iop_rec_ca
 	default:
 		ret = call_enter(r, thread, rec, true);
 		if (!ret)
-			ret = leave(r, thread);
+			ret = calls_leave(r, thread);
 	}
 	if (!(rec->rec.flags & IOP_F_ABANDONED) && rec->rec.time_ns >= thread->last_ns)
 		thread->disturbed = false;
@@ -328,7 +328,7 @@ int call_collective(struct replay *r, struct thread *thread, const struct iop_re
 	if (ret)
 		return ret;
 	thread->frames[thread->nframes - 1].held = true;
-	return leave(r, thread);
+	return calls_leave(r, thread);
 }
 
 int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec)

@@ -30,7 +30,7 @@ static bool is_mount_of(const struct mount_row *row, const struct file_info *inf
 
 /* Returns the distance between a mount table and the time at which the file was described. A table read before is preferred, the
  * latest one first; a table read after may be wrong. */
-static uint64_t distance(const struct mount_table *table, uint64_t time_ns)
+static uint64_t file_mounts_distance(const struct mount_table *table, uint64_t time_ns)
 {
 	return table->time_ns <= time_ns ? (time_ns - table->time_ns) / 2 : UINT64_MAX / 2 + (table->time_ns - time_ns) / 2;
 }
@@ -49,11 +49,11 @@ static const struct mount_row *mount_of_id(const struct replay *r, const char *n
 
 		if (!row || !is_mount_of(row, info) || own < best_own)
 			continue;
-		if (own == best_own && best && distance(table, info->described_ns) >= best_distance)
+		if (own == best_own && best && file_mounts_distance(table, info->described_ns) >= best_distance)
 			continue;
 		best = row;
 		best_own = own;
-		best_distance = distance(table, info->described_ns);
+		best_distance = file_mounts_distance(table, info->described_ns);
 	}
 	return best;
 }
@@ -173,7 +173,7 @@ static const struct described_mount *described_mount_of(const struct replay *r, 
 	return NULL;
 }
 
-static bool is_below(const char *path, const char *mount_point)
+static bool file_mounts_is_below(const char *path, const char *mount_point)
 {
 	struct mount_row row = { .mount_point = (char *)mount_point };
 	const struct mounts one = { &row, 1 };
@@ -214,7 +214,7 @@ static int check_shared_mounts(struct replay *r)
 }
 
 /* Returns the model's copy of a text, the same one for texts that are equal to the last: many files have one mount. */
-static const char *copy_of(struct replay *r, const char **last, const char *text)
+static const char *file_mounts_copy_of(struct replay *r, const char **last, const char *text)
 {
 	if (!*last || strcmp(*last, text))
 		*last = model_string(r->model, text, strlen(text));
@@ -223,9 +223,9 @@ static const char *copy_of(struct replay *r, const char **last, const char *text
 
 static int set_mount(struct replay *r, struct model_file *file, const struct mount_row *row, const char *source)
 {
-	file->mount_point = copy_of(r, &r->last_mount.mount_point, row->mount_point);
-	file->mount_source = source ? copy_of(r, &r->last_mount.mount_source, source) : NULL;
-	file->fs_type = copy_of(r, &r->last_mount.fs_type, row->fs_type);
+	file->mount_point = file_mounts_copy_of(r, &r->last_mount.mount_point, row->mount_point);
+	file->mount_source = source ? file_mounts_copy_of(r, &r->last_mount.mount_source, source) : NULL;
+	file->fs_type = file_mounts_copy_of(r, &r->last_mount.fs_type, row->fs_type);
 	file->scope = is_declared_shared(r, row) ? SCOPE_SHARED : mount_scope(row);
 	return file->mount_point && (file->mount_source || !source) && file->fs_type ? 0 : -ENOMEM;
 }
@@ -267,7 +267,7 @@ static int set_mount_of(struct replay *r, size_t i)
 	const struct mount_row *row = mount_in_tables(r, i);
 	const struct described_mount *described = info->mnt_id ? described_mount_of(r, info) : NULL;
 
-	if (described && is_below(file->path, described->row.mount_point)) {
+	if (described && file_mounts_is_below(file->path, described->row.mount_point)) {
 		file->block_bytes = described->block_bytes;
 		return set_mount(r, file, &described->row, source_of(&described->row, row));
 	}

@@ -126,7 +126,7 @@ bool op_non_blocking(const struct replay *r, const struct frame *f)
 /* Whether an operation is collective: by its function, or by earlier settings (HDF5's transfer property list, netCDF's access mode
  * of a variable). A handle that was opened before the recording has an unknown communicator; one that was opened without a
  * communicator (serially) has no collective operations. */
-static bool collective(const struct replay *r, const struct thread *thread, const struct frame *f, uint32_t ref)
+static bool op_events_collective(const struct replay *r, const struct thread *thread, const struct frame *f, uint32_t ref)
 {
 	const struct model_handle *handle = &r->model->handles.v[ref];
 
@@ -137,7 +137,7 @@ static bool collective(const struct replay *r, const struct thread *thread, cons
 	return handle->comm != REF_NONE || (handle->precreated && layer_parallel(r, thread->process, frame_row(r, f)->layer));
 }
 
-static uint64_t offset_of(const struct replay *r, const struct frame *f)
+static uint64_t op_events_offset_of(const struct replay *r, const struct frame *f)
 {
 	int64_t offset;
 
@@ -163,11 +163,12 @@ static uint64_t request_carried_out(struct replay *r, struct thread *thread, con
 
 int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode)
 {
-	struct model_event event = { .type = EV_BEGIN, .u.begin = { .handle = handle, .mode = mode, .offset = offset_of(r, f) } };
+	struct model_event event = { .type = EV_BEGIN,
+				     .u.begin = { .handle = handle, .mode = mode, .offset = op_events_offset_of(r, f) } };
 
 	if (op_non_blocking(r, f))
 		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
-	if (collective(r, thread, f, handle))
+	if (op_events_collective(r, thread, f, handle))
 		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
 	f->begun = true;
 	f->mode = mode;

@@ -47,7 +47,7 @@ static bool object_key_value(const struct replay *r, const struct thread *thread
 }
 
 /* A handle whose creation was not recorded is assumed to have existed before, unless the call shows that it is not a handle. */
-static bool vouches(const struct replay *r, const struct frame *f)
+static bool ops_vouches(const struct replay *r, const struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
 
@@ -87,7 +87,7 @@ static int hold_object(struct replay *r, struct thread *thread, struct frame *f)
 	if (row->op == OP_SYNC && !value && frame_layer(r, f)->handle_kind == HANDLE_POINTER)   /* fflush(NULL): all streams */
 		return 0;
 	object = object_find(thread->process, row->layer, value);
-	if (!object && (!vouches(r, f) || closes_inner(r, thread, f, value)))
+	if (!object && (!ops_vouches(r, f) || closes_inner(r, thread, f, value)))
 		return 0;
 	if (!object) {
 		object = object_add(r, thread->process, row->layer, value);
@@ -271,7 +271,7 @@ static int made_inside(struct replay *r, struct thread *thread, struct frame *f,
 	return ret ? ret : known_opened(r, thread, f, object);
 }
 
-static int made(struct replay *r, struct thread *thread, unsigned index)
+static int ops_made(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	uint32_t creation, status, ref;
@@ -304,7 +304,7 @@ static int made(struct replay *r, struct thread *thread, unsigned index)
 	return static_facts_made(r, thread, f, object);
 }
 
-static int duplicated(struct replay *r, struct thread *thread, struct frame *f)
+static int ops_duplicated(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct model_event event = { .type = EV_DUPLICATE };
 	struct model_handle def;
@@ -329,7 +329,7 @@ static int duplicated(struct replay *r, struct thread *thread, struct frame *f)
 	return object->ref == REF_NONE ? -ENOMEM : call_event(r, thread, &event, f->leave_ns);
 }
 
-static int closed(struct replay *r, struct thread *thread, struct frame *f)
+static int ops_closed(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct object *object = f->object;
 	int ret = 0;
@@ -369,7 +369,7 @@ static int end_unissued(struct replay *r, struct thread *thread, struct frame *f
 }
 
 /* Ends a begun operation: completed, issued or cancelled. */
-static int end_operation(struct replay *r, struct thread *thread, struct frame *f)
+static int ops_end_operation(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct model_event event = { .type = EV_ISSUED, .u.op = { f->used, f->matching_id } };
 	int ret;
@@ -408,11 +408,11 @@ static int library_leave(struct replay *r, struct thread *thread, unsigned index
 	switch (frame_row(r, f)->op) {
 	case OP_OPEN:
 	case OP_CREATE:
-		return f->makes ? made(r, thread, index) : 0;
+		return f->makes ? ops_made(r, thread, index) : 0;
 	case OP_DUP:
-		return duplicated(r, thread, f);
+		return ops_duplicated(r, thread, f);
 	case OP_CLOSE:
-		return closed(r, thread, f);
+		return ops_closed(r, thread, f);
 	case OP_DELETE:
 	case OP_RENAME:
 		return op_delete(r, thread, f);
@@ -457,7 +457,7 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 	if (ret)
 		return ret;
 	if (f->begun)
-		return end_operation(r, thread, f);
+		return ops_end_operation(r, thread, f);
 	if (info->on_fd)
 		return aio_leave(r, thread, index);
 	if (is_of_requests(frame_row(r, f)->op))

@@ -66,7 +66,7 @@ static void free_threads(struct order *order)
 }
 
 /* A chunk is freed with the last entry that refers to it. */
-static void release(struct order *order, struct chunk *chunk)
+static void order_release(struct order *order, struct chunk *chunk)
 {
 	if (--chunk->live || chunk == order->chunk)
 		return;
@@ -86,7 +86,7 @@ void order_destroy(struct order *order)
 	if (!order)
 		return;
 	for (size_t i = 0; i < order->n; i++)
-		release(order, order->v[i].chunk);
+		order_release(order, order->v[i].chunk);
 	free(order->chunk);
 	while ((chunk = order->free_chunks)) {
 		order->free_chunks = chunk->next_free;
@@ -115,7 +115,7 @@ static struct chunk *chunk_for(struct order *order, size_t len)
 	order->chunk = NULL;
 	if (chunk && !chunk->live) {
 		chunk->live = 1;
-		release(order, chunk);
+		order_release(order, chunk);
 	}
 	chunk = size == CHUNK_BYTES ? order->free_chunks : NULL;
 	if (chunk)
@@ -215,7 +215,7 @@ int order_add(struct order *order, const struct iop_rec *rec, size_t len)
 
 /* ---- sorting ---- */
 
-static bool before(const struct entry *a, const struct entry *b)
+static bool order_before(const struct entry *a, const struct entry *b)
 {
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns;
@@ -228,15 +228,15 @@ static size_t run_end(const struct entry *v, size_t n, size_t start)
 {
 	size_t i = start + 1;
 
-	while (i < n && !before(&v[i], &v[i - 1]))
+	while (i < n && !order_before(&v[i], &v[i - 1]))
 		i++;
 	return i < n ? i : n;
 }
 
-static void merge(struct entry *out, const struct entry *a, size_t na, const struct entry *b, size_t nb)
+static void order_merge(struct entry *out, const struct entry *a, size_t na, const struct entry *b, size_t nb)
 {
 	while (na && nb) {
-		if (before(b, a)) {
+		if (order_before(b, a)) {
 			*out++ = *b++;
 			nb--;
 		} else {
@@ -260,7 +260,7 @@ static size_t merge_pass(struct order *order)
 
 		if (!start && middle == order->n)
 			return 1;
-		merge(order->spare + start, order->v + start, middle - start, order->v + middle, end - middle);
+		order_merge(order->spare + start, order->v + start, middle - start, order->v + middle, end - middle);
 		runs += 1 + (end > middle);
 		start = end;
 	}
@@ -281,7 +281,7 @@ static int leave_until(struct order *order, uint64_t limit_ns)
 		;
 	for (; i < order->n && order->v[i].time_ns <= limit_ns && !ret; i++) {
 		ret = order->fn(order->arg, order->v[i].rec);
-		release(order, order->v[i].chunk);
+		order_release(order, order->v[i].chunk);
 	}
 	order->n -= i;
 	memmove(order->v, order->v + i, order->n * sizeof(*order->v));

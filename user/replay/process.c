@@ -137,7 +137,7 @@ static int process_inherit(struct replay *r, struct process *child, const struct
 	return object_inherit(r, child, parent);
 }
 
-static int found(struct replay *r, const struct iop_rec_fork *rec)
+static int process_found(struct replay *r, const struct iop_rec_fork *rec)
 {
 	struct thread *thread = thread_get(r, rec->child_tid, rec->child_tgid);
 
@@ -171,7 +171,7 @@ int process_fork(struct replay *r, struct thread *thread, const struct iop_rec_f
 	int ret;
 
 	if (!thread)
-		return found(r, rec);
+		return process_found(r, rec);
 	process = thread->process;
 	if (rec->flags & IOP_FORK_UNTRACKED &&
 	    model_note(r->model, "no memory to trace thread %u of process %u", rec->child_tid, rec->child_tgid))

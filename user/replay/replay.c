@@ -117,7 +117,7 @@ static int scan_record(struct replay *r, const struct iop_rec *rec)
 	return rec->type == IOP_REC_FD ? fd_record(r, process, process->table, (const void *)rec) : 0;
 }
 
-static uint64_t greater(uint64_t a, uint64_t b)
+static uint64_t replay_greater(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -149,7 +149,7 @@ static bool beyond_bound(struct replay *r)
 	return r->cut;
 }
 
-static int one_record(void *arg, const struct iop_rec *rec)
+static int replay_one_record(void *arg, const struct iop_rec *rec)
 {
 	struct replay *r = arg;
 
@@ -172,7 +172,7 @@ static int report_time(struct replay *r, const struct order *order)
 {
 	int ret = 0;
 
-	r->model->totals.lost_records = greater(r->lost_records, r->gap_records);       /* so far */
+	r->model->totals.lost_records = replay_greater(r->lost_records, r->gap_records);       /* so far */
 
 	for (size_t i = 0; i < r->nsinks && !ret; i++)
 		if (r->sinks[i]->time)
@@ -193,7 +193,7 @@ static int read_spool(struct replay *r, struct spool_reader *spool, struct order
 		if (rec->type == IOP_REC_END)
 			r->bound_ns = text_bound_ns((const void *)rec);
 		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
-			ret = one_record(r, rec);
+			ret = replay_one_record(r, rec);
 		else if (rec->type == IOP_REC_ROUND)
 			ret = order_round(order, rec->time_ns) ?: report_time(r, order);
 		else
@@ -230,7 +230,8 @@ static uint64_t lost_records(const struct replay *r)
 {
 	uint64_t gone = r->counted && r->written_records > r->read_records ? r->written_records - r->read_records : 0;
 
-	return greater(greater(r->lost_records, r->counted_lost) + greater(gone, r->dropped_records), r->gap_records);
+	return replay_greater(replay_greater(r->lost_records, r->counted_lost) + replay_greater(gone, r->dropped_records),
+			      r->gap_records);
 }
 
 static int count_note(struct replay *r, uint64_t n, const char *what)
@@ -260,7 +261,7 @@ static int requests_notes(struct replay *r)
 			"operations may be open");
 }
 
-static int clock_note(struct replay *r)
+static int replay_clock_note(struct replay *r)
 {
 	const struct model *model = r->model;
 	int64_t sum_ns = 0;
@@ -299,7 +300,7 @@ static int finish_totals(struct replay *r)
 	if (!ret && r->unnamed_mapped)
 		ret = model_note(model, "%llu page faults on %u mapped files whose names are not known",
 				 (unsigned long long)r->unnamed_faults, r->unnamed_mapped);
-	ret = ret ? ret : clock_note(r);
+	ret = ret ? ret : replay_clock_note(r);
 	return ret ? ret : count_note(r, r->backwards, "times were moved up because a thread's clock ran backwards");
 }
 
@@ -311,14 +312,14 @@ static void finish_clock(struct replay *r)
 		model->clock_begin_ns = model->recording_begin_ns;
 	if (model->clock_begin_ns == UINT64_MAX)
 		model->clock_begin_ns = model->clock_end_ns = model->clock_start.monotonic_ns;
-	model->clock_end_ns = greater(model->clock_end_ns, model->recording_end_ns);
+	model->clock_end_ns = replay_greater(model->clock_end_ns, model->recording_end_ns);
 	for (size_t i = 0; i < model->processes.n && model->recording_begin_ns; i++)
-		model->clock_end_ns = greater(model->clock_end_ns, model->processes.v[i].end_ns);
+		model->clock_end_ns = replay_greater(model->clock_end_ns, model->processes.v[i].end_ns);
 	if (model->clock_start.realtime_ns)
 		model->realtime_at_begin_ns = model_realtime_ns(model, model->clock_begin_ns);
 }
 
-static int finish(struct replay *r)
+static int replay_finish(struct replay *r)
 {
 	int ret = abandon_open_calls(r);
 
@@ -345,7 +346,7 @@ static int finish(struct replay *r)
 	return ret;
 }
 
-static void deinit(struct replay *r)
+static void replay_deinit(struct replay *r)
 {
 	async_free(r);
 	process_free_all(r);
@@ -376,18 +377,18 @@ int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, 
 	for (size_t i = 0; i < nsinks; i++)
 		r.followed |= sinks[i]->time != NULL;
 	table_set_init(&r.set);
-	order = order_create(one_record, &r);
+	order = order_create(replay_one_record, &r);
 	ret = order ? 0 : -ENOMEM;
 	if (!ret && sites)
 		ret = call_sites_build(sites, model);
 	if (!ret)
 		ret = read_spool(&r, spool, order);
 	if (!ret)
-		ret = finish(&r);
+		ret = replay_finish(&r);
 	if (ret)
 		replay_fail(&r, ret, "the records cannot be replayed: %s", strerror(-ret));
 	order_destroy(order);
-	deinit(&r);
+	replay_deinit(&r);
 	return ret;
 }
 

@@ -65,7 +65,7 @@ static bool is_out(enum iop_arg_kind kind)
 	return table_kind_has(kind) & IOP_HAS_OUT;
 }
 
-static uint8_t element_bytes(enum iop_arg_kind kind)
+static uint8_t rows_element_bytes(enum iop_arg_kind kind)
 {
 	if (kind == IOP_ARG_LONGS || kind == IOP_ARG_OUT_LONGS)
 		return sizeof(int64_t);
@@ -98,7 +98,7 @@ static void read_row(struct replay *r, const struct table_row *row, struct row_i
 			info->out[info->nout++] = i;
 		if (table_kind_has(args[i]->kind) & IOP_HAS_PAYLOAD)
 			info->strings[info->nstrings++] = i;
-		info->element[i] = element_bytes(args[i]->kind);
+		info->element[i] = rows_element_bytes(args[i]->kind);
 		if (args[i]->role == ROLE_HANDLE && is_out(args[i]->kind))
 			handle_out = true;
 	}
@@ -117,7 +117,7 @@ static bool moves_data(enum table_op op)
 	       op == OP_CANCEL || op == OP_FREE || op == OP_SUBMIT || op == OP_MAP || op == OP_QUEUE || op == OP_REAP;
 }
 
-static enum model_class class_of(const struct table_row *row, bool io)
+static enum model_class rows_class_of(const struct table_row *row, bool io)
 {
 	if (!io)
 		return MODEL_CLASS_OTHER;
@@ -152,7 +152,7 @@ static int read_region(struct replay *r, const struct table_row *row)
 	region->paradigm = model_string(r->model, layer, strlen(layer));
 	region->io = r->layer_paradigm[row->layer] != REF_NONE;
 	region->metadata = region->io && !moves_data(row->op);
-	region->class = class_of(row, region->io);
+	region->class = rows_class_of(row, region->io);
 	return region->name && region->paradigm ? 0 : -ENOMEM;
 }
 

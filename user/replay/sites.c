@@ -31,7 +31,7 @@ struct site_symbol *call_sites_symbol(const struct call_sites *sites, uint32_t m
 }
 
 /* A parent's number is smaller than its children's: so chains end, even in a damaged spool. */
-static int add_node(struct call_sites *sites, const struct iop_rec_site *rec)
+static int sites_add_node(struct call_sites *sites, const struct iop_rec_site *rec)
 {
 	struct site_node *node;
 
@@ -54,7 +54,7 @@ static int add_node(struct call_sites *sites, const struct iop_rec_site *rec)
 	return -ENOMEM;
 }
 
-static bool number(const struct iop_rec_text *rec, const char *key, int base, uint64_t *value)
+static bool sites_number(const struct iop_rec_text *rec, const char *key, int base, uint64_t *value)
 {
 	char text[32], *end;
 
@@ -81,7 +81,7 @@ static int add_callers(struct call_sites *sites, const struct iop_rec_text *rec)
 
 	if (!callers)
 		return -ENOMEM;
-	number(rec, "site", 10, &id);
+	sites_number(rec, "site", 10, &id);
 	text_value(rec, "callers", text, sizeof(text));
 	callers->id = id;
 	callers->end = end_of(rec);
@@ -100,7 +100,7 @@ static int add_callers(struct call_sites *sites, const struct iop_rec_text *rec)
 
 /* ---- code ---- */
 
-static char *copy_text(const struct iop_rec_text *rec, const char *key)
+static char *sites_copy_text(const struct iop_rec_text *rec, const char *key)
 {
 	char text[4096];
 
@@ -134,8 +134,9 @@ static int set_module(struct call_sites *sites, uint32_t number, const struct io
 	if (sites->modules[number].path)
 		return 0;
 	text_value(rec, "application", flag, sizeof(flag));
-	sites->modules[number] = (struct site_module_info){ .path = copy_text(rec, "path"), .build_id = copy_text(rec, "build_id"),
-							   .application = flag[0] == '1' };
+	sites->modules[number] = (struct site_module_info){ .path = sites_copy_text(rec, "path"),
+							    .build_id = sites_copy_text(rec, "build_id"),
+							    .application = flag[0] == '1' };
 	read_python_loop(rec, &sites->modules[number]);
 	return 0;
 }
@@ -146,8 +147,9 @@ static int add_code(struct call_sites *sites, const struct iop_rec_text *rec)
 	struct site_code code, *grown;
 	int err;
 
-	if (!number(rec, "image", 10, &image) || !number(rec, "module", 10, &module) || !number(rec, "start", 16, &code.start) ||
-	    !number(rec, "end", 16, &code.end) || !number(rec, "offset", 16, &code.offset) || module >= MAX_MODULE)
+	if (!sites_number(rec, "image", 10, &image) || !sites_number(rec, "module", 10, &module) ||
+	    !sites_number(rec, "start", 16, &code.start) || !sites_number(rec, "end", 16, &code.end) ||
+	    !sites_number(rec, "offset", 16, &code.offset) || module >= MAX_MODULE)
 		return 0;
 	code.image = image;
 	code.module = module;
@@ -175,7 +177,7 @@ static char *numbered_text(const struct iop_rec_text *rec, const char *key, unsi
 	char *text;
 
 	snprintf(name, sizeof(name), "%s%u", key, i);
-	text = copy_text(rec, name);
+	text = sites_copy_text(rec, name);
 	if (text && !*text) {
 		free(text);
 		text = NULL;
@@ -189,7 +191,7 @@ static bool read_frame(const struct iop_rec_text *rec, unsigned i, struct site_s
 	uint64_t line = 0;
 
 	snprintf(name, sizeof(name), "line%u", i);
-	if (!number(rec, name, 10, &line))
+	if (!sites_number(rec, name, 10, &line))
 		return false;
 	snprintf(name, sizeof(name), "symbol%u", i);
 	text_value(rec, name, flag, sizeof(flag));
@@ -198,18 +200,19 @@ static bool read_frame(const struct iop_rec_text *rec, unsigned i, struct site_s
 	return true;
 }
 
-static int add_symbol(struct call_sites *sites, const struct iop_rec_text *rec)
+static int sites_add_symbol(struct call_sites *sites, const struct iop_rec_text *rec)
 {
 	struct site_symbol *symbol;
 	uint64_t module, offset, address = 0;
 
-	if (!number(rec, "module", 10, &module) || !number(rec, "offset", 16, &offset) || call_sites_symbol(sites, module, offset))
+	if (!sites_number(rec, "module", 10, &module) || !sites_number(rec, "offset", 16, &offset) ||
+	    call_sites_symbol(sites, module, offset))
 		return 0;
 	symbol = calloc(1, sizeof(*symbol));
 	if (!symbol)
 		return -ENOMEM;
 	symbol->key = (struct symbol_key){ offset, module, 0 };
-	number(rec, "address", 16, &address);
+	sites_number(rec, "address", 16, &address);
 	symbol->address = address;
 	while (symbol->n < SITE_INLINED_MAX && read_frame(rec, symbol->n, &symbol->frames[symbol->n]))
 		symbol->n++;
@@ -226,24 +229,24 @@ static void read_counts(struct call_sites *sites, const struct iop_rec_text *rec
 {
 	struct model_site_counts *counts = &sites->counts;
 
-	number(rec, "sites_full", 10, &counts->full);
-	number(rec, "sites_unasked", 10, &counts->unasked);
-	number(rec, "sites_unread", 10, &counts->unread);
-	number(rec, "sites_no_image", 10, &counts->no_image);
-	number(rec, "sites_no_python", 10, &counts->no_python);
-	number(rec, "sites_gone", 10, &counts->gone);
-	number(rec, "sites_no_file", 10, &counts->no_file);
-	number(rec, "sites_unreadable", 10, &counts->unreadable);
+	sites_number(rec, "sites_full", 10, &counts->full);
+	sites_number(rec, "sites_unasked", 10, &counts->unasked);
+	sites_number(rec, "sites_unread", 10, &counts->unread);
+	sites_number(rec, "sites_no_image", 10, &counts->no_image);
+	sites_number(rec, "sites_no_python", 10, &counts->no_python);
+	sites_number(rec, "sites_gone", 10, &counts->gone);
+	sites_number(rec, "sites_no_file", 10, &counts->no_file);
+	sites_number(rec, "sites_unreadable", 10, &counts->unreadable);
 }
 
 static int read_record(struct call_sites *sites, const struct iop_rec *rec)
 {
 	switch (rec->type) {
-	case IOP_REC_SITE: return add_node(sites, (const void *)rec);
+	case IOP_REC_SITE: return sites_add_node(sites, (const void *)rec);
 	case IOP_REC_PYTHON_CODE: return call_sites_add_python_code(sites, (const void *)rec);
 	case IOP_REC_CODE: return add_code(sites, (const void *)rec);
 	case IOP_REC_CALLERS: return add_callers(sites, (const void *)rec);
-	case IOP_REC_SYMBOL: return add_symbol(sites, (const void *)rec);
+	case IOP_REC_SYMBOL: return sites_add_symbol(sites, (const void *)rec);
 	case IOP_REC_END: read_counts(sites, (const void *)rec); return 0;
 	default: return 0;
 	}
@@ -255,7 +258,7 @@ static bool says_host(const struct iop_rec *rec, uint64_t *frames)
 	if (rec->type != IOP_REC_HOST)
 		return false;
 	*frames = 0;
-	number((const void *)rec, "call_sites", 10, frames);
+	sites_number((const void *)rec, "call_sites", 10, frames);
 	return true;
 }
 
@@ -297,7 +300,7 @@ static void forget_symbol(struct call_sites *sites, const struct iop_rec_text *r
 	struct site_symbol *symbol;
 	uint64_t module, offset;
 
-	if (!number(rec, "module", 10, &module) || !number(rec, "offset", 16, &offset))
+	if (!sites_number(rec, "module", 10, &module) || !sites_number(rec, "offset", 16, &offset))
 		return;
 	symbol = call_sites_symbol(sites, module, offset);
 	if (!symbol)
@@ -316,7 +319,7 @@ int call_sites_read_symbols(struct call_sites *sites, struct spool_reader *symbo
 		if (rec->type != IOP_REC_SYMBOL)
 			continue;
 		forget_symbol(sites, (const void *)rec);
-		err = add_symbol(sites, (const void *)rec);
+		err = sites_add_symbol(sites, (const void *)rec);
 	}
 	return err;
 }

@@ -109,9 +109,9 @@ static uint32_t context_once(struct build *b, const struct model_context *wanted
 
 /* ---- one address ---- */
 
-static const char *function_name(struct build *b, const struct site_symbol_frame *frame)
+static const char *sites_build_function_name(struct build *b, const struct site_symbol_frame *frame)
 {
-	char *name = frame->function && frame->symbol ? demangle(frame->function) : NULL;
+	char *name = frame->function && frame->symbol ? symbol_demangle(frame->function) : NULL;
 	const char *text = frame->function ? text_once(b, name ? name : frame->function) : NULL;
 
 	free(name);
@@ -119,12 +119,14 @@ static const char *function_name(struct build *b, const struct site_symbol_frame
 }
 
 /* Adds the frames at one address below their caller: inlined functions come last. */
-static uint32_t add_symbol(struct build *b, uint32_t parent, const struct site_symbol *symbol,
-			   const struct site_module_info *module, uint64_t offset)
+static uint32_t sites_build_add_symbol(struct build *b, uint32_t parent, const struct site_symbol *symbol,
+				       const struct site_module_info *module, uint64_t offset)
 {
 	for (unsigned i = symbol->n; i-- > 0;) {
 		const struct site_symbol_frame *frame = &symbol->frames[i];
-		struct model_context context = { .parent = parent, .function = function_name(b, frame), .offset = offset };
+		struct model_context context = { .parent = parent,
+						 .function = sites_build_function_name(b, frame),
+						 .offset = offset };
 
 		context.module = module->path ? text_once(b, module->path) : NULL;
 		context.line = line_once(b, frame->file ? text_once(b, frame->file) : NULL, frame->line);
@@ -153,7 +155,7 @@ static uint32_t add_address(struct build *b, uint32_t parent, uint32_t image, ui
 	offset = code->offset + (pc - code->start);
 	symbol = call_sites_symbol(b->sites, code->module, offset);
 	if (symbol && symbol->n)
-		return add_symbol(b, parent, symbol, module, offset);
+		return sites_build_add_symbol(b, parent, symbol, module, offset);
 	context.module = module->path ? text_once(b, module->path) : NULL;
 	context.offset = offset;
 	context.application = module->application;

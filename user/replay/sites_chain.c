@@ -8,7 +8,7 @@
 
 /* ---- where an address is ---- */
 
-static int by_address(const void *a, const void *b)
+static int sites_chain_by_address(const void *a, const void *b)
 {
 	const struct site_code *x = a, *y = b;
 
@@ -20,7 +20,7 @@ static int by_address(const void *a, const void *b)
 void call_sites_sort_code(struct call_sites *sites)
 {
 	if (sites->ncode)
-		qsort(sites->code, sites->ncode, sizeof(*sites->code), by_address);
+		qsort(sites->code, sites->ncode, sizeof(*sites->code), sites_chain_by_address);
 }
 
 const struct site_code *call_sites_code(const struct call_sites *sites, uint32_t image, uint64_t pc)
@@ -39,7 +39,8 @@ const struct site_code *call_sites_code(const struct call_sites *sites, uint32_t
 	return low < sites->ncode && sites->code[low].image == image && sites->code[low].start < pc ? &sites->code[low] : NULL;
 }
 
-static const struct site_module_info *module_of(const struct call_sites *sites, const struct site_frame *frame, uint64_t *offset)
+static const struct site_module_info *sites_chain_module_of(const struct call_sites *sites, const struct site_frame *frame,
+							    uint64_t *offset)
 {
 	const struct site_code *code = call_sites_code(sites, frame->image, frame->pc);
 
@@ -52,7 +53,7 @@ static const struct site_module_info *module_of(const struct call_sites *sites, 
 static bool runs_python(const struct call_sites *sites, const struct site_frame *frame)
 {
 	uint64_t offset;
-	const struct site_module_info *module = module_of(sites, frame, &offset);
+	const struct site_module_info *module = sites_chain_module_of(sites, frame, &offset);
 
 	return module && offset > module->python_loop && offset <= module->python_loop_end;
 }
@@ -64,7 +65,7 @@ static bool is_application(const struct call_sites *sites, const struct site_fra
 
 	if (frame->python)
 		return call_sites_python_is_application(frame->python);
-	module = module_of(sites, frame, &offset);
+	module = sites_chain_module_of(sites, frame, &offset);
 	return module && module->application;
 }
 
@@ -73,13 +74,13 @@ static bool is_application(const struct call_sites *sites, const struct site_fra
 /* A part of a chain, innermost frame first. */
 struct part { struct site_frame v[SITE_MAX_CHAIN]; unsigned n; enum model_callers end; };
 
-static void append(struct part *part, struct site_frame frame)
+static void sites_chain_append(struct part *part, struct site_frame frame)
 {
 	if (part->n < SITE_MAX_CHAIN)
 		part->v[part->n++] = frame;
 }
 
-static void reverse(struct part *part)
+static void sites_chain_reverse(struct part *part)
 {
 	for (unsigned i = 0; i < part->n / 2; i++) {
 		struct site_frame other = part->v[i];
@@ -98,7 +99,8 @@ static void read_python(const struct call_sites *sites, const struct site_node *
 	part->end = CALLERS_UNKNOWN;
 	for (; node && node->python; node = call_sites_node(sites, node->parent)) {
 		code = call_sites_python_code(sites, node->image);
-		append(part, (struct site_frame){ .pc = node->pc, .entry = node->entry, .python = code ? code : &lost });
+		sites_chain_append(part,
+				   (struct site_frame){ .pc = node->pc, .entry = node->entry, .python = code ? code : &lost });
 		part->end = node->end;
 	}
 }
@@ -115,15 +117,15 @@ static void read_machine_code(const struct call_sites *sites, const struct site_
 		part->end = callers ? callers->end : CALLERS_UNKNOWN;
 	}
 	for (; leaf; leaf = call_sites_node(sites, leaf->parent))
-		append(part, (struct site_frame){ .pc = leaf->pc, .image = leaf->image });
-	reverse(part);
+		sites_chain_append(part, (struct site_frame){ .pc = leaf->pc, .image = leaf->image });
+	sites_chain_reverse(part);
 	for (unsigned i = 0; callers && i < callers->n; i++)
-		append(part, (struct site_frame){ .pc = callers->pc[i], .image = node->image });
+		sites_chain_append(part, (struct site_frame){ .pc = callers->pc[i], .image = node->image });
 }
 
 /* ---- together ---- */
 
-static enum model_callers worse(enum model_callers a, enum model_callers b)
+static enum model_callers sites_chain_worse(enum model_callers a, enum model_callers b)
 {
 	if (a == CALLERS_UNKNOWN || b == CALLERS_UNKNOWN)
 		return CALLERS_UNKNOWN;
@@ -131,7 +133,8 @@ static enum model_callers worse(enum model_callers a, enum model_callers b)
 }
 
 /* Returns false when the chain has as many frames of the application as are wanted. */
-static bool add(const struct call_sites *sites, struct site_chain *chain, const struct site_frame *frame, unsigned *application)
+static bool sites_chain_add(const struct call_sites *sites, struct site_chain *chain, const struct site_frame *frame,
+			    unsigned *application)
 {
 	if (chain->n == SITE_MAX_CHAIN) {
 		chain->callers = CALLERS_TRUNCATED;
@@ -153,7 +156,7 @@ static bool add_run(const struct call_sites *sites, struct site_chain *chain, co
 
 	while (*at < python->n && !entry) {
 		entry = python->v[*at].entry;
-		if (!add(sites, chain, &python->v[(*at)++], application))
+		if (!sites_chain_add(sites, chain, &python->v[(*at)++], application))
 			return false;
 	}
 	return true;
@@ -166,14 +169,14 @@ static void put_together(const struct call_sites *sites, const struct part *mach
 	unsigned application = 0, at = 0;
 	bool more = true;
 
-	chain->callers = worse(machine->end, python->end);
+	chain->callers = sites_chain_worse(machine->end, python->end);
 	for (unsigned i = 0; i < machine->n && more; i++) {
 		bool loop = runs_python(sites, &machine->v[i]);
 
 		if (loop && at == python->n && python->end == CALLERS_WHOLE)
 			chain->callers = CALLERS_UNKNOWN;       /* the frames that it ran were not found */
 		more = loop && at < python->n ? add_run(sites, chain, python, &at, &application) :
-						add(sites, chain, &machine->v[i], &application);
+						sites_chain_add(sites, chain, &machine->v[i], &application);
 	}
 	while (more && at < python->n)
 		more = add_run(sites, chain, python, &at, &application);

@@ -39,7 +39,7 @@ static struct site_python_code *code_get(struct call_sites *sites, uint32_t id)
 }
 
 /* Pieces come in order; behind one that was lost nothing is of use. */
-static int append(struct call_sites *sites, struct site_bytes *to, const struct iop_rec_python_code *rec)
+static int sites_python_append(struct call_sites *sites, struct site_bytes *to, const struct iop_rec_python_code *rec)
 {
 	uint8_t *grown;
 
@@ -63,9 +63,9 @@ int call_sites_add_python_code(struct call_sites *sites, const struct iop_rec_py
 	if (!code)
 		return -ENOMEM;
 	switch (rec->piece) {
-	case IOP_PYTHON_FILE: return append(sites, &code->file, rec);
-	case IOP_PYTHON_NAME: return append(sites, &code->name, rec);
-	case IOP_PYTHON_LINES: code->first_line = rec->first_line; return append(sites, &code->lines, rec);
+	case IOP_PYTHON_FILE: return sites_python_append(sites, &code->file, rec);
+	case IOP_PYTHON_NAME: return sites_python_append(sites, &code->name, rec);
+	case IOP_PYTHON_LINES: code->first_line = rec->first_line; return sites_python_append(sites, &code->lines, rec);
 	default: return 0;
 	}
 }
@@ -80,7 +80,7 @@ void call_sites_free_python_code(struct site_python_code *code)
 
 /* ---- texts ---- */
 
-static uint32_t character(const struct site_bytes *text, size_t i)
+static uint32_t sites_python_character(const struct site_bytes *text, size_t i)
 {
 	uint16_t two;
 	uint32_t four;
@@ -124,7 +124,7 @@ char *call_sites_python_text(const struct site_bytes *text)
 	if (!utf8)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
-		to = put_utf8(to, character(text, i));
+		to = put_utf8(to, sites_python_character(text, i));
 	*to = 0;
 	return utf8;
 }

@@ -49,7 +49,7 @@ static uint64_t number_or_zero(const struct iop_rec_text *rec, const char *key)
 
 /* ---- host and tables ---- */
 
-static uint64_t hash32(uint64_t hash, const void *data, size_t len)
+static uint64_t texts_hash32(uint64_t hash, const void *data, size_t len)
 {
 	const unsigned char *bytes = data;
 
@@ -106,7 +106,7 @@ static int read_shared_mounts(struct replay *r, const struct iop_rec_text *rec)
 	}
 }
 
-static int host(struct replay *r, const struct iop_rec_text *rec)
+static int texts_host(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct model *model = r->model;
 	uint64_t hash = 14695981039346656037ull;
@@ -121,16 +121,16 @@ static int host(struct replay *r, const struct iop_rec_text *rec)
 	model->end.max_bytes = number_or_zero(rec, "max_size");
 	model->end.min_free_bytes = number_or_zero(rec, "min_free");
 	if (model->host_name)
-		hash = hash32(hash, model->host_name, strlen(model->host_name));
-	hash = hash32(hash, &model->clock_start.realtime_ns, sizeof(model->clock_start.realtime_ns));
-	hash = hash32(hash, &model->clock_start.monotonic_ns, sizeof(model->clock_start.monotonic_ns));
+		hash = texts_hash32(hash, model->host_name, strlen(model->host_name));
+	hash = texts_hash32(hash, &model->clock_start.realtime_ns, sizeof(model->clock_start.realtime_ns));
+	hash = texts_hash32(hash, &model->clock_start.monotonic_ns, sizeof(model->clock_start.monotonic_ns));
 	/* never all ones, which OTF2 reserves for "undefined" */
 	model->recording_tag = (hash >> 32 ^ hash) & 0x7fffffff;
 	r->location_base = (uint64_t)model->recording_tag << 32;
 	return read_shared_mounts(r, rec);
 }
 
-static int table(struct replay *r, const struct iop_rec_text *rec)
+static int texts_table(struct replay *r, const struct iop_rec_text *rec)
 {
 	char name[256] = "table", *text;
 	size_t len;
@@ -181,7 +181,7 @@ static void read_life(struct replay *r, const struct iop_rec_text *rec, struct m
 	}
 }
 
-static int process(struct replay *r, const struct iop_rec_text *rec)
+static int texts_process(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct process *process = process_get(r, rec->rec.tgid);
 	struct group_info *info;
@@ -235,7 +235,7 @@ static bool value_hex(const struct iop_rec_text *rec, const char *key, uint64_t 
 }
 
 /* A mapping that cannot be read is ignored: addresses in it stay unknown. */
-static int mapping(struct replay *r, const struct iop_rec_text *rec)
+static int texts_mapping(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct process *process = process_get(r, rec->rec.tgid);
 	char path[VALUE_ROOM], build_id[256];
@@ -257,7 +257,7 @@ static int mapping(struct replay *r, const struct iop_rec_text *rec)
 	return mapping_add(r, process, &file, &mapping);
 }
 
-static int mounts(struct replay *r, const struct iop_rec_text *rec)
+static int texts_mounts(struct replay *r, const struct iop_rec_text *rec)
 {
 	const char *ns = value_string(r, rec, "mntns"), *raw;
 	struct mount_table *entry;
@@ -308,7 +308,7 @@ static void library_streams(struct replay *r, const struct iop_rec_text *rec, st
 			stream_learn(r, process, layer, n, address, rec->rec.time_ns);
 }
 
-static int library(struct replay *r, const struct iop_rec_text *rec)
+static int texts_library(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct process *process = process_get(r, rec->rec.tgid);
 	char name[64];
@@ -339,7 +339,7 @@ static int library(struct replay *r, const struct iop_rec_text *rec)
 
 /* ---- what recorded calls cost ---- */
 
-static int costs(struct replay *r, const struct iop_rec_text *rec)
+static int texts_costs(struct replay *r, const struct iop_rec_text *rec)
 {
 	for (unsigned i = 0; i < MAX_LAYERS; i++) {
 		unsigned long long total_ns, inside_ns;
@@ -363,7 +363,7 @@ static int costs(struct replay *r, const struct iop_rec_text *rec)
 
 /* ---- what could not be seen ---- */
 
-static int missing(struct replay *r, const struct iop_rec_text *rec)
+static int texts_missing(struct replay *r, const struct iop_rec_text *rec)
 {
 	char layer[64] = "?", library[VALUE_ROOM] = "?", function[256] = "?", reason[1024] = "unknown reason";
 
@@ -393,7 +393,7 @@ static bool missed_nothing(const struct replay *r, const char *layer, uint32_t p
 	return process && !process->threaded && !r->lost_records && !r->gap_records && needs_threads(r, layer);
 }
 
-static int gap(struct replay *r, const struct iop_rec_text *rec)
+static int texts_gap(struct replay *r, const struct iop_rec_text *rec)
 {
 	char layer[64] = "?", reason[1024] = "unknown reason";
 
@@ -423,7 +423,7 @@ static struct model_excluded *excluded_get(struct replay *r, const char *filter,
 	return known->filter && (known->layer || !layer[0]) ? known : NULL;
 }
 
-static int excluded(struct replay *r, const struct iop_rec_text *rec)
+static int texts_excluded(struct replay *r, const struct iop_rec_text *rec)
 {
 	char filter[8192] = "?", layer[64] = "";
 	struct model_excluded *sum;
@@ -444,7 +444,7 @@ static int excluded(struct replay *r, const struct iop_rec_text *rec)
 }
 
 /* The file is already known: it was described when it was first used. */
-static int mapped(struct replay *r, const struct iop_rec_text *rec)
+static int texts_mapped(struct replay *r, const struct iop_rec_text *rec)
 {
 	uint32_t file = file_of_inode(r, number_or_zero(rec, "dev"), number_or_zero(rec, "ino"));
 	unsigned long long reads = number_or_zero(rec, "read_faults"), writes = number_or_zero(rec, "write_faults");
@@ -471,7 +471,7 @@ static int end_count(struct replay *r, const struct iop_rec_text *rec, const cha
 }
 
 /* If the archive ended before the spool, that reason is kept. */
-static void read_end(struct replay *r, const struct iop_rec_text *rec)
+static void texts_read_end(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct model_end *end = &r->model->end;
 
@@ -483,7 +483,7 @@ static void read_end(struct replay *r, const struct iop_rec_text *rec)
 }
 
 /* Numbers of records that the recorder had written and lost at this time. */
-static int status(struct replay *r, const struct iop_rec_text *rec)
+static int texts_status(struct replay *r, const struct iop_rec_text *rec)
 {
 	r->counted = true;
 	if (value_number(rec, "begin_ns", &r->model->recording_begin_ns) && !number_or_zero(rec, "end_ns"))
@@ -494,7 +494,7 @@ static int status(struct replay *r, const struct iop_rec_text *rec)
 	return 0;
 }
 
-static int end(struct replay *r, const struct iop_rec_text *rec)
+static int texts_end(struct replay *r, const struct iop_rec_text *rec)
 {
 	static const struct { const char *key, *what;
 	} counts[] = {
@@ -528,10 +528,10 @@ static int end(struct replay *r, const struct iop_rec_text *rec)
 
 	r->model->complete = true;
 	r->model->recording_end_ns = number_or_zero(rec, "end_ns");
-	read_end(r, rec);
+	texts_read_end(r, rec);
 	r->model->device = number_or_zero(rec, "device");
 	read_clock(rec, &r->model->clock_end);
-	status(r, rec);
+	texts_status(r, rec);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
 		ret = end_count(r, rec, counts[i].key, counts[i].what);
 	if (!ret && text_value(rec, "remark", remark, sizeof(remark)))
@@ -547,19 +547,19 @@ uint64_t text_bound_ns(const struct iop_rec_text *end)
 int text_record(struct replay *r, const struct iop_rec_text *rec)
 {
 	switch (rec->rec.type) {
-	case IOP_REC_HOST: return host(r, rec);
-	case IOP_REC_TABLE: return table(r, rec);
-	case IOP_REC_PROCESS: return process(r, rec);
-	case IOP_REC_MOUNTS: return mounts(r, rec);
-	case IOP_REC_LIBRARY: return library(r, rec);
-	case IOP_REC_COSTS: return r->model->costs.n ? 0 : costs(r, rec);
-	case IOP_REC_MISSING: return missing(r, rec);
-	case IOP_REC_GAP: return gap(r, rec);
-	case IOP_REC_MAPPING: return mapping(r, rec);
-	case IOP_REC_MAPPED: return mapped(r, rec);
-	case IOP_REC_STATUS: return status(r, rec);
-	case IOP_REC_END: return end(r, rec);
-	case IOP_REC_LEFT_OUT: return excluded(r, rec);
+	case IOP_REC_HOST: return texts_host(r, rec);
+	case IOP_REC_TABLE: return texts_table(r, rec);
+	case IOP_REC_PROCESS: return texts_process(r, rec);
+	case IOP_REC_MOUNTS: return texts_mounts(r, rec);
+	case IOP_REC_LIBRARY: return texts_library(r, rec);
+	case IOP_REC_COSTS: return r->model->costs.n ? 0 : texts_costs(r, rec);
+	case IOP_REC_MISSING: return texts_missing(r, rec);
+	case IOP_REC_GAP: return texts_gap(r, rec);
+	case IOP_REC_MAPPING: return texts_mapping(r, rec);
+	case IOP_REC_MAPPED: return texts_mapped(r, rec);
+	case IOP_REC_STATUS: return texts_status(r, rec);
+	case IOP_REC_END: return texts_end(r, rec);
+	case IOP_REC_LEFT_OUT: return texts_excluded(r, rec);
 	case IOP_REC_CLOCK: return clock_step(r, rec);
 	default: return 0;
 	}

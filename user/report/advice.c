@@ -37,7 +37,7 @@ static bool uses_layer(const struct analysis *a, uint32_t file, enum trace_layer
 }
 
 /* The highest layer that the program used on the finding's first file, or that of its first call. */
-static enum trace_layer layer_of(const struct analysis *a, const struct finding *f)
+static enum trace_layer advice_layer_of(const struct analysis *a, const struct finding *f)
 {
 	for (enum trace_layer l = 0; f->nfiles && l <= LAYER_POSIX; l++)
 		if (uses_layer(a, f->files[0].file, l))
@@ -87,7 +87,7 @@ static bool has_snippet(const char *topic, const char *interface)
 /* The binding that the program used; the library itself where there is no snippet for the binding. */
 static const char *interface_of(const struct analysis *a, const struct finding *f)
 {
-	enum trace_layer layer = layer_of(a, f);
+	enum trace_layer layer = advice_layer_of(a, f);
 	enum language language = language_of(a, f);
 
 	for (size_t i = 0; i < sizeof(interfaces) / sizeof(*interfaces); i++)

@@ -10,7 +10,7 @@
 #include "util/utf8.h"
 
 /* A cell that begins with one of = + - @ would be evaluated as a formula by a spreadsheet. */
-static void cell(FILE *out, const char *text)
+static void csv_cell(FILE *out, const char *text)
 {
 	char *printable = utf8_printable(text ? text : "");
 
@@ -26,14 +26,14 @@ static void cell(FILE *out, const char *text)
 	free(printable);
 }
 
-static void row(FILE *out, const struct analysis *a, const struct io_stat *s)
+static void csv_row(FILE *out, const struct analysis *a, const struct io_stat *s)
 {
 	char name[128];
 
-	cell(out, file_name(a, s->key.file));
+	csv_cell(out, file_name(a, s->key.file));
 	fprintf(out, ",%s,%s,", file_class_name(a->facts->file_class[s->key.file]), trace_layer_name(s->key.layer));
 	location_name(a, s->key.location, name, sizeof(name));
-	cell(out, name);
+	csv_cell(out, name);
 	fprintf(out, ",%" PRIu64 ",%.9f", s->calls, s->ns / 1e9);
 	for (int d = 0; d < DIRS; d++) {
 		const struct dir_stat *x = &s->dir[d];
@@ -57,6 +57,6 @@ int report_write_csv(FILE *out, const struct analysis *a, const struct report_op
 	fprintf(out, ",opens,syncs,locks\n");
 	for (size_t i = 0; i < a->facts->io.n; i++)
 		if (a->facts->io.v[i]->key.file < a->trace->files.n)
-			row(out, a, a->facts->io.v[i]);
+			csv_row(out, a, a->facts->io.v[i]);
 	return 0;
 }

@@ -17,7 +17,7 @@
 #define SHOWN_FILES 15
 #define SHOWN_SITES 10
 
-static void change(FILE *out, double before, double after)
+static void diff_change(FILE *out, double before, double after)
 {
 	if (before == after)
 		fprintf(out, " %9s", "same");
@@ -41,7 +41,7 @@ static void run_line(FILE *out, const char *label, const struct analysis *a)
 	fprintf(out, "%s  %s: %" PRIu64 " ranks, I/O time of the worst %s\n   %s\n", label, name, a->facts->nranks, io, complete);
 }
 
-static void layers(FILE *out, const struct analysis *a, const struct analysis *b)
+static void diff_layers(FILE *out, const struct analysis *a, const struct analysis *b)
 {
 	fprintf(out, "\n%-9s %10s %10s %9s %10s %10s %9s %10s %10s %9s\n", "layer", "calls A", "calls B", "", "bytes A", "bytes B",
 		"", "time A", "time B", "");
@@ -56,11 +56,11 @@ static void layers(FILE *out, const struct analysis *a, const struct analysis *b
 		words_seconds(time[0], sizeof(time[0]), x.ns);
 		words_seconds(time[1], sizeof(time[1]), y.ns);
 		fprintf(out, "%-9s %10" PRIu64 " %10" PRIu64, trace_layer_name(l), x.calls, y.calls);
-		change(out, x.calls, y.calls);
+		diff_change(out, x.calls, y.calls);
 		fprintf(out, " %10s %10s", bytes[0], bytes[1]);
-		change(out, x.bytes[0] + x.bytes[1], y.bytes[0] + y.bytes[1]);
+		diff_change(out, x.bytes[0] + x.bytes[1], y.bytes[0] + y.bytes[1]);
 		fprintf(out, " %10s %10s", time[0], time[1]);
-		change(out, x.ns, y.ns);
+		diff_change(out, x.ns, y.ns);
 		fputc('\n', out);
 	}
 }
@@ -69,14 +69,14 @@ static void layers(FILE *out, const struct analysis *a, const struct analysis *b
 
 struct file_pair { const char *name; const struct report_file *of[2]; uint64_t distance; };
 
-static const char *last_component(const struct analysis *a, const struct report_file *f)
+static const char *diff_last_component(const struct analysis *a, const struct report_file *f)
 {
 	const char *name = file_name(a, f->file), *slash = strrchr(name, '/');
 
 	return slash && slash[1] ? slash + 1 : name;
 }
 
-static int farthest(const void *a, const void *b)
+static int diff_farthest(const void *a, const void *b)
 {
 	const struct file_pair *x = a, *y = b;
 
@@ -91,9 +91,9 @@ static size_t pair_files(const struct analysis *const a[2], struct report_file *
 	size_t np = 0;
 
 	for (size_t i = 0; i < n[0]; i++)
-		pairs[np++] = (struct file_pair){ last_component(a[0], &files[0][i]), { &files[0][i], NULL }, files[0][i].ns };
+		pairs[np++] = (struct file_pair){ diff_last_component(a[0], &files[0][i]), { &files[0][i], NULL }, files[0][i].ns };
 	for (size_t i = 0; i < n[1]; i++) {
-		const char *name = last_component(a[1], &files[1][i]);
+		const char *name = diff_last_component(a[1], &files[1][i]);
 		size_t p = 0;
 
 		while (p < n[0] && (pairs[p].of[1] || strcmp(pairs[p].name, name)))
@@ -107,7 +107,7 @@ static size_t pair_files(const struct analysis *const a[2], struct report_file *
 
 		pairs[i].distance = x > y ? x - y : y - x;
 	}
-	qsort(pairs, np, sizeof(*pairs), farthest);
+	qsort(pairs, np, sizeof(*pairs), diff_farthest);
 	return np;
 }
 
@@ -132,21 +132,21 @@ static void file_lines(FILE *out, const struct file_pair *pairs, size_t n)
 			words_bytes(text, sizeof(text), bytes[k]);
 			fprintf(out, " %10s", pairs[i].of[k] ? text : "-");
 		}
-		change(out, bytes[0], bytes[1]);
+		diff_change(out, bytes[0], bytes[1]);
 		for (int k = 0; k < 2; k++) {
 			char text[24];
 
 			words_seconds(text, sizeof(text), ns[k]);
 			fprintf(out, " %10s", pairs[i].of[k] ? text : "-");
 		}
-		change(out, ns[0], ns[1]);
+		diff_change(out, ns[0], ns[1]);
 		fputc('\n', out);
 	}
 	if (n > SHOWN_FILES)
 		fprintf(out, "and %zu more\n", n - SHOWN_FILES);
 }
 
-static int files(FILE *out, const struct analysis *const a[2])
+static int diff_files(FILE *out, const struct analysis *const a[2])
 {
 	struct report_file *list[2] = { calloc(MAX_FILES, sizeof(**list)), calloc(MAX_FILES, sizeof(**list)) };
 	struct file_pair *pairs = calloc(2 * MAX_FILES, sizeof(*pairs));
@@ -169,7 +169,7 @@ struct site_pair {
 	uint64_t n[2], ns[2];
 };
 
-static int by_name(const void *a, const void *b)
+static int diff_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct site_pair *)a)->name, ((const struct site_pair *)b)->name);
 }
@@ -183,7 +183,7 @@ static int farthest_site(const void *a, const void *b)
 {
 	uint64_t x = site_distance(a), y = site_distance(b);
 
-	return x != y ? (x > y ? -1 : 1) : by_name(a, b);
+	return x != y ? (x > y ? -1 : 1) : diff_by_name(a, b);
 }
 
 static size_t list_sites(const struct analysis *a, int which, struct site_pair *list)
@@ -213,7 +213,7 @@ static size_t join_sites(struct site_pair *list, size_t n)
 {
 	size_t kept = 0;
 
-	qsort(list, n, sizeof(*list), by_name);
+	qsort(list, n, sizeof(*list), diff_by_name);
 	for (size_t i = 0; i < n; i++) {
 		if (!kept || strcmp(list[kept - 1].name, list[i].name)) {
 			list[kept++] = list[i];
@@ -238,14 +238,14 @@ static void site_lines(FILE *out, const struct site_pair *list, size_t n)
 		words_seconds(time[1], sizeof(time[1]), list[i].ns[1]);
 		fprintf(out, "%-52s %8" PRIu64 " %8" PRIu64 " %10s %10s", name, list[i].n[0], list[i].n[1],
 			list[i].n[0] ? time[0] : "-", list[i].n[1] ? time[1] : "-");
-		change(out, list[i].ns[0], list[i].ns[1]);
+		diff_change(out, list[i].ns[0], list[i].ns[1]);
 		fputc('\n', out);
 	}
 	if (n > SHOWN_SITES)
 		fprintf(out, "and %zu more\n", n - SHOWN_SITES);
 }
 
-static int sites(FILE *out, const struct analysis *const a[2])
+static int diff_sites(FILE *out, const struct analysis *const a[2])
 {
 	struct site_pair *list = calloc(a[0]->facts->calls.n + a[1]->facts->calls.n + 1, sizeof(*list));
 	size_t n;
@@ -272,7 +272,7 @@ static const struct finding *finding_of(const struct analysis *a, const char *co
 	return NULL;
 }
 
-static void findings(FILE *out, const struct analysis *a, const struct analysis *b)
+static void diff_findings(FILE *out, const struct analysis *a, const struct analysis *b)
 {
 	fprintf(out, "\nfindings (without notes and effects)\n");
 	for (size_t i = 0; i < ndetectors; i++) {
@@ -298,8 +298,8 @@ int report_write_diff(FILE *out, const struct analysis *a, const struct analysis
 
 	run_line(out, "A", a);
 	run_line(out, "B", b);
-	layers(out, a, b);
-	ret = files(out, both) ?: sites(out, both);
-	findings(out, a, b);
+	diff_layers(out, a, b);
+	ret = diff_files(out, both) ?: diff_sites(out, both);
+	diff_findings(out, a, b);
 	return ret;
 }

@@ -9,7 +9,7 @@
 
 #include "util/utf8.h"
 
-static size_t columns(const char *text)
+static size_t escape_columns(const char *text)
 {
 	size_t n = 0;
 
@@ -19,7 +19,7 @@ static size_t columns(const char *text)
 }
 
 /* Returns the byte at column n. */
-static const char *column(const char *text, size_t n)
+static const char *escape_column(const char *text, size_t n)
 {
 	for (; *text; text++)
 		if ((*text & 0xc0) != 0x80 && !n--)
@@ -30,14 +30,14 @@ static const char *column(const char *text, size_t n)
 void escape_terminal(char *out, size_t len, const char *text, unsigned width)
 {
 	char *printable = utf8_printable(text ? text : "");
-	size_t n = printable ? columns(printable) : 0, tail;
+	size_t n = printable ? escape_columns(printable) : 0, tail;
 
 	if (!printable || n <= width || width < 12) {
 		snprintf(out, len, "%s", printable ? printable : "?");
 	} else {
 		tail = (width - 3) * 2 / 3;
-		snprintf(out, len, "%.*s...%s", (int)(column(printable, width - 3 - tail) - printable), printable,
-			 column(printable, n - tail));
+		snprintf(out, len, "%.*s...%s", (int)(escape_column(printable, width - 3 - tail) - printable), printable,
+			 escape_column(printable, n - tail));
 	}
 	free(printable);
 }

@@ -67,7 +67,7 @@ void report_times(const struct analysis *a, uint32_t location, struct report_tim
 	t->ns[TIME_LIBRARY] = s->library_ns;
 }
 
-static int ascending(const void *a, const void *b)
+static int facts_ascending(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -90,7 +90,7 @@ uint64_t report_median_io(const struct analysis *a)
 		if (of[g])
 			of[n++] = of[g];
 	if (n)
-		qsort(of, n, sizeof(*of), ascending);
+		qsort(of, n, sizeof(*of), facts_ascending);
 	median = n ? of[n / 2] : 0;
 	free(of);
 	return median;
@@ -116,7 +116,7 @@ bool report_layer(const struct analysis *a, enum trace_layer layer, struct repor
 	return r->calls;
 }
 
-static int more_time(const void *a, const void *b)
+static int facts_more_time(const void *a, const void *b)
 {
 	const struct report_file *x = a, *y = b;
 
@@ -170,7 +170,7 @@ size_t report_files(const struct analysis *a, struct report_file *files, size_t 
 		n++;
 	}
 	if (n)
-		qsort(all, n, sizeof(*all), more_time);
+		qsort(all, n, sizeof(*all), facts_more_time);
 	n = n < max ? n : max;
 	for (size_t i = 0; i < n; i++) {
 		files[i] = all[i];

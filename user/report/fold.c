@@ -25,7 +25,7 @@ static size_t next_character(const char *at, size_t *columns)
 }
 
 /* Bytes of the text that fit into a line; *rest: where the next line begins, NULL if that ends the text's line. */
-static size_t fit(const char *text, size_t len, size_t width, size_t indent, const char **rest)
+static size_t fold_fit(const char *text, size_t len, size_t width, size_t indent, const char **rest)
 {
 	size_t columns = 0, blank = 0;
 
@@ -56,7 +56,7 @@ static size_t fold_line(FILE *out, const char *text, size_t len, size_t width)
 
 	while (rest) {
 		const char *part = rest;
-		size_t n = fit(part, end - part, lines ? width - indent : width, lines ? 0 : blanks, &rest);
+		size_t n = fold_fit(part, end - part, lines ? width - indent : width, lines ? 0 : blanks, &rest);
 
 		if (rest == end)
 			rest = NULL;

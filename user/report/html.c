@@ -127,7 +127,7 @@ static void write_calls_of(FILE *out, const struct analysis *a, const struct fin
 	fputs("</dd>", out);
 }
 
-static void write_settings(FILE *out, const struct analysis *a, const struct finding *f)
+static void html_write_settings(FILE *out, const struct analysis *a, const struct finding *f)
 {
 	const struct trace_fact *list[SETTINGS_SHOWN];
 	size_t n = finding_settings(a, f, list, SETTINGS_SHOWN);
@@ -147,7 +147,7 @@ static void write_settings(FILE *out, const struct analysis *a, const struct fin
 	fputs("</dd>", out);
 }
 
-static void write_advice(FILE *out, const struct analysis *a, const struct finding *f)
+static void html_write_advice(FILE *out, const struct analysis *a, const struct finding *f)
 {
 	const struct advice *list[ADVICE_MAX];
 	size_t n = advice_of_finding(a, f, list);
@@ -163,7 +163,7 @@ static void write_advice(FILE *out, const struct analysis *a, const struct findi
 	fputs("</dd>", out);
 }
 
-static void write_finding(FILE *out, const struct analysis *a, const struct finding *f, unsigned number)
+static void html_write_finding(FILE *out, const struct analysis *a, const struct finding *f, unsigned number)
 {
 	char cost[24], saving[80], ranks[200];
 
@@ -185,13 +185,13 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 	fputs(".</p><dl>", out);
 	write_files_of(out, a, f);
 	write_calls_of(out, a, f);
-	write_settings(out, a, f);
+	html_write_settings(out, a, f);
 	fprintf(out, "<dt>%s</dt><dd>", a->facts->nranks ? "Ranks" : "Processes");
 	escape_html(out, ranks);
 	fputs("</dd><dt>Why</dt><dd>", out);
 	escape_html(out, f->detector->why);
 	fputs("</dd>", out);
-	write_advice(out, a, f);
+	html_write_advice(out, a, f);
 	if (f->saving.basis) {
 		fputs("<dt>Saving from</dt><dd>", out);
 		escape_html(out, f->saving.basis);
@@ -202,7 +202,7 @@ static void write_finding(FILE *out, const struct analysis *a, const struct find
 	fprintf(out, "<dt>Confidence</dt><dd>%s</dd></dl></article>\n", f->inferred ? "inferred" : "measured");
 }
 
-static void write_findings(FILE *out, const struct analysis *a, const struct report_options *o)
+static void html_write_findings(FILE *out, const struct analysis *a, const struct report_options *o)
 {
 	unsigned shown = 0;
 	size_t left = 0;
@@ -214,7 +214,7 @@ static void write_findings(FILE *out, const struct analysis *a, const struct rep
 		if (!o->all && (f->severity == SEVERITY_NOTE || f->cause))
 			left += !f->detector->info;
 		else
-			write_finding(out, a, f, ++shown);
+			html_write_finding(out, a, f, ++shown);
 	}
 	if (!shown)
 		fputs("<p>Nothing costs enough to be worth a change.</p>\n", out);
@@ -226,7 +226,7 @@ static void write_findings(FILE *out, const struct analysis *a, const struct rep
 
 /* ---- tables ---- */
 
-static void write_layers(FILE *out, const struct analysis *a)
+static void html_write_layers(FILE *out, const struct analysis *a)
 {
 	fputs("<h2>Layers</h2>\n<p>Each layer by itself: their bytes are the same bytes. Time: outermost calls, summed over "
 	      "threads.</p>\n<div class=wide><table><tr><th>Layer<th>Calls<th>Failed<th>Read<th>Written<th>Time<th>In system "
@@ -253,7 +253,7 @@ static void write_layers(FILE *out, const struct analysis *a)
 	fputs("</table></div>\n", out);
 }
 
-static void write_files(FILE *out, const struct analysis *a)
+static void html_write_files(FILE *out, const struct analysis *a)
 {
 	struct report_file files[MAX_FILES];
 	size_t n = report_files(a, files, MAX_FILES);
@@ -279,7 +279,7 @@ static void write_files(FILE *out, const struct analysis *a)
 		fprintf(out, "<p>at most the %d files with most time are listed\n", MAX_FILES);
 }
 
-static void write_limits(FILE *out, const struct analysis *a)
+static void html_write_limits(FILE *out, const struct analysis *a)
 {
 	char missing[160];
 
@@ -310,14 +310,14 @@ int report_write_html(FILE *out, const struct analysis *a, const struct report_o
 	fputs("</small></h1>\n", out);
 	write_run(out, a);
 	figure_times(out, a);
-	write_findings(out, a, options);
+	html_write_findings(out, a, options);
 	figure_timeline(out, a);
-	write_layers(out, a);
+	html_write_layers(out, a);
 	figure_sizes(out, a);
-	write_files(out, a);
+	html_write_files(out, a);
 	report_views_html(out, a);
 	figure_collectives(out, a);
-	write_limits(out, a);
+	html_write_limits(out, a);
 	fputs("</body></html>\n", out);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include "report/facts.h"
 #include "util/utf8.h"
 
-static json_t *text(const char *from)
+static json_t *sarif_text(const char *from)
 {
 	char *printable = utf8_printable(from ? from : "");
 	json_t *value = json_string(printable ? printable : "");
@@ -19,7 +19,7 @@ static json_t *text(const char *from)
 	return value;
 }
 
-static json_t *rules(void)
+static json_t *sarif_rules(void)
 {
 	json_t *list = json_array();
 
@@ -31,7 +31,7 @@ static json_t *rules(void)
 }
 
 /* SARIF requires a URI reference: reserved characters are escaped. */
-static json_t *uri(const char *path)
+static json_t *sarif_uri(const char *path)
 {
 	char out[1024];
 	size_t n = 0;
@@ -49,7 +49,7 @@ static json_t *uri(const char *path)
 	return json_string(out);
 }
 
-static json_t *locations(const struct analysis *a, const struct finding *f)
+static json_t *sarif_locations(const struct analysis *a, const struct finding *f)
 {
 	json_t *list = json_array();
 
@@ -59,12 +59,12 @@ static json_t *locations(const struct analysis *a, const struct finding *f)
 		if (site && site->file && site->line)
 			json_array_append_new(list,
 					      json_pack("{s:{s:{s:o}, s:{s:I}}}", "physicalLocation", "artifactLocation", "uri",
-							uri(site->file), "region", "startLine", (json_int_t)site->line));
+							sarif_uri(site->file), "region", "startLine", (json_int_t)site->line));
 	}
 	return list;
 }
 
-static json_t *result(const struct analysis *a, const struct finding *f)
+static json_t *sarif_result(const struct analysis *a, const struct finding *f)
 {
 	static const char *const levels[] = { "note", "warning", "error" };
 	char saving[120], message[1200], file[300];
@@ -76,7 +76,7 @@ static json_t *result(const struct analysis *a, const struct finding *f)
 	snprintf(message, sizeof(message), "%s: %s%s%s; costs %.3f s, %s", f->detector->title, f->evidence, file[0] ? "; " : "",
 		 file, f->cost_ns / 1e9, saving);
 	return json_pack("{s:s, s:s, s:{s:o}, s:o}", "ruleId", f->detector->code, "level", levels[f->severity], "message", "text",
-			 text(message), "locations", locations(a, f));
+			 sarif_text(message), "locations", sarif_locations(a, f));
 }
 
 int report_write_sarif(FILE *out, const struct analysis *a, const struct report_options *options)
@@ -86,9 +86,10 @@ int report_write_sarif(FILE *out, const struct analysis *a, const struct report_
 
 	for (size_t i = 0; i < a->findings.n; i++)
 		if (options->all || (a->findings.v[i]->severity > SEVERITY_NOTE && !a->findings.v[i]->cause))
-			json_array_append_new(results, result(a, a->findings.v[i]));
+			json_array_append_new(results, sarif_result(a, a->findings.v[i]));
 	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:o}}, s:o}]}", "$schema", "https://json.schemastore.org/sarif-2.1.0.json",
-			 "version", "2.1.0", "runs", "tool", "driver", "name", "ioprobe", "rules", rules(), "results", results);
+			 "version", "2.1.0", "runs", "tool", "driver", "name", "ioprobe", "rules", sarif_rules(), "results",
+			 results);
 	if (root)
 		ret = json_dumpf(root, out, JSON_INDENT(2)) || fputc('\n', out) == EOF ? -EIO : 0;
 	json_decref(root);

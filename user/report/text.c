@@ -30,14 +30,14 @@ struct page {
 	unsigned max_findings;
 };
 
-static const char *paint(const struct page *p, const char *code)
+static const char *text_paint(const struct page *p, const char *code)
 {
 	return p->o->color ? code : "";
 }
 
 /* ---- head ---- */
 
-static void write_head(const struct page *p)
+static void text_write_head(const struct page *p)
 {
 	const struct analysis *a = p->a;
 	char name[128], wall[24], complete[640];
@@ -46,8 +46,8 @@ static void write_head(const struct page *p)
 	words_seconds(wall, sizeof(wall), a->facts->wall_ns);
 	report_completeness(a, complete, sizeof(complete));
 	fprintf(p->out, "ioprobe report  %s\n", name);
-	fprintf(p->out, "trace    %s%s%s\n", report_is_complete(a) ? "" : paint(p, "\33[1m"), complete,
-		report_is_complete(a) ? "" : paint(p, "\33[0m"));
+	fprintf(p->out, "trace    %s%s%s\n", report_is_complete(a) ? "" : text_paint(p, "\33[1m"), complete,
+		report_is_complete(a) ? "" : text_paint(p, "\33[0m"));
 	if (a->facts->nranks)
 		fprintf(p->out, "run      %s recorded, %" PRIu64 " rank%s on %" PRIu64 " node%s\n", wall, a->facts->nranks,
 			a->facts->nranks == 1 ? "" : "s", a->facts->nnodes, a->facts->nnodes == 1 ? "" : "s");
@@ -113,7 +113,7 @@ static void write_time(const struct page *p)
 	write_cpu(p, &s->cpu);
 }
 
-static void write_layers(const struct page *p)
+static void text_write_layers(const struct page *p)
 {
 	fprintf(p->out, "\n%-9s %10s %8s %10s %10s %10s %9s\n", "layer", "calls", "failed", "read", "written", "time", "in system");
 	for (enum trace_layer l = 0; l < LAYER_OTHER; l++) {
@@ -155,7 +155,7 @@ static void write_where(const struct page *p, const struct finding *f)
 	fprintf(p->out, "%s%s\n", p->a->facts->nranks && ranks[0] >= '0' && ranks[0] <= '9' ? "rank " : "", name);
 }
 
-static void write_calls(const struct page *p, const struct finding *f)
+static void text_write_calls(const struct page *p, const struct finding *f)
 {
 	char site[400], name[200];
 
@@ -168,7 +168,7 @@ static void write_calls(const struct page *p, const struct finding *f)
 }
 
 /* What the program or its libraries have set, as far as it bears on the finding: in one line. */
-static void write_settings(const struct page *p, const struct finding *f)
+static void text_write_settings(const struct page *p, const struct finding *f)
 {
 	const struct trace_fact *list[SETTINGS_SHOWN];
 	size_t n = finding_settings(p->a, f, list, SETTINGS_SHOWN), i = 0, used = 0;
@@ -189,7 +189,7 @@ static void write_settings(const struct page *p, const struct finding *f)
 }
 
 /* What the first change does; the snippets are in the other formats, and on the page of --explain. */
-static void write_advice(const struct page *p, const struct finding *f)
+static void text_write_advice(const struct page *p, const struct finding *f)
 {
 	const struct advice *list[ADVICE_MAX];
 	char title[400], text[400];
@@ -201,7 +201,7 @@ static void write_advice(const struct page *p, const struct finding *f)
 	fprintf(p->out, "     do  %s (%s)\n", text, advice_interface_name(list[0]));
 }
 
-static void write_finding(const struct page *p, const struct finding *f, unsigned number)
+static void text_write_finding(const struct page *p, const struct finding *f, unsigned number)
 {
 	static const char *const labels[] = { "note", "WARN", "HIGH" }, *const colors[] = { "", "\33[33m", "\33[1;31m" };
 	char cost[24], saving[80], heading[120], evidence[4 * sizeof(f->evidence)];
@@ -213,19 +213,19 @@ static void write_finding(const struct page *p, const struct finding *f, unsigne
 	words_seconds(cost, sizeof(cost), f->cost_ns);
 	report_saving(f, saving, sizeof(saving));
 	snprintf(heading, sizeof(heading), "%s (%s)", f->detector->title, f->detector->code);
-	fprintf(p->out, "%2u %s%s%s %-46s costs %s, %s\n", number, paint(p, colors[f->severity]), labels[f->severity],
-		paint(p, f->severity ? "\33[0m" : ""), heading, cost, saving);
+	fprintf(p->out, "%2u %s%s%s %-46s costs %s, %s\n", number, text_paint(p, colors[f->severity]), labels[f->severity],
+		text_paint(p, f->severity ? "\33[0m" : ""), heading, cost, saving);
 	escape_terminal(evidence, sizeof(evidence), f->evidence, sizeof(evidence) - 1);
 	fprintf(p->out, "     %s\n", evidence);
 	write_where(p, f);
-	write_calls(p, f);
-	write_settings(p, f);
-	write_advice(p, f);
+	text_write_calls(p, f);
+	text_write_settings(p, f);
+	text_write_advice(p, f);
 	if (f->cause)
 		fprintf(p->out, "     an effect of %s\n", f->cause->detector->code);
 }
 
-static void write_findings(const struct page *p)
+static void text_write_findings(const struct page *p)
 {
 	unsigned shown = 0;
 	size_t left = 0;
@@ -235,7 +235,7 @@ static void write_findings(const struct page *p)
 		const struct finding *f = p->a->findings.v[i];
 
 		if (p->o->all || (f->severity > SEVERITY_NOTE && !f->cause && shown < p->max_findings))
-			write_finding(p, f, ++shown);
+			text_write_finding(p, f, ++shown);
 		else
 			left += !f->detector->info;
 	}
@@ -261,7 +261,7 @@ static void write_fine(const struct page *p)
 
 /* ---- tail ---- */
 
-static void write_files(const struct page *p)
+static void text_write_files(const struct page *p)
 {
 	struct report_file files[MAX_FILES];
 	size_t n = report_files(p->a, files, MAX_FILES);
@@ -313,7 +313,7 @@ static void write_cannot_tell(const struct page *p)
 	}
 }
 
-static void write_limits(const struct page *p)
+static void text_write_limits(const struct page *p)
 {
 	const struct analysis *a = p->a;
 
@@ -338,13 +338,13 @@ static char *make_page(const struct analysis *a, const struct report_options *op
 
 	if (!p.out)
 		return NULL;
-	write_head(&p);
+	text_write_head(&p);
 	write_time(&p);
-	write_layers(&p);
-	write_findings(&p);
+	text_write_layers(&p);
+	text_write_findings(&p);
 	write_fine(&p);
-	write_files(&p);
-	write_limits(&p);
+	text_write_files(&p);
+	text_write_limits(&p);
 	if (fclose(p.out)) {
 		free(text);
 		return NULL;

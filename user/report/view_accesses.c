@@ -88,14 +88,14 @@ static struct accesses sum_from(const struct accesses *all, size_t from, size_t 
 	return sum;
 }
 
-static bool has(const struct analysis *a)
+static bool view_accesses_has(const struct analysis *a)
 {
 	return a->files.n > 0;
 }
 
 /* ---- text ---- */
 
-static void text_row(FILE *out, const struct accesses *all, size_t n, const char *name, const struct accesses *row)
+static void view_accesses_text_row(FILE *out, const struct accesses *all, size_t n, const char *name, const struct accesses *row)
 {
 	fprintf(out, "%-44s", name);
 	for (enum trace_layer l = 0; l <= LAYER_POSIX; l++)
@@ -104,7 +104,7 @@ static void text_row(FILE *out, const struct accesses *all, size_t n, const char
 	fputc('\n', out);
 }
 
-static void text(FILE *out, const struct analysis *a)
+static void view_accesses_text(FILE *out, const struct analysis *a)
 {
 	size_t n, shown;
 	struct accesses *all = list_accesses(a, &n), rest;
@@ -120,11 +120,11 @@ static void text(FILE *out, const struct analysis *a)
 	fputc('\n', out);
 	for (size_t i = 0; i < shown; i++) {
 		escape_terminal(name, sizeof(name), file_name(a, all[i].file), 44);
-		text_row(out, all, n, name, &all[i]);
+		view_accesses_text_row(out, all, n, name, &all[i]);
 	}
 	snprintf(name, sizeof(name), "%zu other files", n - shown);
 	if (n > shown)
-		text_row(out, all, n, name, &rest);
+		view_accesses_text_row(out, all, n, name, &rest);
 	exclusive_times(a, times);
 	fputs("time without that of calls inside, over all threads:", out);
 	for (enum trace_layer l = 0; l < LAYER_OTHER; l++)
@@ -138,7 +138,7 @@ static void text(FILE *out, const struct analysis *a)
 
 /* ---- JSON ---- */
 
-static json_t *json(const struct analysis *a)
+static json_t *view_accesses_json(const struct analysis *a)
 {
 	size_t n;
 	struct accesses *all = list_accesses(a, &n);
@@ -165,7 +165,8 @@ static json_t *json(const struct analysis *a)
 
 /* ---- HTML ---- */
 
-static void bar(FILE *out, const struct analysis *a, const struct accesses *f, enum trace_layer l, uint64_t most, unsigned y)
+static void view_accesses_bar(FILE *out, const struct analysis *a, const struct accesses *f, enum trace_layer l, uint64_t most,
+			      unsigned y)
 {
 	double width = (double)(WIDTH - LABEL - 90) * f->of[l] / most;
 	char name[200];
@@ -203,14 +204,14 @@ static unsigned chart_layer(FILE *out, const struct analysis *a, const struct ac
 			break;
 		done[file] = true;
 		most = most ? most : all[file].of[l];
-		bar(out, a, &all[file], l, most, y);
+		view_accesses_bar(out, a, &all[file], l, most, y);
 		y += 15;
 	}
 	free(done);
 	return y + 6;
 }
 
-static void chart(FILE *out, const struct analysis *a, const struct accesses *all, size_t n)
+static void view_accesses_chart(FILE *out, const struct analysis *a, const struct accesses *all, size_t n)
 {
 	unsigned y = 0, height = 0;
 
@@ -229,8 +230,8 @@ static void chart(FILE *out, const struct analysis *a, const struct accesses *al
 	fputs("</svg></div>\n", out);
 }
 
-static void html_row(FILE *out, const struct accesses *all, size_t n, const char *name, const char *class,
-		     const struct accesses *row)
+static void view_accesses_html_row(FILE *out, const struct accesses *all, size_t n, const char *name, const char *class,
+				   const struct accesses *row)
 {
 	fputs("<tr><td>", out);
 	escape_html(out, name);
@@ -256,7 +257,7 @@ static void html_times(FILE *out, const struct analysis *a)
 	fputs("</p>\n", out);
 }
 
-static void html(FILE *out, const struct analysis *a)
+static void view_accesses_html(FILE *out, const struct analysis *a)
 {
 	size_t n, shown;
 	struct accesses *all = list_accesses(a, &n), rest;
@@ -265,7 +266,7 @@ static void html(FILE *out, const struct analysis *a)
 	shown = n < FILES_HTML ? n : FILES_HTML;
 	rest = sum_from(all, shown, n);
 	fprintf(out, "<p>The %d files with most calls of each layer; each layer has a scale of its own.</p>\n", BARS);
-	chart(out, a, all, n);
+	view_accesses_chart(out, a, all, n);
 	html_times(out, a);
 	fputs("<div class=wide><table><tr><th>File<th>Class", out);
 	for (enum trace_layer l = 0; l <= LAYER_POSIX; l++)
@@ -273,12 +274,14 @@ static void html(FILE *out, const struct analysis *a)
 			fprintf(out, "<th class=n>%s", trace_layer_name(l));
 	fputs("</tr>\n", out);
 	for (size_t i = 0; i < shown; i++)
-		html_row(out, all, n, file_name(a, all[i].file), file_class_name(a->facts->file_class[all[i].file]), &all[i]);
+		view_accesses_html_row(out, all, n, file_name(a, all[i].file), file_class_name(a->facts->file_class[all[i].file]),
+				       &all[i]);
 	snprintf(name, sizeof(name), "%zu other files", n - shown);
 	if (n > shown)
-		html_row(out, all, n, name, "", &rest);
+		view_accesses_html_row(out, all, n, name, "", &rest);
 	fputs("</table></div>\n", out);
 	free(all);
 }
 
-const struct report_view view_accesses = { "accesses", "Calls per file and layer", has, text, json, html };
+const struct report_view view_accesses = { "accesses",         "Calls per file and layer", view_accesses_has,
+					   view_accesses_text, view_accesses_json,         view_accesses_html };

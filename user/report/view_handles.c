@@ -48,7 +48,7 @@ struct root {
 	uint64_t ns;
 };
 
-static int more_time(const void *a, const void *b)
+static int view_handles_more_time(const void *a, const void *b)
 {
 	const struct root *x = a, *y = b;
 
@@ -74,7 +74,7 @@ static void order_trees(struct tree *t)
 		if (t->d->rows.v[i]->key.parent == TRACE_NONE)
 			roots[n++] = roots[i];
 	if (roots)
-		qsort(roots, n, sizeof(*roots), more_time);
+		qsort(roots, n, sizeof(*roots), view_handles_more_time);
 	for (size_t i = 0; i < n; i++)
 		add_subtree(t, roots[i].row, 0);
 	free(roots);
@@ -95,13 +95,13 @@ static void tree_deinit(struct tree *t)
 	free(t->depth);
 }
 
-static bool has(const struct analysis *a)
+static bool view_handles_has(const struct analysis *a)
 {
 	return a->detail && a->detail->rows.n;
 }
 
 /* The file is named where it differs from the parent's. */
-static bool names_file(const struct detail *d, const struct detail_row *row)
+static bool view_handles_names_file(const struct detail *d, const struct detail_row *row)
 {
 	return row->key.parent == TRACE_NONE || d->rows.v[row->key.parent]->key.file != row->key.file;
 }
@@ -119,12 +119,12 @@ static void text_head(FILE *out, const struct analysis *a)
 	fprintf(out, " %9s\n", "time");
 }
 
-static void text_row(FILE *out, const struct analysis *a, const struct detail_row *row, unsigned depth)
+static void view_handles_text_row(FILE *out, const struct analysis *a, const struct detail_row *row, unsigned depth)
 {
 	char label[200], time[24];
 	int indent = 2 * depth;
 
-	if (names_file(a->detail, row)) {
+	if (view_handles_names_file(a->detail, row)) {
 		escape_terminal(label, sizeof(label), file_name(a, row->key.file), 100 - indent);
 		fprintf(out, "%*s%s\n", indent, "", label);
 	}
@@ -135,14 +135,14 @@ static void text_row(FILE *out, const struct analysis *a, const struct detail_ro
 	fprintf(out, " %9s\n", time);
 }
 
-static void text(FILE *out, const struct analysis *a)
+static void view_handles_text(FILE *out, const struct analysis *a)
 {
 	struct tree t;
 
 	tree_init(&t, a);
 	text_head(out, a);
 	for (size_t i = 0; i < t.n && i < ROWS; i++)
-		text_row(out, a, t.d->rows.v[t.order[i]], t.depth[i]);
+		view_handles_text_row(out, a, t.d->rows.v[t.order[i]], t.depth[i]);
 	if (t.n > ROWS)
 		fprintf(out, "and %zu more\n", t.n - ROWS);
 	if (t.d->dropped_rows)
@@ -165,7 +165,7 @@ static json_t *row_object(const struct analysis *a, const struct detail_row *row
 			 json_seconds(row->first_ns == UINT64_MAX ? 0 : row->first_ns), "to_seconds", json_seconds(row->last_ns));
 }
 
-static json_t *json(const struct analysis *a)
+static json_t *view_handles_json(const struct analysis *a)
 {
 	json_t *rows = json_array();
 	struct tree t;
@@ -201,13 +201,13 @@ static void svg_lane(FILE *out, const float *busy, unsigned kind, unsigned y)
 		fputs("\" />", out);
 }
 
-static void svg_row(FILE *out, const struct analysis *a, const struct detail_row *row, unsigned depth, unsigned y)
+static void view_handles_svg_row(FILE *out, const struct analysis *a, const struct detail_row *row, unsigned depth, unsigned y)
 {
 	char name[200];
 
 	escape_terminal(name, sizeof(name), file_name(a, row->key.file), 34 - (depth > 4 ? 4 : depth) * 2);
 	fprintf(out, "<text x=%u y=%u>%s%s", 10 * depth, y + 15, depth ? "\342\224\224 " : "", trace_layer_name(row->key.layer));
-	if (names_file(a->detail, row)) {
+	if (view_handles_names_file(a->detail, row)) {
 		fputc(' ', out);
 		escape_html(out, name);
 	}
@@ -217,7 +217,7 @@ static void svg_row(FILE *out, const struct analysis *a, const struct detail_row
 	fputc('\n', out);
 }
 
-static void html_key(FILE *out)
+static void view_handles_html_key(FILE *out)
 {
 	fputs("<ul class=key>", out);
 	for (unsigned k = 0; k < DETAIL_KINDS; k++)
@@ -235,12 +235,12 @@ static void html_chart(FILE *out, const struct analysis *a, const struct tree *t
 	fprintf(out, "<div class=wide><svg viewBox=\"0 0 %d %zu\" width=%d role=img aria-label=\"handles over time\">\n", WIDTH,
 		n * ROW + 18, WIDTH);
 	for (size_t i = 0; i < n; i++)
-		svg_row(out, a, t->d->rows.v[t->order[i]], t->depth[i], i * ROW);
+		view_handles_svg_row(out, a, t->d->rows.v[t->order[i]], t->depth[i], i * ROW);
 	fprintf(out, "<text x=%d y=%zu>%s</text><text x=%d y=%zu text-anchor=end>%s</text></svg></div>\n", LABEL, n * ROW + 14,
 		from, WIDTH, n * ROW + 14, to);
 }
 
-static void html_row(FILE *out, const struct analysis *a, const struct detail_row *row, unsigned depth)
+static void view_handles_html_row(FILE *out, const struct analysis *a, const struct detail_row *row, unsigned depth)
 {
 	char in[24], written[24], time[24];
 
@@ -254,7 +254,7 @@ static void html_row(FILE *out, const struct analysis *a, const struct detail_ro
 	fprintf(out, "<td class=n>%s<td class=n>%s<td class=n>%s</tr>\n", in, written, time);
 }
 
-static void html(FILE *out, const struct analysis *a)
+static void view_handles_html(FILE *out, const struct analysis *a)
 {
 	char name[128];
 	struct tree t;
@@ -266,18 +266,20 @@ static void html(FILE *out, const struct analysis *a)
 	fputs("; a handle of a library stands above those that it uses. Each row has five lanes, from the top: open, read, write, "
 	      "close, other calls.</p>\n",
 	      out);
-	html_key(out);
+	view_handles_html_key(out);
 	html_chart(out, a, &t);
 	fputs("<div class=wide><table><tr><th>Layer<th>File", out);
 	for (unsigned k = 0; k < DETAIL_KINDS; k++)
 		fprintf(out, "<th class=n>%s", detail_kind_names[k]);
 	fputs("<th class=n>Read<th class=n>Written<th class=n>Time</tr>\n", out);
 	for (size_t i = 0; i < t.n && i < ROWS; i++)
-		html_row(out, a, t.d->rows.v[t.order[i]], t.depth[i]);
+		view_handles_html_row(out, a, t.d->rows.v[t.order[i]], t.depth[i]);
 	fputs("</table></div>\n", out);
 	if (t.n > ROWS)
 		fprintf(out, "<p>and %zu more</p>\n", t.n - ROWS);
 	tree_deinit(&t);
 }
 
-const struct report_view view_handles = { "handles", "Handles of one thread over time", has, text, json, html };
+const struct report_view view_handles = { "handles",         "Handles of one thread over time",
+					  view_handles_has,  view_handles_text,
+					  view_handles_json, view_handles_html };

@@ -29,7 +29,7 @@ struct shares {
 	size_t nranks, nnodes;
 };
 
-static uint32_t node_of(const struct trace *t, uint32_t location)
+static uint32_t view_nodes_node_of(const struct trace *t, uint32_t location)
 {
 	uint32_t group = t->locations.v[location].group, node = group < t->groups.n ? t->groups.v[group].node : TRACE_NONE;
 
@@ -113,7 +113,7 @@ static void shares_init(struct shares *s, const struct analysis *a)
 	for (uint32_t i = 0; i < n; i++)
 		if (s->ranks[i].calls) {
 			s->ranks[s->nranks] = s->ranks[i];
-			s->ranks[s->nranks].node = node_of(a->trace, i);
+			s->ranks[s->nranks].node = view_nodes_node_of(a->trace, i);
 			s->ranks[s->nranks].rank = location_rank(a, i);
 			s->ranks[s->nranks++].location = i;
 		}
@@ -127,7 +127,7 @@ static void shares_deinit(struct shares *s)
 	free(s->nodes);
 }
 
-static bool has(const struct analysis *a)
+static bool view_nodes_has(const struct analysis *a)
 {
 	return a->facts->instances.n > 0;
 }
@@ -164,7 +164,7 @@ static size_t each_row(const struct output *o, const struct shares *s, write_row
 
 /* ---- text ---- */
 
-static void text_row(const struct output *o, const struct share *s, size_t number)
+static void view_nodes_text_row(const struct output *o, const struct share *s, size_t number)
 {
 	char label[128], name[140], asked[24], moved[24], time[24], wait[24];
 
@@ -179,7 +179,7 @@ static void text_row(const struct output *o, const struct share *s, size_t numbe
 		s->location == TRACE_NONE ? 36 : 34, name, s->calls, asked, s->system_n, moved, time, wait);
 }
 
-static void text(FILE *out, const struct analysis *a)
+static void view_nodes_text(FILE *out, const struct analysis *a)
 {
 	const struct output o = { out, a, 0 };
 	struct shares s;
@@ -188,7 +188,7 @@ static void text(FILE *out, const struct analysis *a)
 	shares_init(&s, a);
 	fprintf(out, "%-36s %7s %9s %9s %9s %10s %10s\n", "node: ranks with system calls", "calls", "asked", "sys calls", "moved",
 		"time", "waited");
-	left = each_row(&o, &s, text_row);
+	left = each_row(&o, &s, view_nodes_text_row);
 	if (left)
 		fprintf(out, "and %zu more nodes and ranks\n", left);
 	fputs("system calls with data only; waited: until the last rank arrived, of a node its longest\n", out);
@@ -205,7 +205,7 @@ static json_t *share_object(const struct analysis *a, const struct share *s)
 			 "system_seconds", json_seconds(s->system_ns), "waited_seconds", json_seconds(s->wait_ns));
 }
 
-static json_t *json(const struct analysis *a)
+static json_t *view_nodes_json(const struct analysis *a)
 {
 	json_t *nodes = json_array(), *ranks = json_array();
 	struct shares s;
@@ -227,7 +227,7 @@ static json_t *json(const struct analysis *a)
 
 /* ---- HTML ---- */
 
-static void svg_row(const struct output *o, const struct share *s, size_t number)
+static void view_nodes_svg_row(const struct output *o, const struct share *s, size_t number)
 {
 	double width = o->most ? (double)(WIDTH - LABEL - 90) * s->system_n / o->most : 0;
 	bool node = s->location == TRACE_NONE;
@@ -240,7 +240,7 @@ static void svg_row(const struct output *o, const struct share *s, size_t number
 		node ? "node" : "rank", LABEL, number * ROW + 2, width, ROW - 4, LABEL + width + 4, number * ROW + 12, s->system_n);
 }
 
-static void html_row(const struct output *o, const struct share *s, size_t number)
+static void view_nodes_html_row(const struct output *o, const struct share *s, size_t number)
 {
 	char name[128], asked[24], moved[24], time[24], wait[24];
 
@@ -257,7 +257,7 @@ static void html_row(const struct output *o, const struct share *s, size_t numbe
 		s->calls, asked, s->system_n, moved, time, wait);
 }
 
-static void html(FILE *out, const struct analysis *a)
+static void view_nodes_html(FILE *out, const struct analysis *a)
 {
 	struct output o = { out, a, 0 };
 	struct shares s;
@@ -272,16 +272,18 @@ static void html(FILE *out, const struct analysis *a)
 		"width=%d role=img "
 		"aria-label=\"system calls per node and rank\">\n",
 		WIDTH, rows * ROW, WIDTH);
-	each_row(&o, &s, svg_row);
+	each_row(&o, &s, view_nodes_svg_row);
 	fputs("</svg></div>\n<div class=wide><table><tr><th>Node, rank<th class=n>Collective calls<th class=n>Bytes asked<th "
 	      "class=n>System calls"
 	      "<th class=n>Bytes moved<th class=n>Time in them<th class=n>Waited for others to arrive</tr>\n",
 	      out);
-	left = each_row(&o, &s, html_row);
+	left = each_row(&o, &s, view_nodes_html_row);
 	fputs("</table></div>\n", out);
 	if (left)
 		fprintf(out, "<p>and %zu more nodes and ranks</p>\n", left);
 	shares_deinit(&s);
 }
 
-const struct report_view view_nodes = { "nodes", "Who makes the system calls inside collective calls", has, text, json, html };
+const struct report_view view_nodes = { "nodes",         "Who makes the system calls inside collective calls",
+					view_nodes_has,  view_nodes_text,
+					view_nodes_json, view_nodes_html };

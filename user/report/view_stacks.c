@@ -17,12 +17,12 @@
 #define WIDTH 1000
 #define ROW 16
 
-static bool has(const struct analysis *a)
+static bool view_stacks_has(const struct analysis *a)
 {
 	return a->detail && a->detail->has_collective && a->detail->paths.n;
 }
 
-static const char *function(const struct analysis *a, uint32_t region)
+static const char *view_stacks_function(const struct analysis *a, uint32_t region)
 {
 	return region < a->trace->regions.n ? a->trace->regions.v[region].name : "?";
 }
@@ -47,7 +47,7 @@ static void visit_below(struct visit *v, uint32_t parent)
 		}
 }
 
-static void head(const struct analysis *a, char *text, size_t len)
+static void view_stacks_head(const struct analysis *a, char *text, size_t len)
 {
 	const struct detail *d = a->detail;
 	char from[24], span[24];
@@ -55,7 +55,7 @@ static void head(const struct analysis *a, char *text, size_t len)
 	words_seconds(from, sizeof(from), d->begin_ns);
 	words_seconds(span, sizeof(span), d->end_ns - d->begin_ns);
 	snprintf(text, len, "%s by %" PRIu64 " ranks, %s from %s on; the system calls of %" PRIu64 " of them move data",
-		 function(a, d->region), d->members, span, from, d->workers);
+		 view_stacks_function(a, d->region), d->members, span, from, d->workers);
 }
 
 /* ---- text ---- */
@@ -69,19 +69,19 @@ static void text_path(struct visit *v, const struct detail_path *path)
 		return;
 	for (unsigned side = 0; side < 2; side++)
 		words_seconds(time[side], sizeof(time[side]), path->of[side].ns);
-	fprintf(v->out, "%*s%-*.*s", indent, "", 52 - indent, 52 - indent, function(v->a, path->region));
+	fprintf(v->out, "%*s%-*.*s", indent, "", 52 - indent, 52 - indent, view_stacks_function(v->a, path->region));
 	for (unsigned side = 0; side < 2; side++)
 		fprintf(v->out, " %8" PRIu64 " %10s", path->of[side].n, path->of[side].n ? time[side] : "-");
 	fputc('\n', v->out);
 }
 
-static void text(FILE *out, const struct analysis *a)
+static void view_stacks_text(FILE *out, const struct analysis *a)
 {
 	const struct detail *d = a->detail;
 	struct visit v = { .out = out, .a = a, .visit = text_path };
 	char line[300], name[200];
 
-	head(a, line, sizeof(line));
+	view_stacks_head(a, line, sizeof(line));
 	escape_terminal(name, sizeof(name), file_name(a, d->file), 96);
 	fprintf(out, "%s\non %s\n%-52s", line, name, "calls, and their time inside that span");
 	for (unsigned side = 0; side < 2; side++) {
@@ -101,23 +101,24 @@ static void text(FILE *out, const struct analysis *a)
 
 static void json_path(struct visit *v, const struct detail_path *path)
 {
-	json_array_append_new(v->list,
-			      json_pack("{s:o, s:i, s:[I,I], s:[o,o]}", "function", json_text(function(v->a, path->region)),
-					"depth", (int)path->depth, "calls", (json_int_t)path->of[0].n, (json_int_t)path->of[1].n,
-					"seconds", json_seconds(path->of[0].ns), json_seconds(path->of[1].ns)));
+	json_array_append_new(v->list, json_pack("{s:o, s:i, s:[I,I], s:[o,o]}", "function",
+						 json_text(view_stacks_function(v->a, path->region)), "depth", (int)path->depth,
+						 "calls", (json_int_t)path->of[0].n, (json_int_t)path->of[1].n, "seconds",
+						 json_seconds(path->of[0].ns), json_seconds(path->of[1].ns)));
 }
 
-static json_t *json(const struct analysis *a)
+static json_t *view_stacks_json(const struct analysis *a)
 {
 	const struct detail *d = a->detail;
 	struct visit v = { .list = json_array(), .a = a, .visit = json_path };
 
 	visit_below(&v, TRACE_NONE);
-	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:[o,o], s:o, s:I}", "function", json_text(function(a, d->region)), "path",
-			 json_text(file_name(a, d->file)), "from_seconds", json_seconds(d->begin_ns), "to_seconds",
-			 json_seconds(d->end_ns), "ranks", (json_int_t)d->members, "ranks_with_data", (json_int_t)d->workers, "of",
-			 json_location(a, d->stacks[0].location), json_location(a, d->stacks[1].location), "stacks", v.list,
-			 "calls_not_listed", (json_int_t)d->dropped_paths);
+	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:[o,o], s:o, s:I}", "function",
+			 json_text(view_stacks_function(a, d->region)), "path", json_text(file_name(a, d->file)), "from_seconds",
+			 json_seconds(d->begin_ns), "to_seconds", json_seconds(d->end_ns), "ranks", (json_int_t)d->members,
+			 "ranks_with_data", (json_int_t)d->workers, "of", json_location(a, d->stacks[0].location),
+			 json_location(a, d->stacks[1].location), "stacks", v.list, "calls_not_listed",
+			 (json_int_t)d->dropped_paths);
 }
 
 /* ---- HTML ---- */
@@ -127,7 +128,7 @@ static void svg_frame(FILE *out, const struct analysis *a, const struct detail_f
 	const struct detail *d = a->detail;
 	double scale = (double)WIDTH / (d->end_ns - d->begin_ns + 1), x = (f->begin_ns - d->begin_ns) * scale,
 	       width = (f->end_ns - f->begin_ns) * scale;
-	const char *name = function(a, f->region);
+	const char *name = view_stacks_function(a, f->region);
 	unsigned y = top + f->depth * ROW;
 	char time[24];
 
@@ -169,7 +170,7 @@ static void html_path(struct visit *v, const struct detail_path *path)
 	char time[24];
 
 	fprintf(v->out, "<tr><td class=d%u>", path->depth > 8 ? 8 : path->depth);
-	escape_html(v->out, function(v->a, path->region));
+	escape_html(v->out, view_stacks_function(v->a, path->region));
 	for (unsigned side = 0; side < 2; side++) {
 		words_seconds(time, sizeof(time), path->of[side].ns);
 		fprintf(v->out, "<td class=n>%" PRIu64 "<td class=n>%s", path->of[side].n, path->of[side].n ? time : "-");
@@ -177,7 +178,7 @@ static void html_path(struct visit *v, const struct detail_path *path)
 	fputs("</tr>\n", v->out);
 }
 
-static void html_key(FILE *out, const struct analysis *a)
+static void view_stacks_html_key(FILE *out, const struct analysis *a)
 {
 	bool used[LAYERS] = { false };
 
@@ -195,19 +196,19 @@ static void html_key(FILE *out, const struct analysis *a)
 	fputs("</ul>\n", out);
 }
 
-static void html(FILE *out, const struct analysis *a)
+static void view_stacks_html(FILE *out, const struct analysis *a)
 {
 	const struct detail *d = a->detail;
 	struct visit v = { .out = out, .a = a, .visit = html_path };
 	char line[300];
 
-	head(a, line, sizeof(line));
+	view_stacks_head(a, line, sizeof(line));
 	fputs("<p>The longest collective call: ", out);
 	escape_html(out, line);
 	fputs(". On <code>", out);
 	escape_html(out, file_name(a, d->file));
 	fputs("</code>.</p>\n", out);
-	html_key(out, a);
+	view_stacks_html_key(out, a);
 	for (unsigned side = 0; side < 2; side++)
 		svg_stack(out, a, &d->stacks[side]);
 	fputs("<div class=wide><table><tr><th>Call", out);
@@ -221,4 +222,6 @@ static void html(FILE *out, const struct analysis *a)
 	fputs("</table></div>\n", out);
 }
 
-const struct report_view view_stacks = { "stacks", "Call stacks of two ranks during one collective call", has, text, json, html };
+const struct report_view view_stacks = { "stacks",         "Call stacks of two ranks during one collective call",
+					 view_stacks_has,  view_stacks_text,
+					 view_stacks_json, view_stacks_html };

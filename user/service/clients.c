@@ -101,7 +101,7 @@ void clients_deinit(struct clients *clients)
 
 /* ---- budgets ---- */
 
-static void refill(struct budget *budget, uint64_t now_ns)
+static void clients_refill(struct budget *budget, uint64_t now_ns)
 {
 	budget->tokens += (now_ns - budget->at_ns) * 1e-9 * BUDGET_PER_S;
 	if (budget->tokens > BUDGET_BURST)
@@ -116,7 +116,7 @@ static struct budget *budget_of(struct clients *clients, uid_t uid, uint64_t now
 
 	for (size_t i = 0; i < clients->nbudgets; i++) {
 		budget = &clients->budgets[i];
-		refill(budget, now_ns);
+		clients_refill(budget, now_ns);
 		if (budget->uid == uid)
 			return budget;
 		if (budget->tokens > fullest->tokens)

@@ -68,7 +68,7 @@ static error_t set_setting(struct job_recorder *r, const char *arg)
 	return EINVAL;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *argp_state)
+static error_t job_recorder_parse(int key, char *arg, struct argp_state *argp_state)
 {
 	struct job_recorder *r = argp_state->input;
 
@@ -86,7 +86,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp_state)
 	}
 }
 
-static void answer(struct job_recorder *r, bool ok, const char *message)
+static void job_recorder_answer(struct job_recorder *r, bool ok, const char *message)
 {
 	if (!r->answered)
 		wire_answer(RECORDER_SOCKET_FD, ok, "%s", message);
@@ -94,9 +94,9 @@ static void answer(struct job_recorder *r, bool ok, const char *message)
 	service_say("%s", message);
 }
 
-static int failed(struct job_recorder *r, const char *message)
+static int job_recorder_failed(struct job_recorder *r, const char *message)
 {
-	answer(r, false, message);
+	job_recorder_answer(r, false, message);
 	if (r->job)
 		state_set(r->state, r->job, "failed", message);
 	return 1;
@@ -304,7 +304,7 @@ static void on_ready(void *arg, size_t processes, size_t probes)
 	(void)processes, (void)probes;
 	start_stream(r);
 	snprintf(message, sizeof(message), "recording to %s", r->out.path);
-	answer(r, true, message);
+	job_recorder_answer(r, true, message);
 	state_set(r->state, r->job, "recording", "");
 }
 
@@ -338,7 +338,7 @@ static void describe_records(const struct job_recorder *r, char *text, size_t le
 			 err ? strerror(-err) : "is not the recording's file any more");
 }
 
-static int finish(struct job_recorder *r, const char *recording_error)
+static int job_recorder_finish(struct job_recorder *r, const char *recording_error)
 {
 	const struct archive_options options = {
 		.summary_file = "summary.txt", .keep_spool = json_is_true(json_object_get(r->job, "keep_spool")), .replace = true,
@@ -358,7 +358,7 @@ static int finish(struct job_recorder *r, const char *recording_error)
 	describe_records(r, records, sizeof(records));
 	snprintf(message, sizeof(message), "%s%s%s%s; %s", recording_error, *recording_error ? "; " : "", err,
 		 ret == -ETIMEDOUT ? ", the policy's max-archive-time" : "", records);
-	return failed(r, message);
+	return job_recorder_failed(r, message);
 }
 
 static void note_result(struct job_recorder *r, const struct recorder_result *result)
@@ -385,16 +385,16 @@ static void leave_shared(const struct job_recorder *r, struct recorder_options *
 	options->prepared = NULL;
 }
 
-static int record(struct job_recorder *r, struct recorder_options *options)
+static int job_recorder_record(struct job_recorder *r, struct recorder_options *options)
 {
 	char err[1024] = "";
 	struct recorder_result result = { 0 };
 	int ret;
 
 	if (name_members(r))
-		return failed(r, "the entries of the environment are too many or too long");
+		return job_recorder_failed(r, "the entries of the environment are too many or too long");
 	if (make_output(r, &options->spool, err, sizeof(err)))
-		return failed(r, err);
+		return job_recorder_failed(r, err);
 	options->spool_path = r->spool;
 	options->followed = r->settings.nstreams > 0;
 	options->job = r->npids ? NULL : &r->members;
@@ -412,13 +412,13 @@ static int record(struct job_recorder *r, struct recorder_options *options)
 	if (!(ret ? result.records : result.processes))
 		discard_output(r);
 	if (ret && !result.records)
-		return failed(r, err);
+		return job_recorder_failed(r, err);
 	if (!ret && !result.processes) {
 		state_set(r->state, r->job, "empty", "no process of the job was seen on this node");
 		return 0;
 	}
 	note_result(r, &result);
-	return finish(r, err);
+	return job_recorder_finish(r, err);
 }
 
 static int serve_one_job(struct job_recorder *r)
@@ -456,7 +456,7 @@ static int serve_one_job(struct job_recorder *r)
 		recorder_discard(&prepared);
 		return 0;
 	}
-	return ret ? failed(r, err) : record(r, &options);
+	return ret ? job_recorder_failed(r, err) : job_recorder_record(r, &options);
 }
 
 /* ---- loading shared programs ---- */
@@ -493,7 +493,7 @@ static int recover_without_spool(struct job_recorder *r)
 		return 0;
 	}
 	owner_remove_empty(&r->owner, r->out.path, &r->place);
-	return failed(r, "the recorder was ended from outside before it had recorded anything: there is no archive");
+	return job_recorder_failed(r, "the recorder was ended from outside before it had recorded anything: there is no archive");
 }
 
 static int open_recorded(struct job_recorder *r)
@@ -504,18 +504,18 @@ static int open_recorded(struct job_recorder *r)
 	struct stat st;
 
 	if (owner_of(&r->owner, r->job))
-		return failed(r, "cannot find the groups of the job's user: out of memory");
+		return job_recorder_failed(r, "cannot find the groups of the job's user: out of memory");
 	if (output_open(&r->out, &r->owner, path, err, sizeof(err)))
-		return failed(r, err);
+		return job_recorder_failed(r, err);
 	snprintf(r->spool, sizeof(r->spool), "%s/" OUTPUT_SPOOL, path);
 	r->place.site = json_integer_value(json_object_get(r->job, "site_len"));
 	r->place.made = json_is_integer(made) ? (size_t)json_integer_value(made) : SIZE_MAX;
 	if (fstatat(r->out.dir, OUTPUT_SPOOL, &st, AT_SYMLINK_NOFOLLOW))
 		return recover_without_spool(r);
-	return finish(r, "the recorder was ended from outside: the records until then are in the archive");
+	return job_recorder_finish(r, "the recorder was ended from outside: the records until then are in the archive");
 }
 
-static int recover(struct job_recorder *r)
+static int job_recorder_make_archive(struct job_recorder *r)
 {
 	r->answered = true;     /* there is no client */
 	r->state = strdup(r->recover);
@@ -524,7 +524,8 @@ static int recover(struct job_recorder *r)
 		return 1;
 	open_log(r->job);
 	if (!*wire_text(r->job, "output") || strchr(wire_text(r->job, "output"), '%'))
-		return failed(r, "the recorder was ended from outside before it had recorded anything: there is no archive");
+		return job_recorder_failed(
+			r, "the recorder was ended from outside before it had recorded anything: there is no archive");
 	return open_recorded(r);
 }
 
@@ -535,7 +536,7 @@ int job_recorder_main(int argc, char **argv)
 		{ "probes", 'p', "FILE", 0, "", 0 }, { "set", 's', "WORD=VALUE", 0, "", 0 },
 		{ "recover", 'R', "STATE", 0, "", 0 }, { "load", 'l', "SLOTS", 0, "", 0 }, { 0 }
 	};
-	static const struct argp argp = { options, parse, NULL, "A process of ioprobe serve.", NULL, NULL, NULL };
+	static const struct argp argp = { options, job_recorder_parse, NULL, "A process of ioprobe serve.", NULL, NULL, NULL };
 	struct job_recorder *r = calloc(1, sizeof(*r));
 	char reason[256];
 	int ret;
@@ -546,7 +547,7 @@ int job_recorder_main(int argc, char **argv)
 	r->out.dir = r->out.above = -1;
 	block_signals();
 	table_set_init(&r->set);
-	ret = r->recover ? recover(r) : r->slots ? load_shared(r) : serve_one_job(r);
+	ret = r->recover ? job_recorder_make_archive(r) : r->slots ? load_shared(r) : serve_one_job(r);
 	table_set_deinit(&r->set);
 	output_close(&r->out);
 	identity_deinit(&r->owner);

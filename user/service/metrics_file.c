@@ -41,7 +41,7 @@ static bool is_safe(int fd, bool last)
 }
 
 /* Returns the file's directory, or -errno; *name: the file's name in it. */
-static int open_directory(const char *file, const char **name)
+static int metrics_file_open_directory(const char *file, const char **name)
 {
 	int dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *slash;
@@ -69,53 +69,56 @@ static int open_directory(const char *file, const char **name)
 
 /* ---- the file ---- */
 
-static void metric(FILE *out, const char *name, const char *type, const char *help)
+static void metrics_file_metric(FILE *out, const char *name, const char *type, const char *help)
 {
 	fprintf(out, "# HELP ioprobe_service_%s %s\n# TYPE ioprobe_service_%s %s\n", name, help, name, type);
 }
 
-static void value(FILE *out, const char *name, const char *node, const char *label, uint64_t number)
+static void metrics_file_value(FILE *out, const char *name, const char *node, const char *label, uint64_t number)
 {
 	fprintf(out, "ioprobe_service_%s{node=\"%s\"%s} %" PRIu64 "\n", name, node, label, number);
 }
 
-static void print(FILE *out, const char *node, const struct service_counts *c, size_t recordings, size_t standby)
+static void metrics_file_print(FILE *out, const char *node, const struct service_counts *c, size_t recordings, size_t standby)
 {
-	metric(out, "recordings", "gauge", "Jobs that are being recorded or archived.");
-	value(out, "recordings", node, "", recordings);
-	metric(out, "standby_recorders", "gauge", "Recorders that are loaded and wait for a job.");
-	value(out, "standby_recorders", node, "", standby);
-	metric(out, "requests_total", "counter", "Requests to record a job; declined: by the policy's rules.");
-	value(out, "requests_total", node, ",result=\"accepted\"", c->accepted);
-	value(out, "requests_total", node, ",result=\"declined\"", c->declined);
-	value(out, "requests_total", node, ",result=\"refused\"", c->refused);
-	metric(out, "recordings_total", "counter", "Recordings that have ended; empty: no process of the job was seen.");
-	value(out, "recordings_total", node, ",result=\"done\"", c->done);
-	value(out, "recordings_total", node, ",result=\"empty\"", c->empty);
-	value(out, "recordings_total", node, ",result=\"failed\"", c->failed);
-	metric(out, "records_total", "counter", "Records of recordings that have ended.");
-	value(out, "records_total", node, "", c->records);
-	metric(out, "lost_records_total", "counter", "Records that were lost in these.");
-	value(out, "lost_records_total", node, "", c->lost);
-	metric(out, "record_bytes_total", "counter", "Bytes of these records on disk, before the archives were made of them.");
-	value(out, "record_bytes_total", node, "", c->record_bytes);
+	metrics_file_metric(out, "recordings", "gauge", "Jobs that are being recorded or archived.");
+	metrics_file_value(out, "recordings", node, "", recordings);
+	metrics_file_metric(out, "standby_recorders", "gauge", "Recorders that are loaded and wait for a job.");
+	metrics_file_value(out, "standby_recorders", node, "", standby);
+	metrics_file_metric(out, "requests_total", "counter", "Requests to record a job; declined: by the policy's rules.");
+	metrics_file_value(out, "requests_total", node, ",result=\"accepted\"", c->accepted);
+	metrics_file_value(out, "requests_total", node, ",result=\"declined\"", c->declined);
+	metrics_file_value(out, "requests_total", node, ",result=\"refused\"", c->refused);
+	metrics_file_metric(out, "recordings_total", "counter",
+			    "Recordings that have ended; empty: no process of the job was seen.");
+	metrics_file_value(out, "recordings_total", node, ",result=\"done\"", c->done);
+	metrics_file_value(out, "recordings_total", node, ",result=\"empty\"", c->empty);
+	metrics_file_value(out, "recordings_total", node, ",result=\"failed\"", c->failed);
+	metrics_file_metric(out, "records_total", "counter", "Records of recordings that have ended.");
+	metrics_file_value(out, "records_total", node, "", c->records);
+	metrics_file_metric(out, "lost_records_total", "counter", "Records that were lost in these.");
+	metrics_file_value(out, "lost_records_total", node, "", c->lost);
+	metrics_file_metric(out, "record_bytes_total", "counter",
+			    "Bytes of these records on disk, before the archives were made of them.");
+	metrics_file_value(out, "record_bytes_total", node, "", c->record_bytes);
 }
 
-static char *text_of(const char *node, const struct service_counts *counts, size_t recordings, size_t standby, size_t *len)
+static char *metrics_file_text_of(const char *node, const struct service_counts *counts, size_t recordings, size_t standby,
+				  size_t *len)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, len);
 
 	if (!out)
 		return NULL;
-	print(out, node, counts, recordings, standby);
+	metrics_file_print(out, node, counts, recordings, standby);
 	if (!fclose(out))
 		return text;
 	free(text);
 	return NULL;
 }
 
-static int fail(const char *file, int error, char *err, size_t err_len)
+static int metrics_file_fail(const char *file, int error, char *err, size_t err_len)
 {
 	snprintf(err, err_len, "%s: cannot write the service's metrics: %s", file,
 		 error == -EPERM ? "its directory, or one above it, can be changed by others than root: give another one" :
@@ -127,12 +130,13 @@ int service_metrics_write(const char *file, const char *node, const struct servi
 			  size_t standby, char *err, size_t err_len)
 {
 	size_t len = 0;
-	char *text = text_of(node, counts, recordings, standby, &len);
+	char *text = metrics_file_text_of(node, counts, recordings, standby, &len);
 	const char *name;
-	int dir = text ? open_directory(file, &name) : -ENOMEM, ret = dir < 0 ? dir : file_replace(dir, name, text, len);
+	int dir = text ? metrics_file_open_directory(file, &name) : -ENOMEM,
+	    ret = dir < 0 ? dir : file_replace(dir, name, text, len);
 
 	if (dir >= 0)
 		close(dir);
 	free(text);
-	return ret ? fail(file, ret, err, err_len) : 0;
+	return ret ? metrics_file_fail(file, ret, err, err_len) : 0;
 }

@@ -27,7 +27,7 @@ int owner_of(struct identity *owner, const json_t *job)
 
 /* ---- the directory's name ---- */
 
-static int add(char *path, size_t len, const char *text)
+static int owner_add(char *path, size_t len, const char *text)
 {
 	size_t used = strlen(path);
 
@@ -37,18 +37,18 @@ static int add(char *path, size_t len, const char *text)
 /* Names come from the batch system: none may contain a path. */
 static int add_name(char *path, size_t len, const char *name)
 {
-	return state_valid_name(name) ? add(path, len, name) : -EINVAL;
+	return state_valid_name(name) ? owner_add(path, len, name) : -EINVAL;
 }
 
-static int add_value(char *path, size_t len, char letter, const struct identity *owner, const json_t *job)
+static int owner_add_value(char *path, size_t len, char letter, const struct identity *owner, const json_t *job)
 {
 	switch (letter) {
 	case 'u': return add_name(path, len, owner->name);
 	case 'j': return add_name(path, len, wire_text(job, "id"));
 	case 'n': return add_name(path, len, wire_text(job, "node"));
 	case 'c': return add_name(path, len, wire_text(job, "cluster"));
-	case 'w': return *wire_text(job, "work_dir") == '/' ? add(path, len, wire_text(job, "work_dir")) : -EINVAL;
-	default: return add(path, len, "%");
+	case 'w': return *wire_text(job, "work_dir") == '/' ? owner_add(path, len, wire_text(job, "work_dir")) : -EINVAL;
+	default: return owner_add(path, len, "%");
 	}
 }
 
@@ -61,8 +61,8 @@ static size_t above_len(const char *path, size_t len)
 }
 
 /* *fixed: the length of the part that must exist; *letter: the placeholder without a value, if there is one. */
-static int expand(char *path, size_t len, size_t *fixed, size_t *site, char *letter, const struct identity *owner,
-		  const json_t *job)
+static int owner_expand(char *path, size_t len, size_t *fixed, size_t *site, char *letter, const struct identity *owner,
+			const json_t *job)
 {
 	const char *pattern = wire_text(job, "output");
 	int err = 0;
@@ -76,7 +76,7 @@ static int expand(char *path, size_t len, size_t *fixed, size_t *site, char *let
 		*letter = *at == '%' ? *++at : 0;
 		if (*letter && strchr("uj", *letter) && *site == SIZE_MAX)
 			*site = above_len(path, strlen(path));
-		err = *letter ? add_value(path, len, *letter, owner, job) : add(path, len, text);
+		err = *letter ? owner_add_value(path, len, *letter, owner, job) : owner_add(path, len, text);
 	}
 	if (*site > strlen(path))
 		*site = above_len(path, strlen(path));
@@ -110,7 +110,7 @@ static void explain_name(const json_t *job, char letter, int err, char *err_text
 /* In a path of the site, root may help, and root opens the directories above; everywhere else the user's rights apply. */
 struct maker { const struct identity *owner; struct owner_place *place; bool site; };
 
-static int open_directory(const struct maker *maker, int dir, const char *path, int flags)
+static int owner_open_directory(const struct maker *maker, int dir, const char *path, int flags)
 {
 	struct identity_saved saved;
 	int err = maker->site ? 0 : identity_begin(maker->owner, &saved), fd;
@@ -126,7 +126,7 @@ static int open_directory(const struct maker *maker, int dir, const char *path, 
 }
 
 /* The owner of a directory can replace anything below it: no other user may own a directory above this user's. */
-static int check_owner(const struct maker *maker, int dir, bool shared)
+static int owner_check_owner(const struct maker *maker, int dir, bool shared)
 {
 	struct stat st;
 
@@ -148,15 +148,15 @@ static int make_one(const struct maker *maker, int dir, const char *name, size_t
 	int err, fd;
 
 	if (!*name)
-		return open_directory(maker, dir, ".", 0);
+		return owner_open_directory(maker, dir, ".", 0);
 	if (shared)
 		err = mkdirat(dir, name, 0755) ? -errno : 0;
 	else
 		err = output_make_directory(maker->owner, dir, name, 0700, maker->site);
 	if (!err)
 		note_made(maker, at);
-	fd = err && err != -EEXIST ? err : open_directory(maker, dir, name, O_NOFOLLOW);
-	err = fd < 0 || !maker->site ? 0 : check_owner(maker, fd, shared);
+	fd = err && err != -EEXIST ? err : owner_open_directory(maker, dir, name, O_NOFOLLOW);
+	err = fd < 0 || !maker->site ? 0 : owner_check_owner(maker, fd, shared);
 	if (err)
 		close(fd);
 	return err ? err : fd;
@@ -219,7 +219,7 @@ int owner_make_directory(const struct identity *owner, const json_t *job, struct
 	struct maker maker = { .owner = owner, .place = place };
 	char path[sizeof(out->path)], above[sizeof(out->path)], letter;
 	size_t fixed;
-	int err = expand(path, sizeof(path), &fixed, &place->site, &letter, owner, job), dir;
+	int err = owner_expand(path, sizeof(path), &fixed, &place->site, &letter, owner, job), dir;
 
 	if (err) {
 		explain_name(job, letter, err, err_text, err_len);
@@ -232,7 +232,7 @@ int owner_make_directory(const struct identity *owner, const json_t *job, struct
 		place->site = 0;
 	}
 	snprintf(above, sizeof(above), "%.*s", (int)fixed, path);
-	dir = open_directory(&maker, AT_FDCWD, above, 0);
+	dir = owner_open_directory(&maker, AT_FDCWD, above, 0);
 	err = dir < 0 ? dir : make_below(&maker, out, dir, path, sizeof(path), fixed);
 	if (!err) {
 		snprintf(out->path, sizeof(out->path), "%s", path);

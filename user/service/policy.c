@@ -26,7 +26,7 @@ struct sum { struct settings settings; unsigned layers_line; };
 
 struct context { struct policy *policy; const char *path; unsigned line; char *err; size_t err_len; struct sum *sum; };
 
-static int wrong(const struct context *c, const char *what, const char *word)
+static int policy_wrong(const struct context *c, const char *what, const char *word)
 {
 	snprintf(c->err, c->err_len, "%s:%u: %s%s%s", c->path, c->line, what, *word ? ": " : "", word);
 	return -EINVAL;
@@ -71,31 +71,31 @@ static int keep_words(char ***out, size_t *n, char *const *words, size_t nwords)
 	return 0;
 }
 
-static int parse_number(const struct context *c, const char *text, const char *unit, double max, double *out)
+static int policy_parse_number(const struct context *c, const char *text, const char *unit, double max, double *out)
 {
 	char *end;
 
 	*out = strtod(text, &end);
 	if (end == text || strcmp(end, unit) || !(*out >= 0 && *out <= max))
-		return wrong(c, "not a number of the allowed range", text);
+		return policy_wrong(c, "not a number of the allowed range", text);
 	return 0;
 }
 
 static int check_rule(const struct context *c, struct policy_rule *rule, const struct words *words)
 {
 	if (tests[rule->test].words != (words->n > 2))
-		return wrong(c, words->n > 2 ? "nothing may follow" : "something must follow", words->v[1]);
+		return policy_wrong(c, words->n > 2 ? "nothing may follow" : "something must follow", words->v[1]);
 	if (rule->test == TEST_ENV && (words->n != 3 || !strchr(words->v[2], '=') || strlen(words->v[2]) > 126))
-		return wrong(c, "env needs one NAME=VALUE of at most 126 bytes", "");
+		return policy_wrong(c, "env needs one NAME=VALUE of at most 126 bytes", "");
 	if (rule->test == TEST_ENV && !rule->record)
-		return wrong(c, "jobs cannot be skipped by env: their environment is not known before they run", "");
+		return policy_wrong(c, "jobs cannot be skipped by env: their environment is not known before they run", "");
 	if (rule->test == TEST_SAMPLE)
-		return words->n == 3 ? parse_number(c, words->v[2], "%", 100, &rule->percent) :
-				       wrong(c, "sample needs one PERCENT%", "");
+		return words->n == 3 ? policy_parse_number(c, words->v[2], "%", 100, &rule->percent) :
+				       policy_wrong(c, "sample needs one PERCENT%", "");
 	return 0;
 }
 
-static int parse_rule(const struct context *c, const struct words *words)
+static int policy_parse_rule(const struct context *c, const struct words *words)
 {
 	struct policy_rule rule = { .record = !strcmp(words->v[0], "record") };
 	size_t test, ntests = sizeof(tests) / sizeof(tests[0]);
@@ -105,7 +105,7 @@ static int parse_rule(const struct context *c, const struct words *words)
 		if (!strcmp(words->v[1], tests[test].name))
 			break;
 	if (words->n < 2 || test == ntests)
-		return wrong(c, "needs one of all, user, account, comment, sample, env", words->v[words->n > 1]);
+		return policy_wrong(c, "needs one of all, user, account, comment, sample, env", words->v[words->n > 1]);
 	rule.test = test;
 	err = check_rule(c, &rule, words);
 	if (!err)
@@ -118,14 +118,14 @@ static int parse_rule(const struct context *c, const struct words *words)
 static int parse_output(const struct context *c, const char *pattern)
 {
 	if (*pattern != '/' && strncmp(pattern, "%w/", 3))
-		return wrong(c, "output must begin with / or %w/", pattern);
+		return policy_wrong(c, "output must begin with / or %w/", pattern);
 	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
 		if (!at[1] || !strchr("ujncw%", at[1]) || (at[1] == 'w' && at != pattern))
-			return wrong(c, "output knows %u %j %n %c, and %w at its beginning", pattern);
+			return policy_wrong(c, "output knows %u %j %n %c, and %w at its beginning", pattern);
 	if (!strstr(pattern, "%j"))
-		return wrong(c, "output needs %j: each job has its own directory", pattern);
+		return policy_wrong(c, "output needs %j: each job has its own directory", pattern);
 	if (strlen(pattern) >= sizeof(c->policy->output))
-		return wrong(c, "output is too long", "");
+		return policy_wrong(c, "output is too long", "");
 	strcpy(c->policy->output, pattern);
 	return 0;
 }
@@ -144,7 +144,7 @@ static const struct { const char *name; size_t at; double max; bool whole; } num
 };
 
 /* Returns 0, -ENOENT if the setting is not a number, or -EINVAL with a line in err. */
-static int parse_numbers(const struct context *c, const char *name, const char *value)
+static int policy_parse_numbers(const struct context *c, const char *name, const char *value)
 {
 	double number;
 	size_t i = 0;
@@ -156,7 +156,7 @@ static int parse_numbers(const struct context *c, const char *name, const char *
 	if (i == sizeof(numbers) / sizeof(numbers[0]))
 		return -ENOENT;
 	field = (char *)c->policy + numbers[i].at;
-	err = parse_number(c, value, "", numbers[i].max, &number);
+	err = policy_parse_number(c, value, "", numbers[i].max, &number);
 	if (err)
 		return err;
 	if (numbers[i].whole)
@@ -169,7 +169,7 @@ static int parse_numbers(const struct context *c, const char *name, const char *
 static int parse_cluster(const struct context *c, const char *value)
 {
 	if (!state_valid_name(value))
-		return wrong(c, "cluster is not a name that can be part of a path", value);
+		return policy_wrong(c, "cluster is not a name that can be part of a path", value);
 	strcpy(c->policy->cluster, value);
 	return 0;
 }
@@ -179,7 +179,7 @@ static int parse_metrics(const struct context *c, const char *value)
 	size_t len = strlen(value);
 
 	if (*value != '/' || len < 7 || len >= sizeof(c->policy->metrics) || strcmp(value + len - 5, ".prom"))
-		return wrong(c, "metrics needs the absolute path of a file *.prom", value);
+		return policy_wrong(c, "metrics needs the absolute path of a file *.prom", value);
 	strcpy(c->policy->metrics, value);
 	return 0;
 }
@@ -215,17 +215,17 @@ static int parse_recorder_setting(const struct context *c, const char *name, con
 	int err = settings_set(&c->sum->settings, name, value, why, sizeof(why));
 
 	if (err == -ENOENT)
-		return wrong(c, "unknown word", name);
+		return policy_wrong(c, "unknown word", name);
 	if (err)
-		return wrong(c, why + 2, "");   /* without the hyphens of the option */
+		return policy_wrong(c, why + 2, "");   /* without the hyphens of the option */
 	if (!valid_stream(name, value, why, sizeof(why)))
-		return wrong(c, why, "");
+		return policy_wrong(c, why, "");
 	if ((!strcmp(name, "path") || !strcmp(name, "exclude-path")) && !all_absolute(value))
-		return wrong(c, "not an absolute path", value);
+		return policy_wrong(c, "not an absolute path", value);
 	if (!strcmp(name, "layers"))
 		c->sum->layers_line = c->line;
 	if (p->nsettings == POLICY_MAX_SETTINGS)
-		return wrong(c, "too many lines of this kind", name);
+		return policy_wrong(c, "too many lines of this kind", name);
 	if (asprintf(&both, "%s=%s", name, value) < 0)
 		return -ENOMEM;
 	err = keep_words(&p->settings, &p->nsettings, &both, 1);
@@ -236,7 +236,7 @@ static int parse_recorder_setting(const struct context *c, const char *name, con
 static int parse_setting(const struct context *c, const char *name, const char *value)
 {
 	struct policy *p = c->policy;
-	int err = parse_numbers(c, name, value);
+	int err = policy_parse_numbers(c, name, value);
 
 	if (err != -ENOENT)
 		return err;
@@ -248,7 +248,7 @@ static int parse_setting(const struct context *c, const char *name, const char *
 		return parse_metrics(c, value);
 	if (!strcmp(name, "users")) {
 		p->users = !strcmp(value, "yes");
-		return p->users || !strcmp(value, "no") ? 0 : wrong(c, "users is yes or no", value);
+		return p->users || !strcmp(value, "no") ? 0 : policy_wrong(c, "users is yes or no", value);
 	}
 	if (!strcmp(name, "probes"))
 		return keep_words(&p->tables, &p->ntables, (char *[]){ (char *)value }, 1);
@@ -256,7 +256,7 @@ static int parse_setting(const struct context *c, const char *name, const char *
 }
 
 /* Layers may be defined by the policy's own tables: checked at the end. */
-static int check_layers(const struct context *c)
+static int policy_check_layers(const struct context *c)
 {
 	const struct policy *p = c->policy;
 	struct table_set set;
@@ -291,7 +291,7 @@ static int check_collect(const struct context *c)
 	return 0;
 }
 
-static int parse_line(const struct context *c, char *line)
+static int policy_parse_line(const struct context *c, char *line)
 {
 	struct words words = { .n = 0 };
 	char *save = NULL;
@@ -299,15 +299,15 @@ static int parse_line(const struct context *c, char *line)
 	line[strcspn(line, "#\n")] = 0;
 	for (char *word = strtok_r(line, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
 		if (words.n == MAX_WORDS)
-			return wrong(c, "too many words", "");
+			return policy_wrong(c, "too many words", "");
 		words.v[words.n++] = word;
 	}
 	if (!words.n)
 		return 0;
 	if (!strcmp(words.v[0], "record") || !strcmp(words.v[0], "skip"))
-		return parse_rule(c, &words);
+		return policy_parse_rule(c, &words);
 	if (words.n != 2)
-		return wrong(c, "needs one value", words.v[0]);
+		return policy_wrong(c, "needs one value", words.v[0]);
 	return parse_setting(c, words.v[0], words.v[1]);
 }
 
@@ -355,10 +355,10 @@ int policy_read(struct policy *policy, const char *path, char *err_text, size_t 
 	}
 	while (!err && getline(&line, &cap, file) >= 0) {
 		c.line++;
-		err = parse_line(&c, line);
+		err = policy_parse_line(&c, line);
 	}
 	if (!err)
-		err = check_layers(&c);
+		err = policy_check_layers(&c);
 	if (!err)
 		err = check_collect(&c);
 	if (!err && ferror(file)) {
@@ -399,7 +399,7 @@ void policy_deinit(struct policy *policy)
 
 /* ---- public: decide ---- */
 
-static const char *text_of(const json_t *job, const char *key)
+static const char *policy_text_of(const json_t *job, const char *key)
 {
 	const char *text = json_string_value(json_object_get(job, key));
 
@@ -429,7 +429,7 @@ static bool matches_comment(const struct policy_rule *rule, const char *comment)
 /* FNV-1a with a final mix: consecutive job ids are spread evenly, and all nodes of a job decide alike. */
 static double share_of(const json_t *job)
 {
-	const char *texts[] = { text_of(job, "cluster"), "/", text_of(job, "job") };
+	const char *texts[] = { policy_text_of(job, "cluster"), "/", policy_text_of(job, "job") };
 	uint64_t hash = 0xcbf29ce484222325ull;
 
 	for (size_t i = 0; i < 3; i++)
@@ -441,13 +441,13 @@ static double share_of(const json_t *job)
 	return (hash >> 11) * 100.0 / (1ull << 53);
 }
 
-static bool matches(const struct policy_rule *rule, const json_t *job)
+static bool policy_matches(const struct policy_rule *rule, const json_t *job)
 {
 	switch (rule->test) {
 	case TEST_ALL: return true;
-	case TEST_USER: return matches_word(rule, text_of(job, "user"));
-	case TEST_ACCOUNT: return matches_word(rule, text_of(job, "account"));
-	case TEST_COMMENT: return matches_comment(rule, text_of(job, "comment"));
+	case TEST_USER: return matches_word(rule, policy_text_of(job, "user"));
+	case TEST_ACCOUNT: return matches_word(rule, policy_text_of(job, "account"));
+	case TEST_COMMENT: return matches_comment(rule, policy_text_of(job, "comment"));
 	case TEST_SAMPLE: return share_of(job) < rule->percent;
 	case TEST_ENV: return true;     /* checked when its programs start */
 	}
@@ -460,7 +460,7 @@ bool policy_wants(const struct policy *policy, const json_t *job, const char **e
 	for (size_t i = 0; i < policy->nrules; i++) {
 		const struct policy_rule *rule = &policy->rules[i];
 
-		if (!matches(rule, job))
+		if (!policy_matches(rule, job))
 			continue;
 		if (rule->test == TEST_ENV)
 			*entry = rule->words[0];

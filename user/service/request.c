@@ -23,9 +23,9 @@
 
 struct refusal { char *why; size_t len; };
 
-static int refuse(const struct refusal *refusal, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int request_refuse(const struct refusal *refusal, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static int refuse(const struct refusal *refusal, int err, const char *format, ...)
+static int request_refuse(const struct refusal *refusal, int err, const char *format, ...)
 {
 	va_list args;
 
@@ -46,15 +46,15 @@ void request_recording_id(char *id, size_t len, const char *job, uid_t uid)
 
 /* ---- fields ---- */
 
-static int copy_text(json_t *job, const json_t *message, const char *key, const struct refusal *refusal)
+static int request_copy_text(json_t *job, const json_t *message, const char *key, const struct refusal *refusal)
 {
 	json_t *value = json_object_get(message, key);
 
 	if (!value)
 		return 0;
 	if (!json_is_string(value) || json_string_length(value) >= MAX_TEXT)
-		return refuse(refusal, -EINVAL, "job %s: its %s is not a text of less than %d bytes: correct the request",
-			      wire_text(job, "job"), key, MAX_TEXT);
+		return request_refuse(refusal, -EINVAL, "job %s: its %s is not a text of less than %d bytes: correct the request",
+				      wire_text(job, "job"), key, MAX_TEXT);
 	return json_object_set(job, key, value) ? -ENOMEM : 0;
 }
 
@@ -64,8 +64,9 @@ static int copy_id(json_t *job, const json_t *message, const char *key, const st
 	json_int_t number = json_integer_value(value);
 
 	if (!json_is_integer(value) || number < 0 || number >= UINT32_MAX)
-		return refuse(refusal, -EINVAL, "job %s: its user and group are missing or no numbers: give --uid and --gid",
-			      wire_text(job, "job"));
+		return request_refuse(refusal, -EINVAL,
+				      "job %s: its user and group are missing or no numbers: give --uid and --gid",
+				      wire_text(job, "job"));
 	return json_object_set_new(job, key, json_integer(number)) ? -ENOMEM : 0;
 }
 
@@ -76,15 +77,16 @@ static int copy_entries(json_t *job, const json_t *message, const struct refusal
 
 	json_object_set_new(job, "entries", copy);
 	if (json_array_size(entries) > IOP_MAX_AWAITED)
-		return refuse(refusal, -E2BIG, "job %s: %zu entries of the environment, at most %d are allowed: name fewer",
-			      wire_text(job, "job"), json_array_size(entries), IOP_MAX_AWAITED);
+		return request_refuse(refusal, -E2BIG, "job %s: %zu entries of the environment, at most %d are allowed: name fewer",
+				      wire_text(job, "job"), json_array_size(entries), IOP_MAX_AWAITED);
 	for (size_t i = 0; i < json_array_size(entries); i++) {
 		json_t *entry = json_array_get(entries, i);
 		const char *text = json_string_value(entry);
 
 		if (!text || !strchr(text, '=') || *text == '=' || strlen(text) + 1 >= IOP_ENTRY_ROOM)
-			return refuse(refusal, -EINVAL, "job %s: entry %zu is not NAME=VALUE of at most %d bytes: correct it",
-				      wire_text(job, "job"), i + 1, IOP_ENTRY_ROOM - 2);
+			return request_refuse(refusal, -EINVAL,
+					      "job %s: entry %zu is not NAME=VALUE of at most %d bytes: correct it",
+					      wire_text(job, "job"), i + 1, IOP_ENTRY_ROOM - 2);
 		json_array_append(copy, entry);
 	}
 	return 0;
@@ -97,14 +99,16 @@ static int copy_pids(json_t *job, const json_t *message, size_t max, const struc
 
 	json_object_set_new(job, "pids", copy);
 	if (json_array_size(pids) > max)
-		return refuse(refusal, -E2BIG, "job %s: %zu processes, at most %zu are allowed: name a common ancestor of them",
-			      wire_text(job, "job"), json_array_size(pids), max);
+		return request_refuse(refusal, -E2BIG,
+				      "job %s: %zu processes, at most %zu are allowed: name a common ancestor of them",
+				      wire_text(job, "job"), json_array_size(pids), max);
 	for (size_t i = 0; i < json_array_size(pids); i++) {
 		json_int_t pid = json_integer_value(json_array_get(pids, i));
 
 		if (pid <= 0 || pid > INT32_MAX)
-			return refuse(refusal, -EINVAL, "job %s: process %zu has no valid number: give the id of a running process",
-				      wire_text(job, "job"), i + 1);
+			return request_refuse(refusal, -EINVAL,
+					      "job %s: process %zu has no valid number: give the id of a running process",
+					      wire_text(job, "job"), i + 1);
 		json_array_append_new(copy, json_integer(pid));
 	}
 	return 0;
@@ -120,7 +124,7 @@ static int fill_for_root(json_t *job, const json_t *message, const struct reques
 	if (!err)
 		err = copy_id(job, message, "gid", refusal);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && !err; i++)
-		err = copy_text(job, message, texts[i], refusal);
+		err = request_copy_text(job, message, texts[i], refusal);
 	if (!err && !*wire_text(job, "node"))
 		json_object_set_new(job, "node", json_string(site->host));
 	return err ? err : copy_pids(job, message, REQUEST_MAX_PIDS, refusal);
@@ -130,9 +134,10 @@ static int fill_for_user(json_t *job, const json_t *message, const struct ucred 
 			 const struct refusal *refusal)
 {
 	if (json_is_true(json_object_get(message, "always")))
-		return refuse(refusal, -EPERM, "job %s: --always is for root: remove it, users' requests need no rule of the "
-			"policy",
-			      wire_text(job, "job"));
+		return request_refuse(refusal, -EPERM,
+				      "job %s: --always is for root: remove it, users' requests need no rule of the "
+				      "policy",
+				      wire_text(job, "job"));
 	json_object_set_new(job, "uid", json_integer(peer->uid));
 	json_object_set_new(job, "gid", json_integer(peer->gid));
 	json_object_set_new(job, "node", json_string(site->host));
@@ -152,20 +157,21 @@ static int name_entries(json_t *job, const struct request_site *site)
 	return 0;
 }
 
-static int fill(json_t *job, const json_t *message, const struct ucred *peer, const struct request_site *site,
-		const struct refusal *refusal)
+static int request_fill(json_t *job, const json_t *message, const struct ucred *peer, const struct request_site *site,
+			const struct refusal *refusal)
 {
 	char id[2 * STATE_ID_ROOM];
 	int err;
 
-	err = copy_text(job, message, "job", refusal);
+	err = request_copy_text(job, message, "job", refusal);
 	if (err)
 		return err;
 	request_recording_id(id, sizeof(id), wire_text(job, "job"), peer->uid);
 	if (!state_valid_id(wire_text(job, "job")) || !state_valid_id(id))
-		return refuse(refusal, -EINVAL, "'%.64s' is not a job id: give at most %d of the characters a-z A-Z 0-9 . _ @ + "
-			"- [ ]",
-			      wire_text(job, "job"), STATE_ID_ROOM - 1 - (peer->uid ? 12 : 0));
+		return request_refuse(refusal, -EINVAL,
+				      "'%.64s' is not a job id: give at most %d of the characters a-z A-Z 0-9 . _ @ + "
+				      "- [ ]",
+				      wire_text(job, "job"), STATE_ID_ROOM - 1 - (peer->uid ? 12 : 0));
 	json_object_set_new(job, "id", json_string(id));
 	json_object_set_new(job, "by", json_integer(peer->uid));
 	err = peer->uid ? fill_for_user(job, message, peer, site, refusal) : fill_for_root(job, message, site, refusal);
@@ -184,7 +190,7 @@ json_t *request_job(const json_t *message, const struct ucred *peer, const struc
 	json_t *job = json_object();
 
 	snprintf(why, why_len, "out of memory");
-	if (job && !fill(job, message, peer, site, &refusal))
+	if (job && !request_fill(job, message, peer, site, &refusal))
 		return job;
 	json_decref(job);
 	return NULL;
@@ -234,20 +240,21 @@ int request_check_processes(json_t *job, uid_t uid, char *why, size_t why_len)
 		pid_t pid = json_integer_value(json_array_get(pids, i));
 
 		if (!is_own_process(pid, uid))
-			return refuse(&refusal, -EPERM, "process %d does not exist%s: name a running process", pid,
-				      uid ? " or is not yours" : "");
+			return request_refuse(&refusal, -EPERM, "process %d does not exist%s: name a running process", pid,
+					      uid ? " or is not yours" : "");
 		if (proc_is_kernel_thread(pid))
-			return refuse(&refusal, -EINVAL, "process %d is a kernel thread: name a user process",
-				      pid);
+			return request_refuse(&refusal, -EINVAL, "process %d is a kernel thread: name a user process",
+					      pid);
 	}
 	if (!uid)
 		return 0;       /* a prolog announces a job before its first process */
 	if (!first)
 		first = first_of_job(job, uid);
 	if (!first || !is_own_process(first, uid))
-		return refuse(&refusal, -ESRCH,
-			      "job %s: no process of yours on this node belongs to it: start it when the job runs, or give --pid",
-			      wire_text(job, "job"));
+		return request_refuse(
+			&refusal, -ESRCH,
+			"job %s: no process of yours on this node belongs to it: start it when the job runs, or give --pid",
+			wire_text(job, "job"));
 	if (!proc_link_read(first, "cwd", cwd, sizeof(cwd)))
 		json_object_set_new(job, "work_dir", json_string(cwd));
 	return 0;

@@ -44,7 +44,7 @@ struct server {
 
 /* ---- clients ---- */
 
-static void accept_one(struct server *s, int fd)
+static void server_accept_one(struct server *s, int fd)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -66,11 +66,11 @@ static void on_connections(struct server *s)
 
 		if (fd < 0)
 			return;
-		accept_one(s, fd);
+		server_accept_one(s, fd);
 	}
 }
 
-static bool on_request(struct server *s, const json_t *message, const struct ucred *peer, int fd)
+static bool server_on_request(struct server *s, const json_t *message, const struct ucred *peer, int fd)
 {
 	double tokens = strcmp(wire_text(message, "request"), "start") ? 1 : 4;
 
@@ -92,7 +92,7 @@ static void on_client(struct server *s, const struct ucred *peer, int fd)
 	else if (err)
 		wire_answer(fd, false, "the request is not a message of this version: use the ioprobe of the service's version");
 	else
-		done = on_request(s, message, peer, fd);
+		done = server_on_request(s, message, peer, fd);
 	json_decref(message);
 	if (done)
 		close(fd);
@@ -167,7 +167,7 @@ static void start_recovery(struct server *s, json_t *state, const char *path)
 }
 
 /* The recorder's state file contains how it ended. */
-static void on_end(struct server *s, struct job *job)
+static void server_on_end(struct server *s, struct job *job)
 {
 	char path[4200];
 	json_t *state;
@@ -188,7 +188,7 @@ static void on_end(struct server *s, struct job *job)
 	json_decref(state);
 }
 
-static void reap(struct server *s)
+static void server_reap(struct server *s)
 {
 	pid_t pid;
 
@@ -211,14 +211,14 @@ static void serve_recorders(struct server *s)
 		if (job->fd >= 0 && ready[0].revents)
 			on_answer(job);
 		if (ready[1].revents)
-			on_end(s, job);
+			server_on_end(s, job);
 	}
 }
 
 /* ---- the loop ---- */
 
 /* A file that cannot be written is reported once. */
-static void write_metrics(struct server *s)
+static void server_write_metrics(struct server *s)
 {
 	struct service *service = &s->service;
 	size_t standby = standby_loaded(&service->standby);
@@ -247,7 +247,7 @@ static int longest_wait(const struct server *s)
 	return s->service.policy.metrics[0] && s->service.counts.changed ? METRICS_INTERVAL_NS / 1000000 : 60000;
 }
 
-static void reload(struct server *s)
+static void server_reload(struct server *s)
 {
 	struct policy policy = { 0 };
 	char err[512];
@@ -268,14 +268,14 @@ static void reload(struct server *s)
 	service_say("the policy was read again");
 }
 
-static void on_signals(struct server *s)
+static void server_on_signals(struct server *s)
 {
 	struct signalfd_siginfo info;
 
 	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP) {
 			manager_reloading();
-			reload(s);
+			server_reload(s);
 			manager_ready();
 		} else if (info.ssi_signo != SIGCHLD) {
 			s->stop = true;
@@ -301,7 +301,7 @@ static void wait_for_something(struct server *s)
 	poll(fds, n, longest_wait(s));
 }
 
-static bool starting(const struct server *s)
+static bool server_starting(const struct server *s)
 {
 	for (const struct job *job = s->service.jobs.first; job; job = job->next)
 		if (job->client_fd >= 0)
@@ -309,21 +309,21 @@ static bool starting(const struct server *s)
 	return false;
 }
 
-static void loop(struct server *s)
+static void server_loop(struct server *s)
 {
 	while (!s->stop) {
-		if (!starting(s))
+		if (!server_starting(s))
 			/* not while a job waits for its recorder */
 			standby_fill(&s->service.standby, &s->service.policy, &s->service.shared);
 		wait_for_something(s);
 		on_connections(s);
 		serve_clients(s);
 		serve_recorders(s);
-		on_signals(s);
-		reap(s);
+		server_on_signals(s);
+		server_reap(s);
 		shared_check(&s->service.shared);
 		standby_check(&s->service.standby);
-		write_metrics(s);
+		server_write_metrics(s);
 		if (monotonic_ns() - s->forgot_ns > FORGET_INTERVAL_NS) {
 			jobs_forget(s->service.options->state_dir);
 			s->forgot_ns = monotonic_ns();
@@ -342,7 +342,7 @@ static void set_aside(const char *path)
 		    rename(path, aside) ? "remove the file" : "the file is renamed to .damaged");
 }
 
-static void readopt(struct server *s, json_t *state, pid_t pid, int pid_fd)
+static void server_readopt(struct server *s, json_t *state, pid_t pid, int pid_fd)
 {
 	int err = jobs_add(&s->service.jobs, state, pid, pid_fd, -1, -1);
 
@@ -370,13 +370,13 @@ static int take_over(void *arg, const char *path, json_t *state)
 		return 0;
 	pid = state_open_process(state, &pid_fd);
 	if (pid)
-		readopt(s, state, pid, pid_fd);
+		server_readopt(s, state, pid, pid_fd);
 	else
 		start_recovery(s, state, path);
 	return 0;
 }
 
-static int open_signals(struct server *s)
+static int server_open_signals(struct server *s)
 {
 	sigset_t mask;
 
@@ -409,7 +409,7 @@ static int make_directories(const char *state_dir, char *err_text, size_t err_le
 	return 0;
 }
 
-static int open_socket(struct server *s, char *err_text, size_t err_len)
+static int server_open_socket(struct server *s, char *err_text, size_t err_len)
 {
 	const char *path = s->service.options->socket_path;
 
@@ -439,9 +439,9 @@ static int open_all(struct server *s, bool *broken, char *err_text, size_t err_l
 		return err;
 	gethostname(s->service.host, sizeof(s->service.host) - 1);
 	s->service.host[strcspn(s->service.host, ".")] = 0;
-	err = open_signals(s);
+	err = server_open_signals(s);
 	if (!err)
-		return open_socket(s, err_text, err_len);
+		return server_open_socket(s, err_text, err_len);
 	snprintf(err_text, err_len, "cannot serve: signalfd: %s: raise the limit of open files", strerror(-err));
 	return err;
 }
@@ -457,7 +457,7 @@ int server_run(const struct server_options *options, bool *broken_policy, char *
 		shared_load(&s.service.shared, &s.service.policy);
 		service_say("serving on %s", s.own_socket ? options->socket_path : "the service manager's socket");
 		manager_ready();
-		loop(&s);
+		server_loop(&s);
 		manager_stopping();
 		if (s.own_socket)
 			unlink(options->socket_path);

@@ -33,7 +33,7 @@ void service_say(const char *format, ...)
 /* ---- start ---- */
 
 /* Adds the fields that only the service sets. A variable that the policy's rule requires is one more entry. */
-static int complete(const struct service *s, json_t *job, const char *wanted, char *why, size_t why_len)
+static int service_complete(const struct service *s, json_t *job, const char *wanted, char *why, size_t why_len)
 {
 	bool by_user = json_integer_value(json_object_get(job, "by"));
 	json_t *entries = json_object_get(job, "entries");
@@ -74,7 +74,7 @@ static bool needs_own_programs(const struct service *s, const json_t *job)
 }
 
 /* The recorder is tracked before it gets the job: every recorder can be stopped. */
-static int hand_over(struct service *s, json_t *job, pid_t pid, int fd, int client_fd)
+static int service_hand_over(struct service *s, json_t *job, pid_t pid, int fd, int client_fd)
 {
 	bool own = needs_own_programs(s, job);
 	json_t *message;
@@ -108,7 +108,7 @@ static int run_recorder(struct service *s, json_t *job, int client_fd, char *why
 	int fd = -1, err;
 	pid_t pid = take_recorder(s, json_integer_value(json_object_get(job, "by")), &fd);
 
-	err = pid < 0 ? pid : hand_over(s, job, pid, fd, client_fd);
+	err = pid < 0 ? pid : service_hand_over(s, job, pid, fd, client_fd);
 	if (err)
 		snprintf(why, why_len, "job %s: cannot %s a recorder: %s: try again later", wire_text(job, "job"),
 			 pid < 0 ? "start" : "reach", strerror(-err));
@@ -155,7 +155,7 @@ static json_t *accept_job(struct service *s, const json_t *message, const struct
 	if (!err && !peer->uid && !json_is_true(json_object_get(message, "always")))
 		*declined = !policy_wants(&s->policy, job, &wanted, why, why_len);
 	if (!err && !*declined)
-		err = complete(s, job, wanted, why, why_len);
+		err = service_complete(s, job, wanted, why, why_len);
 	if (!err && !*declined)
 		return job;
 	json_decref(job);
@@ -185,7 +185,7 @@ static bool on_start(struct service *s, const json_t *message, const struct ucre
 
 /* ---- stop, status ---- */
 
-static bool may(const struct ucred *peer, const json_t *job)
+static bool service_may(const struct ucred *peer, const json_t *job)
 {
 	return !peer->uid || peer->uid == (uid_t)json_integer_value(json_object_get(job, "uid"));
 }
@@ -209,7 +209,7 @@ static void on_stop(struct service *s, const char *id, const struct ucred *peer,
 
 	if (!job) {
 		wire_answer(fd, false, "job %.64s is not being recorded", id);
-	} else if (!may(peer, job->object)) {
+	} else if (!service_may(peer, job->object)) {
 		wire_answer(fd, false, "job %s is another user's: only root may stop it", id);
 	} else if (syscall(SYS_pidfd_send_signal, job->pid_fd, SIGTERM, NULL, 0)) {
 		wire_answer(fd, false, "job %s: cannot signal its recorder (pid %d): %s", id, job->pid, strerror(errno));
@@ -225,7 +225,7 @@ static int send_status(void *arg, const char *path, json_t *job)
 
 	(void)path;
 	if (!job || (*to->id && strcmp(to->id, wire_text(job, "job")) && strcmp(to->id, wire_text(job, "id"))) ||
-	    !may(to->peer, job))
+	    !service_may(to->peer, job))
 		return 0;
 	json_object_set_new(job, "ok", json_true());
 	return wire_send(to->fd, job);

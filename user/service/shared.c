@@ -42,7 +42,7 @@ static uint32_t new_id(struct shared *shared, size_t slot)
 	return shared->generation * IOP_MAX_RECORDINGS | slot;
 }
 
-static void release(struct shared_set *set, struct holder *holder)
+static void shared_release(struct shared_set *set, struct holder *holder)
 {
 	int err = set->programs ? bpf_side_close_slot(set->programs, holder->id) : 0;
 
@@ -146,7 +146,7 @@ static void give_now(struct shared *shared, struct shared_set *set, struct holde
 		tell_own(fd);
 }
 
-static void give(struct shared *shared, pid_t recorder, int fd)
+static void shared_give(struct shared *shared, pid_t recorder, int fd)
 {
 	struct shared_set *set = shared->newest;
 	struct holder *holder = set && !set->failed ? free_slot(set) : NULL;
@@ -170,7 +170,7 @@ pid_t shared_start_recorder(struct shared *shared, const struct policy *policy, 
 	pid_t pid = job_recorder_start(policy, STDERR_FILENO, fd);
 
 	if (pid > 0)
-		give(shared, pid, *fd);
+		shared_give(shared, pid, *fd);
 	return pid;
 }
 
@@ -179,7 +179,7 @@ void shared_ended(struct shared *shared, pid_t pid)
 	for (struct shared_set *set = shared->newest; set; set = set->older)
 		for (size_t i = 0; i < set->slots; i++)
 			if (set->holders[i].pid == pid)
-				release(set, &set->holders[i]);
+				shared_release(set, &set->holders[i]);
 	drop_unused(shared);
 }
 

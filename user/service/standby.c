@@ -35,7 +35,7 @@ void standby_drop(struct standby *standby)
 		close(standby->v[--standby->n].fd);
 }
 
-static void remove_one(struct standby *standby, size_t i)
+static void standby_remove_one(struct standby *standby, size_t i)
 {
 	memmove(standby->v + i, standby->v + i + 1, (--standby->n - i) * sizeof(standby->v[0]));
 }
@@ -46,7 +46,7 @@ pid_t standby_take(struct standby *standby, const struct policy *policy, struct 
 
 	if (!standby->n)
 		return shared_start_recorder(shared, policy, fd);
-	remove_one(standby, 0);
+	standby_remove_one(standby, 0);
 	*fd = standby_recorder.fd;
 	return standby_recorder.pid;
 }
@@ -78,7 +78,7 @@ void standby_ended(struct standby *standby, pid_t pid)
 	for (size_t i = 0; i < standby->n; i++)
 		if (standby->v[i].pid == pid) {
 			close(standby->v[i].fd);
-			remove_one(standby, i);
+			standby_remove_one(standby, i);
 			service_say("a waiting recorder ended");
 			standby->ended_ns = monotonic_ns();
 			return;

@@ -76,7 +76,7 @@ static int write_file(const char *path, const json_t *job, bool sync)
 	return err;
 }
 
-static int save(const char *path, const json_t *job, bool sync)
+static int state_write_file(const char *path, const json_t *job, bool sync)
 {
 	char temporary[4200];
 	int err;
@@ -92,7 +92,7 @@ static int save(const char *path, const json_t *job, bool sync)
 
 int state_save(const char *path, const json_t *job)
 {
-	return save(path, job, true);
+	return state_write_file(path, job, true);
 }
 
 json_t *state_load(const char *path)
@@ -117,7 +117,7 @@ static void note_time(json_t *job, const char *phase)
 	json_object_set_new(times, phase, json_integer(time(NULL)));
 }
 
-static void set(const char *path, json_t *job, const char *phase, const char *message, bool sync)
+static void state_set_phase(const char *path, json_t *job, const char *phase, const char *message, bool sync)
 {
 	json_t *text = json_string(message);
 	int err;
@@ -125,7 +125,7 @@ static void set(const char *path, json_t *job, const char *phase, const char *me
 	note_time(job, phase);
 	json_object_set_new(job, "phase", json_string(phase));
 	json_object_set_new(job, "message", text ? text : json_string("(not UTF-8)"));
-	err = save(path, job, sync);
+	err = state_write_file(path, job, sync);
 	if (err)
 		fprintf(stderr,
 			"ioprobe: %s: cannot save the state '%s': %s: free space there, or the next service does not know of it\n",
@@ -134,12 +134,12 @@ static void set(const char *path, json_t *job, const char *phase, const char *me
 
 void state_set(const char *path, json_t *job, const char *phase, const char *message)
 {
-	set(path, job, phase, message, true);
+	state_set_phase(path, job, phase, message, true);
 }
 
 void state_begin(const char *path, json_t *job)
 {
-	set(path, job, "starting", "", false);
+	state_set_phase(path, job, "starting", "", false);
 }
 
 /* ---- the recorder's process: a pid is reused, with another start time ---- */

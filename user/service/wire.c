@@ -86,7 +86,7 @@ int wire_receive(int fd, size_t max_bytes, json_t **message)
 	return err;
 }
 
-static int address_of(const char *path, struct sockaddr_un *address)
+static int wire_address_of(const char *path, struct sockaddr_un *address)
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(address->sun_path))
@@ -99,7 +99,7 @@ int wire_connect(const char *path, int timeout_ms)
 {
 	struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
 	struct sockaddr_un address;
-	int err = address_of(path, &address), fd;
+	int err = wire_address_of(path, &address), fd;
 
 	if (err)
 		return err;
@@ -130,7 +130,7 @@ static int remove_stale(const char *path)
 int wire_listen(const char *path)
 {
 	struct sockaddr_un address;
-	int err = address_of(path, &address), fd;
+	int err = wire_address_of(path, &address), fd;
 
 	if (!err)
 		err = remove_stale(path);

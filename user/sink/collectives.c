@@ -55,7 +55,7 @@ static bool is_collective(const struct model *model, uint32_t handle)
 	return comm != REF_NONE && model->comms.v[comm].kind != COMM_KIND_SELF;
 }
 
-static void mark(struct location *l, const struct model *model, uint32_t handle, bool closes)
+static void collectives_mark(struct location *l, const struct model *model, uint32_t handle, bool closes)
 {
 	if (l->calls.n && is_collective(model, handle)) {
 		l->calls.v[l->calls.n - 1].handle = handle;
@@ -63,7 +63,7 @@ static void mark(struct location *l, const struct model *model, uint32_t handle,
 	}
 }
 
-static void meet(struct meeting *m, uint64_t enter_ns, uint64_t leave_ns)
+static void collectives_meet(struct meeting *m, uint64_t enter_ns, uint64_t leave_ns)
 {
 	if (enter_ns > m->last_enter_ns)
 		m->last_enter_ns = enter_ns;
@@ -71,7 +71,7 @@ static void meet(struct meeting *m, uint64_t enter_ns, uint64_t leave_ns)
 		m->first_leave_ns = leave_ns;
 }
 
-static int leave(struct collectives_sink *s, struct location *l, const struct model_event *e)
+static int collectives_leave(struct collectives_sink *s, struct location *l, const struct model_event *e)
 {
 	struct open_call *call;
 
@@ -83,7 +83,8 @@ static int leave(struct collectives_sink *s, struct location *l, const struct mo
 	while (s->handles.n <= call->handle)
 		if (!MODEL_ADD(s->handles))
 			return -ENOMEM;
-	meet(call->closes ? &s->handles.v[call->handle].closed : &s->handles.v[call->handle].opened, call->enter_ns, e->time_ns);
+	collectives_meet(call->closes ? &s->handles.v[call->handle].closed : &s->handles.v[call->handle].opened, call->enter_ns,
+			 e->time_ns);
 	return 0;
 }
 
@@ -105,9 +106,9 @@ static int collectives_event(struct sink *sink, const struct model *model, const
 			return -ENOMEM;
 		*call = (struct open_call){ .enter_ns = e->time_ns, .handle = REF_NONE };
 		return 0;
-	case EV_LEAVE: return leave(s, l, e);
-	case EV_CREATE: mark(l, model, e->u.create.handle, false); return 0;
-	default: mark(l, model, e->u.destroy.handle, true); return 0;
+	case EV_LEAVE: return collectives_leave(s, l, e);
+	case EV_CREATE: collectives_mark(l, model, e->u.create.handle, false); return 0;
+	default: collectives_mark(l, model, e->u.destroy.handle, true); return 0;
 	}
 }
 

@@ -52,7 +52,7 @@ static ssize_t read_full(int fd, void *data, size_t len)
 	return done;
 }
 
-static int reserve(char **buffer, size_t *cap, size_t len)
+static int reader_reserve(char **buffer, size_t *cap, size_t len)
 {
 	char *grown;
 
@@ -85,7 +85,7 @@ static bool checksum_fits(const struct spool_block_header *header, const void *s
 #endif
 }
 
-static int unpack(struct spool_reader *reader, const struct spool_block_header *header)
+static int reader_unpack(struct spool_reader *reader, const struct spool_block_header *header)
 {
 	size_t len;
 
@@ -109,7 +109,7 @@ static int read_block(struct spool_reader *reader, struct spool_block_header *he
 		return n;
 	if (n < (ssize_t)sizeof(*header) || !header_is_sound(header))
 		return -EBADMSG;
-	err = reserve(&reader->stored, &reader->stored_cap, header->stored_len);
+	err = reader_reserve(&reader->stored, &reader->stored_cap, header->stored_len);
 	if (err)
 		return err;
 	n = read_full(reader->fd, reader->stored, header->stored_len);
@@ -119,9 +119,9 @@ static int read_block(struct spool_reader *reader, struct spool_block_header *he
 		return 2;
 	if ((size_t)n < header->stored_len || !checksum_fits(header, reader->stored))
 		return -EBADMSG;
-	err = reserve(&reader->raw, &reader->raw_cap, header->raw_len);
+	err = reader_reserve(&reader->raw, &reader->raw_cap, header->raw_len);
 	if (!err)
-		err = unpack(reader, header);
+		err = reader_unpack(reader, header);
 	if (err)
 		return err;
 	reader->raw_len = header->raw_len;

@@ -45,7 +45,7 @@ static int hex_digit(char c)
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-static void unescape(char *dst, size_t dst_len, const char *src, size_t len)
+static void text_unescape(char *dst, size_t dst_len, const char *src, size_t len)
 {
 	size_t used = 0;
 
@@ -83,7 +83,7 @@ bool text_value(const struct iop_rec_text *rec, const char *key, char *buf, size
 	while (next_line(&at, end, &line, &len)) {
 		if (len <= key_len || line[key_len] != '=' || memcmp(line, key, key_len))
 			continue;
-		unescape(buf, buf_len, line + key_len + 1, len - key_len - 1);
+		text_unescape(buf, buf_len, line + key_len + 1, len - key_len - 1);
 		return true;
 	}
 	return false;

@@ -93,7 +93,7 @@ static int reserve_stored(struct spool_writer *writer)
 }
 
 /* Frees large buffers: one large text must not use memory for the rest of the run. */
-static void shrink(struct spool_writer *writer)
+static void writer_shrink(struct spool_writer *writer)
 {
 	char *raw;
 
@@ -230,7 +230,7 @@ int spool_writer_flush(struct spool_writer *writer)
 		writer->error = err;
 	writer->raw_len = 0;
 	writer->records = 0;
-	shrink(writer);
+	writer_shrink(writer);
 	return err;
 }
 

@@ -74,7 +74,7 @@ void calls_location_end(struct calls *calls, uint32_t location)
 		free_location(&calls->locations.v[location]);
 }
 
-static struct location *location_of(struct calls *calls, uint32_t location)
+static struct location *calls_location_of(struct calls *calls, uint32_t location)
 {
 	while (calls->locations.n <= location)
 		if (!MODEL_ADD(calls->locations))
@@ -82,14 +82,14 @@ static struct location *location_of(struct calls *calls, uint32_t location)
 	return &calls->locations.v[location];
 }
 
-static struct open_call *innermost(struct location *l)
+static struct open_call *calls_innermost(struct location *l)
 {
 	return l->calls.n ? &l->calls.v[l->calls.n - 1] : NULL;
 }
 
 /* ---- begin ---- */
 
-static int on_enter(struct location *l, const struct model_event *e)
+static int calls_on_enter(struct location *l, const struct model_event *e)
 {
 	struct open_call *call = MODEL_ADD(l->calls);
 
@@ -100,9 +100,9 @@ static int on_enter(struct location *l, const struct model_event *e)
 }
 
 /* What the call is about; the first handle counts, unless an event creates or destroys one: that has precedence. */
-static int on_handle(struct location *l, uint32_t handle, enum live_op op)
+static int calls_on_handle(struct location *l, uint32_t handle, enum live_op op)
 {
-	struct open_call *call = innermost(l);
+	struct open_call *call = calls_innermost(l);
 
 	if (!call)
 		return 0;
@@ -113,9 +113,9 @@ static int on_handle(struct location *l, uint32_t handle, enum live_op op)
 	return 0;
 }
 
-static int on_begin(struct calls *calls, struct location *l, const struct model_event *e)
+static int calls_on_begin(struct calls *calls, struct location *l, const struct model_event *e)
 {
-	const struct open_call *in = innermost(l);
+	const struct open_call *in = calls_innermost(l);
 	struct ended_call call = { .location = e->location,
 				   .region = in ? in->region : REF_NONE,
 				   .handle = e->u.begin.handle,
@@ -156,8 +156,8 @@ static struct open_operation *operation_of(struct location *l, uint64_t id)
 	return NULL;
 }
 
-static int end_operation(struct calls *calls, struct location *l, uint64_t id, const struct ended_call *result,
-			 int (*ended)(void *, const struct ended_call *), void *arg)
+static int calls_end_operation(struct calls *calls, struct location *l, uint64_t id, const struct ended_call *result,
+			       int (*ended)(void *, const struct ended_call *), void *arg)
 {
 	struct open_operation *operation = operation_of(l, id);
 	struct pending_operation *pending;
@@ -184,8 +184,8 @@ static int end_operation(struct calls *calls, struct location *l, uint64_t id, c
 }
 
 /* A call without operations is one event, one with operations as many as it has. */
-static int on_leave(struct location *l, const struct model *model, const struct model_event *e,
-		    int (*ended)(void *, const struct ended_call *), void *arg)
+static int calls_on_leave(struct location *l, const struct model *model, const struct model_event *e,
+			  int (*ended)(void *, const struct ended_call *), void *arg)
 {
 	struct ended_call call = { .location = e->location,
 				   .region = e->u.call.region,
@@ -195,7 +195,7 @@ static int on_leave(struct location *l, const struct model *model, const struct 
 				   .moved = BYTES_UNKNOWN,
 				   .failed = e->u.call.failed,
 				   .error = e->u.call.error };
-	const struct open_call *open = innermost(l);
+	const struct open_call *open = calls_innermost(l);
 	size_t first = l->operations.n;
 	int ret = 0;
 
@@ -225,28 +225,28 @@ static int on_leave(struct location *l, const struct model *model, const struct 
 int calls_event(struct calls *calls, const struct model *model, const struct model_event *e,
 		int (*ended)(void *arg, const struct ended_call *call), void *arg)
 {
-	struct location *l = location_of(calls, e->location);
+	struct location *l = calls_location_of(calls, e->location);
 	struct ended_call result = { .end_ns = e->time_ns, .moved = BYTES_UNKNOWN };
 
 	if (!l)
 		return -ENOMEM;
 	switch (e->type) {
-	case EV_ENTER: return on_enter(l, e);
-	case EV_LEAVE: return on_leave(l, model, e, ended, arg);
-	case EV_CREATE: return on_handle(l, e->u.create.handle, LIVE_OP_OPEN);
-	case EV_DESTROY: return on_handle(l, e->u.destroy.handle, LIVE_OP_CLOSE);
-	case EV_SEEK: return on_handle(l, e->u.seek.handle, LIVE_OP_OTHER);
-	case EV_STATUS_FLAGS: return on_handle(l, e->u.status.handle, LIVE_OP_OTHER);
+	case EV_ENTER: return calls_on_enter(l, e);
+	case EV_LEAVE: return calls_on_leave(l, model, e, ended, arg);
+	case EV_CREATE: return calls_on_handle(l, e->u.create.handle, LIVE_OP_OPEN);
+	case EV_DESTROY: return calls_on_handle(l, e->u.destroy.handle, LIVE_OP_CLOSE);
+	case EV_SEEK: return calls_on_handle(l, e->u.seek.handle, LIVE_OP_OTHER);
+	case EV_STATUS_FLAGS: return calls_on_handle(l, e->u.status.handle, LIVE_OP_OTHER);
 	case EV_LOCK:
 	case EV_UNLOCK:
-	case EV_TRYLOCK: return on_handle(l, e->u.lock.handle, LIVE_OP_OTHER);
-	case EV_BEGIN: return on_begin(calls, l, e);
+	case EV_TRYLOCK: return calls_on_handle(l, e->u.lock.handle, LIVE_OP_OTHER);
+	case EV_BEGIN: return calls_on_begin(calls, l, e);
 	case EV_COMPLETE:
 		result.moved = e->u.complete.bytes;
 		result.failed = e->u.complete.failed;
 		result.error = e->u.complete.error;
-		return end_operation(calls, l, e->u.complete.matching_id, &result, ended, arg);
-	case EV_CANCELLED: result.failed = true; return end_operation(calls, l, e->u.op.matching_id, &result, ended, arg);
+		return calls_end_operation(calls, l, e->u.complete.matching_id, &result, ended, arg);
+	case EV_CANCELLED: result.failed = true; return calls_end_operation(calls, l, e->u.op.matching_id, &result, ended, arg);
 	default: return 0;
 	}
 }

@@ -56,7 +56,7 @@ struct client {
 	char reason[300]; /* why it is not connected */
 };
 
-static uint64_t now_ns(void)
+static uint64_t collect_client_now_ns(void)
 {
 	struct timespec now;
 
@@ -66,7 +66,7 @@ static uint64_t now_ns(void)
 
 /* ---- a connection ---- */
 
-static void disconnect(struct client *c)
+static void collect_client_disconnect(struct client *c)
 {
 	if (c->session)
 		gnutls_deinit(c->session);
@@ -79,11 +79,11 @@ static void disconnect(struct client *c)
 static bool fail_with(struct client *c, const char *reason)
 {
 	snprintf(c->reason, sizeof(c->reason), "%s", reason);
-	disconnect(c);
+	collect_client_disconnect(c);
 	return false;
 }
 
-static bool open_socket(struct client *c)
+static bool collect_client_open_socket(struct client *c)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	const struct timeval limit = { .tv_sec = ANSWER_S };
@@ -154,7 +154,7 @@ static bool send_text(struct client *c, const char *text, size_t len)
 }
 
 /* A line of the collector; NULL: the connection is broken. */
-static json_t *receive(struct client *c)
+static json_t *collect_client_receive(struct client *c)
 {
 	char line[LINE_MOST];
 	size_t len = 0;
@@ -187,7 +187,7 @@ static bool has_type(const json_t *answer, const char *type)
 /* Of the type, or the connection is closed. The caller frees it. */
 static json_t *receive_type(struct client *c, const char *type)
 {
-	json_t *answer = receive(c);
+	json_t *answer = collect_client_receive(c);
 	const char *reason;
 
 	if (!answer || has_type(answer, type))
@@ -200,7 +200,7 @@ static json_t *receive_type(struct client *c, const char *type)
 }
 
 /* Learns which intervals the collector has. */
-static bool introduce(struct client *c)
+static bool collect_client_introduce(struct client *c)
 {
 	json_t *answer = NULL, *hello = json_pack("{ss ss ss}", "type", "hello", "format", FORMAT, "token", c->token);
 	char *text = json_dumps(hello, JSON_COMPACT | JSON_PRESERVE_ORDER);
@@ -222,26 +222,26 @@ static bool connect_when_due(struct client *c)
 {
 	if (c->fd >= 0)
 		return true;
-	if (now_ns() - c->tried_ns < RETRY_NS)
+	if (collect_client_now_ns() - c->tried_ns < RETRY_NS)
 		return false;
-	c->tried_ns = now_ns();
-	return open_socket(c) && shake_hands(c) && introduce(c);
+	c->tried_ns = collect_client_now_ns();
+	return collect_client_open_socket(c) && shake_hands(c) && collect_client_introduce(c);
 }
 
 /* ---- the lines ---- */
 
-static bool is_there(const struct client *c, const struct batch *b)
+static bool collect_client_is_there(const struct client *c, const struct batch *b)
 {
 	if (b->kind == LIVE_LINES_END || c->have.last)
 		return b->kind == LIVE_LINES_END ? c->have.ended : true;
 	return b->last ? (int64_t)b->number < c->have.interval : (int64_t)b->number <= c->have.interval;
 }
 
-static bool deliver(struct client *c, const struct batch *b)
+static bool collect_client_deliver(struct client *c, const struct batch *b)
 {
 	json_t *answer;
 
-	if (is_there(c, b))
+	if (collect_client_is_there(c, b))
 		return true;
 	if (!send_text(c, b->text, b->len))
 		return false;
@@ -276,7 +276,7 @@ static void deliver_pending(struct client *c, bool ended)
 	const struct timespec pause = { 0, PAUSE_NS };
 
 	while (c->first) {
-		if (connect_when_due(c) && deliver(c, c->first)) {
+		if (connect_when_due(c) && collect_client_deliver(c, c->first)) {
 			drop_first(c, true);
 			continue;
 		}
@@ -300,7 +300,8 @@ static int report_undelivered(struct client *c)
 	return -EIO;
 }
 
-static int on_lines(void *arg, enum live_lines_kind kind, const struct live_interval *interval, char *text, size_t len)
+static int collect_client_on_lines(void *arg, enum live_lines_kind kind, const struct live_interval *interval, char *text,
+				   size_t len)
 {
 	struct client *c = arg;
 	struct batch *b;
@@ -334,7 +335,7 @@ static void client_destroy(void *arg)
 
 	if (c->fd >= 0)
 		gnutls_bye(c->session, GNUTLS_SHUT_WR);
-	disconnect(c);
+	collect_client_disconnect(c);
 	drop_all(c);
 	if (c->credentials)
 		gnutls_certificate_free_credentials(c->credentials);
@@ -342,7 +343,7 @@ static void client_destroy(void *arg)
 	free(c);
 }
 
-static int refuse(const char *where, const char *why, char *err, size_t err_len)
+static int collect_client_refuse(const char *where, const char *why, char *err, size_t err_len)
 {
 	snprintf(err, err_len, "collector %s: cannot deliver to it: %s", where, why);
 	return -EINVAL;
@@ -354,11 +355,13 @@ static int set_up(struct client *c, const char *where, char *err, size_t err_len
 	int ret;
 
 	if (!token || !*token || strlen(token) >= sizeof(c->token))
-		return refuse(where,
-			      "there is no token in " TOKEN_VARIABLE " (the service makes one per job; see 'ioprobe help collect')",
-			      err, err_len);
+		return collect_client_refuse(where,
+					     "there is no token in " TOKEN_VARIABLE
+					     " (the service makes one per job; see 'ioprobe help collect')",
+					     err, err_len);
 	if (!ca)
-		return refuse(where, TOKEN_CA_VARIABLE " does not name the file with the site's certificate", err, err_len);
+		return collect_client_refuse(where, TOKEN_CA_VARIABLE " does not name the file with the site's certificate", err,
+					     err_len);
 	grace_init(&c->grace);
 	strcpy(c->token, token);
 	snprintf(c->host, sizeof(c->host), "%.*s", (int)(colon - where), where);
@@ -375,7 +378,7 @@ static int set_up(struct client *c, const char *where, char *err, size_t err_len
 
 static int collect_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
-	static const struct live_lines functions = { on_lines, client_destroy };
+	static const struct live_lines functions = { collect_client_on_lines, client_destroy };
 	struct client *c = calloc(1, sizeof(*c));
 	int ret;
 

@@ -47,7 +47,7 @@ static uint64_t word_at(const unsigned char *bytes, size_t n)
 }
 
 /* One round of Jenkins' 64 bit mix. */
-static void mix(uint64_t v[3])
+static void darshan_mix(uint64_t v[3])
 {
 	static const unsigned shifts[4][3] = { { 43, 9, 8 }, { 38, 23, 5 }, { 35, 49, 11 }, { 12, 18, 22 } };
 
@@ -70,12 +70,12 @@ uint64_t darshan_record_id(const char *name)
 	for (; left >= 24; bytes += 24, left -= 24) {
 		for (int i = 0; i < 3; i++)
 			v[i] += word_at(bytes + 8 * i, 8);
-		mix(v);
+		darshan_mix(v);
 	}
 	v[0] += word_at(bytes, left);
 	v[1] += left > 8 ? word_at(bytes + 8, left - 8) : 0;
 	v[2] += len + (left > 16 ? word_at(bytes + 16, left - 16) << 8 : 0);
-	mix(v);
+	darshan_mix(v);
 	return v[2];
 }
 
@@ -90,7 +90,7 @@ static bool is_of_system(const char *path)
 	return false;
 }
 
-static const char *module_of(const struct live_event *e)
+static const char *darshan_module_of(const struct live_event *e)
 {
 	static const struct {
 		const char *layer, *module;
@@ -159,7 +159,7 @@ static struct record *record_of(struct darshan_records *records, const struct ke
 }
 
 /* Time that overlaps with what was counted before does not count again. */
-static uint64_t add_time(struct record *r, enum kind kind, uint64_t begin_ns, uint64_t end_ns)
+static uint64_t darshan_add_time(struct record *r, enum kind kind, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t from_ns = begin_ns > r->last_ns[kind] ? begin_ns : r->last_ns[kind];
 
@@ -185,7 +185,7 @@ static uint64_t count_access(struct record *r, const struct live_event *e)
 	return write ? ++r->writes : ++r->reads;
 }
 
-static uint64_t count_call(struct record *r, const struct live_event *e)
+static uint64_t darshan_count_call(struct record *r, const struct live_event *e)
 {
 	switch (e->op) {
 	case LIVE_OP_OPEN: return ++r->opens;
@@ -198,7 +198,7 @@ static uint64_t count_call(struct record *r, const struct live_event *e)
 	return 0;
 }
 
-static void fill(const struct record *r, struct live_event *e)
+static void darshan_fill(const struct record *r, struct live_event *e)
 {
 	struct live_darshan *d = &e->darshan;
 	bool access = e->op == LIVE_OP_READ || e->op == LIVE_OP_WRITE, bytes = d->module == POSIX || d->module == STDIO;
@@ -220,7 +220,7 @@ static void fill(const struct record *r, struct live_event *e)
 
 int darshan_count(struct darshan_records *records, struct live_event *e)
 {
-	const char *module = e->failed || e->op == LIVE_OP_OTHER ? NULL : module_of(e), *name;
+	const char *module = e->failed || e->op == LIVE_OP_OTHER ? NULL : darshan_module_of(e), *name;
 	enum kind kind = e->op == LIVE_OP_READ                              ? KIND_READ
 			 : e->op == LIVE_OP_WRITE || e->op == LIVE_OP_FLUSH ? KIND_WRITE
 									    : KIND_META;
@@ -236,8 +236,8 @@ int darshan_count(struct darshan_records *records, struct live_event *e)
 	r = record_of(records, &(struct key){ e->darshan.record_id, module, e->process->id });
 	if (!r)
 		return -ENOMEM;
-	e->darshan.cnt = count_call(r, e);
-	e->darshan.total_ns = add_time(r, kind, e->begin_ns, e->end_ns);
-	fill(r, e);
+	e->darshan.cnt = darshan_count_call(r, e);
+	e->darshan.total_ns = darshan_add_time(r, kind, e->begin_ns, e->end_ns);
+	darshan_fill(r, e);
 	return 0;
 }

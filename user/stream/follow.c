@@ -29,7 +29,7 @@ static bool wait_for_more(void *arg)
 	return had_writer || spool_reader_may_grow(arg); /* a starting recorder creates its file before it locks it */
 }
 
-static bool is_over(void *spool)
+static bool follow_is_over(void *spool)
 {
 	return !spool_reader_has_writer(spool);
 }
@@ -49,7 +49,7 @@ static int open_begun(struct spool_reader **spool, int dir)
 	return ret;
 }
 
-static int open_spool(struct spool_reader **spool, int dir, const char *name, char *err, size_t err_len)
+static int follow_open_spool(struct spool_reader **spool, int dir, const char *name, char *err, size_t err_len)
 {
 	int ret = open_begun(spool, dir);
 
@@ -89,13 +89,13 @@ int follow_recording(int dir, const char *name, struct live_output **outputs, si
 	struct sink *sink = NULL;
 	char reason[900] = "";
 	struct model model;
-	int ret = open_spool(&spool, dir, name, err, err_len);
+	int ret = follow_open_spool(&spool, dir, name, err, err_len);
 
 	if (ret)
 		return ret;
 	spool_reader_follow(spool, wait_for_more, spool);
 	for (size_t i = 0; i < noutputs; i++) {
-		outputs[i]->recording_over = is_over;
+		outputs[i]->recording_over = follow_is_over;
 		outputs[i]->over_arg = spool;
 	}
 	ret = live_sink_create(&sink, outputs, noutputs, options);

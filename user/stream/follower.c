@@ -65,7 +65,7 @@ bool follower_events(const char *text, struct live_options *options)
 /* ---- in the recording ---- */
 
 /* Removes the variables that identify a job: otherwise the follower would be taken for a process of it. */
-static char **environment(char **room, size_t max)
+static char **follower_environment(char **room, size_t max)
 {
 	static const char *const kept[] = { "PATH",   "LANG",         "LC_ALL",       "TZ",           "HOME",
 					    "TMPDIR", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS" };
@@ -117,7 +117,7 @@ int follower_start(struct follower *f, const struct follower_options *options, c
 	for (size_t i = 0; i < options->noutputs && i < FOLLOWER_MAX_OUTPUTS; i++)
 		argv[argc++] = (char *)options->outputs[i];
 	argv[argc] = NULL;
-	environment(env, sizeof(env) / sizeof(env[0]));
+	follower_environment(env, sizeof(env) / sizeof(env[0]));
 	pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -164,7 +164,7 @@ void follower_discard(struct follower *f, const struct output *out)
 
 /* ---- in the follower ---- */
 
-static int become(uid_t uid, gid_t gid)
+static int follower_become(uid_t uid, gid_t gid)
 {
 	struct identity who = { 0 };
 	int ret;
@@ -178,7 +178,7 @@ static int become(uid_t uid, gid_t gid)
 	return ret;
 }
 
-static int follow(const char *name, struct live_options *options, char **texts, size_t n, char *err, size_t err_len)
+static int follower_follow(const char *name, struct live_options *options, char **texts, size_t n, char *err, size_t err_len)
 {
 	struct live_output *outputs[FOLLOWER_MAX_OUTPUTS] = { 0 };
 	int ret = 0;
@@ -194,7 +194,7 @@ static int follow(const char *name, struct live_options *options, char **texts, 
 }
 
 /* UID GID INTERVAL NAMES EVENTS DIRECTORY'S-NAME OUTPUT... */
-static bool parse(int argc, char **argv, struct live_options *options)
+static bool follower_parse(int argc, char **argv, struct live_options *options)
 {
 	if (argc < 8 || argc > 7 + FOLLOWER_MAX_OUTPUTS || !follower_interval(argv[3], &options->interval_ns) ||
 	    !follower_names(argv[4], &options->names))
@@ -211,18 +211,18 @@ int follower_main(int argc, char **argv)
 	char err[4800] = "";
 	int ret;
 
-	if (!parse(argc, argv, &options)) {
+	if (!follower_parse(argc, argv, &options)) {
 		fprintf(stderr, "ioprobe: --stream: this command is for ioprobe itself\n");
 		return 2;
 	}
 	setpriority(PRIO_PROCESS, 0, NICE);
-	ret = become(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10));
+	ret = follower_become(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10));
 	if (!ret && fchdir(DIRECTORY_FD))
 		ret = -errno;
 	if (ret)
 		snprintf(err, sizeof(err), "%s: cannot take the rights of its owner: %s", argv[6], strerror(-ret));
 	else
-		ret = follow(argv[6], &options, argv + 7, argc - 7, err, sizeof(err));
+		ret = follower_follow(argv[6], &options, argv + 7, argc - 7, err, sizeof(err));
 	if (ret)
 		fprintf(stderr, "ioprobe: --stream: %s; the recording goes on\n", err[0] ? err : strerror(-ret));
 	return ret ? 1 : 0;

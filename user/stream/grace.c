@@ -9,7 +9,7 @@
 
 #define GRACE_S 60
 
-static uint64_t now_ns(void)
+static uint64_t grace_now_ns(void)
 {
 	struct timespec now;
 
@@ -27,6 +27,6 @@ void grace_init(struct grace *grace)
 bool grace_is_up(struct grace *grace, const struct live_output *output, bool ended)
 {
 	if (!grace->over_ns && (ended || (output->recording_over && output->recording_over(output->over_arg))))
-		grace->over_ns = now_ns();
-	return grace->over_ns && now_ns() - grace->over_ns >= grace->length_ns;
+		grace->over_ns = grace_now_ns();
+	return grace->over_ns && grace_now_ns() - grace->over_ns >= grace->length_ns;
 }

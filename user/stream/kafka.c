@@ -127,7 +127,7 @@ static void on_delivery(rd_kafka_t *handle, const rd_kafka_message_t *message, v
 		snprintf(k->reason, sizeof(k->reason), "%s", k->library.rd_kafka_err2str(message->err));
 }
 
-static void on_error(rd_kafka_t *handle, int error, const char *reason, void *arg)
+static void kafka_on_error(rd_kafka_t *handle, int error, const char *reason, void *arg)
 {
 	struct kafka *k = arg;
 	char fatal[256];
@@ -147,7 +147,7 @@ static void on_log(const rd_kafka_t *handle, int level, const char *facility, co
 
 /* ---- the file of properties ---- */
 
-static int wrong(const char *file, unsigned line, const char *why, char *err, size_t err_len)
+static int kafka_wrong(const char *file, unsigned line, const char *why, char *err, size_t err_len)
 {
 	snprintf(err, err_len, "%.200s:%u: %s", file, line, why);
 	return -EINVAL;
@@ -163,7 +163,7 @@ static int read_property(struct kafka *k, rd_kafka_conf_t *conf, const char *fil
 	if (!*name || *name == '#')
 		return 0;
 	if (!value)
-		return wrong(file, number, "NAME=VALUE is expected", err, err_len);
+		return kafka_wrong(file, number, "NAME=VALUE is expected", err, err_len);
 	for (end = value; end > name && strchr(" \t", end[-1]); end--)
 		;
 	*end = 0;
@@ -177,7 +177,7 @@ static int read_property(struct kafka *k, rd_kafka_conf_t *conf, const char *fil
 	}
 	if (k->library.rd_kafka_conf_set(conf, name, value, why, sizeof(why)) == RD_KAFKA_CONF_OK)
 		return 0;
-	return wrong(file, number, why, err, err_len);
+	return kafka_wrong(file, number, why, err, err_len);
 }
 
 static int read_properties(struct kafka *k, rd_kafka_conf_t *conf, const char *file, char *err, size_t err_len)
@@ -220,7 +220,7 @@ static int set_properties(struct kafka *k, rd_kafka_conf_t *conf, const char *fi
 		}
 	k->library.rd_kafka_conf_set_opaque(conf, k);
 	k->library.rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
-	k->library.rd_kafka_conf_set_error_cb(conf, on_error);
+	k->library.rd_kafka_conf_set_error_cb(conf, kafka_on_error);
 	k->library.rd_kafka_conf_set_log_cb(conf, on_log);
 	return ret;
 }
@@ -236,7 +236,7 @@ static void set_key(struct kafka *k, const char *begin)
 		 recording ? (int)strcspn(recording + 12, ",}") : 0, recording ? recording + 12 : "");
 }
 
-static void give_up(struct kafka *k)
+static void kafka_give_up(struct kafka *k)
 {
 	k->over = true;
 	k->library.rd_kafka_purge(k->handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
@@ -246,7 +246,7 @@ static void give_up(struct kafka *k)
 
 /* type, interval and part are headers: consumers that get an interval again, from a follower that was started again, recognise it.
  * */
-static void produce(struct kafka *k, const char *type, uint64_t part, const char *text, size_t len)
+static void kafka_produce(struct kafka *k, const char *type, uint64_t part, const char *text, size_t len)
 {
 	char interval[24], part_text[24];
 	rd_kafka_resp_err_t error;
@@ -267,7 +267,7 @@ static void produce(struct kafka *k, const char *type, uint64_t part, const char
 			break;
 		}
 		if (grace_is_up(&k->grace, k->output, false))
-			give_up(k);
+			kafka_give_up(k);
 		k->library.rd_kafka_poll(k->handle, POLL_MS);
 	}
 	k->library.rd_kafka_poll(k->handle, 0);
@@ -284,21 +284,21 @@ static void produce_parts(struct kafka *k, const char *type, uint64_t place, con
 		const char *end = memrchr(text, '\n', MESSAGE_MOST);
 		size_t size = end ? (size_t)(end + 1 - text) : len;
 
-		produce(k, type, part++, text, size);
+		kafka_produce(k, type, part++, text, size);
 		text += size;
 		len -= size;
 	}
 	k->place = place;
 	if (len)
-		produce(k, type, part, text, len);
+		kafka_produce(k, type, part, text, len);
 }
 
-static int finish(struct kafka *k)
+static int kafka_finish(struct kafka *k)
 {
 	while (k->library.rd_kafka_outq_len(k->handle) && !k->over) {
 		k->library.rd_kafka_poll(k->handle, POLL_MS);
 		if (k->library.rd_kafka_outq_len(k->handle) && grace_is_up(&k->grace, k->output, true))
-			give_up(k);
+			kafka_give_up(k);
 	}
 	keep_place(k, true);
 	if (k->delivered == k->produced)
@@ -308,7 +308,7 @@ static int finish(struct kafka *k)
 	return -EIO;
 }
 
-static int on_lines(void *arg, enum live_lines_kind kind, const struct live_interval *interval, char *text, size_t len)
+static int kafka_on_lines(void *arg, enum live_lines_kind kind, const struct live_interval *interval, char *text, size_t len)
 {
 	static const char *const types[] = {
 		[LIVE_LINES_BEGIN] = "begin", [LIVE_LINES_INTERVAL] = "interval", [LIVE_LINES_END] = "end"
@@ -325,7 +325,7 @@ static int on_lines(void *arg, enum live_lines_kind kind, const struct live_inte
 	if (!place || place > k->acknowledged)
 		produce_parts(k, types[kind], place, text, len);
 	free(text);
-	return kind == LIVE_LINES_END ? finish(k) : 0;
+	return kind == LIVE_LINES_END ? kafka_finish(k) : 0;
 }
 
 /* ---- begin and end ---- */
@@ -335,7 +335,7 @@ static void kafka_destroy(void *arg)
 	struct kafka *k = arg;
 
 	if (k->handle) {
-		give_up(k);
+		kafka_give_up(k);
 		keep_place(k, true);
 		k->library.rd_kafka_destroy(k->handle);
 	}
@@ -361,7 +361,7 @@ static int open_producer(struct kafka *k, const char *file, char *err, size_t er
 
 static int kafka_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
-	static const struct live_lines functions = { on_lines, kafka_destroy };
+	static const struct live_lines functions = { kafka_on_lines, kafka_destroy };
 	struct kafka *k = calloc(1, sizeof(*k));
 	int ret = k ? load_library(&k->library, err, err_len) : -ENOMEM;
 

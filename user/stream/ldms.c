@@ -21,7 +21,7 @@ struct ldms {
 };
 
 /* JSON's escapes. Bytes that are no UTF-8 pass as they are, as the connector has them. Returns false if there is no room. */
-static bool escape(char *out, size_t room, const char *text)
+static bool ldms_escape(char *out, size_t room, const char *text)
 {
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
 		size_t need = *c == '"' || *c == '\\' ? 2 : *c < 0x20 ? 6 : 1;
@@ -52,7 +52,7 @@ static int ldms_begin(struct live_output *output, const struct live_job *job)
 	return l->host ? 0 : -ENOMEM;
 }
 
-static int format(const struct ldms *l, const struct live_event *e, const char *exe, const char *file, char *line, size_t room)
+static int ldms_format(const struct ldms *l, const struct live_event *e, const char *exe, const char *file, char *line, size_t room)
 {
 	const struct live_process *p = e->process;
 	const struct live_darshan *d = &e->darshan;
@@ -86,9 +86,9 @@ static int ldms_event(struct live_output *output, const struct live_interval *in
 	(void)interval;
 	if (!e->darshan.module)
 		return 0;
-	len = escape(exe, sizeof(exe), e->process->executable ? e->process->executable : "N/A") &&
-			      escape(file, sizeof(file), e->darshan.record)
-		      ? format(l, e, exe, file, line, sizeof(line))
+	len = ldms_escape(exe, sizeof(exe), e->process->executable ? e->process->executable : "N/A") &&
+			      ldms_escape(file, sizeof(file), e->darshan.record)
+		      ? ldms_format(l, e, exe, file, line, sizeof(line))
 		      : LINE_ROOM;
 	if (len >= LINE_ROOM) {
 		l->too_long++;

@@ -26,14 +26,14 @@ uint64_t live_steady_ns(const struct model *model, uint64_t monotonic_ns)
 	return model->clock_start.realtime_ns + monotonic_ns - model->clock_start.monotonic_ns;
 }
 
-static uint64_t monotonic_ns(const struct model *model, uint64_t steady_ns)
+static uint64_t live_monotonic_ns(const struct model *model, uint64_t steady_ns)
 {
 	return steady_ns + model->clock_start.monotonic_ns - model->clock_start.realtime_ns;
 }
 
 static uint64_t steady_to_epoch_ns(const struct model *model, uint64_t steady_ns)
 {
-	return model_realtime_ns(model, monotonic_ns(model, steady_ns));
+	return model_realtime_ns(model, live_monotonic_ns(model, steady_ns));
 }
 
 static uint64_t wall_ns(void)
@@ -46,7 +46,7 @@ static uint64_t wall_ns(void)
 
 /* ---- the rows of an interval ---- */
 
-static int on_calls(void *arg, uint32_t group, const char *layer, const struct summary_calls *added)
+static int live_on_calls(void *arg, uint32_t group, const char *layer, const struct summary_calls *added)
 {
 	struct live_sink *s = arg;
 	struct live_calls_row *row = live_rows_calls(&s->rows, &(struct live_calls_key){ s->now.number, layer, group });
@@ -64,7 +64,7 @@ static void add_numbers(void *to, const void *from, size_t size)
 }
 
 /* Handles of one file are combined in one row. */
-static int on_operations(void *arg, uint32_t group, uint32_t handle, const struct summary_operations *added)
+static int live_on_operations(void *arg, uint32_t group, uint32_t handle, const struct summary_operations *added)
 {
 	struct live_sink *s = arg;
 	struct live_operations_key key = { s->now.number, group, 0, s->model->handles.v[handle].paradigm, 0 };
@@ -82,7 +82,7 @@ static int on_operations(void *arg, uint32_t group, uint32_t handle, const struc
 	return 0;
 }
 
-static int add_earlier(struct live_sink *s, const struct summary_earlier *earlier, uint64_t interval, uint64_t ns)
+static int live_add_earlier(struct live_sink *s, const struct summary_earlier *earlier, uint64_t interval, uint64_t ns)
 {
 	struct live_operations_key key = { interval, earlier->group, 0, 0, 0 };
 	struct live_operations_row *operations;
@@ -124,7 +124,7 @@ static int on_earlier(void *arg, const struct summary_earlier *earlier)
 	for (; from_ns < to_ns && !ret; number++) {
 		uint64_t end_ns = (number + 1) * s->options.interval_ns < to_ns ? (number + 1) * s->options.interval_ns : to_ns;
 
-		ret = add_earlier(s, earlier, number, end_ns - from_ns);
+		ret = live_add_earlier(s, earlier, number, end_ns - from_ns);
 		from_ns = end_ns;
 	}
 	return ret;
@@ -132,7 +132,7 @@ static int on_earlier(void *arg, const struct summary_earlier *earlier)
 
 /* ---- an interval ---- */
 
-static int report_calls(struct live_sink *s, const struct live_calls_row *row)
+static int live_report_calls(struct live_sink *s, const struct live_calls_row *row)
 {
 	char name[256];
 	struct live_process process = live_describe_process(s, row->key.process, name, sizeof(name));
@@ -163,7 +163,7 @@ static int report_rows(struct live_sink *s)
 	int ret = 0;
 
 	for (const struct live_calls_row *row = s->rows.calls; row && !ret; row = row->hh.next)
-		ret = report_calls(s, row);
+		ret = live_report_calls(s, row);
 	for (const struct live_operations_row *row = s->rows.operations; row && !ret; row = row->hh.next)
 		ret = report_operations(s, row);
 	live_rows_clear(&s->rows);
@@ -206,7 +206,7 @@ static int report_gap(struct live_sink *s, const struct model_gap *g)
 }
 
 /* Without a call for some time, an interval may be closed when later steps are known. */
-static bool is_over(const struct live_sink *s, const struct model_clock_step *step)
+static bool live_is_over(const struct live_sink *s, const struct model_clock_step *step)
 {
 	return s->now.last || live_steady_ns(s->model, step->at.monotonic_ns) < s->end_ns;
 }
@@ -222,7 +222,7 @@ static int report_step(struct live_sink *s, const struct model_clock_step *step)
 }
 
 /* Reports what was not recorded in the interval, and steps of the clock. */
-static int report_missing(struct live_sink *s)
+static int live_report_missing(struct live_sink *s)
 {
 	int ret = 0;
 
@@ -230,7 +230,7 @@ static int report_missing(struct live_sink *s)
 		ret = report_skipped(s, i);
 	while (s->ngaps < s->model->gaps.n && !ret)
 		ret = report_gap(s, &s->model->gaps.v[s->ngaps++]);
-	while (s->nsteps < s->model->clock_steps.n && !ret && is_over(s, &s->model->clock_steps.v[s->nsteps]))
+	while (s->nsteps < s->model->clock_steps.n && !ret && live_is_over(s, &s->model->clock_steps.v[s->nsteps]))
 		ret = report_step(s, &s->model->clock_steps.v[s->nsteps++]);
 	s->now.records_lost = s->model->totals.lost_records - s->lost;
 	s->lost = s->model->totals.lost_records;
@@ -239,18 +239,18 @@ static int report_missing(struct live_sink *s)
 
 static int close_interval(struct live_sink *s, bool last)
 {
-	const struct summary_changes changes = { s, on_calls, on_operations, on_earlier };
+	const struct summary_changes changes = { s, live_on_calls, live_on_operations, on_earlier };
 	uint64_t wall = wall_ns(), ended = steady_to_epoch_ns(s->model, s->end_ns);
 	int ret;
 
 	s->now.last = last;
 	s->now.open_calls = summary_sink_open_calls(s->counter);
 	s->now.lag_ns = wall > ended ? wall - ended : 0;
-	ret = summary_sink_changes(s->counter, s->model, monotonic_ns(s->model, s->end_ns), last, &changes);
+	ret = summary_sink_changes(s->counter, s->model, live_monotonic_ns(s->model, s->end_ns), last, &changes);
 	if (!ret)
 		ret = report_rows(s);
 	if (!ret)
-		ret = report_missing(s);
+		ret = live_report_missing(s);
 	if (!ret)
 		ret = REPORT(s, interval, &s->now);
 	for (size_t i = 0; i < s->noutputs; i++)
@@ -266,7 +266,7 @@ static void set_interval(struct live_sink *s, uint64_t number)
 	s->now.end_ns = s->now.begin_ns + s->options.interval_ns;
 }
 
-static int begin(struct live_sink *s, uint64_t time_ns)
+static int live_begin(struct live_sink *s, uint64_t time_ns)
 {
 	const struct model *m = s->model;
 	struct live_job job = { m->host_name,
@@ -288,14 +288,14 @@ static int begin(struct live_sink *s, uint64_t time_ns)
 }
 
 /* Closes the intervals that end at or before this time. */
-static int advance(struct live_sink *s, const struct model *model, uint64_t time_ns)
+static int live_advance(struct live_sink *s, const struct model *model, uint64_t time_ns)
 {
 	uint64_t now_ns = live_steady_ns(model, time_ns);
 	int ret = 0;
 
 	s->model = model;
 	if (!s->begun)
-		ret = begin(s, time_ns);
+		ret = live_begin(s, time_ns);
 	while (!ret && now_ns >= s->end_ns) {
 		ret = close_interval(s, false);
 		set_interval(s, s->now.number + 1);
@@ -306,9 +306,9 @@ static int advance(struct live_sink *s, const struct model *model, uint64_t time
 /* ---- the sink ---- */
 
 /* Rows of many files are reported before the interval's end, and added to later: each is what it adds. */
-static int flush(struct live_sink *s)
+static int live_flush(struct live_sink *s)
 {
-	const struct summary_changes changes = { s, on_calls, on_operations, on_earlier };
+	const struct summary_changes changes = { s, live_on_calls, live_on_operations, on_earlier };
 	int ret = summary_sink_flush(s->counter, &changes);
 
 	return ret || !s->rows.operations ? ret : report_rows(s);
@@ -318,14 +318,14 @@ static int live_event(struct sink *sink, const struct model *model, const struct
 {
 	struct live_sink *s = (struct live_sink *)sink;
 	/* an Enter may be reported together with its Leave */
-	int ret = e->type == EV_ENTER && s->begun ? 0 : advance(s, model, e->time_ns);
+	int ret = e->type == EV_ENTER && s->begun ? 0 : live_advance(s, model, e->time_ns);
 
 	s->model = model;
 	if (!ret && s->calls)
 		ret = calls_event(s->calls, model, e, live_ended_call, s);
 	if (!ret)
 		ret = s->counter->event(s->counter, model, e);
-	return ret ? ret : flush(s);
+	return ret ? ret : live_flush(s);
 }
 
 /* Before the first record the time range of the recording is unknown. */
@@ -333,7 +333,7 @@ static int live_time(struct sink *sink, const struct model *model, uint64_t comp
 {
 	struct live_sink *s = (struct live_sink *)sink;
 
-	return s->begun ? advance(s, model, complete_ns) : 0;
+	return s->begun ? live_advance(s, model, complete_ns) : 0;
 }
 
 static int live_location_end(struct sink *sink, const struct model *model, uint32_t location)
@@ -349,7 +349,7 @@ static int live_finish(struct sink *sink, const struct model *model)
 	struct live_sink *s = (struct live_sink *)sink;
 	struct live_end end = { model->complete, model->totals.lost_records, model->end.after_bound,
 				model_realtime_ns(model, model->clock_end_ns), model->end.stopped_by };
-	int ret = advance(s, model, model->clock_end_ns);
+	int ret = live_advance(s, model, model->clock_end_ns);
 
 	if (!ret)
 		ret = close_interval(s, true);

@@ -24,7 +24,7 @@ static bool is_flush(const char *call)
 	return false;
 }
 
-static bool is_wanted(struct live_sink *s, const struct ended_call *call, uint64_t *weight)
+static bool live_events_is_wanted(struct live_sink *s, const struct ended_call *call, uint64_t *weight)
 {
 	*weight = 1;
 	switch (s->options.events) {
@@ -85,7 +85,7 @@ int live_ended_call(void *arg, const struct ended_call *call)
 		ret = darshan_count(s->darshan, &event);
 	event.end_ns = model_realtime_ns(m, call->end_ns);
 	event.begin_ns = event.end_ns - (call->end_ns - call->begin_ns); /* the clock may have been set in between */
-	if (ret || !is_wanted(s, call, &event.weight))
+	if (ret || !live_events_is_wanted(s, call, &event.weight))
 		return ret;
 	return report_event(s, &event);
 }

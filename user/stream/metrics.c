@@ -58,7 +58,7 @@ static char *label_value(const char *text)
 }
 
 /* Its index; UINT32_MAX without memory. */
-static uint32_t layer_of(struct metrics *m, const char *name)
+static uint32_t metrics_layer_of(struct metrics *m, const char *name)
 {
 	struct layer_total *grown;
 
@@ -74,7 +74,7 @@ static uint32_t layer_of(struct metrics *m, const char *name)
 	return m->nlayers++;
 }
 
-static struct mount_total *mount_of(struct metrics *m, uint32_t layer, const struct live_file *file)
+static struct mount_total *metrics_mount_of(struct metrics *m, uint32_t layer, const struct live_file *file)
 {
 	char *mount = label_value(m->nmounts >= MAX_MOUNTS ? "others" : file->special ? "pipes and sockets" : file->mount_point);
 	struct mount_total *grown;
@@ -94,13 +94,13 @@ static struct mount_total *mount_of(struct metrics *m, uint32_t layer, const str
 	return &grown[m->nmounts++];
 }
 
-static void add(void *to, const void *from, size_t size)
+static void metrics_add(void *to, const void *from, size_t size)
 {
 	for (size_t i = 0; i < size / sizeof(uint64_t); i++)
 		((uint64_t *)to)[i] += ((const uint64_t *)from)[i];
 }
 
-static int on_begin(struct live_output *output, const struct live_job *job)
+static int metrics_on_begin(struct live_output *output, const struct live_job *job)
 {
 	struct metrics *m = (struct metrics *)output;
 	char *node = label_value(job->host), *id = job->batch_job ? label_value(job->batch_job) : strdup("");
@@ -113,10 +113,10 @@ static int on_begin(struct live_output *output, const struct live_job *job)
 	return n < 0 ? -ENOMEM : 0;
 }
 
-static int on_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
+static int metrics_on_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
 	struct metrics *m = (struct metrics *)output;
-	uint32_t layer = layer_of(m, c->layer);
+	uint32_t layer = metrics_layer_of(m, c->layer);
 
 	(void)interval;
 	if (layer == UINT32_MAX)
@@ -125,24 +125,24 @@ static int on_calls(struct live_output *output, const struct live_interval *inte
 	return 0;
 }
 
-static int on_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
+static int metrics_on_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
 {
 	struct metrics *m = (struct metrics *)output;
-	uint32_t layer = layer_of(m, o->layer);
-	struct mount_total *mount = layer == UINT32_MAX ? NULL : mount_of(m, layer, o->file);
+	uint32_t layer = metrics_layer_of(m, o->layer);
+	struct mount_total *mount = layer == UINT32_MAX ? NULL : metrics_mount_of(m, layer, o->file);
 
 	(void)interval;
 	if (!mount)
 		return -ENOMEM;
-	add(&m->layers[layer].counts, &o->added->counts, sizeof(o->added->counts));
-	add(&mount->counts, &o->added->counts, sizeof(o->added->counts));
+	metrics_add(&m->layers[layer].counts, &o->added->counts, sizeof(o->added->counts));
+	metrics_add(&mount->counts, &o->added->counts, sizeof(o->added->counts));
 	return 0;
 }
 
-static int on_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *s)
+static int metrics_on_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *s)
 {
 	struct metrics *m = (struct metrics *)output;
-	uint32_t layer = layer_of(m, s->layer);
+	uint32_t layer = metrics_layer_of(m, s->layer);
 
 	(void)interval;
 	if (layer == UINT32_MAX)
@@ -153,7 +153,7 @@ static int on_skipped(struct live_output *output, const struct live_interval *in
 
 /* ---- the text ---- */
 
-static void head(FILE *out, const char *name, const char *type, const char *help)
+static void metrics_head(FILE *out, const char *name, const char *type, const char *help)
 {
 	fprintf(out, "# HELP ioprobe_%s %s\n# TYPE ioprobe_%s %s\n", name, help, name, type);
 }
@@ -161,7 +161,7 @@ static void head(FILE *out, const char *name, const char *type, const char *help
 static void by_layer(FILE *out, const struct metrics *m, const char *name, const char *type, const char *help, size_t offset,
 		     double scale)
 {
-	head(out, name, type, help);
+	metrics_head(out, name, type, help);
 	for (size_t i = 0; i < m->nlayers; i++)
 		fprintf(out, "ioprobe_%s{%s,layer=\"%s\"} %.15g\n", name, m->labels, m->layers[i].name,
 			(double)(int64_t) * (const uint64_t *)((const char *)&m->layers[i] + offset) * scale);
@@ -169,7 +169,7 @@ static void by_layer(FILE *out, const struct metrics *m, const char *name, const
 
 static void by_class(FILE *out, const struct metrics *m)
 {
-	head(out, "class_calls_total", "counter", "Recorded calls by what they are for.");
+	metrics_head(out, "class_calls_total", "counter", "Recorded calls by what they are for.");
 	for (size_t i = 0; i < m->nlayers; i++)
 		for (int class = 0; class < MODEL_CLASSES; class++)
 			if (m->layers[i].calls.classes[class].calls)
@@ -180,7 +180,7 @@ static void by_class(FILE *out, const struct metrics *m)
 
 static void by_mount(FILE *out, const struct metrics *m, const char *name, const char *help, size_t read, size_t written)
 {
-	head(out, name, "counter", help);
+	metrics_head(out, name, "counter", help);
 	for (size_t i = 0; i < m->nmounts; i++) {
 		const struct mount_total *t = &m->mounts[i];
 		const size_t offsets[] = { read, written };
@@ -212,7 +212,7 @@ static void size_histogram(FILE *out, const struct metrics *m, const struct laye
 		write ? "write" : "read", (unsigned long long)below);
 }
 
-static void print(FILE *out, const struct metrics *m)
+static void metrics_print(FILE *out, const struct metrics *m)
 {
 	by_layer(out, m, "calls_total", "counter", "Recorded calls.", offsetof(struct layer_total, calls.calls), 1);
 	by_layer(out, m, "failed_calls_total", "counter", "Recorded calls that failed.", offsetof(struct layer_total, calls.failed),
@@ -231,21 +231,21 @@ static void print(FILE *out, const struct metrics *m)
 		 offsetof(struct summary_counts, writes));
 	by_mount(out, m, "operations_of_unknown_size_total", "Reads and writes whose bytes are not known.",
 		 offsetof(struct summary_counts, unknown_reads), offsetof(struct summary_counts, unknown_writes));
-	head(out, "operation_size_bytes", "histogram", "Reads and writes of known size.");
+	metrics_head(out, "operation_size_bytes", "histogram", "Reads and writes of known size.");
 	for (size_t i = 0; i < m->nlayers; i++)
 		for (int write = 0; write < 2; write++)
 			size_histogram(out, m, &m->layers[i], write);
-	head(out, "lost_records_total", "counter", "Records lost, as far as it was noticed.");
+	metrics_head(out, "lost_records_total", "counter", "Records lost, as far as it was noticed.");
 	fprintf(out, "ioprobe_lost_records_total{%s} %llu\n", m->labels, (unsigned long long)m->lost);
-	head(out, "stream_lag_seconds", "gauge", "From the end of the last interval until it was written.");
+	metrics_head(out, "stream_lag_seconds", "gauge", "From the end of the last interval until it was written.");
 	fprintf(out, "ioprobe_stream_lag_seconds{%s} %.9g\n", m->labels, m->lag_ns / 1e9);
-	head(out, "stream_interval_end_seconds", "gauge", "The end of the last interval, in seconds since 1970.");
+	metrics_head(out, "stream_interval_end_seconds", "gauge", "The end of the last interval, in seconds since 1970.");
 	fprintf(out, "ioprobe_stream_interval_end_seconds{%s} %.15g\n", m->labels, m->end_ns / 1e9);
-	head(out, "recording_ended", "gauge", "1: the recording has ended, nothing changes any more.");
+	metrics_head(out, "recording_ended", "gauge", "1: the recording has ended, nothing changes any more.");
 	fprintf(out, "ioprobe_recording_ended{%s} %d\n", m->labels, m->ended);
 }
 
-static int publish(struct metrics *m)
+static int metrics_publish(struct metrics *m)
 {
 	char *text = NULL, *old;
 	size_t len;
@@ -253,7 +253,7 @@ static int publish(struct metrics *m)
 
 	if (!out)
 		return -ENOMEM;
-	print(out, m);
+	metrics_print(out, m);
 	if (fclose(out)) {
 		free(text);
 		return -ENOMEM;
@@ -266,7 +266,7 @@ static int publish(struct metrics *m)
 	return 0;
 }
 
-static int on_interval(struct live_output *output, const struct live_interval *i)
+static int metrics_on_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct metrics *m = (struct metrics *)output;
 	int ret;
@@ -274,17 +274,17 @@ static int on_interval(struct live_output *output, const struct live_interval *i
 	m->lost += i->records_lost;
 	m->lag_ns = i->lag_ns;
 	m->end_ns = i->end_ns;
-	ret = publish(m);
+	ret = metrics_publish(m);
 	for (size_t k = 0; k < m->nlayers; k++)
 		m->layers[k].calls.longest_ns = m->layers[k].calls.open_calls = 0;
 	return ret;
 }
 
-static int on_end(struct live_output *output, const struct live_end *end)
+static int metrics_on_end(struct live_output *output, const struct live_end *end)
 {
 	(void)end;
 	((struct metrics *)output)->ended = true;
-	return publish((struct metrics *)output);
+	return metrics_publish((struct metrics *)output);
 }
 
 /* ---- life ---- */
@@ -310,12 +310,12 @@ int metrics_create(struct metrics **metrics, struct live_output **output)
 
 	if (!m)
 		return -ENOMEM;
-	m->output = (struct live_output){ .begin = on_begin,
-					  .calls = on_calls,
-					  .operations = on_operations,
-					  .skipped = on_skipped,
-					  .interval = on_interval,
-					  .end = on_end,
+	m->output = (struct live_output){ .begin = metrics_on_begin,
+					  .calls = metrics_on_calls,
+					  .operations = metrics_on_operations,
+					  .skipped = metrics_on_skipped,
+					  .interval = metrics_on_interval,
+					  .end = metrics_on_end,
 					  .destroy = destroy_output };
 	pthread_mutex_init(&m->mutex, NULL);
 	*metrics = m;

@@ -23,7 +23,7 @@ struct ndjson {
 }; /* output must be first: the public interface */
 
 /* Hands over the lines so far. */
-static int hand_over(struct live_output *output, enum live_lines_kind kind, const struct live_interval *interval)
+static int ndjson_hand_over(struct live_output *output, enum live_lines_kind kind, const struct live_interval *interval)
 {
 	struct ndjson *n = (struct ndjson *)output;
 	char *text;
@@ -40,7 +40,7 @@ static int hand_over(struct live_output *output, enum live_lines_kind kind, cons
 	return n->to->lines(n->arg, kind, interval, text, strlen(text));
 }
 
-static json_t *text(const char *value)
+static json_t *ndjson_text(const char *value)
 {
 	char *printable = value ? utf8_printable(value) : NULL;
 	json_t *json = !value ? json_null() : printable ? json_string(printable) : NULL;
@@ -50,12 +50,12 @@ static json_t *text(const char *value)
 }
 
 /* Seconds with nine digits: a double is too imprecise for nanoseconds since 1970. */
-static json_t *seconds(uint64_t ns)
+static json_t *ndjson_seconds(uint64_t ns)
 {
 	return json_sprintf("%llu.%09llu", (unsigned long long)(ns / 1000000000), (unsigned long long)(ns % 1000000000));
 }
 
-static int write_line(struct live_output *output, json_t *line)
+static int ndjson_write_line(struct live_output *output, json_t *line)
 {
 	struct ndjson *n = (struct ndjson *)output;
 	int ret = line ? 0 : -ENOMEM;
@@ -69,34 +69,36 @@ static int write_line(struct live_output *output, json_t *line)
 	return ret;
 }
 
-static int write_begin(struct live_output *output, const struct live_job *job)
+static int ndjson_write_begin(struct live_output *output, const struct live_job *job)
 {
-	return write_line(output,
-			  json_pack("{ss ss so so so so so so sI sI}", "type", "begin", "format", STREAM_FORMAT, "host",
-				    text(job->host), "kernel", text(job->kernel), "version", text(job->version), "batch_job",
-				    text(job->batch_job), "command_line", text(job->command_line), "time", seconds(job->begin_ns),
-				    "interval_ns", (json_int_t)job->interval_ns, "recording", (json_int_t)job->recording))
-		       ?: hand_over(output, LIVE_LINES_BEGIN, NULL);
+	return ndjson_write_line(output,
+				 json_pack("{ss ss so so so so so so sI sI}", "type", "begin", "format", STREAM_FORMAT, "host",
+					   ndjson_text(job->host), "kernel", ndjson_text(job->kernel), "version",
+					   ndjson_text(job->version), "batch_job", ndjson_text(job->batch_job), "command_line",
+					   ndjson_text(job->command_line), "time", ndjson_seconds(job->begin_ns), "interval_ns",
+					   (json_int_t)job->interval_ns, "recording", (json_int_t)job->recording))
+		       ?: ndjson_hand_over(output, LIVE_LINES_BEGIN, NULL);
 }
 
 static int write_process(struct live_output *output, const struct live_process *p)
 {
-	return write_line(output, json_pack("{ss sI sI so so so so so}", "type", "process", "process", (json_int_t)p->id, "pid",
-					    (json_int_t)p->pid, "rank", p->rank >= 0 ? json_integer(p->rank) : json_null(), "name",
-					    text(p->name), "executable", text(p->executable), "uid",
-					    p->uid >= 0 ? json_integer(p->uid) : json_null(), "begin",
-					    p->begin_ns ? seconds(p->begin_ns) : json_null()));
+	return ndjson_write_line(output,
+				 json_pack("{ss sI sI so so so so so}", "type", "process", "process", (json_int_t)p->id, "pid",
+					   (json_int_t)p->pid, "rank", p->rank >= 0 ? json_integer(p->rank) : json_null(), "name",
+					   ndjson_text(p->name), "executable", ndjson_text(p->executable), "uid",
+					   p->uid >= 0 ? json_integer(p->uid) : json_null(), "begin",
+					   p->begin_ns ? ndjson_seconds(p->begin_ns) : json_null()));
 }
 
-static int write_file(struct live_output *output, const struct live_file *f)
+static int ndjson_write_file(struct live_output *output, const struct live_file *f)
 {
-	return write_line(output,
-			  json_pack("{ss sI so so so so so sb}", "type", "file", "file", (json_int_t)f->id, "path", text(f->path),
-				    "mount_point", text(f->mount_point), "mount_source", text(f->mount_source), "file_system",
-				    text(f->fs_type), "scope", text(f->scope), "special", f->special));
+	return ndjson_write_line(output, json_pack("{ss sI so so so so so sb}", "type", "file", "file", (json_int_t)f->id, "path",
+						   ndjson_text(f->path), "mount_point", ndjson_text(f->mount_point), "mount_source",
+						   ndjson_text(f->mount_source), "file_system", ndjson_text(f->fs_type), "scope",
+						   ndjson_text(f->scope), "special", f->special));
 }
 
-static json_t *sizes_json(const uint64_t *sizes)
+static json_t *ndjson_sizes_json(const uint64_t *sizes)
 {
 	json_t *array = json_array();
 
@@ -105,7 +107,7 @@ static json_t *sizes_json(const uint64_t *sizes)
 	return array;
 }
 
-static bool any_size(const uint64_t *sizes)
+static bool ndjson_any_size(const uint64_t *sizes)
 {
 	for (int i = 0; i < SUMMARY_SIZES; i++)
 		if (sizes[i])
@@ -114,7 +116,7 @@ static bool any_size(const uint64_t *sizes)
 }
 
 /* Only classes with calls or time; sizes: of operations on a file, NULL: none. */
-static json_t *classes_json(const struct summary_class *classes, const struct summary_sizes *sizes)
+static json_t *ndjson_classes_json(const struct summary_class *classes, const struct summary_sizes *sizes)
 {
 	json_t *object = json_object();
 
@@ -124,28 +126,28 @@ static json_t *classes_json(const struct summary_class *classes, const struct su
 				       : i == MODEL_CLASS_READ         ? sizes->read
 								       : sizes->written;
 
-		if (!c->calls && !c->time_ns && !(list && any_size(list)))
+		if (!c->calls && !c->time_ns && !(list && ndjson_any_size(list)))
 			continue;
 		json_object_set_new(object, summary_class_name(i),
 				    json_pack("{sI sI sI sI so*}", "calls", (json_int_t)c->calls, "failed", (json_int_t)c->failed,
 					      "time_ns", (json_int_t)c->time_ns, "longest_call_ns", (json_int_t)c->longest_ns,
-					      "sizes", list && any_size(list) ? sizes_json(list) : NULL));
+					      "sizes", list && ndjson_any_size(list) ? ndjson_sizes_json(list) : NULL));
 	}
 	return object;
 }
 
-static int write_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
+static int ndjson_write_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
 	const struct summary_calls *a = c->added;
 
 	(void)interval;
-	return write_line(output,
-			  json_pack("{ss sI sI ss sI sI sI sI sI sI so so so}", "type", "calls", "interval",
-				    (json_int_t)c->interval, "process", (json_int_t)c->process->id, "layer", c->layer, "calls",
-				    (json_int_t)a->calls, "failed", (json_int_t)a->failed, "time_ns", (json_int_t)a->time_ns,
-				    "system_time_ns", (json_int_t)a->system_ns, "longest_call_ns", (json_int_t)a->longest_ns,
-				    "open_calls", (json_int_t)a->open_calls, "read_sizes", sizes_json(a->sizes.read), "write_sizes",
-				    sizes_json(a->sizes.written), "classes", classes_json(a->classes, NULL)));
+	return ndjson_write_line(
+		output, json_pack("{ss sI sI ss sI sI sI sI sI sI so so so}", "type", "calls", "interval", (json_int_t)c->interval,
+				  "process", (json_int_t)c->process->id, "layer", c->layer, "calls", (json_int_t)a->calls, "failed",
+				  (json_int_t)a->failed, "time_ns", (json_int_t)a->time_ns, "system_time_ns",
+				  (json_int_t)a->system_ns, "longest_call_ns", (json_int_t)a->longest_ns, "open_calls",
+				  (json_int_t)a->open_calls, "read_sizes", ndjson_sizes_json(a->sizes.read), "write_sizes",
+				  ndjson_sizes_json(a->sizes.written), "classes", ndjson_classes_json(a->classes, NULL)));
 }
 
 static int write_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
@@ -153,7 +155,7 @@ static int write_operations(struct live_output *output, const struct live_interv
 	const struct summary_counts *a = &o->added->counts;
 
 	(void)interval;
-	return write_line(
+	return ndjson_write_line(
 		output,
 		json_pack("{ss sI sI sI ss sI sI sI sI sI sI sI sI sI sI sI sI sI sI so}", "type", "operations", "interval",
 			  (json_int_t)o->interval, "process", (json_int_t)o->process->id, "file", (json_int_t)o->file->id, "layer",
@@ -163,10 +165,10 @@ static int write_operations(struct live_output *output, const struct live_interv
 			  (json_int_t)a->unknown_reads, "writes_of_unknown_size", (json_int_t)a->unknown_writes, "reads_failed",
 			  (json_int_t)a->failed_reads, "writes_failed", (json_int_t)a->failed_writes, "opens", (json_int_t)a->opens,
 			  "time_ns", (json_int_t)a->time_ns, "metadata_time_ns", (json_int_t)a->metadata_ns, "longest_call_ns",
-			  (json_int_t)o->added->longest_ns, "classes", classes_json(o->added->classes, &o->added->sizes)));
+			  (json_int_t)o->added->longest_ns, "classes", ndjson_classes_json(o->added->classes, &o->added->sizes)));
 }
 
-static json_t *known(uint64_t value, uint64_t unknown)
+static json_t *ndjson_known(uint64_t value, uint64_t unknown)
 {
 	return value == unknown ? json_null() : json_integer((json_int_t)value);
 }
@@ -176,69 +178,74 @@ static json_t *darshan_json(const struct ndjson *n, const struct live_darshan *d
 {
 	if (!n->to || !d->module)
 		return NULL;
-	return json_pack("{ss so so sI sI sI sI sI}", "module", d->module, "record", text(d->record), "record_id",
+	return json_pack("{ss so so sI sI sI sI sI}", "module", d->module, "record", ndjson_text(d->record), "record_id",
 			 json_sprintf("%llu", (unsigned long long)d->record_id), "max_byte", (json_int_t)d->max_byte, "switches",
 			 (json_int_t)d->switches, "flushes", (json_int_t)d->flushes, "cnt", (json_int_t)d->cnt, "total_ns",
 			 (json_int_t)d->total_ns);
 }
 
-static int write_event(struct live_output *output, const struct live_interval *interval, const struct live_event *e)
+static int ndjson_write_event(struct live_output *output, const struct live_interval *interval, const struct live_event *e)
 {
-	return write_line(output, json_pack("{ss sI sI sI ss ss ss so so so so so so sI sb so sI so*}", "type", "event", "interval",
-					    (json_int_t)interval->number, "process", (json_int_t)e->process->id, "tid",
-					    (json_int_t)e->tid, "layer", e->layer, "call", e->call, "op", live_op_name(e->op),
-					    "file", e->file ? json_integer(e->file->id) : json_null(), "name", text(e->name),
-					    "offset", known(e->offset, OFFSET_UNKNOWN), "asked", known(e->asked, BYTES_UNKNOWN),
-					    "moved", known(e->moved, BYTES_UNKNOWN), "begin", seconds(e->begin_ns), "duration_ns",
-					    (json_int_t)(e->end_ns - e->begin_ns), "failed", e->failed, "error",
-					    e->error ? json_integer(e->error) : json_null(), "weight", (json_int_t)e->weight,
-					    "darshan", darshan_json((struct ndjson *)output, &e->darshan)));
+	return ndjson_write_line(
+		output, json_pack("{ss sI sI sI ss ss ss so so so so so so sI sb so sI so*}", "type", "event", "interval",
+				  (json_int_t)interval->number, "process", (json_int_t)e->process->id, "tid", (json_int_t)e->tid,
+				  "layer", e->layer, "call", e->call, "op", live_op_name(e->op), "file",
+				  e->file ? json_integer(e->file->id) : json_null(), "name", ndjson_text(e->name), "offset",
+				  ndjson_known(e->offset, OFFSET_UNKNOWN), "asked", ndjson_known(e->asked, BYTES_UNKNOWN), "moved",
+				  ndjson_known(e->moved, BYTES_UNKNOWN), "begin", ndjson_seconds(e->begin_ns), "duration_ns",
+				  (json_int_t)(e->end_ns - e->begin_ns), "failed", e->failed, "error",
+				  e->error ? json_integer(e->error) : json_null(), "weight", (json_int_t)e->weight, "darshan",
+				  darshan_json((struct ndjson *)output, &e->darshan)));
 }
 
 static int write_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *s)
 {
-	return write_line(output, json_pack("{ss sI so so sI sI sI sI sI}", "type", "skipped", "interval",
-					    (json_int_t)interval->number, "filter", text(s->filter), "layer", text(s->layer),
-					    "calls", (json_int_t)s->calls, "bytes_read", (json_int_t)s->bytes_read, "bytes_written",
-					    (json_int_t)s->bytes_written, "calls_of_unknown_size",
-					    (json_int_t)s->calls_of_unknown_size, "time_ns", (json_int_t)s->time_ns));
+	return ndjson_write_line(output, json_pack("{ss sI so so sI sI sI sI sI}", "type", "skipped", "interval",
+						   (json_int_t)interval->number, "filter", ndjson_text(s->filter), "layer",
+						   ndjson_text(s->layer), "calls", (json_int_t)s->calls, "bytes_read",
+						   (json_int_t)s->bytes_read, "bytes_written", (json_int_t)s->bytes_written,
+						   "calls_of_unknown_size", (json_int_t)s->calls_of_unknown_size, "time_ns",
+						   (json_int_t)s->time_ns));
 }
 
-static int write_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)
+static int ndjson_write_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)
 {
-	return write_line(output, json_pack("{ss sI sI so so so so}", "type", "gap", "interval", (json_int_t)interval->number,
-					    "pid", (json_int_t)g->pid, "layer", text(g->layer), "begin", seconds(g->begin_ns),
-					    "end", seconds(g->end_ns), "reason", text(g->reason)));
+	return ndjson_write_line(output,
+				 json_pack("{ss sI sI so so so so}", "type", "gap", "interval", (json_int_t)interval->number, "pid",
+					   (json_int_t)g->pid, "layer", ndjson_text(g->layer), "begin", ndjson_seconds(g->begin_ns),
+					   "end", ndjson_seconds(g->end_ns), "reason", ndjson_text(g->reason)));
 }
 
 static int write_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *s)
 {
-	return write_line(output, json_pack("{ss sI so sI sI}", "type", "clock_step", "interval", (json_int_t)interval->number,
-					    "time", seconds(s->time_ns), "step_ns", (json_int_t)s->step_ns, "uncertain_ns",
-					    (json_int_t)s->uncertain_ns));
+	return ndjson_write_line(output, json_pack("{ss sI so sI sI}", "type", "clock_step", "interval",
+						   (json_int_t)interval->number, "time", ndjson_seconds(s->time_ns), "step_ns",
+						   (json_int_t)s->step_ns, "uncertain_ns", (json_int_t)s->uncertain_ns));
 }
 
 static int write_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct ndjson *n = (struct ndjson *)output;
-	int ret = write_line(output, json_pack("{ss sI so so sI sI sI sb}", "type", "interval", "interval", (json_int_t)i->number,
-					       "begin", seconds(i->begin_ns), "end", seconds(i->end_ns), "open_calls",
-					       (json_int_t)i->open_calls, "records_lost", (json_int_t)i->records_lost, "lag_ns",
-					       (json_int_t)i->lag_ns, "last", i->last));
+	int ret = ndjson_write_line(output,
+				    json_pack("{ss sI so so sI sI sI sb}", "type", "interval", "interval", (json_int_t)i->number,
+					      "begin", ndjson_seconds(i->begin_ns), "end", ndjson_seconds(i->end_ns), "open_calls",
+					      (json_int_t)i->open_calls, "records_lost", (json_int_t)i->records_lost, "lag_ns",
+					      (json_int_t)i->lag_ns, "last", i->last));
 
 	if (!ret && fflush(n->out)) {
 		ret = -errno;
 		snprintf(output->err, sizeof(output->err), "cannot write the stream: %s", strerror(-ret));
 	}
-	return ret ? ret : hand_over(output, LIVE_LINES_INTERVAL, i);
+	return ret ? ret : ndjson_hand_over(output, LIVE_LINES_INTERVAL, i);
 }
 
 static int write_end(struct live_output *output, const struct live_end *end)
 {
-	return write_line(output, json_pack("{ss so sb sI sI so}", "type", "end", "time", seconds(end->end_ns), "complete",
-					    end->complete, "records_lost", (json_int_t)end->records_lost, "records_after_bound",
-					    (json_int_t)end->records_after_bound, "stopped_by", text(end->stopped_by)))
-		       ?: hand_over(output, LIVE_LINES_END, NULL);
+	return ndjson_write_line(output,
+				 json_pack("{ss so sb sI sI so}", "type", "end", "time", ndjson_seconds(end->end_ns), "complete",
+					   end->complete, "records_lost", (json_int_t)end->records_lost, "records_after_bound",
+					   (json_int_t)end->records_after_bound, "stopped_by", ndjson_text(end->stopped_by)))
+		       ?: ndjson_hand_over(output, LIVE_LINES_END, NULL);
 }
 
 static void ndjson_destroy(struct live_output *output)
@@ -255,14 +262,14 @@ static void ndjson_destroy(struct live_output *output)
 
 static void set_functions(struct ndjson *n)
 {
-	n->output = (struct live_output){ .begin = write_begin,
+	n->output = (struct live_output){ .begin = ndjson_write_begin,
 					  .process = write_process,
-					  .file = write_file,
-					  .calls = write_calls,
+					  .file = ndjson_write_file,
+					  .calls = ndjson_write_calls,
 					  .operations = write_operations,
-					  .event = write_event,
+					  .event = ndjson_write_event,
 					  .skipped = write_skipped,
-					  .gap = write_gap,
+					  .gap = ndjson_write_gap,
 					  .clock_step = write_clock_step,
 					  .interval = write_interval,
 					  .end = write_end,

@@ -86,7 +86,7 @@ bool live_output_wants_events(const char *text)
 }
 
 /* A reader that listens. -errno. */
-static int open_socket(const char *path)
+static int outputs_open_socket(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd, ret;
@@ -111,7 +111,7 @@ int live_output_open(FILE **out, const char *where, char *err, size_t err_len)
 	if (!strcmp(where, "-"))
 		return 0;
 	signal(SIGPIPE, SIG_IGN);
-	fd = is_socket ? open_socket(where + strlen(UNIX))
+	fd = is_socket ? outputs_open_socket(where + strlen(UNIX))
 		       : open(where, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 && is_socket)
 		errno = -fd;

@@ -59,7 +59,7 @@ struct store {
 	char file[256];
 };
 
-static int fail(struct store *s, const char *action)
+static int store_fail(struct store *s, const char *action)
 {
 	int code = sqlite3_extended_errcode(s->db);
 
@@ -67,9 +67,9 @@ static int fail(struct store *s, const char *action)
 	return (code & 0xff) == SQLITE_FULL ? -ENOSPC : (code & 0xff) == SQLITE_NOMEM ? -ENOMEM : -EIO;
 }
 
-static int run(struct store *s, const char *sql, const char *action)
+static int store_run(struct store *s, const char *sql, const char *action)
 {
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, action);
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_fail(s, action);
 }
 
 /* Names have any bytes; readers of the store expect UTF-8. */
@@ -85,7 +85,7 @@ static int bind_printable(sqlite3_stmt *statement, int i, const char *text)
 /* Runs statements in the transaction of the current interval, which includes definitions. */
 static int in_transaction(struct store *s)
 {
-	return sqlite3_get_autocommit(s->db) ? run(s, "BEGIN IMMEDIATE", "write to") : 0;
+	return sqlite3_get_autocommit(s->db) ? store_run(s, "BEGIN IMMEDIATE", "write to") : 0;
 }
 
 static bool is_there(const struct store *s, const struct live_interval *interval)
@@ -96,7 +96,7 @@ static bool is_there(const struct store *s, const struct live_interval *interval
 }
 
 /* Types of the values: 'i' int64_t, 't' const char * or NULL, 'p' the same with any bytes, 'n' unknown int64_t. */
-static int insert(struct store *s, enum statement which, const char *types, ...)
+static int store_put(struct store *s, enum statement which, const char *types, ...)
 {
 	sqlite3_stmt *statement = s->statements[which];
 	int ret = in_transaction(s), i = 0;
@@ -118,7 +118,7 @@ static int insert(struct store *s, enum statement which, const char *types, ...)
 	}
 	va_end(values);
 	if (!ret && sqlite3_step(statement) != SQLITE_DONE)
-		ret = fail(s, "write to");
+		ret = store_fail(s, "write to");
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
 	return ret;
@@ -154,7 +154,7 @@ static int find_node(struct store *s, const struct live_job *job, bool *found)
 		ret = read_number(s, "SELECT interval_ns FROM job", &interval_ns);
 	if (!ret &&
 	    sqlite3_prepare_v2(s->db, "SELECT node FROM job WHERE host IS ? AND recording = ?", -1, &statement, NULL) != SQLITE_OK)
-		ret = fail(s, "read");
+		ret = store_fail(s, "read");
 	if (ret)
 		return ret;
 	bind_printable(statement, 1, job->host);
@@ -203,7 +203,7 @@ static int add_node(struct store *s, const struct live_job *job)
 		    "INSERT INTO job(host, kernel, version, batch_job, command_line, begin_ns, interval_ns, node, recording) "
 		    "VALUES(?,?,?,?,?,?,?,?,?)",
 		    -1, &statement, NULL) != SQLITE_OK)
-		return fail(s, "write to");
+		return store_fail(s, "write to");
 	bind_printable(statement, 1, job->host);
 	bind_printable(statement, 2, job->kernel);
 	bind_printable(statement, 3, job->version);
@@ -213,10 +213,10 @@ static int add_node(struct store *s, const struct live_job *job)
 	sqlite3_bind_int64(statement, 7, job->interval_ns);
 	sqlite3_bind_int64(statement, 8, s->node);
 	sqlite3_bind_int64(statement, 9, job->recording);
-	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(s, "write to");
+	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : store_fail(s, "write to");
 	sqlite3_finalize(statement);
 	/* others must not give the number away to another recording */
-	return !ret && s->many ? run(s, "COMMIT", "write to") : ret;
+	return !ret && s->many ? store_run(s, "COMMIT", "write to") : ret;
 }
 
 static int store_begin(struct live_output *output, const struct live_job *job)
@@ -230,7 +230,7 @@ static int store_begin(struct live_output *output, const struct live_job *job)
 	if (!ret)
 		ret = read_done(s);
 	if (!ret && found)
-		return s->many ? run(s, "COMMIT", "write to") : 0;
+		return s->many ? store_run(s, "COMMIT", "write to") : 0;
 	return ret ? ret : add_node(s, job);
 }
 
@@ -241,8 +241,8 @@ static int store_process(struct live_output *output, const struct live_process *
 
 	if (s->ended)
 		return 0;
-	return insert(s, INSERT_PROCESS, p->rank < 0 ? "iinppiii" : "iiippiii", store_id(s, p->id), (int64_t)p->pid, p->rank,
-		      p->name, p->executable, p->uid, (int64_t)p->begin_ns, s->node);
+	return store_put(s, INSERT_PROCESS, p->rank < 0 ? "iinppiii" : "iiippiii", store_id(s, p->id), (int64_t)p->pid, p->rank,
+			    p->name, p->executable, p->uid, (int64_t)p->begin_ns, s->node);
 }
 
 static int store_file(struct live_output *output, const struct live_file *f)
@@ -251,8 +251,8 @@ static int store_file(struct live_output *output, const struct live_file *f)
 
 	if (s->ended)
 		return 0;
-	return insert(s, INSERT_FILE, "ippppti", store_id(s, f->id), f->path, f->mount_point, f->mount_source, f->fs_type, f->scope,
-		      (int64_t)f->special);
+	return store_put(s, INSERT_FILE, "ippppti", store_id(s, f->id), f->path, f->mount_point, f->mount_source, f->fs_type,
+			    f->scope, (int64_t)f->special);
 }
 
 /* One row per size class with operations. */
@@ -263,9 +263,9 @@ static int store_sizes(struct store *s, const struct live_calls *c)
 
 	for (int i = 0; i < SUMMARY_SIZES && !ret; i++)
 		if (sizes->read[i] || sizes->written[i])
-			ret = insert(s, INSERT_SIZES, i < SUMMARY_SIZES - 1 ? "iitiii" : "iitnii", (int64_t)c->interval,
-				     store_id(s, c->process->id), c->layer, (int64_t)summary_size_limit(i), (int64_t)sizes->read[i],
-				     (int64_t)sizes->written[i]);
+			ret = store_put(s, INSERT_SIZES, i < SUMMARY_SIZES - 1 ? "iitiii" : "iitnii", (int64_t)c->interval,
+					   store_id(s, c->process->id), c->layer, (int64_t)summary_size_limit(i),
+					   (int64_t)sizes->read[i], (int64_t)sizes->written[i]);
 	return ret;
 }
 
@@ -277,9 +277,9 @@ static int store_classes(struct store *s, const struct live_calls *c)
 		const struct summary_class *class = &c->added->classes[i];
 
 		if (class->calls || class->time_ns)
-			ret = insert(s, INSERT_CLASS, "iittiiii", (int64_t)c->interval, store_id(s, c->process->id), c->layer,
-				     summary_class_name(i), (int64_t) class->calls, (int64_t) class->failed,
-				     (int64_t) class->time_ns, (int64_t) class->longest_ns);
+			ret = store_put(s, INSERT_CLASS, "iittiiii", (int64_t)c->interval, store_id(s, c->process->id), c->layer,
+					   summary_class_name(i), (int64_t) class->calls, (int64_t) class->failed,
+					   (int64_t) class->time_ns, (int64_t) class->longest_ns);
 	}
 	return ret;
 }
@@ -291,9 +291,9 @@ static int store_calls(struct live_output *output, const struct live_interval *i
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_CALLS, "iitiiiiii", (int64_t)c->interval, store_id(s, c->process->id), c->layer, (int64_t)a->calls,
-		      (int64_t)a->failed, (int64_t)a->time_ns, (int64_t)a->system_ns, (int64_t)a->longest_ns,
-		      (int64_t)a->open_calls)
+	return store_put(s, INSERT_CALLS, "iitiiiiii", (int64_t)c->interval, store_id(s, c->process->id), c->layer,
+			    (int64_t)a->calls, (int64_t)a->failed, (int64_t)a->time_ns, (int64_t)a->system_ns,
+			    (int64_t)a->longest_ns, (int64_t)a->open_calls)
 		       ?: store_sizes(s, c) ?: store_classes(s, c);
 }
 
@@ -359,12 +359,12 @@ static int store_operations(struct live_output *output, const struct live_interv
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiiiit", (int64_t)o->interval, store_id(s, o->process->id),
-		      store_id(s, o->file->id), o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read,
-		      (int64_t)a->bytes_written, (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads,
-		      (int64_t)a->unknown_writes, (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens,
-		      (int64_t)a->time_ns, (int64_t)a->metadata_ns, (int64_t)o->added->longest_ns,
-		      format_classes(o->added, &classes));
+	return store_put(s, INSERT_OPERATIONS, "iiitiiiiiiiiiiiiiit", (int64_t)o->interval, store_id(s, o->process->id),
+			    store_id(s, o->file->id), o->layer, (int64_t)a->reads, (int64_t)a->writes, (int64_t)a->bytes_read,
+			    (int64_t)a->bytes_written, (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads,
+			    (int64_t)a->unknown_writes, (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens,
+			    (int64_t)a->time_ns, (int64_t)a->metadata_ns, (int64_t)o->added->longest_ns,
+			    format_classes(o->added, &classes));
 }
 
 /* Numbers that are not known, or of no call that Darshan's connector would publish, are NULL. */
@@ -380,11 +380,11 @@ static int store_event(struct live_output *output, const struct live_interval *i
 	types[10] = e->offset == OFFSET_UNKNOWN ? 'n' : 'i';
 	types[11] = e->asked == BYTES_UNKNOWN ? 'n' : 'i';
 	types[12] = e->moved == BYTES_UNKNOWN ? 'n' : 'i';
-	return insert(s, INSERT_EVENT, types, (int64_t)interval->number, (int64_t)e->end_ns, (int64_t)(e->end_ns - e->begin_ns),
-		      store_id(s, e->process->id), (int64_t)e->tid, e->layer, e->call, live_op_name(e->op),
-		      e->file ? store_id(s, e->file->id) : 0, e->name, (int64_t)e->offset, (int64_t)e->asked, (int64_t)e->moved,
-		      (int64_t)e->failed, (int64_t)e->error, (int64_t)e->weight, d->module, d->module ? d->record : NULL,
-		      (int64_t)d->record_id, d->max_byte, d->switches, d->flushes, (int64_t)d->cnt, (int64_t)d->total_ns);
+	return store_put(s, INSERT_EVENT, types, (int64_t)interval->number, (int64_t)e->end_ns, (int64_t)(e->end_ns - e->begin_ns),
+			 store_id(s, e->process->id), (int64_t)e->tid, e->layer, e->call, live_op_name(e->op),
+			 e->file ? store_id(s, e->file->id) : 0, e->name, (int64_t)e->offset, (int64_t)e->asked, (int64_t)e->moved,
+			 (int64_t)e->failed, (int64_t)e->error, (int64_t)e->weight, d->module, d->module ? d->record : NULL,
+			 (int64_t)d->record_id, d->max_byte, d->switches, d->flushes, (int64_t)d->cnt, (int64_t)d->total_ns);
 }
 
 static int store_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *k)
@@ -393,9 +393,9 @@ static int store_skipped(struct live_output *output, const struct live_interval 
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_SKIPPED, "iptiiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
-		      (int64_t)k->bytes_read, (int64_t)k->bytes_written, (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns,
-		      s->node);
+	return store_put(s, INSERT_SKIPPED, "iptiiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
+			 (int64_t)k->bytes_read, (int64_t)k->bytes_written, (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns,
+			 s->node);
 }
 
 static int store_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)
@@ -404,8 +404,8 @@ static int store_gap(struct live_output *output, const struct live_interval *int
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_GAP, "iitiipi", (int64_t)interval->number, (int64_t)g->pid, g->layer, (int64_t)g->begin_ns,
-		      (int64_t)g->end_ns, g->reason, s->node);
+	return store_put(s, INSERT_GAP, "iitiipi", (int64_t)interval->number, (int64_t)g->pid, g->layer, (int64_t)g->begin_ns,
+			    (int64_t)g->end_ns, g->reason, s->node);
 }
 
 static int store_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *step)
@@ -414,20 +414,20 @@ static int store_clock_step(struct live_output *output, const struct live_interv
 
 	if (is_there(s, interval))
 		return 0;
-	return insert(s, INSERT_CLOCK_STEP, "iiiii", (int64_t)interval->number, (int64_t)step->time_ns, step->step_ns,
-		      (int64_t)step->uncertain_ns, s->node);
+	return store_put(s, INSERT_CLOCK_STEP, "iiiii", (int64_t)interval->number, (int64_t)step->time_ns, step->step_ns,
+			    (int64_t)step->uncertain_ns, s->node);
 }
 
 static int store_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct store *s = (struct store *)output;
 	int ret = is_there(s, i) ? 0
-				 : insert(s, INSERT_INTERVAL, "iiiiiiii", (int64_t)i->number, (int64_t)i->last,
-					  (int64_t)i->begin_ns, (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns,
-					  (int64_t)i->records_lost, s->node);
+				 : store_put(s, INSERT_INTERVAL, "iiiiiiii", (int64_t)i->number, (int64_t)i->last,
+					     (int64_t)i->begin_ns, (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns,
+					     (int64_t)i->records_lost, s->node);
 
 	if (!ret && !sqlite3_get_autocommit(s->db))
-		ret = run(s, "COMMIT", "write to");
+		ret = store_run(s, "COMMIT", "write to");
 	if (!ret && !is_there(s, i)) {
 		s->done = i->number;
 		s->done_last = i->last;
@@ -446,17 +446,17 @@ static int store_end(struct live_output *output, const struct live_end *end)
 	if (sqlite3_prepare_v2(
 		    s->db, "UPDATE job SET end_ns=?, complete=?, records_lost=?, records_after_bound=?, stopped_by=? WHERE node=?",
 		    -1, &statement, NULL) != SQLITE_OK)
-		return fail(s, "write to");
+		return store_fail(s, "write to");
 	sqlite3_bind_int64(statement, 1, end->end_ns);
 	sqlite3_bind_int64(statement, 2, end->complete);
 	sqlite3_bind_int64(statement, 3, end->records_lost);
 	sqlite3_bind_int64(statement, 4, end->records_after_bound);
 	sqlite3_bind_text(statement, 5, end->stopped_by, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(statement, 6, s->node);
-	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(s, "write to");
+	ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : store_fail(s, "write to");
 	sqlite3_finalize(statement);
 	if (!ret)
-		ret = run(s, "COMMIT", "write to");
+		ret = store_run(s, "COMMIT", "write to");
 	/* With a reader, closing would leave everything in the log: the file alone shall be whole when the recording has ended. */
 	if (!ret && !s->many)
 		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -488,14 +488,14 @@ static int read_number(struct store *s, const char *sql, int64_t *number)
 	int ret = 0;
 
 	if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return fail(s, "read");
+		return store_fail(s, "read");
 	switch (sqlite3_step(statement)) {
 	case SQLITE_ROW:
 		if (sqlite3_column_type(statement, 0) != SQLITE_NULL)
 			*number = sqlite3_column_int64(statement, 0);
 		break;
 	case SQLITE_DONE: break;
-	default: ret = fail(s, "read");
+	default: ret = store_fail(s, "read");
 	}
 	sqlite3_finalize(statement);
 	return ret;
@@ -520,18 +520,18 @@ static int open_store(struct store *s, const char *file)
 	int ret = 0;
 
 	if (sqlite3_open_v2(file, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
-		return fail(s, "open");
+		return store_fail(s, "open");
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	ret = check_version(s);
 	if (!ret)
-		ret = run(s, journal_for(file), "open");
+		ret = store_run(s, journal_for(file), "open");
 	if (!ret)
-		ret = run(s, s->many ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", "open");
+		ret = store_run(s, s->many ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", "open");
 	if (!ret)
-		ret = run(s, store_sql, "open");
+		ret = store_run(s, store_sql, "open");
 	for (int i = 0; i < STATEMENTS && !ret; i++)
 		if (sqlite3_prepare_v2(s->db, statement_text[i], -1, &s->statements[i], NULL) != SQLITE_OK)
-			ret = fail(s, "open");
+			ret = store_fail(s, "open");
 	return ret;
 }
 
@@ -546,7 +546,7 @@ static void store_destroy(struct live_output *output)
 	free(s);
 }
 
-static int create(struct live_output **output, const char *file, bool many, char *err, size_t err_len)
+static int store_create_file(struct live_output **output, const char *file, bool many, char *err, size_t err_len)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	int ret;
@@ -580,7 +580,7 @@ static int create(struct live_output **output, const char *file, bool many, char
 
 static int store_create(struct live_output **output, const char *file, char *err, size_t err_len)
 {
-	return create(output, file, false, err, err_len);
+	return store_create_file(output, file, false, err, err_len);
 }
 
 const struct live_output_kind live_sqlite_kind = {
@@ -589,7 +589,7 @@ const struct live_output_kind live_sqlite_kind = {
 
 int live_store_create_many(struct live_output **output, const char *file, char *err, size_t err_len)
 {
-	return create(output, file, true, err, err_len);
+	return store_create_file(output, file, true, err, err_len);
 }
 
 void live_store_done(const struct live_output *output, struct live_done *done)

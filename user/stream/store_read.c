@@ -49,39 +49,39 @@ struct reader {
 	size_t err_len;
 };
 
-static int fail(const struct reader *r)
+static int store_read_fail(const struct reader *r)
 {
 	snprintf(r->err, r->err_len, "%s: cannot read the store: %s", r->name, sqlite3_errmsg(r->db));
 	return -EIO;
 }
 
-static int prepare(struct reader *r, const char *sql, sqlite3_stmt **statement)
+static int store_read_prepare(struct reader *r, const char *sql, sqlite3_stmt **statement)
 {
-	return sqlite3_prepare_v2(r->db, sql, -1, statement, NULL) == SQLITE_OK ? 0 : fail(r);
+	return sqlite3_prepare_v2(r->db, sql, -1, statement, NULL) == SQLITE_OK ? 0 : store_read_fail(r);
 }
 
 /* The next row of a table. */
-static int step(struct reader *r, enum table table)
+static int store_read_step(struct reader *r, enum table table)
 {
 	int code = sqlite3_step(r->tables[table]);
 
 	r->more[table] = code == SQLITE_ROW;
-	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : fail(r);
+	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_read_fail(r);
 }
 
-static uint64_t number(sqlite3_stmt *row, int column)
+static uint64_t store_read_number(sqlite3_stmt *row, int column)
 {
 	return sqlite3_column_int64(row, column);
 }
 
-static const char *text(sqlite3_stmt *row, int column)
+static const char *store_read_text(sqlite3_stmt *row, int column)
 {
 	return (const char *)sqlite3_column_text(row, column);
 }
 
 /* ---- definitions; strings are valid until the statement is reused ---- */
 
-static struct live_process process_of(struct reader *r, uint64_t id)
+static struct live_process store_read_process_of(struct reader *r, uint64_t id)
 {
 	struct live_process p = { .id = id, .rank = -1, .uid = -1 };
 
@@ -89,13 +89,13 @@ static struct live_process process_of(struct reader *r, uint64_t id)
 	sqlite3_bind_int64(r->process, 1, id);
 	if (sqlite3_step(r->process) != SQLITE_ROW)
 		return p;
-	p.pid = number(r->process, 0);
+	p.pid = store_read_number(r->process, 0);
 	p.rank = sqlite3_column_type(r->process, 1) == SQLITE_NULL ? -1 : sqlite3_column_int64(r->process, 1);
-	p.name = text(r->process, 2);
+	p.name = store_read_text(r->process, 2);
 	return p;
 }
 
-static struct live_file file_of(struct reader *r, uint64_t id)
+static struct live_file store_read_file_of(struct reader *r, uint64_t id)
 {
 	struct live_file f = { .id = id };
 
@@ -103,17 +103,17 @@ static struct live_file file_of(struct reader *r, uint64_t id)
 	sqlite3_bind_int64(r->file, 1, id);
 	if (sqlite3_step(r->file) != SQLITE_ROW)
 		return f;
-	f.path = text(r->file, 0);
-	f.mount_point = text(r->file, 1);
-	f.special = number(r->file, 2);
+	f.path = store_read_text(r->file, 0);
+	f.mount_point = store_read_text(r->file, 1);
+	f.special = store_read_number(r->file, 2);
 	return f;
 }
 
 /* ---- an interval ---- */
 
-static int report_calls(struct reader *r, const struct summary_calls *added, uint64_t process, const char *layer)
+static int store_read_report_calls(struct reader *r, const struct summary_calls *added, uint64_t process, const char *layer)
 {
-	struct live_process p = process_of(r, process);
+	struct live_process p = store_read_process_of(r, process);
 	int ret = 0;
 
 	for (size_t i = 0; i < r->noutputs && !ret; i++)
@@ -122,22 +122,22 @@ static int report_calls(struct reader *r, const struct summary_calls *added, uin
 	return ret;
 }
 
-static int read_calls(struct reader *r)
+static int store_read_read_calls(struct reader *r)
 {
 	sqlite3_stmt *row = r->tables[CALLS];
 	int ret = 0;
 
-	while (!ret && r->more[CALLS] && number(row, 0) == r->now.number) {
-		struct summary_calls added = { .calls = number(row, 3),
-					       .failed = number(row, 4),
-					       .time_ns = number(row, 5),
-					       .system_ns = number(row, 6),
-					       .longest_ns = number(row, 7),
-					       .open_calls = number(row, 8) };
+	while (!ret && r->more[CALLS] && store_read_number(row, 0) == r->now.number) {
+		struct summary_calls added = { .calls = store_read_number(row, 3),
+					       .failed = store_read_number(row, 4),
+					       .time_ns = store_read_number(row, 5),
+					       .system_ns = store_read_number(row, 6),
+					       .longest_ns = store_read_number(row, 7),
+					       .open_calls = store_read_number(row, 8) };
 
-		ret = report_calls(r, &added, number(row, 1), text(row, 2));
+		ret = store_read_report_calls(r, &added, store_read_number(row, 1), store_read_text(row, 2));
 		if (!ret)
-			ret = step(r, CALLS);
+			ret = store_read_step(r, CALLS);
 	}
 	return ret;
 }
@@ -147,21 +147,21 @@ static int read_sizes(struct reader *r)
 	sqlite3_stmt *row = r->tables[SIZES];
 	int ret = 0;
 
-	while (!ret && r->more[SIZES] && number(row, 0) == r->now.number) {
+	while (!ret && r->more[SIZES] && store_read_number(row, 0) == r->now.number) {
 		struct summary_calls added = { 0 };
-		unsigned class =
-			sqlite3_column_type(row, 3) == SQLITE_NULL ? SUMMARY_SIZES - 1 : summary_size_class(number(row, 3));
+		unsigned class = sqlite3_column_type(row, 3) == SQLITE_NULL ? SUMMARY_SIZES - 1
+									    : summary_size_class(store_read_number(row, 3));
 
-		added.sizes.read[class] = number(row, 4);
-		added.sizes.written[class] = number(row, 5);
-		ret = report_calls(r, &added, number(row, 1), text(row, 2));
+		added.sizes.read[class] = store_read_number(row, 4);
+		added.sizes.written[class] = store_read_number(row, 5);
+		ret = store_read_report_calls(r, &added, store_read_number(row, 1), store_read_text(row, 2));
 		if (!ret)
-			ret = step(r, SIZES);
+			ret = store_read_step(r, SIZES);
 	}
 	return ret;
 }
 
-static struct summary_class *class_of(struct summary_calls *calls, const char *name)
+static struct summary_class *store_read_class_of(struct summary_calls *calls, const char *name)
 {
 	for (int i = 0; i < MODEL_CLASSES; i++)
 		if (name && !strcmp(name, summary_class_name(i)))
@@ -169,19 +169,20 @@ static struct summary_class *class_of(struct summary_calls *calls, const char *n
 	return &calls->classes[MODEL_CLASS_OTHER];
 }
 
-static int read_classes(struct reader *r)
+static int store_read_read_classes(struct reader *r)
 {
 	sqlite3_stmt *row = r->tables[CLASSES];
 	int ret = 0;
 
-	while (!ret && r->more[CLASSES] && number(row, 0) == r->now.number) {
+	while (!ret && r->more[CLASSES] && store_read_number(row, 0) == r->now.number) {
 		struct summary_calls added = { 0 };
 
-		*class_of(&added, text(row, 3)) =
-			(struct summary_class){ number(row, 4), number(row, 5), number(row, 6), number(row, 7) };
-		ret = report_calls(r, &added, number(row, 1), text(row, 2));
+		*store_read_class_of(&added, store_read_text(row, 3)) =
+			(struct summary_class){ store_read_number(row, 4), store_read_number(row, 5), store_read_number(row, 6),
+						store_read_number(row, 7) };
+		ret = store_read_report_calls(r, &added, store_read_number(row, 1), store_read_text(row, 2));
 		if (!ret)
-			ret = step(r, CLASSES);
+			ret = store_read_step(r, CLASSES);
 	}
 	return ret;
 }
@@ -191,19 +192,19 @@ static int read_operations(struct reader *r)
 	sqlite3_stmt *row = r->tables[OPERATIONS];
 	int ret = 0;
 
-	while (!ret && r->more[OPERATIONS] && number(row, 0) == r->now.number) {
-		struct live_process p = process_of(r, number(row, 1));
-		struct live_file f = file_of(r, number(row, 3));
-		struct summary_operations added = { .longest_ns = number(row, 4 + SUMMARY_NCOUNTS) };
-		struct live_operations operations = { r->now.number, &p, &f, text(row, 2), &added };
+	while (!ret && r->more[OPERATIONS] && store_read_number(row, 0) == r->now.number) {
+		struct live_process p = store_read_process_of(r, store_read_number(row, 1));
+		struct live_file f = store_read_file_of(r, store_read_number(row, 3));
+		struct summary_operations added = { .longest_ns = store_read_number(row, 4 + SUMMARY_NCOUNTS) };
+		struct live_operations operations = { r->now.number, &p, &f, store_read_text(row, 2), &added };
 
 		for (size_t i = 0; i < SUMMARY_NCOUNTS; i++)
-			((uint64_t *)&added.counts)[i] = number(row, 4 + i);
+			((uint64_t *)&added.counts)[i] = store_read_number(row, 4 + i);
 		for (size_t i = 0; i < r->noutputs && !ret; i++)
 			if (r->outputs[i]->operations)
 				ret = r->outputs[i]->operations(r->outputs[i], &r->now, &operations);
 		if (!ret)
-			ret = step(r, OPERATIONS);
+			ret = store_read_step(r, OPERATIONS);
 	}
 	return ret;
 }
@@ -213,24 +214,24 @@ static int read_interval(struct reader *r)
 	sqlite3_stmt *row = r->tables[INTERVALS];
 	int ret;
 
-	r->now = (struct live_interval){ .number = number(row, 0),
-					 .begin_ns = number(row, 1),
-					 .end_ns = number(row, 2),
-					 .open_calls = number(row, 3),
-					 .records_lost = number(row, 4),
-					 .lag_ns = number(row, 5),
-					 .last = number(row, 6) };
-	ret = read_calls(r);
+	r->now = (struct live_interval){ .number = store_read_number(row, 0),
+					 .begin_ns = store_read_number(row, 1),
+					 .end_ns = store_read_number(row, 2),
+					 .open_calls = store_read_number(row, 3),
+					 .records_lost = store_read_number(row, 4),
+					 .lag_ns = store_read_number(row, 5),
+					 .last = store_read_number(row, 6) };
+	ret = store_read_read_calls(r);
 	if (!ret)
 		ret = read_sizes(r);
 	if (!ret)
-		ret = read_classes(r);
+		ret = store_read_read_classes(r);
 	if (!ret)
 		ret = read_operations(r);
 	for (size_t i = 0; i < r->noutputs && !ret; i++)
 		if (r->outputs[i]->interval)
 			ret = r->outputs[i]->interval(r->outputs[i], &r->now);
-	return ret ? ret : step(r, INTERVALS);
+	return ret ? ret : store_read_step(r, INTERVALS);
 }
 
 /* ---- the store ---- */
@@ -240,11 +241,11 @@ static int choose_step(struct reader *r, size_t most, uint64_t *together)
 {
 	sqlite3_stmt *row;
 	uint64_t span;
-	int ret = prepare(r, "SELECT max(interval) - min(interval) + 1 FROM interval", &row);
+	int ret = store_read_prepare(r, "SELECT max(interval) - min(interval) + 1 FROM interval", &row);
 
 	if (ret)
 		return ret;
-	span = sqlite3_step(row) == SQLITE_ROW ? number(row, 0) : 0;
+	span = sqlite3_step(row) == SQLITE_ROW ? store_read_number(row, 0) : 0;
 	sqlite3_finalize(row);
 	*together = span > most ? (span + most - 1) / (most > 1 ? most - 1 : 1) : 1;
 	return 0;
@@ -252,9 +253,14 @@ static int choose_step(struct reader *r, size_t most, uint64_t *together)
 
 static int read_job(struct reader *r, sqlite3_stmt *row, uint64_t together)
 {
-	struct live_job job = {
-		text(row, 0), text(row, 1), text(row, 2), text(row, 3), text(row, 4), number(row, 5), number(row, 6) * together, 0
-	};
+	struct live_job job = { store_read_text(row, 0),
+				store_read_text(row, 1),
+				store_read_text(row, 2),
+				store_read_text(row, 3),
+				store_read_text(row, 4),
+				store_read_number(row, 5),
+				store_read_number(row, 6) * together,
+				0 };
 	int ret = 0;
 
 	for (size_t i = 0; i < r->noutputs && !ret; i++)
@@ -263,9 +269,10 @@ static int read_job(struct reader *r, sqlite3_stmt *row, uint64_t together)
 	return ret;
 }
 
-static int read_end(struct reader *r, sqlite3_stmt *row)
+static int store_read_read_end(struct reader *r, sqlite3_stmt *row)
 {
-	struct live_end end = { number(row, 8), number(row, 9), number(row, 10), number(row, 7), text(row, 11) };
+	struct live_end end = { store_read_number(row, 8), store_read_number(row, 9), store_read_number(row, 10),
+				store_read_number(row, 7), store_read_text(row, 11) };
 	int ret = 0;
 
 	for (size_t i = 0; i < r->noutputs && !ret; i++)
@@ -274,15 +281,15 @@ static int read_end(struct reader *r, sqlite3_stmt *row)
 	return ret;
 }
 
-static int read_tables(struct reader *r, uint64_t together)
+static int store_read_read_tables(struct reader *r, uint64_t together)
 {
 	int ret = 0;
 
 	for (int i = 0; i < TABLES && !ret; i++) {
-		ret = prepare(r, table_text[i], &r->tables[i]);
+		ret = store_read_prepare(r, table_text[i], &r->tables[i]);
 		if (!ret) {
 			sqlite3_bind_int64(r->tables[i], 1, together);
-			ret = step(r, i);
+			ret = store_read_step(r, i);
 		}
 	}
 	while (!ret && r->more[INTERVALS])
@@ -297,11 +304,11 @@ static int read_store(struct reader *r, size_t most)
 	int ret = choose_step(r, most, &together);
 
 	if (!ret)
-		ret = prepare(r, "SELECT pid, rank, name FROM process WHERE process = ?", &r->process);
+		ret = store_read_prepare(r, "SELECT pid, rank, name FROM process WHERE process = ?", &r->process);
 	if (!ret)
-		ret = prepare(r, "SELECT path, mount_point, special FROM file WHERE file = ?", &r->file);
+		ret = store_read_prepare(r, "SELECT path, mount_point, special FROM file WHERE file = ?", &r->file);
 	if (!ret)
-		ret = prepare(
+		ret = store_read_prepare(
 			r,
 			"SELECT CASE count(*) WHEN 1 THEN max(host) ELSE count(*) || ' nodes' END, max(kernel), max(version), "
 			"max(batch_job), max(command_line), min(begin_ns), max(interval_ns), max(end_ns), min(coalesce(complete, "
@@ -315,21 +322,21 @@ static int read_store(struct reader *r, size_t most)
 	if (!ret)
 		ret = read_job(r, row, together);
 	if (!ret)
-		ret = read_tables(r, together);
+		ret = store_read_read_tables(r, together);
 	if (!ret)
-		ret = read_end(r, row);
+		ret = store_read_read_end(r, row);
 	sqlite3_finalize(row);
 	return ret;
 }
 
-static int check_version(struct reader *r)
+static int store_read_check_version(struct reader *r)
 {
 	sqlite3_stmt *row;
-	int ret = prepare(r, "PRAGMA user_version", &row), version;
+	int ret = store_read_prepare(r, "PRAGMA user_version", &row), version;
 
 	if (ret)
 		return ret;
-	version = sqlite3_step(row) == SQLITE_ROW ? (int)number(row, 0) : 0;
+	version = sqlite3_step(row) == SQLITE_ROW ? (int)store_read_number(row, 0) : 0;
 	sqlite3_finalize(row);
 	if (version == STORE_VERSION)
 		return 0;
@@ -341,10 +348,10 @@ int store_read(const char *file, const char *name, size_t most, struct live_outp
 	       size_t err_len)
 {
 	struct reader r = { .outputs = outputs, .noutputs = noutputs, .name = name, .err = err, .err_len = err_len };
-	int ret = sqlite3_open_v2(file, &r.db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK ? 0 : fail(&r);
+	int ret = sqlite3_open_v2(file, &r.db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK ? 0 : store_read_fail(&r);
 
 	if (!ret)
-		ret = check_version(&r);
+		ret = store_read_check_version(&r);
 	if (!ret)
 		ret = read_store(&r, most);
 	if (ret && !err[0])

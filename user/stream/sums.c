@@ -41,7 +41,7 @@ static int grow_others(struct sums *s)
 }
 
 /* Returns the layer's index; UINT32_MAX without memory. There are few: those of the probe tables. */
-static uint32_t layer_of(struct sums *s, const char *name)
+static uint32_t sums_layer_of(struct sums *s, const char *name)
 {
 	struct sums_layer *grown;
 
@@ -59,7 +59,7 @@ static uint32_t layer_of(struct sums *s, const char *name)
 	return s->nlayers++;
 }
 
-static int add_earlier(struct sums *s, uint64_t interval, uint32_t layer, uint64_t time_ns)
+static int sums_add_earlier(struct sums *s, uint64_t interval, uint32_t layer, uint64_t time_ns)
 {
 	for (size_t i = 0; i < s->nearlier; i++)
 		if (s->earlier[i].interval == interval && s->earlier[i].layer == layer) {
@@ -82,7 +82,7 @@ static int add_earlier(struct sums *s, uint64_t interval, uint32_t layer, uint64
 /* ---- names ---- */
 
 /* *process NULL: beyond the limit on names. */
-static int process_of(struct sums *s, const struct live_process *p, struct sums_process **process)
+static int sums_process_of(struct sums *s, const struct live_process *p, struct sums_process **process)
 {
 	struct sums_process *known;
 
@@ -109,7 +109,7 @@ static int process_of(struct sums *s, const struct live_process *p, struct sums_
 }
 
 /* *file NULL: beyond the limit on names. */
-static int file_of(struct sums *s, const struct live_file *f, struct sums_file **file)
+static int sums_file_of(struct sums *s, const struct live_file *f, struct sums_file **file)
 {
 	struct sums_file *known;
 
@@ -151,7 +151,7 @@ static struct summary_counts *counts_of(struct summary_counts **by_layer, size_t
 }
 
 /* Returns NULL without memory. */
-static struct sums_mount *mount_of(struct sums *s, const struct live_file *f)
+static struct sums_mount *sums_mount_of(struct sums *s, const struct live_file *f)
 {
 	const char *mount = f->special ? "pipes and sockets" : f->mount_point ? f->mount_point : "(unknown)";
 	char *name = utf8_printable(mount);
@@ -164,7 +164,7 @@ static struct sums_mount *mount_of(struct sums *s, const struct live_file *f)
 		}
 	if (name && s->nmounts >= SUMS_MOUNTS && strcmp(name, "others")) {
 		free(name);
-		return mount_of(s, &(struct live_file){ .mount_point = "others" });
+		return sums_mount_of(s, &(struct live_file){ .mount_point = "others" });
 	}
 	grown = name ? reallocarray(s->mounts, s->nmounts + 1, sizeof(*grown)) : NULL;
 	if (!grown) {
@@ -178,7 +178,7 @@ static struct sums_mount *mount_of(struct sums *s, const struct live_file *f)
 
 static int add_to_mount(struct sums *s, const struct live_operations *o, uint32_t layer)
 {
-	struct sums_mount *mount = mount_of(s, o->file);
+	struct sums_mount *mount = sums_mount_of(s, o->file);
 	size_t before = mount ? mount->nlayers : 0;
 	struct summary_counts *counts = mount ? counts_of(&mount->by_layer, &mount->nlayers, layer) : NULL;
 	uint64_t *calls;
@@ -201,15 +201,15 @@ static int add_to_mount(struct sums *s, const struct live_operations *o, uint32_
 
 int sums_add_calls(struct sums *s, const struct live_interval *interval, const struct live_calls *c)
 {
-	uint32_t layer = layer_of(s, c->layer);
+	uint32_t layer = sums_layer_of(s, c->layer);
 	struct sums_process *process;
 
 	if (layer == UINT32_MAX)
 		return -ENOMEM;
 	if (c->interval != interval->number)
-		return add_earlier(s, c->interval, layer, c->added->time_ns);
+		return sums_add_earlier(s, c->interval, layer, c->added->time_ns);
 	summary_calls_add(&s->layers[layer].calls, c->added);
-	if (process_of(s, c->process, &process))
+	if (sums_process_of(s, c->process, &process))
 		return -ENOMEM;
 	if (!process) {
 		s->other_processes++;
@@ -224,7 +224,7 @@ int sums_add_calls(struct sums *s, const struct live_interval *interval, const s
 
 int sums_add_operations(struct sums *s, const struct live_interval *interval, const struct live_operations *o)
 {
-	uint32_t layer = layer_of(s, o->layer);
+	uint32_t layer = sums_layer_of(s, o->layer);
 	struct summary_counts *counts;
 	struct sums_file *file;
 
@@ -237,7 +237,7 @@ int sums_add_operations(struct sums *s, const struct live_interval *interval, co
 		return -ENOMEM;
 	if (o->file->special)
 		return 0;
-	if (file_of(s, o->file, &file))
+	if (sums_file_of(s, o->file, &file))
 		return -ENOMEM;
 	s->other_files += !file;
 	counts = file ? counts_of(&file->by_layer, &file->nlayers, layer) : &s->other_files_by_layer[layer];
@@ -265,7 +265,7 @@ void sums_add_clock_step(struct sums *s)
 
 /* ---- the interval ---- */
 
-static uint32_t busiest(const struct summary_counts *counts, size_t n)
+static uint32_t sums_busiest(const struct summary_counts *counts, size_t n)
 {
 	uint32_t best = UINT32_MAX;
 
@@ -278,17 +278,17 @@ static uint32_t busiest(const struct summary_counts *counts, size_t n)
 
 uint32_t sums_mount_layer(const struct sums_mount *mount)
 {
-	return busiest(mount->by_layer, mount->nlayers);
+	return sums_busiest(mount->by_layer, mount->nlayers);
 }
 
 uint32_t sums_file_layer(const struct sums_file *file)
 {
-	return busiest(file->by_layer, file->nlayers);
+	return sums_busiest(file->by_layer, file->nlayers);
 }
 
 uint32_t sums_other_files_layer(const struct sums *s)
 {
-	return busiest(s->other_files_by_layer, s->other_files ? s->nlayers : 0);
+	return sums_busiest(s->other_files_by_layer, s->other_files ? s->nlayers : 0);
 }
 
 uint64_t sums_other_process_ns(const struct sums *s)

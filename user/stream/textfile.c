@@ -19,19 +19,19 @@ struct textfile {
 	char name[4096];
 };
 
-static int fail(struct textfile *t, int ret)
+static int textfile_fail(struct textfile *t, int ret)
 {
 	snprintf(t->output.err, sizeof(t->output.err), "%.400s: cannot write the metrics: %s", t->name, strerror(-ret));
 	return ret;
 }
 
-static int write_file(struct textfile *t)
+static int textfile_write_file(struct textfile *t)
 {
 	char *text = metrics_text(t->metrics);
 	int ret = text ? file_replace(AT_FDCWD, t->name, text, strlen(text)) : -ENOMEM;
 
 	free(text);
-	return ret ? fail(t, ret) : 0;
+	return ret ? textfile_fail(t, ret) : 0;
 }
 
 static int text_begin(struct live_output *output, const struct live_job *job)
@@ -67,14 +67,14 @@ static int text_interval(struct live_output *output, const struct live_interval 
 {
 	struct textfile *t = (struct textfile *)output;
 
-	return t->counter->interval(t->counter, interval) ?: write_file(t);
+	return t->counter->interval(t->counter, interval) ?: textfile_write_file(t);
 }
 
 static int text_end(struct live_output *output, const struct live_end *end)
 {
 	struct textfile *t = (struct textfile *)output;
 
-	return t->counter->end(t->counter, end) ?: write_file(t);
+	return t->counter->end(t->counter, end) ?: textfile_write_file(t);
 }
 
 static void textfile_destroy(struct live_output *output)

@@ -44,7 +44,7 @@ static char *demangle_fortran(const char *symbol)
 	return name;
 }
 
-char *demangle(const char *symbol)
+char *symbol_demangle(const char *symbol)
 {
 	char *name = NULL;
 

@@ -31,7 +31,7 @@ static const char *const patterns[] = {
 	"*/numcodecs/*.so",
 };
 
-static bool matches(const char *pattern, const char *path, const char *name)
+static bool packages_matches(const char *pattern, const char *path, const char *name)
 {
 	return !fnmatch(pattern, strchr(pattern, '/') ? path : name, 0);
 }
@@ -41,11 +41,11 @@ bool packages_look_through(const struct table_set *set, const char *path)
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-		if (matches(patterns[i], path, name))
+		if (packages_matches(patterns[i], path, name))
 			return true;
 	for (size_t i = 0; i < set->nlayers; i++)
 		for (size_t k = 0; k < set->layers[i].nlibraries; k++)
-			if (matches(set->layers[i].libraries[k], path, name))
+			if (packages_matches(set->layers[i].libraries[k], path, name))
 				return true;
 	return false;
 }

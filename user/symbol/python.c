@@ -16,7 +16,7 @@
 
 /* ---- which files ---- */
 
-static const char *last_component(const char *path)
+static const char *python_last_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -25,7 +25,7 @@ static const char *last_component(const char *path)
 
 bool python_is_interpreter(const char *path)
 {
-	const char *name = last_component(path);
+	const char *name = python_last_component(path);
 
 	return !fnmatch("python[3-9]*", name, 0) || !fnmatch("libpython[3-9]*.so*", name, 0) || !strcmp(name, "python");
 }
@@ -165,7 +165,7 @@ static bool find_layout(struct elf_file *file, uint64_t runtime, uint32_t versio
 	return true;
 }
 
-static bool fits(unsigned offset, unsigned size)
+static bool python_fits(unsigned offset, unsigned size)
 {
 	return offset + size <= IOP_PYTHON_WINDOW;
 }
@@ -176,9 +176,9 @@ bool python_file_is_valid(const struct python_file *file)
 
 	if (file->known > 1 || file->loop >= file->loop_end)
 		return false;
-	return fits(l->frame_code, 8) && fits(l->frame_previous, 8) && fits(l->frame_instruction, 8) && fits(l->frame_entry, 1) &&
-	       fits(l->code_first_line, 4) && fits(l->code_file, 8) && fits(l->code_name, 8) && fits(l->code_lines, 8) &&
-	       l->entry_is_marker <= 1;
+	return python_fits(l->frame_code, 8) && python_fits(l->frame_previous, 8) && python_fits(l->frame_instruction, 8) &&
+	       python_fits(l->frame_entry, 1) && python_fits(l->code_first_line, 4) && python_fits(l->code_file, 8) &&
+	       python_fits(l->code_name, 8) && python_fits(l->code_lines, 8) && l->entry_is_marker <= 1;
 }
 
 /* ---- the file ---- */

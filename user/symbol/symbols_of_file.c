@@ -257,7 +257,7 @@ static void find_inlined(struct scopes *scopes)
 
 /* ---- names ---- */
 
-static void append(char *name, const char *part)
+static void symbols_of_file_append(char *name, const char *part)
 {
 	size_t used = strlen(name);
 
@@ -265,7 +265,7 @@ static void append(char *name, const char *part)
 }
 
 /* The declaration contains the class or namespace of a function: an inlined instance, or a definition outside of it, does not. */
-static Dwarf_Die *declaration(Dwarf_Die *die, Dwarf_Die *out)
+static Dwarf_Die *symbols_of_file_declaration(Dwarf_Die *die, Dwarf_Die *out)
 {
 	Dwarf_Attribute attribute;
 
@@ -283,7 +283,7 @@ static char *scoped_name(Dwarf_Die *function)
 {
 	Dwarf_Die die, *scopes = NULL;
 	char name[MAX_NAME] = "";
-	int n = dwarf_getscopes_die(declaration(function, &die), &scopes);
+	int n = dwarf_getscopes_die(symbols_of_file_declaration(function, &die), &scopes);
 
 	for (int i = n - 1; i > 0; i--) {
 		int tag = dwarf_tag(&scopes[i]);
@@ -292,12 +292,12 @@ static char *scoped_name(Dwarf_Die *function)
 		    tag != DW_TAG_union_type)
 			continue;
 		if (dwarf_diename(&scopes[i]))
-			append(name, dwarf_diename(&scopes[i]));
+			symbols_of_file_append(name, dwarf_diename(&scopes[i]));
 	}
 	free(scopes);
 	if (!dwarf_diename(&die))
 		return NULL;
-	append(name, dwarf_diename(&die));
+	symbols_of_file_append(name, dwarf_diename(&die));
 	return strdup(name);
 }
 
@@ -387,7 +387,7 @@ static size_t frame_of_symbol(struct symbols_of_file *symbols, Dwarf_Addr addres
 	return 1;
 }
 
-static bool address_of(Elf *elf, uint64_t offset, uint64_t *address)
+static bool symbols_of_file_address_of(Elf *elf, uint64_t offset, uint64_t *address)
 {
 	size_t n = 0;
 
@@ -406,7 +406,7 @@ static bool address_of(Elf *elf, uint64_t offset, uint64_t *address)
 
 bool symbols_of_file_address(const struct symbols_of_file *symbols, uint64_t offset, uint64_t *address)
 {
-	return symbols->elf && address_of(symbols->elf, offset, address);
+	return symbols->elf && symbols_of_file_address_of(symbols->elf, offset, address);
 }
 
 size_t symbols_of_file_at(struct symbols_of_file *symbols, uint64_t offset, struct symbol_frame frames[SYMBOL_MAX_FRAMES])

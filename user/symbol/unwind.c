@@ -89,7 +89,7 @@ bool unwind_file_address(struct unwind_file *file, uint64_t offset, uint64_t *ad
 
 /* ---- one rule ---- */
 
-static bool fits(uint64_t number)
+static bool unwind_fits(uint64_t number)
 {
 	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
 }
@@ -109,7 +109,7 @@ static bool base_register(const Dwarf_Op *op, unsigned *reg, int32_t *offset)
 		return false;
 	}
 	*offset = number;
-	return fits(number);
+	return unwind_fits(number);
 }
 
 static bool cfa_rule(Dwarf_Frame *frame, struct iop_site_rule *rule)
@@ -149,7 +149,7 @@ static bool bp_rule(Dwarf_Frame *frame, struct iop_site_rule *rule)
 	if (ops[0].atom == DW_OP_call_frame_cfa && (n == 1 || (n == 2 && ops[1].atom == DW_OP_plus_uconst))) {
 		rule->bp_saved = IOP_BP_AT_CFA;
 		rule->bp = n == 1 ? 0 : ops[1].number;
-		return n == 1 || fits(ops[1].number);
+		return n == 1 || unwind_fits(ops[1].number);
 	}
 	/* An expression begins with the CFA on its stack (DWARF 5, 6.4.2.3 DW_CFA_expression), which such a one leaves alone:
 	 * functions that have realigned their stack save rbp so. */

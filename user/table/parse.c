@@ -378,8 +378,8 @@ static int parse_function(struct parser *p, const struct scan_word *name, uint16
 }
 
 /* Builds NAME with "{LIST}" replaced by one item of its list. */
-static int substitute(struct parser *p, const struct scan_word *name, const char *open, const char *close, const char *item,
-		      struct scan_word *out)
+static int parse_substitute(struct parser *p, const struct scan_word *name, const char *open, const char *close, const char *item,
+			    struct scan_word *out)
 {
 	int n = snprintf(out->text, sizeof(out->text), "%.*s%s%s", (int)(open - name->text), name->text, item, close + 1);
 
@@ -407,7 +407,7 @@ static int parse_row(struct parser *p, const struct scan_word *name)
 			continue;
 		any = true;
 		p->scan.at = rest;
-		ret = substitute(p, name, open, close, item.text, &function);
+		ret = parse_substitute(p, name, open, close, item.text, &function);
 		if (!ret)
 			ret = parse_function(p, &function, item.element_bytes);
 	}
@@ -416,7 +416,7 @@ static int parse_row(struct parser *p, const struct scan_word *name)
 
 /* ---- the whole text ---- */
 
-static int parse_line(struct parser *p, bool indented)
+static int parse_line_here(struct parser *p, bool indented)
 {
 	struct scan_word word;
 	int ret;
@@ -430,7 +430,7 @@ static int parse_line(struct parser *p, bool indented)
 }
 
 /* A layer whose functions can never be found is an error. */
-static int check_layers(struct parser *p)
+static int parse_check_layers(struct parser *p)
 {
 	for (size_t i = p->old_layers; i < p->set.nlayers; i++) {
 		const struct table_layer *layer = &p->set.layers[i];
@@ -487,7 +487,7 @@ static int copy_set(struct table_set *dst, const struct table_set *src)
 }
 
 /* The copy is complete and replaces the set; the set's sources and the new one are kept with it. */
-static int commit(struct parser *p, struct table_set *set, const char *source_name, const char *text)
+static int parse_commit(struct parser *p, struct table_set *set, const char *source_name, const char *text)
 {
 	struct table_source *source = parser_append((void **)&set->sources, &set->nsources, sizeof(*source));
 
@@ -517,8 +517,8 @@ static int parse_text(struct parser *p)
 	int ret = 0;
 
 	while (!ret && scan_line(&p->scan, &indented))
-		ret = parse_line(p, indented);
-	return ret ? ret : check_layers(p);
+		ret = parse_line_here(p, indented);
+	return ret ? ret : parse_check_layers(p);
 }
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -553,7 +553,7 @@ int table_parse(struct table_set *set, const char *source_name, const char *text
 	if (!ret)
 		ret = parse_once(&p);
 	if (!ret)
-		ret = commit(&p, set, source_name, text);
+		ret = parse_commit(&p, set, source_name, text);
 	if (ret == -ENOMEM)
 		snprintf(err, err_len, "%s: tables could not be read: no memory", source_name);
 	table_set_deinit(&p.set);

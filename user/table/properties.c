@@ -63,7 +63,7 @@ static int want_text(struct parser *p, char *dst, size_t len, const char *what)
 	return ret ? ret : parser_copy_text(p, &word, dst, len, what);
 }
 
-static int number(struct parser *p, const struct scan_word *word, const char *text, uint64_t *value)
+static int properties_number(struct parser *p, const struct scan_word *word, const char *text, uint64_t *value)
 {
 	char *end;
 
@@ -79,7 +79,7 @@ static int want_number(struct parser *p, uint64_t *value, const char *what)
 	struct scan_word word;
 	int ret = parser_want(p, &word, what);
 
-	return ret ? ret : number(p, &word, word.text, value);
+	return ret ? ret : properties_number(p, &word, word.text, value);
 }
 
 static int want_word_of(struct parser *p, const struct table_word *words, const char *what, int *value)
@@ -241,7 +241,7 @@ static int parse_comm(struct parser *p)
 	if (!text)
 		return parser_unknown(p, &word, "constant");
 	comm->has_value = true;
-	return number(p, &word, text, &comm->value);
+	return properties_number(p, &word, text, &comm->value);
 }
 
 /* stream stdin|stdout|stderr symbol:NAME|pointer:NAME */
@@ -287,7 +287,7 @@ static int parse_abi(struct parser *p)
 	if (!plus || plus == word.text || (size_t)(plus - word.text) >= sizeof(abi->symbol))
 		return parser_unknown(p, &word, "place");
 	memcpy(abi->symbol, word.text, plus - word.text);
-	ret = number(p, &word, plus + 1, &abi->offset);
+	ret = properties_number(p, &word, plus + 1, &abi->offset);
 	return ret ? ret : want_number(p, &abi->value, "value at that place");
 }
 
@@ -325,7 +325,7 @@ static int parse_type(struct parser *p)
 		type->bytes = bytes;
 		symbol = parser_after(word.text, "symbol:");
 		if (!symbol)
-			ret = number(p, &word, word.text, &type->value);
+			ret = properties_number(p, &word, word.text, &type->value);
 		else if (!*symbol || strlen(symbol) >= sizeof(type->symbol))
 			ret = parser_unknown(p, &word, "type");
 		else
@@ -365,7 +365,7 @@ static int parse_list(struct parser *p)
 		if (!ret)
 			ret = parser_copy_text(p, &word, item->text, sizeof(item->text), "name");
 		if (!ret && equals)
-			ret = number(p, &word, equals, &bytes);
+			ret = properties_number(p, &word, equals, &bytes);
 		if (!ret && equals && (!bytes || bytes > UINT16_MAX))
 			ret = scan_error(&p->scan, p->scan.line, word.column, "'%s': bytes are a number up to %d", equals,
 					 UINT16_MAX);

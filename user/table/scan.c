@@ -26,7 +26,7 @@ int scan_error(struct scan *scan, unsigned line, unsigned column, const char *fo
 	return -EINVAL;
 }
 
-static bool blank(char c)
+static bool scan_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
@@ -37,7 +37,7 @@ static bool line_end(char c)
 }
 
 /* A recording brings its tables along, and their words appear on the terminal of whoever looks at it. */
-static bool is_printable(const char *text)
+static bool scan_is_printable(const char *text)
 {
 	const char *at = text;
 	char *printable;
@@ -61,7 +61,7 @@ static int copy_word(struct scan *scan, struct scan_word *word, const char *end)
 		return scan_error(scan, scan->line, word->column, "word longer than %zu bytes", sizeof(word->text) - 1);
 	memcpy(word->text, scan->at, len);
 	word->text[len] = '\0';
-	if (!is_printable(word->text))
+	if (!scan_is_printable(word->text))
 		return scan_error(scan, scan->line, word->column, "the word has control characters or is no UTF-8");
 	scan->at = end;
 	return 1;
@@ -86,7 +86,7 @@ int scan_word(struct scan *scan, struct scan_word *word)
 {
 	const char *end;
 
-	while (blank(*scan->at))
+	while (scan_blank(*scan->at))
 		scan->at++;
 	if (line_end(*scan->at) || *scan->at == '#')
 		return 0;
@@ -94,7 +94,7 @@ int scan_word(struct scan *scan, struct scan_word *word)
 	word->quoted = *scan->at == '"';
 	if (word->quoted)
 		return quoted_word(scan, word);
-	for (end = scan->at; !line_end(*end) && !blank(*end); end++)
+	for (end = scan->at; !line_end(*end) && !scan_blank(*end); end++)
 		;
 	return copy_word(scan, word, end);
 }
@@ -110,6 +110,6 @@ bool scan_line(struct scan *scan, bool *indented)
 		return false;
 	scan->line++;
 	scan->line_start = scan->at;
-	*indented = blank(*scan->at);
+	*indented = scan_blank(*scan->at);
 	return true;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Ignores case and hyphens: "MPI-IO" equals "mpiio". */
-static bool same_name(const char *a, const char *b, size_t b_len)
+static bool select_same_name(const char *a, const char *b, size_t b_len)
 {
 	const char *end = b + b_len;
 
@@ -53,10 +53,11 @@ static int unknown_layer(const struct table_set *set, const char *name, size_t l
 	return -EINVAL;
 }
 
-static int turn_on(struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
+static int select_turn_on(struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
 {
 	for (size_t i = 0; i < set->nlayers; i++) {
-		if (table_layer_is_internal(set, i) || set->layers[i].part_of[0] || !same_name(set->layers[i].name, name, len))
+		if (table_layer_is_internal(set, i) || set->layers[i].part_of[0] ||
+		    !select_same_name(set->layers[i].name, name, len))
 			continue;
 		set->layers[i].off = false;
 		turn_on_parts(set, set->layers[i].name);
@@ -93,7 +94,7 @@ int table_set_select(struct table_set *set, const char *names, char *err, size_t
 	while (*names && !ret) {
 		size_t len = strcspn(names, ",");
 
-		ret = turn_on(set, names, len, err, err_len);
+		ret = select_turn_on(set, names, len, err, err_len);
 		names += len + (names[len] == ',');
 	}
 	choose_rows(set);

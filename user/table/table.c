@@ -131,7 +131,7 @@ static void describe_syscall(const struct table_row *row, struct iop_desc *desc)
 }
 
 /* Returns whether a call moves data, and no other call or rank takes part in it. */
-static bool is_data(const struct table_row *row)
+static bool table_is_data(const struct table_row *row)
 {
 	return (row->op == OP_READ || row->op == OP_WRITE || row->op == OP_COPY) &&
 	       !(row->mods & (MOD_COLLECTIVE | MOD_NONBLOCKING | MOD_COMPLETES | MOD_CALLBACK));
@@ -141,7 +141,7 @@ static void describe_moved(const struct table_row *row, struct iop_desc *desc)
 {
 	int size = table_row_arg(row, ROLE_SIZE);
 
-	if (!is_data(row))
+	if (!table_is_data(row))
 		return;
 	desc->flags |= IOP_D_DATA;
 	desc->moved = (row->op != OP_WRITE ? IOP_MOVED_READ : 0) | (row->op != OP_READ ? IOP_MOVED_WRITE : 0);

@@ -35,7 +35,7 @@ void *trace_grow(void **v, size_t *n, size_t *cap, size_t size)
 }
 
 /* A damaged reference must not exhaust memory: there cannot be more definitions than bytes in their file. */
-static uint64_t definition_bytes(const char *anchor)
+static uint64_t definitions_definition_bytes(const char *anchor)
 {
 	char path[4300];
 	struct stat st;
@@ -45,7 +45,7 @@ static uint64_t definition_bytes(const char *anchor)
 }
 
 /* Returns element ref of an array, created together with all before it; NULL without memory or if ref is out of range. */
-static void *at(void **v, size_t *n, size_t *cap, size_t size, uint32_t ref, uint64_t max)
+static void *definitions_at(void **v, size_t *n, size_t *cap, size_t size, uint32_t ref, uint64_t max)
 {
 	if (ref >= max)
 		return NULL;
@@ -55,13 +55,16 @@ static void *at(void **v, size_t *n, size_t *cap, size_t size, uint32_t ref, uin
 	return (char *)*v + (size_t)ref * size;
 }
 
-#define AT(array, ref) ({ \
-	typeof((array).v) slot_ = at((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v), ref, r->max_ref); \
-	if (!slot_) \
-		return stop(r, "a definition is out of range, or memory is short"); \
-	slot_; })
+#define AT(array, ref) \
+	({ \
+		typeof((array).v) slot_ = \
+			definitions_at((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v), ref, r->max_ref); \
+		if (!slot_) \
+			return definitions_stop(r, "a definition is out of range, or memory is short"); \
+		slot_; \
+	})
 
-static OTF2_CallbackCode stop(struct reading *r, const char *problem)
+static OTF2_CallbackCode definitions_stop(struct reading *r, const char *problem)
 {
 	r->problem = problem;
 	return OTF2_CALLBACK_INTERRUPT;
@@ -87,7 +90,7 @@ ON(string, OTF2_StringRef ref, const char *text)
 
 	free(*slot);
 	*slot = strdup(text);
-	return *slot ? OTF2_CALLBACK_SUCCESS : stop(r, "out of memory");
+	return *slot ? OTF2_CALLBACK_SUCCESS : definitions_stop(r, "out of memory");
 }
 
 ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_StringRef name, OTF2_IoParadigmClass class,
@@ -161,7 +164,7 @@ ON(location, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type, u
 		return OTF2_CALLBACK_SUCCESS;
 	l = TRACE_ADD(r->trace->locations);
 	if (!l)
-		return stop(r, "out of memory");
+		return definitions_stop(r, "out of memory");
 	*l = (struct trace_location){ .id = id, .events = events, .name = trace_string(r->trace, name), .group = group };
 	return OTF2_CALLBACK_SUCCESS;
 }
@@ -233,7 +236,8 @@ ON(context, OTF2_CallingContextRef ref, OTF2_RegionRef region, OTF2_SourceCodeLo
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_StringRef name, uint32_t scope, bool directory)
+static OTF2_CallbackCode definitions_add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_StringRef name, uint32_t scope,
+					      bool directory)
 {
 	struct trace_file *f = AT(r->trace->files, ref);
 
@@ -245,16 +249,16 @@ static OTF2_CallbackCode add_file(struct reading *r, OTF2_IoFileRef ref, OTF2_St
 
 ON(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
-	return add_file(data, ref, name, scope, false);
+	return definitions_add_file(data, ref, name, scope, false);
 }
 
 ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
-	return add_file(data, ref, name, scope, true);
+	return definitions_add_file(data, ref, name, scope, true);
 }
 
 /* Lustre's stripe numbers are strings in archives of other recorders. */
-static uint64_t number(struct reading *r, OTF2_Type type, OTF2_AttributeValue value)
+static uint64_t definitions_number(struct reading *r, OTF2_Type type, OTF2_AttributeValue value)
 {
 	const char *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
 
@@ -264,12 +268,12 @@ static uint64_t number(struct reading *r, OTF2_Type type, OTF2_AttributeValue va
 					  : 0;
 }
 
-static OTF2_CallbackCode add_fact(struct reading *r, uint32_t file, const char *name, const char *value)
+static OTF2_CallbackCode definitions_add_fact(struct reading *r, uint32_t file, const char *name, const char *value)
 {
 	struct trace_fact *fact = TRACE_ADD(r->trace->facts);
 
 	if (!fact)
-		return stop(r, "out of memory");
+		return definitions_stop(r, "out of memory");
 	*fact = (struct trace_fact){ file, name, value };
 	return OTF2_CALLBACK_SUCCESS;
 }
@@ -290,13 +294,13 @@ ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2
 	else if (!strcmp(key, "File system"))
 		f->fs_type = text;
 	else if (!strcmp(key, "Stripe Size"))
-		f->stripe_bytes = number(r, type, value);
+		f->stripe_bytes = definitions_number(r, type, value);
 	else if (!strcmp(key, "Stripe Count"))
-		f->stripe_count = number(r, type, value);
+		f->stripe_count = definitions_number(r, type, value);
 	else if (!strcmp(key, "Block Size"))
-		f->block_bytes = number(r, type, value);
+		f->block_bytes = definitions_number(r, type, value);
 	else if (text && strstr(key, ": "))
-		return add_fact(r, file, key, text);
+		return definitions_add_fact(r, file, key, text);
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -311,7 +315,7 @@ ON(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
+static OTF2_GlobalDefReaderCallbacks *definitions_callbacks_new(void)
 {
 	OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
 
@@ -339,9 +343,9 @@ static OTF2_GlobalDefReaderCallbacks *callbacks_new(void)
 	return c;
 }
 
-static int read_definitions(struct reading *r, OTF2_Reader *reader, char *err, size_t err_len)
+static int definitions_read_definitions(struct reading *r, OTF2_Reader *reader, char *err, size_t err_len)
 {
-	OTF2_GlobalDefReaderCallbacks *callbacks = callbacks_new();
+	OTF2_GlobalDefReaderCallbacks *callbacks = definitions_callbacks_new();
 	OTF2_GlobalDefReader *definitions = OTF2_Reader_GetGlobalDefReader(reader);
 	OTF2_ErrorCode code = OTF2_ERROR_INTEGRITY_FAULT;
 	uint64_t n;
@@ -374,7 +378,7 @@ static void convert_times(struct trace *trace)
 
 int trace_open(struct trace *trace, const char *dir, const char *anchor, char *err, size_t err_len)
 {
-	struct reading r = { trace, NULL, definition_bytes(anchor) };
+	struct reading r = { trace, NULL, definitions_definition_bytes(anchor) };
 	OTF2_Reader *reader;
 	int ret;
 
@@ -391,7 +395,7 @@ int trace_open(struct trace *trace, const char *dir, const char *anchor, char *e
 		return -EBADMSG;
 	}
 	OTF2_Reader_SetSerialCollectiveCallbacks(reader);
-	ret = read_definitions(&r, reader, err, err_len);
+	ret = definitions_read_definitions(&r, reader, err, err_len);
 	convert_times(trace);
 	if (!ret && (ret = trace_properties_read(trace, reader)))
 		snprintf(err, err_len, "%s: cannot read its properties: %s", dir, strerror(-ret));

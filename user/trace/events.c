@@ -14,11 +14,11 @@
 	struct events_state *s = data; \
 	const uint64_t ns = trace_ns(s->trace, time); \
 	(void)location, (void)position, (void)attributes, (void)ns; \
-	if (!counted(s)) \
+	if (!events_counted(s)) \
 		return OTF2_CALLBACK_INTERRUPT
 #define END_EVENT return OTF2_CALLBACK_SUCCESS
 
-static bool counted(struct events_state *s)
+static bool events_counted(struct events_state *s)
 {
 	if (++s->count % PROGRESS_EVERY == 0)
 		++*s->progress;
@@ -26,17 +26,17 @@ static bool counted(struct events_state *s)
 	return !s->overrun;
 }
 
-static uint32_t checked(uint32_t ref, size_t n)
+static uint32_t events_checked(uint32_t ref, size_t n)
 {
 	return ref < n ? ref : TRACE_NONE;
 }
 
-static uint32_t handle_of(const struct events_state *s, uint32_t ref)
+static uint32_t events_handle_of(const struct events_state *s, uint32_t ref)
 {
-	return checked(ref, s->trace->handles.n);
+	return events_checked(ref, s->trace->handles.n);
 }
 
-static uint64_t known(uint64_t value)
+static uint64_t events_known(uint64_t value)
 {
 	return value == OTF2_UNDEFINED_UINT64 ? TRACE_UNKNOWN : value;
 }
@@ -54,7 +54,7 @@ static uint32_t site_of(const struct events_state *s, OTF2_AttributeList *attrib
 		if (OTF2_AttributeList_GetAttributeByIndex(attributes, i, &ref, &type, &value) != OTF2_SUCCESS)
 			continue;
 		if (type == OTF2_TYPE_SOURCE_CODE_LOCATION)
-			return checked(value.sourceCodeLocationRef, s->trace->sites.n);
+			return events_checked(value.sourceCodeLocationRef, s->trace->sites.n);
 		if (type == OTF2_TYPE_CALLING_CONTEXT && value.callingContextRef < s->trace->contexts.n)
 			context = value.callingContextRef | TRACE_SITE_CONTEXT;
 	}
@@ -64,7 +64,7 @@ static uint32_t site_of(const struct events_state *s, OTF2_AttributeList *attrib
 EVENT(enter, OTF2_RegionRef region)
 {
 	BEGIN_EVENT;
-	s->visitor->enter(s->worker, ns, checked(region, s->trace->regions.n), site_of(s, attributes));
+	s->visitor->enter(s->worker, ns, events_checked(region, s->trace->regions.n), site_of(s, attributes));
 	END_EVENT;
 }
 
@@ -107,18 +107,18 @@ EVENT(leave, OTF2_RegionRef region)
 		} else if (ref == s->attributes.abandoned) {
 			leave.abandoned = true;
 		} else if (ref == s->attributes.mapped_handle) {
-			leave.mapped_handle = handle_of(s, value.ioHandleRef);
+			leave.mapped_handle = events_handle_of(s, value.ioHandleRef);
 		} else if (ref == s->attributes.mapped_bytes) {
 			leave.mapped_bytes = value.uint64;
 		} else if (ref == s->attributes.path && type == OTF2_TYPE_STRING) {
-			leave.path = checked(value.stringRef, s->trace->strings.n);
+			leave.path = events_checked(value.stringRef, s->trace->strings.n);
 		} else if (ref == s->attributes.directory && type == OTF2_TYPE_STRING) {
-			leave.directory = checked(value.stringRef, s->trace->strings.n);
+			leave.directory = events_checked(value.stringRef, s->trace->strings.n);
 		} else if (type == OTF2_TYPE_UINT64) {
 			set_cpu(&s->attributes, ref, value.uint64, &leave.cpu);
 		}
 	}
-	s->visitor->leave(s->worker, ns, checked(region, s->trace->regions.n), &leave);
+	s->visitor->leave(s->worker, ns, events_checked(region, s->trace->regions.n), &leave);
 	END_EVENT;
 }
 
@@ -126,8 +126,14 @@ EVENT(begin, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperatio
 {
 	BEGIN_EVENT;
 	struct trace_op op = {
-		.id = id, .bytes = known(bytes), .offset = TRACE_UNKNOWN, .request = TRACE_UNKNOWN, .handle = handle_of(s, handle),
-		.kind = mode == OTF2_IO_OPERATION_MODE_READ ? OP_READ : mode == OTF2_IO_OPERATION_MODE_WRITE ? OP_WRITE : OP_FLUSH,
+		.id = id,
+		.bytes = events_known(bytes),
+		.offset = TRACE_UNKNOWN,
+		.request = TRACE_UNKNOWN,
+		.handle = events_handle_of(s, handle),
+		.kind = mode == OTF2_IO_OPERATION_MODE_READ    ? OP_READ
+			: mode == OTF2_IO_OPERATION_MODE_WRITE ? OP_WRITE
+							       : OP_FLUSH,
 		.non_blocking = flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING,
 		.collective = flags & OTF2_IO_OPERATION_FLAG_COLLECTIVE,
 	};
@@ -143,14 +149,14 @@ EVENT(begin, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperatio
 EVENT(complete, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
 {
 	BEGIN_EVENT;
-	s->visitor->complete(s->worker, ns, handle_of(s, handle), id, known(bytes));
+	s->visitor->complete(s->worker, ns, events_handle_of(s, handle), id, events_known(bytes));
 	END_EVENT;
 }
 
 static void handle_event(struct events_state *s, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other,
 			 uint64_t position)
 {
-	s->visitor->handle(s->worker, ns, event, handle_of(s, handle), other, position);
+	s->visitor->handle(s->worker, ns, event, events_handle_of(s, handle), other, position);
 }
 
 EVENT(create, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFlag creation, OTF2_IoStatusFlag status)
@@ -174,7 +180,7 @@ EVENT(duplicate, OTF2_IoHandleRef old, OTF2_IoHandleRef new, OTF2_IoStatusFlag s
 {
 	BEGIN_EVENT;
 	(void)status;
-	handle_event(s, ns, HANDLE_DUPLICATE, old, handle_of(s, new), TRACE_UNKNOWN);
+	handle_event(s, ns, HANDLE_DUPLICATE, old, events_handle_of(s, new), TRACE_UNKNOWN);
 	END_EVENT;
 }
 
@@ -182,7 +188,7 @@ EVENT(seek, OTF2_IoHandleRef handle, int64_t request, OTF2_IoSeekOption whence, 
 {
 	BEGIN_EVENT;
 	(void)request, (void)whence;
-	handle_event(s, ns, HANDLE_SEEK, handle, TRACE_NONE, known(result));
+	handle_event(s, ns, HANDLE_SEEK, handle, TRACE_NONE, events_known(result));
 	END_EVENT;
 }
 
@@ -206,7 +212,7 @@ EVENT(delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
 {
 	BEGIN_EVENT;
 	(void)paradigm;
-	handle_event(s, ns, HANDLE_DELETE, TRACE_NONE, checked(file, s->trace->files.n), TRACE_UNKNOWN);
+	handle_event(s, ns, HANDLE_DELETE, TRACE_NONE, events_checked(file, s->trace->files.n), TRACE_UNKNOWN);
 	END_EVENT;
 }
 

@@ -15,7 +15,7 @@
 #define MAX_NOTES 200
 
 /* The text is stored with the trace's strings. Returns NULL if there is no such property. */
-static const char *property(struct trace *trace, OTF2_Reader *reader, const char *name)
+static const char *properties_property(struct trace *trace, OTF2_Reader *reader, const char *name)
 {
 	char full[64], *value = NULL, **kept;
 
@@ -33,23 +33,23 @@ static const char *property(struct trace *trace, OTF2_Reader *reader, const char
 	return kept ? value : NULL;
 }
 
-static uint64_t number(struct trace *trace, OTF2_Reader *reader, const char *name)
+static uint64_t trace_property_number(struct trace *trace, OTF2_Reader *reader, const char *name)
 {
-	const char *value = property(trace, reader, name);
+	const char *value = properties_property(trace, reader, name);
 
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
 static int read_notes(struct trace *trace, OTF2_Reader *reader)
 {
-	uint64_t n = number(trace, reader, "NOTES");
+	uint64_t n = trace_property_number(trace, reader, "NOTES");
 
 	for (uint64_t i = 1; i <= n && i <= MAX_NOTES; i++) {
 		char key[40];
 		const char *text;
 
 		snprintf(key, sizeof(key), "NOTE_%04" PRIu64, i);
-		text = property(trace, reader, key);
+		text = properties_property(trace, reader, key);
 		if (text) {
 			const char **slot = TRACE_ADD(trace->notes);
 
@@ -61,7 +61,7 @@ static int read_notes(struct trace *trace, OTF2_Reader *reader)
 	return 0;
 }
 
-static void append(char *text, size_t len, const char *format, uint64_t n)
+static void properties_append(char *text, size_t len, const char *format, uint64_t n)
 {
 	size_t used = strlen(text);
 
@@ -77,15 +77,15 @@ static void describe_losses(struct trace *trace)
 	size_t len = sizeof(trace->losses);
 
 	if (!trace->complete)
-		append(text, len, "the recording broke off", 0);
+		properties_append(text, len, "the recording broke off", 0);
 	if (trace->lost)
-		append(text, len, "%" PRIu64 " records lost", trace->lost);
+		properties_append(text, len, "%" PRIu64 " records lost", trace->lost);
 	if (trace->missing_ranks) {
-		append(text, len, "ranks missing: ", 0);
+		properties_append(text, len, "ranks missing: ", 0);
 		snprintf(text + strlen(text), len - strlen(text), "%.80s", trace->missing_ranks);
 	}
 	if (trace->filtered)
-		append(text, len, "%" PRIu64 " filters excluded calls", trace->filtered);
+		properties_append(text, len, "%" PRIu64 " filters excluded calls", trace->filtered);
 }
 
 /* Costs of a recorded call of a layer in nanoseconds, IOPROBE::PROBE_NS_<layer> and PROBE_INSIDE_NS_<layer>. */
@@ -95,10 +95,11 @@ static void read_probe_costs(struct trace *trace, OTF2_Reader *reader)
 		const char *layer = l == LAYER_ADIOS ? "ADIOS2" : trace_layer_name(l);
 		char key[48];
 
-		trace->probe_ns[l] = number(trace, reader, otf2_layer_key(key, sizeof(key), "PROBE_NS_", layer));
-		trace->probe_inside_ns[l] = number(trace, reader, otf2_layer_key(key, sizeof(key), "PROBE_INSIDE_NS_", layer));
+		trace->probe_ns[l] = trace_property_number(trace, reader, otf2_layer_key(key, sizeof(key), "PROBE_NS_", layer));
+		trace->probe_inside_ns[l] =
+			trace_property_number(trace, reader, otf2_layer_key(key, sizeof(key), "PROBE_INSIDE_NS_", layer));
 	}
-	trace->probe_nested_ns = number(trace, reader, "PROBE_NS_NESTED");
+	trace->probe_nested_ns = trace_property_number(trace, reader, "PROBE_NS_NESTED");
 }
 
 int trace_properties_read(struct trace *trace, OTF2_Reader *reader)
@@ -115,16 +116,16 @@ int trace_properties_read(struct trace *trace, OTF2_Reader *reader)
 		trace->creator = *kept = creator;
 	}
 	otf2_library_watch();
-	complete = property(trace, reader, "RECORDING_COMPLETE");
+	complete = properties_property(trace, reader, "RECORDING_COMPLETE");
 	trace->ours = complete != NULL;
 	trace->complete = !complete || !strcmp(complete, "yes");
-	trace->lost = number(trace, reader, "LOST_RECORDS");
-	trace->abandoned = number(trace, reader, "ABANDONED_CALLS");
-	trace->filtered = number(trace, reader, "LEFT_OUT");
-	trace->missing_ranks = property(trace, reader, "MISSING_RANKS");
-	trace->command = property(trace, reader, "COMMAND");
-	trace->version = property(trace, reader, "VERSION");
-	trace->kernel = property(trace, reader, "KERNEL");
+	trace->lost = trace_property_number(trace, reader, "LOST_RECORDS");
+	trace->abandoned = trace_property_number(trace, reader, "ABANDONED_CALLS");
+	trace->filtered = trace_property_number(trace, reader, "LEFT_OUT");
+	trace->missing_ranks = properties_property(trace, reader, "MISSING_RANKS");
+	trace->command = properties_property(trace, reader, "COMMAND");
+	trace->version = properties_property(trace, reader, "VERSION");
+	trace->kernel = properties_property(trace, reader, "KERNEL");
 	read_probe_costs(trace, reader);
 	describe_losses(trace);
 	return read_notes(trace, reader);

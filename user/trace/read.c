@@ -91,7 +91,7 @@ static void read_location(struct worker *w, OTF2_Reader *reader, uint32_t index)
 
 /* ---- threads ---- */
 
-static void fail(struct shared *s, const char *what)
+static void read_fail(struct shared *s, const char *what)
 {
 	pthread_mutex_lock(&s->lock);
 	if (!s->error)
@@ -107,7 +107,7 @@ static OTF2_Reader *reader_open(struct shared *s)
 	otf2_library_watch();
 	reader = OTF2_Reader_Open(s->trace->anchor);
 	if (!reader) {
-		fail(s, otf2_library_message(OTF2_ERROR_INTEGRITY_FAULT));
+		read_fail(s, otf2_library_message(OTF2_ERROR_INTEGRITY_FAULT));
 		return NULL;
 	}
 	OTF2_Reader_SetSerialCollectiveCallbacks(reader);
@@ -118,7 +118,7 @@ static OTF2_Reader *reader_open(struct shared *s)
 	return reader;
 }
 
-static void *work(void *arg)
+static void *read_work(void *arg)
 {
 	struct worker *w = arg;
 	struct shared *s = w->shared;
@@ -143,7 +143,7 @@ static double cpu_s(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static void *watch(void *arg)
+static void *read_watch(void *arg)
 {
 	struct shared *s = arg;
 	unsigned long long last = s->progress;
@@ -167,7 +167,7 @@ int trace_read(struct trace *trace, const struct trace_visitor *visitor, void **
 	struct shared shared = { .trace = trace, .visitor = visitor, .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct worker *workers = calloc(nworkers, sizeof(*workers));
 	pthread_t watchdog;
-	bool watched = workers && !pthread_create(&watchdog, NULL, watch, &shared);
+	bool watched = workers && !pthread_create(&watchdog, NULL, read_watch, &shared);
 	unsigned started = 0;
 
 	if (!workers) {
@@ -177,10 +177,10 @@ int trace_read(struct trace *trace, const struct trace_visitor *visitor, void **
 	for (unsigned i = 0; i < nworkers; i++) {
 		workers[i] = (struct worker){ .shared = &shared, .data = data[i] };
 		if (i + 1 < nworkers)
-			workers[i].started = !pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+			workers[i].started = !pthread_create(&workers[i].thread, NULL, read_work, &workers[i]);
 		started += workers[i].started;
 	}
-	work(&workers[nworkers - 1]);
+	read_work(&workers[nworkers - 1]);
 	for (unsigned i = 0; i < nworkers; i++)
 		if (workers[i].started)
 			pthread_join(workers[i].thread, NULL);

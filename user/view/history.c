@@ -32,7 +32,7 @@ struct history {
 };
 
 /* Takes ownership of the object. */
-static int publish(struct history *h, json_t *object)
+static int history_publish(struct history *h, json_t *object)
 {
 	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	char **at;
@@ -52,7 +52,7 @@ static int publish(struct history *h, json_t *object)
 
 /* ---- what is reported ---- */
 
-static int on_begin(struct live_output *output, const struct live_job *job)
+static int history_on_begin(struct live_output *output, const struct live_job *job)
 {
 	char *host = utf8_printable(job->host ?: "(unknown)"), *command = utf8_printable(job->command_line ?: ""),
 	     *batch = utf8_printable(job->batch_job ?: "");
@@ -60,15 +60,15 @@ static int on_begin(struct live_output *output, const struct live_job *job)
 			      "begin", job->begin_ns / 1e9, "interval", job->interval_ns / 1e9);
 
 	free(host), free(command), free(batch);
-	return publish((struct history *)output, o);
+	return history_publish((struct history *)output, o);
 }
 
-static int on_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
+static int history_on_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
 {
 	return sums_add_calls(&((struct history *)output)->sums, interval, c);
 }
 
-static int on_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
+static int history_on_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
 {
 	return sums_add_operations(&((struct history *)output)->sums, interval, o);
 }
@@ -80,7 +80,7 @@ static int on_gap(struct live_output *output, const struct live_interval *interv
 	return 0;
 }
 
-static int on_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *skipped)
+static int history_on_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *skipped)
 {
 	(void)interval;
 	sums_add_skipped(&((struct history *)output)->sums, skipped);
@@ -97,7 +97,7 @@ static int on_clock_step(struct live_output *output, const struct live_interval 
 /* ---- an interval ---- */
 
 /* Calls by class, as far as there are any. */
-static json_t *classes_json(const struct summary_class *classes)
+static json_t *history_classes_json(const struct summary_class *classes)
 {
 	json_t *object = json_object();
 
@@ -116,25 +116,25 @@ static json_t *numbers_json(const uint64_t *v, size_t n)
 	return array;
 }
 
-static json_t *layers_json(const struct history *h)
+static json_t *history_layers_json(const struct history *h)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < h->sums.nlayers; i++) {
 		const struct sums_layer *l = &h->sums.layers[i];
 
-		json_array_append_new(array,
-				      json_pack("{ss sI sI sI sI sI sf sf sI so}", "name", l->name, "calls",
-						(json_int_t)l->calls.calls, "failed", (json_int_t)l->calls.failed, "read",
-						(json_int_t)l->counts.bytes_read, "written", (json_int_t)l->counts.bytes_written,
-						"unknown", (json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time",
-						(int64_t)l->calls.time_ns / 1e9, "longest", l->calls.longest_ns / 1e9, "open",
-						(json_int_t)l->calls.open_calls, "classes", classes_json(l->calls.classes)));
+		json_array_append_new(
+			array, json_pack("{ss sI sI sI sI sI sf sf sI so}", "name", l->name, "calls", (json_int_t)l->calls.calls,
+					 "failed", (json_int_t)l->calls.failed, "read", (json_int_t)l->counts.bytes_read, "written",
+					 (json_int_t)l->counts.bytes_written, "unknown",
+					 (json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time",
+					 (int64_t)l->calls.time_ns / 1e9, "longest", l->calls.longest_ns / 1e9, "open",
+					 (json_int_t)l->calls.open_calls, "classes", history_classes_json(l->calls.classes)));
 	}
 	return array;
 }
 
-static int add_totals(struct history *h)
+static int history_add_totals(struct history *h)
 {
 	struct total *grown = reallocarray(h->totals, h->sums.nlayers + 1, sizeof(*grown));
 
@@ -168,7 +168,7 @@ static json_t *totals_json(const struct history *h)
 						       (json_int_t)t->bytes_written, "read_sizes",
 						       numbers_json(t->calls.sizes.read, SUMMARY_SIZES), "write_sizes",
 						       numbers_json(t->calls.sizes.written, SUMMARY_SIZES), "classes",
-						       classes_json(t->calls.classes)));
+						       history_classes_json(t->calls.classes)));
 	}
 	return array;
 }
@@ -190,7 +190,7 @@ static json_t *processes_json(const struct history *h)
 	return array;
 }
 
-static json_t *file_json(const struct history *h, const char *path, uint32_t layer, const struct summary_counts *counts)
+static json_t *history_file_json(const struct history *h, const char *path, uint32_t layer, const struct summary_counts *counts)
 {
 	return json_pack("[ssIIf]", path, h->sums.layers[layer].name, (json_int_t)counts->bytes_read,
 			 (json_int_t)counts->bytes_written, counts->time_ns / 1e9);
@@ -206,10 +206,10 @@ static json_t *files_json(const struct history *h)
 	for (size_t i = 0; i < n && v; i++) {
 		uint32_t layer = sums_file_layer(v[i]);
 
-		json_array_append_new(array, file_json(h, v[i]->path, layer, &v[i]->by_layer[layer]));
+		json_array_append_new(array, history_file_json(h, v[i]->path, layer, &v[i]->by_layer[layer]));
 	}
 	if (others != UINT32_MAX)
-		json_array_append_new(array, file_json(h, "others", others, &h->sums.other_files_by_layer[others]));
+		json_array_append_new(array, history_file_json(h, "others", others, &h->sums.other_files_by_layer[others]));
 	free(v);
 	return array;
 }
@@ -254,31 +254,31 @@ static json_t *earlier_json(const struct history *h)
 	return array;
 }
 
-static int on_interval(struct live_output *output, const struct live_interval *i)
+static int history_on_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct history *h = (struct history *)output;
-	json_t *o = add_totals(h)
-			    ? NULL
-			    : json_pack("{ss sI sf sI sI sf so so so so so so so}", "type", "interval", "number",
-					(json_int_t)i->number, "begin", i->begin_ns / 1e9, "open_calls", (json_int_t)i->open_calls,
-					"lost", (json_int_t)i->records_lost, "lag", i->lag_ns / 1e9, "layers", layers_json(h),
-					"totals", totals_json(h), "processes", processes_json(h), "files", files_json(h), "mounts",
-					mounts_json(h), "health", health_json(h), "earlier", earlier_json(h));
+	json_t *o = history_add_totals(h) ? NULL
+					  : json_pack("{ss sI sf sI sI sf so so so so so so so}", "type", "interval", "number",
+						      (json_int_t)i->number, "begin", i->begin_ns / 1e9, "open_calls",
+						      (json_int_t)i->open_calls, "lost", (json_int_t)i->records_lost, "lag",
+						      i->lag_ns / 1e9, "layers", history_layers_json(h), "totals", totals_json(h),
+						      "processes", processes_json(h), "files", files_json(h), "mounts",
+						      mounts_json(h), "health", health_json(h), "earlier", earlier_json(h));
 
 	sums_clear(&h->sums);
-	return publish(h, o);
+	return history_publish(h, o);
 }
 
-static int on_end(struct live_output *output, const struct live_end *end)
+static int history_on_end(struct live_output *output, const struct live_end *end)
 {
-	return publish((struct history *)output,
-		       json_pack("{ss sf sb sI ss*}", "type", "end", "time", end->end_ns / 1e9, "complete", end->complete, "lost",
-				 (json_int_t)end->records_lost, "stopped_by", end->stopped_by));
+	return history_publish((struct history *)output,
+			       json_pack("{ss sf sb sI ss*}", "type", "end", "time", end->end_ns / 1e9, "complete", end->complete,
+					 "lost", (json_int_t)end->records_lost, "stopped_by", end->stopped_by));
 }
 
 /* ---- for readers ---- */
 
-static char *copy_of(struct history *h, uint64_t *number)
+static char *history_copy_of(struct history *h, uint64_t *number)
 {
 	uint64_t oldest = h->n > HISTORY_INTERVALS ? h->n - HISTORY_INTERVALS : 1;
 
@@ -302,7 +302,7 @@ char *history_next(struct history *h, uint64_t *number, unsigned wait_ms)
 	pthread_mutex_lock(&h->mutex);
 	while (*number >= h->n && !pthread_cond_timedwait(&h->more, &h->mutex, &until))
 		;
-	text = copy_of(h, number);
+	text = history_copy_of(h, number);
 	pthread_mutex_unlock(&h->mutex);
 	return text;
 }
@@ -313,14 +313,14 @@ int history_create(struct history **history, struct live_output **output)
 
 	if (!h)
 		return -ENOMEM;
-	h->output = (struct live_output){ .begin = on_begin,
-					  .calls = on_calls,
-					  .operations = on_operations,
+	h->output = (struct live_output){ .begin = history_on_begin,
+					  .calls = history_on_calls,
+					  .operations = history_on_operations,
 					  .gap = on_gap,
-					  .skipped = on_skipped,
+					  .skipped = history_on_skipped,
 					  .clock_step = on_clock_step,
-					  .interval = on_interval,
-					  .end = on_end };
+					  .interval = history_on_interval,
+					  .end = history_on_end };
 	pthread_mutex_init(&h->mutex, NULL);
 	pthread_cond_init(&h->more, NULL);
 	*history = h;

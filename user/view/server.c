@@ -163,8 +163,8 @@ static struct MHD_Response *metrics_response(struct view_server *server)
 	return response;
 }
 
-static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
-			      const char *version, const char *data, size_t *data_len, void **state)
+static enum MHD_Result server_answer(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
+				     const char *version, const char *data, size_t *data_len, void **state)
 {
 	struct view_server *server = arg;
 	struct MHD_Response *response = NULL;
@@ -232,10 +232,9 @@ int view_server_start(struct view_server **out, struct history *history, struct 
 	server->history = history;
 	server->metrics = metrics;
 	errno = 0;
-	server->daemon =
-		MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL, NULL, answer, server,
-				 MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-				 MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
+	server->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL, NULL,
+					  server_answer, server, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
+					  MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
 		ret = errno ? -errno : -EIO;

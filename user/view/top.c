@@ -25,7 +25,7 @@ struct top {
 	struct sums sums;
 };
 
-static int set_text(char **text, const char *value)
+static int top_set_text(char **text, const char *value)
 {
 	char *copy = value ? utf8_printable(value) : strdup("(unknown)");
 
@@ -40,7 +40,7 @@ static int set_text(char **text, const char *value)
 
 static int top_begin(struct live_output *output, const struct live_job *job)
 {
-	return set_text(&((struct top *)output)->host, job->host);
+	return top_set_text(&((struct top *)output)->host, job->host);
 }
 
 static int top_calls(struct live_output *output, const struct live_interval *interval, const struct live_calls *c)
@@ -70,7 +70,7 @@ static int top_skipped(struct live_output *output, const struct live_interval *i
 /* ---- the page ---- */
 
 /* Formats a rate per second with a unit. */
-static const char *rate(uint64_t bytes, double seconds, char *text, size_t len)
+static const char *top_rate(uint64_t bytes, double seconds, char *text, size_t len)
 {
 	char plain[32];
 
@@ -89,13 +89,13 @@ static void print_layers(const struct top *t, double seconds)
 
 		fprintf(t->out, "%-8.8s %9.0f %10.0f %8.0f %14s %14s %8.3f s\n", l->name, l->calls.calls / seconds,
 			l->calls.classes[MODEL_CLASS_METADATA].calls / seconds, l->calls.failed / seconds,
-			rate(l->counts.bytes_read, seconds, read, sizeof(read)),
-			rate(l->counts.bytes_written, seconds, written, sizeof(written)), l->calls.time_ns / 1e9);
+			top_rate(l->counts.bytes_read, seconds, read, sizeof(read)),
+			top_rate(l->counts.bytes_written, seconds, written, sizeof(written)), l->calls.time_ns / 1e9);
 	}
 }
 
 /* Returns the end of a path, which is more informative than its beginning. */
-static const char *tail(const char *text, size_t width)
+static const char *top_tail(const char *text, size_t width)
 {
 	size_t len = strlen(text);
 
@@ -116,15 +116,15 @@ static void print_processes(const struct top *t, size_t lines)
 	free(v);
 }
 
-static void print_file(const struct top *t, double seconds, const char *path, const struct summary_counts *counts)
+static void top_print_file(const struct top *t, double seconds, const char *path, const struct summary_counts *counts)
 {
 	char read[40], written[40];
 
-	fprintf(t->out, "%8.3f s %14s %14s  %s\n", counts->time_ns / 1e9, rate(counts->bytes_read, seconds, read, sizeof(read)),
-		rate(counts->bytes_written, seconds, written, sizeof(written)), tail(path, t->columns - 43));
+	fprintf(t->out, "%8.3f s %14s %14s  %s\n", counts->time_ns / 1e9, top_rate(counts->bytes_read, seconds, read, sizeof(read)),
+		top_rate(counts->bytes_written, seconds, written, sizeof(written)), top_tail(path, t->columns - 43));
 }
 
-static void print_files(const struct top *t, double seconds, size_t lines)
+static void top_print_files(const struct top *t, double seconds, size_t lines)
 {
 	size_t n;
 	const struct sums_file **v = sums_files(&t->sums, lines, &n);
@@ -132,9 +132,9 @@ static void print_files(const struct top *t, double seconds, size_t lines)
 
 	fprintf(t->out, "\n%10s %14s %14s  file\n", "time", "read", "written");
 	for (size_t i = 0; v && i < n; i++)
-		print_file(t, seconds, v[i]->path, &v[i]->by_layer[sums_file_layer(v[i])]);
+		top_print_file(t, seconds, v[i]->path, &v[i]->by_layer[sums_file_layer(v[i])]);
 	if (others != UINT32_MAX)
-		print_file(t, seconds, "others", &t->sums.other_files_by_layer[others]);
+		top_print_file(t, seconds, "others", &t->sums.other_files_by_layer[others]);
 	free(v);
 }
 
@@ -158,11 +158,11 @@ static void print_mounts(const struct top *t, double seconds)
 	qsort(v, n, sizeof(*v), mounts_by_time);
 	fprintf(t->out, "\n%10s %14s %14s  mount point\n", "time", "read", "written");
 	for (size_t i = 0; i < n && i < MOUNT_LINES; i++)
-		print_file(t, seconds, v[i]->name, &v[i]->by_layer[sums_mount_layer(v[i])]);
+		top_print_file(t, seconds, v[i]->name, &v[i]->by_layer[sums_mount_layer(v[i])]);
 }
 
 /* What this page does not show. */
-static void print_missing(const struct top *t, const struct live_interval *i)
+static void top_print_missing(const struct top *t, const struct live_interval *i)
 {
 	if (i->records_lost || t->sums.gaps || t->sums.skipped)
 		fprintf(t->out, "not counted: %llu records lost, %llu gaps of %.3f s, %llu calls skipped by filters\n",
@@ -187,9 +187,9 @@ static int top_interval(struct live_output *output, const struct live_interval *
 		(unsigned long long)i->open_calls, i->lag_ns / 1e9);
 	print_layers(t, seconds);
 	print_processes(t, room / 2);
-	print_files(t, seconds, room - room / 2);
+	top_print_files(t, seconds, room - room / 2);
 	print_mounts(t, seconds);
-	print_missing(t, i);
+	top_print_missing(t, i);
 	sums_clear(&t->sums);
 	if (!t->clear)
 		fputc('\n', t->out);

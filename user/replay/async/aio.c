@@ -55,7 +55,7 @@ static bool begins_one(enum table_op op)
 	return op == OP_READ || op == OP_WRITE || op == OP_SYNC;
 }
 
-static uint8_t operation_mode(enum table_op op)
+static uint8_t aio_operation_mode(enum table_op op)
 {
 	return op == OP_READ    ? OTF2_IO_OPERATION_MODE_READ
 	       : op == OP_WRITE ? OTF2_IO_OPERATION_MODE_WRITE
@@ -63,12 +63,12 @@ static uint8_t operation_mode(enum table_op op)
 }
 
 /* What the call asks of a helper thread. Returns false if that is unknown. */
-static bool work_of(const struct replay *r, const struct frame *f, struct helper_work *work)
+static bool aio_work_of(const struct replay *r, const struct frame *f, struct helper_work *work)
 {
 	enum table_op op = frame_row(r, f)->op;
 	int64_t fd, bytes, offset;
 
-	*work = (struct helper_work){ .offset = OFFSET_UNKNOWN, .bytes = BYTES_UNKNOWN, .mode = operation_mode(op) };
+	*work = (struct helper_work){ .offset = OFFSET_UNKNOWN, .bytes = BYTES_UNKNOWN, .mode = aio_operation_mode(op) };
 	if (!frame_arg(r, f, ROLE_HANDLE, &fd))
 		return false;
 	work->fd = fd;
@@ -91,7 +91,7 @@ static int begin_one(struct replay *r, struct thread *thread, unsigned index)
 		return 0;
 	frame_arg(r, f, ROLE_REQUEST, &block);
 	f->reserved_id = helper_matching_id(thread->process, block, &joined);
-	return begin_on(r, thread, index, fd, operation_mode(frame_row(r, f)->op));
+	return begin_on(r, thread, index, fd, aio_operation_mode(frame_row(r, f)->op));
 }
 
 /* The operation is written at the return, when it is known that it was accepted; that of aio_fsync at once, because there are
@@ -104,7 +104,7 @@ int aio_enter(struct replay *r, struct thread *thread, unsigned index)
 	int ret;
 
 	if (!begins_one(frame_row(r, f)->op) || (f->complete && f->failed) || !frame_arg(r, f, ROLE_REQUEST, &block) ||
-	    !work_of(r, f, &work))
+	    !aio_work_of(r, f, &work))
 		return 0;
 	ret = helper_expect(r, thread->process, block, &work, f->enter_ns);
 	return ret || frame_row(r, f)->op != OP_SYNC ? ret : begin_one(r, thread, index);
@@ -124,7 +124,7 @@ int aio_begin(struct replay *r, struct thread *thread, unsigned index)
 
 /* ---- lio_listio ---- */
 
-static bool is_transfer(const struct iop_submitted *one)
+static bool aio_is_transfer(const struct iop_submitted *one)
 {
 	return one->opcode == LIO_READ || one->opcode == LIO_WRITE;
 }
@@ -143,7 +143,7 @@ int aio_submitted(struct replay *r, struct thread *thread, const struct iop_rec_
 		struct helper_work work = { .bytes = one->bytes, .fd = one->fd, .mode = listed_mode(one) };
 
 		work.offset = (int64_t)one->offset < 0 ? OFFSET_UNKNOWN : one->offset;
-		if (is_transfer(one))
+		if (aio_is_transfer(one))
 			ret = helper_expect(r, thread->process, one->request, &work, rec->enter_ns);
 	}
 	return ret;
@@ -151,14 +151,14 @@ int aio_submitted(struct replay *r, struct thread *thread, const struct iop_rec_
 
 /* All operations begin with the call; each is written as if a call of its own had begun it. Afterwards opcode, fd and offset of the
  * element hold whether it has begun, its handle and its matching id, for issue_listed. */
-static int begin_listed(struct replay *r, struct thread *thread, unsigned index, struct iop_submitted *one)
+static int aio_begin_listed(struct replay *r, struct thread *thread, unsigned index, struct iop_submitted *one)
 {
 	struct frame *f = &thread->frames[index];
 	bool joined;
 	int ret;
 
 	f->begun = false;
-	if (is_transfer(one)) {
+	if (aio_is_transfer(one)) {
 		f->listed = one;
 		f->reserved_id = helper_matching_id(thread->process, one->request, &joined);
 		ret = begin_on(r, thread, index, one->fd, listed_mode(one));
@@ -194,7 +194,7 @@ static void drop_refused(struct replay *r, struct process *process, struct iop_s
 {
 	bool joined;
 
-	if (!is_transfer(one) || (helper_matching_id(process, one->request, &joined) && joined))
+	if (!aio_is_transfer(one) || (helper_matching_id(process, one->request, &joined) && joined))
 		return;
 	r->requests_refused++;
 	helper_request_ended(r, process, one->request, false);
@@ -214,7 +214,7 @@ static int submitted_all(struct replay *r, struct thread *thread, unsigned index
 	for (size_t i = 0; i < list->n && (f->abandoned || (f->failed && mode != LIO_WAIT)); i++)
 		drop_refused(r, thread->process, (struct iop_submitted *)&list->v[i]);
 	for (size_t i = 0; i < list->n && !ret; i++)
-		ret = begin_listed(r, thread, index, (struct iop_submitted *)&list->v[i]);
+		ret = aio_begin_listed(r, thread, index, (struct iop_submitted *)&list->v[i]);
 	for (size_t i = 0; i < list->n && !ret; i++)
 		ret = issue_listed(r, thread, index, (const struct iop_submitted *)&list->v[i]);
 	return ret;
@@ -222,7 +222,7 @@ static int submitted_all(struct replay *r, struct thread *thread, unsigned index
 
 /* ---- completion ---- */
 
-static int tested(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t block)
+static int aio_tested(struct replay *r, struct thread *thread, const struct frame *f, struct request *request, uint64_t block)
 {
 	switch (f->ret) {
 	case EINPROGRESS:
@@ -235,7 +235,7 @@ static int tested(struct replay *r, struct thread *thread, const struct frame *f
 	}
 }
 
-static int requested(struct replay *r, struct thread *thread, const struct frame *f)
+static int aio_requested(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	struct request *request;
 	int64_t block;
@@ -247,7 +247,7 @@ static int requested(struct replay *r, struct thread *thread, const struct frame
 		return 0;
 	switch (frame_row(r, f)->op) {
 	case OP_TEST:
-		return tested(r, thread, f, request, block);
+		return aio_tested(r, thread, f, request, block);
 	case OP_WAIT:
 		helper_request_ended(r, thread->process, block, true);
 		return request_complete(r, thread, f, request, f->ret, f->failed);
@@ -267,5 +267,5 @@ int aio_leave(struct replay *r, struct thread *thread, unsigned index)
 
 	if (frame_row(r, f)->op == OP_SUBMIT)
 		return submitted_all(r, thread, index);
-	return f->abandoned ? 0 : requested(r, thread, f);
+	return f->abandoned ? 0 : aio_requested(r, thread, f);
 }

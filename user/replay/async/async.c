@@ -35,14 +35,14 @@ struct async_op {
 };
 
 /* libaio identifies operations by addresses of the process, io_uring by addresses of the kernel. */
-static struct async_key key_of(const struct iop_rec *rec, uint64_t key, uint64_t context, uint8_t interface)
+static struct async_key async_key_of(const struct iop_rec *rec, uint64_t key, uint64_t context, uint8_t interface)
 {
 	if (interface == IOP_URING)
 		return (struct async_key){ .key = key, .interface = interface };
 	return (struct async_key){ .key = key, .context = context, .tgid = rec->tgid, .interface = interface };
 }
 
-static struct async_op *find(struct replay *r, const struct async_key *key)
+static struct async_op *async_find(struct replay *r, const struct async_key *key)
 {
 	struct async_op *op;
 
@@ -56,7 +56,7 @@ static void op_free(struct async_op *op)
 	free(op);
 }
 
-static int forget(struct replay *r, struct async_op *op)
+static int async_forget(struct replay *r, struct async_op *op)
 {
 	uint32_t location = op->location;
 
@@ -67,7 +67,7 @@ static int forget(struct replay *r, struct async_op *op)
 
 /* ---- begin ---- */
 
-static uint8_t operation_mode(uint8_t op)
+static uint8_t async_operation_mode(uint8_t op)
 {
 	return op == IOP_ASYNC_READ ? OTF2_IO_OPERATION_MODE_READ :
 	       op == IOP_ASYNC_WRITE ? OTF2_IO_OPERATION_MODE_WRITE : OTF2_IO_OPERATION_MODE_FLUSH;
@@ -78,7 +78,7 @@ static bool is_operation(uint8_t op)
 	return op == IOP_ASYNC_READ || op == IOP_ASYNC_WRITE || op == IOP_ASYNC_SYNC;
 }
 
-static int begin(struct replay *r, struct thread *thread, struct async_op *op)
+static int async_begin(struct replay *r, struct thread *thread, struct async_op *op)
 {
 	struct model_event event = { .type = EV_BEGIN };
 	int ret;
@@ -88,7 +88,7 @@ static int begin(struct replay *r, struct thread *thread, struct async_op *op)
 		return 0;
 	op->matching_id = ++r->matching_id;
 	event.u.begin.handle = op->handle;
-	event.u.begin.mode = operation_mode(op->op);
+	event.u.begin.mode = async_operation_mode(op->op);
 	event.u.begin.flags = OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
 	event.u.begin.bytes = op->bytes;
 	event.u.begin.matching_id = op->matching_id;
@@ -99,7 +99,7 @@ static int begin(struct replay *r, struct thread *thread, struct async_op *op)
 	return ret;
 }
 
-static int issued(struct replay *r, struct thread *thread, struct async_op *op, uint64_t time_ns)
+static int async_issued(struct replay *r, struct thread *thread, struct async_op *op, uint64_t time_ns)
 {
 	struct model_event event = { .type = EV_ISSUED, .u.op = { op->handle, op->matching_id } };
 
@@ -115,7 +115,7 @@ static uint32_t layer_of_descriptors(const struct replay *r)
 	return 0;
 }
 
-static uint32_t handle_of(struct replay *r, struct thread *thread, const struct iop_rec_async *rec)
+static uint32_t async_handle_of(struct replay *r, struct thread *thread, const struct iop_rec_async *rec)
 {
 	struct process *process = thread->process;
 	struct open_file *inc;
@@ -146,36 +146,36 @@ static int taken_by_kernel(struct replay *r, struct thread *thread, struct async
 	int ret = alone ? region_event(r, thread, r->polled_row, op->begin_ns, EV_ENTER) : 0;
 
 	if (!ret)
-		ret = begin(r, thread, op);
+		ret = async_begin(r, thread, op);
 	if (!ret)
-		ret = issued(r, thread, op, op->begin_ns);
+		ret = async_issued(r, thread, op, op->begin_ns);
 	return !ret && alone ? region_event(r, thread, r->polled_row, op->begin_ns, EV_LEAVE) : ret;
 }
 
 /* Begins the first operations of the running io_submit, which were accepted. issued_ns 0: one of them completes already. */
-static int begin_listed(struct replay *r, struct thread *thread, unsigned until, uint64_t issued_ns)
+static int async_begin_listed(struct replay *r, struct thread *thread, unsigned until, uint64_t issued_ns)
 {
 	int ret = 0;
 
 	if (until > thread->submitted.n)
 		until = thread->submitted.n;
 	for (unsigned i = 0; i < until && !ret; i++) {
-		struct async_op *op = find(r, &thread->submitted.v[i]);
+		struct async_op *op = async_find(r, &thread->submitted.v[i]);
 
 		if (op && !op->begun)
-			ret = begin(r, thread, op);
+			ret = async_begin(r, thread, op);
 	}
 	for (unsigned i = 0; i < until && !ret; i++) {
-		struct async_op *op = find(r, &thread->submitted.v[i]);
+		struct async_op *op = async_find(r, &thread->submitted.v[i]);
 
 		if (op && !op->issued)
-			ret = issued(r, thread, op, issued_ns ? issued_ns : op->begin_ns);
+			ret = async_issued(r, thread, op, issued_ns ? issued_ns : op->begin_ns);
 	}
 	return ret;
 }
 
 /* The number of accepted operations is known only when io_submit returns. */
-static int list(struct thread *thread, struct async_op *op)
+static int async_list(struct thread *thread, struct async_op *op)
 {
 	struct async_key *key = MODEL_ADD(thread->submitted);
 
@@ -189,17 +189,17 @@ static int list(struct thread *thread, struct async_op *op)
 void async_forget_submitted(struct replay *r, struct thread *thread)
 {
 	for (size_t i = 0; i < thread->submitted.n; i++) {
-		struct async_op *op = find(r, &thread->submitted.v[i]);
+		struct async_op *op = async_find(r, &thread->submitted.v[i]);
 
 		if (op && !op->begun)
-			forget(r, op);          /* it has no location yet */
+			async_forget(r, op);          /* it has no location yet */
 	}
 	thread->submitted.n = 0;
 }
 
 int async_submitted(struct replay *r, struct thread *thread, const struct frame *f)
 {
-	int ret = f->complete && f->ret > 0 ? begin_listed(r, thread, f->ret, f->leave_ns) : 0;
+	int ret = f->complete && f->ret > 0 ? async_begin_listed(r, thread, f->ret, f->leave_ns) : 0;
 
 	async_forget_submitted(r, thread);
 	return ret;
@@ -207,12 +207,12 @@ int async_submitted(struct replay *r, struct thread *thread, const struct frame 
 
 static struct async_op *op_new(struct replay *r, struct thread *thread, const struct iop_rec_async *rec)
 {
-	struct async_key key = key_of(&rec->rec, rec->key, rec->context, rec->interface);
-	struct async_op *op = find(r, &key);
+	struct async_key key = async_key_of(&rec->rec, rec->key, rec->context, rec->interface);
+	struct async_op *op = async_find(r, &key);
 
 	if (op) {       /* the key was reused: the operation completed unobserved */
 		r->async_unseen += op->matching_id && !(op->flags & IOP_ASYNC_SILENT);
-		if (forget(r, op))
+		if (async_forget(r, op))
 			return NULL;
 	}
 	op = calloc(1, sizeof(*op));
@@ -233,7 +233,7 @@ static struct async_op *op_new(struct replay *r, struct thread *thread, const st
 	op->fd = rec->fd;
 	op->handle = REF_NONE;
 	if (rec->op != IOP_ASYNC_OPEN && rec->op != IOP_ASYNC_OTHER && !(rec->flags & IOP_ASYNC_LEFT_OUT))
-		op->handle = handle_of(r, thread, rec);
+		op->handle = async_handle_of(r, thread, rec);
 	HASH_ADD(hh, r->async, key, sizeof(op->key), op);
 	if (hash_added(op))
 		return op;
@@ -254,7 +254,7 @@ int async_record(struct replay *r, struct thread *thread, const struct iop_rec_a
 	if (!op)
 		return -ENOMEM;
 	r->async_nameless += is_operation(op->op) && op->handle == REF_NONE && !(op->flags & IOP_ASYNC_LEFT_OUT);
-	return rec->interface == IOP_LIBAIO ? list(thread, op) : taken_by_kernel(r, thread, op);
+	return rec->interface == IOP_LIBAIO ? async_list(thread, op) : taken_by_kernel(r, thread, op);
 }
 
 /* ---- completion ---- */
@@ -279,7 +279,7 @@ static int operation_ended(struct replay *r, struct thread *thread, const struct
 	return call_event(r, thread, &event, rec->rec.time_ns);
 }
 
-static int opened(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
+static int async_opened(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
 {
 	struct description d = { .file = REF_NONE, .mode = OTF2_IO_ACCESS_MODE_READ_WRITE };
 	struct model_handle def = { .name = "", .comm = REF_NONE, .parent = REF_NONE, .paradigm = r->fd_paradigm,
@@ -298,7 +298,7 @@ static int opened(struct replay *r, struct thread *thread, const struct async_op
 	return inc->ref == REF_NONE ? -ENOMEM : call_event(r, thread, &event, rec->rec.time_ns);
 }
 
-static int closed(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
+static int async_closed(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
 {
 	struct model_event event = { .type = EV_DESTROY, .u.destroy.handle = op->handle };
 	struct open_file *inc;
@@ -321,11 +321,11 @@ static int handle_ended(struct replay *r, struct thread *thread, const struct as
 	int ret = region_event(r, thread, r->ended_row, rec->rec.time_ns, EV_ENTER);
 
 	if (!ret)
-		ret = op->op == IOP_ASYNC_OPEN ? opened(r, thread, op, rec) : closed(r, thread, op, rec);
+		ret = op->op == IOP_ASYNC_OPEN ? async_opened(r, thread, op, rec) : async_closed(r, thread, op, rec);
 	return ret ? ret : region_event(r, thread, r->ended_row, rec->rec.time_ns, EV_LEAVE);
 }
 
-static int ended(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
+static int async_ended(struct replay *r, struct thread *thread, const struct async_op *op, const struct iop_rec_async_end *rec)
 {
 	if (is_operation(op->op))
 		return operation_ended(r, thread, op, rec);
@@ -353,19 +353,19 @@ static int ended_elsewhere(struct replay *r, struct async_op *op, const struct i
 	int ret;
 
 	if (submitter && submitter->process == op->process)
-		return ended(r, submitter, op, rec);
+		return async_ended(r, submitter, op, rec);
 	if (op->location == REF_NONE)
 		return 0;
 	gone.last_ns = *location_last_ns(r, op->process, op->location);
-	ret = ended(r, &gone, op, rec);
+	ret = async_ended(r, &gone, op, rec);
 	*location_last_ns(r, op->process, op->location) = gone.last_ns;
 	return ret;
 }
 
 int async_end_record(struct replay *r, struct thread *thread, const struct iop_rec_async_end *rec)
 {
-	struct async_key key = key_of(&rec->rec, rec->key, rec->context, rec->interface);
-	struct async_op *op = rec->key ? find(r, &key) : find_by_user_data(r, rec);
+	struct async_key key = async_key_of(&rec->rec, rec->key, rec->context, rec->interface);
+	struct async_op *op = rec->key ? async_find(r, &key) : find_by_user_data(r, rec);
 	struct thread *submitter;
 	int ret = 0;
 
@@ -375,15 +375,15 @@ int async_end_record(struct replay *r, struct thread *thread, const struct iop_r
 	}
 	if (!op->begun) {       /* completed before io_submit has returned: it and those before it were accepted */
 		submitter = thread_find(r, op->tid);
-		ret = submitter ? begin_listed(r, submitter, op->index + 1, 0) : 0;
+		ret = submitter ? async_begin_listed(r, submitter, op->index + 1, 0) : 0;
 	}
 	if (rec->more) {
 		op->moved += rec->res > 0 ? rec->res : 0;
 		return ret;
 	}
 	if (!ret)
-		ret = thread ? ended(r, thread, op, rec) : ended_elsewhere(r, op, rec);
-	return forget(r, op) ?: ret;
+		ret = thread ? async_ended(r, thread, op, rec) : ended_elsewhere(r, op, rec);
+	return async_forget(r, op) ?: ret;
 }
 
 int async_file(struct replay *r, struct process *process, const struct iop_rec_fd *rec)
@@ -401,7 +401,7 @@ int async_file(struct replay *r, struct process *process, const struct iop_rec_f
 
 /* ---- the end of the replay ---- */
 
-static int note(struct replay *r, uint64_t n, const char *what)
+static int async_note(struct replay *r, uint64_t n, const char *what)
 {
 	return n ? model_note(r->model, "%llu asynchronous operations %s", (unsigned long long)n, what) : 0;
 }
@@ -415,12 +415,14 @@ int async_finish(struct replay *r)
 		silent += op->matching_id && op->flags & IOP_ASYNC_SILENT;
 		open += op->matching_id && !(op->flags & IOP_ASYNC_SILENT);
 	}
-	ret = note(r, open, "were under way at the end");
-	ret = ret ? ret : note(r, silent, "have no completion if they succeed, as the program asked (IOSQE_CQE_SKIP_SUCCESS)");
-	ret = ret ? ret : note(r, r->async_unseen, "ended unseen");
-	ret = ret ? ret : note(r, r->async_unknown, "ended that began before the recording");
-	ret = ret ? ret : note(r, r->async_nameless, "were on unknown descriptors");
-	return ret ? ret : note(r, r->async_other, "are counted only: they move no data of a file (polls, time-outs, names, …)");
+	ret = async_note(r, open, "were under way at the end");
+	ret = ret ? ret
+		  : async_note(r, silent, "have no completion if they succeed, as the program asked (IOSQE_CQE_SKIP_SUCCESS)");
+	ret = ret ? ret : async_note(r, r->async_unseen, "ended unseen");
+	ret = ret ? ret : async_note(r, r->async_unknown, "ended that began before the recording");
+	ret = ret ? ret : async_note(r, r->async_nameless, "were on unknown descriptors");
+	return ret ? ret
+		   : async_note(r, r->async_other, "are counted only: they move no data of a file (polls, time-outs, names, …)");
 }
 
 void async_free(struct replay *r)

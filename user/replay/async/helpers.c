@@ -25,7 +25,7 @@ struct helper_queue {
 	UT_hash_handle hh;
 };
 
-static struct helper_wait *find(const struct process *process, uint64_t block)
+static struct helper_wait *helpers_find(const struct process *process, uint64_t block)
 {
 	struct helper_wait *wait;
 
@@ -72,7 +72,7 @@ static void queue_leave(struct process *process, struct helper_wait *wait)
 	free(queue);
 }
 
-static void forget(struct process *process, struct helper_wait *wait)
+static void helpers_forget(struct process *process, struct helper_wait *wait)
 {
 	queue_leave(process, wait);
 	HASH_DEL(process->helper_waits, wait);
@@ -81,7 +81,7 @@ static void forget(struct process *process, struct helper_wait *wait)
 
 /* ---- requests ---- */
 
-static int enqueue(struct process *process, struct helper_wait *wait, const struct helper_work *work)
+static int helpers_enqueue(struct process *process, struct helper_wait *wait, const struct helper_work *work)
 {
 	wait->queue = queue_get(process, work);
 	if (!wait->queue)
@@ -92,10 +92,10 @@ static int enqueue(struct process *process, struct helper_wait *wait, const stru
 
 int helper_expect(struct replay *r, struct process *process, uint64_t block, const struct helper_work *work, uint64_t begin_ns)
 {
-	struct helper_wait *wait = find(process, block);
+	struct helper_wait *wait = helpers_find(process, block);
 
 	if (wait)       /* the program reuses the block: the result of the earlier request was never read */
-		forget(process, wait);
+		helpers_forget(process, wait);
 	wait = calloc(1, sizeof(*wait));
 	if (!wait)
 		return -ENOMEM;
@@ -107,12 +107,12 @@ int helper_expect(struct replay *r, struct process *process, uint64_t block, con
 		free(wait);
 		return -ENOMEM;
 	}
-	return enqueue(process, wait, work);    /* owned by the process */
+	return helpers_enqueue(process, wait, work);    /* owned by the process */
 }
 
 uint64_t helper_matching_id(const struct process *process, uint64_t block, bool *joined)
 {
-	const struct helper_wait *wait = find(process, block);
+	const struct helper_wait *wait = helpers_find(process, block);
 
 	*joined = wait && !wait->queue;
 	return wait ? wait->matching_id : 0;
@@ -120,12 +120,12 @@ uint64_t helper_matching_id(const struct process *process, uint64_t block, bool 
 
 void helper_request_ended(struct replay *r, struct process *process, uint64_t block, bool done)
 {
-	struct helper_wait *wait = find(process, block);
+	struct helper_wait *wait = helpers_find(process, block);
 
 	if (!wait)
 		return;
 	r->requests_not_joined += done && wait->queue;
-	forget(process, wait);
+	helpers_forget(process, wait);
 }
 
 void helper_forget_all(struct process *process)
@@ -133,7 +133,7 @@ void helper_forget_all(struct process *process)
 	struct helper_wait *wait, *next;
 
 	HASH_ITER(hh, process->helper_waits, wait, next)
-		forget(process, wait);
+		helpers_forget(process, wait);
 }
 
 /* ---- system calls ---- */
@@ -145,7 +145,7 @@ static bool is_repetition(const struct thread *thread, const struct helper_work 
 	       thread->helping.bytes == work->bytes;
 }
 
-static uint64_t join(struct process *process, const struct helper_work *work, uint64_t enter_ns)
+static uint64_t helpers_join(struct process *process, const struct helper_work *work, uint64_t enter_ns)
 {
 	struct helper_queue *queue = queue_find(process, work);
 	struct helper_wait *wait = queue ? queue->waits : NULL;
@@ -162,7 +162,7 @@ uint64_t helper_request(struct replay *r, struct thread *thread, const struct fr
 
 	if (thread->maker == MAKER_PROGRAM || thread->tid == thread->process->tgid || f != thread->frames)
 		return 0;
-	id = is_repetition(thread, work) ? thread->helping.matching_id : join(thread->process, work, f->enter_ns);
+	id = is_repetition(thread, work) ? thread->helping.matching_id : helpers_join(thread->process, work, f->enter_ns);
 	r->helper_calls_not_joined += !id && thread->maker == MAKER_LIBRARY;
 	thread->helping.matching_id = id;
 	thread->helping.bytes = work->bytes;

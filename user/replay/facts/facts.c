@@ -42,7 +42,7 @@ static int tell_grown(struct replay *r, struct process *process, const struct su
 	return fact_keep(r, handle, of->object->file, of->object->paradigm, of->name, name, value, grows);
 }
 
-static int tell(struct replay *r, struct process *process, const struct subject *of, const char *name, const char *value)
+static int facts_tell(struct replay *r, struct process *process, const struct subject *of, const char *name, const char *value)
 {
 	return tell_grown(r, process, of, name, value, false);
 }
@@ -71,7 +71,8 @@ static const char *variable_name(const struct replay *r, const struct frame *f, 
 /* ---- the facts of one call ---- */
 
 /* A fact that holds only with another one's value does not hold if the call, or the list, gives that one another value. */
-static bool excluded(const struct replay *r, const struct thread *thread, const struct frame *f, const struct table_fact *fact)
+static bool facts_excluded(const struct replay *r, const struct thread *thread, const struct frame *f,
+			   const struct table_fact *fact)
 {
 	const struct table_row *row = frame_row(r, f);
 	char text[TEXT];
@@ -101,7 +102,7 @@ static int tell_arguments(struct replay *r, struct thread *thread, const struct 
 
 		if (arg->role != ROLE_FACT || arg->capture < 0 || (row->said == SAID_ADDS && arg->fact == row->said_fact))
 			continue;
-		if (!excluded(r, thread, f, &layer->facts[arg->fact]) && fact_value(r, thread, f, arg, text, sizeof(text)))
+		if (!facts_excluded(r, thread, f, &layer->facts[arg->fact]) && fact_value(r, thread, f, arg, text, sizeof(text)))
 			ret = teller(r, thread, of, layer->facts[arg->fact].title, text, false);
 	}
 	return ret;
@@ -151,7 +152,7 @@ static int on_object(struct replay *r, struct thread *thread, const struct subje
 	             bool adds)
 {
 	(void)adds;
-	return tell(r, thread->process, of, name, value);
+	return facts_tell(r, thread->process, of, name, value);
 }
 
 static int object_facts(struct replay *r, struct thread *thread, const struct frame *f)
@@ -228,7 +229,7 @@ static int hint_facts(struct replay *r, struct thread *thread, const struct fram
 	if (done && !value.p)
 		return 0;
 	snprintf(text, sizeof(text), "%.*s", done ? (int)value.len : 7, done ? value.p : "not set");
-	return list->origin ? tell(r, thread->process, &of, name, text) : fact_list_set(list, name, text);
+	return list->origin ? facts_tell(r, thread->process, &of, name, text) : fact_list_set(list, name, text);
 }
 
 static int list_facts(struct replay *r, struct thread *thread, const struct frame *f, struct fact_list *list)
@@ -325,7 +326,7 @@ int static_facts_leave(struct replay *r, struct thread *thread, unsigned index)
 		int ret = 0;
 
 		for (size_t i = 0; i < list->n && !ret; i++)
-			ret = tell(r, process, &of, list->v[i].name, list->v[i].value);
+			ret = facts_tell(r, process, &of, list->v[i].name, list->v[i].value);
 		if (ret)
 			return ret;
 	}
@@ -361,7 +362,7 @@ static int facts_of_creation(struct replay *r, struct process *process, const st
 		const char *value = set_or_initial(fact, list), *of_only = only ? set_or_initial(only, list) : NULL;
 
 		if (value && (!of_only || !strcmp(of_only, fact->only_value)))
-			ret = tell(r, process, of, fact->title, value);
+			ret = facts_tell(r, process, of, fact->title, value);
 	}
 	return ret;
 }
@@ -372,7 +373,7 @@ static int copy_facts(struct replay *r, struct process *process, const struct su
 
 	for (size_t i = 0; list && i < list->n && !ret; i++)
 		if (list->v[i].value && (!list->v[i].added || list->whole))
-			ret = tell(r, process, of, list->v[i].name, list->v[i].value);
+			ret = facts_tell(r, process, of, list->v[i].name, list->v[i].value);
 	return ret;
 }
 
@@ -389,7 +390,7 @@ static int facts_of_library(struct replay *r, const struct thread *thread, const
 		if (!fact->always)
 			continue;
 		if (narrow && fact->narrow[0])
-			ret = tell(r, thread->process, of, fact->title, fact->narrow);
+			ret = facts_tell(r, thread->process, of, fact->title, fact->narrow);
 		else if (!f->facts || !fact_list_value(f->facts, fact->title))
 			r->model->totals.facts_unknown++;
 	}

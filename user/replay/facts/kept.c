@@ -20,7 +20,7 @@ struct fact_entry {
 	char key[];
 };
 
-static bool continues(const char *value, const char *before)
+static bool kept_continues(const char *value, const char *before)
 {
 	size_t len = strlen(before);
 
@@ -28,12 +28,12 @@ static bool continues(const char *value, const char *before)
 }
 
 /* Of lists that are told one by one, beginnings and wholes are one value. */
-static bool has_value(struct replay *r, struct model_fact *fact, const char *value, bool grows)
+static bool kept_has_value(struct replay *r, struct model_fact *fact, const char *value, bool grows)
 {
 	for (unsigned i = 0; i < fact->nvalues; i++) {
-		if (!strcmp(fact->values[i], value) || (grows && continues(fact->values[i], value)))
+		if (!strcmp(fact->values[i], value) || (grows && kept_continues(fact->values[i], value)))
 			return true;
-		if (!grows || !continues(value, fact->values[i]))
+		if (!grows || !kept_continues(value, fact->values[i]))
 			continue;
 		fact->values[i] = model_string(r->model, value, strlen(value)) ?: fact->values[i];
 		return true;
@@ -41,9 +41,9 @@ static bool has_value(struct replay *r, struct model_fact *fact, const char *val
 	return false;
 }
 
-static int add_value(struct replay *r, struct model_fact *fact, const char *value, bool grows)
+static int kept_add_value(struct replay *r, struct model_fact *fact, const char *value, bool grows)
 {
-	if (has_value(r, fact, value, grows))
+	if (kept_has_value(r, fact, value, grows))
 		return 0;
 	if (fact->nvalues == MODEL_FACT_VALUES) {
 		fact->more = true;
@@ -104,12 +104,12 @@ int fact_keep(struct replay *r, uint32_t handle, uint32_t file, uint32_t paradig
 		}
 	}
 	free(key);
-	return add_value(r, &r->model->facts.v[entry->index], value, grows);
+	return kept_add_value(r, &r->model->facts.v[entry->index], value, grows);
 }
 
 /* ---- the end ---- */
 
-static int by_place(const void *a, const void *b)
+static int kept_by_place(const void *a, const void *b)
 {
 	const struct model_fact *x = a, *y = b;
 	int order;
@@ -123,7 +123,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Facts of several handles on one file become one. */
-static int unite(struct replay *r)
+static int kept_unite(struct replay *r)
 {
 	struct model_fact *v = r->model->facts.v;
 	size_t kept = 0;
@@ -134,12 +134,12 @@ static int unite(struct replay *r)
 			r->model->totals.facts_beyond++;
 			continue;
 		}
-		if (!kept || by_place(&v[kept - 1], &v[i])) {
+		if (!kept || kept_by_place(&v[kept - 1], &v[i])) {
 			v[kept++] = v[i];
 			continue;
 		}
 		for (unsigned j = 0; j < v[i].nvalues && !ret; j++)
-			ret = add_value(r, &v[kept - 1], v[i].values[j], false);
+			ret = kept_add_value(r, &v[kept - 1], v[i].values[j], false);
 		v[kept - 1].more |= v[i].more;
 	}
 	r->model->facts.n = kept;
@@ -154,9 +154,9 @@ int static_facts_finish(struct replay *r)
 		if (entry->handle != REF_NONE)
 			v[entry->index].file = r->model->handles.v[entry->handle].file;
 	if (r->model->facts.n)
-		qsort(v, r->model->facts.n, sizeof(*v), by_place);
+		qsort(v, r->model->facts.n, sizeof(*v), kept_by_place);
 	static_facts_free(r);          /* their indexes have changed */
-	return unite(r);
+	return kept_unite(r);
 }
 
 void static_facts_free(struct replay *r)

@@ -46,7 +46,7 @@ void fact_list_forget(struct process *process, uint32_t domain, uint64_t value)
 	fact_list_free(list);
 }
 
-static void forget_oldest(struct process *process)
+static void lists_forget_oldest(struct process *process)
 {
 	struct fact_list *oldest = process->fact_lists;
 
@@ -62,7 +62,7 @@ struct fact_list *fact_list_new(struct process *process, uint32_t domain, uint64
 	struct fact_list *list = calloc(1, sizeof(*list));
 
 	fact_list_forget(process, domain, value);
-	forget_oldest(process);
+	lists_forget_oldest(process);
 	if (!list)
 		return NULL;
 	list->key = (struct object_key){ .value = value, .layer = domain };
@@ -98,7 +98,7 @@ void fact_lists_free(struct process *process)
 
 /* ---- values ---- */
 
-static struct fact_set *value_find(const struct fact_list *list, const char *name)
+static struct fact_set *lists_value_find(const struct fact_list *list, const char *name)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(list->v[i].name, name))
@@ -108,7 +108,7 @@ static struct fact_set *value_find(const struct fact_list *list, const char *nam
 
 const struct fact_set *fact_list_value(const struct fact_list *list, const char *name)
 {
-	return value_find(list, name);
+	return lists_value_find(list, name);
 }
 
 static struct fact_set *value_new(struct fact_list *list, const char *name)
@@ -133,7 +133,7 @@ static struct fact_set *value_new(struct fact_list *list, const char *name)
 /* Beyond the bound the list is no longer whole. */
 static int value_put(struct fact_list *list, const char *name, const char *value, bool added)
 {
-	struct fact_set *set = value_find(list, name);
+	struct fact_set *set = lists_value_find(list, name);
 	char *copy;
 
 	if (!set && list->n == VALUES_MAX) {
@@ -160,7 +160,7 @@ int fact_list_set(struct fact_list *list, const char *name, const char *value)
 
 int fact_list_add(struct fact_list *list, const char *name, const char *value)
 {
-	const struct fact_set *set = value_find(list, name);
+	const struct fact_set *set = lists_value_find(list, name);
 	char text[256];
 
 	if (!set || !set->value)
@@ -172,7 +172,7 @@ int fact_list_add(struct fact_list *list, const char *name, const char *value)
 
 void fact_list_drop(struct fact_list *list, const char *name)
 {
-	struct fact_set *set = value_find(list, name);
+	struct fact_set *set = lists_value_find(list, name);
 
 	if (!set)
 		return;

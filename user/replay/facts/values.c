@@ -24,7 +24,7 @@ void fact_number(const struct table_fact *fact, int64_t number, char *text, size
 }
 
 /* How many elements an array has: as the call says, or as many as its variable has dimensions. */
-static int64_t elements(const struct replay *r, const struct frame *f)
+static int64_t values_elements(const struct replay *r, const struct frame *f)
 {
 	int64_t n;
 
@@ -46,7 +46,7 @@ static bool array_text(const struct str *bytes, unsigned element, int64_t n, cha
 }
 
 /* Values at an offset have their meaning only in libraries of the known ABI. */
-static bool believed(const struct replay *r, const struct thread *thread, const struct frame *f, const struct table_arg *arg)
+static bool values_believed(const struct replay *r, const struct thread *thread, const struct frame *f, const struct table_arg *arg)
 {
 	const struct library *library = &thread->process->libraries[r->abi_layer[frame_row(r, f)->layer]];
 
@@ -59,7 +59,7 @@ bool fact_value(const struct replay *r, const struct thread *thread, const struc
 	const struct row_info *info = frame_info(r, f);
 	unsigned capture = arg->capture;
 
-	if (f->unread & 1 << capture || !believed(r, thread, f, arg))
+	if (f->unread & 1 << capture || !values_believed(r, thread, f, arg))
 		return false;
 	if (!(table_kind_has(arg->kind) & IOP_HAS_PAYLOAD)) {
 		fact_number(&frame_layer(r, f)->facts[arg->fact], f->args[capture], text, len);
@@ -68,7 +68,7 @@ bool fact_value(const struct replay *r, const struct thread *thread, const struc
 	if (!f->str[capture].p)
 		return false;
 	if (info->element[capture])
-		return array_text(&f->str[capture], info->element[capture], elements(r, f), text, len);
+		return array_text(&f->str[capture], info->element[capture], values_elements(r, f), text, len);
 	snprintf(text, len, "%.*s", (int)f->str[capture].len, f->str[capture].p);
 	return true;
 }

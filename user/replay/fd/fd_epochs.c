@@ -23,7 +23,7 @@ static const struct iop_rec_fd_epoch *epoch_of(const struct thread *thread, cons
 	return NULL;
 }
 
-static struct open_file *labelled(struct fd_slot *slot, uint32_t epoch)
+static struct open_file *fd_epochs_labelled(struct fd_slot *slot, uint32_t epoch)
 {
 	for (unsigned i = 0; i < slot->n; i++)
 		if (slot->v[i].has_epoch && slot->v[i].epoch == epoch % IOP_EPOCHS)
@@ -31,7 +31,7 @@ static struct open_file *labelled(struct fd_slot *slot, uint32_t epoch)
 	return NULL;
 }
 
-static void label(struct open_file *inc, uint32_t epoch)
+static void fd_epochs_label(struct open_file *inc, uint32_t epoch)
 {
 	inc->has_epoch = true;
 	inc->epoch = epoch % IOP_EPOCHS;
@@ -82,17 +82,18 @@ static struct open_file *epoch_find(struct replay *r, struct thread *thread, con
 	if (!slot)
 		return NULL;
 	fd_find(r, thread->process, thread->table, fd, f->enter_ns);    /* applies a pending description */
-	inc = labelled(slot, e->begun + next);
+	inc = fd_epochs_labelled(slot, e->begun + next);
 	if (inc || f->failed || !next)
 		return inc;
 	/* The call that creates it has not returned, unless there is a newer one. */
-	if (slot->n > 1 && !slot->v[0].has_epoch && (slot->v[1].closed_ns == NEVER || labelled(slot, e->begun) == &slot->v[1]))
+	if (slot->n > 1 && !slot->v[0].has_epoch &&
+	    (slot->v[1].closed_ns == NEVER || fd_epochs_labelled(slot, e->begun) == &slot->v[1]))
 		return &slot->v[0];
 	inc = fd_push(slot, f->enter_ns);
 	if (!inc)
 		return NULL;
 	inc->reserved = true;
-	label(inc, e->begun + 1);
+	fd_epochs_label(inc, e->begun + 1);
 	return inc;
 }
 
@@ -122,7 +123,7 @@ bool fd_epoch_end(struct thread *thread, const struct frame *f, int64_t fd, stru
 
 	if (!e)
 		return false;
-	label(inc, e->begun);
+	fd_epochs_label(inc, e->begun);
 	early = early_take(fd_slot(thread->table, fd), inc->epoch);
 	inc->running = e->running > early ? e->running - early : 0;
 	return inc->running;
@@ -132,7 +133,7 @@ struct open_file *fd_epoch_made(struct thread *thread, const struct frame *f, in
 {
 	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
 	struct fd_slot *slot = e ? fd_slot(thread->table, fd) : NULL;
-	struct open_file *inc = slot ? labelled(slot, e->epoch) : NULL;
+	struct open_file *inc = slot ? fd_epochs_labelled(slot, e->epoch) : NULL;
 
 	*overlapped = e;
 	if (!inc || !inc->reserved)
@@ -146,11 +147,11 @@ void fd_epoch_begun(struct thread *thread, const struct frame *f, int64_t fd, st
 	const struct iop_rec_fd_epoch *e = epoch_of(thread, f, fd, true);
 
 	if (e)
-		label(inc, e->epoch);
+		fd_epochs_label(inc, e->epoch);
 }
 
 /* A call during several changes was counted by each of them. */
-static int release(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *e, const struct frame *f)
+static int fd_epochs_release(struct replay *r, struct thread *thread, const struct iop_rec_fd_epoch *e, const struct frame *f)
 {
 	struct fd_slot *slot = fd_slot(thread->table, e->fd);
 	uint32_t changes = (e->epoch - e->begun) % IOP_EPOCHS;
@@ -174,7 +175,7 @@ static void release_early(struct thread *thread, const struct iop_rec_fd_epoch *
 	uint32_t changes = (e->epoch - e->begun) % IOP_EPOCHS;
 
 	for (uint32_t i = 1; slot && i <= changes && i <= FD_EARLY; i++) {
-		const struct open_file *inc = labelled(slot, e->epoch - i);
+		const struct open_file *inc = fd_epochs_labelled(slot, e->epoch - i);
 
 		if (!inc || inc->closed_ns == NEVER)
 			early_add(slot, (e->epoch - i) % IOP_EPOCHS);
@@ -192,7 +193,7 @@ int fd_epoch_leave(struct replay *r, struct thread *thread, const struct frame *
 			continue;
 		r->overlapped++;
 		release_early(thread, e);
-		ret = release(r, thread, e, f);
+		ret = fd_epochs_release(r, thread, e, f);
 	}
 	if (thread->epochs.n && thread->epochs.v[0].enter_ns == f->enter_ns)
 		thread->epochs.n = 0;

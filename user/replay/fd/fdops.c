@@ -42,7 +42,7 @@ static int64_t open_flags(const struct replay *r, const struct frame *f, bool *k
 	return flags;
 }
 
-static int opened(struct replay *r, struct thread *thread, unsigned index)
+static int fdops_opened(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	struct description d = { .file = REF_NONE, .mode = OTF2_IO_ACCESS_MODE_READ_WRITE };
@@ -96,7 +96,7 @@ static int end_open_file(struct replay *r, struct thread *thread, const struct f
 	return handle == REF_NONE ? -ENOMEM : 0;
 }
 
-static int replaced(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
+static int fdops_replaced(struct replay *r, struct thread *thread, const struct frame *f, int64_t fd)
 {
 	uint32_t destroyed;
 	int ret = end_open_file(r, thread, f, fd, &destroyed);
@@ -127,7 +127,7 @@ static struct open_file *new_duplicate(struct replay *r, struct thread *thread, 
 
 /* dup2 may replace a descriptor that is in use. Calls of other threads may use the new file before dup2 has returned: then the
  * handle exists from the entry of dup2 on. */
-static int duplicated(struct replay *r, struct thread *thread, unsigned index, bool onto, bool cloexec)
+static int fdops_duplicated(struct replay *r, struct thread *thread, unsigned index, bool onto, bool cloexec)
 {
 	struct frame *f = &thread->frames[index];
 	struct model_event event = { .type = EV_DUPLICATE };
@@ -175,7 +175,7 @@ static int dup_call(struct replay *r, struct thread *thread, unsigned index)
 	int64_t flags = 0;
 
 	frame_arg(r, f, ROLE_FLAGS, &flags);
-	return duplicated(r, thread, index, frame_info(r, f)->arg[ROLE_HANDLE2] >= 0, flags & O_CLOEXEC);
+	return fdops_duplicated(r, thread, index, frame_info(r, f)->arg[ROLE_HANDLE2] >= 0, flags & O_CLOEXEC);
 }
 
 /* ---- close ---- */
@@ -226,14 +226,14 @@ static int closed_range(struct replay *r, struct thread *thread, const struct fr
 		if (flags & CLOSE_RANGE_CLOEXEC)
 			ret = set_cloexec(r, thread, f, &use, true);
 		else
-			ret = replaced(r, thread, f, fd);
+			ret = fdops_replaced(r, thread, f, fd);
 	}
 	return ret;
 }
 
 /* ---- use ---- */
 
-static int moved(struct replay *r, struct thread *thread, unsigned index, enum table_role role, uint8_t mode)
+static int fdops_moved(struct replay *r, struct thread *thread, unsigned index, enum table_role role, uint8_t mode)
 {
 	struct frame *f = &thread->frames[index];
 	struct fd_use use;
@@ -247,7 +247,7 @@ static int moved(struct replay *r, struct thread *thread, unsigned index, enum t
 }
 
 /* The two operations of a copy overlap: each is written with the duration of the whole call. */
-static int copied(struct replay *r, struct thread *thread, unsigned index)
+static int fdops_copied(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	struct fd_use from, to;
@@ -268,7 +268,7 @@ static int copied(struct replay *r, struct thread *thread, unsigned index)
 	return ret ? ret : op_complete(r, thread, f, from.handle);
 }
 
-static int positioned(struct replay *r, struct thread *thread, const struct frame *f)
+static int fdops_positioned(struct replay *r, struct thread *thread, const struct frame *f)
 {
 	struct fd_use use;
 	int ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
@@ -289,7 +289,7 @@ static int set_status(struct replay *r, struct thread *thread, const struct fram
 	return call_event(r, thread, &event, f->leave_ns);
 }
 
-static int controlled(struct replay *r, struct thread *thread, unsigned index)
+static int fdops_controlled(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	struct fd_use use;
@@ -303,7 +303,7 @@ static int controlled(struct replay *r, struct thread *thread, unsigned index)
 	if (f->failed)
 		return 0;
 	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)
-		return duplicated(r, thread, index, false, cmd == F_DUPFD_CLOEXEC);
+		return fdops_duplicated(r, thread, index, false, cmd == F_DUPFD_CLOEXEC);
 	if ((cmd != F_SETFL && cmd != F_SETFD) || !frame_arg(r, f, ROLE_ARG, &arg))
 		return 0;
 	ret = fd_use(r, thread, f, ROLE_HANDLE, &use);
@@ -325,7 +325,7 @@ static void count_writable(struct replay *r, const struct frame *f, uint32_t fil
 }
 
 /* Mappings are written at the end of the call: OTF2 has no event for them. */
-static int mapped(struct replay *r, struct thread *thread, unsigned index)
+static int fdops_mapped(struct replay *r, struct thread *thread, unsigned index)
 {
 	struct frame *f = &thread->frames[index];
 	struct fd_use use;
@@ -348,13 +348,13 @@ static int descriptor_done(struct replay *r, struct thread *thread, unsigned ind
 	switch (frame_row(r, f)->op) {
 	case OP_OPEN:
 	case OP_CREATE:
-		return opened(r, thread, index);
+		return fdops_opened(r, thread, index);
 	case OP_DUP:
 		return dup_call(r, thread, index);
 	case OP_SEEK:
-		return positioned(r, thread, f);
+		return fdops_positioned(r, thread, f);
 	case OP_MAP:
-		return mapped(r, thread, index);
+		return fdops_mapped(r, thread, index);
 	case OP_DELETE:
 	case OP_RENAME:
 		return op_delete(r, thread, f);
@@ -369,13 +369,13 @@ int op_descriptor(struct replay *r, struct thread *thread, unsigned index)
 
 	switch (frame_row(r, f)->op) {
 	case OP_READ:
-		return moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_READ);
+		return fdops_moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_READ);
 	case OP_WRITE:
-		return moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_WRITE);
+		return fdops_moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_WRITE);
 	case OP_SYNC:
-		return moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_FLUSH);
+		return fdops_moved(r, thread, index, ROLE_HANDLE, OTF2_IO_OPERATION_MODE_FLUSH);
 	case OP_COPY:
-		return copied(r, thread, index);
+		return fdops_copied(r, thread, index);
 	case OP_CLOSE:
 		return frame_row(r, f)->mods & MOD_RANGE ? closed_range(r, thread, f) : closed_one(r, thread, f);
 	case OP_LOCK:
@@ -383,7 +383,7 @@ int op_descriptor(struct replay *r, struct thread *thread, unsigned index)
 	case OP_TRYLOCK:
 		return op_flock(r, thread, f);
 	case OP_CONTROL:        /* of failed calls only a refused lock is written */
-		return controlled(r, thread, index);
+		return fdops_controlled(r, thread, index);
 	default:
 		return f->failed ? 0 : descriptor_done(r, thread, index);
 	}

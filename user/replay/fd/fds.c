@@ -145,7 +145,7 @@ bool fd_take_hint(struct fd_table *table, int64_t fd, struct description *out)
 
 /* ---- descriptions ---- */
 
-static struct description describe(struct replay *r, struct process *process, const struct iop_rec_fd *rec)
+static struct description fds_describe(struct replay *r, struct process *process, const struct iop_rec_fd *rec)
 {
 	struct description d = {
 		.time_ns = rec->rec.time_ns, .valid = true, .file = file_described(r, process, rec),
@@ -160,11 +160,11 @@ static struct description describe(struct replay *r, struct process *process, co
 }
 
 /* A scan reads /proc while the process runs: information from the process' own calls is preferred. */
-static int scanned(struct replay *r, struct process *process, struct fd_slot *slot, const struct iop_rec_fd *rec)
+static int fds_scanned(struct replay *r, struct process *process, struct fd_slot *slot, const struct iop_rec_fd *rec)
 {
 	if (slot->n || slot->hint.valid)
 		return 0;
-	slot->hint = describe(r, process, rec);
+	slot->hint = fds_describe(r, process, rec);
 	apply_hint(r, slot, rec->rec.time_ns);
 	return !slot->n || fd_handle(r, process, rec->fd, &slot->v[0]) == REF_NONE ? -ENOMEM : 0;
 }
@@ -176,8 +176,8 @@ int fd_record(struct replay *r, struct process *process, struct fd_table *table,
 	if (!slot)
 		return rec->fd < 0 || rec->fd >= MAX_FD ? 0 : -ENOMEM;
 	if (rec->rec.flags & IOP_F_SCAN)
-		return scanned(r, process, slot, rec);
-	slot->hint = describe(r, process, rec);
+		return fds_scanned(r, process, slot, rec);
+	slot->hint = fds_describe(r, process, rec);
 	return slot->hint.file == REF_NONE ? -ENOMEM : 0;
 }
 

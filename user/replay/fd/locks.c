@@ -35,7 +35,7 @@ static int lock_event(struct replay *r, struct thread *thread, const struct fram
 
 /* ---- held locks ---- */
 
-static int add(struct process *process, const struct held_lock *lock)
+static int locks_add(struct process *process, const struct held_lock *lock)
 {
 	struct held_lock *held = malloc(sizeof(*held));
 
@@ -57,7 +57,7 @@ static void remove_at(struct held_lock **at)
 
 /* Returns whether both belong to one owner on one file and overlap. flock(2) locks belong to the open file description behind a
  * handle. */
-static bool meet(const struct held_lock *a, const struct held_lock *b)
+static bool locks_meet(const struct held_lock *a, const struct held_lock *b)
 {
 	if (a->space != b->space || a->file != b->file || a->first > a->last || b->first > b->last)
 		return false;   /* an unknown range overlaps none */
@@ -66,12 +66,12 @@ static bool meet(const struct held_lock *a, const struct held_lock *b)
 
 /* Removes this range from all held locks; the parts before and behind it stay held. Sets the bits of the kinds that were
  * removed. */
-static int carve(struct process *process, const struct held_lock *range, unsigned *kinds)
+static int locks_carve(struct process *process, const struct held_lock *range, unsigned *kinds)
 {
 	for (struct held_lock **at = &process->locks; *at;) {
 		struct held_lock *held = *at, rest = *held;
 
-		if (!meet(held, range)) {
+		if (!locks_meet(held, range)) {
 			at = &held->next;
 			continue;
 		}
@@ -79,7 +79,7 @@ static int carve(struct process *process, const struct held_lock *range, unsigne
 		if (held->first < range->first && held->last > range->last) {
 			rest.first = range->last + 1;
 			held->last = range->first - 1;
-			return add(process, &rest);     /* held ranges do not overlap: there is no other */
+			return locks_add(process, &rest);     /* held ranges do not overlap: there is no other */
 		}
 		if (held->first < range->first) {
 			held->last = range->first - 1;
@@ -111,13 +111,13 @@ void locks_free(struct process *process)
 
 /* ---- lock and unlock ---- */
 
-static int acquire(struct replay *r, struct thread *thread, const struct frame *f, const struct held_lock *lock)
+static int locks_acquire(struct replay *r, struct thread *thread, const struct frame *f, const struct held_lock *lock)
 {
 	unsigned replaced = 0;
-	int ret = carve(thread->process, lock, &replaced);      /* a new lock replaces one of another kind */
+	int ret = locks_carve(thread->process, lock, &replaced);      /* a new lock replaces one of another kind */
 
 	if (!ret)
-		ret = add(thread->process, lock);
+		ret = locks_add(thread->process, lock);
 	return ret ? ret : lock_event(r, thread, f, EV_LOCK, lock);
 }
 
@@ -146,7 +146,7 @@ static unsigned kind_without_range(struct process *process, const struct held_lo
 }
 
 /* Writes one event for each kind of lock that is released. */
-static int release(struct replay *r, struct thread *thread, const struct frame *f, struct held_lock *range)
+static int locks_release(struct replay *r, struct thread *thread, const struct frame *f, struct held_lock *range)
 {
 	unsigned kinds = 0;
 	int ret = 0;
@@ -154,7 +154,7 @@ static int release(struct replay *r, struct thread *thread, const struct frame *
 	if (is_unknown_range(range))
 		kinds = kind_without_range(thread->process, range);
 	else
-		ret = carve(thread->process, range, &kinds);
+		ret = locks_carve(thread->process, range, &kinds);
 	r->unknown_unlocks += !kinds;
 	for (range->kind = 0; range->kind <= OTF2_LOCK_SHARED && !ret; range->kind++)
 		if (kinds & 1u << range->kind)
@@ -196,9 +196,9 @@ int op_flock(struct replay *r, struct thread *thread, const struct frame *f)
 	if (f->failed)
 		return lock_event(r, thread, f, EV_TRYLOCK, &lock);
 	if (!(cmd & LOCK_UN))
-		return acquire(r, thread, f, &lock);
+		return locks_acquire(r, thread, f, &lock);
 	find_other_handle(thread->process, &lock);
-	return release(r, thread, f, &lock);
+	return locks_release(r, thread, f, &lock);
 }
 
 /* Computes the byte range of a struct flock (fcntl(2)). */
@@ -250,5 +250,5 @@ int op_record_lock(struct replay *r, struct thread *thread, const struct frame *
 	lock.file = use.inc->file;
 	if (f->failed)
 		return lock_event(r, thread, f, EV_TRYLOCK, &lock);
-	return type == F_UNLCK ? release(r, thread, f, &lock) : acquire(r, thread, f, &lock);
+	return type == F_UNLCK ? locks_release(r, thread, f, &lock) : locks_acquire(r, thread, f, &lock);
 }

@@ -13,7 +13,7 @@
 
 #define ADDRESS_ROOM (INET6_ADDRSTRLEN + 16)
 
-static const char *address(char *buf, const struct iop_rec_socket *rec, const __u8 *bytes, uint16_t port)
+static const char *sockets_address(char *buf, const struct iop_rec_socket *rec, const __u8 *bytes, uint16_t port)
 {
 	char text[INET6_ADDRSTRLEN] = "?";
 
@@ -22,7 +22,7 @@ static const char *address(char *buf, const struct iop_rec_socket *rec, const __
 	return buf;
 }
 
-static const char *protocol(const struct iop_rec_socket *rec)
+static const char *sockets_protocol(const struct iop_rec_socket *rec)
 {
 	return rec->protocol == IPPROTO_TCP ? "tcp" : rec->protocol == IPPROTO_UDP ? "udp" : rec->type == SOCK_STREAM ? "stream" :
 	       rec->type == SOCK_DGRAM ? "datagram" : rec->type == SOCK_SEQPACKET ? "seqpacket" : "raw";
@@ -32,11 +32,12 @@ static const char *inet_label(struct replay *r, const char *name, const struct i
 {
 	char local[ADDRESS_ROOM], peer[ADDRESS_ROOM];
 
-	address(local, rec, rec->local, rec->local_port);
+	sockets_address(local, rec, rec->local, rec->local_port);
 	if (!rec->peer_port)
-		return rec->local_port ? model_stringf(r->model, "%s %s %s", name, protocol(rec), local) :
-					 model_stringf(r->model, "%s %s", name, protocol(rec));
-	return model_stringf(r->model, "%s %s %s > %s", name, protocol(rec), local, address(peer, rec, rec->peer, rec->peer_port));
+		return rec->local_port ? model_stringf(r->model, "%s %s %s", name, sockets_protocol(rec), local) :
+					 model_stringf(r->model, "%s %s", name, sockets_protocol(rec));
+	return model_stringf(r->model, "%s %s %s > %s", name, sockets_protocol(rec), local,
+			     sockets_address(peer, rec, rec->peer, rec->peer_port));
 }
 
 /* An abstract name is shown as by ss(8) and netstat(8), with '@' for its first NUL. */

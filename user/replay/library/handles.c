@@ -31,14 +31,14 @@ bool layer_parallel(const struct replay *r, const struct process *process, uint3
 	return l->klass == CLASS_PARALLEL;
 }
 
-static struct object_key key_of(uint32_t layer, uint64_t value)
+static struct object_key handles_key_of(uint32_t layer, uint64_t value)
 {
 	return (struct object_key){ .value = value, .layer = layer };
 }
 
 struct object *object_find(struct process *process, uint32_t layer, uint64_t value)
 {
-	struct object_key key = key_of(layer, value);
+	struct object_key key = handles_key_of(layer, value);
 	struct object *object;
 
 	HASH_FIND(hh, process->objects, &key, sizeof(key), object);
@@ -80,7 +80,7 @@ struct object *object_add(struct replay *r, struct process *process, uint32_t la
 	object = calloc(1, sizeof(*object));
 	if (!object)
 		return NULL;
-	object->key = key_of(layer, value);
+	object->key = handles_key_of(layer, value);
 	object->holders = 1;
 	object->ref = object->file = object->comm = object->parent = REF_NONE;
 	object->name = "";

@@ -29,7 +29,7 @@ static bool same_path(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-static bool is_below(const char *path, const char *directory)
+static bool parents_is_below(const char *path, const char *directory)
 {
 	size_t len = directory ? strlen(directory) : 0;
 
@@ -44,7 +44,7 @@ static bool frame_has_below(const struct replay *r, const struct frame *f, uint3
 
 	if (!directory && mine != REF_NONE && r->files.v[mine].tree)
 		directory = file_path(r, mine);
-	return is_below(file != REF_NONE ? file_path(r, file) : path, directory);
+	return parents_is_below(file != REF_NONE ? file_path(r, file) : path, directory);
 }
 
 /* Returns whether a handle of this file, or of this path (compared lexically if the file is not yet known), is on the file of the
@@ -152,7 +152,7 @@ static struct object *parent_object(struct replay *r, struct thread *thread, str
 	return object;
 }
 
-static const char *object_name(struct replay *r, const struct frame *f)
+static const char *parents_object_name(struct replay *r, const struct frame *f)
 {
 	struct str name = frame_string(r, f, ROLE_NAME);
 
@@ -173,7 +173,7 @@ uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index)
 	def = (struct model_handle){ .file = f->file, .comm = f->comm, .paradigm = frame_info(r, f)->paradigm,
 				     .group = thread->process->group };
 	def.parent = parent ? object_handle(r, thread->process, parent) : parent_of(r, thread, index, f->file, frame_path(f));
-	def.name = object_name(r, f);
+	def.name = parents_object_name(r, f);
 	if (!def.name)
 		return REF_NONE;
 	if (comm_is_shared(r, f->comm) && frame_path(f))
@@ -183,7 +183,7 @@ uint32_t frame_handle(struct replay *r, struct thread *thread, unsigned index)
 	return f->ref;
 }
 
-static void set_file(struct replay *r, struct frame *f, uint32_t file, bool resolved)
+static void parents_set_file(struct replay *r, struct frame *f, uint32_t file, bool resolved)
 {
 	f->file = file;
 	f->resolved = resolved;
@@ -200,10 +200,10 @@ void frame_resolve(struct replay *r, struct thread *thread, unsigned index)
 	struct frame *f = &thread->frames[index];
 
 	if (!f->resolved && f->file == REF_NONE && frame_path(f))
-		set_file(r, f, file_by_path(r, thread->process, f->path), false);
+		parents_set_file(r, f, file_by_path(r, thread->process, f->path), false);
 }
 
-static bool names_file(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
+static bool parents_names_file(const struct replay *r, const struct frame *f, uint32_t file, const char *path)
 {
 	const char *mine = frame_path(f);
 
@@ -219,8 +219,8 @@ void file_was_made(struct replay *r, struct thread *thread, unsigned index, uint
 	while (file != REF_NONE && index--) {
 		struct frame *f = &thread->frames[index];
 
-		if (f->makes && !f->resolved && !f->doubtful && names_file(r, f, file, path))
-			set_file(r, f, file, true);
+		if (f->makes && !f->resolved && !f->doubtful && parents_names_file(r, f, file, path))
+			parents_set_file(r, f, file, true);
 	}
 }
 
@@ -242,8 +242,8 @@ void file_was_used(struct replay *r, struct thread *thread, unsigned index, uint
 
 		if (f->doubtful)
 			return;
-		if (f->makes && !f->resolved && frame_path(f) && names_file(r, f, file, NULL))
-			set_file(r, f, file, true);
+		if (f->makes && !f->resolved && frame_path(f) && parents_names_file(r, f, file, NULL))
+			parents_set_file(r, f, file, true);
 		if (!object)
 			continue;
 		if (object->file == REF_NONE && may_be_of(r, object, file, nearest)) {

@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct request_key key_of(uint32_t layer, uint64_t value, uint64_t scope)
+static struct request_key requests_key_of(uint32_t layer, uint64_t value, uint64_t scope)
 {
 	return (struct request_key){ .value = value, .scope = scope, .layer = layer };
 }
 
 struct request *request_find(const struct process *process, uint32_t layer, uint64_t value, uint64_t scope)
 {
-	struct request_key key = key_of(layer, value, scope);
+	struct request_key key = requests_key_of(layer, value, scope);
 	struct request *request;
 
 	HASH_FIND(hh, process->requests, &key, sizeof(key), request);
@@ -53,7 +53,7 @@ int request_add(struct replay *r, struct process *process, uint32_t layer, uint6
 	request = calloc(1, sizeof(*request));
 	if (!request)
 		return -ENOMEM;
-	request->key = key_of(layer, value, scope);
+	request->key = requests_key_of(layer, value, scope);
 	request->handle = f->used;
 	request->matching_id = f->matching_id;
 	request->asked = f->request;

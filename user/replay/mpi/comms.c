@@ -39,23 +39,23 @@ bool comm_is_shared(const struct replay *r, uint32_t comm)
 }
 
 /* Communicators that are 32-bit numbers use only the low half of the register. */
-static uint64_t narrowed(const struct process *process, uint64_t value)
+static uint64_t comms_narrowed(const struct process *process, uint64_t value)
 {
 	return process->narrow_comms ? value & UINT32_MAX : value;
 }
 
-static struct comm_value *value_find(struct process *process, uint64_t value)
+static struct comm_value *comms_value_find(struct process *process, uint64_t value)
 {
 	struct comm_value *known;
 
-	value = narrowed(process, value);
+	value = comms_narrowed(process, value);
 	HASH_FIND(hh, process->comms, &value, sizeof(value), known);
 	return known;
 }
 
 static void value_forget(struct process *process, uint64_t value)
 {
-	struct comm_value *known = value_find(process, value);
+	struct comm_value *known = comms_value_find(process, value);
 
 	if (known) {
 		HASH_DEL(process->comms, known);
@@ -65,13 +65,13 @@ static void value_forget(struct process *process, uint64_t value)
 
 static int value_set(struct process *process, uint64_t value, uint32_t context)
 {
-	struct comm_value *known = value_find(process, value);
+	struct comm_value *known = comms_value_find(process, value);
 
 	if (!known) {
 		known = calloc(1, sizeof(*known));
 		if (!known)
 			return -ENOMEM;
-		known->value = narrowed(process, value);
+		known->value = comms_narrowed(process, value);
 		HASH_ADD(hh, process->comms, value, sizeof(known->value), known);
 		if (!hash_added(known)) {
 			free(known);
@@ -113,7 +113,7 @@ static bool is_member(const struct replay *r, const struct process *process)
 
 static uint32_t comm_of(struct replay *r, struct process *process, uint64_t value)
 {
-	struct comm_value *known = value_find(process, value);
+	struct comm_value *known = comms_value_find(process, value);
 	uint32_t context = known ? known->context : process->comms ? REF_NONE : comm_constant(r, value), ref;
 
 	if (context == REF_NONE || context == CONTEXT_NULL || !is_member(r, process))
@@ -127,7 +127,7 @@ static uint32_t comm_of(struct replay *r, struct process *process, uint64_t valu
 /* ---- calls ---- */
 
 /* The handle of an enclosing call is opened over the same communicator, if its library supports that. */
-static void hand_up(struct replay *r, struct thread *thread, unsigned index, uint32_t comm)
+static void comms_hand_up(struct replay *r, struct thread *thread, unsigned index, uint32_t comm)
 {
 	while (index--) {
 		struct frame *f = &thread->frames[index];
@@ -149,7 +149,7 @@ int op_comm_enter(struct replay *r, struct thread *thread, unsigned index)
 		return 0;
 	f->comm = comm_of(r, thread->process, value);
 	if (f->comm != REF_NONE)
-		hand_up(r, thread, index, f->comm);
+		comms_hand_up(r, thread, index, f->comm);
 	return 0;
 }
 
@@ -181,9 +181,9 @@ static int made_comm(struct replay *r, struct thread *thread, struct frame *f, u
 		process->counts_comms = false;
 		return 0;
 	}
-	result = value_find(process, to);
+	result = comms_value_find(process, to);
 	null = result && result->context == CONTEXT_NULL;
-	known = value_find(process, from);
+	known = comms_value_find(process, from);
 	if (known && known->context != CONTEXT_NULL && is_member(r, process))
 		ret = derived_comm_create(r, thread, f, known->context, null, &context);
 	if (ret || null)
@@ -289,7 +289,7 @@ uint32_t handle_unified(struct replay *r, struct process *process, const struct 
 
 /* ---- the end ---- */
 
-static int by_rank(const void *a, const void *b, void *model)
+static int comms_by_rank(const void *a, const void *b, void *model)
 {
 	const struct model *m = model;
 	int64_t x = m->groups.v[*(const uint32_t *)a].rank, y = m->groups.v[*(const uint32_t *)b].rank;
@@ -308,7 +308,7 @@ static int find_members(struct replay *r, struct job *job)
 	for (size_t i = 0; i < model->groups.n; i++)
 		if (model->groups.v[i].rank >= 0 && model->groups.v[i].job == job->number)
 			world->members[world->nmembers++] = i;
-	qsort_r(world->members, world->nmembers, sizeof(*world->members), by_rank, model);
+	qsort_r(world->members, world->nmembers, sizeof(*world->members), comms_by_rank, model);
 	if (model->njobs > 1)
 		world->name = model_stringf(model, "%s (job %u)", world->name, job->number + 1);
 	return world->name ? 0 : -ENOMEM;

@@ -133,7 +133,8 @@ static unsigned nth_call(struct process *process, uint32_t context, uint16_t pro
 
 /* Reads a group in Open MPI's layout: size, then own rank, which is MPI_UNDEFINED, a negative number, for a process outside the
  * group. */
-static bool group_of(const struct replay *r, const struct thread *thread, const struct frame *f, int32_t *size, int32_t *rank)
+static bool derived_comms_group_of(const struct replay *r, const struct thread *thread, const struct frame *f, int32_t *size,
+				   int32_t *rank)
 {
 	int64_t value;
 
@@ -162,7 +163,7 @@ static struct claim claim_of(const struct replay *r, const struct thread *thread
 		return claim;
 	}
 	if (frame_info(r, f)->arg[ROLE_GROUP] >= 0) {
-		claim.known = group_of(r, thread, f, &claim.size, &claim.rank);
+		claim.known = derived_comms_group_of(r, thread, f, &claim.size, &claim.rank);
 		claim.member = claim.rank >= 0;
 		return claim;
 	}
@@ -173,8 +174,8 @@ static struct claim claim_of(const struct replay *r, const struct thread *thread
 	return claim;
 }
 
-static int add_member(struct replay *r, struct thread *thread, const struct frame *f, const struct comm_context *context,
-		      const struct claim *claim)
+static int derived_comms_add_member(struct replay *r, struct thread *thread, const struct frame *f,
+				    const struct comm_context *context, const struct claim *claim)
 {
 	struct derived_comm *derived_comm = r->derived_comms->list.v[context->derived_comm];
 	struct member *member = MODEL_ADD(derived_comm->members);
@@ -233,7 +234,7 @@ static char *creation_name(struct replay *r, struct process *process, const stru
 }
 
 /* A duplicate with the same members is a context of its own. */
-static int copied(struct replay *r, uint32_t from, const char *name, uint32_t *to)
+static int derived_comms_copied(struct replay *r, uint32_t from, const char *name, uint32_t *to)
 {
 	const struct comm_context *parent = context_of(r, from);
 	bool made;
@@ -247,8 +248,8 @@ static int copied(struct replay *r, uint32_t from, const char *name, uint32_t *t
 }
 
 /* Each color of a creation makes a communicator. */
-static int joined(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, const struct creation *creation,
-		  const struct claim *claim, uint32_t *to)
+static int derived_comms_joined(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from,
+				const struct creation *creation, const struct claim *claim, uint32_t *to)
 {
 	const struct comm_context *parent = context_of(r, from);
 	bool colored = frame_info(r, f)->arg[ROLE_COLOR] >= 0 && frame_info(r, f)->arg[ROLE_GROUP] < 0, made;
@@ -265,11 +266,11 @@ static int joined(struct replay *r, struct thread *thread, const struct frame *f
 	if (made)
 		ret = found_derived_comm(r, thread->process, context, parent ? parent->derived_comm : REF_NONE, creation);
 	*to = context->index;
-	return ret ? ret : add_member(r, thread, f, context, claim);
+	return ret ? ret : derived_comms_add_member(r, thread, f, context, claim);
 }
 
-static int create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from, const struct claim *claim,
-		  uint32_t *to)
+static int derived_comms_create(struct replay *r, struct thread *thread, const struct frame *f, uint32_t from,
+				const struct claim *claim, uint32_t *to)
 {
 	struct creation *creation;
 	char *name = derived_comms(r) ? creation_name(r, thread->process, f, from) : NULL;
@@ -278,14 +279,14 @@ static int create(struct replay *r, struct thread *thread, const struct frame *f
 	if (!name)
 		return -ENOMEM;
 	if (!(frame_row(r, f)->mods & MOD_PART)) {
-		ret = copied(r, from, name, to);
+		ret = derived_comms_copied(r, from, name, to);
 	} else {
 		creation = creation_get(r->derived_comms, name);
 		ret = creation ? 0 : -ENOMEM;
 		if (creation)
 			creation->calls++;
 		if (creation && claim->known && claim->member)
-			ret = joined(r, thread, f, from, creation, claim, to);
+			ret = derived_comms_joined(r, thread, f, from, creation, claim, to);
 	}
 	free(name);
 	return ret;
@@ -300,7 +301,7 @@ int derived_comm_create(struct replay *r, struct thread *thread, const struct fr
 	if (part && (!claim.known || (claim.member && from != CONTEXT_SELF && !thread->process->counts_comms)))
 		r->unknown_creations++;
 	if (from != CONTEXT_SELF && thread->process->counts_comms)
-		return create(r, thread, f, from, &claim, to);
+		return derived_comms_create(r, thread, f, from, &claim, to);
 	if (!part || (from == CONTEXT_SELF && claim.known && claim.member))
 		*to = from;
 	return 0;
@@ -395,7 +396,7 @@ static bool is_plausible(const struct replay *r, const struct derived_comm *c)
 	return entered <= left;
 }
 
-static void resolve(struct replay *r, struct derived_comm *c)
+static void derived_comms_resolve(struct replay *r, struct derived_comm *c)
 {
 	struct sorting sorting = { r, c };
 
@@ -409,7 +410,7 @@ static void resolve(struct replay *r, struct derived_comm *c)
 	qsort_r(c->members.v, c->members.n, sizeof(*c->members.v), by_order, &sorting);
 }
 
-static int define(struct replay *r, struct derived_comm *c)
+static int derived_comms_define(struct replay *r, struct derived_comm *c)
 {
 	struct model_comm *comm = &r->model->comms.v[c->ref];
 
@@ -458,11 +459,11 @@ int derived_comms_finish(struct replay *r)
 	for (size_t i = 0; r->derived_comms && i < r->derived_comms->list.n && !ret; i++) {
 		struct derived_comm *c = r->derived_comms->list.v[i];
 
-		resolve(r, c);
+		derived_comms_resolve(r, c);
 		if (c->ref == REF_NONE)
 			continue;
 		unknown += !c->known;
-		ret = c->known ? define(r, c) : 0;
+		ret = c->known ? derived_comms_define(r, c) : 0;
 	}
 	if (!ret && unknown)
 		ret = drop_unknown(r, unknown);

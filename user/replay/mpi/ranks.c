@@ -29,7 +29,7 @@ struct job *job_of(struct replay *r, uint32_t group)
 
 struct claim { uint32_t group, job; int64_t rank; };
 
-static int by_place(const void *a, const void *b)
+static int ranks_by_place(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
@@ -41,7 +41,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* A rank has loaded the MPI library: wrapper shells only have the variables. Returns the number of claims, or -ENOMEM. */
-static int collect(struct replay *r, struct claim *claims)
+static int ranks_collect(struct replay *r, struct claim *claims)
 {
 	int n = 0;
 
@@ -56,7 +56,7 @@ static int collect(struct replay *r, struct claim *claims)
 		claims[n++] = (struct claim){ g, job - r->jobs.v, info->rank };
 	}
 	if (n)
-		qsort(claims, n, sizeof(*claims), by_place);
+		qsort(claims, n, sizeof(*claims), ranks_by_place);
 	return n;
 }
 
@@ -70,7 +70,7 @@ static bool is_child_of(const struct replay *r, uint32_t group, uint32_t parent)
 }
 
 /* Of several processes with the same rank: the first one that is not a descendant of another. */
-static uint32_t choose(const struct replay *r, const struct claim *claims, int n)
+static uint32_t ranks_choose(const struct replay *r, const struct claim *claims, int n)
 {
 	for (int i = 0; i < n; i++) {
 		bool child = false;
@@ -84,7 +84,7 @@ static uint32_t choose(const struct replay *r, const struct claim *claims, int n
 }
 
 /* Returns the number of rejected claims. */
-static int assign(struct replay *r, const struct claim *claims, int n)
+static int ranks_assign(struct replay *r, const struct claim *claims, int n)
 {
 	int turned_down = 0;
 
@@ -93,7 +93,7 @@ static int assign(struct replay *r, const struct claim *claims, int n)
 
 		for (end = i + 1; end < n && claims[end].job == claims[i].job && claims[end].rank == claims[i].rank; end++)
 			;
-		rank = choose(r, claims + i, end - i);
+		rank = ranks_choose(r, claims + i, end - i);
 		r->model->groups.v[rank].rank = claims[i].rank;
 		r->model->groups.v[rank].job = claims[i].job;
 		r->model->groups.v[rank].launch = r->infos.v[rank].job;
@@ -184,10 +184,10 @@ int ranks_finish(struct replay *r)
 	int ret = stand_in(r), turned_down = 0, n;
 	struct claim *claims = ret ? NULL : calloc(r->infos.n + 1, sizeof(*claims));
 
-	n = claims ? collect(r, claims) : -ENOMEM;
+	n = claims ? ranks_collect(r, claims) : -ENOMEM;
 
 	if (n > 0)
-		turned_down = assign(r, claims, n);
+		turned_down = ranks_assign(r, claims, n);
 	free(claims);
 	if (n < 0)
 		return n;

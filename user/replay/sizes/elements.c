@@ -9,7 +9,7 @@
 #define SPACE_ALL 0             /* H5S_ALL */
 #define SPACE_FIRST_ID 3        /* numbers below have a meaning of their own */
 
-static uint64_t selected(const struct thread *thread, int64_t space)
+static uint64_t elements_selected(const struct thread *thread, int64_t space)
 {
 	const struct sized *sized = space >= SPACE_FIRST_ID ? sized_find(thread, space) : NULL;
 
@@ -26,9 +26,9 @@ uint64_t space_elements(const struct replay *r, const struct thread *thread, con
 	if ((frame_info(r, f)->arg[ROLE_SPACE] >= 0 && !frame_arg(r, f, ROLE_SPACE, &space)) ||
 	    (frame_info(r, f)->arg[ROLE_SPACE2] >= 0 && !frame_arg(r, f, ROLE_SPACE2, &file_space)))
 		return UNKNOWN;
-	n = selected(thread, space);
+	n = elements_selected(thread, space);
 	if (n == UNKNOWN)
-		n = selected(thread, file_space);
+		n = elements_selected(thread, file_space);
 	if (n != UNKNOWN || space != SPACE_ALL || file_space != SPACE_ALL || !frame_arg(r, f, ROLE_HANDLE, &handle))
 		return n;
 	sized = sized_find(thread, handle);

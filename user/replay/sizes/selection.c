@@ -24,7 +24,7 @@ static struct selection *selection_new(unsigned rank)
 }
 
 /* Shrinks the allocation: most selections are small. */
-static struct selection *fitted(struct selection *selection)
+static struct selection *selection_fitted(struct selection *selection)
 {
 	return selection ? realloc(selection, sizeof(*selection) + selection->n * sizeof(selection->v[0])) ?: selection : NULL;
 }
@@ -38,7 +38,7 @@ static bool add_box(struct selection *to, const struct box *box)
 }
 
 /* Merges adjacent blocks. */
-static bool normalize(struct hyperslab *slab, uint64_t *boxes)
+static bool selection_normalize(struct hyperslab *slab, uint64_t *boxes)
 {
 	*boxes = 1;
 	for (unsigned d = 0; d < slab->rank; d++) {
@@ -56,7 +56,7 @@ static bool normalize(struct hyperslab *slab, uint64_t *boxes)
 
 struct selection *selection_empty(unsigned rank)
 {
-	return rank > SELECTION_RANKS ? NULL : fitted(selection_new(rank));
+	return rank > SELECTION_RANKS ? NULL : selection_fitted(selection_new(rank));
 }
 
 struct selection *selection_of(const struct hyperslab *given)
@@ -65,7 +65,7 @@ struct selection *selection_of(const struct hyperslab *given)
 	struct selection *selection;
 	uint64_t boxes;
 
-	if (!normalize(&slab, &boxes))
+	if (!selection_normalize(&slab, &boxes))
 		return NULL;
 	selection = selection_new(slab.rank);
 	for (uint64_t i = 0; selection && i < boxes; i++) {
@@ -85,10 +85,10 @@ struct selection *selection_of(const struct hyperslab *given)
 		}
 		add_box(selection, &box);
 	}
-	return fitted(selection);
+	return selection_fitted(selection);
 }
 
-static bool intersect(const struct box *a, const struct box *b, unsigned rank, struct box *out)
+static bool selection_intersect(const struct box *a, const struct box *b, unsigned rank, struct box *out)
 {
 	for (unsigned d = 0; d < rank; d++) {
 		out->first[d] = a->first[d] > b->first[d] ? a->first[d] : b->first[d];
@@ -105,7 +105,7 @@ static bool subtract_box(const struct box *a, const struct box *b, unsigned rank
 {
 	struct box rest = *a, common;
 
-	if (!intersect(a, b, rank, &common))
+	if (!selection_intersect(a, b, rank, &common))
 		return add_box(out, a);
 	for (unsigned d = 0; d < rank; d++) {
 		struct box part = rest;
@@ -123,7 +123,7 @@ static bool subtract_box(const struct box *a, const struct box *b, unsigned rank
 	return true;
 }
 
-static struct selection *subtract(const struct selection *a, const struct selection *b)
+static struct selection *selection_subtract(const struct selection *a, const struct selection *b)
 {
 	struct selection *left = selection_copy(a), *next;
 
@@ -154,7 +154,7 @@ static bool add_all(struct selection *to, const struct selection *from)
 static struct selection *add_difference(const struct selection *a, const struct selection *minuend,
 					const struct selection *subtrahend)
 {
-	struct selection *out = a ? selection_copy(a) : NULL, *difference = subtract(minuend, subtrahend);
+	struct selection *out = a ? selection_copy(a) : NULL, *difference = selection_subtract(minuend, subtrahend);
 
 	if (!out || !difference || !add_all(out, difference)) {
 		free(out);
@@ -164,23 +164,23 @@ static struct selection *add_difference(const struct selection *a, const struct 
 	return out;
 }
 
-static struct selection *intersection(const struct selection *a, const struct selection *b)
+static struct selection *selection_intersection(const struct selection *a, const struct selection *b)
 {
 	struct selection *out = selection_new(a->rank);
 	struct box common;
 
 	for (unsigned i = 0; out && i < a->n; i++)
 		for (unsigned k = 0; k < b->n; k++)
-			if (intersect(&a->v[i], &b->v[k], a->rank, &common) && !add_box(out, &common)) {
+			if (selection_intersect(&a->v[i], &b->v[k], a->rank, &common) && !add_box(out, &common)) {
 				free(out);
 				return NULL;
 			}
 	return out;
 }
 
-static struct selection *exclusive(const struct selection *a, const struct selection *b)
+static struct selection *selection_exclusive(const struct selection *a, const struct selection *b)
 {
-	struct selection *left = subtract(a, b), *out = add_difference(left, b, a);
+	struct selection *left = selection_subtract(a, b), *out = add_difference(left, b, a);
 
 	free(left);
 	return out;
@@ -193,14 +193,14 @@ struct selection *selection_combine(struct selection *a, const struct hyperslab 
 	if (a && b && a->rank == b->rank)
 		switch (operation) {
 		case SELECT_OR: out = add_difference(a, b, a); break;
-		case SELECT_AND: out = intersection(a, b); break;
-		case SELECT_XOR: out = exclusive(a, b); break;
-		case SELECT_NOTB: out = subtract(a, b); break;
-		case SELECT_NOTA: out = subtract(b, a); break;
+		case SELECT_AND: out = selection_intersection(a, b); break;
+		case SELECT_XOR: out = selection_exclusive(a, b); break;
+		case SELECT_NOTB: out = selection_subtract(a, b); break;
+		case SELECT_NOTA: out = selection_subtract(b, a); break;
 		}
 	free(a);
 	free(b);
-	return fitted(out);
+	return selection_fitted(out);
 }
 
 struct selection *selection_copy(const struct selection *selection)

@@ -245,8 +245,8 @@ static uint64_t elements_moved(const struct replay *r, const struct thread *thre
 	return frame_arg(r, f, ROLE_COUNT, &count) && count >= 0 ? (uint64_t)count : BYTES_UNKNOWN;
 }
 
-static uint64_t element_bytes(const struct replay *r, const struct thread *thread, const struct frame *f,
-			      const struct variable *variable)
+static uint64_t shapes_element_bytes(const struct replay *r, const struct thread *thread, const struct frame *f,
+				     const struct variable *variable)
 {
 	int64_t type;
 
@@ -270,7 +270,7 @@ uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const 
 	if (!f->object || (frame_info(r, f)->arg[ROLE_VARIABLE] < 0 && frame_info(r, f)->arg[ROLE_TYPE] < 0))
 		return BYTES_UNKNOWN;
 	variable = variable_find(r, f);
-	return size_product(elements_moved(r, thread, f, variable), element_bytes(r, thread, f, variable));
+	return size_product(elements_moved(r, thread, f, variable), shapes_element_bytes(r, thread, f, variable));
 }
 
 /* A netCDF-4 variable is a dataset with the same number of dimensions: the rank is taken from the call's inner call on the

@@ -63,7 +63,7 @@ void sized_free(struct sized *sized)
 }
 
 /* A dataspace that was not used for long is assumed to be closed. */
-static void forget_oldest(struct process *process)
+static void sized_forget_oldest(struct process *process)
 {
 	struct sized *oldest = process->passing;
 
@@ -105,7 +105,7 @@ static struct sized *sized_add(struct process *process, int64_t id, bool passing
 		sized_free(sized);
 		return NULL;
 	}
-	forget_oldest(process);
+	sized_forget_oldest(process);
 	return sized;
 }
 

@@ -236,7 +236,7 @@ static int transfer_made(struct replay *r, struct thread *thread, struct frame *
 	return 0;
 }
 
-static int changed(struct replay *r, struct thread *thread, struct frame *f)
+static int spaces_changed(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct sized *sized;
 	int64_t id;
@@ -347,6 +347,6 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 	case RESULT_NDIMS:
 		return note_value(r, thread, f);
 	default:
-		return changed(r, thread, f);
+		return spaces_changed(r, thread, f);
 	}
 }

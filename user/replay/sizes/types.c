@@ -58,7 +58,7 @@ static struct members *members_own(struct members *members)
 	return own;
 }
 
-static int add_member(struct sized *type, struct str name, const struct sized *of)
+static int types_add_member(struct sized *type, struct str name, const struct sized *of)
 {
 	struct members *own = members_own(type->members);
 	struct member *m = own ? member_new(name.p, name.len) : NULL;
@@ -159,7 +159,7 @@ int type_made(struct replay *r, struct thread *thread, struct frame *f)
 }
 
 /* Returns the dataset or attribute from which this type was obtained or derived unchanged; NULL if there is none. */
-static struct sized *owner(const struct thread *thread, const struct sized *type, bool native)
+static struct sized *types_owner(const struct thread *thread, const struct sized *type, bool native)
 {
 	for (int i = 0; type && i < ORIGINS_MAX; i++) {
 		if (type->native && !native)
@@ -175,7 +175,7 @@ static struct sized *owner(const struct thread *thread, const struct sized *type
 
 static void set_bytes(const struct thread *thread, struct sized *type, uint64_t bytes)
 {
-	struct sized *of = owner(thread, type, false);
+	struct sized *of = types_owner(thread, type, false);
 
 	type->bytes = bytes;
 	if (of && !of->predefined && bytes != UNKNOWN)
@@ -207,7 +207,7 @@ int type_changed(struct replay *r, struct thread *thread, struct frame *f)
 		type->compound = true;
 		type->variable |= member && member->variable;
 		if (name.p)
-			return add_member(type, name, member);
+			return types_add_member(type, name, member);
 		job_processes_release(type->members);
 		type->members = NULL;
 		return 0;
@@ -231,7 +231,7 @@ int type_told(struct replay *r, struct thread *thread, struct frame *f)
 	type = sized_get(thread, id, true);
 	if (!type)
 		return -ENOMEM;
-	of = owner(thread, type, true);
+	of = types_owner(thread, type, true);
 	switch (frame_row(r, f)->result) {
 	case RESULT_SIZE:
 		set_bytes(thread, type, f->ret ? (uint64_t)f->ret : UNKNOWN);
@@ -289,7 +289,7 @@ uint64_t space_type_bytes(const struct replay *r, const struct thread *thread, c
 		type = sized_find(thread, type->origin);
 	if (!type || type->variable)
 		return UNKNOWN;
-	if (!type->compound || (object && owner(thread, type, true) == object))
+	if (!type->compound || (object && types_owner(thread, type, true) == object))
 		return type->bytes;
 	return object && type->members && object->members ? selected_bytes(type->members, object->members) : UNKNOWN;
 }

@@ -172,7 +172,7 @@ static uint64_t released_by(const struct archive_size_sink *s, const struct mode
 	}
 }
 
-static void add_event(struct archive_size_sink *s, const struct model_event *e)
+static void archive_size_add_event(struct archive_size_sink *s, const struct model_event *e)
 {
 	struct location *l = &s->locations[e->location];
 	uint64_t released = released_by(s, e);
@@ -193,7 +193,7 @@ static uint64_t summary_bytes(const struct model *m)
 }
 
 /* Each string of the model is written at most once, notes also to the files beside the archive. */
-static uint64_t definition_bytes(const struct archive_size_sink *s, const struct model *m)
+static uint64_t archive_size_definition_bytes(const struct archive_size_sink *s, const struct model *m)
 {
 	uint64_t bytes = BASE_BYTES + m->string_bytes - s->table_strings + m->site_string_bytes;
 
@@ -251,7 +251,7 @@ uint64_t archive_size(const struct sink *sink, const struct model *model)
 {
 	const struct archive_size_sink *s = (const struct archive_size_sink *)sink;
 
-	return s->event_bytes + s->reserved_bytes + definition_bytes(s, model);
+	return s->event_bytes + s->reserved_bytes + archive_size_definition_bytes(s, model);
 }
 
 static int size_event(struct sink *sink, const struct model *model, const struct model_event *e)
@@ -264,7 +264,7 @@ static int size_event(struct sink *sink, const struct model *model, const struct
 	if (!error && e->type == EV_ENTER)
 		error = use_region(s, e->u.call.region);
 	if (!error)
-		add_event(s, e);
+		archive_size_add_event(s, e);
 	return error;
 }
 

@@ -219,7 +219,7 @@ static int otf2_finish(struct sink *sink, const struct model *model)
 	return error;
 }
 
-static int create(struct sink **out, const char *path, const char *dir, char *err, size_t err_len)
+static int otf2_create(struct sink **out, const char *path, const char *dir, char *err, size_t err_len)
 {
 	struct otf2_sink *s = calloc(1, sizeof(*s));
 	int error = -ENOMEM;
@@ -251,12 +251,12 @@ fail:
 
 int otf2_sink_create(struct sink **out, const char *dir, char *err, size_t err_len)
 {
-	return create(out, dir, dir, err, err_len);
+	return otf2_create(out, dir, dir, err, err_len);
 }
 
 int otf2_sink_create_here(struct sink **out, const char *shown, char *err, size_t err_len)
 {
-	return create(out, ".", shown, err, err_len);
+	return otf2_create(out, ".", shown, err, err_len);
 }
 
 void otf2_sink_destroy(struct sink *sink)

@@ -156,7 +156,7 @@ int otf2_keep_members(struct otf2_sink *s, const struct model *model)
 
 struct rank_of { int64_t rank; uint32_t job, group; };
 
-static int by_rank(const void *a, const void *b)
+static int otf2_defs_by_rank(const void *a, const void *b)
 {
 	const struct rank_of *x = a, *y = b;
 
@@ -190,7 +190,7 @@ static int number_groups(struct definitions *d)
 			ranks[nranks++] = (struct rank_of){ m->groups.v[g].rank, m->groups.v[g].job, g };
 	}
 	if (!error)
-		qsort(ranks, nranks, sizeof(*ranks), by_rank);
+		qsort(ranks, nranks, sizeof(*ranks), otf2_defs_by_rank);
 	for (uint32_t r = 0; r < nranks; r++) {
 		uint32_t master = masters[ranks[r].group];
 
@@ -209,7 +209,7 @@ static int number_groups(struct definitions *d)
 
 /* ---- definitions, in the order of the contract ---- */
 
-static bool is_mpi(const char *layer)
+static bool otf2_defs_is_mpi(const char *layer)
 {
 	return !strncmp(layer, "MPI", 3);
 }
@@ -217,12 +217,12 @@ static bool is_mpi(const char *layer)
 static bool uses_mpi(const struct definitions *d)
 {
 	for (uint32_t i = 0; i < d->sink->nregions; i++)
-		if (is_mpi(d->model->regions.v[d->sink->regions[i]].paradigm))
+		if (otf2_defs_is_mpi(d->model->regions.v[d->sink->regions[i]].paradigm))
 			return true;
 	return d->ncomm_locations || d->model->comms.n;
 }
 
-static void define_paradigms(struct definitions *d)
+static void otf2_defs_define_paradigms(struct definitions *d)
 {
 	if (uses_mpi(d)) {
 		OTF2_StringRef mpi = string_ref(d, "MPI");
@@ -246,7 +246,7 @@ static void define_paradigms(struct definitions *d)
 	}
 }
 
-static void define_system_tree(struct definitions *d)
+static void otf2_defs_define_system_tree(struct definitions *d)
 {
 	const char *host = d->model->host_name ? d->model->host_name : "unknown host";
 	OTF2_StringRef machine = string_ref(d, d->model->machine_name ? d->model->machine_name : host);
@@ -259,7 +259,7 @@ static void define_system_tree(struct definitions *d)
 	DEFINE(d, SystemTreeNodeDomain, OTF2_NODE_HOST, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
 }
 
-static void define_regions(struct definitions *d)
+static void otf2_defs_define_regions(struct definitions *d)
 {
 	OTF2_StringRef empty = string_ref(d, "");
 
@@ -270,8 +270,8 @@ static void define_regions(struct definitions *d)
 				       r->metadata ? OTF2_REGION_ROLE_FILE_IO_METADATA : OTF2_REGION_ROLE_FILE_IO;
 
 		/* The enumeration lists models of parallelism, other I/O layers belong to none: the description names the layer. */
-		DEFINE(d, Region, i, name, name, layer, role, is_mpi(r->paradigm) ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_NONE,
-		       OTF2_REGION_FLAG_NONE, empty, 0, 0);
+		DEFINE(d, Region, i, name, name, layer, role,
+		       otf2_defs_is_mpi(r->paradigm) ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_NONE, OTF2_REGION_FLAG_NONE, empty, 0, 0);
 	}
 }
 
@@ -288,7 +288,7 @@ static void define_comm(struct definitions *d, uint32_t ref, uint32_t group)
 }
 
 /* Group 0 holds the ranks' locations, group 1 + i the members of communicator i. */
-static void define_comms(struct definitions *d)
+static void otf2_defs_define_comms(struct definitions *d)
 {
 	OTF2_StringRef empty = string_ref(d, "");
 
@@ -306,7 +306,7 @@ static void define_comms(struct definitions *d)
 	}
 }
 
-static void define_attributes(struct definitions *d)
+static void otf2_defs_define_attributes(struct definitions *d)
 {
 	const uint32_t n = d->model->cpu_time ? ATTRIBUTE_COUNT : d->model->call_sites ? ATTRIBUTE_SITES_END : ATTRIBUTE_ALWAYS;
 	static const struct { const char *name, *description; OTF2_Type type;
@@ -357,7 +357,7 @@ static void define_attributes(struct definitions *d)
 	}
 }
 
-static void define_file_property(struct definitions *d, uint32_t file, const char *name, const char *value)
+static void otf2_defs_define_file_property(struct definitions *d, uint32_t file, const char *name, const char *value)
 {
 	if (value) {
 		OTF2_StringRef key = string_ref(d, name);
@@ -367,7 +367,7 @@ static void define_file_property(struct definitions *d, uint32_t file, const cha
 	}
 }
 
-static void define_file_number(struct definitions *d, uint32_t file, const char *name, uint64_t value)
+static void otf2_defs_define_file_number(struct definitions *d, uint32_t file, const char *name, uint64_t value)
 {
 	OTF2_StringRef key = string_ref(d, name);
 	OTF2_AttributeValue number = { .uint64 = value };
@@ -385,14 +385,14 @@ static void define_fact(struct definitions *d, const struct model_fact *fact)
 		name = NULL;
 	value = model_fact_text(fact);
 	if (name && value)
-		define_file_property(d, fact->file, name, value);
+		otf2_defs_define_file_property(d, fact->file, name, value);
 	else if (d->code == OTF2_SUCCESS)
 		d->code = OTF2_ERROR_ENOMEM;
 	free(name);
 	free(value);
 }
 
-static void define_files(struct definitions *d)
+static void otf2_defs_define_files(struct definitions *d)
 {
 	size_t fact = 0;
 
@@ -407,24 +407,24 @@ static void define_files(struct definitions *d)
 			DEFINE(d, IoDirectory, i, name, scope);
 		else
 			DEFINE(d, IoRegularFile, i, name, scope);
-		define_file_property(d, i, "Mount Point", f->mount_point);
-		define_file_property(d, i, "Mount Source", f->mount_source);
-		define_file_property(d, i, "File system", f->fs_type);
+		otf2_defs_define_file_property(d, i, "Mount Point", f->mount_point);
+		otf2_defs_define_file_property(d, i, "Mount Source", f->mount_source);
+		otf2_defs_define_file_property(d, i, "File system", f->fs_type);
 		if (f->block_bytes)
-			define_file_number(d, i, "Block Size", f->block_bytes);
+			otf2_defs_define_file_number(d, i, "Block Size", f->block_bytes);
 		if (f->inodes > 1)
-			define_file_number(d, i, "Inodes", f->inodes);
+			otf2_defs_define_file_number(d, i, "Inodes", f->inodes);
 		for (; fact < d->model->facts.n && d->model->facts.v[fact].file == i; fact++)
 			define_fact(d, &d->model->facts.v[fact]);
 		if (!f->mapped)
 			continue;
-		define_file_number(d, i, "Mapped Read Faults", f->read_faults);
-		define_file_number(d, i, "Mapped Write Faults", f->write_faults);
-		define_file_number(d, i, "Mapped Pages Written Back", f->pages_written_back);
+		otf2_defs_define_file_number(d, i, "Mapped Read Faults", f->read_faults);
+		otf2_defs_define_file_number(d, i, "Mapped Write Faults", f->write_faults);
+		otf2_defs_define_file_number(d, i, "Mapped Pages Written Back", f->pages_written_back);
 	}
 }
 
-static void define_handles(struct definitions *d)
+static void otf2_defs_define_handles(struct definitions *d)
 {
 	for (uint32_t i = 0; i < d->model->handles.n; i++) {
 		const struct model_handle *h = &d->model->handles.v[i];
@@ -439,17 +439,17 @@ static void define_handles(struct definitions *d)
 	}
 }
 
-static void define_all(struct definitions *d)
+static void otf2_defs_define_all(struct definitions *d)
 {
-	define_paradigms(d);
-	define_system_tree(d);
+	otf2_defs_define_paradigms(d);
+	otf2_defs_define_system_tree(d);
 	otf2_define_locations(d);
-	define_regions(d);
+	otf2_defs_define_regions(d);
 	otf2_define_contexts(d);
-	define_comms(d);
-	define_attributes(d);
-	define_files(d);
-	define_handles(d);
+	otf2_defs_define_comms(d);
+	otf2_defs_define_attributes(d);
+	otf2_defs_define_files(d);
+	otf2_defs_define_handles(d);
 }
 
 /* The clock range must include every event. If the model's range is smaller it is extended, and the wall clock time is adjusted. */
@@ -508,9 +508,9 @@ int otf2_definitions_write(struct otf2_sink *s, const struct model *model)
 		define_clock(&d);
 		define_names(&d);
 		d.strings_only = true;
-		define_all(&d);
+		otf2_defs_define_all(&d);
 		d.strings_only = false;
-		define_all(&d);
+		otf2_defs_define_all(&d);
 	}
 	if (d.code == OTF2_SUCCESS)
 		d.code = otf2_library_checked(OTF2_Archive_CloseGlobalDefWriter(s->archive, d.writer));

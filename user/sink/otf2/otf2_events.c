@@ -51,7 +51,7 @@ static int region_define(struct otf2_sink *s, const struct model *model, uint32_
 	return 0;
 }
 
-static OTF2_ErrorCode add_mapping(OTF2_AttributeList *a, const struct model_event *e)
+static OTF2_ErrorCode otf2_events_add_mapping(OTF2_AttributeList *a, const struct model_event *e)
 {
 	OTF2_ErrorCode code = OTF2_AttributeList_AddIoHandleRef(a, ATTRIBUTE_MAPPED_HANDLE, e->u.call.mapped_handle);
 
@@ -105,7 +105,7 @@ static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 	if (e->u.call.abandoned && code == OTF2_SUCCESS)
 		code = OTF2_AttributeList_AddUint8(a, ATTRIBUTE_ABANDONED, 1);
 	if (e->u.call.maps && code == OTF2_SUCCESS)
-		code = add_mapping(a, e);
+		code = otf2_events_add_mapping(a, e);
 	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_DEVICE, e->u.call.device_bytes);
 	if ((e->u.call.device_bytes || e->u.call.wait_ns) && code == OTF2_SUCCESS)
@@ -117,7 +117,7 @@ static OTF2_ErrorCode write_leave(struct otf2_sink *s, OTF2_EvtWriter *w, uint64
 	return code == OTF2_SUCCESS ? OTF2_EvtWriter_Leave(w, a, t, s->region_refs[e->u.call.region]) : code;
 }
 
-static OTF2_ErrorCode write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
+static OTF2_ErrorCode otf2_events_write_begin(struct otf2_sink *s, OTF2_EvtWriter *w, uint64_t t, const struct model_event *e)
 {
 	OTF2_AttributeList *a = s->attributes;
 	OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -163,7 +163,7 @@ static OTF2_ErrorCode write_complete(struct otf2_sink *s, OTF2_EvtWriter *w, uin
 		       : code;
 }
 
-static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const struct model_event *e)
+static OTF2_ErrorCode otf2_events_write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const struct model_event *e)
 {
 	uint64_t t = e->time_ns;
 
@@ -173,7 +173,7 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 	case EV_LEAVE:
 		return write_leave(s, w, t, e);
 	case EV_BEGIN:
-		return write_begin(s, w, t, e);
+		return otf2_events_write_begin(s, w, t, e);
 	case EV_COMPLETE:
 		return write_complete(s, w, t, e);
 	case EV_ISSUED:
@@ -206,7 +206,7 @@ static OTF2_ErrorCode write_event(struct otf2_sink *s, OTF2_EvtWriter *w, const 
 }
 
 /* Preconditions for writing an event: an open writer, a defined region, a time that does not decrease. */
-static int prepare(struct otf2_sink *s, const struct model *model, const struct model_event *e)
+static int otf2_events_prepare(struct otf2_sink *s, const struct model *model, const struct model_event *e)
 {
 	int error = 0;
 
@@ -241,13 +241,13 @@ int otf2_event(struct sink *sink, const struct model *model, const struct model_
 {
 	struct otf2_sink *s = (struct otf2_sink *)sink;
 	OTF2_ErrorCode code;
-	int error = prepare(s, model, e);
+	int error = otf2_events_prepare(s, model, e);
 
 	if (!error && e->type == EV_ENTER && e->u.call.site)
 		error = add_site(s, model, e->u.call.site);
 	if (error)
 		return error;
-	code = otf2_library_checked(write_event(s, s->locations[e->location].writer, e));
+	code = otf2_library_checked(otf2_events_write_event(s, s->locations[e->location].writer, e));
 	if (code != OTF2_SUCCESS)
 		return otf2_fail_library(s, code, "write an event");
 	s->locations[e->location].last_ns = e->time_ns;

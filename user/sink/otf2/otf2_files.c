@@ -19,7 +19,7 @@
 #define ANCHOR OTF2_ARCHIVE_NAME ".otf2"
 
 /* The library leaks its archive object if it cannot read the anchor file (OTF2 3.0.2): excluded from leak detection. */
-static OTF2_Reader *open_reader(void)
+static OTF2_Reader *otf2_files_open_reader(void)
 {
 	OTF2_Reader *reader;
 
@@ -41,7 +41,7 @@ static bool can_be_read(int dir)
 
 	otf2_library_watch();
 	if (here >= 0 && !fchdir(dir)) {
-		reader = open_reader();
+		reader = otf2_files_open_reader();
 		if (reader && OTF2_Reader_Close(reader) != OTF2_SUCCESS)
 			reader = NULL;
 		if (fchdir(here))

@@ -14,7 +14,7 @@ bool otf2_location_kept(const struct definitions *d, size_t location)
 }
 
 /* Properties for merging archives of several nodes. */
-static void define_rank(struct definitions *d, uint32_t ref, const struct model_group *group)
+static void otf2_processes_define_rank(struct definitions *d, uint32_t ref, const struct model_group *group)
 {
 	OTF2_StringRef rank = otf2_string_ref(d, OTF2_PROPERTY_RANK), size = otf2_string_ref(d, OTF2_PROPERTY_SIZE);
 	OTF2_AttributeValue value = { .uint32 = group->rank };
@@ -133,7 +133,7 @@ void otf2_define_locations(struct definitions *d)
 	}
 	for (size_t g = 0; g < m->groups.n; g++)
 		if (d->group_refs[g] != REF_NONE && m->groups.v[g].rank >= 0)
-			define_rank(d, d->group_refs[g], &m->groups.v[g]);
+			otf2_processes_define_rank(d, d->group_refs[g], &m->groups.v[g]);
 	for (size_t g = 0; g < m->processes.n && g < m->groups.n; g++)
 		if (d->group_refs[g] != REF_NONE && m->recording_begin_ns)
 			define_process(d, d->group_refs[g], &m->processes.v[g]);

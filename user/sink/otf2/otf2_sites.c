@@ -76,7 +76,7 @@ int otf2_sites_add(struct otf2_sink *s, const struct model *model, uint32_t site
 struct function_key { const char *function, *file; uint64_t offset; };
 struct function_entry { struct function_key key; uint32_t ref; UT_hash_handle hh; };
 
-static OTF2_StringRef function_name(struct definitions *d, const struct model_context *c)
+static OTF2_StringRef otf2_sites_function_name(struct definitions *d, const struct model_context *c)
 {
 	const char *slash = c->module ? strrchr(c->module, '/') : NULL;
 	char place[512];
@@ -94,7 +94,8 @@ static uint32_t define_function(struct definitions *d, struct function_entry **k
 {
 	const char *file = c->line == REF_NONE ? c->module : d->model->code_lines.v[c->line].file;
 	struct function_key key = { c->function, file, c->function ? 0 : c->offset };
-	OTF2_StringRef name = function_name(d, c), path = otf2_string_ref(d, file ? file : ""), empty = otf2_string_ref(d, "");
+	OTF2_StringRef name = otf2_sites_function_name(d, c), path = otf2_string_ref(d, file ? file : ""),
+		       empty = otf2_string_ref(d, "");
 	struct function_entry *entry;
 
 	HASH_FIND(hh, *known, &key, sizeof(key), entry);

@@ -26,7 +26,7 @@ static int summary_location_end(struct sink *sink, const struct model *model, ui
 /* ---- the end ---- */
 
 /* The lifetime of a process within the recording; if its end is unknown, up to the end of the recording. */
-static void find_span(const struct model *m, size_t group, struct summary_process *p)
+static void summary_find_span(const struct model *m, size_t group, struct summary_process *p)
 {
 	const struct model_process *life = group < m->processes.n ? &m->processes.v[group] : NULL;
 
@@ -36,7 +36,7 @@ static void find_span(const struct model *m, size_t group, struct summary_proces
 		p->end_ns = p->begin_ns;
 }
 
-static int count_members(const struct summary_sink *s, struct summary_report *r)
+static int summary_count_members(const struct summary_sink *s, struct summary_report *r)
 {
 	const struct model *m = r->model;
 
@@ -66,7 +66,7 @@ static int count_members(const struct summary_sink *s, struct summary_report *r)
 		for (size_t i = 0; i < p->nlayers; i++)
 			p->calls += p->layers[i].calls;
 		summary_costs_process(s, m, p);
-		find_span(m, g, p);
+		summary_find_span(m, g, p);
 		r->nprocesses += p->seen;
 		r->ranks += p->seen && m->groups.v[g].rank >= 0;
 	}
@@ -80,7 +80,7 @@ static struct summary_layer *layer_of_use(struct summary_sink *s, const struct m
 	return *layer == REF_NONE ? NULL : summary_layer_in_group(s, (uint32_t)use->key, *layer);
 }
 
-static void add_sizes(struct summary_sizes *to, const struct summary_sizes *from)
+static void summary_add_sizes(struct summary_sizes *to, const struct summary_sizes *from)
 {
 	for (int i = 0; i < SUMMARY_SIZES; i++) {
 		to->read[i] += from->read[i];
@@ -110,7 +110,7 @@ static int add_up_layers(struct summary_sink *s, const struct model *model)
 			s->layers[i].system_ns += own->system_ns;
 			s->layers[i].longest_ns =
 				own->longest_ns > s->layers[i].longest_ns ? own->longest_ns : s->layers[i].longest_ns;
-			add_sizes(&s->layers[i].sizes, &own->sizes);
+			summary_add_sizes(&s->layers[i].sizes, &own->sizes);
 			for (int class = 0; class < MODEL_CLASSES; class ++)
 				summary_class_add(&s->layers[i].classes[class], &own->classes[class]);
 			summary_cpu_add(&s->layers[i].cpu, &own->cpu);
@@ -148,7 +148,7 @@ static struct summary_counts *counts_by_handle(const struct summary_sink *s, con
 }
 
 /* From top to bottom of the stack; layers from other tables are between netCDF's libraries and HDF5. */
-static int place_of(const char *name)
+static int summary_place_of(const char *name)
 {
 	static const char *const above[] = { "netCDF", "PnetCDF" };
 	static const char *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "AIO", "POSIX", "SOCKET" };
@@ -169,7 +169,7 @@ static void sort_layers(struct summary_sink *s)
 		struct summary_layer layer = s->layers[i];
 		uint32_t k = i;
 
-		for (; k && place_of(s->layers[k - 1].name) > place_of(layer.name); k--)
+		for (; k && summary_place_of(s->layers[k - 1].name) > summary_place_of(layer.name); k--)
 			s->layers[k] = s->layers[k - 1];
 		s->layers[k] = layer;
 	}
@@ -188,7 +188,7 @@ static bool has_system_time(const struct model *model)
 	return true;
 }
 
-static int make_report(struct summary_sink *s, struct summary_report *r)
+static int summary_make_report(struct summary_sink *s, struct summary_report *r)
 {
 	struct summary_counts *handles;
 	int error = summary_count_open(s, r->model, r);
@@ -204,7 +204,7 @@ static int make_report(struct summary_sink *s, struct summary_report *r)
 		error = handles ? summary_objects(r, handles, r->model->handles.n, s->variables) : -ENOMEM;
 	free(handles);
 	summary_costs_layers(s, r->model);
-	error = error ? error : count_members(s, r);
+	error = error ? error : summary_count_members(s, r);
 	sort_layers(s);
 	for (size_t i = 0; i < s->nlayers; i++)
 		s->layers[i].system_known = has_system_time(r->model);
@@ -218,7 +218,7 @@ static int summary_finish(struct sink *sink, const struct model *model)
 	struct summary_sink *s = (struct summary_sink *)sink;
 	struct summary_report report = { .model = model, .unmatched = s->unmatched, .all_files = s->all_files, .sites = s->sites,
 					 .names = s->names };
-	int error = make_report(s, &report);
+	int error = summary_make_report(s, &report);
 
 	if (!error)
 		error = s->json ? summary_json_write(s->out, &report) : summary_text_write(s->out, &report);

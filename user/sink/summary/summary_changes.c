@@ -111,7 +111,7 @@ static struct layer_changes *layer_changes(struct summary_sink *s, uint32_t grou
 
 /* ---- the time before the current interval of calls that were not known then ---- */
 
-static int add_earlier(struct changes *c, const struct summary_earlier *earlier)
+static int summary_changes_add_earlier(struct changes *c, const struct summary_earlier *earlier)
 {
 	if (c->nearlier == c->cap_earlier) {
 		size_t cap = c->cap_earlier ? 2 * c->cap_earlier : 64;
@@ -140,7 +140,7 @@ static int earlier_of_layer(struct summary_sink *s, uint32_t group, uint32_t lay
 	if (!changes)
 		return -ENOMEM;
 	(system ? &changes->system : &changes->classes[f->class])->earlier_ns += to_ns - f->enter_ns;
-	return add_earlier(s->changes, &(struct summary_earlier){ .group = group,
+	return summary_changes_add_earlier(s->changes, &(struct summary_earlier){ .group = group,
 								  .layer = s->layers[layer].name,
 								  .class = f->class,
 								  .from_ns = f->enter_ns,
@@ -170,7 +170,7 @@ static int earlier_of_use(struct summary_sink *s, const struct frame *f)
 	uint64_t to_ns = earlier_end(s->changes);
 
 	f->use->changes->classes[f->class].earlier_ns += to_ns - f->enter_ns;
-	return add_earlier(s->changes, &(struct summary_earlier){ .group = (uint32_t)f->use->key,
+	return summary_changes_add_earlier(s->changes, &(struct summary_earlier){ .group = (uint32_t)f->use->key,
 								  .handle = f->use->key >> 32,
 								  .class = f->class,
 								  .from_ns = f->enter_ns,
@@ -263,7 +263,7 @@ static int share_open_calls(struct summary_sink *s, const struct model *model, u
 
 /* ---- reports ---- */
 
-static bool any(const void *numbers, size_t n)
+static bool summary_changes_any(const void *numbers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (((const uint64_t *)numbers)[i])
@@ -280,7 +280,7 @@ static uint64_t take_time(uint64_t counted_ns, struct shares *shares)
 	return added_ns;
 }
 
-static void take_calls(struct summary_layer *own, struct layer_changes *c, struct summary_calls *added)
+static void summary_changes_take_calls(struct summary_layer *own, struct layer_changes *c, struct summary_calls *added)
 {
 	*added = (struct summary_calls){ .calls = own->calls,
 					 .failed = own->failed,
@@ -297,7 +297,7 @@ static void take_calls(struct summary_layer *own, struct layer_changes *c, struc
 	c->open_calls = 0;
 }
 
-static int report_calls(struct summary_sink *s, uint32_t group, const struct summary_changes *to)
+static int summary_changes_report_calls(struct summary_sink *s, uint32_t group, const struct summary_changes *to)
 {
 	struct group_state *g = &s->groups[group];
 	int ret = !g->nlayers || layer_changes(s, group, g->nlayers - 1) ? 0 : -ENOMEM;
@@ -305,14 +305,14 @@ static int report_calls(struct summary_sink *s, uint32_t group, const struct sum
 	for (uint32_t i = 0; i < g->nlayers && !ret; i++) {
 		struct summary_calls added;
 
-		take_calls(&g->layers[i], &g->changes[i], &added);
-		if (any(&added, sizeof(added) / sizeof(uint64_t)))
+		summary_changes_take_calls(&g->layers[i], &g->changes[i], &added);
+		if (summary_changes_any(&added, sizeof(added) / sizeof(uint64_t)))
 			ret = to->calls(to->arg, group, s->layers[i].name, &added);
 	}
 	return ret;
 }
 
-static void take_operations(struct use *use, struct summary_operations *added)
+static void summary_changes_take_operations(struct use *use, struct summary_operations *added)
 {
 	*added = (struct summary_operations){ .counts = use->counts, .longest_ns = use->longest_ns };
 	added->counts.time_ns = 0;
@@ -339,15 +339,15 @@ static int report_use(struct use *use, const struct summary_changes *to)
 {
 	struct summary_operations added;
 
-	take_operations(use, &added);
-	if (!any(&added, sizeof(added) / sizeof(uint64_t)))
+	summary_changes_take_operations(use, &added);
+	if (!summary_changes_any(&added, sizeof(added) / sizeof(uint64_t)))
 		return 0;
 	return to->operations(to->arg, (uint32_t)use->key, use->key >> 32, &added);
 }
 
 /* ---- counters that are not needed any more ---- */
 
-static void need(struct use *use)
+static void summary_changes_need(struct use *use)
 {
 	if (use && use->changes)
 		use->changes->needed = true;
@@ -362,12 +362,12 @@ static void find_needed(struct summary_sink *s)
 		const struct location_state *l = &s->locations[i];
 
 		for (uint32_t k = 0; k < l->nframes; k++)
-			need(l->frames[k].use);
+			summary_changes_need(l->frames[k].use);
 		for (uint32_t k = 0; k < l->nblocking; k++)
-			need(l->blocking[k].op.use);
+			summary_changes_need(l->blocking[k].op.use);
 	}
 	for (const struct pending *p = s->pending; p; p = p->hh.next)
-		need(p->op.use);
+		summary_changes_need(p->op.use);
 }
 
 /* They were reported. */
@@ -433,7 +433,7 @@ int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t 
 	for (size_t i = 0; i < c->nearlier && !ret; i++)
 		ret = to->earlier(to->arg, &c->earlier[i]);
 	for (size_t g = 0; g < s->ngroups && !ret; g++)
-		ret = report_calls(s, g, to);
+		ret = summary_changes_report_calls(s, g, to);
 	find_needed(s);
 	if (!ret)
 		ret = report_uses(s, true, to);

@@ -12,7 +12,7 @@
 /* ---- growing arrays ---- */
 
 /* Makes room for index; new elements are initialised with fill. */
-static int grow(void *array, size_t *n, size_t index, size_t size, int fill)
+static int summary_count_grow(void *array, size_t *n, size_t index, size_t size, int fill)
 {
 	void **base = array;
 	size_t wanted = *n ? *n : 64;
@@ -31,17 +31,17 @@ static int grow(void *array, size_t *n, size_t index, size_t size, int fill)
 	return 0;
 }
 
-static int grow32(void *array, uint32_t *n, size_t index, size_t size)
+static int summary_count_grow32(void *array, uint32_t *n, size_t index, size_t size)
 {
 	size_t count = *n;
-	int error = grow(array, &count, index, size, 0);
+	int error = summary_count_grow(array, &count, index, size, 0);
 
 	*n = count;
 	return error;
 }
 
 /* Not a reason to end a replay: the archive is more important than this table. Counted and shown. */
-static int unmatched(struct summary_sink *s)
+static int summary_count_unmatched(struct summary_sink *s)
 {
 	s->unmatched++;
 	return 0;
@@ -54,7 +54,7 @@ uint32_t summary_layer_by_name(struct summary_sink *s, const char *name)
 	for (uint32_t i = 0; i < s->nlayers; i++)
 		if (!strcmp(s->layers[i].name, name))
 			return i;
-	if (grow32(&s->layers, &s->cap_layers, s->nlayers, sizeof(*s->layers)))
+	if (summary_count_grow32(&s->layers, &s->cap_layers, s->nlayers, sizeof(*s->layers)))
 		return REF_NONE;
 	s->layers[s->nlayers] = (struct summary_layer){ .name = name, .index = s->nlayers };
 	return s->nlayers++;
@@ -66,7 +66,7 @@ static int layer_of_region(struct summary_sink *s, const struct model *model, ui
 
 	if (region >= model->regions.n)
 		return -EINVAL;
-	error = grow(&s->region_layer, &s->nregions, region, sizeof(*s->region_layer), 0xff);
+	error = summary_count_grow(&s->region_layer, &s->nregions, region, sizeof(*s->region_layer), 0xff);
 	if (error)
 		return error;
 	if (s->region_layer[region] == REF_NONE)
@@ -85,7 +85,7 @@ struct summary_layer *summary_layer_in_group(struct summary_sink *s, uint32_t gr
 {
 	struct group_state *g;
 
-	if (grow(&s->groups, &s->ngroups, group, sizeof(*s->groups), 0))
+	if (summary_count_grow(&s->groups, &s->ngroups, group, sizeof(*s->groups), 0))
 		return NULL;
 	g = &s->groups[group];
 	while (layer >= g->nlayers) {
@@ -107,7 +107,7 @@ static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t gro
 	uint64_t key = (uint64_t)handle << 32 | group;
 	struct use *use;
 
-	if (grow(&s->last_use, &s->nlast_use, handle, sizeof(*s->last_use), 0))
+	if (summary_count_grow(&s->last_use, &s->nlast_use, handle, sizeof(*s->last_use), 0))
 		return NULL;
 	if (s->last_use[handle] && s->last_use[handle]->key == key)
 		return summary_use_changed(s, s->last_use[handle]) ? NULL : s->last_use[handle];
@@ -154,7 +154,8 @@ static int error_of(const struct model *model, uint32_t handle)
 	return handle >= model->handles.n || model->handles.v[handle].paradigm >= model->paradigms.n ? -EINVAL : -ENOMEM;
 }
 
-static int count_handle(struct summary_sink *s, const struct model *model, uint32_t location, uint32_t handle, bool opens)
+static int summary_count_count_handle(struct summary_sink *s, const struct model *model, uint32_t location, uint32_t handle,
+				      bool opens)
 {
 	struct use *use = use_here(s, model, location, handle);
 
@@ -173,7 +174,7 @@ static int count_enter(struct summary_sink *s, const struct model *model, struct
 	int error = layer_of_region(s, model, e->u.call.region, &layer);
 
 	if (!error)
-		error = grow32(&l->frames, &l->cap_frames, l->nframes, sizeof(*l->frames));
+		error = summary_count_grow32(&l->frames, &l->cap_frames, l->nframes, sizeof(*l->frames));
 	if (error)
 		return error;
 	own = summary_layer_in_group(s, model->locations.v[e->location].group, layer);
@@ -209,7 +210,7 @@ bool summary_is_outermost_use(const struct summary_sink *s, const struct locatio
 /* Operations that the call began and that did not end in it: what they moved is not known. */
 static int forget_operations(struct summary_sink *s, struct location_state *l);
 
-static uint64_t greater(uint64_t a, uint64_t b)
+static uint64_t summary_count_greater(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -224,8 +225,8 @@ static int count_use_time(const struct summary_sink *s, const struct model *mode
 		return -ENOMEM;
 	class->calls++;
 	class->failed += failed;
-	class->longest_ns = greater(class->longest_ns, time_ns);
-	use->longest_ns = greater(use->longest_ns, time_ns);
+	class->longest_ns = summary_count_greater(class->longest_ns, time_ns);
+	use->longest_ns = summary_count_greater(use->longest_ns, time_ns);
 	if (!summary_is_outermost_use(s, l, l->nframes, layer))
 		return 0;
 	class->time_ns += time_ns;
@@ -262,7 +263,7 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 	uint32_t layer;
 
 	if (!l->nframes || l->frames[l->nframes - 1].region != e->u.call.region)
-		return unmatched(s);
+		return summary_count_unmatched(s);
 	frame = &l->frames[--l->nframes];
 	layer = s->region_layer[frame->region];
 	own = summary_layer_in_group(s, model->locations.v[e->location].group, layer);
@@ -271,7 +272,7 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 	own->failed += e->u.call.failed;
 	class = &own->classes[frame->class];
 	class->failed += e->u.call.failed;
-	class->longest_ns = greater(class->longest_ns, time_ns);
+	class->longest_ns = summary_count_greater(class->longest_ns, time_ns);
 	if (e->u.call.names.path && s->layers[layer].os && !s->changes &&
 	    summary_names_add(&s->names, model, &e->u.call.names, e->u.call.failed))
 		return -ENOMEM;
@@ -284,7 +285,7 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 		own->system_ns += system_ns;
 		class->time_ns += time_ns;
 	}
-	own->longest_ns = greater(own->longest_ns, time_ns);
+	own->longest_ns = summary_count_greater(own->longest_ns, time_ns);
 	if (frame->use && count_use_time(s, model, l, frame, layer, time_ns, e->u.call.failed))
 		return -ENOMEM;
 	if (model->regions.v[frame->region].io && !--l->io_frames)
@@ -339,7 +340,7 @@ static int count_size(struct summary_sink *s, const struct model *model, const s
 	struct summary_layer *own;
 	unsigned size = summary_size_class(bytes);
 
-	if (grow(&s->paradigm_layer, &s->nparadigms, paradigm, sizeof(*s->paradigm_layer), 0xff))
+	if (summary_count_grow(&s->paradigm_layer, &s->nparadigms, paradigm, sizeof(*s->paradigm_layer), 0xff))
 		return -ENOMEM;
 	if (s->paradigm_layer[paradigm] == REF_NONE)
 		s->paradigm_layer[paradigm] = summary_layer_by_name(s, model->paradigms.v[paradigm].identification);
@@ -427,7 +428,7 @@ static int count_begin(struct summary_sink *s, const struct model *model, struct
 	}
 	if (e->u.begin.flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING)
 		return pending_add(s, &op);
-	error = grow32(&l->blocking, &l->cap_blocking, l->nblocking, sizeof(*l->blocking));
+	error = summary_count_grow32(&l->blocking, &l->cap_blocking, l->nblocking, sizeof(*l->blocking));
 	if (!error)
 		l->blocking[l->nblocking++] = (struct blocking){ op, l->nframes };
 	return error;
@@ -438,7 +439,7 @@ static int count_complete(struct summary_sink *s, const struct model *model, str
 	struct operation op;
 
 	if (!operation_take(s, l, e->u.complete.matching_id, &op))
-		return unmatched(s);
+		return summary_count_unmatched(s);
 	if (l->nframes && !l->frames[l->nframes - 1].use)
 		l->frames[l->nframes - 1].use = op.use;         /* a call that waited for it */
 	if (e->u.complete.bytes != BYTES_UNKNOWN)
@@ -450,7 +451,8 @@ static int count_cancelled(struct summary_sink *s, const struct model *model, st
 {
 	struct operation op;
 
-	return operation_take(s, l, e->u.op.matching_id, &op) ? count_end(s, model, &op, END_FAILED, 0) : unmatched(s);
+	return operation_take(s, l, e->u.op.matching_id, &op) ? count_end(s, model, &op, END_FAILED, 0)
+							      : summary_count_unmatched(s);
 }
 
 int summary_event(struct sink *sink, const struct model *model, const struct model_event *e)
@@ -460,7 +462,7 @@ int summary_event(struct sink *sink, const struct model *model, const struct mod
 
 	if (e->location >= model->locations.n)
 		return -EINVAL;
-	if (grow(&s->locations, &s->nlocations, e->location, sizeof(*s->locations), 0))
+	if (summary_count_grow(&s->locations, &s->nlocations, e->location, sizeof(*s->locations), 0))
 		return -ENOMEM;
 	if (!s->changes && summary_sites_event(&s->sites, model, e))
 		return -ENOMEM;
@@ -469,9 +471,9 @@ int summary_event(struct sink *sink, const struct model *model, const struct mod
 	switch (e->type) {
 	case EV_ENTER: return count_enter(s, model, l, e);
 	case EV_LEAVE: return count_leave(s, model, l, e);
-	case EV_CREATE: return count_handle(s, model, e->location, e->u.create.handle, true);
-	case EV_DESTROY: return count_handle(s, model, e->location, e->u.destroy.handle, false);
-	case EV_SEEK: return count_handle(s, model, e->location, e->u.seek.handle, false);
+	case EV_CREATE: return summary_count_count_handle(s, model, e->location, e->u.create.handle, true);
+	case EV_DESTROY: return summary_count_count_handle(s, model, e->location, e->u.destroy.handle, false);
+	case EV_SEEK: return summary_count_count_handle(s, model, e->location, e->u.seek.handle, false);
 	case EV_LOCK:
 	case EV_UNLOCK:
 	case EV_TRYLOCK: return count_lock(s, model, l, e);

@@ -77,7 +77,7 @@ static struct summary_between sum_between(const struct summary_report *r)
 	return sum;
 }
 
-static void print_row(FILE *out, const char *name, const struct summary_cpu *c)
+static void summary_cpu_print_row(FILE *out, const char *name, const struct summary_cpu *c)
 {
 	fprintf(out, "%-14s %14.6f %14.6f %14.6f %14.6f %14.6f %14.6f\n", name, c->time_ns / 1e9, c->cpu_ns / 1e9,
 		c->sleep_ns / 1e9, c->io_sleep_ns / 1e9, c->delay_ns / 1e9, (c->unknown_ns + c->undivided_ns) / 1e9);
@@ -95,7 +95,7 @@ void summary_cpu_text(FILE *out, const struct summary_report *r)
 	for (size_t i = 0; i < r->nlayers; i++) {
 		summary_cpu_add(&sum, &r->layers[i].cpu);
 		if (r->layers[i].cpu.calls)
-			print_row(out, r->layers[i].name, &r->layers[i].cpu);
+			summary_cpu_print_row(out, r->layers[i].name, &r->layers[i].cpu);
 	}
 	fprintf(out, "%-14s %14.6f %14.6f %14.6f %14s %14.6f %14.6f\n", "between calls",
 		(between.cpu_ns + between.sleep_ns + between.delay_ns + between.unknown_ns) / 1e9, between.cpu_ns / 1e9,

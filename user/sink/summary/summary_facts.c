@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static json_t *printable(const char *value)
+static json_t *summary_facts_printable(const char *value)
 {
 	char *text = utf8_printable(value);
 	json_t *json = text ? json_string(text) : NULL;
@@ -19,12 +19,12 @@ static json_t *printable(const char *value)
 static json_t *fact_json(const struct model *m, const struct model_fact *fact)
 {
 	json_t *o = json_object(), *values = json_array();
-	int error = json_object_set_new(o, "layer", printable(m->paradigms.v[fact->paradigm].identification)) |
-		    json_object_set_new(o, "object", fact->object[0] ? printable(fact->object) : json_null()) |
-		    json_object_set_new(o, "name", printable(fact->name));
+	int error = json_object_set_new(o, "layer", summary_facts_printable(m->paradigms.v[fact->paradigm].identification)) |
+		    json_object_set_new(o, "object", fact->object[0] ? summary_facts_printable(fact->object) : json_null()) |
+		    json_object_set_new(o, "name", summary_facts_printable(fact->name));
 
 	for (unsigned i = 0; i < fact->nvalues; i++)
-		error |= json_array_append_new(values, printable(fact->values[i]));
+		error |= json_array_append_new(values, summary_facts_printable(fact->values[i]));
 	error |= json_object_set_new(o, "values", values) | json_object_set_new(o, "more_values", json_boolean(fact->more));
 	if (!error)
 		return o;

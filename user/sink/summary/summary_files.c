@@ -30,7 +30,7 @@ void summary_add(struct summary_counts *to, const struct summary_counts *from)
 	to->metadata_ns += from->metadata_ns;
 }
 
-static int by_place(const void *a, const void *b)
+static int summary_files_by_place(const void *a, const void *b)
 {
 	const struct summary_part *x = a, *y = b;
 
@@ -41,7 +41,7 @@ static int by_place(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static int by_time(const void *a, const void *b)
+static int summary_files_by_time(const void *a, const void *b)
 {
 	const struct summary_file *x = a, *y = b;
 	uint64_t ax = summary_activity(&x->counts), ay = summary_activity(&y->counts);
@@ -60,11 +60,11 @@ static int merge_parts(struct summary_report *r)
 	int ret = 0;
 
 	if (r->nparts)
-		qsort(r->parts, r->nparts, sizeof(*r->parts), by_place);
+		qsort(r->parts, r->nparts, sizeof(*r->parts), summary_files_by_place);
 	for (size_t i = 0; i < r->nparts && !ret; i++) {
 		struct summary_part *last = kept ? &r->parts[kept - 1] : NULL, *next = &r->parts[i];
 
-		if (!last || by_place(last, next)) {
+		if (!last || summary_files_by_place(last, next)) {
 			r->parts[kept++] = *next;
 			continue;
 		}
@@ -78,8 +78,8 @@ static int merge_parts(struct summary_report *r)
 
 /* The same bytes pass through every layer: a file is listed once, at the system calls, or if those were not recorded at its busiest
  * layer. */
-static bool replaces(const struct model *model, const struct summary_file *old, uint32_t paradigm,
-		     const struct summary_counts *counts)
+static bool summary_files_replaces(const struct model *model, const struct summary_file *old, uint32_t paradigm,
+				   const struct summary_counts *counts)
 {
 	bool old_os = model->paradigms.v[old->paradigm].os, new_os = model->paradigms.v[paradigm].os;
 
@@ -102,7 +102,7 @@ static struct summary_file file_at(const struct summary_report *r, size_t first)
 
 		for (; i < r->nparts && parts[i].file == file.file && parts[i].paradigm == paradigm; i++)
 			summary_add(&layer, &parts[i].counts);
-		if (only || replaces(r->model, &file, paradigm, &layer)) {
+		if (only || summary_files_replaces(r->model, &file, paradigm, &layer)) {
 			file.paradigm = paradigm;
 			file.counts = layer;
 		}
@@ -113,7 +113,7 @@ static struct summary_file file_at(const struct summary_report *r, size_t first)
 }
 
 /* Pipes and the like are not in a file system: one line for all. */
-static void add_file(struct summary_report *r, const struct summary_file *file)
+static void summary_files_add_file(struct summary_report *r, const struct summary_file *file)
 {
 	if (file->file == REF_NONE || !r->model->files.v[file->file].special) {
 		r->files[r->nfiles++] = *file;
@@ -133,10 +133,10 @@ int summary_files(struct summary_report *r)
 	for (size_t i = 0; i < r->nparts;) {
 		const struct summary_file file = file_at(r, i);
 
-		add_file(r, &file);
+		summary_files_add_file(r, &file);
 		i += file.nparts;
 	}
 	if (r->nfiles)
-		qsort(r->files, r->nfiles, sizeof(*r->files), by_time);
+		qsort(r->files, r->nfiles, sizeof(*r->files), summary_files_by_time);
 	return 0;
 }

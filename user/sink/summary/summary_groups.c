@@ -104,7 +104,7 @@ static size_t number_len(const char *text)
 }
 
 /* Replaces each number of name that differs from path, of the same pattern, by '*'. name does not get longer. */
-static void blend(char *name, const char *path)
+static void summary_groups_blend(char *name, const char *path)
 {
 	char *to = name;
 
@@ -164,7 +164,7 @@ static int group_by_pattern(const struct summary_report *r, struct lines *patter
 			continue;
 		if (!line || (!line->name && !(line->name = strdup(path_of(r, file)))))
 			return -ENOMEM;
-		blend(line->name, path_of(r, file));
+		summary_groups_blend(line->name, path_of(r, file));
 		add_to_line(line, file);
 	}
 	return 0;
@@ -199,7 +199,7 @@ static int lines_init(struct lines *lines, size_t n)
 	return lines->v ? 0 : -ENOMEM;
 }
 
-static int line_add(struct lines *lines, const char *name, const struct summary_file *file)
+static int summary_groups_line_add(struct lines *lines, const char *name, const struct summary_file *file)
 {
 	struct line *line = &lines->v[lines->n++];
 
@@ -232,12 +232,12 @@ static int split_patterns(const struct summary_report *r, struct lines *to, stru
 		HASH_FIND_STR(*all, key, line);
 		free(key);
 		if (line && line->files < PATTERN_FILES)
-			error = line_add(to, path_of(r, file), file);
+			error = summary_groups_line_add(to, path_of(r, file), file);
 	}
 	return error;
 }
 
-static const char *layer_of(const struct summary_report *r, const struct line *line)
+static const char *summary_groups_layer_of(const struct summary_report *r, const struct line *line)
 {
 	return r->model->paradigms.v[line->first->paradigm].identification;
 }
@@ -259,7 +259,7 @@ static int group_by_directory(const struct summary_report *r, struct lines *to, 
 	int error = lines_init(&directories, from->n);
 
 	for (size_t i = 0; i < from->n && !error; i++) {
-		line = line_get(&all, &directories, directory_key(from->v[i].name, layer_of(r, &from->v[i])));
+		line = line_get(&all, &directories, directory_key(from->v[i].name, summary_groups_layer_of(r, &from->v[i])));
 		error = line ? 0 : -ENOMEM;
 		if (line)
 			line->wanted = ++line->counts.opens > DIRECTORY_LINES;  /* counts lines temporarily */
@@ -267,7 +267,7 @@ static int group_by_directory(const struct summary_report *r, struct lines *to, 
 	for (size_t i = 0; i < directories.n; i++)
 		directories.v[i].counts.opens = 0;
 	for (size_t i = 0; i < from->n && !error; i++) {
-		line = line_get(&all, &directories, directory_key(from->v[i].name, layer_of(r, &from->v[i])));
+		line = line_get(&all, &directories, directory_key(from->v[i].name, summary_groups_layer_of(r, &from->v[i])));
 		error = line ? 0 : -ENOMEM;
 		if (!error && line->wanted) {
 			add_line(line, &from->v[i]);
@@ -292,7 +292,7 @@ static int group_by_directory(const struct summary_report *r, struct lines *to, 
 
 /* ---- the table ---- */
 
-static int by_time(const void *a, const void *b)
+static int summary_groups_by_time(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 	uint64_t ax = summary_activity(&x->counts), ay = summary_activity(&y->counts);
@@ -310,7 +310,7 @@ static void print_line(FILE *out, const struct summary_report *r, const struct l
 
 	fprintf(out, "%10.6f s %*s %*s %10" PRIu64 " %10" PRIu64 "  %-8s %-8s %-10s ", line->time_ns / 1e9, w->read,
 		summary_read_cell(&line->counts).text, w->written, summary_written_cell(&line->counts).text, line->counts.reads,
-		line->counts.writes, layer_of(r, line), file ? summary_scope_name(file->scope) : "unknown",
+		line->counts.writes, summary_groups_layer_of(r, line), file ? summary_scope_name(file->scope) : "unknown",
 		file && file->fs_type ? file->fs_type : "-");
 	summary_print_text(out, line->name);
 	if (line->files > 1)
@@ -381,7 +381,7 @@ int summary_text_files(FILE *out, const struct summary_report *r)
 	if (!error)
 		error = group_by_directory(r, &table, &lines);
 	if (!error && table.n)
-		qsort(table.v, table.n, sizeof(*table.v), by_time);
+		qsort(table.v, table.n, sizeof(*table.v), summary_groups_by_time);
 	if (!error) {
 		print_lines(out, r, &table);
 		print_hidden(out, r);

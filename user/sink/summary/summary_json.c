@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-static json_t *text(const char *value)
+static json_t *json_write_text(const char *value)
 {
 	char *printable = value ? utf8_printable(value) : NULL;
 	json_t *json = printable ? json_string(printable) : value ? NULL : json_null();
@@ -23,33 +23,34 @@ static json_t *text(const char *value)
 	return json;
 }
 
-static json_t *number(uint64_t value)
+static json_t *json_number(uint64_t value)
 {
 	return json_integer((json_int_t)value);
 }
 
 /* Takes ownership of the value; NULL (out of memory) makes the result negative. */
-static int put(json_t *object, const char *key, json_t *value)
+static int json_put(json_t *object, const char *key, json_t *value)
 {
 	return json_object_set_new(object, key, value);
 }
 
 static int put_counts(json_t *o, const struct summary_counts *c)
 {
-	return put(o, "reads", number(c->reads)) | put(o, "writes", number(c->writes)) |
-	       put(o, "bytes_read", number(c->bytes_read)) | put(o, "bytes_written", number(c->bytes_written)) |
-	       put(o, "reads_of_known_size", number(c->known_reads)) |
-	       put(o, "writes_of_known_size", number(c->known_writes)) |
-	       put(o, "reads_of_unknown_size", number(c->unknown_reads)) |
-	       put(o, "writes_of_unknown_size", number(c->unknown_writes)) |
-	       put(o, "reads_failed", number(c->failed_reads)) | put(o, "writes_failed", number(c->failed_writes));
+	return json_put(o, "reads", json_number(c->reads)) | json_put(o, "writes", json_number(c->writes)) |
+	       json_put(o, "bytes_read", json_number(c->bytes_read)) | json_put(o, "bytes_written", json_number(c->bytes_written)) |
+	       json_put(o, "reads_of_known_size", json_number(c->known_reads)) |
+	       json_put(o, "writes_of_known_size", json_number(c->known_writes)) |
+	       json_put(o, "reads_of_unknown_size", json_number(c->unknown_reads)) |
+	       json_put(o, "writes_of_unknown_size", json_number(c->unknown_writes)) |
+	       json_put(o, "reads_failed", json_number(c->failed_reads)) |
+	       json_put(o, "writes_failed", json_number(c->failed_writes));
 }
 
 /* Counters of calls on handles: not for variables, which are parts of a handle. */
 static int put_handle_counts(json_t *o, const struct summary_counts *c)
 {
-	return put_counts(o, c) | put(o, "opens", number(c->opens)) | put(o, "time_ns", number(c->time_ns)) |
-	       put(o, "metadata_time_ns", number(c->metadata_ns));
+	return put_counts(o, c) | json_put(o, "opens", json_number(c->opens)) | json_put(o, "time_ns", json_number(c->time_ns)) |
+	       json_put(o, "metadata_time_ns", json_number(c->metadata_ns));
 }
 
 static json_t *sizes_json(const uint64_t *sizes)
@@ -57,7 +58,7 @@ static json_t *sizes_json(const uint64_t *sizes)
 	json_t *array = json_array();
 
 	for (int i = 0; i < SUMMARY_SIZES; i++)
-		if (json_array_append_new(array, number(sizes[i]))) {
+		if (json_array_append_new(array, json_number(sizes[i]))) {
 			json_decref(array);
 			return NULL;
 		}
@@ -68,24 +69,24 @@ static json_t *sizes_json(const uint64_t *sizes)
 static int put_cpu(json_t *layer, const struct summary_cpu *c)
 {
 	json_t *o = json_object();
-	int error = put(o, "calls", number(c->calls)) | put(o, "calls_unknown", number(c->calls_unknown)) |
-		    put(o, "time_ns", number(c->time_ns)) | put(o, "cpu_ns", number(c->cpu_ns)) |
-		    put(o, "sleep_ns", number(c->sleep_ns)) |
-		    put(o, "io_sleep_ns", number(c->io_sleep_ns)) | put(o, "run_delay_ns", number(c->delay_ns)) |
-		    put(o, "undivided_ns", number(c->undivided_ns)) | put(o, "unknown_ns", number(c->unknown_ns)) |
-		    put(o, "user_ns", number(c->user_ns)) | put(o, "system_ns", number(c->system_ns)) |
-		    put(o, "sleeps", number(c->sleeps));
+	int error = json_put(o, "calls", json_number(c->calls)) | json_put(o, "calls_unknown", json_number(c->calls_unknown)) |
+		    json_put(o, "time_ns", json_number(c->time_ns)) | json_put(o, "cpu_ns", json_number(c->cpu_ns)) |
+		    json_put(o, "sleep_ns", json_number(c->sleep_ns)) | json_put(o, "io_sleep_ns", json_number(c->io_sleep_ns)) |
+		    json_put(o, "run_delay_ns", json_number(c->delay_ns)) |
+		    json_put(o, "undivided_ns", json_number(c->undivided_ns)) |
+		    json_put(o, "unknown_ns", json_number(c->unknown_ns)) | json_put(o, "user_ns", json_number(c->user_ns)) |
+		    json_put(o, "system_ns", json_number(c->system_ns)) | json_put(o, "sleeps", json_number(c->sleeps));
 
-	return put(layer, "outermost", o) | error;
+	return json_put(layer, "outermost", o) | error;
 }
 
 static int put_between(json_t *process, const struct summary_between *b)
 {
 	json_t *o = json_object();
-	int error = put(o, "cpu_ns", number(b->cpu_ns)) | put(o, "sleep_ns", number(b->sleep_ns)) |
-		    put(o, "run_delay_ns", number(b->delay_ns)) | put(o, "unknown_ns", number(b->unknown_ns));
+	int error = json_put(o, "cpu_ns", json_number(b->cpu_ns)) | json_put(o, "sleep_ns", json_number(b->sleep_ns)) |
+		    json_put(o, "run_delay_ns", json_number(b->delay_ns)) | json_put(o, "unknown_ns", json_number(b->unknown_ns));
 
-	return put(process, "between_calls", o) | error;
+	return json_put(process, "between_calls", o) | error;
 }
 
 /* Only classes with calls. */
@@ -96,9 +97,9 @@ static int put_class(json_t *classes, enum model_class name, const struct summar
 	if (!class || (!class->calls && !class->time_ns))
 		return 0;
 	o = json_object();
-	return put(o, "calls", number(class->calls)) | put(o, "failed", number(class->failed)) |
-	       put(o, "time_ns", number(class->time_ns)) | put(o, "longest_call_ns", number(class->longest_ns)) |
-	       put(classes, summary_class_name(name), o);
+	return json_put(o, "calls", json_number(class->calls)) | json_put(o, "failed", json_number(class->failed)) |
+	       json_put(o, "time_ns", json_number(class->time_ns)) |
+	       json_put(o, "longest_call_ns", json_number(class->longest_ns)) | json_put(classes, summary_class_name(name), o);
 }
 
 static int put_classes(json_t *o, const struct summary_class *v, const uint8_t *at)
@@ -108,21 +109,21 @@ static int put_classes(json_t *o, const struct summary_class *v, const uint8_t *
 
 	for (int i = 0; i < MODEL_CLASSES; i++)
 		error |= put_class(classes, i, !at ? &v[i] : at[i] ? &v[at[i] - 1] : NULL);
-	return put(o, "classes", classes) | error;
+	return json_put(o, "classes", classes) | error;
 }
 
 static json_t *layer_json(const struct model *m, const struct summary_layer *total, const struct summary_layer *l)
 {
 	json_t *o = json_object();
 
-	if (put(o, "name", text(total->name)) | put(o, "calls", number(l->calls)) | put(o, "failed", number(l->failed)) |
-	    put_counts(o, &l->counts) | put(o, "time_ns", number(l->time_ns)) |
-	    put(o, "operating_system", json_boolean(total->os)) |
-	    put(o, "system_time_ns", total->system_known ? number(l->system_ns) : json_null()) |
-	    put(o, "longest_call_ns", number(l->longest_ns)) | put(o, "read_sizes", sizes_json(l->sizes.read)) |
-	    put(o, "write_sizes", sizes_json(l->sizes.written)) | put_classes(o, l->classes, NULL) |
+	if (json_put(o, "name", json_write_text(total->name)) | json_put(o, "calls", json_number(l->calls)) |
+	    json_put(o, "failed", json_number(l->failed)) | put_counts(o, &l->counts) |
+	    json_put(o, "time_ns", json_number(l->time_ns)) | json_put(o, "operating_system", json_boolean(total->os)) |
+	    json_put(o, "system_time_ns", total->system_known ? json_number(l->system_ns) : json_null()) |
+	    json_put(o, "longest_call_ns", json_number(l->longest_ns)) | json_put(o, "read_sizes", sizes_json(l->sizes.read)) |
+	    json_put(o, "write_sizes", sizes_json(l->sizes.written)) | put_classes(o, l->classes, NULL) |
 	    (m->cpu_time ? put_cpu(o, &l->cpu) : 0) |
-	    (total == l ? put(o, "recorder_time_ns", l->recorder_known ? number(l->recorder_ns) : json_null()) : 0)) {
+	    (total == l ? json_put(o, "recorder_time_ns", l->recorder_known ? json_number(l->recorder_ns) : json_null()) : 0)) {
 		json_decref(o);
 		return NULL;
 	}
@@ -136,37 +137,41 @@ static int put_layers(json_t *root, const struct summary_report *r)
 
 	for (size_t i = 0; i < r->nlayers && !error; i++)
 		error = json_array_append_new(array, layer_json(r->model, &r->layers[i], &r->layers[i]));
-	return put(root, "layers", array) | error;
+	return json_put(root, "layers", array) | error;
 }
 
 /* ---- processes ---- */
 
 /* JSON null for an unknown time; others are relative to the begin of the recording. */
-static json_t *moment(const struct model *m, uint64_t time_ns)
+static json_t *json_moment(const struct model *m, uint64_t time_ns)
 {
-	return !time_ns ? json_null() : number(time_ns > summary_begin_ns(m) ? time_ns - summary_begin_ns(m) : 0);
+	return !time_ns ? json_null() : json_number(time_ns > summary_begin_ns(m) ? time_ns - summary_begin_ns(m) : 0);
 }
 
 static json_t *user_name(const struct model_process *life)
 {
 	const struct passwd *entry = life->has_uid ? getpwuid(life->uid) : NULL;
 
-	return text(entry ? entry->pw_name : NULL);
+	return json_write_text(entry ? entry->pw_name : NULL);
 }
 
 static int put_life(json_t *o, const struct model *m, const struct model_process *life, size_t group)
 {
 	json_t *programs = json_array();
-	int error = put(o, "parent_pid", life->ppid ? number(life->ppid) : json_null()) |
-		put(o, "executable", text(life->executable)) |
-		    put(o, "command_line", text(life->command_line)) | put(o, "working_directory", text(life->directory)) |
-		    put(o, "uid", life->has_uid ? number(life->uid) : json_null()) | put(o, "user", user_name(life)) |
-		    put(o, "probe_hits", life->has_probe_hits ? number(life->probe_hits) : json_null()) |
-		    put(o, "batch_job", text(life->batch_job)) | put(o, "was_running", json_boolean(life->was_running)) |
-		    put(o, "begin_ns", moment(m, life->begin_ns)) | put(o, "end_ns", moment(m, life->end_ns)) |
-		    put(o, "exit_status", life->has_status &&
-			WIFEXITED(life->status) ? number(WEXITSTATUS(life->status)) : json_null()) |
-		    put(o, "signal", life->has_status && WIFSIGNALED(life->status) ? number(WTERMSIG(life->status)) : json_null());
+	int error = json_put(o, "parent_pid", life->ppid ? json_number(life->ppid) : json_null()) |
+		    json_put(o, "executable", json_write_text(life->executable)) |
+		    json_put(o, "command_line", json_write_text(life->command_line)) |
+		    json_put(o, "working_directory", json_write_text(life->directory)) |
+		    json_put(o, "uid", life->has_uid ? json_number(life->uid) : json_null()) |
+		    json_put(o, "user", user_name(life)) |
+		    json_put(o, "probe_hits", life->has_probe_hits ? json_number(life->probe_hits) : json_null()) |
+		    json_put(o, "batch_job", json_write_text(life->batch_job)) |
+		    json_put(o, "was_running", json_boolean(life->was_running)) |
+		    json_put(o, "begin_ns", json_moment(m, life->begin_ns)) | json_put(o, "end_ns", json_moment(m, life->end_ns)) |
+		    json_put(o, "exit_status",
+			     life->has_status && WIFEXITED(life->status) ? json_number(WEXITSTATUS(life->status)) : json_null()) |
+		    json_put(o, "signal",
+			     life->has_status && WIFSIGNALED(life->status) ? json_number(WTERMSIG(life->status)) : json_null());
 
 	for (size_t i = 0; i < m->programs.n; i++) {
 		const struct model_program *program = &m->programs.v[i];
@@ -174,10 +179,11 @@ static int put_life(json_t *o, const struct model *m, const struct model_process
 
 		if (program->group != group)
 			continue;
-		error |= put(entry, "path", text(program->path)) | put(entry, "begin_ns", moment(m, program->begin_ns));
+		error |= json_put(entry, "path", json_write_text(program->path)) |
+			 json_put(entry, "begin_ns", json_moment(m, program->begin_ns));
 		error |= json_array_append_new(programs, entry);
 	}
-	return put(o, "programs", programs) | error;
+	return json_put(o, "programs", programs) | error;
 }
 
 static json_t *process_json(const struct summary_report *r, size_t i)
@@ -186,12 +192,15 @@ static json_t *process_json(const struct summary_report *r, size_t i)
 	const struct summary_process *p = &r->processes[i];
 	const struct model_group *group = &m->groups.v[i];
 	json_t *o = json_object(), *layers = json_array();
-	int error = put(o, "index", number(i)) | put(o, "pid", number(group->tgid)) | put(o, "name", text(group->name)) |
-		    put(o, "rank", group->rank >= 0 ? json_integer(group->rank) : json_null()) |
-		    put(o, "job", group->rank >= 0 ? number(group->job) : json_null()) | put(o, "launch", text(group->launch)) |
-		    put(o, "wall_time_ns", number(p->end_ns - p->begin_ns)) | put(o, "io_time_ns", number(p->io_ns)) |
-		    put(o, "threads", number(p->threads)) | put(o, "calls", number(p->calls)) |
-		    put(o, "recorder_time_ns", p->recorder_known ? number(p->recorder_ns) : json_null());
+	int error = json_put(o, "index", json_number(i)) | json_put(o, "pid", json_number(group->tgid)) |
+		    json_put(o, "name", json_write_text(group->name)) |
+		    json_put(o, "rank", group->rank >= 0 ? json_integer(group->rank) : json_null()) |
+		    json_put(o, "job", group->rank >= 0 ? json_number(group->job) : json_null()) |
+		    json_put(o, "launch", json_write_text(group->launch)) |
+		    json_put(o, "wall_time_ns", json_number(p->end_ns - p->begin_ns)) |
+		    json_put(o, "io_time_ns", json_number(p->io_ns)) | json_put(o, "threads", json_number(p->threads)) |
+		    json_put(o, "calls", json_number(p->calls)) |
+		    json_put(o, "recorder_time_ns", p->recorder_known ? json_number(p->recorder_ns) : json_null());
 
 	if (i < m->processes.n)
 		error |= put_life(o, m, &m->processes.v[i], i);
@@ -199,7 +208,7 @@ static json_t *process_json(const struct summary_report *r, size_t i)
 		if (r->layers[l].index < p->nlayers &&
 		    (p->layers[r->layers[l].index].calls || summary_activity(&p->layers[r->layers[l].index].counts)))
 			error |= json_array_append_new(layers, layer_json(m, &r->layers[l], &p->layers[r->layers[l].index]));
-	error |= put(o, "layers", layers);
+	error |= json_put(o, "layers", layers);
 	if (m->cpu_time)
 		error |= put_between(o, &p->between);
 	if (!error)
@@ -214,9 +223,9 @@ static int put_part(json_t *processes, const struct summary_report *r, const str
 {
 	const struct model_group *group = part->group < r->model->groups.n ? &r->model->groups.v[part->group] : NULL;
 	json_t *o = json_object();
-	int error = put(o, "process", number(part->group)) |
-		    put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
-		    put_handle_counts(o, &part->counts) | put(o, "longest_call_ns", number(part->longest_ns)) |
+	int error = json_put(o, "process", json_number(part->group)) |
+		    json_put(o, "rank", group && group->rank >= 0 ? json_integer(group->rank) : json_null()) |
+		    put_handle_counts(o, &part->counts) | json_put(o, "longest_call_ns", json_number(part->longest_ns)) |
 		    put_classes(o, part->classes->v, part->classes->at);
 
 	return json_array_append_new(processes, o) | error;
@@ -233,9 +242,9 @@ static size_t put_file_layer(json_t *layers, const struct summary_report *r, siz
 		*error |= put_part(processes, r, &r->parts[i]);
 		summary_add(&sum, &r->parts[i].counts);
 	}
-	*error |= put(o, "name", text(r->model->paradigms.v[r->parts[first].paradigm].identification)) |
+	*error |= json_put(o, "name", json_write_text(r->model->paradigms.v[r->parts[first].paradigm].identification)) |
 		put_handle_counts(o, &sum) |
-		  put(o, "processes", processes);
+		  json_put(o, "processes", processes);
 	*error |= json_array_append_new(layers, o);
 	return i - first;
 }
@@ -245,19 +254,20 @@ static json_t *file_json(const struct summary_report *r, size_t index)
 	const struct summary_file *f = &r->files[index];
 	const struct model_file *file = f->file != REF_NONE ? &r->model->files.v[f->file] : NULL;
 	json_t *o = json_object(), *layers = json_array();
-	int error = put(o, "path", text(file ? file->path : NULL)) | put(o, "directory", json_boolean(file && file->directory)) |
-		    put(o, "mount_point", text(file ? file->mount_point : NULL)) |
-		    put(o, "mount_source", text(file ? file->mount_source : NULL)) |
-		    put(o, "file_system", text(file ? file->fs_type : NULL)) |
-		    put(o, "block_size", file && file->block_bytes ? number(file->block_bytes) : json_null()) |
-		    put(o, "inodes", file && file->inodes ? number(file->inodes) : json_null()) |
-		    put(o, "scope", text(file ? summary_scope_name(file->scope) : "unknown")) |
-		    put(o, "layer", text(r->model->paradigms.v[f->paradigm].identification)) | put_handle_counts(o, &f->counts) |
-		    put(o, "longest_time_ns", number(f->time_ns));
+	int error = json_put(o, "path", json_write_text(file ? file->path : NULL)) |
+		    json_put(o, "directory", json_boolean(file && file->directory)) |
+		    json_put(o, "mount_point", json_write_text(file ? file->mount_point : NULL)) |
+		    json_put(o, "mount_source", json_write_text(file ? file->mount_source : NULL)) |
+		    json_put(o, "file_system", json_write_text(file ? file->fs_type : NULL)) |
+		    json_put(o, "block_size", file && file->block_bytes ? json_number(file->block_bytes) : json_null()) |
+		    json_put(o, "inodes", file && file->inodes ? json_number(file->inodes) : json_null()) |
+		    json_put(o, "scope", json_write_text(file ? summary_scope_name(file->scope) : "unknown")) |
+		    json_put(o, "layer", json_write_text(r->model->paradigms.v[f->paradigm].identification)) |
+		    put_handle_counts(o, &f->counts) | json_put(o, "longest_time_ns", json_number(f->time_ns));
 
 	for (size_t i = 0; i < f->nparts;)
 		i += put_file_layer(layers, r, f->first + i, f->first + f->nparts, &error);
-	error |= put(o, "layers", layers) | put(o, "facts", summary_facts_json(r->model, f->file));
+	error |= json_put(o, "layers", layers) | json_put(o, "facts", summary_facts_json(r->model, f->file));
 	if (!error)
 		return o;
 	json_decref(o);
@@ -271,8 +281,9 @@ static json_t *code_file_json(const struct summary_report *r, size_t index)
 	const struct model_code_file *file = &r->model->code_files.v[index];
 	json_t *o = json_object();
 
-	if (!(put(o, "path", text(file->path)) | put(o, "build_id", text(file->build_id)) | put(o, "device", number(file->dev)) |
-	      put(o, "inode", number(file->ino)) | put(o, "deleted", json_boolean(file->deleted))))
+	if (!(json_put(o, "path", json_write_text(file->path)) | json_put(o, "build_id", json_write_text(file->build_id)) |
+	      json_put(o, "device", json_number(file->dev)) | json_put(o, "inode", json_number(file->ino)) |
+	      json_put(o, "deleted", json_boolean(file->deleted))))
 		return o;
 	json_decref(o);
 	return NULL;
@@ -283,11 +294,12 @@ static json_t *mapping_json(const struct summary_report *r, size_t index)
 	const struct model_mapping *mapping = &r->model->mappings.v[index];
 	json_t *o = json_object();
 
-	if (!(put(o, "process", number(mapping->group)) | put(o, "code_file", number(mapping->code_file)) |
-	      put(o, "start", json_sprintf("0x%llx", (unsigned long long)mapping->start)) |
-	      put(o, "end", json_sprintf("0x%llx", (unsigned long long)mapping->end)) |
-	      put(o, "offset", json_sprintf("0x%llx", (unsigned long long)mapping->offset)) |
-	      put(o, "since_ns", moment(r->model, mapping->since_ns)) | put(o, "noted_ns", moment(r->model, mapping->noted_ns))))
+	if (!(json_put(o, "process", json_number(mapping->group)) | json_put(o, "code_file", json_number(mapping->code_file)) |
+	      json_put(o, "start", json_sprintf("0x%llx", (unsigned long long)mapping->start)) |
+	      json_put(o, "end", json_sprintf("0x%llx", (unsigned long long)mapping->end)) |
+	      json_put(o, "offset", json_sprintf("0x%llx", (unsigned long long)mapping->offset)) |
+	      json_put(o, "since_ns", json_moment(r->model, mapping->since_ns)) |
+	      json_put(o, "noted_ns", json_moment(r->model, mapping->noted_ns))))
 		return o;
 	json_decref(o);
 	return NULL;
@@ -296,9 +308,9 @@ static json_t *mapping_json(const struct summary_report *r, size_t index)
 static int put_special(json_t *root, const struct summary_report *r)
 {
 	json_t *o = json_object();
-	int error = put(o, "count", number(r->nspecial)) | put_counts(o, &r->special);
+	int error = json_put(o, "count", json_number(r->nspecial)) | put_counts(o, &r->special);
 
-	return put(root, "pipes_and_sockets", o) | error;
+	return json_put(root, "pipes_and_sockets", o) | error;
 }
 
 /* Omitted without --mmap-faults. */
@@ -313,13 +325,13 @@ static int put_mapped(json_t *root, const struct model *m)
 
 		if (!f->mapped)
 			continue;
-		error = put(o, "path", text(f->path)) | put(o, "read_faults", number(f->read_faults)) |
-			put(o, "write_faults", number(f->write_faults)) |
-			put(o, "pages_written_back", number(f->pages_written_back));
+		error = json_put(o, "path", json_write_text(f->path)) | json_put(o, "read_faults", json_number(f->read_faults)) |
+			json_put(o, "write_faults", json_number(f->write_faults)) |
+			json_put(o, "pages_written_back", json_number(f->pages_written_back));
 		error |= json_array_append_new(array, o);
 	}
 	if (json_array_size(array))
-		return put(root, "mapped_files", array) | error;
+		return json_put(root, "mapped_files", array) | error;
 	json_decref(array);
 	return error;
 }
@@ -336,11 +348,11 @@ static int put_writable(json_t *root, const struct model *m)
 
 		if (!o)
 			continue;
-		error = put(o, "path", text(f->path)) | put(o, "bytes", number(f->writable_bytes));
+		error = json_put(o, "path", json_write_text(f->path)) | json_put(o, "bytes", json_number(f->writable_bytes));
 		error |= json_array_append_new(array, o);
 	}
 	if (json_array_size(array))
-		return put(root, "writable_mappings", array) | error;
+		return json_put(root, "writable_mappings", array) | error;
 	json_decref(array);
 	return error;
 }
@@ -355,9 +367,10 @@ static int put_device(json_t *root, const struct model *m)
 	if (!m->device && !t->device_calls)
 		return 0;
 	o = json_object();
-	error = put(o, "system_calls", number(t->system_calls)) | put(o, "not_from_memory", number(t->device_calls)) |
-		put(o, "bytes_read", number(t->device_bytes)) | put(o, "wait_ns", number(t->device_wait_ns));
-	return put(root, "device", o) | error;
+	error = json_put(o, "system_calls", json_number(t->system_calls)) |
+		json_put(o, "not_from_memory", json_number(t->device_calls)) |
+		json_put(o, "bytes_read", json_number(t->device_bytes)) | json_put(o, "wait_ns", json_number(t->device_wait_ns));
+	return json_put(root, "device", o) | error;
 }
 
 static int put_objects(json_t *root, const struct summary_report *r)
@@ -369,29 +382,31 @@ static int put_objects(json_t *root, const struct summary_report *r)
 		const struct summary_object *object = &r->objects[i];
 		json_t *o = json_object();
 
-		error = put(o, "name", text(object->name)) |
-			put(o, "file", text(object->file != REF_NONE ? r->model->files.v[object->file].path : NULL)) |
-			put(o, "layer", text(r->model->paradigms.v[object->paradigm].identification)) |
+		error = json_put(o, "name", json_write_text(object->name)) |
+			json_put(o, "file",
+				 json_write_text(object->file != REF_NONE ? r->model->files.v[object->file].path : NULL)) |
+			json_put(o, "layer", json_write_text(r->model->paradigms.v[object->paradigm].identification)) |
 			put_counts(o, &object->counts);
 		error |= json_array_append_new(array, o);
 	}
-	return put(root, "objects", array) | put(root, "objects_total", number(r->objects_total)) | error;
+	return json_put(root, "objects", array) | json_put(root, "objects_total", json_number(r->objects_total)) | error;
 }
 
 static int put_costs(json_t *root, const struct model *m)
 {
 	json_t *o = json_object(), *layers = json_array();
-	int error = put(o, "measured", json_boolean(m->costs.n)) | put(o, "nested_ns", number(m->nested_cost_ns)) |
-		    put(o, "single_step_ns", number(m->single_step_cost_ns));
+	int error = json_put(o, "measured", json_boolean(m->costs.n)) | json_put(o, "nested_ns", json_number(m->nested_cost_ns)) |
+		    json_put(o, "single_step_ns", json_number(m->single_step_cost_ns));
 
 	for (size_t i = 0; i < m->costs.n; i++) {
 		json_t *layer = json_object();
 
-		error |= put(layer, "layer", text(m->costs.v[i].layer)) | put(layer, "call_ns", number(m->costs.v[i].total_ns)) |
-			 put(layer, "inside_ns", number(m->costs.v[i].inside_ns));
+		error |= json_put(layer, "layer", json_write_text(m->costs.v[i].layer)) |
+			 json_put(layer, "call_ns", json_number(m->costs.v[i].total_ns)) |
+			 json_put(layer, "inside_ns", json_number(m->costs.v[i].inside_ns));
 		error |= json_array_append_new(layers, layer);
 	}
-	return put(o, "layers", layers) | put(root, "recorder_costs", o) | error;
+	return json_put(o, "layers", layers) | json_put(root, "recorder_costs", o) | error;
 }
 
 /* The sums of the layers, as the text has them. */
@@ -421,19 +436,24 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	int error = 0;
 
 	for (size_t i = 0; i < r->model->ndigest; i++)
-		error |= json_array_append_new(notes, text(r->model->digest[i]));
-	return error | put(root, "complete", json_boolean(r->model->complete)) | put(root, "stopped_by", text(end->stopped_by)) |
-	       put(root, "end_reason", text(end->reason)) | put(root, "records_after_bound", number(end->after_bound)) |
-	       put(root, "calls", number(t->calls)) |
-	       put(root, "failed_calls", number(failed_calls(r))) | put(root, "records_lost", number(t->lost_records)) |
-	       put(root, "records_lost_exact", json_boolean(r->model->complete)) |
-	       put(root, "records_late", number(t->late_records)) | put(root, "calls_abandoned", number(t->abandoned)) |
-	       put(root, "calls_open", number(r->open_calls)) |
-	       put(root, "operations_open", number(r->open_operations)) |
-	       put(root, "events_unmatched", number(r->unmatched)) | put(root, "sizes_unknown", number(unknown_sizes(r))) |
-	       put(root, "returns_without_frame", number(t->returns_without_frame)) |
-	       put(root, "frames_too_deep", number(t->frames_too_deep)) | put(root, "facts_unknown", number(t->facts_unknown)) |
-	       put(root, "facts_beyond", number(t->facts_beyond)) | put(root, "notes", notes);
+		error |= json_array_append_new(notes, json_write_text(r->model->digest[i]));
+	return error | json_put(root, "complete", json_boolean(r->model->complete)) |
+	       json_put(root, "stopped_by", json_write_text(end->stopped_by)) |
+	       json_put(root, "end_reason", json_write_text(end->reason)) |
+	       json_put(root, "records_after_bound", json_number(end->after_bound)) |
+	       json_put(root, "calls", json_number(t->calls)) | json_put(root, "failed_calls", json_number(failed_calls(r))) |
+	       json_put(root, "records_lost", json_number(t->lost_records)) |
+	       json_put(root, "records_lost_exact", json_boolean(r->model->complete)) |
+	       json_put(root, "records_late", json_number(t->late_records)) |
+	       json_put(root, "calls_abandoned", json_number(t->abandoned)) |
+	       json_put(root, "calls_open", json_number(r->open_calls)) |
+	       json_put(root, "operations_open", json_number(r->open_operations)) |
+	       json_put(root, "events_unmatched", json_number(r->unmatched)) |
+	       json_put(root, "sizes_unknown", json_number(unknown_sizes(r))) |
+	       json_put(root, "returns_without_frame", json_number(t->returns_without_frame)) |
+	       json_put(root, "frames_too_deep", json_number(t->frames_too_deep)) |
+	       json_put(root, "facts_unknown", json_number(t->facts_unknown)) |
+	       json_put(root, "facts_beyond", json_number(t->facts_beyond)) | json_put(root, "notes", notes);
 }
 
 static int put_excluded(json_t *root, const struct model *m)
@@ -445,15 +465,17 @@ static int put_excluded(json_t *root, const struct model *m)
 		const struct model_excluded *l = &m->excluded.v[i];
 		json_t *o = json_object();
 
-		error = put(o, "filter", text(l->filter)) | put(o, "layer", text(l->layer)) |
-			put(o, "whole_layer", json_boolean(l->whole));
+		error = json_put(o, "filter", json_write_text(l->filter)) | json_put(o, "layer", json_write_text(l->layer)) |
+			json_put(o, "whole_layer", json_boolean(l->whole));
 		if (!l->whole)
-			error |= put(o, "calls", number(l->calls)) | put(o, "bytes_read", number(l->read_bytes)) |
-				 put(o, "bytes_written", number(l->written_bytes)) |
-				 put(o, "calls_of_unknown_size", number(l->unknown)) | put(o, "time_ns", number(l->time_ns));
+			error |= json_put(o, "calls", json_number(l->calls)) |
+				 json_put(o, "bytes_read", json_number(l->read_bytes)) |
+				 json_put(o, "bytes_written", json_number(l->written_bytes)) |
+				 json_put(o, "calls_of_unknown_size", json_number(l->unknown)) |
+				 json_put(o, "time_ns", json_number(l->time_ns));
 		error |= json_array_append_new(array, o);
 	}
-	return put(root, "left_out", array) | error;
+	return json_put(root, "left_out", array) | error;
 }
 
 /* Moments count from the begin of the recording, like all others. */
@@ -466,11 +488,13 @@ static int put_clock_steps(json_t *root, const struct model *m)
 		const struct model_clock_step *step = &m->clock_steps.v[i];
 		json_t *o = json_object();
 
-		error |= put(o, "step_ns", json_integer(step->step_ns)) | put(o, "since_ns", moment(m, step->since_ns)) |
-			 put(o, "until_ns", moment(m, step->at.monotonic_ns)) | put(o, "realtime_ns", number(step->at.realtime_ns));
+		error |= json_put(o, "step_ns", json_integer(step->step_ns)) |
+			 json_put(o, "since_ns", json_moment(m, step->since_ns)) |
+			 json_put(o, "until_ns", json_moment(m, step->at.monotonic_ns)) |
+			 json_put(o, "realtime_ns", json_number(step->at.realtime_ns));
 		error |= json_array_append_new(array, o);
 	}
-	return put(root, "clock_steps", array) | error;
+	return json_put(root, "clock_steps", array) | error;
 }
 
 static int put_head(json_t *root, const struct summary_report *r)
@@ -478,20 +502,20 @@ static int put_head(json_t *root, const struct summary_report *r)
 	const struct model *m = r->model;
 	uint64_t duration = m->clock_end_ns > m->clock_begin_ns ? m->clock_end_ns - m->clock_begin_ns : 0;
 
-	return put(root, "schema", json_string(SUMMARY_SCHEMA)) | put(root, "version", text(m->version)) |
-		put(root, "host", text(m->host_name)) |
-	       put(root, "machine", text(m->machine_name)) | put(root, "kernel", text(m->kernel)) |
-	       put(root, "command_line", text(m->command_line)) | put(root, "batch_job", text(m->batch_job)) |
-	       put(root, "begin_realtime_ns", m->realtime_at_begin_ns ? number(m->realtime_at_begin_ns) : json_null()) |
-	       put_clock_steps(root, m) |
-	       put(root, "duration_ns", number(duration)) | put(root, "ranks", number(r->ranks)) |
-	       put(root, "jobs", number(m->njobs)) |
-	       put(root, "processes", number(r->nprocesses)) | put(root, "threads", number(r->threads));
+	return json_put(root, "schema", json_string(SUMMARY_SCHEMA)) | json_put(root, "version", json_write_text(m->version)) |
+	       json_put(root, "host", json_write_text(m->host_name)) | json_put(root, "machine", json_write_text(m->machine_name)) |
+	       json_put(root, "kernel", json_write_text(m->kernel)) |
+	       json_put(root, "command_line", json_write_text(m->command_line)) |
+	       json_put(root, "batch_job", json_write_text(m->batch_job)) |
+	       json_put(root, "begin_realtime_ns", m->realtime_at_begin_ns ? json_number(m->realtime_at_begin_ns) : json_null()) |
+	       put_clock_steps(root, m) | json_put(root, "duration_ns", json_number(duration)) |
+	       json_put(root, "ranks", json_number(r->ranks)) | json_put(root, "jobs", json_number(m->njobs)) |
+	       json_put(root, "processes", json_number(r->nprocesses)) | json_put(root, "threads", json_number(r->threads));
 }
 
 /* ---- writing: lists may be long, so their entries are written and freed one by one ---- */
 
-static int dump(FILE *out, json_t *value, size_t flags)
+static int json_dump(FILE *out, json_t *value, size_t flags)
 {
 	int error = !value ? -ENOMEM : json_dumpf(value, out, flags | JSON_ENCODE_ANY) ? write_error() : 0;
 
@@ -508,7 +532,7 @@ static int dump_members(FILE *out, json_t *root)
 	json_object_foreach(root, key, value) {
 		if (error || fprintf(out, "  \"%s\": ", key) < 0)
 			return error ? error : write_error();
-		error = dump(out, json_incref(value), JSON_INDENT(2));
+		error = json_dump(out, json_incref(value), JSON_INDENT(2));
 		if (!error && fputs(",\n", out) == EOF)
 			error = write_error();
 	}
@@ -524,7 +548,7 @@ static int dump_list(FILE *out, const char *key, const struct summary_report *r,
 		if (fputs(i ? ",\n    " : "\n    ", out) == EOF)
 			error = write_error();
 		if (!error)
-			error = dump(out, entry(r, i), JSON_COMPACT);
+			error = json_dump(out, entry(r, i), JSON_COMPACT);
 	}
 	return !error && fputs(n ? "\n  ]" : "]", out) == EOF ? write_error() : error;
 }
@@ -549,12 +573,11 @@ static int dump_lists(FILE *out, const struct summary_report *r)
 int summary_json_write(FILE *out, const struct summary_report *r)
 {
 	json_t *root = json_object();
-	int error = put_head(root, r) | put_layers(root, r) | put(root, "files_total", number(r->nfiles)) | put_special(root, r) |
-		    put_objects(root, r) | put_mapped(root, r->model) | put_writable(root, r->model) | put_device(root, r->model) |
-		    put_losses(root, r) |
-		    put_excluded(root, r->model) | put_costs(root, r->model) | put(root, "names", summary_names_json(r->names,
-			    r->model)) |
-		    put(root, "call_sites", summary_sites_json(r->sites, r->model));
+	int error = put_head(root, r) | put_layers(root, r) | json_put(root, "files_total", json_number(r->nfiles)) |
+		    put_special(root, r) | put_objects(root, r) | put_mapped(root, r->model) | put_writable(root, r->model) |
+		    put_device(root, r->model) | put_losses(root, r) | put_excluded(root, r->model) | put_costs(root, r->model) |
+		    json_put(root, "names", summary_names_json(r->names, r->model)) |
+		    json_put(root, "call_sites", summary_sites_json(r->sites, r->model));
 
 	error = error ? -ENOMEM : 0;
 	errno = 0;

@@ -22,7 +22,7 @@ struct entry { uint64_t key; struct directory *directory; bool failed; UT_hash_h
 struct summary_names { struct entry *entries; struct directory *directories; uint64_t calls, failed, failed_paths; };
 
 /* The directory of the name that a path ends with, free(). A final slash is not part of the name; of "/" it is "/" itself. */
-static char *directory_of(const char *base, const char *path)
+static char *summary_names_directory_of(const char *base, const char *path)
 {
 	size_t len = strlen(path), base_len = base ? strlen(base) : 0;
 	bool relative = path[0] != '/';
@@ -84,7 +84,7 @@ static struct entry *entry_get(struct summary_names *names, const struct model *
 	if (!entry)
 		return NULL;
 	entry->key = key;
-	entry->directory = directory_get(names, directory_of(base, model->names.v[call->path - 1]));
+	entry->directory = directory_get(names, summary_names_directory_of(base, model->names.v[call->path - 1]));
 	if (entry->directory)
 		HASH_ADD(hh, names->entries, key, sizeof(entry->key), entry);
 	if (entry->directory && hash_added(entry)) {

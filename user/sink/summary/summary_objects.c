@@ -9,7 +9,7 @@
 #include "sink/summary/summary_report.h"
 
 /* Returns the handle in which this one was opened; NULL for a file, whose parent belongs to another layer. */
-static const struct model_handle *container(const struct model *model, const struct model_handle *handle)
+static const struct model_handle *summary_objects_container(const struct model *model, const struct model_handle *handle)
 {
 	const struct model_handle *parent = handle->parent < model->handles.n ? &model->handles.v[handle->parent] : NULL;
 
@@ -21,7 +21,8 @@ static char *object_path(const struct model *model, const struct model_handle *h
 {
 	char *path = strdup(handle->name), *longer;
 
-	for (handle = container(model, handle); handle && path && path[0] != '/'; handle = container(model, handle)) {
+	for (handle = summary_objects_container(model, handle); handle && path && path[0] != '/';
+	     handle = summary_objects_container(model, handle)) {
 		if (!handle->name[0] || !strcmp(handle->name, "/"))
 			continue;
 		longer = malloc(strlen(handle->name) + strlen(path) + 2);
@@ -35,7 +36,7 @@ static char *object_path(const struct model *model, const struct model_handle *h
 	return path;
 }
 
-static int by_name(const void *a, const void *b)
+static int summary_objects_by_name(const void *a, const void *b)
 {
 	const struct summary_object *x = a, *y = b;
 
@@ -51,10 +52,11 @@ static int by_activity(const void *a, const void *b)
 	const struct summary_object *x = a, *y = b;
 	uint64_t ax = summary_activity(&x->counts), ay = summary_activity(&y->counts);
 
-	return ax != ay ? (ax > ay ? -1 : 1) : by_name(a, b);
+	return ax != ay ? (ax > ay ? -1 : 1) : summary_objects_by_name(a, b);
 }
 
-static int add(struct summary_report *r, const struct model_handle *handle, char *name, const struct summary_counts *counts)
+static int summary_objects_add(struct summary_report *r, const struct model_handle *handle, char *name,
+			       const struct summary_counts *counts)
 {
 	if (!name)
 		return -ENOMEM;
@@ -63,8 +65,8 @@ static int add(struct summary_report *r, const struct model_handle *handle, char
 	return 0;
 }
 
-static int collect(struct summary_report *r, const struct summary_counts *handles, size_t n,
-		   const struct summary_variable *variables)
+static int summary_objects_collect(struct summary_report *r, const struct summary_counts *handles, size_t n,
+				   const struct summary_variable *variables)
 {
 	const struct model *model = r->model;
 	int error = 0;
@@ -72,23 +74,24 @@ static int collect(struct summary_report *r, const struct summary_counts *handle
 	for (size_t i = 0; i < n && i < model->handles.n && !error; i++) {
 		const struct model_handle *handle = &model->handles.v[i];
 
-		if (summary_activity(&handles[i]) && handle->name[0] && container(model, handle))
-			error = add(r, handle, object_path(model, handle), &handles[i]);
+		if (summary_activity(&handles[i]) && handle->name[0] && summary_objects_container(model, handle))
+			error = summary_objects_add(r, handle, object_path(model, handle), &handles[i]);
 	}
 	for (const struct summary_variable *v = variables; v && !error; v = v->hh.next)
-		error = add(r, &model->handles.v[v->key >> 32], strdup(model->names.v[(uint32_t)v->key - 1]), &v->counts);
+		error = summary_objects_add(r, &model->handles.v[v->key >> 32], strdup(model->names.v[(uint32_t)v->key - 1]),
+					    &v->counts);
 	return error;
 }
 
 /* Merges entries with the same file, layer and name. */
-static void merge(struct summary_report *r)
+static void summary_objects_merge(struct summary_report *r)
 {
 	size_t kept = 0;
 
 	if (r->nobjects)
-		qsort(r->objects, r->nobjects, sizeof(*r->objects), by_name);
+		qsort(r->objects, r->nobjects, sizeof(*r->objects), summary_objects_by_name);
 	for (size_t i = 0; i < r->nobjects; i++) {
-		if (!kept || by_name(&r->objects[kept - 1], &r->objects[i])) {
+		if (!kept || summary_objects_by_name(&r->objects[kept - 1], &r->objects[i])) {
 			r->objects[kept++] = r->objects[i];
 			continue;
 		}
@@ -106,8 +109,8 @@ int summary_objects(struct summary_report *r, const struct summary_counts *handl
 	r->objects = calloc(n + HASH_COUNT(variables) + 1, sizeof(*r->objects));
 	if (!r->objects)
 		return -ENOMEM;
-	error = collect(r, handles, n, variables);
-	merge(r);
+	error = summary_objects_collect(r, handles, n, variables);
+	summary_objects_merge(r);
 	if (r->nobjects)
 		qsort(r->objects, r->nobjects, sizeof(*r->objects), by_activity);
 	r->objects_total = r->nobjects;

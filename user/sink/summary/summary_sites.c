@@ -233,7 +233,7 @@ void summary_sites_destroy(struct summary_sites *s)
 
 /* ---- text ---- */
 
-static int by_time(const struct row *a, const struct row *b)
+static int summary_sites_by_time(const struct row *a, const struct row *b)
 {
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? 1 : -1;
@@ -306,7 +306,7 @@ void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *
 
 	if (!s)
 		return;
-	HASH_SORT(s->rows, by_time);
+	HASH_SORT(s->rows, summary_sites_by_time);
 	fputs("     calls      time (s)          read       written  called from (by function and line of the application)\n", out);
 	for (const struct row *row = s->rows; row && n < TEXT_ROWS; row = row->hh.next, n++) {
 		fprintf(out, "%10" PRIu64 " %13.6f", row->calls, row->time_ns / 1e9);
@@ -328,7 +328,7 @@ void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *
 
 /* ---- JSON ---- */
 
-static json_t *text(const char *value)
+static json_t *summary_sites_write_text(const char *value)
 {
 	char *printable = value ? utf8_printable(value) : NULL;
 	json_t *json = printable ? json_string(printable) : value ? NULL : json_null();
@@ -341,10 +341,10 @@ static json_t *frame_json(const struct model *model, const struct model_context 
 {
 	const struct model_code_line *line = c->line == REF_NONE ? NULL : &model->code_lines.v[c->line];
 	json_t *o = json_object();
-	int error = json_object_set_new(o, "function", text(c->function)) |
-		    json_object_set_new(o, "file", text(line ? line->file : NULL)) |
+	int error = json_object_set_new(o, "function", summary_sites_write_text(c->function)) |
+		    json_object_set_new(o, "file", summary_sites_write_text(line ? line->file : NULL)) |
 		    json_object_set_new(o, "line", line ? json_integer(line->line) : json_null()) |
-		    json_object_set_new(o, "module", text(c->module)) |
+		    json_object_set_new(o, "module", summary_sites_write_text(c->module)) |
 		    json_object_set_new(o, "offset", c->offset ? json_integer((json_int_t)c->offset) : json_null()) |
 		    json_object_set_new(o, "application", json_boolean(c->application));
 
@@ -380,12 +380,13 @@ static json_t *row_json(const struct model *model, const struct row *row)
 		json_object_set_new(o, "bytes_read", json_integer((json_int_t)row->bytes_read)) |
 		json_object_set_new(o, "bytes_written", json_integer((json_int_t)row->bytes_written)) |
 		json_object_set_new(o, "operations_of_unknown_size", json_integer((json_int_t)row->unknown)) |
-		json_object_set_new(o, "worst_process", row->worst_ns ? text(worst->name) : json_null()) |
+		json_object_set_new(o, "worst_process", row->worst_ns ? summary_sites_write_text(worst->name) : json_null()) |
 		json_object_set_new(o, "worst_rank", row->worst_ns && worst->rank >= 0 ? json_integer(worst->rank) : json_null()) |
 		json_object_set_new(o, "worst_time_ns", json_integer((json_int_t)row->worst_ns)) |
-		json_object_set_new(o, "path", text(row->file != REF_NONE ? model->files.v[row->file].path : NULL)) |
+		json_object_set_new(o, "path",
+				    summary_sites_write_text(row->file != REF_NONE ? model->files.v[row->file].path : NULL)) |
 		json_object_set_new(o, "several_paths", json_boolean(row->several_files)) |
-		json_object_set_new(o, "callers", text(callers[row->key.callers])) |
+		json_object_set_new(o, "callers", summary_sites_write_text(callers[row->key.callers])) |
 		json_object_set_new(o, "frames", frames_json(model, row->key.context));
 
 	if (!error)
@@ -413,7 +414,7 @@ json_t *summary_sites_json(struct summary_sites *s, const struct model *model)
 	array = json_array();
 	error = json_object_set_new(o, "application_frames", json_integer(model->call_sites)) |
 		json_object_set_new(o, "incomplete", counts_json(&model->site_counts)) | json_object_set_new(o, "sites", array);
-	HASH_SORT(s->rows, by_time);
+	HASH_SORT(s->rows, summary_sites_by_time);
 	for (const struct row *row = s->rows; row && !error; row = row->hh.next)
 		error = json_array_append_new(array, row_json(model, row));
 	if (!error)

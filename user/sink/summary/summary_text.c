@@ -64,7 +64,7 @@ struct summary_cell summary_written_cell(const struct summary_counts *c)
 /* The widths of two columns over all rows. */
 struct widths { int read, written; };
 
-static void widen(struct widths *w, const struct summary_counts *c)
+static void summary_text_widen(struct widths *w, const struct summary_counts *c)
 {
 	int read = strlen(summary_read_cell(c).text), written = strlen(summary_written_cell(c).text);
 
@@ -72,7 +72,7 @@ static void widen(struct widths *w, const struct summary_counts *c)
 	w->written = written > w->written ? written : w->written;
 }
 
-static const char *plural(uint64_t n)
+static const char *summary_text_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -148,7 +148,7 @@ void summary_text_layers(FILE *out, const struct summary_report *r)
 	struct widths w = { 12, 12 };
 
 	for (size_t i = 0; i < r->nlayers; i++)
-		widen(&w, &r->layers[i].counts);
+		summary_text_widen(&w, &r->layers[i].counts);
 	fprintf(out, "%-10s %12s %10s %*s %*s %14s %15s\n", "layer", "calls", "failed", w.read, "read", w.written, "written",
 		"time", "in system calls");
 	for (size_t i = 0; i < r->nlayers; i++) {
@@ -173,7 +173,7 @@ static void print_special(FILE *out, const struct summary_report *r)
 			summary_read_cell(&r->special).text, summary_written_cell(&r->special).text);
 }
 
-static int print_files(FILE *out, const struct summary_report *r)
+static int summary_text_print_files(FILE *out, const struct summary_report *r)
 {
 	int error = summary_text_files(out, r);
 
@@ -253,8 +253,9 @@ static void print_excluded(FILE *out, const struct model *m)
 			fputs(": nothing\n", out);
 			continue;
 		}
-		fprintf(out, ": %s %" PRIu64 " call%s, read %s, written %s, %.6f s", l->layer, l->calls, plural(l->calls),
-			bytes_cell(l->read_bytes).text, bytes_cell(l->written_bytes).text, l->time_ns / 1e9);
+		fprintf(out, ": %s %" PRIu64 " call%s, read %s, written %s, %.6f s", l->layer, l->calls,
+			summary_text_plural(l->calls), bytes_cell(l->read_bytes).text, bytes_cell(l->written_bytes).text,
+			l->time_ns / 1e9);
 		if (l->unknown)
 			fprintf(out, ", %" PRIu64 " of unknown size", l->unknown);
 		fputc('\n', out);
@@ -289,7 +290,7 @@ static void print_mapped(FILE *out, const struct model *m)
 		fputc('\n', out);
 	}
 	if (n > REPORT_LINES)
-		fprintf(out, "and %zu more mapped file%s\n", n - REPORT_LINES, plural(n - REPORT_LINES));
+		fprintf(out, "and %zu more mapped file%s\n", n - REPORT_LINES, summary_text_plural(n - REPORT_LINES));
 	if (n)
 		fputc('\n', out);
 	free(files);
@@ -346,7 +347,7 @@ static void print_end(FILE *out, const struct model_end *end)
 		fprintf(out, "records after the bound, not recorded %" PRIu64 "\n", end->after_bound);
 }
 
-static void print_losses(FILE *out, const struct summary_report *r)
+static void summary_text_print_losses(FILE *out, const struct summary_report *r)
 {
 	const struct model_totals *t = &r->model->totals;
 	const struct { const char *name; uint64_t value; } lines[] = {
@@ -418,11 +419,12 @@ static void print_head(FILE *out, const struct summary_report *r)
 {
 	const struct model *m = r->model;
 
-	fprintf(out, "%s: %" PRIu64 " rank%s", m->host_name ? m->host_name : "unknown host", r->ranks, plural(r->ranks));
+	fprintf(out, "%s: %" PRIu64 " rank%s", m->host_name ? m->host_name : "unknown host", r->ranks,
+		summary_text_plural(r->ranks));
 	if (m->njobs > 1)
 		fprintf(out, " in %zu jobs", m->njobs);
 	fprintf(out, ", %" PRIu64 " process%s, %" PRIu64 " thread%s, %.6f s\n", r->nprocesses, r->nprocesses == 1 ? "" : "es",
-		r->threads, plural(r->threads),
+		r->threads, summary_text_plural(r->threads),
 		m->clock_end_ns > m->clock_begin_ns ? (m->clock_end_ns - m->clock_begin_ns) / 1e9 : 0.0);
 }
 
@@ -434,12 +436,12 @@ int summary_text_write(FILE *out, const struct summary_report *r)
 	print_wall_times(out, r);
 	summary_text_layers(out, r);
 	summary_cpu_text(out, r);
-	error = print_files(out, r);
+	error = summary_text_print_files(out, r);
 	summary_names_text(out, r->names);
 	print_mapped(out, r->model);
 	print_written_unmeasured(out, r->model);
 	print_device(out, r);
 	summary_sites_text(out, r->sites, r->model);
-	print_losses(out, r);
+	summary_text_print_losses(out, r);
 	return error ? error : ferror(out) ? -EIO : 0;
 }
