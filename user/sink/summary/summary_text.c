@@ -101,7 +101,8 @@ static void option_name(const char *layer, char *name, size_t len)
 	name[n] = 0;
 }
 
-/* And the library whose absence saves most. System calls cost something even if they are not recorded: not proposed. */
+/* And the library whose absence saves most. System calls cost something even if they are not recorded: not proposed. The summary of
+ * a merged archive has no model, so no life of its processes. */
 static void print_recording_cost(FILE *out, const struct summary_report *r)
 {
 	const struct summary_layer *most = NULL;
@@ -113,11 +114,13 @@ static void print_recording_cost(FILE *out, const struct summary_report *r)
 		if (!r->layers[i].os && r->layers[i].recording_ns && (!most || r->layers[i].recording_ns > most->recording_ns))
 			most = &r->layers[i];
 	}
-	for (size_t i = 0; i < r->model->groups.n; i++)
+	for (size_t i = 0; r->model && i < r->model->groups.n; i++)
 		life += r->processes[i].seen ? r->processes[i].end_ns - r->processes[i].begin_ns : 0;
-	if (!total || !life)
+	if (!total)
 		return;
-	fprintf(out, "recording these calls took about %.6f s, %.1f %% of the processes' time", total / 1e9, 100.0 * total / life);
+	fprintf(out, "recording these calls took about %.6f s", total / 1e9);
+	if (life)
+		fprintf(out, ", %.1f %% of the processes' time", 100.0 * total / life);
 	if (most) {
 		option_name(most->name, name, sizeof(name));
 		fprintf(out, "; without %s in --layers it takes %.6f s less", name, most->recording_ns / 1e9);
