@@ -10,6 +10,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "hold_entry.h"
+#include "kernel_stack.h"
 #include "trampolines.h"
 
 const volatile __u64 unwind_limit_ns = 2000000000;
@@ -74,6 +75,7 @@ int guard_unwinder(struct pt_regs *ctx)
 	struct wait_state state = { .stack = ctx->sp };
 	struct replaced_walk walk;
 
+	stay_on_kernel_stack(ctx);
 	replaced_begin(&walk, bpf_get_current_task_btf());
 	if (!walk.trampoline)
 		return 0;

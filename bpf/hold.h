@@ -7,6 +7,7 @@
 #define IOPROBE_BPF_HOLD_H
 
 #include "jumps.h"
+#include "kernel_stack.h"
 #include "wait.h"
 
 /* The dynamic linker's rendezvous with debuggers: libraries have been mapped and none of their code has run. Used by kernels and
@@ -19,6 +20,7 @@ int linker_rendezvous(struct pt_regs *ctx)
 	u64 hold_limit_ns;
 	struct process *p;
 
+	stay_on_kernel_stack(ctx);
 	if (!t || is_foreign_link(t, bpf_get_attach_cookie(ctx)))
 		return 0;
 	hold_limit_ns = recording_by(t->recording)->hold_limit_ns;
@@ -121,6 +123,7 @@ int unwinder_entry(struct pt_regs *ctx)
 	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;
 
+	stay_on_kernel_stack(ctx);
 	if (!t || !t->depth || is_foreign_link(t, cookie))
 		return 0;
 	desc = bpf_map_lookup_elem(&descriptors, &id);

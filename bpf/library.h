@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "call_site.h"
 #include "constants.h"
+#include "kernel_stack.h"
 #include "submitted.h"
 
 /* The n-th integer argument, n >= 6, lies above the return address. */
@@ -304,6 +305,7 @@ int call_entry(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
 
+	stay_on_kernel_stack(ctx);
 	if (!t || is_foreign_link(t, cookie))
 		return 0;
 	t->hits++;
@@ -320,6 +322,7 @@ int call_return(struct pt_regs *ctx)
 	struct thread *t = thread_of(bpf_get_current_task_btf());
 	u64 cookie = bpf_get_attach_cookie(ctx);
 
+	stay_on_kernel_stack(ctx);
 	if (!t || is_foreign_link(t, cookie) || is_other_link(t, cookie))
 		return 0;
 	t->hits++;
@@ -351,6 +354,7 @@ int call_session(struct pt_regs *ctx)
 	bool is_return;
 	u64 cookie;
 
+	stay_on_kernel_stack(ctx);
 	if (!t)
 		return 1;
 	if (!run_context(&cookie, &is_return) || is_foreign_link(t, cookie))

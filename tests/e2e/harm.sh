@@ -33,6 +33,21 @@ same_run shell_signal sh -c 'echo one; kill -TERM $$'
 same_run shell_pipe sh -c 'seq 1 2000 | sort -n | tail -n 3'
 have python3 && same_run python "$PYTHON" -c 'import json, sys; print(json.dumps({"a": list(range(5))})); sys.exit(9)'
 
+# With a stack per CPU, threads that preempt each other in a program on a uprobe would overwrite each other's variables in the kernel
+# (bpf/kernel_stack.h). The other programs, which the kernel keeps apart, show whether this kernel has such stacks.
+private_stacks() {
+	fresh private_stacks >/dev/null
+	record private_stacks -- "$PYTHON" "$TESTS/lib/private_stacks.py"
+	if [ $STATUS != 0 ]; then
+		not_ok private_stacks "$(said "$TMP/private_stacks")"
+	elif grep -qx 'others: 0' "$TMP/private_stacks/stdout"; then
+		skip private_stacks "this kernel's BPF programs have no private stacks"
+	else
+		verdict "private_stacks, none on uprobes" "$(sed -n 's/^uprobes: *//p' "$TMP/private_stacks/stdout")"
+	fi
+}
+private_stacks
+
 # A program that was attached to goes on when ioprobe is killed.
 killed_recorder() {
 	local dir pid recorder
