@@ -188,6 +188,7 @@ lint: $(B)/ioprobe build/ioprobe.skel.h build/guard.skel.h build/store_sql.h bui
 	$(Q)tools/structure/call-cycles $(B)/obj/user/replay
 	$(Q)tools/structure/check-documents $(B)/ioprobe
 	$(Q)tools/structure/check-lines
+	$(Q)tools/structure/check-names
 	$(Q)if command -v cppcheck >/dev/null; then cppcheck --quiet --std=c11 --enable=warning,performance,portability \
 		-j "$$(nproc)" '-DHASH_ITER(hh,head,el,tmp)=while((el=(head)))' '-DLIBBPF_OPTS(type,name,...)=struct type name' -D__x86_64__ \
 		--suppress=missingIncludeSystem --suppress=internalAstError --suppress=uninitdata --suppress=uninitStructMember \
