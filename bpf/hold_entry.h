@@ -43,7 +43,7 @@ __noinline bool hold_claim_slot(struct iop_hold_id *id, u32 slot)
 	return true;
 }
 
-/* Claims a free entry. Returns false if there is none, or nobody who could answer. */
+/* Claims a free entry. Returns false if there is none, or no live hold server to answer. */
 static __always_inline bool hold_claim(u32 recording, struct iop_hold_id *id, u64 limit_ns)
 {
 	u64 now = bpf_ktime_get_ns();

@@ -97,7 +97,7 @@ static __always_inline s32 fd_argument(struct frame *f, u32 index)
 
 /* Returns whether a call on a name has an excluded file in place of its directory: fstat(3) is newfstatat(fd, "", AT_EMPTY_PATH).
  * No path begins in that file, and its description would bring a handle of it, and its close, into the archive. An excluded
- * directory is described: nothing else tells the reader where the path begins. */
+ * directory is described: otherwise the reader does not know where the path begins. */
 static __always_inline bool names_excluded_file(struct thread *t, const struct iop_desc *desc, s32 fd)
 {
 	struct file *file;

@@ -154,7 +154,7 @@ struct iop_rec {
 /* CALL, ENTER and EXIT. args[] are the captured arguments of the probe's descriptor in their order: all of them in CALL and ENTER
  * (an OUT argument holds the pointer in ENTER, its target in CALL), only the OUT ones in EXIT; bit i of arg_failed is set if the
  * i-th value of args[] could not be read. With IOP_F_STRINGS, args[] has all arguments in their positions, in an EXIT too, and is
- * padded to IOP_MAX_ARGS (nargs says so). Then, for every string and array argument in order: __u16 length in bytes,
+ * padded to IOP_MAX_ARGS (nargs gives their number). Then, for every string and array argument in order: __u16 length in bytes,
  * then the bytes (a string without its NUL; of an array its first IOP_ARRAY_MAX elements, whatever its real length); no padding
  * between them, zeros after the last. Length bit 15: truncated. Length 0xffff: unreadable, or filled in by the call (an EXIT may
  * bring it later). */

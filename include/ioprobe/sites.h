@@ -39,7 +39,7 @@ struct iop_site_rule_key { __u64 pc; __u32 image, pad; };
 struct iop_site_node_key { __u64 pc; __u32 parent, image; };
 
 /* A return address whose rule is not known was met. node is its node; call the number that only the call at hand has, so that the
- * callers, which the agent finds in the stack, are told for this call alone. again: the rule was requested before, and only the
+ * callers, which the agent finds in the stack, are sent for this call only. again: the rule was requested before, and only the
  * callers are of interest. cfa is behind the return address; rbp is the register, or was saved at bp_at if that is not 0. stack is
  * what lies from cfa - 8 on, len bytes of it. */
 #define IOP_SITE_WINDOW 12288

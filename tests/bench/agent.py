@@ -80,22 +80,23 @@ def wait4(pid, timeout):
 
 # ---- recordings that grow ----
 
-def archive_floor(folder, calls, offsets):
+def archive_floor(directory, calls, offsets):
     """Bytes per call of the least that libotf2 writes for a read or write (otf2_floor.c)."""
-    shutil.rmtree(f"{folder}/floor", ignore_errors=True)
-    os.mkdir(f"{folder}/floor")
-    done = subprocess.run([f"{variants.BENCH}/otf2_floor", f"{folder}/floor", str(calls), str(int(offsets))], capture_output=True,
+    shutil.rmtree(f"{directory}/floor", ignore_errors=True)
+    os.mkdir(f"{directory}/floor")
+    done = subprocess.run([f"{variants.BENCH}/otf2_floor", f"{directory}/floor", str(calls), str(int(offsets))],
+                          capture_output=True,
                           timeout=120, text=True)
-    shutil.rmtree(f"{folder}/floor")
+    shutil.rmtree(f"{directory}/floor")
     if done.returncode:
         raise variants.Failed(f"otf2_floor: status {done.returncode}")
     return float(done.stdout)
 
 
-def record(folder, calls, kind="pwrite", size=1):
-    worker = variants.Worker("calls", folder)
+def record(directory, calls, kind="pwrite", size=1):
+    worker = variants.Worker("calls", directory)
     try:
-        with variants.ioprobe(worker, folder, ["--keep-spool"]) as info:
+        with variants.ioprobe(worker, directory, ["--keep-spool"]) as info:
             cpu = cpu_ns(info["pid"])
             result = worker.order(kind, size, "count", calls, 120)
             time.sleep(0.1)     # five rounds of the agent: the rings are empty
@@ -103,17 +104,17 @@ def record(folder, calls, kind="pwrite", size=1):
             rings, rest = memory_kib(info["pid"])
     finally:
         worker.end()
-    replay = recover(f"{folder}/trace")
-    shutil.rmtree(f"{folder}/trace")
-    return {"kind": kind, "archive_floor": archive_floor(folder, calls, kind[0] == "p"), "calls": calls,
+    replay = recover(f"{directory}/trace")
+    shutil.rmtree(f"{directory}/trace")
+    return {"kind": kind, "archive_floor": archive_floor(directory, calls, kind[0] == "p"), "calls": calls,
             "ns_per_call": result["median"], "agent_ns_per_record": cpu / calls, "memory_kib": rest, "rings_kib": rings,
             "lost": info["lost"], "complete": info["complete"], "replay": replay,
             "replay_calls_per_s": info["calls"] / replay["seconds"]}
 
 
-def growth(folder, quick):
-    runs = [record(folder, n) for n in ([10**5, 10**6] if quick else [10**5, 10**6, 10**7])]
-    other = record(folder, 10**6, "write")
+def growth(directory, quick):
+    runs = [record(directory, n) for n in ([10**5, 10**6] if quick else [10**5, 10**6, 10**7])]
+    other = record(directory, 10**6, "write")
     lines = [[f"{r['calls']:.0e} {r['kind']}", stats.number(r["ns_per_call"]), f"{r['agent_ns_per_record']:.0f}",
               f"{r['memory_kib'] / 1024:.1f}", f"{r['rings_kib'] / 1024:.1f}", r["lost"],
               f"{r['replay']['spool_bytes'] / r['calls']:.2f}",
@@ -147,11 +148,11 @@ def targets(runs):
 
 # ---- attach and detach ----
 
-def attach_once(folder):
+def attach_once(directory):
     """Seconds from the start of ioprobe to its 'recording' line, and from SIGINT to its end without the archive, whose time is that
     of a recover from the same records."""
-    worker = variants.Worker("parallel", folder)
-    trace = f"{folder}/trace"
+    worker = variants.Worker("parallel", directory)
+    trace = f"{directory}/trace"
     shutil.rmtree(trace, ignore_errors=True)
     child = variants.Child([variants.IOPROBE, "--pid", str(worker.pids[0]), "-o", trace, "--keep-spool"], "stderr")
     try:
@@ -168,9 +169,9 @@ def attach_once(folder):
     return {"attach_s": attached, "end_s": ended, "archive_s": recover(trace)["seconds"], "points": points}
 
 
-def plan_once(folder):
+def plan_once(directory):
     """Seconds of finding the probe points alone: reading the process' libraries, no BPF."""
-    worker = variants.Worker("parallel", folder)
+    worker = variants.Worker("parallel", directory)
     try:
         begin = time.monotonic()
         variants.points_of(worker.pids[0])
@@ -179,10 +180,10 @@ def plan_once(folder):
         worker.end()
 
 
-def split_once(folder):
+def split_once(directory):
     """Seconds in which the BPF programs load, links are made, and the links go, as strace sees them (and slows them a little)."""
-    worker = variants.Worker("parallel", folder)
-    trace, log = f"{folder}/trace", f"{folder}/bpf"
+    worker = variants.Worker("parallel", directory)
+    trace, log = f"{directory}/trace", f"{directory}/bpf"
     shutil.rmtree(trace, ignore_errors=True)
     child = variants.Child(["strace", "-f", "-ttt", "-T", "-e", "trace=bpf", "-o", log,
                             variants.IOPROBE, "--pid", str(worker.pids[0]), "-o", trace], "stderr")
@@ -209,12 +210,12 @@ def split_once(folder):
             "link_s": spent.get("BPF_LINK_CREATE", 0), "linking_s": span(links), "programs": programs}
 
 
-def attaching(folder, quick):
-    runs = [attach_once(folder) for _ in range(3 if quick else 7)]
+def attaching(directory, quick):
+    runs = [attach_once(directory) for _ in range(3 if quick else 7)]
     attach = stats.Figure(r["attach_s"] for r in runs)
     end = stats.Figure(r["end_s"] - r["archive_s"] for r in runs)
-    plan = stats.Figure(plan_once(folder) for _ in range(3))
-    split = split_once(folder) if "strace" not in variants.missing_rivals() else {}
+    plan = stats.Figure(plan_once(directory) for _ in range(3))
+    split = split_once(directory) if "strace" not in variants.missing_rivals() else {}
     ms = lambda f: f"{f.median * 1e3:.0f} ms ({f.low * 1e3:.0f}–{f.high * 1e3:.0f})"
     lines = [["start to \"recording\"", ms(attach)], ["  finding the points (ioprobe probes --pid)", ms(plan)]]
     if split:

@@ -28,48 +28,48 @@ FIO_JOBS = [("sequential write, 1 MiB", ["--rw=write", "--bs=1M", "--loops=8"], 
             ("random read, 4 KiB", ["--rw=randread", "--bs=4k", "--loops=4"], "small")]
 
 
-def fio_ns(folder, job, launcher):
+def fio_ns(directory, job, launcher):
     """ns per operation by fio's own clock, so that starting up does not count."""
-    done = subprocess.run([*launcher, *FIO, *job, f"--filename={folder}/fio", f"--output={folder}/fio.json"],
+    done = subprocess.run([*launcher, *FIO, *job, f"--filename={directory}/fio", f"--output={directory}/fio.json"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
     if done.returncode:
         raise variants.Failed(f"{launcher[0] if launcher else 'fio'}: status {done.returncode}")
-    with open(f"{folder}/fio.json") as file:
+    with open(f"{directory}/fio.json") as file:
         told = json.load(file)["jobs"][0]
     side = told["write"] if told["write"]["total_ios"] else told["read"]
     return side["total_ios"] and 1e9 / side["iops"]
 
 
-def fio_once(folder, job, variant):
-    trace = f"{folder}/trace"
+def fio_once(directory, job, variant):
+    trace = f"{directory}/trace"
     subprocess.run(["rm", "-rf", trace], check=True)
     if variant == "tracepoints":
-        with variants.tracepoints(None, folder):
-            return fio_ns(folder, job, [])
+        with variants.tracepoints(None, directory):
+            return fio_ns(directory, job, [])
     launchers = {"bare": [], "ioprobe": [variants.IOPROBE, "-q", "-o", trace, "--"],
-                 "strace": ["strace", "-f", "-o", f"{folder}/strace"]}
-    return fio_ns(folder, job, launchers[variant])
+                 "strace": ["strace", "-f", "-o", f"{directory}/strace"]}
+    return fio_ns(directory, job, launchers[variant])
 
 
-def fio(folder, quick):
+def fio(directory, quick):
     if "fio" in missing_programs():
         return {}, "fio is not installed, left out"
     names = ["bare", "tracepoints", "ioprobe"] + ([] if "strace" in variants.missing_rivals() else ["strace"])
     result, lines = {}, []
     for title, job, rule in FIO_JOBS[::2] if quick else FIO_JOBS:
         rounds = {v: [] for v in names}
-        fio_once(folder, job, "bare")   # the file is there, the caches are warm
+        fio_once(directory, job, "bare")   # the file is there, the caches are warm
         for i in range(1 if quick else FIO_ROUNDS):
             for v in names if i % 2 == 0 else reversed(names):
                 if v != "strace" or i == 0:
-                    rounds[v].append(fio_once(folder, job, v))
+                    rounds[v].append(fio_once(directory, job, v))
         judged = stats.judge(rule, rounds)
         figures = {v: stats.Figure(r) for v, r in rounds.items() if r}
         base = figures["bare"].median
         lines.append([title, *[stats.number(f.median) if v == "bare" else f"{f.median / base:.3f}x" for v, f in figures.items()],
                       f"{judged['target']}: {judged['verdict']}"])
         result[title] = {"ns_per_operation": {v: f.json() for v, f in figures.items()}, "target": judged}
-    os.unlink(f"{folder}/fio")
+    os.unlink(f"{directory}/fio")
     return result, stats.table(["fio, ns per operation", *names, "target"], lines)
 
 
@@ -96,12 +96,12 @@ def detached(child):
     return float(words[3])
 
 
-def mix(folder, quick):
+def mix(directory, quick):
     """What an untraced process pays for one system call that is traced and one that is not."""
     counts = [1, 4] if quick else [1, 4, 16]
     cases = [("nothing", None, ()), ("raw, all system calls", "tracepoints", ())]
     cases += [(f"classic, {n} system call{'s' if n > 1 else ''}", "classic", MIX_CALLS[:n]) for n in counts]
-    worker = variants.Worker("calls", folder)
+    worker = variants.Worker("calls", directory)
     figures = {name: {"write": [], "getppid": [], "attach_ms": 0, "detach_ms": 0} for name, _, _ in cases}
     try:
         for _ in range(1 if quick else 3):
@@ -124,28 +124,28 @@ def mix(folder, quick):
 
 # ---- the ceiling ----
 
-def bare_again(folder, calls):
-    worker = variants.Worker("calls", folder)
+def bare_again(directory, calls):
+    worker = variants.Worker("calls", directory)
     try:
         return worker.order("fputc", 1, "count", calls, 120)["median"]
     finally:
         worker.end()
 
 
-def storm(folder, quick):
+def storm(directory, quick):
     """fputc for STORM_S seconds under the ceiling that --pid has by default, against as many bare ones."""
-    worker = variants.Worker("calls", folder)
+    worker = variants.Worker("calls", directory)
     seconds = 4 if quick else STORM_S       # the burst that is allowed at first weighs less in the longer one
     try:
         worker.order("fputc", 1, 200, 5)
         ns = worker.order("fputc", 1, 500, 5)["median"]
         calls = int(seconds * 1e9 / ns)
         bare = [worker.order("fputc", 1, "count", calls // 5, 120)["median"]]
-        with variants.ceiling(worker, folder) as info:
+        with variants.ceiling(worker, directory) as info:
             traced = worker.order("fputc", 1, "count", calls, 240)["median"]
     finally:
         worker.end()
-    bare.append(bare_again(folder, calls // 5))
+    bare.append(bare_again(directory, calls // 5))
     before = sum(bare) / 2
     told = [note for note in info["notes"] if "turned off" in note]
     ratio = traced / before
@@ -157,15 +157,15 @@ def storm(folder, quick):
 
 # ---- many threads, many processes ----
 
-def crowd(folder, quick):
+def crowd(directory, quick):
     counts = [1, 8] if quick else [1, 4, 16, 64]
     calls = 64 * (1000 if quick else 5000)
     runs, lines = [], []
     for kind in ("threads", "processes"):
         for n in counts:
-            bare = crowd_once(folder, kind, n, calls, variants.bare)
-            least = crowd_once(folder, kind, n, calls, variants.tracepoints)
-            run = crowd_once(folder, kind, n, calls, variants.ioprobe)
+            bare = crowd_once(directory, kind, n, calls, variants.bare)
+            least = crowd_once(directory, kind, n, calls, variants.tracepoints)
+            run = crowd_once(directory, kind, n, calls, variants.ioprobe)
             runs.append({"kind": kind, "n": n, "calls": calls, "bare_ns": bare["ns"], "tracepoints_ns": least["ns"], **run})
             lines.append([f"{n} {kind}", stats.number(bare["ns"]), stats.signed(least["ns"] - bare["ns"]),
                           stats.signed(run["ns"] - bare["ns"]),
@@ -174,13 +174,13 @@ def crowd(folder, quick):
                               "memory MiB", "lost"], lines)
 
 
-def crowd_once(folder, kind, n, calls, make):
-    worker = variants.Worker("crowd", folder)
+def crowd_once(directory, kind, n, calls, make):
+    worker = variants.Worker("crowd", directory)
     told = {}
     try:
         worker.order(kind, n, "count", max(calls // 8, n), 120)
         worker.made = 0
-        with make(worker, folder) as info:
+        with make(worker, directory) as info:
             cpu = agent.cpu_ns(info["pid"]) if "pid" in info else 0
             ns = worker.order(kind, n, "count", calls, 120)["median"]
             if "pid" in info:

@@ -19,11 +19,11 @@ RECORDS_PER_CORE = 5e6
 class Crowd:
     """Workers that live at the same time; only the first one is measured."""
 
-    def __init__(self, folder, n):
+    def __init__(self, directory, n):
         self.workers = []
         try:
             for _ in range(n):
-                self.workers.append(variants.Worker("calls", folder))
+                self.workers.append(variants.Worker("calls", directory))
         except variants.Failed:
             self.end()
             raise
@@ -45,9 +45,9 @@ def first_ones(crowd, quick):
     return {kind: crowd.workers[0].order(kind, size, 20 if quick else 60, 5)["best"] for kind, size in CALLS}
 
 
-def recorded(folder, n, quick):
-    crowd = Crowd(folder, n)
-    trace = f"{folder}/trace"
+def recorded(directory, n, quick):
+    crowd = Crowd(directory, n)
+    trace = f"{directory}/trace"
     shutil.rmtree(trace, ignore_errors=True)
     child = None
     try:
@@ -75,8 +75,8 @@ def recorded(folder, n, quick):
             "added_ns": {kind: traced[kind] - bare[kind] for kind, _ in CALLS}}
 
 
-def many(folder, quick):
-    runs = [recorded(folder, n, quick) for n in (1, 8, PROCESSES)]
+def many(directory, quick):
+    runs = [recorded(directory, n, quick) for n in (1, 8, PROCESSES)]
     lines = [[r["processes"], *[stats.signed(r["added_ns"][kind]) for kind, _ in CALLS], f"{r['attach_s']:.2f}",
               f"{r['end_s']:.2f}", f"{r['agent_ns']:.0f}", f"{r['memory_mib']:.1f}"] for r in runs]
     one, last = runs[0], runs[-1]

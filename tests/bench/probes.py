@@ -38,8 +38,8 @@ def probed(worker, mode, offset, kind, quick):
         child.end(10)
 
 
-def measure(folder, quick):
-    worker = variants.Worker("probed", folder)
+def measure(directory, quick):
+    worker = variants.Worker("probed", directory)
     figures = {kind: {"bare": [], **{mode: [] for mode in MODES}} for kind in KINDS}
     try:
         places = offsets()

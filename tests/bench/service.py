@@ -19,12 +19,12 @@ CALLS = ["pwrite", "getppid"]
 
 
 class Service:
-    def __init__(self, folder):
-        self.folder, self.socket = folder, f"{folder}/socket"
-        with open(f"{folder}/policy", "w") as policy:
-            policy.write(f"output {folder}/archives/%u/%j\nspare 2\nmax-jobs {2 * RECORDINGS}\n")
-        subprocess.run(["mkdir", "-p", f"{folder}/archives"], check=True)
-        self.child = variants.Child([variants.IOPROBE, "serve", "--policy", f"{folder}/policy", "--state", f"{folder}/state",
+    def __init__(self, directory):
+        self.directory, self.socket = directory, f"{directory}/socket"
+        with open(f"{directory}/policy", "w") as policy:
+            policy.write(f"output {directory}/archives/%u/%j\nspare 2\nmax-jobs {2 * RECORDINGS}\n")
+        subprocess.run(["mkdir", "-p", f"{directory}/archives"], check=True)
+        self.child = variants.Child([variants.IOPROBE, "serve", "--policy", f"{directory}/policy", "--state", f"{directory}/state",
                                      "--socket", self.socket], lines="stderr")
         self.victims = []
         self.child.wait_line("serving", 10)
@@ -66,13 +66,13 @@ class Service:
 
 
 @contextlib.contextmanager
-def alone(count, folder):
+def alone(count, directory):
     """Recordings that were not started by the service."""
     children, victims = [], []
     try:
         for i in range(count):
             victims.append(subprocess.Popen(["sleep", "600"]))
-            children.append(variants.Child([variants.IOPROBE, "--force", "-o", f"{folder}/alone{i}", "--pid",
+            children.append(variants.Child([variants.IOPROBE, "--force", "-o", f"{directory}/alone{i}", "--pid",
                                             str(victims[-1].pid)], lines="stderr"))
             children[-1].wait_line("recording", 20)
         yield
@@ -82,7 +82,7 @@ def alone(count, folder):
             victim.wait()
         for child in children:
             child.end(20)
-        subprocess.run(["rm", "-rf", *[f"{folder}/alone{i}" for i in range(count)]], check=True)
+        subprocess.run(["rm", "-rf", *[f"{directory}/alone{i}" for i in range(count)]], check=True)
 
 
 def measure(worker, rounds, name):
@@ -91,7 +91,7 @@ def measure(worker, rounds, name):
         rounds[call][name].append(worker.order(call, 1, 60, 60)["best"])
 
 
-def one_round(service, worker, folder, rounds):
+def one_round(service, worker, directory, rounds):
     measure(worker, rounds, "bare")
     try:
         service.start(1)
@@ -100,17 +100,17 @@ def one_round(service, worker, folder, rounds):
         measure(worker, rounds, "ten")
     finally:
         service.stop()
-    with alone(ALONE, folder):
+    with alone(ALONE, directory):
         measure(worker, rounds, "alone")
 
 
-def neighbours(folder, quick):
+def neighbours(directory, quick):
     names = ["bare", "one", "ten", "alone"]
     rounds = {call: {n: [] for n in names} for call in CALLS}
-    worker, service = variants.Worker("calls", folder), Service(folder)
+    worker, service = variants.Worker("calls", directory), Service(directory)
     try:
         for _ in range(2 if quick else ROUNDS):
-            one_round(service, worker, folder, rounds)
+            one_round(service, worker, directory, rounds)
     finally:
         service.end()
         worker.end()

@@ -18,16 +18,16 @@ COLLECTIVES = {"parallel": [("MPI_Barrier", "barrier", 0), ("MPI_Barrier, pwrite
 RANKS = {"parallel": 1}
 
 
-def measure(program, rows, make, folder):
-    worker = variants.Worker(program, folder, RANKS.get(program, 0))
+def measure(program, rows, make, directory):
+    worker = variants.Worker(program, directory, RANKS.get(program, 0))
     try:
-        with make(worker, folder):
+        with make(worker, directory):
             return {name: worker.order(kind, size, BUDGET_MS, REPETITIONS)["best"] for name, kind, size in rows}
     finally:
         worker.end()
 
 
-def compare(option, title, programs, folder, quick):
+def compare(option, title, programs, directory, quick):
     """Rounds of both kinds in alternation. The best round of each is compared, because others on the machine can only add to it;
     the median of the rounds' differences shows how far they did."""
     every_call = programs is PROGRAMS       # of the collectives only those next to I/O are recorded
@@ -38,7 +38,7 @@ def compare(option, title, programs, folder, quick):
         rounds = {name: [] for name, _, _ in rows}
         for i in range(5 if quick else 9):
             order = [without_it, with_it] if i % 2 == 0 else [with_it, without_it]
-            results = {make: measure(program, rows, make, folder) for make in order}
+            results = {make: measure(program, rows, make, directory) for make in order}
             for name in rounds:
                 rounds[name].append((results[without_it][name], results[with_it][name]))
         for name, pairs in rounds.items():

@@ -23,9 +23,9 @@ MPIRUN = 1.3                            # times bare
 RIVALS = ("strace", "perf")
 
 
-def build_row(folder, quick):
+def build_row(directory, quick):
     """This project's own objects, in a copy: some hundred processes, most of which live for milliseconds."""
-    copy, part = f"{folder}/tree", "user/sink" if quick else "user"
+    copy, part = f"{directory}/tree", "user/sink" if quick else "user"
     os.mkdir(copy)
     files = "Makefile tools bpf include probes user tests build/*.h build/*.o build/builtin_tables.c build/.requirements"
     subprocess.run(f"tar -cf - {files} | tar -xf - -C {copy}", shell=True, check=True)
@@ -35,19 +35,19 @@ def build_row(folder, quick):
     return (f"make -j2, {len(objects)} objects", 1, 1, [shutil.which("sh"), "-c", make], "make")
 
 
-def rows(folder, quick):
+def rows(directory, quick):
     """name, starts, at once, program, judged"""
     mpirun = shutil.which("mpirun")
     found = [("starts one by one", 200 if quick else 1000, 1, [TRUE], "each"), ("64 starts at once", 64, 64, [TRUE], None),
              ("256 starts at once", 256, 256, [TRUE], "at once")]
     if mpirun:
         found.append(("mpirun -n 64", 1, 1, [mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "64", TRUE], "mpirun"))
-    return [*found, build_row(folder, quick)]
+    return [*found, build_row(directory, quick)]
 
 
-def once(folder, wrapper, row):
+def once(directory, wrapper, row):
     _, starts, at_once, program, _ = row
-    trace = f"{folder}/starts"
+    trace = f"{directory}/starts"
     shutil.rmtree(trace, ignore_errors=True)
     command = [*[trace if word == "TRACE" else word for word in wrapper], STARTS, str(starts), str(at_once), *program]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
@@ -78,22 +78,22 @@ def judge(row, figures):
     return stats.judge_limit(figures["ioprobe"].median / bare, MPIRUN, "x bare") if row[4] else ""
 
 
-def measure(folder, row, names, quick):
+def measure(directory, row, names, quick):
     seconds = {name: [] for name in names}
     for i in range(1 if row[4] == "make" else 2 if quick else 5):
         for name in names if i % 2 == 0 else reversed(names):
             if name not in RIVALS or i < 2:
-                seconds[name].append(once(folder, WRAPPERS[name], row))
+                seconds[name].append(once(directory, WRAPPERS[name], row))
     figures = {name: stats.Figure(values) for name, values in seconds.items()}
     return figures, judge(row, figures)
 
 
-def starting(folder, quick):
+def starting(directory, quick):
     names = [name for name in WRAPPERS if name not in variants.missing_rivals()]
     lines, result = [], {}
-    for row in rows(folder, quick):
+    for row in rows(directory, quick):
         try:
-            figures, verdict = measure(folder, row, names, quick)
+            figures, verdict = measure(directory, row, names, quick)
         except variants.Failed as error:
             lines.append([row[0], *["-"] * len(names), f"not measured: {error}"])
             continue

@@ -78,9 +78,9 @@ class Child:
 class Worker(Child):
     """One of tests/bench/*.c; pids are those of its ranks."""
 
-    def __init__(self, program, folder, ranks=0):
+    def __init__(self, program, directory, ranks=0):
         launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] if ranks else []
-        super().__init__(launcher + [f"{BENCH}/{program}", folder])
+        super().__init__(launcher + [f"{BENCH}/{program}", directory])
         try:
             words = self.wait_line("ready", 20).split()
         except Failed:
@@ -100,12 +100,12 @@ class Worker(Child):
 # ---- variants: context managers that yield a dict, filled at the end with what the tool says of itself ----
 
 @contextlib.contextmanager
-def bare(worker, folder):
+def bare(worker, directory):
     yield {}
 
 
 @contextlib.contextmanager
-def tracepoints(worker, folder):
+def tracepoints(worker, directory):
     """Empty programs at enter and exit of every system call."""
     child = Child([f"{BENCH}/empty", f"{BENCH}/empty.bpf.o", "tracepoints"])
     try:
@@ -131,7 +131,7 @@ def points_of(pid):
 
 
 @contextlib.contextmanager
-def probes(worker, folder):
+def probes(worker, directory):
     """Empty programs at entry and return of the functions that ioprobe probes, at the same instructions."""
     children = []
     info = {}
@@ -150,14 +150,14 @@ def probes(worker, folder):
 
 
 @contextlib.contextmanager
-def both(worker, folder):
+def both(worker, directory):
     """Since Linux 6.11 a return probe is a system call, too, which the tracepoints see: together they cost more than their sum."""
-    with tracepoints(worker, folder), probes(worker, folder) as info:
+    with tracepoints(worker, directory), probes(worker, directory) as info:
         yield info
 
 
 @contextlib.contextmanager
-def least(worker, folder):
+def least(worker, directory):
     """The least recorder that there can be, at the same points: what ioprobe may come near to. Of one process; functions that are
     probed inside trap without a record."""
     calls, hits = points_of(worker.pids[0])
@@ -177,12 +177,12 @@ def least(worker, folder):
 
 
 @contextlib.contextmanager
-def ioprobe(worker, folder, options=(), every_call=True):
+def ioprobe(worker, directory, options=(), every_call=True):
     """Without its cost ceiling, which would turn off what is measured here: every call has to be in the trace."""
     options = [*options, "--max-overhead", "0"] if every_call else options
-    trace = f"{folder}/trace"
+    trace = f"{directory}/trace"
     shutil.rmtree(trace, ignore_errors=True)
-    summary = open(f"{folder}/summary.json", "w+")
+    summary = open(f"{directory}/summary.json", "w+")
     child = Child([IOPROBE, "--pid", ",".join(map(str, worker.pids)), "-o", trace, "--json", *options], "stderr", stdout=summary)
     info = {"pid": child.pid}
     try:
@@ -204,15 +204,15 @@ def ioprobe(worker, folder, options=(), every_call=True):
 
 
 @contextlib.contextmanager
-def ceiling(worker, folder):
+def ceiling(worker, directory):
     """As it attaches by default: storms of stream calls are not recorded in full."""
-    with ioprobe(worker, folder, every_call=False) as info:
+    with ioprobe(worker, directory, every_call=False) as info:
         yield info
 
 
 @contextlib.contextmanager
-def strace(worker, folder):
-    child = Child(["strace", "-f", "-o", f"{folder}/strace", "-e", "trace=" + ",".join(TRACED), "-p", str(worker.pids[0])],
+def strace(worker, directory):
+    child = Child(["strace", "-f", "-o", f"{directory}/strace", "-e", "trace=" + ",".join(TRACED), "-p", str(worker.pids[0])],
                   "stderr")
     try:
         child.wait_line("attached", 10)
@@ -250,12 +250,12 @@ def libc_of(pid):
 
 
 @contextlib.contextmanager
-def bpftrace(worker, folder, libc=False):
+def bpftrace(worker, directory, libc=False):
     program = BPFTRACE_SYSCALLS.replace("PID", str(worker.pids[0]))
     if libc:
         program += "".join(BPFTRACE_LIBC.replace("NAME", n).replace("LIBC", libc_of(worker.pids[0])) for n in LIBC_CALLS)
     program += 'interval:ms:10 { printf("ready ' + 180 * "." + '\\n"); }'   # as long, because its output goes out by the block
-    log = f"{folder}/bpftrace"
+    log = f"{directory}/bpftrace"
     with open(log, "w") as out:
         child = Child([*WITH_TRACEFS, "bpftrace", "-p", str(worker.pids[0]), "-B", "full", "-o", log, "-e", program], "stdout",
                       stderr=out)
@@ -270,8 +270,8 @@ def bpftrace(worker, folder, libc=False):
 
 
 @contextlib.contextmanager
-def bpftrace_libc(worker, folder):
-    with bpftrace(worker, folder, True) as info:
+def bpftrace_libc(worker, directory):
+    with bpftrace(worker, directory, True) as info:
         yield info
 
 
@@ -296,8 +296,8 @@ def maps_events(pid):
 
 
 @contextlib.contextmanager
-def perf(worker, folder):
-    log = f"{folder}/perf"
+def perf(worker, directory):
+    log = f"{directory}/perf"
     child = Child([*WITH_TRACEFS, "perf", "trace", "-p", str(worker.pids[0]), "-o", log, "-e", ",".join(TRACED)])
     info = {}
     try:

@@ -29,9 +29,9 @@ def run(*args):
     return [done.stderr.decode("utf-8", "replace").strip() or f"status {done.returncode}"] if done.returncode else []
 
 
-def kill_at_random(folder, store):
+def kill_at_random(directory, store):
     for _ in range(KILLS):
-        command = [IOPROBE, "stream", "--interval", "100ms", "--to", "sqlite:" + store, folder]
+        command = [IOPROBE, "stream", "--interval", "100ms", "--to", "sqlite:" + store, directory]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as follower:
             try:
                 follower.wait(random.uniform(0, 0.03))
@@ -41,17 +41,17 @@ def kill_at_random(folder, store):
 
 def check(spool, work):
     """Reasons against it."""
-    folder, store, lines, copy = (os.path.join(work, name) for name in ("recording", "store.db", "lines", "copy.db"))
-    os.mkdir(folder)
-    shutil.copy(spool, os.path.join(folder, "spool"))
-    kill_at_random(folder, store)
+    directory, store, lines, copy = (os.path.join(work, name) for name in ("recording", "store.db", "lines", "copy.db"))
+    os.mkdir(directory)
+    shutil.copy(spool, os.path.join(directory, "spool"))
+    kill_at_random(directory, store)
     with contextlib.closing(sqlite3.connect(store)) as reader:  # open until the end: the file alone must be whole nevertheless
         reader.execute("SELECT count(*) FROM sqlite_master").fetchall()
         wrong = run("stream", "--interval", "100ms", "--to", "sqlite:" + store, "--to", "ndjson:" + lines, "--events", "all",
-                    folder)
+                    directory)
         shutil.copy(store, copy)
-    wrong = wrong or run("recover", folder)
-    summary = os.path.join(folder, "summary.json")
+    wrong = wrong or run("recover", directory)
+    summary = os.path.join(directory, "summary.json")
     return wrong or conservation.differences(lines, summary) or conservation.differences(copy, summary)
 
 
@@ -62,11 +62,11 @@ def traced(call, action):
 
 def check_without_locks(spool, work):
     """On a file system without locks the follower ends with the recorder's last record."""
-    folder, store = os.path.join(work, "recording"), os.path.join(work, "store.db")
-    os.mkdir(folder)
-    shutil.copy(spool, os.path.join(folder, "spool"))
+    directory, store = os.path.join(work, "recording"), os.path.join(work, "store.db")
+    os.mkdir(directory)
+    shutil.copy(spool, os.path.join(directory, "spool"))
     try:
-        done = subprocess.run([*traced("flock", "error=ENOLCK"), "--to", "sqlite:" + store, folder], capture_output=True,
+        done = subprocess.run([*traced("flock", "error=ENOLCK"), "--to", "sqlite:" + store, directory], capture_output=True,
                               timeout=40, check=False)
     except subprocess.TimeoutExpired:
         return ["it does not end"]
@@ -78,12 +78,12 @@ def check_without_locks(spool, work):
 
 def check_journal(spool, work):
     """On NFS the store has no write-ahead log: byte 18 of its header is 1, with a log 2."""
-    folder, found = os.path.join(work, "recording"), []
-    os.mkdir(folder)
-    shutil.copy(spool, os.path.join(folder, "spool"))
+    directory, found = os.path.join(work, "recording"), []
+    os.mkdir(directory)
+    shutil.copy(spool, os.path.join(directory, "spool"))
     for name, command in (("local", [IOPROBE, "stream"]), ("nfs", traced("statfs", "poke_exit=@arg2=6969000000000000"))):
         store = os.path.join(work, name)
-        done = subprocess.run([*command, "--to", "sqlite:" + store, folder], capture_output=True, timeout=60, check=False)
+        done = subprocess.run([*command, "--to", "sqlite:" + store, directory], capture_output=True, timeout=60, check=False)
         if done.returncode:
             return [done.stderr.decode("utf-8", "replace")]
         with open(store, "rb") as file:

@@ -37,7 +37,7 @@ static void independent_writes(bool bad, const char *dir)
 	MPI_File_close(&f);
 }
 
-/* A file of so many MiB that nobody wrote: the first read of each page has its price. */
+/* A file of so many MiB without data (a hole): the first read of each page has its price. */
 static int make_holes(const char *dir, const char *name, int mib)
 {
 	int fd;
@@ -148,7 +148,7 @@ static void rmw(bool bad, const char *dir)
 	MPI_Datatype every_second;
 	MPI_File f;
 
-	if (!rank) {                    /* of zeros that nobody wrote */
+	if (!rank) {                    /* a hole: reads as zeros */
 		int fd = open(in(dir, "sieve.dat"), O_WRONLY | O_CREAT, 0644);
 
 		CHECK(fd >= 0 && !ftruncate(fd, 256 * MIB));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * brief DIR: waits for DIR/go, then 300 processes, 20 at a time, which live just long enough to write 5 bytes each to DIR/brief:
- * they end on one CPU before what was told of their beginning on the other has been read.
+ * they end on one CPU before the record of their beginning on the other has been read.
  */
 #include "golden.h"
 

@@ -21,7 +21,7 @@ static void check(int error, const char *what)
 	MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* The file DIR/NAMEn, n left out where it is negative: a block of each member. */
+/* The file DIR/NAMEn, without n where it is negative: a block of each member. */
 static void use(MPI_Comm comm, const char *name, int n)
 {
 	char path[4096], number[16] = "";

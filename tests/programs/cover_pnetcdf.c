@@ -95,7 +95,7 @@ static void posted_and_waited(const char *name, bool write, size_t bytes, bool k
 /* ---- the calls of one type ---- */
 
 /* T is a name's ending ("_int") or nothing; A is "_all" or nothing; TAIL and TAILS are what the flexible functions are given behind
- * their buffers; KNOWN whether the size of several pieces is told by them. */
+ * their buffers; KNOWN whether they give the size of several pieces. */
 #define MOVE(write, n, known, name, ...) \
 	do { \
 		mark(); \
@@ -243,7 +243,7 @@ static void records(void)
 	NC(ncmpi_sync_numrecs(nc), "ncmpi_sync_numrecs");
 }
 
-/* The variable's own type, told by MPI_DATATYPE_NULL; and types of the file. */
+/* The variable's own type, by MPI_DATATYPE_NULL; and types of the file. */
 static void by_types(void)
 {
 	size = 2;

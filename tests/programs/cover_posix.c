@@ -292,7 +292,7 @@ static void extended(void)
 	SYS(0, "destroy", close, a);
 }
 
-/* libaio: the end of an operation is told where its event is taken. */
+/* libaio: the end of an operation is recorded where its event is taken. */
 static void kernel_aio(void)
 {
 	struct iocb w = { .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t)buf, .aio_nbytes = 100 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * mpi_sizes FILE: MPI-IO under mpirun, per rank, with a status where nothing else is said:
+ * mpi_sizes FILE: MPI-IO under mpirun, per rank, with a status unless noted:
  *	6 MPI_File_write_at: 10 bytes, 3 chars (3), 5 ints (20), 4 doubles (32), 2 of 3 contiguous ints (24), 5 ints without a
  *	  status;
  *	2 MPI_File_write_at_all of 1 double (8) and of none; 1 MPI_File_read_at of 4 doubles (32), 1 behind the end of the file (0

@@ -253,7 +253,7 @@ static void spool_of_writes(uint32_t threads, uint32_t writes, const char *bound
 				ARGS(ARG(HANDLE, 3 + t), ARG(BYTES, 4096), ARG(OFFSET, i << 24)));
 }
 
-/* Returns the replay's result; *archive is what the archive takes on disk, *size what was said of that. */
+/* Returns the replay's result; *archive is what the archive takes on disk, *size what the recorder estimated. */
 static int archive(const char *dir, uint64_t spool_bytes, uint64_t free_bytes, uint64_t *archive, uint64_t *size)
 {
 	struct sink *sinks[2];

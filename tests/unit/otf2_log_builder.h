@@ -14,7 +14,7 @@ extern char otf2_log[OTF2_LOG_LEN];     /* what the functions below wrote; longe
 
 extern uint32_t otf2_log_tag;           /* of the recording: must be in every matching id */
 
-/* Clears the log and writes the global definitions to it; the clock and later events are told relative to time_zero. */
+/* Clears the log and writes the global definitions to it; the clock and later events are relative to time_zero. */
 void otf2_log_definitions(OTF2_Reader *reader, uint64_t time_zero);
 
 /* Appends the events of the locations in the order of time; returns their number. */

@@ -247,7 +247,7 @@ static void machine_code_unknown(void **state)
 	check_chain(4, "/bin/python3:0 library:21 main:11 unknown");
 }
 
-/* A run of the loop whose frames were not found: the chain says so. */
+/* A run of the loop whose frames were not found: the chain is marked so. */
 static void no_frames_found(void **state)
 {
 	(void)state;

@@ -137,7 +137,7 @@ static void record_lock(uint64_t enter, int cmd, int type, int64_t start, int64_
 								   ARG(OFFSET, start), ARG(BYTES, len)));
 }
 
-/* What is given back is told with the kind of lock that was there. */
+/* An unlock is recorded with the kind of lock that was held. */
 static void record_locks(void **state)
 {
 	(void)state;

@@ -172,7 +172,7 @@ static int check(const char *text, uid_t uid, char *work_dir, size_t len)
 	return err;
 }
 
-/* As this test runs as root too: a child with a user's ids, which has said that it has them. */
+/* As this test runs as root too: a child with a user's ids, which has reported that it has them. */
 static pid_t run_as(uid_t uid, const char *dir, const char *entry)
 {
 	char *const argv[] = { "sleep", "60", NULL }, *const envp[] = { (char *)entry, NULL };

@@ -264,7 +264,7 @@ static void spaces_are_forgotten(void **state)
 	expect_sizes("1600>1600 ?>? ?>1600");
 }
 
-/* netCDF-4: the dataset below tells how many dimensions the variable has. */
+/* netCDF-4: the dataset below gives the number of dimensions of the variable. */
 static void rank_from_below(void **state)
 {
 	(void)state;

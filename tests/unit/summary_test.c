@@ -385,7 +385,7 @@ static void sizes_that_are_partly_known(void **state)
 	free(text);
 }
 
-/* Failed operations moved nothing; those whose end nobody saw moved nobody knows what. */
+/* Failed operations moved nothing; of those whose end was not observed the size is unknown. */
 static void operations_without_a_size(void **state)
 {
 	static const struct model_event events[] = {

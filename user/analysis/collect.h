@@ -28,7 +28,7 @@ struct frame {
 	bool io, outer, in_init, collective, non_blocking, positioned, replayed, failed, creates;
 	enum trace_op_kind kind;
 	uint32_t ops;
-	/* assumed: asked, with a result that nobody asked for */
+	/* assumed: asked, without a request */
 	uint64_t op_id, op_bytes, asked, moved, assumed, offset, unknown;
 	uint64_t below_n[DIRS], below_bytes[DIRS], below_ns, data_ns;
 	uint64_t request;               /* that it carries out, TRACE_UNKNOWN */

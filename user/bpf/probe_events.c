@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Definitions are lines of tracefs' uprobe_events. Those of ended recordings that the kernel has not given up yet are adopted by
- * later ones: nobody then waits until they are removed.
+ * later ones: no recording then waits until they are removed.
  */
 #include "bpf/probe_events.h"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A definition's name tells what it defines: GROUP/eN_DEVICE_INODE of its file. */
+/* A definition's name has its place: GROUP/eN_DEVICE_INODE of its file. */
 struct probe_definition {
 	char name[120];
 	int event;

@@ -335,7 +335,7 @@ static void add_duration(struct kind *kind, const struct iop_rec_call *call)
 		kind->inside[kind->n++] = ns < UINT32_MAX ? ns : UINT32_MAX;
 }
 
-/* The calls of one kind come together, in the order of the kinds; the nested ones in two records, which nobody needs. */
+/* The calls of one kind come together, in the order of the kinds; the nested ones in two records, which are not needed. */
 bool probe_costs_take(struct probe_costs *c, const struct iop_rec *rec)
 {
 	const struct iop_rec_call *call = (const void *)rec;

@@ -17,7 +17,7 @@
 
 struct probe_costs;
 
-/* Before anything of the recording is attached: a call that nobody records. NULL without memory, or if a filter would exclude the
+/* Before anything of the recording is attached: a call that is not recorded. NULL without memory, or if a filter would exclude the
  * calls: then nothing is measured. All others accept NULL. */
 struct probe_costs *probe_costs_create(const struct table_set *set, const struct filter *filter, bool call_sites);
 void probe_costs_destroy(struct probe_costs *costs);

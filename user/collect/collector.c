@@ -50,7 +50,7 @@ struct collector {
 	int listen_fd, signal_fd, epoll_fd;
 	struct connection *connections;
 	unsigned n, strangers; /* connections, and those that are not known */
-	bool full; /* of strangers: nobody is accepted */
+	bool full; /* of strangers: no connection is accepted */
 	struct collect_counts counts;
 	bool metrics_failed; /* said */
 	uint64_t reported_ms, unreported; /* of refusals */
