@@ -71,7 +71,7 @@ all: $(B)/ioprobe $(if $(HAVE_MPI),$(B)/ioprobe-mpi)	## build/ioprobe and, where
 .PHONY: check
 check:			## install what the tests need, run all tests (end-to-end tests need root)
 	$(Q)tools/install-deps.sh --tests
-	$(Q)$(MAKE) --no-print-directory all unit-tests programs
+	$(Q)$(MAKE) --no-print-directory -j"$$(nproc)" all unit-tests programs
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/run
 
 .PHONY: check-faults
