@@ -23,8 +23,20 @@ def ask(address, host=None):
         return error.code, error.headers, error.read().decode()
 
 
+def reached(address):
+    """The answer, as a browser gets it: while all connections are taken the server resets new ones, so it tries again."""
+    end = time.monotonic() + 15
+    while True:
+        try:
+            return urllib.request.urlopen(address, timeout=10)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.5)
+
+
 def read_events(address):
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with reached(address) as answer:
         for line in answer:
             if line.startswith(b"data: "):
                 event = json.loads(line[6:])
