@@ -45,7 +45,7 @@ static int do_collective(long n, size_t size)
 	return 0;
 }
 
-/* One rank waits for nobody: what is left is the call. */
+/* With one rank there is no waiting: only the cost of the call is measured. */
 static int do_barrier(long n, size_t size)
 {
 	(void)size;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Options that record more of each outermost call: what they add to system calls, to stream calls and to calls with recorded calls
-inside. Call sites: at a repeated site. CPU times: of calls that keep their CPU. Collectives: of calls that wait for nobody."""
+inside. Call sites: at a repeated site. CPU times: of calls that keep their CPU. Collectives: without waiting for other ranks."""
 import functools
 import statistics
 

@@ -254,7 +254,7 @@ metrics() {
 }
 
 # Strangers who hold more connections than there are places delay a follower, but do not keep it out. They stay until they are
-# closed: after 30 s if nobody else wants their places.
+# closed: after 30 s, or earlier when other connections need their places.
 crowd() {
 	local strangers
 	start 0 --max-connections 40 || return
