@@ -16,7 +16,7 @@ struct range {
 };
 
 /* Nanoseconds of a recorded call if the archive contains no measurement, and the part of it between the call's own times: the range
- * in the README's table, with a margin for slower machines. */
+ * in tests/bench/README.md, with a margin for slower machines. */
 static const struct {
 	struct range all, inside;
 } system_call = { { 300, 1500 }, { 100, 700 } }, library_call = { { 1000, 5000 }, { 300, 2500 } };
