@@ -29,18 +29,17 @@ static void log_line(const char *format, ...)
 }
 
 #define OK OTF2_CALLBACK_SUCCESS
-#define DEF(name, ...) static OTF2_CallbackCode on_##name(void *data, __VA_ARGS__)
-#define EVT(name, ...) static OTF2_CallbackCode on_##name(OTF2_LocationRef l, OTF2_TimeStamp t, void *data, \
-	OTF2_AttributeList *a, __VA_ARGS__)
+/* The parameters that all callbacks of events begin with. */
+#define EVENT_PARAMETERS OTF2_LocationRef l, OTF2_TimeStamp t, void *data, OTF2_AttributeList *a
 
-DEF(clock, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
+static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
 {
 	(void)data;
 	log_line("clock %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", resolution, offset - time_base, length, realtime);
 	return OK;
 }
 
-DEF(string, OTF2_StringRef ref, const char *text)
+static OTF2_CallbackCode on_string(void *data, OTF2_StringRef ref, const char *text)
 {
 	(void)data;
 	assert_true(ref < 256);
@@ -48,8 +47,10 @@ DEF(string, OTF2_StringRef ref, const char *text)
 	return OK;
 }
 
-DEF(paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef id, OTF2_StringRef name, OTF2_IoParadigmClass class, OTF2_IoParadigmFlag flags,
-    uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types, const OTF2_AttributeValue *values)
+static OTF2_CallbackCode on_paradigm(void *data, OTF2_IoParadigmRef ref, OTF2_StringRef id, OTF2_StringRef name,
+				     OTF2_IoParadigmClass class, OTF2_IoParadigmFlag flags, uint8_t n,
+				     const OTF2_IoParadigmProperty *properties, const OTF2_Type *types,
+				     const OTF2_AttributeValue *values)
 {
 	(void)data, (void)properties, (void)types;
 	log_line("paradigm %u %s|%s class %d flags %u version %s\n", ref, strings[id], strings[name], class, flags,
@@ -57,22 +58,24 @@ DEF(paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef id, OTF2_StringRef name, OT
 	return OK;
 }
 
-DEF(node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class, OTF2_SystemTreeNodeRef parent)
+static OTF2_CallbackCode on_node(void *data, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class,
+				 OTF2_SystemTreeNodeRef parent)
 {
 	(void)data;
 	log_line("node %u %s %s below %d\n", ref, strings[class], strings[name], (int)parent);
 	return OK;
 }
 
-DEF(location_group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
-    OTF2_LocationGroupRef creator)
+static OTF2_CallbackCode on_location_group(void *data, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type,
+					   OTF2_SystemTreeNodeRef parent, OTF2_LocationGroupRef creator)
 {
 	(void)data, (void)type, (void)creator;
 	log_line("group %u %s on %u\n", ref, strings[name], parent);
 	return OK;
 }
 
-DEF(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+static OTF2_CallbackCode on_group_property(void *data, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type,
+					   OTF2_AttributeValue value)
 {
 	(void)data;
 	if (type == OTF2_TYPE_STRING)
@@ -82,23 +85,25 @@ DEF(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type 
 	return OK;
 }
 
-DEF(location, OTF2_LocationRef ref, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
+static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef ref, OTF2_StringRef name, OTF2_LocationType type, uint64_t events,
+				     OTF2_LocationGroupRef group)
 {
 	(void)data, (void)type;
 	log_line("location %" PRIu64 " %s events %" PRIu64 " group %u\n", ref, strings[name], events, group);
 	return OK;
 }
 
-DEF(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
-    OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
+static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical,
+				   OTF2_StringRef description, OTF2_RegionRole role, OTF2_Paradigm paradigm, OTF2_RegionFlag flags,
+				   OTF2_StringRef file, uint32_t begin, uint32_t end)
 {
 	(void)data, (void)canonical, (void)flags, (void)file, (void)begin, (void)end;
 	log_line("region %u %s of %s role %d paradigm %d\n", ref, strings[name], strings[description], role, paradigm);
 	return OK;
 }
 
-DEF(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n,
-    const uint64_t *members)
+static OTF2_CallbackCode on_members(void *data, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm,
+				    OTF2_GroupFlag flags, uint32_t n, const uint64_t *members)
 {
 	(void)data, (void)paradigm, (void)flags;
 	log_line("members %u %s type %d:", ref, strings[name], type);
@@ -108,36 +113,38 @@ DEF(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_P
 	return OK;
 }
 
-DEF(comm, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent,
+				 OTF2_CommFlag flags)
 {
 	(void)data, (void)flags;
 	log_line("comm %u %s group %u parent %d\n", ref, strings[name], group, (int)parent);
 	return OK;
 }
 
-DEF(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+static OTF2_CallbackCode on_file(void *data, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
 	(void)data;
 	log_line("file %u %s scope %d\n", ref, strings[name], (int)scope);
 	return OK;
 }
 
-DEF(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+static OTF2_CallbackCode on_directory(void *data, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
 	(void)data;
 	log_line("directory %u %s scope %d\n", ref, strings[name], (int)scope);
 	return OK;
 }
 
-DEF(property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+static OTF2_CallbackCode on_property(void *data, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type,
+				     OTF2_AttributeValue value)
 {
 	(void)data, (void)type;
 	log_line("property %u %s=%s\n", file, strings[name], strings[value.stringRef]);
 	return OK;
 }
 
-DEF(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags,
-    OTF2_CommRef comm, OTF2_IoHandleRef parent)
+static OTF2_CallbackCode on_handle(void *data, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file,
+				   OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags, OTF2_CommRef comm, OTF2_IoHandleRef parent)
 {
 	(void)data;
 	log_line("handle %u '%s' file %d paradigm %u flags %u comm %d parent %d\n", ref, strings[name], (int)file, paradigm, flags,
@@ -145,7 +152,7 @@ DEF(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2
 	return OK;
 }
 
-DEF(precreated, OTF2_IoHandleRef ref, OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
+static OTF2_CallbackCode on_precreated(void *data, OTF2_IoHandleRef ref, OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
 {
 	(void)data;
 	log_line("precreated %u mode %u flags %u\n", ref, mode, flags);
@@ -181,33 +188,103 @@ static uint64_t id_of(uint64_t matching_id)
 	log_attributes(a); \
 } while (0)
 
-EVT(enter, OTF2_RegionRef r) { EVENT_LINE("enter %u", r); return OK; }
-EVT(leave, OTF2_RegionRef r) { EVENT_LINE("leave %u", r); return OK; }
-EVT(create, OTF2_IoHandleRef h, OTF2_IoAccessMode m, OTF2_IoCreationFlag c, OTF2_IoStatusFlag s)
-{ EVENT_LINE("create %u %u %u %u", h, m, c, s); return OK; }
-EVT(destroy, OTF2_IoHandleRef h) { EVENT_LINE("destroy %u", h); return OK; }
-EVT(duplicate, OTF2_IoHandleRef o, OTF2_IoHandleRef n, OTF2_IoStatusFlag s)
+static OTF2_CallbackCode on_enter(EVENT_PARAMETERS, OTF2_RegionRef r)
+{
+	EVENT_LINE("enter %u", r);
+	return OK;
+}
+
+static OTF2_CallbackCode on_leave(EVENT_PARAMETERS, OTF2_RegionRef r)
+{
+	EVENT_LINE("leave %u", r);
+	return OK;
+}
+
+static OTF2_CallbackCode on_create(EVENT_PARAMETERS, OTF2_IoHandleRef h, OTF2_IoAccessMode m, OTF2_IoCreationFlag c,
+				   OTF2_IoStatusFlag s)
+{
+	EVENT_LINE("create %u %u %u %u", h, m, c, s);
+	return OK;
+}
+
+static OTF2_CallbackCode on_destroy(EVENT_PARAMETERS, OTF2_IoHandleRef h)
+{
+	EVENT_LINE("destroy %u", h);
+	return OK;
+}
+
+static OTF2_CallbackCode on_duplicate(EVENT_PARAMETERS, OTF2_IoHandleRef o, OTF2_IoHandleRef n, OTF2_IoStatusFlag s)
 {
 	EVENT_LINE("duplicate %u %u %u", o, n, s);
 	return OK;
 }
-EVT(status, OTF2_IoHandleRef h, OTF2_IoStatusFlag s) { EVENT_LINE("status %u %u", h, s); return OK; }
-EVT(delete, OTF2_IoParadigmRef p, OTF2_IoFileRef f) { EVENT_LINE("delete %u %u", p, f); return OK; }
-EVT(seek, OTF2_IoHandleRef h, int64_t q, OTF2_IoSeekOption w, uint64_t r)
-{ EVENT_LINE("seek %u %" PRId64 " %u %" PRIu64, h, q, w, r); return OK; }
-EVT(begin, OTF2_IoHandleRef h, OTF2_IoOperationMode m, OTF2_IoOperationFlag f, uint64_t b, uint64_t i)
-{ EVENT_LINE("begin %u %u %u %" PRId64 " #%" PRIu64, h, m, f, (int64_t)b, id_of(i)); return OK; }
-EVT(issued, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("issued %u #%" PRIu64, h, id_of(i)); return OK; }
-EVT(test, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("test %u #%" PRIu64, h, id_of(i)); return OK; }
-EVT(cancelled, OTF2_IoHandleRef h, uint64_t i) { EVENT_LINE("cancelled %u #%" PRIu64, h, id_of(i)); return OK; }
-EVT(complete, OTF2_IoHandleRef h, uint64_t b, uint64_t i)
+
+static OTF2_CallbackCode on_status(EVENT_PARAMETERS, OTF2_IoHandleRef h, OTF2_IoStatusFlag s)
+{
+	EVENT_LINE("status %u %u", h, s);
+	return OK;
+}
+
+static OTF2_CallbackCode on_delete(EVENT_PARAMETERS, OTF2_IoParadigmRef p, OTF2_IoFileRef f)
+{
+	EVENT_LINE("delete %u %u", p, f);
+	return OK;
+}
+
+static OTF2_CallbackCode on_seek(EVENT_PARAMETERS, OTF2_IoHandleRef h, int64_t q, OTF2_IoSeekOption w, uint64_t r)
+{
+	EVENT_LINE("seek %u %" PRId64 " %u %" PRIu64, h, q, w, r);
+	return OK;
+}
+
+static OTF2_CallbackCode on_begin(EVENT_PARAMETERS, OTF2_IoHandleRef h, OTF2_IoOperationMode m, OTF2_IoOperationFlag f, uint64_t b,
+				  uint64_t i)
+{
+	EVENT_LINE("begin %u %u %u %" PRId64 " #%" PRIu64, h, m, f, (int64_t)b, id_of(i));
+	return OK;
+}
+
+static OTF2_CallbackCode on_issued(EVENT_PARAMETERS, OTF2_IoHandleRef h, uint64_t i)
+{
+	EVENT_LINE("issued %u #%" PRIu64, h, id_of(i));
+	return OK;
+}
+
+static OTF2_CallbackCode on_test(EVENT_PARAMETERS, OTF2_IoHandleRef h, uint64_t i)
+{
+	EVENT_LINE("test %u #%" PRIu64, h, id_of(i));
+	return OK;
+}
+
+static OTF2_CallbackCode on_cancelled(EVENT_PARAMETERS, OTF2_IoHandleRef h, uint64_t i)
+{
+	EVENT_LINE("cancelled %u #%" PRIu64, h, id_of(i));
+	return OK;
+}
+
+static OTF2_CallbackCode on_complete(EVENT_PARAMETERS, OTF2_IoHandleRef h, uint64_t b, uint64_t i)
 {
 	EVENT_LINE("complete %u %" PRId64 " #%" PRIu64, h, (int64_t)b, id_of(i));
 	return OK;
 }
-EVT(lock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("lock %u %u", h, k); return OK; }
-EVT(unlock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("unlock %u %u", h, k); return OK; }
-EVT(trylock, OTF2_IoHandleRef h, OTF2_LockType k) { EVENT_LINE("trylock %u %u", h, k); return OK; }
+
+static OTF2_CallbackCode on_lock(EVENT_PARAMETERS, OTF2_IoHandleRef h, OTF2_LockType k)
+{
+	EVENT_LINE("lock %u %u", h, k);
+	return OK;
+}
+
+static OTF2_CallbackCode on_unlock(EVENT_PARAMETERS, OTF2_IoHandleRef h, OTF2_LockType k)
+{
+	EVENT_LINE("unlock %u %u", h, k);
+	return OK;
+}
+
+static OTF2_CallbackCode on_trylock(EVENT_PARAMETERS, OTF2_IoHandleRef h, OTF2_LockType k)
+{
+	EVENT_LINE("trylock %u %u", h, k);
+	return OK;
+}
 
 void otf2_log_definitions(OTF2_Reader *reader, uint64_t time_zero)
 {

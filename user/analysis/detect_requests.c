@@ -56,23 +56,39 @@ static void detect_requests_detect_small(struct analysis *a, const struct detect
 		 dir == DIR_READ ? "reads" : "writes", mean);
 }
 
-#define SMALL(name, direction) \
-	static bool name##_fires(const struct analysis *a, const struct file_layer *f) \
-	{ \
-		return detect_requests_small_fires(a, f, direction); \
-	} \
-	static struct evidence name##_evidence(const struct analysis *a, const struct file_layer *f, const struct io_stat *s) \
-	{ \
-		return small_evidence(a, f, &s->dir[direction], direction); \
-	} \
-	static void detect_##name(struct analysis *a, const struct detector *d) \
-	{ \
-		detect_requests_detect_small(a, d, &(struct file_rule){ a->facts->lowest, name##_fires, name##_evidence }, \
-					     direction); \
-	}
+static bool small_reads_fires(const struct analysis *a, const struct file_layer *f)
+{
+	return detect_requests_small_fires(a, f, DIR_READ);
+}
 
-SMALL(small_reads, DIR_READ)
-SMALL(small_writes, DIR_WRITE)
+static struct evidence small_reads_evidence(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	return small_evidence(a, f, &s->dir[DIR_READ], DIR_READ);
+}
+
+static void detect_requests_small_reads(struct analysis *a, const struct detector *d)
+{
+	const struct file_rule rule = { a->facts->lowest, small_reads_fires, small_reads_evidence };
+
+	detect_requests_detect_small(a, d, &rule, DIR_READ);
+}
+
+static bool small_writes_fires(const struct analysis *a, const struct file_layer *f)
+{
+	return detect_requests_small_fires(a, f, DIR_WRITE);
+}
+
+static struct evidence small_writes_evidence(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
+{
+	return small_evidence(a, f, &s->dir[DIR_WRITE], DIR_WRITE);
+}
+
+static void detect_requests_small_writes(struct analysis *a, const struct detector *d)
+{
+	const struct file_rule rule = { a->facts->lowest, small_writes_fires, small_writes_evidence };
+
+	detect_requests_detect_small(a, d, &rule, DIR_WRITE);
+}
 
 const struct detector detector_P05 = {
 	.code = "P05", .title = "small reads", .on = "POSIX", .needs = NEED_SYSTEM, .classes = CLASS_BIT(CLASS_READ),
@@ -80,7 +96,7 @@ const struct detector detector_P05 = {
 		"of its reads; without a large request to compare with, "
 		"only reads of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
-	.topic = "small_reads", .test = "small_reads", .detect = detect_small_reads,
+	.topic = "small_reads", .test = "small_reads", .detect = detect_requests_small_reads,
 };
 
 const struct detector detector_P06 = {
@@ -89,7 +105,7 @@ const struct detector detector_P06 = {
 		"of its writes; without a large request to compare with, "
 		"only writes of 64 KiB or less on average",
 	.why = "each request pays the latency of the file system; few large ones move the same bytes in less time",
-	.topic = "small_writes", .test = "small_writes", .detect = detect_small_writes,
+	.topic = "small_writes", .test = "small_writes", .detect = detect_requests_small_writes,
 };
 
 /* ---- random ---- */

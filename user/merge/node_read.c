@@ -26,23 +26,37 @@ static int fail_library(struct reading *r, OTF2_ErrorCode code)
 
 /* ---- definitions ---- */
 
-#define STOP(r, what) (node_read_fail(r, -EBADMSG, what), OTF2_CALLBACK_INTERRUPT)
+static OTF2_CallbackCode node_read_stop(struct reading *r, const char *what)
+{
+	node_read_fail(r, -EBADMSG, what);
+	return OTF2_CALLBACK_INTERRUPT;
+}
 
-/* The next element of an array of the node; refs must be dense and ascending, as ioprobe writes them. */
-#define NEXT(array, ref) ({ \
-	typeof((array).v) slot_ = (ref) == (array).n ? MODEL_ADD(array) : NULL; \
-	if (!slot_) \
-		return STOP(r, (ref) == (array).n ? "out of memory" : "its definitions are not dense"); \
-	slot_; })
+static void *node_read_added(struct reading *r, void *element)
+{
+	if (!element)
+		node_read_fail(r, -ENOMEM, "out of memory");
+	return element;
+}
 
-#define ON(name, ...) static OTF2_CallbackCode on_##name(void *data, __VA_ARGS__)
+/* Refs must be dense and ascending, as ioprobe writes them. */
+static bool node_read_is_next(struct reading *r, uint32_t ref, size_t n)
+{
+	if (ref != n)
+		node_read_fail(r, -EBADMSG, "its definitions are not dense");
+	return ref == n;
+}
+
+/* Returns the next element of an array of the node; NULL: the reading has failed. */
+#define NEXT(array, ref) \
+	((typeof((array).v))(node_read_is_next(r, ref, (array).n) ? node_read_added(r, MODEL_ADD(array)) : NULL))
 
 static uint32_t undefined_to_none(uint32_t ref)
 {
 	return ref == OTF2_UNDEFINED_UINT32 ? REF_NONE : ref;
 }
 
-ON(clock, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
+static OTF2_CallbackCode node_read_on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
 {
 	struct reading *r = data;
 
@@ -53,16 +67,16 @@ ON(clock, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realti
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(string, OTF2_StringRef ref, const char *text)
+static OTF2_CallbackCode node_read_on_string(void *data, OTF2_StringRef ref, const char *text)
 {
 	struct reading *r = data;
 
 	if (ref != r->node->strings.n)
-		return STOP(r, "its definitions are not dense");
-	return node_string_add(r->node, text) == ref ? OTF2_CALLBACK_SUCCESS : STOP(r, "out of memory");
+		return node_read_stop(r, "its definitions are not dense");
+	return node_string_add(r->node, text) == ref ? OTF2_CALLBACK_SUCCESS : node_read_stop(r, "out of memory");
 }
 
-ON(paradigm, OTF2_Paradigm paradigm, OTF2_StringRef name, OTF2_ParadigmClass class)
+static OTF2_CallbackCode node_read_on_paradigm(void *data, OTF2_Paradigm paradigm, OTF2_StringRef name, OTF2_ParadigmClass class)
 {
 	struct reading *r = data;
 
@@ -71,13 +85,16 @@ ON(paradigm, OTF2_Paradigm paradigm, OTF2_StringRef name, OTF2_ParadigmClass cla
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_StringRef name, OTF2_IoParadigmClass class,
-   OTF2_IoParadigmFlag flags, uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types,
-   const OTF2_AttributeValue *values)
+static OTF2_CallbackCode node_read_on_io_paradigm(void *data, OTF2_IoParadigmRef ref, OTF2_StringRef identification,
+						  OTF2_StringRef name, OTF2_IoParadigmClass class, OTF2_IoParadigmFlag flags,
+						  uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types,
+						  const OTF2_AttributeValue *values)
 {
 	struct reading *r = data;
 	struct node_paradigm *p = NEXT(r->node->paradigms, ref);
 
+	if (!p)
+		return OTF2_CALLBACK_INTERRUPT;
 	*p = (struct node_paradigm){ identification, name, REF_NONE, class == OTF2_IO_PARADIGM_CLASS_PARALLEL,
 				     flags & OTF2_IO_PARADIGM_FLAG_OS };
 	for (uint8_t i = 0; i < n; i++)
@@ -86,15 +103,18 @@ ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_Stri
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(tree_node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class, OTF2_SystemTreeNodeRef parent)
+static OTF2_CallbackCode node_read_on_tree_node(void *data, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class,
+						OTF2_SystemTreeNodeRef parent)
 {
 	struct reading *r = data;
 	bool *is_root = NEXT(r->is_root, ref);
 
+	if (!is_root)
+		return OTF2_CALLBACK_INTERRUPT;
 	*is_root = parent == OTF2_UNDEFINED_SYSTEM_TREE_NODE;
 	if (!strcmp(node_string(r->node, class), "node")) {
 		if (r->node->head.host != REF_NONE)
-			return STOP(r, "it is of several nodes already");
+			return node_read_stop(r, "it is of several nodes already");
 		r->node->head.host = name;
 	} else if (*is_root) {
 		r->node->head.machine = name;
@@ -102,12 +122,14 @@ ON(tree_node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef cl
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
-   OTF2_LocationGroupRef creator)
+static OTF2_CallbackCode node_read_on_group(void *data, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type,
+					    OTF2_SystemTreeNodeRef parent, OTF2_LocationGroupRef creator)
 {
 	struct reading *r = data;
 	struct node_group *g = NEXT(r->node->groups, ref);
 
+	if (!g)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)type, (void)parent, (void)creator;
 	*g = (struct node_group){ .name = name, .launch = REF_NONE, .master = REF_NONE, .rank = -1, .launch_size = -1 };
 	return OTF2_CALLBACK_SUCCESS;
@@ -122,14 +144,15 @@ static int add_property(struct node *node, const struct node_property *property)
 	return added ? 0 : -ENOMEM;
 }
 
-ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+static OTF2_CallbackCode node_read_on_group_property(void *data, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type,
+						     OTF2_AttributeValue value)
 {
 	struct reading *r = data;
 	const char *text = node_string(r->node, name);
 	struct node_group *g = &r->node->groups.v[group];
 
 	if (group >= r->node->groups.n)
-		return STOP(r, "a property is of an undefined group");
+		return node_read_stop(r, "a property is of an undefined group");
 	if (!strcmp(text, OTF2_PROPERTY_RANK) && type == OTF2_TYPE_UINT32)
 		g->rank = value.uint32;
 	else if (!strcmp(text, OTF2_PROPERTY_SIZE) && type == OTF2_TYPE_UINT32)
@@ -140,24 +163,26 @@ ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type t
 		return add_property(r->node, &(struct node_property){ group, name,
 			type == OTF2_TYPE_STRING ? value.stringRef : REF_NONE,
 								      type == OTF2_TYPE_STRING ? 0 : value.uint64 }) ?
-		       STOP(r, "out of memory") : OTF2_CALLBACK_SUCCESS;
+		       node_read_stop(r, "out of memory") : OTF2_CALLBACK_SUCCESS;
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(location, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
+static OTF2_CallbackCode node_read_on_location(void *data, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type,
+					       uint64_t events, OTF2_LocationGroupRef group)
 {
 	struct reading *r = data;
 	struct node_location *l = MODEL_ADD(r->node->locations);
 
 	(void)type;
 	if (!l)
-		return STOP(r, "out of memory");
+		return node_read_stop(r, "out of memory");
 	*l = (struct node_location){ id, events, name, group };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
 /* Properties follow their location. */
-ON(location_property, OTF2_LocationRef id, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+static OTF2_CallbackCode node_read_on_location_property(void *data, OTF2_LocationRef id, OTF2_StringRef name, OTF2_Type type,
+							OTF2_AttributeValue value)
 {
 	struct reading *r = data;
 	size_t n = r->node->locations.n;
@@ -166,57 +191,67 @@ ON(location_property, OTF2_LocationRef id, OTF2_StringRef name, OTF2_Type type, 
 	if (type != OTF2_TYPE_UINT64)
 		return OTF2_CALLBACK_SUCCESS;
 	if (!n || r->node->locations.v[n - 1].id != id)
-		return STOP(r, "a property of a location does not follow it");
+		return node_read_stop(r, "a property of a location does not follow it");
 	moment = MODEL_ADD(r->node->moments);
 	if (!moment)
-		return STOP(r, "out of memory");
+		return node_read_stop(r, "out of memory");
 	*moment = (struct node_moment){ n - 1, name, value.uint64 };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
-   OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
+static OTF2_CallbackCode node_read_on_region(void *data, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical,
+					     OTF2_StringRef description, OTF2_RegionRole role, OTF2_Paradigm paradigm,
+					     OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
 {
 	struct reading *r = data;
 	struct node_region *region = NEXT(r->node->regions, ref);
 
+	if (!region)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)flags, (void)begin, (void)end;
 	*region = (struct node_region){ name, canonical, description, role, paradigm, file };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(line, OTF2_SourceCodeLocationRef ref, OTF2_StringRef file, uint32_t number)
+static OTF2_CallbackCode node_read_on_line(void *data, OTF2_SourceCodeLocationRef ref, OTF2_StringRef file, uint32_t number)
 {
 	struct reading *r = data;
 	struct node_line *line = NEXT(r->node->lines, ref);
 
+	if (!line)
+		return OTF2_CALLBACK_INTERRUPT;
 	*line = (struct node_line){ file, number };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(context, OTF2_CallingContextRef ref, OTF2_RegionRef region, OTF2_SourceCodeLocationRef line, OTF2_CallingContextRef parent)
+static OTF2_CallbackCode node_read_on_context(void *data, OTF2_CallingContextRef ref, OTF2_RegionRef region,
+					      OTF2_SourceCodeLocationRef line, OTF2_CallingContextRef parent)
 {
 	struct reading *r = data;
 	struct node_context *c = NEXT(r->node->contexts, ref);
 
+	if (!c)
+		return OTF2_CALLBACK_INTERRUPT;
 	*c = (struct node_context){ region, undefined_to_none(line), undefined_to_none(parent) };
 	if (region >= r->node->regions.n || (c->line != REF_NONE && line >= r->node->lines.n) ||
 	    (c->parent != REF_NONE && parent >= ref))
-		return STOP(r, "a calling context refers to a definition that does not precede it");
+		return node_read_stop(r, "a calling context refers to a definition that does not precede it");
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n,
-   const uint64_t *members)
+static OTF2_CallbackCode node_read_on_members(void *data, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type,
+					      OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n, const uint64_t *members)
 {
 	struct reading *r = data;
 	struct raw_group *group = NEXT(r->groups, ref);
 
+	if (!group)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)name, (void)paradigm, (void)flags;
 	group->type = type;
 	group->members = calloc(n + 1, sizeof(*members));
 	if (!group->members)
-		return STOP(r, "out of memory");
+		return node_read_stop(r, "out of memory");
 	if (n)
 		memcpy(group->members, members, n * sizeof(*members));
 	group->n = n;
@@ -224,21 +259,27 @@ ON(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Pa
 }
 
 /* first_member is the OTF2 group until all is read. */
-ON(comm, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+static OTF2_CallbackCode node_read_on_comm(void *data, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group,
+					   OTF2_CommRef parent, OTF2_CommFlag flags)
 {
 	struct reading *r = data;
 	struct node_comm *comm = NEXT(r->node->comms, ref);
 
+	if (!comm)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)parent, (void)flags;
 	*comm = (struct node_comm){ .name = name, .first_member = group };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(attribute, OTF2_AttributeRef ref, OTF2_StringRef name, OTF2_StringRef description, OTF2_Type type)
+static OTF2_CallbackCode node_read_on_attribute(void *data, OTF2_AttributeRef ref, OTF2_StringRef name, OTF2_StringRef description,
+						OTF2_Type type)
 {
 	struct reading *r = data;
 	struct node_attribute *a = NEXT(r->node->attributes, ref);
 
+	if (!a)
+		return OTF2_CALLBACK_INTERRUPT;
 	*a = (struct node_attribute){ name, description, type };
 	return OTF2_CALLBACK_SUCCESS;
 }
@@ -249,17 +290,19 @@ static OTF2_CallbackCode node_read_add_file(struct reading *r, OTF2_IoFileRef re
 	struct node_file *f = NEXT(r->node->files, ref);
 	bool known = scope < r->is_root.n;
 
+	if (!f)
+		return OTF2_CALLBACK_INTERRUPT;
 	*f = (struct node_file){ name, REF_NONE, REF_NONE, REF_NONE,
 				 !known ? SCOPE_UNKNOWN : r->is_root.v[scope] ? SCOPE_SHARED : SCOPE_NODE, directory, 0, 0 };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+static OTF2_CallbackCode node_read_on_file(void *data, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
 	return node_read_add_file(data, ref, name, scope, false);
 }
 
-ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+static OTF2_CallbackCode node_read_on_directory(void *data, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
 	return node_read_add_file(data, ref, name, scope, true);
 }
@@ -269,19 +312,20 @@ static OTF2_CallbackCode node_read_add_fact(struct reading *r, OTF2_IoFileRef fi
 	struct node_file_fact *fact = MODEL_ADD(r->node->file_facts);
 
 	if (!fact)
-		return STOP(r, "out of memory");
+		return node_read_stop(r, "out of memory");
 	*fact = (struct node_file_fact){ file, name, value };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+static OTF2_CallbackCode node_read_on_file_property(void *data, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type,
+						    OTF2_AttributeValue value)
 {
 	struct reading *r = data;
 	const char *text = node_string(r->node, name);
 	struct node_file *f = &r->node->files.v[file];
 
 	if (file >= r->node->files.n)
-		return STOP(r, "a property is of an undefined file");
+		return node_read_stop(r, "a property is of an undefined file");
 	if (type == OTF2_TYPE_UINT64 && !strcmp(text, "Inodes"))
 		f->inodes = value.uint64;
 	else if (type == OTF2_TYPE_UINT64 && !strcmp(text, "Block Size"))
@@ -299,24 +343,28 @@ ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags,
-   OTF2_CommRef comm, OTF2_IoHandleRef parent)
+static OTF2_CallbackCode node_read_on_handle(void *data, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file,
+					     OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags, OTF2_CommRef comm,
+					     OTF2_IoHandleRef parent)
 {
 	struct reading *r = data;
 	struct node_handle *h = NEXT(r->node->handles, ref);
 
+	if (!h)
+		return OTF2_CALLBACK_INTERRUPT;
 	*h = (struct node_handle){ .name = name, .file = undefined_to_none(file), .paradigm = paradigm,
 		.comm = undefined_to_none(comm), .parent = undefined_to_none(parent),
 		.precreated = flags & OTF2_IO_HANDLE_FLAG_PRE_CREATED };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(precreated, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoStatusFlag flags)
+static OTF2_CallbackCode node_read_on_precreated(void *data, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode,
+						 OTF2_IoStatusFlag flags)
 {
 	struct reading *r = data;
 
 	if (handle >= r->node->handles.n)
-		return STOP(r, "a pre-created handle is not defined");
+		return node_read_stop(r, "a pre-created handle is not defined");
 	r->node->handles.v[handle].pre_mode = mode;
 	r->node->handles.v[handle].pre_status_flags = flags;
 	return OTF2_CALLBACK_SUCCESS;
@@ -328,27 +376,27 @@ static OTF2_GlobalDefReaderCallbacks *node_read_callbacks_new(void)
 
 	if (!c)
 		return NULL;
-#define SET(type, name) OTF2_GlobalDefReaderCallbacks_Set##type##Callback(c, on_##name)
-	SET(ClockProperties, clock);
-	SET(String, string);
-	SET(Paradigm, paradigm);
-	SET(IoParadigm, io_paradigm);
-	SET(SystemTreeNode, tree_node);
-	SET(LocationGroup, group);
-	SET(LocationGroupProperty, group_property);
-	SET(LocationProperty, location_property);
-	SET(Location, location);
-	SET(Region, region);
-	SET(SourceCodeLocation, line);
-	SET(CallingContext, context);
-	SET(Group, members);
-	SET(Comm, comm);
-	SET(Attribute, attribute);
-	SET(IoRegularFile, file);
-	SET(IoDirectory, directory);
-	SET(IoFileProperty, file_property);
-	SET(IoHandle, handle);
-	SET(IoPreCreatedHandleState, precreated);
+#define SET(type, function) OTF2_GlobalDefReaderCallbacks_Set##type##Callback(c, function)
+	SET(ClockProperties, node_read_on_clock);
+	SET(String, node_read_on_string);
+	SET(Paradigm, node_read_on_paradigm);
+	SET(IoParadigm, node_read_on_io_paradigm);
+	SET(SystemTreeNode, node_read_on_tree_node);
+	SET(LocationGroup, node_read_on_group);
+	SET(LocationGroupProperty, node_read_on_group_property);
+	SET(LocationProperty, node_read_on_location_property);
+	SET(Location, node_read_on_location);
+	SET(Region, node_read_on_region);
+	SET(SourceCodeLocation, node_read_on_line);
+	SET(CallingContext, node_read_on_context);
+	SET(Group, node_read_on_members);
+	SET(Comm, node_read_on_comm);
+	SET(Attribute, node_read_on_attribute);
+	SET(IoRegularFile, node_read_on_file);
+	SET(IoDirectory, node_read_on_directory);
+	SET(IoFileProperty, node_read_on_file_property);
+	SET(IoHandle, node_read_on_handle);
+	SET(IoPreCreatedHandleState, node_read_on_precreated);
 #undef SET
 	return c;
 }

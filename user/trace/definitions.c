@@ -44,25 +44,19 @@ static uint64_t definitions_definition_bytes(const char *anchor)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/* Returns element ref of an array, created together with all before it; NULL without memory or if ref is out of range. */
-static void *definitions_at(void **v, size_t *n, size_t *cap, size_t size, uint32_t ref, uint64_t max)
+/* Returns element ref of an array, created together with all before it; NULL: the reading has failed. */
+static void *definitions_at(void **v, size_t *n, size_t *cap, size_t size, uint32_t ref, struct reading *r)
 {
-	if (ref >= max)
+	bool grown = ref < r->max_ref;
+
+	while (grown && *n <= ref)
+		grown = trace_grow(v, n, cap, size);
+	if (!grown) {
+		r->problem = "a definition is out of range, or memory is short";
 		return NULL;
-	while (*n <= ref)
-		if (!trace_grow(v, n, cap, size))
-			return NULL;
+	}
 	return (char *)*v + (size_t)ref * size;
 }
-
-#define AT(array, ref) \
-	({ \
-		typeof((array).v) slot_ = \
-			definitions_at((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v), ref, r->max_ref); \
-		if (!slot_) \
-			return definitions_stop(r, "a definition is out of range, or memory is short"); \
-		slot_; \
-	})
 
 static OTF2_CallbackCode definitions_stop(struct reading *r, const char *problem)
 {
@@ -70,9 +64,10 @@ static OTF2_CallbackCode definitions_stop(struct reading *r, const char *problem
 	return OTF2_CALLBACK_INTERRUPT;
 }
 
-#define ON(name, ...) static OTF2_CallbackCode on_##name(void *data, __VA_ARGS__)
+#define AT(array, ref) \
+	((typeof((array).v))definitions_at((void **)&(array).v, &(array).n, &(array).cap, sizeof(*(array).v), ref, r))
 
-ON(clock, uint64_t resolution, uint64_t begin, uint64_t length, uint64_t realtime)
+static OTF2_CallbackCode definitions_on_clock(void *data, uint64_t resolution, uint64_t begin, uint64_t length, uint64_t realtime)
 {
 	struct reading *r = data;
 
@@ -83,23 +78,28 @@ ON(clock, uint64_t resolution, uint64_t begin, uint64_t length, uint64_t realtim
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(string, OTF2_StringRef ref, const char *text)
+static OTF2_CallbackCode definitions_on_string(void *data, OTF2_StringRef ref, const char *text)
 {
 	struct reading *r = data;
 	char **slot = AT(r->trace->strings, ref);
 
+	if (!slot)
+		return OTF2_CALLBACK_INTERRUPT;
 	free(*slot);
 	*slot = strdup(text);
 	return *slot ? OTF2_CALLBACK_SUCCESS : definitions_stop(r, "out of memory");
 }
 
-ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_StringRef name, OTF2_IoParadigmClass class,
-   OTF2_IoParadigmFlag flags, uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types,
-   const OTF2_AttributeValue *values)
+static OTF2_CallbackCode definitions_on_io_paradigm(void *data, OTF2_IoParadigmRef ref, OTF2_StringRef identification,
+						    OTF2_StringRef name, OTF2_IoParadigmClass class, OTF2_IoParadigmFlag flags,
+						    uint8_t n, const OTF2_IoParadigmProperty *properties, const OTF2_Type *types,
+						    const OTF2_AttributeValue *values)
 {
 	struct reading *r = data;
 	struct trace_paradigm *p = AT(r->trace->paradigms, ref);
 
+	if (!p)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)class, (void)flags;
 	*p = (struct trace_paradigm){ trace_string(r->trace, name), NULL, layer_by_name(trace_string(r->trace, identification)) };
 	for (uint8_t i = 0; i < n; i++)
@@ -108,11 +108,14 @@ ON(io_paradigm, OTF2_IoParadigmRef ref, OTF2_StringRef identification, OTF2_Stri
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(tree_node, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class, OTF2_SystemTreeNodeRef parent)
+static OTF2_CallbackCode definitions_on_tree_node(void *data, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef class,
+						  OTF2_SystemTreeNodeRef parent)
 {
 	struct reading *r = data;
 	struct trace_node *node = AT(r->trace->nodes, ref);
 
+	if (!node)
+		return OTF2_CALLBACK_INTERRUPT;
 	*node = (struct trace_node){ trace_string(r->trace, name), trace_string(r->trace, class), parent };
 	return OTF2_CALLBACK_SUCCESS;
 }
@@ -125,12 +128,15 @@ static int64_t rank_of_name(const char *name)
 	return name && sscanf(name, "MPI Rank %" SCNd64, &rank) == 1 ? rank : -1;
 }
 
-ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
-   OTF2_LocationGroupRef creator)
+static OTF2_CallbackCode definitions_on_group(void *data, OTF2_LocationGroupRef ref, OTF2_StringRef name,
+					      OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
+					      OTF2_LocationGroupRef creator)
 {
 	struct reading *r = data;
 	struct trace_group *g = AT(r->trace->groups, ref);
 
+	if (!g)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)type, (void)creator;
 	*g = (struct trace_group){
 		trace_string(r->trace, name), parent, rank_of_name(trace_string(r->trace, name)), TRACE_UNKNOWN, TRACE_UNKNOWN, 0
@@ -138,7 +144,8 @@ ON(group, OTF2_LocationGroupRef ref, OTF2_StringRef name, OTF2_LocationGroupType
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+static OTF2_CallbackCode definitions_on_group_property(void *data, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type type,
+						       OTF2_AttributeValue value)
 {
 	struct reading *r = data;
 	const char *text = trace_string(r->trace, name);
@@ -155,7 +162,8 @@ ON(group_property, OTF2_LocationGroupRef group, OTF2_StringRef name, OTF2_Type t
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(location, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type, uint64_t events, OTF2_LocationGroupRef group)
+static OTF2_CallbackCode definitions_on_location(void *data, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type,
+						 uint64_t events, OTF2_LocationGroupRef group)
 {
 	struct reading *r = data;
 	struct trace_location *l;
@@ -169,13 +177,16 @@ ON(location, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type, u
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OTF2_StringRef description, OTF2_RegionRole role,
-   OTF2_Paradigm paradigm, OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
+static OTF2_CallbackCode definitions_on_region(void *data, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical,
+					       OTF2_StringRef description, OTF2_RegionRole role, OTF2_Paradigm paradigm,
+					       OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
 {
 	struct reading *r = data;
 	struct trace_region *region = AT(r->trace->regions, ref);
 	const char *function = trace_string(r->trace, canonical), *said = trace_string(r->trace, description);
 
+	if (!region)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)flags, (void)file, (void)begin, (void)end;
 	region->name = trace_string(r->trace, name) ? trace_string(r->trace, name) : "?";
 	region->metadata = role == OTF2_REGION_ROLE_FILE_IO_METADATA;
@@ -186,52 +197,65 @@ ON(region, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef canonical, OT
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(members, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n,
-   const uint64_t *members)
+static OTF2_CallbackCode definitions_on_members(void *data, OTF2_GroupRef ref, OTF2_StringRef name, OTF2_GroupType type,
+						OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n, const uint64_t *members)
 {
 	struct reading *r = data;
 	struct trace_members *group = AT(r->trace->members, ref);
 
+	if (!group)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)name, (void)paradigm, (void)flags, (void)members;
 	*group = (struct trace_members){ type == OTF2_GROUP_TYPE_COMM_SELF ? 1 : n, type == OTF2_GROUP_TYPE_COMM_LOCATIONS };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(comm, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+static OTF2_CallbackCode definitions_on_comm(void *data, OTF2_CommRef ref, OTF2_StringRef name, OTF2_GroupRef group,
+					     OTF2_CommRef parent, OTF2_CommFlag flags)
 {
 	struct reading *r = data;
 	struct trace_comm *comm = AT(r->trace->comms, ref);
 
+	if (!comm)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)parent, (void)flags;
 	*comm = (struct trace_comm){ trace_string(r->trace, name), group,
 				     group < r->trace->members.n ? r->trace->members.v[group].n : TRACE_NONE };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(attribute, OTF2_AttributeRef ref, OTF2_StringRef name, OTF2_StringRef description, OTF2_Type type)
+static OTF2_CallbackCode definitions_on_attribute(void *data, OTF2_AttributeRef ref, OTF2_StringRef name,
+						  OTF2_StringRef description, OTF2_Type type)
 {
 	struct reading *r = data;
 	struct trace_attribute *a = AT(r->trace->attributes, ref);
 
+	if (!a)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)description;
 	*a = (struct trace_attribute){ trace_string(r->trace, name), type };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(source, OTF2_SourceCodeLocationRef ref, OTF2_StringRef file, uint32_t line)
+static OTF2_CallbackCode definitions_on_source(void *data, OTF2_SourceCodeLocationRef ref, OTF2_StringRef file, uint32_t line)
 {
 	struct reading *r = data;
 	struct trace_site *site = AT(r->trace->sites, ref);
 
+	if (!site)
+		return OTF2_CALLBACK_INTERRUPT;
 	*site = (struct trace_site){ trace_string(r->trace, file), NULL, line };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(context, OTF2_CallingContextRef ref, OTF2_RegionRef region, OTF2_SourceCodeLocationRef source, OTF2_CallingContextRef parent)
+static OTF2_CallbackCode definitions_on_context(void *data, OTF2_CallingContextRef ref, OTF2_RegionRef region,
+						OTF2_SourceCodeLocationRef source, OTF2_CallingContextRef parent)
 {
 	struct reading *r = data;
 	struct trace_context *context = AT(r->trace->contexts, ref);
 
+	if (!context)
+		return OTF2_CALLBACK_INTERRUPT;
 	*context = (struct trace_context){ region, source, parent };
 	return OTF2_CALLBACK_SUCCESS;
 }
@@ -241,18 +265,20 @@ static OTF2_CallbackCode definitions_add_file(struct reading *r, OTF2_IoFileRef 
 {
 	struct trace_file *f = AT(r->trace->files, ref);
 
+	if (!f)
+		return OTF2_CALLBACK_INTERRUPT;
 	f->name = trace_string(r->trace, name);
 	f->scope = scope;
 	f->directory = directory;
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(file, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+static OTF2_CallbackCode definitions_on_file(void *data, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
 	return definitions_add_file(data, ref, name, scope, false);
 }
 
-ON(directory, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
+static OTF2_CallbackCode definitions_on_directory(void *data, OTF2_IoFileRef ref, OTF2_StringRef name, OTF2_SystemTreeNodeRef scope)
 {
 	return definitions_add_file(data, ref, name, scope, true);
 }
@@ -278,7 +304,8 @@ static OTF2_CallbackCode definitions_add_fact(struct reading *r, uint32_t file, 
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2_AttributeValue value)
+static OTF2_CallbackCode definitions_on_file_property(void *data, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type,
+						      OTF2_AttributeValue value)
 {
 	struct reading *r = data;
 	const char *key = trace_string(r->trace, name),
@@ -304,12 +331,15 @@ ON(file_property, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type, OTF2
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-ON(handle, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file, OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags,
-   OTF2_CommRef comm, OTF2_IoHandleRef parent)
+static OTF2_CallbackCode definitions_on_handle(void *data, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file,
+					       OTF2_IoParadigmRef paradigm, OTF2_IoHandleFlag flags, OTF2_CommRef comm,
+					       OTF2_IoHandleRef parent)
 {
 	struct reading *r = data;
 	struct trace_handle *h = AT(r->trace->handles, ref);
 
+	if (!h)
+		return OTF2_CALLBACK_INTERRUPT;
 	(void)flags;
 	*h = (struct trace_handle){ trace_string(r->trace, name), file, paradigm, comm, parent };
 	return OTF2_CALLBACK_SUCCESS;
@@ -321,24 +351,24 @@ static OTF2_GlobalDefReaderCallbacks *definitions_callbacks_new(void)
 
 	if (!c)
 		return NULL;
-#define SET(type, name) OTF2_GlobalDefReaderCallbacks_Set##type##Callback(c, on_##name)
-	SET(ClockProperties, clock);
-	SET(String, string);
-	SET(IoParadigm, io_paradigm);
-	SET(SystemTreeNode, tree_node);
-	SET(LocationGroup, group);
-	SET(LocationGroupProperty, group_property);
-	SET(Location, location);
-	SET(Region, region);
-	SET(Group, members);
-	SET(Comm, comm);
-	SET(Attribute, attribute);
-	SET(SourceCodeLocation, source);
-	SET(CallingContext, context);
-	SET(IoRegularFile, file);
-	SET(IoDirectory, directory);
-	SET(IoFileProperty, file_property);
-	SET(IoHandle, handle);
+#define SET(type, function) OTF2_GlobalDefReaderCallbacks_Set##type##Callback(c, function)
+	SET(ClockProperties, definitions_on_clock);
+	SET(String, definitions_on_string);
+	SET(IoParadigm, definitions_on_io_paradigm);
+	SET(SystemTreeNode, definitions_on_tree_node);
+	SET(LocationGroup, definitions_on_group);
+	SET(LocationGroupProperty, definitions_on_group_property);
+	SET(Location, definitions_on_location);
+	SET(Region, definitions_on_region);
+	SET(Group, definitions_on_members);
+	SET(Comm, definitions_on_comm);
+	SET(Attribute, definitions_on_attribute);
+	SET(SourceCodeLocation, definitions_on_source);
+	SET(CallingContext, definitions_on_context);
+	SET(IoRegularFile, definitions_on_file);
+	SET(IoDirectory, definitions_on_directory);
+	SET(IoFileProperty, definitions_on_file_property);
+	SET(IoHandle, definitions_on_handle);
 #undef SET
 	return c;
 }

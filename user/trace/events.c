@@ -7,16 +7,10 @@
 
 #define PROGRESS_EVERY 4096
 
-#define EVENT(name, ...) \
-	static OTF2_CallbackCode on_##name(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data, \
-							    OTF2_AttributeList *attributes, __VA_ARGS__)
-#define BEGIN_EVENT \
-	struct events_state *s = data; \
-	const uint64_t ns = trace_ns(s->trace, time); \
-	(void)location, (void)position, (void)attributes, (void)ns; \
-	if (!events_counted(s)) \
-		return OTF2_CALLBACK_INTERRUPT
-#define END_EVENT return OTF2_CALLBACK_SUCCESS
+/* The parameters that all callbacks begin with. */
+#define EVENT_PARAMETERS \
+	OTF2_LocationRef location __attribute__((unused)), OTF2_TimeStamp time __attribute__((unused)), \
+		uint64_t position __attribute__((unused)), void *data, OTF2_AttributeList *attributes __attribute__((unused))
 
 static bool events_counted(struct events_state *s)
 {
@@ -61,11 +55,15 @@ static uint32_t site_of(const struct events_state *s, OTF2_AttributeList *attrib
 	return context;
 }
 
-EVENT(enter, OTF2_RegionRef region)
+static OTF2_CallbackCode events_on_enter(EVENT_PARAMETERS, OTF2_RegionRef region)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	s->visitor->enter(s->worker, ns, events_checked(region, s->trace->regions.n), site_of(s, attributes));
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
 /* Zeros are not in the archive: neither sleep nor run delay, or the rest of the call's time cannot be divided. */
@@ -86,12 +84,15 @@ static void set_cpu(const struct trace_attributes *known, OTF2_AttributeRef ref,
 	}
 }
 
-EVENT(leave, OTF2_RegionRef region)
+static OTF2_CallbackCode events_on_leave(EVENT_PARAMETERS, OTF2_RegionRef region)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
 	struct trace_leave leave = { .mapped_handle = TRACE_NONE, .path = TRACE_NONE, .directory = TRACE_NONE };
 	uint32_t n = OTF2_AttributeList_GetNumberOfElements(attributes);
 
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	for (uint32_t i = 0; i < n; i++) {
 		OTF2_AttributeRef ref;
 		OTF2_AttributeValue value;
@@ -119,12 +120,14 @@ EVENT(leave, OTF2_RegionRef region)
 		}
 	}
 	s->visitor->leave(s->worker, ns, events_checked(region, s->trace->regions.n), &leave);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(begin, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperationFlag flags, uint64_t bytes, uint64_t id)
+static OTF2_CallbackCode events_on_begin(EVENT_PARAMETERS, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode,
+					 OTF2_IoOperationFlag flags, uint64_t bytes, uint64_t id)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
 	struct trace_op op = {
 		.id = id,
 		.bytes = events_known(bytes),
@@ -138,19 +141,25 @@ EVENT(begin, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperatio
 		.collective = flags & OTF2_IO_OPERATION_FLAG_COLLECTIVE,
 	};
 
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	if (s->attributes.offset != TRACE_NONE)
 		OTF2_AttributeList_GetUint64(attributes, s->attributes.offset, &op.offset);
 	if (s->attributes.request != TRACE_NONE)
 		OTF2_AttributeList_GetUint64(attributes, s->attributes.request, &op.request);
 	s->visitor->begin(s->worker, ns, &op);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(complete, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
+static OTF2_CallbackCode events_on_complete(EVENT_PARAMETERS, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	s->visitor->complete(s->worker, ns, events_handle_of(s, handle), id, events_known(bytes));
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
 static void handle_event(struct events_state *s, uint64_t ns, enum trace_handle_event event, uint32_t handle, uint32_t other,
@@ -159,67 +168,105 @@ static void handle_event(struct events_state *s, uint64_t ns, enum trace_handle_
 	s->visitor->handle(s->worker, ns, event, events_handle_of(s, handle), other, position);
 }
 
-EVENT(create, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFlag creation, OTF2_IoStatusFlag status)
+static OTF2_CallbackCode events_on_create(EVENT_PARAMETERS, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode,
+					  OTF2_IoCreationFlag creation, OTF2_IoStatusFlag status)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
 	(void)mode;
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	/* appended data goes to the end of the file, wherever that is */
 	handle_event(s, ns, creation & OTF2_IO_CREATION_FLAG_CREATE ? HANDLE_CREATE_FILE : HANDLE_CREATE, handle, TRACE_NONE,
 		     status & OTF2_IO_STATUS_FLAG_APPEND ? TRACE_UNKNOWN : 0);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(destroy, OTF2_IoHandleRef handle)
+static OTF2_CallbackCode events_on_destroy(EVENT_PARAMETERS, OTF2_IoHandleRef handle)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	handle_event(s, ns, HANDLE_DESTROY, handle, TRACE_NONE, TRACE_UNKNOWN);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(duplicate, OTF2_IoHandleRef old, OTF2_IoHandleRef new, OTF2_IoStatusFlag status)
+static OTF2_CallbackCode events_on_duplicate(EVENT_PARAMETERS, OTF2_IoHandleRef old, OTF2_IoHandleRef new, OTF2_IoStatusFlag status)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
 	(void)status;
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	handle_event(s, ns, HANDLE_DUPLICATE, old, events_handle_of(s, new), TRACE_UNKNOWN);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(seek, OTF2_IoHandleRef handle, int64_t request, OTF2_IoSeekOption whence, uint64_t result)
+static OTF2_CallbackCode events_on_seek(EVENT_PARAMETERS, OTF2_IoHandleRef handle, int64_t request, OTF2_IoSeekOption whence,
+					uint64_t result)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
 	(void)request, (void)whence;
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	handle_event(s, ns, HANDLE_SEEK, handle, TRACE_NONE, events_known(result));
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(lock, OTF2_IoHandleRef handle, OTF2_LockType type)
+static OTF2_CallbackCode events_on_lock(EVENT_PARAMETERS, OTF2_IoHandleRef handle, OTF2_LockType type)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
 	(void)type;
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	handle_event(s, ns, HANDLE_LOCK, handle, TRACE_NONE, TRACE_UNKNOWN);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(unlock, OTF2_IoHandleRef handle, OTF2_LockType type)
+static OTF2_CallbackCode events_on_unlock(EVENT_PARAMETERS, OTF2_IoHandleRef handle, OTF2_LockType type)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
 	(void)type;
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	handle_event(s, ns, HANDLE_UNLOCK, handle, TRACE_NONE, TRACE_UNKNOWN);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
-EVENT(delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
+static OTF2_CallbackCode events_on_delete(EVENT_PARAMETERS, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
 {
-	BEGIN_EVENT;
+	struct events_state *s = data;
+	const uint64_t ns = trace_ns(s->trace, time);
+
 	(void)paradigm;
+	if (!events_counted(s))
+		return OTF2_CALLBACK_INTERRUPT;
 	handle_event(s, ns, HANDLE_DELETE, TRACE_NONE, events_checked(file, s->trace->files.n), TRACE_UNKNOWN);
-	END_EVENT;
+	return OTF2_CALLBACK_SUCCESS;
 }
 
 /* Events that are only counted: the definition's number of events includes them. */
-#define COUNTED(name, ...) EVENT(name, __VA_ARGS__) { BEGIN_EVENT; END_EVENT; }
-COUNTED(issued, OTF2_IoHandleRef handle __attribute__((unused)), uint64_t id __attribute__((unused)))
-COUNTED(status, OTF2_IoHandleRef handle __attribute__((unused)), OTF2_IoStatusFlag flags __attribute__((unused)))
+static OTF2_CallbackCode events_on_issued(EVENT_PARAMETERS, OTF2_IoHandleRef handle, uint64_t id)
+{
+	(void)handle, (void)id;
+	return events_counted(data) ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+}
+
+static OTF2_CallbackCode events_on_status(EVENT_PARAMETERS, OTF2_IoHandleRef handle, OTF2_IoStatusFlag flags)
+{
+	(void)handle, (void)flags;
+	return events_counted(data) ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+}
 
 OTF2_ErrorCode events_register(OTF2_Reader *reader, OTF2_EvtReader *events, struct events_state *state)
 {
@@ -228,23 +275,23 @@ OTF2_ErrorCode events_register(OTF2_Reader *reader, OTF2_EvtReader *events, stru
 
 	if (!c)
 		return OTF2_ERROR_MEM_ALLOC_FAILED;
-#define SET(type, name) OTF2_EvtReaderCallbacks_Set##type##Callback(c, on_##name)
-	SET(Enter, enter);
-	SET(Leave, leave);
-	SET(IoOperationBegin, begin);
-	SET(IoOperationComplete, complete);
-	SET(IoOperationIssued, issued);
-	SET(IoOperationTest, issued);
-	SET(IoOperationCancelled, issued);
-	SET(IoCreateHandle, create);
-	SET(IoDestroyHandle, destroy);
-	SET(IoDuplicateHandle, duplicate);
-	SET(IoSeek, seek);
-	SET(IoAcquireLock, lock);
-	SET(IoReleaseLock, unlock);
-	SET(IoTryLock, lock);
-	SET(IoDeleteFile, delete);
-	SET(IoChangeStatusFlags, status);
+#define SET(type, function) OTF2_EvtReaderCallbacks_Set##type##Callback(c, function)
+	SET(Enter, events_on_enter);
+	SET(Leave, events_on_leave);
+	SET(IoOperationBegin, events_on_begin);
+	SET(IoOperationComplete, events_on_complete);
+	SET(IoOperationIssued, events_on_issued);
+	SET(IoOperationTest, events_on_issued);
+	SET(IoOperationCancelled, events_on_issued);
+	SET(IoCreateHandle, events_on_create);
+	SET(IoDestroyHandle, events_on_destroy);
+	SET(IoDuplicateHandle, events_on_duplicate);
+	SET(IoSeek, events_on_seek);
+	SET(IoAcquireLock, events_on_lock);
+	SET(IoReleaseLock, events_on_unlock);
+	SET(IoTryLock, events_on_lock);
+	SET(IoDeleteFile, events_on_delete);
+	SET(IoChangeStatusFlags, events_on_status);
 #undef SET
 	code = OTF2_Reader_RegisterEvtCallbacks(reader, events, c, state);
 	OTF2_EvtReaderCallbacks_Delete(c);
