@@ -26,6 +26,15 @@ struct {
 
 const volatile __u32 excluded_layers = 1;       /* number of layers in a slot */
 
+/* The same by process. Each call is counted in one of the two: here, unless there is no room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, IOP_MAX_EXCLUDED);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iop_excluded_key);
+	__type(value, struct iop_excluded);
+} excluded_of SEC(".maps");
+
 /* ---- counting ---- */
 
 #define BYTES_UNKNOWN (-1)
@@ -45,11 +54,27 @@ static __always_inline s64 moved_bytes(struct frame *f, const struct iop_desc *d
 	}
 }
 
+/* The first call of a process that a filter excludes. */
+__noinline int excluded_add(u32 recording, u32 layer, u32 filter)
+{
+	struct iop_excluded_key key = { recording, bpf_get_current_pid_tgid() >> 32, layer, filter };
+	struct iop_excluded none = { 0 };
+
+	return bpf_map_update_elem(&excluded_of, &key, &none, BPF_NOEXIST);
+}
+
+/* Of the current process. */
 static __always_inline struct iop_excluded *excluded_counts(u32 slot, u32 layer, u32 filter)
 {
-	u32 key = (slot * excluded_layers + layer) * IOP_FILTERS + filter;
+	u32 id = recordings[slot & IOP_RECORDING_SLOT].id, index = (slot * excluded_layers + layer) * IOP_FILTERS + filter;
+	struct iop_excluded_key key = { id, bpf_get_current_pid_tgid() >> 32, layer, filter };
+	struct iop_excluded *counts = bpf_map_lookup_elem(&excluded_of, &key);
 
-	return bpf_map_lookup_elem(&excluded, &key);
+	if (counts)
+		return counts;
+	excluded_add(id, layer, filter);
+	counts = bpf_map_lookup_elem(&excluded_of, &key);
+	return counts ? counts : bpf_map_lookup_elem(&excluded, &index);
 }
 
 /* Atomic: a program may be preempted by another one on its CPU. */

@@ -128,6 +128,10 @@ struct iop_excluded {
 	__u64 time_ns;
 };
 
+/* Whose calls these are: id of the recording, process. */
+struct iop_excluded_key { __u32 recording, tgid, layer, filter; };
+#define IOP_MAX_EXCLUDED 16384  /* of these over all recordings; calls beyond are counted without their process */
+
 /* A path prefix of the filter by file, in the form in which paths are sent: "b\0a\0" for /a/b. A path under the prefix ends with
  * it. */
 #define IOP_MAX_PATH_FILTERS 16

@@ -52,7 +52,7 @@ record_nodes() {
 	local n
 	for n in 1 2 3 4; do
 		mkdir -p "$D/data/$n"
-		limited 120 "$IOPROBE" -o "$D/node$n" --summary "$D/out$n" --keep-spool -- \
+		limited 120 "$IOPROBE" -o "$D/node$n" --summary "$D/out$n" --keep-spool --min-bytes 3 -- \
 			sh -c 'for i in 1 2 3 4 5 6 7 8; do
 				head -c $((1000 * '$n')) /dev/zero >>"$0/f$i"; cat "$0/f$i" "$0/none" >/dev/null 2>&1; sleep 0.3
 			done' "$D/data/$n" \

@@ -66,6 +66,7 @@ filtered counted streams --stream-calls count -- "calls('write', under='fwrite')
 # counts NAME FILTER LAYER EXPRESSION: of the summary's entry e for what a filter excluded of a layer.
 counts() { verdict "$1, counts" "$("$PYTHON" "$TESTS/lib/left_out.py" "$TMP/$1/trace/summary.json" "${@:2}" 2>&1)"; }
 counts small --min-bytes POSIX "e['calls'] >= 4000 and e['bytes_written'] == 256000"
+counts small --min-bytes POSIX "sorted(p['bytes_written'] for p in processes) == [64000, 192000]"
 counts path --path POSIX "e['bytes_written'] == 128000 and e['time_ns'] > 0"
 
 counts counted --stream-calls ISOC "e['calls'] > 300 and e['calls_of_unknown_size'] > 0 and e['bytes_written'] > 10000"

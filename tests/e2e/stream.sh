@@ -82,7 +82,7 @@ print(db.execute("SELECT count(*) FROM interval").fetchone()[0])' \
 killed() {
 	local dir recorder follower i k had
 	dir=$(fresh killed)
-	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool -- \
+	limited 90 "$IOPROBE" -o "$dir/trace" --summary "$dir/out" --keep-spool --min-bytes 3 -- \
 		sh -c '(sleep 1; echo x) | cat >"$0/late"; (sleep 1; echo x) | sort >"$0/sorted"
 			for i in 1 2 3 4 5 6 7 8; do
 				head -c 5000 /dev/zero >>"$0/f"; cat "$0/f" "$0/none" >/dev/null 2>&1; sleep 0.2
@@ -105,6 +105,9 @@ killed() {
 	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
 	verdict "killed, messages" "$(cat "$dir/store.err")"
 	conserved "killed, store" "$dir/live.db"
+	verdict "killed, skipped calls of each process" "$("$PYTHON" -c 'import sqlite3, sys
+of = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT count(DISTINCT process) FROM skipped").fetchone()[0]
+print(end="" if of >= 10 else f"of {of} processes")' "$dir/live.db" 2>&1)"
 	limited 40 strace -f -qq -o /dev/null -e trace=flock -e inject=flock:error=ENOLCK \
 		"$IOPROBE" stream --to "ndjson:$dir/unlocked" "$dir/trace" 2>"$dir/unlocked.err"
 	verdict "killed, ends where files have no locks" "$(cat "$dir/unlocked.err"

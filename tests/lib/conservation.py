@@ -4,8 +4,8 @@
 
 Whether all intervals of a stream (lines of JSON, or an SQLite store whose name ends in .db: of a job's store the
 recording that has the summary's processes) add up to the summary, field by field: per process and
-layer, per file, layer and process; the same by class; sizes, longest calls, what filters skipped, losses. No interval has more time
-in calls than it is long, times the threads. Prints what differs; status 1 then."""
+layer, per file, layer and process; the same by class; sizes, longest calls, what filters skipped of each process, losses.
+No interval has more time in calls than it is long, times the threads. Prints what differs; status 1 then."""
 import collections
 import json
 import sqlite3
@@ -29,8 +29,9 @@ def rows_of_store(name, pids):
     for table in ("process", "file", "calls", "sizes", "class_calls", "operations", "class_operations", "file_sizes", "skipped",
                   "interval"):
         for row in map(dict, db.execute(f"SELECT * FROM {table}")):
-            if row.get("node", row.get("process", row.get("file", 0)) >> 32) == node:
-                yield {"type": table, **row, **{key: row[key] - (node << 32) for key in ("process", "file") if key in row}}
+            if row.get("node", (row.get("process") or row.get("file", 0)) >> 32) == node:
+                yield {"type": table, **row,
+                       **{key: row[key] - (node << 32) for key in ("process", "file") if row.get(key) is not None}}
     for row in db.execute("SELECT complete, records_lost FROM job WHERE node = ? AND end_ns IS NOT NULL", (node,)):
         yield {"type": "end", **dict(row)}
 
@@ -59,7 +60,7 @@ class Stream:
         self.classes = collections.defaultdict(collections.Counter)     # process, layer, class
         self.file_classes = collections.defaultdict(collections.Counter)        # path, layer, process, class
         self.file_sizes = collections.defaultdict(collections.Counter)  # process, layer
-        self.skipped = collections.defaultdict(collections.Counter)     # filter, layer
+        self.skipped = collections.defaultdict(collections.Counter)     # process (None: not known), filter, layer
         self.times = collections.Counter()                              # interval, process, layer
         self.lost, self.length = 0, 0
         paths, operations, intervals, classes = {}, [], [], []
@@ -90,7 +91,7 @@ class Stream:
                 self.sizes[key]["read", i] += row["reads"]
                 self.sizes[key]["written", i] += row["writes"]
             elif row["type"] == "skipped":
-                add(self.skipped, (row["filter"], row["layer"]), row, SKIPPED)
+                add(self.skipped, (row["process"], row["filter"], row["layer"]), row, SKIPPED)
             elif row["type"] == "operations":
                 add(self.layers, (row["process"], row["layer"]), row, COUNTS)
                 operations.append(row)
@@ -168,7 +169,12 @@ def differences(name, summary_name):
                     Stream.add_class(file_classes, (*key, name), values)
     for row in summary["left_out"]:
         if row["layer"] and not row["whole_layer"]:
-            add(skipped, (row["filter"], row["layer"]), row, SKIPPED)
+            add(skipped, (None, row["filter"], row["layer"]), row, SKIPPED)
+    for process in summary["process_list"]:
+        for row in process.get("left_out", ()):
+            add(skipped, (process["index"], row["filter"], row["layer"]), row, SKIPPED)
+            for field in SKIPPED:                       # what is left is of processes that are not known
+                skipped[None, row["filter"], row["layer"]][field] -= row[field]
     compare("calls of", stream.calls, calls, CALLS + ["longest_call_ns"], errors)
     compare("operations of", stream.layers, layers, COUNTS, errors)
     compare("sizes of", stream.sizes, sizes, SIZES, errors)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""left_out.py SUMMARY FILTER LAYER EXPRESSION: it must be true of the entry e for what a filter excluded of a layer.
+"""left_out.py SUMMARY FILTER LAYER EXPRESSION: it must be true of the entry e for what a filter excluded of a layer, and of
+processes, the same entries of all processes, which must add up to it.
 left_out.py SUMMARY LOG: recorded and excluded calls together must be those of strace. SUMMARY is ioprobe's --json, LOG one of
 strace -f of the same program with all system calls of probes/posix.probes. One line per difference, exit status 1 if there is
 one."""
@@ -41,9 +42,12 @@ def straced(path):
 
 def ask(summary, option, layer, expression):
     entries = [e for e in summary["left_out"] if e["filter"].startswith(option) and e["layer"] == layer]
-    if len(entries) == 1 and eval(expression, {"e": entries[0]}):
+    processes = [e for p in summary["process_list"] for e in p.get("left_out", ()) if e["filter"].startswith(option) and
+                 e["layer"] == layer]
+    sums = all(sum(p[key] for p in processes) == value for key, value in entries[0].items() if type(value) is int) if entries else 0
+    if len(entries) == 1 and sums and eval(expression, {"e": entries[0], "processes": processes}):
         return 0
-    print(entries)
+    print(entries, processes)
     return 1
 
 

@@ -138,8 +138,13 @@ struct iop_site_counts bpf_side_site_counts(const struct bpf_side *kernel);
  * dynamic linker's probe. */
 bool bpf_side_traces_syscalls(const struct bpf_side *kernel);
 
-/* Sums up the counters over all CPUs. Returns 0 or -errno. */
+/* Sums up over all CPUs what was excluded of processes for which there was no room. Returns 0 or -errno. */
 int bpf_side_excluded(const struct bpf_side *kernel, size_t layer, enum iop_filter filter, struct iop_excluded *sum);
+/* Calls fn for each process, layer and filter of the recording with excluded calls. Returns 0 or -errno. */
+int bpf_side_excluded_each(const struct bpf_side *kernel,
+			   int (*fn)(void *arg, const struct iop_excluded_key *key, const struct iop_excluded *sum), void *arg);
+/* Removes the counts of a process that has ended. Returns 0, with the sum of what was counted until then, or -errno. */
+int bpf_side_excluded_remove(const struct bpf_side *kernel, const struct iop_excluded_key *key, struct iop_excluded *sum);
 
 /* Returns whether operations of io_uring can be tracked, or are not selected; their system calls are recorded in any case. */
 bool bpf_side_follows_uring(const struct bpf_side *kernel);

@@ -10,22 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int bpf_side_clear_counts(const struct bpf_side *kernel)
-{
-	const struct program_facts *facts = &kernel->programs->facts;
-	uint32_t key = bpf_side_slot(kernel), first = key * facts->layers * IOP_FILTERS;
-	int cpus = libbpf_num_possible_cpus(), err;
-	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_excluded) + sizeof(struct kernel_counts)) : NULL;
-
-	if (!zeros)
-		return -ENOMEM;
-	err = bpf_map_update_elem(bpf_side_map(kernel, MAP_COUNTERS), &key, zeros, BPF_ANY);
-	for (key = first; key < first + facts->layers * IOP_FILTERS && !err; key++)
-		err = bpf_map_update_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, zeros, BPF_ANY);
-	free(zeros);
-	return err;
-}
-
 struct iop_site_counts bpf_side_site_counts(const struct bpf_side *kernel) { return programs_site_counts(kernel->programs); }
 
 uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
@@ -82,6 +66,22 @@ int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts)
 	return err;
 }
 
+/* ---- what filters excluded ---- */
+
+static struct iop_excluded bpf_side_excluded_sum(const struct iop_excluded *per_cpu, int cpus)
+{
+	struct iop_excluded sum = { 0 };
+
+	for (int i = 0; i < cpus; i++) {
+		sum.calls += per_cpu[i].calls;
+		sum.read_bytes += per_cpu[i].read_bytes;
+		sum.written_bytes += per_cpu[i].written_bytes;
+		sum.unknown += per_cpu[i].unknown;
+		sum.time_ns += per_cpu[i].time_ns;
+	}
+	return sum;
+}
+
 int bpf_side_excluded(const struct bpf_side *kernel, size_t layer, enum iop_filter filter, struct iop_excluded *sum)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
@@ -92,13 +92,76 @@ int bpf_side_excluded(const struct bpf_side *kernel, size_t layer, enum iop_filt
 	if (!per_cpu)
 		return -ENOMEM;
 	err = bpf_map_lookup_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, per_cpu);
-	for (int i = 0; i < cpus && !err; i++) {
-		sum->calls += per_cpu[i].calls;
-		sum->read_bytes += per_cpu[i].read_bytes;
-		sum->written_bytes += per_cpu[i].written_bytes;
-		sum->unknown += per_cpu[i].unknown;
-		sum->time_ns += per_cpu[i].time_ns;
+	if (!err)
+		*sum = bpf_side_excluded_sum(per_cpu, cpus);
+	free(per_cpu);
+	return err;
+}
+
+/* Keys that are added meanwhile may come or not: the walk is bounded. */
+int bpf_side_excluded_each(const struct bpf_side *kernel,
+			   int (*fn)(void *arg, const struct iop_excluded_key *key, const struct iop_excluded *sum), void *arg)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = bpf_side_map(kernel, MAP_LEFT_OUT_OF), err = 0;
+	struct iop_excluded *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL, sum;
+	struct iop_excluded_key key, next, *last = NULL;
+
+	if (!per_cpu)
+		return -ENOMEM;
+	for (int i = 0; i < 2 * IOP_MAX_EXCLUDED && !err && !bpf_map_get_next_key(fd, last, &next); i++) {
+		key = next;
+		last = &key;
+		if (key.recording != kernel->id || bpf_map_lookup_elem(fd, &key, per_cpu))
+			continue;
+		sum = bpf_side_excluded_sum(per_cpu, cpus);
+		err = fn(arg, &key, &sum);
 	}
 	free(per_cpu);
+	return err;
+}
+
+int bpf_side_excluded_remove(const struct bpf_side *kernel, const struct iop_excluded_key *key, struct iop_excluded *sum)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+	struct iop_excluded *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
+
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_and_delete_elem(bpf_side_map(kernel, MAP_LEFT_OUT_OF), key, per_cpu);
+	if (!err)
+		*sum = bpf_side_excluded_sum(per_cpu, cpus);
+	free(per_cpu);
+	return err;
+}
+
+/* Of recordings that had the slot before. */
+static void bpf_side_excluded_clear(const struct bpf_side *kernel)
+{
+	int fd = bpf_side_map(kernel, MAP_LEFT_OUT_OF);
+	struct iop_excluded_key key, next;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+
+	for (int i = 0; i < 2 * IOP_MAX_EXCLUDED && more; i++) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if ((key.recording & IOP_RECORDING_SLOT) == bpf_side_slot(kernel))
+			bpf_map_delete_elem(fd, &key);
+		key = next;
+	}
+}
+
+int bpf_side_clear_counts(const struct bpf_side *kernel)
+{
+	const struct program_facts *facts = &kernel->programs->facts;
+	uint32_t key = bpf_side_slot(kernel), first = key * facts->layers * IOP_FILTERS;
+	int cpus = libbpf_num_possible_cpus(), err;
+	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_excluded) + sizeof(struct kernel_counts)) : NULL;
+
+	if (!zeros)
+		return -ENOMEM;
+	err = bpf_map_update_elem(bpf_side_map(kernel, MAP_COUNTERS), &key, zeros, BPF_ANY);
+	for (key = first; key < first + facts->layers * IOP_FILTERS && !err; key++)
+		err = bpf_map_update_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, zeros, BPF_ANY);
+	free(zeros);
+	bpf_side_excluded_clear(kernel);
 	return err;
 }

@@ -223,9 +223,15 @@ static int take_event(struct live_output *output, const struct live_interval *no
 
 static int take_skipped(struct live_output *output, const struct live_interval *now, struct members *m)
 {
-	struct live_skipped s = { text_or_null(m, "filter"),        text_or_null(m, "layer"),
-				  lines_number(m, "calls"),         lines_number(m, "bytes_read"),
-				  lines_number(m, "bytes_written"), lines_number(m, "calls_of_unknown_size"),
+	const json_t *process = json_object_get(m->line, "process"); /* older senders have none */
+	struct live_process p = { .id = json_integer_value(process) };
+	struct live_skipped s = { json_is_integer(process) ? &p : NULL,
+				  text_or_null(m, "filter"),
+				  text_or_null(m, "layer"),
+				  lines_number(m, "calls"),
+				  lines_number(m, "bytes_read"),
+				  lines_number(m, "bytes_written"),
+				  lines_number(m, "calls_of_unknown_size"),
 				  lines_number(m, "time_ns") };
 
 	return m->bad ? -EBADMSG : output->skipped(output, now, &s) ?: LINES_OTHER;

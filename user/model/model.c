@@ -171,6 +171,7 @@ void model_deinit(struct model *model)
 	free(model->facts.v);
 	free(model->shared_mounts.v);
 	free(model->excluded.v);
+	free(model->excluded_parts.v);
 	free(model->gaps.v);
 	free(model->clock_steps.v);
 	free(model->processes.v);

@@ -113,6 +113,7 @@ struct model_process {
 	const char *batch_job;
 	/* 1 + the rank that the launcher assigned to it or its parent; 0: none, or the process does not use MPI */
 	int64_t rank_claim;
+	uint32_t excluded;              /* 1 + index of its newest entry in excluded_parts; 0: none */
 };
 
 /* A program that a process executed. */
@@ -174,6 +175,12 @@ struct model_excluded {
 	uint64_t time_ns;
 };
 
+/* A part of these calls, of one process: entry: index in excluded; next: 1 + index of the process' next part, 0: none. */
+struct model_excluded_part {
+	uint32_t entry, group, next;
+	uint64_t calls, read_bytes, written_bytes, unknown, time_ns;
+};
+
 /* A span in which a layer of a process was not observed. */
 struct model_gap { uint32_t tgid; const char *layer, *reason; uint64_t from_ns, to_ns; };
 
@@ -225,6 +232,7 @@ struct model {
 	MODEL_ARRAY(struct model_fact, facts);          /* by file; complete when the replay has ended */
 	MODEL_ARRAY(struct model_comm, comms);
 	MODEL_ARRAY(struct model_excluded, excluded);
+	MODEL_ARRAY(struct model_excluded_part, excluded_parts);        /* the rest is of processes that are not known */
 	MODEL_ARRAY(struct model_gap, gaps);
 	MODEL_ARRAY(struct model_code_file, code_files);
 	MODEL_ARRAY(struct model_mapping, mappings);    /* in the order in which they were recorded */

@@ -31,6 +31,7 @@ struct process *process_new(struct replay *r, uint32_t tgid)
 	process->next = r->all_processes;
 	r->all_processes = process;
 	HASH_FIND(hh, r->processes, &tgid, sizeof(tgid), old);
+	process->replaced = old;
 	if (old)
 		HASH_DEL(r->processes, old);
 	HASH_ADD(hh, r->processes, tgid, sizeof(process->tgid), process);

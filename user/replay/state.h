@@ -182,6 +182,7 @@ struct process {
 	MODEL_ARRAY(uint32_t, mappings);        /* of its current program: indexes in model.mappings */
 	struct library libraries[MAX_LAYERS];
 	unsigned nthreads;              /* in the table of threads */
+	bool replaced;                  /* another process had its number before */
 	bool threaded;                  /* it has had several */
 	uint32_t master_location;       /* REF_NONE */
 	uint64_t master_last_ns;

@@ -4,6 +4,7 @@
  */
 #include "replay/texts.h"
 #include "replay/events.h"
+#include "replay/excluded_calls.h"
 #include "replay/files.h"
 #include "replay/library/streams.h"
 #include "replay/mappings.h"
@@ -30,7 +31,7 @@ static const char *value_string(struct replay *r, const struct iop_rec_text *rec
 	return model_string(r->model, value, strlen(value));
 }
 
-static bool value_number(const struct iop_rec_text *rec, const char *key, uint64_t *number)
+bool text_number(const struct iop_rec_text *rec, const char *key, uint64_t *number)
 {
 	char value[64], *end;
 
@@ -40,11 +41,11 @@ static bool value_number(const struct iop_rec_text *rec, const char *key, uint64
 	return !*end;
 }
 
-static uint64_t number_or_zero(const struct iop_rec_text *rec, const char *key)
+uint64_t text_number_or_zero(const struct iop_rec_text *rec, const char *key)
 {
 	uint64_t number = 0;
 
-	return value_number(rec, key, &number) ? number : 0;
+	return text_number(rec, key, &number) ? number : 0;
 }
 
 /* ---- host and tables ---- */
@@ -62,20 +63,20 @@ static void read_clock(const struct iop_rec_text *rec, struct model_clock *clock
 {
 	uint64_t synchronized;
 
-	clock->read = value_number(rec, "monotonic_ns", &clock->monotonic_ns) &&
-		      value_number(rec, "realtime_ns", &clock->realtime_ns);
-	clock->width_ns = number_or_zero(rec, "clock_width_ns");
-	clock->known = value_number(rec, "clock_synchronized", &synchronized);
+	clock->read = text_number(rec, "monotonic_ns", &clock->monotonic_ns) &&
+		      text_number(rec, "realtime_ns", &clock->realtime_ns);
+	clock->width_ns = text_number_or_zero(rec, "clock_width_ns");
+	clock->known = text_number(rec, "clock_synchronized", &synchronized);
 	clock->synchronized = clock->known && synchronized;
-	clock->error_ns = number_or_zero(rec, "clock_error_ns");
-	clock->max_error_ns = number_or_zero(rec, "clock_max_error_ns");
+	clock->error_ns = text_number_or_zero(rec, "clock_error_ns");
+	clock->max_error_ns = text_number_or_zero(rec, "clock_max_error_ns");
 }
 
 /* The steps are in the model before any later event. */
 static int clock_step(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct model *model = r->model;
-	struct model_clock_step step = { .since_ns = number_or_zero(rec, "since_ns") }, *added;
+	struct model_clock_step step = { .since_ns = text_number_or_zero(rec, "since_ns") }, *added;
 
 	read_clock(rec, &step.at);
 	if (!step.at.read || !model->clock_start.read)
@@ -117,9 +118,9 @@ static int texts_host(struct replay *r, const struct iop_rec_text *rec)
 	model->kernel = value_string(r, rec, "kernel");
 	model->command_line = value_string(r, rec, "command");
 	read_clock(rec, &model->clock_start);
-	model->cpu_time = number_or_zero(rec, "cpu_time");
-	model->end.max_bytes = number_or_zero(rec, "max_size");
-	model->end.min_free_bytes = number_or_zero(rec, "min_free");
+	model->cpu_time = text_number_or_zero(rec, "cpu_time");
+	model->end.max_bytes = text_number_or_zero(rec, "max_size");
+	model->end.min_free_bytes = text_number_or_zero(rec, "min_free");
 	if (model->host_name)
 		hash = texts_hash32(hash, model->host_name, strlen(model->host_name));
 	hash = texts_hash32(hash, &model->clock_start.realtime_ns, sizeof(model->clock_start.realtime_ns));
@@ -173,9 +174,9 @@ static void read_life(struct replay *r, const struct iop_rec_text *rec, struct m
 
 		*texts[i].to = text ? text : *texts[i].to;
 	}
-	if (value_number(rec, "ppid", &number))
+	if (text_number(rec, "ppid", &number))
 		life->ppid = number;
-	if (value_number(rec, "uid", &number)) {
+	if (text_number(rec, "uid", &number)) {
 		life->uid = number;
 		life->has_uid = true;
 	}
@@ -198,22 +199,22 @@ static int texts_process(struct replay *r, const struct iop_rec_text *rec)
 	info->mntns = text ? text : info->mntns;
 	text = value_string(r, rec, "job");
 	info->job = text ? text : info->job;
-	if (value_number(rec, "size", &number)) {
+	if (text_number(rec, "size", &number)) {
 		struct job *job = job_of(r, process->group);
 
 		if (!job)
 			return -ENOMEM;
 		job->size = number;
 	}
-	if (value_number(rec, "rank", &number))
+	if (text_number(rec, "rank", &number))
 		info->rank = number;
-	if (value_number(rec, "size", &number) && number)
+	if (text_number(rec, "size", &number) && number)
 		info->size = number;
 	read_life(r, rec, &r->model->processes.v[process->group]);
 	note_batch_job(r, r->model->processes.v[process->group].batch_job);
-	if (value_number(rec, "ppid", &number))
+	if (text_number(rec, "ppid", &number))
 		info->ppid = number;
-	if (value_number(rec, "mpi", &number))
+	if (text_number(rec, "mpi", &number))
 		info->mpi |= number;
 	r->model->processes.v[process->group].rank_claim = info->mpi ? info->rank + 1 : 0;
 	/* a cwd set by the process' own chdir is newer than the one read from /proc */
@@ -240,13 +241,13 @@ static int texts_mapping(struct replay *r, const struct iop_rec_text *rec)
 	struct process *process = process_get(r, rec->rec.tgid);
 	char path[VALUE_ROOM], build_id[256];
 	bool has_id = text_value(rec, "build_id", build_id, sizeof(build_id));
-	struct model_mapping mapping = { .since_ns = number_or_zero(rec, "since_ns"), .noted_ns = rec->rec.time_ns };
+	struct model_mapping mapping = { .since_ns = text_number_or_zero(rec, "since_ns"), .noted_ns = rec->rec.time_ns };
 	struct model_code_file file = {
 		.path = text_value(rec, "path", path, sizeof(path)) ? path : NULL,
 		.build_id = has_id ? build_id : NULL,
-		.dev = number_or_zero(rec, "dev"),
-		.ino = number_or_zero(rec, "ino"),
-		.deleted = number_or_zero(rec, "deleted") != 0,
+		.dev = text_number_or_zero(rec, "dev"),
+		.ino = text_number_or_zero(rec, "ino"),
+		.deleted = text_number_or_zero(rec, "deleted") != 0,
 	};
 
 	if (!process)
@@ -295,7 +296,7 @@ static int library_comm(struct replay *r, const struct iop_rec_text *rec, struct
 {
 	uint64_t value;
 
-	return value_number(rec, key, &value) ? comm_known(r, process, value, kind) : 0;
+	return text_number(rec, key, &value) ? comm_known(r, process, value, kind) : 0;
 }
 
 static void library_streams(struct replay *r, const struct iop_rec_text *rec, struct process *process, uint32_t layer)
@@ -304,7 +305,7 @@ static void library_streams(struct replay *r, const struct iop_rec_text *rec, st
 	uint64_t address;
 
 	for (unsigned n = 0; n < TABLE_STREAMS; n++)
-		if (value_number(rec, keys[n], &address))
+		if (text_number(rec, keys[n], &address))
 			stream_learn(r, process, layer, n, address, rec->rec.time_ns);
 }
 
@@ -321,10 +322,10 @@ static int texts_library(struct replay *r, const struct iop_rec_text *rec)
 	if (process->dead || !text_value(rec, "layer", name, sizeof(name)) || (layer = layer_index(r, name)) < 0)
 		return 0;
 	process->libraries[layer].seen = true;
-	process->libraries[layer].parallel |= number_or_zero(rec, "parallel") != 0;
-	process->libraries[layer].known_abi |= number_or_zero(rec, "abi") != 0;
+	process->libraries[layer].parallel |= text_number_or_zero(rec, "parallel") != 0;
+	process->libraries[layer].known_abi |= text_number_or_zero(rec, "abi") != 0;
 	library_streams(r, rec, process, layer);
-	process->libraries[layer].narrow |= number_or_zero(rec, "narrow") != 0;
+	process->libraries[layer].narrow |= text_number_or_zero(rec, "narrow") != 0;
 	paradigm = r->layer_paradigm[layer];
 	if (paradigm != REF_NONE) {
 		r->model->paradigms.v[paradigm].parallel |= process->libraries[layer].parallel;
@@ -356,8 +357,8 @@ static int texts_costs(struct replay *r, const struct iop_rec_text *rec)
 		cost->total_ns = total_ns;
 		cost->inside_ns = inside_ns;
 	}
-	r->model->nested_cost_ns = number_or_zero(rec, "nested_ns");
-	r->model->single_step_cost_ns = number_or_zero(rec, "single_step_ns");
+	r->model->nested_cost_ns = text_number_or_zero(rec, "nested_ns");
+	r->model->single_step_cost_ns = text_number_or_zero(rec, "single_step_ns");
 	return 0;
 }
 
@@ -399,55 +400,17 @@ static int texts_gap(struct replay *r, const struct iop_rec_text *rec)
 
 	text_value(rec, "layer", layer, sizeof(layer));
 	text_value(rec, "reason", reason, sizeof(reason));
-	if (missed_nothing(r, layer, number_or_zero(rec, "pid")))
+	if (missed_nothing(r, layer, text_number_or_zero(rec, "pid")))
 		return 0;
-	return note_gap_found(r, layer, number_or_zero(rec, "pid"), number_or_zero(rec, "from_ns"), number_or_zero(rec, "to_ns"),
-			      reason);
-}
-
-/* layer "": the filter by itself. */
-static struct model_excluded *excluded_get(struct replay *r, const char *filter, const char *layer)
-{
-	struct model_excluded *known;
-
-	for (size_t i = 0; i < r->model->excluded.n; i++) {
-		known = &r->model->excluded.v[i];
-		if (!strcmp(known->filter, filter) && !strcmp(known->layer ? known->layer : "", layer))
-			return known;
-	}
-	known = MODEL_ADD(r->model->excluded);
-	if (!known)
-		return NULL;
-	*known = (struct model_excluded){ .filter = model_string(r->model, filter, strlen(filter)),
-					  .layer = layer[0] ? model_string(r->model, layer, strlen(layer)) : NULL };
-	return known->filter && (known->layer || !layer[0]) ? known : NULL;
-}
-
-static int texts_excluded(struct replay *r, const struct iop_rec_text *rec)
-{
-	char filter[8192] = "?", layer[64] = "";
-	struct model_excluded *sum;
-	uint64_t calls = 0;
-
-	text_value(rec, "filter", filter, sizeof(filter));
-	text_value(rec, "layer", layer, sizeof(layer));
-	sum = excluded_get(r, filter, layer);
-	if (!sum)
-		return -ENOMEM;
-	sum->whole |= layer[0] && !value_number(rec, "calls", &calls);
-	sum->calls += calls;
-	sum->read_bytes += number_or_zero(rec, "read_bytes");
-	sum->written_bytes += number_or_zero(rec, "written_bytes");
-	sum->unknown += number_or_zero(rec, "unknown");
-	sum->time_ns += number_or_zero(rec, "time_ns");
-	return 0;
+	return note_gap_found(r, layer, text_number_or_zero(rec, "pid"), text_number_or_zero(rec, "from_ns"),
+			      text_number_or_zero(rec, "to_ns"), reason);
 }
 
 /* The file is already known: it was described when it was first used. */
 static int texts_mapped(struct replay *r, const struct iop_rec_text *rec)
 {
-	uint32_t file = file_of_inode(r, number_or_zero(rec, "dev"), number_or_zero(rec, "ino"));
-	unsigned long long reads = number_or_zero(rec, "read_faults"), writes = number_or_zero(rec, "write_faults");
+	uint32_t file = file_of_inode(r, text_number_or_zero(rec, "dev"), text_number_or_zero(rec, "ino"));
+	unsigned long long reads = text_number_or_zero(rec, "read_faults"), writes = text_number_or_zero(rec, "write_faults");
 	struct model_file *f;
 
 	if (file == REF_NONE) {
@@ -459,13 +422,13 @@ static int texts_mapped(struct replay *r, const struct iop_rec_text *rec)
 	f->mapped = true;
 	f->read_faults += reads;        /* a file that was replaced has several inodes */
 	f->write_faults += writes;
-	f->pages_written_back += number_or_zero(rec, "written_back");
+	f->pages_written_back += text_number_or_zero(rec, "written_back");
 	return 0;
 }
 
 static int end_count(struct replay *r, const struct iop_rec_text *rec, const char *key, const char *what)
 {
-	unsigned long long n = number_or_zero(rec, key);
+	unsigned long long n = text_number_or_zero(rec, key);
 
 	return n ? model_note(r->model, "%llu %s", n, what) : 0;
 }
@@ -475,7 +438,7 @@ static void texts_read_end(struct replay *r, const struct iop_rec_text *rec)
 {
 	struct model_end *end = &r->model->end;
 
-	end->after_bound += number_or_zero(rec, "after_bound");
+	end->after_bound += text_number_or_zero(rec, "after_bound");
 	if (end->stopped_by)
 		return;
 	end->stopped_by = value_string(r, rec, "stopped_by");
@@ -486,11 +449,11 @@ static void texts_read_end(struct replay *r, const struct iop_rec_text *rec)
 static int texts_status(struct replay *r, const struct iop_rec_text *rec)
 {
 	r->counted = true;
-	if (value_number(rec, "begin_ns", &r->model->recording_begin_ns) && !number_or_zero(rec, "end_ns"))
+	if (text_number(rec, "begin_ns", &r->model->recording_begin_ns) && !text_number_or_zero(rec, "end_ns"))
 		r->model->recording_end_ns = rec->rec.time_ns;
-	r->written_records = number_or_zero(rec, "records");
-	r->counted_lost = number_or_zero(rec, "lost");
-	r->dropped_records = number_or_zero(rec, "spool_dropped");
+	r->written_records = text_number_or_zero(rec, "records");
+	r->counted_lost = text_number_or_zero(rec, "lost");
+	r->dropped_records = text_number_or_zero(rec, "spool_dropped");
 	return 0;
 }
 
@@ -527,9 +490,9 @@ static int texts_end(struct replay *r, const struct iop_rec_text *rec)
 	int ret = 0;
 
 	r->model->complete = true;
-	r->model->recording_end_ns = number_or_zero(rec, "end_ns");
+	r->model->recording_end_ns = text_number_or_zero(rec, "end_ns");
 	texts_read_end(r, rec);
-	r->model->device = number_or_zero(rec, "device");
+	r->model->device = text_number_or_zero(rec, "device");
 	read_clock(rec, &r->model->clock_end);
 	texts_status(r, rec);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) && !ret; i++)
@@ -541,7 +504,7 @@ static int texts_end(struct replay *r, const struct iop_rec_text *rec)
 
 uint64_t text_bound_ns(const struct iop_rec_text *end)
 {
-	return number_or_zero(end, "bound_ns");
+	return text_number_or_zero(end, "bound_ns");
 }
 
 int text_record(struct replay *r, const struct iop_rec_text *rec)
@@ -559,7 +522,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_MAPPED: return texts_mapped(r, rec);
 	case IOP_REC_STATUS: return texts_status(r, rec);
 	case IOP_REC_END: return texts_end(r, rec);
-	case IOP_REC_LEFT_OUT: return texts_excluded(r, rec);
+	case IOP_REC_LEFT_OUT: return excluded_calls_record(r, rec);
 	case IOP_REC_CLOCK: return clock_step(r, rec);
 	default: return 0;
 	}

@@ -170,7 +170,42 @@ static int report_rows(struct live_sink *s)
 	return ret;
 }
 
-/* The model contains a running total: reports its increase. */
+/* The model contains running totals: reports their increase, first of each process. What is left is of processes that are not
+ * known. */
+static int report_skipped_part(struct live_sink *s, size_t index)
+{
+	const struct model_excluded_part *now = &s->model->excluded_parts.v[index];
+	const struct model_excluded *entry = &s->model->excluded.v[now->entry];
+	char name[256];
+	struct live_process process = live_describe_process(s, now->group, name, sizeof(name));
+	struct live_skipped skipped = { .process = &process, .filter = entry->filter, .layer = entry->layer };
+	struct model_excluded_part *then;
+	struct model_excluded *sum;
+	int ret = GROW(s->skipped_parts, index) ?: GROW(s->skipped, now->entry);
+
+	if (ret)
+		return ret;
+	then = &s->skipped_parts.v[index];
+	if (!entry->layer || now->calls == then->calls)
+		return 0;
+	skipped.calls = now->calls - then->calls;
+	skipped.bytes_read = now->read_bytes - then->read_bytes;
+	skipped.bytes_written = now->written_bytes - then->written_bytes;
+	skipped.calls_of_unknown_size = now->unknown - then->unknown;
+	skipped.time_ns = now->time_ns - then->time_ns;
+	*then = *now;
+	sum = &s->skipped.v[now->entry];
+	sum->calls += skipped.calls;
+	sum->read_bytes += skipped.bytes_read;
+	sum->written_bytes += skipped.bytes_written;
+	sum->unknown += skipped.calls_of_unknown_size;
+	sum->time_ns += skipped.time_ns;
+	ret = live_report_process(s, &process);
+	if (!ret)
+		ret = REPORT(s, skipped, &s->now, &skipped);
+	return ret;
+}
+
 static int report_skipped(struct live_sink *s, size_t index)
 {
 	const struct model_excluded *now = &s->model->excluded.v[index];
@@ -226,6 +261,8 @@ static int live_report_missing(struct live_sink *s)
 {
 	int ret = 0;
 
+	for (size_t i = 0; i < s->model->excluded_parts.n && !ret; i++)
+		ret = report_skipped_part(s, i);
 	for (size_t i = 0; i < s->model->excluded.n && !ret; i++)
 		ret = report_skipped(s, i);
 	while (s->ngaps < s->model->gaps.n && !ret)
@@ -396,6 +433,7 @@ void live_sink_destroy(struct sink *sink)
 	darshan_records_destroy(s->darshan);
 	live_rows_clear(&s->rows);
 	free(s->skipped.v);
+	free(s->skipped_parts.v);
 	free(s->processes.v);
 	free(s->files.v);
 	free(s->handles.v);

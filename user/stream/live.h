@@ -99,8 +99,9 @@ struct live_event {
 /* "open", …; "other". */
 const char *live_op_name(enum live_op op);
 
-/* Calls that a filter of the recording skipped: counted in the kernel, about once per second. */
+/* Calls that a filter of the recording skipped: counted in the kernel, about once per second. process NULL: not known. */
 struct live_skipped {
+	const struct live_process *process;
 	const char *filter, *layer;
 	uint64_t calls, bytes_read, bytes_written, calls_of_unknown_size, time_ns;
 };

@@ -32,9 +32,11 @@ struct live_sink {
 	bool begun;
 	const struct model *model; /* during a call */
 	MODEL_ARRAY(struct known_process, processes);
-	MODEL_ARRAY(uint8_t, files); /* by file: reported */
-	MODEL_ARRAY(uint8_t, handles); /* by handle: reported as an unknown file */
-	MODEL_ARRAY(struct model_excluded, skipped); /* increments already reported, per entry of the model's */
+	MODEL_ARRAY(uint64_t, files); /* by file: a hash of what was reported of it; 0: nothing was */
+	MODEL_ARRAY(uint64_t, handles); /* the same by handle, of those that were reported as an unknown file */
+	/* Already reported, per entry of the model's: excluded, excluded_parts. */
+	MODEL_ARRAY(struct model_excluded, skipped);
+	MODEL_ARRAY(struct model_excluded_part, skipped_parts);
 	struct live_rows rows;
 	size_t ngaps, nsteps; /* that were reported */
 	uint64_t end_ns; /* of the current interval, as steady_ns counts */
@@ -72,7 +74,7 @@ struct live_file live_describe_file(const struct live_sink *s, uint32_t id, uint
 int live_report_process(struct live_sink *s, const struct live_process *process);
 /* Returns the id of the handle's file; the file is reported before its first use. Returns 0 or -errno. */
 int live_file_of(struct live_sink *s, uint32_t handle, uint32_t *id);
-/* At the end: processes, files whose path or mount became known, and handles whose file did. Returns 0 or -errno. */
+/* At the end: processes and files of which something else is known than was reported. Returns 0 or -errno. */
 int live_revise(struct live_sink *s);
 
 /* A call has ended: counted whether or not it is reported, for counters are those of all calls. arg: the sink. Returns 0 or

@@ -200,12 +200,13 @@ static int ndjson_write_event(struct live_output *output, const struct live_inte
 
 static int write_skipped(struct live_output *output, const struct live_interval *interval, const struct live_skipped *s)
 {
-	return ndjson_write_line(output, json_pack("{ss sI so so sI sI sI sI sI}", "type", "skipped", "interval",
-						   (json_int_t)interval->number, "filter", ndjson_text(s->filter), "layer",
-						   ndjson_text(s->layer), "calls", (json_int_t)s->calls, "bytes_read",
-						   (json_int_t)s->bytes_read, "bytes_written", (json_int_t)s->bytes_written,
-						   "calls_of_unknown_size", (json_int_t)s->calls_of_unknown_size, "time_ns",
-						   (json_int_t)s->time_ns));
+	return ndjson_write_line(output, json_pack("{ss sI so so so sI sI sI sI sI}", "type", "skipped", "interval",
+						   (json_int_t)interval->number, "process",
+						   s->process ? json_integer(s->process->id) : json_null(), "filter",
+						   ndjson_text(s->filter), "layer", ndjson_text(s->layer), "calls",
+						   (json_int_t)s->calls, "bytes_read", (json_int_t)s->bytes_read,
+						   "bytes_written", (json_int_t)s->bytes_written, "calls_of_unknown_size",
+						   (json_int_t)s->calls_of_unknown_size, "time_ns", (json_int_t)s->time_ns));
 }
 
 static int ndjson_write_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)

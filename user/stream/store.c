@@ -11,11 +11,12 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "stream/class_text.h"
 #include "util/utf8.h"
 
 #include "store_sql.h"
 
-#define STORE_VERSION 4
+#define STORE_VERSION 5
 #define BUSY_MS 10000 /* longest time to wait for a reader */
 
 enum statement {
@@ -41,7 +42,7 @@ static const char *const statement_text[STATEMENTS] = {
 	[INSERT_CLASS] = "INSERT INTO class_calls VALUES(?,?,?,?,?,?,?,?)",
 	[INSERT_OPERATIONS] = "INSERT INTO operations VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_EVENT] = "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_SKIPPED] = "INSERT INTO skipped VALUES(?,?,?,?,?,?,?,?,?)",
+	[INSERT_SKIPPED] = "INSERT INTO skipped VALUES(?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_GAP] = "INSERT INTO gap VALUES(?,?,?,?,?,?,?)",
 	[INSERT_CLOCK_STEP] = "INSERT INTO clock_step VALUES(?,?,?,?,?)",
 	[INSERT_INTERVAL] = "INSERT INTO interval VALUES(?,?,?,?,?,?,?,?)",
@@ -297,60 +298,6 @@ static int store_calls(struct live_output *output, const struct live_interval *i
 		       ?: store_sizes(s, c) ?: store_classes(s, c);
 }
 
-/* One text and no rows of their own: there may be 100000 files in an interval. */
-struct class_text {
-	char v[MODEL_CLASSES * 320];
-	size_t len;
-};
-
-static void add_text(struct class_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add_text(struct class_text *text, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	text->len += vsnprintf(text->v + text->len, sizeof(text->v) - text->len, format, values);
-	va_end(values);
-}
-
-static void add_sizes(struct class_text *text, const uint64_t *sizes)
-{
-	int n = SUMMARY_SIZES;
-
-	while (n && !sizes[n - 1])
-		n--;
-	for (int i = 0; i < n; i++)
-		add_text(text, ",%llu", (unsigned long long)sizes[i]);
-}
-
-static bool any_size(const uint64_t *sizes)
-{
-	for (int i = 0; i < SUMMARY_SIZES; i++)
-		if (sizes[i])
-			return true;
-	return false;
-}
-
-static const char *format_classes(const struct summary_operations *o, struct class_text *text)
-{
-	text->len = 0;
-	for (int i = 0; i < MODEL_CLASSES; i++) {
-		const struct summary_class *c = &o->classes[i];
-		const uint64_t *sizes = i == MODEL_CLASS_READ ? o->sizes.read : i == MODEL_CLASS_WRITE ? o->sizes.written : NULL;
-
-		if (!c->calls && !c->time_ns && !(sizes && any_size(sizes)))
-			continue;
-		add_text(text, "%c\"%s\":[%llu,%llu,%lld,%llu", text->len ? ',' : '{', summary_class_name(i),
-			 (unsigned long long)c->calls, (unsigned long long)c->failed, (long long)c->time_ns,
-			 (unsigned long long)c->longest_ns);
-		if (sizes)
-			add_sizes(text, sizes);
-		add_text(text, "]");
-	}
-	add_text(text, text->len ? "}" : "{}");
-	return text->v;
-}
-
 static int store_operations(struct live_output *output, const struct live_interval *interval, const struct live_operations *o)
 {
 	struct store *s = (struct store *)output;
@@ -364,7 +311,7 @@ static int store_operations(struct live_output *output, const struct live_interv
 			    (int64_t)a->bytes_written, (int64_t)a->known_reads, (int64_t)a->known_writes, (int64_t)a->unknown_reads,
 			    (int64_t)a->unknown_writes, (int64_t)a->failed_reads, (int64_t)a->failed_writes, (int64_t)a->opens,
 			    (int64_t)a->time_ns, (int64_t)a->metadata_ns, (int64_t)o->added->longest_ns,
-			    format_classes(o->added, &classes));
+			    class_text_format(o->added, &classes));
 }
 
 /* Numbers that are not known, or of no call that Darshan's connector would publish, are NULL. */
@@ -393,9 +340,10 @@ static int store_skipped(struct live_output *output, const struct live_interval 
 
 	if (is_there(s, interval))
 		return 0;
-	return store_put(s, INSERT_SKIPPED, "iptiiiiii", (int64_t)interval->number, k->filter, k->layer, (int64_t)k->calls,
-			 (int64_t)k->bytes_read, (int64_t)k->bytes_written, (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns,
-			 s->node);
+	return store_put(s, INSERT_SKIPPED, k->process ? "iptiiiiiii" : "iptiiiiiin", (int64_t)interval->number, k->filter,
+			 k->layer, (int64_t)k->calls, (int64_t)k->bytes_read, (int64_t)k->bytes_written,
+			 (int64_t)k->calls_of_unknown_size, (int64_t)k->time_ns, s->node,
+			 k->process ? store_id(s, k->process->id) : 0);
 }
 
 static int store_gap(struct live_output *output, const struct live_interval *interval, const struct live_gap *g)

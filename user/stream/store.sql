@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 -- The store of a recording, live.db, or of all recordings of a job (ioprobe collect): node is their number, 0 in the former. Times are nanoseconds since 1970. Rows are what an interval adds: sums over intervals are those of summary.json.
 -- Layers contain each other: bytes and times of different layers are never to be added up.
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 CREATE TABLE IF NOT EXISTS job(node INTEGER PRIMARY KEY, host TEXT, kernel TEXT, version TEXT, batch_job TEXT, command_line TEXT, begin_ns INTEGER, interval_ns INTEGER,
 	recording INTEGER, end_ns INTEGER, complete INTEGER, records_lost INTEGER, records_after_bound INTEGER, stopped_by TEXT);
 -- Numbers of processes and files are different on each node.
@@ -32,9 +32,9 @@ CREATE TABLE IF NOT EXISTS event(interval INTEGER, time_ns INTEGER, duration_ns 
 	file INTEGER, name TEXT, "offset" INTEGER, asked INTEGER, moved INTEGER, failed INTEGER, error INTEGER, weight INTEGER,
 	module TEXT, record TEXT, record_id INTEGER, max_byte INTEGER, switches INTEGER, flushes INTEGER, cnt INTEGER, total_ns INTEGER);
 CREATE INDEX IF NOT EXISTS event_by_process ON event(process, time_ns);
--- Calls that a filter of the recording skipped.
+-- Calls that a filter of the recording skipped; process is NULL where it is not known.
 CREATE TABLE IF NOT EXISTS skipped(interval INTEGER, filter TEXT, layer TEXT, calls INTEGER, bytes_read INTEGER, bytes_written INTEGER,
-	calls_of_unknown_size INTEGER, time_ns INTEGER, node INTEGER);
+	calls_of_unknown_size INTEGER, time_ns INTEGER, node INTEGER, process INTEGER);
 -- Spans in which a layer of a process was not observed.
 CREATE TABLE IF NOT EXISTS gap(interval INTEGER, pid INTEGER, layer TEXT, begin_ns INTEGER, end_ns INTEGER, reason TEXT,
 	node INTEGER);

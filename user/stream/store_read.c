@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STORE_VERSION 4
+#define STORE_VERSION 5
 
 enum table { CALLS, SIZES, CLASSES, OPERATIONS, INTERVALS, TABLES };
 

@@ -4,6 +4,7 @@
  * JSON cannot represent are written as \xHH.
  */
 #include "sink/summary/summary.h"
+#include "sink/summary/summary_excluded.h"
 #include "sink/summary/summary_facts.h"
 #include "sink/summary/summary_report.h"
 #include "util/utf8.h"
@@ -209,6 +210,7 @@ static json_t *process_json(const struct summary_report *r, size_t i)
 		    (p->layers[r->layers[l].index].calls || summary_activity(&p->layers[r->layers[l].index].counts)))
 			error |= json_array_append_new(layers, layer_json(m, &r->layers[l], &p->layers[r->layers[l].index]));
 	error |= json_put(o, "layers", layers);
+	error |= summary_put_process_excluded(o, m, i);
 	if (m->cpu_time)
 		error |= put_between(o, &p->between);
 	if (!error)
@@ -456,28 +458,6 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	       json_put(root, "facts_beyond", json_number(t->facts_beyond)) | json_put(root, "notes", notes);
 }
 
-static int put_excluded(json_t *root, const struct model *m)
-{
-	json_t *array = json_array();
-	int error = 0;
-
-	for (size_t i = 0; i < m->excluded.n && !error; i++) {
-		const struct model_excluded *l = &m->excluded.v[i];
-		json_t *o = json_object();
-
-		error = json_put(o, "filter", json_write_text(l->filter)) | json_put(o, "layer", json_write_text(l->layer)) |
-			json_put(o, "whole_layer", json_boolean(l->whole));
-		if (!l->whole)
-			error |= json_put(o, "calls", json_number(l->calls)) |
-				 json_put(o, "bytes_read", json_number(l->read_bytes)) |
-				 json_put(o, "bytes_written", json_number(l->written_bytes)) |
-				 json_put(o, "calls_of_unknown_size", json_number(l->unknown)) |
-				 json_put(o, "time_ns", json_number(l->time_ns));
-		error |= json_array_append_new(array, o);
-	}
-	return json_put(root, "left_out", array) | error;
-}
-
 /* Moments count from the begin of the recording, like all others. */
 static int put_clock_steps(json_t *root, const struct model *m)
 {
@@ -575,7 +555,8 @@ int summary_json_write(FILE *out, const struct summary_report *r)
 	json_t *root = json_object();
 	int error = put_head(root, r) | put_layers(root, r) | json_put(root, "files_total", json_number(r->nfiles)) |
 		    put_special(root, r) | put_objects(root, r) | put_mapped(root, r->model) | put_writable(root, r->model) |
-		    put_device(root, r->model) | put_losses(root, r) | put_excluded(root, r->model) | put_costs(root, r->model) |
+		    put_device(root, r->model) | put_losses(root, r) |
+		    summary_put_excluded(root, r->model) | put_costs(root, r->model) |
 		    json_put(root, "names", summary_names_json(r->names, r->model)) |
 		    json_put(root, "call_sites", summary_sites_json(r->sites, r->model));
 
