@@ -118,12 +118,36 @@ struct live_file live_describe_file(const struct live_sink *s, uint32_t id, uint
 	return file;
 }
 
-static int report_file_as(struct live_sink *s, uint32_t id, uint32_t ref)
+/* FNV-1a, of a text and its end. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (const char *c = text ? text : "\xff"; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
+	return hash * 0x100000001b3ull;
+}
+
+/* Never 0. */
+static uint64_t hash_definition(const struct live_file *f)
+{
+	const char *const texts[] = { f->path, f->mount_point, f->mount_source, f->fs_type, f->scope };
+	uint64_t hash = 0xcbf29ce484222325ull ^ f->special;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		hash = hash_text(hash, texts[i]);
+	return hash ? hash : 1;
+}
+
+/* known: what was reported under this id. Nothing is reported twice. */
+static int report_file_as(struct live_sink *s, uint32_t id, uint32_t ref, uint64_t *known)
 {
 	char path[FILE_NAME_ROOM];
 	struct live_file file = live_describe_file(s, id, ref, path, sizeof(path));
+	uint64_t hash = hash_definition(&file);
 	int ret = 0;
 
+	if (hash == *known)
+		return 0;
+	*known = hash;
 	if (!ret)
 		ret = REPORT(s, file, &file);
 	return ret;
@@ -139,15 +163,13 @@ int live_file_of(struct live_sink *s, uint32_t handle, uint32_t *id)
 		ret = GROW(s->handles, handle);
 		if (ret || s->handles.v[handle])
 			return ret;
-		s->handles.v[handle] = 1;
-		return report_file_as(s, *id, REF_NONE);
+		return report_file_as(s, *id, REF_NONE, &s->handles.v[handle]);
 	}
 	*id = ref;
 	ret = GROW(s->files, ref);
 	if (ret || s->files.v[ref])
 		return ret;
-	s->files.v[ref] = 1;
-	return report_file_as(s, ref, ref);
+	return report_file_as(s, ref, ref, &s->files.v[ref]);
 }
 
 static int revise_process(struct live_sink *s, uint32_t group)
@@ -165,10 +187,10 @@ static int revise_files(struct live_sink *s)
 
 	for (size_t i = 0; i < s->files.n && !ret; i++)
 		if (s->files.v[i])
-			ret = report_file_as(s, i, i);
+			ret = report_file_as(s, i, i, &s->files.v[i]);
 	for (size_t i = 0; i < s->handles.n && i < s->model->handles.n && !ret; i++)
 		if (s->handles.v[i] && s->model->handles.v[i].file < s->model->files.n)
-			ret = report_file_as(s, NO_FILE | i, s->model->handles.v[i].file);
+			ret = report_file_as(s, NO_FILE | i, s->model->handles.v[i].file, &s->handles.v[i]);
 	return ret;
 }
 
