@@ -228,6 +228,7 @@ static __always_inline void fill_ask(struct thread *t, struct iop_site_ask *ask,
 	ask->cfa = t->up.cfa;
 	ask->bp = t->up.bp;
 	ask->bp_at = t->up.bp_at;
+	ask->trampoline = trampoline_page((void *)bpf_get_current_task());
 }
 
 /* The walk is at the node of the address. Returns whether the agent was asked for its rule and for the callers. */
@@ -280,22 +281,21 @@ __noinline int ask_for_callers(struct thread *t)
 	return 0;
 }
 
-/* No rule yet. A return probe may have put the kernel's trampoline there: then the walk goes on at the real address, and 0 is
- * returned, as it is if another thread was faster. Else the agent is asked, and the walk ends: 1. */
+/* No rule yet. A return probe may have put the kernel's trampoline there, for which there is never a rule: then the walk goes on at
+ * the real address, and 0 is returned, as it is if another thread was faster. Else the agent is asked, and the walk ends: 1. */
 __noinline int site_without_rule(struct thread *t)
 {
 	struct iop_site_rule pending = { .kind = IOP_RULE_PENDING };
 	struct iop_site_rule_key key;
-	u64 real = 0;
 
 	if (!t)
 		return 1;
-	if (is_trampoline(t, (void *)bpf_get_current_task(), t->up.pc))
-		real = replaced_return(t->up.cfa - 8);
-	if (real) {
-		t->up.pc = real;
+	if (is_trampoline(t, (void *)bpf_get_current_task(), t->up.pc)) {
+		t->up.pc = replaced_return(t->up.cfa - 8);
 		t->up.cacheable = false;
-		return 0;
+		if (!t->up.pc)
+			COUNT_SITE(unread);
+		return !t->up.pc;
 	}
 	key.pc = t->up.pc;
 	key.image = t->up.image;

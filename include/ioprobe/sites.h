@@ -51,12 +51,13 @@ struct iop_site_ask {
 	__u32 application;      /* frames of the application below this one */
 	__u32 frames;           /* all below this one */
 	__u64 pc, cfa, bp, bp_at;
+	__u64 trampoline;       /* page of addresses that return probes put in place of return addresses, 0: none */
 	__u32 len, again;
 	__u8 stack[];
 };
 
 _Static_assert(sizeof(struct iop_site_rule) == 16, "iop_site_rule");
-_Static_assert(sizeof(struct iop_site_ask) == 80, "iop_site_ask");
+_Static_assert(sizeof(struct iop_site_ask) == 88, "iop_site_ask");
 
 /* Where a CPython interpreter keeps what its threads run: the address of _PyRuntime in a process, and offsets in bytes, which
  * user/symbol/python.c takes from a table by version, or from the interpreter itself. */

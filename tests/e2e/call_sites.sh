@@ -3,25 +3,7 @@
 # From which lines calls come (--call-sites): exact chains of functions and lines, whatever the program is built and run like.
 # How many calls come before the callers are known depends on the machine; known callers must be right, and all calls are counted.
 . "$(dirname "$0")/../lib/e2e.sh"
-SOURCES=$TESTS/programs
-
-# sites NAME SOURCE COUNT CHAIN...: as in tests/lib/call_sites.py.
-sites() {
-	local name=$1 text
-	shift
-	text=$(limited 60 "$PYTHON" "$TESTS/lib/call_sites.py" "$TMP/$name/trace/summary.json" "$SOURCES/$1" "${@:2}" 2>&1) &&
-		{ ok "$name, sites"; return 0; }
-	not_ok "$name, sites" "$text"
-}
-
-# chains ROUNDS [TAIL]: sets CHAINS to those of a number of rounds.
-chains() {
-	CHAINS+=("$((100 * $1)) put_one@write write_field@field outer@first a_round@outer $2"
-		"$((200 * $1)) put_one@write write_field@field outer@second a_round@outer $2"
-		"$((50 * $1)) put_one@write with_vla@vla outer@third a_round@outer $2"
-		"$((25 * $1)) put_one@write write_field@field aligned@aligned outer@fourth a_round@outer $2"
-		"$1 put_one@write write_field@field a_round@once $2")
-}
+. "$TESTS/lib/call_sites.sh"
 
 # round NAME PROGRAM MODE ROUNDS TAIL: of call_sites.c, with all frames.
 round() {
@@ -66,6 +48,23 @@ unlinked() {
 	sites unlink call_sites.c $((376 * 4)) "${CHAINS[@]}"
 }
 
+# The return addresses of write_field and outer are those of another tool's return probes.
+foreign_return_probes() {
+	local dir probes
+	dir=$(fresh return_probes)
+	cp "$P/call_sites" "$dir/data/program"
+	probes=$("$PYTHON" "$TESTS/lib/symbol_offsets.py" "$dir/data/program" write_field outer)
+	limited 90 "$P/return_probes" "$dir/hits" "$dir/data/program" $probes -- "$IOPROBE" -o "$dir/trace" --summary "$dir/out" \
+		--call-sites=16 -- "$dir/data/program" "$dir/data/out" plain >"$dir/stdout" 2>"$dir/err" </dev/null
+	STATUS=$?
+	verdict "return_probes, hit" "$([ "$STATUS" = 0 ] && [ "$(cat "$dir/hits")" = "1304 4" ] ||
+		echo "status $STATUS, hits $(cat "$dir/hits"): $(said "$dir")")"
+	CHAINS=()
+	chains 4 'rounds@round main@main'
+	sites return_probes call_sites.c 1504 "${CHAINS[@]}"
+	contract return_probes
+}
+
 # Without debug information: its functions. With a separate file of it, by name: its lines.
 stripped() {
 	local dir text
@@ -74,22 +73,7 @@ stripped() {
 	cp "$P/call_sites" "$dir/data/program"
 	strip --strip-debug "$dir/data/program"
 	record stripped --call-sites -- "$dir/data/program" "$dir/data/out" plain
-	text=$("$PYTHON" - "$dir/trace/summary.json" <<'END'
-import json, sys
-sites = json.load(open(sys.argv[1]))["call_sites"]["sites"]
-# put_one is inlined: only debug information knows of it
-rows = [s for s in sites if s["bytes_written"]]
-own = [[f["function"] for f in s["frames"] if f["application"]] for s in rows]
-if sum(s["calls"] for s in rows) != 1504:
-    print("%d calls" % sum(s["calls"] for s in rows))
-other = any(f and f[0] not in ("write_field", "with_vla") for f in own)
-if other or any(not f and s["callers"] != "unknown" for f, s in zip(own, rows)):
-    print(own)
-if any(f["line"] for s in rows for f in s["frames"] if f["application"]):
-    print("lines without debug information")
-END
-)
-	verdict "stripped, functions" "$text"
+	functions stripped
 	dir=$(fresh debuglink)
 	cp "$P/call_sites" "$dir/data/program"
 	(cd "$dir/data" && objcopy --only-keep-debug program program.debug && strip program &&
@@ -241,6 +225,7 @@ exec_in_place
 unlinked
 other_namespace
 full_map
+foreign_return_probes
 stripped
 symbolized
 random_chains

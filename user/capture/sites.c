@@ -205,12 +205,21 @@ static bool sites_serve_step(struct site_walk *walk, const struct iop_site_rule 
 	return true;
 }
 
+/* Another tool's return probe: only the kernel knows the address that it replaced. The programs ask it when the walk gets there. */
+static bool sites_is_trampoline(const struct site_walk *walk)
+{
+	return walk->ask->trampoline && (walk->pc & ~4095ull) == walk->ask->trampoline;
+}
+
 static enum walk_end walk_up(struct sites *sites, struct site_walk *walk)
 {
 	for (;;) {
+		struct iop_site_rule rule;
 		bool given;
-		struct iop_site_rule rule = rule_of(sites, walk->ask, walk->pc, &given);
 
+		if (sites_is_trampoline(walk))
+			return END_UNKNOWN;
+		rule = rule_of(sites, walk->ask, walk->pc, &given);
 		walk->v[walk->n].given = given;
 		walk->v[walk->n].pc = walk->pc;
 		walk->v[walk->n++].rule = rule;
