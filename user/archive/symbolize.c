@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +20,23 @@
 #include "privilege/worker.h"
 #include "replay/sites.h"
 #include "spool/spool.h"
+#include "symbol/debuginfod.h"
 #include "symbol/symbols_of_file.h"
 #include "symbol/unwind.h"
 
 #define SYSTEM_DEBUG_DIRECTORY "/usr/lib/debug"
 
-struct task { const struct output *out; const char *debug_dir; };
+struct task {
+	const struct output *out;
+	const struct symbolize_options *options;
+	const char *home;               /* of the owner, where debuginfod's files are cached; NULL: as in the environment */
+	struct debuginfod *servers;     /* NULL: none are asked */
+};
 
 /* One file of code, and where debug information for it may be. */
 struct module {
 	const char *path, *build_id, *debug_dir;
+	struct debuginfod *servers;
 	struct symbols_of_file *symbols;
 	bool debug_file;        /* they are of a separate debug file: offsets mean nothing in it */
 };
@@ -112,6 +120,18 @@ static int symbolize_open_debug_file(const struct module *module, const char *bu
 	return fd < 0 ? open_by_build_id(SYSTEM_DEBUG_DIRECTORY, build_id) : fd;
 }
 
+/* The same of a server. */
+static int fetch_debug_file(const struct module *module, const char *build_id)
+{
+	int fd = module->servers && *build_id ? debuginfod_find(module->servers, build_id) : -1;
+
+	if (fd >= 0 && !has_build_id(fd, build_id)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 /* By the name that the file states; libdwfl checks it by checksum. */
 static int open_linked(const struct module *module, const char *name)
 {
@@ -141,7 +161,9 @@ static int symbolize_find_debug(void *arg, const struct debug_wanted *wanted)
 
 	symbolize_to_hex(wanted->build_id, wanted->build_id_len, build_id);
 	fd = symbolize_open_debug_file(module, build_id);
-	return fd < 0 && wanted->name ? open_linked(module, wanted->name) : fd;
+	if (fd < 0 && wanted->name)
+		fd = open_linked(module, wanted->name);
+	return fd < 0 ? fetch_debug_file(module, build_id) : fd;
 }
 
 /* The program's own file, with its debug file; where it is gone or another one, the debug file alone. */
@@ -151,6 +173,8 @@ static bool open_module(struct module *module)
 
 	if (fd < 0) {
 		fd = symbolize_open_debug_file(module, module->build_id);
+		if (fd < 0)
+			fd = fetch_debug_file(module, module->build_id);
 		module->debug_file = true;
 	}
 	return fd >= 0 && !symbols_of_file_open(&module->symbols, fd, symbolize_find_debug, module);
@@ -199,10 +223,11 @@ static void report_module(FILE *text, const struct module *module, size_t places
 	else if (!opened)
 		fprintf(text,
 			"%s: %zu places without line: no file with build-id %s was found; give the directory that has its debug "
-			"file: --debug-dir DIR\n",
-			module->path, places, module->build_id);
+			"file: --debug-dir DIR%s\n",
+			module->path, places, module->build_id, module->servers ? "" : ", or ask a server: --debuginfod");
 	else if (missing)
-		fprintf(text, "%s: %zu of %zu places without line: no debug information for them\n", module->path, missing, places);
+		fprintf(text, "%s: %zu of %zu places without line: no debug information for them%s\n", module->path, missing, places,
+			module->servers ? "" : ", or ask a server: --debuginfod");
 }
 
 /* Those of one module that have no line yet. Returns how many have one now. */
@@ -211,7 +236,8 @@ static size_t symbolize_module(struct spool_writer *out, const struct call_site_
 {
 	struct module module = { .path = places[0].path,
 				 .build_id = places[0].build_id ? places[0].build_id : "",
-				 .debug_dir = task->debug_dir };
+				 .debug_dir = task->options->debug_dir,
+				 .servers = task->servers };
 	bool opened = module.build_id[0] && open_module(&module);
 	struct symbol_frame frames[SYMBOL_MAX_FRAMES];
 	size_t wanted = 0, found = 0;
@@ -245,6 +271,9 @@ static void symbolize_all(struct spool_writer *out, const struct call_site_place
 		if (wanted)
 			found += symbolize_module(out, places + i, end - i, task, text);
 	}
+	if (task->servers && debuginfod_failure(task->servers))
+		fprintf(text, "debuginfod servers (%s) could not be asked: %s\n", getenv("DEBUGINFOD_URLS"),
+			debuginfod_failure(task->servers));
 	fprintf(text, "%zu places in code: %zu had a line, %zu more have one now\n", n, before, found);
 }
 
@@ -297,26 +326,47 @@ static int write_symbols(const struct call_sites *sites, const struct task *task
 	return ret;
 }
 
+/* Without the option libdw must not ask the network, and wait, either. */
+static int choose_servers(struct task *task, char *err, size_t err_len)
+{
+	if (!task->options->debuginfod) {
+		unsetenv("DEBUGINFOD_URLS");
+		return 0;
+	}
+	if (task->options->debuginfod_urls)
+		setenv("DEBUGINFOD_URLS", task->options->debuginfod_urls, 1);
+	if (task->home) {
+		setenv("HOME", task->home, 1);
+		unsetenv("XDG_CACHE_HOME");
+	}
+	return debuginfod_create(&task->servers, err, err_len);
+}
+
 static int symbolize_run(void *arg, FILE *text, char *err, size_t err_len)
 {
-	const struct task *task = arg;
+	struct task *task = arg;
 	struct call_sites *sites = NULL;
 	int ret = symbolize_read_sites(&sites, task, err, err_len);
 
-	unsetenv("DEBUGINFOD_URLS");    /* libdw would ask the network, and wait */
+	if (!ret)
+		ret = choose_servers(task, err, err_len);
 	if (!ret)
 		ret = write_symbols(sites, task, text, err, err_len);
 	call_sites_destroy(sites);
+	debuginfod_destroy(task->servers);
 	return ret;
 }
 
-int archive_symbolize(const struct output *out, const char *debug_dir, char **report, char *err, size_t err_len)
+int archive_symbolize(const struct output *out, const struct symbolize_options *options, char **report, char *err, size_t err_len)
 {
-	struct task task = { out, debug_dir };
+	struct task task = { .out = out, .options = options };
 	struct worker worker = {
-		.who = out->owner, .dir = out->dir, .what = "looking up functions and lines", .run = symbolize_run, .arg = &task
+		.who = out->owner, .dir = out->dir, .what = "looking up functions and lines", .run = symbolize_run, .arg = &task,
+		.threads = options->debuginfod
 	};
+	const struct passwd *entry = out->owner->own ? NULL : getpwuid(out->owner->uid);
 	size_t len;
 
+	task.home = entry ? entry->pw_dir : NULL;
 	return worker_run(&worker, report, &len, err, err_len);
 }

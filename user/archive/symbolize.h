@@ -6,6 +6,7 @@
 #ifndef IOPROBE_SYMBOLIZE_H
 #define IOPROBE_SYMBOLIZE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -13,9 +14,15 @@
 
 #define SYMBOLIZE_FILE "symbols"        /* beside the spool, in its format: SYMBOL records that replace the spool's */
 
-/* Writes SYMBOLIZE_FILE anew, in a process that has the rights of out's owner and no others. debug_dir: where separate debug files
- * are looked for first, NULL: only below /usr/lib/debug and beside the files. Files are used by their build-id only. What a module
- * lacks is one line of *report, which is to be freed. Returns 0, or -errno with one line in err. */
-int archive_symbolize(const struct output *out, const char *debug_dir, char **report, char *err, size_t err_len);
+struct symbolize_options {
+	const char *debug_dir;          /* where separate debug files are looked for first; NULL: only below /usr/lib/debug and
+					 * beside the files */
+	bool debuginfod;                /* ask servers for what is not found */
+	const char *debuginfod_urls;    /* these, separated by blanks; NULL: those of DEBUGINFOD_URLS */
+};
+
+/* Writes SYMBOLIZE_FILE anew, in a process that has the rights of out's owner and no others. Files are used by their build-id only.
+ * What a module lacks is one line of *report, which is to be freed. Returns 0, or -errno with one line in err. */
+int archive_symbolize(const struct output *out, const struct symbolize_options *options, char **report, char *err, size_t err_len);
 
 #endif
