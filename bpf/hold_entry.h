@@ -50,7 +50,7 @@ static __always_inline bool hold_claim(u32 recording, struct iop_hold_id *id, u6
 
 	id->pid_tgid = bpf_get_current_pid_tgid();
 	id->deadline_ns = now + limit_ns;
-	id->pad = 0;
+	id->reason = IOP_HOLD_NEW_CODE;
 	if (!agent_lives(recording, now))
 		return false;
 	for (int i = 0; i < CLAIM_TRIES; i++)

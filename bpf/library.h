@@ -10,6 +10,7 @@
 #include "constants.h"
 #include "kernel_stack.h"
 #include "submitted.h"
+#include "wait.h"
 
 /* The n-th integer argument, n >= 6, lies above the return address. */
 __noinline int set_stack_argument(struct frame *f, u32 i, u32 kind, u64 address, u32 offset)
@@ -160,6 +161,48 @@ static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct
 		set_site_of_call(t, id, ctx->ip + 1, ctx->sp, ctx->bp, now);
 }
 
+/* Whether the call was made by one of a layer above whose variables are in this layer. Where every call has a return probe it is
+ * recorded like others, so that an unwinder finds its return address. */
+static __always_inline bool is_inner(struct thread *t, const struct iop_desc *desc)
+{
+	struct iop_desc *outer;
+	struct frame *top;
+	u32 id;
+
+	if (!returns_optional || !desc->inner || !t->depth)
+		return false;
+	top = frame_at(t, t->depth - 1);
+	if (!top || (top->flags & FRAME_SYSCALL))
+		return false;
+	id = top->probe;
+	outer = bpf_map_lookup_elem(&descriptors, &id);
+	return outer && outer->covers == desc->layer + 1;
+}
+
+/* A process whose calls of a layer came from the layer above begins calls of its own: the thread waits for the probes that they
+ * need. Returns false if it could not wait. Static: a global function could not schedule task work here. */
+static __noinline int await_withheld(struct thread *t, u64 sp)
+{
+	struct iop_process_key key;
+
+	if (!t)
+		return 1;
+	key = process_key(t);
+	if (!bpf_map_lookup_elem(&withheld, &key) || hold_begin(t, bpf_get_current_task_btf(), sp, IOP_HOLD_DIRECT))
+		return 1;
+	hold_failed(t);
+	return 0;
+}
+
+/* Returns whether the call is recorded. What is selected in a dataspace may be missed while probes are withheld: it stays
+ * unknown. */
+static __always_inline bool begins_direct_use(struct thread *t, const struct iop_desc *desc, u64 sp)
+{
+	if (desc->inner < IOP_INNER_BEGINS || !recording_by(t->recording)->any_withheld)
+		return true;
+	return await_withheld(t, sp) || desc->inner != IOP_INNER_BEGINS_SPACE;
+}
+
 /* Returns 1 if no return probe is needed. */
 static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread *t, u64 cookie, struct task_struct *task,
 					      bool hijacks)
@@ -167,7 +210,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;
 	struct frame *f;
-	bool observed, beside;
+	bool observed, beside, inner;
 	u64 sp, now;
 
 	if (is_other_link(t, cookie))
@@ -185,6 +228,10 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return 1;
 	if (recording_by(t->recording)->any_turned_off && (desc->flags & flags_turned_off(t)))
 		return 1;
+	inner = is_inner(t, desc);
+	if (inner ? desc->inner == IOP_INNER_SKIPPED : !begins_direct_use(t, desc, sp))
+		return 1;
+	inner = inner && desc->inner == IOP_INNER_AT_ENTRY;
 	observed = (desc->flags & IOP_D_NO_RETURN) || (!(cookie & IOP_COOKIE_ENTRY_ONLY) && return_is_observed(t, sp));
 	if (!observed && (beside || is_unfollowed_wait(t, desc)))
 		return 1;
@@ -221,7 +268,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	fetch_library_args(ctx, t, f, desc, sp);
 	if (cookie & IOP_COOKIE_NARROW)
 		set_narrow_arguments(t, f);
-	if (desc->flags & IOP_D_NO_RETURN)
+	if (inner || (desc->flags & IOP_D_NO_RETURN))
 		return no_return_call(t, f, desc, now);
 	if (!observed)
 		return entry_only_call(t, f, desc, now);
@@ -272,7 +319,8 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		index = find_frame(t, id, sp);
 		f = frame_at(t, index);
 		if (!f) {
-			if (!(desc->requests & IOP_R_TAKES) && return_is_observed(t, sp))       /* otherwise there may be none */
+			/* of the others there may be none */
+			if (!(desc->requests & IOP_R_TAKES) && !desc->inner && return_is_observed(t, sp))
 				t->returns_without_frame++;
 			return 0;
 		}

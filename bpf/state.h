@@ -224,6 +224,15 @@ struct {
 	__type(value, u32);
 } entry_only SEC(".maps");
 
+/* Processes in which the rows of IOP_INNER_SKIPPED are not probed: all their calls so far came from the layer above. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iop_process_key);
+	__type(value, u32);
+} withheld SEC(".maps");
+
 /* By process: constants that its libraries create at run time and that were not yet sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -96,13 +96,14 @@ static int hold_before_return(struct bpf_map *map, void *key, void *value)
 }
 
 /* The wait begins when the system call returns; the request to the agent is already sent. */
-static __always_inline bool hold_begin(struct thread *t, struct task_struct *task, u64 stack)
+static __always_inline bool hold_begin(struct thread *t, struct task_struct *task, u64 stack, enum iop_hold_reason reason)
 {
 	struct hold_work *work;
 	struct iop_hold_id id;
 
 	if (!may_hold(t, task) || !hold_claim(t->recording, &id, recording_by(t->recording)->hold_limit_ns))
 		return false;
+	id.reason = reason;
 	work = bpf_map_lookup_elem(&hold_works, &id.slot);
 	if (work) {
 		work->state.id = id;
@@ -117,7 +118,7 @@ static __always_inline bool hold_begin(struct thread *t, struct task_struct *tas
 	return true;
 }
 #else
-static __always_inline bool hold_begin(struct thread *t, struct task_struct *task, u64 stack)
+static __always_inline bool hold_begin(struct thread *t, struct task_struct *task, u64 stack, enum iop_hold_reason reason)
 {
 	return false;
 }
@@ -129,7 +130,7 @@ static __always_inline void hold_until_probed(struct thread *t, struct task_stru
 
 	if (p)
 		p->unprobed_code = 0;
-	if (!hold_begin(t, task, stack))
+	if (!hold_begin(t, task, stack, IOP_HOLD_NEW_CODE))
 		hold_failed(t);
 }
 

@@ -89,9 +89,21 @@ struct iop_desc {
 	__u8 unwind;            /* with IOP_D_UNWIND: enum iop_unwind */
 	/* 1 + position of a handle argument that is not a handle if it points into the caller's stack; 0: no such argument */
 	__u8 heap_handle;
+	__u8 covers;            /* 1 + index of the layer that has this layer's variables; 0: none */
+	__u8 inner;             /* inside a call that covers this layer: enum iop_inner */
 	__u8 pad;
 };
-_Static_assert(sizeof(struct iop_desc) == 36, "iop_desc");
+_Static_assert(sizeof(struct iop_desc) == 38, "iop_desc");
+
+/* What a call teaches inside a call of a layer above, which knows it already: a netCDF library asks HDF5 for the shape of a
+ * variable before each transfer. */
+enum iop_inner {
+	IOP_INNER_RECORDED,
+	IOP_INNER_SKIPPED,      /* nothing that is not known otherwise */
+	IOP_INNER_AT_ENTRY,     /* its return says nothing: the caller does not go on if it fails */
+	/* outside of such calls the beginning of direct use, for which the skipped ones must be probed: a file, a dataspace */
+	IOP_INNER_BEGINS, IOP_INNER_BEGINS_SPACE,
+};
 
 /* How a function leaves frames without a return. */
 enum iop_unwind {

@@ -32,7 +32,7 @@ struct iop_recording {
 	__u32 all_entry_only;           /* return probes are disabled in all processes */
 	__u32 left_id; /* set by the hold server of a recorder that died: it closed the slot, the rings are still in their places */
 	__u32 measuring_tgid; /* the recorder's own process, whose calls measure what a call costs; 0: none */
-	__u32 pad;
+	__u32 any_withheld;             /* the map withheld is in use */
 	struct iop_job_matcher job_matcher;
 };
 _Static_assert(sizeof(struct iop_recording) == 80 + sizeof(struct iop_job_matcher), "iop_recording");

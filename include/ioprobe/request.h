@@ -28,7 +28,11 @@ struct iop_hold_id {
 	__u64 deadline_ns;      /* CLOCK_MONOTONIC: the thread gives up then */
 	__u64 pid_tgid;         /* tgid in the high half */
 	__u32 slot;             /* index of its struct iop_hold */
-	__u32 pad;
+	__u32 reason;           /* enum iop_hold_reason */
+};
+enum iop_hold_reason {
+	IOP_HOLD_NEW_CODE,      /* code was mapped that was not yet inspected */
+	IOP_HOLD_DIRECT,        /* probes are needed that were withheld: see the map `withheld` */
 };
 
 /* Requests probes for code that the process has mapped and has not run before since_ns. */

@@ -5,6 +5,7 @@ import statistics
 SYSCALL_FACTOR = 2.0    # of what empty tracepoints add
 JOB_FACTOR = 1.3        # of the time of a job of small transfers with empty programs at all points
 LIBRARY_FACTOR = 1.25   # of what empty probes add
+BOUND_FACTOR = 1.15     # of what the least recorder adds at the points of recorded calls
 
 
 class Figure:
@@ -31,6 +32,8 @@ def allowance(rule, rounds, i):
         return SYSCALL_FACTOR * (rounds["tracepoints"][i] - bare)
     if rule == "library":
         return LIBRARY_FACTOR * (rounds["probes"][i] - bare)
+    if rule == "bound":
+        return BOUND_FACTOR * (rounds["bound"][i] - bare)
     if rule == "mixed":
         return LIBRARY_FACTOR * (rounds["probes"][i] - bare) + SYSCALL_FACTOR * (rounds["tracepoints"][i] - bare)
     if rule in ("small", "small both"):
@@ -42,6 +45,7 @@ def allowance(rule, rounds, i):
 
 RULES = {
     "syscall": "2 x empty tracepoints", "library": "1.25 x empty probes", "mixed": "1.25 x probes + 2 x tracep.",
+    "bound": "1.15 x the bound",
     "small": "1.3 x with empty tracepoints", "small both": "1.3 x with both", "beside": "1 x empty tracepoints",
     "job 1%": "1 % of the call", "job 2%": "2 % of the call", "nothing": "nothing (1 %)",
 }

@@ -115,13 +115,14 @@ def tracepoints(worker, directory):
         child.end(10, signal.SIGTERM)
 
 
-def points_of(pid):
-    """The probe points that ioprobe has in a process, 'OFFSET FILE' lines: those with a return probe, and plain ones in pairs."""
+def points_of(pid, recorded=False):
+    """The probe points that ioprobe has in a process, 'OFFSET FILE' lines: those with a return probe, and plain ones in pairs;
+    recorded: without those of calls that only teach sizes."""
     done = subprocess.run([IOPROBE, "probes", "--pid", str(pid), "--json"], capture_output=True, timeout=30, check=True)
     calls, hits = set(), set()
     for file in json.loads(done.stdout):
         for p in file["points"]:
-            if p["layer"] == "unwind":
+            if p["layer"] == "unwind" or (recorded and not p["recorded"]):
                 continue
             if p["placement"] == "inside":
                 hits |= {(file["file"], p["offset"]), (file["file"], p["offset"] - p["moved_bytes"] + p["exit_bytes"])}
@@ -157,10 +158,10 @@ def both(worker, directory):
 
 
 @contextlib.contextmanager
-def least(worker, directory):
+def least(worker, directory, recorded=False):
     """The least recorder that there can be, at the same points: what ioprobe may come near to. Of one process; functions that are
     probed inside trap without a record."""
-    calls, hits = points_of(worker.pids[0])
+    calls, hits = points_of(worker.pids[0], recorded)
     children, info = [], {}
     try:
         for mode, points in ("hits", hits), ("least", calls):
@@ -174,6 +175,11 @@ def least(worker, directory):
     finally:
         for child in children:
             child.end(10, signal.SIGTERM)
+
+
+def bound(worker, directory):
+    """The same at the points of recorded calls only: the lower bound for their records."""
+    return least(worker, directory, True)
 
 
 @contextlib.contextmanager

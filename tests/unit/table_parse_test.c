@@ -51,6 +51,8 @@ static const struct { const char *text, *message; int ret;
 	{ LAYER "f region,callback out:bytes\n",
 	  "t:4:1: 'f': the return of a callback row is not probed, nor are its out arguments",
 	  -EINVAL },
+	{ LAYER "f read,direct addr\n", "t:4:1: 'f': only learn rows are direct or checked", -EINVAL },
+	{ LAYER "f learn,checked addr -> count\n", "t:4:1: 'f': a checked row tells nothing at its return but a status", -EINVAL },
 	{ LAYER "f read addr addr addr addr addr addr addr addr addr\n", "t:4:48: 'f' captures more than 8 arguments", -EINVAL },
 	{ LAYER "f read - - - - - - - - - - - - - - - - -\n", "t:4:40: 'f' has more than 16 arguments", -EINVAL },
 	{ LAYER "f read fact:x\n", "t:4:8: layer 'L' has no fact 'x'", -EINVAL },

@@ -175,7 +175,7 @@ static const struct { const char *layer, *function; enum table_op op; unsigned m
 		IOP_ARG_STRING },
 		{ ROLE_TYPE, 2, IOP_ARG_VALUE }, { ROLE_SPACE, 3, IOP_ARG_VALUE }, { ROLE_LIST, 5, IOP_ARG_VALUE },
 		{ ROLE_LIST2, 6, IOP_ARG_VALUE } } },
-	{ "HDF5", "H5Sget_simple_extent_dims", OP_LEARN, 0, RESULT_NDIMS, true, { { ROLE_SPACE, 0, IOP_ARG_VALUE },
+	{ "HDF5", "H5Sget_simple_extent_dims", OP_LEARN, MOD_DIRECT, RESULT_NDIMS, true, { { ROLE_SPACE, 0, IOP_ARG_VALUE },
 		{ ROLE_DIMS, 1, IOP_ARG_OUT_LONGS } } },
 	{ "HDF5", "H5Dwrite", OP_WRITE, 0, RESULT_STATUS, true, { { ROLE_HANDLE, 0, IOP_ARG_VALUE }, { ROLE_TYPE, 1,
 		IOP_ARG_VALUE },
@@ -413,6 +413,28 @@ static void test_heap_handles(void **state)
 	}
 }
 
+/* What calls are inside those of the layer above, and which begin a program's own use of theirs. */
+static void test_inner_calls(void **state)
+{
+	static const struct { const char *layer, *function; enum iop_inner inner; bool covers; } rows[] = {
+		{ "HDF5", "H5Dget_space", IOP_INNER_SKIPPED, false }, { "HDF5", "H5Sselect_hyperslab", IOP_INNER_SKIPPED, false },
+		{ "HDF5", "H5Pset_dxpl_mpio", IOP_INNER_AT_ENTRY, false }, { "HDF5", "H5Fopen", IOP_INNER_BEGINS, false },
+		{ "HDF5", "H5Dopen2", IOP_INNER_RECORDED, false }, { "HDF5", "H5Dwrite", IOP_INNER_RECORDED, false },
+		{ "HDF5", "H5Screate_simple", IOP_INNER_BEGINS_SPACE, false },
+		{ "HDF5", "H5Aget_space", IOP_INNER_RECORDED, false }, { "netCDF", "nc_open", IOP_INNER_RECORDED, true },
+		{ "netCDF", "nc_inq_var", IOP_INNER_RECORDED, true }, { "MPI-IO", "MPI_File_open", IOP_INNER_RECORDED, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct iop_desc desc;
+
+		table_row_descriptor(&builtin, row_of(rows[i].layer, rows[i].function), &desc);
+		assert_int_equal(desc.inner, rows[i].inner);
+		assert_int_equal(desc.covers, rows[i].covers ? row_of("HDF5", "H5Fopen")->layer + 1 : 0);
+	}
+}
+
 /* Where the BPF side finds the requests of a call, in captured arguments. */
 static void test_request_descriptors(void **state)
 {
@@ -472,7 +494,8 @@ int main(void)
 		cmocka_unit_test(test_builtin_consistent), cmocka_unit_test(test_builtin_twice), cmocka_unit_test(test_optional),
 		cmocka_unit_test(test_paradigms), cmocka_unit_test(test_meanings), cmocka_unit_test(test_std_streams),
 		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_moved_bytes), cmocka_unit_test(test_selected_layers),
-		cmocka_unit_test(test_heap_handles), cmocka_unit_test(test_request_descriptors),
+		cmocka_unit_test(test_heap_handles), cmocka_unit_test(test_inner_calls),
+		cmocka_unit_test(test_request_descriptors),
 		cmocka_unit_test(test_syscall_numbers),
 	};
 

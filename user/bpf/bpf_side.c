@@ -99,7 +99,7 @@ int bpf_side_close_slot(struct programs *programs, uint32_t id)
 /* Maps whose keys contain the id of a recording, and its offset. */
 static const struct { enum kernel_map map; size_t key_len, at; } keyed[] = {
 	{ MAP_TURNED_OFF, 8, 4 }, { MAP_ENTRY_ONLY, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16,
-		12 }, { MAP_LOOKED_AT, 24, 16 },
+		12 }, { MAP_LOOKED_AT, 24, 16 }, { MAP_WITHHELD, 8, 4 },
 };
 
 static bool is_left(const struct programs *programs, const char *key, size_t at)

@@ -73,6 +73,11 @@ void bpf_side_set_off(struct bpf_side *kernel, pid_t tgid, uint32_t flags);
 /* Calls of this process, and of its later children, are recorded at their entry only; tgid 0: of all processes. */
 void bpf_side_set_entry_only(struct bpf_side *kernel, pid_t tgid, enum iop_entry_only from);
 
+/* Probes that only the process' own calls of a layer need are withheld: its first such call waits (IOP_HOLD_DIRECT). Returns
+ * whether that is so. */
+bool bpf_side_withhold(struct bpf_side *kernel, pid_t tgid);
+void bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid);
+
 /* Sets the addresses of the process' constants, which are to be sent; NULL: no longer. */
 void bpf_side_want_constants(struct bpf_side *kernel, pid_t tgid, const struct iop_constants *constants);
 /* Probes on demand: state of a process that has or has requested them. _demand and _end_demand return whether there is one; after

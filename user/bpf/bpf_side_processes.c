@@ -130,6 +130,24 @@ void bpf_side_set_entry_only(struct bpf_side *kernel, pid_t tgid, enum iop_entry
 		kernel->recording->any_entry_only = 1;
 }
 
+bool bpf_side_withhold(struct bpf_side *kernel, pid_t tgid)
+{
+	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
+	uint32_t value = 1;
+
+	if (bpf_map_update_elem(bpf_side_map(kernel, MAP_WITHHELD), &key, &value, BPF_ANY))
+		return false;
+	kernel->recording->any_withheld = 1;
+	return true;
+}
+
+void bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid)
+{
+	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
+
+	bpf_map_delete_elem(bpf_side_map(kernel, MAP_WITHHELD), &key);
+}
+
 void bpf_side_looked_at(struct bpf_side *kernel, uint64_t dev, uint64_t ino)
 {
 	struct { uint64_t dev, ino, recording; } key = { (uint64_t)major(dev) << 32 | minor(dev), ino, kernel->id };

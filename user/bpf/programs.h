@@ -27,7 +27,7 @@ enum attach_method {
 enum kernel_map {
 	MAP_GLOBALS, MAP_RINGS, MAP_COUNTERS, MAP_LEFT_OUT, MAP_THREADS, MAP_TARGETS, MAP_TURNED_OFF, MAP_ENTRY_ONLY, MAP_CONSTANTS,
 	MAP_DEMANDS, MAP_REQUESTS, MAP_HOLD_WORKS, MAP_LOOKED_AT, MAP_MAPPED_FILES, MAP_PROCESSES, MAP_SITE_RULES, MAP_SITE_ASKS,
-	MAP_SITE_PYTHONS, MAP_LEFT_OUT_OF, KERNEL_MAPS
+	MAP_SITE_PYTHONS, MAP_LEFT_OUT_OF, MAP_WITHHELD, KERNEL_MAPS
 };
 
 /* Tracepoints in the order in which they are attached: a system call's exit before its enter, otherwise a call would stay open. */

@@ -38,6 +38,7 @@ void libraries_detach_calls(struct libraries *libraries)
 	for (struct library *library = libraries->all; library; library = library->hh.next) {
 		links_detach(libraries->server, &library->shared);
 		links_detach(libraries->server, &library->demand);
+		links_detach(libraries->server, &library->direct);
 	}
 }
 
@@ -87,6 +88,8 @@ static enum point_group libraries_group_of(const struct libraries *libraries, co
 		return POINTS_UNWIND;
 	if (row->mods & MOD_ON_DEMAND)
 		return POINTS_DEMAND;
+	if (row->mods & MOD_DIRECT)
+		return POINTS_DIRECT;
 	switch (table_row_stream_flag(libraries->set, row)) {
 	case IOP_D_STREAM_BYTES: return POINTS_STREAM_BYTES;
 	case IOP_D_STREAM_DATA: return POINTS_STREAM_DATA;
@@ -372,6 +375,12 @@ void library_demand_for_all(struct libraries *libraries, struct library *library
 		links_detach(libraries->server, &library->demand);
 }
 
+void library_direct_for_all(struct libraries *libraries, struct library *library)
+{
+	if (!library->direct.n)
+		attach_group_for_all(libraries, library, POINTS_DIRECT, &library->direct);
+}
+
 void libraries_stop_returns(struct libraries *libraries)
 {
 	libraries->entries_only = true;
@@ -382,6 +391,10 @@ void libraries_stop_returns(struct libraries *libraries)
 		links_detach(libraries->server, &library->demand);
 		if (library->demand_users)
 			attach_group_for_all(libraries, library, POINTS_DEMAND, &library->demand);
+		if (library->direct.n) {
+			links_detach(libraries->server, &library->direct);
+			library_direct_for_all(libraries, library);
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ enum point_group {
 	POINTS_STREAM_BYTES,            /* the same, detached first: calls that move one byte each */
 	POINTS_UNWIND,
 	POINTS_DEMAND,                  /* placed on demand */
+	POINTS_DIRECT,                  /* needed only by the process' own calls of the layer: withheld until it makes some */
 	POINTS_LINKER,                  /* the dynamic linker's rendezvous with debuggers */
 	POINT_GROUPS,
 };
@@ -42,6 +43,7 @@ struct library {
 	struct links shared, shared_unwinders;
 	struct links demand;            /* for processes without their own links, while some of them want the group: */
 	size_t demand_users;
+	struct links direct;            /* the same, for processes that make calls of their own */
 	struct code_file file;          /* kept open: the process that mapped it may end, or another file may get its name */
 	struct { struct attach_point *v; size_t n; } points[POINT_GROUPS];
 	UT_hash_handle hh;
@@ -85,7 +87,7 @@ enum stack_switching libraries_switching(struct libraries *libraries, const stru
 /* One group for one process; the links belong to the caller and must stay where they are until libraries_place. */
 void library_attach_own(struct libraries *libraries, struct library *library, enum point_group group, pid_t pid,
 			bool switches_stacks, struct links *links);
-/* All groups but the on-demand one, for all processes. */
+/* All groups but those on demand and of direct calls, for all processes. */
 void library_attach_for_all(struct libraries *libraries, struct library *library);
 /* Places what is attached for all in one process: for a server with members (bpf/hold_server.h) only. again: see
  * attachments_add_member. */
@@ -94,6 +96,8 @@ void library_join(struct libraries *libraries, struct library *library, pid_t pi
 void library_note_forbidden(struct library *library);
 /* One user more, or one less, of the on-demand group that is attached for all. */
 void library_demand_for_all(struct libraries *libraries, struct library *library, bool on);
+/* The group of direct calls, for all processes, if it is not there already. */
+void library_direct_for_all(struct libraries *libraries, struct library *library);
 /* Replaces the probes attached for all by entry probes; from now on no return probes are attached. */
 void libraries_stop_returns(struct libraries *libraries);
 /* The rendezvous of a linker for one process; with perf events it is defined for all, once. */

@@ -41,6 +41,7 @@ void process_links_forget(struct process_links *links, bool ended)
 		free(links->v[--links->n]);
 	free(links->v);
 	links->v = NULL;
+	links->direct = false;
 }
 
 void process_links_deinit(struct process_links *links)
@@ -105,6 +106,31 @@ size_t process_links_demand(struct process_links *links, bool on)
 	return n;
 }
 
+/* ---- probes of direct calls ---- */
+
+static void direct_library(struct process_links *links, struct process_library *entry)
+{
+	struct libraries *libraries = links->sharing->libraries;
+	struct library *library = entry->library;
+
+	if (!library->points[POINTS_DIRECT].n || links->withheld || entry->links[POINTS_DIRECT].n)
+		return;
+	links->direct = true;
+	if (library->for_all_ns)
+		library_direct_for_all(libraries, library);
+	else
+		library_attach_own(libraries, library, POINTS_DIRECT, links->pid, links->switches_stacks,
+				   &entry->links[POINTS_DIRECT]);
+}
+
+void process_links_direct(struct process_links *links)
+{
+	links->withheld = false;
+	for (size_t i = 0; i < links->n; i++)
+		if (!links->v[i]->postponed)
+			direct_library(links, links->v[i]);
+}
+
 /* ---- links for all ---- */
 
 static bool wants_links_for_all(const struct link_sharing *sharing, const struct library *library)
@@ -129,9 +155,13 @@ static void attach_for_all(struct link_sharing *sharing, struct library *library
 	libraries_place(sharing->libraries);
 	library_attach_for_all(sharing->libraries, library);
 	library->for_all_ns = monotonic_ns();
-	for (struct process_links *links = sharing->all; links; links = links->next)
-		if (links->demand && (entry = process_links_find(links, library)))
+	for (struct process_links *links = sharing->all; links; links = links->next) {
+		entry = process_links_find(links, library);
+		if (entry && links->demand)
 			demand_library(links, entry, true);
+		if (entry && !links->withheld && library->points[POINTS_DIRECT].n)
+			library_direct_for_all(sharing->libraries, library);
+	}
 	libraries_place(sharing->libraries);
 	bpf_side_links_for_all(sharing->kernel, library->number);
 	library->for_all_ns = monotonic_ns();
@@ -207,6 +237,7 @@ void process_links_attach(struct process_links *links, struct process_library *e
 		process_links_join(links, entry);
 	if (!library->for_all_ns)
 		attach_own(links, entry);
+	direct_library(links, entry);
 	if (links->demand)
 		demand_library(links, entry, true);
 }
@@ -228,7 +259,8 @@ void process_links_switch(struct process_links *links, enum point_group group, b
 
 bool process_links_replace(struct process_links *links)
 {
-	static const enum point_group calls[] = { POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES, POINTS_DEMAND };
+	static const enum point_group calls[] = { POINTS_OWN, POINTS_STREAM_DATA, POINTS_STREAM_BYTES, POINTS_DEMAND,
+						  POINTS_DIRECT };
 	bool any = false;
 
 	for (size_t i = 0; i < links->n; i++) {

@@ -42,6 +42,8 @@ struct process_links {
 	bool demand;                    /* probes on demand are in place */
 	unsigned off;                   /* bits: groups that are detached by the overhead limit */
 	bool switches_stacks;           /* no return probes are attached to it */
+	bool direct;                    /* probes for its own calls of layers that others use for it are in place; else withheld */
+	bool withheld;
 	struct process_links *prev, *next;
 };
 
@@ -59,6 +61,8 @@ void process_links_attach(struct process_links *links, struct process_library *e
 bool process_links_join_again(struct process_links *links, struct process_library *entry);
 /* Asks for the probes on demand, for libraries_place, or removes them. Returns their number. */
 size_t process_links_demand(struct process_links *links, bool on);
+/* Asks for the probes that were withheld, for libraries_place. */
+void process_links_direct(struct process_links *links);
 /* Replaces what is attached for this process alone, according to the current switches_stacks and the libraries' entries_only.
  * Returns whether anything was attached. */
 bool process_links_replace(struct process_links *links);

@@ -301,6 +301,23 @@ void target_follow_switching(struct targets *targets, struct target *target, enu
 				 "probes were replaced: the program switches stacks");
 }
 
+/* Returns whether the process has a library that makes the calls of another one that it would make itself otherwise. Only where its
+ * first own call can be made to wait. */
+static bool may_withhold(struct targets *targets, const struct target *target, const struct proc_modules *modules)
+{
+	if (target->links.direct || target->links.withheld || !targets->hold || !bpf_side_holds_at_seal(targets->kernel) ||
+	    bpf_side_method(targets->kernel) != ATTACH_SESSION)
+		return false;
+	for (size_t i = 0; i < modules->n; i++) {
+		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
+
+		for (size_t k = 0; library && k < library->plan.nlayers; k++)
+			if (targets->set->layers[library->plan.layers[k].layer].variables_in[0])
+				return true;
+	}
+	return false;
+}
+
 int target_scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason,
 		    size_t *demanded)
 {
@@ -320,6 +337,8 @@ int target_scan_for(struct targets *targets, struct target *target, bool held, u
 	postpone = is_postponed(targets, target, &modules, fresh ? monotonic_ns() : from_ns);
 	if (!postpone)
 		target_follow_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
+	if (held && may_withhold(targets, target, &modules))
+		target->links.withheld = bpf_side_withhold(targets->kernel, target->pid);
 	err = add_modules(targets, target, &modules, postpone);
 	if (demanded && !target->links.demand)
 		*demanded = process_links_demand(&target->links, true);

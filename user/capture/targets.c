@@ -61,6 +61,9 @@ static void target_forget(struct targets *targets, struct target *target, bool e
 		bpf_side_set_off(targets->kernel, target->pid, 0);
 	target->links.off = 0;
 	bpf_side_want_constants(targets->kernel, target->pid, NULL);
+	if (target->links.withheld)
+		bpf_side_end_withholding(targets->kernel, target->pid);
+	target->links.withheld = false;
 	gaps_write(&target->unsettled, targets->spool, target->pid, 0);
 	target->mapped_ns = 0;
 	target->mpi = false;
@@ -263,6 +266,25 @@ void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns)
 		target->mapped_ns = since_ns;
 }
 
+/* The probes first: until they are in place every such call waits. */
+static void place_withheld(struct targets *targets, struct target *target)
+{
+	if (!target->links.withheld)
+		return;
+	process_links_direct(&target->links);
+	libraries_place(&targets->libraries);
+	bpf_side_end_withholding(targets->kernel, target->pid);
+}
+
+void targets_place_withheld(struct targets *targets, pid_t pid)
+{
+	struct target *target;
+
+	HASH_FIND_INT(targets->all, &pid, target);
+	if (target)
+		place_withheld(targets, target);
+}
+
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target = target_get(targets, pid, since_ns);
@@ -272,6 +294,7 @@ void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 		return;
 	}
 	target->ran = true;
+	place_withheld(targets, target);
 	target_settle_gaps(targets, target, since_ns);
 	target_scan_or_gap(targets, target, false, since_ns, UNPROBED_LIBRARY);
 }

@@ -37,6 +37,8 @@ void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t s
 void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns);
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
+/* The process waits at the beginning of its own calls of a layer, whose probes were withheld. */
+void targets_place_withheld(struct targets *targets, pid_t pid);
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* and will not be held */
 /* The process has been waiting since then: places its probes, with those on demand. Returns the number of the latter. */
 size_t targets_held(struct targets *targets, pid_t pid, uint64_t since_ns);

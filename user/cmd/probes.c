@@ -144,10 +144,11 @@ static json_t *json_points(const struct table_set *set, const struct plan *plan)
 		const struct plan_point *point = &plan->points[i];
 
 		json_array_append_new(
-			points, json_pack("{s:s, s:s, s:I, s:s, s:i, s:i, s:s*}", "layer", probes_layer_of(set, point->row),
+			points, json_pack("{s:s, s:s, s:I, s:s, s:i, s:i, s:b, s:s*}", "layer", probes_layer_of(set, point->row),
 					  "function", point->function, "offset", (json_int_t)point->file_offset, "placement",
 					  placement_word(point->placement.kind), "moved_bytes", (int)point->placement.offset,
-					  "exit_bytes", (int)point->placement.exit_offset, "reason", point->placement.reason));
+					  "exit_bytes", (int)point->placement.exit_offset, "recorded",
+					  set->rows[point->row].op != OP_LEARN, "reason", point->placement.reason));
 	}
 	return points;
 }

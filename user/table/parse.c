@@ -333,6 +333,11 @@ static int check_row(struct parser *p, const struct table_row *row)
 		return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);
 	if (has & IOP_HAS_LATE && has & IOP_HAS_STRINGS)
 		return scan_error(&p->scan, row->line, 1, "'%s': strings are read either at the entry or at the return", row->name);
+	if (row->mods & (MOD_DIRECT | MOD_CHECKED) && row->op != OP_LEARN)
+		return scan_error(&p->scan, row->line, 1, "'%s': only learn rows are direct or checked", row->name);
+	if (row->mods & MOD_CHECKED && (row->result != RESULT_STATUS || has & (IOP_HAS_OUT | IOP_HAS_LATE)))
+		return scan_error(&p->scan, row->line, 1, "'%s': a checked row tells nothing at its return but a status",
+				  row->name);
 	if (has & (IOP_HAS_OUT | IOP_HAS_LATE) && row->mods & MOD_CALLBACK)
 		return scan_error(&p->scan, row->line, 1, "'%s': the return of a callback row is not probed, nor are its out "
 			"arguments",

@@ -287,6 +287,38 @@ static uint8_t heap_handle(const struct table_set *set, const struct table_row *
 	return 0;
 }
 
+/* Returns 1 + the index of the layer in which this layer's variables are, 0 if they are in none. */
+static __u8 covered_layer(const struct table_set *set, const struct table_row *row)
+{
+	const char *name = set->layers[row->layer].variables_in;
+
+	for (size_t i = 0; i < set->nlayers && name[0]; i++)
+		if (!strcmp(set->layers[i].name, name))
+			return i + 1;
+	return 0;
+}
+
+static bool table_is_covered(const struct table_set *set, const struct table_row *row)
+{
+	for (size_t i = 0; i < set->nlayers; i++)
+		if (!strcmp(set->layers[i].variables_in, set->layers[row->layer].name))
+			return true;
+	return false;
+}
+
+static enum iop_inner inner_of(const struct table_set *set, const struct table_row *row)
+{
+	if (row->mods & MOD_DIRECT)
+		return IOP_INNER_SKIPPED;
+	if (row->mods & MOD_CHECKED)
+		return IOP_INNER_AT_ENTRY;
+	if (!table_is_covered(set, row))
+		return IOP_INNER_RECORDED;
+	if ((row->op == OP_OPEN || row->op == OP_CREATE) && table_row_arg(row, ROLE_PATH) >= 0)
+		return IOP_INNER_BEGINS;
+	return row->result == RESULT_SPACE && table_row_arg(row, ROLE_HANDLE) < 0 ? IOP_INNER_BEGINS_SPACE : IOP_INNER_RECORDED;
+}
+
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc)
 {
 	memset(desc, 0, sizeof(*desc));
@@ -316,6 +348,8 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 	desc->unwind = row->op == OP_JUMP ? IOP_UNWIND_JUMPS : row->op == OP_CATCH ? IOP_UNWIND_CATCHES : IOP_UNWIND_WALKS;
 	desc->layer = row->layer;
 	desc->heap_handle = heap_handle(set, row);
+	desc->covers = covered_layer(set, row);
+	desc->inner = inner_of(set, row);
 	describe_moved(row, desc);
 	if (set->layers[row->layer].syscalls)
 		describe_syscall(row, desc);

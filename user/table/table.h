@@ -56,6 +56,8 @@ enum table_op {
 #define MOD_NODE 0x2000         /* … with those on one node */
 #define MOD_NATIVE 0x4000       /* creates the in-memory equivalent of TYPE */
 #define MOD_RENAMES 0x10000     /* names in HANDLE's file may refer to other objects from now on */
+#define MOD_DIRECT 0x20000      /* inside a call of a layer with variables in this one: not recorded */
+#define MOD_CHECKED 0x40000     /* … recorded at the entry: the caller does not go on if it fails */
 /* not a call. queue: the kernel's polling thread takes an operation; meta: completion of an operation on a descriptor */
 #define MOD_POLLED 0x8000
 

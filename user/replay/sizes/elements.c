@@ -44,6 +44,8 @@ bool space_collective(const struct replay *r, const struct thread *thread, const
 	return list && list->collective;
 }
 
+/* Of the dataset, or of its dataspace. netCDF's own calls on that are not recorded (`direct` rows): it makes the dataspace in
+ * memory with the variable's dimensions. */
 int space_rank(const struct replay *r, const struct thread *thread, const struct frame *f)
 {
 	const struct sized *sized = NULL;
@@ -52,6 +54,8 @@ int space_rank(const struct replay *r, const struct thread *thread, const struct
 	if (frame_arg(r, f, ROLE_HANDLE, &id))
 		sized = sized_find(thread, id);
 	if ((!sized || sized->rank < 0) && frame_arg(r, f, ROLE_SPACE2, &id) && id >= SPACE_FIRST_ID)
+		sized = sized_find(thread, id);
+	if ((!sized || sized->rank < 0) && frame_arg(r, f, ROLE_SPACE, &id) && id >= SPACE_FIRST_ID)
 		sized = sized_find(thread, id);
 	return sized ? sized->rank : -1;
 }

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# How many probes a call hits: netCDF's own calls of HDF5 before each transfer are not probed, until the program calls HDF5 itself;
+# then its sizes are known, too. Counts, not times.
+. "$(dirname "$0")/../lib/e2e.sh"
+[ -x "$P/direct_hdf5" ] || { skip all "no netCDF or HDF5"; exit 0; }
+"$IOPROBE" check 2>/dev/null | grep -q "^ok *uprobe-session" ||
+	{ skip all "without sessions each call has a return probe"; exit 0; }
+
+run() {
+	local name=$1
+	fresh "$name" >/dev/null
+	record "$name" -- "$P/direct_hdf5" "$TMP/$name/data" "${@:2}"
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
+	lost_nothing "$name"
+	contract "$name"
+}
+
+# beside NAME: hits of probes beside those of recorded calls, two each, in the program's process.
+beside() {
+	"$PYTHON" -c 'import json, sys
+p = next(p for p in json.load(open(sys.argv[1]))["process_list"] if any(l["name"] == "netCDF" for l in p["layers"]))
+print(p["probe_hits"] - 2 * p["calls"])' "$TMP/$1/trace/summary.json"
+}
+
+# hits NAME LESS MORE STEPS EXPECTED: of two runs, per step. A program that was not held has other probes, and a gap.
+hits() {
+	local each
+	grep -hq "before its probes were in place" "$TMP/$2/out" "$TMP/$3/out" && { skip "$1" "the program was not held"; return; }
+	each=$((($(beside "$3") - $(beside "$2"))))
+	verdict "$1" "$([ $each = $(($4 * $5)) ] || echo "$each in $4 calls, not $5 in each")"
+}
+
+# H5Screate_simple tells the size of the inner H5Dwrite.
+run few 10
+run many 60
+hits "netCDF alone" few many 50 2
+expect many "calls('nc_put_vara_double') == calls('H5Dwrite', under='nc_put_vara_double') == 60" \
+	"written('nc_put_vara_double') == written('H5Dwrite') == 60 * 16 and unknown('H5Dwrite') == 0"
+
+# In a program that also calls HDF5 itself netCDF's calls are hit once more each, and not recorded.
+run direct_few 10 10
+run direct_many 10 60
+hits "both" direct_few direct_many 50 5
+expect direct_many "calls('H5Dwrite', under='nc_put_vara_double') == 70 and calls('H5Dwrite') == 70 + 61" \
+	"sorted(c.written for c in select('H5Dwrite')) == [16] * 70 + [24] * 60 + [80]" "unknown('H5Dwrite') == 0"

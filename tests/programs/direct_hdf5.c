@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * direct_hdf5 DIR PUTS [PARTS]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc (netCDF-4). With PARTS the
+ * program then uses HDF5 itself: it writes 3 doubles PARTS times, by selections in memory and in the file, and 10 doubles at
+ * once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between.
+ */
+#include <hdf5.h>
+#include <netcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define VALUES 10
+
+static const double values[VALUES];
+static int file, variable;
+static char path[4096];
+
+static const char *in_dir(const char *dir, const char *name)
+{
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static int create_netcdf(const char *dir)
+{
+	int dim;
+
+	return nc_create(in_dir(dir, "n.nc"), NC_NETCDF4 | NC_CLOBBER, &file) || nc_def_dim(file, "x", VALUES, &dim) ||
+	       nc_def_var(file, "theirs", NC_DOUBLE, 1, &dim, &variable) || nc_enddef(file);
+}
+
+static int put(int puts)
+{
+	size_t start = 4, count = 2;
+	int failed = 0;
+
+	while (puts-- && !failed)
+		failed = nc_put_vara_double(file, variable, &start, &count, values);
+	return failed;
+}
+
+static int write_parts(hid_t set, int parts)
+{
+	hsize_t dims = VALUES, start = 5, count = 3;
+	hid_t memory = H5Screate_simple(1, &dims, NULL), place = H5Dget_space(set);
+	int failed = memory < 0 || place < 0;
+
+	failed |= H5Sselect_hyperslab(memory, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0;
+	failed |= H5Sselect_hyperslab(place, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0;
+	for (int i = 0; i < parts && !failed; i++)
+		failed = H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, place, H5P_DEFAULT, values) < 0 || put(1);
+	return failed | (H5Sclose(memory) < 0) | (H5Sclose(place) < 0);
+}
+
+static int use_hdf5(const char *dir, int parts)
+{
+	hid_t mine = H5Fcreate(in_dir(dir, "h.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space, set;
+	hsize_t dims = VALUES;
+	int failed;
+
+	space = H5Screate_simple(1, &dims, NULL);
+	set = H5Dcreate2(mine, "mine", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	failed = set < 0 || write_parts(set, parts) || H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0;
+	return failed | (H5Sclose(space) < 0) | (H5Dclose(set) < 0) | (H5Fclose(mine) < 0);
+}
+
+int main(int argc, char **argv)
+{
+	int failed;
+
+	if (argc < 3)
+		return 2;
+	failed = create_netcdf(argv[1]) || put(atoi(argv[2]));
+	if (!failed && argc > 3)
+		failed = use_hdf5(argv[1], atoi(argv[3]));
+	return failed || nc_close(file);
+}
