@@ -44,6 +44,7 @@ static int parse_layer(struct parser *p)
 		return -ENOMEM;
 	*line = p->scan.line;
 	layer->handle_mask = UINT64_MAX;
+	layer->first_row = p->set.nrows;
 	p->layer = p->set.nlayers - 1;
 	p->seen = 0;
 	ret = parser_copy_text(p, &word, layer->name, sizeof(layer->name), "name");
@@ -351,7 +352,7 @@ static int check_name(struct parser *p, const struct scan_word *word)
 		scan_error(&p->scan, p->scan.line, word->column, "more than %d functions in all tables", IOP_MAX_PROBES);
 		return -E2BIG;
 	}
-	for (size_t i = 0; i < p->set.nrows; i++)
+	for (size_t i = parser_layer(p)->first_row; i < p->set.nrows; i++)
 		if (p->set.rows[i].layer == p->layer && !strcmp(p->set.rows[i].name, word->text))
 			return scan_error(&p->scan, p->scan.line, word->column, "function '%s' is in layer '%s' already",
 					  word->text, parser_layer(p)->name);
@@ -447,50 +448,6 @@ static int parse_check_layers(struct parser *p)
 	return 0;
 }
 
-static void *copy_array(const void *array, size_t n, size_t size, int *ret)
-{
-	void *copy = n ? malloc(parser_room(n) * size) : NULL;
-
-	if (n && !copy)
-		*ret = -ENOMEM;
-	else if (n)
-		memcpy(copy, array, n * size);
-	return copy;
-}
-
-static int copy_layer(struct table_layer *dst, const struct table_layer *src)
-{
-	int ret = 0;
-
-	*dst = *src;
-	dst->libraries = copy_array(src->libraries, src->nlibraries, sizeof(*src->libraries), &ret);
-	dst->flags = copy_array(src->flags, src->nflags, sizeof(*src->flags), &ret);
-	dst->comms = copy_array(src->comms, src->ncomms, sizeof(*src->comms), &ret);
-	dst->streams = copy_array(src->streams, src->nstreams, sizeof(*src->streams), &ret);
-	dst->abi = copy_array(src->abi, src->nabi, sizeof(*src->abi), &ret);
-	dst->types = copy_array(src->types, src->ntypes, sizeof(*src->types), &ret);
-	dst->facts = copy_array(src->facts, src->nfacts, sizeof(*src->facts), &ret);
-	dst->items = copy_array(src->items, src->nitems, sizeof(*src->items), &ret);
-	return ret;
-}
-
-static int copy_set(struct table_set *dst, const struct table_set *src)
-{
-	int ret = 0;
-
-	table_set_init(dst);
-	dst->rows = copy_array(src->rows, src->nrows, sizeof(*src->rows), &ret);
-	dst->nrows = src->nrows;
-	dst->layers = src->nlayers ? calloc(parser_room(src->nlayers), sizeof(*src->layers)) : NULL;
-	if (src->nlayers && !dst->layers)
-		return -ENOMEM;
-	dst->nlayers = src->nlayers;
-	for (size_t i = 0; i < src->nlayers; i++)
-		if (copy_layer(&dst->layers[i], &src->layers[i]))
-			ret = -ENOMEM;
-	return ret;
-}
-
 /* The copy is complete and replaces the set; the set's sources and the new one are kept with it. */
 static int parse_commit(struct parser *p, struct table_set *set, const char *source_name, const char *text)
 {
@@ -512,7 +469,6 @@ static int parse_commit(struct parser *p, struct table_set *set, const char *sou
 	set->nsources = 0;
 	table_set_deinit(set);
 	*set = p->set;
-	table_set_init(&p->set);
 	return 0;
 }
 
@@ -537,10 +493,10 @@ static int parse_once(struct parser *p)
 
 	if (known_text && !p->set.nlayers && !strcmp(text, known_text)) {
 		table_set_deinit(&p->set);
-		return copy_set(&p->set, &known);
+		return parser_copy_set(&p->set, &known);
 	}
 	ret = parse_text(p);
-	if (!ret && !p->old_layers && !known_text && !copy_set(&known, &p->set))
+	if (!ret && !p->old_layers && !known_text && !parser_copy_set(&known, &p->set))
 		known_text = strdup(text);
 	return ret;
 }
@@ -552,16 +508,17 @@ int table_parse(struct table_set *set, const char *source_name, const char *text
 {
 	struct parser p = { .scan = { .name = source_name, .line_start = text, .at = text, .err = err, .err_len = err_len },
 			    .layer = -1 };
-	int ret = copy_set(&p.set, set);
+	int ret = parser_begin_copy(&p.set, set);
 
 	p.old_layers = p.set.nlayers;
 	if (!ret)
 		ret = parse_once(&p);
 	if (!ret)
 		ret = parse_commit(&p, set, source_name, text);
+	if (ret)
+		parser_undo_copy(&p.set, set);
 	if (ret == -ENOMEM)
 		snprintf(err, err_len, "%s: tables could not be read: no memory", source_name);
-	table_set_deinit(&p.set);
 	free(p.layer_lines);
 	return ret;
 }

@@ -31,13 +31,16 @@ struct parser {
 /* The current layer. */
 struct table_layer *parser_layer(struct parser *p);
 
-/* Returns a new zeroed element at the end of an array; NULL without memory. Such arrays, and copies of them, have room for a
- * multiple of PARSER_CHUNK elements: an array that is reallocated for each row costs seconds under a sanitizer, which moves it each
- * time. */
+/* Returns a new zeroed element at the end of an array; NULL without memory. Such arrays, and copies of them, have room for
+ * PARSER_CHUNK elements, or a power of two above. */
 #define PARSER_CHUNK 32
 static inline size_t parser_room(size_t n)
 {
-	return (n + PARSER_CHUNK - 1) / PARSER_CHUNK * PARSER_CHUNK;
+	size_t room = PARSER_CHUNK;
+
+	while (room < n)
+		room *= 2;
+	return n ? room : 0;
 }
 void *parser_append(void **array, size_t *n, size_t size);
 
@@ -51,6 +54,15 @@ int parser_copy_text(struct parser *p, const struct scan_word *word, char *dst, 
 
 /* Returns the part of a word after a prefix, NULL if it does not begin with it. */
 const char *parser_after(const char *text, const char *prefix);
+
+/* ---- copy.c ---- */
+
+/* A copy to append to. Its rows, the largest part, are those of the set, which has none until the copy replaces it or is undone:
+ * then it is as before. Returns 0, or -ENOMEM: it must be undone then, too. */
+int parser_begin_copy(struct table_set *copy, struct table_set *set);
+void parser_undo_copy(struct table_set *copy, struct table_set *set);
+/* A copy of everything but the sources. */
+int parser_copy_set(struct table_set *dst, const struct table_set *src);
 
 /* ---- facts.c ---- */
 

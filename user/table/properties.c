@@ -15,7 +15,7 @@ struct table_layer *parser_layer(struct parser *p)
 
 void *parser_append(void **array, size_t *n, size_t size)
 {
-	char *grown = *n % PARSER_CHUNK ? *array : realloc(*array, (*n + PARSER_CHUNK) * size);
+	char *grown = *n < parser_room(*n) ? *array : realloc(*array, parser_room(*n + 1) * size);
 
 	if (!grown)
 		return NULL;

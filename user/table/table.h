@@ -186,6 +186,7 @@ struct table_fact {
 
 struct table_layer {
 	char name[24];          /* netCDF, HDF5, MPI-IO, MPI, ISOC, POSIX, …: unique */
+	uint16_t first_row;     /* index in table_set.rows: it has no rows before */
 	char paradigm[24];      /* OTF2 identification; "" for layers without handles (MPI, internal) */
 	char paradigm_name[48]; /* for users: "POSIX I/O" */
 	bool os;                /* OTF2_IO_PARADIGM_FLAG_OS */
