@@ -103,6 +103,8 @@ typedef long long __s64;
 	X(COSTS, 88, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* the wall clock was set: the clocks afterwards; since_ns: when it was last seen unchanged */ \
 	X(CLOCK, 100, iop_rec_text, IOP_PAYLOAD_TEXT) \
+	/* layout of a file on Lustre: dev_major, dev_minor, ino; error, or size, count, devices, pool, components */ \
+	X(STRIPES, 90, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* page faults on one mapped file, with --mmap-faults */ \
 	X(MAPPED, 80, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* address at which a file with a call site is mapped */ \

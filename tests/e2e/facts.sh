@@ -87,6 +87,28 @@ verdict "merged, status" "$([ -f "$TMP/merged/trace/traces.otf2" ] || cat "$TMP/
 contract merged
 all_of merged
 
+# Lustre's layouts, by a file system that has its attribute, in a mount namespace of its own; each is asked for once, and what has
+# none is counted.
+striped() {
+	local name="striped $1" f="'*/$1/mount/@'" of parts="0-1048576: 1 x 1048576 on 5; 1048576-1073741824: 4 x 4194304 on 5,6,8,9"
+	fresh "$1" >/dev/null && mkdir "$TMP/$1/mount"
+	[ -c /dev/fuse ] && grep -qw fuse /proc/filesystems || { skip "$name" "no FUSE"; return; }
+	IOPROBE_LUSTRE_MAGIC=0x65735546 record "$1" "--json=$TMP/$1/summary.json" -- \
+		/usr/bin/python3 -B "$TESTS/lib/lustre_fuse.py" "$TMP/$1/mount" "$1"
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")"
+	verdict "$name, asked" "$(grep -qx 'composite:1 damaged:1 none:1 plain:1 pooled:1' "$TMP/$1/stdout" || cat "$TMP/$1/stdout")"
+	contract "$1"
+	of() { echo "prop($(sed "s/@/$1/" <<<"$f"), 'Stripe $2') == [$3]"; }
+	expect "$1" "$(of plain Size 1048576)" "$(of plain Count 4)" "$(of plain Devices "'3,7,1,2'")" "$(of plain Pool None)" \
+		"$(of pooled Size 4194304)" "$(of pooled Count 2)" "$(of pooled Devices "'11,12'")" "$(of pooled Pool "'fast'")" \
+		"$(of composite Size None)" "$(of composite Devices "'5,6,8,9'")" "$(of none Size None)" "$(of damaged Size None)" \
+		"$(of composite Components "'$parts; 1073741824-: not allocated'")"
+	verdict "$name, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$1/summary.json" "s['facts_unknown'] == 2" \
+		"[(f['stripe_size'], f['stripe_count']) for f in s['files'] if f['path'].endswith('/plain')] == [(1048576, 4)]" 2>&1)"
+}
+striped open
+striped closed
+
 # A report shows with a finding what its files have set.
 [ -x "$P/planted_hdf5" ] || { skip report "the planted programs are not built"; exit 0; }
 fresh report >/dev/null

@@ -67,7 +67,7 @@ static uint32_t add_file(unsigned n, const char *path, enum model_scope scope, c
 {
 	struct node *node = &nodes[n];
 
-	return ADD(node->files, str(node, path), str(node, "/mnt"), str(node, source), str(node, "nfs4"), scope, false, 0, 0);
+	return ADD(node->files, str(node, path), str(node, "/mnt"), str(node, source), str(node, "nfs4"), scope, false, 0, 0, 0, 0);
 }
 
 /* An MPI-IO handle on a communicator; opened: when its ranks met. */

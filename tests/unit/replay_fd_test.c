@@ -257,6 +257,39 @@ static void mounts_that_the_kernel_describes(void **state)
 	assert_string_equal(files[4].mount_point, "/d");
 }
 
+/* A file has the layout of its inodes as far as they share it; one on Lustre without a layout is counted. */
+static void stripes(void **state)
+{
+	const uint32_t lustre = 0x0bd00bd0;
+	const struct model_file *files;
+
+	(void)state;
+	sb_text(&sb, IOP_REC_PROCESS, 100, 2, "comm=app\ncwd=/w\n", NULL);
+	sb_fd_inode(&sb, 100, 10, 3, "/l/plain", 11, lustre);
+	sb_fd_inode(&sb, 100, 11, 4, "/l/replaced", 12, lustre);
+	sb_fd_inode(&sb, 100, 12, 5, "/l/replaced", 13, lustre);
+	sb_fd_inode(&sb, 100, 13, 6, "/l/failed", 14, lustre);
+	sb_fd_inode(&sb, 100, 14, 7, "/l/unasked", 15, lustre);
+	sb_fd_inode(&sb, 100, 15, 8, "/elsewhere", 16, 0xef53);
+	sb_text(&sb, IOP_REC_STRIPES, 0, 16, "dev_major=8\ndev_minor=1\nino=14\nerror=No data available\n", NULL);
+	sb_text(&sb, IOP_REC_STRIPES, 0, 17, "dev_major=8\ndev_minor=1\nino=13\nsize=1048576\ncount=4\ndevices=1,2,3,4\n", NULL);
+	sb_text(&sb, IOP_REC_STRIPES, 0, 18, "dev_major=8\ndev_minor=1\nino=12\nsize=1048576\ncount=2\ndevices=1,2\n", NULL);
+	sb_text(&sb, IOP_REC_STRIPES, 0, 19, "dev_major=8\ndev_minor=1\nino=11\nsize=65536\ncount=1\ndevices=9\npool=fast\n", NULL);
+	sb_text(&sb, IOP_REC_STRIPES, 0, 20, "dev_major=9\ndev_minor=1\nino=15\nsize=65536\ncount=1\n", NULL); /* another device */
+	replay();
+	files = sb.model.files.v;
+	assert_int_equal(files[0].stripes.bytes, 65536);
+	assert_int_equal(files[0].stripes.count, 1);
+	assert_string_equal(files[0].stripes.devices, "9");
+	assert_string_equal(files[0].stripes.pool, "fast");
+	assert_int_equal(files[1].stripes.bytes, 1048576);
+	assert_int_equal(files[1].stripes.count, 0);
+	assert_null(files[1].stripes.devices);
+	for (int i = 2; i < 5; i++)
+		assert_true(!files[i].stripes.bytes && !files[i].stripes.count && !files[i].stripes.devices);
+	assert_int_equal(sb.model.totals.facts_unknown, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
 
 int main(void)
@@ -264,7 +297,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(mount_numbers_are_reused), TEST(mount_of_another_time), TEST(mounts_that_the_kernel_describes),
 		TEST(open_write_close), TEST(failed_calls), TEST(open_before_attach), TEST(close_races_with_open), TEST(duplicates),
-		TEST(record_locks), TEST(copies_and_names),
+		TEST(record_locks), TEST(copies_and_names), TEST(stripes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

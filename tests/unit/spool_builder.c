@@ -257,6 +257,15 @@ void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path,
 	describe(sb, IOP_REC_FD, tid, time, fd, path, f_flags, flags, S_IFREG | 0644, 77);
 }
 
+void sb_fd_inode(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint64_t ino, uint32_t sb_magic)
+{
+	struct fd_room room = { .rec = { .fd = fd, .i_mode = S_IFREG | 0644, .ino = ino, .dev_major = 8, .dev_minor = 1,
+					 .sb_magic = sb_magic } };
+
+	room.rec.path_len = reverse(room.more, path);
+	put(sb, &room, sizeof(room.rec) + room.rec.path_len, IOP_REC_FD, 0, tid, time, true);
+}
+
 void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino)
 {
 	describe(sb, IOP_REC_FD, tid, time, fd, NULL, 0, 0, i_mode, ino);

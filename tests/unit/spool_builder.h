@@ -53,6 +53,7 @@ void sb_requests(struct sb *sb, uint32_t tid, const char *function, uint64_t ent
 void sb_submitted(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t time, const struct iop_submitted *v,
 		  size_t n);
 void sb_fd(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags, uint8_t flags); /* IOP_F_SCAN */
+void sb_fd_inode(struct sb *sb, uint32_t tid, uint64_t time, int fd, const char *path, uint64_t ino, uint32_t sb_magic);
 void sb_fd_special(struct sb *sb, uint32_t tid, uint64_t time, int fd, uint32_t i_mode, uint64_t ino);
 void sb_async(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async *what);
 void sb_async_end(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_async_end *what, bool counted);

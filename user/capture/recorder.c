@@ -63,6 +63,10 @@ void recorder_on_record(void *arg, const struct iop_rec *rec)
 		if (((const struct iop_rec_fork *)rec)->child_tgid != rec->tgid)
 			add_event(r, rec->type, ((const struct iop_rec_fork *)rec)->child_tgid, rec->tgid, rec->time_ns);
 		break;
+	case IOP_REC_FD:
+	case IOP_REC_FILE:
+		stripes_take(r->stripes, (const struct iop_rec_fd *)rec);
+		break;
 	case IOP_REC_TASK_EXIT:
 		if (((const struct iop_rec_task_exit *)rec)->group_dead)
 			add_event(r, rec->type, rec->tgid, 0, rec->time_ns);
@@ -241,6 +245,7 @@ void recorder_round(struct recorder *r)
 	demands_step(r->demands, time_ns);
 	sites_step(r->sites, r->spool);
 	probe_costs_step(r->costs, r->spool, false);
+	stripes_step(r->stripes, r->spool);
 }
 
 /* ---- the loop ---- */
@@ -421,6 +426,7 @@ static void recorder_finish(struct recorder *r)
 	excluded_note(r->excluded);
 	check_bounds(r);
 	sites_stop(r->sites, r->spool);
+	stripes_finish(r->stripes, r->spool);
 	recorder_note_end(r);
 	r->result->stopped_by = r->stopped_by;
 	snprintf(r->result->reason, sizeof(r->result->reason), "%s", r->reason ? r->reason : "");
@@ -461,6 +467,7 @@ static int close_all(struct recorder *r, int err)
 	object_numbers_deinit(&r->object_numbers);
 	excluded_destroy(r->excluded);
 	demands_destroy(r->demands);
+	stripes_destroy(r->stripes);
 	sites_stop(r->sites, NULL);
 	detach_all(r);
 	if (!err)

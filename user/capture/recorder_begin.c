@@ -213,6 +213,7 @@ int recorder_open(struct recorder *r)
 	if (err)
 		return recorder_begin_fail(r, err, "cannot begin");
 	r->costs = probe_costs_create(r->options->set, r->options->filter, r->options->kernel.call_sites);
+	r->stripes = stripes_create();
 	err = clock_watch_open(&r->clock);
 	if (!err)
 		err = recorder_begin_watch(r, r->clock.fd);

@@ -19,6 +19,7 @@
 #include "bpf/links.h"
 #include "capture/recorder.h"
 #include "capture/sites.h"
+#include "capture/stripes.h"
 #include "bpf/rings.h"
 #include "capture/targets.h"
 #include "parse/parse.h"
@@ -43,6 +44,7 @@ struct recorder {
 	struct excluded *excluded;
 	struct demands *demands;
 	struct sites *sites;            /* NULL: call sites are not recorded */
+	struct stripes *stripes;        /* NULL: without memory */
 	struct clock_watch clock;
 	struct spool_writer *spool;
 	struct object_numbers object_numbers;

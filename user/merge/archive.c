@@ -390,6 +390,8 @@ static void define_file(struct writing *w, uint32_t ref, size_t n, const struct 
 	archive_define_file_property(w, ref, "File system", archive_text(w, n, f->fs_type));
 	archive_define_file_number(w, ref, "Inodes", f->inodes);
 	archive_define_file_number(w, ref, "Block Size", f->block_bytes);
+	archive_define_file_number(w, ref, "Stripe Size", f->stripe_bytes);
+	archive_define_file_number(w, ref, "Stripe Count", f->stripe_count);
 }
 
 static void archive_define_files(struct writing *w)

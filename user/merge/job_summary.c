@@ -48,7 +48,7 @@ static int job_summary_add_number(json_t *to, const char *key, json_int_t value)
 		return json_object_set_new(to, key, json_integer(value));
 	if (!json_is_integer(sum))      /* unknown on another node, so the sum is */
 		return 0;
-	if (strcmp(key, "longest_call_ns") && strcmp(key, "inodes") && strcmp(key, "block_size"))
+	if (strcmp(key, "longest_call_ns") && strcmp(key, "inodes") && strcmp(key, "block_size") && strncmp(key, "stripe_", 7))
 		value += json_integer_value(sum);
 	else if (value < json_integer_value(sum))
 		value = json_integer_value(sum);
@@ -58,8 +58,8 @@ static int job_summary_add_number(json_t *to, const char *key, json_int_t value)
 static json_t *job_summary_member(json_t *of, const char *key);
 
 /* Adds the members of from: numbers, lists of numbers and the members of objects are added up, except the longest call, inodes and
- * block size, of which it is the maximum; a number that is null (unknown) on one node is null; of others the first is kept. Lists
- * of objects are up to the caller. */
+ * sizes of blocks and stripes, of which it is the maximum; a number that is null (unknown) on one node is null; of others the first
+ * is kept. Lists of objects are up to the caller. */
 static int job_summary_add_members(json_t *to, json_t *from)
 {
 	const char *key;

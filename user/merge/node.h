@@ -27,7 +27,7 @@ struct node_line { uint32_t file, line; };              /* of source code */
 struct node_context { uint32_t region, line, parent; }; /* line and parent: REF_NONE; parent: always a smaller ref */
 struct node_attribute { uint32_t name, description, type; };
 struct node_file { uint32_t name, mount_point, mount_source, fs_type; enum model_scope scope; bool directory; uint64_t inodes,
-	block_bytes; };
+	block_bytes, stripe_bytes, stripe_count; };
 struct node_file_fact { uint32_t file, name, value; };    /* a property of a file that the members of node_file do not have */
 struct node_handle { uint32_t name, file, paradigm, comm, parent; bool precreated; uint8_t pre_mode; uint32_t pre_status_flags; };
 struct node_comm { uint32_t name, first_member, nmembers; bool self; };          /* its groups stand in node.members */

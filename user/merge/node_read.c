@@ -292,8 +292,9 @@ static OTF2_CallbackCode node_read_add_file(struct reading *r, OTF2_IoFileRef re
 
 	if (!f)
 		return OTF2_CALLBACK_INTERRUPT;
-	*f = (struct node_file){ name, REF_NONE, REF_NONE, REF_NONE,
-				 !known ? SCOPE_UNKNOWN : r->is_root.v[scope] ? SCOPE_SHARED : SCOPE_NODE, directory, 0, 0 };
+	*f = (struct node_file){ .name = name, .mount_point = REF_NONE, .mount_source = REF_NONE, .fs_type = REF_NONE,
+				 .scope = !known ? SCOPE_UNKNOWN : r->is_root.v[scope] ? SCOPE_SHARED : SCOPE_NODE,
+				 .directory = directory };
 	return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -330,6 +331,10 @@ static OTF2_CallbackCode node_read_on_file_property(void *data, OTF2_IoFileRef f
 		f->inodes = value.uint64;
 	else if (type == OTF2_TYPE_UINT64 && !strcmp(text, "Block Size"))
 		f->block_bytes = value.uint64;
+	else if (type == OTF2_TYPE_UINT64 && !strcmp(text, "Stripe Size"))
+		f->stripe_bytes = value.uint64;
+	else if (type == OTF2_TYPE_UINT64 && !strcmp(text, "Stripe Count"))
+		f->stripe_count = value.uint64;
 	if (type != OTF2_TYPE_STRING)
 		return OTF2_CALLBACK_SUCCESS;
 	if (!strcmp(text, "Mount Point"))

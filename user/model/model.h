@@ -21,6 +21,9 @@
 
 struct model_paradigm { const char *identification, *name, *version; bool parallel, os; };  /* version NULL if unknown */
 
+/* Of a file on Lustre; 0 and NULL: unknown, or not the same in all parts of it (see capture/lov.h for the texts). */
+struct model_stripes { uint64_t bytes, count; const char *devices, *pool, *components; };
+
 enum model_scope { SCOPE_UNKNOWN, SCOPE_SHARED, SCOPE_NODE };
 struct model_file {
 	const char *path;
@@ -28,6 +31,7 @@ struct model_file {
 	enum model_scope scope;
 	const char *mount_point, *mount_source, *fs_type;       /* NULL if unknown */
 	uint64_t block_bytes;           /* of the file system, 0 if unknown */
+	struct model_stripes stripes;
 	uint64_t dev, ino;              /* 0 if unknown; of the first inode that had this path */
 	uint32_t inodes;                /* lower bound of the number of inodes that had it, 0 if unknown */
 	bool mapped;                    /* mapped, with --mmap-faults; counts of page faults and of pages: */
@@ -261,7 +265,7 @@ struct model {
 	struct model_totals {
 		uint64_t calls, lost_records, late_records, abandoned, failed_calls;
 		uint64_t returns_without_frame, frames_too_deep, unknown_sizes;
-		uint64_t facts_unknown;         /* handles of which static facts should have been known */
+		uint64_t facts_unknown;         /* handles and files of which static facts should have been known */
 		uint64_t facts_beyond;          /* static facts that were not kept: more than the bound, or of an unknown file */
 		uint64_t names_unknown;         /* paths of calls on names that could not be read or kept */
 		uint64_t system_calls, device_calls, device_bytes, device_wait_ns;      /* with --device: not served from memory */

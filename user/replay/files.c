@@ -20,6 +20,7 @@
 #define MAGIC_HUGETLBFS 0x958458f6
 #define MAGIC_PROC 0x9fa0
 #define MAGIC_FUSE 0x65735546
+#define MAGIC_LUSTRE 0x0bd00bd0
 
 /* ---- definitions ---- */
 
@@ -210,6 +211,7 @@ uint32_t file_described(struct replay *r, struct process *process, const struct 
 	info->described_ns = rec->rec.time_ns;
 	info->scanned = rec->rec.flags & IOP_F_SCAN;
 	info->regular = S_ISREG(rec->i_mode);
+	info->striped = rec->sb_magic == MAGIC_LUSTRE;
 	file->directory = S_ISDIR(rec->i_mode);
 	file->special = special;
 	info->socket = rec->sb_magic == MAGIC_SOCKET;

@@ -16,6 +16,7 @@
 #include "replay/fd/fds.h"
 #include "replay/fd/sockets.h"
 #include "replay/file_mounts.h"
+#include "replay/file_stripes.h"
 #include "replay/files.h"
 #include "replay/library/handles.h"
 #include "replay/library/requests.h"
@@ -334,6 +335,7 @@ static int replay_finish(struct replay *r)
 		ret = static_facts_finish(r);
 	if (!ret)
 		ret = file_mounts_finish(r);
+	file_stripes_finish(r);
 	files_finish(r);
 	if (!ret)
 		ret = finish_totals(r);
@@ -354,6 +356,7 @@ static void replay_deinit(struct replay *r)
 	comms_free(r);
 	files_free(r);
 	file_mounts_free(r);
+	file_stripes_free(r);
 	notes_free(r);
 	mappings_free(r);
 	names_free(r);

@@ -287,6 +287,9 @@ struct location_use { uint64_t last_ns; uint32_t operations; bool thread_gone, e
 
 struct inode_use { uint64_t ino, last_ns; };    /* last_ns: of its last description under this path */
 
+/* known: it was read */
+struct inode_stripes { uint64_t dev, ino; bool known; struct model_stripes is; };
+
 /* label: final name of a socket, NULL. kernel: reported by the kernel, not taken from a call's argument. next: another file with
  * the same path, REF_NONE. */
 struct file_info {
@@ -296,6 +299,7 @@ struct file_info {
 	bool scanned;                   /* from stat(2), which shows other numbers than mountinfo on some file systems */
 	uint32_t mount;                 /* of described_mounts, at described_ns; REF_NONE: not known then */
 	bool regular, kernel, socket;
+	bool striped;                   /* on a file system whose layouts the agent reads */
 	bool tree, has_files;           /* files below it are of its handles; there are some */
 	const char *label;
 	MODEL_ARRAY(struct inode_use, inodes);  /* that had this path, MAX_INODES at most */
@@ -335,6 +339,7 @@ struct replay {
 	struct path_entry *paths;
 	struct { struct mount_table *v; size_t n, cap; } mounts;
 	MODEL_ARRAY(struct described_mount, described_mounts);
+	MODEL_ARRAY(struct inode_stripes, stripes);     /* by inode, after file_stripes_finish */
 	struct {
 		const char *mount_point, *mount_source, *fs_type;
 	} last_mount; /* the model's strings of the last file */

@@ -5,6 +5,7 @@
 #include "replay/texts.h"
 #include "replay/events.h"
 #include "replay/excluded_calls.h"
+#include "replay/file_stripes.h"
 #include "replay/files.h"
 #include "replay/library/streams.h"
 #include "replay/mappings.h"
@@ -524,6 +525,7 @@ int text_record(struct replay *r, const struct iop_rec_text *rec)
 	case IOP_REC_END: return texts_end(r, rec);
 	case IOP_REC_LEFT_OUT: return excluded_calls_record(r, rec);
 	case IOP_REC_CLOCK: return clock_step(r, rec);
+	case IOP_REC_STRIPES: return file_stripes_record(r, rec);
 	default: return 0;
 	}
 }

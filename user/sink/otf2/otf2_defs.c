@@ -392,6 +392,17 @@ static void define_fact(struct definitions *d, const struct model_fact *fact)
 	free(value);
 }
 
+static void otf2_defs_define_stripes(struct definitions *d, uint32_t file, const struct model_stripes *s)
+{
+	if (s->bytes)
+		otf2_defs_define_file_number(d, file, "Stripe Size", s->bytes);
+	if (s->count)
+		otf2_defs_define_file_number(d, file, "Stripe Count", s->count);
+	otf2_defs_define_file_property(d, file, "Stripe Devices", s->devices);
+	otf2_defs_define_file_property(d, file, "Stripe Pool", s->pool);
+	otf2_defs_define_file_property(d, file, "Stripe Components", s->components);
+}
+
 static void otf2_defs_define_files(struct definitions *d)
 {
 	size_t fact = 0;
@@ -412,6 +423,7 @@ static void otf2_defs_define_files(struct definitions *d)
 		otf2_defs_define_file_property(d, i, "File system", f->fs_type);
 		if (f->block_bytes)
 			otf2_defs_define_file_number(d, i, "Block Size", f->block_bytes);
+		otf2_defs_define_stripes(d, i, &f->stripes);
 		if (f->inodes > 1)
 			otf2_defs_define_file_number(d, i, "Inodes", f->inodes);
 		for (; fact < d->model->facts.n && d->model->facts.v[fact].file == i; fact++)

@@ -60,3 +60,22 @@ json_t *summary_facts_json(const struct model *m, uint32_t file)
 	json_decref(array);
 	return NULL;
 }
+
+static json_t *stripes_number(uint64_t n)
+{
+	return n ? json_integer(n) : json_null();
+}
+
+static json_t *stripes_text(const char *text)
+{
+	return text ? summary_facts_printable(text) : json_null();
+}
+
+int summary_put_stripes(json_t *o, const struct model_stripes *s)
+{
+	return json_object_set_new(o, "stripe_size", stripes_number(s->bytes)) |
+	       json_object_set_new(o, "stripe_count", stripes_number(s->count)) |
+	       json_object_set_new(o, "stripe_devices", stripes_text(s->devices)) |
+	       json_object_set_new(o, "stripe_pool", stripes_text(s->pool)) |
+	       json_object_set_new(o, "stripe_components", stripes_text(s->components));
+}

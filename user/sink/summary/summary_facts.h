@@ -11,5 +11,7 @@
 
 /* The facts of a file (REF_NONE: none) as an array; NULL without memory. */
 json_t *summary_facts_json(const struct model *model, uint32_t file);
+/* Adds the layout of a file on Lustre to its object. Returns 0, or not 0 without memory. */
+int summary_put_stripes(json_t *o, const struct model_stripes *s);
 
 #endif

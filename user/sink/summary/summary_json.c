@@ -262,6 +262,7 @@ static json_t *file_json(const struct summary_report *r, size_t index)
 		    json_put(o, "mount_source", json_write_text(file ? file->mount_source : NULL)) |
 		    json_put(o, "file_system", json_write_text(file ? file->fs_type : NULL)) |
 		    json_put(o, "block_size", file && file->block_bytes ? json_number(file->block_bytes) : json_null()) |
+		    summary_put_stripes(o, file ? &file->stripes : &(const struct model_stripes){ 0 }) |
 		    json_put(o, "inodes", file && file->inodes ? json_number(file->inodes) : json_null()) |
 		    json_put(o, "scope", json_write_text(file ? summary_scope_name(file->scope) : "unknown")) |
 		    json_put(o, "layer", json_write_text(r->model->paradigms.v[f->paradigm].identification)) |
