@@ -22,12 +22,18 @@ of_hints() {
 	expect "$name" "$(fact "$file" 'MPI-IO: Hint cb_nodes') == ['2'] and $(fact "$file" 'MPI-IO: Hint no_such_hint') == ['7']" \
 		"$(fact '*' 'MPI-IO: Hint deleted_hint') == []" "$(fact "$file" 'MPI-IO: Implementation') == ['$implementation']" \
 		"$(fact "$file" 'MPI-IO: View Displacement') == ['16'] and $(fact "$file" 'MPI-IO: Atomicity') == ['on']" "$VIEW"
+	printed=$(sed -n "s/^library MPICH Version:[[:space:]]*\([0-9.]*\).*/'\1'/p" "$TMP/$name/stdout" | sort -u)
+	expect "$name" "$(fact "$file" 'MPI-IO: Library') == ['$LIBRARY']" "$(fact "$file" 'MPI-IO: Library Version') == [$printed]"
 	verdict "$name, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$name/summary.json" \
 		"s['facts_unknown'] == 0 and s['facts_beyond'] == 0" 2>&1)"
 }
 
 VIEW="$(fact '*/f.bin' 'MPI-IO: View Element Bytes') == ['8'] and $(fact '*/f.bin' 'MPI-IO: View Filetype Bytes') == ['24']"
+# library_of PROGRAM PATTERN: the file name of a library that the loader finds for it.
+library_of() { basename "$(readlink -f "$(ldd "$1" | awk -v p="$2" '$1 ~ p { print $3 }')")"; }
+
 if have mpirun; then
+	LIBRARY=$(library_of "$P/hints" '^libmpi\\.so')
 	of_hints ompio OMPIO mpirun -n 2 --mca io ompio "$P/hints"
 	of_hints romio ROMIO mpirun -n 2 --mca io ^ompio "$P/hints"
 else
@@ -36,6 +42,7 @@ fi
 # Data types of MPICH do not tell the sizes of derived ones.
 VIEW="$(fact '*/f.bin' 'MPI-IO: View Element Bytes') == []"
 if have mpirun.mpich && [ -x "$P/mpich/hints" ]; then
+	LIBRARY=$(library_of "$P/mpich/hints" '^libmpich\\.so')
 	of_hints mpich ROMIO mpirun.mpich -n 2 "$P/mpich/hints"
 	expect mpich "$(fact '*/f.bin' 'MPI-IO: Hint in Use no_such_hint') == ['not set']"
 else
@@ -90,13 +97,15 @@ all_of merged
 # Lustre's layouts, by a file system that has its attribute, in a mount namespace of its own; each is asked for once, and what has
 # none is counted.
 striped() {
-	local name="striped $1" f="'*/$1/mount/@'" of parts="0-1048576: 1 x 1048576 on 5; 1048576-1073741824: 4 x 4194304 on 5,6,8,9"
+	local name="striped $1" f="'*/$1/mount/@'" of
+	local parts="0-1048576: 1 x 1048576 on 5; 1048576-1073741824: 4 x 4194304 on 5,6,8,9"
 	fresh "$1" >/dev/null && mkdir "$TMP/$1/mount"
 	[ -c /dev/fuse ] && grep -qw fuse /proc/filesystems || { skip "$name" "no FUSE"; return; }
 	IOPROBE_LUSTRE_MAGIC=0x65735546 record "$1" "--json=$TMP/$1/summary.json" -- \
 		/usr/bin/python3 -B "$TESTS/lib/lustre_fuse.py" "$TMP/$1/mount" "$1"
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")"
-	verdict "$name, asked" "$(grep -qx 'composite:1 damaged:1 none:1 plain:1 pooled:1' "$TMP/$1/stdout" || cat "$TMP/$1/stdout")"
+	verdict "$name, asked" \
+		"$(grep -qx 'composite:1 damaged:1 none:1 plain:1 pooled:1' "$TMP/$1/stdout" || cat "$TMP/$1/stdout")"
 	contract "$1"
 	of() { echo "prop($(sed "s/@/$1/" <<<"$f"), 'Stripe $2') == [$3]"; }
 	expect "$1" "$(of plain Size 1048576)" "$(of plain Count 4)" "$(of plain Devices "'3,7,1,2'")" "$(of plain Pool None)" \
@@ -104,7 +113,8 @@ striped() {
 		"$(of composite Size None)" "$(of composite Devices "'5,6,8,9'")" "$(of none Size None)" "$(of damaged Size None)" \
 		"$(of composite Components "'$parts; 1073741824-: not allocated'")"
 	verdict "$name, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$1/summary.json" "s['facts_unknown'] == 2" \
-		"[(f['stripe_size'], f['stripe_count']) for f in s['files'] if f['path'].endswith('/plain')] == [(1048576, 4)]" 2>&1)"
+		"[(f['stripe_size'], f['stripe_count']) for f in s['files']
+			if f['path'].endswith('/plain')] == [(1048576, 4)]" 2>&1)"
 }
 striped open
 striped closed

@@ -3,9 +3,10 @@
  * hints FILE: static facts of a file that MPI opens. Each rank opens it with the hints cb_nodes=2 and no_such_hint=7, asks
  * which of both are in use, and writes "hint NAME VALUE" or "hint NAME not set" for each to stdout; sets a view of
  * displacement 16, elements of 8 bytes and a filetype of 24 bytes, and atomic mode; writes 24 bytes. Then it opens the file
- * again without hints.
+ * again without hints. Before, it writes "library VERSION" to stdout, as the library says.
  */
 #include <mpi.h>
+#include <string.h>
 
 #include "golden.h"
 
@@ -63,9 +64,14 @@ static void again(const char *path)
 
 int main(int argc, char **argv)
 {
+	char version[MPI_MAX_LIBRARY_VERSION_STRING];
+	int len;
+
 	must(argc == 2, "usage: hints FILE");
 	ok(MPI_Init(NULL, NULL), "MPI_Init");
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	ok(MPI_Get_library_version(version, &len), "MPI_Get_library_version");
+	dprintf(1, "library %.*s\n", (int)strcspn(version, "\n"), version);
 	hints(argv[1]);
 	again(argv[1]);
 	ok(MPI_Finalize(), "MPI_Finalize");

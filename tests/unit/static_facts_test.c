@@ -131,7 +131,7 @@ static void asked(void **state)
 static void hints(void **state)
 {
 	(void)state;
-	sb_text(&sb, IOP_REC_LIBRARY, 100, now++, "layer=MPI-IO\npath=/l/libmpi.so\nabi=1\nparallel=1\n", NULL);
+	sb_text(&sb, IOP_REC_LIBRARY, 100, now++, "layer=MPI-IO\nfile=libmpi.so.40.30.4\nabi=1\nparallel=1\n", NULL);
 	call("MPI_Info_create", 0, ARGS(ARG(INFO_OUT, 0x1000)));
 	call("MPI_Info_set", 0, ARGS(ARG(INFO, 0x1000), STR(HINT, "a"), STR(VALUE, "1")));
 	call("MPI_Info_set", 0, ARGS(ARG(INFO, 0x1000), STR(HINT, "b"), STR(VALUE, "2")));
@@ -152,6 +152,8 @@ static void hints(void **state)
 	expect_facts("Hint in Use a", "=9");
 	expect_facts("Hint in Use b", "=not set");
 	expect_facts("Atomicity", "=on | off");
+	expect_facts("Library", "=libmpi.so.40.30.4 =libmpi.so.40.30.4");
+	expect_facts("Library Version", "");
 	assert_int_equal(sb.model.totals.facts_unknown, 2);     /* the implementation of both files */
 }
 
@@ -167,7 +169,26 @@ static void implementation(void **state)
 	sb_exit(&sb, 100, "MPI_File_open", 10, 20, 0, 0, args);
 	replay();
 	expect_facts("Implementation", "=ROMIO");
-	assert_int_equal(sb.model.totals.facts_unknown, 0);
+	assert_int_equal(sb.model.totals.facts_unknown, 1);     /* the library's version */
+}
+
+/* The version is what the library's symbol or file name says, else it is unknown. */
+static void library_version(void **state)
+{
+	static const char *const libraries[] = { "file=libmpich.so.12.2.2\nversion=4.0.2\n", "file=libmpi.so.40.30.4\n",
+		"file=libmpi.so\n", "file=app\n", "" };
+	char text[256], path[] = "/0";
+
+	(void)state;
+	for (int i = 0; i < 5; i++, path[1]++) {
+		snprintf(text, sizeof(text), "layer=MPI-IO\nnarrow=1\n%s", libraries[i]);
+		sb_text(&sb, IOP_REC_LIBRARY, 100, now++, text, NULL);
+		call("MPI_File_open", 0, ARGS(ARG(COMM, 1), STR(PATH, path), ARG(FLAGS, 8), ARG(INFO, 0), ARG(HANDLE, 0x55 + i)));
+	}
+	replay();
+	expect_facts("Library", "=libmpich.so.12.2.2 =libmpi.so.40.30.4 =libmpi.so =app");
+	expect_facts("Library Version", "=4.0.2");
+	assert_int_equal(sb.model.totals.facts_unknown, 3);
 }
 
 /* Four values are kept of a fact, and 16384 facts. */
@@ -201,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(asked, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(hints, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(implementation, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(library_version, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(bounds, setup, sb_teardown),
 	};
 

@@ -80,14 +80,15 @@ static bool knows_abi(struct targets *targets, const struct proc_modules *module
 	return layer->known_abi;
 }
 
-static void note_library(struct targets *targets, const struct target *target,
-			 const struct plan_layer *layer, const struct proc_modules *modules)
+static void note_library(struct targets *targets, const struct target *target, const struct plan_layer *layer,
+			 const struct proc_modules *modules, const char *path)
 {
 	const struct table_layer *table = &targets->set->layers[layer->layer];
 	static const char *const keys[] = { "comm_world", "comm_self", "comm_null" };
 	struct note note = { 0 };
 
 	note_add(&note, "layer", table->name);
+	note_add(&note, "file", strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 	if (layer->version[0])
 		note_add(&note, "version", layer->version);
 	note_add(&note, "parallel", layer->parallel ? "1" : "0");
@@ -186,7 +187,7 @@ static void note_module(struct targets *targets, struct target *target, const st
 		return;
 	}
 	for (size_t i = 0; i < library->plan.nlayers; i++)
-		note_library(targets, target, &library->plan.layers[i], modules);
+		note_library(targets, target, &library->plan.layers[i], modules, module->path);
 	/* those that were in place before its exec, or before the file was mapped, leave no gap */
 	target_note_gaps(targets, target, library, entry->before ? 0 : since_ns, reason);
 	if (target_scan_is_mpi(targets, library) && !target->mpi) {

@@ -148,6 +148,7 @@ struct request_states { uint64_t enter_ns; uint16_t probe; struct iop_request_st
 
 struct library {
 	bool seen, parallel, known_abi, narrow;         /* narrow: handles are 32-bit numbers, as MPICH's */
+	const char *file, *version;                     /* the name of its file; NULL: unknown */
 	uint64_t streams[TABLE_STREAMS];                /* addresses of the standard streams, 0 unknown */
 };
 /* context: counts the communicators created from it; CONTEXT_… or an index of derived_comms.c. */

@@ -323,6 +323,8 @@ static int texts_library(struct replay *r, const struct iop_rec_text *rec)
 	if (process->dead || !text_value(rec, "layer", name, sizeof(name)) || (layer = layer_index(r, name)) < 0)
 		return 0;
 	process->libraries[layer].seen = true;
+	process->libraries[layer].file = value_string(r, rec, "file");
+	process->libraries[layer].version = version;
 	process->libraries[layer].parallel |= text_number_or_zero(rec, "parallel") != 0;
 	process->libraries[layer].known_abi |= text_number_or_zero(rec, "abi") != 0;
 	library_streams(r, rec, process, layer);

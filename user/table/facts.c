@@ -69,6 +69,10 @@ static int parse_value(struct parser *p, const struct scan_word *word, struct ta
 		fact->always = true;
 		return 0;
 	}
+	if (!strcmp(word->text, "file-name") || !strcmp(word->text, "version")) {
+		fact->source = *word->text == 'v' ? FACT_OF_VERSION : FACT_OF_FILE_NAME;
+		return 0;
+	}
 	return equals ? parse_name(p, word, equals, fact) : parser_unknown(p, word, "property of a fact");
 }
 

@@ -178,6 +178,7 @@ struct table_fact {
 	char initial[16];       /* of what is made with an untouched list of properties; "" if not said */
 	char narrow[16];        /* of every handle of a library whose handles are 32-bit numbers; "" if not said */
 	bool always;            /* every handle that is made has a value */
+	enum table_fact_source { FACT_OF_CALLS, FACT_OF_FILE_NAME, FACT_OF_VERSION } source;    /* the latter: of the library */
 	char only_fact[24], only_value[16];     /* it holds only where that fact of the same thing has that value; "" */
 	char other[16];         /* of numbers without a name; "": the number itself */
 	struct { int64_t number; char text[16]; } names[TABLE_FACT_NAMES];

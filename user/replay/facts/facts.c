@@ -377,19 +377,42 @@ static int copy_facts(struct replay *r, struct process *process, const struct su
 	return ret;
 }
 
+/* "libmpi.so.40.30.4" says its version by a number that the library's makers count; "libmpi.so" or a program's name does not. */
+static bool is_versioned(const char *file)
+{
+	const char *at = file ? strstr(file, ".so.") : NULL;
+
+	return at && at[4] >= '0' && at[4] <= '9';
+}
+
+/* The file name and version of the library. */
+static int facts_of_file(struct replay *r, const struct thread *thread, const struct library *library,
+			 const struct table_fact *fact, const struct subject *of)
+{
+	const char *value = fact->source == FACT_OF_VERSION ? library->version : library->file;
+
+	if (value)
+		return facts_tell(r, thread->process, of, fact->title, value);
+	if (fact->source == FACT_OF_VERSION && !is_versioned(library->file))
+		r->model->totals.facts_unknown++;
+	return 0;
+}
+
 /* Facts that every handle of the layer has. */
 static int facts_of_library(struct replay *r, const struct thread *thread, const struct frame *f, const struct subject *of)
 {
 	const struct table_layer *layer = frame_layer(r, f);
-	bool narrow = thread->process->libraries[frame_row(r, f)->layer].narrow;
+	const struct library *library = &thread->process->libraries[frame_row(r, f)->layer];
 	int ret = 0;
 
 	for (size_t i = 0; i < layer->nfacts && !ret; i++) {
 		const struct table_fact *fact = &layer->facts[i];
 
+		if (fact->source != FACT_OF_CALLS)
+			ret = facts_of_file(r, thread, library, fact, of);
 		if (!fact->always)
 			continue;
-		if (narrow && fact->narrow[0])
+		if (library->narrow && fact->narrow[0])
 			ret = facts_tell(r, thread->process, of, fact->title, fact->narrow);
 		else if (!f->facts || !fact_list_value(f->facts, fact->title))
 			r->model->totals.facts_unknown++;
