@@ -123,10 +123,10 @@ def synthetic_unaligned_blocks(bad, directory):
             r.write(file, i * MIB + 512, MIB, us=1000)
 
 
-def aggregators(directory, workers, ranks=8, nodes=2, requests=1):
+def aggregators(directory, workers, ranks=8, nodes=2, requests=1, **properties):
     """Collective writes of 1 MiB of each rank; workers: rank -> share of the bytes in its system calls."""
     with Run(directory, ranks=ranks, nodes=nodes) as run:
-        file = run.file("/lustre/shared", **LUSTRE)
+        file = run.file("/lustre/shared", **{**LUSTRE, **properties})
         for i in range(ranks):
             r = run.rank(i)
             r.open(file, layer="MPI-IO", name="MPI_File_open")
@@ -285,6 +285,76 @@ def synthetic_busy_node(bad, directory):
                 run.rank(i).write(file, (i * 20 + k) * MIB, MIB, us=5000)
 
 
+def synthetic_hint(bad, directory):
+    """One rank of four, on one node, makes all system calls: fewer than asked, or as asked."""
+    aggregators(directory, {0: 1}, ranks=4, nodes=1, **{"MPI-IO: Hint cb_nodes": "4" if bad else "1"})
+
+
+def synthetic_stripes(bad, directory):
+    """Three aggregators of equal shares on files of four stripes, and of three."""
+    aggregators(directory, {i: 1 / 3 for i in range(3)}, ranks=6, nodes=1, Stripe_Count=4 if bad else 3)
+
+
+def synthetic_fill_time(bad, directory):
+    """The same bytes, written below H5Dcreate2 and again by H5Dwrite; the program has set that datasets are filled, or never."""
+    with Run(directory) as run:
+        file, r = run.file("/data/a.h5", **{"HDF5 field: Fill Time": "at-allocation" if bad else "never"}), run.rank(0)
+        r.open(file, layer="HDF5", name="H5Fcreate")
+        r.open(file)
+        r.begin("H5Dcreate2", "HDF5")
+        for k in range(8):
+            r.write(file, k * MIB, MIB, us=1000)
+        r.end()
+        for k in range(8):
+            r.data("write", file, k * MIB, MIB, layer="HDF5", name="H5Dwrite",
+                   below=lambda k=k: r.write(file, k * MIB, MIB, us=1000))
+
+
+def synthetic_late_output(bad, directory):
+    """Rank 0 writes 20 ms, or as long as the others, and all meet in a barrier 1 ms after its write."""
+    with Run(directory, ranks=4) as run:
+        for i in range(4):
+            file, r = run.file(f"/data/own{i}"), run.rank(i)
+            r.open(file)
+            for step in range(10):
+                r.until(100000 * (step + 1))
+                r.write(file, step * MIB, MIB, us=20000 if bad and not i else 1000)
+                if not bad and not i:           # late, too, but not by I/O
+                    r.wait(19000)
+                r.call("MPI_Barrier", "MPI", end=100000 * (step + 1) + 21000)
+
+
+def synthetic_waited_for(bad, directory):
+    """Rank 0 does all I/O; the others are in the barrier after it, or come to it when it has ended."""
+    with Run(directory, ranks=4) as run:
+        file = run.file("/data/all")
+        for i in range(4):
+            r = run.rank(i)
+            if not i:
+                r.open(file)
+            for step in range(10):
+                r.until(100000 * (step + 1))
+                if not i:
+                    r.write(file, step * 4 * MIB, 4 * MIB, us=50000)
+                elif not bad:
+                    r.wait(60000)
+                r.call("MPI_Barrier", "MPI", end=100000 * (step + 1) + 61000)
+
+
+def synthetic_busy_wait(bad, directory):
+    """The same times on the wall and on a CPU: 5 ms of computing, or in a barrier, and a write that sleeps 4 ms of 5."""
+    with Run(directory, cpu=True) as run:
+        file, r = run.file("/data/a"), run.rank(0)
+        r.open(file)
+        for k in range(20):
+            if bad:
+                r.wait(5000)
+            else:
+                r.call("MPI_Barrier", "MPI", us=5000)
+            r.off = (4000, 0, 0, 0)
+            r.write(file, k * MIB, MIB, us=5000)
+
+
 # Codes, case, and what must hold of the finding f of each code in the archive that has the cause.
 CASES = [
     (("P01", "P03", "P14"), synthetic_writes, lambda f: f["severity"] == "note"),
@@ -314,11 +384,17 @@ CASES = [
     (("X09",), synthetic_above, lambda f: f["severity"] == "note"),
     (("X24",), synthetic_overlap, lambda f: f["operations"] == 20 and abs(f["cost_seconds"] - 0.08) < 0.001
      and f["severity"] == "high"),
+    (("X16",), synthetic_hint, lambda f: "fewer than the hint cb_nodes asks for" in f["evidence"] and f["paid_by"] == "rank 0"),
+    (("X16",), synthetic_stripes, lambda f: "stripes have several writers" in f["evidence"]),
+    (("X05",), synthetic_fill_time, lambda f: f["operations"] == 8 and f["confidence"] == "measured"),
+    (("X10",), synthetic_late_output, lambda f: f["operations"] == 30 and f["ranks"] == "1-3" and "it is rank 0" in f["evidence"]
+     and abs(f["cost_seconds"] - 0.19) < 0.002),
+    (("X24",), synthetic_busy_wait, lambda f: f["operations"] == 20 and abs(f["cost_seconds"] - 0.08) < 0.001),
     (("X36",), synthetic_busy_node, lambda f: f["paid_by"] == "rank 1" and f["ranks"] == "1"
      and abs(f["cost_seconds"] - 0.06) < 0.001),
 ]
 # Detectors that need facts which no archive has.
-NEVER = {"P07", "X21"}
+NEVER = {"P07"}
 
 
 def report(directory):
@@ -337,6 +413,25 @@ def check_case(root, codes, case, holds):
     reasons = [f"{code} is not found: {sorted(found[True])}" for code in codes if code not in found[True]]
     reasons += [f"{code} is wrong: {found[True][code]}" for code in codes if code in found[True] and not holds(found[True][code])]
     reasons += [f"{code} is found without its cause: {found[False][code]}" for code in codes if code in found[False]]
+    return reasons
+
+
+def check_waited_for(root):
+    """X19 says whether others wait: measured and a warning or more, or a note."""
+    found = {}
+    for bad in (True, False):
+        directory = os.path.join(root, f"waited_for_{bad}")
+        synthetic_waited_for(bad, directory)
+        found[bad] = report(directory).get("X19")
+    if not found[True] or not found[False]:
+        return [f"X19 is not found: {found}"]
+    reasons = []
+    if "wait in collective calls of MPI, 1.50 s in all" not in found[True]["evidence"] or found[True]["severity"] == "note":
+        reasons.append(f"X19 is wrong: {found[True]}")
+    if found[True]["confidence"] != "measured" or found[False]["confidence"] != "inferred":
+        reasons.append(f"confidence: {[f['confidence'] for f in found.values()]}")
+    if "no other rank waits" not in found[False]["evidence"] or found[False]["severity"] != "note":
+        reasons.append(f"X19 without waiting: {found[False]}")
     return reasons
 
 
@@ -371,8 +466,8 @@ def main():
     root = tempfile.mkdtemp(prefix="ioprobe-findings-")
     passed = failed = 0
     try:
-        for name, run in [("table", check_table)] + [(case.__name__, lambda row=row: check_case(root, *row)) for row in CASES
-                                                     for case in row[1:2]]:
+        cases = [(case.__name__, lambda row=row: check_case(root, *row)) for row in CASES for case in row[1:2]]
+        for name, run in [("table", check_table), ("waited_for", lambda: check_waited_for(root))] + cases:
             try:
                 reasons = run()
             except RuntimeError as error:

@@ -35,6 +35,10 @@ if [ -x "$P/planted_hdf5" ]; then
 	planted X05 fill fill.h5 - -- "$P/planted_hdf5"
 	planted X06 chunks chunks.h5 - -- "$P/planted_hdf5"
 	planted X20 strided strided.h5 - -- "$P/planted_hdf5"
+	planted X21 bypass bypass.h5 - -- "$P/planted_hdf5"
+	verdict "bypass, cause" "$(check_report bypass is "finding('X20')['cause'] == 'X21'" \
+		"any(s['name'] == 'HDF5 field: Chunk Cache' and s['value'] == '1048576' for s in finding('X21')['settings'])")"
+	verdict "fill, by facts" "$(check_report fill is "finding('X05')['confidence'] == 'measured'")"
 	planted X23 attributes attributes.h5 - note -- "$P/planted_hdf5"
 	planted X33 compressed packed.h5 - note -- "$P/planted_hdf5"    # always a note
 	twins hdf5 -- "$P/planted_hdf5"

@@ -45,10 +45,10 @@ class Run:
         return self.ranks[number]
 
     def file(self, path, node=None, **properties):
-        """properties: File_system, Stripe_Size and the like, with an underscore for each blank."""
+        """properties: File_system, Stripe_Size and the like, with an underscore for each blank; static facts by name."""
         file = self.definitions.io_regular_file(path, scope=self.tree if node is None else self.nodes[node])
         for name, value in properties.items():
-            self.definitions.io_file_property(file, name.replace("_", " "),
+            self.definitions.io_file_property(file, name if ":" in name else name.replace("_", " "),
                                               *((Type.UINT64, value) if isinstance(value, int) else (Type.STRING, value)))
         return file
 
@@ -72,7 +72,7 @@ class Rank:
                                                      system_tree_parent=node)
         self.run, self.t, self.handles = run, 1000000, {}
         self.writer = run.trace.event_writer("Master thread", group=group)
-        self.stack = []
+        self.stack, self.plain_end = [], False
         self.at = None                  # (path, line) of the outermost calls
         self.off = (0, 0, 0, 0)         # of the next outermost call in microseconds: sleep and run delay in it, and before it
 
@@ -98,7 +98,7 @@ class Rank:
     def end(self, microseconds=0.1):
         self.wait(microseconds)
         region = self.stack.pop()
-        if self.stack or not self.run.parts:
+        if self.stack or not self.run.parts or self.plain_end:
             self.writer.leave(self.t, region)
             return
         sleep, delay, *before = (int(us * MICROSECOND) for us in self.off)
@@ -107,6 +107,15 @@ class Rank:
                                                       v in zip(self.run.parts, values) if v
                                                       or a in (self.run.parts[0], self.run.parts[3])})
         self.off = (0, 0, 0, 0)
+
+    def call(self, name, layer, us=0, end=None):
+        """A call without operations; end: it ends at this time, in microseconds."""
+        self.begin(name, layer)
+        if end is not None:
+            self.until(end)
+        self.plain_end = layer == "MPI"         # has no CPU times of its own
+        self.end(us)
+        self.plain_end = False
 
     def open(self, file, layer="POSIX", name="openat", create=False, us=1, parent=None, below=None):
         """parent: the layer whose handle on the file uses this one; below: a function of no arguments that makes the calls

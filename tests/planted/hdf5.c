@@ -62,6 +62,39 @@ static void chunks(bool bad, const char *dir)
 	free(data);
 }
 
+/* Columns of a dataset of one chunk without filters, with a cache too small for it, or large enough. */
+static void bypass(bool bad, const char *dir)
+{
+	hsize_t dims[2] = { 1024, 1024 }, start[2] = { 0, 0 }, column[2] = { 1024, 4 };
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file, space = H5Screate_simple(2, dims, NULL);
+	hid_t create = H5Pcreate(H5P_DATASET_CREATE), access = H5Pcreate(H5P_DATASET_ACCESS),
+		memory = H5Screate_simple(2, column, NULL), set;
+	double *data = calloc(1024 * 1024, sizeof(*data));
+
+	H5Pset_sieve_buf_size(fapl, 0); /* each piece is a request */
+	file = H5Fcreate(in(dir, "bypass.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+	CHECK(file >= 0 && data);
+	H5Pset_chunk(create, 2, dims);
+	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+	H5Dclose(set);
+	H5Pset_chunk_cache(access, 521, bad ? MIB : 64 * MIB, 0.75);
+	set = H5Dopen2(file, "field", access);
+	for (hsize_t i = 0; i < 24; i++) {
+		start[1] = 4 * i;
+		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, column, NULL);
+		CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) >= 0); /* planted: bypass */
+	}
+	H5Dclose(set);
+	H5Pclose(create);
+	H5Pclose(access);
+	H5Pclose(fapl);
+	H5Sclose(space);
+	H5Sclose(memory);
+	CHECK(H5Fclose(file) >= 0);
+	free(data);
+}
+
 /* A column of a contiguous dataset in one call, or rows with as many elements. */
 static void strided(bool bad, const char *dir)
 {
@@ -144,7 +177,7 @@ static void attributes(bool bad, const char *dir)
 int main(int argc, char **argv)
 {
 	static const struct planted cases[] = {
-		{ "fill", fill }, { "chunks", chunks }, { "strided", strided }, { "compressed", compressed },
+		{ "fill", fill }, { "chunks", chunks }, { "bypass", bypass }, { "strided", strided }, { "compressed", compressed },
 		{ "attributes", attributes },
 	};
 

@@ -254,6 +254,8 @@ unsigned analysis_facts(const struct analysis *a)
 		have |= NEED_SYSTEM | NEED_LOCKS;
 	if (f->nranks > 1)
 		have |= NEED_RANKS;
+	if (f->chunked)
+		have |= NEED_CHUNKS;
 	for (size_t i = 0; i < a->files.n; i++) {
 		const struct trace_file *file = &a->trace->files.v[a->files.v[i].file];
 

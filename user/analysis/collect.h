@@ -16,6 +16,7 @@
 #define MAX_IO_STATS 400000     /* over all threads: further files are combined in one entry, "other files" */
 #define MAX_CALL_STATS 1500000
 #define MAX_INSTANCES 2000000
+#define MAX_SPANS 500000
 
 /* Data calls below one call, as long as they have the same size and stride. */
 struct run { uint64_t n, size, same_size, last, stride, same_stride; };
@@ -30,7 +31,7 @@ struct frame {
 	uint32_t ops;
 	/* assumed: asked, without a request */
 	uint64_t op_id, op_bytes, asked, moved, assumed, offset, unknown;
-	uint64_t below_n[DIRS], below_bytes[DIRS], below_ns, data_ns;
+	uint64_t below_n[DIRS], below_bytes[DIRS], below_ns, below_tiny, data_ns;
 	uint64_t request;               /* that it carries out, TRACE_UNKNOWN */
 	size_t first_request;           /* requests made before it */
 	struct run run;
@@ -45,7 +46,7 @@ struct position { uint32_t epoch, root; uint64_t at; };
 struct pass {
 	struct facts *facts;
 	TRACE_ARRAY(struct collector *, collectors);    /* one per thread, and those of other processes */
-	struct shared_counts { atomic_uint io, calls, instances; atomic_ullong merged, dropped; } shared;
+	struct shared_counts { atomic_uint io, calls, instances, spans; atomic_ullong merged, dropped; } shared;
 	_Atomic uint32_t *handle_user;  /* by handle: 1 + the location that moved its position, UINT32_MAX for several */
 	const unsigned *owner;          /* by location: which process reads it; NULL: this one reads all */
 	unsigned index;                 /* of this process */
@@ -58,6 +59,7 @@ struct collector {
 	uint32_t location, epoch;
 	uint64_t outermost_end_ns;      /* of the current location's last outermost call, TRACE_UNKNOWN */
 	uint64_t last_io_end_ns; /* of its last outermost I/O call, TRACE_UNKNOWN */
+	uint64_t waited_ns;             /* in collective calls of MPI that have no CPU times, since its last outermost call */
 	uint64_t computed_ns;           /* on a CPU since its last blocking write or sync, if it made one before */
 	struct location_stat *stat;
 	struct frame stack[MAX_DEPTH];
@@ -66,6 +68,9 @@ struct collector {
 	struct io_stat *io;             /* hash tables of the current location, and of all before it */
 	struct call_stat *calls;
 	TRACE_ARRAY(struct instance, instances);
+	TRACE_ARRAY(struct span, spans);
+	bool span_open;                 /* the last one is of I/O, and may go on */
+	uint32_t collective_before;     /* since the last I/O call, TRACE_NONE */
 	TRACE_ARRAY(uint64_t, made);    /* ids of requests made in collective calls, in order */
 	TRACE_ARRAY(struct carried, carried);
 	struct lookup *lookups;         /* lookups.c */
@@ -87,6 +92,11 @@ struct io_stat *collect_io(struct collector *c, uint32_t file, enum trace_layer 
 /* compute.c: an outermost call ends. CPU_IO: of file I/O; CPU_OUTPUT: a blocking write or sync of a data file. */
 enum cpu_kind { CPU_OTHER, CPU_IO, CPU_OUTPUT };
 void collect_cpu(struct collector *c, const struct frame *f, const struct trace_cpu *cpu, uint64_t ns, enum cpu_kind kind);
+
+/* beside.c: an outermost call ends, of I/O or not; whether a function is a collective call of MPI; the order of spans. */
+void collect_beside(struct collector *c, const struct frame *f, uint64_t ns, bool io);
+bool beside_is_collective(const char *name);
+int beside_span_order(const void *a, const void *b);
 
 /* lookups.c. A look-up by path; after the pass: the paths of each location, the most frequent directory of those that failed and
  * the most frequent path of the others. Returns 0 or -ENOMEM. */

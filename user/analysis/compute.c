@@ -12,17 +12,21 @@ static uint64_t compute_lesser(uint64_t a, uint64_t b)
 static void count_between(struct collector *c, const struct frame *f, const struct trace_cpu *cpu)
 {
 	struct cpu_stat *s = &c->stat->cpu;
-	uint64_t wall_ns, delay_ns, sleep_ns;
+	uint64_t wall_ns, delay_ns, sleep_ns, waited_ns = c->waited_ns;
 
+	c->waited_ns = 0;
 	if (!cpu->has_before || c->outermost_end_ns == TRACE_UNKNOWN || f->begin_ns <= c->outermost_end_ns)
 		return;
 	wall_ns = f->begin_ns - c->outermost_end_ns;
 	delay_ns = compute_lesser(cpu->before_delay_ns, wall_ns);
 	sleep_ns = compute_lesser(cpu->before_sleep_ns, wall_ns - delay_ns);
+	/* A rank that waits in MPI is on a CPU, and computes nothing. */
+	waited_ns = compute_lesser(waited_ns, wall_ns - delay_ns - sleep_ns);
 	s->between_delay_ns += delay_ns;
 	s->between_sleep_ns += sleep_ns;
-	s->between_cpu_ns += wall_ns - delay_ns - sleep_ns;
-	c->computed_ns += wall_ns - delay_ns - sleep_ns;
+	s->between_mpi_ns += waited_ns;
+	s->between_cpu_ns += wall_ns - delay_ns - sleep_ns - waited_ns;
+	c->computed_ns += wall_ns - delay_ns - sleep_ns - waited_ns;
 }
 
 /* Neither sleep nor run delay in a call that was not on a CPU all the time: the kernel does not distinguish them. */
@@ -35,8 +39,10 @@ void collect_cpu(struct collector *c, const struct frame *f, const struct trace_
 {
 	struct cpu_stat *s = &c->stat->cpu;
 
-	if (kind == CPU_OTHER && !cpu->has_call && !cpu->has_before)
-		return;                 /* a collective call of MPI: in the time between calls */
+	if (kind == CPU_OTHER && !cpu->has_call && !cpu->has_before) {
+		c->waited_ns += f->layer == LAYER_MPI ? ns : 0; /* a collective call: in the time between calls */
+		return;
+	}
 	if (c->wanted)
 		count_between(c, f, cpu);
 	c->outermost_end_ns = f->begin_ns + ns;

@@ -9,6 +9,7 @@
 #include "analysis/detectors.h"
 #include "analysis/instances.h"
 #include "analysis/words.h"
+#include "trace/file_facts.h"
 
 #define MANY_RANKS 8
 #define SERIAL_PART 20          /* system calls of one twentieth of the call's time, at least */
@@ -83,11 +84,22 @@ static size_t sum_use(const struct analysis *a, size_t i, struct worker *of, boo
 	return j;
 }
 
+/* As many as the program asked for by the hint cb_nodes; 0: it did not, or with several values. */
+static uint64_t wanted_workers(const struct analysis *a, uint32_t file)
+{
+	const char *value = trace_fact_value(a->trace, file, "MPI-IO", "", "Hint cb_nodes");
+	char *end = NULL;
+	uint64_t n = value ? strtoull(value, &end, 10) : 0;
+
+	return end && !*end ? n : 0;
+}
+
 /* What is wrong with it, NULL if nothing is; saved_ns: what may be saved on the worker with most. */
 static const char *judge_use(const struct analysis *a, const struct use *u, uint64_t *saved_ns)
 {
 	const struct trace_file *file = &a->trace->files.v[u->file];
 	uint64_t block = file->stripe_bytes ? file->stripe_bytes : SMALL_BYTES, nodes = u->member_nodes ? u->member_nodes : 1;
+	uint64_t wanted = wanted_workers(a, u->file);
 
 	*saved_ns = 0;
 	if (!u->workers || u->bytes < a->thresholds.serial_bytes || u->most_ns * SERIAL_PART < u->took)
@@ -104,7 +116,13 @@ static const char *judge_use(const struct analysis *a, const struct use *u, uint
 				    .high_ns;
 		return "they are many, and their requests small";
 	}
+	if (wanted > u->workers && u->workers < u->members) {
+		*saved_ns = u->most_ns - u->most_ns * u->workers / (wanted < u->members ? wanted : u->members);
+		return "fewer than the hint cb_nodes asks for";
+	}
 	*saved_ns = u->most_ns - u->most_ns / u->most_bytes * (u->bytes / u->workers);
+	if (u->workers > 1 && file->stripe_count > 1 && file->stripe_count % u->workers && u->workers % file->stripe_count)
+		return "their number neither divides that of the stripes nor is a multiple of it: stripes have several writers";
 	return u->workers > 1 && u->most_bytes * u->workers > u->bytes + u->bytes / 2 ? "their shares are unequal" : NULL;
 }
 
@@ -163,7 +181,8 @@ const struct detector detector_X16 = {
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
 	.when = "collective calls move serial_bytes of a file, and: one process of 8 or of several nodes makes all system calls; "
 		"or all that make them are on one of several nodes; or they are more than 4 for each node, with requests smaller "
-		"than a stripe; or one has 1.5 times the mean",
+		"than a stripe; or they are fewer than the hint cb_nodes asked for; or their number does not fit that of the "
+		"stripes; or one has 1.5 times the mean",
 	.why = "one node's link, memory and file system client carry the data of all; or many small requests meet at the servers",
 	.topic = "aggregators",
 	.explains = "X02 X10 X19 P05 P15 P06 P16",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/beside.h"
 #include "analysis/detectors.h"
 #include "analysis/instances.h"
 #include "analysis/words.h"
@@ -51,11 +52,34 @@ static void add_reason(const struct analysis *a, uint32_t location, struct findi
 		 "; between its calls it computes %s, sleeps %s, waits for a CPU %s", computes, sleeps, waits);
 }
 
+/* Collective calls of MPI beside I/O: those that wait, and the rank whose I/O they wait for. */
+static uint64_t add_waits_beside(struct analysis *a, struct builder *b, uint32_t *late)
+{
+	struct beside_waits waits;
+	uint64_t n;
+
+	if (!beside_find(a, TRACE_NONE, &waits)) {
+		a->failed = true;
+		return 0;
+	}
+	for (size_t i = 0; i < waits.n; i++) {
+		const struct beside_wait *w = &waits.v[i];
+
+		builder_add(b, TRACE_NONE, w->location, &(struct evidence){ 1, 0, w->ns, w->begin_ns, w->end_ns,
+			saving_at_most(w->ns, "time until the last rank arrives; the work before may have to be balanced") });
+		if (w->last != TRACE_NONE)
+			late[w->last]++;
+	}
+	n = waits.n;
+	free(waits.v);
+	return n;
+}
+
 static void detect_wait(struct analysis *a, const struct detector *d)
 {
 	uint32_t *late = calloc(a->trace->locations.n + 1, sizeof(*late));
 	struct builder *b = late ? builder_new(a, d) : NULL;
-	uint64_t before = 0, calls = 0, most;
+	uint64_t before = 0, calls = 0, beside = 0, most;
 	uint32_t last;
 	struct instance_sum s;
 	struct finding *f;
@@ -83,13 +107,20 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 		calls += waits;
 		before = s.last_leave;
 	}
+	if (b)
+		beside = add_waits_beside(a, b, late);
 	f = builder_finish(b, "%s", "");
 	if (f) {
 		last = detect_collective_latest(a, late, &most);
 		location_name(a, last, name, sizeof(name));
-		snprintf(f->evidence, sizeof(f->evidence),
-			 "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
-			 (unsigned long long)calls, (unsigned long long)most, name);
+		if (beside)
+			snprintf(f->evidence, sizeof(f->evidence),
+				 "in %llu collective calls of MPI%s ranks wait for one that is in I/O: %llu times it is %.60s",
+				 (unsigned long long)beside, calls ? ", and of MPI-IO," : "", (unsigned long long)most, name);
+		else
+			snprintf(f->evidence, sizeof(f->evidence),
+				 "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
+				 (unsigned long long)calls, (unsigned long long)most, name);
 		add_reason(a, last, f);
 	}
 	a->failed |= !late;
@@ -97,10 +128,12 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 }
 
 const struct detector detector_X10 = {
-	.code = "X10", .title = "ranks wait for the last one in collective I/O", .on = "MPI-IO", .needs = NEED_MPIIO | NEED_RANKS,
+	.code = "X10", .title = "ranks wait for the last one in collective I/O", .on = "MPI-IO, and MPI beside I/O",
+	.needs = NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
 	.when = "in collective data calls: time from a rank's arrival until the last member's; not the time in which a member is "
-		"still in the call before",
+		"still in the call before. In collective calls of MPI outside of I/O (with --collectives): time in which another "
+		"rank is in I/O",
 	.why = "the call cannot go on without all ranks; the cause is before it",
 	.topic = "balance", .names_payers = true, .test = "late", .detect = detect_wait,
 };

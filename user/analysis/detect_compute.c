@@ -38,7 +38,7 @@ const struct detector detector_X24 = {
 	.code = "X24", .title = "computing and output do not overlap", .on = "all layers", .needs = NEED_COMPUTE,
 	.classes = CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_SYNC),
 	.when = "a thread makes at least overlap_count blocking writes and syncs of data files, sleeps in them, and computes "
-		"between them; not where it sleeps between them",
+		"between them; not where it sleeps between them, or is in collective calls of MPI (with --collectives)",
 	.why = "output by another thread, or by non-blocking calls, could go on while the thread computes", .topic = "overlap",
 	.test = "synthetic_overlap", .detect = detect_overlap,
 };

@@ -3,9 +3,11 @@
  * Problems visible only across layers: I/O of a lower layer that the upper call did not request.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/detectors.h"
 #include "analysis/words.h"
+#include "trace/file_facts.h"
 
 /* ---- read-modify-write ---- */
 
@@ -98,12 +100,52 @@ static uint64_t filled_again(const struct file_layer *f)
 	return known ? bytes : f->sum.writes_in_create_bytes;
 }
 
+enum filled { FILLED_UNKNOWN, FILLED_NO, FILLED_YES };
+
+/* HDF5 fills "if set" only with a value of the program. fact: "HDF5 DATASET: Fill Time". */
+static enum filled filled_by_hdf5(const struct analysis *a, const struct trace_fact *fact)
+{
+	size_t n, prefix = strlen(fact->name) - strlen("Time");
+	const struct trace_fact *v = trace_facts_of(a->trace, fact->file, &n);
+
+	if (!strcmp(fact->value, "never"))
+		return FILLED_NO;
+	if (!strcmp(fact->value, "at-allocation"))
+		return FILLED_YES;
+	for (size_t i = 0; i < n && !strcmp(fact->value, "if-set"); i++)
+		if (!strncmp(v[i].name, fact->name, prefix) && !strcmp(v[i].name + prefix, "Value"))
+			return !strcmp(v[i].value, "set") ? FILLED_YES :
+			       !strcmp(v[i].value, "default") || !strcmp(v[i].value, "undefined") ? FILLED_NO : FILLED_UNKNOWN;
+	return FILLED_UNKNOWN;
+}
+
+/* Whether fill values are written to objects of the file, by what its program has set: no, if that is known of all. */
+static enum filled file_is_filled(const struct analysis *a, uint32_t file)
+{
+	size_t n, no = 0, unknown = a->trace->facts_unknown;
+	const struct trace_fact *v = trace_facts_of(a->trace, file, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		enum filled one = trace_fact_is(&v[i], ": Fill Time") ? filled_by_hdf5(a, &v[i]) :
+				  !trace_fact_is(&v[i], ": Fill Mode") ? FILLED_UNKNOWN :
+				  !strcmp(v[i].value, "fill") ? FILLED_YES :
+				  !strcmp(v[i].value, "no-fill") ? FILLED_NO : FILLED_UNKNOWN;
+
+		if (one == FILLED_YES)
+			return FILLED_YES;
+		no += one == FILLED_NO;
+		unknown += one == FILLED_UNKNOWN && (trace_fact_is(&v[i], ": Fill Time") || trace_fact_is(&v[i], ": Fill Mode"));
+	}
+	return no && !unknown ? FILLED_NO : FILLED_UNKNOWN;
+}
+
 static bool fill_fires(const struct analysis *a, const struct file_layer *f)
 {
 	const struct dir_stat *w = &f->sum.dir[DIR_WRITE];
 	uint64_t data = w->bytes - f->sum.writes_in_create_bytes;
 
 	return f->sum.writes_in_create_bytes >= SMALL_BYTES && f->sum.writes_in_create_bytes >= a->thresholds.fill_share * data &&
+	       file_is_filled(a, f->file) != FILLED_NO &&
 	       filled_again(f) * 2 >= f->sum.writes_in_create_bytes;
 }
 
@@ -130,8 +172,9 @@ static void detect_fill(struct analysis *a, const struct detector *d)
 	if (!f)
 		return;
 	words_bytes(bytes, sizeof(bytes), f->bytes);
-	snprintf(f->evidence, sizeof(f->evidence), "%s are written while datasets or variables are created, before any data",
-		 bytes);
+	f->inferred = file_is_filled(a, f->files[0].file) != FILLED_YES;
+	snprintf(f->evidence, sizeof(f->evidence), "%s are written while datasets or variables are created, before any data%s",
+		 bytes, f->inferred ? "" : "; the program has set that they are filled");
 }
 
 const struct detector detector_X05 = {
@@ -141,7 +184,8 @@ const struct detector detector_X05 = {
 	.needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_OPEN) | CLASS_BIT(CLASS_DEFINE) | CLASS_BIT(CLASS_RESIZE) | CLASS_BIT(CLASS_META),
 	.when = "at least 1 MiB of a data file are written inside calls that create or define variables, and fill_share of the "
-		"data written later; half of them are written again",
+		"data written later; half of them are written again. Not if the program is known to have set that nothing is "
+		"filled; inferred if that is not known",
 	.why = "space is filled first and written over with data later: the same bytes go to disk twice",
 	.topic = "fill",
 	.explains = "P10 P12 X01",

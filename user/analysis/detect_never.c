@@ -14,11 +14,3 @@ const struct detector detector_P07 = {
 	.when = "never: needs the addresses of buffers", .why = "direct I/O needs aligned buffers", .topic = "align", .test = "",
 	.detect = detect_never_nothing,
 };
-
-const struct detector detector_X21 = {
-	.code = "X21", .title = "HDF5 reads a chunk in many small pieces", .on = "POSIX below HDF5",
-	.needs = NEED_CHUNKS | NEED_UPPER, .when =
-	"never: needs the shapes of chunks and the size of their cache; X20 and X06 say what it costs",
-	.why = "a chunk larger than the cache is not kept: each piece is read by itself", .topic = "chunk_cache", .test = "",
-	.detect = detect_never_nothing,
-};

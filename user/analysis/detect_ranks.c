@@ -5,7 +5,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/beside.h"
 #include "analysis/detectors.h"
 #include "analysis/words.h"
 
@@ -183,6 +185,41 @@ static void add_serial(struct analysis *a, struct builder *b, uint32_t location)
 	}
 }
 
+/* With --collectives: whether data was brought to this rank before its I/O, and whether others wait for it. Returns false if they
+ * do not: they had collective calls meanwhile, and none of them was waiting. */
+static bool serial_is_waited_for(struct analysis *a, uint32_t location, struct finding *f)
+{
+	const struct location_stat *s = &a->facts->locations[location];
+	uint64_t spans, gathered, ns = 0;
+	size_t used = strlen(f->evidence);
+	struct beside_waits waits;
+	bool others = false;
+	char text[24];
+
+	if (!beside_find(a, location, &waits)) {
+		a->failed = true;
+		return true;
+	}
+	for (size_t i = 0; i < waits.n; i++)
+		ns += waits.v[i].ns;
+	free(waits.v);
+	beside_count_gathered(a, location, &spans, &gathered);
+	for (uint32_t i = 0; i < a->trace->locations.n && !ns && !others; i++)
+		others = i != location && location_rank(a, i) >= 0 && beside_has_calls(a, i, s->first_ns, s->last_ns);
+	words_seconds(text, sizeof(text), ns);
+	if (gathered)
+		used += snprintf(f->evidence + used, sizeof(f->evidence) - used,
+				 "; %llu of its %llu spans of I/O follow MPI_Gather or MPI_Reduce", (unsigned long long)gathered,
+				 (unsigned long long)spans);
+	if (ns)
+		snprintf(f->evidence + used, sizeof(f->evidence) - used,
+			 "; meanwhile the others wait in collective calls of MPI, %s in all", text);
+	else if (others)
+		snprintf(f->evidence + used, sizeof(f->evidence) - used, "; no other rank waits for it in collective calls of MPI");
+	f->inferred = !ns && !gathered;
+	return ns || gathered || !others;
+}
+
 static void detect_serial(struct analysis *a, const struct detector *d)
 {
 	uint64_t sum;
@@ -207,6 +244,8 @@ static void detect_serial(struct analysis *a, const struct detector *d)
 		f->inferred = true;
 		if (a->facts->nnodes < 2 && f->severity == SEVERITY_NOTE && of[most].written * 2 > of[most].bytes)
 			f->severity = SEVERITY_WARN;    /* reads may be followed by a broadcast, which is right */
+		if (!serial_is_waited_for(a, most, f))
+			f->severity = SEVERITY_NOTE;
 	}
 	free(of);
 }
@@ -217,8 +256,8 @@ const struct detector detector_X19 = {
 	.on = "each file's highest layer",
 	.needs = NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_READ),
-	.when = "of at least 4 ranks one moves serial_share of the bytes on data files, and there are at least serial_bytes; "
-		"whether the others wait for it, the archive does not show",
+	.when = "of at least 4 ranks one moves serial_share of the bytes on data files, and there are at least serial_bytes. With "
+		"--collectives: a note if others have collective calls of MPI meanwhile and do not wait in them",
 	.why = "the memory, network link and file system client of one node serve the whole job, which mostly waits meanwhile",
 	.topic = "parallel",
 	.test = "serial",

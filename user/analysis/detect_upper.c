@@ -312,6 +312,50 @@ const struct detector detector_X23 = {
 	.detect = detect_dribble,
 };
 
+/* ---- chunks in pieces ---- */
+
+static void detect_pieces(struct analysis *a, const struct detector *d)
+{
+	struct builder *b = builder_new(a, d);
+	uint64_t n = 0, below = 0;
+	struct removed removed;
+	struct finding *f;
+
+	for (size_t i = 0; b && i < a->facts->calls.n; i++) {
+		const struct call_stat *c = a->facts->calls.v[i];
+
+		if (!c->pieces || c->key.file >= a->trace->files.n || a->facts->file_class[c->key.file] != FILE_DATA)
+			continue;
+		n += c->pieces;
+		below += c->pieces_n;
+		removed = (struct removed){ LAYER_HDF5, c->pieces, c->pieces_n, c->pieces_ns, 0, 0 };
+		builder_add(b, c->key.file, c->key.location,
+			    &(struct evidence){ c->pieces, c->pieces_bytes, c->pieces_ns, c->first_ns, c->last_ns,
+						saving_larger(a, &removed, c->key.file, c->below_n[1] > 0, c->pieces_bytes) });
+		builder_add_call(b, c);
+	}
+	f = builder_finish(b, "%s", "");
+	if (f)
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "%llu calls on chunked datasets become %llu requests: their chunks are not kept in the cache",
+			 (unsigned long long)n, (unsigned long long)below);
+}
+
+const struct detector detector_X21 = {
+	.code = "X21",
+	.title = "HDF5 reads or writes a chunk in many small pieces",
+	.on = "POSIX below HDF5",
+	.needs = NEED_SYSTEM | NEED_UPPER | NEED_CHUNKS,
+	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
+	.when = "one call of HDF5 on a dataset that is known to be chunked has at least 64 data calls of 4 KiB or less below it",
+	.why = "a chunk that does not fit into the cache is not kept: each piece is read or written by itself",
+	.topic = "chunk_cache",
+	.explains = "X20 X01 P05 P15 P06 P16 P09 P10 P11 P12",
+	.always_explains = true,
+	.test = "bypass",
+	.detect = detect_pieces,
+};
+
 /* ---- chunks read again ---- */
 
 static bool thrash_fires(const struct analysis *a, const struct file_layer *f)

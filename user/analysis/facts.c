@@ -13,6 +13,7 @@
 #include "analysis/classify.h"
 #include "analysis/collect.h"
 #include "analysis/peers.h"
+#include "trace/file_facts.h"
 
 struct collector *collector_new(struct pass *pass)
 {
@@ -41,6 +42,7 @@ void collector_free(struct collector *c)
 	free(c->positions);
 	free(c->sizes);
 	free(c->instances.v);
+	free(c->spans.v);
 	free(c->made.v);
 	free(c->carried.v);
 	free(c);
@@ -74,6 +76,31 @@ static uint8_t fs_of(struct facts *f, const char *type)
 	return FS_KINDS;
 }
 
+/* NULL where the archive has no layouts, or no collective calls: then nothing is looked for. */
+static int facts_prepare_marks(struct facts *f)
+{
+	const struct trace *t = f->trace;
+	bool layouts = false, calls = false;
+
+	for (size_t i = 0; i < t->facts.n && !layouts; i++)
+		layouts = trace_fact_is(&t->facts.v[i], ": Layout");
+	for (size_t i = 0; i < t->regions.n && !calls; i++)
+		calls = beside_is_collective(t->regions.v[i].name);
+	f->chunked = layouts ? calloc(t->handles.n + 1, sizeof(*f->chunked)) : NULL;
+	f->collective_region = calls ? calloc(t->regions.n + 1, sizeof(*f->collective_region)) : NULL;
+	if ((layouts && !f->chunked) || (calls && !f->collective_region))
+		return -ENOMEM;
+	for (size_t i = 0; layouts && i < t->handles.n; i++) {
+		const char *name = t->handles.v[i].name, *value;
+
+		value = name && *name ? trace_fact_value(t, t->handles.v[i].file, "HDF5", name + (*name == '/'), "Layout") : NULL;
+		f->chunked[i] = value && !strcmp(value, "chunked");
+	}
+	for (size_t i = 0; calls && i < t->regions.n; i++)
+		f->collective_region[i] = beside_is_collective(t->regions.v[i].name);
+	return 0;
+}
+
 static int facts_prepare(struct facts *f)
 {
 	const struct trace *t = f->trace;
@@ -104,7 +131,7 @@ static int facts_prepare(struct facts *f)
 	f->has_errors = attributes.error != TRACE_NONE;
 	f->has_cpu = attributes.cpu != TRACE_NONE;
 	f->has_sites = t->sites.n || t->contexts.n;
-	return 0;
+	return facts_prepare_marks(f);
 }
 
 /* ---- after it ---- */
@@ -184,6 +211,13 @@ static int facts_take(struct facts *f, struct collector *c)
 			return -ENOMEM;
 		*slot = c->instances.v[i];
 	}
+	for (size_t i = 0; i < c->spans.n; i++) {
+		struct span *slot = TRACE_ADD(f->spans);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = c->spans.v[i];
+	}
 	facts_add_sizes(f, c);
 	return c->failed ? -ENOMEM : 0;
 }
@@ -237,6 +271,7 @@ static int facts_gather(struct pass *pass)
 	qsort(f->io.v, f->io.n, sizeof(*f->io.v), io_order);
 	qsort(f->calls.v, f->calls.n, sizeof(*f->calls.v), call_order);
 	qsort(f->instances.v, f->instances.n, sizeof(*f->instances.v), instance_order);
+	qsort(f->spans.v, f->spans.n, sizeof(*f->spans.v), beside_span_order);
 	f->merged_files = pass->shared.merged;
 	f->dropped_instances = pass->shared.dropped;
 	mark_doubtful(f, pass->handle_user);
@@ -359,6 +394,9 @@ void facts_free(struct facts *f)
 	free(f->io.v);
 	free(f->calls.v);
 	free(f->instances.v);
+	free(f->spans.v);
+	free(f->chunked);
+	free(f->collective_region);
 	free(f->region_class);
 	free(f->file_class);
 	free(f->file_fs);

@@ -28,6 +28,7 @@ enum { DIR_READ, DIR_WRITE, DIRS };
 #define LATE_NS 1000000 /* of a request below SMALL_BYTES: what is beyond may be the wait for a CPU or for write-back */
 #define NEXT_CALL_NS 20000 /* a longer time between two calls is the program's own work, not the way from one to the next */
 #define TINY_BYTES 4096
+#define PIECES 64
 #define NEAR_BYTES (1024 * 1024)        /* a forward jump up to this size does not count as random access */
 #define BINS 256                /* per location's time line */
 #define SIZE_BINS 32            /* powers of two */
@@ -84,6 +85,8 @@ struct call_stat {
 	enum call_class class;
 	/* frames: recorded calls inside, this one included */
 	uint64_t n, failed, ns, max_ns, own_ns, system_ns, mpi_ns, frames;
+	/* on chunked datasets of HDF5: calls with at least PIECES data calls of TINY_BYTES or less below; what was below them */
+	uint64_t pieces, pieces_n, pieces_bytes, pieces_ns;
 	uint64_t asked[DIRS], below_n[DIRS], below_bytes[DIRS], below_ns;
 	/* maximum of data calls below one call; calls with many small data calls below that are alike */
 	uint64_t most_below, uniform, uniform_ns;
@@ -103,12 +106,17 @@ struct instance {
 	size_t first_request, end_request;      /* used while they are joined (carried.c) */
 };
 
+/* Outside of I/O calls, a collective call of MPI; or I/O calls that follow each other closely: then before is the collective call
+ * before them, if no other I/O is between. */
+struct span { uint32_t location, region, before; bool io; uint64_t begin_ns, end_ns; };
+
 /* With --cpu-time. Outermost I/O calls, without those of initialisation: their number, and of those whose times are known how the
  * time is divided; the same of the time between outermost calls. sleeping_ns: in blocking writes and syncs of data files;
  * computing_ns: on a CPU between two of them. */
 struct cpu_stat {
 	uint64_t calls, unknown, cpu_ns, sleep_ns, io_sleep_ns, delay_ns;
 	uint64_t between_cpu_ns, between_sleep_ns, between_delay_ns;
+	uint64_t between_mpi_ns;        /* in collective calls of MPI, without sleep there; not part of between_cpu_ns */
 	uint64_t writes, sleeping_ns, computing_ns, first_ns, last_ns;
 };
 
@@ -152,6 +160,9 @@ struct facts {
 	TRACE_ARRAY(struct io_stat *, io);      /* ordered by file, layer, location */
 	TRACE_ARRAY(struct call_stat *, calls); /* ordered by region, file, site, location */
 	TRACE_ARRAY(struct instance, instances); /* ordered by file, ordinal, location */
+	TRACE_ARRAY(struct span, spans);        /* ordered by end */
+	bool *chunked;                          /* by handle: a dataset of HDF5 that is known to be chunked; NULL: none is */
+	bool *collective_region;                /* by region: a collective call of MPI; NULL: none was recorded */
 	struct size_times (*sizes)[DIRS][SIZE_BINS];    /* FS_KINDS */
 	uint64_t size_counts[LAYERS][DIRS][SIZE_BINS];
 	uint64_t merged_files, dropped_instances;       /* beyond the memory limits */

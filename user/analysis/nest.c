@@ -240,6 +240,18 @@ static void count_series(struct collector *c, struct call_stat *s, const struct 
 	c->failed |= !s->series;
 }
 
+/* A chunk that is in the cache, or goes there, is read or written as a whole. */
+static void count_pieces(const struct collector *c, struct call_stat *s, const struct frame *f, uint64_t ns)
+{
+	if (f->layer != LAYER_HDF5 || !c->facts->chunked || f->handle >= c->trace->handles.n || !c->facts->chunked[f->handle] ||
+	    f->below_tiny < PIECES)
+		return;
+	s->pieces++;
+	s->pieces_n += f->below_n[DIR_READ] + f->below_n[DIR_WRITE];
+	s->pieces_bytes += f->below_bytes[DIR_READ] + f->below_bytes[DIR_WRITE];
+	s->pieces_ns += ns;
+}
+
 static void nest_count_call(struct collector *c, struct frame *f, enum call_class class, uint64_t ns,
 			    const struct trace_leave *leave)
 {
@@ -260,8 +272,10 @@ static void nest_count_call(struct collector *c, struct frame *f, enum call_clas
 	s->collective += f->collective;
 	if (ns > s->max_ns)
 		s->max_ns = ns;
-	if (f->ops && f->kind != OP_FLUSH)
+	if (f->ops && f->kind != OP_FLUSH) {
 		s->asked[f->kind == OP_WRITE] += f->asked;
+		count_pieces(c, s, f, ns);
+	}
 	for (int d = 0; d < DIRS; d++) {
 		s->below_n[d] += f->below_n[d];
 		s->below_bytes[d] += f->below_bytes[d];
@@ -300,6 +314,7 @@ static void nest_hand_up(struct collector *c, const struct frame *f, uint64_t ns
 	above->system_ns += lowest ? ns : f->system_ns;
 	above->mpi_ns += f->layer == LAYER_MPI && ns > f->system_ns ? ns - f->system_ns : f->mpi_ns;
 	above->below_ns += data ? ns : f->below_ns;
+	above->below_tiny += data ? f->moved <= TINY_BYTES : f->below_tiny;
 	for (int d = 0; d < DIRS; d++) {
 		above->below_n[d] += f->below_n[d];
 		above->below_bytes[d] += f->below_bytes[d];
@@ -375,6 +390,8 @@ static void end_frame(struct collector *c, uint64_t ns, const struct trace_leave
 	if (is_judged(c, f))
 		nest_count_frame(c, f, class, took, leave);
 	if (c->depth == 1)
+		collect_beside(c, f, took, f->io && !no_file(c, f));
+	if (c->depth == 1)
 		collect_cpu(c, f, &leave->cpu, took, !f->io || f->in_init || no_file(c, f) ? CPU_OTHER :
 			is_blocking_output(c, f, class) ? CPU_OUTPUT : CPU_IO);
 	if (f->outer)
@@ -427,7 +444,9 @@ static void nest_on_location_begin(void *worker, uint32_t location)
 	c->epoch++;
 	c->depth = c->skipped = 0;
 	c->outermost_end_ns = c->last_io_end_ns = TRACE_UNKNOWN;
-	c->computed_ns = 0;
+	c->computed_ns = c->waited_ns = 0;
+	c->span_open = false;
+	c->collective_before = TRACE_NONE;
 	c->stat = &c->facts->locations[location];
 	c->wanted = c->facts->filter.rank < 0 || rank_of(c->trace, location) == c->facts->filter.rank;
 	c->stat->first_ns = UINT64_MAX;

@@ -60,7 +60,7 @@ unsigned *peers_share(const struct trace *trace, unsigned n)
 
 struct header {
 	char magic[16];
-	uint64_t sizes[5];              /* of the structures below */
+	uint64_t sizes[6];              /* of the structures below */
 	uint64_t locations, handles, regions, files;    /* of the archive */
 };
 
@@ -68,7 +68,7 @@ static struct header header_of(const struct facts *f)
 {
 	struct header h = { MAGIC,
 			    { sizeof(struct location_stat), sizeof(struct io_stat), sizeof(struct call_stat),
-			      sizeof(struct instance), sizeof(struct series) },
+			      sizeof(struct instance), sizeof(struct series), sizeof(struct span) },
 			    f->trace->locations.n,
 			    f->trace->handles.n,
 			    f->trace->regions.n,
@@ -149,6 +149,8 @@ static void put_collector(FILE *out, const struct collector *c)
 	put_calls(out, c);
 	put_number(out, c->instances.n);
 	peers_put(out, c->instances.v, c->instances.n * sizeof(*c->instances.v));
+	put_number(out, c->spans.n);
+	peers_put(out, c->spans.v, c->spans.n * sizeof(*c->spans.v));
 	put_number(out, c->made.n);
 	peers_put(out, c->made.v, c->made.n * sizeof(*c->made.v));
 	put_number(out, c->carried.n);
@@ -310,6 +312,8 @@ static void get_collector(struct input *in, struct collector *c)
 		get_call(in, c);
 	c->instances.n = c->instances.cap = get_number(in);
 	c->instances.v = get_array(in, c->instances.n, sizeof(*c->instances.v));
+	c->spans.n = c->spans.cap = get_number(in);
+	c->spans.v = get_array(in, c->spans.n, sizeof(*c->spans.v));
 	c->made.n = c->made.cap = get_number(in);
 	c->made.v = get_array(in, c->made.n, sizeof(*c->made.v));
 	c->carried.n = c->carried.cap = get_number(in);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define MPIIO_HINTS "Implementation|Hint *|Hint in Use *"
+#define MPIIO_HINTS "Implementation|Library|Library Version|Hint *|Hint in Use *"
 
 /* Names of facts, separated by |; a name that ends with * stands for all that begin so. */
 static const struct { const char *topic, *facts; } settings[] = {
@@ -14,8 +14,8 @@ static const struct { const char *topic, *facts; } settings[] = {
 	{ "collective", MPIIO_HINTS },
 	{ "collective_buffering", MPIIO_HINTS },
 	{ "rmw", MPIIO_HINTS "|Chunk Shape" },
-	{ "library", "Implementation" },
-	{ "locks", "Implementation|Atomicity" },
+	{ "library", "Implementation|Library|Library Version" },
+	{ "locks", "Implementation|Library|Library Version|Atomicity" },
 	{ "chunk_cache", "Layout|Chunk Shape|Chunk Cache|Chunk Cache Slots|Filters|Deflate|Deflate Level" },
 	{ "layout", "Layout|Chunk Shape|Filters" },
 	{ "fill", "Fill Time|Fill Value|Fill Mode|Allocation Time" },

@@ -15,6 +15,7 @@
 #include <otf2/otf2.h>
 
 #include "otf2/otf2_library.h"
+#include "trace/file_facts.h"
 #include "trace/layers.h"
 #include "trace/properties.h"
 
@@ -427,6 +428,7 @@ int trace_open(struct trace *trace, const char *dir, const char *anchor, char *e
 	OTF2_Reader_SetSerialCollectiveCallbacks(reader);
 	ret = definitions_read_definitions(&r, reader, err, err_len);
 	convert_times(trace);
+	trace_facts_sort(trace);
 	if (!ret && (ret = trace_properties_read(trace, reader)))
 		snprintf(err, err_len, "%s: cannot read its properties: %s", dir, strerror(-ret));
 	OTF2_Reader_Close(reader);

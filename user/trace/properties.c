@@ -121,6 +121,7 @@ int trace_properties_read(struct trace *trace, OTF2_Reader *reader)
 	trace->complete = !complete || !strcmp(complete, "yes");
 	trace->lost = trace_property_number(trace, reader, "LOST_RECORDS");
 	trace->abandoned = trace_property_number(trace, reader, "ABANDONED_CALLS");
+	trace->facts_unknown = trace_property_number(trace, reader, "FACTS_UNKNOWN");
 	trace->filtered = trace_property_number(trace, reader, "LEFT_OUT");
 	trace->missing_ranks = properties_property(trace, reader, "MISSING_RANKS");
 	trace->command = properties_property(trace, reader, "COMMAND");

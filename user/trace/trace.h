@@ -69,6 +69,7 @@ struct trace {
 	bool ours;                      /* recorded by ioprobe */
 	bool complete;                  /* the recording ended in order, according to the recorder */
 	uint64_t lost, abandoned, filtered;
+	uint64_t facts_unknown;         /* handles and files of which static facts are missing */
 	const char *missing_ranks;      /* as listed by merge; NULL if none is known to be missing */
 	/* Cost of a recorded call, measured by the recorder: all of it, the part between the call's own times, and in addition of a
 	 * call with recorded calls inside. 0: not in the archive. */
