@@ -9,130 +9,12 @@
 #include "collectives.h"
 #include "cpu_time.h"
 #include "describe.h"
+#include "payload.h"
 #include "returns.h"
 #include "stacks.h"
 #include "vectors.h"
 
 /* ---- records of a frame ---- */
-
-#define STRINGS_AT (sizeof(struct iop_rec_call) + 8 * IOP_MAX_ARGS)
-#define STRINGS_ROOM 4096
-#define MAX_CALL_LEN (STRINGS_AT + STRINGS_ROOM)
-#define LENGTHS_ROOM (2 * IOP_MAX_ARGS + 8)     /* reserved behind the last text: lengths without text, and the padding */
-#define TEXT_UNREADABLE 0xffff
-#define TEXT_TRUNCATED 0x8000
-
-/* Appends a length without text. The reader expects one length per string and array argument, even if no bytes could be stored.
- * Returns the bytes used. */
-static __always_inline u32 append_length(struct thread *t, u32 at, u16 length)
-{
-	if (at > STRINGS_ROOM - 8 - 2)
-		return 0;       /* unreachable: LENGTHS_ROOM */
-	barrier_var(at);
-	*(u16 *)(t->scratch + STRINGS_AT + at) = length;
-	return 2;
-}
-
-/* Appends one string at this offset of the payload. Returns the bytes used. */
-static __always_inline u32 append_string(struct thread *t, u32 at, u64 pointer)
-{
-	u8 *out;
-	long n;
-
-	if (at > STRINGS_ROOM - LENGTHS_ROOM - STRING_ROOM - 2)
-		return append_length(t, at, TEXT_TRUNCATED);
-	barrier_var(at);
-	out = t->scratch + STRINGS_AT + at;
-	n = bpf_probe_read_user_str(out + 2, STRING_ROOM, (void *)pointer);
-	if (n <= 0)
-		return append_length(t, at, TEXT_UNREADABLE);
-	n = (n - 1) & (STRING_ROOM - 1);
-	*(u16 *)out = n == STRING_ROOM - 1 ? n | TEXT_TRUNCATED : n;
-	return n + 2;
-}
-
-/* Appends the first elements of an array. The array may end shortly before unmapped memory: then only the part on its page is
- * read. */
-static __always_inline u32 append_array(struct thread *t, u32 at, u64 pointer, bool longs)
-{
-	u32 size = longs ? 8 * IOP_ARRAY_MAX : 4 * IOP_ARRAY_MAX, page = 4096 - (pointer & 4095);
-	u8 *out;
-
-	if (at > STRINGS_ROOM - LENGTHS_ROOM - 8 * IOP_ARRAY_MAX - 2)
-		return append_length(t, at, TEXT_TRUNCATED);
-	barrier_var(at);
-	out = t->scratch + STRINGS_AT + at;
-	if (longs && !bpf_probe_read_user(out + 2, 8 * IOP_ARRAY_MAX, (void *)pointer)) {
-		*(u16 *)out = size;
-		return size + 2;
-	}
-	if (page < size)
-		size = page;
-	size &= 8 * IOP_ARRAY_MAX - 1;  /* 0: all longs are on one page, and reading them failed */
-	if (!size || bpf_probe_read_user(out + 2, size, (void *)pointer))
-		return append_length(t, at, TEXT_UNREADABLE);
-	*(u16 *)out = size;
-	return size + 2;
-}
-
-static __always_inline bool is_array(u32 kind)
-{
-	return kind == IOP_ARG_LONGS || kind == IOP_ARG_INTS || kind == IOP_ARG_OUT_LONGS || kind == IOP_ARG_OUT_INTS;
-}
-
-static __always_inline bool is_late(u32 kind)
-{
-	return kind == IOP_ARG_OUT_STRING || kind == IOP_ARG_OUT_LONGS || kind == IOP_ARG_OUT_INTS;
-}
-
-/* Returns the bytes used, 0 if the argument is neither string nor array. An output argument has no contents before the call
- * returns. */
-static __always_inline u32 append_payload(struct thread *t, u32 at, u64 pointer, u32 kind, bool returned)
-{
-	if (!is_array(kind) && kind != IOP_ARG_STRING && kind != IOP_ARG_OUT_STRING)
-		return 0;
-	if (is_late(kind) && !returned)
-		pointer = 0;
-	if (is_array(kind))
-		return append_array(t, at, pointer, kind == IOP_ARG_LONGS || kind == IOP_ARG_OUT_LONGS);
-	return append_string(t, at, pointer);
-}
-
-#define APPEND_RETURNED 16      /* or'ed to the index: the call has returned */
-
-/* Appends the payload of one argument. Returns the total bytes used. */
-__noinline u32 append_argument(struct thread *t, struct frame *f, const struct iop_desc *desc, u32 which, u32 used)
-{
-	u32 n, kind, i = which & (IOP_MAX_ARGS - 1);
-
-	if (!t || !f || !desc)
-		return used;
-	kind = desc->arg[i].kind;
-	n = append_payload(t, used, f->args[i], kind, which & APPEND_RETURNED);
-	if (n && n <= 2 && f->args[i] && kind == IOP_ARG_STRING)
-		f->flags |= FRAME_LATE_STRINGS;
-	return used + n;
-}
-
-/* Appends strings and arrays of a call behind its arguments, which are padded to their full number. Returns the bytes used. */
-__noinline u32 append_strings(struct thread *t, struct frame *f, const struct iop_desc *desc, bool returned)
-{
-	u32 used = 0;
-
-	if (!t || !f || !desc)
-		return 0;
-	f->flags &= ~FRAME_LATE_STRINGS;
-	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
-		if (i >= desc->nargs)
-			break;
-		used = append_argument(t, f, desc, returned ? i | APPEND_RETURNED : i, used);
-	}
-	if (used > STRINGS_ROOM - 8)
-		return 0;
-	barrier_var(used);
-	__builtin_memset(t->scratch + STRINGS_AT + used, 0, 8);
-	return (used + 7) & ~7u;
-}
 
 static __always_inline void set_site(struct iop_rec_call *rec, u32 site)
 {
@@ -435,27 +317,52 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 }
 
 #define LENGTH_ROOM 4096
+#define LENGTH_STEPS 64
+#define LENGTH_UNREADABLE (~0ull)
+#define LENGTH_NEWLINE (1ull << 32)     /* the string ends with a newline */
+
+/* Returns the length of a string, with LENGTH_NEWLINE, or LENGTH_UNREADABLE. */
+__noinline u64 string_length(struct thread *t, u64 pointer)
+{
+	u64 length = 0, newline = 0;
+
+	for (u32 i = 0; i < LENGTH_STEPS && t; i++) {
+		long n = bpf_probe_read_user_str(t->scratch, LENGTH_ROOM, (void *)(pointer + length));
+		u32 last = (u32)(n - 2) & (LENGTH_ROOM - 1);
+
+		if (n <= 0)
+			return LENGTH_UNREADABLE;
+		length += n - 1;
+		barrier_var(last);
+		if (n > 1)
+			newline = t->scratch[last & (LENGTH_ROOM - 1)] == '\n' ? LENGTH_NEWLINE : 0;
+		if (n < LENGTH_ROOM)
+			return length | newline;
+	}
+	return LENGTH_UNREADABLE;
+}
 
 /* Stores the length of the string that slot `from` points to in slot `to`. A line without a newline at its end may contain a NUL:
- * its length is unknown. Returns 1 if there is no length. */
-__noinline int read_length(struct thread *t, struct frame *f, u32 from, u32 to, u32 kind)
+ * its length is known only if it is as long as its room allows. how: LENGTH_OF. Returns 1 if there is no length. */
+#define LENGTH_OF(kind, offset) ((kind) | (u32)(offset) << 8)
+__noinline int read_length(struct thread *t, struct frame *f, u32 from, u32 to, u32 how)
 {
-	u32 last;
-	long n;
+	u32 kind = how & 0xff;
+	u64 length, room;
 
 	if (!t || !f)
 		return 0;
 	from &= IOP_MAX_ARGS - 1;
 	to &= IOP_MAX_ARGS - 1;
-	n = bpf_probe_read_user_str(t->scratch, LENGTH_ROOM, (void *)f->args[from]);
+	length = string_length(t, f->args[from]);
+	room = how & LENGTH_OF(0, IOP_LINE_ROOM) ? f->args[(from + 1) & (IOP_MAX_ARGS - 1)] : 0;
 	f->args[to] = 0;
-	if (n <= 0 || n >= LENGTH_ROOM)
+	if (length == LENGTH_UNREADABLE)
 		return 1;
-	last = (u32)(n - 2) & (LENGTH_ROOM - 1);
-	barrier_var(last);
-	if (kind == IOP_ARG_OUT_LINE && (n < 2 || t->scratch[last & (LENGTH_ROOM - 1)] != '\n'))
+	if (kind == IOP_ARG_OUT_LINE && !(length & LENGTH_NEWLINE) && (!length || length + 1 != room))
 		return 1;
-	f->args[to] = kind == IOP_ARG_OUT_PUTS ? n : n - 1;
+	length &= LENGTH_NEWLINE - 1;
+	f->args[to] = kind == IOP_ARG_OUT_PUTS ? length + 1 : length;
 	return 0;
 }
 
@@ -477,8 +384,13 @@ __noinline int read_out_targets(struct thread *t, struct frame *f, const struct 
 			break;
 		if (!is_length(kind) && kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT && kind != IOP_ARG_OUT_MMSG)
 			continue;
-		if (is_length(kind) ? read_length(t, f, i, to, kind) : read_out_arg(f, i, to, kind, desc->arg[i].offset))
+		if (is_length(kind) ? read_length(t, f, i, to, LENGTH_OF(kind, desc->arg[i].offset)) :
+				      read_out_arg(f, i, to, kind, desc->arg[i].offset)) {
 			f->arg_failed |= 1 << (to & (IOP_MAX_ARGS - 1));
+		} else if (kind == IOP_ARG_OUT_LINE && (desc->arg[i].offset & IOP_LINE_KEPT)) {
+			f->nargs = only ? f->nargs + 1 : desc->arg[i].offset & IOP_LINE_KEPT;
+			break;
+		}
 		if (only)
 			f->nargs++;
 	}

@@ -98,6 +98,9 @@ struct held_collective {
 	u16 after_io;           /* an outermost call was recorded since the last collective call */
 };
 
+/* Pieces of a call that are added up (calls.h): offset of the last group in the payload, number of groups, variable of the last. */
+struct pieces { u32 at, groups; s32 variable; };
+
 /* A walk from a file up to the root of its mount namespace. */
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
@@ -123,7 +126,7 @@ struct thread {
 	struct fd_call fd_calls[2], fd_change;
 	struct path_walk walk;
 	u32 site;               /* of the outermost open call */
-	u32 pad2;
+	struct pieces pieces;
 	struct site_walk up;
 	struct site_chain chains[SITE_CHAINS];
 	struct frame frames[MAX_DEPTH];

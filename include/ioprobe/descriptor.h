@@ -25,9 +25,11 @@ enum iop_arg_kind {
 	IOP_ARG_OUT_INTS,
 	IOP_ARG_FLOCK, /* fcntl: pointer to a struct flock; one 64-bit word of it, read at entry if args[1] is a lock command */
 	IOP_ARG_IOV,            /* struct iovec array whose element count is the next argument; the sum of the lengths is sent */
-	IOP_ARG_OUT_LENGTH,     /* a C string whose length is sent, read at return; unreadable beyond 4094 bytes */
-	IOP_ARG_OUT_LINE,       /* the same for a string that ends with a newline; unreadable if it does not */
+	IOP_ARG_OUT_LENGTH,     /* a C string whose length is sent, read at return; unreadable beyond 256 KiB */
+	IOP_ARG_OUT_LINE,       /* the same of a line (fgets); unreadable unless it ends with a newline or fills its room */
 	IOP_ARG_OUT_PUTS,       /* the length of a string and of a newline behind it */
+	IOP_ARG_PIECES,         /* array of pointers to arrays of 64-bit values: their products are sent (struct iop_pieces) */
+	IOP_ARG_IDS,            /* array of 32-bit ids: the same without products */
 };
 
 /* iop_desc.flags */
@@ -50,6 +52,23 @@ enum iop_arg_kind {
 #define IOP_D_AIO 0x8000        /* system call of libaio: io_setup, io_submit, io_getevents, … */
 
 #define IOP_ARRAY_MAX 8         /* at most so many elements of an array are sent */
+
+/* iop_desc.arg[].offset of a LINE */
+#define IOP_LINE_ROOM 0x80      /* the next captured argument is its room, the terminating NUL included */
+#define IOP_LINE_KEPT 0x0f      /* a CALL in which it could be read has only so many arguments; 0: all */
+
+/* Payload of PIECES and IDS arguments: successive pieces of the same variable. elements[n - 1] is the sum over the pieces of the
+ * products of the first n values; the number of dimensions is not known here. */
+struct iop_pieces {
+	__s32 variable;         /* 0 if the call has no array of variables */
+	__u32 values;           /* so many values of each piece could be read */
+	__u64 pieces;
+	__u64 elements[IOP_ARRAY_MAX];
+};
+_Static_assert(sizeof(struct iop_pieces) == 80, "iop_pieces");
+/* iop_desc.arg[].offset of these: captured arguments with the number of pieces and the array of variables, IOP_PIECES_NONE */
+#define IOP_PIECES_VARIABLES_SHIFT 4
+#define IOP_PIECES_NONE 15
 
 /* Addresses of a layer's constants in a process: kept in a BPF map by process until they have been sent. */
 #define IOP_MAX_CONSTANTS 96

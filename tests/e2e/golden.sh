@@ -104,6 +104,11 @@ golden streams "calls('fopen') == 2 and calls('fclose') == 2" "calls('fwrite') =
 	"('POSIX', 'ISOC') in chains('*/data/stream')" "calls('write', under='fwrite') >= 1" \
 	"unknown('f*') == 0 and read('fgets') == 100 and written('fputs') == 40"
 
+# What the string alone does not show.
+golden lines "[c.read for c in select('fgets')] == [4, 5999, 4002, 4, 3, 0, 2]" \
+	"[c.written for c in select('fputs')] == [4, 10001]" "layer_bytes('ISOC', '*/data/lines') == [10015, 10012]" \
+	"unknown('f*') == 0"
+
 # Each standard stream is one handle, however a call names it; freopen makes another.
 golden standard "[[h.file.name.rsplit('/', 1)[1] for h in trace.handles if h.io_paradigm.identification == 'ISOC' and h.name == n]
 	for n in ('stdin', 'stdout', 'stderr')] == [['null'], ['stdout'], ['err']]" \

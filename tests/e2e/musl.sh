@@ -29,6 +29,8 @@ for kind in "" _static; do
 		"calls('fgets') == 10 and calls('fputs') == 10" \
 		"layer_bytes('POSIX', '*/data/stream')[1] == 20160" \
 		"calls('openat', path='*/data/stream') + calls('open', path='*/data/stream') == 2"
+	musl "lines$kind" "lines$kind" -- "[c.read for c in select('fgets')] == [4, 5999, 4002, 4, 3, 0, 2]" \
+		"[c.written for c in select('fputs')] == [4, 10001] and unknown('fgets') == unknown('fputs') == 0"
 	musl "standard$kind" "standard$kind" -- "layer_bytes('ISOC', '*/stdout') == [0, 30]" \
 		"layer_bytes('ISOC', '*/data/reopened') == [0, 8]" \
 		"len([h for h in trace.handles if h.io_paradigm.identification == 'ISOC']) == 4"

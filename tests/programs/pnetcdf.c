@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * pnetcdf FILE: PnetCDF with N ranks. Each rank, on variable "field" (double, 4 x 32 N) and "flags" (int, 32 N):
+ * pnetcdf FILE: PnetCDF with N ranks. Each rank, on variables "field" (double, 4 x 32 N), "flags" (int, 32 N) and "marks" (int,
+ * 4 x 32 N):
  *	4 ncmpi_put_vara_double_all of 32 (256 bytes each), 1 ncmpi_put_var1_int_all (4), 1 flexible ncmpi_put_vara_all of 16
  *	  MPI_INT (64);
  *	independent: rank 0 alone 1 ncmpi_put_vars_int of 3 (12);
@@ -8,7 +9,10 @@
  *	1 ncmpi_iput_vara_int of 2 (8), given up by ncmpi_cancel; 1 of 3 (12), completed with NC_REQ_ALL, 1 ncmpi_iget_var1_int (4)
  *	  with
  *	NC_GET_REQ_ALL;
- *	1 ncmpi_put_varn_double_all of 2 pieces of 4 (64, of unknown size to observers);
+ *	of several pieces: 1 ncmpi_put_varn_double_all of 2 of 4 (64), 1 ncmpi_put_varn_int_all of 3 single values (12),
+ *	  1 ncmpi_iput_varn_int of 2 and 3 (20), 1 ncmpi_mput_vara_double_all of 4 and 8 (96), 1 ncmpi_mput_vara_int_all of 3 of
+ *	  "flags", 2 x 2 and 1 x 3 of "marks" (40), 1 ncmpi_mput_var1_int_all of 2 (8), 1 ncmpi_mget_var_int_all of both (640 N), 1
+ *	  ncmpi_put_varn_int_all of 513 (2052, of unknown size to observers: more than 512 pieces);
  *	attributes: ncmpi_put_att_text 5 (5), ncmpi_put_att_int 2 (8).
  * Reopened for reading: 1 ncmpi_get_vara_double_all of 64 (512), 1 ncmpi_get_var_int_all of 32 N (128 N).
  */
@@ -29,14 +33,24 @@ static void check(int status, const char *what)
 	MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
+static void must_be_next(int before, int variable)
+{
+	if (variable == before + 1)
+		return;
+	fprintf(stderr, "pnetcdf: variables are not numbered in their order\n");
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 static void define(int file, int *field, int *flags)
 {
-	int dims[2];
+	int dims[2], marks;
 
 	check(ncmpi_def_dim(file, "step", STEPS, &dims[0]), "ncmpi_def_dim");
 	check(ncmpi_def_dim(file, "x", (MPI_Offset)X * ranks, &dims[1]), "ncmpi_def_dim");
 	check(ncmpi_def_var(file, "field", NC_DOUBLE, 2, dims, field), "ncmpi_def_var");
 	check(ncmpi_def_var(file, "flags", NC_INT, 1, &dims[1], flags), "ncmpi_def_var");
+	check(ncmpi_def_var(file, "marks", NC_INT, 2, dims, &marks), "ncmpi_def_var");
+	must_be_next(*flags, marks);
 	check(ncmpi_put_att_text(file, *field, "units", 5, "m s-1"), "ncmpi_put_att_text");
 	check(ncmpi_put_att_int(file, NC_GLOBAL, "range", NC_INT, 2, (int[]){ 1, 2 }), "ncmpi_put_att_int");
 	check(ncmpi_enddef(file), "ncmpi_enddef");
@@ -94,6 +108,44 @@ static void pieces(int file, int field)
 	check(ncmpi_put_varn_double_all(file, field, 2, start, count, values), "ncmpi_put_varn_double_all");
 }
 
+static void many_pieces(int file, int flags)
+{
+	static MPI_Offset starts[513], *start[513];
+	static int values[513];
+
+	for (int i = 0; i < 513; i++) {
+		starts[i] = (MPI_Offset)X * rank;
+		start[i] = &starts[i];
+		values[i] = rank;
+	}
+	check(ncmpi_put_varn_int_all(file, flags, 3, start, NULL, values), "ncmpi_put_varn_int_all");
+	check(ncmpi_put_varn_int_all(file, flags, 513, start, NULL, values), "ncmpi_put_varn_int_all");
+}
+
+/* Pieces of several variables, or of one. marks is the variable behind flags. */
+static void several(int file, int field, int flags)
+{
+	MPI_Offset x = (MPI_Offset)X * rank, starts[3][2] = { { x + 4 }, { 0, x }, { 1, x } };
+	MPI_Offset counts[3][2] = { { 3 }, { 2, 2 }, { 1, 3 } }, halves[2][2] = { { 1, 4 }, { 1, 8 } };
+	MPI_Offset *start[3] = { starts[0], starts[1], starts[2] }, *count[3] = { counts[0], counts[1], counts[2] };
+	MPI_Offset *first[2] = { starts[1], starts[1] }, *half[2] = { halves[0], halves[1] };
+	MPI_Offset single[2] = { 2, 3 }, *singles[2] = { &single[0], &single[1] };
+	int three[] = { flags, flags + 1, flags + 1 }, two[] = { field, field };
+	int ints[8] = { 1 }, *of_ints[] = { ints, ints, ints };
+	int *whole[] = { malloc(sizeof(int) * X * ranks), malloc(sizeof(int) * STEPS * X * ranks) };
+	int request, status;
+	double values[8] = { 1 }, *of_values[] = { values, values };
+
+	check(ncmpi_mput_vara_double_all(file, 2, two, first, half, of_values), "ncmpi_mput_vara_double_all");
+	check(ncmpi_mput_vara_int_all(file, 3, three, start, count, of_ints), "ncmpi_mput_vara_int_all");
+	check(ncmpi_mput_var1_int_all(file, 2, three + 1, start + 1, of_ints), "ncmpi_mput_var1_int_all");
+	check(ncmpi_mget_var_int_all(file, 2, three, whole), "ncmpi_mget_var_int_all");
+	check(ncmpi_iput_varn_int(file, flags, 2, start, singles, ints, &request), "ncmpi_iput_varn_int");
+	check(ncmpi_wait_all(file, 1, &request, &status), "ncmpi_wait_all");
+	free(whole[0]);
+	free(whole[1]);
+}
+
 static void verify(const char *path)
 {
 	double *values = calloc(2 * X, sizeof(*values));
@@ -130,6 +182,8 @@ int main(int argc, char **argv)
 	define(file, &field, &flags);
 	blocking(file, field, flags);
 	nonblocking(file, field, flags);
+	many_pieces(file, flags);
+	several(file, field, flags);
 	pieces(file, field);
 	check(ncmpi_close(file), "ncmpi_close");
 	verify(argv[1]);

@@ -10,7 +10,7 @@ C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += main_ends lookups locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += fd_tables rotation return_probes
 C_PROGRAMS += libaio uring sockets device faults memory cpu_time
-C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat
+C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat lines
 CXX_PROGRAMS := exceptions cancel left in_flight
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
@@ -31,7 +31,7 @@ PROGRAMS += $(if $(wildcard /usr/include/tbb/task.h),$(P)/coroutines_tbb $(P)/tb
 PROGRAMS += $(if $(shell printf 'int main(void) { return 0; }' | $(CC) -m32 -x c -o /dev/null - 2>/dev/null && echo yes),$(P)/compat_i386)
 
 # The same programs with musl, dynamic and static.
-MUSL := $(addprefix $(P)/musl/,streams strings standard cancel_points)
+MUSL := $(addprefix $(P)/musl/,streams strings standard cancel_points lines)
 PROGRAMS += $(if $(shell command -v musl-gcc),$(MUSL) $(MUSL:%=%_static))
 
 PROGRAM_CFLAGS := -std=gnu11 -Wall -Wextra -O2 -g -D_GNU_SOURCE -Itests/programs

@@ -318,6 +318,29 @@ static void stream_input(void **state)
 	assert_non_null(strstr(sb.events, "@35 complete h2 ? #7\n"));
 }
 
+#define LINE(moved, state, unread, unread2) \
+	ARGS(moved, ARG(ARG, 100), ARG(HANDLE, 0x700), ARG(STATE, state), ARG(UNREAD, unread), ARG(LIMIT, 0x1010), \
+	     ARG(UNREAD2, unread2), ARG(LIMIT2, 0x1010))
+
+/* Bytes of a line whose string does not show its length; a read after the end of the file has not failed. */
+static void stream_lines(void **state)
+{
+	(void)state;
+	sb_open(&sb, 100, 1, 2, 0, 3, "/f", O_RDONLY);
+	sb_call(&sb, 100, "fopen", 5, 6, 0, 0x700, ARGS(STR(PATH, "/f"), STR(STREAM_MODE, "r")));
+	sb_call(&sb, 100, "fgets", 10, 11, 0, 1, ARGS(ARG(MOVED, 4), ARG(ARG, 100), ARG(HANDLE, 0x700)));
+	sb_call(&sb, 100, "fgets", 12, 13, 0, 1, LINE(UNREADABLE(MOVED), 0, 0x1004, 0x1009));
+	sb_call(&sb, 100, "fgets", 14, 15, 0, 1, LINE(UNREADABLE(MOVED), 0x100, 0x1009, 0x100a));
+	sb_call(&sb, 100, "fgets", 16, 17, 0, 0, LINE(ARG(MOVED, 4), 0x10, 0x1010, 0x1010));
+	sb_call(&sb, 100, "fgets", 18, 19, 0, 0, LINE(ARG(MOVED, 4), 0, 0x1010, 0x1010));
+	replay();
+	assert_non_null(strstr(sb.events, "@11 complete h1 4 #1\n"));
+	assert_non_null(strstr(sb.events, "@13 complete h1 5 #2\n"));
+	assert_non_null(strstr(sb.events, "@15 complete h1 ? #3\n"));      /* ungetc */
+	assert_non_null(strstr(sb.events, "@17 complete h1 0 #4\n100 @17 leave fgets\n"));
+	assert_non_null(strstr(sb.events, "@19 leave fgets failed"));
+}
+
 /* Where a filter may have excluded the system call that would tell, the end of a file is not taken for a failure. */
 static void stream_ends_with_a_filter(void **state)
 {
@@ -344,6 +367,7 @@ int main(void)
 		TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(stream_errors),
 		TEST(stream_input),
+		TEST(stream_lines),
 		TEST(stream_ends_with_a_filter), TEST(standard_streams), TEST(stream_in_freopen), TEST(other_streams),
 	};
 

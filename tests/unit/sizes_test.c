@@ -278,6 +278,36 @@ static void rank_from_below(void **state)
 	expect_sizes("1600>1600 1600>120");
 }
 
+/* ---- several pieces ---- */
+
+#define PIECES(...) { ROLE_PIECES, 1, (const char *)(const struct iop_pieces[]){ __VA_ARGS__ }, \
+		      sizeof((const struct iop_pieces[]){ __VA_ARGS__ }) }
+
+/* PnetCDF's varn, mput and mget: sums of products, of which the number of dimensions selects one. */
+static void several_pieces(void **state)
+{
+	const struct iop_pieces two = { .values = 8, .pieces = 2, .elements = { 3, 7, 70 } };
+	const struct iop_pieces log = { .variable = 1, .values = 8, .pieces = 1, .elements = { 5, 50 } };
+	const struct iop_pieces cut = { .values = 1, .pieces = 1, .elements = { 3 } };
+	const struct iop_pieces strange = { .variable = 9, .values = 8, .pieces = 1, .elements = { 3, 3 } };
+
+	(void)state;
+	call("ncmpi_create", 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 3)));
+	call("ncmpi_def_dim", 0, ARGS(ARG(HANDLE, 3), ARG(LENGTH, 4), ARG(DIM, 0)));
+	call("ncmpi_def_var", 0, ARGS(ARG(HANDLE, 3), STR(NAME, "grid"), ARG(TYPE, 3), ARG(NDIMS, 2), ARRAY(DIMS, int32_t, 0, 0),
+				      ARG(VARIABLE, 0)));
+	call("ncmpi_def_var", 0, ARGS(ARG(HANDLE, 3), STR(NAME, "log"), ARG(TYPE, 6), ARG(NDIMS, 1), ARRAY(DIMS, int32_t, 0),
+				      ARG(VARIABLE, 1)));
+	call("ncmpi_put_varn_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(ITEMS, 2), PIECES(two)));
+	call("ncmpi_put_varn_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(ITEMS, 2), PIECES(cut)));
+	call("ncmpi_put_varn_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(ITEMS, 600), UNREADABLE(PIECES)));
+	call("ncmpi_mput_vara_double_all", 0, ARGS(ARG(HANDLE, 3), ARG(ITEMS, 3), PIECES(two, log)));
+	call("ncmpi_mput_vara_double_all", 0, ARGS(ARG(HANDLE, 3), ARG(ITEMS, 3), PIECES(two, strange)));
+	call("ncmpi_mget_var_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(ITEMS, 3), PIECES(two, log)));
+	call("ncmpi_mput_var1_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(ITEMS, 2)));
+	expect_sizes("28'grid'>28 ?'grid'>? ?'grid'>? 96>96 ?>? 144>144 8>8");
+}
+
 /* ---- arrays that are not what the model expects ---- */
 
 /* More elements than any call sends. */
@@ -337,6 +367,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(references, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(spaces_are_forgotten, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(rank_from_below, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(several_pieces, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(long_arrays, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(arrays_of_other_widths, setup, sb_teardown),
 	};

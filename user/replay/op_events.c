@@ -79,12 +79,14 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 
 	if (f->failed || f->abandoned || f->end_or_error)
 		return BYTES_UNKNOWN;
-	if (frame_info(r, f)->arg[ROLE_UNREAD] >= 0)
-		return stream_bytes_read(r, f);
 	if (f->at_end && frame_row(r, f)->result != RESULT_COUNT)       /* fscanf may have skipped blanks */
 		return 0;
+	if (frame_arg(r, f, ROLE_MOVED, &size))
+		return size;
+	if (frame_info(r, f)->arg[ROLE_UNREAD] >= 0)
+		return stream_bytes_read(r, f);
 	if (frame_info(r, f)->arg[ROLE_MOVED] >= 0)
-		return frame_arg(r, f, ROLE_MOVED, &size) ? (uint64_t)size : BYTES_UNKNOWN;
+		return BYTES_UNKNOWN;
 	switch (frame_row(r, f)->result) {
 	case RESULT_BYTES:      /* recv with MSG_TRUNC returns the length of a datagram even if fewer bytes were moved */
 		return frame_layer(r, f)->sockets && (uint64_t)f->ret > f->request ? f->request : (uint64_t)f->ret;

@@ -62,12 +62,21 @@ bool outcome_may_miss_system_calls(const struct replay *r)
 	return false;
 }
 
+#define STREAM_AT_END 0x10      /* in a stream's flags, of glibc and of musl: then reads need no system call to fail */
+
+static bool stream_was_at_end(const struct replay *r, const struct frame *f)
+{
+	int64_t state;
+
+	return !f->inner_reads && frame_arg(r, f, ROLE_STATE, &state) && state & STREAM_AT_END;
+}
+
 /* errno is that of the last failed system call inside. End of file looks like an error, but then the last read returned 0. */
 static void consult_inner(const struct replay *r, struct frame *f)
 {
 	const struct table_row *row = frame_row(r, f);
 
-	f->at_end = f->failed && row->op == OP_READ && f->inner_at_end;
+	f->at_end = f->failed && row->op == OP_READ && (f->inner_at_end || (!f->inner_error && stream_was_at_end(r, f)));
 	f->end_or_error = f->failed && row->op == OP_READ && !f->at_end && !f->inner_error && outcome_may_miss_system_calls(r);
 	if (f->at_end || f->end_or_error)
 		f->failed = false;

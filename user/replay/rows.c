@@ -69,6 +69,8 @@ static uint8_t rows_element_bytes(enum iop_arg_kind kind)
 {
 	if (kind == IOP_ARG_LONGS || kind == IOP_ARG_OUT_LONGS)
 		return sizeof(int64_t);
+	if (kind == IOP_ARG_PIECES || kind == IOP_ARG_IDS)
+		return sizeof(struct iop_pieces);
 	return kind == IOP_ARG_INTS || kind == IOP_ARG_OUT_INTS ? sizeof(int32_t) : 0;
 }
 

@@ -329,6 +329,8 @@ static int check_row(struct parser *p, const struct table_row *row)
 			return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);
 		iov = arg->capture >= 0 && arg->kind == IOP_ARG_IOV ? arg : NULL;
 		has |= arg->capture >= 0 ? table_kind_has(arg->kind) : 0;
+		if ((arg->kind == IOP_ARG_PIECES || arg->kind == IOP_ARG_IDS) && table_row_arg(row, ROLE_ITEMS) < 0)
+			return scan_error(&p->scan, row->line, 1, "'%s': pieces need the number of items", row->name);
 	}
 	if (iov)
 		return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);

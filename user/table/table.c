@@ -178,6 +178,8 @@ unsigned table_kind_has(enum iop_arg_kind kind)
 		return IOP_HAS_STRINGS;
 	case IOP_ARG_LONGS:
 	case IOP_ARG_INTS:
+	case IOP_ARG_PIECES:
+	case IOP_ARG_IDS:
 		return IOP_HAS_ARRAYS;
 	case IOP_ARG_OUT_STRING:
 	case IOP_ARG_OUT_LONGS:
@@ -319,6 +321,29 @@ static enum iop_inner inner_of(const struct table_set *set, const struct table_r
 	return row->result == RESULT_SPACE && table_row_arg(row, ROLE_HANDLE) < 0 ? IOP_INNER_BEGINS_SPACE : IOP_INNER_RECORDED;
 }
 
+/* Of a line: whether the next captured argument is its room, and how many are sent when the line itself shows its length: those up
+ * to the handle. */
+static uint8_t line_places(const struct table_row *row, const struct table_arg *line)
+{
+	int room = table_row_arg(row, ROLE_ARG), handle = table_row_arg(row, ROLE_HANDLE);
+
+	return (room == line->capture + 1 ? IOP_LINE_ROOM : 0) | (handle > line->capture ? handle + 1 : 0);
+}
+
+static uint8_t pieces_places(const struct table_row *row, const struct table_arg *pieces)
+{
+	int variables = pieces->kind == IOP_ARG_IDS ? pieces->capture : table_row_arg(row, ROLE_VARIABLES);
+
+	return table_row_arg(row, ROLE_ITEMS) | (variables < 0 ? IOP_PIECES_NONE : variables) << IOP_PIECES_VARIABLES_SHIFT;
+}
+
+static uint8_t arg_offset(const struct table_row *row, const struct table_arg *arg)
+{
+	if (arg->kind == IOP_ARG_OUT_LINE)
+		return line_places(row, arg);
+	return arg->kind == IOP_ARG_PIECES || arg->kind == IOP_ARG_IDS ? pieces_places(row, arg) : arg->offset;
+}
+
 void table_row_descriptor(const struct table_set *set, const struct table_row *row, struct iop_desc *desc)
 {
 	memset(desc, 0, sizeof(*desc));
@@ -330,7 +355,7 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 			continue;
 		desc->arg[arg->capture].source = arg->position;
 		desc->arg[arg->capture].kind = arg->role == ROLE_REQUESTS ? IOP_ARG_VALUE : arg->kind;   /* an address */
-		desc->arg[arg->capture].offset = arg->offset;
+		desc->arg[arg->capture].offset = arg_offset(row, arg);
 		desc->nargs++;
 		desc->has |= table_kind_has(arg->kind);
 	}

@@ -109,7 +109,9 @@ enum table_role {
 	ROLE_LIST, ROLE_LIST2,          /* lists of properties by id: of what is made, of how it is used */
 	ROLE_INFO, ROLE_INFO_OUT,       /* sets of hints: given, made */
 	ROLE_HINT, ROLE_VALUE,          /* strings: a hint's name and value */
-	ROLE_LAST = ROLE_VALUE,
+	ROLE_VARIABLES, /* array of ids of variables, one for each piece */
+	ROLE_PIECES,    /* number of elements of ITEMS pieces, along each dimension */
+	ROLE_LAST = ROLE_PIECES,
 };
 
 /* Kind of the return value. For RESULT_STATUS the layer defines which values mean success (table_layer.success). */

@@ -44,7 +44,7 @@ const struct table_word table_words_role[] = {
 	{ "state", ROLE_STATE }, { "state2", ROLE_STATE2 }, { "unread", ROLE_UNREAD }, { "unread2", ROLE_UNREAD2 },
 	{ "limit", ROLE_LIMIT }, { "limit2", ROLE_LIMIT2 },
 	{ "list", ROLE_LIST }, { "list2", ROLE_LIST2 }, { "info", ROLE_INFO }, { "info_out", ROLE_INFO_OUT }, { "hint", ROLE_HINT },
-	{ "value", ROLE_VALUE },
+	{ "value", ROLE_VALUE }, { "variables", ROLE_VARIABLES }, { "pieces", ROLE_PIECES },
 	{ NULL, 0 },
 };
 
@@ -52,7 +52,8 @@ const struct table_word table_words_kind[] = {
 	{ "int", IOP_ARG_INT }, { "long", IOP_ARG_VALUE }, { "string", IOP_ARG_STRING }, { "iov", IOP_ARG_IOV },
 	{ "longs", IOP_ARG_LONGS }, { "ints", IOP_ARG_INTS }, { "flock", IOP_ARG_FLOCK },
 	{ "msg", IOP_ARG_MSG }, { "mmsg", IOP_ARG_OUT_MMSG },
-	{ "length", IOP_ARG_OUT_LENGTH }, { "line", IOP_ARG_OUT_LINE }, { "puts", IOP_ARG_OUT_PUTS }, { NULL, 0 },
+	{ "length", IOP_ARG_OUT_LENGTH }, { "line", IOP_ARG_OUT_LINE }, { "puts", IOP_ARG_OUT_PUTS },
+	{ "pieces", IOP_ARG_PIECES }, { "ids", IOP_ARG_IDS }, { NULL, 0 },
 };
 
 const struct table_word table_words_result[] = {
@@ -113,6 +114,8 @@ enum iop_arg_kind table_role_kind(enum table_role role)
 		return IOP_ARG_INTS;
 	case ROLE_IOV:
 		return IOP_ARG_IOV;
+	case ROLE_PIECES:
+		return IOP_ARG_PIECES;
 	default:
 		return IOP_ARG_VALUE;
 	}

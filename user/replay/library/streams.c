@@ -51,9 +51,11 @@ void stream_learn(struct replay *r, struct process *process, uint32_t layer, uns
 /* Without a system call inside, the buffer must have been long enough. */
 uint64_t stream_bytes_read(const struct replay *r, const struct frame *f)
 {
-	int64_t state, state2, unread, unread2, limit, limit2, bytes;
+	int64_t state, state2 = 0, unread, unread2, limit, limit2, bytes;
 
-	if (!frame_arg(r, f, ROLE_STATE, &state) || !frame_arg(r, f, ROLE_STATE2, &state2) || (state | state2) & IN_BACKUP)
+	/* fgets puts nothing back: rows without the state afterwards */
+	if (!frame_arg(r, f, ROLE_STATE, &state) ||
+	    (frame_info(r, f)->arg[ROLE_STATE2] >= 0 && !frame_arg(r, f, ROLE_STATE2, &state2)) || (state | state2) & IN_BACKUP)
 		return BYTES_UNKNOWN;
 	if (!frame_arg(r, f, ROLE_UNREAD, &unread) || !frame_arg(r, f, ROLE_UNREAD2, &unread2) ||
 	    !frame_arg(r, f, ROLE_LIMIT, &limit) || !frame_arg(r, f, ROLE_LIMIT2, &limit2) || unread > limit || unread2 > limit2)

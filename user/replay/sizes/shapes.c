@@ -48,14 +48,20 @@ static bool variable_key(const struct replay *r, const struct frame *f, uint64_t
 	return true;
 }
 
-static struct variable *variable_find(const struct replay *r, const struct frame *f)
+static struct variable *variable_by_key(const struct frame *f, uint64_t key)
 {
 	struct variable *variable = NULL;
-	uint64_t key;
 
-	if (f->object && variable_key(r, f, &key))
+	if (f->object)
 		HASH_FIND(hh, f->object->variables, &key, sizeof(key), variable);
 	return variable;
+}
+
+static struct variable *variable_find(const struct replay *r, const struct frame *f)
+{
+	uint64_t key;
+
+	return variable_key(r, f, &key) ? variable_by_key(f, key) : NULL;
 }
 
 static struct variable *variable_get(const struct replay *r, const struct frame *f, uint64_t key)
@@ -224,6 +230,40 @@ static uint64_t edges_product(const struct replay *r, const struct frame *f, con
 	return variable && variable->ndims >= 0 ? array_product(&edges, variable->ndims, 1) : BYTES_UNKNOWN;
 }
 
+/* Elements of successive pieces of one variable. whole: each is all of it. */
+static uint64_t group_elements(const struct frame *f, const struct variable *variable, const struct iop_pieces *group, bool whole)
+{
+	if (whole)
+		return size_product(group->pieces, whole_variable(f, variable));
+	if (!variable || variable->ndims < 0 || (unsigned)variable->ndims > group->values)
+		return BYTES_UNKNOWN;
+	return variable->ndims ? group->elements[variable->ndims - 1] : group->pieces;
+}
+
+/* Elements of the pieces of a call (PnetCDF's varn, mput and mget): of its variable, or of those in an array. */
+static uint64_t pieces_elements(const struct replay *r, const struct frame *f, const struct variable *variable)
+{
+	bool single = frame_info(r, f)->arg[ROLE_VARIABLE] >= 0, whole = frame_row(r, f)->mods & MOD_WHOLE;
+	struct array groups = frame_array(r, f, ROLE_PIECES);
+	uint64_t sum = 0;
+	int64_t handle;
+
+	if (!groups.n || !frame_arg(r, f, ROLE_HANDLE, &handle))
+		return BYTES_UNKNOWN;
+	for (size_t i = 0; i < groups.n && sum != BYTES_UNKNOWN; i++) {
+		struct iop_pieces group;
+		uint64_t elements;
+
+		memcpy(&group, groups.p + i * sizeof(group), sizeof(group));
+		if (!single)
+			variable = variable_by_key(f, (uint64_t)handle << 32 | (uint32_t)group.variable);
+		elements = group_elements(f, variable, &group, whole);
+		if (elements == BYTES_UNKNOWN || __builtin_add_overflow(sum, elements, &sum))
+			sum = BYTES_UNKNOWN;
+	}
+	return sum;
+}
+
 /* Returns the number of array elements that the call moves. Without edges (a null pointer) it is the whole variable. */
 static uint64_t elements_moved(const struct replay *r, const struct thread *thread, const struct frame *f,
 			       const struct variable *variable)
@@ -232,6 +272,10 @@ static uint64_t elements_moved(const struct replay *r, const struct thread *thre
 	int edges = frame_info(r, f)->arg[ROLE_EDGES];
 	int64_t count;
 
+	if (frame_info(r, f)->arg[ROLE_PIECES] >= 0)
+		return pieces_elements(r, f, variable);
+	if (row->mods & MOD_SINGLE && frame_info(r, f)->arg[ROLE_ITEMS] >= 0)
+		return frame_arg(r, f, ROLE_ITEMS, &count) && count >= 0 ? (uint64_t)count : BYTES_UNKNOWN;
 	if (row->mods & MOD_SINGLE)
 		return 1;
 	if (row->mods & MOD_WHOLE || (edges >= 0 && !f->args[edges]))
@@ -267,7 +311,8 @@ uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const 
 {
 	const struct variable *variable;
 
-	if (!f->object || (frame_info(r, f)->arg[ROLE_VARIABLE] < 0 && frame_info(r, f)->arg[ROLE_TYPE] < 0))
+	if (!f->object || (frame_info(r, f)->arg[ROLE_VARIABLE] < 0 && frame_info(r, f)->arg[ROLE_TYPE] < 0 &&
+			   frame_info(r, f)->arg[ROLE_ITEMS] < 0))
 		return BYTES_UNKNOWN;
 	variable = variable_find(r, f);
 	return size_product(elements_moved(r, thread, f, variable), shapes_element_bytes(r, thread, f, variable));
