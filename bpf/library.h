@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "call_site.h"
 #include "constants.h"
+#include "header.h"
 #include "kernel_stack.h"
 #include "submitted.h"
 #include "wait.h"
@@ -268,6 +269,10 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	fetch_library_args(ctx, t, f, desc, sp);
 	if (cookie & IOP_COOKIE_NARROW)
 		set_narrow_arguments(t, f);
+	if (desc->has & IOP_HAS_HEADER)
+		header_begins(t, desc);
+	if (desc->contents && t->header.room)
+		header_remember(t, desc, integer_arguments(ctx, t));
 	if (inner || (desc->flags & IOP_D_NO_RETURN))
 		return no_return_call(t, f, desc, now);
 	if (!observed)
@@ -340,6 +345,9 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		finish_requests(t, f, id, now);
 	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
 		request_made(t, f, id, !!(cookie & IOP_COOKIE_NARROW), now);
+	header_of_library_call(t, desc, ctx->ax, now);
+	if (desc->has & IOP_HAS_HEADER)
+		t->header.room = 0;
 	send_return(t, f, desc, index, ctx->ax, now);
 	return 0;
 }

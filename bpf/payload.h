@@ -82,6 +82,15 @@ static __always_inline bool is_late(u32 kind)
 #define PIECES_LIMIT 512
 #define PIECES_END (STRINGS_ROOM - LENGTHS_ROOM - sizeof(struct iop_pieces))
 
+/* Offset of the last group in the payload, number of groups, variable of the last one. Behind the payload in scratch memory. */
+struct pieces { u32 at, groups; s32 variable; };
+_Static_assert(STRINGS_AT + STRINGS_ROOM + sizeof(struct pieces) <= sizeof(((struct thread *)0)->scratch), "pieces");
+
+static __always_inline struct pieces *pieces_of(struct thread *t)
+{
+	return (void *)(t->scratch + STRINGS_AT + STRINGS_ROOM);
+}
+
 /* Reads the first values of an array, which may end shortly before unmapped memory. Returns how many. */
 static __always_inline u32 read_values(u64 *value, u64 pointer)
 {
@@ -96,7 +105,7 @@ static __always_inline u32 read_values(u64 *value, u64 pointer)
 /* Adds a piece to the last group. counts 0: one element. Returns 1 if there is no room. */
 static __always_inline int add_to_group(struct thread *t, u64 counts)
 {
-	u32 at = t->pieces.at, n = IOP_ARRAY_MAX;
+	u32 at = pieces_of(t)->at, n = IOP_ARRAY_MAX;
 	u64 value[IOP_ARRAY_MAX], product = 1;
 	struct iop_pieces *group;
 
@@ -118,19 +127,19 @@ static __always_inline int add_to_group(struct thread *t, u64 counts)
 
 static __always_inline int new_group(struct thread *t, s32 variable)
 {
-	u32 at = t->pieces.at;
+	u32 at = pieces_of(t)->at;
 	struct iop_pieces *group;
 
-	if (t->pieces.groups && t->pieces.variable == variable)
+	if (pieces_of(t)->groups && pieces_of(t)->variable == variable)
 		return 0;
-	if (t->pieces.groups++)
-		t->pieces.at = at += sizeof(*group);
+	if (pieces_of(t)->groups++)
+		pieces_of(t)->at = at += sizeof(*group);
 	if (at > PIECES_END)
 		return 1;
 	barrier_var(at);
 	group = (void *)(t->scratch + STRINGS_AT + at);
 	__builtin_memset(group, 0, sizeof(*group));
-	group->variable = t->pieces.variable = variable;
+	group->variable = pieces_of(t)->variable = variable;
 	group->values = IOP_ARRAY_MAX;
 	return 0;
 }
@@ -163,7 +172,7 @@ __noinline u32 append_pieces(struct thread *t, struct frame *f, u32 i, u32 place
 		ids = f->args[variables & (IOP_MAX_ARGS - 1)];
 	if (variables == i)
 		counts = 0;
-	t->pieces = (struct pieces){ .at = at + 2 };
+	*pieces_of(t) = (struct pieces){ .at = at + 2 };
 	if (!n || n > PIECES_LIMIT)
 		return append_length(t, at, TEXT_TRUNCATED);
 	for (u32 k = 0; k < PIECES_LIMIT; k++) {
@@ -172,7 +181,7 @@ __noinline u32 append_pieces(struct thread *t, struct frame *f, u32 i, u32 place
 		if (add_piece(t, counts, ids, k))
 			return append_length(t, at, TEXT_TRUNCATED);
 	}
-	n = t->pieces.at + sizeof(struct iop_pieces) - at;
+	n = pieces_of(t)->at + sizeof(struct iop_pieces) - at;
 	append_length(t, at, n - 2);
 	return n;
 }

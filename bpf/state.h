@@ -98,8 +98,10 @@ struct held_collective {
 	u16 after_io;           /* an outermost call was recorded since the last collective call */
 };
 
-/* Pieces of a call that are added up (calls.h): offset of the last group in the payload, number of groups, variable of the last. */
-struct pieces { u32 at, groups; s32 variable; };
+/* While a call reads a file's header (header.h): how that begins, bytes that may still be sent (0: no such call) with HEADER_FOUND,
+ * and the buffer of a library's call inside (its length: header_bytes). */
+struct header { u32 magic, room; u64 buffer; };
+#define HEADER_FOUND 0x80000000
 
 /* A walk from a file up to the root of its mount namespace. */
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
@@ -126,7 +128,8 @@ struct thread {
 	struct fd_call fd_calls[2], fd_change;
 	struct path_walk walk;
 	u32 site;               /* of the outermost open call */
-	struct pieces pieces;
+	u32 header_bytes;
+	struct header header;
 	struct site_walk up;
 	struct site_chain chains[SITE_CHAINS];
 	struct frame frames[MAX_DEPTH];

@@ -12,6 +12,7 @@
 #include "call_site.h"
 #include "device.h"
 #include "fd_epochs.h"
+#include "header.h"
 #include "locks.h"
 #include "wait.h"
 
@@ -311,7 +312,7 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 	struct frame *f;
 	s32 code_fd = -1;
 	bool code;
-	u64 now;
+	u64 now, regs[6];
 
 	if (changes_code(nr))
 		after_code_changed();
@@ -338,6 +339,10 @@ static __always_inline int exit_syscall(struct pt_regs *user, u64 nr, s64 ret)
 	code = f->flags & FRAME_MAPS_CODE;
 	code_fd = f->sp;
 	f->sp = ret;            /* for values read according to the result */
+	if (desc->contents && t->header.room && ret > 0) {
+		syscall_registers(user, regs);
+		header_of_syscall(t, desc, regs, ret, now);
+	}
 	after_syscall(t, f, desc, nr, ret, now);
 	if (f->flags & FRAME_LEFT_OUT)
 		count_excluded(f, desc, IOP_FILTER_FILE, ret, now);

@@ -86,6 +86,7 @@ struct iop_constants {
 #define IOP_HAS_ARRAYS 0x04     /* LONGS or INTS arguments: sent with the first record */
 #define IOP_HAS_LATE 0x08       /* OUT_STRING, OUT_LONGS or OUT_INTS arguments: everything is sent with the last record */
 #define IOP_HAS_STRINGS 0x10    /* STRING arguments */
+#define IOP_HAS_HEADER 0x40     /* reads a file's header: contents that calls inside read are sent if they begin with its magic */
 #define IOP_HAS_CONSTANTS 0x20  /* arguments that may be constants which the library creates at run time: those are sent first */
 #define IOP_HAS_PAYLOAD (IOP_HAS_ARRAYS | IOP_HAS_LATE | IOP_HAS_STRINGS)       /* a payload follows the arguments */
 
@@ -110,9 +111,11 @@ struct iop_desc {
 	__u8 heap_handle;
 	__u8 covers;            /* 1 + index of the layer that has this layer's variables; 0: none */
 	__u8 inner;             /* inside a call that covers this layer: enum iop_inner */
-	__u8 pad;
+	__u8 contents;          /* where a call has a buffer whose contents may be sent: IOP_CONTENTS_*; 0: it has none */
+	__u8 pad[2];
+	__u32 magic;            /* with IOP_HAS_HEADER: how a header begins, four bytes of which zeros do not count */
 };
-_Static_assert(sizeof(struct iop_desc) == 38, "iop_desc");
+_Static_assert(sizeof(struct iop_desc) == 44, "iop_desc");
 
 /* What a call teaches inside a call of a layer above, which knows it already: a netCDF library asks HDF5 for the shape of a
  * variable before each transfer. */
@@ -123,6 +126,10 @@ enum iop_inner {
 	/* outside of such calls the beginning of direct use, for which the skipped ones must be probed: a file, a dataspace */
 	IOP_INNER_BEGINS, IOP_INNER_BEGINS_SPACE,
 };
+
+/* iop_desc.contents */
+#define IOP_CONTENTS_AT 0x07    /* 1 + position of the buffer among the integer arguments; its length is the next argument */
+#define IOP_CONTENTS_OFFSET 0x80        /* the argument after the length is the offset in the file */
 
 /* How a function leaves frames without a return. */
 enum iop_unwind {

@@ -64,6 +64,8 @@ typedef long long __s64;
 	X(DEMAND, 21, iop_rec, IOP_PAYLOAD_NONE) \
 	/* operations that a call begins, after its ENTER (in old records before its CALL or EXIT): elements are iop_submitted */ \
 	X(SUBMITTED, 22, iop_rec_requests, IOP_PAYLOAD_REQUESTS) \
+	/* what a call inside of an open call has read: a part of the file's header */ \
+	X(CONTENTS, 23, iop_rec_contents, IOP_PAYLOAD_BYTES) \
 	/* a mount, before the first description of a file on it */ \
 	X(MOUNT, 36, iop_rec_fd, IOP_PAYLOAD_PATH) \
 	/* a piece of a Python code object's file name, name or line table, before the first SITE record of that code */ \
@@ -124,6 +126,7 @@ enum iop_payload {
 	IOP_PAYLOAD_VALUES,     /* n values of 8 bytes */
 	IOP_PAYLOAD_REQUESTS,   /* n request states */
 	IOP_PAYLOAD_PIECE,      /* len bytes */
+	IOP_PAYLOAD_BYTES,      /* len bytes */
 	IOP_PAYLOAD_TEXT,       /* text_len bytes; the only payload of records whose len may be 0 */
 };
 
@@ -330,6 +333,15 @@ struct iop_rec_python_code {
 };
 enum iop_python_piece { IOP_PYTHON_FILE, IOP_PYTHON_NAME, IOP_PYTHON_LINES };
 
+/* Part of a file's header, before the record of the call that has read it. The bytes are the program's: not to be trusted. */
+struct iop_rec_contents {
+	struct iop_rec rec;
+	__u64 offset;           /* in the file */
+	__u32 len;
+	__u32 pad;
+	__u8 bytes[];
+};
+
 /* Values of the constants in struct iop_constants, in its order; 0: unknown. Sent before the first call that may use one. */
 struct iop_rec_constants {
 	struct iop_rec rec;
@@ -448,6 +460,7 @@ _Static_assert(sizeof(struct iop_rec_map) == 32, "iop_rec_map");
 _Static_assert(sizeof(struct iop_rec_async) == 80, "iop_rec_async");
 _Static_assert(sizeof(struct iop_rec_async_end) == 64, "iop_rec_async_end");
 _Static_assert(sizeof(struct iop_rec_constants) == 32, "iop_rec_constants");
+_Static_assert(sizeof(struct iop_rec_contents) == 40, "iop_rec_contents");
 _Static_assert(sizeof(struct iop_rec_text) == 32, "iop_rec_text");
 _Static_assert(sizeof(struct iop_rec_lost) == 40, "iop_rec_lost");
 

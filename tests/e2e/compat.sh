@@ -11,29 +11,38 @@ contract none && expect none "calls('write') == 20" "layer_bytes('POSIX', '*/dat
 grep -q "$no_32_bit\|32-bit programs (i386, x32) ran" "$TMP/none/out" && not_ok "none, no note" "there was no 32-bit program" ||
 	ok "none, no note"
 
-[ -x "$P/compat_i386" ] || { skip i386 "gcc -m32 is not installed"; exit 0; }
-"$P/compat_i386" "$TMP/probe" 2>/dev/null || { skip i386 "this kernel runs no 32-bit programs"; exit 0; }
+# Calls by the numbers of x32, in a 64-bit program: they are counted, the others are recorded.
+fresh numbers >/dev/null
+record numbers -- "$P/x32_numbers" "$TMP/numbers/data/file"
+contract numbers && expect numbers "calls('write') == 10 and written('write') == 80"
+verdict "numbers, system calls" "$(grep -q "note: 10 system calls by the 32-bit ABIs" "$TMP/numbers/out" ||
+	tail -n 4 "$TMP/numbers/out")"
 
-# noted NAME: summary and archive say that one program was not recorded.
+# noted NAME PROGRAM: summary and archive say that one program was not recorded.
 noted() {
 	verdict "$1, summary" "$(grep -q 'note: 1 32-bit programs (i386, x32) ran' "$TMP/$1/out" || tail -n 4 "$TMP/$1/out")"
-	verdict "$1, program named" "$(grep -q "compat_i386 was not probed.*$no_32_bit" "$TMP/$1/out" || tail -n 4 "$TMP/$1/out")"
+	verdict "$1, program named" "$(grep -q "$2 was not probed.*$no_32_bit" "$TMP/$1/out" || tail -n 4 "$TMP/$1/out")"
 	verdict "$1, summary.json" "$(grep -q '32-bit programs (i386, x32) ran' "$TMP/$1/trace/summary.json" ||
 		echo "does not say it")"
 }
 
-fresh exec >/dev/null
-record exec -- "$P/compat" "$TMP/exec/data/file" "$P/compat_i386"
-verdict "exec, output" "$([ "$(stat -c %s "$TMP/exec/data/file")" = 160 ] || echo "$(stat -c %s "$TMP/exec/data/file") bytes")"
-contract exec && expect exec "calls('write') == 10" "layer_bytes('POSIX', '*/data/file') == [0, 80]"
-noted exec
+# of_abi NAME COMPILER: a 64-bit program becomes one of this ABI.
+of_abi() {
+	local program=$P/compat_$1 n
+	[ -x "$program" ] || { skip "$1" "gcc $2 is not installed"; return; }
+	"$program" "$TMP/probe" 2>/dev/null || { skip "$1" "this kernel runs no such programs"; return; }
+	fresh "$1" >/dev/null
+	record "$1" -- "$P/compat" "$TMP/$1/data/file" "$program"
+	verdict "$1, output" "$([ "$(stat -c %s "$TMP/$1/data/file")" = 160 ] || echo "$(stat -c %s "$TMP/$1/data/file") bytes")"
+	contract "$1" && expect "$1" "calls('write') == 10" "layer_bytes('POSIX', '*/data/file') == [0, 80]"
+	noted "$1" "compat_$1"
+	# As many as strace sees, and exit_group, which does not return.
+	have strace || { skip "$1, system calls" "strace is not installed"; return; }
+	limited 20 strace -f -c -o "$TMP/$1/strace" "$program" "$TMP/$1/data/traced"
+	n=$(awk '/(32 bit|x32) mode/ { on = 1 } on && $NF == "total" { print $4 + 1 }' "$TMP/$1/strace")
+	verdict "$1, system calls" "$(grep -q "note: $n system calls by the 32-bit ABIs" "$TMP/$1/out" ||
+		echo "$n expected: $(grep 'system calls by the 32-bit' "$TMP/$1/out")")"
+}
 
-# As many as strace sees, and exit_group, which does not return.
-if have strace; then
-	limited 20 strace -f -c -o "$TMP/exec/strace" "$P/compat_i386" "$TMP/exec/data/traced"
-	n=$(awk '/32 bit mode/ { on = 1 } on && $NF == "total" { print $4 + 1 }' "$TMP/exec/strace")
-	verdict "exec, system calls" "$(grep -q "note: $n system calls by the 32-bit ABIs" "$TMP/exec/out" ||
-		echo "$n expected: $(grep 'system calls by the 32-bit' "$TMP/exec/out")")"
-else
-	skip "exec, system calls" "strace is not installed"
-fi
+of_abi i386 -m32
+of_abi x32 -mx32

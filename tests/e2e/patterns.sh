@@ -65,6 +65,32 @@ OPTIONS=--mmap-faults pattern MMAP ior MMAP "$TMP/MMAP/data/f" $segments $block 
 expect MMAP "calls('msync') == 2 and has_file('$TMP/MMAP/data/f')" \
 	"calls('pwrite64', path='*/data/f') == calls('write', path='*/data/f') == 0"
 
+# The file is open before the recording begins: the calls are collective all the same, and no byte is missing.
+attached() {
+	local dir file pid recorder
+	dir=$(fresh attached)
+	file=$dir/data/f
+	mpirun -n 2 "$P/ior" MPIIO-C "$file" $segments $block $transfer w >"$dir/program.out" 2>&1 & pid=$!
+	if ! wait_for_file "$file.ready"; then
+		end_of $pid 1
+		not_ok attached "the program did not start: $(tail -n 3 "$dir/program.out")"
+		return
+	fi
+	"$IOPROBE" --pid $pid -o "$dir/trace" --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" & recorder=$!
+	wait_for_line "$dir/err" 'recording' 60
+	touch "$file.go"
+	end_of $pid 60
+	verdict "attached, program" "$([ $STATUS = 0 ] || echo "status $STATUS: $(tail -n 3 "$dir/program.out")")"
+	end_of $recorder 60
+	verdict "attached, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
+	contract attached
+	expect attached "calls('MPI_File_write_at_all') == calls('MPI_File_read_at_all') == $n" \
+		"written('MPI_File_write_at_all') == read('MPI_File_read_at_all') == $bytes" \
+		"all(c.collective for c in select('MPI_File_*_at_all')) and precreated('$file') >= 2"
+	lost_nothing attached
+}
+attached
+
 files=21
 OPTIONS= pattern mdtest mdtest "$TMP/mdtest/data" $((files / 7)) 3901 2 2
 files=$((files / 7 * 7))        # in 1 + 2 + 4 directories for each rank

@@ -166,10 +166,12 @@ if have mpirun && [ -x "$P/parallel_nc" ]; then
 			if l['name'] == 'netCDF')"
 fi
 
-# The archive has the facts of each process as properties of its location group.
+# The archive has the facts of each process as properties of its location group, and the recorder's own options.
 dir=$(fresh properties)
-record properties -- sh -c 'exit 3'
+record properties --cpu-time -- sh -c 'exit 3'
 contract properties
+verdict "properties, options" "$(otf2-print -I "$dir/trace/traces.otf2" | grep -A 1 'IOPROBE::COMMAND_LINE$' |
+	grep -q -- '--cpu-time -- sh -c exit 3' || echo "no command line of the recorder")"
 otf2-print -G "$dir/trace/traces.otf2" >"$dir/print" 2>&1
 for property in "Executable.*bin/" "Command Line.*sh -c exit 3" "Working Directory.*$PWD" "UID.*UINT64.* $(id -u)" "Begin.*UINT64" \
 	"End.*UINT64" \

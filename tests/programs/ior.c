@@ -3,7 +3,8 @@
  * ior API FILE SEGMENTS BLOCK TRANSFER [FLAGS], under mpirun: the access pattern of IOR on one shared file. Each rank writes,
  * and then reads, SEGMENTS blocks of BLOCK bytes in transfers of TRANSFER bytes, segment by segment; in a segment the ranks'
  * blocks follow each other (strided, if a block is one transfer). FLAGS, as in IOR: F one file FILE.RANK for each rank, C each
- * rank reads what the next one wrote, z the transfers of a phase in random order. So each rank makes SEGMENTS * BLOCK / TRANSFER
+ * rank reads what the next one wrote, z the transfers of a phase in random order; and of our own: w makes FILE.ready when the file
+ * is open, and waits until FILE.go exists. So each rank makes SEGMENTS * BLOCK / TRANSFER
  * writes and as many reads of TRANSFER bytes each, by API:
  *	POSIX: pwrite64, pread64; MPIIO: MPI_File_write_at, MPI_File_read_at; MPIIO-C: MPI_File_write_at_all,
  *	MPI_File_read_at_all; HDF5: H5Dwrite, H5Dread of bytes; HDF5-C: the same, collective; PNETCDF: ncmpi_put_vara_schar_all,
@@ -249,6 +250,22 @@ static void phase(const struct api *api, int write)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* At most a minute. */
+static void wait_for_go(const char *file)
+{
+	char path[4096];
+	FILE *ready;
+
+	snprintf(path, sizeof(path), "%s.ready", file);
+	ready = rank ? NULL : fopen(path, "w");
+	if (ready)
+		fclose(ready);
+	snprintf(path, sizeof(path), "%s.go", file);
+	for (int i = 0; i < 6000 && !rank && access(path, F_OK); i++)
+		usleep(10000);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
 	const struct api *api = NULL;
@@ -277,6 +294,8 @@ int main(int argc, char **argv)
 			api = &apis[i];
 	must(api && buffer, "API");
 	api->open(path);
+	if (argc == 7 && strchr(argv[6], 'w'))
+		wait_for_go(argv[2]);
 	phase(api, 1);
 	phase(api, 0);
 	api->close();

@@ -8,9 +8,9 @@
  *	nc_put_var1_double scalar (8), nc_put_att_text 5 (5), nc_put_att_int 3 (12), nc_put_att_double 2 (16);
  *	record variable "log" (unlimited): nc_put_vara_longlong 3 records (24).
  * The file is opened again, variables are found by number: nc_get_var_double grid (192), nc_get_var_int count (24),
- * nc_get_vara_longlong log 2 (16), nc_get_var strip whole, whose type was not inquired (of unknown size: 24), nc_inq_vartype log,
- * nc_get_var log whole, 3 records (24), nc_get_vara_text tag 7 (7; its number of dimensions was not inquired: known from HDF5
- * only).
+ * nc_get_vara_longlong log 2 (16), nc_get_var strip whole, whose type was not inquired (24: a classic file's header tells it),
+ * nc_inq_vartype log, nc_get_var log whole, 3 records (24), nc_get_vara_text tag 7 (7; its number of dimensions was not
+ * inquired: known from the header, or from HDF5).
  */
 #include <netcdf.h>
 

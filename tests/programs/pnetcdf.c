@@ -8,13 +8,16 @@
  *	3 ncmpi_iput_vara_double of 8 (64 each), 1 ncmpi_bput_vara_int of 4 (16), completed by 1 ncmpi_wait_all;
  *	1 ncmpi_iput_vara_int of 2 (8), given up by ncmpi_cancel; 1 of 3 (12), completed with NC_REQ_ALL, 1 ncmpi_iget_var1_int (4)
  *	  with
- *	NC_GET_REQ_ALL;
+ *	NC_GET_REQ_ALL; with a NULL request 1 ncmpi_iput_var1_int (4) and 1 ncmpi_iget_var1_int (4), completed with
+ *	NC_PUT_REQ_ALL and NC_GET_REQ_ALL;
  *	of several pieces: 1 ncmpi_put_varn_double_all of 2 of 4 (64), 1 ncmpi_put_varn_int_all of 3 single values (12),
  *	  1 ncmpi_iput_varn_int of 2 and 3 (20), 1 ncmpi_mput_vara_double_all of 4 and 8 (96), 1 ncmpi_mput_vara_int_all of 3 of
  *	  "flags", 2 x 2 and 1 x 3 of "marks" (40), 1 ncmpi_mput_var1_int_all of 2 (8), 1 ncmpi_mget_var_int_all of both (640 N), 1
  *	  ncmpi_put_varn_int_all of 513 (2052, of unknown size to observers: more than 512 pieces);
  *	attributes: ncmpi_put_att_text 5 (5), ncmpi_put_att_int 2 (8).
- * Reopened for reading: 1 ncmpi_get_vara_double_all of 64 (512), 1 ncmpi_get_var_int_all of 32 N (128 N).
+ *	1 ncmpi_put_vara_int_all of the record of its rank of "log" (int, unlimited) (4).
+ * Reopened for reading, nothing but the variables' ids is inquired: 1 ncmpi_get_vara_double_all of 64 (512), 2
+ * ncmpi_get_var_int_all, of "flags" (128 N) and "log" (4 N).
  */
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -43,7 +46,7 @@ static void must_be_next(int before, int variable)
 
 static void define(int file, int *field, int *flags)
 {
-	int dims[2], marks;
+	int dims[2], marks, time, log;
 
 	check(ncmpi_def_dim(file, "step", STEPS, &dims[0]), "ncmpi_def_dim");
 	check(ncmpi_def_dim(file, "x", (MPI_Offset)X * ranks, &dims[1]), "ncmpi_def_dim");
@@ -51,6 +54,9 @@ static void define(int file, int *field, int *flags)
 	check(ncmpi_def_var(file, "flags", NC_INT, 1, &dims[1], flags), "ncmpi_def_var");
 	check(ncmpi_def_var(file, "marks", NC_INT, 2, dims, &marks), "ncmpi_def_var");
 	must_be_next(*flags, marks);
+	check(ncmpi_def_dim(file, "time", NC_UNLIMITED, &time), "ncmpi_def_dim");
+	check(ncmpi_def_var(file, "log", NC_INT, 1, &time, &log), "ncmpi_def_var");
+	must_be_next(marks, log);
 	check(ncmpi_put_att_text(file, *field, "units", 5, "m s-1"), "ncmpi_put_att_text");
 	check(ncmpi_put_att_int(file, NC_GLOBAL, "range", NC_INT, 2, (int[]){ 1, 2 }), "ncmpi_put_att_int");
 	check(ncmpi_enddef(file), "ncmpi_enddef");
@@ -70,6 +76,8 @@ static void blocking(int file, int field, int flags)
 	}
 	check(ncmpi_put_var1_int_all(file, flags, (MPI_Offset[]){ x + 20 }, &rank), "ncmpi_put_var1_int_all");
 	check(ncmpi_put_vara_all(file, flags, (MPI_Offset[]){ x }, (MPI_Offset[]){ 16 }, ints, 16, MPI_INT), "ncmpi_put_vara_all");
+	check(ncmpi_put_vara_int_all(file, flags + 2, (MPI_Offset[]){ rank }, (MPI_Offset[]){ 1 }, &rank),
+	      "ncmpi_put_vara_int_all");
 	check(ncmpi_begin_indep_data(file), "ncmpi_begin_indep_data");
 	if (!rank)
 		check(ncmpi_put_vars_int(file, flags, (MPI_Offset[]){ 22 }, (MPI_Offset[]){ 3 }, (MPI_Offset[]){ 2 }, ints),
@@ -95,6 +103,10 @@ static void nonblocking(int file, int field, int flags)
 	check(ncmpi_iput_vara_int(file, flags, (MPI_Offset[]){ x }, (MPI_Offset[]){ 3 }, ints, &dropped), "ncmpi_iput_vara_int");
 	check(ncmpi_wait_all(file, NC_REQ_ALL, NULL, NULL), "ncmpi_wait_all");
 	check(ncmpi_iget_var1_int(file, flags, (MPI_Offset[]){ x + 20 }, ints, &dropped), "ncmpi_iget_var1_int");
+	check(ncmpi_wait_all(file, NC_GET_REQ_ALL, NULL, NULL), "ncmpi_wait_all");
+	check(ncmpi_iput_var1_int(file, flags, (MPI_Offset[]){ x + 26 }, ints, NULL), "ncmpi_iput_var1_int");
+	check(ncmpi_iget_var1_int(file, flags, (MPI_Offset[]){ x + 20 }, ints + 1, NULL), "ncmpi_iget_var1_int");
+	check(ncmpi_wait_all(file, NC_PUT_REQ_ALL, NULL, NULL), "ncmpi_wait_all");
 	check(ncmpi_wait_all(file, NC_GET_REQ_ALL, NULL, NULL), "ncmpi_wait_all");
 	check(ncmpi_buffer_detach(file), "ncmpi_buffer_detach");
 }
@@ -149,22 +161,24 @@ static void several(int file, int field, int flags)
 static void verify(const char *path)
 {
 	double *values = calloc(2 * X, sizeof(*values));
-	int *ints = calloc((size_t)X * ranks, sizeof(*ints)), file, field, flags, ndims;
+	int *ints = calloc((size_t)X * ranks, sizeof(*ints)), *log = calloc(ranks, sizeof(*log)), file, field, flags;
 
 	check(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &file), "ncmpi_open");
 	check(ncmpi_inq_varid(file, "field", &field), "ncmpi_inq_varid");
-	check(ncmpi_inq_varndims(file, field, &ndims), "ncmpi_inq_varndims");
 	check(ncmpi_inq_varid(file, "flags", &flags), "ncmpi_inq_varid");
 	check(ncmpi_get_vara_double_all(file, field, (MPI_Offset[]){ 1, (MPI_Offset)X * rank }, (MPI_Offset[]){ 2, X }, values),
 	      "ncmpi_get_vara_double_all");
 	check(ncmpi_get_var_int_all(file, flags, ints), "ncmpi_get_var_int_all");
+	check(ncmpi_get_var_int_all(file, flags + 2, log), "ncmpi_get_var_int_all");
 	check(ncmpi_close(file), "ncmpi_close");
-	if (values[0] != 8 || values[8] != 1e6 + X * rank + 8 || ints[X * rank + 20] != rank || ints[X * rank + 28] != 4) {
+	if (values[0] != 8 || values[8] != 1e6 + X * rank + 8 || ints[X * rank + 20] != rank || ints[X * rank + 28] != 4 ||
+	    log[rank] != rank) {
 		fprintf(stderr, "pnetcdf: the file has not what was written\n");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
 	free(values);
 	free(ints);
+	free(log);
 }
 
 int main(int argc, char **argv)

@@ -10,7 +10,7 @@ C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += main_ends lookups locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += fd_tables rotation return_probes
 C_PROGRAMS += libaio uring sockets device faults memory cpu_time
-C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat lines
+C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat x32_numbers lines
 CXX_PROGRAMS := exceptions cancel left in_flight
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
@@ -29,6 +29,7 @@ PROGRAMS += $(if $(wildcard /usr/include/tbb/task.h),$(P)/coroutines_tbb $(P)/tb
 
 # Of the 32-bit ABIs, where there is a compiler for them.
 PROGRAMS += $(if $(shell printf 'int main(void) { return 0; }' | $(CC) -m32 -x c -o /dev/null - 2>/dev/null && echo yes),$(P)/compat_i386)
+PROGRAMS += $(if $(shell printf 'int main(void) { return 0; }' | $(CC) -mx32 -x c -o /dev/null - 2>/dev/null && echo yes),$(P)/compat_x32)
 
 # The same programs with musl, dynamic and static.
 MUSL := $(addprefix $(P)/musl/,streams strings standard cancel_points lines)
@@ -79,6 +80,11 @@ $(P)/compat_i386: tests/programs/compat.c tests/programs/golden.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -m32 -o $@ $<
+
+$(P)/compat_x32: tests/programs/compat.c tests/programs/golden.h
+	$(say) CC $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROGRAM_CFLAGS) -mx32 -o $@ $<
 
 $(MUSL) $(MUSL:%=%_static): $(P)/musl/%: tests/programs/golden.h tests/programs/nest.c
 	$(say) MUSL $@

@@ -278,6 +278,86 @@ static void rank_from_below(void **state)
 	expect_sizes("1600>1600 1600>120");
 }
 
+/* A variable of unknown type: in memory its values are those of the dataset's call. */
+static void bytes_from_below(void **state)
+{
+	(void)state;
+	open_file();
+	dataset(SPACE);
+	for (int i = 0; i < 2; i++) {
+		const char *function = i ? "nc_get_vara_int" : "nc_get_vara";
+
+		sb_enter(&sb, 100, function, now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3 + i), UNREADABLE(EDGES)));
+		sb_call(&sb, 100, "H5Dread", now + 2, now + 3, 1, 0,
+			ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, 0), ARG(SPACE2, 0)));
+		sb_exit(&sb, 100, function, now, now + 5, 0, 0, NO_ARGS);
+		now += 10;
+	}
+	expect_sizes("1600>1600 1600>1600 1600>1600 1600>?");
+}
+
+/* ---- headers ---- */
+
+/* CDF-1: 3 records; time unlimited, x 5; double grid(time, x), int row(x). */
+static const uint8_t header[] =
+	"CDF\1\0\0\0\3" "\0\0\0\12\0\0\0\2" "\0\0\0\4time\0\0\0\0" "\0\0\0\1x\0\0\0\0\0\0\5" "\0\0\0\0\0\0\0\0"
+	"\0\0\0\13\0\0\0\2" "\0\0\0\4grid\0\0\0\2\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\0" "\0\0\0\6\0\0\0\50\0\0\0\100"
+	"\0\0\0\3row\0\0\0\0\1\0\0\0\1" "\0\0\0\0\0\0\0\0" "\0\0\0\4\0\0\0\24\0\0\1\0";
+#define HEADER_LEN (sizeof(header) - 1)
+
+/* Opens a file of which `len` bytes of the header are read, the first 40 twice. */
+static void open_header(int flags, size_t len)
+{
+	sb_enter(&sb, 100, "nc_open", now, now + 1, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, flags), ARG(HANDLE, 0)));
+	sb_contents(&sb, 100, now + 2, 0, header, 40);
+	sb_contents(&sb, 100, now + 3, 0, header, 50);
+	sb_contents(&sb, 100, now + 4, len, header, 8);         /* behind a hole: not used */
+	sb_contents(&sb, 100, now + 5, 50, header + 50, len - 50);
+	sb_exit(&sb, 100, "nc_open", now, now + 7, 0, 0, ARGS(ARG(HANDLE, FILE_ID)));
+	now += 10;
+}
+
+static void whole(const char *function, int variable)
+{
+	call(function, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, variable)));
+}
+
+/* A file that is only read keeps its number of records until it is read again. */
+static void header_defines(void **state)
+{
+	(void)state;
+	open_header(0, HEADER_LEN);
+	whole("nc_get_var", 0);
+	whole("nc_get_var_short", 1);
+	whole("nc_get_var_short", 2);
+	call("nc_get_vara_float", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2, 3, 99)));
+	call("nc_sync", 0, ARGS(ARG(HANDLE, FILE_ID)));
+	whole("nc_get_var", 0);
+	whole("nc_get_var", 1);
+	call("nc_close", 0, ARGS(ARG(HANDLE, FILE_ID)));
+	expect_sizes("120'grid'>120 10'row'>10 ?>? 24'grid'>24 ?>? ?'grid'>? 20'row'>20");
+}
+
+static void header_of_a_changing_file(void **state)
+{
+	(void)state;
+	open_header(1, HEADER_LEN);
+	whole("nc_get_var", 0);
+	whole("nc_get_var", 1);
+	expect_sizes("?'grid'>? 20'row'>20");
+}
+
+/* Only part of the header was recorded; contents outside of such calls are ignored. */
+static void header_cut_off(void **state)
+{
+	(void)state;
+	open_header(0, HEADER_LEN - 20);
+	sb_contents(&sb, 100, now++, HEADER_LEN - 20, header + HEADER_LEN - 20, 20);
+	whole("nc_get_var", 0);
+	whole("nc_get_var", 1);
+	expect_sizes("120'grid'>120 ?>?");
+}
+
 /* ---- several pieces ---- */
 
 #define PIECES(...) { ROLE_PIECES, 1, (const char *)(const struct iop_pieces[]){ __VA_ARGS__ }, \
@@ -367,6 +447,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(references, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(spaces_are_forgotten, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(rank_from_below, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(bytes_from_below, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(header_defines, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(header_of_a_changing_file, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(header_cut_off, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(several_pieces, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(long_arrays, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(arrays_of_other_widths, setup, sb_teardown),

@@ -299,6 +299,17 @@ void sb_cpu(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_cpu
 	put(sb, &rec, sizeof(rec), IOP_REC_CPU, 0, tid, time, true);
 }
 
+void sb_contents(struct sb *sb, uint32_t tid, uint64_t time, uint64_t offset, const void *bytes, size_t len)
+{
+	uint64_t room[(sizeof(struct iop_rec_contents) + 1024) / 8] = { 0 };
+	struct iop_rec_contents *rec = (void *)room;
+
+	rec->offset = offset;
+	rec->len = len;
+	memcpy(rec->bytes, bytes, len);
+	put(sb, rec, (sizeof(*rec) + len + 7) & ~(size_t)7, IOP_REC_CONTENTS, 0, tid, time, true);
+}
+
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
 {
 	describe(sb, IOP_REC_CWD, tid, time, -1, path, 0, 0, S_IFDIR | 0755, 78);

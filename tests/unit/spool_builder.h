@@ -62,6 +62,8 @@ void sb_mount(struct sb *sb, uint32_t tid, uint64_t time, const char *texts, siz
 /* Before the call's own record; enter_ns is the call's. */
 void sb_epoch(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_fd_epoch *what);
 void sb_cpu(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_cpu *what);        /* before the call's own record */
+/* Part of a header, at most 1024 bytes. */
+void sb_contents(struct sb *sb, uint32_t tid, uint64_t time, uint64_t offset, const void *bytes, size_t len);
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path);
 void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child);
 void sb_exec(struct sb *sb, uint32_t tid, uint64_t time, uint32_t old_tid, const char *path);

@@ -79,6 +79,7 @@ static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *
 	case IOP_REC_SUBMITTED: return 80 * ((const struct iop_rec_requests *)rec)->n;
 	/* these have no part in the archive by themselves, or a small one in definitions */
 	case IOP_REC_CWD: case IOP_REC_FORK: case IOP_REC_TASK_EXIT: case IOP_REC_MAP_EXEC: case IOP_REC_CONSTANTS:
+	case IOP_REC_CONTENTS:
 	case IOP_REC_SITE: case IOP_REC_PYTHON_CODE: case IOP_REC_OWN_FILES: case IOP_REC_FD_EPOCH: case IOP_REC_DEMAND:
 		return 0;
 	default: return rec->len;       /* a type without an estimate: as many bytes as in the spool */

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HEADER_MAX 65536        /* bytes of a file's header that are kept: as many as are recorded */
+
 /* ---- reading arguments ---- */
 
 static unsigned calls_min(unsigned a, unsigned b)
@@ -137,6 +139,8 @@ static void frame_pop(struct thread *thread)
 	f->object = NULL;
 	fact_list_free(f->facts);
 	f->facts = NULL;
+	free(f->header);
+	f->header = NULL;
 }
 
 /* Returns whether a call only updates the model and is not written to the trace (inquiries and the like). */
@@ -329,6 +333,33 @@ int call_collective(struct replay *r, struct thread *thread, const struct iop_re
 		return ret;
 	thread->frames[thread->nframes - 1].held = true;
 	return calls_leave(r, thread);
+}
+
+/* Adds to the header what follows its known bytes, or repeats some and follows. */
+static int header_append(struct frame *f, const struct iop_rec_contents *rec)
+{
+	uint64_t end = rec->offset + rec->len;
+	uint8_t *grown;
+
+	if (rec->offset > f->header_len || end <= f->header_len || end > HEADER_MAX)
+		return 0;
+	grown = realloc(f->header, end);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + rec->offset, rec->bytes, rec->len);
+	f->header = grown;
+	f->header_len = end;
+	return 0;
+}
+
+int call_contents(struct replay *r, struct thread *thread, const struct iop_rec_contents *rec)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < thread->nframes && !ret; i++)
+		if (frame_row(r, &thread->frames[i])->mods & MOD_HEADER && rec->offset <= HEADER_MAX)
+			ret = header_append(&thread->frames[i], rec);
+	return ret;
 }
 
 int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec)

@@ -102,7 +102,10 @@ static uint64_t bytes_moved(const struct replay *r, const struct thread *thread,
 			return BYTES_UNKNOWN;
 		if (frame_info(r, f)->sized && frame_info(r, f)->arg[ROLE_TYPE] >= 0)
 			return space_file_bytes(r, thread, f);
-		return f->request != BYTES_UNKNOWN ? f->request : bytes_requested(r, thread, f);
+		if (f->request != BYTES_UNKNOWN)
+			return f->request;
+		size = bytes_requested(r, thread, f);
+		return (uint64_t)size != BYTES_UNKNOWN ? (uint64_t)size : shape_bytes_from_below(r, f);
 	default:
 		return BYTES_UNKNOWN;
 	}

@@ -301,7 +301,8 @@ static int ops_made(struct replay *r, struct thread *thread, unsigned index)
 	if (ret)
 		return ret;
 	object->delete_on_close = status & OTF2_IO_STATUS_FLAG_DELETE_ON_CLOSE;
-	return static_facts_made(r, thread, f, object);
+	ret = shape_learn_header(r, f, object);
+	return ret ? ret : static_facts_made(r, thread, f, object);
 }
 
 static int ops_duplicated(struct replay *r, struct thread *thread, struct frame *f)
@@ -452,10 +453,12 @@ int op_leave(struct replay *r, struct thread *thread, unsigned index)
 	if (info->fd)
 		return f->complete && !f->abandoned ? op_descriptor(r, thread, index) : 0;
 	if (f->begun && !f->failed && !f->abandoned && info->arg[ROLE_SPACE2] >= 0)
-		shape_rank_from_below(r, thread, index, space_rank(r, thread, f));
+		shape_from_below(r, thread, index, space_rank(r, thread, f));
 	ret = info->on_fd ? aio_begin(r, thread, index) : 0;
 	if (ret)
 		return ret;
+	if (frame_row(r, f)->op == OP_SYNC && f->object)
+		shape_synced(f->object);
 	if (f->begun)
 		return ops_end_operation(r, thread, f);
 	if (info->on_fd)

@@ -91,6 +91,7 @@ static int thread_record(struct replay *r, const struct iop_rec *rec)
 	case IOP_REC_ASYNC: return async_record(r, thread, (const void *)rec);
 	case IOP_REC_ASYNC_END: return async_end_record(r, thread, (const void *)rec);
 	case IOP_REC_FILE: return async_file(r, thread->process, (const void *)rec);
+	case IOP_REC_CONTENTS: return call_contents(r, thread, (const void *)rec);
 	case IOP_REC_DEVICE: return call_device(r, thread, (const void *)rec);
 	case IOP_REC_COLLECTIVE: return call_collective(r, thread, (const void *)rec);
 	case IOP_REC_CPU: return cpu_record(thread, (const void *)rec);

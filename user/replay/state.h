@@ -244,6 +244,9 @@ struct frame {
 	uint64_t device_bytes, wait_ns; /* with --device */
 	uint32_t site;                  /* of an outermost call: model site, REF_NONE if unknown */
 	struct fact_list *facts;        /* of the handle that the call makes, told by calls inside; NULL */
+	uint8_t *header;                /* of the file that the call opens: its first bytes, as calls inside have read them; NULL */
+	uint32_t header_len;
+	uint64_t below_bytes;           /* asked by calls inside on the dataset that is its variable; 0: none, BYTES_UNKNOWN */
 	const struct iop_submitted *listed;     /* the one of several operations of this call that is being written */
 };
 

@@ -39,6 +39,7 @@ static bool payload_fits(const struct iop_rec *rec, size_t room)
 	case IOP_PAYLOAD_NAME: return ((const struct iop_rec_socket *)rec)->name_len <= sizeof(((struct iop_rec_socket *)0)->name);
 	case IOP_PAYLOAD_VALUES: return ((const struct iop_rec_constants *)rec)->n <= room / sizeof(__s64);
 	case IOP_PAYLOAD_REQUESTS: return ((const struct iop_rec_requests *)rec)->n <= room / sizeof(struct iop_request_state);
+	case IOP_PAYLOAD_BYTES: return ((const struct iop_rec_contents *)rec)->len <= room;
 	case IOP_PAYLOAD_PIECE: return ((const struct iop_rec_python_code *)rec)->len <= room;
 	case IOP_PAYLOAD_TEXT: return ((const struct iop_rec_text *)rec)->text_len <= room;
 	default: return true;

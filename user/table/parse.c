@@ -198,6 +198,8 @@ static int add_capture(struct parser *p, struct table_row *row, const struct sca
 	ret = parse_role(p, word, arg);
 	if (ret)
 		return ret;
+	if (arg->role == ROLE_CONTENTS)
+		return 0;
 	if (*captured == IOP_MAX_ARGS)
 		return scan_error(&p->scan, p->scan.line, word->column, "'%s' captures more than %d arguments", row->name,
 				  IOP_MAX_ARGS);
@@ -334,6 +336,8 @@ static int check_row(struct parser *p, const struct table_row *row)
 	}
 	if (iov)
 		return scan_error(&p->scan, row->line, 1, "'%s': iov must be followed by iovcnt", row->name);
+	if (row->mods & MOD_HEADER && !parser_layer(p)->magic[0])
+		return scan_error(&p->scan, row->line, 1, "'%s': the layer has no magic of headers", row->name);
 	if (has & IOP_HAS_LATE && has & IOP_HAS_STRINGS)
 		return scan_error(&p->scan, row->line, 1, "'%s': strings are read either at the entry or at the return", row->name);
 	if (row->mods & (MOD_DIRECT | MOD_CHECKED) && row->op != OP_LEARN)

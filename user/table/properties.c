@@ -450,6 +450,11 @@ static int parse_part_of(struct parser *p)
 	return want_text(p, parser_layer(p)->part_of, sizeof(parser_layer(p)->part_of), "layer");
 }
 
+static int parse_magic(struct parser *p)
+{
+	return want_text(p, parser_layer(p)->magic, sizeof(parser_layer(p)->magic), "up to four characters");
+}
+
 static int parse_version(struct parser *p)
 {
 	return want_text(p, parser_layer(p)->version_symbol, sizeof(parser_layer(p)->version_symbol), "symbol");
@@ -467,7 +472,7 @@ int parser_property(struct parser *p)
 		{ "narrow", SEEN_NARROW, parse_narrow },
 		{ "list", 0, parse_list }, { "type", 0, parse_type },
 		{ "variables-in", SEEN_VARIABLES_IN, parse_variables_in }, { "fact", 0, parser_fact },
-		{ "part-of", SEEN_PART_OF, parse_part_of },
+		{ "part-of", SEEN_PART_OF, parse_part_of }, { "magic", SEEN_MAGIC, parse_magic },
 	};
 	struct scan_word word;
 	int ret = scan_word(&p->scan, &word);

@@ -337,6 +337,20 @@ static uint8_t pieces_places(const struct table_row *row, const struct table_arg
 	return table_row_arg(row, ROLE_ITEMS) | (variables < 0 ? IOP_PIECES_NONE : variables) << IOP_PIECES_VARIABLES_SHIFT;
 }
 
+/* IOP_CONTENTS_*; 0 if the row has no buffer of contents in a register. */
+static uint8_t contents_place(const struct table_row *row)
+{
+	uint8_t place = 0;
+
+	for (int i = 0; i < row->nargs; i++)
+		if (row->args[i].role == ROLE_CONTENTS && row->args[i].position < 4)
+			place = row->args[i].position + 1;
+	for (int i = 0; i < row->nargs && place; i++)
+		if (row->args[i].role == ROLE_OFFSET && row->args[i].position == place + 1)
+			place |= IOP_CONTENTS_OFFSET;
+	return place;
+}
+
 static uint8_t arg_offset(const struct table_row *row, const struct table_arg *arg)
 {
 	if (arg->kind == IOP_ARG_OUT_LINE)
@@ -375,6 +389,11 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 	desc->heap_handle = heap_handle(set, row);
 	desc->covers = covered_layer(set, row);
 	desc->inner = inner_of(set, row);
+	desc->contents = contents_place(row);
+	if (row->mods & MOD_HEADER) {
+		desc->has |= IOP_HAS_HEADER;
+		memcpy(&desc->magic, set->layers[row->layer].magic, sizeof(desc->magic));
+	}
 	describe_moved(row, desc);
 	if (set->layers[row->layer].syscalls)
 		describe_syscall(row, desc);

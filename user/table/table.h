@@ -58,6 +58,7 @@ enum table_op {
 #define MOD_RENAMES 0x10000     /* names in HANDLE's file may refer to other objects from now on */
 #define MOD_DIRECT 0x20000      /* inside a call of a layer with variables in this one: not recorded */
 #define MOD_CHECKED 0x40000     /* … recorded at the entry: the caller does not go on if it fails */
+#define MOD_HEADER 0x80000      /* open: what calls inside read may be the file's header (table_layer.magic) */
 /* not a call. queue: the kernel's polling thread takes an operation; meta: completion of an operation on a descriptor */
 #define MOD_POLLED 0x8000
 
@@ -111,7 +112,8 @@ enum table_role {
 	ROLE_HINT, ROLE_VALUE,          /* strings: a hint's name and value */
 	ROLE_VARIABLES, /* array of ids of variables, one for each piece */
 	ROLE_PIECES,    /* number of elements of ITEMS pieces, along each dimension */
-	ROLE_LAST = ROLE_PIECES,
+	ROLE_CONTENTS,  /* not captured: a buffer that may hold a header; its length is the next argument */
+	ROLE_LAST = ROLE_CONTENTS,
 };
 
 /* Kind of the return value. For RESULT_STATUS the layer defines which values mean success (table_layer.success). */
@@ -232,6 +234,7 @@ struct table_layer {
 	size_t nfacts;
 	char part_of[24];       /* selected with that layer; "" */
 	char variables_in[24];  /* layer whose datasets are this layer's variables, with the same number of dimensions; "" */
+	char magic[5];          /* how its files' headers begin, of rows with MOD_HEADER; "" if none */
 	char version_symbol[64];        /* an array of char with the library's version; "" if none */
 };
 

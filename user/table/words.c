@@ -22,7 +22,7 @@ const struct table_word table_words_mod[] = {
 	{ "nested", MOD_NESTED }, { "callback", MOD_CALLBACK }, { "at-zero", MOD_AT_ZERO }, { "deletes", MOD_DELETES },
 	{ "range", MOD_RANGE }, { "on-demand", MOD_ON_DEMAND }, { "single", MOD_SINGLE }, { "whole", MOD_WHOLE },
 	{ "none", MOD_NONE }, { "part", MOD_PART }, { "node", MOD_NODE }, { "native", MOD_NATIVE }, { "polled", MOD_POLLED },
-	{ "renames", MOD_RENAMES }, { "direct", MOD_DIRECT }, { "checked", MOD_CHECKED },
+	{ "renames", MOD_RENAMES }, { "direct", MOD_DIRECT }, { "checked", MOD_CHECKED }, { "header", MOD_HEADER },
 	{ "stdin", TABLE_WORD_STDIN }, { "stdout", TABLE_WORD_STDOUT }, { NULL, 0 },
 };
 
@@ -45,6 +45,7 @@ const struct table_word table_words_role[] = {
 	{ "limit", ROLE_LIMIT }, { "limit2", ROLE_LIMIT2 },
 	{ "list", ROLE_LIST }, { "list2", ROLE_LIST2 }, { "info", ROLE_INFO }, { "info_out", ROLE_INFO_OUT }, { "hint", ROLE_HINT },
 	{ "value", ROLE_VALUE }, { "variables", ROLE_VARIABLES }, { "pieces", ROLE_PIECES },
+	{ "contents", ROLE_CONTENTS },
 	{ NULL, 0 },
 };
 

@@ -6,11 +6,13 @@
 #include "replay/sizes/shapes.h"
 #include "replay/frame.h"
 #include "replay/names.h"
+#include "replay/sizes/classic.h"
 #include "replay/sizes/elements.h"
 #include "replay/sizes/types.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <otf2/OTF2_Definitions.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +30,8 @@ struct variable {
 	UT_hash_handle hh;
 };
 
-/* A length from an inquiry is valid at that moment; a length from a definition is always valid, unless it is 0: unlimited. */
+/* A length from an inquiry is valid at that moment; a length from a definition is always valid, unless it is 0: unlimited. The
+ * number of records in the header of a file that is only read is valid until it is read again (told_ns NEVER). */
 struct dimension {
 	int64_t id;
 	uint64_t length, told_ns;
@@ -48,12 +51,12 @@ static bool variable_key(const struct replay *r, const struct frame *f, uint64_t
 	return true;
 }
 
-static struct variable *variable_by_key(const struct frame *f, uint64_t key)
+static struct variable *variable_by_key(const struct object *object, uint64_t key)
 {
 	struct variable *variable = NULL;
 
-	if (f->object)
-		HASH_FIND(hh, f->object->variables, &key, sizeof(key), variable);
+	if (object)
+		HASH_FIND(hh, object->variables, &key, sizeof(key), variable);
 	return variable;
 }
 
@@ -61,12 +64,12 @@ static struct variable *variable_find(const struct replay *r, const struct frame
 {
 	uint64_t key;
 
-	return variable_key(r, f, &key) ? variable_by_key(f, key) : NULL;
+	return variable_key(r, f, &key) ? variable_by_key(f->object, key) : NULL;
 }
 
-static struct variable *variable_get(const struct replay *r, const struct frame *f, uint64_t key)
+static struct variable *variable_get(struct object *object, uint64_t key)
 {
-	struct variable *variable = variable_find(r, f);
+	struct variable *variable = variable_by_key(object, key);
 
 	if (variable)
 		return variable;
@@ -75,7 +78,7 @@ static struct variable *variable_get(const struct replay *r, const struct frame 
 		return NULL;
 	variable->key = key;
 	variable->ndims = UNKNOWN_COUNT;
-	HASH_ADD(hh, f->object->variables, key, sizeof(variable->key), variable);
+	HASH_ADD(hh, object->variables, key, sizeof(variable->key), variable);
 	if (hash_added(variable))
 		return variable;
 	free(variable);
@@ -84,7 +87,7 @@ static struct variable *variable_get(const struct replay *r, const struct frame 
 
 static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
 {
-	struct variable *variable = variable_get(r, f, key);
+	struct variable *variable = variable_get(f->object, key);
 	struct str name = frame_string(r, f, ROLE_NAME);
 	struct array dims = frame_array(r, f, ROLE_DIMS);
 	int64_t ndims;
@@ -103,22 +106,30 @@ static int learn_variable(struct replay *r, struct frame *f, uint64_t key)
 	return 0;
 }
 
-static int learn_dimension(const struct replay *r, struct frame *f, int64_t id, uint64_t length)
+static struct dimension *dimension_get(struct object *object, int64_t id)
 {
 	struct dimension *dimension;
 
-	HASH_FIND(hh, f->object->dimensions, &id, sizeof(id), dimension);
-	if (!dimension) {
-		dimension = calloc(1, sizeof(*dimension));
-		if (!dimension)
-			return -ENOMEM;
-		dimension->id = id;
-		HASH_ADD(hh, f->object->dimensions, id, sizeof(dimension->id), dimension);
-		if (!hash_added(dimension)) {
-			free(dimension);
-			return -ENOMEM;
-		}
-	}
+	HASH_FIND(hh, object->dimensions, &id, sizeof(id), dimension);
+	if (dimension)
+		return dimension;
+	dimension = calloc(1, sizeof(*dimension));
+	if (!dimension)
+		return NULL;
+	dimension->id = id;
+	HASH_ADD(hh, object->dimensions, id, sizeof(dimension->id), dimension);
+	if (hash_added(dimension))
+		return dimension;
+	free(dimension);
+	return NULL;
+}
+
+static int learn_dimension(const struct replay *r, struct frame *f, int64_t id, uint64_t length)
+{
+	struct dimension *dimension = dimension_get(f->object, id);
+
+	if (!dimension)
+		return -ENOMEM;
 	dimension->fixed |= frame_row(r, f)->op == OP_META && length;
 	dimension->length = length;
 	dimension->told_ns = frame_row(r, f)->op == OP_META ? 0 : f->leave_ns;
@@ -143,7 +154,7 @@ static int learn_access(struct replay *r, struct thread *thread, struct frame *f
 	if (!variable_key(r, f, &key) || !frame_arg(r, f, ROLE_VARIABLE, &id))
 		return 0;
 	if (id >= 0 && has_object_of(thread->process, r, frame_layer(r, f)->variables_in, f->object->file)) {
-		variable = variable_get(r, f, key);
+		variable = variable_get(f->object, key);
 		if (!variable)
 			return -ENOMEM;
 		variable->has_access = true;
@@ -154,6 +165,62 @@ static int learn_access(struct replay *r, struct thread *thread, struct frame *f
 	for (variable = f->object->variables; variable; variable = variable->hh.next)
 		variable->has_access = false;
 	return 0;
+}
+
+/* ---- headers of classic files ---- */
+
+struct learner { struct replay *r; struct object *object; int64_t handle; };
+
+/* Definitions are never taken back, and ids never change. */
+static int header_dimension(void *arg, int64_t id, uint64_t length, bool unlimited)
+{
+	const struct learner *learner = arg;
+	struct dimension *dimension;
+
+	if (unlimited && learner->object->mode != OTF2_IO_ACCESS_MODE_READ_ONLY)
+		return 0;
+	dimension = dimension_get(learner->object, id);
+	if (!dimension)
+		return -ENOMEM;
+	dimension->length = length;
+	dimension->fixed = !unlimited;
+	dimension->told_ns = unlimited ? NEVER : 0;
+	return 0;
+}
+
+static int header_variable(void *arg, const struct classic_variable *found)
+{
+	const struct learner *learner = arg;
+	struct variable *variable = variable_get(learner->object, (uint64_t)learner->handle << 32 | (uint32_t)found->id);
+
+	if (!variable)
+		return -ENOMEM;
+	if (found->name_len && !(variable->name = name_number(learner->r, found->name, found->name_len)))
+		return -ENOMEM;
+	variable->type = found->type;
+	variable->has_type = true;
+	variable->ndims = found->ndims <= INT_MAX ? (int)found->ndims : UNKNOWN_COUNT;
+	variable->ndims_known = found->ndims < IOP_ARRAY_MAX ? found->ndims : IOP_ARRAY_MAX;
+	memcpy(variable->dims, found->dims, sizeof(variable->dims));
+	return 0;
+}
+_Static_assert(CLASSIC_DIMENSIONS == IOP_ARRAY_MAX, "dimensions of a variable");
+
+int shape_learn_header(struct replay *r, const struct frame *f, struct object *object)
+{
+	struct learner learner = { .r = r, .object = object };
+	struct classic_user user = { .arg = &learner, .dimension = header_dimension, .variable = header_variable };
+
+	if (!f->header || !frame_arg(r, f, ROLE_HANDLE, &learner.handle))
+		return 0;
+	return classic_read(f->header, f->header_len, &user);
+}
+
+void shape_synced(struct object *object)
+{
+	for (struct dimension *d = object->dimensions; d; d = d->hh.next)
+		if (d->told_ns == NEVER)
+			d->told_ns = 0;
 }
 
 bool shape_collective(const struct replay *r, const struct frame *f)
@@ -256,7 +323,7 @@ static uint64_t pieces_elements(const struct replay *r, const struct frame *f, c
 
 		memcpy(&group, groups.p + i * sizeof(group), sizeof(group));
 		if (!single)
-			variable = variable_by_key(f, (uint64_t)handle << 32 | (uint32_t)group.variable);
+			variable = variable_by_key(f->object, (uint64_t)handle << 32 | (uint32_t)group.variable);
 		elements = group_elements(f, variable, &group, whole);
 		if (elements == BYTES_UNKNOWN || __builtin_add_overflow(sum, elements, &sum))
 			sum = BYTES_UNKNOWN;
@@ -318,13 +385,29 @@ uint64_t shape_bytes(const struct replay *r, const struct thread *thread, const 
 	return size_product(elements_moved(r, thread, f, variable), shapes_element_bytes(r, thread, f, variable));
 }
 
-/* A netCDF-4 variable is a dataset with the same number of dimensions: the rank is taken from the call's inner call on the
- * dataset. */
-void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned index, int rank)
+static void add_below(struct frame *f, uint64_t bytes)
+{
+	if (bytes == BYTES_UNKNOWN || __builtin_add_overflow(f->below_bytes, bytes, &f->below_bytes))
+		f->below_bytes = BYTES_UNKNOWN;
+}
+
+uint64_t shape_bytes_from_below(const struct replay *r, const struct frame *f)
+{
+	int64_t type;
+
+	if (frame_info(r, f)->arg[ROLE_VARIABLE] < 0 || frame_row(r, f)->element_bytes || frame_arg(r, f, ROLE_TYPE, &type))
+		return BYTES_UNKNOWN;
+	return f->below_bytes ? f->below_bytes : BYTES_UNKNOWN;
+}
+
+/* A netCDF-4 variable is a dataset with the same number of dimensions. In memory values of the variable's own type are those of the
+ * dataset's call. */
+void shape_from_below(struct replay *r, struct thread *thread, unsigned index, int rank)
 {
 	const char *layer = frame_layer(r, &thread->frames[index])->name;
+	uint64_t bytes = thread->frames[index].request;
 
-	while (rank >= 0 && index--) {
+	while (index--) {
 		struct frame *f = &thread->frames[index];
 		struct variable *variable;
 		uint64_t key;
@@ -333,7 +416,9 @@ void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned ind
 			return;
 		if (!f->begun || !f->object || !variable_key(r, f, &key))
 			continue;
-		variable = variable_get(r, f, key);
+		if (f->below_bytes != BYTES_UNKNOWN)
+			add_below(f, bytes);
+		variable = rank < 0 ? NULL : variable_get(f->object, key);
 		if (variable && variable->ndims < 0)
 			variable->ndims = rank;
 		return;

@@ -7,6 +7,9 @@
 
 #include "replay/state.h"
 
+/* What the header of the file of a call that opens a handle defines. */
+int shape_learn_header(struct replay *r, const struct frame *f, struct object *object);
+void shape_synced(struct object *object);       /* its number of records may have changed */
 int shape_learn(struct replay *r, struct thread *thread, struct frame *f);      /* at the return of a call that succeeded */
 /* Returns whether the size of the operation follows from the variable's shape rather than from its count and datatype. */
 bool shape_decides(const struct replay *r, const struct frame *f, int64_t count, int64_t type_bytes);
@@ -16,6 +19,10 @@ bool shape_collective(const struct replay *r, const struct frame *f);          /
 int shape_rank(const struct replay *r, const struct frame *f);                  /* dimensions of the call's variable, -1 unknown */
 uint32_t shape_variable(const struct replay *r, const struct frame *f);         /* as in model_event */
 void shape_free(struct object *object);
-void shape_rank_from_below(struct replay *r, struct thread *thread, unsigned index, int rank);
+/* What a call on a dataset (index: its frame) tells of the call on a variable around it: the number of dimensions (-1 unknown),
+ * and the bytes. */
+void shape_from_below(struct replay *r, struct thread *thread, unsigned index, int rank);
+/* Bytes that calls on the dataset have asked for, of a call that moves values of the variable's own type; BYTES_UNKNOWN. */
+uint64_t shape_bytes_from_below(const struct replay *r, const struct frame *f);
 
 #endif

@@ -112,6 +112,8 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 		error = otf2_properties_set_text(s, "VERSION", model->version);
 	if (!error && model->kernel)
 		error = otf2_properties_set_text(s, "KERNEL", model->kernel);
+	if (!error && model->command_line)
+		error = otf2_properties_set_text(s, "COMMAND_LINE", model->command_line);
 	if (!error && model->end.stopped_by)
 		error = otf2_properties_set_text(s, "STOPPED_BY", model->end.stopped_by);
 	if (!error && model->end.reason)
