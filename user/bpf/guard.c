@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <ioprobe/request.h>            /* for the skeleton's variables */
 
+#include "bpf/guard_calls.h"
 #include "bpf/hold_server_internal.h"
 #include "bpf/link_request.h"
 #include "guard.skel.h"
@@ -28,7 +28,6 @@
 #define MAX_FAILURES 60         /* of looks, before no call is guarded any more */
 
 struct guard_link { pid_t pid; size_t file; int fd; };
-struct guard_calls { struct iop_replaced_return *v; size_t n, cap; };
 
 struct guard {
 	struct guard_bpf *skel;
@@ -41,6 +40,7 @@ struct guard {
 	size_t nlinks;
 	struct guard_calls calls;       /* those that were in flight when none could begin any more */
 	bool looked;
+	size_t looks;
 	unsigned failures;              /* of consecutive looks */
 };
 
@@ -194,68 +194,25 @@ bool guard_has_link(const struct guard *guard, int fd)
 
 /* ---- calls in flight ---- */
 
-static bool guard_add_call(struct guard_calls *calls, const struct iop_replaced_return *call)
+static int compare_link_process(const void *a, const void *b)
 {
-	if (calls->n == calls->cap) {
-		size_t cap = calls->cap ? 2 * calls->cap : 64;
-		struct iop_replaced_return *v = realloc(calls->v, cap * sizeof(*v));
+	const struct guard_link *x = a, *y = b;
 
-		if (!v)
-			return false;
-		calls->v = v;
-		calls->cap = cap;
-	}
-	calls->v[calls->n++] = *call;
-	return true;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* Returns whether two addresses of a process are in the same mapping; true if that cannot be read. */
-static bool same_mapping(pid_t pid, uint64_t a, uint64_t b)
+/* The links are sorted; the process 0 is all. */
+static bool process_is_linked(const struct guard *guard, pid_t pid)
 {
-	char path[32], line[512];
-	bool same = false;
-	FILE *maps;
+	const struct guard_link key = { pid, 0, -1 };
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return true;
-	while (fgets(line, sizeof(line), maps)) {
-		unsigned long long low, high;
-
-		if (sscanf(line, "%llx-%llx ", &low, &high) == 2 && a >= low && a < high)
-			same = b >= low && b < high;
-	}
-	fclose(maps);
-	return same;
-}
-
-/* The kernel keeps the entries of calls that were left by an unwinder or longjmp: their slots have been overwritten, or are
- * below the stack pointer. The addresses cannot be compared if the call is on another stack (a signal handler's). */
-static bool is_in_flight(const struct iop_replaced_return *call)
-{
-	pid_t pid = call->pid_tgid >> 32;
-	uint64_t found = 0;
-	struct iovec local = { &found, sizeof(found) }, remote = { (void *)(uintptr_t)call->address, sizeof(found) };
-
-	if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != sizeof(found))
-		return errno != ESRCH && errno != EFAULT;
-	if ((found & ~(uint64_t)4095) != call->trampoline)
-		return false;
-	return call->address >= call->sp || !same_mapping(pid, call->address, call->sp);
+	return guard->nlinks && (!guard->links[0].pid ||
+				 bsearch(&key, guard->links, guard->nlinks, sizeof(key), compare_link_process));
 }
 
 static bool is_guarded(const struct guard *guard, const struct iop_replaced_return *call)
 {
-	bool linked = false;
-
-	for (size_t i = 0; i < guard->nlinks && !linked; i++)
-		linked = !guard->links[i].pid || guard->links[i].pid == (pid_t)(call->pid_tgid >> 32);
-	for (size_t i = 0; linked && i < guard->calls.n && guard->looked; i++)
-		if (guard->calls.v[i].pid_tgid == call->pid_tgid && guard->calls.v[i].address == call->address &&
-		    guard->calls.v[i].value == call->value)
-			return true;
-	return linked && !guard->looked;
+	return process_is_linked(guard, call->pid_tgid >> 32) && (!guard->looked || guard_calls_contain(&guard->calls, call));
 }
 
 static int guard_read_calls(const struct guard *guard, struct guard_calls *calls)
@@ -272,7 +229,7 @@ static int guard_read_calls(const struct guard *guard, struct guard_calls *calls
 	while (!err && (n = read(fd, &call, sizeof(call)))) {
 		if (n != sizeof(call))
 			err = n < 0 ? -errno : -EIO;
-		else if (is_guarded(guard, &call) && is_in_flight(&call) && !guard_add_call(calls, &call))
+		else if (is_guarded(guard, &call) && !guard_calls_add(calls, &call))
 			err = -ENOMEM;
 	}
 	if (fd >= 0)
@@ -287,11 +244,7 @@ static void drop_links(struct guard *guard)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < guard->nlinks; i++) {
-		bool used = !guard->links[i].pid;
-
-		for (size_t k = 0; k < guard->calls.n && !used; k++)
-			used = guard->links[i].pid == (pid_t)(guard->calls.v[k].pid_tgid >> 32);
-		if (used)
+		if (!guard->links[i].pid || guard_calls_contain_process(&guard->calls, guard->links[i].pid))
 			guard->links[kept++] = guard->links[i];
 		else
 			close(guard->links[i].fd);
@@ -299,14 +252,17 @@ static void drop_links(struct guard *guard)
 	guard->nlinks = kept;
 }
 
-size_t guard_look(struct guard *guard, bool begun)
+size_t guard_look(struct guard *guard, bool begun, size_t *unread)
 {
 	struct guard_calls calls = { 0 };
 
+	if (guard->nlinks)
+		qsort(guard->links, guard->nlinks, sizeof(*guard->links), compare_link_process);
 	if (guard_read_calls(guard, &calls)) {
 		free(calls.v);
 		return ++guard->failures < MAX_FAILURES;        /* unknown: it is looked again */
 	}
+	*unread = guard_calls_keep_in_flight(&calls, &guard_access_proc, guard->looks++);
 	guard->failures = 0;
 	free(guard->calls.v);
 	guard->calls = calls;

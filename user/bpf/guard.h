@@ -25,7 +25,8 @@ size_t guard_attach(struct guard *guard, const struct guard_places *places);
 bool guard_has_link(const struct guard *guard, int fd);
 
 /* Looks for calls whose return address is replaced; guards nothing else from then on: a second look finds calls of the first
- * one only. begun: calls may still begin, so all links are kept. Returns their number. */
-size_t guard_look(struct guard *guard, bool begun);
+ * one only. begun: calls may still begin, so all links are kept. Returns their number; *unread: how many of them only count because
+ * the mappings of their process were not read (guard_calls.h). */
+size_t guard_look(struct guard *guard, bool begun, size_t *unread);
 
 #endif

@@ -8,13 +8,13 @@
 #include <dirent.h>
 #include <malloc.h>
 #include <signal.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/guard_calls.h"
 #include "bpf/links.h"
 #include "bpf/rings.h"
 
@@ -94,6 +94,23 @@ static bool sleep_ms(unsigned ms)
 	return sigtimedwait(&term, NULL, &pause) == SIGTERM;
 }
 
+static uint64_t guard_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How long to sleep after a look, in ms. */
+static unsigned guard_sleep_ms(unsigned pause_ms, uint64_t cpu_ns, uint64_t end_ns)
+{
+	uint64_t now_ns = monotonic_ns(), left_ms = now_ns < end_ns ? (end_ns - now_ns) / 1000000 + 1 : 1;
+	unsigned ms = guard_calls_pause(pause_ms, cpu_ns);
+
+	return ms < left_ms ? ms : left_ms;
+}
+
 void guard_stay(struct hold_server *server)
 {
 	uint64_t end_ns = UINT64_MAX;
@@ -107,14 +124,16 @@ void guard_stay(struct hold_server *server)
 	sleep_ms(pause_ms);
 	while (monotonic_ns() < end_ns) {
 		bool begun = calls_may_begin(&ending);
-		size_t calls = guard_look(server->guard, begun);
+		uint64_t cpu_ns = guard_cpu_ns();
+		size_t unread = 0, calls = guard_look(server->guard, begun, &unread);
 
 		if (!calls && !begun)
 			break;
 		server->counters->in_flight = calls;
+		server->counters->in_flight_unread = unread;
 		server->counters->guarding = true;
 		pause_ms = pause_ms < LAST_LOOK_MS / 2 ? pause_ms * 2 : LAST_LOOK_MS;
-		if (sleep_ms(pause_ms) && end_ns == UINT64_MAX)
+		if (sleep_ms(guard_sleep_ms(pause_ms, guard_cpu_ns() - cpu_ns, end_ns)) && end_ns == UINT64_MAX)
 			end_ns = monotonic_ns() + TERM_NS;
 	}
 	guard_destroy(server->guard);

@@ -202,7 +202,7 @@ void hold_server_leave(struct hold_server *server, struct hold_guarding *guardin
 	if (server->pid > 0)
 		await_server(server);
 	if (server->pid > 0 && server->counters->guarding)
-		*guarding = (struct hold_guarding){ server->pid, server->counters->in_flight };
+		*guarding = (struct hold_guarding){ server->pid, server->counters->in_flight, server->counters->in_flight_unread };
 	if (server->mount_fd >= 0)
 		close(server->mount_fd);
 	members_destroy(server->members);

@@ -20,7 +20,7 @@ int hold_server_create(struct hold_server **out, struct bpf_side *kernel);
 void hold_server_destroy(struct hold_server *server);
 
 /* The same; the server may stay to guard calls that are in flight (bpf/guard.h), then *guarding is set. */
-struct hold_guarding { pid_t pid; size_t calls; };
+struct hold_guarding { pid_t pid; size_t calls, unread; };      /* unread: of these, may have ended (guard_calls.h) */
 void hold_server_leave(struct hold_server *server, struct hold_guarding *guarding);
 
 /* Returns whether perf events "for all" are placed only in the processes that links_join names. */

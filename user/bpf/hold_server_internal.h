@@ -17,7 +17,7 @@
 struct hold_counters {
 	atomic_ullong late, returns_failed;
 	atomic_bool guarding;           /* the server stays after the recorder has let it go, for these calls */
-	atomic_size_t in_flight;
+	atomic_size_t in_flight, in_flight_unread;
 };
 
 struct hold_server {

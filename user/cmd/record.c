@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bpf/guard_calls.h"
 #include "proc/procfs.h"
 #include "capture/recorder.h"
 #include "cmd/record_arguments.h"
@@ -139,6 +140,9 @@ static void say_guarding(const struct hold_guarding *guarding)
 		fprintf(stderr, "ioprobe: %zu %s in flight: process %d (ioprobe-guard) stays until %s returned\n", guarding->calls,
 			guarding->calls == 1 ? "recorded call is" : "recorded calls are", guarding->pid,
 			guarding->calls == 1 ? "it has" : "they have");
+	if (guarding->pid && guarding->unread)
+		fprintf(stderr, "ioprobe: %zu of them may have ended: the mappings of their processes were not read (at most %d at a time)\n",
+			guarding->unread, GUARD_MAPS_READS);
 }
 
 static int record_fail(const char *message)
