@@ -273,6 +273,35 @@ time.sleep(100)' "$PORT" >"$D/crowd" & strangers=$!
 	stop TERM
 }
 
+# A collector whose stores may not grow: the follower says how many intervals are missing and why, the collector says it, too, and
+# what was stored stays.
+full() {
+	local before
+	rm -f "$D"/stores/full,*
+	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token full/1/1000)
+	start 0 --max-job-size 4KiB || return
+	DELIVER_S=30 deliver 1 && not_ok "full, job" "the follower did not fail"
+	verdict "full, job" "$(grep -q "[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: the job's store has reached \
+--max-job-size 4.00 KiB" "$D/follower1.err" || cat "$D/follower1.err")"
+	verdict "full, job, said by the collector" "$(grep -q "connection closed: the job's store has reached" "$D/collector.err" ||
+		tail -n 3 "$D/collector.err")"
+	stop TERM
+	verdict "full, metrics" "$([ "$(value full_total)" -ge 1 ] || cat "$D/stores/collect.prom")"
+	before=$(du -b "$D"/stores/*.db | md5sum)
+	start 0 --max-size 4KiB || return
+	IOPROBE_STREAM_GRACE_S=1 DELIVER_S=30 deliver 1 && not_ok "full, all" "the follower did not fail"
+	verdict "full, all" "$(grep -q 'intervals were not delivered: the stores have reached --max-size 4.00 KiB' \
+		"$D/follower1.err" || cat "$D/follower1.err")"
+	stop TERM
+	verdict "full, stores are as they were" "$([ "$before" = "$(du -b "$D"/stores/*.db | md5sum)" ] || ls -l "$D/stores")"
+	verdict "full, size in metrics" "$([ "$(value stores_limit_bytes)" = 4096 ] && [ "$(value stores_bytes)" -gt 4096 ] ||
+		cat "$D/stores/collect.prom")"
+	start 0 || return
+	deliver 1
+	verdict "full, then without a limit" "$(cat "$D/follower1.err")"
+	stop TERM
+}
+
 # The unit allows what the collector calls.
 unit() {
 	local file=$TESTS/../tools/systemd/ioprobe-collect.service
@@ -293,6 +322,7 @@ start 0 && four_nodes && strangers && down && metrics
 start 0 && bad_input
 stop TERM
 crowd
+full
 unit
 [ -z "$COLLECTOR" ] || stop KILL
 exit 0

@@ -41,12 +41,13 @@ int fuzz_collect(const uint8_t *data, size_t size)
 	static const char *const files[] = { "c,1,1000.db", "c,1,1000.db-wal", "c,1,1000.db-shm", "c,1,1000.db-journal" };
 	struct collect_counts counts = { 0 };
 	struct token_secret secret = { .len = 32 };
+	struct collect_space space = { fuzz_directory(), 1 << 20, 0, 0 };
 	struct session *session;
 	char path[4200];
 
 	if (!size)
 		return 0;
-	session = session_create(&secret, fuzz_directory(), &counts);
+	session = session_create(&secret, &space, &counts);
 	if (!session)
 		return 0;
 	if (data[0] % 3)

@@ -12,17 +12,29 @@
 #include <unistd.h>
 
 #include "collect/collector.h"
+#include "util/quantity.h"
 
 #define PORT 4790
 #define MOST 10000 /* connections */
 #define FILES_PER_CONNECTION 5 /* socket, database, its log, its index, journal */
 
-enum { OPT_ADDRESS = 256, OPT_PORT, OPT_CERTIFICATE, OPT_KEY, OPT_SECRET, OPT_TOKEN, OPT_MOST, OPT_METRICS };
+enum {
+	OPT_ADDRESS = 256, OPT_PORT, OPT_CERTIFICATE, OPT_KEY, OPT_SECRET, OPT_TOKEN, OPT_MOST, OPT_METRICS, OPT_SIZE, OPT_JOB_SIZE
+};
 
 struct command {
 	struct collector_options options;
 	const char *secret, *token;
 };
+
+static uint64_t collect_size(struct cli *cli, const char *option, const char *value)
+{
+	uint64_t bytes = 0;
+
+	if (!quantity_bytes(value, &bytes) || !bytes)
+		cli_error(cli, "%s %s: a size is expected, such as %s", option, value, QUANTITY_SIZES);
+	return bytes;
+}
 
 static void collect_set_option(struct cli *cli, int key, const char *value, void *input)
 {
@@ -41,6 +53,8 @@ static void collect_set_option(struct cli *cli, int key, const char *value, void
 	case OPT_KEY: c->options.key = value; break;
 	case OPT_SECRET: c->secret = value; break;
 	case OPT_TOKEN: c->token = value; break;
+	case OPT_SIZE: c->options.most_bytes = collect_size(cli, "--max-size", value); break;
+	case OPT_JOB_SIZE: c->options.most_job_bytes = collect_size(cli, "--max-job-size", value); break;
 	case OPT_METRICS: c->options.metrics = value; break;
 	case OPT_MOST:
 		c->options.most = cli_number(cli, "--max-connections", value);
@@ -140,6 +154,12 @@ const struct cli_command command_collect = {
 			{ "address", OPT_ADDRESS, "HOST", "Listen on this address only", "all addresses of the host" },
 			{ "port", OPT_PORT, "PORT", "Listen on this TCP port, 0: any that is free; it is printed", "4790" },
 			{ "max-connections", OPT_MOST, "N", "Serve at most N followers at a time", "10000" },
+			{ "max-size", OPT_SIZE, "SIZE",
+				"Store nothing more when all stores together have SIZE on disk (" QUANTITY_SIZES
+				"), until some are removed",
+				"unlimited" },
+			{ "max-job-size", OPT_JOB_SIZE, "SIZE",
+				"Store nothing more of a job whose store has SIZE on disk", "unlimited" },
 			{ "metrics", OPT_METRICS, "FILE",
 				"Write its own metrics to FILE every second, for node_exporter's textfile collector", NULL },
 			{ "token", OPT_TOKEN, "CLUSTER/JOB/UID", "Print the token of a job, and end", NULL },

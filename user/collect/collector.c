@@ -52,6 +52,7 @@ struct collector {
 	unsigned n, strangers; /* connections, and those that are not known */
 	bool full; /* of strangers: no connection is accepted */
 	struct collect_counts counts;
+	struct collect_space space;
 	bool metrics_failed; /* said */
 	uint64_t reported_ms, unreported; /* of refusals */
 	char *err;
@@ -224,7 +225,7 @@ static struct connection *connection_create(struct collector *c, int fd)
 		return NULL;
 	k->fd = fd;
 	k->begun_ms = collector_now_ms();
-	k->session = session_create(c->secret, c->options->directory, &c->counts);
+	k->session = session_create(c->secret, &c->space, &c->counts);
 	if (!k->session || gnutls_init(&k->tls, GNUTLS_SERVER | GNUTLS_NONBLOCK) < 0) {
 		session_destroy(k->session);
 		free(k);
@@ -320,8 +321,9 @@ static void close_strangers(struct collector *c)
 /* The collector goes on without the file; what is wrong with it is said once, until it can be written again. */
 static void collector_write_metrics(struct collector *c)
 {
+	const struct collect_now now = { c->n, c->space.used, c->space.most };
 	char err[512];
-	int ret = c->options->metrics ? collect_counts_write(&c->counts, c->options->metrics, c->n, err, sizeof(err)) : 0;
+	int ret = c->options->metrics ? collect_counts_write(&c->counts, c->options->metrics, &now, err, sizeof(err)) : 0;
 
 	if (ret && !c->metrics_failed)
 		fprintf(stderr, "ioprobe collect: %s\n", err);
@@ -431,6 +433,7 @@ static void collector_loop(struct collector *c)
 		if (collector_now_ms() - swept_ms < SWEEP_MS)
 			continue;
 		close_strangers(c);
+		collect_space_count(&c->space);
 		collector_write_metrics(c);
 		swept_ms = collector_now_ms();
 	}
@@ -441,6 +444,7 @@ int collector_run(const struct collector_options *options, const struct token_se
 {
 	struct collector c = { .options = options,
 			       .secret = secret,
+			       .space = { options->directory, options->most_bytes, options->most_job_bytes, 0 },
 			       .listen_fd = -1,
 			       .signal_fd = -1,
 			       .epoll_fd = -1,
@@ -453,6 +457,7 @@ int collector_run(const struct collector_options *options, const struct token_se
 	if (!ret)
 		ret = open_events(&c);
 	if (!ret) {
+		collect_space_count(&c.space);
 		ready(port_of(c.listen_fd));
 		collector_loop(&c);
 	}

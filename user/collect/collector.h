@@ -17,6 +17,7 @@ struct collector_options {
 	const char *certificate, *key; /* files, PEM */
 	const char *metrics; /* NULL, or the file for its own metrics */
 	unsigned most; /* connections at a time */
+	uint64_t most_bytes, most_job_bytes; /* of all stores, of a job's; 0: no limit */
 };
 
 /* Serves until SIGTERM or SIGINT. ready: called with the port when followers may connect. Returns 0, or -errno with one line in

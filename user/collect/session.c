@@ -20,10 +20,11 @@ enum session_state { HELLO, BEGIN, ROWS };
 
 struct session {
 	const struct token_secret *secret;
-	const char *directory;
+	struct collect_space *space;
 	struct collect_counts *counts;
 	enum session_state state;
 	struct live_output *store; /* NULL: not yet */
+	char file[4500]; /* the store's */
 	char *lines; /* not yet taken: of the current interval, the last one perhaps incomplete */
 	size_t len, cap;
 	size_t line; /* begin of the last line */
@@ -31,13 +32,13 @@ struct session {
 	char reason[600];
 };
 
-struct session *session_create(const struct token_secret *secret, const char *directory, struct collect_counts *counts)
+struct session *session_create(const struct token_secret *secret, struct collect_space *space, struct collect_counts *counts)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->secret = secret;
-		s->directory = directory;
+		s->space = space;
 		s->counts = counts;
 	}
 	return s;
@@ -85,17 +86,32 @@ static int session_refuse(struct session *s, bool final, const char *reason)
 	return -EACCES;
 }
 
+/* A job that has reached its own limit is refused for good: its follower goes on without the collector. At the limit of all
+ * stores it tries again, as when the disk is full: room may be made. */
+static int session_ask_space(struct session *s, uint64_t bytes)
+{
+	char reason[300];
+	enum space_answer answer = collect_space_ask(s->space, s->file, bytes, reason, sizeof(reason));
+
+	if (answer == SPACE_FREE)
+		return 0;
+	s->counts->full++;
+	return session_refuse(s, answer == SPACE_JOB_FULL, reason);
+}
+
 /* ---- lines ---- */
 
 /* The store's name: CLUSTER,JOB,UID.db. None of the three has a comma (token.c), so no two jobs share a name. */
 static int session_open_store(struct session *s, char *name)
 {
-	char file[4500], err[512] = "";
+	char err[512] = "";
 
 	for (char *c = name; *c; c++)
 		*c = *c == '/' ? ',' : *c;
-	snprintf(file, sizeof(file), "%.4000s/%.400s.db", s->directory, name);
-	return live_store_create_many(&s->store, file, err, sizeof(err)) ? session_refuse(s, false, err) : 0;
+	snprintf(s->file, sizeof(s->file), "%.4000s/%.400s.db", s->space->directory, name);
+	if (session_ask_space(s, 0))
+		return -ENOSPC;
+	return live_store_create_many(&s->store, s->file, err, sizeof(err)) ? session_refuse(s, false, err) : 0;
 }
 
 static int take_hello(struct session *s, const json_t *line)
@@ -164,9 +180,12 @@ static int session_take_interval(struct session *s)
 
 	if (type == LINES_OTHER)
 		return 0;
-	ret = take_rows(s, &now);
+	ret = session_ask_space(s, s->len);
+	if (!ret)
+		ret = take_rows(s, &now);
 	if (!ret) {
 		s->counts->bytes += s->len;
+		s->space->used += s->len;
 		*(type == LINES_END ? &s->counts->ended : &s->counts->intervals) += 1;
 	}
 	s->len = 0;

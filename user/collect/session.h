@@ -9,12 +9,14 @@
 #include <stddef.h>
 
 #include "collect/counts.h"
+#include "collect/space.h"
 #include "stream/token.h"
 
 struct session;
 
-/* directory: where the stores are; counts: what is added to. All stay the caller's. NULL without memory. */
-struct session *session_create(const struct token_secret *secret, const char *directory, struct collect_counts *counts);
+/* space: where the stores are, and how large they may become; counts: what is added to. All stay the caller's. NULL without
+ * memory. */
+struct session *session_create(const struct token_secret *secret, struct collect_space *space, struct collect_counts *counts);
 void session_destroy(struct session *session);
 
 /* Takes bytes in the order in which they came. *answer: lines for the follower, which the caller frees; NULL: none. Returns false
