@@ -14,17 +14,11 @@
 #define IOPROBE_BPF_FD_EPOCHS_H
 
 #include "describe.h"
+#include "fd_word.h"
 
 #define EPOCH_SLOTS 65536               /* a power of two */
 #define EPOCH_TRIES 4
-#define WORD_TRIES 64           /* to change a word that other CPUs are changing, before a part of it is given up */
-#define CHANGING_ONE (1ull << 16)
-#define ENDED_ONE (1ull << 24)
-#define EPOCH_ONE (1ull << 44)
-#define RUNNING(word) ((u32)(word) & 0xffff)
-#define CHANGING(word) ((u32)((word) >> 16) & 0xff)
-#define ENDED(word) ((u32)((word) >> 24) & 0xfffff)
-#define EPOCH(word) ((u32)((word) >> 44))       /* modulo IOP_EPOCHS */
+#define EPOCH_FULL (~0u)
 
 /* key: generation of the table's slot, the slot, the descriptor. file: the file behind the descriptor when the running change
  * began. overtaken: a call found the descriptor already changed. */
@@ -67,7 +61,15 @@ static __always_inline u64 fd_epoch_claim(struct fd_epoch *e, u64 was, u64 key)
 	return found == was ? key : found;
 }
 
-/* Returns 1 + the index of the descriptor's word, 0 if it has none: its table has one thread, or the map is full. */
+__noinline int fd_count_unordered(struct thread *t)
+{
+	if (t)
+		COUNT(t->recording, fd_unordered, 1);
+	return 0;
+}
+
+/* Returns 1 + the index of the descriptor's word, 0 if it needs none (its table has one thread), EPOCH_FULL if there is no room for
+ * one. */
 __noinline u32 fd_epoch_find(struct thread *t, s32 fd)
 {
 	struct process *p;
@@ -93,6 +95,16 @@ __noinline u32 fd_epoch_find(struct thread *t, s32 fd)
 		if (was == key)
 			return index + 1;
 	}
+	return EPOCH_FULL;
+}
+
+static __always_inline u32 fd_epoch_number(struct thread *t, s32 fd)
+{
+	u32 number = fd_epoch_find(t, fd);
+
+	if (number != EPOCH_FULL)
+		return number;
+	fd_count_unordered(t);
 	return 0;
 }
 
@@ -105,7 +117,7 @@ __noinline int fd_call_begins(struct thread *t, u32 which, s32 fd)
 	if (!t)
 		return 0;
 	call = &t->fd_calls[which & 1];
-	call->index = fd_epoch_find(t, fd);
+	call->index = fd_epoch_number(t, fd);
 	e = call->index ? fd_epoch_at(call->index - 1) : 0;
 	if (!e)
 		return 0;
@@ -123,43 +135,6 @@ __noinline int fd_call_begins(struct thread *t, u32 which, s32 fd)
 	return 0;
 }
 
-/* Whether a call is on the file that the running change closes or replaces. */
-static __always_inline bool is_on_old_file(const struct fd_call *call, u64 word)
-{
-	u32 own = call->epoch + !!(call->flags & IOP_EPOCH_NEXT);
-
-	return CHANGING(word) && !((own ^ EPOCH(word)) & (IOP_EPOCHS - 1)) && ENDED(word) < IOP_EPOCHS - 1;
-}
-
-/* Takes a call off its word. Returns the word before; *counted: the next change counts the call. */
-static __always_inline u64 word_leave(struct fd_epoch *e, const struct fd_call *call, bool *counted)
-{
-	for (u32 i = 0; i < WORD_TRIES; i++) {
-		u64 was = *(volatile u64 *)&e->word;
-
-		*counted = is_on_old_file(call, was);
-		if (__sync_val_compare_and_swap(&e->word, was, was - 1 + (*counted ? ENDED_ONE : 0)) == was)
-			return was;
-	}
-	*counted = false;
-	return __sync_fetch_and_add(&e->word, -1);
-}
-
-/* Ends a change that was made. Returns the word before. */
-static __always_inline u64 word_advance(struct fd_epoch *e)
-{
-	u64 was;
-
-	for (u32 i = 0; i < WORD_TRIES; i++) {
-		was = *(volatile u64 *)&e->word;
-		if (__sync_val_compare_and_swap(&e->word, was, was + EPOCH_ONE - CHANGING_ONE - ENDED(was) * ENDED_ONE) == was)
-			return was;
-	}
-	was = __sync_fetch_and_add(&e->word, EPOCH_ONE - CHANGING_ONE);
-	__sync_fetch_and_add(&e->word, -(ENDED(was) * ENDED_ONE));
-	return was;
-}
-
 static __always_inline void send_epoch(struct thread *t, struct frame *f, struct iop_rec_fd_epoch *rec, u64 now)
 {
 	rec->enter_ns = f->enter_ns;
@@ -170,7 +145,7 @@ static __always_inline void send_epoch(struct thread *t, struct frame *f, struct
 __noinline int fd_call_ends(struct thread *t, struct frame *f, u32 which, u64 now)
 {
 	struct iop_rec_fd_epoch *rec;
-	bool counted = false;
+	bool counted = false, undecided = false;
 	struct fd_call *call;
 	struct fd_epoch *e;
 	u64 was;
@@ -182,7 +157,9 @@ __noinline int fd_call_ends(struct thread *t, struct frame *f, u32 which, u64 no
 	call->index = 0;
 	if (!e)
 		return 0;
-	was = word_leave(e, call, &counted);
+	was = fd_word_leave(&e->word, call->epoch + !!(call->flags & IOP_EPOCH_NEXT), &counted, &undecided);
+	if (undecided)
+		fd_count_unordered(t);
 	if (EPOCH(was) == call->epoch && !CHANGING(was) && !call->flags)
 		return 0;
 	rec = (void *)t->scratch;
@@ -202,7 +179,7 @@ __noinline int fd_change_begins(struct thread *t, s32 fd)
 
 	if (!t)
 		return 0;
-	t->fd_change.index = fd_epoch_find(t, fd);
+	t->fd_change.index = fd_epoch_number(t, fd);
 	t->fd_change.fd = fd;
 	e = t->fd_change.index ? fd_epoch_at(t->fd_change.index - 1) : 0;
 	if (!e)
@@ -216,6 +193,7 @@ __noinline int fd_change_ends(struct thread *t, struct frame *f, bool changed, u
 {
 	struct iop_rec_fd_epoch *rec;
 	struct fd_epoch *e;
+	bool undecided = false;
 	u64 was, overtaken;
 
 	if (!t || !f)
@@ -224,7 +202,9 @@ __noinline int fd_change_ends(struct thread *t, struct frame *f, bool changed, u
 	t->fd_change.index = 0;
 	if (!e)
 		return 0;
-	was = changed ? word_advance(e) : __sync_fetch_and_add(&e->word, -CHANGING_ONE);
+	was = changed ? fd_word_advance(&e->word, &undecided) : __sync_fetch_and_add(&e->word, -CHANGING_ONE);
+	if (undecided)
+		fd_count_unordered(t);
 	overtaken = __sync_lock_test_and_set(&e->overtaken, 0);
 	if (!changed || (!RUNNING(was) && !ENDED(was) && !overtaken))
 		return 0;

@@ -153,6 +153,7 @@ struct counters {
 	/* programs of the 32-bit ABIs (i386, x32), whose system calls have other numbers and arguments: not recorded */
 	u64 compat_programs;
 	u64 compat_calls;       /* all system calls of these ABIs */
+	u64 fd_unordered;       /* calls that could not be put in order with a change of their descriptor (fd_epochs.h) */
 };
 
 struct {

@@ -165,7 +165,7 @@ uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *a
  * sent at most one record, perhaps of a process that is not recorded. */
 struct kernel_counts {
 	uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged,
-		entry_only, unread_environments, compat_programs, compat_calls, missed_programs;
+		entry_only, unread_environments, compat_programs, compat_calls, fd_unordered, missed_programs;
 };
 int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts);
 

@@ -38,7 +38,7 @@ int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
 	struct { uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
-			 unread_environments, compat_programs, compat_calls; }
+			 unread_environments, compat_programs, compat_calls, fd_unordered; }
 		*per_cpu;
 	uint32_t slot = bpf_side_slot(kernel);
 
@@ -59,6 +59,7 @@ int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts)
 		counts->unread_environments += per_cpu[i].unread_environments;
 		counts->compat_programs += per_cpu[i].compat_programs;
 		counts->compat_calls += per_cpu[i].compat_calls;
+		counts->fd_unordered += per_cpu[i].fd_unordered;
 	}
 	counts->missed_programs = programs_missed(kernel->programs) - kernel->missed_before;
 	counts->lost += counts->missed_programs;

@@ -191,8 +191,8 @@ static void guard_keep_replaced(struct guard_calls *calls, const struct guard_ac
 
 /* Appends those of a process' calls that are not left to the first kept ones. Returns how many are kept now; *unread: how many of
  * them are undecided. */
-static size_t guard_keep_process(struct guard_calls *calls, size_t kept, size_t begin, size_t end, const struct guard_access *access,
-				 size_t *unread)
+static size_t guard_keep_process(struct guard_calls *calls, size_t kept, size_t begin, size_t end,
+				 const struct guard_access *access, size_t *unread)
 {
 	struct guard_area *areas = NULL;
 	ssize_t n = access ? access->read_areas(process_of_call(&calls->v[begin]), &areas) : -EAGAIN;

@@ -76,6 +76,7 @@ void recorder_note_end(struct recorder *r)
 	note_addf(&note, "entry_only", "%llu", (unsigned long long)counts.entry_only);
 	note_addf(&note, "compat_programs", "%llu", (unsigned long long)counts.compat_programs);
 	note_addf(&note, "compat_entries", "%llu", (unsigned long long)counts.compat_calls);
+	note_addf(&note, "fd_unordered", "%llu", (unsigned long long)counts.fd_unordered);
 	note_addf(&note, "late", "%zu", r->late);
 	note_addf(&note, "unreported_ends", "%zu", r->unreported_ends);
 	note_addf(&note, "no_memory", "%zu", r->events_dropped + targets.no_memory + demands_no_memory(r->demands) +

@@ -473,6 +473,8 @@ static int texts_end(struct replay *r, const struct iop_rec_text *rec)
 		{ "mapped_faults_left_out", "page faults were on files that a filter excludes" },
 		{ "mapped_faults_missed", "page faults could not be attributed to a file" },
 		{ "waits_not_followed", "calls that wait for requests were not inspected" },
+		{ "fd_unordered", "calls could not be put in order with another thread's close or dup2 of their descriptor: their "
+				  "file may be the one before or after" },
 		{ "compat_programs",
 		  "32-bit programs (i386, x32) ran: neither their system calls nor their library calls are recorded" },
 		{ "compat_calls", "or more system calls by the kernel's 32-bit entry are not recorded" }, /* of older spools */
