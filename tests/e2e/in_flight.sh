@@ -4,7 +4,14 @@
 # afterwards must find the original one, however the recording ended and however late the unwinder runs.
 . "$(dirname "$0")/../lib/e2e.sh"
 
-guards() { pgrep -x ioprobe-guard; }
+# Those of this program's recordings: others may be under way on this machine.
+guards() {
+	local pid found=1
+	for pid in $(pgrep -x ioprobe-guard); do
+		[[ $(readlink "/proc/$pid/exe") == "$(readlink -f "$IOPROBE")"* ]] && echo "$pid" && found=0
+	done
+	return $found
+}
 
 # finish DIR PID NAME: lets the thread leave its call, and expects the program to end as it would without ioprobe.
 finish() {
