@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The word by which the BPF programs count calls and changes of a descriptor (bpf/fd_word.h), also when other CPUs change it all the
- * time.
+ * The word by which the BPF programs count calls and changes of a descriptor (bpf/fd_word.h), also when other CPUs change it all
+ * the time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
