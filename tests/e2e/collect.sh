@@ -200,8 +200,8 @@ garbage() {
 		hello = {"type": "hello", "format": "ioprobe collect 1", "token": token}
 		interval = {"type": "interval", "interval": 5, "begin": "1.000000000", "end": "1.200000000", "open_calls": 0,
 		    "records_lost": 0, "lag_ns": 0, "last": False}
-		for name, wanted, lines in (("no JSON", "no JSON", ["{"]),
-		    ("another format", "does not speak", [{**hello, "format": "x"}]),
+		for name, wanted, lines in (("no JSON", "not valid JSON", ["{"]),
+		    ("another format", "its protocol is not", [{**hello, "format": "x"}]),
 		                            ("no begin", "begin is not valid", [hello, {"type": "begin"}]),
 		                            ("another length", "another length", [hello, {**begin, "interval_ns": 1}]),
 		                            ("no row", "not valid", [hello, begin, {"type": "calls"}, interval]),

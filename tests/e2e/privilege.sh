@@ -13,14 +13,14 @@ cp "$IOPROBE" "$TMP/ioprobe" && chmod 755 "$TMP/ioprobe"       # the user can re
 
 # ---- the environment of a program under sudo ----
 
-# of VARIABLE FILE: its value in the output of env.
-of() { sed -n "s/^$1=//p" "$2"; }
+# value_of VARIABLE FILE: prints the variable's value in FILE, an output of env.
+value_of() { sed -n "s/^$1=//p" "$2"; }
 HOME=/root USER=root LOGNAME=root SHELL=/bin/bash MAIL=/var/mail/root ioprobe_sudo -o "$H/env" -- env >"$H.env" 2>"$H.err" \
 	</dev/null
 entry=$(getent passwd $NAME)
-verdict "HOME and SHELL" "$([ "$(of HOME "$H.env"):$(of SHELL "$H.env")" = "$(echo "$entry" | cut -d: -f 6,7)" ] ||
-	of HOME "$H.env")"
-verdict "USER, LOGNAME and MAIL" "$([ "$(of USER "$H.env") $(of LOGNAME "$H.env") $(of MAIL "$H.env")" = \
+verdict "HOME and SHELL" "$([ "$(value_of HOME "$H.env"):$(value_of SHELL "$H.env")" = "$(echo "$entry" | cut -d: -f 6,7)" ] ||
+	value_of HOME "$H.env")"
+verdict "USER, LOGNAME and MAIL" "$([ "$(value_of USER "$H.env") $(value_of LOGNAME "$H.env") $(value_of MAIL "$H.env")" = \
 	"$NAME $NAME /var/mail/$NAME" ] ||
 	grep -E '^(USER|LOGNAME|MAIL)=' "$H.env")"
 verdict "no SUDO_*" "$(grep '^SUDO_' "$H.env")"

@@ -137,7 +137,7 @@ static void detail_add_busy(const struct reading *r, float *bins, uint64_t begin
 		bins[b] += to > from ? to - from : 0;
 	}
 	if (begin == end && first < DETAIL_BINS)
-		bins[first] += 1; /* shorter than the clock's resolution, but it was there */
+		bins[first] += 1; /* shorter than the clock's resolution: shown, not dropped */
 }
 
 static void detail_count_handle(struct reading *r, const struct call *c, uint64_t end)

@@ -235,7 +235,10 @@ static int archive_open_spool(struct spool_reader **spool, const struct attempt 
 {
 	int ret = spool_reader_open(spool, OUTPUT_SPOOL);
 
-	if (ret)
+	if (ret == -ENOENT)
+		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " does not exist: a recording that has ended in order keeps its records "
+			 "only with --keep-spool", attempt->out->path);
+	else if (ret)
 		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " cannot be read: %s", attempt->out->path,
 			 ret == -EINVAL ? "it is not a spool of this version" : ret == -ELOOP ? "it is a symbolic "
 				"link" : strerror(-ret));

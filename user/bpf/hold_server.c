@@ -171,7 +171,7 @@ static void stop_heart(struct hold_server *server)
 	bpf_side_beat(server->kernel, KERNEL_BEAT_RECORDER, 0);
 }
 
-/* Until the server has ended, or goes on by itself: init will wait for it then. */
+/* Waits until the server has ended, or has become a guard, which outlives the recorder and is reaped by init. */
 static void await_server(const struct hold_server *server)
 {
 	while (waitpid(server->pid, NULL, WNOHANG) == 0 && !server->counters->guarding)

@@ -100,7 +100,8 @@ static void record_say_ready(void *arg, size_t processes, size_t probes)
 	if (cli_quiet())
 		return;
 	if (!a->command)
-		fprintf(stderr, "ioprobe: recording %zu processes with %zu probe points to %s\n", processes, probes, a->dir);
+		fprintf(stderr, "ioprobe: recording %zu %s with %zu probe points to %s\n", processes,
+			processes == 1 ? "process" : "processes", probes, a->dir);
 	else
 		fprintf(stderr, "ioprobe: recording %s to %s\n", a->command[0], a->dir);
 }

@@ -121,7 +121,8 @@ static int take_hello(struct session *s, const json_t *line)
 	char name[TOKEN_ROOM];
 
 	if (!format || strcmp(format, FORMAT))
-		return session_refuse(s, true, "it does not speak \"" FORMAT "\"");
+		return session_refuse(s, true, "its protocol is not \"" FORMAT "\": it is of another version of ioprobe, or no "
+				      "follower");
 	if (!token || strlen(token) >= sizeof(name) || !token_verify(token, s->secret, name, sizeof(name)))
 		return session_refuse(s, true, "its token is not valid here");
 	s->counts->followers++;
@@ -213,7 +214,7 @@ static int take_line(struct session *s)
 	if (s->state == ROWS)
 		return may_end_interval(s->lines + s->line, s->len - s->line) ? session_take_interval(s) : 0;
 	line = json_loadb(s->lines, s->len, 0, NULL);
-	ret = !line               ? session_refuse(s, true, "its first lines are no JSON")
+	ret = !line               ? session_refuse(s, true, "its first line is not valid JSON")
 	      : s->state == HELLO ? take_hello(s, line)
 				  : session_take_begin(s, line);
 	json_decref(line);

@@ -47,7 +47,8 @@ enum space_answer collect_space_ask(const struct collect_space *space, const cha
 		return SPACE_JOB_FULL;
 	}
 	if (space->most && space->used + bytes > space->most) {
-		snprintf(reason, len, "the stores have reached --max-size %s: nothing is stored until some are removed or moved away",
+		snprintf(reason, len, "the stores have reached --max-size %s: nothing is stored until some are removed "
+			 "or moved away",
 			 quantity_format_bytes(space->most, limit, sizeof(limit)));
 		return SPACE_FULL;
 	}

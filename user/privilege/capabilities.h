@@ -31,7 +31,7 @@ int capabilities_get(struct __user_cap_data_struct *caps);
 int capabilities_set(const struct __user_cap_data_struct *caps);
 /* Clears from the effective set those that override file permissions and ownership; they stay permitted. */
 int capabilities_drop_file_overrides(void);
-/* Irrevocably: effective, permitted, inheritable and ambient sets. */
+/* Clears the effective, permitted, inheritable and ambient sets: none can be got back. */
 int capabilities_drop_all(void);
 
 #endif

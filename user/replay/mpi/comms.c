@@ -90,7 +90,7 @@ int comm_known(struct replay *r, struct process *process, uint64_t value, enum t
 	return value_set(process, value, kind);
 }
 
-/* Predefined constants that are 32-bit numbers; REF_NONE for other values. */
+/* Returns the predefined communicator whose handle is this 32-bit number; REF_NONE if there is none. */
 static uint32_t comm_constant(const struct replay *r, uint64_t value)
 {
 	for (size_t l = 0; l < r->set.nlayers; l++) {

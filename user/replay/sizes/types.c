@@ -112,7 +112,7 @@ static void made_of(struct sized *type, const struct sized *from, bool native)
 	sized_copy_type(type, &copy);
 }
 
-/* H5Tcreate, H5Tvlen_create (no captured arguments), H5Tarray_create2 (base and dimensions). */
+/* Sets the size of a type made by H5Tcreate, H5Tvlen_create (no captured arguments) or H5Tarray_create2 (base and dimensions). */
 static void made_anew(struct replay *r, struct frame *f, struct sized *type)
 {
 	int64_t class = -1, bytes;
