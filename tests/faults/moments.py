@@ -165,12 +165,13 @@ class Fault:
 # ---- an agent of its own ----
 
 class Agent(Fault):
+    options = ()
+
     def record(self, *arguments):
         self.out = open(os.path.join(self.dir, "out" if self.launches else "agent.out"), "w")
         self.err = open(os.path.join(self.dir, "err"), "w")
-        self.agent = subprocess.Popen([self.settings.ioprobe, "-o", self.output(), *arguments], stdin=subprocess.DEVNULL,
-                                      stdout=self.out,
-                                      stderr=self.err)
+        self.agent = subprocess.Popen([self.settings.ioprobe, "-o", self.output(), *self.options, *arguments],
+                                      stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)
 
     def output(self):
         return os.path.join(self.dir, "trace")
@@ -247,6 +248,15 @@ class Attached(Agent):
         super().hit()
         if "recording" not in open(self.err.name).read():
             self.made = {}
+
+
+class LaunchedPerf(Launched):
+    """Probes by perf events, as on kernels before 6.6."""
+    options = ("--attach", "perf")
+
+
+class AttachedPerf(Attached):
+    options = ("--attach", "perf")
 
 
 # ---- the service ----
@@ -353,8 +363,10 @@ class Slurm(Service):
         Fault.clean(self)
 
 
-KINDS = {"launched": Launched, "attached": Attached, "service": Service, "slurm": Slurm}
+KINDS = {"launched": Launched, "attached": Attached, "launched-perf": LaunchedPerf, "attached-perf": AttachedPerf,
+         "service": Service, "slurm": Slurm}
 VICTIMS = {"launched": ("agent", "agent", "archiver"), "attached": ("agent", "agent", "archiver"),
+           "launched-perf": ("agent", "archiver"), "attached-perf": ("agent", "archiver"),
            "service": ("service", "recorder", "archiver"),
            "slurm": ("service", "recorder", "archiver")}
 
