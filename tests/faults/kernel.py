@@ -179,14 +179,15 @@ def runs_program(pid, program):
         return False
 
 
-def processes_with(text):
-    """Processes whose command line has the text, but for ourselves."""
+def processes_with(text, removers=False):
+    """Processes whose command line has the text, but for ourselves; those that take a recording's perf events away for some
+    minutes after its end, or only they."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         pid = int(path.split("/")[2])
         try:
-            with open(path, "rb") as file:
-                if text.encode() in file.read() and pid != os.getpid():
+            with open(path, "rb") as file, open(f"/proc/{pid}/comm", encoding="utf-8") as name:
+                if text.encode() in file.read() and pid != os.getpid() and (name.read() == "ioprobe-remover\n") == removers:
                     found.append(pid)
         except OSError:
             pass

@@ -18,6 +18,7 @@ RECORD_S = 2.2          # of a case: faults come from the start to this, and som
 STARTING = 0.3          # share of the moments that count from the start; the others count from when it records
 FLUSHED_S = 3.0         # what was made so long before a kill is in the spool (flushed each second; the machine may be busy)
 END_S = 60
+REMOVED_S = 1200        # perf events are removed one after the other, 0.25 s each and more
 
 Case = collections.namedtuple("Case", "number kind victim signal moment stopped resumes")
 
@@ -395,6 +396,15 @@ def run(settings, results, random, n):
         done = [(alone if case.kind == "slurm" else together).submit(run_case, settings, results, case) for case in cases]
         outcomes = [future.result() for future in done]
     check_outcomes(results, [outcome for outcome in outcomes if outcome])
+    if any("perf" in kind for kind in kinds):
+        check_removers(settings, results)
+
+
+def check_removers(settings, results):
+    """The processes that take perf events away come to an end."""
+    wait_until(lambda: not kernel.processes_with(settings.tmp, removers=True), REMOVED_S, 1)
+    left = kernel.processes_with(settings.tmp, removers=True)
+    results.verdict("perf events are removed", [f"processes left: {left}"] if left else [], "no process is left")
 
 
 def check_outcomes(results, outcomes):
