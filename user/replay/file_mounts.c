@@ -223,10 +223,16 @@ static const char *file_mounts_copy_of(struct replay *r, const char **last, cons
 
 static int set_mount(struct replay *r, struct model_file *file, const struct mount_row *row, const char *source)
 {
+	const char *point = r->last_mount.mount_point, *type = r->last_mount.fs_type;
+
 	file->mount_point = file_mounts_copy_of(r, &r->last_mount.mount_point, row->mount_point);
 	file->mount_source = source ? file_mounts_copy_of(r, &r->last_mount.mount_source, source) : NULL;
 	file->fs_type = file_mounts_copy_of(r, &r->last_mount.fs_type, row->fs_type);
-	file->scope = is_declared_shared(r, row) ? SCOPE_SHARED : mount_scope(row);
+	if (file->mount_point != point || file->fs_type != type || r->last_mount.nshared != r->model->shared_mounts.n) {
+		r->last_mount.scope = is_declared_shared(r, row) ? SCOPE_SHARED : mount_scope(row);
+		r->last_mount.nshared = r->model->shared_mounts.n;
+	}
+	file->scope = r->last_mount.scope;
 	return file->mount_point && (file->mount_source || !source) && file->fs_type ? 0 : -ENOMEM;
 }
 

@@ -346,7 +346,9 @@ struct replay {
 	MODEL_ARRAY(struct inode_stripes, stripes);     /* by inode, after file_stripes_finish */
 	struct {
 		const char *mount_point, *mount_source, *fs_type;
-	} last_mount; /* the model's strings of the last file */
+		enum model_scope scope;
+		size_t nshared; /* of model.shared_mounts then */
+	} last_mount; /* of the last file, in the model's strings */
 	bool followed; /* a sink reports while the recording runs: mounts are needed before the end */
 	struct unified *unified;
 	MODEL_ARRAY(struct job, jobs);

@@ -132,26 +132,39 @@ static int on_earlier(void *arg, const struct summary_earlier *earlier)
 
 /* ---- an interval ---- */
 
-static int live_report_calls(struct live_sink *s, const struct live_calls_row *row)
-{
+/* Described once for consecutive rows. */
+struct row_process {
 	char name[256];
-	struct live_process process = live_describe_process(s, row->key.process, name, sizeof(name));
-	struct live_calls calls = { row->key.interval, &process, row->key.layer, &row->added };
-	int ret = live_report_process(s, &process);
+	struct live_process process;
+	bool described;
+};
+
+static int live_row_process(struct live_sink *s, uint64_t id, struct row_process *of)
+{
+	if (of->described && of->process.id == id)
+		return 0;
+	of->process = live_describe_process(s, id, of->name, sizeof(of->name));
+	of->described = true;
+	return live_report_process(s, &of->process);
+}
+
+static int live_report_calls(struct live_sink *s, const struct live_calls_row *row, struct row_process *of)
+{
+	struct live_calls calls = { row->key.interval, &of->process, row->key.layer, &row->added };
+	int ret = live_row_process(s, row->key.process, of);
 
 	if (!ret)
 		ret = REPORT(s, calls, &s->now, &calls);
 	return ret;
 }
 
-static int report_operations(struct live_sink *s, const struct live_operations_row *row)
+static int report_operations(struct live_sink *s, const struct live_operations_row *row, struct row_process *of)
 {
-	char name[256], path[FILE_NAME_ROOM];
-	struct live_process process = live_describe_process(s, row->key.process, name, sizeof(name));
+	char path[FILE_NAME_ROOM];
 	struct live_file file = live_describe_file(s, row->key.file, row->key.file, path, sizeof(path));
-	struct live_operations operations = { row->key.interval, &process, &file,
+	struct live_operations operations = { row->key.interval, &of->process, &file,
 					      s->model->paradigms.v[row->key.paradigm].identification, &row->added };
-	int ret = live_report_process(s, &process);
+	int ret = live_row_process(s, row->key.process, of);
 
 	if (!ret)
 		ret = REPORT(s, operations, &s->now, &operations);
@@ -160,12 +173,13 @@ static int report_operations(struct live_sink *s, const struct live_operations_r
 
 static int report_rows(struct live_sink *s)
 {
+	struct row_process of = { .described = false };
 	int ret = 0;
 
 	for (const struct live_calls_row *row = s->rows.calls; row && !ret; row = row->hh.next)
-		ret = live_report_calls(s, row);
+		ret = live_report_calls(s, row, &of);
 	for (const struct live_operations_row *row = s->rows.operations; row && !ret; row = row->hh.next)
-		ret = report_operations(s, row);
+		ret = report_operations(s, row, &of);
 	live_rows_clear(&s->rows);
 	return ret;
 }

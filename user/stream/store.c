@@ -73,13 +73,23 @@ static int store_run(struct store *s, const char *sql, const char *action)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_fail(s, action);
 }
 
-/* Names have any bytes; readers of the store expect UTF-8. */
+static bool store_is_plain(const char *text)
+{
+	while (*text >= ' ' && *text <= '~')
+		text++;
+	return !*text;
+}
+
+/* Names have any bytes; readers of the store expect UTF-8. The text must live until the statement was run. */
 static int bind_printable(sqlite3_stmt *statement, int i, const char *text)
 {
-	char *printable = text ? utf8_printable(text) : NULL;
+	char *printable;
 
 	if (!text)
 		return sqlite3_bind_null(statement, i);
+	if (store_is_plain(text))
+		return sqlite3_bind_text(statement, i, text, -1, SQLITE_STATIC);
+	printable = utf8_printable(text);
 	return printable ? sqlite3_bind_text(statement, i, printable, -1, free) : SQLITE_NOMEM;
 }
 
@@ -111,7 +121,7 @@ static int store_put(struct store *s, enum statement which, const char *types, .
 		if (*t == 'i')
 			sqlite3_bind_int64(statement, i, va_arg(values, int64_t));
 		else if (*t == 't')
-			sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_TRANSIENT);
+			sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_STATIC);
 		else if (*t == 'p')
 			ret = bind_printable(statement, i, va_arg(values, const char *)) == SQLITE_OK ? ret : -ENOMEM;
 		else
@@ -467,7 +477,10 @@ static int open_store(struct store *s, const char *file)
 {
 	int ret = 0;
 
-	if (sqlite3_open_v2(file, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
+	/* a connection is used by one thread at a time */
+	if (sqlite3_open_v2(file, &s->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK)
 		return store_fail(s, "open");
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	ret = check_version(s);

@@ -64,7 +64,7 @@ int summary_sink_changes(struct sink *sink, const struct model *model, uint64_t 
 			 const struct summary_changes *to);
 /* To be called after an event: when SUMMARY_MOST_CHANGES handles were used since the last report, reports operations so far, so
  * that memory does not grow with the files of an interval. Returns 0 or -errno. */
-#define SUMMARY_MOST_CHANGES 8192
+#define SUMMARY_MOST_CHANGES 4096
 int summary_sink_flush(struct sink *sink, const struct summary_changes *to);
 /* Calls that have begun and not ended, as far as their begin was recorded: that of a call without recorded calls inside is recorded
  * with its end. */
