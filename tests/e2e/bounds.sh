@@ -86,13 +86,19 @@ on_small_disk() {
 }
 [ "${1:-}" != in_namespace ] || { on_small_disk; exit; }
 
+# streamed NAME STORE: what a follower counted is what the archive has.
+streamed() {
+	verdict "$1, the stream adds up" "$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$2" "$OUTPUT/summary.json" 2>&1)"
+}
+
 # within_size NAME OPTION...: at most 1 MiB, of which an archive has a good part.
 within_size() {
 	local name=$1
 	fresh "$name" >/dev/null
 	OUTPUT=$TMP/$name/trace
-	PAUSE=0 MOST=$FEW bounded "$name" --max-size 1MiB "${@:2}"
+	PAUSE=0 MOST=$FEW bounded "$name" --max-size 1MiB --stream="sqlite:$TMP/$name/live.db" --stream-interval 200ms "${@:2}"
 	told "$name" max-size
+	streamed "$name" "$TMP/$name/live.db"
 	from_first "$name"
 	verdict "$name, on disk" "$([ "$(cat "$TMP/$name/use")" -le 1048576 ] && [ "$(disk_use "$OUTPUT")" -le 1048576 ] ||
 		echo "$(cat "$TMP/$name/use") bytes while it was made, $(disk_use "$OUTPUT") bytes at the end")"
@@ -100,6 +106,20 @@ within_size() {
 }
 within_size size
 within_size size_cpu_time --cpu-time
+
+# Files are many: their definitions are more than the events.
+fresh files >/dev/null
+OUTPUT=$TMP/files/trace
+limited 60 "$IOPROBE" -o "$OUTPUT" --summary "$TMP/files/out" --layers posix --max-size 3MiB --stream="sqlite:$TMP/files/live.db" \
+	--stream-interval 200ms -- "$PYTHON" -c 'import sys
+for i in range(5000):
+    with open(f"{sys.argv[1]}/{i}", "wb", 0) as file: file.write(b"x")' "$TMP/files/data" >"$TMP/files/stdout" 2>"$TMP/files/err"
+told files max-size
+streamed files "$TMP/files/live.db"
+verdict "files, on disk" "$([ "$(disk_use "$OUTPUT")" -le $((3 << 20)) ] || echo "$(disk_use "$OUTPUT") bytes")"
+verdict "files, not for nothing" "$("$PYTHON" -c 'import json, sys
+n = sum(f["opens"] > 0 for f in json.load(open(sys.argv[1]))["files"])
+print(end="" if n >= 500 else f"only {n} files")' "$OUTPUT/summary.json" 2>&1)"
 
 # The recorder is stopped while the program goes from CPU to CPU: one of two rings has what is older than what the other has.
 to_and_fro() {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The estimate is what libotf2 3.0 writes for a call with large values (offsets beyond 4 GiB, a job of several nodes); a write was
- * measured at 46 to 59 bytes. The archiver decides in the end: it knows the true size and ends the archive earlier if necessary.
+ * The estimate is what libotf2 3.0 writes for a call with large values (offsets beyond 4 GiB, a job of several nodes), and what the
+ * archiver assumes for definitions and the summary (sink/otf2/archive_size.c); a write was measured at 46 to 59 bytes. It is an
+ * upper bound, so that the archive has all that a stream has counted. The archiver decides in the end: it knows the true size and
+ * ends the archive earlier if necessary.
  */
 #include "capture/budget.h"
 
@@ -14,8 +16,13 @@
 #define FILE_BLOCK 4096                         /* file sizes are rounded up to whole blocks */
 #define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition */
 #define CPU_TIME_BYTES 26         /* two attributes and the head of their list */
-#define PROCESS_BYTES 512
-#define RESERVE_BYTES (80u << 10)               /* definitions and files of every archive, the spool's last records */
+#define PROCESS_BYTES 3400
+#define PROGRAM_BYTES 512
+#define FILE_BYTES 1080                         /* definition, entry of the summary */
+#define HANDLE_BYTES 414                        /* the same */
+#define SITE_BYTES 1200                         /* the same */
+#define AGENT_FACTOR 4                          /* mappings, notes: definitions, properties, entries of the summary */
+#define FILES_MAX (1u << 20)                    /* that are known again */
 #define SMALLEST_GAIN 4096                      /* if a flush frees less than this, the limit is reached */
 #define FREE_INTERVAL_NS 100000000ull
 #define RATE_INTERVAL_NS 1000000000ull
@@ -57,32 +64,44 @@ static unsigned value_bytes(const struct iop_rec_call *rec)
 	return bytes;
 }
 
+/* A handle that the call makes. That of a descriptor has a record of its own; a name may be that of a new file. */
+static uint64_t made_bytes(const struct table_row *row)
+{
+	switch (row ? row->op : OP_READ) {
+	case OP_DUP: return HANDLE_BYTES;
+	case OP_OPEN:
+	case OP_CREATE: return row->syscall_nr >= 0 ? 0 : FILE_BYTES + HANDLE_BYTES;
+	default: return 0;
+	}
+}
+
 static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *row)
 {
-	uint64_t strings = rec->flags & IOP_F_STRINGS ? rec->len : 0;
+	uint64_t strings = rec->flags & IOP_F_STRINGS ? 2 * rec->len : 0;
 
 	switch (rec->type) {
-	case IOP_REC_CALL: return call_bytes(row) + value_bytes((const struct iop_rec_call *)rec) + strings;
+	case IOP_REC_CALL: return call_bytes(row) + value_bytes((const struct iop_rec_call *)rec) + strings + made_bytes(row);
 	case IOP_REC_ENTER: return 16 + value_bytes((const struct iop_rec_call *)rec) + strings;
-	case IOP_REC_EXIT: return call_bytes(row) - 16;
+	case IOP_REC_EXIT: return call_bytes(row) - 16 + strings + made_bytes(row);
 	case IOP_REC_FD:
 	case IOP_REC_MOUNT:
-	case IOP_REC_FILE: return 128 + ((const struct iop_rec_fd *)rec)->path_len;
+	case IOP_REC_FILE: return 128 + HANDLE_BYTES + FILE_BYTES + 2 * ((const struct iop_rec_fd *)rec)->path_len;
 	case IOP_REC_ASYNC: return 80;
 	case IOP_REC_ASYNC_END: return 48;
-	case IOP_REC_SOCKET: return 200;
+	case IOP_REC_SOCKET: return 200 + HANDLE_BYTES + FILE_BYTES;
 	case IOP_REC_DEVICE: return 32;
 	case IOP_REC_CPU: return 64;
 	case IOP_REC_COLLECTIVE: return 120;
-	case IOP_REC_EXEC: return PROCESS_BYTES;
+	case IOP_REC_EXEC: return PROGRAM_BYTES + 2 * rec->len;
 	case IOP_REC_REQUESTS:
 	case IOP_REC_SUBMITTED: return 80 * ((const struct iop_rec_requests *)rec)->n;
 	/* these have no part in the archive by themselves, or a small one in definitions */
 	case IOP_REC_CWD: case IOP_REC_FORK: case IOP_REC_TASK_EXIT: case IOP_REC_MAP_EXEC: case IOP_REC_CONSTANTS:
 	case IOP_REC_CONTENTS:
-	case IOP_REC_SITE: case IOP_REC_PYTHON_CODE: case IOP_REC_OWN_FILES: case IOP_REC_FD_EPOCH: case IOP_REC_DEMAND:
+	case IOP_REC_PYTHON_CODE: case IOP_REC_OWN_FILES: case IOP_REC_FD_EPOCH: case IOP_REC_DEMAND:
 		return 0;
-	default: return rec->len;       /* a type without an estimate: as many bytes as in the spool */
+	case IOP_REC_SITE: return SITE_BYTES;
+	default: return rec->type >= IOP_REC_AGENT ? AGENT_FACTOR * (uint64_t)rec->len : rec->len;
 	}
 }
 
@@ -105,11 +124,10 @@ static const struct table_row *budget_row_of(const struct budget *b, const struc
 	return probe < b->set->nrows ? &b->set->rows[probe] : NULL;
 }
 
-/* Records that the agent writes itself (processes, libraries, descriptors found at attach) take about the same space in the
- * archive. */
+/* Of records that the agent writes itself: processes, libraries, descriptors found at attach. */
 static uint64_t agent_bytes(const struct budget *b)
 {
-	return spool_writer_raw_bytes(b->spool) - b->begin_bytes - b->drained_bytes;
+	return AGENT_FACTOR * (spool_writer_raw_bytes(b->spool) - b->begin_bytes - b->drained_bytes);
 }
 
 static uint64_t archive_bytes(const struct budget *b)
@@ -155,13 +173,13 @@ static int set_limit(struct budget *b)
 	}
 	if (size > space)
 		size = space;
-	b->limit = size == UINT64_MAX ? size : budget_less(size, RESERVE_BYTES);
+	b->limit = size == UINT64_MAX ? size : budget_less(size, BUDGET_RESERVE_BYTES);
 	return err;
 }
 
 static void limit_reached(struct budget *b)
 {
-	if (b->bounds->max_bytes && b->limit == b->bounds->max_bytes - RESERVE_BYTES)
+	if (b->bounds->max_bytes && b->limit == b->bounds->max_bytes - BUDGET_RESERVE_BYTES)
 		budget_reach(b, "max-size", "--max-size %s was reached", b->bounds->max_size_text);
 	else
 		budget_reach(b, "min-free", "--min-free %s was reached: %llu MiB are free, some of which the archive will take",

@@ -14,6 +14,9 @@
 #include "spool/spool.h"
 #include "table/table.h"
 
+/* For what every archive has: definitions and files, names of the tables, the spool's last records. */
+#define BUDGET_RESERVE_BYTES (136u << 10)
+
 struct budget;
 
 /* spool and bounds must outlive the budget. The present size of the spool is included. Returns 0, or -errno with one line in err:
@@ -37,8 +40,8 @@ uint64_t budget_refused(const struct budget *budget);   /* records that came aft
  * may contain younger records: the recording is complete only up to this moment. */
 uint64_t budget_refused_since(const struct budget *budget);
 
-/* Returns an upper bound for the number of bytes that a record adds to the archive; row: of its probe, NULL for other records and
- * unknown probes. */
+/* Returns an upper bound for the number of bytes that a record adds to the archive and the files beside it; row: of its probe, NULL
+ * for other records and unknown probes. */
 uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row *row);
 
 #endif

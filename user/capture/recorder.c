@@ -221,7 +221,10 @@ static uint64_t recorder_drain_round(struct recorder *r)
 	clock_watch_step(&r->clock, r->spool);          /* before the records of this round, which are later */
 	rec.time_ns = time_ns = rings_drain(r->rings, bounded ? BOUND_SLICE_NS : 0);
 	note_losses(r, time_ns, r->stopped_ns);
-	spool_writer_append(r->spool, &rec);
+	/* A round says that all older records are there. Once some are refused, that is not so, and a follower must wait for the
+	 * END record, which tells up to when the recording is complete. */
+	if (!budget_refused(r->budget))
+		spool_writer_append(r->spool, &rec);
 	return time_ns;
 }
 
