@@ -286,12 +286,13 @@ static int send_pass(const struct pass *pass, const struct peers *peers, int ret
 {
 	void *data = NULL;
 	size_t n = 0;
+	int sent;
 
 	if (!ret)
 		ret = peers_pack(pass, &data, &n);
-	ret = peers->send(peers, data, ret ? 0 : n) ?: ret;
+	sent = peers->send(peers, data, ret ? 0 : n);
 	free(data);
-	return ret;
+	return sent ? sent : ret;
 }
 
 /* Receives all, also after an error: the others wait until their results are taken. */
