@@ -182,7 +182,7 @@ TIDY := $(TIDY),-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHan
 
 # cppcheck gets simple definitions of uthash's loops: it cannot follow the expanded macros.
 .PHONY: lint
-lint: $(B)/ioprobe build/ioprobe.skel.h build/guard.skel.h build/store_sql.h build/page_files.h build/advice_files.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
+lint: $(B)/ioprobe build/ioprobe.skel.h build/guard.skel.h build/store_sql.h build/page_files.h build/advice_files.h build/known_layers_text.h build/builtin_tables.c	## structure; cppcheck and clang-tidy, where installed
 	$(Q)tools/structure/check-includes
 	$(Q)tools/structure/call-cycles $(B)/obj/user/model
 	$(Q)tools/structure/call-cycles $(B)/obj/user/replay
@@ -246,7 +246,7 @@ $(B)/obj/user/mpi/%.o: user/mpi/%.c $(B)/.requirements
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/guard.skel.h build/store_sql.h build/page_files.h build/advice_files.h
+$(B)/obj/%.o: %.c $(B)/.requirements | build/ioprobe.skel.h build/guard.skel.h build/store_sql.h build/page_files.h build/advice_files.h build/known_layers_text.h
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(call lazy,PACKAGE_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -276,6 +276,10 @@ build/builtin_tables.c: $(PROBE_TABLES) tools/embed.sh
 build/store_sql.h: user/stream/store.sql tools/embed.sh
 	$(say) EMBED $@
 	$(Q)tools/embed.sh strings $@ store_sql=$<
+
+build/known_layers_text.h: probes/known.layers tools/embed.sh
+	$(say) EMBED $@
+	$(Q)tools/embed.sh strings $@ known_layers_text=$<
 
 PAGE := user/view/page
 build/page_files.h: $(wildcard $(PAGE)/*) tools/embed.sh

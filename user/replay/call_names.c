@@ -7,6 +7,7 @@
 #include "replay/fd/fds.h"
 #include "replay/frame.h"
 #include "replay/names.h"
+#include "table/known_layers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #define AT_FDCWD (-100)
 #define MAX_PATH_BYTES (64ull << 20)    /* of distinct paths: a walk over a file system of any size must fit in memory */
 
-/* The path in an address of a local file or directory: "file:///d/x.zarr#mode=nczarr,file" (netCDF's documentation of NCZarr). */
+/* The path in an address of a local file or directory: "file:///d/x.zarr#mode=nczarr,file". */
 bool name_of_local_address(const struct replay *r, const struct frame *f, struct str *path)
 {
 	static const char scheme[] = "file:///";
@@ -22,7 +23,7 @@ bool name_of_local_address(const struct replay *r, const struct frame *f, struct
 	const char *end;
 
 	if (path->len < sizeof(scheme) - 1 || memcmp(path->p, scheme, sizeof(scheme) - 1) ||
-	    strcmp(frame_layer(r, f)->paradigm, "netCDF"))
+	    !known_layer_has_addresses(frame_layer(r, f)->paradigm))
 		return false;
 	len = path->len - skip;
 	end = memchr(path->p + skip, '#', len);
@@ -30,23 +31,11 @@ bool name_of_local_address(const struct replay *r, const struct frame *f, struct
 	return true;
 }
 
-/* See the MPI standard, File Interoperability. */
 struct str name_without_driver(const struct replay *r, const struct frame *f, struct str path)
 {
-	static const char *const drivers[] = {
-		"ufs", "nfs", "xfs", "pfs", "sfs", "piofs", "testfs", "ftp", "panfs", "lustre", "gpfs", "pvfs", "pvfs2", "zoidfs",
-		"gsiftp", "bgl", "bglockless", "ime", "daos", "quobyte",
-	};
+	size_t driver = known_layer_driver(frame_layer(r, f)->paradigm, path.p, path.len);
 
-	if (strcmp(frame_layer(r, f)->paradigm, "MPI-IO"))
-		return path;
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
-		size_t n = strlen(drivers[i]);
-
-		if (path.len > n + 1 && path.p[n] == ':' && !memcmp(path.p, drivers[i], n))
-			return (struct str){ path.p + n + 1, path.len - n - 1 };
-	}
-	return path;
+	return (struct str){ path.p + driver, path.len - driver };
 }
 
 const char *name_directory(struct replay *r, struct thread *thread, const struct frame *f, enum table_role dirfd)

@@ -4,6 +4,7 @@
  * string that other definitions refer to, then to write those.
  */
 #include "sink/otf2/otf2_definitions.h"
+#include "table/known_layers.h"
 #include "util/utf8.h"
 #include "util/hash.h"
 
@@ -209,15 +210,10 @@ static int number_groups(struct definitions *d)
 
 /* ---- definitions, in the order of the contract ---- */
 
-static bool otf2_defs_is_mpi(const char *layer)
-{
-	return !strncmp(layer, "MPI", 3);
-}
-
 static bool uses_mpi(const struct definitions *d)
 {
 	for (uint32_t i = 0; i < d->sink->nregions; i++)
-		if (otf2_defs_is_mpi(d->model->regions.v[d->sink->regions[i]].paradigm))
+		if (known_layer_is_mpi(d->model->regions.v[d->sink->regions[i]].paradigm))
 			return true;
 	return d->ncomm_locations || d->model->comms.n;
 }
@@ -268,10 +264,10 @@ static void otf2_defs_define_regions(struct definitions *d)
 		OTF2_StringRef name = string_ref(d, r->name), layer = string_ref(d, r->paradigm);
 		OTF2_RegionRole role = !r->io ? OTF2_REGION_ROLE_FUNCTION :
 				       r->metadata ? OTF2_REGION_ROLE_FILE_IO_METADATA : OTF2_REGION_ROLE_FILE_IO;
-
 		/* The enumeration lists models of parallelism, other I/O layers belong to none: the description names the layer. */
-		DEFINE(d, Region, i, name, name, layer, role,
-		       otf2_defs_is_mpi(r->paradigm) ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_NONE, OTF2_REGION_FLAG_NONE, empty, 0, 0);
+		OTF2_Paradigm paradigm = known_layer_is_mpi(r->paradigm) ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_NONE;
+
+		DEFINE(d, Region, i, name, name, layer, role, paradigm, OTF2_REGION_FLAG_NONE, empty, 0, 0);
 	}
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "table/known_layers.h"
+
 /* Keeps what the report needs. */
 static int summary_location_end(struct sink *sink, const struct model *model, uint32_t location)
 {
@@ -147,21 +149,6 @@ static struct summary_counts *counts_by_handle(const struct summary_sink *s, con
 	return handles;
 }
 
-/* From top to bottom of the stack; layers from other tables are between netCDF's libraries and HDF5. */
-static int summary_place_of(const char *name)
-{
-	static const char *const above[] = { "netCDF", "PnetCDF" };
-	static const char *const below[] = { "HDF5", "MPI-IO", "MPI", "ISOC", "AIO", "POSIX", "SOCKET" };
-
-	for (int i = 0; i < 2; i++)
-		if (!strcmp(above[i], name))
-			return i;
-	for (int i = 0; i < 7; i++)
-		if (!strcmp(below[i], name))
-			return 3 + i;
-	return 2;
-}
-
 /* Stable: layers at the same place keep the order in which they appeared. Indexes of layers are not used after this. */
 static void sort_layers(struct summary_sink *s)
 {
@@ -169,7 +156,7 @@ static void sort_layers(struct summary_sink *s)
 		struct summary_layer layer = s->layers[i];
 		uint32_t k = i;
 
-		for (; k && summary_place_of(s->layers[k - 1].name) > summary_place_of(layer.name); k--)
+		for (; k && known_layer_place(s->layers[k - 1].name) > known_layer_place(layer.name); k--)
 			s->layers[k] = s->layers[k - 1];
 		s->layers[k] = layer;
 	}
