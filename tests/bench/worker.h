@@ -45,8 +45,8 @@ static double timed(const struct kind *kind, long n, size_t size)
 	return agree ? agree(end - begin) : end - begin;
 }
 
-/* Warm-up: doubles the number of calls until they take an eighth of the budget. The first call, which may open a file, does not count.
- * Returns the number that fills one repetition; 0: failed. */
+/* Warm-up: doubles the number of calls until they take an eighth of the budget. The first call, which may open a file, does not
+ * count. Returns the number that fills one repetition; 0: failed. */
 static long calibrate(const struct kind *kind, size_t size, double budget_ns, int repetitions)
 {
 	long n = 1;

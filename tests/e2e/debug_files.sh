@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Debug information of call sites that is not in the program's file: shared by several (dwz), compressed inside it (.gnu_debugdata), at
-# a debuginfod server.
+# Debug information of call sites that is not in the program's own sections: shared by several programs (dwz), compressed
+# (.gnu_debugdata), at a debuginfod server.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/call_sites.sh"
 
@@ -70,7 +70,8 @@ debuginfod() {
 	record debuginfod --keep-spool --call-sites=16 -- "$dir/data/program" "$dir/data/out" plain
 	"$IOPROBE" symbolize "$dir/trace" >"$dir/stdout" 2>"$dir/err"
 	verdict "debuginfod, not asked unless requested" "$([ "$(requests "$dir/served")" = 0 ] || cat "$dir/served/log")"
-	verdict "debuginfod, hint" "$(grep -q 'no debug information for them, or ask a server: --debuginfod$' "$dir/err" || said "$dir")"
+	verdict "debuginfod, hint" \
+		"$(grep -q 'no debug information for them, or ask a server: --debuginfod$' "$dir/err" || said "$dir")"
 	text=$("$IOPROBE" symbolize --debuginfod "$dir/trace" 2>&1 >/dev/null) || not_ok debuginfod "$text"
 	verdict "debuginfod, asked" "$([ "$(requests "$dir/served")" != 0 ] || echo "$text")"
 	CHAINS=()
@@ -92,7 +93,8 @@ debuginfod() {
 	verdict "debuginfod, no server" \
 		"$(grep -q "^debuginfod servers ($URL) could not be asked: Connection refused" <<<"$text" || echo "$text")"
 	text=$("$IOPROBE" symbolize --debuginfod "$dir/trace" 2>&1)
-	verdict "debuginfod, none known" "$([ $? = 2 ] && grep -q 'no server is known: .*DEBUGINFOD_URLS' <<<"$text" || echo "$text")"
+	verdict "debuginfod, none known" \
+		"$([ $? = 2 ] && grep -q 'no server is known: .*DEBUGINFOD_URLS' <<<"$text" || echo "$text")"
 	unset DEBUGINFOD_CACHE_PATH
 }
 

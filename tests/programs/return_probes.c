@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Another tool's return probes: return_probes RESULT FILE OFFSET... -- COMMAND...: on the functions at these offsets of FILE, in all
- * processes, while COMMAND runs. Writes how often each was hit to RESULT. Needs no BPF: perf events of the kernel's PMU uprobe.
+ * Another tool's return probes: return_probes RESULT FILE OFFSET... -- COMMAND...: on the functions at these offsets of FILE, in
+ * all processes, while COMMAND runs. Writes how often each was hit to RESULT. Needs no BPF: perf events of the kernel's PMU uprobe.
  */
 #include <linux/perf_event.h>
 #include <stdint.h>

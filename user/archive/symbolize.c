@@ -217,6 +217,8 @@ static size_t look_up(const struct module *module, const struct call_site_place 
 
 static void report_module(FILE *text, const struct module *module, size_t places, size_t missing, bool opened)
 {
+	const char *hint = module->servers ? "" : ", or ask a server: --debuginfod";
+
 	if (!module->build_id[0])
 		fprintf(text, "%s: %zu places without line: it has no build-id to identify its debug file "
 			"by\n", module->path, places);
@@ -224,10 +226,10 @@ static void report_module(FILE *text, const struct module *module, size_t places
 		fprintf(text,
 			"%s: %zu places without line: no file with build-id %s was found; give the directory that has its debug "
 			"file: --debug-dir DIR%s\n",
-			module->path, places, module->build_id, module->servers ? "" : ", or ask a server: --debuginfod");
+			module->path, places, module->build_id, hint);
 	else if (missing)
-		fprintf(text, "%s: %zu of %zu places without line: no debug information for them%s\n", module->path, missing, places,
-			module->servers ? "" : ", or ask a server: --debuginfod");
+		fprintf(text, "%s: %zu of %zu places without line: no debug information for them%s\n", module->path, missing,
+			places, hint);
 }
 
 /* Those of one module that have no line yet. Returns how many have one now. */

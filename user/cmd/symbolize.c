@@ -72,7 +72,8 @@ static int run_symbolize(struct cli *cli)
 		cli_error(cli, cli->noperands ? "more than one directory" : "the directory of the recording is missing");
 	a.dir = cli->operands[0];
 	if (a.where.debuginfod && !a.where.debuginfod_urls && !has_servers())
-		cli_error(cli, "--debuginfod: no server is known: name it (--debuginfod=URL), or set DEBUGINFOD_URLS, which sudo drops");
+		cli_error(cli, "--debuginfod: no server is known: name it (--debuginfod=URL), or set DEBUGINFOD_URLS, which sudo "
+			       "drops");
 	debug_dir = a.where.debug_dir ? realpath(a.where.debug_dir, NULL) : NULL;
 	if (a.where.debug_dir && !debug_dir) {
 		fprintf(stderr, "ioprobe: --debug-dir %s: cannot be used: %s\n", a.where.debug_dir, strerror(errno));
@@ -98,9 +99,10 @@ const struct cli_command command_symbolize = {
 		"Look up the functions and lines of call sites (--call-sites) that were unknown when the recording ended, and "
 		"rewrite the archive in DIR with them. It needs the records (record --keep-spool), but neither the process nor "
 		"its executable: a debug file with the same build-id is enough. Debug files are looked for below the directory of "
-		"--debug-dir (.build-id/ab/cdef.debug, or by the program's name), /usr/lib/debug, and beside the program; with --debuginfod "
-		"servers are asked for the others, and what they send is cached as debuginfod-find(1) describes. As root it runs with the rights of the user that DIR belongs to. The summary is printed, and on stderr the places that "
-		"were not found.",
+		"--debug-dir (.build-id/ab/cdef.debug, or by the program's name), /usr/lib/debug, and beside the program; with "
+		"--debuginfod servers are asked for the others, and what they send is cached as debuginfod-find(1) describes. As "
+		"root it runs with the rights of the user that DIR belongs to. The summary is printed, and on stderr the places "
+		"that were not found.",
 	.options =
 		(const struct cli_option[]){ { "debug-dir", OPT_DEBUG_DIR, "DIR",
 					       "Look for debug files in DIR, then in /usr/lib/debug and beside the program", NULL },
