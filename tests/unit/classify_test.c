@@ -11,7 +11,8 @@
 
 static enum file_class class_of(const char *name, bool directory)
 {
-	const struct trace_file file = { .name = name, .fs_type = "ext4", .directory = directory };
+	const struct trace_mount mount = { .fs_type = "ext4" };
+	const struct trace_file file = { .name = name, .mount = &mount, .directory = directory };
 
 	return classify_file(&file);
 }

@@ -78,10 +78,24 @@ static void sum_data(struct analysis *a, const struct io_stat *s)
 	}
 }
 
+/* Most files are used by one thread, whose statistics are the sum. */
+static struct io_stat *sum_begin(const struct io_stat *first)
+{
+	struct io_stat *sum = calloc(1, sizeof(*sum));
+
+	if (!sum)
+		return NULL;
+	for (int d = 0; d < DIRS; d++)
+		sum->dir[d].first_ns = sum->dir[d].min_offset = UINT64_MAX;
+	sum_io(sum, first);
+	return sum;
+}
+
 static int group_files(struct analysis *a)
 {
 	struct facts *facts = a->facts;
 	struct file_layer *f = NULL;
+	struct io_stat *sum = NULL;
 
 	for (size_t i = 0; i < facts->io.n; i++) {
 		const struct io_stat *s = facts->io.v[i];
@@ -92,12 +106,18 @@ static int group_files(struct analysis *a)
 			f = TRACE_ADD(a->files);
 			if (!f)
 				return -ENOMEM;
-			*f = (struct file_layer){ .file = s->key.file, .layer = s->key.layer, .v = &facts->io.v[i] };
-			for (int d = 0; d < DIRS; d++)
-				f->sum.dir[d].first_ns = f->sum.dir[d].min_offset = UINT64_MAX;
+			*f = (struct file_layer){ .file = s->key.file, .layer = s->key.layer, .v = &facts->io.v[i], .sum = s };
+			sum = NULL;
+		}
+		if (f->n == 1) {
+			sum = sum_begin(f->v[0]);
+			if (!sum)
+				return -ENOMEM;
+			f->sum = sum;
 		}
 		f->n++;
-		sum_io(&f->sum, s);
+		if (sum)
+			sum_io(sum, s);
 		if (facts->file_class[s->key.file] == FILE_DATA)
 			sum_data(a, s);
 	}
@@ -261,8 +281,8 @@ unsigned analysis_facts(const struct analysis *a)
 
 		have |= a->files.v[i].layer == LAYER_MPIIO ? NEED_MPIIO : 0;
 		have |= a->files.v[i].layer < LAYER_ISOC ? NEED_UPPER : 0;
-		have |= file->block_bytes || file->stripe_bytes ? NEED_BLOCKS : 0;
-		have |= file->stripe_bytes ? NEED_STRIPES : 0;
+		have |= trace_mount_of(file)->block_bytes || trace_mount_of(file)->stripe_bytes ? NEED_BLOCKS : 0;
+		have |= trace_mount_of(file)->stripe_bytes ? NEED_STRIPES : 0;
 	}
 	return have;
 }
@@ -317,5 +337,8 @@ void analysis_free(struct analysis *a)
 	}
 	free(a->findings.v);
 	free(a->cannot_tell.v);
+	for (size_t i = 0; i < a->files.n; i++)
+		if (a->files.v[i].n > 1)
+			free((void *)a->files.v[i].sum);
 	free(a->files.v);
 }

@@ -78,7 +78,7 @@ struct file_layer {
 	enum trace_layer layer;
 	struct io_stat *const *v;
 	size_t n;
-	struct io_stat sum;             /* sums; key, hash handle and extents are not set */
+	const struct io_stat *sum;      /* their sum, without extents; with one of them: this one */
 };
 
 struct analysis {

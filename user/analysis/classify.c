@@ -92,8 +92,8 @@ enum file_class classify_file(const struct trace_file *file)
 
 	if (!file->name || file->name[0] != '/')
 		return file->name && *file->name && !strchr(file->name, ':') ? FILE_DATA : FILE_NONE;
-	for (size_t i = 0; file->fs_type && i < sizeof(kernel) / sizeof(*kernel); i++)
-		if (!strcmp(file->fs_type, kernel[i]))
+	for (size_t i = 0; trace_mount_of(file)->fs_type && i < sizeof(kernel) / sizeof(*kernel); i++)
+		if (!strcmp(trace_mount_of(file)->fs_type, kernel[i]))
 			return FILE_SYSTEM;
 	if (file->directory)
 		return FILE_SYSTEM;
@@ -108,7 +108,7 @@ uint64_t file_alignment(const struct trace *trace, uint32_t file)
 	const struct trace_file *f = &trace->files.v[file];
 	const char *class = f->scope < trace->nodes.n ? trace->nodes.v[f->scope].class : NULL;
 
-	if (f->stripe_bytes)
-		return f->stripe_bytes;
-	return class && !strcmp(class, "machine") ? f->block_bytes : 0;
+	if (trace_mount_of(f)->stripe_bytes)
+		return trace_mount_of(f)->stripe_bytes;
+	return class && !strcmp(class, "machine") ? trace_mount_of(f)->block_bytes : 0;
 }

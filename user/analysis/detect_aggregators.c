@@ -97,8 +97,8 @@ static uint64_t wanted_workers(const struct analysis *a, uint32_t file)
 /* What is wrong with it, NULL if nothing is; saved_ns: what may be saved on the worker with most. */
 static const char *judge_use(const struct analysis *a, const struct use *u, uint64_t *saved_ns)
 {
-	const struct trace_file *file = &a->trace->files.v[u->file];
-	uint64_t block = file->stripe_bytes ? file->stripe_bytes : SMALL_BYTES, nodes = u->member_nodes ? u->member_nodes : 1;
+	const struct trace_mount *mount = trace_mount_of(&a->trace->files.v[u->file]);
+	uint64_t block = mount->stripe_bytes ? mount->stripe_bytes : SMALL_BYTES, nodes = u->member_nodes ? u->member_nodes : 1;
 	uint64_t wanted = wanted_workers(a, u->file);
 
 	*saved_ns = 0;
@@ -121,7 +121,7 @@ static const char *judge_use(const struct analysis *a, const struct use *u, uint
 		return "fewer than the hint cb_nodes asks for";
 	}
 	*saved_ns = u->most_ns - u->most_ns / u->most_bytes * (u->bytes / u->workers);
-	if (u->workers > 1 && file->stripe_count > 1 && file->stripe_count % u->workers && u->workers % file->stripe_count)
+	if (u->workers > 1 && mount->stripe_count > 1 && mount->stripe_count % u->workers && u->workers % mount->stripe_count)
 		return "their number neither divides that of the stripes nor is a multiple of it: stripes have several writers";
 	return u->workers > 1 && u->most_bytes * u->workers > u->bytes + u->bytes / 2 ? "their shares are unequal" : NULL;
 }
@@ -241,10 +241,10 @@ NUMBER(M10, "as many aggregators as nodes", detect_equal, true, "synthetic_aggre
 
 static bool degraded_fires(const struct analysis *a, const struct file_layer *f)
 {
-	uint64_t n = f->sum.dir[0].n + f->sum.dir[1].n;
+	uint64_t n = f->sum->dir[0].n + f->sum->dir[1].n;
 
 	(void)a;
-	return f->n > 1 && f->sum.degraded >= 10 && f->sum.degraded * 2 >= n;
+	return f->n > 1 && f->sum->degraded >= 10 && f->sum->degraded * 2 >= n;
 }
 
 static struct evidence detect_aggregators_degraded(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)

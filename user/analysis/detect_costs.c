@@ -19,7 +19,7 @@ static uint64_t locks_beyond_opens(const struct io_stat *s)
 
 static bool locks_fire(const struct analysis *a, const struct file_layer *f)
 {
-	uint64_t n = locks_beyond_opens(&f->sum), data = f->sum.dir[0].n + f->sum.dir[1].n;
+	uint64_t n = locks_beyond_opens(f->sum), data = f->sum->dir[0].n + f->sum->dir[1].n;
 
 	return n >= a->thresholds.lock_count && n >= a->thresholds.lock_share * data;
 }
@@ -105,7 +105,7 @@ static uint64_t detect_costs_failures(const struct io_stat *s)
 
 static bool failures_fire(const struct analysis *a, const struct file_layer *f)
 {
-	return detect_costs_failures(&f->sum) >= a->thresholds.failed_count;
+	return detect_costs_failures(f->sum) >= a->thresholds.failed_count;
 }
 
 static struct evidence detect_costs_failing(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -131,7 +131,7 @@ static bool transfers_fail(const struct analysis *a)
 		const struct file_layer *f = &a->files.v[i];
 
 		if (f->layer == a->facts->lowest && a->facts->file_class[f->file] == FILE_DATA &&
-		    f->sum.meta[CLASS_READ].failed + f->sum.meta[CLASS_WRITE].failed >= a->thresholds.failed_count)
+		    f->sum->meta[CLASS_READ].failed + f->sum->meta[CLASS_WRITE].failed >= a->thresholds.failed_count)
 			return true;
 	}
 	return false;
@@ -168,7 +168,7 @@ const struct detector detector_X12 = {
 
 static bool close_fires(const struct analysis *a, const struct file_layer *f)
 {
-	const struct io_stat *s = &f->sum;
+	const struct io_stat *s = f->sum;
 	uint64_t all = s->ns;
 
 	(void)a;
@@ -219,7 +219,7 @@ static void detect_chatter(struct analysis *a, const struct detector *d)
 
 	for (size_t i = 0; b && i < a->files.n; i++) {
 		const struct file_layer *x = &a->files.v[i];
-		const struct dir_stat *w = &x->sum.dir[DIR_WRITE];
+		const struct dir_stat *w = &x->sum->dir[DIR_WRITE];
 
 		if (x->layer != a->facts->lowest || a->facts->file_class[x->file] != FILE_LOG || w->n < a->thresholds.log_count ||
 		    w->bytes / w->n >= 256)

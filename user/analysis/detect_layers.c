@@ -13,7 +13,8 @@
 
 static bool rmw_fires(const struct analysis *a, const struct file_layer *f)
 {
-	return f->sum.reads_in_write >= 10 && f->sum.reads_in_write_bytes >= a->thresholds.rmw_share * f->sum.dir[DIR_WRITE].bytes;
+	return f->sum->reads_in_write >= 10 &&
+	       f->sum->reads_in_write_bytes >= a->thresholds.rmw_share * f->sum->dir[DIR_WRITE].bytes;
 }
 
 /* Bytes that a location asked to write at the highest layer above the system; TRACE_UNKNOWN. */
@@ -22,7 +23,7 @@ static uint64_t asked_above(const struct analysis *a, uint32_t file, uint32_t lo
 	for (enum trace_layer l = 0; l < LAYER_POSIX; l++) {
 		const struct file_layer *f = file_layer_find(a, file, l);
 
-		if (!f || !f->sum.dir[DIR_WRITE].n)
+		if (!f || !f->sum->dir[DIR_WRITE].n)
 			continue;
 		for (size_t i = 0; i < f->n; i++)
 			if (f->v[i]->key.location == location && !f->v[i]->dir[DIR_WRITE].unknown)
@@ -62,7 +63,7 @@ static void detect_rmw(struct analysis *a, const struct detector *d)
 		return;
 	low = file_layer_find(a, f->files[0].file, a->facts->lowest);
 	words_bytes(bytes, sizeof(bytes), f->bytes);
-	words_bytes(written, sizeof(written), low->sum.dir[DIR_WRITE].bytes);
+	words_bytes(written, sizeof(written), low->sum->dir[DIR_WRITE].bytes);
 	snprintf(f->evidence, sizeof(f->evidence),
 		 "%llu reads inside calls that write: %s are read to be written back; %s are written to the file",
 		 (unsigned long long)f->n, bytes, written);
@@ -89,7 +90,7 @@ const struct detector detector_X04 = {
 /* Bytes of the filled space that any rank wrote later; without offsets all of it. */
 static uint64_t filled_again(const struct file_layer *f)
 {
-	uint64_t bytes = f->sum.filled_again;
+	uint64_t bytes = f->sum->filled_again;
 	bool known = false;
 
 	for (size_t i = 0; i < f->n; i++)
@@ -97,7 +98,7 @@ static uint64_t filled_again(const struct file_layer *f)
 			known = true;
 			bytes += i == j ? 0 : extents_common(f->v[i]->filled, f->v[j]->dir[DIR_WRITE].extents);
 		}
-	return known ? bytes : f->sum.writes_in_create_bytes;
+	return known ? bytes : f->sum->writes_in_create_bytes;
 }
 
 enum filled { FILLED_UNKNOWN, FILLED_NO, FILLED_YES };
@@ -141,12 +142,12 @@ static enum filled file_is_filled(const struct analysis *a, uint32_t file)
 
 static bool fill_fires(const struct analysis *a, const struct file_layer *f)
 {
-	const struct dir_stat *w = &f->sum.dir[DIR_WRITE];
-	uint64_t data = w->bytes - f->sum.writes_in_create_bytes;
+	const struct dir_stat *w = &f->sum->dir[DIR_WRITE];
+	uint64_t data = w->bytes - f->sum->writes_in_create_bytes;
 
-	return f->sum.writes_in_create_bytes >= SMALL_BYTES && f->sum.writes_in_create_bytes >= a->thresholds.fill_share * data &&
+	return f->sum->writes_in_create_bytes >= SMALL_BYTES && f->sum->writes_in_create_bytes >= a->thresholds.fill_share * data &&
 	       file_is_filled(a, f->file) != FILLED_NO &&
-	       filled_again(f) * 2 >= f->sum.writes_in_create_bytes;
+	       filled_again(f) * 2 >= f->sum->writes_in_create_bytes;
 }
 
 static struct evidence detect_layers_fill(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -198,7 +199,7 @@ const struct detector detector_X05 = {
 
 static bool stream_fires(const struct analysis *a, const struct file_layer *f)
 {
-	const struct dir_stat *r = &f->sum.dir[DIR_READ], *w = &f->sum.dir[DIR_WRITE];
+	const struct dir_stat *r = &f->sum->dir[DIR_READ], *w = &f->sum->dir[DIR_WRITE];
 	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes,
 		 all = a->data_bytes[a->facts->lowest][0] + a->data_bytes[a->facts->lowest][1];
 

@@ -153,7 +153,7 @@ const struct detector detector_X07 = {
 
 static bool sync_fires(const struct analysis *a, const struct file_layer *f)
 {
-	uint64_t writes = f->sum.dir[DIR_WRITE].n, syncs = f->sum.syncs_after_write;
+	uint64_t writes = f->sum->dir[DIR_WRITE].n, syncs = f->sum->syncs_after_write;
 
 	return syncs >= a->thresholds.sync_count && writes <= a->thresholds.sync_every * syncs;
 }

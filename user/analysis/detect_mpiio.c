@@ -11,7 +11,7 @@
 
 static bool independent_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
-	const struct dir_stat *d = &f->sum.dir[dir];
+	const struct dir_stat *d = &f->sum->dir[dir];
 	uint64_t users = 0;
 
 	for (size_t i = 0; i < f->n; i++)

@@ -31,7 +31,7 @@ static size_t list_created(struct analysis *a, struct created *list)
 		const struct file_layer *f = &a->files.v[i];
 		const char *name = file_name(a, f->file), *slash = strrchr(name, '/');
 
-		if (f->layer == a->facts->lowest && f->sum.created && a->facts->file_class[f->file] == FILE_DATA && slash)
+		if (f->layer == a->facts->lowest && f->sum->created && a->facts->file_class[f->file] == FILE_DATA && slash)
 			list[n++] = (struct created){ name, slash - name, f };
 	}
 	qsort(list, n, sizeof(*list), by_directory);
@@ -121,14 +121,14 @@ static bool on_parallel(const struct trace_file *f)
 {
 	static const char *const types[] = { "lustre", "gpfs", "beegfs", "pvfs2", "orangefs", "ceph", "wekafs", "daos" };
 
-	return detect_places_is_one_of(f->fs_type, types, sizeof(types) / sizeof(*types));
+	return detect_places_is_one_of(trace_mount_of(f)->fs_type, types, sizeof(types) / sizeof(*types));
 }
 
 static bool on_home(const struct trace_file *f)
 {
 	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "overlay", "fuse.sshfs", "9p" };
 
-	return detect_places_is_one_of(f->fs_type, types, sizeof(types) / sizeof(*types));
+	return detect_places_is_one_of(trace_mount_of(f)->fs_type, types, sizeof(types) / sizeof(*types));
 }
 
 static void detect_place(struct analysis *a, const struct detector *d)
@@ -163,7 +163,8 @@ static void detect_place(struct analysis *a, const struct detector *d)
 	if (f) {
 		f->inferred = true;
 		snprintf(f->evidence, sizeof(f->evidence), "%zu data file%s on %s, while the job also uses a parallel file system",
-			 f->nfiles, f->nfiles == 1 ? " is" : "s are", a->trace->files.v[f->files[0].file].fs_type);
+			 f->nfiles, f->nfiles == 1 ? " is" : "s are",
+			 trace_mount_of(&a->trace->files.v[f->files[0].file])->fs_type);
 	}
 }
 
@@ -206,8 +207,8 @@ static bool detect_places_differs(const struct created *list, size_t begin, size
 	bool writes = false, reads = false;
 
 	for (size_t i = begin; i < end; i++) {
-		writes |= list[i].f->sum.dir[DIR_WRITE].n > 0;
-		reads |= list[i].f->sum.dir[DIR_READ].n && !list[i].f->sum.dir[DIR_WRITE].n;
+		writes |= list[i].f->sum->dir[DIR_WRITE].n > 0;
+		reads |= list[i].f->sum->dir[DIR_READ].n && !list[i].f->sum->dir[DIR_WRITE].n;
 	}
 	return writes && reads;
 }

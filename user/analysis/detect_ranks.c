@@ -15,9 +15,9 @@
 static bool is_highest(const struct analysis *a, const struct file_layer *f)
 {
 	for (const struct file_layer *above = f; above > a->files.v && above[-1].file == f->file; above--)
-		if (above[-1].sum.dir[0].n + above[-1].sum.dir[1].n)
+		if (above[-1].sum->dir[0].n + above[-1].sum->dir[1].n)
 			return false;
-	return f->sum.dir[0].n + f->sum.dir[1].n > 0;
+	return f->sum->dir[0].n + f->sum->dir[1].n > 0;
 }
 
 struct spread { uint64_t least, most, sum, least_ns, most_ns, sum_ns, ranks; uint32_t location; };

@@ -18,7 +18,7 @@ static uint64_t extent_bytes(const struct file_layer *f, int dir)
 
 static bool again_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
-	const struct dir_stat *d = &f->sum.dir[dir];
+	const struct dir_stat *d = &f->sum->dir[dir];
 
 	return !d->doubtful && d->again_bytes >= a->thresholds.again_bytes &&
 	       d->again_bytes >= a->thresholds.again_share * extent_bytes(f, dir);
@@ -137,11 +137,11 @@ static bool by_all_fires(const struct analysis *a, const struct file_layer *f)
 {
 	uint64_t readers, extent, ranks = a->facts->nranks, least = ranks / 2 > 3 ? ranks / 2 : 3;
 
-	if (f->n < least || f->sum.dir[DIR_READ].doubtful)
+	if (f->n < least || f->sum->dir[DIR_READ].doubtful)
 		return false;
 	extent = union_bytes(f, &readers);
 	return readers >= least && extent >= a->thresholds.read_by_all_bytes &&
-	       f->sum.dir[DIR_READ].bytes >= readers * extent * 9 / 10 && f->sum.dir[DIR_READ].bytes >= 3 * extent;
+	       f->sum->dir[DIR_READ].bytes >= readers * extent * 9 / 10 && f->sum->dir[DIR_READ].bytes >= 3 * extent;
 }
 
 static struct evidence by_all(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)

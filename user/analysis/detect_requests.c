@@ -19,7 +19,7 @@ static bool many_on_all(const struct analysis *a, int dir)
 
 static bool detect_requests_small_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
-	const struct dir_stat *d = &f->sum.dir[dir];
+	const struct dir_stat *d = &f->sum->dir[dir];
 	const struct cost_model *m = a->facts->file_fs[f->file] < FS_KINDS ? &a->models[a->facts->file_fs[f->file]][dir] : NULL;
 
 	bool many = d->small >= a->thresholds.small_count;
@@ -112,7 +112,7 @@ const struct detector detector_P06 = {
 
 static bool random_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
-	const struct dir_stat *d = &f->sum.dir[dir];
+	const struct dir_stat *d = &f->sum->dir[dir];
 
 	return !d->doubtful && d->random >= a->thresholds.random_count && d->random >= a->thresholds.random_share * d->positioned;
 }
@@ -185,7 +185,7 @@ const struct detector detector_P12 = {
 
 static bool unaligned_fires(const struct analysis *a, const struct file_layer *f)
 {
-	const struct dir_stat *r = &f->sum.dir[DIR_READ], *w = &f->sum.dir[DIR_WRITE];
+	const struct dir_stat *r = &f->sum->dir[DIR_READ], *w = &f->sum->dir[DIR_WRITE];
 
 	return !r->doubtful && r->unaligned + w->unaligned >= a->thresholds.unaligned_count &&
 	       r->unaligned + w->unaligned >= a->thresholds.unaligned_share * (r->n + w->n);

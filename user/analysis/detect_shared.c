@@ -22,7 +22,7 @@ static uint64_t detect_shared_ranks_of(const struct analysis *a, const struct fi
 
 static bool detect_shared_small_fires(const struct analysis *a, const struct file_layer *f, int dir)
 {
-	const struct dir_stat *d = &f->sum.dir[dir];
+	const struct dir_stat *d = &f->sum->dir[dir];
 
 	return d->small >= a->thresholds.small_count && d->small >= a->thresholds.small_share * d->n &&
 	       detect_shared_ranks_of(a, f, dir) > 1;
@@ -111,7 +111,7 @@ const struct detector detector_P16 = {
 /* Calls below collective ones are made by few ranks on purpose: not judged. */
 static bool by_own_calls(const struct file_layer *f)
 {
-	return !f->sum.dir[0].below_collective && !f->sum.dir[1].below_collective;
+	return !f->sum->dir[0].below_collective && !f->sum->dir[1].below_collective;
 }
 
 static void detect_stragglers(struct analysis *a, const struct detector *d, bool by_time)
@@ -197,8 +197,8 @@ static bool locks_blocks(const struct trace_file *f)
 {
 	static const char *const types[] = { "lustre", "gpfs", "nfs", "nfs4", "beegfs", "pvfs2", "orangefs", "ceph" };
 
-	for (size_t i = 0; f->fs_type && i < sizeof(types) / sizeof(*types); i++)
-		if (!strcmp(f->fs_type, types[i]))
+	for (size_t i = 0; trace_mount_of(f)->fs_type && i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(trace_mount_of(f)->fs_type, types[i]))
 			return true;
 	return false;
 }
@@ -229,16 +229,16 @@ static void count_blocks(const struct file_layer *f, uint64_t block, uint64_t *s
 
 static uint64_t block_of(const struct analysis *a, const struct file_layer *f)
 {
-	const struct trace_file *file = &a->trace->files.v[f->file];
+	const struct trace_mount *mount = trace_mount_of(&a->trace->files.v[f->file]);
 
-	return file->stripe_bytes ? file->stripe_bytes : file->block_bytes ? file->block_bytes : SMALL_BYTES;
+	return mount->stripe_bytes ? mount->stripe_bytes : mount->block_bytes ? mount->block_bytes : SMALL_BYTES;
 }
 
 static bool conflict_fires(const struct analysis *a, const struct file_layer *f)
 {
 	uint64_t shared, all;
 
-	if (f->n < 2 || f->sum.dir[DIR_WRITE].doubtful || f->sum.dir[DIR_WRITE].n < a->thresholds.conflict_count ||
+	if (f->n < 2 || f->sum->dir[DIR_WRITE].doubtful || f->sum->dir[DIR_WRITE].n < a->thresholds.conflict_count ||
 	    !locks_blocks(&a->trace->files.v[f->file]))
 		return false;
 	count_blocks(f, block_of(a, f), &shared, &all);

@@ -28,7 +28,7 @@ static const struct file_layer *data_layer(const struct analysis *a, const struc
 	for (enum trace_layer l = 0; l < LAYER_ISOC; l++) {
 		const struct file_layer *x = detect_upper_above(a, f, l);
 
-		if (x && x->sum.dir[0].n + x->sum.dir[1].n)
+		if (x && x->sum->dir[0].n + x->sum->dir[1].n)
 			return x;
 	}
 	return NULL;
@@ -39,13 +39,13 @@ static bool amplified_fires(const struct analysis *a, const struct file_layer *f
 	const struct file_layer *top = data_layer(a, f);
 	uint64_t asked, below, calls;
 
-	if (!top || top->sum.dir[0].unknown + top->sum.dir[1].unknown)
+	if (!top || top->sum->dir[0].unknown + top->sum->dir[1].unknown)
 		return false;
-	asked = top->sum.dir[0].asked + top->sum.dir[1].asked;
-	below = f->sum.dir[0].bytes + f->sum.dir[1].bytes;
-	calls = top->sum.dir[0].n + top->sum.dir[1].n;
+	asked = top->sum->dir[0].asked + top->sum->dir[1].asked;
+	below = f->sum->dir[0].bytes + f->sum->dir[1].bytes;
+	calls = top->sum->dir[0].n + top->sum->dir[1].n;
 	return asked && below >= SMALL_BYTES && (below >= a->thresholds.amplified_bytes * asked ||
-	       f->sum.dir[0].n + f->sum.dir[1].n >= a->thresholds.amplified_calls * calls);
+	       f->sum->dir[0].n + f->sum->dir[1].n >= a->thresholds.amplified_calls * calls);
 }
 
 static struct evidence detect_upper_amplified(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -78,11 +78,11 @@ static void detect_amplified(struct analysis *a, const struct detector *d)
 		return;
 	low = file_layer_find(a, f->files[0].file, a->facts->lowest);
 	top = data_layer(a, low);
-	words_bytes(asked, sizeof(asked), top->sum.dir[0].asked + top->sum.dir[1].asked);
-	words_bytes(moved, sizeof(moved), low->sum.dir[0].bytes + low->sum.dir[1].bytes);
+	words_bytes(asked, sizeof(asked), top->sum->dir[0].asked + top->sum->dir[1].asked);
+	words_bytes(moved, sizeof(moved), low->sum->dir[0].bytes + low->sum->dir[1].bytes);
 	snprintf(f->evidence, sizeof(f->evidence), "%llu %s operations ask for %s, %llu operations below move %s",
-		 (unsigned long long)top->sum.dir[0].n + top->sum.dir[1].n, trace_layer_name(top->layer), asked,
-		 (unsigned long long)(low->sum.dir[0].n + low->sum.dir[1].n), moved);
+		 (unsigned long long)top->sum->dir[0].n + top->sum->dir[1].n, trace_layer_name(top->layer), asked,
+		 (unsigned long long)(low->sum->dir[0].n + low->sum->dir[1].n), moved);
 }
 
 const struct detector detector_X01 = {
@@ -152,7 +152,7 @@ const struct detector detector_X20 = {
 
 static bool header_fires(const struct analysis *a, const struct file_layer *f)
 {
-	const struct io_stat *s = &f->sum;
+	const struct io_stat *s = f->sum;
 
 	return s->relocated_read >= a->thresholds.header_bytes && s->relocated_written >= a->thresholds.header_bytes;
 }
@@ -264,7 +264,7 @@ const struct detector detector_X14 = {
 
 static bool dribble_fires(const struct analysis *a, const struct file_layer *f)
 {
-	return f->sum.meta_writes >= 10 * a->thresholds.small_count && f->sum.meta_writes * 5 >= f->sum.dir[DIR_WRITE].n;
+	return f->sum->meta_writes >= 10 * a->thresholds.small_count && f->sum->meta_writes * 5 >= f->sum->dir[DIR_WRITE].n;
 }
 
 static struct evidence detect_upper_dribble(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
@@ -360,7 +360,7 @@ const struct detector detector_X21 = {
 
 static bool thrash_fires(const struct analysis *a, const struct file_layer *f)
 {
-	const struct dir_stat *r = &f->sum.dir[DIR_READ];
+	const struct dir_stat *r = &f->sum->dir[DIR_READ];
 
 	return detect_upper_above(a, f, LAYER_HDF5) && !r->doubtful && r->again_bytes >= a->thresholds.again_bytes &&
 	       r->again * 2 >= r->n && r->nested == r->n;

@@ -18,8 +18,8 @@ static struct totals totals_of(const struct analysis *a)
 	for (size_t i = 0; i < a->files.n; i++)
 		for (int d = 0; d < DIRS; d++)
 			if (a->files.v[i].layer == a->facts->lowest && a->facts->file_class[a->files.v[i].file] == FILE_DATA) {
-				t.n[d] += a->files.v[i].sum.dir[d].n;
-				t.bytes[d] += a->files.v[i].sum.dir[d].bytes;
+				t.n[d] += a->files.v[i].sum->dir[d].n;
+				t.bytes[d] += a->files.v[i].sum->dir[d].bytes;
 			}
 	return t;
 }
@@ -95,7 +95,7 @@ static void detect_order(struct analysis *a, const struct detector *d, int dir)
 	char text[160];
 
 	for (size_t i = 0; i < a->files.n; i++) {
-		const struct dir_stat *s = &a->files.v[i].sum.dir[dir];
+		const struct dir_stat *s = &a->files.v[i].sum->dir[dir];
 
 		if (a->files.v[i].layer != a->facts->lowest || a->facts->file_class[a->files.v[i].file] != FILE_DATA || s->doubtful)
 			continue;
@@ -163,7 +163,7 @@ static void detect_no_mpiio(struct analysis *a, const struct detector *d)
 		for (size_t j = 0; j < f->n && f->layer == a->facts->lowest && a->facts->file_class[f->file] == FILE_DATA; j++)
 			users += location_rank(a, f->v[j]->key.location) >= 0 && f->v[j]->dir[0].n + f->v[j]->dir[1].n;
 		files += users > 1;
-		n += users > 1 ? f->sum.dir[0].n + f->sum.dir[1].n : 0;
+		n += users > 1 ? f->sum->dir[0].n + f->sum->dir[1].n : 0;
 	}
 	if (!files || uses_mpiio(a))
 		return;
@@ -190,10 +190,10 @@ static struct dir_stat mpiio_sum(const struct analysis *a, int dir)
 
 	for (size_t i = 0; i < a->files.n; i++)
 		if (a->files.v[i].layer == LAYER_MPIIO && a->facts->file_class[a->files.v[i].file] == FILE_DATA) {
-			sum.n += a->files.v[i].sum.dir[dir].n;
-			sum.bytes += a->files.v[i].sum.dir[dir].bytes;
-			sum.collective += a->files.v[i].sum.dir[dir].collective;
-			sum.non_blocking += a->files.v[i].sum.dir[dir].non_blocking;
+			sum.n += a->files.v[i].sum->dir[dir].n;
+			sum.bytes += a->files.v[i].sum->dir[dir].bytes;
+			sum.collective += a->files.v[i].sum->dir[dir].collective;
+			sum.non_blocking += a->files.v[i].sum->dir[dir].non_blocking;
 		}
 	return sum;
 }

@@ -121,7 +121,7 @@ static int facts_prepare(struct facts *f)
 		    (!t->files.v[i].name || fnmatch(f->filter.file, t->files.v[i].name, 0)))
 			f->file_class[i] = FILE_EXCLUDED;
 		f->file_fs[i] = f->file_class[i] == FILE_DATA ?
-			fs_of(f, t->files.v[i].fs_type ? t->files.v[i].fs_type : "unknown") : FS_KINDS;
+			fs_of(f, trace_mount_of(&t->files.v[i])->fs_type ?: "unknown") : FS_KINDS;
 	}
 	for (size_t i = 0; i < t->groups.n; i++)
 		f->nranks += t->groups.v[i].rank >= 0;

@@ -33,7 +33,7 @@ static bool uses_layer(const struct analysis *a, uint32_t file, enum trace_layer
 {
 	const struct file_layer *f = file_layer_find(a, file, layer);
 
-	return f && f->sum.calls;
+	return f && f->sum->calls;
 }
 
 /* The highest layer that the program used on the finding's first file, or that of its first call. */
@@ -103,7 +103,7 @@ static const char *interface_of(const struct analysis *a, const struct finding *
 static bool environment_fits(const struct analysis *a, const struct finding *f, const char *interface)
 {
 	uint32_t file = f->nfiles ? f->files[0].file : TRACE_NONE;
-	const char *type = file < a->trace->files.n ? a->trace->files.v[file].fs_type : NULL;
+	const char *type = file < a->trace->files.n ? trace_mount_of(&a->trace->files.v[file])->fs_type : NULL;
 
 	if (!strcmp(interface, "lustre"))
 		return type && !strcmp(type, "lustre");

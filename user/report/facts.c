@@ -162,10 +162,10 @@ size_t report_files(const struct analysis *a, struct report_file *files, size_t 
 			else
 				continue;
 		}
-		all[n] = (struct report_file){ .file = f->file, .layer = f->layer, .ns = f->sum.ns };
+		all[n] = (struct report_file){ .file = f->file, .layer = f->layer, .ns = f->sum->ns };
 		for (int d = 0; d < DIRS; d++) {
-			all[n].bytes[d] = f->sum.dir[d].bytes;
-			all[n].n[d] = f->sum.dir[d].n;
+			all[n].bytes[d] = f->sum->dir[d].bytes;
+			all[n].n[d] = f->sum->dir[d].n;
 		}
 		n++;
 	}

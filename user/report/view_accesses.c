@@ -50,8 +50,8 @@ static struct accesses *list_accesses(const struct analysis *a, size_t *n)
 			all[*n].data = a->facts->file_class[f->file] == FILE_DATA;
 			all[(*n)++].file = f->file;
 		}
-		all[*n - 1].of[f->layer] += f->sum.calls;
-		all[*n - 1].sum += f->sum.calls;
+		all[*n - 1].of[f->layer] += f->sum->calls;
+		all[*n - 1].sum += f->sum->calls;
 	}
 	if (all)
 		qsort(all, *n, sizeof(*all), more_accesses);

@@ -19,6 +19,9 @@
 #include "trace/layers.h"
 #include "trace/properties.h"
 
+#define TEXT_BLOCK (1u << 20)
+#define KNOWN_MOUNTS 64         /* that are compared */
+
 struct reading { struct trace *trace; const char *problem; uint64_t max_ref; };
 
 void *trace_grow(void **v, size_t *n, size_t *cap, size_t size)
@@ -79,15 +82,35 @@ static OTF2_CallbackCode definitions_on_clock(void *data, uint64_t resolution, u
 	return OTF2_CALLBACK_SUCCESS;
 }
 
+/* In blocks: there may be millions of names. */
+const char *trace_copy_text(struct trace *trace, const char *text)
+{
+	size_t len = strlen(text) + 1, block = len > TEXT_BLOCK ? len : TEXT_BLOCK;
+
+	if (len > trace->text_room) {
+		char *memory = malloc(block), **slot = memory ? TRACE_ADD(trace->texts) : NULL;
+
+		if (!slot) {
+			free(memory);
+			return NULL;
+		}
+		*slot = trace->text_end = memory;
+		trace->text_room = block;
+	}
+	memcpy(trace->text_end, text, len);
+	trace->text_end += len;
+	trace->text_room -= len;
+	return trace->text_end - len;
+}
+
 static OTF2_CallbackCode definitions_on_string(void *data, OTF2_StringRef ref, const char *text)
 {
 	struct reading *r = data;
-	char **slot = AT(r->trace->strings, ref);
+	const char **slot = AT(r->trace->strings, ref);
 
 	if (!slot)
 		return OTF2_CALLBACK_INTERRUPT;
-	free(*slot);
-	*slot = strdup(text);
+	*slot = trace_copy_text(r->trace, text);
 	return *slot ? OTF2_CALLBACK_SUCCESS : definitions_stop(r, "out of memory");
 }
 
@@ -305,6 +328,27 @@ static OTF2_CallbackCode definitions_add_fact(struct reading *r, uint32_t file, 
 	return OTF2_CALLBACK_SUCCESS;
 }
 
+/* Sets one of a file's properties that it has in common with others: the file gets the mount that differs in it. Returns false
+ * without memory. */
+static bool definitions_set_mount(struct trace *trace, struct trace_file *file, const struct trace_mount *wanted)
+{
+	struct trace_mount **slot;
+
+	for (size_t i = trace->mounts.n; i-- > 0 && i + KNOWN_MOUNTS >= trace->mounts.n;)
+		if (!memcmp(trace->mounts.v[i], wanted, sizeof(*wanted))) {
+			file->mount = trace->mounts.v[i];
+			return true;
+		}
+	slot = TRACE_ADD(trace->mounts);
+	if (!slot || !(*slot = malloc(sizeof(*wanted)))) {
+		trace->mounts.n -= !!slot;
+		return false;
+	}
+	**slot = *wanted;
+	file->mount = *slot;
+	return true;
+}
+
 static OTF2_CallbackCode definitions_on_file_property(void *data, OTF2_IoFileRef file, OTF2_StringRef name, OTF2_Type type,
 						      OTF2_AttributeValue value)
 {
@@ -313,23 +357,26 @@ static OTF2_CallbackCode definitions_on_file_property(void *data, OTF2_IoFileRef
 		   *text = type == OTF2_TYPE_STRING ? trace_string(r->trace, value.stringRef) : NULL;
 	struct trace_file *f = file < r->trace->files.n ? &r->trace->files.v[file] : NULL;
 
+	struct trace_mount mount;
+
 	if (!f || !key)
 		return OTF2_CALLBACK_SUCCESS;
+	mount = *trace_mount_of(f);
 	if (!strcmp(key, "Mount Point"))
-		f->mount_point = text;
+		mount.point = text;
 	else if (!strcmp(key, "Mount Source"))
-		f->mount_source = text;
+		mount.source = text;
 	else if (!strcmp(key, "File system"))
-		f->fs_type = text;
+		mount.fs_type = text;
 	else if (!strcmp(key, "Stripe Size"))
-		f->stripe_bytes = definitions_number(r, type, value);
+		mount.stripe_bytes = definitions_number(r, type, value);
 	else if (!strcmp(key, "Stripe Count"))
-		f->stripe_count = definitions_number(r, type, value);
+		mount.stripe_count = definitions_number(r, type, value);
 	else if (!strcmp(key, "Block Size"))
-		f->block_bytes = definitions_number(r, type, value);
-	else if (text && strstr(key, ": "))
-		return definitions_add_fact(r, file, key, text);
-	return OTF2_CALLBACK_SUCCESS;
+		mount.block_bytes = definitions_number(r, type, value);
+	else
+		return text && strstr(key, ": ") ? definitions_add_fact(r, file, key, text) : OTF2_CALLBACK_SUCCESS;
+	return definitions_set_mount(r->trace, f, &mount) ? OTF2_CALLBACK_SUCCESS : definitions_stop(r, "out of memory");
 }
 
 static OTF2_CallbackCode definitions_on_handle(void *data, OTF2_IoHandleRef ref, OTF2_StringRef name, OTF2_IoFileRef file,
@@ -437,8 +484,12 @@ int trace_open(struct trace *trace, const char *dir, const char *anchor, char *e
 
 void trace_close(struct trace *trace)
 {
-	for (size_t i = 0; i < trace->strings.n; i++)
-		free(trace->strings.v[i]);
+	for (size_t i = 0; i < trace->texts.n; i++)
+		free(trace->texts.v[i]);
+	for (size_t i = 0; i < trace->mounts.n; i++)
+		free(trace->mounts.v[i]);
+	free(trace->texts.v);
+	free(trace->mounts.v);
 	free(trace->strings.v);
 	free(trace->regions.v);
 	free(trace->paradigms.v);

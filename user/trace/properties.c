@@ -14,10 +14,11 @@
 
 #define MAX_NOTES 200
 
-/* The text is stored with the trace's strings. Returns NULL if there is no such property. */
+/* The text lives as long as the trace. Returns NULL if there is no such property. */
 static const char *properties_property(struct trace *trace, OTF2_Reader *reader, const char *name)
 {
-	char full[64], *value = NULL, **kept;
+	char full[64], *value = NULL;
+	const char *kept;
 
 	snprintf(full, sizeof(full), "IOPROBE::%s", name);
 	if (OTF2_Reader_GetProperty(reader, full, &value) != OTF2_SUCCESS)
@@ -25,12 +26,9 @@ static const char *properties_property(struct trace *trace, OTF2_Reader *reader,
 	otf2_library_watch();           /* a missing property is not an error */
 	if (!value)
 		return NULL;
-	kept = TRACE_ADD(trace->strings);
-	if (kept)
-		*kept = value;
-	else
-		free(value);
-	return kept ? value : NULL;
+	kept = trace_copy_text(trace, value);
+	free(value);
+	return kept;
 }
 
 static uint64_t trace_property_number(struct trace *trace, OTF2_Reader *reader, const char *name)
@@ -104,16 +102,14 @@ static void read_probe_costs(struct trace *trace, OTF2_Reader *reader)
 
 int trace_properties_read(struct trace *trace, OTF2_Reader *reader)
 {
-	char *creator = NULL, **kept;
+	char *creator = NULL;
 	const char *complete;
 
 	if (OTF2_Reader_GetCreator(reader, &creator) == OTF2_SUCCESS && creator) {
-		kept = TRACE_ADD(trace->strings);
-		if (!kept) {
-			free(creator);
+		trace->creator = trace_copy_text(trace, creator);
+		free(creator);
+		if (!trace->creator)
 			return -ENOMEM;
-		}
-		trace->creator = *kept = creator;
 	}
 	otf2_library_watch();
 	complete = properties_property(trace, reader, "RECORDING_COMPLETE");

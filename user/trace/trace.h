@@ -26,10 +26,12 @@ const char *trace_layer_name(enum trace_layer layer);
 
 struct trace_region { const char *name; enum trace_layer layer; bool io, metadata; };
 struct trace_paradigm { const char *name, *version; enum trace_layer layer; };
+/* Where files are: what they have in common is kept once, as there may be millions of them. NULL, 0: unknown. */
+struct trace_mount { const char *point, *source, *fs_type; uint64_t stripe_bytes, stripe_count, block_bytes; };
 struct trace_file {
-	const char *name, *mount_point, *mount_source, *fs_type;        /* NULL if unknown */
+	const char *name;               /* NULL if unknown */
+	const struct trace_mount *mount;        /* NULL if nothing is known: see trace_mount_of */
 	uint32_t scope;                 /* system tree node, TRACE_NONE */
-	uint64_t stripe_bytes, stripe_count, block_bytes;               /* 0 if unknown */
 	bool directory;
 };
 /* A static fact: "HDF5 g/temperature: Chunk Shape" is "4,8"; several values are separated by " | ". */
@@ -48,7 +50,11 @@ struct trace_context { uint32_t region, site, parent; };
 struct trace {
 	char dir[4096];                 /* as the user named the archive */
 	const char *anchor;             /* name of the anchor file in the current directory */
-	TRACE_ARRAY(char *, strings);
+	TRACE_ARRAY(const char *, strings);
+	TRACE_ARRAY(char *, texts);     /* blocks that they are in */
+	char *text_end;                 /* of the last block's texts; */
+	size_t text_room;               /* left behind it */
+	TRACE_ARRAY(struct trace_mount *, mounts);
 	TRACE_ARRAY(struct trace_region, regions);
 	TRACE_ARRAY(struct trace_paradigm, paradigms);
 	TRACE_ARRAY(struct trace_file, files);
@@ -77,6 +83,9 @@ struct trace {
 	char losses[512];               /* losses in one line for users, "" if nothing is missing */
 };
 
+/* Returns a copy that lives as long as the trace; NULL without memory. */
+const char *trace_copy_text(struct trace *trace, const char *text);
+
 /* Attributes that the analysis reads, by their refs in the archive; TRACE_NONE. */
 struct trace_attributes { uint32_t offset, error, failed, abandoned, mapped_handle, mapped_bytes, variable, request, path,
 	directory, cpu, sleep, sleep_io, delay, before, before_delay; };
@@ -90,6 +99,13 @@ void trace_close(struct trace *trace);
 static inline const char *trace_string(const struct trace *trace, uint32_t ref)
 {
 	return ref < trace->strings.n && trace->strings.v[ref] ? trace->strings.v[ref] : NULL;
+}
+
+static inline const struct trace_mount *trace_mount_of(const struct trace_file *file)
+{
+	static const struct trace_mount none;
+
+	return file->mount ? file->mount : &none;
 }
 
 /* Ticks to nanoseconds since the beginning of the trace. */
