@@ -6,6 +6,7 @@
 import concurrent.futures
 import contextlib
 import glob
+import json
 import os
 import random
 import shutil
@@ -53,6 +54,33 @@ def check(spool, work):
     wrong = wrong or run("recover", directory)
     summary = os.path.join(directory, "summary.json")
     return wrong or conservation.differences(lines, summary) or conservation.differences(copy, summary)
+
+
+def events_of(directory, lines, choice):
+    """The events that --events chooses, as (everything but the weight, weight); reasons against it."""
+    wrong = run("stream", "--to", "ndjson:" + lines, "--events", choice, directory)
+    with open(lines, encoding="utf-8") as file:
+        events = [row for row in map(json.loads, file) if row["type"] == "event"]
+    return [(json.dumps({**row, "weight": None}, sort_keys=True), row["weight"]) for row in events], wrong
+
+
+def check_events(spool, work):
+    """What --events chooses, against all of them."""
+    directory = os.path.join(work, "recording")
+    os.mkdir(directory)
+    shutil.copy(spool, os.path.join(directory, "spool"))
+    every, wrong = events_of(directory, os.path.join(work, "all"), "all")
+    times = sorted(json.loads(row)["duration_ns"] for row, _ in every)
+    slow = times[len(times) // 2]
+    wanted = {"none": [], "errors": [event for event in every if json.loads(event[0])["failed"]],
+              f"slow={slow}ns": [event for event in every if json.loads(event[0])["duration_ns"] >= slow],
+              "1/7": [(row, 7) for row, _ in every[::7]]}
+    for choice, events in wanted.items():
+        found, failed = events_of(directory, os.path.join(work, "some"), choice)
+        wrong += failed
+        if found != events or (choice != "none" and not 0 < len(events) < len(every)):
+            wrong.append(f"--events {choice}: {len(found)} events, {len(events)} of {len(every)} are expected")
+    return wrong
 
 
 def traced(call, action):
@@ -105,6 +133,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(4) as pool:      # followers mostly wait for more records
         functions = {"without locks": check_without_locks, "journal": check_journal} if shutil.which("strace") else {}
         others = {name: pool.submit(in_directory(function), spools[0]) for name, function in functions.items()}
+        events = [spool for spool in spools if spool.endswith("fork_exec.spool")]
+        others.update({"events": pool.submit(in_directory(check_events), spool) for spool in events})
         results = list(pool.map(in_directory(check), spools))
     for name, result in others.items():
         spools.append(f"{spools[0]}, {name}")

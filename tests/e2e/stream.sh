@@ -49,6 +49,8 @@ parallel() {
 		echo "$layer is missing"; done
 		grep -q '^the recording has ended: end; records lost 0' "$dir/top" || tail -n 1 "$dir/top"
 		awk 'length > 80 && !/ended/ { print "wider than 80 columns: " $0; exit }' "$dir/top")"
+	verdict "parallel, top in a terminal of 80 columns" "$(limited 60 "$PYTHON" "$TESTS/lib/terminal.py" 80 24 MPI-IO \
+		"$IOPROBE" top --interval 200ms "$dir/trace" 2>&1)"
 	queries "$dir/trace/live.db"
 }
 
@@ -161,6 +163,23 @@ full_disk() {
 	follow --to "sqlite:$dir/small/live.db" --events all "$dir/trace" 2>>"$dir/small.err"
 	conserved "killed, a store whose disk was full" "$dir/small/live.db"
 	umount "$dir/small"
+}
+
+# 30000 files in some seconds, with followers that are killed: each file adds up (100000: make bench-follow).
+many_files() {
+	local dir i
+	dir=$(fresh many_files)
+	limited 200 "$IOPROBE" -q -o "$dir/trace" --layers posix --keep-spool -- "$PYTHON" -c 'import os, sys
+for i in range(30000): os.close(os.open(f"{sys.argv[1]}/{i}", os.O_CREAT | os.O_WRONLY))' "$dir/data" \
+		>"$dir/stdout" 2>"$dir/err"
+	rm -rf "$dir/data"
+	for i in 1 2 3; do
+		timeout -s KILL "0.$i" "$IOPROBE" stream --interval 200ms --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
+	done
+	follow --store="$dir/live.db" "$dir/trace" 2>"$dir/store.err"
+	verdict "many_files, messages" "$(cat "$dir/store.err")"
+	conserved "many_files, store" "$dir/live.db"
+	rm -rf "$dir/trace" "$dir/live.db"
 }
 
 # A reader that does not read holds up its follower only.
@@ -293,6 +312,7 @@ past() {
 
 parallel
 killed
+many_files
 stalled
 recorder_killed
 watch
