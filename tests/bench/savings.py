@@ -20,9 +20,11 @@ LINE = re.compile(r'^\s*planted (\w+) (\w+) \S+ (\S+) -- "(?:\$P/)?(?:\$)?(?:pla
 
 
 def cases():
-    """(code, case, program) of the suite; findings that are always notes have no saving."""
-    with open("tests/e2e/report.sh", encoding="utf-8") as suite:
-        text = suite.read()
+    """(code, case, program) of the suites; findings that are always notes have no saving."""
+    text = ""
+    for name in ("report", "report_libraries"):
+        with open(f"tests/e2e/{name}.sh", encoding="utf-8") as suite:
+            text += suite.read()
     return [(code, case, f"{PROGRAMS}/planted_{program}") for code, case, _, program in LINE.findall(text)
             if os.path.exists(f"{PROGRAMS}/planted_{program}")]
 
