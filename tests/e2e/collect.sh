@@ -242,6 +242,30 @@ bad_input() {
 	done
 }
 
+# The collector's store is lost after it had confirmed intervals: that is said, and the next follower delivers them all.
+forgetful() {
+	local recorder follower i
+	STORE=$D/stores/cluster,4712,1000.db
+	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token cluster/4712/1000)
+	mkdir "$D/data/5"
+	limited 90 "$IOPROBE" -o "$D/node5" --summary "$D/out5" --keep-spool -- \
+		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do head -c 1000 /dev/zero >>"$0/f"; sleep 0.3; done' "$D/data/5" \
+		>"$D/stdout5" 2>"$D/record5.err" & recorder=$!
+	wait_for_file "$D/node5/spool"
+	deliver 5 & follower=$!
+	for ((i = 0; i < 400 && $(rows interval) < 3; i++)); do sleep 0.05; done
+	stop KILL
+	rm -f "$STORE" "$STORE-wal" "$STORE-shm"
+	start "$PORT" || return
+	wait $recorder
+	wait $follower
+	verdict "forgetful, reported" "$(grep -q '[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: it has lost intervals' \
+		"$D/follower5.err" || echo "not said: $(cat "$D/follower5.err")")"
+	deliver 5
+	verdict "forgetful, delivered again" "$(cat "$D/follower5.err"
+		limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$STORE" "$D/node5/summary.json" 2>&1)"
+}
+
 # value NAME: of the metrics.
 value() { sed -n "s/^ioprobe_collect_$1 //p" "$D/stores/collect.prom"; }
 
@@ -320,6 +344,8 @@ have openssl || { skip collect "openssl is not installed"; exit 0; }
 prepare || { not_ok prepare "$(tail -n 2 "$D/openssl")"; exit 0; }
 start 0 && four_nodes && strangers && down && metrics
 start 0 && bad_input
+stop TERM
+start 0 && forgetful
 stop TERM
 crowd
 full

@@ -52,7 +52,9 @@ struct client {
 	uint64_t tried_ns; /* CLOCK_MONOTONIC: the last attempt to connect */
 	struct grace grace;
 	uint64_t delivered, undelivered; /* intervals */
+	int64_t confirmed; /* the last interval that the collector has confirmed, -1: none */
 	bool refused;
+	bool forgot; /* it has lost what it had confirmed */
 	char reason[300]; /* why it is not connected */
 };
 
@@ -199,6 +201,23 @@ static json_t *receive_type(struct client *c, const char *type)
 	return NULL;
 }
 
+/* The collector's store was lost after it had confirmed intervals, whose lines are gone here. No more is delivered, so that the
+ * store has no hole and a follower that begins again delivers them all. */
+static bool collect_client_forgotten(struct client *c)
+{
+	uint64_t n = c->confirmed - c->have.interval;
+
+	if (c->have.interval >= c->confirmed)
+		return false;
+	n = n < c->delivered ? n : c->delivered;
+	c->delivered -= n;
+	c->undelivered += n;
+	c->refused = c->forgot = true;
+	fail_with(c, "it has lost intervals that it had confirmed: follow the recording again ('ioprobe stream') to deliver all of "
+		     "them; after its end that needs --keep-spool");
+	return true;
+}
+
 /* Learns which intervals the collector has. */
 static bool collect_client_introduce(struct client *c)
 {
@@ -215,13 +234,15 @@ static bool collect_client_introduce(struct client *c)
 		(struct live_done){ json_integer_value(json_object_get(answer, "interval")),
 				    json_is_true(json_object_get(answer, "last")), json_is_true(json_object_get(answer, "ended")) };
 	json_decref(answer);
-	return true;
+	return !collect_client_forgotten(c);
 }
 
 static bool connect_when_due(struct client *c)
 {
 	if (c->fd >= 0)
 		return true;
+	if (c->forgot)
+		return false;
 	if (collect_client_now_ns() - c->tried_ns < RETRY_NS)
 		return false;
 	c->tried_ns = collect_client_now_ns();
@@ -247,6 +268,8 @@ static bool collect_client_deliver(struct client *c, const struct batch *b)
 		return false;
 	answer = receive_type(c, "ack");
 	json_decref(answer);
+	if (answer && b->kind == LIVE_LINES_INTERVAL)
+		c->confirmed = b->number;
 	return answer != NULL;
 }
 
@@ -386,6 +409,7 @@ static int collect_create(struct live_output **output, const char *where, char *
 		return -ENOMEM;
 	signal(SIGPIPE, SIG_IGN);
 	c->fd = -1;
+	c->confirmed = -1;
 	c->end = &c->first;
 	ret = set_up(c, where, err, err_len);
 	if (!ret)
