@@ -376,14 +376,27 @@ static int store_clock_step(struct live_output *output, const struct live_interv
 			    (int64_t)step->uncertain_ns, s->node);
 }
 
+/* What is written to a file that was removed is lost with it, and SQLite reports no error. */
+static int store_check_file(struct store *s)
+{
+	int moved = 0;
+
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
+		return 0;
+	snprintf(s->output.err, sizeof(s->output.err),
+		 "%s: the store was removed or replaced while it was written: follow the recording again to make another one",
+		 s->file);
+	return -ESTALE;
+}
+
 static int store_interval(struct live_output *output, const struct live_interval *i)
 {
 	struct store *s = (struct store *)output;
-	int ret = is_there(s, i) ? 0
-				 : store_put(s, INSERT_INTERVAL, "iiiiiiii", (int64_t)i->number, (int64_t)i->last,
-					     (int64_t)i->begin_ns, (int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns,
-					     (int64_t)i->records_lost, s->node);
+	int ret = store_check_file(s);
 
+	if (!ret && !is_there(s, i))
+		ret = store_put(s, INSERT_INTERVAL, "iiiiiiii", (int64_t)i->number, (int64_t)i->last, (int64_t)i->begin_ns,
+				(int64_t)i->end_ns, (int64_t)i->open_calls, (int64_t)i->lag_ns, (int64_t)i->records_lost, s->node);
 	if (!ret && !sqlite3_get_autocommit(s->db))
 		ret = store_run(s, "COMMIT", "write to");
 	if (!ret && !is_there(s, i)) {
