@@ -31,6 +31,7 @@ planted X12 failing readonly.dat - -- "$posix"
 planted X35 mapped mapped.dat - note -- "$posix"        # always a note
 planted X27 creations - - -- "$posix"
 twins posix -- "$posix"
+
 # At the end of a recording: in the format of the file's name, or as text on stderr, also with --quiet.
 at_the_end() {
 	local dir
