@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Headers of files: while a call opens a file whose header defines what later calls move (classic netCDF), what the calls inside read is
- * sent if it begins with the layer's magic. That is what the library saw, whatever happens to the file; no process of the recorder
- * reads the file.
+ * Headers of files: while a call opens a file whose header defines what later calls move (classic netCDF), what the calls inside
+ * read is sent if it begins with the layer's magic. That is what the library saw, whatever happens to the file; no process of the
+ * recorder reads the file.
  */
 #ifndef IOPROBE_BPF_HEADER_H
 #define IOPROBE_BPF_HEADER_H
