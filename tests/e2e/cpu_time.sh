@@ -6,7 +6,12 @@
 . "$(dirname "$0")/../lib/report.sh"
 
 memory=/dev/shm/ioprobe_cpu_time.$$
-trap 'rm -f "$memory"' EXIT
+loop=
+cleanup() {
+	[ -n "$loop" ] && limit_pages 0 && umount "$TMP/slow" && losetup -d "$loop"
+	rm -f "$memory" "$memory.image"
+}
+trap cleanup EXIT
 
 # Of the calls of a part of the program, in the order of time.
 pipe="[c for c in select('read') if c.read == 1 and c.location.name == 'Master thread']"
@@ -61,6 +66,52 @@ if [ -b "$(findmnt -n -o SOURCE --target "$TMP")" ]; then
 	expect parts "all(0 < c.attributes.get('sleep for i/o', 0) <= c.attributes['sleep'] for c in $synced)"
 else
 	skip "parts, sleep for I/O" "$TMP is not on a block device"
+fi
+
+# The device keeps its limits when the file is detached. MAX_BYTES 0: none.
+limit_pages() {
+	echo "$(($1 > 0))" >"$bdi/strict_limit"
+	if [ "$1" = 0 ]; then echo 100 >"$bdi/max_ratio"; else echo "$1" >"$bdi/max_bytes"; fi
+}
+# Writers that the kernel slows down because too many pages are dirty sleep for I/O: on a disk of their own, with and without a
+# limit of 1 MiB. The program's own counters are the witness.
+slow_disk() {
+	have mkfs.ext4 && have losetup && mkdir "$TMP/slow" && truncate -s 256M "$memory.image" &&
+		mkfs.ext4 -q -F "$memory.image" && loop=$(losetup -f --show "$memory.image") || return 1
+	mount "$loop" "$TMP/slow" || { losetup -d "$loop" && loop= ; return 1; }
+	bdi=/sys/class/bdi/$(cat "/sys/block/${loop##*/}/dev")
+	[ -w "$bdi/strict_limit" ] && limit_pages 0
+}
+cat >"$TMP/writer.py" <<-'END'
+	import os, sys, time
+	def counters():
+	    on, delay, _ = map(int, open("/proc/self/schedstat").read().split())
+	    return time.monotonic_ns(), on, delay
+	file, block = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o644), bytes(1 << 20)
+	begin = counters()
+	for _ in range(64):
+	    os.write(file, block)
+	wall, on, delay = (b - a for a, b in zip(begin, counters()))
+	print(wall - on - delay)
+END
+throttled() {
+	fresh "$1" >/dev/null
+	record "$1" --cpu-time -- "$PYTHON" "$TMP/writer.py" "$TMP/slow/$1"
+	read -r slept <"$TMP/$1/stdout"
+	local written="select('write', path='$TMP/slow/$1')"
+	contract "$1" && expect "$1" "len($written) == 64" "$2" \
+		"0.9 * $slept - 1000000 <= $(sum_of 'sleep' "$written") <= 1.01 * $slept + 1000000"
+	lost_nothing "$1"
+}
+if slow_disk; then
+	asleep="sum('sleep for i/o' in c.attributes for c in select('write', path='*/slow/*'))"
+	throttled unlimited "$asleep < 10"
+	limit_pages 1048576
+	throttled limited "$asleep >= 20"
+	written="select('write', path='$TMP/slow/limited')"
+	expect limited "$(sum_of 'sleep for i/o' "$written") >= 0.9 * $(sum_of 'sleep' "$written")"
+else
+	skip throttled "no loop device with a limit of dirty pages"
 fi
 
 # Calls inside others have no times of their own; the outermost call has those of all.
