@@ -162,22 +162,28 @@ static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct
 		set_site_of_call(t, id, ctx->ip + 1, ctx->sp, ctx->bp, now);
 }
 
-/* Whether the call was made by one of a layer above whose variables are in this layer. Where every call has a return probe it is
- * recorded like others, so that an unwinder finds its return address. */
-static __always_inline bool is_inner(struct thread *t, const struct iop_desc *desc)
-{
-	struct iop_desc *outer;
-	struct frame *top;
-	u32 id;
+enum inner_verdict { INNER_RECORDED, INNER_SKIPPED, INNER_BEGINS };
 
-	if (!returns_optional || !desc->inner || !t->depth)
-		return false;
-	top = frame_at(t, t->depth - 1);
-	if (!top || (top->flags & FRAME_SYSCALL))
-		return false;
-	id = top->probe;
-	outer = bpf_map_lookup_elem(&descriptors, &id);
-	return outer && outer->covers == desc->layer + 1;
+/* What becomes of a call because of the open one: is that of a layer above whose variables are in this layer? Where
+ * every call has a return probe it is recorded like others, so that an unwinder finds its return address. A separate function that
+ * leaves its finding in memory (t->inner): the verifier would follow the rest of an entry once for each outcome. */
+__noinline int judge_inner(struct thread *t, u32 id)
+{
+	struct iop_desc *desc = bpf_map_lookup_elem(&descriptors, &id), *outer = 0;
+	struct frame *top;
+
+	if (!t || !desc)
+		return INNER_RECORDED;
+	top = t->depth && returns_optional ? frame_at(t, t->depth - 1) : 0;
+	if (top && !(top->flags & FRAME_SYSCALL)) {
+		id = top->probe;
+		outer = bpf_map_lookup_elem(&descriptors, &id);
+	}
+	if (outer && outer->covers == desc->layer + 1) {
+		t->inner = desc->inner == IOP_INNER_AT_ENTRY;
+		return desc->inner == IOP_INNER_SKIPPED ? INNER_SKIPPED : INNER_RECORDED;
+	}
+	return desc->inner >= IOP_INNER_BEGINS && recording_by(t->recording)->any_withheld ? INNER_BEGINS : INNER_RECORDED;
 }
 
 /* A process whose calls of a layer came from the layer above begins calls of its own: the thread waits for the probes that they
@@ -197,10 +203,16 @@ static __noinline int await_withheld(struct thread *t, u64 sp)
 
 /* Returns whether the call is recorded. What is selected in a dataspace may be missed while probes are withheld: it stays
  * unknown. */
-static __always_inline bool begins_direct_use(struct thread *t, const struct iop_desc *desc, u64 sp)
+static __always_inline bool passes_inner(struct thread *t, const struct iop_desc *desc, u32 id, u64 sp)
 {
-	if (desc->inner < IOP_INNER_BEGINS || !recording_by(t->recording)->any_withheld)
+	int verdict;
+
+	t->inner = 0;
+	if (!desc->inner)
 		return true;
+	verdict = judge_inner(t, id);
+	if (verdict != INNER_BEGINS)
+		return verdict != INNER_SKIPPED;
 	return await_withheld(t, sp) || desc->inner != IOP_INNER_BEGINS_SPACE;
 }
 
@@ -211,7 +223,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	u32 id = cookie & IOP_COOKIE_ROW;
 	struct iop_desc *desc;
 	struct frame *f;
-	bool observed, beside, inner;
+	bool observed, beside;
 	u64 sp, now;
 
 	if (is_other_link(t, cookie))
@@ -229,10 +241,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return 1;
 	if (recording_by(t->recording)->any_turned_off && (desc->flags & flags_turned_off(t)))
 		return 1;
-	inner = is_inner(t, desc);
-	if (inner ? desc->inner == IOP_INNER_SKIPPED : !begins_direct_use(t, desc, sp))
+	if (!passes_inner(t, desc, id, sp))
 		return 1;
-	inner = inner && desc->inner == IOP_INNER_AT_ENTRY;
 	observed = (desc->flags & IOP_D_NO_RETURN) || (!(cookie & IOP_COOKIE_ENTRY_ONLY) && return_is_observed(t, sp));
 	if (!observed && (beside || is_unfollowed_wait(t, desc)))
 		return 1;
@@ -273,7 +283,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		header_begins(t, desc);
 	if (desc->contents && t->header.room)
 		header_remember(t, desc, integer_arguments(ctx, t));
-	if (inner || (desc->flags & IOP_D_NO_RETURN))
+	if (t->inner || (desc->flags & IOP_D_NO_RETURN))
 		return no_return_call(t, f, desc, now);
 	if (!observed)
 		return entry_only_call(t, f, desc, now);

@@ -128,6 +128,7 @@ struct thread {
 	struct fd_call fd_calls[2], fd_change;
 	struct path_walk walk;
 	u32 site;               /* of the outermost open call */
+	u32 inner;              /* the call that enters is recorded at its entry only: judge_inner() */
 	u32 header_bytes;
 	struct header header;
 	struct site_walk up;
