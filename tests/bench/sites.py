@@ -27,6 +27,23 @@ def measure(program, rows, make, directory):
         worker.end()
 
 
+def compare_collectives(directory, quick):
+    """What --collectives adds to MPI_Barrier, against empty programs at its entry and return, by the best of alternating rounds;
+    and what it adds where the calls stand beside I/O."""
+    report, table = compare("--collectives", "collectives", COLLECTIVES, directory, quick)
+    rows, bests = COLLECTIVES["parallel"][:1], {}
+    makes = {"bare": variants.bare, "empty": functools.partial(variants.probes, functions=["MPI_Barrier"]),
+             "ioprobe": functools.partial(variants.ioprobe, options=["--no-call-sites", "--collectives"], every_call=False)}
+    for _ in range(5 if quick else 9):
+        for name, make in makes.items():
+            best = measure("parallel", rows, make, directory)[rows[0][0]]
+            bests[name] = min(best, bests.get(name, best))
+    empty, ours = bests["empty"] - bests["bare"], bests["ioprobe"] - bests["bare"]
+    report["empty probes"] = bests
+    return report, table + (f"\nMPI_Barrier, bare {bests['bare']:.0f} ns: empty probes add {empty:.0f} ns, --collectives "
+                            f"{ours:.0f} ns: {ours / empty:.2f} times\n")
+
+
 def compare(option, title, programs, directory, quick):
     """Rounds of both kinds in alternation. The best round of each is compared, because others on the machine can only add to it;
     the median of the rounds' differences shows how far they did."""
@@ -53,4 +70,4 @@ def compare(option, title, programs, directory, quick):
 
 SECTIONS = {"call sites": functools.partial(compare, "--call-sites", "call sites", PROGRAMS),
             "CPU times": functools.partial(compare, "--cpu-time", "CPU times", PROGRAMS),
-            "collectives": functools.partial(compare, "--collectives", "collectives", COLLECTIVES)}
+            "collectives": compare_collectives}

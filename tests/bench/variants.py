@@ -115,14 +115,14 @@ def tracepoints(worker, directory):
         child.end(10, signal.SIGTERM)
 
 
-def points_of(pid, recorded=False):
+def points_of(pid, recorded=False, functions=None):
     """The probe points that ioprobe has in a process, 'OFFSET FILE' lines: those with a return probe, and plain ones in pairs;
-    recorded: without those of calls that only teach sizes."""
+    recorded: without those of calls that only teach sizes; functions: only of these."""
     done = subprocess.run([IOPROBE, "probes", "--pid", str(pid), "--json"], capture_output=True, timeout=30, check=True)
     calls, hits = set(), set()
     for file in json.loads(done.stdout):
         for p in file["points"]:
-            if p["layer"] == "unwind" or (recorded and not p["recorded"]):
+            if p["layer"] == "unwind" or (recorded and not p["recorded"]) or (functions and p["function"] not in functions):
                 continue
             if p["placement"] == "inside":
                 hits |= {(file["file"], p["offset"]), (file["file"], p["offset"] - p["moved_bytes"] + p["exit_bytes"])}
@@ -132,13 +132,13 @@ def points_of(pid, recorded=False):
 
 
 @contextlib.contextmanager
-def probes(worker, directory):
-    """Empty programs at entry and return of the functions that ioprobe probes, at the same instructions."""
+def probes(worker, directory, functions=None):
+    """Empty programs at entry and return of the functions that ioprobe probes (functions: these), at the same instructions."""
     children = []
     info = {}
     try:
         for pid in worker.pids:
-            for mode, points in zip(("hits", "calls"), reversed(points_of(pid))):
+            for mode, points in zip(("hits", "calls"), reversed(points_of(pid, functions=functions))):
                 child = Child([f"{BENCH}/empty", f"{BENCH}/empty.bpf.o", mode, str(pid)])
                 children.append(child)
                 child.tell(points)
