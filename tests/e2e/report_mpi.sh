@@ -28,3 +28,8 @@ recorded by_aio -- mpirun -n 2 --mca io ompio --mca fcoll vulcan "$P/ior" MPIIO-
 v = json.load(open(sys.argv[1]))['figures']['nodes']
 found = [[x[k] for k in ('collective_calls', 'bytes_asked', 'bytes_moved')] for x in v['nodes']]
 print(*([] if found == [[4, 1 << 27, 1 << 27]] and v['nodes'][0]['system_calls'] >= 4 else [v]))" "$TMP/by_aio/report.json" 2>&1)"
+
+# With --collectives: the rank that does the I/O of all gets its data by MPI_Gather, which the archive shows.
+recorded gathered --collectives -- "${mpi[@]}" serial bad "$TMP/gathered/data" &&
+	verdict gathered "$(check_report gathered is "finding('X19')['confidence'] == 'measured'" \
+		"'8 of its ' in finding('X19')['evidence'] and 'follow MPI_Gather' in finding('X19')['evidence']")"
