@@ -191,7 +191,7 @@ static void view_stacks_html_key(FILE *out, const struct analysis *a)
 	fputs("<ul class=key>", out);
 	for (enum trace_layer l = 0; l < LAYERS; l++)
 		if (used[l])
-			fprintf(out, "<li><svg width=14 height=14><rect class=l%u width=14 height=14 /></svg> %s", l,
+			fprintf(out, "<li><svg width=14 height=14><rect class=l%d width=14 height=14 /></svg> %s", l,
 				trace_layer_name(l));
 	fputs("</ul>\n", out);
 }
