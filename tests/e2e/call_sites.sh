@@ -221,7 +221,25 @@ END
 	verdict "full, counted" "$text"
 }
 
+# What ended processes had in the maps is dropped: there is room for all, though not for all together.
+many_processes() {
+	local dir text
+	dir=$(fresh processes)
+	IOPROBE_SITE_NODES=1200 record processes --call-sites -- sh -c \
+		"i=0; while [ \$i -lt 150 ]; do /bin/true; i=\$((i + 1)); done"
+	text=$("$PYTHON" - "$dir/trace/summary.json" <<'END'
+import json, sys
+s = json.load(open(sys.argv[1]))
+sites = s["call_sites"]
+if sites["incomplete"]["no_room"] or sum(r["calls"] for r in sites["sites"]) < 150 * 10:
+    print(sites["incomplete"], sum(r["calls"] for r in sites["sites"]))
+END
+)
+	verdict "processes, room" "$text"
+}
+
 exec_in_place
+many_processes
 unlinked
 other_namespace
 full_map

@@ -138,6 +138,15 @@ uint32_t bpf_side_image(const struct bpf_side *kernel, uint32_t process);
 uint32_t bpf_side_image_of(const struct bpf_side *kernel, pid_t tgid, uint32_t *process);
 int bpf_side_set_python(const struct bpf_side *kernel, uint32_t image, const struct iop_python *python);
 struct iop_site_counts bpf_side_site_counts(const struct bpf_side *kernel);
+uint32_t bpf_side_last_site(const struct bpf_side *kernel);     /* the highest number of a node or call */
+uint32_t bpf_side_node_room(const struct bpf_side *kernel);     /* size of the map of nodes */
+
+/* The images that processes have at this moment, in ascending order. v is to be freed, also on error. Returns 0 or -errno. */
+struct image_numbers { uint32_t *v; size_t n; };
+int bpf_side_images(const struct bpf_side *kernel, struct image_numbers *images);
+bool image_numbers_have(const struct image_numbers *numbers, uint32_t number);
+/* Drops rules, nodes and code objects of all other images. *nodes: how many nodes remain. Returns 0 or -errno. */
+int bpf_side_keep_images(const struct bpf_side *kernel, const struct image_numbers *images, size_t *nodes);
 
 /* Returns whether any system call is recorded. If not, their tracepoints are not attached, and mapped code is reported by the
  * dynamic linker's probe. */

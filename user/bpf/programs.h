@@ -27,7 +27,7 @@ enum attach_method {
 enum kernel_map {
 	MAP_GLOBALS, MAP_RINGS, MAP_COUNTERS, MAP_LEFT_OUT, MAP_THREADS, MAP_TARGETS, MAP_TURNED_OFF, MAP_ENTRY_ONLY, MAP_CONSTANTS,
 	MAP_DEMANDS, MAP_REQUESTS, MAP_HOLD_WORKS, MAP_LOOKED_AT, MAP_MAPPED_FILES, MAP_PROCESSES, MAP_SITE_RULES, MAP_SITE_ASKS,
-	MAP_SITE_PYTHONS, MAP_LEFT_OUT_OF, MAP_WITHHELD, KERNEL_MAPS
+	MAP_SITE_PYTHONS, MAP_LEFT_OUT_OF, MAP_WITHHELD, MAP_SITE_NODES, MAP_SITE_CODES, KERNEL_MAPS
 };
 
 /* Tracepoints in the order in which they are attached: a system call's exit before its enter, otherwise a call would stay open. */
@@ -112,6 +112,8 @@ struct iop_hold *programs_holds(const struct programs *programs);               
 size_t programs_ids(const struct programs *programs, enum kernel_program first, enum kernel_program end, uint32_t *ids);
 struct iop_site_counts programs_site_counts(const struct programs *programs);
 void programs_look_for_python(const struct programs *programs); /* from now on the programs do */
+/* Call sites: the highest number that was given. */
+uint32_t programs_last_site(const struct programs *programs);
 uint64_t programs_faults_missed(const struct programs *programs);               /* page faults that could not be attributed */
 /* Returns the number of runs of tracepoint programs that the kernel skipped because one was already running on the CPU, in any
  * process: an upper bound for the missing records. */

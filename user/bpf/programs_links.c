@@ -102,3 +102,8 @@ void programs_detach(struct programs *programs)
 	}
 	programs_links_set_lock(programs, F_UNLCK);
 }
+
+uint32_t programs_last_site(const struct programs *programs)
+{
+	return __atomic_load_n(&programs->globals->last_site, __ATOMIC_RELAXED);
+}

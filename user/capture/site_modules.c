@@ -186,15 +186,28 @@ struct site_mapping *site_modules_find(struct site_modules *modules, const struc
 	return *gone ? NULL : find_mapping(image, pc);
 }
 
+static void image_free(struct site_modules *modules, struct site_image *image)
+{
+	HASH_DEL(modules->images, image);
+	free(image->v);
+	free(image);
+}
+
+void site_modules_keep(struct site_modules *modules, const struct image_numbers *images)
+{
+	struct site_image *image, *next;
+
+	HASH_ITER(hh, modules->images, image, next)
+		if (!image_numbers_have(images, image->image))
+			image_free(modules, image);
+}
+
 void site_modules_deinit(struct site_modules *modules)
 {
 	struct site_image *image, *next;
 
-	HASH_ITER(hh, modules->images, image, next) {
-		HASH_DEL(modules->images, image);
-		free(image->v);
-		free(image);
-	}
+	HASH_ITER(hh, modules->images, image, next)
+		image_free(modules, image);
 	for (size_t i = 0; i < modules->n; i++)
 		module_free(modules->v[i]);
 	free(modules->v);

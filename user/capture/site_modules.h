@@ -63,6 +63,9 @@ struct site_mapping *site_modules_find(struct site_modules *modules, const struc
 /* Reads what a process maps before it has called anything: process is its slot, image the number of its code. */
 void site_modules_prepare(struct site_modules *modules, pid_t tgid, uint32_t process, uint32_t image);
 
+/* Forgets the code of images that no process has any more. */
+void site_modules_keep(struct site_modules *modules, const struct image_numbers *images);
+
 /* The rule of a return address in a module, with IOP_RULE_APPLICATION where it is due. NULL: the file cannot be read
  * (module->reason), or there is no memory. */
 struct site_place *site_modules_place(struct site_modules *modules, struct site_module *module, uint64_t offset);

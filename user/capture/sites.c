@@ -22,6 +22,7 @@
 #define POLL_MS 50
 #define PREPARE_MS 200
 #define SITES_NICE (-20)
+#define CLEANUP_IMAGES 1024     /* new ones after which those of ended processes are dropped */
 
 /* A record to be written. */
 struct site_note { enum iop_rec_type type; uint32_t tgid; struct note note; struct site_note *next; };
@@ -33,6 +34,9 @@ struct sites {
 	struct site_modules modules;
 	struct ring_buffer *ring;
 	struct sites_counts counts;
+	uint32_t cleanup_nodes;         /* after so many new ones those of ended processes are dropped, … */
+	uint32_t cleanup_sites;         /* … next at this number of a site, … */
+	unsigned cleanup_images;        /* … or with so many known images */
 	pthread_t thread;
 	bool started, stop;             /* stop: atomic */
 	pthread_mutex_t lock;           /* of notes */
@@ -307,6 +311,36 @@ void sites_prepare(struct sites *sites, pid_t pid)
 	pthread_mutex_unlock(&sites->work);
 }
 
+static unsigned known_images(struct sites *sites)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&sites->work);
+	n = HASH_COUNT(sites->modules.images);
+	pthread_mutex_unlock(&sites->work);
+	return n;
+}
+
+/* When a quarter of the room for nodes may have been used since the last time, or when many processes have come. If more than that
+ * remains, it takes as many new nodes until the next time. */
+static void drop_ended(struct sites *sites)
+{
+	uint32_t last = bpf_side_last_site(sites->kernel);
+	struct image_numbers images;
+	size_t nodes = 0;
+
+	if (last < sites->cleanup_sites && known_images(sites) < sites->cleanup_images)
+		return;
+	if (!bpf_side_images(sites->kernel, &images) && !bpf_side_keep_images(sites->kernel, &images, &nodes)) {
+		pthread_mutex_lock(&sites->work);
+		site_modules_keep(&sites->modules, &images);
+		pthread_mutex_unlock(&sites->work);
+	}
+	free(images.v);
+	sites->cleanup_sites = last + (nodes > sites->cleanup_nodes ? nodes : sites->cleanup_nodes);
+	sites->cleanup_images = known_images(sites) + CLEANUP_IMAGES;
+}
+
 /* The program calls on while it is asked who calls: answers take microseconds, waiting for a processor milliseconds. Priorities are
  * those of threads, and the parser processes inherit this one's. */
 static void *sites_serve(void *arg)
@@ -315,8 +349,10 @@ static void *sites_serve(void *arg)
 
 	setpriority(PRIO_PROCESS, gettid(), SITES_NICE);        /* as far as we may */
 	parse_pool_warm(sites->modules.parsers);
-	while (!__atomic_load_n(&sites->stop, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&sites->stop, __ATOMIC_ACQUIRE)) {
 		ring_buffer__poll(sites->ring, POLL_MS);
+		drop_ended(sites);
+	}
 	ring_buffer__consume(sites->ring);
 	return NULL;
 }
@@ -333,6 +369,8 @@ int sites_create(struct sites **out, const struct bpf_side *kernel, const struct
 	sites->modules.set = set;
 	sites->frames = frames;
 	sites->last = &sites->notes;
+	sites->cleanup_nodes = sites->cleanup_sites = bpf_side_node_room(kernel) / 4;
+	sites->cleanup_images = CLEANUP_IMAGES;
 	pthread_mutex_init(&sites->lock, NULL);
 	pthread_mutex_init(&sites->work, NULL);
 	err = parse_pool_create(&sites->modules.parsers, set);
