@@ -106,7 +106,7 @@ if sized pnetcdf mpirun -n 2 "$P/pnetcdf" "$TMP/pnetcdf/data/f.nc"; then
 	# "field" was written whole by ncmpi_put_vara_double_all
 	if have ncdump; then
 		shape=$(limited 20 ncdump -h "$TMP/pnetcdf/data/f.nc" | sed -n '/^dimensions/,/^variables/p' |
-			awk 'BEGIN { n = 8 } $2 == "=" { n *= $3 } END { print n }')
+			awk 'BEGIN { n = 8 } $2 == "=" && $3 + 0 { n *= $3 } END { print n }')
 		expect pnetcdf "written('ncmpi_put_vara_double_all') == $shape"
 	fi
 fi
