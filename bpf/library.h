@@ -342,6 +342,8 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		abandon_to(t, index + 1, now);
 	}
 	t->depth = index;
+	if (f->flags & FRAME_UNHELD)
+		return 0;
 	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
 		if (test_repeats(t, f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
 			count_excluded(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);

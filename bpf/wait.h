@@ -82,16 +82,37 @@ static __always_inline bool ask_for_probes(struct thread *t, const struct iop_ho
 }
 
 #if IOP_TASK_WORK
+/* The call that waited, at its entry, makes a dataspace. If the probes are not in place in spite of that, what is selected there
+ * may be missed: without a record of the call the dataspace stays unknown. */
+static __always_inline void forget_waiting_call(struct thread *t)
+{
+	struct frame *f = t->depth ? frame_at(t, t->depth - 1) : 0;
+	struct iop_process_key key = process_key(t);
+	struct iop_desc *desc;
+	u32 id;
+
+	if (!f || (f->flags & FRAME_SYSCALL) || !bpf_map_lookup_elem(&withheld, &key))
+		return;
+	id = f->probe;
+	desc = bpf_map_lookup_elem(&descriptors, &id);
+	if (desc && desc->inner == IOP_INNER_BEGINS_SPACE)
+		f->flags |= FRAME_UNHELD;
+}
+
 static int hold_before_return(struct bpf_map *map, void *key, void *value)
 {
 	struct hold_work *work = value;
 	struct wait_state state = work->state;
 	struct thread *t = thread_of(bpf_get_current_task_btf());
 
-	if (!t)
+	if (!t) {
 		hold_free(&state.id);   /* the recording has ended */
-	else if (!wait_for_agent(t->recording, &state))
+		return 0;
+	}
+	if (!wait_for_agent(t->recording, &state))
 		hold_failed(t);
+	if (state.id.reason == IOP_HOLD_DIRECT)
+		forget_waiting_call(t);
 	return 0;
 }
 

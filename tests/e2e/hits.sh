@@ -44,3 +44,11 @@ run direct_many 10 60
 hits "both" direct_few direct_many 50 5
 expect direct_many "calls('H5Dwrite', under='nc_put_vara_double') == 70 and calls('H5Dwrite') == 70 + 61" \
 	"sorted(c.written for c in select('H5Dwrite')) == [16] * 70 + [24] * 60 + [80]" "unknown('H5Dwrite') == 0"
+
+# A wait in vain: the selection is missed, and the size is unknown, not that of the whole dataspace.
+fresh stopped >/dev/null
+record stopped -- "$P/direct_hdf5" "$TMP/stopped/data" 1 1 stop
+contract stopped
+expect stopped "calls('H5Dwrite') == 2 and unknown('H5Dwrite') == 1" \
+	"sorted(c.written for c in select('H5Dwrite') if c.written) == [16]"
+verdict "stopped, said" "$(grep -q 'ran on before their probes were in place' "$TMP/stopped/out" || said "$TMP/stopped")"

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * direct_hdf5 DIR PUTS [PARTS]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc (netCDF-4). With PARTS the
+ * direct_hdf5 DIR PUTS [PARTS [stop]]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc (netCDF-4). With PARTS the
  * program then uses HDF5 itself: it writes 3 doubles PARTS times, by selections in memory and in the file, and 10 doubles at
- * once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between.
+ * once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between. stop: instead it stops its
+ * parent, the recorder, and writes 3 doubles by a selection in memory, then lets it go on: its first call of HDF5 waits in vain.
  */
 #include <hdf5.h>
 #include <netcdf.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define VALUES 10
 
@@ -64,6 +67,23 @@ static int use_hdf5(const char *dir, int parts)
 	return failed | (H5Sclose(space) < 0) | (H5Dclose(set) < 0) | (H5Fclose(mine) < 0);
 }
 
+static int use_hdf5_alone(const char *dir)
+{
+	hsize_t dims = VALUES, start = 5, count = 3;
+	pid_t recorder = getppid();
+	hid_t memory, mine, space, set;
+	int failed = kill(recorder, SIGSTOP);
+
+	memory = H5Screate_simple(1, &dims, NULL);
+	failed |= H5Sselect_hyperslab(memory, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0;
+	mine = H5Fcreate(in_dir(dir, "h.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	space = H5Screate_simple(1, &count, NULL);
+	set = H5Dcreate2(mine, "mine", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	failed |= H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, H5S_ALL, H5P_DEFAULT, values) < 0;
+	failed |= kill(recorder, SIGCONT);
+	return failed | (H5Sclose(memory) < 0) | (H5Sclose(space) < 0) | (H5Dclose(set) < 0) | (H5Fclose(mine) < 0);
+}
+
 int main(int argc, char **argv)
 {
 	int failed;
@@ -72,6 +92,6 @@ int main(int argc, char **argv)
 		return 2;
 	failed = create_netcdf(argv[1]) || put(atoi(argv[2]));
 	if (!failed && argc > 3)
-		failed = use_hdf5(argv[1], atoi(argv[3]));
+		failed = argc > 4 ? use_hdf5_alone(argv[1]) : use_hdf5(argv[1], atoi(argv[3]));
 	return failed || nc_close(file);
 }
