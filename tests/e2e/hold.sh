@@ -270,8 +270,8 @@ one_request() {
 	wait_for_line "$dir/strace" attached || not_ok one_request "strace: $(cat "$dir/strace")"
 	echo >"$dir/data/go"
 	for ((i = 0; i < 200; i++)); do
-		links=$(grep -c 'BPF_LINK_CREATE' "$dir/log")
 		reaped=$(grep -c 'BPF_OBJ_GET,' "$dir/log")
+		links=$(grep -c 'BPF_LINK_CREATE' "$dir/log")   # after what was reaped of them: both may happen between two looks
 		[ "$reaped" -lt 3 ] || break            # links of the recorder's own measurement are not reaped
 		sleep 0.05
 	done

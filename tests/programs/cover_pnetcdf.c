@@ -62,7 +62,7 @@ static void really_moved(const char *name, bool write, size_t bytes)
 	must(n == (write ? 0 : bytes), name);
 }
 
-/* Of several pieces whose sizes stand in arrays the trace does not know the size. */
+/* Of the pieces of flexible mput and mget the trace does not know the size. */
 static const char *bytes_text(size_t bytes, bool known)
 {
 	static char text[24];
@@ -95,7 +95,7 @@ static void posted_and_waited(const char *name, bool write, size_t bytes, bool k
 /* ---- the calls of one type ---- */
 
 /* T is a name's ending ("_int") or nothing; A is "_all" or nothing; TAIL and TAILS are what the flexible functions are given behind
- * their buffers; KNOWN whether they give the size of several pieces. */
+ * their buffers; KNOWN whether the size of the pieces of mput and mget is known. */
 #define MOVE(write, n, known, name, ...) \
 	do { \
 		mark(); \
@@ -104,11 +104,11 @@ static void posted_and_waited(const char *name, bool write, size_t bytes, bool k
 	} while (0)
 #define PUT(...) MOVE(true, __VA_ARGS__)
 #define GET(...) MOVE(false, __VA_ARGS__)
-#define MPUT(n, name, ...) PUT(n, false, name, __VA_ARGS__)
-#define MGET(n, pieces, name, ...) \
+#define MPUT(n, known, name, ...) PUT(n, known, name, __VA_ARGS__)
+#define MGET(n, known, pieces, name, ...) \
 	do { \
 		to[1] = filled + (n) / (pieces) * size; \
-		GET(n, false, name, __VA_ARGS__); \
+		GET(n, known, name, __VA_ARGS__); \
 	} while (0)
 
 #define BLOCKING(T, A, TAIL, TAILS, KNOWN) \
@@ -121,23 +121,23 @@ static void blocking##T##A(int var) \
 	PUT(N, true, ncmpi_put_vara##T##A, var, first, edges, values TAIL(N)); \
 	PUT(HALF, true, ncmpi_put_vars##T##A, var, first, half, two, values TAIL(HALF)); \
 	PUT(N, true, ncmpi_put_varm##T##A, var, first, edges, one, one, values TAIL(N)); \
-	PUT(N, KNOWN, ncmpi_put_varn##T##A, var, 2, starts, halves, values TAIL(N)); \
+	PUT(N, true, ncmpi_put_varn##T##A, var, 2, starts, halves, values TAIL(N)); \
 	GET(whole, true, ncmpi_get_var##T##A, var, back TAIL(whole)); \
 	GET(1, true, ncmpi_get_var1##T##A, var, first, back TAIL(1)); \
 	GET(N, true, ncmpi_get_vara##T##A, var, first, edges, back TAIL(N)); \
 	GET(HALF, true, ncmpi_get_vars##T##A, var, first, half, two, back TAIL(HALF)); \
 	GET(N, true, ncmpi_get_varm##T##A, var, first, edges, one, one, back TAIL(N)); \
-	GET(N, KNOWN, ncmpi_get_varn##T##A, var, 2, starts, halves, back TAIL(N)); \
-	MPUT(whole, ncmpi_mput_var##T##A, 1, vars, (void *)from TAILS(whole)); \
-	MPUT(2, ncmpi_mput_var1##T##A, 2, vars, starts, (void *)from TAILS(1)); \
-	MPUT(N, ncmpi_mput_vara##T##A, 2, vars, starts, halves, (void *)from TAILS(HALF)); \
-	MPUT(N, ncmpi_mput_vars##T##A, 2, vars, starts, halves, ones, (void *)from TAILS(HALF)); \
-	MPUT(N, ncmpi_mput_varm##T##A, 2, vars, starts, halves, ones, ones, (void *)from TAILS(HALF)); \
-	MGET(whole, 1, ncmpi_mget_var##T##A, 1, vars, (void *)to TAILS(whole)); \
-	MGET(2, 2, ncmpi_mget_var1##T##A, 2, vars, starts, (void *)to TAILS(1)); \
-	MGET(N, 2, ncmpi_mget_vara##T##A, 2, vars, starts, halves, (void *)to TAILS(HALF)); \
-	MGET(N, 2, ncmpi_mget_vars##T##A, 2, vars, starts, halves, ones, (void *)to TAILS(HALF)); \
-	MGET(N, 2, ncmpi_mget_varm##T##A, 2, vars, starts, halves, ones, ones, (void *)to TAILS(HALF)); \
+	GET(N, true, ncmpi_get_varn##T##A, var, 2, starts, halves, back TAIL(N)); \
+	MPUT(whole, KNOWN, ncmpi_mput_var##T##A, 1, vars, (void *)from TAILS(whole)); \
+	MPUT(2, KNOWN, ncmpi_mput_var1##T##A, 2, vars, starts, (void *)from TAILS(1)); \
+	MPUT(N, KNOWN, ncmpi_mput_vara##T##A, 2, vars, starts, halves, (void *)from TAILS(HALF)); \
+	MPUT(N, KNOWN, ncmpi_mput_vars##T##A, 2, vars, starts, halves, ones, (void *)from TAILS(HALF)); \
+	MPUT(N, KNOWN, ncmpi_mput_varm##T##A, 2, vars, starts, halves, ones, ones, (void *)from TAILS(HALF)); \
+	MGET(whole, KNOWN, 1, ncmpi_mget_var##T##A, 1, vars, (void *)to TAILS(whole)); \
+	MGET(2, KNOWN, 2, ncmpi_mget_var1##T##A, 2, vars, starts, (void *)to TAILS(1)); \
+	MGET(N, KNOWN, 2, ncmpi_mget_vara##T##A, 2, vars, starts, halves, (void *)to TAILS(HALF)); \
+	MGET(N, KNOWN, 2, ncmpi_mget_vars##T##A, 2, vars, starts, halves, ones, (void *)to TAILS(HALF)); \
+	MGET(N, KNOWN, 2, ncmpi_mget_varm##T##A, 2, vars, starts, halves, ones, ones, (void *)to TAILS(HALF)); \
 }
 
 #define POST(write, n, known, name, ...) \
@@ -147,13 +147,13 @@ static void blocking##T##A(int var) \
 		must(name(nc, __VA_ARGS__, &request_) == NC_NOERR, #name); \
 		posted_and_waited(#name, write, (n) * size, known, request_); \
 	} while (0)
-#define POST_FAMILY(write, VERB, T, buf, TAIL, KNOWN) \
+#define POST_FAMILY(write, VERB, T, buf, TAIL) \
 	POST(write, whole, true, ncmpi_##VERB##_var##T, var, buf TAIL(whole)); \
 	POST(write, 1, true, ncmpi_##VERB##_var1##T, var, first, buf TAIL(1)); \
 	POST(write, N, true, ncmpi_##VERB##_vara##T, var, first, edges, buf TAIL(N)); \
 	POST(write, HALF, true, ncmpi_##VERB##_vars##T, var, first, half, two, buf TAIL(HALF)); \
 	POST(write, N, true, ncmpi_##VERB##_varm##T, var, first, edges, one, one, buf TAIL(N)); \
-	POST(write, N, KNOWN, ncmpi_##VERB##_varn##T, var, 2, starts, halves, buf TAIL(N))
+	POST(write, N, true, ncmpi_##VERB##_varn##T, var, 2, starts, halves, buf TAIL(N))
 
 #define TYPE(T, X, SIZE, TAIL, TAILS, KNOWN, ATT) \
 BLOCKING(T, , TAIL, TAILS, KNOWN) \
@@ -168,9 +168,9 @@ static void define##T(void) \
 } \
 static void nonblocking##T(int var) \
 { \
-	POST_FAMILY(true, iput, T, values, TAIL, KNOWN); \
-	POST_FAMILY(true, bput, T, values, TAIL, KNOWN); \
-	POST_FAMILY(false, iget, T, back, TAIL, KNOWN); \
+	POST_FAMILY(true, iput, T, values, TAIL); \
+	POST_FAMILY(true, bput, T, values, TAIL); \
+	POST_FAMILY(false, iget, T, back, TAIL); \
 } \
 static void move##T(void) \
 { \
@@ -185,10 +185,10 @@ static void move##T(void) \
 #define NOTHING(n)
 #define COUNT_AND_TYPE(n) , n, MPI_SHORT
 #define COUNTS_AND_TYPES(n) , ((MPI_Offset[]){ n, n }), types
-#define NUMBERS(T, X, SIZE) TYPE(T, X, SIZE, NOTHING, NOTHING, false, X COMMA)
+#define NUMBERS(T, X, SIZE) TYPE(T, X, SIZE, NOTHING, NOTHING, true, X COMMA)
 #define COMMA ,
 
-TYPE(_text, NC_CHAR, 1, NOTHING, NOTHING, false, )
+TYPE(_text, NC_CHAR, 1, NOTHING, NOTHING, true, )
 NUMBERS(_schar, NC_BYTE, 1)
 NUMBERS(_uchar, NC_UBYTE, 1)
 NUMBERS(_short, NC_SHORT, 2)
@@ -200,7 +200,7 @@ NUMBERS(_longlong, NC_INT64, 8)
 NUMBERS(_ulonglong, NC_UINT64, 8)
 NUMBERS(_float, NC_FLOAT, 4)
 NUMBERS(_double, NC_DOUBLE, 8)
-TYPE(, NC_SHORT, 2, COUNT_AND_TYPE, COUNTS_AND_TYPES, true, NC_SHORT COMMA)
+TYPE(, NC_SHORT, 2, COUNT_AND_TYPE, COUNTS_AND_TYPES, false, NC_SHORT COMMA)
 
 #define EACH(f) \
 	do { \
