@@ -34,6 +34,17 @@ static const struct file_layer *data_layer(const struct analysis *a, const struc
 	return NULL;
 }
 
+/* What fills a file when its variables are defined is no work of an operation on data (X05 is about that). */
+static uint64_t moved_bytes(const struct io_stat *s)
+{
+	return s->dir[0].bytes + s->dir[1].bytes - s->writes_in_create_bytes;
+}
+
+static uint64_t moved_n(const struct io_stat *s)
+{
+	return s->dir[0].n + s->dir[1].n - s->writes_in_create;
+}
+
 static bool amplified_fires(const struct analysis *a, const struct file_layer *f)
 {
 	const struct file_layer *top = data_layer(a, f);
@@ -42,25 +53,25 @@ static bool amplified_fires(const struct analysis *a, const struct file_layer *f
 	if (!top || top->sum->dir[0].unknown + top->sum->dir[1].unknown)
 		return false;
 	asked = top->sum->dir[0].asked + top->sum->dir[1].asked;
-	below = f->sum->dir[0].bytes + f->sum->dir[1].bytes;
+	below = moved_bytes(f->sum);
 	calls = top->sum->dir[0].n + top->sum->dir[1].n;
 	return asked && below >= SMALL_BYTES && (below >= a->thresholds.amplified_bytes * asked ||
-	       f->sum->dir[0].n + f->sum->dir[1].n >= a->thresholds.amplified_calls * calls);
+	       moved_n(f->sum) >= a->thresholds.amplified_calls * calls);
 }
 
 static struct evidence detect_upper_amplified(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	const struct dir_stat *r = &s->dir[0], *w = &s->dir[1];
-	uint64_t n = r->n + w->n, bytes = r->bytes + w->bytes;
+	uint64_t n = moved_n(s), bytes = moved_bytes(s), ns = r->ns + w->ns - s->writes_in_create_ns;
 
 	return (struct evidence){
 		n,
 		bytes,
-		r->ns + w->ns,
+		ns,
 		r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
 		r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
 		saving_at_most(saving_larger(a,
-					     &(struct removed){ a->facts->lowest, n, 0, r->ns + w->ns, 0, r->late_ns + w->late_ns },
+					     &(struct removed){ a->facts->lowest, n, 0, ns, 0, r->late_ns + w->late_ns },
 					     f->file, w->bytes > r->bytes, bytes)
 				       .high_ns,
 			       "large requests in this trace")
@@ -79,10 +90,10 @@ static void detect_amplified(struct analysis *a, const struct detector *d)
 	low = file_layer_find(a, f->files[0].file, a->facts->lowest);
 	top = data_layer(a, low);
 	words_bytes(asked, sizeof(asked), top->sum->dir[0].asked + top->sum->dir[1].asked);
-	words_bytes(moved, sizeof(moved), low->sum->dir[0].bytes + low->sum->dir[1].bytes);
+	words_bytes(moved, sizeof(moved), moved_bytes(low->sum));
 	snprintf(f->evidence, sizeof(f->evidence), "%llu %s operations ask for %s, %llu operations below move %s",
 		 (unsigned long long)top->sum->dir[0].n + top->sum->dir[1].n, trace_layer_name(top->layer), asked,
-		 (unsigned long long)(low->sum->dir[0].n + low->sum->dir[1].n), moved);
+		 (unsigned long long)moved_n(low->sum), moved);
 }
 
 const struct detector detector_X01 = {
@@ -92,7 +103,7 @@ const struct detector detector_X01 = {
 	.needs = NEED_SYSTEM | NEED_UPPER,
 	.classes = CLASS_BIT(CLASS_READ) | CLASS_BIT(CLASS_WRITE),
 	.when = "for each operation of a file's highest layer there are amplified_calls below, or for each byte asked "
-		"amplified_bytes; both summed over all ranks",
+		"amplified_bytes; both summed over all ranks, without the writes inside calls that create or define",
 	.why = "the layout in the file does not fit the order in which the program reads or writes",
 	.topic = "layout",
 	.explains = "P05 P15 P06 P16 P09 P10 P11 P12",
