@@ -276,7 +276,7 @@ one_request() {
 		sleep 0.05
 	done
 	requests=$(grep -c 'recvfrom.*"\\0\\0\\0\\0' "$dir/log")         # LINK_MULTI
-	verdict one_request "$([ "$requests" -ge 1 ] && [ "$links" -ge $((3 * requests)) ] ||
+	verdict one_request "$([ "$requests" -ge 1 ] && [ "$links" -ge $((2 * requests)) ] ||
 		echo "$links links by $requests requests")"
 	verdict "one_request, reaped" "$([ "$reaped" -ge 3 ] && [ "$reaped" -le "$links" ] || echo "$reaped of $links links")"
 	echo >"$dir/data/go"

@@ -171,7 +171,7 @@ dir=$(fresh properties)
 record properties --cpu-time -- sh -c 'exit 3'
 contract properties
 verdict "properties, options" "$(otf2-print -I "$dir/trace/traces.otf2" | grep -A 1 'IOPROBE::COMMAND_LINE$' |
-	grep -q -- '--cpu-time -- sh -c exit 3' || echo "no command line of the recorder")"
+	grep -q -- "--cpu-time -- sh -c 'exit 3'" || echo "no command line of the recorder")"
 otf2-print -G "$dir/trace/traces.otf2" >"$dir/print" 2>&1
 for property in "Executable.*bin/" "Command Line.*sh -c exit 3" "Working Directory.*$PWD" "UID.*UINT64.* $(id -u)" "Begin.*UINT64" \
 	"End.*UINT64" \
