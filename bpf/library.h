@@ -166,8 +166,9 @@ enum inner_verdict { INNER_RECORDED, INNER_SKIPPED, INNER_BEGINS };
 
 /* What becomes of a call because of the open one: is that of a layer above whose variables are in this layer? Where
  * every call has a return probe it is recorded like others, so that an unwinder finds its return address. A separate function that
- * leaves its finding in memory (t->inner): the verifier would follow the rest of an entry once for each outcome. */
-__noinline int judge_inner(struct thread *t, u32 id)
+ * leaves its finding in memory (t->inner): the verifier would follow the rest of an entry once for each outcome. Of 64 bits: clang
+ * 19 returns it as the program's own result where it is 1, and the verifier must know all bits of that. */
+__noinline u64 judge_inner(struct thread *t, u32 id)
 {
 	struct iop_desc *desc = bpf_map_lookup_elem(&descriptors, &id), *outer = 0;
 	struct frame *top;
@@ -205,7 +206,7 @@ static __noinline int await_withheld(struct thread *t, u64 sp)
  * unknown. */
 static __always_inline bool passes_inner(struct thread *t, const struct iop_desc *desc, u32 id, u64 sp)
 {
-	int verdict;
+	u64 verdict;
 
 	t->inner = 0;
 	if (!desc->inner)
