@@ -180,8 +180,8 @@ def runs_program(pid, program):
 
 
 def processes_with(text, removers=False):
-    """Processes whose command line has the text, but for ourselves; those that take a recording's perf events away for some
-    minutes after its end, or only they."""
+    """Processes whose command line has the text, except this one. removers False: without the processes that remove a recording's
+    perf events for some minutes after its end; True: only these."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         pid = int(path.split("/")[2])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * The recorder's estimate is not below what the archiver computes, for the corpus of spools: an archive within --max-size has all
- * records of its spool, which are those that a stream counts.
+ * records of its spool, and a stream counts the same records.
  */
 #include <setjmp.h>
 #include <stdarg.h>

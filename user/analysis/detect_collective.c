@@ -52,7 +52,7 @@ static void add_reason(const struct analysis *a, uint32_t location, struct findi
 		 "; between its calls it computes %s, sleeps %s, waits for a CPU %s", computes, sleeps, waits);
 }
 
-/* Collective calls of MPI beside I/O: those that wait, and the rank whose I/O they wait for. */
+/* Collective calls of MPI that wait while another rank does I/O, and that rank (late). */
 static uint64_t add_waits_beside(struct analysis *a, struct builder *b, uint32_t *late)
 {
 	struct beside_waits waits;

@@ -35,7 +35,7 @@ struct guard_access {
 };
 extern const struct guard_access guard_access_proc;
 
-/* Sorts the calls and removes those that are not in flight. In doubt a call stays, because it would be harmed without the guard.
+/* Sorts the calls and removes each that has ended. In doubt a call stays, because it would be harmed without the guard.
  * turn: number of the look; if more than GUARD_MAPS_READS processes must be read, each look reads others. Returns the number of
  * calls that stay because their process was not read. */
 size_t guard_calls_keep_in_flight(struct guard_calls *calls, const struct guard_access *access, size_t turn);

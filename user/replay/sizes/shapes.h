@@ -19,8 +19,8 @@ bool shape_collective(const struct replay *r, const struct frame *f);          /
 int shape_rank(const struct replay *r, const struct frame *f);                  /* dimensions of the call's variable, -1 unknown */
 uint32_t shape_variable(const struct replay *r, const struct frame *f);         /* as in model_event */
 void shape_free(struct object *object);
-/* What a call on a dataset (index: its frame) tells of the call on a variable around it: the number of dimensions (-1 unknown),
- * and the bytes. */
+/* The call at this index, on a dataset, teaches the call around it, on a variable: its number of dimensions (rank, -1: unknown) and
+ * its bytes. */
 void shape_from_below(struct replay *r, struct thread *thread, unsigned index, int rank);
 /* Bytes that calls on the dataset have asked for, of a call that moves values of the variable's own type; BYTES_UNKNOWN. */
 uint64_t shape_bytes_from_below(const struct replay *r, const struct frame *f);
