@@ -335,7 +335,8 @@ int call_collective(struct replay *r, struct thread *thread, const struct iop_re
 	return calls_leave(r, thread);
 }
 
-/* Adds to the header what follows its known bytes, or repeats some and follows. */
+/* Appends the part of the record behind the known bytes. A record that would leave a hole, that only repeats known bytes, or that
+ * exceeds HEADER_MAX is ignored. */
 static int header_append(struct frame *f, const struct iop_rec_contents *rec)
 {
 	uint64_t end = rec->offset + rec->len;

@@ -3,19 +3,13 @@
  * Layouts by device and inode. A file that was replaced has several inodes: a value that they do not share is unknown.
  */
 #include "replay/file_stripes.h"
+#include "replay/texts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VALUE_ROOM 2048
-
-static uint64_t file_stripes_number(const struct iop_rec_text *rec, const char *key)
-{
-	char value[32];
-
-	return text_value(rec, key, value, sizeof(value)) ? strtoull(value, NULL, 10) : 0;
-}
 
 static int file_stripes_text(struct replay *r, const struct iop_rec_text *rec, const char *key, const char **to)
 {
@@ -36,9 +30,9 @@ int file_stripes_record(struct replay *r, const struct iop_rec_text *rec)
 	if (!slot)
 		return -ENOMEM;
 	*slot = (struct inode_stripes){
-		.dev = file_stripes_number(rec, "dev_major") << 20 | file_stripes_number(rec, "dev_minor"),
-		.ino = file_stripes_number(rec, "ino"), .known = !text_value(rec, "error", error, sizeof(error)),
-		.is = { .bytes = file_stripes_number(rec, "size"), .count = file_stripes_number(rec, "count") },
+		.dev = text_number_or_zero(rec, "dev_major") << 20 | text_number_or_zero(rec, "dev_minor"),
+		.ino = text_number_or_zero(rec, "ino"), .known = !text_value(rec, "error", error, sizeof(error)),
+		.is = { .bytes = text_number_or_zero(rec, "size"), .count = text_number_or_zero(rec, "count") },
 	};
 	ret = file_stripes_text(r, rec, "devices", &slot->is.devices);
 	if (!ret)
@@ -75,7 +69,7 @@ static bool file_stripes_of(const struct replay *r, size_t i, struct model_strip
 	size_t n = info->inodes.n ? info->inodes.n : 1;
 	bool any = info->striped;
 
-	*known = true;
+	*known = info->inodes.n < MAX_INODES;   /* further inodes are not in the list */
 	for (size_t k = 0; k < n; k++) {
 		uint64_t ino = info->inodes.n ? info->inodes.v[k].ino : file->ino;
 		const struct inode_stripes *one = file_stripes_find(r, file->dev, ino);

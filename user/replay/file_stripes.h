@@ -9,7 +9,8 @@
 
 /* A STRIPES record. Returns 0, also for one that cannot be read, or -ENOMEM. */
 int file_stripes_record(struct replay *r, const struct iop_rec_text *rec);
-/* All files are known: those whose inodes have one layout get it. Files on Lustre without a layout are counted as unknown. */
+/* To be called when all files are known. Sets the layout of each file whose inodes share one; counts files on Lustre without a
+ * readable layout as unknown. */
 void file_stripes_finish(struct replay *r);
 void file_stripes_free(struct replay *r);
 

@@ -39,6 +39,8 @@ static void thread_free(struct replay *r, struct thread *thread)
 	for (unsigned i = 0; i < thread->cap; i++) {
 		free(thread->frames[i].text);
 		free(thread->frames[i].path);
+		free(thread->frames[i].header);
+		fact_list_free(thread->frames[i].facts);
 	}
 	free(thread->frames);
 	free(thread->submitted.v);

@@ -377,7 +377,7 @@ static int copy_facts(struct replay *r, struct process *process, const struct su
 	return ret;
 }
 
-/* "libmpi.so.40.30.4" says its version by a number that the library's makers count; "libmpi.so" or a program's name does not. */
+/* The name "libmpi.so.40.30.4" identifies a version; "libmpi.so" or a program's name does not. */
 static bool is_versioned(const char *file)
 {
 	const char *at = file ? strstr(file, ".so.") : NULL;

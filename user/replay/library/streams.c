@@ -60,7 +60,7 @@ uint64_t stream_bytes_read(const struct replay *r, const struct frame *f)
 	if (!frame_arg(r, f, ROLE_UNREAD, &unread) || !frame_arg(r, f, ROLE_UNREAD2, &unread2) ||
 	    !frame_arg(r, f, ROLE_LIMIT, &limit) || !frame_arg(r, f, ROLE_LIMIT2, &limit2) || unread > limit || unread2 > limit2)
 		return BYTES_UNKNOWN;
-	if (f->inner_other || (!f->inner_reads && (limit != limit2 || outcome_may_miss_system_calls(r))))
+	if (f->doubtful || f->inner_other || outcome_may_miss_system_calls(r) || (!f->inner_reads && limit != limit2))
 		return BYTES_UNKNOWN;
 	bytes = (limit - unread) + (int64_t)f->inner_bytes - (limit2 - unread2);
 	return bytes >= 0 ? (uint64_t)bytes : BYTES_UNKNOWN;

@@ -6,6 +6,7 @@
 #include "replay/sizes/shapes.h"
 #include "replay/frame.h"
 #include "replay/names.h"
+#include "replay/outcome.h"
 #include "replay/sizes/classic.h"
 #include "replay/sizes/elements.h"
 #include "replay/sizes/types.h"
@@ -132,7 +133,10 @@ static int learn_dimension(const struct replay *r, struct frame *f, int64_t id, 
 		return -ENOMEM;
 	dimension->fixed |= frame_row(r, f)->op == OP_META && length;
 	dimension->length = length;
-	dimension->told_ns = frame_row(r, f)->op == OP_META ? 0 : f->leave_ns;
+	if (frame_row(r, f)->op == OP_META)
+		dimension->told_ns = 0;
+	else if (dimension->told_ns != NEVER)   /* a number of records that does not change */
+		dimension->told_ns = f->leave_ns;
 	return 0;
 }
 
@@ -302,7 +306,7 @@ static uint64_t group_elements(const struct frame *f, const struct variable *var
 {
 	if (whole)
 		return size_product(group->pieces, whole_variable(f, variable));
-	if (!variable || variable->ndims < 0 || (unsigned)variable->ndims > group->values)
+	if (!variable || variable->ndims < 0 || variable->ndims > IOP_ARRAY_MAX || (unsigned)variable->ndims > group->values)
 		return BYTES_UNKNOWN;
 	return variable->ndims ? group->elements[variable->ndims - 1] : group->pieces;
 }
@@ -313,8 +317,10 @@ static uint64_t pieces_elements(const struct replay *r, const struct frame *f, c
 	bool single = frame_info(r, f)->arg[ROLE_VARIABLE] >= 0, whole = frame_row(r, f)->mods & MOD_WHOLE;
 	struct array groups = frame_array(r, f, ROLE_PIECES);
 	uint64_t sum = 0;
-	int64_t handle;
+	int64_t handle, pieces;
 
+	if (frame_arg(r, f, ROLE_ITEMS, &pieces) && !pieces)
+		return 0;
 	if (!groups.n || !frame_arg(r, f, ROLE_HANDLE, &handle))
 		return BYTES_UNKNOWN;
 	for (size_t i = 0; i < groups.n && sum != BYTES_UNKNOWN; i++) {
@@ -396,6 +402,8 @@ uint64_t shape_bytes_from_below(const struct replay *r, const struct frame *f)
 	int64_t type;
 
 	if (frame_info(r, f)->arg[ROLE_VARIABLE] < 0 || frame_row(r, f)->element_bytes || frame_arg(r, f, ROLE_TYPE, &type))
+		return BYTES_UNKNOWN;
+	if (f->doubtful || outcome_may_miss_system_calls(r))    /* the sum may be of a part */
 		return BYTES_UNKNOWN;
 	return f->below_bytes ? f->below_bytes : BYTES_UNKNOWN;
 }
