@@ -92,15 +92,26 @@ int beside_span_order(const void *a, const void *b)
 	return x->location < y->location ? -1 : x->location > y->location;
 }
 
-/* The union of the spans of I/O; with more than EXTENTS_MAX ranges a part of it. */
+/* Adds a span that ends after all others of the union. */
+static void add_last(struct extents *io, uint64_t begin, uint64_t end)
+{
+	while (io->n && io->v[io->n - 1].end >= begin) {
+		io->n--;
+		begin = io->v[io->n].begin < begin ? io->v[io->n].begin : begin;
+	}
+	io->v[io->n++] = (struct extent){ begin, end };
+}
+
+/* The union of the spans of I/O, which are in the order of their ends. Returns false if there are none, or no memory (io->full). */
 static bool io_of(const struct analysis *a, uint32_t of, struct extents *io)
 {
 	const struct facts *f = a->facts;
 
-	*io = (struct extents){ 0 };
-	for (size_t i = 0; i < f->spans.n; i++)
+	*io = (struct extents){ .v = malloc((f->spans.n + 1) * sizeof(*io->v)) };
+	io->full = !io->v;
+	for (size_t i = 0; i < f->spans.n && io->v; i++)
 		if (f->spans.v[i].io && (of == TRACE_NONE || f->spans.v[i].location == of))
-			extents_add(io, f->spans.v[i].begin_ns, f->spans.v[i].end_ns);
+			add_last(io, f->spans.v[i].begin_ns, f->spans.v[i].end_ns);
 	return io->n > 0;
 }
 
@@ -150,6 +161,11 @@ bool beside_find(const struct analysis *a, uint32_t of, struct beside_waits *wai
 		if (ns)
 			waits->v[waits->n++] = (struct beside_wait){ s->location, s->region, last_io_before(f, i, s->begin_ns),
 								     s->begin_ns, s->end_ns, ns };
+	}
+	if (io.full) {
+		free(waits->v);
+		*waits = (struct beside_waits){ 0 };
+		return false;
 	}
 	extents_clear(&io);
 	return true;

@@ -20,7 +20,8 @@ static void count_between(struct collector *c, const struct frame *f, const stru
 	wall_ns = f->begin_ns - c->outermost_end_ns;
 	delay_ns = compute_lesser(cpu->before_delay_ns, wall_ns);
 	sleep_ns = compute_lesser(cpu->before_sleep_ns, wall_ns - delay_ns);
-	/* A rank that waits in MPI is on a CPU, and computes nothing. */
+	/* A rank that waits in MPI is on a CPU, and computes nothing. Sleep and run delay are taken to be in MPI first. */
+	waited_ns -= compute_lesser(waited_ns, delay_ns + sleep_ns);
 	waited_ns = compute_lesser(waited_ns, wall_ns - delay_ns - sleep_ns);
 	s->between_delay_ns += delay_ns;
 	s->between_sleep_ns += sleep_ns;

@@ -41,15 +41,18 @@ static void add_reason(const struct analysis *a, uint32_t location, struct findi
 {
 	const struct cpu_stat *s = &a->facts->locations[location].cpu;
 	size_t used = strlen(f->evidence);
-	char computes[24], sleeps[24], waits[24];
+	char computes[24], sleeps[24], waits[24], mpi[24];
 
 	if (!(s->between_cpu_ns + s->between_sleep_ns + s->between_delay_ns))
 		return;
 	words_seconds(computes, sizeof(computes), s->between_cpu_ns);
 	words_seconds(sleeps, sizeof(sleeps), s->between_sleep_ns);
 	words_seconds(waits, sizeof(waits), s->between_delay_ns);
-	snprintf(f->evidence + used, sizeof(f->evidence) - used,
-		 "; between its calls it computes %s, sleeps %s, waits for a CPU %s", computes, sleeps, waits);
+	words_seconds(mpi, sizeof(mpi), s->between_mpi_ns);
+	used += snprintf(f->evidence + used, sizeof(f->evidence) - used,
+			 "; between its calls it computes %s, sleeps %s, waits for a CPU %s", computes, sleeps, waits);
+	if (s->between_mpi_ns && used < sizeof(f->evidence))
+		snprintf(f->evidence + used, sizeof(f->evidence) - used, ", is in collective calls of MPI %s", mpi);
 }
 
 /* Collective calls of MPI that wait while another rank does I/O, and that rank (late). */
@@ -115,8 +118,9 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 		location_name(a, last, name, sizeof(name));
 		if (beside)
 			snprintf(f->evidence, sizeof(f->evidence),
-				 "in %llu collective calls of MPI%s ranks wait for one that is in I/O: %llu times it is %.60s",
-				 (unsigned long long)beside, calls ? ", and of MPI-IO," : "", (unsigned long long)most, name);
+				 "%llu times a rank waits in a collective call of MPI%s for one that is in I/O or late: "
+				 "%llu times for %.60s",
+				 (unsigned long long)(beside + calls), calls ? " or MPI-IO" : "", (unsigned long long)most, name);
 		else
 			snprintf(f->evidence, sizeof(f->evidence),
 				 "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",

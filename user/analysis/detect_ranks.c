@@ -185,8 +185,8 @@ static void add_serial(struct analysis *a, struct builder *b, uint32_t location)
 	}
 }
 
-/* With --collectives: whether data was brought to this rank before its I/O, and whether others wait for it. Returns false if they
- * do not: they had collective calls meanwhile, and none of them was waiting. */
+/* With collective calls in the archive: whether data was brought to this rank before its I/O, and whether others wait for it.
+ * Returns false if they do not: they had collective calls meanwhile, and none of them was waiting. */
 static bool serial_is_waited_for(struct analysis *a, uint32_t location, struct finding *f)
 {
 	const struct location_stat *s = &a->facts->locations[location];
@@ -204,7 +204,8 @@ static bool serial_is_waited_for(struct analysis *a, uint32_t location, struct f
 		ns += waits.v[i].ns;
 	free(waits.v);
 	beside_count_gathered(a, location, &spans, &gathered);
-	for (uint32_t i = 0; i < a->trace->locations.n && !ns && !others; i++)
+	/* Our archives have no collective calls but those next to I/O: that one waits may not be in them. */
+	for (uint32_t i = 0; i < a->trace->locations.n && !a->trace->ours && !ns && !others; i++)
 		others = i != location && location_rank(a, i) >= 0 && beside_has_calls(a, i, s->first_ns, s->last_ns);
 	words_seconds(text, sizeof(text), ns);
 	if (gathered)
@@ -256,8 +257,8 @@ const struct detector detector_X19 = {
 	.on = "each file's highest layer",
 	.needs = NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_WRITE) | CLASS_BIT(CLASS_READ),
-	.when = "of at least 4 ranks one moves serial_share of the bytes on data files, and there are at least serial_bytes. With "
-		"--collectives: a note if others have collective calls of MPI meanwhile and do not wait in them",
+	.when = "of at least 4 ranks one moves serial_share of the bytes on data files, and there are at least serial_bytes. A "
+		"note if the archive of another recorder has all collective calls of MPI, and no rank waits in them meanwhile",
 	.why = "the memory, network link and file system client of one node serve the whole job, which mostly waits meanwhile",
 	.topic = "parallel",
 	.test = "serial",

@@ -116,7 +116,7 @@ struct span { uint32_t location, region, before; bool io; uint64_t begin_ns, end
 struct cpu_stat {
 	uint64_t calls, unknown, cpu_ns, sleep_ns, io_sleep_ns, delay_ns;
 	uint64_t between_cpu_ns, between_sleep_ns, between_delay_ns;
-	uint64_t between_mpi_ns;        /* in collective calls of MPI, without sleep there; not part of between_cpu_ns */
+	uint64_t between_mpi_ns;        /* on a CPU in collective calls of MPI, at least; not part of between_cpu_ns */
 	uint64_t writes, sleeping_ns, computing_ns, first_ns, last_ns;
 };
 
